@@ -10,9 +10,9 @@
  * the diagnostic says which layer cannot be split so, and why; MAFAT_ENOMEM. */
 int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_walked *walked, struct mafat_diagnostic *d);
 
-/* Schedules the parts of split groups by plan->sorting; by default they stay layer by layer.
+/* Schedules the parts of split groups by plan->op_order; by default they stay layer by layer.
  * MAFAT_ENOMEM. */
-int mafat_parts_sort(struct mafat_plan *plan, const struct mafat_network *n);
+int mafat_parts_order(struct mafat_plan *plan, const struct mafat_network *n);
 
 /* Inserts the parts of partitioned inputs into the list, each as late as possible, because a source
  * delivers its rows in order. MAFAT_ENOMEM. */

@@ -27,7 +27,7 @@ struct mafat_plan_options {
   bool keep_all;  /* every layer's output exists, without fusion; default false */
   struct mafat_heap *heap; /* heap of the plan and of all that is made from it; default NULL: the C
                               library's */
-  struct mafat_sort_memo *orders; /* orders found for earlier plans; default NULL: none */
+  struct mafat_op_schedule_memo *orders; /* orders found for earlier plans; default NULL: none */
 };
 
 /* A set of layers that run together, in sequence. */
@@ -56,7 +56,7 @@ struct mafat_plan {
   int *group_of; /* [tensor]: group that makes it; of an input the first group, if that reads it by
                     rows, else -1: it exists before all groups */
   int *members;  /* layers group by group, ascending in each */
-  enum mafat_sorting sorting; /* scheduling of `order` */
+  enum mafat_op_order op_order; /* scheduling of `order` */
   int *order;    /* layers in execution order, group by group */
   int *position; /* [layer]: its step in time. Members of a panel fusion have their convolution's; a
                     layer in parts has its first part's */

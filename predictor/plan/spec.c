@@ -191,7 +191,7 @@ int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, stru
 {
   int code = (*out = mafat_spec_new(heap)) ? make_room(*out, spec->n_groups) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) {
-    (*out)->sorting = spec->sorting;
+    (*out)->op_order = spec->op_order;
     (*out)->in_place = spec->in_place;
     if (!mafat_ranks_copy(heap, &(*out)->ranks, &spec->ranks)) code = MAFAT_ENOMEM;
   }
@@ -507,13 +507,13 @@ static bool groups_end(const struct parser *p)
 }
 
 /* "/order=best", or nothing. */
-static int take_order(struct parser *p, enum mafat_sorting *sorting)
+static int take_order(struct parser *p, enum mafat_op_order *op_order)
 {
   if (!take(p, ORDER)) return MAFAT_OK;
   for (int how = 0; how < MAFAT_N_SORTINGS; how++) {
-    const char *name = mafat_sorting_name((enum mafat_sorting)how), *after = p->at + strlen(name);
+    const char *name = mafat_op_order_name((enum mafat_op_order)how), *after = p->at + strlen(name);
     if (!begins(p->at, name) || (*after && strcmp(after, IN_PLACE) != 0 && !begins(after, RANKS))) continue;
-    *sorting = (enum mafat_sorting)how;
+    *op_order = (enum mafat_op_order)how;
     p->at = after;
     return MAFAT_OK;
   }
@@ -544,7 +544,7 @@ static int take_ranks(struct parser *p, struct mafat_ranks *ranks)
 /* Words for all groups: "/order=best/inplace", "/order=best/ranks=6", each of these, or nothing. */
 static int take_end(struct parser *p, struct mafat_spec *spec)
 {
-  int code = take_order(p, &spec->sorting);
+  int code = take_order(p, &spec->op_order);
   if (code || *p->at == '\0') return code;
   if (take(p, RANKS)) return take_ranks(p, &spec->ranks);
   if (strcmp(p->at, IN_PLACE) != 0) return expected(p, "/inplace, and nothing behind it,");
@@ -749,9 +749,9 @@ size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t capaci
     if (i + 1 < spec->n_groups) write_end(&w, g);
   }
   if (spec->n_groups == 1) put(&w, "/NoCut");
-  if (spec->sorting != MAFAT_SORT_FILE) {
+  if (spec->op_order != MAFAT_OP_ORDER_FILE) {
     put(&w, ORDER);
-    put(&w, mafat_sorting_name(spec->sorting));
+    put(&w, mafat_op_order_name(spec->op_order));
   }
   if (spec->in_place) put(&w, IN_PLACE);
   write_ranks(&w, &spec->ranks);

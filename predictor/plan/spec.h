@@ -53,7 +53,7 @@
 #include "base/box.h"
 #include "base/error.h"
 #include "base/heap.h"
-#include "transform/sorting.h"
+#include "transform/op_order.h"
 #include "transform/split.h"
 
 #include <stdbool.h>
@@ -161,7 +161,7 @@ struct mafat_ranks {
 struct mafat_spec {
   struct mafat_group_spec *groups; /* (n_groups), at least one, in order of their ends */
   int n_groups, capacity; /* room: allocated groups */
-  enum mafat_sorting sorting;
+  enum mafat_op_order op_order;
   bool in_place;
   struct mafat_ranks ranks;
   char *text; /* source text, for messages; else NULL */

@@ -1,4 +1,4 @@
-/* Builds a graph of each group and schedules it (transform/sort.h). Called by
+/* Builds a graph of each group and schedules it (transform/op_schedule.h). Called by
  * predictor/planning/lay.c. Fills the plan's order; allocates from the plan's heap. */
 #include "predictor/planning/group_order.h"
 
@@ -27,8 +27,8 @@ struct collection {
   const struct pads *pads; /* [tensor] */
   int group;
   bool place; /* outputs in place, where possible */
-  struct mafat_sort_graph graph;
-  struct mafat_sort_use *uses;
+  struct mafat_op_graph graph;
+  struct mafat_op_use *uses;
   int *operator_of;       /* [layer]: operator of its own step; or -1 */
   int *buffer_of;         /* [tensor]: or -1 */
   int *reader_of;         /* [tensor]: last operator noted as its reader */
@@ -101,7 +101,7 @@ static void keep_what_is_read_later(struct collection *c)
 
 static void note_use(struct collection *c, int operator, int tensor, bool makes)
 {
-  c->uses[c->graph.n_uses++] = (struct mafat_sort_use){operator, find_buffer(c, tensor), makes, false};
+  c->uses[c->graph.n_uses++] = (struct mafat_op_use){operator, find_buffer(c, tensor), makes, false};
 }
 
 /* True if the layer's output can reuse the tensor's buffer. */
@@ -246,16 +246,16 @@ static void put_in_order(struct collection *c, struct mafat_plan *plan, const in
   }
 }
 
-static int sort_group(struct collection *c, struct mafat_plan *plan, struct mafat_sort_memo *memo)
+static int sort_group(struct collection *c, struct mafat_plan *plan, struct mafat_op_schedule_memo *memo)
 {
   int *order = mafat_heap_calloc(plan->heap, 2 * (size_t)plan->n_layers, sizeof *order);
-  int code = order ? mafat_sort_with_memo(memo, &c->graph, plan->sorting, EFFORT, order, plan->heap) : MAFAT_ENOMEM;
+  int code = order ? mafat_op_schedule_with_memo(memo, &c->graph, plan->op_order, EFFORT, order, plan->heap) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) put_in_order(c, plan, order, order + plan->n_layers);
   mafat_heap_free(plan->heap, order);
   return code;
 }
 
-int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *n, bool place, struct mafat_sort_memo *memo)
+int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *n, bool place, struct mafat_op_schedule_memo *memo)
 {
   size_t n_operators = (size_t)mafat_network_n_tensors(n);
   struct mafat_usage *usage = mafat_heap_calloc(plan->heap, n_operators, sizeof *usage);

@@ -297,11 +297,11 @@ static void place_tensors(struct laying *l)
 /* Checks the plan's rank number and words; with ranks, all groups must be split. */
 static int check_order(struct laying *l)
 {
-  if (l->spec->sorting == MAFAT_SORT_FILE) return MAFAT_OK;
+  if (l->spec->op_order == MAFAT_OP_ORDER_FILE) return MAFAT_OK;
   for (int g = 0; g < l->plan->n_groups; g++)
     if (l->plan->groups[g].cut.kind != MAFAT_CUT_ROWS) return MAFAT_OK;
   return mafat_fail(l->d, MAFAT_EINVAL, "order=%s has nothing to order: in rows layers take turns",
-                    mafat_sorting_name(l->spec->sorting));
+                    mafat_op_order_name(l->spec->op_order));
 }
 
 /* Checks that plans have ranks if and only if they have parts. */
@@ -333,8 +333,8 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   if (refused) return refused;
   if (code == MAFAT_OK) code = mafat_weight_placement_find(l->plan, l->network, options);
   bool place = l->plan->in_place && !options->keep_all;
-  if (code == MAFAT_OK && l->plan->sorting != MAFAT_SORT_FILE) code = mafat_group_order_sort(l->plan, l->network, place, options->orders);
-  if (code == MAFAT_OK) code = mafat_parts_sort(l->plan, l->network);
+  if (code == MAFAT_OK && l->plan->op_order != MAFAT_OP_ORDER_FILE) code = mafat_group_order_sort(l->plan, l->network, place, options->orders);
+  if (code == MAFAT_OK) code = mafat_parts_order(l->plan, l->network);
   if (code == MAFAT_OK) code = mafat_parts_place_inputs(l->plan, l->network);
   if (code == MAFAT_OK && options->only_rank && (code = mafat_rank_parts_take(l->plan, l->network, options, l->d))) return code;
   if (code == MAFAT_OK) mafat_parts_number(l->plan);
@@ -350,7 +350,7 @@ static int begin(struct laying *l, const struct mafat_ground *ground)
   *l->plan = (struct mafat_plan){.heap = options->heap, .n_layers = ground->n_layers, .n_threads = options->n_threads,
                                  .most_boxes = options->most_boxes, .packed = options->packed,
                                  .frame_bytes = options->frame_bytes, .frame_stays = options->frame_stays,
-                                 .wanted = options->algorithm, .sorting = l->spec->sorting,
+                                 .wanted = options->algorithm, .op_order = l->spec->op_order,
                                  .in_place = l->spec->in_place, .rank = options->only_rank - 1};
   l->plan->group_of = mafat_heap_calloc(l->plan->heap, n, sizeof *l->plan->group_of);
   l->plan->members = mafat_heap_calloc(l->plan->heap, (size_t)ground->n_layers, sizeof *l->plan->members);

@@ -34,7 +34,7 @@ int mafat_plan_spec(struct mafat_spec **out, const struct mafat_plan *plan, cons
 {
   int code = (*out = mafat_spec_new(plan->heap)) ? MAFAT_OK : MAFAT_ENOMEM;
   if (code == MAFAT_OK) {
-    (*out)->sorting = plan->sorting;
+    (*out)->op_order = plan->op_order;
     (*out)->in_place = plan->in_place;
     if (!mafat_ranks_copy(plan->heap, &(*out)->ranks, &plan->ranks)) code = MAFAT_ENOMEM;
   }

@@ -5,7 +5,7 @@
 #include "predictor/plan/packing.h"
 #include "predictor/schedule/parts_scratch.h"
 #include "predictor/plan/usage.h"
-#include "transform/sort.h"
+#include "transform/op_schedule.h"
 
 #include <string.h>
 
@@ -16,8 +16,8 @@ struct collection {
   const struct mafat_network *network;
   int group;
   struct mafat_usage *usage;
-  struct mafat_sort_graph graph;
-  struct mafat_sort_use *uses;
+  struct mafat_op_graph graph;
+  struct mafat_op_use *uses;
   int capacity;               /* allocated uses */
   int *first_group, *last_group; /* [tensor]: groups of its first and last reader */
   int n_inputs;           /* operators that read parts of the network's inputs, before all others */
@@ -128,12 +128,12 @@ static int note_buffer(struct collection *c, int operator, int buffer, bool make
   c->reader_of[buffer] = operator;
   if (c->graph.n_uses == c->capacity) {
     int capacity = 2 * c->capacity + 64;
-    struct mafat_sort_use *grown = mafat_heap_realloc(c->plan->heap, c->uses, (size_t)capacity * sizeof *grown);
+    struct mafat_op_use *grown = mafat_heap_realloc(c->plan->heap, c->uses, (size_t)capacity * sizeof *grown);
     if (!grown) return MAFAT_ENOMEM;
     c->uses = grown;
     c->capacity = capacity;
   }
-  c->uses[c->graph.n_uses++] = (struct mafat_sort_use){.operator = operator, .buffer = buffer, .makes = makes};
+  c->uses[c->graph.n_uses++] = (struct mafat_op_use){.operator = operator, .buffer = buffer, .makes = makes};
   return MAFAT_OK;
 }
 
@@ -222,28 +222,28 @@ static int sort_parts(struct collection *c)
   struct mafat_heap *heap = c->plan->heap;
   struct mafat_parts *parts = c->plan->parts;
   struct mafat_layer_part *list = parts->list + parts->at[c->group];
-  struct mafat_sorter *s = NULL;
-  struct mafat_sorted sorted;
+  struct mafat_op_scheduler *s = NULL;
+  struct mafat_op_schedule_result sorted;
   size_t n = (size_t)c->graph.n_operators;
   int *order = mafat_heap_calloc(heap, n + 1, sizeof *order);
   struct mafat_layer_part *capacity = mafat_heap_calloc(heap, n + 1, sizeof *capacity);
-  int code = order && capacity ? mafat_sorter_open(&s, &c->graph, heap) : MAFAT_ENOMEM;
-  if (code == MAFAT_OK) code = mafat_sort(s, c->plan->sorting, EFFORT, order, &sorted);
+  int code = order && capacity ? mafat_op_scheduler_open(&s, &c->graph, heap) : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) code = mafat_op_schedule(s, c->plan->op_order, EFFORT, order, &sorted);
   if (code == MAFAT_OK) {
     memcpy(capacity, list, (n - (size_t)c->n_inputs) * sizeof *capacity);
     for (size_t i = 0; i < n; i++)
       if (order[i] >= c->n_inputs) *list++ = capacity[order[i] - c->n_inputs];
   }
-  mafat_sorter_close(&s);
+  mafat_op_scheduler_close(&s);
   mafat_heap_free(heap, order);
   mafat_heap_free(heap, capacity);
   return code;
 }
 
-int mafat_parts_sort(struct mafat_plan *plan, const struct mafat_network *n)
+int mafat_parts_order(struct mafat_plan *plan, const struct mafat_network *n)
 {
   int code = MAFAT_OK;
-  if (plan->sorting == MAFAT_SORT_FILE) return MAFAT_OK;
+  if (plan->op_order == MAFAT_OP_ORDER_FILE) return MAFAT_OK;
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) {
     struct collection c = {.plan = plan, .network = n, .group = g};
     if (plan->groups[g].cut.kind != MAFAT_CUT_SPLIT) continue;

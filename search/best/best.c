@@ -15,7 +15,7 @@
 #include "search/least/least.h"
 #include "search/least/grouping.h"
 #include "search/best/spans.h"
-#include "transform/sort_memo.h"
+#include "transform/op_schedule_memo.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -616,7 +616,7 @@ int mafat_search_front(struct mafat_front **out, const struct mafat_search_reque
   r.options = &options;
   if (r.plan_seconds > 0) r.plan_ends = mafat_effort_now() + (long long)(r.plan_seconds * 1e9);
   int code = mafat_heap_open(&options.heap);
-  if (code == MAFAT_OK) code = mafat_sort_memo_open(&options.orders, options.heap);
+  if (code == MAFAT_OK) code = mafat_op_schedule_memo_open(&options.orders, options.heap);
   if (code == MAFAT_OK) code = mafat_front_open(&f);
   if (code == MAFAT_OK) code = search_all_threads(f, &r, d);
   if (code == MAFAT_OK) mafat_front_reduce(f);
@@ -626,7 +626,7 @@ int mafat_search_front(struct mafat_front **out, const struct mafat_search_reque
   if (code == MAFAT_OK) code = mafat_front_assign_offsets(f, &r, d);
   if (code == MAFAT_OK) *out = f;
   else mafat_front_close(&f);
-  mafat_sort_memo_close(&options.orders);
+  mafat_op_schedule_memo_close(&options.orders);
   mafat_heap_close(&options.heap);
   return code == MAFAT_ENOMEM ? mafat_fail(d, code, "%s: out of memory", request->network->path) : code;
 }

@@ -147,16 +147,16 @@ static int sort_with(struct mafat_candidate *c, const struct mafat_search_reques
 {
   struct mafat_candidate sorted = *c;
   sorted.arena_bytes = 0;
-  enum mafat_sorting before = c->spec->sorting;
+  enum mafat_op_order before = c->spec->op_order;
   bool placed = c->spec->in_place;
-  c->spec->sorting = MAFAT_SORT_BEST;
+  c->spec->op_order = MAFAT_OP_ORDER_BEST;
   c->spec->in_place = in_place;
   bool less;
   int code = mafat_candidate_measure_better(&sorted, r, c->spec, needs_less, c, &less, d);
   if (less) {
     *c = sorted;
   } else {
-    c->spec->sorting = before;
+    c->spec->op_order = before;
     c->spec->in_place = placed;
   }
   /* split by rows throughout: there is nothing to schedule */
@@ -167,7 +167,7 @@ static int sort_with(struct mafat_candidate *c, const struct mafat_search_reques
  * arbitrarily. */
 static int sort(struct mafat_candidate *c, const struct mafat_search_request *r, struct mafat_diagnostic *d)
 {
-  if (!r->network->format.any_order || c->spec->sorting != MAFAT_SORT_FILE) return MAFAT_OK;
+  if (!r->network->format.any_order || c->spec->op_order != MAFAT_OP_ORDER_FILE) return MAFAT_OK;
   int code = c->spec->in_place ? MAFAT_OK : sort_with(c, r, false, d);
   return code ? code : sort_with(c, r, true, d);
 }

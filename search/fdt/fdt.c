@@ -152,10 +152,10 @@ static int climb(size_t *bytes, const struct flow *f, const struct mafat_spec *s
 }
 
 /* Measures the plan with one scheduling; keeps it if it is the best so far. */
-static int try_order(struct flow *f, struct mafat_spec *spec, enum mafat_sorting sorting, long long n_evaluations)
+static int try_order(struct flow *f, struct mafat_spec *spec, enum mafat_op_order op_order, long long n_evaluations)
 {
   struct mafat_candidate c = {.threads = f->request->options->n_threads};
-  spec->sorting = sorting;
+  spec->op_order = op_order;
   f->evaluations -= f->request->n_layers + n_evaluations;
   int code = mafat_candidate_measure(&c, f->request, spec, f->d);
   if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && c.charge_bytes == SIZE_MAX)) return MAFAT_OK;
@@ -176,12 +176,12 @@ static void forget(struct made *m)
 /* Runs parts depth-first: on demand, or by the schedulings for series-parallel graphs. */
 static int measure(void *user, size_t *bytes, const struct mafat_path *paths, int n, long long n_evaluations)
 {
-  static const enum mafat_sorting sortings[] = {MAFAT_SORT_FILE, MAFAT_SORT_POSTORDER, MAFAT_SORT_SP};
+  static const enum mafat_op_order op_orders[] = {MAFAT_OP_ORDER_FILE, MAFAT_OP_ORDER_POSTORDER, MAFAT_OP_ORDER_SP};
   struct flow *f = user;
   struct mafat_spec *spec = NULL;
   forget(&f->made);
-  int code = make_spec(&spec, f, paths, n), n_sortings = f->apart && n == 0 ? 1 : (int)(sizeof sortings / sizeof *sortings);
-  for (int i = 0; i < n_sortings && code == MAFAT_OK; i++) code = try_order(f, spec, sortings[i], n_evaluations);
+  int code = make_spec(&spec, f, paths, n), n_op_orders = f->apart && n == 0 ? 1 : (int)(sizeof op_orders / sizeof *op_orders);
+  for (int i = 0; i < n_op_orders && code == MAFAT_OK; i++) code = try_order(f, spec, op_orders[i], n_evaluations);
   mafat_spec_close(&spec);
   *bytes = f->made.bytes;
   return code;
@@ -253,7 +253,7 @@ static int sort_best(struct flow *f, const struct mafat_flow *flow)
   if (f->stands_apart || !may_sort(f)) return MAFAT_OK;
   forget(&f->made);
   int code = mafat_spec_copy(&spec, f->front->list[0].spec, f->heap);
-  if (code == MAFAT_OK) code = try_order(f, spec, MAFAT_SORT_BEST, 0);
+  if (code == MAFAT_OK) code = try_order(f, spec, MAFAT_OP_ORDER_BEST, 0);
   mafat_spec_close(&spec);
   if (code || f->made.bytes >= flow->bytes) return code;
   code = keep(f);

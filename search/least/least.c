@@ -192,7 +192,7 @@ static void tell_layers(struct climb *c, int n_groups)
 /* Tries these groups instead of n_old groups from `first` on. */
 static void try(struct climb *c, int first, int n_old, const struct mafat_group_spec *groups, int n)
 {
-  int n_groups = 0, evaluations = c->from->sorting == MAFAT_SORT_FILE ? 1 : SORTED;
+  int n_groups = 0, evaluations = c->from->op_order == MAFAT_OP_ORDER_FILE ? 1 : SORTED;
   if (c->code || c->front->list[0].arena_bytes < c->enough) return;
   c->layers -= evaluations * c->request->n_layers;
   if (!mafat_effort_left(c->request, c->layers) || c->from->n_groups - n_old + n > c->request->n_layers) return;
@@ -200,7 +200,7 @@ static void try(struct climb *c, int first, int n_old, const struct mafat_group_
   for (int g = 0; g < n; g++) c->groups[n_groups++] = groups[g];
   for (int g = first + n_old; g < c->from->n_groups; g++) c->groups[n_groups++] = unchanged(c, g);
   tell_layers(c, n_groups);
-  struct mafat_spec spec = {.groups = c->groups, .n_groups = n_groups, .sorting = c->from->sorting, .in_place = c->from->in_place};
+  struct mafat_spec spec = {.groups = c->groups, .n_groups = n_groups, .op_order = c->from->op_order, .in_place = c->from->in_place};
   if (!c->code && !is_too_large(c, &spec)) {
     size_t arena_bytes = mafat_known_arenas_find(c->known, c->lives);
     c->layers -= LAID_OUT * evaluations * c->request->n_layers + PARTS_LAID_OUT * c->parts;
@@ -418,7 +418,7 @@ static void climb(struct climb *c, void (*change)(struct climb *c), bool breaks_
 static void try_sorted(struct climb *c, const struct mafat_spec *spec)
 {
   struct mafat_spec sorted = *spec;
-  sorted.sorting = MAFAT_SORT_BEST;
+  sorted.op_order = MAFAT_OP_ORDER_BEST;
   if (c->code || !c->request->network->format.any_order) return;
   c->code = mafat_least_take(c->front, c->request, &sorted, c->d);
 }
@@ -435,7 +435,7 @@ static void climb_sorted(struct climb *c, const struct mafat_spec *start)
   try_sorted(c, start);
   try_sorted(c, &whole);
   c->layers = MOST_LAYERS;
-  if (c->code == MAFAT_OK && c->front->list[0].spec->sorting != MAFAT_SORT_FILE) climb(c, change_fullest, true);
+  if (c->code == MAFAT_OK && c->front->list[0].spec->op_order != MAFAT_OP_ORDER_FILE) climb(c, change_fullest, true);
 }
 
 /* First compares arenas and milliseconds; then also the tie-break, which only helps if a smaller

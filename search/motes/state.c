@@ -17,7 +17,7 @@ int mafat_motes_spec(struct mafat_spec **out, const struct mafat_motes_meter *m,
   for (int i = 0; i < state->n; i++) list[i] = &state->schemes[i];
   int code = mafat_schemes_apply(out, r->network, r->n_layers, list, state->n, m->cell_of, state->apart, r->options->algorithm == MAFAT_AUTO, m->heap);
   if (code) return code;
-  (*out)->sorting = state->sorting;
+  (*out)->op_order = state->op_order;
   (*out)->in_place = state->in_place;
   return MAFAT_OK;
 }
@@ -121,7 +121,7 @@ static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state,
   bool known = state->ms > 0;
   if (code == MAFAT_OK && (!known || layout->bound_bytes < state->bytes)) {
     state->bytes = layout->bound_bytes;
-    state->sorting = spec->sorting;
+    state->op_order = spec->op_order;
     state->in_place = spec->in_place;
     state->apart = apart;
     code = find_tie_break(&state->tie_break, plan, layout, m->heap);
@@ -134,12 +134,12 @@ static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state,
 }
 
 struct variant {
-  enum mafat_sorting sorting;
+  enum mafat_op_order op_order;
   bool in_place;
 };
 
 static const struct variant variants[] = {
-    {MAFAT_SORT_POSTORDER, false}, {MAFAT_SORT_POSTORDER, true}, {MAFAT_SORT_FORWARD, false}, {MAFAT_SORT_FORWARD, true}};
+    {MAFAT_OP_ORDER_POSTORDER, false}, {MAFAT_OP_ORDER_POSTORDER, true}, {MAFAT_OP_ORDER_FORWARD, false}, {MAFAT_OP_ORDER_FORWARD, true}};
 
 /* Evaluates each simple scheduling. */
 static int outline_all(struct mafat_motes_meter *m, struct mafat_motes_state *state, bool apart)
@@ -149,7 +149,7 @@ static int outline_all(struct mafat_motes_meter *m, struct mafat_motes_state *st
   other.apart = apart;
   int code = mafat_motes_spec(&spec, m, &other);
   for (size_t i = 0; i < sizeof variants / sizeof *variants && code == MAFAT_OK; i++) {
-    spec->sorting = variants[i].sorting;
+    spec->op_order = variants[i].op_order;
     spec->in_place = variants[i].in_place;
     code = outline(m, state, spec, apart);
   }
@@ -241,7 +241,7 @@ static int try_best_order(struct mafat_motes_meter *m, struct mafat_motes_state 
 {
   struct mafat_motes_state other = *best;
   int code = MAFAT_OK;
-  other.sorting = MAFAT_SORT_BEST;
+  other.op_order = MAFAT_OP_ORDER_BEST;
   for (int in_place = 0; in_place < 2 && code == MAFAT_OK && mafat_effort_left(m->request, m->evaluations); in_place++) {
     other.in_place = in_place;
     m->evaluations -= SORTED * (long long)(A_PLAN + m->request->n_layers);
@@ -258,7 +258,7 @@ int mafat_motes_assign_offsets(struct mafat_motes_meter *m, struct mafat_motes_s
   for (int apart = 0; apart < groupings_of(state); apart++) {
     other.apart = apart;
     for (size_t i = 0; i < sizeof variants / sizeof *variants && code == MAFAT_OK && mafat_effort_left(m->request, m->evaluations); i++) {
-      other.sorting = variants[i].sorting;
+      other.op_order = variants[i].op_order;
       other.in_place = variants[i].in_place;
       code = try_variant(m, &best, other, limit_ms);
     }

@@ -8,7 +8,7 @@
 struct mafat_motes_state {
   struct mafat_scheme schemes[MAFAT_MOST_SCHEMES]; /* (n) layers are not owned */
   int n;
-  enum mafat_sorting sorting;
+  enum mafat_op_order op_order;
   bool in_place, apart; /* apart: schemes that are only connected by reading are separate groups */
   size_t bytes; /* peak of live bytes; bytes of the arena once offsets are assigned */
   /* tie-break for states with the same bytes: grows with the number of steps near the peak */

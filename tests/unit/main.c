@@ -17,7 +17,7 @@
   X(box) X(heap) X(dtypes) X(quantization) X(sources) X(kinds) X(network) \
   X(cfg) X(packed) X(packed_graph) X(onnx) X(onnx_import) X(onnx_meaning) X(onnx_quantized) \
   X(tflite) X(tflite_import) X(tflite_meaning) X(tflite_quantized) X(tflite_hybrid) X(bounds) \
-  X(sort) \
+  X(op_schedule) \
   X(packing) X(spec) X(plan) X(fusion) X(order) X(schedule) X(offsets) X(layout) X(parts) X(predict) X(latency) X(paper) X(transfers) \
   X(greedy) X(best) X(sequence) X(least) X(sharing) X(fdt) X(motes) X(searches) X(together) X(depthwise) \
   X(reads) X(weights) X(constants) X(streaming) X(narrow) X(activations) X(packed_integers) \

@@ -224,7 +224,7 @@ static void check_order(const struct mafat_network *n, const struct mafat_plan *
     if (i == g->at.begin) last = -1; /* groups are sets: another one may have had layers behind these */
     if (at[layer] >= 0 || i < g->at.begin || i >= g->at.end) test_fail_case(cfg, text, "layer %d is misplaced", layer);
     at[layer] = i;
-    bool sorted = plan->sorting != MAFAT_SORT_FILE && g->cut.kind != MAFAT_CUT_ROWS;
+    bool sorted = plan->op_order != MAFAT_OP_ORDER_FILE && g->cut.kind != MAFAT_CUT_ROWS;
     if (!sorted && mafat_group_lifetime(g) != MAFAT_LIFE_ONCE) {
       if (plan->outer[layer] < 0 && layer < last) test_fail_case(cfg, text, "layer %d runs before its turn", layer);
       last = plan->outer[layer] < 0 ? layer : last;

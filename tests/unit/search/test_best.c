@@ -147,11 +147,11 @@ START_TEST(layers_of_graphs_run_in_the_best_order)
   int sorted = 0, placed = 0;
   for (int i = 0; i < file->n; i++) {
     const struct mafat_candidate *c = mafat_front_within(best, file->list[i].charge_bytes);
-    ck_assert(file->list[i].spec->sorting == MAFAT_SORT_FILE && !file->list[i].spec->in_place);
+    ck_assert(file->list[i].spec->op_order == MAFAT_OP_ORDER_FILE && !file->list[i].spec->in_place);
     ck_assert(c && c->ms <= file->list[i].ms);
   }
   for (int i = 0; i < best->n; i++) {
-    sorted += best->list[i].spec->sorting == MAFAT_SORT_BEST;
+    sorted += best->list[i].spec->op_order == MAFAT_OP_ORDER_BEST;
     placed += best->list[i].spec->in_place;
   }
   ck_assert_int_gt(sorted, 0);

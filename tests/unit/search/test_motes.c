@@ -16,7 +16,7 @@
 #include "search/motes/schemes.h"
 #include "search/motes/seen.h"
 #include "tests/support/support.h"
-#include "transform/sort.h"
+#include "transform/op_schedule.h"
 
 Suite *motes_suite(void);
 
@@ -122,10 +122,10 @@ enum { MOST_OPERATORS = 2048, MOST_USES = 8192 };
 
 /* A graph that is built operator by operator, each with the buffer that it makes. */
 struct counting {
-  struct mafat_sort_use uses[MOST_USES];
+  struct mafat_op_use uses[MOST_USES];
   uint64_t bytes[MOST_OPERATORS];
   bool kept[MOST_OPERATORS], in_place[MOST_OPERATORS];
-  struct mafat_sort_graph graph;
+  struct mafat_op_graph graph;
 };
 
 static int add_buffer(struct counting *c, uint64_t bytes)
@@ -139,8 +139,8 @@ static int add(struct counting *c, uint64_t bytes, bool in_place, const int *rea
 {
   int o = c->graph.n_operators++, made = add_buffer(c, bytes);
   ck_assert_int_lt(c->graph.n_uses + n + 1, MOST_USES);
-  for (int i = 0; i < n; i++) c->uses[c->graph.n_uses++] = (struct mafat_sort_use){.operator = o, .buffer = reads[i]};
-  c->uses[c->graph.n_uses++] = (struct mafat_sort_use){.operator = o, .buffer = made, .makes = true};
+  for (int i = 0; i < n; i++) c->uses[c->graph.n_uses++] = (struct mafat_op_use){.operator = o, .buffer = reads[i]};
+  c->uses[c->graph.n_uses++] = (struct mafat_op_use){.operator = o, .buffer = made, .makes = true};
   c->in_place[o] = in_place;
   return made;
 }
@@ -150,19 +150,19 @@ static int add(struct counting *c, uint64_t bytes, bool in_place, const int *rea
 static struct counting *count(void)
 {
   struct counting *c = calloc(1, sizeof *c);
-  c->graph = (struct mafat_sort_graph){.uses = c->uses, .bytes = c->bytes, .kept = c->kept, .in_place = c->in_place};
+  c->graph = (struct mafat_op_graph){.uses = c->uses, .bytes = c->bytes, .kept = c->kept, .in_place = c->in_place};
   return c;
 }
 
 /* In the order in which operators were added. */
 static uint64_t peak_of(struct counting *c)
 {
-  struct mafat_sorter *s;
+  struct mafat_op_scheduler *s;
   int order[MOST_OPERATORS];
   for (int i = 0; i < c->graph.n_operators; i++) order[i] = i;
-  ck_assert_int_eq(mafat_sorter_open(&s, &c->graph, NULL), MAFAT_OK);
-  uint64_t peak = mafat_sort_peak(s, order);
-  mafat_sorter_close(&s);
+  ck_assert_int_eq(mafat_op_scheduler_open(&s, &c->graph, NULL), MAFAT_OK);
+  uint64_t peak = mafat_op_schedule_peak(s, order);
+  mafat_op_scheduler_close(&s);
   free(c);
   return peak;
 }
@@ -488,7 +488,7 @@ START_TEST(schemes_give_the_same_bits)
   int code = mafat_schemes_apply(&spec, g.network, g.network->n_layers, list, n, test_random_chance(&rng, 50) ? cells->cell_of : NULL,
                                  test_random_chance(&rng, 50), false, NULL);
   if (code == MAFAT_OK) {
-    spec->sorting = (enum mafat_sorting)test_random_int(&rng, 0, MAFAT_N_SORTINGS - 1);
+    spec->op_order = (enum mafat_op_order)test_random_int(&rng, 0, MAFAT_N_SORTINGS - 1);
     spec->in_place = test_random_chance(&rng, 50);
     char *text = mafat_spec_text(spec);
     struct mafat_plan_options options = test_plain_options();

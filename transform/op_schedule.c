@@ -1,6 +1,6 @@
 /* Operator scheduling by any method: runs the simple ones here and passes the others on. Called by
- * predictor/schedule/parts_order.c and transform/sort_memo.c. Allocates in the sorter's heap. */
-#include "transform/sort.h"
+ * predictor/schedule/parts_order.c and transform/op_schedule_memo.c. Allocates in the scheduler's heap. */
+#include "transform/op_schedule.h"
 
 /* ---- post-orders ---- */
 
@@ -38,7 +38,7 @@ static bool is_end(const struct mafat_lists *edges, int o)
 
 /* Post-order from the operators without edges in `ends`, over `edges`: each operator follows all
  * that it reaches. */
-static int sort_postorder(struct mafat_sorter *s, const struct mafat_lists *edges, const struct mafat_lists *ends,
+static int sort_postorder(struct mafat_op_scheduler *s, const struct mafat_lists *edges, const struct mafat_lists *ends,
                           int *order)
 {
   int n = s->graph->n_operators;
@@ -53,7 +53,7 @@ static int sort_postorder(struct mafat_sorter *s, const struct mafat_lists *edge
   return MAFAT_OK;
 }
 
-static int sort_forward(struct mafat_sorter *s, int *order)
+static int sort_forward(struct mafat_op_scheduler *s, int *order)
 {
   int code = sort_postorder(s, &s->after, &s->before, order), n = s->graph->n_operators;
   for (int i = 0, j = n - 1; i < j; i++, j--) {
@@ -66,49 +66,49 @@ static int sort_forward(struct mafat_sorter *s, int *order)
 
 /* ---- all methods ---- */
 
-static int sort_simply(struct mafat_sorter *s, enum mafat_sorting how, int *order, struct mafat_sorted *sorted)
+static int sort_simply(struct mafat_op_scheduler *s, enum mafat_op_order how, int *order, struct mafat_op_schedule_result *sorted)
 {
   int code = MAFAT_OK;
   sorted->least = false;
   switch (how) {
-  case MAFAT_SORT_POSTORDER: code = sort_postorder(s, &s->before, &s->after, order); break;
-  case MAFAT_SORT_FORWARD: code = sort_forward(s, order); break;
-  case MAFAT_SORT_SP:
+  case MAFAT_OP_ORDER_POSTORDER: code = sort_postorder(s, &s->before, &s->after, order); break;
+  case MAFAT_OP_ORDER_FORWARD: code = sort_forward(s, order); break;
+  case MAFAT_OP_ORDER_SP:
     code = sort_postorder(s, &s->before, &s->after, order);
-    if (code == MAFAT_OK) code = mafat_sort_parallel(s, order, &sorted->least);
+    if (code == MAFAT_OK) code = mafat_op_schedule_parallel(s, order, &sorted->least);
     break;
-  default: mafat_sort_file(s, order);
+  default: mafat_op_schedule_file(s, order);
   }
-  if (code == MAFAT_OK) sorted->peak = mafat_sort_peak(s, order);
+  if (code == MAFAT_OK) sorted->peak = mafat_op_schedule_peak(s, order);
   sorted->least = sorted->least || sorted->peak == s->bound;
   return code;
 }
 
 /* Starts from the best simple order and improves it. */
-static int sort_best(struct mafat_sorter *s, long long effort, int *order, struct mafat_sorted *sorted)
+static int sort_best(struct mafat_op_scheduler *s, long long effort, int *order, struct mafat_op_schedule_result *sorted)
 {
   int n = s->graph->n_operators;
   int *other = mafat_heap_calloc(s->heap, (size_t)n + 1, sizeof *other);
-  int code = other ? sort_simply(s, MAFAT_SORT_FILE, order, sorted) : MAFAT_ENOMEM;
-  for (int how = MAFAT_SORT_POSTORDER; how < MAFAT_SORT_BEST && code == MAFAT_OK && !sorted->least; how++) {
-    struct mafat_sorted found;
-    code = sort_simply(s, (enum mafat_sorting)how, other, &found);
+  int code = other ? sort_simply(s, MAFAT_OP_ORDER_FILE, order, sorted) : MAFAT_ENOMEM;
+  for (int how = MAFAT_OP_ORDER_POSTORDER; how < MAFAT_OP_ORDER_BEST && code == MAFAT_OK && !sorted->least; how++) {
+    struct mafat_op_schedule_result found;
+    code = sort_simply(s, (enum mafat_op_order)how, other, &found);
     if (code || (found.peak >= sorted->peak && !found.least)) continue;
     for (int i = 0; i < n && found.peak < sorted->peak; i++) order[i] = other[i];
     *sorted = found;
   }
   mafat_heap_free(s->heap, other);
-  return code || sorted->least ? code : mafat_sort_improve(s, effort, order, sorted);
+  return code || sorted->least ? code : mafat_op_schedule_improve(s, effort, order, sorted);
 }
 
-int mafat_sort(struct mafat_sorter *s, enum mafat_sorting how, long long effort, int *order,
-               struct mafat_sorted *sorted)
+int mafat_op_schedule(struct mafat_op_scheduler *s, enum mafat_op_order how, long long effort, int *order,
+               struct mafat_op_schedule_result *sorted)
 {
-  if (how == MAFAT_SORT_BEST) return sort_best(s, effort, order, sorted);
+  if (how == MAFAT_OP_ORDER_BEST) return sort_best(s, effort, order, sorted);
   return sort_simply(s, how, order, sorted);
 }
 
-const char *mafat_sorting_name(enum mafat_sorting how)
+const char *mafat_op_order_name(enum mafat_op_order how)
 {
   static const char *const names[MAFAT_N_SORTINGS] = {"file", "postorder", "forward", "sp", "best"};
   return names[how];

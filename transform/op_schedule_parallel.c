@@ -1,8 +1,8 @@
 /* Minimizes the peak of series-parallel graphs (Liu 1987; Abdel-Wahab and Kameda 1978; Kayaaslan
  * and others 2018). Parts in series are sorted one by one; parallel parts are merged by their
- * hill-valley segments. Parts that are neither stay in post-order. Called by transform/sort.c.
- * Allocates in the sorter's heap. */
-#include "transform/sorter.h"
+ * hill-valley segments. Parts that are neither stay in post-order. Called by transform/op_schedule.c.
+ * Allocates in the scheduler's heap. */
+#include "transform/op_scheduler.h"
 
 #include "base/box.h"
 
@@ -22,7 +22,7 @@ struct segment {
 };
 
 struct parallel {
-  struct mafat_sorter *s;
+  struct mafat_op_scheduler *s;
   struct item *items, *capacity;   /* [position]: being sorted; and as many for merging */
   struct segment *segments;
   struct mafat_span *parts;    /* stack of the parts being divided */
@@ -225,7 +225,7 @@ static void weigh(struct parallel *p, const int *order)
 {
   mafat_walk_begin(p->s);
   for (int i = 0; i < p->s->graph->n_operators; i++) {
-    struct mafat_sort_step step = mafat_walk_look(p->s, order[i]);
+    struct mafat_op_schedule_step step = mafat_walk_look(p->s, order[i]);
     int64_t live = (int64_t)p->s->live;
     p->items[i] = (struct item){order[i], (int64_t)step.top - live, (int64_t)step.after - live};
     p->place[order[i]] = i;
@@ -233,14 +233,14 @@ static void weigh(struct parallel *p, const int *order)
   }
 }
 
-static bool has_one_reader_each(const struct mafat_sorter *s)
+static bool has_one_reader_each(const struct mafat_op_scheduler *s)
 {
   for (int b = 0; b < s->graph->n_buffers; b++)
     if (s->n_readers[b] > 1) return false;
   return true;
 }
 
-int mafat_sort_parallel(struct mafat_sorter *s, int *order, bool *least)
+int mafat_op_schedule_parallel(struct mafat_op_scheduler *s, int *order, bool *least)
 {
   size_t n = (size_t)s->graph->n_operators;
   struct parallel p = {.s = s, .n_words = n / 64 + 1, .divides = true};

@@ -1,8 +1,8 @@
-/* Covers transform/{sort, sort_best, sort_memo, sort_parallel, sorter}.c: orders of operators:
- * what each way of sorting makes of small graphs that are written down, and of random ones
+/* Covers transform/{op_schedule, op_schedule_best, op_schedule_memo, op_schedule_parallel, op_scheduler}.c: orders of operators:
+ * what each operator order makes of small graphs that are written down, and of random ones
  * beside all orders that there are. */
-#include "transform/sort.h"
-#include "transform/sort_memo.h"
+#include "transform/op_schedule.h"
+#include "transform/op_schedule_memo.h"
 
 #include "predictor/layout/offsets.h"
 #include "tests/support/failing_malloc.h"
@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-Suite *sort_suite(void);
+Suite *op_schedule_suite(void);
 
 enum { MOST_OPERATORS = 16, MOST_USES = 256 };
 
 /* A graph with room of its own. */
 struct graph {
-  struct mafat_sort_graph g;
-  struct mafat_sort_use uses[MOST_USES];
+  struct mafat_op_graph g;
+  struct mafat_op_use uses[MOST_USES];
   uint64_t bytes[MOST_USES], work[MOST_OPERATORS];
   bool kept[MOST_USES], in_place[MOST_OPERATORS];
 };
@@ -42,7 +42,7 @@ static int add_buffer(struct graph *graph, uint64_t bytes)
 
 static void add_use(struct graph *graph, int operator, int buffer, bool makes)
 {
-  graph->uses[graph->g.n_uses++] = (struct mafat_sort_use){operator, buffer, makes, false};
+  graph->uses[graph->g.n_uses++] = (struct mafat_op_use){operator, buffer, makes, false};
 }
 
 /* An operator that makes a buffer of its own, and reads those of operators before it: "0 1"; returns its number. */
@@ -54,10 +54,10 @@ static int add_operator(struct graph *graph, uint64_t bytes, const char *reads)
   return o;
 }
 
-static struct mafat_sorter *open_sorter(const struct graph *graph)
+static struct mafat_op_scheduler *open_op_scheduler(const struct graph *graph)
 {
-  struct mafat_sorter *s;
-  ck_assert_int_eq(mafat_sorter_open(&s, &graph->g, NULL), MAFAT_OK);
+  struct mafat_op_scheduler *s;
+  ck_assert_int_eq(mafat_op_scheduler_open(&s, &graph->g, NULL), MAFAT_OK);
   return s;
 }
 
@@ -66,10 +66,10 @@ static struct mafat_sorter *open_sorter(const struct graph *graph)
 /* By the definition alone: what is alive, step by step. */
 static bool comes_before(const struct graph *graph, int operator, int other)
 {
-  const struct mafat_sort_graph *g = &graph->g;
+  const struct mafat_op_graph *g = &graph->g;
   for (int i = 0; i < g->n_uses; i++)
     for (int j = 0; j < g->n_uses; j++) {
-      const struct mafat_sort_use *x = &g->uses[i], *y = &g->uses[j];
+      const struct mafat_op_use *x = &g->uses[i], *y = &g->uses[j];
       if (x->operator != operator || y->operator != other || x->buffer != y->buffer || !x->makes) continue;
       if (!y->makes || operator < other) return true;
     }
@@ -80,7 +80,7 @@ static bool is_alive(const struct graph *graph, int buffer, unsigned ran)
 {
   bool made = false, makers = false, readers = false, left = graph->kept[buffer];
   for (int u = 0; u < graph->g.n_uses; u++) {
-    const struct mafat_sort_use *use = &graph->uses[u];
+    const struct mafat_op_use *use = &graph->uses[u];
     if (use->buffer != buffer) continue;
     bool has_run = ran >> use->operator & 1;
     makers = makers || use->makes;
@@ -171,22 +171,22 @@ static uint64_t check_order(const struct graph *graph, const int *order)
 
 /* ---- graphs that are written down ---- */
 
-static uint64_t sort(struct mafat_sorter *s, enum mafat_sorting how, int *order, bool *least)
+static uint64_t sort(struct mafat_op_scheduler *s, enum mafat_op_order how, int *order, bool *least)
 {
-  struct mafat_sorted sorted;
-  ck_assert_int_eq(mafat_sort(s, how, MAFAT_USUAL_EFFORT, order, &sorted), MAFAT_OK);
-  ck_assert_uint_eq(sorted.peak, mafat_sort_peak(s, order));
+  struct mafat_op_schedule_result sorted;
+  ck_assert_int_eq(mafat_op_schedule(s, how, MAFAT_USUAL_EFFORT, order, &sorted), MAFAT_OK);
+  ck_assert_uint_eq(sorted.peak, mafat_op_schedule_peak(s, order));
   ck_assert_uint_ge(sorted.peak, s->bound);
   if (least) *least = sorted.least;
   return sorted.peak;
 }
 
-static uint64_t sort_once(const struct graph *graph, enum mafat_sorting how)
+static uint64_t sort_once(const struct graph *graph, enum mafat_op_order how)
 {
   int order[MOST_OPERATORS];
-  struct mafat_sorter *s = open_sorter(graph);
+  struct mafat_op_scheduler *s = open_op_scheduler(graph);
   uint64_t peak = sort(s, how, order, NULL);
-  mafat_sorter_close(&s);
+  mafat_op_scheduler_close(&s);
   return peak;
 }
 
@@ -204,17 +204,17 @@ START_TEST(two_branches)
   add_operator(&graph, 40, "3");
   add_operator(&graph, 40, "4");
   add_operator(&graph, 30, "2 5");
-  struct mafat_sorter *s = open_sorter(&graph);
-  ck_assert_uint_eq(sort(s, MAFAT_SORT_FILE, order, &least), 120);
+  struct mafat_op_scheduler *s = open_op_scheduler(&graph);
+  ck_assert_uint_eq(sort(s, MAFAT_OP_ORDER_FILE, order, &least), 120);
   ck_assert(!least);
-  ck_assert_uint_eq(sort(s, MAFAT_SORT_POSTORDER, order, NULL), 120);
-  ck_assert_uint_eq(sort(s, MAFAT_SORT_SP, order, &least), 110);
+  ck_assert_uint_eq(sort(s, MAFAT_OP_ORDER_POSTORDER, order, NULL), 120);
+  ck_assert_uint_eq(sort(s, MAFAT_OP_ORDER_SP, order, &least), 110);
   ck_assert(least);
   static const int expected[] = {0, 1, 3, 4, 5, 2, 6};
   ck_assert(memcmp(order, expected, sizeof expected) == 0);
-  ck_assert_uint_eq(sort(s, MAFAT_SORT_BEST, order, &least), 110);
+  ck_assert_uint_eq(sort(s, MAFAT_OP_ORDER_BEST, order, &least), 110);
   ck_assert(least);
-  mafat_sorter_close(&s);
+  mafat_op_scheduler_close(&s);
 }
 END_TEST
 
@@ -229,11 +229,11 @@ START_TEST(in_place)
   add_operator(&graph, 512, "1");
   add_operator(&graph, 128, "2");
   add_operator(&graph, 128, "3 0");
-  ck_assert_uint_eq(sort_once(&graph, MAFAT_SORT_BEST), 1152);
+  ck_assert_uint_eq(sort_once(&graph, MAFAT_OP_ORDER_BEST), 1152);
   graph.in_place[1] = true;
-  ck_assert_uint_eq(sort_once(&graph, MAFAT_SORT_BEST), 768);
+  ck_assert_uint_eq(sort_once(&graph, MAFAT_OP_ORDER_BEST), 768);
   graph.kept[1] = true; /* so that nothing can take its place */
-  ck_assert_uint_eq(sort_once(&graph, MAFAT_SORT_BEST), 1280);
+  ck_assert_uint_eq(sort_once(&graph, MAFAT_OP_ORDER_BEST), 1280);
 }
 END_TEST
 
@@ -248,13 +248,13 @@ START_TEST(one_gives_its_place)
   add_operator(&graph, 128, "2");
   add_operator(&graph, 128, "3 0");
   for (int u = 0; u < graph.g.n_uses; u++) graph.uses[u].gives = graph.uses[u].operator == 1 && !graph.uses[u].makes;
-  ck_assert_uint_eq(sort_once(&graph, MAFAT_SORT_BEST), 768);
+  ck_assert_uint_eq(sort_once(&graph, MAFAT_OP_ORDER_BEST), 768);
   graph.bytes[1] = 400;
-  ck_assert_uint_eq(sort_once(&graph, MAFAT_SORT_BEST), 768);
+  ck_assert_uint_eq(sort_once(&graph, MAFAT_OP_ORDER_BEST), 768);
   graph.bytes[2] = 800;
-  ck_assert_uint_eq(sort_once(&graph, MAFAT_SORT_BEST), 1056);
+  ck_assert_uint_eq(sort_once(&graph, MAFAT_OP_ORDER_BEST), 1056);
   graph.kept[1] = true;
-  ck_assert_uint_eq(sort_once(&graph, MAFAT_SORT_BEST), 1456);
+  ck_assert_uint_eq(sort_once(&graph, MAFAT_OP_ORDER_BEST), 1456);
 }
 END_TEST
 
@@ -270,13 +270,13 @@ START_TEST(post_orders)
   add_operator(&graph, 1, "1");   /* 3 */
   add_operator(&graph, 1, "2");   /* 4 */
   add_operator(&graph, 1, "3 4"); /* 5 */
-  struct mafat_sorter *s = open_sorter(&graph);
-  sort(s, MAFAT_SORT_POSTORDER, order, NULL);
+  struct mafat_op_scheduler *s = open_op_scheduler(&graph);
+  sort(s, MAFAT_OP_ORDER_POSTORDER, order, NULL);
   static const int postorder[] = {0, 1, 3, 2, 4, 5}, forward[] = {0, 2, 4, 1, 3, 5};
   ck_assert(memcmp(order, postorder, sizeof postorder) == 0);
-  sort(s, MAFAT_SORT_FORWARD, order, NULL);
+  sort(s, MAFAT_OP_ORDER_FORWARD, order, NULL);
   ck_assert(memcmp(order, forward, sizeof forward) == 0);
-  mafat_sorter_close(&s);
+  mafat_op_scheduler_close(&s);
 }
 END_TEST
 
@@ -294,25 +294,25 @@ START_TEST(parts_of_a_buffer)
     add_use(&graph, o, 2 + i, false);
     add_use(&graph, o, sum, true);
   }
-  struct mafat_sorter *s = open_sorter(&graph);
-  ck_assert_uint_eq(sort(s, MAFAT_SORT_BEST, order, NULL), 22);
+  struct mafat_op_scheduler *s = open_op_scheduler(&graph);
+  ck_assert_uint_eq(sort(s, MAFAT_OP_ORDER_BEST, order, NULL), 22);
   static const int expected[] = {0, 1, 2, 3, 4, 5};
   ck_assert(memcmp(order, expected, sizeof expected) == 0);
   ck_assert_uint_eq(check_order(&graph, order), 22);
-  mafat_sorter_close(&s);
+  mafat_op_scheduler_close(&s);
 }
 END_TEST
 
 START_TEST(circles)
 {
   struct graph graph;
-  struct mafat_sorter *s;
+  struct mafat_op_scheduler *s;
   begin_graph(&graph);
   add_operator(&graph, 1, "1");
   add_operator(&graph, 1, "0");
   graph.uses[0].buffer = 1;
   graph.uses[1].buffer = 0;
-  ck_assert_int_eq(mafat_sorter_open(&s, &graph.g, NULL), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_op_scheduler_open(&s, &graph.g, NULL), MAFAT_EINVAL);
   ck_assert_ptr_null(s);
 }
 END_TEST
@@ -324,9 +324,9 @@ START_TEST(nothing_to_sort)
   begin_graph(&graph);
   add_buffer(&graph, 7);
   graph.kept[0] = true;
-  struct mafat_sorter *s = open_sorter(&graph);
-  for (int how = 0; how < MAFAT_N_SORTINGS; how++) ck_assert_uint_eq(sort(s, (enum mafat_sorting)how, order, NULL), 7);
-  mafat_sorter_close(&s);
+  struct mafat_op_scheduler *s = open_op_scheduler(&graph);
+  for (int how = 0; how < MAFAT_N_SORTINGS; how++) ck_assert_uint_eq(sort(s, (enum mafat_op_order)how, order, NULL), 7);
+  mafat_op_scheduler_close(&s);
 }
 END_TEST
 
@@ -354,7 +354,7 @@ static void grow(struct graph *graph, struct test_rng *rng, int from, int to, in
 
 static int by_operator(const void *a, const void *b)
 {
-  const struct mafat_sort_use *x = a, *y = b;
+  const struct mafat_op_use *x = a, *y = b;
   return x->operator != y->operator ? x->operator - y->operator : x->buffer - y->buffer;
 }
 
@@ -363,20 +363,20 @@ static void sort_uses(struct graph *graph)
   qsort(graph->uses, (size_t)graph->g.n_uses, sizeof *graph->uses, by_operator);
 }
 
-static void check_random(const struct graph *graph, enum mafat_sorting exact, int seed)
+static void check_random(const struct graph *graph, enum mafat_op_order exact, int seed)
 {
   int order[MOST_OPERATORS];
   bool proven;
-  struct mafat_sorter *s = open_sorter(graph);
+  struct mafat_op_scheduler *s = open_op_scheduler(graph);
   uint64_t least = least_peak(graph);
   for (int how = 0; how < MAFAT_N_SORTINGS; how++) {
-    uint64_t peak = sort(s, (enum mafat_sorting)how, order, &proven);
+    uint64_t peak = sort(s, (enum mafat_op_order)how, order, &proven);
     ck_assert_uint_eq(check_order(graph, order), peak);
-    if (how == (int)exact || how == MAFAT_SORT_BEST) ck_assert(proven);
+    if (how == (int)exact || how == MAFAT_OP_ORDER_BEST) ck_assert(proven);
     ck_assert_msg(!proven || peak == least, "graph %d, %s: %llu, and there is %llu", seed,
-                  mafat_sorting_name((enum mafat_sorting)how), (unsigned long long)peak, (unsigned long long)least);
+                  mafat_op_order_name((enum mafat_op_order)how), (unsigned long long)peak, (unsigned long long)least);
   }
-  mafat_sorter_close(&s);
+  mafat_op_scheduler_close(&s);
 }
 
 static void give_places(struct graph *graph, struct test_rng *rng)
@@ -399,7 +399,7 @@ START_TEST(series_parallel)
     }
     sort_uses(&graph);
     give_places(&graph, &rng);
-    check_random(&graph, MAFAT_SORT_SP, seed);
+    check_random(&graph, MAFAT_OP_ORDER_SP, seed);
   }
 }
 END_TEST
@@ -430,7 +430,7 @@ START_TEST(any_graph)
   for (int seed = 0; seed < 2000; seed++) {
     struct test_rng rng = test_rng((uint64_t)seed + 5000);
     random_graph(&graph, &rng);
-    check_random(&graph, MAFAT_SORT_BEST, seed);
+    check_random(&graph, MAFAT_OP_ORDER_BEST, seed);
   }
 }
 END_TEST
@@ -495,12 +495,12 @@ START_TEST(orders_and_layouts)
     memset(graph.in_place, 0, sizeof graph.in_place);
     for (int u = 0; u < graph.g.n_uses; u++) graph.uses[u].gives = false;
     memset(graph.work, 0, sizeof graph.work);
-    struct mafat_sorter *s = open_sorter(&graph);
-    uint64_t peak = sort(s, MAFAT_SORT_BEST, order, NULL);
+    struct mafat_op_scheduler *s = open_op_scheduler(&graph);
+    uint64_t peak = sort(s, MAFAT_OP_ORDER_BEST, order, NULL);
     size_t arena = arena_of(&graph, order);
     ck_assert_uint_eq(peak, least_peak(&graph));
     if (arena != peak) ck_assert_uint_eq(arena, least_arena(&graph));
-    mafat_sorter_close(&s);
+    mafat_op_scheduler_close(&s);
   }
 }
 END_TEST
@@ -510,8 +510,8 @@ END_TEST
 enum { LARGE = 300 };
 
 struct large {
-  struct mafat_sort_graph g;
-  struct mafat_sort_use uses[4 * LARGE];
+  struct mafat_op_graph g;
+  struct mafat_op_use uses[4 * LARGE];
   uint64_t bytes[LARGE];
 };
 
@@ -519,13 +519,13 @@ struct large {
 static void make_large(struct large *l, uint64_t seed)
 {
   struct test_rng rng = test_rng(seed);
-  l->g = (struct mafat_sort_graph){.n_operators = LARGE, .n_buffers = LARGE, .uses = l->uses, .bytes = l->bytes};
+  l->g = (struct mafat_op_graph){.n_operators = LARGE, .n_buffers = LARGE, .uses = l->uses, .bytes = l->bytes};
   for (int o = 0; o < LARGE; o++) {
     l->bytes[o] = (uint64_t)test_random_int(&rng, 1, 100);
     for (int from = o - 1; from >= 0 && from > o - 12; from--)
       if (l->g.n_uses < 3 * LARGE && test_random_chance(&rng, 15))
-        l->uses[l->g.n_uses++] = (struct mafat_sort_use){o, from, false, false};
-    l->uses[l->g.n_uses++] = (struct mafat_sort_use){o, o, true, false};
+        l->uses[l->g.n_uses++] = (struct mafat_op_use){o, from, false, false};
+    l->uses[l->g.n_uses++] = (struct mafat_op_use){o, o, true, false};
   }
 }
 
@@ -534,21 +534,21 @@ START_TEST(large_graphs)
 {
   static struct large l;
   static int order[LARGE], again[LARGE];
-  struct mafat_sorter *s;
-  struct mafat_sorted best, same, other;
+  struct mafat_op_scheduler *s;
+  struct mafat_op_schedule_result best, same, other;
   make_large(&l, (uint64_t)_i);
-  ck_assert_int_eq(mafat_sorter_open(&s, &l.g, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_op_scheduler_open(&s, &l.g, NULL), MAFAT_OK);
   for (int effort = 0; effort <= 200000; effort += 100000) {
-    ck_assert_int_eq(mafat_sort(s, MAFAT_SORT_BEST, effort, order, &best), MAFAT_OK);
-    ck_assert_int_eq(mafat_sort(s, MAFAT_SORT_BEST, effort, again, &same), MAFAT_OK);
-    ck_assert_uint_eq(best.peak, mafat_sort_peak(s, order));
+    ck_assert_int_eq(mafat_op_schedule(s, MAFAT_OP_ORDER_BEST, effort, order, &best), MAFAT_OK);
+    ck_assert_int_eq(mafat_op_schedule(s, MAFAT_OP_ORDER_BEST, effort, again, &same), MAFAT_OK);
+    ck_assert_uint_eq(best.peak, mafat_op_schedule_peak(s, order));
     ck_assert(memcmp(order, again, sizeof order) == 0);
   }
-  for (int how = 0; how < MAFAT_SORT_BEST; how++) {
-    ck_assert_int_eq(mafat_sort(s, (enum mafat_sorting)how, 0, again, &other), MAFAT_OK);
+  for (int how = 0; how < MAFAT_OP_ORDER_BEST; how++) {
+    ck_assert_int_eq(mafat_op_schedule(s, (enum mafat_op_order)how, 0, again, &other), MAFAT_OK);
     ck_assert_uint_le(best.peak, other.peak);
   }
-  mafat_sorter_close(&s);
+  mafat_op_scheduler_close(&s);
 }
 END_TEST
 
@@ -557,26 +557,26 @@ START_TEST(any_effort_ends)
 {
   static struct large l;
   static int order[LARGE], again[LARGE];
-  struct mafat_sorter *s;
-  struct mafat_sorted some, all;
+  struct mafat_op_scheduler *s;
+  struct mafat_op_schedule_result some, all;
   make_large(&l, (uint64_t)_i);
-  ck_assert_int_eq(mafat_sorter_open(&s, &l.g, NULL), MAFAT_OK);
-  ck_assert_int_eq(mafat_sort(s, MAFAT_SORT_BEST, 100000, order, &some), MAFAT_OK);
-  ck_assert_int_eq(mafat_sort(s, MAFAT_SORT_BEST, INT64_MAX, again, &all), MAFAT_OK);
+  ck_assert_int_eq(mafat_op_scheduler_open(&s, &l.g, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_op_schedule(s, MAFAT_OP_ORDER_BEST, 100000, order, &some), MAFAT_OK);
+  ck_assert_int_eq(mafat_op_schedule(s, MAFAT_OP_ORDER_BEST, INT64_MAX, again, &all), MAFAT_OK);
   ck_assert_uint_le(all.peak, some.peak);
-  ck_assert_uint_eq(all.peak, mafat_sort_peak(s, again));
-  mafat_sorter_close(&s);
+  ck_assert_uint_eq(all.peak, mafat_op_schedule_peak(s, again));
+  mafat_op_scheduler_close(&s);
 }
 END_TEST
 
 static int sort_large(const struct large *l)
 {
   static int order[LARGE];
-  struct mafat_sorter *s;
-  struct mafat_sorted sorted;
-  int code = mafat_sorter_open(&s, &l->g, NULL);
-  if (code == MAFAT_OK) code = mafat_sort(s, MAFAT_SORT_BEST, 100000, order, &sorted);
-  mafat_sorter_close(&s);
+  struct mafat_op_scheduler *s;
+  struct mafat_op_schedule_result sorted;
+  int code = mafat_op_scheduler_open(&s, &l->g, NULL);
+  if (code == MAFAT_OK) code = mafat_op_schedule(s, MAFAT_OP_ORDER_BEST, 100000, order, &sorted);
+  mafat_op_scheduler_close(&s);
   return code;
 }
 
@@ -601,9 +601,9 @@ END_TEST
 START_TEST(a_memo_gives_the_same_orders)
 {
   static struct graph graph;
-  struct mafat_sort_memo *memo = NULL;
+  struct mafat_op_schedule_memo *memo = NULL;
   struct test_rng rng = test_rng(77);
-  ck_assert_int_eq(mafat_sort_memo_open(&memo, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_op_schedule_memo_open(&memo, NULL), MAFAT_OK);
   for (int i = 0; i < 300; i++) {
     int with[MOST_OPERATORS], without[MOST_OPERATORS];
     begin_graph(&graph);
@@ -612,19 +612,19 @@ START_TEST(a_memo_gives_the_same_orders)
     sort_uses(&graph);
     for (int again = 0; again < 4; again++) {
       if (again == 2) graph.bytes[test_random_int(&rng, 0, graph.g.n_buffers - 1)] += 5;
-      ck_assert_int_eq(mafat_sort_with_memo(memo, &graph.g, MAFAT_SORT_BEST, 100000, with, NULL), MAFAT_OK);
-      ck_assert_int_eq(mafat_sort_with_memo(NULL, &graph.g, MAFAT_SORT_BEST, 100000, without, NULL), MAFAT_OK);
+      ck_assert_int_eq(mafat_op_schedule_with_memo(memo, &graph.g, MAFAT_OP_ORDER_BEST, 100000, with, NULL), MAFAT_OK);
+      ck_assert_int_eq(mafat_op_schedule_with_memo(NULL, &graph.g, MAFAT_OP_ORDER_BEST, 100000, without, NULL), MAFAT_OK);
       ck_assert_mem_eq(with, without, (size_t)graph.g.n_operators * sizeof *with);
     }
   }
-  mafat_sort_memo_close(&memo);
+  mafat_op_schedule_memo_close(&memo);
   ck_assert_ptr_null(memo);
 }
 END_TEST
 
-Suite *sort_suite(void)
+Suite *op_schedule_suite(void)
 {
-  Suite *s = suite_create("sort");
+  Suite *s = suite_create("op_schedule");
   TCase *t = tcase_create("sort");
   tcase_set_timeout(t, 60);
   tcase_add_test(t, two_branches);

@@ -2,12 +2,12 @@
  * run. For each set, the path with the smallest peak is kept. Sets are processed by size, and only
  * the most promising ones of each size are kept. If none had to be dropped, the result is proven
  * minimal. Otherwise the number of kept sets is raised until the effort is spent. Called by
- * transform/sort.c. Allocates sets in the sorter's heap.
+ * transform/op_schedule.c. Allocates sets in the scheduler's heap.
  *
  * An operator that can run without a new peak and does not increase live bytes may run immediately:
  * live bytes are a submodular function of the set, so later steps have at most as much beside them.
  * The same holds for a chain of operators that ends no higher than it began. */
-#include "transform/sorter.h"
+#include "transform/op_scheduler.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ struct trace {
 };
 
 struct search {
-  struct mafat_sorter *s;
+  struct mafat_op_scheduler *s;
   int n_operators, width;
   long long effort;     /* remaining */
   bool all;             /* no set was dropped so far */
@@ -59,14 +59,14 @@ struct search {
 /* ---- steps that cost nothing ---- */
 
 /* Runs an operator that was evaluated. */
-static void run(struct search *s, int operator, struct mafat_sort_step step)
+static void run(struct search *s, int operator, struct mafat_op_schedule_step step)
 {
-  struct mafat_sorter *sorter = s->s;
-  mafat_walk_pass(sorter, operator);
-  sorter->live = step.after;
+  struct mafat_op_scheduler *op_scheduler = s->s;
+  mafat_walk_pass(op_scheduler, operator);
+  op_scheduler->live = step.after;
   s->ran[s->n_ran++] = operator;
-  for (int i = sorter->after.at[operator]; i < sorter->after.at[operator + 1]; i++)
-    if (sorter->missing[sorter->after.items[i]] == 0) s->ready[s->n_ready++] = sorter->after.items[i];
+  for (int i = op_scheduler->after.at[operator]; i < op_scheduler->after.at[operator + 1]; i++)
+    if (op_scheduler->missing[op_scheduler->after.items[i]] == 0) s->ready[s->n_ready++] = op_scheduler->after.items[i];
 }
 
 static void undo(struct search *s, uint64_t live)
@@ -76,7 +76,7 @@ static void undo(struct search *s, uint64_t live)
 }
 
 /* The operator that only waited for `operator`, which has run; -1: none. */
-static int next_of(const struct mafat_sorter *s, int operator)
+static int next_of(const struct mafat_op_scheduler *s, int operator)
 {
   for (int i = s->after.at[operator]; i < s->after.at[operator + 1]; i++)
     if (s->missing[s->after.items[i]] == 0) return s->after.items[i];
@@ -91,7 +91,7 @@ static bool run_down(struct search *s, int operator, uint64_t peak)
   int n_ran = s->n_ran, n_ready = s->n_ready;
   for (int o = operator; o >= 0; o = next_of(s->s, o)) {
     s->effort--;
-    struct mafat_sort_step step = mafat_walk_look(s->s, o);
+    struct mafat_op_schedule_step step = mafat_walk_look(s->s, o);
     if (step.top > peak) break;
     run(s, o, step);
     if (s->s->live <= live) return true;
@@ -128,7 +128,7 @@ static void find_ready(struct search *s)
 /* Runs an operator, then all steps that cost nothing. Returns the peak. */
 static uint64_t advance(struct search *s, int operator, uint64_t peak)
 {
-  struct mafat_sort_step step = mafat_walk_look(s->s, operator);
+  struct mafat_op_schedule_step step = mafat_walk_look(s->s, operator);
   if (step.top > peak) peak = step.top;
   run(s, operator, step);
   drop_ready(s);
@@ -389,16 +389,16 @@ static void close_search(struct search *s)
   mafat_heap_free(heap, s->traces);
 }
 
-int mafat_sort_improve(struct mafat_sorter *sorter, long long effort, int *order, struct mafat_sorted *sorted)
+int mafat_op_schedule_improve(struct mafat_op_scheduler *op_scheduler, long long effort, int *order, struct mafat_op_schedule_result *sorted)
 {
-  struct search s = {.s = sorter, .n_operators = sorter->graph->n_operators, .effort = effort, .order = order,
+  struct search s = {.s = op_scheduler, .n_operators = op_scheduler->graph->n_operators, .effort = effort, .order = order,
                      .best = sorted->peak, .width = FIRST_WIDTH};
   s.n_words = s.n_operators / 64 + 1;
   int code = open_search(&s) ? MAFAT_OK : MAFAT_ENOMEM;
   /* Beyond the number of traces, a wider search would be the same. */
   for (; code == MAFAT_OK && !sorted->least && s.effort > 0 && s.width < WIDER * MOST_TRACES; s.width *= WIDER) {
     code = go_through(&s);
-    sorted->least = s.all || s.best == sorter->bound;
+    sorted->least = s.all || s.best == op_scheduler->bound;
   }
   sorted->peak = s.best;
   close_search(&s);

@@ -1,6 +1,6 @@
 /* Caches scheduling results by a graph's complete contents. Called by search/best/best.c and
  * predictor/planning/group_order.c. Allocates entries in its heap. */
-#include "transform/sort_memo.h"
+#include "transform/op_schedule_memo.h"
 
 #include "base/error.h"
 
@@ -16,13 +16,13 @@ struct note {
   int *order;
 };
 
-struct mafat_sort_memo {
+struct mafat_op_schedule_memo {
   struct mafat_heap *heap;
   struct note notes[MOST_NOTES];
   int next; /* next entry to be replaced */
 };
 
-int mafat_sort_memo_open(struct mafat_sort_memo **memo, struct mafat_heap *heap)
+int mafat_op_schedule_memo_open(struct mafat_op_schedule_memo **memo, struct mafat_heap *heap)
 {
   *memo = mafat_heap_calloc(heap, 1, sizeof **memo);
   if (!*memo) return MAFAT_ENOMEM;
@@ -37,7 +37,7 @@ static void forget(struct mafat_heap *heap, struct note *note)
   *note = (struct note){.numbers = NULL};
 }
 
-void mafat_sort_memo_close(struct mafat_sort_memo **memo)
+void mafat_op_schedule_memo_close(struct mafat_op_schedule_memo **memo)
 {
   if (!*memo) return;
   for (int i = 0; i < MOST_NOTES; i++) forget((*memo)->heap, &(*memo)->notes[i]);
@@ -46,7 +46,7 @@ void mafat_sort_memo_close(struct mafat_sort_memo **memo)
 }
 
 /* Serializes everything that the order depends on. */
-static int write_numbers(struct note *note, const struct mafat_sort_graph *g, enum mafat_sorting how, long long effort, struct mafat_heap *heap)
+static int write_numbers(struct note *note, const struct mafat_op_graph *g, enum mafat_op_order how, long long effort, struct mafat_heap *heap)
 {
   size_t n_uses = (size_t)g->n_uses, n_buffers = (size_t)g->n_buffers, n_operators = (size_t)g->n_operators, n = 0;
   uint64_t *w = note->numbers = mafat_heap_calloc(heap, 5 + n_uses + 2 * n_buffers + 2 * n_operators, sizeof *w);
@@ -57,7 +57,7 @@ static int write_numbers(struct note *note, const struct mafat_sort_graph *g, en
   w[n++] = n_buffers;
   w[n++] = n_uses;
   for (size_t i = 0; i < n_uses; i++) {
-    const struct mafat_sort_use *u = &g->uses[i];
+    const struct mafat_op_use *u = &g->uses[i];
     w[n++] = (uint64_t)u->operator << 33 | (uint64_t)u->buffer << 2 | (uint64_t)u->makes << 1 | (uint64_t)u->gives;
   }
   for (size_t b = 0; b < n_buffers; b++) {
@@ -74,7 +74,7 @@ static int write_numbers(struct note *note, const struct mafat_sort_graph *g, en
   return MAFAT_OK;
 }
 
-static const struct note *find(const struct mafat_sort_memo *memo, const struct note *like)
+static const struct note *find(const struct mafat_op_schedule_memo *memo, const struct note *like)
 {
   for (int i = 0; i < MOST_NOTES; i++) {
     const struct note *note = &memo->notes[i];
@@ -85,17 +85,17 @@ static const struct note *find(const struct mafat_sort_memo *memo, const struct 
   return NULL;
 }
 
-static int sort(const struct mafat_sort_graph *g, enum mafat_sorting how, long long effort, int *order, struct mafat_heap *heap)
+static int sort(const struct mafat_op_graph *g, enum mafat_op_order how, long long effort, int *order, struct mafat_heap *heap)
 {
-  struct mafat_sorter *s = NULL;
-  struct mafat_sorted sorted;
-  int code = mafat_sorter_open(&s, g, heap);
-  if (code == MAFAT_OK) code = mafat_sort(s, how, effort, order, &sorted);
-  mafat_sorter_close(&s);
+  struct mafat_op_scheduler *s = NULL;
+  struct mafat_op_schedule_result sorted;
+  int code = mafat_op_scheduler_open(&s, g, heap);
+  if (code == MAFAT_OK) code = mafat_op_schedule(s, how, effort, order, &sorted);
+  mafat_op_scheduler_close(&s);
   return code;
 }
 
-int mafat_sort_with_memo(struct mafat_sort_memo *memo, const struct mafat_sort_graph *g, enum mafat_sorting how,
+int mafat_op_schedule_with_memo(struct mafat_op_schedule_memo *memo, const struct mafat_op_graph *g, enum mafat_op_order how,
                          long long effort, int *order, struct mafat_heap *heap)
 {
   struct note note = {.numbers = NULL};

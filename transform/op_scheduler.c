@@ -1,7 +1,7 @@
 /* The scheduling graph's edges, and the walk that tracks live bytes. Called by the methods in
- * transform/ (sort.c, sort_best.c, sort_parallel.c) and by predictor/schedule/parts_order.c.
+ * transform/ (op_schedule.c, op_schedule_best.c, op_schedule_parallel.c) and by predictor/schedule/parts_order.c.
  * Allocates in the caller's heap. */
-#include "transform/sorter.h"
+#include "transform/op_scheduler.h"
 
 /* ---- lists ---- */
 
@@ -36,47 +36,47 @@ static void close_lists(struct mafat_lists *l, struct mafat_heap *heap)
 
 /* ---- opening ---- */
 
-typedef void (*note_edge)(struct mafat_sorter *s, int from, int to);
+typedef void (*note_edge)(struct mafat_op_scheduler *s, int from, int to);
 
-static void count_edge(struct mafat_sorter *s, int from, int to)
+static void count_edge(struct mafat_op_scheduler *s, int from, int to)
 {
   s->after.at[from + 1]++;
   s->before.at[to + 1]++;
 }
 
-static void put_edge(struct mafat_sorter *s, int from, int to)
+static void put_edge(struct mafat_op_scheduler *s, int from, int to)
 {
   put(&s->after, from, to);
   put(&s->before, to, from);
 }
 
 /* Makers of a buffer run in order, and its readers run after the last of them. */
-static void for_edges(struct mafat_sorter *s, const int *last_maker, int *maker, note_edge note)
+static void for_edges(struct mafat_op_scheduler *s, const int *last_maker, int *maker, note_edge note)
 {
   for (int b = 0; b < s->graph->n_buffers; b++) maker[b] = -1;
   for (int u = 0; u < s->graph->n_uses; u++) {
-    const struct mafat_sort_use *use = &s->graph->uses[u];
+    const struct mafat_op_use *use = &s->graph->uses[u];
     int from = use->makes ? maker[use->buffer] : last_maker[use->buffer];
     if (from >= 0 && from != use->operator) note(s, from, use->operator);
     if (use->makes) maker[use->buffer] = use->operator;
   }
 }
 
-static bool note_facts(struct mafat_sorter *s)
+static bool note_facts(struct mafat_op_scheduler *s)
 {
-  const struct mafat_sort_graph *g = s->graph;
+  const struct mafat_op_graph *g = s->graph;
   s->facts = mafat_heap_calloc(s->heap, (size_t)g->n_uses + 1, sizeof *s->facts);
   for (int i = 0; s->facts && i < g->n_uses; i++) {
-    const struct mafat_sort_use *use = &g->uses[s->uses.items[i]];
-    s->facts[i] = (struct mafat_sort_fact){g->bytes[use->buffer], (unsigned)use->buffer & 0x1fffffff, use->makes, use->gives,
-                                         mafat_sort_is_kept(s, use->buffer)};
+    const struct mafat_op_use *use = &g->uses[s->uses.items[i]];
+    s->facts[i] = (struct mafat_op_schedule_fact){g->bytes[use->buffer], (unsigned)use->buffer & 0x1fffffff, use->makes, use->gives,
+                                         mafat_op_schedule_is_kept(s, use->buffer)};
   }
   return s->facts != NULL;
 }
 
-static bool link_operators(struct mafat_sorter *s)
+static bool link_operators(struct mafat_op_scheduler *s)
 {
-  const struct mafat_sort_graph *g = s->graph;
+  const struct mafat_op_graph *g = s->graph;
   struct mafat_heap *heap = s->heap;
   int *last = mafat_heap_calloc(heap, 2 * (size_t)g->n_buffers + 1, sizeof *last), *maker = last + g->n_buffers;
   bool enough = last && count_lists(&s->uses, g->n_operators, heap) && count_lists(&s->before, g->n_operators, heap) &&
@@ -97,9 +97,9 @@ static bool link_operators(struct mafat_sorter *s)
   return enough && note_facts(s);
 }
 
-static bool count_uses(struct mafat_sorter *s)
+static bool count_uses(struct mafat_op_scheduler *s)
 {
-  const struct mafat_sort_graph *g = s->graph;
+  const struct mafat_op_graph *g = s->graph;
   size_t n = (size_t)g->n_buffers + 1;
   s->n_makers = mafat_heap_calloc(s->heap, n, sizeof *s->n_makers);
   s->n_readers = mafat_heap_calloc(s->heap, n, sizeof *s->n_readers);
@@ -113,30 +113,30 @@ static bool count_uses(struct mafat_sorter *s)
 
 /* Bytes of `made` that need no memory: all, if it replaces the largest buffer that is freed; or as
  * many as the buffer that gives its bytes has. */
-static uint64_t placed_bytes(const struct mafat_sort_graph *g, int operator, uint64_t made, uint64_t largest, uint64_t given)
+static uint64_t placed_bytes(const struct mafat_op_graph *g, int operator, uint64_t made, uint64_t largest, uint64_t given)
 {
   if (g->in_place && g->in_place[operator] && largest >= made) return made;
   return given < made ? given : made;
 }
 
 /* Lower bound for one operator: only its own buffers live, and all that can be freed is. */
-static uint64_t least_of(const struct mafat_sorter *s, int operator)
+static uint64_t least_of(const struct mafat_op_scheduler *s, int operator)
 {
-  const struct mafat_sort_graph *g = s->graph;
+  const struct mafat_op_graph *g = s->graph;
   uint64_t made = 0, read = 0, largest = 0, given = 0;
   for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++) {
-    const struct mafat_sort_use *use = &g->uses[s->uses.items[i]];
+    const struct mafat_op_use *use = &g->uses[s->uses.items[i]];
     uint64_t bytes = g->bytes[use->buffer];
     if (use->makes) made += bytes;
     else read += bytes;
-    if (use->makes || mafat_sort_is_kept(s, use->buffer)) continue;
+    if (use->makes || mafat_op_schedule_is_kept(s, use->buffer)) continue;
     if (bytes > largest) largest = bytes;
     if (use->gives && bytes > given) given = bytes;
   }
   return made - placed_bytes(g, operator, made, largest, given) + read + (g->work ? g->work[operator] : 0);
 }
 
-static void find_bound(struct mafat_sorter *s)
+static void find_bound(struct mafat_op_scheduler *s)
 {
   mafat_walk_begin(s);
   s->bound = s->live;
@@ -146,7 +146,7 @@ static void find_bound(struct mafat_sorter *s)
   }
 }
 
-int mafat_sort_file(struct mafat_sorter *s, int *order)
+int mafat_op_schedule_file(struct mafat_op_scheduler *s, int *order)
 {
   int n = 0, all = s->graph->n_operators;
   mafat_walk_begin(s);
@@ -161,18 +161,18 @@ int mafat_sort_file(struct mafat_sorter *s, int *order)
   return n;
 }
 
-static int check_circles(struct mafat_sorter *s)
+static int check_circles(struct mafat_op_scheduler *s)
 {
   int *order = mafat_heap_calloc(s->heap, (size_t)s->graph->n_operators + 1, sizeof *order);
   if (!order) return MAFAT_ENOMEM;
-  int n = mafat_sort_file(s, order);
+  int n = mafat_op_schedule_file(s, order);
   mafat_heap_free(s->heap, order);
   return n == s->graph->n_operators ? MAFAT_OK : MAFAT_EINVAL;
 }
 
-int mafat_sorter_open(struct mafat_sorter **out, const struct mafat_sort_graph *graph, struct mafat_heap *heap)
+int mafat_op_scheduler_open(struct mafat_op_scheduler **out, const struct mafat_op_graph *graph, struct mafat_heap *heap)
 {
-  struct mafat_sorter *s = mafat_heap_calloc(heap, 1, sizeof *s);
+  struct mafat_op_scheduler *s = mafat_heap_calloc(heap, 1, sizeof *s);
   int code = s ? MAFAT_OK : MAFAT_ENOMEM;
   *out = NULL;
   if (s) {
@@ -181,15 +181,15 @@ int mafat_sorter_open(struct mafat_sorter **out, const struct mafat_sort_graph *
     code = link_operators(s) && count_uses(s) ? check_circles(s) : MAFAT_ENOMEM;
   }
   if (code == MAFAT_OK) find_bound(s);
-  if (code) mafat_sorter_close(&s);
+  if (code) mafat_op_scheduler_close(&s);
   *out = s;
   return code;
 }
 
-void mafat_sorter_close(struct mafat_sorter **sorter)
+void mafat_op_scheduler_close(struct mafat_op_scheduler **op_scheduler)
 {
-  if (!sorter || !*sorter) return;
-  struct mafat_sorter *s = *sorter;
+  if (!op_scheduler || !*op_scheduler) return;
+  struct mafat_op_scheduler *s = *op_scheduler;
   struct mafat_heap *heap = s->heap;
   close_lists(&s->uses, heap);
   mafat_heap_free(heap, s->facts);
@@ -201,32 +201,32 @@ void mafat_sorter_close(struct mafat_sorter **sorter)
   mafat_heap_free(heap, s->readers_left);
   mafat_heap_free(heap, s->missing);
   mafat_heap_free(heap, s);
-  *sorter = NULL;
+  *op_scheduler = NULL;
 }
 
 /* ---- the walk ---- */
 
 enum { HAS_RUN = -1 };
 
-void mafat_walk_begin(struct mafat_sorter *s)
+void mafat_walk_begin(struct mafat_op_scheduler *s)
 {
-  const struct mafat_sort_graph *g = s->graph;
+  const struct mafat_op_graph *g = s->graph;
   s->live = 0;
   for (int b = 0; b < g->n_buffers; b++) {
     s->makers_left[b] = s->n_makers[b];
     s->readers_left[b] = s->n_readers[b];
-    if (!s->n_makers[b] && (s->n_readers[b] || mafat_sort_is_kept(s, b))) s->live += g->bytes[b];
+    if (!s->n_makers[b] && (s->n_readers[b] || mafat_op_schedule_is_kept(s, b))) s->live += g->bytes[b];
   }
   for (int o = 0; o < g->n_operators; o++) s->missing[o] = s->before.at[o + 1] - s->before.at[o];
   s->peak = s->live;
 }
 
-struct mafat_sort_step mafat_walk_look(const struct mafat_sorter *s, int operator)
+struct mafat_op_schedule_step mafat_walk_look(const struct mafat_op_scheduler *s, int operator)
 {
-  const struct mafat_sort_graph *g = s->graph;
+  const struct mafat_op_graph *g = s->graph;
   uint64_t made = 0, freed = 0, largest = 0, given = 0;
   for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++) {
-    const struct mafat_sort_fact *use = &s->facts[i];
+    const struct mafat_op_schedule_fact *use = &s->facts[i];
     unsigned b = use->buffer;
     if (use->makes && s->makers_left[b] == s->n_makers[b]) made += use->bytes;
     bool last = use->makes ? s->makers_left[b] == 1 && !s->n_readers[b] : s->readers_left[b] == 1;
@@ -236,11 +236,11 @@ struct mafat_sort_step mafat_walk_look(const struct mafat_sorter *s, int operato
     if (use->gives && use->bytes > given) given = use->bytes;
   }
   uint64_t placed = placed_bytes(g, operator, made, largest, given);
-  return (struct mafat_sort_step){.top = s->live + made - placed + (g->work ? g->work[operator] : 0),
+  return (struct mafat_op_schedule_step){.top = s->live + made - placed + (g->work ? g->work[operator] : 0),
                                   .after = s->live + made - freed};
 }
 
-void mafat_walk_pass(struct mafat_sorter *s, int operator)
+void mafat_walk_pass(struct mafat_op_scheduler *s, int operator)
 {
   s->missing[operator] = HAS_RUN;
   for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++)
@@ -248,15 +248,15 @@ void mafat_walk_pass(struct mafat_sorter *s, int operator)
   for (int i = s->after.at[operator]; i < s->after.at[operator + 1]; i++) s->missing[s->after.items[i]]--;
 }
 
-void mafat_walk_run(struct mafat_sorter *s, int operator)
+void mafat_walk_run(struct mafat_op_scheduler *s, int operator)
 {
-  struct mafat_sort_step step = mafat_walk_look(s, operator);
+  struct mafat_op_schedule_step step = mafat_walk_look(s, operator);
   s->live = step.after;
   if (step.top > s->peak) s->peak = step.top;
   mafat_walk_pass(s, operator);
 }
 
-void mafat_walk_undo(struct mafat_sorter *s, int operator)
+void mafat_walk_undo(struct mafat_op_scheduler *s, int operator)
 {
   s->missing[operator] = 0;
   for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++)
@@ -264,7 +264,7 @@ void mafat_walk_undo(struct mafat_sorter *s, int operator)
   for (int i = s->after.at[operator]; i < s->after.at[operator + 1]; i++) s->missing[s->after.items[i]]++;
 }
 
-uint64_t mafat_sort_peak(struct mafat_sorter *s, const int *order)
+uint64_t mafat_op_schedule_peak(struct mafat_op_scheduler *s, const int *order)
 {
   mafat_walk_begin(s);
   for (int i = 0; i < s->graph->n_operators; i++) mafat_walk_run(s, order[i]);
