@@ -50,8 +50,8 @@ void mafat_footprint_settle(const struct mafat_footprint *footprint, const struc
  * its graph by that code. */
 void mafat_footprint_forget_import(void);
 /* Locks the code that runs enter and the program's own memory, as far as permitted. Call before the
- * first run, when there is memory for it. Does nothing in programs of
- * others, whose memory is theirs to lock. Returns the locked heap (own.h). */
+ * first run, when there is memory for it. Does nothing in other programs, which lock their own
+ * memory. Returns the locked heap (own.h). */
 struct mafat_own_range mafat_footprint_lock(const struct mafat_footprint *footprint, const struct mafat_network *n,
                                                const struct mafat_kernels *kernels, const struct mafat_layout *layout);
 

@@ -44,7 +44,7 @@ struct mafat_model {
   const struct mafat_rank_link *link; /* the caller's; NULL: a single device */
   struct mafat_placement ahead[MAFAT_MOST_RANKS]; /* [run % MAFAT_MOST_RANKS]: pictures still being
                                                      processed by ranks */
-  long long n_begun, n_finished;      /* number of such pictures */
+  long long n_begun, n_finished;      /* number of pictures begun and finished */
   uint64_t plan_sum;                  /* checksum of the plan, equal on all ranks */
   struct mafat_picture picture;
   struct mafat_frame_format frame; /* format of video frames; width 0: no frames */
@@ -64,8 +64,8 @@ struct mafat_model {
   } watch;
 };
 
-/* For a link with pictures ahead: the number begun; and receives the results of the oldest
- * unfinished picture, which becomes the last run. */
+/* For a link with pictures ahead: number of pictures begun. mafat_model_finish receives the results
+ * of the oldest unfinished picture, which becomes the last run. */
 long long mafat_model_n_begun(const struct mafat_model *m);
 int mafat_model_finish(struct mafat_model *m, struct mafat_diagnostic *d);
 

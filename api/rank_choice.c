@@ -275,7 +275,7 @@ static bool is_over(const struct best *b)
   return b->ends_ms < INFINITY && mafat_process_now_ms() > b->ends_ms;
 }
 
-/* Evaluates a plan unless seen. Not *fit: invalid, or exceeds the memory. */
+/* Evaluates a plan not seen before. Not *fit: invalid, or exceeds the memory. */
 static int try_spec(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
                     int placement, const struct mafat_spec *spec, bool *fit)
 {

@@ -1,5 +1,5 @@
 /* Predicts the milliseconds of a plan by a dry walk of its schedule. Called by api/choose.c, by
- * searches and by predictor/transfers/prices.c. Allocates from the plan's heap. */
+ * searches and by predictor/transfers/prices.c. Opens a schedule and fetches in the plan's heap. */
 #include "predictor/cost/latency.h"
 
 #include "predictor/schedule/fetches.h"

@@ -1,5 +1,5 @@
 /* Walks the schedule dry to find the extents of tensors and steps, and counts MACs. Called by
- * maker.c. Allocates from a temporary heap. */
+ * maker.c. Fills the maker's lists; allocates nothing. */
 #include "predictor/layout/maker.h"
 
 #include "predictor/plan/fusion.h"

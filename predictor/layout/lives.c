@@ -1,5 +1,5 @@
-/* Finds the lifetimes of tensors and partition buffers. Called by maker.c. Pure functions of plan
- * and schedule. */
+/* Finds the lifetimes of tensors and partition buffers. Called by maker.c. Fills the maker's lists;
+ * allocates nothing. */
 #include "predictor/layout/maker.h"
 
 #include "predictor/plan/parts.h"

@@ -46,7 +46,8 @@ struct mafat_conv {
   struct mafat_conv_outputs {
     int filter;
     struct mafat_span rows;
-  } outputs;                       /* position of the first segment's rows; empty: none yet */
+  } outputs;                       /* filter and rows that the first segment points at; no rows:
+                                      none yet */
 };
 
 /* Initializes a step of any type, without `pool`, tables and units. */
@@ -75,7 +76,7 @@ static inline struct mafat_block_slice mafat_conv_block_slice_of(const struct ma
 
 /* ---- tables of row pointers, any type ---- */
 
-/* Copies pointers plus `bytes`; those equal to `still` are not changed. */
+/* Copies pointers and adds `bytes` to each; those equal to `still` stay as they are. */
 static inline void mafat_conv_move_rows(void *to, const void *from, int n, ptrdiff_t bytes, const void *still)
 {
   for (int r = 0; r < n; r++) {
@@ -86,7 +87,7 @@ static inline void mafat_conv_move_rows(void *to, const void *from, int n, ptrdi
   }
 }
 
-/* Distance from the rows of block slice `last`, whose pointers exist, to those of `block slice`.
+/* Distance from the rows of block slice `last`, whose pointers exist, to those of `block_slice`.
  * False: not constant. */
 bool mafat_conv_block_slices_apart(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, const struct mafat_block_slice *last, ptrdiff_t *bytes);
 
