@@ -1,5 +1,5 @@
-/* Work of constants that become tensors. Called by cost/work.c through the table in kinds.c. Pure
- * functions. */
+/* Counts the work of constants that become tensors. Called by cost/work.c through the table in
+ * kinds.c. Pure functions. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 

@@ -1,5 +1,6 @@
-/* Scratch and work of convolutions, direct and depthwise; conv_winograd.c has Winograd's. Called by
- * cost/work.c and schedule/scratch.c through the table in kinds.c. Pure functions. */
+/* Plans the scratch and counts the work of convolutions, direct and depthwise; conv_winograd.c has
+ * Winograd's. Called by cost/work.c and schedule/scratch.c through the table in kinds.c. Pure
+ * functions. */
 #include "predictor/kinds/conv.h"
 
 #include "base/part.h"

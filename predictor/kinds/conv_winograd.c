@@ -1,4 +1,4 @@
-/* Scratch and work of Winograd convolutions. Called by conv.c. */
+/* Plans the scratch and counts the work of Winograd convolutions. Called by conv.c. */
 #include "predictor/kinds/conv.h"
 
 #include "predictor/plan/weight_placement.h"

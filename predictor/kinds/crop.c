@@ -1,4 +1,4 @@
-/* Work of crop layers: a copy. Called by cost/work.c through the table in kinds.c. Pure
+/* Counts the work of crop layers: a copy. Called by cost/work.c through the table in kinds.c. Pure
  * functions. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"

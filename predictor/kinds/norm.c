@@ -1,5 +1,5 @@
-/* Work of batchnorm layers: a copy. Called by cost/work.c through the table in kinds.c. Pure
- * functions. */
+/* Counts the work of batchnorm layers: a copy. Called by cost/work.c through the table in kinds.c.
+ * Pure functions. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 

@@ -1,5 +1,5 @@
-/* Work of quantization and dequantization. Called by cost/work.c through the table in kinds.c. Pure
- * functions. */
+/* Counts the work of quantization and dequantization. Called by cost/work.c through the table in
+ * kinds.c. Pure functions. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 

@@ -1,5 +1,5 @@
-/* Work of transposes, slices and other copies of elements. Called by cost/work.c through the table
- * in kinds.c, and by split.c. Pure functions. */
+/* Counts the work of transposes, slices and other copies of elements. Called by cost/work.c through
+ * the table in kinds.c, and by split.c. Pure functions. */
 #include "predictor/kinds/rearrange.h"
 
 /* Fewer contiguous channels are copied one by one. */

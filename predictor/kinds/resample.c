@@ -1,5 +1,5 @@
-/* Work of resizing with interpolation. Called by cost/work.c through the table in kinds.c. Pure
- * functions. */
+/* Counts the work of resizing with interpolation. Called by cost/work.c through the table in
+ * kinds.c. Pure functions. */
 #include "network/resample.h"
 
 #include "predictor/cost/counting.h"

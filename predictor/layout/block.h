@@ -1,4 +1,4 @@
-/* A buffer with a lifetime, to be placed in an arena by offsets.h. */
+/* A buffer with a lifetime, to be placed in an arena by offsets.h. Used by predictor/layout/. */
 #ifndef MAFAT_PREDICTOR_LAYOUT_BLOCK_H
 #define MAFAT_PREDICTOR_LAYOUT_BLOCK_H
 

@@ -1,5 +1,5 @@
-/* Layers computed inside the step of the layer that reads them, so that the tensor between them
- * never exists as a map:
+/* Layers computed inside the step of the layer that reads them. The tensor between them then never
+ * exists as a map. They are:
  *   - a convolution whose only reader is a 2x2 maxpool of stride 2: pooled in the store;
  *   - a depthwise convolution whose only reader is a 1x1 convolution: computed a few rows at
  *     a time into scratch;

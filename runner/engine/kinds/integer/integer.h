@@ -1,4 +1,5 @@
-/* Kinds of layers with quantized inputs. Their files have the same names as those for floats. */
+/* Interface of the kinds of layers with quantized inputs, and addresses of their bytes. Used by the
+ * files of this folder, which have the same names as those for floats. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_INTEGER_INTEGER_H
 #define MAFAT_RUNNER_ENGINE_KINDS_INTEGER_INTEGER_H
 
