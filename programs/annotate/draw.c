@@ -1,3 +1,4 @@
+/* Draws boxes and labels with gd. Called by annotate.c. */
 #include "programs/annotate/draw.h"
 
 #include "include/mafat.h"

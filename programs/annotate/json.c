@@ -1,3 +1,4 @@
+/* Reads and checks the lines of `run_inference --json`. Called by annotate.c. */
 #include "programs/annotate/json.h"
 
 #include "include/mafat.h"

@@ -1,3 +1,5 @@
+/* Reads and writes pictures: gd for JPEG and PNG, own code for PPM and PGM. Called by
+ * annotate.c. */
 #include "programs/annotate/picture.h"
 
 #include <errno.h>

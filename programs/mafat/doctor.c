@@ -1,3 +1,4 @@
+/* Implements `mafat doctor`: finds what this machine has and prints advice. Called by mafat.c. */
 #include "programs/mafat/doctor.h"
 
 #include <dirent.h>

@@ -1,3 +1,5 @@
+/* Forks the working process of a rank and reports how it ended. Called by mafat_ranks.c before
+ * MPI is initialized. */
 #include "programs/mafat_ranks/guard.h"
 
 #include "programs/run_inference/session.h"

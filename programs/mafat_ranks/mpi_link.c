@@ -1,3 +1,5 @@
+/* Implements a rank link with MPI messages. Called by mafat_ranks.c and, through the link, by
+ * the executor. */
 #include "programs/mafat_ranks/mpi_link.h"
 
 #include "predictor/plan/partition.h"

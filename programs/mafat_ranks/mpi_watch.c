@@ -1,3 +1,4 @@
+/* Runs the thread that keeps messages going and detects lost ranks. Started by mpi_link.c. */
 #include "programs/mafat_ranks/mpi_watch.h"
 
 #include "programs/mafat_ranks/guard.h"

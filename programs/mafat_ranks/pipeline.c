@@ -1,3 +1,4 @@
+/* Runs pictures in a pipeline over the ranks. Called by mafat_ranks.c for --pipeline. */
 #include "programs/mafat_ranks/pipeline.h"
 
 #include "api/model.h"

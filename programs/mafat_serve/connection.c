@@ -1,3 +1,4 @@
+/* Reads requests of a connection and writes answers, without blocking. Called by server.c. */
 #include "programs/mafat_serve/connection.h"
 
 #include "programs/mafat_serve/http.h"

@@ -1,3 +1,5 @@
+/* Grants connections memory for bodies in order, and counts them. Called by connection.c and
+ * server.c. */
 #include "programs/mafat_serve/connection_pool.h"
 
 #include "programs/mafat_serve/work.h"

@@ -1,3 +1,4 @@
+/* Parses heads of HTTP/1.1 requests. Called by connection.c. */
 #include "programs/mafat_serve/http.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Passes jobs between the thread of connections and the one that computes. Called by
+ * connection.c and work.c. */
 #include "programs/mafat_serve/job_queue.h"
 
 #include "programs/run_inference/session.h"

@@ -1,3 +1,4 @@
+/* Opens listening sockets, by numeric address or path. Called by server.c. */
 #include "programs/mafat_serve/listeners.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* Holds page.html as a byte array. Sent by connection.c. */
 #include "programs/mafat_serve/page.h"
 
 /* The file's bytes, by the assembler: the Makefile knows that this is made of it. */

@@ -1,3 +1,4 @@
+/* Decides what a request asks for and whether it may. Called by connection.c. */
 #include "programs/mafat_serve/route.h"
 
 #include "include/mafat_video.h"

@@ -1,3 +1,5 @@
+/* Runs the event loop: accepts connections and continues those that are ready. Called by
+ * mafat_serve.c. */
 #include "programs/mafat_serve/server.h"
 
 #include "programs/run_inference/session.h"

@@ -1,3 +1,4 @@
+/* Reads the token from a file or the environment. Called by mafat_serve.c. */
 #include "programs/mafat_serve/token.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Runs jobs one at a time and writes their answers. Started by mafat_serve.c in its own thread. */
 #include "programs/mafat_serve/work.h"
 
 #include "include/mafat_video.h"

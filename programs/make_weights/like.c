@@ -1,3 +1,4 @@
+/* Copies an ONNX or TFLite model with random weights. Called by make_weights.c for --like. */
 #include "programs/make_weights/like.h"
 
 #include "base/model_file.h"

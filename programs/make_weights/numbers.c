@@ -1,3 +1,4 @@
+/* Writes random numbers to a file, with a progress bar. Called by make_weights.c and like.c. */
 #include "programs/make_weights/numbers.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Computes the range of random weights for each layer. Called by make_weights.c and like.c. */
 #include "programs/make_weights/recipe.h"
 
 #include "predictor/plan/packing.h"

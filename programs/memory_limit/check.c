@@ -1,3 +1,5 @@
+/* Implements --check: prints what this machine can do and what is missing. Called by
+ * memory_limit.c. */
 #include "programs/memory_limit/check.h"
 
 #include <libcgroup.h>

@@ -1,3 +1,4 @@
+/* Reads the counters of cgroups, processes and the system. Called by watch.c. */
 #include "programs/memory_limit/counters.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Evicts files from the page cache and opens output files. Called by memory_limit.c. */
 #include "programs/memory_limit/files.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Makes, limits, joins, kills and removes a cgroup. Called by memory_limit.c, watch.c and
+ * guard.c. */
 #include "programs/memory_limit/group.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Forks the process that removes the cgroup if memory_limit is killed. Called by memory_limit.c. */
 #include "programs/memory_limit/guard.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Finds a place for cgroups in v1 and v2 hierarchies, and starts systemd-run. Called by
+ * memory_limit.c and check.c. */
 #include "programs/memory_limit/place.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Prints text, JSON and CSV reports. Called by memory_limit.c. */
 #include "programs/memory_limit/report.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Starts the command, samples it, and reads its counters when it ends. Called by memory_limit.c. */
 #include "programs/memory_limit/watch.h"
 
 #include <errno.h>

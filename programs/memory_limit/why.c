@@ -1,3 +1,4 @@
+/* Formats one-line reasons of failures. Called by all files of memory_limit. */
 #include "programs/memory_limit/why.h"
 
 #include <stdarg.h>

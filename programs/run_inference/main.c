@@ -1,3 +1,4 @@
+/* Starts run_inference: main() alone, so that tests can link the rest. */
 #include "programs/run_inference/session.h"
 
 int main(int argc, char **argv)

@@ -1,3 +1,4 @@
+/* Writes the times of layers for --marks. Called by run_inference.c through the watch of steps. */
 #include "programs/run_inference/marks.h"
 
 void mafat_marks_begin(struct mafat_marks *m, const struct mafat_model *model, int fd)

@@ -1,3 +1,4 @@
+/* Prints how pictures become the input. Called by the reports. */
 #include "programs/run_inference/picture_facts.h"
 
 static int count_channels(const struct mafat_picture_facts *f)

@@ -1,3 +1,4 @@
+/* Handles --input and --dump-output: names, files and their types. Called by run_inference.c. */
 #include "programs/run_inference/ports.h"
 
 #include "base/part.h"

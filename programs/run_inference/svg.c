@@ -1,3 +1,4 @@
+/* Writes SVG elements through a writer. Called by map_draw.c. */
 #include "programs/run_inference/svg.h"
 
 #include "base/utf8.h"

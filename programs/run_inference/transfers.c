@@ -1,3 +1,4 @@
+/* Prints the units and bytes of --fast-memory. Called by the reports. */
 #include "programs/run_inference/transfers.h"
 
 #include <stdio.h>

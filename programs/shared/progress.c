@@ -1,3 +1,4 @@
+/* Draws one progress line on a terminal. Called by programs with long work. */
 #include "programs/shared/progress.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Writes files under a temporary name until they are complete. Called by programs that write
+ * files. */
 #include "programs/shared/unfinished.h"
 
 #include "programs/shared/streams.h"

@@ -1,3 +1,4 @@
+/* Parses sizes and lists in option values. Called by option.c and route.c. */
 #include "programs/shared/words.h"
 
 #include "programs/shared/decimal.h"

@@ -1,3 +1,5 @@
+/* Writes text and JSON through a small buffer without allocation. Called by programs that print
+ * results. */
 #include "programs/shared/writer.h"
 
 #include "base/utf8.h"

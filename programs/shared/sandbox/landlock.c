@@ -1,3 +1,4 @@
+/* Restricts file access with Landlock. Called by sandbox.c. */
 #include "programs/shared/sandbox/landlock.h"
 
 #include <errno.h>

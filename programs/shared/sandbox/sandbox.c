@@ -1,3 +1,5 @@
+/* Applies the sandbox: no new privileges, Landlock, seccomp. Called by run_inference and
+ * mafat_serve before foreign files are read. */
 #include "programs/shared/sandbox/sandbox.h"
 
 #include "programs/shared/sandbox/filter.h"

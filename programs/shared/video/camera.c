@@ -1,3 +1,4 @@
+/* Opens a Video4Linux camera and takes frames. Called by video.c. */
 #include "include/mafat_video.h"
 #include "programs/shared/video/camera.h"
 

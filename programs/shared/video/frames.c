@@ -1,3 +1,4 @@
+/* Reads frames from a pipe or file. Called by video.c. */
 #include "include/mafat_video.h"
 #include "programs/shared/video/frames.h"
 

@@ -1,3 +1,4 @@
+/* Finds the end of a JPEG in a stream. Called by frames.c. */
 #include "programs/shared/video/jpeg_split.h"
 
 #include <string.h>
