@@ -3,7 +3,6 @@
  * is another section of code. */
 #include "network/port.h"
 
-
 void mafat_view_planes(struct mafat_view *view, struct mafat_shape shape)
 {
   static const int axes[] = {MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W};

@@ -96,8 +96,8 @@ int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, i
 /* ---- limits over all nodes ---- */
 
 /* Limits of what a file can make the importer compute, independent of its size. Of 36 trained
- * models and seven large published ones, none examines more than 70 000 values, keeps more than 18
- * 300 or has more than 2300 parts. A mask of 1024 by 1024, made by three operators, fits. */
+ * models and seven large published ones, none examines more than 70000 values, keeps more than
+ * 18300 or has more than 2300 parts. A mask of 1024 by 1024, made by three operators, fits. */
 enum { MOST_LOOKED_AT = 1 << 27, MOST_KEPT = 1 << 22, MOST_SOURCES = 1 << 21 };
 
 static int add_up(struct mafat_graph *g, long long *sum, long long n, int most, const char *what)

@@ -1,5 +1,6 @@
 /* Concatenates values along a dimension, as lists of sources or by a copy. Called by
- * formats/graph/across.c and the importers in formats/onnx and formats/tflite. */
+ * formats/graph/across.c and the importers in formats/onnx and formats/tflite. Allocates lists, and
+ * layers in the graph. */
 #include "base/blocks.h"
 #include "formats/graph/copying.h"
 #include "formats/graph/places.h"

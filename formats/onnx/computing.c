@@ -1,6 +1,6 @@
 /* Computes ONNX operators on quantized values: in integers, starting with int32 biases, or in
  * floats between dequantizing and quantizing. Called by the importers in formats/onnx (import.c,
- * import_dynamic.c, import_quantized.c, integers.c). */
+ * import_dynamic.c, import_quantized.c, integers.c). Adds layers to the graph. */
 #include "formats/graph/places.h"
 #include "formats/onnx/importer.h"
 

@@ -1,5 +1,6 @@
 /* Recognizes a GELU, x * (1 + erf(x / sqrt(2))) / 2, which exporters write as five operators in
- * varying order, and makes one activation of it. Called by formats/onnx/import_math.c. */
+ * varying order, and makes one activation of it. Called by formats/onnx/import_math.c. Adds a layer
+ * to the graph. */
 #include "formats/onnx/importer.h"
 
 enum {

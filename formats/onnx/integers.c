@@ -2,7 +2,8 @@
  * output is the same map, marked as dequantized, until an operator needs floats. Operators that
  * only move elements pass the mark on. An operator between DequantizeLinear and QuantizeLinear is
  * computed in integers, as one layer, if the kernels support it. For all others the floats are
- * computed, as ONNX specifies. Called by formats/onnx/import.c for each node. */
+ * computed, as ONNX specifies. Called by formats/onnx/import.c for each node. Adds layers to the
+ * graph. */
 #include "formats/onnx/importer.h"
 
 static bool is_map(const struct mafat_onnx_importer *i, const struct mafat_value *v)

@@ -1,5 +1,5 @@
 /* Folds zero padding into the convolutions that read it. Called by formats/onnx (import.c,
- * import_shape.c for Pad, import_layers.c). */
+ * import_shape.c for Pad, import_layers.c). Allocates the importer's list of pads. */
 #include "formats/onnx/importer.h"
 
 /* Deferred padding of a value: rows before and after, columns before and after. */

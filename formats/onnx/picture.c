@@ -1,6 +1,6 @@
 /* Preprocessing of pictures declared by an ONNX file, in properties that begin with "Image."
  * (ONNX's docs/MetadataProps.md), and the layout of picture inputs. Called by
- * formats/onnx/import.c. */
+ * formats/onnx/import.c. Pure functions. */
 #include "formats/onnx/importer.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Index of the nodes that read each value, so that looking ahead takes constant time. Built and
- * used by formats/onnx/import.c and the importers. */
+/* Index of the nodes that read each value, so that looking ahead takes constant time. Built by
+ * formats/onnx/import.c, used by the importers. Allocates the index. */
 #include "formats/onnx/importer.h"
 
 int mafat_onnx_note_readers(struct mafat_onnx_importer *i)

@@ -1,6 +1,6 @@
 /* Decides which operators can be computed in integers: those with integer kernels, at scales that
  * can be requantized to the output's. Called by formats/onnx (integers.c, computing.c,
- * import_shape.c). */
+ * import_shape.c). Changes nothing. */
 #include "formats/graph/shape.h"
 #include "formats/onnx/importer.h"
 

@@ -1,6 +1,6 @@
 /* Tracks which values have an integer type. Constants and maps are computed as reals, whatever
  * their declared type; but quotients and casts to integers must be truncated. Called by the
- * importers in formats/onnx. */
+ * importers in formats/onnx. Sets flags of the importer's values. */
 #include "formats/onnx/importer.h"
 
 bool mafat_onnx_is_whole_type(int type)

@@ -1,4 +1,5 @@
-/* Chooses the axes of inputs that may be pictures. Called by formats/tflite/import.c. */
+/* Chooses the axes of inputs that may be pictures. Called by formats/tflite/import.c. Changes
+ * nothing. */
 #include "formats/tflite/importer.h"
 #include "formats/tflite/values.h"
 

@@ -1,4 +1,6 @@
-/* Kind activation: an activation as a layer of its own. Used through its row in network/kind.h. */
+/* Shapes and geometry of kind activation: an activation as a layer of its own. Called by the
+ * readers, predictor/ and runner/ through its row (network/kind.h). Its infer fills in the layer;
+ * nothing is allocated. */
 #include "network/network.h"
 
 #include "network/kinds/kinds.h"

@@ -1,5 +1,6 @@
 /* Kinds that only rename: route (channels of other tensors), and dropout and cost, which only
- * matter in training. Used through their rows in network/kind.h. */
+ * matter in training. Called by the readers, predictor/ and runner/ through their rows
+ * (network/kind.h). Their infer fills in the layer; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 void mafat_layer_become_alias(struct mafat_layer *l)

@@ -1,4 +1,6 @@
-/* Kind avgpool: the mean of each channel. Used through its row in network/kind.h. */
+/* Shapes and geometry of kind avgpool: the mean of each channel. Called by the readers,
+ * predictor/ and runner/ through its row (network/kind.h). Its infer fills in the layer; nothing
+ * is allocated. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

@@ -1,5 +1,6 @@
 /* Kinds that combine maps element by element: the first two operands, the result with the third,
- * and so on. Used through their rows in network/kind.h. */
+ * and so on. Called by the readers, predictor/ and runner/ through their rows (network/kind.h).
+ * Their infer fills in the layer; nothing is allocated. */
 #include "network/network.h"
 
 #include "base/part.h"

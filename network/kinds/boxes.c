@@ -1,5 +1,6 @@
-/* Kinds of detection heads with a grid of pixels: several boxes per pixel, with their classes. Used
- * through their rows in network/kind.h. */
+/* Kinds of detection heads with a grid of pixels: several boxes per pixel, with their classes.
+ * Called by the readers, predictor/ and runner/ through their rows (network/kind.h). Their infer
+ * fills in the layer; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

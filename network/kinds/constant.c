@@ -1,5 +1,6 @@
-/* Kind constant: a map of values from the model's file, read with strides. Used through its row in
- * network/kind.h. */
+/* Shapes and geometry of kind constant: a map of values from the model's file, read with strides.
+ * Called by the readers, predictor/ and runner/ through its row (network/kind.h). Its infer fills
+ * in the layer; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

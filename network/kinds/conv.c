@@ -1,5 +1,6 @@
-/* Kind convolutional: windows over the channels of a group, with weights. Used through its row in
- * network/kind.h. */
+/* Shapes and geometry of kind convolutional: windows over the channels of a group, with weights.
+ * Called by the readers, predictor/ and runner/ through its row (network/kind.h). Its infer fills
+ * in the layer; nothing is allocated. */
 #include "network/network.h"
 
 #include "base/part.h"

@@ -1,4 +1,5 @@
-/* Kind crop: the middle of a map. Used through its row in network/kind.h. */
+/* Shapes and geometry of kind crop: the middle of a map. Called by the readers, predictor/ and
+ * runner/ through its row (network/kind.h). Its infer fills in the layer; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

@@ -1,5 +1,6 @@
-/* Kind connected: a convolution whose window is its whole input. Used through its row in
- * network/kind.h. */
+/* Shapes and geometry of kind connected: a convolution whose window is its whole input. Called by
+ * the readers, predictor/ and runner/ through its row (network/kind.h). Its infer fills in the
+ * layer; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

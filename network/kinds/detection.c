@@ -1,5 +1,6 @@
-/* Kind detection: the head of the first YOLO, a list of values for a grid of cells. Used through
- * its row in network/kind.h. */
+/* Shapes and geometry of kind detection: the head of the first YOLO, a list of values for a grid of
+ * cells. Called by the readers, predictor/ and runner/ through its row (network/kind.h). Its infer
+ * fills in the layer; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

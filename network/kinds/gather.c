@@ -1,7 +1,8 @@
-/* Kind gather: copies columns of a table by index. The first operand has one channel of indices;
- * each selects the column of the second operand, which has one row, for the output's pixel.
- * Negative indices count from the end; others are clamped. Used through its row in
- * network/kind.h. */
+/* Shapes and geometry of kind gather: copies columns of a table by index. The first operand has one
+ * channel of indices; each selects the column of the second operand, which has one row, for the
+ * output's pixel. Negative indices count from the end; others are clamped. Called by the readers,
+ * predictor/ and runner/ through its row (network/kind.h). Its infer fills in the layer; nothing is
+ * allocated. */
 #include "network/network.h"
 
 #include "base/part.h"

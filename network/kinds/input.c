@@ -1,5 +1,6 @@
-/* Kind input: an input of the network; `in` and `out` are its shape. Used through its row in
- * network/kind.h. */
+/* Shapes and geometry of kind input: an input of the network; `in` and `out` are its shape. Called
+ * by the readers, predictor/ and runner/ through its row (network/kind.h). Its infer fills in the
+ * layer; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 const struct mafat_kind mafat_kind_input = {

@@ -1,5 +1,6 @@
-/* Kind local: a convolution with separate weights for every output pixel. Used through its row in
- * network/kind.h. */
+/* Shapes and geometry of kind local: a convolution with separate weights for every output pixel.
+ * Called by the readers, predictor/ and runner/ through its row (network/kind.h). Its infer fills
+ * in the layer; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

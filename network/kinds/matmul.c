@@ -1,6 +1,7 @@
-/* Kind matmul: the product of two maps. Each row of a map is a matrix, with a row per column of the
- * map. The second matrix has a column per column of its map if transposed. A map of one row is
- * broadcast over rows. Used through its row in network/kind.h. */
+/* Shapes and geometry of kind matmul: the product of two maps. Each row of a map is a matrix, whose
+ * rows are the map's columns. If transposed, the columns of the second matrix are its map's
+ * columns. A map of one row is broadcast over rows. Called by the readers, predictor/ and runner/
+ * through its row (network/kind.h). Its infer fills in the layer; nothing is allocated. */
 #include "network/network.h"
 
 #include "base/part.h"

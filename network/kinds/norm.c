@@ -1,5 +1,6 @@
-/* Kind batchnorm: batch normalization as a layer of its own. Used through its row in
- * network/kind.h. */
+/* Shapes and geometry of kind batchnorm: batch normalization as a layer of its own. Called by the
+ * readers, predictor/ and runner/ through its row (network/kind.h). Its infer fills in the layer;
+ * nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 static struct mafat_weight_counts counts(const struct mafat_layer *l)

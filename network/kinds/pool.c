@@ -1,5 +1,6 @@
-/* Kinds maxpool and local_avgpool: the maximum or mean of each window. Used through their rows in
- * network/kind.h. */
+/* Shapes and geometry of kinds maxpool and local_avgpool: the maximum or mean of each window.
+ * Called by the readers, predictor/ and runner/ through their rows (network/kind.h). Their infer
+ * fills in the layer; nothing is allocated. */
 #include "network/network.h"
 
 #include "base/part.h"

@@ -1,8 +1,9 @@
-/* Kind postprocess: decodes boxes as TFLite_Detection_PostProcess does. Each operand has one row
- * and a column per anchor: encoded boxes (y, x, height, width, and unused values), class scores,
- * and the anchors (y, x, height, width). A column of the output is a detection: top, left, bottom,
- * right, class, score, and the number of valid columns; the others are 0. Used through its row in
- * network/kind.h. */
+/* Shapes and geometry of kind postprocess: decodes boxes as TFLite_Detection_PostProcess does. Each
+ * operand has one row and a column per anchor: encoded boxes (y, x, height, width, and unused
+ * values), class scores, and the anchors (y, x, height, width). A column of the output is a
+ * detection: top, left, bottom, right, class, score, and the number of valid columns; the others
+ * are 0. Called by the readers, predictor/ and runner/ through its row (network/kind.h). Its infer
+ * fills in the layer; nothing is allocated. */
 #include "network/network.h"
 
 #include "base/part.h"

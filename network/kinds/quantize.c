@@ -1,5 +1,6 @@
-/* Kind quantize: converts elements between floats and integers, and integers between scales. Used
- * through its row in network/kind.h. */
+/* Shapes and geometry of kind quantize: converts elements between floats and integers, and integers
+ * between scales. Called by the readers, predictor/ and runner/ through its row (network/kind.h).
+ * Its infer fills in the layer; nothing is allocated. */
 #include "network/network.h"
 
 #include "network/kinds/kinds.h"

@@ -1,5 +1,6 @@
-/* Kind reduce: sums, means and the like over rows, columns or channels, or several of them. Used
- * through its row in network/kind.h. */
+/* Shapes and geometry of kind reduce: sums, means and the like over rows, columns or channels, or
+ * several of them. Called by the readers, predictor/ and runner/ through its row (network/kind.h).
+ * Its infer fills in the layer; nothing is allocated. */
 #include "network/network.h"
 
 #include "base/part.h"

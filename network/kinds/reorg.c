@@ -1,5 +1,6 @@
-/* Kind reorg: blocks of pixels become channels of one pixel, or back, in Darknet's order. Used
- * through its row in network/kind.h. */
+/* Shapes and geometry of kind reorg: blocks of pixels become channels of one pixel, or back, in
+ * Darknet's order. Called by the readers, predictor/ and runner/ through its row (network/kind.h).
+ * Its infer fills in the layer; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

@@ -1,5 +1,6 @@
-/* Kind reorg3d: space to depth, which keeps the pixels of a channel in order. Used through its row
- * in network/kind.h. */
+/* Shapes and geometry of kind reorg3d: space to depth, which keeps the pixels of a channel in
+ * order. Called by the readers, predictor/ and runner/ through its row (network/kind.h). Its infer
+ * fills in the layer; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

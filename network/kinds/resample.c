@@ -1,5 +1,6 @@
-/* Kind resample: resizes maps, by the nearest pixel or by linear or cubic interpolation. Used
- * through its row in network/kind.h. */
+/* Shapes and geometry of kind resample: resizes maps, by the nearest pixel or by linear or cubic
+ * interpolation. Called by the readers, predictor/ and runner/ through its row (network/kind.h).
+ * Its infer fills in the layer; nothing is allocated. */
 #include "network/resample.h"
 
 #include "base/part.h"

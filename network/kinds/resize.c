@@ -1,4 +1,5 @@
-/* Kind upsample: repeats every pixel. Used through its row in network/kind.h. */
+/* Shapes and geometry of kind upsample: repeats every pixel. Called by the readers, predictor/ and
+ * runner/ through its row (network/kind.h). Its infer fills in the layer; nothing is allocated. */
 #include "network/network.h"
 
 #include "base/part.h"

@@ -1,5 +1,6 @@
-/* Kind softmax: probabilities over the whole input or equal parts of it. Used through its row in
- * network/kind.h. */
+/* Shapes and geometry of kind softmax: probabilities over the whole input or equal parts of it.
+ * Called by the readers, predictor/ and runner/ through its row (network/kind.h). Its infer fills
+ * in the layer; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
 #include "base/part.h"

@@ -1,5 +1,6 @@
-/* Kind split: copies parts of a map to several outputs, each as rearrange does. Used through its
- * row in network/kind.h. */
+/* Shapes and geometry of kind split: copies parts of a map to several outputs, each as rearrange
+ * does. Called by the readers, predictor/ and runner/ through its row (network/kind.h). Its infer
+ * fills in the layer and allocates outputs. */
 #include "network/network.h"
 
 #include "base/part.h"

@@ -1,6 +1,7 @@
-/* Kind topk: the k largest or smallest elements along an axis, best first, and their indices, as
- * two outputs. Ties go to the first element, and NaN is worse than any number. Indices are floats.
- * Used through its row in network/kind.h. */
+/* Shapes and geometry of kind topk: the k largest or smallest elements along an axis, best first,
+ * and their indices, as two outputs. Ties go to the first element, and NaN is worse than any
+ * number. Indices are floats. Called by the readers, predictor/ and runner/ through its row
+ * (network/kind.h). Its infer fills in the layer and allocates outputs. */
 #include "network/network.h"
 
 #include "base/part.h"

@@ -1,4 +1,4 @@
-/* The clock of searches' deadlines. Called by the searches. */
+/* The clock of searches' deadlines. Called by the searches. Only reads the clock. */
 #include "search/common/effort.h"
 
 #include <time.h>

@@ -1,5 +1,5 @@
 /* The search "greedy": MAFAT's Algorithm 2 with the paper's predictor. Called by api/choose.c and
- * through its row in search/searches.c. */
+ * through its row in search/searches.c. Allocates plans while it compares them. */
 #include "search/greedy/greedy.h"
 
 #include "predictor/planning/planning.h"

@@ -4,7 +4,6 @@
 
 #include "base/blocks.h"
 
-
 enum { MOST_GROUPS = 512 }; /* limit of groups that cells make */
 
 /* State. Layers that run together are a node; each other layer is one by itself. */

@@ -1,5 +1,6 @@
 /* The search "least": finds the least arena, by this project's own search or by a published one if
- * that finds less. Called through its row in search/searches.c. */
+ * that finds less. Called through its row in search/searches.c. Runs the other searches, each in a
+ * heap of its own. */
 #include "search/best/best.h"
 #include "search/fdt/fdt.h"
 #include "search/motes/motes.h"
