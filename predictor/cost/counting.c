@@ -1,5 +1,5 @@
 /* Counts shares, register tiles, weights and maps. Called by the kinds in predictor/kinds/ for each
- * step. Pure functions. */
+ * step. Allocates nothing. */
 #include "predictor/cost/counting.h"
 
 #include "predictor/plan/packing.h"

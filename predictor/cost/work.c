@@ -1,5 +1,5 @@
 /* Counts the work of a step by calling the kind of each layer in it. Called by the latency
- * predictions, search/best/costs.c and runner/calibrate/. Pure functions. */
+ * predictions, search/best/costs.c and runner/calibrate/. Allocates nothing. */
 #include "predictor/cost/work.h"
 
 #include "predictor/plan/fusion.h"

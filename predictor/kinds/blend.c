@@ -1,5 +1,5 @@
 /* Counts the work of shortcuts and other element-wise blends. Called by cost/work.c through the
- * table in kinds.c. Pure functions. */
+ * table in kinds.c. Allocates nothing. */
 #include "predictor/cost/counting.h"
 #include "predictor/plan/fusion.h"
 #include "predictor/kind.h"

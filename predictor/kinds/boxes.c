@@ -1,5 +1,5 @@
 /* Plans the scratch and counts the work of region and yolo heads. Called by cost/work.c and
- * schedule/scratch.c through the table in kinds.c. Pure functions. */
+ * schedule/scratch.c through the table in kinds.c. Allocates nothing. */
 #include "predictor/kinds/boxes.h"
 
 #include "predictor/cost/counting.h"

@@ -1,5 +1,5 @@
 /* Counts the work of constants that become tensors. Called by cost/work.c through the table in
- * kinds.c. Pure functions. */
+ * kinds.c. Allocates nothing. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 

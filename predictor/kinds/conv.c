@@ -1,6 +1,6 @@
 /* Plans the scratch and counts the work of convolutions, direct and depthwise; conv_winograd.c has
- * Winograd's. Called by cost/work.c and schedule/scratch.c through the table in kinds.c. Pure
- * functions. */
+ * Winograd's. Called by cost/work.c and schedule/scratch.c through the table in kinds.c. Allocates
+ * nothing. */
 #include "predictor/kinds/conv.h"
 
 #include "base/part.h"

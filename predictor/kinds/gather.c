@@ -1,5 +1,5 @@
-/* Counts the work of table lookups. Called by cost/work.c through the table in kinds.c. Pure
- * functions. */
+/* Counts the work of table lookups. Called by cost/work.c through the table in kinds.c. Allocates
+ * nothing. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 

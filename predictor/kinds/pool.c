@@ -1,5 +1,5 @@
 /* Plans the scratch and counts the work of maxpool and average pool layers. Called by cost/work.c
- * and schedule/scratch.c through the table in kinds.c. Pure functions. */
+ * and schedule/scratch.c through the table in kinds.c. Allocates nothing. */
 #include <math.h>
 
 #include "predictor/cost/counting.h"

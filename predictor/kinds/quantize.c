@@ -1,5 +1,5 @@
 /* Counts the work of quantization and dequantization. Called by cost/work.c through the table in
- * kinds.c. Pure functions. */
+ * kinds.c. Allocates nothing. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 

@@ -1,5 +1,5 @@
 /* Counts the work of transposes, slices and other copies of elements. Called by cost/work.c through
- * the table in kinds.c, and by split.c. Pure functions. */
+ * the table in kinds.c, and by split.c. Allocates nothing. */
 #include "predictor/kinds/rearrange.h"
 
 /* Fewer contiguous channels are copied one by one. */

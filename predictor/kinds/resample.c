@@ -1,5 +1,5 @@
 /* Counts the work of resizing with interpolation. Called by cost/work.c through the table in
- * kinds.c. Pure functions. */
+ * kinds.c. Allocates nothing. */
 #include "network/resample.h"
 
 #include "predictor/cost/counting.h"

@@ -1,5 +1,5 @@
 /* Counts the work of layers with several outputs. Called by cost/work.c through the table in
- * kinds.c. Pure functions. */
+ * kinds.c. Allocates nothing. */
 #include "predictor/kinds/rearrange.h"
 
 /* Counts a rearrangement for each output, for the first output's pixels. */

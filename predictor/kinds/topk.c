@@ -1,5 +1,5 @@
 /* Plans the scratch and counts the work of the k largest elements. Called by cost/work.c and
- * schedule/scratch.c through the table in kinds.c. Pure functions. */
+ * schedule/scratch.c through the table in kinds.c. Allocates nothing. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 #include "predictor/schedule/scratch.h"

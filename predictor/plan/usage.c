@@ -1,5 +1,5 @@
 /* Finds the last reader of each tensor under a plan. Called by predictor/plan, planning, ranks and
- * schedule, and by searches. Pure function. */
+ * schedule, and by searches. Allocates nothing. */
 #include "predictor/plan/usage.h"
 
 /* A layer runs if any of its outputs is needed. */

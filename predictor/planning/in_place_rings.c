@@ -196,7 +196,8 @@ static int note_step(struct finder *f, const struct mafat_step *step)
 
 /* ---- choice ---- */
 
-/* Chooses pairs by ascending overlap distance, while the ring has not too many more rows. */
+/* Chooses pairs by ascending overlap distance. The distance, which adds rows to the ring, may be at
+ * most half of the rows saved. */
 static void choose(struct finder *f)
 {
   for (;;) {

@@ -1,5 +1,5 @@
 /* Plans the scratch of a step by calling the kind of its innermost layer. Called by
- * predictor/layout/ and parts_scratch.c; helpers by predictor/kinds/. Pure functions. */
+ * predictor/layout/ and parts_scratch.c; helpers by predictor/kinds/. Allocates nothing. */
 #include "predictor/schedule/scratch.h"
 
 #include "predictor/plan/fusion.h"
