@@ -41,7 +41,7 @@ static bool leave_body(struct mafat_connection *c, struct mafat_connection_pool 
   return emptied;
 }
 
-/* Of it what n bytes need is kept. */
+/* Keeps as much of the granted memory as n bytes need. */
 static void leave_some_room(struct mafat_connection *c, struct mafat_connection_pool *pool, size_t n)
 {
   const size_t need = mafat_pool_need(n);
@@ -66,12 +66,12 @@ static void put_head(struct mafat_connection *c, int status, const char *type, c
   c->head_bytes = (size_t)n;
 }
 
-/* Where all places are taken, others wait for this one. */
+/* If all places are taken, the answer asks the client to close, since others wait for the place. */
 static void begin_answer(struct mafat_connection *c, struct mafat_connection_pool *pool, int status, const char *type, const char *allow, int retry)
 {
   if (!c->keeps || pool->ends || pool->n_held >= MAFAT_POOL_HELD || c->turned) c->closes = true;
   put_head(c, status, type, allow, retry);
-  if (c->only_head) c->answer_bytes = 0; /* as long as it would be, it is told */
+  if (c->only_head) c->answer_bytes = 0; /* the length is announced as for GET */
   c->sent = 0;
   mafat_pool_count(pool, status);
   enter(c, MAFAT_CONNECTION_SENDS, pool->timeout_ms + (double)(c->answer_bytes >> 10) / LEAST_RATE * 1e3);
@@ -92,7 +92,7 @@ static void answer_error(struct mafat_connection *c, struct mafat_connection_poo
   begin_answer(c, pool, status, json, allow, retry);
 }
 
-/* What comes next cannot be told apart from what is not wanted. */
+/* Closes, since the next request cannot be told from the rest of this one. */
 static void answer_error_and_close(struct mafat_connection *c, struct mafat_connection_pool *pool, int status, const char *wrong, int retry)
 {
   c->closes = true;
@@ -169,7 +169,7 @@ static bool try_room(struct mafat_connection *c, struct mafat_connection_pool *p
   return true;
 }
 
-/* Where others wait it is not its turn. */
+/* Queues the job, unless others wait before it. */
 static void queue(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   if (pool->n_queued == 0 && try_room(c, pool)) return;
@@ -224,7 +224,7 @@ static void follow(struct mafat_connection *c, struct mafat_connection_pool *poo
   }
 }
 
-/* What has been read, as far as it goes. */
+/* Parses the bytes read so far. */
 static void read_request(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   struct mafat_http_request r;
@@ -294,7 +294,7 @@ static void drain(struct mafat_connection *c, struct mafat_connection_pool *pool
   }
 }
 
-/* Of what is to be sent, what comes next: a head with what follows it in one piece. -1: it cannot be read back. */
+/* The next bytes to send: a head together with what follows. -1: it cannot be read back. */
 static ssize_t next_piece(const struct mafat_connection *c, char piece[PIECE])
 {
   size_t n = 0;

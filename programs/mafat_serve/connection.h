@@ -22,7 +22,7 @@ struct mafat_connection {
   enum mafat_connection_state state;
   int fd;
   int body_fd;         /* its own, for good: the request's body, then the answer's */
-  bool turned;         /* one of those that are told to come again */
+  bool turned;         /* only asked to come again later */
   bool closes;         /* after this answer */
   bool gone;           /* the other end is, while its job runs */
   bool expects, keeps, only_head; /* as the request has it */
@@ -42,7 +42,7 @@ struct mafat_connection {
 };
 
 void mafat_connection_begin(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd);
-/* Instead: it is told to come again in so many seconds. */
+/* Answers instead that the client should come again in so many seconds. */
 void mafat_connection_turn_away(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd, int seconds);
 
 /* poll's events that it waits for. */

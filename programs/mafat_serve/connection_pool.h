@@ -1,5 +1,5 @@
-/* What all connections share: how many there are, the room for their bodies, in the order in which they ask for it, and what is
- * counted of them. Of the thread that talks. */
+/* Shared by all connections: their number, memory for their bodies in the order of requests, and
+ * counters. Used by the thread of connections only. */
 #ifndef MAFAT_PROGRAM_SERVE_CONNECTION_POOL_H
 #define MAFAT_PROGRAM_SERVE_CONNECTION_POOL_H
 
@@ -11,7 +11,7 @@
 
 enum {
   MAFAT_POOL_HELD = 64,  /* connections whose requests are read */
-  MAFAT_POOL_TURNED = 8, /* those that are told to come again, and read no further */
+  MAFAT_POOL_TURNED = 8, /* those that are asked to come again, and read no further */
   MAFAT_POOL_SIZE = MAFAT_POOL_HELD + MAFAT_POOL_TURNED
 };
 
@@ -33,7 +33,7 @@ struct mafat_connection_pool {
   uint64_t answers[MAFAT_POOL_STATUSES], accepted, turned, lost, body_bytes;
 };
 
-/* Of a body, whole pages, and what its answer may need if that is more. */
+/* Whole pages for a body, or for its answer if that may be larger. */
 size_t mafat_pool_need(size_t bytes);
 /* Is there so much left? Then it is taken. */
 bool mafat_pool_take(struct mafat_connection_pool *pool, size_t bytes);

@@ -18,13 +18,13 @@ static enum mafat_http_progress mistake(struct mafat_http_request *r, const char
 
 /* ---- characters ---- */
 
-/* Of names and methods (RFC 9110: tchar). */
+/* Character of names and methods (RFC 9110: tchar). */
 static bool is_token(char c)
 {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
-/* Of a target: anything printable but blanks. */
+/* Character of a target: printable, no blank. */
 static bool is_target(char c)
 {
   return c > ' ' && c < 127;
@@ -204,7 +204,7 @@ static enum mafat_http_progress check(struct mafat_http_request *r, const struct
 
 /* ---- the head ---- */
 
-/* Where the line's end stands, and what is behind it; NULL: it goes on. */
+/* End of the line, and *next, the start of the next one; NULL: the line is incomplete. */
 static const char *find_end(const char *line, const char *end, const char **next)
 {
   const char *feed = memchr(line, '\n', (size_t)(end - line));

@@ -27,19 +27,20 @@ struct mafat_http_request {
   bool expects;     /* "100-continue": the body comes when it is asked for */
   size_t head_bytes; /* with the empty line */
 
-  /* Where there is none, why not: an answer's status, and what is wrong. */
+  /* On an error: the answer's status and the reason. */
   int status;
   const char *wrong;
 };
 
 enum mafat_http_progress { MAFAT_HTTP_PART, MAFAT_HTTP_WHOLE, MAFAT_HTTP_BAD };
 
-/* Of n bytes from the beginning of a request on. PART: it goes on behind them, and nothing else is filled; what is wrong already
- * is BAD. Empty lines before a request count for nothing. After what is BAD nobody knows where the next request begins. */
+/* Parses n bytes from the beginning of a request. PART: more bytes are needed, and nothing else
+ * is set; errors are reported at once as BAD. Empty lines before a request are ignored. After
+ * BAD the start of the next request is unknown. */
 enum mafat_http_progress mafat_http_read(struct mafat_http_request *r, const char *bytes, size_t n);
 
-/* What name=VALUE in the query holds, decoded, into text (capacity) with a NUL. 0: it is not there; 1; -1: there twice, longer than
- * there is room for, or what is no text. */
+/* Copies the decoded VALUE of name=VALUE in the query into text, with a NUL. 1: found; 0:
+ * absent; -1: given twice, longer than the capacity, or no text. */
 int mafat_http_parameter(const struct mafat_http_request *r, const char *name, char *text, size_t capacity);
 
 /* Is it this text, letter by letter? */

@@ -111,7 +111,7 @@ struct mafat_job *mafat_job_queue_take(struct mafat_job_queue *job_queue)
   return job_queue->running;
 }
 
-/* Of what is measured one by one, the newer the more. */
+/* Moving average of measured values, with newer ones weighted more. */
 static double follow(double average, double value)
 {
   return average > 0 ? average + (value - average) / 8 : value;

@@ -28,14 +28,14 @@ struct mafat_job {
   float thresh, nms;
   size_t memory_bytes; /* of a plan or map; 0: what runs */
   double asked_ms;     /* when it was put in line */
-  /* What became of it. */
+  /* Result of the job. */
   int status;        /* of HTTP */
   const char *type;  /* of what is answered, the first answer_bytes of body_fd */
   size_t answer_bytes;
   enum mafat_job_state state; /* the job queue's lock guards it */
 };
 
-/* What was done so far. */
+/* Counters of finished work. */
 struct mafat_job_queue_counts {
   uint64_t pictures, refused_pictures, failed_runs, plans;
   double image_ms, layers_ms, waited_ms; /* of pictures, in all */

@@ -93,7 +93,7 @@ static void remove_old(const union address *a)
   close(fd);
 }
 
-/* What is accepted there has the same queues, and sends at once. */
+/* Accepted sockets inherit these queue sizes, and send at once. */
 static bool set_up(int fd, const union address *a)
 {
   const int one = 1, queue = MAFAT_LISTENERS_QUEUE;

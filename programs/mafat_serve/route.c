@@ -133,7 +133,7 @@ static bool is_type(const struct mafat_http_request *r, const char *type)
   return r->type.n == n || strchr(" ;,", r->type.bytes[n]);
 }
 
-/* As the type of the body says, where the query does not. False: it is wrong. */
+/* Reads size and format from the body's type if the query has none. False: invalid. */
 static bool read_type(const struct mafat_http_request *r, char size[24], char format[16])
 {
   char width[8], height[8];

@@ -1,4 +1,4 @@
-/* What a request asks for, and may. Nothing of it is done here. */
+/* Resource and rights of a request. Performs nothing itself. */
 #ifndef MAFAT_PROGRAM_SERVE_ROUTE_H
 #define MAFAT_PROGRAM_SERVE_ROUTE_H
 

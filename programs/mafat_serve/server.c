@@ -14,7 +14,7 @@
 
 enum {
   STACK = 128 << 10,
-  /* Of a connection: socket, file, inode, and those of its body, with a page of that. */
+  /* Kernel memory of a connection: socket, file, inode, and those of its body with a page. */
   RECORDS = 12 << 10,
   FIRST_LISTENER = 1, FIRST_PLACE = FIRST_LISTENER + MAFAT_SANDBOX_LISTENERS, FILES = FIRST_PLACE + MAFAT_POOL_SIZE
 };
@@ -79,7 +79,8 @@ static struct mafat_connection *find_idle(struct mafat_server *s, double now)
   return oldest;
 }
 
-/* Where a caller could go: a place; one of those to be told to come again; NULL: to wait outside. */
+/* A place for a new connection: a normal one, or one for being asked to come again; NULL: the
+ * client waits outside. */
 static struct mafat_connection *find_place(struct mafat_server *s, double now)
 {
   struct mafat_connection *c = find_free(s, 0, MAFAT_POOL_HELD);

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { CLASSES = 5 }; /* that are told, as by run_inference */
+enum { CLASSES = 5 }; /* reported classes, as in run_inference */
 
 static const char json[] = "application/json", svg[] = "image/svg+xml";
 
@@ -114,7 +114,7 @@ static void write_found(struct mafat_job *job, const struct mafat_run_report *r,
   job->answer_bytes = mafat_work_end(&w);
 }
 
-/* As many of the boxes as there is room for, the surest first. */
+/* Writes as many boxes as there is capacity for, the most confident first. */
 static void write_boxes(struct mafat_job *job, struct mafat_run_report *r, struct mafat_detections *boxes, const struct mafat_run_facts *run, double waited_ms)
 {
   for (;;) {
@@ -199,7 +199,7 @@ static const char *last_name(const char *path)
   return slash ? slash + 1 : path;
 }
 
-/* What runs, and what else there is. */
+/* Writes the running plan and the other plans. */
 static void write_running(const struct mafat_job_worker *work, struct mafat_writer *w)
 {
   struct mafat_session *s = work->session;

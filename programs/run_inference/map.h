@@ -11,7 +11,7 @@ int mafat_map_write(const char *path, const struct mafat_report_request *q, cons
 
 /* ---- what is drawn ---- */
 
-/* Tags in the order in which they are told and stacked. */
+/* Tags in the order of reports and stacks. */
 enum mafat_map_tag { MAFAT_MAP_ACTIVATIONS, MAFAT_MAP_INPUT, MAFAT_MAP_SCRATCH, MAFAT_MAP_WEIGHTS, MAFAT_MAP_IO, MAFAT_MAP_TAGS };
 
 /* A step: a layer's, or a panel fusion's, with those that are computed inside. A time of which no layer has its step is none. */
@@ -42,7 +42,8 @@ void mafat_map_close(struct mafat_map *map);
 const char *mafat_map_tag_name(int tag); /* "activations" */
 int mafat_map_tag_of(const struct mafat_buffer_facts *buffer);
 size_t mafat_map_alive(const struct mafat_map *map, int time); /* of all tags */
-/* Where a time begins, in steps; the second half of a step is its own, the first its input's transform. */
+/* Start of a time, in steps; the second half of a step is its own, the first its input's
+ * transform. */
 double mafat_map_begin(const struct mafat_map *map, int time);
 /* The step at a time, from 0 on. */
 int mafat_map_step_at(const struct mafat_map *map, int time);

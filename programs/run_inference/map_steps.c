@@ -1,4 +1,5 @@
-/* What a map shows: the steps that layers have, buffers, and what is alive at each time. */
+/* Collects the contents of a map: steps of layers, buffers, and live bytes at each time. Called
+ * by map.c. */
 #include "programs/run_inference/map.h"
 
 #include <stdlib.h>
@@ -88,7 +89,7 @@ static void find_peak(struct mafat_map *m)
   }
 }
 
-/* Those that live: pieces of maps that nobody reads do not. */
+/* Finds buffers with a lifetime; parts of maps without readers have none. */
 static void find_buffers(struct mafat_map *m)
 {
   int n = 0;

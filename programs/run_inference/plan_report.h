@@ -1,4 +1,4 @@
-/* What --predict says: text for people, JSON for scripts, tables over budgets. */
+/* Reports of --predict: text, JSON, tables over budgets. */
 #ifndef MAFAT_PROGRAM_PLAN_REPORT_H
 #define MAFAT_PROGRAM_PLAN_REPORT_H
 
@@ -16,7 +16,7 @@ enum {
 #include "network/dtypes.def"
 };
 
-/* What is asked of weights that are packed smaller, beside the dry run itself. */
+/* Dry runs with weights of narrower types, besides the dry run itself. */
 struct mafat_packings {
   struct mafat_dry_run *of[MAFAT_PACKINGS]; /* in the order of mafat_packings_name; NULL: no weights would be less */
 };

@@ -13,7 +13,7 @@
 
 enum side { IN, OUT };
 
-/* Of a model or a dry run. False: there is no such one. */
+/* Describes a port of a model or a dry run. False: there is no such port. */
 static bool describe(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side, int index, struct mafat_port_facts *f)
 {
   if (m) return (side == IN ? mafat_model_describe_input(m, index, f) : mafat_model_describe_output(m, index, f)) == MAFAT_OK;
@@ -110,7 +110,7 @@ static bool ends_in_npy(const char *path)
   return n > 4 && strcmp(path + n - 4, ".npy") == 0;
 }
 
-/* As NumPy writes it: dimensions in a text, filled up to a multiple of 64 bytes. */
+/* Writes a header like NumPy's: dimensions as text, padded to a multiple of 64 bytes. */
 static bool write_header(const struct mafat_port_facts *f, FILE *file)
 {
   char header[320] = "\x93NUMPY\1", *text = header + 10;

@@ -112,7 +112,7 @@ void mafat_svg_line(struct mafat_writer *w, double x1, double y1, double x2, dou
 
 enum { LONGEST = 4 }; /* bytes of a character */
 
-/* Of the character at p, or of the byte that is none. */
+/* Length of the character at p, or of an invalid byte. */
 static size_t length_at(const char *p)
 {
   size_t n = mafat_utf8_character(p);

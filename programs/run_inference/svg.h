@@ -21,7 +21,7 @@ void mafat_svg_fill(struct mafat_writer *w, struct mafat_svg_box box, const char
 void mafat_svg_frame(struct mafat_writer *w, struct mafat_svg_box box, const char *colour);
 void mafat_svg_line(struct mafat_writer *w, double x1, double y1, double x2, double y2, const char *colour, bool dashed);
 
-/* What an element is made of, for those that are not closed at once. */
+/* Parts of an element that is not closed at once. */
 void mafat_svg_open(struct mafat_writer *w, const char *element); /* "<rect" */
 void mafat_svg_number(struct mafat_writer *w, const char *attribute, double value);
 void mafat_svg_word(struct mafat_writer *w, const char *attribute, const char *value); /* our own: not escaped */

@@ -1,5 +1,6 @@
-/* What libraries take in a static program for functions that nothing here needs, and whose code is a large part of the program's file
- * (Makefile: LEFT_OUT), which is charged to the memory group of whoever starts it. */
+/* Replaces functions that libraries link into a static program and that nothing here needs.
+ * Their code is a large part of the program's file (Makefile: LEFT_OUT), for which the starter's
+ * memory cgroup is charged. */
 #include <stdlib.h>
 
 int mafat_scan_nothing(const char *text, const char *format, ...);

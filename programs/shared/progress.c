@@ -6,7 +6,7 @@
 
 enum { WIDTH = 30 }; /* of the bar */
 
-/* Of the process: it has one standard error. */
+/* One for the process, which has one standard error. */
 static struct {
   const char *what; /* NULL: nobody looks */
   int shown;        /* percent, or count */

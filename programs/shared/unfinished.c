@@ -45,8 +45,9 @@ void mafat_unfinished_remember(const char *path)
   unfinished = *path != '\0';
 }
 
-/* Of `capacity` letters, which no file's name ends with yet. With the rights that any new file has, from the first moment on: a process that
- * may give files other rights later may give them to any file. */
+/* Creates a file whose name ends in n random letters, written to `capacity`, that no existing
+ * one has. It gets the final rights from the start: a process that may change rights later could
+ * change those of any file. */
 static int create_anew(char *name, char *capacity, size_t n)
 {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345"; /* 32 */

@@ -1,4 +1,5 @@
-/* What stands behind options: sizes, and what several devices are told of, one value for each, and the link between any two of them. */
+/* Parses option values: sizes, and lists with one value for each of several devices and for
+ * links between them. */
 #ifndef MAFAT_PROGRAM_WORDS_H
 #define MAFAT_PROGRAM_WORDS_H
 

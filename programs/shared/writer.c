@@ -34,7 +34,7 @@ static void drain(struct mafat_writer *w)
     } else if (n == 0) {
       w->error = EIO; /* a device that takes nothing would be asked for ever */
     } else if (errno == EAGAIN) {
-      /* Whoever shares the terminal or pipe may have made it non-blocking. */
+      /* Another process may have made the shared terminal or pipe non-blocking. */
       struct pollfd ready = {w->fd, POLLOUT, 0};
       if (poll(&ready, 1, -1) < 0 && errno != EINTR) w->error = errno;
     } else if (errno != EINTR) {

@@ -1,10 +1,9 @@
-/* What results are written with: text for people and JSON for scripts, through a
- * small buffer straight to a file descriptor, without an allocation, so that saying
- * something costs nothing of the memory budget.
+/* Writes text and JSON through a small buffer to a file descriptor, without allocation, so that
+ * output needs nothing of the memory budget.
  *
- * Text from outside (paths, labels) may hold anything: JSON gets it escaped,
- * people get '?' for control characters, both get U+FFFD for what is not UTF-8.
- * Numbers have a point whatever the locale, and are never NaN or infinite. */
+ * Foreign text (paths, labels) may contain anything: JSON escapes it, text has '?' for control
+ * characters, both have U+FFFD for invalid UTF-8. Numbers have a decimal point in every locale, and
+ * are never NaN or infinite. */
 #ifndef MAFAT_PROGRAM_WRITER_H
 #define MAFAT_PROGRAM_WRITER_H
 

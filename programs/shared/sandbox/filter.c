@@ -49,7 +49,8 @@ struct allowed {
 enum { WRITES = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY) };
 /* New files are nobody's to execute, least of all in their owner's name. */
 #define FILE_RIGHTS 0666u
-/* Of F_SETFL; musl adds the second. O_ASYNC would have the kernel signal others, whoever is at the terminal. */
+/* Allowed flags of F_SETFL; musl adds the second. O_ASYNC would make the kernel signal others,
+ * such as processes on the same terminal. */
 #define READING_FLAGS ((uint32_t)(O_DIRECT | O_LARGEFILE))
 /* A thread shares everything with who makes it; nothing new is made for it. */
 enum { SHARES = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD };

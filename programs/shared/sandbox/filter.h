@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* What is allowed beside reading, waiting and computing. */
+/* Allowed besides reading, waiting and computing. */
 struct mafat_filter_wishes {
   bool opening; /* threads, rings, and another filter */
   bool outputs; /* files are made, renamed and removed */
@@ -19,8 +19,8 @@ enum { MAFAT_SANDBOX_LISTENERS = 4, MAFAT_SANDBOX_FIRST_LISTENER = 124, MAFAT_SA
  * machine or kernel has no such filters. */
 int mafat_filter_install(const struct mafat_filter_wishes *wishes);
 
-/* Of what was installed with `opening`: that is allowed no more. A few comparisons, which every call passes, instead of all of
- * the list a second time. As above. */
+/* Removes what `opening` allowed, with a few comparisons for every call instead of the whole
+ * list a second time. Returns the same as above. */
 int mafat_filter_narrow(void);
 
 #endif

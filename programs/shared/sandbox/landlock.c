@@ -92,7 +92,7 @@ int mafat_landlock_enter(const char *const *outputs, int n_outputs, const char *
   const struct rules rules = forbidden((int)version);
   int ruleset = (int)syscall(SYS_landlock_create_ruleset, &rules, rules_bytes((int)version), 0);
   if (ruleset < 0) return 0;
-  /* What cannot be allowed could not be opened either: who writes it will say so. */
+  /* Paths that cannot be allowed cannot be opened either: the writer reports them. */
   for (int i = 0; i < n_outputs; i++) allow_output(ruleset, outputs[i], (int)version);
   if (copies) allow_files(ruleset, copies, (int)version);
   if (syscall(SYS_landlock_restrict_self, ruleset, 0) != 0) version = 0;

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* What is written beyond what is open already: new files in the folder of each path, or what lies there. */
+/* Written besides open files: new files in the folder of each path, or the file itself. */
 struct mafat_sandbox_wishes {
   const char *const *outputs;
   int n_outputs;
@@ -25,7 +25,7 @@ struct mafat_sandbox {
  * sandbox->lacks: this kernel or machine has none. */
 bool mafat_sandbox_begin(struct mafat_sandbox *sandbox, const struct mafat_sandbox_wishes *wishes);
 
-/* Of all threads, once everything is open: no more of them, and no more rings. False, as above. */
+/* Restricts all threads, once everything is open: no new threads, no new rings. False: as above. */
 bool mafat_sandbox_close(struct mafat_sandbox *sandbox);
 
 #endif

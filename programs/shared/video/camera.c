@@ -90,7 +90,7 @@ static int choose_format(struct mafat_camera *c, const char *wish, struct v4l2_f
   return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a camera of yuv420p, nv12, yuyv, rgb24 or mjpeg, found none of them", c->path);
 }
 
-/* Frames as the model is told of them: rows without gaps between them. */
+/* Takes the format as the model sees frames: rows without gaps. */
 static int take_format(struct mafat_camera *c, const struct v4l2_format *f, struct mafat_diagnostic *d)
 {
   const struct v4l2_pix_format *pix = &f->fmt.pix;

@@ -99,7 +99,7 @@ static bool read_rate(struct mafat_frame_rate *rate, const char *word, const cha
   return true;
 }
 
-/* Where the samples of chroma lie changes nothing here. */
+/* The position of chroma samples is ignored. */
 static int check_colours(const char *word, const char *end, struct mafat_diagnostic *d)
 {
   static const char *const known[] = {"420", "420jpeg", "420mpeg2", "420paldv"};
@@ -153,7 +153,7 @@ static int open_y4m(struct mafat_frames *f, struct mafat_diagnostic *d)
   return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a y4m header, found %s", name, length ? "the end of it" : "nothing");
 }
 
-/* What stands before a frame: 0 at the end of all. */
+/* Reads the header of a frame; 0 at the end of the stream. */
 static int read_frame_header(struct mafat_frames *f, bool *more, const volatile int *stop, struct mafat_diagnostic *d)
 {
   static const char usual[] = "FRAME\n";
@@ -195,7 +195,7 @@ int mafat_frames_open(struct mafat_frames *f, int fd, const char *video, struct 
 
 /* ---- the next one ---- */
 
-/* What was read of a file is not read again. */
+/* Drops read pages of a file from the page cache, since they are not read again. */
 static void mind_page_cache(const struct mafat_frames *f)
 {
   if (f->is_file) posix_fadvise(f->fd, 0, lseek(f->fd, 0, SEEK_CUR), POSIX_FADV_DONTNEED);

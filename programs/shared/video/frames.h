@@ -37,7 +37,7 @@ int mafat_frames_next(struct mafat_frames *f, unsigned char *capacity, size_t *n
 /* Has another frame begun to come? Waits for so many milliseconds at most. */
 bool mafat_frames_waiting(const struct mafat_frames *f, int milliseconds);
 
-/* Of y4m: what its first line says, without the newline, `length` of it. For mafat_frames_open, and tests. */
+/* Reads y4m's first line, `length` bytes without the newline. For mafat_frames_open and tests. */
 int mafat_frames_read_header(struct mafat_frames *f, const char *line, size_t length, struct mafat_diagnostic *d);
 
 #endif

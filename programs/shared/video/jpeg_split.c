@@ -58,7 +58,7 @@ static void take_byte(struct mafat_jpeg_split *s, unsigned char c)
   }
 }
 
-/* What need not be looked at byte by byte: how much of it there is. */
+/* Skips data that needs no look at each byte, and returns its length. */
 static size_t skip(struct mafat_jpeg_split *s, const unsigned char *bytes, size_t n)
 {
   if (s->at == MAFAT_JPEG_IN_SEGMENT) {

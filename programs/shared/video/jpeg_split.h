@@ -1,4 +1,5 @@
-/* Where a JPEG ends, in bytes that come piece by piece: markers are followed, and what lies between them is not looked at. */
+/* Finds the end of a JPEG in bytes that arrive in parts: follows the markers and skips the data
+ * between them. */
 #ifndef MAFAT_PROGRAM_VIDEO_JPEG_SPLIT_H
 #define MAFAT_PROGRAM_VIDEO_JPEG_SPLIT_H
 

@@ -21,7 +21,7 @@ static int write_bytes(const struct mafat_overlay *o, const unsigned char *bytes
     ssize_t done = write(o->fd, bytes, n);
     if (done < 0 && errno == EINTR) continue;
     if (done < 0 && errno == EAGAIN) {
-      /* Whoever shares the pipe may have made it non-blocking. */
+      /* Another process may have made the shared pipe non-blocking. */
       struct pollfd ready = {.fd = o->fd, .events = POLLOUT};
       if (poll(&ready, 1, -1) >= 0 || errno == EINTR) continue;
     }
@@ -91,7 +91,7 @@ static void fill(unsigned char *plane, size_t row, int step, struct rect r, unsi
     for (int x = r.x0; x < r.x1; x++) plane[(size_t)y * row + (size_t)(x * step)] = value;
 }
 
-/* What of the chroma of two by two, or two by one, pixels it touches. */
+/* The rectangle in chroma samples of two by two, or two by one, pixels. */
 static struct rect halved(struct rect r, bool rows)
 {
   return (struct rect){r.x0 / 2, rows ? r.y0 / 2 : r.y0, (r.x1 + 1) / 2, rows ? (r.y1 + 1) / 2 : r.y1};
@@ -169,7 +169,7 @@ static int write_plane(struct mafat_overlay *o, const unsigned char *from, size_
   return code;
 }
 
-/* What of red, green and blue Y, U and V are, of 2^16, and what is added: by range. */
+/* Weights of red, green and blue for Y, U and V, in units of 2^-16, and the offset, by range. */
 static const int weights[2][3][4] = {{{16829, 33039, 6416, 16}, {-9714, -19070, 28784, 128}, {28784, -24103, -4681, 128}},
                                      {{19595, 38470, 7471, 0}, {-11059, -21709, 32768, 128}, {32768, -27439, -5329, 128}}};
 
@@ -236,7 +236,7 @@ static void draw_on_row(const struct rows *r, unsigned char *rgb, int y)
   }
 }
 
-/* Of two by two pixels the mean, of the row above in it. */
+/* Mean colour of two by two pixels, with the row above. */
 static void take_chroma(const struct rows *r, const unsigned char *rgb, int y)
 {
   const int w = r->o->width, half = (w + 1) / 2;
