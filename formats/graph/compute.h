@@ -20,7 +20,7 @@ struct mafat_graph_conv {
   const struct mafat_value *weights, *bias; /* bias NULL: none */
   enum mafat_order order;                   /* order of the weights' dimensions, row-major */
   bool flipped;
-  bool single; /* integers only: see quantization.h */
+  bool single; /* integers only: see network/quantization.h */
 };
 
 /* Makes a value of the layer's output, with its dimensions on these axes. */

@@ -27,8 +27,8 @@ struct mafat_search_request {
   long long evaluations; /* effort, in plans times their layers, without plan_ends; 0: default */
   /* deadline on mafat_effort_now's clock, set when the search begins; 0: none (effort.h) */
   long long plan_ends;
-  /* find only the plan of the least arena (least.h), for one thread if the search chooses
-   * threads */
+  /* find only the plan of the least arena (search/least/least.h), for one thread if the search
+   * chooses threads */
   bool least;
 };
 

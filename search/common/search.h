@@ -33,7 +33,8 @@ struct mafat_search {
   const char *timed_by; /* word that enables request->timer; NULL: none */
   const struct mafat_search_word *words; /* (n_words) */
   int n_words;
-  /* Finds the front of a request, in a heap of its own. NULL: use `pick`. Errors: see best.h. */
+  /* Finds the front of a request, in a heap of its own. NULL: use `pick`. Errors: see
+   * search/best/best.h. */
   int (*find)(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d);
   /* Finds one plan for a budget, by the paper's predictor. */
   int (*pick)(struct mafat_spec **out, const struct mafat_search_request *request, size_t budget_bytes, struct mafat_diagnostic *d);

@@ -1,10 +1,10 @@
-/* Refines a plan towards the least arena, by hill climbing. Cost tables (costs.h) are approximate
- * and have few cuts. From the plan that they give, the climb changes the group at the arena's peak:
- * it is cut in another way, joined with a neighbour, divided, or moved, or only the layers around
- * its peak are cut in another way. The best change is applied. Afterwards groups get the fastest
- * cut that fits the arena. Networks with branches are climbed again if another order of layers
- * needs less. Called by search/best/best.c and search/least/grouping.c. Allocates in the options'
- * heap. */
+/* Refines a plan towards the least arena, by hill climbing. Cost tables (search/best/costs.h) are
+ * approximate and have few cuts. From the plan that they give, the climb changes the group at the
+ * arena's peak: it is cut in another way, joined with a neighbour, divided, or moved, or only the
+ * layers around its peak are cut in another way. The best change is applied. Afterwards groups get
+ * the fastest cut that fits the arena. Networks with branches are climbed again if another order of
+ * layers needs less. Called by search/best/best.c and search/least/grouping.c. Allocates in the
+ * options' heap. */
 #include "search/least/least.h"
 
 #include "predictor/layout/layout.h"

@@ -44,8 +44,8 @@ static int try_spec(const struct maker *m, bool *good)
   return code == MAFAT_EINVAL ? MAFAT_OK : code;
 }
 
-/* Inner bounds of a word's parts by the ranks' shares (rank_parts.h: from rank 1 on, the last on
- * rank 0), each at least one unit. NULL: equal shares, or too few units. */
+/* Inner bounds of a word's parts by the ranks' shares (predictor/ranks/rank_parts.h: from rank 1
+ * on, the last on rank 0), each at least one unit. NULL: equal shares, or too few units. */
 static int *bounds_of(const struct maker *m, enum mafat_split_axis axis, struct mafat_span layers, int n)
 {
   const struct mafat_layer *list = m->request->network->layers;
