@@ -1,6 +1,6 @@
-/* Reads a .cfg file into sections of key = value pairs with line numbers, as Darknet reads it:
- * blanks within lines are ignored, and lines that begin with # or ; are comments. sections.h
- * interprets the sections. */
+/* Reads a .cfg file into sections of key = value pairs with line numbers. Blanks within lines are
+ * ignored, and lines that begin with # or ; are comments, as in Darknet. sections.h interprets the
+ * sections. */
 #ifndef MAFAT_FORMATS_DARKNET_CFG_H
 #define MAFAT_FORMATS_DARKNET_CFG_H
 

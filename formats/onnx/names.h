@@ -1,5 +1,5 @@
-/* A hash table from names to pointers, with consecutive numbers in order of insertion: values of a
- * model, files. Names are not copied. */
+/* A map from names to pointers, numbered in order of insertion: values of a model, files. Names are
+ * not copied. */
 #ifndef MAFAT_FORMATS_ONNX_NAMES_H
 #define MAFAT_FORMATS_ONNX_NAMES_H
 

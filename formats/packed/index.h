@@ -1,6 +1,6 @@
-/* Reads and writes the index of packed files of versions 2 to 5: operators with parameters, or the
- * parts of an embedded graph (graph.h); constants with types and offsets, all by name. Byte format:
- * doc/packed.md. */
+/* Reads and writes the index of packed files of versions 2 to 5. It holds operators with
+ * parameters, or the parts of an embedded graph (graph.h), and constants with types and offsets,
+ * all by name. Byte format: doc/packed.md. */
 #ifndef MAFAT_FORMATS_PACKED_INDEX_H
 #define MAFAT_FORMATS_PACKED_INDEX_H
 

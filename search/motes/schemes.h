@@ -1,5 +1,6 @@
-/* Finds the partition schemes of a cell: layers that are split along one axis, all in one
- * component of the cell's axis connecting graph that contains an axis of a bottleneck.
+/* Finds the partition schemes of a cell. A scheme is a set of layers that are split along one axis.
+ * They are in one component of the cell's axis connecting graph, which contains an axis of a
+ * bottleneck.
  *
  * Two conditions hold. Each output of the layers is split, or is a sum over split channels; and a
  * layer that sums is such an output. So with channels only the last layer may sum, and with rows
