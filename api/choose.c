@@ -136,8 +136,8 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
     c->resident_bytes += traces->left_bytes;
     c->charge_bytes = charge > opening ? charge : opening;
   }
-  mafat_front_reduce(*front); /* page tables are rounded up, so two plans may now have equal
-                                 charges */
+  /* page tables are rounded up, so two plans may now have equal charges */
+  mafat_front_reduce(*front);
   return MAFAT_OK;
 }
 

@@ -16,8 +16,8 @@ enum {
   LARGE_TURN_TILES = 64,
   TURN_VALUES_BYTES = 8 << 20,
   TURN_CHANNELS = 128,
-  SLICE_CHANNELS = 64, /* if the input is transformed in a separate step: such plans have little
-                          memory */
+  /* if the input is transformed in a separate step: such plans have little memory */
+  SLICE_CHANNELS = 64,
   KEPT_WEIGHTS_BYTES = 1280 << 10
 };
 
@@ -191,8 +191,8 @@ static double makers_of_values(const struct mafat_counting *c, int turns, int n_
 {
   int n_threads = c->context->plan->n_threads;
   if (c->scratch->shared_values || turns % n_threads == 0) return 1;
-  double makers = 1 + (n_threads - 1.) / turns; /* two threads, in turns where one thread's share
-                                                   ends */
+  /* two threads, in turns where one thread's share ends */
+  double makers = 1 + (n_threads - 1.) / turns;
   return makers < n_panels ? makers : n_panels;
 }
 

@@ -5,8 +5,8 @@
 #include "predictor/schedule/scratch.h"
 
 enum {
-  PASSES = 3,         /* over a value, to gather its pixel's values and scatter them: each costs a
-                         gathered float */
+  /* over a value, to gather its pixel's values and scatter them: each costs a gathered float */
+  PASSES = 3,
   EXPONENTIAL = 3,    /* additional passes, at any level */
   PIXEL = 8           /* fixed cost of each pixel, in gathered floats */
 };

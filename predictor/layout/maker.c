@@ -176,8 +176,8 @@ static size_t records_of_parts(const struct mafat_layout_maker *m, size_t n_piec
 {
   const struct mafat_parts *parts = m->plan->parts;
   const struct mafat_parts_scratch *s = m->layout->part_scratch;
-  enum { BLOCK = 16 }; /* overhead of the C library for each of a part's lists: partition buffers
-                          along an axis, steps */
+  /* overhead of the C library for each of a part's lists: partition buffers along an axis, steps */
+  enum { BLOCK = 16 };
   size_t of_a_part = sizeof *parts->list + sizeof *s->record_of + sizeof *s->run_of + sizeof *s->runs + BLOCK;
   return (size_t)parts->n * of_a_part + (size_t)s->n_records * sizeof *s->records +
          (size_t)parts->n_tensors * (sizeof *parts->partitions + sizeof *m->layout->sums_buffers + BLOCK) +
@@ -236,8 +236,8 @@ static int make_layout(struct mafat_layout **out, struct mafat_layout_maker m, s
 {
   *out = NULL;
   struct mafat_heap *heap = m.plan->heap;
-  struct mafat_heap *own = NULL; /* if the plan is in the C library's heap: keeps temporary memory
-                                    from fragmenting it */
+  /* if the plan is in the C library's heap: keeps temporary memory from fragmenting it */
+  struct mafat_heap *own = NULL;
   int code = heap ? MAFAT_OK : mafat_heap_open(&own);
   m.work = own ? own : heap;
   m.layout = mafat_heap_calloc(heap, 1, sizeof *m.layout);

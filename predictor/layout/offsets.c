@@ -114,8 +114,8 @@ static size_t rise(const struct pile *pile, int *next, const struct mafat_block 
 static size_t lowest_fit(const struct assignment *a, const struct mafat_block *b)
 {
   int first = first_stretch(a, b), n = end_stretch(a, b) - first, next[FEW_STRETCHES] = {0};
-  bool all = n > FEW_STRETCHES || b->first > b->last; /* a block that never lives may begin after
-                                                         all stretches */
+  /* a block that never lives may begin after all stretches */
+  bool all = n > FEW_STRETCHES || b->first > b->last;
   const struct pile *piles = a->piles + (all ? N_STRETCHES : first);
   size_t at = 0, before;
   if (all) n = 1;

@@ -188,8 +188,7 @@ static int cut_rows(struct finder *f, int group, int *next)
 
 /* ---- readers ---- */
 
-/* False if the layer needs the operand in one buffer: it may walk through all rows for one output
- * row, or it reads channels without regard to parts. */
+/* True if a part of the layer reads two parts of the tensor in the same rows. */
 static bool reads_across(const struct finder *f, int layer, int operand, const struct mafat_partition *c)
 {
   const struct mafat_partition *own = &f->parts->partitions[layer];
@@ -203,8 +202,8 @@ static bool reads_across(const struct finder *f, int layer, int operand, const s
   return false;
 }
 
-/* False for readers of one tensor in one buffer: a layer that reads all rows for one output row may
- * walk through them, as may one that reads channels without regard to parts. */
+/* False if the layer needs the operand in one buffer: it may walk through all rows for one output
+ * row, or it reads channels without regard to parts. */
 static bool can_read_partition(const struct finder *f, int layer, int operand, const struct mafat_partition *c)
 {
   const struct mafat_layer *l = operand ? &f->network->layers[layer] : &f->network->layers[mafat_plan_reader(f->plan, layer)];
@@ -221,8 +220,8 @@ static bool can_read_partition(const struct finder *f, int layer, int operand, c
   return true;
 }
 
-/* For parts of blocks: true if each part read by the walk is within one of the tensor's parts. As
- * many channels are read at a time, but from where the slice begins. */
+/* For parts of blocks: true if each part that the walk reads is within one of the tensor's parts.
+ * Both have the same number of channels, but the source may begin inside a part. */
 static bool meets_lanes(const struct mafat_reads *r, int lanes)
 {
   int index = r->next - 1, first = 0;
@@ -231,8 +230,8 @@ static bool meets_lanes(const struct mafat_reads *r, int lanes)
   return (r->source->first - first) % lanes == 0;
 }
 
-/* True if the layer reads the tensor in parts, or as a whole map in one step. Inputs come with
- * parts only. */
+/* True if the layer reads the tensor in parts, or as a whole map in one step. Inputs can only be
+ * read in parts. */
 static bool takes_partition(const struct finder *f, int layer, int tensor)
 {
   const struct mafat_group *g = mafat_plan_group(f->plan, layer);
@@ -470,8 +469,8 @@ void mafat_parts_number(struct mafat_plan *plan)
   for (int g = 0; g < plan->n_groups; g++) {
     struct mafat_group *group = &plan->groups[g];
     int n = is_split(group) ? plan->parts->at[g + 1] - plan->parts->at[g] : mafat_span_size(group->at);
-    int positions = mafat_max(n, 1); /* aliases have no parts, but the maps they name need a
-                                        position */
+    /* aliases have no parts, but the maps they name need a position */
+    int positions = mafat_max(n, 1);
     group->positions = mafat_span(at, at + positions);
     for (int i = group->at.begin; i < group->at.end; i++) plan->position[plan->members[i]] += at - group->at.begin;
     for (int p = n - 1; is_split(group) && p >= 0; p--) {

@@ -17,8 +17,8 @@
 
 enum {
   MAX_ROW_VISITS = 1 << 23, /* steps of rows times their operands and readers: yolov3 has 50000 */
-  MAX_TILE_STEPS = 1 << 24 /* tiles times layers of a group: 608 x 608 tiles of 16 layers are 6
-                              million */
+  /* tiles times layers of a group: 608 x 608 tiles of 16 layers are 6 million */
+  MAX_TILE_STEPS = 1 << 24
 };
 
 struct laying {
@@ -294,7 +294,7 @@ static void place_tensors(struct laying *l)
     l->plan->group_of[i] = mafat_group_lifetime(&l->plan->groups[0]) == MAFAT_LIFE_GROUP ? 0 : -1;
 }
 
-/* Checks the plan's rank number and words; with ranks, all groups must be split. */
+/* Groups of rows run their layers on demand, so they cannot have an order. */
 static int check_order(struct laying *l)
 {
   if (l->spec->op_order == MAFAT_OP_ORDER_FILE) return MAFAT_OK;
@@ -304,7 +304,7 @@ static int check_order(struct laying *l)
                     mafat_op_order_name(l->spec->op_order));
 }
 
-/* Checks that plans have ranks if and only if they have parts. */
+/* Checks the plan's rank number and words; with ranks, all groups must be split. */
 static int check_ranks(struct laying *l, const struct mafat_plan_options *options)
 {
   if (options->only_rank > mafat_max(l->spec->ranks.n, 0))

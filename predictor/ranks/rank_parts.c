@@ -216,8 +216,8 @@ static int find_messages(struct taker *t)
       if (!mafat_box_is_empty(w->box))
         t->messages[t->n_messages++] = (struct message){.part = i, .to = r, .first = w->first, .box = w->box, .sums = t->going_on[i] >= 0};
     }
-  for (int m = t->n_messages - 1; m >= 0; m--) { /* backwards, so that lists are in ascending
-                                                    order */
+  /* backwards, so that lists are in ascending order */
+  for (int m = t->n_messages - 1; m >= 0; m--) {
     struct message *message = &t->messages[m];
     message->next_made = t->made[message->part];
     message->next_wanted = t->wanted[message->first];

@@ -472,8 +472,8 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
   /* The filters of the next panel, while this one is used; each read has its window. */
   size_t ahead = sizes->panel_bytes ? mafat_fetch_window(sizes->panel_bytes) + 8 * MAFAT_FETCH_ALIGNMENT : 0;
   sizes->ring_bytes = most(sizes->ring_bytes, ahead);
-  if (sizes->ring_bytes > all) sizes->ring_bytes = all; /* a run that reads less than a ring does
-                                                           not fill it */
+  /* a run that reads less than a ring does not fill it */
+  if (sizes->ring_bytes > all) sizes->ring_bytes = all;
   mafat_fetches_close(&f);
   return code;
 }

@@ -20,8 +20,8 @@ void mafat_transfers_paths(const struct mafat_network *n, int n_layers, int *nex
     for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);)
       if (r.source->tensor < n_layers) next[r.source->tensor] = next[r.source->tensor] == NONE ? l : MANY;
   }
-  for (int l = 0; l < n_layers; l++) { /* of several layers that it alone reads, the first continues
-                                          the path */
+  /* of several layers that it alone reads, the first continues the path */
+  for (int l = 0; l < n_layers; l++) {
     if (next[l] < 0) continue;
     const struct mafat_layer *reader = &n->layers[next[l]];
     bool is_first = false;

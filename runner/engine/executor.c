@@ -452,9 +452,9 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
   bool computes = false;
   while (mafat_schedule_next(e->schedule, &e->step)) {
     if (mafat_executor_is_canceled(e)) return mafat_fail(d, MAFAT_ECANCELED, "%s: the run was canceled", e->network->path);
-    if (!computes && step->kind != MAFAT_STEP_INPUT) { /* the decoder of a whole picture, which
-                                                          shares memory with layers, is closed by
-                                                          now */
+    /* Not before: a whole picture's decoder, which is open until now, is predicted beside the input
+     * alone. */
+    if (!computes && step->kind != MAFAT_STEP_INPUT) {
       computes = true;
       mafat_arena_populate(e->arena, e->layout->total_bytes);
     }

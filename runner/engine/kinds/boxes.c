@@ -89,8 +89,8 @@ static void activate_row(const struct mafat_worker *w, const struct mafat_step *
       .y = mafat_rows_out(w, step, run, y), .n_cols = n_cols, .n_channels = run->n, .x_pixel_floats = in_pixel,
       .y_pixel_floats = out_pixel, .activation.kind = MAFAT_LOGISTIC};
   w->kernels->blend(&call);
-  int apart = h->coords / 4; /* distance between x, y, w and h: a Gaussian head has unchanged sigmas
-                                in between */
+  /* distance between x, y, w and h: a Gaussian head has unchanged sigmas in between */
+  int apart = h->coords / 4;
   for (int c = 0; c < run->n; c++) {
     int entry = (run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane + c) % per_box;
     if (entry >= h->coords || entry % apart) continue;

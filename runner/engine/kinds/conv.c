@@ -190,8 +190,8 @@ int mafat_conv_n_panels(const struct mafat_conv *c)
 
 enum {
   PARTS = 4,            /* parts of the last unit of a worker's share */
-  PART_MACS = 1 << 20   /* fewer are not worth a call that reads the weights again (about ten
-                           microseconds) */
+  /* fewer are not worth a call that reads the weights again (about ten microseconds) */
+  PART_MACS = 1 << 20
 };
 
 /* Number of parts of `rows` rows of one of n panels or groups; limited by the useful work in
