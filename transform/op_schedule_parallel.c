@@ -1,7 +1,7 @@
 /* Minimizes the peak of series-parallel graphs (Liu 1987; Abdel-Wahab and Kameda 1978; Kayaaslan
  * and others 2018). Parts in series are sorted one by one; parallel parts are merged by their
- * hill-valley segments. Parts that are neither stay in post-order. Called by transform/op_schedule.c.
- * Allocates in the scheduler's heap. */
+ * hill-valley segments. Parts that are neither stay in post-order. Called by
+ * transform/op_schedule.c. Allocates in the scheduler's heap. */
 #include "transform/op_scheduler.h"
 
 #include "base/box.h"

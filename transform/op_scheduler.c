@@ -1,6 +1,6 @@
 /* The scheduling graph's edges, and the walk that tracks live bytes. Called by the methods in
- * transform/ (op_schedule.c, op_schedule_best.c, op_schedule_parallel.c) and by predictor/schedule/parts_order.c.
- * Allocates in the caller's heap. */
+ * transform/ (op_schedule.c, op_schedule_best.c, op_schedule_parallel.c) and by
+ * predictor/schedule/parts_order.c. Allocates in the caller's heap. */
 #include "transform/op_scheduler.h"
 
 /* ---- lists ---- */

@@ -65,7 +65,8 @@ struct mafat_op_scheduler {
   uint64_t live, peak;              /* current bytes; maximum so far */
 };
 
-/* Opens an operator scheduler; the caller keeps the graph. MAFAT_EINVAL: the graph has a cycle. MAFAT_ENOMEM. */
+/* Opens an operator scheduler; the caller keeps the graph. MAFAT_EINVAL: the graph has a cycle.
+ * MAFAT_ENOMEM. */
 int mafat_op_scheduler_open(struct mafat_op_scheduler **out, const struct mafat_op_graph *graph, struct mafat_heap *heap);
 void mafat_op_scheduler_close(struct mafat_op_scheduler **s);
 
@@ -89,8 +90,8 @@ uint64_t mafat_op_schedule_peak(struct mafat_op_scheduler *s, const int *order);
 
 /* Orders operators by number, but after their predecessors. Returns how many could run. */
 int mafat_op_schedule_file(struct mafat_op_scheduler *s, int *order);
-/* op_schedule_parallel.c: improves an order in the series-parallel parts of the graph. *least: the peak is
- * proven minimal. */
+/* op_schedule_parallel.c: improves an order in the series-parallel parts of the graph. *least: the
+ * peak is proven minimal. */
 int mafat_op_schedule_parallel(struct mafat_op_scheduler *s, int *order, bool *least);
 /* op_schedule_best.c: improves an order by search. */
 int mafat_op_schedule_improve(struct mafat_op_scheduler *s, long long effort, int *order, struct mafat_op_schedule_result *sorted);
