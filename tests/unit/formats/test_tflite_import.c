@@ -148,7 +148,7 @@ static const struct {
     {"concatenation_with_one", {-5.9410084}},
     {"detections", {1.8404642, -5.8799314, -1.3329710, -2.0773520}},
     {"detections_by_class", {1.1723495, -5.6243807, -2.9025777, -7.7900702}},
-    {"add_behind_depth_to_space", {4.3494740}},
+    {"add_after_depth_to_space", {4.3494740}},
     {"concatenation_of_slices", {-4.6542201}}};
 
 START_TEST(operators_compute_what_tflite_computes)
