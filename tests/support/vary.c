@@ -1,5 +1,5 @@
 /* Changes random networks: operands of several sources, views, other kinds of layers. Called by
- * support.c's users. */
+ * suites with random networks. */
 #include "network/rearrange.h"
 #include "tests/support/support.h"
 
