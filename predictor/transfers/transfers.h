@@ -1,7 +1,8 @@
 /* Bytes moved between a fast memory of a given size and the rest: which layers are computed
  * together in it, and in which tiles. Tiles are copied in and out explicitly, and nothing is
  * computed twice. After Daghero et al. (2024), who fuse depthwise and 1x1 convolutions so that the
- * map between them never leaves the fast memory.
+ * map between them never leaves the fast memory. Implemented by tiles.c and choose.c; used by
+ * api/transfers.c and search/separable.
  *
  * A unit is a sequence of layers, each the sole reader of the one before. Its tiles are loops:
  * output channels outside, rows inside. An input tile is copied once if it stays while channels
