@@ -21,7 +21,7 @@ import subprocess
 import sys
 
 WIDTH = 100
-ENFORCED = {"names", "tags"}
+ENFORCED = {"names", "prose", "tags"}
 OPENER = re.compile(r"(Of|What|That|As|Such|Where|Whoever|Those)\b")
 
 # Phrases of messages, comments and pages; ~ is a space, a hyphen or the end of a line.
