@@ -95,7 +95,7 @@ static size_t stack_of_runs(const struct mafat_network *n, const struct mafat_ke
 }
 
 /* Properties that decide which parts of the program a run enters. */
-struct run {
+struct footprint_run {
   const struct mafat_network *network;
   const char *level, *helper, *integer_level; /* level: of kernels; helper: computes what the level
                                                  leaves to it, or "" */
@@ -118,10 +118,10 @@ static const char *helper_of(const char *level)
   return rows[i].helper;
 }
 
-static struct run run_of(const struct mafat_network *n, const struct mafat_kernels *kernels, unsigned decoders, unsigned winograds)
+static struct footprint_run run_of(const struct mafat_network *n, const struct mafat_kernels *kernels, unsigned decoders, unsigned winograds)
 {
   const char *level = (kernels ? kernels : mafat_kernels_find(NULL))->name;
-  return (struct run){.network = n, .level = level, .helper = has_narrow_calls(n) ? helper_of(level) : "",
+  return (struct footprint_run){.network = n, .level = level, .helper = has_narrow_calls(n) ? helper_of(level) : "",
                       .integer_level = integer_kernels_of(kernels)->name, .decoders = decoders, .winograds = winograds,
                       .depthwise = has_depthwise(n), .apart = has_apart(n), .integers = has_integers(n)};
 }
@@ -140,7 +140,7 @@ static void add_part(struct parts *p, bool entered, enum mafat_code_part part)
 /* Includes Winograd code only for sizes that a plan uses. */
 static struct parts parts_of_runs(const struct mafat_network *n, const struct mafat_kernels *kernels, unsigned decoders, unsigned winograds)
 {
-  const struct run of = run_of(n, kernels, decoders, winograds), *run = &of;
+  const struct footprint_run of = run_of(n, kernels, decoders, winograds), *run = &of;
   struct parts p = {.of[0] = mafat_code_jumps(), .n = 1};
 #define LEVEL_RUNS(name) (strcmp(run->level, #name) == 0)
 #define LEVEL_HELPS(name) (strcmp(run->helper, #name) == 0)

@@ -185,24 +185,24 @@ static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choic
 
 /* An evaluated plan. In small networks with many ranks, nearly all mixes give a plan evaluated
  * before. */
-struct seen {
+struct seen_spec {
   char *text;
   bool fit;
 };
 
 /* Best plan so far: its mix and cost. */
-struct best {
+struct best_mix {
   struct mafat_rank_mix mix;
   int placement;
   double total_ms;
   uint64_t exchanged_bytes, most_bytes; /* limits */
   bool found;
-  struct seen *seen; /* (n_seen), capacity for `capacity` */
+  struct seen_spec *seen; /* (n_seen), capacity for `capacity` */
   int n_seen, capacity;
   double ends_ms; /* end of the search */
 };
 
-static const struct seen *find_seen(const struct best *b, const char *text)
+static const struct seen_spec *find_seen(const struct best_mix *b, const char *text)
 {
   for (int i = b->n_seen - 1; i >= 0; i--)
     if (strcmp(b->seen[i].text, text) == 0) return &b->seen[i];
@@ -210,11 +210,11 @@ static const struct seen *find_seen(const struct best *b, const char *text)
 }
 
 /* Takes ownership of the text. If out of memory, the plan may be evaluated again. */
-static void note_seen(struct best *b, char *text, bool fit)
+static void note_seen(struct best_mix *b, char *text, bool fit)
 {
   enum { MORE = 64 };
   if (b->n_seen == b->capacity) {
-    struct seen *grown = realloc(b->seen, (size_t)(b->capacity + MORE) * sizeof *grown);
+    struct seen_spec *grown = realloc(b->seen, (size_t)(b->capacity + MORE) * sizeof *grown);
     if (!grown) {
       free(text);
       return;
@@ -222,10 +222,10 @@ static void note_seen(struct best *b, char *text, bool fit)
     b->seen = grown;
     b->capacity += MORE;
   }
-  b->seen[b->n_seen++] = (struct seen){text, fit};
+  b->seen[b->n_seen++] = (struct seen_spec){text, fit};
 }
 
-static void forget_seen(struct best *b)
+static void forget_seen(struct best_mix *b)
 {
   for (int i = 0; i < b->n_seen; i++) free(b->seen[i].text);
   free(b->seen);
@@ -264,19 +264,19 @@ static bool is_bounded(const struct mafat_rank_choice_request *r)
   return r->budgets || r->memory_bytes < SIZE_MAX;
 }
 
-static bool fits(const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct best *b)
+static bool fits(const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct best_mix *b)
 {
   struct mafat_diagnostic none;
   return is_bounded(r) ? check_memory(c, r, &none) == MAFAT_OK : most_needed(c, r->n_ranks) <= b->most_bytes;
 }
 
-static bool is_over(const struct best *b)
+static bool is_over(const struct best_mix *b)
 {
   return b->ends_ms < INFINITY && mafat_process_now_ms() > b->ends_ms;
 }
 
 /* Evaluates a plan not seen before. Not *fit: invalid, or exceeds the memory. */
-static int try_spec(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
+static int try_spec(struct best_mix *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
                     int placement, const struct mafat_spec *spec, bool *fit)
 {
   struct mafat_diagnostic d;
@@ -293,7 +293,7 @@ static int try_spec(struct best *b, struct mafat_rank_choice *c, const struct ma
 }
 
 /* Evaluates a mix. Not *fit: invalid, or exceeds the memory; another of its kind may need less. */
-static int try_mix(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
+static int try_mix(struct best_mix *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
                    int placement, bool *fit)
 {
   struct mafat_spec *spec;
@@ -303,7 +303,7 @@ static int try_mix(struct best *b, struct mafat_rank_choice *c, const struct maf
   int code = find_mix(&spec, c, r, mix, placements[placement], &d);
   if (code) return code == MAFAT_ENOMEM ? code : MAFAT_OK;
   char *text = mafat_spec_text(spec);
-  const struct seen *seen = text ? find_seen(b, text) : NULL;
+  const struct seen_spec *seen = text ? find_seen(b, text) : NULL;
   if (!text) code = MAFAT_ENOMEM;
   else if (seen) *fit = seen->fit;
   else code = try_spec(b, c, r, mix, placement, spec, fit);
@@ -315,7 +315,7 @@ static int try_mix(struct best *b, struct mafat_rank_choice *c, const struct maf
 
 /* Tries whole layers after `rows` layers by rows, with less and less memory until they fit. Layers
  * with more weights than a `large`-th of it are divided into n_parts. */
-static int try_runs(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int rows, int n_parts, int large,
+static int try_runs(struct best_mix *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int rows, int n_parts, int large,
                     int placement)
 {
   enum { STEPS = 10 };
@@ -344,7 +344,7 @@ static int rows_of_quarter(int quarter, int switch_layer, int n_layers)
 
 /* Tries the first layers in grids of as many parts as ranks, with at least two columns; then by
  * weights. Shares are equal there. */
-static int try_grids(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int rows, int placement)
+static int try_grids(struct best_mix *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int rows, int placement)
 {
   double shares[MAFAT_MOST_RANKS];
   int code = MAFAT_OK;
@@ -366,7 +366,7 @@ static bool is_tried(int n_parts, int n_ranks)
 }
 
 /* Tries rows or grids, followed by weights or whole layers. */
-static int try_mixes(struct best *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int switch_layer, int n_layers,
+static int try_mixes(struct best_mix *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int switch_layer, int n_layers,
                      int placement)
 {
   int code = MAFAT_OK;
@@ -393,7 +393,7 @@ static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice
   first.search = mafat_rank_strategy_name(MAFAT_RANKS_DEEPERTHINGS);
   int placement, code = take_found(c, &first, &placement, d);
   if (code && code != MAFAT_ELIMIT) return code;
-  struct best b = {.total_ms = code ? INFINITY : c->total_ms, .exchanged_bytes = code ? UINT64_MAX : c->exchanged_bytes,
+  struct best_mix b = {.total_ms = code ? INFINITY : c->total_ms, .exchanged_bytes = code ? UINT64_MAX : c->exchanged_bytes,
                    .most_bytes = most_needed(c, r->n_ranks), .ends_ms = r->plan_seconds > 0 ? began + 1e3 * r->plan_seconds : INFINITY};
   struct mafat_rank_choice tried = {.text = NULL};
   int failed = MAFAT_OK;

@@ -22,7 +22,7 @@ enum {
   CHUNK = 256 << 10        /* a page becomes resident when it is first written */
 };
 
-struct block {
+struct heap_block {
   _Alignas(UNIT) size_t size; /* size class; N_SIZES: a large block */
   size_t bytes;               /* usable bytes after this header */
 };
@@ -147,11 +147,11 @@ MAFAT_PART(opening) size_t mafat_heap_most_bytes(const struct mafat_heap *heap)
 
 static void *take_large(struct mafat_heap *heap, size_t bytes)
 {
-  size_t before = sizeof(struct mapping) + sizeof(struct block);
+  size_t before = sizeof(struct mapping) + sizeof(struct heap_block);
   struct mapping *m = bytes > SIZE_MAX - before ? NULL : map(&heap->large, before + bytes);
   if (!m) return NULL;
-  struct block *b = (struct block *)(m + 1);
-  *b = (struct block){N_SIZES, bytes};
+  struct heap_block *b = (struct heap_block *)(m + 1);
+  *b = (struct heap_block){N_SIZES, bytes};
   heap->in_large += pages_of(m->bytes);
   return b + 1;
 }
@@ -159,13 +159,13 @@ static void *take_large(struct mafat_heap *heap, size_t bytes)
 /* Carves a block from the first chunk, or from a new one. The rest of the old chunk is wasted. */
 static void *cut(struct mafat_heap *heap, size_t number)
 {
-  size_t bytes = size_of(number), all = sizeof(struct block) + bytes;
+  size_t bytes = size_of(number), all = sizeof(struct heap_block) + bytes;
   struct mapping *m = heap->chunks;
   if (m->bytes - m->written < all) m = map(&heap->chunks, CHUNK);
   if (!m) return NULL;
-  struct block *b = (struct block *)((char *)m + m->written);
+  struct heap_block *b = (struct heap_block *)((char *)m + m->written);
   m->written += all;
-  *b = (struct block){number, bytes};
+  *b = (struct heap_block){number, bytes};
   return b + 1;
 }
 
@@ -185,7 +185,7 @@ void *mafat_heap_calloc(struct mafat_heap *heap, size_t n, size_t bytes)
 MAFAT_PART(opening) void *mafat_heap_realloc(struct mafat_heap *heap, void *block, size_t bytes)
 {
   if (!heap) return realloc(block, bytes);
-  size_t had = block ? ((struct block *)block - 1)->bytes : 0;
+  size_t had = block ? ((struct heap_block *)block - 1)->bytes : 0;
   if (block && bytes <= had) return block;
   void *grown = mafat_heap_calloc(heap, 1, bytes);
   if (!grown || !block) return grown;
@@ -198,7 +198,7 @@ void mafat_heap_free(struct mafat_heap *heap, void *block)
 {
   if (!heap) free(block);
   if (!heap || !block) return;
-  struct block *b = (struct block *)block - 1;
+  struct heap_block *b = (struct heap_block *)block - 1;
   if (b->size == N_SIZES) {
     note_most(heap);
     heap->in_large -= pages_of(((struct mapping *)b - 1)->bytes);

@@ -19,14 +19,14 @@ enum {
 };
 
 /* A reachable set. */
-struct state {
+struct order_state {
   uint64_t hash, peak, live;
   int set, trace;
 };
 
 /* Sets of one size. */
-struct level {
-  struct state *list;
+struct search_level {
+  struct order_state *list;
   int n, capacity;
 };
 
@@ -36,7 +36,7 @@ struct trace {
   int from, operator;
 };
 
-struct search {
+struct order_search {
   struct mafat_op_scheduler *s;
   int n_operators, width;
   long long effort;     /* remaining */
@@ -44,7 +44,7 @@ struct search {
   int code;             /* MAFAT_ENOMEM if out of memory; reaching a limit drops sets instead */
   uint64_t best;        /* peak of the best known order */
   int *order;           /* best known order */
-  struct level *levels; /* [size of set] */
+  struct search_level *levels; /* [size of set] */
   uint64_t *sets;       /* [set][n_words] */
   int n_words, n_sets, sets_capacity;
   int *spare, n_spare;  /* free sets */
@@ -59,7 +59,7 @@ struct search {
 /* ---- steps that cost nothing ---- */
 
 /* Runs an operator that was evaluated. */
-static void run(struct search *s, int operator, struct mafat_op_schedule_step step)
+static void run(struct order_search *s, int operator, struct mafat_op_schedule_step step)
 {
   struct mafat_op_scheduler *op_scheduler = s->s;
   mafat_walk_pass(op_scheduler, operator);
@@ -69,7 +69,7 @@ static void run(struct search *s, int operator, struct mafat_op_schedule_step st
     if (op_scheduler->missing[op_scheduler->after.items[i]] == 0) s->ready[s->n_ready++] = op_scheduler->after.items[i];
 }
 
-static void undo(struct search *s, uint64_t live)
+static void undo(struct order_search *s, uint64_t live)
 {
   mafat_walk_undo(s->s, s->ran[--s->n_ran]);
   s->s->live = live;
@@ -85,7 +85,7 @@ static int next_of(const struct mafat_op_scheduler *s, int operator)
 
 /* Runs a chain from `operator` until live bytes are not above the start. False: impossible, and
  * nothing has run. */
-static bool run_down(struct search *s, int operator, uint64_t peak)
+static bool run_down(struct order_search *s, int operator, uint64_t peak)
 {
   uint64_t live = s->s->live;
   int n_ran = s->n_ran, n_ready = s->n_ready;
@@ -101,7 +101,7 @@ static bool run_down(struct search *s, int operator, uint64_t peak)
   return false;
 }
 
-static void drop_ready(struct search *s)
+static void drop_ready(struct order_search *s)
 {
   int n = 0;
   for (int i = 0; i < s->n_ready; i++)
@@ -109,7 +109,7 @@ static void drop_ready(struct search *s)
   s->n_ready = n;
 }
 
-static void run_what_loses_nothing(struct search *s, uint64_t peak)
+static void run_what_loses_nothing(struct order_search *s, uint64_t peak)
 {
   for (int i = 0; i < s->n_ready; i++)
     if (s->s->missing[s->ready[i]] == 0 && run_down(s, s->ready[i], peak)) {
@@ -118,7 +118,7 @@ static void run_what_loses_nothing(struct search *s, uint64_t peak)
     }
 }
 
-static void find_ready(struct search *s)
+static void find_ready(struct order_search *s)
 {
   s->n_ready = 0;
   for (int o = 0; o < s->n_operators; o++)
@@ -126,7 +126,7 @@ static void find_ready(struct search *s)
 }
 
 /* Runs an operator, then all steps that cost nothing. Returns the peak. */
-static uint64_t advance(struct search *s, int operator, uint64_t peak)
+static uint64_t advance(struct order_search *s, int operator, uint64_t peak)
 {
   struct mafat_op_schedule_step step = mafat_walk_look(s->s, operator);
   if (step.top > peak) peak = step.top;
@@ -138,7 +138,7 @@ static uint64_t advance(struct search *s, int operator, uint64_t peak)
 
 /* ---- sets ---- */
 
-static uint64_t *set_of(const struct search *s, int set)
+static uint64_t *set_of(const struct order_search *s, int set)
 {
   return s->sets + (size_t)set * (size_t)s->n_words;
 }
@@ -150,7 +150,7 @@ static uint64_t hash_of(const uint64_t *set, int n_words)
   return h;
 }
 
-static bool make_sets(struct search *s)
+static bool make_sets(struct order_search *s)
 {
   int capacity = s->sets_capacity ? 2 * s->sets_capacity : 64;
   struct mafat_heap *heap = s->s->heap;
@@ -166,19 +166,19 @@ static bool make_sets(struct search *s)
 }
 
 /* Allocates a set; -1: no memory. */
-static int take_set(struct search *s)
+static int take_set(struct order_search *s)
 {
   if (s->n_spare) return s->spare[--s->n_spare];
   return s->n_sets < s->sets_capacity || make_sets(s) ? s->n_sets++ : -1;
 }
 
-static void give_set(struct search *s, int set)
+static void give_set(struct order_search *s, int set)
 {
   s->spare[s->n_spare++] = set;
 }
 
 /* Restores the state after the set has run. */
-static void enter(struct search *s, const struct state *state)
+static void enter(struct order_search *s, const struct order_state *state)
 {
   const uint64_t *set = set_of(s, state->set);
   mafat_walk_begin(s->s);
@@ -192,7 +192,7 @@ static void enter(struct search *s, const struct state *state)
 
 static int by_set(const void *a, const void *b)
 {
-  const struct state *x = a, *y = b;
+  const struct order_state *x = a, *y = b;
   if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
   if (x->peak != y->peak) return x->peak < y->peak ? -1 : 1;
   return x->trace - y->trace;
@@ -200,13 +200,13 @@ static int by_set(const void *a, const void *b)
 
 static int by_promise(const void *a, const void *b)
 {
-  const struct state *x = a, *y = b;
+  const struct order_state *x = a, *y = b;
   if (x->peak != y->peak) return x->peak < y->peak ? -1 : 1;
   if (x->live != y->live) return x->live < y->live ? -1 : 1;
   return x->trace - y->trace;
 }
 
-static bool is_same(const struct search *s, const struct state *x, const struct state *y)
+static bool is_same(const struct order_search *s, const struct order_state *x, const struct order_state *y)
 {
   size_t bytes = (size_t)s->n_words * sizeof(uint64_t);
   return x->hash == y->hash && memcmp(set_of(s, x->set), set_of(s, y->set), bytes) == 0;
@@ -214,7 +214,7 @@ static bool is_same(const struct search *s, const struct state *x, const struct 
 
 /* Keeps each set once, drops sets that cannot beat the best order, and sorts the most promising
  * first. */
-static void reduce(struct search *s, struct level *l)
+static void reduce(struct order_search *s, struct search_level *l)
 {
   int n = 0;
   if (l->n == 0) return; /* the list may be NULL */
@@ -230,13 +230,13 @@ static void reduce(struct search *s, struct level *l)
   l->n = n;
 }
 
-static int make_room(struct search *s, struct level *l)
+static int make_room(struct order_search *s, struct search_level *l)
 {
   if (l->n < l->capacity) return MAFAT_OK;
   if (l->n >= 2 * s->width) reduce(s, l);
   if (l->n < l->capacity) return MAFAT_OK;
   int capacity = l->capacity ? 2 * l->capacity : 8;
-  struct state *grown = mafat_heap_realloc(s->s->heap, l->list, (size_t)capacity * sizeof *grown);
+  struct order_state *grown = mafat_heap_realloc(s->s->heap, l->list, (size_t)capacity * sizeof *grown);
   if (!grown) return MAFAT_ENOMEM;
   l->list = grown;
   l->capacity = capacity;
@@ -244,7 +244,7 @@ static int make_room(struct search *s, struct level *l)
 }
 
 /* Adds a trace entry; returns its index, or -1 if the table is full. */
-static int note_trace(struct search *s, int from, int operator)
+static int note_trace(struct order_search *s, int from, int operator)
 {
   if (s->n_traces == s->traces_capacity) {
     int capacity = s->traces_capacity ? 2 * s->traces_capacity : 1024;
@@ -262,7 +262,7 @@ static int note_trace(struct search *s, int from, int operator)
 /* ---- searching ---- */
 
 /* Makes the order of a trace the best one. */
-static void keep_order(struct search *s, int trace)
+static void keep_order(struct order_search *s, int trace)
 {
   int n = 0, *path = s->path;
   for (int t = trace; t >= 0; t = s->traces[t].from) path[n++] = s->traces[t].operator;
@@ -280,25 +280,25 @@ static void keep_order(struct search *s, int trace)
 }
 
 /* Records the current set, reached from `from` by `operator`. */
-static int note_state(struct search *s, const struct state *from, int n_run, int operator, uint64_t peak)
+static int note_state(struct order_search *s, const struct order_state *from, int n_run, int operator, uint64_t peak)
 {
   int trace = note_trace(s, from->trace, operator);
   if (trace >= 0 && n_run + s->n_ran == s->n_operators) {
     keep_order(s, trace);
     return MAFAT_OK;
   }
-  struct level *l = &s->levels[n_run + s->n_ran];
+  struct search_level *l = &s->levels[n_run + s->n_ran];
   int code = make_room(s, l), set = trace < 0 ? -1 : take_set(s);
   if (set < 0) s->all = false;
   if (code || set < 0) return code ? code : s->code;
   uint64_t *bits = set_of(s, set);
   memcpy(bits, set_of(s, from->set), (size_t)s->n_words * sizeof *bits);
   for (int i = 0; i < s->n_ran; i++) bits[s->ran[i] / 64] |= (uint64_t)1 << (s->ran[i] % 64);
-  l->list[l->n++] = (struct state){hash_of(bits, s->n_words), peak, s->s->live, set, trace};
+  l->list[l->n++] = (struct order_state){hash_of(bits, s->n_words), peak, s->s->live, set, trace};
   return MAFAT_OK;
 }
 
-static int expand(struct search *s, const struct state *state, int n_run)
+static int expand(struct order_search *s, const struct order_state *state, int n_run)
 {
   int code = MAFAT_OK, n_first;
   enter(s, state);
@@ -324,9 +324,9 @@ static int expand(struct search *s, const struct state *state, int n_run)
   return code;
 }
 
-static int begin(struct search *s)
+static int begin(struct order_search *s)
 {
-  struct state first = {.trace = -1, .peak = s->s->bound, .set = take_set(s)};
+  struct order_state first = {.trace = -1, .peak = s->s->bound, .set = take_set(s)};
   mafat_walk_begin(s->s);
   s->n_ran = s->n_traces = 0;
   find_ready(s);
@@ -339,20 +339,20 @@ static int begin(struct search *s)
     keep_order(s, first.trace);
     return MAFAT_OK;
   }
-  struct level *l = &s->levels[s->n_ran];
+  struct search_level *l = &s->levels[s->n_ran];
   int code = make_room(s, l);
   if (code == MAFAT_OK) l->list[l->n++] = first;
   return code;
 }
 
 /* Processes all sizes, with a limited number of sets each. */
-static int go_through(struct search *s)
+static int go_through(struct order_search *s)
 {
   s->n_sets = s->n_spare = 0;
   s->all = true;
   int code = begin(s);
   for (int n = 0; n < s->n_operators && code == MAFAT_OK; n++) {
-    struct level *l = &s->levels[n];
+    struct search_level *l = &s->levels[n];
     reduce(s, l);
     for (int i = 0; i < l->n && code == MAFAT_OK; i++) {
       if (s->effort > 0) code = expand(s, &l->list[i], n);
@@ -360,12 +360,12 @@ static int go_through(struct search *s)
       give_set(s, l->list[i].set);
     }
     mafat_heap_free(s->s->heap, l->list);
-    *l = (struct level){0};
+    *l = (struct search_level){0};
   }
   return code;
 }
 
-static bool open_search(struct search *s)
+static bool open_search(struct order_search *s)
 {
   size_t n = (size_t)s->n_operators;
   struct mafat_heap *heap = s->s->heap;
@@ -377,7 +377,7 @@ static bool open_search(struct search *s)
   return s->levels && s->ran && s->ready && make_sets(s);
 }
 
-static void close_search(struct search *s)
+static void close_search(struct order_search *s)
 {
   struct mafat_heap *heap = s->s->heap;
   for (int i = 0; s->levels && i <= s->n_operators; i++) mafat_heap_free(heap, s->levels[i].list);
@@ -391,7 +391,7 @@ static void close_search(struct search *s)
 
 int mafat_op_schedule_improve(struct mafat_op_scheduler *op_scheduler, long long effort, int *order, struct mafat_op_schedule_result *sorted)
 {
-  struct search s = {.s = op_scheduler, .n_operators = op_scheduler->graph->n_operators, .effort = effort, .order = order,
+  struct order_search s = {.s = op_scheduler, .n_operators = op_scheduler->graph->n_operators, .effort = effort, .order = order,
                      .best = sorted->peak, .width = FIRST_WIDTH};
   s.n_words = s.n_operators / 64 + 1;
   int code = open_search(&s) ? MAFAT_OK : MAFAT_ENOMEM;

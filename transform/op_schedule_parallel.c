@@ -16,7 +16,7 @@ struct item {
 };
 
 /* Up to a hill, and down to the following valley. */
-struct segment {
+struct hill_segment {
   struct mafat_span at;
   int64_t drop; /* from the hill to the valley */
 };
@@ -24,7 +24,7 @@ struct segment {
 struct parallel {
   struct mafat_op_scheduler *s;
   struct item *items, *capacity;   /* [position]: being sorted; and as many for merging */
-  struct segment *segments;
+  struct hill_segment *segments;
   struct mafat_span *parts;    /* stack of the parts being divided */
   /* [operator]: position in items; [position]: representative of its part, at or before it */
   int *place, *union_of;
@@ -50,10 +50,10 @@ static void turn(struct item *items, int n)
 }
 
 /* Segment from `begin` up to the highest hill and down to the lowest valley after it. */
-static struct segment next_segment(const struct item *items, int begin, int end)
+static struct hill_segment next_segment(const struct item *items, int begin, int end)
 {
   int64_t sum = 0, top = INT64_MIN, valley = 0;
-  struct segment found = {.at = {begin, end}};
+  struct hill_segment found = {.at = {begin, end}};
   for (int i = begin; i < end; i++) {
     bool highest = sum + items[i].top >= top;
     if (highest) top = sum + items[i].top;
@@ -69,7 +69,7 @@ static struct segment next_segment(const struct item *items, int begin, int end)
 /* Within a part drops never increase, so this order keeps the parts' own order. */
 static int by_drop(const void *a, const void *b)
 {
-  const struct segment *x = a, *y = b;
+  const struct hill_segment *x = a, *y = b;
   if (x->drop != y->drop) return x->drop > y->drop ? -1 : 1;
   return x->at.begin - y->at.begin;
 }

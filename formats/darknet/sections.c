@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* State of reading one section: the layer under construction, and the context of messages. */
-struct reader {
+struct section_reader {
   struct mafat_network *network;
   int index;
   struct mafat_layer *layer;
@@ -16,12 +16,12 @@ struct reader {
   struct mafat_diagnostic *d;
 };
 
-static int get_int(struct reader *r, const char *key, int least, int most, int *value)
+static int get_int(struct section_reader *r, const char *key, int least, int most, int *value)
 {
   return mafat_cfg_int(r->cfg, r->section, key, least, most, value, r->d);
 }
 
-static int get_bool(struct reader *r, const char *key, bool *value)
+static int get_bool(struct section_reader *r, const char *key, bool *value)
 {
   int number = *value;
   int code = get_int(r, key, INT_MIN, INT_MAX, &number);
@@ -29,19 +29,19 @@ static int get_bool(struct reader *r, const char *key, bool *value)
   return code;
 }
 
-static int get_float(struct reader *r, const char *key, float *value)
+static int get_float(struct section_reader *r, const char *key, float *value)
 {
   return mafat_cfg_float(r->cfg, r->section, key, value, r->d);
 }
 
-static int fail_here(struct reader *r, int code, const char *what)
+static int fail_here(struct section_reader *r, int code, const char *what)
 {
   return mafat_fail(r->d, code, "%s:%d: layer [%s] %s", r->cfg->path, r->section->line,
                     r->section->type, what);
 }
 
 /* Rejects keys that change results and that no kernel supports. */
-static int refuse_keys(struct reader *r, const char *const *keys)
+static int refuse_keys(struct section_reader *r, const char *const *keys)
 {
   for (; *keys; keys++) {
     const struct mafat_cfg_option *o = mafat_cfg_find(r->section, *keys);
@@ -53,7 +53,7 @@ static int refuse_keys(struct reader *r, const char *const *keys)
   return MAFAT_OK;
 }
 
-static int get_activation(struct reader *r, enum mafat_activation fallback)
+static int get_activation(struct section_reader *r, enum mafat_activation fallback)
 {
   const struct mafat_cfg_option *o = mafat_cfg_find(r->section, "activation");
   r->layer->activation = mafat_activating(fallback);
@@ -109,7 +109,7 @@ static int append_output(struct mafat_network *net, struct mafat_sources *to, in
 }
 
 /* Adds an operand: the first n channels of layer `index`'s output, or all if it has fewer. */
-static int connect(struct reader *r, int index, int n)
+static int connect(struct section_reader *r, int index, int n)
 {
   struct mafat_operand *o = append_operand(r->layer);
   int code = MAFAT_ENOMEM;
@@ -121,13 +121,13 @@ static int connect(struct reader *r, int index, int n)
 }
 
 /* Connects the default operand: the layer above, or the input. */
-static int connect_to_previous(struct reader *r)
+static int connect_to_previous(struct section_reader *r)
 {
   return connect(r, mafat_network_above(r->network, r->index), INT_MAX);
 }
 
 /* Converts an absolute or relative layer number of the cfg to an index. */
-static int resolve_index(struct reader *r, const char *key, int number, int *index)
+static int resolve_index(struct section_reader *r, const char *key, int number, int *index)
 {
   *index = number < 0 ? r->index + number : number;
   if (*index >= 0 && *index < r->index) return MAFAT_OK;
@@ -143,7 +143,7 @@ enum {
 };
 
 /* Reads stride=, with stride_x= and stride_y= as overrides. */
-static int get_strides(struct reader *r)
+static int get_strides(struct section_reader *r)
 {
   struct mafat_window *w = &r->layer->window;
   int stride = 1, code = get_int(r, "stride", 1, MAX_WINDOW, &stride);
@@ -153,7 +153,7 @@ static int get_strides(struct reader *r)
   return get_int(r, "stride_y", 1, MAX_WINDOW, &w->y.stride);
 }
 
-static int read_convolutional(struct reader *r)
+static int read_convolutional(struct section_reader *r)
 {
   static const char *const refused[] = {"binary", "xnor", "flipped", "dot", "dontload", "numload",
                                         "dontloadscales", "antialiasing",
@@ -184,7 +184,7 @@ static int read_convolutional(struct reader *r)
 }
 
 /* Reads a pool; if it is not strided, its padding keeps the map's size. */
-static int read_pool(struct reader *r)
+static int read_pool(struct section_reader *r)
 {
   int stride = 1, code;
   if ((code = connect_to_previous(r)) || (code = get_int(r, "stride", 1, MAX_WINDOW, &stride))) return code;
@@ -197,14 +197,14 @@ static int read_pool(struct reader *r)
   return get_strides(r);
 }
 
-static int read_maxpool(struct reader *r)
+static int read_maxpool(struct section_reader *r)
 {
   static const char *const refused[] = {"maxpool_depth", "antialiasing", "maxpool_zero_nonmax", NULL};
   int code = refuse_keys(r, refused);
   return code ? code : read_pool(r);
 }
 
-static int add_route_source(struct reader *r, int number, int groups, int group_id)
+static int add_route_source(struct section_reader *r, int number, int groups, int group_id)
 {
   struct mafat_operand *in = &r->layer->operands[0];
   int index, code = resolve_index(r, "layers", number, &index);
@@ -226,7 +226,7 @@ static int add_route_source(struct reader *r, int number, int groups, int group_
   return code ? mafat_fail(r->d, code, "%s: out of memory", r->cfg->path) : MAFAT_OK;
 }
 
-static int read_route(struct reader *r)
+static int read_route(struct section_reader *r)
 {
   int *numbers = NULL, n = 0, groups = 1, group_id = 0, code;
   if ((code = mafat_cfg_ints(r->cfg, r->section, "layers", &numbers, &n, r->d)) ||
@@ -246,7 +246,7 @@ done:
 }
 
 /* Adds operands for the layers in from=, at most `most`, each with at most `channels` channels. */
-static int connect_to_named(struct reader *r, int most, int channels)
+static int connect_to_named(struct section_reader *r, int most, int channels)
 {
   int *numbers = NULL, n = 0, index = 0, code = mafat_cfg_ints(r->cfg, r->section, "from", &numbers, &n, r->d);
   if (code == MAFAT_OK && n == 0) code = fail_here(r, MAFAT_EFORMAT, "expects from=, found none");
@@ -259,7 +259,7 @@ static int connect_to_named(struct reader *r, int most, int channels)
   return code;
 }
 
-static int read_shortcut(struct reader *r)
+static int read_shortcut(struct section_reader *r)
 {
   static const char *const refused[] = {"weights_type", "weights_normalization", NULL};
   struct mafat_layer *l = r->layer;
@@ -273,7 +273,7 @@ static int read_shortcut(struct reader *r)
 }
 
 /* Multiplies a map by the layer above: one value per channel, or (scale_wh=1) per pixel. */
-static int read_scale_channels(struct reader *r)
+static int read_scale_channels(struct section_reader *r)
 {
   struct mafat_layer *l = r->layer;
   bool pixels = false;
@@ -291,7 +291,7 @@ static int read_scale_channels(struct reader *r)
                     scales.w, scales.c);
 }
 
-static int read_sam(struct reader *r)
+static int read_sam(struct section_reader *r)
 {
   int code;
   r->layer->blend = MAFAT_BLEND_MUL;
@@ -299,7 +299,7 @@ static int read_sam(struct reader *r)
   return get_activation(r, MAFAT_LINEAR);
 }
 
-static int read_upsample(struct reader *r)
+static int read_upsample(struct section_reader *r)
 {
   struct mafat_layer *l = r->layer;
   int code;
@@ -310,7 +310,7 @@ static int read_upsample(struct reader *r)
   return get_float(r, "scale", &l->scale);
 }
 
-static int read_reorg(struct reader *r)
+static int read_reorg(struct section_reader *r)
 {
   static const char *const refused[] = {"flatten", NULL};
   struct mafat_layer *l = r->layer;
@@ -324,7 +324,7 @@ static int read_reorg(struct reader *r)
 }
 
 /* AlexeyAB's reorg3d. Its reverse= is not the inverse, and divides by zero with few channels. */
-static int read_reorg3d(struct reader *r)
+static int read_reorg3d(struct section_reader *r)
 {
   static const char *const refused[] = {"reverse", NULL};
   int code;
@@ -333,7 +333,7 @@ static int read_reorg3d(struct reader *r)
   return get_int(r, "stride", 1, MAX_WINDOW, &r->layer->factor);
 }
 
-static int read_connected(struct reader *r)
+static int read_connected(struct section_reader *r)
 {
   static const char *const refused[] = {"dontload", "dontloadscales", NULL};
   struct mafat_layer *l = r->layer;
@@ -346,7 +346,7 @@ static int read_connected(struct reader *r)
   return get_activation(r, MAFAT_LOGISTIC);
 }
 
-static int read_local(struct reader *r)
+static int read_local(struct section_reader *r)
 {
   struct mafat_layer *l = r->layer;
   int size = 1, stride = 1, pad = 0, code;
@@ -361,7 +361,7 @@ static int read_local(struct reader *r)
   return get_activation(r, MAFAT_LOGISTIC);
 }
 
-static int read_crop(struct reader *r)
+static int read_crop(struct section_reader *r)
 {
   struct mafat_layer *l = r->layer;
   int code;
@@ -373,13 +373,13 @@ static int read_crop(struct reader *r)
   return get_bool(r, "noadjust", &l->noadjust);
 }
 
-static int read_activation(struct reader *r)
+static int read_activation(struct section_reader *r)
 {
   int code = connect_to_previous(r);
   return code ? code : get_activation(r, MAFAT_LINEAR);
 }
 
-static int read_softmax(struct reader *r)
+static int read_softmax(struct section_reader *r)
 {
   static const char *const refused[] = {"tree", "spatial", NULL};
   struct mafat_layer *l = r->layer;
@@ -394,7 +394,7 @@ static int read_softmax(struct reader *r)
 
 /* Reads anchors= into pairs: `least` of them, or all that are given. Missing values are 0.5, as in
  * Darknet. */
-static int read_anchors(struct reader *r, int least, float **pairs, int *n_pairs)
+static int read_anchors(struct section_reader *r, int least, float **pairs, int *n_pairs)
 {
   float *given = NULL;
   int n = 0, code = mafat_cfg_floats(r->cfg, r->section, "anchors", &given, &n, r->d);
@@ -409,7 +409,7 @@ static int read_anchors(struct reader *r, int least, float **pairs, int *n_pairs
 
 enum { MAX_BOXES = 4096, MAX_CLASSES = 1 << 20 };
 
-static int read_region(struct reader *r)
+static int read_region(struct section_reader *r)
 {
   static const char *const refused[] = {"tree", NULL};
   struct mafat_head *h = &r->layer->head;
@@ -431,7 +431,7 @@ static int read_region(struct reader *r)
 
 /* Selects the anchors in mask=; without it, the first num=. If a mask exceeds num=, Darknet reads
  * past its list; here the anchors that the cfg lists are used. */
-static int select_anchors(struct reader *r, const float *all, int given, int total)
+static int select_anchors(struct section_reader *r, const float *all, int given, int total)
 {
   struct mafat_head *h = &r->layer->head;
   int *mask = NULL, n = 0;
@@ -452,7 +452,7 @@ static int select_anchors(struct reader *r, const float *all, int given, int tot
 }
 
 /* Index of the key's value among n words; 0 if the key is absent. */
-static int get_word(struct reader *r, const char *key, const char *const *words, int n, int *which)
+static int get_word(struct section_reader *r, const char *key, const char *const *words, int n, int *which)
 {
   const struct mafat_cfg_option *o = mafat_cfg_find(r->section, key);
   *which = 0;
@@ -464,7 +464,7 @@ static int get_word(struct reader *r, const char *key, const char *const *words,
 }
 
 /* Reads the overlap measure of non-maximum suppression; pjreddie's Darknet has a single one. */
-static int get_nms(struct reader *r, struct mafat_head *h)
+static int get_nms(struct section_reader *r, struct mafat_head *h)
 {
   /* in the order of enum mafat_nms */
   static const char *const kinds[] = {"default", "greedynms", "diounms"};
@@ -477,7 +477,7 @@ static int get_nms(struct reader *r, struct mafat_head *h)
 }
 
 /* Reads the parameters that yolo and Gaussian_yolo share. */
-static int read_yolo_boxes(struct reader *r, int coords)
+static int read_yolo_boxes(struct section_reader *r, int coords)
 {
   struct mafat_head *h = &r->layer->head;
   float *all = NULL;
@@ -496,13 +496,13 @@ static int read_yolo_boxes(struct reader *r, int coords)
   return code;
 }
 
-static int read_yolo(struct reader *r)
+static int read_yolo(struct section_reader *r)
 {
   int code = read_yolo_boxes(r, 4);
   return code ? code : get_bool(r, "new_coords", &r->layer->head.new_coords);
 }
 
-static int read_gaussian_yolo(struct reader *r)
+static int read_gaussian_yolo(struct section_reader *r)
 {
   /* in the order of enum mafat_point */
   static const char *const points[] = {"center", "left_top", "right_bottom"};
@@ -512,7 +512,7 @@ static int read_gaussian_yolo(struct reader *r)
   return MAFAT_OK;
 }
 
-static int read_detection(struct reader *r)
+static int read_detection(struct section_reader *r)
 {
   struct mafat_head *h = &r->layer->head;
   int code;
@@ -531,7 +531,7 @@ static int read_detection(struct reader *r)
 static const struct {
   const char *name;
   enum mafat_layer_type type;
-  int (*read)(struct reader *r);
+  int (*read)(struct section_reader *r);
 } section_types[] = {
     {"convolutional", MAFAT_CONVOLUTIONAL, read_convolutional},
     {"conv", MAFAT_CONVOLUTIONAL, read_convolutional},
@@ -569,7 +569,7 @@ int mafat_sections_read_layer(struct mafat_network *n, int index, struct mafat_c
 {
   for (size_t i = 0; i < sizeof section_types / sizeof *section_types; i++) {
     if (strcmp(s->type, section_types[i].name) != 0) continue;
-    struct reader r = {n, index, &n->layers[index], cfg, s, d};
+    struct section_reader r = {n, index, &n->layers[index], cfg, s, d};
     r.layer->type = section_types[i].type;
     r.layer->line = s->line;
     r.layer->out_type = r.layer->weights_type = MAFAT_F32; /* Darknet has no other type */

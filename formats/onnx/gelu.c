@@ -9,7 +9,7 @@ enum {
   MOST_NUMBERS = 3
 };
 
-struct chain {
+struct gelu_chain {
   const struct mafat_onnx_node *links[MOST_LINKS], *last;
   int n_links, n_numbers;
   struct {
@@ -54,7 +54,7 @@ static const struct mafat_onnx_value *beside(const struct mafat_onnx_node *n, co
   return n->inputs[0] == v ? n->inputs[1] : n->inputs[0];
 }
 
-static bool expect(struct chain *c, const struct mafat_onnx_node *n, const struct mafat_onnx_value *number,
+static bool expect(struct gelu_chain *c, const struct mafat_onnx_node *n, const struct mafat_onnx_value *number,
                    double expected)
 {
   if (!number) return false;
@@ -65,14 +65,14 @@ static bool expect(struct chain *c, const struct mafat_onnx_node *n, const struc
 }
 
 /* True for v * factor, or v divided by its inverse. */
-static bool scales(struct chain *c, const struct mafat_onnx_node *n, const struct mafat_onnx_value *v, double factor)
+static bool scales(struct gelu_chain *c, const struct mafat_onnx_node *n, const struct mafat_onnx_value *v, double factor)
 {
   if (expect(c, n, beside(n, "Mul", v), factor)) return true;
   return n && n->inputs[0] == v && expect(c, n, beside(n, "Div", v), 1 / factor);
 }
 
 /* Finds the multiplication by 1/2, which may apply to the product, to the sum or to x. */
-static bool ends(const struct mafat_onnx_importer *i, struct chain *c, const struct mafat_onnx_value *x,
+static bool ends(const struct mafat_onnx_importer *i, struct gelu_chain *c, const struct mafat_onnx_value *x,
                  const struct mafat_onnx_node *of_x, const struct mafat_onnx_node *sum)
 {
   const struct mafat_onnx_node *next = next_of(i, sum);
@@ -91,10 +91,10 @@ static bool ends(const struct mafat_onnx_importer *i, struct chain *c, const str
   return next_of(i, of_x) == next && scales(c, of_x, x, .5) && beside(next, "Mul", s) == of_x->outputs[0];
 }
 
-static bool find_chain(const struct mafat_onnx_importer *i, struct chain *c, const struct mafat_onnx_value *x,
+static bool find_chain(const struct mafat_onnx_importer *i, struct gelu_chain *c, const struct mafat_onnx_value *x,
                        const struct mafat_onnx_node *scale, const struct mafat_onnx_node *of_x)
 {
-  *c = (struct chain){.n_links = 0};
+  *c = (struct gelu_chain){.n_links = 0};
   if (!scales(c, scale, x, sqrt(.5))) return false;
   const struct mafat_onnx_node *erf = next_of(i, scale), *sum = next_of(i, erf);
   if (!erf || strcmp(erf->op_type, "Erf") != 0 || erf->n_inputs != 1 || !sum) return false;
@@ -121,7 +121,7 @@ static int check_number(const struct mafat_onnx_importer *i, const struct mafat_
 }
 
 /* Replaces the chain. Outputs of the other nodes are marked as made, so they are skipped. */
-static int fold(struct mafat_onnx_importer *i, const struct chain *c, struct mafat_value *in)
+static int fold(struct mafat_onnx_importer *i, const struct gelu_chain *c, struct mafat_value *in)
 {
   struct mafat_value *out = &i->values[c->last->outputs[0]->index];
   int readers = out->readers, in_readers = in->readers;
@@ -137,7 +137,7 @@ static int fold(struct mafat_onnx_importer *i, const struct chain *c, struct maf
 
 int mafat_onnx_fold_gelu(struct mafat_onnx_importer *i, bool *done)
 {
-  struct chain c;
+  struct gelu_chain c;
   *done = false;
   for (int side = 0; side < 2; side++) {
     const struct mafat_onnx_value *x = i->node->inputs[side];

@@ -184,12 +184,12 @@ static int import_split(struct mafat_onnx_importer *i)
   return mafat_graph_split(i->g, outs, in, dim, sizes, n_parts);
 }
 
-struct slice {
+struct onnx_slice {
   long long start, end, step;
 };
 
 /* NumPy's rules: negative positions count from the end, and positions out of range are clamped. */
-static int find_slice(struct mafat_onnx_importer *i, struct slice s, long long extent, long long *first, long long *n)
+static int find_slice(struct mafat_onnx_importer *i, struct onnx_slice s, long long extent, long long *first, long long *n)
 {
   if (s.step == 0 || s.step == LLONG_MIN)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "slices with a step of %lld", s.step);
@@ -225,7 +225,7 @@ static int import_slice(struct mafat_onnx_importer *i)
   for (int k = 0; k < n && code == MAFAT_OK; k++) {
     int dim;
     long long first = 0, count = 0;
-    struct slice s = {starts[k], ends[k], n_steps < 0 ? 1 : steps[k]};
+    struct onnx_slice s = {starts[k], ends[k], n_steps < 0 ? 1 : steps[k]};
     code = mafat_onnx_axis_of_list(i, n_axes < 0 ? k : axes[k], in->view.n_dims, seen, &dim);
     if (code == MAFAT_OK) code = find_slice(i, s, at.view.dims[dim], &first, &count);
     if (code == MAFAT_OK) code = mafat_graph_slice(i->g, &next, &at, dim, first, count, s.step);

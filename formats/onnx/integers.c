@@ -21,14 +21,14 @@ static const struct mafat_onnx_node *reader_of(const struct mafat_onnx_importer 
 }
 
 /* Nodes from an operator to its QuantizeLinear. */
-struct chain {
+struct integer_chain {
   const struct mafat_onnx_node *bounds, *last; /* a Relu or Clip, or NULL; the QuantizeLinear */
   struct mafat_meaning to;
 };
 
 /* Runs a function with another node as the current one. */
-static int ask(struct mafat_onnx_importer *i, const struct mafat_onnx_node *node, struct chain *c,
-               int (*question)(struct mafat_onnx_importer *i, struct chain *c))
+static int ask(struct mafat_onnx_importer *i, const struct mafat_onnx_node *node, struct integer_chain *c,
+               int (*question)(struct mafat_onnx_importer *i, struct integer_chain *c))
 {
   const struct mafat_onnx_node *own = i->node;
   i->node = node;
@@ -53,7 +53,7 @@ static int make_constants(struct mafat_onnx_importer *i)
   return code;
 }
 
-static int ask_meaning(struct mafat_onnx_importer *i, struct chain *c)
+static int ask_meaning(struct mafat_onnx_importer *i, struct integer_chain *c)
 {
   struct mafat_onnx_declared declared;
   int code = make_constants(i);
@@ -67,7 +67,7 @@ static int ask_meaning(struct mafat_onnx_importer *i, struct chain *c)
   return code ? code : mafat_onnx_declared_meaning(i, &declared, &c->to);
 }
 
-static int ask_bounds(struct mafat_onnx_importer *i, struct chain *c)
+static int ask_bounds(struct mafat_onnx_importer *i, struct integer_chain *c)
 {
   float least = 0, most = INFINITY;
   int code = make_constants(i);
@@ -87,9 +87,9 @@ static bool are_bounds(const struct mafat_onnx_importer *i, const struct mafat_o
 }
 
 /* Finds the chain; last NULL: none. */
-static int find_chain(struct mafat_onnx_importer *i, struct chain *c)
+static int find_chain(struct mafat_onnx_importer *i, struct integer_chain *c)
 {
-  *c = (struct chain){.last = i->node->n_outputs == 1 ? reader_of(i, i->node->outputs[0]) : NULL};
+  *c = (struct integer_chain){.last = i->node->n_outputs == 1 ? reader_of(i, i->node->outputs[0]) : NULL};
   if (c->last && are_bounds(i, c->last)) {
     c->bounds = c->last;
     c->last = reader_of(i, c->bounds->outputs[0]);
@@ -103,7 +103,7 @@ static int find_chain(struct mafat_onnx_importer *i, struct chain *c)
  * as made, so they are skipped. */
 static int compute_chain(struct mafat_onnx_importer *i, bool *done)
 {
-  struct chain c;
+  struct integer_chain c;
   struct mafat_value made = {.maker = -1};
   int code = find_chain(i, &c);
   if (code || !c.last) return code;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct entry {
+struct name_entry {
   const char *name;
   void *meaning;
 };
@@ -22,7 +22,7 @@ struct fork {
  * name has bits. A hash table would be slow for names chosen by an attacker. */
 struct mafat_onnx_names {
   int n, capacity, root;
-  struct entry *entries;
+  struct name_entry *entries;
   struct fork *forks; /* (n - 1) */
 };
 
@@ -73,7 +73,7 @@ static bool grow(struct mafat_onnx_names *names)
 {
   int capacity = names->capacity ? 2 * names->capacity : FIRST_ROOM;
   if (capacity > MOST_ROOM) return false;
-  struct entry *entries = realloc(names->entries, (size_t)capacity * sizeof *entries);
+  struct name_entry *entries = realloc(names->entries, (size_t)capacity * sizeof *entries);
   if (!entries) return false;
   names->entries = entries;
   struct fork *forks = realloc(names->forks, (size_t)capacity * sizeof *forks);
@@ -118,6 +118,6 @@ bool mafat_onnx_names_put(struct mafat_onnx_names **names, const char *name, con
   if (!all || (all->n == all->capacity && !grow(all))) return false;
   if (all->n == 0) all->root = ~0;
   else add_fork(all, name);
-  all->entries[all->n++] = (struct entry){name, (void *)meaning};
+  all->entries[all->n++] = (struct name_entry){name, (void *)meaning};
   return true;
 }

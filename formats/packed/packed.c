@@ -19,7 +19,7 @@ enum { BYTE_ORDER_MARK = 0x01020304, MAX_INDEX_BYTES = 16 << 20 };
 static const char magic[MAFAT_PACKED_MAGIC_BYTES] = {'M', 'A', 'F', 'A', 'T', 'P', 'K', '1'};
 
 /* The header as stored. */
-struct header {
+struct packed_header {
   char magic[MAFAT_PACKED_MAGIC_BYTES];
   uint32_t byte_order, version;
   uint64_t n_layers, network_hash, source_hash, source_bytes;
@@ -35,7 +35,7 @@ struct header {
   } as;
 };
 
-_Static_assert(sizeof(struct header) == MAFAT_PACKED_HEADER && offsetof(struct header, as) == 48 &&
+_Static_assert(sizeof(struct packed_header) == MAFAT_PACKED_HEADER && offsetof(struct packed_header, as) == 48 &&
                sizeof(struct mafat_packed_entry) == 24, "these are written as they lie in memory");
 
 bool mafat_packed_begins(const char beginning[MAFAT_PACKED_MAGIC_BYTES])
@@ -46,7 +46,7 @@ bool mafat_packed_begins(const char beginning[MAFAT_PACKED_MAGIC_BYTES])
 bool mafat_packed_imports(const char beginning[MAFAT_PACKED_BEGINNING])
 {
   uint32_t version;
-  memcpy(&version, beginning + offsetof(struct header, version), sizeof version);
+  memcpy(&version, beginning + offsetof(struct packed_header, version), sizeof version);
   return mafat_packed_begins(beginning) && mafat_packed_has_embedded_graph(version);
 }
 
@@ -80,17 +80,17 @@ static bool align(uint64_t *bytes)
   return true;
 }
 
-static uint64_t *checksum_of(struct header *h)
+static uint64_t *checksum_of(struct packed_header *h)
 {
   return h->version == 1 ? &h->as.v1.header_checksum : &h->as.v2.header_checksum;
 }
 
-static uint64_t sum_header(struct header *h)
+static uint64_t sum_header(struct packed_header *h)
 {
   return mafat_hash(MAFAT_HASH_START, h, (size_t)((char *)checksum_of(h) - (char *)h));
 }
 
-static int check_header(struct header *h, struct mafat_model_source *from, struct mafat_diagnostic *d)
+static int check_header(struct packed_header *h, struct mafat_model_source *from, struct mafat_diagnostic *d)
 {
   if (!mafat_packed_begins(h->magic))
     return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a packed weights file, which begins with \"MAFATPK1\"", from->path);
@@ -115,7 +115,7 @@ static int check_header(struct header *h, struct mafat_model_source *from, struc
 }
 
 /* True if the file is for the same network, folded by the other Darknet's rule. */
-static bool is_of_other_fork(const struct header *h, const struct mafat_network *n)
+static bool is_of_other_fork(const struct packed_header *h, const struct mafat_network *n)
 {
   struct mafat_network other = *n;
   other.fork = n->fork == MAFAT_FORK_ALEXEYAB ? MAFAT_FORK_DARKNET : MAFAT_FORK_ALEXEYAB;
@@ -124,14 +124,14 @@ static bool is_of_other_fork(const struct header *h, const struct mafat_network 
 
 /* Compares hashes. Old files have a hash without quantization parameters, which suffices for the
  * network inside the file. */
-static bool is_of(const struct header *h, struct mafat_model_source *from, const struct mafat_network *n)
+static bool is_of(const struct packed_header *h, struct mafat_model_source *from, const struct mafat_network *n)
 {
   if (h->n_layers != (uint64_t)n->n_layers) return false;
   if (h->network_hash == mafat_packed_network_hash(n, h->version)) return true;
   return n->path && strcmp(from->path, n->path) == 0 && h->network_hash == mafat_packed_shapes_hash(n, h->version);
 }
 
-static int read_header(struct header *h, struct mafat_model_source *from, const struct mafat_network *n,
+static int read_header(struct packed_header *h, struct mafat_model_source *from, const struct mafat_network *n,
                        struct mafat_diagnostic *d)
 {
   memset(h, 0, sizeof *h);
@@ -184,7 +184,7 @@ static int check_entries(struct mafat_packed *p, struct mafat_model_source *from
 }
 
 /* Version 1: a table of offsets, lengths and checksums of all layers. */
-static int read_table(struct mafat_packed *p, const struct header *h, struct mafat_model_source *from,
+static int read_table(struct mafat_packed *p, const struct packed_header *h, struct mafat_model_source *from,
                       struct mafat_diagnostic *d)
 {
   size_t bytes = (size_t)p->n_layers * sizeof *p->entries;
@@ -194,7 +194,7 @@ static int read_table(struct mafat_packed *p, const struct header *h, struct maf
   return mafat_fail(d, MAFAT_EFORMAT, "%s: the table of layers is damaged: its checksum differs", from->path);
 }
 
-static int read_index(struct mafat_packed *p, const struct header *h, struct mafat_model_source *from, bool graph,
+static int read_index(struct mafat_packed *p, const struct packed_header *h, struct mafat_model_source *from, bool graph,
                       struct mafat_diagnostic *d)
 {
   size_t bytes = (size_t)h->as.v2.index_bytes;
@@ -221,7 +221,7 @@ static int find_data(struct mafat_packed *p, struct mafat_model_source *from, st
 static int read_packed(struct mafat_packed *p, struct mafat_model_source *from, const struct mafat_network *n,
                        bool graph, struct mafat_diagnostic *d)
 {
-  struct header h;
+  struct packed_header h;
   int code = read_header(&h, from, n, d);
   if (code) return code;
   p->version = h.version;
@@ -334,7 +334,7 @@ MAFAT_PART(rare) int mafat_packed_seal(const struct mafat_packed *p, const struc
     *beginning = NULL;
     return MAFAT_ENOMEM;
   }
-  struct header h = {.byte_order = BYTE_ORDER_MARK, .version = p->version, .n_layers = (uint64_t)p->n_layers,
+  struct packed_header h = {.byte_order = BYTE_ORDER_MARK, .version = p->version, .n_layers = (uint64_t)p->n_layers,
                      .network_hash = p->network_hash, .source_hash = p->source_hash, .source_bytes = p->source_bytes,
                      .as.v2 = {.channel_block = MAFAT_CHANNEL_BLOCK, .panel = MAFAT_PANEL,
                                .panel_step = MAFAT_PANEL_STEP, .alignment = MAFAT_PACKED_ALIGNMENT,

@@ -187,13 +187,13 @@ static int import_unpack(struct mafat_tflite_importer *i)
 /* ---- slices ---- */
 
 /* A range of a dimension: n elements from `first` on. */
-struct slice {
+struct tflite_slice {
   long long first, n, step;
 };
 
 /* Slices one dimension after the other. */
 static int take_slices(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in,
-                       const struct slice *slices)
+                       const struct tflite_slice *slices)
 {
   struct mafat_value at, next = {.maker = -1};
   int code = mafat_value_copy(i->g, &at, in);
@@ -216,7 +216,7 @@ static int import_slice(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 0);
   long long begins[MAFAT_VIEW_DIMS], sizes[MAFAT_VIEW_DIMS];
-  struct slice slices[MAFAT_VIEW_DIMS];
+  struct tflite_slice slices[MAFAT_VIEW_DIMS];
   int n, n_sizes, code = mafat_tflite_list(i, 1, MAFAT_VIEW_DIMS, begins, &n);
   if (code == MAFAT_OK) code = mafat_tflite_list(i, 2, MAFAT_VIEW_DIMS, sizes, &n_sizes);
   if (code) return code;
@@ -225,7 +225,7 @@ static int import_slice(struct mafat_tflite_importer *i)
                             n_sizes);
   for (int k = 0; k < n; k++) {
     long long all = in->view.dims[k];
-    slices[k] = (struct slice){begins[k], sizes[k] == -1 ? all - begins[k] : sizes[k], 1};
+    slices[k] = (struct tflite_slice){begins[k], sizes[k] == -1 ? all - begins[k] : sizes[k], 1};
     if (begins[k] < 0 || begins[k] > all || slices[k].n > all - begins[k])
       return mafat_graph_fail(i->g, MAFAT_EFORMAT, "dimension %d: %lld elements from %lld on, of %lld", k, sizes[k],
                               begins[k], all);
@@ -241,7 +241,7 @@ static long long within(long long value, long long least, long long most)
 /* NumPy's rules: negative positions count from the end, and positions out of range are clamped.
  * Masks: from the first, or to the last. */
 static int find_slice(struct mafat_tflite_importer *i, int k, long long all, long long begin, long long end,
-                      long long step, struct slice *s)
+                      long long step, struct tflite_slice *s)
 {
   const struct mafat_tflite_strided *o = &i->o->options.strided;
   bool up = step > 0;
@@ -252,17 +252,17 @@ static int find_slice(struct mafat_tflite_importer *i, int k, long long all, lon
   long long from = o->begin_mask >> k & 1 ? (up ? 0 : all - 1) : within(begin < 0 ? begin + all : begin, least, most);
   long long to = o->end_mask >> k & 1 ? (up ? all : -1) : within(end < 0 ? end + all : end, least, most);
   long long reach = up ? to - from : from - to, stride = up ? step : -step;
-  *s = (struct slice){from, reach > 0 ? (reach - 1) / stride + 1 : 0, step};
+  *s = (struct tflite_slice){from, reach > 0 ? (reach - 1) / stride + 1 : 0, step};
   if (!(o->shrink_axis_mask >> k & 1)) return MAFAT_OK;
   if (!up) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "strides: dimension %d, of which one element is left: expected 1, found %lld", k, step);
   if (from < 0 || from >= all)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "shrink_axis_mask: place %lld of dimension %d is none of %lld", begin,
                             k, all);
-  *s = (struct slice){from, 1, 1};
+  *s = (struct tflite_slice){from, 1, 1};
   return MAFAT_OK;
 }
 
-static int find_slices(struct mafat_tflite_importer *i, const struct mafat_value *in, struct slice *slices)
+static int find_slices(struct mafat_tflite_importer *i, const struct mafat_value *in, struct tflite_slice *slices)
 {
   const struct mafat_tflite_strided *o = &i->o->options.strided;
   long long begins[MAFAT_VIEW_DIMS], ends[MAFAT_VIEW_DIMS], steps[MAFAT_VIEW_DIMS];
@@ -277,7 +277,7 @@ static int find_slices(struct mafat_tflite_importer *i, const struct mafat_value
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at most %d begins, ends and strides, found %d, %d, %d",
                             in->view.n_dims, n, n_ends, n_steps);
   for (int k = 0; k < in->view.n_dims && code == MAFAT_OK; k++) {
-    slices[k] = (struct slice){0, in->view.dims[k], 1};
+    slices[k] = (struct tflite_slice){0, in->view.dims[k], 1};
     if (k < n) code = find_slice(i, k, in->view.dims[k], begins[k], ends[k], steps[k], &slices[k]);
   }
   return code;
@@ -286,7 +286,7 @@ static int find_slices(struct mafat_tflite_importer *i, const struct mafat_value
 static int import_strided_slice(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 0);
-  struct slice slices[MAFAT_VIEW_DIMS];
+  struct tflite_slice slices[MAFAT_VIEW_DIMS];
   struct mafat_value part = {.maker = -1};
   long long dims[MAFAT_VIEW_DIMS];
   int n = 0, code = find_slices(i, in, slices);

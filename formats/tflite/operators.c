@@ -38,7 +38,7 @@ const char *mafat_tflite_code_name(int code)
 enum field_type { TINY, WHOLE, FLAG, NUMBER, LIST }; /* int8, int32, bool, float, vector of int32 */
 
 /* A field of an operator's options: number in the table, offset in our struct, valid range. */
-struct field {
+struct option_field {
   const char *name;
   unsigned char type, number, place;
   int least, most;
@@ -55,58 +55,58 @@ struct field {
 
 enum { MAX_EXTENT = 1 << 20 };
 
-static const struct field convolution[] = {PADDING(0),
+static const struct option_field convolution[] = {PADDING(0),
                                            EXTENT(1, stride_w, 0),
                                            EXTENT(2, stride_h, 0),
                                            FUSED(3, window.fused),
                                            EXTENT(4, dilation_w, 1),
                                            EXTENT(5, dilation_h, 1)};
-static const struct field depthwise[] = {PADDING(0),
+static const struct option_field depthwise[] = {PADDING(0),
                                          EXTENT(1, stride_w, 0),
                                          EXTENT(2, stride_h, 0),
                                          {"depth_multiplier", WHOLE, 3, PLACE(window.depth_multiplier), 0, MAX_EXTENT, 0},
                                          FUSED(4, window.fused),
                                          EXTENT(5, dilation_w, 1),
                                          EXTENT(6, dilation_h, 1)};
-static const struct field transposed[] = {PADDING(0), EXTENT(1, stride_w, 0), EXTENT(2, stride_h, 0), FUSED(3, window.fused)};
-static const struct field pool[] = {PADDING(0),
+static const struct option_field transposed[] = {PADDING(0), EXTENT(1, stride_w, 0), EXTENT(2, stride_h, 0), FUSED(3, window.fused)};
+static const struct option_field pool[] = {PADDING(0),
                                     EXTENT(1, stride_w, 0),
                                     EXTENT(2, stride_h, 0),
                                     EXTENT(3, filter_w, 0),
                                     EXTENT(4, filter_h, 0),
                                     FUSED(5, window.fused)};
-static const struct field dense[] = {FUSED(0, dense.fused),
+static const struct option_field dense[] = {FUSED(0, dense.fused),
                                      {"weights_format", TINY, 1, PLACE(dense.weights_format), 0, 1, 0},
                                      FLAG_AT(2, dense., keep_num_dims)};
-static const struct field softmax[] = {{"beta", NUMBER, 0, PLACE(beta), 0, 0, 0}};
-static const struct field concatenation[] = {WHOLE_AT(0, axis., axis), FUSED(1, axis.fused)};
-static const struct field fused[] = {FUSED(0, fused)};
-static const struct field bilinear[] = {FLAG_AT(2, resize., align_corners), FLAG_AT(3, resize., half_pixel_centers)};
-static const struct field nearest[] = {FLAG_AT(0, resize., align_corners), FLAG_AT(1, resize., half_pixel_centers)};
-static const struct field reshape[] = {{"new_shape", LIST, 0, PLACE(dims), 0, 0, 0}};
-static const struct field squeeze[] = {{"squeeze_dims", LIST, 0, PLACE(dims), 0, 0, 0}};
-static const struct field block[] = {{"block_size", WHOLE, 0, PLACE(block_size), 1, MAX_EXTENT, 0}};
-static const struct field gather[] = {WHOLE_AT(0, axis., axis), WHOLE_AT(1, axis., batch_dims)};
-static const struct field reducer[] = {FLAG_AT(0, , keep_dims)};
-static const struct field strided[] = {WHOLE_AT(0, strided., begin_mask),
+static const struct option_field softmax[] = {{"beta", NUMBER, 0, PLACE(beta), 0, 0, 0}};
+static const struct option_field concatenation[] = {WHOLE_AT(0, axis., axis), FUSED(1, axis.fused)};
+static const struct option_field fused[] = {FUSED(0, fused)};
+static const struct option_field bilinear[] = {FLAG_AT(2, resize., align_corners), FLAG_AT(3, resize., half_pixel_centers)};
+static const struct option_field nearest[] = {FLAG_AT(0, resize., align_corners), FLAG_AT(1, resize., half_pixel_centers)};
+static const struct option_field reshape[] = {{"new_shape", LIST, 0, PLACE(dims), 0, 0, 0}};
+static const struct option_field squeeze[] = {{"squeeze_dims", LIST, 0, PLACE(dims), 0, 0, 0}};
+static const struct option_field block[] = {{"block_size", WHOLE, 0, PLACE(block_size), 1, MAX_EXTENT, 0}};
+static const struct option_field gather[] = {WHOLE_AT(0, axis., axis), WHOLE_AT(1, axis., batch_dims)};
+static const struct option_field reducer[] = {FLAG_AT(0, , keep_dims)};
+static const struct option_field strided[] = {WHOLE_AT(0, strided., begin_mask),
                                        WHOLE_AT(1, strided., end_mask),
                                        WHOLE_AT(2, strided., ellipsis_mask),
                                        WHOLE_AT(3, strided., new_axis_mask),
                                        WHOLE_AT(4, strided., shrink_axis_mask),
                                        FLAG_AT(5, strided., offset)};
-static const struct field split[] = {WHOLE_AT(0, axis., n)};
-static const struct field cast[] = {TYPE_AT(0, in, "in_data_type"), TYPE_AT(1, out, "out_data_type")};
-static const struct field arg_max[] = {TYPE_AT(0, out, "output_type")};
-static const struct field pack[] = {WHOLE_AT(0, axis., n), WHOLE_AT(1, axis., axis)};
-static const struct field leaky[] = {{"alpha", NUMBER, 0, PLACE(alpha), 0, 0, 0}};
-static const struct field mirror[] = {{"mode", TINY, 0, PLACE(symmetric), 0, 1, 0}};
-static const struct field matmul[] = {FLAG_AT(0, matmul., adj_x), FLAG_AT(1, matmul., adj_y)};
-static const struct field gelu[] = {FLAG_AT(0, , approximate)};
+static const struct option_field split[] = {WHOLE_AT(0, axis., n)};
+static const struct option_field cast[] = {TYPE_AT(0, in, "in_data_type"), TYPE_AT(1, out, "out_data_type")};
+static const struct option_field arg_max[] = {TYPE_AT(0, out, "output_type")};
+static const struct option_field pack[] = {WHOLE_AT(0, axis., n), WHOLE_AT(1, axis., axis)};
+static const struct option_field leaky[] = {{"alpha", NUMBER, 0, PLACE(alpha), 0, 0, 0}};
+static const struct option_field mirror[] = {{"mode", TINY, 0, PLACE(symmetric), 0, 1, 0}};
+static const struct option_field matmul[] = {FLAG_AT(0, matmul., adj_x), FLAG_AT(1, matmul., adj_y)};
+static const struct option_field gelu[] = {FLAG_AT(0, , approximate)};
 
 /* Operators with options: the schema's union type, and their fields. */
-static const struct row {
+static const struct operator_row {
   unsigned char code, kind, n;
-  const struct field *fields;
+  const struct option_field *fields;
 } rows[] = {
 #define ROW(code, kind, fields) {MAFAT_TFLITE_##code, kind, sizeof(fields) / sizeof *(fields), fields}
     ROW(CONV_2D, 1, convolution), ROW(DEPTHWISE_CONV_2D, 2, depthwise), ROW(TRANSPOSE_CONV, 49, transposed), ROW(AVERAGE_POOL_2D, 5, pool),
@@ -118,14 +118,14 @@ static const struct row {
     ROW(SPLIT_V, 79, split), ROW(CAST, 37, cast), ROW(ARG_MAX, 40, arg_max), ROW(PACK, 59, pack), ROW(UNPACK, 64, pack),
     ROW(LEAKY_RELU, 75, leaky), ROW(MIRROR_PAD, 77, mirror), ROW(BATCH_MATMUL, 101, matmul), ROW(GELU, 116, gelu)};
 
-static const struct row *find_row(int code)
+static const struct operator_row *find_row(int code)
 {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (rows[i].code == code) return &rows[i];
   return NULL;
 }
 
-static void read_list(struct mafat_flat *f, const struct mafat_flat_table *t, const struct field *a, const char *name,
+static void read_list(struct mafat_flat *f, const struct mafat_flat_table *t, const struct option_field *a, const char *name,
                       struct mafat_tflite_dims *to)
 {
   to->n = -1;
@@ -138,7 +138,7 @@ static void read_list(struct mafat_flat *f, const struct mafat_flat_table *t, co
   to->n = (int)v.n;
 }
 
-static void read_whole(struct mafat_flat *f, const struct mafat_flat_table *t, const struct field *a, const char *name, int *to)
+static void read_whole(struct mafat_flat *f, const struct mafat_flat_table *t, const struct option_field *a, const char *name, int *to)
 {
   int64_t value = mafat_flat_int(f, t, a->number, a->type == WHOLE ? 4 : 1, (int64_t)a->otherwise);
   if (a->type == FLAG) value = value != 0;
@@ -147,7 +147,7 @@ static void read_whole(struct mafat_flat *f, const struct mafat_flat_table *t, c
   *to = (int)value;
 }
 
-static void read_field(struct mafat_flat *f, const struct mafat_flat_table *t, const struct field *a, const char *name, void *to)
+static void read_field(struct mafat_flat *f, const struct mafat_flat_table *t, const struct option_field *a, const char *name, void *to)
 {
   switch ((enum field_type)a->type) {
   case LIST: read_list(f, t, a, name, to); break;
@@ -160,7 +160,7 @@ void mafat_tflite_options_read(struct mafat_flat *f, const struct mafat_flat_tab
                                union mafat_tflite_options *options)
 {
   enum { KIND = 3, OPTIONS = 4 };
-  const struct row *row = find_row(code);
+  const struct operator_row *row = find_row(code);
   memset(options, 0, sizeof *options);
   if (!row) return;
   unsigned kind = (unsigned)mafat_flat_uint(f, operator, KIND, 1, 0);

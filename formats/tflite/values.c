@@ -100,14 +100,14 @@ int mafat_tflite_floats(const struct mafat_tflite *m, struct mafat_model_file *f
 enum { MAX_OPTION_BYTES = 4096 };
 
 /* Context of reading options. */
-struct options {
+struct custom_options {
   struct mafat_flex_map map;
   const char *path, *name;
   struct mafat_diagnostic *d;
 };
 
 /* Reads a number in [least, most]. `otherwise`: default; NAN: required. */
-static int number(const struct options *o, const char *key, double least, double most, double otherwise, double *to)
+static int number(const struct custom_options *o, const char *key, double least, double most, double otherwise, double *to)
 {
   *to = otherwise;
   bool found = mafat_flex_number(&o->map, key, to);
@@ -117,7 +117,7 @@ static int number(const struct options *o, const char *key, double least, double
   return MAFAT_OK;
 }
 
-static int whole_option(const struct options *o, const char *key, double least, double otherwise, int *to)
+static int whole_option(const struct custom_options *o, const char *key, double least, double otherwise, int *to)
 {
   double value;
   int code = number(o, key, least, 1 << 20, otherwise, &value);
@@ -125,7 +125,7 @@ static int whole_option(const struct options *o, const char *key, double least, 
   return code;
 }
 
-static int float_option(const struct options *o, const char *key, double least, double most, double otherwise, float *to)
+static int float_option(const struct custom_options *o, const char *key, double least, double most, double otherwise, float *to)
 {
   double value;
   int code = number(o, key, least, most, otherwise, &value);
@@ -133,7 +133,7 @@ static int float_option(const struct options *o, const char *key, double least, 
   return code;
 }
 
-static int read_detection(const struct options *o, struct mafat_tflite_detection *to)
+static int read_detection(const struct custom_options *o, struct mafat_tflite_detection *to)
 {
   int regular = 0;
   int code = whole_option(o, "max_detections", 1, NAN, &to->max_detections);
@@ -156,7 +156,7 @@ int mafat_tflite_detection_read(struct mafat_tflite_detection *to, const struct 
                                 const struct mafat_tflite_operator *o, struct mafat_diagnostic *d)
 {
   char bytes[MAX_OPTION_BYTES], label[MAFAT_TFLITE_LABEL_ROOM];
-  struct options options = {{0}, file->path, mafat_tflite_label(m, o, label), d};
+  struct custom_options options = {{0}, file->path, mafat_tflite_label(m, o, label), d};
   *to = (struct mafat_tflite_detection){0};
   if (o->custom_bytes > sizeof bytes)
     return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: %s: expected at most %zu bytes of options, found %llu", file->path, options.name, sizeof bytes,

@@ -163,27 +163,27 @@ MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_i
 /* ---- input span of an output span ---- */
 
 /* Walk that finds the input indices of an axis, over the atoms of the same output axis. */
-struct walk {
+struct atom_walk {
   const struct mafat_part *part;
   int axis, end;      /* end: of the axis' atoms */
   struct reach found; /* initially empty */
 };
 
 /* Largest output offset of the axis' atoms from the i-th on. */
-static long long reach_below(const struct walk *w, int i)
+static long long reach_below(const struct atom_walk *w, int i)
 {
   long long below = 0;
   for (; i < w->end; i++) below += (w->part->atoms[i].size - 1LL) * w->part->atoms[i].out_step;
   return below;
 }
 
-static long long step_of(const struct walk *w, int i)
+static long long step_of(const struct atom_walk *w, int i)
 {
   const struct mafat_atom *a = &w->part->atoms[i];
   return a->in_axis == w->axis ? a->in_step : 0;
 }
 
-static void find_all(struct walk *w, int i, long long at)
+static void find_all(struct atom_walk *w, int i, long long at)
 {
   struct reach all = {at, at};
   for (; i < w->end; i++) extend(&all, (w->part->atoms[i].size - 1LL) * step_of(w, i));
@@ -194,7 +194,7 @@ static void find_all(struct walk *w, int i, long long at)
 /* Finds the input indices for outputs [begin, end), relative to the atoms before the i-th, which
  * lead to input `at`. At most the first and last index of an atom are partly covered; those between
  * are covered completely. */
-static void find(struct walk *w, int i, long long begin, long long end, long long at)
+static void find(struct atom_walk *w, int i, long long begin, long long end, long long at)
 {
   if (end <= 0 || begin > reach_below(w, i)) return;
   if (begin <= 0 && end > reach_below(w, i)) {
@@ -236,7 +236,7 @@ struct mafat_span mafat_part_in_span(const struct mafat_part *p, struct mafat_sh
 {
   int axis = axis_y ? MAFAT_AXIS_H : MAFAT_AXIS_W;
   struct mafat_span atoms = mafat_part_atoms(p, axis);
-  struct walk w = {p, axis, atoms.end, {FARTHEST, -FARTHEST}};
+  struct atom_walk w = {p, axis, atoms.end, {FARTHEST, -FARTHEST}};
   find(&w, atoms.begin, (long long)out.begin - p->out_first[axis], (long long)out.end - p->out_first[axis],
        p->in_first[axis]);
   if (w.found.most < w.found.least) return mafat_span(0, 0);

@@ -82,7 +82,7 @@ static const struct prices avx2_prices = {1 << 20, 12 << 20, avx2_ns, 1, 1, 90e3
 static const struct prices avx512_prices = {1 << 20, 12 << 20, avx512_ns, 1, 1, 90e3};
 
 /* Rows of base/levels.def. The first, the slowest, also stands for unknown levels. */
-static const struct level {
+static const struct level_prices {
   const char *name;
   int lanes, tile_pixels, tile_vectors, few_filters, few_pixels;
   const char *integers;
@@ -143,7 +143,7 @@ void mafat_calibration_defaults(struct mafat_calibration *c, const char *cpu)
 {
   int i = N_LEVELS - 1;
   while (i > 0 && strcmp(cpu, levels[i].name) != 0) i--; /* unknown: the slowest */
-  const struct level *l = &levels[i];
+  const struct level_prices *l = &levels[i];
   const struct prices *p = l->prices;
   *c = (struct mafat_calibration){.lanes = l->lanes, .tile_pixels = l->tile_pixels, .tile_vectors = l->tile_vectors,
                                   .few_filters = l->few_filters, .few_pixels = l->few_pixels,

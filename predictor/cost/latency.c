@@ -15,7 +15,7 @@ struct read {
 };
 
 /* Processor and disk, and the ring between them. Times are nanoseconds of the run. */
-struct pipeline {
+struct read_pipeline {
   const struct mafat_calibration *calibration;
   struct mafat_fetches *fetches;
   struct mafat_fetch next; /* to be read */
@@ -31,14 +31,14 @@ struct pipeline {
 
 /* Latency of a read besides its transfer: full if it is alone in the ring, zero if there are ENOUGH
  * to keep the disk busy. Measured to be about proportional in between. */
-static double wait_ns(const struct pipeline *p)
+static double wait_ns(const struct read_pipeline *p)
 {
   enum { ENOUGH = 8 };
   int in_ring = (int)(p->n - p->n_taken) + 1;
   return in_ring >= ENOUGH ? 0 : p->calibration->disk_wait_ns * (ENOUGH - in_ring) / (ENOUGH - 1);
 }
 
-static void submit(struct pipeline *p)
+static void submit(struct read_pipeline *p)
 {
   const struct mafat_calibration *c = p->calibration;
   while (p->has_next && p->n < MAFAT_READS_DEPTH) {
@@ -55,7 +55,7 @@ static void submit(struct pipeline *p)
   }
 }
 
-static void free_taken(struct pipeline *p)
+static void free_taken(struct read_pipeline *p)
 {
   for (; p->n_taken > 0; p->n_taken--, p->n--) {
     p->used -= p->reads[p->first].window;
@@ -64,7 +64,7 @@ static void free_taken(struct pipeline *p)
 }
 
 /* Takes the reads that step `number` needs, if the next read is for it. */
-static bool take(struct pipeline *p, long long number)
+static bool take(struct read_pipeline *p, long long number)
 {
   if (p->n_taken == p->n && (!p->has_next || p->next.step != number)) return false;
   if (p->n_taken < p->n && p->reads[(p->first + p->n_taken) % MAFAT_READS_DEPTH].fetch.step != number) return false;
@@ -86,7 +86,7 @@ static bool take(struct pipeline *p, long long number)
 int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network *n, const struct mafat_plan *plan,
                           const struct mafat_layout *layout, const struct mafat_calibration *calibration)
 {
-  struct pipeline p = {.calibration = calibration, .packed = plan->packed};
+  struct read_pipeline p = {.calibration = calibration, .packed = plan->packed};
   struct mafat_work_context context;
   struct mafat_schedule *schedule = NULL;
   struct mafat_step step;

@@ -19,7 +19,7 @@ struct runner {
   struct mafat_rank_costs *costs;
 };
 
-struct walk {
+struct rank_walk {
   const struct mafat_network *network;
   const struct mafat_calibration *calibration;
   const struct mafat_rank_wire *wire;
@@ -38,7 +38,7 @@ uint64_t mafat_rank_part_bytes(const struct mafat_network *n, const struct mafat
   return bytes;
 }
 
-static void send(struct walk *w, struct runner *r, const struct mafat_layer_part *part)
+static void send(struct rank_walk *w, struct runner *r, const struct mafat_layer_part *part)
 {
   uint64_t bytes = mafat_rank_part_bytes(w->network, part);
   r->sending = fmax(r->sending, r->now) + (double)bytes * 8e9 / w->wire->bits_per_second;
@@ -48,7 +48,7 @@ static void send(struct walk *w, struct runner *r, const struct mafat_layer_part
 }
 
 /* Returns false if the message has not been sent yet. */
-static bool receive(struct walk *w, struct runner *r, const struct mafat_layer_part *part)
+static bool receive(struct rank_walk *w, struct runner *r, const struct mafat_layer_part *part)
 {
   double there = w->there[part->message];
   if (there < 0) return false;
@@ -61,7 +61,7 @@ static bool receive(struct walk *w, struct runner *r, const struct mafat_layer_p
 }
 
 /* Executes the rank's current step, if it can. */
-static bool take(struct walk *w, struct runner *r)
+static bool take(struct rank_walk *w, struct runner *r)
 {
   const struct mafat_layer_part *part = r->step.part < 0 ? NULL : &r->plan->parts->list[r->step.part];
   struct mafat_work work = {{0}};
@@ -75,7 +75,7 @@ static bool take(struct walk *w, struct runner *r)
   return true;
 }
 
-static void walk(struct walk *w)
+static void walk(struct rank_walk *w)
 {
   for (bool moved = true; moved;) {
     moved = false;
@@ -88,7 +88,7 @@ static void walk(struct walk *w)
   for (struct runner *r = w->runners; r < w->runners + w->n_ranks; r++) r->costs->total_ms = r->now * 1e-6;
 }
 
-static int open_walk(struct walk *w, struct mafat_plan *const *plans, struct mafat_layout *const *layouts, const double *speeds,
+static int open_walk(struct rank_walk *w, struct mafat_plan *const *plans, struct mafat_layout *const *layouts, const double *speeds,
                      struct mafat_rank_costs *costs)
 {
   struct mafat_heap *heap = plans[0]->heap;
@@ -118,7 +118,7 @@ int mafat_rank_latency(struct mafat_rank_costs *costs, struct mafat_plan *const 
                        const struct mafat_network *n, const struct mafat_calibration *calibration,
                        const struct mafat_rank_wire *wire, const double *speeds)
 {
-  struct walk w = {.network = n, .calibration = calibration, .wire = wire, .n_ranks = n_ranks};
+  struct rank_walk w = {.network = n, .calibration = calibration, .wire = wire, .n_ranks = n_ranks};
   int code = open_walk(&w, plans, layouts, speeds, costs);
   if (code == MAFAT_OK) walk(&w);
   for (int i = 0; i < n_ranks && w.runners; i++) mafat_schedule_close(&w.runners[i].schedule);

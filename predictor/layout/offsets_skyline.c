@@ -20,7 +20,7 @@ static const double MORE = 1.3; /* factor on the weight of a block that ended ab
 
 /* A stretch of time with nothing placed above it, indexed by its first time. Times count only those
  * at which blocks begin. */
-struct segment {
+struct skyline_segment {
   int end, before; /* end: also the begin of the next segment; before: begin of the previous one,
                       -1: none */
   size_t height;
@@ -53,7 +53,7 @@ struct filler {
   int n_times;
   int n_leaves;           /* power of two */
   struct node *nodes;     /* (2 * n_leaves); node 1 is the root */
-  struct segment *segments; /* [time] (n_times) */
+  struct skyline_segment *segments; /* [time] (n_times) */
   struct low *lows;       /* (n_lows) heap of all segments but the one being filled */
   int n_lows;
   double *learnt;         /* [rank]: learned factor on the block's initial weight */
@@ -79,14 +79,14 @@ static void take(struct filler *f, int rank)
 }
 
 /* Query below a node: ranks from `begin` to `end`, lives that end by `over`. */
-struct want {
+struct block_want {
   int begin, end, over;
   int found; /* leaf; 0: none yet */
   double weight;
 };
 
 /* Searches a node that covers `width` ranks from `first` on. */
-static void look(const struct node *nodes, int i, int first, int width, struct want *w)
+static void look(const struct node *nodes, int i, int first, int width, struct block_want *w)
 {
   if (first >= w->end || first + width <= w->begin || nodes[i].end > w->over || nodes[i].weight <= w->weight) return;
   if (width == 1) {
@@ -103,7 +103,7 @@ static void look(const struct node *nodes, int i, int first, int width, struct w
 /* Rank of the block to place in the segment; -1: none fits. */
 static int choose(const struct filler *f, int begin, int end)
 {
-  struct want w = {f->firsts[begin], f->firsts[end], end, 0, -1};
+  struct block_want w = {f->firsts[begin], f->firsts[end], end, 0, -1};
   look(f->nodes, 1, 0, f->n_leaves, &w);
   return w.found ? w.found - f->n_leaves : -1;
 }
@@ -141,13 +141,13 @@ static int lowest(struct filler *f)
 {
   for (;;) {
     struct low low = take_low(f);
-    const struct segment *v = &f->segments[low.begin];
+    const struct skyline_segment *v = &f->segments[low.begin];
     if (v->there && v->height == low.height) return low.begin;
   }
 }
 
 /* Creates a segment from `begin` to the next one. */
-static void dig(struct filler *f, int begin, struct segment v)
+static void dig(struct filler *f, int begin, struct skyline_segment v)
 {
   f->segments[begin] = v;
   if (v.end < f->n_times) f->segments[v.end].before = begin;
@@ -156,8 +156,8 @@ static void dig(struct filler *f, int begin, struct segment v)
 /* Raises a segment to its lower neighbour and merges them. */
 static void fill(struct filler *f, int at)
 {
-  struct segment v = f->segments[at];
-  const struct segment *left = v.before >= 0 ? &f->segments[v.before] : NULL, *right = v.end < f->n_times ? &f->segments[v.end] : NULL;
+  struct skyline_segment v = f->segments[at];
+  const struct skyline_segment *left = v.before >= 0 ? &f->segments[v.before] : NULL, *right = v.end < f->n_times ? &f->segments[v.end] : NULL;
   size_t to_left = left ? left->height : SIZE_MAX, to_right = right ? right->height : SIZE_MAX;
   int begin = at, end = v.end;
   if (to_right <= to_left) {
@@ -167,10 +167,10 @@ static void fill(struct filler *f, int at)
   if (to_left <= to_right) {
     f->segments[at].there = false;
     begin = v.before;
-    dig(f, begin, (struct segment){end, left->before, to_left, true});
+    dig(f, begin, (struct skyline_segment){end, left->before, to_left, true});
     return;
   }
-  dig(f, begin, (struct segment){end, v.before, to_right, true});
+  dig(f, begin, (struct skyline_segment){end, v.before, to_right, true});
   offer(f, begin);
 }
 
@@ -178,11 +178,11 @@ static void fill(struct filler *f, int at)
  * none. */
 static int put(struct filler *f, int at, const struct life *b)
 {
-  struct segment v = f->segments[at];
+  struct skyline_segment v = f->segments[at];
   int before = b->begin > at ? at : v.before;
-  if (b->begin > at) dig(f, at, (struct segment){b->begin, v.before, v.height, true});
-  if (b->end < v.end) dig(f, b->end, (struct segment){v.end, b->begin, v.height, true});
-  dig(f, b->begin, (struct segment){b->end, before, v.height + b->bytes, true});
+  if (b->begin > at) dig(f, at, (struct skyline_segment){b->begin, v.before, v.height, true});
+  if (b->end < v.end) dig(f, b->end, (struct skyline_segment){v.end, b->begin, v.height, true});
+  dig(f, b->begin, (struct skyline_segment){b->end, before, v.height + b->bytes, true});
   offer(f, b->begin);
   if (b->begin == at) return b->end < v.end ? b->end : -1;
   if (b->end < v.end) offer(f, b->end);
@@ -197,7 +197,7 @@ static size_t pile(struct filler *f)
   size_t total = 0;
   memset(f->offsets, 0, (size_t)f->n * sizeof *f->offsets);
   memset(f->segments, 0, (size_t)f->n_times * sizeof *f->segments);
-  dig(f, 0, (struct segment){f->n_times, -1, 0, true});
+  dig(f, 0, (struct skyline_segment){f->n_times, -1, 0, true});
   f->n_lows = 0;
   offer(f, 0);
   for (int left = f->n, at = -1; left > 0 && (total < f->total || f->n < MANY);) {

@@ -100,7 +100,7 @@ int mafat_order_find_panel_fusions(struct mafat_plan *plan, const struct mafat_n
 /* ---- order ---- */
 
 /* A layer that reads a tensor. */
-struct reading {
+struct layer_reading {
   int layer, next; /* next: another reader of the same tensor; -1: none */
 };
 
@@ -113,7 +113,7 @@ struct orderer {
   int n_placed;
   /* Lets a layer be checked again only when something changed for it. Checking all layers after
    * each placement would take minutes in a network of thousands. */
-  struct reading *readings;
+  struct layer_reading *readings;
   int *first_reading; /* [tensor]: index into readings; -1: none */
   int *lacks;         /* [operator]: operands not placed yet, counted once for each read */
   bool *refused;      /* [operator]: frees too little, and nothing changed since */
@@ -223,7 +223,7 @@ static void note_readings(struct orderer *o)
     if (!runs(plan, o->network, o->usage, l)) continue;
     for (struct mafat_reads r = mafat_plan_reads(plan, o->network, l); mafat_reads_next(&r);) {
       int t = r.source->tensor;
-      o->readings[n] = (struct reading){l, o->first_reading[t]};
+      o->readings[n] = (struct layer_reading){l, o->first_reading[t]};
       o->first_reading[t] = n++;
       o->lacks[l]++;
       o->readers[t]++;

@@ -103,7 +103,7 @@ uint64_t mafat_parts_sums_bytes(const struct mafat_layer *l, struct mafat_box bo
 
 /* ---- creation ---- */
 
-struct finder {
+struct parts_finder {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_usage *usage;
@@ -123,7 +123,7 @@ static bool is_split(const struct mafat_group *g)
   return mafat_cut_has_parts(&g->cut);
 }
 
-static int find_partitions(struct finder *f, const struct mafat_group *g)
+static int find_partitions(struct parts_finder *f, const struct mafat_group *g)
 {
   const struct mafat_plan *plan = f->plan;
   struct mafat_split_ground ground = {.network = f->network, .unit = f->unit, .channel_unit = f->channel_unit, .runs = f->cut, .heap = plan->heap,
@@ -143,13 +143,13 @@ static int find_partitions(struct finder *f, const struct mafat_group *g)
 
 /* ---- rows ---- */
 
-static void count_rows(struct finder *f, int first, int end)
+static void count_rows(struct parts_finder *f, int first, int end)
 {
   for (int i = first; i < end; i++) f->parts->partitions[f->walked[i].layer].n[MAFAT_ALONG_H] += f->walked[i].out.y.begin > 0;
 }
 
 /* Creates a part for each recorded step, from `first` on. */
-static int bound_rows(struct finder *f, int first, int end)
+static int bound_rows(struct parts_finder *f, int first, int end)
 {
   for (int i = first; i < end; i++) {
     const struct mafat_layer_part *part = &f->walked[i];
@@ -165,7 +165,7 @@ static int bound_rows(struct finder *f, int first, int end)
   return MAFAT_OK;
 }
 
-static int check_walked(struct finder *f, const struct mafat_group *g, int n_steps)
+static int check_walked(struct parts_finder *f, const struct mafat_group *g, int n_steps)
 {
   int n = 0;
   for (int i = g->at.begin; i < g->at.end; i++) n = mafat_max(n, f->parts->partitions[f->plan->members[i]].n[MAFAT_ALONG_H]);
@@ -176,7 +176,7 @@ static int check_walked(struct finder *f, const struct mafat_group *g, int n_ste
 
 /* Makes the steps of a group of rows its parts, in order; *next: first recorded step of the
  * group. */
-static int cut_rows(struct finder *f, int group, int *next)
+static int cut_rows(struct parts_finder *f, int group, int *next)
 {
   const struct mafat_group *g = &f->plan->groups[group];
   int first = *next, code;
@@ -189,7 +189,7 @@ static int cut_rows(struct finder *f, int group, int *next)
 /* ---- readers ---- */
 
 /* True if a part of the layer reads two parts of the tensor in the same rows. */
-static bool reads_across(const struct finder *f, int layer, int operand, const struct mafat_partition *c)
+static bool reads_across(const struct parts_finder *f, int layer, int operand, const struct mafat_partition *c)
 {
   const struct mafat_partition *own = &f->parts->partitions[layer];
   for (int i = 0; i < own->n[MAFAT_ALONG_W]; i++) {
@@ -204,7 +204,7 @@ static bool reads_across(const struct finder *f, int layer, int operand, const s
 
 /* False if the layer needs the operand in one buffer: it may walk through all rows for one output
  * row, or it reads channels without regard to parts. */
-static bool can_read_partition(const struct finder *f, int layer, int operand, const struct mafat_partition *c)
+static bool can_read_partition(const struct parts_finder *f, int layer, int operand, const struct mafat_partition *c)
 {
   const struct mafat_layer *l = operand ? &f->network->layers[layer] : &f->network->layers[mafat_plan_reader(f->plan, layer)];
   int h = l->operands[operand].shape.h;
@@ -232,7 +232,7 @@ static bool meets_lanes(const struct mafat_reads *r, int lanes)
 
 /* True if the layer reads the tensor in parts, or as a whole map in one step. Inputs can only be
  * read in parts. */
-static bool takes_partition(const struct finder *f, int layer, int tensor)
+static bool takes_partition(const struct parts_finder *f, int layer, int tensor)
 {
   const struct mafat_group *g = mafat_plan_group(f->plan, layer);
   bool whole = g->cut.kind == MAFAT_CUT_GRID && !mafat_group_is_tiled(g) && !mafat_network_is_input(f->network, tensor);
@@ -240,7 +240,7 @@ static bool takes_partition(const struct finder *f, int layer, int tensor)
 }
 
 /* Tensors read by tiles, rolling windows or panels, and outputs of the network, stay whole. */
-static void find_partition_buffers(struct finder *f, int tensor)
+static void find_partition_buffers(struct parts_finder *f, int tensor)
 {
   const struct mafat_partition *c = &f->parts->partitions[tensor];
   bool *partitioned = &f->parts->partitioned[tensor], across = false;
@@ -259,7 +259,7 @@ static void find_partition_buffers(struct finder *f, int tensor)
 }
 
 /* Marks the rows of an input at which parts of a reading layer begin or end. */
-static void mark_bounds(const struct finder *f, int layer, int input, bool *marks)
+static void mark_bounds(const struct parts_finder *f, int layer, int input, bool *marks)
 {
   const struct mafat_partition *own = &f->parts->partitions[layer];
   for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, layer); mafat_reads_next(&r);) {
@@ -272,7 +272,7 @@ static void mark_bounds(const struct finder *f, int layer, int input, bool *mark
 }
 
 /* Divides the network's inputs where their readers are divided. */
-static int cut_input(struct finder *f, int input)
+static int cut_input(struct parts_finder *f, int input)
 {
   struct mafat_heap *heap = f->plan->heap;
   struct mafat_partition *c = &f->parts->partitions[input];
@@ -294,7 +294,7 @@ static int cut_input(struct finder *f, int input)
 }
 
 /* All outputs of a layer are divided alike. */
-static int copy_partition(struct finder *f, const struct mafat_partition *from, struct mafat_partition *to)
+static int copy_partition(struct parts_finder *f, const struct mafat_partition *from, struct mafat_partition *to)
 {
   *to = *from;
   for (int axis = 0; axis < MAFAT_N_SPLIT_AXES; axis++) to->bounds[axis] = NULL;
@@ -307,7 +307,7 @@ static int copy_partition(struct finder *f, const struct mafat_partition *from, 
   return MAFAT_OK;
 }
 
-static int find_output_partitions(struct finder *f, int layer)
+static int find_output_partitions(struct parts_finder *f, int layer)
 {
   int code = MAFAT_OK;
   find_partition_buffers(f, layer);
@@ -319,7 +319,7 @@ static int find_output_partitions(struct finder *f, int layer)
   return code;
 }
 
-static int find_all_partitions(struct finder *f)
+static int find_all_partitions(struct parts_finder *f)
 {
   int code = MAFAT_OK;
   for (int i = f->network->n_layers; i < mafat_network_n_operators(f->network) && code == MAFAT_OK; i++) {
@@ -331,7 +331,7 @@ static int find_all_partitions(struct finder *f)
   return code;
 }
 
-static void add_parts(struct finder *f, int layer)
+static void add_parts(struct parts_finder *f, int layer)
 {
   const struct mafat_partition *c = &f->parts->partitions[layer];
   const struct mafat_layer *l = &f->network->layers[layer];
@@ -349,7 +349,7 @@ static void add_parts(struct finder *f, int layer)
       }
 }
 
-static void add_group(struct finder *f, const struct mafat_group *g, int *walked)
+static void add_group(struct parts_finder *f, const struct mafat_group *g, int *walked)
 {
   if (!is_split(g)) return;
   if (g->cut.kind == MAFAT_CUT_SPLIT) {
@@ -361,7 +361,7 @@ static void add_group(struct finder *f, const struct mafat_group *g, int *walked
     f->parts->list[f->parts->n++] = f->walked[*walked];
 }
 
-static int make_parts(struct finder *f)
+static int make_parts(struct parts_finder *f)
 {
   int walked = 0;
   struct mafat_plan *plan = f->plan;
@@ -381,7 +381,7 @@ static int make_parts(struct finder *f)
 
 /* True if a direct convolution may begin anywhere in a panel. Vectors of weights then reach past
  * its end by less than one vector, so there must be weights of another layer. */
-static bool begins_in_panels(const struct finder *f, int layer)
+static bool begins_in_panels(const struct parts_finder *f, int layer)
 {
   const struct mafat_plan *plan = f->plan;
   const struct mafat_layer *l = &f->network->layers[layer];
@@ -397,7 +397,7 @@ static bool begins_in_panels(const struct finder *f, int layer)
  * A direct convolution may begin inside a panel if all of it is in memory. Elsewhere a panel would
  * be read twice; Winograd transforms a panel's weights together; connected layers use weights as
  * they arrive. */
-static int channel_unit(const struct finder *f, int layer)
+static int channel_unit(const struct parts_finder *f, int layer)
 {
   const struct mafat_layer *l = &f->network->layers[layer];
   /* among devices, which exchange blocks */
@@ -408,7 +408,7 @@ static int channel_unit(const struct finder *f, int layer)
   return mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l) && !within ? MAFAT_PANEL : MAFAT_CHANNEL_BLOCK;
 }
 
-static int open_finder(struct finder *f)
+static int open_finder(struct parts_finder *f)
 {
   struct mafat_heap *heap = f->plan->heap;
   size_t n = (size_t)mafat_network_n_tensors(f->network);
@@ -440,7 +440,7 @@ static int open_finder(struct finder *f)
 
 int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_walked *walked, struct mafat_diagnostic *d)
 {
-  struct finder f = {.plan = plan, .network = n, .walked = walked->list, .n_walked = walked->n, .d = d};
+  struct parts_finder f = {.plan = plan, .network = n, .walked = walked->list, .n_walked = walked->n, .d = d};
   int next = 0;
   bool any = false;
   for (int g = 0; g < plan->n_groups; g++) any = any || is_split(&plan->groups[g]);

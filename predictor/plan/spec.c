@@ -600,18 +600,18 @@ int mafat_spec_read(struct mafat_spec **out, const char *text, struct mafat_diag
 /* ---- writer ---- */
 
 /* Text that may exceed its buffer. */
-struct writer {
+struct spec_writer {
   char *text;
   size_t capacity, length;
 };
 
-static void put(struct writer *w, const char *word)
+static void put(struct spec_writer *w, const char *word)
 {
   for (; *word; word++, w->length++)
     if (w->length + 1 < w->capacity) w->text[w->length] = *word;
 }
 
-static void put_number(struct writer *w, int value)
+static void put_number(struct spec_writer *w, int value)
 {
   char digits[12], *at = digits + sizeof digits - 1;
   *at = '\0';
@@ -620,7 +620,7 @@ static void put_number(struct writer *w, int value)
   put(w, at);
 }
 
-static void write_side(struct writer *w, const int *inner, int n)
+static void write_side(struct spec_writer *w, const int *inner, int n)
 {
   if (!inner) {
     put_number(w, n);
@@ -634,7 +634,7 @@ static void write_side(struct writer *w, const int *inner, int n)
   put(w, "]");
 }
 
-static void write_grid(struct writer *w, const struct mafat_grid *grid)
+static void write_grid(struct spec_writer *w, const struct mafat_grid *grid)
 {
   write_side(w, grid->balanced ? NULL : grid->rows, grid->n_rows);
   put(w, "x");
@@ -642,7 +642,7 @@ static void write_grid(struct writer *w, const struct mafat_grid *grid)
   if (grid->balanced) put(w, ":balanced");
 }
 
-static void write_layers(struct writer *w, struct mafat_span layers)
+static void write_layers(struct spec_writer *w, struct mafat_span layers)
 {
   put_number(w, layers.begin);
   if (mafat_span_size(layers) == 1) return;
@@ -650,7 +650,7 @@ static void write_layers(struct writer *w, struct mafat_span layers)
   put_number(w, layers.end - 1);
 }
 
-static void write_splits(struct writer *w, const struct mafat_splits *splits)
+static void write_splits(struct spec_writer *w, const struct mafat_splits *splits)
 {
   if (splits->n == 0) put(w, "split(whole");
   for (int i = 0; i < splits->n; i++) {
@@ -665,7 +665,7 @@ static void write_splits(struct writer *w, const struct mafat_splits *splits)
   put(w, ")");
 }
 
-static void write_ranks(struct writer *w, const struct mafat_ranks *ranks)
+static void write_ranks(struct spec_writer *w, const struct mafat_ranks *ranks)
 {
   if (!ranks->n) return;
   put(w, RANKS);
@@ -678,7 +678,7 @@ static void write_ranks(struct writer *w, const struct mafat_ranks *ranks)
   }
 }
 
-static void write_cut(struct writer *w, const struct mafat_cut *cut)
+static void write_cut(struct spec_writer *w, const struct mafat_cut *cut)
 {
   switch (cut->kind) {
   case MAFAT_CUT_GRID: write_grid(w, &cut->as.grid); break;
@@ -693,7 +693,7 @@ static void write_cut(struct writer *w, const struct mafat_cut *cut)
   }
 }
 
-static void write_weights(struct writer *w, const struct mafat_group_weights *weights)
+static void write_weights(struct spec_writer *w, const struct mafat_group_weights *weights)
 {
   if (weights->placement == MAFAT_KEPT) return;
   put(w, weights->placement == MAFAT_LOADED || weights->loaded_kb ? ":loaded" : ":streamed");
@@ -701,7 +701,7 @@ static void write_weights(struct writer *w, const struct mafat_group_weights *we
   else if (weights->ring) put_number(w, weights->ring);
 }
 
-static void write_word(struct writer *w, enum mafat_algorithm algorithm, const struct mafat_algorithm_word *word)
+static void write_word(struct spec_writer *w, enum mafat_algorithm algorithm, const struct mafat_algorithm_word *word)
 {
   if (!word->given) return;
   put(w, ":");
@@ -712,7 +712,7 @@ static void write_word(struct writer *w, enum mafat_algorithm algorithm, const s
   }
 }
 
-static void write_depthwise(struct writer *w, const struct mafat_group_spec *g)
+static void write_depthwise(struct spec_writer *w, const struct mafat_group_spec *g)
 {
   bool listed = g->n_depthwise && mafat_span_size(g->depthwise[0].layers) > 0;
   for (int i = 0; i < g->n_depthwise; i++) {
@@ -725,7 +725,7 @@ static void write_depthwise(struct writer *w, const struct mafat_group_spec *g)
   if (listed) put(w, ")");
 }
 
-static void write_end(struct writer *w, const struct mafat_group_spec *g)
+static void write_end(struct spec_writer *w, const struct mafat_group_spec *g)
 {
   put(w, "/");
   put_number(w, g->end);
@@ -738,7 +738,7 @@ static void write_end(struct writer *w, const struct mafat_group_spec *g)
 
 size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t capacity)
 {
-  struct writer w = {text, capacity, 0};
+  struct spec_writer w = {text, capacity, 0};
   for (int i = 0; i < spec->n_groups; i++) {
     const struct mafat_group_spec *g = &spec->groups[i];
     write_cut(&w, &g->cut);

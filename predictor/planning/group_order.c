@@ -20,7 +20,7 @@ struct pads {
 };
 
 /* Graph under construction. Steps are operators, numbered in the group; tensors are buffers. */
-struct collection {
+struct group_uses {
   const struct mafat_plan *plan;
   const struct mafat_network *network;
   const struct mafat_usage *usage;
@@ -39,12 +39,12 @@ struct collection {
 
 /* ---- tensors ---- */
 
-static bool runs(const struct collection *c, int layer)
+static bool runs(const struct group_uses *c, int layer)
 {
   return c->usage[layer].needed && !mafat_layer_is_alias(&c->network->layers[layer]) && c->plan->outer[layer] < 0;
 }
 
-static bool is_once(const struct collection *c)
+static bool is_once(const struct group_uses *c)
 {
   return !mafat_group_is_tiled(&c->plan->groups[c->group]);
 }
@@ -66,7 +66,7 @@ static void find_pads(const struct mafat_plan *plan, const struct mafat_network 
 }
 
 /* Bytes as in the layout. */
-static uint64_t tensor_bytes(const struct collection *c, int tensor)
+static uint64_t tensor_bytes(const struct group_uses *c, int tensor)
 {
   struct mafat_shape s = mafat_network_tensor_shape(c->network, tensor);
   uint64_t pixels = (uint64_t)s.h * (uint64_t)(c->pads[tensor].left + s.w + c->pads[tensor].right);
@@ -78,7 +78,7 @@ static uint64_t tensor_bytes(const struct collection *c, int tensor)
   return (bytes + 63) / 64 * 64;
 }
 
-static int find_buffer(struct collection *c, int tensor)
+static int find_buffer(struct group_uses *c, int tensor)
 {
   if (c->buffer_of[tensor] >= 0) return c->buffer_of[tensor];
   int b = c->graph.n_buffers++;
@@ -88,7 +88,7 @@ static int find_buffer(struct collection *c, int tensor)
 }
 
 /* Tensors read by later groups do not die in this one. */
-static void keep_what_is_read_later(struct collection *c)
+static void keep_what_is_read_later(struct group_uses *c)
 {
   for (int l = 0; l < c->plan->n_layers; l++) {
     if (!runs(c, l) || c->plan->group_of[l] <= c->group) continue;
@@ -99,13 +99,13 @@ static void keep_what_is_read_later(struct collection *c)
 
 /* ---- steps ---- */
 
-static void note_use(struct collection *c, int operator, int tensor, bool makes)
+static void note_use(struct group_uses *c, int operator, int tensor, bool makes)
 {
   c->uses[c->graph.n_uses++] = (struct mafat_op_use){operator, find_buffer(c, tensor), makes, false};
 }
 
 /* True if the layer's output can reuse the tensor's buffer. */
-static bool gives(const struct collection *c, int layer, int tensor)
+static bool gives(const struct group_uses *c, int layer, int tensor)
 {
   bool any = false;
   for (int k = 0; k < c->network->layers[layer].n_operands && c->place; k++)
@@ -114,7 +114,7 @@ static bool gives(const struct collection *c, int layer, int tensor)
 }
 
 /* Outputs without readers are not stored. */
-static void note_makes(struct collection *c, int operator, int layer)
+static void note_makes(struct group_uses *c, int operator, int layer)
 {
   for (int k = 0; k < mafat_layer_n_outputs(&c->network->layers[layer]); k++) {
     int tensor = mafat_network_output(c->network, layer, k);
@@ -122,7 +122,7 @@ static void note_makes(struct collection *c, int operator, int layer)
   }
 }
 
-static void note_reads(struct collection *c, int operator, int layer)
+static void note_reads(struct group_uses *c, int operator, int layer)
 {
   for (struct mafat_reads r = mafat_plan_reads(c->plan, c->network, layer); mafat_reads_next(&r);) {
     int t = r.source->tensor;
@@ -135,7 +135,7 @@ static void note_reads(struct collection *c, int operator, int layer)
 }
 
 /* Bytes alive only during a step: scratch, and weights read for it. */
-static uint64_t step_bytes(const struct collection *c, int layer)
+static uint64_t step_bytes(const struct group_uses *c, int layer)
 {
   struct mafat_scratch scratch;
   struct mafat_shape out = c->network->layers[layer].out;
@@ -148,7 +148,7 @@ static uint64_t step_bytes(const struct collection *c, int layer)
   return bytes;
 }
 
-static void note_step(struct collection *c, int layer)
+static void note_step(struct group_uses *c, int layer)
 {
   int o = c->graph.n_operators++;
   struct mafat_span at = c->plan->groups[c->group].at;
@@ -168,7 +168,7 @@ static void note_step(struct collection *c, int layer)
 
 /* ---- collection ---- */
 
-static int count_uses(const struct collection *c)
+static int count_uses(const struct group_uses *c)
 {
   struct mafat_span at = c->plan->groups[c->group].at;
   int n = 0;
@@ -179,7 +179,7 @@ static int count_uses(const struct collection *c)
   return n;
 }
 
-static int open_collection(struct collection *c)
+static int open_collection(struct group_uses *c)
 {
   struct mafat_heap *heap = c->plan->heap;
   size_t n = (size_t)mafat_network_n_tensors(c->network);
@@ -201,7 +201,7 @@ static int open_collection(struct collection *c)
   return MAFAT_OK;
 }
 
-static void close_collection(struct collection *c)
+static void close_collection(struct group_uses *c)
 {
   mafat_heap_free(c->plan->heap, c->uses);
   mafat_heap_free(c->plan->heap, c->buffer_of);
@@ -209,7 +209,7 @@ static void close_collection(struct collection *c)
   mafat_heap_free(c->plan->heap, c->kept);
 }
 
-static void collect(struct collection *c)
+static void collect(struct group_uses *c)
 {
   struct mafat_span at = c->plan->groups[c->group].at;
   for (int i = at.begin; i < at.end; i++) {
@@ -223,7 +223,7 @@ static void collect(struct collection *c)
 
 /* Operator that runs a layer: its own step, the step it is inside, or its panel fusion; -1:
  * none. */
-static int operator_of(const struct collection *c, int layer)
+static int operator_of(const struct group_uses *c, int layer)
 {
   int step = mafat_plan_outermost(c->plan, layer);
   return c->operator_of[c->plan->panel_producer[step] >= 0 ? c->plan->panel_producer[step] : step];
@@ -231,7 +231,7 @@ static int operator_of(const struct collection *c, int layer)
 
 /* Applies the order. Layers of an operator keep their order; layers without an operator come
  * last. */
-static void put_in_order(struct collection *c, struct mafat_plan *plan, const int *order, int *capacity)
+static void put_in_order(struct group_uses *c, struct mafat_plan *plan, const int *order, int *capacity)
 {
   struct mafat_span at = plan->groups[c->group].at;
   int n = 0;
@@ -246,7 +246,7 @@ static void put_in_order(struct collection *c, struct mafat_plan *plan, const in
   }
 }
 
-static int sort_group(struct collection *c, struct mafat_plan *plan, struct mafat_op_schedule_memo *memo)
+static int sort_group(struct group_uses *c, struct mafat_plan *plan, struct mafat_op_schedule_memo *memo)
 {
   int *order = mafat_heap_calloc(plan->heap, 2 * (size_t)plan->n_layers, sizeof *order);
   int code = order ? mafat_op_schedule_with_memo(memo, &c->graph, plan->op_order, EFFORT, order, plan->heap) : MAFAT_ENOMEM;
@@ -264,7 +264,7 @@ int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *
   if (usage) mafat_usage_find(n, plan, usage);
   if (usage && pads) find_pads(plan, n, usage, pads);
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) {
-    struct collection c = {.plan = plan, .network = n, .usage = usage, .pads = pads, .group = g, .place = place};
+    struct group_uses c = {.plan = plan, .network = n, .usage = usage, .pads = pads, .group = g, .place = place};
     if (plan->groups[g].cut.kind == MAFAT_CUT_ROWS || plan->groups[g].cut.kind == MAFAT_CUT_SPLIT) continue;
     code = open_collection(&c);
     if (code == MAFAT_OK) collect(&c);

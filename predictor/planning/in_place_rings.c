@@ -22,7 +22,7 @@ struct written {
   struct mafat_box box;
 };
 
-struct finder {
+struct ring_finder {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_schedule *schedule;
@@ -41,34 +41,34 @@ struct finder {
 
 /* ---- pairs ---- */
 
-static bool is_map(const struct finder *f, int tensor)
+static bool is_map(const struct ring_finder *f, int tensor)
 {
   return f->schedule->usage[tensor].external && !(f->plan->parts && f->plan->parts->partitioned[tensor]);
 }
 
-static bool dies_in(const struct finder *f, int tensor, int group)
+static bool dies_in(const struct ring_finder *f, int tensor, int group)
 {
   return is_map(f, tensor) && f->last_group[tensor] == group && f->plan->group_of[tensor] < group;
 }
 
-static bool have_equal_rows(const struct finder *f, int a, int b)
+static bool have_equal_rows(const struct ring_finder *f, int a, int b)
 {
   struct mafat_shape s = mafat_network_tensor_shape(f->network, a), t = mafat_network_tensor_shape(f->network, b);
   return s.w == t.w && s.c == t.c && mafat_network_tensor_type(f->network, a) == mafat_network_tensor_type(f->network, b);
 }
 
-static int height(const struct finder *f, int tensor)
+static int height(const struct ring_finder *f, int tensor)
 {
   return mafat_network_tensor_shape(f->network, tensor).h;
 }
 
-static bool is_tiled(const struct finder *f)
+static bool is_tiled(const struct ring_finder *f)
 {
   const struct mafat_group *g = &f->plan->groups[f->group];
   return mafat_group_is_tiled(g) && g->cut.as.grid.n_rows * g->cut.as.grid.n_cols <= MOST_TILES;
 }
 
-static int add_pair(struct finder *f, int output, int dying)
+static int add_pair(struct ring_finder *f, int output, int dying)
 {
   if (f->n == (is_tiled(f) ? MOST_TILED_PAIRS : MOST_PAIRS)) return MAFAT_OK;
   if (f->n == f->capacity) {
@@ -82,7 +82,7 @@ static int add_pair(struct finder *f, int output, int dying)
   return MAFAT_OK;
 }
 
-static int list_pairs(struct finder *f)
+static int list_pairs(struct ring_finder *f)
 {
   const struct mafat_group *g = &f->plan->groups[f->group];
   int code = MAFAT_OK;
@@ -106,7 +106,7 @@ static bool meet(struct mafat_box a, struct mafat_box b)
   return a.y.begin < b.y.end && b.y.begin < a.y.end && a.x.begin < b.x.end && b.x.begin < a.x.end;
 }
 
-static bool is_written(const struct finder *f, int output, struct mafat_box box)
+static bool is_written(const struct ring_finder *f, int output, struct mafat_box box)
 {
   for (int i = 0; i < f->n_written; i++)
     if (f->written[i].output == output && meet(f->written[i].box, box)) return true;
@@ -114,7 +114,7 @@ static bool is_written(const struct finder *f, int output, struct mafat_box box)
 }
 
 /* A step must not read what an output has overwritten, nor what it overwrites itself. */
-static void note_tile_reads(struct finder *f, const struct mafat_step *step)
+static void note_tile_reads(struct ring_finder *f, const struct mafat_step *step)
 {
   for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer); mafat_reads_next(&r);) {
     struct mafat_span y = mafat_fusion_in_span(f->plan, f->network, step->layer, r.operand, true, step->out.y);
@@ -127,14 +127,14 @@ static void note_tile_reads(struct finder *f, const struct mafat_step *step)
   }
 }
 
-static bool is_output(const struct finder *f, int layer)
+static bool is_output(const struct ring_finder *f, int layer)
 {
   for (int i = 0; i < f->n; i++)
     if (f->pairs[i].output == layer) return true;
   return false;
 }
 
-static int note_tile(struct finder *f, const struct mafat_step *step)
+static int note_tile(struct ring_finder *f, const struct mafat_step *step)
 {
   note_tile_reads(f, step);
   if (!is_output(f, step->layer)) return MAFAT_OK;
@@ -153,7 +153,7 @@ static int note_tile(struct finder *f, const struct mafat_step *step)
 
 /* The schedule knows what is needed after a step as soon as it has returned the step or its first
  * part. */
-static void begin_step(struct finder *f, const struct mafat_step *step)
+static void begin_step(struct ring_finder *f, const struct mafat_step *step)
 {
   for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer); mafat_reads_next(&r);) {
     int t = r.source->tensor;
@@ -161,13 +161,13 @@ static void begin_step(struct finder *f, const struct mafat_step *step)
   }
 }
 
-static void end_step(struct finder *f, const struct mafat_step *step)
+static void end_step(struct ring_finder *f, const struct mafat_step *step)
 {
   for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer); mafat_reads_next(&r);)
     f->before[r.source->tensor] = f->after[r.source->tensor];
 }
 
-static void note_output(struct finder *f, const struct mafat_step *step)
+static void note_output(struct ring_finder *f, const struct mafat_step *step)
 {
   for (int i = 0; i < f->n; i++) {
     struct pair *p = &f->pairs[i];
@@ -176,7 +176,7 @@ static void note_output(struct finder *f, const struct mafat_step *step)
   }
 }
 
-static void note_rows(struct finder *f, const struct mafat_step *step)
+static void note_rows(struct ring_finder *f, const struct mafat_step *step)
 {
   /* a later part of the same step */
   if (f->begun && step->layer == f->whole.layer && step->out.y.begin == f->whole.out.y.begin) return;
@@ -187,7 +187,7 @@ static void note_rows(struct finder *f, const struct mafat_step *step)
   note_output(f, step);
 }
 
-static int note_step(struct finder *f, const struct mafat_step *step)
+static int note_step(struct ring_finder *f, const struct mafat_step *step)
 {
   if (is_tiled(f)) return note_tile(f, step);
   note_rows(f, step);
@@ -198,7 +198,7 @@ static int note_step(struct finder *f, const struct mafat_step *step)
 
 /* Chooses pairs by ascending overlap distance. The distance, which adds rows to the ring, may be at
  * most half of the rows saved. */
-static void choose(struct finder *f)
+static void choose(struct ring_finder *f)
 {
   for (;;) {
     const struct pair *best = NULL;
@@ -215,7 +215,7 @@ static void choose(struct finder *f)
   }
 }
 
-static void find_last_groups(struct finder *f)
+static void find_last_groups(struct ring_finder *f)
 {
   const struct mafat_plan *plan = f->plan;
   for (int t = 0; t < mafat_network_n_tensors(f->network); t++)
@@ -228,12 +228,12 @@ static void find_last_groups(struct finder *f)
 }
 
 /* True for inputs read as a whole, ahead of all groups. */
-static bool is_ahead(const struct finder *f, const struct mafat_step *step)
+static bool is_ahead(const struct ring_finder *f, const struct mafat_step *step)
 {
   return step->kind == MAFAT_STEP_INPUT && f->plan->group_of[step->layer] < 0;
 }
 
-static int begin_group(struct finder *f, int group)
+static int begin_group(struct ring_finder *f, int group)
 {
   choose(f);
   f->group = group;
@@ -242,7 +242,7 @@ static int begin_group(struct finder *f, int group)
   return list_pairs(f);
 }
 
-static int find(struct finder *f)
+static int find(struct ring_finder *f)
 {
   struct mafat_step step;
   int code = MAFAT_OK;
@@ -267,7 +267,7 @@ static bool has_turns(const struct mafat_plan *plan)
 int mafat_in_place_rings_find(struct mafat_plan *plan, const struct mafat_network *n, bool place)
 {
   size_t n_operators = (size_t)mafat_network_n_tensors(n);
-  struct finder f = {.plan = plan, .network = n};
+  struct ring_finder f = {.plan = plan, .network = n};
   plan->ring_shared_with = mafat_heap_calloc(plan->heap, 2 * n_operators, sizeof *plan->ring_shared_with);
   if (!plan->ring_shared_with) return MAFAT_ENOMEM;
   plan->overlap_distance = plan->ring_shared_with + n_operators;

@@ -30,19 +30,19 @@ struct laying {
 };
 
 /* Layers of a group, ascending: a range of plan->members. */
-struct run {
+struct layer_run {
   const int *layers;
   int n;
 };
 
-static int last_of(struct run r)
+static int last_of(struct layer_run r)
 {
   return r.layers[r.n - 1];
 }
 
 /* ---- groups ---- */
 
-static struct mafat_group *append_group(struct mafat_plan *plan, struct run layers)
+static struct mafat_group *append_group(struct mafat_plan *plan, struct layer_run layers)
 {
   struct mafat_group *grown =
       mafat_heap_realloc(plan->heap, plan->groups, (size_t)(plan->n_groups + 1) * sizeof *plan->groups);
@@ -102,7 +102,7 @@ static long long row_steps(const struct mafat_network *n, int least, int tensor)
 }
 
 /* Evaluations of all steps of rows: each checks its operands and the readers of its outputs. */
-static long long row_visits(const struct mafat_network *n, int least, struct run layers)
+static long long row_visits(const struct mafat_network *n, int least, struct layer_run layers)
 {
   long long visits = 0;
   for (int i = 0; i < layers.n; i++) {
@@ -114,7 +114,7 @@ static long long row_visits(const struct mafat_network *n, int least, struct run
   return visits;
 }
 
-static int check_rows(struct laying *l, int least, struct run layers)
+static int check_rows(struct laying *l, int least, struct layer_run layers)
 {
   if (row_visits(l->network, least, layers) <= MAX_ROW_VISITS) return MAFAT_OK;
   return mafat_fail(l->d, MAFAT_EINVAL,
@@ -122,7 +122,7 @@ static int check_rows(struct laying *l, int least, struct run layers)
                     least, layers.layers[0], last_of(layers));
 }
 
-static int check_grid(struct laying *l, const struct mafat_grid *grid, struct run layers)
+static int check_grid(struct laying *l, const struct mafat_grid *grid, struct layer_run layers)
 {
   struct mafat_shape out = l->network->layers[last_of(layers)].out;
   const char *why = NULL;
@@ -141,7 +141,7 @@ static int check_grid(struct laying *l, const struct mafat_grid *grid, struct ru
 
 /* ---- laying ---- */
 
-static int lay_group(struct laying *l, const struct mafat_cut *cut, struct mafat_group_weights weights, struct run layers)
+static int lay_group(struct laying *l, const struct mafat_cut *cut, struct mafat_group_weights weights, struct layer_run layers)
 {
   int code = MAFAT_OK;
   if (cut->kind == MAFAT_CUT_GRID) code = check_grid(l, &cut->as.grid, layers);
@@ -183,7 +183,7 @@ static bool is_given(const struct mafat_cut *cut)
 }
 
 /* Lays one written group; divides it at layers that cannot be tiled. */
-static int lay_run(struct laying *l, const struct mafat_group_spec *g, struct run all)
+static int lay_run(struct laying *l, const struct mafat_group_spec *g, struct layer_run all)
 {
   const struct mafat_layer *layers = l->network->layers;
   struct mafat_group_weights weights = usual_weights(g->weights);
@@ -200,7 +200,7 @@ static int lay_run(struct laying *l, const struct mafat_group_spec *g, struct ru
                         all.layers[0], last_of(all), layer, mafat_layer_type_name(layers[layer].type));
     }
     struct mafat_cut run = begin > 0 ? fit_grid(cut, layers[all.layers[stop - 1]].out) : cut;
-    int code = lay_group(l, tileable ? &run : &whole, weights, (struct run){all.layers + begin, stop - begin});
+    int code = lay_group(l, tileable ? &run : &whole, weights, (struct layer_run){all.layers + begin, stop - begin});
     if (code) return code;
   }
   return MAFAT_OK;
@@ -227,9 +227,9 @@ static int mark(struct laying *l, const struct mafat_group_spec *g, int end)
 }
 
 /* Appends the marked layers to plan->members. */
-static struct run collect(struct laying *l)
+static struct layer_run collect(struct laying *l)
 {
-  struct run r = {l->plan->members + l->n_laid, 0};
+  struct layer_run r = {l->plan->members + l->n_laid, 0};
   for (int i = 0; i < l->plan->n_layers; i++)
     if (l->plan->group_of[i] == COMING) l->plan->members[l->n_laid + r.n++] = i;
   l->n_laid += r.n;
@@ -243,7 +243,7 @@ static int lay_written(struct laying *l, const struct mafat_group_spec *g, bool 
   if (!last && ((g->end <= first && !g->n_more) || g->end >= all))
     return mafat_fail(l->d, MAFAT_EINVAL, "expected a cut between %d and %d, found %d", first + 1, all - 1, g->end);
   if ((code = mark(l, g, last ? all : g->end))) return code;
-  struct run layers = collect(l);
+  struct layer_run layers = collect(l);
   if (layers.n == 0) return mafat_fail(l->d, MAFAT_EINVAL, "no layer is left for the last group");
   for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS && code == MAFAT_OK; a++)
     code = mafat_algorithms_apply(l->plan, l->network, layers.layers, layers.n, (enum mafat_algorithm)a, &g->algorithms[a], l->d);

@@ -21,7 +21,7 @@ struct message {
 };
 
 /* Region of a part that another rank needs. */
-struct want {
+struct box_want {
   struct mafat_box box; /* empty: nothing */
   int first;
 };
@@ -36,7 +36,7 @@ struct taker {
   int *newest, *before;      /* [operator]: its last part with a complete output; [part]: the
                                 previous one, -1 */
   int *going_on;             /* [part]: part that continues its sums; -1 */
-  struct want *wants;        /* [part * n_ranks + rank] */
+  struct box_want *wants;        /* [part * n_ranks + rank] */
   struct message *messages;  /* (n_messages) by part */
   int n_messages;
   int *made, *wanted;        /* [part], [part or the end]: first message; -1 */
@@ -159,9 +159,9 @@ static struct mafat_span around(struct mafat_span a, struct mafat_span b)
 
 static void want(struct taker *t, int part, int rank, struct mafat_box box, int first)
 {
-  struct want *w = &t->wants[(size_t)part * (size_t)t->n_ranks + (size_t)rank];
+  struct box_want *w = &t->wants[(size_t)part * (size_t)t->n_ranks + (size_t)rank];
   if (rank == t->rank[part]) return;
-  if (mafat_box_is_empty(w->box)) *w = (struct want){box, first};
+  if (mafat_box_is_empty(w->box)) *w = (struct box_want){box, first};
   w->box = (struct mafat_box){around(w->box.y, box.y), around(w->box.x, box.x)};
 }
 
@@ -212,7 +212,7 @@ static int find_messages(struct taker *t)
   for (int i = 0; i <= t->n; i++) t->made[i] = t->wanted[i] = -1;
   for (int i = 0; i < t->n; i++)
     for (int r = 0; r < t->n_ranks; r++) {
-      const struct want *w = &t->wants[(size_t)i * (size_t)t->n_ranks + (size_t)r];
+      const struct box_want *w = &t->wants[(size_t)i * (size_t)t->n_ranks + (size_t)r];
       if (!mafat_box_is_empty(w->box))
         t->messages[t->n_messages++] = (struct message){.part = i, .to = r, .first = w->first, .box = w->box, .sums = t->going_on[i] >= 0};
     }

@@ -11,7 +11,7 @@
 
 enum { EFFORT = 10 * 1000 * 1000 }; /* evaluations of operators: some tenths of a second */
 
-struct collection {
+struct part_uses {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   int group;
@@ -31,7 +31,7 @@ struct collection {
   int most_buffers;
 };
 
-static int count_buffers(const struct collection *c)
+static int count_buffers(const struct part_uses *c)
 {
   int n = 0;
   for (int t = 0; t < mafat_network_n_tensors(c->network); t++) {
@@ -44,7 +44,7 @@ static int count_buffers(const struct collection *c)
   return n;
 }
 
-static void find_groups(struct collection *c)
+static void find_groups(struct part_uses *c)
 {
   for (int l = 0; l < c->plan->n_layers; l++) {
     if (!c->usage[l].needed || mafat_layer_is_alias(&c->network->layers[l]) || c->plan->outer[l] >= 0) continue;
@@ -56,7 +56,7 @@ static void find_groups(struct collection *c)
   }
 }
 
-static int open_collection(struct collection *c)
+static int open_collection(struct part_uses *c)
 {
   struct mafat_heap *heap = c->plan->heap;
   size_t n = (size_t)mafat_network_n_tensors(c->network);
@@ -81,7 +81,7 @@ static int open_collection(struct collection *c)
   return MAFAT_OK;
 }
 
-static void close_collection(struct collection *c)
+static void close_collection(struct part_uses *c)
 {
   mafat_heap_free(c->plan->heap, c->usage);
   mafat_heap_free(c->plan->heap, c->work);
@@ -93,7 +93,7 @@ static void close_collection(struct collection *c)
 }
 
 /* Approximate bytes, without padding columns. */
-static uint64_t partition_buffer_bytes(const struct collection *c, int tensor, struct mafat_partition_buffer b)
+static uint64_t partition_buffer_bytes(const struct part_uses *c, int tensor, struct mafat_partition_buffer b)
 {
   struct mafat_shape s = mafat_network_tensor_shape(c->network, tensor);
   const struct mafat_partition *partition = mafat_parts_partition(c->plan, tensor);
@@ -102,12 +102,12 @@ static uint64_t partition_buffer_bytes(const struct collection *c, int tensor, s
 }
 
 /* True if the tensor outlives the group. Tensors from outside die with their last reader here. */
-static bool is_kept(const struct collection *c, int tensor)
+static bool is_kept(const struct part_uses *c, int tensor)
 {
   return c->usage[tensor].last_use == c->plan->n_layers || c->last_group[tensor] > c->group;
 }
 
-static int buffer_of(struct collection *c, int tensor, int buffer_index)
+static int buffer_of(struct part_uses *c, int tensor, int buffer_index)
 {
   const struct mafat_partition *partition = mafat_parts_partition(c->plan, tensor);
   struct mafat_shape s = mafat_network_tensor_shape(c->network, tensor);
@@ -122,7 +122,7 @@ static int buffer_of(struct collection *c, int tensor, int buffer_index)
   return c->first_buffer[tensor] + buffer_index;
 }
 
-static int note_buffer(struct collection *c, int operator, int buffer, bool makes)
+static int note_buffer(struct part_uses *c, int operator, int buffer, bool makes)
 {
   if (c->reader_of[buffer] == operator) return MAFAT_OK;
   c->reader_of[buffer] = operator;
@@ -137,13 +137,13 @@ static int note_buffer(struct collection *c, int operator, int buffer, bool make
   return MAFAT_OK;
 }
 
-static int note_use(struct collection *c, int operator, int tensor, int buffer_index, bool makes)
+static int note_use(struct part_uses *c, int operator, int tensor, int buffer_index, bool makes)
 {
   return note_buffer(c, operator, buffer_of(c, tensor, buffer_index), makes);
 }
 
 /* Partition buffers of an input are read in order, enforced by buffers of 0 bytes. */
-static int collect_input(struct collection *c, int input)
+static int collect_input(struct part_uses *c, int input)
 {
   int n = mafat_partition_n_buffers(mafat_parts_partition(c->plan, input)), code = MAFAT_OK;
   for (int i = 0; i < n && code == MAFAT_OK; i++) {
@@ -156,7 +156,7 @@ static int collect_input(struct collection *c, int input)
 }
 
 /* Collects the inputs that no earlier group has read. */
-static int collect_inputs(struct collection *c)
+static int collect_inputs(struct part_uses *c)
 {
   int code = MAFAT_OK;
   for (int i = c->network->n_layers; i < mafat_network_n_operators(c->network) && code == MAFAT_OK; i++)
@@ -166,7 +166,7 @@ static int collect_inputs(struct collection *c)
 }
 
 /* Sums die with their last part. */
-static int note_sums(struct collection *c, int operator, const struct mafat_layer_part *part)
+static int note_sums(struct part_uses *c, int operator, const struct mafat_layer_part *part)
 {
   const struct mafat_partition *partition = &c->plan->parts->partitions[part->layer];
   const struct mafat_layer *l = &c->network->layers[part->layer];
@@ -181,7 +181,7 @@ static int note_sums(struct collection *c, int operator, const struct mafat_laye
   return note_buffer(c, operator, *first + mafat_partition_find_buffer(partition, 0, part->out.y.begin, part->out.x.begin), true);
 }
 
-static int note_scratch(struct collection *c, int operator, const struct mafat_layer_part *part)
+static int note_scratch(struct part_uses *c, int operator, const struct mafat_layer_part *part)
 {
   struct mafat_scratch scratch;
   int code = mafat_parts_scratch_plan(c->plan, c->network, part, &scratch);
@@ -189,7 +189,7 @@ static int note_scratch(struct collection *c, int operator, const struct mafat_l
   return code;
 }
 
-static int note_makes(struct collection *c, int operator, const struct mafat_layer_part *part)
+static int note_makes(struct part_uses *c, int operator, const struct mafat_layer_part *part)
 {
   int code = MAFAT_OK;
   for (int k = 0; k < mafat_layer_n_outputs(&c->network->layers[part->layer]) && code == MAFAT_OK; k++) {
@@ -199,7 +199,7 @@ static int note_makes(struct collection *c, int operator, const struct mafat_lay
   return code;
 }
 
-static int collect(struct collection *c)
+static int collect(struct part_uses *c)
 {
   const struct mafat_parts *parts = c->plan->parts;
   int code = collect_inputs(c);
@@ -217,7 +217,7 @@ static int collect(struct collection *c)
   return code;
 }
 
-static int sort_parts(struct collection *c)
+static int sort_parts(struct part_uses *c)
 {
   struct mafat_heap *heap = c->plan->heap;
   struct mafat_parts *parts = c->plan->parts;
@@ -245,7 +245,7 @@ int mafat_parts_order(struct mafat_plan *plan, const struct mafat_network *n)
   int code = MAFAT_OK;
   if (plan->op_order == MAFAT_OP_ORDER_FILE) return MAFAT_OK;
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) {
-    struct collection c = {.plan = plan, .network = n, .group = g};
+    struct part_uses c = {.plan = plan, .network = n, .group = g};
     if (plan->groups[g].cut.kind != MAFAT_CUT_SPLIT) continue;
     code = open_collection(&c);
     if (code == MAFAT_OK) code = collect(&c);

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-struct maker {
+struct scratch_maker {
   const struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_parts_scratch *scratch;
@@ -26,7 +26,7 @@ int mafat_parts_scratch_plan(const struct mafat_plan *plan, const struct mafat_n
   return mafat_scratch_plan_step(&r, s);
 }
 
-static int grow(struct maker *m)
+static int grow(struct scratch_maker *m)
 {
   int capacity = m->capacity + 64;
   struct mafat_parts_scratch *s = m->scratch;
@@ -40,7 +40,7 @@ static int grow(struct maker *m)
 }
 
 /* Number of the layer's equal record; creates one if there is none. */
-static int find_record(struct maker *m, int layer, const struct mafat_scratch *s, int *record)
+static int find_record(struct scratch_maker *m, int layer, const struct mafat_scratch *s, int *record)
 {
   struct mafat_parts_scratch *all = m->scratch;
   for (int i = m->newest[layer]; i >= 0; i = m->previous[i])
@@ -55,7 +55,7 @@ static int find_record(struct maker *m, int layer, const struct mafat_scratch *s
   return MAFAT_OK;
 }
 
-static int find_records(struct maker *m)
+static int find_records(struct scratch_maker *m)
 {
   const struct mafat_parts *parts = m->plan->parts;
   int code = MAFAT_OK;
@@ -85,7 +85,7 @@ static int add_part(struct mafat_parts_scratch *s, int part, int position, int n
   return MAFAT_OK;
 }
 
-static int find_runs(struct maker *m)
+static int find_runs(struct scratch_maker *m)
 {
   const struct mafat_parts *parts = m->plan->parts;
   struct mafat_parts_scratch *s = m->scratch;
@@ -98,7 +98,7 @@ static int find_runs(struct maker *m)
   return code;
 }
 
-static int make(struct maker *m)
+static int make(struct scratch_maker *m)
 {
   struct mafat_heap *heap = m->plan->heap;
   size_t n = (size_t)m->plan->parts->n, n_layers = (size_t)m->plan->n_layers;
@@ -124,7 +124,7 @@ int mafat_parts_scratch_open(struct mafat_parts_scratch **out, const struct mafa
 {
   *out = NULL;
   if (!plan->parts) return MAFAT_OK;
-  struct maker m = {.plan = plan, .network = n};
+  struct scratch_maker m = {.plan = plan, .network = n};
   m.scratch = *out = mafat_heap_calloc(plan->heap, 1, sizeof *m.scratch);
   int code = m.scratch ? make(&m) : MAFAT_ENOMEM;
   mafat_heap_free(plan->heap, m.newest);

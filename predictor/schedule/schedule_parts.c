@@ -4,19 +4,19 @@
 #include "predictor/plan/weight_placement.h"
 #include "predictor/schedule/schedule.h"
 
-struct state {
+struct parts_state {
   int at; /* in plan->parts: next part */
 };
 
 static int parts_open(void **state, const struct mafat_schedule *s)
 {
-  *state = mafat_heap_calloc(s->plan->heap, 1, sizeof(struct state));
+  *state = mafat_heap_calloc(s->plan->heap, 1, sizeof(struct parts_state));
   return *state ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
 static void parts_begin(struct mafat_schedule *s)
 {
-  struct state *state = s->states[MAFAT_CUT_SPLIT];
+  struct parts_state *state = s->states[MAFAT_CUT_SPLIT];
   state->at = s->plan->parts->at[s->group];
 }
 
@@ -26,7 +26,7 @@ static const enum mafat_step_kind kinds[] = {
 static bool parts_next(struct mafat_schedule *s, struct mafat_step *step)
 {
   const struct mafat_parts *parts = s->plan->parts;
-  struct state *state = s->states[MAFAT_CUT_SPLIT];
+  struct parts_state *state = s->states[MAFAT_CUT_SPLIT];
   if (s->division.going && mafat_schedule_next_part(s, step)) return true;
   if (state->at == parts->at[s->group + 1]) return false;
   int number = state->at++;

@@ -25,36 +25,36 @@ enum {
 /* ---- state ---- */
 
 /* A layer with steps, with the operand and source by which it reads a tensor. */
-struct reader {
+struct row_reader {
   int layer;
   unsigned short operand, source;
 };
 
-struct rows {
+struct rows_state {
   int at;                    /* in plan->members: first output that may be unfinished */
   int *done;                 /* [operator]: finished rows */
   int *waiting, n_waiting;   /* stack of layers that wait for rows of the next entry */
   int *fresh, n_fresh;       /* operators with new rows, whose early readers must be checked */
   signed char *change;       /* [layer]: sign of output bytes less input bytes; 0: not computed
                                 yet */
-  struct reader *readers;    /* sorted by tensor */
+  struct row_reader *readers;    /* sorted by tensor */
   int *readers_at;           /* readers of tensor t: from readers[readers_at[t]] to
                                 readers[readers_at[t + 1]], ascending */
 };
 
-static struct rows *state_of(const struct mafat_schedule *s)
+static struct rows_state *state_of(const struct mafat_schedule *s)
 {
   return s->states[MAFAT_CUT_ROWS];
 }
 
-static struct reader reader_of(int layer, const struct mafat_reads *r)
+static struct row_reader reader_of(int layer, const struct mafat_reads *r)
 {
-  return (struct reader){layer, (unsigned short)r->operand, (unsigned short)(r->next - 1)};
+  return (struct row_reader){layer, (unsigned short)r->operand, (unsigned short)(r->next - 1)};
 }
 
 /* Calls `note` for each tensor read by each layer with steps. */
-static void for_readers(const struct mafat_schedule *s, struct rows *rows,
-                        void (*note)(struct rows *rows, struct reader reader, int tensor))
+static void for_readers(const struct mafat_schedule *s, struct rows_state *rows,
+                        void (*note)(struct rows_state *rows, struct row_reader reader, int tensor))
 {
   for (int l = 0; l < s->plan->n_layers; l++)
     if (mafat_schedule_runs(s, l))
@@ -62,18 +62,18 @@ static void for_readers(const struct mafat_schedule *s, struct rows *rows,
         note(rows, reader_of(l, &r), r.source->tensor);
 }
 
-static void count_reader(struct rows *r, struct reader reader, int tensor)
+static void count_reader(struct rows_state *r, struct row_reader reader, int tensor)
 {
   (void)reader;
   r->readers_at[tensor + 1]++;
 }
 
-static void put_reader(struct rows *r, struct reader reader, int tensor)
+static void put_reader(struct rows_state *r, struct row_reader reader, int tensor)
 {
   r->readers[r->readers_at[tensor]++] = reader;
 }
 
-static int list_readers(const struct mafat_schedule *s, struct rows *r)
+static int list_readers(const struct mafat_schedule *s, struct rows_state *r)
 {
   int n = mafat_network_n_tensors(s->network);
   r->readers_at = mafat_heap_calloc(s->plan->heap, (size_t)n + 1, sizeof *r->readers_at);
@@ -90,7 +90,7 @@ static int list_readers(const struct mafat_schedule *s, struct rows *r)
 
 static int rows_open(void **state, const struct mafat_schedule *s)
 {
-  struct rows *r = *state = mafat_heap_calloc(s->plan->heap, 1, sizeof *r);
+  struct rows_state *r = *state = mafat_heap_calloc(s->plan->heap, 1, sizeof *r);
   if (!r) return MAFAT_ENOMEM;
   r->done = mafat_heap_calloc(s->plan->heap, (size_t)mafat_network_n_operators(s->network), sizeof *r->done);
   r->waiting = mafat_heap_calloc(s->plan->heap, (size_t)s->plan->n_layers, sizeof *r->waiting);
@@ -101,7 +101,7 @@ static int rows_open(void **state, const struct mafat_schedule *s)
 
 static void rows_close(struct mafat_heap *heap, void *state)
 {
-  struct rows *r = state;
+  struct rows_state *r = state;
   mafat_heap_free(heap, r->done);
   mafat_heap_free(heap, r->waiting);
   mafat_heap_free(heap, r->fresh);
@@ -114,7 +114,7 @@ static void rows_close(struct mafat_heap *heap, void *state)
 static void rows_begin(struct mafat_schedule *s)
 {
   const struct mafat_group *g = &s->plan->groups[s->group];
-  struct rows *r = state_of(s);
+  struct rows_state *r = state_of(s);
   r->at = g->at.begin;
   r->n_waiting = r->n_fresh = 0;
   for (int i = g->at.begin; i < g->at.end; i++) r->done[s->plan->members[i]] = 0;
@@ -155,7 +155,7 @@ static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
 enum { NONE = -1 };
 
 /* Rows that a layer still needs of a tensor. */
-static struct mafat_span rows_needed(const struct mafat_schedule *s, struct reader reader)
+static struct mafat_span rows_needed(const struct mafat_schedule *s, struct row_reader reader)
 {
   int l = reader.layer;
   const struct mafat_sources *sources = mafat_plan_operand(s->plan, s->network, l, reader.operand);
@@ -166,7 +166,7 @@ static struct mafat_span rows_needed(const struct mafat_schedule *s, struct read
 
 int mafat_schedule_first_row(const struct mafat_schedule *s, int t)
 {
-  const struct rows *r = state_of(s);
+  const struct rows_state *r = state_of(s);
   int first = mafat_network_tensor_shape(s->network, t).h;
   for (int i = r->readers_at[t]; i < r->readers_at[t + 1]; i++) {
     int l = r->readers[i].layer;
@@ -195,7 +195,7 @@ static bool comes_after(const struct mafat_schedule *s, int a, int b)
  * end. */
 static bool begin_waiting(struct mafat_schedule *s)
 {
-  struct rows *r = state_of(s);
+  struct rows_state *r = state_of(s);
   bool in_turn = s->network->format.any_order;
   int end = s->plan->groups[s->group].at.end, least = NONE;
   while (r->at < end && !is_asked_for(s, s->plan->members[r->at])) r->at++;
@@ -271,7 +271,7 @@ static bool runs_early(const struct mafat_schedule *s, int l)
 /* An early reader of the tensor that has all rows for its next step; NONE. */
 static int find_early_reader(const struct mafat_schedule *s, int tensor)
 {
-  const struct rows *r = state_of(s);
+  const struct rows_state *r = state_of(s);
   for (int i = r->readers_at[tensor], end; i < r->readers_at[tensor + 1]; i++) {
     int l = r->readers[i].layer;
     if (runs_early(s, l) && lacking(s, l, next_rows(s, l), &end) == NONE) return l;
@@ -281,7 +281,7 @@ static int find_early_reader(const struct mafat_schedule *s, int tensor)
 
 static int find_early(const struct mafat_schedule *s)
 {
-  struct rows *r = state_of(s);
+  struct rows_state *r = state_of(s);
   for (; r->n_fresh > 0; r->n_fresh--) {
     int maker = r->fresh[r->n_fresh - 1];
     for (int k = 0; k < mafat_layer_n_outputs(&s->network->layers[maker]); k++) {
@@ -296,7 +296,7 @@ static int find_early(const struct mafat_schedule *s)
  * again what they lack. */
 static bool give(struct mafat_schedule *s, struct mafat_step *step)
 {
-  struct rows *r = state_of(s);
+  struct rows_state *r = state_of(s);
   if (s->plan->groups[s->group].cut.as.rows.early && r->n_fresh <= s->plan->n_layers) r->fresh[r->n_fresh++] = step->layer;
   if (step->kind == MAFAT_STEP_INPUT || !s->plan->placement || !mafat_plan_divides(s->plan, s->network, step->layer)) return true;
   mafat_schedule_divide(s, *step);
@@ -305,7 +305,7 @@ static bool give(struct mafat_schedule *s, struct mafat_step *step)
 
 static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
 {
-  struct rows *r = state_of(s);
+  struct rows_state *r = state_of(s);
   if (s->division.going && mafat_schedule_next_part(s, step)) return true;
   int early = find_early(s);
   if (early != NONE) {

@@ -44,18 +44,18 @@ static double price_bytes(const void *context, const struct mafat_unit *u)
   return u->fits || u->how == MAFAT_FUSED_NONE ? (double)mafat_unit_moved(u) : INFINITY;
 }
 
-struct choice {
+struct unit_choice {
   double least;         /* total of all units up to this layer on its path */
   struct mafat_unit unit; /* ends with this layer */
 };
 
-struct chooser {
+struct unit_chooser {
   const struct mafat_network *n;
   const struct mafat_transfers_options *o;
   struct mafat_unit_price price;
   const struct mafat_plan *plan; /* whose units are counted, or NULL */
   int *before;           /* [layer]: previous one on its path; -1 */
-  struct choice *choices; /* [layer] */
+  struct unit_choice *choices; /* [layer] */
 };
 
 static int how_many(enum mafat_fused how, int variant)
@@ -65,7 +65,7 @@ static int how_many(enum mafat_fused how, int variant)
 }
 
 /* Makes the unit of kind `how` that ends with the layer; false: not possible. */
-static bool unit_at(const struct chooser *c, int layer, enum mafat_fused how, int n_layers, struct mafat_unit *u)
+static bool unit_at(const struct unit_chooser *c, int layer, enum mafat_fused how, int n_layers, struct mafat_unit *u)
 {
   *u = (struct mafat_unit){.how = how, .n = n_layers};
   for (int i = n_layers - 1; i >= 0; i--, layer = c->before[layer]) {
@@ -76,7 +76,7 @@ static bool unit_at(const struct chooser *c, int layer, enum mafat_fused how, in
 }
 
 /* Uses the plan's FD, if given. */
-static void count(const struct chooser *c, struct mafat_unit *u)
+static void count(const struct unit_chooser *c, struct mafat_unit *u)
 {
   int planned = c->plan && u->how == MAFAT_FUSED_DW_PW_ROWS ? mafat_plan_depthwise_rows(c->plan, u->layers[0]) : -1;
   u->extent = mafat_min(planned, c->n->layers[u->layers[0]].out.h);
@@ -84,9 +84,9 @@ static void count(const struct chooser *c, struct mafat_unit *u)
   else mafat_unit_count_at(u, c->n, c->o);
 }
 
-static void choose_at(struct chooser *c, int layer)
+static void choose_at(struct unit_chooser *c, int layer)
 {
-  struct choice *best = &c->choices[layer];
+  struct unit_choice *best = &c->choices[layer];
   best->least = INFINITY;
   for (int how = 0; how < MAFAT_N_FUSED; how++)
     for (int variant = 0; variant <= (how == MAFAT_FUSED_BOTTLENECK_ROWS); variant++) {
@@ -95,7 +95,7 @@ static void choose_at(struct chooser *c, int layer)
       count(c, &u);
       int before = c->before[u.layers[0]];
       double sum = c->price.of(c->price.context, &u) + (before >= 0 ? c->choices[before].least : 0);
-      if (how == MAFAT_FUSED_NONE || sum < best->least) *best = (struct choice){sum, u};
+      if (how == MAFAT_FUSED_NONE || sum < best->least) *best = (struct unit_choice){sum, u};
     }
 }
 
@@ -110,7 +110,7 @@ void mafat_units_sort(struct mafat_unit *units, int n_units)
   qsort(units, (size_t)n_units, sizeof *units, compare_units);
 }
 
-static void take_path(struct mafat_transfers *out, const struct chooser *c, int last)
+static void take_path(struct mafat_transfers *out, const struct unit_chooser *c, int last)
 {
   for (int l = last; l >= 0; l = c->before[c->choices[l].unit.layers[0]]) {
     const struct mafat_unit *u = &c->choices[l].unit;
@@ -127,7 +127,7 @@ static bool moves(const struct mafat_network *n, int layer)
   return !mafat_layer_is_alias(&n->layers[layer]) && !mafat_layer_is_inert(&n->layers[layer]);
 }
 
-static void find_before(struct chooser *c, int n_layers, int *next)
+static void find_before(struct unit_chooser *c, int n_layers, int *next)
 {
   mafat_transfers_paths(c->n, n_layers, next);
   for (int l = 0; l < n_layers; l++) c->before[l] = -1;
@@ -135,7 +135,7 @@ static void find_before(struct chooser *c, int n_layers, int *next)
     if (next[l] >= 0) c->before[next[l]] = l;
 }
 
-static int choose(struct mafat_transfers *out, struct chooser c, int n_layers)
+static int choose(struct mafat_transfers *out, struct unit_chooser c, int n_layers)
 {
   size_t n = (size_t)n_layers;
   int *next = malloc(n * sizeof *next);
@@ -162,7 +162,7 @@ int mafat_transfers_choose(struct mafat_transfers *out, const struct mafat_netwo
                            const struct mafat_transfers_options *o, const struct mafat_unit_price *price)
 {
   struct mafat_unit_price bytes = {price_bytes, NULL};
-  return choose(out, (struct chooser){.n = n, .o = o, .price = price ? *price : bytes}, n_layers);
+  return choose(out, (struct unit_chooser){.n = n, .o = o, .price = price ? *price : bytes}, n_layers);
 }
 
 int mafat_transfers_candidates(struct mafat_unit **units, int *n_units, const struct mafat_network *n, int n_layers)
@@ -170,7 +170,7 @@ int mafat_transfers_candidates(struct mafat_unit **units, int *n_units, const st
   enum { VARIANTS = MAFAT_N_FUSED + 1 }; /* a bottleneck may have a shortcut around it */
   size_t count = (size_t)n_layers;
   int *next = malloc(count * sizeof *next);
-  struct chooser c = {.n = n, .before = malloc(count * sizeof *c.before)};
+  struct unit_chooser c = {.n = n, .before = malloc(count * sizeof *c.before)};
   *units = calloc(count * VARIANTS + 1, sizeof **units);
   *n_units = 0;
   bool enough = next && c.before && *units;
@@ -268,5 +268,5 @@ static double price_of_plan(const void *context, const struct mafat_unit *u)
 int mafat_transfers_of_plan(struct mafat_transfers *out, const struct mafat_network *n, const struct mafat_plan *plan,
                             const struct mafat_transfers_options *o)
 {
-  return choose(out, (struct chooser){.n = n, .o = o, .price = {price_of_plan, plan}, .plan = plan}, plan->n_layers);
+  return choose(out, (struct unit_chooser){.n = n, .o = o, .price = {price_of_plan, plan}, .plan = plan}, plan->n_layers);
 }

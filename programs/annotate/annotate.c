@@ -26,12 +26,12 @@
 #endif
 
 /* Exit codes; BAD_INPUT is also the answer to a misused command line. */
-enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
+enum annotate_status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 
 #define OPTIONS_OF_ANNOTATE
-#define OPTIONS_STRUCT struct options
+#define OPTIONS_STRUCT struct annotate_options
 
-struct options {
+struct annotate_options {
 #include "programs/shared/option_members.h"
   const char *json; /* "-": standard input */
 };
@@ -70,7 +70,7 @@ static void print_entry(struct option_walk *w)
   option_help_print(&w->entry, COLUMN);
 }
 
-static enum status print_help(void)
+static enum annotate_status print_help(void)
 {
   struct option_walk w = {.program = ANY, .emit = print_entry};
   fputs(usage, stdout);
@@ -90,7 +90,7 @@ static void complain_misuse(const struct mafat_option_reader *r, enum mafat_opti
 }
 
 /* True: go on; false: *status is the exit code. */
-static bool read_options(int argc, char **argv, struct options *options, enum status *status)
+static bool read_options(int argc, char **argv, struct annotate_options *options, enum annotate_status *status)
 {
   struct mafat_option_reader r;
   enum mafat_option_answer answer;
@@ -129,7 +129,7 @@ static bool is_folder(const char *path)
 
 /* Decides whether -o names a folder (then made, if missing) or a file; *folder is NULL for a file.
  */
-static enum status resolve_output(const struct options *options, size_t n_reports,
+static enum annotate_status resolve_output(const struct annotate_options *options, size_t n_reports,
                                   const char **folder)
 {
   const char *output = options->output ? options->output : ".";
@@ -190,13 +190,13 @@ static bool identify(const char *path, char text[48])
   return true;
 }
 
-static const char *picture_of(const struct options *options, const struct mafat_annotate_report *report)
+static const char *picture_of(const struct annotate_options *options, const struct mafat_annotate_report *report)
 {
   return options->picture ? options->picture : report->image;
 }
 
 /* The files of all pictures, also of those that are still to be drawn. NULL: no memory. */
-static struct json_object *list_pictures(const struct options *options, const struct mafat_annotate_json *json)
+static struct json_object *list_pictures(const struct annotate_options *options, const struct mafat_annotate_json *json)
 {
   struct json_object *pictures = json_object_new_object();
   char text[48];
@@ -217,7 +217,7 @@ static bool is_no_file(const char *path)
 }
 
 /* Draws one report's picture and writes it to `output`. */
-static enum status annotate(const struct options *options,
+static enum annotate_status annotate(const struct annotate_options *options,
                             const struct mafat_annotate_report *report, const char *output,
                             struct json_object *pictures)
 {
@@ -240,7 +240,7 @@ static enum status annotate(const struct options *options,
   }
   if (*d.text) say("%s: warning: %s", picture, d.text);
 
-  enum status status = FAILED;
+  enum annotate_status status = FAILED;
   if (mafat_annotate_draw(im, report, options->thresh, &n)) {
     say("out of memory");
   } else if (mafat_annotate_picture_write(im, output, &d)) {
@@ -255,11 +255,11 @@ static enum status annotate(const struct options *options,
 }
 
 /* Every picture is tried; the gravest status is returned. */
-static enum status annotate_all(const struct options *options,
+static enum annotate_status annotate_all(const struct annotate_options *options,
                                 const struct mafat_annotate_json *json)
 {
   const char *folder;
-  enum status status = resolve_output(options, json->n, &folder);
+  enum annotate_status status = resolve_output(options, json->n, &folder);
   if (status != DONE) return status;
   struct json_object *taken = json_object_new_object(), *pictures = list_pictures(options, json);
   size_t n_errors = 0;
@@ -278,7 +278,7 @@ static enum status annotate_all(const struct options *options,
       continue;
     }
     char *output = folder ? output_name(folder, picture_of(options, report), taken) : strdup(options->output);
-    enum status one = FAILED;
+    enum annotate_status one = FAILED;
     if (output)
       one = annotate(options, report, output, pictures);
     else
@@ -292,7 +292,7 @@ static enum status annotate_all(const struct options *options,
 }
 
 /* On failure, which has been reported, *json may be NULL. */
-static enum status read_json(const struct options *options, struct mafat_annotate_json **json)
+static enum annotate_status read_json(const struct annotate_options *options, struct mafat_annotate_json **json)
 {
   struct mafat_annotate_mistake mistake;
   int code = mafat_annotate_json_read(json, options->json, options->picture == NULL, &mistake);
@@ -310,9 +310,9 @@ static enum status read_json(const struct options *options, struct mafat_annotat
 
 int main(int argc, char **argv)
 {
-  struct options options = {0};
+  struct annotate_options options = {0};
   struct mafat_annotate_json *json = NULL;
-  enum status status;
+  enum annotate_status status;
   mafat_streams_hold();
   if (!read_options(argc, argv, &options, &status)) return status;
   mafat_unfinished_mind_signals();

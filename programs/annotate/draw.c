@@ -18,7 +18,7 @@ enum {
 };
 
 /* Half-open: [x0, x1) x [y0, y1). */
-struct rect {
+struct draw_rect {
   int x0, y0, x1, y1;
 };
 
@@ -149,18 +149,18 @@ static void draw_text(gdImagePtr im, const struct pen *pen, int x, int y, int co
 /* A detection that is to be drawn. */
 struct mark {
   const struct mafat_annotate_detection *detection;
-  struct rect box; /* clipped, not empty */
+  struct draw_rect box; /* clipped, not empty */
 };
 
 /* Rounds the box to whole pixels and clips it. False: nothing of it is inside. Doubles throughout,
  * as boxes may be huge. */
 static bool clip_box(const struct mafat_annotate_detection *d, int width, int height,
-                     struct rect *out)
+                     struct draw_rect *out)
 {
   double x0 = fmax(0, round(d->x)), x1 = fmin(width, round(d->x + d->width));
   double y0 = fmax(0, round(d->y)), y1 = fmin(height, round(d->y + d->height));
   if (x0 >= width || y0 >= height || x1 < 0 || y1 < 0 || x1 < x0 || y1 < y0) return false;
-  *out = (struct rect){
+  *out = (struct draw_rect){
       .x0 = (int)x0, .y0 = (int)y0, .x1 = (int)fmax(x1, x0 + 1), .y1 = (int)fmax(y1, y0 + 1)};
   return true;
 }
@@ -173,7 +173,7 @@ static int by_confidence_falling(const void *a, const void *b)
   return p->detection < q->detection ? -1 : p->detection > q->detection;
 }
 
-static void fill(gdImagePtr im, struct rect r, int color)
+static void fill(gdImagePtr im, struct draw_rect r, int color)
 {
   if (r.x0 < r.x1 && r.y0 < r.y1)
     gdImageFilledRectangle(im, r.x0, r.y0, r.x1 - 1, r.y1 - 1,
@@ -181,19 +181,19 @@ static void fill(gdImagePtr im, struct rect r, int color)
 }
 
 /* A frame `line` pixels wide just inside the box. */
-static void draw_frame(gdImagePtr im, struct rect box, int line, int color)
+static void draw_frame(gdImagePtr im, struct draw_rect box, int line, int color)
 {
   int inner_y0 = box.y0 + line < box.y1 ? box.y0 + line : box.y1;
   int inner_y1 = box.y1 - line > inner_y0 ? box.y1 - line : inner_y0;
   int inner_x0 = box.x0 + line < box.x1 ? box.x0 + line : box.x1;
   int inner_x1 = box.x1 - line > inner_x0 ? box.x1 - line : inner_x0;
-  fill(im, (struct rect){box.x0, box.y0, box.x1, inner_y0}, color);
-  fill(im, (struct rect){box.x0, inner_y1, box.x1, box.y1}, color);
-  fill(im, (struct rect){box.x0, inner_y0, inner_x0, inner_y1}, color);
-  fill(im, (struct rect){inner_x1, inner_y0, box.x1, inner_y1}, color);
+  fill(im, (struct draw_rect){box.x0, box.y0, box.x1, inner_y0}, color);
+  fill(im, (struct draw_rect){box.x0, inner_y1, box.x1, box.y1}, color);
+  fill(im, (struct draw_rect){box.x0, inner_y0, inner_x0, inner_y1}, color);
+  fill(im, (struct draw_rect){inner_x1, inner_y0, box.x1, inner_y1}, color);
 }
 
-static double overlap(struct rect a, struct rect b)
+static double overlap(struct draw_rect a, struct draw_rect b)
 {
   int w = (a.x1 < b.x1 ? a.x1 : b.x1) - (a.x0 > b.x0 ? a.x0 : b.x0);
   int h = (a.y1 < b.y1 ? a.y1 : b.y1) - (a.y0 > b.y0 ? a.y0 : b.y0);
@@ -208,18 +208,18 @@ static int clamp(int value, int low, int high)
 /* Above the box, else inside it, else below; then the same from its right edge: the first place
  * that covers no earlier label, or the one that covers least. Always inside the picture, which is
  * at least w x h. */
-static struct rect place_label(gdImagePtr im, struct rect box, int line, int w, int h,
-                               const struct rect *placed, size_t n_placed)
+static struct draw_rect place_label(gdImagePtr im, struct draw_rect box, int line, int w, int h,
+                               const struct draw_rect *placed, size_t n_placed)
 {
   const int y[] = {box.y0 - h, box.y0 + line, box.y1, box.y1 - line - h},
             n_y = sizeof y / sizeof *y;
   const int x[] = {box.x0, box.x1 - w};
-  struct rect best = {0};
+  struct draw_rect best = {0};
   double best_cost = HUGE_VAL;
   for (int i = 0; i < 2 * n_y && best_cost > 0; i++) {
     int left = clamp(x[i / n_y], 0, gdImageSX(im) - w),
         top = clamp(y[i % n_y], 0, gdImageSY(im) - h);
-    struct rect r = {left, top, left + w, top + h};
+    struct draw_rect r = {left, top, left + w, top + h};
     /* Being pushed off its place by the picture's edge is better than covering another label. */
     double cost = top == y[i % n_y] ? 0 : 1;
     for (size_t k = 0; k < n_placed; k++) cost += overlap(r, placed[k]);
@@ -267,14 +267,14 @@ static void draw_points(gdImagePtr im, const struct mafat_annotate_detection *d,
   }
 }
 
-static void draw_marks(gdImagePtr im, const struct mark *marks, size_t n, struct rect *placed)
+static void draw_marks(gdImagePtr im, const struct mark *marks, size_t n, struct draw_rect *placed)
 {
   struct pen pen = choose_pen(gdImageSX(im), gdImageSY(im));
   int shadow = gdTrueColorAlpha(0, 0, 0, gdAlphaMax / 2);
   gdImageAlphaBlending(im, 1);
   for (size_t i = n; i-- > 0;) { /* the surest on top */
-    struct rect b = marks[i].box;
-    draw_frame(im, (struct rect){b.x0 - 1, b.y0 - 1, b.x1 + 1, b.y1 + 1}, pen.line + 2, shadow);
+    struct draw_rect b = marks[i].box;
+    draw_frame(im, (struct draw_rect){b.x0 - 1, b.y0 - 1, b.x1 + 1, b.y1 + 1}, pen.line + 2, shadow);
     draw_frame(im, b, pen.line, class_color(marks[i].detection->class_id));
     draw_points(im, marks[i].detection, pen.line, shadow);
   }
@@ -287,7 +287,7 @@ static void draw_marks(gdImagePtr im, const struct mark *marks, size_t n, struct
     char text[MAX_LABEL_BYTES];
     int w;
     if (!label_text(&pen, marks[i].detection, gdImageSX(im) - 2 * pad_x, text, &w)) continue;
-    struct rect r = place_label(im, marks[i].box, pen.line, w + 2 * pad_x, h, placed, n_placed);
+    struct draw_rect r = place_label(im, marks[i].box, pen.line, w + 2 * pad_x, h, placed, n_placed);
     int color = class_color(marks[i].detection->class_id);
     placed[n_placed++] = r;
     fill(im, r, color);
@@ -301,7 +301,7 @@ int mafat_annotate_draw(gdImagePtr im, const struct mafat_annotate_report *repor
   int code = MAFAT_ENOMEM;
   size_t n = 0;
   struct mark *marks = calloc(report->n_detections + 1, sizeof *marks);
-  struct rect *placed = calloc(report->n_detections + 1, sizeof *placed);
+  struct draw_rect *placed = calloc(report->n_detections + 1, sizeof *placed);
   if (!marks || !placed) goto fail;
   for (size_t i = 0; i < report->n_detections; i++) {
     const struct mafat_annotate_detection *d = &report->detections[i];

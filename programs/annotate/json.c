@@ -20,7 +20,7 @@ enum {
 };
 
 /* Position of a field, for messages. */
-struct place {
+struct json_place {
   struct mafat_annotate_mistake *mistake;
   size_t detection;
   bool in_detection; /* else the field is in the line's object itself */
@@ -41,7 +41,7 @@ static const char *dots(const char *text)
   return strlen(text) > SHOWN_BYTES ? "..." : "";
 }
 
-static int fail_field(const struct place *place, const char *field, const char *expected,
+static int fail_field(const struct json_place *place, const char *field, const char *expected,
                       struct json_object *found)
 {
   const char *text = found ? json_object_to_json_string_ext(found, JSON_C_TO_STRING_PLAIN) : NULL;
@@ -69,7 +69,7 @@ static bool is_text(struct json_object *value)
 
 /* Reads a finite number from `low` on, which is 0 or -HUGE_VAL; `field` is its whole name for
  * messages. */
-static int read_number(const struct place *place, struct json_object *value, const char *field,
+static int read_number(const struct json_place *place, struct json_object *value, const char *field,
                        double low, double *out)
 {
   if (json_object_is_type(value, json_type_double) || json_object_is_type(value, json_type_int)) {
@@ -80,7 +80,7 @@ static int read_number(const struct place *place, struct json_object *value, con
                     value);
 }
 
-static int read_box(const struct place *place, struct json_object *box,
+static int read_box(const struct json_place *place, struct json_object *box,
                     struct mafat_annotate_detection *out)
 {
   int code;
@@ -91,7 +91,7 @@ static int read_box(const struct place *place, struct json_object *box,
 }
 
 /* There may be none. */
-static int read_points(const struct place *place, struct json_object *list, struct mafat_annotate_detection *out)
+static int read_points(const struct json_place *place, struct json_object *list, struct mafat_annotate_detection *out)
 {
   if (!list) return MAFAT_OK;
   if (!json_object_is_type(list, json_type_array) || json_object_array_length(list) > MAFAT_ANNOTATE_POINTS)
@@ -113,7 +113,7 @@ static int read_points(const struct place *place, struct json_object *list, stru
   return MAFAT_OK;
 }
 
-static int read_detection(const struct place *place, struct json_object *object,
+static int read_detection(const struct json_place *place, struct json_object *object,
                           struct mafat_annotate_detection *out)
 {
   if (!json_object_is_type(object, json_type_object))
@@ -177,7 +177,7 @@ static void report_close(struct mafat_annotate_report *report)
 }
 
 /* Fills a report that has its root. After a failure it is left to report_close(). */
-static int report_fill(struct mafat_annotate_report *out, bool needs_image, struct place *place)
+static int report_fill(struct mafat_annotate_report *out, bool needs_image, struct json_place *place)
 {
   struct json_object *error = member(out->root, "error");
   struct json_object *image = member(out->root, "image");
@@ -219,7 +219,7 @@ static int append_line(struct mafat_annotate_json *json, const char *text, size_
                        bool needs_image, struct mafat_annotate_mistake *mistake)
 {
   struct mafat_annotate_report report = {0};
-  struct place place = {.mistake = mistake};
+  struct json_place place = {.mistake = mistake};
   int code = parse_line(&report.root, text, length, mistake);
   if (code == MAFAT_OK) code = report_fill(&report, needs_image, &place);
   if (code == MAFAT_OK && make_room(json)) code = fail(mistake, MAFAT_ENOMEM, "out of memory");
@@ -230,13 +230,13 @@ static int append_line(struct mafat_annotate_json *json, const char *text, size_
   return code;
 }
 
-struct line {
+struct text_line {
   char *text; /* n bytes, and a NUL */
   size_t n, capacity;
 };
 
 /* Room for one byte more, and the NUL. */
-static int grow(struct line *line, struct mafat_annotate_mistake *mistake)
+static int grow(struct text_line *line, struct mafat_annotate_mistake *mistake)
 {
   if (line->n > MOST_BYTES)
     return fail(mistake, MAFAT_ELIMIT, "expected a line of at most %d MiB, found a longer one", MOST_BYTES >> 20);
@@ -250,7 +250,7 @@ static int grow(struct line *line, struct mafat_annotate_mistake *mistake)
 }
 
 /* The next line without what is blank at its end; *more is false at the end of the file, or where it cannot be read. */
-static int read_line(struct line *line, FILE *file, bool *more, struct mafat_annotate_mistake *mistake)
+static int read_line(struct text_line *line, FILE *file, bool *more, struct mafat_annotate_mistake *mistake)
 {
   int c, code;
   line->n = 0;
@@ -268,7 +268,7 @@ static int read_line(struct line *line, FILE *file, bool *more, struct mafat_ann
 static int read_lines(struct mafat_annotate_json *json, FILE *file, bool needs_image,
                       struct mafat_annotate_mistake *mistake)
 {
-  struct line line = {0};
+  struct text_line line = {0};
   bool more = true;
   int code = MAFAT_OK;
   while (code == MAFAT_OK && more) {

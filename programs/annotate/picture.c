@@ -124,13 +124,13 @@ static gdImagePtr decode_jpeg(int bytes, void *data)
   return gdImageCreateFromJpegPtrEx(bytes, data, 0);
 }
 
-struct cursor {
+struct byte_cursor {
   const unsigned char *next, *end;
 };
 
 /* A decimal number behind white space and comments, and the one byte after it. False: there is
  * none, or it is above a million. */
-static bool read_pnm_number(struct cursor *in, int *out)
+static bool read_pnm_number(struct byte_cursor *in, int *out)
 {
   enum { LIMIT = 1 << 20 };
   while (in->next < in->end &&
@@ -150,7 +150,7 @@ static bool read_pnm_number(struct cursor *in, int *out)
  * are scaled by the maximum. */
 static gdImagePtr decode_pnm(int bytes, void *data)
 {
-  struct cursor in = {(unsigned char *)data + 2, (unsigned char *)data + bytes};
+  struct byte_cursor in = {(unsigned char *)data + 2, (unsigned char *)data + bytes};
   int kind = ((unsigned char *)data)[1], channels = kind == '3' || kind == '6' ? 3 : 1;
   bool plain = kind < '5';
   int width, height, maximum, value;

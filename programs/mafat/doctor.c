@@ -28,7 +28,7 @@
 #include "programs/shared/writer.h"
 
 /* Exit status, the same as in the project's other programs. */
-enum status { DONE = 0, FAILED = 1, MISUSE = 2 };
+enum doctor_status { DONE = 0, FAILED = 1, MISUSE = 2 };
 
 enum {
   MOST_LEVELS = 8,
@@ -406,14 +406,14 @@ static int misused(const char *what, const char *value)
   return MISUSE;
 }
 
-struct options {
+struct doctor_options {
   bool json;
   const char *file;
   bool is_folder;
 };
 
 /* -1: go on; else the exit status. */
-static int read_options(int argc, char **argv, struct options *o)
+static int read_options(int argc, char **argv, struct doctor_options *o)
 {
   enum { JSON = 256, HELP };
   static const struct option names[] = {{"json", no_argument, NULL, JSON}, {"help", no_argument, NULL, HELP}, {NULL, 0, NULL, 0}};
@@ -441,7 +441,7 @@ int doctor(int argc, char **argv, const char *bin)
 {
   static struct machine m;
   static struct findings f;
-  struct options o = {0};
+  struct doctor_options o = {0};
   struct mafat_writer w;
   struct mafat_diagnostic d;
   char memory_limit[PATH_MAX + 32];

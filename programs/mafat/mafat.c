@@ -11,7 +11,7 @@
 #include "programs/shared/streams.h"
 
 /* As in the project's other programs. */
-enum status { DONE = 0, FAILED = 1, MISUSE = 2 };
+enum mafat_status { DONE = 0, FAILED = 1, MISUSE = 2 };
 
 static const struct command {
   const char *word, *program; /* program NULL: here */

@@ -16,14 +16,14 @@ struct begun {
   struct mafat_process_facts before;
 };
 
-struct pipeline {
+struct picture_pipeline {
   struct mafat_session *session;
   struct begun list[MAFAT_MOST_RANKS]; /* [number % their number] */
   long long n_begun, n_done;
   int n_told, status;
 };
 
-static void fail(struct pipeline *p, const char *path, int status)
+static void fail(struct picture_pipeline *p, const char *path, int status)
 {
   struct mafat_session *s = p->session;
   if (s->options.json) mafat_output_error_json(path, s->d.text, status, &s->out);
@@ -32,7 +32,7 @@ static void fail(struct pipeline *p, const char *path, int status)
 }
 
 /* Takes and tells what came of the first that is under way. */
-static void finish(struct pipeline *p)
+static void finish(struct picture_pipeline *p)
 {
   struct mafat_session *s = p->session;
   const struct begun *b = &p->list[p->n_done++ % MAFAT_MOST_RANKS];
@@ -45,13 +45,13 @@ static void finish(struct pipeline *p)
   else p->n_told++;
 }
 
-static void finish_all(struct pipeline *p)
+static void finish_all(struct picture_pipeline *p)
 {
   while (p->n_done < p->n_begun) finish(p);
 }
 
 /* Begins a picture. A failure is reported in the picture's turn. */
-static void begin(struct pipeline *p, const char *path)
+static void begin(struct picture_pipeline *p, const char *path)
 {
   struct mafat_session *s = p->session;
   struct begun *b = &p->list[p->n_begun % MAFAT_MOST_RANKS];
@@ -82,7 +82,7 @@ const char *mafat_pipeline_refuses(const struct mafat_session *s)
 
 int mafat_pipeline_run(struct mafat_session *s)
 {
-  struct pipeline p = {.session = s};
+  struct picture_pipeline p = {.session = s};
   const struct mafat_options *o = &s->options;
   double begun_ms = mafat_session_now_ms();
   int ahead = s->model->link->ahead;

@@ -127,11 +127,11 @@ static enum mafat_http_progress read_first(struct mafat_http_request *r, const c
 /* ---- fields ---- */
 
 /* Seen so far, where twice is once too often. */
-struct seen {
+struct seen_headers {
   bool host, length, coding;
 };
 
-static enum mafat_http_progress read_length(struct mafat_http_request *r, struct seen *seen, struct mafat_http_text t)
+static enum mafat_http_progress read_length(struct mafat_http_request *r, struct seen_headers *seen, struct mafat_http_text t)
 {
   if (seen->length || t.n == 0) return mistake(r, "expected one Content-Length, a number");
   seen->length = r->has_length = true;
@@ -156,7 +156,7 @@ static void read_connection(struct mafat_http_request *r, struct mafat_http_text
   }
 }
 
-static enum mafat_http_progress take_field(struct mafat_http_request *r, struct seen *seen, struct mafat_http_text name, struct mafat_http_text value)
+static enum mafat_http_progress take_field(struct mafat_http_request *r, struct seen_headers *seen, struct mafat_http_text name, struct mafat_http_text value)
 {
   if (is_word(name, "content-length")) return read_length(r, seen, value);
   if (is_word(name, "host")) {
@@ -181,7 +181,7 @@ static enum mafat_http_progress take_field(struct mafat_http_request *r, struct 
   return MAFAT_HTTP_WHOLE;
 }
 
-static enum mafat_http_progress read_field(struct mafat_http_request *r, struct seen *seen, const char *line, const char *end)
+static enum mafat_http_progress read_field(struct mafat_http_request *r, struct seen_headers *seen, const char *line, const char *end)
 {
   const char *name = line;
   if (is_blank(*line)) return mistake(r, "expected a field in each line, found one that goes on in the next");
@@ -192,7 +192,7 @@ static enum mafat_http_progress read_field(struct mafat_http_request *r, struct 
   return take_field(r, seen, (struct mafat_http_text){name, (size_t)(line - name)}, trim(line + 1, end));
 }
 
-static enum mafat_http_progress check(struct mafat_http_request *r, const struct seen *seen, bool first_version)
+static enum mafat_http_progress check(struct mafat_http_request *r, const struct seen_headers *seen, bool first_version)
 {
   if (!seen->host && !first_version) return mistake(r, "expected a Host");
   if (seen->coding && seen->length) return mistake(r, "expected Content-Length or Transfer-Encoding, found both");
@@ -222,7 +222,7 @@ static bool is_well_ended(const char *end)
 enum mafat_http_progress mafat_http_read(struct mafat_http_request *r, const char *bytes, size_t n)
 {
   const char *line = bytes, *all = bytes + n, *next, *end;
-  struct seen seen = {0};
+  struct seen_headers seen = {0};
   enum mafat_http_progress p;
   *r = (struct mafat_http_request){.status = 200};
   while (all - line >= 2 && line[0] == '\r' && line[1] == '\n') line += 2;

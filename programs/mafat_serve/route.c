@@ -13,7 +13,7 @@
 
 enum { SIDE = 1 << 16 }; /* of a frame */
 
-static const struct place {
+static const struct url_path {
   const char *path;
   bool get, post, open; /* open: no token is asked for */
   enum mafat_route_kind kind; /* of GET */
@@ -32,7 +32,7 @@ static void refuse(struct mafat_route *route, int status, const char *wrong)
   route->wrong = wrong;
 }
 
-static const struct place *find_place(const struct mafat_http_request *r)
+static const struct url_path *find_place(const struct mafat_http_request *r)
 {
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)
     if (mafat_http_is(r->path, places[i].path)) return &places[i];
@@ -183,14 +183,14 @@ static void find_plan(struct mafat_route *route, const struct mafat_http_request
 
 /* ---- all of it ---- */
 
-static bool is_allowed(const struct place *p, const struct mafat_http_request *r)
+static bool is_allowed(const struct url_path *p, const struct mafat_http_request *r)
 {
   return r->method == MAFAT_HTTP_POST ? p->post : r->method != MAFAT_HTTP_OTHER && p->get;
 }
 
 void mafat_route_find(struct mafat_route *route, const struct mafat_route_rules *rules, const struct mafat_http_request *r)
 {
-  const struct place *p = find_place(r);
+  const struct url_path *p = find_place(r);
   const bool posts = r->method == MAFAT_HTTP_POST;
   *route = (struct mafat_route){.kind = MAFAT_ROUTE_JOB};
   if (!p) {

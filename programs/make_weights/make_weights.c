@@ -29,12 +29,12 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, ".weights files are li
 enum { PATH_ROOM = 4096 };
 
 /* Exit status, the same as in the project's other programs. BAD_INPUT is also wrong usage. */
-enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
+enum make_status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 
 #define OPTIONS_OF_MAKE
-#define OPTIONS_STRUCT struct options
+#define OPTIONS_STRUCT struct make_options
 
-struct options {
+struct make_options {
 #include "programs/shared/option_members.h"
   uint64_t chance;       /* of --seed */
   const char *cfg, *out; /* cfg: or `like` */
@@ -100,7 +100,7 @@ static void put_header(FILE *file)
   fwrite(&seen, sizeof seen, 1, file);
 }
 
-static int write_weights(FILE *file, const struct mafat_network *n, const struct options *o,
+static int write_weights(FILE *file, const struct mafat_network *n, const struct make_options *o,
                          struct mafat_diagnostic *d)
 {
   struct numbers_file w;
@@ -119,7 +119,7 @@ static int write_weights(FILE *file, const struct mafat_network *n, const struct
 }
 
 /* File `number` of it; under its own name only when it is whole. */
-static int write_file(const char *out, int number, const struct mafat_network *n, const struct options *o,
+static int write_file(const char *out, int number, const struct mafat_network *n, const struct make_options *o,
                       struct mafat_diagnostic *d)
 {
   int fd = mafat_unfinished_create(out);
@@ -137,7 +137,7 @@ static int write_file(const char *out, int number, const struct mafat_network *n
 
 /* Path of the copy of a file with the model's constants: relative to OUT's folder as it is to
  * the model's. */
-static int place_beside(char *path, size_t capacity, const char *file, const struct options *o, struct mafat_diagnostic *d)
+static int place_beside(char *path, size_t capacity, const char *file, const struct make_options *o, struct mafat_diagnostic *d)
 {
   const char *from = strrchr(o->like, '/'), *to = strrchr(o->out, '/');
   size_t folder = from ? (size_t)(from + 1 - o->like) : 0;
@@ -163,7 +163,7 @@ static bool is_one_place(const char *a, const char *b)
 }
 
 /* The files are there; and nothing that is there goes for what OUT's name does not say. */
-static int check_beside(const struct mafat_network *n, const struct options *o, struct mafat_diagnostic *d)
+static int check_beside(const struct mafat_network *n, const struct make_options *o, struct mafat_diagnostic *d)
 {
   char path[PATH_ROOM];
   struct stat st;
@@ -181,7 +181,7 @@ static int check_beside(const struct mafat_network *n, const struct options *o, 
 }
 
 /* Removes the first n of the files with constants. */
-static void remove_files(const struct mafat_network *network, int n, const struct options *o)
+static void remove_files(const struct mafat_network *network, int n, const struct make_options *o)
 {
   char path[PATH_ROOM];
   for (int i = 0; i < n; i++)
@@ -189,7 +189,7 @@ static void remove_files(const struct mafat_network *network, int n, const struc
 }
 
 /* The model last: where it is, its files are; where it cannot be, they are gone. */
-static int write_files(const struct mafat_network *n, const struct options *o, struct mafat_diagnostic *d)
+static int write_files(const struct mafat_network *n, const struct make_options *o, struct mafat_diagnostic *d)
 {
   char path[PATH_ROOM];
   int code = MAFAT_OK, written = 0;
@@ -225,7 +225,7 @@ static int print_help(void)
   return mafat_streams_say("make_weights", usage_end) == 0 ? DONE : FAILED;
 }
 
-static bool read_seed(struct options *o)
+static bool read_seed(struct make_options *o)
 {
   char *end;
   errno = 0;
@@ -234,7 +234,7 @@ static bool read_seed(struct options *o)
 }
 
 /* -1: go on; else the exit status. */
-static int read_options(int argc, char **argv, struct options *o)
+static int read_options(int argc, char **argv, struct make_options *o)
 {
   struct mafat_option_reader r;
   enum mafat_option_answer answer;
@@ -253,7 +253,7 @@ static int read_options(int argc, char **argv, struct options *o)
 }
 
 /* Neither what is read nor a device gives way to the output. */
-static int check_output(const struct options *o, struct mafat_diagnostic *d)
+static int check_output(const struct make_options *o, struct mafat_diagnostic *d)
 {
   struct stat in, out;
   if (stat(o->out, &out) != 0) return MAFAT_OK;
@@ -263,7 +263,7 @@ static int check_output(const struct options *o, struct mafat_diagnostic *d)
 }
 
 /* Reads the cfg, or the model that is copied. */
-static int read_network(struct mafat_network **n, const struct options *o, struct mafat_diagnostic *d)
+static int read_network(struct mafat_network **n, const struct make_options *o, struct mafat_diagnostic *d)
 {
   struct stat in;
   int code = check_output(o, d);
@@ -279,7 +279,7 @@ static int read_network(struct mafat_network **n, const struct options *o, struc
 
 int main(int argc, char **argv)
 {
-  struct options o = {.chance = 1};
+  struct make_options o = {.chance = 1};
   struct mafat_diagnostic d = {""};
   struct mafat_network *n = NULL;
   mafat_streams_hold();

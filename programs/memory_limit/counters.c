@@ -11,19 +11,19 @@
 #include <unistd.h>
 
 /* One line of a group's file: its name and where the number goes. */
-struct line {
+struct counter_line {
   const char *name;
   int64_t *value;
 };
 
-static void take_line(const char *name, const char *value, const struct line *lines, size_t n_lines)
+static void take_line(const char *name, const char *value, const struct counter_line *lines, size_t n_lines)
 {
   for (size_t i = 0; i < n_lines; i++)
     if (strcmp(name, lines[i].name) == 0) *lines[i].value = strtoll(value, NULL, 10);
 }
 
 /* memory.stat */
-static void read_stat(const struct limit_group *g, const struct line *lines, size_t n_lines)
+static void read_stat(const struct limit_group *g, const struct counter_line *lines, size_t n_lines)
 {
   struct cgroup_stat stat;
   void *handle = NULL;
@@ -37,7 +37,7 @@ static void read_stat(const struct limit_group *g, const struct line *lines, siz
 }
 
 /* Other files of such lines. */
-static void read_lines(const struct limit_group *g, const char *file, const struct line *lines, size_t n_lines)
+static void read_lines(const struct limit_group *g, const char *file, const struct counter_line *lines, size_t n_lines)
 {
   void *handle = NULL;
   char name[64], text[256], key[128], value[64];
@@ -65,7 +65,7 @@ void counters_memory(const struct limit_group *g, struct group_memory *m)
 {
   bool v1 = g->place->version == 1;
   *m = (struct group_memory){NOT_COUNTED, NOT_COUNTED, NOT_COUNTED, NOT_COUNTED};
-  const struct line lines[] = {{v1 ? "total_rss" : "anon", &m->anon_bytes},
+  const struct counter_line lines[] = {{v1 ? "total_rss" : "anon", &m->anon_bytes},
                                {v1 ? "total_cache" : "file", &m->cache_bytes},
                                {v1 ? "total_swap" : "", &m->swap_bytes}};
   m->usage_bytes = read_number(g, v1 ? "memory.usage_in_bytes" : "memory.current");
@@ -95,12 +95,12 @@ void counters_events(const struct limit_group *g, struct group_events *e)
 {
   bool v1 = g->place->version == 1;
   memset(e, -1, sizeof *e); /* NOT_COUNTED */
-  const struct line stat[] = {{v1 ? "total_pgmajfault" : "pgmajfault", &e->major_faults},
+  const struct counter_line stat[] = {{v1 ? "total_pgmajfault" : "pgmajfault", &e->major_faults},
                               {v1 ? "total_workingset_refault_anon" : "workingset_refault_anon", &e->refaults_anon},
                               {v1 ? "total_workingset_refault_file" : "workingset_refault_file", &e->refaults_file},
                               {"pswpin", &e->swap_ins},
                               {"pswpout", &e->swap_outs}};
-  const struct line events[] = {{"oom_kill", &e->oom_kills}, {v1 ? "" : "max", &e->limit_hits}};
+  const struct counter_line events[] = {{"oom_kill", &e->oom_kills}, {v1 ? "" : "max", &e->limit_hits}};
   read_stat(g, stat, N_LINES(stat));
   read_lines(g, v1 ? "memory.oom_control" : "memory.events", events, N_LINES(events));
   e->peak_bytes = read_number(g, v1 ? "memory.max_usage_in_bytes" : "memory.peak");
@@ -110,7 +110,7 @@ void counters_events(const struct limit_group *g, struct group_events *e)
 
 /* ---- the process: by hand, as libproc2's pids know neither VmHWM nor io and need libsystemd ---- */
 
-static void read_proc(pid_t pid, const char *file, const struct line *lines, size_t n_lines)
+static void read_proc(pid_t pid, const char *file, const struct counter_line *lines, size_t n_lines)
 {
   char path[64], text[256], key[64];
   long long value;
@@ -126,8 +126,8 @@ static void read_proc(pid_t pid, const char *file, const struct line *lines, siz
 void counters_process(pid_t pid, struct process_memory *p)
 {
   *p = (struct process_memory){NOT_COUNTED, NOT_COUNTED, NOT_COUNTED};
-  const struct line status[] = {{"VmHWM", &p->vm_hwm_bytes}, {"RssAnon", &p->resident_anon_bytes}};
-  const struct line io[] = {{"read_bytes", &p->read_bytes}};
+  const struct counter_line status[] = {{"VmHWM", &p->vm_hwm_bytes}, {"RssAnon", &p->resident_anon_bytes}};
+  const struct counter_line io[] = {{"read_bytes", &p->read_bytes}};
   read_proc(pid, "status", status, N_LINES(status));
   read_proc(pid, "io", io, N_LINES(io));
 }

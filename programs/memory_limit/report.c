@@ -11,7 +11,7 @@
 #include "programs/shared/writer.h"
 
 /* One member of the JSON, one column of the CSV. */
-struct field {
+struct report_field {
   const char *name;
   enum { WORD, COUNT, MILLISECONDS } kind;
   const char *word; /* NULL: null */
@@ -22,18 +22,18 @@ struct field {
 enum { MAX_FIELDS = 48 };
 
 struct fields {
-  struct field list[MAX_FIELDS];
+  struct report_field list[MAX_FIELDS];
   int n;
 };
 
-static void add_word(struct fields *f, const char *name, const char *word) { f->list[f->n++] = (struct field){name, WORD, word, 0, 0}; }
+static void add_word(struct fields *f, const char *name, const char *word) { f->list[f->n++] = (struct report_field){name, WORD, word, 0, 0}; }
 
 static void add_count(struct fields *f, const char *name, int64_t count)
 {
-  f->list[f->n++] = (struct field){name, COUNT, NULL, count, 0};
+  f->list[f->n++] = (struct report_field){name, COUNT, NULL, count, 0};
 }
 
-static void add_ms(struct fields *f, const char *name, double ms) { f->list[f->n++] = (struct field){name, MILLISECONDS, NULL, 0, ms}; }
+static void add_ms(struct fields *f, const char *name, double ms) { f->list[f->n++] = (struct report_field){name, MILLISECONDS, NULL, 0, ms}; }
 
 static int64_t pages(int64_t n) { return n == NOT_COUNTED ? n : n * sysconf(_SC_PAGESIZE); }
 
@@ -87,7 +87,7 @@ static bool write_json(struct mafat_writer *out, char *const *command, const str
   mafat_json_begin(out, "[");
   for (; *command; command++) mafat_json_string(out, NULL, *command);
   mafat_json_end(out, "]");
-  for (const struct field *at = f->list; at < f->list + f->n; at++) {
+  for (const struct report_field *at = f->list; at < f->list + f->n; at++) {
     if (at->kind == WORD) mafat_json_string(out, at->name, at->word);
     else if (at->kind == COUNT) mafat_json_count(out, at->name, at->count);
     else mafat_json_number(out, at->name, round(at->ms * 1e3) / 1e3);
@@ -121,7 +121,7 @@ static bool write_csv(struct mafat_writer *out, char *const *command, const stru
   }
   mafat_writer_put(out, "\n");
   put_command_csv(out, command);
-  for (const struct field *at = f->list; at < f->list + f->n; at++) {
+  for (const struct report_field *at = f->list; at < f->list + f->n; at++) {
     mafat_writer_put(out, ",");
     if (at->kind == WORD && at->word && strchr(at->word, ',')) { /* CPUs */
       mafat_writer_put(out, "\"");

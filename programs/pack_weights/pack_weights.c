@@ -15,12 +15,12 @@
 #include "runner/weights/packer.h"
 
 /* Exit status, the same as in the project's other programs. BAD_INPUT is also wrong usage. */
-enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
+enum pack_status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 
 #define OPTIONS_OF_PACK
-#define OPTIONS_STRUCT struct options
+#define OPTIONS_STRUCT struct pack_options
 
-struct options {
+struct pack_options {
 #include "programs/shared/option_members.h"
   struct mafat_pack_options pack;    /* its lists are those here */
   const char **pictures;             /* to calibrate by; owned */
@@ -123,7 +123,7 @@ static int write_file(struct mafat_pack *pack, struct mafat_diagnostic *d)
   return code;
 }
 
-static int pack_model(const struct options *o, struct mafat_diagnostic *d)
+static int pack_model(const struct pack_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_pack *pack;
   int code = mafat_pack_open(&pack, o->model, o->weights, o->out, &o->pack, d);
@@ -134,7 +134,7 @@ static int pack_model(const struct options *o, struct mafat_diagnostic *d)
   return status;
 }
 
-static int check(const struct options *o, struct mafat_diagnostic *d)
+static int check(const struct pack_options *o, struct mafat_diagnostic *d)
 {
   const struct mafat_packer_progress progress = {show_bytes, NULL};
   int code = mafat_packer_check(o->out, &progress, d);
@@ -157,7 +157,7 @@ static int misused(const char *what, const char *value)
 }
 
 /* Pictures before the model are for calibrating, too: `--calibrate *.jpg`. Returns how many arguments are left at the end. */
-static int take_pictures(struct options *o, char **arguments, int n)
+static int take_pictures(struct pack_options *o, char **arguments, int n)
 {
   if (o->pack.n_calibrate == 0 || n < 3) return n;
   const char *last = arguments[n - 2];
@@ -176,7 +176,7 @@ static int check_activations(const struct mafat_pack_options *o)
 }
 
 /* -1: go on; else the exit status. */
-static int check_options(struct options *o, int argc, char **argv)
+static int check_options(struct pack_options *o, int argc, char **argv)
 {
   int n = take_pictures(o, argv + optind, argc - optind), status;
   const struct mafat_pack_options *p = &o->pack;
@@ -224,7 +224,7 @@ static int refuse(const struct mafat_option_reader *r, enum mafat_option_answer 
 }
 
 /* -1: go on; else the exit status. */
-static int read_options(int argc, char **argv, struct options *o)
+static int read_options(int argc, char **argv, struct pack_options *o)
 {
   struct mafat_option_reader r;
   enum mafat_option_answer answer;
@@ -246,7 +246,7 @@ static int read_options(int argc, char **argv, struct options *o)
 }
 int main(int argc, char **argv)
 {
-  struct options o = {.keep_above = -1};
+  struct pack_options o = {.keep_above = -1};
   struct mafat_diagnostic d = {""};
   mafat_streams_hold();
   o.pack = (struct mafat_pack_options){.size = sizeof o.pack};

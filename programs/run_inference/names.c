@@ -18,13 +18,13 @@ struct mafat_names {
   int n;
 };
 
-struct text {
+struct names_text {
   char *bytes;
   size_t n;
 };
 
 /* Reads to the end, which may be a pipe's, and a NUL behind it; the buffer grows by doubling. */
-static int read_all(struct text *t, int fd, const char *path, struct mafat_diagnostic *d)
+static int read_all(struct names_text *t, int fd, const char *path, struct mafat_diagnostic *d)
 {
   size_t capacity = 0;
   for (ssize_t got = 1; got != 0;) {
@@ -46,7 +46,7 @@ static int read_all(struct text *t, int fd, const char *path, struct mafat_diagn
   return MAFAT_OK;
 }
 
-static int read_file(struct text *t, const char *path, struct mafat_diagnostic *d)
+static int read_file(struct names_text *t, const char *path, struct mafat_diagnostic *d)
 {
   struct stat st;
   int code, fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -63,14 +63,14 @@ static int read_file(struct text *t, const char *path, struct mafat_diagnostic *
 
 /* A last line without a newline counts, an empty one behind the last newline
  * does not. */
-static int count_lines(const struct text *t)
+static int count_lines(const struct names_text *t)
 {
   int n = 0;
   for (size_t i = 0; i < t->n; i++) n += t->bytes[i] == '\n';
   return t->n && t->bytes[t->n - 1] != '\n' ? n + 1 : n;
 }
 
-static void split_lines(struct mafat_names *names, const struct text *t)
+static void split_lines(struct mafat_names *names, const struct names_text *t)
 {
   bool has_mark = strncmp(t->bytes, "\xef\xbb\xbf", 3) == 0;
   char *line = t->bytes + (has_mark ? 3 : 0), *end = t->bytes + t->n;
@@ -85,7 +85,7 @@ static void split_lines(struct mafat_names *names, const struct text *t)
   }
 }
 
-static int make_names(struct mafat_names *names, struct text *t, const char *path,
+static int make_names(struct mafat_names *names, struct names_text *t, const char *path,
                       struct mafat_diagnostic *d)
 {
   names->n = count_lines(t);
@@ -103,7 +103,7 @@ static int make_names(struct mafat_names *names, struct text *t, const char *pat
 MAFAT_PART(opening)
 int mafat_names_read(struct mafat_names **out, const char *path, struct mafat_diagnostic *d)
 {
-  struct text text = {NULL, 0};
+  struct names_text text = {NULL, 0};
   struct mafat_names *names = NULL;
   *out = NULL;
   int code = read_file(&text, path, d);

@@ -6,7 +6,7 @@
 enum { MB_WIDTH = 9, MS_WIDTH = 10, RANKS = 64 };
 
 /* One number of ranks. */
-struct row {
+struct rank_row {
   double ms;
   size_t most_bytes; /* of a rank */
   uint64_t exchanged_bytes;
@@ -79,7 +79,7 @@ static void put_ranks(const struct mafat_ranks_facts *f, struct mafat_writer *w)
   }
 }
 
-static void put_rows(const struct row *rows, int n, struct mafat_writer *w)
+static void put_rows(const struct rank_row *rows, int n, struct mafat_writer *w)
 {
   int fastest = 0, least = 0;
   for (int i = 1; i < n; i++) {
@@ -102,7 +102,7 @@ static void put_rows(const struct row *rows, int n, struct mafat_writer *w)
 
 /* ---- JSON ---- */
 
-static void put_json(const struct mafat_ranks_facts *f, const struct row *rows, int n, struct mafat_writer *w)
+static void put_json(const struct mafat_ranks_facts *f, const struct rank_row *rows, int n, struct mafat_writer *w)
 {
   mafat_json_begin(w, "{");
   mafat_json_string(w, "plan", f->plan);
@@ -164,13 +164,13 @@ static struct mafat_ranks_request request(const struct mafat_options *o, int n_r
                                        .plan_seconds = n_ranks < o->ranks ? seconds / (o->ranks - 1) : seconds};
 }
 
-static struct row row_of(const struct mafat_ranks_facts *f)
+static struct rank_row row_of(const struct mafat_ranks_facts *f)
 {
-  return (struct row){f->latency_ms, most_bytes(f), f->exchanged_bytes, true};
+  return (struct rank_row){f->latency_ms, most_bytes(f), f->exchanged_bytes, true};
 }
 
 /* All numbers of ranks below the one asked for, but of a plan that is given: it is for its own. */
-static int find_rows(const struct mafat_report_request *q, const struct mafat_options *o, struct row *rows, int n, struct mafat_diagnostic *d)
+static int find_rows(const struct mafat_report_request *q, const struct mafat_options *o, struct rank_row *rows, int n, struct mafat_diagnostic *d)
 {
   for (int i = 0; i < n - 1; i++) {
     struct mafat_ranks_report *a;
@@ -189,7 +189,7 @@ static int find_rows(const struct mafat_report_request *q, const struct mafat_op
 int mafat_plan_report_write_ranks(const struct mafat_report_request *q, const struct mafat_options *o, struct mafat_writer *w,
                              struct mafat_diagnostic *d)
 {
-  struct row rows[RANKS] = {{0}};
+  struct rank_row rows[RANKS] = {{0}};
   struct mafat_ranks_report *a;
   const struct mafat_ranks_request asked = request(o, o->ranks);
   int n = o->plan ? 0 : o->ranks;

@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* A line. */
-struct row {
+struct budget_row {
   size_t budget_bytes; /* sweep */
   bool taken;          /* sweep: it fits; front: it is what the dry run's budget takes */
   const char *plan;
@@ -15,7 +15,7 @@ struct row {
   size_t paper_bytes;  /* greedy: what it went by */
 };
 
-struct table {
+struct budget_table {
   const struct mafat_report_request *request;
   bool sweep; /* else the front */
   bool json;
@@ -55,7 +55,7 @@ void mafat_packings_close(struct mafat_packings *p)
   for (int i = 0; i < MAFAT_PACKINGS; i++) mafat_dry_run_close(&p->of[i]);
 }
 
-static const struct mafat_dry_run *packing_of(const struct table *t, int index)
+static const struct mafat_dry_run *packing_of(const struct budget_table *t, int index)
 {
   return t->request->packings ? t->request->packings->of[index] : NULL;
 }
@@ -75,7 +75,7 @@ static bool find_within(const struct mafat_dry_run *dry_run, size_t budget, int 
 
 /* ---- rows ---- */
 
-static void put_packing_heads(const struct table *t)
+static void put_packing_heads(const struct budget_table *t)
 {
   for (int i = 0; i < MAFAT_PACKINGS; i++) {
     if (!packing_of(t, i)) continue;
@@ -87,7 +87,7 @@ static void put_packing_heads(const struct table *t)
   }
 }
 
-static void begin(const struct table *t)
+static void begin(const struct budget_table *t)
 {
   if (t->json) {
     mafat_json_begin(t->writer, "[");
@@ -109,7 +109,7 @@ static void put_cell(struct mafat_writer *w, double value, int decimals, int wid
   mafat_writer_put_right(w, mafat_format_fixed(capacity, value, decimals), width - 1);
 }
 
-static void put_packing_cells(const struct table *t, size_t budget)
+static void put_packing_cells(const struct budget_table *t, size_t budget)
 {
   struct mafat_front_facts f = {.size = sizeof f};
   int index;
@@ -121,7 +121,7 @@ static void put_packing_cells(const struct table *t, size_t budget)
   }
 }
 
-static void put_line(const struct table *t, const struct row *r)
+static void put_line(const struct budget_table *t, const struct budget_row *r)
 {
   struct mafat_writer *w = t->writer;
   if (t->sweep) put_cell(w, (double)r->budget_bytes / 1048576, 2, 9);
@@ -136,7 +136,7 @@ static void put_line(const struct table *t, const struct row *r)
   mafat_writer_put(w, "\n");
 }
 
-static void put_choice(struct mafat_writer *w, const char *taken, const struct row *r)
+static void put_choice(struct mafat_writer *w, const char *taken, const struct budget_row *r)
 {
   mafat_json_key(w, taken);
   mafat_writer_put(w, r->taken ? "true" : "false");
@@ -146,7 +146,7 @@ static void put_choice(struct mafat_writer *w, const char *taken, const struct r
   mafat_json_number(w, "predicted_latency_ms", r->ms);
 }
 
-static void put_packing_objects(const struct table *t, size_t budget)
+static void put_packing_objects(const struct budget_table *t, size_t budget)
 {
   struct mafat_writer *w = t->writer;
   struct mafat_front_facts f = {.size = sizeof f};
@@ -159,13 +159,13 @@ static void put_packing_objects(const struct table *t, size_t budget)
     mafat_json_separate(w);
     mafat_json_begin(w, "{");
     mafat_json_string(w, "weights", mafat_packings_name(i));
-    put_choice(w, "fits", &(struct row){budget, fits, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
+    put_choice(w, "fits", &(struct budget_row){budget, fits, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
     mafat_json_end(w, "}");
   }
   mafat_json_end(w, "]");
 }
 
-static void put_object(const struct table *t, const struct row *r)
+static void put_object(const struct budget_table *t, const struct budget_row *r)
 {
   struct mafat_writer *w = t->writer;
   mafat_json_separate(w);
@@ -177,13 +177,13 @@ static void put_object(const struct table *t, const struct row *r)
   mafat_json_end(w, "}");
 }
 
-static void put_row(const struct table *t, const struct row *r)
+static void put_row(const struct budget_table *t, const struct budget_row *r)
 {
   if (t->json) put_object(t, r);
   else put_line(t, r);
 }
 
-static int end(const struct table *t)
+static int end(const struct budget_table *t)
 {
   if (t->json) {
     mafat_json_end(t->writer, "]");
@@ -193,16 +193,16 @@ static int end(const struct table *t)
   return mafat_writer_flush(t->writer, NULL);
 }
 
-static void sweep_best(const struct table *t, size_t budget, bool *any)
+static void sweep_best(const struct budget_table *t, size_t budget, bool *any)
 {
   struct mafat_front_facts f = {.size = sizeof f};
   int index;
   bool fits = find_within(t->request->dry_run, budget, &index, &f);
   if (fits) *any = true;
-  put_row(t, &(struct row){budget, fits, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
+  put_row(t, &(struct budget_row){budget, fits, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
 }
 
-static int sweep_greedy(const struct table *t, size_t budget, bool *any, struct mafat_diagnostic *d)
+static int sweep_greedy(const struct budget_table *t, size_t budget, bool *any, struct mafat_diagnostic *d)
 {
   struct mafat_plan_report *a;
   struct mafat_paper_facts paper = {.size = sizeof paper};
@@ -212,7 +212,7 @@ static int sweep_greedy(const struct table *t, size_t budget, bool *any, struct 
     struct mafat_plan_facts p = {.size = sizeof p};
     mafat_plan_report_describe(a, &p);
     if (p.fits) *any = true;
-    put_row(t, &(struct row){budget, p.fits, p.text, p.memory.charge_bytes, p.latency_ms, p.threads, paper.bytes});
+    put_row(t, &(struct budget_row){budget, p.fits, p.text, p.memory.charge_bytes, p.latency_ms, p.threads, paper.bytes});
   }
   mafat_plan_report_close(&a);
   return code;
@@ -221,7 +221,7 @@ static int sweep_greedy(const struct table *t, size_t budget, bool *any, struct 
 int mafat_plan_report_write_sweep(const struct mafat_report_request *q, const size_t *budgets, int n, bool json,
                              struct mafat_writer *w, bool *any, struct mafat_diagnostic *d)
 {
-  struct table t = {q, true, json, w};
+  struct budget_table t = {q, true, json, w};
   int code = MAFAT_OK;
   *any = false;
   begin(&t);
@@ -234,12 +234,12 @@ int mafat_plan_report_write_sweep(const struct mafat_report_request *q, const si
 
 int mafat_plan_report_write_front(const struct mafat_report_request *q, bool json, struct mafat_writer *w, bool *any)
 {
-  struct table t = {q, false, json, w};
+  struct budget_table t = {q, false, json, w};
   struct mafat_front_facts f = {.size = sizeof f};
   int taken;
   *any = find_within(q->dry_run, q->facts.budget_bytes, &taken, &f);
   begin(&t);
   for (int i = 0; mafat_dry_run_front(q->dry_run, i, &f) == MAFAT_OK; i++)
-    put_row(&t, &(struct row){0, *any && i == taken, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
+    put_row(&t, &(struct budget_row){0, *any && i == taken, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
   return end(&t);
 }

@@ -26,20 +26,20 @@ static void describe_group(const struct mafat_group_facts *group, char *text, si
   else snprintf(text, capacity, "%dx%d tiles", group->tile_rows, group->tile_cols);
 }
 
-struct table {
+struct report_table {
   struct mafat_report_row *rows;
   char (*texts)[96]; /* what the rows point at */
   size_t n;
 };
 
-static char *add_row(struct table *t, struct mafat_report_row row)
+static char *add_row(struct report_table *t, struct mafat_report_row row)
 {
   row.what = t->texts[t->n];
   t->rows[t->n] = row;
   return t->texts[t->n++];
 }
 
-static void fill_table(struct table *t, const struct mafat_model *model, const struct mafat_plan_facts *plan)
+static void fill_table(struct report_table *t, const struct mafat_model *model, const struct mafat_plan_facts *plan)
 {
   struct mafat_group_facts group = {.size = sizeof group};
   struct mafat_layer_facts layer = {.size = sizeof layer};
@@ -92,7 +92,7 @@ int mafat_report_print_table(struct mafat_session *s, const struct mafat_run_rep
   struct mafat_plan_facts plan = {.size = sizeof plan};
   mafat_model_describe_plan(s->model, &plan);
   size_t capacity = (size_t)plan.n_layers + (size_t)plan.n_groups + 1;
-  struct table t = {calloc(capacity, sizeof *t.rows), calloc(capacity, sizeof *t.texts), 0};
+  struct report_table t = {calloc(capacity, sizeof *t.rows), calloc(capacity, sizeof *t.texts), 0};
   int code = t.rows && t.texts ? MAFAT_OK : mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
   if (code == MAFAT_OK) {
     struct mafat_writer out;

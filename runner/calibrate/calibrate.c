@@ -88,7 +88,7 @@ static void remove_file(int which)
 
 /* ---- networks and their plans ---- */
 
-struct run {
+struct calibration_run {
   struct mafat_plan *plan;
   struct mafat_layout *layout;
   struct mafat_executor *executor;
@@ -98,7 +98,7 @@ struct run {
 struct subject {
   struct mafat_network *network;
   struct mafat_weights *weights;
-  struct run runs[N_PLANS];
+  struct calibration_run runs[N_PLANS];
   int n_runs;
 };
 
@@ -118,13 +118,13 @@ static void show_progress(const struct bench *b, double share)
   if (b->options->progress) b->options->progress(b->options->context, share);
 }
 
-static void close_run(struct run *r)
+static void close_run(struct calibration_run *r)
 {
   mafat_executor_close(&r->executor);
   mafat_layout_close(&r->layout);
   mafat_plan_close(&r->plan);
   free(r->layer_ns);
-  *r = (struct run){0};
+  *r = (struct calibration_run){0};
 }
 
 static void close_subject(struct subject *s)
@@ -135,14 +135,14 @@ static void close_subject(struct subject *s)
   *s = (struct subject){0};
 }
 
-static int plan_run(struct run *r, const struct mafat_network *n, const char *text,
+static int plan_run(struct calibration_run *r, const struct mafat_network *n, const char *text,
                     const struct mafat_plan_options *options, struct mafat_diagnostic *d)
 {
   int code = mafat_plan_read(&r->plan, text, n, n->n_layers, options, d);
   return code ? code : mafat_layout_make(&r->layout, n, r->plan, d);
 }
 
-static int open_executor(const struct bench *b, struct run *r, const struct mafat_network *n,
+static int open_executor(const struct bench *b, struct calibration_run *r, const struct mafat_network *n,
                          struct mafat_weights *weights, struct mafat_diagnostic *d)
 {
   struct mafat_executor_options options;
@@ -234,7 +234,7 @@ static int open_subject(struct bench *b, struct subject *s, struct mafat_diagnos
     code = mafat_weights_open_kept(&s->weights, temporary[DARKNET_FILE], s->network, s->network->n_layers, NULL, d);
   remove_file(DARKNET_FILE);
   for (int i = 0; code == MAFAT_OK && i < s->n_runs; i++) {
-    struct run *r = &s->runs[i];
+    struct calibration_run *r = &s->runs[i];
     r->layer_ns = calloc((size_t)MOST_ROUNDS * (size_t)s->network->n_layers, sizeof *r->layer_ns);
     code = r->layer_ns ? open_executor(b, r, s->network, s->weights, d)
                        : mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
@@ -308,7 +308,7 @@ static double typical(const double *values, int n)
 
 /* Chooses the fastest third of the rounds: other load only makes runs longer, often for a while.
  * *busy: median over fastest. */
-static int choose_rounds(const struct run *r, int n_rounds, size_t n_layers, int *chosen, double *busy)
+static int choose_rounds(const struct calibration_run *r, int n_rounds, size_t n_layers, int *chosen, double *busy)
 {
   double sums[MOST_ROUNDS], sorted[MOST_ROUNDS];
   int n = 0, wanted = (n_rounds + 2) / 3;
@@ -332,7 +332,7 @@ struct samples {
 };
 
 /* Adds the work of a run's layers and their times to the samples. */
-static int add_samples(struct samples *samples, const struct bench *b, const struct subject *s, const struct run *r)
+static int add_samples(struct samples *samples, const struct bench *b, const struct subject *s, const struct calibration_run *r)
 {
   size_t n_layers = (size_t)s->network->n_layers;
   struct mafat_work *work = calloc(n_layers, sizeof *work);
@@ -398,7 +398,7 @@ static int measure_threads(struct bench *b, struct mafat_diagnostic *d)
 {
   enum { NETWORK = 3 };
   struct subject *s = &b->subjects[NETWORK];
-  struct run r = {0};
+  struct calibration_run r = {0};
   struct mafat_latency latency;
   struct mafat_plan_options options;
   struct mafat_schedule *schedule = NULL;
@@ -483,7 +483,7 @@ static int measure_loading(struct bench *b, struct subject *s, const char *path,
                            struct mafat_diagnostic *d)
 {
   enum { RUNS = 5 };
-  struct run r = {0};
+  struct calibration_run r = {0};
   struct mafat_weights *weights = NULL;
   struct mafat_plan_options options;
   double loaded[RUNS], kept[RUNS];

@@ -43,14 +43,14 @@ static double *field_of(struct mafat_calibration *c, int i)
   return (double *)((char *)c + fields[i].offset);
 }
 
-struct reader {
+struct calibration_reader {
   const char *name, *at, *end;
   int line;
   struct mafat_diagnostic *d;
 };
 
 /* Consumes a line that begins with `word` and a space; copies the rest to `value`. */
-static int read_line(struct reader *r, const char *word, char *value, size_t capacity)
+static int read_line(struct calibration_reader *r, const char *word, char *value, size_t capacity)
 {
   size_t n = strlen(word), left = (size_t)(r->end - r->at);
   const char *end = memchr(r->at, '\n', left);
@@ -65,7 +65,7 @@ static int read_line(struct reader *r, const char *word, char *value, size_t cap
   return MAFAT_OK;
 }
 
-static int read_number(struct reader *r, const char *word, double least, double most, double *value)
+static int read_number(struct calibration_reader *r, const char *word, double least, double most, double *value)
 {
   char text[NAME_ROOM];
   const char *end = text;
@@ -79,7 +79,7 @@ static int read_number(struct reader *r, const char *word, double least, double 
   return MAFAT_OK;
 }
 
-static int read_all(struct mafat_calibration *c, const char *cpu, struct reader *r)
+static int read_all(struct mafat_calibration *c, const char *cpu, struct calibration_reader *r)
 {
   char level[NAME_ROOM];
   int code;
@@ -104,7 +104,7 @@ static int read_all(struct mafat_calibration *c, const char *cpu, struct reader 
 int mafat_calibration_parse(struct mafat_calibration *c, const char *cpu, const char *name, const char *text,
                             size_t bytes, struct mafat_diagnostic *d)
 {
-  struct reader r = {name, text, text + bytes, 0, d};
+  struct calibration_reader r = {name, text, text + bytes, 0, d};
   mafat_calibration_defaults(c, cpu);
   int code = read_all(c, cpu, &r);
   if (code) mafat_calibration_defaults(c, cpu);
@@ -112,18 +112,18 @@ int mafat_calibration_parse(struct mafat_calibration *c, const char *cpu, const 
   return code;
 }
 
-struct writer {
+struct calibration_writer {
   char *text;
   size_t capacity, length;
 };
 
-static void write_text(struct writer *w, const char *text)
+static void write_text(struct calibration_writer *w, const char *text)
 {
   for (; *text; text++, w->length++)
     if (w->length + 1 < w->capacity) w->text[w->length] = *text;
 }
 
-static void write_line(struct writer *w, const char *word, double value)
+static void write_line(struct calibration_writer *w, const char *word, double value)
 {
   char line[64];
   snprintf(line, sizeof line, "%s %.6g\n", word, value);
@@ -134,7 +134,7 @@ static void write_line(struct writer *w, const char *word, double value)
 size_t mafat_calibration_write(const struct mafat_calibration *c, char *text, size_t capacity)
 {
   struct mafat_calibration copy = *c;
-  struct writer w = {text, capacity, 0};
+  struct calibration_writer w = {text, capacity, 0};
   write_text(&w, first_line);
   write_text(&w, "cpu ");
   write_text(&w, c->cpu);

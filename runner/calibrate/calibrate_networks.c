@@ -41,14 +41,14 @@ static const struct {
     {48, false, "c32,3 m2,2 c64,3 g512 g1000- x"},
 };
 
-struct text {
+struct cfg_text {
   char *at, *end;
   int channels;
 };
 
-static void put(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct cfg_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void put(struct text *t, const char *format, ...)
+static void put(struct cfg_text *t, const char *format, ...)
 {
   va_list list;
   va_start(list, format);
@@ -77,7 +77,7 @@ static void read_numbers(const char *text, int *const numbers[3])
   }
 }
 
-static void put_layer(struct text *t, const char *word, int divisor)
+static void put_layer(struct cfg_text *t, const char *word, int divisor)
 {
   int a = 0, size = 1, stride = 1;
   read_numbers(word + 1, (int *const[]){&a, &size, &stride});
@@ -107,7 +107,7 @@ int mafat_calibrate_network(struct mafat_network **out, int number, struct mafat
   *out = NULL;
   char *cfg_text = malloc(CFG_ROOM);
   if (!cfg_text) return mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
-  struct text t = {cfg_text, cfg_text + CFG_ROOM, 3};
+  struct cfg_text t = {cfg_text, cfg_text + CFG_ROOM, 3};
   int extent = networks[number].extent / scale.extent;
   put(&t, "[net]\nwidth=%d\nheight=%d\nchannels=3\n", extent, extent);
   for (const char *at = networks[number].words; *at; at += strspn(at, " ")) {

@@ -578,14 +578,14 @@ const struct mafat_layer_part *mafat_executor_part(const struct mafat_executor *
 }
 
 /* Part of an output that a step makes. */
-struct made {
+struct made_part {
   int tensor;
   struct mafat_box box;
   struct mafat_span channels;
 };
 
 /* Segment of a row of a block; lanes past the channels are not sent. */
-static struct mafat_executor_segment segment_of(const struct mafat_executor *e, const struct made *m, int block, int y)
+static struct mafat_executor_segment segment_of(const struct mafat_executor *e, const struct made_part *m, int block, int y)
 {
   size_t pixel = mafat_tensors_pixel_bytes(&e->tensors, m->tensor, block);
   int lanes = mafat_min(m->channels.end - block * MAFAT_CHANNEL_BLOCK, MAFAT_CHANNEL_BLOCK), w = mafat_span_size(m->box.x);
@@ -618,7 +618,7 @@ int mafat_executor_segments(const struct mafat_executor *e, const struct mafat_s
   int n = 0;
   if (sums) return segments_of_sums(step, sums, segments, capacity);
   for (int k = 0; k < mafat_layer_n_outputs(l); k++) {
-    struct made m = {mafat_network_output(e->network, step->layer, k), mafat_layer_out_box(l, k, step->out),
+    struct made_part m = {mafat_network_output(e->network, step->layer, k), mafat_layer_out_box(l, k, step->out),
                      mafat_layer_out_channels(l, k, step->filters)};
     if (!mafat_tensors_has(&e->tensors, m.tensor)) continue;
     for (int y = m.box.y.begin; y < m.box.y.end; y++)

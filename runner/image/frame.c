@@ -68,7 +68,7 @@ size_t mafat_frame_format_bytes(const struct mafat_frame_format *f)
 
 /* ---- rows ---- */
 
-struct frame {
+struct frame_decoder {
   struct mafat_image_decoder base;
   struct mafat_frame from;
   const struct mafat_frame_kernels *kernels;
@@ -79,7 +79,7 @@ struct frame {
  * times 255 / 224, or 1. */
 static const struct mafat_colour_rule limited = {9539, 13075, -3209, -6660, 16525, 16}, full = {8192, 11485, -2819, -5850, 14516, 0};
 
-static struct mafat_colour_call colours_of_row(const struct frame *f, int y)
+static struct mafat_colour_call colours_of_row(const struct frame_decoder *f, int y)
 {
   const struct mafat_frame_format *format = &f->from.format;
   const uint8_t *planes = f->from.bytes;
@@ -104,7 +104,7 @@ static struct mafat_colour_call colours_of_row(const struct frame *f, int y)
 
 static int frame_read_row(struct mafat_image_decoder *base, uint8_t *row, struct mafat_diagnostic *d)
 {
-  struct frame *f = (struct frame *)base;
+  struct frame_decoder *f = (struct frame_decoder *)base;
   int y = f->next_row++;
   (void)d;
   if (f->from.format.kind == MAFAT_FRAME_RGB24) {
@@ -121,7 +121,7 @@ static int frame_read_row(struct mafat_image_decoder *base, uint8_t *row, struct
 
 static void frame_skip(struct mafat_image_decoder *base, int n)
 {
-  ((struct frame *)base)->next_row += n;
+  ((struct frame_decoder *)base)->next_row += n;
 }
 
 static int frame_finish(struct mafat_image_decoder *base, struct mafat_diagnostic *d)
@@ -139,7 +139,7 @@ static int open_rows(struct mafat_image_decoder **out, const struct mafat_frame 
                      const struct mafat_kernels *kernels, struct mafat_diagnostic *d)
 {
   static const struct mafat_image_decoder_ops ops = {frame_read_row, frame_finish, frame_close, NULL, frame_skip};
-  struct frame *f = calloc(1, sizeof *f);
+  struct frame_decoder *f = calloc(1, sizeof *f);
   if (!f) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   f->from = *from;
   f->kernels = mafat_frame_kernels_find(kernels->name);
@@ -174,11 +174,11 @@ int mafat_image_frame_open(struct mafat_image_decoder **out, struct mafat_image_
 
 bool mafat_image_frame_has_colours(const struct mafat_image_decoder *decoder)
 {
-  return ((const struct frame *)decoder)->from.format.kind != MAFAT_FRAME_RGB24;
+  return ((const struct frame_decoder *)decoder)->from.format.kind != MAFAT_FRAME_RGB24;
 }
 
 size_t mafat_image_frame_bytes_assumed(const struct mafat_frame_format *f, int least_width, int least_height)
 {
   return f->kind == MAFAT_FRAME_MJPEG ? mafat_image_jpeg_bytes_assumed(f->width, f->height, least_width, least_height)
-                                      : sizeof(struct frame);
+                                      : sizeof(struct frame_decoder);
 }

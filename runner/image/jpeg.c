@@ -8,7 +8,7 @@
 enum { MAX_COMPONENTS = 4 };
 
 /* Parameters of libjpeg's memory use. */
-struct frame {
+struct jpeg_frame {
   int width, height, n_components;
   int h[MAX_COMPONENTS], v[MAX_COMPONENTS]; /* sampling factors */
   int shrunk; /* scale denominator: 1, 2, 4 or 8 */
@@ -31,7 +31,7 @@ static int most_shrunk(int width, int height, int least_width, int least_height)
 
 /* Returns the pixels per side that component i makes of a block. If the others are shrunk, it may
  * not need upsampling. */
-static size_t block_side(const struct frame *f, int i, size_t h_max, size_t v_max)
+static size_t block_side(const struct jpeg_frame *f, int i, size_t h_max, size_t v_max)
 {
   enum { BLOCK = 8 };
   size_t least = BLOCK / (size_t)f->shrunk, side = least;
@@ -43,7 +43,7 @@ static size_t block_side(const struct frame *f, int i, size_t h_max, size_t v_ma
 
 /* Returns an upper bound of libjpeg's heap. Below 2^42: at most 65535 blocks per side, 8192 + 4
  * wide, 128 bytes each, four components. */
-static uint64_t frame_bytes(const struct frame *f)
+static uint64_t frame_bytes(const struct jpeg_frame *f)
 {
   /* Huffman, colour and range tables, and slack of the pools: at most 27 kB, measured over 2000
    * pictures of all kinds. */
@@ -80,7 +80,7 @@ static uint64_t frame_bytes(const struct frame *f)
 size_t mafat_image_jpeg_bytes_assumed(int width, int height, int least_width, int least_height)
 {
   int shrunk = most_shrunk(width, height, least_width, least_height);
-  struct frame f = {width, height, 3, {2, 1, 1}, {2, 1, 1}, shrunk, false};
+  struct jpeg_frame f = {width, height, 3, {2, 1, 1}, {2, 1, 1}, shrunk, false};
   return (size_t)frame_bytes(&f);
 }
 
@@ -353,7 +353,7 @@ static void jpeg_close(struct mafat_image_decoder *base)
 static uint64_t bytes_of(const struct jpeg *jpeg)
 {
   const struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
-  struct frame f = {(int)cinfo->image_width, (int)cinfo->image_height, cinfo->num_components, {0}, {0},
+  struct jpeg_frame f = {(int)cinfo->image_width, (int)cinfo->image_height, cinfo->num_components, {0}, {0},
                     jpeg->shrunk, jpeg->base.whole};
   for (int i = 0; i < f.n_components; i++) {
     f.h[i] = cinfo->comp_info[i].h_samp_factor;

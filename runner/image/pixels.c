@@ -7,7 +7,7 @@
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 
-struct pixels {
+struct pixel_decoder {
   struct mafat_image_decoder base;
   struct mafat_image_pixels from;
   int next_row;
@@ -15,7 +15,7 @@ struct pixels {
 
 static int pixels_read_row(struct mafat_image_decoder *base, uint8_t *row, struct mafat_diagnostic *d)
 {
-  struct pixels *p = (struct pixels *)base;
+  struct pixel_decoder *p = (struct pixel_decoder *)base;
   const uint8_t *from = p->from.bytes + (size_t)p->next_row++ * p->from.stride;
   int width = base->width, channels = p->from.channels;
   (void)d;
@@ -46,7 +46,7 @@ int mafat_image_pixels_open(struct mafat_image_decoder **out, const struct mafat
                             int channels, struct mafat_diagnostic *d)
 {
   static const struct mafat_image_decoder_ops ops = {pixels_read_row, pixels_finish, pixels_close, NULL, NULL};
-  struct pixels *p = calloc(1, sizeof *p);
+  struct pixel_decoder *p = calloc(1, sizeof *p);
   if (!p) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   p->from = *from;
   p->base = (struct mafat_image_decoder){

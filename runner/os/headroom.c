@@ -19,7 +19,7 @@
 /* ---- usage of the cgroup ---- */
 
 /* The cgroup with the least limit. */
-struct group {
+struct memory_group {
   uint64_t limit;
   int usage_fd, stat_fd; /* -1: not readable */
 };
@@ -31,23 +31,23 @@ static int open_in(const char *root, const char *folder, const char *file)
   return n > 0 && (size_t)n < sizeof name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
 }
 
-static void open_group(struct group *g, const char *root)
+static void open_group(struct memory_group *g, const char *root)
 {
   struct mafat_limited_group found;
   mafat_groups_find_limit(&found, root);
-  *g = (struct group){found.limit, -1, -1};
+  *g = (struct memory_group){found.limit, -1, -1};
   if (found.limit == UINT64_MAX || !found.folder[0]) return;
   g->usage_fd = open_in(root, found.folder, found.v2 ? "memory.current" : "memory.usage_in_bytes");
   g->stat_fd = open_in(root, found.folder, "memory.stat");
 }
 
-static void close_group(const struct group *g)
+static void close_group(const struct memory_group *g)
 {
   if (g->usage_fd >= 0) close(g->usage_fd);
   if (g->stat_fd >= 0) close(g->stat_fd);
 }
 
-static bool read_usage(const struct group *g, uint64_t *bytes)
+static bool read_usage(const struct memory_group *g, uint64_t *bytes)
 {
   char text[32];
   if (!mafat_lines_read(g->usage_fd, text, sizeof text)) return false;
@@ -65,7 +65,7 @@ static uint64_t number_of(const char *text, const char *key)
 
 /* Returns the bytes of cached file pages that no process maps. v1 reports a cgroup's own figures
  * first, then totals with its descendants. */
-static uint64_t droppable_bytes(const struct group *g)
+static uint64_t droppable_bytes(const struct memory_group *g)
 {
   char text[8192];
   if (!mafat_lines_read(g->stat_fd, text, sizeof text)) return 0;
@@ -142,7 +142,7 @@ static void touch_more(struct balloon *b)
   b->touched += n;
 }
 
-static void inflate(const struct group *g, struct balloon *b, const struct mafat_own *ours)
+static void inflate(const struct memory_group *g, struct balloon *b, const struct mafat_own *ours)
 {
   uint64_t usage;
   while (b->touched < b->n_pages) {
@@ -151,7 +151,7 @@ static void inflate(const struct group *g, struct balloon *b, const struct mafat
   }
 }
 
-static void inflate_once(const struct group *g, size_t bytes)
+static void inflate_once(const struct memory_group *g, size_t bytes)
 {
   struct balloon b = {.page = (size_t)sysconf(_SC_PAGESIZE)};
   struct mafat_own ours; /* listed before the balloon is mapped */
@@ -171,7 +171,7 @@ static void inflate_once(const struct group *g, size_t bytes)
 
 /* Returns the bytes to touch: at most what can be dropped. Beyond that, the run itself must
  * reclaim, too. */
-static size_t balloon_bytes(const struct group *g, uint64_t free_bytes, size_t bytes)
+static size_t balloon_bytes(const struct memory_group *g, uint64_t free_bytes, size_t bytes)
 {
   uint64_t droppable = droppable_bytes(g), possible = free_bytes + droppable - droppable / 8;
   return bytes < possible ? bytes : (size_t)possible;
@@ -179,7 +179,7 @@ static size_t balloon_bytes(const struct group *g, uint64_t free_bytes, size_t b
 
 size_t mafat_headroom_left(const char *root)
 {
-  struct group g;
+  struct memory_group g;
   uint64_t usage, left = SIZE_MAX;
   open_group(&g, root);
   if (read_usage(&g, &usage)) left = usage < g.limit ? g.limit - usage : 0;
@@ -189,7 +189,7 @@ size_t mafat_headroom_left(const char *root)
 
 size_t mafat_headroom_make(size_t charge_bytes, size_t here_bytes, const char *root)
 {
-  struct group g;
+  struct memory_group g;
   uint64_t usage;
   size_t gone = 0;
   open_group(&g, root);

@@ -31,7 +31,7 @@ uint16_t mafat_narrow_half(float x)
 /* ---- one filter ---- */
 
 /* A filter's column in a panel; rows are `width` apart. */
-struct filter {
+struct narrow_filter {
   const float *from;
   size_t width, rows;
   int lane;
@@ -41,37 +41,37 @@ struct filter {
   double lift; /* power of two that brings the largest magnitude into [1, 2) */
 };
 
-static float weight_at(const struct filter *f, size_t row)
+static float weight_at(const struct narrow_filter *f, size_t row)
 {
   return f->from[row * f->width];
 }
 
-static float largest(const struct filter *f)
+static float largest(const struct narrow_filter *f)
 {
   float most = 0;
   for (size_t r = 0; r < f->rows; r++) most = fmaxf(most, fabsf(weight_at(f, r)));
   return most;
 }
 
-static float lifted(const struct filter *f, size_t row)
+static float lifted(const struct narrow_filter *f, size_t row)
 {
   return (float)((double)weight_at(f, row) * f->lift);
 }
 
 /* Returns the value to round: the weight plus the accumulated error; zeros stay zero. */
-static double due(const struct filter *f, double weight)
+static double due(const struct narrow_filter *f, double weight)
 {
   return weight == 0 ? 0 : weight + f->carry;
 }
 
-static void pay(struct filter *f, double weight, double paid)
+static void pay(struct narrow_filter *f, double weight, double paid)
 {
   if (weight != 0) f->carry += weight - paid;
 }
 
 /* ---- types ---- */
 
-static bool narrow_halves(const struct mafat_layer *l, struct filter *f, char *to, float *scale)
+static bool narrow_halves(const struct mafat_layer *l, struct narrow_filter *f, char *to, float *scale)
 {
   (void)l;
   *scale = (float)((double)f->scale / f->lift);
@@ -84,7 +84,7 @@ static bool narrow_halves(const struct mafat_layer *l, struct filter *f, char *t
   return isfinite(*scale);
 }
 
-static bool narrow_bytes(const struct mafat_layer *l, struct filter *f, char *to, float *scale)
+static bool narrow_bytes(const struct mafat_layer *l, struct narrow_filter *f, char *to, float *scale)
 {
   (void)l;
   double step = f->most > 0 ? (double)f->most / 127 : 1;
@@ -106,7 +106,7 @@ static int nibble_of(float weight, float step)
 
 /* Chooses the step of a group of rows by least squared error. The largest magnitude may exceed
  * seven steps. */
-static uint16_t choose_step(const struct filter *f, size_t first, size_t n)
+static uint16_t choose_step(const struct narrow_filter *f, size_t first, size_t n)
 {
   enum { TRIED = 12 };
   float most = 0;
@@ -128,7 +128,7 @@ static uint16_t choose_step(const struct filter *f, size_t first, size_t n)
 }
 
 /* Converts rows [first, first + n), which share a step, to `to`; the steps of all lanes follow. */
-static void narrow_group(const struct filter *f, size_t first, size_t n, char *to)
+static void narrow_group(const struct narrow_filter *f, size_t first, size_t n, char *to)
 {
   uint16_t half = choose_step(f, first, n);
   float step = mafat_half_value(half);
@@ -140,7 +140,7 @@ static void narrow_group(const struct filter *f, size_t first, size_t n, char *t
   memcpy(to + n * f->width / 2 + (size_t)f->lane * sizeof half, &half, sizeof half);
 }
 
-static bool narrow_nibbles(const struct mafat_layer *l, struct filter *f, char *to, float *scale)
+static bool narrow_nibbles(const struct mafat_layer *l, struct narrow_filter *f, char *to, float *scale)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   *scale = (float)((double)f->scale / f->lift);
@@ -177,7 +177,7 @@ static void widen_bytes(const char *from, size_t n, float *to)
  * scale is too large for a float. NULL: the type is not used in panels. */
 static const struct {
   void (*widen)(const char *from, size_t n, float *to);
-  bool (*narrow)(const struct mafat_layer *l, struct filter *f, char *to, float *scale);
+  bool (*narrow)(const struct mafat_layer *l, struct narrow_filter *f, char *to, float *scale);
 } types[MAFAT_N_DTYPES] = {
 #define TYPE(CONSTANT, name, array, bits, exponent, weights) [MAFAT_##CONSTANT] = {weights},
 #define FLOATS NULL, NULL
@@ -203,7 +203,7 @@ bool mafat_narrow_panel(const struct mafat_layer *l, int width, const float *fro
   float *affine = (float *)(void *)(to + mafat_panel_offset(l, lanes, m.inputs));
   bool good = true;
   for (int lane = 0; lane < width; lane++) {
-    struct filter f = {.from = from + lane, .width = lanes, .rows = rows, .lane = lane, .scale = scales[lane]};
+    struct narrow_filter f = {.from = from + lane, .width = lanes, .rows = rows, .lane = lane, .scale = scales[lane]};
     f.most = largest(&f);
     f.lift = f.most > 0 ? ldexp(1, -ilogbf(f.most)) : 1;
     float scale = 0;

@@ -9,49 +9,49 @@
 #include <string.h>
 
 /* A panel and the offsets in it. */
-struct panel {
+struct integer_panel {
   int8_t *weights;
   int32_t *finish; /* biases, multipliers, shifts: one row each */
   size_t width, bytes;
   int first, end;  /* filters */
 };
 
-static struct panel find_panel(const struct mafat_layer *l, struct mafat_packed_panels panels, int filter)
+static struct integer_panel find_panel(const struct mafat_layer *l, struct mafat_packed_panels panels, int filter)
 {
   int first = mafat_pack_panel_begin(l, filter), end = mafat_panel_end(l, first);
   size_t width = (size_t)mafat_panel_width(end - first), weights = mafat_quads_taps(l, first) * width;
   char *at = panels.bytes + (mafat_packed_offset(l, first) - panels.before);
-  return (struct panel){(int8_t *)at, (int32_t *)(void *)(at + weights), width, weights, first, end};
+  return (struct integer_panel){(int8_t *)at, (int32_t *)(void *)(at + weights), width, weights, first, end};
 }
 
 /* ---- positions of weights ---- */
 
 /* A channel block of a group, and the offset of its quads. */
-struct place {
+struct slice_place {
   size_t before, channels; /* of the blocks before, and of this one, rounded up to quads */
   int first, end;          /* inputs of the group */
 };
 
-static struct place find_place(const struct mafat_block_slice *block_slices, int n, int input)
+static struct slice_place find_place(const struct mafat_block_slice *block_slices, int n, int input)
 {
-  struct place p = {0};
+  struct slice_place p = {0};
   int at = 0;
   for (int i = 0; i < n; i++, at = p.end) {
-    p = (struct place){p.before + p.channels, (size_t)mafat_round_up(block_slices[i].n, MAFAT_QUAD), at, at + block_slices[i].n};
+    p = (struct slice_place){p.before + p.channels, (size_t)mafat_round_up(block_slices[i].n, MAFAT_QUAD), at, at + block_slices[i].n};
     if (input < p.end) break;
   }
   return p;
 }
 
 /* Updates the block if the input is outside it; inputs mostly come in order. */
-static void move_place(struct place *place, const struct mafat_block_slice *block_slices, int n, int input)
+static void move_place(struct slice_place *place, const struct mafat_block_slice *block_slices, int n, int input)
 {
   if (input < place->first || input >= place->end) *place = find_place(block_slices, n, input);
 }
 
 /* Returns the weights of one input. Taps are *between_taps apart; filters 4, or 1 in depthwise
  * layers. */
-static int8_t *find_input(const struct mafat_layer *l, const struct panel *p, const struct place *place, int input,
+static int8_t *find_input(const struct mafat_layer *l, const struct integer_panel *p, const struct slice_place *place, int input,
                           size_t *between_taps)
 {
   *between_taps = mafat_layer_is_depthwise(l) ? p->width : place->channels * p->width;
@@ -94,7 +94,7 @@ static int list_block_slices(const struct mafat_layer *l, int filter, struct maf
 }
 
 /* Copies one input and tap of some filters of a panel. */
-static void put(const struct source *s, const struct mafat_layer *l, const struct panel *p, const unsigned char *from,
+static void put(const struct source *s, const struct mafat_layer *l, const struct integer_panel *p, const unsigned char *from,
                 int8_t *to, struct mafat_span filters)
 {
   size_t step = mafat_layer_is_depthwise(l) ? 1 : MAFAT_QUAD;
@@ -104,13 +104,13 @@ static void put(const struct source *s, const struct mafat_layer *l, const struc
 
 /* Packs order filter by filter. */
 static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
-                         const struct panel *p, struct mafat_span filters)
+                         const struct integer_panel *p, struct mafat_span filters)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   struct source s = source_of(l, part);
   int n = list_block_slices(l, p->first, block_slices);
   s.from += (size_t)(filters.begin - part->filters.begin) * s.filter;
-  struct place place = {0};
+  struct slice_place place = {0};
   for (int i = 0; i < m.inputs; i++) {
     move_place(&place, block_slices, n, i);
     size_t between;
@@ -123,13 +123,13 @@ static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_pa
 
 /* Packs rows of all filters, one per input and tap. */
 static void pack_rows(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
-                      const struct panel *p)
+                      const struct integer_panel *p)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   struct source s = source_of(l, part);
   int n = list_block_slices(l, p->first, block_slices);
   const unsigned char *from = s.from + p->first;
-  struct place place = {0};
+  struct slice_place place = {0};
   for (int row = part->rows.begin; row < part->rows.end; row++, from += m.filters) {
     bool by_taps = part->constant->order == MAFAT_ORDER_TAPS;
     int tap = by_taps ? row / m.inputs : row % m.taps, input = by_taps ? row % m.inputs : row / m.taps;
@@ -143,7 +143,7 @@ static void pack_rows(const struct mafat_layer *l, const struct mafat_pack_part 
 /* ---- requantization ---- */
 
 /* Returns the sum of all weights of a lane; padding is 0. */
-static int64_t sum_lane(const struct mafat_layer *l, const struct panel *p, size_t lane)
+static int64_t sum_lane(const struct mafat_layer *l, const struct integer_panel *p, size_t lane)
 {
   size_t step = mafat_layer_is_depthwise(l) ? 1 : MAFAT_QUAD;
   int64_t sum = 0;
@@ -167,7 +167,7 @@ static struct mafat_multiplier multiplier_of(const struct mafat_layer *l, float 
 }
 
 /* Zeroes the padding of the blocks' quads, which is multiplied by arbitrary bytes. */
-static void clear_after(const struct mafat_layer *l, const struct panel *p, const struct mafat_block_slice *block_slices, int n)
+static void clear_after(const struct mafat_layer *l, const struct integer_panel *p, const struct mafat_block_slice *block_slices, int n)
 {
   size_t taps = (size_t)mafat_layer_matrix(l).taps;
   int8_t *at = p->weights;
@@ -182,7 +182,7 @@ static void clear_after(const struct mafat_layer *l, const struct panel *p, cons
 
 /* Subtracts the weights' zero point from a panel if the weights still fit in bytes, as they nearly
  * always do; products then need no sums of inputs. Returns the zero point that remains. */
-static int take_zero(const struct mafat_layer *l, const struct panel *p, struct mafat_block_slice *block_slices)
+static int take_zero(const struct mafat_layer *l, const struct integer_panel *p, struct mafat_block_slice *block_slices)
 {
   int least = 0, most = 0, zero = l->weights_zero;
   if (!zero || l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) return zero;
@@ -197,7 +197,7 @@ static int take_zero(const struct mafat_layer *l, const struct panel *p, struct 
 }
 
 static void finish(const struct mafat_network *n, int layer, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
-                   const struct panel *p)
+                   const struct integer_panel *p)
 {
   const struct mafat_layer *l = &n->layers[layer];
   struct mafat_quantization in = mafat_network_in_quantization(n, layer, 0);
@@ -223,16 +223,16 @@ static void finish(const struct mafat_network *n, int layer, const struct mafat_
 enum { MOST_BIAS = 1 << 30 }; /* largest bias to which sums of byte products can be added */
 
 /* A filter's dequantization: weight = scale * quantized weight. */
-struct filter {
+struct integer_filter {
   double scale, bias;
   double keep; /* factor of each quantized weight, if the bias requires a coarser scale */
 };
 
 /* Makes the scale positive, so that a sum has the sign of its real value. Weights that are all 0
  * leave the scale to the bias. */
-static struct filter filter_of(double scale, double bias, double in_scale, bool zeros)
+static struct integer_filter filter_of(double scale, double bias, double in_scale, bool zeros)
 {
-  struct filter f = {zeros ? 0 : fabs(scale), bias, scale < 0 ? -1 : 1};
+  struct integer_filter f = {zeros ? 0 : fabs(scale), bias, scale < 0 ? -1 : 1};
   double least = fabs(bias) / in_scale / MOST_BIAS; /* least scale for the bias */
   if (least < 0x1p-100) least = 0x1p-100;
   if (f.scale >= least) return f;
@@ -249,7 +249,7 @@ static bool is_zero(const signed char *from, size_t rows, size_t width, size_t l
 }
 
 /* Packs one channel block into quads, each value times its filter's `keep`. */
-static void put_quads(const struct filter *filters, const signed char *from, int n_channels, int taps, size_t width, int8_t *to)
+static void put_quads(const struct integer_filter *filters, const signed char *from, int n_channels, int taps, size_t width, int8_t *to)
 {
   for (int t = 0; t < taps; t++)
     for (int c = 0; c < n_channels; c += MAFAT_QUAD)
@@ -258,7 +258,7 @@ static void put_quads(const struct filter *filters, const signed char *from, int
           *to = c + k < n_channels ? (int8_t)rint(from[(size_t)(t * n_channels + c + k) * width + lane] * filters[lane].keep) : 0;
 }
 
-static void put_depthwise(const struct filter *filters, const signed char *from, const struct panel *p)
+static void put_depthwise(const struct integer_filter *filters, const signed char *from, const struct integer_panel *p)
 {
   for (size_t i = 0; i < p->bytes; i++) p->weights[i] = (int8_t)rint(from[i] * filters[i % p->width].keep);
 }
@@ -272,7 +272,7 @@ static struct mafat_multiplier multiplier_below(float in_scale, float slope, flo
   return m;
 }
 
-static void finish_real(const struct mafat_network *n, int layer, const struct panel *p, const struct filter *filters)
+static void finish_real(const struct mafat_network *n, int layer, const struct integer_panel *p, const struct integer_filter *filters)
 {
   const struct mafat_layer *l = &n->layers[layer];
   struct mafat_quantization in = mafat_network_in_quantization(n, layer, 0);
@@ -291,12 +291,12 @@ void mafat_pack_integers_narrowed(const struct mafat_network *n, int layer, int 
                                   struct mafat_block_slice *block_slices, char *to)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  struct panel p = find_panel(l, (struct mafat_packed_panels){to, mafat_packed_offset(l, filter)}, filter);
+  struct integer_panel p = find_panel(l, (struct mafat_packed_panels){to, mafat_packed_offset(l, filter)}, filter);
   struct mafat_matrix m = mafat_layer_matrix(l);
   const size_t rows = (size_t)mafat_matrix_row(m);
   const float *scales = (const float *)(const void *)(narrow + rows * p.width);
   const double in_scale = (double)mafat_network_in_quantization(n, layer, 0).scale;
-  struct filter filters[MAFAT_PANEL];
+  struct integer_filter filters[MAFAT_PANEL];
   const signed char *from = (const signed char *)narrow;
   for (size_t i = 0; i < p.width; i++)
     filters[i] = filter_of((double)scales[i], (double)scales[p.width + i], in_scale, is_zero(from, rows, p.width, i));
@@ -318,7 +318,7 @@ void mafat_pack_integers(const struct mafat_network *n, int layer, const struct 
   bool filters = mafat_order_has_filters(order);
   struct mafat_span all = filters ? part->filters : mafat_span(0, l->out.c);
   for (int f = all.begin; f < all.end;) {
-    struct panel p = find_panel(l, panels, f);
+    struct integer_panel p = find_panel(l, panels, f);
     int end = mafat_min(p.end, all.end);
     if (filters ? f == p.first : part->rows.begin == 0) memset(p.weights, 0, p.bytes);
     if (filters) pack_filters(l, part, block_slices, &p, mafat_span(f, end));

@@ -351,13 +351,13 @@ static int hash_some(struct mafat_packer *p, bool *last)
 }
 
 /* Buffer for the embedded graph: full blocks are hashed and written. */
-struct block {
+struct byte_block {
   char *bytes;
   size_t n;
   uint64_t at; /* offset in the embedded graph */
 };
 
-static int end_block(struct mafat_packer *p, struct block *b)
+static int end_block(struct mafat_packer *p, struct byte_block *b)
 {
   p->packed->embedded_graph_hash = mafat_hash(p->packed->embedded_graph_hash, b->bytes, b->n);
   int code = write_at(p, p->packed->begin_bytes + b->at, b->bytes, b->n);
@@ -366,7 +366,7 @@ static int end_block(struct mafat_packer *p, struct block *b)
   return code;
 }
 
-static int copy_range(struct mafat_packer *p, struct mafat_model_file *file, const struct mafat_embedded_range *range, struct block *b)
+static int copy_range(struct mafat_packer *p, struct mafat_model_file *file, const struct mafat_embedded_range *range, struct byte_block *b)
 {
   int code = MAFAT_OK;
   for (uint64_t done = 0; done < range->bytes && code == MAFAT_OK;) {
@@ -408,7 +408,7 @@ static int open_embedded_graph_file(struct mafat_model_file **file, const struct
 static int write_embedded_graph(struct mafat_packer *p)
 {
   const struct mafat_embedded_graph *e = p->origin->embedded_graph;
-  struct block b = {.bytes = p->ring};
+  struct byte_block b = {.bytes = p->ring};
   int code = MAFAT_OK;
   p->packed->embedded_graph_hash = MAFAT_HASH_START;
   for (int i = 0; i < e->n_files && code == MAFAT_OK; i++) {

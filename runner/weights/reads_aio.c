@@ -22,7 +22,7 @@ const struct mafat_read_queue_how mafat_read_queue_aio = {.name = "aio", .ring_b
 
 #include <linux/aio_abi.h>
 
-struct ring {
+struct aio_ring {
   aio_context_t context;
   /* [slot]; the kernel copies them, but valgrind reads them again at the end */
   struct iocb blocks[MAFAT_READS_DEPTH];
@@ -30,19 +30,19 @@ struct ring {
 
 static int open_ring(void *memory)
 {
-  struct ring *r = memory;
+  struct aio_ring *r = memory;
   return syscall(SYS_io_setup, MAFAT_READS_DEPTH, &r->context) == 0 ? 0 : errno;
 }
 
 static void close_ring(void *memory)
 {
-  struct ring *r = memory;
+  struct aio_ring *r = memory;
   syscall(SYS_io_destroy, r->context);
 }
 
 static int start(void *memory, unsigned slot, int fd, void *to, size_t bytes, uint64_t offset)
 {
-  struct ring *r = memory;
+  struct aio_ring *r = memory;
   struct iocb *block = &r->blocks[slot];
   *block = (struct iocb){.aio_data = slot, .aio_lio_opcode = IOCB_CMD_PREAD, .aio_fildes = (uint32_t)fd,
                          .aio_buf = (uintptr_t)to, .aio_nbytes = bytes, .aio_offset = (int64_t)offset};
@@ -52,7 +52,7 @@ static int start(void *memory, unsigned slot, int fd, void *to, size_t bytes, ui
 
 static int next(void *memory, unsigned *slot, ssize_t *result)
 {
-  struct ring *r = memory;
+  struct aio_ring *r = memory;
   struct io_event done;
   long n = syscall(SYS_io_getevents, r->context, 1L, 1L, &done, NULL);
   if (n != 1) return n == 0 ? EINTR : errno;
@@ -62,6 +62,6 @@ static int next(void *memory, unsigned *slot, ssize_t *result)
 }
 
 const struct mafat_read_queue_how mafat_read_queue_aio = {
-    .name = "aio", .ring_bytes = sizeof(struct ring), .open = open_ring, .close = close_ring, .start = start, .next = next};
+    .name = "aio", .ring_bytes = sizeof(struct aio_ring), .open = open_ring, .close = close_ring, .start = start, .next = next};
 
 #endif

@@ -12,7 +12,7 @@ struct done {
   ssize_t result;
 };
 
-struct ring {
+struct blocking_ring {
   unsigned n;
   struct done done[MAFAT_READS_DEPTH]; /* in any order */
 };
@@ -30,7 +30,7 @@ static void now_close(void *ring)
 
 static int now_start(void *ring, unsigned slot, int fd, void *memory, size_t bytes, uint64_t offset)
 {
-  struct ring *r = ring;
+  struct blocking_ring *r = ring;
   ssize_t got = pread(fd, memory, bytes, (off_t)offset);
   r->done[r->n++] = (struct done){slot, got < 0 ? -errno : got};
   return 0;
@@ -38,11 +38,11 @@ static int now_start(void *ring, unsigned slot, int fd, void *memory, size_t byt
 
 static int now_next(void *ring, unsigned *slot, ssize_t *result)
 {
-  struct ring *r = ring;
+  struct blocking_ring *r = ring;
   const struct done *last = &r->done[--r->n];
   *slot = last->slot;
   *result = last->result;
   return 0;
 }
 
-const struct mafat_read_queue_how mafat_read_queue_now = {"read", sizeof(struct ring), now_open, now_close, now_start, now_next};
+const struct mafat_read_queue_how mafat_read_queue_now = {"read", sizeof(struct blocking_ring), now_open, now_close, now_start, now_next};

@@ -27,7 +27,7 @@ struct queue {
   unsigned slots[MAFAT_READS_DEPTH];
 };
 
-struct ring {
+struct thread_ring {
   pid_t process; /* process of the thread: a child of fork() has no such thread */
   pthread_t thread;
   pthread_mutex_t mutex; /* protects everything below */
@@ -52,7 +52,7 @@ static unsigned get(struct queue *q)
 
 static void *read_jobs(void *memory)
 {
-  struct ring *r = memory;
+  struct thread_ring *r = memory;
   pthread_mutex_lock(&r->mutex);
   for (;;) {
     while (r->asked.n == 0 && !r->quit) pthread_cond_wait(&r->work, &r->mutex);
@@ -71,7 +71,7 @@ static void *read_jobs(void *memory)
 }
 
 /* Blocks all signals in the thread: they are for the program's threads, and the stack is small. */
-static int start_thread(struct ring *r)
+static int start_thread(struct thread_ring *r)
 {
   size_t least = (size_t)PTHREAD_STACK_MIN, stack = STACK_BYTES > least ? STACK_BYTES : least;
   pthread_attr_t attributes;
@@ -87,7 +87,7 @@ static int start_thread(struct ring *r)
   return error;
 }
 
-static void destroy(struct ring *r)
+static void destroy(struct thread_ring *r)
 {
   pthread_cond_destroy(&r->results);
   pthread_cond_destroy(&r->work);
@@ -96,7 +96,7 @@ static void destroy(struct ring *r)
 
 static int open_ring(void *memory)
 {
-  struct ring *r = memory;
+  struct thread_ring *r = memory;
   r->process = getpid();
   pthread_mutex_init(&r->mutex, NULL);
   pthread_cond_init(&r->work, NULL);
@@ -108,7 +108,7 @@ static int open_ring(void *memory)
 
 static void close_ring(void *memory)
 {
-  struct ring *r = memory;
+  struct thread_ring *r = memory;
   if (r->process != getpid()) return;
   pthread_mutex_lock(&r->mutex);
   r->quit = true;
@@ -120,7 +120,7 @@ static void close_ring(void *memory)
 
 static int start(void *memory, unsigned slot, int fd, void *to, size_t bytes, uint64_t offset)
 {
-  struct ring *r = memory;
+  struct thread_ring *r = memory;
   pthread_mutex_lock(&r->mutex);
   r->jobs[slot] = (struct job){.fd = fd, .memory = to, .bytes = bytes, .offset = offset};
   put(&r->asked, slot);
@@ -131,7 +131,7 @@ static int start(void *memory, unsigned slot, int fd, void *to, size_t bytes, ui
 
 static int next(void *memory, unsigned *slot, ssize_t *result)
 {
-  struct ring *r = memory;
+  struct thread_ring *r = memory;
   pthread_mutex_lock(&r->mutex);
   while (r->done.n == 0) pthread_cond_wait(&r->results, &r->mutex);
   *slot = get(&r->done);
@@ -141,4 +141,4 @@ static int next(void *memory, unsigned *slot, ssize_t *result)
 }
 
 const struct mafat_read_queue_how mafat_read_queue_thread = {
-    .name = "thread", .ring_bytes = sizeof(struct ring), .open = open_ring, .close = close_ring, .start = start, .next = next};
+    .name = "thread", .ring_bytes = sizeof(struct thread_ring), .open = open_ring, .close = close_ring, .start = start, .next = next};

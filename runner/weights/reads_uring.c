@@ -21,7 +21,7 @@ const struct mafat_read_queue_how mafat_read_queue_uring = {.name = "io_uring", 
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct ring {
+struct uring_ring {
   struct io_uring uring;
   struct io_uring_sqe *refused; /* entry that the kernel refused, reused by the next read */
   /* [slot]; kernels before 5.5 read them until the read is done */
@@ -32,7 +32,7 @@ struct ring {
  * reads before first use. Kernels before 5.10 cannot restrict one; other methods are used there. */
 static int open_ring(void *memory)
 {
-  struct ring *r = memory;
+  struct uring_ring *r = memory;
   struct io_uring_restriction readv = {.opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_READV};
   int error = -io_uring_queue_init(MAFAT_READS_DEPTH, &r->uring, IORING_SETUP_R_DISABLED);
   if (error) return error;
@@ -48,7 +48,7 @@ static int open_ring(void *memory)
 
 static void close_ring(void *memory)
 {
-  struct ring *r = memory;
+  struct uring_ring *r = memory;
   io_uring_queue_exit(&r->uring);
 }
 
@@ -56,7 +56,7 @@ static void close_ring(void *memory)
  * 5.6. */
 static int start(void *memory, unsigned slot, int fd, void *to, size_t bytes, uint64_t offset)
 {
-  struct ring *r = memory;
+  struct uring_ring *r = memory;
   struct io_uring_sqe *entry = r->refused ? r->refused : io_uring_get_sqe(&r->uring);
   if (!entry) return EAGAIN;
   r->vectors[slot] = (struct iovec){.iov_base = to, .iov_len = bytes};
@@ -69,7 +69,7 @@ static int start(void *memory, unsigned slot, int fd, void *to, size_t bytes, ui
 
 static int next(void *memory, unsigned *slot, ssize_t *result)
 {
-  struct ring *r = memory;
+  struct uring_ring *r = memory;
   struct io_uring_cqe *done;
   int error = io_uring_wait_cqe(&r->uring, &done);
   if (error) return -error;
@@ -80,6 +80,6 @@ static int next(void *memory, unsigned *slot, ssize_t *result)
 }
 
 const struct mafat_read_queue_how mafat_read_queue_uring = {
-    .name = "io_uring", .ring_bytes = sizeof(struct ring), .open = open_ring, .close = close_ring, .start = start, .next = next};
+    .name = "io_uring", .ring_bytes = sizeof(struct uring_ring), .open = open_ring, .close = close_ring, .start = start, .next = next};
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A fetch in the ring; its index in the queue is its slot. */
-struct entry {
+struct ring_entry {
   struct mafat_fetch fetch;
   size_t begin, end; /* range of the ring */
   size_t skip;       /* bytes before the fetch's own data: reads begin aligned */
@@ -22,7 +22,7 @@ struct mafat_stream {
   struct mafat_fetch next; /* next fetch to submit */
   bool has_next;
   /* Circular queue of n entries from `first` on; the first n_taken have been taken. */
-  struct entry entries[MAFAT_READS_DEPTH];
+  struct ring_entry entries[MAFAT_READS_DEPTH];
   unsigned first, n, n_taken;
 };
 
@@ -56,7 +56,7 @@ void mafat_stream_rewind(struct mafat_stream *s, char *ring, size_t ring_bytes)
   s->has_next = mafat_fetches_next(s->fetches, &s->next);
 }
 
-static struct entry *entry_at(struct mafat_stream *s, unsigned i)
+static struct ring_entry *entry_at(struct mafat_stream *s, unsigned i)
 {
   return &s->entries[(s->first + i) % MAFAT_READS_DEPTH];
 }
@@ -122,7 +122,7 @@ static void make(const struct mafat_stream *s, const struct mafat_fetch *fetch, 
 /* False: the ring or the queue is full, or an error occurred. */
 static bool submit_next(struct mafat_stream *s, int *code, struct mafat_diagnostic *d)
 {
-  struct entry *e = entry_at(s, s->n);
+  struct ring_entry *e = entry_at(s, s->n);
   size_t unit = mafat_read_queue_alignment(s->reads);
   size_t skip = is_read(&s->next) ? (size_t)(s->next.position % unit) : 0, bytes = round_up(skip + s->next.bytes, unit);
   if (s->n == MAFAT_READS_DEPTH || !find_place(s, round_up(bytes, MAFAT_FETCH_ALIGNMENT), &e->begin)) return false;
@@ -158,7 +158,7 @@ int mafat_stream_take(struct mafat_stream *s, struct mafat_fetch *fetch, const c
   if (code) return code;
   assert(s->n_taken < s->n); /* the ring's size guarantees it */
   unsigned slot = slot_of(s, s->n_taken++);
-  const struct entry *e = &s->entries[slot];
+  const struct ring_entry *e = &s->entries[slot];
   size_t odd = e->skip % sizeof(float);
   char *from = s->ring + e->begin + e->skip;
   *fetch = e->fetch;

@@ -38,7 +38,7 @@ enum once { ONCE_WHOLE, ONCE_WHOLE_LOADED, ONCE_PANELS, ONCE_PANELS_STREAMED, N_
 enum { ROWS = N_ONCE, N_STATES }; /* state of a cut: how the group that ends there is cut */
 
 /* The cheapest sequence of groups up to a cut: its cost and its last group. */
-struct state {
+struct best_state {
   float cost; /* ns, with the price of kept weights; INFINITY: nothing fits */
   float ns, kept, peak;
   int from, from_state;
@@ -51,14 +51,14 @@ struct proposal {
   double bytes, ns;
 };
 
-struct search {
+struct best_search {
   const struct mafat_search_request *request;
   struct mafat_heap *heap;  /* the options'; for all of this */
   struct mafat_costs *costs;
   struct mafat_spans *spans;
   int once_candidates[N_ONCE];
   struct mafat_fetch_sizes fetch;
-  struct state *states;     /* [cut][N_STATES] */
+  struct best_state *states;     /* [cut][N_STATES] */
   enum mafat_algorithm *algorithms; /* [layer]: in the proposed sequence */
   int *layers;              /* identity: 0, 1, 2 ... */
   float group_ns;           /* minimum gain of an additional group */
@@ -87,13 +87,13 @@ static int once_candidate(const struct mafat_costs *c, enum once once)
   return 0;
 }
 
-static double read_ns_of(const struct search *s)
+static double read_ns_of(const struct best_search *s)
 {
   return s->request->calibration->disk_ns;
 }
 
 /* Cost of one layer with one algorithm. */
-static struct once_cost cost_once(const struct search *s, enum once once, enum mafat_algorithm algorithm, int layer)
+static struct once_cost cost_once(const struct best_search *s, enum once once, enum mafat_algorithm algorithm, int layer)
 {
   const struct mafat_layer_cost *cost = mafat_cost_of(s->costs, s->once_candidates[once], algorithm, layer);
   float weights = s->costs->weights_bytes[layer];
@@ -112,7 +112,7 @@ static struct once_cost cost_once(const struct search *s, enum once once, enum m
 }
 
 /* Chooses the layer's algorithm in a group that runs it once: the fastest that fits. */
-static enum mafat_algorithm choose_once(const struct search *s, enum once once, int layer, struct once_cost *cost)
+static enum mafat_algorithm choose_once(const struct best_search *s, enum once once, int layer, struct once_cost *cost)
 {
   enum mafat_algorithm chosen = MAFAT_DIRECT;
   *cost = cost_once(s, once, MAFAT_DIRECT, layer);
@@ -125,7 +125,7 @@ static enum mafat_algorithm choose_once(const struct search *s, enum once once, 
   return chosen;
 }
 
-static bool add_block_once(const struct search *s, enum once once, int block, struct once_cost *sum)
+static bool add_block_once(const struct best_search *s, enum once once, int block, struct once_cost *sum)
 {
   const struct mafat_costs *c = s->costs;
   *sum = (struct once_cost){0, 0, 0};
@@ -143,7 +143,7 @@ static bool add_block_once(const struct search *s, enum once once, int block, st
 
 /* ---- dynamic programming ---- */
 
-static struct state *state_at(const struct search *s, int cut, int state)
+static struct best_state *state_at(const struct best_search *s, int cut, int state)
 {
   return &s->states[cut * N_STATES + state];
 }
@@ -151,15 +151,15 @@ static struct state *state_at(const struct search *s, int cut, int state)
 /* Penalty of a group, because costs are approximate: small gains do not justify more groups. */
 static const double GROUP_SHARE = 0.004; /* of the time of the plan with whole maps */
 
-static void extend(const struct search *s, int from, int from_state, int to, int to_state, const struct once_cost *add,
+static void extend(const struct best_search *s, int from, int from_state, int to, int to_state, const struct once_cost *add,
                    const struct mafat_span_option *option)
 {
-  const struct state *before = state_at(s, from, from_state);
-  struct state *after = state_at(s, to, to_state);
+  const struct best_state *before = state_at(s, from, from_state);
+  struct best_state *after = state_at(s, to, to_state);
   bool same = from > 0 && from_state == to_state && to_state != ROWS;
   float cost = before->cost + add->ns + (float)s->price * add->kept + (same ? 0 : s->group_ns);
   if (!(cost < after->cost)) return;
-  *after = (struct state){cost, before->ns + add->ns, before->kept + add->kept,
+  *after = (struct best_state){cost, before->ns + add->ns, before->kept + add->kept,
                           add->peak > before->peak ? add->peak : before->peak, from, from_state, option};
 }
 
@@ -169,7 +169,7 @@ static bool reads_weights(enum once once)
 }
 
 /* The cheapest state at a cut; -1: none. */
-static int cheapest(const struct search *s, int cut)
+static int cheapest(const struct best_search *s, int cut)
 {
   int best = -1;
   for (int state = 0; state < N_STATES; state++)
@@ -178,7 +178,7 @@ static int cheapest(const struct search *s, int cut)
 }
 
 /* Extends a sequence by groups of rows after a cut. */
-static void extend_by_rows(const struct search *s, int from, int from_state)
+static void extend_by_rows(const struct best_search *s, int from, int from_state)
 {
   int n = s->costs->n_blocks;
   for (int to = from + 1; to <= n; to++) {
@@ -193,7 +193,7 @@ static void extend_by_rows(const struct search *s, int from, int from_state)
 }
 
 /* Extends a group that runs each layer once by a block. */
-static void extend_by_block(const struct search *s, int from, enum once once)
+static void extend_by_block(const struct best_search *s, int from, enum once once)
 {
   struct once_cost block;
   if ((!s->reads && reads_weights(once)) || !add_block_once(s, once, from, &block)) return;
@@ -202,11 +202,11 @@ static void extend_by_block(const struct search *s, int from, enum once once)
 }
 
 /* The last state of the cheapest sequence; -1: none. */
-static int solve(const struct search *s)
+static int solve(const struct best_search *s)
 {
   int n = s->costs->n_blocks;
   for (int i = 0; i < (n + 1) * N_STATES; i++) s->states[i].cost = INFINITY;
-  *state_at(s, 0, 0) = (struct state){0};
+  *state_at(s, 0, 0) = (struct best_state){0};
   for (int from = 0; from < n; from++) {
     int best = cheapest(s, from);
     if (best < 0) continue;
@@ -218,7 +218,7 @@ static int solve(const struct search *s)
 
 /* ---- spec of a sequence ---- */
 
-static void describe_rows(const struct search *s, const struct mafat_span_option *o, struct mafat_group_spec *g)
+static void describe_rows(const struct best_search *s, const struct mafat_span_option *o, struct mafat_group_spec *g)
 {
   static const enum mafat_weight_placement placements[] = {[MAFAT_PLACE_KEPT] = MAFAT_KEPT, [MAFAT_PLACE_LOADED] = MAFAT_LOADED,
                                                     [MAFAT_PLACE_SMALL_LOADED] = MAFAT_STREAMED,
@@ -229,7 +229,7 @@ static void describe_rows(const struct search *s, const struct mafat_span_option
   if (o->placement_rule == MAFAT_PLACE_STREAMED) g->weights.ring = s->ring;
 }
 
-static void describe_once(const struct search *s, enum once once, struct mafat_group_spec *g)
+static void describe_once(const struct best_search *s, enum once once, struct mafat_group_spec *g)
 {
   if (once == ONCE_PANELS || once == ONCE_PANELS_STREAMED) g->cut = mafat_cut_panels(false);
   if (once == ONCE_WHOLE_LOADED) g->weights.placement = MAFAT_LOADED;
@@ -237,7 +237,7 @@ static void describe_once(const struct search *s, enum once once, struct mafat_g
 }
 
 /* The algorithm of a layer in a group of rows. */
-static enum mafat_algorithm choose_in_rows(const struct search *s, const struct mafat_span_option *o, int layer)
+static enum mafat_algorithm choose_in_rows(const struct best_search *s, const struct mafat_span_option *o, int layer)
 {
   const struct mafat_costs *c = s->costs;
   int cut_candidate = mafat_spans_cut_candidate(c, o->rows, mafat_spans_weight_placement(c, o, layer) == MAFAT_STREAMED);
@@ -250,11 +250,11 @@ struct part {
   const struct mafat_span_option *option;
 };
 
-static int list_parts(const struct search *s, int state, struct part *parts)
+static int list_parts(const struct best_search *s, int state, struct part *parts)
 {
   int n = 0;
   for (int cut = s->costs->n_blocks; cut > 0;) {
-    const struct state *at = state_at(s, cut, state);
+    const struct best_state *at = state_at(s, cut, state);
     bool joins = n > 0 && state != ROWS && parts[n - 1].state == state && parts[n - 1].begin == cut;
     if (joins) parts[n - 1].begin = at->from;
     else parts[n++] = (struct part){at->from, cut, state, at->option};
@@ -269,7 +269,7 @@ static int list_parts(const struct search *s, int state, struct part *parts)
   return n;
 }
 
-static void choose_algorithms(const struct search *s, const struct part *part)
+static void choose_algorithms(const struct best_search *s, const struct part *part)
 {
   const struct mafat_costs *c = s->costs;
   for (int l = c->cuts[part->begin]; l < c->cuts[part->end]; l++) {
@@ -281,7 +281,7 @@ static void choose_algorithms(const struct search *s, const struct part *part)
 }
 
 /* Adds a group to the spec, with words for algorithms that differ from the options'. */
-static int describe_part(const struct search *s, const struct part *part, struct mafat_spec *spec)
+static int describe_part(const struct best_search *s, const struct part *part, struct mafat_spec *spec)
 {
   const struct mafat_costs *c = s->costs;
   int first = c->cuts[part->begin], end = c->cuts[part->end];
@@ -296,7 +296,7 @@ static int describe_part(const struct search *s, const struct part *part, struct
   return c->choice ? mafat_algorithms_words(&choice, g) : MAFAT_OK;
 }
 
-static int describe(const struct search *s, int state, struct mafat_spec **out)
+static int describe(const struct best_search *s, int state, struct mafat_spec **out)
 {
   struct part parts[MAX_BLOCKS + 1];
   int n = list_parts(s, state, parts), code = (*out = mafat_spec_new(s->heap)) ? MAFAT_OK : MAFAT_ENOMEM;
@@ -308,7 +308,7 @@ static int describe(const struct search *s, int state, struct mafat_spec **out)
 
 /* ---- proposals ---- */
 
-static double io_bytes(const struct search *s)
+static double io_bytes(const struct best_search *s)
 {
   if (!s->reads) return 0;
   size_t usual = mafat_fetch_window(s->request->options->packed ? MAFAT_FETCH_BYTES : MAFAT_FETCH_FILTERS_BYTES);
@@ -317,9 +317,9 @@ static double io_bytes(const struct search *s)
          (double)s->fetch.affine_bytes;
 }
 
-static int propose(struct search *s, int state)
+static int propose(struct best_search *s, int state)
 {
-  const struct state *end = state_at(s, s->costs->n_blocks, state);
+  const struct best_state *end = state_at(s, s->costs->n_blocks, state);
   struct mafat_spec *spec;
   if (s->n_proposals == s->capacity) {
     int capacity = 2 * s->capacity + 64;
@@ -336,7 +336,7 @@ static int propose(struct search *s, int state)
 
 /* Proposes sequences from the largest arena to the smallest, at one price of kept weights. The last
  * steps are refined to reach the smallest arena. */
-static int descend(struct search *s, double price, bool reads, int ring)
+static int descend(struct best_search *s, double price, bool reads, int ring)
 {
   double peak = 1e15, ratio = ARENA_STEP;
   s->price = price;
@@ -359,7 +359,7 @@ static int descend(struct search *s, double price, bool reads, int ring)
   return MAFAT_OK;
 }
 
-static int propose_all(struct search *s)
+static int propose_all(struct best_search *s)
 {
   double disk = read_ns_of(s), dear = 1e6;
   int code = descend(s, 0, false, 0);
@@ -384,7 +384,7 @@ static int by_bytes(const void *a, const void *b)
 
 /* Keeps the proposals near the front, as costs are approximate: the fastest in each bin of bytes,
  * with equal ratios. Frees the others. */
-static void choose_finalists(struct search *s)
+static void choose_finalists(struct best_search *s)
 {
   enum { SLACK_PERCENT = 4 };
   double fastest = INFINITY;
@@ -420,7 +420,7 @@ static const struct mafat_group_weights least_ring = {MAFAT_STREAMED, MAFAT_RING
 
 /* Adds standard plans, regardless of costs. Grids appear only here: rows need less memory and
  * compute nothing twice, so cost tables of tiles are not worthwhile. */
-static int add_seeds(struct search *s, struct mafat_front *f)
+static int add_seeds(struct best_search *s, struct mafat_front *f)
 {
   const struct mafat_group_weights streamed = {.placement = MAFAT_STREAMED};
   struct mafat_group_spec seeds[] = {{.cut = mafat_cut_grid(1, 1)},
@@ -438,7 +438,7 @@ static int add_seeds(struct search *s, struct mafat_front *f)
   return code;
 }
 
-static bool has_narrow_weights(const struct search *s)
+static bool has_narrow_weights(const struct best_search *s)
 {
   for (int l = 0; l < s->request->n_layers; l++)
     if (mafat_layer_widens(&s->request->network->layers[l])) return true;
@@ -447,7 +447,7 @@ static bool has_narrow_weights(const struct search *s)
 
 /* Adds a variant with the default ring instead of the smallest. Costs ignore that a disk is slower
  * with few reads in flight, and for narrow weights the ring is small. */
-static int add_with_usual_ring(const struct search *s, struct mafat_front *f, const struct mafat_spec *spec)
+static int add_with_usual_ring(const struct best_search *s, struct mafat_front *f, const struct mafat_spec *spec)
 {
   struct mafat_spec *copy = NULL;
   bool changed = false;
@@ -462,7 +462,7 @@ static int add_with_usual_ring(const struct search *s, struct mafat_front *f, co
   return code;
 }
 
-static int grouping(const struct search *s, struct mafat_front *f, long long evaluations)
+static int grouping(const struct best_search *s, struct mafat_front *f, long long evaluations)
 {
   bool flat = mafat_grouping_tiles(s->request->network);
   struct mafat_sequence *sequence;
@@ -474,7 +474,7 @@ static int grouping(const struct search *s, struct mafat_front *f, long long eva
 
 /* Adds the grouping with the least arena, with weights kept or read per group. Darknet's networks
  * are chains with few branches, whose groups are found without it. */
-static int add_groupings(const struct search *s, struct mafat_front *f)
+static int add_groupings(const struct best_search *s, struct mafat_front *f)
 {
   struct mafat_front *one = NULL;
   if (!s->request->network->format.any_order) return MAFAT_OK;
@@ -489,7 +489,7 @@ static int add_groupings(const struct search *s, struct mafat_front *f)
   return code;
 }
 
-static int lay_out(struct search *s, struct mafat_front *f)
+static int lay_out(struct best_search *s, struct mafat_front *f)
 {
   bool narrow = has_narrow_weights(s);
   int code = add_seeds(s, f);
@@ -502,7 +502,7 @@ static int lay_out(struct search *s, struct mafat_front *f)
 }
 
 /* Lays out the proposals with kept weights that seem smallest. */
-static int lay_out_least(struct search *s, struct mafat_front *f)
+static int lay_out_least(struct best_search *s, struct mafat_front *f)
 {
   struct mafat_group_spec rows = {.cut = mafat_cut_rows(1)};
   struct mafat_spec seed = {.groups = &rows, .n_groups = 1};
@@ -519,7 +519,7 @@ static int lay_out_least(struct search *s, struct mafat_front *f)
 
 /* ---- search ---- */
 
-static int find_fetch_sizes(struct search *s)
+static int find_fetch_sizes(struct best_search *s)
 {
   struct mafat_group_spec group = {.cut = mafat_cut_panels(false), .weights = least_ring};
   struct mafat_spec spec = {.groups = &group, .n_groups = 1};
@@ -530,7 +530,7 @@ static int find_fetch_sizes(struct search *s)
   return code;
 }
 
-static int allocate(struct search *s)
+static int allocate(struct best_search *s)
 {
   size_t n_layers = (size_t)s->costs->n_layers;
   s->states = mafat_heap_calloc(s->heap, (size_t)(s->costs->n_blocks + 1) * N_STATES, sizeof *s->states);
@@ -541,7 +541,7 @@ static int allocate(struct search *s)
   return MAFAT_OK;
 }
 
-static int search(struct search *s, struct mafat_front *f)
+static int search(struct best_search *s, struct mafat_front *f)
 {
   int code = mafat_costs_make(&s->costs, s->request, MAX_BLOCKS, s->d);
   if (code == MAFAT_OK) code = find_fetch_sizes(s);
@@ -564,7 +564,7 @@ static int search_threads(struct mafat_front *f, const struct mafat_search_reque
 {
   struct mafat_plan_options options = *request->options;
   struct mafat_search_request r = *request;
-  struct search s = {.request = &r, .heap = options.heap, .d = d};
+  struct best_search s = {.request = &r, .heap = options.heap, .d = d};
   options.n_threads = threads;
   r.options = &options;
   int code = search(&s, f);

@@ -44,7 +44,7 @@ struct memo {
   double ns;
 };
 
-struct walk {
+struct cost_walk {
   const struct mafat_search_request *request;
   struct mafat_costs *costs;
   struct mafat_plan *plan;
@@ -54,7 +54,7 @@ struct walk {
   struct memo *memos; /* [layer][2] */
 };
 
-static double price(struct walk *w, const struct mafat_step *step)
+static double price(struct cost_walk *w, const struct mafat_step *step)
 {
   const struct mafat_calibration *c = w->request->calibration;
   struct mafat_work work = {{0}};
@@ -63,7 +63,7 @@ static double price(struct walk *w, const struct mafat_step *step)
 }
 
 /* Cost of all parts of a divided step, from the first on. */
-static double price_parts(struct walk *w, struct mafat_step *step)
+static double price_parts(struct cost_walk *w, struct mafat_step *step)
 {
   double ns = price(w, step);
   int layer = step->layer;
@@ -72,7 +72,7 @@ static double price_parts(struct walk *w, struct mafat_step *step)
   return ns;
 }
 
-static double price_step(struct walk *w, struct mafat_step *step)
+static double price_step(struct cost_walk *w, struct mafat_step *step)
 {
   int rows = mafat_span_size(step->out.y), first = step->out.y.begin == 0;
   bool divided = mafat_schedule_is_dividing(w->schedule, step->layer);
@@ -95,7 +95,7 @@ static struct mafat_layer_cost *cost_at(struct mafat_costs *c, int cut_candidate
   return &c->table[((size_t)cut_candidate * MAFAT_N_CHOICES + (size_t)algorithm) * (size_t)c->n_layers + (size_t)layer];
 }
 
-static void take_sizes(struct walk *w, struct mafat_layer_cost *costs)
+static void take_sizes(struct cost_walk *w, struct mafat_layer_cost *costs)
 {
   const struct mafat_layout *layout = w->layout;
   int n = w->plan->n_layers;
@@ -116,7 +116,7 @@ static void take_sizes(struct walk *w, struct mafat_layer_cost *costs)
   }
 }
 
-static int walk_cut_candidate(struct walk *w, int cut_candidate, int algorithm)
+static int walk_cut_candidate(struct cost_walk *w, int cut_candidate, int algorithm)
 {
   struct mafat_costs *c = w->costs;
   struct mafat_layer_cost *costs = cost_at(c, cut_candidate, algorithm, 0);
@@ -142,7 +142,7 @@ static void rule_out(struct mafat_costs *c, int cut_candidate, int algorithm)
   for (int l = 0; l < c->n_layers; l++) cost_at(c, cut_candidate, algorithm, l)->ns = INFINITY;
 }
 
-static int make_cut_candidate(struct walk *w, int cut_candidate, int algorithm, enum mafat_algorithm wanted, struct mafat_diagnostic *d)
+static int make_cut_candidate(struct cost_walk *w, int cut_candidate, int algorithm, enum mafat_algorithm wanted, struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options = *w->request->options;
   struct mafat_group_spec group = group_of(&w->costs->cut_candidates[cut_candidate]);
@@ -292,7 +292,7 @@ int mafat_costs_make(struct mafat_costs **out, const struct mafat_search_request
   c->n_layers = r->n_layers;
   c->choice = r->options->algorithm == MAFAT_AUTO;
   list_cut_candidates(c);
-  struct walk w = {.request = r, .costs = c};
+  struct cost_walk w = {.request = r, .costs = c};
   w.memos = mafat_heap_calloc(c->heap, 2 * (size_t)c->n_layers, sizeof *w.memos);
   int code = w.memos && allocate(c) ? describe(c, r, max_blocks, d) : MAFAT_ENOMEM;
   for (int cut_candidate = 0; cut_candidate < c->n_cut_candidates && code == MAFAT_OK; cut_candidate++) {

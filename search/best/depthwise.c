@@ -16,7 +16,7 @@ static const int tried[N_TRIED] = {USUAL, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256};
 /* Among choices within 0.5 % of the fastest, prefer the default, then the least memory. */
 static const double SLACK = 1.005;
 
-struct chooser {
+struct depthwise_chooser {
   const struct mafat_search_request *request;
   struct mafat_heap *heap;
   struct mafat_plan *plan; /* without depthwise words */
@@ -31,13 +31,13 @@ struct chooser {
   struct mafat_diagnostic *d;
 };
 
-static int rows_at(const struct chooser *c, int t, int i)
+static int rows_at(const struct depthwise_chooser *c, int t, int i)
 {
   int all = c->request->network->layers[c->layers[i]].out.h;
   return tried[t] > all ? all : tried[t];
 }
 
-static int write_words(struct chooser *c)
+static int write_words(struct depthwise_chooser *c)
 {
   for (int g = 0; g < c->spec->n_groups; g++) c->spec->groups[g].n_depthwise = 0;
   for (int i = 0; i < c->n; i++) {
@@ -50,7 +50,7 @@ static int write_words(struct chooser *c)
 
 /* ---- measuring ---- */
 
-static void add_up_lives(struct chooser *c, const struct mafat_layout *layout, const struct mafat_plan *plan)
+static void add_up_lives(struct depthwise_chooser *c, const struct mafat_layout *layout, const struct mafat_plan *plan)
 {
   memset(c->lives, 0, (size_t)plan->n_positions * sizeof *c->lives);
   for (int b = 0; b < layout->n_buffers; b++) {
@@ -60,7 +60,7 @@ static void add_up_lives(struct chooser *c, const struct mafat_layout *layout, c
   }
 }
 
-static void note(struct chooser *c, const struct mafat_plan *plan, int t)
+static void note(struct depthwise_chooser *c, const struct mafat_plan *plan, int t)
 {
   for (int i = 0; i < c->n; i++) {
     int layer = c->layers[i], top = mafat_plan_outermost(c->plan, layer);
@@ -75,7 +75,7 @@ static void note(struct chooser *c, const struct mafat_plan *plan, int t)
     if (c->lives[at] > c->others) c->others = c->lives[at];
 }
 
-static int try(struct chooser *c, int t)
+static int try(struct depthwise_chooser *c, int t)
 {
   const struct mafat_search_request *r = c->request;
   struct mafat_plan *plan = NULL;
@@ -97,7 +97,7 @@ static int try(struct chooser *c, int t)
 /* ---- choosing ---- */
 
 /* Chooses for a layer, within an arena; the least memory if nothing fits. */
-static int choose(const struct chooser *c, int i, size_t arena)
+static int choose(const struct depthwise_chooser *c, int i, size_t arena)
 {
   double fastest = INFINITY;
   int least = 0, chosen = -1;
@@ -115,7 +115,7 @@ static int choose(const struct chooser *c, int i, size_t arena)
   return chosen < 0 ? least : chosen;
 }
 
-static size_t least_arena(const struct chooser *c)
+static size_t least_arena(const struct depthwise_chooser *c)
 {
   size_t arena = c->others;
   for (int i = 0; i < c->n; i++) {
@@ -129,7 +129,7 @@ static size_t least_arena(const struct chooser *c)
 
 /* ---- words of a plan ---- */
 
-static int open(struct chooser *c, const struct mafat_spec *spec)
+static int open(struct depthwise_chooser *c, const struct mafat_spec *spec)
 {
   const struct mafat_search_request *r = c->request;
   size_t n_layers = (size_t)r->n_layers;
@@ -148,7 +148,7 @@ static int open(struct chooser *c, const struct mafat_spec *spec)
   return c->layers && c->rows && c->ms && c->live && c->layers_ms && c->lives ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-static void close(struct chooser *c)
+static void close(struct depthwise_chooser *c)
 {
   mafat_heap_free(c->heap, c->layers);
   mafat_heap_free(c->heap, c->rows);
@@ -165,7 +165,7 @@ int mafat_depthwise_add(struct mafat_front *front, const struct mafat_search_req
                                    const struct mafat_spec *spec, struct mafat_diagnostic *d),
                         struct mafat_diagnostic *d)
 {
-  struct chooser c = {.request = request, .heap = request->options->heap, .d = d};
+  struct depthwise_chooser c = {.request = request, .heap = request->options->heap, .d = d};
   int code = open(&c, spec);
   for (int t = 0; t < N_TRIED && c.n > 0 && code == MAFAT_OK; t++) code = try(&c, t);
   if (c.n > 0 && code == MAFAT_OK) {

@@ -14,7 +14,7 @@ enum {
 /* initial temperature: a layout larger by this share is accepted with probability 1/e */
 static const double warmth = .05;
 
-struct climb {
+struct allocation_climb {
   struct mafat_allocation *extents;
   const struct mafat_allocation **placed; /* (n) by offset, during placement */
   int *order;                         /* (n) */
@@ -30,7 +30,7 @@ static bool live_together(const struct mafat_allocation *a, const struct mafat_a
 }
 
 /* A random number from 0 to n - 1 (xorshift), the same in every run. */
-static int any_below(struct climb *c, int n)
+static int any_below(struct allocation_climb *c, int n)
 {
   c->random ^= c->random << 13;
   c->random ^= c->random >> 7;
@@ -39,7 +39,7 @@ static int any_below(struct climb *c, int n)
 }
 
 /* Lower bound: some buffer's start is a time when the most bytes live. */
-static size_t find_bound(const struct climb *c)
+static size_t find_bound(const struct allocation_climb *c)
 {
   size_t most = 0;
   for (int i = 0; i < c->n; i++) {
@@ -52,7 +52,7 @@ static size_t find_bound(const struct climb *c)
   return most;
 }
 
-static void place_one(struct climb *c, int n_placed, struct mafat_allocation *e)
+static void place_one(struct allocation_climb *c, int n_placed, struct mafat_allocation *e)
 {
   size_t size = e->end - e->begin, at = 0;
   for (int i = 0; i < n_placed; i++) {
@@ -68,7 +68,7 @@ static void place_one(struct climb *c, int n_placed, struct mafat_allocation *e)
   c->placed[to] = e;
 }
 
-static void place_all(struct climb *c)
+static void place_all(struct allocation_climb *c)
 {
   c->total = 0;
   for (int i = 0; i < c->n; i++) {
@@ -81,7 +81,7 @@ static void place_all(struct climb *c)
   for (int i = 0; i < c->n; i++) c->best[i] = c->extents[i].begin;
 }
 
-static void swap(struct climb *c, int a, int b)
+static void swap(struct allocation_climb *c, int a, int b)
 {
   int order = c->order[a];
   c->order[a] = c->order[b];
@@ -89,14 +89,14 @@ static void swap(struct climb *c, int a, int b)
 }
 
 /* Selects positions in the order: of a highest buffer, and of one that lives at the same time. */
-static void choose_two(struct climb *c, int *a, int *b)
+static void choose_two(struct allocation_climb *c, int *a, int *b)
 {
   for (*a = any_below(c, c->n); c->extents[c->order[*a]].end != c->total; *a = (*a + 1) % c->n) {}
   const struct mafat_allocation *high = &c->extents[c->order[*a]];
   for (*b = any_below(c, c->n); !live_together(high, &c->extents[c->order[*b]]); *b = (*b + 1) % c->n) {}
 }
 
-static void climb(struct climb *c)
+static void climb(struct allocation_climb *c)
 {
   int attempts = MOST_EVALUATIONS / c->n / c->n;
   if (attempts > MOST_ATTEMPTS) attempts = MOST_ATTEMPTS;
@@ -113,7 +113,7 @@ static void climb(struct climb *c)
 }
 
 /* Largest first, then by index. */
-static void sort(struct climb *c)
+static void sort(struct allocation_climb *c)
 {
   for (int i = 0; i < c->n; i++) {
     size_t size = c->extents[i].end - c->extents[i].begin;
@@ -125,7 +125,7 @@ static void sort(struct climb *c)
 
 int mafat_allocations_climb(size_t *total, struct mafat_allocation *extents, int n, struct mafat_heap *heap)
 {
-  struct climb c = {.extents = extents, .n = n, .best_total = SIZE_MAX, .random = 88172645463325252};
+  struct allocation_climb c = {.extents = extents, .n = n, .best_total = SIZE_MAX, .random = 88172645463325252};
   *total = 0;
   for (int i = 0; i < n; i++)
     if (extents[i].end > *total) *total = extents[i].end;

@@ -29,7 +29,7 @@ enum {
 };
 
 /* A plan by its spec, and the bytes by which plans are compared. */
-struct made {
+struct made_plan {
   struct mafat_candidate candidate;
   size_t bytes; /* SIZE_MAX: no plan */
   bool apart;
@@ -44,7 +44,7 @@ struct flow {
   bool apart;
   bool stands_apart;
   bool climbing;    /* compare plans by the published offset assignment */
-  struct made made, kept; /* last measured; best so far */
+  struct made_plan made, kept; /* last measured; best so far */
   long long evaluations;  /* remaining effort */
   struct mafat_diagnostic *d;
 };
@@ -163,11 +163,11 @@ static int try_order(struct flow *f, struct mafat_spec *spec, enum mafat_op_orde
   if (code == MAFAT_OK) code = climb(&bytes, f, spec);
   if (code || bytes >= f->made.bytes) return code;
   mafat_spec_close(&f->made.candidate.spec);
-  f->made = (struct made){c, bytes, f->apart};
+  f->made = (struct made_plan){c, bytes, f->apart};
   return mafat_spec_copy(&f->made.candidate.spec, spec, f->heap);
 }
 
-static void forget(struct made *m)
+static void forget(struct made_plan *m)
 {
   mafat_spec_close(&m->candidate.spec);
   m->bytes = SIZE_MAX;

@@ -5,16 +5,16 @@
 #include <string.h>
 
 /* Best candidate for one buffer. */
-struct best {
+struct best_paths {
   struct mafat_path paths[MAFAT_MOST_APPLIED];
   int n;             /* -1: none needs less than the current plan */
   size_t bytes;
   int length, parts; /* of the new path */
 };
 
-struct run {
+struct flow_run {
   struct mafat_flow *flow;
-  struct best best;
+  struct best_paths best;
   struct mafat_path found[MAFAT_MOST_PATHS];
   bool *tried; /* [operator] */
 };
@@ -68,14 +68,14 @@ static int join(const struct mafat_flow *f, const struct mafat_path *p, struct m
   return n;
 }
 
-static bool is_better(const struct run *r, size_t bytes, int length, int parts)
+static bool is_better(const struct flow_run *r, size_t bytes, int length, int parts)
 {
-  const struct best *b = &r->best;
+  const struct best_paths *b = &r->best;
   if (b->n < 0 || bytes != b->bytes) return bytes < (b->n < 0 ? r->flow->bytes : b->bytes);
   return length != b->length ? length < b->length : parts < b->parts;
 }
 
-static int try_path(struct run *r, const struct mafat_path *p)
+static int try_path(struct flow_run *r, const struct mafat_path *p)
 {
   struct mafat_flow *f = r->flow;
   struct mafat_path joined[MAFAT_MOST_APPLIED];
@@ -92,14 +92,14 @@ static int try_path(struct run *r, const struct mafat_path *p)
   return f->callbacks->keep(f->user);
 }
 
-static int find_paths(struct run *r, int tensor)
+static int find_paths(struct flow_run *r, int tensor)
 {
   const struct mafat_flow *f = r->flow;
   if (tensor < f->lines->n_layers) return mafat_paths_find(r->found, MAFAT_MOST_PATHS, f->lines, tensor);
   return f->of_inputs && mafat_network_is_input(f->lines->network, tensor) && mafat_path_of_input(&r->found[0], f->lines, tensor) ? 1 : 0;
 }
 
-static int try_tensor(struct run *r, int tensor)
+static int try_tensor(struct flow_run *r, int tensor)
 {
   const struct mafat_flow *f = r->flow;
   int code = MAFAT_OK, n_paths = find_paths(r, tensor);
@@ -122,7 +122,7 @@ static int stand(struct mafat_flow *f, const struct mafat_path *paths, int n, si
 }
 
 /* Tries the critical tensors. Outputs are skipped, and so are tensors that were tried already. */
-static int try_critical(struct run *r, const int *tensors, int n)
+static int try_critical(struct flow_run *r, const int *tensors, int n)
 {
   const struct mafat_flow *f = r->flow;
   const struct mafat_network *network = f->lines->network;
@@ -149,7 +149,7 @@ int mafat_flow_begin(struct mafat_flow *f, const struct mafat_path *paths, int n
 
 int mafat_flow_run(struct mafat_flow *f)
 {
-  struct run *r = mafat_heap_calloc(f->heap, 1, sizeof *r);
+  struct flow_run *r = mafat_heap_calloc(f->heap, 1, sizeof *r);
   if (!r) return MAFAT_ENOMEM;
   r->flow = f;
   r->tried = mafat_heap_calloc(f->heap, (size_t)mafat_network_n_tensors(f->lines->network), sizeof *r->tried);

@@ -77,7 +77,7 @@ uint64_t mafat_tensor_bytes(const struct mafat_network *n, int tensor)
 
 /* ---- roles ---- */
 
-enum block { BLOCK_NONE, BLOCK_PART, BLOCK_FAN }; /* fan: from all channels, or into them */
+enum path_block { BLOCK_NONE, BLOCK_PART, BLOCK_FAN }; /* fan: from all channels, or into them */
 
 static struct mafat_shape shape_above(const struct mafat_sole_readers *l, int layer)
 {
@@ -86,7 +86,7 @@ static struct mafat_shape shape_above(const struct mafat_sole_readers *l, int la
 
 /* Role along channels. A table look-up makes all channels from one index: it fans out, and does not
  * sum. */
-static enum block depth_block(const struct mafat_sole_readers *l, int layer, bool in)
+static enum path_block depth_block(const struct mafat_sole_readers *l, int layer, bool in)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
   unsigned along = mafat_layer_along(it);
@@ -153,7 +153,7 @@ static int depth_lengths(int *lengths, const struct mafat_sole_readers *l, int t
 {
   int n = 0, length = 0;
   for (int layer = first_layer(l, tensor, by); layer >= 0 && length < MAFAT_MOST_PATH / 2; layer = next_layer(l, layer, by)) {
-    enum block b = depth_block(l, layer, by > 0);
+    enum path_block b = depth_block(l, layer, by > 0);
     if (b == BLOCK_NONE) break;
     if (b == BLOCK_FAN) {
       if (by > 0 && length > 0) lengths[n++] = length; /* the variant that ends with CONCAT */

@@ -36,7 +36,7 @@ static const struct cut_candidate {
 enum { N_CUT_CANDIDATES = sizeof cut_candidates / sizeof *cut_candidates };
 
 /* The best grouping of all layers before a position: its last group. */
-struct state {
+struct grouping_state {
   float peak;
   double slowness;
   int from, cut_candidate;
@@ -50,7 +50,7 @@ struct grouping {
   struct mafat_heap *heap;          /* the options'; for all of this */
   int places[MOST_PLACES + 2], n;   /* (n + 1): 0 ... n_layers */
   float *peaks; /* [cut candidate][from][to]: bytes of that group; INFINITY: unknown */
-  struct state *states;             /* (n + 1) */
+  struct grouping_state *states;             /* (n + 1) */
   int *group_of;                    /* [layer] */
   struct mafat_group_spec *groups;  /* (n) */
   int n_groups;
@@ -222,18 +222,18 @@ static void measure_all(struct grouping *p, double limit)
  * the limit. False: none. */
 static bool solve(struct grouping *p, double limit, bool limited)
 {
-  p->states[0] = (struct state){0, 0, 0, 0};
+  p->states[0] = (struct grouping_state){0, 0, 0, 0};
   for (int to = 1; to <= p->n; to++) {
-    struct state best = {.peak = INFINITY};
+    struct grouping_state best = {.peak = INFINITY};
     for (int from = 0; from < to; from++)
       for (int w = 0; w < N_CUT_CANDIDATES; w++) {
-        struct state *before = &p->states[from];
+        struct grouping_state *before = &p->states[from];
         float peak = fmaxf(before->peak, *peak_at(p, w, from, to));
         double slowness = before->slowness + cut_candidates[w].slowness * (p->places[to] - p->places[from]) + 0.01;
         if (peak >= TOO_LARGE || peak > limit) continue;
         bool better = limited && !isinf(best.peak) ? slowness < best.slowness
                                                    : peak < best.peak || (peak <= best.peak && slowness < best.slowness);
-        if (better) best = (struct state){peak, slowness, from, w};
+        if (better) best = (struct grouping_state){peak, slowness, from, w};
       }
     p->states[to] = best;
   }

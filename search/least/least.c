@@ -39,7 +39,7 @@ enum { WHOLE = 0, PANELS = -1, COLUMNS = -2, EARLY = 1000, PARTITIONED = 2000 };
 static const int cut_candidates[] = {1, 2, 3, 4, 6, 8, 16, EARLY + 1, EARLY + 2, EARLY + 4, PARTITIONED + 1, PARTITIONED + 2, PARTITIONED + EARLY + 1, WHOLE, PANELS, COLUMNS - 8, COLUMNS - 32};
 enum { N_CUT_CANDIDATES = sizeof cut_candidates / sizeof *cut_candidates, FEW_ROWS = 4 };
 
-struct climb {
+struct group_climb {
   const struct mafat_search_request *request;
   struct mafat_front *front;
   struct mafat_spec *from;         /* plan being changed, with explicit groups */
@@ -106,18 +106,18 @@ int mafat_least_take(struct mafat_front *f, const struct mafat_search_request *r
 
 /* ---- changes ---- */
 
-static int begin_of(const struct climb *c, int group)
+static int begin_of(const struct group_climb *c, int group)
 {
   return group == 0 ? 0 : c->ends[group - 1];
 }
 
-static int end_of(const struct climb *c, int group)
+static int end_of(const struct group_climb *c, int group)
 {
   return c->ends[group];
 }
 
 /* A changed group. Words for algorithms may not fit its layers any more: direct needs least. */
-static struct mafat_group_spec group_of(const struct climb *c, int end, struct mafat_cut cut)
+static struct mafat_group_spec group_of(const struct group_climb *c, int end, struct mafat_cut cut)
 {
   struct mafat_group_spec g = {.end = end, .cut = cut};
   g.algorithms[MAFAT_DIRECT].given = c->request->options->algorithm == MAFAT_AUTO;
@@ -125,12 +125,12 @@ static struct mafat_group_spec group_of(const struct climb *c, int end, struct m
 }
 
 /* Output of the layer before a position. */
-static struct mafat_shape shape_before(const struct climb *c, int end)
+static struct mafat_shape shape_before(const struct group_climb *c, int end)
 {
   return c->request->network->layers[c->sequence->layers[end - 1]].out;
 }
 
-static struct mafat_cut cut_of(const struct climb *c, int cut_candidate, int end)
+static struct mafat_cut cut_of(const struct group_climb *c, int cut_candidate, int end)
 {
   if (cut_candidate < COLUMNS) return mafat_cut_grid(shape_before(c, end).h, COLUMNS - cut_candidate);
   if (cut_candidate > PARTITIONED) return mafat_cut_rows_partitioned((cut_candidate - PARTITIONED) % EARLY, cut_candidate > PARTITIONED + EARLY);
@@ -140,14 +140,14 @@ static struct mafat_cut cut_of(const struct climb *c, int cut_candidate, int end
 
 /* True if the candidate applies to a group with that end. Tiles are for maps with few rows and many
  * columns. */
-static bool applies(const struct climb *c, int cut_candidate, int end)
+static bool applies(const struct group_climb *c, int cut_candidate, int end)
 {
   struct mafat_shape out = shape_before(c, end);
   return cut_candidate >= COLUMNS || (out.h <= FEW_ROWS && out.w >= 2 * (COLUMNS - cut_candidate));
 }
 
 /* True if live bytes, or a cached assignment, exceed the current arena. */
-static bool is_too_large(struct climb *c, const struct mafat_spec *spec)
+static bool is_too_large(struct group_climb *c, const struct mafat_spec *spec)
 {
   const struct mafat_search_request *r = c->request;
   struct mafat_plan *plan = NULL;
@@ -169,7 +169,7 @@ static bool is_too_large(struct climb *c, const struct mafat_spec *spec)
 }
 
 /* A group of `from` as it is, by its end in the sequence. */
-static struct mafat_group_spec unchanged(const struct climb *c, int group)
+static struct mafat_group_spec unchanged(const struct group_climb *c, int group)
 {
   struct mafat_group_spec g = c->from->groups[group];
   g.more = NULL;
@@ -179,7 +179,7 @@ static struct mafat_group_spec unchanged(const struct climb *c, int group)
 }
 
 /* Converts groups by ends in the sequence to groups of layers. */
-static void tell_layers(struct climb *c, int n_groups)
+static void tell_layers(struct group_climb *c, int n_groups)
 {
   for (int g = 0, at = 0; g < n_groups; g++)
     for (; at < c->groups[g].end; at++) c->group_of[c->sequence->layers[at]] = g;
@@ -190,7 +190,7 @@ static void tell_layers(struct climb *c, int n_groups)
 }
 
 /* Tries these groups instead of n_old groups from `first` on. */
-static void try(struct climb *c, int first, int n_old, const struct mafat_group_spec *groups, int n)
+static void try(struct group_climb *c, int first, int n_old, const struct mafat_group_spec *groups, int n)
 {
   int n_groups = 0, evaluations = c->from->op_order == MAFAT_OP_ORDER_FILE ? 1 : SORTED;
   if (c->code || c->front->list[0].arena_bytes < c->enough) return;
@@ -210,7 +210,7 @@ static void try(struct climb *c, int first, int n_old, const struct mafat_group_
   for (int g = 0; g < n_groups; g++) mafat_heap_free(c->request->options->heap, c->groups[g].more);
 }
 
-static void recut(struct climb *c, int group)
+static void recut(struct group_climb *c, int group)
 {
   int end = end_of(c, group);
   for (int w = 0; w < N_CUT_CANDIDATES; w++) {
@@ -221,7 +221,7 @@ static void recut(struct climb *c, int group)
 }
 
 /* Tries joining n groups from this one on. */
-static void join(struct climb *c, int group, int n)
+static void join(struct group_climb *c, int group, int n)
 {
   if (group < 0 || group + n > c->from->n_groups) return;
   int end = end_of(c, group + n - 1);
@@ -233,7 +233,7 @@ static void join(struct climb *c, int group, int n)
 }
 
 /* Tries two groups, one with its cut, the other with every candidate. */
-static void try_pair(struct climb *c, int group, int n_old, int cut, int end, struct mafat_cut left, struct mafat_cut right)
+static void try_pair(struct group_climb *c, int group, int n_old, int cut, int end, struct mafat_cut left, struct mafat_cut right)
 {
   for (int w = 0; w < 2 * N_CUT_CANDIDATES; w++) {
     int changed = w % 2 ? end : cut;
@@ -245,7 +245,7 @@ static void try_pair(struct climb *c, int group, int n_old, int cut, int end, st
 }
 
 /* The cut in this range with the fewest live bytes. */
-static int narrowest(const struct climb *c, int first, int last)
+static int narrowest(const struct group_climb *c, int first, int last)
 {
   int best = first;
   for (int at = first; at <= last; at++)
@@ -253,7 +253,7 @@ static int narrowest(const struct climb *c, int first, int last)
   return best;
 }
 
-static void part(struct climb *c, int group)
+static void part(struct group_climb *c, int group)
 {
   struct mafat_cut cut = c->from->groups[group].cut;
   int begin = begin_of(c, group), end = end_of(c, group);
@@ -270,7 +270,7 @@ static void part(struct climb *c, int group)
 enum { MOST_PLACES = 10 };
 
 /* After the peak to the group's end (by = 1), or before it to the group's begin (by = -1). */
-static int find_places(const struct climb *c, int from, int border, int by, int *places)
+static int find_places(const struct group_climb *c, int from, int border, int by, int *places)
 {
   int n = 0;
   for (int near = 0, far = 2; n < MOST_PLACES - 1; near = far, far *= 2) {
@@ -283,7 +283,7 @@ static int find_places(const struct climb *c, int from, int border, int by, int 
   return n;
 }
 
-static void try_island(struct climb *c, int group, int first, int last)
+static void try_island(struct group_climb *c, int group, int first, int last)
 {
   static const int island[] = {1, PARTITIONED + 1, PARTITIONED + EARLY + 1, 2, 4, COLUMNS - 32};
   int begin = begin_of(c, group), end = end_of(c, group), n;
@@ -301,7 +301,7 @@ static void try_island(struct climb *c, int group, int first, int last)
 
 /* Tries another cut for the layers around the peak of a group of whole maps, such as a cell in
  * rows. */
-static void part_around_peak(struct climb *c, int group)
+static void part_around_peak(struct group_climb *c, int group)
 {
   int begin = begin_of(c, group), end = end_of(c, group);
   int before[MOST_PLACES], after[MOST_PLACES];
@@ -313,7 +313,7 @@ static void part_around_peak(struct climb *c, int group)
 }
 
 /* Tries moving the cut after a group. */
-static void move(struct climb *c, int group)
+static void move(struct group_climb *c, int group)
 {
   if (group < 0 || group + 1 >= c->from->n_groups) return;
   int begin = begin_of(c, group), cut = end_of(c, group), end = end_of(c, group + 1);
@@ -323,7 +323,7 @@ static void move(struct climb *c, int group)
 }
 
 /* Tries moving it to the narrowest positions further away. */
-static void move_far(struct climb *c, int group)
+static void move_far(struct group_climb *c, int group)
 {
   if (group < 0 || group + 1 >= c->from->n_groups) return;
   int begin = begin_of(c, group), cut = end_of(c, group), end = end_of(c, group + 1);
@@ -351,7 +351,7 @@ static int place_at(const struct mafat_plan *plan, int position)
 }
 
 /* Continues from the current best plan: sets its groups and the fullest of them. */
-static int stand(struct climb *c)
+static int stand(struct group_climb *c)
 {
   const struct mafat_search_request *r = c->request;
   struct mafat_plan *plan = NULL;
@@ -374,7 +374,7 @@ static int stand(struct climb *c)
 }
 
 /* Tries changes in order of their cost, until one makes the arena smaller. */
-static void change_fullest(struct climb *c)
+static void change_fullest(struct group_climb *c)
 {
   const size_t before = c->front->list[0].arena_bytes;
   const int g = c->fullest;
@@ -393,7 +393,7 @@ static void change_fullest(struct climb *c)
     }
 }
 
-static void change_any(struct climb *c)
+static void change_any(struct group_climb *c)
 {
   for (int g = 0; g < c->from->n_groups; g++) {
     recut(c, g);
@@ -402,7 +402,7 @@ static void change_any(struct climb *c)
 }
 
 /* Repeats changes of one kind as long as they improve the plan. */
-static void climb(struct climb *c, void (*change)(struct climb *c), bool breaks_ties)
+static void climb(struct group_climb *c, void (*change)(struct group_climb *c), bool breaks_ties)
 {
   c->breaks_ties = breaks_ties;
   for (int i = 0; (i < MOST_CHANGES || c->request->plan_ends) && mafat_effort_left(c->request, c->layers) && c->code == MAFAT_OK; i++) {
@@ -415,7 +415,7 @@ static void climb(struct climb *c, void (*change)(struct climb *c), bool breaks_
 }
 
 /* Tries the same groups with another order of layers. Darknet's files have a good order. */
-static void try_sorted(struct climb *c, const struct mafat_spec *spec)
+static void try_sorted(struct group_climb *c, const struct mafat_spec *spec)
 {
   struct mafat_spec sorted = *spec;
   sorted.op_order = MAFAT_OP_ORDER_BEST;
@@ -425,7 +425,7 @@ static void try_sorted(struct climb *c, const struct mafat_spec *spec)
 
 /* Climbs again from whole maps, and from the starting plan, if another order of layers improves
  * them. */
-static void climb_sorted(struct climb *c, const struct mafat_spec *start)
+static void climb_sorted(struct group_climb *c, const struct mafat_spec *start)
 {
   struct mafat_group_spec group = {.cut = mafat_cut_grid(1, 1)};
   struct mafat_spec whole = {.groups = &group, .n_groups = 1}, *end = NULL;
@@ -440,7 +440,7 @@ static void climb_sorted(struct climb *c, const struct mafat_spec *start)
 
 /* First compares arenas and milliseconds; then also the tie-break, which only helps if a smaller
  * arena results. */
-static void climb_unsorted(struct climb *c)
+static void climb_unsorted(struct group_climb *c)
 {
   struct mafat_spec *before = NULL;
   climb(c, change_fullest, false);
@@ -454,7 +454,7 @@ static void climb_unsorted(struct climb *c)
 
 /* Tries the whole network by rows in partition buffers: for networks with branches often better
  * than the cost tables' plan. */
-static void try_partitioned_rows(struct climb *c)
+static void try_partitioned_rows(struct group_climb *c)
 {
   for (int early = 0; early < 2 && c->code == MAFAT_OK; early++) {
     struct mafat_group_spec group = {.cut = mafat_cut_rows_partitioned(1, early)};
@@ -463,7 +463,7 @@ static void try_partitioned_rows(struct climb *c)
   }
 }
 
-static void climb_all(struct climb *c)
+static void climb_all(struct group_climb *c)
 {
   struct mafat_spec *start = NULL;
   c->code = mafat_spec_copy(&start, c->front->list[0].spec, c->request->options->heap);
@@ -475,7 +475,7 @@ static void climb_all(struct climb *c)
 
 /* Climbs at the highest offset, which may be in another group than the most live bytes, because
  * offsets leave gaps. */
-static void climb_assigned(struct climb *c)
+static void climb_assigned(struct group_climb *c)
 {
   size_t before;
   c->layers = MOST_ASSIGNED;
@@ -486,9 +486,9 @@ static void climb_assigned(struct climb *c)
   } while (c->code == MAFAT_OK && c->front->list[0].arena_bytes < before);
 }
 
-static int climb_from(struct mafat_front *f, const struct mafat_search_request *r, void (*all)(struct climb *c), struct mafat_diagnostic *d)
+static int climb_from(struct mafat_front *f, const struct mafat_search_request *r, void (*all)(struct group_climb *c), struct mafat_diagnostic *d)
 {
-  struct climb c = {.request = r, .front = f, .layers = MOST_LAYERS, .d = d};
+  struct group_climb c = {.request = r, .front = f, .layers = MOST_LAYERS, .d = d};
   if (f->n == 0) return MAFAT_OK;
   c.groups = mafat_heap_calloc(r->options->heap, (size_t)r->n_layers, sizeof *c.groups);
   c.ends = mafat_heap_calloc(r->options->heap, 2 * (size_t)r->n_layers, sizeof *c.ends);

@@ -9,7 +9,7 @@
 
 /* Nodes are operators, then joins, then the end. For each node, the first node that all paths to
  * the end pass through (its immediate post-dominator) is found. */
-struct finder {
+struct cell_finder {
   const struct mafat_network *network;
   int n_layers, n_operators, n_joins, end;
   const struct mafat_sources **joins; /* (n_joins) */
@@ -31,14 +31,14 @@ static bool are_equal(const struct mafat_sources *a, const struct mafat_sources 
 }
 
 /* Index of the join of several tensors; -1: none, or unknown. */
-static int join_of(const struct finder *f, const struct mafat_sources *sources)
+static int join_of(const struct cell_finder *f, const struct mafat_sources *sources)
 {
   for (int j = 0; sources->n > 1 && j < f->n_joins; j++)
     if (are_equal(f->joins[j], sources)) return j;
   return -1;
 }
 
-static void find_joins(struct finder *f)
+static void find_joins(struct cell_finder *f)
 {
   for (int l = 0; l < f->n_layers; l++) {
     const struct mafat_layer *layer = &f->network->layers[l];
@@ -54,7 +54,7 @@ static void find_joins(struct finder *f)
 /* ---- post-dominators ---- */
 
 /* The first node that the paths from both pass through. */
-static int meet(const struct finder *f, int a, int b)
+static int meet(const struct cell_finder *f, int a, int b)
 {
   while (a != b) {
     if (f->depth[a] >= f->depth[b]) a = f->through[a];
@@ -63,24 +63,24 @@ static int meet(const struct finder *f, int a, int b)
   return a;
 }
 
-static void lead(struct finder *f, int from, int to)
+static void lead(struct cell_finder *f, int from, int to)
 {
   f->through[from] = f->through[from] < 0 ? to : meet(f, f->through[from], to);
 }
 
 /* Completes a node whose readers are complete. */
-static void settle(struct finder *f, int node)
+static void settle(struct cell_finder *f, int node)
 {
   if (f->through[node] < 0) f->through[node] = f->end;
   f->depth[node] = f->depth[f->through[node]] + 1;
 }
 
-static void lead_sources(struct finder *f, const struct mafat_sources *s, int to)
+static void lead_sources(struct cell_finder *f, const struct mafat_sources *s, int to)
 {
   for (int i = 0; i < mafat_sources_count(s); i++) lead(f, mafat_network_operator(f->network, s->list[i].tensor), to);
 }
 
-static void find_ways(struct finder *f)
+static void find_ways(struct cell_finder *f)
 {
   for (int i = 0; i <= f->end; i++) f->through[i] = f->cell_at[i] = -1;
   f->depth[f->end] = 0;
@@ -106,21 +106,21 @@ static void find_ways(struct finder *f)
 
 /* ---- places ---- */
 
-static uint64_t bytes_of(const struct finder *f, int tensor)
+static uint64_t bytes_of(const struct cell_finder *f, int tensor)
 {
   return mafat_dtype_bytes(mafat_network_tensor_type(f->network, tensor),
                            (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(f->network, tensor)));
 }
 
 /* Bytes of all outputs of an operator. */
-static uint64_t made_bytes(const struct finder *f, int operator)
+static uint64_t made_bytes(const struct cell_finder *f, int operator)
 {
   uint64_t sum = 0;
   for (int k = 0; k < mafat_layer_n_outputs(&f->network->layers[operator]); k++) sum += bytes_of(f, mafat_network_output(f->network, operator, k));
   return sum;
 }
 
-static uint64_t node_bytes(const struct finder *f, int node)
+static uint64_t node_bytes(const struct cell_finder *f, int node)
 {
   uint64_t sum = 0;
   if (node < f->n_operators) return made_bytes(f, node);
@@ -130,7 +130,7 @@ static uint64_t node_bytes(const struct finder *f, int node)
 }
 
 /* Finds the places: post-dominators of the input that are local minima of size, and joins. */
-static void find_places(struct finder *f)
+static void find_places(struct cell_finder *f)
 {
   int input = f->n_layers < f->n_operators ? mafat_network_picture(f->network) : f->end;
   uint64_t before = input == f->end ? 0 : node_bytes(f, input);
@@ -146,13 +146,13 @@ static void find_places(struct finder *f)
 
 /* ---- cells ---- */
 
-static void number(struct finder *f, int node)
+static void number(struct cell_finder *f, int node)
 {
   if (f->cell_at[node] >= 0) f->cell_at[node] = f->cells->n++;
 }
 
 /* Assigns layers to the cell that ends at their first place, and numbers cells by their ends. */
-static void divide(struct finder *f)
+static void divide(struct cell_finder *f)
 {
   int *end_of = f->cells->cell_of; /* initially */
   for (int l = 0; l < f->n_layers; l++) {
@@ -172,7 +172,7 @@ static void divide(struct finder *f)
 }
 
 /* True if the layer reads only output of the cell, and constants. */
-static bool follows(const struct finder *f, int layer, int cell)
+static bool follows(const struct cell_finder *f, int layer, int cell)
 {
   bool any = false;
   for (struct mafat_reads r = mafat_layer_reads(&f->network->layers[layer]); mafat_reads_next(&r);) {
@@ -186,7 +186,7 @@ static bool follows(const struct finder *f, int layer, int cell)
 }
 
 /* Bytes made by the cell and read outside it. */
-static uint64_t open_bytes(const struct finder *f, int cell, bool *read)
+static uint64_t open_bytes(const struct cell_finder *f, int cell, bool *read)
 {
   uint64_t sum = 0;
   for (int l = 0; l < f->n_layers; l++) read[l] = false;
@@ -203,7 +203,7 @@ static uint64_t open_bytes(const struct finder *f, int cell, bool *read)
 enum { MOST_FOLLOWING = 3 }; /* steps after a cell's end that may join it */
 
 /* Adds following layers as long as the bytes read outside become fewer. */
-static int take_following(struct finder *f, int cell, int *from, bool *read)
+static int take_following(struct cell_finder *f, int cell, int *from, bool *read)
 {
   uint64_t least = open_bytes(f, cell, read);
   int best = 0;
@@ -225,7 +225,7 @@ static int take_following(struct finder *f, int cell, int *from, bool *read)
   return best;
 }
 
-static int find(struct finder *f, struct mafat_heap *heap)
+static int find(struct cell_finder *f, struct mafat_heap *heap)
 {
   size_t n = (size_t)f->end + 1;
   f->through = mafat_heap_calloc(heap, 4 * n, sizeof *f->through);
@@ -251,7 +251,7 @@ static int count_operands(const struct mafat_network *n, int n_layers)
 
 int mafat_cells_find(struct mafat_cells **out, const struct mafat_network *network, int n_layers, struct mafat_heap *heap)
 {
-  struct finder f = {.network = network, .n_layers = n_layers, .n_operators = mafat_network_n_operators(network)};
+  struct cell_finder f = {.network = network, .n_layers = n_layers, .n_operators = mafat_network_n_operators(network)};
   int capacity = count_operands(network, n_layers), code = MAFAT_ENOMEM;
   struct mafat_cells *c = f.cells = *out = mafat_heap_calloc(heap, 1, sizeof *c);
   if (!c) return MAFAT_ENOMEM;

@@ -33,7 +33,7 @@ enum {
   MOST_PASSES = 6       /* passes over all cells */
 };
 
-struct search {
+struct beam_search {
   const struct mafat_search_request *request;
   struct mafat_heap *heap;
   struct mafat_motes_meter meter;
@@ -54,7 +54,7 @@ struct search {
   struct mafat_diagnostic *d;
 };
 
-static bool may_go_on(const struct search *s)
+static bool may_go_on(const struct beam_search *s)
 {
   return mafat_effort_left(s->request, s->meter.evaluations);
 }
@@ -62,7 +62,7 @@ static bool may_go_on(const struct search *s)
 /* States within the time limit come first, by memory and latency; then the others, by latency and
  * memory. Ties in memory go to fewer steps near the peak: if several cells are equally full, each
  * has to be opened. */
-static bool is_less(const struct search *s, const struct mafat_motes_state *a, const struct mafat_motes_state *b)
+static bool is_less(const struct beam_search *s, const struct mafat_motes_state *a, const struct mafat_motes_state *b)
 {
   bool both = a->ms <= s->limit_ms && b->ms <= s->limit_ms;
   if (both && a->bytes != b->bytes) return a->bytes < b->bytes;
@@ -73,24 +73,24 @@ static bool is_less(const struct search *s, const struct mafat_motes_state *a, c
 
 /* ---- beam ---- */
 
-static bool is_measured(const struct search *s) { return s->request->timer.time; }
+static bool is_measured(const struct beam_search *s) { return s->request->timer.time; }
 
 /* True if both need the same. Measured times never repeat, so they are ignored. */
-static bool are_equal(const struct search *s, const struct mafat_motes_state *a, const struct mafat_motes_state *b)
+static bool are_equal(const struct beam_search *s, const struct mafat_motes_state *a, const struct mafat_motes_state *b)
 {
   bool same_ms = is_measured(s) || (!(a->ms < b->ms) && !(a->ms > b->ms));
   return a->bytes == b->bytes && same_ms && !(a->tie_break < b->tie_break) && !(a->tie_break > b->tie_break);
 }
 
 /* True if it beats the last state of a full beam and is not in it. */
-static bool enters(const struct search *s, const struct mafat_motes_state *state)
+static bool enters(const struct beam_search *s, const struct mafat_motes_state *state)
 {
   for (int i = 0; i < s->n_beam; i++)
     if (are_equal(s, &s->beam[i], state)) return false;
   return s->n_beam < s->width || is_less(s, state, &s->beam[s->width - 1]);
 }
 
-static void keep(struct search *s, const struct mafat_motes_state *state)
+static void keep(struct beam_search *s, const struct mafat_motes_state *state)
 {
   int at = s->n_beam;
   if (!enters(s, state)) return;
@@ -100,7 +100,7 @@ static void keep(struct search *s, const struct mafat_motes_state *state)
 }
 
 /* True if it could enter with this memory; unmeasured states count as taking no time. */
-static bool may_enter(const struct search *s, const struct mafat_motes_state *state, size_t bytes)
+static bool may_enter(const struct beam_search *s, const struct mafat_motes_state *state, size_t bytes)
 {
   struct mafat_motes_state less = *state;
   less.bytes = bytes;
@@ -110,14 +110,14 @@ static bool may_enter(const struct search *s, const struct mafat_motes_state *st
 
 /* Times a state if the beam has a place for it. MAFAT_ELIMIT: it has none, or the plan cannot be
  * run. */
-static int measure(struct search *s, struct mafat_motes_state *state)
+static int measure(struct beam_search *s, struct mafat_motes_state *state)
 {
   if (!is_measured(s)) return MAFAT_OK;
   return may_enter(s, state, state->bytes) ? mafat_motes_time(&s->meter, state) : MAFAT_ELIMIT;
 }
 
 /* Evaluates a state, once per beam. */
-static int try(struct search *s, struct mafat_motes_state *state)
+static int try(struct beam_search *s, struct mafat_motes_state *state)
 {
   bool seen;
   int code = mafat_motes_see(&s->seen, state, &seen, s->heap);
@@ -140,7 +140,7 @@ static void clear_for(struct mafat_motes_state *state, const struct mafat_scheme
 }
 
 /* Tries the old state, and with the scheme added in each number of parts. */
-static int extend(struct search *s, const struct mafat_motes_state *old, const struct mafat_scheme_family *family)
+static int extend(struct beam_search *s, const struct mafat_motes_state *old, const struct mafat_scheme_family *family)
 {
   struct mafat_motes_state state = *old;
   int code = MAFAT_OK;
@@ -157,7 +157,7 @@ static int extend(struct search *s, const struct mafat_motes_state *old, const s
   return code;
 }
 
-static int extend_all(struct search *s, const struct mafat_scheme_family *family)
+static int extend_all(struct beam_search *s, const struct mafat_scheme_family *family)
 {
   int code = MAFAT_OK;
   struct mafat_motes_state *swap = s->old;
@@ -171,14 +171,14 @@ static int extend_all(struct search *s, const struct mafat_scheme_family *family
 
 /* ---- cells ---- */
 
-static uint64_t tensor_bytes(const struct search *s, int tensor)
+static uint64_t tensor_bytes(const struct beam_search *s, int tensor)
 {
   const struct mafat_network *n = s->request->network;
   return mafat_dtype_bytes(mafat_network_tensor_type(n, tensor), (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(n, tensor)));
 }
 
 /* Bytes of bottlenecks that the cell's layers make or read. */
-static uint64_t cell_bytes(const struct search *s, int cell)
+static uint64_t cell_bytes(const struct beam_search *s, int cell)
 {
   const struct mafat_network *n = s->request->network;
   uint64_t sum = 0;
@@ -192,7 +192,7 @@ static uint64_t cell_bytes(const struct search *s, int cell)
   return sum;
 }
 
-static int next_cell(const struct search *s)
+static int next_cell(const struct beam_search *s)
 {
   int best = -1;
   uint64_t most = 0;
@@ -206,7 +206,7 @@ static int next_cell(const struct search *s)
 }
 
 /* Keeps a list of layers to the end, because states refer to it. Frees it on failure. */
-static int keep_list(struct search *s, int *layers)
+static int keep_list(struct beam_search *s, int *layers)
 {
   int **grown = mafat_heap_realloc(s->heap, s->kept, (size_t)(s->n_kept + 1) * sizeof *grown);
   if (!grown) {
@@ -218,7 +218,7 @@ static int keep_list(struct search *s, int *layers)
   return MAFAT_OK;
 }
 
-static int keep_lists(struct search *s)
+static int keep_lists(struct beam_search *s)
 {
   int code = MAFAT_OK;
   for (int i = 0; i < s->families.n; i++)
@@ -226,7 +226,7 @@ static int keep_lists(struct search *s)
   return code;
 }
 
-static int open_cell(struct search *s, int cell)
+static int open_cell(struct beam_search *s, int cell)
 {
   s->opened[cell] = true;
   for (int l = 0; l < s->request->n_layers; l++) s->within[l] = s->cells->cell_of[l] == cell;
@@ -241,7 +241,7 @@ static int open_cell(struct search *s, int cell)
 /* ---- similar cells ---- */
 
 /* First layer of a cell; -1: none. */
-static int first_of(const struct search *s, int cell)
+static int first_of(const struct beam_search *s, int cell)
 {
   for (int l = 0; l < s->request->n_layers; l++)
     if (s->cells->cell_of[l] == cell) return l;
@@ -254,7 +254,7 @@ static bool are_alike(const struct mafat_layer *a, const struct mafat_layer *b)
 }
 
 /* Shifts a scheme by this many layers. False: the layers there differ. */
-static bool shift(const struct search *s, const struct mafat_scheme *scheme, int by, int *layers)
+static bool shift(const struct beam_search *s, const struct mafat_scheme *scheme, int by, int *layers)
 {
   const struct mafat_layer *all = s->request->network->layers;
   for (int i = 0; i < scheme->n_layers; i++) {
@@ -266,7 +266,7 @@ static bool shift(const struct search *s, const struct mafat_scheme *scheme, int
 }
 
 /* Applies the best state's schemes of a cell to a similar cell. */
-static int try_alike(struct search *s, int cell, int other)
+static int try_alike(struct beam_search *s, int cell, int other)
 {
   struct mafat_motes_state state = s->beam[0], best = state;
   int from = first_of(s, cell), to = first_of(s, other), by = to - from;
@@ -287,7 +287,7 @@ static int try_alike(struct search *s, int cell, int other)
 
 /* Applies them to all similar cells at once. Opened one by one, equally full cells would only help
  * with the last one. */
-static int spread(struct search *s, int cell)
+static int spread(struct beam_search *s, int cell)
 {
   int code = MAFAT_OK;
   for (int other = 0; other < s->cells->n && code == MAFAT_OK && may_go_on(s); other++)
@@ -299,7 +299,7 @@ enum { ASSIGNED = 3 }; /* states of the beam that are laid out after each pass *
 
 /* The beam compares live bytes in simple schedulings, which are quick. Lays out the first states,
  * and the first of all with the best scheduling. */
-static int assign_first(struct search *s)
+static int assign_first(struct beam_search *s)
 {
   int code = MAFAT_OK;
   for (int i = 0; i < ASSIGNED && i < s->n_beam && code == MAFAT_OK && (may_go_on(s) || s->best.ms <= 0); i++) {
@@ -311,7 +311,7 @@ static int assign_first(struct search *s)
 }
 
 /* Removes schemes that the best state does not need, to gain time. */
-static int simplify(struct search *s)
+static int simplify(struct beam_search *s)
 {
   int code = MAFAT_OK;
   for (int i = s->beam[0].n - 1; i >= 0 && code == MAFAT_OK && may_go_on(s); i--) {
@@ -324,7 +324,7 @@ static int simplify(struct search *s)
   return code;
 }
 
-static int open_cells(struct search *s)
+static int open_cells(struct beam_search *s)
 {
   int code = mafat_motes_bottlenecks(s->bottlenecks, &s->meter, &s->beam[0]), cell;
   memset(s->opened, 0, (size_t)s->cells->n * sizeof *s->opened);
@@ -337,7 +337,7 @@ static int open_cells(struct search *s)
 }
 
 /* Repeats the pass while it helps: other cells may have used or freed time. */
-static int search_cells(struct search *s)
+static int search_cells(struct beam_search *s)
 {
   int code = MAFAT_OK;
   for (int pass = 0; pass < MOST_PASSES && code == MAFAT_OK && may_go_on(s); pass++) {
@@ -351,7 +351,7 @@ static int search_cells(struct search *s)
 }
 
 /* Runs a narrow beam first, which finds most improvements early; the full beam starts anew. */
-static int search_widths(struct search *s, const struct mafat_motes_state *whole)
+static int search_widths(struct beam_search *s, const struct mafat_motes_state *whole)
 {
   enum { NARROW = 2 };
   const int widths[] = {mafat_min(s->most, NARROW), s->most};
@@ -368,7 +368,7 @@ static int search_widths(struct search *s, const struct mafat_motes_state *whole
 
 /* ---- plan ---- */
 
-static int make_front(struct mafat_front *front, struct search *s)
+static int make_front(struct mafat_front *front, struct beam_search *s)
 {
   struct mafat_spec *spec = NULL;
   struct mafat_candidate c = {.threads = s->request->options->n_threads};
@@ -383,7 +383,7 @@ static int make_front(struct mafat_front *front, struct search *s)
 
 /* Times the plan of whole maps several times and keeps the fastest: an overestimate would loosen
  * the limit. */
-static int measure_whole(struct search *s, struct mafat_motes_state *whole)
+static int measure_whole(struct beam_search *s, struct mafat_motes_state *whole)
 {
   enum { TIMES = 5 };
   int code = MAFAT_OK;
@@ -396,7 +396,7 @@ static int measure_whole(struct search *s, struct mafat_motes_state *whole)
 }
 
 /* Finds cells, or reads them from the words. */
-static int find_cells(struct search *s)
+static int find_cells(struct beam_search *s)
 {
   const struct mafat_search_request *r = s->request;
   const struct mafat_search_value *v = &s->words[CELLS];
@@ -409,7 +409,7 @@ static int find_cells(struct search *s)
   return code;
 }
 
-static int run(struct search *s, struct mafat_front *front)
+static int run(struct beam_search *s, struct mafat_front *front)
 {
   struct mafat_motes_state whole = {.n = 0};
   const struct mafat_search_request *r = s->request;
@@ -430,9 +430,9 @@ static int run_in(struct mafat_front *front, const struct mafat_search_request *
                   struct mafat_diagnostic *d)
 {
   struct mafat_heap *heap = r->options->heap;
-  struct search *s = mafat_heap_calloc(heap, 1, sizeof *s);
+  struct beam_search *s = mafat_heap_calloc(heap, 1, sizeof *s);
   if (!s) return MAFAT_ENOMEM;
-  *s = (struct search){.request = r, .heap = heap, .d = d,
+  *s = (struct beam_search){.request = r, .heap = heap, .d = d,
                        .meter = {.request = r, .heap = heap, .evaluations = r->evaluations ? r->evaluations : MOST_EVALUATIONS, .d = d}};
   int code = mafat_search_words_read(s->words, &mafat_searching_motes, r->words, d);
   if (code) {

@@ -16,7 +16,7 @@ static const unsigned along[MAFAT_N_SPLIT_AXES] = {MAFAT_ALONG_ROWS, MAFAT_ALONG
 enum { FEW_ROWS = 4 };
 
 /* State for one component of the graph. */
-struct finder {
+struct scheme_finder {
   struct mafat_scheme_families *out;
   const struct mafat_network *network;
   int n_layers;
@@ -31,14 +31,14 @@ struct finder {
 /* ---- extents and numbers of parts ---- */
 
 /* Extent of a layer's axis; channels in blocks. */
-static int length_of(const struct finder *f, int layer)
+static int length_of(const struct scheme_finder *f, int layer)
 {
   struct mafat_shape s = f->network->layers[layer].out;
   return f->axis == MAFAT_ALONG_H ? s.h : f->axis == MAFAT_ALONG_W ? s.w : mafat_divide_up(s.c, MAFAT_CHANNEL_BLOCK);
 }
 
 /* True if the layer sums over the split axis. */
-static bool sums(const struct finder *f, int layer)
+static bool sums(const struct scheme_finder *f, int layer)
 {
   return f->axis == MAFAT_ALONG_C && mafat_acg_part(f->acg, layer, MAFAT_ACG_REDUCED) == f->part &&
          (mafat_layer_along(&f->network->layers[layer]) & MAFAT_ALONG_INPUTS) && !mafat_layer_is_flat(&f->network->layers[layer]);
@@ -55,7 +55,7 @@ static int most_of(int length)
  * differ. */
 enum { STEP = 4, LEAST_STEPS = 8, MOST_STEPS = 28 };
 
-static void find_numbers(const struct finder *f, struct mafat_scheme_family *family)
+static void find_numbers(const struct scheme_finder *f, struct mafat_scheme_family *family)
 {
   const struct mafat_scheme *s = &family->scheme;
   int most = MAFAT_MOST_MOTES_PARTS;
@@ -82,7 +82,7 @@ static bool is_known(const struct mafat_scheme_families *all, const struct mafat
 }
 
 /* Adds a family of the selected layers in [first, end). */
-static int add_family(struct finder *f, int first, int end, int most_steps)
+static int add_family(struct scheme_finder *f, int first, int end, int most_steps)
 {
   struct mafat_scheme_families *all = f->out;
   struct mafat_scheme_family family = {.scheme = {.axis = f->axis}};
@@ -100,21 +100,21 @@ static int add_family(struct finder *f, int first, int end, int most_steps)
 
 /* ---- rows and columns ---- */
 
-static bool is_cut(const struct finder *f, int layer)
+static bool is_cut(const struct scheme_finder *f, int layer)
 {
   const struct mafat_layer *l = &f->network->layers[layer];
   return f->within[layer] && !mafat_layer_is_alias(l) && (mafat_layer_along(l) & along[f->axis]) && length_of(f, layer) > 1 &&
          mafat_acg_part(f->acg, layer, vertices[f->axis]) == f->part;
 }
 
-static bool reads_bottleneck(const struct finder *f, int layer)
+static bool reads_bottleneck(const struct scheme_finder *f, int layer)
 {
   for (struct mafat_reads r = mafat_layer_reads(&f->network->layers[layer]); mafat_reads_next(&r);)
     if (f->bottlenecks[r.source->tensor]) return true;
   return false;
 }
 
-static bool step_between(struct finder *f, int a, int b)
+static bool step_between(struct scheme_finder *f, int a, int b)
 {
   int *x = &f->steps[a], *y = &f->steps[b];
   if (*x < INT_MAX - 1 && *y > *x + 1) *y = *x + 1;
@@ -124,7 +124,7 @@ static bool step_between(struct finder *f, int a, int b)
 }
 
 /* Computes distances; layers that can be split but not reached have INT_MAX - 1. */
-static void find_steps(struct finder *f)
+static void find_steps(struct scheme_finder *f)
 {
   bool any = true;
   for (int l = 0; l < f->n_layers; l++)
@@ -139,7 +139,7 @@ static void find_steps(struct finder *f)
   }
 }
 
-static int find_on_maps(struct finder *f)
+static int find_on_maps(struct scheme_finder *f)
 {
   static const int most[] = {INT_MAX - 1, 4, 2, 1, 0};
   int code = MAFAT_OK;
@@ -152,7 +152,7 @@ static int find_on_maps(struct finder *f)
 
 /* Finds a run of layers around a bottleneck, in file order, which ends with a layer that sums, or
  * before it. */
-static int find_run(struct finder *f, int bottleneck)
+static int find_run(struct scheme_finder *f, int bottleneck)
 {
   const struct mafat_layer *layers = f->network->layers;
   int first = bottleneck, last = bottleneck;
@@ -169,7 +169,7 @@ static int find_run(struct finder *f, int bottleneck)
   return code;
 }
 
-static int find_on_channels(struct finder *f)
+static int find_on_channels(struct scheme_finder *f)
 {
   int code = MAFAT_OK;
   for (int l = 0; l < f->n_layers && code == MAFAT_OK; l++)
@@ -179,12 +179,12 @@ static int find_on_channels(struct finder *f)
 
 /* ---- all components ---- */
 
-static int part_of(const struct finder *f, int tensor, enum mafat_acg_axis vertex)
+static int part_of(const struct scheme_finder *f, int tensor, enum mafat_acg_axis vertex)
 {
   return mafat_acg_part(f->acg, mafat_network_operator(f->network, tensor), vertex);
 }
 
-static int find_along(struct finder *f)
+static int find_along(struct scheme_finder *f)
 {
   int code = MAFAT_OK;
   enum mafat_acg_axis vertex = vertices[f->axis];
@@ -201,7 +201,7 @@ static int find_along(struct finder *f)
 int mafat_schemes_find(struct mafat_scheme_families *out, const struct mafat_network *network, int n_layers, const bool *within,
                        const bool *bottlenecks)
 {
-  struct finder f = {.out = out, .network = network, .n_layers = n_layers, .within = within, .bottlenecks = bottlenecks};
+  struct scheme_finder f = {.out = out, .network = network, .n_layers = n_layers, .within = within, .bottlenecks = bottlenecks};
   f.steps = mafat_heap_calloc(out->heap, (size_t)n_layers, sizeof *f.steps);
   int code = f.steps ? mafat_acg_make(&f.acg, network, n_layers, within, out->heap) : MAFAT_ENOMEM;
   for (int axis = 0; axis < MAFAT_N_SPLIT_AXES && code == MAFAT_OK; axis++) {

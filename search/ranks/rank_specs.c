@@ -8,7 +8,7 @@
 #include "predictor/planning/planning.h"
 #include "predictor/plan/usage.h"
 
-struct maker {
+struct spec_maker {
   const struct mafat_rank_request *request;
   struct mafat_rank_sharing *sharing;
   struct mafat_plan_options options; /* for trial plans */
@@ -25,13 +25,13 @@ const char *mafat_rank_strategy_name(enum mafat_rank_strategy strategy)
 
 /* ---- adding words ---- */
 
-static struct mafat_splits *splits_of(const struct maker *m)
+static struct mafat_splits *splits_of(const struct spec_maker *m)
 {
   return &m->spec->groups[0].cut.as.split;
 }
 
 /* Checks whether the spec gives a valid plan. */
-static int try_spec(const struct maker *m, bool *good)
+static int try_spec(const struct spec_maker *m, bool *good)
 {
   struct mafat_plan *plan;
   struct mafat_diagnostic why = {""};
@@ -46,7 +46,7 @@ static int try_spec(const struct maker *m, bool *good)
 
 /* Inner bounds of a word's parts by the ranks' shares (predictor/ranks/rank_parts.h: from rank 1
  * on, the last on rank 0), each at least one unit. NULL: equal shares, or too few units. */
-static int *bounds_of(const struct maker *m, enum mafat_split_axis axis, struct mafat_span layers, int n)
+static int *bounds_of(const struct spec_maker *m, enum mafat_split_axis axis, struct mafat_span layers, int n)
 {
   const struct mafat_layer *list = m->request->network->layers;
   bool channels = axis == MAFAT_ALONG_C;
@@ -63,7 +63,7 @@ static int *bounds_of(const struct maker *m, enum mafat_split_axis axis, struct 
 }
 
 /* Removes the last word. */
-static void take_back(struct maker *m)
+static void take_back(struct spec_maker *m)
 {
   struct mafat_splits *s = splits_of(m);
   s->n--;
@@ -72,7 +72,7 @@ static void take_back(struct maker *m)
 }
 
 /* Checks the added word; removes it if the plan is invalid. */
-static int try_word(struct maker *m, bool *added)
+static int try_word(struct spec_maker *m, bool *added)
 {
   struct mafat_splits *s = splits_of(m);
   s->n++;
@@ -83,7 +83,7 @@ static int try_word(struct maker *m, bool *added)
 
 /* Adds a word if possible: by shares, else with even parts; with fewer parts if there cannot be as
  * many as ranks. */
-static int add_word_of(struct maker *m, enum mafat_split_axis axis, struct mafat_span layers, int most, bool *added)
+static int add_word_of(struct spec_maker *m, enum mafat_split_axis axis, struct mafat_span layers, int most, bool *added)
 {
   struct mafat_splits *s = splits_of(m);
   int code = MAFAT_OK;
@@ -103,7 +103,7 @@ static int add_word_of(struct maker *m, enum mafat_split_axis axis, struct mafat
   return code;
 }
 
-static int add_word(struct maker *m, enum mafat_split_axis axis, struct mafat_span layers, bool *added)
+static int add_word(struct spec_maker *m, enum mafat_split_axis axis, struct mafat_span layers, bool *added)
 {
   return add_word_of(m, axis, layers, m->request->n_ranks, added);
 }
@@ -111,7 +111,7 @@ static int add_word(struct maker *m, enum mafat_split_axis axis, struct mafat_sp
 /* ---- rows, and grids of rows and columns ---- */
 
 /* Adds a word with exactly n parts. False: impossible. */
-static int add_exactly(struct maker *m, enum mafat_split_axis axis, struct mafat_span layers, int n, bool *added)
+static int add_exactly(struct spec_maker *m, enum mafat_split_axis axis, struct mafat_span layers, int n, bool *added)
 {
   struct mafat_splits *s = splits_of(m);
   const int before = s->n;
@@ -123,7 +123,7 @@ static int add_exactly(struct maker *m, enum mafat_split_axis axis, struct mafat
 }
 
 /* Adds a grid with one part per rank: `columns` columns, and rows to match. */
-static int add_grid(struct maker *m, struct mafat_span layers, int columns, bool *added)
+static int add_grid(struct spec_maker *m, struct mafat_span layers, int columns, bool *added)
 {
   const int rows = m->request->n_ranks / columns;
   bool high = rows == 1;
@@ -135,7 +135,7 @@ static int add_grid(struct maker *m, struct mafat_span layers, int columns, bool
   return code;
 }
 
-static int add_run(struct maker *m, struct mafat_span layers, bool *added)
+static int add_run(struct spec_maker *m, struct mafat_span layers, bool *added)
 {
   const struct mafat_rank_mix *mix = m->request->mix;
   return mix && mix->columns > 1 ? add_grid(m, layers, mix->columns, added) : add_word(m, MAFAT_ALONG_H, layers, added);
@@ -152,7 +152,7 @@ static bool may_be_inside(const struct mafat_layer *l, const struct mafat_layer 
 /* Finds layers that have their own step in every plan and cannot be split by rows. Words that
  * contain them are always rejected, so runs end before them. This avoids trying every pair in
  * networks with hundreds of one-row maps. */
-static int find_rigid(struct maker *m)
+static int find_rigid(struct spec_maker *m)
 {
   const struct mafat_rank_request *r = m->request;
   struct mafat_plan *plan = NULL;
@@ -179,14 +179,14 @@ static int find_rigid(struct maker *m)
 }
 
 /* The first rigid layer from `begin` on, or the end. */
-static int rigid_from(const struct maker *m, int begin, int end)
+static int rigid_from(const struct spec_maker *m, int begin, int end)
 {
   while (begin < end && !m->rigid[begin]) begin++;
   return begin;
 }
 
 /* Adds words for runs of layers, each as long as possible: fused layers must be in one word. */
-static int add_rows(struct maker *m, int end)
+static int add_rows(struct spec_maker *m, int end)
 {
   int code = m->rigid || end == 0 ? MAFAT_OK : find_rigid(m);
   for (int begin = 0; begin < end && code == MAFAT_OK;) {
@@ -203,14 +203,14 @@ static int add_rows(struct maker *m, int end)
 
 /* Layers from number i of those with weights up to the next; they follow it channel by channel if
  * possible. */
-static struct mafat_span stretch(const struct maker *m, int i, int n)
+static struct mafat_span stretch(const struct spec_maker *m, int i, int n)
 {
   const struct mafat_rank_layers *l = &m->sharing->layers;
   int end = i + n < l->n ? l->list[i + n].layer : m->request->n_layers;
   return mafat_span(l->list[i].layer, end);
 }
 
-static int add_fan_out(struct maker *m, int i, int most)
+static int add_fan_out(struct spec_maker *m, int i, int most)
 {
   struct mafat_span layers = stretch(m, i, 1);
   bool added = false;
@@ -221,13 +221,13 @@ static int add_fan_out(struct maker *m, int i, int most)
 }
 
 /* The fan-in is the last layer of its word. */
-static int add_fused(struct maker *m, int i, bool *added)
+static int add_fused(struct spec_maker *m, int i, bool *added)
 {
   const struct mafat_rank_layers *l = &m->sharing->layers;
   return add_word(m, MAFAT_ALONG_C, mafat_span(l->list[i].layer, l->list[i + 1].layer + 1), added);
 }
 
-static int add_weights(struct maker *m)
+static int add_weights(struct spec_maker *m)
 {
   const struct mafat_rank_sharing *s = m->sharing;
   int code = MAFAT_OK;
@@ -246,7 +246,7 @@ static int add_weights(struct maker *m)
   return code;
 }
 
-static int share_weights(struct maker *m)
+static int share_weights(struct spec_maker *m)
 {
   const struct mafat_rank_request *r = m->request;
   struct mafat_rank_sharing *s = m->sharing;
@@ -263,7 +263,7 @@ static int share_weights(struct maker *m)
 
 /* ---- whole layers ---- */
 
-static int share_layers(struct maker *m)
+static int share_layers(struct spec_maker *m)
 {
   const struct mafat_rank_request *r = m->request;
   const struct mafat_rank_layers *l = &m->sharing->layers;
@@ -286,7 +286,7 @@ static int share_layers(struct maker *m)
 
 /* Computes each rank's capacity in values, after the layers by rows and its parts of large
  * layers. */
-static bool leave_room(uint64_t *capacity, const bool *large, const struct maker *m)
+static bool leave_room(uint64_t *capacity, const bool *large, const struct spec_maker *m)
 {
   const struct mafat_rank_mix *mix = m->request->mix;
   const struct mafat_rank_layers *l = &m->sharing->layers;
@@ -302,7 +302,7 @@ static bool leave_room(uint64_t *capacity, const bool *large, const struct maker
 }
 
 /* Names the ranks of runs, including layers without weights; rank 0 gets all other layers. */
-static int name_runs(struct maker *m, const int *rank)
+static int name_runs(struct spec_maker *m, const int *rank)
 {
   const struct mafat_rank_layers *l = &m->sharing->layers;
   struct mafat_ranks *ranks = &m->spec->ranks;
@@ -316,7 +316,7 @@ static int name_runs(struct maker *m, const int *rank)
   return MAFAT_OK;
 }
 
-static int share_runs(struct maker *m, bool *large, int *rank)
+static int share_runs(struct spec_maker *m, bool *large, int *rank)
 {
   const struct mafat_rank_mix *mix = m->request->mix;
   struct mafat_rank_sharing *s = m->sharing;
@@ -332,7 +332,7 @@ static int share_runs(struct maker *m, bool *large, int *rank)
   return code ? code : name_runs(m, rank);
 }
 
-static int share_mix(struct maker *m)
+static int share_mix(struct spec_maker *m)
 {
   const struct mafat_rank_layers *l = &m->sharing->layers;
   if (!m->request->mix->runs) return share_weights(m);
@@ -346,7 +346,7 @@ static int share_mix(struct maker *m)
 
 /* ---- all methods ---- */
 
-static int make(struct maker *m)
+static int make(struct spec_maker *m)
 {
   const struct mafat_rank_request *r = m->request;
   struct mafat_rank_sharing *s = m->sharing;
@@ -368,7 +368,7 @@ static int make(struct maker *m)
 int mafat_rank_spec(struct mafat_spec **out, struct mafat_rank_sharing *sharing, const struct mafat_rank_request *request,
                     struct mafat_diagnostic *d)
 {
-  struct maker m = {.request = request, .sharing = sharing, .options = *request->options};
+  struct spec_maker m = {.request = request, .sharing = sharing, .options = *request->options};
   m.options.only_rank = 0;
   *sharing = (struct mafat_rank_sharing){.schemes = NULL};
   *out = NULL;

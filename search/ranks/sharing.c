@@ -13,7 +13,7 @@ int mafat_sharing_switch(const struct mafat_rank_layer *list, int n, int n_ranks
 /* ---- schemes ---- */
 
 /* State before a layer, left by earlier schemes. */
-enum state {
+enum input_state {
   ON_ROOT,    /* its input is on the root: any first scheme is possible */
   EVERYWHERE, /* every rank has its input: a fan-out only if this had been decided before */
   SLICED,     /* its input is in slices: fan-in only */
@@ -21,13 +21,13 @@ enum state {
   N_STATES
 };
 
-struct choice {
+struct sharing_choice {
   uint64_t exchange; /* values exchanged by this and all later layers */
   enum mafat_weight_sharing scheme;
   bool after;
 };
 
-static bool may_be(enum state state, enum mafat_weight_sharing scheme)
+static bool may_be(enum input_state state, enum mafat_weight_sharing scheme)
 {
   static const unsigned schemes[N_STATES] = {
       [ON_ROOT] = 1u << MAFAT_FAN_OUT | 1u << MAFAT_FAN_IN | 1u << MAFAT_FUSED_OUT,
@@ -37,28 +37,28 @@ static bool may_be(enum state state, enum mafat_weight_sharing scheme)
   return schemes[state] >> scheme & 1;
 }
 
-static enum state after(enum mafat_weight_sharing scheme, bool reused)
+static enum input_state after(enum mafat_weight_sharing scheme, bool reused)
 {
   if (scheme == MAFAT_FAN_OUT) return reused ? EVERYWHERE : GATHERED;
   return scheme == MAFAT_FUSED_OUT ? SLICED : ON_ROOT;
 }
 
 /* True if the output is where it must be at the end. */
-static bool may_end(enum state state)
+static bool may_end(enum input_state state)
 {
   return state == ON_ROOT || state == GATHERED;
 }
 
-static struct choice choose(const struct mafat_rank_layer *l, enum state state, const struct choice *next, int n_ranks)
+static struct sharing_choice choose(const struct mafat_rank_layer *l, enum input_state state, const struct sharing_choice *next, int n_ranks)
 {
-  struct choice best = {.exchange = UINT64_MAX};
+  struct sharing_choice best = {.exchange = UINT64_MAX};
   for (int scheme = 0; scheme < MAFAT_N_SCHEMES; scheme++) {
     if (!may_be(state, (enum mafat_weight_sharing)scheme)) continue;
     for (int reused = 0; reused <= (scheme == MAFAT_FAN_OUT); reused++) {
       uint64_t rest = next[after((enum mafat_weight_sharing)scheme, reused)].exchange;
       if (rest == UINT64_MAX) continue;
       rest += mafat_scheme_exchange((enum mafat_weight_sharing)scheme, l, n_ranks, state == EVERYWHERE, reused);
-      if (rest < best.exchange) best = (struct choice){rest, (enum mafat_weight_sharing)scheme, reused};
+      if (rest < best.exchange) best = (struct sharing_choice){rest, (enum mafat_weight_sharing)scheme, reused};
     }
   }
   return best;
@@ -67,15 +67,15 @@ static struct choice choose(const struct mafat_rank_layer *l, enum state state, 
 int mafat_sharing_schemes(enum mafat_weight_sharing *schemes, uint64_t *exchange, const struct mafat_rank_layer *list, int n, int n_ranks,
                           struct mafat_heap *heap)
 {
-  struct choice(*choices)[N_STATES] = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *choices);
+  struct sharing_choice(*choices)[N_STATES] = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *choices);
   if (!choices) return MAFAT_ENOMEM;
-  for (int s = 0; s < N_STATES; s++) choices[n][s].exchange = may_end((enum state)s) ? 0 : UINT64_MAX;
+  for (int s = 0; s < N_STATES; s++) choices[n][s].exchange = may_end((enum input_state)s) ? 0 : UINT64_MAX;
   for (int i = n - 1; i >= 0; i--)
-    for (int s = 0; s < N_STATES; s++) choices[i][s] = choose(&list[i], (enum state)s, choices[i + 1], n_ranks);
+    for (int s = 0; s < N_STATES; s++) choices[i][s] = choose(&list[i], (enum input_state)s, choices[i + 1], n_ranks);
   *exchange = choices[0][ON_ROOT].exchange;
-  enum state state = ON_ROOT;
+  enum input_state state = ON_ROOT;
   for (int i = 0; i < n; i++) {
-    const struct choice *c = &choices[i][state];
+    const struct sharing_choice *c = &choices[i][state];
     schemes[i] = c->scheme;
     state = after(c->scheme, c->after);
   }
@@ -87,7 +87,7 @@ int mafat_sharing_schemes(enum mafat_weight_sharing *schemes, uint64_t *exchange
 
 /* least[r][i]: smallest maximum load of r devices with the first i layers; last[r][i]: first layer
  * of the last device. */
-struct table {
+struct sharing_table {
   uint64_t *least;
   int *last, n;
 };
@@ -106,7 +106,7 @@ static uint64_t add(struct load *load, const struct mafat_rank_layer *l, const s
 }
 
 /* Fills a row of the table; ties go to the first start. */
-static void fill_row(struct table *t, const struct mafat_rank_layer *list, int r, const struct mafat_sharing_measure *measure)
+static void fill_row(struct sharing_table *t, const struct mafat_rank_layer *list, int r, const struct mafat_sharing_measure *measure)
 {
   uint64_t *row = t->least + (size_t)r * (size_t)(t->n + 1), *before = row - (t->n + 1);
   for (int end = 0; end <= t->n; end++) {
@@ -127,7 +127,7 @@ int mafat_sharing_layers(int *bounds, uint64_t *most, const struct mafat_rank_la
                          const struct mafat_sharing_measure *measure, struct mafat_heap *heap)
 {
   size_t cells = (size_t)(n_ranks + 1) * (size_t)(n + 1);
-  struct table t = {mafat_heap_calloc(heap, cells, sizeof *t.least), mafat_heap_calloc(heap, cells, sizeof *t.last), n};
+  struct sharing_table t = {mafat_heap_calloc(heap, cells, sizeof *t.least), mafat_heap_calloc(heap, cells, sizeof *t.last), n};
   bool enough = t.least && t.last;
   if (enough) {
     for (int i = 1; i <= n; i++) t.least[i] = UINT64_MAX; /* no device has any layer */

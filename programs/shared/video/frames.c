@@ -83,7 +83,7 @@ static bool is_text(const char *word, const char *end, const char *text)
   return (size_t)(end - word) == strlen(text) && memcmp(word, text, (size_t)(end - word)) == 0;
 }
 
-struct header {
+struct y4m_header {
   int width, height;
   struct mafat_frame_rate rate;
   bool full;
@@ -110,7 +110,7 @@ static int check_colours(const char *word, const char *end, struct mafat_diagnos
 }
 
 /* A word of the header: a letter and what it says. */
-static int take_word(struct header *h, const char *word, const char *end, struct mafat_diagnostic *d)
+static int take_word(struct y4m_header *h, const char *word, const char *end, struct mafat_diagnostic *d)
 {
   const char *value = word + 1;
   bool good = true;
@@ -127,7 +127,7 @@ static int take_word(struct header *h, const char *word, const char *end, struct
 
 int mafat_frames_read_header(struct mafat_frames *f, const char *line, size_t length, struct mafat_diagnostic *d)
 {
-  struct header h = {0};
+  struct y4m_header h = {0};
   const char *end = line + length, *word = line + sizeof magic - 1;
   if (length < sizeof magic || memcmp(line, magic, sizeof magic - 1) != 0 || *word != ' ')
     return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a y4m header (%s), found none: raw frames are --video WIDTHxHEIGHT:FORMAT", name, magic);

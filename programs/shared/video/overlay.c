@@ -55,7 +55,7 @@ int mafat_overlay_open(struct mafat_overlay *o, int fd, const char *path, const 
 
 /* ---- drawing ---- */
 
-struct rect {
+struct overlay_rect {
   int x0, y0, x1, y1; /* ends excluded */
 };
 
@@ -85,19 +85,19 @@ static struct colour colour_of(const struct mafat_overlay *o, int class_id)
 }
 
 /* A rectangle of samples, `step` bytes apart, in a plane whose rows are `row` bytes long. */
-static void fill(unsigned char *plane, size_t row, int step, struct rect r, unsigned char value)
+static void fill(unsigned char *plane, size_t row, int step, struct overlay_rect r, unsigned char value)
 {
   for (int y = r.y0; y < r.y1; y++)
     for (int x = r.x0; x < r.x1; x++) plane[(size_t)y * row + (size_t)(x * step)] = value;
 }
 
 /* The rectangle in chroma samples of two by two, or two by one, pixels. */
-static struct rect halved(struct rect r, bool rows)
+static struct overlay_rect halved(struct overlay_rect r, bool rows)
 {
-  return (struct rect){r.x0 / 2, rows ? r.y0 / 2 : r.y0, (r.x1 + 1) / 2, rows ? (r.y1 + 1) / 2 : r.y1};
+  return (struct overlay_rect){r.x0 / 2, rows ? r.y0 / 2 : r.y0, (r.x1 + 1) / 2, rows ? (r.y1 + 1) / 2 : r.y1};
 }
 
-static void fill_rect(const struct mafat_overlay *o, unsigned char *frame, struct rect r, const struct colour *c)
+static void fill_rect(const struct mafat_overlay *o, unsigned char *frame, struct overlay_rect r, const struct colour *c)
 {
   const size_t w = (size_t)o->width, pixels = w * (size_t)o->height, half = (w + 1) / 2, quarter = half * (((size_t)o->height + 1) / 2);
   switch (o->kind) {
@@ -127,28 +127,28 @@ static int clip(float x, int most)
   return x > (float)most ? most : x > 0 ? (int)x : 0;
 }
 
-static struct rect both(struct rect a, struct rect b)
+static struct overlay_rect both(struct overlay_rect a, struct overlay_rect b)
 {
-  return (struct rect){a.x0 > b.x0 ? a.x0 : b.x0, a.y0 > b.y0 ? a.y0 : b.y0, a.x1 < b.x1 ? a.x1 : b.x1, a.y1 < b.y1 ? a.y1 : b.y1};
+  return (struct overlay_rect){a.x0 > b.x0 ? a.x0 : b.x0, a.y0 > b.y0 ? a.y0 : b.y0, a.x1 < b.x1 ? a.x1 : b.x1, a.y1 < b.y1 ? a.y1 : b.y1};
 }
 
 enum { SIDES = 4 };
 
 /* Lines inside the box, on even pixels, where chroma is. */
-static void find_sides(const struct mafat_overlay *o, const struct mafat_detection *b, struct rect sides[SIDES])
+static void find_sides(const struct mafat_overlay *o, const struct mafat_detection *b, struct overlay_rect sides[SIDES])
 {
-  const struct rect r = {clip(b->x, o->width) & ~1, clip(b->y, o->height) & ~1, clip(b->x + b->w, o->width), clip(b->y + b->h, o->height)};
+  const struct overlay_rect r = {clip(b->x, o->width) & ~1, clip(b->y, o->height) & ~1, clip(b->x + b->w, o->width), clip(b->y + b->h, o->height)};
   const int line = 2 + o->height / 480 * 2;
-  sides[0] = both(r, (struct rect){r.x0, r.y0, r.x1, r.y0 + line});
-  sides[1] = both(r, (struct rect){r.x0, (r.y1 & ~1) - line, r.x1, r.y1});
-  sides[2] = both(r, (struct rect){r.x0, r.y0, r.x0 + line, r.y1});
-  sides[3] = both(r, (struct rect){(r.x1 & ~1) - line, r.y0, r.x1, r.y1});
+  sides[0] = both(r, (struct overlay_rect){r.x0, r.y0, r.x1, r.y0 + line});
+  sides[1] = both(r, (struct overlay_rect){r.x0, (r.y1 & ~1) - line, r.x1, r.y1});
+  sides[2] = both(r, (struct overlay_rect){r.x0, r.y0, r.x0 + line, r.y1});
+  sides[3] = both(r, (struct overlay_rect){(r.x1 & ~1) - line, r.y0, r.x1, r.y1});
 }
 
 static void draw_box(const struct mafat_overlay *o, unsigned char *frame, const struct mafat_detection *b)
 {
   const struct colour c = colour_of(o, b->class_id);
-  struct rect sides[SIDES];
+  struct overlay_rect sides[SIDES];
   find_sides(o, b, sides);
   for (int i = 0; i < SIDES; i++) fill_rect(o, frame, sides[i], &c);
 }
@@ -218,18 +218,18 @@ static int write_planes(struct mafat_overlay *o, const unsigned char *frame, str
 /* ---- JPEGs ---- */
 
 /* A picture that comes row by row. */
-struct rows {
+struct overlay_rows {
   struct mafat_overlay *o;
   const struct mafat_detections *detections;
   unsigned char *chroma[2]; /* planes of U and V */
 };
 
-static void draw_on_row(const struct rows *r, unsigned char *rgb, int y)
+static void draw_on_row(const struct overlay_rows *r, unsigned char *rgb, int y)
 {
   for (size_t i = r->detections ? r->detections->n : 0; i-- > 0;) {
     const struct mafat_detection *b = &r->detections->list[i];
     const struct colour c = colour_of(r->o, b->class_id);
-    struct rect sides[SIDES];
+    struct overlay_rect sides[SIDES];
     find_sides(r->o, b, sides);
     for (int k = 0; k < SIDES; k++)
       for (int x = sides[k].x0; x < sides[k].x1 && y >= sides[k].y0 && y < sides[k].y1; x++) memcpy(rgb + 3 * x, c.rgb, sizeof c.rgb);
@@ -237,7 +237,7 @@ static void draw_on_row(const struct rows *r, unsigned char *rgb, int y)
 }
 
 /* Mean colour of two by two pixels, with the row above. */
-static void take_chroma(const struct rows *r, const unsigned char *rgb, int y)
+static void take_chroma(const struct overlay_rows *r, const unsigned char *rgb, int y)
 {
   const int w = r->o->width, half = (w + 1) / 2;
   for (int i = 0; i < 2; i++) {
@@ -260,7 +260,7 @@ static int flush_piece(struct mafat_overlay *o, struct mafat_diagnostic *d)
 
 static int take_row(void *context, unsigned char *rgb, int y, struct mafat_diagnostic *d)
 {
-  struct rows *r = context;
+  struct overlay_rows *r = context;
   struct mafat_overlay *o = r->o;
   int code = MAFAT_OK;
   draw_on_row(r, rgb, y);
@@ -276,7 +276,7 @@ static int write_jpeg(struct mafat_overlay *o, struct mafat_model *model, const 
                       const struct mafat_detections *detections, struct mafat_diagnostic *d)
 {
   const size_t quarter = (((size_t)o->width + 1) / 2) * (((size_t)o->height + 1) / 2);
-  struct rows rows = {o, detections, {f->bytes + f->n, f->bytes + f->n + quarter}};
+  struct overlay_rows rows = {o, detections, {f->bytes + f->n, f->bytes + f->n + quarter}};
   o->n_piece = 0;
   int code = mafat_model_frame_rows(model, f->bytes, f->n, take_row, &rows, d);
   if (code == MAFAT_OK) code = flush_piece(o, d);

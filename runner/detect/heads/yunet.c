@@ -38,15 +38,15 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 }
 
 /* Position of a box's values. */
-struct place {
+struct grid_cell {
   int grid;
   long long index; /* index of its cell in the grid */
   struct mafat_cell cell;
 };
 
-static struct place find_place(const struct mafat_decoding *d, uint32_t number)
+static struct grid_cell find_place(const struct mafat_decoding *d, uint32_t number)
 {
-  struct place p = {.index = number, .cell = mafat_cells_at(d->in_w, d->in_h, strides, number)};
+  struct grid_cell p = {.index = number, .cell = mafat_cells_at(d->in_w, d->in_h, strides, number)};
   for (; strides[p.grid] != p.cell.stride; p.grid++)
     p.index -= mafat_cells_count(d->in_w, d->in_h, &strides[p.grid], 1);
   return p;
@@ -60,7 +60,7 @@ static double share(float x)
 static void decode(struct mafat_decoding *d)
 {
   for (uint32_t number = 0; number < d->decoded->boxes; number++) {
-    struct place p = find_place(d, number);
+    struct grid_cell p = find_place(d, number);
     float of_class, of_object, v[4], stride = (float)p.cell.stride;
     mafat_decoding_read(d, CLASS + p.grid, p.index, 1, &of_class);
     mafat_decoding_read(d, OBJECT + p.grid, p.index, 1, &of_object);
@@ -75,7 +75,7 @@ static void decode(struct mafat_decoding *d)
 
 static void find_point(const struct mafat_decoding *d, uint32_t number, int point, float *x, float *y)
 {
-  struct place p = find_place(d, number);
+  struct grid_cell p = find_place(d, number);
   float v[2];
   mafat_decoding_read(d, POINTS + p.grid, 2 * N_POINTS * p.index + 2 * point, 2, v);
   *x = (v[0] + (float)p.cell.x) * (float)p.cell.stride / (float)d->in_w;

@@ -12,7 +12,7 @@ struct anchor {
 };
 
 /* Differences between the heads. */
-struct reading {
+struct box_decoding {
   struct mafat_rectangle (*box)(const struct mafat_decoding *d, const struct anchor *a);
   /* confidence of the box; NULL: 1 */
   double (*certainty)(const struct mafat_decoding *d, const struct anchor *a);
@@ -80,7 +80,7 @@ static double gaussian_certainty(const struct mafat_decoding *d, const struct an
   return 1. - (double)(sigmas / 4);
 }
 
-static void decode_anchor(struct mafat_decoding *d, const struct anchor *a, const struct reading *r)
+static void decode_anchor(struct mafat_decoding *d, const struct anchor *a, const struct box_decoding *r)
 {
   const struct mafat_head *h = &d->layer->head;
   float objectness = h->background ? 1 : value_of(d, a, h->coords);
@@ -92,7 +92,7 @@ static void decode_anchor(struct mafat_decoding *d, const struct anchor *a, cons
   }
 }
 
-static void decode_cells(struct mafat_decoding *d, const struct reading *r)
+static void decode_cells(struct mafat_decoding *d, const struct box_decoding *r)
 {
   const struct mafat_head *h = &d->layer->head;
   int per_box = h->coords + 1 + h->classes;
@@ -106,15 +106,15 @@ static void decode_cells(struct mafat_decoding *d, const struct reading *r)
 
 void mafat_boxes_decode_region(struct mafat_decoding *d)
 {
-  decode_cells(d, &(struct reading){.box = region_box});
+  decode_cells(d, &(struct box_decoding){.box = region_box});
 }
 
 void mafat_boxes_decode_yolo(struct mafat_decoding *d)
 {
-  decode_cells(d, &(struct reading){.box = yolo_box});
+  decode_cells(d, &(struct box_decoding){.box = yolo_box});
 }
 
 void mafat_boxes_decode_gaussian_yolo(struct mafat_decoding *d)
 {
-  decode_cells(d, &(struct reading){.box = gaussian_box, .certainty = gaussian_certainty});
+  decode_cells(d, &(struct box_decoding){.box = gaussian_box, .certainty = gaussian_certainty});
 }

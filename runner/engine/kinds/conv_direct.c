@@ -5,7 +5,7 @@
 #include "runner/engine/kinds/widened.h"
 
 /* A group of the convolution: its filters, and the input channels they read. */
-struct group {
+struct filter_group {
   struct mafat_span filters, channels;
 };
 
@@ -43,7 +43,7 @@ static int least_channels(const struct mafat_conv *c, int channels)
 
 /* Computes one panel over a block of rows, in as many calls as the cache needs, continuing the sums
  * in the output. Pooled sums are not stored, so they take one call. */
-static int run_panel(struct mafat_conv *c, const struct group *g, struct mafat_span filters,
+static int run_panel(struct mafat_conv *c, const struct filter_group *g, struct mafat_span filters,
                      const struct mafat_conv_block *block)
 {
   const struct mafat_layer *l = c->layer;
@@ -80,7 +80,7 @@ static int run_panel(struct mafat_conv *c, const struct group *g, struct mafat_s
 
 static int run_ordinary(struct mafat_conv *c)
 {
-  struct group all = {c->step->filters, c->step->channels};
+  struct filter_group all = {c->step->filters, c->step->channels};
   struct mafat_conv_block block, last = {{0, 0}, 0};
   int panel;
   mafat_conv_list_block_slices(c, all.channels);
@@ -104,7 +104,7 @@ static int run_grouped(struct mafat_conv *c)
   mafat_conv_share(c, n_groups);
   for (int index; mafat_conv_take(c, &block, &index);) {
     int g = first + index;
-    struct group group = {mafat_span_clip(wanted, (g + 1) * filters),
+    struct filter_group group = {mafat_span_clip(wanted, (g + 1) * filters),
                           mafat_span(g * channels, (g + 1) * channels)};
     if (group.filters.begin < g * filters) group.filters.begin = g * filters;
     mafat_conv_list_block_slices(c, group.channels);

@@ -13,12 +13,12 @@ static int column_of(float number, int n)
 }
 
 /* A table of any element type. */
-struct table {
+struct gather_table {
   const char *first; /* a run's first channel in column 0 */
   size_t column_bytes;
 };
 
-static struct table table_of_run(const struct mafat_worker *w, int layer, const struct mafat_run *run)
+static struct gather_table table_of_run(const struct mafat_worker *w, int layer, const struct mafat_run *run)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_sources *table = &t->network->layers[layer].operands[1].sources;
@@ -29,9 +29,9 @@ static struct table table_of_run(const struct mafat_worker *w, int layer, const 
     const struct mafat_strides *strides = t->network->layers[kept].strides;
     const float *numbers = (const float *)(const void *)mafat_weights_numbers(w->weights, kept);
     int channel = run->block * MAFAT_CHANNEL_BLOCK + run->lane;
-    return (struct table){(const char *)(numbers + strides->first + channel), (size_t)strides->columns * sizeof *numbers};
+    return (struct gather_table){(const char *)(numbers + strides->first + channel), (size_t)strides->columns * sizeof *numbers};
   }
-  return (struct table){mafat_tensors_lane(t, s->tensor, run->block * MAFAT_CHANNEL_BLOCK + run->lane, row, 0),
+  return (struct gather_table){mafat_tensors_lane(t, s->tensor, run->block * MAFAT_CHANNEL_BLOCK + run->lane, row, 0),
                         mafat_tensors_pixel_bytes(t, run->tensor, run->block)};
 }
 
@@ -41,7 +41,7 @@ static void gather_row(const struct mafat_worker *w, const struct mafat_step *st
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
   const struct mafat_sources *numbers = mafat_layer_sources(l);
-  struct table table = table_of_run(w, step->layer, run);
+  struct gather_table table = table_of_run(w, step->layer, run);
   const struct mafat_source *source = numbers->list;
   int n = l->operands[1].shape.w;
   const float *number = mafat_tensors_read(t, numbers, 0, source->first, y, step->out.x.begin);

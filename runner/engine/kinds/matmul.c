@@ -13,7 +13,7 @@ enum {
   UNIT_COLS = 64 /* least columns, to limit the share of packing */
 };
 
-struct product {
+struct float_product {
   const struct mafat_worker *worker;
   const struct mafat_step *step;
   const struct mafat_layer *layer;
@@ -28,13 +28,13 @@ struct product {
 _Static_assert(sizeof(struct mafat_conv_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE / 2, "piece record");
 _Static_assert(sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE / 2, "piece record");
 
-static struct product open_product(const struct mafat_worker *w, const struct mafat_step *step)
+static struct float_product open_product(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   const struct mafat_scratch *s = w->scratch;
   char *tables = w->slot_memory + s->block_slices_offset;
   struct mafat_block_slice *references = (struct mafat_block_slice *)(tables + (size_t)s->n_block_slices * (MAFAT_SCRATCH_BLOCK_SLICE / 2));
-  struct product p = {.worker = w, .step = step, .layer = l, .references = references,
+  struct float_product p = {.worker = w, .step = step, .layer = l, .references = references,
                       .block_slices = (struct mafat_conv_block_slice *)tables,
                       .in_rows = (const float **)(w->slot_memory + s->in_offset),
                       .out_rows = (float **)(w->slot_memory + s->out_offset),
@@ -61,7 +61,7 @@ bool mafat_product_take(const struct mafat_worker *w, const struct mafat_step *s
 /* ---- the second map, packed ---- */
 
 /* Packs columns `inputs` of the second map; its channels are filters. */
-static void pack_channels(const struct product *p, const struct mafat_product_part *part, struct mafat_span inputs, int width)
+static void pack_channels(const struct float_product *p, const struct mafat_product_part *part, struct mafat_span inputs, int width)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   const struct mafat_sources *sources = &p->layer->operands[1].sources;
@@ -77,7 +77,7 @@ static void pack_channels(const struct product *p, const struct mafat_product_pa
 }
 
 /* Packs channels `inputs` of the second map; its columns are filters. */
-static void pack_columns(const struct product *p, const struct mafat_product_part *part, struct mafat_span inputs, int width)
+static void pack_columns(const struct float_product *p, const struct mafat_product_part *part, struct mafat_span inputs, int width)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   const struct mafat_sources *sources = &p->layer->operands[1].sources;
@@ -93,7 +93,7 @@ static void pack_columns(const struct product *p, const struct mafat_product_par
 }
 
 /* Packs inputs of the block slices [first, end), with zeros after the filters. */
-static void pack(const struct product *p, const struct mafat_product_part *part, struct mafat_span inputs, int width)
+static void pack(const struct float_product *p, const struct mafat_product_part *part, struct mafat_span inputs, int width)
 {
   int n = mafat_span_size(part->filters);
   if (n < width) memset(p->panel, 0, (size_t)mafat_span_size(inputs) * (size_t)width * sizeof *p->panel);
@@ -103,7 +103,7 @@ static void pack(const struct product *p, const struct mafat_product_part *part,
 
 /* ---- the product ---- */
 
-static void point_at_input(const struct product *p, const struct mafat_product_part *part)
+static void point_at_input(const struct float_product *p, const struct mafat_product_part *part)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   for (int i = 0; i < p->n_block_slices; i++) {
@@ -114,7 +114,7 @@ static void point_at_input(const struct product *p, const struct mafat_product_p
   }
 }
 
-static int point_at_output(const struct product *p, const struct mafat_product_part *part, struct mafat_conv_segment *segments)
+static int point_at_output(const struct float_product *p, const struct mafat_product_part *part, struct mafat_conv_segment *segments)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   int layer = p->step->layer, n = 0;
@@ -128,14 +128,14 @@ static int point_at_output(const struct product *p, const struct mafat_product_p
 }
 
 /* End of the block slices from `first` on that are summed in one call. */
-static int split_end(const struct product *p, int first)
+static int split_end(const struct float_product *p, int first)
 {
   int begin = p->references[first].position, i = first;
   while (i < p->n_block_slices && p->references[i].position - begin < MAFAT_SPLIT_CHANNELS) i++;
   return i;
 }
 
-static void run_part(const struct product *p, const struct mafat_product_part *part)
+static void run_part(const struct float_product *p, const struct mafat_product_part *part)
 {
   float scale[MAFAT_PANEL], bias[MAFAT_PANEL] = {0};
   struct mafat_conv_call call = {.n_rows = 1, .n_cols = mafat_span_size(part->cols), .window = mafat_window_square(1, 1, 0),
@@ -160,7 +160,7 @@ static void run_part(const struct product *p, const struct mafat_product_part *p
 
 static int run_matmul(const struct mafat_worker *w, const struct mafat_step *step)
 {
-  struct product p = open_product(w, step);
+  struct float_product p = open_product(w, step);
   for (struct mafat_product_part part; mafat_product_take(w, step, &part);) run_part(&p, &part);
   return MAFAT_OK;
 }

@@ -5,12 +5,12 @@
 #include <math.h>
 
 /* Sums of each lane. */
-struct totals {
+struct norm_totals {
   double sum[MAFAT_LANES];
   float largest[MAFAT_LANES];
 };
 
-MAFAT_LANES_INLINE void find_largest(const float *x, int channels, struct totals *t, int lanes)
+MAFAT_LANES_INLINE void find_largest(const float *x, int channels, struct norm_totals *t, int lanes)
 {
   for (int i = 0; i < lanes; i++) t->largest[i] = -INFINITY;
   for (int c = 0; c < channels; c++, x += lanes)
@@ -18,7 +18,7 @@ MAFAT_LANES_INLINE void find_largest(const float *x, int channels, struct totals
 }
 
 /* Subtracts the maximum and sums the exponentials. */
-MAFAT_LANES_INLINE void sum_exponentials(float *x, int channels, struct totals *t, bool keep, int lanes)
+MAFAT_LANES_INLINE void sum_exponentials(float *x, int channels, struct norm_totals *t, bool keep, int lanes)
 {
   find_largest(x, channels, t, lanes);
   for (int i = 0; i < lanes; i++) t->sum[i] = 0;
@@ -45,7 +45,7 @@ MAFAT_LANES_INLINE void subtract(float *x, int channels, const double *by, int l
 
 MAFAT_LANES_INLINE void softmax(float *x, int channels, int lanes)
 {
-  struct totals t;
+  struct norm_totals t;
   float by[MAFAT_LANES];
   sum_exponentials(x, channels, &t, true, lanes);
   for (int i = 0; i < lanes; i++) by[i] = (float)(1 / t.sum[i]);
@@ -54,7 +54,7 @@ MAFAT_LANES_INLINE void softmax(float *x, int channels, int lanes)
 
 MAFAT_LANES_INLINE void log_softmax(float *x, int channels, int lanes)
 {
-  struct totals t;
+  struct norm_totals t;
   sum_exponentials(x, channels, &t, false, lanes);
   for (int i = 0; i < lanes; i++) t.sum[i] = log(t.sum[i]);
   subtract(x, channels, t.sum, lanes);
@@ -62,7 +62,7 @@ MAFAT_LANES_INLINE void log_softmax(float *x, int channels, int lanes)
 
 MAFAT_LANES_INLINE void hardmax(float *x, int channels, int lanes)
 {
-  struct totals t;
+  struct norm_totals t;
   bool found[MAFAT_LANES] = {false};
   find_largest(x, channels, &t, lanes);
   for (int c = 0; c < channels; c++, x += lanes)

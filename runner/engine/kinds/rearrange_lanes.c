@@ -8,7 +8,7 @@
 
 /* Lanes of a block, and the offset of the first in the input; each further lane is one step
  * farther. */
-struct group {
+struct lane_group {
   int lane, n;
   struct mafat_place in;
 };
@@ -34,7 +34,7 @@ struct lanes {
   int block, n_groups;
   int axis, step;
   bool steady; /* all lanes of a pixel are read from one pixel of maps not joined along rows */
-  struct group groups[MAFAT_CHANNEL_BLOCK];
+  struct lane_group groups[MAFAT_CHANNEL_BLOCK];
   struct found found;
 };
 
@@ -51,7 +51,7 @@ static void find_lanes(struct lanes *l, const struct mafat_strided_copy *m, int 
   l->steady = m->operand->sources.n_bands == 1 && l->axis == MAFAT_AXIS_C;
   l->step = last ? last->in_step : 0;
   for (int lane = 0, end = mafat_min(channels - first, MAFAT_CHANNEL_BLOCK); lane < end;) {
-    struct group g = {lane, 0, {{0, 0, 0}}};
+    struct lane_group g = {lane, 0, {{0, 0, 0}}};
     int n = mafat_copy_locate(m->part, MAFAT_AXIS_C, first + lane, &g.in);
     g.n = mafat_min(n, end - lane);
     if (g.n > 0) l->groups[l->n_groups++] = g;
@@ -61,7 +61,7 @@ static void find_lanes(struct lanes *l, const struct mafat_strided_copy *m, int 
 }
 
 /* Input position of a group's lane. */
-static struct mafat_place place_of(const struct lanes *l, const struct group *g, int lane, const struct mafat_place *in)
+static struct mafat_place place_of(const struct lanes *l, const struct lane_group *g, int lane, const struct mafat_place *in)
 {
   struct mafat_place place;
   for (int axis = 0; axis < MAFAT_N_AXES; axis++) place.at[axis] = in->at[axis] + g->in.at[axis];
@@ -87,7 +87,7 @@ static void pick(const struct lanes *l, int y, const struct mafat_copy_columns *
   struct mafat_place in = c->in;
   for (int i = 0; i < c->n; i++, in.at[c->in_axis] += c->in_step) {
     float *to = mafat_tensors_pixel(t, l->copy->tensor, l->block, y, c->x + i * c->step);
-    for (const struct group *g = l->groups; g < l->groups + l->n_groups; g++)
+    for (const struct lane_group *g = l->groups; g < l->groups + l->n_groups; g++)
       for (int k = 0; k < g->n; k++) {
         struct mafat_place from = place_of(l, g, k, &in);
         if (settle(l->copy, &from)) to[g->lane + k] = *mafat_copy_find(l->copy, from).at;
@@ -98,7 +98,7 @@ static void pick(const struct lanes *l, int y, const struct mafat_copy_columns *
 /* ---- inside ---- */
 
 /* Square of a group's lanes from the k-th on; *columns: at most, then found. */
-static struct square square_of(const struct lanes *l, const struct group *g, int k,
+static struct square square_of(const struct lanes *l, const struct lane_group *g, int k,
                                const struct mafat_copy_columns *c, const struct mafat_place *in, int *columns)
 {
   struct mafat_copy_channel at = mafat_copy_find(l->copy, place_of(l, g, k, in));
@@ -207,7 +207,7 @@ static void find_squares(struct lanes *l, const struct mafat_copy_columns *c, in
   f->x = c->x + i * c->step;
   f->columns = f->n_columns = mafat_min(c->n - i, NEAR);
   f->in = in;
-  for (const struct group *g = l->groups; g < l->groups + l->n_groups; g++)
+  for (const struct lane_group *g = l->groups; g < l->groups + l->n_groups; g++)
     for (int k = 0; k < g->n; k += f->squares[f->n++].n) {
       f->squares[f->n] = square_of(l, g, k, c, &in, &f->columns);
       if (l->steady)

@@ -5,14 +5,14 @@
 #include <string.h>
 
 /* Pixels in a row, `pixel` floats apart in input and output. */
-struct row {
+struct copy_row {
   const float *from;
   float *to;
   ptrdiff_t from_pixel, to_pixel;
   int n;
 };
 
-static inline void copy_channels(const struct row *r, int channels)
+static inline void copy_channels(const struct copy_row *r, int channels)
 {
   const float *from = r->from;
   float *to = r->to;
@@ -21,7 +21,7 @@ static inline void copy_channels(const struct row *r, int channels)
 }
 
 /* Constant sizes make copies of a few instructions. */
-static void copy_row(const struct row *r, int channels)
+static void copy_row(const struct copy_row *r, int channels)
 {
   if (r->from_pixel == channels && r->to_pixel == channels) {
     memcpy(r->to, r->from, (size_t)r->n * (size_t)channels * sizeof *r->to);
@@ -39,20 +39,20 @@ static void copy_row(const struct row *r, int channels)
 }
 
 /* Pixels `step` columns apart, and their input position. */
-struct pixels {
+struct copy_pixels {
   int y, x, step;
   struct mafat_place in;
   int in_step, n;
 };
 
 /* Copies channels [c, c + n) of them, block by block. */
-static void copy_run(const struct mafat_strided_copy *m, struct pixels p, int c, int n)
+static void copy_run(const struct mafat_strided_copy *m, struct copy_pixels p, int c, int n)
 {
   for (int copied; n > 0; n -= copied) {
     struct mafat_copy_channel in = mafat_copy_find(m, p.in);
     int block = c / MAFAT_CHANNEL_BLOCK, lane = c % MAFAT_CHANNEL_BLOCK;
     copied = mafat_min(n, mafat_min(in.after + 1, MAFAT_CHANNEL_BLOCK - lane));
-    const struct row row = {in.at, mafat_tensors_pixel(m->tensors, m->tensor, block, p.y, p.x) + lane,
+    const struct copy_row row = {in.at, mafat_tensors_pixel(m->tensors, m->tensor, block, p.y, p.x) + lane,
                             (ptrdiff_t)in.pixel * p.in_step,
                             (ptrdiff_t)mafat_tensors_pixel_floats(m->tensors, m->tensor, block) * p.step, p.n};
     copy_row(&row, copied);
@@ -75,7 +75,7 @@ static int run_length(const struct mafat_strided_copy *m, int axis, int *at, int
 }
 
 /* Copies channels and columns that may be outside the map. */
-static void copy_clipped(const struct mafat_strided_copy *m, struct pixels p, int c, int n)
+static void copy_clipped(const struct mafat_strided_copy *m, struct copy_pixels p, int c, int n)
 {
   struct mafat_place first = p.in;
   int columns = p.n, y = first.at[MAFAT_AXIS_H];
@@ -97,7 +97,7 @@ static void copy_clipped(const struct mafat_strided_copy *m, struct pixels p, in
 }
 
 /* Copies all runs of channels of these pixels. */
-static void copy_runs(const struct mafat_strided_copy *m, const struct pixels *pixels)
+static void copy_runs(const struct mafat_strided_copy *m, const struct copy_pixels *pixels)
 {
   const struct mafat_part *part = m->part;
   struct mafat_span atoms = mafat_part_atoms(part, MAFAT_AXIS_C);
@@ -105,7 +105,7 @@ static void copy_runs(const struct mafat_strided_copy *m, const struct pixels *p
   bool clipped = mafat_part_leaves(part, m->operand->shape);
   for (int i = atoms.begin; i < atoms.end - 1; i++) turns *= part->atoms[i].size;
   for (int k = 0; k < turns; k++) {
-    struct pixels p = *pixels;
+    struct copy_pixels p = *pixels;
     int c = part->out_first[MAFAT_AXIS_C];
     for (int i = atoms.end - 2, turn = k; i >= atoms.begin; turn /= part->atoms[i--].size) {
       int index = turn % part->atoms[i].size;
@@ -121,7 +121,7 @@ void mafat_copy_pixels(const struct mafat_strided_copy *m)
 {
   for (struct mafat_copy_rows rows = mafat_copy_rows(m); mafat_copy_next_row(&rows);)
     for (struct mafat_copy_columns c = mafat_copy_columns(m, rows.in, false); mafat_copy_next_columns(&c);) {
-      const struct pixels pixels = {rows.y - 1, c.x, c.step, c.in, c.in_step, c.n};
+      const struct copy_pixels pixels = {rows.y - 1, c.x, c.step, c.in, c.in_step, c.n};
       copy_runs(m, &pixels);
     }
 }

@@ -8,7 +8,7 @@
 #include <math.h>
 
 /* Results so far, in each lane. */
-struct totals {
+struct reduce_totals {
   enum mafat_reduction how;
   bool last;
   double sum[MAFAT_LANES];
@@ -17,7 +17,7 @@ struct totals {
   int taken;           /* values of each lane so far */
 };
 
-static void begin(struct totals *t, enum mafat_reduction how)
+static void begin(struct reduce_totals *t, enum mafat_reduction how)
 {
   bool least = how == MAFAT_REDUCE_MIN || how == MAFAT_REDUCE_ARG_MIN;
   t->how = how;
@@ -29,7 +29,7 @@ static void begin(struct totals *t, enum mafat_reduction how)
   }
 }
 
-MAFAT_LANES_INLINE void add_exponentials(struct totals *t, const float *x, int n)
+MAFAT_LANES_INLINE void add_exponentials(struct reduce_totals *t, const float *x, int n)
 {
   float less[MAFAT_LANES], e[MAFAT_LANES];
   for (int i = 0; i < n; i++) less[i] = x[i] - t->best[i];
@@ -38,7 +38,7 @@ MAFAT_LANES_INLINE void add_exponentials(struct totals *t, const float *x, int n
 }
 
 /* Adds one value to each lane. */
-MAFAT_LANES_INLINE void take_one(struct totals *t, const float *x, int n)
+MAFAT_LANES_INLINE void take_one(struct reduce_totals *t, const float *x, int n)
 {
   switch (t->how) {
   case MAFAT_REDUCE_SUM:
@@ -80,7 +80,7 @@ MAFAT_LANES_INLINE void take_one(struct totals *t, const float *x, int n)
 }
 
 /* Adds `count` values to n lanes, `step` floats apart. */
-static void take(struct totals *t, const float *x, size_t step, int count, int n)
+static void take(struct reduce_totals *t, const float *x, size_t step, int count, int n)
 {
   if (n == MAFAT_LANES)
     for (; count > 0; count--, x += step) take_one(t, x, MAFAT_LANES);
@@ -90,7 +90,7 @@ static void take(struct totals *t, const float *x, size_t step, int count, int n
     for (; count > 0; count--, x += step) take_one(t, x, n);
 }
 
-static float result(const struct totals *t, int lane)
+static float result(const struct reduce_totals *t, int lane)
 {
   double sum = t->sum[lane];
   switch (t->how) {
@@ -107,7 +107,7 @@ static float result(const struct totals *t, int lane)
 }
 
 /* Input region of some outputs: everything along the reduced axes. */
-struct region {
+struct float_region {
   const struct mafat_worker *w;
   const struct mafat_layer *l;
   struct mafat_span rows, cols;
@@ -115,13 +115,13 @@ struct region {
   int n;                       /* lanes: pixels from the first column on, or the run's channels */
 };
 
-static struct region region_of(const struct mafat_worker *w, const struct mafat_layer *l, int y, int x)
+static struct float_region region_of(const struct mafat_worker *w, const struct mafat_layer *l, int y, int x)
 {
-  return (struct region){.w = w, .l = l, .rows = mafat_layer_in_span(l, 0, true, mafat_span(y, y + 1)),
+  return (struct float_region){.w = w, .l = l, .rows = mafat_layer_in_span(l, 0, true, mafat_span(y, y + 1)),
                          .cols = mafat_layer_in_span(l, 0, false, mafat_span(x, x + 1))};
 }
 
-static void take_row(struct totals *t, const struct region *r, int y)
+static void take_row(struct reduce_totals *t, const struct float_region *r, int y)
 {
   const struct mafat_tensors *tensors = r->w->tensors;
   const struct mafat_sources *sources = mafat_layer_sources(r->l);
@@ -137,14 +137,14 @@ static void take_row(struct totals *t, const struct region *r, int y)
   }
 }
 
-static void take_all(struct totals *t, const struct region *r, enum mafat_reduction how)
+static void take_all(struct reduce_totals *t, const struct float_region *r, enum mafat_reduction how)
 {
   begin(t, how);
   for (int y = r->rows.begin; y < r->rows.end; y++) take_row(t, r, y);
 }
 
 /* The maximum is subtracted before exponentials, so that none overflows. */
-static void reduce(struct totals *t, const struct region *r)
+static void reduce(struct reduce_totals *t, const struct float_region *r)
 {
   const struct mafat_reduce *reduce = r->l->reduce;
   t->last = reduce->last;
@@ -158,8 +158,8 @@ static void reduce_channels(const struct mafat_worker *w, const struct mafat_ste
   struct mafat_lanes_unit unit;
   while (mafat_lanes_take(w, step, &unit))
     for (int x = unit.cols.begin; x < unit.cols.end; x += w->scratch->lanes) {
-      struct totals t;
-      struct region r = region_of(w, l, unit.y, x);
+      struct reduce_totals t;
+      struct float_region r = region_of(w, l, unit.y, x);
       r.n = mafat_min(w->scratch->lanes, unit.cols.end - x);
       reduce(&t, &r);
       /* pixels of one channel */
@@ -174,8 +174,8 @@ static void reduce_run(const struct mafat_worker *w, const struct mafat_step *st
   int pixel_floats = mafat_tensors_pixel_floats(t, step->layer, run->out_block);
   float *out = mafat_rows_out(w, step, run, y);
   for (int x = step->out.x.begin; x < step->out.x.end; x++, out += pixel_floats) {
-    struct totals totals;
-    struct region r = region_of(w, &t->network->layers[step->layer], y, x);
+    struct reduce_totals totals;
+    struct float_region r = region_of(w, &t->network->layers[step->layer], y, x);
     r.run = run;
     r.n = run->n;
     reduce(&totals, &r);

@@ -11,19 +11,19 @@ static float input_at(const struct mafat_tensors *t, const struct mafat_layer *l
 }
 
 /* Position in a map in Darknet's CHW order, advanced without divisions. */
-struct cursor {
+struct element_cursor {
   struct mafat_shape shape;
   int c, y, x;
 };
 
-static struct cursor cursor_at(struct mafat_shape shape, long long flat)
+static struct element_cursor cursor_at(struct mafat_shape shape, long long flat)
 {
   long long plane = (long long)shape.h * shape.w;
-  return (struct cursor){shape, (int)(flat / plane), (int)(flat % plane / shape.w), (int)(flat % shape.w)};
+  return (struct element_cursor){shape, (int)(flat / plane), (int)(flat % plane / shape.w), (int)(flat % shape.w)};
 }
 
 /* Advances by n elements, at most a row. */
-static void cursor_advance(struct cursor *at, int n)
+static void cursor_advance(struct element_cursor *at, int n)
 {
   at->x += n;
   if (at->x < at->shape.w) return;
@@ -35,7 +35,7 @@ static void cursor_advance(struct cursor *at, int n)
 
 /* Copies elements between cursors, `s` apart in the input, while both stay in their rows, at most
  * n. Returns their number. */
-static int reorg_run(const struct mafat_tensors *t, int layer, const struct cursor *in, int s, const struct cursor *out,
+static int reorg_run(const struct mafat_tensors *t, int layer, const struct element_cursor *in, int s, const struct element_cursor *out,
                      int n)
 {
   const struct mafat_sources *sources = mafat_layer_sources(&t->network->layers[layer]);
@@ -56,10 +56,10 @@ static void reorg_forward(const struct mafat_worker *w, const struct mafat_step 
   const struct mafat_layer *l = &t->network->layers[step->layer];
   int s = l->factor, depth = l->in.c / (s * s);
   long long c2 = k % depth, offset = k / depth;
-  struct cursor out = cursor_at(l->out, (long long)k * l->in.h * l->in.w);
+  struct element_cursor out = cursor_at(l->out, (long long)k * l->in.h * l->in.w);
   for (int j = 0; j < l->in.h; j++) {
     long long row = (long long)j * s + offset / s + (long long)l->in.h * s * c2;
-    struct cursor in = cursor_at(l->in, offset % s + (long long)l->in.w * s * row);
+    struct element_cursor in = cursor_at(l->in, offset % s + (long long)l->in.w * s * row);
     for (int i = 0, n; i < l->in.w; i += n) {
       n = reorg_run(t, step->layer, &in, s, &out, l->in.w - i);
       cursor_advance(&in, n * s);

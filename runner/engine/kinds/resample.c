@@ -13,7 +13,7 @@ enum {
 };
 
 /* Output columns from `begin` on, with their taps. */
-struct columns {
+struct tap_columns {
   int begin, n, first;          /* first: input column of the row pointers below */
   bool cubic;
   union {
@@ -22,9 +22,9 @@ struct columns {
   };
 };
 
-static struct columns columns_of(const struct mafat_layer *l, int begin, int end)
+static struct tap_columns columns_of(const struct mafat_layer *l, int begin, int end)
 {
-  struct columns c;
+  struct tap_columns c;
   const struct mafat_points points = mafat_resample_points(l->resample, false, l->in.w);
   c.begin = begin;
   c.n = mafat_min(end - begin, COLUMNS);
@@ -38,14 +38,14 @@ static struct columns columns_of(const struct mafat_layer *l, int begin, int end
 }
 
 /* Pixels of an output row, with the floats of a block, and the input rows they are made from. */
-struct row {
+struct resample_row {
   float *to;
   const float *above, *below;
   size_t to_pixel, from_pixel;
   float weight; /* weight of the row below */
 };
 
-static inline void copy_row(const struct row *r, const struct columns *c, int n)
+static inline void copy_row(const struct resample_row *r, const struct tap_columns *c, int n)
 {
   float *to = r->to;
   for (int i = 0; i < c->n; i++, to += r->to_pixel) {
@@ -66,7 +66,7 @@ static inline void mix(float *restrict to, const float *const corners[4], float 
   }
 }
 
-static inline void mix_row(const struct row *r, const struct columns *c, int n)
+static inline void mix_row(const struct resample_row *r, const struct tap_columns *c, int n)
 {
   float *to = r->to;
   for (int i = 0; i < c->n; i++, to += r->to_pixel) {
@@ -78,7 +78,7 @@ static inline void mix_row(const struct row *r, const struct columns *c, int n)
 }
 
 /* Constant numbers of channels let the compiler vectorize the loops. */
-static void make_row(const struct row *r, const struct columns *c, int n, bool linear)
+static void make_row(const struct resample_row *r, const struct tap_columns *c, int n, bool linear)
 {
   if (linear && n == MAFAT_CHANNEL_BLOCK) mix_row(r, c, MAFAT_CHANNEL_BLOCK);
   else if (linear && n == COLOURS) mix_row(r, c, COLOURS);
@@ -102,7 +102,7 @@ static inline float sum_of(const float *from, const size_t places[4], const floa
          from[places[3]] * weights[3];
 }
 
-static inline void sum_row(const struct cubic_row *r, const struct columns *c, int n)
+static inline void sum_row(const struct cubic_row *r, const struct tap_columns *c, int n)
 {
   float *restrict to = r->to;
   for (int i = 0; i < c->n; i++, to += r->to_pixel) {
@@ -118,7 +118,7 @@ static inline void sum_row(const struct cubic_row *r, const struct columns *c, i
 }
 
 static void make_cubic_run(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run,
-                           const struct columns *c)
+                           const struct tap_columns *c)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
@@ -138,13 +138,13 @@ static void make_cubic_run(const struct mafat_worker *w, const struct mafat_step
 /* ---- steps ---- */
 
 static void make_run(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run,
-                     const struct columns *c)
+                     const struct tap_columns *c)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
   const struct mafat_sources *sources = mafat_layer_sources(l);
   const struct mafat_points points = mafat_resample_points(l->resample, true, l->in.h);
-  struct row row = {.to_pixel = (size_t)mafat_tensors_pixel_floats(t, step->layer, run->out_block),
+  struct resample_row row = {.to_pixel = (size_t)mafat_tensors_pixel_floats(t, step->layer, run->out_block),
                     .from_pixel = (size_t)mafat_tensors_pixel_floats(t, run->tensor, run->block)};
   for (int y = step->out.y.begin; y < step->out.y.end; y++) {
     struct mafat_tap tap = mafat_points_tap(&points, y);
@@ -160,7 +160,7 @@ static int run_resample(const struct mafat_worker *w, const struct mafat_step *s
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   for (int x = step->out.x.begin; x < step->out.x.end; x += COLUMNS) {
-    const struct columns c = columns_of(l, x, step->out.x.end);
+    const struct tap_columns c = columns_of(l, x, step->out.x.end);
     struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), step->filters);
     struct mafat_run run;
     while (mafat_runs_next(&runs, &run)) {

@@ -9,12 +9,12 @@
 
 enum { VALUES, PLACES, N_OUTPUTS };
 
-struct best {
+struct top_value {
   float value;
   int32_t place;
 };
 
-_Static_assert(sizeof(struct best) == 8, "what is predicted");
+_Static_assert(sizeof(struct top_value) == 8, "what is predicted");
 
 struct topk {
   const struct mafat_tensors *tensors;
@@ -22,14 +22,14 @@ struct topk {
   struct mafat_box box;       /* box of the step */
   struct mafat_span channels; /* channels of the step */
   int outputs[N_OUTPUTS];     /* tensors; -1: no reader */
-  struct best *kept;
+  struct top_value *kept;
   int n;
   bool bytes;                 /* values are quantized */
 };
 
 /* ---- comparison ---- */
 
-static bool is_better(const struct topk *t, struct best a, struct best b)
+static bool is_better(const struct topk *t, struct top_value a, struct top_value b)
 {
   if (isnan(a.value) || isnan(b.value)) return isnan(b.value) && (!isnan(a.value) || a.place < b.place);
   if (a.value != b.value) return t->layer->topk.smallest ? a.value < b.value : a.value > b.value;
@@ -37,7 +37,7 @@ static bool is_better(const struct topk *t, struct best a, struct best b)
 }
 
 /* Replaces the worst of the first n. */
-static void sift_down(const struct topk *t, int n, struct best one)
+static void sift_down(const struct topk *t, int n, struct top_value one)
 {
   int to = 0;
   for (int child; (child = 2 * to + 1) < n; to = child) {
@@ -48,7 +48,7 @@ static void sift_down(const struct topk *t, int n, struct best one)
   t->kept[to] = one;
 }
 
-static void sift_up(const struct topk *t, int at, struct best one)
+static void sift_up(const struct topk *t, int at, struct top_value one)
 {
   for (int parent; at > 0 && is_better(t, t->kept[parent = (at - 1) / 2], one); at = parent) t->kept[at] = t->kept[parent];
   t->kept[at] = one;
@@ -56,7 +56,7 @@ static void sift_up(const struct topk *t, int at, struct best one)
 
 static void take(struct topk *t, float value, int place)
 {
-  struct best one = {value, place};
+  struct top_value one = {value, place};
   if (t->n < t->layer->topk.k) sift_up(t, t->n++, one);
   else if (is_better(t, one, t->kept[0])) sift_down(t, t->n, one);
 }
@@ -65,7 +65,7 @@ static void take(struct topk *t, float value, int place)
 static void sort(struct topk *t)
 {
   for (int left = t->n - 1; left > 0; left--) {
-    struct best last = t->kept[left];
+    struct top_value last = t->kept[left];
     t->kept[left] = t->kept[0];
     sift_down(t, left, last);
   }
@@ -115,7 +115,7 @@ static void take_rows(struct topk *t, int c, int x)
   for (int y = 0; y < t->layer->in.h; y++) take_some(t, element(t, c, y, x, &pixel), 0, 1, y);
 }
 
-static void put(const struct topk *t, struct best one, int c, int y, int x)
+static void put(const struct topk *t, struct top_value one, int c, int y, int x)
 {
   if (t->outputs[VALUES] >= 0) {
     char *to = mafat_tensors_lane(t->tensors, t->outputs[VALUES], c, y, x);
@@ -168,7 +168,7 @@ static int run_topk(const struct mafat_worker *w, const struct mafat_step *step)
   const struct mafat_network *n = w->tensors->network;
   const struct mafat_layer *l = &n->layers[step->layer];
   struct topk t = {.tensors = w->tensors, .layer = l, .box = step->out, .channels = step->filters,
-                   .kept = (struct best *)(void *)(w->slot_memory + w->scratch->pixel_offset),
+                   .kept = (struct top_value *)(void *)(w->slot_memory + w->scratch->pixel_offset),
                    .bytes = l->out_type != MAFAT_F32};
   for (int k = 0; k < N_OUTPUTS; k++) {
     int tensor = mafat_network_output(n, step->layer, k);

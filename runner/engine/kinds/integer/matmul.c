@@ -12,7 +12,7 @@ enum { SIGNED_TO_BYTE = MAFAT_SIGNED_TO_BYTE };
 
 _Static_assert(sizeof(struct mafat_integer_block_slice) + sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_INTEGER_PIECE, "piece record");
 
-struct product {
+struct integer_product {
   const struct mafat_worker *worker;
   const struct mafat_step *step;
   const struct mafat_layer *layer;
@@ -26,12 +26,12 @@ struct product {
                                          none */
 };
 
-static struct product open_product(const struct mafat_worker *w, const struct mafat_step *step)
+static struct integer_product open_product(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   const struct mafat_scratch *s = w->scratch;
   char *memory = w->slot_memory, *tables = memory + s->block_slices_offset;
-  struct product p = {.worker = w, .step = step, .layer = l, .block_slices = (struct mafat_integer_block_slice *)(void *)tables,
+  struct integer_product p = {.worker = w, .step = step, .layer = l, .block_slices = (struct mafat_integer_block_slice *)(void *)tables,
                       .references = (struct mafat_block_slice *)(void *)(tables + (size_t)s->n_block_slices * sizeof *p.block_slices),
                       .in_rows = (const uint8_t **)(void *)(memory + s->in_offset),
                       .out_rows = (uint8_t **)(void *)(memory + s->out_offset), .panel = (int8_t *)(memory + s->panel_offset)};
@@ -44,13 +44,13 @@ static struct product open_product(const struct mafat_worker *w, const struct ma
 /* ---- the second map, packed ---- */
 
 /* Inputs of a block slice, and their part of the panel. */
-struct place {
+struct panel_place {
   struct mafat_span inputs;
   int8_t *panel;
   int width;
 };
 
-static int8_t *find(const struct place *p, int input, int lane)
+static int8_t *find(const struct panel_place *p, int input, int lane)
 {
   int k = input - p->inputs.begin;
   return p->panel + (k / MAFAT_QUAD * p->width + lane) * MAFAT_QUAD + k % MAFAT_QUAD;
@@ -91,7 +91,7 @@ static inline void turn_quad(const uint8_t *from, size_t pixel, int8_t *to)
 }
 
 /* Packs the inputs of a run of filters; `from`: the first one's. */
-static void pack_run(const struct place *to, const struct mafat_run *run, const uint8_t *from, size_t pixel, int lane)
+static void pack_run(const struct panel_place *to, const struct mafat_run *run, const uint8_t *from, size_t pixel, int lane)
 {
   int k = to->inputs.begin;
   if (run->n == MAFAT_CHANNEL_BLOCK)
@@ -101,20 +101,20 @@ static void pack_run(const struct place *to, const struct mafat_run *run, const 
 }
 
 /* A block slice of the first map, and its part of the panel. */
-static struct place place_of(const struct product *p, int block_slice, int8_t *panel, int width)
+static struct panel_place place_of(const struct integer_product *p, int block_slice, int8_t *panel, int width)
 {
   const struct mafat_block_slice *r = &p->references[block_slice];
-  return (struct place){mafat_span(r->position, r->position + r->n), panel, width};
+  return (struct panel_place){mafat_span(r->position, r->position + r->n), panel, width};
 }
 
-static int8_t *after(const struct place *p)
+static int8_t *after(const struct panel_place *p)
 {
   return p->panel + mafat_round_up(mafat_span_size(p->inputs), MAFAT_QUAD) * p->width;
 }
 
 /* Packs with columns of the second map as inputs, channels as filters: a whole row, which is in one
  * buffer. */
-static void pack_channels(const struct product *p, const struct mafat_product_part *part, int width)
+static void pack_channels(const struct integer_product *p, const struct mafat_product_part *part, int width)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   const struct mafat_sources *sources = &p->layer->operands[1].sources;
@@ -126,7 +126,7 @@ static void pack_channels(const struct product *p, const struct mafat_product_pa
     int lane = run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane - part->filters.begin;
     int8_t *panel = p->panel;
     for (int i = 0; i < p->n_block_slices; i++) {
-      const struct place to = place_of(p, i, panel, width);
+      const struct panel_place to = place_of(p, i, panel, width);
       pack_run(&to, &run, row + (size_t)(to.inputs.begin - first) * pixel, pixel, lane);
       panel = after(&to);
     }
@@ -134,7 +134,7 @@ static void pack_channels(const struct product *p, const struct mafat_product_pa
 }
 
 /* Packs whole quads of a pixel's channels for filter f, input by input. */
-static int take_quads(const struct place *to, const uint8_t *from, int input, int n, int f)
+static int take_quads(const struct panel_place *to, const uint8_t *from, int input, int n, int f)
 {
   const uint32_t turn = SIGNED_TO_BYTE * UINT32_C(0x01010101); /* subtracts 128 from each byte */
   int k = 0;
@@ -150,7 +150,7 @@ static int take_quads(const struct place *to, const uint8_t *from, int input, in
 }
 
 /* Packs with columns as filters, channels as inputs. */
-static void pack_columns(const struct product *p, const struct mafat_product_part *part, const struct place *to)
+static void pack_columns(const struct integer_product *p, const struct mafat_product_part *part, const struct panel_place *to)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   const struct mafat_sources *sources = &p->layer->operands[1].sources;
@@ -165,7 +165,7 @@ static void pack_columns(const struct product *p, const struct mafat_product_par
 }
 
 /* Pads with zeros after the filters, and after a block slice's last input. */
-static void pack(const struct product *p, const struct mafat_product_part *part, int width)
+static void pack(const struct integer_product *p, const struct mafat_product_part *part, int width)
 {
   int8_t *panel = p->panel;
   memset(p->panel, 0, (size_t)p->channels * (size_t)width);
@@ -174,7 +174,7 @@ static void pack(const struct product *p, const struct mafat_product_part *part,
     return;
   }
   for (int i = 0; i < p->n_block_slices; i++) {
-    const struct place to = place_of(p, i, panel, width);
+    const struct panel_place to = place_of(p, i, panel, width);
     pack_columns(p, part, &to);
     panel = after(&to);
   }
@@ -183,7 +183,7 @@ static void pack(const struct product *p, const struct mafat_product_part *part,
 /* ---- the product ---- */
 
 /* Initial sums: minus the first map's zero point times its factors. */
-static void begin(const struct product *p, int width, int in_zero, int weights_zero, int32_t *bias)
+static void begin(const struct integer_product *p, int width, int in_zero, int weights_zero, int32_t *bias)
 {
   int32_t sums[MAFAT_QUAD * MAFAT_PANEL] = {0};
   const int8_t *quad = p->panel;
@@ -197,7 +197,7 @@ static void begin(const struct product *p, int width, int in_zero, int weights_z
 }
 
 /* Sets pointers once for all panels of a row. */
-static void point_at_input(struct product *p, const struct mafat_product_part *part)
+static void point_at_input(struct integer_product *p, const struct mafat_product_part *part)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   int y = mafat_product_row(p->layer, 0, part->y);
@@ -212,7 +212,7 @@ static void point_at_input(struct product *p, const struct mafat_product_part *p
   }
 }
 
-static int point_at_output(const struct product *p, const struct mafat_product_part *part, struct mafat_integer_segment *segments)
+static int point_at_output(const struct integer_product *p, const struct mafat_product_part *part, struct mafat_integer_segment *segments)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   int layer = p->step->layer, n = 0;
@@ -225,7 +225,7 @@ static int point_at_output(const struct product *p, const struct mafat_product_p
   return n;
 }
 
-static void run_part(struct product *p, const struct mafat_product_part *part)
+static void run_part(struct integer_product *p, const struct mafat_product_part *part)
 {
   const struct mafat_network *n = p->worker->tensors->network;
   struct mafat_quantization a = mafat_network_in_quantization(n, p->step->layer, 0), b = mafat_network_in_quantization(n, p->step->layer, 1);
@@ -245,7 +245,7 @@ static void run_part(struct product *p, const struct mafat_product_part *part)
 
 static int run_matmul(const struct mafat_worker *w, const struct mafat_step *step)
 {
-  struct product p = open_product(w, step);
+  struct integer_product p = open_product(w, step);
   for (struct mafat_product_part part; mafat_product_take(w, step, &part);) run_part(&p, &part);
   return MAFAT_OK;
 }

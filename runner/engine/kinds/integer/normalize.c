@@ -12,7 +12,7 @@
 enum { MOST_RUNS = 32 };
 
 /* Pixels of a row: addresses of runs of channels at column x, and distances to the next column. */
-struct pixels {
+struct norm_pixels {
   const struct mafat_tensors *tensors;
   const struct mafat_sources *sources;
   int channels, x, n;
@@ -22,7 +22,7 @@ struct pixels {
 };
 
 /* Lists as many runs as fit, from channel `first` on; returns the end of the listed channels. */
-static int list_runs(struct pixels *p, int first, int y, int x)
+static int list_runs(struct norm_pixels *p, int first, int y, int x)
 {
   struct mafat_runs runs = mafat_runs_of(p->sources, mafat_span(first, p->channels));
   int end = p->tensors->network->layers[p->sources->list[0].tensor].out.w, c = first;
@@ -44,7 +44,7 @@ static int list_runs(struct pixels *p, int first, int y, int x)
 }
 
 /* Reads or writes all channels of a pixel. */
-static void pass_pixel(struct pixels *p, int y, int x, uint8_t *pixel, bool put)
+static void pass_pixel(struct norm_pixels *p, int y, int x, uint8_t *pixel, bool put)
 {
   bool known = x > p->known.begin && x < p->known.end;
   for (int c = 0; c < p->channels;) {
@@ -116,8 +116,8 @@ static int run_normalize(const struct mafat_worker *w, const struct mafat_step *
   struct softmax softmax;
   const struct mafat_source own = {.tensor = step->layer, .n = l->in.c, .n_rows = l->out.h};
   const struct mafat_sources outputs = {.list = (struct mafat_source *)&own, .n = 1, .n_bands = 1};
-  struct pixels in_pixels = {.tensors = t, .sources = mafat_layer_sources(l), .channels = l->in.c};
-  struct pixels out_pixels = {.tensors = t, .sources = &outputs, .channels = l->in.c};
+  struct norm_pixels in_pixels = {.tensors = t, .sources = mafat_layer_sources(l), .channels = l->in.c};
+  struct norm_pixels out_pixels = {.tensors = t, .sources = &outputs, .channels = l->in.c};
   if (is_softmax) open_softmax(&softmax, l, in.scale);
   for (int y = step->out.y.begin; y < step->out.y.end; y++) {
     in_pixels.known = out_pixels.known = mafat_span(0, 0);

@@ -11,14 +11,14 @@ static void list_floats(const struct mafat_quantization *in, float *list)
 }
 
 /* A row of one run's channels. */
-struct row {
+struct quantize_row {
   const unsigned char *from;
   void *to;
   size_t in_pixel, out_pixel; /* elements */
   int n, cols;
 };
 
-static void put_floats(const struct row *r, const float *list)
+static void put_floats(const struct quantize_row *r, const float *list)
 {
   float *to = r->to;
   const unsigned char *from = r->from;
@@ -39,7 +39,7 @@ static int run_quantize(const struct mafat_worker *w, const struct mafat_step *s
   else mafat_integer_table_requantize(w->integers, numbers, &in, &l->quantization);
   for (struct mafat_run run; mafat_runs_next(&runs, &run);)
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
-      struct row r = {mafat_runs_read_bytes(t, mafat_layer_sources(l), &run, y, step->out.x.begin),
+      struct quantize_row r = {mafat_runs_read_bytes(t, mafat_layer_sources(l), &run, y, step->out.x.begin),
                       to_floats ? (void *)mafat_rows_out(w, step, &run, y) : (void *)mafat_rows_out_bytes(w, step, &run, y),
                       mafat_tensors_pixel_bytes(t, run.tensor, run.block),
                       mafat_tensors_pixel_bytes(t, step->layer, run.out_block) / (to_floats ? sizeof(float) : 1), run.n,

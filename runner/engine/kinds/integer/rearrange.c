@@ -48,7 +48,7 @@ static void copy_clipped(const struct mafat_strided_copy *m)
 /* ---- runs of elements ---- */
 
 /* Elements with a constant distance in both input and output. */
-struct run {
+struct copy_run {
   const char *from;
   char *to;
   ptrdiff_t from_step, to_step;
@@ -57,7 +57,7 @@ struct run {
 
 /* Sets the run's source. Its elements are `in_step` apart along `in_axis`: columns, rows, or
  * channels of a block; or a single element. */
-static void find_from(const struct mafat_strided_copy *m, int in_axis, int in_step, struct mafat_place in, struct run *r)
+static void find_from(const struct mafat_strided_copy *m, int in_axis, int in_step, struct mafat_place in, struct copy_run *r)
 {
   int y = in.at[MAFAT_AXIS_H], x = in.at[MAFAT_AXIS_W], at = in.at[MAFAT_AXIS_C], source = 0;
   for (; at >= m->operand->sources.list[source].n; source++) at -= m->operand->sources.list[source].n;
@@ -79,7 +79,7 @@ static void find_from(const struct mafat_strided_copy *m, int in_axis, int in_st
   }
 }
 
-static int copy_run(struct run *r)
+static int copy_run(struct copy_run *r)
 {
   for (int k = 0; k < r->n; k++, r->from += r->from_step, r->to += r->to_step) *r->to = *r->from;
   return r->n;
@@ -91,7 +91,7 @@ static int copy_columns_of(const struct mafat_strided_copy *m, const struct mafa
 {
   const int x = c->x + i * c->step;
   const struct mafat_row_view view = mafat_tensors_row_view(m->tensors, m->tensor, channel, y, x);
-  struct run r = {.to = view.at, .n = mafat_min(c->n - i, (view.box.x.end - 1 - x) / c->step + 1), .to_step = (ptrdiff_t)view.pixel_bytes * c->step};
+  struct copy_run r = {.to = view.at, .n = mafat_min(c->n - i, (view.box.x.end - 1 - x) / c->step + 1), .to_step = (ptrdiff_t)view.pixel_bytes * c->step};
   in.at[c->in_axis] += i * c->in_step;
   find_from(m, c->in_axis, c->in_step, in, &r);
   return copy_run(&r);
@@ -103,7 +103,7 @@ static int copy_channels_of(const struct mafat_strided_copy *m, int y, int x, in
 {
   const struct mafat_atom *last = &m->part->atoms[mafat_part_atoms(m->part, MAFAT_AXIS_C).end - 1];
   const struct mafat_row_view view = mafat_tensors_row_view(m->tensors, m->tensor, channel, y, x);
-  struct run r = {.to = view.at, .to_step = 1, .n = mafat_min(mafat_min(n, view.channels.end - channel), MAFAT_CHANNEL_BLOCK - channel % MAFAT_CHANNEL_BLOCK)};
+  struct copy_run r = {.to = view.at, .to_step = 1, .n = mafat_min(mafat_min(n, view.channels.end - channel), MAFAT_CHANNEL_BLOCK - channel % MAFAT_CHANNEL_BLOCK)};
   find_from(m, last->in_axis, last->in_step, in, &r);
   return copy_run(&r);
 }

@@ -30,16 +30,16 @@ static void reduce_pixel(const struct mafat_worker *w, const struct mafat_step *
 /* ---- reductions over channels: pixel by pixel ---- */
 
 /* Part of the input for an output of one channel. */
-struct region {
+struct integer_region {
   struct mafat_span rows, cols;
 };
 
-static struct region region_of(const struct mafat_layer *l, int y, int x)
+static struct integer_region region_of(const struct mafat_layer *l, int y, int x)
 {
-  return (struct region){mafat_layer_in_span(l, 0, true, mafat_span(y, y + 1)), mafat_layer_in_span(l, 0, false, mafat_span(x, x + 1))};
+  return (struct integer_region){mafat_layer_in_span(l, 0, true, mafat_span(y, y + 1)), mafat_layer_in_span(l, 0, false, mafat_span(x, x + 1))};
 }
 
-static int64_t sum_of(const struct mafat_worker *w, const struct mafat_layer *l, const struct region *r)
+static int64_t sum_of(const struct mafat_worker *w, const struct mafat_layer *l, const struct integer_region *r)
 {
   const struct mafat_tensors *t = w->tensors;
   int64_t sum = 0;
@@ -58,7 +58,7 @@ static void mean_of_pixel(const struct mafat_worker *w, const struct mafat_step 
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   struct mafat_quantization in = mafat_network_in_quantization(w->tensors->network, step->layer, 0);
-  struct region r = region_of(l, y, x);
+  struct integer_region r = region_of(l, y, x);
   int n = mafat_span_size(r.rows) * mafat_span_size(r.cols) * l->in.c;
   struct mafat_multiplier scale = mafat_multiplier((double)in.scale / (double)l->quantization.scale);
   int64_t sum = sum_of(w, l, &r);

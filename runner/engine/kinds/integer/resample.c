@@ -10,14 +10,14 @@
 enum { COLUMNS = 64 }; /* output columns whose taps are computed at a time */
 
 /* Output columns from `begin` on, with their taps. */
-struct columns {
+struct integer_columns {
   int begin, n;
   struct mafat_tap taps[COLUMNS];
 };
 
-static struct columns columns_of(const struct mafat_layer *l, int begin, int end)
+static struct integer_columns columns_of(const struct mafat_layer *l, int begin, int end)
 {
-  struct columns c = {.begin = begin, .n = mafat_min(end - begin, COLUMNS)};
+  struct integer_columns c = {.begin = begin, .n = mafat_min(end - begin, COLUMNS)};
   const struct mafat_points points = mafat_resample_points(l->resample, false, l->in.w);
   for (int i = 0; i < c.n; i++) c.taps[i] = mafat_points_tap(&points, begin + i);
   return c;
@@ -46,7 +46,7 @@ static make_row *row_maker(const struct mafat_layer *l)
 }
 
 static void make_run(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run,
-                     const struct columns *columns)
+                     const struct integer_columns *columns)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
@@ -72,7 +72,7 @@ static int run_resample(const struct mafat_worker *w, const struct mafat_step *s
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   for (int x = step->out.x.begin; x < step->out.x.end; x += COLUMNS) {
-    const struct columns c = columns_of(l, x, step->out.x.end);
+    const struct integer_columns c = columns_of(l, x, step->out.x.end);
     struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), step->filters);
     for (struct mafat_run run; mafat_runs_next(&runs, &run);) make_run(w, step, &run, &c);
   }
