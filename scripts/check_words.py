@@ -9,7 +9,7 @@ Rules:
   names      a retired name: identifier, file name or word of a comment or page
   width      a line of C is wider than 100 columns
   prose      prose in Markdown is wider than 100 columns; tables, links and code may be
-  tags       a struct, union or enum tag is defined twice
+  tags       a struct, union or enum tag is defined twice; in tests only those of headers count
 
 Without RULE: prints the findings of the rules in ENFORCED and the counts of the others; exit status
 1 if an enforced rule has a finding. --all: prints the findings of every rule.
@@ -21,6 +21,7 @@ import subprocess
 import sys
 
 WIDTH = 100
+TEST_FOLDERS = ("tests/", "experiments/", "examples/", "darknet_patch/")
 ENFORCED = {"names", "prose", "tags"}
 OPENER = re.compile(r"(Of|What|That|As|Such|Where|Whoever|Those)\b")
 
@@ -188,11 +189,13 @@ def find_tags(sources):
         for match in re.finditer(r"\b(?:struct|union|enum)\s+([A-Za-z_]\w*)\s*\{", code):
             defined[match[1]].append((path, code.count("\n", 0, match.start()) + 1))
     for tag, places in sorted(defined.items()):
-        # A tag of one .c file is seen by that file alone; other files may have their own.
+        # Tags of headers are unique in the tree; those of .c files in the product. A test may have
+        # tags of its own.
         shared = tag.startswith("mafat_") or any(path.endswith((".h", ".def")) for path, _ in places)
-        if shared and len(places) > 1:
-            for path, line in places:
-                yield Finding("tags", path, line, "%s is defined %d times" % (tag, len(places)))
+        counted = places if shared else [place for place in places if not place[0].startswith(TEST_FOLDERS)]
+        if len(counted) > 1:
+            for path, line in counted:
+                yield Finding("tags", path, line, "%s is defined %d times" % (tag, len(counted)))
 
 
 def excepted(finding):
