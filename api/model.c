@@ -412,7 +412,7 @@ void mafat_model_cancel(struct mafat_model *m)
   atomic_store(&m->canceled, true);
 }
 
-static void tell_watch(void *context, const struct mafat_step *step, double from_ms, double to_ms)
+static void report_watch(void *context, const struct mafat_step *step, double from_ms, double to_ms)
 {
   const struct mafat_model *m = context;
   const struct mafat_step_facts facts = {
@@ -429,7 +429,7 @@ void mafat_model_set_watch(struct mafat_model *m, void (*ran)(void *context, con
 {
   m->watch.ran = ran;
   m->watch.context = context;
-  mafat_executor_set_watch(m->executor, (struct mafat_step_watch){ran ? tell_watch : NULL, m});
+  mafat_executor_set_watch(m->executor, (struct mafat_step_watch){ran ? report_watch : NULL, m});
 }
 
 /* ---- outputs ---- */

@@ -49,7 +49,7 @@ enum { MAFAT_DECODED_OUTPUTS = 12 };
 struct mafat_decoded {
   const struct mafat_outputs_head *head; /* NULL: outputs are not decoded */
   bool nothing;              /* ignore detection layers, too */
-  bool told;                 /* chosen by the user or the file, not guessed */
+  bool declared;                 /* chosen by the user or the file, not guessed */
   int outputs[MAFAT_DECODED_OUTPUTS]; /* outputs that the head reads, in its order */
   uint64_t boxes;            /* 0: classes of the whole picture */
   int classes, points;       /* per box */

@@ -74,7 +74,7 @@ static int widen_layers(struct mafat_narrowing *w)
   return widened;
 }
 
-static void tell(struct mafat_narrowing *w, struct mafat_packing_run *run)
+static void report(struct mafat_narrowing *w, struct mafat_packing_run *run)
 {
   const struct mafat_packing *p = w->packing;
   const struct mafat_network *n = p->network;
@@ -99,7 +99,7 @@ static int measure(struct mafat_narrowing *w, struct mafat_packing_run *run, boo
   run->error = last.error;
   run->largest = last.largest;
   *done = widen_layers(w) == 0;
-  if (*done) tell(w, run);
+  if (*done) report(w, run);
   return MAFAT_OK;
 }
 

@@ -153,7 +153,7 @@ static void report_candidates(const struct mafat_numbering *q, struct mafat_pack
     run->candidates[i] = (struct mafat_pack_candidate_facts){.ranges = names[candidates[i].method], .equalized = candidates[i].share > 0, .error = q->moved[i], .taken = i == q->best};
 }
 
-static int tell(const struct mafat_numbering *q, struct mafat_packing_run *run, struct mafat_diagnostic *d)
+static int report(const struct mafat_numbering *q, struct mafat_packing_run *run, struct mafat_diagnostic *d)
 {
   run->error = q->last.error;
   run->largest = q->last.largest;
@@ -195,7 +195,7 @@ int mafat_numbering_step(struct mafat_numbering *q, struct mafat_packing_run *ru
   bool taken = end_candidate(q), more = taken && keep_layers(q) > 0;
   *done = taken && !more;
   run->pass += !*done;
-  return *done ? tell(q, run, d) : more ? begin_candidates(q, d) : MAFAT_OK;
+  return *done ? report(q, run, d) : more ? begin_candidates(q, d) : MAFAT_OK;
 }
 
 static int open_numbering(struct mafat_numbering *q, struct mafat_diagnostic *d)

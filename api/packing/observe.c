@@ -15,14 +15,14 @@ struct mafat_observer {
   struct mafat_layout *layout;
   struct mafat_weights *weights;
   struct mafat_executor *executor;
-  mafat_told *told;
+  mafat_reported *reported;
   void *context;
 };
 
 static void observe(void *context, struct mafat_executor *e, const struct mafat_step *step)
 {
   const struct mafat_observer *o = context;
-  if (step->kind == MAFAT_STEP_COMPUTE && step->layer < o->network->n_layers) o->told(o->context, e, step->layer);
+  if (step->kind == MAFAT_STEP_COMPUTE && step->layer < o->network->n_layers) o->reported(o->context, e, step->layer);
 }
 
 /* Uses direct convolutions, because Winograd's rounding would add to the errors. */
@@ -42,14 +42,14 @@ static int open_executor(struct mafat_observer *o, struct mafat_model_source *we
   return code ? code : mafat_executor_open(&o->executor, n, o->plan, o->layout, o->weights, &options, d);
 }
 
-int mafat_observer_open(struct mafat_observer **out, const struct mafat_network *n, struct mafat_model_source *weights, mafat_told *told,
+int mafat_observer_open(struct mafat_observer **out, const struct mafat_network *n, struct mafat_model_source *weights, mafat_reported *reported,
                         void *context, struct mafat_diagnostic *d)
 {
   *out = NULL;
   if (n->n_inputs != 1) return mafat_fail(d, MAFAT_EINVAL, "%s: has %d inputs, expected one, a picture", n->path, n->n_inputs);
   struct mafat_observer *o = calloc(1, sizeof *o);
   if (!o) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
-  *o = (struct mafat_observer){.network = n, .told = told, .context = context};
+  *o = (struct mafat_observer){.network = n, .reported = reported, .context = context};
   int code = open_executor(o, weights, d);
   if (code == MAFAT_OK) *out = o;
   else mafat_observer_close(&o);

@@ -7,13 +7,13 @@
 #include "runner/engine/executor.h"
 
 /* Called after a layer is computed; may read and overwrite its output. */
-typedef void mafat_told(void *context, struct mafat_executor *e, int layer);
+typedef void mafat_reported(void *context, struct mafat_executor *e, int layer);
 
 struct mafat_observer;
 
 /* The network stays the caller's and is not changed. MAFAT_EINVAL: it does not have exactly one
  * input, a picture; also errors of opening. */
-int mafat_observer_open(struct mafat_observer **out, const struct mafat_network *n, struct mafat_model_source *weights, mafat_told *told,
+int mafat_observer_open(struct mafat_observer **out, const struct mafat_network *n, struct mafat_model_source *weights, mafat_reported *reported,
                         void *context, struct mafat_diagnostic *d);
 int mafat_observer_run(struct mafat_observer *o, const char *picture, struct mafat_diagnostic *d);
 void mafat_observer_close(struct mafat_observer **o);

@@ -680,7 +680,7 @@ void mafat_sections_warn_unknown(const struct mafat_cfg *cfg, const struct mafat
                                  const struct mafat_warning_sink *warnings)
 {
   enum { MOST = 100 }; /* limit: a cfg of 4 MB could have a million unknown keys */
-  int told = 0;
+  int reported = 0;
   warn_of_letterbox(cfg, n, warnings);
   for (int i = 0; i <= n->n_layers; i++)
     for (int j = 0; j < cfg->sections[i].n_options; j++) {
@@ -689,7 +689,7 @@ void mafat_sections_warn_unknown(const struct mafat_cfg *cfg, const struct mafat
       int first = 0;
       while (strcmp(s->options[first].key, o->key) != 0) first++;
       if (first == j && (o->used || is_training_key(o->key))) continue;
-      if (told++ == MOST) {
+      if (reported++ == MOST) {
         mafat_warn(warnings, "%s:%d: more keys from here on are unknown, or were given before", cfg->path, o->line);
         return;
       }

@@ -47,7 +47,7 @@ static int apply_input(struct mafat_onnx_importer *i, struct mafat_value *out, e
 }
 
 /* Declared type of the node's quantized values, or UNDEFINED. */
-static int spoken_type(const struct mafat_onnx_importer *i)
+static int declared_type(const struct mafat_onnx_importer *i)
 {
   const struct mafat_onnx_value *zero = i->node->n_inputs > 2 ? i->node->inputs[2] : NULL;
   const struct mafat_onnx_node *maker = zero && zero->node >= 0 ? &i->model->nodes[zero->node] : NULL;
@@ -127,7 +127,7 @@ static int import_quantize(struct mafat_onnx_importer *i)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0), *scale = mafat_onnx_in(i, 1);
   const struct mafat_onnx_value *v = i->node->inputs[0];
-  int type = spoken_type(i), code = refuse_blocks(i);
+  int type = declared_type(i), code = refuse_blocks(i);
   struct mafat_onnx_declared declared;
   if (code) return code;
   if (type != MAFAT_ONNX_INT8 && type != MAFAT_ONNX_UINT8)

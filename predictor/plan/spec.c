@@ -75,7 +75,7 @@ int mafat_depthwise_word_add(struct mafat_heap *heap, struct mafat_group_spec *g
   return MAFAT_OK;
 }
 
-int mafat_group_spec_tell(struct mafat_heap *heap, struct mafat_group_spec *group, int number, const int *group_of,
+int mafat_group_spec_set_layers(struct mafat_heap *heap, struct mafat_group_spec *group, int number, const int *group_of,
                           int n_layers)
 {
   while (group->end < n_layers && group_of[group->end] <= number) group->end++;

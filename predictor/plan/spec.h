@@ -194,7 +194,7 @@ int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_wor
 int mafat_depthwise_word_add(struct mafat_heap *heap, struct mafat_group_spec *group, struct mafat_depthwise_word word);
 /* Sets the layers of group number `number`, which has none yet: those with this number in group_of
  * (n_layers). Groups are numbered in execution order. MAFAT_ENOMEM. */
-int mafat_group_spec_tell(struct mafat_heap *heap, struct mafat_group_spec *group, int number, const int *group_of,
+int mafat_group_spec_set_layers(struct mafat_heap *heap, struct mafat_group_spec *group, int number, const int *group_of,
                           int n_layers);
 int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, struct mafat_heap *heap);
 void mafat_spec_close(struct mafat_spec **spec);

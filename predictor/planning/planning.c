@@ -25,7 +25,7 @@ static int add_group(struct mafat_spec *spec, const struct mafat_plan *plan, con
                                           mafat_span_size(g->at), spec->heap};
   int code = mafat_spec_append(spec, &group);
   if (code == MAFAT_OK)
-    code = mafat_group_spec_tell(spec->heap, &spec->groups[spec->n_groups - 1], number, plan->group_of, plan->n_layers);
+    code = mafat_group_spec_set_layers(spec->heap, &spec->groups[spec->n_groups - 1], number, plan->group_of, plan->n_layers);
   if (code == MAFAT_OK) code = mafat_algorithms_words(&choice, &spec->groups[spec->n_groups - 1]);
   return code ? code : mafat_fusion_words(plan, network, choice.layers, choice.n, spec->heap, &spec->groups[spec->n_groups - 1]);
 }

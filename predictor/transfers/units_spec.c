@@ -95,7 +95,7 @@ int mafat_units_spec(struct mafat_spec **out, const struct mafat_network *n, int
   if (code == MAFAT_OK && n_units == 0 && !mafat_spec_add(spec)) code = MAFAT_ENOMEM;
   if (code == MAFAT_OK) place_others(n, n_layers, group_of);
   for (int g = 0; code == MAFAT_OK && g < spec->n_groups; g++)
-    code = mafat_group_spec_tell(heap, &spec->groups[g], g, group_of, n_layers);
+    code = mafat_group_spec_set_layers(heap, &spec->groups[g], g, group_of, n_layers);
   mafat_heap_free(heap, group_of);
   if (code) mafat_spec_close(&spec);
   *out = spec;

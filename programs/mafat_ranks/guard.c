@@ -16,7 +16,7 @@
 
 static char host[64], late[200], orphaned[200];
 static pid_t guard, child;
-static volatile sig_atomic_t told_to_end, seconds_left;
+static volatile sig_atomic_t asked_to_end, seconds_left;
 
 /* By the launchers that there are. */
 int mafat_guard_rank(void)
@@ -45,7 +45,7 @@ static void say_and_end(const char *line)
 
 static void pass_on(int number)
 {
-  told_to_end = 1;
+  asked_to_end = 1;
   kill(child, number);
 }
 
@@ -64,7 +64,7 @@ static _Noreturn void wait_for_child(void)
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaction(numbers[i], &action, NULL);
   while (waitpid(child, &status, 0) != child) continue;
   if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
-  if (!told_to_end) complain("ended by signal", WTERMSIG(status));
+  if (!asked_to_end) complain("ended by signal", WTERMSIG(status));
   _exit(EXIT_RUNNING);
 }
 

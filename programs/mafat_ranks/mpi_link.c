@@ -233,7 +233,7 @@ static int exchange(void *context, struct mafat_executor *e, const struct mafat_
 /* ---- all ranks ---- */
 
 /* Rank 0 has nothing to do for the others from one of these words to the next. */
-static void tell(const struct mafat_mpi *mpi, enum mafat_mpi_word what)
+static void report(const struct mafat_mpi *mpi, enum mafat_mpi_word what)
 {
   int word = what;
   mafat_mpi_watch_rests(mpi->watch, true);
@@ -245,7 +245,7 @@ static int opening(void *context, const struct mafat_rank_identity *id, struct m
 {
   struct mafat_mpi *mpi = context;
   const int bytes = (int)sizeof *id;
-  if (mpi->rank == 0) tell(mpi, MAFAT_MPI_OPEN);
+  if (mpi->rank == 0) report(mpi, MAFAT_MPI_OPEN);
   mafat_mpi_watch_rests(mpi->watch, true);
   MPI_Allgather(id, bytes, MPI_BYTE, mpi->identities, bytes, MPI_BYTE, MPI_COMM_WORLD);
   mafat_mpi_watch_rests(mpi->watch, false);
@@ -294,7 +294,7 @@ static int begin(void *context, struct mafat_diagnostic *d)
 {
   struct mafat_mpi *mpi = context;
   (void)d;
-  tell(mpi, MAFAT_MPI_RUN);
+  report(mpi, MAFAT_MPI_RUN);
   mpi->running = true;
   mpi->receiving = 0;
   mpi->n_begun++;
@@ -322,7 +322,7 @@ enum mafat_mpi_word mafat_mpi_listen(struct mafat_mpi *mpi)
 
 void mafat_mpi_end(struct mafat_mpi *mpi)
 {
-  tell(mpi, MAFAT_MPI_END);
+  report(mpi, MAFAT_MPI_END);
 }
 
 /* Open MPI copies TCP messages of up to 64 KB, and larger ones 128 KB at a time, into buffers

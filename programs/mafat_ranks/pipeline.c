@@ -20,7 +20,7 @@ struct picture_pipeline {
   struct mafat_session *session;
   struct begun list[MAFAT_MOST_RANKS]; /* [number % their number] */
   long long n_begun, n_done;
-  int n_told, status;
+  int n_reported, status;
 };
 
 static void fail(struct picture_pipeline *p, const char *path, int status)
@@ -40,9 +40,9 @@ static void finish(struct picture_pipeline *p)
   struct mafat_session_times times = {.image_ms = b->image_ms, .layers_ms = mafat_session_now_ms() - b->at_ms - b->image_ms};
   s->latencies_ms[0] = times.image_ms + times.layers_ms;
   if (b->failed && status == 0) return;
-  if (status == 0) status = mafat_session_tell(s, b->path, &times, &b->before);
+  if (status == 0) status = mafat_session_report(s, b->path, &times, &b->before);
   if (status) fail(p, b->path, status);
-  else p->n_told++;
+  else p->n_reported++;
 }
 
 static void finish_all(struct picture_pipeline *p)
@@ -93,7 +93,7 @@ int mafat_pipeline_run(struct mafat_session *s)
   finish_all(&p);
   double seconds = (mafat_session_now_ms() - begun_ms) * 1e-3;
   char text[120];
-  snprintf(text, sizeof text, "%d pictures in %.3f s, %.2f a second", p.n_told, seconds, p.n_told / seconds);
+  snprintf(text, sizeof text, "%d pictures in %.3f s, %.2f a second", p.n_reported, seconds, p.n_reported / seconds);
   if (!o->quiet) mafat_session_complain(text);
   return p.status;
 }

@@ -75,8 +75,8 @@ static int open_model(struct serving *s)
   mafat_model_describe(session->model, &facts);
   s->server.pool.budget_bytes = facts.budget_bytes;
   s->server.pool.charge_bytes = mafat_model_charge_bytes(session->model);
-  mafat_session_tell_fork(session, facts.fork_sign);
-  mafat_session_tell_decode(session, facts.decode, facts.decode_sign);
+  mafat_session_report_fork(session, facts.fork_sign);
+  mafat_session_report_decode(session, facts.decode, facts.decode_sign);
   return check_kind(s, &facts, &session->d);
 }
 
@@ -91,7 +91,7 @@ static void prepare_pool(struct serving *s)
   h->wait_ms = s->session.options.wait_seconds * 1e3;
 }
 
-static void tell(const struct serving *s)
+static void report(const struct serving *s)
 {
   char line[240];
   const struct mafat_connection_pool *h = &s->server.pool;
@@ -146,7 +146,7 @@ static int serve(struct serving *s)
   if (code) return code;
   code = mafat_session_confine_run(session);
   if (code) mafat_job_queue_end(&s->job_queue), mafat_server_end();
-  else tell(s);
+  else report(s);
   mafat_job_worker_run(&work);
   pthread_join(thread, NULL);
   return code;

@@ -66,7 +66,7 @@ static int status_of(int code, bool of_input)
 }
 
 /* The name under which the library knows a body is nothing to those who sent it. */
-static void tell_picture(const char *path, struct mafat_diagnostic *d)
+static void report_picture(const char *path, struct mafat_diagnostic *d)
 {
   char rest[sizeof d->text];
   const size_t n = strlen(path);
@@ -94,7 +94,7 @@ static int run_body(struct mafat_model *m, const struct mafat_job *job, bool *be
   }
   snprintf(path, sizeof path, "/proc/self/fd/%d", job->body_fd);
   code = mafat_model_run_picture(m, path, d);
-  if (code) tell_picture(path, d);
+  if (code) report_picture(path, d);
   return code;
 }
 

@@ -219,19 +219,19 @@ static void put_byte_axis(const struct drawing *d)
   const struct mafat_arena_facts *a = &d->map->arena;
   size_t step = byte_step(a->bytes);
   double bound = y_of(d, a->bound_bytes, TOP, BOXES_HEIGHT);
-  bool bound_told = bound - TOP > 14;
+  bool bound_reported = bound - TOP > 14;
   char text[32];
   for (size_t at = 0; at <= a->bytes; at += step) {
     double y = y_of(d, at, TOP, BOXES_HEIGHT), from_bound = y > bound ? y - bound : bound - y;
     mafat_svg_line(d->w, LEFT, y, LEFT + d->width, y, faint, false);
-    if (y - TOP < 14 || (bound_told && from_bound < 14)) continue;
+    if (y - TOP < 14 || (bound_reported && from_bound < 14)) continue;
     snprintf(text, sizeof text, at == 0 ? "0" : step >= 1 << 20 ? "%zu MB" : step >= 1 << 10 ? "%zu KB" : "%zu B",
              step >= 1 << 20 ? at >> 20 : step >= 1 << 10 ? at >> 10 : at);
     put(d, LEFT - 6, y + 4, SMALL, muted, MAFAT_SVG_END, text, 12);
   }
   format_axis(text, sizeof text, a->bytes, step);
   put(d, LEFT - 6, TOP + 4, SMALL, ink, MAFAT_SVG_END, text, 12);
-  if (!bound_told) return;
+  if (!bound_reported) return;
   format_axis(text, sizeof text, a->bound_bytes, step);
   put(d, LEFT - 6, bound + 4, SMALL, red, MAFAT_SVG_END, text, 12);
 }

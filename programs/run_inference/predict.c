@@ -97,8 +97,8 @@ int mafat_session_predict(struct mafat_session *s)
     if (code == MAFAT_OK) code = mafat_inputs_take(NULL, dry_run, o, &s->d);
     if (code == MAFAT_OK) code = mafat_dumps_read(NULL, NULL, dry_run, o, &s->d);
     if (code == MAFAT_OK) code = o->ranks ? mafat_plan_report_write_ranks(&q, o, &s->out, &s->d) : o->sweep.given || o->pareto ? report_table(s, &q, &said) : report_one(s, &q, &said);
-    if (code == MAFAT_OK) mafat_session_tell_fork(s, q.facts.fork_sign);
-    if (code == MAFAT_OK) mafat_session_tell_decode(s, q.facts.decode, q.facts.decode_sign);
+    if (code == MAFAT_OK) mafat_session_report_fork(s, q.facts.fork_sign);
+    if (code == MAFAT_OK) mafat_session_report_decode(s, q.facts.decode, q.facts.decode_sign);
   }
   mafat_dry_run_close(&dry_run);
   mafat_progress_end();

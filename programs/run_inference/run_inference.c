@@ -227,7 +227,7 @@ static int write_dumps(struct mafat_session *s, bool after)
   return code;
 }
 
-int mafat_session_tell(struct mafat_session *s, const char *path, const struct mafat_session_times *times,
+int mafat_session_report(struct mafat_session *s, const char *path, const struct mafat_session_times *times,
                        const struct mafat_process_facts *before)
 {
   struct mafat_detections *detections = NULL;
@@ -255,8 +255,8 @@ int mafat_session_tell(struct mafat_session *s, const char *path, const struct m
   if (code == MAFAT_OK && !s->options.json && !s->options.quiet) mafat_report_print_note(s, &report);
   if (code == MAFAT_OK) mafat_report_left_out(s, &report);
   if (code == MAFAT_OK && !s->link) mafat_report_check(s, &report); /* MPI's own memory was not predicted */
-  if (code == MAFAT_OK) mafat_session_tell_fork(s, report.fork_sign);
-  if (code == MAFAT_OK) mafat_session_tell_decode(s, report.decode, report.decode_sign);
+  if (code == MAFAT_OK) mafat_session_report_fork(s, report.fork_sign);
+  if (code == MAFAT_OK) mafat_session_report_decode(s, report.decode, report.decode_sign);
   mafat_detections_close(&detections);
   return code ? EXIT_RUNNING : 0;
 }
@@ -270,7 +270,7 @@ static int run_image(struct mafat_session *s, const char *path)
   mafat_process_measure(&before);
   int code = infer(s, path, &times, &running);
   if (code) return running ? EXIT_RUNNING : mafat_session_exit_status(code);
-  return mafat_session_tell(s, path, &times, &before);
+  return mafat_session_report(s, path, &times, &before);
 }
 
 /* ---- all pictures ---- */
@@ -283,7 +283,7 @@ static int merge_status(int all, int one, bool single)
   return all == EXIT_RUNNING ? all : EXIT_INPUT;
 }
 
-static int run_and_tell(struct mafat_session *s, const char *path)
+static int run_and_report(struct mafat_session *s, const char *path)
 {
   int status = run_image(s, path);
   if (status == 0) return 0;
@@ -350,7 +350,7 @@ static int run_list(struct mafat_session *s, int status)
   posix_fadvise(STDIN_FILENO, 0, 0, POSIX_FADV_RANDOM);
   for (; !s->out.error && read_line(line, sizeof line, &whole); mind_page_cache(&dropped)) {
     if (!whole) status = merge_status(status, refuse_line(s, line), false);
-    else if (line[0]) status = merge_status(status, run_and_tell(s, line), false);
+    else if (line[0]) status = merge_status(status, run_and_report(s, line), false);
   }
   if (ferror(stdin)) {
     fprintf(stderr, "run_inference: standard input: cannot read the list: %s\n", strerror(errno));
@@ -362,7 +362,7 @@ static int run_list(struct mafat_session *s, int status)
 static int run_all(struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
-  if (mafat_options_floats_only(o)) return run_and_tell(s, o->inputs.list[0]);
+  if (mafat_options_floats_only(o)) return run_and_report(s, o->inputs.list[0]);
   if (mafat_options_video(o)) return mafat_session_run_video(s);
   int status = 0;
   bool counted = o->n_images > 1 && !o->quiet && isatty(STDERR_FILENO);
@@ -370,7 +370,7 @@ static int run_all(struct mafat_session *s)
   for (int i = 0; i < o->n_images && !s->out.error; i++) {
     if (counted) mafat_progress_count(i + 1, o->n_images);
     if (strcmp(o->images[i], "-") == 0) status = run_list(s, status);
-    else status = merge_status(status, run_and_tell(s, o->images[i]), o->n_images == 1);
+    else status = merge_status(status, run_and_report(s, o->images[i]), o->n_images == 1);
   }
   mafat_progress_erase();
   return status;

@@ -68,21 +68,21 @@ void mafat_session_note_renamed(struct mafat_session *s)
   if (*s->options.note && !s->options.quiet) mafat_session_complain(s->options.note);
 }
 
-void mafat_session_tell_fork(struct mafat_session *s, const char *fork_sign)
+void mafat_session_report_fork(struct mafat_session *s, const char *fork_sign)
 {
   char text[400];
-  if (!fork_sign || s->fork_told) return;
-  s->fork_told = true;
+  if (!fork_sign || s->fork_reported) return;
+  s->fork_reported = true;
   snprintf(text, sizeof text, "%.200s: run as by AlexeyAB's Darknet (%s), see --fork", s->options.cfg, fork_sign);
   mafat_session_warn(s, text);
 }
 
-void mafat_session_tell_decode(struct mafat_session *s, const char *decode, const char *sign)
+void mafat_session_report_decode(struct mafat_session *s, const char *decode, const char *sign)
 {
   char text[400];
   bool wished = s->options.decode && strcmp(s->options.decode, "auto") != 0;
-  if (!decode || !sign || wished || s->options.quiet || s->decode_told) return;
-  s->decode_told = true;
+  if (!decode || !sign || wished || s->options.quiet || s->decode_reported) return;
+  s->decode_reported = true;
   snprintf(text, sizeof text, "%.200s: decoded as %s, by its dimensions: %s; see --decode", s->options.cfg, decode, sign);
   mafat_session_complain(text);
 }

@@ -26,7 +26,7 @@ struct mafat_session {
   int marks_fd; /* -1: no --marks */
   struct mafat_sandbox sandbox;
   char sandbox_text[48];
-  bool fork_told, decode_told;
+  bool fork_reported, decode_reported;
   const char *frames;      /* of video, as a model's options have them; NULL: pictures are run */
   size_t frames_beside;    /* memory that a camera's are in */
   const struct mafat_rank_link *link; /* of build/mafat_ranks; NULL */
@@ -50,7 +50,7 @@ struct mafat_session_times {
 };
 
 /* Prints what came of a picture; before: measured before it was run. Returns an exit status. */
-int mafat_session_tell(struct mafat_session *s, const char *path, const struct mafat_session_times *times,
+int mafat_session_report(struct mafat_session *s, const char *path, const struct mafat_session_times *times,
                        const struct mafat_process_facts *before);
 
 /* Who speaks on standard error; run_inference where nobody says. A name that stays. */
@@ -66,9 +66,9 @@ void mafat_session_warn(void *context, const char *text);
 /* How options that have become words of --search are written now, where there are any. Nothing with --quiet. */
 void mafat_session_note_renamed(struct mafat_session *s);
 /* Tells, once, that a cfg's keys have made it AlexeyAB's. fork_sign: the facts'. */
-void mafat_session_tell_fork(struct mafat_session *s, const char *fork_sign);
+void mafat_session_report_fork(struct mafat_session *s, const char *fork_sign);
 /* Tells, once, which head was taken for the outputs where nobody had named one. decode, sign: the facts'. */
-void mafat_session_tell_decode(struct mafat_session *s, const char *decode, const char *sign);
+void mafat_session_report_decode(struct mafat_session *s, const char *decode, const char *sign);
 /* The picture whose header decides what decoding costs; NULL: none is known yet. */
 const char *mafat_session_picture(const struct mafat_session *s);
 /* The command line's, for a model or a dry run. */

@@ -163,7 +163,7 @@ static int next_frame(struct mafat_session *s, unsigned char **frame, size_t *n,
 }
 
 /* Its answers, and the frame with them. An exit status. */
-static int tell_frame(struct mafat_session *s, const struct mafat_overlay_frame *frame, struct mafat_frame_report *f, const struct mafat_run_facts *run)
+static int report_frame(struct mafat_session *s, const struct mafat_overlay_frame *frame, struct mafat_frame_report *f, const struct mafat_run_facts *run)
 {
   struct mafat_detections *detections = NULL;
   struct mafat_class_score top[MAFAT_SESSION_CLASSES];
@@ -213,7 +213,7 @@ static int run_frame(struct mafat_session *s, bool *over)
   mafat_model_last_run(s->model, &run);
   video.all.n++;
   s->latencies_ms[0] = run.image_ms + run.layers_ms;
-  int status = code && !run.input_failed ? EXIT_RUNNING : code ? mafat_session_exit_status(code) : tell_frame(s, &(struct mafat_overlay_frame){frame, n, frame_room(s)}, &f, &run);
+  int status = code && !run.input_failed ? EXIT_RUNNING : code ? mafat_session_exit_status(code) : report_frame(s, &(struct mafat_overlay_frame){frame, n, frame_room(s)}, &f, &run);
   video.busy_ms += mafat_session_now_ms() - video.ready_ms;
   *over = status && (code == MAFAT_OK || !run.input_failed); /* of a JPEG that is damaged the next may be good */
   return status;
@@ -223,8 +223,8 @@ static int run_frame(struct mafat_session *s, bool *over)
 
 static int complain(struct mafat_session *s, int status)
 {
-  bool told = !s->out.error;
-  if (told) mafat_output_frame_error_json(video.at, s->d.text, status, &s->out);
+  bool reported = !s->out.error;
+  if (reported) mafat_output_frame_error_json(video.at, s->d.text, status, &s->out);
   mafat_session_complain(s->d.text);
   return status;
 }
@@ -268,8 +268,8 @@ static int report(struct mafat_session *s, const struct mafat_process_facts *bef
   if (s->options.report && mafat_output_video_json(&r, &video.all, &s->out)) return EXIT_RUNNING;
   note(s, &r);
   mafat_report_check(s, &r);
-  mafat_session_tell_fork(s, r.fork_sign);
-  mafat_session_tell_decode(s, r.decode, r.decode_sign);
+  mafat_session_report_fork(s, r.fork_sign);
+  mafat_session_report_decode(s, r.decode, r.decode_sign);
   return 0;
 }
 

@@ -20,7 +20,7 @@ struct mafat_detection_search {
   double nms_power;
   struct mafat_best_boxes best;
   struct mafat_scored_box next; /* box whose classes are being reported */
-  uint32_t n_told;
+  uint32_t n_emitted;
   /* the cfg requests a letterbox: boxes of [detection] are relative to the picture already */
   bool letterboxed;
 };
@@ -67,14 +67,14 @@ bool mafat_decoding_box(struct mafat_decoding *d, struct mafat_rectangle box, bo
 {
   struct mafat_detection_search *s = d->search;
   s->next.box = of_picture && s->letterboxed ? box : remove_letterbox(box, &s->in->placement);
-  s->next.number = s->n_told;
-  if (s->n_told < UINT32_MAX) s->n_told++;
+  s->next.number = s->n_emitted;
+  if (s->n_emitted < UINT32_MAX) s->n_emitted++;
   return box_is_number(s->next.box);
 }
 
 bool mafat_decoding_numbered(struct mafat_decoding *d, uint32_t number, struct mafat_rectangle box)
 {
-  d->search->n_told = number;
+  d->search->n_emitted = number;
   return mafat_decoding_box(d, box, false);
 }
 

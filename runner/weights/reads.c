@@ -208,7 +208,7 @@ static bool is_cached(const struct file *f)
 }
 
 /* Queries the alignment of direct reads. False: unknown. 0: the file has no direct reads. */
-static bool told_alignment(int fd, size_t *alignment)
+static bool reported_alignment(int fd, size_t *alignment)
 {
 #ifdef STATX_DIOALIGN
   struct statx x;
@@ -243,7 +243,7 @@ static void read_ordinarily(struct file *f)
 static int settle_alignment(struct file *f, char *probe, struct mafat_diagnostic *d)
 {
   size_t candidates[] = {512, MOST_ALIGNMENT};
-  int n = told_alignment(f->fd, &candidates[0]) ? 1 : 2;
+  int n = reported_alignment(f->fd, &candidates[0]) ? 1 : 2;
   /* clears O_NONBLOCK: io_uring would fail rather than wait for the disk */
   f->direct = f->direct && fcntl(f->fd, F_SETFL, O_DIRECT) == 0;
   for (int i = 0; f->direct && i < n; i++) {

@@ -99,7 +99,7 @@ static void add_group(struct grouping *p, int from, int to, int cut_candidate)
 static struct mafat_spec end_spec(struct grouping *p)
 {
   for (int g = 0; g < p->n_groups && !p->code; g++)
-    p->code = mafat_group_spec_tell(p->heap, &p->groups[g], g, p->group_of, p->sequence->n_layers);
+    p->code = mafat_group_spec_set_layers(p->heap, &p->groups[g], g, p->group_of, p->sequence->n_layers);
   return (struct mafat_spec){.groups = p->groups, .n_groups = p->n_groups, .in_place = true};
 }
 

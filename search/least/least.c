@@ -179,13 +179,13 @@ static struct mafat_group_spec unchanged(const struct group_climb *c, int group)
 }
 
 /* Converts groups by ends in the sequence to groups of layers. */
-static void tell_layers(struct group_climb *c, int n_groups)
+static void report_layers(struct group_climb *c, int n_groups)
 {
   for (int g = 0, at = 0; g < n_groups; g++)
     for (; at < c->groups[g].end; at++) c->group_of[c->sequence->layers[at]] = g;
   for (int g = 0; g < n_groups && !c->code; g++) {
     c->groups[g].end = 0;
-    c->code = mafat_group_spec_tell(c->request->options->heap, &c->groups[g], g, c->group_of, c->request->n_layers);
+    c->code = mafat_group_spec_set_layers(c->request->options->heap, &c->groups[g], g, c->group_of, c->request->n_layers);
   }
 }
 
@@ -199,7 +199,7 @@ static void try(struct group_climb *c, int first, int n_old, const struct mafat_
   for (int g = 0; g < first; g++) c->groups[n_groups++] = unchanged(c, g);
   for (int g = 0; g < n; g++) c->groups[n_groups++] = groups[g];
   for (int g = first + n_old; g < c->from->n_groups; g++) c->groups[n_groups++] = unchanged(c, g);
-  tell_layers(c, n_groups);
+  report_layers(c, n_groups);
   struct mafat_spec spec = {.groups = c->groups, .n_groups = n_groups, .op_order = c->from->op_order, .in_place = c->from->in_place};
   if (!c->code && !is_too_large(c, &spec)) {
     size_t arena_bytes = mafat_known_arenas_find(c->known, c->lives);

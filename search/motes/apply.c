@@ -229,7 +229,7 @@ static int add_group(struct applying *a, int group, bool direct)
   if (a->node_at[group] >= 0) g->cut = (struct mafat_cut){.kind = MAFAT_CUT_SPLIT};
   for (int s = 0; s < a->n && code == MAFAT_OK; s++)
     if (a->node_at[group] >= 0 && root_of(a, s) == a->node_at[group]) code = add_splits(a, g, group, a->schemes[s]);
-  return code ? code : mafat_group_spec_tell(a->heap, g, group, a->group_of, a->n_layers);
+  return code ? code : mafat_group_spec_set_layers(a->heap, g, group, a->group_of, a->n_layers);
 }
 
 static int make_spec(struct applying *a, bool direct)

@@ -63,7 +63,7 @@ static void *capacity(size_t n, size_t size)
   return all;
 }
 
-static bool told(int code, const struct mafat_diagnostic *d)
+static bool reported(int code, const struct mafat_diagnostic *d)
 {
   require(code >= MAFAT_EINVAL && code <= MAFAT_OK && (code == MAFAT_OK || (d->text[0] && !strchr(d->text, '\n'))));
   return code == MAFAT_OK;
@@ -77,7 +77,7 @@ static void run_floats(uint8_t a, uint8_t b)
   size_t n = b < 128 ? INPUTS : (size_t)number(b);
   float *floats = capacity(n, sizeof *floats);
   for (size_t i = 0; floats && i < n; i++) floats[i] = real(a);
-  told(mafat_model_run_floats(model, floats, n, &d), &d);
+  reported(mafat_model_run_floats(model, floats, n, &d), &d);
   free(floats);
 }
 
@@ -88,7 +88,7 @@ static void run_pixels(uint8_t a, uint8_t b)
   bool good = w > 0 && h > 0 && w < 100 && h < 100 && channels != 0 && channels != 2;
   size_t stride = (size_t)w * (size_t)channels + (size_t)(b & 1 ? number(a) & 15 : 0) - (b % 7 == 0);
   unsigned char *pixels = capacity(good ? (size_t)(h - 1) * stride + (size_t)w * (size_t)channels : 1, 1);
-  if (good || w <= 0 || h <= 0 || channels == 0 || channels == 2) told(mafat_model_run_pixels(model, a == 7 ? NULL : pixels, w, h, channels, stride, &d), &d);
+  if (good || w <= 0 || h <= 0 || channels == 0 || channels == 2) reported(mafat_model_run_pixels(model, a == 7 ? NULL : pixels, w, h, channels, stride, &d), &d);
   free(pixels);
 }
 
@@ -112,8 +112,8 @@ static void run_frame(uint8_t a, uint8_t b)
   if (format) mafat_frame_describe(format, &facts, NULL);
   size_t n = b % 3 ? facts.bytes : (size_t)number(b);
   unsigned char *frame = capacity(facts.bytes, 1);
-  told(mafat_model_run_frame_of(model, format, b == 7 ? NULL : frame, n, &d), &d);
-  told(mafat_model_frame_rows(model, frame, n, b & 1 ? see_row : NULL, &rows, &d), &d);
+  reported(mafat_model_run_frame_of(model, format, b == 7 ? NULL : frame, n, &d), &d);
+  reported(mafat_model_frame_rows(model, frame, n, b & 1 ? see_row : NULL, &rows, &d), &d);
   free(frame);
 }
 
@@ -121,21 +121,21 @@ static void set_input(uint8_t a, uint8_t b)
 {
   static float floats[INPUTS];
   struct mafat_diagnostic d = {""};
-  told(mafat_model_set_input(model, text(a), b & 1 ? floats : NULL, b < 128 ? INPUTS : (size_t)number(b), &d), &d);
+  reported(mafat_model_set_input(model, text(a), b & 1 ? floats : NULL, b < 128 ? INPUTS : (size_t)number(b), &d), &d);
 }
 
 static void set_file(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
-  told(mafat_model_set_input_file(model, text(a), b & 1 ? cfg_path : text(b), &d), &d);
+  reported(mafat_model_set_input_file(model, text(a), b & 1 ? cfg_path : text(b), &d), &d);
 }
 
 static void run_inputs(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
-  told(mafat_model_run_inputs(model, &d), &d);
-  if (a == 1) told(mafat_model_run_raw(model, b & 1 ? weights_path : text(b), &d), &d);
-  if (a == 2) told(mafat_model_run_picture(model, b & 1 ? cfg_path : text(b), &d), &d);
+  reported(mafat_model_run_inputs(model, &d), &d);
+  if (a == 1) reported(mafat_model_run_raw(model, b & 1 ? weights_path : text(b), &d), &d);
+  if (a == 2) reported(mafat_model_run_picture(model, b & 1 ? cfg_path : text(b), &d), &d);
 }
 
 static void read_output(uint8_t a, uint8_t b)
@@ -143,8 +143,8 @@ static void read_output(uint8_t a, uint8_t b)
   struct mafat_diagnostic d = {""};
   size_t n = (size_t)number(b), first = (size_t)number(a);
   float *floats = capacity(n, sizeof *floats);
-  told(mafat_model_read_output(model, text(a), floats, floats ? n : 0, &d), &d);
-  if (floats) told(mafat_model_read_output_part(model, text(a), first, floats, n, &d), &d);
+  reported(mafat_model_read_output(model, text(a), floats, floats ? n : 0, &d), &d);
+  if (floats) reported(mafat_model_read_output_part(model, text(a), first, floats, n, &d), &d);
   free(floats);
 }
 
@@ -154,8 +154,8 @@ static void read_layer(uint8_t a, uint8_t b)
   int h, w, c, layer = whole(a);
   if (mafat_model_layer_shape(model, layer, &h, &w, &c) != MAFAT_OK) h = w = c = 0;
   float *floats = capacity((size_t)h * (size_t)w * (size_t)c, sizeof *floats), *row = capacity((size_t)w, sizeof *row);
-  told(mafat_model_read_layer(model, layer, floats, &d), &d);
-  told(mafat_model_read_row(model, layer, whole(b), whole((uint8_t)(b * 7)), row, &d), &d);
+  reported(mafat_model_read_layer(model, layer, floats, &d), &d);
+  reported(mafat_model_read_row(model, layer, whole(b), whole((uint8_t)(b * 7)), row, &d), &d);
   free(floats);
   free(row);
 }
@@ -164,7 +164,7 @@ static void detect(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_detections *boxes = NULL;
-  bool good = told(mafat_model_detect(model, real(a), real(b), &boxes, &d), &d);
+  bool good = reported(mafat_model_detect(model, real(a), real(b), &boxes, &d), &d);
   require(good == (boxes != NULL));
   for (size_t i = 0; boxes && i < boxes->n; i++)
     require(isfinite(boxes->list[i].x) && isfinite(boxes->list[i].y) && boxes->list[i].class_id >= 0 && boxes->list[i].class_id < 2);
@@ -176,7 +176,7 @@ static void classify(uint8_t a, uint8_t b)
   struct mafat_diagnostic d = {""};
   int n = 0, k = whole(a);
   struct mafat_class_score *top = capacity(k > 0 ? (size_t)k : 0, sizeof *top);
-  if (top) told(mafat_model_classify(model, top, k, &n, &d), &d);
+  if (top) reported(mafat_model_classify(model, top, k, &n, &d), &d);
   free(top);
   if (b == 3) mafat_model_rest(model);
 }
@@ -212,7 +212,7 @@ static void ask(uint8_t a, uint8_t b)
   struct mafat_ranks_report *ranks = NULL;
   size_t budgets[64];
   require(mafat_dry_run_budgets(dry_run, budgets, a % 64) <= a % 64);
-  require(told(mafat_dry_run_report(&report, dry_run, (size_t)number(b), &d), &d) == (report != NULL));
+  require(reported(mafat_dry_run_report(&report, dry_run, (size_t)number(b), &d), &d) == (report != NULL));
   for (int i = -1; report && i < 5; i++) {
     struct mafat_layer_facts layer = {.size = sizeof layer};
     struct mafat_group_facts group = {.size = sizeof group};
@@ -220,11 +220,11 @@ static void ask(uint8_t a, uint8_t b)
     mafat_plan_report_group(report, i, &group);
   }
   mafat_plan_report_close(&report);
-  if (a & 1) require(told(mafat_dry_run_pack(&packed, dry_run, text(b) ? text(b) : "int4", &d), &d) == (packed != NULL));
+  if (a & 1) require(reported(mafat_dry_run_pack(&packed, dry_run, text(b) ? text(b) : "int4", &d), &d) == (packed != NULL));
   mafat_dry_run_close(&packed);
   const struct mafat_ranks_request request = {.size = sizeof request, .n_ranks = whole(b), .search = text(a), .link_bits_per_second = (double)number(a),
                                                 .link_seconds = (double)real(b), .plan_seconds = (double)real(a)};
-  if (a & 2) require(told(mafat_dry_run_ranks(&ranks, dry_run, &request, &d), &d) == (ranks != NULL));
+  if (a & 2) require(reported(mafat_dry_run_ranks(&ranks, dry_run, &request, &d), &d) == (ranks != NULL));
   mafat_ranks_report_close(&ranks);
 }
 
@@ -259,7 +259,7 @@ static void open_another(uint8_t a, uint8_t b)
   memset(o, 0, bytes);
   memcpy(o, &usual, bytes < sizeof bytes ? sizeof bytes : bytes < sizeof usual ? bytes : sizeof usual);
   if (bytes > sizeof usual && b & 1) ((char *)o)[bytes - 1] = 1;
-  require(told(mafat_model_open(&other, a == 3 ? NULL : cfg_path, a == 4 ? NULL : weights_path, o, &d), &d) == (other != NULL));
+  require(reported(mafat_model_open(&other, a == 3 ? NULL : cfg_path, a == 4 ? NULL : weights_path, o, &d), &d) == (other != NULL));
   mafat_model_close(&other);
   free(o);
 }
@@ -334,11 +334,11 @@ static void open_files(uint8_t a, uint8_t b)
   char *blocks[] = {give(&f[0], &sources[0], a), give(&f[1], &sources[1], b)};
   bool good = is_whole(&f[0], &sources[0]), both = good && is_whole(&f[1], &sources[1]);
   require(!good || !mafat_file_holds_weights(&f[0]));
-  require(told(mafat_model_open_files(&other, &f[0], &f[1], &o, &d), &d) == (other != NULL));
+  require(reported(mafat_model_open_files(&other, &f[0], &f[1], &o, &d), &d) == (other != NULL));
   int code = mafat_dry_run_open_files(&asked, &f[0], b & 1 ? &f[1] : NULL, &o, &d);
-  require(told(code, &d) == (asked != NULL));
+  require(reported(code, &d) == (asked != NULL));
   code = mafat_pack_open_files(&packed, &f[0], &f[1], "/proc/nowhere/out", &p, &d);
-  require(told(code, &d) == (packed != NULL) && (!both || (other && asked && packed)));
+  require(reported(code, &d) == (packed != NULL) && (!both || (other && asked && packed)));
   if (both) compare_outputs(other);
   mafat_pack_close(&packed);
   mafat_dry_run_close(&asked);
@@ -361,7 +361,7 @@ static void pack(uint8_t a, uint8_t b)
   o.keep_above = a & 4 ? &most_error : NULL;
   o.measure = a & 8 ? cfg_path : NULL;
   o.n_constants = b == 9 ? -1 : 0;
-  bool good = told(mafat_pack_open(&file, b == 3 ? NULL : cfg_path, a == 5 ? NULL : weights_path, b == 5 ? NULL : "/proc/nowhere/out", &o, &d), &d);
+  bool good = reported(mafat_pack_open(&file, b == 3 ? NULL : cfg_path, a == 5 ? NULL : weights_path, b == 5 ? NULL : "/proc/nowhere/out", &o, &d), &d);
   require(good == (file != NULL));
   bool done = false;
   struct mafat_pack_facts facts = {.size = sizeof facts};
@@ -369,7 +369,7 @@ static void pack(uint8_t a, uint8_t b)
   if (file) {
     mafat_pack_describe(file, &facts);
     require(mafat_pack_layer(file, whole(a), &layer) == MAFAT_EINVAL);
-    require(!told(mafat_pack_step(file, &done, &d), &d) && !done);
+    require(!reported(mafat_pack_step(file, &done, &d), &d) && !done);
   }
   mafat_pack_close(&file);
 }

@@ -50,7 +50,7 @@ static const char *name_of(const struct mafat_network *n, int operator, char cap
 
 /* ---- the plan ---- */
 
-static int tell_text(struct golden_text *t, const struct golden_case *c)
+static int write_text(struct golden_text *t, const struct golden_case *c)
 {
   struct mafat_spec *spec;
   int code = mafat_plan_spec(&spec, c->plan, c->network);
@@ -63,20 +63,20 @@ static int tell_text(struct golden_text *t, const struct golden_case *c)
   return MAFAT_OK;
 }
 
-static void tell_bounds(struct golden_text *t, const char *what, const int *bounds, int n)
+static void write_bounds(struct golden_text *t, const char *what, const int *bounds, int n)
 {
   golden_say(t, ", %s", what);
   for (int i = 0; i <= n; i++) golden_say(t, " %d", bounds[i]);
 }
 
-static void tell_groups(struct golden_text *t, const struct mafat_plan *plan)
+static void write_groups(struct golden_text *t, const struct mafat_plan *plan)
 {
   for (int i = 0; i < plan->n_groups; i++) {
     const struct mafat_group *g = &plan->groups[i];
     golden_say(t, "group %d", i);
     if (g->cut.kind == MAFAT_CUT_GRID) {
-      tell_bounds(t, "rows", g->row_bounds, g->cut.as.grid.n_rows);
-      tell_bounds(t, "columns", g->col_bounds, g->cut.as.grid.n_cols);
+      write_bounds(t, "rows", g->row_bounds, g->cut.as.grid.n_rows);
+      write_bounds(t, "columns", g->col_bounds, g->cut.as.grid.n_cols);
     }
     golden_say(t, ", layers");
     for (int l = 0; l < plan->n_layers; l++)
@@ -91,7 +91,7 @@ static const char *placement_name(enum mafat_weight_placement placement)
   return names[placement];
 }
 
-static void tell_layer(struct golden_text *t, const struct golden_case *c, int layer)
+static void write_layer(struct golden_text *t, const struct golden_case *c, int layer)
 {
   const struct mafat_layer *l = &c->network->layers[layer];
   struct mafat_weight_counts counts = mafat_layer_weight_counts(l);
@@ -105,15 +105,15 @@ static void tell_layer(struct golden_text *t, const struct golden_case *c, int l
   golden_say(t, "\n");
 }
 
-static int tell_plan(struct golden_text *t, const struct golden_case *c)
+static int write_plan(struct golden_text *t, const struct golden_case *c)
 {
-  int code = tell_text(t, c);
+  int code = write_text(t, c);
   if (code) return code;
-  tell_groups(t, c->plan);
+  write_groups(t, c->plan);
   golden_say(t, "order");
   for (int i = 0; i < c->plan->n_layers; i++) golden_say(t, " %d", c->plan->order[i]);
   golden_say(t, "\n");
-  for (int l = 0; l < c->plan->n_layers; l++) tell_layer(t, c, l);
+  for (int l = 0; l < c->plan->n_layers; l++) write_layer(t, c, l);
   return MAFAT_OK;
 }
 
@@ -125,17 +125,17 @@ static const char *step_name(enum mafat_step_kind kind)
   return names[kind];
 }
 
-static void tell_box(struct golden_text *t, const char *what, struct mafat_box b)
+static void write_box(struct golden_text *t, const char *what, struct mafat_box b)
 {
   golden_say(t, ", %s %d-%d,%d-%d", what, b.y.begin, b.y.end, b.x.begin, b.x.end);
 }
 
-static void tell_span(struct golden_text *t, const char *what, struct mafat_span s)
+static void write_span(struct golden_text *t, const char *what, struct mafat_span s)
 {
   golden_say(t, ", %s %d-%d", what, s.begin, s.end);
 }
 
-static int tell_steps(struct golden_text *t, const struct golden_case *c)
+static int write_steps(struct golden_text *t, const struct golden_case *c)
 {
   struct mafat_schedule *schedule;
   struct mafat_step step;
@@ -144,11 +144,11 @@ static int tell_steps(struct golden_text *t, const struct golden_case *c)
   mafat_schedule_rewind(schedule);
   while (mafat_schedule_next(schedule, &step)) {
     golden_say(t, "%s %s", step_name(step.kind), NAME_OF(c, step.layer));
-    tell_box(t, "out", step.out);
-    tell_box(t, "held", step.held);
-    tell_span(t, "held channels", step.held_channels);
-    tell_span(t, "filters", step.filters);
-    tell_span(t, "channels", step.channels);
+    write_box(t, "out", step.out);
+    write_box(t, "held", step.held);
+    write_span(t, "held channels", step.held_channels);
+    write_span(t, "filters", step.filters);
+    write_span(t, "channels", step.channels);
     golden_say(t, "\n");
   }
   mafat_schedule_close(&schedule);
@@ -159,22 +159,22 @@ static int tell_steps(struct golden_text *t, const struct golden_case *c)
 
 /* Twice the position among the cfg's layers as they are run, the first of which is 0; one
  * more behind a transform. The network's input begins at 0, too. */
-static void tell_life(struct golden_text *t, const struct mafat_buffer *b)
+static void write_life(struct golden_text *t, const struct mafat_buffer *b)
 {
   if (b->first > b->last) golden_say(t, ", never alive");
   else golden_say(t, ", alive %d-%d", b->first, b->last);
 }
 
-static void tell_buffer(struct golden_text *t, const struct golden_case *c, const char *role, int index)
+static void write_buffer(struct golden_text *t, const struct golden_case *c, const char *role, int index)
 {
   if (index < 0) return;
   const struct mafat_buffer *b = &c->layout->buffers[index];
   golden_say(t, "  %s: %s of %s, %zu bytes at %zu", role, mafat_tag_name(b->tag), NAME_OF(c, b->tensor), b->bytes, b->offset);
-  tell_life(t, b);
+  write_life(t, b);
   golden_say(t, "\n");
 }
 
-static void tell_map(struct golden_text *t, const struct golden_case *c, int tensor)
+static void write_map(struct golden_text *t, const struct golden_case *c, int tensor)
 {
   const struct mafat_tensor_layout *m = &c->layout->tensors[tensor];
   golden_say(t, "%s", NAME_OF(c, tensor));
@@ -182,26 +182,26 @@ static void tell_map(struct golden_text *t, const struct golden_case *c, int ten
     golden_say(t, ": %s, %d rows of %zu bytes, %d columns, padding %d and %d", m->external ? "whole" : "part", m->rows,
                m->row_bytes, m->cols, m->left, m->right);
   golden_say(t, "\n");
-  tell_buffer(t, c, "map", m->buffer);
+  write_buffer(t, c, "map", m->buffer);
 }
 
-static int tell_arena(struct golden_text *t, const struct golden_case *c)
+static int write_arena(struct golden_text *t, const struct golden_case *c)
 {
   const struct mafat_layout *layout = c->layout;
   golden_say(t, "arena %zu bytes, at least %zu, peak at %d; kept weights %zu\n", layout->total_bytes, layout->bound_bytes,
              layout->peak_time, layout->kept_bytes);
   for (int tag = 0; tag < MAFAT_N_TAGS; tag++)
     golden_say(t, "%s %zu\n", mafat_tag_name((enum mafat_tag)tag), layout->tag_bytes[tag]);
-  tell_map(t, c, mafat_network_picture(c->network));
+  write_map(t, c, mafat_network_picture(c->network));
   for (int l = 0; l < layout->n_layers; l++) {
-    tell_map(t, c, l);
-    tell_buffer(t, c, "weights", layout->weights_buffers[l]);
-    tell_buffer(t, c, "scratch", layout->scratch_buffers[l]);
+    write_map(t, c, l);
+    write_buffer(t, c, "weights", layout->weights_buffers[l]);
+    write_buffer(t, c, "scratch", layout->scratch_buffers[l]);
     golden_say(t, "  works in %zu bytes\n", mafat_scratch_bytes(&layout->scratch[l], layout->n_workers));
   }
-  tell_buffer(t, c, "ring", layout->ring_buffer);
-  tell_buffer(t, c, "panel", layout->panel_buffer);
-  tell_buffer(t, c, "affine", layout->affine_buffer);
+  write_buffer(t, c, "ring", layout->ring_buffer);
+  write_buffer(t, c, "panel", layout->panel_buffer);
+  write_buffer(t, c, "affine", layout->affine_buffer);
   return MAFAT_OK;
 }
 
@@ -216,18 +216,18 @@ static const char *fetch_name(enum mafat_fetch_kind kind)
 /* Fetches from a packed file are named by the bytes of the layer's own weights, since their
  * offset depends on the file; from Darknet's file by the bytes after its header, where the first
  * layer begins. */
-static void tell_fetch(struct golden_text *t, const struct golden_case *c, const struct mafat_fetch *f)
+static void write_fetch(struct golden_text *t, const struct golden_case *c, const struct mafat_fetch *f)
 {
   golden_say(t, "%s of %d", fetch_name(f->kind), f->layer);
-  tell_span(t, "filters", f->filters);
-  tell_span(t, "channels", f->channels);
+  write_span(t, "filters", f->filters);
+  write_span(t, "channels", f->channels);
   golden_say(t, ", %zu bytes", f->bytes);
   if (!c->plan->packed) golden_say(t, " from %" PRIu64, f->position - c->network->constants->layers[0].biases.at);
   if (f->kind == MAFAT_FETCH_SLICE || f->kind == MAFAT_FETCH_COPY) golden_say(t, " to %" PRIu64, f->into);
   golden_say(t, ", for step %lld%s\n", f->step, f->last ? ", last" : "");
 }
 
-static int tell_reads(struct golden_text *t, const struct golden_case *c)
+static int write_reads(struct golden_text *t, const struct golden_case *c)
 {
   struct mafat_fetch_sizes sizes;
   struct mafat_fetches *fetches;
@@ -238,14 +238,14 @@ static int tell_reads(struct golden_text *t, const struct golden_case *c)
   golden_say(t, "%" PRIu64 " bytes, ring %zu, panel %zu, affine %zu\n", sizes.bytes_read, sizes.ring_bytes,
              sizes.panel_bytes, sizes.affine_bytes);
   mafat_fetches_rewind(fetches);
-  while (mafat_fetches_next(fetches, &fetch)) tell_fetch(t, c, &fetch);
+  while (mafat_fetches_next(fetches, &fetch)) write_fetch(t, c, &fetch);
   mafat_fetches_close(&fetches);
   return MAFAT_OK;
 }
 
 /* ---- what it costs ---- */
 
-static void tell_macs(struct golden_text *t, const struct golden_case *c)
+static void write_macs(struct golden_text *t, const struct golden_case *c)
 {
   const struct mafat_layout *layout = c->layout;
   golden_say(t, "macs %" PRIu64 ", again %" PRIu64 ", padded %" PRIu64 "\n", layout->macs, layout->redundant_macs,
@@ -258,7 +258,7 @@ static void tell_macs(struct golden_text *t, const struct golden_case *c)
   for (int l = 0; l < layout->n_layers; l++) golden_say(t, "layer %d: macs %" PRIu64 "\n", l, layout->layer_macs[l]);
 }
 
-static void tell_bytes(struct golden_text *t, const struct golden_case *c)
+static void write_bytes(struct golden_text *t, const struct golden_case *c)
 {
   static const struct mafat_footprint nothing;
   struct mafat_prediction p;
@@ -270,21 +270,21 @@ static void tell_bytes(struct golden_text *t, const struct golden_case *c)
              p.peak.kept ? "all" : NAME_OF(c, p.peak.layer), p.peak.bytes);
 }
 
-static int tell_cost(struct golden_text *t, const struct golden_case *c)
+static int write_cost(struct golden_text *t, const struct golden_case *c)
 {
   struct mafat_latency ms;
   int code = mafat_latency_predict(&ms, c->network, c->plan, c->layout, c->calibration);
   if (code) return code;
-  tell_macs(t, c);
-  tell_bytes(t, c);
+  write_macs(t, c);
+  write_bytes(t, c);
   golden_say(t, "ms %.9g, computing %.9g, reading %.9g, waiting %.9g\n", ms.total_ms, ms.compute_ms, ms.reading_ms,
              ms.waiting_ms);
   return MAFAT_OK;
 }
 
-int golden_tell(struct golden_text *text, enum golden_aspect aspect, const struct golden_case *c)
+int golden_write(struct golden_text *text, enum golden_aspect aspect, const struct golden_case *c)
 {
-  static int (*const tell[GOLDEN_N_ASPECTS])(struct golden_text *, const struct golden_case *) = {
-      tell_plan, tell_steps, tell_arena, tell_reads, tell_cost};
-  return tell[aspect](text, c);
+  static int (*const write[GOLDEN_N_ASPECTS])(struct golden_text *, const struct golden_case *) = {
+      write_plan, write_steps, write_arena, write_reads, write_cost};
+  return write[aspect](text, c);
 }

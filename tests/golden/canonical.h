@@ -39,6 +39,6 @@ struct golden_case {
 };
 
 /* MAFAT_ENOMEM, MAFAT_ELIMIT. */
-int golden_tell(struct golden_text *text, enum golden_aspect aspect, const struct golden_case *c);
+int golden_write(struct golden_text *text, enum golden_aspect aspect, const struct golden_case *c);
 
 #endif

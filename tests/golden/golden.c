@@ -42,20 +42,20 @@ static int print_cfg(struct session *s)
 }
 
 /* All that follows from a plan's text: in one aspect (or all: GOLDEN_N_ASPECTS) to `show`, or else as hashes. */
-static int tell_case(const struct golden_case *c, enum golden_aspect only, FILE *show)
+static int write_case(const struct golden_case *c, enum golden_aspect only, FILE *show)
 {
   int code = MAFAT_OK;
   for (int aspect = 0; aspect < GOLDEN_N_ASPECTS && code == MAFAT_OK; aspect++) {
     struct golden_text text = {GOLDEN_HASH_START, show};
     if (only != GOLDEN_N_ASPECTS && (int)only != aspect) continue;
-    code = golden_tell(&text, (enum golden_aspect)aspect, c);
+    code = golden_write(&text, (enum golden_aspect)aspect, c);
     if (!show) printf(" %s=%016" PRIx64, golden_aspect_name((enum golden_aspect)aspect), text.hash);
   }
   return code;
 }
 
 /* Makes plan `number` and all of it; *refused: the network has no such plan. */
-static int tell_plan(struct session *s, const struct golden_request *r, enum golden_aspect only, FILE *show, bool *refused)
+static int write_plan(struct session *s, const struct golden_request *r, enum golden_aspect only, FILE *show, bool *refused)
 {
   struct golden_case c = {.network = s->network, .calibration = &s->searches.calibration};
   struct mafat_plan *plan = NULL;
@@ -66,7 +66,7 @@ static int tell_plan(struct session *s, const struct golden_request *r, enum gol
   c.plan = plan;
   c.layout = layout;
   if (code == MAFAT_OK) {
-    code = tell_case(&c, only, show);
+    code = write_case(&c, only, show);
     if (code) code = mafat_fail(&s->d, code, "%s: %s: cannot be walked", s->cfg, r->text);
   }
   mafat_layout_close(&layout);
@@ -82,13 +82,13 @@ static int print_plan(struct session *s, int number)
   int code = golden_request_make(&r, number, &s->searches, &s->d);
   if (code) return code;
   printf("%s %02d", s->name, number + 1);
-  code = tell_plan(s, &r, GOLDEN_N_ASPECTS, NULL, &refused);
+  code = write_plan(s, &r, GOLDEN_N_ASPECTS, NULL, &refused);
   golden_request_describe(&r, words, sizeof words);
   printf("%s | %s: %s\n", refused ? " refused=yes" : "", words, r.text);
   return code;
 }
 
-static void tell_front(const struct mafat_front *front, struct golden_text *text)
+static void write_front(const struct mafat_front *front, struct golden_text *text)
 {
   static char words[GOLDEN_PLAN_ROOM];
   for (int i = 0; i < front->n; i++) {
@@ -104,7 +104,7 @@ static void print_searches(const struct session *s)
   printf("%s search", s->name);
   for (int packed = 0; packed < 2; packed++) {
     struct golden_text text = {GOLDEN_HASH_START, NULL};
-    tell_front(s->searches.fronts[packed], &text);
+    write_front(s->searches.fronts[packed], &text);
     printf(" %s=%016" PRIx64, packed ? "packed" : "darknet", text.hash);
   }
   printf("\n");
@@ -142,11 +142,11 @@ static int show(struct session *s, const char *plan, enum golden_aspect only)
   struct golden_text text = {GOLDEN_HASH_START, stdout};
   bool refused = false;
   if (strcmp(plan, "search") == 0) {
-    for (int packed = 0; packed < 2; packed++) tell_front(s->searches.fronts[packed], &text);
+    for (int packed = 0; packed < 2; packed++) write_front(s->searches.fronts[packed], &text);
     return MAFAT_OK;
   }
   int code = golden_request_make(&r, atoi(plan) - 1, &s->searches, &s->d);
-  if (code == MAFAT_OK) code = tell_plan(s, &r, only, stdout, &refused);
+  if (code == MAFAT_OK) code = write_plan(s, &r, only, stdout, &refused);
   if (refused) printf("%s\n", s->d.text);
   return code;
 }

@@ -27,7 +27,7 @@ static pid_t parent; /* inside nobody may ask */
 
 __attribute__((constructor)) static void remember_parent(void) { parent = getppid(); }
 
-static void tell(const char *what, bool done)
+static void report(const char *what, bool done)
 {
   char line[128];
   int n = snprintf(line, sizeof line, "misbehave: %s: %s\n", what, done ? "done" : strerror(errno));
@@ -103,35 +103,35 @@ static void try_everything(void)
 {
   const char *old = getenv("MISBEHAVE_FILE"), *made = getenv("MISBEHAVE_NEW");
   char *arguments[] = {"true", NULL};
-  tell("read a file", opened(open("/etc/passwd", O_RDONLY)));
-  tell("change an open file's rights", changed_open_file(old));
-  tell("make a program", opened(open(made, O_WRONLY | O_CREAT, 04755)));
-  tell("bind another", bound(parent));
-  tell("have others signalled", asked_for_signals(STDERR_FILENO));
-  tell("open another's memory", opened_memory(parent));
-  tell("write to a file", opened(open(old, O_WRONLY)));
-  tell("append to a file", opened(open(old, O_WRONLY | O_APPEND)));
-  tell("make a file", opened(open(made, O_WRONLY | O_CREAT, 0600)));
-  tell("make a file without a name", opened(open(getenv("MISBEHAVE_FOLDER"), O_TMPFILE | O_RDWR, 0600)));
-  tell("empty a file", truncate(old, 0) == 0);
-  tell("remove a file", unlink(old) == 0);
-  tell("rename a file", rename(old, made) == 0);
-  tell("link a file", symlink(old, made) == 0);
-  tell("make a folder", mkdir(made, 0700) == 0);
-  tell("change rights", chmod(old, 0777) == 0);
-  tell("connect", opened(socket(AF_INET, SOCK_STREAM, 0)));
-  tell("connect locally", opened(socket(AF_UNIX, SOCK_STREAM, 0)));
-  tell("fork", forked());
-  tell("make a thread", made_thread());
-  tell("trace", ptrace(PTRACE_PEEKDATA, parent, NULL, NULL) == 0); /* outside: no such process. Attached, it would stop */
-  tell("signal", kill(parent, 0) == 0);
-  tell("make code", made_code());
-  tell("map code", mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
-  tell("make a ring", made_ring());
-  tell("open by handle", opened((int)syscall(SYS_openat2, AT_FDCWD, old, NULL, 0)));
-  tell("read another's memory", syscall(SYS_process_vm_readv, parent, NULL, 0, NULL, 0, 0) == 0);
-  tell("mount", syscall(SYS_mount, "none", "/nowhere", "tmpfs", 0, NULL) == 0); /* outside: no such folder */
-  tell("execute", execv("/bin/true", arguments) == 0);
+  report("read a file", opened(open("/etc/passwd", O_RDONLY)));
+  report("change an open file's rights", changed_open_file(old));
+  report("make a program", opened(open(made, O_WRONLY | O_CREAT, 04755)));
+  report("bind another", bound(parent));
+  report("have others signalled", asked_for_signals(STDERR_FILENO));
+  report("open another's memory", opened_memory(parent));
+  report("write to a file", opened(open(old, O_WRONLY)));
+  report("append to a file", opened(open(old, O_WRONLY | O_APPEND)));
+  report("make a file", opened(open(made, O_WRONLY | O_CREAT, 0600)));
+  report("make a file without a name", opened(open(getenv("MISBEHAVE_FOLDER"), O_TMPFILE | O_RDWR, 0600)));
+  report("empty a file", truncate(old, 0) == 0);
+  report("remove a file", unlink(old) == 0);
+  report("rename a file", rename(old, made) == 0);
+  report("link a file", symlink(old, made) == 0);
+  report("make a folder", mkdir(made, 0700) == 0);
+  report("change rights", chmod(old, 0777) == 0);
+  report("connect", opened(socket(AF_INET, SOCK_STREAM, 0)));
+  report("connect locally", opened(socket(AF_UNIX, SOCK_STREAM, 0)));
+  report("fork", forked());
+  report("make a thread", made_thread());
+  report("trace", ptrace(PTRACE_PEEKDATA, parent, NULL, NULL) == 0); /* outside: no such process. Attached, it would stop */
+  report("signal", kill(parent, 0) == 0);
+  report("make code", made_code());
+  report("map code", mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+  report("make a ring", made_ring());
+  report("open by handle", opened((int)syscall(SYS_openat2, AT_FDCWD, old, NULL, 0)));
+  report("read another's memory", syscall(SYS_process_vm_readv, parent, NULL, 0, NULL, 0, 0) == 0);
+  report("mount", syscall(SYS_mount, "none", "/nowhere", "tmpfs", 0, NULL) == 0); /* outside: no such folder */
+  report("execute", execv("/bin/true", arguments) == 0);
 }
 
 static void try_once(void)

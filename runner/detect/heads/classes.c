@@ -13,7 +13,7 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   if (s->n != 1 || s->list[0].n < 2 || s->list[0].n > INT_MAX) return false;
   for (int i = 0; i < s->list[0].rank; i++)
     if (s->list[0].dims[i] != 1 && (size_t)s->list[0].dims[i] != s->list[0].n) return false;
-  *found = (struct mafat_decoded){.classes = (int)s->list[0].n, .told = s->list[0].n != s->in_n};
+  *found = (struct mafat_decoded){.classes = (int)s->list[0].n, .declared = s->list[0].n != s->in_n};
   return true;
 }
 

@@ -16,7 +16,7 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   if (out[1] <= BOX || out[2] != (s->in_h + strides[0] - 1) / strides[0] ||
       out[3] != (s->in_w + strides[0] - 1) / strides[0]) return false;
   *found = (struct mafat_decoded){.boxes = (uint64_t)(out[2] * out[3]), .classes = (int)out[1] - BOX,
-                                  .best = true, .told = true};
+                                  .best = true, .declared = true};
   return true;
 }
 
@@ -30,7 +30,7 @@ static double tangent(float x)
   return 2 * logistic(2 * x) - 1;
 }
 
-static void tell_box(struct mafat_decoding *d, uint32_t number, const float *v, int class, float score)
+static void emit_box(struct mafat_decoding *d, uint32_t number, const float *v, int class, float score)
 {
   struct mafat_cell cell = mafat_cells_at(d->in_w, d->in_h, strides, number);
   int cols = (d->in_w + strides[0] - 1) / strides[0], rows = (d->in_h + strides[0] - 1) / strides[0];
@@ -56,7 +56,7 @@ static void decode(struct mafat_decoding *d)
       best = value;
       class = c;
     }
-    tell_box(d, number, v, class, (float)(pow((double)v[0], .6) * pow((double)best, .4)));
+    emit_box(d, number, v, class, (float)(pow((double)v[0], .6) * pow((double)best, .4)));
   }
 }
 

@@ -59,7 +59,7 @@ static bool try_head(struct mafat_network *n, const struct mafat_head_shapes *s,
                      bool surely)
 {
   struct mafat_decoded found;
-  if (!head->fits(s, &found) || (surely && !found.told) || found.boxes > UINT32_MAX) return false;
+  if (!head->fits(s, &found) || (surely && !found.declared) || found.boxes > UINT32_MAX) return false;
   found.head = head;
   describe(s, found.sign, sizeof found.sign);
   n->decoded = found;

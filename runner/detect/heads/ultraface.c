@@ -12,7 +12,7 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
     int64_t n = s->list[i].rank == 3 ? s->list[i].dims[1] : 0;
     const int64_t scores[] = {1, n, 2}, boxes[] = {1, n, 4};
     if (n < 1 || !mafat_head_has(s, i, 3, scores) || !mafat_head_has(s, 1 - i, 3, boxes)) continue;
-    *found = (struct mafat_decoded){.boxes = (uint64_t)n, .classes = 1, .told = true, .outputs = {i, 1 - i}};
+    *found = (struct mafat_decoded){.boxes = (uint64_t)n, .classes = 1, .declared = true, .outputs = {i, 1 - i}};
     return true;
   }
   return false;

@@ -12,10 +12,10 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   static const int64_t dims[] = {1, -1, -1};
   if (s->n < 1 || !mafat_head_has(s, 0, 3, dims) || s->list[0].dims[2] <= BOX) return false;
   int64_t boxes = s->list[0].dims[1];
-  bool told = boxes == ANCHORS * mafat_cells_count(s->in_w, s->in_h, strides, 3) ||
+  bool declared = boxes == ANCHORS * mafat_cells_count(s->in_w, s->in_h, strides, 3) ||
               boxes == ANCHORS * mafat_cells_count(s->in_w, s->in_h, strides, 4);
   *found = (struct mafat_decoded){.boxes = (uint64_t)boxes, .classes = (int)s->list[0].dims[2] - BOX, .best = true,
-                                  .shares = s->relative_boxes, .told = told};
+                                  .shares = s->relative_boxes, .declared = declared};
   return true;
 }
 

@@ -24,7 +24,7 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 {
   if (s->n != N_OUTPUTS) return false;
   struct mafat_decoded f = {.boxes = (uint64_t)mafat_cells_count(s->in_w, s->in_h, strides, GRIDS), .classes = 1,
-                            .points = N_POINTS, .told = true};
+                            .points = N_POINTS, .declared = true};
   for (int g = 0; g < GRIDS; g++) {
     f.outputs[CLASS + g] = find(s, g, 1, 0);
     f.outputs[OBJECT + g] = find(s, g, 1, 1);

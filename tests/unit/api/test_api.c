@@ -242,7 +242,7 @@ START_TEST(test_this_process_is_measured)
 END_TEST
 
 #ifndef __SANITIZE_ADDRESS__
-START_TEST(test_more_than_was_predicted_is_told)
+START_TEST(test_more_than_was_predicted_is_reported)
 {
   struct mafat_model *m = api_open_model(api_detector, NULL);
   struct mafat_plan_facts plan = {.size = sizeof plan};
@@ -277,7 +277,7 @@ Suite *api_suite(void)
   tcase_add_test(models, test_facts_that_the_library_does_not_know_are_zero);
   tcase_add_test(models, test_this_process_is_measured);
 #ifndef __SANITIZE_ADDRESS__
-  tcase_add_test(models, test_more_than_was_predicted_is_told);
+  tcase_add_test(models, test_more_than_was_predicted_is_reported);
 #endif
   return suite;
 }

@@ -199,7 +199,7 @@ START_TEST(test_closed_at_any_step_it_leaves_nothing)
 }
 END_TEST
 
-START_TEST(test_what_is_measured_is_told_before_the_file_is_there)
+START_TEST(test_what_is_measured_is_reported_before_the_file_is_there)
 {
   struct mafat_pack_layer_facts l = {.size = sizeof l};
   begin(api_detector);
@@ -415,7 +415,7 @@ Suite *api_packs_suite(void)
   tcase_add_test(packs, test_a_packed_file_runs_as_its_model);
   tcase_add_test(packs, test_shares_rise_and_the_last_step_names_the_file);
   tcase_add_test(packs, test_closed_at_any_step_it_leaves_nothing);
-  tcase_add_test(packs, test_what_is_measured_is_told_before_the_file_is_there);
+  tcase_add_test(packs, test_what_is_measured_is_reported_before_the_file_is_there);
   tcase_add_test(packs, test_the_best_integer_candidate_is_taken);
   tcase_add_test(packs, test_a_file_that_is_there_stays);
   tcase_add_test(packs, test_a_file_that_comes_meanwhile_stays);

@@ -229,7 +229,7 @@ START_TEST(test_a_run_leaves_its_times)
 }
 END_TEST
 
-START_TEST(test_what_failed_is_told)
+START_TEST(test_what_failed_is_reported)
 {
   struct mafat_model *m = api_open_model(api_detector, NULL);
   struct mafat_run_facts f = {.size = sizeof f};
@@ -392,7 +392,7 @@ static void see(void *context, const struct mafat_step_facts *s)
                             (s->channel_end - s->channel_begin);
 }
 
-START_TEST(test_a_watch_is_told_of_every_step)
+START_TEST(test_a_watch_is_reported_of_every_step)
 {
   struct mafat_model *m = api_open_model(api_detector, "rows2/NoCut");
   struct seen seen = {.model = m};
@@ -524,13 +524,13 @@ Suite *api_runs_suite(void)
 #endif
   tcase_add_loop_test(runs, test_any_picture_in_memory_may_lie_in_the_room, 0, 2);
   tcase_add_test(runs, test_rows_of_a_frame_end_where_they_are_not_wanted);
-  tcase_add_test(runs, test_what_failed_is_told);
+  tcase_add_test(runs, test_what_failed_is_reported);
   tcase_add_test(runs, test_more_floats_than_can_be_addressed_are_nobodys);
   tcase_add_test(runs, test_after_a_run_that_failed_there_is_nothing_to_read);
   tcase_add_test(runs, test_a_picture_that_is_damaged_where_nothing_is_read_fails_too);
   tcase_add_test(runs, test_what_is_left_out_is_usual_or_refused);
   tcase_add_test(runs, test_a_file_of_floats_is_as_good_as_floats);
-  tcase_add_test(runs, test_a_watch_is_told_of_every_step);
+  tcase_add_test(runs, test_a_watch_is_reported_of_every_step);
   tcase_add_test(runs, test_classes_come_likeliest_first);
   tcase_add_test(runs, test_asking_for_boxes_changes_nothing);
   tcase_add_test(runs, test_so_many_boxes_are_looked_at);

@@ -169,7 +169,7 @@ START_TEST(a_budget_may_have_no_room_for_it)
 END_TEST
 
 /* One after the other, and mappings: the same code each time, words, and nothing is left. */
-START_TEST(refused_memory_is_told)
+START_TEST(refused_memory_is_reported)
 {
   struct timed t = prepare();
   struct mafat_diagnostic d = {""};
@@ -207,7 +207,7 @@ Suite *plan_timer_suite(void)
   tcase_add_loop_test(t, the_least_of_several_runs_counts, 0, (int)(sizeof clocks / sizeof *clocks));
   tcase_add_test(t, what_it_takes_is_what_is_predicted);
   tcase_add_test(t, a_budget_may_have_no_room_for_it);
-  tcase_add_test(t, refused_memory_is_told);
+  tcase_add_test(t, refused_memory_is_reported);
   suite_add_tcase(suite, t);
   return suite;
 }

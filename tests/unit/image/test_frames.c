@@ -29,7 +29,7 @@ static struct mafat_diagnostic diagnostic;
 
 /* ---- texts ---- */
 
-START_TEST(frames_are_told_by_a_text)
+START_TEST(frames_are_reported_by_a_text)
 {
   struct mafat_frame_facts f = {.size = sizeof f};
   ck_assert_int_eq(mafat_frame_describe("640x480", &f, NULL), MAFAT_OK);
@@ -501,7 +501,7 @@ Suite *frames_suite(void)
 {
   Suite *s = suite_create("frames");
   TCase *t = tcase_create("frames");
-  tcase_add_test(t, frames_are_told_by_a_text);
+  tcase_add_test(t, frames_are_reported_by_a_text);
   tcase_add_test(t, other_texts_are_refused);
   tcase_add_loop_test(t, colours_are_bt_601_s, 0, 4);
   tcase_add_test(t, levels_give_the_same_colours);

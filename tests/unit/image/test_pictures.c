@@ -349,7 +349,7 @@ START_TEST(a_file_may_say_it)
 }
 END_TEST
 
-START_TEST(facts_tell_it)
+START_TEST(facts_report_it)
 {
   char path[40];
   struct mafat_model *m;
@@ -420,7 +420,7 @@ Suite *pictures_suite(void)
   tcase_add_test(t, darknet_s_rule_written_out_changes_no_bit);
   tcase_add_test(t, options_decide_what_a_model_is_given);
   tcase_add_test(t, a_file_may_say_it);
-  tcase_add_test(t, facts_tell_it);
+  tcase_add_test(t, facts_report_it);
   tcase_add_test(t, options_that_make_no_sense);
   suite_add_tcase(s, t);
   return s;

@@ -292,7 +292,7 @@ static int try_to_open(const struct input *in)
   return code;
 }
 
-START_TEST(failed_allocations_are_told)
+START_TEST(failed_allocations_are_reported)
 {
   struct input in = make_input((struct mafat_shape){24, 32, 3}, "/var/tmp");
   long asked, unfreed, fail_at = 0;
@@ -431,7 +431,7 @@ Suite *raw_input_suite(void)
   tcase_add_loop_test(cache, what_was_not_in_the_page_cache_is_not_brought_there, 0, 2);
   tcase_add_loop_test(cache, what_was_there_stays, 0, 2);
   suite_add_tcase(s, cache);
-  tcase_add_test(failures, failed_allocations_are_told);
+  tcase_add_test(failures, failed_allocations_are_reported);
   tcase_add_test(failures, a_file_that_is_shorter);
   tcase_add_loop_test(failures, a_file_that_is_cut_while_it_is_read, 0, 2);
   tcase_add_test(failures, a_file_that_is_written_to_while_it_is_read);

@@ -76,7 +76,7 @@ static int suppress(const struct expected *e, struct candidate *list, int n, int
   return left;
 }
 
-static void tell(struct expected *e, int column, const struct candidate *c)
+static void report(struct expected *e, int column, const struct candidate *c)
 {
   for (int i = 0; i < 4; i++) e->values[column][i] = (double)e->boxes[c->anchor][i];
   e->values[column][4] = c->class;
@@ -98,7 +98,7 @@ static void expect_fast(struct expected *e, struct candidate *list)
   for (int i = 0; i < e->n; i++) {
     for (int c = 0; c < o->classes; c++) classes[c] = (struct candidate){score_of(p, list[i].anchor, c), list[i].anchor, c, c};
     qsort(classes, (size_t)o->classes, sizeof *classes, compare);
-    for (int k = 0; k < o->classes && k < o->classes_per_detection; k++) tell(e, i * o->classes_per_detection + k, &classes[k]);
+    for (int k = 0; k < o->classes && k < o->classes_per_detection; k++) report(e, i * o->classes_per_detection + k, &classes[k]);
   }
 }
 
@@ -119,7 +119,7 @@ static void expect_regular(struct expected *e, struct candidate *list)
   }
   qsort(list, (size_t)all, sizeof *list, compare);
   e->n = all < o->detections ? all : o->detections;
-  for (int i = 0; i < e->n; i++) tell(e, i, &list[i]);
+  for (int i = 0; i < e->n; i++) report(e, i, &list[i]);
 }
 
 static struct expected expect(const struct test_problem *p)

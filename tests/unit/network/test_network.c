@@ -629,7 +629,7 @@ START_TEST(suppression_is_the_heads)
 }
 END_TEST
 
-START_TEST(letterboxed_boxes_of_detection_are_told)
+START_TEST(letterboxed_boxes_of_detection_are_reported)
 {
   static const char *const letter_boxes[] = {"", "letter_box=0\n", "letter_box=1\n"};
   for (int i = 0; i < 3; i++) {
@@ -726,7 +726,7 @@ Suite *network_suite(void)
   tcase_add_test(warnings, the_fork_is_decided_by_what_only_one_reads);
   tcase_add_test(warnings, of_debians_cfgs_none_is_alexeyabs);
   tcase_add_test(warnings, suppression_is_the_heads);
-  tcase_add_test(warnings, letterboxed_boxes_of_detection_are_told);
+  tcase_add_test(warnings, letterboxed_boxes_of_detection_are_reported);
   suite_add_tcase(suite, warnings);
   TCase *merging = tcase_create("merging");
   tcase_add_test(merging, equal_layers_are_merged);

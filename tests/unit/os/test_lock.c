@@ -425,7 +425,7 @@ END_TEST
 
 static const char *const unknown[] = {"", "some\n", "some avg10=0.00 total=1\n", "total=1\n"};
 
-START_TEST(test_pressure_that_is_not_told)
+START_TEST(test_pressure_that_is_not_reported)
 {
   check_pressure(NULL, 0, 0);
   test_tree_put("/proc/pressure/memory", unknown[_i]);
@@ -471,7 +471,7 @@ Suite *lock_suite(void)
   tcase_add_test(t, test_the_reserve_is_part_of_the_charge);
   tcase_add_test(t, test_the_pressure_of_a_group);
   tcase_add_test(t, test_the_root_of_the_groups_is_the_system);
-  tcase_add_loop_test(t, test_pressure_that_is_not_told, 0, COUNT(unknown));
+  tcase_add_loop_test(t, test_pressure_that_is_not_reported, 0, COUNT(unknown));
   tcase_add_test(t, test_a_run_tells_what_was_waited);
   return s;
 }

@@ -368,7 +368,7 @@ END_TEST
 
 /* ---- refusing ---- */
 
-START_TEST(every_failed_allocation_is_told)
+START_TEST(every_failed_allocation_is_reported)
 {
   struct search s;
   set_up(&s, test_network("[net]\nheight=24\nwidth=32\nchannels=3\n"
@@ -414,7 +414,7 @@ Suite *best_suite(void)
   suite_add_tcase(suite, candidates);
   TCase *refusing = tcase_create("refusing");
   tcase_set_timeout(refusing, 120);
-  tcase_add_test(refusing, every_failed_allocation_is_told);
+  tcase_add_test(refusing, every_failed_allocation_is_reported);
   suite_add_tcase(suite, refusing);
   return suite;
 }

@@ -237,7 +237,7 @@ END_TEST
 
 /* ---- refusing ---- */
 
-START_TEST(every_failed_allocation_is_told)
+START_TEST(every_failed_allocation_is_reported)
 {
   struct search s;
   set_up(&s, test_network("[net]\nheight=24\nwidth=32\nchannels=3\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
@@ -258,7 +258,7 @@ Suite *least_suite(void)
   tcase_add_test(t, peaks_that_are_alike_all_go);
   tcase_add_test(t, arenas_are_known_by_what_lives_beside_what);
   tcase_add_loop_test(t, networks_of_integers_run_in_kilobytes, 0, test_slow_rows((int)(sizeof reals / sizeof *reals)));
-  tcase_add_test(t, every_failed_allocation_is_told);
+  tcase_add_test(t, every_failed_allocation_is_reported);
   suite_add_tcase(suite, t);
   return suite;
 }

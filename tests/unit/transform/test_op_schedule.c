@@ -580,7 +580,7 @@ static int sort_large(const struct large *l)
   return code;
 }
 
-START_TEST(every_failed_allocation_is_told)
+START_TEST(every_failed_allocation_is_reported)
 {
   static struct large l;
   bool failed = true;
@@ -640,7 +640,7 @@ Suite *op_schedule_suite(void)
   tcase_add_loop_test(t, large_graphs, 0, test_seeds(20));
   tcase_add_loop_test(t, any_effort_ends, 0, 1);
   tcase_add_test(t, a_memo_gives_the_same_orders);
-  tcase_add_test(t, every_failed_allocation_is_told);
+  tcase_add_test(t, every_failed_allocation_is_reported);
   suite_add_tcase(s, t);
   return s;
 }

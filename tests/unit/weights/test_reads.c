@@ -537,7 +537,7 @@ static void read_into_nowhere(const void *argument)
   munmap(memory, 4 * PAGE);
 }
 
-START_TEST(an_error_is_told_and_leaves_the_slot_usable)
+START_TEST(an_error_is_reported_and_leaves_the_slot_usable)
 {
   struct file f = make_file("/var/tmp", FILE_BYTES);
   run_way(_i, &f, read_into_nowhere);
@@ -799,7 +799,7 @@ Suite *reads_suite(void)
   tcase_add_loop_test(ways, submitting_and_waiting_allocate_nothing, 0, N_WAYS);
   tcase_add_loop_test(ways, closing_waits_for_what_is_under_way, 0, N_WAYS);
   tcase_add_loop_test(ways, a_file_that_became_shorter_is_bad, 0, N_WAYS);
-  tcase_add_loop_test(ways, an_error_is_told_and_leaves_the_slot_usable, 0, N_WAYS);
+  tcase_add_loop_test(ways, an_error_is_reported_and_leaves_the_slot_usable, 0, N_WAYS);
   suite_add_tcase(suite, ways);
   TCase *files = tcase_create("files");
   tcase_set_timeout(files, 30);

@@ -344,7 +344,7 @@ START_TEST(transposed_layers_want_packing)
 }
 END_TEST
 
-START_TEST(files_are_told_apart)
+START_TEST(files_are_reported_apart)
 {
   struct mafat_weights_kind kind;
   test_write_wide();
@@ -403,7 +403,7 @@ Suite *streaming_suite(void)
   tcase_add_loop_test(t, a_file_that_changes_while_it_is_used_is_an_error, 0, 3);
   tcase_add_loop_test(t, weights_that_are_no_numbers_are_refused_in_the_first_run, 0, 3);
   tcase_add_test(t, transposed_layers_want_packing);
-  tcase_add_test(t, files_are_told_apart);
+  tcase_add_test(t, files_are_reported_apart);
   tcase_add_test(t, every_failed_allocation_is_reported);
   suite_add_tcase(s, t);
   return s;
