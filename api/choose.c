@@ -173,13 +173,13 @@ size_t mafat_choose_reserve(const struct mafat_model_options *o)
 int mafat_choose_network(struct mafat_network **network, int *n_layers, struct mafat_model_source *model,
                          const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
-  struct mafat_darknet_wish wish = {.width = o->width, .height = o->height, .n_layers = o->layers};
+  struct mafat_darknet_overrides overrides = {.width = o->width, .height = o->height, .n_layers = o->layers};
   struct mafat_given given = {o->constants, o->n_constants};
-  int code = mafat_fork_find(&wish.fork, o->fork, d);
+  int code = mafat_fork_find(&overrides.fork, o->fork, d);
   if (code == MAFAT_OK) code = mafat_given_check(&given, d);
   if (code) return code;
   mafat_footprint_begin(mafat_reader_of(model)->imports);
-  code = mafat_reader_network(network, model, &(struct mafat_reading){&wish, &given, &o->warnings}, d);
+  code = mafat_reader_network(network, model, &(struct mafat_reading){&overrides, &given, &o->warnings}, d);
   if (code) return code;
   int all = (*network)->n_layers;
   *n_layers = o->layers ? o->layers : all;

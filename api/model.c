@@ -160,7 +160,7 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files, co
   m->kernels = mafat_kernels_find(o->cpu);
   if (!m->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (%s), found %.60s", mafat_kernels_names(), o->cpu);
-  if ((code = mafat_lock_find(&m->lock.wish, o->lock, d))) return code;
+  if ((code = mafat_lock_find(&m->lock.mode, o->lock, d))) return code;
   if ((code = open_files(files, t, d))) return code;
   if ((code = mafat_choose_network(&m->network, &m->n_layers, files->model, o, d))) return code;
   if ((code = mafat_kinds_check(m->network, m->n_layers, d))) return code;

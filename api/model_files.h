@@ -32,9 +32,9 @@ int mafat_model_files_take(struct mafat_files_taken *taken, const struct mafat_f
 /* Name of the source in messages. */
 const char *mafat_model_files_name(const struct mafat_file *file);
 
-/* Reads the network of the file at `path`. wish: for a cfg; given: constants for a graph's inputs;
+/* Reads the network of the file at `path`. overrides: for a cfg; given: constants for a graph's inputs;
  * NULL: none. Errors of the readers. */
-int mafat_model_network(struct mafat_network **out, const char *path, const struct mafat_darknet_wish *wish,
+int mafat_model_network(struct mafat_network **out, const char *path, const struct mafat_darknet_overrides *overrides,
                         const struct mafat_given *given, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 
 #endif

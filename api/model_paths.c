@@ -33,13 +33,13 @@ bool mafat_is_packed(const char *path)
   return packed;
 }
 
-int mafat_model_network(struct mafat_network **out, const char *path, const struct mafat_darknet_wish *wish,
+int mafat_model_network(struct mafat_network **out, const char *path, const struct mafat_darknet_overrides *overrides,
                         const struct mafat_given *given, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
   struct mafat_model_source *s;
   *out = NULL;
   int code = mafat_model_source_open(&s, path, d);
-  if (code == MAFAT_OK) code = mafat_reader_network(out, s, &(struct mafat_reading){wish, given, warnings}, d);
+  if (code == MAFAT_OK) code = mafat_reader_network(out, s, &(struct mafat_reading){overrides, given, warnings}, d);
   mafat_model_source_close(&s);
   return code;
 }

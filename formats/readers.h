@@ -8,11 +8,11 @@
 #include "formats/graph/given.h"
 #include "network/network.h"
 
-struct mafat_darknet_wish; /* formats/darknet/darknet.h */
+struct mafat_darknet_overrides; /* formats/darknet/darknet.h */
 
 /* Options of reading a network. Zeros: as the file has it. */
 struct mafat_reading {
-  const struct mafat_darknet_wish *wish;     /* for a cfg; NULL: none */
+  const struct mafat_darknet_overrides *overrides;     /* for a cfg; NULL: none */
   const struct mafat_given *given; /* for a graph: inputs that are constants; NULL: none */
   const struct mafat_warning_sink *warnings; /* NULL: no warnings */
 };

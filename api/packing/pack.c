@@ -28,7 +28,7 @@ struct mafat_pack {
   bool whole;   /* the file is complete and not renamed yet */
   bool done;
   /* Darknet's networks: */
-  struct mafat_darknet_wish wish;
+  struct mafat_darknet_overrides overrides;
   struct mafat_cfg *cfg;
   /* other formats: */
   struct mafat_embedded_graph *embedded_graph;
@@ -70,7 +70,7 @@ static int check_options(const struct mafat_pack_options *o, struct mafat_packin
 static int read_darknet(void *context, struct mafat_network **n, struct mafat_diagnostic *d)
 {
   const struct mafat_pack *pack = context;
-  return mafat_darknet_make(n, pack->cfg, &pack->wish, NULL, d);
+  return mafat_darknet_make(n, pack->cfg, &pack->overrides, NULL, d);
 }
 
 /* Fails if the file is the one to be written; checked for descriptors too, which have no path. */
@@ -98,7 +98,7 @@ static int open_darknet(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
   struct mafat_packing *p = &pack->packing;
   if (pack->options.n_constants) return mafat_fail(d, MAFAT_EINVAL, "%s: constants are of ONNX and TFLite models", pack->paths.cfg);
-  int code = mafat_fork_find(&pack->wish.fork, pack->options.fork, d);
+  int code = mafat_fork_find(&pack->overrides.fork, pack->options.fork, d);
   if (code == MAFAT_OK) code = mafat_pack_paths_check(&pack->paths, d);
   if (code == MAFAT_OK) code = open_files(pack, d);
   if (code == MAFAT_OK) code = mafat_cfg_read_source(&pack->cfg, pack->files.model, d);

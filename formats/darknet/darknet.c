@@ -33,11 +33,11 @@ static int begin(struct mafat_network **out, const struct mafat_cfg *cfg, struct
 }
 
 /* Reads the input, and as many layers as are supported: *known. */
-static int read_sections(struct mafat_network *n, struct mafat_cfg *cfg, const struct mafat_darknet_wish *wish,
+static int read_sections(struct mafat_network *n, struct mafat_cfg *cfg, const struct mafat_darknet_overrides *overrides,
                          int *known, struct mafat_diagnostic *d)
 {
-  n->fork = wish->fork ? wish->fork : mafat_fork_decide(cfg, n->fork_sign, sizeof n->fork_sign);
-  int code = mafat_sections_read_net(n, cfg, wish->width, wish->height, d);
+  n->fork = overrides->fork ? overrides->fork : mafat_fork_decide(cfg, n->fork_sign, sizeof n->fork_sign);
+  int code = mafat_sections_read_net(n, cfg, overrides->width, overrides->height, d);
   *known = 0;
   if (code == MAFAT_OK && n->n_layers == 0)
     code = mafat_fail(d, MAFAT_EFORMAT, "%s: expected layers after [net], found none", cfg->path);
@@ -48,19 +48,19 @@ static int read_sections(struct mafat_network *n, struct mafat_cfg *cfg, const s
   return code;
 }
 
-int mafat_darknet_make(struct mafat_network **out, struct mafat_cfg *cfg, const struct mafat_darknet_wish *wish,
+int mafat_darknet_make(struct mafat_network **out, struct mafat_cfg *cfg, const struct mafat_darknet_overrides *overrides,
                           const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
-  static const struct mafat_darknet_wish as_it_is;
+  static const struct mafat_darknet_overrides as_it_is;
   struct mafat_network *n;
   int known;
   *out = NULL;
-  if (!wish) wish = &as_it_is;
+  if (!overrides) overrides = &as_it_is;
   int code = begin(&n, cfg, d);
   if (code) return code;
-  code = read_sections(n, cfg, wish, &known, d);
-  if (code && code != MAFAT_ENOMEM && wish->n_layers > 0 && known >= wish->n_layers) {
-    mafat_network_shorten(n, wish->n_layers);
+  code = read_sections(n, cfg, overrides, &known, d);
+  if (code && code != MAFAT_ENOMEM && overrides->n_layers > 0 && known >= overrides->n_layers) {
+    mafat_network_shorten(n, overrides->n_layers);
     n->cut = true;
     code = MAFAT_OK;
   }
@@ -72,20 +72,20 @@ int mafat_darknet_make(struct mafat_network **out, struct mafat_cfg *cfg, const 
   return code;
 }
 
-int mafat_darknet_read(struct mafat_network **out, const char *path, const struct mafat_darknet_wish *wish,
+int mafat_darknet_read(struct mafat_network **out, const char *path, const struct mafat_darknet_overrides *overrides,
                           const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
   struct mafat_cfg *cfg = NULL;
   *out = NULL;
   int code = mafat_cfg_read(&cfg, path, d);
-  if (code == MAFAT_OK) code = mafat_darknet_make(out, cfg, wish, warnings, d);
+  if (code == MAFAT_OK) code = mafat_darknet_make(out, cfg, overrides, warnings, d);
   mafat_cfg_close(&cfg);
   return code;
 }
 
 int mafat_cfg_known_layers(const char *path, int *known, int *all, struct mafat_diagnostic *why)
 {
-  static const struct mafat_darknet_wish as_it_is;
+  static const struct mafat_darknet_overrides as_it_is;
   struct mafat_cfg *cfg = NULL;
   struct mafat_network *n = NULL;
   *known = *all = 0;
@@ -115,7 +115,7 @@ static int read_source(struct mafat_network **out, struct mafat_model_source *so
 {
   struct mafat_cfg *cfg = NULL;
   int code = mafat_cfg_read_source(&cfg, source, d);
-  if (code == MAFAT_OK) code = mafat_darknet_make(out, cfg, how->wish, how->warnings, d);
+  if (code == MAFAT_OK) code = mafat_darknet_make(out, cfg, how->overrides, how->warnings, d);
   mafat_cfg_close(&cfg);
   return code;
 }

@@ -6,17 +6,17 @@
 #include "formats/readers.h"
 
 /* Requested deviations from the cfg. */
-struct mafat_darknet_wish {
+struct mafat_darknet_overrides {
   int width, height; /* of the input; 0: the cfg's */
   enum mafat_fork fork; /* MAFAT_FORK_AUTO: detected from the cfg's keys */
   int n_layers;      /* if above 0: later layers may be unreadable, and are then left out */
 };
 
-/* Makes a network from a file, or from a parsed cfg. `wish` NULL: no deviations. MAFAT_EINVAL:
+/* Makes a network from a file, or from a parsed cfg. `overrides` NULL: no deviations. MAFAT_EINVAL:
  * invalid input sizes. */
-int mafat_darknet_read(struct mafat_network **out, const char *path, const struct mafat_darknet_wish *wish,
+int mafat_darknet_read(struct mafat_network **out, const char *path, const struct mafat_darknet_overrides *overrides,
                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
-int mafat_darknet_make(struct mafat_network **out, struct mafat_cfg *cfg, const struct mafat_darknet_wish *wish,
+int mafat_darknet_make(struct mafat_network **out, struct mafat_cfg *cfg, const struct mafat_darknet_overrides *overrides,
                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 
 #endif

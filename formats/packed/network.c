@@ -32,7 +32,7 @@ static int read_cfg(struct mafat_network **out, const struct mafat_packed *packe
   if (!packed->graph)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: holds weights without their network: it is run with the cfg that it was made "
                       "from, or packed again", path);
-  struct mafat_darknet_wish own = how->wish ? *how->wish : (struct mafat_darknet_wish){.fork = MAFAT_FORK_AUTO};
+  struct mafat_darknet_overrides own = how->overrides ? *how->overrides : (struct mafat_darknet_overrides){.fork = MAFAT_FORK_AUTO};
   if (own.fork == MAFAT_FORK_AUTO) own.fork = packed->fork;
   return mafat_darknet_make(out, packed->graph, &own, how->warnings, d);
 }

@@ -138,7 +138,7 @@ static void find_memory(struct machine *m)
 
 static void find_locks(struct machine *m)
 {
-  struct mafat_lock lock = {.wish = MAFAT_LOCK_ON};
+  struct mafat_lock lock = {.mode = MAFAT_LOCK_ON};
   struct rlimit limit = {0};
   struct mafat_diagnostic d;
   m->lockable = m->budget.bytes != SIZE_MAX && mafat_lock_decide(&lock, 0, m->budget.bytes, "", &d) == MAFAT_OK;

@@ -229,7 +229,7 @@ static int check_confined(struct mafat_session *s, bool confined)
 int mafat_session_confine(struct mafat_session *s)
 {
   const char *outputs[OUTPUTS];
-  const struct mafat_sandbox_wishes wishes = {.outputs = outputs, .n_outputs = list_outputs(&s->options, outputs), .copies = copies_folder(&s->options),
+  const struct mafat_sandbox_permissions permissions = {.outputs = outputs, .n_outputs = list_outputs(&s->options, outputs), .copies = copies_folder(&s->options),
                                                .serving = (s->options.program == MAFAT_SERVE) && !s->options.predict, .camera = s->options.camera != NULL};
   if (s->options.sandbox && strcmp(s->options.sandbox, "off") == 0) {
     s->sandbox.lacks = "off";
@@ -245,7 +245,7 @@ int mafat_session_confine(struct mafat_session *s)
     return MAFAT_OK;
   }
 #endif
-  return check_confined(s, mafat_sandbox_begin(&s->sandbox, &wishes));
+  return check_confined(s, mafat_sandbox_begin(&s->sandbox, &permissions));
 }
 
 int mafat_session_confine_run(struct mafat_session *s)

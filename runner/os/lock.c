@@ -18,13 +18,13 @@
 #endif
 
 MAFAT_PART(opening)
-int mafat_lock_find(enum mafat_lock_wish *wish, const char *name, struct mafat_diagnostic *d)
+int mafat_lock_find(enum mafat_lock_mode *mode, const char *name, struct mafat_diagnostic *d)
 {
   static const char *const names[] = {"auto", "on", "off"};
-  *wish = MAFAT_LOCK_AUTO;
+  *mode = MAFAT_LOCK_AUTO;
   for (int i = 0; name && i < 3; i++)
     if (strcmp(name, names[i]) == 0) {
-      *wish = (enum mafat_lock_wish)i;
+      *mode = (enum mafat_lock_mode)i;
       return MAFAT_OK;
     }
   return name ? mafat_fail(d, MAFAT_EINVAL, "expected a way to lock memory (auto, on, off), found %.60s", name) : MAFAT_OK;
@@ -81,7 +81,7 @@ static int give_up(struct mafat_lock *lock, size_t bytes, int error, struct mafa
 {
   lock->on = false;
   lock->reason = is_refused(error) ? "RLIMIT_MEMLOCK" : "not by this system";
-  return lock->wish == MAFAT_LOCK_ON ? fail(bytes, error, d) : MAFAT_OK;
+  return lock->mode == MAFAT_LOCK_ON ? fail(bytes, error, d) : MAFAT_OK;
 }
 
 MAFAT_PART(opening)
@@ -91,9 +91,9 @@ int mafat_lock_decide(struct mafat_lock *lock, size_t charge_bytes, size_t bytes
   size_t limit;
   lock->on = false;
   lock->reason = NULL;
-  if (lock->wish == MAFAT_LOCK_OFF) return MAFAT_OK;
-  if (lock->wish == MAFAT_LOCK_AUTO && !mafat_budget_of_groups(&limit, root)) lock->reason = "no group limits its memory";
-  else if (lock->wish == MAFAT_LOCK_AUTO && limit < charge_bytes) lock->reason = "its group's limit is less than was predicted";
+  if (lock->mode == MAFAT_LOCK_OFF) return MAFAT_OK;
+  if (lock->mode == MAFAT_LOCK_AUTO && !mafat_budget_of_groups(&limit, root)) lock->reason = "no group limits its memory";
+  else if (lock->mode == MAFAT_LOCK_AUTO && limit < charge_bytes) lock->reason = "its group's limit is less than was predicted";
   if (lock->reason) return MAFAT_OK;
   lock->on = true;
   int error = bytes ? try_to_lock(bytes) : 0;

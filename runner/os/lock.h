@@ -9,16 +9,16 @@
 
 #include <stdbool.h>
 
-enum mafat_lock_wish { MAFAT_LOCK_AUTO, MAFAT_LOCK_ON, MAFAT_LOCK_OFF };
+enum mafat_lock_mode { MAFAT_LOCK_AUTO, MAFAT_LOCK_ON, MAFAT_LOCK_OFF };
 
 struct mafat_lock {
-  enum mafat_lock_wish wish;
+  enum mafat_lock_mode mode;
   bool on;            /* later mappings are locked */
   const char *reason; /* why nothing is locked; NULL: locked, or not asked for */
 };
 
 /* Parses "auto" (NULL), "on" or "off". MAFAT_EINVAL. */
-int mafat_lock_find(enum mafat_lock_wish *wish, const char *name, struct mafat_diagnostic *d);
+int mafat_lock_find(enum mafat_lock_mode *mode, const char *name, struct mafat_diagnostic *d);
 
 /* Decides whether a process locks `bytes` bytes, given its predicted charge. `auto` locks only if a
  * cgroup limit is at least that charge. root: runner/os/groups.h. MAFAT_ELIMIT: `on`, but the

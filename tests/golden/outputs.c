@@ -41,11 +41,11 @@ static uint64_t count_weights(const struct mafat_network *n)
 /* Smaller, where the cfg allows it. */
 static int open_network(struct bench *b, const char *cfg, struct mafat_diagnostic *d)
 {
-  struct mafat_darknet_wish wish = {.width = MAX_SIDE, .height = MAX_SIDE};
+  struct mafat_darknet_overrides overrides = {.width = MAX_SIDE, .height = MAX_SIDE};
   struct mafat_network *small;
   struct mafat_shape in = mafat_network_picture_shape(b->network);
   if (in.h <= MAX_SIDE && in.w <= MAX_SIDE) return MAFAT_OK;
-  int code = mafat_darknet_read(&small, cfg, &wish, NULL, d);
+  int code = mafat_darknet_read(&small, cfg, &overrides, NULL, d);
   if (code == MAFAT_ENOMEM) return code;
   if (code) return MAFAT_OK; /* the cfg's own size it is */
   mafat_network_close(&b->network);

@@ -305,8 +305,8 @@ int main(int argc, char **argv)
   bool good = true;
   int status = read_options(argc, argv, &o);
   if (status >= 0) return status;
-  const struct mafat_darknet_wish wish = {.fork = MAFAT_FORK_DARKNET};
-  int code = mafat_darknet_read(&n, o.cfg, &wish, NULL, &d);
+  const struct mafat_darknet_overrides overrides = {.fork = MAFAT_FORK_DARKNET};
+  int code = mafat_darknet_read(&n, o.cfg, &overrides, NULL, &d);
   if (code == MAFAT_OK && access(o.weights, R_OK) != 0)
     code = mafat_fail(&d, MAFAT_EIO, "%s: %s", o.weights, strerror(errno));
   if (code == MAFAT_OK) code = oracle_load(&net, o.cfg, o.weights, &d);

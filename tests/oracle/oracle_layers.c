@@ -529,8 +529,8 @@ int main(int argc, char **argv)
   struct mafat_diagnostic d = {""};
   int status = read_options(argc, argv, &b.options);
   if (status >= 0) return status;
-  const struct mafat_darknet_wish wish = {.fork = MAFAT_FORK_DARKNET};
-  int code = mafat_darknet_read(&b.network, b.options.cfg, &wish, NULL, &d);
+  const struct mafat_darknet_overrides overrides = {.fork = MAFAT_FORK_DARKNET};
+  int code = mafat_darknet_read(&b.network, b.options.cfg, &overrides, NULL, &d);
   if (code == MAFAT_OK && b.options.weights)
     code = mafat_weights_open_kept(&b.weights, b.options.weights, b.network, b.network->n_layers, NULL, &d);
   if (code == MAFAT_OK) code = b.options.layout_only ? print_layout(&b, &d) : compare_networks(&b, &d);

@@ -126,14 +126,14 @@ static void close_subject(struct subject *s)
 
 static int draw_network(struct subject *s, struct mafat_diagnostic *d)
 {
-  const struct mafat_darknet_wish wish = {.fork = MAFAT_FORK_DARKNET};
+  const struct mafat_darknet_overrides overrides = {.fork = MAFAT_FORK_DARKNET};
   struct test_network_style style = test_small_style();
   for (;;) {
     test_random_network(&s->rng, &style, s->cfg_text, sizeof s->cfg_text);
     if (!is_known(s->cfg_text)) continue;
     take_known_activations(s->cfg_text);
     if (!write_cfg(s)) return mafat_fail(d, MAFAT_EIO, "no file in memory");
-    int code = mafat_darknet_read(&s->network, s->cfg, &wish, NULL, d);
+    int code = mafat_darknet_read(&s->network, s->cfg, &overrides, NULL, d);
     if (code != MAFAT_OK || computes_right(s->network)) return code;
     mafat_network_close(&s->network);
     close(s->cfg_fd);

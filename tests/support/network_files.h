@@ -30,13 +30,13 @@ static inline int test_tflite_network_read(struct mafat_network **out, const cha
   return test_network_read(out, &mafat_tflite_reader, path, given, d);
 }
 
-static inline int test_packed_network_read(struct mafat_network **out, const char *path, const struct mafat_darknet_wish *wish,
+static inline int test_packed_network_read(struct mafat_network **out, const char *path, const struct mafat_darknet_overrides *overrides,
                                            const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
   struct mafat_model_source *source;
   *out = NULL;
   int code = mafat_model_source_open(&source, path, d);
-  if (code == MAFAT_OK) code = mafat_packed_network(out, source, &(struct mafat_reading){.wish = wish, .warnings = warnings}, d);
+  if (code == MAFAT_OK) code = mafat_packed_network(out, source, &(struct mafat_reading){.overrides = overrides, .warnings = warnings}, d);
   mafat_model_source_close(&source);
   return code;
 }

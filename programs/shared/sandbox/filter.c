@@ -321,13 +321,13 @@ static void allow_reading_limits(struct program *p)
 }
 
 /* Sorted by number, each where those before it end; few of them are out of place. */
-static int choose(const struct allowed **rules, const struct allowed *more, const struct mafat_filter_wishes *wishes)
+static int choose(const struct allowed **rules, const struct allowed *more, const struct mafat_filter_permissions *permissions)
 {
   int n = 0;
   for (int i = -1; i < N_ALLOWED; i++) {
     const struct allowed *a = i < 0 ? more : &allowed[i];
-    if ((a->when == OPENING && !wishes->opening) || (a->when == OUTPUTS && !wishes->outputs) ||
-        (a->when == SERVING && !wishes->serving) || (a->when == CAMERA && !wishes->camera))
+    if ((a->when == OPENING && !permissions->opening) || (a->when == OUTPUTS && !permissions->outputs) ||
+        (a->when == SERVING && !permissions->serving) || (a->when == CAMERA && !permissions->camera))
       continue;
     int at = n++;
     for (; at > 0 && rules[at - 1]->number > a->number; at--) rules[at] = rules[at - 1];
@@ -345,12 +345,12 @@ static void begin_program(struct program *p)
   load(p, offsetof(struct seccomp_data, nr));
 }
 
-static void write_program(struct program *p, const struct mafat_filter_wishes *wishes)
+static void write_program(struct program *p, const struct mafat_filter_permissions *permissions)
 {
   const struct allowed *rules[N_ALLOWED + 1];
   /* abort(3), and handlers that end the process by the signal that they caught: to itself only. */
   const struct allowed itself = {.number = SYS_tgkill, .mask = ~0u, .value = (uint32_t)getpid()};
-  const int n = choose(rules, &itself, wishes);
+  const int n = choose(rules, &itself, permissions);
   begin_program(p);
 #ifdef SYS_clone3
   /* Its flags cannot be seen: libraries take clone instead. */
@@ -383,10 +383,10 @@ static int install(const struct program *p)
   return errno;
 }
 
-int mafat_filter_install(const struct mafat_filter_wishes *wishes)
+int mafat_filter_install(const struct mafat_filter_permissions *permissions)
 {
   struct program p;
-  write_program(&p, wishes);
+  write_program(&p, permissions);
   return install(&p);
 }
 
@@ -399,9 +399,9 @@ int mafat_filter_narrow(void)
 
 #else
 
-int mafat_filter_install(const struct mafat_filter_wishes *wishes)
+int mafat_filter_install(const struct mafat_filter_permissions *permissions)
 {
-  (void)wishes;
+  (void)permissions;
   return ENOSYS;
 }
 

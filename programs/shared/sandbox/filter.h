@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /* Allowed besides reading, waiting and computing. */
-struct mafat_filter_wishes {
+struct mafat_filter_permissions {
   bool opening; /* threads, rings, and another filter */
   bool outputs; /* files are made, renamed and removed */
   bool serving; /* connections are accepted: by descriptors of the numbers below, and no others */
@@ -17,7 +17,7 @@ enum { MAFAT_SANDBOX_LISTENERS = 4, MAFAT_SANDBOX_FIRST_LISTENER = 124, MAFAT_SA
 
 /* For all threads of the process, for good; whatever else is called fails with EPERM. 0 or an errno: ENOSYS where the
  * machine or kernel has no such filters. */
-int mafat_filter_install(const struct mafat_filter_wishes *wishes);
+int mafat_filter_install(const struct mafat_filter_permissions *permissions);
 
 /* Removes what `opening` allowed, with a few comparisons for every call instead of the whole
  * list a second time. Returns the same as above. */

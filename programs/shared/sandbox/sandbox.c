@@ -15,25 +15,25 @@ static const char *reason(int error)
 
 static bool install(struct mafat_sandbox *s, bool opening)
 {
-  const struct mafat_filter_wishes wishes = {.opening = opening, .outputs = s->outputs || (opening && s->copies), .serving = s->serving,
+  const struct mafat_filter_permissions permissions = {.opening = opening, .outputs = s->outputs || (opening && s->copies), .serving = s->serving,
                                             .camera = s->camera};
   const bool same_outputs = s->outputs || !s->copies;
-  int error = !opening && same_outputs ? mafat_filter_narrow() : mafat_filter_install(&wishes);
+  int error = !opening && same_outputs ? mafat_filter_narrow() : mafat_filter_install(&permissions);
   s->filter = error == 0;
   s->lacks = error ? reason(error) : 0;
   return s->filter;
 }
 
-bool mafat_sandbox_begin(struct mafat_sandbox *s, const struct mafat_sandbox_wishes *wishes)
+bool mafat_sandbox_begin(struct mafat_sandbox *s, const struct mafat_sandbox_permissions *permissions)
 {
-  *s = (struct mafat_sandbox){.outputs = wishes->n_outputs > 0, .copies = wishes->copies != 0, .serving = wishes->serving,
-                              .camera = wishes->camera};
+  *s = (struct mafat_sandbox){.outputs = permissions->n_outputs > 0, .copies = permissions->copies != 0, .serving = permissions->serving,
+                              .camera = permissions->camera};
   /* Without it a program that is executed could be given rights that the filter does not fit. */
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     s->lacks = reason(errno);
     return false;
   }
-  s->landlock = mafat_landlock_enter(wishes->outputs, wishes->n_outputs, wishes->copies);
+  s->landlock = mafat_landlock_enter(permissions->outputs, permissions->n_outputs, permissions->copies);
   return install(s, true);
 }
 

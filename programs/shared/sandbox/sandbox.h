@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /* Written besides open files: new files in the folder of each path, or the file itself. */
-struct mafat_sandbox_wishes {
+struct mafat_sandbox_permissions {
   const char *const *outputs;
   int n_outputs;
   const char *copies; /* a folder: while the model is read, what comes by a pipe is copied there; NULL: nothing does */
@@ -23,7 +23,7 @@ struct mafat_sandbox {
 
 /* Before any foreign file is read, while there is one thread: threads, rings and reading are still allowed. False, and
  * sandbox->lacks: this kernel or machine has none. */
-bool mafat_sandbox_begin(struct mafat_sandbox *sandbox, const struct mafat_sandbox_wishes *wishes);
+bool mafat_sandbox_begin(struct mafat_sandbox *sandbox, const struct mafat_sandbox_permissions *permissions);
 
 /* Restricts all threads, once everything is open: no new threads, no new rings. False: as above. */
 bool mafat_sandbox_close(struct mafat_sandbox *sandbox);

@@ -59,33 +59,33 @@ static const char *name_of(__u32 code)
 }
 
 /* Asks for it; the driver's answer is another where it cannot. */
-static bool set_format(const struct mafat_camera *c, struct v4l2_format *f, __u32 code, const struct mafat_frame_facts *wish)
+static bool set_format(const struct mafat_camera *c, struct v4l2_format *f, __u32 code, const struct mafat_frame_facts *request)
 {
   struct v4l2_pix_format *pix = &f->fmt.pix;
-  if (wish) {
-    pix->width = (__u32)wish->width;
-    pix->height = (__u32)wish->height;
+  if (request) {
+    pix->width = (__u32)request->width;
+    pix->height = (__u32)request->height;
   }
   pix->pixelformat = code;
   pix->field = V4L2_FIELD_NONE;
   pix->bytesperline = pix->sizeimage = 0;
   return ask(c, VIDIOC_S_FMT, f) == 0 && pix->pixelformat == code &&
-         (!wish || (pix->width == (__u32)wish->width && pix->height == (__u32)wish->height));
+         (!request || (pix->width == (__u32)request->width && pix->height == (__u32)request->height));
 }
 
-static int choose_format(struct mafat_camera *c, const char *wish, struct v4l2_format *f, struct mafat_diagnostic *d)
+static int choose_format(struct mafat_camera *c, const char *request, struct v4l2_format *f, struct mafat_diagnostic *d)
 {
   struct mafat_frame_facts wished = {.size = sizeof wished};
-  int code = wish ? mafat_frame_describe(wish, &wished, d) : MAFAT_OK;
+  int code = request ? mafat_frame_describe(request, &wished, d) : MAFAT_OK;
   if (code) return code;
   *f = (struct v4l2_format){.type = V4L2_BUF_TYPE_VIDEO_CAPTURE};
   if (ask(c, VIDIOC_G_FMT, f) < 0) return refuse(c, "ask for its frames", d);
-  if (!wish && name_of(f->fmt.pix.pixelformat) && set_format(c, f, f->fmt.pix.pixelformat, NULL)) return MAFAT_OK;
+  if (!request && name_of(f->fmt.pix.pixelformat) && set_format(c, f, f->fmt.pix.pixelformat, NULL)) return MAFAT_OK;
   for (int i = 0; i < N_FORMATS; i++)
-    if ((!wish || strcmp(formats[i].name, wished.format) == 0) && set_format(c, f, formats[i].code, wish ? &wished : NULL)) return MAFAT_OK;
+    if ((!request || strcmp(formats[i].name, wished.format) == 0) && set_format(c, f, formats[i].code, request ? &wished : NULL)) return MAFAT_OK;
   const __u32 has = f->fmt.pix.pixelformat;
-  if (wish)
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected frames of %.60s, the camera offers %ux%u of %c%c%c%c", c->path, wish, f->fmt.pix.width,
+  if (request)
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected frames of %.60s, the camera offers %ux%u of %c%c%c%c", c->path, request, f->fmt.pix.width,
                       f->fmt.pix.height, (int)(has & 127), (int)(has >> 8 & 127), (int)(has >> 16 & 127), (int)(has >> 24 & 127));
   return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a camera of yuv420p, nv12, yuyv, rgb24 or mjpeg, found none of them", c->path);
 }
@@ -138,13 +138,13 @@ static int map_buffers(struct mafat_camera *c, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-static int open_device(struct mafat_camera *c, const char *wish, bool map, struct mafat_diagnostic *d)
+static int open_device(struct mafat_camera *c, const char *request, bool map, struct mafat_diagnostic *d)
 {
   struct v4l2_format f;
   c->fd = open(c->path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
   if (c->fd < 0) return refuse(c, "open", d);
   int code = check_device(c, d);
-  if (code == MAFAT_OK) code = choose_format(c, wish, &f, d);
+  if (code == MAFAT_OK) code = choose_format(c, request, &f, d);
   if (code == MAFAT_OK) code = take_format(c, &f, d);
   if (code) return code;
   find_rate(c);
@@ -152,10 +152,10 @@ static int open_device(struct mafat_camera *c, const char *wish, bool map, struc
   return map ? map_buffers(c, d) : MAFAT_OK;
 }
 
-int mafat_camera_open(struct mafat_camera *c, const char *path, const char *wish, bool map, struct mafat_diagnostic *d)
+int mafat_camera_open(struct mafat_camera *c, const char *path, const char *request, bool map, struct mafat_diagnostic *d)
 {
   *c = (struct mafat_camera){.fd = -1, .path = path, .held = -1};
-  int code = open_device(c, wish, map, d);
+  int code = open_device(c, request, map, d);
   if (code) mafat_camera_close(c);
   return code;
 }

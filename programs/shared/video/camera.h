@@ -27,10 +27,10 @@ struct mafat_camera {
   unsigned next;        /* number of the frame behind the last one, as the driver counts; a larger one was preceded by lost ones */
 };
 
-/* Opens it for frames as `wish` has them ("640x480:nv12"); NULL: as it stands, or else the first size that it offers. `map`: its buffers, too; else
+/* Opens it for frames as `request` has them ("640x480:nv12"); NULL: as it stands, or else the first size that it offers. `map`: its buffers, too; else
  * it is only asked what they would be. MAFAT_EIO: it cannot be opened, or refuses; MAFAT_EUNSUPPORTED: no camera, or none of these
  * frames. */
-int mafat_camera_open(struct mafat_camera *c, const char *path, const char *wish, bool map, struct mafat_diagnostic *d);
+int mafat_camera_open(struct mafat_camera *c, const char *path, const char *request, bool map, struct mafat_diagnostic *d);
 int mafat_camera_start(struct mafat_camera *c, struct mafat_diagnostic *d);
 
 /* The next frame, n bytes, valid until the next call; where `newest`, those before it that have come go back to the driver. *lost: how many

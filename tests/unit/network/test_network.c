@@ -565,12 +565,12 @@ END_TEST
 
 static void expect_fork(const char *text, enum mafat_fork wished, enum mafat_fork fork, bool letterbox, const char *sign)
 {
-  const struct mafat_darknet_wish wish = {.fork = wished};
+  const struct mafat_darknet_overrides overrides = {.fork = wished};
   struct mafat_diagnostic d;
   struct mafat_network *n;
   struct mafat_cfg *cfg;
   ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", text, strlen(text), &d), MAFAT_OK);
-  ck_assert_msg(mafat_darknet_make(&n, cfg, &wish, NULL, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_darknet_make(&n, cfg, &overrides, NULL, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(n->fork, fork);
   ck_assert(n->letterbox == letterbox);
   ck_assert_str_eq(n->fork_sign, sign);

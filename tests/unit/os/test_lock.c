@@ -71,7 +71,7 @@ static void unlimit_locks(void)
 /* May this machine's user lock so much at all, and can its kernel? */
 static bool may_lock(size_t bytes)
 {
-  struct mafat_lock lock = {.wish = MAFAT_LOCK_ON};
+  struct mafat_lock lock = {.mode = MAFAT_LOCK_ON};
   void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ck_assert_ptr_ne(page, MAP_FAILED);
   int error = mafat_lock_pages(page, 4096);
@@ -96,12 +96,12 @@ static size_t locked_bytes(void)
 START_TEST(test_names)
 {
   struct mafat_diagnostic d;
-  enum mafat_lock_wish wish;
-  ck_assert(mafat_lock_find(&wish, NULL, &d) == MAFAT_OK && wish == MAFAT_LOCK_AUTO);
-  ck_assert(mafat_lock_find(&wish, "auto", &d) == MAFAT_OK && wish == MAFAT_LOCK_AUTO);
-  ck_assert(mafat_lock_find(&wish, "on", &d) == MAFAT_OK && wish == MAFAT_LOCK_ON);
-  ck_assert(mafat_lock_find(&wish, "off", &d) == MAFAT_OK && wish == MAFAT_LOCK_OFF);
-  ck_assert_int_eq(mafat_lock_find(&wish, "yes", &d), MAFAT_EINVAL);
+  enum mafat_lock_mode mode;
+  ck_assert(mafat_lock_find(&mode, NULL, &d) == MAFAT_OK && mode == MAFAT_LOCK_AUTO);
+  ck_assert(mafat_lock_find(&mode, "auto", &d) == MAFAT_OK && mode == MAFAT_LOCK_AUTO);
+  ck_assert(mafat_lock_find(&mode, "on", &d) == MAFAT_OK && mode == MAFAT_LOCK_ON);
+  ck_assert(mafat_lock_find(&mode, "off", &d) == MAFAT_OK && mode == MAFAT_LOCK_OFF);
+  ck_assert_int_eq(mafat_lock_find(&mode, "yes", &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(d.text, "found yes"));
 }
 END_TEST
@@ -117,7 +117,7 @@ static const struct {
 
 START_TEST(test_auto_locks_what_fits_the_limit_of_a_group)
 {
-  struct mafat_lock lock = {.wish = MAFAT_LOCK_AUTO};
+  struct mafat_lock lock = {.mode = MAFAT_LOCK_AUTO};
   put_groups(limits[_i].groups, limits[_i].mounts);
   test_tree_put(limits[_i].file, limits[_i].limit);
   ck_assert_int_eq(mafat_lock_decide(&lock, 16 * MIB, 4096, test_tree(), NULL), MAFAT_OK);
@@ -129,7 +129,7 @@ END_TEST
 
 START_TEST(test_without_a_limit_auto_locks_nothing)
 {
-  struct mafat_lock lock = {.wish = MAFAT_LOCK_AUTO};
+  struct mafat_lock lock = {.mode = MAFAT_LOCK_AUTO};
   ck_assert_int_eq(mafat_lock_decide(&lock, 4096, 4096, test_tree(), NULL), MAFAT_OK); /* no groups */
   ck_assert(!lock.on && strstr(lock.reason, "no group"));
   put_groups("0::/a\n", v2_mounts);
@@ -144,10 +144,10 @@ END_TEST
 
 START_TEST(test_on_and_off_ask_no_group)
 {
-  struct mafat_lock lock = {.wish = MAFAT_LOCK_ON};
+  struct mafat_lock lock = {.mode = MAFAT_LOCK_ON};
   ck_assert_int_eq(mafat_lock_decide(&lock, SIZE_MAX, 4096, test_tree(), NULL), MAFAT_OK);
   ck_assert(lock.on && !lock.reason);
-  lock.wish = MAFAT_LOCK_OFF;
+  lock.mode = MAFAT_LOCK_OFF;
   ck_assert_int_eq(mafat_lock_decide(&lock, 4096, 4096, test_tree(), NULL), MAFAT_OK);
   ck_assert(!lock.on && !lock.reason);
 }
@@ -156,13 +156,13 @@ END_TEST
 START_TEST(test_more_than_the_process_may_lock)
 {
   struct mafat_diagnostic d;
-  struct mafat_lock lock = {.wish = MAFAT_LOCK_ON};
+  struct mafat_lock lock = {.mode = MAFAT_LOCK_ON};
   put_groups(limits[0].groups, limits[0].mounts);
   test_tree_put(limits[0].file, limits[0].limit);
   limit_locks(16384);
   int code = mafat_lock_decide(&lock, MIB, MIB, test_tree(), &d);
   bool on = lock.on;
-  lock.wish = MAFAT_LOCK_AUTO;
+  lock.mode = MAFAT_LOCK_AUTO;
   int automatic = mafat_lock_decide(&lock, MIB, MIB, test_tree(), NULL);
   unlimit_locks();
   ck_assert(code == MAFAT_ELIMIT && !on);
@@ -175,13 +175,13 @@ END_TEST
 START_TEST(test_a_lock_that_fails_after_all)
 {
   struct mafat_diagnostic d;
-  struct mafat_lock lock = {.wish = MAFAT_LOCK_AUTO, .on = true};
+  struct mafat_lock lock = {.mode = MAFAT_LOCK_AUTO, .on = true};
   char *memory = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ck_assert_ptr_ne(memory, MAP_FAILED);
   limit_locks(16384);
   int automatic = mafat_lock_take(&lock, memory, MIB, NULL);
   bool on = lock.on;
-  lock = (struct mafat_lock){.wish = MAFAT_LOCK_ON, .on = true};
+  lock = (struct mafat_lock){.mode = MAFAT_LOCK_ON, .on = true};
   int code = mafat_lock_take(&lock, memory, MIB, &d);
   unlimit_locks();
   munmap(memory, MIB);
@@ -205,13 +205,13 @@ static bool forget_mlock2(void)
  * have all its pages. */
 static int lock_without_mlock2(void)
 {
-  struct mafat_lock lock = {.wish = MAFAT_LOCK_AUTO, .on = true};
+  struct mafat_lock lock = {.mode = MAFAT_LOCK_AUTO, .on = true};
   struct mafat_diagnostic d = {""};
   char *memory = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (!forget_mlock2()) return 77;
   if (mafat_lock_take(&lock, memory, MIB, NULL) != MAFAT_OK || lock.on || strcmp(lock.reason, "not by this system") != 0) return 1;
   if (mafat_process_resident_bytes_of(memory, MIB) > 0) return 2;
-  lock = (struct mafat_lock){.wish = MAFAT_LOCK_ON, .on = true};
+  lock = (struct mafat_lock){.mode = MAFAT_LOCK_ON, .on = true};
   return mafat_lock_take(&lock, memory, MIB, &d) == MAFAT_ELIMIT && strstr(d.text, strerror(ENOSYS)) ? 0 : 3;
 }
 
@@ -228,7 +228,7 @@ END_TEST
 /* Memory that cannot be mapped is reported as such, not as a limit of locks. */
 START_TEST(test_an_address_space_that_is_too_small)
 {
-  struct mafat_lock lock = {.wish = MAFAT_LOCK_ON};
+  struct mafat_lock lock = {.mode = MAFAT_LOCK_ON};
   if (!may_lock(MIB)) return;
   ck_assert_int_eq(mafat_lock_decide(&lock, 0, SIZE_MAX / 2 + 1, test_tree(), NULL), MAFAT_OK);
   ck_assert(lock.on && !lock.reason);
