@@ -101,7 +101,7 @@ KERNELS   := $(wildcard runner/kernels/*.c) $(if $(filter x86_64-%,$(MACHINE)),$
              $(if $(filter aarch64-% arm%hf,$(MACHINE)),$(wildcard runner/kernels/arm/*.c))
 LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(TRANSFORM) $(PREDICTOR) $(SEARCHES) $(RUNNER) $(KERNELS) $(API)
 # Sources of all programs; of programs that write files.
-SPEAKING  := $(addprefix programs/shared/,streams.c refused_option.c option.c words.c)
+SPEAKING  := $(addprefix programs/shared/,streams.c nearest.c refused_option.c option.c words.c)
 WRITING   := $(SPEAKING) programs/shared/unfinished.c
 # run_inference: uses only the public headers of the library.
 PROGRAM   := $(wildcard programs/run_inference/*.c programs/shared/sandbox/*.c programs/shared/video/*.c) programs/shared/writer.c programs/shared/progress.c programs/shared/left_out.c $(WRITING)
@@ -284,7 +284,7 @@ $(BUILD)/mafat_ranks: $(call objects,$(RANKS) $(MODULES)) $(LIB)
 MEMORY_LIMIT_STATIC ?= $(if $(and $(call has_archive,libc.a),$(call has_archive,libcgroup.a),$(call has_archive,libproc2.a)),$(if $(SANITIZE),,1))
 LD_QUIET := $(if $(shell $(CC) $(LDFLAGS) -Wl,--help 2>/dev/null | grep -e --no-warnings),-Wl$(comma)--no-warnings)
 
-$(BUILD)/memory_limit: $(call objects,$(wildcard programs/memory_limit/*.c) programs/shared/writer.c) $(LIB)
+$(BUILD)/memory_limit: $(call objects,$(wildcard programs/memory_limit/*.c) $(addprefix programs/shared/,writer.c streams.c refused_option.c nearest.c)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(MEMORY_LIMIT_STATIC)),$(ALONE) $(LD_QUIET)) -o $@ $^ -lcgroup -lproc2 $(LDLIBS)
 
@@ -378,7 +378,7 @@ $(BUILD)/parts_models: $(call objects,tests/parts/models.c tests/support/onnx_wr
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Measures the cost of a page of swap; needs no library.
-$(BUILD)/swap_cost: $(call objects,programs/swap_cost/swap_cost.c)
+$(BUILD)/swap_cost: $(call objects,programs/swap_cost/swap_cost.c $(addprefix programs/shared/,refused_option.c nearest.c))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(STATIC)),-static) -o $@ $^
 

@@ -62,7 +62,7 @@ function take_row(row, kind, texts, n, who) {
 
 FILENAME ~ /options\.def$/ {
   if (/^#ifdef OPTIONS_OF_/) { section = $2; sub(/OPTIONS_OF_/, "", section) }
-  if (/^(GROUP|OPTION|ALSO|SAYS|RENAMED|EXCLUDES|ENVIRONMENT|OF_PICTURES|OF_MACHINE)\(|^#/) {
+  if (/^(GROUP|OPTION|ALSO|SAYS|BRIEF|RENAMED|EXCLUDES|ENVIRONMENT|OF_PICTURES|OF_MACHINE)\(|^#/) {
     if (row != "") take_row(row)
     row = ""
   }

@@ -40,7 +40,9 @@ struct annotate_options {
 
 #include "programs/shared/option_help.h"
 
-#define say(...) mafat_streams_complain("annotate", __VA_ARGS__)
+static const char *program; /* name that messages begin with */
+
+#define say(...) mafat_streams_complain(program, __VA_ARGS__)
 
 /* ---- Command line ---- */
 
@@ -75,14 +77,14 @@ static enum annotate_status print_help(void)
   struct option_walk w = {.program = ANY, .emit = print_entry};
   fputs(usage, stdout);
   option_walk(&w);
-  return mafat_streams_say("annotate", usage_end) == 0 ? DONE : FAILED;
+  return mafat_streams_say(program, usage_end) == 0 ? DONE : FAILED;
 }
 
 static void complain_misuse(const struct mafat_option_reader *r, enum mafat_option_answer answer)
 {
   char expected[MAFAT_OPTION_TEXT_ROOM];
   if (answer == MAFAT_OPTION_REFUSED) {
-    say("%s; --help lists the options", r->refused);
+    say("%s", r->refused);
     return;
   }
   say("option -%c, --%s expects %s, found %s", r->table->rows[r->row].letter, mafat_option_name(r->table, r->row),
@@ -99,7 +101,7 @@ static bool read_options(int argc, char **argv, struct annotate_options *options
   while ((answer = mafat_option_next(&r, options)) == MAFAT_OPTION_READ) {
     if (!options->show_help && !options->show_version) continue;
     if (options->show_help) *status = print_help();
-    else *status = mafat_streams_say("annotate", "annotate (mafat) " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+    else *status = mafat_streams_say(program, "annotate " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
     return false;
   }
   if (answer != MAFAT_OPTION_END) {
@@ -313,6 +315,7 @@ int main(int argc, char **argv)
   struct annotate_options options = {0};
   struct mafat_annotate_json *json = NULL;
   enum annotate_status status;
+  program = mafat_streams_program(argv[0], "annotate");
   mafat_streams_hold();
   if (!read_options(argc, argv, &options, &status)) return status;
   mafat_unfinished_mind_signals();

@@ -46,7 +46,8 @@ static const char usage[] =
     "             on the disk that they are to be read from. Of a folder its largest\n"
     "             file. Default: the current folder\n"
     "  --json     one JSON object\n"
-    "  --help     this text\n"
+    "  -h, --help     this text\n"
+    "  -V, --version  the version\n"
     "\n"
     "Exit status: 0, whatever is missing; 2 misuse.\n"
     "Next: mafat predict MODEL says what a network would take here.\n";
@@ -402,7 +403,7 @@ static void write_json(struct mafat_writer *w, const struct machine *m, const st
 
 static int misused(const char *what, const char *value)
 {
-  mafat_streams_complain("mafat doctor", "%s '%s'; --help lists the options", what, value);
+  mafat_streams_complain("mafat doctor", "%s '%s'; see --help", what, value);
   return MISUSE;
 }
 
@@ -415,18 +416,22 @@ struct doctor_options {
 /* -1: go on; else the exit status. */
 static int read_options(int argc, char **argv, struct doctor_options *o)
 {
-  enum { JSON = 256, HELP };
-  static const struct option names[] = {{"json", no_argument, NULL, JSON}, {"help", no_argument, NULL, HELP}, {NULL, 0, NULL, 0}};
+  enum { JSON = 256 };
+  static const struct option names[] = {{"json", no_argument, NULL, JSON},
+                                        {"help", optional_argument, NULL, 'h'},
+                                        {"version", no_argument, NULL, 'V'},
+                                        {NULL, 0, NULL, 0}};
   char refused[MAFAT_REFUSED_ROOM];
   struct stat st;
   opterr = 0;
-  for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
+  for (int c; (c = getopt_long(argc, argv, "hV", names, NULL)) != -1;) {
     switch (c) {
     case JSON: o->json = true; break;
-    case HELP: return mafat_streams_say("mafat doctor", usage) == 0 ? DONE : FAILED;
+    case 'h': return mafat_streams_say("mafat doctor", usage) == 0 ? DONE : FAILED;
+    case 'V': return mafat_streams_say("mafat doctor", "mafat doctor " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
     default:
       mafat_refused_option(refused, c, names, argv);
-      mafat_streams_complain("mafat doctor", "%s; --help lists the options", refused);
+      mafat_streams_complain("mafat doctor", "%s", refused);
       return MISUSE;
     }
   }

@@ -1,13 +1,14 @@
 /* mafat: one front for the programs beside it, which keep their own names: finds the one that a word means, and becomes it. */
 #include <errno.h>
 #include <limits.h>
-#include <stdint.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "programs/mafat/doctor.h"
+#include "programs/shared/nearest.h"
 #include "programs/shared/streams.h"
 
 /* As in the project's other programs. */
@@ -37,7 +38,7 @@ static const struct command {
     {"ranks", "mafat_ranks", NULL, "MPI", "a network on several devices", "mpirun -n 2 mafat ranks yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
 };
 
-enum { N_COMMANDS = sizeof commands / sizeof *commands, PROGRAM_ROOM = PATH_MAX + 32, MOST_OPTIONS = 8, OPTIONS_ROOM = 64 };
+enum { N_COMMANDS = sizeof commands / sizeof *commands, PROGRAM_ROOM = PATH_MAX + 32, MOST_OPTIONS = 8, OPTIONS_ROOM = 64, NAME_ROOM = 32 };
 
 static void program_path(char path[PROGRAM_ROOM], const char *bin, const struct command *c)
 {
@@ -73,50 +74,20 @@ static int help(const char *bin)
     const struct command *c = &commands[i];
     printf("\n  %-10s%s%s\n  %10s$ %s\n", c->word, c->what, is_there(bin, c) ? "" : " (not installed)", "", c->try);
   }
-  return mafat_streams_say("mafat", "\nmafat --version. Exit status: the command's; 2: there is no such command.\n"
+  return mafat_streams_say("mafat", "\n-h, --help; -V, --version. Exit status: the command's; 2: there is no such command.\n"
                                     "Begin with: mafat doctor\n") == 0 ? DONE : FAILED;
 }
 
-/* ---- a word that is none ---- */
+/* ---- unknown commands ---- */
 
-enum { WORD_ROOM = 32 };
-
-static size_t least(size_t a, size_t b)
-{
-  return a < b ? a : b;
-}
-
-/* Letters to put in, take out or change until a is b; of words that are too long, all of b's. */
-static size_t distance(const char *a, const char *b)
-{
-  size_t row[WORD_ROOM], n = strlen(b);
-  if (strlen(a) >= WORD_ROOM || n >= WORD_ROOM) return n;
-  for (size_t j = 0; j <= n; j++) row[j] = j;
-  for (size_t i = 0; a[i]; i++) {
-    size_t corner = row[0]; /* of the row before */
-    row[0] = i + 1;
-    for (size_t j = 1; j <= n; j++) {
-      size_t changed = corner + (a[i] != b[j - 1]);
-      corner = row[j];
-      row[j] = least(changed, least(row[j - 1], row[j]) + 1);
-    }
-  }
-  return row[n];
-}
-
-/* The command that is meant, by its word or its program's name; NULL: nothing is near. */
+/* The command whose word or program is spelled most like `word`; NULL: none is near. */
 static const struct command *nearest(const char *word)
 {
   const struct command *best = NULL;
-  size_t best_distance = SIZE_MAX;
+  struct mafat_nearest near = {word, strlen(word), NULL, 0};
   for (int i = 0; i < N_COMMANDS; i++) {
-    const char *names[] = {commands[i].word, commands[i].program};
-    for (int k = 0; k < 2 && names[k]; k++) {
-      size_t d = distance(word, names[k]);
-      if (d > (strlen(names[k]) + 1) / 2 || d >= best_distance) continue;
-      best = &commands[i];
-      best_distance = d;
-    }
+    if (mafat_nearest_try(&near, commands[i].word)) best = &commands[i];
+    if (commands[i].program && mafat_nearest_try(&near, commands[i].program)) best = &commands[i];
   }
   return best;
 }
@@ -124,7 +95,7 @@ static const struct command *nearest(const char *word)
 static int refuse(const char *word)
 {
   const struct command *c = nearest(word);
-  if (c) mafat_streams_complain("mafat", "no command '%.60s': is mafat %s meant? --help lists all", word, c->word);
+  if (c) mafat_streams_complain("mafat", "no command '%.60s': did you mean mafat %s? --help lists all", word, c->word);
   else mafat_streams_complain("mafat", "no command '%.60s'; --help lists all", word);
   return MISUSE;
 }
@@ -133,7 +104,7 @@ static int refuse(const char *word)
 
 static int become(const struct command *c, int argc, char **argv, const char *bin)
 {
-  char path[PROGRAM_ROOM], options[OPTIONS_ROOM];
+  char path[PROGRAM_ROOM], options[OPTIONS_ROOM], name[NAME_ROOM];
   char **words = calloc((size_t)argc + MOST_OPTIONS + 2, sizeof *words);
   if (!words) {
     fprintf(stderr, "mafat: out of memory\n");
@@ -141,7 +112,8 @@ static int become(const struct command *c, int argc, char **argv, const char *bi
   }
   int n = 0;
   program_path(path, bin, c);
-  words[n++] = path;
+  snprintf(name, sizeof name, "mafat %s", c->word); /* its messages begin with it (mafat_streams_program) */
+  words[n++] = name;
   snprintf(options, sizeof options, "%s", c->options ? c->options : "");
   for (char *word = strtok(options, " "); word && n <= MOST_OPTIONS; word = strtok(NULL, " ")) words[n++] = word;
   memcpy(words + n, argv, (size_t)argc * sizeof *words);
@@ -151,6 +123,11 @@ static int become(const struct command *c, int argc, char **argv, const char *bi
   if (error == ENOENT && c->needs) mafat_streams_complain("mafat", "%s is not there: `make` builds it where it finds %s", path, c->needs);
   else mafat_streams_complain("mafat", "%s: %s", path, strerror(error));
   return error == ENOENT ? MISUSE : FAILED;
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b)
+{
+  return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
 int main(int argc, char **argv)
@@ -166,8 +143,8 @@ int main(int argc, char **argv)
     return FAILED;
   }
   const char *word = argv[1];
-  if (strcmp(word, "--help") == 0 || strcmp(word, "help") == 0) return help(bin);
-  if (strcmp(word, "--version") == 0) return mafat_streams_say("mafat", "mafat " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+  if (is_one_of(word, "-h", "--help") || is_one_of(word, "help", "--help=all")) return help(bin);
+  if (is_one_of(word, "-V", "--version")) return mafat_streams_say("mafat", "mafat " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
   for (int i = 0; i < N_COMMANDS; i++) {
     if (strcmp(word, commands[i].word) != 0) continue;
     if (!commands[i].program) return doctor(argc - 1, argv + 1, bin);

@@ -80,10 +80,10 @@ static int lead(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int a
 static const char *asked(int argc, char **argv)
 {
   for (int i = 1; i < argc; i++) {
-    bool help = strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
-    if (help && mafat_guard_rank() == 0) mafat_options_print_help(MAFAT_RANKS);
+    bool all = strcmp(argv[i], "--help=all") == 0, help = all || strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+    if (help && mafat_guard_rank() == 0) mafat_options_print_help(MAFAT_RANKS, mafat_session_program(), all);
     if (help) return "";
-    if (strcmp(argv[i], "--version") == 0) return "mafat_ranks " MAFAT_VERSION "\n";
+    if (strcmp(argv[i], "--version") == 0 || strcmp(argv[i], "-V") == 0) return "mafat_ranks " MAFAT_VERSION "\n";
   }
   return NULL;
 }
@@ -93,7 +93,7 @@ static int say_alone(const char *text, int status)
 {
   if (mafat_guard_rank() != 0) return status;
   if (status) mafat_session_complain(text);
-  else if (mafat_streams_say("mafat_ranks", text) != 0) status = EXIT_RUNNING;
+  else if (mafat_streams_say(mafat_session_program(), text) != 0) status = EXIT_RUNNING;
   return status;
 }
 
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
   static struct mafat_options own; /* of this program alone */
   struct mafat_diagnostic d = {""};
   mafat_streams_hold();
-  mafat_session_name_program("mafat_ranks");
+  mafat_session_name_program(mafat_streams_program(argv[0], "mafat_ranks"));
   const char *text = asked(argc, argv);
   if (text) return say_alone(text, 0);
   mafat_options_defaults(&own, MAFAT_RANKS);

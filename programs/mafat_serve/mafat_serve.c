@@ -177,7 +177,7 @@ int main(int argc, char **argv)
   struct serving *s = &serving;
   struct mafat_session *session = &s->session;
   mafat_streams_hold();
-  mafat_session_name_program("mafat_serve");
+  mafat_session_name_program(mafat_streams_program(argv[0], "mafat_serve"));
   session->marks_fd = s->job_queue.wake_fd = -1;
   session->start_ms = mafat_session_now_ms();
   signal(SIGPIPE, SIG_IGN);
@@ -189,9 +189,8 @@ int main(int argc, char **argv)
     mafat_session_complain(session->d.text);
     return EXIT_INPUT;
   }
-  if (session->options.show_help) mafat_options_print_help(MAFAT_SERVE);
   if (session->options.show_help || session->options.show_version)
-    return mafat_streams_say("mafat_serve", session->options.show_help ? "" : "mafat_serve " MAFAT_VERSION "\n") == 0 ? 0 : EXIT_RUNNING;
+    return mafat_options_answer(&session->options, mafat_session_program(), "mafat_serve " MAFAT_VERSION "\n");
   mafat_session_note_renamed(session);
   reserve(s);
   int code = open_listeners(s), status = 0;

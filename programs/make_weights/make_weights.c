@@ -44,6 +44,8 @@ struct make_options {
 
 #include "programs/shared/option_help.h"
 
+static const char *program; /* name that messages begin with */
+
 static const char usage[] =
     "usage: make_weights [--seed N] [--quiet] MODEL.cfg OUT.weights\n"
     "       make_weights [--seed N] [--quiet] --like MODEL.onnx|MODEL.tflite OUT\n"
@@ -207,7 +209,13 @@ static int write_files(const struct mafat_network *n, const struct make_options 
 
 static int misused(const char *what, const char *value)
 {
-  mafat_streams_complain("make_weights", "%s%s%s%s; --help lists the options", what, value ? " '" : "", value ? value : "", value ? "'" : "");
+  mafat_streams_complain(program, "%s%s%s%s; see --help", what, value ? " '" : "", value ? value : "", value ? "'" : "");
+  return BAD_INPUT;
+}
+
+static int refuse_option(const struct mafat_option_reader *r)
+{
+  mafat_streams_complain(program, "%s", r->refused);
   return BAD_INPUT;
 }
 
@@ -222,7 +230,7 @@ static int print_help(void)
   struct option_walk w = {.program = ANY, .emit = print_entry};
   fputs(usage, stdout);
   option_walk(&w);
-  return mafat_streams_say("make_weights", usage_end) == 0 ? DONE : FAILED;
+  return mafat_streams_say(program, usage_end) == 0 ? DONE : FAILED;
 }
 
 static bool read_seed(struct make_options *o)
@@ -241,10 +249,10 @@ static int read_options(int argc, char **argv, struct make_options *o)
   mafat_option_begin(&r, &options_table, ANY, argc, argv);
   while ((answer = mafat_option_next(&r, o)) == MAFAT_OPTION_READ) {
     if (o->show_help) return print_help();
-    if (o->show_version) return mafat_streams_say("make_weights", "make_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+    if (o->show_version) return mafat_streams_say(program, "make_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
     if (!read_seed(o)) return misused("--seed expects a number from 0 to 2^64 - 1, found", o->seed);
   }
-  if (answer != MAFAT_OPTION_END) return misused(r.refused, NULL);
+  if (answer != MAFAT_OPTION_END) return refuse_option(&r);
   if (o->like && argc - optind != 1) return misused("expected one OUT behind --like MODEL", NULL);
   if (!o->like && argc - optind != 2) return misused("expected MODEL.cfg and OUT.weights", NULL);
   if (!o->like) o->cfg = argv[optind];
@@ -282,6 +290,7 @@ int main(int argc, char **argv)
   struct make_options o = {.chance = 1};
   struct mafat_diagnostic d = {""};
   struct mafat_network *n = NULL;
+  program = mafat_streams_program(argv[0], "make_weights");
   mafat_streams_hold();
   int status = read_options(argc, argv, &o);
   if (status >= 0) return status;
@@ -294,7 +303,7 @@ int main(int argc, char **argv)
     code = write_files(n, &o, &d);
     if (code != MAFAT_OK) status = code == MAFAT_EUNSUPPORTED || code == MAFAT_EFORMAT ? BAD_INPUT : FAILED;
   }
-  if (code != MAFAT_OK) fprintf(stderr, "make_weights: %s\n", d.text);
+  if (code != MAFAT_OK) mafat_streams_complain(program, "%s", d.text);
   mafat_network_close(&n);
   return status;
 }

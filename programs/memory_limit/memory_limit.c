@@ -1,5 +1,6 @@
 /* Runs a command in a control group of its own, under a memory limit, and reports how it
  * ended. What it makes goes again in every case: see guard.h. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,20 +17,23 @@
 #include "programs/memory_limit/place.h"
 #include "programs/memory_limit/report.h"
 #include "programs/memory_limit/watch.h"
+#include "programs/shared/streams.h"
 
 enum { ENDED_OTHERWISE = 1, CANNOT = 2, AFTER_SIGNAL = 128, TIMELINE_BUFFER = 1 << 20 };
 
+static const char *program; /* name that messages begin with */
+
 static int cannot(const struct why *why, const struct limit_place *p)
 {
-  if (p && *p->help) fprintf(stderr, "memory_limit: %s; this would help: %s\n", why->text, p->help);
-  else fprintf(stderr, "memory_limit: %s\n", why->text);
+  if (p && *p->help) fprintf(stderr, "%s: %s; this would help: %s\n", program, why->text, p->help);
+  else fprintf(stderr, "%s: %s\n", program, why->text);
   return CANNOT;
 }
 
 static int print(const char *text)
 {
   if (fputs(text, stdout) >= 0 && fflush(stdout) == 0) return 0;
-  perror("memory_limit: standard output");
+  fprintf(stderr, "%s: standard output: %s\n", program, strerror(errno));
   return ENDED_OTHERWISE;
 }
 
@@ -82,7 +86,7 @@ static int check(struct session *s, struct limit_options *o, bool found, struct 
   if (found) session_end(s);
   bool written = output_empty(&output, &why) && check_write(output.fd, &c, &s->place, o->format);
   output_close(&output, true);
-  if (!written) fprintf(stderr, "memory_limit: the answer cannot be written\n");
+  if (!written) fprintf(stderr, "%s: the answer cannot be written\n", program);
   return c.possible && written ? 0 : CANNOT;
 }
 
@@ -168,6 +172,7 @@ int main(int argc, char **argv)
 {
   static struct session session;
   struct limit_options o;
+  program = mafat_streams_program(argv[0], "memory_limit");
   session.parent = getppid();
   struct why why = {""};
   bool in_scope = place_in_scope();

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "programs/shared/refused_option.h"
+
 const char options_help[] =
     "usage: memory_limit [options] -- PROGRAM [ARGUMENT]...\n"
     "       memory_limit --check [--json]\n"
@@ -30,7 +32,8 @@ const char options_help[] =
     "  --timeline FILE       CSV of samples of memory and swap\n"
     "  --interval MS         between two samples; default: 10\n"
     "  --check               say what is possible on this machine, and what is missing\n"
-    "  --version, --help\n"
+    "  -h, --help            print this help\n"
+    "  -V, --version         print the version\n"
     "\n"
     "Standard input, output and error are the command's. When it has ended, what it left\n"
     "running is killed and the group is removed.\n"
@@ -45,7 +48,7 @@ const char options_help[] =
 #define MOST_BYTES (INT64_MAX / 65536 * 65536)
 
 enum {
-  LIMIT = 256, SWAP, CPUS, TIMEOUT, EVICT, JOIN, PARENT, OUTPUT, FORMAT, JSON, CSV, TIMELINE, INTERVAL, CHECK, VERSION, HELP
+  LIMIT = 256, SWAP, CPUS, TIMEOUT, EVICT, JOIN, PARENT, OUTPUT, FORMAT, JSON, CSV, TIMELINE, INTERVAL, CHECK
 };
 
 static const struct option long_options[] = {
@@ -56,7 +59,7 @@ static const struct option long_options[] = {
     {"format", required_argument, NULL, FORMAT},     {"json", no_argument, NULL, JSON},
     {"csv", no_argument, NULL, CSV},                 {"timeline", required_argument, NULL, TIMELINE},
     {"interval", required_argument, NULL, INTERVAL}, {"check", no_argument, NULL, CHECK},
-    {"version", no_argument, NULL, VERSION},         {"help", no_argument, NULL, HELP},
+    {"version", no_argument, NULL, 'V'},             {"help", optional_argument, NULL, 'h'},
     {NULL, 0, NULL, 0}};
 
 /* "10M", "10.5M", "16384K" or bytes, at least 1; fractions of a byte are dropped. */
@@ -171,7 +174,7 @@ static bool take(struct limit_options *o, int option, const char *value, struct 
   case JSON: o->format = FORMAT_JSON; return true;
   case CSV: o->format = FORMAT_CSV; return true;
   case CHECK: o->check = true; return true;
-  case VERSION: o->version = true; return true;
+  case 'V': o->version = true; return true;
   default: o->help = true; return true;
   }
 }
@@ -179,20 +182,24 @@ static bool take(struct limit_options *o, int option, const char *value, struct 
 bool options_read(struct limit_options *o, int argc, char **argv, struct why *why)
 {
   *o = (struct limit_options){.limit_bytes = NO_LIMIT, .swap_bytes = NO_LIMIT, .interval_ms = 10};
+  char unknown[MAFAT_REFUSED_ROOM];
   opterr = 0;
   for (;;) {
-    int at = optind, option = getopt_long(argc, argv, "+:o:", long_options, NULL);
+    int at = optind, option = getopt_long(argc, argv, "+:o:hV", long_options, NULL);
     if (option < 0) break;
     const char *word = argv[at];
     if (option == ':') return why_not(why, "option %s expects a value, found nothing", word);
     if (option == '?' && strncmp(word, "--", 2) == 0 && optopt) return why_not(why, "option %s: no value is expected", word);
-    if (option == '?') return why_not(why, "unknown option %s; --help lists the options", word);
+    if (option == '?') {
+      mafat_refused_unknown(unknown, word, long_options);
+      return why_not(why, "%s", unknown);
+    }
     if (!take(o, option, optarg, why)) return false;
     if (o->help || o->version) return true;
   }
   o->command = optind < argc ? argv + optind : NULL;
   if (o->check && o->command) return why_not(why, "--check runs no command, found %s", *o->command);
   if (o->check && o->format == FORMAT_CSV) return why_not(why, "--check answers in text or JSON, not CSV");
-  if (!o->check && !o->command) return why_not(why, "expected -- PROGRAM [ARGUMENT]..., found nothing; --help lists the options");
+  if (!o->check && !o->command) return why_not(why, "expected -- PROGRAM [ARGUMENT]..., found nothing; see --help");
   return true;
 }

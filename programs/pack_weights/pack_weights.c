@@ -31,26 +31,35 @@ struct pack_options {
 
 #include "programs/shared/option_help.h"
 
+static const char *program; /* name that messages begin with */
+
 static const char usage[] =
     "usage: pack_weights [options] MODEL.cfg MODEL.weights OUT.packed\n"
     "       pack_weights [options] MODEL.onnx|MODEL.tflite OUT.packed\n"
     "       pack_weights --activations int8 --calibrate PICTURE... MODEL... OUT.packed\n"
     "       pack_weights --check [--quiet] FILE.packed\n"
-    "Write a network with its weights in the order that run_inference computes with,\n"
-    "normalization folded in. A packed file takes the place of both .cfg and .weights, of\n"
-    "the model with the files that it keeps constants in. Plans that read weights while\n"
-    "they run read it faster and need less memory: what is read is used as it lies there,\n"
-    "so that a part of a layer is enough.\n"
+    "Writes a network with its weights in the order that run_inference computes with.\n"
+    "Such a file takes the place of the model's files. It needs less memory and is faster\n"
+    "where weights are read for every picture.\n"
     "\n";
 
 static const char usage_end[] =
     "\n"
-    "A cfg beside the file must fit: one whose layers differ in shape is refused. It holds\n"
-    "about as many bytes as the weights did; packing takes a few megabytes of memory,\n"
-    "but for --measure and --calibrate, which keep what all layers put out. The\n"
-    "output is written as OUT.packed.part and renamed when it is whole.\n"
+    "Examples\n"
+    "  pack_weights yolov2.cfg yolov2.weights yolov2.packed\n"
+    "  pack_weights --weights int8 yolox_nano.onnx yolox_nano.packed\n"
+    "  run_inference yolov2.packed dog.jpg\n"
     "\n"
-    "Exit status: 0 done, 1 failed while running, 2 misuse or bad input.\n"
+    "Exit status: 0 done, 1 failed while running, 2 bad options or input.\n";
+
+static const char usage_end_all[] =
+    "\n"
+    "A cfg given beside a packed file must fit: one with layers of other shapes is\n"
+    "rejected. A packed file has about as many bytes as the weights. Packing takes a few\n"
+    "megabytes of memory; --measure and --calibrate keep the outputs of all layers. The\n"
+    "output is written as OUT.packed.part and renamed when it is complete.\n"
+    "\n"
+    "Exit status: 0 done, 1 failed while running, 2 bad options or input.\n"
     "\n"
     "Examples\n"
     "  pack_weights yolov2.cfg yolov2.weights yolov2.packed\n"
@@ -145,14 +154,14 @@ static void warn(void *context, const char *text)
 {
   (void)context;
   mafat_progress_erase();
-  fprintf(stderr, "pack_weights: %s\n", text);
+  mafat_streams_complain(program, "%s", text);
 }
 
 /* ---- the command line ---- */
 
 static int misused(const char *what, const char *value)
 {
-  mafat_streams_complain("pack_weights", "%s%s%s%s; --help lists the options", what, value ? " '" : "", value ? value : "", value ? "'" : "");
+  mafat_streams_complain(program, "%s%s%s%s; see --help", what, value ? " '" : "", value ? value : "", value ? "'" : "");
   return BAD_INPUT;
 }
 
@@ -200,24 +209,36 @@ static int check_options(struct pack_options *o, int argc, char **argv)
   return -1;
 }
 
+static int refuse_option(const struct mafat_option_reader *r)
+{
+  mafat_streams_complain(program, "%s", r->refused);
+  return BAD_INPUT;
+}
+
 static void print_entry(struct option_walk *w)
 {
   enum { COLUMN = 13 };
   option_help_print(&w->entry, COLUMN);
 }
 
-static int print_help(void)
+static void print_brief(struct option_walk *w)
 {
-  struct option_walk w = {.program = ANY, .emit = print_entry};
+  enum { COLUMN = 23 };
+  if (w->entry.brief) option_help_print_text(&w->entry, w->entry.brief, COLUMN);
+}
+
+static int print_help(bool all)
+{
+  struct option_walk w = {.program = ANY, .emit = all ? print_entry : print_brief};
   fputs(usage, stdout);
   option_walk(&w);
-  return mafat_streams_say("pack_weights", usage_end) == 0 ? DONE : FAILED;
+  return mafat_streams_say(program, all ? usage_end_all : usage_end) == 0 ? DONE : FAILED;
 }
 
 static int refuse(const struct mafat_option_reader *r, enum mafat_option_answer answer)
 {
   char text[MAFAT_OPTION_TEXT_ROOM], expected[MAFAT_OPTION_TEXT_ROOM];
-  if (answer != MAFAT_OPTION_BAD_VALUE) return misused(r->refused, NULL);
+  if (answer != MAFAT_OPTION_BAD_VALUE) return refuse_option(r);
   snprintf(text, sizeof text, "--%s expects %s, found", mafat_option_name(r->table, r->row),
            mafat_option_expects(r->table, r->row, expected));
   return misused(text, r->value);
@@ -230,8 +251,8 @@ static int read_options(int argc, char **argv, struct pack_options *o)
   enum mafat_option_answer answer;
   mafat_option_begin(&r, &options_table, ANY, argc, argv);
   while ((answer = mafat_option_next(&r, o)) == MAFAT_OPTION_READ) {
-    if (o->show_help) return print_help();
-    if (o->show_version) return mafat_streams_say("pack_weights", "pack_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+    if (o->show_help) return print_help(*o->show_help);
+    if (o->show_version) return mafat_streams_say(program, "pack_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
     if (r.row == OPTION_calibrate) o->pictures[o->pack.n_calibrate++] = r.value;
   }
   if (answer != MAFAT_OPTION_END) return refuse(&r, answer);
@@ -248,11 +269,12 @@ int main(int argc, char **argv)
 {
   struct pack_options o = {.keep_above = -1};
   struct mafat_diagnostic d = {""};
+  program = mafat_streams_program(argv[0], "pack_weights");
   mafat_streams_hold();
   o.pack = (struct mafat_pack_options){.size = sizeof o.pack};
   o.pictures = calloc((size_t)argc, sizeof *o.pictures);
   if (!o.pictures) {
-    fputs("pack_weights: out of memory\n", stderr);
+    mafat_streams_complain(program, "out of memory");
     return FAILED;
   }
   o.pack.calibrate = o.pictures;
@@ -268,7 +290,7 @@ int main(int argc, char **argv)
   mafat_progress_begin(o.check ? "checking" : "packing", o.quiet);
   status = o.check ? check(&o, &d) : pack_model(&o, &d);
   mafat_progress_end();
-  if (status != DONE) fprintf(stderr, "pack_weights: %s\n", d.text);
+  if (status != DONE) mafat_streams_complain(program, "%s", d.text);
   free(o.pictures);
   return status;
 }

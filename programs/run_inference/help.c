@@ -1,79 +1,112 @@
-/* --help of run_inference, mafat_serve and mafat_ranks. In a file of its own: no run touches it. */
+/* --help and --help=all of run_inference, mafat_serve and mafat_ranks. A file of its own in the part
+ * `rare`: no run executes it. */
 #include "programs/run_inference/options.h"
 
 #include "include/mafat_plan.h"
+#include "programs/shared/streams.h"
 
 #define RUN MAFAT_RUN_INFERENCE
 #define SERVE MAFAT_SERVE
 #define RANKS MAFAT_RANKS
 #include "programs/shared/option_help.h"
 
-enum { COLUMN = 23 };
+enum { COLUMN = 23, BRIEF_COLUMN = 25 };
 
-/* What stands around the options. */
+/* Texts around the options. A % stands for the program's name, as it was called. */
 static const char run_usage[] =
-    "Usage: run_inference [options] MODEL.cfg MODEL.weights IMAGE...\n"
-    "       run_inference [options] MODEL IMAGE...\n"
-    "       run_inference --video FRAMES [options] MODEL.cfg MODEL.weights < FRAMES\n"
-    "       run_inference --predict [options] MODEL.cfg [MODEL.weights [IMAGE]]\n"
-    "       run_inference --predict [options] MODEL [IMAGE]\n"
-    "       run_inference --calibrate\n"
-    "Runs a network inside a memory budget: Darknet's, or of an ONNX or TFLite file.\n"
-    "MODEL: .onnx, .tflite or .packed, each by itself. MODEL.weights: Darknet's file, or\n"
-    "one made of it by pack_weights, which plans with streamed weights need less\n"
-    "memory for, and which is a MODEL, too, for it holds the cfg. IMAGE: JPEG, PNG or\n"
-    "PPM; \"-\" reads a list of paths from standard input.\n";
+    "usage: % [options] MODEL.cfg MODEL.weights IMAGE...\n"
+    "       % [options] MODEL IMAGE...\n"
+    "       % --predict [options] MODEL.cfg [MODEL.weights [IMAGE]]\n"
+    "Runs a neural network on pictures within a memory budget and prints what it finds.\n"
+    "MODEL: an .onnx, .tflite or .packed file. IMAGE: JPEG, PNG or PPM; - reads paths\n"
+    "from standard input.\n"
+    "\n";
 
 static const char run_end[] =
     "\n"
-    "Exit status: 0 done, 1 failed while running, 2 misuse or bad input,\n"
-    "3 does not fit (the message names the bytes needed, and the plan that needs them;\n"
-    "with --predict the answer is printed all the same).\n"
+    "Examples\n"
+    "  % --names coco.names yolov3-tiny.cfg yolov3-tiny.weights dog.jpg\n"
+    "  % --memory 64M yolox_nano.onnx dog.jpg\n"
+    "  % --predict --memory 16M yolov3-tiny.cfg\n"
+    "\n"
+    "Exit status: 0 done, 1 failed while running, 2 bad options or input,\n"
+    "3 does not fit (the message names the budget that would do).\n";
+
+static const char run_usage_all[] =
+    "usage: % [options] MODEL.cfg MODEL.weights IMAGE...\n"
+    "       % [options] MODEL IMAGE...\n"
+    "       % --video FRAMES [options] MODEL.cfg MODEL.weights < FRAMES\n"
+    "       % --predict [options] MODEL.cfg [MODEL.weights [IMAGE]]\n"
+    "       % --predict [options] MODEL [IMAGE]\n"
+    "       % --calibrate\n"
+    "Runs a neural network on pictures within a memory budget and prints what it finds.\n"
+    "MODEL: an .onnx, .tflite or .packed file. MODEL.weights: Darknet's file, or one\n"
+    "packed from it by pack_weights; plans with streamed weights need less memory for\n"
+    "that, and it is a MODEL, too, as it contains the cfg. IMAGE: JPEG, PNG or PPM; -\n"
+    "reads paths from standard input.\n";
+
+static const char run_end_all[] =
+    "\n"
+    "Exit status: 0 done, 1 failed while running, 2 bad options or input,\n"
+    "3 does not fit (the message names the budget that would do; with --predict the\n"
+    "plan is printed all the same).\n"
     "\n"
     "Examples\n"
-    "  run_inference --names coco.names yolov3-tiny.cfg yolov3-tiny.weights dog.jpg\n"
-    "  run_inference --memory 64M --json yolov2.cfg yolov2.weights dog.jpg | jq .plan\n"
-    "  run_inference --layers 16 --plan 5x5/8/2x2 yolov2.cfg yolov2.weights dog.jpg\n"
-    "  run_inference --memory 10M yolov2.packed dog.jpg\n"
+    "  % --names coco.names yolov3-tiny.cfg yolov3-tiny.weights dog.jpg\n"
+    "  % --memory 64M --json yolov2.cfg yolov2.weights dog.jpg | jq .plan\n"
+    "  % --layers 16 --plan 5x5/8/2x2 yolov2.cfg yolov2.weights dog.jpg\n"
+    "  % --memory 10M yolov2.packed dog.jpg\n"
     "  ffmpeg -i a.mp4 -f yuv4mpegpipe -pix_fmt yuv420p - |\n"
-    "    run_inference --video y4m --overlay - yolov3-tiny.cfg yolov3-tiny.weights | mpv -\n"
-    "  run_inference --predict --memory 16M yolov2.cfg\n"
-    "  run_inference --predict --sweep yolov2.packed dog.jpg\n"
-    "  run_inference --predict --memory 16M --map arena.svg yolov2.cfg\n";
+    "    % --video y4m --overlay - yolov3-tiny.cfg yolov3-tiny.weights | mpv -\n"
+    "  % --predict --memory 16M yolov2.cfg\n"
+    "  % --predict --sweep yolov2.packed dog.jpg\n"
+    "  % --predict --memory 16M --map arena.svg yolov2.cfg\n";
 
 static const char serve_usage[] =
-    "Usage: mafat_serve [options] MODEL.cfg MODEL.weights\n"
-    "       mafat_serve [options] MODEL\n"
-    "       mafat_serve --predict [options] MODEL [MODEL.weights]\n"
-    "Answers pictures over HTTP with what is found in them, as JSON, inside a memory\n"
-    "budget that holds the requests, too. MODEL as of run_inference.\n"
+    "usage: % [options] MODEL.cfg MODEL.weights\n"
+    "       % [options] MODEL\n"
+    "       % --predict [options] MODEL [MODEL.weights]\n"
+    "Finds objects in pictures that are sent over HTTP, within a memory budget that\n"
+    "includes the requests. MODEL: an .onnx, .tflite or .packed file.\n"
     "\n"
     "  curl --data-binary @dog.jpg http://127.0.0.1:8080/detect\n";
 
 static const char serve_end[] =
     "\n"
-    "What is answered\n"
-    "  POST / or /detect    a JPEG, PNG or PPM as the body: what is in it. With\n"
+    "A browser shows a page at http://127.0.0.1:8080/. INT or TERM: finishes and answers\n"
+    "the requests that were accepted, then exits with status 0.\n";
+
+static const char serve_end_all[] =
+    "\n"
+    "Requests\n"
+    "  POST / or /detect    a JPEG, PNG or PPM as the body: the objects in it. With\n"
     "                       ?size=WIDTHxHEIGHT&format=nv12 (yuv420p, yuyv, rgb24, gray,\n"
-    "                       rgb0) a frame as it is, or by its type, video/x-raw; width=640;\n"
+    "                       rgb0) a raw frame; or by its type, video/x-raw; width=640;\n"
     "                       height=480; format=NV12; ?thresh=X and ?nms=X for this one\n"
     "  GET /                a page: drop a picture, see boxes; plans by budget\n"
-    "  GET /plan            what runs, and what other budgets would give; with ?memory=8M\n"
-    "                       what run_inference --predict --json says of it\n"
-    "  GET /map             its memory as SVG, as of --predict --map; ?memory=8M\n"
+    "  GET /plan            the plan that runs, and those of other budgets; with\n"
+    "                       ?memory=8M the output of run_inference --predict --json\n"
+    "  GET /map             its memory as SVG, as --predict --map draws it; ?memory=8M\n"
     "  GET /metrics         for Prometheus\n"
     "  GET /healthz         200 while pictures are answered\n"
     "\n"
-    "INT or TERM: what runs is finished, and answered. Exit status: 0; as of\n"
-    "run_inference 1, 2 or 3 where it does not come so far.\n";
+    "INT or TERM: finishes and answers the requests that were accepted. Exit status: 0;\n"
+    "1, 2 or 3 as for run_inference where it cannot start.\n";
 
 static const char ranks_usage[] =
-    "usage: mpirun -n N mafat_ranks [OPTIONS] MODEL.cfg MODEL.weights IMAGE...\n"
-    "\n"
-    "Runs a network on N devices that pass messages by MPI: what run_inference prints,\n"
-    "and its bits. All ranks get the same arguments: the options of run_inference that\n"
-    "run something (run_inference --help), and\n"
+    "usage: mpirun -n N % [options] MODEL.cfg MODEL.weights IMAGE...\n"
+    "Runs a network on N devices that pass messages by MPI, with the output and the bits\n"
+    "of run_inference. All ranks get the same arguments: these options and those of\n"
+    "run_inference that run something (--help=all names them).\n"
     "\n";
+
+static void print_text(const char *text, const char *name)
+{
+  for (; *text; text++) {
+    if (*text == '%') fputs(name, stdout);
+    else putchar(*text);
+  }
+}
 
 static void print_searches(void)
 {
@@ -91,20 +124,26 @@ static void print_searches(void)
   }
 }
 
-/* ---- options of mafat_serve that are as of run_inference: their names, in lines ---- */
+/* ---- options that mafat_serve and mafat_ranks share with run_inference: their names, in lines ---- */
 
-static int column; /* where the next one stands; 0: at the beginning */
+static int column; /* where the next name begins; 0: at the beginning of a line */
 
 static bool is_shared(const struct option_walk *w)
 {
   return w->program != MAFAT_RUN_INFERENCE && w->entry.programs & MAFAT_RUN_INFERENCE && !w->entry.own;
 }
 
+/* --predict and the options that need it are for one process. */
+static bool is_refused(const struct option_walk *w)
+{
+  return w->program == MAFAT_RANKS && strcmp(w->entry.name, "predict") == 0;
+}
+
 static void print_name(struct option_walk *w)
 {
   const struct option_entry *e = &w->entry;
   int n = (int)(strlen(e->name) + strlen(e->argument)) + (*e->argument ? 3 : 2);
-  if (!is_shared(w)) return;
+  if (!is_shared(w) || is_refused(w) || e->letter) return;
   if (column && column + 2 + n >= OPTION_HELP_WIDTH) {
     printf(",\n");
     column = 0;
@@ -116,25 +155,54 @@ static void print_name(struct option_walk *w)
 
 static void print_entry(struct option_walk *w)
 {
-  if (is_shared(w)) return;
+  if (is_shared(w) && w->entry.letter == 0) return;
   if (w->title && w->program != MAFAT_RANKS) printf("\n%s\n", w->title);
   w->title = NULL;
   option_help_print(&w->entry, COLUMN);
   if (w->program == MAFAT_RUN_INFERENCE && strcmp(w->entry.name, "search") == 0) print_searches();
 }
 
-void mafat_options_print_help(enum mafat_program program)
+static void print_brief(struct option_walk *w)
 {
-  static char all[1 << 15]; /* written at once: who reads a pipe of it may stop at what it looked for */
-  struct option_walk w = {.program = program, .emit = print_entry};
-  setvbuf(stdout, all, _IOFBF, sizeof all);
-  fputs(program == MAFAT_SERVE ? serve_usage : program == MAFAT_RANKS ? ranks_usage : run_usage, stdout);
+  if (w->entry.brief && !w->entry.letter) option_help_print_text(&w->entry, w->entry.brief, BRIEF_COLUMN);
+}
+
+/* -h and -V, after the others. */
+static void print_brief_letter(struct option_walk *w)
+{
+  if (w->entry.brief && w->entry.letter) option_help_print_text(&w->entry, w->entry.brief, BRIEF_COLUMN);
+}
+
+static void print_options(enum mafat_program program, bool all)
+{
+  struct option_walk w = {.program = program, .emit = all || program == MAFAT_RANKS ? print_entry : print_brief};
   option_walk(&w);
-  if (program == MAFAT_SERVE) {
-    putchar('\n');
-    w.emit = print_name;
+  if (!all && program != MAFAT_RANKS) {
+    w.emit = print_brief_letter;
     option_walk(&w);
-    printf(":\n%*sas of run_inference (run_inference --help)\n", COLUMN, "");
   }
-  if (program != MAFAT_RANKS) fputs(program == MAFAT_SERVE ? serve_end : run_end, stdout);
+  if (!all || program == MAFAT_RUN_INFERENCE) return;
+  putchar('\n');
+  w.emit = print_name;
+  option_walk(&w);
+  printf(":\n%*sas for run_inference (run_inference --help=all)\n", COLUMN, "");
+}
+
+void mafat_options_print_help(enum mafat_program program, const char *name, bool all)
+{
+  static char text[1 << 15]; /* written at once: the reader of a pipe may stop at the line it wanted */
+  setvbuf(stdout, text, _IOFBF, sizeof text);
+  if (program == MAFAT_RUN_INFERENCE) print_text(all ? run_usage_all : run_usage, name);
+  else print_text(program == MAFAT_SERVE ? serve_usage : ranks_usage, name);
+  if (program == MAFAT_SERVE && !all) putchar('\n');
+  print_options(program, all);
+  if (program == MAFAT_RUN_INFERENCE) print_text(all ? run_end_all : run_end, name);
+  else if (program == MAFAT_SERVE) print_text(all ? serve_end_all : serve_end, name);
+}
+
+int mafat_options_answer(const struct mafat_options *o, const char *name, const char *version)
+{
+  enum { UNWRITTEN = 1 }; /* exit status */
+  if (o->show_help) mafat_options_print_help(o->program, name, *o->show_help);
+  return mafat_streams_say(name, o->show_help ? "" : version) == 0 ? 0 : UNWRITTEN;
 }

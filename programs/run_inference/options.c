@@ -32,6 +32,7 @@ void mafat_options_defaults(struct mafat_options *o, enum mafat_program program)
 #define SET_TEXT(v) v
 #define SET_NAME(v) v
 #define SET_WORD(v) v
+#define SET_OPTIONAL_WORD(v) v
 #define SET_SIZE(v) v
 #define SET_COUNT(v) v
 #define SET_COUNT_OR_AUTO(v) v
@@ -149,7 +150,7 @@ static int take_renamed(struct mafat_options *o, struct mafat_diagnostic *d)
   for (int i = 0; i < o->n_renamed && code == MAFAT_OK; i++) {
     const char *word = option_name(o->renamed[i].row), *value = o->renamed[i].value;
     struct mafat_search_facts owner = {.size = sizeof owner}, f = {.size = sizeof f};
-    if (!find_owner(word, &owner)) return mafat_fail(d, MAFAT_EINVAL, "unknown option --%s: see --help", word);
+    if (!find_owner(word, &owner)) return mafat_fail(d, MAFAT_EINVAL, "unknown option --%s; see --help", word);
     if ((code = check_renamed(owner.name, word, value, d))) return code;
     find_search(o->search, &f);
     if (o->paper && owner.by_paper) find_search(owner.name, &f); /* of the predictor */
@@ -381,11 +382,11 @@ static int read_question(struct mafat_options *o, int n, char **rest, struct maf
   char word[MAFAT_SEARCH_ROOM];
   bool alone = n > 0 && mafat_file_holds_weights(&o->model); /* it is cfg and weights */
   if (alone && n > 2)
-    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.packed [IMAGE] with --predict, found %d arguments: see --help",
+    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.packed [IMAGE] with --predict, found %d arguments; see --help",
                       n);
   if (n < 1 || n > 3)
     return mafat_fail(d, MAFAT_EINVAL,
-                      "expected MODEL.cfg [MODEL.weights [IMAGE]] with --predict, found %d argument%s: see --help", n,
+                      "expected MODEL.cfg [MODEL.weights [IMAGE]] with --predict, found %d argument%s; see --help", n,
                       n == 1 ? "" : "s");
   if (mafat_options_search_word(o, "measure", word) && n == 1 && !alone)
     return mafat_fail(d, MAFAT_EINVAL, "--measure expects MODEL.weights beside %.200s: it runs plans", o->cfg);
@@ -399,8 +400,8 @@ static int read_question(struct mafat_options *o, int n, char **rest, struct maf
 static int refuse_few(int n, char **rest, bool alone, struct mafat_diagnostic *d)
 {
   if (n > 0 && access(rest[0], R_OK) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", rest[0], strerror(errno));
-  if (alone || n == 2) return mafat_fail(d, MAFAT_EINVAL, "expected an image or --input behind %.200s: see --help", rest[n - 1]);
-  return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s: see --help", n, n == 1 ? "" : "s");
+  if (alone || n == 2) return mafat_fail(d, MAFAT_EINVAL, "expected an image or --input behind %.200s; see --help", rest[n - 1]);
+  return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s; see --help", n, n == 1 ? "" : "s");
 }
 
 /* A model, and nothing that is to be run by this command line. */
@@ -408,7 +409,7 @@ static int read_served(struct mafat_options *o, int n, char **rest, bool alone, 
 {
   int wanted = alone ? 1 : 2;
   if (n != wanted)
-    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights, or a MODEL that holds both, found %d argument%s: see --help", n,
+    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights, or a MODEL that holds both, found %d argument%s; see --help", n,
                       n == 1 ? "" : "s");
   o->weights = alone ? NULL : rest[1];
   o->images = rest + wanted;
@@ -449,7 +450,7 @@ static int note_option(struct mafat_options *o, const struct mafat_option_reader
 {
   const struct mafat_option *row = &options_table.rows[r->row];
   if (!(row->programs & o->program))
-    return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with mafat_serve: see --help",
+    return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with mafat_serve; see --help",
                       option_name(r->row));
   if (!row->renamed) return MAFAT_OK;
   if (o->n_renamed == MAFAT_RENAMED_MOST - 1)
@@ -469,8 +470,7 @@ int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct ma
     int code = note_option(o, &r, d);
     if (code || o->show_help || o->show_version) return code;
   }
-  if (report == MAFAT_OPTION_BAD_VALUE) return mafat_fail(d, MAFAT_EINVAL, "%s", r.refused);
-  if (report != MAFAT_OPTION_END) return mafat_fail(d, MAFAT_EINVAL, "%s: see --help", r.refused);
+  if (report != MAFAT_OPTION_END) return mafat_fail(d, MAFAT_EINVAL, "%s", r.refused);
   int n = argc - optind, code;
   if (o->calibrate) return check_calibrate(r.given, n, argv + optind, d);
   if ((code = settle(o, r.given, d))) return code;

@@ -62,7 +62,9 @@ static inline bool mafat_options_video(const struct mafat_options *o)
   return o->video || o->camera;
 }
 
-/* Prints it; the exit status of what could not be printed. */
-void mafat_options_print_help(enum mafat_program program);
+/* Prints the help: the options that people use most, or all. name: of the program, as it was called. */
+void mafat_options_print_help(enum mafat_program program, const char *name, bool all);
+/* Answers --help or --version and returns the exit status. */
+int mafat_options_answer(const struct mafat_options *o, const char *name, const char *version);
 
 #endif

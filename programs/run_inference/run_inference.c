@@ -353,7 +353,8 @@ static int run_list(struct mafat_session *s, int status)
     else if (line[0]) status = merge_status(status, run_and_report(s, line), false);
   }
   if (ferror(stdin)) {
-    fprintf(stderr, "run_inference: standard input: cannot read the list: %s\n", strerror(errno));
+    mafat_fail(&s->d, MAFAT_EIO, "standard input: cannot read the list: %s", strerror(errno));
+    mafat_session_complain(s->d.text);
     status = merge_status(status, EXIT_INPUT, false);
   }
   return status;
@@ -387,7 +388,7 @@ int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *
 {
   static struct mafat_session s; /* large buffers: not on the stack */
   const struct mafat_rank_link *link = s.link = ranks ? ranks->link : NULL;
-  if (link) mafat_session_name_program("mafat_ranks");
+  mafat_session_name_program(mafat_streams_program(argv[0], link ? "mafat_ranks" : "run_inference"));
   mafat_streams_hold();
   s.marks_fd = -1;
   s.start_ms = mafat_session_now_ms();
@@ -403,9 +404,7 @@ int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *
     mafat_session_complain(s.d.text);
     return EXIT_INPUT;
   }
-  if (s.options.show_help) mafat_options_print_help(MAFAT_RUN_INFERENCE);
-  if (s.options.show_help || s.options.show_version)
-    return mafat_streams_say("run_inference", s.options.show_help ? "" : "run_inference " MAFAT_VERSION "\n") == 0 ? 0 : EXIT_RUNNING;
+  if (s.options.show_help || s.options.show_version) return mafat_options_answer(&s.options, mafat_session_program(), "run_inference " MAFAT_VERSION "\n");
   mafat_session_note_renamed(&s);
   if (s.options.share && !s.options.search && !link && !s.options.ranks) {
     mafat_fail(&s.d, MAFAT_EINVAL, "--search %s shares layers out to several devices: it expects --predict and --ranks, or build/mafat_ranks",

@@ -36,6 +36,11 @@ void mafat_session_name_program(const char *name)
   program = name;
 }
 
+MAFAT_PART(opening) const char *mafat_session_program(void)
+{
+  return program;
+}
+
 /* Paths may hold anything: control characters do not reach the terminal. At once, and
  * not through stdio, whose code no other message needs. */
 void mafat_session_complain(const char *text)

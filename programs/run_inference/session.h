@@ -53,8 +53,9 @@ struct mafat_session_times {
 int mafat_session_report(struct mafat_session *s, const char *path, const struct mafat_session_times *times,
                        const struct mafat_process_facts *before);
 
-/* Who speaks on standard error; run_inference where nobody says. A name that stays. */
+/* The name that messages begin with, "run_inference" by default; it outlives the session. */
 void mafat_session_name_program(const char *name);
+const char *mafat_session_program(void);
 
 /* Milliseconds of CLOCK_MONOTONIC. */
 double mafat_session_now_ms(void);

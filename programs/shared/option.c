@@ -154,6 +154,7 @@ bool mafat_option_convert(const struct mafat_option_table *t, int row, const cha
   case MAFAT_OPTION_TEXT: *(const char **)member = value; return true;
   case MAFAT_OPTION_NAME: *(const char **)member = value; return *value != '\0';
   case MAFAT_OPTION_WORD: *(const char **)member = value; return is_word(values, value);
+  case MAFAT_OPTION_OPTIONAL_WORD: *(const char **)member = value ? value : ""; return !value || is_word(values, value);
   case MAFAT_OPTION_SIZE: return read_size(value, values, member);
   case MAFAT_OPTION_COUNT: return read_count(value, values, member);
   case MAFAT_OPTION_COUNT_OR_AUTO: *(int *)member = MAFAT_OPTION_AUTO; return strcmp(value, "auto") == 0 || read_count(value, values, member);
@@ -187,7 +188,7 @@ const char *mafat_option_expects(const struct mafat_option_table *t, int row, ch
   const struct mafat_option *o = &t->rows[row];
   const char *values = t->texts + o->values, *dash = strchr(values, '-');
   if (t->texts[o->expects]) return t->texts + o->expects;
-  if (o->type == MAFAT_OPTION_WORD) list_words(text, values);
+  if (o->type == MAFAT_OPTION_WORD || o->type == MAFAT_OPTION_OPTIONAL_WORD) list_words(text, values);
   else
     snprintf(text, MAFAT_OPTION_TEXT_ROOM, "a number from %.*s to %s%s", dash ? (int)(dash - values) : 0, values, dash ? dash + 1 : "",
              o->type == MAFAT_OPTION_COUNT_OR_AUTO ? ", or auto" : "");
@@ -199,6 +200,11 @@ const char *mafat_option_expects(const struct mafat_option_table *t, int row, ch
 static bool takes_value(const struct mafat_option_table *t, int row)
 {
   return t->rows[row].type != MAFAT_OPTION_FLAG;
+}
+
+static bool value_is_optional(const struct mafat_option_table *t, int row)
+{
+  return t->rows[row].type == MAFAT_OPTION_OPTIONAL_SIZES || t->rows[row].type == MAFAT_OPTION_OPTIONAL_WORD;
 }
 
 void mafat_option_begin(struct mafat_option_reader *r, const struct mafat_option_table *table, unsigned programs, int argc, char **argv)
@@ -214,7 +220,7 @@ static int list_long(const struct mafat_option_reader *r, struct option list[MAF
   for (int i = 0; i < r->table->n && n < MAFAT_OPTIONS_MOST; i++) {
     const struct mafat_option *o = &r->table->rows[i];
     if (!(o->programs & (r->programs | r->others)) || !*mafat_option_name(r->table, i)) continue;
-    int has = !takes_value(r->table, i) ? no_argument : o->type == MAFAT_OPTION_OPTIONAL_SIZES ? optional_argument : required_argument;
+    int has = !takes_value(r->table, i) ? no_argument : value_is_optional(r->table, i) ? optional_argument : required_argument;
     list[n++] = (struct option){mafat_option_name(r->table, i), has, NULL, FIRST + i};
   }
   list[n] = (struct option){NULL, 0, NULL, 0};
@@ -229,7 +235,7 @@ static void list_short(const struct mafat_option_reader *r, char *text)
     const struct mafat_option *o = &r->table->rows[i];
     if (!o->letter || !(o->programs & (r->programs | r->others))) continue;
     *text++ = (char)o->letter;
-    if (takes_value(r->table, i)) *text++ = ':';
+    if (takes_value(r->table, i) && !value_is_optional(r->table, i)) *text++ = ':';
   }
   *text = '\0';
 }
@@ -283,8 +289,8 @@ enum mafat_option_answer mafat_option_next(struct mafat_option_reader *r, void *
   r->value = optarg;
   if (!mafat_option_convert(r->table, r->row, r->value, options)) return refuse_value(r, "--", mafat_option_name(r->table, r->row));
   r->given[r->row] = true;
-  /* "--sweep 8M,16M": getopt takes a value that may be left out behind = only. What is no such value is an argument. */
-  if (r->table->rows[r->row].type == MAFAT_OPTION_OPTIONAL_SIZES && !r->value && optind < r->argc) {
+  /* "--sweep 8M,16M": getopt_long reads an optional value after = only. A word that is no such value is an argument. */
+  if (value_is_optional(r->table, r->row) && !r->value && optind < r->argc) {
     if (mafat_option_convert(r->table, r->row, r->argv[optind], options)) r->value = r->argv[optind++];
     else mafat_option_convert(r->table, r->row, NULL, options);
   }
@@ -321,7 +327,7 @@ enum mafat_option_answer mafat_option_take(struct mafat_option_reader *r, void *
     if (!value && takes_value(r->table, row) && i + 1 < *argc) value = r->argv[++i];
     r->value = value;
     if (!value != !takes_value(r->table, row)) {
-      snprintf(r->refused, sizeof r->refused, value ? "--%s: this option expects no value" : "--%s expects a value: see --help",
+      snprintf(r->refused, sizeof r->refused, value ? "--%s: this option expects no value; see --help" : "--%s expects a value; see --help",
                mafat_option_name(r->table, row));
       answer = MAFAT_OPTION_REFUSED;
     } else if (!mafat_option_convert(r->table, row, value, options)) {

@@ -14,6 +14,7 @@ enum mafat_option_type {
   MAFAT_OPTION_TEXT,           /* const char * */
   MAFAT_OPTION_NAME,           /* const char *, not empty */
   MAFAT_OPTION_WORD,           /* const char *: one of the row's values */
+  MAFAT_OPTION_OPTIONAL_WORD,  /* the same, or no value: "" */
   MAFAT_OPTION_SIZE,           /* size_t, bytes: 64M; in the range of the values, above 0 without one */
   MAFAT_OPTION_COUNT,          /* int, in a range */
   MAFAT_OPTION_COUNT_OR_AUTO,  /* int; auto: MAFAT_OPTION_AUTO */

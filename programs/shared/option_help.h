@@ -1,5 +1,5 @@
-/* --help from the rows of options.def. Its includer has defined the section, and includes it in an object of its own: no run touches
- * it. */
+/* --help and --help=all from the rows of options.def. The includer has defined the section. No run
+ * executes this. */
 #ifndef MAFAT_PROGRAMS_OPTION_HELP_H
 #define MAFAT_PROGRAMS_OPTION_HELP_H
 
@@ -13,18 +13,18 @@
 
 enum { OPTION_HELP_WIDTH = 80 };
 
-/* A row, or a second form of it, as --help has it. */
+/* A row, or a second form of it. */
 struct option_entry {
   const char *name, *argument, *help, *variable;
+  const char *brief; /* the line of --help; NULL: in --help=all alone */
   char letter;
   unsigned programs;
   bool own;          /* the help is of this program, not of all that have the row */
 };
 
 /* "  --name ARGUMENT     text", the lines of the text below each other from that column on. */
-static inline void option_help_print(const struct option_entry *e, int column)
+static inline void option_help_print_text(const struct option_entry *e, const char *help, int column)
 {
-  const char *help = e->help;
   int n = e->letter ? printf("  -%c,", e->letter) : printf(" ");
   n += printf(" --%s%s%s", e->name, *e->argument ? " " : "", e->argument);
   if (!*help) putchar('\n');
@@ -33,6 +33,11 @@ static inline void option_help_print(const struct option_entry *e, int column)
     printf("%*s%.*s\n", n < column ? column - n : 2, "", length, help);
     help += length + (help[length] == '\n');
   }
+}
+
+static inline void option_help_print(const struct option_entry *e, int column)
+{
+  option_help_print_text(e, e->help, column);
   if (e->variable) printf("%*sdefault: the environment's %s\n", column, "", e->variable);
 }
 
@@ -70,13 +75,14 @@ static __attribute__((noinline, unused)) void option_walk_begin(struct option_wa
                                                         const char *name, const char *argument, const char *help)
 {
   option_walk_end_entry(w);
-  if (programs & w->program && *name) w->entry = (struct option_entry){name, argument, help, NULL, letter, programs, false};
+  if (programs & w->program && *name) w->entry = (struct option_entry){name, argument, help, NULL, NULL, letter, programs, false};
 }
 
 static __attribute__((noinline, unused)) void option_walk_again(struct option_walk *w, unsigned programs, const char *argument, const char *help)
 {
   if (!(programs & w->program)) return;
   w->emit(w);
+  w->entry.brief = NULL;
   w->entry.argument = argument;
   w->entry.help = help;
 }
@@ -86,6 +92,11 @@ static __attribute__((noinline, unused)) void option_walk_says(struct option_wal
   if (!(programs & w->program)) return;
   w->entry.help = help;
   w->entry.own = true;
+}
+
+static __attribute__((noinline, unused)) void option_walk_brief(struct option_walk *w, unsigned programs, const char *line)
+{
+  if (programs & w->program) w->entry.brief = line;
 }
 
 static __attribute__((noinline, unused)) void option_walk_variable(struct option_walk *w, const char *variable)
@@ -102,6 +113,7 @@ static void option_walk(struct option_walk *w)
   option_walk_begin(w, key, who, text, value, lines);
 #define ALSO(id, value, who, lines) option_walk_again(w, who, value, lines);
 #define SAYS(id, who, lines) option_walk_says(w, who, lines);
+#define BRIEF(id, who, line) option_walk_brief(w, who, line);
 #define ENVIRONMENT(id, name) option_walk_variable(w, name);
 #include "programs/shared/options.def"
   option_walk_end_entry(w);

@@ -3,6 +3,7 @@
 #define MEMBER_TEXT const char *
 #define MEMBER_NAME const char *
 #define MEMBER_WORD const char *
+#define MEMBER_OPTIONAL_WORD const char *
 #define MEMBER_SIZE size_t
 #define MEMBER_COUNT int
 #define MEMBER_COUNT_OR_AUTO int

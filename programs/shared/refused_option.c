@@ -1,10 +1,13 @@
+/* Messages for command lines that getopt_long rejects. */
 #include "programs/shared/refused_option.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-/* "--force"; false: "-x", of a letter that no long option has. */
+#include "programs/shared/nearest.h"
+
+/* "--force"; false: "-x", a letter that no long option has. */
 static bool name_option(char name[MAFAT_REFUSED_ROOM / 2], const struct option *table, int value)
 {
   for (; table->name && table->val != value; table++) continue;
@@ -13,7 +16,7 @@ static bool name_option(char name[MAFAT_REFUSED_ROOM / 2], const struct option *
   return table->name != NULL;
 }
 
-/* "--me" of --memory and --measure; false: not even two begin with it. */
+/* "--me may be --memory, --measure"; false: fewer than two options begin with the word. */
 static bool name_those_that_begin(char text[MAFAT_REFUSED_ROOM], const char *word, const struct option *table)
 {
   size_t length = strncmp(word, "--", 2) == 0 ? strcspn(word + 2, "=") : 0, used;
@@ -24,21 +27,31 @@ static bool name_those_that_begin(char text[MAFAT_REFUSED_ROOM], const char *wor
     if (strncmp(table->name, word + 2, length) != 0) continue;
     used += (size_t)snprintf(text + used, MAFAT_REFUSED_ROOM - used, "%s --%s", n++ ? "," : "", table->name);
   }
+  if (used < MAFAT_REFUSED_ROOM) snprintf(text + used, MAFAT_REFUSED_ROOM - used, "; see --help");
   return n > 1;
+}
+
+void mafat_refused_unknown(char text[MAFAT_REFUSED_ROOM], const char *word, const struct option *table)
+{
+  struct mafat_nearest near = {word, 0, NULL, 0};
+  if (strncmp(word, "--", 2) == 0) near = (struct mafat_nearest){word + 2, strcspn(word + 2, "="), NULL, 0};
+  for (; near.length && table->name; table++) mafat_nearest_try(&near, table->name);
+  if (near.best) snprintf(text, MAFAT_REFUSED_ROOM, "unknown option %.100s: did you mean --%s?", word, near.best);
+  else snprintf(text, MAFAT_REFUSED_ROOM, "unknown option %.100s; see --help", word);
 }
 
 void mafat_refused_option(char text[MAFAT_REFUSED_ROOM], int answer, const struct option *table, char *const *argv)
 {
   char name[MAFAT_REFUSED_ROOM / 2];
-  /* optopt is 0 for a long option that there is not, or that is shortened to what several begin with: optind is behind it. Of letters
-   * in one word it is not, until the last. */
+  /* optopt is 0 for a long option that is unknown or ambiguous; optind is past it. Within a word of
+   * several letters optind is not past the word until the last letter. */
   if (answer == '?' && optopt == 0) {
     const char *word = argv[optind - 1];
-    if (!name_those_that_begin(text, word, table)) snprintf(text, MAFAT_REFUSED_ROOM, "unknown option %.100s", word);
+    if (!name_those_that_begin(text, word, table)) mafat_refused_unknown(text, word, table);
     return;
   }
   bool known = name_option(name, table, optopt);
-  if (answer == ':') snprintf(text, MAFAT_REFUSED_ROOM, "%s expects a value", name);
-  else if (known) snprintf(text, MAFAT_REFUSED_ROOM, "%s: this option expects no value", name);
-  else snprintf(text, MAFAT_REFUSED_ROOM, "unknown option %s", name);
+  if (answer == ':') snprintf(text, MAFAT_REFUSED_ROOM, "%s expects a value; see --help", name);
+  else if (known) snprintf(text, MAFAT_REFUSED_ROOM, "%s: this option expects no value; see --help", name);
+  else snprintf(text, MAFAT_REFUSED_ROOM, "unknown option %s; see --help", name);
 }

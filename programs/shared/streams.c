@@ -45,6 +45,14 @@ int mafat_streams_open(const char *path)
   return stream >= 0 ? fcntl(stream, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_TRUNC | O_CREAT | O_CLOEXEC, 0666);
 }
 
+MAFAT_PART(opening) const char *mafat_streams_program(const char *called, const char *name)
+{
+  enum { PREFIX = sizeof "mafat " - 1 };
+  if (!called || strncmp(called, "mafat ", PREFIX) != 0) return name;
+  size_t length = strlen(called + PREFIX);
+  return length < 16 && strspn(called + PREFIX, "abcdefghijklmnopqrstuvwxyz") == length ? called : name;
+}
+
 MAFAT_PART(opening) int mafat_streams_finish(void)
 {
   errno = 0;

@@ -10,6 +10,10 @@ void mafat_streams_hold(void);
  * stream itself: opened by its name, a file would lose what has been written there. */
 int mafat_streams_open(const char *path);
 
+/* The name that messages begin with: the program's own, or "mafat run" where the command mafat started
+ * it, which passes that as argv[0]. */
+const char *mafat_streams_program(const char *called, const char *name);
+
 /* All that was printed is on standard output; -1: it is not, errno. Only now does a full disk or a closed pipe show. */
 int mafat_streams_finish(void);
 

@@ -22,17 +22,19 @@
 
 #include "base/utf8.h"
 #include "programs/shared/decimal.h"
+#include "programs/shared/refused_option.h"
 
 enum { MAX_DEVICES = 32, UNIT_BYTES = 4096, POOL_PAGES = 64 };
 
 static const char usage[] =
     "usage: swap_cost [--size SIZE] [--seconds N]\n"
-    "Time what a page of swap costs, inside a memory group with a limit of less than half the size. One JSON object.\n"
+    "Measures what a page of swap costs, inside a memory cgroup with a limit of less than\n"
+    "half the size. Prints one JSON object.\n"
     "\n"
-    "  --size SIZE   anonymous memory: 64M, 16384K, bytes (default: 64M)\n"
-    "  --seconds N   reading stops after that, in each order (default: 15)\n"
-    "  --version\n"
-    "  --help        this text\n"
+    "  --size SIZE    anonymous memory: 64M, 16384K, bytes (default: 64M)\n"
+    "  --seconds N    time limit for reading, in each order (default: 15)\n"
+    "  -h, --help     this text\n"
+    "  -V, --version  the version\n"
     "\n"
     "Exit status: 0 done, 1 nothing was swapped (no limit, or no swap), 2 misuse.\n";
 
@@ -265,14 +267,14 @@ int main(int argc, char **argv)
 {
   static const struct option options[] = {{"size", required_argument, NULL, 's'},
                                           {"seconds", required_argument, NULL, 't'},
-                                          {"version", no_argument, NULL, 'v'},
-                                          {"help", no_argument, NULL, 'h'},
+                                          {"version", no_argument, NULL, 'V'},
+                                          {"help", optional_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
   size_t bytes = 64 << 20;
   double seconds = 15;
-  char *end;
+  char *end, refused[MAFAT_REFUSED_ROOM];
   opterr = 0;
-  for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (c) {
+  for (int c; (c = getopt_long(argc, argv, ":hV", options, NULL)) != -1;) switch (c) {
     case 's':
       bytes = size_of(optarg);
       if (bytes < 1 << 20) return misuse("--size", "at least 1M, such as 64M", optarg);
@@ -281,13 +283,17 @@ int main(int argc, char **argv)
       seconds = strtod(optarg, &end);
       if (!mafat_decimal_begins(optarg) || *end || !(seconds > 0)) return misuse("--seconds", "a number above 0", optarg);
       break;
-    case 'v':
+    case 'V':
       puts("swap_cost " MAFAT_VERSION);
       return printed();
     case 'h':
       fputs(usage, stdout);
       return printed();
-    default: return misuse("the command line", "the options that --help lists", argv[optind - 1]);
+    default:
+      mafat_refused_option(refused, c, options, argv);
+      mafat_utf8_keep_to_one_line(refused);
+      fprintf(stderr, "swap_cost: %s\n", refused);
+      return 2;
     }
   if (optind < argc) return misuse("the command line", "nothing more", argv[optind]);
 

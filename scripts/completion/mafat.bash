@@ -1,22 +1,11 @@
-# bash completion for mafat and the programs behind it. Options are those that a program's own --help lists, so that none is
-# missing here. Loaded by bash-completion from its folder by the command's name; or by hand: source mafat.bash
+# bash completion for mafat and its programs. Options are those that a program's own --help=all lists, so
+# that none is missing here. bash-completion loads this file by the command's name; by hand:
+# source mafat.bash
 # shellcheck shell=bash disable=SC2207 # words of ours have no blanks
 
-# _mafat_options PROGRAM...: the options that its --help lists, one a line
+# _mafat_options PROGRAM...: the options that its --help=all lists, one a line
 _mafat_options() {
-  "$@" --help 2>/dev/null | sed -n 's/^  \(-[^ ].*\)/\1/p' | sed 's/  .*//' | grep -oE -- '--[a-z][a-z0-9-]*' | sort -u
-}
-
-# _mafat_passed PROGRAM...: of run_inference those that mafat_ranks passes through: what runs something
-_mafat_passed() {
-  local run=("${@:1:$#-1}" "${!#/%ranks/run}")
-  [ $# != 1 ] || run=("${1%mafat_ranks}run_inference")
-  _mafat_options sh -c '"$@" | sed "/^Only to ask/,/^$/d"' - "${run[@]}" | grep -vx -e --ranks
-}
-
-# _mafat_listed PROGRAM...: all that may be given
-_mafat_listed() {
-  { _mafat_options "$@" && case $* in *ranks) _mafat_passed "$@" ;; esac; } | sort -u
+  "$@" --help=all 2>/dev/null | sed -n 's/^  \(-[^ ].*\)/\1/p' | sed 's/  .*//' | grep -oE -- '--[a-z][a-z0-9-]*' | sort -u
 }
 
 # _mafat_words NAME WORD: the words that an option's value is one of. Those of the tables of options and searches are put in
@@ -61,7 +50,7 @@ _mafat() {
     done
   fi
   if [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W "$(_mafat_listed "${program[@]}")" -- "$word"))
+    COMPREPLY=($(compgen -W "$(_mafat_options "${program[@]}")" -- "$word"))
   else
     COMPREPLY=($(compgen -W "$(_mafat_words "$name" "$before")" -- "$word"))
   fi

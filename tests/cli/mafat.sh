@@ -28,10 +28,10 @@ done
 run --version
 check version "$(head -c 100 "$out")" grep -qx "mafat $(sed -n 's/^VERSION *:= *//p' Makefile)" "$out"
 
-same() { # WORD PROGRAM: what both print for --help
+same() { # WORD PROGRAM: both print the same help, but for their name in it
   if [ ! -x "$build/$2" ]; then skip "mafat $1" "$2 is not built"; else
     run "$1" --help
-    if "$build/$2" --help | cmp -s - "$out"; then ok "mafat $1"; else fail "mafat $1" "not what $2 prints"; fi
+    if "$build/$2" --help | cmp -s - <(sed "s/mafat $1/$2/g" "$out"); then ok "mafat $1"; else fail "mafat $1" "not what $2 prints"; fi
   fi
 }
 same run run_inference
@@ -56,10 +56,63 @@ ln -s "$program" "$work/elsewhere/m"
 program=$work/elsewhere/m run pack --help
 expect 'found from a link' 0
 
+# ---- A program names itself as it was called
+
+bad 'run names itself' 'mafat run: --memory expects a size' run --memory x
+bad 'predict names itself' 'mafat predict: no/such.cfg: cannot open' predict no/such.cfg
+bad 'serve names itself' 'mafat serve: --memory expects a size' serve --memory x
+bad 'pack names itself' 'mafat pack: expected MODEL.cfg' pack
+bad 'weights names itself' 'mafat weights: expected MODEL.cfg' weights
+[ ! -x "$build/annotate" ] || bad 'annotate names itself' 'mafat annotate: unknown option' annotate --nothing
+[ ! -x "$build/memory_limit" ] || bad 'limit names itself' 'mafat limit: option --limit expects' limit --limit x
+program=$build/run_inference bad 'run_inference names itself' 'run_inference: --memory expects a size' --memory x
+run run --help
+check 'help has the name' "$(head -n 1 "$out")" grep -q '^usage: mafat run ' "$out"
+
+# ---- Help, version and misspelled options of all programs
+
+version=$(sed -n 's/^VERSION *:= *//p' Makefile)
+asked() { # NAME COMMAND...: its -h, --help, --help=all, -V, --version, and an option misspelled
+  local name=$1 lines
+  shift
+  "$@" --help >"$work/help" 2>"$err"
+  lines=$(wc -l <"$work/help")
+  check "$name --help" "status $?, $lines lines, $(cat "$err")" test "$lines" -le 40 -a "$lines" -gt 5 -a ! -s "$err"
+  check "$name --help in 100 columns" 'it is wider' test -z "$(awk 'length > 100' "$work/help")"
+  check "$name -h" 'not as --help' cmp "$work/help" <("$@" -h 2>&1)
+  check "$name -h and -V" 'not in its help' test "$(grep -cE -- '-h, --help|-V, --version' "$work/help")" -ge 1
+  check "$name --help=all" 'not more than --help' test "$("$@" --help=all | wc -l)" -ge "$lines"
+  check "$name --version" "$("$@" --version 2>&1 | head -n 1)" test "$("$@" --version 2>&1)" = "$name $version"
+  check "$name -V" 'not as --version' test "$("$@" -V 2>&1)" = "$name $version"
+}
+for name in run_inference mafat_serve pack_weights make_weights annotate memory_limit swap_cost kernel_check; do
+  [ ! -x "$build/$name" ] || asked $name "$build/$name"
+done
+asked mafat "$program"
+asked 'mafat doctor' "$program" doctor
+[ ! -x "$build/mafat_ranks" ] || asked mafat_ranks "$build/mafat_ranks"
+check 'ten options' 'run_inference --help lists another number' test "$("$build/run_inference" --help | grep -c '^  --')" = 10
+check 'three examples' 'run_inference --help has another number' test "$("$build/run_inference" --help | sed '1,/^Examples/d' | grep -c '^  run_inference')" = 3
+headings=$("$build/run_inference" --help=all | grep -E '^[A-Z][a-z]+$' | tr '\n' ' ')
+check 'groups' "found: $headings" test "$headings" = 'Input Output Memory Speed Planning Research Examples '
+misspelled() { # PROGRAM OPTION MEANT
+  [ ! -x "$build/$1" ] || program=$build/$1 bad "$1 $2 is $3" "unknown option $2: did you mean $3?" "$2"
+}
+misspelled run_inference --memroy --memory
+misspelled run_inference --memroy=64M --memory
+misspelled run_inference --treads --threads
+misspelled mafat_serve --lisen --listen
+misspelled pack_weights --wieghts --weights
+misspelled make_weights --sede --seed
+misspelled annotate --ouptut --output
+misspelled memory_limit --limt --limit
+misspelled swap_cost --sise --size
+bad 'doctor --jsno is --json' 'unknown option --jsno: did you mean --json?' doctor --jsno
+
 # ---- Words that are none
 
 bad 'no word' 'expected a command, such as doctor' # and no arguments
-meant() { bad "$1 is $2" "no command '$1': is mafat $2 meant?" "$1"; }
+meant() { bad "$1 is $2" "no command '$1': did you mean mafat $2?" "$1"; }
 meant rnu run
 meant packs pack
 meant predcit predict
@@ -87,9 +140,7 @@ bad 'controls: doctor' "unknown option $told" doctor "$odd"
 bad 'controls: a file' "cannot find 'x?[31m?y'" doctor "${odd#--}"
 for program in make_weights pack_weights swap_cost run_inference annotate mafat_serve memory_limit; do
   [ -x "$build/$program" ] || continue
-  word=$told
-  [ $program != swap_cost ] || word='the options that --help lists, found '
-  name=$program program=$build/$program bad "controls: $program" "$word" "$odd"
+  name=$program program=$build/$program bad "controls: $program" "unknown option $told" "$odd"
 done
 program=$build/mafat
 
@@ -113,7 +164,7 @@ expect 'doctor of a small file' 0
 check 'a small file says nothing' "$(grep ^disk "$out")" grep -q "^disk  .*not timed: $shapes.cfg has less than 1.2 MB" "$out"
 bad 'doctor of no file' "cannot find '$work/none'" doctor "$work/none"
 bad 'doctor of two' "expected one FILE at most, found 'b'" doctor . b
-bad 'an option that is none' "unknown option --jsno" doctor --jsno
+bad 'an option that is none' "unknown option --nothing; see --help" doctor --nothing
 bad 'a letter that is none' "unknown option -x;" doctor -xy
 bad 'a value too many' "--json: this option expects no value" doctor --json=3
 run doctor --help
@@ -173,8 +224,8 @@ complete_bash() {
     _mafat "$1"
     printf "%s\n" "${COMPREPLY[@]}"' bash "$@"
 }
-options_of() { # COMMAND...: of its --help, found otherwise than the completion finds them
-  "$@" --help | awk '/^  -/ { for (i = 1; i <= NF && $i ~ /^(--?[a-z]|[A-Z[<]|[a-z]+\|)/; i++) { sub(/[,:]$/, "", $i); if ($i ~ /^--/) print $i } }' | sort -u
+options_of() { # COMMAND...: of its --help=all, found otherwise than the completion finds them
+  "$@" --help=all | awk '/^  -/ { for (i = 1; i <= NF && $i ~ /^(--?[a-zA-Z]|[A-Z[<]|[a-z]+\|)/; i++) { sub(/[,:]$/, "", $i); if ($i ~ /^--/) print $i } }' | sort -u
 }
 has_all() { # NAME OFFERED WANTED
   local lacks
@@ -198,8 +249,8 @@ for pair in pack_weights:pack make_weights:weights annotate:annotate mafat_serve
 done
 # mafat_ranks passes on what runs something: not what only asks
 if [ -x "$build/mafat_ranks" ]; then
-  options_of "$build/mafat_ranks" >"$work/own"
-  sort -u "$work/own" <(grep -vxE -e '--(predict|sweep|pareto|map|predictor|bias|calibrate|ranks)' "$work/wanted") >"$work/wanted.ranks"
+  { options_of "$build/mafat_ranks"; "$build/mafat_ranks" --help | grep -oE '^  --[a-z-]+' | tr -d ' '; grep -vxE -e '--(predict|sweep|pareto|map|predictor|calibrate|ranks)' "$work/wanted"; } |
+    sort -u >"$work/wanted.ranks"
   for words in "mafat_ranks --" "mafat ranks --"; do
     # shellcheck disable=SC2086 # words
     complete_bash $words | sort >"$work/offered"
@@ -220,7 +271,7 @@ offers '--json' mafat doctor --j
 offers '' mafat run dog # a file's name: bash's own
 offers '' memory_limit -- cat models/sh # and there, too: a list's words would end at the blanks of a name
 for value in $(. "$build/completion/mafat.bash" && _mafat_words run --algorithm && _mafat_words run --decode && _mafat_words run --search); do
-  "$build/run_inference" --help | grep -qw -e "$value" || fail 'values are known' "run_inference --help does not have $value"
+  "$build/run_inference" --help=all | grep -qw -e "$value" || fail 'values are known' "run_inference --help=all does not have $value"
 done
 
 if ! command -v zsh >/dev/null; then skip zsh 'is not installed'; else

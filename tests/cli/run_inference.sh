@@ -112,8 +112,8 @@ printf 'cat\ndog\n' >two.names
 # ---- Help, version, misuse
 
 options='memory plan search layers algorithm threads cpu predict predictor sweep pareto calibrate input dump-output marks repeat names thresh nms
-  mean scale channels resize pad json report best-effort quiet version help'
-run --help
+  mean scale channels resize pad json report verbose best-effort quiet version help'
+run --help=all
 check help "exit status $code, or not on stdout" test "$code" -eq 0 -a -s "$out" -a ! -s "$err"
 cp "$out" "$io/help"
 for option in $options; do

@@ -40,7 +40,8 @@ static const char usage[] =
     "  --json         with --bench: one JSON object\n"
     "  --once         with --bench: compute some rows of each layer once, for counting\n"
     "                 instructions under an emulator (make count-arm)\n"
-    "  --help         this text\n"
+    "  -h, --help     this text\n"
+    "  -V, --version  the version\n"
     "\n"
     "Exit status: 0 all is well, 1 a kernel failed (how to repeat it is printed), 2 misuse.\n";
 
@@ -49,7 +50,7 @@ struct options {
   uint64_t seed;
   int cases; /* 0: each kernel's own */
   int runs;
-  bool bench, json, once;
+  bool bench, json, once, version;
 };
 
 static const struct {
@@ -113,18 +114,19 @@ static bool is_kernel(const char *name)
 /* DONE, or MISUSE after a message; *help if that is all that is asked for. */
 static enum status read_options(struct options *o, int argc, char **argv, bool *help)
 {
-  enum { KERNEL = 256, CPU, SEED, CASES, BENCH, SHAPE, RUNS, JSON, ONCE, HELP };
+  enum { KERNEL = 256, CPU, SEED, CASES, BENCH, SHAPE, RUNS, JSON, ONCE };
   static const struct option list[] = {
       {"kernel", required_argument, NULL, KERNEL}, {"cpu", required_argument, NULL, CPU},
       {"seed", required_argument, NULL, SEED},     {"cases", required_argument, NULL, CASES},
       {"bench", no_argument, NULL, BENCH},         {"shape", required_argument, NULL, SHAPE},
       {"runs", required_argument, NULL, RUNS},     {"json", no_argument, NULL, JSON},
-      {"once", no_argument, NULL, ONCE},           {"help", no_argument, NULL, HELP},           {0}};
+      {"once", no_argument, NULL, ONCE},           {"help", optional_argument, NULL, 'h'},
+      {"version", no_argument, NULL, 'V'},         {0}};
   int c;
   unsigned long long n = 0;
   *o = (struct options){.seed = 1, .runs = 5};
   *help = false;
-  while ((c = getopt_long(argc, argv, "", list, NULL)) != -1) {
+  while ((c = getopt_long(argc, argv, "hV", list, NULL)) != -1) {
     switch (c) {
     case KERNEL: o->kernel = optarg; break;
     case CPU: o->cpu = optarg; break;
@@ -132,7 +134,8 @@ static enum status read_options(struct options *o, int argc, char **argv, bool *
     case BENCH: o->bench = true; break;
     case JSON: o->json = true; break;
     case ONCE: o->once = true; break;
-    case HELP: *help = true; return DONE;
+    case 'h': *help = true; return DONE;
+    case 'V': o->version = true; return DONE;
     case SEED:
       if (!read_number("seed", optarg, UINT64_MAX / 2, &n)) return MISUSE;
       o->seed = n;
@@ -261,6 +264,10 @@ int main(int argc, char **argv)
   struct levels levels;
   bool help;
   enum status status = read_options(&o, argc, argv, &help);
+  if (status == DONE && o.version) {
+    puts("kernel_check " MAFAT_VERSION);
+    return DONE;
+  }
   if (status == DONE && help) {
     fputs(usage, stdout);
     return DONE;
