@@ -11,6 +11,7 @@
 #include "runner/detect/heads/heads.h"
 #include "runner/os/process.h"
 #include "api/footprint.h"
+#include "api/unfit.h"
 #include "search/greedy/greedy.h"
 
 #include <stdint.h>
@@ -243,7 +244,7 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
                  .plan_seconds = o->plan_seconds,
                  .most_threads = o->threads == MAFAT_THREADS_AUTO ? processors() : 0},
       .plan = o->plan,
-      .budget_bytes = budget.bytes, .budget_source = budget.source, .budget_given = o->memory_bytes > 0, .best_effort = o->best_effort};
+      .budget_bytes = budget.bytes, .budget_source = budget.source, .best_effort = o->best_effort};
   return take_search(r, o->search, d);
 }
 
@@ -261,25 +262,14 @@ int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r, s
   return code || c->fits || r->best_effort ? code : mafat_choice_refuse(c, r, d);
 }
 
-/* Formats a sufficient budget: opening a model again may need slightly more, so it is rounded up,
- * plus 64 KB. */
-static const char *describe_enough(char *text, size_t capacity, const struct mafat_choice_request *r, size_t charge)
-{
-  enum { UNIT = 64 << 10 };
-  text[0] = '\0';
-  if (r->budget_given && charge < SIZE_MAX - 2 * UNIT)
-    snprintf(text, capacity, "; %.40s %zuK would do", r->budget_source, (charge + 2 * UNIT - 1) / UNIT * UNIT >> 10);
-  return text;
-}
-
 int mafat_choice_refuse(const struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {
-  char enough[96];
+  char need[MAFAT_UNFIT_ROOM];
   size_t charge = c->prediction.charge_bytes;
   bool reserved = charge < SIZE_MAX && charge - c->prediction.reserve <= r->budget_bytes;
-  return mafat_fail(d, MAFAT_ELIMIT, "does not fit: plan %.160s needs %zu bytes, the budget (%s) is %zu bytes%s%s%s%s",
-                    c->text, charge, r->budget_source, r->budget_bytes, r->plan ? "" : "; ", r->plan ? "" : r->by->unfit,
-                    reserved ? "; it would without its reserve" : "", describe_enough(enough, sizeof enough, r, charge));
+  return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: %s%s%s%s", r->search.network->path,
+                    mafat_unfit_describe(need, charge, r->budget_bytes, r->budget_source), r->plan ? "" : "; ",
+                    r->plan ? "" : r->by->unfit, reserved ? "; it would without its reserve" : "");
 }
 
 MAFAT_PART(run) void mafat_choice_close(struct mafat_choice *c)

@@ -29,7 +29,6 @@ struct mafat_choice_request {
   struct mafat_search_traces traces; /* memory of that search */
   size_t budget_bytes;
   const char *budget_source; /* for messages: "cgroup limit" */
-  bool budget_given;         /* by the caller: budget_source is the option's name */
   bool best_effort;       /* if nothing fits, choose anyway: the smallest plan, the given one, or
                              the greedy search's fallback */
 };
@@ -81,7 +80,7 @@ void mafat_choose_add_traces(struct mafat_footprint *footprint, const struct maf
 
 /* Chooses a plan. If a given plan, or the greedy search's, does not fit with algorithms chosen by
  * layer, it is made with direct convolution; other searches choose algorithms themselves.
- * MAFAT_ELIMIT if nothing fits: the message names the bytes and the plan. Close the choice even
+ * MAFAT_ELIMIT if nothing fits: the message names the need and the budget that would do. Close the choice even
  * then. Also errors of plans, layouts and searches. */
 int mafat_choose(struct mafat_choice *choice, const struct mafat_choice_request *request,
                  struct mafat_diagnostic *d);

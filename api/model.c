@@ -8,6 +8,7 @@
 #include "runner/os/headroom.h"
 #include "runner/os/process.h"
 #include "api/footprint.h"
+#include "api/unfit.h"
 #include "api/rank_choice.h"
 #include "base/sized.h"
 #include "api/model_files.h"
@@ -266,10 +267,11 @@ int mafat_model_take_footprint(struct mafat_model *m, const struct mafat_footpri
                                   const char *doing, struct mafat_diagnostic *d)
 {
   struct mafat_prediction p;
+  char need[MAFAT_UNFIT_ROOM];
   mafat_predict(&p, m->choice.layout, footprint);
   if (p.charge_bytes > m->budget_bytes && !m->best_effort && !m->link)
-    return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: %s needs %zu bytes in all, the budget (%s) is %zu bytes",
-                      name, doing, p.charge_bytes, m->budget_source, m->budget_bytes);
+    return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: %s %s", name, doing,
+                      mafat_unfit_describe(need, p.charge_bytes, m->budget_bytes, m->budget_source));
   for (int i = 0; footprint->floats_bytes < m->footprint.floats_bytes && i < m->network->n_inputs; i++)
     mafat_raw_input_release(&m->inputs[i].raw);
   m->footprint = *footprint;

@@ -6,6 +6,7 @@
 #include "runner/engine/kinds/kind.h"
 #include "runner/os/process.h"
 #include "api/footprint.h"
+#include "api/unfit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -69,10 +70,11 @@ static int check_room(struct mafat_plan_timer *t, const struct mafat_layout *lay
 {
   const struct mafat_plan_timer_options *o = &t->options;
   struct mafat_prediction p;
+  char need[MAFAT_UNFIT_ROOM];
   mafat_predict(&p, layout, o->footprint);
   if (p.charge_bytes > o->budget_bytes)
-    return mafat_fail(d, MAFAT_ELIMIT, "%s: to measure how long a plan takes needs %zu bytes, the budget (%s) is %zu bytes",
-                      o->network->path, p.charge_bytes, o->budget_source, o->budget_bytes);
+    return mafat_fail(d, MAFAT_ELIMIT, "%.200s: to measure how long a plan takes %s", o->network->path,
+                      mafat_unfit_describe(need, p.charge_bytes, o->budget_bytes, o->budget_source));
   size_t bytes = p.resident_bytes - o->footprint->process_bytes;
   if (bytes > t->most_bytes) t->most_bytes = bytes;
   return MAFAT_OK;

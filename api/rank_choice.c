@@ -2,6 +2,8 @@
  * layouts of all ranks; allocates. */
 #include "api/rank_choice.h"
 
+#include "base/mebibytes.h"
+
 #include "include/mafat_ranks.h"
 #include "base/blocks.h"
 #include "predictor/planning/planning.h"
@@ -92,8 +94,8 @@ static int check_memory(const struct mafat_rank_choice *c, const struct mafat_ra
 {
   for (int i = 0; i < r->n_ranks; i++)
     if (need_of(c, i) > budget_of(r, i))
-      return mafat_fail(d, MAFAT_ELIMIT, "does not fit: rank %d of %d needs %zu bytes, --memory is %zu bytes", i, r->n_ranks,
-                        need_of(c, i), budget_of(r, i));
+      return mafat_fail(d, MAFAT_ELIMIT, "does not fit: rank %d of %d needs %.1f MiB, its budget (--memory) is %.1f MiB; %zuK would do", i,
+                        r->n_ranks, mafat_mebibytes_up(need_of(c, i)), mafat_mebibytes_down(budget_of(r, i)), (need_of(c, i) + 1023) >> 10);
   return MAFAT_OK;
 }
 

@@ -519,11 +519,11 @@ static void open_bridge(struct bridge *b, const network *net)
   check_identity(b->cfg, &b->of_cfg);
   check_identity(b->weights, &b->of_weights);
   check_shapes(b, net);
-  const double mb = 1 << 20;
+  const double mib = 1 << 20;
   if (settings.memory_bytes)
-    snprintf(budget, sizeof budget, ", the budget (%s) is %.2f MB", settings.memory_name, (double)settings.memory_bytes / mb);
-  tell("%s: plan %s needs %.2f MB%s", b->cfg, mafat_model_plan(b->model),
-       (double)mafat_model_charge_bytes(b->model) / mb, budget);
+    snprintf(budget, sizeof budget, ", the budget (%s) is %.1f MiB", settings.memory_name, (double)settings.memory_bytes / mib);
+  tell("%s: plan %s needs %.1f MiB%s", b->cfg, mafat_model_plan(b->model),
+       (double)mafat_model_charge_bytes(b->model) / mib, budget);
 }
 
 /* Reads `seen` like Darknet: 8 bytes since version 0.2, 4 before. A packed file has none. */

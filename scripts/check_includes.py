@@ -29,7 +29,7 @@ MAY_INCLUDE = {
 
 # Programs that use the library as any other program does: the public header, headers of base/ that
 # have no .c file, and tables of names.
-PUBLIC = ("include/", "base/utf8.h", "base/part.h", "base/levels.def", "base/tags.def", "network/dtypes.def")
+PUBLIC = ("include/", "base/utf8.h", "base/part.h", "base/mebibytes.h", "base/levels.def", "base/tags.def", "network/dtypes.def")
 ALONE = {
     "programs/run_inference": PUBLIC + ("programs/run_inference/", "programs/shared/"),
     "programs/shared/video": ("include/", "programs/shared/video/"),

@@ -135,9 +135,10 @@ def all_cells(options, programs):
 
 def least_bytes(found, network, label):
     """The minimum that a refused run of this program printed; None: none was refused."""
-    said = [re.search(r"needs (\d+) bytes.*no plan needs less", row["message"] or "") for row in found
+    said = [re.search(r"(?:needs (\d+) bytes|(\d+)K would do).*no plan needs less", row["message"] or "") for row in found
             if (row["network"], row["layers"], row["label"]) == (network.name, network.layers, label)]
-    return max((int(match.group(1)) for match in said if match), default=None)
+    # the budget that would do is at least 64 KB above the need; messages of older runs have the need itself
+    return max((int(match.group(1)) if match.group(1) else (int(match.group(2)) - 64) << 10 for match in said if match), default=None)
 
 
 def least_cells(options, programs, found):

@@ -100,7 +100,7 @@ static void report(const struct serving *s)
     snprintf(line, sizeof line, "listens at %s", s->server.listeners.names[i]);
     mafat_session_complain(line);
   }
-  snprintf(line, sizeof line, "needs at most %.2f MB, %.2f MB of it for requests and answers", (double)h->charge_bytes / 1048576, (double)h->capacity_bytes / 1048576);
+  snprintf(line, sizeof line, "needs at most %.1f MiB, %.1f MiB of it for requests and answers", (double)h->charge_bytes / 1048576, (double)h->capacity_bytes / 1048576);
   mafat_session_complain(line);
   if (!s->server.listeners.local && !h->token) mafat_session_complain("warning: others can reach it, and no token is asked for: see --token-file");
 }

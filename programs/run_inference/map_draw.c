@@ -58,16 +58,16 @@ static double y_of(const struct drawing *d, size_t bytes, double top, double hei
 
 static void format_bytes(char *text, size_t capacity, size_t bytes)
 {
-  if (bytes >= 1 << 20) snprintf(text, capacity, "%.2f MB", (double)bytes / 1048576);
-  else if (bytes >= 1 << 10) snprintf(text, capacity, "%.1f KB", (double)bytes / 1024);
+  if (bytes >= 1 << 20) snprintf(text, capacity, "%.1f MiB", (double)bytes / 1048576);
+  else if (bytes >= 1 << 10) snprintf(text, capacity, "%.1f KiB", (double)bytes / 1024);
   else snprintf(text, capacity, "%zu B", bytes);
 }
 
 /* On an axis, whose numbers are all of one unit. */
 static void format_axis(char *text, size_t capacity, size_t bytes, size_t step)
 {
-  if (step >= 1 << 20) snprintf(text, capacity, "%.2f MB", (double)bytes / 1048576);
-  else if (step >= 1 << 10) snprintf(text, capacity, "%.1f KB", (double)bytes / 1024);
+  if (step >= 1 << 20) snprintf(text, capacity, "%.1f MiB", (double)bytes / 1048576);
+  else if (step >= 1 << 10) snprintf(text, capacity, "%.1f KiB", (double)bytes / 1024);
   else snprintf(text, capacity, "%zu B", bytes);
 }
 
@@ -225,7 +225,7 @@ static void put_byte_axis(const struct drawing *d)
     double y = y_of(d, at, TOP, BOXES_HEIGHT), from_bound = y > bound ? y - bound : bound - y;
     mafat_svg_line(d->w, LEFT, y, LEFT + d->width, y, faint, false);
     if (y - TOP < 14 || (bound_reported && from_bound < 14)) continue;
-    snprintf(text, sizeof text, at == 0 ? "0" : step >= 1 << 20 ? "%zu MB" : step >= 1 << 10 ? "%zu KB" : "%zu B",
+    snprintf(text, sizeof text, at == 0 ? "0" : step >= 1 << 20 ? "%zu MiB" : step >= 1 << 10 ? "%zu KiB" : "%zu B",
              step >= 1 << 20 ? at >> 20 : step >= 1 << 10 ? at >> 10 : at);
     put(d, LEFT - 6, y + 4, SMALL, muted, MAFAT_SVG_END, text, 12);
   }

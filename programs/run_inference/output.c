@@ -1,5 +1,6 @@
 #include "programs/run_inference/output.h"
 
+#include "base/mebibytes.h"
 #include "programs/run_inference/transfers.h"
 #include "programs/run_inference/picture_facts.h"
 #include "programs/run_inference/ports.h"
@@ -219,6 +220,19 @@ int mafat_output_video_json(const struct mafat_run_report *r, const struct mafat
   return mafat_json_finish_line(w);
 }
 
+/* ", memory 6.2 of 64.0 MiB" */
+static void text_memory(struct mafat_writer *w, const struct mafat_run_report *r)
+{
+  if (r->measured_resident_bytes < 0) return;
+  mafat_writer_put(w, ", memory ");
+  mafat_writer_put_fixed(w, mafat_mebibytes((size_t)r->measured_resident_bytes), 1);
+  if (r->memory_budget_bytes >= 0) {
+    mafat_writer_put(w, " of ");
+    mafat_writer_put_fixed(w, mafat_mebibytes((size_t)r->memory_budget_bytes), 1);
+  }
+  mafat_writer_put(w, " MiB");
+}
+
 static void text_heading(struct mafat_writer *w, const struct mafat_run_report *r)
 {
   size_t n = r->detections ? r->detections->n : 0;
@@ -235,6 +249,7 @@ static void text_heading(struct mafat_writer *w, const struct mafat_run_report *
     mafat_writer_put_fixed(w, r->latency_ms, 1);
     mafat_writer_put(w, " ms");
   }
+  text_memory(w, r);
   mafat_writer_put(w, "\n");
 }
 

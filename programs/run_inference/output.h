@@ -66,9 +66,9 @@ int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer 
 /* Of it what was found: "detections", "boxes_left_out", "classes", as members of an object that is open. */
 void mafat_output_found_json(const struct mafat_run_report *r, struct mafat_writer *w);
 
-/* dog.jpg: 3 detections in 12.3 ms
+/* dog.jpg: 3 detections in 12.3 ms, memory 6.2 of 64.0 MiB
  *   dog 94 %  (131, 221) 183 x 319        left, top, width x height; behind it keypoints, if any
- * cat.jpg: classified in 12.3 ms
+ * cat.jpg: classified in 12.3 ms, memory 6.2 of 64.0 MiB
  *   tabby 47.1 % */
 int mafat_output_run_text(const struct mafat_run_report *r, struct mafat_writer *w);
 

@@ -3,7 +3,7 @@
 #include "programs/run_inference/plan_report.h"
 #include "programs/run_inference/options.h"
 
-enum { MB_WIDTH = 9, MS_WIDTH = 10, RANKS = 64 };
+enum { MIB_WIDTH = 9, MS_WIDTH = 10, RANKS = 64 };
 
 /* One number of ranks. */
 struct rank_row {
@@ -23,10 +23,12 @@ static size_t most_bytes(const struct mafat_ranks_facts *f)
   return most;
 }
 
-static void put_mb(struct mafat_writer *w, double bytes)
+/* A few bytes are not 0.0. */
+static void put_mib(struct mafat_writer *w, double bytes)
 {
   char capacity[MAFAT_NUMBER_ROOM];
-  mafat_writer_put_right(w, mafat_format_fixed(capacity, bytes / (1 << 20), 2), MB_WIDTH);
+  const bool few = bytes > 0 && bytes < (1 << 20) / 20;
+  mafat_writer_put_right(w, few ? "<0.1" : mafat_format_fixed(capacity, bytes / (1 << 20), 1), MIB_WIDTH);
 }
 
 static void put_ms(struct mafat_writer *w, double ms)
@@ -64,14 +66,14 @@ static void put_ranks(const struct mafat_ranks_facts *f, struct mafat_writer *w)
   mafat_writer_put(w, f->search ? f->search : "");
   mafat_writer_put(w, "\n");
   put_layers(f, w);
-  mafat_writer_put(w, "   rank arena, MB  weights     sent received messages   compute   waiting, ms\n");
+  mafat_writer_put(w, "   rank arena,MiB  weights     sent received messages   compute   waiting, ms\n");
   for (int i = 0; i < f->n_ranks; i++) {
     const struct mafat_rank_facts *r = &f->ranks[i];
     put_count(w, i, 7);
-    put_mb(w, (double)r->arena_bytes);
-    put_mb(w, (double)r->weights_bytes);
-    put_mb(w, (double)r->sent_bytes);
-    put_mb(w, (double)r->received_bytes);
+    put_mib(w, (double)r->arena_bytes);
+    put_mib(w, (double)r->weights_bytes);
+    put_mib(w, (double)r->sent_bytes);
+    put_mib(w, (double)r->received_bytes);
     put_count(w, r->messages, 9);
     put_ms(w, r->compute_ms);
     put_ms(w, r->waiting_ms);
@@ -86,13 +88,13 @@ static void put_rows(const struct rank_row *rows, int n, struct mafat_writer *w)
     if (rows[i].fits && (!rows[fastest].fits || rows[i].ms < rows[fastest].ms)) fastest = i;
     if (rows[i].fits && (!rows[least].fits || rows[i].most_bytes < rows[least].most_bytes)) least = i;
   }
-  mafat_writer_put(w, "  ranks        ms  most, MB exchanged, MB\n");
+  mafat_writer_put(w, "  ranks        ms most,MiB exchanged, MiB\n");
   for (int i = 0; i < n; i++) {
     put_count(w, i + 1, 7);
     if (rows[i].fits) {
       put_ms(w, rows[i].ms);
-      put_mb(w, (double)rows[i].most_bytes);
-      put_mb(w, (double)rows[i].exchanged_bytes);
+      put_mib(w, (double)rows[i].most_bytes);
+      put_mib(w, (double)rows[i].exchanged_bytes);
     }
     mafat_writer_put(w, !rows[i].fits ? "  does not fit" : i == fastest && i == least ? "  fastest, least memory" :
                         i == fastest ? "  fastest" : i == least ? "  least memory" : "");
@@ -212,8 +214,8 @@ int mafat_plan_report_write_ranks(const struct mafat_report_request *q, const st
     mafat_writer_put(w, "in ");
     mafat_writer_put_fixed(w, f->latency_ms, 2);
     mafat_writer_put(w, " ms; ranks exchange ");
-    mafat_writer_put_fixed(w, (double)f->exchanged_bytes / (1 << 20), 2);
-    mafat_writer_put(w, " MB\n");
+    mafat_writer_put_fixed(w, (double)f->exchanged_bytes / (1 << 20), 1);
+    mafat_writer_put(w, " MiB\n");
     if (n) put_rows(rows, n, w);
     code = mafat_writer_flush(w, d);
   }

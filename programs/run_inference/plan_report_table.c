@@ -22,7 +22,7 @@ struct budget_table {
   struct mafat_writer *writer;
 };
 
-enum { MB_WIDTH = 10, MS_WIDTH = 10 };
+enum { MIB_WIDTH = 11, MS_WIDTH = 10 };
 
 /* ---- weights packed smaller ---- */
 
@@ -82,7 +82,7 @@ static void put_packing_heads(const struct budget_table *t)
     for (int ms = 0; ms < 2; ms++) {
       mafat_writer_put(t->writer, "   ");
       mafat_writer_put(t->writer, mafat_packings_name(i));
-      mafat_writer_put(t->writer, ms ? "_ms" : "_MB");
+      mafat_writer_put(t->writer, ms ? "_ms" : "_MiB");
     }
   }
 }
@@ -93,10 +93,10 @@ static void begin(const struct budget_table *t)
     mafat_json_begin(t->writer, "[");
     return;
   }
-  if (t->sweep) mafat_writer_put(t->writer, "budget_MB  fits");
+  if (t->sweep) mafat_writer_put(t->writer, "budget_MiB  fits");
   else mafat_writer_put(t->writer, "taken");
-  mafat_writer_put(t->writer, "  needs_MB        ms");
-  if (t->sweep && t->request->facts.greedy) mafat_writer_put(t->writer, "  paper_MB");
+  mafat_writer_put(t->writer, "  needs_MiB        ms");
+  if (t->sweep && t->request->facts.greedy) mafat_writer_put(t->writer, "  paper_MiB");
   if (t->request->facts.threads == MAFAT_THREADS_AUTO) mafat_writer_put(t->writer, "  threads");
   put_packing_heads(t);
   mafat_writer_put(t->writer, "  plan\n");
@@ -116,7 +116,7 @@ static void put_packing_cells(const struct budget_table *t, size_t budget)
   for (int i = 0; i < MAFAT_PACKINGS; i++) {
     if (!packing_of(t, i)) continue;
     bool fits = find_within(packing_of(t, i), budget, &index, &f);
-    put_cell(t->writer, (double)f.charge_bytes / 1048576, 2, MB_WIDTH);
+    put_cell(t->writer, (double)f.charge_bytes / 1048576, 1, MIB_WIDTH);
     put_cell(t->writer, fits ? f.latency_ms : INFINITY, 1, MS_WIDTH);
   }
 }
@@ -124,11 +124,11 @@ static void put_packing_cells(const struct budget_table *t, size_t budget)
 static void put_line(const struct budget_table *t, const struct budget_row *r)
 {
   struct mafat_writer *w = t->writer;
-  if (t->sweep) put_cell(w, (double)r->budget_bytes / 1048576, 2, 9);
+  if (t->sweep) put_cell(w, (double)r->budget_bytes / 1048576, 1, 10);
   mafat_writer_put_right(w, r->taken ? "yes" : t->sweep ? "no" : "-", t->sweep ? 6 : 5);
-  put_cell(w, (double)r->charge_bytes / 1048576, 2, MB_WIDTH);
+  put_cell(w, (double)r->charge_bytes / 1048576, 1, MIB_WIDTH);
   put_cell(w, r->ms, 1, MS_WIDTH);
-  if (t->sweep && t->request->facts.greedy) put_cell(w, (double)r->paper_bytes / 1048576, 2, MB_WIDTH);
+  if (t->sweep && t->request->facts.greedy) put_cell(w, (double)r->paper_bytes / 1048576, 1, MIB_WIDTH);
   if (t->request->facts.threads == MAFAT_THREADS_AUTO) put_cell(w, r->threads, 0, 9);
   put_packing_cells(t, r->budget_bytes);
   mafat_writer_put(w, "  ");

@@ -1,4 +1,5 @@
 /* --predict for people. */
+#include "base/mebibytes.h"
 #include "programs/run_inference/plan_report.h"
 #include "programs/run_inference/transfers.h"
 #include "programs/run_inference/output.h"
@@ -8,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LABEL_WIDTH = 10, CUT_WIDTH = 22, WEIGHTS_WIDTH = 9, BAR_WIDTH = 40, MB_WIDTH = 9 };
+enum { LABEL_WIDTH = 10, CUT_WIDTH = 22, WEIGHTS_WIDTH = 9, BAR_WIDTH = 40, MIB_WIDTH = 9 };
 
 static void put_label(struct mafat_writer *w, const char *label)
 {
@@ -16,10 +17,10 @@ static void put_label(struct mafat_writer *w, const char *label)
   mafat_writer_put_spaces(w, LABEL_WIDTH - (int)strlen(label));
 }
 
-static void put_mb(struct mafat_writer *w, size_t bytes)
+static void put_mib(struct mafat_writer *w, size_t bytes)
 {
-  mafat_writer_put_fixed(w, (double)bytes / 1048576, 2);
-  mafat_writer_put(w, " MB");
+  mafat_writer_put_fixed(w, mafat_mebibytes(bytes), 1);
+  mafat_writer_put(w, " MiB");
 }
 
 static void put_million(struct mafat_writer *w, uint64_t n)
@@ -28,10 +29,12 @@ static void put_million(struct mafat_writer *w, uint64_t n)
   mafat_writer_put(w, " million");
 }
 
-static void put_mb_cell(struct mafat_writer *w, size_t bytes)
+/* A few bytes are not 0.0. */
+static void put_mib_cell(struct mafat_writer *w, size_t bytes)
 {
   char capacity[MAFAT_NUMBER_ROOM];
-  mafat_writer_put_right(w, mafat_format_fixed(capacity, (double)bytes / 1048576, 2), MB_WIDTH);
+  const bool few = bytes > 0 && bytes < (1 << 20) / 20;
+  mafat_writer_put_right(w, few ? "<0.1" : mafat_format_fixed(capacity, mafat_mebibytes(bytes), 1), MIB_WIDTH);
 }
 
 static void put_padded(struct mafat_writer *w, const char *text, int width)
@@ -56,21 +59,17 @@ static void put_request(const struct mafat_report_request *q, struct mafat_write
   mafat_writer_put(w, "\n");
 }
 
-/* An arena's bytes are told where they are what was asked for: they may be kilobytes of megabytes. */
-static const char *who_chose(const struct mafat_report_request *q, const struct mafat_plan_facts *p, char text[64])
+static const char *who_chose(const struct mafat_report_request *q)
 {
-  if (!q->facts.search) return "given";
-  if (!q->facts.one_plan) return q->facts.searched;
-  snprintf(text, 64, "%.32s, %zu bytes", q->facts.searched, p->arena_bytes);
-  return text;
+  return q->facts.search ? q->facts.searched : "given";
 }
 
 static void put_plan(const struct mafat_report_request *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
-  char text[192], chosen[64];
+  char text[192];
   put_label(w, "plan");
   mafat_writer_put(w, p->text);
-  snprintf(text, sizeof text, "\n%*s(%s; %s, %d thread%s, kernels %s)\n", LABEL_WIDTH, "", who_chose(q, p, chosen),
+  snprintf(text, sizeof text, "\n%*s(%s; %s, %d thread%s, kernels %s)\n", LABEL_WIDTH, "", who_chose(q),
            p->algorithm, p->threads, p->threads == 1 ? "" : "s", q->facts.cpu);
   mafat_writer_put(w, text);
 }
@@ -81,7 +80,7 @@ static void put_fits(const struct mafat_report_request *q, const struct mafat_pl
 {
   put_label(w, "fits");
   mafat_writer_put(w, p->fits ? "yes: needs " : "no: needs ");
-  put_mb(w, p->memory.charge_bytes);
+  put_mib(w, p->memory.charge_bytes);
   if (q->facts.budget_bytes == SIZE_MAX) {
     mafat_writer_put(w, ", the budget is not known\n");
     return;
@@ -89,20 +88,18 @@ static void put_fits(const struct mafat_report_request *q, const struct mafat_pl
   mafat_writer_put(w, ", the budget (");
   mafat_writer_put(w, q->facts.budget_source);
   mafat_writer_put(w, ") is ");
-  put_mb(w, q->facts.budget_bytes);
+  put_mib(w, q->facts.budget_bytes);
   mafat_writer_put(w, "\n");
 }
 
-/* How far the places of buffers are from the best that there could be. */
+/* The arena beside the lower bound of any offset assignment. */
 static void put_arena(const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
-  char text[160];
-  snprintf(text, sizeof text, "%zu bytes, %zu (", p->arena_bytes, p->arena_bytes - p->arena_bound_bytes);
   put_label(w, "arena");
-  mafat_writer_put(w, text);
+  put_mib(w, p->arena_bytes);
+  mafat_writer_put(w, ", ");
   mafat_writer_put_fixed(w, mafat_output_arena_excess(p), 2);
-  snprintf(text, sizeof text, " %%) above the most that is alive at one time, %zu\n", p->arena_bound_bytes);
-  mafat_writer_put(w, text);
+  mafat_writer_put(w, " % above the most that is alive at one time\n");
 }
 
 static void put_least(const struct mafat_report_request *q, struct mafat_writer *w)
@@ -110,7 +107,7 @@ static void put_least(const struct mafat_report_request *q, struct mafat_writer 
   struct mafat_front_facts least = {.size = sizeof least};
   mafat_dry_run_front(q->dry_run, 0, &least);
   put_label(w, "least");
-  put_mb(w, least.charge_bytes);
+  put_mib(w, least.charge_bytes);
   mafat_writer_put(w, ", ");
   mafat_writer_put_fixed(w, least.latency_ms, 1);
   mafat_writer_put(w, " ms: plan ");
@@ -142,7 +139,7 @@ static void put_work(const struct mafat_plan_facts *p, struct mafat_writer *w)
   mafat_writer_put(w, " with padding as computed\n");
   put_label(w, "reads");
   if (p->weights_read_bytes) {
-    put_mb(w, p->weights_read_bytes);
+    put_mib(w, p->weights_read_bytes);
     mafat_writer_put(w, " of weights for every picture\n");
   } else {
     mafat_writer_put(w, "no weights while it runs: all are kept\n");
@@ -156,9 +153,9 @@ static void put_paper(const struct mafat_report_request *q, const struct mafat_p
   if (mafat_plan_report_paper(a, &paper, NULL) != MAFAT_OK) return;
   put_label(w, "paper");
   mafat_writer_put(w, "Algorithm 1 would say ");
-  put_mb(w, paper.bytes);
+  put_mib(w, paper.bytes);
   mafat_writer_put(w, ", of which ");
-  put_mb(w, q->facts.bias_bytes);
+  put_mib(w, q->facts.bias_bytes);
   mafat_writer_put(w, " bias");
   if (paper.layer >= 0) {
     snprintf(text, sizeof text, "; layer %d, tile (%d, %d)", paper.layer, paper.tile_row, paper.tile_col);
@@ -171,18 +168,18 @@ static void put_parts(const struct mafat_report_request *q, const struct mafat_p
 {
   struct mafat_memory_part parts[MAFAT_MEMORY_PARTS];
   int n = mafat_plan_report_memory_parts(q, &p->memory, parts);
-  mafat_writer_put(w, "\nmemory             MB\n");
+  mafat_writer_put(w, "\nmemory            MiB\n");
   for (int i = 0; i < n; i++) {
     if (!parts[i].bytes) continue;
     put_padded(w, parts[i].name, 12);
-    put_mb_cell(w, parts[i].bytes);
+    put_mib_cell(w, parts[i].bytes);
     mafat_writer_put(w, parts[i].before ? "  before the layers run\n" : "\n");
   }
   put_padded(w, "resident", 12);
-  put_mb_cell(w, p->memory.resident_bytes);
+  put_mib_cell(w, p->memory.resident_bytes);
   mafat_writer_put(w, "  while the layers run\n");
   put_padded(w, "charge", 12);
-  put_mb_cell(w, p->memory.charge_bytes);
+  put_mib_cell(w, p->memory.charge_bytes);
   mafat_writer_put(w, "  what a memory limit counts at most\n");
 }
 
@@ -215,7 +212,7 @@ static void put_peak(const struct mafat_plan_report *a, const struct mafat_plan_
   mafat_writer_put(w, "\nlargest at the peak: ");
   mafat_writer_put(w, text);
   mafat_writer_put(w, ", ");
-  put_mb(w, p->peak_bytes);
+  put_mib(w, p->peak_bytes);
   mafat_writer_put(w, "\n");
 }
 
@@ -226,14 +223,14 @@ static void put_groups(const struct mafat_plan_report *a, const struct mafat_pla
   mafat_writer_put(w, "\nlayers    ");
   put_padded(w, "cut", CUT_WIDTH);
   put_padded(w, "weights", WEIGHTS_WIDTH);
-  mafat_writer_put(w, " arena MB\n");
+  mafat_writer_put(w, "arena MiB\n");
   for (int g = 0; mafat_plan_report_group(a, g, &group) == MAFAT_OK; g++) {
     char text[32];
     snprintf(text, sizeof text, group.last > group.first ? "%d-%d" : "%d", group.first, group.last);
     put_padded(w, text, LABEL_WIDTH);
     put_padded(w, group.cut, CUT_WIDTH);
     put_padded(w, group.weights, WEIGHTS_WIDTH);
-    put_mb_cell(w, group.peak_bytes);
+    put_mib_cell(w, group.peak_bytes);
     mafat_writer_put(w, " ");
     put_bar(w, group.peak_bytes, largest);
     mafat_writer_put(w, "\n");

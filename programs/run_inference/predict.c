@@ -1,4 +1,5 @@
 /* --predict: nothing is run. */
+#include "base/mebibytes.h"
 #include "programs/shared/progress.h"
 #include "programs/run_inference/plan_report.h"
 #include "programs/run_inference/map.h"
@@ -75,8 +76,9 @@ static int report_table(struct mafat_session *s, const struct mafat_report_reque
   said->report = true;
   mafat_dry_run_front(q->dry_run, 0, &least);
   size_t budget = o->sweep.given ? o->sweep.list[o->sweep.n - 1] : q->facts.budget_bytes;
-  return mafat_fail(&s->d, MAFAT_ELIMIT, "does not fit: plan %.160s needs %zu bytes, the %s is %zu bytes", least.text,
-                    least.charge_bytes, o->sweep.given ? "largest budget" : "budget", budget);
+  return mafat_fail(&s->d, MAFAT_ELIMIT, "%.200s: does not fit: needs %.1f MiB, the %s is %.1f MiB; %zuK would do", o->cfg,
+                    mafat_mebibytes_up(least.charge_bytes), o->sweep.given ? "largest budget" : "budget", mafat_mebibytes_down(budget),
+                    (least.charge_bytes + 1023) >> 10);
 }
 
 int mafat_session_predict(struct mafat_session *s)

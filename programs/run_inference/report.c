@@ -1,5 +1,6 @@
 #include "programs/run_inference/report.h"
 
+#include "base/mebibytes.h"
 #include "programs/run_inference/transfers.h"
 
 #include <stdio.h>
@@ -137,17 +138,17 @@ void mafat_report_print_note(const struct mafat_session *s, const struct mafat_r
   mafat_model_describe_plan(s->model, &plan);
   mafat_output_describe_peak(p, mafat_model_layer(s->model, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, peak,
                              sizeof peak);
-  fprintf(stderr, "plan %.120s, arena %.2f MB (%.1f %% above the least possible), weights %.2f MB; resident: predicted %.2f MB, measured %.2f MB, of which %s %.2f MB; budget %.2f MB (%s)\n",
-          p->text, (double)p->arena_bytes / 1048576, mafat_output_arena_excess(p), (double)model.kept_weights_bytes / 1048576,
-          (double)r->predicted_resident_bytes / 1048576, (double)r->measured_resident_bytes / 1048576,
-          peak, (double)p->peak_bytes / 1048576, (double)model.budget_bytes / 1048576, model.budget_source);
-  fprintf(stderr, "%s, %d thread%s, kernels %s; multiply-adds: %.1f million as direct convolution, %.1f million with padding as computed\n",
-          p->algorithm, p->threads, p->threads == 1 ? "" : "s", model.cpu, (double)p->macs * 1e-6,
-          (double)p->padded_macs * 1e-6);
+  fprintf(stderr, "plan: %s\n", p->text);
+  fprintf(stderr, "memory: arena %.1f MiB (%.1f %% above the least possible), weights %.1f MiB, %s %.1f MiB; resident %.1f MiB, predicted %.1f MiB; budget ",
+          mafat_mebibytes(p->arena_bytes), mafat_output_arena_excess(p), mafat_mebibytes(model.kept_weights_bytes), peak,
+          mafat_mebibytes(p->peak_bytes), mafat_mebibytes((size_t)r->measured_resident_bytes), mafat_mebibytes((size_t)r->predicted_resident_bytes));
+  if (r->memory_budget_bytes < 0) fputs("unknown\n", stderr);
+  else fprintf(stderr, "%.1f MiB (%s)\n", mafat_mebibytes(model.budget_bytes), model.budget_source);
+  fprintf(stderr, "work: %.1f million multiply-adds as direct convolution, %.1f million with padding as computed; %s, %d thread%s, kernels %s\n",
+          (double)p->macs * 1e-6, (double)p->padded_macs * 1e-6, p->algorithm, p->threads, p->threads == 1 ? "" : "s", model.cpu);
   if (model.reads_method)
-    fprintf(stderr, "%.2f MB of weights read for every picture, by %s, %s\n", (double)p->weights_read_bytes / 1048576,
-            model.reads_method,
-            model.reads_directly ? "past the page cache (O_DIRECT)" : "dropped from the page cache behind");
+    fprintf(stderr, "reads: %.1f MiB of weights for every picture, by %s, %s\n", mafat_mebibytes(p->weights_read_bytes), model.reads_method,
+            model.reads_directly ? "past the page cache (O_DIRECT)" : "dropped from the page cache afterwards");
 }
 
 void mafat_report_check(struct mafat_session *s, const struct mafat_run_report *r)

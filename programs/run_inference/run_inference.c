@@ -252,7 +252,7 @@ int mafat_session_report(struct mafat_session *s, const char *path, const struct
   if (code) mafat_fail(&s->d, code, "cannot write to standard output: %s", strerror(s->out.error));
   if (code == MAFAT_OK && s->options.report) code = mafat_report_print_table(s, &report);
   if (code == MAFAT_OK) code = write_dumps(s, true);
-  if (code == MAFAT_OK && !s->options.json && !s->options.quiet) mafat_report_print_note(s, &report);
+  if (code == MAFAT_OK && (s->options.verbose || (s->options.report && !s->options.json && !s->options.quiet))) mafat_report_print_note(s, &report);
   if (code == MAFAT_OK) mafat_report_left_out(s, &report);
   if (code == MAFAT_OK && !s->link) mafat_report_check(s, &report); /* MPI's own memory was not predicted */
   if (code == MAFAT_OK) mafat_session_report_fork(s, report.fork_sign);

@@ -249,7 +249,7 @@ static void note(const struct mafat_session *s, const struct mafat_run_report *r
 {
   char text[256];
   const struct mafat_video_report *v = &video.all;
-  snprintf(text, sizeof text, "%lld frames in %.1f s, %lld dropped; %.2f ms each; resident %.2f MB, predicted %.2f", v->n, v->seconds, v->dropped,
+  snprintf(text, sizeof text, "%lld frames in %.1f s, %lld dropped; %.2f ms each; resident %.1f MiB, predicted %.1f MiB", v->n, v->seconds, v->dropped,
            v->frame_ms, (double)r->measured_resident_bytes / 1048576, (double)r->predicted_resident_bytes / 1048576);
   if (!s->options.quiet) mafat_session_complain(text);
 }

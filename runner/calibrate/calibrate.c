@@ -4,6 +4,8 @@
  * cache folder; catches ending signals meanwhile to remove them. */
 #include "runner/calibrate/calibrate.h"
 
+#include "base/mebibytes.h"
+
 #include "predictor/cost/latency.h"
 #include "predictor/planning/planning.h"
 #include "predictor/cost/predict.h"
@@ -210,11 +212,11 @@ static int choose_scale(struct bench *b, int least_extent, struct mafat_diagnost
     if (code) return code;
     if ((bytes = bytes_of(b)) > budget / 2) continue;
     if (scales[i].channels > 1 || scales[i].extent > least_extent)
-      mafat_warn(&b->options->warnings, "little memory: measured with smaller networks, in %.1f MB", (double)bytes / 1e6);
+      mafat_warn(&b->options->warnings, "little memory: measured with smaller networks, in %.1f MiB", mafat_mebibytes(bytes));
     return MAFAT_OK;
   }
-  return mafat_fail(d, MAFAT_ELIMIT, "calibrating needs %.1f MB of memory, and there are %.1f MB", 2e-6 * (double)bytes,
-                    1e-6 * (double)budget);
+  return mafat_fail(d, MAFAT_ELIMIT, "calibrating needs %.1f MiB of memory, available are %.1f MiB", mafat_mebibytes_up(2 * bytes),
+                    mafat_mebibytes_down(budget));
 }
 
 static int write_darknet(struct bench *b, const struct mafat_network *n, struct mafat_diagnostic *d)

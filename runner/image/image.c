@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "runner/image/decoder.h"
+#include "runner/image/other_format.h"
 #include "runner/kernels/frame_rows.h"
 
 /* Stored rows are rows or columns of the upright picture, in ascending or descending order. In
@@ -84,15 +85,9 @@ static int open_decoder(struct mafat_image *im, struct mafat_diagnostic *d)
     return mafat_image_jpeg_open(&im->decoder, source, im->name, c, d);
   if (n >= 8 && memcmp(p, "\x89PNG\r\n\x1a\n", 8) == 0)
     return mafat_image_png_open(&im->decoder, source, im->name, c, d);
-  if (n >= 3 && p[0] == 'P' && strchr(" \t\n\v\f\r#", p[2]) && p[2] != 0) {
-    if (p[1] == '2' || p[1] == '3' || p[1] == '5' || p[1] == '6')
-      return mafat_image_ppm_open(&im->decoder, source, im->name, c, d);
-    if (p[1] == '1' || p[1] == '4' || p[1] == '7')
-      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a JPEG, PNG, PPM or PGM picture, found netpbm format P%c",
-                        im->name, p[1]);
-  }
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a JPEG, PNG, PPM or PGM picture, found none of them",
-                    im->name);
+  if (n >= 3 && p[0] == 'P' && strchr(" \t\n\v\f\r#", p[2]) && p[2] != 0 && strchr("2356", p[1]) && p[1] != 0)
+    return mafat_image_ppm_open(&im->decoder, source, im->name, c, d);
+  return mafat_image_refuse_format(im->name, p, n, d);
 }
 
 static int check_size(const struct mafat_image_decoder *decoder, struct mafat_diagnostic *d)

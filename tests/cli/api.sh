@@ -20,7 +20,7 @@ program=$build/run_inference_dynamic
 
 mkdir "$work/alone" "$work/alone/include" "$work/alone/base" "$work/alone/network"
 cp include/mafat*.h "$work/alone/include"
-cp base/{part,utf8}.h base/*.def "$work/alone/base"
+cp base/{mebibytes,part,utf8}.h base/*.def "$work/alone/base"
 cp network/dtypes.def "$work/alone/network"
 cp -r programs "$work/alone"
 check alone 'it does not compile where nothing but the header is' "${cc[@]}" -std=c11 -D_GNU_SOURCE -DMAFAT_VERSION='"0"' -I"$work/alone" \
@@ -39,8 +39,8 @@ else
   answers() { # PROGRAM OPTION...: without times, bytes that are measured, and what follows from bytes: which plan needs the least
     local one=$1
     shift
-    "$one" --quiet "$@" 2>&1 | sed -E 's/"[a-z_]*(_ms|_us|_bytes|faults)":[^,}]*,?//g; s/"latencies_ms":\[[^]]*\],?//; s/"breakdown":\{[^}]*\}//; s/[0-9.]+ (ms|MB|bytes)/N/g;
-      s/"least_plan":"[^"]*",?//; s/plan [^ ]+ needs N/some plan needs N/g; s/[0-9]+K would do/N would do/g'
+    "$one" --quiet "$@" 2>&1 | sed -E 's/"[a-z_]*(_ms|_us|_bytes|faults)":[^,}]*,?//g; s/"latencies_ms":\[[^]]*\],?//; s/"breakdown":\{[^}]*\}//; s/[0-9.]+ (ms|MB|MiB|bytes)/N/g; s/memory [0-9.]+ of/memory N of/g;
+      s/"least_plan":"[^"]*",?//; s/[0-9]+K would do/N would do/g'
   }
   same() { # NAME OPTION...
     local name=$1

@@ -61,8 +61,8 @@ answer() { # NAME ARGUMENT...: as text and as JSON, with exit status 0
   shift
   predict "$@"
   expect "$name text" 0
-  for line in 'plan +[^ ]+$' 'fits +yes: needs [0-9.]+ MB' 'least +[0-9.]+ MB, [0-9.]+ ms: plan [^ ]+$' 'time +[0-9.]+ ms' \
-    'work +[0-9.]+ million multiply-adds, ' 'reads +' 'process +[0-9.]+$' 'resident +[0-9.]+ ' 'charge +[0-9.]+ ' 'largest at the peak: [a-z].*, [0-9.]+ MB$'; do
+  for line in 'plan +[^ ]+$' 'fits +yes: needs [0-9]+\.[0-9] MiB' 'least +[0-9]+\.[0-9] MiB, [0-9.]+ ms: plan [^ ]+$' 'time +[0-9.]+ ms' \
+    'work +[0-9.]+ million multiply-adds, ' 'reads +' 'process +[0-9.]+$' 'resident +[0-9.]+ ' 'charge +[0-9.]+ ' 'largest at the peak: [a-z].*, [0-9]+\.[0-9] MiB$'; do
     says "$name text ${line%% *}" "^$line"
   done
   check "$name peak" "found: $(cat "$out")" test "$(grep -cE '^[0-9-]+ .* [0-9.]+ #{40} peak$' "$out")" -ge 1
@@ -142,7 +142,8 @@ predict --json --search least plain.cfg
 json least "$least" 'all(g["weights"] == "kept" for g in a["groups"])'
 arena=$(field arena_bytes)
 predict --search least plain.cfg
-says least-text "^ +\\(the least arena, $arena bytes; "
+says least-text "^ +\\(the least arena; "
+says least-arena-text "^arena +$(awk -v n="$arena" 'BEGIN { printf "%.1f", n / 1048576 }') MiB, "
 for plan in 1x1 rows1 rows4 panels; do
   predict --json --algorithm direct --plan $plan plain.cfg
   json "least beside $plan" "a[\"arena_bytes\"] >= $arena"
@@ -281,7 +282,7 @@ measured plain.cfg plain.packed
 run --search motes:measure --memory 64K --input measured.raw plain.cfg plain.weights
 refuses 'measured, no room' 3 'to measure how long a plan takes needs'
 predict --search motes --measure --memory 64K plain.cfg plain.weights
-check 'measured, no room for the plan' "exit status $code: $(cat "$err")" grep -q 'does not fit: plan' "$err"
+check 'measured, no room for the plan' "exit status $code: $(cat "$err")" grep -q 'does not fit: needs' "$err"
 
 # ---- The reserve
 
@@ -293,7 +294,7 @@ json reserve 'a["breakdown"]["reserve"] == 5 << 20 and 0 < b["breakdown"]["reser
 needed=$(field least_charge_bytes)
 predict --memory $((needed + 131072)) --reserve 5M plain.cfg
 expect reserve-fits 0
-says reserve-text '^reserve +5.00$'
+says reserve-text '^reserve +5.0$'
 predict --memory $((needed - 131072)) --reserve 5M plain.cfg
 expect reserve-unfit 3 '; no plan was found that needs less; it would without its reserve'
 predict --json --reserve 0 plain.cfg
@@ -303,25 +304,26 @@ rm before
 # ---- What does not fit
 
 predict --memory 1 plain.cfg
-expect unfit 3 'the budget (--memory) is 1 bytes; no plan was found that needs less'
-says unfit-text '^fits +no: needs [0-9.]+ MB, the budget \(--memory\) is 0.00 MB$'
+expect unfit 3 'would do; no plan was found that needs less'
+says unfit-text '^fits +no: needs [0-9.]+ MiB, the budget \(--memory\) is 0.0 MiB$'
 predict --memory 1 --json plain.cfg
-expect unfit-json 3 'does not fit: plan '
+expect unfit-json 3 'plain.cfg: does not fit: needs '
 json unfit-answer "$all" 'a["fits"] is False and a["memory_budget_bytes"] == 1 and a["budget_source"] == "--memory"' \
   'a["plan"] == a["least_plan"] and abs(a["predicted_charge_bytes"] - a["least_charge_bytes"]) <= 65536'
-needed=$(field least_charge_bytes) plan=$(field least_plan)
-check unfit-names "found: $(cat "$err")" grep -qE "plan $plan needs [0-9]+ bytes" "$err"
+needed=$(field least_charge_bytes)
+check unfit-names "found: $(cat "$err")" grep -qE ' needs [0-9]+\.[0-9] MiB, the budget \(--memory\) is 0\.0 MiB; --memory [0-9]+K would do' "$err"
+check unfit-need "found: $(cat "$err")" awk -v bytes="$needed" 'match($0, /needs [0-9.]+/) { x = substr($0, RSTART + 6, RLENGTH - 6) * 1048576 - bytes } END { exit !(x >= -65536 && x <= 175000) }' "$err"
 predict --memory $((needed + 65536)) --json plain.cfg
 expect enough 0
 json enough-fits 'a["fits"] and a["predicted_charge_bytes"] <= a["memory_budget_bytes"]'
 predict --memory 1 --best-effort plain.cfg
 expect best-effort 0
 predict --memory 1 --plan 2x2 --json plain.cfg
-expect unfit-plan 3 'does not fit: plan 2x2/NoCut needs'
+expect unfit-plan 3 'does not fit: needs'
 json unfit-plan-least 'a["plan"] == "2x2/NoCut" and not a["fits"] and a["least_charge_bytes"] < a["predicted_charge_bytes"]'
 run --memory 1 $files
-expect run-unfit 3 'the budget (--memory) is 1 bytes; no plan was found that needs less'
-check run-unfit-plan "found: $(cat "$err")" grep -qE 'plan [^ ]+ needs [0-9]+ bytes' "$err"
+expect run-unfit 3 'would do; no plan was found that needs less'
+check run-unfit-need "found: $(cat "$err")" grep -qE ' needs [0-9]+\.[0-9] MiB, the budget \(--memory\) is 0\.0 MiB' "$err"
 enough=$(sed -nE 's/.*; --memory ([0-9]+K) would do(;.*)?$/\1/p' "$err")
 run --memory "${enough:-1}" --quiet $files
 expect run-enough 0
@@ -342,7 +344,7 @@ for network in plain.cfg $cfgs/yolov2.cfg; do
   json "sweep $name table" "$monotone" "$within" 'all(r["fits"] for r in a)' 'all(r["plan"] for r in a)'
   cp "$out" before
   predict --sweep "$network"
-  says "sweep $name head" '^budget_MB +fits +needs_MB +ms +fp16_MB +fp16_ms +int8_MB +int8_ms +int4_MB +int4_ms +plan$'
+  says "sweep $name head" '^budget_MiB +fits +needs_MiB +ms +fp16_MiB +fp16_ms +int8_MiB +int8_ms +int4_MiB +int4_ms +plan$'
   rows=$(grep -cE '^ *[0-9.]+ +(yes|no) +[0-9.]+ +[0-9.]+( +[0-9.]+ +([0-9.]+|-)){3} +[^ ]+$' "$out")
   check "sweep $name rows" "$rows rows: $(cat "$out")" test "$rows" = "$(python3 -c 'import json; print(len(json.load(open("before"))))')"
   predict --sweep 64M,1M,8M,8192M --json "$network"
@@ -374,13 +376,13 @@ check sweep-equals "exit status $code: $(cat "$out")" test "$code" -eq 0 -a "$(w
 predict plain.cfg --sweep
 check sweep-last "exit status $code: $(cat "$err")" test "$code" -eq 0
 predict --sweep 1K,2K plain.cfg
-expect sweep-unfit 3 'the largest budget is 2048 bytes'
+expect sweep-unfit 3 'the largest budget is 0.0 MiB'
 check sweep-unfit-rows "found: $(cat "$out")" test "$(grep -c ' no ' "$out")" -eq 2
 predict --pareto --memory 1 --json plain.cfg
-expect pareto-unfit 3 'does not fit: plan '
+expect pareto-unfit 3 'does not fit: needs '
 json pareto-unfit-rows "$rises" 'not any(r["taken"] for r in a)'
 predict --pareto plain.cfg
-says pareto-head '^taken +needs_MB +ms +plan$'
+says pareto-head '^taken +needs_MiB +ms +plan$'
 check pareto-taken "found: $(cat "$out")" test "$(grep -cE '^ +yes +' "$out")" -eq 1
 
 # ---- The paper's
@@ -390,7 +392,7 @@ if [ -r $cfgs/yolov2.cfg ]; then
   predict --json --plan 1x1/NoCut $sixteen
   json paper '185 << 20 > a["paper_bytes"] > 170 << 20 and a["paper_bias_bytes"] == 31 << 20'
   predict --plan 1x1/NoCut $sixteen
-  says paper-text '^paper +Algorithm 1 would say 17[0-9].[0-9]+ MB, of which 31.00 MB bias; layer 2, tile \(0, 0\)$'
+  says paper-text '^paper +Algorithm 1 would say 17[0-9].[0-9] MiB, of which 31.0 MiB bias; layer 2, tile \(0, 0\)$'
   predict --json --plan 1x1/NoCut --predictor paper --bias 0 $sixteen
   json paper-bias 'a["paper_bytes"] < 150 << 20 and a["paper_bias_bytes"] == 0'
   predict --json --search greedy --memory 256M $sixteen

@@ -30,9 +30,9 @@ assert sum(r["sent_bytes"] for r in a["ranks"]) == sum(r["received_bytes"] for r
 assert a["numbers_of_ranks"][0]["exchanged_bytes"] == 0' "$out"
 run --predict --ranks 3 --memory 50K "${files[@]}"
 check 'what a rank may have is kept to' "status $code, $(cat "$err")" test "$code" = 3 -a ! -s "$out"
-check 'and it is named' "$(cat "$err")" grep -q '^run_inference: does not fit: rank [0-9] of 3 needs .* --memory is 51200 bytes' "$err"
+check 'and it is named' "$(cat "$err")" grep -q '^run_inference: does not fit: rank [0-9] of 3 needs .* MiB, its budget (--memory) is 0.0 MiB; [0-9]*K would do' "$err"
 run --predict --ranks 3 --memory 4M,4M,50K "${files[@]}"
-check 'a budget for each' "$(cat "$err")" grep -q '^run_inference: does not fit: rank 2 of 3 needs .* --memory is 51200 bytes' "$err"
+check 'a budget for each' "$(cat "$err")" grep -q '^run_inference: does not fit: rank 2 of 3 needs .* MiB, its budget (--memory) is 0.0 MiB; [0-9]*K would do' "$err"
 run --predict --ranks 3 --speed 3,1,1 --json "${files[@]}"
 check 'a speed for each: the first of three has most to do' "$(cat "$out")" python3 -c '
 import json, sys
@@ -97,7 +97,7 @@ differ() {
   check "$name" "status $code, $(head -c 300 "$err")" test "$code" = 2 -a ! -s "$out" -a "$(grep -c '^mafat_ranks: ' "$err")" = 1
   check "$name: its line" "$(head -c 300 "$err")" grep -qE "^mafat_ranks: rank 1 \\([^)]*\\): $line" "$err"
 }
-timeless() { sed 's/ in [0-9.]* ms//'; }
+timeless() { sed 's/ in [0-9.]* ms, memory [0-9. of]* MiB//'; }
 
 # same NAME N ARGUMENT...: the text and the bits of one device, by direct convolution, as sums that go on are
 same() {
@@ -158,7 +158,7 @@ ranks 3 --speed 1,2 "${files[@]}" "$picture"
 check 'as many speeds as there are ranks' "$(cat "$err")" grep -q '^mafat_ranks: --speed expects one number for each of 3 ranks, found 2' "$err"
 ranks 3 --memory 4M,4M,50K "${files[@]}" "$picture"
 check 'one budget is too small' "status $code, $(cat "$err")" test "$code" = 3
-check 'that of rank 2' "$(cat "$err")" grep -q 'does not fit: rank 2 of 3 needs .* --memory is 51200 bytes' "$err"
+check 'that of rank 2' "$(cat "$err")" grep -q 'does not fit: rank 2 of 3 needs .* MiB, its budget (--memory) is 0.0 MiB; [0-9]*K would do' "$err"
 
 # Pictures that follow each other over the ranks: in their order, and the bits of one device; those that cannot be read in their turn.
 mapfile -t pictures < <(find "$shapes/holdout" -name '*.jpg' | sort)

@@ -15,7 +15,7 @@ folder=$(mktemp -d) || exit 1
 io=$(mktemp -d) || exit 1
 at_end 'chmod -R u+w "$folder"; rm -rf "$folder" "$io"'
 cd "$folder" || exit 1
-# It says on stderr what it does.
+# Some networks here are run with a warning.
 out=$io/out err=$io/err patience=20 chatty=yes
 
 same() { check "$1" "$2 and $3 differ" cmp -s "$2" "$3"; }
@@ -249,7 +249,24 @@ bad image-missing 'no-such.ppm: cannot open' $model no-such.ppm
 bad image-folder '.: expected a picture, found a directory' $model .
 bad image-empty 'expected a picture, found an empty file' $model "$io/empty.ppm"
 bad image-cut 'truncated PPM picture: the file ends after' $model "$io/cut.ppm"
-bad image-kind 'plain.cfg: expected a JPEG, PNG, PPM or PGM picture' $model plain.cfg
+bad image-kind 'plain.cfg: expected a JPEG, PNG, PPM or PGM picture, found none of them' $model plain.cfg
+other() { # FORMAT BYTES: as printf has them
+  # shellcheck disable=SC2059 # escapes
+  printf "$2" >"$io/other"
+  bad "image-kind $1" "other: expected a JPEG, PNG, PPM or PGM picture, found $1; ImageMagick converts it: convert FILE picture.png" $model "$io/other"
+}
+other WebP 'RIFF\044\0\0\0WEBPVP8 '
+other GIF 'GIF89a\001\0'
+other BMP 'BM\001\0\0\0'
+other TIFF 'II*\0\010\0'
+other TIFF 'MM\0*\0\010'
+other AVIF '\0\0\0\034ftypavif'
+other HEIC '\0\0\0\034ftypheic'
+other 'JPEG XL' '\377\012\0\0'
+other PDF '%%PDF-1.4'
+other 'netpbm P7' 'P7\nWIDTH 1\n'
+printf '<!DOCTYPE html>' >"$io/other"
+bad image-kind-html 'found HTML or XML: is it an error page of a download?' $model "$io/other"
 bad image-size 'damaged PPM picture: expected a width and a height, found 0x4' $model "$io/nothing.ppm"
 bad image-device '/dev/zero: expected a regular file' $model /dev/zero
 for format in png jpg; do
@@ -386,10 +403,13 @@ for options in '--threads 1' '--threads 2' '--threads 3' '--threads 2 --plan 4x3
   check "detections $options" 'other boxes than with one thread' test "$code" -eq 0 -a "$(boxes)" = "$(cat "$io/boxes")"
 done
 
-# auto is direct if only direct fits: everywhere in a given plan, where necessary in a chosen one. A refusal names the bytes of the smallest plan.
+# The budget in bytes that a refusal says would do: 64 to 128 KB above the need.
+would_do() { echo $((1024 * $(sed -n 's/.*; --memory \([0-9]*\)K would do.*/\1/p' "$err"))); }
+
+# Where only direct fits, auto is direct: of a given plan everywhere, of a chosen one where it must. A refusal names the need of the smallest plan.
 needs() { # OPTION...
   run --quiet --memory 1 "$@" $wide a.ppm
-  sed -n 's/.* needs \([0-9]*\) bytes.*/\1/p' "$err"
+  would_do
 }
 for plan in '--plan 1x1/NoCut' ''; do
   least=$(needs --algorithm direct $plan) most=$(needs --algorithm winograd $plan)
@@ -412,11 +432,12 @@ for arguments in '' '--plan 1x1/NoCut' '--plan 4x4/2/2x2 --best-effort' '--best-
   case $arguments in
   *best-effort) expect "memory '$arguments'" 0 ;;
   *)
-    refuses "memory '$arguments'" 3 'does not fit: plan '
-    needed=$(sed -n 's/.* needs \([0-9]*\) bytes, the budget (--memory) is 1 bytes.*/\1/p' "$err")
-    check "memory '$arguments' bytes" "found: $(cat "$err")" test "${needed:-0}" -gt 65536
-    # The process is a few pages larger or smaller each time.
-    run --memory $((${needed:-0} + (1 << 20))) $arguments $model a.ppm
+    refuses "memory '$arguments'" 3 'plain.cfg: does not fit: needs '
+    check "memory '$arguments' MiB" "found: $(cat "$err")" grep -qE ' needs [0-9]+\.[0-9] MiB, the budget \(--memory\) is 0\.0 MiB; ' "$err"
+    check "memory '$arguments' has no plan" "found: $(cat "$err")" test "$(grep -cE 'plan [^ ]*[0-9]' "$err")" -eq 0
+    needed=$(would_do)
+    check "memory '$arguments' bytes" "found: $(cat "$err")" test "$needed" -gt 65536
+    run --memory "$needed" $arguments $model a.ppm
     expect "memory '$arguments' enough" 0
     ;;
   esac
@@ -440,7 +461,7 @@ off=$((sanitized ? 1 << 20 : 1 << 16)) # what the process is by itself is measur
 check reserve "charges $usual, $none, $much, a reserve of $kept" test "${kept:-0}" -gt 0 -a $(((usual - kept - none) ** 2)) -le $((off ** 2)) \
   -a $(((much - none - 3145728) ** 2)) -le $((off ** 2))
 run --memory $((none + usual)) --reserve $((2 * usual)) --plan 1x1/NoCut $model a.ppm
-refuses reserve-refused 3 'bytes; it would without its reserve'
+refuses reserve-refused 3 'would do; it would without its reserve'
 bad reserve-bad '--reserve expects 0 or a size like 512K, found much' --reserve much $model a.ppm
 
 # ---- Locked in memory
@@ -639,15 +660,22 @@ check boxes-json "$(grep -o '"boxes_left_out":.*' "$out")" grep -qF '"boxes_left
 check boxes-told "found on stderr: $(cat "$err")" grep -q '^run_inference: warning: a.ppm: 1304 of 2304 boxes above the threshold 0 were left out' "$err"
 # However many there are, no run fails after its work: at its least budget it finds what it finds without one.
 run --memory 1K yolo.cfg yolo.weights a.ppm
-least=$(sed -n 's/.* needs \([0-9]*\) bytes.*/\1/p' "$err")
-run --json --thresh 0 --nms 0 --memory "$((least + (sanitized ? 16 : 0) * 1048576 + 131072))" yolo.cfg yolo.weights a.ppm
+run --json --thresh 0 --nms 0 --memory "$(($(would_do) + (sanitized ? 16 : 0) * 1048576))" yolo.cfg yolo.weights a.ppm
 check boxes-least "exit status $code, $(cat "$err")" test "$code" -eq 0 -a "$(count '"confidence":' "$out")" -eq "$unsuppressed"
 
 run --thresh 0 --names two.names yolo.cfg yolo.weights a.ppm
-check text "exit status $code, $(head -n 1 "$out")" grep -qE "^a.ppm: [0-9]+ detections? in [0-9.]+ ms\$" "$out"
+check text "exit status $code, $(head -n 1 "$out")" grep -qE "^a.ppm: [0-9]+ detections? in [0-9.]+ ms, memory [0-9]+\.[0-9] of [0-9]+\.[0-9] MiB\$" "$out"
 check text-lines 'not one line for each detection' test "$(wc -l <"$out")" -eq "$((all + 1))"
 check text-label 'no line for a cat' grep -qE '^  cat [0-9]+ %  \(-?[0-9]+, -?[0-9]+\) [0-9]+ x [0-9]+$' "$out"
-check text-note "found on stderr: $(cat "$err")" grep -q '^plan .*, arena .*; budget ' "$err"
+check text-silent "found on stderr: $(cat "$err")" test ! -s "$err"
+run --verbose --thresh 0 yolo.cfg yolo.weights a.ppm
+check verbose-plan "found on stderr: $(cat "$err")" grep -qE '^plan: [^ ]+$' "$err"
+check verbose-memory "found on stderr: $(cat "$err")" grep -qE \
+  '^memory: arena [0-9]+\.[0-9] MiB .*; resident [0-9]+\.[0-9] MiB, predicted [0-9]+\.[0-9] MiB; budget [0-9]+\.[0-9] MiB \(' "$err"
+check verbose-lines "found on stderr: $(cat "$err")" test "$(wc -l <"$err")" -eq 3
+run --verbose --json --thresh 0 yolo.cfg yolo.weights a.ppm
+check verbose-json "found: $(head -c 200 "$out")" valid_json "$out"
+check verbose-json-plan "found on stderr: $(cat "$err")" grep -qE '^plan: [^ ]+$' "$err"
 run --json class.cfg class.weights a.ppm
 check classes 'no classes in the JSON' grep -qE '"detections":\[\],"classes":\[\{"label":"class [0-6]"' "$out"
 run class.cfg class.weights a.ppm
@@ -664,15 +692,15 @@ check report-plain 'winograd where there is none' test "$(grep -c winograd "$out
 run --report $wide a.ppm
 check report-winograd "found: $(cat "$out")" grep -qE '^  1 +convolutional 3x3 winograd [(]in 2[)]' "$out"
 check report-depthwise "found: $(cat "$out")" grep -qE '^  3 +convolutional 3x3 [(]in 4[)] +0[.]0+ +0 ' "$out"
-note='[0-9.]+ million as direct convolution, [0-9.]+ million with padding as computed'
-check text-macs "found on stderr: $(cat "$err")" grep -qE "^auto, 1 thread, kernels [a-z0-9]+; multiply-adds: $note\$" "$err"
-run --algorithm direct --threads 2 $wide a.ppm
-check text-threads "found on stderr: $(cat "$err")" grep -qE "^direct, 2 threads, kernels [a-z0-9]+; multiply-adds: $note\$" "$err"
+note='[0-9.]+ million multiply-adds as direct convolution, [0-9.]+ million with padding as computed'
+check text-macs "found on stderr: $(cat "$err")" grep -qE "^work: $note; auto, 1 thread, kernels [a-z0-9]+\$" "$err"
+run --verbose --algorithm direct --threads 2 $wide a.ppm
+check text-threads "found on stderr: $(cat "$err")" grep -qE "^work: $note; direct, 2 threads, kernels [a-z0-9]+\$" "$err"
 check text-kept 'reads of kept weights are reported' test "$(grep -c 'for every picture' "$err")" -eq 0
 run --report --plan panels:streamed $model a.ppm
 check report-panels "found: $(cat "$out")" grep -qE '^0-7 +panels of filters ' "$out"
 check text-reads "found on stderr: $(cat "$err")" grep -qE \
-  '^[0-9.]+ MB of weights read for every picture, by (io_uring|aio|thread), (past|dropped from) the page cache' "$err"
+  '^reads: [0-9.]+ MiB of weights for every picture, by (io_uring|aio|thread), (past|dropped from) the page cache' "$err"
 
 run --quiet plain.cfg "$io/long.weights" a.ppm
 check quiet "exit status $code, found on stderr: $(cat "$err")" test "$code" -eq 0 -a ! -s "$err"

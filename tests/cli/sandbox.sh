@@ -15,7 +15,7 @@ shapes=$PWD/models/shapes
 files=("$shapes/shapes.cfg" "$shapes/shapes.weights")
 picture=$(find "$shapes/holdout" -name '*.jpg' | sort | head -n 1)
 
-timeless() { sed 's/ in [0-9.]* ms//'; }
+timeless() { sed 's/ in [0-9.]* ms, memory [0-9. of]* MiB//'; }
 
 # ---- What a run is for
 

@@ -41,7 +41,7 @@ cp $shapes/holdout/000000.jpg "$files/picture.jpg"
 "$build/pack_weights" --quiet $shapes/shapes.cfg $shapes/shapes.weights "$dir/packed" || exit 1
 "$build/make_weights" --quiet $shapes/shapes.cfg "$dir/made" || exit 1
 cp "$dir/packed" "$files/packed"
-timeless() { sed 's/ in [0-9.]* ms//'; }
+timeless() { sed 's/ in [0-9.]* ms, memory [0-9. of]* MiB//'; }
 kept=("$files/shapes.cfg" "$files/shapes.weights" "$files/picture.jpg")
 packed=("$files/packed" "$files/picture.jpg")
 plans=('1x1/NoCut' 'rows1:streamed/NoCut' '1x1:loaded/6/1x1:loaded')

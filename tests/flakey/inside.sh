@@ -40,7 +40,7 @@ run_inference --quiet --plan rows1:streamed/NoCut shapes.cfg /disk/shapes.weight
 pack_weights --quiet shapes.cfg shapes.weights /tmp/packed || fail 'packing' 'cannot'
 cp /tmp/packed /disk/packed
 run_inference --quiet /tmp/packed 000000.jpg >/tmp/expected_packed
-without_ms() { sed 's/ in [0-9.]* ms//' "$1"; }
+without_ms() { sed 's/ in [0-9.]* ms, memory [0-9. of]* MiB//' "$1"; }
 without_ms /tmp/expected >/tmp/expected.text
 without_ms /tmp/expected_packed >/tmp/expected_packed.text
 

@@ -66,9 +66,9 @@ def row(o, found, limit, memory):
 
 
 def least_memory(o):
-    """The need of the smallest plan plus a page or two, since the process is measured anew each time."""
-    found = re.search(r"needs (\d+) bytes", run(o, None, "1M", 1)["message"])
-    return str(int(found.group(1)) + 65536) if found else "1M"
+    """The budget that a refused run says would do."""
+    found = re.search(r"--memory (\d+K) would do", run(o, None, "1M", 1)["message"])
+    return found.group(1) if found else "1M"
 
 
 def bisect(o, free, memory, table):

@@ -170,8 +170,8 @@ def random_plan(network, rng):
 
 
 def needed(answer):
-    found = re.search(r"needs (\d+) bytes", json.dumps(answer))
-    return int(found.group(1)) if found else None
+    found = re.search(r"--memory (\d+)K would do", json.dumps(answer))
+    return int(found.group(1)) << 10 if found else None
 
 
 def draws(network, n, rng):

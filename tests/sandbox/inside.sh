@@ -16,7 +16,7 @@ suite=sandbox
 . /check.sh
 cd /files || exit 1
 
-timeless() { sed 's/ in [0-9.]* ms//' "$1"; }
+timeless() { sed 's/ in [0-9.]* ms, memory [0-9. of]* MiB//' "$1"; }
 # inside NAME ARGUMENT...: runs inside as it does outside
 inside() {
   name=$1

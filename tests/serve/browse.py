@@ -109,7 +109,7 @@ def try_page(page):
         check("a token is asked for", page.wait("document.readyState === 'complete' && !document.getElementById('ask').hidden"))
         page.problems.clear()  # a refusal appears on the console
         page.value("document.getElementById('token').value = '%s'; document.querySelector('#ask button').click()" % TOKEN)
-    check("the running plan is shown", page.wait("/[0-9] MB of/.test(%s)" % text("running")), page.value(text("running")))
+    check("the running plan is shown", page.wait("/[0-9] MiB of/.test(%s)" % text("running")), page.value(text("running")))
     check("a plan is shown", page.wait(text("plan")))
     check("its bytes by tag", page.wait("document.querySelectorAll('#tags tr').length >= 8"))
     check("its map", page.wait("document.querySelectorAll('#map svg rect').length > 20"))

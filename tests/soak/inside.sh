@@ -59,7 +59,7 @@ soak_limit() {
   if [ ! -s "$known" ]; then
     if [ "$1" != kept ] && [ ! -s "/tmp/least.$1" ]; then # of a JPEG, which needs most; the process is measured anew each time
       soak_words "$1" jpg
-      $words 2>&1 >/dev/null | sed -n 's/.*needs \([0-9]*\) bytes.*/\1/p' | awk 'NR == 1 { print $1 + 65536 }' >/tmp/least.$$
+      $words 2>&1 >/dev/null | sed -n 's/.*--memory \([0-9]*K\) would do.*/\1/p' | head -n 1 >/tmp/least.$$
       mv /tmp/least.$$ "/tmp/least.$1"
     fi
     soak_words "$1" "$2"

@@ -102,8 +102,8 @@ class Work:
         return words
 
     def take_least(self, message):
-        """The minimum from the message of a run in less memory, plus some pages, since the process is measured anew."""
-        found = re.search(r"needs (\d+) bytes", message)
+        """The budget that the message of a run in less memory says would do."""
+        found = re.search(r"--memory (\d+K) would do", message)
         if not found:
             raise Impossible(message or "no least memory")
-        self.memory = str(int(found.group(1)) + (64 << 10))
+        self.memory = found.group(1)

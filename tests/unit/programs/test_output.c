@@ -352,19 +352,22 @@ START_TEST(test_run_text)
 {
   struct mafat_run_report r = full_report();
   r.latency_ms = 12.345;
+  r.measured_resident_bytes = 6500000;
   ck_assert_int_eq(mafat_output_run_text(&r, &writer), MAFAT_OK);
-  ck_assert_str_eq(take(), "dog.jpg: 2 detections in 12.3 ms\n"
+  ck_assert_str_eq(take(), "dog.jpg: 2 detections in 12.3 ms, memory 6.2 of 64.0 MiB\n"
                            "  class 17 94 %  (131, 221) 183 x 319\n"
                            "  class 1 50 %  (-13, 1000000000) 0 x 0\n");
   struct mafat_detections one = {.list = boxes, .n = 1}, none = {.n = 0};
   boxes[0].x = -.4f;
   r.detections = &one;
+  r.memory_budget_bytes = -1;
   ck_assert_int_eq(mafat_output_run_text(&r, &writer), MAFAT_OK);
-  ck_assert_str_eq(take(), "dog.jpg: 1 detection in 12.3 ms\n"
+  ck_assert_str_eq(take(), "dog.jpg: 1 detection in 12.3 ms, memory 6.2 MiB\n"
                            "  class 17 94 %  (0, 221) 183 x 319\n");
   boxes[0].x = 131.25f;
   r.detections = &none;
   r.latency_ms = NAN;
+  r.measured_resident_bytes = -1;
   r.image = NULL;
   ck_assert_int_eq(mafat_output_run_text(&r, &writer), MAFAT_OK);
   ck_assert_str_eq(take(), "input: 0 detections\n");
@@ -377,13 +380,14 @@ START_TEST(test_run_text_of_other_networks)
   struct mafat_run_report r = full_report();
   r.detections = NULL;
   r.kind = MAFAT_MODEL_OTHER;
+  r.measured_resident_bytes = 6500000;
   ck_assert_int_eq(mafat_output_run_text(&r, &writer), MAFAT_OK);
-  ck_assert_str_eq(take(), "dog.jpg: run in 12.5 ms\n");
+  ck_assert_str_eq(take(), "dog.jpg: run in 12.5 ms, memory 6.2 of 64.0 MiB\n");
   r.kind = MAFAT_MODEL_CLASSIFIER;
   r.classes = scores;
   r.n_classes = 2;
   ck_assert_int_eq(mafat_output_run_text(&r, &writer), MAFAT_OK);
-  ck_assert_str_eq(take(), "dog.jpg: classified in 12.5 ms\n  class 281 47.1 %\n  class 0 25.0 %\n");
+  ck_assert_str_eq(take(), "dog.jpg: classified in 12.5 ms, memory 6.2 of 64.0 MiB\n  class 281 47.1 %\n  class 0 25.0 %\n");
 }
 END_TEST
 

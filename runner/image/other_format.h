@@ -1,0 +1,14 @@
+/* Pictures in formats that no decoder here reads. */
+#ifndef MAFAT_IMAGE_OTHER_FORMAT_H
+#define MAFAT_IMAGE_OTHER_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "include/mafat.h"
+
+/* Names the format by the file's first bytes, and a program that converts it. MAFAT_EUNSUPPORTED for
+ * netpbm's formats, else MAFAT_EFORMAT. */
+int mafat_image_refuse_format(const char *name, const uint8_t *bytes, size_t n, struct mafat_diagnostic *d);
+
+#endif
