@@ -11,7 +11,7 @@
 #include "programs/shared/nearest.h"
 #include "programs/shared/streams.h"
 
-/* As in the project's other programs. */
+/* Exit status, the same as in the project's other programs. */
 enum mafat_status { DONE = 0, FAILED = 1, MISUSE = 2 };
 
 static const struct command {

@@ -88,7 +88,7 @@ static const char *asked(int argc, char **argv)
   return NULL;
 }
 
-/* What needs no other rank; each has the same to say, and one says it. */
+/* Prints text that needs no other rank. All ranks have the same text, and one prints it. */
 static int say_alone(const char *text, int status)
 {
   if (mafat_guard_rank() != 0) return status;

@@ -32,8 +32,8 @@ static size_t choose_room(const struct serving *s)
   return share < LEAST ? LEAST : share > MOST ? MOST : share;
 }
 
-/* Of the budget, for what is not resident yet when the model is opened: bodies, the kernel's records of connections, a thread's
- * stack; and what an answer about a plan takes. */
+/* Reserves the part of the budget that is not resident when the model is opened: bodies, kernel
+ * records of connections, a thread's stack, and an answer about a plan. */
 static void reserve(struct serving *s)
 {
   s->server.pool.capacity_bytes = choose_room(s);
@@ -152,12 +152,12 @@ static int serve(struct serving *s)
   return code;
 }
 
-/* As the model would be opened: with a query open beside it. */
+/* Predicts as the model would be opened, with a dry run next to it. */
 static int predict(struct serving *s)
 {
   struct mafat_model_options m = mafat_session_model_options(&s->session);
   m.warnings = (struct mafat_warning_sink){NULL, NULL};
-  mafat_session_open_dry_run(&s->session, &s->dry_run, &m, NULL); /* what is wrong with it is told by what follows */
+  mafat_session_open_dry_run(&s->session, &s->dry_run, &m, NULL); /* a failure is reported by what follows */
   return mafat_session_predict(&s->session);
 }
 

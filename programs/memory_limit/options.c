@@ -1,3 +1,4 @@
+/* Parses the command line of memory_limit. Called by memory_limit.c. */
 #include "programs/memory_limit/options.h"
 
 #include <ctype.h>

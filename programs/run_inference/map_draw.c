@@ -10,7 +10,7 @@
 
 /* Pixels. */
 enum {
-  LEFT = 84,       /* of the boxes: here bytes are told */
+  LEFT = 84,       /* left edge of the boxes; the scale of bytes is here */
   TABLE = 368,     /* the width of the table at the right */
   GAP = 28,        /* before it */
   MARGIN = 16,
@@ -50,7 +50,7 @@ static double x_at(const struct drawing *d, int time)
   return x_of(d, mafat_map_begin(d->map, time));
 }
 
-/* Of bytes from the bottom of a panel; its top is the arena's. */
+/* Position of bytes above the bottom of a panel, whose top is the arena's size. */
 static double y_of(const struct drawing *d, size_t bytes, double top, double height)
 {
   return top + height - height * ((double)bytes / (double)(d->map->arena.bytes ? d->map->arena.bytes : 1));
@@ -125,7 +125,7 @@ static void put_title(const struct drawing *d, const char *text)
 
 /* ---- head ---- */
 
-/* Of the whole picture, without its margins. */
+/* Width of the picture without its margins. */
 static double full_width(const struct drawing *d)
 {
   return LEFT + d->width + GAP + TABLE - 2 * MARGIN;
@@ -170,7 +170,7 @@ static void put_arena(const struct drawing *d)
   put_head_line(d, 1, "arena", ink, text, mafat_svg_room(NORMAL, full_width(d) - LABEL));
 }
 
-/* What the process is charged for, which is more than the arena. */
+/* Draws the charge of the process, which exceeds the arena. */
 static void put_charge(const struct drawing *d)
 {
   const struct mafat_memory_facts *m = &d->map->plan.memory;
@@ -344,7 +344,7 @@ static bool put_label(const struct drawing *d, struct mafat_svg_box box, const c
   return true;
 }
 
-/* As much of a box's name and bytes as there is room for. */
+/* Writes as much of a buffer's name and size as fits. */
 static void label_buffer(const struct drawing *d, const struct mafat_buffer_facts *b)
 {
   struct mafat_svg_box box = place_buffer(d, b);

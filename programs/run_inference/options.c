@@ -376,7 +376,7 @@ static int take_model(struct mafat_options *o, int n, char **rest, struct mafat_
   return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->cfg, strerror(errno));
 }
 
-/* What stands behind the options, when nothing is to be run. */
+/* Reads the arguments after the options if nothing is run. */
 static int read_question(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
   char word[MAFAT_SEARCH_ROOM];
@@ -444,7 +444,7 @@ static int take_arguments(struct mafat_options *o, const bool *given, int n, cha
   return mafat_options_floats_only(o) ? check_floats(given, d) : MAFAT_OK;
 }
 
-/* Of run_inference's options mafat_serve has some, and says so of the others. */
+/* Accepts the options of run_inference that mafat_serve has, and rejects the others. */
 static int note_option(struct mafat_options *o, const struct mafat_option_reader *r,
                        struct mafat_diagnostic *d)
 {

@@ -41,13 +41,13 @@ void mafat_options_defaults(struct mafat_options *o, enum mafat_program program)
 int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct mafat_diagnostic *d);
 /* Options of mafat_ranks or mafat_serve alone, out of the arguments. MAFAT_EINVAL. */
 int mafat_options_take_own(struct mafat_options *o, int *argc, char **argv, struct mafat_diagnostic *d);
-/* Those that the library goes by. */
+/* Sets the options of the library. */
 void mafat_options_set(const struct mafat_options *o, struct mafat_model_options *m);
 
 /* A word of the search, as "transfers" of "objective"; "" of a flag; NULL: it is not given. */
 const char *mafat_options_search_word(const struct mafat_options *o, const char *word, char text[MAFAT_SEARCH_ROOM]);
 
-/* What is told of an --input of a network that has no other than the image's. */
+/* Message for --input with a network that has no input besides the image. */
 #define MAFAT_INPUT_AND_IMAGE "--input takes the place of images, found %.100s too"
 
 /* Are its inputs floats, all of them? */

@@ -1,3 +1,5 @@
+/* Writes results as text and JSON. Called by run_inference.c, video.c, and mafat_serve and
+ * mafat_ranks. */
 #include "programs/run_inference/output.h"
 
 #include "base/mebibytes.h"

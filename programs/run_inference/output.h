@@ -1,9 +1,7 @@
-/* What a run says: text for people, JSON for scripts, a table of where the time
- * went.
+/* Results of a run: text, JSON, and a table of times.
  *
- * Every mafat_output_* writes whole lines and flushes; MAFAT_EIO when the
- * descriptor refuses (the reason: mafat_writer_flush), now or earlier. Only the
- * program writes: nothing here prints on its own. */
+ * Every mafat_output_* writes whole lines and flushes; MAFAT_EIO if a write fails
+ * (the reason: mafat_writer_flush), now or earlier. Nothing here prints on its own. */
 #ifndef MAFAT_PROGRAM_OUTPUT_H
 #define MAFAT_PROGRAM_OUTPUT_H
 
@@ -46,7 +44,7 @@ struct mafat_run_report {
   int64_t stall_some_us, stall_full_us; /* that it, or all of it, waited for memory, in all inferences */
 
   struct mafat_picture_facts picture; /* how it became the input; channels NULL: there was none */
-  const struct mafat_model *model; /* whose inputs and outputs are told; NULL: nobody's */
+  const struct mafat_model *model; /* model whose inputs and outputs are reported; NULL: none */
   enum mafat_model_kind kind;
   const struct mafat_detections *detections; /* NULL: none */
   const struct mafat_class_score *classes;   /* (n_classes), of a classifier */
@@ -63,7 +61,7 @@ void mafat_run_report_defaults(struct mafat_run_report *r);
  * run, "classes" [{label, class, confidence}] for classifiers only. */
 int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer *w);
 
-/* Of it what was found: "detections", "boxes_left_out", "classes", as members of an object that is open. */
+/* Writes the results as members of an open object: "detections", "boxes_left_out", "classes". */
 void mafat_output_found_json(const struct mafat_run_report *r, struct mafat_writer *w);
 
 /* dog.jpg: 3 detections in 12.3 ms, memory 6.2 of 64.0 MiB
@@ -72,7 +70,8 @@ void mafat_output_found_json(const struct mafat_run_report *r, struct mafat_writ
  *   tabby 47.1 % */
 int mafat_output_run_text(const struct mafat_run_report *r, struct mafat_writer *w);
 
-/* Of a frame of video: {"frame":12,"dropped":0,...}, with detections and classes as above. */
+/* Report of a frame of video: {"frame":12,"dropped":0,...}, with detections and classes as
+ * above. */
 struct mafat_frame_report {
   long long frame;     /* its number, from 0 on, of those that were run */
   long long dropped;   /* between it and the one before: they came too late */
@@ -83,7 +82,7 @@ int mafat_output_frame_json(const struct mafat_run_report *r, const struct mafat
 /* {"frame":12,"error":...,"exit_code":2} */
 int mafat_output_frame_error_json(long long frame, const char *message, int exit_code, struct mafat_writer *w);
 
-/* Of all of them, once they are over. */
+/* Report of all frames, at the end. */
 struct mafat_video_report {
   const char *frames;  /* what they are */
   long long n, dropped, failed;

@@ -155,8 +155,8 @@ static void put_json(const struct mafat_ranks_facts *f, const struct rank_row *r
 
 /* ---- both ---- */
 
-/* What is asked about so many of them. Of the time for looking for plans the number that was asked for has half, and all that are less
- * the other half. */
+/* The request for n ranks. The given number of ranks gets half of the time for the search, all
+ * smaller numbers the other half. */
 static struct mafat_ranks_request request(const struct mafat_options *o, int n_ranks)
 {
   const double seconds = o->plan_seconds / 2;

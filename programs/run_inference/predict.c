@@ -8,13 +8,13 @@
 
 #include <string.h>
 
-/* What has been said when it ends. */
+/* Result of the reports. */
 struct said {
   bool report; /* is on standard output */
   bool map_failed;
 };
 
-/* What was asked, beside the dry run. */
+/* The options of the request, besides the dry run. */
 static struct mafat_report_request make_request(const struct mafat_session *s, const struct mafat_dry_run *dry_run)
 {
   struct mafat_report_request q = {.dry_run = dry_run, .cfg = s->options.cfg, .picture = mafat_session_picture(s),
@@ -24,7 +24,7 @@ static struct mafat_report_request make_request(const struct mafat_session *s, c
   return q;
 }
 
-/* What does not fit is told, and drawn, and why the exit status is not 0. */
+/* A plan that does not fit is reported and drawn; only the exit status differs. */
 static int report_one(struct mafat_session *s, const struct mafat_report_request *asked, struct said *said)
 {
   struct mafat_plan_report *a;

@@ -1,3 +1,4 @@
+/* Writes --report's table and the notes on memory. Called by run_inference.c and video.c. */
 #include "programs/run_inference/report.h"
 
 #include "base/mebibytes.h"
@@ -74,7 +75,7 @@ static int write_transfers(struct mafat_session *s, struct mafat_writer *out)
   return mafat_writer_flush(out, NULL);
 }
 
-/* Of several runs: how far they lie apart. */
+/* Writes the spread of several runs. */
 static void write_latencies(const struct mafat_run_report *r, struct mafat_writer *out)
 {
   char text[160];

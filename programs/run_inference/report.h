@@ -1,4 +1,4 @@
-/* What a run says beside its answers: --report's table, a note on memory, and whether the
+/* Reports of a run besides its results: --report's table, a note on memory, and whether the
  * prediction held. */
 #ifndef MAFAT_PROGRAM_REPORT_H
 #define MAFAT_PROGRAM_REPORT_H

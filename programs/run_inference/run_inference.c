@@ -93,8 +93,8 @@ void mafat_session_trim_heap(void)
 #endif
 }
 
-/* Where the budget is tight, what reading the model left in the heap (80 KB) goes
- * back before the first run. */
+/* With a tight budget, returns heap memory that was used to read the model (80 KB) to the system
+ * before the first run. */
 void mafat_session_make_room(const struct mafat_session *s)
 {
   struct mafat_model_facts model = {.size = sizeof model};
@@ -126,7 +126,7 @@ static int infer(struct mafat_session *s, const char *path, struct mafat_session
   return MAFAT_OK;
 }
 
-/* What became of memory since `before` was measured. */
+/* Fills in the change of memory since `before` was measured. */
 static void fill_memory(const struct mafat_session *s, const struct mafat_session_times *t, const struct mafat_process_facts *before,
                         struct mafat_run_report *r)
 {
@@ -293,8 +293,8 @@ static int run_and_report(struct mafat_session *s, const char *path)
   return status;
 }
 
-/* Of standard input, which somebody who shares it may have made non-blocking: then it is waited for, and a path is not cut where there is
- * no more of it yet. */
+/* Reads a character of standard input. Another process may have made it non-blocking: then this
+ * waits, so that a path is not truncated. */
 static int next_char(void)
 {
   int c;
@@ -332,7 +332,7 @@ static void mind_page_cache(off_t *dropped)
   *dropped = at;
 }
 
-/* As of find -print0: all behind the first path would be lost. */
+/* Rejects lists of find -print0, since everything after the first path would be lost. */
 static int refuse_line(struct mafat_session *s, const char *line)
 {
   mafat_fail(&s->d, MAFAT_EFORMAT, "standard input: expected a path a line, found a byte 0 behind %.200s", line);
@@ -377,7 +377,7 @@ static int run_all(struct mafat_session *s)
   return status;
 }
 
-/* Of a model that does not fit: the command that tells more. */
+/* Prints the command that explains why a model does not fit. */
 static void point_on(struct mafat_session *s)
 {
   size_t n = strlen(s->d.text);

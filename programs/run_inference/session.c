@@ -1,3 +1,5 @@
+/* Opens and closes a session: options, model, outputs, sandbox. Called by run_inference,
+ * mafat_serve and mafat_ranks. */
 #include "programs/run_inference/session.h"
 
 #include "base/part.h"
@@ -177,7 +179,7 @@ int mafat_session_check_output(struct mafat_session *s, const char *option, cons
   return MAFAT_OK;
 }
 
-/* Of devices it is nobody's loss. */
+/* Tells if two paths are the same regular file; writing to a device loses nothing. */
 static bool is_one_file(const char *a, const char *b)
 {
   struct stat st;
@@ -199,7 +201,8 @@ int mafat_session_check_dumps_apart(struct mafat_session *s)
 
 enum { OUTPUTS = 3 + 2 * MAFAT_OPTION_LIST_ROOM };
 
-/* Where files are made: of --dump-output NAME=FILE, which names there are is not known yet, so both readings count. */
+/* Lists the paths of outputs. The model's names are not known yet, so both readings of
+ * --dump-output NAME=FILE count. */
 static int list_outputs(const struct mafat_options *o, const char *outputs[OUTPUTS])
 {
   int n = 0;

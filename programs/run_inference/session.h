@@ -33,7 +33,8 @@ struct mafat_session {
   struct mafat_diagnostic d;
 };
 
-/* What build/mafat_ranks has on rank 0. run_all: runs all pictures and returns an exit status; NULL: one after the other. */
+/* Ranks of build/mafat_ranks, on rank 0. run_all: runs all pictures and returns an exit status;
+ * NULL: one after the other. */
 struct mafat_session_ranks {
   const struct mafat_rank_link *link;
   int (*run_all)(struct mafat_session *s);
@@ -43,7 +44,7 @@ struct mafat_session_ranks {
 /* All of the program. NULL: there are no ranks. */
 int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *ranks);
 
-/* Of the inferences of one picture: medians of the repetitions, but for what was waited. */
+/* Times of the inferences of one picture: medians of the repetitions, except for waits. */
 struct mafat_session_times {
   double image_ms, layers_ms;
   uint64_t stall_some_us, stall_full_us; /* of all */
@@ -93,14 +94,15 @@ int mafat_session_check_output(struct mafat_session *s, const char *option, cons
 /* Nor over what has just been written. */
 int mafat_session_check_dumps_apart(struct mafat_session *s);
 
-/* What a report says of a run, and of memory: before was measured before it. */
+/* Fills in the report of a run and its memory; `before` was measured before it. */
 void mafat_session_fill_report(struct mafat_session *s, const char *path, const struct mafat_session_times *t,
                                const struct mafat_process_facts *before, struct mafat_run_report *r);
-/* What came of the last run, detections or the likeliest classes, of which there is room for MAFAT_SESSION_CLASSES; the detections are to be closed. */
+/* Results of the last run: detections, or the MAFAT_SESSION_CLASSES most likely classes. The
+ * caller closes the detections. */
 enum { MAFAT_SESSION_CLASSES = 5 };
 int mafat_session_find_answers(struct mafat_session *s, struct mafat_run_report *r, struct mafat_detections **detections,
                                struct mafat_class_score *top);
-/* What is free in the heap goes back to the system. */
+/* Returns free heap memory to the system. */
 void mafat_session_trim_heap(void);
 /* Makes room before the first run where the budget is tight. */
 void mafat_session_make_room(const struct mafat_session *s);

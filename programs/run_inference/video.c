@@ -17,7 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of no run of pictures is any of it touched; of one of frames all that will be is, before the process is measured. */
+/* Untouched by runs of pictures. For frames, all that will be used is touched before the process
+ * is measured. */
 static struct video {
   bool prepared;
   struct mafat_frames frames;
@@ -49,7 +50,7 @@ static void catch_signals(void)
   sigaction(SIGTERM, &action, NULL);
 }
 
-/* As whoever sent it expects. */
+/* Ends by the signal, as its sender expects. */
 static void end_by_signal(void)
 {
   if (!stop) return;
@@ -254,7 +255,7 @@ static void note(const struct mafat_session *s, const struct mafat_run_report *r
   if (!s->options.quiet) mafat_session_complain(text);
 }
 
-/* What came of all of them. An exit status. */
+/* Reports on all frames. Returns an exit status. */
 static int report(struct mafat_session *s, const struct mafat_process_facts *before)
 {
   struct mafat_session_times times = {0};

@@ -88,7 +88,7 @@ static int compare_sizes(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Those of a table are listed by their size. */
+/* Sizes of a table are sorted. */
 static bool read_sizes(const char *text, struct mafat_option_sizes *s, bool sorted)
 {
   s->given = true;

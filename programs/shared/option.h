@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a value is, and the member that it is read into. */
+/* Type of a value, and of the member that receives it. */
 enum mafat_option_type {
   MAFAT_OPTION_FLAG,           /* bool; no value */
   MAFAT_OPTION_TEXT,           /* const char * */

@@ -1,3 +1,4 @@
+/* Opens and checks standard streams and writes texts. Called by all programs. */
 #include "programs/shared/streams.h"
 
 #include <errno.h>

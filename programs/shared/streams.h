@@ -17,7 +17,8 @@ const char *mafat_streams_program(const char *called, const char *name);
 /* All that was printed is on standard output; -1: it is not, errno. Only now does a full disk or a closed pipe show. */
 int mafat_streams_finish(void);
 
-/* A text on standard output, behind all that was printed before; -1: it is not there, which is told on standard error. */
+/* Writes a text to standard output after everything printed before; -1: failed, with a message
+ * on standard error. */
 int mafat_streams_say(const char *program, const char *text);
 
 /* One line on standard error, behind the program's name. What a terminal may obey of text from outside, and its ends of lines, become '?'. */

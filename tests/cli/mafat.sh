@@ -133,7 +133,7 @@ expect 'alone: doctor' 0
 check 'alone: doctor tells' 'memory_limit is not missed' grep -q 'memory_limit is not installed' "$out"
 program=$build/mafat
 
-# What a terminal obeys, and ends of lines, are told as '?', by all programs.
+# All programs print control characters and ends of lines as '?'.
 odd=$'--x\e[31m\ny' told='--x?[31m?y'
 bad 'controls' "no command '$told'" "$odd"
 bad 'controls: doctor' "unknown option $told" doctor "$odd"
@@ -275,7 +275,7 @@ for value in $(. "$build/completion/mafat.bash" && _mafat_words run --algorithm 
 done
 
 if ! command -v zsh >/dev/null; then skip zsh 'is not installed'; else
-  # What the function would offer: the shell's own commands are replaced by ones that print.
+  # Prints the function's offers: the shell's own commands are replaced by ones that print.
   cat >"$work/offer.zsh" <<'ZSH'
 _describe() { [[ $1 == -o ]] && shift; print -l -- ${(P)2} }
 _files() { print files }
@@ -296,7 +296,7 @@ ZSH
     done
   fi
   check 'zsh: commands' "$(complete_zsh mafat '' | tr '\n' ' ' | head -c 300)" test "$(complete_zsh mafat '' | sed 's/:.*//' | tr '\n' ' ')" = "$commands"
-  check 'zsh: options are told' "$(complete_zsh mafat run --cpu)" grep -q '^--cpu:highest kernel level' <(complete_zsh mafat run --cpu)
+  check 'zsh: options are described' "$(complete_zsh mafat run --cpu)" grep -q '^--cpu:highest kernel level' <(complete_zsh mafat run --cpu)
   check 'zsh: files' "$(complete_zsh mafat run dog)" test "$(complete_zsh mafat run dog)" = files
 fi
 exit "$failed"

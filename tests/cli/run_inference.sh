@@ -406,7 +406,7 @@ done
 # The budget in bytes that a refusal says would do: 64 to 128 KB above the need.
 would_do() { echo $((1024 * $(sed -n 's/.*; --memory \([0-9]*\)K would do.*/\1/p' "$err"))); }
 
-# Where only direct fits, auto is direct: of a given plan everywhere, of a chosen one where it must. A refusal names the need of the smallest plan.
+# auto is direct if only direct fits: everywhere in a given plan, where necessary in a chosen one. A refusal names the need of the smallest plan.
 needs() { # OPTION...
   run --quiet --memory 1 "$@" $wide a.ppm
   would_do
