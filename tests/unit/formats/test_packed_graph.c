@@ -678,6 +678,32 @@ START_TEST(a_model_in_memory_holds_its_constants)
 }
 END_TEST
 
+/* Of what a model stores outside. A descriptor without a path names no folder. */
+START_TEST(the_folder_of_a_descriptor_is_its_paths)
+{
+  static const float input[3 * 8 * 8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  const struct mafat_model_options o = {.size = sizeof o, .memory_bytes = (size_t)1 << 30, .plan = "1x1/NoCut", .floats_only = true};
+  float outputs[2][CLASSES];
+  struct mafat_model *m;
+  write_model();
+  struct mafat_file file = {.size = sizeof file, .path = model_path};
+  int fd = open(model_path, O_RDONLY | O_CLOEXEC);
+  for (int i = 0; i < 2; i++) {
+    ck_assert_msg(mafat_model_open_files(&m, &file, NULL, &o, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+    ck_assert_int_eq(mafat_model_run_floats(m, input, sizeof input / sizeof *input, NULL), MAFAT_OK);
+    ck_assert_int_eq(mafat_model_read_output(m, NULL, outputs[i], CLASSES, NULL), MAFAT_OK);
+    mafat_model_close(&m);
+    file.has_fd = true;
+    file.fd = fd;
+  }
+  ck_assert_mem_eq(outputs[0], outputs[1], sizeof outputs[0]);
+  file.path = NULL;
+  ck_assert_int_eq(mafat_model_open_files(&m, &file, NULL, &o, &diagnostic), MAFAT_EIO);
+  ck_assert_msg(strstr(diagnostic.text, "numbers.bin"), "%s", diagnostic.text);
+  close(fd);
+}
+END_TEST
+
 Suite *packed_graph_suite(void)
 {
   Suite *s = suite_create("packed_graph");
@@ -699,6 +725,7 @@ Suite *packed_graph_suite(void)
   tcase_add_test(t, a_file_beside_is_regular);
   tcase_add_test(t, layers_of_several_outputs_have_the_bits_of_the_model);
   tcase_add_test(t, a_model_in_memory_holds_its_constants);
+  tcase_add_test(t, the_folder_of_a_descriptor_is_its_paths);
   suite_add_tcase(s, t);
   return s;
 }
