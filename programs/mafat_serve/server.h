@@ -13,7 +13,7 @@ struct mafat_server {
   struct mafat_connection_pool pool;
   struct mafat_listeners listeners;
   double pauses_until_ms; /* nobody is accepted before: there were no descriptors */
-  struct mafat_connection places[MAFAT_POOL_SIZE]; /* the first MAFAT_HALL_HELD are read, the others turned away */
+  struct mafat_connection places[MAFAT_POOL_SIZE]; /* the first MAFAT_POOL_HELD are read, the others turned away */
 };
 
 /* Makes the files that bodies are kept in. MAFAT_EIO. All of the server's memory is resident behind it. */
