@@ -678,7 +678,7 @@ START_TEST(a_model_in_memory_holds_its_constants)
 }
 END_TEST
 
-/* Of what a model stores outside. A descriptor without a path names no folder. */
+/* A model with constants in other files: a descriptor without a path names no folder. */
 START_TEST(the_folder_of_a_descriptor_is_its_paths)
 {
   static const float input[3 * 8 * 8] = {1, 2, 3, 4, 5, 6, 7, 8};
