@@ -1,4 +1,4 @@
-/* mafat: one front for the programs beside it, which keep their own names: finds the one that a word means, and becomes it. */
+/* mafat: one command for the programs beside it, which keep their own names: finds the one that a word means, and becomes it. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>

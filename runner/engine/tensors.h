@@ -181,7 +181,7 @@ static inline float *mafat_tensor_rows_next(struct mafat_tensor_rows *r)
 }
 
 /* Address of channel `channel` of source `source` of an operand at row y, column x. The channel is
- * counted in the first band's tensor, as in pieces and runs, for all bands. */
+ * counted in the first band's tensor, as in block slices and runs, for all bands. */
 static inline float *mafat_tensors_read(const struct mafat_tensors *t, const struct mafat_sources *sources, int source,
                                         int channel, int y, int x)
 {

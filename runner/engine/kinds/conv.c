@@ -13,8 +13,8 @@
 /* A scratch record holds a kernel's block slice in its first half, its reference in the second. */
 enum { REFERENCE_OFFSET = MAFAT_SCRATCH_BLOCK_SLICE / 2 };
 
-_Static_assert(sizeof(struct mafat_conv_block_slice) <= REFERENCE_OFFSET, "piece record");
-_Static_assert(sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE - REFERENCE_OFFSET, "piece record");
+_Static_assert(sizeof(struct mafat_conv_block_slice) <= REFERENCE_OFFSET, "block slice record");
+_Static_assert(sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE - REFERENCE_OFFSET, "block slice record");
 _Static_assert(sizeof(void *) <= 8, "scratch counts 8 bytes per pointer");
 
 /* True if the step reads rows outside the map; most do not. */

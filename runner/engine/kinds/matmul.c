@@ -25,8 +25,8 @@ struct float_product {
   int n_block_slices;
 };
 
-_Static_assert(sizeof(struct mafat_conv_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE / 2, "piece record");
-_Static_assert(sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE / 2, "piece record");
+_Static_assert(sizeof(struct mafat_conv_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE / 2, "block slice record");
+_Static_assert(sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE / 2, "block slice record");
 
 static struct float_product open_product(const struct mafat_worker *w, const struct mafat_step *step)
 {

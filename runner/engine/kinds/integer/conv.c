@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* A scratch record holds a kernel's block slice and its reference. */
-_Static_assert(sizeof(struct mafat_integer_block_slice) + sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_INTEGER_PIECE, "piece record");
+_Static_assert(sizeof(struct mafat_integer_block_slice) + sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_INTEGER_PIECE, "block slice record");
 
 enum {
   NARROW_COLS = 8,

@@ -10,7 +10,7 @@
 
 enum { SIGNED_TO_BYTE = MAFAT_SIGNED_TO_BYTE };
 
-_Static_assert(sizeof(struct mafat_integer_block_slice) + sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_INTEGER_PIECE, "piece record");
+_Static_assert(sizeof(struct mafat_integer_block_slice) + sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_INTEGER_PIECE, "block slice record");
 
 struct integer_product {
   const struct mafat_worker *worker;
