@@ -55,11 +55,11 @@ destined = $(foreach f,$(1),'$(DESTDIR)$(f)')
 # Updates the loader's cache for libraries in system folders.
 tell_loader = [ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || PATH=$$PATH:/usr/sbin:/sbin ldconfig
 
-$(BUILD)/swap_cost_dynamic: $(call objects,programs/swap_cost/swap_cost.c)
+$(BUILD)/swap_cost_dynamic: $(call objects,programs/swap_cost/swap_cost.c $(addprefix programs/shared/,refused_option.c nearest.c))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
-$(BUILD)/memory_limit_dynamic: $(call objects,$(wildcard programs/memory_limit/*.c) programs/shared/writer.c) $(LIB)
+$(BUILD)/memory_limit_dynamic: $(call objects,$(wildcard programs/memory_limit/*.c) $(addprefix programs/shared/,writer.c streams.c refused_option.c nearest.c)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcgroup -lproc2 $(LDLIBS)
 
