@@ -1,4 +1,4 @@
-/* Covers api/model.c: the public header, used as a program outside the project would: opens a
+/* Covers api/{model, unfit}.c: the public header, used as a program outside the project would: opens a
  * model, runs it on floats and on a picture, reads the answers. */
 #include "include/mafat_plan.h"
 

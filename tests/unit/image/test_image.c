@@ -1,4 +1,4 @@
-/* Covers runner/image/{image, jpeg, png, ppm, source, resize}.c: pictures as inputs: every kind
+/* Covers runner/image/{image, jpeg, other_format, png, ppm, resize, source}.c: pictures as inputs: every kind
  * of file against what was written into it; resized, shrunk, turned, row by row. */
 #include <check.h>
 #include <math.h>
@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runner/image/other_format.h"
 #include "tests/support/picture_reader.h"
 #include "tests/support/picture_writer.h"
 
@@ -416,6 +417,31 @@ static void write_kind(int kind)
   }
 }
 
+START_TEST(formats_that_are_not_read_are_named)
+{
+  static const struct {
+    const char *bytes, *says;
+    size_t n;
+    int code;
+  } files[] = {
+      {"RIFF\0\0\0\0WEBPVP8 ", "found WebP; ImageMagick converts it", 16, MAFAT_EFORMAT},
+      {"GIF89a", "found GIF", 6, MAFAT_EFORMAT},
+      {"\0\0\0\x1c" "ftypheic", "found HEIC", 12, MAFAT_EFORMAT},
+      {"P4\n1 1\n", "found netpbm P4", 7, MAFAT_EUNSUPPORTED},
+      {"<!DOCTYPE html>", "an error page of a download?", 15, MAFAT_EFORMAT},
+      {"GI", "found none of them", 2, MAFAT_EFORMAT},
+      {"", "found none of them", 0, MAFAT_EFORMAT},
+  };
+  struct mafat_diagnostic d;
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    ck_assert_int_eq(
+        mafat_image_refuse_format("a", (const uint8_t *)files[i].bytes, files[i].n, &d),
+        files[i].code);
+    ck_assert_msg(strstr(d.text, files[i].says), "file %zu: %s", i, d.text);
+  }
+}
+END_TEST
+
 START_TEST(reading_ends_at_the_row_where_it_is_canceled)
 {
   enum { ROWS = 5 };
@@ -454,6 +480,7 @@ Suite *image_suite(void)
   tcase_add_loop_test(pixels, shrunk_pictures_are_like_exact_ones, 0, 5);
   tcase_add_test(pixels, only_jpegs_are_shrunk);
   tcase_add_test(pixels, netpbm_text_is_free_form);
+  tcase_add_test(pixels, formats_that_are_not_read_are_named);
   tcase_add_loop_test(pixels, orientations, 1, 9);
   tcase_add_test(pixels, exif_that_does_not_count);
   tcase_add_loop_test(pixels, rows_are_what_read_reads, 0, 3);
