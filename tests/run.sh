@@ -150,6 +150,7 @@ section() {
   local log=$1 name=${*:2} status=0 TIMEFORMAT='%1R s, of CPU %1U + %1S s'
   shift
   case $1 in *.sh) set -- bash "$@" ;; esac
+  set -- env --default-signal=HUP "$@" # nohup ignores it, and tests send it
   { time "$@" >"$log" 2>&1 </dev/null || status=$?; } 2>"$log.seconds"
   if [ $status = 77 ] || grep -qE '^make.* Error 77$' "$log"; then # it cannot be tried here
     echo "skip $name: $(grep -v '^make' "$log" | tail -n 1)" >>"$log"

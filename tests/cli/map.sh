@@ -10,7 +10,7 @@ root=$PWD
 . tests/check.sh
 folder=$(mktemp -d) || exit 1
 at_end 'rm -rf "$folder"'
-out=$folder/out err=$folder/err suite=map
+out=$folder/out err=$folder/err suite=map patience=300
 
 if ! command -v python3 >/dev/null; then
   skip everything 'needs python3'

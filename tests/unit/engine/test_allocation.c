@@ -264,7 +264,7 @@ Suite *allocation_suite(void)
 {
   Suite *suite = suite_create("allocation");
   TCase *refused = tcase_create("refused");
-  tcase_set_timeout(refused, 30);
+  tcase_set_timeout(refused, 60);
   tcase_add_loop_test(refused, refused_memory_is_reported_and_nothing_leaks, 0, sizeof rows / sizeof *rows);
   suite_add_tcase(suite, refused);
   return suite;

@@ -209,7 +209,7 @@ Suite *blends_suite(void)
 {
   Suite *s = suite_create("blends");
   TCase *t = tcase_create("blends");
-  tcase_set_timeout(t, 30);
+  tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, outputs_are_what_blends_mean, 0, 30);
   suite_add_tcase(s, t);
   return s;

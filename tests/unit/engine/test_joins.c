@@ -412,7 +412,7 @@ Suite *joins_suite(void)
   tcase_set_timeout(kinds, 60);
   tcase_add_loop_test(kinds, joins_are_read_as_maps_are, 0, sizeof readers / sizeof *readers);
   suite_add_tcase(s, kinds);
-  tcase_set_timeout(cuts, 30);
+  tcase_set_timeout(cuts, 60);
   tcase_add_loop_test(cuts, cuts_between_rows_change_no_bit, 0, test_seeds(150));
   suite_add_tcase(s, cuts);
   tcase_add_loop_test(halves, halves_of_a_layer_are_the_layer, 1, 20);

@@ -195,7 +195,7 @@ Suite *windows_suite(void)
 {
   Suite *s = suite_create("windows");
   TCase *t = tcase_create("windows");
-  tcase_set_timeout(t, 30);
+  tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, outputs_are_what_windows_mean, 0, test_seeds(30));
   suite_add_tcase(s, t);
   return s;

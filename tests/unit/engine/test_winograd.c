@@ -345,7 +345,7 @@ Suite *winograd_suite(void)
 {
   Suite *s = suite_create("winograd");
   TCase *t = tcase_create("winograd");
-  tcase_set_timeout(t, 30);
+  tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, it_is_for_3x3_of_stride_1, 0, sizeof rows / sizeof *rows);
   tcase_add_loop_test(t, it_pays_for_large_maps_of_many_channels, 0, sizeof shapes / sizeof *shapes);
   tcase_add_test(t, tiles_cover_a_side);

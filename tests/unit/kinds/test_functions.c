@@ -116,7 +116,7 @@ Suite *functions_suite(void)
 {
   Suite *s = suite_create("functions");
   TCase *t = tcase_create("functions");
-  tcase_set_timeout(t, 30);
+  tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, functions_are_what_they_are_called, MAFAT_N_KERNEL_ACTIVATIONS, MAFAT_N_ACTIVATIONS);
   tcase_add_loop_test(t, a_function_of_an_array_is_that_of_each_element, MAFAT_N_KERNEL_ACTIVATIONS, MAFAT_N_ACTIVATIONS);
   tcase_add_loop_test(t, extremes_stay_what_they_are, MAFAT_N_KERNEL_ACTIVATIONS, MAFAT_N_ACTIVATIONS);

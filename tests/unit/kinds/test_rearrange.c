@@ -363,7 +363,7 @@ Suite *rearrange_suite(void)
 {
   Suite *s = suite_create("rearrange");
   TCase *t = tcase_create("rearrange");
-  tcase_set_timeout(t, 30);
+  tcase_set_timeout(t, 120);
   tcase_add_loop_test(t, outputs_are_what_atoms_say, 0, test_seeds(60));
   tcase_add_loop_test(t, spans_read_what_they_need, 0, test_seeds(60));
   tcase_add_loop_test(t, files_get_what_they_ask_for, 0, sizeof cases / sizeof *cases);

@@ -251,7 +251,7 @@ Suite *resample_suite(void)
 {
   Suite *s = suite_create("resample");
   TCase *t = tcase_create("resample");
-  tcase_set_timeout(t, 30);
+  tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, outputs_are_what_modes_mean, 0, test_seeds(40));
   tcase_add_loop_test(t, taps_rise_and_spans_hold_them, 0, 300);
   tcase_add_loop_test(t, taps_are_those_of_the_formats, 0, sizeof known / sizeof *known);

@@ -255,7 +255,7 @@ Suite *sources_suite(void)
 {
   Suite *s = suite_create("sources");
   TCase *lists = tcase_create("lists"), *faults = tcase_create("faults");
-  tcase_set_timeout(lists, 30);
+  tcase_set_timeout(lists, 60);
   tcase_add_loop_test(lists, parts_and_joins_hold_what_they_are_made_of, 0, test_seeds(20));
   tcase_add_test(lists, rows_of_a_source);
   tcase_add_test(lists, there_is_a_limit);

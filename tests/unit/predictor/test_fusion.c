@@ -415,7 +415,7 @@ Suite *fusion_suite(void)
   enum { N_ROWS = sizeof rows / sizeof *rows };
   Suite *s = suite_create("fusion");
   TCase *t = tcase_create("fusion");
-  tcase_set_timeout(t, 20);
+  tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, these_layers_are_computed_inside_their_readers, 0, N_ROWS);
   tcase_add_loop_test(t, nothing_is_when_all_layers_are_kept, 0, N_ROWS);
   tcase_add_loop_test(t, pairs_of_random_plans_are_sound, 0, test_seeds(100));

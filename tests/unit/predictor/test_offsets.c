@@ -236,7 +236,7 @@ Suite *offsets_suite(void)
 {
   Suite *suite = suite_create("offsets");
   TCase *blocks = tcase_create("blocks");
-  tcase_set_timeout(blocks, 30);
+  tcase_set_timeout(blocks, 60);
   tcase_add_loop_test(blocks, tiny_cases_are_the_optimum, 0, test_seeds(10));
   tcase_add_test(blocks, a_chain_that_sizes_do_not_order);
   tcase_add_loop_test(blocks, blocks_do_not_overlap, 0, test_seeds(5));

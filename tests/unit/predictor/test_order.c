@@ -337,7 +337,7 @@ Suite *order_suite(void)
   tcase_add_test(panel_fusions, a_panel_fusion_saves_the_wide_map);
   suite_add_tcase(suite, panel_fusions);
   TCase *order = tcase_create("order");
-  tcase_set_timeout(order, 20);
+  tcase_set_timeout(order, 60);
   tcase_add_loop_test(order, layers_run_in_this_order, 0, sizeof order_rows / sizeof *order_rows);
   tcase_add_loop_test(order, orders_of_random_plans_are_sound, 0, test_seeds(10));
   tcase_add_loop_test(order, the_best_order_needs_least, 0, test_seeds(10));

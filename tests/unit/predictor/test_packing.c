@@ -284,7 +284,7 @@ Suite *packing_suite(void)
 {
   Suite *suite = suite_create("packing");
   TCase *channels = tcase_create("channels");
-  tcase_set_timeout(channels, 20);
+  tcase_set_timeout(channels, 60);
   tcase_add_test(channels, blocks_are_as_wide_as_they_need_to_be);
   tcase_add_loop_test(channels, block_slices_cover_every_channel_once_in_order, 0, 5);
   tcase_add_test(channels, block_slices_end_at_blocks_and_sources);
@@ -294,7 +294,7 @@ Suite *packing_suite(void)
   tcase_add_test(channels, parts_of_a_pixel_are_whole_blocks);
   suite_add_tcase(suite, channels);
   TCase *weights = tcase_create("weights");
-  tcase_set_timeout(weights, 20);
+  tcase_set_timeout(weights, 60);
   tcase_add_loop_test(weights, panels_cover_every_filter_within_groups_and_blocks, 0, N_SHAPES);
   tcase_add_loop_test(weights, offsets_are_the_sums_of_the_panels_before, 0, N_SHAPES);
   tcase_add_loop_test(weights, panels_of_integers_have_quads, 0, N_SHAPES);

@@ -693,7 +693,7 @@ Suite *plan_suite(void)
 {
   Suite *suite = suite_create("plan");
   TCase *reading = tcase_create("reading");
-  tcase_set_timeout(reading, 20);
+  tcase_set_timeout(reading, 60);
   tcase_add_loop_test(reading, plans_are_read_and_written, 0, sizeof readings / sizeof *readings);
   tcase_add_loop_test(reading, plans_may_lie_in_a_heap_of_their_own, 0, sizeof readings / sizeof *readings);
   tcase_add_loop_test(reading, random_plans_are_read_and_written, 0, test_seeds(10));
@@ -715,7 +715,7 @@ Suite *plan_suite(void)
   tcase_add_loop_test(weights, weights_are_where_they_can_be, 0, sizeof placement_rows / sizeof *placement_rows);
   suite_add_tcase(suite, weights);
   TCase *balancing = tcase_create("balancing");
-  tcase_set_timeout(balancing, 20);
+  tcase_set_timeout(balancing, 60);
   tcase_add_loop_test(balancing, balanced_is_never_worse_than_even, 0, test_seeds(10));
   tcase_add_test(balancing, balanced_gives_the_edges_more);
   suite_add_tcase(suite, balancing);

@@ -802,7 +802,7 @@ Suite *reads_suite(void)
   tcase_add_loop_test(ways, an_error_is_reported_and_leaves_the_slot_usable, 0, N_WAYS);
   suite_add_tcase(suite, ways);
   TCase *files = tcase_create("files");
-  tcase_set_timeout(files, 30);
+  tcase_set_timeout(files, 60);
   tcase_add_loop_test(files, a_file_that_is_not_what_was_opened_is_noticed, 0, sizeof changes / sizeof *changes);
   tcase_add_test(files, what_is_no_regular_file_is_refused);
   tcase_add_test(files, an_empty_file_opens);
