@@ -116,7 +116,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-gate test-full golden golden-write run-check run-test run-gate run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds check-tables check-covered check-links check-words check-parts oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean files packages run-planners run-demo run-paper run-figure separable ranks run-ranks
+.PHONY: all help demo darknet check test test-gate test-full golden golden-write run-check run-test run-gate run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds check-tables check-covered check-links check-words check-parts oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean files format packages run-planners run-demo run-paper run-figure separable ranks run-ranks
 
 # --- building ----------------------------------------------------------------
 
@@ -579,6 +579,9 @@ check-links: ## links of all pages exist
 
 check-words: ## comments, messages, pages and names use plain words; each struct tag is defined once
 	@./scripts/check_words.py
+
+format: ## format the lines of C that are longer than 100 columns (needs clang-format)
+	@./scripts/format.py
 
 files: ## write BUILD/files.md: what each source file is for, from its first comment
 	@mkdir -p $(BUILD)

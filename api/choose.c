@@ -21,7 +21,8 @@
 
 enum { MOST_BOXES = 1000000 }; /* upper limit of the option */
 
-void mafat_choose_add_traces(struct mafat_footprint *footprint, const struct mafat_search_traces *traces)
+void mafat_choose_add_traces(struct mafat_footprint *footprint,
+                             const struct mafat_search_traces *traces)
 {
   footprint->process_bytes += traces->left_bytes;
   footprint->opening_bytes += traces->heap_bytes;
@@ -38,8 +39,9 @@ static int write_text(struct mafat_choice *c, const struct mafat_network *n)
 }
 
 /* Makes the plan and layout of a spec and predicts their cost. */
-static int take(struct mafat_choice *c, const struct mafat_choice_request *r, enum mafat_algorithm algorithm,
-                int threads, const struct mafat_spec *spec, struct mafat_diagnostic *d)
+static int take(struct mafat_choice *c, const struct mafat_choice_request *r,
+                enum mafat_algorithm algorithm, int threads, const struct mafat_spec *spec,
+                struct mafat_diagnostic *d)
 {
   const struct mafat_search_request *s = &r->search;
   struct mafat_plan_options options = *s->options;
@@ -55,26 +57,31 @@ static int take(struct mafat_choice *c, const struct mafat_choice_request *r, en
   mafat_predict(&c->prediction, c->layout, &footprint);
   c->fits = c->prediction.charge_bytes <= r->budget_bytes;
   code = write_text(c, s->network);
-  if (code == MAFAT_OK) code = mafat_latency_predict(&c->latency, s->network, c->plan, c->layout, s->calibration);
+  if (code == MAFAT_OK)
+    code = mafat_latency_predict(&c->latency, s->network, c->plan, c->layout, s->calibration);
   if (code == MAFAT_OK) return MAFAT_OK;
-  return mafat_fail(d, code, "%s: %s", s->network->path, code == MAFAT_ENOMEM ? "out of memory" : "sizes overflow");
+  return mafat_fail(d, code, "%s: %s", s->network->path,
+                    code == MAFAT_ENOMEM ? "out of memory" : "sizes overflow");
 }
 
 /* Direct convolution needs the least scratch: used if a spec does not fit otherwise. */
-static int take_spec(struct mafat_choice *c, const struct mafat_choice_request *r, const struct mafat_spec *spec,
-                     struct mafat_diagnostic *d)
+static int take_spec(struct mafat_choice *c, const struct mafat_choice_request *r,
+                     const struct mafat_spec *spec, struct mafat_diagnostic *d)
 {
   enum mafat_algorithm algorithm = r->search.options->algorithm;
   int threads = r->search.most_threads ? r->search.most_threads : r->search.options->n_threads;
   int code = take(c, r, algorithm, threads, spec, d);
-  if (algorithm != MAFAT_AUTO || c->fits || r->search.options->only_rank || (code && code != MAFAT_ELIMIT)) return code;
+  if (algorithm != MAFAT_AUTO || c->fits || r->search.options->only_rank ||
+      (code && code != MAFAT_ELIMIT))
+    return code;
   size_t bytes = code ? SIZE_MAX : c->prediction.charge_bytes;
   code = take(c, r, MAFAT_DIRECT, threads, spec, d);
   if (code || c->prediction.charge_bytes < bytes) return code;
   return take(c, r, algorithm, threads, spec, d);
 }
 
-static int take_text(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
+static int take_text(struct mafat_choice *c, const struct mafat_choice_request *r,
+                     struct mafat_diagnostic *d)
 {
   struct mafat_spec *spec;
   int code = mafat_spec_read(&spec, r->plan, d);
@@ -92,8 +99,10 @@ static size_t own_bytes(void)
 }
 
 /* Searches with a timer, closed afterwards. *timer_bytes: its memory. */
-static int find_timed(struct mafat_front **front, const struct mafat_search *by, const struct mafat_search_request *search,
-                      const struct mafat_plan_timer_options *timed, size_t *timer_bytes, struct mafat_diagnostic *d)
+static int find_timed(struct mafat_front **front, const struct mafat_search *by,
+                      const struct mafat_search_request *search,
+                      const struct mafat_plan_timer_options *timed, size_t *timer_bytes,
+                      struct mafat_diagnostic *d)
 {
   struct mafat_search_request request = *search;
   struct mafat_plan_timer_options options = *timed;
@@ -110,8 +119,10 @@ static int find_timed(struct mafat_front **front, const struct mafat_search *by,
   return code;
 }
 
-int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by, const struct mafat_search_request *search,
-                        const struct mafat_plan_timer_options *timed, struct mafat_search_traces *traces, struct mafat_diagnostic *d)
+int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by,
+                        const struct mafat_search_request *search,
+                        const struct mafat_plan_timer_options *timed,
+                        struct mafat_search_traces *traces, struct mafat_diagnostic *d)
 {
   size_t timer_bytes = 0;
   size_t before = own_bytes();
@@ -121,7 +132,8 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
   running.opening_bytes = running.program_bytes = 0;
   struct mafat_search_request request = *search;
   request.footprint = &running;
-  int code = timed && timed->weights ? find_timed(front, by, &request, timed, &timer_bytes, d) : by->find(front, &request, d);
+  int code = timed && timed->weights ? find_timed(front, by, &request, timed, &timer_bytes, d)
+                                     : by->find(front, &request, d);
   if (code) return code;
   mafat_process_trim_heap();
   /* The front is freed before a plan runs. */
@@ -133,7 +145,8 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
   size_t opening = mafat_predict_opening(&footprint);
   for (int i = 0; i < (*front)->n; i++) {
     struct mafat_candidate *c = &(*front)->list[i];
-    size_t charge = mafat_predict_charge_with(c->charge_bytes, c->resident_bytes, traces->left_bytes);
+    size_t charge =
+        mafat_predict_charge_with(c->charge_bytes, c->resident_bytes, traces->left_bytes);
     c->resident_bytes += traces->left_bytes;
     c->charge_bytes = charge > opening ? charge : opening;
   }
@@ -142,12 +155,14 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
   return MAFAT_OK;
 }
 
-static int take_found(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
+static int take_found(struct mafat_choice *c, const struct mafat_choice_request *r,
+                      struct mafat_diagnostic *d)
 {
   struct mafat_front *made = NULL;
   c->traces = r->traces;
   bool known = r->front && r->by == mafat_search_at(0);
-  int code = known ? MAFAT_OK : mafat_choose_search(&made, r->by, &r->search, &r->timed, &c->traces, d);
+  int code =
+      known ? MAFAT_OK : mafat_choose_search(&made, r->by, &r->search, &r->timed, &c->traces, d);
   if (code) return code;
   const struct mafat_front *front = known ? r->front : made;
   const struct mafat_candidate *found = mafat_front_within(front, r->budget_bytes);
@@ -157,7 +172,8 @@ static int take_found(struct mafat_choice *c, const struct mafat_choice_request 
   return code;
 }
 
-static int take_picked(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
+static int take_picked(struct mafat_choice *c, const struct mafat_choice_request *r,
+                       struct mafat_diagnostic *d)
 {
   struct mafat_spec *spec = NULL;
   int code = r->by->pick(&spec, &r->search, r->budget_bytes, d);
@@ -171,22 +187,27 @@ size_t mafat_choose_reserve(const struct mafat_model_options *o)
   return o->reserve_bytes ? *o->reserve_bytes : MAFAT_DEFAULT_RESERVE_BYTES;
 }
 
-int mafat_choose_network(struct mafat_network **network, int *n_layers, struct mafat_model_source *model,
-                         const struct mafat_model_options *o, struct mafat_diagnostic *d)
+int mafat_choose_network(struct mafat_network **network, int *n_layers,
+                         struct mafat_model_source *model, const struct mafat_model_options *o,
+                         struct mafat_diagnostic *d)
 {
-  struct mafat_darknet_overrides overrides = {.width = o->width, .height = o->height, .n_layers = o->layers};
+  struct mafat_darknet_overrides overrides = {
+      .width = o->width, .height = o->height, .n_layers = o->layers};
   struct mafat_given given = {o->constants, o->n_constants};
   int code = mafat_fork_find(&overrides.fork, o->fork, d);
   if (code == MAFAT_OK) code = mafat_given_check(&given, d);
   if (code) return code;
   mafat_footprint_begin(mafat_reader_of(model)->imports);
-  code = mafat_reader_network(network, model, &(struct mafat_reading){&overrides, &given, &o->warnings}, d);
+  code = mafat_reader_network(network, model,
+                              &(struct mafat_reading){&overrides, &given, &o->warnings}, d);
   if (code) return code;
   int all = (*network)->n_layers;
   *n_layers = o->layers ? o->layers : all;
   if (*n_layers < 1 || *n_layers > all)
-    code = mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers (--layers), found %d", model->path, all, *n_layers);
-  if (code == MAFAT_OK) code = mafat_network_ask_for(*network, *n_layers, o->outputs, o->n_outputs, d);
+    code = mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers (--layers), found %d",
+                      model->path, all, *n_layers);
+  if (code == MAFAT_OK)
+    code = mafat_network_ask_for(*network, *n_layers, o->outputs, o->n_outputs, d);
   if (code == MAFAT_OK) code = mafat_heads_choose(*network, *n_layers, o->decode, d);
   if (code) mafat_network_close(network);
   return code;
@@ -218,8 +239,8 @@ bool mafat_choose_is_timed(const struct mafat_model_options *o)
 }
 
 int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_basis *basis,
-                         const struct mafat_model_options *o, const struct mafat_weights_kind *kind, const char *cpu,
-                         struct mafat_diagnostic *d)
+                         const struct mafat_model_options *o, const struct mafat_weights_kind *kind,
+                         const char *cpu, struct mafat_diagnostic *d)
 {
   struct mafat_budget budget = {o->memory_bytes, o->memory_name ? o->memory_name : "memory_bytes"};
   mafat_plan_defaults(&basis->options);
@@ -228,15 +249,20 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
   basis->options.packed = kind->packed;
   basis->options.transposed = kind->transposed;
   if (o->max_boxes < 0 || o->max_boxes > MOST_BOXES)
-    return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d boxes, found %d", MOST_BOXES, o->max_boxes);
+    return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d boxes, found %d", MOST_BOXES,
+                      o->max_boxes);
   if (o->max_boxes) basis->options.most_boxes = o->max_boxes;
   struct mafat_frame_format frame;
   if (o->frames && mafat_frame_format_read(&frame, o->frames, d)) return MAFAT_EINVAL;
-  if (o->frames && !o->frames_outside) basis->options.frame_bytes = mafat_frame_format_bytes(&frame);
+  if (o->frames && !o->frames_outside)
+    basis->options.frame_bytes = mafat_frame_format_bytes(&frame);
   basis->options.frame_stays = o->frames_stay;
   if (o->algorithm && !mafat_algorithm_find(&basis->options.algorithm, o->algorithm))
-    return mafat_fail(d, MAFAT_EINVAL, "expected an algorithm (auto, direct, winograd, winograd-large), found %.60s", o->algorithm);
-  if (!(o->plan_seconds >= 0 && o->plan_seconds <= 1e6)) return mafat_fail(d, MAFAT_EINVAL, "expected 0 to 1000000 seconds to plan");
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "expected an algorithm (auto, direct, winograd, winograd-large), found %.60s",
+                      o->algorithm);
+  if (!(o->plan_seconds >= 0 && o->plan_seconds <= 1e6))
+    return mafat_fail(d, MAFAT_EINVAL, "expected 0 to 1000000 seconds to plan");
   mafat_calibration_load(&basis->calibration, cpu, &o->warnings);
   if (!budget.bytes) mafat_budget_find(&budget, "");
   *r = (struct mafat_choice_request){
@@ -248,28 +274,37 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
   return take_search(r, o->search, d);
 }
 
-void mafat_choose_time(struct mafat_choice_request *r, struct mafat_model_source *weights, const struct mafat_kernels *kernels)
+void mafat_choose_time(struct mafat_choice_request *r, struct mafat_model_source *weights,
+                       const struct mafat_kernels *kernels)
 {
   if (r->is_timed)
-    r->timed = (struct mafat_plan_timer_options){.weights = weights, .kernels = kernels, .budget_source = r->budget_source,
-                                                 .budget_bytes = r->best_effort ? SIZE_MAX : r->budget_bytes};
+    r->timed = (struct mafat_plan_timer_options){.weights = weights,
+                                                 .kernels = kernels,
+                                                 .budget_source = r->budget_source,
+                                                 .budget_bytes =
+                                                     r->best_effort ? SIZE_MAX : r->budget_bytes};
 }
 
-int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
+int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r,
+                 struct mafat_diagnostic *d)
 {
   memset(c, 0, sizeof *c);
-  int code = r->plan ? take_text(c, r, d) : r->by->pick ? take_picked(c, r, d) : take_found(c, r, d);
+  int code = r->plan       ? take_text(c, r, d)
+             : r->by->pick ? take_picked(c, r, d)
+                           : take_found(c, r, d);
   return code || c->fits || r->best_effort ? code : mafat_choice_refuse(c, r, d);
 }
 
-int mafat_choice_refuse(const struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
+int mafat_choice_refuse(const struct mafat_choice *c, const struct mafat_choice_request *r,
+                        struct mafat_diagnostic *d)
 {
   char need[MAFAT_UNFIT_ROOM];
   size_t charge = c->prediction.charge_bytes;
   bool reserved = charge < SIZE_MAX && charge - c->prediction.reserve <= r->budget_bytes;
   return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: %s%s%s%s", r->search.network->path,
-                    mafat_unfit_describe(need, charge, r->budget_bytes, r->budget_source), r->plan ? "" : "; ",
-                    r->plan ? "" : r->by->unfit, reserved ? "; it would without its reserve" : "");
+                    mafat_unfit_describe(need, charge, r->budget_bytes, r->budget_source),
+                    r->plan ? "" : "; ", r->plan ? "" : r->by->unfit,
+                    reserved ? "; it would without its reserve" : "");
 }
 
 MAFAT_PART(run) void mafat_choice_close(struct mafat_choice *c)

@@ -55,38 +55,43 @@ size_t mafat_choose_reserve(const struct mafat_model_options *o);
 
 /* Reads a model's network and finds which layers run and are read, from the model's options.
  * MAFAT_EINVAL: no such layers or size; or an error of reading the model. */
-int mafat_choose_network(struct mafat_network **network, int *n_layers, struct mafat_model_source *model,
-                         const struct mafat_model_options *o, struct mafat_diagnostic *d);
+int mafat_choose_network(struct mafat_network **network, int *n_layers,
+                         struct mafat_model_source *model, const struct mafat_model_options *o,
+                         struct mafat_diagnostic *d);
 
 /* Fills a request from the model's options, including the budget, for weights of `kind` and kernels
  * of level `cpu`. The caller adds the network, its layers, the process footprint and, if plans are
  * timed, mafat_choose_time. MAFAT_EINVAL. */
 int mafat_choose_prepare(struct mafat_choice_request *request, struct mafat_choice_basis *basis,
-                         const struct mafat_model_options *o, const struct mafat_weights_kind *kind, const char *cpu,
-                         struct mafat_diagnostic *d);
+                         const struct mafat_model_options *o, const struct mafat_weights_kind *kind,
+                         const char *cpu, struct mafat_diagnostic *d);
 
 /* True if the options ask for a search that times plans by running them; it needs weights. */
 bool mafat_choose_is_timed(const struct mafat_model_options *o);
 /* Makes the search time plans with these weights and kernels, if the options ask for it. */
-void mafat_choose_time(struct mafat_choice_request *request, struct mafat_model_source *weights, const struct mafat_kernels *kernels);
+void mafat_choose_time(struct mafat_choice_request *request, struct mafat_model_source *weights,
+                       const struct mafat_kernels *kernels);
 
 /* Searches for a front. Adds the search's own memory to the charges of all plans, because searching
  * fragments the heap and no plan can cost less than its search. timed: as in a request; NULL:
  * nothing is timed. Errors: best.h; plan_timer.h. */
-int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by, const struct mafat_search_request *search,
-                        const struct mafat_plan_timer_options *timed, struct mafat_search_traces *traces, struct mafat_diagnostic *d);
+int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by,
+                        const struct mafat_search_request *search,
+                        const struct mafat_plan_timer_options *timed,
+                        struct mafat_search_traces *traces, struct mafat_diagnostic *d);
 /* Adds a search's memory to the process footprint. */
-void mafat_choose_add_traces(struct mafat_footprint *footprint, const struct mafat_search_traces *traces);
+void mafat_choose_add_traces(struct mafat_footprint *footprint,
+                             const struct mafat_search_traces *traces);
 
 /* Chooses a plan. If a given plan, or the greedy search's, does not fit with algorithms chosen by
  * layer, it is made with direct convolution; other searches choose algorithms themselves.
- * MAFAT_ELIMIT if nothing fits: the message names the need and the budget that would do. Close the choice even
- * then. Also errors of plans, layouts and searches. */
+ * MAFAT_ELIMIT if nothing fits: the message names the need and the budget that would do. Close the
+ * choice even then. Also errors of plans, layouts and searches. */
 int mafat_choose(struct mafat_choice *choice, const struct mafat_choice_request *request,
                  struct mafat_diagnostic *d);
 /* Fills the diagnostic for a plan that does not fit; returns MAFAT_ELIMIT. */
-int mafat_choice_refuse(const struct mafat_choice *choice, const struct mafat_choice_request *request,
-                        struct mafat_diagnostic *d);
+int mafat_choice_refuse(const struct mafat_choice *choice,
+                        const struct mafat_choice_request *request, struct mafat_diagnostic *d);
 void mafat_choice_close(struct mafat_choice *choice);
 
 #endif

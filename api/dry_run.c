@@ -24,7 +24,8 @@ enum { RUNNERS_HEAP = 20 << 10 };
 
 /* ---- opening ---- */
 
-static int look_around(struct mafat_dry_run *q, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+static int look_around(struct mafat_dry_run *q, const struct mafat_model_options *o,
+                       struct mafat_diagnostic *d)
 {
   int channels = mafat_network_picture_shape(q->network).c;
   int code = mafat_picture_make(&q->picture, q->network, o, q->kernels, d);
@@ -33,15 +34,18 @@ static int look_around(struct mafat_dry_run *q, const struct mafat_model_options
   q->picture_assumed = !o->picture && !o->frames && !q->floats_only;
   struct mafat_frame_format frame;
   if (o->frames && (code = mafat_frame_format_read(&frame, o->frames, d))) return code;
-  struct mafat_footprint_request request = {q->network, o->picture, o->picture_may_fail, q->floats_only, q->kernels, o->arena,
-                                               mafat_choose_reserve(o), &q->picture.input, o->frames ? &frame : NULL, o->beside_bytes, o->frames_stay, mafat_model_files_absent_bytes(&q->files)};
+  struct mafat_footprint_request request = {
+      q->network, o->picture, o->picture_may_fail, q->floats_only, q->kernels, o->arena,
+      mafat_choose_reserve(o), &q->picture.input, o->frames ? &frame : NULL, o->beside_bytes,
+      o->frames_stay, mafat_model_files_absent_bytes(&q->files)};
   code = mafat_footprint_measure(&q->footprint, &request, d);
   q->footprint.process_bytes += RUNNERS_HEAP;
   return code;
 }
 
 /* Canonical text of a plan, as reported to the caller. */
-static int write_text(char **text, const struct mafat_dry_run *q, const struct mafat_candidate *c, struct mafat_diagnostic *d)
+static int write_text(char **text, const struct mafat_dry_run *q, const struct mafat_candidate *c,
+                      struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options = q->basis.options;
   struct mafat_plan *plan;
@@ -60,8 +64,10 @@ static int write_text(char **text, const struct mafat_dry_run *q, const struct m
 static int write_front(struct mafat_dry_run *q, struct mafat_diagnostic *d)
 {
   q->front_texts = calloc((size_t)q->front->n, sizeof *q->front_texts);
-  int code = q->front_texts ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
-  for (int i = 0; i < q->front->n && code == MAFAT_OK; i++) code = write_text(&q->front_texts[i], q, &q->front->list[i], d);
+  int code = q->front_texts ? MAFAT_OK
+                            : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
+  for (int i = 0; i < q->front->n && code == MAFAT_OK; i++)
+    code = write_text(&q->front_texts[i], q, &q->front->list[i], d);
   return code;
 }
 
@@ -82,11 +88,13 @@ static int find_front(struct mafat_dry_run *q, struct mafat_diagnostic *d)
 }
 
 /* Plans are timed in this process, within this machine's memory, whatever budget is asked for. */
-static int prepare_timing(struct mafat_dry_run *q, struct mafat_model_source *weights, struct mafat_diagnostic *d)
+static int prepare_timing(struct mafat_dry_run *q, struct mafat_model_source *weights,
+                          struct mafat_diagnostic *d)
 {
   struct mafat_budget budget;
   if (!q->request.is_timed) return MAFAT_OK;
-  if (q->weights_assumed) return mafat_fail(d, MAFAT_EINVAL, "measuring expects a file of weights: plans are run");
+  if (q->weights_assumed)
+    return mafat_fail(d, MAFAT_EINVAL, "measuring expects a file of weights: plans are run");
   mafat_budget_find(&budget, "");
   mafat_choose_time(&q->request, weights, q->kernels);
   q->request.timed.budget_bytes = budget.bytes;
@@ -94,8 +102,9 @@ static int prepare_timing(struct mafat_dry_run *q, struct mafat_model_source *we
   return MAFAT_OK;
 }
 
-static int open_dry_run(struct mafat_dry_run *q, const struct mafat_file *model, const struct mafat_file *weights,
-                      const struct mafat_model_options *o, struct mafat_diagnostic *d)
+static int open_dry_run(struct mafat_dry_run *q, const struct mafat_file *model,
+                        const struct mafat_file *weights, const struct mafat_model_options *o,
+                        struct mafat_diagnostic *d)
 {
   int code;
   struct mafat_weights_kind kind = {0};
@@ -103,7 +112,8 @@ static int open_dry_run(struct mafat_dry_run *q, const struct mafat_file *model,
   q->memory_bytes = o->memory_bytes;
   q->kernels = mafat_kernels_find(o->cpu);
   if (!q->kernels)
-    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (%s), found %.60s", mafat_kernels_names(), o->cpu);
+    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (%s), found %.60s",
+                      mafat_kernels_names(), o->cpu);
   if ((code = mafat_model_files_open(&q->files, model, weights, d))) return code;
   /* The weights of a file with only a graph are not probed: it may be a pipe, and its constants may
    * be in other files. */
@@ -113,10 +123,15 @@ static int open_dry_run(struct mafat_dry_run *q, const struct mafat_file *model,
   if ((code = mafat_choose_network(&q->network, &q->n_layers, files->model, o, d))) return code;
   if ((code = look_around(q, o, d))) return code;
   if (weights && (code = mafat_model_files_open_weights(files, weights, d))) return code;
-  if (files->weights && !graph && (code = mafat_weights_probe(files->weights, &kind, d))) return code;
-  if (kind.packed && files->weights != files->model && (code = mafat_packed_types(q->network, files->weights, d))) return code;
-  if ((code = mafat_choose_prepare(&q->request, &q->basis, o, &kind, q->kernels->name, d))) return code;
-  if (o->plan && !(q->request.plan = q->plan = strdup(o->plan))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
+  if (files->weights && !graph && (code = mafat_weights_probe(files->weights, &kind, d)))
+    return code;
+  if (kind.packed && files->weights != files->model &&
+      (code = mafat_packed_types(q->network, files->weights, d)))
+    return code;
+  if ((code = mafat_choose_prepare(&q->request, &q->basis, o, &kind, q->kernels->name, d)))
+    return code;
+  if (o->plan && !(q->request.plan = q->plan = strdup(o->plan)))
+    return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
   const char *words = q->request.search.words;
   q->request.search.words = NULL;
   if (*words && !(q->request.search.words = q->words = strdup(words)))
@@ -126,8 +141,9 @@ static int open_dry_run(struct mafat_dry_run *q, const struct mafat_file *model,
   return find_front(q, d);
 }
 
-int mafat_dry_run_open_files(struct mafat_dry_run **out, const struct mafat_file *model, const struct mafat_file *weights,
-                           const struct mafat_model_options *options, struct mafat_diagnostic *d)
+int mafat_dry_run_open_files(struct mafat_dry_run **out, const struct mafat_file *model,
+                             const struct mafat_file *weights,
+                             const struct mafat_model_options *options, struct mafat_diagnostic *d)
 {
   struct mafat_model_options o;
   struct mafat_files_taken taken;
@@ -137,7 +153,8 @@ int mafat_dry_run_open_files(struct mafat_dry_run **out, const struct mafat_file
   if (code == MAFAT_OK) code = mafat_model_files_take(&taken, model, weights, d);
   if (code) return code;
   struct mafat_dry_run *q = calloc(1, sizeof *q);
-  if (!q) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", mafat_model_files_name(&taken.model));
+  if (!q)
+    return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", mafat_model_files_name(&taken.model));
   code = open_dry_run(q, &taken.model, taken.own_weights, &o, d);
   if (!q->request.timed.weights) mafat_model_files_close(&q->files);
   if (code == MAFAT_OK) *out = q;
@@ -148,14 +165,17 @@ int mafat_dry_run_open_files(struct mafat_dry_run **out, const struct mafat_file
 int mafat_dry_run_open(struct mafat_dry_run **out, const char *cfg, const char *weights_path,
                      const struct mafat_model_options *options, struct mafat_diagnostic *d)
 {
-  const struct mafat_file model = {.size = sizeof model, .path = cfg}, weights = {.size = sizeof weights, .path = weights_path};
-  return mafat_dry_run_open_files(out, cfg ? &model : NULL, weights_path ? &weights : NULL, options, d);
+  const struct mafat_file model = {.size = sizeof model, .path = cfg},
+                          weights = {.size = sizeof weights, .path = weights_path};
+  return mafat_dry_run_open_files(out, cfg ? &model : NULL, weights_path ? &weights : NULL, options,
+                                  d);
 }
 
 void mafat_dry_run_close(struct mafat_dry_run **dry_run)
 {
   if (!dry_run || !*dry_run) return;
-  for (int i = 0; (*dry_run)->front_texts && i < (*dry_run)->front->n; i++) free((*dry_run)->front_texts[i]);
+  for (int i = 0; (*dry_run)->front_texts && i < (*dry_run)->front->n; i++)
+    free((*dry_run)->front_texts[i]);
   free((*dry_run)->front_texts);
   mafat_front_close(&(*dry_run)->front);
   if ((*dry_run)->borrows) {
@@ -199,7 +219,8 @@ static int narrow_layers(struct mafat_network *n, enum mafat_dtype type)
   return changed;
 }
 
-static int pack_dry_run(struct mafat_dry_run *q, const struct mafat_dry_run *of, enum mafat_dtype type, struct mafat_diagnostic *d)
+static int pack_dry_run(struct mafat_dry_run *q, const struct mafat_dry_run *of,
+                        enum mafat_dtype type, struct mafat_diagnostic *d)
 {
   *q = *of;
   q->borrows = true;
@@ -212,16 +233,19 @@ static int pack_dry_run(struct mafat_dry_run *q, const struct mafat_dry_run *of,
   q->network = borrow_network(of->network);
   if (!q->network) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", of->network->path);
   if (narrow_layers(q->network, type) == 0 && type != MAFAT_F32)
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: none of its weights would be less as %s", of->network->path, mafat_dtype_name(type));
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: none of its weights would be less as %s",
+                      of->network->path, mafat_dtype_name(type));
   return find_front(q, d);
 }
 
-int mafat_dry_run_pack(struct mafat_dry_run **out, const struct mafat_dry_run *of, const char *weights, struct mafat_diagnostic *d)
+int mafat_dry_run_pack(struct mafat_dry_run **out, const struct mafat_dry_run *of,
+                       const char *weights, struct mafat_diagnostic *d)
 {
   enum mafat_dtype type;
   *out = NULL;
   if (!weights || !mafat_dtype_find_packing(&type, weights))
-    return mafat_fail(d, MAFAT_EINVAL, "expected a type of weights (%s), found %.60s", mafat_dtype_packings, weights ? weights : "none");
+    return mafat_fail(d, MAFAT_EINVAL, "expected a type of weights (%s), found %.60s",
+                      mafat_dtype_packings, weights ? weights : "none");
   struct mafat_dry_run *q = malloc(sizeof *q);
   if (!q) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", of->network->path);
   int code = pack_dry_run(q, of, type, d);
@@ -233,7 +257,8 @@ int mafat_dry_run_pack(struct mafat_dry_run **out, const struct mafat_dry_run *o
 static uint64_t count_weights(const struct mafat_dry_run *q)
 {
   uint64_t sum = 0;
-  for (int l = 0; l < q->n_layers; l++) sum += mafat_layer_weight_counts(&q->network->layers[l]).weights;
+  for (int l = 0; l < q->n_layers; l++)
+    sum += mafat_layer_weight_counts(&q->network->layers[l]).weights;
   return sum;
 }
 
@@ -277,13 +302,15 @@ int mafat_dry_run_describe(const struct mafat_dry_run *q, struct mafat_dry_run_f
   return mafat_sized_give(out, &f, sizeof f);
 }
 
-int mafat_dry_run_describe_input(const struct mafat_dry_run *q, int index, struct mafat_port_facts *out)
+int mafat_dry_run_describe_input(const struct mafat_dry_run *q, int index,
+                                 struct mafat_port_facts *out)
 {
   const struct mafat_ports p = ports_of(q);
   return mafat_ports_describe(&p, MAFAT_PORTS_IN, index, out);
 }
 
-int mafat_dry_run_describe_output(const struct mafat_dry_run *q, int index, struct mafat_port_facts *out)
+int mafat_dry_run_describe_output(const struct mafat_dry_run *q, int index,
+                                  struct mafat_port_facts *out)
 {
   const struct mafat_ports p = ports_of(q);
   return mafat_ports_describe(&p, MAFAT_PORTS_OUT, index, out);
@@ -293,8 +320,14 @@ int mafat_search_describe(int index, struct mafat_search_facts *out)
 {
   const struct mafat_search *s = mafat_search_at(index);
   if (!s) return MAFAT_EINVAL;
-  const struct mafat_search_facts f = {.name = s->name, .searched = s->finds, .one_plan = s->one_plan, .by_paper = s->pick != NULL,
-                                       .timed = s->timed, .help = s->help, .words = s->words, .n_words = s->n_words};
+  const struct mafat_search_facts f = {.name = s->name,
+                                       .searched = s->finds,
+                                       .one_plan = s->one_plan,
+                                       .by_paper = s->pick != NULL,
+                                       .timed = s->timed,
+                                       .help = s->help,
+                                       .words = s->words,
+                                       .n_words = s->n_words};
   return mafat_sized_give(out, &f, sizeof f);
 }
 
@@ -335,7 +368,8 @@ int mafat_dry_run_budgets(const struct mafat_dry_run *q, size_t *budgets, int ca
       budgets[n] = (size_t)paper_budgets[n] << 20;
     return n;
   }
-  size_t least = q->front->list[0].charge_bytes, most = q->front->list[q->front->n - 1].charge_bytes;
+  size_t least = q->front->list[0].charge_bytes,
+         most = q->front->list[q->front->n - 1].charge_bytes;
   for (size_t next = quarter_from(least); next && n < capacity; next = rounder_than(next)) {
     budgets[n++] = next;
     if (next >= most) break;
@@ -347,7 +381,9 @@ int mafat_dry_run_front(const struct mafat_dry_run *q, int index, struct mafat_f
 {
   if (index < 0 || index >= q->front->n) return MAFAT_EINVAL;
   const struct mafat_candidate *c = &q->front->list[index];
-  const struct mafat_front_facts f = {.text = q->front_texts[index], .threads = c->threads, .charge_bytes = c->charge_bytes,
+  const struct mafat_front_facts f = {.text = q->front_texts[index],
+                                      .threads = c->threads,
+                                      .charge_bytes = c->charge_bytes,
                                       .latency_ms = c->ms};
   return mafat_sized_give(out, &f, sizeof f);
 }
@@ -361,7 +397,8 @@ static bool has_tiles_only(const struct mafat_plan *plan)
   return true;
 }
 
-static int report(struct mafat_plan_report *a, const struct mafat_dry_run *q, size_t budget_bytes, struct mafat_diagnostic *d)
+static int report(struct mafat_plan_report *a, const struct mafat_dry_run *q, size_t budget_bytes,
+                  struct mafat_diagnostic *d)
 {
   a->dry_run = q;
   a->request = q->request;
@@ -372,8 +409,8 @@ static int report(struct mafat_plan_report *a, const struct mafat_dry_run *q, si
   return code == MAFAT_EUNSUPPORTED ? MAFAT_OK : code;
 }
 
-int mafat_dry_run_report(struct mafat_plan_report **out, const struct mafat_dry_run *q, size_t budget_bytes,
-                       struct mafat_diagnostic *d)
+int mafat_dry_run_report(struct mafat_plan_report **out, const struct mafat_dry_run *q,
+                         size_t budget_bytes, struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_plan_report *a = calloc(1, sizeof *a);
@@ -401,14 +438,16 @@ int mafat_plan_report_describe(const struct mafat_plan_report *a, struct mafat_p
   return mafat_sized_give(out, &f, sizeof f);
 }
 
-int mafat_plan_report_layer(const struct mafat_plan_report *a, int layer, struct mafat_layer_facts *out)
+int mafat_plan_report_layer(const struct mafat_plan_report *a, int layer,
+                            struct mafat_layer_facts *out)
 {
   struct mafat_layer_facts f;
   int code = mafat_facts_layer(&f, a->dry_run->network, &a->choice, layer);
   return code ? code : mafat_sized_give(out, &f, sizeof f);
 }
 
-int mafat_plan_report_group(const struct mafat_plan_report *a, int group, struct mafat_group_facts *out)
+int mafat_plan_report_group(const struct mafat_plan_report *a, int group,
+                            struct mafat_group_facts *out)
 {
   struct mafat_group_facts f;
   int code = mafat_facts_group(&f, &a->choice, group);
@@ -422,8 +461,11 @@ int mafat_plan_report_group(const struct mafat_plan_report *a, int group, struct
 int mafat_plan_report_arena(const struct mafat_plan_report *a, struct mafat_arena_facts *out)
 {
   const struct mafat_layout *l = a->choice.layout;
-  const struct mafat_arena_facts f = {.bytes = l->total_bytes, .bound_bytes = l->bound_bytes, .n_buffers = l->n_buffers,
-                                      .n_times = 2 * a->choice.plan->n_positions, .peak_time = l->peak_time};
+  const struct mafat_arena_facts f = {.bytes = l->total_bytes,
+                                      .bound_bytes = l->bound_bytes,
+                                      .n_buffers = l->n_buffers,
+                                      .n_times = 2 * a->choice.plan->n_positions,
+                                      .peak_time = l->peak_time};
   return mafat_sized_give(out, &f, sizeof f);
 }
 
@@ -432,12 +474,14 @@ static const char *what_it_holds(const struct mafat_layout *l, int index)
   switch (l->buffers[index].tag) {
   case MAFAT_TAG_SCRATCH: return "scratch";
   case MAFAT_TAG_WEIGHTS: return "weights";
-  case MAFAT_TAG_IO: return index == l->ring_buffer ? "ring" : index == l->panel_buffer ? "panel" : "affine";
+  case MAFAT_TAG_IO:
+    return index == l->ring_buffer ? "ring" : index == l->panel_buffer ? "panel" : "affine";
   default: return index == l->frame_buffer ? "frame" : "map";
   }
 }
 
-int mafat_plan_report_buffer(const struct mafat_plan_report *a, int index, struct mafat_buffer_facts *out)
+int mafat_plan_report_buffer(const struct mafat_plan_report *a, int index,
+                             struct mafat_buffer_facts *out)
 {
   const struct mafat_layout *l = a->choice.layout;
   const struct mafat_network *n = a->dry_run->network;
@@ -445,9 +489,14 @@ int mafat_plan_report_buffer(const struct mafat_plan_report *a, int index, struc
   const struct mafat_buffer *b = &l->buffers[index];
   bool map = b->tag == MAFAT_TAG_INPUT || b->tag == MAFAT_TAG_ACTIVATIONS;
   const struct mafat_buffer_facts f = {
-      .tag = mafat_tag_name(b->tag), .what = what_it_holds(l, index),
-      .layer = mafat_network_number(n, mafat_network_operator(n, b->tensor)), .input = b->tag == MAFAT_TAG_INPUT ? b->tensor - n->n_layers : -1,
-      .offset = b->offset, .bytes = b->bytes, .first = b->first, .last = b->last,
+      .tag = mafat_tag_name(b->tag),
+      .what = what_it_holds(l, index),
+      .layer = mafat_network_number(n, mafat_network_operator(n, b->tensor)),
+      .input = b->tag == MAFAT_TAG_INPUT ? b->tensor - n->n_layers : -1,
+      .offset = b->offset,
+      .bytes = b->bytes,
+      .first = b->first,
+      .last = b->last,
       .rows = map && index != l->frame_buffer ? l->tensors[b->tensor].rows : 0};
   return mafat_sized_give(out, &f, sizeof f);
 }
@@ -460,7 +509,8 @@ int mafat_plan_report_part(const struct mafat_plan_report *a, int position)
     const struct mafat_span *at = &plan->groups[g].positions;
     if (position >= at->begin && position < at->end)
       return parts->at[g + 1] > parts->at[g]
-                 ? mafat_network_number(a->dry_run->network, parts->list[parts->at[g] + position - at->begin].layer)
+                 ? mafat_network_number(a->dry_run->network,
+                                        parts->list[parts->at[g] + position - at->begin].layer)
                  : -1;
   }
   return -1;
@@ -471,16 +521,21 @@ int mafat_plan_report_check(const struct mafat_plan_report *a, struct mafat_diag
   return a->choice.fits ? MAFAT_OK : mafat_choice_refuse(&a->choice, &a->request, d);
 }
 
-int mafat_plan_report_paper(const struct mafat_plan_report *a, struct mafat_paper_facts *out, struct mafat_diagnostic *d)
+int mafat_plan_report_paper(const struct mafat_plan_report *a, struct mafat_paper_facts *out,
+                            struct mafat_diagnostic *d)
 {
   if (!a->paper) {
     struct mafat_paper_prediction *none;
-    int code = mafat_paper_predict(&none, a->dry_run->network, a->choice.plan, a->request.bias_bytes, d);
+    int code =
+        mafat_paper_predict(&none, a->dry_run->network, a->choice.plan, a->request.bias_bytes, d);
     mafat_paper_prediction_close(&none); /* not applicable to this plan: the code says why */
     return code ? code : MAFAT_EUNSUPPORTED;
   }
   const struct mafat_paper_group *peak = &a->paper->groups[a->paper->peak_group];
-  const struct mafat_paper_facts f = {.bytes = a->paper->bytes, .group = a->paper->peak_group, .layer = peak->peak_layer,
-                                      .tile_row = peak->tile_row, .tile_col = peak->tile_col};
+  const struct mafat_paper_facts f = {.bytes = a->paper->bytes,
+                                      .group = a->paper->peak_group,
+                                      .layer = peak->peak_layer,
+                                      .tile_row = peak->tile_row,
+                                      .tile_col = peak->tile_col};
   return mafat_sized_give(out, &f, sizeof f);
 }

@@ -18,7 +18,8 @@ static size_t without(size_t bytes, size_t part)
   return part < bytes ? bytes - part : 0;
 }
 
-static void fill_memory(struct mafat_memory_facts *m, const struct mafat_layout *l, const struct mafat_prediction *p)
+static void fill_memory(struct mafat_memory_facts *m, const struct mafat_layout *l,
+                        const struct mafat_prediction *p)
 {
   *m = (struct mafat_memory_facts){
 #define MEMORY(name, before) .name = p->name,
@@ -33,8 +34,8 @@ static void fill_memory(struct mafat_memory_facts *m, const struct mafat_layout 
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) m->rest = without(m->rest, parts[i]);
 }
 
-void mafat_facts_plan(struct mafat_plan_facts *f, const struct mafat_network *n, const struct mafat_choice *c,
-                      const struct mafat_prediction *p)
+void mafat_facts_plan(struct mafat_plan_facts *f, const struct mafat_network *n,
+                      const struct mafat_choice *c, const struct mafat_prediction *p)
 {
   const struct mafat_layout *l = c->layout;
   *f = (struct mafat_plan_facts){
@@ -63,8 +64,10 @@ void mafat_facts_plan(struct mafat_plan_facts *f, const struct mafat_network *n,
 
 struct mafat_picture_facts mafat_facts_picture(const struct mafat_picture *p)
 {
-  static const char *const fits[] = {[MAFAT_FIT_LETTERBOX] = "letterbox", [MAFAT_FIT_STRETCH] = "stretch",
-                                     [MAFAT_FIT_CORNER] = "corner", [MAFAT_FIT_CROP] = "crop"};
+  static const char *const fits[] = {[MAFAT_FIT_LETTERBOX] = "letterbox",
+                                     [MAFAT_FIT_STRETCH] = "stretch",
+                                     [MAFAT_FIT_CORNER] = "corner",
+                                     [MAFAT_FIT_CROP] = "crop"};
   const struct mafat_pixel_rule *r = &p->rule;
   return (struct mafat_picture_facts){.channels = p->input.c == 1   ? "gray"
                                                   : p->input.c != 3 ? NULL
@@ -82,7 +85,8 @@ struct mafat_picture_facts mafat_facts_picture(const struct mafat_picture *p)
 static enum mafat_model_kind kind_of(const struct mafat_model *m)
 {
   if (mafat_detect_has_head(m->network, m->n_layers)) return MAFAT_MODEL_DETECTOR;
-  return mafat_classify_is_able(m->network, m->n_layers) ? MAFAT_MODEL_CLASSIFIER : MAFAT_MODEL_OTHER;
+  return mafat_classify_is_able(m->network, m->n_layers) ? MAFAT_MODEL_CLASSIFIER
+                                                         : MAFAT_MODEL_OTHER;
 }
 
 int mafat_model_describe(const struct mafat_model *m, struct mafat_model_facts *out)
@@ -94,7 +98,9 @@ int mafat_model_describe(const struct mafat_model *m, struct mafat_model_facts *
   mafat_model_predict(m, &p);
   const struct mafat_model_facts f = {
       .kind = kind_of(m),
-      .input_h = in.h, .input_w = in.w, .input_c = in.c,
+      .input_h = in.h,
+      .input_w = in.w,
+      .input_c = in.c,
       .cpu = m->kernels->name,
       .budget_bytes = m->budget_bytes,
       .budget_source = m->budget_source,
@@ -109,7 +115,8 @@ int mafat_model_describe(const struct mafat_model *m, struct mafat_model_facts *
       .reserve_bytes = p.reserve,
       .lock = m->lock.on ? "on" : "off",
       .lock_reason = m->lock.reason,
-      .locked_bytes = mafat_weights_locked_bytes(m->weights) + mafat_executor_locked_bytes(m->executor),
+      .locked_bytes =
+          mafat_weights_locked_bytes(m->weights) + mafat_executor_locked_bytes(m->executor),
       .picture = mafat_facts_picture(&m->picture),
       .decode = mafat_head_name(m->network),
       .decode_sign = mafat_head_name(m->network) ? m->network->decoded.sign : NULL,
@@ -131,11 +138,15 @@ int mafat_model_describe_plan(const struct mafat_model *m, struct mafat_plan_fac
 
 int mafat_model_last_run(const struct mafat_model *m, struct mafat_run_facts *out)
 {
-  const struct mafat_run_facts f = {
-      .image_ms = m->image_ms, .layers_ms = m->layers_ms, .picture_w = m->placement.picture_w,
-      .picture_h = m->placement.picture_h,
-      .input_failed = m->input_failed, .weights_read_bytes = mafat_weights_bytes_read(m->weights),
-      .stall_scope = m->pressure.scope, .stall_some_us = m->stall.some_us, .stall_full_us = m->stall.full_us};
+  const struct mafat_run_facts f = {.image_ms = m->image_ms,
+                                    .layers_ms = m->layers_ms,
+                                    .picture_w = m->placement.picture_w,
+                                    .picture_h = m->placement.picture_h,
+                                    .input_failed = m->input_failed,
+                                    .weights_read_bytes = mafat_weights_bytes_read(m->weights),
+                                    .stall_scope = m->pressure.scope,
+                                    .stall_some_us = m->stall.some_us,
+                                    .stall_full_us = m->stall.full_us};
   return mafat_sized_give(out, &f, sizeof f);
 }
 
@@ -160,11 +171,13 @@ static bool is_tight(const struct mafat_model *m, size_t charge_bytes)
 /* Compares the arena page by page, and the rest in sum. A smaller process is no error if the budget
  * is tight or the code of shared libraries was estimated; a smaller arena is none if threads found
  * no work. */
-static void check_resident(const struct mafat_model *m, size_t resident_bytes, struct mafat_check *c)
+static void check_resident(const struct mafat_model *m, size_t resident_bytes,
+                           struct mafat_check *c)
 {
   struct mafat_prediction p;
   mafat_model_predict(m, &p);
-  *c = (struct mafat_check){.holds = true, .predicted_bytes = p.resident_bytes, .measured_bytes = resident_bytes};
+  *c = (struct mafat_check){
+      .holds = true, .predicted_bytes = p.resident_bytes, .measured_bytes = resident_bytes};
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
   return; /* a sanitizer's shadow memory grows with every access */
 #endif
@@ -174,9 +187,11 @@ static void check_resident(const struct mafat_model *m, size_t resident_bytes, s
     c->off_bytes = resident_bytes - p.resident_bytes;
     return;
   }
-  size_t own = m->choice.layout->total_bytes, shared = m->footprint.arena_bytes, off = p.resident_bytes - resident_bytes;
+  size_t own = m->choice.layout->total_bytes, shared = m->footprint.arena_bytes,
+         off = p.resident_bytes - resident_bytes;
   size_t arena = own > shared ? own : shared;
-  long long arena_off = (long long)arena - (long long)mafat_process_resident_bytes_of(mafat_executor_arena(m->executor), arena);
+  long long arena_off = (long long)arena - (long long)mafat_process_resident_bytes_of(
+                                               mafat_executor_arena(m->executor), arena);
   c->in_arena = 2 * arena_off > (long long)off;
   c->off_bytes = (size_t)(c->in_arena ? arena_off : (long long)off - arena_off);
   if (c->in_arena) c->holds = m->choice.plan->n_threads > mafat_process_processors();

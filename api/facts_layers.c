@@ -15,7 +15,8 @@ static size_t buffer_bytes(const struct mafat_layout *l, int buffer)
 }
 
 /* MACs of a step: layers inside another's step count there. */
-static uint64_t step_macs(const struct mafat_plan *plan, const struct mafat_layout *layout, int layer)
+static uint64_t step_macs(const struct mafat_plan *plan, const struct mafat_layout *layout,
+                          int layer)
 {
   uint64_t sum = 0;
   if (plan->outer[layer] >= 0) return 0;
@@ -23,7 +24,8 @@ static uint64_t step_macs(const struct mafat_plan *plan, const struct mafat_layo
   return sum;
 }
 
-static size_t outputs_bytes(const struct mafat_network *n, const struct mafat_layout *layout, int layer)
+static size_t outputs_bytes(const struct mafat_network *n, const struct mafat_layout *layout,
+                            int layer)
 {
   size_t bytes = 0;
   for (int k = 0; k < mafat_layer_n_outputs(&n->layers[layer]); k++)
@@ -36,7 +38,8 @@ static const char *placement_name(enum mafat_weight_placement weights)
   return weights == MAFAT_KEPT ? "kept" : weights == MAFAT_LOADED ? "loaded" : "streamed";
 }
 
-int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n, const struct mafat_choice *c, int layer)
+int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n,
+                      const struct mafat_choice *c, int layer)
 {
   if (layer < 0 || layer >= c->plan->n_layers) return MAFAT_EINVAL;
   const struct mafat_layer *l = &n->layers[layer];
@@ -44,17 +47,23 @@ int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n
   bool convolves = mafat_layer_convolves(l);
   *f = (struct mafat_layer_facts){
       .type = mafat_layer_type_name(l->type),
-      .in_h = l->in.h, .in_w = l->in.w, .in_c = l->in.c,
-      .out_h = l->out.h, .out_w = l->out.w, .out_c = l->out.c,
-      .kernel_size = l->window.y.size, .stride = l->factor ? l->factor : l->window.y.stride, .filters = l->filters,
+      .in_h = l->in.h,
+      .in_w = l->in.w,
+      .in_c = l->in.c,
+      .out_h = l->out.h,
+      .out_w = l->out.w,
+      .out_c = l->out.c,
+      .kernel_size = l->window.y.size,
+      .stride = l->factor ? l->factor : l->window.y.stride,
+      .filters = l->filters,
       .group = c->plan->group_of[layer],
       .inside = c->plan->outer[layer],
       .algorithm = convolves ? mafat_algorithm_name(c->plan->algorithms[layer]) : NULL,
       .weights_bytes = mafat_packed_layer_bytes(l),
       .macs = layout->layer_macs[layer],
       .step_macs = step_macs(c->plan, layout, layer),
-      .arena_bytes = outputs_bytes(n, layout, layer) +
-                     buffer_bytes(layout, layout->scratch_buffers[layer]),
+      .arena_bytes =
+          outputs_bytes(n, layout, layer) + buffer_bytes(layout, layout->scratch_buffers[layer]),
       .position = c->plan->position[layer]};
   if (f->weights_bytes) f->weights = placement_name(c->plan->placement[layer]);
   return MAFAT_OK;

@@ -54,7 +54,9 @@ static bool has_narrow_calls(const struct mafat_network *n)
 static bool has_depthwise(const struct mafat_network *n)
 {
   for (int i = 0; i < n->n_layers; i++)
-    if (reads_floats(n, i) && mafat_layer_has_panels(&n->layers[i]) && mafat_layer_is_depthwise(&n->layers[i])) return true;
+    if (reads_floats(n, i) && mafat_layer_has_panels(&n->layers[i]) &&
+        mafat_layer_is_depthwise(&n->layers[i]))
+      return true;
   return false;
 }
 
@@ -63,7 +65,8 @@ static bool has_depthwise(const struct mafat_network *n)
 static bool is_apart(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  return mafat_layer_is_apart(l) || (mafat_layer_widens(l) && n->constants && mafat_dtypes[n->constants->layers[layer].weights.type].narrow);
+  return mafat_layer_is_apart(l) || (mafat_layer_widens(l) && n->constants &&
+                                     mafat_dtypes[n->constants->layers[layer].weights.type].narrow);
 }
 
 static bool has_apart(const struct mafat_network *n)
@@ -91,7 +94,8 @@ static size_t stack_of_runs(const struct mafat_network *n, const struct mafat_ke
 {
   enum { INTEGER_STACK = 20 << 10 };
   if (!has_integers(n)) return 0;
-  return INTEGER_STACK + (integer_kernels_of(kernels)->sorts ? MAFAT_SORTED_ROOM * sizeof(uint16_t) : 0);
+  return INTEGER_STACK +
+         (integer_kernels_of(kernels)->sorts ? MAFAT_SORTED_ROOM * sizeof(uint16_t) : 0);
 }
 
 /* Properties that decide which parts of the program a run enters. */
@@ -118,12 +122,20 @@ static const char *helper_of(const char *level)
   return rows[i].helper;
 }
 
-static struct footprint_run run_of(const struct mafat_network *n, const struct mafat_kernels *kernels, unsigned decoders, unsigned winograds)
+static struct footprint_run run_of(const struct mafat_network *n,
+                                   const struct mafat_kernels *kernels, unsigned decoders,
+                                   unsigned winograds)
 {
   const char *level = (kernels ? kernels : mafat_kernels_find(NULL))->name;
-  return (struct footprint_run){.network = n, .level = level, .helper = has_narrow_calls(n) ? helper_of(level) : "",
-                      .integer_level = integer_kernels_of(kernels)->name, .decoders = decoders, .winograds = winograds,
-                      .depthwise = has_depthwise(n), .apart = has_apart(n), .integers = has_integers(n)};
+  return (struct footprint_run){.network = n,
+                                .level = level,
+                                .helper = has_narrow_calls(n) ? helper_of(level) : "",
+                                .integer_level = integer_kernels_of(kernels)->name,
+                                .decoders = decoders,
+                                .winograds = winograds,
+                                .depthwise = has_depthwise(n),
+                                .apart = has_apart(n),
+                                .integers = has_integers(n)};
 }
 
 /* Parts that runs enter, by address. */
@@ -138,7 +150,9 @@ static void add_part(struct parts *p, bool entered, enum mafat_code_part part)
 }
 
 /* Includes Winograd code only for sizes that a plan uses. */
-static struct parts parts_of_runs(const struct mafat_network *n, const struct mafat_kernels *kernels, unsigned decoders, unsigned winograds)
+static struct parts parts_of_runs(const struct mafat_network *n,
+                                  const struct mafat_kernels *kernels, unsigned decoders,
+                                  unsigned winograds)
 {
   const struct footprint_run of = run_of(n, kernels, decoders, winograds), *run = &of;
   struct parts p = {.of[0] = mafat_code_jumps(), .n = 1};
@@ -152,12 +166,14 @@ static struct parts parts_of_runs(const struct mafat_network *n, const struct ma
 
 static size_t part_bytes(const struct mafat_process_part *part)
 {
-  size_t from = (uintptr_t)part->begin / MAFAT_PAGE, to = ((uintptr_t)part->end + MAFAT_PAGE - 1) / MAFAT_PAGE;
+  size_t from = (uintptr_t)part->begin / MAFAT_PAGE,
+         to = ((uintptr_t)part->end + MAFAT_PAGE - 1) / MAFAT_PAGE;
   return (to - from) * MAFAT_PAGE;
 }
 
 MAFAT_PART(opening)
-static size_t parts_bytes(const struct mafat_footprint_request *r, unsigned decoders, unsigned winograds)
+static size_t parts_bytes(const struct mafat_footprint_request *r, unsigned decoders,
+                          unsigned winograds)
 {
   struct parts p = parts_of_runs(r->network, r->kernels, decoders, winograds);
   size_t bytes = 0;
@@ -192,8 +208,8 @@ MAFAT_PART(opening) void mafat_footprint_begin(bool imports)
 }
 
 void mafat_footprint_settle(const struct mafat_footprint *footprint, const struct mafat_network *n,
-                               const struct mafat_kernels *kernels, const struct mafat_layout *layout,
-                               size_t coming_bytes)
+                            const struct mafat_kernels *kernels, const struct mafat_layout *layout,
+                            size_t coming_bytes)
 {
   if (!mafat_code_is_placed()) return;
   struct parts p = parts_of_runs(n, kernels, footprint->decoders, layout->winograds);
@@ -208,8 +224,10 @@ void mafat_footprint_forget_import(void)
   if (mafat_code_is_placed()) mafat_process_drop(import.begin, import.end);
 }
 
-struct mafat_own_range mafat_footprint_lock(const struct mafat_footprint *footprint, const struct mafat_network *n,
-                                               const struct mafat_kernels *kernels, const struct mafat_layout *layout)
+struct mafat_own_range mafat_footprint_lock(const struct mafat_footprint *footprint,
+                                            const struct mafat_network *n,
+                                            const struct mafat_kernels *kernels,
+                                            const struct mafat_layout *layout)
 {
   if (!mafat_code_is_placed()) return (struct mafat_own_range){0, 0};
   struct parts p = parts_of_runs(n, kernels, footprint->decoders, layout->winograds);
@@ -233,7 +251,8 @@ static size_t measure_code(size_t *resident_bytes)
 
 /* Measures the process, with the parts that runs enter instead of those mapped now. */
 MAFAT_PART(opening)
-static void measure_process(struct mafat_footprint *footprint, const struct mafat_footprint_request *r)
+static void measure_process(struct mafat_footprint *footprint,
+                            const struct mafat_footprint_request *r)
 {
   size_t mapped = measure_code(&footprint->process_bytes);
   footprint->process_bytes += r->absent_bytes;
@@ -243,14 +262,16 @@ static void measure_process(struct mafat_footprint *footprint, const struct mafa
   size_t bytes = parts_bytes(r, footprint->decoders, 0);
   footprint->process_bytes -= mapped < footprint->process_bytes ? mapped : footprint->process_bytes;
   footprint->process_bytes += bytes;
-  for (int i = 0; i < MAFAT_N_WINOGRADS; i++) footprint->winograd_bytes[i] = parts_bytes(r, footprint->decoders, 1u << i) - bytes;
+  for (int i = 0; i < MAFAT_N_WINOGRADS; i++)
+    footprint->winograd_bytes[i] = parts_bytes(r, footprint->decoders, 1u << i) - bytes;
 }
 
 /* If parts do not begin at windows (--defsym=mafat_window), making one resident late brings
  * neighbours in its windows. */
 static size_t late_part_bytes(const struct mafat_process_part *part)
 {
-  uintptr_t from = (uintptr_t)part->begin / LATE_WINDOW, to = ((uintptr_t)part->end + LATE_WINDOW - 1) / LATE_WINDOW;
+  uintptr_t from = (uintptr_t)part->begin / LATE_WINDOW,
+            to = ((uintptr_t)part->end + LATE_WINDOW - 1) / LATE_WINDOW;
   return (uintptr_t)part->begin % LATE_WINDOW == 0 ? part_bytes(part) : (to - from) * LATE_WINDOW;
 }
 
@@ -261,7 +282,10 @@ static const char a_frame[] = "a frame"; /* instead of a picture's format */
 static void count_decoder(struct mafat_footprint *footprint, const char *format)
 {
   bool jpeg = strcmp(format, "JPEG") == 0, png = strcmp(format, "PNG") == 0;
-  unsigned decoder = jpeg ? MAFAT_DECODER_JPEG : png ? MAFAT_DECODER_PNG : strcmp(format, a_frame) == 0 ? MAFAT_DECODER_VIDEO : 0;
+  unsigned decoder = jpeg                           ? MAFAT_DECODER_JPEG
+                     : png                          ? MAFAT_DECODER_PNG
+                     : strcmp(format, a_frame) == 0 ? MAFAT_DECODER_VIDEO
+                                                    : 0;
   if (!mafat_code_is_placed() || !decoder || footprint->decoders & decoder) return;
   footprint->decoders |= decoder;
   if (!footprint->process_bytes) return;
@@ -278,14 +302,17 @@ MAFAT_PART(opening)
 struct mafat_image_input mafat_footprint_usual_input(const struct mafat_network *n)
 {
   struct mafat_shape in = mafat_network_picture_shape(n);
-  return (struct mafat_image_input){in.w, in.h, in.c, .fit = n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH};
+  return (struct mafat_image_input){in.w, in.h, in.c,
+                                    .fit = n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH};
 }
 
-int mafat_footprint_check_input(const struct mafat_image_input *input, const struct mafat_network *n, struct mafat_diagnostic *d)
+int mafat_footprint_check_input(const struct mafat_image_input *input,
+                                const struct mafat_network *n, struct mafat_diagnostic *d)
 {
   if (input->c == 1 || input->c == 3) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EUNSUPPORTED,
-                    "%s: expected a network of 1 or 3 input channels for pictures, found %d: give it raw floats (--input)",
+                    "%s: expected a network of 1 or 3 input channels for pictures, found %d: give "
+                    "it raw floats (--input)",
                     n->path, input->c);
 }
 
@@ -312,8 +339,9 @@ void mafat_footprint_set_picture(struct mafat_footprint *footprint, const struct
   footprint->file_bytes = mafat_image_file_bytes(image);
 }
 
-void mafat_footprint_assume_picture(struct mafat_footprint *footprint, const struct mafat_network *n,
-                                       const struct mafat_image_input *input)
+void mafat_footprint_assume_picture(struct mafat_footprint *footprint,
+                                    const struct mafat_network *n,
+                                    const struct mafat_image_input *input)
 {
   count_decoder(footprint, "JPEG");
   footprint->image_bytes = mafat_image_bytes_assumed(input);
@@ -328,8 +356,8 @@ void mafat_footprint_set_floats(struct mafat_footprint *footprint, const struct 
   footprint->turned_bytes = footprint->file_bytes = 0;
 }
 
-static int look_at_picture(struct mafat_footprint *footprint, const struct mafat_footprint_request *r,
-                           struct mafat_diagnostic *d)
+static int look_at_picture(struct mafat_footprint *footprint,
+                           const struct mafat_footprint_request *r, struct mafat_diagnostic *d)
 {
   struct mafat_image_input input = r->input ? *r->input : mafat_footprint_usual_input(r->network);
   struct mafat_image *image;
@@ -363,16 +391,19 @@ static void share_arena(struct mafat_footprint *footprint, struct mafat_arena *a
 {
   size_t resident;
   footprint->arena_bytes = mafat_arena_bytes(arena, &resident);
-  footprint->process_bytes -= resident < footprint->process_bytes ? resident : footprint->process_bytes;
+  footprint->process_bytes -=
+      resident < footprint->process_bytes ? resident : footprint->process_bytes;
 }
 
 MAFAT_PART(opening) int mafat_footprint_measure(struct mafat_footprint *footprint,
                                const struct mafat_footprint_request *r, struct mafat_diagnostic *d)
 {
-  *footprint = (struct mafat_footprint){.late_bytes = RECORDS_BYTES + (size_t)r->network->n_layers * LAYER_BYTES +
-                                                      (mafat_code_is_placed() ? LATE_WINDOW : LATE_ELSEWHERE),
-                                        .stack_bytes = stack_of_runs(r->network, r->kernels),
-                                        .reserve_bytes = r->reserve_bytes, .frames_bytes = r->beside_bytes};
+  *footprint = (struct mafat_footprint){
+      .late_bytes = RECORDS_BYTES + (size_t)r->network->n_layers * LAYER_BYTES +
+                    (mafat_code_is_placed() ? LATE_WINDOW : LATE_ELSEWHERE),
+      .stack_bytes = stack_of_runs(r->network, r->kernels),
+      .reserve_bytes = r->reserve_bytes,
+      .frames_bytes = r->beside_bytes};
   int code = look_at_picture(footprint, r, d);
   if (code) return code;
   mafat_process_touch_stack();

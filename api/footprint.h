@@ -39,32 +39,38 @@ void mafat_footprint_begin(bool imports);
 /* MAFAT_EUNSUPPORTED: the network's channels do not match pictures. Errors of
  * mafat_image_open(). */
 int mafat_footprint_measure(struct mafat_footprint *footprint,
-                               const struct mafat_footprint_request *request, struct mafat_diagnostic *d);
+                            const struct mafat_footprint_request *request,
+                            struct mafat_diagnostic *d);
 
 /* Call when a plan is chosen, before coming_bytes more are charged to the process's cgroups. Makes
  * the code that runs enter resident and drops the rest of the program's file. No effect if the code
  * is not contiguous. */
 void mafat_footprint_settle(const struct mafat_footprint *footprint, const struct mafat_network *n,
-                               const struct mafat_kernels *kernels, const struct mafat_layout *layout, size_t coming_bytes);
+                            const struct mafat_kernels *kernels, const struct mafat_layout *layout,
+                            size_t coming_bytes);
 /* Drops the import code. Call after the weights are opened, because a packed model is compared with
  * its graph by that code. */
 void mafat_footprint_forget_import(void);
 /* Locks the code that runs enter and the program's own memory, as far as permitted. Call before the
  * first run, when there is memory for it. Does nothing in other programs, which lock their own
  * memory. Returns the locked heap (own.h). */
-struct mafat_own_range mafat_footprint_lock(const struct mafat_footprint *footprint, const struct mafat_network *n,
-                                               const struct mafat_kernels *kernels, const struct mafat_layout *layout);
+struct mafat_own_range mafat_footprint_lock(const struct mafat_footprint *footprint,
+                                            const struct mafat_network *n,
+                                            const struct mafat_kernels *kernels,
+                                            const struct mafat_layout *layout);
 
 /* Updates the parts that depend on the picture: for an open picture, a typical picture, a file of
  * floats. */
 void mafat_footprint_set_picture(struct mafat_footprint *footprint, const struct mafat_image *image,
                                     const struct mafat_network *n);
-void mafat_footprint_assume_picture(struct mafat_footprint *footprint, const struct mafat_network *n,
-                                       const struct mafat_image_input *input);
+void mafat_footprint_assume_picture(struct mafat_footprint *footprint,
+                                    const struct mafat_network *n,
+                                    const struct mafat_image_input *input);
 void mafat_footprint_set_floats(struct mafat_footprint *footprint, const struct mafat_network *n);
 
 /* Default conversion of pictures for the network; MAFAT_EUNSUPPORTED if it has no picture input. */
 struct mafat_image_input mafat_footprint_usual_input(const struct mafat_network *n);
-int mafat_footprint_check_input(const struct mafat_image_input *input, const struct mafat_network *n, struct mafat_diagnostic *d);
+int mafat_footprint_check_input(const struct mafat_image_input *input,
+                                const struct mafat_network *n, struct mafat_diagnostic *d);
 
 #endif

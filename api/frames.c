@@ -7,15 +7,22 @@
 #include "api/model.h"
 #include "base/sized.h"
 
-int mafat_frame_describe(const char *frames, struct mafat_frame_facts *facts, struct mafat_diagnostic *d)
+int mafat_frame_describe(const char *frames, struct mafat_frame_facts *facts,
+                         struct mafat_diagnostic *d)
 {
   struct mafat_frame_format f;
-  int code = frames ? mafat_frame_format_read(&f, frames, d) : mafat_fail(d, MAFAT_EINVAL, "expected frames, found none");
+  int code = frames ? mafat_frame_format_read(&f, frames, d)
+                    : mafat_fail(d, MAFAT_EINVAL, "expected frames, found none");
   if (code) return code;
-  const struct mafat_frame_facts found = {.width = f.width, .height = f.height, .format = f.name, .bytes = mafat_frame_format_bytes(&f),
+  const struct mafat_frame_facts found = {.width = f.width,
+                                          .height = f.height,
+                                          .format = f.name,
+                                          .bytes = mafat_frame_format_bytes(&f),
                                           .varies = f.kind == MAFAT_FRAME_MJPEG};
   code = mafat_sized_give(facts, &found, sizeof found);
-  return code ? mafat_fail(d, code, "facts: expected .size = sizeof of their struct, found %zu", facts->size) : MAFAT_OK;
+  return code ? mafat_fail(d, code, "facts: expected .size = sizeof of their struct, found %zu",
+                           facts->size)
+              : MAFAT_OK;
 }
 
 unsigned char *mafat_model_frame_room(struct mafat_model *m)
@@ -37,20 +44,23 @@ static int take_decoder(struct mafat_model *m, size_t bytes, struct mafat_diagno
 }
 
 /* Like pictures in memory: the memory that converts a frame to rows must fit too. */
-static int take_frame(struct mafat_model *m, const struct mafat_image *image, struct mafat_diagnostic *d)
+static int take_frame(struct mafat_model *m, const struct mafat_image *image,
+                      struct mafat_diagnostic *d)
 {
   struct mafat_footprint footprint = m->footprint;
   mafat_footprint_set_picture(&footprint, image, m->network);
   return mafat_model_take_footprint(m, &footprint, "frame", "reading this frame", d);
 }
 
-int mafat_model_run_frame_of(struct mafat_model *m, const char *frames, const unsigned char *bytes, size_t n, struct mafat_diagnostic *d)
+int mafat_model_run_frame_of(struct mafat_model *m, const char *frames, const unsigned char *bytes,
+                             size_t n, struct mafat_diagnostic *d)
 {
   double before = mafat_process_now_ms();
   struct mafat_frame frame = {.bytes = bytes, .n = n};
   struct mafat_image *image = NULL;
   int code = mafat_model_begin_run(m, bytes, "a frame", d);
-  if (code == MAFAT_OK && !frames) code = mafat_fail(d, MAFAT_EINVAL, "expected what frames these are, found nothing");
+  if (code == MAFAT_OK && !frames)
+    code = mafat_fail(d, MAFAT_EINVAL, "expected what frames these are, found nothing");
   if (code == MAFAT_OK) code = mafat_frame_format_read(&frame.format, frames, d);
   if (code == MAFAT_OK) code = mafat_footprint_check_input(&m->picture.input, m->network, d);
   if (code == MAFAT_OK) code = mafat_image_open_frame(&image, &frame, &m->picture.input, d);
@@ -64,15 +74,18 @@ int mafat_model_run_frame_of(struct mafat_model *m, const char *frames, const un
 }
 
 int mafat_model_frame_rows(struct mafat_model *m, const unsigned char *bytes, size_t n,
-                           int (*row)(void *context, unsigned char *rgb, int y, struct mafat_diagnostic *d), void *context,
-                           struct mafat_diagnostic *d)
+                           int (*row)(void *context, unsigned char *rgb, int y,
+                                      struct mafat_diagnostic *d),
+                           void *context, struct mafat_diagnostic *d)
 {
   const struct mafat_frame frame = {m->frame, bytes, n};
   /* not converted */
   const struct mafat_image_input input = {.w = 1, .h = 1, .c = 3, .kernels = m->kernels};
   struct mafat_image *image;
-  if (!m->frame.width) return mafat_fail(d, MAFAT_EINVAL, "frame: the model was opened without frames");
-  if (!bytes || !row) return mafat_fail(d, MAFAT_EINVAL, "expected a frame and what takes its rows, found none");
+  if (!m->frame.width)
+    return mafat_fail(d, MAFAT_EINVAL, "frame: the model was opened without frames");
+  if (!bytes || !row)
+    return mafat_fail(d, MAFAT_EINVAL, "expected a frame and what takes its rows, found none");
   int code = mafat_image_open_frame(&image, &frame, &input, d);
   if (code) return code;
   if (m->frame.kind == MAFAT_FRAME_MJPEG) code = take_decoder(m, mafat_image_bytes(image), d);
@@ -81,15 +94,18 @@ int mafat_model_frame_rows(struct mafat_model *m, const unsigned char *bytes, si
   return code;
 }
 
-int mafat_model_run_frame(struct mafat_model *m, const unsigned char *bytes, size_t n, struct mafat_diagnostic *d)
+int mafat_model_run_frame(struct mafat_model *m, const unsigned char *bytes, size_t n,
+                          struct mafat_diagnostic *d)
 {
   double before = mafat_process_now_ms();
   struct mafat_frame frame = {m->frame, bytes, n};
   struct mafat_image *image = NULL;
   int code = mafat_model_begin_run(m, bytes, "a frame", d);
-  if (code == MAFAT_OK && !m->frame.width) code = mafat_fail(d, MAFAT_EINVAL, "frame: the model was opened without frames");
+  if (code == MAFAT_OK && !m->frame.width)
+    code = mafat_fail(d, MAFAT_EINVAL, "frame: the model was opened without frames");
   if (code == MAFAT_OK) code = mafat_image_open_frame(&image, &frame, &m->picture.input, d);
-  if (code == MAFAT_OK && m->frame.kind == MAFAT_FRAME_MJPEG) code = take_decoder(m, mafat_image_bytes(image), d);
+  if (code == MAFAT_OK && m->frame.kind == MAFAT_FRAME_MJPEG)
+    code = take_decoder(m, mafat_image_bytes(image), d);
   if (code) {
     mafat_image_close(&image);
     return code;

@@ -13,7 +13,8 @@
 
 static size_t input_floats(const struct mafat_model *m, int index)
 {
-  return mafat_ports_floats(mafat_shape_elements(m->network->layers[m->network->n_layers + index].out));
+  return mafat_ports_floats(
+      mafat_shape_elements(m->network->layers[m->network->n_layers + index].out));
 }
 
 static void forget_input(struct mafat_model_input *in)
@@ -23,20 +24,23 @@ static void forget_input(struct mafat_model_input *in)
   in->floats = NULL;
 }
 
-static int find_input(const struct mafat_model *m, const char *name, int *index, struct mafat_diagnostic *d)
+static int find_input(const struct mafat_model *m, const char *name, int *index,
+                      struct mafat_diagnostic *d)
 {
   struct mafat_ports ports = {m->network, m->n_layers};
   return mafat_ports_find(&ports, MAFAT_PORTS_IN, name, index, d);
 }
 
-static int check_floats(const struct mafat_model *m, int index, size_t n, struct mafat_diagnostic *d)
+static int check_floats(const struct mafat_model *m, int index, size_t n,
+                        struct mafat_diagnostic *d)
 {
   if (n == input_floats(m, index) && n != SIZE_MAX) return MAFAT_OK;
   if (m->network->n_inputs == 1)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: expected %zu floats of input, found %zu", m->network->path,
-                      input_floats(m, index), n);
-  return mafat_fail(d, MAFAT_EINVAL, "%s: input '%.100s': expected %zu floats, found %zu", m->network->path,
-                    mafat_ports_input_name(m->network, index), input_floats(m, index), n);
+    return mafat_fail(d, MAFAT_EINVAL, "%s: expected %zu floats of input, found %zu",
+                      m->network->path, input_floats(m, index), n);
+  return mafat_fail(d, MAFAT_EINVAL, "%s: input '%.100s': expected %zu floats, found %zu",
+                    m->network->path, mafat_ports_input_name(m->network, index),
+                    input_floats(m, index), n);
 }
 
 int mafat_model_set_input(struct mafat_model *m, const char *name, const float *floats, size_t n,
@@ -50,7 +54,8 @@ int mafat_model_set_input(struct mafat_model *m, const char *name, const float *
   return MAFAT_OK;
 }
 
-int mafat_model_set_input_file(struct mafat_model *m, const char *name, const char *path, struct mafat_diagnostic *d)
+int mafat_model_set_input_file(struct mafat_model *m, const char *name, const char *path,
+                               struct mafat_diagnostic *d)
 {
   int index, code = find_input(m, name, &index, d);
   if (code) return code;

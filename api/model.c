@@ -38,16 +38,25 @@ size_t mafat_model_charge_bytes(const struct mafat_model *m)
 }
 
 /* Chooses a plan that all ranks choose too, whatever this rank's budget is. */
-static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice_request *request, const struct mafat_model *m,
-                            const struct mafat_model_options *o, struct mafat_diagnostic *d)
+static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice_request *request,
+                            const struct mafat_model *m, const struct mafat_model_options *o,
+                            struct mafat_diagnostic *d)
 {
   struct mafat_calibration same; /* same on all ranks, whatever each has measured */
   mafat_calibration_defaults(&same, MAFAT_LEVEL_OF_RANKS);
-  const struct mafat_rank_choice_request r = {
-      .network = m->network, .n_layers = m->n_layers, .n_ranks = m->link->n_ranks, .options = request->search.options,
-      .plan = o->plan, .search = o->search, .memory_bytes = o->memory_bytes ? o->memory_bytes : SIZE_MAX,
-      .budgets = m->link->budgets, .speeds = m->link->speeds, .ahead = m->link->ahead > 0,
-      .calibration = &same, .wire = {m->link->bits_per_second, m->link->seconds}};
+  const struct mafat_rank_choice_request r = {.network = m->network,
+                                              .n_layers = m->n_layers,
+                                              .n_ranks = m->link->n_ranks,
+                                              .options = request->search.options,
+                                              .plan = o->plan,
+                                              .search = o->search,
+                                              .memory_bytes =
+                                                  o->memory_bytes ? o->memory_bytes : SIZE_MAX,
+                                              .budgets = m->link->budgets,
+                                              .speeds = m->link->speeds,
+                                              .ahead = m->link->ahead > 0,
+                                              .calibration = &same,
+                                              .wire = {m->link->bits_per_second, m->link->seconds}};
   int code = mafat_rank_choose(found, &r, d);
   request->plan = found->text;
   request->best_effort = true; /* already checked, without the memory of MPI */
@@ -55,7 +64,8 @@ static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice
 }
 
 /* Chooses the given plan, or searches for one. */
-static int choose_plan(struct mafat_model *m, struct mafat_model_source *weights, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+static int choose_plan(struct mafat_model *m, struct mafat_model_source *weights,
+                       const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_choice_request request;
   struct mafat_choice_basis basis;
@@ -83,7 +93,9 @@ static int choose_plan(struct mafat_model *m, struct mafat_model_source *weights
   m->budget_source = request.budget_source;
   mafat_choice_close(&m->choice);
   code = mafat_choose(&m->choice, &request, d);
-  if (code == MAFAT_OK && m->link) m->plan_sum = mafat_rank_identity_plan(ranks.text, m->choice.plan) + (m->link->sums_apart ? 1 : 0);
+  if (code == MAFAT_OK && m->link)
+    m->plan_sum =
+        mafat_rank_identity_plan(ranks.text, m->choice.plan) + (m->link->sums_apart ? 1 : 0);
   mafat_rank_choice_close(&ranks);
   mafat_choose_add_traces(&m->footprint, &m->choice.traces);
   m->algorithm = m->choice.algorithm;
@@ -96,7 +108,8 @@ static int choose_plan(struct mafat_model *m, struct mafat_model_source *weights
 static int decide_lock(struct mafat_model *m, struct mafat_diagnostic *d)
 {
   const struct mafat_layout *l = m->choice.layout;
-  size_t arena = m->footprint.arena_bytes > l->mapped_bytes ? m->footprint.arena_bytes : l->mapped_bytes;
+  size_t arena =
+      m->footprint.arena_bytes > l->mapped_bytes ? m->footprint.arena_bytes : l->mapped_bytes;
   return mafat_lock_decide(&m->lock, mafat_model_charge_bytes(m), l->kept_bytes + arena, "", d);
 }
 
@@ -108,7 +121,8 @@ static __attribute__((noinline)) void make_headroom(const struct mafat_model *m)
   struct mafat_prediction p;
   mafat_model_predict(m, &p);
   size_t here = p.process + p.kernel + p.reserve / 2;
-  mafat_footprint_settle(&m->footprint, m->network, m->kernels, m->choice.layout, p.charge_bytes - here);
+  mafat_footprint_settle(&m->footprint, m->network, m->kernels, m->choice.layout,
+                         p.charge_bytes - here);
   mafat_headroom_make(p.charge_bytes, here, "");
 }
 
@@ -120,13 +134,16 @@ void mafat_model_forget_picture(struct mafat_model *m)
 
 /* Opens weights and executor of the plan. Not inlined, so that its stack is free while the process
  * is measured. */
-static __attribute__((noinline)) int open_plan(struct mafat_model *m, struct mafat_model_source *source, const struct mafat_model_options *o,
+static __attribute__((noinline)) int open_plan(struct mafat_model *m,
+                                               struct mafat_model_source *source,
+                                               const struct mafat_model_options *o,
                                                struct mafat_diagnostic *d)
 {
   int code;
   double before = mafat_process_now_ms();
   struct mafat_weights_options weights = {.lock = &m->lock};
-  if ((code = mafat_weights_open_source(&m->weights, source, m->network, m->choice.plan, m->choice.layout, &weights, &o->warnings, d)))
+  if ((code = mafat_weights_open_source(&m->weights, source, m->network, m->choice.plan,
+                                        m->choice.layout, &weights, &o->warnings, d)))
     return code;
   mafat_footprint_forget_import();
   m->load_ms = mafat_process_now_ms() - before;
@@ -139,28 +156,33 @@ static __attribute__((noinline)) int open_plan(struct mafat_model *m, struct maf
   if (m->link) options.exchanger = m->link->exchanger;
   mafat_pressure_open(&m->pressure, "");
   mafat_process_trim_heap(); /* freed by searching and reading */
-  code = mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
-  if (code == MAFAT_OK && m->lock.on) m->heap = mafat_footprint_lock(&m->footprint, m->network, m->kernels, m->choice.layout);
+  code = mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights,
+                             &options, d);
+  if (code == MAFAT_OK && m->lock.on)
+    m->heap = mafat_footprint_lock(&m->footprint, m->network, m->kernels, m->choice.layout);
   return code;
 }
 
 /* Opens the files; reports missing ones. */
-static int open_files(struct mafat_model_files *files, const struct mafat_files_taken *t, struct mafat_diagnostic *d)
+static int open_files(struct mafat_model_files *files, const struct mafat_files_taken *t,
+                      struct mafat_diagnostic *d)
 {
   int code = files->model ? MAFAT_OK : mafat_model_files_open(files, &t->model, t->own_weights, d);
   if (code || t->own_weights || files->weights) return code;
   return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a cfg and a weights file");
 }
 
-static int open_model(struct mafat_model *m, struct mafat_model_files *files, const struct mafat_files_taken *t,
-                      const struct mafat_model_options *o, struct mafat_diagnostic *d)
+static int open_model(struct mafat_model *m, struct mafat_model_files *files,
+                      const struct mafat_files_taken *t, const struct mafat_model_options *o,
+                      struct mafat_diagnostic *d)
 {
   int code;
   m->best_effort = o->best_effort;
   m->link = o->link;
   m->kernels = mafat_kernels_find(o->cpu);
   if (!m->kernels)
-    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (%s), found %.60s", mafat_kernels_names(), o->cpu);
+    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (%s), found %.60s",
+                      mafat_kernels_names(), o->cpu);
   if ((code = mafat_lock_find(&m->lock.mode, o->lock, d))) return code;
   if ((code = open_files(files, t, d))) return code;
   if ((code = mafat_choose_network(&m->network, &m->n_layers, files->model, o, d))) return code;
@@ -176,17 +198,21 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files, co
   mafat_model_forget_picture(m);
   /* A missing file is reported once a plan fits. The heap used by probing is measured. */
   if (files->weights) mafat_weights_probe(files->weights, &m->kind, NULL);
-  if (m->kind.packed && files->weights != files->model) code = mafat_packed_types(m->network, files->weights, d);
+  if (m->kind.packed && files->weights != files->model)
+    code = mafat_packed_types(m->network, files->weights, d);
   if (code == MAFAT_ENOMEM) return code;
-  if (mafat_choose_is_timed(o) && (code = mafat_model_files_open_weights(files, t->own_weights, d))) return code;
+  if (mafat_choose_is_timed(o) && (code = mafat_model_files_open_weights(files, t->own_weights, d)))
+    return code;
   if (o->frames && (code = mafat_frame_format_read(&m->frame, o->frames, d))) return code;
-  struct mafat_footprint_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
-                                               o->arena, mafat_choose_reserve(o), &m->picture.input, o->frames ? &m->frame : NULL,
-                                               o->beside_bytes, o->frames_stay, mafat_model_files_absent_bytes(files)};
+  struct mafat_footprint_request request = {
+      m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels, o->arena,
+      mafat_choose_reserve(o), &m->picture.input, o->frames ? &m->frame : NULL, o->beside_bytes,
+      o->frames_stay, mafat_model_files_absent_bytes(files)};
   /* Reading weights needs memory too, and assumes an arena without pages. */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
   if ((code = mafat_footprint_measure(&m->footprint, &request, d))) return code;
-  if (o->frames) m->frame_decoder_bytes = mafat_image_frame_bytes(&m->frame, &m->picture.input, o->frames_stay);
+  if (o->frames)
+    m->frame_decoder_bytes = mafat_image_frame_bytes(&m->frame, &m->picture.input, o->frames_stay);
   if (m->link) m->footprint.late_bytes += m->link->late_bytes;
   code = choose_plan(m, files->weights, o, d);
   if (code == MAFAT_ELIMIT && o->picture_may_fail && m->footprint.file_bytes) {
@@ -202,8 +228,9 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files, co
 }
 
 /* Opens nothing if another rank differs. */
-static int open_rank(struct mafat_model *m, struct mafat_model_files *files, const struct mafat_files_taken *t,
-                     const struct mafat_model_options *o, struct mafat_diagnostic *d)
+static int open_rank(struct mafat_model *m, struct mafat_model_files *files,
+                     const struct mafat_files_taken *t, const struct mafat_model_options *o,
+                     struct mafat_diagnostic *d)
 {
   struct mafat_rank_identity id;
   mafat_model_files_open(files, &t->model, t->own_weights, NULL);
@@ -214,7 +241,8 @@ static int open_rank(struct mafat_model *m, struct mafat_model_files *files, con
   return o->link->opened(o->link->context, code, m->plan_sum, d);
 }
 
-int mafat_model_open_files(struct mafat_model **out, const struct mafat_file *model, const struct mafat_file *weights,
+int mafat_model_open_files(struct mafat_model **out, const struct mafat_file *model,
+                           const struct mafat_file *weights,
                            const struct mafat_model_options *options, struct mafat_diagnostic *d)
 {
   struct mafat_model_options o;
@@ -225,7 +253,8 @@ int mafat_model_open_files(struct mafat_model **out, const struct mafat_file *mo
   if (code == MAFAT_OK) code = mafat_model_files_take(&taken, model, weights, d);
   if (code) return code;
   struct mafat_model *m = calloc(1, sizeof *m);
-  if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", mafat_model_files_name(&taken.model));
+  if (!m)
+    return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", mafat_model_files_name(&taken.model));
   m->pressure.fd = -1;
   if (o.link && o.link->budgets) o.memory_bytes = o.link->budgets[o.link->rank];
   struct mafat_model_files files = {NULL, NULL};
@@ -239,8 +268,10 @@ int mafat_model_open_files(struct mafat_model **out, const struct mafat_file *mo
 int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
                      const struct mafat_model_options *options, struct mafat_diagnostic *d)
 {
-  const struct mafat_file model = {.size = sizeof model, .path = cfg_path}, weights = {.size = sizeof weights, .path = weights_path};
-  return mafat_model_open_files(out, cfg_path ? &model : NULL, weights_path ? &weights : NULL, options, d);
+  const struct mafat_file model = {.size = sizeof model, .path = cfg_path},
+                          weights = {.size = sizeof weights, .path = weights_path};
+  return mafat_model_open_files(out, cfg_path ? &model : NULL, weights_path ? &weights : NULL,
+                                options, d);
 }
 
 void mafat_model_close(struct mafat_model **model)
@@ -263,35 +294,42 @@ void mafat_model_close(struct mafat_model **model)
 
 /* ---- runs ---- */
 
-int mafat_model_take_footprint(struct mafat_model *m, const struct mafat_footprint *footprint, const char *name,
-                                  const char *doing, struct mafat_diagnostic *d)
+int mafat_model_take_footprint(struct mafat_model *m, const struct mafat_footprint *footprint,
+                               const char *name, const char *doing, struct mafat_diagnostic *d)
 {
   struct mafat_prediction p;
   char need[MAFAT_UNFIT_ROOM];
   mafat_predict(&p, m->choice.layout, footprint);
   if (p.charge_bytes > m->budget_bytes && !m->best_effort && !m->link)
     return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: %s %s", name, doing,
-                      mafat_unfit_describe(need, p.charge_bytes, m->budget_bytes, m->budget_source));
-  for (int i = 0; footprint->floats_bytes < m->footprint.floats_bytes && i < m->network->n_inputs; i++)
+                      mafat_unfit_describe(need, p.charge_bytes, m->budget_bytes,
+                                           m->budget_source));
+  for (int i = 0; footprint->floats_bytes < m->footprint.floats_bytes && i < m->network->n_inputs;
+       i++)
     mafat_raw_input_release(&m->inputs[i].raw);
   m->footprint = *footprint;
   /* A decoder of whole pictures uses memory that the arena returns first, as predicted. */
-  if (!mafat_layout_takes_rows(m->choice.layout)) mafat_executor_make_room(m->executor, footprint->image_bytes);
+  if (!mafat_layout_takes_rows(m->choice.layout))
+    mafat_executor_make_room(m->executor, footprint->image_bytes);
   return MAFAT_OK;
 }
 
 /* Opens a picture, in a file or in memory; its decoder must fit too. */
-static int open_picture(struct mafat_model *m, const char *path, const struct mafat_image_pixels *pixels,
-                        struct mafat_image **image, struct mafat_diagnostic *d)
+static int open_picture(struct mafat_model *m, const char *path,
+                        const struct mafat_image_pixels *pixels, struct mafat_image **image,
+                        struct mafat_diagnostic *d)
 {
   const struct mafat_image_input *input = &m->picture.input;
   int code = mafat_footprint_check_input(input, m->network, d);
   if (code == MAFAT_OK)
-    code = pixels ? mafat_image_open_pixels(image, pixels, input, d) : mafat_image_open(image, path, input, d);
+    code = pixels ? mafat_image_open_pixels(image, pixels, input, d)
+                  : mafat_image_open(image, path, input, d);
   if (code) return code;
   struct mafat_footprint footprint = m->footprint;
   mafat_footprint_set_picture(&footprint, *image, m->network);
-  if ((code = mafat_model_take_footprint(m, &footprint, pixels ? "pixels" : path, "decoding this picture", d))) return code;
+  if ((code = mafat_model_take_footprint(m, &footprint, pixels ? "pixels" : path,
+                                         "decoding this picture", d)))
+    return code;
   m->placement = *mafat_image_placement(*image);
   return MAFAT_OK;
 }
@@ -351,12 +389,14 @@ static int run_source(struct mafat_model *m, struct mafat_input_source source, d
   return mafat_model_run_opened(m, opened_at, d);
 }
 
-int mafat_model_run_image(struct mafat_model *m, struct mafat_image **image, double opened_at, struct mafat_diagnostic *d)
+int mafat_model_run_image(struct mafat_model *m, struct mafat_image **image, double opened_at,
+                          struct mafat_diagnostic *d)
 {
   struct mafat_picture_input input = {0};
-  bool integers = mafat_network_tensor_type(m->network, mafat_network_picture(m->network)) != MAFAT_F32;
-  int code = mafat_input_picture_open(&input, *image, mafat_network_picture_shape(m->network), mafat_layout_takes_rows(m->choice.layout),
-                                      integers, d);
+  bool integers =
+      mafat_network_tensor_type(m->network, mafat_network_picture(m->network)) != MAFAT_F32;
+  int code = mafat_input_picture_open(&input, *image, mafat_network_picture_shape(m->network),
+                                      mafat_layout_takes_rows(m->choice.layout), integers, d);
   if (code == MAFAT_OK) code = mafat_model_open_inputs(m, 1, d);
   if (code == MAFAT_OK) {
     code = run_source(m, mafat_input_picture_source(&input), opened_at, d);
@@ -372,8 +412,8 @@ int mafat_model_run_image(struct mafat_model *m, struct mafat_image **image, dou
   return code;
 }
 
-static int run_picture(struct mafat_model *m, const char *path, const struct mafat_image_pixels *pixels,
-                       struct mafat_diagnostic *d)
+static int run_picture(struct mafat_model *m, const char *path,
+                       const struct mafat_image_pixels *pixels, struct mafat_diagnostic *d)
 {
   double before = mafat_process_now_ms();
   struct mafat_image *image = NULL;
@@ -384,13 +424,15 @@ static int run_picture(struct mafat_model *m, const char *path, const struct maf
   return code;
 }
 
-int mafat_model_begin_run(struct mafat_model *m, const void *given, const char *what, struct mafat_diagnostic *d)
+int mafat_model_begin_run(struct mafat_model *m, const void *given, const char *what,
+                          struct mafat_diagnostic *d)
 {
   m->input_failed = true;
   atomic_store(&m->canceled, false);
   begin_stall(m);
   mafat_executor_drop_output(m->executor);
-  return given ? MAFAT_OK : mafat_fail(d, MAFAT_EINVAL, "%s: expected %s, found none", m->network->path, what);
+  return given ? MAFAT_OK
+               : mafat_fail(d, MAFAT_EINVAL, "%s: expected %s, found none", m->network->path, what);
 }
 
 int mafat_model_run_picture(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
@@ -400,8 +442,8 @@ int mafat_model_run_picture(struct mafat_model *m, const char *path, struct mafa
   return run_picture(m, path, NULL, d);
 }
 
-int mafat_model_run_pixels(struct mafat_model *m, const unsigned char *pixels, int w, int h, int channels,
-                           size_t stride, struct mafat_diagnostic *d)
+int mafat_model_run_pixels(struct mafat_model *m, const unsigned char *pixels, int w, int h,
+                           int channels, size_t stride, struct mafat_diagnostic *d)
 {
   struct mafat_image_pixels p = {pixels, w, h, channels, stride};
   int code = mafat_model_begin_run(m, pixels, "pixels", d);
@@ -426,7 +468,8 @@ static void report_watch(void *context, const struct mafat_step *step, double fr
   m->watch.ran(m->watch.context, &facts);
 }
 
-void mafat_model_set_watch(struct mafat_model *m, void (*ran)(void *context, const struct mafat_step_facts *step),
+void mafat_model_set_watch(struct mafat_model *m,
+                           void (*ran)(void *context, const struct mafat_step_facts *step),
                            void *context)
 {
   m->watch.ran = ran;
@@ -466,8 +509,11 @@ struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m)
 int mafat_model_hold_output(const struct mafat_model *m, struct mafat_diagnostic *d)
 {
   if (mafat_executor_hold_output(m->executor)) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EINVAL, "%s: no output to read: there was no run, or the last one failed, or the model has rested since, "
-                    "or another has used its arena", m->network->path);
+  return mafat_fail(d, MAFAT_EINVAL,
+                    "%s: no output to read: there was no run, or the last one failed, or the model "
+                    "has rested since, "
+                    "or another has used its arena",
+                    m->network->path);
 }
 
 int mafat_model_detect(const struct mafat_model *m, float thresh, float nms,
@@ -529,15 +575,18 @@ void mafat_model_output_shape(const struct mafat_model *m, int *h, int *w, int *
 static int hold_layer(const struct mafat_model *m, int layer, struct mafat_diagnostic *d)
 {
   if (layer < 0 || layer >= m->n_layers)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: expected a layer from 0 to %d, found %d", m->network->path,
-                      m->n_layers - 1, layer);
+    return mafat_fail(d, MAFAT_EINVAL, "%s: expected a layer from 0 to %d, found %d",
+                      m->network->path, m->n_layers - 1, layer);
   if (!mafat_network_is_output(m->network, m->n_layers, layer))
-    return mafat_fail(d, MAFAT_EINVAL, "%s: layer %d [%s] cannot be read: it is no output of the network",
-                      m->network->path, layer, mafat_layer_type_name(m->network->layers[layer].type));
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "%s: layer %d [%s] cannot be read: it is no output of the network",
+                      m->network->path, layer,
+                      mafat_layer_type_name(m->network->layers[layer].type));
   return mafat_model_hold_output(m, d);
 }
 
-int mafat_model_read_layer(const struct mafat_model *m, int layer, float *chw, struct mafat_diagnostic *d)
+int mafat_model_read_layer(const struct mafat_model *m, int layer, float *chw,
+                           struct mafat_diagnostic *d)
 {
   int code = hold_layer(m, layer, d);
   if (code) return code;
@@ -546,15 +595,19 @@ int mafat_model_read_layer(const struct mafat_model *m, int layer, float *chw, s
   return MAFAT_OK;
 }
 
-int mafat_model_read_row(const struct mafat_model *m, int layer, int c, int y, float *row, struct mafat_diagnostic *d)
+int mafat_model_read_row(const struct mafat_model *m, int layer, int c, int y, float *row,
+                         struct mafat_diagnostic *d)
 {
   int code = hold_layer(m, layer, d);
   if (code) return code;
   struct mafat_shape s = m->network->layers[layer].out;
   if (c < 0 || c >= s.c || y < 0 || y >= s.h)
-    code = mafat_fail(d, MAFAT_EINVAL, "%s: layer %d: expected a row of %d x %d (channels, height), found channel %d, row %d",
-                      m->network->path, layer, s.c, s.h, c, y);
-  for (int x = 0; code == MAFAT_OK && x < s.w; x++) row[x] = mafat_executor_output_at(m->executor, layer, c, y, x);
+    code = mafat_fail(
+        d, MAFAT_EINVAL,
+        "%s: layer %d: expected a row of %d x %d (channels, height), found channel %d, row %d",
+        m->network->path, layer, s.c, s.h, c, y);
+  for (int x = 0; code == MAFAT_OK && x < s.w; x++)
+    row[x] = mafat_executor_output_at(m->executor, layer, c, y, x);
   mafat_executor_unhold_output(m->executor);
   return code;
 }

@@ -76,13 +76,15 @@ void mafat_model_predict(const struct mafat_model *m, struct mafat_prediction *p
 
 /* Begins a run: invalidates the last output and checks that the input is given (`given` not NULL;
  * `what` for messages). */
-int mafat_model_begin_run(struct mafat_model *m, const void *given, const char *what, struct mafat_diagnostic *d);
+int mafat_model_begin_run(struct mafat_model *m, const void *given, const char *what,
+                          struct mafat_diagnostic *d);
 /* Replaces the process footprint by that of the next input. MAFAT_ELIMIT: the run would exceed the
  * budget; `name` and `doing` for the message. */
-int mafat_model_take_footprint(struct mafat_model *m, const struct mafat_footprint *footprint, const char *name,
-                                  const char *doing, struct mafat_diagnostic *d);
+int mafat_model_take_footprint(struct mafat_model *m, const struct mafat_footprint *footprint,
+                               const char *name, const char *doing, struct mafat_diagnostic *d);
 /* Runs on an open picture and closes it. */
-int mafat_model_run_image(struct mafat_model *m, struct mafat_image **image, double opened_at, struct mafat_diagnostic *d);
+int mafat_model_run_image(struct mafat_model *m, struct mafat_image **image, double opened_at,
+                          struct mafat_diagnostic *d);
 /* Runs on the sources set in the executor. The time since opened_at counts as input time. */
 int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat_diagnostic *d);
 /* Resets the frame of reference of boxes, for runs without a picture. */

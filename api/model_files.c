@@ -16,31 +16,38 @@ MAFAT_PART(run) const char *mafat_model_files_name(const struct mafat_file *file
 }
 
 MAFAT_PART(run)
-static int open_file(struct mafat_model_source **out, const struct mafat_file *f, bool regular, struct mafat_diagnostic *d)
+static int open_file(struct mafat_model_source **out, const struct mafat_file *f, bool regular,
+                     struct mafat_diagnostic *d)
 {
   const char *name = mafat_model_files_name(f);
   if (f->data) return mafat_model_source_open_memory(out, f->data, f->bytes, name, d);
   if (f->has_fd) return mafat_model_source_open_fd(out, f->fd, name, d);
-  if (!f->path) return mafat_fail(d, MAFAT_EINVAL, "expected a file with a path, a descriptor or data");
-  return regular ? mafat_model_source_open_regular(out, f->path, d) : mafat_model_source_open(out, f->path, d);
+  if (!f->path)
+    return mafat_fail(d, MAFAT_EINVAL, "expected a file with a path, a descriptor or data");
+  return regular ? mafat_model_source_open_regular(out, f->path, d)
+                 : mafat_model_source_open(out, f->path, d);
 }
 
 /* True if the path is the model's, which is already open. */
-MAFAT_PART(run) static bool is_model(const struct mafat_file *weights, const struct mafat_model_source *model)
+MAFAT_PART(run)
+static bool is_model(const struct mafat_file *weights, const struct mafat_model_source *model)
 {
-  return weights->path && !weights->data && !weights->has_fd && !model->memory && strcmp(weights->path, model->path) == 0;
+  return weights->path && !weights->data && !weights->has_fd && !model->memory &&
+         strcmp(weights->path, model->path) == 0;
 }
 
 MAFAT_PART(run)
-int mafat_model_files_open_weights(struct mafat_model_files *files, const struct mafat_file *weights, struct mafat_diagnostic *d)
+int mafat_model_files_open_weights(struct mafat_model_files *files,
+                                   const struct mafat_file *weights, struct mafat_diagnostic *d)
 {
   if (files->weights) return MAFAT_OK;
-  if (weights ? is_model(weights, files->model) : mafat_reader_of(files->model)->holds_weights) files->weights = files->model;
+  if (weights ? is_model(weights, files->model) : mafat_reader_of(files->model)->holds_weights)
+    files->weights = files->model;
   return files->weights || !weights ? MAFAT_OK : open_file(&files->weights, weights, true, d);
 }
 
-int mafat_model_files_open(struct mafat_model_files *files, const struct mafat_file *model, const struct mafat_file *weights,
-                           struct mafat_diagnostic *d)
+int mafat_model_files_open(struct mafat_model_files *files, const struct mafat_file *model,
+                           const struct mafat_file *weights, struct mafat_diagnostic *d)
 {
   *files = (struct mafat_model_files){NULL, NULL};
   int code = open_file(&files->model, model, false, d);
@@ -48,8 +55,8 @@ int mafat_model_files_open(struct mafat_model_files *files, const struct mafat_f
   return files->model && code == MAFAT_EIO ? MAFAT_OK : code;
 }
 
-int mafat_model_files_take(struct mafat_files_taken *taken, const struct mafat_file *model, const struct mafat_file *weights,
-                           struct mafat_diagnostic *d)
+int mafat_model_files_take(struct mafat_files_taken *taken, const struct mafat_file *model,
+                           const struct mafat_file *weights, struct mafat_diagnostic *d)
 {
   taken->own_weights = weights ? &taken->weights : NULL;
   int code = mafat_sized_take(&taken->model, sizeof taken->model, model, d);
@@ -59,7 +66,8 @@ int mafat_model_files_take(struct mafat_files_taken *taken, const struct mafat_f
 static size_t absent_bytes(const struct mafat_model_source *s)
 {
   uint64_t entries[MAFAT_PAGES_AT_ONCE];
-  uintptr_t from = (uintptr_t)s->memory / MAFAT_PAGE, to = ((uintptr_t)s->memory + s->bytes + MAFAT_PAGE - 1) / MAFAT_PAGE;
+  uintptr_t from = (uintptr_t)s->memory / MAFAT_PAGE,
+            to = ((uintptr_t)s->memory + s->bytes + MAFAT_PAGE - 1) / MAFAT_PAGE;
   size_t absent = 0, n = 1;
   int fd = mafat_pages_open();
   for (; fd >= 0 && from < to && n > 0; from += n) {
@@ -73,7 +81,8 @@ static size_t absent_bytes(const struct mafat_model_source *s)
 size_t mafat_model_files_absent_bytes(const struct mafat_model_files *files)
 {
   const struct mafat_model_source *weights = files->weights == files->model ? NULL : files->weights;
-  return (files->model->memory ? absent_bytes(files->model) : 0) + (weights && weights->memory ? absent_bytes(weights) : 0);
+  return (files->model->memory ? absent_bytes(files->model) : 0) +
+         (weights && weights->memory ? absent_bytes(weights) : 0);
 }
 
 MAFAT_PART(run) void mafat_model_files_close(struct mafat_model_files *files)
@@ -89,7 +98,8 @@ bool mafat_file_holds_weights(const struct mafat_file *file)
   struct mafat_model_source *s;
   if (!file || mafat_model_files_take(&taken, file, NULL, NULL) != MAFAT_OK) return false;
   if (!taken.model.data && !taken.model.has_fd) return mafat_holds_weights(taken.model.path);
-  bool holds = open_file(&s, &taken.model, false, NULL) == MAFAT_OK && mafat_reader_of(s)->holds_weights;
+  bool holds =
+      open_file(&s, &taken.model, false, NULL) == MAFAT_OK && mafat_reader_of(s)->holds_weights;
   mafat_model_source_close(&s);
   return holds;
 }

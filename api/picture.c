@@ -4,19 +4,23 @@
 
 #include "api/footprint.h"
 
-static const struct mafat_pixel_rule darknets = {.scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}, .pad = 127.5f};
+static const struct mafat_pixel_rule darknets = {.scale = {1 / 255.f, 1 / 255.f, 1 / 255.f},
+                                                 .pad = 127.5f};
 
 static bool is_darknets(const struct mafat_network *n, const struct mafat_model_options *o)
 {
   return !(n->format.pad > 0) && !o->mean && !o->scale && !o->channels && !o->resize && !o->pad;
 }
 
-int mafat_picture_make(struct mafat_picture *p, const struct mafat_network *n, const struct mafat_model_options *o,
-                       const struct mafat_kernels *kernels, struct mafat_diagnostic *d)
+int mafat_picture_make(struct mafat_picture *p, const struct mafat_network *n,
+                       const struct mafat_model_options *o, const struct mafat_kernels *kernels,
+                       struct mafat_diagnostic *d)
 {
-  *p = (struct mafat_picture){.input = mafat_footprint_usual_input(n), .rule = darknets, .source = "default"};
+  *p = (struct mafat_picture){
+      .input = mafat_footprint_usual_input(n), .rule = darknets, .source = "default"};
   p->input.kernels = kernels;
   if (!mafat_image_find_scaling(&p->input.shrinks, o->image_scaling))
-    return mafat_fail(d, MAFAT_EINVAL, "expected a scaling of pictures (exact, fast), found %.60s", o->image_scaling);
+    return mafat_fail(d, MAFAT_EINVAL, "expected a scaling of pictures (exact, fast), found %.60s",
+                      o->image_scaling);
   return is_darknets(n, o) ? MAFAT_OK : mafat_picture_follow(p, n, o, d);
 }

@@ -15,11 +15,12 @@ struct mafat_picture {
 };
 
 /* MAFAT_EINVAL: wrong options. */
-int mafat_picture_make(struct mafat_picture *p, const struct mafat_network *n, const struct mafat_model_options *o,
-                       const struct mafat_kernels *kernels, struct mafat_diagnostic *d);
+int mafat_picture_make(struct mafat_picture *p, const struct mafat_network *n,
+                       const struct mafat_model_options *o, const struct mafat_kernels *kernels,
+                       struct mafat_diagnostic *d);
 
 /* Applies everything but Darknet's own rule (picture_options.c). */
-int mafat_picture_follow(struct mafat_picture *p, const struct mafat_network *n, const struct mafat_model_options *o,
-                         struct mafat_diagnostic *d);
+int mafat_picture_follow(struct mafat_picture *p, const struct mafat_network *n,
+                         const struct mafat_model_options *o, struct mafat_diagnostic *d);
 
 #endif

@@ -5,17 +5,20 @@
 #include <math.h>
 #include <string.h>
 
-static int take_numbers(float *to, const float *numbers, int n, const char *what, struct mafat_diagnostic *d)
+static int take_numbers(float *to, const float *numbers, int n, const char *what,
+                        struct mafat_diagnostic *d)
 {
   for (int c = 0; c < n; c++) {
     if (!isfinite(numbers[c]))
-      return mafat_fail(d, MAFAT_EINVAL, "expected a %s of finite numbers, found %g", what, (double)numbers[c]);
+      return mafat_fail(d, MAFAT_EINVAL, "expected a %s of finite numbers, found %g", what,
+                        (double)numbers[c]);
     to[c] = numbers[c];
   }
   return MAFAT_OK;
 }
 
-static int take_normalization(struct mafat_picture *p, const struct mafat_picture_declared *declared,
+static int take_normalization(struct mafat_picture *p,
+                              const struct mafat_picture_declared *declared,
                               const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   int n = p->input.c == 1 ? 1 : 3, code = MAFAT_OK;
@@ -29,21 +32,25 @@ static int take_normalization(struct mafat_picture *p, const struct mafat_pictur
   if (code == MAFAT_OK && o->scale) code = take_numbers(p->rule.scale, o->scale, n, "scale", d);
   for (int c = 0; c < n && code == MAFAT_OK; c++)
     if (!mafat_picture_is_finite(p->rule.mean[c], p->rule.scale[c]))
-      code = mafat_fail(d, MAFAT_EINVAL, "expected a mean and a scale that make finite numbers of bytes, found %g and %g",
-                        (double)p->rule.mean[c], (double)p->rule.scale[c]);
+      code = mafat_fail(
+          d, MAFAT_EINVAL,
+          "expected a mean and a scale that make finite numbers of bytes, found %g and %g",
+          (double)p->rule.mean[c], (double)p->rule.scale[c]);
   return code;
 }
 
-static int take_channels(struct mafat_picture *p, const struct mafat_network *n, const char *channels,
-                         struct mafat_diagnostic *d)
+static int take_channels(struct mafat_picture *p, const struct mafat_network *n,
+                         const char *channels, struct mafat_diagnostic *d)
 {
   p->rule.swapped = p->input.c == 3 && n->picture.swapped;
   if (!channels) return MAFAT_OK;
   bool gray = strcmp(channels, "gray") == 0, bgr = strcmp(channels, "bgr") == 0;
   if (!gray && !bgr && strcmp(channels, "rgb") != 0)
-    return mafat_fail(d, MAFAT_EINVAL, "expected channels of pictures (rgb, bgr, gray), found %.60s", channels);
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "expected channels of pictures (rgb, bgr, gray), found %.60s", channels);
   if (p->input.c != (gray ? 1 : 3))
-    return mafat_fail(d, MAFAT_EINVAL, "%s: expected an input of %d channel%s for channels %s, found %d", n->path,
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "%s: expected an input of %d channel%s for channels %s, found %d", n->path,
                       gray ? 1 : 3, gray ? "" : "s", channels, p->input.c);
   p->rule.swapped = bgr;
   return MAFAT_OK;
@@ -64,8 +71,9 @@ static int take_fit(struct mafat_picture *p, const char *resize, struct mafat_di
       p->input.fit = fits[i].fit;
       return MAFAT_OK;
     }
-  return mafat_fail(d, MAFAT_EINVAL,
-                    "expected a way to resize pictures (stretch, letterbox, corner, crop), found %.60s", resize);
+  return mafat_fail(
+      d, MAFAT_EINVAL,
+      "expected a way to resize pictures (stretch, letterbox, corner, crop), found %.60s", resize);
 }
 
 static int take_pad(struct mafat_picture *p, const struct mafat_network *n, const float *pad,
@@ -79,8 +87,8 @@ static int take_pad(struct mafat_picture *p, const struct mafat_network *n, cons
   return MAFAT_OK;
 }
 
-int mafat_picture_follow(struct mafat_picture *p, const struct mafat_network *n, const struct mafat_model_options *o,
-                         struct mafat_diagnostic *d)
+int mafat_picture_follow(struct mafat_picture *p, const struct mafat_network *n,
+                         const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   int code = take_normalization(p, &n->picture, o, d);
   if (code == MAFAT_OK) code = take_channels(p, n, o->channels, d);

@@ -38,7 +38,8 @@ static int make_inputs(struct mafat_plan_timer *t)
   return t->orders && t->zeros ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-int mafat_plan_timer_open(struct mafat_plan_timer **out, const struct mafat_plan_timer_options *o, struct mafat_diagnostic *d)
+int mafat_plan_timer_open(struct mafat_plan_timer **out, const struct mafat_plan_timer_options *o,
+                          struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_plan_timer *t = calloc(1, sizeof *t);
@@ -47,7 +48,8 @@ int mafat_plan_timer_open(struct mafat_plan_timer **out, const struct mafat_plan
   if (!t->options.now_ms) t->options.now_ms = mafat_process_now_ms;
   if (!t->options.input_ms) t->options.input_ms = mafat_executor_input_ms;
   int code = mafat_kinds_check(o->network, o->n_layers, d);
-  if (code == MAFAT_OK && make_inputs(t)) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", o->network->path);
+  if (code == MAFAT_OK && make_inputs(t))
+    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", o->network->path);
   if (code == MAFAT_OK) *out = t;
   else mafat_plan_timer_close(&t);
   return code;
@@ -66,15 +68,17 @@ void mafat_plan_timer_close(struct mafat_plan_timer **timer)
 
 /* ---- timing ---- */
 
-static int check_room(struct mafat_plan_timer *t, const struct mafat_layout *layout, struct mafat_diagnostic *d)
+static int check_room(struct mafat_plan_timer *t, const struct mafat_layout *layout,
+                      struct mafat_diagnostic *d)
 {
   const struct mafat_plan_timer_options *o = &t->options;
   struct mafat_prediction p;
   char need[MAFAT_UNFIT_ROOM];
   mafat_predict(&p, layout, o->footprint);
   if (p.charge_bytes > o->budget_bytes)
-    return mafat_fail(d, MAFAT_ELIMIT, "%.200s: to measure how long a plan takes %s", o->network->path,
-                      mafat_unfit_describe(need, p.charge_bytes, o->budget_bytes, o->budget_source));
+    return mafat_fail(
+        d, MAFAT_ELIMIT, "%.200s: to measure how long a plan takes %s", o->network->path,
+        mafat_unfit_describe(need, p.charge_bytes, o->budget_bytes, o->budget_source));
   size_t bytes = p.resident_bytes - o->footprint->process_bytes;
   if (bytes > t->most_bytes) t->most_bytes = bytes;
   return MAFAT_OK;
@@ -85,12 +89,14 @@ static int read_weights(struct mafat_plan_timer *t, struct mafat_diagnostic *d)
 {
   const struct mafat_plan_timer_options *o = &t->options;
   if (t->weights) return MAFAT_OK;
-  int code = mafat_weights_open_kept_source(&t->weights, o->weights, o->network, o->n_layers, NULL, d);
+  int code =
+      mafat_weights_open_kept_source(&t->weights, o->weights, o->network, o->n_layers, NULL, d);
   if (code == MAFAT_OK) mafat_footprint_forget_import();
   return code;
 }
 
-static int run_once(double *ms, const struct mafat_plan_timer *t, struct mafat_executor *e, struct mafat_diagnostic *d)
+static int run_once(double *ms, const struct mafat_plan_timer *t, struct mafat_executor *e,
+                    struct mafat_diagnostic *d)
 {
   double before = t->options.now_ms();
   int code = mafat_executor_run(e, d);
@@ -98,7 +104,8 @@ static int run_once(double *ms, const struct mafat_plan_timer *t, struct mafat_e
   return code;
 }
 
-static int run(double *least_ms, const struct mafat_plan_timer *t, struct mafat_executor *e, struct mafat_diagnostic *d)
+static int run(double *least_ms, const struct mafat_plan_timer *t, struct mafat_executor *e,
+               struct mafat_diagnostic *d)
 {
   int code = MAFAT_OK;
   double ms, sum = 0;
@@ -111,7 +118,8 @@ static int run(double *least_ms, const struct mafat_plan_timer *t, struct mafat_
   return code;
 }
 
-static int time_plan(void *context, const struct mafat_plan *plan, const struct mafat_layout *layout, double *ms, struct mafat_diagnostic *d)
+static int time_plan(void *context, const struct mafat_plan *plan,
+                     const struct mafat_layout *layout, double *ms, struct mafat_diagnostic *d)
 {
   struct mafat_plan_timer *t = context;
   const struct mafat_network *n = t->options.network;
@@ -123,7 +131,8 @@ static int time_plan(void *context, const struct mafat_plan *plan, const struct 
   mafat_executor_defaults(&options);
   options.kernels = t->options.kernels;
   code = mafat_executor_open(&e, n, plan, layout, t->weights, &options, d);
-  for (int i = 0; code == MAFAT_OK && i < n->n_inputs; i++) mafat_executor_set_floats(e, i, &t->orders[i], t->zeros);
+  for (int i = 0; code == MAFAT_OK && i < n->n_inputs; i++)
+    mafat_executor_set_floats(e, i, &t->orders[i], t->zeros);
   if (code == MAFAT_OK) code = run(ms, t, e, d);
   mafat_executor_close(&e);
   return code;

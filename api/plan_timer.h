@@ -27,7 +27,9 @@ struct mafat_plan_timer_options {
 struct mafat_plan_timer;
 
 /* MAFAT_ENOMEM; MAFAT_EUNSUPPORTED: a layer cannot be run. */
-int mafat_plan_timer_open(struct mafat_plan_timer **out, const struct mafat_plan_timer_options *options, struct mafat_diagnostic *d);
+int mafat_plan_timer_open(struct mafat_plan_timer **out,
+                          const struct mafat_plan_timer_options *options,
+                          struct mafat_diagnostic *d);
 void mafat_plan_timer_close(struct mafat_plan_timer **timer);
 
 /* Timer for a search's request. It returns the minimum of several runs of a plan: the first one

@@ -37,7 +37,8 @@ static const char *name_of(const struct mafat_ports *p, enum mafat_ports_side si
 }
 
 /* "'a', 'b'" */
-static void list_names(const struct mafat_ports *p, enum mafat_ports_side side, char *text, size_t capacity)
+static void list_names(const struct mafat_ports *p, enum mafat_ports_side side, char *text,
+                       size_t capacity)
 {
   size_t n = 0;
   text[0] = '\0';
@@ -45,8 +46,8 @@ static void list_names(const struct mafat_ports *p, enum mafat_ports_side side, 
     n += (size_t)snprintf(text + n, capacity - n, "%s'%.60s'", i ? ", " : "", name_of(p, side, i));
 }
 
-int mafat_ports_find(const struct mafat_ports *p, enum mafat_ports_side side, const char *name, int *index,
-                     struct mafat_diagnostic *d)
+int mafat_ports_find(const struct mafat_ports *p, enum mafat_ports_side side, const char *name,
+                     int *index, struct mafat_diagnostic *d)
 {
   int n = mafat_ports_count(p, side);
   char names[240];
@@ -60,8 +61,10 @@ int mafat_ports_find(const struct mafat_ports *p, enum mafat_ports_side side, co
   const char *what = side == MAFAT_PORTS_IN ? "input" : "output";
   list_names(p, side, names, sizeof names);
   if (name)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: no %s is called '%.60s': expected %s", p->network->path, what, name, names);
-  return mafat_fail(d, MAFAT_EINVAL, "%s: expected the name of one of %d %ss: %s", p->network->path, n, what, names);
+    return mafat_fail(d, MAFAT_EINVAL, "%s: no %s is called '%.60s': expected %s", p->network->path,
+                      what, name, names);
+  return mafat_fail(d, MAFAT_EINVAL, "%s: expected the name of one of %d %ss: %s", p->network->path,
+                    n, what, names);
 }
 
 void mafat_ports_output_view(const struct mafat_ports *p, int index, struct mafat_view *view)
@@ -70,7 +73,8 @@ void mafat_ports_output_view(const struct mafat_ports *p, int index, struct mafa
   else mafat_view_planes(view, p->network->layers[p->n_layers - 1].out);
 }
 
-struct mafat_sources mafat_ports_output_sources(const struct mafat_ports *p, int index, struct mafat_source *self)
+struct mafat_sources mafat_ports_output_sources(const struct mafat_ports *p, int index,
+                                                struct mafat_source *self)
 {
   return has_outputs(p) ? p->network->outputs[index].sources
                         : mafat_network_output_sources(p->network, p->n_layers - 1, self);
@@ -83,7 +87,8 @@ static const char *type_of(const struct mafat_network *n, enum mafat_ports_side 
 }
 
 /* Fills the quantization of an 8-bit port, as in the file. */
-static void describe_numbers(const struct mafat_ports *p, enum mafat_ports_side side, int index, struct mafat_port_facts *f)
+static void describe_numbers(const struct mafat_ports *p, enum mafat_ports_side side, int index,
+                             struct mafat_port_facts *f)
 {
   const struct mafat_network *n = p->network;
   if (side == MAFAT_PORTS_OUT && !has_outputs(p)) return;
@@ -95,7 +100,8 @@ static void describe_numbers(const struct mafat_ports *p, enum mafat_ports_side 
   f->zero = q->zero - (port->type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0);
 }
 
-int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index, struct mafat_port_facts *out)
+int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index,
+                         struct mafat_port_facts *out)
 {
   struct mafat_view view;
   const struct mafat_network *n = p->network;
@@ -103,7 +109,9 @@ int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side
   if (side == MAFAT_PORTS_OUT) mafat_ports_output_view(p, index, &view);
   else if (n->inputs) view = n->inputs[index].view;
   else mafat_view_planes(&view, n->layers[n->n_layers + index].out);
-  struct mafat_port_facts f = {.name = name_of(p, side, index), .type = type_of(n, side, index), .rank = view.n_dims,
+  struct mafat_port_facts f = {.name = name_of(p, side, index),
+                               .type = type_of(n, side, index),
+                               .rank = view.n_dims,
                                .n = mafat_ports_floats(mafat_view_elements(&view))};
   for (int i = 0; i < view.n_dims; i++) f.dims[i] = (int64_t)view.dims[i];
   if (side == MAFAT_PORTS_OUT || n->inputs) describe_numbers(p, side, index, &f);
@@ -123,7 +131,8 @@ int mafat_model_describe_input(const struct mafat_model *m, int index, struct ma
   return mafat_ports_describe(&p, MAFAT_PORTS_IN, index, out);
 }
 
-int mafat_model_describe_output(const struct mafat_model *m, int index, struct mafat_port_facts *out)
+int mafat_model_describe_output(const struct mafat_model *m, int index,
+                                struct mafat_port_facts *out)
 {
   const struct mafat_ports p = of_model(m);
   return mafat_ports_describe(&p, MAFAT_PORTS_OUT, index, out);
@@ -131,8 +140,8 @@ int mafat_model_describe_output(const struct mafat_model *m, int index, struct m
 
 /* ---- outputs after a run ---- */
 
-int mafat_model_read_output_part(const struct mafat_model *m, const char *name, size_t first, float *floats, size_t n,
-                                 struct mafat_diagnostic *d)
+int mafat_model_read_output_part(const struct mafat_model *m, const char *name, size_t first,
+                                 float *floats, size_t n, struct mafat_diagnostic *d)
 {
   struct mafat_ports p = of_model(m);
   struct mafat_view view;
@@ -142,8 +151,10 @@ int mafat_model_read_output_part(const struct mafat_model *m, const char *name, 
   mafat_ports_output_view(&p, index, &view);
   size_t all = mafat_ports_floats(mafat_view_elements(&view));
   if (first > all || n > all - first)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: output '%.100s': expected at most %zu floats, found %zu from number %zu on",
-                      m->network->path, name_of(&p, MAFAT_PORTS_OUT, index), all, n, first);
+    return mafat_fail(
+        d, MAFAT_EINVAL,
+        "%s: output '%.100s': expected at most %zu floats, found %zu from number %zu on",
+        m->network->path, name_of(&p, MAFAT_PORTS_OUT, index), all, n, first);
   if ((code = mafat_model_hold_output(m, d))) return code;
   struct mafat_sources sources = mafat_ports_output_sources(&p, index, &self);
   mafat_executor_read_view(m->executor, &sources, &view, (long long)first, (long long)n, floats);
@@ -161,7 +172,8 @@ int mafat_model_read_output(const struct mafat_model *m, const char *name, float
   mafat_ports_output_view(&p, index, &view);
   size_t all = mafat_ports_floats(mafat_view_elements(&view));
   if (n != all || n == SIZE_MAX)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: output '%.100s': expected room for %zu floats, found %zu", m->network->path,
-                      name_of(&p, MAFAT_PORTS_OUT, index), all, n);
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "%s: output '%.100s': expected room for %zu floats, found %zu",
+                      m->network->path, name_of(&p, MAFAT_PORTS_OUT, index), all, n);
   return mafat_model_read_output_part(m, name, 0, floats, n, d);
 }

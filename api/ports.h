@@ -18,13 +18,14 @@ size_t mafat_ports_floats(long long elements);
 int mafat_ports_count(const struct mafat_ports *p, enum mafat_ports_side side);
 const char *mafat_ports_input_name(const struct mafat_network *n, int index);
 /* name NULL: the only port. MAFAT_EINVAL: no port of that name, or several. */
-int mafat_ports_find(const struct mafat_ports *p, enum mafat_ports_side side, const char *name, int *index,
-                     struct mafat_diagnostic *d);
+int mafat_ports_find(const struct mafat_ports *p, enum mafat_ports_side side, const char *name,
+                     int *index, struct mafat_diagnostic *d);
 /* MAFAT_EINVAL: no such port, or the size of facts was not set. */
 int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index,
                          struct mafat_port_facts *facts);
 void mafat_ports_output_view(const struct mafat_ports *p, int index, struct mafat_view *view);
 /* Sources of an output. self: storage for a source. */
-struct mafat_sources mafat_ports_output_sources(const struct mafat_ports *p, int index, struct mafat_source *self);
+struct mafat_sources mafat_ports_output_sources(const struct mafat_ports *p, int index,
+                                                struct mafat_source *self);
 
 #endif

@@ -28,8 +28,8 @@ static void close_ranks(struct ranks *r)
   }
 }
 
-static int open_ranks(struct ranks *r, const struct mafat_spec *spec, const struct mafat_rank_choice_request *request,
-                      struct mafat_diagnostic *d)
+static int open_ranks(struct ranks *r, const struct mafat_spec *spec,
+                      const struct mafat_rank_choice_request *request, struct mafat_diagnostic *d)
 {
   int code = MAFAT_OK;
   *r = (struct ranks){{NULL}, {NULL}};
@@ -37,13 +37,15 @@ static int open_ranks(struct ranks *r, const struct mafat_spec *spec, const stru
     struct mafat_plan_options options = *request->options;
     options.only_rank = i + 1;
     code = mafat_plan_make(&r->plans[i], spec, request->network, request->n_layers, &options, d);
-    if (code == MAFAT_OK) code = mafat_layout_make(&r->layouts[i], request->network, r->plans[i], d);
+    if (code == MAFAT_OK)
+      code = mafat_layout_make(&r->layouts[i], request->network, r->plans[i], d);
   }
   return code;
 }
 
 /* Checks that rank 0 has no work after its first receive, and makes no output. */
-static int check_ahead(const struct mafat_rank_choice_request *r, const struct mafat_plan *plan, struct mafat_diagnostic *d)
+static int check_ahead(const struct mafat_rank_choice_request *r, const struct mafat_plan *plan,
+                       struct mafat_diagnostic *d)
 {
   bool received = false, other = r->n_ranks < 2;
   for (int i = 0; i < plan->parts->n; i++) {
@@ -51,29 +53,38 @@ static int check_ahead(const struct mafat_rank_choice_request *r, const struct m
     bool computes = p->act == MAFAT_PART_COMPUTE;
     if (p->act == MAFAT_PART_RECEIVE) received = true;
     else other = other || received;
-    if (computes && p->layer < r->n_layers && mafat_network_is_output(r->network, r->n_layers, p->layer)) other = true;
+    if (computes && p->layer < r->n_layers &&
+        mafat_network_is_output(r->network, r->n_layers, p->layer))
+      other = true;
   }
-  return !other && received ? MAFAT_OK : mafat_fail(d, MAFAT_EINVAL, "--pipeline expects a plan in which rank 0 has the first layers, and others "
-                                                    "all that follow");
+  return !other && received
+             ? MAFAT_OK
+             : mafat_fail(
+                   d, MAFAT_EINVAL,
+                   "--pipeline expects a plan in which rank 0 has the first layers, and others "
+                   "all that follow");
 }
 
 /* Computes a spec's cost for all ranks. */
-static int take(struct mafat_rank_choice *c, const struct mafat_spec *spec, const struct mafat_rank_choice_request *r,
-                struct mafat_diagnostic *d)
+static int take(struct mafat_rank_choice *c, const struct mafat_spec *spec,
+                const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
 {
   struct ranks ranks;
   if (spec->ranks.n != r->n_ranks)
-    return mafat_fail(d, MAFAT_EINVAL, "expected a plan for %d ranks, found one for %d", r->n_ranks, spec->ranks.n);
+    return mafat_fail(d, MAFAT_EINVAL, "expected a plan for %d ranks, found one for %d", r->n_ranks,
+                      spec->ranks.n);
   int code = open_ranks(&ranks, spec, r, d);
   if (code == MAFAT_OK && r->ahead) code = check_ahead(r, ranks.plans[0], d);
   if (code == MAFAT_OK) {
-    code = mafat_rank_latency(c->costs, ranks.plans, ranks.layouts, r->n_ranks, r->network, r->calibration, &r->wire, r->speeds);
+    code = mafat_rank_latency(c->costs, ranks.plans, ranks.layouts, r->n_ranks, r->network,
+                              r->calibration, &r->wire, r->speeds);
     if (code) mafat_fail(d, code, "%s: out of memory", r->network->path);
   }
   close_ranks(&ranks);
   free(c->text);
   c->text = mafat_spec_text(spec);
-  if (code == MAFAT_OK && !c->text) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->network->path);
+  if (code == MAFAT_OK && !c->text)
+    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->network->path);
   c->total_ms = c->costs[0].total_ms;
   c->exchanged_bytes = 0;
   for (int i = 0; i < r->n_ranks; i++) c->exchanged_bytes += c->costs[i].sent_bytes;
@@ -90,21 +101,28 @@ static size_t need_of(const struct mafat_rank_choice *c, int rank)
   return c->costs[rank].arena_bytes + c->costs[rank].kept_bytes;
 }
 
-static int check_memory(const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
+static int check_memory(const struct mafat_rank_choice *c,
+                        const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
 {
   for (int i = 0; i < r->n_ranks; i++)
     if (need_of(c, i) > budget_of(r, i))
-      return mafat_fail(d, MAFAT_ELIMIT, "does not fit: rank %d of %d needs %.1f MiB, its budget (--memory) is %.1f MiB; %zuK would do", i,
-                        r->n_ranks, mafat_mebibytes_up(need_of(c, i)), mafat_mebibytes_down(budget_of(r, i)), (need_of(c, i) + 1023) >> 10);
+      return mafat_fail(d, MAFAT_ELIMIT,
+                        "does not fit: rank %d of %d needs %.1f MiB, its budget (--memory) is %.1f "
+                        "MiB; %zuK would do",
+                        i, r->n_ranks, mafat_mebibytes_up(need_of(c, i)),
+                        mafat_mebibytes_down(budget_of(r, i)), (need_of(c, i) + 1023) >> 10);
   return MAFAT_OK;
 }
 
 const char *mafat_ranks_search(int index)
 {
-  return index >= 0 && index < MAFAT_N_RANK_STRATEGIES ? mafat_rank_strategy_name((enum mafat_rank_strategy)index) : NULL;
+  return index >= 0 && index < MAFAT_N_RANK_STRATEGIES
+             ? mafat_rank_strategy_name((enum mafat_rank_strategy)index)
+             : NULL;
 }
 
-static int find_strategy(struct mafat_rank_choice *c, const char *name, bool ahead, struct mafat_diagnostic *d)
+static int find_strategy(struct mafat_rank_choice *c, const char *name, bool ahead,
+                         struct mafat_diagnostic *d)
 {
   for (int strategy = 0; strategy < MAFAT_N_RANK_STRATEGIES; strategy++) {
     c->strategy = (enum mafat_rank_strategy)strategy;
@@ -112,8 +130,10 @@ static int find_strategy(struct mafat_rank_choice *c, const char *name, bool ahe
     if (!name || strcmp(name, mafat_rank_strategy_name(c->strategy)) == 0) return MAFAT_OK;
   }
   char names[128] = "";
-  for (int strategy = 0, n = 0; strategy < MAFAT_N_RANK_STRATEGIES && n < (int)sizeof names; strategy++)
-    n += snprintf(names + n, sizeof names - (size_t)n, "%s%s", strategy ? ", " : "", mafat_ranks_search(strategy));
+  for (int strategy = 0, n = 0; strategy < MAFAT_N_RANK_STRATEGIES && n < (int)sizeof names;
+       strategy++)
+    n += snprintf(names + n, sizeof names - (size_t)n, "%s%s", strategy ? ", " : "",
+                  mafat_ranks_search(strategy));
   return mafat_fail(d, MAFAT_EINVAL, "expected a search for ranks (%s), found %.60s", names, name);
 }
 
@@ -133,12 +153,19 @@ static bool share_by_speed(double *shares, const struct mafat_rank_choice_reques
 
 /* Makes a plan with these shares (NULL: equal). by_work: whole layers are balanced by computation,
  * else by memory. MAFAT_ELIMIT: does not fit. */
-static int take_shares(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_group_weights weights,
-                       const double *shares, bool by_work, struct mafat_diagnostic *d)
+static int take_shares(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r,
+                       struct mafat_group_weights weights, const double *shares, bool by_work,
+                       struct mafat_diagnostic *d)
 {
   struct mafat_spec *spec;
-  struct mafat_rank_request request = {.network = r->network, .n_layers = r->n_layers, .n_ranks = r->n_ranks, .options = r->options,
-                                       .strategy = c->strategy, .weights = weights, .shares = shares, .by_work = by_work};
+  struct mafat_rank_request request = {.network = r->network,
+                                       .n_layers = r->n_layers,
+                                       .n_ranks = r->n_ranks,
+                                       .options = r->options,
+                                       .strategy = c->strategy,
+                                       .weights = weights,
+                                       .shares = shares,
+                                       .by_work = by_work};
   mafat_rank_sharing_close(&c->sharing);
   int code = mafat_rank_spec(&spec, &c->sharing, &request, d);
   if (code) return code;
@@ -149,22 +176,26 @@ static int take_shares(struct mafat_rank_choice *c, const struct mafat_rank_choi
 
 /* Scales each rank's share by its memory relative to what it needed. A rank without work keeps its
  * share, because its need says nothing. */
-static void move_shares(double *shares, const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r)
+static void move_shares(double *shares, const struct mafat_rank_choice *c,
+                        const struct mafat_rank_choice_request *r)
 {
   const double least = .05;
   double sum = 0;
   for (int i = 0; i < r->n_ranks; i++) {
-    if (c->costs[i].compute_ms > 0) shares[i] = fmax(shares[i] * (double)budget_of(r, i) / (double)need_of(c, i), least);
+    if (c->costs[i].compute_ms > 0)
+      shares[i] = fmax(shares[i] * (double)budget_of(r, i) / (double)need_of(c, i), least);
     sum += shares[i];
   }
   for (int i = 0; i < r->n_ranks; i++) shares[i] *= r->n_ranks / sum;
 }
 
 enum { N_PLACEMENTS = 2 };
-static const struct mafat_group_weights placements[N_PLACEMENTS] = {{.placement = MAFAT_KEPT}, {.placement = MAFAT_STREAMED}};
+static const struct mafat_group_weights placements[N_PLACEMENTS] = {{.placement = MAFAT_KEPT},
+                                                                    {.placement = MAFAT_STREAMED}};
 
 /* Takes the first weight placement that fits, or the last; *placement: its number. */
-static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int *placement, struct mafat_diagnostic *d)
+static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r,
+                      int *placement, struct mafat_diagnostic *d)
 {
   enum { TRIES = 8 };
   int code = find_strategy(c, r->search, r->ahead, d);
@@ -233,19 +264,26 @@ static void forget_seen(struct best_mix *b)
   free(b->seen);
 }
 
-static int find_mix(struct mafat_spec **spec, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r,
-                    const struct mafat_rank_mix *mix, struct mafat_group_weights weights, struct mafat_diagnostic *d)
+static int find_mix(struct mafat_spec **spec, struct mafat_rank_choice *c,
+                    const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
+                    struct mafat_group_weights weights, struct mafat_diagnostic *d)
 {
   double shares[MAFAT_MOST_RANKS];
-  const struct mafat_rank_request request = {.network = r->network, .n_layers = r->n_layers, .n_ranks = r->n_ranks, .options = r->options,
-                                             .strategy = MAFAT_RANKS_BEST, .mix = mix, .weights = weights,
+  const struct mafat_rank_request request = {.network = r->network,
+                                             .n_layers = r->n_layers,
+                                             .n_ranks = r->n_ranks,
+                                             .options = r->options,
+                                             .strategy = MAFAT_RANKS_BEST,
+                                             .mix = mix,
+                                             .weights = weights,
                                              .shares = share_by_speed(shares, r) ? shares : NULL};
   mafat_rank_sharing_close(&c->sharing);
   return mafat_rank_spec(spec, &c->sharing, &request, d);
 }
 
-static int take_mix(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
-                    struct mafat_group_weights weights, struct mafat_diagnostic *d)
+static int take_mix(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r,
+                    const struct mafat_rank_mix *mix, struct mafat_group_weights weights,
+                    struct mafat_diagnostic *d)
 {
   struct mafat_spec *spec;
   int code = find_mix(&spec, c, r, mix, weights, d);
@@ -266,10 +304,12 @@ static bool is_bounded(const struct mafat_rank_choice_request *r)
   return r->budgets || r->memory_bytes < SIZE_MAX;
 }
 
-static bool fits(const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct best_mix *b)
+static bool fits(const struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r,
+                 const struct best_mix *b)
 {
   struct mafat_diagnostic none;
-  return is_bounded(r) ? check_memory(c, r, &none) == MAFAT_OK : most_needed(c, r->n_ranks) <= b->most_bytes;
+  return is_bounded(r) ? check_memory(c, r, &none) == MAFAT_OK
+                       : most_needed(c, r->n_ranks) <= b->most_bytes;
 }
 
 static bool is_over(const struct best_mix *b)
@@ -278,14 +318,16 @@ static bool is_over(const struct best_mix *b)
 }
 
 /* Evaluates a plan not seen before. Not *fit: invalid, or exceeds the memory. */
-static int try_spec(struct best_mix *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
+static int try_spec(struct best_mix *b, struct mafat_rank_choice *c,
+                    const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
                     int placement, const struct mafat_spec *spec, bool *fit)
 {
   struct mafat_diagnostic d;
   int code = take(c, spec, r, &d);
   if (code) return code == MAFAT_ENOMEM ? code : MAFAT_OK;
   *fit = fits(c, r, b);
-  bool faster = c->total_ms < b->total_ms || (c->total_ms == b->total_ms && c->exchanged_bytes < b->exchanged_bytes);
+  bool faster = c->total_ms < b->total_ms ||
+                (c->total_ms == b->total_ms && c->exchanged_bytes < b->exchanged_bytes);
   if (!*fit || !faster || c->exchanged_bytes > b->exchanged_bytes) return MAFAT_OK;
   b->mix = *mix;
   b->placement = placement;
@@ -295,7 +337,8 @@ static int try_spec(struct best_mix *b, struct mafat_rank_choice *c, const struc
 }
 
 /* Evaluates a mix. Not *fit: invalid, or exceeds the memory; another of its kind may need less. */
-static int try_mix(struct best_mix *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
+static int try_mix(struct best_mix *b, struct mafat_rank_choice *c,
+                   const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
                    int placement, bool *fit)
 {
   struct mafat_spec *spec;
@@ -317,19 +360,23 @@ static int try_mix(struct best_mix *b, struct mafat_rank_choice *c, const struct
 
 /* Tries whole layers after `rows` layers by rows, with less and less memory until they fit. Layers
  * with more weights than a `large`-th of it are divided into n_parts. */
-static int try_runs(struct best_mix *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int rows, int n_parts, int large,
+static int try_runs(struct best_mix *b, struct mafat_rank_choice *c,
+                    const struct mafat_rank_choice_request *r, int rows, int n_parts, int large,
                     int placement)
 {
   enum { STEPS = 10 };
-  const uint64_t value_bytes = (uint64_t)mafat_dtype_bytes(mafat_network_tensor_type(r->network, 0), 1);
+  const uint64_t value_bytes =
+      (uint64_t)mafat_dtype_bytes(mafat_network_tensor_type(r->network, 0), 1);
   struct mafat_rank_mix mix = {.rows = rows, .runs = true, .n_parts = n_parts};
   int code = MAFAT_OK;
   bool fit = false;
   for (int step = STEPS; step > STEPS / 2 && !fit && code == MAFAT_OK; step--) {
     mix.large = UINT64_MAX;
     for (int i = 0; i < r->n_ranks; i++) {
-      mix.capacity[i] = (is_bounded(r) ? budget_of(r, i) : b->most_bytes) / value_bytes / STEPS * (uint64_t)step;
-      if (mix.capacity[i] / (uint64_t)large < mix.large) mix.large = mix.capacity[i] / (uint64_t)large;
+      mix.capacity[i] =
+          (is_bounded(r) ? budget_of(r, i) : b->most_bytes) / value_bytes / STEPS * (uint64_t)step;
+      if (mix.capacity[i] / (uint64_t)large < mix.large)
+        mix.large = mix.capacity[i] / (uint64_t)large;
     }
     code = try_mix(b, c, r, &mix, placement, &fit);
   }
@@ -341,12 +388,14 @@ static int try_runs(struct best_mix *b, struct mafat_rank_choice *c, const struc
 static int rows_of_quarter(int quarter, int switch_layer, int n_layers)
 {
   const int twice = mafat_min(2 * switch_layer, n_layers);
-  return quarter <= 8 ? mafat_min(switch_layer * quarter / 4, n_layers) : twice + (n_layers - twice) * (quarter - 8) / 4;
+  return quarter <= 8 ? mafat_min(switch_layer * quarter / 4, n_layers)
+                      : twice + (n_layers - twice) * (quarter - 8) / 4;
 }
 
 /* Tries the first layers in grids of as many parts as ranks, with at least two columns; then by
  * weights. Shares are equal there. */
-static int try_grids(struct best_mix *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int rows, int placement)
+static int try_grids(struct best_mix *b, struct mafat_rank_choice *c,
+                     const struct mafat_rank_choice_request *r, int rows, int placement)
 {
   double shares[MAFAT_MOST_RANKS];
   int code = MAFAT_OK;
@@ -368,7 +417,8 @@ static bool is_tried(int n_parts, int n_ranks)
 }
 
 /* Tries rows or grids, followed by weights or whole layers. */
-static int try_mixes(struct best_mix *b, struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, int switch_layer, int n_layers,
+static int try_mixes(struct best_mix *b, struct mafat_rank_choice *c,
+                     const struct mafat_rank_choice_request *r, int switch_layer, int n_layers,
                      int placement)
 {
   int code = MAFAT_OK;
@@ -380,7 +430,9 @@ static int try_mixes(struct best_mix *b, struct mafat_rank_choice *c, const stru
     code = try_mix(b, c, r, &mix, placement, &fit);
     if (code == MAFAT_OK) code = try_grids(b, c, r, mix.rows, placement);
     for (int n_parts = 1; n_parts <= r->n_ranks && code == MAFAT_OK && !is_over(b); n_parts++)
-      for (int large = 1; large <= (n_parts > 1 ? 16 : 1) && code == MAFAT_OK && is_tried(n_parts, r->n_ranks); large *= 2)
+      for (int large = 1;
+           large <= (n_parts > 1 ? 16 : 1) && code == MAFAT_OK && is_tried(n_parts, r->n_ranks);
+           large *= 2)
         code = try_runs(b, c, r, mix.rows, n_parts, large, placement);
   }
   return code;
@@ -388,22 +440,26 @@ static int try_mixes(struct best_mix *b, struct mafat_rank_choice *c, const stru
 
 /* Searches for a plan no slower than DeeperThings', with no more traffic and, if no budget is
  * given, no more memory. */
-static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
+static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r,
+                     struct mafat_diagnostic *d)
 {
   struct mafat_rank_choice_request first = *r;
   const double began = mafat_process_now_ms();
   first.search = mafat_rank_strategy_name(MAFAT_RANKS_DEEPERTHINGS);
   int placement, code = take_found(c, &first, &placement, d);
   if (code && code != MAFAT_ELIMIT) return code;
-  struct best_mix b = {.total_ms = code ? INFINITY : c->total_ms, .exchanged_bytes = code ? UINT64_MAX : c->exchanged_bytes,
-                   .most_bytes = most_needed(c, r->n_ranks), .ends_ms = r->plan_seconds > 0 ? began + 1e3 * r->plan_seconds : INFINITY};
+  struct best_mix b = {.total_ms = code ? INFINITY : c->total_ms,
+                       .exchanged_bytes = code ? UINT64_MAX : c->exchanged_bytes,
+                       .most_bytes = most_needed(c, r->n_ranks),
+                       .ends_ms = r->plan_seconds > 0 ? began + 1e3 * r->plan_seconds : INFINITY};
   struct mafat_rank_choice tried = {.text = NULL};
   int failed = MAFAT_OK;
   /* Placements that need less memory are tried too, so that more memory seldom gives a slower plan.
    * This is not guaranteed, because the limit of traffic depends on it. Without a budget, no
    * placement adds reads to each picture. */
   const int last = is_bounded(r) ? N_PLACEMENTS - 1 : placement;
-  for (int i = 0; i <= last && failed == MAFAT_OK; i++) failed = try_mixes(&b, &tried, r, c->sharing.from, c->sharing.layers.n, i);
+  for (int i = 0; i <= last && failed == MAFAT_OK; i++)
+    failed = try_mixes(&b, &tried, r, c->sharing.from, c->sharing.layers.n, i);
   /* other errors only skip a mix */
   if (failed) mafat_fail(d, failed, "%s: out of memory", r->network->path);
   if (failed == MAFAT_OK && b.found) {
@@ -419,15 +475,19 @@ static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice
   return failed ? failed : code;
 }
 
-int mafat_rank_choose(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r, struct mafat_diagnostic *d)
+int mafat_rank_choose(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r,
+                      struct mafat_diagnostic *d)
 {
   *c = (struct mafat_rank_choice){.given = r->plan != NULL};
   if (r->n_ranks < 1 || r->n_ranks > MAFAT_MOST_RANKS)
-    return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d ranks, found %d", MAFAT_MOST_RANKS, r->n_ranks);
+    return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d ranks, found %d", MAFAT_MOST_RANKS,
+                      r->n_ranks);
   for (int i = 0; r->speeds && i < r->n_ranks; i++)
     if (!(r->speeds[i] > 0) || !isfinite(r->speeds[i]))
-      return mafat_fail(d, MAFAT_EINVAL, "expected a speed above 0 of rank %d, found %g", i, r->speeds[i]);
-  if (!r->plan && r->search && strcmp(r->search, mafat_rank_strategy_name(MAFAT_RANKS_BEST)) == 0) return take_best(c, r, d);
+      return mafat_fail(d, MAFAT_EINVAL, "expected a speed above 0 of rank %d, found %g", i,
+                        r->speeds[i]);
+  if (!r->plan && r->search && strcmp(r->search, mafat_rank_strategy_name(MAFAT_RANKS_BEST)) == 0)
+    return take_best(c, r, d);
   int placement;
   if (!r->plan) return take_found(c, r, &placement, d);
   struct mafat_spec *spec;

@@ -35,7 +35,8 @@ struct mafat_rank_choice {
 
 /* MAFAT_ELIMIT: some rank's memory is too small; the diagnostic names it. MAFAT_EINVAL: no such
  * plan or strategy. Close it even then. */
-int mafat_rank_choose(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *request, struct mafat_diagnostic *d);
+int mafat_rank_choose(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *request,
+                      struct mafat_diagnostic *d);
 void mafat_rank_choice_close(struct mafat_rank_choice *c);
 
 #endif

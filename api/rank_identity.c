@@ -24,7 +24,8 @@ static uint64_t hash_spot(const struct mafat_model_source *source, uint64_t hash
 uint64_t mafat_rank_identity_checksum(const struct mafat_model_source *source)
 {
   if (!source || !mafat_model_source_is_regular(source)) return 0;
-  uint64_t size = source->bytes, n = (size + SPOT - 1) / SPOT, hash = mafat_hash(MAFAT_HASH_START, &size, sizeof size);
+  uint64_t size = source->bytes, n = (size + SPOT - 1) / SPOT,
+           hash = mafat_hash(MAFAT_HASH_START, &size, sizeof size);
   for (uint64_t i = 0; i < n && i < SPOTS && hash; i++) {
     uint64_t spot = n <= SPOTS ? i : i * (n - 1) / (SPOTS - 1);
     hash = hash_spot(source, hash, spot * SPOT);
@@ -32,7 +33,8 @@ uint64_t mafat_rank_identity_checksum(const struct mafat_model_source *source)
   return hash;
 }
 
-void mafat_rank_identity_find(struct mafat_rank_identity *id, const struct mafat_model_source *model,
+void mafat_rank_identity_find(struct mafat_rank_identity *id,
+                              const struct mafat_model_source *model,
                               const struct mafat_model_source *weights, const char *cpu)
 {
   const struct mafat_kernels *kernels = mafat_kernels_find(cpu);
@@ -54,15 +56,16 @@ uint64_t mafat_rank_identity_plan(const char *text, const struct mafat_plan *pla
   return mafat_hash(hash, text, strlen(text));
 }
 
-static int refuse(const struct mafat_rank_identity *list, int rank, const char *what, const char *its, const char *other,
-                  struct mafat_diagnostic *d)
+static int refuse(const struct mafat_rank_identity *list, int rank, const char *what,
+                  const char *its, const char *other, struct mafat_diagnostic *d)
 {
-  return mafat_fail(d, MAFAT_EINVAL, "rank %d (%s): its %s is not that of rank 0 (%s): %s instead of %s", rank, list[rank].host, what,
-                    list[0].host, its, other);
+  return mafat_fail(d, MAFAT_EINVAL,
+                    "rank %d (%s): its %s is not that of rank 0 (%s): %s instead of %s", rank,
+                    list[rank].host, what, list[0].host, its, other);
 }
 
-static int refuse_file(const struct mafat_rank_identity *list, int rank, const char *what, uint64_t its, uint64_t other,
-                       struct mafat_diagnostic *d)
+static int refuse_file(const struct mafat_rank_identity *list, int rank, const char *what,
+                       uint64_t its, uint64_t other, struct mafat_diagnostic *d)
 {
   char texts[2][40];
   snprintf(texts[0], sizeof texts[0], "checksum %016llx", (unsigned long long)its);
@@ -75,16 +78,20 @@ static bool differ(uint64_t a, uint64_t b)
   return a && b && a != b;
 }
 
-int mafat_rank_identity_compare(const struct mafat_rank_identity *list, int n, struct mafat_diagnostic *d)
+int mafat_rank_identity_compare(const struct mafat_rank_identity *list, int n,
+                                struct mafat_diagnostic *d)
 {
   const struct mafat_rank_identity *a = list;
   for (int rank = 1; rank < n; rank++) {
     const struct mafat_rank_identity *b = &list[rank];
-    if (strcmp(a->version, b->version) != 0) return refuse(list, rank, "version", b->version, a->version, d);
+    if (strcmp(a->version, b->version) != 0)
+      return refuse(list, rank, "version", b->version, a->version, d);
     if (a->class[0] && b->class[0] && strcmp(a->class, b->class) != 0)
       return refuse(list, rank, "processor's class", b->class, a->class, d);
-    if (differ(a->model, b->model)) return refuse_file(list, rank, "model file", b->model, a->model, d);
-    if (differ(a->weights, b->weights)) return refuse_file(list, rank, "weights file", b->weights, a->weights, d);
+    if (differ(a->model, b->model))
+      return refuse_file(list, rank, "model file", b->model, a->model, d);
+    if (differ(a->weights, b->weights))
+      return refuse_file(list, rank, "weights file", b->weights, a->weights, d);
   }
   return MAFAT_OK;
 }

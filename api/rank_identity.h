@@ -18,7 +18,8 @@ struct mafat_rank_identity {
 };
 
 /* cpu: highest allowed level; NULL: any. */
-void mafat_rank_identity_find(struct mafat_rank_identity *id, const struct mafat_model_source *model,
+void mafat_rank_identity_find(struct mafat_rank_identity *id,
+                              const struct mafat_model_source *model,
                               const struct mafat_model_source *weights, const char *cpu);
 
 /* Checksum of a file's size and of samples at both ends and in between, 256 KiB in all; smaller
@@ -32,6 +33,7 @@ uint64_t mafat_rank_identity_plan(const char *text, const struct mafat_plan *pla
 
 /* Compares with rank 0. MAFAT_EINVAL: names the first rank that differs, its host and the
  * difference. */
-int mafat_rank_identity_compare(const struct mafat_rank_identity *list, int n, struct mafat_diagnostic *d);
+int mafat_rank_identity_compare(const struct mafat_rank_identity *list, int n,
+                                struct mafat_diagnostic *d);
 
 #endif

@@ -1,4 +1,5 @@
-/* Message about a need that exceeds the memory budget. Called by api/choose.c, model.c and plan_timer.c. */
+/* Message about a need that exceeds the memory budget. Called by api/choose.c, model.c and
+ * plan_timer.c. */
 #include "api/unfit.h"
 
 #include "base/mebibytes.h"
@@ -9,12 +10,16 @@
 #include <string.h>
 
 /* Opening the model again may take some more, so the budget that would do has 64 KB on top. */
-const char *mafat_unfit_describe(char text[MAFAT_UNFIT_ROOM], size_t charge, size_t budget, const char *source)
+const char *mafat_unfit_describe(char text[MAFAT_UNFIT_ROOM], size_t charge, size_t budget,
+                                 const char *source)
 {
   enum { UNIT = 64 << 10 };
-  const size_t enough = charge < SIZE_MAX - 2 * UNIT ? (charge + 2 * UNIT - 1) / UNIT * UNIT : SIZE_MAX;
+  const size_t enough =
+      charge < SIZE_MAX - 2 * UNIT ? (charge + 2 * UNIT - 1) / UNIT * UNIT : SIZE_MAX;
   const bool is_option = !strchr(source, ' ');
-  snprintf(text, MAFAT_UNFIT_ROOM, "needs %.1f MiB, the budget (%.40s) is %.1f MiB; %.40s%s%zuK would do", mafat_mebibytes_up(charge),
-           source, mafat_mebibytes_down(budget), is_option ? source : "", is_option ? " " : "", enough >> 10);
+  snprintf(text, MAFAT_UNFIT_ROOM,
+           "needs %.1f MiB, the budget (%.40s) is %.1f MiB; %.40s%s%zuK would do",
+           mafat_mebibytes_up(charge), source, mafat_mebibytes_down(budget),
+           is_option ? source : "", is_option ? " " : "", enough >> 10);
   return text;
 }

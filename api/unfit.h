@@ -6,8 +6,9 @@
 
 enum { MAFAT_UNFIT_ROOM = 192 };
 
-/* "needs 8.6 MiB, the budget (--memory) is 4.0 MiB; --memory 8896K would do". source: of the budget; an
- * option's name has no blank, as "cgroup limit" has. Returns text. */
-const char *mafat_unfit_describe(char text[MAFAT_UNFIT_ROOM], size_t charge, size_t budget, const char *source);
+/* "needs 8.6 MiB, the budget (--memory) is 4.0 MiB; --memory 8896K would do". source: of the
+ * budget; an option's name has no blank, as "cgroup limit" has. Returns text. */
+const char *mafat_unfit_describe(char text[MAFAT_UNFIT_ROOM], size_t charge, size_t budget,
+                                 const char *source);
 
 #endif

@@ -14,7 +14,8 @@ struct mafat_chunk {
 
 static struct mafat_chunk *add(struct mafat_chunks *c, size_t bytes)
 {
-  size_t capacity = bytes > CHUNK - sizeof(struct mafat_chunk) ? bytes : CHUNK - sizeof(struct mafat_chunk);
+  size_t capacity =
+      bytes > CHUNK - sizeof(struct mafat_chunk) ? bytes : CHUNK - sizeof(struct mafat_chunk);
   if (capacity > c->most_bytes - c->bytes) return NULL;
   struct mafat_chunk *chunk = calloc(1, sizeof *chunk + capacity);
   if (!chunk) return NULL;

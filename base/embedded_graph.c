@@ -54,7 +54,8 @@ int mafat_embedded_graph_add_file(struct mafat_embedded_graph *e, const char *na
   int place = count_before(e, name), file = mafat_embedded_graph_find_file(e, name);
   if (file >= 0) return file;
   if (e->n_files == MAFAT_EMBEDDED_GRAPH_MAX_FILES) return -1;
-  struct mafat_embedded_graph_file *grown = realloc(e->files, ((size_t)e->n_files + 1) * sizeof *grown);
+  struct mafat_embedded_graph_file *grown =
+      realloc(e->files, ((size_t)e->n_files + 1) * sizeof *grown);
   if (grown) e->files = grown;
   char *own = grown ? strdup(name) : NULL;
   if (!own) return -1;
@@ -97,7 +98,8 @@ static void settle_file(struct mafat_embedded_graph_file *f)
   if (f->n > 1) qsort(f->ranges, f->n, sizeof *f->ranges, compare);
   for (size_t i = 0; i < f->n; i++) {
     struct mafat_embedded_range next = f->ranges[i];
-    if (n > 0 && reaches(&f->ranges[n - 1], next.at)) extend(&f->ranges[n - 1], next.at + next.bytes);
+    if (n > 0 && reaches(&f->ranges[n - 1], next.at))
+      extend(&f->ranges[n - 1], next.at + next.bytes);
     else f->ranges[n++] = next;
   }
   f->n = n;
@@ -144,7 +146,8 @@ void mafat_embedded_graph_settle(struct mafat_embedded_graph *e)
   }
 }
 
-bool mafat_embedded_graph_locate(const struct mafat_embedded_graph_file *f, uint64_t at, uint64_t n, uint64_t *offset)
+bool mafat_embedded_graph_locate(const struct mafat_embedded_graph_file *f, uint64_t at, uint64_t n,
+                                 uint64_t *offset)
 {
   /* invariant: [begin, end) has the last range that begins at or before `at` */
   size_t begin = 0, end = f->n;

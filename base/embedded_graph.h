@@ -49,6 +49,7 @@ void mafat_embedded_graph_settle(struct mafat_embedded_graph *e);
 
 /* Finds the offset of bytes [at, at + n) in the embedded graph. False if not all of them are in
  * it. */
-bool mafat_embedded_graph_locate(const struct mafat_embedded_graph_file *f, uint64_t at, uint64_t n, uint64_t *offset);
+bool mafat_embedded_graph_locate(const struct mafat_embedded_graph_file *f, uint64_t at, uint64_t n,
+                                 uint64_t *offset);
 
 #endif

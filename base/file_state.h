@@ -17,11 +17,13 @@ struct mafat_file_state {
 
 static inline struct mafat_file_state mafat_file_state(const struct stat *st)
 {
-  return (struct mafat_file_state){(uint64_t)st->st_size, st->st_mtim.tv_sec, st->st_mtim.tv_nsec, S_ISREG(st->st_mode)};
+  return (struct mafat_file_state){(uint64_t)st->st_size, st->st_mtim.tv_sec, st->st_mtim.tv_nsec,
+                                   S_ISREG(st->st_mode)};
 }
 
 /* True if both are equal, or if either is unknown. */
-static inline bool mafat_file_state_same(const struct mafat_file_state *a, const struct mafat_file_state *b)
+static inline bool mafat_file_state_same(const struct mafat_file_state *a,
+                                         const struct mafat_file_state *b)
 {
   if (!a->known || !b->known) return true;
   return a->bytes == b->bytes && a->seconds == b->seconds && a->nanoseconds == b->nanoseconds;

@@ -125,7 +125,8 @@ static size_t pages_of(size_t bytes)
 MAFAT_PART(opening) size_t mafat_heap_bytes(const struct mafat_heap *heap)
 {
   size_t sum = heap ? heap->in_large : 0;
-  for (const struct mapping *m = heap ? heap->chunks : NULL; m; m = m->next) sum += pages_of(m->written);
+  for (const struct mapping *m = heap ? heap->chunks : NULL; m; m = m->next)
+    sum += pages_of(m->written);
   return sum;
 }
 

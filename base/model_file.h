@@ -20,7 +20,7 @@ struct mafat_model_file {
   char *window;   /* MAFAT_MODEL_WINDOW bytes; the first `held` are the file's from offset `at` */
   uint64_t at;
   size_t held;
-  struct mafat_embedded_graph *notes;         /* records the ranges that are read; NULL: no recording */
+  struct mafat_embedded_graph *notes; /* records the ranges that are read; NULL: no recording */
   /* embedded graph read in place of the model's files; NULL: none */
   const struct mafat_embedded_graph *embedded_graph;
   int number;                          /* index of this file in `notes` or `embedded graph` */
@@ -30,32 +30,40 @@ struct mafat_model_file {
 /* Opens a file over a source, which must outlive the file. A pipe is first copied to an unnamed
  * file: at most 2 GiB, and at most 7/8 of the free space there. Returns MAFAT_EIO or MAFAT_ENOMEM;
  * *out is NULL after a failure. */
-int mafat_model_file_open_source(struct mafat_model_file **out, struct mafat_model_source *source, struct mafat_diagnostic *d);
+int mafat_model_file_open_source(struct mafat_model_file **out, struct mafat_model_source *source,
+                                 struct mafat_diagnostic *d);
 /* Opens a path, with a source of its own. */
-int mafat_model_file_open(struct mafat_model_file **out, const char *path, struct mafat_diagnostic *d);
+int mafat_model_file_open(struct mafat_model_file **out, const char *path,
+                          struct mafat_diagnostic *d);
 void mafat_model_file_close(struct mafat_model_file **file);
 /* Opens another regular file of the model, below its folder. Pipes are refused: a model must not
  * make its reader wait or copy. The file is recorded if the model is, and is read from the embedded
  * graph if the model is. MAFAT_EFORMAT: the graph has no such file. */
-int mafat_model_file_open_beside(struct mafat_model_file **out, const struct mafat_model_file *file, const char *path,
-                                 struct mafat_diagnostic *d);
+int mafat_model_file_open_beside(struct mafat_model_file **out, const struct mafat_model_file *file,
+                                 const char *path, struct mafat_diagnostic *d);
 /* Opens the file of an input's constant, anywhere; in an embedded graph, `path` is its name there.
  * Pipes are refused, because the values are read more than once. */
-int mafat_model_file_open_given(struct mafat_model_file **out, const struct mafat_model_file *file, const char *path,
-                                const char *input, struct mafat_diagnostic *d);
+int mafat_model_file_open_given(struct mafat_model_file **out, const struct mafat_model_file *file,
+                                const char *path, const char *input, struct mafat_diagnostic *d);
 /* Checks that the file is unchanged since *before. If that is unknown, sets it to the present
  * state. MAFAT_EIO: the file was written to or replaced. */
-int mafat_model_file_same(const struct mafat_model_file *file, struct mafat_file_state *before, struct mafat_diagnostic *d);
+int mafat_model_file_same(const struct mafat_model_file *file, struct mafat_file_state *before,
+                          struct mafat_diagnostic *d);
 /* Starts recording the ranges that are read. MAFAT_ENOMEM. */
-int mafat_model_file_note(struct mafat_model_file *file, struct mafat_embedded_graph *notes, struct mafat_diagnostic *d);
+int mafat_model_file_note(struct mafat_model_file *file, struct mafat_embedded_graph *notes,
+                          struct mafat_diagnostic *d);
 /* Makes the file read the model from an embedded graph that begins at that byte of the file and
  * ends in it. */
-void mafat_model_file_embedded_graph(struct mafat_model_file *file, const struct mafat_embedded_graph *embedded_graph, uint64_t at);
+void mafat_model_file_embedded_graph(struct mafat_model_file *file,
+                                     const struct mafat_embedded_graph *embedded_graph,
+                                     uint64_t at);
 
 /* Points *bytes to bytes [at, at + n) of the file, valid until the next call; n is at most
  * MAFAT_MODEL_WINDOW. MAFAT_EFORMAT: the file ends earlier. */
-int mafat_model_file_peek(struct mafat_model_file *f, uint64_t at, size_t n, const char **bytes, struct mafat_diagnostic *d);
+int mafat_model_file_peek(struct mafat_model_file *f, uint64_t at, size_t n, const char **bytes,
+                          struct mafat_diagnostic *d);
 /* Copies n bytes from offset `at`, for any n. */
-int mafat_model_file_read(struct mafat_model_file *f, uint64_t at, size_t n, void *to, struct mafat_diagnostic *d);
+int mafat_model_file_read(struct mafat_model_file *f, uint64_t at, size_t n, void *to,
+                          struct mafat_diagnostic *d);
 
 #endif

@@ -18,7 +18,8 @@ MAFAT_PART(opening) static void look_into_pipe(struct mafat_model_source *s)
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return;
   ssize_t n = tee(s->fd, ends[1], sizeof s->beginning, 0);
-  if (n > 0 && read(ends[0], s->beginning, (size_t)n) != n) memset(s->beginning, 0, sizeof s->beginning);
+  if (n > 0 && read(ends[0], s->beginning, (size_t)n) != n)
+    memset(s->beginning, 0, sizeof s->beginning);
   close(ends[0]);
   close(ends[1]);
 }
@@ -26,12 +27,14 @@ MAFAT_PART(opening) static void look_into_pipe(struct mafat_model_source *s)
 MAFAT_PART(opening) void mafat_model_source_look(struct mafat_model_source *s)
 {
   if (S_ISFIFO(s->st.st_mode)) look_into_pipe(s);
-  else if (mafat_model_source_is_regular(s)) mafat_model_source_read(s, s->beginning, sizeof s->beginning, 0);
+  else if (mafat_model_source_is_regular(s))
+    mafat_model_source_read(s, s->beginning, sizeof s->beginning, 0);
 }
 
 static int identify(struct mafat_model_source *s, struct mafat_diagnostic *d)
 {
-  if (s->fd < 0 || fstat(s->fd, &s->st) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", s->path, strerror(errno));
+  if (s->fd < 0 || fstat(s->fd, &s->st) != 0)
+    return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", s->path, strerror(errno));
   if (!S_ISREG(s->st.st_mode)) return MAFAT_OK;
   s->bytes = (uint64_t)s->st.st_size;
   s->state = mafat_file_state(&s->st);
@@ -48,11 +51,13 @@ static int make(struct mafat_model_source **out, const char *path, struct mafat_
   return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
 }
 
-static int open_path(struct mafat_model_source **out, const char *path, bool waits, struct mafat_diagnostic *d)
+static int open_path(struct mafat_model_source **out, const char *path, bool waits,
+                     struct mafat_diagnostic *d)
 {
   int code = make(out, path, d);
   if (code) return code;
-  (*out)->fd = waits ? mafat_open_file(path) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  (*out)->fd =
+      waits ? mafat_open_file(path) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   /* O_NONBLOCK keeps open() from waiting at a FIFO; reads must block again */
   if (!waits && (*out)->fd >= 0) fcntl((*out)->fd, F_SETFL, 0);
   code = identify(*out, d);
@@ -61,17 +66,20 @@ static int open_path(struct mafat_model_source **out, const char *path, bool wai
 }
 
 MAFAT_PART(opening)
-int mafat_model_source_open(struct mafat_model_source **out, const char *path, struct mafat_diagnostic *d)
+int mafat_model_source_open(struct mafat_model_source **out, const char *path,
+                            struct mafat_diagnostic *d)
 {
   return open_path(out, path, true, d);
 }
 
-int mafat_model_source_open_regular(struct mafat_model_source **out, const char *path, struct mafat_diagnostic *d)
+int mafat_model_source_open_regular(struct mafat_model_source **out, const char *path,
+                                    struct mafat_diagnostic *d)
 {
   return open_path(out, path, false, d);
 }
 
-int mafat_model_source_open_fd(struct mafat_model_source **out, int fd, const char *name, struct mafat_diagnostic *d)
+int mafat_model_source_open_fd(struct mafat_model_source **out, int fd, const char *name,
+                               struct mafat_diagnostic *d)
 {
   int code = make(out, name, d);
   if (code) return code;
@@ -82,8 +90,8 @@ int mafat_model_source_open_fd(struct mafat_model_source **out, int fd, const ch
   return code;
 }
 
-int mafat_model_source_open_memory(struct mafat_model_source **out, const void *data, size_t bytes, const char *name,
-                                   struct mafat_diagnostic *d)
+int mafat_model_source_open_memory(struct mafat_model_source **out, const void *data, size_t bytes,
+                                   const char *name, struct mafat_diagnostic *d)
 {
   int code = make(out, name, d);
   if (code) return code;
@@ -101,17 +109,21 @@ void mafat_model_source_close(struct mafat_model_source **source)
   *source = NULL;
 }
 
-int mafat_model_source_check_regular(const struct mafat_model_source *s, const char *why, struct mafat_diagnostic *d)
+int mafat_model_source_check_regular(const struct mafat_model_source *s, const char *why,
+                                     struct mafat_diagnostic *d)
 {
   if (mafat_model_source_is_regular(s)) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file, found %s%s", s->path, mafat_file_kind(s->st.st_mode), why);
+  return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file, found %s%s", s->path,
+                    mafat_file_kind(s->st.st_mode), why);
 }
 
-int mafat_model_source_same(const struct mafat_file_state *now, const struct mafat_file_state *before, const char *path,
+int mafat_model_source_same(const struct mafat_file_state *now,
+                            const struct mafat_file_state *before, const char *path,
                             struct mafat_diagnostic *d)
 {
   if (mafat_file_state_same(now, before)) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EIO, "%s: was written to or replaced after its network was read", path);
+  return mafat_fail(d, MAFAT_EIO, "%s: was written to or replaced after its network was read",
+                    path);
 }
 
 /* Reads whole aligned blocks. Needed if another reader has set O_DIRECT on the shared
@@ -122,7 +134,8 @@ static ssize_t read_blocks(int fd, char *to, size_t n, uint64_t at)
   _Alignas(BLOCK) char block[BLOCK];
   size_t done = 0;
   while (done < n) {
-    size_t skip = (size_t)((at + done) % BLOCK), wanted = n - done < BLOCK - skip ? n - done : BLOCK - skip;
+    size_t skip = (size_t)((at + done) % BLOCK),
+           wanted = n - done < BLOCK - skip ? n - done : BLOCK - skip;
     ssize_t got = mafat_read_some(fd, block, BLOCK, (off_t)(at + done - skip));
     if (got < 0) return -1;
     size_t there = (size_t)got > skip ? (size_t)got - skip : 0;

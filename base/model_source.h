@@ -28,14 +28,17 @@ struct mafat_model_source {
 
 /* Opens any path, and waits for the writer of a pipe. Returns MAFAT_EIO or MAFAT_ENOMEM; *out is
  * NULL after a failure. */
-int mafat_model_source_open(struct mafat_model_source **out, const char *path, struct mafat_diagnostic *d);
+int mafat_model_source_open(struct mafat_model_source **out, const char *path,
+                            struct mafat_diagnostic *d);
 /* Opens a path that should be a regular file. Never waits for a pipe's writer. */
-int mafat_model_source_open_regular(struct mafat_model_source **out, const char *path, struct mafat_diagnostic *d);
+int mafat_model_source_open_regular(struct mafat_model_source **out, const char *path,
+                                    struct mafat_diagnostic *d);
 /* Duplicates a descriptor, which stays the caller's. */
-int mafat_model_source_open_fd(struct mafat_model_source **out, int fd, const char *name, struct mafat_diagnostic *d);
+int mafat_model_source_open_fd(struct mafat_model_source **out, int fd, const char *name,
+                               struct mafat_diagnostic *d);
 /* Wraps memory, which stays the caller's and must outlive everything opened from the source. */
-int mafat_model_source_open_memory(struct mafat_model_source **out, const void *data, size_t bytes, const char *name,
-                                   struct mafat_diagnostic *d);
+int mafat_model_source_open_memory(struct mafat_model_source **out, const void *data, size_t bytes,
+                                   const char *name, struct mafat_diagnostic *d);
 void mafat_model_source_close(struct mafat_model_source **source);
 
 static inline bool mafat_model_source_is_regular(const struct mafat_model_source *s)
@@ -48,15 +51,18 @@ static inline bool mafat_model_source_is_regular(const struct mafat_model_source
 void mafat_model_source_look(struct mafat_model_source *s);
 
 /* Returns MAFAT_EIO, with `why` appended to the message, unless it is a regular file or memory. */
-int mafat_model_source_check_regular(const struct mafat_model_source *s, const char *why, struct mafat_diagnostic *d);
+int mafat_model_source_check_regular(const struct mafat_model_source *s, const char *why,
+                                     struct mafat_diagnostic *d);
 
 /* Checks that the file at that path is unchanged. MAFAT_EIO. */
-int mafat_model_source_same(const struct mafat_file_state *now, const struct mafat_file_state *before, const char *path,
+int mafat_model_source_same(const struct mafat_file_state *now,
+                            const struct mafat_file_state *before, const char *path,
                             struct mafat_diagnostic *d);
 
 /* Reads n bytes from offset `at` of a regular file or memory; fewer only at its end. -1: errno is
  * set. */
-ssize_t mafat_model_source_read(const struct mafat_model_source *s, void *to, size_t n, uint64_t at);
+ssize_t mafat_model_source_read(const struct mafat_model_source *s, void *to, size_t n,
+                                uint64_t at);
 /* Drops the first `bytes` bytes (0: all) of a file from the page cache. */
 void mafat_model_source_drop(const struct mafat_model_source *s, uint64_t bytes);
 

@@ -36,7 +36,10 @@ MAFAT_PART(opening) int mafat_open_file(const char *path)
 
 const char *mafat_file_kind(mode_t mode)
 {
-  return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+  return S_ISDIR(mode)    ? "a directory"
+         : S_ISFIFO(mode) ? "a pipe"
+         : S_ISSOCK(mode) ? "a socket"
+                          : "a device";
 }
 
 bool mafat_read_again(int fd)

@@ -27,11 +27,15 @@ int mafat_sized_take(void *options, size_t bytes, const void *given, struct mafa
   if (!given) return MAFAT_OK;
   size_t size = size_of(given);
   if (!size)
-    return mafat_fail(d, MAFAT_EINVAL, "options: expected .size = sizeof of their struct, found %zu", *(const size_t *)given);
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "options: expected .size = sizeof of their struct, found %zu",
+                      *(const size_t *)given);
   for (size_t i = bytes; i < size; i++)
     if (((const unsigned char *)given)[i])
-      return mafat_fail(d, MAFAT_EINVAL, "expected options that mafat %s knows, found one of a later version (byte %zu of %zu)",
-                        mafat_version(), i, size);
+      return mafat_fail(
+          d, MAFAT_EINVAL,
+          "expected options that mafat %s knows, found one of a later version (byte %zu of %zu)",
+          mafat_version(), i, size);
   memcpy(options, given, size < bytes ? size : bytes);
   return MAFAT_OK;
 }

@@ -12,12 +12,13 @@
 /* Reads the next bytes: by offset, or in sequence from a pipe. -1: errno is set. */
 static ssize_t read_next(const struct mafat_model_source *s, void *to, size_t n, size_t at)
 {
-  return mafat_model_source_is_regular(s) ? mafat_model_source_read(s, to, n, at) : read(s->fd, to, n);
+  return mafat_model_source_is_regular(s) ? mafat_model_source_read(s, to, n, at)
+                                          : read(s->fd, to, n);
 }
 
 /* The buffer doubles as needed. */
-static int read_to_end(const struct mafat_model_source *s, const char *what, size_t max_bytes, char **text,
-                       size_t *bytes, struct mafat_diagnostic *d)
+static int read_to_end(const struct mafat_model_source *s, const char *what, size_t max_bytes,
+                       char **text, size_t *bytes, struct mafat_diagnostic *d)
 {
   const char *path = s->path;
   size_t capacity = 0;
@@ -34,19 +35,20 @@ static int read_to_end(const struct mafat_model_source *s, const char *what, siz
     *bytes += (size_t)got;
     (*text)[*bytes] = '\0';
     if (*bytes > max_bytes)
-      return mafat_fail(d, MAFAT_EFORMAT, "%s: expected %s of at most %zu bytes in all, found more", path,
-                        what, max_bytes);
+      return mafat_fail(d, MAFAT_EFORMAT, "%s: expected %s of at most %zu bytes in all, found more",
+                        path, what, max_bytes);
     if (got == 0) return MAFAT_OK;
   }
 }
 
-int mafat_text_source_read(const struct mafat_model_source *s, const char *what, size_t max_bytes, char **text,
-                           size_t *bytes, struct mafat_diagnostic *d)
+int mafat_text_source_read(const struct mafat_model_source *s, const char *what, size_t max_bytes,
+                           char **text, size_t *bytes, struct mafat_diagnostic *d)
 {
   *text = NULL;
   *bytes = 0;
-  int code = S_ISDIR(s->st.st_mode) ? mafat_fail(d, MAFAT_EIO, "%s: expected %s, found a directory", s->path, what)
-                                    : read_to_end(s, what, max_bytes, text, bytes, d);
+  int code = S_ISDIR(s->st.st_mode)
+                 ? mafat_fail(d, MAFAT_EIO, "%s: expected %s, found a directory", s->path, what)
+                 : read_to_end(s, what, max_bytes, text, bytes, d);
   mafat_model_source_drop(s, 0); /* the text is in memory now */
   if (code) {
     free(*text);

@@ -11,7 +11,8 @@
 int mafat_text_file_read(const char *path, const char *what, size_t max_bytes, char **text,
                          size_t *bytes, struct mafat_diagnostic *d);
 /* Reads an open source from its beginning, likewise. */
-int mafat_text_source_read(const struct mafat_model_source *source, const char *what, size_t max_bytes, char **text,
-                           size_t *bytes, struct mafat_diagnostic *d);
+int mafat_text_source_read(const struct mafat_model_source *source, const char *what,
+                           size_t max_bytes, char **text, size_t *bytes,
+                           struct mafat_diagnostic *d);
 
 #endif

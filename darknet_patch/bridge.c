@@ -22,7 +22,8 @@ struct identity {
 struct bridge {
   struct mafat_model *model; /* NULL until weights are loaded */
   char *cfg, *weights;       /* where they are, also after chdir() */
-  struct identity of_cfg, of_weights; /* what was there: both are read again, by resize_network() too */
+  struct identity of_cfg,
+      of_weights;            /* what was there: both are read again, by resize_network() too */
   int known;                 /* the first so many layers are run by libmafat */
   int batch;                 /* that outputs have room for */
   int w, h;                  /* of the input, after resize_network(); 0: the cfg's */
@@ -78,7 +79,9 @@ static void stop(int status, const char *format, ...)
 
 static int exit_status(int code)
 {
-  return code == MAFAT_ELIMIT ? EXIT_DOES_NOT_FIT : code == MAFAT_ENOMEM ? EXIT_RUNNING : EXIT_INPUT;
+  return code == MAFAT_ELIMIT   ? EXIT_DOES_NOT_FIT
+         : code == MAFAT_ENOMEM ? EXIT_RUNNING
+                                : EXIT_INPUT;
 }
 
 static void warn(void *context, const char *text)
@@ -137,9 +140,11 @@ void mafat_bridge_start(const struct mafat_bridge_settings *s)
   settings.outputs_name = s->outputs_name;
   settings.threads = 1;
   if (s->memory && !read_size(s->memory, &settings.memory_bytes))
-    stop(EXIT_INPUT, "%s: expected a size like 64M, 16384K or bytes, found '%.60s'", s->memory_name, s->memory);
+    stop(EXIT_INPUT, "%s: expected a size like 64M, 16384K or bytes, found '%.60s'", s->memory_name,
+         s->memory);
   if (s->threads && !read_threads(s->threads, &settings.threads))
-    stop(EXIT_INPUT, "%s: expected a number from 1 to 64, or auto, found '%.60s'", s->threads_name, s->threads);
+    stop(EXIT_INPUT, "%s: expected a number from 1 to 64, or auto, found '%.60s'", s->threads_name,
+         s->threads);
   settings.plan = s->plan;
   settings.outputs = s->outputs;
   settings.keeps_arena = s->keeps_arena;
@@ -194,8 +199,8 @@ static void mark_asked_for(const network *net, const struct bridge *b, bool *kep
     errno = 0;
     long i = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : -1;
     if (i < 0 || i >= net->n || errno || (*end && *end != ','))
-      stop(EXIT_INPUT, "%s: expected all, or layers from 0 to %d as in 3,7, found '%.60s'", settings.outputs_name,
-           net->n - 1, text);
+      stop(EXIT_INPUT, "%s: expected all, or layers from 0 to %d as in 3,7, found '%.60s'",
+           settings.outputs_name, net->n - 1, text);
     mark(net, b, kept, (int)i);
     if (!*end) return;
     text = end + 1;
@@ -239,11 +244,12 @@ static void check_run(const struct bridge *b, const layer *l, const network *net
   if (net->train) stop(EXIT_INPUT, "%s: opened for prediction only, it cannot be trained", b->cfg);
   if (!b->model) stop(EXIT_INPUT, "%s: no weights have been loaded", b->cfg);
   if (l->batch > b->batch)
-    stop(EXIT_INPUT, "%s: expected a batch of at most %d, as in the cfg, found %d", b->cfg, b->batch, l->batch);
+    stop(EXIT_INPUT, "%s: expected a batch of at most %d, as in the cfg, found %d", b->cfg,
+         b->batch, l->batch);
   for (int i = 0; i < b->known; i++)
     if (net->layers[i].type == SOFTMAX && net->layers[i].temperature != b->temperatures[i])
-      stop(EXIT_INPUT, "%s: layer %d: expected the cfg's temperature, %g, found %g", b->cfg, i, b->temperatures[i],
-           net->layers[i].temperature);
+      stop(EXIT_INPUT, "%s: layer %d: expected the cfg's temperature, %g, found %g", b->cfg, i,
+           b->temperatures[i], net->layers[i].temperature);
 }
 
 static void run_picture(const struct bridge *b, const network *net, int picture)
@@ -253,7 +259,8 @@ static void run_picture(const struct bridge *b, const network *net, int picture)
   int code = mafat_model_run_floats(b->model, net->input + (size_t)picture * inputs, inputs, &d);
   for (int k = 0; code == MAFAT_OK && k < b->n_outputs; k++) {
     const layer *l = &net->layers[b->outputs[k]];
-    code = mafat_model_read_layer(b->model, b->outputs[k], l->output + (size_t)picture * (size_t)l->outputs, &d);
+    code = mafat_model_read_layer(b->model, b->outputs[k],
+                                  l->output + (size_t)picture * (size_t)l->outputs, &d);
   }
   if (code) stop(code == MAFAT_ELIMIT ? EXIT_DOES_NOT_FIT : EXIT_RUNNING, "%s", d.text);
 }
@@ -271,7 +278,8 @@ static void forward_known(layer l, network net)
 static void refuse_backward(layer l, network net)
 {
   (void)l;
-  stop(EXIT_INPUT, "%s: opened for prediction only, it cannot be trained", bridge_of(&net.layers[0])->cfg);
+  stop(EXIT_INPUT, "%s: opened for prediction only, it cannot be trained",
+       bridge_of(&net.layers[0])->cfg);
 }
 
 static void refuse_update(layer l, update_args a)
@@ -289,12 +297,14 @@ bool mafat_bridge_owns(const network *net)
 void mafat_bridge_refuse(const network *net, const char *what)
 {
   if (mafat_bridge_owns(net))
-    stop(EXIT_INPUT, "%s: opened for prediction only, without weights for %s", bridge_of(&net->layers[0])->cfg, what);
+    stop(EXIT_INPUT, "%s: opened for prediction only, without weights for %s",
+         bridge_of(&net->layers[0])->cfg, what);
 }
 
 void mafat_bridge_refuse_layer(const layer *l, const char *what)
 {
-  if (settings.on && l->update == refuse_update) stop(EXIT_INPUT, "a layer opened for prediction only, without weights for %s", what);
+  if (settings.on && l->update == refuse_update)
+    stop(EXIT_INPUT, "a layer opened for prediction only, without weights for %s", what);
 }
 
 /* ---- skeletons ---- */
@@ -309,9 +319,10 @@ static void drop(float **p)
  * free, and a head's anchors are among it. */
 static void strip_layer(layer *l)
 {
-  float **large[] = {&l->delta,    &l->x,       &l->x_norm,         &l->weights,        &l->weight_updates, &l->loss,
-                     &l->squared,  &l->norms,   &l->binary_weights, &l->binary_input,   &l->rand,           &l->m,
-                     &l->v,        &l->bias_m,  &l->bias_v,         &l->scale_m,        &l->scale_v};
+  float **large[] = {&l->delta,   &l->x,       &l->x_norm, &l->weights,        &l->weight_updates,
+                     &l->loss,    &l->squared, &l->norms,  &l->binary_weights, &l->binary_input,
+                     &l->rand,    &l->m,       &l->v,      &l->bias_m,         &l->bias_v,
+                     &l->scale_m, &l->scale_v};
   for (size_t k = 0; k < sizeof large / sizeof *large; k++) drop(large[k]);
   free(l->indexes);
   l->indexes = NULL;
@@ -332,7 +343,8 @@ static void strip_network(struct bridge *b, network *net)
   for (int i = 0; i < b->known; i++) {
     layer *l = &net->layers[i];
     bool kept = k < b->n_outputs && b->outputs[k] == i;
-    if (l->type == DROPOUT) l->output = l->delta = NULL; /* the layer's before, which has freed what it does not keep */
+    if (l->type == DROPOUT)
+      l->output = l->delta = NULL; /* the layer's before, which has freed what it does not keep */
     strip_layer(l);
     if (l->type == DROPOUT && i > 0) l->output = net->layers[i - 1].output;
     else make_output(l, kept);
@@ -377,8 +389,12 @@ static struct identity identify(const char *path)
 static void check_identity(const char *path, const struct identity *was)
 {
   struct identity is = identify(path);
-  bool same = is.bytes == was->bytes && is.written.tv_sec == was->written.tv_sec && is.written.tv_nsec == was->written.tv_nsec;
-  if (!same) stop(EXIT_INPUT, "%s: was changed or replaced since the network was made of it, and had to be read again", path);
+  bool same = is.bytes == was->bytes && is.written.tv_sec == was->written.tv_sec &&
+              is.written.tv_nsec == was->written.tv_nsec;
+  if (!same)
+    stop(EXIT_INPUT,
+         "%s: was changed or replaced since the network was made of it, and had to be read again",
+         path);
 }
 
 /* Three times it is read: by libmafat, by Darknet's parser, and when weights are loaded. */
@@ -386,7 +402,8 @@ static void check_cfg(const char *path)
 {
   struct stat st;
   if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) return;
-  stop(EXIT_INPUT, "%s: expected a regular file, found a %s: a cfg is read more than once", path, S_ISFIFO(st.st_mode) ? "pipe" : "device");
+  stop(EXIT_INPUT, "%s: expected a regular file, found a %s: a cfg is read more than once", path,
+       S_ISFIFO(st.st_mode) ? "pipe" : "device");
 }
 
 static void make_bridge(network *net, const char *cfg, const struct identity *of_cfg, int known)
@@ -437,7 +454,8 @@ static void cut_code_mapping(void)
   if (done || !__executable_start || !__data_start) return;
   done = true;
   uintptr_t from = (uintptr_t)__executable_start / piece * piece + piece;
-  for (; from + piece < (uintptr_t)__data_start; from += 2 * piece) madvise((void *)from, piece, MADV_DONTDUMP);
+  for (; from + piece < (uintptr_t)__data_start; from += 2 * piece)
+    madvise((void *)from, piece, MADV_DONTDUMP);
 }
 
 bool mafat_bridge_parse(const struct mafat_bridge_darknet *darknet, char *cfg, network **out)
@@ -490,7 +508,8 @@ static int open_model(struct bridge *b, const network *net, struct mafat_diagnos
   o.floats_only = true;
   o.warnings = (struct mafat_warning_sink){warn, NULL};
   size_t bytes = capacity_bytes(b, net);
-  void *capacity = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  void *capacity =
+      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   int code = mafat_model_open(&b->model, b->cfg, b->weights, &o, d);
   if (capacity != MAP_FAILED) munmap(capacity, bytes);
   return code;
@@ -504,8 +523,8 @@ static void check_shapes(const struct bridge *b, const network *net)
     int h, w, c;
     if (mafat_model_layer_shape(b->model, b->outputs[k], &h, &w, &c)) h = w = c = 0;
     if ((size_t)h * (size_t)w * (size_t)c != (size_t)l->outputs)
-      stop(EXIT_INPUT, "%s: layer %d: expected %d x %d x %d outputs, found %d in this Darknet", b->cfg, b->outputs[k], w,
-           h, c, l->outputs);
+      stop(EXIT_INPUT, "%s: layer %d: expected %d x %d x %d outputs, found %d in this Darknet",
+           b->cfg, b->outputs[k], w, h, c, l->outputs);
   }
 }
 
@@ -521,7 +540,8 @@ static void open_bridge(struct bridge *b, const network *net)
   check_shapes(b, net);
   const double mib = 1 << 20;
   if (settings.memory_bytes)
-    snprintf(budget, sizeof budget, ", the budget (%s) is %.1f MiB", settings.memory_name, (double)settings.memory_bytes / mib);
+    snprintf(budget, sizeof budget, ", the budget (%s) is %.1f MiB", settings.memory_name,
+             (double)settings.memory_bytes / mib);
   tell("%s: plan %s needs %.1f MiB%s", b->cfg, mafat_model_plan(b->model),
        (double)mafat_model_charge_bytes(b->model) / mib, budget);
 }
@@ -546,7 +566,9 @@ bool mafat_bridge_load(network *net, char *weights, int start, int cutoff)
   if (!mafat_bridge_owns(net)) return false;
   struct bridge *b = bridge_of(&net->layers[0]);
   if (start > 0 || cutoff < net->n)
-    stop(EXIT_INPUT, "%s: opened for prediction only: expected weights for %d layers, from the first on, found %d to %d",
+    stop(EXIT_INPUT,
+         "%s: opened for prediction only: expected weights for %d layers, from the first on, found "
+         "%d to %d",
          b->cfg, net->n, start, cutoff - 1);
   free(b->weights);
   b->weights = absolute(weights);
@@ -638,24 +660,34 @@ struct size {
 /* A row of the table that Darknet's parser prints; `work` in 10^9 operations, 0: untold. */
 static void print_row(const char *name, struct size in, struct size out, double work)
 {
-  fprintf(stderr, "%-19s%4d x%4d x%4d   ->  %4d x%4d x%4d", name, in.w, in.h, in.c, out.w, out.h, out.c);
+  fprintf(stderr, "%-19s%4d x%4d x%4d   ->  %4d x%4d x%4d", name, in.w, in.h, in.c, out.w, out.h,
+          out.c);
   if (work > 0) fprintf(stderr, "  %5.3f BFLOPs", work);
   fputc('\n', stderr);
 }
 
 static void set_sizes(layer *l, LAYER_TYPE type, int batch, struct size in, struct size out)
 {
-  *l = (layer){.type = type, .batch = batch, .w = in.w, .h = in.h, .c = in.c, .out_w = out.w, .out_h = out.h, .out_c = out.c};
+  *l = (layer){.type = type,
+               .batch = batch,
+               .w = in.w,
+               .h = in.h,
+               .c = in.c,
+               .out_w = out.w,
+               .out_h = out.h,
+               .out_c = out.c};
   l->inputs = in.w * in.h * in.c;
   l->outputs = out.w * out.h * out.c;
 }
 
-bool mafat_bridge_convolutional(layer *l, int batch, int h, int w, int c, int n, int groups, int size, int stride,
-                                int padding, ACTIVATION activation, int batch_normalize)
+bool mafat_bridge_convolutional(layer *l, int batch, int h, int w, int c, int n, int groups,
+                                int size, int stride, int padding, ACTIVATION activation,
+                                int batch_normalize)
 {
   if (!makes_skeleton()) return false;
   char name[64];
-  struct size in = {w, h, c}, out = {(w + 2 * padding - size) / stride + 1, (h + 2 * padding - size) / stride + 1, n};
+  struct size in = {w, h, c}, out = {(w + 2 * padding - size) / stride + 1,
+                                     (h + 2 * padding - size) / stride + 1, n};
   set_sizes(l, CONVOLUTIONAL, batch, in, out);
   l->n = n;
   l->groups = groups;
@@ -671,7 +703,8 @@ bool mafat_bridge_convolutional(layer *l, int batch, int h, int w, int c, int n,
   return true;
 }
 
-bool mafat_bridge_connected(layer *l, int batch, int inputs, int outputs, ACTIVATION activation, int batch_normalize)
+bool mafat_bridge_connected(layer *l, int batch, int inputs, int outputs, ACTIVATION activation,
+                            int batch_normalize)
 {
   if (!makes_skeleton()) return false;
   set_sizes(l, CONNECTED, batch, (struct size){1, 1, inputs}, (struct size){1, 1, outputs});
@@ -687,11 +720,12 @@ static int local_size(int in, int size, int stride, int pad)
   return (in - (pad ? 1 : size)) / stride + 1;
 }
 
-bool mafat_bridge_local(layer *l, int batch, int h, int w, int c, int n, int size, int stride, int pad,
-                        ACTIVATION activation)
+bool mafat_bridge_local(layer *l, int batch, int h, int w, int c, int n, int size, int stride,
+                        int pad, ACTIVATION activation)
 {
   if (!makes_skeleton()) return false;
-  struct size in = {w, h, c}, out = {local_size(w, size, stride, pad), local_size(h, size, stride, pad), n};
+  struct size in = {w, h, c},
+              out = {local_size(w, size, stride, pad), local_size(h, size, stride, pad), n};
   set_sizes(l, LOCAL, batch, in, out);
   l->n = n;
   l->size = size;
@@ -702,11 +736,13 @@ bool mafat_bridge_local(layer *l, int batch, int h, int w, int c, int n, int siz
   return true;
 }
 
-bool mafat_bridge_maxpool(layer *l, int batch, int h, int w, int c, int size, int stride, int padding)
+bool mafat_bridge_maxpool(layer *l, int batch, int h, int w, int c, int size, int stride,
+                          int padding)
 {
   if (!makes_skeleton()) return false;
   char name[64];
-  struct size in = {w, h, c}, out = {(w + padding - size) / stride + 1, (h + padding - size) / stride + 1, c};
+  struct size in = {w, h, c},
+              out = {(w + padding - size) / stride + 1, (h + padding - size) / stride + 1, c};
   set_sizes(l, MAXPOOL, batch, in, out);
   l->size = size;
   l->stride = stride;
@@ -720,7 +756,11 @@ bool mafat_bridge_maxpool(layer *l, int batch, int h, int w, int c, int size, in
 bool mafat_bridge_route(layer *l, int batch, int n, int *input_layers, int *input_sizes)
 {
   if (!makes_skeleton()) return false;
-  *l = (layer){.type = ROUTE, .batch = batch, .n = n, .input_layers = input_layers, .input_sizes = input_sizes};
+  *l = (layer){.type = ROUTE,
+               .batch = batch,
+               .n = n,
+               .input_layers = input_layers,
+               .input_sizes = input_sizes};
   fputs("route ", stderr);
   for (int i = 0; i < n; i++) {
     l->outputs += input_sizes[i];
@@ -731,7 +771,8 @@ bool mafat_bridge_route(layer *l, int batch, int n, int *input_layers, int *inpu
   return true;
 }
 
-bool mafat_bridge_shortcut(layer *l, int batch, int index, int w, int h, int c, int w2, int h2, int c2)
+bool mafat_bridge_shortcut(layer *l, int batch, int index, int w, int h, int c, int w2, int h2,
+                           int c2)
 {
   if (!makes_skeleton()) return false;
   char name[64];

@@ -26,7 +26,8 @@ struct mafat_bridge_settings {
                            else the memory that is available */
   const char *plan;     /* as in run_inference --plan; NULL: search */
   const char *threads;  /* a number or "auto"; NULL: 1 */
-  const char *outputs;  /* "3,7" or "all": layers whose outputs the program reads, beside the heads' and the last */
+  const char *outputs;  /* "3,7" or "all": layers whose outputs the program reads, beside the heads'
+                           and the last */
   const char *memory_name, *threads_name, *outputs_name;
   bool keeps_arena; /* between predictions, rather than give its pages back */
   bool mixes;       /* leading layers by libmafat, the rest by Darknet; else a network that libmafat
@@ -65,13 +66,17 @@ void mafat_bridge_layer(int i);
 /* Skips, in a weights file, those of a layer that libmafat runs. */
 bool mafat_bridge_skip(const network *net, int i, FILE *weights);
 
-bool mafat_bridge_convolutional(layer *out, int batch, int h, int w, int c, int n, int groups, int size, int stride,
-                                int padding, ACTIVATION activation, int batch_normalize);
-bool mafat_bridge_connected(layer *out, int batch, int inputs, int outputs, ACTIVATION activation, int batch_normalize);
-bool mafat_bridge_local(layer *out, int batch, int h, int w, int c, int n, int size, int stride, int pad,
-                        ACTIVATION activation);
-bool mafat_bridge_maxpool(layer *out, int batch, int h, int w, int c, int size, int stride, int padding);
+bool mafat_bridge_convolutional(layer *out, int batch, int h, int w, int c, int n, int groups,
+                                int size, int stride, int padding, ACTIVATION activation,
+                                int batch_normalize);
+bool mafat_bridge_connected(layer *out, int batch, int inputs, int outputs, ACTIVATION activation,
+                            int batch_normalize);
+bool mafat_bridge_local(layer *out, int batch, int h, int w, int c, int n, int size, int stride,
+                        int pad, ACTIVATION activation);
+bool mafat_bridge_maxpool(layer *out, int batch, int h, int w, int c, int size, int stride,
+                          int padding);
 bool mafat_bridge_route(layer *out, int batch, int n, int *input_layers, int *input_sizes);
-bool mafat_bridge_shortcut(layer *out, int batch, int index, int w, int h, int c, int w2, int h2, int c2);
+bool mafat_bridge_shortcut(layer *out, int batch, int index, int w, int h, int c, int w2, int h2,
+                           int c2);
 
 #endif

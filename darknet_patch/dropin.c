@@ -28,10 +28,13 @@
 /* Darknet's functions that are not in its public header. */
 network *make_network(int n);
 void print_network(network *net);
-layer make_convolutional_layer(int batch, int h, int w, int c, int n, int groups, int size, int stride, int padding,
-                               ACTIVATION activation, int batch_normalize, int binary, int xnor, int adam);
-layer make_connected_layer(int batch, int inputs, int outputs, ACTIVATION activation, int batch_normalize, int adam);
-layer make_local_layer(int batch, int h, int w, int c, int n, int size, int stride, int pad, ACTIVATION activation);
+layer make_convolutional_layer(int batch, int h, int w, int c, int n, int groups, int size,
+                               int stride, int padding, ACTIVATION activation, int batch_normalize,
+                               int binary, int xnor, int adam);
+layer make_connected_layer(int batch, int inputs, int outputs, ACTIVATION activation,
+                           int batch_normalize, int adam);
+layer make_local_layer(int batch, int h, int w, int c, int n, int size, int stride, int pad,
+                       ACTIVATION activation);
 layer make_maxpool_layer(int batch, int h, int w, int c, int size, int stride, int padding);
 layer make_route_layer(int batch, int n, int *input_layers, int *input_sizes);
 layer make_shortcut_layer(int batch, int index, int w, int h, int c, int w2, int h2, int c2);
@@ -41,7 +44,8 @@ layer make_shortcut_layer(int batch, int index, int w, int h, int c, int w2, int
 static bool is_debian(const char *path)
 {
   struct stat a, b;
-  return stat(MAFAT_DARKNET_LIBRARY, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  return stat(MAFAT_DARKNET_LIBRARY, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
 }
 
 typedef void *open_library(const char *, int);
@@ -79,7 +83,8 @@ static void *find_beside(const char *name, void *caller)
   Dl_info from, to, here;
   if (!dladdr(caller, &from) || !from.dli_fname) return NULL;
   if (!dladdr((void *)find_beside, &here) || from.dli_fbase == here.dli_fbase) return NULL;
-  if (dladdr((void *)find_beside, &to) && to.dli_fbase == from.dli_fbase) return NULL; /* one of our own, not a Darknet's */
+  if (dladdr((void *)find_beside, &to) && to.dli_fbase == from.dli_fbase)
+    return NULL; /* one of our own, not a Darknet's */
   void *found = symbol_in(from.dli_fname, name);
   return found && dladdr(found, &to) && to.dli_fbase == from.dli_fbase ? found : NULL;
 }
@@ -88,7 +93,9 @@ static void *look_for(const char *name, void *caller)
 {
   void *found = find_beside(name, caller);
   if (!found) found = dlsym(RTLD_NEXT, name);
-  return found ? found : symbol_in(MAFAT_DARKNET_LIBRARY, name); /* opened while the program runs: not among the next */
+  return found ? found
+               : symbol_in(MAFAT_DARKNET_LIBRARY,
+                           name); /* opened while the program runs: not among the next */
 }
 
 static void *find_real(const char *name, void *caller)
@@ -131,9 +138,12 @@ static bool has_our_structs(network *(*make)(int))
 
 static void start_bridge(void)
 {
-  struct mafat_bridge_settings s = {.memory = getenv("MAFAT_MEMORY"), .memory_name = "MAFAT_MEMORY",
-                                    .threads = getenv("MAFAT_THREADS"), .threads_name = "MAFAT_THREADS",
-                                    .outputs = getenv("MAFAT_OUTPUTS"), .outputs_name = "MAFAT_OUTPUTS",
+  struct mafat_bridge_settings s = {.memory = getenv("MAFAT_MEMORY"),
+                                    .memory_name = "MAFAT_MEMORY",
+                                    .threads = getenv("MAFAT_THREADS"),
+                                    .threads_name = "MAFAT_THREADS",
+                                    .outputs = getenv("MAFAT_OUTPUTS"),
+                                    .outputs_name = "MAFAT_OUTPUTS",
                                     .plan = getenv("MAFAT_PLAN")};
   const char *keep = getenv("MAFAT_KEEP");
   s.keeps_arena = keep && strcmp(keep, "1") == 0;
@@ -154,7 +164,8 @@ static bool takes_part(void *real)
     network *(*make)(int);
     *(void **)&make = symbol_in(info.dli_fname, "make_network");
     if (make && has_our_structs(make)) ours = info.dli_fbase;
-    else fprintf(stderr, "mafat: %s: not the package's structs, it is left alone\n", info.dli_fname);
+    else
+      fprintf(stderr, "mafat: %s: not the package's structs, it is left alone\n", info.dli_fname);
     if (ours) start_bridge();
   }
   bool same = ours && ours == info.dli_fbase;
@@ -203,7 +214,8 @@ VISIBLE network *load_network(char *cfg, char *weights, int clear)
 
 VISIBLE void load_weights_upto(network *net, char *path, int start, int cutoff)
 {
-  if (!mafat_bridge_load(net, path, start, cutoff)) REAL(load_weights_upto)(net, path, start, cutoff);
+  if (!mafat_bridge_load(net, path, start, cutoff))
+    REAL(load_weights_upto)(net, path, start, cutoff);
 }
 
 VISIBLE void load_weights(network *net, char *path)
@@ -284,24 +296,28 @@ VISIBLE image *get_weights(layer l)
 
 /* ---- layers ---- */
 
-VISIBLE layer make_convolutional_layer(int batch, int h, int w, int c, int n, int groups, int size, int stride,
-                                       int padding, ACTIVATION activation, int batch_normalize, int binary, int xnor,
-                                       int adam)
+VISIBLE layer make_convolutional_layer(int batch, int h, int w, int c, int n, int groups, int size,
+                                       int stride, int padding, ACTIVATION activation,
+                                       int batch_normalize, int binary, int xnor, int adam)
 {
   layer l;
-  if (mafat_bridge_convolutional(&l, batch, h, w, c, n, groups, size, stride, padding, activation, batch_normalize)) return l;
-  return REAL(make_convolutional_layer)(batch, h, w, c, n, groups, size, stride, padding, activation, batch_normalize,
-                                        binary, xnor, adam);
+  if (mafat_bridge_convolutional(&l, batch, h, w, c, n, groups, size, stride, padding, activation,
+                                 batch_normalize))
+    return l;
+  return REAL(make_convolutional_layer)(batch, h, w, c, n, groups, size, stride, padding,
+                                        activation, batch_normalize, binary, xnor, adam);
 }
 
-VISIBLE layer make_connected_layer(int batch, int inputs, int outputs, ACTIVATION activation, int batch_normalize, int adam)
+VISIBLE layer make_connected_layer(int batch, int inputs, int outputs, ACTIVATION activation,
+                                   int batch_normalize, int adam)
 {
   layer l;
   if (mafat_bridge_connected(&l, batch, inputs, outputs, activation, batch_normalize)) return l;
   return REAL(make_connected_layer)(batch, inputs, outputs, activation, batch_normalize, adam);
 }
 
-VISIBLE layer make_local_layer(int batch, int h, int w, int c, int n, int size, int stride, int pad, ACTIVATION activation)
+VISIBLE layer make_local_layer(int batch, int h, int w, int c, int n, int size, int stride, int pad,
+                               ACTIVATION activation)
 {
   layer l;
   if (mafat_bridge_local(&l, batch, h, w, c, n, size, stride, pad, activation)) return l;
@@ -338,9 +354,12 @@ static bool found_by_caller(const char *name, void *caller)
   struct link_map *map;
   Dl_serinfo size;
   bool same = false;
-  if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || dlinfo(map, RTLD_DI_SERINFOSIZE, &size)) return false;
+  if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) ||
+      dlinfo(map, RTLD_DI_SERINFOSIZE, &size))
+    return false;
   Dl_serinfo *paths = malloc(size.dls_size);
-  if (paths && dlinfo(map, RTLD_DI_SERINFOSIZE, paths) == 0 && dlinfo(map, RTLD_DI_SERINFO, paths) == 0) {
+  if (paths && dlinfo(map, RTLD_DI_SERINFOSIZE, paths) == 0 &&
+      dlinfo(map, RTLD_DI_SERINFO, paths) == 0) {
     for (unsigned i = 0; i < paths->dls_cnt; i++) {
       char path[PATH_MAX];
       struct stat st;
@@ -372,8 +391,12 @@ static const char *facade(void)
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   Dl_info info;
   pthread_mutex_lock(&lock);
-  const char *slash = !*path && dladdr((void *)facade, &info) && info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
-  if (slash) snprintf(path, sizeof path, "%.*s/libdarknet.so", (int)(slash - info.dli_fname), info.dli_fname);
+  const char *slash = !*path && dladdr((void *)facade, &info) && info.dli_fname
+                          ? strrchr(info.dli_fname, '/')
+                          : NULL;
+  if (slash)
+    snprintf(path, sizeof path, "%.*s/libdarknet.so", (int)(slash - info.dli_fname),
+             info.dli_fname);
   pthread_mutex_unlock(&lock);
   return path;
 }

@@ -12,7 +12,8 @@ int guard_display(void)
     static int told;
     const char *x11 = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
     if ((x11 && *x11) || (wayland && *wayland)) return 1;
-    if (!told) fprintf(stderr, "darknet: no display (DISPLAY, WAYLAND_DISPLAY): no window is opened\n");
+    if (!told)
+      fprintf(stderr, "darknet: no display (DISPLAY, WAYLAND_DISPLAY): no window is opened\n");
     told = 1;
     return 0;
 }
@@ -34,7 +35,9 @@ void guard_picture(const char *file, const char *why)
 
 void guard_path(const char *path, int capacity)
 {
-    if (strlen(path) >= (size_t)capacity) inference_fail(2, "a path of %zu characters; Darknet has room for %d: %.60s...", strlen(path), capacity - 1, path);
+  if (strlen(path) >= (size_t)capacity)
+    inference_fail(2, "a path of %zu characters; Darknet has room for %d: %.60s...", strlen(path),
+                   capacity - 1, path);
 }
 
 void guard_unwritten(const char *file)
@@ -44,34 +47,42 @@ void guard_unwritten(const char *file)
 
 void guard_source(int index, int layer, const char *type)
 {
-    if (index < 0 || index >= layer) inference_fail(2, "layer %d: [%s] reads layer %d, which is none before it", layer, type, index);
+  if (index < 0 || index >= layer)
+    inference_fail(2, "layer %d: [%s] reads layer %d, which is none before it", layer, type, index);
 }
 
 static const char *value_of(const list *options, const char *key)
 {
     for (const node *n = options->front; n; n = n->next) {
         const kvp *pair = n->val;
-        if (strcmp(pair->key, key) == 0) return pair->val; /* by option_find it would count as read */
+        if (strcmp(pair->key, key) == 0)
+          return pair->val; /* by option_find it would count as read */
     }
     return NULL;
 }
 
 void guard_section(const list *options)
 {
-    static const char *const divisors[] = {"stride", "subdivisions", "groups"}, *const sides[] = {"width", "height", "channels"};
-    double product = 1;
-    for (int i = 0; i < 3; ++i) {
-        const char *divisor = value_of(options, divisors[i]), *side = value_of(options, sides[i]);
-        if (divisor && atoi(divisor) == 0) inference_fail(2, "the cfg says %s=%s", divisors[i], divisor);
-        if (side && atoi(side) < 0) inference_fail(2, "the cfg says %s=%s", sides[i], side);
-        product *= side ? atoi(side) : 1;
+  static const char *const divisors[] = {"stride", "subdivisions", "groups"}, *const sides[] = {
+                                                                                  "width", "height",
+                                                                                  "channels"};
+  double product = 1;
+  for (int i = 0; i < 3; ++i) {
+    const char *divisor = value_of(options, divisors[i]), *side = value_of(options, sides[i]);
+    if (divisor && atoi(divisor) == 0)
+      inference_fail(2, "the cfg says %s=%s", divisors[i], divisor);
+    if (side && atoi(side) < 0) inference_fail(2, "the cfg says %s=%s", sides[i], side);
+    product *= side ? atoi(side) : 1;
     }
-    if (product > INT_MAX) inference_fail(2, "the cfg says %.0f values of input, more than can be counted", product);
+    if (product > INT_MAX)
+      inference_fail(2, "the cfg says %.0f values of input, more than can be counted", product);
 }
 
 void guard_head(layer l, int index, int inputs)
 {
-    if (l.outputs != inputs) inference_fail(2, "layer %d: as a head it expects %d values, the layer before has %d", index, l.outputs, inputs);
+  if (l.outputs != inputs)
+    inference_fail(2, "layer %d: as a head it expects %d values, the layer before has %d", index,
+                   l.outputs, inputs);
 }
 
 static int least_batch = 1;
@@ -83,8 +94,9 @@ void guard_batch(int least)
 
 int guard_least_batch(int batch)
 {
-    if (batch < 1 && !inference_mode()) inference_fail(2, "the cfg's batch is less than its subdivisions");
-    return batch < least_batch ? least_batch : batch;
+  if (batch < 1 && !inference_mode())
+    inference_fail(2, "the cfg's batch is less than its subdivisions");
+  return batch < least_batch ? least_batch : batch;
 }
 
 void guard_weights(FILE *from, const char *file, int i)
@@ -107,7 +119,8 @@ char **guard_names(char **names, int n)
 
 void guard_classes(char **names, int classes)
 {
-    if (names == known_names && classes > n_names) inference_fail(2, "the network has %d classes, but there are only %d names", classes, n_names);
+  if (names == known_names && classes > n_names)
+    inference_fail(2, "the network has %d classes, but there are only %d names", classes, n_names);
 }
 
 int guard_named(char **names, int index)

@@ -3,18 +3,22 @@
 #include "inference.h"
 #include "instrument.h"
 
-static const struct mafat_bridge_darknet darknet = {parse_network_cfg, resize_network, free_network, true};
+static const struct mafat_bridge_darknet darknet = {parse_network_cfg, resize_network, free_network,
+                                                    true};
 
 void mafat_command(int argc, char **argv)
 {
-    struct mafat_bridge_settings s = {.memory_name = "-memory", .threads_name = "-threads", .outputs_name = "MAFAT_OUTPUTS", .mixes = true};
-    s.memory = instrument_given("memory");
-    s.plan = instrument_given("plan");
-    s.threads = instrument_given("threads");
-    s.outputs = instrument_given("dump") ? "all" : getenv("MAFAT_OUTPUTS");
-    s.keeps_arena = argc > 2 && argv[2] && strcmp(argv[2], "demo") == 0;
-    if (s.memory || s.plan) mafat_bridge_start(&s);
-    else if (s.threads) inference_fail(2, "-threads expects -memory or -plan beside it");
+  struct mafat_bridge_settings s = {.memory_name = "-memory",
+                                    .threads_name = "-threads",
+                                    .outputs_name = "MAFAT_OUTPUTS",
+                                    .mixes = true};
+  s.memory = instrument_given("memory");
+  s.plan = instrument_given("plan");
+  s.threads = instrument_given("threads");
+  s.outputs = instrument_given("dump") ? "all" : getenv("MAFAT_OUTPUTS");
+  s.keeps_arena = argc > 2 && argv[2] && strcmp(argv[2], "demo") == 0;
+  if (s.memory || s.plan) mafat_bridge_start(&s);
+  else if (s.threads) inference_fail(2, "-threads expects -memory or -plan beside it");
 }
 
 network *mafat_parse(char *cfg)

@@ -27,8 +27,7 @@ void inference_fail(int status, const char *format, ...)
     exit(status);
 }
 
-/* --- which mode
- * ------------------------------------------------------------------------------------------------------------------------ */
+/* --- which mode --- */
 
 void inference_only(int wanted)
 {
@@ -50,7 +49,9 @@ struct command {
 static const struct command commands[] = {
     {"detector", "test valid valid2 recall demo ", INFERENCE_LEAN},
     {"detect", NULL, INFERENCE_LEAN},
-    {"classifier", "predict fout demo gun threat test csv label valid validmulti valid10 validcrop validfull ", INFERENCE_LEAN},
+    {"classifier",
+     "predict fout demo gun threat test csv label valid validmulti valid10 validcrop validfull ",
+     INFERENCE_LEAN},
     {"classifier", "try ", INFERENCE_ONLY},
     {"classify", NULL, INFERENCE_LEAN},
     {"yolo", "test valid recall demo ", INFERENCE_LEAN},
@@ -75,7 +76,8 @@ void inference_command(int argc, char **argv)
 {
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
         if (argc < 2 || strcmp(argv[1], commands[i].name) != 0) continue;
-        if (commands[i].verbs && (argc < 3 || !argv[2] || !has_verb(commands[i].verbs, argv[2]))) continue;
+        if (commands[i].verbs && (argc < 3 || !argv[2] || !has_verb(commands[i].verbs, argv[2])))
+          continue;
         mode = commands[i].mode;
     }
     if (!mode) return;
@@ -84,8 +86,7 @@ void inference_command(int argc, char **argv)
     mallopt(M_TRIM_THRESHOLD, 128 * 1024);
 }
 
-/* --- what is made
- * ---------------------------------------------------------------------------------------------------------------------- */
+/* --- what is made --- */
 
 void inference_layer(LAYER_TYPE type)
 {
@@ -109,7 +110,9 @@ void inference_options(list *options)
     if (mode) guard_section(options);
     /* Layers that the file leaves as they are made: their random values depend on all that were
      * drawn before. */
-    if (option_find(options, "dontload") || option_find(options, "numload") || option_find(options, "dontloadscales")) filled = 0;
+    if (option_find(options, "dontload") || option_find(options, "numload") ||
+        option_find(options, "dontloadscales"))
+      filled = 0;
 }
 
 int inference_loads(void)
@@ -117,8 +120,7 @@ int inference_loads(void)
     return filled;
 }
 
-/* --- what runs
- * ------------------------------------------------------------------------------------------------------------------------- */
+/* --- what runs --- */
 
 /* Gives the whole pages within a buffer back to the system. They read as zeros until they are
  * written. */
@@ -215,7 +217,8 @@ static void column_row(layer l, const float *channel, int ky, int kx, int begin,
     }
 }
 
-int inference_convolves(layer l, const float *input, float *weights, float *output, float *workspace)
+int inference_convolves(layer l, const float *input, float *weights, float *output,
+                        float *workspace)
 {
     int channels = l.c / l.groups;
     int depth = l.size * l.size * channels;
@@ -230,13 +233,13 @@ int inference_convolves(layer l, const float *input, float *weights, float *outp
             const float *channel = input + (size_t)(i / (l.size * l.size)) * l.h * l.w;
             column_row(l, channel, i / l.size % l.size, i % l.size, begin, end, to);
         }
-        gemm(0, 0, l.n / l.groups, n, depth, 1, weights, depth, workspace, n, 1, output + (size_t)begin * l.out_w, pixels);
+        gemm(0, 0, l.n / l.groups, n, depth, 1, weights, depth, workspace, n, 1,
+             output + (size_t)begin * l.out_w, pixels);
     }
     return 1;
 }
 
-/* --- around it
- * ------------------------------------------------------------------------------------------------------------------------- */
+/* --- around it --- */
 
 static struct stat dropped; /* the file of the picture that is not held */
 
@@ -257,17 +260,18 @@ void inference_reload_picture(image *im, char *file)
 {
     struct stat now;
     if (im->data) return;
-    if (stat(file, &now) == 0 && now.st_dev == dropped.st_dev && now.st_ino == dropped.st_ino && now.st_size == dropped.st_size &&
-        same_time(now.st_mtim, dropped.st_mtim)) {
-        image again = load_image_color(file, 0, 0);
-        if (again.w == im->w && again.h == im->h) {
-            *im = again;
-            return;
-        }
-        free_image(again);
+    if (stat(file, &now) == 0 && now.st_dev == dropped.st_dev && now.st_ino == dropped.st_ino &&
+        now.st_size == dropped.st_size && same_time(now.st_mtim, dropped.st_mtim)) {
+      image again = load_image_color(file, 0, 0);
+      if (again.w == im->w && again.h == im->h) {
+        *im = again;
+        return;
+      }
+      free_image(again);
     }
     /* A camera's latest picture, say: what was found is still true of the one that was read. */
-    fprintf(stderr, "darknet: %s was changed while the network ran: boxes are drawn on black\n", file);
+    fprintf(stderr, "darknet: %s was changed while the network ran: boxes are drawn on black\n",
+            file);
     *im = make_image(im->w, im->h, 3);
 }
 
@@ -302,19 +306,21 @@ static void free_inner(layer *inner, layer outer)
 
 void inference_free_layer(layer l)
 {
-    float *buffers[] = {
-        l.bias_m, l.bias_v, l.scale_m, l.scale_v, l.loss, l.temp_cpu, l.temp2_cpu, l.temp3_cpu, l.dh_cpu, l.prev_state_cpu,
-        l.prev_cell_cpu, l.cell_cpu, l.f_cpu, l.i_cpu, l.g_cpu, l.o_cpu, l.c_cpu, l.dc_cpu,
-    };
-    layer *inner[] = {
-        l.input_layer, l.self_layer, l.output_layer, l.wz, l.uz, l.wr, l.ur, l.wh, l.uh, l.uo, l.wo, l.uf, l.wf, l.ui, l.wi, l.ug, l.wg,
-    };
-    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; ++i) free(buffers[i]);
-    for (size_t i = 0; i < sizeof inner / sizeof inner[0]; ++i) free_inner(inner[i], l);
-    free(l.mask);
-    free(l.counts);
-    for (int i = 0; l.sums && i < 90; ++i) free(l.sums[i]);
-    free(l.sums);
+  float *buffers[] = {
+      l.bias_m,    l.bias_v,    l.scale_m, l.scale_v,        l.loss,          l.temp_cpu,
+      l.temp2_cpu, l.temp3_cpu, l.dh_cpu,  l.prev_state_cpu, l.prev_cell_cpu, l.cell_cpu,
+      l.f_cpu,     l.i_cpu,     l.g_cpu,   l.o_cpu,          l.c_cpu,         l.dc_cpu,
+  };
+  layer *inner[] = {
+      l.input_layer, l.self_layer, l.output_layer, l.wz, l.uz, l.wr, l.ur, l.wh, l.uh,
+      l.uo,          l.wo,         l.uf,           l.wf, l.ui, l.wi, l.ug, l.wg,
+  };
+  for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; ++i) free(buffers[i]);
+  for (size_t i = 0; i < sizeof inner / sizeof inner[0]; ++i) free_inner(inner[i], l);
+  free(l.mask);
+  free(l.counts);
+  for (int i = 0; l.sums && i < 90; ++i) free(l.sums[i]);
+  free(l.sums);
 }
 
 static void free_tree(tree *t)

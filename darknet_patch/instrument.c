@@ -9,7 +9,7 @@
 #include "inference.h"
 #include "network.h"
 
-/* --- options --------------------------------------------------------------------------------------------------------------------------- */
+/* --- options --- */
 
 static struct {
     const char *layers, *dump, *input, *trace, *boxes, *memory, *plan, *threads;
@@ -35,7 +35,9 @@ static const struct option *find_option(const char *argument)
     const char *name = argument + (argument[1] == '-' ? 2 : 1);
     for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i) {
         size_t length = strlen(options[i].name);
-        if (strncmp(name, options[i].name, length) == 0 && (name[length] == 0 || name[length] == '=')) return &options[i];
+        if (strncmp(name, options[i].name, length) == 0 &&
+            (name[length] == 0 || name[length] == '='))
+          return &options[i];
     }
     return NULL;
 }
@@ -75,18 +77,20 @@ void instrument_check(int argc, char **argv)
 {
     if (inference_mode()) {
         for (int i = 1; i < argc; ++i) {
-            if (argv[i][0] == '-' && argv[i][1] == '-') inference_fail(2, "unknown option %s", argv[i]);
+          if (argv[i][0] == '-' && argv[i][1] == '-')
+            inference_fail(2, "unknown option %s", argv[i]);
         }
         return;
     }
     for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i) {
         if (*options[i].to) {
-            inference_fail(2, "--%s is for commands that only infer, not for %s %s", options[i].name, argc > 1 ? argv[1] : "none", argc > 2 ? argv[2] : "");
+          inference_fail(2, "--%s is for commands that only infer, not for %s %s", options[i].name,
+                         argc > 1 ? argv[1] : "none", argc > 2 ? argv[2] : "");
         }
     }
 }
 
-/* --- layers ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- layers --- */
 
 static const network *made; /* the latest network */
 
@@ -121,7 +125,7 @@ static const char *type_name(LAYER_TYPE type)
     }
 }
 
-/* --- trace ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- trace --- */
 
 static struct timespec began;
 static double total_ms;
@@ -169,13 +173,16 @@ static void trace(const network *net, int i)
     total_ms += ms;
     if (workspace > most_workspace) most_workspace = workspace;
     if (resident > most_resident) most_resident = resident;
-    fprintf(stderr, "trace %5d %-16s %10.3f %14lld %14zu\n", i, type_name(l->type), ms, resident, workspace);
+    fprintf(stderr, "trace %5d %-16s %10.3f %14lld %14zu\n", i, type_name(l->type), ms, resident,
+            workspace);
     if (i < net->n - 1) return;
-    long long peak = peak_bytes(); /* of the process, between layers, too; the kernel counts it in larger steps */
-    fprintf(stderr, "trace   all %-16s %10.3f %14lld %14zu\n", "peak", total_ms, peak > most_resident ? peak : most_resident, most_workspace);
+    long long peak = peak_bytes(); /* of the process, between layers, too; the kernel counts it in
+                                      larger steps */
+    fprintf(stderr, "trace   all %-16s %10.3f %14lld %14zu\n", "peak", total_ms,
+            peak > most_resident ? peak : most_resident, most_workspace);
 }
 
-/* --- dump ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- dump --- */
 
 static void write_floats(const float *values, size_t n, FILE *to)
 {
@@ -194,7 +201,8 @@ static void dump(const network *net, int i)
 {
     const layer *l = &net->layers[i];
     char file[PATH_MAX];
-    if (i == 0 && mkdir(given.dump, 0777) != 0 && errno != EEXIST) inference_fail(2, "cannot make the folder %s: %s", given.dump, strerror(errno));
+    if (i == 0 && mkdir(given.dump, 0777) != 0 && errno != EEXIST)
+      inference_fail(2, "cannot make the folder %s: %s", given.dump, strerror(errno));
     snprintf(file, sizeof file, "%s/%03d-%s.f32", given.dump, i, type_name(l->type));
     FILE *to = fopen(file, "wb");
     if (!to) inference_fail(2, "cannot write %s: %s", file, strerror(errno));
@@ -216,7 +224,7 @@ void instrument_after(const network *net, int i)
     if (given.dump) dump(net, i);
 }
 
-/* --- input ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- input --- */
 
 float *instrument_input(const network *net, float *input)
 {
@@ -228,15 +236,18 @@ float *instrument_input(const network *net, float *input)
     FILE *from = fopen(given.input, "rb");
     if (!from) inference_fail(2, "cannot open %s: %s", given.input, strerror(errno));
     struct stat status;
-    if (fstat(fileno(from), &status) == 0 && S_ISREG(status.st_mode) && (size_t)status.st_size != n * 4) {
-        inference_fail(2, "%s: has %lld bytes, %d x %d x %d floats are %zu", given.input, (long long)status.st_size, net->w, net->h, net->c, n * 4);
+    if (fstat(fileno(from), &status) == 0 && S_ISREG(status.st_mode) &&
+        (size_t)status.st_size != n * 4) {
+      inference_fail(2, "%s: has %lld bytes, %d x %d x %d floats are %zu", given.input,
+                     (long long)status.st_size, net->w, net->h, net->c, n * 4);
     }
     free(floats);
     floats = malloc(n * sizeof *floats);
     if (!floats) inference_fail(1, "no memory for %s", given.input);
     for (held = 0; held < n; ++held) {
         unsigned char b[4];
-        if (fread(b, 1, 4, from) != 4) inference_fail(2, "%s: ends after %zu floats, the network has %zu", given.input, held, n);
+        if (fread(b, 1, 4, from) != 4)
+          inference_fail(2, "%s: ends after %zu floats, the network has %zu", given.input, held, n);
         unsigned bits = b[0] | b[1] << 8 | b[2] << 16 | (unsigned)b[3] << 24;
         memcpy(&floats[held], &bits, 4);
     }
@@ -259,22 +270,24 @@ image instrument_canvas(void)
     return make_image(made && made->w ? made->w : 1, made && made->h ? made->h : 1, 3);
 }
 
-/* --- boxes ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- boxes --- */
 
 static float clip(float value, int size)
 {
     return value < 0 ? 0 : value > size - 1 ? size - 1 : value;
 }
 
-void instrument_boxes(image im, const detection *detections, int n, float threshold, char **names, int classes)
+void instrument_boxes(image im, const detection *detections, int n, float threshold, char **names,
+                      int classes)
 {
     if (!given.boxes) return;
     for (int i = 0; i < n; ++i) {
         box b = detections[i].bbox;
         for (int j = 0; j < classes; ++j) {
             if (!(detections[i].prob[j] > threshold)) continue;
-            printf("box\t%s\t%.6f\t%.2f\t%.2f\t%.2f\t%.2f\n", names[j], detections[i].prob[j], clip((b.x - b.w / 2) * im.w, im.w),
-                   clip((b.y - b.h / 2) * im.h, im.h), clip((b.x + b.w / 2) * im.w, im.w), clip((b.y + b.h / 2) * im.h, im.h));
+            printf("box\t%s\t%.6f\t%.2f\t%.2f\t%.2f\t%.2f\n", names[j], detections[i].prob[j],
+                   clip((b.x - b.w / 2) * im.w, im.w), clip((b.y - b.h / 2) * im.h, im.h),
+                   clip((b.x + b.w / 2) * im.w, im.w), clip((b.y + b.h / 2) * im.h, im.h));
         }
     }
 }

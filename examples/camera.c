@@ -33,10 +33,12 @@ int main(int argc, char **argv)
     mafat_fail(&d, MAFAT_EINVAL, "expected frames that are all as long, found %s", argv[3]);
     return failed(&model, &d);
   }
-  if (mafat_model_open(&model, argv[1], argv[2], &options, &d) != MAFAT_OK) return failed(&model, &d);
+  if (mafat_model_open(&model, argv[1], argv[2], &options, &d) != MAFAT_OK)
+    return failed(&model, &d);
   unsigned char *capacity = mafat_model_frame_room(model);
   for (int n = 0; fread(capacity, 1, frames.bytes, stdin) == frames.bytes; n++) {
-    if (mafat_model_run_frame(model, capacity, frames.bytes, &d) != MAFAT_OK) return failed(&model, &d);
+    if (mafat_model_run_frame(model, capacity, frames.bytes, &d) != MAFAT_OK)
+      return failed(&model, &d);
     if (mafat_model_detect(model, 0.5f, 0.45f, &boxes, &d) != MAFAT_OK) return failed(&model, &d);
     printf("frame %d: %zu boxes\n", n, boxes->n);
     mafat_detections_close(&boxes);

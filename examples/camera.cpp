@@ -18,7 +18,10 @@ int main(int argc, char **argv)
     options.memory_bytes = 64 << 20; // of the whole process
     options.frames = argv[3];        // the plan has room for one
     const mafat_frame_facts frames = mafat::frame_facts(argv[3]);
-    if (frames.varies) throw mafat::error(MAFAT_EINVAL, (std::string("expected frames that are all as long, found ") + argv[3]).c_str());
+    if (frames.varies)
+      throw mafat::error(
+          MAFAT_EINVAL,
+          (std::string("expected frames that are all as long, found ") + argv[3]).c_str());
     const std::size_t bytes = frames.bytes;
     mafat::model model(argv[1], argv[2], options);
     for (int n = 0; std::fread(model.frame_room(), 1, bytes, stdin) == bytes; n++) {

@@ -1,7 +1,7 @@
 /* How many boxes each of many pictures has: many_pictures MODEL.cfg MODEL.weights PICTURE...
  *
- * Opened once, run as often as there are pictures: what a run needs is mapped already. A picture that cannot be read is reported, and
- * the others go on.
+ * Opened once, run as often as there are pictures: what a run needs is mapped already. A picture
+ * that cannot be read is reported, and the others go on.
  *
  *     c++ many_pictures.cpp $(pkg-config --cflags --libs mafat) */
 #include <cstdio>

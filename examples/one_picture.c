@@ -23,12 +23,14 @@ int main(int argc, char **argv)
     return 2;
   }
   options.memory_bytes = 64 << 20; /* of the whole process */
-  if (mafat_model_open(&model, argv[1], argv[2], &options, &d) != MAFAT_OK) return failed(&model, &d);
+  if (mafat_model_open(&model, argv[1], argv[2], &options, &d) != MAFAT_OK)
+    return failed(&model, &d);
   if (mafat_model_run_picture(model, argv[3], &d) != MAFAT_OK) return failed(&model, &d);
   if (mafat_model_detect(model, 0.5f, 0.45f, &boxes, &d) != MAFAT_OK) return failed(&model, &d);
   for (size_t i = 0; i < boxes->n; i++) {
     const struct mafat_detection *b = &boxes->list[i];
-    printf("class %d: %.2f at %.0f, %.0f, %.0f x %.0f\n", b->class_id, b->confidence, b->x, b->y, b->w, b->h);
+    printf("class %d: %.2f at %.0f, %.0f, %.0f x %.0f\n", b->class_id, b->confidence, b->x, b->y,
+           b->w, b->h);
   }
   mafat_detections_close(&boxes);
   mafat_model_close(&model);

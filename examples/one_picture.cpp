@@ -16,7 +16,8 @@ int main(int argc, char **argv)
     mafat::model model(argv[1], argv[2], options);
     model.run_picture(argv[3]);
     for (const mafat_detection &b : model.detect())
-      std::printf("class %d: %.2f at %.0f, %.0f, %.0f x %.0f\n", b.class_id, b.confidence, b.x, b.y, b.w, b.h);
+      std::printf("class %d: %.2f at %.0f, %.0f, %.0f x %.0f\n", b.class_id, b.confidence, b.x, b.y,
+                  b.w, b.h);
   } catch (const mafat::error &e) {
     std::fprintf(stderr, "one_picture: %s\n", e.what());
     return 1;

@@ -1,6 +1,8 @@
-/* Two networks that share the memory of their maps: two_models FIRST.cfg FIRST.weights SECOND.cfg SECOND.weights PICTURE
+/* Two networks that share the memory of their maps: two_models FIRST.cfg FIRST.weights SECOND.cfg
+ * SECOND.weights PICTURE
  *
- * They run one after the other; what a run has made is read before the other one runs, which takes its place.
+ * They run one after the other; what a run has made is read before the other one runs, which takes
+ * its place.
  *
  *     c++ two_models.cpp $(pkg-config --cflags --libs mafat) */
 #include <cstdio>
@@ -15,7 +17,8 @@ static void look(mafat::model &model, const char *name, const char *picture)
 int main(int argc, char **argv)
 {
   if (argc != 6) {
-    std::fputs("usage: two_models FIRST.cfg FIRST.weights SECOND.cfg SECOND.weights PICTURE\n", stderr);
+    std::fputs("usage: two_models FIRST.cfg FIRST.weights SECOND.cfg SECOND.weights PICTURE\n",
+               stderr);
     return 2;
   }
   try {

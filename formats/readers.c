@@ -40,8 +40,9 @@ struct mafat_weights_kind mafat_reader_weights_kind(struct mafat_model_source *s
 }
 
 MAFAT_PART(opening)
-static int read_graph(struct mafat_network **out, const struct mafat_reader *reader, struct mafat_model_source *s,
-                      const struct mafat_given *given, struct mafat_diagnostic *d)
+static int read_graph(struct mafat_network **out, const struct mafat_reader *reader,
+                      struct mafat_model_source *s, const struct mafat_given *given,
+                      struct mafat_diagnostic *d)
 {
   struct mafat_model_file *file;
   int code = mafat_model_file_open_source(&file, s, d);
@@ -51,12 +52,15 @@ static int read_graph(struct mafat_network **out, const struct mafat_reader *rea
 }
 
 MAFAT_PART(opening)
-int mafat_reader_network(struct mafat_network **out, struct mafat_model_source *s, const struct mafat_reading *how,
-                         struct mafat_diagnostic *d)
+int mafat_reader_network(struct mafat_network **out, struct mafat_model_source *s,
+                         const struct mafat_reading *how, struct mafat_diagnostic *d)
 {
   const struct mafat_reader *reader = mafat_reader_of(s);
   *out = NULL;
   if (how->given && how->given->n > 0 && !reader->graph)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: constants are given to ONNX and TFLite files, found %.100s", s->path, how->given->list[0]);
-  return reader->network ? reader->network(out, s, how, d) : read_graph(out, reader, s, how->given, d);
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "%s: constants are given to ONNX and TFLite files, found %.100s", s->path,
+                      how->given->list[0]);
+  return reader->network ? reader->network(out, s, how, d)
+                         : read_graph(out, reader, s, how->given, d);
 }

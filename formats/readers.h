@@ -29,12 +29,12 @@ struct mafat_reader {
   bool imports;       /* reading uses the import code for graphs (api/footprint.h) */
   bool (*begins)(const char beginning[MAFAT_SOURCE_BEGINNING]);
   /* Reads a network. NULL: use `graph`. */
-  int (*network)(struct mafat_network **out, struct mafat_model_source *source, const struct mafat_reading *how,
-                 struct mafat_diagnostic *d);
+  int (*network)(struct mafat_network **out, struct mafat_model_source *source,
+                 const struct mafat_reading *how, struct mafat_diagnostic *d);
   /* Reads a graph from a file or from a packed file's embedded graph. NULL: the format has no
    * graphs that can be packed. */
-  int (*graph)(struct mafat_network **out, struct mafat_model_file *file, const struct mafat_given *given,
-               struct mafat_diagnostic *d);
+  int (*graph)(struct mafat_network **out, struct mafat_model_file *file,
+               const struct mafat_given *given, struct mafat_diagnostic *d);
   /* Sets the properties of a weights file from its first bytes. NULL: none. */
   void (*describe)(struct mafat_weights_kind *kind, const char beginning[MAFAT_SOURCE_BEGINNING]);
 };
@@ -48,7 +48,7 @@ struct mafat_weights_kind mafat_reader_weights_kind(struct mafat_model_source *s
 
 /* Reads the network. MAFAT_EINVAL: constants given to a format without graphs; errors of the
  * readers. */
-int mafat_reader_network(struct mafat_network **out, struct mafat_model_source *source, const struct mafat_reading *how,
-                         struct mafat_diagnostic *d);
+int mafat_reader_network(struct mafat_network **out, struct mafat_model_source *source,
+                         const struct mafat_reading *how, struct mafat_diagnostic *d);
 
 #endif

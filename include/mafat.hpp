@@ -97,7 +97,10 @@ public:
   const mafat_detection *end() const noexcept { return handle_->list + handle_->n; }
   std::size_t size() const noexcept { return handle_->n; }
   bool empty() const noexcept { return handle_->n == 0; }
-  const mafat_detection &operator[](std::size_t index) const noexcept { return handle_->list[index]; }
+  const mafat_detection &operator[](std::size_t index) const noexcept
+  {
+    return handle_->list[index];
+  }
   mafat_detections *get() const noexcept { return handle_.get(); }
 
 private:
@@ -124,13 +127,22 @@ inline mafat_file memory_file(const void *data, std::size_t bytes) noexcept
 class model {
 public:
   /* Without weights: for files that hold their own (ONNX, TFLite, packed). */
-  explicit model(const std::string &path, const options &with = options()) { open(path.c_str(), nullptr, with); }
+  explicit model(const std::string &path, const options &with = options())
+  {
+    open(path.c_str(), nullptr, with);
+  }
   model(const std::string &cfg, const std::string &weights, const options &with = options())
   {
     open(cfg.c_str(), weights.c_str(), with);
   }
-  explicit model(const mafat_file &file, const options &with = options()) { open(file, nullptr, with); }
-  model(const mafat_file &cfg, const mafat_file &weights, const options &with = options()) { open(cfg, &weights, with); }
+  explicit model(const mafat_file &file, const options &with = options())
+  {
+    open(file, nullptr, with);
+  }
+  model(const mafat_file &cfg, const mafat_file &weights, const options &with = options())
+  {
+    open(cfg, &weights, with);
+  }
 
   void run_picture(const std::string &path) { call(mafat_model_run_picture, path.c_str()); }
   /* stride 0: rows are contiguous. */
@@ -154,7 +166,10 @@ public:
   {
     call(mafat_model_frame_rows, frame, bytes, row, context);
   }
-  void run(const std::vector<float> &input) { call(mafat_model_run_floats, input.data(), input.size()); }
+  void run(const std::vector<float> &input)
+  {
+    call(mafat_model_run_floats, input.data(), input.size());
+  }
   /* The vector must stay valid until the run. */
   void set_input(const std::string &name, const std::vector<float> &floats)
   {
@@ -239,7 +254,8 @@ private:
     d.check(mafat_model_open_files(&opened, &file, weights, &with, d));
     handle_.reset(opened);
   }
-  template <class Function, class... Arguments> void call(Function *function, Arguments... arguments)
+  template <class Function, class... Arguments>
+  void call(Function *function, Arguments... arguments)
   {
     diagnostic d;
     d.check(function(get(), arguments..., d));
@@ -256,13 +272,22 @@ private:
 class dry_run {
 public:
   /* Without weights: Darknet's are assumed. */
-  explicit dry_run(const std::string &path, const options &with = options()) { open(path.c_str(), nullptr, with); }
+  explicit dry_run(const std::string &path, const options &with = options())
+  {
+    open(path.c_str(), nullptr, with);
+  }
   dry_run(const std::string &cfg, const std::string &weights, const options &with = options())
   {
     open(cfg.c_str(), weights.c_str(), with);
   }
-  explicit dry_run(const mafat_file &file, const options &with = options()) { open(file, nullptr, with); }
-  dry_run(const mafat_file &cfg, const mafat_file &weights, const options &with = options()) { open(cfg, &weights, with); }
+  explicit dry_run(const mafat_file &file, const options &with = options())
+  {
+    open(file, nullptr, with);
+  }
+  dry_run(const mafat_file &cfg, const mafat_file &weights, const options &with = options())
+  {
+    open(cfg, &weights, with);
+  }
 
   /* Calls use(plan facts) for a budget; 0: the options'. Its texts are valid until it returns. */
   template <class Use> void report(std::size_t budget_bytes, Use use) const
@@ -284,8 +309,10 @@ public:
   /* By rising bytes and falling milliseconds. */
   std::vector<mafat_front_facts> front() const
   {
-    std::vector<mafat_front_facts> plans(static_cast<std::size_t>(facts().n_front), sized<mafat_front_facts>());
-    for (std::size_t i = 0; i < plans.size(); i++) mafat_dry_run_front(get(), static_cast<int>(i), &plans[i]);
+    std::vector<mafat_front_facts> plans(static_cast<std::size_t>(facts().n_front),
+                                         sized<mafat_front_facts>());
+    for (std::size_t i = 0; i < plans.size(); i++)
+      mafat_dry_run_front(get(), static_cast<int>(i), &plans[i]);
     return plans;
   }
 

@@ -273,7 +273,8 @@ MAFAT_API int mafat_dry_run_front(const struct mafat_dry_run *dry_run, int index
                                 struct mafat_front_facts *facts);
 /* Budgets worth comparing, rising: from the smallest that fits to the largest that still helps;
  * with the greedy search the paper's. Writes at most `capacity` and returns their number. */
-MAFAT_API int mafat_dry_run_budgets(const struct mafat_dry_run *dry_run, size_t *budgets, int capacity);
+MAFAT_API int mafat_dry_run_budgets(const struct mafat_dry_run *dry_run, size_t *budgets,
+                                    int capacity);
 
 /* The same dry run with weights packed as a type such as "int8" (pack_weights --help lists all).
  * Layers that do not support it get a wider type. Close it before the original dry run.
@@ -288,13 +289,15 @@ struct mafat_plan_report;
 
 /* budget_bytes 0: the dry run's. Close it before its dry run. MAFAT_EINVAL, MAFAT_ELIMIT: the given
  * plan is invalid for this network. *out is NULL after a failure. */
-MAFAT_API int mafat_dry_run_report(struct mafat_plan_report **out, const struct mafat_dry_run *dry_run,
-                                 size_t budget_bytes, struct mafat_diagnostic *d);
+MAFAT_API int mafat_dry_run_report(struct mafat_plan_report **out,
+                                   const struct mafat_dry_run *dry_run, size_t budget_bytes,
+                                   struct mafat_diagnostic *d);
 MAFAT_API void mafat_plan_report_close(struct mafat_plan_report **report);
 MAFAT_API int mafat_plan_report_describe(const struct mafat_plan_report *report,
                                     struct mafat_plan_facts *facts);
 /* MAFAT_ELIMIT: the plan exceeds the budget, with the diagnostic of mafat_model_open. */
-MAFAT_API int mafat_plan_report_check(const struct mafat_plan_report *report, struct mafat_diagnostic *d);
+MAFAT_API int mafat_plan_report_check(const struct mafat_plan_report *report,
+                                      struct mafat_diagnostic *d);
 /* Layers and groups: see mafat_model_layer and mafat_model_group. */
 MAFAT_API int mafat_plan_report_layer(const struct mafat_plan_report *report, int layer,
                                  struct mafat_layer_facts *facts);
@@ -352,11 +355,12 @@ struct mafat_unit_facts {
 
 /* objective NULL: units that the plan fuses; "transfers": fewest bytes moved; "latency": predicted
  * fastest for the executor. MAFAT_EINVAL: another one. */
-MAFAT_API int mafat_plan_report_transfers(struct mafat_transfer_report **out, const struct mafat_plan_report *report,
-                                 size_t fast_bytes, const char *objective,
-                                 struct mafat_diagnostic *d);
-MAFAT_API int mafat_model_transfers(struct mafat_transfer_report **out, const struct mafat_model *model,
-                                size_t fast_bytes, struct mafat_diagnostic *d);
+MAFAT_API int mafat_plan_report_transfers(struct mafat_transfer_report **out,
+                                          const struct mafat_plan_report *report, size_t fast_bytes,
+                                          const char *objective, struct mafat_diagnostic *d);
+MAFAT_API int mafat_model_transfers(struct mafat_transfer_report **out,
+                                    const struct mafat_model *model, size_t fast_bytes,
+                                    struct mafat_diagnostic *d);
 MAFAT_API void mafat_transfer_report_close(struct mafat_transfer_report **transfers);
 /* Ordered by last layer. MAFAT_EINVAL: out of range. */
 MAFAT_API int mafat_transfer_report_unit(const struct mafat_transfer_report *transfers, int index,
@@ -372,8 +376,8 @@ struct mafat_paper_facts {
 };
 
 /* MAFAT_EUNSUPPORTED: the plan is not made of tiles only. */
-MAFAT_API int mafat_plan_report_paper(const struct mafat_plan_report *report, struct mafat_paper_facts *facts,
-                                 struct mafat_diagnostic *d);
+MAFAT_API int mafat_plan_report_paper(const struct mafat_plan_report *report,
+                                      struct mafat_paper_facts *facts, struct mafat_diagnostic *d);
 
 /* ---- calibration ---- */
 

@@ -56,9 +56,10 @@ MAFAT_API const char *mafat_ranks_search(int index);
 
 /* MAFAT_ELIMIT: a rank needs more than its memory. MAFAT_EINVAL: invalid question. *out is NULL
  * after a failure. */
-MAFAT_API int mafat_dry_run_ranks(struct mafat_ranks_report **out, const struct mafat_dry_run *dry_run,
-                                const struct mafat_ranks_request *request,
-                                struct mafat_diagnostic *d);
+MAFAT_API int mafat_dry_run_ranks(struct mafat_ranks_report **out,
+                                  const struct mafat_dry_run *dry_run,
+                                  const struct mafat_ranks_request *request,
+                                  struct mafat_diagnostic *d);
 MAFAT_API int mafat_ranks_report_describe(const struct mafat_ranks_report *report,
                                           struct mafat_ranks_facts *facts);
 MAFAT_API void mafat_ranks_report_close(struct mafat_ranks_report **report);

@@ -34,7 +34,8 @@ const char *mafat_order_name(enum mafat_order order)
 
 enum { NEAR = 4096 }; /* gap in bytes up to which two reads are combined */
 
-const struct mafat_constant *mafat_constants_part(const struct mafat_layer_constants *c, enum mafat_constant_part part)
+const struct mafat_constant *mafat_constants_part(const struct mafat_layer_constants *c,
+                                                  enum mafat_constant_part part)
 {
   static const struct mafat_constant none;
   if (part == MAFAT_PART_BIASES) return &c->biases;

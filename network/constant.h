@@ -71,7 +71,8 @@ static inline struct mafat_constant mafat_constant_fill(float value, uint64_t n)
 {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
-  return (struct mafat_constant){.at = bits, .n = n, .file = MAFAT_CONSTANT_FILL, .type = MAFAT_F32};
+  return (
+      struct mafat_constant){.at = bits, .n = n, .file = MAFAT_CONSTANT_FILL, .type = MAFAT_F32};
 }
 
 /* True if the constant must be read from a file. */
@@ -94,7 +95,8 @@ enum mafat_constant_part {
 };
 
 /* Returns a part; its n is 0 if the layer has none. The normalization must not be a block. */
-const struct mafat_constant *mafat_constants_part(const struct mafat_layer_constants *c, enum mafat_constant_part part);
+const struct mafat_constant *mafat_constants_part(const struct mafat_layer_constants *c,
+                                                  enum mafat_constant_part part);
 /* True if scale and bias are folded from these parts, rather than from one bias per filter or a
  * block. */
 bool mafat_constants_in_parts(const struct mafat_layer_constants *c, uint64_t filters);
@@ -109,7 +111,8 @@ struct mafat_stretch {
 
 /* Returns the first of the wanted parts, together with the parts stored near it. `parts` is 0 if
  * there is none. */
-struct mafat_stretch mafat_constants_stretch(const struct mafat_layer_constants *c, unsigned wanted);
+struct mafat_stretch mafat_constants_stretch(const struct mafat_layer_constants *c,
+                                             unsigned wanted);
 
 /* ---- bytes ---- */
 

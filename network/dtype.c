@@ -6,7 +6,8 @@
 
 const struct mafat_dtype_traits mafat_dtypes[MAFAT_N_DTYPES] = {
 #define TYPE(CONSTANT, text, array_text, n_bits, exponent_bits, weights) \
-  [MAFAT_##CONSTANT] = {.name = text, .array = array_text, .bits = n_bits, .exponent = exponent_bits, weights},
+  [MAFAT_##CONSTANT] = { \
+      .name = text, .array = array_text, .bits = n_bits, .exponent = exponent_bits, weights},
 #define FLOATS .packing = "float32", .wider = MAFAT_F32
 #define NONE
 #define NARROW(text, WIDER, elements) .narrow = true, .packing = text, .wider = MAFAT_##WIDER

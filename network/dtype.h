@@ -40,8 +40,10 @@ static inline const char *mafat_dtype_name(enum mafat_dtype type)
 static inline uint64_t mafat_dtype_bytes(enum mafat_dtype type, uint64_t n)
 {
   uint64_t bits = mafat_dtypes[type].bits, bytes;
-  return __builtin_mul_overflow(n / 8, bits, &bytes) || __builtin_add_overflow(bytes, (n % 8 * bits + 7) / 8, &bytes)
-             ? UINT64_MAX : bytes;
+  return __builtin_mul_overflow(n / 8, bits, &bytes) ||
+                 __builtin_add_overflow(bytes, (n % 8 * bits + 7) / 8, &bytes)
+             ? UINT64_MAX
+             : bytes;
 }
 
 /* Average bytes of an element: 0.5 for int4. */

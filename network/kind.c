@@ -13,9 +13,11 @@ int mafat_layer_infer(struct mafat_layer *l, const struct mafat_infer_context *c
   return mafat_kind_of(l->type)->infer(l, context);
 }
 
-struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                      struct mafat_span out)
 {
-  return mafat_span_is_empty(out) ? mafat_span(0, 0) : mafat_kind_of(l->type)->in_span(l, operand, axis_y, out);
+  return mafat_span_is_empty(out) ? mafat_span(0, 0)
+                                  : mafat_kind_of(l->type)->in_span(l, operand, axis_y, out);
 }
 
 void mafat_layer_pads(const struct mafat_layer *l, int *left, int *right)
@@ -36,7 +38,8 @@ struct mafat_weight_counts mafat_layer_weight_counts(const struct mafat_layer *l
   return kind->counts ? kind->counts(l) : (struct mafat_weight_counts){0, 0, 0};
 }
 
-uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels)
+uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int filters,
+                               int channels)
 {
   const struct mafat_kind *kind = mafat_kind_of(l->type);
   return kind->macs ? kind->macs(l, pixels, filters, channels) : 0;

@@ -95,7 +95,8 @@ struct mafat_kind {
   int (*infer)(struct mafat_layer *l, const struct mafat_infer_context *context);
   /* Returns the rows (axis_y) or columns of an operand that output span `out` needs: clipped to the
    * map, and all of it along an axis that cannot be cut. `out` is not empty. */
-  struct mafat_span (*in_span)(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
+  struct mafat_span (*in_span)(const struct mafat_layer *l, int operand, bool axis_y,
+                               struct mafat_span out);
   /* bits of `along` that the layer's parameters exclude; NULL: none */
   unsigned (*not_along)(const struct mafat_layer *l);
   /* Columns of zero padding beside the input that windows reach into; NULL: none. */
@@ -128,7 +129,8 @@ int mafat_layer_infer(struct mafat_layer *l, const struct mafat_infer_context *c
 
 /* Returns the rows (axis_y) or columns of an operand that output span `out` needs, clipped to the
  * map. If it needs padding only, returns the pixel beside the padding. */
-struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
+struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                      struct mafat_span out);
 
 /* Columns of zero padding that a convolution reads beside its input map's edges. */
 void mafat_layer_pads(const struct mafat_layer *l, int *left, int *right);
@@ -139,7 +141,8 @@ struct mafat_weight_counts mafat_layer_weight_counts(const struct mafat_layer *l
 /* Multiply-accumulates for `pixels` of the output map: for all its filters, or for some filters
  * over some input channels. */
 uint64_t mafat_layer_macs(const struct mafat_layer *l, uint64_t pixels);
-uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
+uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int filters,
+                               int channels);
 
 /* Boxes that a head puts out, each with all its classes; 0 for other kinds. */
 uint64_t mafat_layer_boxes(const struct mafat_layer *l);
@@ -165,22 +168,27 @@ static inline struct mafat_span mafat_span_across(struct mafat_span span, int ex
 }
 
 /* Part of an output that is computed together with part `first` of the first output. */
-static inline struct mafat_box mafat_layer_out_box(const struct mafat_layer *l, int output, struct mafat_box first)
+static inline struct mafat_box mafat_layer_out_box(const struct mafat_layer *l, int output,
+                                                   struct mafat_box first)
 {
   struct mafat_shape s = mafat_layer_output_shape(l, output);
-  return (struct mafat_box){mafat_span_across(first.y, l->out.h, s.h), mafat_span_across(first.x, l->out.w, s.w)};
+  return (struct mafat_box){mafat_span_across(first.y, l->out.h, s.h),
+                            mafat_span_across(first.x, l->out.w, s.w)};
 }
 
-static inline struct mafat_span mafat_layer_out_channels(const struct mafat_layer *l, int output, struct mafat_span first)
+static inline struct mafat_span mafat_layer_out_channels(const struct mafat_layer *l, int output,
+                                                         struct mafat_span first)
 {
   return mafat_span_across(first, l->out.c, mafat_layer_output_shape(l, output).c);
 }
 
 /* Part of the first output that is computed together with part `box` of another output. */
-static inline struct mafat_box mafat_layer_first_box(const struct mafat_layer *l, int output, struct mafat_box box)
+static inline struct mafat_box mafat_layer_first_box(const struct mafat_layer *l, int output,
+                                                     struct mafat_box box)
 {
   struct mafat_shape s = mafat_layer_output_shape(l, output);
-  return (struct mafat_box){mafat_span_across(box.y, s.h, l->out.h), mafat_span_across(box.x, s.w, l->out.w)};
+  return (struct mafat_box){mafat_span_across(box.y, s.h, l->out.h),
+                            mafat_span_across(box.x, s.w, l->out.w)};
 }
 
 /* ---- operands ---- */
@@ -268,7 +276,8 @@ static inline unsigned mafat_layer_along(const struct mafat_layer *l)
  * columns. Other kinds (reorg, softmax, connected, heads ...) need whole maps. */
 static inline bool mafat_layer_is_tileable(const struct mafat_layer *l)
 {
-  return (mafat_kind_of(l->type)->along & MAFAT_ALONG_MAP) == MAFAT_ALONG_MAP && (mafat_layer_along(l) & MAFAT_ALONG_ROWS);
+  return (mafat_kind_of(l->type)->along & MAFAT_ALONG_MAP) == MAFAT_ALONG_MAP &&
+         (mafat_layer_along(l) & MAFAT_ALONG_ROWS);
 }
 
 static inline bool mafat_layer_convolves(const struct mafat_layer *l)
@@ -309,7 +318,8 @@ static inline bool mafat_layer_is_pointwise(const struct mafat_layer *l)
 /* True if output channel c depends only on channel c of the operands. */
 static inline bool mafat_layer_is_lanewise(const struct mafat_layer *l)
 {
-  return (mafat_kind_of(l->type)->lanewise && !mafat_layer_mixes_channels(l)) || mafat_layer_is_depthwise(l);
+  return (mafat_kind_of(l->type)->lanewise && !mafat_layer_mixes_channels(l)) ||
+         mafat_layer_is_depthwise(l);
 }
 
 static inline bool mafat_layer_pools(const struct mafat_layer *l)
@@ -403,9 +413,11 @@ static inline bool mafat_layer_takes_weights(const struct mafat_layer *l, enum m
 
 /* The narrowest type that the layer supports: at least as wide as `wanted`, and not wider than its
  * weights are now. */
-static inline enum mafat_dtype mafat_layer_narrowest(const struct mafat_layer *l, enum mafat_dtype wanted)
+static inline enum mafat_dtype mafat_layer_narrowest(const struct mafat_layer *l,
+                                                     enum mafat_dtype wanted)
 {
-  while (wanted != MAFAT_F32 && !mafat_layer_takes_weights(l, wanted)) wanted = mafat_dtypes[wanted].wider;
+  while (wanted != MAFAT_F32 && !mafat_layer_takes_weights(l, wanted))
+    wanted = mafat_dtypes[wanted].wider;
   bool less = mafat_dtypes[wanted].bits < mafat_dtypes[l->weights_type].bits;
   return less && mafat_layer_takes_weights(l, wanted) ? wanted : l->weights_type;
 }

@@ -15,7 +15,8 @@ static bool can_merge(const struct mafat_layer *l)
 
 static bool are_equal_taps(const struct mafat_taps *a, const struct mafat_taps *b)
 {
-  return a->size == b->size && a->stride == b->stride && a->dilation == b->dilation && a->before == b->before && a->after == b->after;
+  return a->size == b->size && a->stride == b->stride && a->dilation == b->dilation &&
+         a->before == b->before && a->after == b->after;
 }
 
 static bool are_equal_shapes(const struct mafat_shape *a, const struct mafat_shape *b)
@@ -28,7 +29,8 @@ static bool are_equal_sources(const struct mafat_sources *a, const struct mafat_
   if (a->n != b->n || a->n_bands != b->n_bands) return false;
   for (int i = 0; i < mafat_sources_count(a); i++) {
     const struct mafat_source *s = &a->list[i], *t = &b->list[i];
-    if (s->tensor != t->tensor || s->first != t->first || s->n != t->n || s->first_row != t->first_row || s->n_rows != t->n_rows)
+    if (s->tensor != t->tensor || s->first != t->first || s->n != t->n ||
+        s->first_row != t->first_row || s->n_rows != t->n_rows)
       return false;
   }
   return true;
@@ -37,20 +39,24 @@ static bool are_equal_sources(const struct mafat_sources *a, const struct mafat_
 static bool put_out_alike(const struct mafat_layer *a, const struct mafat_layer *b)
 {
   const struct mafat_quantization *p = &a->quantization, *q = &b->quantization;
-  return a->out_type == b->out_type && are_equal_shapes(&a->out, &b->out) && mafat_quantization_equals(p, q) && p->least == q->least &&
-         p->most == q->most && p->rounding == q->rounding && p->is_signed == q->is_signed;
+  return a->out_type == b->out_type && are_equal_shapes(&a->out, &b->out) &&
+         mafat_quantization_equals(p, q) && p->least == q->least && p->most == q->most &&
+         p->rounding == q->rounding && p->is_signed == q->is_signed;
 }
 
 static bool compute_alike(const struct mafat_layer *a, const struct mafat_layer *b)
 {
-  return a->type == b->type && a->activation.kind == b->activation.kind && a->activation.a == b->activation.a &&
-         a->activation.b == b->activation.b && are_equal_taps(&a->window.y, &b->window.y) && are_equal_taps(&a->window.x, &b->window.x) &&
-         a->counted_y == b->counted_y && a->counted_x == b->counted_x && a->count_padding == b->count_padding;
+  return a->type == b->type && a->activation.kind == b->activation.kind &&
+         a->activation.a == b->activation.a && a->activation.b == b->activation.b &&
+         are_equal_taps(&a->window.y, &b->window.y) && are_equal_taps(&a->window.x, &b->window.x) &&
+         a->counted_y == b->counted_y && a->counted_x == b->counted_x &&
+         a->count_padding == b->count_padding;
 }
 
 static bool are_equal(const struct mafat_layer *a, const struct mafat_layer *b)
 {
-  return can_merge(a) && compute_alike(a, b) && put_out_alike(a, b) && are_equal_shapes(&a->in, &b->in) &&
+  return can_merge(a) && compute_alike(a, b) && put_out_alike(a, b) &&
+         are_equal_shapes(&a->in, &b->in) &&
          are_equal_sources(&a->operands->sources, &b->operands->sources);
 }
 
@@ -60,11 +66,15 @@ static uint64_t hash_of(const struct mafat_layer *l)
 {
   uint64_t hash = 14695981039346656037u;
   const struct mafat_sources *s = &l->operands->sources;
-  const int parts[] = {(int)l->type, (int)l->activation.kind, l->out.h, l->out.w, l->out.c, l->window.y.size, s->n, s->n_bands};
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) hash = (hash ^ (unsigned)parts[i]) * 1099511628211u;
+  const int parts[] = {(int)l->type, (int)l->activation.kind, l->out.h, l->out.w,
+                       l->out.c,     l->window.y.size,        s->n,     s->n_bands};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    hash = (hash ^ (unsigned)parts[i]) * 1099511628211u;
   for (int i = 0; i < mafat_sources_count(s); i++) {
-    const int source[] = {s->list[i].tensor, s->list[i].first, s->list[i].n, s->list[i].first_row, s->list[i].n_rows};
-    for (size_t k = 0; k < sizeof source / sizeof *source; k++) hash = (hash ^ (unsigned)source[k]) * 1099511628211u;
+    const int source[] = {s->list[i].tensor, s->list[i].first, s->list[i].n, s->list[i].first_row,
+                          s->list[i].n_rows};
+    for (size_t k = 0; k < sizeof source / sizeof *source; k++)
+      hash = (hash ^ (unsigned)source[k]) * 1099511628211u;
   }
   return hash;
 }
@@ -79,7 +89,8 @@ struct merger {
 
 static void read_instead(const struct merger *m, struct mafat_sources *s)
 {
-  for (int i = 0; i < mafat_sources_count(s); i++) s->list[i].tensor = m->same_as[s->list[i].tensor];
+  for (int i = 0; i < mafat_sources_count(s); i++)
+    s->list[i].tensor = m->same_as[s->list[i].tensor];
 }
 
 static void become_alias(const struct merger *m, int layer)
@@ -87,7 +98,8 @@ static void become_alias(const struct merger *m, int layer)
   struct mafat_layer *l = &m->network->layers[layer], *to = &m->network->layers[m->same_as[layer]];
   struct mafat_sources *s = &l->operands->sources;
   s->n = s->n_bands = 1;
-  s->list[0] = (struct mafat_source){.tensor = m->same_as[layer], .n = l->out.c, .n_rows = l->out.h};
+  s->list[0] =
+      (struct mafat_source){.tensor = m->same_as[layer], .n = l->out.c, .n_rows = l->out.h};
   mafat_layer_become_alias(l);
   to->output = to->output || l->output;
 }
@@ -98,7 +110,9 @@ static int find_equal(const struct merger *m, int layer)
   int other = 0;
   m->hashes[layer] = can_merge(&layers[layer]) ? hash_of(&layers[layer]) : 0;
   if (!can_merge(&layers[layer])) return layer;
-  while (other < layer && !(m->hashes[other] == m->hashes[layer] && are_equal(&layers[other], &layers[layer]))) other++;
+  while (other < layer &&
+         !(m->hashes[other] == m->hashes[layer] && are_equal(&layers[other], &layers[layer])))
+    other++;
   return other;
 }
 
@@ -108,7 +122,8 @@ static void merge(const struct merger *m)
   struct mafat_network *n = m->network;
   for (int t = 0; t < mafat_network_n_tensors(n); t++) m->same_as[t] = t;
   for (int l = 0; l < n->n_layers; l++) {
-    for (int k = 0; k < n->layers[l].n_operands; k++) read_instead(m, &n->layers[l].operands[k].sources);
+    for (int k = 0; k < n->layers[l].n_operands; k++)
+      read_instead(m, &n->layers[l].operands[k].sources);
     m->same_as[l] = find_equal(m, l);
     if (m->same_as[l] != l) become_alias(m, l);
   }
@@ -118,7 +133,8 @@ static void merge(const struct merger *m)
 int mafat_network_merge(struct mafat_network *n)
 {
   size_t n_tensors = (size_t)mafat_network_n_tensors(n);
-  struct merger m = {n, malloc(n_tensors * sizeof *m.hashes), malloc(n_tensors * sizeof *m.same_as)};
+  struct merger m = {n, malloc(n_tensors * sizeof *m.hashes),
+                     malloc(n_tensors * sizeof *m.same_as)};
   bool enough = m.hashes && m.same_as;
   if (enough) merge(&m);
   free(m.hashes);

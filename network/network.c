@@ -105,13 +105,16 @@ int mafat_network_ask_for(struct mafat_network *n, int n_layers, const int *laye
                           struct mafat_diagnostic *d)
 {
   if (count < 0 || (count > 0 && !layers))
-    return mafat_fail(d, MAFAT_EINVAL, "%s: expected a list of outputs, found %d of them in no list", n->path, count);
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "%s: expected a list of outputs, found %d of them in no list", n->path,
+                      count);
   for (int i = 0; i < count; i++) {
     if (layers[i] < 0 || layers[i] >= n_layers)
-      return mafat_fail(d, MAFAT_EINVAL, "%s: expected outputs of layers from 0 to %d, found %d", n->path, n_layers - 1,
-                        layers[i]);
+      return mafat_fail(d, MAFAT_EINVAL, "%s: expected outputs of layers from 0 to %d, found %d",
+                        n->path, n_layers - 1, layers[i]);
     n->layers[layers[i]].output = true;
-    for (int k = 1; k < mafat_layer_n_outputs(&n->layers[layers[i]]); k++) n->layers[layers[i]].more->list[k - 1].asked = true;
+    for (int k = 1; k < mafat_layer_n_outputs(&n->layers[layers[i]]); k++)
+      n->layers[layers[i]].more->list[k - 1].asked = true;
   }
   return MAFAT_OK;
 }
@@ -119,11 +122,13 @@ int mafat_network_ask_for(struct mafat_network *n, int n_layers, const int *laye
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,
                                                   struct mafat_source *self)
 {
-  if (index < n->n_layers && mafat_layer_is_alias(&n->layers[index])) return *mafat_layer_sources(&n->layers[index]);
+  if (index < n->n_layers && mafat_layer_is_alias(&n->layers[index]))
+    return *mafat_layer_sources(&n->layers[index]);
   return mafat_network_tensor_sources(n, index, self);
 }
 
-struct mafat_sources mafat_network_tensor_sources(const struct mafat_network *n, int tensor, struct mafat_source *self)
+struct mafat_sources mafat_network_tensor_sources(const struct mafat_network *n, int tensor,
+                                                  struct mafat_source *self)
 {
   struct mafat_shape shape = mafat_network_tensor_shape(n, tensor);
   *self = (struct mafat_source){tensor, 0, shape.c, 0, shape.h};
@@ -132,18 +137,23 @@ struct mafat_sources mafat_network_tensor_sources(const struct mafat_network *n,
 
 /* ---- operands ---- */
 
-static const char *find_source_fault(const struct mafat_network *n, int layer, const struct mafat_operand *o,
-                                     const struct mafat_source *s)
+static const char *find_source_fault(const struct mafat_network *n, int layer,
+                                     const struct mafat_operand *o, const struct mafat_source *s)
 {
-  if (s->tensor < 0 || s->tensor >= mafat_network_n_tensors(n)) return "reads what is not made before it";
+  if (s->tensor < 0 || s->tensor >= mafat_network_n_tensors(n))
+    return "reads what is not made before it";
   int maker = mafat_network_operator(n, s->tensor);
-  if (!mafat_network_is_input(n, maker) && maker >= layer) return "reads what is not made before it";
+  if (!mafat_network_is_input(n, maker) && maker >= layer)
+    return "reads what is not made before it";
   if (mafat_layer_is_alias(&n->layers[maker])) return "reads what only renames";
   struct mafat_shape shape = mafat_network_tensor_shape(n, s->tensor);
-  if (s->n < 1 || s->first < 0 || s->n > shape.c - s->first) return "reads channels that a map has not";
-  if (s->n_rows < 1 || s->first_row < 0 || s->n_rows > shape.h - s->first_row) return "reads rows that a map has not";
+  if (s->n < 1 || s->first < 0 || s->n > shape.c - s->first)
+    return "reads channels that a map has not";
+  if (s->n_rows < 1 || s->first_row < 0 || s->n_rows > shape.h - s->first_row)
+    return "reads rows that a map has not";
   if (shape.w != o->shape.w) return "reads maps of another width";
-  if (mafat_network_tensor_type(n, s->tensor) != mafat_network_tensor_type(n, o->sources.list[0].tensor))
+  if (mafat_network_tensor_type(n, s->tensor) !=
+      mafat_network_tensor_type(n, o->sources.list[0].tensor))
     return "reads elements of several types";
   if (!mafat_quantization_equals(mafat_network_tensor_quantization(n, s->tensor),
                                  mafat_network_tensor_quantization(n, o->sources.list[0].tensor)))
@@ -168,7 +178,8 @@ static const char *find_slice_fault(const struct mafat_network *n, const struct 
   return NULL;
 }
 
-static const char *find_operand_fault(const struct mafat_network *n, int layer, const struct mafat_operand *o)
+static const char *find_operand_fault(const struct mafat_network *n, int layer,
+                                      const struct mafat_operand *o)
 {
   const struct mafat_sources *s = &o->sources;
   long long channels = 0, rows = 0;
@@ -176,14 +187,16 @@ static const char *find_operand_fault(const struct mafat_network *n, int layer, 
     const struct mafat_source *band = &s->list[i - i % s->n];
     const char *fault = find_source_fault(n, layer, o, &s->list[i]);
     if (!fault) fault = find_slice_fault(n, &s->list[i], &s->list[i % s->n]);
-    if (!fault && s->list[i].n_rows != band->n_rows) fault = "has a band of different numbers of rows";
+    if (!fault && s->list[i].n_rows != band->n_rows)
+      fault = "has a band of different numbers of rows";
     if (fault) return fault;
     if (i < s->n) channels += s->list[i].n;
     if (i % s->n == 0) rows += s->list[i].n_rows;
   }
   /* other operands of a blend may have fewer channels */
   bool input = o == n->layers[layer].operands;
-  if (input ? channels != o->shape.c : channels > o->shape.c) return "reads more or fewer channels than it has";
+  if (input ? channels != o->shape.c : channels > o->shape.c)
+    return "reads more or fewer channels than it has";
   return rows != o->shape.h ? "reads more or fewer rows than it has" : NULL;
 }
 
@@ -194,18 +207,19 @@ int mafat_network_check_operand(const struct mafat_network *n, int layer, int op
   const struct mafat_operand *o = &n->layers[layer].operands[operand];
   int slices = o->sources.n, bands = o->sources.n_bands;
   if (slices < 1 || bands < 1)
-    return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: operand %d of layer [%s] reads nothing", context->path,
-                      context->line, operand, context->name);
+    return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: operand %d of layer [%s] reads nothing",
+                      context->path, context->line, operand, context->name);
   if (slices > MAFAT_MAX_SOURCES || bands > MAFAT_MAX_SOURCES || slices * bands > MAFAT_MAX_SOURCES)
-    return mafat_fail(context->d, MAFAT_EUNSUPPORTED, "%s:%d: layer [%s] has too many sources", context->path,
-                      context->line, context->name);
+    return mafat_fail(context->d, MAFAT_EUNSUPPORTED, "%s:%d: layer [%s] has too many sources",
+                      context->path, context->line, context->name);
   const char *fault = find_operand_fault(n, layer, o);
   if (!fault) return MAFAT_OK;
-  return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: operand %d of layer [%s] %s", context->path, context->line,
-                    operand, context->name, fault);
+  return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: operand %d of layer [%s] %s", context->path,
+                    context->line, operand, context->name, fault);
 }
 
-int mafat_network_take_operands(struct mafat_network *n, int layer, const struct mafat_infer_context *context)
+int mafat_network_take_operands(struct mafat_network *n, int layer,
+                                const struct mafat_infer_context *context)
 {
   const struct mafat_layer *l = &n->layers[layer];
   for (int k = 0; k < l->n_operands; k++) {
@@ -213,8 +227,10 @@ int mafat_network_take_operands(struct mafat_network *n, int layer, const struct
     if (code) return code;
     n->n_sources += mafat_sources_count(&l->operands[k].sources);
     if (n->n_sources > MAFAT_MAX_ALL_SOURCES)
-      return mafat_fail(context->d, MAFAT_EUNSUPPORTED, "%s:%d: expected at most %d sources of all layers, found more in layer [%s]",
-                        context->path, context->line, MAFAT_MAX_ALL_SOURCES, context->name);
+      return mafat_fail(
+          context->d, MAFAT_EUNSUPPORTED,
+          "%s:%d: expected at most %d sources of all layers, found more in layer [%s]",
+          context->path, context->line, MAFAT_MAX_ALL_SOURCES, context->name);
   }
   return MAFAT_OK;
 }

@@ -129,7 +129,8 @@ static inline int mafat_network_operator(const struct mafat_network *n, int tens
   return mafat_network_maker(n, tensor).layer;
 }
 
-static inline const struct mafat_layer *mafat_network_made_by(const struct mafat_network *n, int tensor)
+static inline const struct mafat_layer *mafat_network_made_by(const struct mafat_network *n,
+                                                              int tensor)
 {
   return &n->layers[mafat_network_operator(n, tensor)];
 }
@@ -159,7 +160,8 @@ static inline struct mafat_shape mafat_network_picture_shape(const struct mafat_
 
 /* Storage order of input `index` in a file: row-major by its dimensions, or channel by channel
  * (Darknet). */
-static inline void mafat_network_input_order(const struct mafat_network *n, int index, struct mafat_file_order *order)
+static inline void mafat_network_input_order(const struct mafat_network *n, int index,
+                                             struct mafat_file_order *order)
 {
   struct mafat_shape shape = n->layers[n->n_layers + index].out;
   if (n->inputs) mafat_file_order_make(order, &n->inputs[index].view, shape);
@@ -179,7 +181,8 @@ static inline int mafat_network_number(const struct mafat_network *n, int index)
   return index < n->n_layers ? index : -1;
 }
 
-static inline struct mafat_shape mafat_network_tensor_shape(const struct mafat_network *n, int tensor)
+static inline struct mafat_shape mafat_network_tensor_shape(const struct mafat_network *n,
+                                                            int tensor)
 {
   const struct mafat_output *more = mafat_network_more(n, tensor);
   return more ? more->shape : n->layers[tensor].out;
@@ -193,7 +196,8 @@ static inline enum mafat_dtype mafat_network_tensor_type(const struct mafat_netw
 }
 
 /* Quantization parameters of a tensor. */
-static inline const struct mafat_quantization *mafat_network_tensor_quantization(const struct mafat_network *n, int tensor)
+static inline const struct mafat_quantization *mafat_network_tensor_quantization(
+    const struct mafat_network *n, int tensor)
 {
   const struct mafat_output *more = mafat_network_more(n, tensor);
   return more ? &more->quantization : &n->layers[tensor].quantization;
@@ -221,7 +225,8 @@ static inline bool mafat_network_is_output(const struct mafat_network *n, int n_
   struct mafat_maker m = mafat_network_maker(n, tensor);
   const struct mafat_layer *l = &n->layers[m.layer];
   if (m.output ? l->more->list[m.output - 1].asked : l->output) return true;
-  return m.output == 0 && (mafat_layer_is_head(l) || (m.layer == n_layers - 1 && !mafat_layer_has_asked(l)));
+  return m.output == 0 &&
+         (mafat_layer_is_head(l) || (m.layer == n_layers - 1 && !mafat_layer_has_asked(l)));
 }
 
 /* Makes the tensor an output of the network, readable after a run. */
@@ -238,7 +243,8 @@ static inline int mafat_network_sole_maker(const struct mafat_network *n, int te
 }
 
 /* Type of an operand; all its sources have the same. */
-static inline enum mafat_dtype mafat_network_operand_type(const struct mafat_network *n, int layer, int operand)
+static inline enum mafat_dtype mafat_network_operand_type(const struct mafat_network *n, int layer,
+                                                          int operand)
 {
   return mafat_network_tensor_type(n, n->layers[layer].operands[operand].sources.list[0].tensor);
 }
@@ -247,13 +253,16 @@ static inline enum mafat_dtype mafat_network_operand_type(const struct mafat_net
 static inline enum mafat_dtype mafat_network_in_type(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  return l->n_operands && l->operands[0].sources.list ? mafat_network_operand_type(n, layer, 0) : l->out_type;
+  return l->n_operands && l->operands[0].sources.list ? mafat_network_operand_type(n, layer, 0)
+                                                      : l->out_type;
 }
 
 /* Quantization parameters of an operand; all its sources have the same. */
-static inline struct mafat_quantization mafat_network_in_quantization(const struct mafat_network *n, int layer, int operand)
+static inline struct mafat_quantization mafat_network_in_quantization(const struct mafat_network *n,
+                                                                      int layer, int operand)
 {
-  return *mafat_network_tensor_quantization(n, n->layers[layer].operands[operand].sources.list[0].tensor);
+  return *mafat_network_tensor_quantization(
+      n, n->layers[layer].operands[operand].sources.list[0].tensor);
 }
 
 /* Checks that all layers with integers are supported. MAFAT_EUNSUPPORTED: the diagnostic names the
@@ -261,7 +270,8 @@ static inline struct mafat_quantization mafat_network_in_quantization(const stru
 int mafat_network_check_numbers(const struct mafat_network *n, struct mafat_diagnostic *d);
 
 /* The tensor that the sources cover completely and alone; -1: none. */
-static inline int mafat_network_sole_tensor(const struct mafat_network *n, const struct mafat_sources *sources)
+static inline int mafat_network_sole_tensor(const struct mafat_network *n,
+                                            const struct mafat_sources *sources)
 {
   if (mafat_sources_count(sources) != 1) return -1;
   const struct mafat_source *s = sources->list;
@@ -276,13 +286,15 @@ int mafat_network_check_operand(const struct mafat_network *n, int layer, int op
                                 const struct mafat_infer_context *context);
 /* Checks all operands of a layer, likewise, and counts their sources; once per layer read from a
  * file. MAFAT_EUNSUPPORTED also if all layers so far have more than MAFAT_MAX_ALL_SOURCES. */
-int mafat_network_take_operands(struct mafat_network *n, int layer, const struct mafat_infer_context *context);
+int mafat_network_take_operands(struct mafat_network *n, int layer,
+                                const struct mafat_infer_context *context);
 
 /* Sources of a tensor, or of a renaming layer's output: `self`, filled in, or the renamed
  * tensors. */
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,
                                                   struct mafat_source *self);
 /* Sources that cover all of a tensor; `self` is filled in. */
-struct mafat_sources mafat_network_tensor_sources(const struct mafat_network *n, int tensor, struct mafat_source *self);
+struct mafat_sources mafat_network_tensor_sources(const struct mafat_network *n, int tensor,
+                                                  struct mafat_source *self);
 
 #endif

@@ -12,7 +12,8 @@ void mafat_view_planes(struct mafat_view *view, struct mafat_shape shape)
     view->dims[i] = sizes[i];
     view->atoms_of[i] = sizes[i] > 1;
     if (sizes[i] > 1)
-      view->atoms[view->n_atoms++] = (struct mafat_view_atom){.size = sizes[i], .step = 1, .axis = axes[i]};
+      view->atoms[view->n_atoms++] =
+          (struct mafat_view_atom){.size = sizes[i], .step = 1, .axis = axes[i]};
   }
 }
 
@@ -27,7 +28,8 @@ static bool is_planes(const struct mafat_view *view, struct mafat_shape shape)
 {
   struct mafat_view planes;
   mafat_view_planes(&planes, shape);
-  return mafat_view_reshape(&planes, &planes, view->n_dims, view->dims) && mafat_view_equals(&planes, view);
+  return mafat_view_reshape(&planes, &planes, view->n_dims, view->dims) &&
+         mafat_view_equals(&planes, view);
 }
 
 /* True if the rows of the map are consecutive, in any order within a row. */
@@ -66,14 +68,16 @@ static void set_column(struct mafat_file_order *o)
 
 enum form { WHOLE, ROWS, PLANES };
 
-static void lay(struct mafat_file_order *o, const struct mafat_view *view, struct mafat_shape shape, enum form form)
+static void lay(struct mafat_file_order *o, const struct mafat_view *view, struct mafat_shape shape,
+                enum form form)
 {
   *o = (struct mafat_file_order){.shape = shape, .planes = form == PLANES ? shape.c : 1,
                                  .rows = form == WHOLE ? 1 : shape.h, .view = *view};
   set_strides(o);
   if (form != WHOLE) forget_axis(o, MAFAT_AXIS_H);
   if (form == PLANES) forget_axis(o, MAFAT_AXIS_C);
-  o->row_elements = (size_t)shape.w * (form == PLANES ? 1 : (size_t)shape.c) * (form == WHOLE ? (size_t)shape.h : 1);
+  o->row_elements = (size_t)shape.w * (form == PLANES ? 1 : (size_t)shape.c) *
+                    (form == WHOLE ? (size_t)shape.h : 1);
   set_column(o);
 }
 
@@ -84,7 +88,8 @@ static bool is_short(struct mafat_shape shape)
   return shape.h == 1 && (long long)shape.w * shape.c <= MOST;
 }
 
-void mafat_file_order_make(struct mafat_file_order *o, const struct mafat_view *view, struct mafat_shape shape)
+void mafat_file_order_make(struct mafat_file_order *o, const struct mafat_view *view,
+                           struct mafat_shape shape)
 {
   bool planes = !is_short(shape) && is_planes(view, shape);
   lay(o, view, shape, planes ? PLANES : is_rows(view, shape) ? ROWS : WHOLE);
@@ -101,6 +106,7 @@ long long mafat_file_order_offset(const struct mafat_file_order *o, int axis, in
 {
   long long offset = 0;
   for (int k = 0; k < o->view.n_atoms; k++)
-    if (o->view.atoms[k].axis == axis) offset += at / o->view.atoms[k].step % o->view.atoms[k].size * o->strides[k];
+    if (o->view.atoms[k].axis == axis)
+      offset += at / o->view.atoms[k].step % o->view.atoms[k].size * o->strides[k];
   return offset;
 }

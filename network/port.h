@@ -19,9 +19,11 @@ struct mafat_port {
 
 /* Adds to `places` the position in the map of element `index`, in row-major order of the
  * dimensions. */
-void mafat_view_find(const struct mafat_view *view, long long index, long long places[MAFAT_N_AXES]);
+void mafat_view_find(const struct mafat_view *view, long long index,
+                     long long places[MAFAT_N_AXES]);
 
-static inline void mafat_port_find(const struct mafat_port *p, long long index, int *c, int *y, int *x)
+static inline void mafat_port_find(const struct mafat_port *p, long long index, int *c, int *y,
+                                   int *x)
 {
   long long places[MAFAT_N_AXES] = {0};
   mafat_view_find(&p->view, index, places);
@@ -47,7 +49,8 @@ struct mafat_file_order {
 };
 
 /* The view must cover every element of the map once. */
-void mafat_file_order_make(struct mafat_file_order *order, const struct mafat_view *view, struct mafat_shape shape);
+void mafat_file_order_make(struct mafat_file_order *order, const struct mafat_view *view,
+                           struct mafat_shape shape);
 /* Order of floats stored channel by channel, row by row, for any shape. */
 void mafat_file_order_planes(struct mafat_file_order *order, struct mafat_shape shape);
 /* Elements from the start of a plane's row to index `at` along an axis. */

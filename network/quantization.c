@@ -19,8 +19,10 @@ static int keep_byte(double number)
 
 void mafat_quantization_clamp(struct mafat_quantization *q, float least, float most)
 {
-  if (isfinite(least) && number_of(q, least) > q->least) q->least = (unsigned char)keep_byte(number_of(q, least));
-  if (isfinite(most) && number_of(q, most) < q->most) q->most = (unsigned char)keep_byte(number_of(q, most));
+  if (isfinite(least) && number_of(q, least) > q->least)
+    q->least = (unsigned char)keep_byte(number_of(q, least));
+  if (isfinite(most) && number_of(q, most) < q->most)
+    q->most = (unsigned char)keep_byte(number_of(q, most));
 }
 
 int mafat_quantization_number(const struct mafat_quantization *q, float real)
@@ -30,9 +32,11 @@ int mafat_quantization_number(const struct mafat_quantization *q, float real)
 
 /* If the factor is a short fraction, many values are halves, and the factor's last bit decides
  * their rounding. */
-double mafat_requantizing_factor(const struct mafat_quantization *from, const struct mafat_quantization *to)
+double mafat_requantizing_factor(const struct mafat_quantization *from,
+                                 const struct mafat_quantization *to)
 {
-  return to->rounding == MAFAT_REQUANTIZE_SINGLE ? (double)(from->scale / to->scale) : (double)from->scale / (double)to->scale;
+  return to->rounding == MAFAT_REQUANTIZE_SINGLE ? (double)(from->scale / to->scale)
+                                                 : (double)from->scale / (double)to->scale;
 }
 
 struct mafat_multiplier mafat_multiplier(double factor)
@@ -51,9 +55,11 @@ bool mafat_multiplier_can(double factor)
 
 /* Its products have 16 bits. The first shift must be to the right by at most that, and the output's
  * never to the left. */
-bool mafat_quantization_can_hard_swish(const struct mafat_quantization *in, const struct mafat_quantization *out)
+bool mafat_quantization_can_hard_swish(const struct mafat_quantization *in,
+                                       const struct mafat_quantization *out)
 {
-  const float finer = (1.0f / 128.0f) * in->scale, output = finer / out->scale, third = finer / (3.0f / 32768.0f);
+  const float finer = (1.0f / 128.0f) * in->scale, output = finer / out->scale,
+              third = finer / (3.0f / 32768.0f);
   if (!isfinite(output) || !isfinite(third)) return false; /* have no shift */
   int shift = mafat_multiplier((double)output).shift;
   return shift <= 0 && shift > -16 && mafat_multiplier((double)third).shift > -16;

@@ -40,7 +40,8 @@ static inline bool mafat_requantizes_by_multiplier(const struct mafat_quantizati
 }
 
 /* Factor of values of `from`, for those two rules. */
-double mafat_requantizing_factor(const struct mafat_quantization *from, const struct mafat_quantization *to);
+double mafat_requantizing_factor(const struct mafat_quantization *from,
+                                 const struct mafat_quantization *to);
 
 /* Factor of products of two values by TFLite's rule, computed in floats: may become infinite or
  * 0. */
@@ -50,7 +51,8 @@ static inline double mafat_product_factor(float a, float b, float out)
 }
 
 /* True if both have the same scale and zero point. */
-static inline bool mafat_quantization_equals(const struct mafat_quantization *a, const struct mafat_quantization *b)
+static inline bool mafat_quantization_equals(const struct mafat_quantization *a,
+                                             const struct mafat_quantization *b)
 {
   return a->scale == b->scale && a->zero == b->zero;
 }
@@ -77,7 +79,8 @@ struct mafat_multiplier mafat_multiplier(double factor);
 bool mafat_multiplier_can(double factor);
 
 /* True if hard swish, whose input has 7 more bits of precision, can produce that scale. */
-bool mafat_quantization_can_hard_swish(const struct mafat_quantization *in, const struct mafat_quantization *out);
+bool mafat_quantization_can_hard_swish(const struct mafat_quantization *in,
+                                       const struct mafat_quantization *out);
 
 /* Factor from sums of products to the output's scale. TFLite multiplies the two scales as floats
  * if `single` (weights with one scale, in a fully connected or an unsigned operator), else as

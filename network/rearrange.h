@@ -60,7 +60,8 @@ struct mafat_shape mafat_part_shape(const struct mafat_part *part);
 /* Range [begin, end) of the atoms with that out_axis. */
 struct mafat_span mafat_part_atoms(const struct mafat_part *part, int out_axis);
 /* Rows (axis_y) or columns of an operand of that shape that output span `out` needs. */
-struct mafat_span mafat_part_in_span(const struct mafat_part *part, struct mafat_shape operand, bool axis_y, struct mafat_span out);
+struct mafat_span mafat_part_in_span(const struct mafat_part *part, struct mafat_shape operand,
+                                     bool axis_y, struct mafat_span out);
 /* Channels that are copied contiguously; 0: pixels are not kept together. */
 int mafat_part_run(const struct mafat_part *part);
 long long mafat_part_elements(const struct mafat_part *part);

@@ -10,12 +10,15 @@ struct mafat_points mafat_resample_points(const struct mafat_resample *r, bool a
   const struct mafat_resample_axis *axis = axis_y ? &r->y : &r->x;
   bool scaled = axis->scale > 0, nearest = r->interpolation == MAFAT_INTERPOLATE_NEAREST;
   double length = scaled ? in * axis->scale : axis->size;
-  struct mafat_points p = {.5, scaled ? 1 : in, scaled ? axis->scale : axis->size, -.5, in, nearest, r->precision,
-                           r->rounding, (double)r->keys, r->exclude_outside};
-  bool centred = r->coordinates != MAFAT_COORDINATES_ASYMMETRIC && r->coordinates != MAFAT_COORDINATES_ALIGN_CORNERS;
+  struct mafat_points p = {
+      .5, scaled ? 1 : in, scaled ? axis->scale : axis->size, -.5, in, nearest, r->precision,
+      r->rounding, (double)r->keys, r->exclude_outside};
+  bool centred = r->coordinates != MAFAT_COORDINATES_ASYMMETRIC &&
+                 r->coordinates != MAFAT_COORDINATES_ALIGN_CORNERS;
   if (!centred) p.shift = 0;
   if (!centred || r->coordinates == MAFAT_COORDINATES_TF_HALF_PIXEL_FOR_NN) p.offset = 0;
-  if (r->coordinates == MAFAT_COORDINATES_HALF_PIXEL_SYMMETRIC) p.offset += in / 2. * (1 - axis->size / length);
+  if (r->coordinates == MAFAT_COORDINATES_HALF_PIXEL_SYMMETRIC)
+    p.offset += in / 2. * (1 - axis->size / length);
   if (r->coordinates == MAFAT_COORDINATES_ALIGN_CORNERS) {
     p.up = in - 1;
     p.down = length - 1;
@@ -60,7 +63,8 @@ static struct mafat_tap keep_tap(const struct mafat_points *p, double at, float 
 
 static struct mafat_tap fixed_tap(const struct mafat_points *p, int out)
 {
-  const int64_t up = (int64_t)p->up, down = (int64_t)p->down, step = (FIXED_ONE * up + down / 2) / down;
+  const int64_t up = (int64_t)p->up, down = (int64_t)p->down,
+                step = (FIXED_ONE * up + down / 2) / down;
   const int64_t place = out * step + (p->shift > 0 ? step / 2 - FIXED_ONE / 2 : 0);
   if (place < 0 || place / FIXED_ONE >= p->in) return keep_tap(p, place < 0 ? 0 : p->in, 0);
   return keep_tap(p, (double)(place / FIXED_ONE), (float)(place % FIXED_ONE) / FIXED_ONE);
@@ -70,8 +74,11 @@ static struct mafat_tap fixed_tap(const struct mafat_points *p, int out)
  * not add up to one. */
 static struct mafat_tap single_tap(const struct mafat_points *p, int out)
 {
-  const float scale = (float)p->up / (float)p->down, point = ((float)out + (float)p->shift) * scale + (float)p->offset;
-  if (p->nearest) return keep_tap(p, (double)(p->rounding == MAFAT_ROUND_FLOOR ? floorf(point) : roundf(point)), 0);
+  const float scale = (float)p->up / (float)p->down,
+              point = ((float)out + (float)p->shift) * scale + (float)p->offset;
+  if (p->nearest)
+    return keep_tap(p, (double)(p->rounding == MAFAT_ROUND_FLOOR ? floorf(point) : roundf(point)),
+                    0);
   return keep_tap(p, (double)floorf(point), point - fmaxf(floorf(point), 0));
 }
 
@@ -93,7 +100,8 @@ struct mafat_cubic_tap mafat_points_cubic_tap(const struct mafat_points *p, int 
 {
   enum { REACH = 2 };
   struct mafat_cubic_tap tap;
-  double weights[4], sum = 0, last = p->in - 1, point = (out + p->shift) * p->up / p->down + p->offset;
+  double weights[4], sum = 0, last = p->in - 1,
+                     point = (out + p->shift) * p->up / p->down + p->offset;
   point = fmax(fmin(point, last + REACH), -REACH); /* further outside only the edge contributes */
   double below = floor(point);
   for (int k = 0; k < 4; k++) {

@@ -38,14 +38,17 @@ static int all_channels(const struct mafat_sources *s)
 }
 
 /* The source with these rows and channels, which lie in one band and one slice. */
-static struct mafat_source cell(const struct mafat_sources *s, struct mafat_span rows, struct mafat_span channels)
+static struct mafat_source cell(const struct mafat_sources *s, struct mafat_span rows,
+                                struct mafat_span channels)
 {
   int band = 0, slice = 0, row = 0, channel = 0;
-  for (; row + s->list[band * s->n].n_rows <= rows.begin; band++) row += s->list[band * s->n].n_rows;
+  for (; row + s->list[band * s->n].n_rows <= rows.begin; band++)
+    row += s->list[band * s->n].n_rows;
   for (; channel + s->list[slice].n <= channels.begin; slice++) channel += s->list[slice].n;
   const struct mafat_source *from = &s->list[band * s->n + slice];
-  return (struct mafat_source){from->tensor, from->first + channels.begin - channel, mafat_span_size(channels),
-                               from->first_row + rows.begin - row, mafat_span_size(rows)};
+  return (struct mafat_source){from->tensor, from->first + channels.begin - channel,
+                               mafat_span_size(channels), from->first_row + rows.begin - row,
+                               mafat_span_size(rows)};
 }
 
 /* ---- building lists ---- */
@@ -53,7 +56,8 @@ static struct mafat_source cell(const struct mafat_sources *s, struct mafat_span
 static int make_room(struct mafat_sources *s, int n, int n_bands)
 {
   *s = (struct mafat_sources){NULL, 0, 0};
-  if (n > MAFAT_MAX_SOURCES || n_bands > MAFAT_MAX_SOURCES || n * n_bands > MAFAT_MAX_SOURCES) return MAFAT_EUNSUPPORTED;
+  if (n > MAFAT_MAX_SOURCES || n_bands > MAFAT_MAX_SOURCES || n * n_bands > MAFAT_MAX_SOURCES)
+    return MAFAT_EUNSUPPORTED;
   *s = (struct mafat_sources){malloc((size_t)(n * n_bands) * sizeof *s->list), n, n_bands};
   return s->list ? MAFAT_OK : MAFAT_ENOMEM;
 }
@@ -66,8 +70,8 @@ static int take(struct mafat_sources *to, int code, struct mafat_sources made)
   return MAFAT_OK;
 }
 
-int mafat_sources_part(struct mafat_sources *out, const struct mafat_sources *from, struct mafat_span rows,
-                       struct mafat_span channels)
+int mafat_sources_part(struct mafat_sources *out, const struct mafat_sources *from,
+                       struct mafat_span rows, struct mafat_span channels)
 {
   int n = 0, n_bands = 0;
   for (int c = channels.begin; c < channels.end; c = slice_end(from, c)) n++;
@@ -108,7 +112,8 @@ int mafat_sources_join_channels(struct mafat_sources *to, const struct mafat_sou
 static void note_lanes(const struct mafat_sources *s, int channel, struct mafat_span *lanes)
 {
   for (int b = 0, y = 0; b < s->n_bands; y += s->list[b++ * s->n].n_rows) {
-    int lane = cell(s, mafat_span(y, y + 1), mafat_span(channel, channel + 1)).first % MAFAT_CHANNEL_BLOCK;
+    int lane =
+        cell(s, mafat_span(y, y + 1), mafat_span(channel, channel + 1)).first % MAFAT_CHANNEL_BLOCK;
     *lanes = mafat_span_hull(*lanes, mafat_span(lane, lane + 1));
   }
 }
@@ -121,7 +126,9 @@ static int joined_end(const struct mafat_sources *a, const struct mafat_sources 
   int end = mafat_min(slice_end(a, channel), slice_end(b, channel));
   note_lanes(a, channel, &lanes);
   note_lanes(b, channel, &lanes);
-  return mafat_span_size(lanes) == 1 ? end : mafat_min(end, channel + MAFAT_CHANNEL_BLOCK - (lanes.end - 1));
+  return mafat_span_size(lanes) == 1
+             ? end
+             : mafat_min(end, channel + MAFAT_CHANNEL_BLOCK - (lanes.end - 1));
 }
 
 int mafat_sources_join_rows(struct mafat_sources *to, const struct mafat_sources *below)

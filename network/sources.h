@@ -25,18 +25,21 @@ static inline int mafat_sources_row(const struct mafat_sources *s, int index)
 }
 
 /* Rows of the tensor of source `index` that hold rows `in` of the operand. `in` lies in the map. */
-static inline struct mafat_span mafat_sources_rows(const struct mafat_sources *s, int index, struct mafat_span in)
+static inline struct mafat_span mafat_sources_rows(const struct mafat_sources *s, int index,
+                                                   struct mafat_span in)
 {
   const struct mafat_source *source = &s->list[index];
   if (s->n_bands == 1 && source->first_row == 0) return in; /* the common case */
   int row = mafat_sources_row(s, index);
-  struct mafat_span held = mafat_span_clip(mafat_span(in.begin - row, in.end - row), source->n_rows);
+  struct mafat_span held =
+      mafat_span_clip(mafat_span(in.begin - row, in.end - row), source->n_rows);
   if (mafat_span_is_empty(held)) return mafat_span(0, 0);
   return mafat_span(held.begin + source->first_row, held.end + source->first_row);
 }
 
 /* Slice `index` of the band that holds row *y of the operand; *y becomes the tensor's row. */
-static inline const struct mafat_source *mafat_sources_at(const struct mafat_sources *s, int index, int *y)
+static inline const struct mafat_source *mafat_sources_at(const struct mafat_sources *s, int index,
+                                                          int *y)
 {
   const struct mafat_source *source = &s->list[index];
   for (; *y >= source->n_rows; source += s->n) *y -= source->n_rows;
@@ -51,8 +54,8 @@ static inline const struct mafat_source *mafat_sources_at(const struct mafat_sou
  * (network.h) does that. */
 
 /* Selects rows and channels of `from`; neither is empty. */
-int mafat_sources_part(struct mafat_sources *out, const struct mafat_sources *from, struct mafat_span rows,
-                       struct mafat_span channels);
+int mafat_sources_part(struct mafat_sources *out, const struct mafat_sources *from,
+                       struct mafat_span rows, struct mafat_span channels);
 /* Appends the channels of `more`, which has the same rows. */
 int mafat_sources_join_channels(struct mafat_sources *to, const struct mafat_sources *more);
 /* Appends the rows of `below`, which has the same channels; both are divided at the slices of each

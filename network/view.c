@@ -33,13 +33,15 @@ void mafat_view_lay(struct mafat_view *v, int n_dims, const long long *dims, con
   for (int i = 0; i < n_dims; i++) {
     v->dims[i] = dims[i];
     v->atoms_of[i] = dims[i] > 1;
-    if (dims[i] > 1) v->atoms[v->n_atoms++] = (struct mafat_view_atom){.size = dims[i], .axis = axes[i]};
+    if (dims[i] > 1)
+      v->atoms[v->n_atoms++] = (struct mafat_view_atom){.size = dims[i], .axis = axes[i]};
   }
   for (int k = v->n_atoms; k-- > 0;) {
     struct mafat_view_atom *atom = &v->atoms[k];
     atom->step = extents[atom->axis];
     long long *extent = &extents[atom->axis];
-    if (__builtin_mul_overflow(*extent, atom->size, extent) || *extent > MOST_STEP) *extent = LLONG_MAX;
+    if (__builtin_mul_overflow(*extent, atom->size, extent) || *extent > MOST_STEP)
+      *extent = LLONG_MAX;
   }
 }
 
@@ -78,7 +80,8 @@ static void append(struct mafat_view *v, int first, struct mafat_view_atom atom)
 static bool split_off(struct mafat_view_atom *atom, long long n, struct mafat_view_atom *outer)
 {
   if (atom->size % n) return false;
-  *outer = (struct mafat_view_atom){.size = n, .step = atom->step * (atom->size / n), .axis = atom->axis};
+  *outer = (struct mafat_view_atom){
+      .size = n, .step = atom->step * (atom->size / n), .axis = atom->axis};
   atom->size /= n;
   return true;
 }
@@ -94,7 +97,8 @@ static long long common_factor(long long a, long long b)
 }
 
 MAFAT_PART(run)
-bool mafat_view_reshape(struct mafat_view *out, const struct mafat_view *v, int n_dims, const long long *dims)
+bool mafat_view_reshape(struct mafat_view *out, const struct mafat_view *v, int n_dims,
+                        const long long *dims)
 {
   struct mafat_view r = {.n_dims = n_dims};
   struct mafat_view_atom left = {.size = 1};
@@ -154,11 +158,14 @@ MAFAT_PART(run) bool mafat_view_equals(const struct mafat_view *a, const struct 
   for (int i = 0; i < x.n_dims; i++)
     if (x.dims[i] != y.dims[i] || x.atoms_of[i] != y.atoms_of[i]) return false;
   for (int k = 0; k < x.n_atoms; k++)
-    if (x.atoms[k].size != y.atoms[k].size || x.atoms[k].step != y.atoms[k].step || x.atoms[k].axis != y.atoms[k].axis) return false;
+    if (x.atoms[k].size != y.atoms[k].size || x.atoms[k].step != y.atoms[k].step ||
+        x.atoms[k].axis != y.atoms[k].axis)
+      return false;
   return true;
 }
 
-void mafat_view_add(const struct mafat_view *v, int dim, long long at, long long places[MAFAT_N_AXES])
+void mafat_view_add(const struct mafat_view *v, int dim, long long at,
+                    long long places[MAFAT_N_AXES])
 {
   int first = mafat_view_first_atom(v, dim);
   for (int k = first + v->atoms_of[dim]; k-- > first;) {
@@ -173,7 +180,8 @@ void mafat_view_set_size(struct mafat_view *v, int dim, long long n)
   v->dims[dim] = n;
   v->atoms[first].size = n;
   if (n > 1) return;
-  memmove(&v->atoms[first], &v->atoms[first + 1], (size_t)(v->n_atoms - first - 1) * sizeof *v->atoms);
+  memmove(&v->atoms[first], &v->atoms[first + 1],
+          (size_t)(v->n_atoms - first - 1) * sizeof *v->atoms);
   v->n_atoms--;
   v->atoms_of[dim] = 0;
 }

@@ -50,7 +50,8 @@ void mafat_view_usual_axes(int n_dims, int *axes);
 
 /* Reshapes without reordering elements. False: an atom cannot be split, since the sizes have no
  * common factor. */
-bool mafat_view_reshape(struct mafat_view *out, const struct mafat_view *v, int n_dims, const long long *dims);
+bool mafat_view_reshape(struct mafat_view *out, const struct mafat_view *v, int n_dims,
+                        const long long *dims);
 void mafat_view_transpose(struct mafat_view *out, const struct mafat_view *v, const int *order);
 
 /* True if both map elements to the same positions. Dimensions must be equal; their division into
@@ -58,7 +59,8 @@ void mafat_view_transpose(struct mafat_view *out, const struct mafat_view *v, co
 bool mafat_view_equals(const struct mafat_view *a, const struct mafat_view *b);
 
 /* Adds the position of index `at` of a dimension to `places`, along each axis. */
-void mafat_view_add(const struct mafat_view *v, int dim, long long at, long long places[MAFAT_N_AXES]);
+void mafat_view_add(const struct mafat_view *v, int dim, long long at,
+                    long long places[MAFAT_N_AXES]);
 /* Index of the first atom of a dimension. */
 int mafat_view_first_atom(const struct mafat_view *v, int dim);
 

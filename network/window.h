@@ -83,7 +83,8 @@ static inline struct mafat_span mafat_taps_span(struct mafat_taps t, struct mafa
 /* Number of outputs over this many inputs, with padding; 0 if the window is larger. */
 static inline long long mafat_taps_outputs(struct mafat_taps t, int inputs)
 {
-  long long capacity = (long long)inputs + t.before + t.after - ((long long)(t.size - 1) * t.dilation + 1);
+  long long capacity =
+      (long long)inputs + t.before + t.after - ((long long)(t.size - 1) * t.dilation + 1);
   return capacity < 0 ? 0 : capacity / t.stride + 1;
 }
 

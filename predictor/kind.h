@@ -19,7 +19,8 @@ struct mafat_predictor_kind {
 };
 
 /* Defined in the files of predictor/kinds/. */
-#define KIND(CONSTANT, name, integers) extern const struct mafat_predictor_kind mafat_predictor_##name;
+#define KIND(CONSTANT, name, integers) \
+  extern const struct mafat_predictor_kind mafat_predictor_##name;
 #define STEPLESS(CONSTANT, name)
 #include "network/kinds.def"
 

@@ -113,7 +113,7 @@ listed() { # NAME...
   for name in $readers; do # the row is in the reader's file
     row=$(grep -lE "^const struct mafat_reader mafat_${name}_reader = " formats/*/*.c || true)
     [ "$(echo "$row" | wc -w)" = 1 ] || fail "formats: expected one mafat_${name}_reader, which formats/readers.c has"
-    ! grep -A 3 "^const struct mafat_reader mafat_${name}_reader = " $row | grep -q '\.graph = ' || graphs="$graphs $name"
+    ! sed -n "/^const struct mafat_reader mafat_${name}_reader = /,/};/p" $row | grep -q '\.graph = ' || graphs="$graphs $name"
   done
   [ -n "$readers" ] && [ -n "$graphs" ] || fail "formats/readers.c: found no rows"
   refuse "a format of models named outside formats/: ask for a property of its row (formats/readers.h)" \

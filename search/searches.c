@@ -20,9 +20,13 @@ static const struct mafat_search *const searches[] = {SEARCHES(POINT_AT)};
 
 enum { N_SEARCHES = sizeof searches / sizeof *searches };
 
-const struct mafat_search *mafat_search_at(int index) { return index >= 0 && index < N_SEARCHES ? searches[index] : NULL; }
+const struct mafat_search *mafat_search_at(int index)
+{
+  return index >= 0 && index < N_SEARCHES ? searches[index] : NULL;
+}
 
-int mafat_search_find(const struct mafat_search **search, const char **words, const char *text, struct mafat_diagnostic *d)
+int mafat_search_find(const struct mafat_search **search, const char **words, const char *text,
+                      struct mafat_diagnostic *d)
 {
   struct mafat_search_value values[MAFAT_MOST_SEARCH_WORDS];
   char names[128] = "";
@@ -30,9 +34,12 @@ int mafat_search_find(const struct mafat_search **search, const char **words, co
   *words = text && text[n] ? text + n + 1 : "";
   for (int i = 0; i < N_SEARCHES; i++) {
     *search = searches[i];
-    if (!text || (strlen(searches[i]->name) == n && memcmp(text, searches[i]->name, n) == 0)) return mafat_search_words_read(values, *search, *words, d);
-    length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", searches[i]->name);
+    if (!text || (strlen(searches[i]->name) == n && memcmp(text, searches[i]->name, n) == 0))
+      return mafat_search_words_read(values, *search, *words, d);
+    length += (size_t)snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "",
+                               searches[i]->name);
   }
   *search = NULL;
-  return mafat_fail(d, MAFAT_EINVAL, "expected a search (%s), found %.*s", names, n < 60 ? (int)n : 60, text);
+  return mafat_fail(d, MAFAT_EINVAL, "expected a search (%s), found %.*s", names,
+                    n < 60 ? (int)n : 60, text);
 }

@@ -10,6 +10,7 @@ const struct mafat_search *mafat_search_at(int index);
 /* text: "motes:beam=8,delta=1.05", "best", or NULL for the default. *words: the text after the
  * colon, "" if none. Words are checked. MAFAT_EINVAL: the message lists the searches, or the
  * search's words. */
-int mafat_search_find(const struct mafat_search **search, const char **words, const char *text, struct mafat_diagnostic *d);
+int mafat_search_find(const struct mafat_search **search, const char **words, const char *text,
+                      struct mafat_diagnostic *d);
 
 #endif

@@ -39,8 +39,8 @@ static bool is_end(const struct mafat_lists *edges, int o)
 
 /* Post-order from the operators without edges in `ends`, over `edges`: each operator follows all
  * that it reaches. */
-static int sort_postorder(struct mafat_op_scheduler *s, const struct mafat_lists *edges, const struct mafat_lists *ends,
-                          int *order)
+static int sort_postorder(struct mafat_op_scheduler *s, const struct mafat_lists *edges,
+                          const struct mafat_lists *ends, int *order)
 {
   int n = s->graph->n_operators;
   struct descent d = {.edges = edges, .done = order};
@@ -67,7 +67,8 @@ static int sort_forward(struct mafat_op_scheduler *s, int *order)
 
 /* ---- all methods ---- */
 
-static int sort_simply(struct mafat_op_scheduler *s, enum mafat_op_order how, int *order, struct mafat_op_schedule_result *sorted)
+static int sort_simply(struct mafat_op_scheduler *s, enum mafat_op_order how, int *order,
+                       struct mafat_op_schedule_result *sorted)
 {
   int code = MAFAT_OK;
   sorted->least = false;
@@ -86,12 +87,14 @@ static int sort_simply(struct mafat_op_scheduler *s, enum mafat_op_order how, in
 }
 
 /* Starts from the best simple order and improves it. */
-static int sort_best(struct mafat_op_scheduler *s, long long effort, int *order, struct mafat_op_schedule_result *sorted)
+static int sort_best(struct mafat_op_scheduler *s, long long effort, int *order,
+                     struct mafat_op_schedule_result *sorted)
 {
   int n = s->graph->n_operators;
   int *other = mafat_heap_calloc(s->heap, (size_t)n + 1, sizeof *other);
   int code = other ? sort_simply(s, MAFAT_OP_ORDER_FILE, order, sorted) : MAFAT_ENOMEM;
-  for (int how = MAFAT_OP_ORDER_POSTORDER; how < MAFAT_OP_ORDER_BEST && code == MAFAT_OK && !sorted->least; how++) {
+  for (int how = MAFAT_OP_ORDER_POSTORDER;
+       how < MAFAT_OP_ORDER_BEST && code == MAFAT_OK && !sorted->least; how++) {
     struct mafat_op_schedule_result found;
     code = sort_simply(s, (enum mafat_op_order)how, other, &found);
     if (code || (found.peak >= sorted->peak && !found.least)) continue;
@@ -102,8 +105,8 @@ static int sort_best(struct mafat_op_scheduler *s, long long effort, int *order,
   return code || sorted->least ? code : mafat_op_schedule_improve(s, effort, order, sorted);
 }
 
-int mafat_op_schedule(struct mafat_op_scheduler *s, enum mafat_op_order how, long long effort, int *order,
-               struct mafat_op_schedule_result *sorted)
+int mafat_op_schedule(struct mafat_op_scheduler *s, enum mafat_op_order how, long long effort,
+                      int *order, struct mafat_op_schedule_result *sorted)
 {
   if (how == MAFAT_OP_ORDER_BEST) return sort_best(s, effort, order, sorted);
   return sort_simply(s, how, order, sorted);

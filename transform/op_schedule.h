@@ -11,7 +11,7 @@ enum { MAFAT_USUAL_EFFORT = 100 * 1000 * 1000 };
 
 /* Fills order[n_operators]. The result depends only on graph and effort, on any machine. `effort`
  * limits MAFAT_OP_ORDER_BEST, which ends sooner if the smallest peak is proven. MAFAT_ENOMEM. */
-int mafat_op_schedule(struct mafat_op_scheduler *s, enum mafat_op_order how, long long effort, int *order,
-               struct mafat_op_schedule_result *sorted);
+int mafat_op_schedule(struct mafat_op_scheduler *s, enum mafat_op_order how, long long effort,
+                      int *order, struct mafat_op_schedule_result *sorted);
 
 #endif

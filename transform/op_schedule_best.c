@@ -66,7 +66,8 @@ static void run(struct order_search *s, int operator, struct mafat_op_schedule_s
   op_scheduler->live = step.after;
   s->ran[s->n_ran++] = operator;
   for (int i = op_scheduler->after.at[operator]; i < op_scheduler->after.at[operator + 1]; i++)
-    if (op_scheduler->missing[op_scheduler->after.items[i]] == 0) s->ready[s->n_ready++] = op_scheduler->after.items[i];
+    if (op_scheduler->missing[op_scheduler->after.items[i]] == 0)
+      s->ready[s->n_ready++] = op_scheduler->after.items[i];
 }
 
 static void undo(struct order_search *s, uint64_t live)
@@ -206,7 +207,8 @@ static int by_promise(const void *a, const void *b)
   return x->trace - y->trace;
 }
 
-static bool is_same(const struct order_search *s, const struct order_state *x, const struct order_state *y)
+static bool is_same(const struct order_search *s, const struct order_state *x,
+                    const struct order_state *y)
 {
   size_t bytes = (size_t)s->n_words * sizeof(uint64_t);
   return x->hash == y->hash && memcmp(set_of(s, x->set), set_of(s, y->set), bytes) == 0;
@@ -236,7 +238,8 @@ static int make_room(struct order_search *s, struct search_level *l)
   if (l->n >= 2 * s->width) reduce(s, l);
   if (l->n < l->capacity) return MAFAT_OK;
   int capacity = l->capacity ? 2 * l->capacity : 8;
-  struct order_state *grown = mafat_heap_realloc(s->s->heap, l->list, (size_t)capacity * sizeof *grown);
+  struct order_state *grown =
+      mafat_heap_realloc(s->s->heap, l->list, (size_t)capacity * sizeof *grown);
   if (!grown) return MAFAT_ENOMEM;
   l->list = grown;
   l->capacity = capacity;
@@ -249,7 +252,8 @@ static int note_trace(struct order_search *s, int from, int operator)
   if (s->n_traces == s->traces_capacity) {
     int capacity = s->traces_capacity ? 2 * s->traces_capacity : 1024;
     if (capacity > MOST_TRACES) return -1;
-    struct trace *grown = mafat_heap_realloc(s->s->heap, s->traces, (size_t)capacity * sizeof *grown);
+    struct trace *grown =
+        mafat_heap_realloc(s->s->heap, s->traces, (size_t)capacity * sizeof *grown);
     if (!grown) s->code = MAFAT_ENOMEM;
     if (!grown) return -1;
     s->traces = grown;
@@ -280,7 +284,8 @@ static void keep_order(struct order_search *s, int trace)
 }
 
 /* Records the current set, reached from `from` by `operator`. */
-static int note_state(struct order_search *s, const struct order_state *from, int n_run, int operator, uint64_t peak)
+static int note_state(struct order_search *s, const struct order_state *from, int n_run,
+                      int operator, uint64_t peak)
 {
   int trace = note_trace(s, from->trace, operator);
   if (trace >= 0 && n_run + s->n_ran == s->n_operators) {
@@ -332,7 +337,8 @@ static int begin(struct order_search *s)
   find_ready(s);
   run_what_loses_nothing(s, s->s->bound);
   memset(set_of(s, first.set), 0, (size_t)s->n_words * sizeof(uint64_t));
-  for (int i = 0; i < s->n_ran; i++) set_of(s, first.set)[s->ran[i] / 64] |= (uint64_t)1 << (s->ran[i] % 64);
+  for (int i = 0; i < s->n_ran; i++)
+    set_of(s, first.set)[s->ran[i] / 64] |= (uint64_t)1 << (s->ran[i] % 64);
   first.live = s->s->live;
   /* steps that cost nothing finish the order, with the unavoidable peak */
   if (s->n_ran == s->n_operators) {
@@ -389,14 +395,20 @@ static void close_search(struct order_search *s)
   mafat_heap_free(heap, s->traces);
 }
 
-int mafat_op_schedule_improve(struct mafat_op_scheduler *op_scheduler, long long effort, int *order, struct mafat_op_schedule_result *sorted)
+int mafat_op_schedule_improve(struct mafat_op_scheduler *op_scheduler, long long effort, int *order,
+                              struct mafat_op_schedule_result *sorted)
 {
-  struct order_search s = {.s = op_scheduler, .n_operators = op_scheduler->graph->n_operators, .effort = effort, .order = order,
-                     .best = sorted->peak, .width = FIRST_WIDTH};
+  struct order_search s = {.s = op_scheduler,
+                           .n_operators = op_scheduler->graph->n_operators,
+                           .effort = effort,
+                           .order = order,
+                           .best = sorted->peak,
+                           .width = FIRST_WIDTH};
   s.n_words = s.n_operators / 64 + 1;
   int code = open_search(&s) ? MAFAT_OK : MAFAT_ENOMEM;
   /* Beyond the number of traces, a wider search would be the same. */
-  for (; code == MAFAT_OK && !sorted->least && s.effort > 0 && s.width < WIDER * MOST_TRACES; s.width *= WIDER) {
+  for (; code == MAFAT_OK && !sorted->least && s.effort > 0 && s.width < WIDER * MOST_TRACES;
+       s.width *= WIDER) {
     code = go_through(&s);
     sorted->least = s.all || s.best == op_scheduler->bound;
   }

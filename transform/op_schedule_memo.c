@@ -46,10 +46,13 @@ void mafat_op_schedule_memo_close(struct mafat_op_schedule_memo **memo)
 }
 
 /* Serializes everything that the order depends on. */
-static int write_numbers(struct note *note, const struct mafat_op_graph *g, enum mafat_op_order how, long long effort, struct mafat_heap *heap)
+static int write_numbers(struct note *note, const struct mafat_op_graph *g, enum mafat_op_order how,
+                         long long effort, struct mafat_heap *heap)
 {
-  size_t n_uses = (size_t)g->n_uses, n_buffers = (size_t)g->n_buffers, n_operators = (size_t)g->n_operators, n = 0;
-  uint64_t *w = note->numbers = mafat_heap_calloc(heap, 5 + n_uses + 2 * n_buffers + 2 * n_operators, sizeof *w);
+  size_t n_uses = (size_t)g->n_uses, n_buffers = (size_t)g->n_buffers,
+         n_operators = (size_t)g->n_operators, n = 0;
+  uint64_t *w = note->numbers =
+      mafat_heap_calloc(heap, 5 + n_uses + 2 * n_buffers + 2 * n_operators, sizeof *w);
   if (!w) return MAFAT_ENOMEM;
   w[n++] = (uint64_t)how;
   w[n++] = (uint64_t)effort;
@@ -58,7 +61,8 @@ static int write_numbers(struct note *note, const struct mafat_op_graph *g, enum
   w[n++] = n_uses;
   for (size_t i = 0; i < n_uses; i++) {
     const struct mafat_op_use *u = &g->uses[i];
-    w[n++] = (uint64_t)u->operator << 33 | (uint64_t)u->buffer << 2 | (uint64_t)u->makes << 1 | (uint64_t)u->gives;
+    w[n++] = (uint64_t)u->operator<< 33 |(uint64_t) u->buffer << 2 | (uint64_t)u->makes << 1 |
+             (uint64_t)u->gives;
   }
   for (size_t b = 0; b < n_buffers; b++) {
     w[n++] = g->bytes[b];
@@ -85,7 +89,8 @@ static const struct note *find(const struct mafat_op_schedule_memo *memo, const 
   return NULL;
 }
 
-static int sort(const struct mafat_op_graph *g, enum mafat_op_order how, long long effort, int *order, struct mafat_heap *heap)
+static int sort(const struct mafat_op_graph *g, enum mafat_op_order how, long long effort,
+                int *order, struct mafat_heap *heap)
 {
   struct mafat_op_scheduler *s = NULL;
   struct mafat_op_schedule_result sorted;
@@ -95,8 +100,9 @@ static int sort(const struct mafat_op_graph *g, enum mafat_op_order how, long lo
   return code;
 }
 
-int mafat_op_schedule_with_memo(struct mafat_op_schedule_memo *memo, const struct mafat_op_graph *g, enum mafat_op_order how,
-                         long long effort, int *order, struct mafat_heap *heap)
+int mafat_op_schedule_with_memo(struct mafat_op_schedule_memo *memo, const struct mafat_op_graph *g,
+                                enum mafat_op_order how, long long effort, int *order,
+                                struct mafat_heap *heap)
 {
   struct note note = {.numbers = NULL};
   if (!memo) return sort(g, how, effort, order, heap);
@@ -105,7 +111,8 @@ int mafat_op_schedule_with_memo(struct mafat_op_schedule_memo *memo, const struc
   const struct note *known = code == MAFAT_OK ? find(memo, &note) : NULL;
   if (known) memcpy(order, known->order, bytes);
   else if (code == MAFAT_OK) code = sort(g, how, effort, order, heap);
-  if (code == MAFAT_OK && !known && !(note.order = mafat_heap_calloc(memo->heap, 1, bytes + 1))) code = MAFAT_ENOMEM;
+  if (code == MAFAT_OK && !known && !(note.order = mafat_heap_calloc(memo->heap, 1, bytes + 1)))
+    code = MAFAT_ENOMEM;
   if (code || known) {
     forget(memo->heap, &note);
     return code;

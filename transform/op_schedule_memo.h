@@ -12,7 +12,8 @@ void mafat_op_schedule_memo_close(struct mafat_op_schedule_memo **memo);
 
 /* Calls mafat_op_schedule if the result is not cached. memo NULL: no cache, and all memory is from
  * `heap`; else from the cache's heap. */
-int mafat_op_schedule_with_memo(struct mafat_op_schedule_memo *memo, const struct mafat_op_graph *g, enum mafat_op_order how,
-                         long long effort, int *order, struct mafat_heap *heap);
+int mafat_op_schedule_with_memo(struct mafat_op_schedule_memo *memo, const struct mafat_op_graph *g,
+                                enum mafat_op_order how, long long effort, int *order,
+                                struct mafat_heap *heap);
 
 #endif

@@ -174,7 +174,8 @@ static int divide_after(struct parallel *p, struct mafat_span all, struct mafat_
   int n = 0, least = all.end, *waits = p->union_of;
   for (int i = all.begin; i < all.end; i++) {
     waits[i] = all.begin;
-    while (waits[i] < i && is_ancestor(p, p->items[i].operator, p->items[waits[i]].operator)) waits[i]++;
+    while (waits[i] < i && is_ancestor(p, p->items[i].operator, p->items[waits[i]].operator))
+      waits[i]++;
   }
   for (int i = all.end - 1; i >= all.begin; i--) {
     if (waits[i] < least) least = waits[i];

@@ -51,7 +51,8 @@ static void put_edge(struct mafat_op_scheduler *s, int from, int to)
 }
 
 /* Makers of a buffer run in order, and its readers run after the last of them. */
-static void for_edges(struct mafat_op_scheduler *s, const int *last_maker, int *maker, note_edge note)
+static void for_edges(struct mafat_op_scheduler *s, const int *last_maker, int *maker,
+                      note_edge note)
 {
   for (int b = 0; b < s->graph->n_buffers; b++) maker[b] = -1;
   for (int u = 0; u < s->graph->n_uses; u++) {
@@ -68,8 +69,10 @@ static bool note_facts(struct mafat_op_scheduler *s)
   s->facts = mafat_heap_calloc(s->heap, (size_t)g->n_uses + 1, sizeof *s->facts);
   for (int i = 0; s->facts && i < g->n_uses; i++) {
     const struct mafat_op_use *use = &g->uses[s->uses.items[i]];
-    s->facts[i] = (struct mafat_op_schedule_fact){g->bytes[use->buffer], (unsigned)use->buffer & 0x1fffffff, use->makes, use->gives,
-                                         mafat_op_schedule_is_kept(s, use->buffer)};
+    s->facts[i] =
+        (struct mafat_op_schedule_fact){g->bytes[use->buffer], (unsigned)use->buffer & 0x1fffffff,
+                                        use->makes, use->gives,
+                                        mafat_op_schedule_is_kept(s, use->buffer)};
   }
   return s->facts != NULL;
 }
@@ -78,8 +81,10 @@ static bool link_operators(struct mafat_op_scheduler *s)
 {
   const struct mafat_op_graph *g = s->graph;
   struct mafat_heap *heap = s->heap;
-  int *last = mafat_heap_calloc(heap, 2 * (size_t)g->n_buffers + 1, sizeof *last), *maker = last + g->n_buffers;
-  bool enough = last && count_lists(&s->uses, g->n_operators, heap) && count_lists(&s->before, g->n_operators, heap) &&
+  int *last = mafat_heap_calloc(heap, 2 * (size_t)g->n_buffers + 1, sizeof *last),
+      *maker = last + g->n_buffers;
+  bool enough = last && count_lists(&s->uses, g->n_operators, heap) &&
+                count_lists(&s->before, g->n_operators, heap) &&
                 count_lists(&s->after, g->n_operators, heap);
   if (enough) {
     for (int b = 0; b < g->n_buffers; b++) last[b] = -1;
@@ -88,7 +93,8 @@ static bool link_operators(struct mafat_op_scheduler *s)
       s->uses.at[g->uses[u].operator + 1]++;
     }
     for_edges(s, last, maker, count_edge);
-    enough = open_lists(&s->uses, g->n_operators, heap) && open_lists(&s->before, g->n_operators, heap) &&
+    enough = open_lists(&s->uses, g->n_operators, heap) &&
+             open_lists(&s->before, g->n_operators, heap) &&
              open_lists(&s->after, g->n_operators, heap);
   }
   for (int u = 0; enough && u < g->n_uses; u++) put(&s->uses, g->uses[u].operator, u);
@@ -106,14 +112,17 @@ static bool count_uses(struct mafat_op_scheduler *s)
   s->makers_left = mafat_heap_calloc(s->heap, n, sizeof *s->makers_left);
   s->readers_left = mafat_heap_calloc(s->heap, n, sizeof *s->readers_left);
   s->missing = mafat_heap_calloc(s->heap, (size_t)g->n_operators + 1, sizeof *s->missing);
-  if (!s->n_makers || !s->n_readers || !s->makers_left || !s->readers_left || !s->missing) return false;
-  for (int u = 0; u < g->n_uses; u++) (g->uses[u].makes ? s->n_makers : s->n_readers)[g->uses[u].buffer]++;
+  if (!s->n_makers || !s->n_readers || !s->makers_left || !s->readers_left || !s->missing)
+    return false;
+  for (int u = 0; u < g->n_uses; u++)
+    (g->uses[u].makes ? s->n_makers : s->n_readers)[g->uses[u].buffer]++;
   return true;
 }
 
 /* Bytes of `made` that need no memory: all, if it replaces the largest buffer that is freed; or as
  * many as the buffer that gives its bytes has. */
-static uint64_t placed_bytes(const struct mafat_op_graph *g, int operator, uint64_t made, uint64_t largest, uint64_t given)
+static uint64_t placed_bytes(const struct mafat_op_graph *g, int operator, uint64_t made,
+                             uint64_t largest, uint64_t given)
 {
   if (g->in_place && g->in_place[operator] && largest >= made) return made;
   return given < made ? given : made;
@@ -133,7 +142,8 @@ static uint64_t least_of(const struct mafat_op_scheduler *s, int operator)
     if (bytes > largest) largest = bytes;
     if (use->gives && bytes > given) given = bytes;
   }
-  return made - placed_bytes(g, operator, made, largest, given) + read + (g->work ? g->work[operator] : 0);
+  return made - placed_bytes(g, operator, made, largest, given) + read +
+         (g->work ? g->work[operator] : 0);
 }
 
 static void find_bound(struct mafat_op_scheduler *s)
@@ -170,7 +180,8 @@ static int check_circles(struct mafat_op_scheduler *s)
   return n == s->graph->n_operators ? MAFAT_OK : MAFAT_EINVAL;
 }
 
-int mafat_op_scheduler_open(struct mafat_op_scheduler **out, const struct mafat_op_graph *graph, struct mafat_heap *heap)
+int mafat_op_scheduler_open(struct mafat_op_scheduler **out, const struct mafat_op_graph *graph,
+                            struct mafat_heap *heap)
 {
   struct mafat_op_scheduler *s = mafat_heap_calloc(heap, 1, sizeof *s);
   int code = s ? MAFAT_OK : MAFAT_ENOMEM;
@@ -215,7 +226,8 @@ void mafat_walk_begin(struct mafat_op_scheduler *s)
   for (int b = 0; b < g->n_buffers; b++) {
     s->makers_left[b] = s->n_makers[b];
     s->readers_left[b] = s->n_readers[b];
-    if (!s->n_makers[b] && (s->n_readers[b] || mafat_op_schedule_is_kept(s, b))) s->live += g->bytes[b];
+    if (!s->n_makers[b] && (s->n_readers[b] || mafat_op_schedule_is_kept(s, b)))
+      s->live += g->bytes[b];
   }
   for (int o = 0; o < g->n_operators; o++) s->missing[o] = s->before.at[o + 1] - s->before.at[o];
   s->peak = s->live;
@@ -236,8 +248,9 @@ struct mafat_op_schedule_step mafat_walk_look(const struct mafat_op_scheduler *s
     if (use->gives && use->bytes > given) given = use->bytes;
   }
   uint64_t placed = placed_bytes(g, operator, made, largest, given);
-  return (struct mafat_op_schedule_step){.top = s->live + made - placed + (g->work ? g->work[operator] : 0),
-                                  .after = s->live + made - freed};
+  return (struct mafat_op_schedule_step){.top = s->live + made - placed +
+                                                (g->work ? g->work[operator] : 0),
+                                                 .after = s->live + made - freed};
 }
 
 void mafat_walk_pass(struct mafat_op_scheduler *s, int operator)
@@ -245,7 +258,8 @@ void mafat_walk_pass(struct mafat_op_scheduler *s, int operator)
   s->missing[operator] = HAS_RUN;
   for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++)
     (s->facts[i].makes ? s->makers_left : s->readers_left)[s->facts[i].buffer]--;
-  for (int i = s->after.at[operator]; i < s->after.at[operator + 1]; i++) s->missing[s->after.items[i]]--;
+  for (int i = s->after.at[operator]; i < s->after.at[operator + 1]; i++)
+    s->missing[s->after.items[i]]--;
 }
 
 void mafat_walk_run(struct mafat_op_scheduler *s, int operator)
@@ -261,7 +275,8 @@ void mafat_walk_undo(struct mafat_op_scheduler *s, int operator)
   s->missing[operator] = 0;
   for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++)
     (s->facts[i].makes ? s->makers_left : s->readers_left)[s->facts[i].buffer]++;
-  for (int i = s->after.at[operator]; i < s->after.at[operator + 1]; i++) s->missing[s->after.items[i]]++;
+  for (int i = s->after.at[operator]; i < s->after.at[operator + 1]; i++)
+    s->missing[s->after.items[i]]++;
 }
 
 uint64_t mafat_op_schedule_peak(struct mafat_op_scheduler *s, const int *order)

@@ -67,7 +67,8 @@ struct mafat_op_scheduler {
 
 /* Opens an operator scheduler; the caller keeps the graph. MAFAT_EINVAL: the graph has a cycle.
  * MAFAT_ENOMEM. */
-int mafat_op_scheduler_open(struct mafat_op_scheduler **out, const struct mafat_op_graph *graph, struct mafat_heap *heap);
+int mafat_op_scheduler_open(struct mafat_op_scheduler **out, const struct mafat_op_graph *graph,
+                            struct mafat_heap *heap);
 void mafat_op_scheduler_close(struct mafat_op_scheduler **s);
 
 /* Bytes needed during a step, and live after it. */
@@ -94,7 +95,8 @@ int mafat_op_schedule_file(struct mafat_op_scheduler *s, int *order);
  * peak is proven minimal. */
 int mafat_op_schedule_parallel(struct mafat_op_scheduler *s, int *order, bool *least);
 /* op_schedule_best.c: improves an order by search. */
-int mafat_op_schedule_improve(struct mafat_op_scheduler *s, long long effort, int *order, struct mafat_op_schedule_result *sorted);
+int mafat_op_schedule_improve(struct mafat_op_scheduler *s, long long effort, int *order,
+                              struct mafat_op_schedule_result *sorted);
 
 static inline bool mafat_op_schedule_is_kept(const struct mafat_op_scheduler *s, int buffer)
 {

@@ -6,7 +6,8 @@
 
 static const char letters[] = "hwc";
 static const char *const names[MAFAT_N_SPLIT_AXES] = {"rows", "columns", "channels"};
-static const unsigned along[MAFAT_N_SPLIT_AXES] = {MAFAT_ALONG_ROWS, MAFAT_ALONG_COLS, MAFAT_ALONG_FILTERS};
+static const unsigned along[MAFAT_N_SPLIT_AXES] = {MAFAT_ALONG_ROWS, MAFAT_ALONG_COLS,
+                                                   MAFAT_ALONG_FILTERS};
 
 char mafat_split_letter(enum mafat_split_axis axis)
 {
@@ -29,7 +30,8 @@ bool mafat_splits_part(const struct mafat_splits *splits, int a, int b)
 
 void mafat_partition_free(struct mafat_heap *heap, struct mafat_partition *partition)
 {
-  for (int axis = 0; axis < MAFAT_N_SPLIT_AXES; axis++) mafat_heap_free(heap, partition->bounds[axis]);
+  for (int axis = 0; axis < MAFAT_N_SPLIT_AXES; axis++)
+    mafat_heap_free(heap, partition->bounds[axis]);
   *partition = (struct mafat_partition){{1, 1, 1}, {NULL}, false, 0};
 }
 
@@ -66,8 +68,8 @@ static int summed_tensor(const struct cutter *c, int layer)
   const struct mafat_layer *l = layer_of(c, layer);
   if (!(mafat_layer_along(l) & MAFAT_ALONG_INPUTS) || mafat_layer_is_grouped(l)) return -1;
   for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);)
-    if (r.operand == 0 && r.source->tensor < layer && holds(c->split, r.source->tensor) && c->ground->runs[r.source->tensor] &&
-        c->partitions[r.source->tensor].n[MAFAT_ALONG_C] > 1)
+    if (r.operand == 0 && r.source->tensor < layer && holds(c->split, r.source->tensor) &&
+        c->ground->runs[r.source->tensor] && c->partitions[r.source->tensor].n[MAFAT_ALONG_C] > 1)
       return r.source->tensor;
   return -1;
 }
@@ -95,9 +97,10 @@ static int cut_at_bounds(struct cutter *c, int layer, int extent, int unit)
   for (int i = 1; i < s->n; i++) bounds[i] = inner_bound(c, i, extent, unit);
   for (int i = 0; i < s->n; i++)
     if (bounds[i] >= bounds[i + 1])
-      return mafat_fail(c->d, MAFAT_EINVAL, "layer %d [%s] has %d %s, in units of %d, which are too few for %d parts%s", layer,
-                        mafat_layer_type_name(layer_of(c, layer)->type), extent, names[s->axis], unit, s->n,
-                        s->bounds ? " at these bounds" : "");
+      return mafat_fail(c->d, MAFAT_EINVAL,
+                        "layer %d [%s] has %d %s, in units of %d, which are too few for %d parts%s",
+                        layer, mafat_layer_type_name(layer_of(c, layer)->type), extent,
+                        names[s->axis], unit, s->n, s->bounds ? " at these bounds" : "");
   if (mafat_partition_n_parts(partition) > MAFAT_MOST_SPLIT_PARTS)
     return mafat_fail(c->d, MAFAT_EINVAL, "layer %d [%s] is cut into more than %d parts", layer,
                       mafat_layer_type_name(layer_of(c, layer)->type), MAFAT_MOST_SPLIT_PARTS);
@@ -109,10 +112,12 @@ static int cut_inputs(struct cutter *c, int layer, int tensor)
 {
   const struct mafat_layer *l = layer_of(c, layer);
   struct mafat_partition *partition = &c->partitions[layer], *from = &c->partitions[tensor];
-  if (layer + 1 != c->split->layers.end) return refuse(c, layer, "sums the channels that are cut, which only the last layer may");
+  if (layer + 1 != c->split->layers.end)
+    return refuse(c, layer, "sums the channels that are cut, which only the last layer may");
   if (mafat_network_sole_tensor(c->ground->network, mafat_layer_sources(l)) != tensor)
     return refuse(c, layer, "sums the channels of several maps");
-  if (mafat_layer_is_flat(l)) return refuse(c, layer, "takes rows, columns and channels as one list");
+  if (mafat_layer_is_flat(l))
+    return refuse(c, layer, "takes rows, columns and channels as one list");
   int n = from->n[MAFAT_ALONG_C];
   int *bounds = mafat_heap_calloc(c->ground->heap, (size_t)n + 1, sizeof *bounds);
   if (!bounds) return mafat_fail(c->d, MAFAT_ENOMEM, "out of memory");
@@ -128,14 +133,19 @@ static int cut_layer(struct cutter *c, int layer)
   const struct mafat_layer *l = layer_of(c, layer);
   enum mafat_split_axis axis = c->split->axis;
   if (c->partitions[layer].bounds[axis]) return refuse(c, layer, "is cut so twice");
-  if (!(mafat_layer_along(l) & along[axis])) return refuse(c, layer, "puts out none without all of them");
-  if (axis != MAFAT_ALONG_C) return cut_at_bounds(c, layer, extent_of(l, axis), c->ground->unit[layer]);
+  if (!(mafat_layer_along(l) & along[axis]))
+    return refuse(c, layer, "puts out none without all of them");
+  if (axis != MAFAT_ALONG_C)
+    return cut_at_bounds(c, layer, extent_of(l, axis), c->ground->unit[layer]);
   int summed = summed_tensor(c, layer);
   if (summed >= 0) return cut_inputs(c, layer, summed);
-  if (mafat_layer_is_grouped(l) && !mafat_layer_is_depthwise(l)) return refuse(c, layer, "has groups of channels");
+  if (mafat_layer_is_grouped(l) && !mafat_layer_is_depthwise(l))
+    return refuse(c, layer, "has groups of channels");
   bool within = c->channel_unit < MAFAT_CHANNEL_BLOCK;
   c->partitions[layer].lanes = within ? c->channel_unit : 0;
-  return cut_at_bounds(c, layer, l->out.c, within ? c->channel_unit : mafat_max(c->ground->channel_unit[layer], c->channel_unit));
+  return cut_at_bounds(c, layer, l->out.c,
+                       within ? c->channel_unit
+                              : mafat_max(c->ground->channel_unit[layer], c->channel_unit));
 }
 
 /* ---- splits ---- */
@@ -145,9 +155,13 @@ static int cut_layer(struct cutter *c, int layer)
 static bool sums_taps_by_blocks(const struct cutter *c, int layer)
 {
   const struct mafat_layer *l = layer_of(c, layer);
-  if (!(mafat_layer_along(l) & MAFAT_ALONG_INPUTS) || mafat_layer_is_grouped(l) || mafat_window_area(&l->window) == 1) return false;
+  if (!(mafat_layer_along(l) & MAFAT_ALONG_INPUTS) || mafat_layer_is_grouped(l) ||
+      mafat_window_area(&l->window) == 1)
+    return false;
   for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);)
-    if (r.operand == 0 && r.source->tensor < layer && holds(c->split, r.source->tensor) && c->ground->runs[r.source->tensor]) return true;
+    if (r.operand == 0 && r.source->tensor < layer && holds(c->split, r.source->tensor) &&
+        c->ground->runs[r.source->tensor])
+      return true;
   return false;
 }
 
@@ -160,8 +174,11 @@ static int lanes_of_parts(const struct cutter *c)
   for (int l = s->layers.begin; l < s->layers.end; l++) {
     if (!c->ground->runs[l]) continue;
     int own = layer_of(c, l)->out.c % s->n ? 0 : layer_of(c, l)->out.c / s->n;
-    bool fine = own > 0 && own < MAFAT_CHANNEL_BLOCK && MAFAT_CHANNEL_BLOCK % own == 0 && own % c->ground->channel_unit[l] == 0;
-    if (s->axis != MAFAT_ALONG_C || s->bounds || !fine || (lanes > 0 && own != lanes) || sums_taps_by_blocks(c, l)) return 0;
+    bool fine = own > 0 && own < MAFAT_CHANNEL_BLOCK && MAFAT_CHANNEL_BLOCK % own == 0 &&
+                own % c->ground->channel_unit[l] == 0;
+    if (s->axis != MAFAT_ALONG_C || s->bounds || !fine || (lanes > 0 && own != lanes) ||
+        sums_taps_by_blocks(c, l))
+      return 0;
     lanes = own;
   }
   return lanes;
@@ -184,8 +201,9 @@ static int apply(struct cutter *c)
   struct mafat_span group = c->ground->layers;
   bool any = false;
   if (s->layers.begin < group.begin || s->layers.end > group.end)
-    return mafat_fail(c->d, MAFAT_EINVAL, "expected layers %d to %d behind %c%d, found %d", group.begin, group.end - 1,
-                      letters[s->axis], s->n, s->layers.begin < group.begin ? s->layers.begin : s->layers.end - 1);
+    return mafat_fail(c->d, MAFAT_EINVAL, "expected layers %d to %d behind %c%d, found %d",
+                      group.begin, group.end - 1, letters[s->axis], s->n,
+                      s->layers.begin < group.begin ? s->layers.begin : s->layers.end - 1);
   c->channel_unit = find_channel_unit(c);
   for (int l = s->layers.begin; l < s->layers.end; l++) {
     if (!c->ground->runs[l]) continue;
@@ -194,8 +212,9 @@ static int apply(struct cutter *c)
     any = true;
   }
   return any ? MAFAT_OK
-             : mafat_fail(c->d, MAFAT_EINVAL, "layers %d to %d have no steps of their own, which could be cut", s->layers.begin,
-                          s->layers.end - 1);
+             : mafat_fail(c->d, MAFAT_EINVAL,
+                          "layers %d to %d have no steps of their own, which could be cut",
+                          s->layers.begin, s->layers.end - 1);
 }
 
 int mafat_split_find(const struct mafat_splits *splits, const struct mafat_split_ground *ground,
@@ -208,8 +227,9 @@ int mafat_split_find(const struct mafat_splits *splits, const struct mafat_split
     int code = apply(&c);
     if (code) return code;
   }
-  for (int l = ground->layers.begin; l < ground->layers.end; l++) n_parts += ground->runs[l] ? mafat_partition_n_parts(&partitions[l]) : 0;
+  for (int l = ground->layers.begin; l < ground->layers.end; l++)
+    n_parts += ground->runs[l] ? mafat_partition_n_parts(&partitions[l]) : 0;
   if (n_parts <= MAFAT_MOST_GROUP_PARTS) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EINVAL, "layers %d to %d are cut into more than %d parts", ground->layers.begin,
-                    ground->layers.end - 1, MAFAT_MOST_GROUP_PARTS);
+  return mafat_fail(d, MAFAT_EINVAL, "layers %d to %d are cut into more than %d parts",
+                    ground->layers.begin, ground->layers.end - 1, MAFAT_MOST_GROUP_PARTS);
 }

@@ -60,9 +60,11 @@ int mafat_split_find(const struct mafat_splits *splits, const struct mafat_split
 void mafat_partition_free(struct mafat_heap *heap, struct mafat_partition *partition);
 
 /* Part i along an axis of this extent. */
-static inline struct mafat_span mafat_partition_part(const struct mafat_partition *c, enum mafat_split_axis axis, int i, int extent)
+static inline struct mafat_span mafat_partition_part(const struct mafat_partition *c,
+                                                     enum mafat_split_axis axis, int i, int extent)
 {
-  return c->bounds[axis] ? mafat_span(c->bounds[axis][i], c->bounds[axis][i + 1]) : mafat_span(0, extent);
+  return c->bounds[axis] ? mafat_span(c->bounds[axis][i], c->bounds[axis][i + 1])
+                         : mafat_span(0, extent);
 }
 
 static inline int mafat_partition_n_parts(const struct mafat_partition *c)

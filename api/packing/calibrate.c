@@ -23,15 +23,20 @@ static void find_leads(const struct mafat_network *n, bool *leads)
   for (int l = n->n_layers - 1; l >= 0; l--) {
     if (mafat_layer_is_alias(&n->layers[l])) continue;
     bool on = mafat_layer_has_panels(&n->layers[l]);
-    for (int k = 0; k < mafat_layer_n_outputs(&n->layers[l]); k++) on = on || leads[mafat_network_output(n, l, k)];
-    for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); on && mafat_reads_next(&r);) leads[r.source->tensor] = true;
+    for (int k = 0; k < mafat_layer_n_outputs(&n->layers[l]); k++)
+      on = on || leads[mafat_network_output(n, l, k)];
+    for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); on && mafat_reads_next(&r);)
+      leads[r.source->tensor] = true;
   }
 }
 
-static bool shall_compute(const struct mafat_network *n, int layer, const bool *keep, const bool *leads, const bool *computes)
+static bool shall_compute(const struct mafat_network *n, int layer, const bool *keep,
+                          const bool *leads, const bool *computes)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  if (!mafat_activations_can_compute(n, layer) || keep[layer] || !leads[layer] || reads_input(n, layer)) return false;
+  if (!mafat_activations_can_compute(n, layer) || keep[layer] || !leads[layer] ||
+      reads_input(n, layer))
+    return false;
   if (mafat_layer_has_panels(l)) return true;
   for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);)
     if (!computes[r.source->tensor]) return false;
@@ -39,17 +44,21 @@ static bool shall_compute(const struct mafat_network *n, int layer, const bool *
 }
 
 /* Lists the layers that compute with integers, and their operands. */
-static struct mafat_activations *list(const struct mafat_network *n, const bool *computes, bool *listed)
+static struct mafat_activations *list(const struct mafat_network *n, const bool *computes,
+                                      bool *listed)
 {
   int n_operators = mafat_network_n_tensors(n);
   struct mafat_activations *a = mafat_activations_make(n->n_layers, n_operators);
   for (int l = 0; l < n->n_layers; l++) {
     if (!computes[l]) continue;
     listed[l] = true;
-    for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);) listed[r.source->tensor] = true;
+    for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);)
+      listed[r.source->tensor] = true;
   }
   for (int i = 0; a && i < n_operators; i++)
-    if (listed[i]) a->list[a->n++] = (struct mafat_activation_numbers){.tensor = i, .scale = 1, .before_scale = 1, .computes = computes[i]};
+    if (listed[i])
+      a->list[a->n++] = (struct mafat_activation_numbers){
+          .tensor = i, .scale = 1, .before_scale = 1, .computes = computes[i]};
   return a;
 }
 
@@ -107,11 +116,13 @@ static void watch(void *context, struct mafat_executor *e, int layer)
   if (w->put[layer] < 0 && w->before[layer] < 0) return;
   mafat_executor_read_output(e, layer, w->floats);
   struct mafat_shape shape = w->twin->layers[layer].out;
-  if (w->before[layer] >= 0) note(w, &w->to->before[w->before[layer]], (size_t)mafat_shape_elements(shape));
+  if (w->before[layer] >= 0)
+    note(w, &w->to->before[w->before[layer]], (size_t)mafat_shape_elements(shape));
   if (w->put[layer] >= 0) note_put(w, w->put[layer], shape);
 }
 
-static int open_watching(struct watching *w, const struct mafat_activations *a, const struct mafat_activations_places *places)
+static int open_watching(struct watching *w, const struct mafat_activations *a,
+                         const struct mafat_activations_places *places)
 {
   size_t most = 1, n = (size_t)w->twin->n_layers;
   w->put = malloc(2 * n * sizeof *w->put);
@@ -135,34 +146,47 @@ static void equalize(struct watching *w)
 {
   mafat_equalized_choose(w->equalized, w->wide, w->share);
   for (int l = 0; l < w->wide->n_layers; l++)
-    if (w->equalized->factors[l]) w->to->put[l].seen = mafat_equalized_range(w->equalized, l, w->wide->layers[l].out.c);
+    if (w->equalized->factors[l])
+      w->to->put[l].seen = mafat_equalized_range(w->equalized, l, w->wide->layers[l].out.c);
 }
 
-static int watch_pictures(struct watching *w, struct mafat_model_source *weights, const char *const *pictures, int n_pictures, struct mafat_diagnostic *d)
+static int watch_pictures(struct watching *w, struct mafat_model_source *weights,
+                          const char *const *pictures, int n_pictures, struct mafat_diagnostic *d)
 {
   struct mafat_observer *o = NULL;
   int code = mafat_observer_open(&o, w->twin, weights, watch, w, d);
   for (int pass = 0; pass < 2 && code == MAFAT_OK; pass++) {
     w->counting = pass == 1;
     if (w->counting) equalize(w);
-    for (int i = 0; i < n_pictures && code == MAFAT_OK; i++) code = mafat_observer_run(o, pictures[i], d);
+    for (int i = 0; i < n_pictures && code == MAFAT_OK; i++)
+      code = mafat_observer_run(o, pictures[i], d);
   }
   mafat_observer_close(&o);
   if (code || w->finite) return code;
-  return mafat_fail(d, MAFAT_EINVAL, "%s: puts out numbers that are not finite for these pictures", w->twin->path);
+  return mafat_fail(d, MAFAT_EINVAL, "%s: puts out numbers that are not finite for these pictures",
+                    w->twin->path);
 }
 
-int mafat_calibrate_see(struct mafat_calibrated *out, const struct mafat_network *twin, const struct mafat_activations *a,
-                        const struct mafat_activations_places *places, struct mafat_equalized *equalized, float share,
-                        const struct mafat_network *wide, struct mafat_model_source *weights, const char *const *pictures, int n_pictures,
-                        struct mafat_diagnostic *d)
+int mafat_calibrate_see(struct mafat_calibrated *out, const struct mafat_network *twin,
+                        const struct mafat_activations *a,
+                        const struct mafat_activations_places *places,
+                        struct mafat_equalized *equalized, float share,
+                        const struct mafat_network *wide, struct mafat_model_source *weights,
+                        const char *const *pictures, int n_pictures, struct mafat_diagnostic *d)
 {
-  struct watching w = {.to = out, .equalized = equalized, .share = share, .wide = wide, .twin = twin, .finite = true};
+  struct watching w = {.to = out,
+                       .equalized = equalized,
+                       .share = share,
+                       .wide = wide,
+                       .twin = twin,
+                       .finite = true};
   int n_operators = mafat_network_n_tensors(wide);
   out->n_operators = n_operators;
   out->put = calloc(2 * (size_t)n_operators, sizeof *out->put);
   out->before = out->put ? out->put + n_operators : NULL;
-  int code = out->put && open_watching(&w, a, places) == MAFAT_OK ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", twin->path);
+  int code = out->put && open_watching(&w, a, places) == MAFAT_OK
+                 ? MAFAT_OK
+                 : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", twin->path);
   if (code == MAFAT_OK) code = watch_pictures(&w, weights, pictures, n_pictures, d);
   free(w.put);
   free(w.floats);
@@ -177,8 +201,8 @@ void mafat_calibrated_release(struct mafat_calibrated *c)
 
 /* ---- scales ---- */
 
-int mafat_calibrate_scale(struct mafat_activations *a, const struct mafat_network *n, const struct mafat_calibrated *c,
-                          enum mafat_range_method method)
+int mafat_calibrate_scale(struct mafat_activations *a, const struct mafat_network *n,
+                          const struct mafat_calibrated *c, enum mafat_range_method method)
 {
   size_t capacity = (size_t)mafat_network_n_tensors(n);
   int *same = malloc(capacity * sizeof *same);
@@ -192,7 +216,8 @@ int mafat_calibrate_scale(struct mafat_activations *a, const struct mafat_networ
     for (int i = 0; i < a->n; i++) {
       struct mafat_activation_numbers *to = &a->list[i];
       mafat_range_numbers(ranges[same[to->tensor]], &to->scale, &to->zero);
-      mafat_range_numbers(mafat_histogram_range(&c->before[to->tensor], method), &to->before_scale, &to->before_zero);
+      mafat_range_numbers(mafat_histogram_range(&c->before[to->tensor], method), &to->before_scale,
+                          &to->before_zero);
     }
   }
   free(ranges);

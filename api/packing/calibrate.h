@@ -22,14 +22,16 @@ int mafat_calibrate_count(const struct mafat_activations *a);
 /* Runs `twin` on the pictures twice. twin is `wide` with functions separated
  * (mafat_activations_apply without types, by `a`). The first pass sets the factors of the maps of
  * `equalized`, with this share (equalize.h); the second collects histograms with them. */
-int mafat_calibrate_see(struct mafat_calibrated *out, const struct mafat_network *twin, const struct mafat_activations *a,
-                        const struct mafat_activations_places *places, struct mafat_equalized *equalized, float share,
-                        const struct mafat_network *wide, struct mafat_model_source *weights, const char *const *pictures, int n_pictures,
-                        struct mafat_diagnostic *d);
+int mafat_calibrate_see(struct mafat_calibrated *out, const struct mafat_network *twin,
+                        const struct mafat_activations *a,
+                        const struct mafat_activations_places *places,
+                        struct mafat_equalized *equalized, float share,
+                        const struct mafat_network *wide, struct mafat_model_source *weights,
+                        const char *const *pictures, int n_pictures, struct mafat_diagnostic *d);
 void mafat_calibrated_release(struct mafat_calibrated *c);
 
 /* Sets scales and zero points of all listed layers. MAFAT_ENOMEM. */
-int mafat_calibrate_scale(struct mafat_activations *a, const struct mafat_network *n, const struct mafat_calibrated *c,
-                          enum mafat_range_method method);
+int mafat_calibrate_scale(struct mafat_activations *a, const struct mafat_network *n,
+                          const struct mafat_calibrated *c, enum mafat_range_method method);
 
 #endif

@@ -76,7 +76,8 @@ static void look(void *context, struct mafat_executor *e, int layer)
   mafat_executor_read_output(e, layer, m->narrow);
   mafat_equalized_divide(factors, shape, m->narrow);
   if (m->apart) compare(&m->differences[l], m->wide[l], m->narrow, elements(m, l));
-  else if (is_output(m->network, l)) compare(&m->differences[m->network->n_layers], m->wide[l], m->narrow, elements(m, l));
+  else if (is_output(m->network, l))
+    compare(&m->differences[m->network->n_layers], m->wide[l], m->narrow, elements(m, l));
   if (!m->apart) return;
   memcpy(m->narrow, m->wide[l], elements(m, l) * sizeof *m->narrow);
   mafat_equalized_multiply(factors, shape, m->narrow);
@@ -91,7 +92,8 @@ static struct mafat_measured measured(const struct difference *d)
 
 /* ---- runs ---- */
 
-static int run_pictures(struct mafat_measure *m, struct mafat_observer *narrow, struct mafat_diagnostic *d)
+static int run_pictures(struct mafat_measure *m, struct mafat_observer *narrow,
+                        struct mafat_diagnostic *d)
 {
   int code = MAFAT_OK;
   for (int i = 0; i < m->n_pictures && code == MAFAT_OK; i++) {
@@ -104,8 +106,10 @@ static int run_pictures(struct mafat_measure *m, struct mafat_observer *narrow, 
   return code;
 }
 
-int mafat_measure_run(struct mafat_measure *m, const struct mafat_network *narrow, const char *packed, const int *place,
-                      float *const *factors, struct mafat_measured *layers, struct mafat_measured *last, struct mafat_diagnostic *d)
+int mafat_measure_run(struct mafat_measure *m, const struct mafat_network *narrow,
+                      const char *packed, const int *place, float *const *factors,
+                      struct mafat_measured *layers, struct mafat_measured *last,
+                      struct mafat_diagnostic *d)
 {
   struct mafat_observer *observer = NULL;
   struct mafat_model_source *source;
@@ -143,7 +147,8 @@ static int allocate(struct mafat_measure *m)
   return m->wide && m->narrow && m->differences ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-int mafat_measure_open(struct mafat_measure **out, const struct mafat_network *n, struct mafat_model_source *weights, const char *const *pictures,
+int mafat_measure_open(struct mafat_measure **out, const struct mafat_network *n,
+                       struct mafat_model_source *weights, const char *const *pictures,
                        int n_pictures, struct mafat_diagnostic *d)
 {
   *out = NULL;

@@ -17,14 +17,17 @@ struct mafat_measure;
 
 /* Opens the network with the weights of the model's own file. Network and paths stay the caller's.
  * MAFAT_EINVAL: the network does not have exactly one input, a picture; also errors of opening. */
-int mafat_measure_open(struct mafat_measure **out, const struct mafat_network *n, struct mafat_model_source *weights, const char *const *pictures,
+int mafat_measure_open(struct mafat_measure **out, const struct mafat_network *n,
+                       struct mafat_model_source *weights, const char *const *pictures,
                        int n_pictures, struct mafat_diagnostic *d);
 /* Runs the network on the pictures, beside its packed file with network `narrow`. place[n's
  * layers]: layer of narrow with the same output; NULL: the same number. factors[n's layers]:
  * factors of its channels (equalize.h); NULL: none. Fills layers[n's layers] for layers that may
  * lose precision, and last for the network's outputs with all layers narrow. */
-int mafat_measure_run(struct mafat_measure *m, const struct mafat_network *narrow, const char *packed, const int *place,
-                      float *const *factors, struct mafat_measured *layers, struct mafat_measured *last, struct mafat_diagnostic *d);
+int mafat_measure_run(struct mafat_measure *m, const struct mafat_network *narrow,
+                      const char *packed, const int *place, float *const *factors,
+                      struct mafat_measured *layers, struct mafat_measured *last,
+                      struct mafat_diagnostic *d);
 void mafat_measure_close(struct mafat_measure **m);
 
 #endif

@@ -25,11 +25,13 @@ int mafat_packing_no_memory(const struct mafat_packing *p, struct mafat_diagnost
   return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", p->weights->path);
 }
 
-int mafat_packing_begin(const struct mafat_packing *p, struct mafat_packing_run *run, const struct mafat_network *n,
-                        const struct mafat_packed_origin *origin, struct mafat_diagnostic *d)
+int mafat_packing_begin(const struct mafat_packing *p, struct mafat_packing_run *run,
+                        const struct mafat_network *n, const struct mafat_packed_origin *origin,
+                        struct mafat_diagnostic *d)
 {
   struct stat st;
-  if (fstat(p->fd, &st) != 0 || (st.st_size > 0 && ftruncate(p->fd, 0) != 0)) return mafat_fail(d, MAFAT_EIO, "%s: %s", p->path, strerror(errno));
+  if (fstat(p->fd, &st) != 0 || (st.st_size > 0 && ftruncate(p->fd, 0) != 0))
+    return mafat_fail(d, MAFAT_EIO, "%s: %s", p->path, strerror(errno));
   return mafat_packer_open(&run->packer, p->weights, n, origin, p->fd, p->out, &p->warnings, d);
 }
 
@@ -42,12 +44,14 @@ int mafat_packing_write(struct mafat_packing_run *run, bool *written, struct maf
 
 void mafat_packing_choose_types(struct mafat_network *n, enum mafat_dtype wanted)
 {
-  for (int l = 0; l < n->n_layers; l++) n->layers[l].weights_type = mafat_layer_narrowest(&n->layers[l], wanted);
+  for (int l = 0; l < n->n_layers; l++)
+    n->layers[l].weights_type = mafat_layer_narrowest(&n->layers[l], wanted);
 }
 
 /* ---- narrow weights ---- */
 
-int mafat_narrowing_open(struct mafat_narrowing **out, const struct mafat_packing *p, struct mafat_diagnostic *d)
+int mafat_narrowing_open(struct mafat_narrowing **out, const struct mafat_packing *p,
+                         struct mafat_diagnostic *d)
 {
   struct mafat_narrowing *w = *out = calloc(1, sizeof *w);
   if (!w) return mafat_packing_no_memory(p, d);
@@ -56,8 +60,11 @@ int mafat_narrowing_open(struct mafat_narrowing **out, const struct mafat_packin
   if (p->measure.n == 0) return MAFAT_OK;
   w->errors = calloc((size_t)p->network->n_layers, sizeof *w->errors);
   w->layers = calloc((size_t)p->network->n_layers, sizeof *w->layers);
-  int code = w->errors && w->layers ? p->read(p->context, &w->wide, d) : mafat_packing_no_memory(p, d);
-  return code ? code : mafat_measure_open(&w->measure, w->wide, p->weights, p->measure.list, p->measure.n, d);
+  int code =
+      w->errors && w->layers ? p->read(p->context, &w->wide, d) : mafat_packing_no_memory(p, d);
+  return code ? code
+              : mafat_measure_open(&w->measure, w->wide, p->weights, p->measure.list, p->measure.n,
+                                   d);
 }
 
 /* Widens layers that exceed the limit; returns their number. */
@@ -84,13 +91,19 @@ static void report(struct mafat_narrowing *w, struct mafat_packing_run *run)
     const struct mafat_layer *layer = &n->layers[l];
     if (!mafat_layer_has_panels(layer)) continue;
     run->layers[run->n_layers++] = (struct mafat_pack_layer_facts){
-        .layer = l, .type = mafat_layer_type_name(layer->type), .computes = mafat_dtype_name(layer->out_type),
-        .weights = mafat_dtype_name(layer->weights_type), .bytes = mafat_packed_layer_bytes(layer), .error = w->errors[l].error,
-        .largest = w->errors[l].largest, .kept = layer->weights_type != mafat_layer_narrowest(layer, p->type)};
+        .layer = l,
+        .type = mafat_layer_type_name(layer->type),
+        .computes = mafat_dtype_name(layer->out_type),
+        .weights = mafat_dtype_name(layer->weights_type),
+        .bytes = mafat_packed_layer_bytes(layer),
+        .error = w->errors[l].error,
+        .largest = w->errors[l].largest,
+        .kept = layer->weights_type != mafat_layer_narrowest(layer, p->type)};
   }
 }
 
-static int measure(struct mafat_narrowing *w, struct mafat_packing_run *run, bool *done, struct mafat_diagnostic *d)
+static int measure(struct mafat_narrowing *w, struct mafat_packing_run *run, bool *done,
+                   struct mafat_diagnostic *d)
 {
   const struct mafat_packing *p = w->packing;
   struct mafat_measured last;
@@ -103,7 +116,8 @@ static int measure(struct mafat_narrowing *w, struct mafat_packing_run *run, boo
   return MAFAT_OK;
 }
 
-int mafat_narrowing_step(struct mafat_narrowing *w, struct mafat_packing_run *run, bool *done, struct mafat_diagnostic *d)
+int mafat_narrowing_step(struct mafat_narrowing *w, struct mafat_packing_run *run, bool *done,
+                         struct mafat_diagnostic *d)
 {
   const struct mafat_packing *p = w->packing;
   if (!run->packer) return mafat_packing_begin(p, run, p->network, &p->origin, d);

@@ -18,8 +18,11 @@ struct candidate {
  * then differ less. (Output errors of Yolo-Fastest 1.1 and -xl for shares of 0: 0.14, 0.36; 0.5:
  * 0.10, 0.17; 0.75: 0.095, 0.17; 1: 0.11, 0.18.) */
 #define SHARE .75f
-static const struct candidate candidates[MAFAT_PACKING_CANDIDATES] = {
-    {0, MAFAT_RANGE_SQUARES}, {0, MAFAT_RANGE_PERCENTILE}, {SHARE, MAFAT_RANGE_SQUARES}, {SHARE, MAFAT_RANGE_PERCENTILE}};
+static const struct candidate candidates[MAFAT_PACKING_CANDIDATES] = {{0, MAFAT_RANGE_SQUARES},
+                                                                      {0, MAFAT_RANGE_PERCENTILE},
+                                                                      {SHARE, MAFAT_RANGE_SQUARES},
+                                                                      {SHARE,
+                                                                       MAFAT_RANGE_PERCENTILE}};
 
 /* State of a packing. */
 struct mafat_numbering {
@@ -51,12 +54,14 @@ static int calibrate(struct mafat_numbering *q, float share, struct mafat_diagno
   struct mafat_network *twin = NULL;
   mafat_calibrated_release(&q->seen);
   mafat_equalized_close(&q->equalized);
-  if (mafat_equalized_open(&q->equalized, q->wide, q->activations) != MAFAT_OK) return mafat_packing_no_memory(p, d);
+  if (mafat_equalized_open(&q->equalized, q->wide, q->activations) != MAFAT_OK)
+    return mafat_packing_no_memory(p, d);
   int code = p->read(p->context, &twin, d);
-  if (code == MAFAT_OK) code = mafat_activations_apply(twin, q->activations, false, q->places, p->weights->path, d);
   if (code == MAFAT_OK)
-    code = mafat_calibrate_see(&q->seen, twin, q->activations, q->places, &q->equalized, share, q->wide, p->weights, p->calibrate.list,
-                               p->calibrate.n, d);
+    code = mafat_activations_apply(twin, q->activations, false, q->places, p->weights->path, d);
+  if (code == MAFAT_OK)
+    code = mafat_calibrate_see(&q->seen, twin, q->activations, q->places, &q->equalized, share,
+                               q->wide, p->weights, p->calibrate.list, p->calibrate.n, d);
   mafat_network_close(&twin);
   return code;
 }
@@ -67,17 +72,22 @@ static int place_factors(struct mafat_numbering *q, struct mafat_diagnostic *d)
   free(q->factors);
   q->factors = calloc((size_t)q->network->n_layers, sizeof *q->factors);
   if (!q->factors) return mafat_packing_no_memory(q->packing, d);
-  for (int l = 0; l < q->wide->n_layers; l++) q->factors[q->places[l].made] = q->equalized.factors[l];
+  for (int l = 0; l < q->wide->n_layers; l++)
+    q->factors[q->places[l].made] = q->equalized.factors[l];
   return MAFAT_OK;
 }
 
-static int begin_by(struct mafat_numbering *q, struct mafat_packing_run *run, enum mafat_range_method method, struct mafat_diagnostic *d)
+static int begin_by(struct mafat_numbering *q, struct mafat_packing_run *run,
+                    enum mafat_range_method method, struct mafat_diagnostic *d)
 {
   const struct mafat_packing *p = q->packing;
   mafat_network_close(&q->network);
-  if (mafat_calibrate_scale(q->activations, q->wide, &q->seen, method) != MAFAT_OK) return mafat_packing_no_memory(p, d);
+  if (mafat_calibrate_scale(q->activations, q->wide, &q->seen, method) != MAFAT_OK)
+    return mafat_packing_no_memory(p, d);
   int code = p->read(p->context, &q->network, d);
-  if (code == MAFAT_OK) code = mafat_activations_apply(q->network, q->activations, true, q->places, p->weights->path, d);
+  if (code == MAFAT_OK)
+    code =
+        mafat_activations_apply(q->network, q->activations, true, q->places, p->weights->path, d);
   if (code == MAFAT_OK) code = place_factors(q, d);
   if (code) return code;
   mafat_packing_choose_types(q->network, p->type);
@@ -91,7 +101,8 @@ static int begin_by(struct mafat_numbering *q, struct mafat_packing_run *run, en
 static int measure(struct mafat_numbering *q, struct mafat_diagnostic *d)
 {
   for (int l = 0; l < q->wide->n_layers; l++) q->place[l] = q->places[l].put;
-  return mafat_measure_run(q->measure, q->network, q->packing->path, q->place, q->equalized.factors, q->errors, &q->last, d);
+  return mafat_measure_run(q->measure, q->network, q->packing->path, q->place, q->equalized.factors,
+                           q->errors, &q->last, d);
 }
 
 static bool can_equalize(const struct mafat_numbering *q)
@@ -102,10 +113,13 @@ static bool can_equalize(const struct mafat_numbering *q)
 }
 
 /* Begins a candidate, with the previous calibration if it is the same. */
-static int begin_candidate(struct mafat_numbering *q, struct mafat_packing_run *run, struct mafat_diagnostic *d)
+static int begin_candidate(struct mafat_numbering *q, struct mafat_packing_run *run,
+                           struct mafat_diagnostic *d)
 {
   const struct candidate *candidate = &candidates[q->candidate];
-  int code = q->calibrated && q->calibrated->share == candidate->share ? MAFAT_OK : calibrate(q, candidate->share, d);
+  int code = q->calibrated && q->calibrated->share == candidate->share
+                 ? MAFAT_OK
+                 : calibrate(q, candidate->share, d);
   q->calibrated = candidate;
   return code ? code : begin_by(q, run, candidate->method, d);
 }
@@ -129,7 +143,9 @@ static int keep_layers(struct mafat_numbering *q)
   int kept = 0;
   for (int i = 0; i < q->activations->n; i++) {
     const struct mafat_activation_numbers *a = &q->activations->list[i];
-    if (!a->computes || !mafat_layer_has_panels(&q->wide->layers[a->tensor]) || q->errors[a->tensor].error <= q->packing->most_error) continue;
+    if (!a->computes || !mafat_layer_has_panels(&q->wide->layers[a->tensor]) ||
+        q->errors[a->tensor].error <= q->packing->most_error)
+      continue;
     q->keep[a->tensor] = true;
     kept++;
   }
@@ -147,13 +163,18 @@ static int choose(struct mafat_numbering *q, struct mafat_diagnostic *d)
 
 static void report_candidates(const struct mafat_numbering *q, struct mafat_packing_run *run)
 {
-  static const char *const names[MAFAT_N_RANGE_METHODS] = {[MAFAT_RANGE_SQUARES] = "least squares", [MAFAT_RANGE_PERCENTILE] = "percentile"};
+  static const char *const names[MAFAT_N_RANGE_METHODS] = {
+      [MAFAT_RANGE_SQUARES] = "least squares", [MAFAT_RANGE_PERCENTILE] = "percentile"};
   run->n_candidates = q->n_candidates;
   for (int i = 0; i < q->n_candidates; i++)
-    run->candidates[i] = (struct mafat_pack_candidate_facts){.ranges = names[candidates[i].method], .equalized = candidates[i].share > 0, .error = q->moved[i], .taken = i == q->best};
+    run->candidates[i] = (struct mafat_pack_candidate_facts){.ranges = names[candidates[i].method],
+                                                             .equalized = candidates[i].share > 0,
+                                                             .error = q->moved[i],
+                                                             .taken = i == q->best};
 }
 
-static int report(const struct mafat_numbering *q, struct mafat_packing_run *run, struct mafat_diagnostic *d)
+static int report(const struct mafat_numbering *q, struct mafat_packing_run *run,
+                  struct mafat_diagnostic *d)
 {
   run->error = q->last.error;
   run->largest = q->last.largest;
@@ -161,13 +182,19 @@ static int report(const struct mafat_numbering *q, struct mafat_packing_run *run
   if (!run->layers) return mafat_packing_no_memory(q->packing, d);
   report_candidates(q, run);
   for (int l = 0; l < q->wide->n_layers; l++) {
-    const struct mafat_layer *wide = &q->wide->layers[l], *layer = &q->network->layers[q->places[l].made];
+    const struct mafat_layer *wide = &q->wide->layers[l],
+                             *layer = &q->network->layers[q->places[l].made];
     bool panels = mafat_layer_has_panels(wide), floats = layer->out_type == MAFAT_F32;
     if (!panels && !(mafat_layer_blends(wide) && !floats)) continue;
     run->layers[run->n_layers++] = (struct mafat_pack_layer_facts){
-        .layer = l, .type = mafat_layer_type_name(wide->type), .computes = mafat_dtype_name(floats ? MAFAT_F32 : MAFAT_I8),
-        .weights = panels ? mafat_dtype_name(layer->weights_type) : NULL, .bytes = mafat_packed_layer_bytes(layer),
-        .error = q->errors[l].error, .largest = q->errors[l].largest, .kept = q->keep[l]};
+        .layer = l,
+        .type = mafat_layer_type_name(wide->type),
+        .computes = mafat_dtype_name(floats ? MAFAT_F32 : MAFAT_I8),
+        .weights = panels ? mafat_dtype_name(layer->weights_type) : NULL,
+        .bytes = mafat_packed_layer_bytes(layer),
+        .error = q->errors[l].error,
+        .largest = q->errors[l].largest,
+        .kept = q->keep[l]};
   }
   return MAFAT_OK;
 }
@@ -184,7 +211,8 @@ static int begin_candidates(struct mafat_numbering *q, struct mafat_diagnostic *
   return choose(q, d);
 }
 
-int mafat_numbering_step(struct mafat_numbering *q, struct mafat_packing_run *run, bool *done, struct mafat_diagnostic *d)
+int mafat_numbering_step(struct mafat_numbering *q, struct mafat_packing_run *run, bool *done,
+                         struct mafat_diagnostic *d)
 {
   if (!run->packer) return begin_candidate(q, run, d);
   bool written;
@@ -210,11 +238,14 @@ static int open_numbering(struct mafat_numbering *q, struct mafat_diagnostic *d)
   if (!q->places || !q->place || !q->keep || !q->errors) return mafat_packing_no_memory(p, d);
   int code = begin_candidates(q, d);
   if (code) return code;
-  if (mafat_calibrate_count(q->activations) == 0) return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: no layer can compute with integers", p->weights->path);
+  if (mafat_calibrate_count(q->activations) == 0)
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: no layer can compute with integers",
+                      p->weights->path);
   return mafat_measure_open(&q->measure, q->wide, p->weights, by->list, by->n, d);
 }
 
-int mafat_numbering_open(struct mafat_numbering **out, const struct mafat_packing *p, struct mafat_diagnostic *d)
+int mafat_numbering_open(struct mafat_numbering **out, const struct mafat_packing *p,
+                         struct mafat_diagnostic *d)
 {
   struct mafat_numbering *q = *out = calloc(1, sizeof *q);
   if (!q) return mafat_packing_no_memory(p, d);

@@ -13,8 +13,9 @@ struct mafat_observer;
 
 /* The network stays the caller's and is not changed. MAFAT_EINVAL: it does not have exactly one
  * input, a picture; also errors of opening. */
-int mafat_observer_open(struct mafat_observer **out, const struct mafat_network *n, struct mafat_model_source *weights, mafat_reported *reported,
-                        void *context, struct mafat_diagnostic *d);
+int mafat_observer_open(struct mafat_observer **out, const struct mafat_network *n,
+                        struct mafat_model_source *weights, mafat_reported *reported, void *context,
+                        struct mafat_diagnostic *d);
 int mafat_observer_run(struct mafat_observer *o, const char *picture, struct mafat_diagnostic *d);
 void mafat_observer_close(struct mafat_observer **o);
 

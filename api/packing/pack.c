@@ -41,25 +41,37 @@ static double keep_above(const struct mafat_pack_options *o)
   return o->keep_above ? *o->keep_above : INFINITY;
 }
 
-static int check_options(const struct mafat_pack_options *o, struct mafat_packing *p, struct mafat_diagnostic *d)
+static int check_options(const struct mafat_pack_options *o, struct mafat_packing *p,
+                         struct mafat_diagnostic *d)
 {
   const char *activations = o->activations ? o->activations : "float32";
   p->integers = strcmp(activations, "int8") == 0;
   p->type = p->integers ? MAFAT_I8 : MAFAT_F32;
   if (o->weights && !mafat_dtype_find_packing(&p->type, o->weights))
-    return mafat_fail(d, MAFAT_EINVAL, "weights: expected one of %s, found '%s'", mafat_dtype_packings, o->weights);
+    return mafat_fail(d, MAFAT_EINVAL, "weights: expected one of %s, found '%s'",
+                      mafat_dtype_packings, o->weights);
   if (!p->integers && strcmp(activations, "float32") != 0)
-    return mafat_fail(d, MAFAT_EINVAL, "activations: expected float32 or int8, found '%s'", activations);
+    return mafat_fail(d, MAFAT_EINVAL, "activations: expected float32 or int8, found '%s'",
+                      activations);
   if (p->integers && p->type != MAFAT_I8)
-    return mafat_fail(d, MAFAT_EINVAL, "activations of int8: expected weights of int8, found %s", o->weights);
+    return mafat_fail(d, MAFAT_EINVAL, "activations of int8: expected weights of int8, found %s",
+                      o->weights);
   if (p->integers != (o->n_calibrate > 0))
-    return mafat_fail(d, MAFAT_EINVAL, p->integers ? "activations of int8: expected pictures to calibrate by, found none"
-                                                        : "calibrate: expected activations of int8, found float32");
+    return mafat_fail(d, MAFAT_EINVAL,
+                      p->integers
+                          ? "activations of int8: expected pictures to calibrate by, found none"
+                          : "calibrate: expected activations of int8, found float32");
   if (o->n_calibrate < 0 || (o->n_calibrate > 0 && !o->calibrate))
-    return mafat_fail(d, MAFAT_EINVAL, "calibrate: expected a list of pictures, found %d of them in no list", o->n_calibrate);
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "calibrate: expected a list of pictures, found %d of them in no list",
+                      o->n_calibrate);
   for (int i = 0; i < o->n_calibrate; i++)
-    if (!o->calibrate[i]) return mafat_fail(d, MAFAT_EINVAL, "calibrate: expected the path of picture %d, found nothing", i);
-  if (!(keep_above(o) >= 0)) return mafat_fail(d, MAFAT_EINVAL, "keep_above: expected a number, 0 or more, found %g", keep_above(o));
+    if (!o->calibrate[i])
+      return mafat_fail(d, MAFAT_EINVAL,
+                        "calibrate: expected the path of picture %d, found nothing", i);
+  if (!(keep_above(o) >= 0))
+    return mafat_fail(d, MAFAT_EINVAL, "keep_above: expected a number, 0 or more, found %g",
+                      keep_above(o));
   if (keep_above(o) < INFINITY && !o->measure && !p->integers)
     return mafat_fail(d, MAFAT_EINVAL, "keep_above: expected a picture to measure by, found none");
   return mafat_given_check(&(struct mafat_given){o->constants, o->n_constants}, d);
@@ -74,20 +86,24 @@ static int read_darknet(void *context, struct mafat_network **n, struct mafat_di
 }
 
 /* Fails if the file is the one to be written; checked for descriptors too, which have no path. */
-static int check_given(const struct mafat_pack *pack, const struct mafat_model_source *s, struct mafat_diagnostic *d)
+static int check_given(const struct mafat_pack *pack, const struct mafat_model_source *s,
+                       struct mafat_diagnostic *d)
 {
   const char *written[] = {pack->paths.path, pack->paths.out};
   struct stat out;
   for (int i = 0; s && s->shared && i < 2; i++)
     if (stat(written[i], &out) == 0 && mafat_is_one_file(&s->st, &out))
-      return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the model", written[i]);
+      return mafat_fail(d, MAFAT_EINVAL,
+                        "%s: expected a file of its own for the output, found the model",
+                        written[i]);
   return MAFAT_OK;
 }
 
 static int open_files(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
   int code = mafat_model_files_open(&pack->files, &pack->taken.model, pack->taken.own_weights, d);
-  if (code == MAFAT_OK) code = mafat_model_files_open_weights(&pack->files, pack->taken.own_weights, d);
+  if (code == MAFAT_OK)
+    code = mafat_model_files_open_weights(&pack->files, pack->taken.own_weights, d);
   if (code == MAFAT_OK) code = check_given(pack, pack->files.model, d);
   if (code == MAFAT_OK) code = check_given(pack, pack->files.weights, d);
   pack->packing.weights = pack->files.weights;
@@ -97,7 +113,9 @@ static int open_files(struct mafat_pack *pack, struct mafat_diagnostic *d)
 static int open_darknet(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
   struct mafat_packing *p = &pack->packing;
-  if (pack->options.n_constants) return mafat_fail(d, MAFAT_EINVAL, "%s: constants are of ONNX and TFLite models", pack->paths.cfg);
+  if (pack->options.n_constants)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: constants are of ONNX and TFLite models",
+                      pack->paths.cfg);
   int code = mafat_fork_find(&pack->overrides.fork, pack->options.fork, d);
   if (code == MAFAT_OK) code = mafat_pack_paths_check(&pack->paths, d);
   if (code == MAFAT_OK) code = open_files(pack, d);
@@ -112,11 +130,15 @@ static int check_format(const struct mafat_pack *pack, struct mafat_diagnostic *
   const struct mafat_reader *reader = mafat_reader_of(pack->files.model);
   if (reader->graph) return MAFAT_OK;
   return reader->holds_weights
-             ? mafat_fail(d, MAFAT_EINVAL, "%s: is a packed weights file already", pack->paths.weights)
-             : mafat_fail(d, MAFAT_EINVAL, "%s: expected an ONNX or TFLite model, or MODEL.cfg with MODEL.weights", pack->paths.weights);
+             ? mafat_fail(d, MAFAT_EINVAL, "%s: is a packed weights file already",
+                          pack->paths.weights)
+             : mafat_fail(d, MAFAT_EINVAL,
+                          "%s: expected an ONNX or TFLite model, or MODEL.cfg with MODEL.weights",
+                          pack->paths.weights);
 }
 
-static int read_model(const struct mafat_pack *pack, struct mafat_network **n, struct mafat_embedded_graph **embedded_graph, struct mafat_diagnostic *d)
+static int read_model(const struct mafat_pack *pack, struct mafat_network **n,
+                      struct mafat_embedded_graph **embedded_graph, struct mafat_diagnostic *d)
 {
   const struct mafat_given given = {pack->options.constants, pack->options.n_constants};
   return mafat_packed_graph_read(n, embedded_graph, pack->files.model, &given, d);
@@ -133,7 +155,8 @@ static int read_graph(void *context, struct mafat_network **n, struct mafat_diag
 static int open_model(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
   struct mafat_packing *p = &pack->packing;
-  if (pack->options.fork) return mafat_fail(d, MAFAT_EINVAL, "%s: fork is of Darknet's networks", pack->paths.weights);
+  if (pack->options.fork)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: fork is of Darknet's networks", pack->paths.weights);
   int code = mafat_pack_paths_check(&pack->paths, d);
   if (code == MAFAT_OK) code = open_files(pack, d);
   if (code == MAFAT_OK) code = check_format(pack, d);
@@ -159,27 +182,40 @@ static int name_file(struct mafat_pack *pack, struct mafat_diagnostic *d)
 static int open_pack(struct mafat_pack *pack, const char *out_path, struct mafat_diagnostic *d)
 {
   const struct mafat_pack_options *o = &pack->options;
-  const struct mafat_file *darknets = pack->taken.own_weights, *weights = darknets ? darknets : &pack->taken.model;
-  pack->paths = (struct mafat_pack_paths){.cfg = darknets ? mafat_model_files_name(&pack->taken.model) : NULL,
-                                          .weights = mafat_model_files_name(weights), .given = weights->data || weights->has_fd,
-                                          .out = out_path, .replace = o->replace,
-                                          .replace_name = o->replace_name ? o->replace_name : "replace"};
+  const struct mafat_file *darknets = pack->taken.own_weights,
+                          *weights = darknets ? darknets : &pack->taken.model;
+  pack->paths =
+      (struct mafat_pack_paths){.cfg = darknets ? mafat_model_files_name(&pack->taken.model) : NULL,
+                                .weights = mafat_model_files_name(weights),
+                                .given = weights->data || weights->has_fd,
+                                .out = out_path,
+                                .replace = o->replace,
+                                .replace_name = o->replace_name ? o->replace_name : "replace"};
   int code = check_options(o, &pack->packing, d);
   if (code == MAFAT_OK) code = name_file(pack, d);
-  pack->packing = (struct mafat_packing){
-      .fd = -1, .path = pack->paths.path, .out = out_path, .warnings = o->warnings, .type = pack->packing.type,
-      .integers = pack->packing.integers, .calibrate = {o->calibrate, o->n_calibrate}, .measure = {&o->measure, o->measure != NULL},
-      .most_error = keep_above(o), .context = pack};
+  pack->packing = (struct mafat_packing){.fd = -1,
+                                         .path = pack->paths.path,
+                                         .out = out_path,
+                                         .warnings = o->warnings,
+                                         .type = pack->packing.type,
+                                         .integers = pack->packing.integers,
+                                         .calibrate = {o->calibrate, o->n_calibrate},
+                                         .measure = {&o->measure, o->measure != NULL},
+                                         .most_error = keep_above(o),
+                                         .context = pack};
   if (code == MAFAT_OK) code = mafat_pack_paths_check_read(&pack->paths, o, d);
   if (code == MAFAT_OK) code = darknets ? open_darknet(pack, d) : open_model(pack, d);
   return code ? code : mafat_pack_paths_check_network(&pack->paths, pack->packing.network, d);
 }
 
-int mafat_pack_open_files(struct mafat_pack **out, const struct mafat_file *model, const struct mafat_file *weights, const char *out_path,
+int mafat_pack_open_files(struct mafat_pack **out, const struct mafat_file *model,
+                          const struct mafat_file *weights, const char *out_path,
                           const struct mafat_pack_options *options, struct mafat_diagnostic *d)
 {
   *out = NULL;
-  if (!model || !out_path) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a model and of the file to be written");
+  if (!model || !out_path)
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "expected the paths of a model and of the file to be written");
   struct mafat_pack *pack = calloc(1, sizeof *pack);
   if (!pack) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", out_path);
   pack->packing.fd = -1;
@@ -191,11 +227,14 @@ int mafat_pack_open_files(struct mafat_pack **out, const struct mafat_file *mode
   return code;
 }
 
-int mafat_pack_open(struct mafat_pack **out, const char *model_path, const char *weights_path, const char *out_path,
-                    const struct mafat_pack_options *options, struct mafat_diagnostic *d)
+int mafat_pack_open(struct mafat_pack **out, const char *model_path, const char *weights_path,
+                    const char *out_path, const struct mafat_pack_options *options,
+                    struct mafat_diagnostic *d)
 {
-  const struct mafat_file model = {.size = sizeof model, .path = model_path}, weights = {.size = sizeof weights, .path = weights_path};
-  return mafat_pack_open_files(out, model_path ? &model : NULL, weights_path ? &weights : NULL, out_path, options, d);
+  const struct mafat_file model = {.size = sizeof model, .path = model_path},
+                          weights = {.size = sizeof weights, .path = weights_path};
+  return mafat_pack_open_files(out, model_path ? &model : NULL, weights_path ? &weights : NULL,
+                               out_path, options, d);
 }
 
 void mafat_pack_close(struct mafat_pack **out)
@@ -230,15 +269,18 @@ static int work(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
   const struct mafat_packing *p = &pack->packing;
   if (p->integers)
-    return pack->numbering ? mafat_numbering_step(pack->numbering, &pack->run, &pack->whole, d) : mafat_numbering_open(&pack->numbering, p, d);
-  return pack->narrowing ? mafat_narrowing_step(pack->narrowing, &pack->run, &pack->whole, d) : mafat_narrowing_open(&pack->narrowing, p, d);
+    return pack->numbering ? mafat_numbering_step(pack->numbering, &pack->run, &pack->whole, d)
+                           : mafat_numbering_open(&pack->numbering, p, d);
+  return pack->narrowing ? mafat_narrowing_step(pack->narrowing, &pack->run, &pack->whole, d)
+                         : mafat_narrowing_open(&pack->narrowing, p, d);
 }
 
 static int finish(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
   /* Synced before it gets its name. The name is temporary until then, because closing the
    * descriptor releases the lock. */
-  if (fsync(pack->packing.fd) != 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", pack->paths.out, strerror(errno));
+  if (fsync(pack->packing.fd) != 0)
+    return mafat_fail(d, MAFAT_EIO, "%s: %s", pack->paths.out, strerror(errno));
   int code = mafat_pack_paths_finish(&pack->paths, d);
   pack->done = code == MAFAT_OK;
   pack->created = !pack->done;
@@ -247,7 +289,10 @@ static int finish(struct mafat_pack *pack, struct mafat_diagnostic *d)
 
 int mafat_pack_step(struct mafat_pack *pack, bool *done, struct mafat_diagnostic *d)
 {
-  int code = pack->done ? MAFAT_OK : !pack->created ? create(pack, d) : pack->whole ? finish(pack, d) : work(pack, d);
+  int code = pack->done       ? MAFAT_OK
+             : !pack->created ? create(pack, d)
+             : pack->whole    ? finish(pack, d)
+                              : work(pack, d);
   *done = pack->done;
   return code;
 }
@@ -257,7 +302,10 @@ int mafat_pack_step(struct mafat_pack *pack, bool *done, struct mafat_diagnostic
 int mafat_pack_describe(const struct mafat_pack *pack, struct mafat_pack_facts *out)
 {
   const struct mafat_packing_run *run = &pack->run;
-  struct mafat_pack_facts f = {.path = pack->paths.path, .pass = run->pass, .share = run->packer ? mafat_packer_share(run->packer) : pack->whole};
+  struct mafat_pack_facts f = {.path = pack->paths.path,
+                               .pass = run->pass,
+                               .share =
+                                   run->packer ? mafat_packer_share(run->packer) : pack->whole};
   if (pack->whole) {
     f.n_layers = run->n_layers;
     f.n_candidates = run->n_candidates;
@@ -273,7 +321,8 @@ int mafat_pack_layer(const struct mafat_pack *pack, int index, struct mafat_pack
   return mafat_sized_give(out, &pack->run.layers[index], sizeof *pack->run.layers);
 }
 
-int mafat_pack_candidate(const struct mafat_pack *pack, int index, struct mafat_pack_candidate_facts *out)
+int mafat_pack_candidate(const struct mafat_pack *pack, int index,
+                         struct mafat_pack_candidate_facts *out)
 {
   if (index < 0 || index >= pack->run.n_candidates) return MAFAT_EINVAL;
   return mafat_sized_give(out, &pack->run.candidates[index], sizeof *pack->run.candidates);

@@ -47,8 +47,9 @@ struct mafat_packing_run {
 
 int mafat_packing_no_memory(const struct mafat_packing *p, struct mafat_diagnostic *d);
 /* Begins to write the file again from the start. */
-int mafat_packing_begin(const struct mafat_packing *p, struct mafat_packing_run *run, const struct mafat_network *n,
-                        const struct mafat_packed_origin *origin, struct mafat_diagnostic *d);
+int mafat_packing_begin(const struct mafat_packing *p, struct mafat_packing_run *run,
+                        const struct mafat_network *n, const struct mafat_packed_origin *origin,
+                        struct mafat_diagnostic *d);
 /* Continues writing; *written: complete. */
 int mafat_packing_write(struct mafat_packing_run *run, bool *written, struct mafat_diagnostic *d);
 /* Sets the weights' type of each layer to the wanted one, or to a wider one if the layer cannot
@@ -58,11 +59,15 @@ void mafat_packing_choose_types(struct mafat_network *n, enum mafat_dtype wanted
 struct mafat_narrowing;
 struct mafat_numbering;
 
-int mafat_narrowing_open(struct mafat_narrowing **out, const struct mafat_packing *p, struct mafat_diagnostic *d);
-int mafat_numbering_open(struct mafat_numbering **out, const struct mafat_packing *p, struct mafat_diagnostic *d);
+int mafat_narrowing_open(struct mafat_narrowing **out, const struct mafat_packing *p,
+                         struct mafat_diagnostic *d);
+int mafat_numbering_open(struct mafat_numbering **out, const struct mafat_packing *p,
+                         struct mafat_diagnostic *d);
 /* *done: the file meets the request. */
-int mafat_narrowing_step(struct mafat_narrowing *w, struct mafat_packing_run *run, bool *done, struct mafat_diagnostic *d);
-int mafat_numbering_step(struct mafat_numbering *q, struct mafat_packing_run *run, bool *done, struct mafat_diagnostic *d);
+int mafat_narrowing_step(struct mafat_narrowing *w, struct mafat_packing_run *run, bool *done,
+                         struct mafat_diagnostic *d);
+int mafat_numbering_step(struct mafat_numbering *q, struct mafat_packing_run *run, bool *done,
+                         struct mafat_diagnostic *d);
 void mafat_narrowing_close(struct mafat_narrowing **narrowing);
 void mafat_numbering_close(struct mafat_numbering **numbering);
 

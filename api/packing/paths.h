@@ -18,9 +18,11 @@ struct mafat_pack_paths {
 /* Fails if a source or the target is a directory or device. */
 int mafat_pack_paths_check(const struct mafat_pack_paths *p, struct mafat_diagnostic *d);
 /* Checks files with constants of the model: they exist and are not overwritten. */
-int mafat_pack_paths_check_network(const struct mafat_pack_paths *p, const struct mafat_network *n, struct mafat_diagnostic *d);
+int mafat_pack_paths_check_network(const struct mafat_pack_paths *p, const struct mafat_network *n,
+                                   struct mafat_diagnostic *d);
 /* Checks pictures and "NAME=FILE" files, which are read while packing. */
-int mafat_pack_paths_check_read(const struct mafat_pack_paths *p, const struct mafat_pack_options *o, struct mafat_diagnostic *d);
+int mafat_pack_paths_check_read(const struct mafat_pack_paths *p,
+                                const struct mafat_pack_options *o, struct mafat_diagnostic *d);
 /* Creates the temporary file, empty and open for writing. */
 int mafat_pack_paths_create(const struct mafat_pack_paths *p, int *fd, struct mafat_diagnostic *d);
 /* Renames the temporary file to its final name. */

@@ -15,7 +15,8 @@ static void print_boxes(detection *boxes, int n, int classes, char **names)
     for (int k = 0; k < classes; k++) {
       box b = boxes[i].bbox; /* its centre, in pixels of the picture */
       if (boxes[i].prob[k] > 0)
-        printf("%s %.3f %.1f %.1f %.1f %.1f\n", names[k], boxes[i].prob[k], b.x - b.w / 2, b.y - b.h / 2, b.w, b.h);
+        printf("%s %.3f %.1f %.1f %.1f %.1f\n", names[k], boxes[i].prob[k], b.x - b.w / 2,
+               b.y - b.h / 2, b.w, b.h);
     }
 }
 

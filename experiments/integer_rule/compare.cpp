@@ -1,5 +1,6 @@
-// compare: tests/kernels/integer_rule.c beside tflite-micro's reference kernels, bit for bit, on random and nasty numbers.
-// run.sh builds it where a tree of tflite-micro is there. Prints a line for each operator: values compared, values that differ.
+// compare: tests/kernels/integer_rule.c beside tflite-micro's reference kernels, bit for bit, on
+// random and nasty numbers. run.sh builds it where a tree of tflite-micro is there. Prints a line
+// for each operator: values compared, values that differ.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -69,7 +70,9 @@ static int32_t word()
   switch (in(0, 3)) {
   case 0: return (int32_t)bits();
   case 1: return in(-300, 300);
-  case 2: return (one_in(2) ? INT32_MAX : INT32_MIN) + (one_in(2) ? in(0, 40) : -in(0, 40)) * (one_in(2) ? 0 : 1);
+  case 2:
+    return (one_in(2) ? INT32_MAX : INT32_MIN) +
+           (one_in(2) ? in(0, 40) : -in(0, 40)) * (one_in(2) ? 0 : 1);
   default: return (int32_t)((bits() & 7) - 3) << in(0, 28);
   }
 }
@@ -79,7 +82,10 @@ static mafat_rule_scale factor(int least, int most)
   int32_t m = one_in(6) ? 1 << 30 : one_in(5) ? INT32_MAX : in(1 << 30, INT32_MAX);
   return {m, in(least, most)};
 }
-static float real(float least, float most) { return least * std::pow(most / least, (float)bits() / 4294967296.0f); }
+static float real(float least, float most)
+{
+  return least * std::pow(most / least, (float)bits() / 4294967296.0f);
+}
 
 // ---- counting ----
 
@@ -112,7 +118,8 @@ template <typename T>
 static mafat_rule_output output()
 {
   int a = element<T>(), b = element<T>();
-  mafat_rule_output out = {element<T>(), std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
+  mafat_rule_output out = {element<T>(), std::numeric_limits<T>::min(),
+                           std::numeric_limits<T>::max()};
   if (one_in(3)) out.least = std::min(a, b), out.most = std::max(a, b);
   return out;
 }
@@ -127,14 +134,17 @@ static mafat_rule_output whole(int zero)
 static void requantisation()
 {
   int32_t x = word(), m = one_in(2) ? word() : in(1 << 30, INT32_MAX);
-  same(mafat_rule_double_high(x, m), gemmlowp::SaturatingRoundingDoublingHighMul(x, m), "double_high");
+  same(mafat_rule_double_high(x, m), gemmlowp::SaturatingRoundingDoublingHighMul(x, m),
+       "double_high");
   int e = in(0, 31);
   same(mafat_rule_divide(x, e), gemmlowp::RoundingDivideByPOT(x, e), "divide");
   mafat_rule_scale s = factor(-31, 30);
   if (s.shift > 0) x >>= s.shift;
-  same(mafat_rule_rescale(x, s), tflite::MultiplyByQuantizedMultiplier(x, s.multiplier, s.shift), "rescale");
+  same(mafat_rule_rescale(x, s), tflite::MultiplyByQuantizedMultiplier(x, s.multiplier, s.shift),
+       "rescale");
   int16_t a = (int16_t)bits(), b = (int16_t)bits();
-  same(mafat_rule_double_high_16(a, b), gemmlowp::SaturatingRoundingDoublingHighMul(a, b), "double_high_16");
+  same(mafat_rule_double_high_16(a, b), gemmlowp::SaturatingRoundingDoublingHighMul(a, b),
+       "double_high_16");
   double r = std::ldexp((double)bits() / 4294967296.0, in(-40, 20));
   if (one_in(50)) r = std::ldexp(1, in(-33, 20)) * (1 - std::ldexp(1, -34));
   mafat_rule_scale of = mafat_rule_scale_of(r);
@@ -194,7 +204,8 @@ static void factor_of(P &p, const mafat_rule_scale &f)
   p.output_shift = f.shift;
 }
 template <typename P>
-static P sums_of(const mafat_rule_window &w, int zero, int weights_zero, const mafat_rule_output &out)
+static P sums_of(const mafat_rule_window &w, int zero, int weights_zero,
+                 const mafat_rule_output &out)
 {
   P p = {};
   window_of(p, w);
@@ -218,8 +229,10 @@ struct filter_factors {
 
 // The rule's sums of all outputs, each by the factor of its filter or by the one of all.
 template <typename T, typename Call>
-static void same_sums(const std::vector<T> &y, const shape &s, const Call &call, int32_t (*sum)(const Call *, int, int, int), int filters,
-                      const std::vector<mafat_rule_scale> &f, const mafat_rule_output &out, const char *what)
+static void same_sums(const std::vector<T> &y, const shape &s, const Call &call,
+                      int32_t (*sum)(const Call *, int, int, int), int filters,
+                      const std::vector<mafat_rule_scale> &f, const mafat_rule_output &out,
+                      const char *what)
 {
   for (int i = 0; i < (int)y.size(); i++) {
     int k = i % filters;
@@ -240,9 +253,10 @@ static void conv()
   int zero = element<int8_t>();
   auto p = sums_of<tflite::ConvParams>(s.w, zero, 0, out);
   std::vector<int8_t> y((size_t)(s.out_h * s.out_w * filters));
-  tflite::reference_integer_ops::ConvPerChannel(p, f.multipliers.data(), f.shifts.data(), m.shape(), m.q.data(),
-      dims({filters, s.w.size_y, s.w.size_x, m.c / groups}), w.q.data(), dims({filters}), bias.data(),
-      dims({1, s.out_h, s.out_w, filters}), y.data());
+  tflite::reference_integer_ops::ConvPerChannel(
+      p, f.multipliers.data(), f.shifts.data(), m.shape(), m.q.data(),
+      dims({filters, s.w.size_y, s.w.size_x, m.c / groups}), w.q.data(), dims({filters}),
+      bias.data(), dims({1, s.out_h, s.out_w, filters}), y.data());
   struct mafat_rule_conv c = {m.rule(zero), s.w, w.wide.data(), bias.data(), 0, filters, groups};
   same_sums(y, s, c, mafat_rule_conv, filters, f.all, out, "conv");
 }
@@ -259,10 +273,12 @@ static void conv_uint8()
   auto p = sums_of<tflite::ConvParams>(s.w, zero, weights_zero, out);
   factor_of(p, f);
   std::vector<uint8_t> y((size_t)(s.out_h * s.out_w * filters));
-  tflite::reference_ops::Conv(p, m.shape(), m.q.data(), dims({filters, s.w.size_y, s.w.size_x, m.c}), w.q.data(),
-      dims({filters}), bias.data(), dims({1, s.out_h, s.out_w, filters}), y.data(), RuntimeShape(), nullptr,
-      nullptr);
-  struct mafat_rule_conv c = {m.rule(zero), s.w, w.wide.data(), bias.data(), weights_zero, filters, 1};
+  tflite::reference_ops::Conv(p, m.shape(), m.q.data(),
+                              dims({filters, s.w.size_y, s.w.size_x, m.c}), w.q.data(),
+                              dims({filters}), bias.data(), dims({1, s.out_h, s.out_w, filters}),
+                              y.data(), RuntimeShape(), nullptr, nullptr);
+  struct mafat_rule_conv c = {m.rule(zero), s.w, w.wide.data(), bias.data(), weights_zero,
+                              filters,      1};
   same_sums(y, s, c, mafat_rule_conv, filters, {f}, out, "conv uint8");
 }
 
@@ -278,8 +294,9 @@ static void depthwise()
   auto p = sums_of<tflite::DepthwiseParams>(s.w, zero, 0, out);
   p.depth_multiplier = (int16_t)multiplier;
   std::vector<int8_t> y((size_t)(s.out_h * s.out_w * filters));
-  tflite::reference_integer_ops::DepthwiseConvPerChannel(p, f.multipliers.data(), f.shifts.data(), m.shape(), m.q.data(), w.shape(),
-      w.q.data(), dims({filters}), bias.data(), dims({1, s.out_h, s.out_w, filters}), y.data());
+  tflite::reference_integer_ops::DepthwiseConvPerChannel(
+      p, f.multipliers.data(), f.shifts.data(), m.shape(), m.q.data(), w.shape(), w.q.data(),
+      dims({filters}), bias.data(), dims({1, s.out_h, s.out_w, filters}), y.data());
   struct mafat_rule_depthwise c = {m.rule(zero), s.w, w.wide.data(), bias.data(), 0, multiplier};
   same_sums(y, s, c, mafat_rule_depthwise, filters, f.all, out, "depthwise");
 }
@@ -287,7 +304,8 @@ static void depthwise()
 static void depthwise_uint8()
 {
   map<uint8_t> m(in(1, 7), in(1, 7), in(1, 9));
-  int multiplier = in(1, 3), filters = m.c * multiplier, zero = element<uint8_t>(), weights_zero = element<uint8_t>();
+  int multiplier = in(1, 3), filters = m.c * multiplier, zero = element<uint8_t>(),
+      weights_zero = element<uint8_t>();
   shape s = window(m.h, m.w, false);
   map<uint8_t> w(s.w.size_y, s.w.size_x, filters);
   std::vector<int32_t> bias = biases(filters);
@@ -297,16 +315,19 @@ static void depthwise_uint8()
   p.depth_multiplier = (int16_t)multiplier;
   factor_of(p, f);
   std::vector<uint8_t> y((size_t)(s.out_h * s.out_w * filters));
-  tflite::reference_ops::DepthwiseConv(p, m.shape(), m.q.data(), w.shape(), w.q.data(), dims({filters}), bias.data(),
-      dims({1, s.out_h, s.out_w, filters}), y.data());
-  struct mafat_rule_depthwise c = {m.rule(zero), s.w, w.wide.data(), bias.data(), weights_zero, multiplier};
+  tflite::reference_ops::DepthwiseConv(p, m.shape(), m.q.data(), w.shape(), w.q.data(),
+                                       dims({filters}), bias.data(),
+                                       dims({1, s.out_h, s.out_w, filters}), y.data());
+  struct mafat_rule_depthwise c = {m.rule(zero), s.w,          w.wide.data(),
+                                   bias.data(),  weights_zero, multiplier};
   same_sums(y, s, c, mafat_rule_depthwise, filters, {f}, out, "depthwise uint8");
 }
 
 template <typename T>
 static void dense()
 {
-  const int n = in(1, 80), filters = in(1, 8), zero = element<T>(), weights_zero = one_in(2) ? 0 : element<T>();
+  const int n = in(1, 80), filters = in(1, 8), zero = element<T>(),
+            weights_zero = one_in(2) ? 0 : element<T>();
   map<T> x(1, 1, n), w(1, 1, n * filters);
   std::vector<int32_t> bias = biases(filters);
   mafat_rule_scale f = factor(-31, 0);
@@ -318,14 +339,17 @@ static void dense()
   factor_of(p, f);
   std::vector<T> y((size_t)filters);
   if constexpr (std::is_same<T, uint8_t>::value)
-    tflite::reference_ops::FullyConnected(p, dims({1, n}), x.q.data(), dims({filters, n}), w.q.data(),
-                                          dims({filters}), bias.data(), dims({1, filters}), y.data());
+    tflite::reference_ops::FullyConnected(p, dims({1, n}), x.q.data(), dims({filters, n}),
+                                          w.q.data(), dims({filters}), bias.data(),
+                                          dims({1, filters}), y.data());
   else
     tflite::reference_integer_ops::FullyConnected<int8_t, int8_t, int8_t, int32_t>(
         p, dims({1, n}), x.q.data(), dims({filters, n}), w.q.data(), dims({filters}), bias.data(),
         dims({1, filters}), y.data());
-  struct mafat_rule_conv c = {x.rule(zero), {1, 1, 1, 1, 1, 1, 0, 0}, w.wide.data(), bias.data(), weights_zero, filters, 1};
-  for (int i = 0; i < filters; i++) same(mafat_rule_finish(mafat_rule_conv(&c, 0, 0, i), f, out), y[(size_t)i], "dense");
+  struct mafat_rule_conv c = {
+      x.rule(zero), {1, 1, 1, 1, 1, 1, 0, 0}, w.wide.data(), bias.data(), weights_zero, filters, 1};
+  for (int i = 0; i < filters; i++)
+    same(mafat_rule_finish(mafat_rule_conv(&c, 0, 0, i), f, out), y[(size_t)i], "dense");
 }
 
 template <typename T>
@@ -343,7 +367,9 @@ static void pools()
   RuntimeShape to = dims({1, s.out_h, s.out_w, m.c});
   std::vector<T> most((size_t)to.FlatSize()), average(most.size());
   // Every window has a tap in the map.
-  if ((s.out_h - 1) * s.w.stride_y - s.w.pad_y >= m.h || (s.out_w - 1) * s.w.stride_x - s.w.pad_x >= m.w) return;
+  if ((s.out_h - 1) * s.w.stride_y - s.w.pad_y >= m.h ||
+      (s.out_w - 1) * s.w.stride_x - s.w.pad_x >= m.w)
+    return;
   if constexpr (std::is_same<T, uint8_t>::value) {
     tflite::reference_ops::MaxPool(p, m.shape(), m.q.data(), to, most.data());
     tflite::reference_ops::AveragePool(p, m.shape(), m.q.data(), to, average.data());
@@ -363,13 +389,16 @@ template <typename T>
 static void mean()
 {
   map<T> m(in(1, 9), in(1, 9), in(1, 5));
-  int zero = element<T>(), axis[2] = {1, 2}, index[4], resolved[2], dims[4] = {1, m.h, m.w, m.c}, out_dims[4] = {1, 1, 1, m.c};
+  int zero = element<T>(), axis[2] = {1, 2}, index[4], resolved[2], dims[4] = {1, m.h, m.w, m.c},
+      out_dims[4] = {1, 1, 1, m.c};
   mafat_rule_scale f = mafat_rule_scale_of((double)real(1e-3f, 1e3f));
   mafat_rule_output out = whole<T>(element<T>());
   std::vector<T> y((size_t)m.c);
   std::vector<int32_t> sums((size_t)m.c);
-  tflite::reference_ops::QuantizedMeanOrSum<T, int32_t>(m.q.data(), zero, dims, 4, y.data(), f.multiplier, f.shift, out.zero,
-      out_dims, 4, axis, 2, true, index, resolved, sums.data(), false);
+  tflite::reference_ops::QuantizedMeanOrSum<T, int32_t>(m.q.data(), zero, dims, 4, y.data(),
+                                                        f.multiplier, f.shift, out.zero, out_dims,
+                                                        4, axis, 2, true, index, resolved,
+                                                        sums.data(), false);
   for (int c = 0; c < m.c; c++) {
     int64_t sum = 0;
     for (int i = 0; i < m.h * m.w; i++) sum += m.q[(size_t)(i * m.c + c)];
@@ -387,8 +416,10 @@ static void blends()
   double twice = 2 * (double)std::max(xs, zs);
   tflite::ArithmeticParams p = {};
   int32_t m;
-  tflite::QuantizeMultiplierSmallerThanOneExp((double)xs / twice, &p.input1_multiplier, &p.input1_shift);
-  tflite::QuantizeMultiplierSmallerThanOneExp((double)zs / twice, &p.input2_multiplier, &p.input2_shift);
+  tflite::QuantizeMultiplierSmallerThanOneExp((double)xs / twice, &p.input1_multiplier,
+                                              &p.input1_shift);
+  tflite::QuantizeMultiplierSmallerThanOneExp((double)zs / twice, &p.input2_multiplier,
+                                              &p.input2_shift);
   double result = twice / ((1 << 20) * (double)ys);
   tflite::QuantizeMultiplierSmallerThanOneExp(result, &m, &p.output_shift);
   p.output_multiplier = m;
@@ -403,18 +434,23 @@ static void blends()
   finish_of(p, a.out);
   RuntimeShape s = dims({1, 1, 1, n});
   std::vector<T> y((size_t)n);
-  if constexpr (std::is_same<T, uint8_t>::value) tflite::reference_ops::Add(p, s, x.q.data(), s, z.q.data(), s, y.data());
+  if constexpr (std::is_same<T, uint8_t>::value)
+    tflite::reference_ops::Add(p, s, x.q.data(), s, z.q.data(), s, y.data());
   else tflite::reference_integer_ops::Add(p, s, x.q.data(), s, z.q.data(), s, y.data());
-  for (int i = 0; i < n; i++) same(mafat_rule_add(&a, x.q[(size_t)i], z.q[(size_t)i]), y[(size_t)i], "add");
+  for (int i = 0; i < n; i++)
+    same(mafat_rule_add(&a, x.q[(size_t)i], z.q[(size_t)i]), y[(size_t)i], "add");
   a.subtract = true;
   tflite::reference_ops::Sub(p, s, x.q.data(), s, z.q.data(), s, y.data());
-  for (int i = 0; i < n; i++) same(mafat_rule_add(&a, x.q[(size_t)i], z.q[(size_t)i]), y[(size_t)i], "sub");
+  for (int i = 0; i < n; i++)
+    same(mafat_rule_add(&a, x.q[(size_t)i], z.q[(size_t)i]), y[(size_t)i], "sub");
   mafat_rule_scale f = factor(-31, 10);
   factor_of(p, f);
-  if constexpr (std::is_same<T, uint8_t>::value) tflite::reference_ops::Mul(p, s, x.q.data(), s, z.q.data(), s, y.data());
+  if constexpr (std::is_same<T, uint8_t>::value)
+    tflite::reference_ops::Mul(p, s, x.q.data(), s, z.q.data(), s, y.data());
   else tflite::reference_integer_ops::Mul(p, s, x.q.data(), s, z.q.data(), s, y.data());
   for (int i = 0; i < n; i++)
-    same(mafat_rule_multiply(x.q[(size_t)i], a.x_zero, z.q[(size_t)i], a.z_zero, f, a.out), y[(size_t)i], "mul");
+    same(mafat_rule_multiply(x.q[(size_t)i], a.x_zero, z.q[(size_t)i], a.z_zero, f, a.out),
+         y[(size_t)i], "mul");
 }
 
 template <typename T>
@@ -423,7 +459,8 @@ static void activations()
   const int n = 256, zero = element<T>(), out_zero = element<T>();
   const float scale = real(1e-4f, 4), out_scale = real(1e-4f, 4);
   map<T> x(1, 1, n);
-  for (int i = 0; i < n; i++) x.wide[(size_t)i] = x.q[(size_t)i] = (T)(i + std::numeric_limits<T>::min());
+  for (int i = 0; i < n; i++)
+    x.wide[(size_t)i] = x.q[(size_t)i] = (T)(i + std::numeric_limits<T>::min());
   RuntimeShape s = dims({1, 1, 1, n});
   std::vector<T> y((size_t)n);
   mafat_rule_output all = whole<T>(out_zero);
@@ -435,15 +472,18 @@ static void activations()
   h.output_zero_point = (int16_t)out_zero;
   tflite::QuantizeMultiplier((double)(fine / out_scale), &fixed, &h.output_multiplier_exponent);
   tflite::DownScaleInt32ToInt16Multiplier(fixed, &h.output_multiplier_fixedpoint_int16);
-  tflite::QuantizeMultiplier((double)(fine / (3.0f / 32768.0f)), &fixed, &h.reluish_multiplier_exponent);
+  tflite::QuantizeMultiplier((double)(fine / (3.0f / 32768.0f)), &fixed,
+                             &h.reluish_multiplier_exponent);
   tflite::DownScaleInt32ToInt16Multiplier(fixed, &h.reluish_multiplier_fixedpoint_int16);
   // Divisions of 16 bits: by 2^16 and more they are not defined.
-  if (h.output_multiplier_exponent <= 0 && h.output_multiplier_exponent > -16 && h.reluish_multiplier_exponent > -16) {
+  if (h.output_multiplier_exponent <= 0 && h.output_multiplier_exponent > -16 &&
+      h.reluish_multiplier_exponent > -16) {
     tflite::reference_ops::HardSwish<T>(h, s, x.q.data(), s, y.data());
     struct mafat_rule_hard_swish r = mafat_rule_hard_swish_of(scale, out_scale);
     r.zero = zero;
     r.out = all;
-    for (int i = 0; i < n; i++) same(mafat_rule_hard_swish(&r, x.q[(size_t)i]), y[(size_t)i], "hard_swish");
+    for (int i = 0; i < n; i++)
+      same(mafat_rule_hard_swish(&r, x.q[(size_t)i]), y[(size_t)i], "hard_swish");
   }
 
   tflite::LeakyReluParams l = {};
@@ -458,7 +498,8 @@ static void activations()
   l.output_multiplier_identity = positive.multiplier;
   l.output_shift_identity = positive.shift;
   tflite::reference_ops::QuantizeLeakyRelu<T>(l, s, x.q.data(), s, y.data());
-  for (int i = 0; i < n; i++) same(mafat_rule_leaky(x.q[(size_t)i], zero, positive, negative, all), y[(size_t)i], "leaky");
+  for (int i = 0; i < n; i++)
+    same(mafat_rule_leaky(x.q[(size_t)i], zero, positive, negative, all), y[(size_t)i], "leaky");
 
   map<T> alpha(1, 1, n);
   tflite::PreluParams q = {};
@@ -472,24 +513,30 @@ static void activations()
   q.output_shift_2 = negative.shift;
   tflite::reference_ops::Prelu<T>(q, s, x.q.data(), s, alpha.q.data(), s, y.data());
   for (int i = 0; i < n; i++)
-    same(mafat_rule_prelu(x.q[(size_t)i], zero, alpha.q[(size_t)i], -q.alpha_offset, positive, negative, all), y[(size_t)i],
-         "prelu");
+    same(mafat_rule_prelu(x.q[(size_t)i], zero, alpha.q[(size_t)i], -q.alpha_offset, positive,
+                          negative, all),
+         y[(size_t)i], "prelu");
 
-  tflite::reference_ops::Requantize(x.q.data(), n, positive.multiplier, positive.shift, zero, out_zero, y.data());
-  for (int i = 0; i < n; i++) same(mafat_rule_requantise(x.q[(size_t)i], zero, positive, all), y[(size_t)i], "requantise");
+  tflite::reference_ops::Requantize(x.q.data(), n, positive.multiplier, positive.shift, zero,
+                                    out_zero, y.data());
+  for (int i = 0; i < n; i++)
+    same(mafat_rule_requantise(x.q[(size_t)i], zero, positive, all), y[(size_t)i], "requantise");
 
   tflite::DequantizationParams d = {(double)scale, zero};
   std::vector<float> reals((size_t)n);
   tflite::reference_ops::Dequantize(d, s, x.q.data(), s, reals.data());
-  for (int i = 0; i < n; i++) same(mafat_rule_dequantise(x.q[(size_t)i], scale, zero), reals[(size_t)i], "dequantise");
+  for (int i = 0; i < n; i++)
+    same(mafat_rule_dequantise(x.q[(size_t)i], scale, zero), reals[(size_t)i], "dequantise");
 
   tflite::QuantizationParams o = {};
   o.scale = (double)out_scale;
   o.zero_point = out_zero;
   for (int i = 0; i < n; i++)
-    reals[(size_t)i] = one_in(4) ? ((float)in(-300, 300) + .5f) * out_scale : (float)(in(-20000, 20000)) * out_scale / 64;
+    reals[(size_t)i] = one_in(4) ? ((float)in(-300, 300) + .5f) * out_scale
+                                 : (float)(in(-20000, 20000)) * out_scale / 64;
   tflite::reference_ops::AffineQuantize(o, s, reals.data(), s, y.data());
-  for (int i = 0; i < n; i++) same(mafat_rule_quantise(reals[(size_t)i], out_scale, all), y[(size_t)i], "quantise");
+  for (int i = 0; i < n; i++)
+    same(mafat_rule_quantise(reals[(size_t)i], out_scale, all), y[(size_t)i], "quantise");
 }
 
 static void functions()
@@ -505,7 +552,8 @@ static void functions()
   int32_t multiplier = (int32_t)tflite::TfLiteRound(q * (1ll << 31));
   int radius = tflite::CalculateInputRadius(4, shift, 31);
   tflite::reference_integer_ops::Logistic(zero, radius, multiplier, shift, n, x.q.data(), y.data());
-  for (int i = 0; i < n; i++) same(mafat_rule_logistic(i - 128, zero, scale), y[(size_t)i], "logistic");
+  for (int i = 0; i < n; i++)
+    same(mafat_rule_logistic(i - 128, zero, scale), y[(size_t)i], "logistic");
   tflite::reference_integer_ops::Tanh(zero, radius, multiplier, shift, s, x.q.data(), s, y.data());
   for (int i = 0; i < n; i++) same(mafat_rule_tanh(i - 128, zero, scale), y[(size_t)i], "tanh");
 }
@@ -534,8 +582,10 @@ static void softmax()
 static void joins()
 {
   map<uint8_t> a(1, 1, 64), b(1, 1, 64);
-  float scales[2] = {real(1e-3f, 4), real(1e-3f, 4)}, out_scale = one_in(4) ? scales[0] : real(1e-3f, 4);
-  int zeros[2] = {element<uint8_t>(), element<uint8_t>()}, out_zero = one_in(2) ? zeros[0] : element<uint8_t>();
+  float scales[2] = {real(1e-3f, 4), real(1e-3f, 4)},
+        out_scale = one_in(4) ? scales[0] : real(1e-3f, 4);
+  int zeros[2] = {element<uint8_t>(), element<uint8_t>()},
+      out_zero = one_in(2) ? zeros[0] : element<uint8_t>();
   tflite::ConcatenationParams p = {};
   int32_t z[2] = {zeros[0], zeros[1]};
   p.axis = 3;
@@ -550,7 +600,8 @@ static void joins()
   std::vector<uint8_t> y(128);
   tflite::reference_ops::ConcatenationWithScaling(p, shapes, data, to, y.data());
   for (int i = 0; i < 128; i++)
-    same(mafat_rule_join(data[i / 64][i % 64], zeros[i / 64], scales[i / 64], out_zero, out_scale), y[(size_t)i], "join");
+    same(mafat_rule_join(data[i / 64][i % 64], zeros[i / 64], scales[i / 64], out_zero, out_scale),
+         y[(size_t)i], "join");
 }
 
 template <typename T>
@@ -565,17 +616,22 @@ static void resizes()
   p.align_corners = grid == MAFAT_RULE_CORNERS;
   p.half_pixel_centers = grid == MAFAT_RULE_CENTRES;
   const bool single = std::is_same<T, uint8_t>::value; // which TFLite resizes by floats
-  if (single) tflite::reference_ops::ResizeBilinear(p, m.shape(), m.q.data(), of, size, to, linear.data());
-  else tflite::reference_ops::ResizeBilinearInteger(p, m.shape(), m.q.data(), of, size, to, linear.data());
+  if (single)
+    tflite::reference_ops::ResizeBilinear(p, m.shape(), m.q.data(), of, size, to, linear.data());
+  else
+    tflite::reference_ops::ResizeBilinearInteger(p, m.shape(), m.q.data(), of, size, to,
+                                                 linear.data());
   tflite::ResizeNearestNeighborParams q = {};
   q.align_corners = p.align_corners;
   q.half_pixel_centers = p.half_pixel_centers;
-  tflite::reference_ops::ResizeNearestNeighbor(q, m.shape(), m.q.data(), dims({2}), size, to, nearest.data());
+  tflite::reference_ops::ResizeNearestNeighbor(q, m.shape(), m.q.data(), dims({2}), size, to,
+                                               nearest.data());
   mafat_rule_map r = m.rule(0);
   for (int i = 0; i < (int)linear.size(); i++) {
     int y = i / m.c / size[1], x = i / m.c % size[1], c = i % m.c;
     auto bilinear = single ? mafat_rule_bilinear_single : mafat_rule_bilinear;
-    same(bilinear(&r, (mafat_rule_grid)grid, size[0], size[1], y, x, c), linear[(size_t)i], "bilinear");
+    same(bilinear(&r, (mafat_rule_grid)grid, size[0], size[1], y, x, c), linear[(size_t)i],
+         "bilinear");
     int ny = mafat_rule_nearest((mafat_rule_grid)grid, m.h, size[0], y);
     int nx = mafat_rule_nearest((mafat_rule_grid)grid, m.w, size[1], x);
     same(m.q[(size_t)((ny * m.w + nx) * m.c + c)], nearest[(size_t)i], "nearest");
@@ -589,14 +645,26 @@ int main(int argc, char **argv)
     void (*run)();
     int per_round;
   } operators[] = {
-      {"requantisation", requantisation, 1000}, {"conv int8", conv, 4},        {"conv uint8", conv_uint8, 4},
-      {"depthwise int8", depthwise, 4},         {"depthwise uint8", depthwise_uint8, 4}, {"dense int8", dense<int8_t>, 20},
-      {"dense uint8", dense<uint8_t>, 20},      {"pools int8", pools<int8_t>, 8}, {"pools uint8", pools<uint8_t>, 8},
-      {"mean int8", mean<int8_t>, 40},          {"mean uint8", mean<uint8_t>, 40},
-      {"add sub mul int8", blends<int8_t>, 10}, {"add sub mul uint8", blends<uint8_t>, 10},
-      {"activations int8", activations<int8_t>, 2}, {"activations uint8", activations<uint8_t>, 2},
-      {"logistic tanh int8", functions, 4},     {"softmax int8", softmax, 4},  {"join uint8", joins, 20},
-      {"resize int8", resizes<int8_t>, 4},      {"resize uint8", resizes<uint8_t>, 4},
+      {"requantisation", requantisation, 1000},
+      {"conv int8", conv, 4},
+      {"conv uint8", conv_uint8, 4},
+      {"depthwise int8", depthwise, 4},
+      {"depthwise uint8", depthwise_uint8, 4},
+      {"dense int8", dense<int8_t>, 20},
+      {"dense uint8", dense<uint8_t>, 20},
+      {"pools int8", pools<int8_t>, 8},
+      {"pools uint8", pools<uint8_t>, 8},
+      {"mean int8", mean<int8_t>, 40},
+      {"mean uint8", mean<uint8_t>, 40},
+      {"add sub mul int8", blends<int8_t>, 10},
+      {"add sub mul uint8", blends<uint8_t>, 10},
+      {"activations int8", activations<int8_t>, 2},
+      {"activations uint8", activations<uint8_t>, 2},
+      {"logistic tanh int8", functions, 4},
+      {"softmax int8", softmax, 4},
+      {"join uint8", joins, 20},
+      {"resize int8", resizes<int8_t>, 4},
+      {"resize uint8", resizes<uint8_t>, 4},
   };
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 200;
   long all = 0, differ = 0;

@@ -67,10 +67,15 @@ static void name_kind(char *name, size_t capacity, const struct mafat_model *m, 
   for (int l = layer; l >= 0; l--) { /* those inside come before it */
     if (mafat_model_layer(m, l, &inner) || (l != layer && inner.inside != layer)) continue;
     bool convolves = strcmp(inner.type, "convolutional") == 0;
-    uint64_t dense = (uint64_t)inner.out_h * (uint64_t)inner.out_w * (uint64_t)inner.out_c * (uint64_t)inner.in_c * (uint64_t)(inner.kernel_size * inner.kernel_size);
-    const char *kind = convolves && inner.kernel_size > 1 && inner.macs * 2 <= dense ? "depthwise" : convolves ? NULL : inner.type;
+    uint64_t dense = (uint64_t)inner.out_h * (uint64_t)inner.out_w * (uint64_t)inner.out_c *
+                     (uint64_t)inner.in_c * (uint64_t)(inner.kernel_size * inner.kernel_size);
+    const char *kind = convolves && inner.kernel_size > 1 && inner.macs * 2 <= dense ? "depthwise"
+                       : convolves                                                   ? NULL
+                                                                                     : inner.type;
     if (kind) n += (size_t)snprintf(name + n, capacity - n, "%s%s", n ? " + " : "", kind);
-    else n += (size_t)snprintf(name + n, capacity - n, "%s%dx%d", n ? " + " : "", inner.kernel_size, inner.kernel_size);
+    else
+      n += (size_t)snprintf(name + n, capacity - n, "%s%dx%d", n ? " + " : "", inner.kernel_size,
+                            inner.kernel_size);
     if (l != layer) layer = l; /* what lies inside the one inside */
   }
 }
@@ -106,7 +111,8 @@ static void keep_in_cache(const char *path)
 
 int main(int argc, char **argv)
 {
-  static const struct option options[] = {{"cpu", 1, NULL, 'c'}, {"plan", 1, NULL, 'p'}, {"repeat", 1, NULL, 'n'}, {NULL, 0, NULL, 0}};
+  static const struct option options[] = {
+      {"cpu", 1, NULL, 'c'}, {"plan", 1, NULL, 'p'}, {"repeat", 1, NULL, 'n'}, {NULL, 0, NULL, 0}};
   static struct watch w;
   static struct kind kinds[MOST_KINDS];
   struct mafat_model_options o = {.size = sizeof o};
@@ -125,7 +131,8 @@ int main(int argc, char **argv)
   const char *picture = argv[argc - 1];
   o.picture = picture;
   keep_in_cache(picture);
-  if (mafat_model_open(&m, argv[optind], argc - optind == 3 ? argv[optind + 1] : NULL, &o, &d)) die(d.text);
+  if (mafat_model_open(&m, argv[optind], argc - optind == 3 ? argv[optind + 1] : NULL, &o, &d))
+    die(d.text);
   if (mafat_model_n_layers(m) > MOST_LAYERS) die("too many layers");
   mafat_model_describe(m, &facts);
   mafat_model_describe_plan(m, &plan);
@@ -155,7 +162,8 @@ int main(int argc, char **argv)
     run(m, picture, &d);
     double rest = now_ms() - began - w.sum;
     began = now_ms();
-    if (facts.kind == MAFAT_MODEL_DETECTOR && mafat_model_detect(m, 0.25f, 0.45f, &found, &d)) die(d.text);
+    if (facts.kind == MAFAT_MODEL_DETECTOR && mafat_model_detect(m, 0.25f, 0.45f, &found, &d))
+      die(d.text);
     double answer = now_ms() - began;
     mafat_detections_close(&found);
     for (int l = 0; l <= mafat_model_n_layers(m); l++)
@@ -178,7 +186,8 @@ int main(int argc, char **argv)
   printf("what,us,steps,million_macs\n");
   printf("\"plan %s\",,,\n", plan.text);
   print("rows of the picture", 1e3 * w.least[0], w.steps[0], 0);
-  for (int i = 0; i < n_kinds; i++) print(kinds[i].name, kinds[i].us, kinds[i].steps, kinds[i].macs);
+  for (int i = 0; i < n_kinds; i++)
+    print(kinds[i].name, kinds[i].us, kinds[i].steps, kinds[i].macs);
   print("between steps", 1e3 * outside, steps + w.steps[0], 0);
   print("boxes and suppression", 1e3 * boxes, 0, 0);
   print("a picture", 1e3 * (least + boxes), 0, (double)plan.macs);

@@ -15,9 +15,11 @@ enum { UNDEFINED_BYTES = 2 };
 /* Bits of leaf 7, subleaf 0: AVX512F, DQ, IFMA, PF, ER, CD, BW, VL. VBMI, VBMI2, VNNI, BITALG,
  * VPOPCNTDQ. 4VNNIW, 4FMAPS, VP2INTERSECT, AMX-BF16, FP16, AMX-TILE, AMX-INT8. Bits of subleaf
  * 1: AVX-VNNI, AVX512-BF16, AMX-FP16, AVX-IFMA; AVX-VNNI-INT8, AVX-NE-CONVERT, AVX10. */
-static const unsigned later_b = 1u << 16 | 1u << 17 | 1u << 21 | 1u << 26 | 1u << 27 | 1u << 28 | 1u << 30 | 1u << 31;
+static const unsigned later_b =
+    1u << 16 | 1u << 17 | 1u << 21 | 1u << 26 | 1u << 27 | 1u << 28 | 1u << 30 | 1u << 31;
 static const unsigned later_c = 1u << 1 | 1u << 6 | 1u << 11 | 1u << 12 | 1u << 14;
-static const unsigned later_d = 1u << 2 | 1u << 3 | 1u << 8 | 1u << 22 | 1u << 23 | 1u << 24 | 1u << 25;
+static const unsigned later_d =
+    1u << 2 | 1u << 3 | 1u << 8 | 1u << 22 | 1u << 23 | 1u << 24 | 1u << 25;
 static const unsigned later_a1 = 1u << 4 | 1u << 5 | 1u << 21 | 1u << 23;
 static const unsigned later_d1 = 1u << 4 | 1u << 5 | 1u << 19;
 

@@ -36,10 +36,13 @@ static void compare(uint32_t number, const TfLiteInterpreter *interpreter, int i
   uint32_t name_bytes = take_word(), n = take_word();
   char *name = take(name_bytes);
   float *off = take(sizeof *off), *expected = take(n * sizeof *expected);
-  const TfLiteTensor *tensor = interpreter ? TfLiteInterpreterGetOutputTensor(interpreter, index) : NULL;
+  const TfLiteTensor *tensor =
+      interpreter ? TfLiteInterpreterGetOutputTensor(interpreter, index) : NULL;
   double most = 0;
-  if (tensor && (TfLiteTensorType(tensor) != kTfLiteFloat32 || TfLiteTensorByteSize(tensor) != n * sizeof *expected)) {
-    printf("FAIL graph %u: output %s: %zu bytes, expected %zu\n", number, name, TfLiteTensorByteSize(tensor), n * sizeof *expected);
+  if (tensor && (TfLiteTensorType(tensor) != kTfLiteFloat32 ||
+                 TfLiteTensorByteSize(tensor) != n * sizeof *expected)) {
+    printf("FAIL graph %u: output %s: %zu bytes, expected %zu\n", number, name,
+           TfLiteTensorByteSize(tensor), n * sizeof *expected);
     n_failures++;
   } else if (tensor) {
     const float *found = TfLiteTensorData(tensor);
@@ -66,7 +69,8 @@ static TfLiteInterpreter *run(TfLiteModel *model, const float *input, uint32_t n
   TfLiteInterpreterOptionsDelete(options);
   if (!interpreter) return NULL;
   if (TfLiteInterpreterAllocateTensors(interpreter) == kTfLiteOk &&
-      TfLiteTensorCopyFromBuffer(TfLiteInterpreterGetInputTensor(interpreter, 0), input, n * sizeof *input) == kTfLiteOk &&
+      TfLiteTensorCopyFromBuffer(TfLiteInterpreterGetInputTensor(interpreter, 0), input,
+                                 n * sizeof *input) == kTfLiteOk &&
       TfLiteInterpreterInvoke(interpreter) == kTfLiteOk)
     return interpreter;
   TfLiteInterpreterDelete(interpreter);
@@ -76,7 +80,8 @@ static TfLiteInterpreter *run(TfLiteModel *model, const float *input, uint32_t n
 int main(void)
 {
   char magic[4];
-  while (fread(magic, 1, sizeof magic, stdin) == sizeof magic && memcmp(magic, "MGRF", sizeof magic) == 0) {
+  while (fread(magic, 1, sizeof magic, stdin) == sizeof magic &&
+         memcmp(magic, "MGRF", sizeof magic) == 0) {
     uint32_t number = take_word(), bytes = take_word(), n = take_word(), n_outputs = take_word();
     char *file = take(bytes);
     float *input = take(n * sizeof *input);
@@ -93,7 +98,8 @@ int main(void)
     free(file);
     free(input);
   }
-  printf("%s %lld graphs as TFLite puts them out, %lld values, %.2f of what they may be off at most; %lld refused, %lld failures\n", n_failures ? "FAIL" : "ok", n_graphs,
-         n_floats, worst, n_refused, n_failures);
+  printf("%s %lld graphs as TFLite puts them out, %lld values, %.2f of what they may be off at "
+         "most; %lld refused, %lld failures\n",
+         n_failures ? "FAIL" : "ok", n_graphs, n_floats, worst, n_refused, n_failures);
   return n_failures != 0;
 }

@@ -1,8 +1,8 @@
 /* Shared by the peers' programs, in C and C++: the command line, the clock, and the JSON object
  * on standard output, whose fields have the names of run_inference --json.
- *     peer [--repeat N] [--dump FILE] MODEL.cfg MODEL.weights PICTURE     or, of a model that is one file,
- *     peer [--repeat N] [--dump FILE] MODEL INPUT
- *     peer --idle       loads no model: the resident bytes of its libraries */
+ *     peer [--repeat N] [--dump FILE] MODEL.cfg MODEL.weights PICTURE     or, of a model that is
+ * one file, peer [--repeat N] [--dump FILE] MODEL INPUT peer --idle       loads no model: the
+ * resident bytes of its libraries */
 #ifndef MAFAT_EXPERIMENTS_PEERS_PEER_H
 #define MAFAT_EXPERIMENTS_PEERS_PEER_H
 
@@ -70,8 +70,10 @@ static inline void peer_begin_files(struct peer *p, int argc, char **argv, int n
     else if (strcmp(argv[i], "--dump") == 0 && i + 1 < argc) p->dump = argv[++i];
     else peer_fail("expected --repeat N, --dump FILE or --idle");
   }
-  if (p->repeat < 1 || p->repeat > PEER_MAX_REPEAT) peer_fail("--repeat expects a number from 1 to 20000");
-  if (!p->idle && argc - i != n_files) peer_fail(n_files == 3 ? "expected MODEL.cfg MODEL.weights PICTURE" : "expected MODEL INPUT");
+  if (p->repeat < 1 || p->repeat > PEER_MAX_REPEAT)
+    peer_fail("--repeat expects a number from 1 to 20000");
+  if (!p->idle && argc - i != n_files)
+    peer_fail(n_files == 3 ? "expected MODEL.cfg MODEL.weights PICTURE" : "expected MODEL INPUT");
   if (!p->idle) {
     p->cfg = argv[i];
     p->weights = n_files == 3 ? argv[i + 1] : NULL;
@@ -98,17 +100,21 @@ static inline void peer_add_run(struct peer *p, double before, double between)
 static inline void peer_dump(const struct peer *p, const float *values, size_t n)
 {
   FILE *file = fopen(p->dump, "wb");
-  if (!file || fwrite(values, sizeof *values, n, file) != n || fclose(file) != 0) peer_fail("cannot write --dump");
+  if (!file || fwrite(values, sizeof *values, n, file) != n || fclose(file) != 0)
+    peer_fail("cannot write --dump");
 }
 
 static inline void peer_report(const struct peer *p)
 {
-  fprintf(p->out, "{\"version\":\"%s\",\"measured_resident_bytes\":%ld,\"vm_hwm_bytes\":%ld", p->version,
-          peer_resident_bytes(), peer_peak_bytes());
+  fprintf(p->out, "{\"version\":\"%s\",\"measured_resident_bytes\":%ld,\"vm_hwm_bytes\":%ld",
+          p->version, peer_resident_bytes(), peer_peak_bytes());
   if (!p->idle) {
-    fprintf(p->out, ",\"load_ms\":%.6f,\"image_ms\":%.6f,\"layers_ms\":%.6f,\"n_detections\":%d,\"latencies_ms\":[",
+    fprintf(p->out,
+            ",\"load_ms\":%.6f,\"image_ms\":%.6f,\"layers_ms\":%.6f,\"n_detections\":%d,"
+            "\"latencies_ms\":[",
             p->load_ms, p->image_ms, p->layers_ms, p->n_detections);
-    for (int i = 0; i < p->n_latencies; i++) fprintf(p->out, "%s%.6f", i ? "," : "", p->latencies_ms[i]);
+    for (int i = 0; i < p->n_latencies; i++)
+      fprintf(p->out, "%s%.6f", i ? "," : "", p->latencies_ms[i]);
     fputc(']', p->out);
   }
   fputs("}\n", p->out);

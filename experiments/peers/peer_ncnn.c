@@ -1,6 +1,7 @@
-/* ncnn as a peer, by its C API: a PPM is read, brought to the network's size by ncnn's own function and run, up to
- * where the heads begin; or raw floats as the model's input has them. ncnn's options are its defaults, but everything is computed and kept as float32. MODEL.cfg is
- * its .param, MODEL.weights its .bin, as write_ncnn.py writes them. Beside the options of peer.h
+/* ncnn as a peer, by its C API: a PPM is read, brought to the network's size by ncnn's own function
+ * and run, up to where the heads begin; or raw floats as the model's input has them. ncnn's options
+ * are its defaults, but everything is computed and kept as float32. MODEL.cfg is its .param,
+ * MODEL.weights its .bin, as write_ncnn.py writes them. Beside the options of peer.h
  *     --threads N    1 by default
  *     --output NAME  of a model whose input is raw: what it puts out, once for each, in order */
 #include "peer.h"
@@ -43,7 +44,8 @@ static struct picture read_ppm(const char *path)
     peer_fail("expected a PPM with 8 bits");
   size_t n = (size_t)picture.w * (size_t)picture.h * 3;
   picture.pixels = malloc(n);
-  if (!picture.pixels || fread(picture.pixels, 1, n, file) != n) peer_fail("the PPM ends too early");
+  if (!picture.pixels || fread(picture.pixels, 1, n, file) != n)
+    peer_fail("the PPM ends too early");
   fclose(file);
   return picture;
 }
@@ -65,9 +67,11 @@ static struct size read_input_size(const char *param)
   struct size size = {0, 0, 0};
   FILE *file = fopen(param, "r");
   while (file && fgets(line, sizeof line, file))
-    if (strncmp(line, "Input ", 6) == 0) size = (struct size){parameter(line, " 0="), parameter(line, " 1="), parameter(line, " 2=")};
+    if (strncmp(line, "Input ", 6) == 0)
+      size = (struct size){parameter(line, " 0="), parameter(line, " 1="), parameter(line, " 2=")};
   if (file) fclose(file);
-  if (size.w < 1 || size.h < 1 || size.c < 1) peer_fail("the .param does not tell the input's size");
+  if (size.w < 1 || size.h < 1 || size.c < 1)
+    peer_fail("the .param does not tell the input's size");
   return size;
 }
 
@@ -90,8 +94,8 @@ static ncnn_mat_t read_pixels(const struct peer *p, struct size size)
 {
   static const float none[3] = {0, 0, 0}, to_one[3] = {1 / 255.f, 1 / 255.f, 1 / 255.f};
   struct picture picture = read_ppm(p->picture);
-  ncnn_mat_t input = ncnn_mat_from_pixels_resize(picture.pixels, NCNN_MAT_PIXEL_RGB, picture.w, picture.h,
-                                                 3 * picture.w, size.w, size.h, NULL);
+  ncnn_mat_t input = ncnn_mat_from_pixels_resize(picture.pixels, NCNN_MAT_PIXEL_RGB, picture.w,
+                                                 picture.h, 3 * picture.w, size.w, size.h, NULL);
   ncnn_mat_substract_mean_normalize(input, none, to_one);
   free(picture.pixels);
   return input;
@@ -103,7 +107,8 @@ static ncnn_mat_t read_floats(const struct peer *p, struct size size)
   size_t plane = (size_t)size.w * (size_t)size.h;
   FILE *file = fopen(p->picture, "rb");
   for (int c = 0; c < size.c; c++)
-    if (!file || fread(ncnn_mat_get_channel_data(input, c), sizeof(float), plane, file) != plane) peer_fail("the input's file ends too early");
+    if (!file || fread(ncnn_mat_get_channel_data(input, c), sizeof(float), plane, file) != plane)
+      peer_fail("the input's file ends too early");
   fclose(file);
   return input;
 }
@@ -119,9 +124,11 @@ static void dump(FILE *file, ncnn_mat_t output)
 {
   size_t dims = (size_t)ncnn_mat_get_dims(output), plane = (size_t)ncnn_mat_get_w(output);
   if (dims > 1) plane *= (size_t)ncnn_mat_get_h(output);
-  if (!file || dims > 3 || ncnn_mat_get_elempack(output) != 1) peer_fail("ncnn's output is no map of single channels");
+  if (!file || dims > 3 || ncnn_mat_get_elempack(output) != 1)
+    peer_fail("ncnn's output is no map of single channels");
   for (int c = 0; c < (dims > 2 ? ncnn_mat_get_c(output) : 1); c++)
-    if (fwrite(ncnn_mat_get_channel_data(output, c), sizeof(float), plane, file) != plane) peer_fail("cannot write --dump");
+    if (fwrite(ncnn_mat_get_channel_data(output, c), sizeof(float), plane, file) != plane)
+      peer_fail("cannot write --dump");
 }
 
 /* The last output of a picture, all that are named of raw floats. */
@@ -134,8 +141,9 @@ static void dump_outputs(const struct peer *p, const ncnn_mat_t *outputs, int n)
 
 static int extract(ncnn_extractor_t extractor, ncnn_net_t net, int i, ncnn_mat_t *output)
 {
-  return n_names ? ncnn_extractor_extract(extractor, names[i], output) :
-                   ncnn_extractor_extract_index(extractor, ncnn_net_get_output_index(net, i), output);
+  return n_names
+             ? ncnn_extractor_extract(extractor, names[i], output)
+             : ncnn_extractor_extract_index(extractor, ncnn_net_get_output_index(net, i), output);
 }
 
 /* The outputs are what is named, or what no layer reads, in the order of the layers. */

@@ -1,7 +1,8 @@
 /* TFLite as a peer, by its C API: raw numbers as the model's input has them are read and run,
  * one thread. Its kernels are its own, or those of its XNNPACK delegate. Integers are dumped as
  * what they mean. Beside the options of peer.h
- *     --xnnpack    the delegate, where it takes operators: of quantised types, too, which it leaves to TFLite by default */
+ *     --xnnpack    the delegate, where it takes operators: of quantised types, too, which it leaves
+ * to TFLite by default */
 #include "peer.h"
 
 #include "tensorflow/lite/c/c_api.h"
@@ -36,9 +37,11 @@ static TfLiteInterpreter *load(const struct peer *p)
   TfLiteInterpreterOptions *options = TfLiteInterpreterOptionsCreate();
   if (!model || !options) peer_fail("TFLite cannot read the model");
   TfLiteInterpreterOptionsSetNumThreads(options, 1);
-  if (uses_xnnpack) TfLiteInterpreterOptionsAddDelegate(options, TfLiteXNNPackDelegateCreate(&of_delegate));
+  if (uses_xnnpack)
+    TfLiteInterpreterOptionsAddDelegate(options, TfLiteXNNPackDelegateCreate(&of_delegate));
   TfLiteInterpreter *interpreter = TfLiteInterpreterCreate(model, options);
-  if (!interpreter || TfLiteInterpreterAllocateTensors(interpreter) != kTfLiteOk) peer_fail("TFLite cannot run the model");
+  if (!interpreter || TfLiteInterpreterAllocateTensors(interpreter) != kTfLiteOk)
+    peer_fail("TFLite cannot run the model");
   return interpreter;
 }
 
@@ -49,7 +52,8 @@ static void read_input(const struct peer *p, TfLiteInterpreter *interpreter)
   for (int i = 0; i < TfLiteInterpreterGetInputTensorCount(interpreter); i++) {
     TfLiteTensor *tensor = TfLiteInterpreterGetInputTensor(interpreter, i);
     size_t n = TfLiteTensorByteSize(tensor);
-    if (!file || fread(TfLiteTensorData(tensor), 1, n, file) != n) peer_fail("the input's file ends too early");
+    if (!file || fread(TfLiteTensorData(tensor), 1, n, file) != n)
+      peer_fail("the input's file ends too early");
   }
   if (file) fclose(file);
 }

@@ -1,8 +1,8 @@
 /* A JPEG as the raw floats that a model file's input has: stretched, (value - mean) * scale, for
  * all programs alike.
- *     picture_floats [--mean X] [--scale X] [--bgr] [--channels-last] PICTURE.jpg WIDTH HEIGHT CHANNELS OUT.raw
- * Pixels lie channel by channel, or with --channels-last side by side. One channel is the
- * picture's brightness. */
+ *     picture_floats [--mean X] [--scale X] [--bgr] [--channels-last] PICTURE.jpg WIDTH HEIGHT
+ * CHANNELS OUT.raw Pixels lie channel by channel, or with --channels-last side by side. One channel
+ * is the picture's brightness. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,8 @@ static struct picture read_jpeg(const char *path, int n_channels)
   picture.pixels = malloc((size_t)picture.w * (size_t)picture.h * (size_t)n_channels);
   if (!picture.pixels) fail("no memory");
   while (jpeg.output_scanline < jpeg.output_height) {
-    JSAMPROW row = picture.pixels + (size_t)jpeg.output_scanline * (size_t)picture.w * (size_t)n_channels;
+    JSAMPROW row =
+        picture.pixels + (size_t)jpeg.output_scanline * (size_t)picture.w * (size_t)n_channels;
     jpeg_read_scanlines(&jpeg, &row, 1);
   }
   jpeg_destroy_decompress(&jpeg);
@@ -70,7 +71,9 @@ static float sample(const struct picture *p, const struct wish *wish, int y, int
   for (int k = 0; k < 4; k++) {
     int from_y = y0 + (k / 2 && y0 + 1 < p->h), from_x = x0 + (k % 2 && x0 + 1 < p->w);
     float weight = (k / 2 ? dy : 1 - dy) * (k % 2 ? dx : 1 - dx);
-    sum += weight * (float)p->pixels[((size_t)from_y * (size_t)p->w + (size_t)from_x) * (size_t)p->c + (size_t)channel];
+    sum +=
+        weight * (float)p->pixels[((size_t)from_y * (size_t)p->w + (size_t)from_x) * (size_t)p->c +
+                                  (size_t)channel];
   }
   return (sum - wish->mean) * wish->scale;
 }
@@ -83,7 +86,8 @@ static void write_floats(const struct wish *wish, const struct picture *picture)
   for (i[0] = 0; file && i[0] < n[0]; i[0]++)
     for (i[1] = 0; i[1] < n[1]; i[1]++)
       for (i[2] = 0; i[2] < n[2]; i[2]++) {
-        float value = wish->is_channels_last ? sample(picture, wish, i[0], i[1], i[2]) : sample(picture, wish, i[1], i[2], i[0]);
+        float value = wish->is_channels_last ? sample(picture, wish, i[0], i[1], i[2])
+                                             : sample(picture, wish, i[1], i[2], i[0]);
         if (fwrite(&value, sizeof value, 1, file) != 1) fail("cannot write the floats");
       }
   if (!file || fclose(file) != 0) fail("cannot write the floats");
@@ -106,7 +110,8 @@ static struct wish read_options(int argc, char **argv)
   wish.h = atoi(argv[i + 2]);
   wish.c = atoi(argv[i + 3]);
   wish.out = argv[i + 4];
-  if (wish.w < 1 || wish.h < 1 || (wish.c != 1 && wish.c != 3)) fail("expected a size, and 1 or 3 channels");
+  if (wish.w < 1 || wish.h < 1 || (wish.c != 1 && wish.c != 3))
+    fail("expected a size, and 1 or 3 channels");
   return wish;
 }
 

@@ -18,8 +18,8 @@ static void put_tensor(const struct mafat_network *n, int tensor, FILE *out)
 {
   struct mafat_shape s = mafat_network_tensor_shape(n, tensor);
   enum mafat_dtype type = mafat_network_tensor_type(n, tensor);
-  fprintf(out, "\"shape\": [%d, %d, %d], \"element\": %g, \"bytes\": %" PRIu64, s.h, s.w, s.c, mafat_dtype_size(type),
-          mafat_dtype_bytes(type, (uint64_t)mafat_shape_elements(s)));
+  fprintf(out, "\"shape\": [%d, %d, %d], \"element\": %g, \"bytes\": %" PRIu64, s.h, s.w, s.c,
+          mafat_dtype_size(type), mafat_dtype_bytes(type, (uint64_t)mafat_shape_elements(s)));
 }
 
 /* Prints each operand's tensors, each once, in order. */
@@ -44,7 +44,8 @@ static void put_operands(const struct lay_model *m, int layer, FILE *out)
 }
 
 /* Prints the inputs that its output can replace in place, if it is their last reader. */
-static void put_places(const struct lay_model *m, const struct lay_plan *p, const struct mafat_usage *usage, int layer, FILE *out)
+static void put_places(const struct lay_model *m, const struct lay_plan *p,
+                       const struct mafat_usage *usage, int layer, FILE *out)
 {
   int n = 0;
   fputs(", \"places\": [", out);
@@ -55,22 +56,28 @@ static void put_places(const struct lay_model *m, const struct lay_plan *p, cons
   fputs("]", out);
 }
 
-static void put_layer(const struct lay_model *m, const struct lay_plan *p, const struct mafat_usage *usage, int layer, FILE *out)
+static void put_layer(const struct lay_model *m, const struct lay_plan *p,
+                      const struct mafat_usage *usage, int layer, FILE *out)
 {
   const struct mafat_layer *l = &m->network->layers[layer];
   const struct mafat_window *w = &l->window;
   fprintf(out, "{\"layer\": %d, \"type\": \"%s\", ", layer, mafat_layer_type_name(l->type));
   put_tensor(m->network, layer, out);
-  fprintf(out, ", \"macs\": %" PRIu64 ", \"output\": %s, \"depthwise\": %s, \"window\": [%d, %d], \"stride\": [%d, %d]",
-          p->layout->layer_macs[layer], usage[layer].last_use == p->plan->n_layers ? "true" : "false",
-          mafat_layer_is_depthwise(l) ? "true" : "false", w->y.size, w->x.size, w->y.stride, w->x.stride);
+  fprintf(out,
+          ", \"macs\": %" PRIu64
+          ", \"output\": %s, \"depthwise\": %s, \"window\": [%d, %d], \"stride\": [%d, %d]",
+          p->layout->layer_macs[layer],
+          usage[layer].last_use == p->plan->n_layers ? "true" : "false",
+          mafat_layer_is_depthwise(l) ? "true" : "false", w->y.size, w->x.size, w->y.stride,
+          w->x.stride);
   fprintf(out, ", \"tileable\": %s", mafat_layer_is_tileable(l) ? "true" : "false");
   put_operands(m, layer, out);
   put_places(m, p, usage, layer, out);
   fputs("}", out);
 }
 
-static void put_operators(const struct lay_model *m, const struct lay_plan *p, const struct mafat_usage *usage, FILE *out)
+static void put_operators(const struct lay_model *m, const struct lay_plan *p,
+                          const struct mafat_usage *usage, FILE *out)
 {
   const struct mafat_network *n = m->network;
   bool first = true;

@@ -1,7 +1,8 @@
 /* Prints the graph of a model, and lays out and runs plans; used by the Python scripts here.
  *
- *   lay_plans --graph MODEL                the network as it is scheduled: layers that compute, what each reads, bytes (lay_graph.c)
- *   lay_plans [--rounds N] MODEL           plans, one a line of standard input: a line of JSON for each
+ *   lay_plans --graph MODEL                the network as it is scheduled: layers that compute,
+ * what each reads, bytes (lay_graph.c) lay_plans [--rounds N] MODEL           plans, one a line of
+ * standard input: a line of JSON for each
  *
  * A plan's line has its text, arena bytes, peak of live bytes, the number of bytes that a run
  * wrote and the offset of the last one, a hash of all outputs, multiply-adds, live bytes at each
@@ -23,7 +24,8 @@ static _Noreturn void die(const char *text)
   exit(1);
 }
 
-struct lay_plan *lay_plan_open(struct lay_model *m, const char *text, bool keep_all, struct mafat_diagnostic *d)
+struct lay_plan *lay_plan_open(struct lay_model *m, const char *text, bool keep_all,
+                               struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options;
   struct lay_plan *p = calloc(1, sizeof *p);
@@ -70,7 +72,8 @@ static void make_inputs(struct lay_model *m)
     mafat_network_input_order(m->network, i, &m->orders[i]);
     bool whole = m->orders[i].type == MAFAT_I32 || m->orders[i].type == MAFAT_I64;
     if (!(m->inputs[i] = malloc(size * sizeof(float)))) die("out of memory");
-    for (size_t k = 0; k < size; k++) m->inputs[i][k] = (float)((k * 2654435761u >> 8) % 1000) / (whole ? 1.f : 1000.f);
+    for (size_t k = 0; k < size; k++)
+      m->inputs[i][k] = (float)((k * 2654435761u >> 8) % 1000) / (whole ? 1.f : 1000.f);
   }
 }
 
@@ -101,8 +104,10 @@ int main(int argc, char **argv)
   struct lay_model m = {0};
   bool graph = false, filled = false;
   int rounds = 0;
-  static const struct option options[] = {{"graph", no_argument, NULL, 'g'}, {"rounds", required_argument, NULL, 'r'},
-                                          {"filled", no_argument, NULL, 'f'}, {NULL, 0, NULL, 0}};
+  static const struct option options[] = {{"graph", no_argument, NULL, 'g'},
+                                          {"rounds", required_argument, NULL, 'r'},
+                                          {"filled", no_argument, NULL, 'f'},
+                                          {NULL, 0, NULL, 0}};
   for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
     switch (o) {
     case 'g': graph = true; break;
@@ -110,7 +115,8 @@ int main(int argc, char **argv)
     case 'r': rounds = atoi(optarg); break;
     default: die("see the head of lay_plans.c");
     }
-  if (argc - optind != 1 || rounds < 0 || rounds > LAY_MAX_ROUNDS) die("expected [--graph | --filled | --rounds N] MODEL");
+  if (argc - optind != 1 || rounds < 0 || rounds > LAY_MAX_ROUNDS)
+    die("expected [--graph | --filled | --rounds N] MODEL");
   m.path = argv[optind];
   m.kernels = mafat_kernels_find(NULL);
   if (mafat_model_network(&m.network, m.path, NULL, NULL, NULL, &diagnostic)) die(diagnostic.text);

@@ -11,7 +11,8 @@
 
 /* ---- running ---- */
 
-static int hash_outputs(uint64_t *hash, const struct lay_model *m, const struct lay_plan *p, struct mafat_diagnostic *d)
+static int hash_outputs(uint64_t *hash, const struct lay_model *m, const struct lay_plan *p,
+                        struct mafat_diagnostic *d)
 {
   const struct mafat_network *n = m->network;
   *hash = 14695981039346656037u; /* FNV-1a */
@@ -32,17 +33,22 @@ static int open_executor(struct lay_model *m, struct lay_plan *p, struct mafat_d
   struct mafat_executor_options options;
   int code = MAFAT_OK;
   for (int l = 0; l < p->plan->n_layers; l++)
-    if (p->plan->placement[l] != MAFAT_KEPT) return mafat_fail(d, MAFAT_EINVAL, "expected plans that keep their weights");
-  if (!m->weights) code = mafat_weights_open_kept(&m->weights, m->path, m->network, m->network->n_layers, NULL, d);
+    if (p->plan->placement[l] != MAFAT_KEPT)
+      return mafat_fail(d, MAFAT_EINVAL, "expected plans that keep their weights");
+  if (!m->weights)
+    code = mafat_weights_open_kept(&m->weights, m->path, m->network, m->network->n_layers, NULL, d);
   mafat_executor_defaults(&options);
   options.kernels = m->kernels;
-  if (code == MAFAT_OK) code = mafat_executor_open(&p->executor, m->network, p->plan, p->layout, m->weights, &options, d);
+  if (code == MAFAT_OK)
+    code =
+        mafat_executor_open(&p->executor, m->network, p->plan, p->layout, m->weights, &options, d);
   for (int i = 0; code == MAFAT_OK && i < m->network->n_inputs; i++)
     mafat_executor_set_floats(p->executor, i, &m->orders[i], m->inputs[i]);
   return code;
 }
 
-static void note_touched(const unsigned char *arena, size_t bytes, unsigned char fill, unsigned char *touched)
+static void note_touched(const unsigned char *arena, size_t bytes, unsigned char fill,
+                         unsigned char *touched)
 {
   for (size_t i = 0; i < bytes; i++) touched[i] |= arena[i] != fill;
 }
@@ -52,7 +58,8 @@ static int run_filled(struct lay_model *m, struct lay_plan *p, struct mafat_diag
 {
   static const unsigned char fills[] = {0xa5, 0x3c};
   size_t bytes = p->layout->mapped_bytes;
-  unsigned char *arena = (unsigned char *)(uintptr_t)mafat_executor_arena(p->executor), *touched = calloc(bytes + 1, 1);
+  unsigned char *arena = (unsigned char *)(uintptr_t)mafat_executor_arena(p->executor),
+                *touched = calloc(bytes + 1, 1);
   int code = touched ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "out of memory");
   for (int i = 0; i < 2 && code == MAFAT_OK; i++) {
     uint64_t hash = 0;
@@ -86,7 +93,8 @@ static int note_groups(struct lay_plan *p, int round, struct mafat_diagnostic *d
   if (!p->group_ms) return mafat_fail(d, MAFAT_ENOMEM, "out of memory");
   for (int g = 0; g < p->plan->n_groups; g++) {
     double sum = 0;
-    for (int i = p->plan->groups[g].at.begin; i < p->plan->groups[g].at.end; i++) sum += layers[p->plan->members[i]];
+    for (int i = p->plan->groups[g].at.begin; i < p->plan->groups[g].at.end; i++)
+      sum += layers[p->plan->members[i]];
     if (round == 0 || sum < p->group_ms[g]) p->group_ms[g] = sum;
   }
   return MAFAT_OK;
@@ -105,7 +113,8 @@ int lay_plan_time(struct lay_plan *p, int round, struct mafat_diagnostic *d)
 /* Tells if the buffer's tensor is a constant. */
 static bool is_constant(const struct lay_model *m, const struct mafat_buffer *b)
 {
-  return b->tag == MAFAT_TAG_ACTIVATIONS && mafat_kind_of(m->network->layers[b->tensor].type)->constant;
+  return b->tag == MAFAT_TAG_ACTIVATIONS &&
+         mafat_kind_of(m->network->layers[b->tensor].type)->constant;
 }
 
 /* Bytes of constants that are live at the peak. */
@@ -167,7 +176,8 @@ static size_t after_bytes(const struct mafat_layout *l)
 {
   size_t end = 0;
   for (int i = 0; i < l->n_buffers; i++)
-    if (l->buffers[i].offset + l->buffers[i].bytes > end) end = l->buffers[i].offset + l->buffers[i].bytes;
+    if (l->buffers[i].offset + l->buffers[i].bytes > end)
+      end = l->buffers[i].offset + l->buffers[i].bytes;
   return l->total_bytes - end;
 }
 
@@ -176,16 +186,22 @@ void lay_plan_write(const struct lay_model *m, const struct lay_plan *p, int rou
   const struct mafat_layout *l = p->layout;
   fputs("{", out);
   put_canonical(m, p, out);
-  fprintf(out, "\"arena_bytes\": %zu, \"bound_bytes\": %zu, \"boxes_bytes\": %zu, \"input_bytes\": %zu, \"activations_bytes\": %zu, \"scratch_bytes\": %zu",
-          l->total_bytes, l->bound_bytes, l->mapped_bytes - l->total_bytes, l->tag_bytes[MAFAT_TAG_INPUT],
-          l->tag_bytes[MAFAT_TAG_ACTIVATIONS], l->tag_bytes[MAFAT_TAG_SCRATCH]);
-  fprintf(out, ", \"constant_bytes\": %zu, \"behind_bytes\": %zu", constant_bytes(m, l), after_bytes(l));
+  fprintf(out,
+          "\"arena_bytes\": %zu, \"bound_bytes\": %zu, \"boxes_bytes\": %zu, \"input_bytes\": %zu, "
+          "\"activations_bytes\": %zu, \"scratch_bytes\": %zu",
+          l->total_bytes, l->bound_bytes, l->mapped_bytes - l->total_bytes,
+          l->tag_bytes[MAFAT_TAG_INPUT], l->tag_bytes[MAFAT_TAG_ACTIVATIONS],
+          l->tag_bytes[MAFAT_TAG_SCRATCH]);
+  fprintf(out, ", \"constant_bytes\": %zu, \"behind_bytes\": %zu", constant_bytes(m, l),
+          after_bytes(l));
   fprintf(out, ", \"macs\": %" PRIu64 ", \"redundant_macs\": %" PRIu64, l->macs, l->redundant_macs);
   put_live(m, p, out);
   put_groups(p, out);
   if (p->executor) {
-    fprintf(out, ", \"hash\": \"%016" PRIx64 "\", \"dirty_differs\": %s, \"touched_bytes\": %zu, \"touched_end\": %zu", p->hash,
-            p->dirty_differs ? "true" : "false", p->touched, p->end);
+    fprintf(out,
+            ", \"hash\": \"%016" PRIx64
+            "\", \"dirty_differs\": %s, \"touched_bytes\": %zu, \"touched_end\": %zu",
+            p->hash, p->dirty_differs ? "true" : "false", p->touched, p->end);
     fputs(", \"ms\": [", out);
     for (int i = 0; i < rounds; i++) fprintf(out, "%s%.4f", i ? ", " : "", p->ms[i]);
     fputs("]", out);

@@ -46,14 +46,17 @@ static unsigned char pattern(const struct map *m, int channel, int y)
   return (unsigned char)(channel * 31 + y * 7 + m->w);
 }
 
-static int open_map(struct map *m, const struct copier *c, int tensor, struct mafat_shape shape, bool filled)
+static int open_map(struct map *m, const struct copier *c, int tensor, struct mafat_shape shape,
+                    bool filled)
 {
-  *m = (struct map){NULL, shape.h, shape.w, shape.c, mafat_transfers_tensor_bytes(c->n, c->o, tensor, 1)};
+  *m = (struct map){NULL, shape.h, shape.w, shape.c,
+                    mafat_transfers_tensor_bytes(c->n, c->o, tensor, 1)};
   m->bytes = calloc((size_t)mafat_shape_elements(shape), m->element);
   if (!m->bytes) return MAFAT_ENOMEM;
   size_t row = (size_t)m->w * m->element;
   for (int k = 0; filled && k < m->c; k++)
-    for (int y = 0; y < m->h; y++) memset(m->bytes + ((size_t)k * (size_t)m->h + (size_t)y) * row, pattern(m, k, y), row);
+    for (int y = 0; y < m->h; y++)
+      memset(m->bytes + ((size_t)k * (size_t)m->h + (size_t)y) * row, pattern(m, k, y), row);
   return MAFAT_OK;
 }
 
@@ -65,8 +68,8 @@ static struct tile tile_of(struct copier *c, const struct map *m, int rows, int 
 }
 
 /* Rows into the tile, from its row `at` on. */
-static void copy_in(struct copier *c, const struct tile *t, int at, const struct map *m, struct mafat_span rows,
-                    struct mafat_span channels)
+static void copy_in(struct copier *c, const struct tile *t, int at, const struct map *m,
+                    struct mafat_span rows, struct mafat_span channels)
 {
   size_t n = (size_t)m->w * m->element;
   if (c->counters->wrong) return;
@@ -78,7 +81,8 @@ static void copy_in(struct copier *c, const struct tile *t, int at, const struct
     }
 }
 
-static void copy_out(struct copier *c, const struct tile *t, struct map *m, struct mafat_span rows, struct mafat_span channels)
+static void copy_out(struct copier *c, const struct tile *t, struct map *m, struct mafat_span rows,
+                     struct mafat_span channels)
 {
   size_t n = (size_t)m->w * m->element;
   if (c->counters->wrong) return;
@@ -92,11 +96,13 @@ static void copy_out(struct copier *c, const struct tile *t, struct map *m, stru
 }
 
 /* Does the tile hold these rows of the map, from its row `at` on? */
-static void check_rows(struct copier *c, const struct tile *t, int at, const struct map *m, struct mafat_span rows)
+static void check_rows(struct copier *c, const struct tile *t, int at, const struct map *m,
+                       struct mafat_span rows)
 {
   if (c->counters->wrong) return;
   for (int y = rows.begin; y < rows.end; y++)
-    if (t->bytes[(size_t)(at + y - rows.begin) * t->row] != pattern(m, 0, y)) c->counters->wrong = "a row is not in its tile";
+    if (t->bytes[(size_t)(at + y - rows.begin) * t->row] != pattern(m, 0, y))
+      c->counters->wrong = "a row is not in its tile";
 }
 
 /* Copies the weights of some filters, with space for their constants. */
@@ -104,8 +110,10 @@ static void copy_weights(struct copier *c, int layer, struct mafat_span filters)
 {
   struct mafat_matrix m = mafat_layer_matrix(&c->n->layers[layer]);
   if (m.filters == 0) return;
-  size_t row = mafat_transfers_weight_bytes(c->n, c->o, layer) / (size_t)m.filters, n = row * (size_t)mafat_span_size(filters);
-  unsigned char *place = take(c, n + (size_t)mafat_span_size(filters) * CONSTANTS), *slow = calloc(n, 1);
+  size_t row = mafat_transfers_weight_bytes(c->n, c->o, layer) / (size_t)m.filters,
+         n = row * (size_t)mafat_span_size(filters);
+  unsigned char *place = take(c, n + (size_t)mafat_span_size(filters) * CONSTANTS),
+                *slow = calloc(n, 1);
   if (!slow) c->counters->wrong = "out of memory";
   if (c->counters->wrong == NULL) memcpy(place, slow, n);
   c->counters->weights += n;
@@ -139,14 +147,17 @@ static void run_alone(struct copier *c, struct map *in, struct map *out)
     struct tile tiles[MAFAT_MAX_OPERANDS];
     c->used = 0;
     for (int i = 0; i < l->n_operands; i++)
-      tiles[i] = tile_of(c, &in[i], needed(l, i, c->u->extent), lane && c->u->channels < in[i].c ? c->u->channels : in[i].c);
+      tiles[i] = tile_of(c, &in[i], needed(l, i, c->u->extent),
+                         lane && c->u->channels < in[i].c ? c->u->channels : in[i].c);
     struct tile to = tile_of(c, out, c->u->extent, c->u->channels);
     copy_weights(c, c->u->layers[0], filters);
     for (int y = 0; y < out->h; y += c->u->extent) {
       for (int i = 0; i < l->n_operands; i++) {
         struct mafat_span channels = lane && in[i].c == out->c ? filters : mafat_span(0, in[i].c);
         bool there = k > 0 && c->u->extent >= out->h && !lane;
-        if (!there) copy_in(c, &tiles[i], 0, &in[i], mafat_layer_in_span(l, i, true, part(y, c->u->extent, out->h)), channels);
+        if (!there)
+          copy_in(c, &tiles[i], 0, &in[i],
+                  mafat_layer_in_span(l, i, true, part(y, c->u->extent, out->h)), channels);
       }
       copy_out(c, &to, out, part(y, c->u->extent, out->h), filters);
     }
@@ -157,7 +168,9 @@ static void run_dw_pw(struct copier *c, struct map *in, struct map *out)
 {
   const struct mafat_layer *dw = &c->n->layers[c->u->layers[0]];
   struct tile from = tile_of(c, in, needed(dw, 0, c->u->extent), in->c);
-  take(c, mafat_transfers_tensor_bytes(c->n, c->o, c->u->layers[0], (uint64_t)c->u->extent * (uint64_t)dw->out.w * (uint64_t)dw->out.c));
+  take(c, mafat_transfers_tensor_bytes(c->n, c->o, c->u->layers[0],
+                                       (uint64_t)c->u->extent * (uint64_t)dw->out.w *
+                                           (uint64_t)dw->out.c));
   copy_weights(c, c->u->layers[0], mafat_span(0, dw->out.c));
   struct tile to = tile_of(c, out, c->u->extent, c->u->channels);
   size_t base = c->used;
@@ -165,7 +178,8 @@ static void run_dw_pw(struct copier *c, struct map *in, struct map *out)
     c->used = base;
     copy_weights(c, c->u->layers[1], part(k, c->u->channels, out->c));
     for (int y = 0; y < out->h; y += c->u->extent) {
-      struct mafat_span rows = part(y, c->u->extent, out->h), need = mafat_layer_in_span(dw, 0, true, rows);
+      struct mafat_span rows = part(y, c->u->extent, out->h),
+                        need = mafat_layer_in_span(dw, 0, true, rows);
       if (k == 0) copy_in(c, &from, 0, in, need, mafat_span(0, in->c));
       check_rows(c, &from, 0, in, need);
       copy_out(c, &to, out, rows, part(k, c->u->channels, out->c));
@@ -183,7 +197,8 @@ static void run_pw_dw_channels(struct copier *c, struct map *in, struct map *out
     struct mafat_span filters = part(k, c->u->extent, out->c);
     c->used = base;
     take(c, mafat_transfers_tensor_bytes(c->n, c->o, c->u->layers[0],
-                                         (uint64_t)mafat_span_size(filters) * (uint64_t)pw->out.h * (uint64_t)pw->out.w));
+                                         (uint64_t)mafat_span_size(filters) * (uint64_t)pw->out.h *
+                                             (uint64_t)pw->out.w));
     copy_weights(c, c->u->layers[0], filters);
     copy_weights(c, c->u->layers[1], filters);
     struct tile to = tile_of(c, out, out->h, mafat_span_size(filters));
@@ -200,22 +215,29 @@ static void run_window(struct copier *c, struct map *in, struct map *out)
   const struct mafat_layer *pw = &c->n->layers[u->layers[0]], *dw = &c->n->layers[u->layers[1]];
   struct mafat_taps t = dw->window.y;
   bool around = u->n == MAFAT_UNIT_MOST;
-  int reach = mafat_taps_reach(t), capacity = around && u->extent + reach - 1 < in->h ? u->extent + reach - 1 : in->h;
+  int reach = mafat_taps_reach(t),
+      capacity = around && u->extent + reach - 1 < in->h ? u->extent + reach - 1 : in->h;
   if (!around) capacity = u->extent;
   int given = u->extent >= dw->in.h ? out->h : (u->extent + t.before - reach) / t.stride + 1;
   if (given > out->h) given = out->h;
-  struct map mid = {NULL, pw->out.h, pw->out.w, pw->out.c, mafat_transfers_tensor_bytes(c->n, c->o, u->layers[0], 1)};
-  struct tile from = tile_of(c, in, capacity, in->c), window = tile_of(c, &mid, u->extent, mid.c), to = {NULL, 0};
+  struct map mid = {NULL, pw->out.h, pw->out.w, pw->out.c,
+                    mafat_transfers_tensor_bytes(c->n, c->o, u->layers[0], 1)};
+  struct tile from = tile_of(c, in, capacity, in->c), window = tile_of(c, &mid, u->extent, mid.c),
+              to = {NULL, 0};
   if (u->n > 2)
-    take(c, mafat_transfers_tensor_bytes(c->n, c->o, u->layers[1], (uint64_t)given * (uint64_t)dw->out.w * (uint64_t)dw->out.c));
+    take(c,
+         mafat_transfers_tensor_bytes(c->n, c->o, u->layers[1],
+                                      (uint64_t)given * (uint64_t)dw->out.w * (uint64_t)dw->out.c));
   to = tile_of(c, out, given, out->c);
-  for (int i = 0; i < u->n; i++) copy_weights(c, u->layers[i], mafat_span(0, c->n->layers[u->layers[i]].out.c));
+  for (int i = 0; i < u->n; i++)
+    copy_weights(c, u->layers[i], mafat_span(0, c->n->layers[u->layers[i]].out.c));
   int lo = 0, hi = 0, kept = 0;
   for (int o = 0; o < out->h && !c->counters->wrong;) {
     int end = lo + u->extent < mid.h ? lo + u->extent : mid.h, at = around ? hi - kept : 0;
     if (at + end - hi > capacity) c->counters->wrong = "input rows have no room";
     copy_in(c, &from, at, in, mafat_span(hi, end), mafat_span(0, in->c));
-    for (int y = hi; y < end && !c->counters->wrong; y++) memset(window.bytes + (size_t)(y - lo) * window.row, pattern(&mid, 0, y), window.row);
+    for (int y = hi; y < end && !c->counters->wrong; y++)
+      memset(window.bytes + (size_t)(y - lo) * window.row, pattern(&mid, 0, y), window.row);
     hi = end;
     int first = o;
     for (; o < out->h && mafat_layer_in_span(dw, 0, true, mafat_span(o, o + 1)).end <= hi; o++) {
@@ -229,7 +251,8 @@ static void run_window(struct copier *c, struct map *in, struct map *out)
     if (o == out->h || c->counters->wrong) break;
     int from_row = mafat_taps_first(t, o) > 0 ? mafat_taps_first(t, o) : 0;
     if (from_row < hi) {
-      memmove(window.bytes, window.bytes + (size_t)(from_row - lo) * window.row, (size_t)(hi - from_row) * window.row);
+      memmove(window.bytes, window.bytes + (size_t)(from_row - lo) * window.row,
+              (size_t)(hi - from_row) * window.row);
       c->counters->moved += (size_t)(hi - from_row) * window.row;
     }
     lo = from_row;
@@ -250,11 +273,12 @@ static void run(struct copier *c, struct map *in, struct map *out)
   default: run_window(c, in, out); break;
   }
   for (size_t i = 0; i < (size_t)out->h * (size_t)out->w * (size_t)out->c * out->element; i++)
-    if (out->bytes[i] != MARK && !c->counters->wrong) c->counters->wrong = "an output is not written";
+    if (out->bytes[i] != MARK && !c->counters->wrong)
+      c->counters->wrong = "an output is not written";
 }
 
-int copy_unit(struct copy_counters *counters, const struct mafat_network *n, const struct mafat_transfers_options *o,
-              const struct mafat_unit *u)
+int copy_unit(struct copy_counters *counters, const struct mafat_network *n,
+              const struct mafat_transfers_options *o, const struct mafat_unit *u)
 {
   struct copier c = {counters, n, o, u, malloc(o->fast_bytes), 0};
   struct map in[MAFAT_MAX_OPERANDS] = {{NULL, 0, 0, 0, 0}}, out;
@@ -262,7 +286,8 @@ int copy_unit(struct copy_counters *counters, const struct mafat_network *n, con
   int last = u->layers[u->n - 1], n_maps = 0;
   int code = open_map(&out, &c, last, n->layers[last].out, false);
   for (; n_maps < first->n_operands && code == MAFAT_OK; n_maps++)
-    code = open_map(&in[n_maps], &c, first->operands[n_maps].sources.list[0].tensor, first->operands[n_maps].shape, true);
+    code = open_map(&in[n_maps], &c, first->operands[n_maps].sources.list[0].tensor,
+                    first->operands[n_maps].shape, true);
   if (!c.arena) code = MAFAT_ENOMEM;
   if (code == MAFAT_OK) run(&c, in, &out);
   for (int i = 0; i < n_maps; i++) free(in[i].bytes);

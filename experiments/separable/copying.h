@@ -1,6 +1,7 @@
-/* Units run as copies: tiles of inputs, weights and outputs go through an arena of the fast memory's size, and every byte that
- * is copied in or out is counted. Nothing is computed; that each tile holds the rows it needs, and that each output is written,
- * is checked by contents. The loops are those of the kernels, and know nothing of the formula (predictor/transfers). */
+/* Units run as copies: tiles of inputs, weights and outputs go through an arena of the fast
+ * memory's size, and every byte that is copied in or out is counted. Nothing is computed; that each
+ * tile holds the rows it needs, and that each output is written, is checked by contents. The loops
+ * are those of the kernels, and know nothing of the formula (predictor/transfers). */
 #ifndef MAFAT_EXPERIMENTS_SEPARABLE_COPYING_H
 #define MAFAT_EXPERIMENTS_SEPARABLE_COPYING_H
 
@@ -14,7 +15,7 @@ struct copy_counters {
 };
 
 /* Adds to the counters. The unit fits. MAFAT_ENOMEM. */
-int copy_unit(struct copy_counters *c, const struct mafat_network *n, const struct mafat_transfers_options *o,
-              const struct mafat_unit *u);
+int copy_unit(struct copy_counters *c, const struct mafat_network *n,
+              const struct mafat_transfers_options *o, const struct mafat_unit *u);
 
 #endif

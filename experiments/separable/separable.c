@@ -33,16 +33,18 @@ static _Noreturn void die(const char *text)
 enum { N_CHOICES = 3 };
 static const char *const names[N_CHOICES] = {"baseline", "latency", "transfers"};
 
-static void print_units(const char *choice, const struct mafat_network *n, const struct mafat_transfers *t,
-                        const struct mafat_unit_latency *l)
+static void print_units(const char *choice, const struct mafat_network *n,
+                        const struct mafat_transfers *t, const struct mafat_unit_latency *l)
 {
   for (int i = 0; i < t->n; i++) {
     const struct mafat_unit *u = &t->units[i];
-    printf("%s,%d,%d,%s,%s,%d,%d,%d,%d,%llu,%llu,%llu,%llu,%llu,%s,%s\n", choice, u->layers[0], u->layers[u->n - 1],
-           mafat_layer_type_name(n->layers[u->layers[0]].type), mafat_fused_name(u->how), u->extent, u->channels, u->n_rows,
-           u->n_channels, (unsigned long long)u->input_bytes, (unsigned long long)u->again_bytes,
-           (unsigned long long)u->output_bytes, (unsigned long long)u->weight_bytes, (unsigned long long)u->capacity_bytes,
-           u->fits ? "yes" : "no", mafat_unit_can_run(l, u) ? "yes" : "not yet");
+    printf("%s,%d,%d,%s,%s,%d,%d,%d,%d,%llu,%llu,%llu,%llu,%llu,%s,%s\n", choice, u->layers[0],
+           u->layers[u->n - 1], mafat_layer_type_name(n->layers[u->layers[0]].type),
+           mafat_fused_name(u->how), u->extent, u->channels, u->n_rows, u->n_channels,
+           (unsigned long long)u->input_bytes, (unsigned long long)u->again_bytes,
+           (unsigned long long)u->output_bytes, (unsigned long long)u->weight_bytes,
+           (unsigned long long)u->capacity_bytes, u->fits ? "yes" : "no",
+           mafat_unit_can_run(l, u) ? "yes" : "not yet");
   }
 }
 
@@ -63,8 +65,9 @@ static void print_plan(const struct mafat_network *n, const struct mafat_transfe
   mafat_plan_close(&plan);
 }
 
-static void print_choice(const char *choice, const struct mafat_network *n, const struct mafat_transfers_options *o,
-                         const struct mafat_transfers *t, const struct mafat_unit_latency *l)
+static void print_choice(const char *choice, const struct mafat_network *n,
+                         const struct mafat_transfers_options *o, const struct mafat_transfers *t,
+                         const struct mafat_unit_latency *l)
 {
   struct copy_counters c = {0};
   double ms = 0;
@@ -75,26 +78,31 @@ static void print_choice(const char *choice, const struct mafat_network *n, cons
     if (!t->units[i].fits) c.wrong = "a unit has no room";
     else if (copy_unit(&c, n, o, &t->units[i])) die("out of memory");
   }
-  printf("%s,%llu,%llu,%llu,", choice, (unsigned long long)t->activation_bytes, (unsigned long long)t->again_bytes,
-         (unsigned long long)t->weight_bytes);
+  printf("%s,%llu,%llu,%llu,", choice, (unsigned long long)t->activation_bytes,
+         (unsigned long long)t->again_bytes, (unsigned long long)t->weight_bytes);
   if (c.wrong) printf(",,,");
-  else printf("%llu,%llu,%llu,", (unsigned long long)(c.in + c.out), (unsigned long long)c.weights, (unsigned long long)c.moved);
+  else
+    printf("%llu,%llu,%llu,", (unsigned long long)(c.in + c.out), (unsigned long long)c.weights,
+           (unsigned long long)c.moved);
   for (int i = 1; i < MAFAT_N_FUSED; i++) printf("%d,", fused[i]);
   if (isfinite(ms)) printf("%.4f", ms);
   print_plan(n, t);
 }
 
-static void print_times(struct timed_plan *plans, int n_plans, const struct mafat_network *n, const char *path, const char *cpu, int rounds, double seconds)
+static void print_times(struct timed_plan *plans, int n_plans, const struct mafat_network *n,
+                        const char *path, const char *cpu, int rounds, double seconds)
 {
   struct mafat_diagnostic d;
   if (time_plans(plans, n_plans, n, path, cpu, rounds, seconds, &d)) die(d.text);
   printf("plan,ms,convolutions_ms\n");
   for (int i = 0; i < n_plans; i++)
-    printf("\"%s\",%.5f,%.5f\n", plans[i].all_maps ? "apart" : plans[i].text, plans[i].ms, plans[i].convolutions_ms);
+    printf("\"%s\",%.5f,%.5f\n", plans[i].all_maps ? "apart" : plans[i].text, plans[i].ms,
+           plans[i].convolutions_ms);
 }
 
 /* Counts it again with FD as is fastest, where that has room. */
-static void take_fastest(struct mafat_transfers *t, int index, const struct mafat_network *n, const struct mafat_transfers_options *o,
+static void take_fastest(struct mafat_transfers *t, int index, const struct mafat_network *n,
+                         const struct mafat_transfers_options *o,
                          const struct mafat_unit_latency *l)
 {
   struct mafat_unit *u = &t->units[index], fastest = *u;
@@ -107,9 +115,11 @@ static void take_fastest(struct mafat_transfers *t, int index, const struct mafa
 
 int main(int argc, char **argv)
 {
-  static const struct option options[] = {{"fast", 1, NULL, 'f'}, {"bytes", 1, NULL, 'b'}, {"logits", 1, NULL, 'l'},
-                                          {"units", 0, NULL, 'u'},
-                                          {"plan", 1, NULL, 'p'}, {"rounds", 1, NULL, 'r'}, {"seconds", 1, NULL, 's'}, {"cpu", 1, NULL, 'c'}, {NULL, 0, NULL, 0}};
+  static const struct option options[] = {{"fast", 1, NULL, 'f'},    {"bytes", 1, NULL, 'b'},
+                                          {"logits", 1, NULL, 'l'},  {"units", 0, NULL, 'u'},
+                                          {"plan", 1, NULL, 'p'},    {"rounds", 1, NULL, 'r'},
+                                          {"seconds", 1, NULL, 's'}, {"cpu", 1, NULL, 'c'},
+                                          {NULL, 0, NULL, 0}};
   struct mafat_transfers_options o = {.fast_bytes = 65536};
   struct timed_plan plans[MOST_TIMED];
   bool units = false;
@@ -121,7 +131,9 @@ int main(int argc, char **argv)
     else if (c == 'b') o.element_bytes = atoi(optarg);
     else if (c == 'l') o.logit_bytes = atoi(optarg);
     else if (c == 'u') units = true;
-    else if (c == 'p' && n_plans < MOST_TIMED) plans[n_plans++] = (struct timed_plan){strcmp(optarg, "apart") ? optarg : "1x1", strcmp(optarg, "apart") == 0, 0, 0};
+    else if (c == 'p' && n_plans < MOST_TIMED)
+      plans[n_plans++] = (struct timed_plan){strcmp(optarg, "apart") ? optarg : "1x1",
+                                             strcmp(optarg, "apart") == 0, 0, 0};
     else if (c == 'r') rounds = atoi(optarg);
     else if (c == 's') seconds = atof(optarg);
     else if (c == 'c') cpu = optarg;
@@ -142,9 +154,14 @@ int main(int argc, char **argv)
   mafat_calibration_choose_integers(&calibration);
   struct mafat_plan_options plan_options;
   mafat_plan_defaults(&plan_options);
-  if (mafat_unit_latency_open(&latency, n, n->n_layers, &plan_options, &calibration, &d)) die(d.text);
-  if (units) printf("choice,first,last,type,how,extent,channels,row_tiles,channel_tiles,input,again,output,weights,room,fits,runs\n");
-  else printf("choice,activations,again,weights,copied,copied_weights,moved_inside,dw_pw_rows,pw_dw_channels,pw_dw_rows,bottleneck_rows,predicted_ms,plan\n");
+  if (mafat_unit_latency_open(&latency, n, n->n_layers, &plan_options, &calibration, &d))
+    die(d.text);
+  if (units)
+    printf("choice,first,last,type,how,extent,channels,row_tiles,channel_tiles,input,again,output,"
+           "weights,room,fits,runs\n");
+  else
+    printf("choice,activations,again,weights,copied,copied_weights,moved_inside,dw_pw_rows,pw_dw_"
+           "channels,pw_dw_rows,bottleneck_rows,predicted_ms,plan\n");
   for (int i = 0; i < N_CHOICES; i++) {
     struct mafat_unit_price by_ms = {mafat_unit_ms, &latency}, by_bytes = {mafat_unit_bytes, n};
     struct mafat_transfers t;

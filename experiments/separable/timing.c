@@ -14,8 +14,9 @@ struct runner {
   struct mafat_executor *executor;
 };
 
-static int open_runner(struct runner *r, const struct timed_plan *p, const struct mafat_network *n, struct mafat_weights *w,
-                       const char *cpu, const float *input, struct mafat_diagnostic *d)
+static int open_runner(struct runner *r, const struct timed_plan *p, const struct mafat_network *n,
+                       struct mafat_weights *w, const char *cpu, const float *input,
+                       struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options;
   struct mafat_executor_options eo;
@@ -42,7 +43,8 @@ static double convolutions_ms(const struct runner *r, const struct mafat_network
   const double *ms = mafat_executor_layer_ms(r->executor);
   double sum = 0;
   for (int l = 0; l < n->n_layers; l++)
-    if (mafat_layer_is_pointwise(&n->layers[l]) || mafat_layer_is_depthwise(&n->layers[l])) sum += ms[l];
+    if (mafat_layer_is_pointwise(&n->layers[l]) || mafat_layer_is_depthwise(&n->layers[l]))
+      sum += ms[l];
   return sum;
 }
 
@@ -51,7 +53,8 @@ static void take_least(double *least, double ms)
   if (*least == 0 || ms < *least) *least = ms;
 }
 
-static int run_twice(struct runner *r, struct timed_plan *p, const struct mafat_network *n, struct mafat_diagnostic *d)
+static int run_twice(struct runner *r, struct timed_plan *p, const struct mafat_network *n,
+                     struct mafat_diagnostic *d)
 {
   int code = mafat_executor_run(r->executor, d);
   double before = mafat_process_now_ms();
@@ -61,20 +64,25 @@ static int run_twice(struct runner *r, struct timed_plan *p, const struct mafat_
   return code;
 }
 
-int time_plans(struct timed_plan *plans, int n, const struct mafat_network *network, const char *path, const char *cpu, int rounds,
-               double seconds, struct mafat_diagnostic *d)
+int time_plans(struct timed_plan *plans, int n, const struct mafat_network *network,
+               const char *path, const char *cpu, int rounds, double seconds,
+               struct mafat_diagnostic *d)
 {
   struct runner runners[MOST_TIMED] = {{NULL, NULL, NULL}};
   struct mafat_weights *weights = NULL;
-  float *input = calloc((size_t)mafat_shape_elements(mafat_network_picture_shape(network)), sizeof *input);
-  int code = input ? mafat_weights_open_kept(&weights, path, network, network->n_layers, NULL, d) : MAFAT_ENOMEM;
+  float *input =
+      calloc((size_t)mafat_shape_elements(mafat_network_picture_shape(network)), sizeof *input);
+  int code = input ? mafat_weights_open_kept(&weights, path, network, network->n_layers, NULL, d)
+                   : MAFAT_ENOMEM;
   for (int i = 0; i < n && code == MAFAT_OK; i++) {
     plans[i].ms = plans[i].convolutions_ms = 0;
     code = open_runner(&runners[i], &plans[i], network, weights, cpu, input, d);
   }
   double ends = mafat_process_now_ms() + 1e3 * seconds;
-  for (int round = 0; round < rounds && (round < 3 || seconds <= 0 || mafat_process_now_ms() < ends); round++)
-    for (int i = 0; i < n && code == MAFAT_OK; i++) code = run_twice(&runners[i], &plans[i], network, d);
+  for (int round = 0;
+       round < rounds && (round < 3 || seconds <= 0 || mafat_process_now_ms() < ends); round++)
+    for (int i = 0; i < n && code == MAFAT_OK; i++)
+      code = run_twice(&runners[i], &plans[i], network, d);
   for (int i = 0; i < n; i++) close_runner(&runners[i]);
   mafat_weights_close(&weights);
   free(input);

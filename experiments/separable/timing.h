@@ -17,7 +17,8 @@ struct timed_plan {
  * `seconds` allow. The second of two runs is timed, after the first has brought arena and
  * weights into the caches. The weights are read from `path`; `cpu` is the kernel level (NULL:
  * the best). */
-int time_plans(struct timed_plan *plans, int n, const struct mafat_network *network, const char *path, const char *cpu, int rounds,
-               double seconds, struct mafat_diagnostic *d);
+int time_plans(struct timed_plan *plans, int n, const struct mafat_network *network,
+               const char *path, const char *cpu, int rounds, double seconds,
+               struct mafat_diagnostic *d);
 
 #endif

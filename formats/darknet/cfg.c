@@ -13,7 +13,8 @@
 #include <string.h>
 
 MAFAT_PART(opening)
-int mafat_cfg_read_source(struct mafat_cfg **out, const struct mafat_model_source *source, struct mafat_diagnostic *d)
+int mafat_cfg_read_source(struct mafat_cfg **out, const struct mafat_model_source *source,
+                          struct mafat_diagnostic *d)
 {
   char *text = NULL;
   size_t bytes = 0;
@@ -73,13 +74,15 @@ static int parse_option(struct mafat_cfg *cfg, char *line, int number,
     return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: expected key=value, found %.80s",
                       cfg->path, number, line);
   if (cfg->n_sections == 0)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: expected [net] before the first option, found %.80s",
-                      cfg->path, number, line);
+    return mafat_fail(d, MAFAT_EFORMAT,
+                      "%s:%d: expected [net] before the first option, found %.80s", cfg->path,
+                      number, line);
   *equals = '\0';
   struct mafat_cfg_section *s = &cfg->sections[cfg->n_sections - 1];
   if (s->n_options == MAFAT_CFG_MAX_KEYS)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: expected at most %d keys in a section, found one more in [%.60s]", cfg->path,
-                      number, MAFAT_CFG_MAX_KEYS, s->type);
+    return mafat_fail(d, MAFAT_EFORMAT,
+                      "%s:%d: expected at most %d keys in a section, found one more in [%.60s]",
+                      cfg->path, number, MAFAT_CFG_MAX_KEYS, s->type);
   struct mafat_cfg_option *o = &cfg->options[(*n_options)++];
   *o = (struct mafat_cfg_option){.key = line, .value = equals + 1, .line = number};
   if (s->n_options++ == 0) s->options = o;
@@ -102,7 +105,8 @@ static int parse_lines(struct mafat_cfg *cfg, const char *text, size_t bytes,
     begin = end + 1;
     if (length == 0 || line[0] == '#' || line[0] == ';') continue;
     if (strlen(line) != length)
-      return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: expected text, found a zero byte", cfg->path, number);
+      return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: expected text, found a zero byte", cfg->path,
+                        number);
     free_text += length + 1;
     code = line[0] == '[' ? parse_header(cfg, line, length, number, d)
                           : parse_option(cfg, line, number, &n_options, d);

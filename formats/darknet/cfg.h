@@ -34,7 +34,8 @@ enum { MAFAT_CFG_MAX_BYTES = 4 << 20, MAFAT_CFG_MAX_KEYS = 512 };
 int mafat_cfg_read(struct mafat_cfg **out, const char *path,
                    struct mafat_diagnostic *d);
 /* Reads from a source, likewise. */
-int mafat_cfg_read_source(struct mafat_cfg **out, const struct mafat_model_source *source, struct mafat_diagnostic *d);
+int mafat_cfg_read_source(struct mafat_cfg **out, const struct mafat_model_source *source,
+                          struct mafat_diagnostic *d);
 /* Parses text in memory; messages use `name` as the path. */
 int mafat_cfg_parse(struct mafat_cfg **out, const char *name, const char *text,
                     size_t text_bytes, struct mafat_diagnostic *d);

@@ -8,17 +8,19 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "weights files are lit
 
 enum { NARROW_HEADER_BYTES = 16, WIDE_HEADER_BYTES = 20 };
 
-int mafat_darknet_header_read(struct mafat_darknet_header *h, const char *beginning, uint64_t file_bytes,
-                              const char *name, struct mafat_diagnostic *d)
+int mafat_darknet_header_read(struct mafat_darknet_header *h, const char *beginning,
+                              uint64_t file_bytes, const char *name, struct mafat_diagnostic *d)
 {
   int32_t version[2];
   if (file_bytes < MAFAT_DARKNET_LEAST_HEADER)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a weights header of 16 or 20 bytes, found %llu bytes", name,
+    return mafat_fail(d, MAFAT_EFORMAT,
+                      "%s: expected a weights header of 16 or 20 bytes, found %llu bytes", name,
                       (unsigned long long)file_bytes);
   memcpy(version, beginning, sizeof version);
   int major = version[0], minor = version[1];
   if (major < 0 || minor < 0 || major > 1 << 20 || minor > 1 << 20)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a weights header, found version %d.%d", name, major, minor);
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a weights header, found version %d.%d", name,
+                      major, minor);
   bool wide = major * 10 + minor >= 2 && major < 1000 && minor < 1000;
   h->bytes = wide ? WIDE_HEADER_BYTES : NARROW_HEADER_BYTES;
   h->transposed = major > 1000 || minor > 1000;
@@ -34,7 +36,8 @@ static struct mafat_constant place(uint64_t *at, uint64_t n, enum mafat_order or
   return c;
 }
 
-static void place_layer(struct mafat_layer_constants *c, const struct mafat_layer *l, bool transposed, uint64_t *at)
+static void place_layer(struct mafat_layer_constants *c, const struct mafat_layer *l,
+                        bool transposed, uint64_t *at)
 {
   struct mafat_weight_counts n = mafat_layer_weight_counts(l);
   bool flat = mafat_layer_is_flat(l); /* a connected layer */
@@ -60,7 +63,8 @@ int mafat_darknet_constants(struct mafat_constants **out, const struct mafat_net
   *out = c;
   if (!c) return MAFAT_ENOMEM;
   uint64_t at = h->bytes; /* cannot overflow: a layer has less than a terabyte of weights */
-  for (int l = 0; l < n->n_layers; l++) place_layer(&c->layers[l], &n->layers[l], h->transposed, &at);
+  for (int l = 0; l < n->n_layers; l++)
+    place_layer(&c->layers[l], &n->layers[l], h->transposed, &at);
   return MAFAT_OK;
 }
 
@@ -68,40 +72,50 @@ int mafat_darknet_constants(struct mafat_constants **out, const struct mafat_net
 
 static uint64_t end_of(const struct mafat_layer_constants *c)
 {
-  uint64_t weights = mafat_constant_end(&c->weights), normalization = mafat_constant_end(&c->normalization);
+  uint64_t weights = mafat_constant_end(&c->weights),
+           normalization = mafat_constant_end(&c->normalization);
   return weights > normalization ? weights : normalization;
 }
 
 /* Explains a length that fits another fork: AlexeyAB's Darknet writes biases before the other
  * constants of a [batchnorm], pjreddie's does not. */
-static int refuse_fork(const struct mafat_network *n, uint64_t surplus, const char *name, struct mafat_diagnostic *d)
+static int refuse_fork(const struct mafat_network *n, uint64_t surplus, const char *name,
+                       struct mafat_diagnostic *d)
 {
   uint64_t biases = 0;
   for (int l = 0; l < n->n_layers; l++)
-    if (mafat_layer_weights_form(&n->layers[l]) == MAFAT_WEIGHTS_AFFINE) biases += mafat_dtype_bytes(MAFAT_F32, (uint64_t)n->layers[l].in.c);
+    if (mafat_layer_weights_form(&n->layers[l]) == MAFAT_WEIGHTS_AFFINE)
+      biases += mafat_dtype_bytes(MAFAT_F32, (uint64_t)n->layers[l].in.c);
   if (biases == 0 || surplus != biases) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: is %llu bytes too long for %s: [batchnorm] with biases, as AlexeyAB's Darknet "
-                    "writes it, is not supported", name, (unsigned long long)surplus, n->path);
+  return mafat_fail(
+      d, MAFAT_EUNSUPPORTED,
+      "%s: is %llu bytes too long for %s: [batchnorm] with biases, as AlexeyAB's Darknet "
+      "writes it, is not supported",
+      name, (unsigned long long)surplus, n->path);
 }
 
-int mafat_darknet_check_length(const struct mafat_constants *c, const struct mafat_network *n, uint64_t file_bytes,
-                               const char *name, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+int mafat_darknet_check_length(const struct mafat_constants *c, const struct mafat_network *n,
+                               uint64_t file_bytes, const char *name,
+                               const struct mafat_warning_sink *warnings,
+                               struct mafat_diagnostic *d)
 {
   uint64_t end = end_of(&c->layers[n->n_layers - 1]);
   bool has_head = false;
   for (int l = 0; l < n->n_layers; l++) {
     has_head = has_head || mafat_layer_is_head(&n->layers[l]);
     if (end_of(&c->layers[l]) > file_bytes)
-      return mafat_fail(d, MAFAT_EFORMAT, "%s: expected %llu bytes for %s, found %llu: the file ends in layer %d [%s]",
-                        name, (unsigned long long)end, n->path, (unsigned long long)file_bytes, l,
-                        mafat_layer_type_name(n->layers[l].type));
+      return mafat_fail(
+          d, MAFAT_EFORMAT,
+          "%s: expected %llu bytes for %s, found %llu: the file ends in layer %d [%s]", name,
+          (unsigned long long)end, n->path, (unsigned long long)file_bytes, l,
+          mafat_layer_type_name(n->layers[l].type));
   }
   if (end == file_bytes || n->cut) return MAFAT_OK;
   int code = refuse_fork(n, file_bytes - end, name, d);
   if (code) return code;
   if (has_head)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected %llu bytes for %s, found %llu: %llu too many", name,
-                      (unsigned long long)end, n->path, (unsigned long long)file_bytes,
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected %llu bytes for %s, found %llu: %llu too many",
+                      name, (unsigned long long)end, n->path, (unsigned long long)file_bytes,
                       (unsigned long long)(file_bytes - end));
   mafat_warn(warnings, "%s: %llu bytes beyond the last layer of %s are ignored", name,
              (unsigned long long)(file_bytes - end), n->path);

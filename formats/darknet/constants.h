@@ -19,8 +19,8 @@ struct mafat_darknet_header {
 
 /* Reads the header from the first MAFAT_DARKNET_LEAST_HEADER bytes of a file of file_bytes.
  * MAFAT_EFORMAT: not a header; the message begins with `name`. */
-int mafat_darknet_header_read(struct mafat_darknet_header *h, const char *beginning, uint64_t file_bytes,
-                              const char *name, struct mafat_diagnostic *d);
+int mafat_darknet_header_read(struct mafat_darknet_header *h, const char *beginning,
+                              uint64_t file_bytes, const char *name, struct mafat_diagnostic *d);
 
 /* True for the version that Darknet writes, with connected layers not transposed. */
 bool mafat_darknet_header_is_usual(const struct mafat_darknet_header *h);
@@ -34,7 +34,9 @@ int mafat_darknet_constants(struct mafat_constants **out, const struct mafat_net
  * longer one if there is a detection head. Otherwise a longer file only gets a warning: the cfg may
  * be the backbone of a larger network. A network that is cut has no upper limit. MAFAT_EFORMAT
  * names bytes and layer; MAFAT_EUNSUPPORTED: weights of another fork. */
-int mafat_darknet_check_length(const struct mafat_constants *c, const struct mafat_network *n, uint64_t file_bytes,
-                               const char *name, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
+int mafat_darknet_check_length(const struct mafat_constants *c, const struct mafat_network *n,
+                               uint64_t file_bytes, const char *name,
+                               const struct mafat_warning_sink *warnings,
+                               struct mafat_diagnostic *d);
 
 #endif

@@ -13,12 +13,13 @@
 #include <string.h>
 
 /* Allocates a network with the cfg's number of layers, all unread, and its input. */
-static int begin(struct mafat_network **out, const struct mafat_cfg *cfg, struct mafat_diagnostic *d)
+static int begin(struct mafat_network **out, const struct mafat_cfg *cfg,
+                 struct mafat_diagnostic *d)
 {
   *out = NULL;
   if (cfg->n_sections - 1 > MAFAT_MAX_LAYERS)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at most %d layers, found %d", cfg->path, MAFAT_MAX_LAYERS,
-                      cfg->n_sections - 1);
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at most %d layers, found %d", cfg->path,
+                      MAFAT_MAX_LAYERS, cfg->n_sections - 1);
   struct mafat_network *n = calloc(1, sizeof *n);
   if (n) n->path = strdup(cfg->path);
   if (n) n->layers = calloc((size_t)cfg->n_sections, sizeof *n->layers);
@@ -33,10 +34,12 @@ static int begin(struct mafat_network **out, const struct mafat_cfg *cfg, struct
 }
 
 /* Reads the input, and as many layers as are supported: *known. */
-static int read_sections(struct mafat_network *n, struct mafat_cfg *cfg, const struct mafat_darknet_overrides *overrides,
-                         int *known, struct mafat_diagnostic *d)
+static int read_sections(struct mafat_network *n, struct mafat_cfg *cfg,
+                         const struct mafat_darknet_overrides *overrides, int *known,
+                         struct mafat_diagnostic *d)
 {
-  n->fork = overrides->fork ? overrides->fork : mafat_fork_decide(cfg, n->fork_sign, sizeof n->fork_sign);
+  n->fork =
+      overrides->fork ? overrides->fork : mafat_fork_decide(cfg, n->fork_sign, sizeof n->fork_sign);
   int code = mafat_sections_read_net(n, cfg, overrides->width, overrides->height, d);
   *known = 0;
   if (code == MAFAT_OK && n->n_layers == 0)
@@ -48,8 +51,9 @@ static int read_sections(struct mafat_network *n, struct mafat_cfg *cfg, const s
   return code;
 }
 
-int mafat_darknet_make(struct mafat_network **out, struct mafat_cfg *cfg, const struct mafat_darknet_overrides *overrides,
-                          const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+int mafat_darknet_make(struct mafat_network **out, struct mafat_cfg *cfg,
+                       const struct mafat_darknet_overrides *overrides,
+                       const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
   static const struct mafat_darknet_overrides as_it_is;
   struct mafat_network *n;
@@ -72,8 +76,9 @@ int mafat_darknet_make(struct mafat_network **out, struct mafat_cfg *cfg, const 
   return code;
 }
 
-int mafat_darknet_read(struct mafat_network **out, const char *path, const struct mafat_darknet_overrides *overrides,
-                          const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+int mafat_darknet_read(struct mafat_network **out, const char *path,
+                       const struct mafat_darknet_overrides *overrides,
+                       const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
   struct mafat_cfg *cfg = NULL;
   *out = NULL;
@@ -110,8 +115,8 @@ static bool begins(const char beginning[MAFAT_SOURCE_BEGINNING])
   return true; /* a cfg has no magic number: any file is accepted */
 }
 
-static int read_source(struct mafat_network **out, struct mafat_model_source *source, const struct mafat_reading *how,
-                       struct mafat_diagnostic *d)
+static int read_source(struct mafat_network **out, struct mafat_model_source *source,
+                       const struct mafat_reading *how, struct mafat_diagnostic *d)
 {
   struct mafat_cfg *cfg = NULL;
   int code = mafat_cfg_read_source(&cfg, source, d);
@@ -121,7 +126,8 @@ static int read_source(struct mafat_network **out, struct mafat_model_source *so
 }
 
 /* For a weights file of a cfg. */
-MAFAT_PART(run) static void describe(struct mafat_weights_kind *kind, const char beginning[MAFAT_SOURCE_BEGINNING])
+MAFAT_PART(run)
+static void describe(struct mafat_weights_kind *kind, const char beginning[MAFAT_SOURCE_BEGINNING])
 {
   struct mafat_darknet_header header = {0, false};
   mafat_darknet_header_read(&header, beginning, MAFAT_SOURCE_BEGINNING, "", NULL);

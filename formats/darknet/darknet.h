@@ -14,9 +14,11 @@ struct mafat_darknet_overrides {
 
 /* Makes a network from a file, or from a parsed cfg. `overrides` NULL: no deviations. MAFAT_EINVAL:
  * invalid input sizes. */
-int mafat_darknet_read(struct mafat_network **out, const char *path, const struct mafat_darknet_overrides *overrides,
+int mafat_darknet_read(struct mafat_network **out, const char *path,
+                       const struct mafat_darknet_overrides *overrides,
                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
-int mafat_darknet_make(struct mafat_network **out, struct mafat_cfg *cfg, const struct mafat_darknet_overrides *overrides,
+int mafat_darknet_make(struct mafat_network **out, struct mafat_cfg *cfg,
+                       const struct mafat_darknet_overrides *overrides,
                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 
 #endif

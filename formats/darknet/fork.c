@@ -11,41 +11,58 @@
 
 typedef const char *const words[];
 
-static words own_sections = {"Gaussian_yolo", "contrastive", "conv_lstm", "empty", "history", "implicit", "local_avg",
-                             "local_avgpool", "reorg3d", "sam", "scale_channels", "silence", NULL};
-static words own_activations = {"gelu", "hard_mish", "mish", "normalize_channels", "normalize_channels_softmax",
-                                "normalize_channels_softmax_maxval", "relu6", "revleaky", "swish", NULL};
+static words own_sections = {
+    "Gaussian_yolo", "contrastive", "conv_lstm", "empty", "history", "implicit", "local_avg",
+    "local_avgpool", "reorg3d", "sam", "scale_channels", "silence", NULL};
+static words own_activations = {
+    "gelu", "hard_mish", "mish", "normalize_channels", "normalize_channels_softmax",
+    "normalize_channels_softmax_maxval", "relu6", "revleaky", "swish", NULL};
 
-static words any_keys = {"burnin_update", "dont_update", "show_receptive_field", "train_only_bn", NULL};
+static words any_keys = {"burnin_update", "dont_update", "show_receptive_field", "train_only_bn",
+                         NULL};
 static words net_keys = {
-    "adversarial_lr", "attention", "augment_speed", "badlabels_rejection_percentage", "blur", "contrastive",
-    "contrastive_color", "contrastive_jit_flip", "cutmix", "dynamic_minibatch", "ema_alpha", "equidistant_point", "flip",
-    "gaussian_noise", "label_smooth_eps", "learning_rate_min", "loss_scale", "max_chart_loss", "mixup", "mosaic",
-    "mosaic_bound", "num_sigmas_reject_badlabels", "optimized_memory", "resize_step", "seq_scales",
-    "sequential_subdivisions", "sgdr_cycle", "sgdr_mult", "track", "try_fix_nan", "unsupervised", "use_cuda_graph",
-    "weights_reject_freq", "workspace_size_limit_MB", NULL};
-static words convolutional_keys = {"angle", "antialiasing", "assisted_excitation", "bin_output", "cbn", "coordconv",
-                                   "deform", "dilation", "grad_centr", "rotate", "share_index", "stream", "stretch",
-                                   "stretch_sway", "stride_x", "stride_y", "sway", "wait_stream", NULL};
-static words maxpool_keys = {"antialiasing", "maxpool_depth", "maxpool_zero_nonmax", "out_channels", "stride_x", "stride_y", NULL};
+    "adversarial_lr", "attention", "augment_speed", "badlabels_rejection_percentage", "blur",
+    "contrastive", "contrastive_color", "contrastive_jit_flip", "cutmix", "dynamic_minibatch",
+    "ema_alpha", "equidistant_point", "flip", "gaussian_noise", "label_smooth_eps",
+    "learning_rate_min", "loss_scale", "max_chart_loss", "mixup", "mosaic", "mosaic_bound",
+    "num_sigmas_reject_badlabels", "optimized_memory", "resize_step", "seq_scales",
+    "sequential_subdivisions", "sgdr_cycle", "sgdr_mult", "track", "try_fix_nan", "unsupervised",
+    "use_cuda_graph", "weights_reject_freq", "workspace_size_limit_MB", NULL};
+static words convolutional_keys = {
+    "angle",      "antialiasing", "assisted_excitation", "bin_output", "cbn",          "coordconv",
+    "deform",     "dilation",     "grad_centr", "rotate",     "share_index",  "stream",
+    "stretch",    "stretch_sway", "stride_x", "stride_y",   "sway",         "wait_stream", NULL};
+static words maxpool_keys = {
+    "antialiasing", "maxpool_depth", "maxpool_zero_nonmax", "out_channels", "stride_x", "stride_y",
+    NULL};
 static words dropout_keys = {"dropblock", "dropblock_size_abs", "dropblock_size_rel", NULL};
 static words route_keys = {"group_id", "groups", "stream", "wait_stream", NULL};
 static words shortcut_keys = {"weights_normalization", "weights_type", NULL};
 static words region_keys = {"focal_loss", "resize", NULL};
 static words detection_keys = {"resize", NULL};
-static words yolo_keys = {"beta_nms", "cls_normalizer", "counters_per_class", "delta_normalizer", "dets_for_show",
-                          "dets_for_track", "embedding_layer", "focal_loss", "iou_loss", "iou_normalizer", "iou_thresh",
-                          "iou_thresh_kind", "label_smooth_eps", "max_delta", "new_coords", "nms_kind", "obj_normalizer",
-                          "objectness_smooth", "resize", "scale_x_y", "show_details", "sim_thresh", "track_ciou_norm",
-                          "track_history_size", NULL};
+static words yolo_keys = {
+    "beta_nms", "cls_normalizer", "counters_per_class", "delta_normalizer", "dets_for_show",
+    "dets_for_track", "embedding_layer", "focal_loss", "iou_loss", "iou_normalizer", "iou_thresh",
+    "iou_thresh_kind", "label_smooth_eps", "max_delta", "new_coords", "nms_kind", "obj_normalizer",
+    "objectness_smooth", "resize", "scale_x_y", "show_details", "sim_thresh", "track_ciou_norm",
+    "track_history_size", NULL};
 
 static const struct {
   const char *section;
   const char *const *keys;
 } own_keys[] = {
-    {"net", net_keys}, {"network", net_keys}, {"convolutional", convolutional_keys}, {"conv", convolutional_keys},
-    {"maxpool", maxpool_keys}, {"max", maxpool_keys}, {"dropout", dropout_keys}, {"route", route_keys},
-    {"shortcut", shortcut_keys}, {"region", region_keys}, {"detection", detection_keys}, {"yolo", yolo_keys},
+    {"net", net_keys},
+    {"network", net_keys},
+    {"convolutional", convolutional_keys},
+    {"conv", convolutional_keys},
+    {"maxpool", maxpool_keys},
+    {"max", maxpool_keys},
+    {"dropout", dropout_keys},
+    {"route", route_keys},
+    {"shortcut", shortcut_keys},
+    {"region", region_keys},
+    {"detection", detection_keys},
+    {"yolo", yolo_keys},
 };
 
 MAFAT_PART(opening) static bool is_among(const char *word, const char *const *list)
@@ -58,9 +75,11 @@ static bool is_own_option(const char *section, const struct mafat_cfg_option *o)
 {
   if (strcmp(o->key, "activation") == 0) return is_among(o->value, own_activations);
   /* from= with a list: pjreddie's Darknet uses only the first layer. */
-  if (strcmp(section, "shortcut") == 0 && strcmp(o->key, "from") == 0) return strchr(o->value, ',') != NULL;
+  if (strcmp(section, "shortcut") == 0 && strcmp(o->key, "from") == 0)
+    return strchr(o->value, ',') != NULL;
   for (size_t i = 0; i < sizeof own_keys / sizeof *own_keys; i++)
-    if (strcmp(section, own_keys[i].section) == 0 && is_among(o->key, own_keys[i].keys)) return true;
+    if (strcmp(section, own_keys[i].section) == 0 && is_among(o->key, own_keys[i].keys))
+      return true;
   return is_among(o->key, any_keys);
 }
 
@@ -107,5 +126,6 @@ int mafat_fork_find(enum mafat_fork *fork, const char *name, struct mafat_diagno
       *fork = (enum mafat_fork)i;
       return MAFAT_OK;
     }
-  return mafat_fail(d, MAFAT_EINVAL, "expected a fork of Darknet (auto, darknet, alexeyab), found %.60s", name);
+  return mafat_fail(d, MAFAT_EINVAL,
+                    "expected a fork of Darknet (auto, darknet, alexeyab), found %.60s", name);
 }

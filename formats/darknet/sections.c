@@ -102,8 +102,9 @@ static int append_output(struct mafat_network *net, struct mafat_sources *to, in
     wanted = mafat_span_clip(wanted, s.n);
     position += s.n;
     if (!mafat_span_is_empty(wanted))
-      code = append_source(to, (struct mafat_source){s.tensor, s.first + wanted.begin, mafat_span_size(wanted),
-                                                     s.first_row, s.n_rows});
+      code =
+          append_source(to, (struct mafat_source){s.tensor, s.first + wanted.begin,
+                                                  mafat_span_size(wanted), s.first_row, s.n_rows});
   }
   return code;
 }
@@ -155,10 +156,10 @@ static int get_strides(struct section_reader *r)
 
 static int read_convolutional(struct section_reader *r)
 {
-  static const char *const refused[] = {"binary", "xnor", "flipped", "dot", "dontload", "numload",
-                                        "dontloadscales", "antialiasing",
-                                        "share_index", "assisted_excitation", "deform", "sway",
-                                        "rotate", "stretch", "stretch_sway", "coordconv", "cbn", NULL};
+  static const char *const refused[] = {
+      "binary", "xnor", "flipped", "dot", "dontload", "numload", "dontloadscales", "antialiasing",
+      "share_index", "assisted_excitation", "deform", "sway", "rotate", "stretch", "stretch_sway",
+      "coordconv", "cbn", NULL};
   struct mafat_layer *l = r->layer;
   int size = 1, dilation = 1, padding = 0, pad = 0, code;
   l->filters = l->groups = 1;
@@ -187,7 +188,8 @@ static int read_convolutional(struct section_reader *r)
 static int read_pool(struct section_reader *r)
 {
   int stride = 1, code;
-  if ((code = connect_to_previous(r)) || (code = get_int(r, "stride", 1, MAX_WINDOW, &stride))) return code;
+  if ((code = connect_to_previous(r)) || (code = get_int(r, "stride", 1, MAX_WINDOW, &stride)))
+    return code;
   int size = stride;
   if ((code = get_int(r, "size", 1, MAX_WINDOW, &size))) return code;
   int padding = size - 1; /* of both sides together */
@@ -199,7 +201,8 @@ static int read_pool(struct section_reader *r)
 
 static int read_maxpool(struct section_reader *r)
 {
-  static const char *const refused[] = {"maxpool_depth", "antialiasing", "maxpool_zero_nonmax", NULL};
+  static const char *const refused[] = {"maxpool_depth", "antialiasing", "maxpool_zero_nonmax",
+                                        NULL};
   int code = refuse_keys(r, refused);
   return code ? code : read_pool(r);
 }
@@ -237,7 +240,8 @@ static int read_route(struct section_reader *r)
     code = fail_here(r, MAFAT_EFORMAT, "expects layers=, found none");
     goto done;
   }
-  if (!append_operand(r->layer)) code = mafat_fail(r->d, MAFAT_ENOMEM, "%s: out of memory", r->cfg->path);
+  if (!append_operand(r->layer))
+    code = mafat_fail(r->d, MAFAT_ENOMEM, "%s: out of memory", r->cfg->path);
   for (int i = 0; i < n && code == MAFAT_OK; i++)
     code = add_route_source(r, numbers[i], groups, group_id);
 done:
@@ -248,7 +252,8 @@ done:
 /* Adds operands for the layers in from=, at most `most`, each with at most `channels` channels. */
 static int connect_to_named(struct section_reader *r, int most, int channels)
 {
-  int *numbers = NULL, n = 0, index = 0, code = mafat_cfg_ints(r->cfg, r->section, "from", &numbers, &n, r->d);
+  int *numbers = NULL, n = 0, index = 0,
+      code = mafat_cfg_ints(r->cfg, r->section, "from", &numbers, &n, r->d);
   if (code == MAFAT_OK && n == 0) code = fail_here(r, MAFAT_EFORMAT, "expects from=, found none");
   if (code == MAFAT_OK && n > most) code = fail_here(r, MAFAT_EUNSUPPORTED, "has too many sources");
   for (int i = 0; i < n && code == MAFAT_OK; i++) {
@@ -286,9 +291,12 @@ static int read_scale_channels(struct section_reader *r)
   struct mafat_shape expected = {pixels ? map.h : 1, pixels ? map.w : 1, pixels ? 1 : map.c};
   l->operands[1].broadcast = true;
   if (scales.h == expected.h && scales.w == expected.w && scales.c == expected.c) return MAFAT_OK;
-  return mafat_fail(r->d, MAFAT_EFORMAT, "%s:%d: scale_channels expects %d x %d x %d above it (height, width, channels), "
-                    "found %d x %d x %d", r->cfg->path, r->section->line, expected.h, expected.w, expected.c, scales.h,
-                    scales.w, scales.c);
+  return mafat_fail(
+      r->d, MAFAT_EFORMAT,
+      "%s:%d: scale_channels expects %d x %d x %d above it (height, width, channels), "
+      "found %d x %d x %d",
+      r->cfg->path, r->section->line, expected.h, expected.w, expected.c, scales.h, scales.w,
+      scales.c);
 }
 
 static int read_sam(struct section_reader *r)
@@ -426,7 +434,8 @@ static int read_region(struct section_reader *r)
     return code;
   int given = 0;
   if ((code = read_anchors(r, h->n_anchors, &h->anchors, &given))) return code;
-  return given > h->n_anchors ? fail_here(r, MAFAT_EFORMAT, "has more anchors than num= allows") : MAFAT_OK;
+  return given > h->n_anchors ? fail_here(r, MAFAT_EFORMAT, "has more anchors than num= allows")
+                              : MAFAT_OK;
 }
 
 /* Selects the anchors in mask=; without it, the first num=. If a mask exceeds num=, Darknet reads
@@ -452,15 +461,16 @@ static int select_anchors(struct section_reader *r, const float *all, int given,
 }
 
 /* Index of the key's value among n words; 0 if the key is absent. */
-static int get_word(struct section_reader *r, const char *key, const char *const *words, int n, int *which)
+static int get_word(struct section_reader *r, const char *key, const char *const *words, int n,
+                    int *which)
 {
   const struct mafat_cfg_option *o = mafat_cfg_find(r->section, key);
   *which = 0;
   if (!o) return MAFAT_OK;
   for (; *which < n; ++*which)
     if (strcmp(o->value, words[*which]) == 0) return MAFAT_OK;
-  return mafat_fail(r->d, MAFAT_EUNSUPPORTED, "%s:%d: %s=%.60s in [%s] is not supported", r->cfg->path, o->line, key,
-                    o->value, r->section->type);
+  return mafat_fail(r->d, MAFAT_EUNSUPPORTED, "%s:%d: %s=%.60s in [%s] is not supported",
+                    r->cfg->path, o->line, key, o->value, r->section->type);
 }
 
 /* Reads the overlap measure of non-maximum suppression; pjreddie's Darknet has a single one. */
@@ -471,7 +481,9 @@ static int get_nms(struct section_reader *r, struct mafat_head *h)
   int kind, code;
   h->beta_nms = .6f;
   if (r->network->fork == MAFAT_FORK_DARKNET) return MAFAT_OK;
-  if ((code = get_float(r, "beta_nms", &h->beta_nms)) || (code = get_word(r, "nms_kind", kinds, 3, &kind))) return code;
+  if ((code = get_float(r, "beta_nms", &h->beta_nms)) ||
+      (code = get_word(r, "nms_kind", kinds, 3, &kind)))
+    return code;
   h->nms = (enum mafat_nms)kind;
   return MAFAT_OK;
 }
@@ -507,7 +519,8 @@ static int read_gaussian_yolo(struct section_reader *r)
   /* in the order of enum mafat_point */
   static const char *const points[] = {"center", "left_top", "right_bottom"};
   int point, code;
-  if ((code = read_yolo_boxes(r, 8)) || (code = get_word(r, "yolo_point", points, 3, &point))) return code;
+  if ((code = read_yolo_boxes(r, 8)) || (code = get_word(r, "yolo_point", points, 3, &point)))
+    return code;
   r->layer->head.point = (enum mafat_point)point;
   return MAFAT_OK;
 }
@@ -588,11 +601,15 @@ static int resize_input(struct mafat_shape *shape, bool is_map, int width, int h
 {
   if (!width && !height) return MAFAT_OK;
   if (!is_map)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: its input has no width and height to be changed", cfg->path);
+    return mafat_fail(d, MAFAT_EINVAL, "%s: its input has no width and height to be changed",
+                      cfg->path);
   if (width) shape->w = width;
   if (height) shape->h = height;
-  if (shape->w >= 1 && shape->h >= 1 && shape->w <= MAFAT_MAX_EXTENT && shape->h <= MAFAT_MAX_EXTENT) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EINVAL, "%s: expected an input of 1 to %d pixels a side, found %d x %d (height, width)",
+  if (shape->w >= 1 && shape->h >= 1 && shape->w <= MAFAT_MAX_EXTENT &&
+      shape->h <= MAFAT_MAX_EXTENT)
+    return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EINVAL,
+                    "%s: expected an input of 1 to %d pixels a side, found %d x %d (height, width)",
                     cfg->path, MAFAT_MAX_EXTENT, shape->h, shape->w);
 }
 
@@ -603,8 +620,9 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, int 
   int code, letter_box = n->fork != MAFAT_FORK_ALEXEYAB, inputs = 0;
   struct mafat_shape shape = {0, 0, 0};
   if (strcmp(s->type, "net") != 0 && strcmp(s->type, "network") != 0)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: expected the first section to be [net], found [%.60s]",
-                      cfg->path, s->line, s->type);
+    return mafat_fail(d, MAFAT_EFORMAT,
+                      "%s:%d: expected the first section to be [net], found [%.60s]", cfg->path,
+                      s->line, s->type);
   if ((code = mafat_cfg_int(cfg, s, "height", 0, MAFAT_MAX_EXTENT, &shape.h, d)) ||
       (code = mafat_cfg_int(cfg, s, "width", 0, MAFAT_MAX_EXTENT, &shape.w, d)) ||
       (code = mafat_cfg_int(cfg, s, "channels", 0, MAFAT_MAX_EXTENT, &shape.c, d)) ||
@@ -615,10 +633,11 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, int 
   if (!is_map && inputs > 0) shape = (struct mafat_shape){1, 1, inputs};
   else if (!is_map)
     return mafat_fail(d, MAFAT_EFORMAT,
-                      "%s:%d: [net] expects height, width and channels, found %d x %d x %d", cfg->path,
-                      s->line, shape.h, shape.w, shape.c);
+                      "%s:%d: [net] expects height, width and channels, found %d x %d x %d",
+                      cfg->path, s->line, shape.h, shape.w, shape.c);
   else if (inputs > 0 && inputs != mafat_shape_elements(shape))
-    return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: [net] has inputs=%d, but height x width x channels is %lld",
+    return mafat_fail(d, MAFAT_EFORMAT,
+                      "%s:%d: [net] has inputs=%d, but height x width x channels is %lld",
                       cfg->path, s->line, inputs, mafat_shape_elements(shape));
   if ((code = resize_input(&shape, is_map, width, height, cfg, d))) return code;
   if ((long long)shape.h * shape.w > INT_MAX / 4 || mafat_shape_elements(shape) > (1LL << 40))
@@ -626,7 +645,8 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, int 
                       s->line, shape.h, shape.w, shape.c);
   const struct mafat_infer_context context = {cfg->path, s->line, -1, s->type, d};
   struct mafat_layer *input = &n->layers[mafat_network_picture(n)];
-  *input = (struct mafat_layer){.type = MAFAT_INPUT_LAYER, .line = s->line, .in = shape, .out_type = MAFAT_F32};
+  *input = (struct mafat_layer){
+      .type = MAFAT_INPUT_LAYER, .line = s->line, .in = shape, .out_type = MAFAT_F32};
   n->letterbox = letter_box != 0;
   return mafat_layer_infer(input, &context);
 }
@@ -671,8 +691,11 @@ static void warn_of_letterbox(const struct mafat_cfg *cfg, const struct mafat_ne
   if (!n->letterbox || mafat_cfg_find(&cfg->sections[0], "letter_box")) return;
   for (int i = 1; i <= n->n_layers; i++)
     if (strcmp(cfg->sections[i].type, "detection") == 0)
-      mafat_warn(warnings, "%s:%d: boxes of [detection] are as Darknet's detector test gives them, off where pictures are not "
-                 "of the network's proportions; letter_box=0 in [net] stretches pictures, as its yolo test does",
+      mafat_warn(warnings,
+                 "%s:%d: boxes of [detection] are as Darknet's detector test gives them, off where "
+                 "pictures are not "
+                 "of the network's proportions; letter_box=0 in [net] stretches pictures, as its "
+                 "yolo test does",
                  cfg->path, cfg->sections[i].line);
 }
 
@@ -690,7 +713,8 @@ void mafat_sections_warn_unknown(const struct mafat_cfg *cfg, const struct mafat
       while (strcmp(s->options[first].key, o->key) != 0) first++;
       if (first == j && (o->used || is_training_key(o->key))) continue;
       if (reported++ == MOST) {
-        mafat_warn(warnings, "%s:%d: more keys from here on are unknown, or were given before", cfg->path, o->line);
+        mafat_warn(warnings, "%s:%d: more keys from here on are unknown, or were given before",
+                   cfg->path, o->line);
         return;
       }
       if (first < j)

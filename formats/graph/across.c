@@ -28,7 +28,8 @@ static bool stands_apart(const struct mafat_value *in, const bool *over, const i
   if (!mafat_view_equals(&v, &in->view)) return false;
   for (int a = 0; a < in->view.n_dims; a++)
     for (int b = 0; b < in->view.n_dims; b++)
-      if (over[a] && !over[b] && in->view.dims[a] > 1 && in->view.dims[b] > 1 && axes[a] == axes[b]) return false;
+      if (over[a] && !over[b] && in->view.dims[a] > 1 && in->view.dims[b] > 1 && axes[a] == axes[b])
+        return false;
   return true;
 }
 
@@ -45,8 +46,8 @@ static bool lies_on_channels(const struct mafat_value *in, const bool *over)
   return true;
 }
 
-static int lay_over_channels(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                             const bool *over)
+static int lay_over_channels(struct mafat_graph *g, struct mafat_value *out,
+                             const struct mafat_value *in, const bool *over)
 {
   int axes[MAFAT_VIEW_DIMS];
   if (lies_on_channels(in, over)) return mafat_value_copy(g, out, in);
@@ -55,16 +56,18 @@ static int lay_over_channels(struct mafat_graph *g, struct mafat_value *out, con
 }
 
 /* Makes maps of constants that have one value per channel. */
-static int make_numbers(struct mafat_graph *g, struct mafat_value *made, const struct mafat_value *const *numbers, int n)
+static int make_numbers(struct mafat_graph *g, struct mafat_value *made,
+                        const struct mafat_value *const *numbers, int n)
 {
   static const int axes[] = {MAFAT_AXIS_C};
   int code = MAFAT_OK;
-  for (int k = 0; k < n && code == MAFAT_OK; k++) code = mafat_graph_constant_map(g, &made[k], numbers[k], axes);
+  for (int k = 0; k < n && code == MAFAT_OK; k++)
+    code = mafat_graph_constant_map(g, &made[k], numbers[k], axes);
   return code;
 }
 
-static int normalize(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *laid, const struct mafat_value *numbers,
-                     int n, struct mafat_normalize how)
+static int normalize(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *laid,
+                     const struct mafat_value *numbers, int n, struct mafat_normalize how)
 {
   struct mafat_layer *l = mafat_graph_begin(g, MAFAT_NORMALIZE, laid);
   int code = l ? MAFAT_OK : MAFAT_EUNSUPPORTED;
@@ -78,16 +81,20 @@ static int normalize(struct mafat_graph *g, struct mafat_value *out, const struc
   return code ? code : mafat_graph_output(g, out, l, &laid->view);
 }
 
-int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                               const bool *over, struct mafat_normalize how)
+int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out,
+                               const struct mafat_value *in, const bool *over,
+                               struct mafat_normalize how)
 {
   return mafat_graph_normalize_scaled(g, out, in, over, how, NULL, 0);
 }
 
-int mafat_graph_normalize_scaled(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
-                                 struct mafat_normalize how, const struct mafat_value *const *numbers, int n)
+int mafat_graph_normalize_scaled(struct mafat_graph *g, struct mafat_value *out,
+                                 const struct mafat_value *in, const bool *over,
+                                 struct mafat_normalize how,
+                                 const struct mafat_value *const *numbers, int n)
 {
-  struct mafat_value laid = {.maker = -1}, made[MAFAT_GRAPH_SCALED] = {{.maker = -1}, {.maker = -1}};
+  struct mafat_value laid = {.maker = -1},
+                     made[MAFAT_GRAPH_SCALED] = {{.maker = -1}, {.maker = -1}};
   int code = lay_over_channels(g, &laid, in, over);
   if (code == MAFAT_OK) code = make_numbers(g, made, numbers, n);
   if (code == MAFAT_OK) code = normalize(g, out, &laid, made, n, how);
@@ -115,12 +122,15 @@ static int end_reduce(struct mafat_graph *g, struct mafat_value *out, const stru
   return code;
 }
 
-static void choose_axes(const struct mafat_value *laid, const bool *over, const int *axes, struct mafat_reduce *how)
+static void choose_axes(const struct mafat_value *laid, const bool *over, const int *axes,
+                        struct mafat_reduce *how)
 {
   how->rows = how->cols = how->channels = false;
   for (int k = 0; k < laid->view.n_dims; k++)
     if (over[k] && laid->view.dims[k] > 1)
-      *(axes[k] == MAFAT_AXIS_H ? &how->rows : axes[k] == MAFAT_AXIS_W ? &how->cols : &how->channels) = true;
+      *(axes[k] == MAFAT_AXIS_H   ? &how->rows
+        : axes[k] == MAFAT_AXIS_W ? &how->cols
+                                  : &how->channels) = true;
   if (how->rows || how->cols || how->channels) return;
   how->channels = laid->shape.c == 1; /* no dimension left: use any axis of extent 1 */
   how->rows = !how->channels && laid->shape.h == 1;
@@ -143,7 +153,8 @@ static void free_an_axis(const struct mafat_value *in, const bool *over, int *ax
 }
 
 /* Lays the map on axes where selected dimensions share no axis with others. */
-static int lay_apart(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over, int *axes)
+static int lay_apart(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                     const bool *over, int *axes)
 {
   mafat_graph_axes(in, axes);
   if (!stands_apart(in, over, axes)) set_apart(in, over, axes);
@@ -151,8 +162,8 @@ static int lay_apart(struct mafat_graph *g, struct mafat_value *out, const struc
   return mafat_graph_lay(g, out, in, axes);
 }
 
-int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
-                       struct mafat_reduce how, bool keep)
+int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                       const bool *over, struct mafat_reduce how, bool keep)
 {
   struct mafat_value laid = {.maker = -1};
   int axes[MAFAT_VIEW_DIMS];
@@ -173,8 +184,9 @@ int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const str
 
 /* ---- top k ---- */
 
-static int end_topk(struct mafat_graph *g, struct mafat_value *values, struct mafat_value *places, const struct mafat_layer *l,
-                    const struct mafat_value *laid, int dim, const int *axes)
+static int end_topk(struct mafat_graph *g, struct mafat_value *values, struct mafat_value *places,
+                    const struct mafat_layer *l, const struct mafat_value *laid, int dim,
+                    const int *axes)
 {
   long long e[MAFAT_N_AXES], dims[MAFAT_VIEW_DIMS];
   struct mafat_view view;
@@ -185,15 +197,16 @@ static int end_topk(struct mafat_graph *g, struct mafat_value *values, struct ma
   return code ? code : mafat_graph_output_of(g, places, l, 1, &view);
 }
 
-int mafat_graph_topk(struct mafat_graph *g, struct mafat_value *values, struct mafat_value *places, const struct mafat_value *in,
-                     int dim, long long k, bool smallest)
+int mafat_graph_topk(struct mafat_graph *g, struct mafat_value *values, struct mafat_value *places,
+                     const struct mafat_value *in, int dim, long long k, bool smallest)
 {
   struct mafat_value laid = {.maker = -1};
   struct mafat_reduce which = {.how = MAFAT_REDUCE_MAX};
   bool over[MAFAT_VIEW_DIMS] = {false};
   int axes[MAFAT_VIEW_DIMS];
   if (k < 1 || k > in->view.dims[dim])
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "K: expected 1 to %lld, found %lld", in->view.dims[dim], k);
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "K: expected 1 to %lld, found %lld",
+                            in->view.dims[dim], k);
   over[dim] = true;
   int code = lay_apart(g, &laid, in, over, axes);
   struct mafat_layer *l = code ? NULL : mafat_graph_begin(g, MAFAT_TOPK, &laid);
@@ -234,7 +247,8 @@ static int gather_runs(struct mafat_graph *g, struct mafat_value *out, const str
     long long step;
     int run = run_of(index + k, n - k, &step);
     if (n_parts == MAFAT_MAX_OPERANDS)
-      code = mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "takes elements from more than %d places", MAFAT_MAX_OPERANDS);
+      code = mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "takes elements from more than %d places",
+                              MAFAT_MAX_OPERANDS);
     if (code) break;
     parts[n_parts] = (struct mafat_value){.maker = -1};
     list[n_parts] = &parts[n_parts];
@@ -242,24 +256,27 @@ static int gather_runs(struct mafat_graph *g, struct mafat_value *out, const str
     k += run;
   }
   if (code == MAFAT_OK)
-    code = n_parts == 1 ? mafat_value_copy(g, out, list[0]) : mafat_graph_concat(g, out, list, n_parts, dim);
+    code = n_parts == 1 ? mafat_value_copy(g, out, list[0])
+                        : mafat_graph_concat(g, out, list, n_parts, dim);
   for (int k = 0; k < n_parts; k++) mafat_value_clear(&parts[k]);
   return code;
 }
 
-static int gather_known(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                        const struct mafat_value *places, int dim)
+static int gather_known(struct mafat_graph *g, struct mafat_value *out,
+                        const struct mafat_value *in, const struct mafat_value *places, int dim)
 {
   struct mafat_value joined = {.maker = -1};
   long long index[MOST_PLACES], dims[MAFAT_VIEW_DIMS];
   int n, n_dims = 0, code = mafat_value_integers(g, places, MOST_PLACES, index, &n);
   if (code) return code;
   if (in->view.n_dims - 1 + places->view.n_dims > MAFAT_VIEW_DIMS || n < 1)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "takes %d places, of %d dimensions", n, places->view.n_dims);
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "takes %d places, of %d dimensions", n,
+                            places->view.n_dims);
   for (int k = 0; k < n; k++) {
     if (index[k] < 0) index[k] += in->view.dims[dim];
     if (index[k] < 0 || index[k] >= in->view.dims[dim])
-      return mafat_graph_fail(g, MAFAT_EFORMAT, "place %lld is none of %lld", index[k], in->view.dims[dim]);
+      return mafat_graph_fail(g, MAFAT_EFORMAT, "place %lld is none of %lld", index[k],
+                              in->view.dims[dim]);
   }
   for (int k = 0; k < in->view.n_dims; k++) {
     if (k != dim) dims[n_dims++] = in->view.dims[k];
@@ -274,15 +291,17 @@ static int gather_known(struct mafat_graph *g, struct mafat_value *out, const st
 /* ---- gather by run-time indices ---- */
 
 /* Lays indices as a map of one channel, with the last dimension along columns. */
-static int lay_places(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *places)
+static int lay_places(struct mafat_graph *g, struct mafat_value *out,
+                      const struct mafat_value *places)
 {
   int axes[MAFAT_VIEW_DIMS];
-  for (int k = 0; k < places->view.n_dims; k++) axes[k] = k == places->view.n_dims - 1 ? MAFAT_AXIS_W : MAFAT_AXIS_H;
+  for (int k = 0; k < places->view.n_dims; k++)
+    axes[k] = k == places->view.n_dims - 1 ? MAFAT_AXIS_W : MAFAT_AXIS_H;
   return mafat_graph_lay(g, out, places, axes);
 }
 
-static int gather_layer(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *numbers,
-                        const struct mafat_value *table)
+static int gather_layer(struct mafat_graph *g, struct mafat_value *out,
+                        const struct mafat_value *numbers, const struct mafat_value *table)
 {
   static const struct mafat_graph_dims rows = {3, {MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C}};
   struct mafat_layer *l = mafat_graph_begin(g, MAFAT_GATHER, numbers);
@@ -299,7 +318,8 @@ static int look_up(struct mafat_graph *g, struct mafat_value *out, const struct 
   long long dims[MAFAT_VIEW_DIMS];
   int n = places->view.n_dims;
   if (table->view.n_dims != 2 || n >= MAFAT_VIEW_DIMS || !mafat_value_is_constant(table))
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant table of 2 dimensions, found one of %d",
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
+                            "expected a constant table of 2 dimensions, found one of %d",
                             table->view.n_dims);
   memcpy(dims, places->view.dims, sizeof dims);
   dims[n] = table->view.dims[1];
@@ -318,14 +338,16 @@ int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const str
 {
   if (mafat_value_is_constant(places)) return gather_known(g, out, in, places, dim);
   if (dim != 0)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "axis: expected 0 where places are computed in runs, found %d", dim);
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
+                            "axis: expected 0 where places are computed in runs, found %d", dim);
   return look_up(g, out, in, places);
 }
 
 /* ---- resizing ---- */
 
-int mafat_graph_resample(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                         const struct mafat_resample *how, const struct mafat_view *view)
+int mafat_graph_resample(struct mafat_graph *g, struct mafat_value *out,
+                         const struct mafat_value *in, const struct mafat_resample *how,
+                         const struct mafat_view *view)
 {
   struct mafat_layer *l = mafat_graph_begin(g, MAFAT_RESAMPLE, in);
   if (!l) return MAFAT_EUNSUPPORTED;
@@ -335,6 +357,7 @@ int mafat_graph_resample(struct mafat_graph *g, struct mafat_value *out, const s
   int code = mafat_graph_end_layer(g, l);
   bool between = how->interpolation == MAFAT_INTERPOLATE_LINEAR && mafat_value_is_integer(g, in);
   /* the scale may change */
-  if (between && g->makes.numbers.rounding == MAFAT_REQUANTIZE_EVEN) l->quantization = g->makes.numbers;
+  if (between && g->makes.numbers.rounding == MAFAT_REQUANTIZE_EVEN)
+    l->quantization = g->makes.numbers;
   return code ? code : mafat_graph_output(g, out, l, view);
 }

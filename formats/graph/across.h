@@ -9,21 +9,24 @@
 #include "formats/graph/graph.h"
 
 /* Normalizes over all elements of these dimensions together: softmax, norms. */
-int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                               const bool *over, struct mafat_normalize how);
+int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out,
+                               const struct mafat_value *in, const bool *over,
+                               struct mafat_normalize how);
 /* Normalizes the last dimension of an integer map by mean and variance. Then multiplies by the
  * first and adds the second of up to MAFAT_GRAPH_SCALED constants, each with as many floats as the
  * dimension. */
 enum { MAFAT_GRAPH_SCALED = 2 };
-int mafat_graph_normalize_scaled(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
-                                 struct mafat_normalize how, const struct mafat_value *const *numbers, int n);
+int mafat_graph_normalize_scaled(struct mafat_graph *g, struct mafat_value *out,
+                                 const struct mafat_value *in, const bool *over,
+                                 struct mafat_normalize how,
+                                 const struct mafat_value *const *numbers, int n);
 /* Reduces these dimensions to 1, or removes them without `keep`. The map axes in `how` are filled
  * in here. */
-int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
-                       struct mafat_reduce how, bool keep);
+int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                       const bool *over, struct mafat_reduce how, bool keep);
 /* Puts out the k largest or smallest elements along a dimension, best first, and their indices. */
-int mafat_graph_topk(struct mafat_graph *g, struct mafat_value *values, struct mafat_value *places, const struct mafat_value *in,
-                     int dim, long long k, bool smallest);
+int mafat_graph_topk(struct mafat_graph *g, struct mafat_value *values, struct mafat_value *places,
+                     const struct mafat_value *in, int dim, long long k, bool smallest);
 /* Selects elements of one dimension by indices; the dimensions of `places` replace it. Indices
  * known only at run time: only dimension 0 of a constant with two dimensions. */
 int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
@@ -31,7 +34,8 @@ int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const str
 
 /* Resizes rows and columns; the result has this view. */
 struct mafat_resample;
-int mafat_graph_resample(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                         const struct mafat_resample *how, const struct mafat_view *view);
+int mafat_graph_resample(struct mafat_graph *g, struct mafat_value *out,
+                         const struct mafat_value *in, const struct mafat_resample *how,
+                         const struct mafat_view *view);
 
 #endif

@@ -23,8 +23,9 @@ static double apply(enum mafat_graph_binary op, double a, double b)
 
 /* ---- constants ---- */
 
-static int combine_numbers(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
-                           const struct mafat_value *a, const struct mafat_value *b, const long long *dims)
+static int combine_numbers(struct mafat_graph *g, struct mafat_value *out,
+                           enum mafat_graph_binary op, const struct mafat_value *a,
+                           const struct mafat_value *b, const long long *dims)
 {
   enum { MOST = 1 << 22 };
   double *x = NULL, *y = NULL;
@@ -50,8 +51,8 @@ static int combine_numbers(struct mafat_graph *g, struct mafat_value *out, enum 
 /* ---- a map and a constant ---- */
 
 /* Replaces each value of a constant by op(first, value). */
-static int change_numbers(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, double first,
-                          const struct mafat_value *v)
+static int change_numbers(struct mafat_graph *g, struct mafat_value *out,
+                          enum mafat_graph_binary op, double first, const struct mafat_value *v)
 {
   double *numbers;
   int code = mafat_value_numbers(g, v, 1 << 22, &numbers);
@@ -69,13 +70,15 @@ static bool is_affine(enum mafat_graph_binary op, bool reversed)
          (op == MAFAT_GRAPH_DIV && !reversed);
 }
 
-static int combine_affine(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
-                          const struct mafat_value *x, const struct mafat_value *c, bool reversed)
+static int combine_affine(struct mafat_graph *g, struct mafat_value *out,
+                          enum mafat_graph_binary op, const struct mafat_value *x,
+                          const struct mafat_value *c, bool reversed)
 {
   struct mafat_value changed = {.maker = -1}, minus = {.maker = -1};
   struct mafat_graph_affine affine = {0};
   int code = MAFAT_OK;
-  if (op == MAFAT_GRAPH_SUB && !reversed) code = change_numbers(g, &changed, MAFAT_GRAPH_MUL, -1, c);
+  if (op == MAFAT_GRAPH_SUB && !reversed)
+    code = change_numbers(g, &changed, MAFAT_GRAPH_MUL, -1, c);
   if (op == MAFAT_GRAPH_DIV) code = change_numbers(g, &changed, MAFAT_GRAPH_DIV, 1, c);
   if (op == MAFAT_GRAPH_SUB && reversed) {
     static const long long one = 1;
@@ -91,7 +94,8 @@ static int combine_affine(struct mafat_graph *g, struct mafat_value *out, enum m
 }
 
 /* True if the constant has one value per channel, or a single one, for a map on these axes. */
-static bool is_by_channel(const struct mafat_value *map, const struct mafat_value *c, const int *axes)
+static bool is_by_channel(const struct mafat_value *map, const struct mafat_value *c,
+                          const int *axes)
 {
   bool one = mafat_value_elements(c) == 1;
   for (int i = 0; i < map->view.n_dims && !one; i++) {
@@ -106,10 +110,16 @@ static bool find_activation(enum mafat_graph_binary op, bool reversed, float num
                             struct mafat_activating *activation)
 {
   switch (op) {
-  case MAFAT_GRAPH_MAX: *activation = (struct mafat_activating){MAFAT_CLIP, number, INFINITY}; return true;
-  case MAFAT_GRAPH_MIN: *activation = (struct mafat_activating){MAFAT_CLIP, -INFINITY, number}; return true;
+  case MAFAT_GRAPH_MAX:
+    *activation = (struct mafat_activating){MAFAT_CLIP, number, INFINITY};
+    return true;
+  case MAFAT_GRAPH_MIN:
+    *activation = (struct mafat_activating){MAFAT_CLIP, -INFINITY, number};
+    return true;
   case MAFAT_GRAPH_PRELU: *activation = mafat_activating_sloped(number); return !reversed;
-  case MAFAT_GRAPH_POW: *activation = (struct mafat_activating){MAFAT_POW, number, 0}; return !reversed;
+  case MAFAT_GRAPH_POW:
+    *activation = (struct mafat_activating){MAFAT_POW, number, 0};
+    return !reversed;
   default: return false;
   }
 }
@@ -122,8 +132,9 @@ static bool grows(const struct mafat_value *map, const struct mafat_value *c)
 }
 
 /* Combines a map with a constant without making a map of it. *done false: it must become a map. */
-static int combine_constant(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
-                            const struct mafat_value *map, const struct mafat_value *c, bool reversed, bool *done)
+static int combine_constant(struct mafat_graph *g, struct mafat_value *out,
+                            enum mafat_graph_binary op, const struct mafat_value *map,
+                            const struct mafat_value *c, bool reversed, bool *done)
 {
   struct mafat_activating activation;
   int axes[MAFAT_VIEW_DIMS], code = MAFAT_OK;
@@ -157,7 +168,8 @@ struct manner {
 static struct manner manner_of(enum mafat_graph_binary op, bool reversed)
 {
   switch (op) {
-  case MAFAT_GRAPH_SUB: return (struct manner){MAFAT_BLEND_ADD, reversed ? -1 : 1, reversed ? 1 : -1};
+  case MAFAT_GRAPH_SUB:
+    return (struct manner){MAFAT_BLEND_ADD, reversed ? -1 : 1, reversed ? 1 : -1};
   case MAFAT_GRAPH_MUL: return (struct manner){MAFAT_BLEND_MUL, 1, 1};
   case MAFAT_GRAPH_DIV: return (struct manner){reversed ? MAFAT_BLEND_RDIV : MAFAT_BLEND_DIV, 1, 1};
   case MAFAT_GRAPH_MAX: return (struct manner){MAFAT_BLEND_MAX, 1, 1};
@@ -179,8 +191,8 @@ static bool is_same(const struct mafat_shape *x, const struct mafat_shape *z)
   return x->h == z->h && x->w == z->w && x->c == z->c;
 }
 
-static int blend(struct mafat_graph *g, struct mafat_value *out, struct manner how, const struct mafat_value *x,
-                 const struct mafat_value *z)
+static int blend(struct mafat_graph *g, struct mafat_value *out, struct manner how,
+                 const struct mafat_value *x, const struct mafat_value *z)
 {
   struct mafat_layer *l = mafat_graph_begin(g, MAFAT_SHORTCUT, x);
   int code = l ? mafat_graph_add_operand(g, l, z) : MAFAT_EUNSUPPORTED;
@@ -194,15 +206,16 @@ static int blend(struct mafat_graph *g, struct mafat_value *out, struct manner h
 }
 
 /* Combines a map that has all dimensions of the result with one that may lack some. */
-static int combine_laid(struct mafat_graph *g, struct mafat_value *out, struct manner how, const struct mafat_value *x,
-                        const struct mafat_value *z)
+static int combine_laid(struct mafat_graph *g, struct mafat_value *out, struct manner how,
+                        const struct mafat_value *x, const struct mafat_value *z)
 {
   struct mafat_value a = {.maker = -1}, b = {.maker = -1}, whole = {.maker = -1};
   int axes[MAFAT_VIEW_DIMS];
   mafat_graph_axes(x, axes);
   int code = mafat_graph_lay(g, &a, x, axes);
   if (code == MAFAT_OK)
-    code = z->form == MAFAT_VALUE_MAP ? mafat_graph_lay(g, &b, z, axes) : mafat_graph_constant_map(g, &b, z, axes);
+    code = z->form == MAFAT_VALUE_MAP ? mafat_graph_lay(g, &b, z, axes)
+                                      : mafat_graph_constant_map(g, &b, z, axes);
   if (code == MAFAT_OK && !can_stand_for(&a.shape, &b.shape)) {
     code = mafat_graph_expand(g, &whole, &b, a.view.dims); /* on axes that suit the smaller one */
     mafat_value_clear(&b);
@@ -221,14 +234,16 @@ static bool has_all(const struct mafat_value *v, const long long *dims)
 }
 
 static int combine_maps(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
-                        const struct mafat_value *a, const struct mafat_value *b, const long long *dims)
+                        const struct mafat_value *a, const struct mafat_value *b,
+                        const long long *dims)
 {
   struct mafat_value whole = {.maker = -1};
   bool map_a = a->form == MAFAT_VALUE_MAP, map_b = b->form == MAFAT_VALUE_MAP;
   if (map_a && map_b && mafat_view_equals(&a->view, &b->view) && is_same(&a->shape, &b->shape))
     return blend(g, out, manner_of(op, false), a, b);
   if (map_a && has_all(a, dims)) return combine_laid(g, out, manner_of(op, false), a, b);
-  if (map_b && has_all(b, dims) && op != MAFAT_GRAPH_PRELU) return combine_laid(g, out, manner_of(op, true), b, a);
+  if (map_b && has_all(b, dims) && op != MAFAT_GRAPH_PRELU)
+    return combine_laid(g, out, manner_of(op, true), b, a);
   int code = map_a ? mafat_graph_expand(g, &whole, a, dims) : MAFAT_OK;
   if (!map_a) {
     struct mafat_value map = {.maker = -1};
@@ -246,7 +261,8 @@ static int combine_maps(struct mafat_graph *g, struct mafat_value *out, enum maf
 /* ---- dimensions ---- */
 
 /* Adds leading dimensions of size 1, up to n_dims. */
-static int lengthen(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v, int n_dims)
+static int lengthen(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v,
+                    int n_dims)
 {
   long long dims[MAFAT_VIEW_DIMS];
   int more = n_dims - v->view.n_dims;
@@ -254,12 +270,14 @@ static int lengthen(struct mafat_graph *g, struct mafat_value *out, const struct
   return mafat_graph_reshape(g, out, v, n_dims, dims);
 }
 
-static int find_dims(struct mafat_graph *g, const struct mafat_value *a, const struct mafat_value *b, long long *dims)
+static int find_dims(struct mafat_graph *g, const struct mafat_value *a,
+                     const struct mafat_value *b, long long *dims)
 {
   for (int i = 0; i < a->view.n_dims; i++) {
     long long x = a->view.dims[i], y = b->view.dims[i];
     if (x != y && x != 1 && y != 1)
-      return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d is %lld of one input and %lld of the other", i, x, y);
+      return mafat_graph_fail(g, MAFAT_EFORMAT,
+                              "dimension %d is %lld of one input and %lld of the other", i, x, y);
     dims[i] = x == 1 ? y : x;
   }
   return MAFAT_OK;
@@ -269,7 +287,8 @@ static int combine_long(struct mafat_graph *g, struct mafat_value *out, enum maf
                         const struct mafat_value *a, const struct mafat_value *b)
 {
   long long dims[MAFAT_VIEW_DIMS] = {0};
-  bool constant_a = mafat_value_is_constant(a), constant_b = mafat_value_is_constant(b), done = false;
+  bool constant_a = mafat_value_is_constant(a), constant_b = mafat_value_is_constant(b),
+       done = false;
   int code = find_dims(g, a, b, dims);
   if (code) return code;
   if (constant_a && constant_b) return combine_numbers(g, out, op, a, b, dims);
@@ -292,8 +311,8 @@ int mafat_graph_combine(struct mafat_graph *g, struct mafat_value *out, enum maf
   return code;
 }
 
-int mafat_graph_combine_number(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
-                               const struct mafat_value *a, double b)
+int mafat_graph_combine_number(struct mafat_graph *g, struct mafat_value *out,
+                               enum mafat_graph_binary op, const struct mafat_value *a, double b)
 {
   struct mafat_value number = {.maker = -1};
   int code = mafat_value_make_numbers(g, &number, 0, NULL);

@@ -12,7 +12,8 @@
 
 /* ---- layers of one operand ---- */
 
-struct mafat_layer *mafat_graph_begin(struct mafat_graph *g, enum mafat_layer_type type, const struct mafat_value *in)
+struct mafat_layer *mafat_graph_begin(struct mafat_graph *g, enum mafat_layer_type type,
+                                      const struct mafat_value *in)
 {
   struct mafat_layer *l = mafat_graph_add_layer(g, type);
   if (l) l->in = in->shape;
@@ -21,11 +22,14 @@ struct mafat_layer *mafat_graph_begin(struct mafat_graph *g, enum mafat_layer_ty
 
 static int extent_of(const struct mafat_shape *s, int axis)
 {
-  return axis == MAFAT_AXIS_H ? s->h : axis == MAFAT_AXIS_W ? s->w : axis == MAFAT_AXIS_C ? s->c : 1;
+  return axis == MAFAT_AXIS_H   ? s->h
+         : axis == MAFAT_AXIS_W ? s->w
+         : axis == MAFAT_AXIS_C ? s->c
+                                : 1;
 }
 
-int mafat_graph_output_on(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l,
-                          const struct mafat_graph_dims *dims)
+int mafat_graph_output_on(struct mafat_graph *g, struct mafat_value *out,
+                          const struct mafat_layer *l, const struct mafat_graph_dims *dims)
 {
   struct mafat_view view;
   long long sizes[MAFAT_VIEW_DIMS], extents[MAFAT_N_AXES];
@@ -40,24 +44,28 @@ int mafat_graph_output_on(struct mafat_graph *g, struct mafat_value *out, const 
 
 /* ---- convolutions ---- */
 
-static struct mafat_layer_constants *constants_of(struct mafat_graph *g, const struct mafat_layer *l)
+static struct mafat_layer_constants *constants_of(struct mafat_graph *g,
+                                                  const struct mafat_layer *l)
 {
   return &g->network->constants->layers[l - g->network->layers];
 }
 
 /* Places weights of floats (wide or narrow) or integers. */
-static int place_weights(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_graph_conv *conv)
+static int place_weights(struct mafat_graph *g, struct mafat_layer *l,
+                         const struct mafat_graph_conv *conv)
 {
   const struct mafat_value *weights = conv->weights;
   bool scaled = weights->form == MAFAT_VALUE_PLACE && weights->scales.list.n > 0;
   if (scaled && l->out_type == MAFAT_F32) return mafat_graph_place_hybrid(g, l, weights);
-  int code = scaled ? mafat_graph_place_integers(g, l, weights, conv->bias, conv->single) : MAFAT_OK;
+  int code =
+      scaled ? mafat_graph_place_integers(g, l, weights, conv->bias, conv->single) : MAFAT_OK;
   if (code || (!scaled && mafat_graph_place_narrow(g, l, weights))) return code;
   return mafat_graph_place(g, &constants_of(g, l)->weights, weights);
 }
 
-int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                         const struct mafat_graph_conv *conv, const struct mafat_graph_dims *dims)
+int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out,
+                         const struct mafat_value *in, const struct mafat_graph_conv *conv,
+                         const struct mafat_graph_dims *dims)
 {
   struct mafat_layer *l = mafat_graph_begin(g, MAFAT_CONVOLUTIONAL, in);
   if (!l) return MAFAT_EUNSUPPORTED;
@@ -67,7 +75,8 @@ int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out, const s
   l->filters = conv->filters;
   int code = mafat_graph_end_layer(g, l);
   struct mafat_matrix m = mafat_layer_matrix(l);
-  long long wanted = (long long)m.filters * m.inputs * m.taps, found = mafat_value_elements(conv->weights);
+  long long wanted = (long long)m.filters * m.inputs * m.taps,
+            found = mafat_value_elements(conv->weights);
   if (code == MAFAT_OK && wanted != found)
     code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected %lld weights, found %lld", wanted, found);
   if (code == MAFAT_OK) code = place_weights(g, l, conv);
@@ -77,7 +86,8 @@ int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out, const s
   if (conv->bias && conv->bias->form != MAFAT_VALUE_NONE) {
     long long biases = mafat_value_elements(conv->bias);
     if (biases != m.filters && biases != 1)
-      return mafat_graph_fail(g, MAFAT_EFORMAT, "expected %d biases, found %lld", m.filters, biases);
+      return mafat_graph_fail(g, MAFAT_EFORMAT, "expected %d biases, found %lld", m.filters,
+                              biases);
     if (mafat_layer_sums_integers(l)) c->biases = conv->bias->place; /* int32, unchanged */
     else if ((code = mafat_graph_place(g, &c->biases, conv->bias))) return code;
   }
@@ -86,18 +96,20 @@ int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out, const s
 
 /* ---- scale and bias ---- */
 
-static int place_if(struct mafat_graph *g, struct mafat_constant *out, const struct mafat_value *v, int channels)
+static int place_if(struct mafat_graph *g, struct mafat_constant *out, const struct mafat_value *v,
+                    int channels)
 {
   *out = (struct mafat_constant){0};
   if (!v) return MAFAT_OK;
   long long n = mafat_value_elements(v);
   if (n != channels && n != 1)
-    return mafat_graph_fail(g, MAFAT_EFORMAT, "expected %d numbers, one for each channel, found %lld", channels, n);
+    return mafat_graph_fail(g, MAFAT_EFORMAT,
+                            "expected %d numbers, one for each channel, found %lld", channels, n);
   return mafat_graph_place(g, out, v);
 }
 
-static int put_parts(struct mafat_graph *g, struct mafat_layer_constants *c, const struct mafat_graph_affine *a,
-                     int channels)
+static int put_parts(struct mafat_graph *g, struct mafat_layer_constants *c,
+                     const struct mafat_graph_affine *a, int channels)
 {
   struct mafat_normalization_parts *p = calloc(1, sizeof *p);
   if (!p) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
@@ -114,11 +126,14 @@ static int put_parts(struct mafat_graph *g, struct mafat_layer_constants *c, con
 static struct mafat_layer *convolution_after(struct mafat_graph *g, const struct mafat_value *in)
 {
   struct mafat_layer *l = mafat_graph_maker(g, in);
-  return l && mafat_layer_convolves(l) && l->activation.kind == MAFAT_LINEAR && !constants_of(g, l)->parts ? l : NULL;
+  return l && mafat_layer_convolves(l) && l->activation.kind == MAFAT_LINEAR &&
+                 !constants_of(g, l)->parts
+             ? l
+             : NULL;
 }
 
-int mafat_graph_normalize(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                          const struct mafat_graph_affine *affine)
+int mafat_graph_normalize(struct mafat_graph *g, struct mafat_value *out,
+                          const struct mafat_value *in, const struct mafat_graph_affine *affine)
 {
   struct mafat_layer *l = convolution_after(g, in);
   struct mafat_layer_constants *c = l ? constants_of(g, l) : NULL;
@@ -146,8 +161,8 @@ static bool takes_activation(const struct mafat_layer *l)
   return computes && l->activation.kind == MAFAT_LINEAR;
 }
 
-int mafat_graph_activate(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                         struct mafat_activating activation)
+int mafat_graph_activate(struct mafat_graph *g, struct mafat_value *out,
+                         const struct mafat_value *in, struct mafat_activating activation)
 {
   struct mafat_layer *l = mafat_value_is_integer(g, in) ? NULL : mafat_graph_maker(g, in);
   if (l && takes_activation(l)) {

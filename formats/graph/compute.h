@@ -24,14 +24,16 @@ struct mafat_graph_conv {
 };
 
 /* Makes a value of the layer's output, with its dimensions on these axes. */
-int mafat_graph_output_on(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l,
-                          const struct mafat_graph_dims *dims);
+int mafat_graph_output_on(struct mafat_graph *g, struct mafat_value *out,
+                          const struct mafat_layer *l, const struct mafat_graph_dims *dims);
 /* Adds a convolution. The channels, rows and columns of `in` must each lie on one axis
  * (mafat_graph_lay). */
-int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                         const struct mafat_graph_conv *conv, const struct mafat_graph_dims *dims);
+int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out,
+                         const struct mafat_value *in, const struct mafat_graph_conv *conv,
+                         const struct mafat_graph_dims *dims);
 /* Adds a layer with one operand. The caller sets its parameters before mafat_graph_end_layer. */
-struct mafat_layer *mafat_graph_begin(struct mafat_graph *g, enum mafat_layer_type type, const struct mafat_value *in);
+struct mafat_layer *mafat_graph_begin(struct mafat_graph *g, enum mafat_layer_type type,
+                                      const struct mafat_value *in);
 
 /* Per channel: (x - mean) / sqrt(variance + epsilon) * scale + bias. NULL parts are left out.
  * Constants have one value per channel, or a single one. */
@@ -39,22 +41,23 @@ struct mafat_graph_affine {
   const struct mafat_value *means, *variances, *scales, *biases;
   float epsilon;
 };
-int mafat_graph_normalize(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                          const struct mafat_graph_affine *affine);
+int mafat_graph_normalize(struct mafat_graph *g, struct mafat_value *out,
+                          const struct mafat_value *in, const struct mafat_graph_affine *affine);
 
 /* Applies an activation to every element. */
-int mafat_graph_activate(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                         struct mafat_activating activation);
+int mafat_graph_activate(struct mafat_graph *g, struct mafat_value *out,
+                         const struct mafat_value *in, struct mafat_activating activation);
 
 /* Converts the elements to a type and scale. rounding: for integers converted to integers. */
-int mafat_graph_quantize(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                         struct mafat_meaning to, enum mafat_requantizing rounding);
+int mafat_graph_quantize(struct mafat_graph *g, struct mafat_value *out,
+                         const struct mafat_value *in, struct mafat_meaning to,
+                         enum mafat_requantizing rounding);
 /* Keeps the stored integers and changes their quantization parameters. */
-int mafat_graph_rename_numbers(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                               struct mafat_meaning to);
+int mafat_graph_rename_numbers(struct mafat_graph *g, struct mafat_value *out,
+                               const struct mafat_value *in, struct mafat_meaning to);
 /* Clamps a map of integers between two reals. */
-int mafat_graph_clamp(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, float least,
-                      float most);
+int mafat_graph_clamp(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                      float least, float most);
 
 /* Elementwise operators of two values with broadcasting: dimensions of 1 are broadcast, and missing
  * leading dimensions count as 1. */
@@ -71,7 +74,7 @@ enum mafat_graph_binary {
 int mafat_graph_combine(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
                         const struct mafat_value *a, const struct mafat_value *b);
 /* Combines a value with a number, likewise. */
-int mafat_graph_combine_number(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
-                               const struct mafat_value *a, double b);
+int mafat_graph_combine_number(struct mafat_graph *g, struct mafat_value *out,
+                               enum mafat_graph_binary op, const struct mafat_value *a, double b);
 
 #endif

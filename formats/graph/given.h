@@ -31,6 +31,7 @@ struct mafat_array {
 
 /* Reads the header of the file. A raw file determines at most one unknown dimension. MAFAT_EFORMAT:
  * the file differs; MAFAT_EINVAL: too many unknown dimensions. */
-int mafat_array_read(struct mafat_array *a, struct mafat_model_file *file, struct mafat_diagnostic *d);
+int mafat_array_read(struct mafat_array *a, struct mafat_model_file *file,
+                     struct mafat_diagnostic *d);
 
 #endif

@@ -23,8 +23,10 @@ int mafat_graph_fail(struct mafat_graph *g, int code, const char *format, ...)
   if (!g->code) g->code = code;
   if (!g->operator_name) return mafat_fail(g->d, code, "%s: %s", g->network->path, text);
   if (!g->node_name || !*g->node_name)
-    return mafat_fail(g->d, code, "%s: node %d, %.60s: %s", g->network->path, g->node, g->operator_name, text);
-  return mafat_fail(g->d, code, "%s: %.60s '%.100s': %s", g->network->path, g->operator_name, g->node_name, text);
+    return mafat_fail(g->d, code, "%s: node %d, %.60s: %s", g->network->path, g->node,
+                      g->operator_name, text);
+  return mafat_fail(g->d, code, "%s: %.60s '%.100s': %s", g->network->path, g->operator_name,
+                    g->node_name, text);
 }
 
 int mafat_graph_open(struct mafat_graph **out, const char *path, int most_layers, int n_inputs,
@@ -63,7 +65,8 @@ void mafat_graph_close(struct mafat_graph **graph)
 static int give_back(struct mafat_graph *g)
 {
   struct mafat_network *n = g->network;
-  struct mafat_layer *layers = realloc(n->layers, (size_t)mafat_network_n_operators(n) * sizeof *layers);
+  struct mafat_layer *layers =
+      realloc(n->layers, (size_t)mafat_network_n_operators(n) * sizeof *layers);
   if (layers) n->layers = layers;
   size_t bytes = sizeof *n->constants + (size_t)n->n_layers * sizeof *n->constants->layers;
   struct mafat_constants *constants = realloc(n->constants, bytes);
@@ -77,13 +80,15 @@ int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, i
   g->operator_name = NULL;
   *out = NULL;
   if (code && g->code) code = g->code;
-  if (code == MAFAT_OK && g->n_layers == 0) code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected operators, found none");
+  if (code == MAFAT_OK && g->n_layers == 0)
+    code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected operators, found none");
   if (code == MAFAT_OK) {
     mafat_network_shorten(g->network, g->n_layers);
     g->network->constants->n_layers = g->n_layers;
     code = mafat_network_check_numbers(g->network, g->d);
   }
-  if (code == MAFAT_OK && mafat_network_merge(g->network)) code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (code == MAFAT_OK && mafat_network_merge(g->network))
+    code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   if (code == MAFAT_OK) code = give_back(g);
   if (code == MAFAT_OK) {
     *out = g->network;
@@ -106,17 +111,21 @@ static int add_up(struct mafat_graph *g, long long *sum, long long n, int most, 
     *sum += n;
     return MAFAT_OK;
   }
-  return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d %s of all operators together, found more", most, what);
+  return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
+                          "expected at most %d %s of all operators together, found more", most,
+                          what);
 }
 
 int mafat_graph_look_at(struct mafat_graph *g, long long n_numbers)
 {
-  return add_up(g, &g->n_looked_at, n_numbers, MOST_LOOKED_AT, "numbers to look at while it is read,");
+  return add_up(g, &g->n_looked_at, n_numbers, MOST_LOOKED_AT,
+                "numbers to look at while it is read,");
 }
 
 int mafat_graph_keep(struct mafat_graph *g, long long n_numbers)
 {
-  return add_up(g, &g->n_kept, n_numbers, MOST_KEPT, "numbers that are worked out while it is read,");
+  return add_up(g, &g->n_kept, n_numbers, MOST_KEPT,
+                "numbers that are worked out while it is read,");
 }
 
 int mafat_graph_list_sources(struct mafat_graph *g, long long n_sources)
@@ -130,7 +139,8 @@ int mafat_graph_cut_sources(struct mafat_graph *g, long long n_sources)
   return mafat_graph_list_sources(g, n_sources + n_sources * n_sources / LOOKS);
 }
 
-int mafat_graph_read_numbers(struct mafat_graph *g, const struct mafat_constant *place, uint64_t n, double *to)
+int mafat_graph_read_numbers(struct mafat_graph *g, const struct mafat_constant *place, uint64_t n,
+                             double *to)
 {
   int code = mafat_graph_look_at(g, (long long)n);
   return code ? code : g->numbers.read(g->numbers.context, place, 0, n, to, g->d);
@@ -145,7 +155,8 @@ void mafat_value_clear(struct mafat_value *v)
   *v = (struct mafat_value){.maker = -1};
 }
 
-static int copy_sources(struct mafat_graph *g, struct mafat_sources *out, const struct mafat_sources *s)
+static int copy_sources(struct mafat_graph *g, struct mafat_sources *out,
+                        const struct mafat_sources *s)
 {
   size_t n = (size_t)mafat_sources_count(s);
   *out = (struct mafat_sources){.list = NULL};
@@ -181,11 +192,14 @@ struct mafat_view_atom *mafat_value_outermost(struct mafat_value *v, int dim)
 {
   if (v->form != MAFAT_VALUE_MAP || v->view.atoms_of[dim] != 1) return NULL;
   struct mafat_view_atom *atom = &v->view.atoms[mafat_view_first_atom(&v->view, dim)];
-  long long extent = atom->axis == MAFAT_AXIS_H ? v->shape.h : atom->axis == MAFAT_AXIS_C ? v->shape.c : -1;
+  long long extent = atom->axis == MAFAT_AXIS_H   ? v->shape.h
+                     : atom->axis == MAFAT_AXIS_C ? v->shape.c
+                                                  : -1;
   return atom->step * atom->size == extent ? atom : NULL;
 }
 
-int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int n_dims, const long long *dims)
+int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int n_dims,
+                             const long long *dims)
 {
   enum { MOST = 1 << 26 };
   *out = (struct mafat_value){.form = MAFAT_VALUE_NUMBERS, .maker = -1};
@@ -203,7 +217,8 @@ int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int
 static uint64_t number_at(const struct mafat_view *v, long long index)
 {
   long long places[MAFAT_N_AXES] = {0};
-  for (int i = v->n_dims; i-- > 0; index /= v->dims[i]) mafat_view_add(v, i, index % v->dims[i], places);
+  for (int i = v->n_dims; i-- > 0; index /= v->dims[i])
+    mafat_view_add(v, i, index % v->dims[i], places);
   return (uint64_t)places[MAFAT_AXIS_NUMBERS];
 }
 
@@ -215,7 +230,8 @@ static bool lies_in_order(const struct mafat_view *v)
 }
 
 /* Dequantizes all values of a constant in the file. */
-static int scale_numbers(struct mafat_graph *g, const struct mafat_scales *s, double *numbers, uint64_t n)
+static int scale_numbers(struct mafat_graph *g, const struct mafat_scales *s, double *numbers,
+                         uint64_t n)
 {
   double *scales = malloc((size_t)s->list.n * sizeof *scales);
   if (!scales) return MAFAT_ENOMEM;
@@ -226,14 +242,17 @@ static int scale_numbers(struct mafat_graph *g, const struct mafat_scales *s, do
   return code;
 }
 
-int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long long most, double **numbers)
+int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long long most,
+                        double **numbers)
 {
   long long n = mafat_value_elements(v);
   *numbers = NULL;
   if (!mafat_value_is_constant(v))
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant, found what is computed in runs");
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
+                            "expected a constant, found what is computed in runs");
   if (n > most)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant of at most %lld numbers, found %lld", most, n);
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
+                            "expected a constant of at most %lld numbers, found %lld", most, n);
   enum { BY_PLACE = 4 }; /* cost of a value read by position, in copied values */
   bool in_order = lies_in_order(&v->view);
   int code = mafat_graph_look_at(g, in_order ? n : BY_PLACE * n);
@@ -248,7 +267,8 @@ int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long
     if (code == MAFAT_OK && v->scales.real) code = scale_numbers(g, &v->scales, all, v->place.n);
   }
   if (code == MAFAT_OK && in_order) memcpy(out, all, (size_t)n * sizeof *out);
-  for (long long i = 0; code == MAFAT_OK && !in_order && i < n; i++) out[i] = all[number_at(&v->view, i)];
+  for (long long i = 0; code == MAFAT_OK && !in_order && i < n; i++)
+    out[i] = all[number_at(&v->view, i)];
   if (all != v->numbers) free(all);
   if (code == MAFAT_ENOMEM) mafat_graph_fail(g, code, "out of memory");
   if (code) free(out);
@@ -263,10 +283,13 @@ int mafat_value_number(struct mafat_graph *g, const struct mafat_value *v, doubl
   if (code) return code;
   *number = *list;
   free(list);
-  return mafat_value_elements(v) == 1 ? MAFAT_OK : mafat_graph_fail(g, MAFAT_EFORMAT, "expected one number, found none");
+  return mafat_value_elements(v) == 1
+             ? MAFAT_OK
+             : mafat_graph_fail(g, MAFAT_EFORMAT, "expected one number, found none");
 }
 
-int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int most, long long *integers, int *n)
+int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int most,
+                         long long *integers, int *n)
 {
   double *numbers;
   int code = mafat_value_numbers(g, v, most, &numbers);
@@ -279,7 +302,8 @@ int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int
                   : numbers[i] >= far  ? (long long)far
                   : numbers[i] <= -far ? -(long long)far
                                        : (long long)numbers[i];
-    if (!number) code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected integers, found %g", numbers[i]);
+    if (!number)
+      code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected integers, found %g", numbers[i]);
   }
   free(numbers);
   return code;
@@ -287,26 +311,32 @@ int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int
 
 /* ---- layers ---- */
 
-static int take_tensor(struct mafat_graph *g, struct mafat_value *out, int tensor, const struct mafat_view *view)
+static int take_tensor(struct mafat_graph *g, struct mafat_value *out, int tensor,
+                       const struct mafat_view *view)
 {
   struct mafat_shape s = mafat_network_tensor_shape(g->network, tensor);
   struct mafat_source all = {tensor, 0, s.c, 0, s.h};
   struct mafat_view own = *view; /* a copy: `view` may be the value's own */
   mafat_value_clear(out);
-  *out = (struct mafat_value){.form = MAFAT_VALUE_MAP, .view = own, .shape = s, .maker = mafat_network_sole_maker(g->network, tensor)};
+  *out = (struct mafat_value){.form = MAFAT_VALUE_MAP,
+                              .view = own,
+                              .shape = s,
+                              .maker = mafat_network_sole_maker(g->network, tensor)};
   return copy_sources(g, &out->sources, &(struct mafat_sources){&all, 1, 1});
 }
 
-int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out, int n_dims, const long long *dims,
-                      const int *axes)
+int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out, int n_dims,
+                      const long long *dims, const int *axes)
 {
   long long e[MAFAT_N_AXES];
   struct mafat_view view;
   struct mafat_layer *l = &g->network->layers[g->network->n_layers + index];
   mafat_view_lay(&view, n_dims, dims, axes, e);
-  if (e[0] > MAFAT_MAX_EXTENT || e[1] > MAFAT_MAX_EXTENT || e[2] > MAFAT_MAX_EXTENT || e[0] * e[1] > (1 << 28))
+  if (e[0] > MAFAT_MAX_EXTENT || e[1] > MAFAT_MAX_EXTENT || e[2] > MAFAT_MAX_EXTENT ||
+      e[0] * e[1] > (1 << 28))
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
-                            "an input of %lld x %lld x %lld (height, width, channels) is too large", e[0], e[1], e[2]);
+                            "an input of %lld x %lld x %lld (height, width, channels) is too large",
+                            e[0], e[1], e[2]);
   l->type = MAFAT_INPUT_LAYER;
   l->out_type = g->makes.type;
   l->quantization = g->makes.numbers;
@@ -317,7 +347,8 @@ int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out,
 struct mafat_layer *mafat_graph_add_layer(struct mafat_graph *g, enum mafat_layer_type type)
 {
   if (g->n_layers == g->network->n_layers) {
-    mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d layers, found more", g->network->n_layers);
+    mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d layers, found more",
+                     g->network->n_layers);
     return NULL;
   }
   struct mafat_layer *l = &g->network->layers[g->n_layers++];
@@ -325,10 +356,12 @@ struct mafat_layer *mafat_graph_add_layer(struct mafat_graph *g, enum mafat_laye
   return l;
 }
 
-int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v)
+int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l,
+                            const struct mafat_value *v)
 {
   if (l->n_operands == MAFAT_MAX_OPERANDS)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d inputs, found more", MAFAT_MAX_OPERANDS);
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d inputs, found more",
+                            MAFAT_MAX_OPERANDS);
   struct mafat_operand *grown = realloc(l->operands, (size_t)(l->n_operands + 1) * sizeof *grown);
   if (!grown) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   l->operands = grown;
@@ -359,7 +392,9 @@ int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l)
   if (code == MAFAT_OK && l->n_operands) l->in = l->operands[0].shape;
   if (code == MAFAT_OK) set_meaning(g, l);
   if (code == MAFAT_OK) code = mafat_layer_infer(l, &context);
-  return code == MAFAT_OK && mafat_network_add_outputs(g->network, index) ? mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory") : code;
+  return code == MAFAT_OK && mafat_network_add_outputs(g->network, index)
+             ? mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory")
+             : code;
 }
 
 int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l,
@@ -368,22 +403,28 @@ int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const str
   return mafat_graph_output_of(g, out, l, 0, view);
 }
 
-int mafat_graph_output_of(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l, int output,
-                          const struct mafat_view *view)
+int mafat_graph_output_of(struct mafat_graph *g, struct mafat_value *out,
+                          const struct mafat_layer *l, int output, const struct mafat_view *view)
 {
-  return take_tensor(g, out, mafat_network_output(g->network, (int)(l - g->network->layers), output), view);
+  return take_tensor(g, out,
+                     mafat_network_output(g->network, (int)(l - g->network->layers), output), view);
 }
 
 /* ---- inputs and outputs by name ---- */
 
-static int set_port(struct mafat_graph *g, struct mafat_port *p, const char *name, const struct mafat_value *v)
+static int set_port(struct mafat_graph *g, struct mafat_port *p, const char *name,
+                    const struct mafat_value *v)
 {
-  *p = (struct mafat_port){.name = strdup(name), .view = v->view, .shape = v->shape, .type = mafat_value_meaning(g, v).type};
-  return p->name ? copy_sources(g, &p->sources, &v->sources) : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  *p = (struct mafat_port){.name = strdup(name),
+                           .view = v->view,
+                           .shape = v->shape,
+                           .type = mafat_value_meaning(g, v).type};
+  return p->name ? copy_sources(g, &p->sources, &v->sources)
+                 : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
 }
 
-int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name, enum mafat_dtype type,
-                           const struct mafat_value *v)
+int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name,
+                           enum mafat_dtype type, const struct mafat_value *v)
 {
   struct mafat_network *n = g->network;
   if (!n->inputs) n->inputs = calloc((size_t)n->n_inputs, sizeof *n->inputs);
@@ -412,7 +453,8 @@ int mafat_graph_name_output(struct mafat_graph *g, const char *name, const struc
 {
   struct mafat_network *n = g->network;
   struct mafat_value own;
-  if (v->form != MAFAT_VALUE_MAP) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "output '%.100s' is a constant", name);
+  if (v->form != MAFAT_VALUE_MAP)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "output '%.100s' is a constant", name);
   struct mafat_port *grown = realloc(n->outputs, (size_t)(n->n_outputs + 1) * sizeof *grown);
   if (!grown) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   n->outputs = grown;

@@ -45,8 +45,8 @@ struct mafat_value {
 
 /* Reads the values of a constant in a file, as doubles. */
 struct mafat_graph_numbers {
-  int (*read)(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to,
-              struct mafat_diagnostic *d);
+  int (*read)(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n,
+              double *to, struct mafat_diagnostic *d);
   void *context;
 };
 
@@ -77,7 +77,8 @@ int mafat_graph_list_sources(struct mafat_graph *g, long long n_sources);
 /* Counts a list that is composed of lists of this length, entry by entry, each with a search. */
 int mafat_graph_cut_sources(struct mafat_graph *g, long long n_sources);
 /* Reads values of a constant in a file, and counts them. */
-int mafat_graph_read_numbers(struct mafat_graph *g, const struct mafat_constant *place, uint64_t n, double *to);
+int mafat_graph_read_numbers(struct mafat_graph *g, const struct mafat_constant *place, uint64_t n,
+                             double *to);
 
 /* Opens a network for at most most_layers layers. MAFAT_ENOMEM; MAFAT_EUNSUPPORTED: more than a
  * network can have. */
@@ -107,11 +108,13 @@ static inline bool mafat_value_is_constant(const struct mafat_value *v)
 }
 
 /* Type and quantization of a map; floats for other values. */
-static inline struct mafat_meaning mafat_value_meaning(const struct mafat_graph *g, const struct mafat_value *map)
+static inline struct mafat_meaning mafat_value_meaning(const struct mafat_graph *g,
+                                                       const struct mafat_value *map)
 {
   if (map->form != MAFAT_VALUE_MAP) return (struct mafat_meaning){.type = MAFAT_F32};
   int tensor = map->sources.list[0].tensor;
-  return (struct mafat_meaning){mafat_network_tensor_type(g->network, tensor), *mafat_network_tensor_quantization(g->network, tensor)};
+  return (struct mafat_meaning){mafat_network_tensor_type(g->network, tensor),
+                                *mafat_network_tensor_quantization(g->network, tensor)};
 }
 
 static inline bool mafat_value_is_integer(const struct mafat_graph *g, const struct mafat_value *v)
@@ -127,13 +130,15 @@ static inline bool mafat_value_is_quantized(const struct mafat_value *v)
 /* True for values in a file that kernels can widen to floats. */
 static inline bool mafat_value_is_narrow(const struct mafat_value *v)
 {
-  return v->form == MAFAT_VALUE_PLACE && mafat_constant_is_read(&v->place) && mafat_dtypes[v->place.type].narrow;
+  return v->form == MAFAT_VALUE_PLACE && mafat_constant_is_read(&v->place) &&
+         mafat_dtypes[v->place.type].narrow;
 }
 
 /* Quantization parameters of such a constant, as tensors store it: unsigned bytes. */
 static inline struct mafat_quantization mafat_value_quantization(const struct mafat_value *v)
 {
-  return mafat_quantization(v->scales.scale, v->scales.zero + (v->place.type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0));
+  return mafat_quantization(
+      v->scales.scale, v->scales.zero + (v->place.type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0));
 }
 
 static inline long long mafat_value_elements(const struct mafat_value *v)
@@ -142,39 +147,43 @@ static inline long long mafat_value_elements(const struct mafat_value *v)
 }
 
 /* Makes a constant in memory with these dimensions; the caller fills in its values. */
-int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int n_dims, const long long *dims);
+int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int n_dims,
+                             const long long *dims);
 /* Returns all values of a constant, row-major; the caller frees *numbers. Fails if there are more
  * than `most`. */
-int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long long most, double **numbers);
+int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long long most,
+                        double **numbers);
 /* Returns the value of a constant with one element, in any number of dimensions. */
 int mafat_value_number(struct mafat_graph *g, const struct mafat_value *v, double *number);
 /* Returns all values as integers: for shapes, axes, pads. */
-int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int most, long long *integers, int *n);
+int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int most,
+                         long long *integers, int *n);
 
 /* ---- layers ---- */
 
 /* Makes the value of input `index` of the network, with its dimensions on these axes. */
-int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out, int n_dims, const long long *dims,
-                      const int *axes);
+int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out, int n_dims,
+                      const long long *dims, const int *axes);
 
 /* Names input `index`, or adds a named output. The port gets a copy of the value. Outputs live to
  * the end of a run. */
-int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name, enum mafat_dtype type,
-                           const struct mafat_value *v);
+int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name,
+                           enum mafat_dtype type, const struct mafat_value *v);
 int mafat_graph_name_output(struct mafat_graph *g, const char *name, const struct mafat_value *v);
 
 /* Adds an empty layer. NULL: too many layers, with a message. Valid until the next call. */
 struct mafat_layer *mafat_graph_add_layer(struct mafat_graph *g, enum mafat_layer_type type);
 /* Adds an operand to the layer: a whole map. */
-int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v);
+int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l,
+                            const struct mafat_value *v);
 /* Infers the output's shape and checks the operands. */
 int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l);
 /* Makes a value of the layer's output, with this view. */
 int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l,
                        const struct mafat_view *view);
 /* The same for output `output` of a layer with several; 0 is the first. */
-int mafat_graph_output_of(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l, int output,
-                          const struct mafat_view *view);
+int mafat_graph_output_of(struct mafat_graph *g, struct mafat_value *out,
+                          const struct mafat_layer *l, int output, const struct mafat_view *view);
 /* A second reference to a value, for a node that reads it twice; not to be cleared. Operators will
  * not be folded into its maker. */
 static inline struct mafat_value mafat_value_again(const struct mafat_value *v)

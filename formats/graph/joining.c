@@ -36,38 +36,48 @@ static void stand_along(struct mafat_view *v, int dim, struct mafat_view_atom at
 
 /* True if both sources end in channel blocks of equal width: blocks of a wider tensor may be
  * wider. */
-static bool blocks_alike(const struct mafat_network *n, const struct mafat_source *x, const struct mafat_source *y)
+static bool blocks_alike(const struct mafat_network *n, const struct mafat_source *x,
+                         const struct mafat_source *y)
 {
-  int c = mafat_network_tensor_shape(n, x->tensor).c, d = mafat_network_tensor_shape(n, y->tensor).c;
+  int c = mafat_network_tensor_shape(n, x->tensor).c,
+      d = mafat_network_tensor_shape(n, y->tensor).c;
   int last = mafat_n_blocks(x->n) - 1; /* blocks before it are full */
   return mafat_block_width(c, last) == mafat_block_width(d, last);
 }
 
 /* True if both have the same layout, except for the size of a dimension that is outermost on its
  * axis in both. */
-static bool lie_alike(const struct mafat_graph *g, struct mafat_value *a, struct mafat_value *b, int dim)
+static bool lie_alike(const struct mafat_graph *g, struct mafat_value *a, struct mafat_value *b,
+                      int dim)
 {
-  const struct mafat_view_atom *x = mafat_value_outermost(a, dim), *y = mafat_value_outermost(b, dim);
+  const struct mafat_view_atom *x = mafat_value_outermost(a, dim),
+                               *y = mafat_value_outermost(b, dim);
   if (!x || !y || x->axis != y->axis || x->step != y->step) return false;
   struct mafat_view v = a->view, w = b->view;
   mafat_view_set_size(&v, dim, 1);
   mafat_view_set_size(&w, dim, 1);
   bool rows = x->axis == MAFAT_AXIS_H;
-  bool same = a->shape.w == b->shape.w && (rows ? a->shape.c == b->shape.c : a->shape.h == b->shape.h);
+  bool same =
+      a->shape.w == b->shape.w && (rows ? a->shape.c == b->shape.c : a->shape.h == b->shape.h);
   /* Bands need equal slices: anything else is copied. */
-  bool plain = !rows || (a->sources.n == 1 && b->sources.n == 1 && a->sources.list->first == 0 && b->sources.list->first == 0 &&
+  bool plain = !rows || (a->sources.n == 1 && b->sources.n == 1 && a->sources.list->first == 0 &&
+                         b->sources.list->first == 0 &&
                          blocks_alike(g->network, a->sources.list, b->sources.list));
   return same && plain && mafat_view_equals(&v, &w);
 }
 
-static int join(struct mafat_graph *g, struct mafat_value *to, const struct mafat_value *more, int dim)
+static int join(struct mafat_graph *g, struct mafat_value *to, const struct mafat_value *more,
+                int dim)
 {
   struct mafat_view_atom *atom = mafat_value_outermost(to, dim);
   bool rows = atom->axis == MAFAT_AXIS_H;
-  long long extent = rows ? (long long)to->shape.h + more->shape.h : (long long)to->shape.c + more->shape.c;
+  long long extent =
+      rows ? (long long)to->shape.h + more->shape.h : (long long)to->shape.c + more->shape.c;
   if (extent > INT_MAX / 4)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a map of %lld %s is too large", extent, rows ? "rows" : "channels");
-  int code = mafat_graph_cut_sources(g, mafat_sources_count(&to->sources) + mafat_sources_count(&more->sources));
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a map of %lld %s is too large", extent,
+                            rows ? "rows" : "channels");
+  int code = mafat_graph_cut_sources(g, mafat_sources_count(&to->sources) +
+                                            mafat_sources_count(&more->sources));
   if (code) return code;
   code = rows ? mafat_sources_join_rows(&to->sources, &more->sources)
               : mafat_sources_join_channels(&to->sources, &more->sources);
@@ -89,8 +99,8 @@ static void axes_apart(const struct mafat_value *v, int *axes)
   if (n_on[MAFAT_AXIS_C] > 1) mafat_view_usual_axes(v->view.n_dims, axes);
 }
 
-static int concat_copies(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n,
-                         int dim)
+static int concat_copies(struct mafat_graph *g, struct mafat_value *out,
+                         const struct mafat_value *const *in, int n, int dim)
 {
   struct mafat_view to;
   long long dims[MAFAT_VIEW_DIMS], at = 0;
@@ -113,52 +123,56 @@ static int concat_copies(struct mafat_graph *g, struct mafat_value *out, const s
   return code ? code : mafat_graph_end_copy(g, out, l, &to);
 }
 
-static int concat_numbers(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n,
-                          int dim)
+static int concat_numbers(struct mafat_graph *g, struct mafat_value *out,
+                          const struct mafat_value *const *in, int n, int dim)
 {
   enum { MOST = 1 << 20 };
   long long dims[MAFAT_VIEW_DIMS], inner = 1, outer = 1, at = 0;
   memcpy(dims, in[0]->view.dims, sizeof dims);
   dims[dim] = 0;
   for (int i = 0; i < n; i++) dims[dim] += in[i]->view.dims[dim];
-  for (int i = 0; i < in[0]->view.n_dims; i++) *(i < dim ? &outer : &inner) *= i == dim ? 1 : dims[i];
+  for (int i = 0; i < in[0]->view.n_dims; i++)
+    *(i < dim ? &outer : &inner) *= i == dim ? 1 : dims[i];
   int code = mafat_value_make_numbers(g, out, in[0]->view.n_dims, dims);
   for (int i = 0; i < n && code == MAFAT_OK; at += in[i++]->view.dims[dim]) {
     double *all;
     long long part = in[i]->view.dims[dim] * inner;
     if ((code = mafat_value_numbers(g, in[i], MOST, &all))) break;
     for (long long o = 0; o < outer; o++)
-      memcpy(out->numbers + (o * dims[dim] + at) * inner, all + o * part, (size_t)part * sizeof *all);
+      memcpy(out->numbers + (o * dims[dim] + at) * inner, all + o * part,
+             (size_t)part * sizeof *all);
     free(all);
   }
   return code;
 }
 
 /* Converts constants to maps with the layout of the first map. */
-static int concat_mixed(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n,
-                        int dim)
+static int concat_mixed(struct mafat_graph *g, struct mafat_value *out,
+                        const struct mafat_value *const *in, int n, int dim)
 {
   struct mafat_value made[MAFAT_MAX_OPERANDS];
   const struct mafat_value *all[MAFAT_MAX_OPERANDS];
   int axes[MAFAT_VIEW_DIMS],
       first = 0,
-      code = n <= MAFAT_MAX_OPERANDS ? MAFAT_OK
-                                     : mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d inputs, found %d",
-                                                        MAFAT_MAX_OPERANDS, n);
+      code = n <= MAFAT_MAX_OPERANDS
+                 ? MAFAT_OK
+                 : mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d inputs, found %d",
+                                    MAFAT_MAX_OPERANDS, n);
   while (mafat_value_is_constant(in[first])) first++;
   mafat_graph_axes(in[first], axes);
   for (int i = 0; i < n && i < MAFAT_MAX_OPERANDS; i++) {
     made[i] = (struct mafat_value){.maker = -1};
     all[i] = mafat_value_is_constant(in[i]) ? &made[i] : in[i];
-    if (code == MAFAT_OK && all[i] == &made[i]) code = mafat_graph_constant_map(g, &made[i], in[i], axes);
+    if (code == MAFAT_OK && all[i] == &made[i])
+      code = mafat_graph_constant_map(g, &made[i], in[i], axes);
   }
   if (code == MAFAT_OK) code = mafat_graph_concat(g, out, all, n, dim);
   for (int i = 0; i < n && i < MAFAT_MAX_OPERANDS; i++) mafat_value_clear(&made[i]);
   return code;
 }
 
-int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n,
-                       int dim)
+int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out,
+                       const struct mafat_value *const *in, int n, int dim)
 {
   bool maps = true, known = true, alike = true;
   for (int i = 0; i < n; i++) {
@@ -166,7 +180,8 @@ int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out, const str
       return mafat_graph_fail(g, MAFAT_EFORMAT, "input %d has other dimensions than the first", i);
     for (int k = 0; k < in[0]->view.n_dims; k++)
       if (k != dim && in[i]->view.dims[k] != in[0]->view.dims[k])
-        return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d of input %d is %lld, of the first %lld", k, i,
+        return mafat_graph_fail(g, MAFAT_EFORMAT,
+                                "dimension %d of input %d is %lld, of the first %lld", k, i,
                                 in[i]->view.dims[k], in[0]->view.dims[k]);
     maps = maps && in[i]->form == MAFAT_VALUE_MAP;
     known = known && mafat_value_is_constant(in[i]);

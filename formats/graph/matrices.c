@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct mafat_graph_dims rows_columns_channels = {3, {MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C}};
+static const struct mafat_graph_dims rows_columns_channels = {
+    3, {MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C}};
 
 /* ---- products ---- */
 
@@ -28,9 +29,11 @@ static bool is_whole_map(const struct mafat_value *v)
   const long long dims[] = {v->shape.h, v->shape.w, v->shape.c};
   struct mafat_view view;
   long long e[MAFAT_N_AXES];
-  if (mafat_value_elements(v) != v->view.dims[v->view.n_dims - 1] || v->shape.h * v->shape.w == 1) return false;
+  if (mafat_value_elements(v) != v->view.dims[v->view.n_dims - 1] || v->shape.h * v->shape.w == 1)
+    return false;
   mafat_view_lay(&view, 3, dims, axes, e);
-  return mafat_view_reshape(&view, &view, v->view.n_dims, v->view.dims) && mafat_view_equals(&view, &v->view);
+  return mafat_view_reshape(&view, &view, v->view.n_dims, v->view.dims) &&
+         mafat_view_equals(&view, &v->view);
 }
 
 /* True if the scales of integers are multiplied as floats, which is the rule for weights with one
@@ -41,36 +44,45 @@ static bool single(const struct mafat_value *weights)
 }
 
 /* Uses a window over the whole map, so that the input needs no other layout. */
-static int convolve_whole(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *a,
-                          const struct mafat_value *b, bool transposed, int filters, const struct mafat_value *bias)
+static int convolve_whole(struct mafat_graph *g, struct mafat_value *out,
+                          const struct mafat_value *a, const struct mafat_value *b, bool transposed,
+                          int filters, const struct mafat_value *bias)
 {
   const struct mafat_window window = {{a->shape.h, 1, 1, 0, 0}, {a->shape.w, 1, 1, 0, 0}};
   const struct mafat_graph_conv conv = {
-      window, 1, filters, b, bias, transposed ? MAFAT_ORDER_FILTERS_TAPS : MAFAT_ORDER_TAPS, false, single(b)};
+      window, 1,        filters, b, bias, transposed ? MAFAT_ORDER_FILTERS_TAPS : MAFAT_ORDER_TAPS,
+      false,  single(b)};
   return mafat_graph_convolve(g, out, a, &conv, &rows_columns_channels);
 }
 
-static int convolve_rows(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *a,
-                         const struct mafat_value *b, bool transposed, int filters, const struct mafat_value *bias)
+static int convolve_rows(struct mafat_graph *g, struct mafat_value *out,
+                         const struct mafat_value *a, const struct mafat_value *b, bool transposed,
+                         int filters, const struct mafat_value *bias)
 {
   struct mafat_value in = {.maker = -1};
-  const struct mafat_graph_conv conv = {mafat_window_square(1, 1, 0), 1, filters, b, bias,
-                                        transposed ? MAFAT_ORDER_FILTERS : MAFAT_ORDER_INPUTS, false, single(b)};
+  const struct mafat_graph_conv conv = {mafat_window_square(1, 1, 0),
+                                        1, filters, b, bias,
+                                        transposed ? MAFAT_ORDER_FILTERS : MAFAT_ORDER_INPUTS,
+                                        false,
+                                        single(b)};
   int code = lay_matrix(g, &in, a);
   if (code == MAFAT_OK) code = mafat_graph_convolve(g, out, &in, &conv, &rows_columns_channels);
   mafat_value_clear(&in);
   return code;
 }
 
-int mafat_graph_multiply_constant(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *a,
-                                  const struct mafat_value *b, bool transposed, const struct mafat_value *bias)
+int mafat_graph_multiply_constant(struct mafat_graph *g, struct mafat_value *out,
+                                  const struct mafat_value *a, const struct mafat_value *b,
+                                  bool transposed, const struct mafat_value *bias)
 {
   enum { MOST_TAPS = 1 << 12 };
   struct mafat_value product = {.maker = -1};
   int last = a->view.n_dims - 1;
-  long long inputs = b->view.dims[transposed], filters = b->view.dims[!transposed], dims[MAFAT_VIEW_DIMS];
+  long long inputs = b->view.dims[transposed], filters = b->view.dims[!transposed],
+            dims[MAFAT_VIEW_DIMS];
   if (last < 0 || b->view.n_dims != 2 || a->view.dims[last] != inputs || filters > MAFAT_MAX_EXTENT)
-    return mafat_graph_fail(g, MAFAT_EFORMAT, "cannot multiply rows of %lld by a matrix of %lld x %lld",
+    return mafat_graph_fail(g, MAFAT_EFORMAT,
+                            "cannot multiply rows of %lld by a matrix of %lld x %lld",
                             last < 0 ? 0 : a->view.dims[last], inputs, filters);
   bool whole = (long long)a->shape.h * a->shape.w <= MOST_TAPS && is_whole_map(a);
   int code = whole ? convolve_whole(g, &product, a, b, transposed, (int)filters, bias)
@@ -94,11 +106,12 @@ static int product_dims(const struct mafat_value *a, const struct mafat_value *b
   return n;
 }
 
-static int multiply_laid(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *x,
-                         const struct mafat_value *y)
+static int multiply_laid(struct mafat_graph *g, struct mafat_value *out,
+                         const struct mafat_value *x, const struct mafat_value *y)
 {
   if (x->shape.c != y->shape.w || (x->shape.h != y->shape.h && x->shape.h != 1 && y->shape.h != 1))
-    return mafat_graph_fail(g, MAFAT_EFORMAT, "cannot multiply %d matrices of %d x %d by %d of %d x %d", x->shape.h,
+    return mafat_graph_fail(g, MAFAT_EFORMAT,
+                            "cannot multiply %d matrices of %d x %d by %d of %d x %d", x->shape.h,
                             x->shape.w, x->shape.c, y->shape.h, y->shape.w, y->shape.c);
   struct mafat_layer *l = mafat_graph_begin(g, MAFAT_MATMUL, x);
   int code = l ? mafat_graph_add_operand(g, l, y) : MAFAT_EUNSUPPORTED;
@@ -108,8 +121,8 @@ static int multiply_laid(struct mafat_graph *g, struct mafat_value *out, const s
   return code ? code : mafat_graph_output_on(g, out, l, &rows_columns_channels);
 }
 
-int mafat_graph_multiply_maps(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *a,
-                              const struct mafat_value *b)
+int mafat_graph_multiply_maps(struct mafat_graph *g, struct mafat_value *out,
+                              const struct mafat_value *a, const struct mafat_value *b)
 {
   struct mafat_value x = {.maker = -1}, y = {.maker = -1}, product = {.maker = -1};
   long long dims[MAFAT_VIEW_DIMS];
@@ -136,17 +149,21 @@ static int fitting(const struct mafat_graph_spread *s, int n)
 
 static void add_atom(struct mafat_part *p, int axis, int n, long long stride)
 {
-  if (n > 1) p->atoms[p->n_atoms++] = (struct mafat_atom){n, (signed char)axis, (int)stride, (signed char)axis, 1};
+  if (n > 1)
+    p->atoms[p->n_atoms++] =
+        (struct mafat_atom){n, (signed char)axis, (int)stride, (signed char)axis, 1};
 }
 
 int mafat_graph_spread(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                       const struct mafat_graph_spread *rows, const struct mafat_graph_spread *columns,
+                       const struct mafat_graph_spread *rows,
+                       const struct mafat_graph_spread *columns,
                        const struct mafat_graph_dims *dims)
 {
   int h = fitting(rows, in->shape.h), w = fitting(columns, in->shape.w);
-  if (rows->first < 0 || columns->first < 0 || rows->size > MAFAT_MAX_EXTENT || columns->size > MAFAT_MAX_EXTENT ||
-      h < 1 || w < 1)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a map of %d x %d cannot be spread over %lld x %lld", in->shape.h,
+  if (rows->first < 0 || columns->first < 0 || rows->size > MAFAT_MAX_EXTENT ||
+      columns->size > MAFAT_MAX_EXTENT || h < 1 || w < 1)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
+                            "a map of %d x %d cannot be spread over %lld x %lld", in->shape.h,
                             in->shape.w, rows->size, columns->size);
   struct mafat_layer *l = mafat_graph_begin(g, MAFAT_REARRANGE, in);
   if (!l) return MAFAT_EUNSUPPORTED;

@@ -7,12 +7,13 @@
 
 /* Multiplies the last dimension of map `a` by a constant [inputs, filters], or [filters, inputs] if
  * `transposed`. bias: NULL, or one value per filter. All other dimensions of `a` stay. */
-int mafat_graph_multiply_constant(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *a,
-                                  const struct mafat_value *b, bool transposed, const struct mafat_value *bias);
+int mafat_graph_multiply_constant(struct mafat_graph *g, struct mafat_value *out,
+                                  const struct mafat_value *a, const struct mafat_value *b,
+                                  bool transposed, const struct mafat_value *bias);
 /* Multiplies the matrices in the last two dimensions. Dimensions before are batches: equal, or one.
  * Constants become maps. */
-int mafat_graph_multiply_maps(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *a,
-                              const struct mafat_value *b);
+int mafat_graph_multiply_maps(struct mafat_graph *g, struct mafat_value *out,
+                              const struct mafat_value *a, const struct mafat_value *b);
 
 /* Zero insertion along rows or columns: elements are `stride` apart after `first` zeros, in `size`
  * elements. */
@@ -22,7 +23,8 @@ struct mafat_graph_spread {
 /* Rows and columns of `in` each lie on one axis; dims: axes of the result. */
 struct mafat_graph_dims;
 int mafat_graph_spread(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                       const struct mafat_graph_spread *rows, const struct mafat_graph_spread *columns,
+                       const struct mafat_graph_spread *rows,
+                       const struct mafat_graph_spread *columns,
                        const struct mafat_graph_dims *dims);
 
 #endif

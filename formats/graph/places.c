@@ -34,7 +34,8 @@ static int make_room(struct mafat_graph *g, size_t n, float **capacity)
 {
   struct mafat_network *net = g->network;
   if (n > MOST_VALUES - net->n_values)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "has too many numbers that lie otherwise in the file");
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
+                            "has too many numbers that lie otherwise in the file");
   float *grown = realloc(net->values, (net->n_values + n + 1) * sizeof *grown);
   if (!grown) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   net->values = grown;
@@ -44,13 +45,17 @@ static int make_room(struct mafat_graph *g, size_t n, float **capacity)
   return MAFAT_OK;
 }
 
-static struct mafat_constant place_of(const struct mafat_graph *g, const float *capacity, size_t n, enum mafat_dtype type)
+static struct mafat_constant place_of(const struct mafat_graph *g, const float *capacity, size_t n,
+                                      enum mafat_dtype type)
 {
-  return (struct mafat_constant){.at = (uint64_t)(capacity - g->network->values) * sizeof *capacity, .n = n,
-                                 .file = MAFAT_CONSTANT_VALUES, .type = (unsigned)type & 0x1f};
+  return (struct mafat_constant){.at = (uint64_t)(capacity - g->network->values) * sizeof *capacity,
+                                 .n = n,
+                                 .file = MAFAT_CONSTANT_VALUES,
+                                 .type = (unsigned)type & 0x1f};
 }
 
-int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out, const double *numbers, size_t n)
+int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out,
+                             const double *numbers, size_t n)
 {
   float *capacity;
   int code = make_room(g, n, &capacity);
@@ -68,7 +73,8 @@ static bool holds(enum mafat_dtype type, double number)
   return number >= least && number <= most;
 }
 
-int mafat_graph_keep_whole(struct mafat_graph *g, struct mafat_constant *out, const double *numbers, size_t n, enum mafat_dtype type)
+int mafat_graph_keep_whole(struct mafat_graph *g, struct mafat_constant *out, const double *numbers,
+                           size_t n, enum mafat_dtype type)
 {
   float *capacity;
   size_t size = mafat_dtypes[type].bits / 8;
@@ -77,7 +83,8 @@ int mafat_graph_keep_whole(struct mafat_graph *g, struct mafat_constant *out, co
   char *to = (char *)capacity;
   for (size_t i = 0; i < n; i++, to += size) {
     if (!holds(type, numbers[i]))
-      return mafat_graph_fail(g, MAFAT_EFORMAT, "a constant of %s has number %zu, %.12g", mafat_dtype_name(type), i, numbers[i]);
+      return mafat_graph_fail(g, MAFAT_EFORMAT, "a constant of %s has number %zu, %.12g",
+                              mafat_dtype_name(type), i, numbers[i]);
     int32_t number = (int32_t)numbers[i]; /* the low bytes are the smaller type */
     memcpy(to, &number, size);
   }
@@ -90,10 +97,12 @@ static bool lies_so(const struct mafat_value *v)
 {
   struct mafat_view linear;
   mafat_view_linear(&linear, v->view.n_dims, v->view.dims, MAFAT_AXIS_NUMBERS);
-  return v->form == MAFAT_VALUE_PLACE && mafat_view_equals(&linear, &v->view) && v->place.n == (uint64_t)mafat_value_elements(v);
+  return v->form == MAFAT_VALUE_PLACE && mafat_view_equals(&linear, &v->view) &&
+         v->place.n == (uint64_t)mafat_value_elements(v);
 }
 
-bool mafat_graph_place_narrow(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v)
+bool mafat_graph_place_narrow(struct mafat_graph *g, struct mafat_layer *l,
+                              const struct mafat_value *v)
 {
   if (!mafat_value_is_narrow(v) || !lies_so(v) || v->scales.zero) return false;
   g->network->constants->layers[l - g->network->layers].weights = v->place;
@@ -101,7 +110,8 @@ bool mafat_graph_place_narrow(struct mafat_graph *g, struct mafat_layer *l, cons
   return true;
 }
 
-int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const struct mafat_value *v)
+int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out,
+                      const struct mafat_value *v)
 {
   bool fill = v->form == MAFAT_VALUE_PLACE && v->place.file == MAFAT_CONSTANT_FILL;
   bool quantized = mafat_value_is_quantized(v), ready = quantized || v->place.type == MAFAT_F32;
@@ -152,23 +162,29 @@ static bool find_steps(const struct mafat_view *v, const int *axes, long long st
 
 /* Locates a constant for a map with these extents; v's dimensions are grouped by axes. Integers
  * stay in the file, with any strides. */
-static int place_map(struct mafat_graph *g, struct mafat_constant *place, struct mafat_strides *strides, const struct mafat_value *v,
-                     const int *axes, const long long *e)
+static int place_map(struct mafat_graph *g, struct mafat_constant *place,
+                     struct mafat_strides *strides, const struct mafat_value *v, const int *axes,
+                     const long long *e)
 {
   long long steps[MAFAT_N_AXES];
   if (mafat_value_is_quantized(v) && find_steps(&v->view, axes, steps)) {
     *place = v->place;
-    *strides = (struct mafat_strides){.n = place->n, .rows = steps[MAFAT_AXIS_H], .columns = steps[MAFAT_AXIS_W], .channels = steps[MAFAT_AXIS_C]};
+    *strides = (struct mafat_strides){.n = place->n,
+                                      .rows = steps[MAFAT_AXIS_H],
+                                      .columns = steps[MAFAT_AXIS_W],
+                                      .channels = steps[MAFAT_AXIS_C]};
     return MAFAT_OK;
   }
   int code = mafat_graph_place(g, place, v);
-  *strides = (struct mafat_strides){
-      .n = place->n, .rows = e[MAFAT_AXIS_W] * e[MAFAT_AXIS_C], .columns = e[MAFAT_AXIS_C], .channels = 1};
+  *strides = (struct mafat_strides){.n = place->n,
+                                    .rows = e[MAFAT_AXIS_W] * e[MAFAT_AXIS_C],
+                                    .columns = e[MAFAT_AXIS_C],
+                                    .channels = 1};
   return code;
 }
 
-int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v,
-                             const int *axes)
+int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out,
+                             const struct mafat_value *v, const int *axes)
 {
   struct mafat_value grouped;
   struct mafat_view view;
@@ -177,7 +193,8 @@ int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, con
   long long e[MAFAT_N_AXES];
   int on[MAFAT_VIEW_DIMS];
   if (v->form == MAFAT_VALUE_PLACE && v->scales.list.n > 1)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a constant of integers beside maps: expected one scale, found %llu",
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
+                            "a constant of integers beside maps: expected one scale, found %llu",
                             (unsigned long long)v->scales.list.n);
   memcpy(on, axes, (size_t)v->view.n_dims * sizeof *on);
   int code = mafat_value_copy(g, &grouped, v);
@@ -188,14 +205,16 @@ int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, con
   mafat_value_clear(&grouped);
   if (code) return code;
   if (e[0] > MAFAT_MAX_EXTENT || e[1] > MAFAT_MAX_EXTENT || e[2] > INT_MAX / 4)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a constant of %lld x %lld x %lld is too large", e[0], e[1], e[2]);
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a constant of %lld x %lld x %lld is too large",
+                            e[0], e[1], e[2]);
   struct mafat_layer *l = mafat_graph_add_layer(g, MAFAT_CONSTANT_LAYER);
   if (!l) return MAFAT_EUNSUPPORTED;
   l->operands = calloc(1, sizeof *l->operands);
   l->strides = calloc(1, sizeof *l->strides);
   if (!l->operands || !l->strides) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   l->n_operands = 1;
-  l->operands->shape = l->in = (struct mafat_shape){(int)e[MAFAT_AXIS_H], (int)e[MAFAT_AXIS_W], (int)e[MAFAT_AXIS_C]};
+  l->operands->shape = l->in =
+      (struct mafat_shape){(int)e[MAFAT_AXIS_H], (int)e[MAFAT_AXIS_W], (int)e[MAFAT_AXIS_C]};
   l->operands->sources.n_bands = 1;
   *l->strides = strides;
   g->network->constants->layers[l - g->network->layers].weights = place;
@@ -210,13 +229,15 @@ int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, con
   return code;
 }
 
-int mafat_graph_need_map(struct mafat_graph *g, int input, struct mafat_value *own, const struct mafat_value **in)
+int mafat_graph_need_map(struct mafat_graph *g, int input, struct mafat_value *own,
+                         const struct mafat_value **in)
 {
   const struct mafat_value *v = *in;
   int axes[MAFAT_VIEW_DIMS];
   *own = (struct mafat_value){.maker = -1};
   if (v->form == MAFAT_VALUE_MAP) return MAFAT_OK;
-  if (v->form == MAFAT_VALUE_NONE) return mafat_graph_fail(g, MAFAT_EFORMAT, "input %d is left out", input);
+  if (v->form == MAFAT_VALUE_NONE)
+    return mafat_graph_fail(g, MAFAT_EFORMAT, "input %d is left out", input);
   mafat_view_usual_axes(v->view.n_dims, axes);
   *in = own;
   return mafat_graph_constant_map(g, own, v, axes);

@@ -6,9 +6,11 @@
 #include "formats/graph/places.h"
 
 /* With float input and output: int8 weights and their scales. */
-int mafat_graph_place_hybrid(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *weights);
+int mafat_graph_place_hybrid(struct mafat_graph *g, struct mafat_layer *l,
+                             const struct mafat_value *weights);
 /* With integer input and output. bias NULL: none; single: see network/quantization.h. */
-int mafat_graph_place_integers(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *weights,
-                               const struct mafat_value *bias, bool single);
+int mafat_graph_place_integers(struct mafat_graph *g, struct mafat_layer *l,
+                               const struct mafat_value *weights, const struct mafat_value *bias,
+                               bool single);
 
 #endif

@@ -23,10 +23,12 @@ void mafat_graph_axes(const struct mafat_value *v, int *axes)
 
 static bool fills(const struct mafat_shape *s, const long long extents[MAFAT_N_AXES])
 {
-  return s->h == extents[MAFAT_AXIS_H] && s->w == extents[MAFAT_AXIS_W] && s->c == extents[MAFAT_AXIS_C];
+  return s->h == extents[MAFAT_AXIS_H] && s->w == extents[MAFAT_AXIS_W] &&
+         s->c == extents[MAFAT_AXIS_C];
 }
 
-int mafat_graph_lay(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const int *axes)
+int mafat_graph_lay(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                    const int *axes)
 {
   struct mafat_view to;
   long long e[MAFAT_N_AXES];
@@ -38,15 +40,16 @@ int mafat_graph_lay(struct mafat_graph *g, struct mafat_value *out, const struct
   }
   struct mafat_layer *l = mafat_graph_begin_copy(g, 1, in->view.n_dims, in->view.dims, axes, &to);
   int code =
-      l ? mafat_graph_add_copy(g, l, in, in->view, to, mafat_graph_origin, mafat_graph_origin) : MAFAT_EUNSUPPORTED;
+      l ? mafat_graph_add_copy(g, l, in, in->view, to, mafat_graph_origin, mafat_graph_origin)
+        : MAFAT_EUNSUPPORTED;
   return code ? code : mafat_graph_end_copy(g, out, l, &to);
 }
 
 /* ---- views ---- */
 
 /* Copies all elements onto one axis first, if the dimensions cannot be split as they are. */
-static int reshape_flat(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int n_dims,
-                        const long long *dims)
+static int reshape_flat(struct mafat_graph *g, struct mafat_value *out,
+                        const struct mafat_value *in, int n_dims, const long long *dims)
 {
   int axes[MAFAT_VIEW_DIMS];
   for (int i = 0; i < in->view.n_dims; i++) axes[i] = MAFAT_AXIS_C;
@@ -58,25 +61,27 @@ static int reshape_flat(struct mafat_graph *g, struct mafat_value *out, const st
   return code;
 }
 
-int mafat_graph_reshape(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int n_dims,
-                        const long long *dims)
+int mafat_graph_reshape(struct mafat_graph *g, struct mafat_value *out,
+                        const struct mafat_value *in, int n_dims, const long long *dims)
 {
   struct mafat_view view;
   long long n = 1;
   for (int i = 0; i < n_dims; i++)
     if (dims[i] < 1 || __builtin_mul_overflow(n, dims[i], &n))
-      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected dimensions of at least 1, found %lld", dims[i]);
+      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
+                              "expected dimensions of at least 1, found %lld", dims[i]);
   if (n != mafat_value_elements(in))
     return mafat_graph_fail(g, MAFAT_EFORMAT, "expected dimensions of %lld elements, found %lld",
                             mafat_value_elements(in), n);
-  if (!mafat_view_reshape(&view, &in->view, n_dims, dims)) return reshape_flat(g, out, in, n_dims, dims);
+  if (!mafat_view_reshape(&view, &in->view, n_dims, dims))
+    return reshape_flat(g, out, in, n_dims, dims);
   int code = mafat_value_copy(g, out, in);
   out->view = view;
   return code;
 }
 
-int mafat_graph_reshape_open(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int n_dims,
-                             const long long *dims)
+int mafat_graph_reshape_open(struct mafat_graph *g, struct mafat_value *out,
+                             const struct mafat_value *in, int n_dims, const long long *dims)
 {
   long long closed[MAFAT_VIEW_DIMS], known = 1, all = mafat_value_elements(in);
   int open = -1;
@@ -105,8 +110,8 @@ static int settle_numbers(struct mafat_graph *g, struct mafat_value *v)
   return MAFAT_OK;
 }
 
-int mafat_graph_transpose(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                          const int *order)
+int mafat_graph_transpose(struct mafat_graph *g, struct mafat_value *out,
+                          const struct mafat_value *in, const int *order)
 {
   int code = mafat_value_copy(g, out, in);
   if (code) return code;
@@ -116,8 +121,8 @@ int mafat_graph_transpose(struct mafat_graph *g, struct mafat_value *out, const 
 
 /* ---- slices ---- */
 
-static int slice_part(struct mafat_graph *g, struct mafat_value *v, int dim, struct mafat_view_atom atom,
-                      long long first, long long n)
+static int slice_part(struct mafat_graph *g, struct mafat_value *v, int dim,
+                      struct mafat_view_atom atom, long long first, long long n)
 {
   struct mafat_sources part = {0};
   struct mafat_span rows = {0, v->shape.h}, channels = {0, v->shape.c};
@@ -136,8 +141,9 @@ static int slice_part(struct mafat_graph *g, struct mafat_value *v, int dim, str
   return MAFAT_OK;
 }
 
-static int slice_numbers(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int dim,
-                         long long first, long long n, long long step)
+static int slice_numbers(struct mafat_graph *g, struct mafat_value *out,
+                         const struct mafat_value *in, int dim, long long first, long long n,
+                         long long step)
 {
   enum { MOST = 1 << 22 };
   double *all;
@@ -157,8 +163,8 @@ static int slice_numbers(struct mafat_graph *g, struct mafat_value *out, const s
   return code;
 }
 
-static int slice_copy(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int dim,
-                      long long first, long long n, long long step)
+static int slice_copy(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                      int dim, long long first, long long n, long long step)
 {
   struct mafat_view to, from = in->view;
   long long dims[MAFAT_VIEW_DIMS], in_first[MAFAT_N_AXES] = {0};
@@ -177,13 +183,14 @@ static int slice_copy(struct mafat_graph *g, struct mafat_value *out, const stru
   int code = mafat_graph_copy_again(g, &l, in, from, &to, axes, in_first);
   if (code == MAFAT_OK && !l) {
     l = mafat_graph_begin_copy(g, 1, from.n_dims, dims, axes, &to);
-    code = l ? mafat_graph_add_copy(g, l, in, from, to, in_first, mafat_graph_origin) : MAFAT_EUNSUPPORTED;
+    code = l ? mafat_graph_add_copy(g, l, in, from, to, in_first, mafat_graph_origin)
+             : MAFAT_EUNSUPPORTED;
   }
   return code ? code : mafat_graph_end_copy(g, out, l, &to);
 }
 
-int mafat_graph_slice(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int dim,
-                      long long first, long long n, long long step)
+int mafat_graph_slice(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                      int dim, long long first, long long n, long long step)
 {
   if (n == 1) step = 1; /* the step may be huge */
   if (in->form != MAFAT_VALUE_MAP) return slice_numbers(g, out, in, dim, first, n, step);
@@ -213,8 +220,8 @@ static bool is_view(const struct mafat_value *in, int dim)
 }
 
 /* Sets a slice as a part of a split layer, and its view. */
-static int set_output(struct mafat_graph *g, struct mafat_part *part, const struct mafat_value *in, int dim, long long first,
-                      long long n, const int *axes, struct mafat_view *to)
+static int set_output(struct mafat_graph *g, struct mafat_part *part, const struct mafat_value *in,
+                      int dim, long long first, long long n, const int *axes, struct mafat_view *to)
 {
   struct mafat_view from = in->view;
   long long dims[MAFAT_VIEW_DIMS], extents[MAFAT_N_AXES], in_first[MAFAT_N_AXES] = {0};
@@ -226,13 +233,15 @@ static int set_output(struct mafat_graph *g, struct mafat_part *part, const stru
   return mafat_graph_set_copy(g, part, from, *to, in_first, mafat_graph_origin);
 }
 
-static int split_copy(struct mafat_graph *g, struct mafat_value *const *outs, const struct mafat_value *in, int dim,
-                      const long long *sizes, int n, int n_wanted)
+static int split_copy(struct mafat_graph *g, struct mafat_value *const *outs,
+                      const struct mafat_value *in, int dim, const long long *sizes, int n,
+                      int n_wanted)
 {
   int axes[MAFAT_VIEW_DIMS], code = MAFAT_OK;
   struct mafat_layer *l = mafat_graph_begin(g, MAFAT_SPLIT, in);
   struct mafat_view *views = calloc((size_t)n_wanted, sizeof *views);
-  if (l && views) l->rearrange = calloc(1, sizeof *l->rearrange + (size_t)n_wanted * sizeof *l->rearrange->parts);
+  if (l && views)
+    l->rearrange = calloc(1, sizeof *l->rearrange + (size_t)n_wanted * sizeof *l->rearrange->parts);
   if (!l || !views || !l->rearrange) code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   mafat_graph_axes(in, axes);
   long long first = 0;
@@ -249,13 +258,14 @@ static int split_copy(struct mafat_graph *g, struct mafat_value *const *outs, co
   return code;
 }
 
-int mafat_graph_split(struct mafat_graph *g, struct mafat_value *const *outs, const struct mafat_value *in, int dim,
-                      const long long *sizes, int n)
+int mafat_graph_split(struct mafat_graph *g, struct mafat_value *const *outs,
+                      const struct mafat_value *in, int dim, const long long *sizes, int n)
 {
   const struct mafat_value again = mafat_value_again(in);
   int n_wanted = 0, code = MAFAT_OK;
   for (int k = 0; k < n; k++) n_wanted += outs[k] != NULL;
-  bool copied = in->form == MAFAT_VALUE_MAP && n_wanted > 1 && in->view.atoms_of[dim] == 1 && !is_view(in, dim);
+  bool copied = in->form == MAFAT_VALUE_MAP && n_wanted > 1 && in->view.atoms_of[dim] == 1 &&
+                !is_view(in, dim);
   if (copied) return split_copy(g, outs, in, dim, sizes, n, n_wanted);
   long long first = 0;
   for (int k = 0; k < n && code == MAFAT_OK; first += sizes[k++])
@@ -267,20 +277,25 @@ int mafat_graph_split(struct mafat_graph *g, struct mafat_value *const *outs, co
 
 /* True if a padded dimension shares its axis with another one that has, or gets, more than one
  * index. */
-static bool shares_axis(const struct mafat_view *v, const int *axes, const long long *before, const long long *after)
+static bool shares_axis(const struct mafat_view *v, const int *axes, const long long *before,
+                        const long long *after)
 {
   for (int i = 0; i < v->n_dims; i++)
     for (int k = 0; k < v->n_dims; k++)
-      if (k != i && axes[k] == axes[i] && (before[i] || after[i]) && (v->dims[k] > 1 || before[k] || after[k])) return true;
+      if (k != i && axes[k] == axes[i] && (before[i] || after[i]) &&
+          (v->dims[k] > 1 || before[k] || after[k]))
+        return true;
   return false;
 }
 
 int mafat_graph_pad(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                    const long long *before, const long long *after, enum mafat_outside outside, float fill)
+                    const long long *before, const long long *after, enum mafat_outside outside,
+                    float fill)
 {
   struct mafat_value laid = {.maker = -1};
   struct mafat_view to, from;
-  long long dims[MAFAT_VIEW_DIMS], in_first[MAFAT_N_AXES] = {0}, steps[MAFAT_VIEW_DIMS], e[MAFAT_N_AXES] = {1, 1, 1};
+  long long dims[MAFAT_VIEW_DIMS], in_first[MAFAT_N_AXES] = {0}, steps[MAFAT_VIEW_DIMS],
+                                   e[MAFAT_N_AXES] = {1, 1, 1};
   int axes[MAFAT_VIEW_DIMS], n = in->view.n_dims;
   mafat_graph_axes(in, axes);
   if (shares_axis(&in->view, axes, before, after)) mafat_view_usual_axes(n, axes);
@@ -290,9 +305,11 @@ int mafat_graph_pad(struct mafat_graph *g, struct mafat_value *out, const struct
   for (int i = n; i-- > 0; e[axes[i]] *= laid.view.dims[i]) {
     steps[i] = e[axes[i]];
     dims[i] = laid.view.dims[i] + before[i] + after[i];
-    if (dims[i] < 1) code = mafat_graph_fail(g, MAFAT_EFORMAT, "nothing of dimension %d would be left", i);
+    if (dims[i] < 1)
+      code = mafat_graph_fail(g, MAFAT_EFORMAT, "nothing of dimension %d would be left", i);
     if (shares && (before[i] || after[i]))
-      code = mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "pads dimension %d, which shares an axis with others", i);
+      code = mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
+                              "pads dimension %d, which shares an axis with others", i);
     in_first[axes[i]] -= before[i] * steps[i];
   }
   struct mafat_layer *l = code ? NULL : mafat_graph_begin_copy(g, 1, n, dims, axes, &to);
@@ -318,26 +335,32 @@ int mafat_graph_expand(struct mafat_graph *g, struct mafat_value *out, const str
   int axes[MAFAT_VIEW_DIMS], next = 0;
   long long all = 1;
   for (int i = 0; i < in->view.n_dims; i++) {
-    if (dims[i] < 1) return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d cannot become %lld", i, dims[i]);
+    if (dims[i] < 1)
+      return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d cannot become %lld", i, dims[i]);
     if (__builtin_mul_overflow(all, dims[i], &all) || all > MOST)
-      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "dimension %d of %lld: a map of so many elements is too large", i,
+      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
+                              "dimension %d of %lld: a map of so many elements is too large", i,
                               dims[i]);
   }
   mafat_graph_axes(in, axes);
   for (int i = 0; i < in->view.n_dims; i++) {
     from.dims[i] = dims[i];
     from.atoms_of[i] = in->view.atoms_of[i];
-    for (int k = 0; k < in->view.atoms_of[i]; k++) from.atoms[from.n_atoms++] = in->view.atoms[next++];
+    for (int k = 0; k < in->view.atoms_of[i]; k++)
+      from.atoms[from.n_atoms++] = in->view.atoms[next++];
     if (dims[i] == in->view.dims[i]) continue;
     if (in->view.dims[i] != 1)
-      return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d of %lld cannot become %lld", i, in->view.dims[i],
-                              dims[i]);
+      return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d of %lld cannot become %lld", i,
+                              in->view.dims[i], dims[i]);
     if (from.n_atoms == MAFAT_VIEW_ATOMS - (in->view.n_atoms - next))
-      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "its elements lie along more than %d axes", MAFAT_VIEW_ATOMS);
+      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "its elements lie along more than %d axes",
+                              MAFAT_VIEW_ATOMS);
     from.atoms_of[i] = 1;
-    from.atoms[from.n_atoms++] = (struct mafat_view_atom){.size = dims[i], .step = 0, .axis = axes[i]};
+    from.atoms[from.n_atoms++] =
+        (struct mafat_view_atom){.size = dims[i], .step = 0, .axis = axes[i]};
   }
   struct mafat_layer *l = mafat_graph_begin_copy(g, 1, in->view.n_dims, dims, axes, &to);
-  int code = l ? mafat_graph_add_copy(g, l, in, from, to, mafat_graph_origin, mafat_graph_origin) : MAFAT_EUNSUPPORTED;
+  int code = l ? mafat_graph_add_copy(g, l, in, from, to, mafat_graph_origin, mafat_graph_origin)
+               : MAFAT_EUNSUPPORTED;
   return code ? code : mafat_graph_end_copy(g, out, l, &to);
 }

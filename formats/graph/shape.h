@@ -7,32 +7,34 @@
 #include "formats/graph/graph.h"
 
 /* Reshapes; mafat_graph_reshape_open also accepts one dimension of -1, which is inferred. */
-int mafat_graph_reshape_open(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int n_dims,
-                             const long long *dims);
-int mafat_graph_reshape(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int n_dims,
-                        const long long *dims);
+int mafat_graph_reshape_open(struct mafat_graph *g, struct mafat_value *out,
+                             const struct mafat_value *in, int n_dims, const long long *dims);
+int mafat_graph_reshape(struct mafat_graph *g, struct mafat_value *out,
+                        const struct mafat_value *in, int n_dims, const long long *dims);
 /* dims[i] of the output is dims[order[i]] of the input. */
-int mafat_graph_transpose(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                          const int *order);
+int mafat_graph_transpose(struct mafat_graph *g, struct mafat_value *out,
+                          const struct mafat_value *in, const int *order);
 
 /* Puts each dimension whole on one axis, row-major within an axis; copies the map if necessary. */
-int mafat_graph_lay(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const int *axes);
+int mafat_graph_lay(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                    const int *axes);
 /* The axes that the dimensions lie on, or the preferred ones if they are spread over several. */
 void mafat_graph_axes(const struct mafat_value *v, int *axes);
 
 /* Selects n elements of one dimension, `step` apart, from `first` on; all are in range. */
-int mafat_graph_slice(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int dim,
-                      long long first, long long n, long long step);
+int mafat_graph_slice(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                      int dim, long long first, long long n, long long step);
 /* Splits a dimension into slices of these sizes; outs[k] NULL: not needed. If no view can express
  * it, adds one layer with an output per needed slice. */
-int mafat_graph_split(struct mafat_graph *g, struct mafat_value *const *outs, const struct mafat_value *in, int dim,
-                      const long long *sizes, int n);
+int mafat_graph_split(struct mafat_graph *g, struct mafat_value *const *outs,
+                      const struct mafat_value *in, int dim, const long long *sizes, int n);
 /* Concatenates along one dimension. */
-int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n,
-                       int dim);
+int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out,
+                       const struct mafat_value *const *in, int n, int dim);
 /* Adds elements before and after each dimension; negative counts remove elements. */
 int mafat_graph_pad(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                    const long long *before, const long long *after, enum mafat_outside outside, float fill);
+                    const long long *before, const long long *after, enum mafat_outside outside,
+                    float fill);
 /* Repeats dimensions of size 1 to these sizes. */
 int mafat_graph_expand(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                        const long long *dims);

@@ -51,14 +51,20 @@ static size_t find_text(const char *bytes, size_t n, size_t *length)
   return *length <= n - begin ? begin : 0;
 }
 
-int mafat_npy_header(struct mafat_npy *out, char *bytes, size_t n, const char *path, struct mafat_diagnostic *d)
+int mafat_npy_header(struct mafat_npy *out, char *bytes, size_t n, const char *path,
+                     struct mafat_diagnostic *d)
 {
   size_t length, text = find_text(bytes, n, &length);
-  if (!text || (text + length) % sizeof(float)) return mafat_fail(d, MAFAT_EFORMAT, "%s: a .npy file with a damaged header", path);
+  if (!text || (text + length) % sizeof(float))
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: a .npy file with a damaged header", path);
   bytes[text + length] = '\0';
-  const char *type = find(bytes + text, "descr"), *order = find(bytes + text, "fortran_order"), *shape = find(bytes + text, "shape");
-  if (!type || !order || !shape) return mafat_fail(d, MAFAT_EFORMAT, "%s: a .npy file without descr, fortran_order or shape", path);
-  if (strncmp(order, "False", 5) != 0) return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a .npy file in C order", path);
+  const char *type = find(bytes + text, "descr"), *order = find(bytes + text, "fortran_order"),
+             *shape = find(bytes + text, "shape");
+  if (!type || !order || !shape)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: a .npy file without descr, fortran_order or shape",
+                      path);
+  if (strncmp(order, "False", 5) != 0)
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a .npy file in C order", path);
   *out = (struct mafat_npy){.type = type, .shape = shape, .begin = text + length};
   out->rank = read_shape(shape, out->dims);
   return MAFAT_OK;

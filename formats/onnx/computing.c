@@ -10,10 +10,12 @@ enum { MOST_OPERANDS = 3 };
 
 static bool has_bias(const struct mafat_onnx_importer *i)
 {
-  return (strcmp(i->row->op_type, "Conv") == 0 || strcmp(i->row->op_type, "Gemm") == 0) && mafat_onnx_has(i, 2);
+  return (strcmp(i->row->op_type, "Conv") == 0 || strcmp(i->row->op_type, "Gemm") == 0) &&
+         mafat_onnx_has(i, 2);
 }
 
-static int read_scales(const struct mafat_onnx_importer *i, const struct mafat_value *v, long long n, double **out)
+static int read_scales(const struct mafat_onnx_importer *i, const struct mafat_value *v,
+                       long long n, double **out)
 {
   *out = malloc((size_t)n * sizeof **out);
   if (!*out) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
@@ -40,12 +42,13 @@ static bool are_alike(const double *scales, const double *sums, long long n)
 }
 
 /* Quantizes biases at the sums' scales. *fit: they fit int32. */
-static int round_biases(const struct mafat_onnx_importer *i, const struct mafat_value *bias, const double *sums, struct mafat_value *out,
-                        bool *fit)
+static int round_biases(const struct mafat_onnx_importer *i, const struct mafat_value *bias,
+                        const double *sums, struct mafat_value *out, bool *fit)
 {
   struct mafat_value reals = {.maker = -1};
   double *numbers = NULL;
-  int code = mafat_value_is_quantized(bias) ? mafat_onnx_dequantized(i, &reals, bias) : mafat_value_copy(i->g, &reals, bias);
+  int code = mafat_value_is_quantized(bias) ? mafat_onnx_dequantized(i, &reals, bias)
+                                            : mafat_value_copy(i->g, &reals, bias);
   long long n = mafat_value_elements(bias);
   if (code == MAFAT_OK) code = mafat_value_numbers(i->g, &reals, MAFAT_MAX_EXTENT, &numbers);
   for (long long k = 0; code == MAFAT_OK && k < n; k++) {
@@ -91,7 +94,8 @@ static int take_bias(const struct mafat_onnx_importer *i, struct mafat_value *ou
 
 /* ---- integers ---- */
 
-static int run_row(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to)
+static int run_row(struct mafat_onnx_importer *i, struct mafat_value *out,
+                   const struct mafat_meaning *to)
 {
   struct mafat_meaning before = i->g->makes;
   struct mafat_value *target = i->target;
@@ -104,8 +108,8 @@ static int run_row(struct mafat_onnx_importer *i, struct mafat_value *out, const
 }
 
 /* Runs the operator's importer with other operands. */
-static int run_with(struct mafat_onnx_importer *i, const struct mafat_value *const *list, int n, struct mafat_value *out,
-                    const struct mafat_meaning *to)
+static int run_with(struct mafat_onnx_importer *i, const struct mafat_value *const *list, int n,
+                    struct mafat_value *out, const struct mafat_meaning *to)
 {
   const struct mafat_value *const *operands = i->operands;
   int n_operands = i->n_operands;
@@ -117,24 +121,28 @@ static int run_with(struct mafat_onnx_importer *i, const struct mafat_value *con
   return code;
 }
 
-static int run_with_bias(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to, bool *done)
+static int run_with_bias(struct mafat_onnx_importer *i, struct mafat_value *out,
+                         const struct mafat_meaning *to, bool *done)
 {
   struct mafat_value bias;
   int code = take_bias(i, &bias, done);
-  const struct mafat_value *const list[MOST_OPERANDS] = {mafat_onnx_in(i, 0), mafat_onnx_in(i, 1), &bias};
+  const struct mafat_value *const list[MOST_OPERANDS] = {mafat_onnx_in(i, 0), mafat_onnx_in(i, 1),
+                                                         &bias};
   if (code == MAFAT_OK && *done) code = run_with(i, list, MOST_OPERANDS, out, to);
   mafat_value_clear(&bias);
   return code;
 }
 
 /* Requantizes operands of a concatenation to the output's scale. */
-static int join(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to)
+static int join(struct mafat_onnx_importer *i, struct mafat_value *out,
+                const struct mafat_meaning *to)
 {
   struct mafat_value scaled[MAFAT_MAX_OPERANDS], map;
   const struct mafat_value *list[MAFAT_MAX_OPERANDS];
   int n = mafat_onnx_n_inputs(i), code = MAFAT_OK;
   if (n > MAFAT_MAX_OPERANDS)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to %d inputs, found %d", MAFAT_MAX_OPERANDS, n);
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to %d inputs, found %d",
+                            MAFAT_MAX_OPERANDS, n);
   for (int k = 0; k < n; k++) {
     const struct mafat_value *in = list[k] = mafat_onnx_in(i, k);
     scaled[k] = (struct mafat_value){.maker = -1};
@@ -142,7 +150,8 @@ static int join(struct mafat_onnx_importer *i, struct mafat_value *out, const st
     if (code) continue;
     struct mafat_meaning is = mafat_value_meaning(i->g, in);
     bool same = mafat_quantization_equals(&is.numbers, &to->numbers);
-    code = same ? mafat_value_copy(i->g, &scaled[k], in) : mafat_graph_quantize(i->g, &scaled[k], in, *to, MAFAT_REQUANTIZE_EVEN);
+    code = same ? mafat_value_copy(i->g, &scaled[k], in)
+                : mafat_graph_quantize(i->g, &scaled[k], in, *to, MAFAT_REQUANTIZE_EVEN);
     list[k] = &scaled[k];
     mafat_value_clear(&map);
   }
@@ -151,7 +160,8 @@ static int join(struct mafat_onnx_importer *i, struct mafat_value *out, const st
   return code;
 }
 
-int mafat_onnx_compute_whole(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to, bool *done)
+int mafat_onnx_compute_whole(struct mafat_onnx_importer *i, struct mafat_value *out,
+                             const struct mafat_meaning *to, bool *done)
 {
   *done = mafat_onnx_takes(i, to);
   if (!*done || i->g->code) return i->g->code;
@@ -161,11 +171,13 @@ int mafat_onnx_compute_whole(struct mafat_onnx_importer *i, struct mafat_value *
 
 /* ---- floats ---- */
 
-static int floats_of(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *v)
+static int floats_of(const struct mafat_onnx_importer *i, struct mafat_value *out,
+                     const struct mafat_value *v)
 {
   static const struct mafat_meaning floats = {.type = MAFAT_F32};
   if (mafat_value_is_quantized(v)) return mafat_onnx_dequantized(i, out, v);
-  if (mafat_value_is_integer(i->g, v)) return mafat_graph_quantize(i->g, out, v, floats, MAFAT_REQUANTIZE_EVEN);
+  if (mafat_value_is_integer(i->g, v))
+    return mafat_graph_quantize(i->g, out, v, floats, MAFAT_REQUANTIZE_EVEN);
   return mafat_value_copy(i->g, out, v);
 }
 
@@ -182,14 +194,16 @@ int mafat_onnx_make_floats(struct mafat_onnx_importer *i, int value)
   return MAFAT_OK;
 }
 
-static int compute_floats(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to)
+static int compute_floats(struct mafat_onnx_importer *i, struct mafat_value *out,
+                          const struct mafat_meaning *to)
 {
   static const struct mafat_meaning floats = {.type = MAFAT_F32};
   struct mafat_value own[MOST_OPERANDS], made = {.maker = -1};
   const struct mafat_value *list[MOST_OPERANDS];
   int n = i->n_operands, code = MAFAT_OK;
   if (n > MOST_OPERANDS || (n > 2 && mafat_onnx_has(i, 2)))
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "its scales and zero points: not run by this version");
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "its scales and zero points: not run by this version");
   for (int k = 0; k < n; k++) {
     own[k] = (struct mafat_value){.maker = -1};
     list[k] = &own[k];
@@ -202,7 +216,8 @@ static int compute_floats(struct mafat_onnx_importer *i, struct mafat_value *out
   return code;
 }
 
-int mafat_onnx_compute(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to)
+int mafat_onnx_compute(struct mafat_onnx_importer *i, struct mafat_value *out,
+                       const struct mafat_meaning *to)
 {
   bool done;
   int code = mafat_onnx_compute_whole(i, out, to, &done);

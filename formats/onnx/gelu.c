@@ -21,7 +21,8 @@ struct gelu_chain {
 /* ---- structure of the chain ---- */
 
 /* Finds a reader from the current node on, other than `but`. */
-static const struct mafat_onnx_node *find_reader(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
+static const struct mafat_onnx_node *find_reader(const struct mafat_onnx_importer *i,
+                                                 const struct mafat_onnx_value *v,
                                                  const struct mafat_onnx_node *but)
 {
   int index = (int)(i->node - i->model->nodes);
@@ -37,13 +38,16 @@ static const struct mafat_onnx_node *find_reader(const struct mafat_onnx_importe
 static bool can_be_left_out(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
 {
   const struct mafat_value *value = &i->values[v->index];
-  return v->makers == 1 && !v->initializer && value->form == MAFAT_VALUE_NONE && value->readers == 1;
+  return v->makers == 1 && !v->initializer && value->form == MAFAT_VALUE_NONE &&
+         value->readers == 1;
 }
 
 /* The only reader of this node's output. */
-static const struct mafat_onnx_node *next_of(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n)
+static const struct mafat_onnx_node *next_of(const struct mafat_onnx_importer *i,
+                                             const struct mafat_onnx_node *n)
 {
-  return n && n->outputs[0] && can_be_left_out(i, n->outputs[0]) ? find_reader(i, n->outputs[0], n) : NULL;
+  return n && n->outputs[0] && can_be_left_out(i, n->outputs[0]) ? find_reader(i, n->outputs[0], n)
+                                                                 : NULL;
 }
 
 /* The other one of two inputs, besides v. NULL: another operator. */
@@ -54,8 +58,8 @@ static const struct mafat_onnx_value *beside(const struct mafat_onnx_node *n, co
   return n->inputs[0] == v ? n->inputs[1] : n->inputs[0];
 }
 
-static bool expect(struct gelu_chain *c, const struct mafat_onnx_node *n, const struct mafat_onnx_value *number,
-                   double expected)
+static bool expect(struct gelu_chain *c, const struct mafat_onnx_node *n,
+                   const struct mafat_onnx_value *number, double expected)
 {
   if (!number) return false;
   c->links[c->n_links++] = n;
@@ -65,15 +69,17 @@ static bool expect(struct gelu_chain *c, const struct mafat_onnx_node *n, const 
 }
 
 /* True for v * factor, or v divided by its inverse. */
-static bool scales(struct gelu_chain *c, const struct mafat_onnx_node *n, const struct mafat_onnx_value *v, double factor)
+static bool scales(struct gelu_chain *c, const struct mafat_onnx_node *n,
+                   const struct mafat_onnx_value *v, double factor)
 {
   if (expect(c, n, beside(n, "Mul", v), factor)) return true;
   return n && n->inputs[0] == v && expect(c, n, beside(n, "Div", v), 1 / factor);
 }
 
 /* Finds the multiplication by 1/2, which may apply to the product, to the sum or to x. */
-static bool ends(const struct mafat_onnx_importer *i, struct gelu_chain *c, const struct mafat_onnx_value *x,
-                 const struct mafat_onnx_node *of_x, const struct mafat_onnx_node *sum)
+static bool ends(const struct mafat_onnx_importer *i, struct gelu_chain *c,
+                 const struct mafat_onnx_value *x, const struct mafat_onnx_node *of_x,
+                 const struct mafat_onnx_node *sum)
 {
   const struct mafat_onnx_node *next = next_of(i, sum);
   const struct mafat_onnx_value *s = sum->outputs[0];
@@ -88,30 +94,34 @@ static bool ends(const struct mafat_onnx_importer *i, struct gelu_chain *c, cons
     return scales(c, next, s, .5) && beside(of_x, "Mul", x) == next->outputs[0];
   }
   c->last = next;
-  return next_of(i, of_x) == next && scales(c, of_x, x, .5) && beside(next, "Mul", s) == of_x->outputs[0];
+  return next_of(i, of_x) == next && scales(c, of_x, x, .5) &&
+         beside(next, "Mul", s) == of_x->outputs[0];
 }
 
-static bool find_chain(const struct mafat_onnx_importer *i, struct gelu_chain *c, const struct mafat_onnx_value *x,
-                       const struct mafat_onnx_node *scale, const struct mafat_onnx_node *of_x)
+static bool find_chain(const struct mafat_onnx_importer *i, struct gelu_chain *c,
+                       const struct mafat_onnx_value *x, const struct mafat_onnx_node *scale,
+                       const struct mafat_onnx_node *of_x)
 {
   *c = (struct gelu_chain){.n_links = 0};
   if (!scales(c, scale, x, sqrt(.5))) return false;
   const struct mafat_onnx_node *erf = next_of(i, scale), *sum = next_of(i, erf);
   if (!erf || strcmp(erf->op_type, "Erf") != 0 || erf->n_inputs != 1 || !sum) return false;
   c->links[c->n_links++] = erf;
-  return expect(c, sum, beside(sum, "Add", erf->outputs[0]), 1) && ends(i, c, x, of_x, sum) && c->last->outputs[0];
+  return expect(c, sum, beside(sum, "Add", erf->outputs[0]), 1) && ends(i, c, x, of_x, sum) &&
+         c->last->outputs[0];
 }
 
 /* ---- constants of the chain ---- */
 
 /* Checks that a constant is one number, which does not change the dimensions. */
-static int check_number(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, double expected,
-                        int n_dims, bool *is)
+static int check_number(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
+                        double expected, int n_dims, bool *is)
 {
   struct mafat_value *value = &i->values[v->index];
   double number;
   int code = MAFAT_OK;
-  if (value->form == MAFAT_VALUE_NONE && v->initializer) code = mafat_onnx_constant(i, value, v->initializer);
+  if (value->form == MAFAT_VALUE_NONE && v->initializer)
+    code = mafat_onnx_constant(i, value, v->initializer);
   *is = code == MAFAT_OK && mafat_value_is_constant(value) && mafat_value_elements(value) == 1 &&
         value->view.n_dims <= n_dims;
   if (code || !*is) return code;
@@ -144,7 +154,9 @@ int mafat_onnx_fold_gelu(struct mafat_onnx_importer *i, bool *done)
     struct mafat_value *in = x ? &i->values[x->index] : NULL;
     if (!in || in->form != MAFAT_VALUE_MAP || in->readers != 2) continue;
     const struct mafat_onnx_node *second = find_reader(i, x, i->node);
-    if (!second || (!find_chain(i, &c, x, i->node, second) && !find_chain(i, &c, x, second, i->node))) continue;
+    if (!second ||
+        (!find_chain(i, &c, x, i->node, second) && !find_chain(i, &c, x, second, i->node)))
+      continue;
     const struct mafat_onnx_value *y = c.last->outputs[0];
     bool is = y->makers == 1 && !y->initializer && i->values[y->index].form == MAFAT_VALUE_NONE;
     int code = MAFAT_OK;

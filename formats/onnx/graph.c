@@ -5,12 +5,15 @@
 #include <string.h>
 
 /* Fields of GraphProto. */
-enum { NODE = 1, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, VALUE_INFO = 13, SPARSE_INITIALIZER = 15, N_FIELDS };
+enum {
+  NODE = 1, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, VALUE_INFO = 13, SPARSE_INITIALIZER = 15,
+  N_FIELDS
+};
 
 /* ---- types ---- */
 
-static void read_dim(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f,
-                     struct mafat_onnx_dim *dim)
+static void read_dim(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                     const struct mafat_wire_field *f, struct mafat_onnx_dim *dim)
 {
   enum { VALUE = 1, PARAM = 2 };
   struct mafat_wire inner = mafat_wire_message(w, f);
@@ -23,16 +26,16 @@ static void read_dim(struct mafat_onnx_reader *r, struct mafat_wire *w, const st
   w->code = inner.code;
 }
 
-static void read_shape(struct mafat_onnx_reader *r, struct mafat_wire *outer, const struct mafat_wire_field *shape,
-                       struct mafat_onnx_info *info)
+static void read_shape(struct mafat_onnx_reader *r, struct mafat_wire *outer,
+                       const struct mafat_wire_field *shape, struct mafat_onnx_info *info)
 {
   enum { DIM = 1, N_SHAPE_FIELDS };
   struct mafat_wire w = mafat_wire_message(outer, shape);
   size_t counts[N_SHAPE_FIELDS];
   mafat_wire_count(&w, counts, N_SHAPE_FIELDS);
   if (counts[DIM] > MAFAT_ONNX_MAX_RANK)
-    mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "expected at most %d dimensions, found %zu", MAFAT_ONNX_MAX_RANK,
-                    counts[DIM]);
+    mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "expected at most %d dimensions, found %zu",
+                    MAFAT_ONNX_MAX_RANK, counts[DIM]);
   struct mafat_onnx_dim *dims = w.code ? NULL : mafat_onnx_take(r, &w, counts[DIM], sizeof *dims);
   info->rank = 0;
   info->dims = dims;
@@ -42,25 +45,27 @@ static void read_shape(struct mafat_onnx_reader *r, struct mafat_wire *outer, co
   outer->code = w.code;
 }
 
-static void read_tensor_type(struct mafat_onnx_reader *r, struct mafat_wire *outer, const struct mafat_wire_field *type,
-                             struct mafat_onnx_info *info)
+static void read_tensor_type(struct mafat_onnx_reader *r, struct mafat_wire *outer,
+                             const struct mafat_wire_field *type, struct mafat_onnx_info *info)
 {
   enum { ELEMENT = 1, SHAPE = 2 };
   struct mafat_wire w = mafat_wire_message(outer, type);
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) {
     if (f.number == ELEMENT) {
       int64_t element = mafat_wire_int(&w, &f);
-      info->type = element > 0 && element < MAFAT_ONNX_N_TYPES ? (int)element : MAFAT_ONNX_UNDEFINED;
+      info->type =
+          element > 0 && element < MAFAT_ONNX_N_TYPES ? (int)element : MAFAT_ONNX_UNDEFINED;
     }
     if (f.number == SHAPE) read_shape(r, &w, &f, info);
   }
   outer->code = w.code;
 }
 
-int mafat_onnx_read_type(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_info *info)
+int mafat_onnx_read_type(struct mafat_onnx_reader *r, struct mafat_wire w,
+                         struct mafat_onnx_info *info)
 {
-  static const char *const forms[] = {NULL,     "tensor",        NULL,      NULL, "sequence", "map", NULL,
-                                      "opaque", "sparse tensor", "optional"};
+  static const char *const forms[] = {
+      NULL, "tensor", NULL, NULL, "sequence", "map", NULL, "opaque", "sparse tensor", "optional"};
   enum { TENSOR = 1, N_FORMS = sizeof forms / sizeof *forms };
   *info = (struct mafat_onnx_info){.form = "unknown", .rank = -1};
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) {
@@ -72,7 +77,8 @@ int mafat_onnx_read_type(struct mafat_onnx_reader *r, struct mafat_wire w, struc
 
 /* ---- values ---- */
 
-static int read_value(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_value **out)
+static int read_value(struct mafat_onnx_reader *r, struct mafat_wire w,
+                      struct mafat_onnx_value **out)
 {
   enum { NAME = 1, TYPE = 2 };
   struct mafat_onnx_info *info = NULL;
@@ -92,8 +98,8 @@ static int read_value(struct mafat_onnx_reader *r, struct mafat_wire w, struct m
   return w.code;
 }
 
-static void read_initializer(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f,
-                             struct mafat_onnx_tensor *t)
+static void read_initializer(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                             const struct mafat_wire_field *f, struct mafat_onnx_tensor *t)
 {
   w->code = mafat_onnx_read_tensor(r, mafat_wire_message(w, f), t);
   if (w->code) return;
@@ -117,18 +123,23 @@ struct lists {
   int n[N_FIELDS]; /* entries read so far, per field */
 };
 
-static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f,
-                       struct lists *l)
+static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                       const struct mafat_wire_field *f, struct lists *l)
 {
-  static const char *const names[N_FIELDS] = {
-      [NODE] = "node", [INITIALIZER] = "initializer", [INPUT] = "input", [OUTPUT] = "output", [VALUE_INFO] = "value"};
+  static const char *const names[N_FIELDS] = {[NODE] = "node",
+                                              [INITIALIZER] = "initializer",
+                                              [INPUT] = "input",
+                                              [OUTPUT] = "output",
+                                              [VALUE_INFO] = "value"};
   struct mafat_onnx_value *v;
   int number = l->n[f->number]++;
   r->source.what = names[f->number];
   r->source.number = number;
   r->source.kind = r->source.name = r->source.part = NULL;
   switch (f->number) {
-  case NODE: w->code = mafat_onnx_read_node(r, mafat_wire_message(w, f), number, &l->nodes[number]); break;
+  case NODE:
+    w->code = mafat_onnx_read_node(r, mafat_wire_message(w, f), number, &l->nodes[number]);
+    break;
   case INITIALIZER: read_initializer(r, w, f, &l->tensors[number]); break;
   case INPUT:
     w->code = read_value(r, mafat_wire_message(w, f), &v);

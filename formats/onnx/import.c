@@ -37,14 +37,15 @@ struct mafat_value *mafat_onnx_out(const struct mafat_onnx_importer *i, int inde
   return &i->values[i->node->outputs[index]->index];
 }
 
-static int refuse_attribute(const struct mafat_onnx_importer *i, const struct mafat_onnx_attribute *a,
-                            const char *expected)
+static int refuse_attribute(const struct mafat_onnx_importer *i,
+                            const struct mafat_onnx_attribute *a, const char *expected)
 {
-  return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected attribute '%.60s' to be %s, found %s", a->name, expected,
-                          mafat_onnx_attribute_type_name(a->type));
+  return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected attribute '%.60s' to be %s, found %s",
+                          a->name, expected, mafat_onnx_attribute_type_name(a->type));
 }
 
-int mafat_onnx_int(const struct mafat_onnx_importer *i, const char *name, long long otherwise, long long *value)
+int mafat_onnx_int(const struct mafat_onnx_importer *i, const char *name, long long otherwise,
+                   long long *value)
 {
   const struct mafat_onnx_attribute *a = mafat_onnx_attribute(i->node, name);
   *value = otherwise;
@@ -54,17 +55,20 @@ int mafat_onnx_int(const struct mafat_onnx_importer *i, const char *name, long l
   return MAFAT_OK;
 }
 
-int mafat_onnx_flag(const struct mafat_onnx_importer *i, const char *name, bool otherwise, bool *value)
+int mafat_onnx_flag(const struct mafat_onnx_importer *i, const char *name, bool otherwise,
+                    bool *value)
 {
   long long number;
   int code = mafat_onnx_int(i, name, otherwise, &number);
   *value = code == MAFAT_OK && number != 0;
   if (code == MAFAT_OK && number != 0 && number != 1)
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute %s: expected 0 or 1, found %lld", name, number);
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute %s: expected 0 or 1, found %lld", name,
+                            number);
   return code;
 }
 
-int mafat_onnx_float(const struct mafat_onnx_importer *i, const char *name, float otherwise, float *value)
+int mafat_onnx_float(const struct mafat_onnx_importer *i, const char *name, float otherwise,
+                     float *value)
 {
   const struct mafat_onnx_attribute *a = mafat_onnx_attribute(i->node, name);
   *value = otherwise;
@@ -74,7 +78,8 @@ int mafat_onnx_float(const struct mafat_onnx_importer *i, const char *name, floa
   return MAFAT_OK;
 }
 
-int mafat_onnx_string(const struct mafat_onnx_importer *i, const char *name, const char *otherwise, const char **value)
+int mafat_onnx_string(const struct mafat_onnx_importer *i, const char *name, const char *otherwise,
+                      const char **value)
 {
   const struct mafat_onnx_attribute *a = mafat_onnx_attribute(i->node, name);
   *value = otherwise;
@@ -84,39 +89,44 @@ int mafat_onnx_string(const struct mafat_onnx_importer *i, const char *name, con
   return MAFAT_OK;
 }
 
-int mafat_onnx_ints(const struct mafat_onnx_importer *i, const char *name, int most, long long *values, int *n)
+int mafat_onnx_ints(const struct mafat_onnx_importer *i, const char *name, int most,
+                    long long *values, int *n)
 {
   const struct mafat_onnx_attribute *a = mafat_onnx_attribute(i->node, name);
   *n = -1;
   if (!a) return MAFAT_OK;
   if (a->type != MAFAT_ONNX_ATTRIBUTE_INTS) return refuse_attribute(i, a, "a list of integers");
   if (a->n > most)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at most %d numbers in attribute '%.60s', found %d", most,
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "expected at most %d numbers in attribute '%.60s', found %d", most,
                             name, a->n);
   for (*n = 0; *n < a->n; ++*n) values[*n] = a->as.ints[*n];
   return MAFAT_OK;
 }
 
-int mafat_onnx_list(const struct mafat_onnx_importer *i, const char *name, int index, int most, long long *values,
-                    int *n)
+int mafat_onnx_list(const struct mafat_onnx_importer *i, const char *name, int index, int most,
+                    long long *values, int *n)
 {
-  if (mafat_onnx_has(i, index)) return mafat_value_integers(i->g, mafat_onnx_in(i, index), most, values, n);
+  if (mafat_onnx_has(i, index))
+    return mafat_value_integers(i->g, mafat_onnx_in(i, index), most, values, n);
   return mafat_onnx_ints(i, name, most, values, n);
 }
 
 int mafat_onnx_axis(const struct mafat_onnx_importer *i, long long axis, int n_dims, int *out)
 {
   if (axis < -n_dims || axis >= n_dims)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected an axis from %d to %d, found %lld", -n_dims, n_dims - 1,
-                            axis);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected an axis from %d to %d, found %lld",
+                            -n_dims, n_dims - 1, axis);
   *out = (int)(axis < 0 ? axis + n_dims : axis);
   return MAFAT_OK;
 }
 
-int mafat_onnx_axis_of_list(const struct mafat_onnx_importer *i, long long axis, int n_dims, bool *seen, int *out)
+int mafat_onnx_axis_of_list(const struct mafat_onnx_importer *i, long long axis, int n_dims,
+                            bool *seen, int *out)
 {
   int code = mafat_onnx_axis(i, axis, n_dims, out);
-  if (code == MAFAT_OK && seen[*out]) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "names axis %d twice", *out);
+  if (code == MAFAT_OK && seen[*out])
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "names axis %d twice", *out);
   if (code == MAFAT_OK) seen[*out] = true;
   return code;
 }
@@ -130,13 +140,15 @@ int mafat_onnx_map(const struct mafat_onnx_importer *i, int index, struct mafat_
 
 /* ---- values of the model ---- */
 
-static int read_numbers(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to,
-                        struct mafat_diagnostic *d)
+static int read_numbers(void *context, const struct mafat_constant *place, uint64_t first,
+                        uint64_t n, double *to, struct mafat_diagnostic *d)
 {
   const struct mafat_onnx_importer *i = context;
   if (place->file == MAFAT_CONSTANT_VALUES) {
     const char *values = (const char *)i->g->network->values;
-    for (uint64_t k = 0; k < n; k++) to[k] = mafat_graph_number(values + mafat_constant_at(place, first + k), (enum mafat_dtype)place->type);
+    for (uint64_t k = 0; k < n; k++)
+      to[k] = mafat_graph_number(values + mafat_constant_at(place, first + k),
+                                 (enum mafat_dtype)place->type);
     return MAFAT_OK;
   }
   if (place->file == MAFAT_CONSTANT_FILL) {
@@ -146,8 +158,12 @@ static int read_numbers(void *context, const struct mafat_constant *place, uint6
     for (uint64_t k = 0; k < n; k++) to[k] = (double)value;
     return MAFAT_OK;
   }
-  const struct mafat_onnx_tensor t = {.name = "", .type = mafat_onnx_file_type((enum mafat_dtype)place->type), .n = place->n,
-                                      .form = MAFAT_ONNX_PLACE, .file = (int)place->file, .at = place->at,
+  const struct mafat_onnx_tensor t = {.name = "",
+                                      .type = mafat_onnx_file_type((enum mafat_dtype)place->type),
+                                      .n = place->n,
+                                      .form = MAFAT_ONNX_PLACE,
+                                      .file = (int)place->file,
+                                      .at = place->at,
                                       .bytes = mafat_constant_bytes(place, place->n)};
   return mafat_onnx_tensor_doubles(i->model, &t, first, (size_t)n, to, d);
 }
@@ -155,7 +171,8 @@ static int read_numbers(void *context, const struct mafat_constant *place, uint6
 static int take_dims(struct mafat_graph *g, const struct mafat_onnx_tensor *t, long long *dims)
 {
   if (t->rank > MAFAT_VIEW_DIMS)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "constant '%.100s' has %d dimensions", t->name, t->rank);
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "constant '%.100s' has %d dimensions", t->name,
+                            t->rank);
   for (int i = 0; i < t->rank; i++) dims[i] = t->dims[i];
   return MAFAT_OK;
 }
@@ -167,7 +184,8 @@ static enum mafat_dtype place_type(const struct mafat_onnx_tensor *t)
   return t->type == MAFAT_ONNX_FLOAT ? MAFAT_F32 : mafat_onnx_whole_type(t->type);
 }
 
-int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_onnx_tensor *t)
+int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value *out,
+                        const struct mafat_onnx_tensor *t)
 {
   enum { MOST = 1 << 20 };
   static const uint64_t most_placed = (UINT64_C(1) << 40) - 1; /* limit of elements in the file */
@@ -176,22 +194,26 @@ int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value 
   if (code) return code;
   enum mafat_dtype type = place_type(t);
   if (t->n > most_placed)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "constant '%.100s' has %llu numbers: expected at most %llu", t->name,
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "constant '%.100s' has %llu numbers: expected at most %llu", t->name,
                             (unsigned long long)t->n, (unsigned long long)most_placed);
   if (type != MAFAT_N_DTYPES) {
     *out = (struct mafat_value){.form = MAFAT_VALUE_PLACE, .maker = -1, .readers = out->readers};
     mafat_view_linear(&out->view, t->rank, dims, MAFAT_AXIS_NUMBERS);
-    out->place = (struct mafat_constant){.at = t->at, .n = t->n, .file = (unsigned)t->file & 0xfff, .type = (unsigned)type & 0x1f};
+    out->place = (struct mafat_constant){
+        .at = t->at, .n = t->n, .file = (unsigned)t->file & 0xfff, .type = (unsigned)type & 0x1f};
     return MAFAT_OK;
   }
   if (t->n > MOST)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "constant '%.100s' of type %s has %llu numbers", t->name,
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "constant '%.100s' of type %s has %llu numbers", t->name,
                             mafat_onnx_type_name(t->type), (unsigned long long)t->n);
   int readers = out->readers;
   code = mafat_value_make_numbers(i->g, out, t->rank, dims);
   out->readers = readers;
   if (code == MAFAT_OK) code = mafat_graph_look_at(i->g, (long long)t->n);
-  return code ? code : mafat_onnx_tensor_doubles(i->model, t, 0, (size_t)t->n, out->numbers, i->g->d);
+  return code ? code
+              : mafat_onnx_tensor_doubles(i->model, t, 0, (size_t)t->n, out->numbers, i->g->d);
 }
 
 /* Element type of an input; MAFAT_N_DTYPES: unsupported. */
@@ -214,16 +236,19 @@ static int input_dims(struct mafat_graph *g, const struct mafat_onnx_value *v, l
   if (!info || strcmp(info->form, "tensor") != 0 || info->rank < 0)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s' has no shape", v->name);
   if (input_type(v) == MAFAT_N_DTYPES)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s' is of type %s: expected float", v->name,
-                            mafat_onnx_type_name(info->type));
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s' is of type %s: expected float",
+                            v->name, mafat_onnx_type_name(info->type));
   if (info->rank > MAFAT_VIEW_DIMS)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s' has %d dimensions", v->name, info->rank);
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s' has %d dimensions", v->name,
+                            info->rank);
   for (int k = 0; k < info->rank; k++) {
     dims[k] = info->dims[k].n;
     if (dims[k] == -1 && k == 0) dims[k] = 1;
     if (dims[k] < 1)
-      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s': dimension %d%s%.40s is not known", v->name, k,
-                              info->dims[k].param ? ", " : "", info->dims[k].param ? info->dims[k].param : "");
+      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
+                              "input '%.100s': dimension %d%s%.40s is not known", v->name, k,
+                              info->dims[k].param ? ", " : "",
+                              info->dims[k].param ? info->dims[k].param : "");
   }
   return MAFAT_OK;
 }
@@ -238,7 +263,8 @@ static int make_inputs(struct mafat_onnx_importer *i)
     int axes[MAFAT_VIEW_DIMS], readers = value->readers;
     if (v->initializer) continue;
     if (value->form != MAFAT_VALUE_NONE) {
-      code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "input '%.100s' is there more than once", v->name);
+      code =
+          mafat_graph_fail(i->g, MAFAT_EFORMAT, "input '%.100s' is there more than once", v->name);
       break;
     }
     if ((code = input_dims(i->g, v, dims))) break;
@@ -247,7 +273,8 @@ static int make_inputs(struct mafat_onnx_importer *i)
     code = mafat_graph_input(i->g, index, value, v->info->rank, dims, axes);
     value->readers = readers;
     i->whole[v->index] = v->info->type == MAFAT_ONNX_INT32 || v->info->type == MAFAT_ONNX_INT64;
-    if (code == MAFAT_OK) code = mafat_graph_name_input(i->g, index++, v->name, input_type(v), value);
+    if (code == MAFAT_OK)
+      code = mafat_graph_name_input(i->g, index++, v->name, input_type(v), value);
   }
   i->g->makes = (struct mafat_meaning){.type = MAFAT_F32};
   return code;
@@ -260,7 +287,8 @@ static int count_inputs(const struct mafat_onnx *m)
   return n;
 }
 
-static struct mafat_value *begin_value(struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
+static struct mafat_value *begin_value(struct mafat_onnx_importer *i,
+                                       const struct mafat_onnx_value *v)
 {
   struct mafat_value *value = &i->values[v->index];
   value->maker = -1;
@@ -284,7 +312,8 @@ static void begin_values(struct mafat_onnx_importer *i)
 }
 
 /* Clears values; some are listed twice. */
-static void clear_values(struct mafat_onnx_importer *i, const struct mafat_onnx_value *const *list, int n)
+static void clear_values(struct mafat_onnx_importer *i, const struct mafat_onnx_value *const *list,
+                         int n)
 {
   for (int k = 0; k < n; k++)
     if (list[k]) mafat_value_clear(&i->values[list[k]->index]);
@@ -306,10 +335,10 @@ static void end_values(struct mafat_onnx_importer *i)
 
 const struct mafat_onnx_operator *mafat_onnx_find_operator(const char *op_type)
 {
-  static const struct mafat_onnx_operator *const tables[] = {mafat_onnx_shape_operators, mafat_onnx_math_operators,
-                                                             mafat_onnx_layer_operators, mafat_onnx_matrix_operators,
-                                                             mafat_onnx_channel_operators, mafat_onnx_quantized_operators,
-                                                             mafat_onnx_dynamic_operators};
+  static const struct mafat_onnx_operator *const tables[] = {
+      mafat_onnx_shape_operators,  mafat_onnx_math_operators,    mafat_onnx_layer_operators,
+      mafat_onnx_matrix_operators, mafat_onnx_channel_operators, mafat_onnx_quantized_operators,
+      mafat_onnx_dynamic_operators};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
     for (const struct mafat_onnx_operator *o = tables[t]; o->op_type; o++)
       if (strcmp(o->op_type, op_type) == 0) return o;
@@ -328,7 +357,8 @@ static int make_ready(struct mafat_onnx_importer *i)
     const struct mafat_onnx_value *v = i->node->inputs[k];
     if (!v || i->values[v->index].form != MAFAT_VALUE_NONE) continue;
     if (!v->initializer)
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input '%.100s' is made by no node before it", v->name);
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input '%.100s' is made by no node before it",
+                              v->name);
     int code = mafat_onnx_constant(i, &i->values[v->index], v->initializer);
     if (code) return code;
   }
@@ -340,17 +370,19 @@ static int check_outputs(struct mafat_onnx_importer *i)
   for (int k = 0; k < i->node->n_outputs; k++) {
     const struct mafat_onnx_value *v = i->node->outputs[k];
     if (v && v->makers != 1)
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "output '%.100s' is made more than once", v->name);
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "output '%.100s' is made more than once",
+                              v->name);
   }
-  return i->node->n_outputs > 0 && i->node->outputs[0] ? MAFAT_OK
-                                                       : mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no output");
+  return i->node->n_outputs > 0 && i->node->outputs[0]
+             ? MAFAT_OK
+             : mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no output");
 }
 
 /* True if an earlier node made this node's output as well. */
 static bool is_made(const struct mafat_onnx_importer *i)
 {
-  return i->node->n_outputs == 1 && i->node->outputs[0] && mafat_onnx_out(i, 0)->form != MAFAT_VALUE_NONE &&
-         i->node->outputs[0]->makers == 1;
+  return i->node->n_outputs == 1 && i->node->outputs[0] &&
+         mafat_onnx_out(i, 0)->form != MAFAT_VALUE_NONE && i->node->outputs[0]->makers == 1;
 }
 
 /* Makes a node the current one; fails if its operator is unsupported. */
@@ -361,12 +393,16 @@ static int take_node(struct mafat_onnx_importer *i, int index)
   i->g->operator_name = i->node->op_type;
   i->g->node_name = i->node->name;
   if (*i->node->domain && strcmp(i->node->domain, "com.microsoft") != 0)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "operators of domain '%.60s' are not run", i->node->domain);
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "operators of domain '%.60s' are not run",
+                            i->node->domain);
   i->row = mafat_onnx_find_operator(i->node->op_type);
   if (!i->row) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
-  if (i->node->n_inputs <= MAFAT_MAX_OPERANDS && i->node->n_outputs <= MAFAT_ONNX_MOST_PARTS) return MAFAT_OK;
-  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected at most %d inputs and %d parts as outputs, found %d and %d", MAFAT_MAX_OPERANDS,
-                          MAFAT_ONNX_MOST_PARTS, i->node->n_inputs, i->node->n_outputs);
+  if (i->node->n_inputs <= MAFAT_MAX_OPERANDS && i->node->n_outputs <= MAFAT_ONNX_MOST_PARTS)
+    return MAFAT_OK;
+  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                          "expected at most %d inputs and %d parts as outputs, found %d and %d",
+                          MAFAT_MAX_OPERANDS, MAFAT_ONNX_MOST_PARTS, i->node->n_inputs,
+                          i->node->n_outputs);
 }
 
 /* Checks all operators first, because an unsupported operator is the most helpful message. */
@@ -387,7 +423,9 @@ static int check_inputs(struct mafat_onnx_importer *i)
       const struct mafat_onnx_value *v = node->outputs[k];
       if (!v || !v->is_input) continue;
       int code = take_node(i, n);
-      return code ? code : mafat_graph_fail(i->g, MAFAT_EFORMAT, "output '%.100s' is an input of the model", v->name);
+      return code ? code
+                  : mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                                     "output '%.100s' is an input of the model", v->name);
     }
   }
   return MAFAT_OK;
@@ -399,7 +437,8 @@ static int check_constants(struct mafat_onnx_importer *i)
   for (int k = 0; k < mafat_onnx_n_values(i->model); k++) {
     const struct mafat_onnx_value *v = mafat_onnx_value(i->model, k);
     if (v->initializer && v->makers > 1 && v->node < 0)
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "initializer '%.100s' is there more than once", v->name);
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "initializer '%.100s' is there more than once",
+                              v->name);
   }
   return MAFAT_OK;
 }
@@ -453,7 +492,9 @@ static int copy_paths(struct mafat_onnx_importer *i)
   if (!n->states) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
   if (count < 1) return MAFAT_OK;
   n->files = calloc((size_t)count, sizeof *n->files);
-  while (n->files && n->n_files < count && (n->files[n->n_files] = strdup(mafat_onnx_path(i->model, n->n_files + 1)))) n->n_files++;
+  while (n->files && n->n_files < count &&
+         (n->files[n->n_files] = strdup(mafat_onnx_path(i->model, n->n_files + 1))))
+    n->n_files++;
   return n->n_files == count ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
 }
 
@@ -476,7 +517,8 @@ static int import(struct mafat_onnx_importer *i)
   i->values = calloc(n_values + 1, sizeof *i->values);
   i->dequantized = calloc(n_values + 1, sizeof *i->dequantized);
   i->whole = calloc(n_values + 1, sizeof *i->whole);
-  if (!i->values || !i->dequantized || !i->whole) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  if (!i->values || !i->dequantized || !i->whole)
+    return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
   mafat_onnx_picture(&i->g->network->picture, i->model);
   begin_values(i);
   code = mafat_onnx_note_readers(i);
@@ -491,18 +533,22 @@ static int import(struct mafat_onnx_importer *i)
   return code ? code : make_outputs(i);
 }
 
-int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *model, struct mafat_diagnostic *d)
+int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *model,
+                       struct mafat_diagnostic *d)
 {
   enum { LAYERS_OF_A_NODE = 3, MORE = 64 };
   struct mafat_onnx_importer i = {.model = model, .own_opset = mafat_onnx_opset(model, "")};
-  int most = model->n_nodes > MAFAT_MAX_LAYERS ? MAFAT_MAX_LAYERS : LAYERS_OF_A_NODE * model->n_nodes + MORE;
+  int most = model->n_nodes > MAFAT_MAX_LAYERS ? MAFAT_MAX_LAYERS
+                                               : LAYERS_OF_A_NODE * model->n_nodes + MORE;
   *out = NULL;
   int n_inputs = count_inputs(model);
-  int code = mafat_graph_open(&i.g, model->file->path, most, n_inputs > MAFAT_MAX_LAYERS ? 0 : n_inputs, d);
+  int code = mafat_graph_open(&i.g, model->file->path, most,
+                              n_inputs > MAFAT_MAX_LAYERS ? 0 : n_inputs, d);
   if (code) return code;
   if (n_inputs > MAFAT_MAX_LAYERS || model->n_outputs > MAFAT_MAX_LAYERS)
-    code = mafat_graph_fail(i.g, MAFAT_EUNSUPPORTED, "expected at most %d inputs and outputs, found %d and %d", MAFAT_MAX_LAYERS, n_inputs,
-                            model->n_outputs);
+    code = mafat_graph_fail(i.g, MAFAT_EUNSUPPORTED,
+                            "expected at most %d inputs and outputs, found %d and %d",
+                            MAFAT_MAX_LAYERS, n_inputs, model->n_outputs);
   if (n_inputs == 0) code = mafat_graph_fail(i.g, MAFAT_EUNSUPPORTED, "has no input");
   i.g->numbers = (struct mafat_graph_numbers){read_numbers, &i};
   if (code == MAFAT_OK) code = import(&i);
@@ -515,8 +561,8 @@ int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *mode
   return mafat_graph_finish(out, &i.g, code);
 }
 
-int mafat_onnx_network_of(struct mafat_network **out, struct mafat_model_file *file, const struct mafat_given *given,
-                          struct mafat_diagnostic *d)
+int mafat_onnx_network_of(struct mafat_network **out, struct mafat_model_file *file,
+                          const struct mafat_given *given, struct mafat_diagnostic *d)
 {
   struct mafat_onnx *model;
   *out = NULL;
@@ -529,4 +575,7 @@ int mafat_onnx_network_of(struct mafat_network **out, struct mafat_model_file *f
 
 const struct mafat_reader mafat_onnx_reader = {
     .format = {.name = "onnx", .own_weights = true, .any_order = true, .pad = MAFAT_GRAPH_PAD},
-    .holds_weights = true, .imports = true, .begins = mafat_onnx_begins, .graph = mafat_onnx_network_of};
+    .holds_weights = true,
+    .imports = true,
+    .begins = mafat_onnx_begins,
+    .graph = mafat_onnx_network_of};

@@ -16,17 +16,19 @@ static int import_softmax(struct mafat_onnx_importer *i)
   int dim = 0, code = mafat_onnx_map(i, 0, &own, &in);
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "axis", i->opset < 13 ? 1 : -1, &axis);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in->view.n_dims, &dim);
-  for (int k = dim; code == MAFAT_OK && k < in->view.n_dims; k++) over[k] = i->opset < 13 || k == dim;
+  for (int k = dim; code == MAFAT_OK && k < in->view.n_dims; k++)
+    over[k] = i->opset < 13 || k == dim;
   if (code == MAFAT_OK)
-    code = mafat_graph_normalize_over(i->g, mafat_onnx_out(i, 0), in, over,
-                                      (struct mafat_normalize){(enum mafat_normalize_how)mafat_onnx_variant(i), 0, 0});
+    code = mafat_graph_normalize_over(
+        i->g, mafat_onnx_out(i, 0), in, over,
+        (struct mafat_normalize){(enum mafat_normalize_how)mafat_onnx_variant(i), 0, 0});
   mafat_value_clear(&own);
   return code;
 }
 
 /* Computes 1 / sqrt(variance + epsilon). */
-static int invert_deviation(struct mafat_onnx_importer *i, const struct mafat_value *in, const struct mafat_value *mean,
-                            const bool *over, float epsilon)
+static int invert_deviation(struct mafat_onnx_importer *i, const struct mafat_value *in,
+                            const struct mafat_value *mean, const bool *over, float epsilon)
 {
   enum { DISTANCE, SQUARES, VARIANCE, SUM, N_STEPS };
   const struct mafat_reduce mean_of = {.how = MAFAT_REDUCE_MEAN};
@@ -34,34 +36,44 @@ static int invert_deviation(struct mafat_onnx_importer *i, const struct mafat_va
   for (int k = 0; k < N_STEPS; k++) steps[k] = (struct mafat_value){.maker = -1};
   int code = mafat_graph_combine(i->g, &steps[DISTANCE], MAFAT_GRAPH_SUB, in, mean);
   if (code == MAFAT_OK)
-    code = mafat_graph_combine(i->g, &steps[SQUARES], MAFAT_GRAPH_MUL, &steps[DISTANCE], &steps[DISTANCE]);
-  if (code == MAFAT_OK) code = mafat_graph_reduce(i->g, &steps[VARIANCE], &steps[SQUARES], over, mean_of, true);
+    code = mafat_graph_combine(i->g, &steps[SQUARES], MAFAT_GRAPH_MUL, &steps[DISTANCE],
+                               &steps[DISTANCE]);
   if (code == MAFAT_OK)
-    code = mafat_graph_combine_number(i->g, &steps[SUM], MAFAT_GRAPH_ADD, &steps[VARIANCE], (double)epsilon);
+    code = mafat_graph_reduce(i->g, &steps[VARIANCE], &steps[SQUARES], over, mean_of, true);
   if (code == MAFAT_OK)
-    code = mafat_graph_combine_number(i->g, mafat_onnx_out(i, 2), MAFAT_GRAPH_POW, &steps[SUM], -.5);
+    code = mafat_graph_combine_number(i->g, &steps[SUM], MAFAT_GRAPH_ADD, &steps[VARIANCE],
+                                      (double)epsilon);
+  if (code == MAFAT_OK)
+    code =
+        mafat_graph_combine_number(i->g, mafat_onnx_out(i, 2), MAFAT_GRAPH_POW, &steps[SUM], -.5);
   for (int k = 0; k < N_STEPS; k++) mafat_value_clear(&steps[k]);
   return code;
 }
 
 /* Adds layers for outputs that only training reads. */
-static int put_out_statistics(struct mafat_onnx_importer *i, const struct mafat_value *in, const bool *over,
-                              float epsilon)
+static int put_out_statistics(struct mafat_onnx_importer *i, const struct mafat_value *in,
+                              const bool *over, float epsilon)
 {
   struct mafat_value mean = {.maker = -1};
   if (!mafat_onnx_wants(i, 1) && !mafat_onnx_wants(i, 2)) return MAFAT_OK;
-  int code = mafat_graph_reduce(i->g, &mean, in, over, (struct mafat_reduce){.how = MAFAT_REDUCE_MEAN}, true);
-  if (code == MAFAT_OK && mafat_onnx_wants(i, 1)) code = mafat_value_copy(i->g, mafat_onnx_out(i, 1), &mean);
-  if (code == MAFAT_OK && mafat_onnx_wants(i, 2)) code = invert_deviation(i, in, &mean, over, epsilon);
+  int code = mafat_graph_reduce(i->g, &mean, in, over,
+                                (struct mafat_reduce){.how = MAFAT_REDUCE_MEAN}, true);
+  if (code == MAFAT_OK && mafat_onnx_wants(i, 1))
+    code = mafat_value_copy(i->g, mafat_onnx_out(i, 1), &mean);
+  if (code == MAFAT_OK && mafat_onnx_wants(i, 2))
+    code = invert_deviation(i, in, &mean, over, epsilon);
   mafat_value_clear(&mean);
   return code;
 }
 
 /* Normalizes integers with float factors per channel (takes.c). */
-static int normalize_numbers(struct mafat_onnx_importer *i, const struct mafat_value *in, const bool *over, struct mafat_normalize how)
+static int normalize_numbers(struct mafat_onnx_importer *i, const struct mafat_value *in,
+                             const bool *over, struct mafat_normalize how)
 {
-  const struct mafat_value *const numbers[MAFAT_GRAPH_SCALED] = {mafat_onnx_in(i, 1), mafat_onnx_in(i, 2)};
-  return mafat_graph_normalize_scaled(i->g, mafat_onnx_out(i, 0), in, over, how, numbers, mafat_onnx_has(i, 2) ? 2 : 1);
+  const struct mafat_value *const numbers[MAFAT_GRAPH_SCALED] = {mafat_onnx_in(i, 1),
+                                                                 mafat_onnx_in(i, 2)};
+  return mafat_graph_normalize_scaled(i->g, mafat_onnx_out(i, 0), in, over, how, numbers,
+                                      mafat_onnx_has(i, 2) ? 2 : 1);
 }
 
 static int import_layer_norm(struct mafat_onnx_importer *i)
@@ -83,9 +95,11 @@ static int import_layer_norm(struct mafat_onnx_importer *i)
   }
   if (code == MAFAT_OK) code = mafat_graph_normalize_over(i->g, &plain, in, over, how);
   if (code == MAFAT_OK) code = put_out_statistics(i, in, over, how.epsilon);
-  if (code == MAFAT_OK) code = mafat_graph_combine(i->g, &scaled, MAFAT_GRAPH_MUL, &plain, mafat_onnx_in(i, 1));
+  if (code == MAFAT_OK)
+    code = mafat_graph_combine(i->g, &scaled, MAFAT_GRAPH_MUL, &plain, mafat_onnx_in(i, 1));
   if (code == MAFAT_OK && mafat_onnx_has(i, 2)) {
-    code = mafat_graph_combine(i->g, mafat_onnx_out(i, 0), MAFAT_GRAPH_ADD, &scaled, mafat_onnx_in(i, 2));
+    code = mafat_graph_combine(i->g, mafat_onnx_out(i, 0), MAFAT_GRAPH_ADD, &scaled,
+                               mafat_onnx_in(i, 2));
   } else if (code == MAFAT_OK) {
     code = mafat_value_copy(i->g, mafat_onnx_out(i, 0), &scaled);
   }
@@ -109,8 +123,9 @@ static int import_lp_norm(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK && p != 1 && p != 2)
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute p: expected 1 or 2, found %lld", p);
   if (code == MAFAT_OK)
-    code = mafat_graph_normalize_over(i->g, mafat_onnx_out(i, 0), in, over,
-                                      (struct mafat_normalize){p == 1 ? MAFAT_NORMALIZE_L1 : MAFAT_NORMALIZE_L2, 0, 0});
+    code = mafat_graph_normalize_over(
+        i->g, mafat_onnx_out(i, 0), in, over,
+        (struct mafat_normalize){p == 1 ? MAFAT_NORMALIZE_L1 : MAFAT_NORMALIZE_L2, 0, 0});
   mafat_value_clear(&own);
   return code;
 }
@@ -120,13 +135,15 @@ static int import_lp_norm(struct mafat_onnx_importer *i)
 /* True if the reduction of a single element is the element. */
 static bool takes_one_as_it_is(enum mafat_reduction how)
 {
-  return how != MAFAT_REDUCE_L1 && how != MAFAT_REDUCE_L2 && how != MAFAT_REDUCE_SUM_OF_SQUARES && how != MAFAT_REDUCE_LOG_SUM;
+  return how != MAFAT_REDUCE_L1 && how != MAFAT_REDUCE_L2 && how != MAFAT_REDUCE_SUM_OF_SQUARES &&
+         how != MAFAT_REDUCE_LOG_SUM;
 }
 
 /* Rejects reductions of integers whose result would have to be truncated. */
 static int refuse_fractions(const struct mafat_onnx_importer *i, enum mafat_reduction how)
 {
-  bool cuts = how == MAFAT_REDUCE_MEAN || how == MAFAT_REDUCE_L2 || how == MAFAT_REDUCE_LOG_SUM || how == MAFAT_REDUCE_LOG_SUM_EXP;
+  bool cuts = how == MAFAT_REDUCE_MEAN || how == MAFAT_REDUCE_L2 || how == MAFAT_REDUCE_LOG_SUM ||
+              how == MAFAT_REDUCE_LOG_SUM_EXP;
   if (!cuts || !mafat_onnx_is_whole(i, 0)) return MAFAT_OK;
   return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "of integers: expected an input of type float");
 }
@@ -151,8 +168,11 @@ static int import_reduce(struct mafat_onnx_importer *i)
     if (code == MAFAT_OK) over[dim] = true;
   }
   for (int k = 0; code == MAFAT_OK && k < in->view.n_dims; k++) over[k] = over[k] || all;
-  if (code == MAFAT_OK && none && takes_one_as_it_is(how)) code = mafat_value_copy(i->g, mafat_onnx_out(i, 0), in);
-  else if (code == MAFAT_OK) code = mafat_graph_reduce(i->g, mafat_onnx_out(i, 0), in, over, (struct mafat_reduce){.how = how}, keep);
+  if (code == MAFAT_OK && none && takes_one_as_it_is(how))
+    code = mafat_value_copy(i->g, mafat_onnx_out(i, 0), in);
+  else if (code == MAFAT_OK)
+    code = mafat_graph_reduce(i->g, mafat_onnx_out(i, 0), in, over,
+                              (struct mafat_reduce){.how = how}, keep);
   mafat_value_clear(&own);
   return code;
 }
@@ -172,7 +192,8 @@ static int import_arg(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK)
     code = mafat_graph_reduce(
         i->g, mafat_onnx_out(i, 0), in, over,
-        (struct mafat_reduce){.how = (enum mafat_reduction)mafat_onnx_variant(i), .last = last}, keep);
+        (struct mafat_reduce){.how = (enum mafat_reduction)mafat_onnx_variant(i), .last = last},
+        keep);
   mafat_value_clear(&own);
   return code;
 }
@@ -187,11 +208,14 @@ static int import_topk(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "axis", -1, &axis);
   if (code == MAFAT_OK) code = mafat_onnx_flag(i, "largest", true, &largest);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in->view.n_dims, &dim);
-  if (code == MAFAT_OK) code = i->opset < 10 ? mafat_onnx_int(i, "k", -1, &k) : mafat_onnx_list(i, "k", 1, 1, &k, &n);
-  if (code == MAFAT_OK && i->opset >= 10 && n != 1) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "K: expected one number, found %d", n);
+  if (code == MAFAT_OK)
+    code = i->opset < 10 ? mafat_onnx_int(i, "k", -1, &k) : mafat_onnx_list(i, "k", 1, 1, &k, &n);
+  if (code == MAFAT_OK && i->opset >= 10 && n != 1)
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "K: expected one number, found %d", n);
   if (code == MAFAT_OK) {
     struct mafat_value *values = mafat_onnx_wants(i, 0) ? mafat_onnx_out(i, 0) : &unwanted;
-    code = mafat_graph_topk(i->g, values, mafat_onnx_wants(i, 1) ? mafat_onnx_out(i, 1) : &unwanted, in, dim, k, !largest);
+    code = mafat_graph_topk(i->g, values, mafat_onnx_wants(i, 1) ? mafat_onnx_out(i, 1) : &unwanted,
+                            in, dim, k, !largest);
   }
   mafat_value_clear(&unwanted);
   mafat_value_clear(&own);
@@ -206,11 +230,13 @@ static int import_global_pool(struct mafat_onnx_importer *i)
   bool over[MAFAT_VIEW_DIMS] = {false};
   int code = mafat_onnx_map(i, 0, &own, &in);
   if (code == MAFAT_OK && in->view.n_dims < 3)
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected 3 or more dimensions, found %d", in->view.n_dims);
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected 3 or more dimensions, found %d",
+                            in->view.n_dims);
   for (int k = 2; code == MAFAT_OK && k < in->view.n_dims; k++) over[k] = true;
   if (code == MAFAT_OK)
-    code = mafat_graph_reduce(i->g, mafat_onnx_out(i, 0), in, over,
-                              (struct mafat_reduce){.how = (enum mafat_reduction)mafat_onnx_variant(i)}, true);
+    code = mafat_graph_reduce(
+        i->g, mafat_onnx_out(i, 0), in, over,
+        (struct mafat_reduce){.how = (enum mafat_reduction)mafat_onnx_variant(i)}, true);
   mafat_value_clear(&own);
   return code;
 }
@@ -255,35 +281,43 @@ static int refuse_more(struct mafat_onnx_importer *i)
   int code = mafat_onnx_int(i, "antialias", 0, &antialias);
   if (code == MAFAT_OK) code = mafat_onnx_string(i, "keep_aspect_ratio_policy", stretch, &policy);
   if (code) return code;
-  if (antialias) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute antialias: expected 0, found 1");
+  if (antialias)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute antialias: expected 0, found 1");
   if (strcmp(policy, stretch) != 0)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute keep_aspect_ratio_policy: expected %s, found '%.40s'",
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "attribute keep_aspect_ratio_policy: expected %s, found '%.40s'",
                             stretch, policy);
   if (mafat_onnx_attribute(i->node, "axes"))
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute axes: expected none: sizes of all dimensions");
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "attribute axes: expected none: sizes of all dimensions");
   return MAFAT_OK;
 }
 
 static int take_modes(struct mafat_onnx_importer *i, struct mafat_resample *r)
 {
-  static const char *const coordinates[MAFAT_N_COORDINATES] = {"half_pixel",         "half_pixel_symmetric",
-                                                               "pytorch_half_pixel", "align_corners",
-                                                               "asymmetric",         "tf_half_pixel_for_nn"};
-  static const char *const roundings[MAFAT_N_ROUNDINGS] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+  static const char *const coordinates[MAFAT_N_COORDINATES] = {
+      "half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
+      "align_corners", "asymmetric",           "tf_half_pixel_for_nn"};
+  static const char *const roundings[MAFAT_N_ROUNDINGS] = {"round_prefer_floor",
+                                                           "round_prefer_ceil", "floor", "ceil"};
   static const char *const modes[MAFAT_N_INTERPOLATIONS] = {"nearest", "linear", "cubic"};
   const char *mode, *coordinate, *rounding;
   bool old = i->opset < 11;
   int index, code = mafat_onnx_string(i, "mode", "nearest", &mode);
   if (code == MAFAT_OK)
-    code = mafat_onnx_string(i, "coordinate_transformation_mode", old ? "asymmetric" : "half_pixel", &coordinate);
-  if (code == MAFAT_OK) code = mafat_onnx_string(i, "nearest_mode", old ? "floor" : "round_prefer_floor", &rounding);
+    code = mafat_onnx_string(i, "coordinate_transformation_mode", old ? "asymmetric" : "half_pixel",
+                             &coordinate);
+  if (code == MAFAT_OK)
+    code = mafat_onnx_string(i, "nearest_mode", old ? "floor" : "round_prefer_floor", &rounding);
   if (code) return code;
   if (!find_word(mode, modes, MAFAT_N_INTERPOLATIONS, &index))
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "attribute mode: expected nearest, linear or cubic, found '%.40s'", mode);
+                            "attribute mode: expected nearest, linear or cubic, found '%.40s'",
+                            mode);
   r->interpolation = (enum mafat_interpolation)index;
   if (!find_word(coordinate, coordinates, MAFAT_N_COORDINATES, &index))
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute coordinate_transformation_mode: '%.40s' is not run",
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "attribute coordinate_transformation_mode: '%.40s' is not run",
                             coordinate);
   r->coordinates = (enum mafat_coordinates)index;
   if (!find_word(rounding, roundings, MAFAT_N_ROUNDINGS, &index))
@@ -293,7 +327,8 @@ static int take_modes(struct mafat_onnx_importer *i, struct mafat_resample *r)
 }
 
 /* Reads sizes or scales of all dimensions; scales are 0 if sizes are given. */
-static int take_sizes(struct mafat_onnx_importer *i, const struct mafat_value *in, long long *sizes, double *scales)
+static int take_sizes(struct mafat_onnx_importer *i, const struct mafat_value *in, long long *sizes,
+                      double *scales)
 {
   int n = 0, n_dims = in->view.n_dims, at = i->opset < 11 ? 1 : 2, code = MAFAT_OK;
   double *list = NULL;
@@ -309,12 +344,14 @@ static int take_sizes(struct mafat_onnx_importer *i, const struct mafat_value *i
     n = old->n;
     for (int k = 0; k < n && k < n_dims; k++) scales[k] = (double)old->as.floats[k];
   } else {
-    if ((code = mafat_value_numbers(i->g, mafat_onnx_in(i, at), MAFAT_VIEW_DIMS, &list))) return code;
+    if ((code = mafat_value_numbers(i->g, mafat_onnx_in(i, at), MAFAT_VIEW_DIMS, &list)))
+      return code;
     n = (int)mafat_value_elements(mafat_onnx_in(i, at));
     for (int k = 0; k < n && k < n_dims; k++) scales[k] = list[k];
     free(list);
   }
-  if (n != n_dims) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d scales, found %d", n_dims, n);
+  if (n != n_dims)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d scales, found %d", n_dims, n);
   for (int k = 0; k < n; k++) {
     if (!(scales[k] > 0 && scales[k] < 1e6))
       return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected scales above 0, found %g", scales[k]);
@@ -326,7 +363,8 @@ static int take_sizes(struct mafat_onnx_importer *i, const struct mafat_value *i
 
 /* Opset 10 does not specify the rounding of nearest. Models expect, and onnxruntime uses, floor for
  * enlarging and ceil for shrinking. */
-static int find_old_rounding(struct mafat_onnx_importer *i, const double *scales, int n, struct mafat_resample *r)
+static int find_old_rounding(struct mafat_onnx_importer *i, const double *scales, int n,
+                             struct mafat_resample *r)
 {
   bool fewer = false, more = false;
   for (int k = 0; k < n; k++) {
@@ -334,7 +372,9 @@ static int find_old_rounding(struct mafat_onnx_importer *i, const double *scales
     more = more || scales[k] > 1;
   }
   if (fewer && more && r->interpolation == MAFAT_INTERPOLATE_NEAREST)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "scales: of rows and columns one above 1 and one below, which is not run");
+    return mafat_graph_fail(
+        i->g, MAFAT_EUNSUPPORTED,
+        "scales: of rows and columns one above 1 and one below, which is not run");
   r->rounding = fewer ? MAFAT_ROUND_CEIL : MAFAT_ROUND_FLOOR;
   return MAFAT_OK;
 }
@@ -351,17 +391,19 @@ static int resize(struct mafat_onnx_importer *i, const struct mafat_value *in)
   if (code == MAFAT_OK) code = take_sizes(i, in, sizes, scales);
   if (code == MAFAT_OK && i->opset < 11) code = find_old_rounding(i, scales, n, &r);
   if (code) return code;
-  if (n < 1 || n > 4) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to 4 dimensions, found %d", n);
+  if (n < 1 || n > 4)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to 4 dimensions, found %d", n);
   for (int k = 0; k < n; k++) {
     axes[k] = k == n - 1 ? MAFAT_AXIS_W : k == n - 2 ? MAFAT_AXIS_H : MAFAT_AXIS_C;
     if (sizes[k] < 1 || sizes[k] > MAFAT_MAX_EXTENT)
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "dimension %d would be %lld", k, sizes[k]);
     if (k < n - 2 && sizes[k] != in->view.dims[k])
-      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "dimension %d would be another: expected the last two alone",
-                              k);
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                              "dimension %d would be another: expected the last two alone", k);
   }
   r.x = (struct mafat_resample_axis){(int)sizes[n - 1], scales[n - 1]};
-  r.y = n > 1 ? (struct mafat_resample_axis){(int)sizes[n - 2], scales[n - 2]} : (struct mafat_resample_axis){1, 1};
+  r.y = n > 1 ? (struct mafat_resample_axis){(int)sizes[n - 2], scales[n - 2]}
+              : (struct mafat_resample_axis){1, 1};
   mafat_view_lay(&view, n, sizes, axes, e);
   code = mafat_graph_lay(i->g, &laid, in, axes);
   if (code == MAFAT_OK) code = mafat_graph_resample(i->g, mafat_onnx_out(i, 0), &laid, &r, &view);
@@ -380,15 +422,27 @@ static int import_resize(struct mafat_onnx_importer *i)
 }
 
 const struct mafat_onnx_operator mafat_onnx_channel_operators[] = {
-    {"Softmax", import_softmax, MAFAT_NORMALIZE_SOFTMAX}, {"LogSoftmax", import_softmax, MAFAT_NORMALIZE_LOG_SOFTMAX},
-    {"Hardmax", import_softmax, MAFAT_NORMALIZE_HARDMAX}, {"LayerNormalization", import_layer_norm, 0},
-    {"LpNormalization", import_lp_norm, 0}, {"ReduceSum", import_reduce, MAFAT_REDUCE_SUM},
-    {"ReduceMean", import_reduce, MAFAT_REDUCE_MEAN}, {"ReduceProd", import_reduce, MAFAT_REDUCE_PRODUCT},
-    {"ReduceMax", import_reduce, MAFAT_REDUCE_MAX}, {"ReduceMin", import_reduce, MAFAT_REDUCE_MIN},
-    {"ReduceL1", import_reduce, MAFAT_REDUCE_L1}, {"ReduceL2", import_reduce, MAFAT_REDUCE_L2},
+    {"Softmax", import_softmax, MAFAT_NORMALIZE_SOFTMAX},
+    {"LogSoftmax", import_softmax, MAFAT_NORMALIZE_LOG_SOFTMAX},
+    {"Hardmax", import_softmax, MAFAT_NORMALIZE_HARDMAX},
+    {"LayerNormalization", import_layer_norm, 0},
+    {"LpNormalization", import_lp_norm, 0},
+    {"ReduceSum", import_reduce, MAFAT_REDUCE_SUM},
+    {"ReduceMean", import_reduce, MAFAT_REDUCE_MEAN},
+    {"ReduceProd", import_reduce, MAFAT_REDUCE_PRODUCT},
+    {"ReduceMax", import_reduce, MAFAT_REDUCE_MAX},
+    {"ReduceMin", import_reduce, MAFAT_REDUCE_MIN},
+    {"ReduceL1", import_reduce, MAFAT_REDUCE_L1},
+    {"ReduceL2", import_reduce, MAFAT_REDUCE_L2},
     {"ReduceSumSquare", import_reduce, MAFAT_REDUCE_SUM_OF_SQUARES},
     {"ReduceLogSum", import_reduce, MAFAT_REDUCE_LOG_SUM},
-    {"ReduceLogSumExp", import_reduce, MAFAT_REDUCE_LOG_SUM_EXP}, {"ArgMax", import_arg, MAFAT_REDUCE_ARG_MAX},
-    {"ArgMin", import_arg, MAFAT_REDUCE_ARG_MIN}, {"TopK", import_topk, 0}, {"Gather", import_gather, 0}, {"Resize", import_resize, 0},
-    {"Upsample", import_resize, 0}, {"GlobalAveragePool", import_global_pool, MAFAT_REDUCE_MEAN},
-    {"GlobalMaxPool", import_global_pool, MAFAT_REDUCE_MAX}, {NULL, NULL, 0}};
+    {"ReduceLogSumExp", import_reduce, MAFAT_REDUCE_LOG_SUM_EXP},
+    {"ArgMax", import_arg, MAFAT_REDUCE_ARG_MAX},
+    {"ArgMin", import_arg, MAFAT_REDUCE_ARG_MIN},
+    {"TopK", import_topk, 0},
+    {"Gather", import_gather, 0},
+    {"Resize", import_resize, 0},
+    {"Upsample", import_resize, 0},
+    {"GlobalAveragePool", import_global_pool, MAFAT_REDUCE_MEAN},
+    {"GlobalMaxPool", import_global_pool, MAFAT_REDUCE_MAX},
+    {NULL, NULL, 0}};

@@ -7,14 +7,17 @@
 #include "formats/onnx/importer.h"
 
 /* The maximum or minimum of all elements and 0. */
-static int find_end(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *in, bool largest)
+static int find_end(struct mafat_onnx_importer *i, struct mafat_value *out,
+                    const struct mafat_value *in, bool largest)
 {
   struct mafat_value end = {.maker = -1};
   bool over[MAFAT_VIEW_DIMS];
   const struct mafat_reduce how = {.how = largest ? MAFAT_REDUCE_MAX : MAFAT_REDUCE_MIN};
   for (int k = 0; k < MAFAT_VIEW_DIMS; k++) over[k] = true;
   int code = mafat_graph_reduce(i->g, &end, in, over, how, false);
-  if (code == MAFAT_OK) code = mafat_graph_combine_number(i->g, out, largest ? MAFAT_GRAPH_MAX : MAFAT_GRAPH_MIN, &end, 0);
+  if (code == MAFAT_OK)
+    code =
+        mafat_graph_combine_number(i->g, out, largest ? MAFAT_GRAPH_MAX : MAFAT_GRAPH_MIN, &end, 0);
   mafat_value_clear(&end);
   return code;
 }
@@ -22,20 +25,23 @@ static int find_end(struct mafat_onnx_importer *i, struct mafat_value *out, cons
 enum { STEPS = 255 }; /* of uint8 */
 
 /* Computes (maximum - minimum) / 255; if all elements are 0, any scale is right. */
-static int find_scale(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *least,
-                      const struct mafat_value *most)
+static int find_scale(struct mafat_onnx_importer *i, struct mafat_value *out,
+                      const struct mafat_value *least, const struct mafat_value *most)
 {
   struct mafat_value range = {.maker = -1}, scale = {.maker = -1};
   int code = mafat_graph_combine(i->g, &range, MAFAT_GRAPH_SUB, most, least);
-  if (code == MAFAT_OK) code = mafat_graph_combine_number(i->g, &scale, MAFAT_GRAPH_DIV, &range, STEPS);
-  if (code == MAFAT_OK) code = mafat_graph_combine_number(i->g, out, MAFAT_GRAPH_MAX, &scale, 0x1p-126);
+  if (code == MAFAT_OK)
+    code = mafat_graph_combine_number(i->g, &scale, MAFAT_GRAPH_DIV, &range, STEPS);
+  if (code == MAFAT_OK)
+    code = mafat_graph_combine_number(i->g, out, MAFAT_GRAPH_MAX, &scale, 0x1p-126);
   mafat_value_clear(&range);
   mafat_value_clear(&scale);
   return code;
 }
 
 /* Computes x / scale, rounded, plus `zero` (NULL: none), clamped to 0 to 255. */
-static int find_numbers(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *x, const struct mafat_value *scale,
+static int find_numbers(struct mafat_onnx_importer *i, struct mafat_value *out,
+                        const struct mafat_value *x, const struct mafat_value *scale,
                         const struct mafat_value *zero)
 {
   enum { SCALED, ROUNDED, MOVED, N_PARTS };
@@ -43,11 +49,15 @@ static int find_numbers(struct mafat_onnx_importer *i, struct mafat_value *out, 
   int code;
   for (int k = 0; k < N_PARTS; k++) parts[k] = (struct mafat_value){.maker = -1};
   code = mafat_graph_combine(i->g, &parts[SCALED], MAFAT_GRAPH_DIV, x, scale);
-  if (code == MAFAT_OK) code = mafat_graph_activate(i->g, &parts[ROUNDED], &parts[SCALED], mafat_activating(MAFAT_ROUND));
+  if (code == MAFAT_OK)
+    code =
+        mafat_graph_activate(i->g, &parts[ROUNDED], &parts[SCALED], mafat_activating(MAFAT_ROUND));
   if (code == MAFAT_OK)
     code = zero ? mafat_graph_combine(i->g, &parts[MOVED], MAFAT_GRAPH_ADD, &parts[ROUNDED], zero)
                 : mafat_value_copy(i->g, &parts[MOVED], &parts[ROUNDED]);
-  if (code == MAFAT_OK) code = mafat_graph_activate(i->g, out, &parts[MOVED], (struct mafat_activating){MAFAT_CLIP, 0, STEPS});
+  if (code == MAFAT_OK)
+    code = mafat_graph_activate(i->g, out, &parts[MOVED],
+                                (struct mafat_activating){MAFAT_CLIP, 0, STEPS});
   for (int k = 0; k < N_PARTS; k++) mafat_value_clear(&parts[k]);
   return code;
 }
@@ -60,17 +70,22 @@ static int import_dynamic(struct mafat_onnx_importer *i)
   const struct mafat_value *in = mafat_onnx_in(i, 0);
   for (int k = 0; k < N_PARTS; k++) parts[k] = (struct mafat_value){.maker = -1};
   if (code == MAFAT_OK && in->form != MAFAT_VALUE_MAP)
-    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found a constant");
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "expected what is computed in runs, found a constant");
   if (code == MAFAT_OK) code = find_end(i, &parts[LEAST], in, false);
   if (code == MAFAT_OK) code = find_end(i, &parts[MOST], in, true);
   parts[LEAST].readers = 2; /* both are read here */
   if (code == MAFAT_OK) code = find_scale(i, &parts[SCALE], &parts[LEAST], &parts[MOST]);
-  if (code == MAFAT_OK) code = mafat_graph_activate(i->g, &parts[MINUS], &parts[LEAST], mafat_activating(MAFAT_NEG));
+  if (code == MAFAT_OK)
+    code = mafat_graph_activate(i->g, &parts[MINUS], &parts[LEAST], mafat_activating(MAFAT_NEG));
   if (code == MAFAT_OK) code = find_numbers(i, &parts[ZERO], &parts[MINUS], &parts[SCALE], NULL);
   if (code == MAFAT_OK) code = find_numbers(i, &parts[NUMBERS], in, &parts[SCALE], &parts[ZERO]);
   for (int k = 0; k < 3 && code == MAFAT_OK; k++)
     if (k < i->node->n_outputs && i->node->outputs[k])
-      code = mafat_value_copy(i->g, mafat_onnx_out(i, k), &parts[k == 0 ? NUMBERS : k == 1 ? SCALE : ZERO]);
+      code = mafat_value_copy(i->g, mafat_onnx_out(i, k),
+                              &parts[k == 0   ? NUMBERS
+                                     : k == 1 ? SCALE
+                                              : ZERO]);
   for (int k = 0; k < N_PARTS; k++) mafat_value_clear(&parts[k]);
   return code;
 }
@@ -79,8 +94,8 @@ static int import_dynamic(struct mafat_onnx_importer *i)
 
 /* Lays a zero point: per tensor, or per index of a dimension (the last one of b, the one before of
  * a). */
-static int lay_zero(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *zero, const struct mafat_value *of,
-                    int dim)
+static int lay_zero(struct mafat_onnx_importer *i, struct mafat_value *out,
+                    const struct mafat_value *zero, const struct mafat_value *of, int dim)
 {
   long long dims[MAFAT_VIEW_DIMS], n = mafat_value_elements(zero);
   if (n == 1) return mafat_graph_reshape(i->g, out, zero, 0, dims);
@@ -90,10 +105,12 @@ static int lay_zero(struct mafat_onnx_importer *i, struct mafat_value *out, cons
   return mafat_graph_reshape(i->g, out, zero, of->view.n_dims, dims);
 }
 
-static int take_factor(struct mafat_onnx_importer *i, struct mafat_value *out, int index, int zero, int dim)
+static int take_factor(struct mafat_onnx_importer *i, struct mafat_value *out, int index, int zero,
+                       int dim)
 {
   struct mafat_value plain = {.maker = -1}, laid = {.maker = -1};
-  if (!mafat_onnx_has(i, index)) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", index);
+  if (!mafat_onnx_has(i, index))
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", index);
   int code = mafat_onnx_plain_floats(i, &plain, mafat_onnx_in(i, index), 0);
   if (code == MAFAT_OK && !mafat_onnx_has(i, zero)) code = mafat_value_copy(i->g, out, &plain);
   else if (code == MAFAT_OK) {
@@ -127,7 +144,8 @@ end:
   return code;
 }
 
-const struct mafat_onnx_operator mafat_onnx_dynamic_operators[] = {{"DynamicQuantizeLinear", import_dynamic, 0},
-                                                                   {"MatMulInteger", import_product, 0},
-                                                                   {"ConvInteger", import_product, 1},
-                                                                   {NULL, NULL, 0}};
+const struct mafat_onnx_operator mafat_onnx_dynamic_operators[] = {
+    {"DynamicQuantizeLinear", import_dynamic, 0},
+    {"MatMulInteger", import_product, 0},
+    {"ConvInteger", import_product, 1},
+    {NULL, NULL, 0}};

@@ -7,11 +7,15 @@
 
 static const int axes_of_four[] = {MAFAT_AXIS_H, MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W};
 static const int axes_of_three[] = {MAFAT_AXIS_H, MAFAT_AXIS_C, MAFAT_AXIS_W};
-static const struct mafat_graph_dims dims_of_four = {4, {-1, MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W}};
-static const struct mafat_graph_dims dims_of_three = {3, {MAFAT_AXIS_H, MAFAT_AXIS_C, MAFAT_AXIS_W}};
+static const struct mafat_graph_dims dims_of_four = {
+    4, {-1, MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W}};
+static const struct mafat_graph_dims dims_of_three = {3,
+                                                      {MAFAT_AXIS_H, MAFAT_AXIS_C, MAFAT_AXIS_W}};
 static const int axes_of_columns[] = {MAFAT_AXIS_W, MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W};
-static const struct mafat_graph_dims dims_of_rows = {4, {MAFAT_AXIS_H, MAFAT_AXIS_C, -1, MAFAT_AXIS_W}};
-static const struct mafat_graph_dims dims_of_columns = {4, {MAFAT_AXIS_W, MAFAT_AXIS_C, MAFAT_AXIS_H, -1}};
+static const struct mafat_graph_dims dims_of_rows = {
+    4, {MAFAT_AXIS_H, MAFAT_AXIS_C, -1, MAFAT_AXIS_W}};
+static const struct mafat_graph_dims dims_of_columns = {
+    4, {MAFAT_AXIS_W, MAFAT_AXIS_C, MAFAT_AXIS_H, -1}};
 
 /* True for a batch of pictures. It is supported if each picture is one row or one column of a
  * map. */
@@ -40,9 +44,10 @@ static int refuse_map(struct mafat_onnx_importer *i, const struct mafat_value *i
 {
   if (in->view.n_dims == 4)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "expected one picture, or several of one row or column, found %lld", in->view.dims[0]);
-  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected an input of 3 or 4 dimensions, found %d",
-                          in->view.n_dims);
+                            "expected one picture, or several of one row or column, found %lld",
+                            in->view.dims[0]);
+  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                          "expected an input of 3 or 4 dimensions, found %d", in->view.n_dims);
 }
 
 /* Input as a map of one picture, with its channels on the channel axis. A batch of sequences
@@ -67,13 +72,14 @@ struct window_attributes {
   bool ceil;
 };
 
-static int take_pair(struct mafat_onnx_importer *i, const char *name, int n_space, long long otherwise,
-                     long long *values)
+static int take_pair(struct mafat_onnx_importer *i, const char *name, int n_space,
+                     long long otherwise, long long *values)
 {
   int n, code = mafat_onnx_ints(i, name, n_space, values, &n);
   if (code) return code;
   if (n >= 0 && n != n_space)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute %s: expected %d numbers, found %d", name, n_space, n);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute %s: expected %d numbers, found %d",
+                            name, n_space, n);
   for (int k = 0; k < n_space; k++) {
     if (n < 0) values[k] = otherwise;
     if (values[k] < 1 || values[k] > MAFAT_MAX_EXTENT)
@@ -89,7 +95,8 @@ static void pad_same(struct window_attributes *w, const struct mafat_shape *in, 
   const int extents[2] = {in->h, in->w};
   for (int k = 0; k < 2; k++) {
     long long outputs = (extents[k] + w->strides[k] - 1) / w->strides[k];
-    long long all = (outputs - 1) * w->strides[k] + (w->kernel[k] - 1) * w->dilations[k] + 1 - extents[k];
+    long long all =
+        (outputs - 1) * w->strides[k] + (w->kernel[k] - 1) * w->dilations[k] + 1 - extents[k];
     if (all < 0) all = 0;
     w->pads[k] = upper ? all / 2 : all - all / 2;
     w->pads[k + 2] = all - w->pads[k];
@@ -113,7 +120,8 @@ static int take_pads(struct mafat_onnx_importer *i, const struct mafat_shape *in
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute auto_pad: found '%.40s'", mode);
   if (n < 0) return MAFAT_OK;
   if (n != 2 * n_space)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute pads: expected %d numbers, found %d", 2 * n_space, n);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute pads: expected %d numbers, found %d",
+                            2 * n_space, n);
   for (int k = 0; k < n; k++) {
     if (pads[k] < 0 || pads[k] > MAFAT_MAX_EXTENT)
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute pads: found %lld", pads[k]);
@@ -123,22 +131,25 @@ static int take_pads(struct mafat_onnx_importer *i, const struct mafat_shape *in
 }
 
 /* Reads the window's attributes. kernel[k] 0: from the attribute. */
-static int take_window(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *kernel,
-                       struct window_attributes *w)
+static int take_window(struct mafat_onnx_importer *i, const struct mafat_value *in,
+                       const long long *kernel, struct window_attributes *w)
 {
   int n_space = in->view.n_dims - 2, code = MAFAT_OK;
   *w = (struct window_attributes){{1, 1}, {1, 1}, {1, 1}, {0}, false};
-  if (mafat_onnx_attribute(i->node, "kernel_shape")) code = take_pair(i, "kernel_shape", n_space, 1, w->kernel);
+  if (mafat_onnx_attribute(i->node, "kernel_shape"))
+    code = take_pair(i, "kernel_shape", n_space, 1, w->kernel);
   else if (kernel) memcpy(w->kernel, kernel, sizeof w->kernel);
   else code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no attribute kernel_shape");
   if (code == MAFAT_OK && kernel && memcmp(kernel, w->kernel, sizeof w->kernel) != 0)
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute kernel_shape is %lld x %lld, of weights for %lld x %lld",
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "attribute kernel_shape is %lld x %lld, of weights for %lld x %lld",
                             w->kernel[0], w->kernel[1], kernel[0], kernel[1]);
   if (code == MAFAT_OK) code = take_pair(i, "strides", n_space, 1, w->strides);
   if (code == MAFAT_OK) code = take_pair(i, "dilations", n_space, 1, w->dilations);
   for (int k = 0; k < 2 && code == MAFAT_OK; k++)
     if ((w->kernel[k] - 1) * w->dilations[k] >= MAFAT_MAX_EXTENT)
-      code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "a window of %lld taps, %lld apart, is too large", w->kernel[k],
+      code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                              "a window of %lld taps, %lld apart, is too large", w->kernel[k],
                               w->dilations[k]);
   if (code == MAFAT_OK) code = take_pads(i, &in->shape, n_space, w);
   if (code == MAFAT_OK) mafat_onnx_take_pads(i, w->pads);
@@ -152,15 +163,17 @@ static int take_window(struct mafat_onnx_importer *i, const struct mafat_value *
  * inside or before the map. */
 static struct mafat_taps taps_of(const struct window_attributes *w, int k, int extent)
 {
-  struct mafat_taps t = {(int)w->kernel[k], (int)w->strides[k], (int)w->dilations[k], (int)w->pads[k],
-                         (int)w->pads[k + 2]};
-  long long capacity = (long long)extent + t.before + t.after - mafat_taps_reach(t), rest = capacity > 0 ? capacity % t.stride : 0;
+  struct mafat_taps t = {(int)w->kernel[k], (int)w->strides[k], (int)w->dilations[k],
+                         (int)w->pads[k], (int)w->pads[k + 2]};
+  long long capacity = (long long)extent + t.before + t.after - mafat_taps_reach(t),
+            rest = capacity > 0 ? capacity % t.stride : 0;
   if (w->ceil && rest && capacity / t.stride * t.stride + t.stride < (long long)extent + t.before)
     t.after += t.stride - (int)rest;
   return t;
 }
 
-static struct mafat_window window_of(const struct window_attributes *w, const struct mafat_shape *in)
+static struct mafat_window window_of(const struct window_attributes *w,
+                                     const struct mafat_shape *in)
 {
   return (struct mafat_window){taps_of(w, 0, in->h), taps_of(w, 1, in->w)};
 }
@@ -173,17 +186,21 @@ static int weights_kernel(struct mafat_onnx_importer *i, const struct mafat_valu
 {
   int n_space = in->view.n_dims - 2;
   if (!mafat_value_is_constant(weights))
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected constant weights, found what is computed in runs");
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "expected constant weights, found what is computed in runs");
   if (weights->view.n_dims != n_space + 2)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected weights of %d dimensions, found %d", n_space + 2,
-                            weights->view.n_dims);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected weights of %d dimensions, found %d",
+                            n_space + 2, weights->view.n_dims);
   kernel[0] = n_space == 2 ? weights->view.dims[2] : 1;
   kernel[1] = weights->view.dims[n_space + 1];
   if (kernel[0] < 1 || kernel[1] < 1)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected weights of at least one tap, found %lld x %lld", kernel[0], kernel[1]);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "expected weights of at least one tap, found %lld x %lld", kernel[0],
+                            kernel[1]);
   if (kernel[0] > 4096 || kernel[1] > 4096 || weights->view.dims[0] > MAFAT_MAX_EXTENT ||
       weights->view.dims[1] > MAFAT_MAX_EXTENT)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "weights of %lld x %lld x %lld x %lld are too large",
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "weights of %lld x %lld x %lld x %lld are too large",
                             weights->view.dims[0], weights->view.dims[1], kernel[0], kernel[1]);
   return MAFAT_OK;
 }
@@ -204,14 +221,17 @@ static int convolve(struct mafat_onnx_importer *i, const struct mafat_value *in)
   int code = weights_kernel(i, in, weights, kernel);
   if (code == MAFAT_OK) code = take_groups(i, &groups);
   if (code == MAFAT_OK) code = take_window(i, in, kernel, &w);
-  if (code == MAFAT_OK && (weights->view.dims[1] * groups != in->shape.c || weights->view.dims[0] % groups))
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld channels in %lld groups, an input of %d",
+  if (code == MAFAT_OK &&
+      (weights->view.dims[1] * groups != in->shape.c || weights->view.dims[0] % groups))
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "weights for %lld channels in %lld groups, an input of %d",
                             weights->view.dims[1], groups, in->shape.c);
   if (code == MAFAT_OK && bias->form == MAFAT_VALUE_MAP)
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected a constant bias");
   if (code) return code;
-  const struct mafat_graph_conv conv = {
-      window_of(&w, &in->shape), (int)groups, (int)weights->view.dims[0], weights, bias, MAFAT_ORDER_FILTERS, false, false};
+  const struct mafat_graph_conv conv = {window_of(&w, &in->shape),
+                                        (int)groups, (int)weights->view.dims[0], weights, bias,
+                                        MAFAT_ORDER_FILTERS, false, false};
   return mafat_graph_convolve(i->g, mafat_onnx_out(i, 0), in, &conv, map_dims(in));
 }
 
@@ -231,15 +251,16 @@ struct transposed {
 };
 
 /* Reads one value per axis from an optional attribute; the default is `least`. */
-static int take_extents(struct mafat_onnx_importer *i, const char *name, int n_space, long long least,
-                        long long *values)
+static int take_extents(struct mafat_onnx_importer *i, const char *name, int n_space,
+                        long long least, long long *values)
 {
   long long list[2];
   int n, code = mafat_onnx_ints(i, name, n_space, list, &n);
   values[0] = values[1] = least;
   if (code || n < 0) return code;
   if (n != n_space)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute %s: expected %d numbers, found %d", name, n_space, n);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute %s: expected %d numbers, found %d",
+                            name, n_space, n);
   for (int k = 0; k < n; k++) {
     if (list[k] < least || list[k] > MAFAT_MAX_EXTENT)
       return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute %s: found %lld", name, list[k]);
@@ -248,8 +269,8 @@ static int take_extents(struct mafat_onnx_importer *i, const char *name, int n_s
   return MAFAT_OK;
 }
 
-static int take_transposed(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *kernel,
-                           struct transposed *t)
+static int take_transposed(struct mafat_onnx_importer *i, const struct mafat_value *in,
+                           const long long *kernel, struct transposed *t)
 {
   struct window_attributes w;
   int n_space = in->view.n_dims - 2, code = take_window(i, in, kernel, &w);
@@ -264,7 +285,8 @@ static int take_transposed(struct mafat_onnx_importer *i, const struct mafat_val
   for (int k = 0; k < 2; k++) {
     t->kernel[k] = w.kernel[k], t->strides[k] = w.strides[k], t->dilations[k] = w.dilations[k];
     t->before[k] = w.pads[k], t->after[k] = w.pads[k + 2];
-    long long whole = (extents[k] - 1) * t->strides[k] + (t->kernel[k] - 1) * t->dilations[k] + 1 + t->more[k];
+    long long whole =
+        (extents[k] - 1) * t->strides[k] + (t->kernel[k] - 1) * t->dilations[k] + 1 + t->more[k];
     long long wanted = shape[k] ? shape[k] : same ? extents[k] * t->strides[k] : 0;
     if (k < 2 - n_space || wanted < 1) continue;
     long long all = whole - wanted;
@@ -280,11 +302,13 @@ static int take_transposed(struct mafat_onnx_importer *i, const struct mafat_val
 static struct mafat_graph_spread spread_of(const struct transposed *t, int k, int extent)
 {
   long long reach = (t->kernel[k] - 1) * t->dilations[k], first = reach - t->before[k];
-  return (struct mafat_graph_spread){(extent - 1) * t->strides[k] + 1 + first + reach - t->after[k] + t->more[k], first,
-                                     t->strides[k]};
+  return (struct mafat_graph_spread){(extent - 1) * t->strides[k] + 1 + first + reach -
+                                         t->after[k] + t->more[k],
+                                     first, t->strides[k]};
 }
 
-static int convolve_transposed(struct mafat_onnx_importer *i, const struct mafat_value *in, struct mafat_value *wide)
+static int convolve_transposed(struct mafat_onnx_importer *i, const struct mafat_value *in,
+                               struct mafat_value *wide)
 {
   const struct mafat_value *weights = mafat_onnx_in(i, 1), *bias = mafat_onnx_in(i, 2);
   struct transposed t;
@@ -293,15 +317,17 @@ static int convolve_transposed(struct mafat_onnx_importer *i, const struct mafat
   if (code == MAFAT_OK) code = take_groups(i, &groups);
   if (code == MAFAT_OK) code = take_transposed(i, in, kernel, &t);
   if (code == MAFAT_OK && weights->view.dims[0] != in->shape.c)
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld channels, an input of %d", weights->view.dims[0],
-                            in->shape.c);
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld channels, an input of %d",
+                            weights->view.dims[0], in->shape.c);
   if (code) return code;
-  struct mafat_graph_spread rows = spread_of(&t, 0, in->shape.h), columns = spread_of(&t, 1, in->shape.w);
+  struct mafat_graph_spread rows = spread_of(&t, 0, in->shape.h),
+                            columns = spread_of(&t, 1, in->shape.w);
   if ((code = mafat_graph_spread(i->g, wide, in, &rows, &columns, map_dims(in)))) return code;
   struct mafat_window window = {{(int)kernel[0], 1, (int)t.dilations[0], 0, 0},
                                 {(int)kernel[1], 1, (int)t.dilations[1], 0, 0}};
-  const struct mafat_graph_conv conv = {
-      window, (int)groups, (int)(weights->view.dims[1] * groups), weights, bias, MAFAT_ORDER_TRANSPOSED, true, false};
+  const struct mafat_graph_conv conv = {window,  (int)groups, (int)(weights->view.dims[1] * groups),
+                                        weights, bias,        MAFAT_ORDER_TRANSPOSED,
+                                        true,    false};
   return mafat_graph_convolve(i->g, mafat_onnx_out(i, 0), wide, &conv, map_dims(in));
 }
 
@@ -323,10 +349,12 @@ static int pool(struct mafat_onnx_importer *i, const struct mafat_value *in, boo
   struct window_attributes w;
   bool count_padding = false;
   int code = take_window(i, in, NULL, &w);
-  if (code == MAFAT_OK && mean) code = mafat_onnx_flag(i, "count_include_pad", false, &count_padding);
+  if (code == MAFAT_OK && mean)
+    code = mafat_onnx_flag(i, "count_include_pad", false, &count_padding);
   if (code == MAFAT_OK && mafat_onnx_wants(i, 1))
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "where the largest were is not put out");
-  struct mafat_layer *l = code ? NULL : mafat_graph_begin(i->g, mean ? MAFAT_LOCAL_AVGPOOL : MAFAT_MAXPOOL, in);
+  struct mafat_layer *l =
+      code ? NULL : mafat_graph_begin(i->g, mean ? MAFAT_LOCAL_AVGPOOL : MAFAT_MAXPOOL, in);
   if (!l) return code ? code : MAFAT_EUNSUPPORTED;
   l->window = window_of(&w, &in->shape);
   l->count_padding = count_padding;
@@ -373,5 +401,9 @@ static int import_batch_norm(struct mafat_onnx_importer *i)
 }
 
 const struct mafat_onnx_operator mafat_onnx_layer_operators[] = {
-    {"Conv", import_conv, 0}, {"ConvTranspose", import_conv_transpose, 0}, {"MaxPool", import_pool, 0},
-    {"AveragePool", import_pool, 1}, {"BatchNormalization", import_batch_norm, 0}, {NULL, NULL, 0}};
+    {"Conv", import_conv, 0},
+    {"ConvTranspose", import_conv_transpose, 0},
+    {"MaxPool", import_pool, 0},
+    {"AveragePool", import_pool, 1},
+    {"BatchNormalization", import_batch_norm, 0},
+    {NULL, NULL, 0}};

@@ -44,7 +44,9 @@ static const struct unary_operator {
     [SIGMOID] = {MAFAT_LOGISTIC, {NULL, NULL}, {0, 0}},
     [TANH] = {MAFAT_EXACT_TANH, {NULL, NULL}, {0, 0}},
     [ELU] = {MAFAT_SCALED_ELU, {"alpha", NULL}, {1, 1}},
-    [SELU] = {MAFAT_SCALED_ELU, {"alpha", "gamma"}, {1.67326319217681884765625f, 1.05070102214813232421875f}},
+    [SELU] = {MAFAT_SCALED_ELU,
+              {"alpha", "gamma"},
+              {1.67326319217681884765625f, 1.05070102214813232421875f}},
     [CELU] = {MAFAT_CELU, {"alpha", NULL}, {1, 0}},
     [HARD_SIGMOID] = {MAFAT_HARD_SIGMOID, {"alpha", "beta"}, {.2f, .5f}},
     [HARD_SWISH] = {MAFAT_HARD_SWISH, {NULL, NULL}, {0, 0}},
@@ -91,7 +93,8 @@ static int activate_numbers(struct mafat_onnx_importer *i, enum unary which)
   struct mafat_value *out = mafat_onnx_out(i, 0);
   double *numbers, test = 1;
   if (!apply(which, &test))
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found a constant");
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "expected what is computed in runs, found a constant");
   int code = mafat_value_numbers(i->g, in, 1 << 22, &numbers);
   if (code == MAFAT_OK) code = mafat_value_make_numbers(i->g, out, in->view.n_dims, in->view.dims);
   for (long long k = 0; code == MAFAT_OK && k < mafat_value_elements(in); k++) {
@@ -120,14 +123,17 @@ static const struct mafat_onnx_node *product_of(const struct mafat_onnx_importer
     if (strcmp(n->op_type, "Mul") != 0 || n->n_inputs != 2 || n->n_outputs != 1 || *n->domain ||
         !can_be_made(i, n->outputs[0]))
       continue;
-    if ((n->inputs[0] == x && n->inputs[1] == y) || (n->inputs[0] == y && n->inputs[1] == x)) return n;
+    if ((n->inputs[0] == x && n->inputs[1] == y) || (n->inputs[0] == y && n->inputs[1] == x))
+      return n;
   }
   return NULL;
 }
 
-static int swish(struct mafat_onnx_importer *i, const struct mafat_onnx_node *product, enum mafat_activation kind)
+static int swish(struct mafat_onnx_importer *i, const struct mafat_onnx_node *product,
+                 enum mafat_activation kind)
 {
-  struct mafat_value *in = &i->values[i->node->inputs[0]->index], *out = &i->values[product->outputs[0]->index];
+  struct mafat_value *in = &i->values[i->node->inputs[0]->index],
+                     *out = &i->values[product->outputs[0]->index];
   int readers = out->readers, in_readers = in->readers;
   in->readers = 1;
   int code = mafat_graph_activate(i->g, out, in, mafat_activating(kind));
@@ -145,18 +151,23 @@ static int import_unary(struct mafat_onnx_importer *i)
   const char *approximate;
   int code = MAFAT_OK;
   if (mafat_value_is_constant(in)) return activate_numbers(i, which);
-  if (in->form != MAFAT_VALUE_MAP) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input 0 is left out");
+  if (in->form != MAFAT_VALUE_MAP)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input 0 is left out");
   if (o->names[0]) code = mafat_onnx_float(i, o->names[0], o->values[0], &activation.a);
-  if (code == MAFAT_OK && o->names[1]) code = mafat_onnx_float(i, o->names[1], o->values[1], &activation.b);
+  if (code == MAFAT_OK && o->names[1])
+    code = mafat_onnx_float(i, o->names[1], o->values[1], &activation.b);
   if (code == MAFAT_OK && which == GELU) {
     code = mafat_onnx_string(i, "approximate", "none", &approximate);
     if (code == MAFAT_OK && strcmp(approximate, "tanh") == 0) activation.kind = MAFAT_GELU_TANH;
     else if (code == MAFAT_OK && strcmp(approximate, "none") != 0)
-      code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute approximate: expected none or tanh, found '%.40s'", approximate);
+      code = mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                              "attribute approximate: expected none or tanh, found '%.40s'",
+                              approximate);
   }
   if (code) return code;
   const struct mafat_onnx_node *product = which == SIGMOID ? product_of(i) : NULL;
-  return product ? swish(i, product, MAFAT_SWISH) : mafat_graph_activate(i->g, mafat_onnx_out(i, 0), in, activation);
+  return product ? swish(i, product, MAFAT_SWISH)
+                 : mafat_graph_activate(i->g, mafat_onnx_out(i, 0), in, activation);
 }
 
 static int import_leaky(struct mafat_onnx_importer *i)
@@ -166,10 +177,12 @@ static int import_leaky(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK && mafat_onnx_in(i, 0)->form != MAFAT_VALUE_MAP)
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs");
   return code ? code
-              : mafat_graph_activate(i->g, mafat_onnx_out(i, 0), mafat_onnx_in(i, 0), mafat_activating_sloped(slope));
+              : mafat_graph_activate(i->g, mafat_onnx_out(i, 0), mafat_onnx_in(i, 0),
+                                     mafat_activating_sloped(slope));
 }
 
-static int take_bound(struct mafat_onnx_importer *i, const char *name, int index, float otherwise, float *value)
+static int take_bound(struct mafat_onnx_importer *i, const char *name, int index, float otherwise,
+                      float *value)
 {
   double number = 0;
   if (!mafat_onnx_has(i, index)) return mafat_onnx_float(i, name, otherwise, value);
@@ -200,12 +213,13 @@ static int import_clip(struct mafat_onnx_importer *i)
 
 /* Aligns the second operand for opsets before 7: its dimensions start at `axis` of the first.
  * Slopes of PRelu are per channel. */
-static int align_old(struct mafat_onnx_importer *i, const struct mafat_value *a, const struct mafat_value *b,
-                     struct mafat_value *own)
+static int align_old(struct mafat_onnx_importer *i, const struct mafat_value *a,
+                     const struct mafat_value *b, struct mafat_value *own)
 {
   long long axis, dims[MAFAT_VIEW_DIMS];
   bool of_channels = strcmp(i->node->op_type, "PRelu") == 0; /* slopes per channel */
-  int first, code = mafat_onnx_int(i, "axis", of_channels ? 1 : a->view.n_dims - b->view.n_dims, &axis);
+  int first,
+      code = mafat_onnx_int(i, "axis", of_channels ? 1 : a->view.n_dims - b->view.n_dims, &axis);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, a->view.n_dims + 1, &first);
   if (code) return code;
   for (int k = 0; k < a->view.n_dims; k++)
@@ -220,8 +234,10 @@ static int cut_fractions(struct mafat_onnx_importer *i, struct mafat_value *out)
   /* only powers, which have no fractions */
   if (out->form != MAFAT_VALUE_NUMBERS && !divides) return MAFAT_OK;
   if (out->form != MAFAT_VALUE_NUMBERS)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "divides integers that are computed in runs, which is not run");
-  for (long long k = 0; k < mafat_value_elements(out); k++) out->numbers[k] = trunc(out->numbers[k]);
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "divides integers that are computed in runs, which is not run");
+  for (long long k = 0; k < mafat_value_elements(out); k++)
+    out->numbers[k] = trunc(out->numbers[k]);
   return MAFAT_OK;
 }
 
@@ -233,14 +249,16 @@ static int import_binary(struct mafat_onnx_importer *i)
   if (a->form == MAFAT_VALUE_NONE || b->form == MAFAT_VALUE_NONE)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected two inputs");
   bool folded = false;
-  int code = op == MAFAT_GRAPH_MUL || op == MAFAT_GRAPH_DIV ? mafat_onnx_fold_gelu(i, &folded) : MAFAT_OK;
+  int code =
+      op == MAFAT_GRAPH_MUL || op == MAFAT_GRAPH_DIV ? mafat_onnx_fold_gelu(i, &folded) : MAFAT_OK;
   if (code || folded) return code;
   if (i->opset < 7 && a->view.n_dims > b->view.n_dims) {
     code = align_old(i, a, b, &own);
     b = &own;
   }
   if (code == MAFAT_OK) code = mafat_graph_combine(i->g, out, op, a, b);
-  bool cuts = mafat_onnx_is_whole(i, 0) && (op == MAFAT_GRAPH_POW || (op == MAFAT_GRAPH_DIV && mafat_onnx_is_whole(i, 1)));
+  bool cuts = mafat_onnx_is_whole(i, 0) &&
+              (op == MAFAT_GRAPH_POW || (op == MAFAT_GRAPH_DIV && mafat_onnx_is_whole(i, 1)));
   if (code == MAFAT_OK && cuts) code = cut_fractions(i, out);
   mafat_value_clear(&own);
   return code;
@@ -271,18 +289,42 @@ static int import_many(struct mafat_onnx_importer *i)
 }
 
 const struct mafat_onnx_operator mafat_onnx_math_operators[] = {
-    {"Relu", import_unary, RELU}, {"Sigmoid", import_unary, SIGMOID}, {"Tanh", import_unary, TANH},
-    {"Elu", import_unary, ELU}, {"Selu", import_unary, SELU}, {"Celu", import_unary, CELU},
-    {"HardSigmoid", import_unary, HARD_SIGMOID}, {"HardSwish", import_unary, HARD_SWISH},
-    {"Softplus", import_unary, SOFTPLUS}, {"Softsign", import_unary, SOFTSIGN},
-    {"ThresholdedRelu", import_unary, THRESHOLDED}, {"Mish", import_unary, MISH}, {"Gelu", import_unary, GELU},
-    {"Exp", import_unary, EXP}, {"Log", import_unary, LOG}, {"Sqrt", import_unary, SQRT},
-    {"Reciprocal", import_unary, RECIPROCAL}, {"Erf", import_unary, ERF}, {"Abs", import_unary, ABS},
-    {"Neg", import_unary, NEG}, {"Ceil", import_unary, CEIL}, {"Floor", import_unary, FLOOR},
-    {"Round", import_unary, ROUND}, {"Sign", import_unary, SIGN}, {"Sin", import_unary, SIN},
-    {"Cos", import_unary, COS}, {"LeakyRelu", import_leaky, 0}, {"Clip", import_clip, 0},
-    {"Add", import_binary, MAFAT_GRAPH_ADD}, {"Sub", import_binary, MAFAT_GRAPH_SUB},
-    {"Mul", import_binary, MAFAT_GRAPH_MUL}, {"Div", import_binary, MAFAT_GRAPH_DIV},
-    {"Pow", import_binary, MAFAT_GRAPH_POW}, {"PRelu", import_binary, MAFAT_GRAPH_PRELU},
-    {"Max", import_many, MAFAT_GRAPH_MAX}, {"Min", import_many, MAFAT_GRAPH_MIN},
-    {"Sum", import_many, MAFAT_GRAPH_ADD}, {"Mean", import_many, MAFAT_GRAPH_ADD}, {NULL, NULL, 0}};
+    {"Relu", import_unary, RELU},
+    {"Sigmoid", import_unary, SIGMOID},
+    {"Tanh", import_unary, TANH},
+    {"Elu", import_unary, ELU},
+    {"Selu", import_unary, SELU},
+    {"Celu", import_unary, CELU},
+    {"HardSigmoid", import_unary, HARD_SIGMOID},
+    {"HardSwish", import_unary, HARD_SWISH},
+    {"Softplus", import_unary, SOFTPLUS},
+    {"Softsign", import_unary, SOFTSIGN},
+    {"ThresholdedRelu", import_unary, THRESHOLDED},
+    {"Mish", import_unary, MISH},
+    {"Gelu", import_unary, GELU},
+    {"Exp", import_unary, EXP},
+    {"Log", import_unary, LOG},
+    {"Sqrt", import_unary, SQRT},
+    {"Reciprocal", import_unary, RECIPROCAL},
+    {"Erf", import_unary, ERF},
+    {"Abs", import_unary, ABS},
+    {"Neg", import_unary, NEG},
+    {"Ceil", import_unary, CEIL},
+    {"Floor", import_unary, FLOOR},
+    {"Round", import_unary, ROUND},
+    {"Sign", import_unary, SIGN},
+    {"Sin", import_unary, SIN},
+    {"Cos", import_unary, COS},
+    {"LeakyRelu", import_leaky, 0},
+    {"Clip", import_clip, 0},
+    {"Add", import_binary, MAFAT_GRAPH_ADD},
+    {"Sub", import_binary, MAFAT_GRAPH_SUB},
+    {"Mul", import_binary, MAFAT_GRAPH_MUL},
+    {"Div", import_binary, MAFAT_GRAPH_DIV},
+    {"Pow", import_binary, MAFAT_GRAPH_POW},
+    {"PRelu", import_binary, MAFAT_GRAPH_PRELU},
+    {"Max", import_many, MAFAT_GRAPH_MAX},
+    {"Min", import_many, MAFAT_GRAPH_MIN},
+    {"Sum", import_many, MAFAT_GRAPH_ADD},
+    {"Mean", import_many, MAFAT_GRAPH_ADD},
+    {NULL, NULL, 0}};

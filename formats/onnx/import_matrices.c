@@ -4,7 +4,8 @@
 #include "formats/onnx/importer.h"
 
 /* Makes a vector a matrix of one row or one column; the dimension is removed again afterwards. */
-static int as_matrix(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *v, bool column)
+static int as_matrix(struct mafat_onnx_importer *i, struct mafat_value *out,
+                     const struct mafat_value *v, bool column)
 {
   if (v->view.n_dims != 1) return mafat_value_copy(i->g, out, v);
   const long long dims[2] = {column ? v->view.dims[0] : 1, column ? 1 : v->view.dims[0]};
@@ -18,7 +19,8 @@ static int import_matmul(struct mafat_onnx_importer *i)
   long long dims[MAFAT_VIEW_DIMS];
   int n = 0, code = as_matrix(i, &a, in_a, false);
   if (code == MAFAT_OK) code = as_matrix(i, &b, in_b, true);
-  if (code == MAFAT_OK && mafat_value_is_constant(&b) && b.view.n_dims == 2 && a.form == MAFAT_VALUE_MAP)
+  if (code == MAFAT_OK && mafat_value_is_constant(&b) && b.view.n_dims == 2 &&
+      a.form == MAFAT_VALUE_MAP)
     code = mafat_graph_multiply_constant(i->g, &product, &a, &b, false, NULL);
   else if (code == MAFAT_OK)
     code = mafat_graph_multiply_maps(i->g, &product, &a, &b);
@@ -47,8 +49,10 @@ static int scale_by(struct mafat_onnx_importer *i, struct mafat_value *v, float 
 static int import_gemm(struct mafat_onnx_importer *i)
 {
   static const int turned[2] = {1, 0};
-  struct mafat_value a = {.maker = -1}, b = {.maker = -1}, c = {.maker = -1}, product = {.maker = -1};
-  const struct mafat_value *in_a = mafat_onnx_in(i, 0), *in_b = mafat_onnx_in(i, 1), *in_c = mafat_onnx_in(i, 2);
+  struct mafat_value a = {.maker = -1}, b = {.maker = -1}, c = {.maker = -1},
+                     product = {.maker = -1};
+  const struct mafat_value *in_a = mafat_onnx_in(i, 0), *in_b = mafat_onnx_in(i, 1),
+                           *in_c = mafat_onnx_in(i, 2);
   bool trans_a, trans_b;
   float alpha, beta;
   int code = mafat_onnx_flag(i, "transA", false, &trans_a);
@@ -58,20 +62,24 @@ static int import_gemm(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK && (in_a->view.n_dims != 2 || in_b->view.n_dims != 2))
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected inputs of 2 dimensions");
   if (code == MAFAT_OK)
-    code = trans_a ? mafat_graph_transpose(i->g, &a, in_a, turned) : mafat_value_copy(i->g, &a, in_a);
+    code =
+        trans_a ? mafat_graph_transpose(i->g, &a, in_a, turned) : mafat_value_copy(i->g, &a, in_a);
   bool constant = mafat_value_is_constant(in_b) && a.form == MAFAT_VALUE_MAP;
   /* their sums start with the bias */
   bool integers = mafat_value_is_quantized(in_b) && mafat_value_is_integer(i->g, in_a);
   if (code == MAFAT_OK)
-    code = trans_b && !constant ? mafat_graph_transpose(i->g, &b, in_b, turned) : mafat_value_copy(i->g, &b, in_b);
+    code = trans_b && !constant ? mafat_graph_transpose(i->g, &b, in_b, turned)
+                                : mafat_value_copy(i->g, &b, in_b);
   if (code == MAFAT_OK)
-    code = constant ? mafat_graph_multiply_constant(i->g, &product, &a, &b, trans_b != 0, integers && mafat_onnx_has(i, 2) ? in_c : NULL)
+    code = constant ? mafat_graph_multiply_constant(i->g, &product, &a, &b, trans_b != 0,
+                                                    integers && mafat_onnx_has(i, 2) ? in_c : NULL)
                     : mafat_graph_multiply_maps(i->g, &product, &a, &b);
   if (code == MAFAT_OK) code = scale_by(i, &product, alpha);
   if (code == MAFAT_OK && in_c->form != MAFAT_VALUE_NONE && !integers) {
     code = mafat_value_copy(i->g, &c, in_c);
     if (code == MAFAT_OK) code = scale_by(i, &c, beta);
-    if (code == MAFAT_OK) code = mafat_graph_combine(i->g, mafat_onnx_out(i, 0), MAFAT_GRAPH_ADD, &product, &c);
+    if (code == MAFAT_OK)
+      code = mafat_graph_combine(i->g, mafat_onnx_out(i, 0), MAFAT_GRAPH_ADD, &product, &c);
   } else if (code == MAFAT_OK) {
     code = mafat_value_copy(i->g, mafat_onnx_out(i, 0), &product);
   }

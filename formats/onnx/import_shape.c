@@ -15,7 +15,8 @@ static int import_same(struct mafat_onnx_importer *i)
 static int import_dropout(struct mafat_onnx_importer *i)
 {
   double drops = 0;
-  int code = mafat_onnx_has(i, 2) ? mafat_value_number(i->g, mafat_onnx_in(i, 2), &drops) : MAFAT_OK;
+  int code =
+      mafat_onnx_has(i, 2) ? mafat_value_number(i->g, mafat_onnx_in(i, 2), &drops) : MAFAT_OK;
   if (code) return code;
   if (drops != 0 || mafat_onnx_wants(i, 1))
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "is of a network in training");
@@ -28,13 +29,15 @@ static int cut_map(struct mafat_onnx_importer *i, const struct mafat_value *in)
 {
   struct mafat_value reals = {.maker = -1};
   int code = mafat_graph_activate(i->g, &reals, in, mafat_activating(MAFAT_RELU));
-  if (code == MAFAT_OK) code = mafat_graph_activate(i->g, mafat_onnx_out(i, 0), &reals, mafat_activating(MAFAT_FLOOR));
+  if (code == MAFAT_OK)
+    code = mafat_graph_activate(i->g, mafat_onnx_out(i, 0), &reals, mafat_activating(MAFAT_FLOOR));
   mafat_value_clear(&reals);
   return code;
 }
 
 /* Truncates constants. */
-static int cut_numbers(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *in)
+static int cut_numbers(struct mafat_onnx_importer *i, struct mafat_value *out,
+                       const struct mafat_value *in)
 {
   enum { MOST = 1 << 22 };
   double *numbers, one;
@@ -47,7 +50,8 @@ static int cut_numbers(struct mafat_onnx_importer *i, struct mafat_value *out, c
   int code = mafat_value_numbers(i->g, in, MOST, &numbers);
   if (code) return code;
   code = mafat_value_make_numbers(i->g, out, in->view.n_dims, in->view.dims);
-  for (long long k = 0; code == MAFAT_OK && k < mafat_value_elements(out); k++) out->numbers[k] = trunc(numbers[k]);
+  for (long long k = 0; code == MAFAT_OK && k < mafat_value_elements(out); k++)
+    out->numbers[k] = trunc(numbers[k]);
   free(numbers);
   return code;
 }
@@ -65,7 +69,8 @@ static int import_cast(struct mafat_onnx_importer *i)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts to %s: expected float or int64",
                             mafat_onnx_type_name((int)to));
   if (in->form == MAFAT_VALUE_MAP && whole)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts what is computed to %s", mafat_onnx_type_name((int)to));
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts what is computed to %s",
+                            mafat_onnx_type_name((int)to));
   struct mafat_value *out = mafat_onnx_out(i, 0);
   bool cuts = whole && mafat_value_is_constant(in) && !mafat_onnx_is_whole(i, 0);
   return cuts ? cut_numbers(i, out, in) : mafat_value_copy(i->g, out, in);
@@ -91,7 +96,8 @@ static int import_flatten(struct mafat_onnx_importer *i)
   int n = in->view.n_dims, code = mafat_onnx_int(i, "axis", 1, &axis);
   if (code) return code;
   if (axis < -n || axis > n)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute axis: expected %d to %d, found %lld", -n, n, axis);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute axis: expected %d to %d, found %lld",
+                            -n, n, axis);
   if (axis < 0) axis += n;
   for (int k = 0; k < n; k++) dims[k >= axis] *= in->view.dims[k];
   return mafat_graph_reshape(i->g, mafat_onnx_out(i, 0), in, 2, dims);
@@ -108,7 +114,8 @@ static int import_squeeze(struct mafat_onnx_importer *i)
     if ((code = mafat_onnx_axis(i, axes[k], in->view.n_dims, &axis))) break;
     gone[axis] = true; /* duplicates are allowed, as in onnxruntime */
     if (in->view.dims[axis] != 1)
-      code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "dimension %d is %lld: expected 1", axis, in->view.dims[axis]);
+      code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "dimension %d is %lld: expected 1", axis,
+                              in->view.dims[axis]);
   }
   if (code) return code;
   for (int k = 0; k < in->view.n_dims; k++)
@@ -124,8 +131,8 @@ static int import_unsqueeze(struct mafat_onnx_importer *i)
   int n, axis, next = 0, code = mafat_onnx_list(i, "axes", 1, MAFAT_VIEW_DIMS, axes, &n);
   if (code) return code;
   if (n < 0 || in->view.n_dims + n > MAFAT_VIEW_DIMS)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute axes: expected up to %d dimensions in all",
-                            MAFAT_VIEW_DIMS);
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "attribute axes: expected up to %d dimensions in all", MAFAT_VIEW_DIMS);
   int all = in->view.n_dims + n;
   for (int k = 0; k < n; k++)
     if ((code = mafat_onnx_axis_of_list(i, axes[k], all, new, &axis))) return code;
@@ -142,9 +149,12 @@ static int import_transpose(struct mafat_onnx_importer *i)
          code = mafat_onnx_ints(i, "perm", MAFAT_VIEW_DIMS, perm, &n);
   if (code) return code;
   if (n >= 0 && n != n_dims)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute perm: expected %d numbers, found %d", n_dims, n);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute perm: expected %d numbers, found %d",
+                            n_dims, n);
   for (int k = 0; k < n_dims; k++)
-    if ((code = mafat_onnx_axis_of_list(i, n < 0 ? n_dims - 1 - k : perm[k], n_dims, seen, &order[k]))) return code;
+    if ((code =
+             mafat_onnx_axis_of_list(i, n < 0 ? n_dims - 1 - k : perm[k], n_dims, seen, &order[k])))
+      return code;
   return mafat_graph_transpose(i->g, mafat_onnx_out(i, 0), in, order);
 }
 
@@ -156,7 +166,8 @@ static int import_concat(struct mafat_onnx_importer *i)
   long long axis;
   int dim, n = mafat_onnx_n_inputs(i), code = mafat_onnx_int(i, "axis", 1, &axis);
   if (n < 1 || n > MAFAT_MAX_OPERANDS)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to %d inputs, found %d", MAFAT_MAX_OPERANDS, n);
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to %d inputs, found %d",
+                            MAFAT_MAX_OPERANDS, n);
   for (int k = 0; k < n; k++) in[k] = mafat_onnx_in(i, k);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in[0]->view.n_dims, &dim);
   return code ? code : mafat_graph_concat(i->g, mafat_onnx_out(i, 0), in, n, dim);
@@ -172,13 +183,16 @@ static int import_split(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = mafat_onnx_list(i, "split", 1, MAFAT_ONNX_MOST_PARTS, sizes, &n);
   if (code) return code;
   long long all = in->view.dims[dim], each = (all + n_parts - 1) / n_parts;
-  for (int k = 0; n < 0 && k < n_parts; k++) sizes[k] = k < n_parts - 1 ? each : all - each * (n_parts - 1);
+  for (int k = 0; n < 0 && k < n_parts; k++)
+    sizes[k] = k < n_parts - 1 ? each : all - each * (n_parts - 1);
   if (n >= 0 && n != n_parts)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d sizes, one for each output, found %d", n_parts, n);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d sizes, one for each output, found %d",
+                            n_parts, n);
   for (int k = 0; k < n_parts; first += sizes[k++]) {
     if (sizes[k] < 1 || sizes[k] > all - first)
-      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "part %d has %lld of %lld elements along axis %d", k, sizes[k],
-                              all, dim);
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                              "part %d has %lld of %lld elements along axis %d", k, sizes[k], all,
+                              dim);
     outs[k] = mafat_onnx_wants(i, k) ? mafat_onnx_out(i, k) : NULL;
   }
   return mafat_graph_split(i->g, outs, in, dim, sizes, n_parts);
@@ -189,7 +203,8 @@ struct onnx_slice {
 };
 
 /* NumPy's rules: negative positions count from the end, and positions out of range are clamped. */
-static int find_slice(struct mafat_onnx_importer *i, struct onnx_slice s, long long extent, long long *first, long long *n)
+static int find_slice(struct mafat_onnx_importer *i, struct onnx_slice s, long long extent,
+                      long long *first, long long *n)
 {
   if (s.step == 0 || s.step == LLONG_MIN)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "slices with a step of %lld", s.step);
@@ -198,7 +213,8 @@ static int find_slice(struct mafat_onnx_importer *i, struct onnx_slice s, long l
   if (s.end < 0) s.end = s.end < -extent ? -1 - (s.step > 0) : s.end + extent;
   s.start = s.start < least ? (s.step > 0 ? 0 : -1) : s.start > most ? most : s.start;
   s.end = s.end < least ? least : s.end > most ? most : s.end;
-  long long reach = s.step > 0 ? s.end - s.start : s.start - s.end, step = s.step > 0 ? s.step : -s.step;
+  long long reach = s.step > 0 ? s.end - s.start : s.start - s.end,
+            step = s.step > 0 ? s.step : -s.step;
   *first = s.start;
   *n = reach > 0 ? (reach - 1) / step + 1 : 0;
   /* a shape may become empty */
@@ -209,16 +225,19 @@ static int find_slice(struct mafat_onnx_importer *i, struct onnx_slice s, long l
 static int import_slice(struct mafat_onnx_importer *i)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);
-  long long starts[MAFAT_VIEW_DIMS], ends[MAFAT_VIEW_DIMS], axes[MAFAT_VIEW_DIMS], steps[MAFAT_VIEW_DIMS];
+  long long starts[MAFAT_VIEW_DIMS], ends[MAFAT_VIEW_DIMS], axes[MAFAT_VIEW_DIMS],
+      steps[MAFAT_VIEW_DIMS];
   bool seen[MAFAT_VIEW_DIMS] = {false};
-  int n, n_ends, n_axes, n_steps, code = mafat_onnx_list(i, "starts", 1, MAFAT_VIEW_DIMS, starts, &n);
+  int n, n_ends, n_axes, n_steps,
+      code = mafat_onnx_list(i, "starts", 1, MAFAT_VIEW_DIMS, starts, &n);
   if (code == MAFAT_OK) code = mafat_onnx_list(i, "ends", 2, MAFAT_VIEW_DIMS, ends, &n_ends);
   if (code == MAFAT_OK) code = mafat_onnx_list(i, "axes", 3, MAFAT_VIEW_DIMS, axes, &n_axes);
   if (code == MAFAT_OK) code = mafat_onnx_list(i, "steps", 4, MAFAT_VIEW_DIMS, steps, &n_steps);
   if (code) return code;
   if (n < 0 || n_ends != n || (n_axes >= 0 && n_axes != n) || (n_steps >= 0 && n_steps != n) ||
       (n_axes < 0 && n > in->view.n_dims))
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected as many starts, ends, axes and steps, found %d, %d, %d, %d",
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "expected as many starts, ends, axes and steps, found %d, %d, %d, %d",
                             n, n_ends, n_axes, n_steps);
   struct mafat_value at = {.maker = -1}, next = {.maker = -1};
   code = mafat_value_copy(i->g, &at, in);
@@ -238,7 +257,8 @@ static int import_slice(struct mafat_onnx_importer *i)
   return code;
 }
 
-static int pad(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *pads, enum mafat_outside outside, float fill)
+static int pad(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *pads,
+               enum mafat_outside outside, float fill)
 {
   bool left = false, reals = !mafat_value_is_integer(i->g, in) || mafat_onnx_is_dequantized(i, 0);
   int n = in->view.n_dims, code = MAFAT_OK, number = (int)fmaxf(fminf(fill, 255), -128);
@@ -256,8 +276,8 @@ static int import_pad(struct mafat_onnx_importer *i)
   long long pads[2 * MAFAT_VIEW_DIMS];
   const char *mode;
   float fill;
-  int n, code = mafat_onnx_list(i, mafat_onnx_attribute(i->node, "paddings") ? "paddings" : "pads", 1,
-                                2 * MAFAT_VIEW_DIMS, pads, &n);
+  int n, code = mafat_onnx_list(i, mafat_onnx_attribute(i->node, "paddings") ? "paddings" : "pads",
+                                1, 2 * MAFAT_VIEW_DIMS, pads, &n);
   if (code == MAFAT_OK) code = mafat_onnx_string(i, "mode", "constant", &mode);
   if (code == MAFAT_OK) code = mafat_onnx_float(i, "value", 0, &fill);
   if (code) return code;
@@ -266,16 +286,19 @@ static int import_pad(struct mafat_onnx_importer *i)
     if ((code = mafat_value_number(i->g, mafat_onnx_in(i, 2), &number))) return code;
     fill = (float)number;
   }
-  if (mafat_onnx_has(i, 3)) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "pads with axes are not run");
+  if (mafat_onnx_has(i, 3))
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "pads with axes are not run");
   enum mafat_outside outside = strcmp(mode, "reflect") == 0 ? MAFAT_OUTSIDE_REFLECT
                                : strcmp(mode, "edge") == 0  ? MAFAT_OUTSIDE_EDGE
                                                             : MAFAT_OUTSIDE_FILL;
   if (outside == MAFAT_OUTSIDE_FILL && strcmp(mode, "constant") != 0)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "attribute mode: expected constant, reflect or edge, found '%.40s'", mode);
+                            "attribute mode: expected constant, reflect or edge, found '%.40s'",
+                            mode);
   if ((code = mafat_onnx_map(i, 0, &own, &in))) return code;
   if (n != 2 * in->view.n_dims)
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d pads, found %d", 2 * in->view.n_dims, n);
+    code =
+        mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d pads, found %d", 2 * in->view.n_dims, n);
   for (int k = 0; k < n && code == MAFAT_OK; k++)
     if (pads[k] > MAFAT_MAX_EXTENT || pads[k] < -MAFAT_MAX_EXTENT)
       code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "pads by %lld", pads[k]);
@@ -287,7 +310,8 @@ static int import_pad(struct mafat_onnx_importer *i)
 /* ---- depth and space ---- */
 
 /* Reshapes [1, c, h, w] to six dimensions, transposes, and reshapes to four. */
-static int by_six(struct mafat_onnx_importer *i, const long long *six, const int *order, const long long *four)
+static int by_six(struct mafat_onnx_importer *i, const long long *six, const int *order,
+                  const long long *four)
 {
   struct mafat_value split = {.maker = -1}, turned = {.maker = -1};
   int code = mafat_graph_reshape(i->g, &split, mafat_onnx_in(i, 0), 6, six);
@@ -300,7 +324,8 @@ static int by_six(struct mafat_onnx_importer *i, const long long *six, const int
 
 static int import_blocks(struct mafat_onnx_importer *i)
 {
-  static const int crd[] = {0, 1, 4, 2, 5, 3}, dcr[] = {0, 3, 4, 1, 5, 2}, to_depth[] = {0, 3, 5, 1, 2, 4};
+  static const int crd[] = {0, 1, 4, 2, 5, 3}, dcr[] = {0, 3, 4, 1, 5, 2},
+                   to_depth[] = {0, 3, 5, 1, 2, 4};
   const long long *d = mafat_onnx_in(i, 0)->view.dims;
   long long b;
   const char *mode;
@@ -308,14 +333,18 @@ static int import_blocks(struct mafat_onnx_importer *i)
   int code = mafat_onnx_int(i, "blocksize", 0, &b);
   if (code == MAFAT_OK) code = mafat_onnx_string(i, "mode", "DCR", &mode);
   if (code) return code;
-  if (mafat_onnx_in(i, 0)->view.n_dims != 4 || b < 1 || b > 4096 || (spreads ? d[1] % (b * b) : d[2] % b || d[3] % b))
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute blocksize: %lld does not divide its input", b);
+  if (mafat_onnx_in(i, 0)->view.n_dims != 4 || b < 1 || b > 4096 ||
+      (spreads ? d[1] % (b * b) : d[2] % b || d[3] % b))
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "attribute blocksize: %lld does not divide its input", b);
   if (!spreads) {
-    const long long six[] = {d[0], d[1], d[2] / b, b, d[3] / b, b}, four[] = {d[0], d[1] * b * b, d[2] / b, d[3] / b};
+    const long long six[] = {d[0], d[1], d[2] / b, b, d[3] / b, b},
+                    four[] = {d[0], d[1] * b * b, d[2] / b, d[3] / b};
     return by_six(i, six, to_depth, four);
   }
   if (strcmp(mode, "DCR") != 0 && strcmp(mode, "CRD") != 0)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute mode: expected DCR or CRD, found '%.40s'", mode);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "attribute mode: expected DCR or CRD, found '%.40s'", mode);
   long long c = d[1] / (b * b);
   const long long four[] = {d[0], c, d[2] * b, d[3] * b};
   const long long six_crd[] = {d[0], c, b, b, d[2], d[3]}, six_dcr[] = {d[0], b, b, c, d[2], d[3]};
@@ -325,7 +354,8 @@ static int import_blocks(struct mafat_onnx_importer *i)
 /* ---- shapes and constants ---- */
 
 /* Reads a dimension: negative ones count from the end, and those out of range are clamped. */
-static int take_end(const struct mafat_onnx_importer *i, const char *name, int otherwise, int n_dims, int *dim)
+static int take_end(const struct mafat_onnx_importer *i, const char *name, int otherwise,
+                    int n_dims, int *dim)
 {
   long long at;
   int code = mafat_onnx_int(i, name, otherwise, &at);
@@ -344,7 +374,8 @@ static int import_shape_of(struct mafat_onnx_importer *i)
   if (code) return code;
   long long n = end > start ? end - start : 0;
   code = mafat_value_make_numbers(i->g, out, 1, &n);
-  for (int k = 0; k < n && code == MAFAT_OK; k++) out->numbers[k] = (double)in->view.dims[start + k];
+  for (int k = 0; k < n && code == MAFAT_OK; k++)
+    out->numbers[k] = (double)in->view.dims[start + k];
   return code;
 }
 
@@ -364,7 +395,8 @@ static int import_constant(struct mafat_onnx_importer *i)
   const struct mafat_onnx_attribute *list = i->node->n_attributes == 1 ? i->node->attributes : NULL;
   bool ints = list && list->type == MAFAT_ONNX_ATTRIBUTE_INTS,
        floats = list && list->type == MAFAT_ONNX_ATTRIBUTE_FLOATS;
-  bool one = list && (list->type == MAFAT_ONNX_ATTRIBUTE_INT || list->type == MAFAT_ONNX_ATTRIBUTE_FLOAT);
+  bool one =
+      list && (list->type == MAFAT_ONNX_ATTRIBUTE_INT || list->type == MAFAT_ONNX_ATTRIBUTE_FLOAT);
   if (!ints && !floats && !one)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected an attribute value of numbers");
   long long n = one ? 1 : list->n;
@@ -383,15 +415,17 @@ static int import_fill(struct mafat_onnx_importer *i)
   struct mafat_value *out = mafat_onnx_out(i, 0);
   long long dims[MAFAT_VIEW_DIMS], n = 1;
   double value = 0;
-  int n_dims, code = mafat_value_integers(i->g, mafat_onnx_in(i, 0), MAFAT_VIEW_DIMS, dims, &n_dims);
+  int n_dims,
+      code = mafat_value_integers(i->g, mafat_onnx_in(i, 0), MAFAT_VIEW_DIMS, dims, &n_dims);
   if (code == MAFAT_OK && a && a->type == MAFAT_ONNX_ATTRIBUTE_TENSOR)
     code = mafat_onnx_tensor_doubles(i->model, a->as.t, 0, 1, &value, i->g->d);
   for (int k = 0; k < n_dims && code == MAFAT_OK; k++)
     if (dims[k] < 1 || __builtin_mul_overflow(n, dims[k], &n) || n >= 1LL << 38)
       code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "dimension %d is %lld", k, dims[k]);
   if (code) return code;
-  *out = (struct mafat_value){
-      .form = MAFAT_VALUE_PLACE, .maker = -1, .place = mafat_constant_fill((float)value, (uint64_t)n)};
+  *out = (struct mafat_value){.form = MAFAT_VALUE_PLACE,
+                              .maker = -1,
+                              .place = mafat_constant_fill((float)value, (uint64_t)n)};
   mafat_view_linear(&out->view, n_dims, dims, MAFAT_AXIS_NUMBERS);
   /* all elements are equal */
   for (int k = 0; k < out->view.n_atoms; k++) out->view.atoms[k].step = 0;
@@ -421,10 +455,13 @@ static int import_expand(struct mafat_onnx_importer *i)
 }
 
 const struct mafat_onnx_operator mafat_onnx_shape_operators[] = {
-    {"Identity", import_same, 0}, {"Dropout", import_dropout, 0}, {"Cast", import_cast, 0},
-    {"Reshape", import_reshape, 0}, {"Flatten", import_flatten, 0}, {"Squeeze", import_squeeze, 0},
-    {"Unsqueeze", import_unsqueeze, 0}, {"Transpose", import_transpose, 0}, {"Concat", import_concat, 0},
-    {"Split", import_split, 0}, {"Slice", import_slice, 0}, {"Pad", import_pad, 0},
-    {"DepthToSpace", import_blocks, 1}, {"SpaceToDepth", import_blocks, 0}, {"Shape", import_shape_of, 0},
-    {"Size", import_size_of, 0}, {"Constant", import_constant, 0}, {"ConstantOfShape", import_fill, 0},
-    {"Expand", import_expand, 0}, {NULL, NULL, 0}};
+    {"Identity", import_same, 0},       {"Dropout", import_dropout, 0},
+    {"Cast", import_cast, 0},           {"Reshape", import_reshape, 0},
+    {"Flatten", import_flatten, 0},     {"Squeeze", import_squeeze, 0},
+    {"Unsqueeze", import_unsqueeze, 0}, {"Transpose", import_transpose, 0},
+    {"Concat", import_concat, 0},       {"Split", import_split, 0},
+    {"Slice", import_slice, 0},         {"Pad", import_pad, 0},
+    {"DepthToSpace", import_blocks, 1}, {"SpaceToDepth", import_blocks, 0},
+    {"Shape", import_shape_of, 0},      {"Size", import_size_of, 0},
+    {"Constant", import_constant, 0},   {"ConstantOfShape", import_fill, 0},
+    {"Expand", import_expand, 0},       {NULL, NULL, 0}};

@@ -58,14 +58,17 @@ const struct mafat_onnx_operator *mafat_onnx_find_operator(const char *op_type);
 /* Fills first_reader and reading. MAFAT_ENOMEM, with a message. */
 int mafat_onnx_note_readers(struct mafat_onnx_importer *i);
 /* The nodes that read a value, in order; a node that reads it twice is listed twice. */
-const int *mafat_onnx_readers(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, size_t *n);
+const int *mafat_onnx_readers(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
+                              size_t *n);
 /* The only node that reads a value, once; NULL: none. */
-const struct mafat_onnx_node *mafat_onnx_only_reader(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v);
+const struct mafat_onnx_node *mafat_onnx_only_reader(const struct mafat_onnx_importer *i,
+                                                     const struct mafat_onnx_value *v);
 
 /* Preprocessing of pictures declared by the file, if any. */
 void mafat_onnx_picture(struct mafat_picture_declared *declared, const struct mafat_onnx *m);
 /* Default axes of the dimensions of an input with a known shape. */
-void mafat_onnx_input_axes(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, int *axes);
+void mafat_onnx_input_axes(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
+                           int *axes);
 
 int mafat_onnx_variant(const struct mafat_onnx_importer *i);
 
@@ -78,20 +81,26 @@ struct mafat_value *mafat_onnx_out(const struct mafat_onnx_importer *i, int inde
 bool mafat_onnx_wants(const struct mafat_onnx_importer *i, int index);
 
 /* Attributes with their defaults. */
-int mafat_onnx_int(const struct mafat_onnx_importer *i, const char *name, long long otherwise, long long *value);
+int mafat_onnx_int(const struct mafat_onnx_importer *i, const char *name, long long otherwise,
+                   long long *value);
 /* Must be 0 or 1. */
-int mafat_onnx_flag(const struct mafat_onnx_importer *i, const char *name, bool otherwise, bool *value);
-int mafat_onnx_float(const struct mafat_onnx_importer *i, const char *name, float otherwise, float *value);
-int mafat_onnx_string(const struct mafat_onnx_importer *i, const char *name, const char *otherwise, const char **value);
+int mafat_onnx_flag(const struct mafat_onnx_importer *i, const char *name, bool otherwise,
+                    bool *value);
+int mafat_onnx_float(const struct mafat_onnx_importer *i, const char *name, float otherwise,
+                     float *value);
+int mafat_onnx_string(const struct mafat_onnx_importer *i, const char *name, const char *otherwise,
+                      const char **value);
 /* Reads a list of at most `most`; *n is -1 if absent. */
-int mafat_onnx_ints(const struct mafat_onnx_importer *i, const char *name, int most, long long *values, int *n);
+int mafat_onnx_ints(const struct mafat_onnx_importer *i, const char *name, int most,
+                    long long *values, int *n);
 /* Reads a list that is an attribute in older opsets and input `index` in newer ones. */
-int mafat_onnx_list(const struct mafat_onnx_importer *i, const char *name, int index, int most, long long *values,
-                    int *n);
+int mafat_onnx_list(const struct mafat_onnx_importer *i, const char *name, int index, int most,
+                    long long *values, int *n);
 /* Normalizes an axis from [-n_dims, n_dims - 1]. */
 int mafat_onnx_axis(const struct mafat_onnx_importer *i, long long axis, int n_dims, int *out);
 /* The same for a list of axes without duplicates. seen: [n_dims], updated. */
-int mafat_onnx_axis_of_list(const struct mafat_onnx_importer *i, long long axis, int n_dims, bool *seen, int *out);
+int mafat_onnx_axis_of_list(const struct mafat_onnx_importer *i, long long axis, int n_dims,
+                            bool *seen, int *out);
 
 /* Makes a value of a tensor in the file. Floats, and integers that may be quantized, stay in the
  * file; other integers (shapes and the like) are few and are read. */
@@ -131,24 +140,30 @@ enum mafat_dtype mafat_onnx_whole_type(int type);
 int mafat_onnx_file_type(enum mafat_dtype type);
 /* Reads the scale and zero point inputs of the node; the zero point is optional. type: of the
  * values, or UNDEFINED. */
-int mafat_onnx_read_quantization(const struct mafat_onnx_importer *i, int scale, int zero, int type, struct mafat_onnx_declared *declared);
+int mafat_onnx_read_quantization(const struct mafat_onnx_importer *i, int scale, int zero, int type,
+                                 struct mafat_onnx_declared *declared);
 
 /* Meaning of a map of int8 or uint8. */
 struct mafat_meaning mafat_onnx_meaning(int type, float scale, int zero);
-int mafat_onnx_declared_meaning(const struct mafat_onnx_importer *i, const struct mafat_onnx_declared *declared, struct mafat_meaning *out);
+int mafat_onnx_declared_meaning(const struct mafat_onnx_importer *i,
+                                const struct mafat_onnx_declared *declared,
+                                struct mafat_meaning *out);
 int mafat_onnx_map_type(const struct mafat_onnx_importer *i, const struct mafat_value *map);
 /* Keeps a map's integers and changes their quantization parameters. */
-int mafat_onnx_rename(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *map,
-                      struct mafat_meaning to);
+int mafat_onnx_rename(const struct mafat_onnx_importer *i, struct mafat_value *out,
+                      const struct mafat_value *map, struct mafat_meaning to);
 
 /* Infers the quantization parameters of a model input from the first node that declares them; other
  * inputs are floats. */
-int mafat_onnx_input_meaning(struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, struct mafat_meaning *out);
+int mafat_onnx_input_meaning(struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
+                             struct mafat_meaning *out);
 
 /* A constant with quantization parameters; and dequantized. */
-int mafat_onnx_quantized_constant(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *v,
+int mafat_onnx_quantized_constant(const struct mafat_onnx_importer *i, struct mafat_value *out,
+                                  const struct mafat_value *v,
                                   const struct mafat_onnx_declared *declared, int axis);
-int mafat_onnx_dequantized(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *v);
+int mafat_onnx_dequantized(const struct mafat_onnx_importer *i, struct mafat_value *out,
+                           const struct mafat_value *v);
 
 /* Imports a node with quantized inputs. If integer arithmetic fits, *done: the node and its
  * successors up to a QuantizeLinear are imported. Otherwise its inputs are dequantized. */
@@ -160,27 +175,32 @@ float mafat_onnx_scale_of(const struct mafat_onnx_importer *i, const struct mafa
 /* True if the node can be computed in integers from its operands, with output type `to`. */
 bool mafat_onnx_takes(const struct mafat_onnx_importer *i, const struct mafat_meaning *to);
 /* Computes it in integers if possible; sets *done. */
-int mafat_onnx_compute_whole(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to, bool *done);
+int mafat_onnx_compute_whole(struct mafat_onnx_importer *i, struct mafat_value *out,
+                             const struct mafat_meaning *to, bool *done);
 /* The same, with a fallback to floats. Operands are integers or constants. */
-int mafat_onnx_compute(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to);
+int mafat_onnx_compute(struct mafat_onnx_importer *i, struct mafat_value *out,
+                       const struct mafat_meaning *to);
 /* True if the node is a resize operator; true if its mode attribute equals `mode`. */
 bool mafat_onnx_resizes(const struct mafat_onnx_importer *i);
 bool mafat_onnx_is_mode(const struct mafat_onnx_importer *i, const char *mode);
 /* Minimum and maximum of a Clip. */
 int mafat_onnx_bounds(struct mafat_onnx_importer *i, float *least, float *most);
 /* Integers as floats of the same value, minus `zero`; floats unchanged. */
-int mafat_onnx_plain_floats(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *in, int zero);
+int mafat_onnx_plain_floats(struct mafat_onnx_importer *i, struct mafat_value *out,
+                            const struct mafat_value *in, int zero);
 /* Converts a value of the model to floats. */
 int mafat_onnx_make_floats(struct mafat_onnx_importer *i, int value);
 /* Padding value for a map of integers: the quantized real, or the file's integer. False: not
  * representable. */
-bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct mafat_value *in, float real, float *number);
+bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct mafat_value *in,
+                            float real, float *number);
 
 /* Defers zero padding of a map to the convolutions that read it, if nothing else reads the node's
  * output: *left, and the output is the unpadded map. number: the file's padding value for integers
  * that do not stand for floats; else NULL. _pass_ passes pads on through nodes that only declare
  * quantization. _take_ adds the deferred pads to rows and columns before and after. */
-int mafat_onnx_leave_pads(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *pads, const int *number, bool *left);
+int mafat_onnx_leave_pads(struct mafat_onnx_importer *i, const struct mafat_value *in,
+                          const long long *pads, const int *number, bool *left);
 int mafat_onnx_pass_pads(struct mafat_onnx_importer *i);
 void mafat_onnx_take_pads(const struct mafat_onnx_importer *i, long long *pads);
 

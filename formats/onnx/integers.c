@@ -14,7 +14,8 @@ static bool is_map(const struct mafat_onnx_importer *i, const struct mafat_value
 /* ---- chains up to a QuantizeLinear ---- */
 
 /* The only later node that reads a value. */
-static const struct mafat_onnx_node *reader_of(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
+static const struct mafat_onnx_node *reader_of(const struct mafat_onnx_importer *i,
+                                               const struct mafat_onnx_value *v)
 {
   const struct mafat_onnx_node *n = v && v->makers == 1 ? mafat_onnx_only_reader(i, v) : NULL;
   return n && n > i->node && n->inputs[0] == v && n->n_outputs > 0 && n->outputs[0] ? n : NULL;
@@ -27,7 +28,8 @@ struct integer_chain {
 };
 
 /* Runs a function with another node as the current one. */
-static int ask(struct mafat_onnx_importer *i, const struct mafat_onnx_node *node, struct integer_chain *c,
+static int ask(struct mafat_onnx_importer *i, const struct mafat_onnx_node *node,
+               struct integer_chain *c,
                int (*question)(struct mafat_onnx_importer *i, struct integer_chain *c))
 {
   const struct mafat_onnx_node *own = i->node;
@@ -57,7 +59,8 @@ static int ask_meaning(struct mafat_onnx_importer *i, struct integer_chain *c)
 {
   struct mafat_onnx_declared declared;
   int code = make_constants(i);
-  bool known = mafat_value_is_constant(mafat_onnx_in(i, 1)) && mafat_value_elements(mafat_onnx_in(i, 1)) == 1 &&
+  bool known = mafat_value_is_constant(mafat_onnx_in(i, 1)) &&
+               mafat_value_elements(mafat_onnx_in(i, 1)) == 1 &&
                (!mafat_onnx_has(i, 2) || mafat_value_is_constant(mafat_onnx_in(i, 2)));
   if (code || !known) {
     c->last = NULL;
@@ -71,7 +74,8 @@ static int ask_bounds(struct mafat_onnx_importer *i, struct integer_chain *c)
 {
   float least = 0, most = INFINITY;
   int code = make_constants(i);
-  if (code == MAFAT_OK && strcmp(i->node->op_type, "Clip") == 0) code = mafat_onnx_bounds(i, &least, &most);
+  if (code == MAFAT_OK && strcmp(i->node->op_type, "Clip") == 0)
+    code = mafat_onnx_bounds(i, &least, &most);
   if (code == MAFAT_OK) mafat_quantization_clamp(&c->to.numbers, least, most);
   return code;
 }
@@ -82,19 +86,24 @@ static bool are_bounds(const struct mafat_onnx_importer *i, const struct mafat_o
   if (strcmp(n->op_type, "Relu") == 0) return true;
   if (strcmp(n->op_type, "Clip") != 0) return false;
   for (int k = 1; k < n->n_inputs; k++)
-    if (n->inputs[k] && !n->inputs[k]->initializer && !mafat_value_is_constant(&i->values[n->inputs[k]->index])) return false;
+    if (n->inputs[k] && !n->inputs[k]->initializer &&
+        !mafat_value_is_constant(&i->values[n->inputs[k]->index]))
+      return false;
   return true;
 }
 
 /* Finds the chain; last NULL: none. */
 static int find_chain(struct mafat_onnx_importer *i, struct integer_chain *c)
 {
-  *c = (struct integer_chain){.last = i->node->n_outputs == 1 ? reader_of(i, i->node->outputs[0]) : NULL};
+  *c = (struct integer_chain){.last = i->node->n_outputs == 1 ? reader_of(i, i->node->outputs[0])
+                                                              : NULL};
   if (c->last && are_bounds(i, c->last)) {
     c->bounds = c->last;
     c->last = reader_of(i, c->bounds->outputs[0]);
   }
-  if (c->last && (strcmp(c->last->op_type, "QuantizeLinear") != 0 || c->last->outputs[0]->makers != 1)) c->last = NULL;
+  if (c->last &&
+      (strcmp(c->last->op_type, "QuantizeLinear") != 0 || c->last->outputs[0]->makers != 1))
+    c->last = NULL;
   int code = c->last ? ask(i, c->last, c, ask_meaning) : MAFAT_OK;
   return code == MAFAT_OK && c->last && c->bounds ? ask(i, c->bounds, c, ask_bounds) : code;
 }
@@ -122,15 +131,20 @@ static int compute_chain(struct mafat_onnx_importer *i, bool *done)
 static const struct moving {
   const char *op_type;
   bool all;
-} moving[] = {{"Identity", false}, {"Dropout", false}, {"Reshape", false}, {"Flatten", false}, {"Squeeze", false},
-              {"Unsqueeze", false}, {"Transpose", false}, {"Slice", false}, {"Split", false}, {"Pad", false},
-              {"DepthToSpace", false}, {"SpaceToDepth", false}, {"Expand", false}, {"MaxPool", false}, {"Gather", false},
-              {"Resize", false}, {"Upsample", false}, {"Concat", true}};
+} moving[] = {{"Identity", false},  {"Dropout", false},      {"Reshape", false},
+              {"Flatten", false},   {"Squeeze", false},      {"Unsqueeze", false},
+              {"Transpose", false}, {"Slice", false},        {"Split", false},
+              {"Pad", false},       {"DepthToSpace", false}, {"SpaceToDepth", false},
+              {"Expand", false},    {"MaxPool", false},      {"Gather", false},
+              {"Resize", false},    {"Upsample", false},     {"Concat", true}};
 
-bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct mafat_value *in, float real, float *number)
+bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct mafat_value *in,
+                            float real, float *number)
 {
   struct mafat_quantization q = mafat_value_meaning(i->g, in).numbers;
-  *number = mafat_onnx_is_dequantized(i, 0) ? rintf(real / q.scale) + (float)q.zero : real + (float)(q.is_signed ? MAFAT_SIGNED_TO_BYTE : 0);
+  *number = mafat_onnx_is_dequantized(i, 0)
+                ? rintf(real / q.scale) + (float)q.zero
+                : real + (float)(q.is_signed ? MAFAT_SIGNED_TO_BYTE : 0);
   bool exact = !mafat_onnx_is_dequantized(i, 0) || (*number - (float)q.zero) * q.scale == real;
   return exact && *number >= 0 && *number <= 255;
 }
@@ -158,12 +172,15 @@ static bool moves(const struct mafat_onnx_importer *i)
   struct mafat_meaning is = mafat_value_meaning(i->g, first);
   for (int k = 1; m->all && k < mafat_onnx_n_inputs(i); k++) {
     const struct mafat_value *v = mafat_onnx_in(i, k);
-    if (!is_map(i, v) || mafat_onnx_is_dequantized(i, k) != mafat_onnx_is_dequantized(i, 0)) return false;
+    if (!is_map(i, v) || mafat_onnx_is_dequantized(i, k) != mafat_onnx_is_dequantized(i, 0))
+      return false;
     struct mafat_meaning other = mafat_value_meaning(i->g, v);
     if (!mafat_quantization_equals(&is.numbers, &other.numbers)) return false;
   }
-  if (strcmp(m->op_type, "Gather") == 0 && !mafat_value_is_constant(mafat_onnx_in(i, 1))) return false;
-  if (mafat_onnx_resizes(i)) return !mafat_onnx_is_mode(i, "linear") && !mafat_onnx_is_mode(i, "cubic");
+  if (strcmp(m->op_type, "Gather") == 0 && !mafat_value_is_constant(mafat_onnx_in(i, 1)))
+    return false;
+  if (mafat_onnx_resizes(i))
+    return !mafat_onnx_is_mode(i, "linear") && !mafat_onnx_is_mode(i, "cubic");
   return strcmp(m->op_type, "Pad") != 0 || can_pad(i);
 }
 
@@ -200,7 +217,8 @@ static int move_constant(struct mafat_onnx_importer *i, bool *done)
 /* True for operators that declare quantization themselves. */
 static bool speaks_of_numbers(const struct mafat_onnx_importer *i)
 {
-  static const struct mafat_onnx_operator *const tables[] = {mafat_onnx_quantized_operators, mafat_onnx_dynamic_operators};
+  static const struct mafat_onnx_operator *const tables[] = {mafat_onnx_quantized_operators,
+                                                             mafat_onnx_dynamic_operators};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
     for (const struct mafat_onnx_operator *o = tables[t]; o->op_type; o++)
       if (o == i->row) return true;
@@ -223,8 +241,8 @@ static bool are_narrow(const struct mafat_onnx_importer *i, int index)
   const struct mafat_value *w = mafat_onnx_in(i, index);
   const char *op_type = i->row->op_type;
   long long turned;
-  if (index != 1 || !mafat_value_is_quantized(w) || w->place.type != MAFAT_I8 || w->scales.zero || is_map(i, mafat_onnx_in(i, 0)) ||
-      mafat_onnx_in(i, 0)->form != MAFAT_VALUE_MAP)
+  if (index != 1 || !mafat_value_is_quantized(w) || w->place.type != MAFAT_I8 || w->scales.zero ||
+      is_map(i, mafat_onnx_in(i, 0)) || mafat_onnx_in(i, 0)->form != MAFAT_VALUE_MAP)
     return false;
   if (strcmp(op_type, "Conv") == 0) return w->scales.list.n == 1 || w->scales.dimension == 0;
   if (w->view.n_dims != 2) return false;
@@ -257,8 +275,11 @@ int mafat_onnx_import_numbers(struct mafat_onnx_importer *i, bool *done)
   if (!any) return MAFAT_OK;
   *done = moves(i);
   if (*done || i->g->code) return i->g->code ? i->g->code : move(i);
-  if (strcmp(i->row->op_type, "Cast") == 0 && is_map(i, mafat_onnx_in(i, 0)) && !mafat_onnx_is_dequantized(i, 0)) code = cast(i, done);
-  if (code == MAFAT_OK && !*done && mafat_value_is_quantized(mafat_onnx_in(i, 0))) code = move_constant(i, done);
+  if (strcmp(i->row->op_type, "Cast") == 0 && is_map(i, mafat_onnx_in(i, 0)) &&
+      !mafat_onnx_is_dequantized(i, 0))
+    code = cast(i, done);
+  if (code == MAFAT_OK && !*done && mafat_value_is_quantized(mafat_onnx_in(i, 0)))
+    code = move_constant(i, done);
   if (code == MAFAT_OK && !*done) code = compute_chain(i, done);
   return code || *done ? code : need_floats(i);
 }

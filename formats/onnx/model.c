@@ -8,7 +8,10 @@
 #include <string.h>
 
 /* Fields of ModelProto. */
-enum { IR_VERSION = 1, GRAPH = 7, OPSET = 8, PROPERTY = 14, TRAINING = 20, FUNCTIONS = 25, N_FIELDS };
+enum {
+  IR_VERSION = 1, GRAPH = 7, OPSET = 8, PROPERTY = 14, TRAINING = 20, FUNCTIONS = 25,
+  N_FIELDS
+};
 
 /* limit of the model's memory: about 200 000 nodes */
 enum { MOST_BYTES = 64 << 20 };
@@ -22,7 +25,8 @@ void *mafat_onnx_take(struct mafat_onnx_reader *r, struct mafat_wire *w, size_t 
   if (piece || w->code) return piece;
   size_t all, left = memory->most_bytes - memory->bytes;
   if (__builtin_mul_overflow(n, bytes, &all) || all > left || left < MAFAT_ONNX_MAX_TEXT * 4)
-    mafat_wire_fail(w, MAFAT_ELIMIT, "expected no more than %zu MB can hold of names, nodes and numbers",
+    mafat_wire_fail(w, MAFAT_ELIMIT,
+                    "expected no more than %zu MB can hold of names, nodes and numbers",
                     memory->most_bytes >> 20);
   else mafat_wire_fail(w, MAFAT_ENOMEM, "out of memory");
   return NULL;
@@ -33,7 +37,8 @@ static bool copy_text(struct mafat_wire *w, const struct mafat_wire_field *f, ch
 {
   if (f->bytes <= MAFAT_ONNX_MAX_TEXT) mafat_wire_text(w, f, to);
   else
-    mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected text of at most %d bytes at byte %llu, found %llu",
+    mafat_wire_fail(w, MAFAT_EUNSUPPORTED,
+                    "expected text of at most %d bytes at byte %llu, found %llu",
                     MAFAT_ONNX_MAX_TEXT, (unsigned long long)f->at, (unsigned long long)f->bytes);
   return w->code == MAFAT_OK;
 }
@@ -45,7 +50,8 @@ static const char *keep_text(struct mafat_onnx_reader *r, struct mafat_wire *w, 
   return kept ? memcpy(kept, text, bytes) : "";
 }
 
-const char *mafat_onnx_text(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f)
+const char *mafat_onnx_text(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                            const struct mafat_wire_field *f)
 {
   char text[MAFAT_ONNX_MAX_TEXT + 1];
   return copy_text(w, f, text) ? keep_text(r, w, text) : "";
@@ -53,12 +59,14 @@ const char *mafat_onnx_text(struct mafat_onnx_reader *r, struct mafat_wire *w, c
 
 bool mafat_onnx_is_short(struct mafat_wire *w, size_t n, size_t counted)
 {
-  if (w->code == MAFAT_OK && n >= counted) mafat_wire_fail(w, MAFAT_EIO, "the file has changed while it was read");
+  if (w->code == MAFAT_OK && n >= counted)
+    mafat_wire_fail(w, MAFAT_EIO, "the file has changed while it was read");
   return w->code == MAFAT_OK;
 }
 
 /* Finds or adds the value of a name; `keep`: copy the name. */
-static struct mafat_onnx_value *refer(struct mafat_onnx_reader *r, struct mafat_wire *w, const char *name, bool keep)
+static struct mafat_onnx_value *refer(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                                      const char *name, bool keep)
 {
   struct mafat_onnx *m = r->model;
   int index = mafat_onnx_names_find(m->values, name);
@@ -66,13 +74,15 @@ static struct mafat_onnx_value *refer(struct mafat_onnx_reader *r, struct mafat_
   struct mafat_onnx_value *v = mafat_onnx_take(r, w, 1, sizeof *v);
   if (keep) name = keep_text(r, w, name);
   if (w->code) return NULL;
-  *v = (struct mafat_onnx_value){.name = name, .index = mafat_onnx_names_count(m->values), .node = -1};
+  *v = (struct mafat_onnx_value){
+      .name = name, .index = mafat_onnx_names_count(m->values), .node = -1};
   if (mafat_onnx_names_put(&m->values, name, v)) return v;
   mafat_wire_fail(w, MAFAT_ENOMEM, "out of memory");
   return NULL;
 }
 
-struct mafat_onnx_value *mafat_onnx_refer(struct mafat_onnx_reader *r, struct mafat_wire *w, const char *name)
+struct mafat_onnx_value *mafat_onnx_refer(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                                          const char *name)
 {
   return refer(r, w, name, false);
 }
@@ -90,11 +100,13 @@ int mafat_onnx_refer_file(struct mafat_onnx_reader *r, struct mafat_wire *w, con
   int file = mafat_onnx_names_find(m->paths, path);
   if (file >= 0) return file;
   if (mafat_onnx_names_count(m->paths) == MAFAT_CONSTANT_VALUES)
-    mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected numbers in at most %d files, found more", MAFAT_CONSTANT_VALUES - 1);
+    mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected numbers in at most %d files, found more",
+                    MAFAT_CONSTANT_VALUES - 1);
   struct mafat_onnx_file *kept = mafat_onnx_take(r, w, 1, sizeof *kept);
   if (kept) kept->path = keep_text(r, w, path);
   if (w->code) return -1;
-  if (mafat_onnx_names_put(&m->paths, kept->path, kept)) return mafat_onnx_names_count(m->paths) - 1;
+  if (mafat_onnx_names_put(&m->paths, kept->path, kept))
+    return mafat_onnx_names_count(m->paths) - 1;
   mafat_wire_fail(w, MAFAT_ENOMEM, "out of memory");
   return -1;
 }
@@ -106,8 +118,8 @@ const char *mafat_onnx_domain(const char *name)
 
 /* ---- the model ---- */
 
-static void read_opset(struct mafat_onnx_reader *r, struct mafat_wire *outer, const struct mafat_wire_field *opset,
-                       struct mafat_onnx_opset *o)
+static void read_opset(struct mafat_onnx_reader *r, struct mafat_wire *outer,
+                       const struct mafat_wire_field *opset, struct mafat_onnx_opset *o)
 {
   enum { DOMAIN = 1, VERSION = 2 };
   struct mafat_wire w = mafat_wire_message(outer, opset);
@@ -117,7 +129,8 @@ static void read_opset(struct mafat_onnx_reader *r, struct mafat_wire *outer, co
     if (f.number == VERSION) o->version = mafat_wire_int(&w, &f);
   }
   if (w.code == MAFAT_OK && o->version < 1)
-    mafat_wire_fail(&w, MAFAT_EFORMAT, "expected the version of an operator set, found %lld", (long long)o->version);
+    mafat_wire_fail(&w, MAFAT_EFORMAT, "expected the version of an operator set, found %lld",
+                    (long long)o->version);
   outer->code = w.code;
 }
 
@@ -143,14 +156,16 @@ static int read_head(struct mafat_onnx_reader *r, struct mafat_wire w, const siz
 {
   struct mafat_onnx *m = r->model;
   struct mafat_onnx_opset *opsets = mafat_onnx_take(r, &w, counts[OPSET], sizeof *opsets);
-  struct mafat_onnx_property *properties = mafat_onnx_take(r, &w, counts[PROPERTY], sizeof *properties);
+  struct mafat_onnx_property *properties =
+      mafat_onnx_take(r, &w, counts[PROPERTY], sizeof *properties);
   m->opsets = opsets;
   m->properties = properties;
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) switch (f.number) {
     case IR_VERSION: m->ir_version = mafat_wire_int(&w, &f); break;
     case GRAPH: *graph = f; break;
     case OPSET:
-      if (mafat_onnx_is_short(&w, (size_t)m->n_opsets, counts[OPSET])) read_opset(r, &w, &f, &opsets[m->n_opsets++]);
+      if (mafat_onnx_is_short(&w, (size_t)m->n_opsets, counts[OPSET]))
+        read_opset(r, &w, &f, &opsets[m->n_opsets++]);
       break;
     case PROPERTY:
       if (mafat_onnx_is_short(&w, (size_t)m->n_properties, counts[PROPERTY]))
@@ -159,9 +174,11 @@ static int read_head(struct mafat_onnx_reader *r, struct mafat_wire w, const siz
     }
   if (w.code) return w.code;
   if (m->ir_version < 1)
-    return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an ONNX file's version, found %lld", (long long)m->ir_version);
+    return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an ONNX file's version, found %lld",
+                           (long long)m->ir_version);
   if (m->n_opsets == 0)
-    return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected the version of an operator set, found none");
+    return mafat_wire_fail(&w, MAFAT_EFORMAT,
+                           "expected the version of an operator set, found none");
   return MAFAT_OK;
 }
 
@@ -173,9 +190,11 @@ static int read_model(struct mafat_onnx_reader *r)
   mafat_wire_count(&w, counts, N_FIELDS);
   if (w.code) return w.code;
   if (counts[GRAPH] != 1)
-    return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an ONNX file with one graph, found %zu", counts[GRAPH]);
+    return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an ONNX file with one graph, found %zu",
+                           counts[GRAPH]);
   if (counts[FUNCTIONS])
-    return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "functions that the file defines are not supported");
+    return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED,
+                           "functions that the file defines are not supported");
   if (counts[TRAINING]) return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "training is not supported");
   int code = read_head(r, w, counts, &graph);
   return code ? code : mafat_onnx_read_graph(r, mafat_wire_message(&w, &graph));
@@ -194,7 +213,8 @@ struct mafat_onnx_reader mafat_onnx_reader_of(struct mafat_onnx *m, struct mafat
 }
 
 /* Opens an empty model. */
-static int open_model(struct mafat_onnx **out, struct mafat_model_file *file, struct mafat_diagnostic *d)
+static int open_model(struct mafat_onnx **out, struct mafat_model_file *file,
+                      struct mafat_diagnostic *d)
 {
   *out = calloc(1, sizeof **out);
   if (!*out) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", file->path);
@@ -206,7 +226,8 @@ static int open_model(struct mafat_onnx **out, struct mafat_model_file *file, st
   return w.code;
 }
 
-int mafat_onnx_read(struct mafat_onnx **out, struct mafat_model_file *file, struct mafat_diagnostic *d)
+int mafat_onnx_read(struct mafat_onnx **out, struct mafat_model_file *file,
+                    struct mafat_diagnostic *d)
 {
   int code = open_model(out, file, d);
   if (code == MAFAT_OK) {
@@ -217,8 +238,9 @@ int mafat_onnx_read(struct mafat_onnx **out, struct mafat_model_file *file, stru
   return code;
 }
 
-int mafat_onnx_read_tensor_file(struct mafat_onnx *m, const char *path, struct mafat_model_file *file,
-                                struct mafat_onnx_tensor **out, struct mafat_diagnostic *d)
+int mafat_onnx_read_tensor_file(struct mafat_onnx *m, const char *path,
+                                struct mafat_model_file *file, struct mafat_onnx_tensor **out,
+                                struct mafat_diagnostic *d)
 {
   struct mafat_onnx_reader r = mafat_onnx_reader_of(m, file, d);
   struct mafat_wire w = mafat_wire_whole(&r.source);
@@ -228,8 +250,8 @@ int mafat_onnx_read_tensor_file(struct mafat_onnx *m, const char *path, struct m
   return w.code ? w.code : mafat_onnx_read_tensor(&r, w, *out);
 }
 
-int mafat_onnx_read_one(struct mafat_onnx **out, const struct mafat_onnx_tensor **tensor, struct mafat_model_file *file,
-                        struct mafat_diagnostic *d)
+int mafat_onnx_read_one(struct mafat_onnx **out, const struct mafat_onnx_tensor **tensor,
+                        struct mafat_model_file *file, struct mafat_diagnostic *d)
 {
   struct mafat_onnx_tensor *t = NULL;
   int code = open_model(out, file, d);

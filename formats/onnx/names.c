@@ -58,7 +58,8 @@ static int side_of(const struct fork *f, const char *name, size_t length)
 static int closest(const struct mafat_onnx_names *names, const char *name, size_t length)
 {
   int at = names->root;
-  while (at >= 0 && names->forks[at].byte <= length) at = names->forks[at].sides[side_of(&names->forks[at], name, length)];
+  while (at >= 0 && names->forks[at].byte <= length)
+    at = names->forks[at].sides[side_of(&names->forks[at], name, length)];
   return at >= 0 ? names->forks[at].any : ~at;
 }
 

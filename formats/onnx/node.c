@@ -5,7 +5,10 @@
 #include <string.h>
 
 /* Fields of NodeProto, and of AttributeProto. */
-enum { INPUT = 1, OUTPUT = 2, NODE_NAME = 3, OP_TYPE = 4, ATTRIBUTE = 5, DOMAIN = 7, N_NODE_FIELDS };
+enum {
+  INPUT = 1, OUTPUT = 2, NODE_NAME = 3, OP_TYPE = 4, ATTRIBUTE = 5, DOMAIN = 7,
+  N_NODE_FIELDS
+};
 enum { NAME = 1, TYPE = 20, REFERENCE = 21, N_ATTRIBUTE_FIELDS = 24 };
 
 enum { MAX_ATTRIBUTES = 256 };
@@ -34,7 +37,9 @@ static const struct {
 
 const char *mafat_onnx_attribute_type_name(int type)
 {
-  return types[type > 0 && type < MAFAT_ONNX_N_ATTRIBUTE_TYPES ? type : MAFAT_ONNX_ATTRIBUTE_UNDEFINED].name;
+  return types[type > 0 && type < MAFAT_ONNX_N_ATTRIBUTE_TYPES ? type
+                                                               : MAFAT_ONNX_ATTRIBUTE_UNDEFINED]
+      .name;
 }
 
 /* ---- attributes ---- */
@@ -48,19 +53,21 @@ static uint64_t count_list(struct mafat_wire w, int field, int *code)
   uint64_t n = 0;
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);)
     if (f.number == field)
-      n += field == types[MAFAT_ONNX_ATTRIBUTE_STRINGS].field ? 1 : mafat_wire_n_numbers(&w, &f, type);
+      n += field == types[MAFAT_ONNX_ATTRIBUTE_STRINGS].field ? 1
+                                                              : mafat_wire_n_numbers(&w, &f, type);
   *code = w.code;
   return n;
 }
 
 /* Reads elements of a list with room for `counted`. */
-static void read_numbers(struct mafat_wire *w, const struct mafat_wire_field *f, struct mafat_onnx_attribute *a,
-                         void *to, size_t counted)
+static void read_numbers(struct mafat_wire *w, const struct mafat_wire_field *f,
+                         struct mafat_onnx_attribute *a, void *to, size_t counted)
 {
   bool ints = a->type == MAFAT_ONNX_ATTRIBUTE_INTS;
   enum mafat_wire_type type = ints ? MAFAT_WIRE_VARINT : MAFAT_WIRE_FIXED32;
   struct mafat_wire numbers = mafat_wire_numbers(w, f, type);
-  for (uint64_t bits; mafat_wire_number(&numbers, type, &bits) && mafat_onnx_is_short(&numbers, (size_t)a->n, counted);
+  for (uint64_t bits; mafat_wire_number(&numbers, type, &bits) &&
+                      mafat_onnx_is_short(&numbers, (size_t)a->n, counted);
        a->n++) {
     if (ints) ((int64_t *)to)[a->n] = (int64_t)bits;
     else memcpy((float *)to + a->n, &bits, sizeof(float));
@@ -69,7 +76,8 @@ static void read_numbers(struct mafat_wire *w, const struct mafat_wire_field *f,
 }
 
 /* Reads numbers or strings from any number of fields. */
-static int read_list(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_attribute *a)
+static int read_list(struct mafat_onnx_reader *r, struct mafat_wire w,
+                     struct mafat_onnx_attribute *a)
 {
   static const size_t sizes[] = {[MAFAT_ONNX_ATTRIBUTE_FLOATS] = sizeof(float),
                                  [MAFAT_ONNX_ATTRIBUTE_INTS] = sizeof(int64_t),
@@ -90,8 +98,8 @@ static int read_list(struct mafat_onnx_reader *r, struct mafat_wire w, struct ma
   return w.code;
 }
 
-static void read_inner_tensor(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f,
-                              struct mafat_onnx_attribute *a)
+static void read_inner_tensor(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                              const struct mafat_wire_field *f, struct mafat_onnx_attribute *a)
 {
   struct mafat_onnx_tensor *t = mafat_onnx_take(r, w, 1, sizeof *t);
   if (!t) return;
@@ -100,7 +108,8 @@ static void read_inner_tensor(struct mafat_onnx_reader *r, struct mafat_wire *w,
 }
 
 /* Reads a single value: the last occurrence, or 0 if absent. */
-static int read_single(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_attribute *a)
+static int read_single(struct mafat_onnx_reader *r, struct mafat_wire w,
+                       struct mafat_onnx_attribute *a)
 {
   if (a->type == MAFAT_ONNX_ATTRIBUTE_STRING) a->as.s = "";
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) {
@@ -125,7 +134,8 @@ static int type_of(const size_t *counts)
   return MAFAT_ONNX_ATTRIBUTE_UNDEFINED;
 }
 
-static int read_attribute(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_attribute *a)
+static int read_attribute(struct mafat_onnx_reader *r, struct mafat_wire w,
+                          struct mafat_onnx_attribute *a)
 {
   struct mafat_wire again = w;
   size_t counts[N_ATTRIBUTE_FIELDS] = {0};
@@ -135,12 +145,14 @@ static int read_attribute(struct mafat_onnx_reader *r, struct mafat_wire w, stru
     if (f.number < N_ATTRIBUTE_FIELDS) counts[f.number]++;
     if (f.number == NAME) r->source.part = a->name = mafat_onnx_text(r, &w, &f);
     if (f.number == TYPE) type = mafat_wire_int(&w, &f);
-    if (f.number == REFERENCE) mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "an attribute of a function is not supported");
+    if (f.number == REFERENCE)
+      mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "an attribute of a function is not supported");
   }
   if (w.code) return w.code;
   if (type == MAFAT_ONNX_ATTRIBUTE_UNDEFINED) type = type_of(counts);
   if (!*a->name || type <= MAFAT_ONNX_ATTRIBUTE_UNDEFINED || type >= MAFAT_ONNX_N_ATTRIBUTE_TYPES)
-    return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an attribute with a name and a type, found type %lld",
+    return mafat_wire_fail(&w, MAFAT_EFORMAT,
+                           "expected an attribute with a name and a type, found type %lld",
                            (long long)type);
   a->type = (int)type;
   switch (a->type) {
@@ -158,7 +170,8 @@ static int read_attribute(struct mafat_onnx_reader *r, struct mafat_wire w, stru
 /* ---- nodes ---- */
 
 /* Reads the names first, for messages, and counts fields. */
-static int read_names(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_node *n, size_t *counts)
+static int read_names(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_node *n,
+                      size_t *counts)
 {
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) {
     if (f.number < N_NODE_FIELDS) counts[f.number]++;
@@ -170,13 +183,14 @@ static int read_names(struct mafat_onnx_reader *r, struct mafat_wire w, struct m
   n->domain = mafat_onnx_domain(n->domain);
   if (!*n->op_type) return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an operator, found none");
   if (counts[ATTRIBUTE] > MAX_ATTRIBUTES)
-    return mafat_wire_fail(&w, MAFAT_ELIMIT, "expected at most %d attributes, found %zu", MAX_ATTRIBUTES,
-                           counts[ATTRIBUTE]);
+    return mafat_wire_fail(&w, MAFAT_ELIMIT, "expected at most %d attributes, found %zu",
+                           MAX_ATTRIBUTES, counts[ATTRIBUTE]);
   return MAFAT_OK;
 }
 
-static void add_attribute(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f,
-                          struct mafat_onnx_node *n, struct mafat_onnx_attribute *a)
+static void add_attribute(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                          const struct mafat_wire_field *f, struct mafat_onnx_node *n,
+                          struct mafat_onnx_attribute *a)
 {
   w->code = read_attribute(r, mafat_wire_message(w, f), a);
   if (w->code == MAFAT_OK && mafat_onnx_attribute(n, a->name))
@@ -185,7 +199,8 @@ static void add_attribute(struct mafat_onnx_reader *r, struct mafat_wire *w, con
   r->source.part = NULL;
 }
 
-static void add_output(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f, int node,
+static void add_output(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                       const struct mafat_wire_field *f, int node,
                        const struct mafat_onnx_value **to)
 {
   struct mafat_onnx_value *v = mafat_onnx_refer_field(r, w, f);
@@ -193,7 +208,8 @@ static void add_output(struct mafat_onnx_reader *r, struct mafat_wire *w, const 
   *to = v;
 }
 
-int mafat_onnx_read_node(struct mafat_onnx_reader *r, struct mafat_wire w, int index, struct mafat_onnx_node *n)
+int mafat_onnx_read_node(struct mafat_onnx_reader *r, struct mafat_wire w, int index,
+                         struct mafat_onnx_node *n)
 {
   size_t counts[N_NODE_FIELDS] = {0};
   *n = (struct mafat_onnx_node){.op_type = "", .domain = "", .name = ""};
@@ -201,7 +217,8 @@ int mafat_onnx_read_node(struct mafat_onnx_reader *r, struct mafat_wire w, int i
   if (code) return code;
   const struct mafat_onnx_value **inputs = mafat_onnx_take(r, &w, counts[INPUT], sizeof *inputs);
   const struct mafat_onnx_value **outputs = mafat_onnx_take(r, &w, counts[OUTPUT], sizeof *outputs);
-  struct mafat_onnx_attribute *attributes = mafat_onnx_take(r, &w, counts[ATTRIBUTE], sizeof *attributes);
+  struct mafat_onnx_attribute *attributes =
+      mafat_onnx_take(r, &w, counts[ATTRIBUTE], sizeof *attributes);
   n->inputs = inputs;
   n->outputs = outputs;
   n->attributes = attributes;
@@ -222,7 +239,8 @@ int mafat_onnx_read_node(struct mafat_onnx_reader *r, struct mafat_wire w, int i
   return w.code;
 }
 
-const struct mafat_onnx_attribute *mafat_onnx_attribute(const struct mafat_onnx_node *n, const char *name)
+const struct mafat_onnx_attribute *mafat_onnx_attribute(const struct mafat_onnx_node *n,
+                                                        const char *name)
 {
   for (int i = 0; i < n->n_attributes; i++)
     if (strcmp(n->attributes[i].name, name) == 0) return &n->attributes[i];

@@ -46,9 +46,9 @@ static int64_t load_whole(int type, const char *from)
 
 static bool is_whole(int type)
 {
-  return type == MAFAT_ONNX_BOOL || type == MAFAT_ONNX_UINT8 || type == MAFAT_ONNX_INT8 || type == MAFAT_ONNX_UINT16 ||
-         type == MAFAT_ONNX_INT16 || type == MAFAT_ONNX_UINT32 || type == MAFAT_ONNX_INT32 ||
-         type == MAFAT_ONNX_UINT64 || type == MAFAT_ONNX_INT64;
+  return type == MAFAT_ONNX_BOOL || type == MAFAT_ONNX_UINT8 || type == MAFAT_ONNX_INT8 ||
+         type == MAFAT_ONNX_UINT16 || type == MAFAT_ONNX_INT16 || type == MAFAT_ONNX_UINT32 ||
+         type == MAFAT_ONNX_INT32 || type == MAFAT_ONNX_UINT64 || type == MAFAT_ONNX_INT64;
 }
 
 /* Stores element i, converted from its form in memory. False: not representable as int64. */
@@ -69,31 +69,36 @@ static bool put(const struct sink *to, size_t i, int type, const char *from)
 
 static int refuse(const struct mafat_onnx_tensor *t, const struct mafat_wire_source *s)
 {
-  return mafat_wire_source_fail(s, MAFAT_EFORMAT, "a number of type %s is too large", mafat_onnx_type_name(t->type));
+  return mafat_wire_source_fail(s, MAFAT_EFORMAT, "a number of type %s is too large",
+                                mafat_onnx_type_name(t->type));
 }
 
 /* True for types stored in an int32 field, whose values may exceed the type. */
 static bool is_narrow(int type)
 {
-  return type == MAFAT_ONNX_UINT8 || type == MAFAT_ONNX_INT8 || type == MAFAT_ONNX_UINT16 || type == MAFAT_ONNX_INT16;
+  return type == MAFAT_ONNX_UINT8 || type == MAFAT_ONNX_INT8 || type == MAFAT_ONNX_UINT16 ||
+         type == MAFAT_ONNX_INT16;
 }
 
-static int check_narrow(const struct mafat_onnx_tensor *t, const struct mafat_wire_source *s, uint64_t bits, const char *element)
+static int check_narrow(const struct mafat_onnx_tensor *t, const struct mafat_wire_source *s,
+                        uint64_t bits, const char *element)
 {
   int32_t number = (int32_t)(uint32_t)bits;
   if (!is_narrow(t->type) || load_whole(t->type, element) == number) return MAFAT_OK;
-  return mafat_wire_source_fail(s, MAFAT_EFORMAT, "%d is no number of type %s", number, mafat_onnx_type_name(t->type));
+  return mafat_wire_source_fail(s, MAFAT_EFORMAT, "%d is no number of type %s", number,
+                                mafat_onnx_type_name(t->type));
 }
 
-static int read_place(struct mafat_wire_source *s, const struct mafat_onnx_tensor *t, uint64_t first, size_t n,
-                      const struct sink *to)
+static int read_place(struct mafat_wire_source *s, const struct mafat_onnx_tensor *t,
+                      uint64_t first, size_t n, const struct sink *to)
 {
   enum { SOME = 512 };
   char some[SOME * ELEMENT];
   size_t bytes = mafat_onnx_type_bytes(t->type);
   for (size_t done = 0; done < n;) {
     size_t part = n - done < SOME ? n - done : SOME;
-    int code = mafat_model_file_read(s->file, t->at + (first + done) * bytes, part * bytes, some, s->d);
+    int code =
+        mafat_model_file_read(s->file, t->at + (first + done) * bytes, part * bytes, some, s->d);
     if (code) return code;
     for (size_t i = 0; i < part; i++)
       if (!put(to, done + i, t->type, some + i * bytes)) return refuse(t, s);
@@ -103,8 +108,8 @@ static int read_place(struct mafat_wire_source *s, const struct mafat_onnx_tenso
 }
 
 /* Reads elements [first, first + n) from the typed fields of a message. */
-static int read_wire(struct mafat_wire_source *s, const struct mafat_onnx_tensor *t, uint64_t first, size_t n,
-                     const struct sink *to)
+static int read_wire(struct mafat_wire_source *s, const struct mafat_onnx_tensor *t, uint64_t first,
+                     size_t n, const struct sink *to)
 {
   struct mafat_wire w = {.source = s, .at = t->at, .end = t->at + t->bytes};
   int field = mafat_onnx_typed_field(t->type);
@@ -118,45 +123,51 @@ static int read_wire(struct mafat_wire_source *s, const struct mafat_onnx_tensor
       memcpy(element, &bits, sizeof element); /* the low bytes are the element as in memory */
       int code = check_narrow(t, s, bits, element);
       if (code) return code;
-      if (number >= first && !put(to, (size_t)(number - first), t->type, element)) return refuse(t, s);
+      if (number >= first && !put(to, (size_t)(number - first), t->type, element))
+        return refuse(t, s);
     }
     if (numbers.code) return numbers.code;
   }
   if (w.code || number == first + n) return w.code;
-  return mafat_wire_source_fail(s, MAFAT_EFORMAT, "expected %llu numbers, found %llu", (unsigned long long)(first + n),
-                                (unsigned long long)number);
+  return mafat_wire_source_fail(s, MAFAT_EFORMAT, "expected %llu numbers, found %llu",
+                                (unsigned long long)(first + n), (unsigned long long)number);
 }
 
-static int read_numbers(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t, uint64_t first, size_t n,
-                        const struct sink *to, struct mafat_diagnostic *d)
+static int read_numbers(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t,
+                        uint64_t first, size_t n, const struct sink *to, struct mafat_diagnostic *d)
 {
   struct mafat_model_file *other = NULL;
-  struct mafat_wire_source s = {.file = m->file, .d = d, .what = "tensor", .number = -1, .name = t->name};
-  bool is_number = is_whole(t->type) || (to->doubles && (t->type == MAFAT_ONNX_FLOAT || t->type == MAFAT_ONNX_DOUBLE));
+  struct mafat_wire_source s = {
+      .file = m->file, .d = d, .what = "tensor", .number = -1, .name = t->name};
+  bool is_number = is_whole(t->type) ||
+                   (to->doubles && (t->type == MAFAT_ONNX_FLOAT || t->type == MAFAT_ONNX_DOUBLE));
   if (!is_number)
-    return mafat_wire_source_fail(&s, MAFAT_EUNSUPPORTED, "expected %snumbers, found type %s", to->ints ? "whole " : "",
-                                  mafat_onnx_type_name(t->type));
+    return mafat_wire_source_fail(&s, MAFAT_EUNSUPPORTED, "expected %snumbers, found type %s",
+                                  to->ints ? "whole " : "", mafat_onnx_type_name(t->type));
   if (first > t->n || n > t->n - first)
     return mafat_wire_source_fail(&s, MAFAT_EINVAL, "expected %llu numbers, found %llu",
                                   (unsigned long long)(first + n), (unsigned long long)t->n);
   if (n == 0) return MAFAT_OK;
-  int code = t->file ? mafat_model_file_open_beside(&other, m->file, mafat_onnx_path(m, t->file), d) : MAFAT_OK;
+  int code = t->file ? mafat_model_file_open_beside(&other, m->file, mafat_onnx_path(m, t->file), d)
+                     : MAFAT_OK;
   if (code) return code;
   if (other) s.file = other;
   if (other) code = mafat_model_file_same(other, &mafat_onnx_file(m, t->file)->state, d);
-  if (code == MAFAT_OK) code = t->form == MAFAT_ONNX_PLACE ? read_place(&s, t, first, n, to) : read_wire(&s, t, first, n, to);
+  if (code == MAFAT_OK)
+    code = t->form == MAFAT_ONNX_PLACE ? read_place(&s, t, first, n, to)
+                                       : read_wire(&s, t, first, n, to);
   mafat_model_file_close(&other);
   return code;
 }
 
-int mafat_onnx_tensor_ints(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t, uint64_t first, size_t n,
-                           int64_t *to, struct mafat_diagnostic *d)
+int mafat_onnx_tensor_ints(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t,
+                           uint64_t first, size_t n, int64_t *to, struct mafat_diagnostic *d)
 {
   return read_numbers(m, t, first, n, &(struct sink){.ints = to}, d);
 }
 
-int mafat_onnx_tensor_doubles(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t, uint64_t first, size_t n,
-                              double *to, struct mafat_diagnostic *d)
+int mafat_onnx_tensor_doubles(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t,
+                              uint64_t first, size_t n, double *to, struct mafat_diagnostic *d)
 {
   return read_numbers(m, t, first, n, &(struct sink){.doubles = to}, d);
 }

@@ -14,9 +14,11 @@ enum { MAFAT_ONNX_MAX_RANK = 8, MAFAT_ONNX_BEGINNING = 2 };
 
 /* Numbers of the file format. */
 enum mafat_onnx_type {
-  MAFAT_ONNX_UNDEFINED, MAFAT_ONNX_FLOAT, MAFAT_ONNX_UINT8, MAFAT_ONNX_INT8, MAFAT_ONNX_UINT16, MAFAT_ONNX_INT16,
-  MAFAT_ONNX_INT32, MAFAT_ONNX_INT64, MAFAT_ONNX_STRING, MAFAT_ONNX_BOOL, MAFAT_ONNX_FLOAT16, MAFAT_ONNX_DOUBLE,
-  MAFAT_ONNX_UINT32, MAFAT_ONNX_UINT64, MAFAT_ONNX_COMPLEX64, MAFAT_ONNX_COMPLEX128, MAFAT_ONNX_BFLOAT16, MAFAT_ONNX_N_TYPES
+  MAFAT_ONNX_UNDEFINED, MAFAT_ONNX_FLOAT, MAFAT_ONNX_UINT8, MAFAT_ONNX_INT8, MAFAT_ONNX_UINT16,
+  MAFAT_ONNX_INT16, MAFAT_ONNX_INT32, MAFAT_ONNX_INT64, MAFAT_ONNX_STRING, MAFAT_ONNX_BOOL,
+  MAFAT_ONNX_FLOAT16, MAFAT_ONNX_DOUBLE, MAFAT_ONNX_UINT32, MAFAT_ONNX_UINT64, MAFAT_ONNX_COMPLEX64,
+  MAFAT_ONNX_COMPLEX128, MAFAT_ONNX_BFLOAT16,
+  MAFAT_ONNX_N_TYPES
 };
 
 /* "float", "int64" ...; never NULL. */
@@ -71,11 +73,12 @@ struct mafat_onnx_value {
 
 /* Numbers of the file format. */
 enum mafat_onnx_attribute_type {
-  MAFAT_ONNX_ATTRIBUTE_UNDEFINED, MAFAT_ONNX_ATTRIBUTE_FLOAT, MAFAT_ONNX_ATTRIBUTE_INT, MAFAT_ONNX_ATTRIBUTE_STRING,
-  MAFAT_ONNX_ATTRIBUTE_TENSOR, MAFAT_ONNX_ATTRIBUTE_GRAPH, MAFAT_ONNX_ATTRIBUTE_FLOATS, MAFAT_ONNX_ATTRIBUTE_INTS,
-  MAFAT_ONNX_ATTRIBUTE_STRINGS, MAFAT_ONNX_ATTRIBUTE_TENSORS, MAFAT_ONNX_ATTRIBUTE_GRAPHS,
-  MAFAT_ONNX_ATTRIBUTE_SPARSE_TENSOR, MAFAT_ONNX_ATTRIBUTE_SPARSE_TENSORS, MAFAT_ONNX_ATTRIBUTE_TYPE,
-  MAFAT_ONNX_ATTRIBUTE_TYPES, MAFAT_ONNX_N_ATTRIBUTE_TYPES
+  MAFAT_ONNX_ATTRIBUTE_UNDEFINED, MAFAT_ONNX_ATTRIBUTE_FLOAT, MAFAT_ONNX_ATTRIBUTE_INT,
+  MAFAT_ONNX_ATTRIBUTE_STRING, MAFAT_ONNX_ATTRIBUTE_TENSOR, MAFAT_ONNX_ATTRIBUTE_GRAPH,
+  MAFAT_ONNX_ATTRIBUTE_FLOATS, MAFAT_ONNX_ATTRIBUTE_INTS, MAFAT_ONNX_ATTRIBUTE_STRINGS,
+  MAFAT_ONNX_ATTRIBUTE_TENSORS, MAFAT_ONNX_ATTRIBUTE_GRAPHS, MAFAT_ONNX_ATTRIBUTE_SPARSE_TENSOR,
+  MAFAT_ONNX_ATTRIBUTE_SPARSE_TENSORS, MAFAT_ONNX_ATTRIBUTE_TYPE, MAFAT_ONNX_ATTRIBUTE_TYPES,
+  MAFAT_ONNX_N_ATTRIBUTE_TYPES
 };
 
 const char *mafat_onnx_attribute_type_name(int type);
@@ -140,19 +143,22 @@ bool mafat_onnx_begins(const char beginning[MAFAT_ONNX_BEGINNING]);
 /* The caller keeps the file and leaves it open while tensors are read. MAFAT_EFORMAT: damaged;
  * MAFAT_EUNSUPPORTED: sparse initializers, segments, training, functions; MAFAT_ELIMIT: too large.
  * *out is NULL after a failure. */
-int mafat_onnx_read(struct mafat_onnx **out, struct mafat_model_file *file, struct mafat_diagnostic *d);
+int mafat_onnx_read(struct mafat_onnx **out, struct mafat_model_file *file,
+                    struct mafat_diagnostic *d);
 /* Reads a file that holds a single tensor (TensorProto) into an otherwise empty model. */
-int mafat_onnx_read_one(struct mafat_onnx **out, const struct mafat_onnx_tensor **tensor, struct mafat_model_file *file,
-                        struct mafat_diagnostic *d);
+int mafat_onnx_read_one(struct mafat_onnx **out, const struct mafat_onnx_tensor **tensor,
+                        struct mafat_model_file *file, struct mafat_diagnostic *d);
 void mafat_onnx_close(struct mafat_onnx **model);
 
 /* Replaces the initializer of a value by the tensor in another file: a TensorProto if the path ends
  * in .pb, else raw elements of the declared type. MAFAT_EINVAL: no such value, or a node makes it;
  * MAFAT_EFORMAT: wrong number of elements. */
-int mafat_onnx_bind(struct mafat_onnx *m, const char *name, const char *path, struct mafat_diagnostic *d);
+int mafat_onnx_bind(struct mafat_onnx *m, const char *name, const char *path,
+                    struct mafat_diagnostic *d);
 /* Makes inputs constants, likewise. MAFAT_EINVAL: no such input; MAFAT_EFORMAT: another type or
  * other dimensions. */
-int mafat_onnx_give(struct mafat_onnx *m, const struct mafat_given *given, struct mafat_diagnostic *d);
+int mafat_onnx_give(struct mafat_onnx *m, const struct mafat_given *given,
+                    struct mafat_diagnostic *d);
 
 /* Values by index 0 to count - 1, or by name; NULL: none. */
 int mafat_onnx_n_values(const struct mafat_onnx *m);
@@ -164,16 +170,17 @@ const char *mafat_onnx_path(const struct mafat_onnx *m, int file);
 struct mafat_onnx_file *mafat_onnx_file(const struct mafat_onnx *m, int file);
 
 /* Finds an attribute by name; NULL: none. */
-const struct mafat_onnx_attribute *mafat_onnx_attribute(const struct mafat_onnx_node *n, const char *name);
+const struct mafat_onnx_attribute *mafat_onnx_attribute(const struct mafat_onnx_node *n,
+                                                        const char *name);
 /* Version of an imported domain; 0: not imported. */
 int64_t mafat_onnx_opset(const struct mafat_onnx *m, const char *domain);
 
 /* Reads elements [first, first + n) of a tensor: integers and bools, or numbers of any type.
  * MAFAT_EUNSUPPORTED: another type; MAFAT_EINVAL: out of range; MAFAT_EFORMAT: invalid for the
  * type. */
-int mafat_onnx_tensor_ints(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t, uint64_t first, size_t n,
-                           int64_t *to, struct mafat_diagnostic *d);
-int mafat_onnx_tensor_doubles(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t, uint64_t first, size_t n,
-                              double *to, struct mafat_diagnostic *d);
+int mafat_onnx_tensor_ints(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t,
+                           uint64_t first, size_t n, int64_t *to, struct mafat_diagnostic *d);
+int mafat_onnx_tensor_doubles(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t,
+                              uint64_t first, size_t n, double *to, struct mafat_diagnostic *d);
 
 #endif

@@ -8,7 +8,8 @@ struct mafat_onnx_pads {
   int rows[2], columns[2];
 };
 
-static const struct mafat_onnx_pads *find(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
+static const struct mafat_onnx_pads *find(const struct mafat_onnx_importer *i,
+                                          const struct mafat_onnx_value *v)
 {
   for (int k = 0; k < i->n_pads; k++)
     if (i->pads[k].value == v->index) return &i->pads[k];
@@ -35,22 +36,27 @@ static bool names_numbers(const struct mafat_onnx_node *n)
 static bool pads_as_declared(const struct mafat_onnx_node *n)
 {
   const struct mafat_onnx_attribute *a = mafat_onnx_attribute(n, "auto_pad");
-  return !a || (a->type == MAFAT_ONNX_ATTRIBUTE_STRING && (strcmp(a->as.s, "NOTSET") == 0 || strcmp(a->as.s, "VALID") == 0));
+  return !a || (a->type == MAFAT_ONNX_ATTRIBUTE_STRING &&
+                (strcmp(a->as.s, "NOTSET") == 0 || strcmp(a->as.s, "VALID") == 0));
 }
 
 /* True if the padding value is the zero point of an integer convolution's input. */
-static bool is_zero_to(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, int number)
+static bool is_zero_to(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n,
+                       int number)
 {
   enum { ZERO_POINT = 2 };
   struct mafat_diagnostic ignored;
   const struct mafat_onnx_value *v = n->n_inputs > ZERO_POINT ? n->inputs[ZERO_POINT] : NULL;
   int64_t zero = 0;
   if (v && (!v->initializer || v->initializer->n != 1)) return false;
-  return (!v || mafat_onnx_tensor_ints(i->model, v->initializer, 0, 1, &zero, &ignored) == MAFAT_OK) && zero == number;
+  return (!v ||
+          mafat_onnx_tensor_ints(i->model, v->initializer, 0, 1, &zero, &ignored) == MAFAT_OK) &&
+         zero == number;
 }
 
 /* True for a convolution that can take over the padding. */
-static bool takes(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, const int *number)
+static bool takes(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n,
+                  const int *number)
 {
   bool convolves = strcmp(n->op_type, number ? "QLinearConv" : "Conv") == 0;
   return convolves && pads_as_declared(n) && (!number || is_zero_to(i, n, *number));
@@ -58,8 +64,8 @@ static bool takes(const struct mafat_onnx_importer *i, const struct mafat_onnx_n
 
 /* Number of such convolutions that read the value. *names: a node between that only declares
  * quantization and reads it. */
-static int count(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, const int *number,
-                 const struct mafat_onnx_node **names)
+static int count(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
+                 const int *number, const struct mafat_onnx_node **names)
 {
   int n_windows = 0;
   size_t n_readers;
@@ -75,7 +81,8 @@ static int count(const struct mafat_onnx_importer *i, const struct mafat_onnx_va
 }
 
 /* True if only convolutions read it, possibly through a QuantizeLinear and a DequantizeLinear. */
-static bool only_windows_read(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, const int *number)
+static bool only_windows_read(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
+                              const int *number)
 {
   enum { BETWEEN = 2 };
   const struct mafat_onnx_node *names;
@@ -92,11 +99,13 @@ static bool only_windows_read(const struct mafat_onnx_importer *i, const struct 
 
 /* ---- deferring, passing on and applying pads ---- */
 
-int mafat_onnx_leave_pads(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *pads, const int *number, bool *left)
+int mafat_onnx_leave_pads(struct mafat_onnx_importer *i, const struct mafat_value *in,
+                          const long long *pads, const int *number, bool *left)
 {
   const struct mafat_onnx_value *out = i->node->outputs[0];
   int n = in->view.n_dims;
-  *left = in->form == MAFAT_VALUE_MAP && (n == 3 || n == 4) && in->view.dims[0] == 1 && only_windows_read(i, out, number);
+  *left = in->form == MAFAT_VALUE_MAP && (n == 3 || n == 4) && in->view.dims[0] == 1 &&
+          only_windows_read(i, out, number);
   for (int k = 0; k < 2 * n && *left; k++) *left = k % n < 2 ? pads[k] == 0 : pads[k] >= 0;
   if (!*left) return MAFAT_OK;
   int code = mafat_value_copy(i->g, mafat_onnx_out(i, 0), in), w = n - 1;
@@ -107,7 +116,8 @@ int mafat_onnx_leave_pads(struct mafat_onnx_importer *i, const struct mafat_valu
 
 int mafat_onnx_pass_pads(struct mafat_onnx_importer *i)
 {
-  const struct mafat_onnx_pads *left = i->n_pads && names_numbers(i->node) ? find(i, i->node->inputs[0]) : NULL;
+  const struct mafat_onnx_pads *left =
+      i->n_pads && names_numbers(i->node) ? find(i, i->node->inputs[0]) : NULL;
   if (!left) return MAFAT_OK;
   struct mafat_onnx_pads p = *left;
   p.value = i->node->outputs[0]->index;

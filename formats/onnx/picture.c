@@ -33,22 +33,29 @@ void mafat_onnx_picture(struct mafat_picture_declared *declared, const struct ma
   for (int i = 0; i < m->n_properties; i++) {
     const struct mafat_onnx_property *p = &m->properties[i];
     if (strcmp(p->key, "Image.NominalPixelRange") == 0) take_range(declared, p->value);
-    if (strcmp(p->key, "Image.BitmapPixelFormat") == 0) declared->swapped = strcmp(p->value, "Bgr8") == 0;
+    if (strcmp(p->key, "Image.BitmapPixelFormat") == 0)
+      declared->swapped = strcmp(p->value, "Bgr8") == 0;
   }
 }
 
 static bool is_constant(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
 {
-  return !v || v->initializer || (v->node >= 0 && strcmp(i->model->nodes[v->node].op_type, "Constant") == 0);
+  return !v || v->initializer ||
+         (v->node >= 0 && strcmp(i->model->nodes[v->node].op_type, "Constant") == 0);
 }
 
 /* True if a node works element by element, such as (byte - mean) * scale. */
-static bool is_of_elements(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, const struct mafat_onnx_value *v)
+static bool is_of_elements(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n,
+                           const struct mafat_onnx_value *v)
 {
-  static const char *const names[] = {"Identity", "Cast", "Add", "Sub", "Mul", "Div", "Neg", "Clip", "QuantizeLinear", "DequantizeLinear"};
+  static const char *const names[] = {
+      "Identity",        "Cast", "Add", "Sub", "Mul", "Div", "Neg", "Clip", "QuantizeLinear",
+      "DequantizeLinear"};
   bool known = false;
-  for (size_t k = 0; k < sizeof names / sizeof *names; k++) known = known || strcmp(n->op_type, names[k]) == 0;
-  for (int k = 0; k < n->n_inputs; k++) known = known && (n->inputs[k] == v || is_constant(i, n->inputs[k]));
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+    known = known || strcmp(n->op_type, names[k]) == 0;
+  for (int k = 0; k < n->n_inputs; k++)
+    known = known && (n->inputs[k] == v || is_constant(i, n->inputs[k]));
   return known && n->n_outputs == 1 && n->outputs[0];
 }
 
@@ -65,10 +72,12 @@ static bool is_put_in_front(const struct mafat_onnx_importer *i, const struct ma
   }
   if (!n || strcmp(n->op_type, "Transpose") != 0) return false;
   const struct mafat_onnx_attribute *perm = mafat_onnx_attribute(n, "perm");
-  return perm && perm->type == MAFAT_ONNX_ATTRIBUTE_INTS && perm->n == 4 && memcmp(perm->as.ints, front, sizeof front) == 0;
+  return perm && perm->type == MAFAT_ONNX_ATTRIBUTE_INTS && perm->n == 4 &&
+         memcmp(perm->as.ints, front, sizeof front) == 0;
 }
 
-void mafat_onnx_input_axes(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, int *axes)
+void mafat_onnx_input_axes(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
+                           int *axes)
 {
   static const int of_four[] = {MAFAT_AXIS_H, MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W},
                    after[] = {MAFAT_AXIS_H, MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C};

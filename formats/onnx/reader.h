@@ -22,12 +22,14 @@ enum { MAFAT_ONNX_MAX_TEXT = 4096 }; /* longest name or text */
 /* Allocates from the model's memory. NULL: w has failed. */
 void *mafat_onnx_take(struct mafat_onnx_reader *r, struct mafat_wire *w, size_t n, size_t bytes);
 /* Copies a field's text, which lives as long as the model. */
-const char *mafat_onnx_text(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f);
+const char *mafat_onnx_text(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                            const struct mafat_wire_field *f);
 /* Lists are counted in a first pass, then read. False if there is no room for one more than n: the
  * file changed meanwhile, and w fails. */
 bool mafat_onnx_is_short(struct mafat_wire *w, size_t n, size_t counted);
 /* Finds or adds the value with that name; it lives as long as the model. NULL: w has failed. */
-struct mafat_onnx_value *mafat_onnx_refer(struct mafat_onnx_reader *r, struct mafat_wire *w, const char *name);
+struct mafat_onnx_value *mafat_onnx_refer(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                                          const char *name);
 /* The same by the field's text; "" returns NULL. */
 struct mafat_onnx_value *mafat_onnx_refer_field(struct mafat_onnx_reader *r, struct mafat_wire *w,
                                                 const struct mafat_wire_field *f);
@@ -35,15 +37,19 @@ struct mafat_onnx_value *mafat_onnx_refer_field(struct mafat_onnx_reader *r, str
 int mafat_onnx_refer_file(struct mafat_onnx_reader *r, struct mafat_wire *w, const char *path);
 
 /* Read TensorProto, NodeProto, TypeProto, GraphProto. The destination is cleared first. */
-int mafat_onnx_read_tensor(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_tensor *t);
-int mafat_onnx_read_node(struct mafat_onnx_reader *r, struct mafat_wire w, int index, struct mafat_onnx_node *n);
-int mafat_onnx_read_type(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_info *info);
+int mafat_onnx_read_tensor(struct mafat_onnx_reader *r, struct mafat_wire w,
+                           struct mafat_onnx_tensor *t);
+int mafat_onnx_read_node(struct mafat_onnx_reader *r, struct mafat_wire w, int index,
+                         struct mafat_onnx_node *n);
+int mafat_onnx_read_type(struct mafat_onnx_reader *r, struct mafat_wire w,
+                         struct mafat_onnx_info *info);
 int mafat_onnx_read_graph(struct mafat_onnx_reader *r, struct mafat_wire w);
 
 /* Reads a file that holds a single tensor. It becomes a file of the model with this path; NULL: the
  * model itself. */
-int mafat_onnx_read_tensor_file(struct mafat_onnx *m, const char *path, struct mafat_model_file *file,
-                                struct mafat_onnx_tensor **out, struct mafat_diagnostic *d);
+int mafat_onnx_read_tensor_file(struct mafat_onnx *m, const char *path,
+                                struct mafat_model_file *file, struct mafat_onnx_tensor **out,
+                                struct mafat_diagnostic *d);
 
 /* Number of the typed field for elements of a type not stored as raw bytes; 0: none. */
 int mafat_onnx_typed_field(int type);

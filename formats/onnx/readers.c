@@ -21,13 +21,15 @@ int mafat_onnx_note_readers(struct mafat_onnx_importer *i)
   return MAFAT_OK;
 }
 
-const int *mafat_onnx_readers(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, size_t *n)
+const int *mafat_onnx_readers(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
+                              size_t *n)
 {
   *n = i->first_reader[v->index + 1] - i->first_reader[v->index];
   return i->reading + i->first_reader[v->index];
 }
 
-const struct mafat_onnx_node *mafat_onnx_only_reader(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
+const struct mafat_onnx_node *mafat_onnx_only_reader(const struct mafat_onnx_importer *i,
+                                                     const struct mafat_onnx_value *v)
 {
   size_t n;
   const int *nodes = mafat_onnx_readers(i, v, &n);

@@ -6,8 +6,11 @@
 #include <string.h>
 
 /* Fields of TensorProto. */
-enum { DIMS = 1, DATA_TYPE = 2, SEGMENT = 3, FLOAT_DATA = 4, INT32_DATA = 5, STRING_DATA = 6, INT64_DATA = 7, NAME = 8,
-       RAW_DATA = 9, DOUBLE_DATA = 10, UINT64_DATA = 11, EXTERNAL_DATA = 13, DATA_LOCATION = 14 };
+enum {
+  DIMS = 1, DATA_TYPE = 2, SEGMENT = 3, FLOAT_DATA = 4, INT32_DATA = 5, STRING_DATA = 6,
+  INT64_DATA = 7, NAME = 8, RAW_DATA = 9, DOUBLE_DATA = 10, UINT64_DATA = 11, EXTERNAL_DATA = 13,
+  DATA_LOCATION = 14
+};
 
 enum { EXTERNAL = 1, MAX_PATH = 8192 };
 
@@ -83,15 +86,19 @@ struct data {
 
 /* ---- the message ---- */
 
-static void read_dims(struct mafat_wire *w, const struct mafat_wire_field *f, struct data *data, int *rank)
+static void read_dims(struct mafat_wire *w, const struct mafat_wire_field *f, struct data *data,
+                      int *rank)
 {
   struct mafat_wire numbers = mafat_wire_numbers(w, f, MAFAT_WIRE_VARINT);
-  for (uint64_t n; mafat_wire_number(&numbers, MAFAT_WIRE_VARINT, &n); data->dims[(*rank)++] = (int64_t)n) {
+  for (uint64_t n; mafat_wire_number(&numbers, MAFAT_WIRE_VARINT, &n);
+       data->dims[(*rank)++] = (int64_t)n) {
     if (*rank == MAFAT_ONNX_MAX_RANK)
-      mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected a tensor of at most %d dimensions, found one more",
+      mafat_wire_fail(w, MAFAT_EUNSUPPORTED,
+                      "expected a tensor of at most %d dimensions, found one more",
                       MAFAT_ONNX_MAX_RANK);
     else if ((int64_t)n < 0)
-      mafat_wire_fail(w, MAFAT_EFORMAT, "expected a tensor's dimension, found %lld", (long long)(int64_t)n);
+      mafat_wire_fail(w, MAFAT_EFORMAT, "expected a tensor's dimension, found %lld",
+                      (long long)(int64_t)n);
     if (w->code) return;
   }
   if (numbers.code) w->code = numbers.code;
@@ -104,8 +111,9 @@ static void note_numbers(struct mafat_wire *w, const struct mafat_wire_field *f,
   if (n == 0) return;
   if (data->field == 0) data->first = *f;
   else if (data->field != f->number)
-    mafat_wire_fail(w, MAFAT_EFORMAT, "expected a tensor's numbers in one field, found them in %d and %d", data->field,
-                    f->number);
+    mafat_wire_fail(w, MAFAT_EFORMAT,
+                    "expected a tensor's numbers in one field, found them in %d and %d",
+                    data->field, f->number);
   data->field = f->number;
   data->n += n; /* cannot overflow: fewer than the file's bytes */
   data->n_fields++;
@@ -118,13 +126,15 @@ static uint64_t read_decimal(struct mafat_wire *w, const char *key, const char *
   for (const char *c = text; *c && is_number; c++)
     is_number = *c >= '0' && *c <= '9' && !__builtin_mul_overflow(n, 10, &n) &&
                 !__builtin_add_overflow(n, (uint64_t)(*c - '0'), &n);
-  if (!is_number) mafat_wire_fail(w, MAFAT_EFORMAT, "expected the %s of external data, found \"%.40s\"", key, text);
+  if (!is_number)
+    mafat_wire_fail(w, MAFAT_EFORMAT, "expected the %s of external data, found \"%.40s\"", key,
+                    text);
   return n;
 }
 
 /* Reads an entry of external data: key and value. */
-static void read_entry(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f,
-                       struct data *data)
+static void read_entry(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                       const struct mafat_wire_field *f, struct data *data)
 {
   struct mafat_wire entry = mafat_wire_message(w, f);
   const char *key = "", *value = "";
@@ -139,13 +149,16 @@ static void read_entry(struct mafat_onnx_reader *r, struct mafat_wire *w, const 
   if (strcmp(key, "length") == 0) data->length = read_decimal(w, key, value);
 }
 
-static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f,
-                       struct data *data, struct mafat_onnx_tensor *t)
+static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                       const struct mafat_wire_field *f, struct data *data,
+                       struct mafat_onnx_tensor *t)
 {
   switch (f->number) {
   case DIMS: read_dims(w, f, data, &t->rank); break;
   case DATA_TYPE: data->type = mafat_wire_int(w, f); break;
-  case SEGMENT: mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "tensors in segments are not supported"); break;
+  case SEGMENT:
+    mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "tensors in segments are not supported");
+    break;
   case NAME:
     t->name = mafat_onnx_text(r, w, f);
     if (!r->source.kind) r->source.name = t->name; /* else the name is a node's */
@@ -199,26 +212,33 @@ static bool is_inside(const char *path)
   return true;
 }
 
-static int place_external(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct data *data,
-                          struct mafat_onnx_tensor *t)
+static int place_external(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                          const struct data *data, struct mafat_onnx_tensor *t)
 {
   const char *own = r->source.file->path, *slash = strrchr(own, '/');
   char path[MAX_PATH];
   uint64_t end;
-  if (!data->path) return mafat_wire_fail(w, MAFAT_EFORMAT, "expected the location of external data, found none");
+  if (!data->path)
+    return mafat_wire_fail(w, MAFAT_EFORMAT, "expected the location of external data, found none");
   if (r->source.file->source->memory && !r->source.file->embedded_graph)
-    return mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected a model in memory to hold all its constants, found external data in \"%.100s\"",
-                           data->path);
+    return mafat_wire_fail(
+        w, MAFAT_EUNSUPPORTED,
+        "expected a model in memory to hold all its constants, found external data in \"%.100s\"",
+        data->path);
   if (!is_inside(data->path))
-    return mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected external data inside the model's folder, found \"%.100s\"",
+    return mafat_wire_fail(w, MAFAT_EUNSUPPORTED,
+                           "expected external data inside the model's folder, found \"%.100s\"",
                            data->path);
   if (mafat_onnx_type_bytes(t->type) == 0)
     return mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "strings as external data are not supported");
-  if ((data->length && data->length != t->bytes) || __builtin_add_overflow(data->offset, t->bytes, &end))
-    return mafat_wire_fail(w, MAFAT_EFORMAT, "expected %llu bytes of external data, found %llu at byte %llu",
+  if ((data->length && data->length != t->bytes) ||
+      __builtin_add_overflow(data->offset, t->bytes, &end))
+    return mafat_wire_fail(w, MAFAT_EFORMAT,
+                           "expected %llu bytes of external data, found %llu at byte %llu",
                            (unsigned long long)t->bytes, (unsigned long long)data->length,
                            (unsigned long long)data->offset);
-  int n = snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash + 1 - own) : 0, own, data->path);
+  int n =
+      snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash + 1 - own) : 0, own, data->path);
   if (n < 0 || (size_t)n >= sizeof path)
     return mafat_wire_fail(w, MAFAT_ELIMIT, "the path of external data is too long");
   t->file = mafat_onnx_refer_file(r, w, path);
@@ -228,25 +248,30 @@ static int place_external(struct mafat_onnx_reader *r, struct mafat_wire *w, con
 
 static int place_raw(struct mafat_wire *w, const struct data *data, struct mafat_onnx_tensor *t)
 {
-  if (data->raw.type != MAFAT_WIRE_BYTES || mafat_onnx_type_bytes(t->type) == 0 || data->raw.bytes != t->bytes)
-    return mafat_wire_fail(w, MAFAT_EFORMAT, "expected %llu bytes of raw data for %llu elements of type %s, found %llu",
-                           (unsigned long long)t->bytes, (unsigned long long)t->n, mafat_onnx_type_name(t->type),
-                           (unsigned long long)data->raw.bytes);
+  if (data->raw.type != MAFAT_WIRE_BYTES || mafat_onnx_type_bytes(t->type) == 0 ||
+      data->raw.bytes != t->bytes)
+    return mafat_wire_fail(
+        w, MAFAT_EFORMAT,
+        "expected %llu bytes of raw data for %llu elements of type %s, found %llu",
+        (unsigned long long)t->bytes, (unsigned long long)t->n, mafat_onnx_type_name(t->type),
+        (unsigned long long)data->raw.bytes);
   t->at = data->raw.at;
   return MAFAT_OK;
 }
 
 /* Packed floats can be read in place; other typed fields are decoded. */
-static int place_typed(struct mafat_wire *w, const struct data *data, const struct mafat_wire *whole,
-                       struct mafat_onnx_tensor *t)
+static int place_typed(struct mafat_wire *w, const struct data *data,
+                       const struct mafat_wire *whole, struct mafat_onnx_tensor *t)
 {
   uint64_t expected = t->n * types[t->type].numbers;
   if (data->field && data->field != types[t->type].field)
-    return mafat_wire_fail(w, MAFAT_EFORMAT, "expected numbers of type %s in field %d, found them in field %d",
+    return mafat_wire_fail(w, MAFAT_EFORMAT,
+                           "expected numbers of type %s in field %d, found them in field %d",
                            mafat_onnx_type_name(t->type), types[t->type].field, data->field);
   if (data->n != expected)
     return mafat_wire_fail(w, MAFAT_EFORMAT, "expected %llu numbers of type %s, found %llu",
-                           (unsigned long long)expected, mafat_onnx_type_name(t->type), (unsigned long long)data->n);
+                           (unsigned long long)expected, mafat_onnx_type_name(t->type),
+                           (unsigned long long)data->n);
   if (expected == 0) return MAFAT_OK;
   bool is_place = (data->field == FLOAT_DATA || data->field == DOUBLE_DATA) && data->n_fields == 1;
   t->form = is_place ? MAFAT_ONNX_PLACE : MAFAT_ONNX_WIRE;
@@ -255,7 +280,8 @@ static int place_typed(struct mafat_wire *w, const struct data *data, const stru
   return MAFAT_OK;
 }
 
-int mafat_onnx_read_tensor(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_tensor *t)
+int mafat_onnx_read_tensor(struct mafat_onnx_reader *r, struct mafat_wire w,
+                           struct mafat_onnx_tensor *t)
 {
   struct data data = {.type = 0};
   const struct mafat_wire whole = w;
@@ -265,10 +291,12 @@ int mafat_onnx_read_tensor(struct mafat_onnx_reader *r, struct mafat_wire w, str
   if (w.code || measure(r, &w, &data, t)) return w.code;
   if (data.location == EXTERNAL) return place_external(r, &w, &data, t);
   if (data.location != 0)
-    return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "expected a tensor's data here or in a file, found location %lld",
+    return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED,
+                           "expected a tensor's data here or in a file, found location %lld",
                            (long long)data.location);
   if (data.raw.number && data.field && data.raw.bytes)
-    return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected a tensor's numbers once, found them raw and in field %d",
+    return mafat_wire_fail(&w, MAFAT_EFORMAT,
+                           "expected a tensor's numbers once, found them raw and in field %d",
                            data.field);
   if (data.raw.number && !data.field) return place_raw(&w, &data, t);
   return place_typed(&w, &data, &whole, t);

@@ -34,7 +34,8 @@ static int fail(const struct mafat_wire_source *s, int code, const char *format,
   return mafat_fail(s->d, code, "%s:%s %s", s->file->path, where, text);
 }
 
-int mafat_wire_source_fail(const struct mafat_wire_source *source, int code, const char *format, ...)
+int mafat_wire_source_fail(const struct mafat_wire_source *source, int code, const char *format,
+                           ...)
 {
   va_list args;
   va_start(args, format);
@@ -83,9 +84,11 @@ static bool take_varint(struct mafat_wire *w, uint64_t *value)
     }
   }
   *value = 0;
-  mafat_wire_fail(w, MAFAT_EFORMAT, "expected a number of at most 64 bits at byte %llu, which ends before byte %llu",
+  mafat_wire_fail(w, MAFAT_EFORMAT,
+                  "expected a number of at most 64 bits at byte %llu, which ends before byte %llu",
                   (unsigned long long)begin,
-                  (unsigned long long)(n < MAX_VARINT_BYTES ? begin + n : begin + MAX_VARINT_BYTES));
+                  (unsigned long long)(n < MAX_VARINT_BYTES ? begin + n
+                                                            : begin + MAX_VARINT_BYTES));
   return false;
 }
 
@@ -96,8 +99,8 @@ static bool take_fixed(struct mafat_wire *w, size_t bytes, uint64_t *value)
   const unsigned char *from = peek(w, &n);
   if (!from) return false;
   if (n < bytes) {
-    mafat_wire_fail(w, MAFAT_EFORMAT, "expected a number of %zu bytes at byte %llu, found %zu", bytes,
-                    (unsigned long long)w->at, n);
+    mafat_wire_fail(w, MAFAT_EFORMAT, "expected a number of %zu bytes at byte %llu, found %zu",
+                    bytes, (unsigned long long)w->at, n);
     return false;
   }
   memcpy(value, from, bytes);
@@ -116,7 +119,8 @@ struct mafat_wire mafat_wire_whole(struct mafat_wire_source *source)
 static bool is(struct mafat_wire *w, const struct mafat_wire_field *f, enum mafat_wire_type type)
 {
   if (f->type == type) return true;
-  mafat_wire_fail(w, MAFAT_EFORMAT, "expected field %d at byte %llu to be of wire type %d, found %d", f->number,
+  mafat_wire_fail(w, MAFAT_EFORMAT,
+                  "expected field %d at byte %llu to be of wire type %d, found %d", f->number,
                   (unsigned long long)f->at, (int)type, (int)f->type);
   return false;
 }
@@ -133,8 +137,8 @@ static bool begin_field(struct mafat_wire *w, struct mafat_wire_field *f)
   uint64_t begin = w->at, tag;
   if (!take_varint(w, &tag)) return false;
   if (tag >> 3 < 1 || tag >> 3 > MAX_FIELD) {
-    mafat_wire_fail(w, MAFAT_EFORMAT, "expected a field at byte %llu, found number %llu", (unsigned long long)begin,
-                    (unsigned long long)(tag >> 3));
+    mafat_wire_fail(w, MAFAT_EFORMAT, "expected a field at byte %llu, found number %llu",
+                    (unsigned long long)begin, (unsigned long long)(tag >> 3));
     return false;
   }
   f->number = (int)(tag >> 3);
@@ -156,14 +160,17 @@ bool mafat_wire_next(struct mafat_wire *w, struct mafat_wire_field *f)
     if (!take_varint(w, &value)) break;
     f->at = w->at;
     if (value > w->end - w->at)
-      mafat_wire_fail(w, MAFAT_EFORMAT, "field %d at byte %llu is said to hold %llu bytes, where %llu are left",
+      mafat_wire_fail(w, MAFAT_EFORMAT,
+                      "field %d at byte %llu is said to hold %llu bytes, where %llu are left",
                       f->number, (unsigned long long)f->at, (unsigned long long)value,
                       (unsigned long long)(w->end - w->at));
     else w->at += value;
     break;
   default:
-    mafat_wire_fail(w, MAFAT_EFORMAT, "expected a field of wire type 0, 1, 2 or 5 at byte %llu, found %d%s",
-                    (unsigned long long)f->at, (int)f->type, (int)f->type == 3 || (int)f->type == 4 ? ", a group" : "");
+    mafat_wire_fail(w, MAFAT_EFORMAT,
+                    "expected a field of wire type 0, 1, 2 or 5 at byte %llu, found %d%s",
+                    (unsigned long long)f->at, (int)f->type,
+                    (int)f->type == 3 || (int)f->type == 4 ? ", a group" : "");
   }
   f->bytes = w->at - f->at;
   return w->code == MAFAT_OK;
@@ -212,7 +219,8 @@ void mafat_wire_text(struct mafat_wire *w, const struct mafat_wire_field *f, cha
   to[code ? 0 : n] = '\0';
   if (code) w->code = code;
   else if (strlen(to) != n)
-    mafat_wire_fail(w, MAFAT_EFORMAT, "expected text at byte %llu, found a zero byte", (unsigned long long)f->at);
+    mafat_wire_fail(w, MAFAT_EFORMAT, "expected text at byte %llu, found a zero byte",
+                    (unsigned long long)f->at);
 }
 
 struct mafat_wire mafat_wire_numbers(const struct mafat_wire *w, const struct mafat_wire_field *f,
@@ -245,7 +253,8 @@ static uint64_t count_varints(struct mafat_wire *numbers)
   return n;
 }
 
-uint64_t mafat_wire_n_numbers(struct mafat_wire *w, const struct mafat_wire_field *f, enum mafat_wire_type type)
+uint64_t mafat_wire_n_numbers(struct mafat_wire *w, const struct mafat_wire_field *f,
+                              enum mafat_wire_type type)
 {
   struct mafat_wire numbers = mafat_wire_numbers(w, f, type);
   uint64_t bytes = type == MAFAT_WIRE_FIXED64 ? 8 : 4, n = 0;
@@ -253,8 +262,10 @@ uint64_t mafat_wire_n_numbers(struct mafat_wire *w, const struct mafat_wire_fiel
   else if (type == MAFAT_WIRE_VARINT) n = count_varints(&numbers);
   else if (f->bytes % bytes == 0) n = f->bytes / bytes;
   else
-    mafat_wire_fail(&numbers, MAFAT_EFORMAT, "expected numbers of %llu bytes each at byte %llu, found %llu bytes",
-                    (unsigned long long)bytes, (unsigned long long)f->at, (unsigned long long)f->bytes);
+    mafat_wire_fail(&numbers, MAFAT_EFORMAT,
+                    "expected numbers of %llu bytes each at byte %llu, found %llu bytes",
+                    (unsigned long long)bytes, (unsigned long long)f->at,
+                    (unsigned long long)f->bytes);
   if (numbers.code) w->code = numbers.code;
   return n;
 }

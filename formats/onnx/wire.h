@@ -10,7 +10,12 @@
 
 #include <stdbool.h>
 
-enum mafat_wire_type { MAFAT_WIRE_VARINT = 0, MAFAT_WIRE_FIXED64 = 1, MAFAT_WIRE_BYTES = 2, MAFAT_WIRE_FIXED32 = 5 };
+enum mafat_wire_type {
+  MAFAT_WIRE_VARINT = 0,
+  MAFAT_WIRE_FIXED64 = 1,
+  MAFAT_WIRE_BYTES = 2,
+  MAFAT_WIRE_FIXED32 = 5
+};
 
 /* State shared by all messages of a file; the context is for diagnostics, NULL and -1 if
  * unknown. */
@@ -47,10 +52,11 @@ bool mafat_wire_next(struct mafat_wire *w, struct mafat_wire_field *f);
 void mafat_wire_count(struct mafat_wire *w, size_t *counts, int n);
 
 /* Fails the message and returns `code`. */
-int mafat_wire_fail(struct mafat_wire *w, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Reports a failure of a source: path, what was being read, and the text. */
-int mafat_wire_source_fail(const struct mafat_wire_source *source, int code, const char *format, ...)
+int mafat_wire_fail(struct mafat_wire *w, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Reports a failure of a source: path, what was being read, and the text. */
+int mafat_wire_source_fail(const struct mafat_wire_source *source, int code, const char *format,
+                           ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- contents of fields; on failure w fails, and the result is 0 ---- */
 
@@ -65,6 +71,7 @@ struct mafat_wire mafat_wire_numbers(const struct mafat_wire *w, const struct ma
 /* Reads the next element. False: no more, or a failure. */
 bool mafat_wire_number(struct mafat_wire *numbers, enum mafat_wire_type type, uint64_t *bits);
 /* Number of elements. */
-uint64_t mafat_wire_n_numbers(struct mafat_wire *w, const struct mafat_wire_field *f, enum mafat_wire_type type);
+uint64_t mafat_wire_n_numbers(struct mafat_wire *w, const struct mafat_wire_field *f,
+                              enum mafat_wire_type type);
 
 #endif

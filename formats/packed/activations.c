@@ -61,10 +61,13 @@ bool mafat_activations_has_table(const struct mafat_layer *l)
 static bool can_sum(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  enum mafat_dtype type = n->constants ? (enum mafat_dtype)n->constants->layers[layer].weights.type : MAFAT_F32;
+  enum mafat_dtype type =
+      n->constants ? (enum mafat_dtype)n->constants->layers[layer].weights.type : MAFAT_F32;
   float least, most;
-  bool function = find_bounds(l->activation, &least, &most) || slope_of(l->activation) > 0 || form_of(l->activation.kind) == TABLE;
-  return function && (type == MAFAT_F32 || type == MAFAT_F16) && mafat_matrix_row(mafat_layer_matrix(l)) <= MAFAT_ACTIVATIONS_MOST_ROW;
+  bool function = find_bounds(l->activation, &least, &most) || slope_of(l->activation) > 0 ||
+                  form_of(l->activation.kind) == TABLE;
+  return function && (type == MAFAT_F32 || type == MAFAT_F16) &&
+         mafat_matrix_row(mafat_layer_matrix(l)) <= MAFAT_ACTIVATIONS_MOST_ROW;
 }
 
 static bool meets(struct mafat_shape a, struct mafat_shape b)
@@ -84,21 +87,26 @@ static bool can_blend(const struct mafat_layer *l)
 {
   float least, most;
   bool sum = l->blend == MAFAT_BLEND_ADD && l->alpha == 1 && l->beta == 1;
-  if (l->n_operands != 2 || !(sum || l->blend == MAFAT_BLEND_MUL) || !find_bounds(l->activation, &least, &most)) return false;
+  if (l->n_operands != 2 || !(sum || l->blend == MAFAT_BLEND_MUL) ||
+      !find_bounds(l->activation, &least, &most))
+    return false;
   const struct mafat_operand *x = &l->operands[0], *z = &l->operands[1];
-  return channels_of(&x->sources) == x->shape.c && channels_of(&z->sources) == z->shape.c && meets(x->shape, l->out) &&
-         (z->broadcast || meets(z->shape, l->out));
+  return channels_of(&x->sources) == x->shape.c && channels_of(&z->sources) == z->shape.c &&
+         meets(x->shape, l->out) && (z->broadcast || meets(z->shape, l->out));
 }
 
 bool mafat_activations_can_compute(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  if (l->out_type != MAFAT_F32 || l->more || mafat_layer_is_alias(l) || !mafat_kind_of(l->type)->numbers) return false;
-  if (mafat_layer_convolves(l)) return !mafat_layer_multiplies(l) && mafat_layer_has_panels(l) && can_sum(n, layer);
+  if (l->out_type != MAFAT_F32 || l->more || mafat_layer_is_alias(l) ||
+      !mafat_kind_of(l->type)->numbers)
+    return false;
+  if (mafat_layer_convolves(l))
+    return !mafat_layer_multiplies(l) && mafat_layer_has_panels(l) && can_sum(n, layer);
   if (mafat_layer_blends(l)) return can_blend(l);
   if (l->resample && l->resample->interpolation == MAFAT_INTERPOLATE_CUBIC) return false;
-  return mafat_layer_keeps_numbers(l) && l->n_operands == 1 && l->activation.kind == MAFAT_LINEAR && !l->count_padding &&
-         (l->scale == 0 || l->scale == 1);
+  return mafat_layer_keeps_numbers(l) && l->n_operands == 1 && l->activation.kind == MAFAT_LINEAR &&
+         !l->count_padding && (l->scale == 0 || l->scale == 1);
 }
 
 /* ---- shared quantization parameters ---- */
@@ -122,12 +130,14 @@ static void join_reads(int *same, const struct mafat_network *n, int layer)
   const struct mafat_layer *l = &n->layers[layer];
   for (int k = 0; k < l->n_operands; k++) {
     const struct mafat_sources *s = &l->operands[k].sources;
-    for (int i = 1; i < mafat_sources_count(s); i++) join(same, s->list[0].tensor, s->list[i].tensor);
+    for (int i = 1; i < mafat_sources_count(s); i++)
+      join(same, s->list[0].tensor, s->list[i].tensor);
   }
   if (mafat_layer_keeps_numbers(l)) join(same, layer, mafat_layer_sources(l)->list[0].tensor);
 }
 
-void mafat_activations_find_classes(const struct mafat_activations *a, const struct mafat_network *n, int *same)
+void mafat_activations_find_classes(const struct mafat_activations *a,
+                                    const struct mafat_network *n, int *same)
 {
   int n_tensors = mafat_network_n_tensors(n);
   for (int i = 0; i < n_tensors; i++) same[i] = i;
@@ -155,7 +165,8 @@ static bool computes(const struct making *m, int layer)
 
 static bool has_table(const struct making *m, int layer)
 {
-  return layer < m->n->n_layers && m->of[layer] && m->of[layer]->computes && mafat_activations_has_table(&m->n->layers[layer]);
+  return layer < m->n->n_layers && m->of[layer] && m->of[layer]->computes &&
+         mafat_activations_has_table(&m->n->layers[layer]);
 }
 
 static void note_sources(const struct mafat_sources *s, bool *read)
@@ -174,9 +185,11 @@ static void note_readers(const struct making *m)
       (computes(m, l) ? m->for_numbers : m->for_floats)[r.source->tensor] = true;
   }
   for (int i = 0; i < n->n_outputs; i++) note_sources(&n->outputs[i].sources, m->for_floats);
-  if (mafat_layer_is_alias(&n->layers[last])) note_sources(mafat_layer_sources(&n->layers[last]), m->for_floats);
+  if (mafat_layer_is_alias(&n->layers[last]))
+    note_sources(mafat_layer_sources(&n->layers[last]), m->for_floats);
   else
-    for (int k = 0; k < mafat_layer_n_outputs(&n->layers[last]); k++) m->for_floats[mafat_network_output(n, last, k)] = true;
+    for (int k = 0; k < mafat_layer_n_outputs(&n->layers[last]); k++)
+      m->for_floats[mafat_network_output(n, last, k)] = true;
 }
 
 /* Places conversions of a layer's outputs after its first one, after the layer. */
@@ -193,7 +206,8 @@ static int place_more(const struct making *m, int layer, int next)
 static int place(struct making *m, const char *name, struct mafat_diagnostic *d)
 {
   int next = 0, n_layers = m->n->n_layers;
-  for (int i = n_layers; i < m->n_operators; i++) m->places[i].numbers = m->types && m->for_numbers[i] ? next++ : -1;
+  for (int i = n_layers; i < m->n_operators; i++)
+    m->places[i].numbers = m->types && m->for_numbers[i] ? next++ : -1;
   for (int l = 0; l < n_layers; l++) {
     struct mafat_activations_places *p = &m->places[l];
     p->made = p->put = next++;
@@ -203,10 +217,12 @@ static int place(struct making *m, const char *name, struct mafat_diagnostic *d)
     else p->floats = p->put, p->numbers = m->types && m->for_numbers[l] ? next++ : -1;
     next = place_more(m, l, next);
   }
-  for (int i = n_layers; i < m->n_tensors; i++) m->places[i].made = m->places[i].put = m->places[i].floats = next + i - n_layers;
+  for (int i = n_layers; i < m->n_tensors; i++)
+    m->places[i].made = m->places[i].put = m->places[i].floats = next + i - n_layers;
   m->n_layers = next;
   if (next <= MAFAT_MAX_LAYERS) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: would have %d layers, expected at most %d", name, next, MAFAT_MAX_LAYERS);
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: would have %d layers, expected at most %d", name, next,
+                    MAFAT_MAX_LAYERS);
 }
 
 /* Quantization parameters with the full range, by ONNX's rule. */
@@ -224,7 +240,11 @@ static int append(struct making *m, int at, enum mafat_layer_type type, int afte
   struct mafat_layer *l = &m->layers[at];
   struct mafat_source *source = malloc(sizeof *source);
   struct mafat_operand *operand = calloc(1, sizeof *operand);
-  *l = (struct mafat_layer){.type = type, .line = mafat_network_made_by(m->n, after)->line, .operands = operand, .in = shape, .out = shape};
+  *l = (struct mafat_layer){.type = type,
+                            .line = mafat_network_made_by(m->n, after)->line,
+                            .operands = operand,
+                            .in = shape,
+                            .out = shape};
   if (!source || !operand) {
     free(source);
     return MAFAT_ENOMEM;
@@ -259,7 +279,8 @@ static void turn(struct making *m, int layer)
   bool table = m->places[layer].put != m->places[layer].made;
   float least, most;
   l->out_type = MAFAT_U8;
-  l->quantization = table ? numbers_of(a->before_scale, a->before_zero) : numbers_of(a->scale, a->zero);
+  l->quantization =
+      table ? numbers_of(a->before_scale, a->before_zero) : numbers_of(a->scale, a->zero);
   if (mafat_layer_has_panels(l)) l->weights_type = MAFAT_I8;
   if (slope_of(l->activation) > 0) {
     l->activation = mafat_activating_sloped(slope_of(l->activation));
@@ -298,7 +319,8 @@ static void move(struct making *m)
     struct mafat_layer *l = &m->layers[m->places[i].made];
     *l = n->layers[i];
     for (int k = 0; k < l->n_operands; k++)
-      follow(m, &l->operands[k].sources, computes(m, i), i < n->n_layers && mafat_layer_is_alias(l));
+      follow(m, &l->operands[k].sources, computes(m, i),
+             i < n->n_layers && mafat_layer_is_alias(l));
   }
   for (int i = 0; n->inputs && i < n->n_inputs; i++) follow(m, &n->inputs[i].sources, false, false);
   for (int i = 0; i < n->n_outputs; i++) follow(m, &n->outputs[i].sources, false, false);
@@ -314,9 +336,11 @@ static void move_constants(const struct making *m, struct mafat_constants *to)
   struct mafat_constants *from = m->n->constants;
   for (int l = 0, n = m->n->n_layers; from && l < n; l++) {
     int at = m->places[l].made, end = l + 1 < n ? m->places[l + 1].made : m->n_layers;
-    uint64_t weights = mafat_constant_end(&from->layers[l].weights), normalization = mafat_constant_end(&from->layers[l].normalization);
+    uint64_t weights = mafat_constant_end(&from->layers[l].weights),
+             normalization = mafat_constant_end(&from->layers[l].normalization);
     to->layers[at] = from->layers[l];
-    while (++at < end) to->layers[at].weights.at = weights > normalization ? weights : normalization;
+    while (++at < end)
+      to->layers[at].weights.at = weights > normalization ? weights : normalization;
   }
   free(from);
   m->n->constants = to;
@@ -350,22 +374,28 @@ static int make(struct making *m, struct mafat_constants *constants)
 
 static int refuse(const char *name, int tensor, const char *what, struct mafat_diagnostic *d)
 {
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: the index is damaged: operator %d %s", name, tensor, what);
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: the index is damaged: operator %d %s", name, tensor,
+                    what);
 }
 
-static const char *find_fault(const struct mafat_network *n, const struct mafat_activation_numbers *a)
+static const char *find_fault(const struct mafat_network *n,
+                              const struct mafat_activation_numbers *a)
 {
   if (a->tensor < 0 || a->tensor >= mafat_network_n_tensors(n)) return "is none of the network's";
   const struct mafat_layer *l = mafat_network_made_by(n, a->tensor);
-  if (mafat_network_tensor_type(n, a->tensor) != MAFAT_F32 || mafat_layer_is_alias(l)) return "puts out nothing that could become integers";
+  if (mafat_network_tensor_type(n, a->tensor) != MAFAT_F32 || mafat_layer_is_alias(l))
+    return "puts out nothing that could become integers";
   if (!mafat_activations_is_scale(a->scale)) return "has a scale that is none";
-  if (a->computes && (a->tensor >= n->n_layers || !mafat_activations_can_compute(n, a->tensor))) return "does not compute with integers";
-  if (a->computes && mafat_activations_has_table(l) && !mafat_activations_is_scale(a->before_scale)) return "has a scale that is none before its function";
+  if (a->computes && (a->tensor >= n->n_layers || !mafat_activations_can_compute(n, a->tensor)))
+    return "does not compute with integers";
+  if (a->computes && mafat_activations_has_table(l) && !mafat_activations_is_scale(a->before_scale))
+    return "has a scale that is none before its function";
   return NULL;
 }
 
 /* Tensors of a class share scale and zero point. */
-static int check_classes(const struct making *m, const struct mafat_activations *a, const char *name, struct mafat_diagnostic *d)
+static int check_classes(const struct making *m, const struct mafat_activations *a,
+                         const char *name, struct mafat_diagnostic *d)
 {
   int *same = malloc((size_t)m->n_tensors * sizeof *same), code = MAFAT_OK;
   if (!same) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
@@ -379,10 +409,13 @@ static int check_classes(const struct making *m, const struct mafat_activations 
   return code;
 }
 
-static int take_table(struct making *m, const struct mafat_activations *a, const char *name, struct mafat_diagnostic *d)
+static int take_table(struct making *m, const struct mafat_activations *a, const char *name,
+                      struct mafat_diagnostic *d)
 {
   if (a->n_layers != m->n->n_layers)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: the index is damaged: numbers of %d layers, expected %d", name, a->n_layers, m->n->n_layers);
+    return mafat_fail(d, MAFAT_EFORMAT,
+                      "%s: the index is damaged: numbers of %d layers, expected %d", name,
+                      a->n_layers, m->n->n_layers);
   for (int i = 0; i < a->n; i++) {
     const char *fault = find_fault(m->n, &a->list[i]);
     if (fault) return refuse(name, a->list[i].tensor, fault, d);
@@ -390,11 +423,13 @@ static int take_table(struct making *m, const struct mafat_activations *a, const
   }
   note_readers(m);
   for (int i = 0; i < m->n_tensors && m->types; i++)
-    if (m->for_numbers[i] && !m->of[i]) return refuse(name, i, "is read as integers, which have no scale", d);
+    if (m->for_numbers[i] && !m->of[i])
+      return refuse(name, i, "is read as integers, which have no scale", d);
   return m->types ? check_classes(m, a, name, d) : MAFAT_OK;
 }
 
-static int make_of(struct making *m, const struct mafat_activations *a, const char *name, struct mafat_diagnostic *d)
+static int make_of(struct making *m, const struct mafat_activations *a, const char *name,
+                   struct mafat_diagnostic *d)
 {
   int code = take_table(m, a, name, d);
   if (code == MAFAT_OK) code = place(m, name, d);
@@ -403,19 +438,26 @@ static int make_of(struct making *m, const struct mafat_activations *a, const ch
   struct mafat_constants *constants = m->layers ? mafat_constants_make(m->n_layers) : NULL;
   code = constants ? make(m, constants) : MAFAT_ENOMEM;
   if (!constants) free(m->layers);
-  return code ? mafat_fail(d, code, "%s: out of memory", name) : m->types ? mafat_network_check_numbers(m->n, d) : MAFAT_OK;
+  return code       ? mafat_fail(d, code, "%s: out of memory", name)
+         : m->types ? mafat_network_check_numbers(m->n, d)
+                    : MAFAT_OK;
 }
 
 int mafat_activations_apply(struct mafat_network *n, const struct mafat_activations *a, bool types,
-                            struct mafat_activations_places *places, const char *name, struct mafat_diagnostic *d)
+                            struct mafat_activations_places *places, const char *name,
+                            struct mafat_diagnostic *d)
 {
-  struct making m = {.n = n, .n_operators = mafat_network_n_operators(n), .n_tensors = mafat_network_n_tensors(n),
-                     .places = places, .types = types};
+  struct making m = {.n = n,
+                     .n_operators = mafat_network_n_operators(n),
+                     .n_tensors = mafat_network_n_tensors(n),
+                     .places = places,
+                     .types = types};
   size_t capacity = (size_t)m.n_tensors;
   m.of = calloc(capacity, sizeof *m.of);
   m.for_floats = calloc(2 * capacity, sizeof *m.for_floats);
   m.for_numbers = m.for_floats ? m.for_floats + capacity : NULL;
-  int code = m.of && m.for_floats ? make_of(&m, a, name, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
+  int code = m.of && m.for_floats ? make_of(&m, a, name, d)
+                                  : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   free(m.of);
   free(m.for_floats);
   return code;

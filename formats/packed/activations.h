@@ -45,7 +45,8 @@ bool mafat_activations_has_table(const struct mafat_layer *l);
 
 /* Groups tensors that must share scale and zero point: maps read as one, and inputs and outputs of
  * layers that keep values unchanged. same[tensor] is the first tensor of its group. */
-void mafat_activations_find_classes(const struct mafat_activations *a, const struct mafat_network *n, int *same);
+void mafat_activations_find_classes(const struct mafat_activations *a,
+                                    const struct mafat_network *n, int *same);
 
 /* Tensors of the new network that correspond to one tensor of the float network. */
 struct mafat_activations_places {
@@ -58,6 +59,7 @@ struct mafat_activations_places {
  * as layers, and all values stay floats; this is used to observe the sums. MAFAT_EFORMAT: invalid
  * table; `name` is for messages, and n must be closed. MAFAT_ENOMEM. */
 int mafat_activations_apply(struct mafat_network *n, const struct mafat_activations *a, bool types,
-                            struct mafat_activations_places *places, const char *name, struct mafat_diagnostic *d);
+                            struct mafat_activations_places *places, const char *name,
+                            struct mafat_diagnostic *d);
 
 #endif

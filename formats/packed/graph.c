@@ -14,17 +14,21 @@ static const char with_constants[] = " with constants";
 
 /* ---- networks ---- */
 
-int mafat_packed_graph_read(struct mafat_network **out, struct mafat_embedded_graph **embedded_graph, struct mafat_model_source *source,
-                            const struct mafat_given *given, struct mafat_diagnostic *d)
+int mafat_packed_graph_read(struct mafat_network **out,
+                            struct mafat_embedded_graph **embedded_graph,
+                            struct mafat_model_source *source, const struct mafat_given *given,
+                            struct mafat_diagnostic *d)
 {
   struct mafat_model_file *file = NULL;
   struct mafat_embedded_graph *e = *embedded_graph = mafat_embedded_graph_make();
   *out = NULL;
-  int code = e ? mafat_model_file_open_source(&file, source, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
+  int code = e ? mafat_model_file_open_source(&file, source, d)
+               : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
   if (code == MAFAT_OK) code = mafat_model_file_note(file, e, d);
   if (code == MAFAT_OK) code = mafat_reader_of(source)->graph(out, file, given, d);
   mafat_model_file_close(&file);
-  if (code == MAFAT_OK && e->failed) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
+  if (code == MAFAT_OK && e->failed)
+    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
   if (code == MAFAT_OK) {
     mafat_embedded_graph_settle(e);
     return MAFAT_OK;
@@ -35,7 +39,8 @@ int mafat_packed_graph_read(struct mafat_network **out, struct mafat_embedded_gr
 }
 
 /* Checks the hash of the embedded graph. */
-static int check_embedded_graph(struct mafat_model_file *file, const struct mafat_packed *p, struct mafat_diagnostic *d)
+static int check_embedded_graph(struct mafat_model_file *file, const struct mafat_packed *p,
+                                struct mafat_diagnostic *d)
 {
   uint64_t hash = MAFAT_HASH_START;
   for (uint64_t at = 0; at < p->embedded_graph_bytes; at += MAFAT_MODEL_WINDOW) {
@@ -65,8 +70,8 @@ static char **list_given(const struct mafat_embedded_graph *e, int *n)
   return list;
 }
 
-static int import_embedded_graph(struct mafat_network **out, const struct mafat_packed *p, struct mafat_model_file *file,
-                          struct mafat_diagnostic *d)
+static int import_embedded_graph(struct mafat_network **out, const struct mafat_packed *p,
+                                 struct mafat_model_file *file, struct mafat_diagnostic *d)
 {
   int n;
   char **list = list_given(p->embedded_graph, &n);
@@ -80,8 +85,8 @@ static int import_embedded_graph(struct mafat_network **out, const struct mafat_
   return code;
 }
 
-int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_packed *p, struct mafat_model_source *source,
-                               struct mafat_diagnostic *d)
+int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_packed *p,
+                               struct mafat_model_source *source, struct mafat_diagnostic *d)
 {
   struct mafat_model_file *file;
   *out = NULL;
@@ -98,32 +103,36 @@ int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_pa
 /* ---- the index ---- */
 
 /* The bytes of a file follow those of the files before it. */
-static const char *read_ranges(struct mafat_packed *p, struct mafat_bytes_reader *from, struct mafat_embedded_graph_file *f,
-                               struct mafat_embedded_graph *e)
+static const char *read_ranges(struct mafat_packed *p, struct mafat_bytes_reader *from,
+                               struct mafat_embedded_graph_file *f, struct mafat_embedded_graph *e)
 {
   enum { PIECE = 16 };
   uint32_t n = mafat_bytes_u32(from);
   uint64_t end = 0;
-  if (from->failed || n > from->left / PIECE) return "a file of the model has more pieces than there are";
+  if (from->failed || n > from->left / PIECE)
+    return "a file of the model has more pieces than there are";
   for (uint32_t i = 0; i < n; i++) {
     uint64_t at = mafat_bytes_u64(from), bytes = mafat_bytes_u64(from);
-    if (bytes == 0 || at < end || at > f->bytes || bytes > f->bytes - at) return "a piece of the model is not in its file";
-    if (__builtin_add_overflow(p->embedded_graph_bytes, bytes, &p->embedded_graph_bytes)) return "the pieces of the model are too long";
+    if (bytes == 0 || at < end || at > f->bytes || bytes > f->bytes - at)
+      return "a piece of the model is not in its file";
+    if (__builtin_add_overflow(p->embedded_graph_bytes, bytes, &p->embedded_graph_bytes))
+      return "the pieces of the model are too long";
     end = at + bytes;
     if (e) mafat_embedded_graph_add(e, (int)(f - e->files), at, bytes);
   }
   return NULL;
 }
 
-static const char *read_file(struct mafat_packed *p, struct mafat_bytes_reader *from, int number, bool given,
-                             struct mafat_embedded_graph *e)
+static const char *read_file(struct mafat_packed *p, struct mafat_bytes_reader *from, int number,
+                             bool given, struct mafat_embedded_graph *e)
 {
   const char *name = mafat_bytes_word(from), *input = given ? mafat_bytes_word(from) : "";
   struct mafat_embedded_graph_file unwanted = {.bytes = mafat_bytes_u64(from)};
   if (from->failed || (*name == '\0') != (number == 0)) return "a file of the model has no name";
   if (number == 0 && *input) return "the model is a constant of its own";
   if (!e) return read_ranges(p, from, &unwanted, NULL);
-  if (mafat_embedded_graph_add_file(e, name, unwanted.bytes) != number) return "the files of the model have not a name each";
+  if (mafat_embedded_graph_add_file(e, name, unwanted.bytes) != number)
+    return "the files of the model have not a name each";
   if (*input) mafat_embedded_graph_give(e, number, input);
   return read_ranges(p, from, &e->files[number], e);
 }
@@ -138,7 +147,8 @@ static const struct mafat_reader *find_reader(bool *given, const char *word)
   return mafat_reader_of_graphs(name);
 }
 
-const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_bytes_reader *from, bool wanted)
+const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_bytes_reader *from,
+                                          bool wanted)
 {
   bool given;
   const struct mafat_reader *reader = find_reader(&given, mafat_bytes_word(from));
@@ -147,19 +157,23 @@ const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_b
   p->embedded_graph_hash = mafat_bytes_u64(from);
   p->embedded_graph_bytes = 0;
   uint32_t n = mafat_bytes_u32(from);
-  if (from->failed || n < 1 || n > MAFAT_EMBEDDED_GRAPH_MAX_FILES) return "it has no model's files, or too many";
+  if (from->failed || n < 1 || n > MAFAT_EMBEDDED_GRAPH_MAX_FILES)
+    return "it has no model's files, or too many";
   if (wanted && !(p->embedded_graph = mafat_embedded_graph_make())) return "out of memory";
   const char *wrong = NULL;
-  for (uint32_t i = 0; i < n && !wrong; i++) wrong = read_file(p, from, (int)i, given, p->embedded_graph);
+  for (uint32_t i = 0; i < n && !wrong; i++)
+    wrong = read_file(p, from, (int)i, given, p->embedded_graph);
   if (!wrong && p->embedded_graph && p->embedded_graph->failed) wrong = "out of memory";
   if (!wrong && p->embedded_graph) {
     mafat_embedded_graph_settle(p->embedded_graph);
-    if (p->embedded_graph->bytes != p->embedded_graph_bytes) wrong = "pieces of the model lie too near each other";
+    if (p->embedded_graph->bytes != p->embedded_graph_bytes)
+      wrong = "pieces of the model lie too near each other";
   }
   return wrong;
 }
 
-void mafat_packed_graph_index_write(const struct mafat_packed *p, const struct mafat_embedded_graph *e, struct mafat_bytes *to)
+void mafat_packed_graph_index_write(const struct mafat_packed *p,
+                                    const struct mafat_embedded_graph *e, struct mafat_bytes *to)
 {
   bool given = false;
   for (int i = 0; i < e->n_files; i++) given = given || e->files[i].given;
@@ -204,7 +218,8 @@ uint64_t mafat_packed_graph_hash(uint64_t hash, const struct mafat_network *n)
     const struct mafat_layer_constants *c = &n->constants->layers[l];
     hash = hash_constant(hash, &c->weights);
     hash = hash_constant(hash, &c->normalization);
-    for (int p = 0; p < MAFAT_N_PARTS; p++) hash = hash_constant(hash, mafat_constants_part(c, (enum mafat_constant_part)p));
+    for (int p = 0; p < MAFAT_N_PARTS; p++)
+      hash = hash_constant(hash, mafat_constants_part(c, (enum mafat_constant_part)p));
     uint64_t bits = 0;
     if (c->parts) memcpy(&bits, &c->parts->epsilon, sizeof bits);
     hash = hash_number(hash, bits);

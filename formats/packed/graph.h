@@ -17,18 +17,22 @@
 
 /* Reads the network of a model file of a graph format, and the embedded graph for it. Some inputs
  * may be given as constants. Errors of the readers. */
-int mafat_packed_graph_read(struct mafat_network **out, struct mafat_embedded_graph **embedded_graph, struct mafat_model_source *source,
-                            const struct mafat_given *given, struct mafat_diagnostic *d);
+int mafat_packed_graph_read(struct mafat_network **out,
+                            struct mafat_embedded_graph **embedded_graph,
+                            struct mafat_model_source *source, const struct mafat_given *given,
+                            struct mafat_diagnostic *d);
 
 /* Reads the network of an opened packed file from its embedded graph. MAFAT_EFORMAT: damaged. */
-int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_packed *p, struct mafat_model_source *source,
-                               struct mafat_diagnostic *d);
+int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_packed *p,
+                               struct mafat_model_source *source, struct mafat_diagnostic *d);
 
 /* Reads its part of the index: p->format, p->embedded_graph_hash, p->embedded_graph_bytes and, if
  * `wanted`, p->embedded_graph. Returns NULL or the error. */
-const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_bytes_reader *from, bool wanted);
+const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_bytes_reader *from,
+                                          bool wanted);
 /* Writes its part of the index. Failures are recorded in `to`. */
-void mafat_packed_graph_index_write(const struct mafat_packed *p, const struct mafat_embedded_graph *embedded_graph,
+void mafat_packed_graph_index_write(const struct mafat_packed *p,
+                                    const struct mafat_embedded_graph *embedded_graph,
                                     struct mafat_bytes *to);
 
 /* Extends a hash by the locations of the network's constants, and by constants that are in no

@@ -9,9 +9,11 @@
 #include <string.h>
 
 /* Version 1 hashed the index of a kind in this list. */
-static const char *const version_1_kinds[] = {
-    "convolutional", "maxpool", "avgpool", "route", "shortcut", "upsample", "reorg", "connected", "local",
-    "batchnorm", "crop", "activation", "dropout", "cost", "softmax", "region", "yolo", "detection"};
+static const char *const version_1_kinds[] = {"convolutional", "maxpool",   "avgpool", "route",
+                                              "shortcut",      "upsample",  "reorg",   "connected",
+                                              "local",         "batchnorm", "crop",    "activation",
+                                              "dropout",       "cost",      "softmax", "region",
+                                              "yolo",          "detection"};
 
 enum { N_VERSION_1_KINDS = sizeof version_1_kinds / sizeof *version_1_kinds };
 
@@ -84,8 +86,10 @@ static uint64_t hash_numbers(uint64_t hash, const struct mafat_network *n, int t
   const bool sloped = l->activation.kind == MAFAT_SLOPED;
   hash = hash_number(hash, (uint64_t)tensor);
   hash = hash_float(hash, q->scale);
-  hash = hash_number(hash, (uint64_t)q->zero | (uint64_t)q->least << 8 | (uint64_t)q->most << 16 | (uint64_t)q->rounding << 24 |
-                               (uint64_t)q->is_signed << 31 | (uint64_t)(uint8_t)l->weights_zero << 32 | (uint64_t)l->single << 40);
+  hash =
+      hash_number(hash, (uint64_t)q->zero | (uint64_t)q->least << 8 | (uint64_t)q->most << 16 |
+                            (uint64_t)q->rounding << 24 | (uint64_t)q->is_signed << 31 |
+                            (uint64_t)(uint8_t)l->weights_zero << 32 | (uint64_t)l->single << 40);
   return hash_float(hash, sloped ? l->activation.a : 0);
 }
 

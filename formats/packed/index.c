@@ -24,7 +24,8 @@ static int damaged(const struct index *i, const char *what)
 /* ---- the graph ---- */
 
 /* Allocates a cfg, with a copy of the index that its sections point into. */
-static struct mafat_cfg *begin_graph(const struct index *i, uint32_t n_operators, uint32_t n_parameters)
+static struct mafat_cfg *begin_graph(const struct index *i, uint32_t n_operators,
+                                     uint32_t n_parameters)
 {
   struct mafat_cfg *cfg = calloc(1, sizeof *cfg);
   if (!cfg) return NULL;
@@ -42,7 +43,8 @@ static struct mafat_cfg *begin_graph(const struct index *i, uint32_t n_operators
 
 /* Reads an operator and its parameters. False: more than declared, or more than a section may
  * have. */
-static bool read_operator(struct mafat_bytes_reader *r, struct mafat_cfg *cfg, uint32_t *parameters_left)
+static bool read_operator(struct mafat_bytes_reader *r, struct mafat_cfg *cfg,
+                          uint32_t *parameters_left)
 {
   struct mafat_cfg_section *s = &cfg->sections[cfg->n_sections++];
   s->type = mafat_bytes_word(r);
@@ -64,7 +66,8 @@ static int read_graph(struct mafat_packed *p, struct index *i, bool wanted)
   enum { LEAST_OPERATOR = 13, LEAST_PARAMETER = 10 }; /* minimum bytes of each */
   uint32_t n = mafat_bytes_u32(&i->bytes), parameters = mafat_bytes_u32(&i->bytes);
   if (n == 0) return MAFAT_OK; /* the file has none */
-  bool alike = n - 1 == (uint32_t)p->n_layers || (mafat_packed_has_activations(p->version) && n - 1 < (uint32_t)p->n_layers);
+  bool alike = n - 1 == (uint32_t)p->n_layers ||
+               (mafat_packed_has_activations(p->version) && n - 1 < (uint32_t)p->n_layers);
   if (!alike || n > i->bytes.left / LEAST_OPERATOR || parameters > i->bytes.left / LEAST_PARAMETER)
     return damaged(i, "it has not the operators that it should have");
   struct mafat_cfg *cfg = begin_graph(i, n, parameters);
@@ -86,17 +89,21 @@ static int read_graph(struct mafat_packed *p, struct index *i, bool wanted)
 }
 
 /* Name of a layer's kind; n may have additional layers between those of the cfg. */
-static const char *name_of(const struct mafat_network *n, const struct mafat_packed_origin *origin, int layer)
+static const char *name_of(const struct mafat_network *n, const struct mafat_packed_origin *origin,
+                           int layer)
 {
-  return mafat_layer_type_name(n->layers[origin->activations ? origin->places[layer].made : layer].type);
+  return mafat_layer_type_name(
+      n->layers[origin->activations ? origin->places[layer].made : layer].type);
 }
 
-static void write_graph(const struct mafat_network *n, const struct mafat_packed_origin *origin, struct mafat_bytes *to)
+static void write_graph(const struct mafat_network *n, const struct mafat_packed_origin *origin,
+                        struct mafat_bytes *to)
 {
   const struct mafat_cfg *graph = origin ? origin->cfg : NULL;
   uint32_t used = 0;
   for (int i = 0; graph && i < graph->n_sections; i++)
-    for (int k = 0; k < graph->sections[i].n_options; k++) used += graph->sections[i].options[k].used;
+    for (int k = 0; k < graph->sections[i].n_options; k++)
+      used += graph->sections[i].options[k].used;
   mafat_bytes_put_u32(to, graph ? (uint32_t)graph->n_sections : 0);
   mafat_bytes_put_u32(to, used);
   for (int i = 0; graph && i < graph->n_sections; i++) {
@@ -121,7 +128,9 @@ static bool find_type(enum mafat_dtype *type, const char *word)
 {
   for (int t = 0; t < MAFAT_N_DTYPES; t++) {
     *type = (enum mafat_dtype)t;
-    if ((t == MAFAT_F32 || t == MAFAT_U8 || mafat_dtypes[t].narrow) && strcmp(word, mafat_dtype_name(*type)) == 0) return true;
+    if ((t == MAFAT_F32 || t == MAFAT_U8 || mafat_dtypes[t].narrow) &&
+        strcmp(word, mafat_dtype_name(*type)) == 0)
+      return true;
   }
   return false;
 }
@@ -138,9 +147,10 @@ static int read_constant(struct mafat_packed *p, struct index *i, int *next)
   if (i->bytes.failed || layer >= (uint32_t)p->n_layers || (int)layer < *next || e.bytes == 0)
     return damaged(i, "weights are not as they should be");
   if (!find_type(&p->types[layer], type) || strcmp(order, mafat_order_name(MAFAT_ORDER_READY)) != 0)
-    return mafat_fail(i->d, MAFAT_EUNSUPPORTED,
-                      "%s: expected weights of a type that is packed, in order %s, found %.40s, %.40s", i->name,
-                      mafat_order_name(MAFAT_ORDER_READY), type, order);
+    return mafat_fail(
+        i->d, MAFAT_EUNSUPPORTED,
+        "%s: expected weights of a type that is packed, in order %s, found %.40s, %.40s", i->name,
+        mafat_order_name(MAFAT_ORDER_READY), type, order);
   p->entries[layer] = e;
   *next = (int)layer + 1;
   return MAFAT_OK;
@@ -149,7 +159,8 @@ static int read_constant(struct mafat_packed *p, struct index *i, int *next)
 static int read_constants(struct mafat_packed *p, struct index *i)
 {
   int next = 0, code = MAFAT_OK;
-  for (uint32_t left = mafat_bytes_u32(&i->bytes); left > 0 && code == MAFAT_OK; left--) code = read_constant(p, i, &next);
+  for (uint32_t left = mafat_bytes_u32(&i->bytes); left > 0 && code == MAFAT_OK; left--)
+    code = read_constant(p, i, &next);
   return code;
 }
 
@@ -205,7 +216,8 @@ static int read_activations(struct mafat_packed *p, struct index *i, bool wanted
 {
   enum { NUMBERS_BYTES = 24 };
   uint32_t n_layers = mafat_bytes_u32(&i->bytes), n = mafat_bytes_u32(&i->bytes);
-  if (n_layers > (uint32_t)p->n_layers || n > i->bytes.left / NUMBERS_BYTES) return damaged(i, "it has not the activations that it should have");
+  if (n_layers > (uint32_t)p->n_layers || n > i->bytes.left / NUMBERS_BYTES)
+    return damaged(i, "it has not the activations that it should have");
   struct mafat_activations *a = mafat_activations_make((int)n_layers, (int)n);
   if (!a) return mafat_fail(i->d, MAFAT_ENOMEM, "%s: out of memory", i->name);
   bool good = true;
@@ -239,13 +251,15 @@ static int read_vocabulary(struct mafat_packed *p, struct index *i)
 {
   const char *words = mafat_bytes_word(&i->bytes);
   if (i->bytes.failed) return damaged(i, "it has no vocabulary");
-  if (mafat_fork_find(&p->fork, words, NULL) == MAFAT_OK && p->fork != MAFAT_FORK_AUTO) return MAFAT_OK;
-  return mafat_fail(i->d, MAFAT_EUNSUPPORTED, "%s: expected operators in the words of darknet or alexeyab, found %.40s",
+  if (mafat_fork_find(&p->fork, words, NULL) == MAFAT_OK && p->fork != MAFAT_FORK_AUTO)
+    return MAFAT_OK;
+  return mafat_fail(i->d, MAFAT_EUNSUPPORTED,
+                    "%s: expected operators in the words of darknet or alexeyab, found %.40s",
                     i->name, words);
 }
 
-int mafat_packed_index_read(struct mafat_packed *p, const char *index, size_t bytes, const char *name, bool graph,
-                            struct mafat_diagnostic *d)
+int mafat_packed_index_read(struct mafat_packed *p, const char *index, size_t bytes,
+                            const char *name, bool graph, struct mafat_diagnostic *d)
 {
   struct index i = {{index, bytes, false}, name, d};
   bool embedded_graph = mafat_packed_has_embedded_graph(p->version);
@@ -254,8 +268,10 @@ int mafat_packed_index_read(struct mafat_packed *p, const char *index, size_t by
   if (!embedded_graph) code = read_vocabulary(p, &i);
   if (!embedded_graph && code == MAFAT_OK) code = read_graph(p, &i, graph);
   if (code == MAFAT_OK) code = read_constants(p, &i);
-  if (code == MAFAT_OK && mafat_packed_has_activations(p->version)) code = read_activations(p, &i, graph);
-  if (code == MAFAT_OK && (i.bytes.failed || i.bytes.left > 0)) code = damaged(&i, "it does not end where it should");
+  if (code == MAFAT_OK && mafat_packed_has_activations(p->version))
+    code = read_activations(p, &i, graph);
+  if (code == MAFAT_OK && (i.bytes.failed || i.bytes.left > 0))
+    code = damaged(&i, "it does not end where it should");
   return code;
 }
 

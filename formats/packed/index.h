@@ -9,8 +9,8 @@
 
 /* Fills p->entries, which has p->n_layers entries, and the graph if requested. MAFAT_EFORMAT,
  * MAFAT_EUNSUPPORTED, MAFAT_ENOMEM. */
-int mafat_packed_index_read(struct mafat_packed *p, const char *index, size_t bytes, const char *name, bool graph,
-                            struct mafat_diagnostic *d);
+int mafat_packed_index_read(struct mafat_packed *p, const char *index, size_t bytes,
+                            const char *name, bool graph, struct mafat_diagnostic *d);
 /* Failures are recorded in `to`. */
 void mafat_packed_index_write(const struct mafat_packed *p, const struct mafat_network *n,
                               const struct mafat_packed_origin *origin, struct mafat_bytes *to);

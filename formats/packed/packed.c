@@ -35,8 +35,10 @@ struct packed_header {
   } as;
 };
 
-_Static_assert(sizeof(struct packed_header) == MAFAT_PACKED_HEADER && offsetof(struct packed_header, as) == 48 &&
-               sizeof(struct mafat_packed_entry) == 24, "these are written as they lie in memory");
+_Static_assert(sizeof(struct packed_header) == MAFAT_PACKED_HEADER &&
+                   offsetof(struct packed_header, as) == 48 &&
+                   sizeof(struct mafat_packed_entry) == 24,
+               "these are written as they lie in memory");
 
 bool mafat_packed_begins(const char beginning[MAFAT_PACKED_MAGIC_BYTES])
 {
@@ -64,12 +66,16 @@ void mafat_packed_close(struct mafat_packed **packed)
 
 /* ---- the header ---- */
 
-static int read_bytes(const struct mafat_model_source *from, uint64_t at, void *to, size_t bytes, struct mafat_diagnostic *d)
+static int read_bytes(const struct mafat_model_source *from, uint64_t at, void *to, size_t bytes,
+                      struct mafat_diagnostic *d)
 {
   ssize_t got = mafat_model_source_read(from, to, bytes, at);
-  if (got < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read at byte %llu: %s", from->path, (unsigned long long)at, strerror(errno));
+  if (got < 0)
+    return mafat_fail(d, MAFAT_EIO, "%s: cannot read at byte %llu: %s", from->path,
+                      (unsigned long long)at, strerror(errno));
   if ((size_t)got == bytes) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: ended while being read, at byte %llu", from->path, (unsigned long long)at + (uint64_t)got);
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: ended while being read, at byte %llu", from->path,
+                    (unsigned long long)at + (uint64_t)got);
 }
 
 /* Aligns an offset. False: overflow. */
@@ -90,27 +96,35 @@ static uint64_t sum_header(struct packed_header *h)
   return mafat_hash(MAFAT_HASH_START, h, (size_t)((char *)checksum_of(h) - (char *)h));
 }
 
-static int check_header(struct packed_header *h, struct mafat_model_source *from, struct mafat_diagnostic *d)
+static int check_header(struct packed_header *h, struct mafat_model_source *from,
+                        struct mafat_diagnostic *d)
 {
   if (!mafat_packed_begins(h->magic))
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a packed weights file, which begins with \"MAFATPK1\"", from->path);
+    return mafat_fail(d, MAFAT_EFORMAT,
+                      "%s: expected a packed weights file, which begins with \"MAFATPK1\"",
+                      from->path);
   if (h->byte_order != BYTE_ORDER_MARK)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: the header is damaged, or of another byte order", from->path);
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: the header is damaged, or of another byte order",
+                      from->path);
   if (h->version < 1 || h->version > MAFAT_PACKED_LAST_VERSION)
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected version 1 to %d of the format, found %u: pack the .weights again",
-                      from->path, MAFAT_PACKED_LAST_VERSION, h->version);
+    return mafat_fail(
+        d, MAFAT_EUNSUPPORTED,
+        "%s: expected version 1 to %d of the format, found %u: pack the .weights again", from->path,
+        MAFAT_PACKED_LAST_VERSION, h->version);
   if (*checksum_of(h) != sum_header(h))
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: the header is damaged: its checksum differs", from->path);
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: the header is damaged: its checksum differs",
+                      from->path);
   if (h->n_layers > MAFAT_MAX_LAYERS)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at most %d layers, found %llu", from->path, MAFAT_MAX_LAYERS,
-                      (unsigned long long)h->n_layers);
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at most %d layers, found %llu", from->path,
+                      MAFAT_MAX_LAYERS, (unsigned long long)h->n_layers);
   if (h->version == 1) return MAFAT_OK;
   if (h->as.v2.channel_block != MAFAT_CHANNEL_BLOCK || h->as.v2.panel != MAFAT_PANEL ||
       h->as.v2.panel_step != MAFAT_PANEL_STEP || h->as.v2.alignment != MAFAT_PACKED_ALIGNMENT)
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: packed for other kernels: pack the .weights again", from->path);
+    return mafat_fail(d, MAFAT_EUNSUPPORTED,
+                      "%s: packed for other kernels: pack the .weights again", from->path);
   if (h->as.v2.index_bytes > MAX_INDEX_BYTES)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected an index of at most %d bytes, found %llu", from->path,
-                      MAX_INDEX_BYTES, (unsigned long long)h->as.v2.index_bytes);
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected an index of at most %d bytes, found %llu",
+                      from->path, MAX_INDEX_BYTES, (unsigned long long)h->as.v2.index_bytes);
   return MAFAT_OK;
 }
 
@@ -124,15 +138,17 @@ static bool is_of_other_fork(const struct packed_header *h, const struct mafat_n
 
 /* Compares hashes. Old files have a hash without quantization parameters, which suffices for the
  * network inside the file. */
-static bool is_of(const struct packed_header *h, struct mafat_model_source *from, const struct mafat_network *n)
+static bool is_of(const struct packed_header *h, struct mafat_model_source *from,
+                  const struct mafat_network *n)
 {
   if (h->n_layers != (uint64_t)n->n_layers) return false;
   if (h->network_hash == mafat_packed_network_hash(n, h->version)) return true;
-  return n->path && strcmp(from->path, n->path) == 0 && h->network_hash == mafat_packed_shapes_hash(n, h->version);
+  return n->path && strcmp(from->path, n->path) == 0 &&
+         h->network_hash == mafat_packed_shapes_hash(n, h->version);
 }
 
-static int read_header(struct packed_header *h, struct mafat_model_source *from, const struct mafat_network *n,
-                       struct mafat_diagnostic *d)
+static int read_header(struct packed_header *h, struct mafat_model_source *from,
+                       const struct mafat_network *n, struct mafat_diagnostic *d)
 {
   memset(h, 0, sizeof *h);
   size_t bytes = from->bytes < sizeof *h ? (size_t)from->bytes : sizeof *h;
@@ -141,18 +157,27 @@ static int read_header(struct packed_header *h, struct mafat_model_source *from,
   if (!n || is_of(h, from, n)) return MAFAT_OK;
   if (mafat_packed_has_embedded_graph(h->version))
     return mafat_fail(d, MAFAT_EFORMAT,
-                      "%s: packed for another network than %s, or by a version that read it otherwise: pack the model "
-                      "again", from->path, n->path);
+                      "%s: packed for another network than %s, or by a version that read it "
+                      "otherwise: pack the model "
+                      "again",
+                      from->path, n->path);
   if (mafat_packed_has_activations(h->version))
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: packed for another network than %s, with activations as integers: it is run by itself, "
-                      "or packed again", from->path, n->path);
+    return mafat_fail(d, MAFAT_EFORMAT,
+                      "%s: packed for another network than %s, with activations as integers: it is "
+                      "run by itself, "
+                      "or packed again",
+                      from->path, n->path);
   if (is_of_other_fork(h, n))
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: packed for %s Darknet, here %s is %s: name the fork, or pack the .weights again",
-                      from->path, n->fork == MAFAT_FORK_ALEXEYAB ? "pjreddie's" : "AlexeyAB's", n->path,
-                      n->fork == MAFAT_FORK_ALEXEYAB ? "AlexeyAB's" : "pjreddie's");
-  return mafat_fail(d, MAFAT_EFORMAT,
-                    "%s: packed for another network than %s (%llu layers, here %d; or shapes differ): "
-                    "pack the .weights again", from->path, n->path, (unsigned long long)h->n_layers, n->n_layers);
+    return mafat_fail(
+        d, MAFAT_EFORMAT,
+        "%s: packed for %s Darknet, here %s is %s: name the fork, or pack the .weights again",
+        from->path, n->fork == MAFAT_FORK_ALEXEYAB ? "pjreddie's" : "AlexeyAB's", n->path,
+        n->fork == MAFAT_FORK_ALEXEYAB ? "AlexeyAB's" : "pjreddie's");
+  return mafat_fail(
+      d, MAFAT_EFORMAT,
+      "%s: packed for another network than %s (%llu layers, here %d; or shapes differ): "
+      "pack the .weights again",
+      from->path, n->path, (unsigned long long)h->n_layers, n->n_layers);
 }
 
 /* ---- index and table ---- */
@@ -163,63 +188,70 @@ static const char *type_name(const struct mafat_network *n, int layer)
 }
 
 /* Checks that layers are consecutive and end with the file. */
-static int check_entries(struct mafat_packed *p, struct mafat_model_source *from, const struct mafat_network *n,
-                         struct mafat_diagnostic *d)
+static int check_entries(struct mafat_packed *p, struct mafat_model_source *from,
+                         const struct mafat_network *n, struct mafat_diagnostic *d)
 {
   uint64_t offset = p->data_at;
   for (int l = 0; l < p->n_layers; l++) {
     struct mafat_packed_entry *e = &p->entries[l];
     if (p->version > 1 && e->bytes == 0) e->offset = offset; /* not stored in the index */
-    if (e->offset != offset || (mafat_dtypes[p->types[l]].bits != 8 && e->bytes % sizeof(uint32_t) != 0))
-      return mafat_fail(d, MAFAT_EFORMAT, "%s: the table of layers is damaged: layer %d [%s] is not where it should be",
-                        from->path, l, type_name(n, l));
-    if (__builtin_add_overflow(offset, e->bytes, &offset) || !align(&offset) || offset > from->bytes)
-      return mafat_fail(d, MAFAT_EFORMAT, "%s: found %llu bytes: the file ends in layer %d [%s]", from->path,
-                        (unsigned long long)from->bytes, l, type_name(n, l));
+    if (e->offset != offset ||
+        (mafat_dtypes[p->types[l]].bits != 8 && e->bytes % sizeof(uint32_t) != 0))
+      return mafat_fail(
+          d, MAFAT_EFORMAT,
+          "%s: the table of layers is damaged: layer %d [%s] is not where it should be", from->path,
+          l, type_name(n, l));
+    if (__builtin_add_overflow(offset, e->bytes, &offset) || !align(&offset) ||
+        offset > from->bytes)
+      return mafat_fail(d, MAFAT_EFORMAT, "%s: found %llu bytes: the file ends in layer %d [%s]",
+                        from->path, (unsigned long long)from->bytes, l, type_name(n, l));
   }
   p->file_bytes = offset;
   if (offset == from->bytes) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected %llu bytes, found %llu", from->path, (unsigned long long)offset,
-                    (unsigned long long)from->bytes);
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected %llu bytes, found %llu", from->path,
+                    (unsigned long long)offset, (unsigned long long)from->bytes);
 }
 
 /* Version 1: a table of offsets, lengths and checksums of all layers. */
-static int read_table(struct mafat_packed *p, const struct packed_header *h, struct mafat_model_source *from,
-                      struct mafat_diagnostic *d)
+static int read_table(struct mafat_packed *p, const struct packed_header *h,
+                      struct mafat_model_source *from, struct mafat_diagnostic *d)
 {
   size_t bytes = (size_t)p->n_layers * sizeof *p->entries;
   int code = bytes ? read_bytes(from, MAFAT_PACKED_ALIGNMENT, p->entries, bytes, d) : MAFAT_OK;
   if (code) return code;
   if (h->as.v1.table_checksum == mafat_hash(MAFAT_HASH_START, p->entries, bytes)) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: the table of layers is damaged: its checksum differs", from->path);
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: the table of layers is damaged: its checksum differs",
+                    from->path);
 }
 
-static int read_index(struct mafat_packed *p, const struct packed_header *h, struct mafat_model_source *from, bool graph,
-                      struct mafat_diagnostic *d)
+static int read_index(struct mafat_packed *p, const struct packed_header *h,
+                      struct mafat_model_source *from, bool graph, struct mafat_diagnostic *d)
 {
   size_t bytes = (size_t)h->as.v2.index_bytes;
   char *index = malloc(bytes + 1);
   if (!index) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", from->path);
   int code = bytes ? read_bytes(from, MAFAT_PACKED_ALIGNMENT, index, bytes, d) : MAFAT_OK;
   if (code == MAFAT_OK && h->as.v2.index_checksum != mafat_hash(MAFAT_HASH_START, index, bytes))
-    code = mafat_fail(d, MAFAT_EFORMAT, "%s: the index is damaged: its checksum differs", from->path);
+    code =
+        mafat_fail(d, MAFAT_EFORMAT, "%s: the index is damaged: its checksum differs", from->path);
   if (code == MAFAT_OK) code = mafat_packed_index_read(p, index, bytes, from->path, graph, d);
   free(index);
   return code;
 }
 
 /* Computes where the weights begin, after the index and the embedded graph. */
-static int find_data(struct mafat_packed *p, struct mafat_model_source *from, struct mafat_diagnostic *d)
+static int find_data(struct mafat_packed *p, struct mafat_model_source *from,
+                     struct mafat_diagnostic *d)
 {
-  if (!__builtin_add_overflow(p->begin_bytes, p->embedded_graph_bytes, &p->data_at) && align(&p->data_at) &&
-      p->data_at <= from->bytes)
+  if (!__builtin_add_overflow(p->begin_bytes, p->embedded_graph_bytes, &p->data_at) &&
+      align(&p->data_at) && p->data_at <= from->bytes)
     return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: found %llu bytes: the file ends in its graph", from->path,
-                    (unsigned long long)from->bytes);
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: found %llu bytes: the file ends in its graph",
+                    from->path, (unsigned long long)from->bytes);
 }
 
-static int read_packed(struct mafat_packed *p, struct mafat_model_source *from, const struct mafat_network *n,
-                       bool graph, struct mafat_diagnostic *d)
+static int read_packed(struct mafat_packed *p, struct mafat_model_source *from,
+                       const struct mafat_network *n, bool graph, struct mafat_diagnostic *d)
 {
   struct packed_header h;
   int code = read_header(&h, from, n, d);
@@ -233,8 +265,10 @@ static int read_packed(struct mafat_packed *p, struct mafat_model_source *from, 
   align(&p->begin_bytes); /* cannot overflow: both are small */
   p->begin_bytes += MAFAT_PACKED_ALIGNMENT;
   if (from->bytes < p->begin_bytes)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at least %llu bytes for the table of layers, found %llu",
-                      from->path, (unsigned long long)p->begin_bytes, (unsigned long long)from->bytes);
+    return mafat_fail(d, MAFAT_EFORMAT,
+                      "%s: expected at least %llu bytes for the table of layers, found %llu",
+                      from->path, (unsigned long long)p->begin_bytes,
+                      (unsigned long long)from->bytes);
   p->entries = calloc((size_t)p->n_layers + 1, sizeof *p->entries);
   p->types = calloc((size_t)p->n_layers + 1, sizeof *p->types);
   if (!p->entries || !p->types) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", from->path);
@@ -243,8 +277,8 @@ static int read_packed(struct mafat_packed *p, struct mafat_model_source *from, 
   return code ? code : check_entries(p, from, n, d);
 }
 
-int mafat_packed_open(struct mafat_packed **out, struct mafat_model_source *from, const struct mafat_network *n,
-                      bool graph, struct mafat_diagnostic *d)
+int mafat_packed_open(struct mafat_packed **out, struct mafat_model_source *from,
+                      const struct mafat_network *n, bool graph, struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_packed *p = calloc(1, sizeof *p);
@@ -256,25 +290,30 @@ int mafat_packed_open(struct mafat_packed **out, struct mafat_model_source *from
   return code;
 }
 
-int mafat_packed_give_types(const struct mafat_packed *p, struct mafat_network *n, const char *name, struct mafat_diagnostic *d)
+int mafat_packed_give_types(const struct mafat_packed *p, struct mafat_network *n, const char *name,
+                            struct mafat_diagnostic *d)
 {
   for (int l = 0; l < n->n_layers && l < p->n_layers; l++) {
     if (p->entries[l].bytes == 0) continue;
     if (!mafat_layer_takes_weights(&n->layers[l], p->types[l]))
-      return mafat_fail(d, MAFAT_EFORMAT, "%s: the index is damaged: layer %d [%s] cannot have weights of type %s", name, l,
-                        type_name(n, l), mafat_dtype_name(p->types[l]));
+      return mafat_fail(d, MAFAT_EFORMAT,
+                        "%s: the index is damaged: layer %d [%s] cannot have weights of type %s",
+                        name, l, type_name(n, l), mafat_dtype_name(p->types[l]));
     n->layers[l].weights_type = p->types[l];
   }
   return MAFAT_OK;
 }
 
-int mafat_packed_check_layer(const struct mafat_packed *p, const char *name, const struct mafat_network *n, int layer,
-                             uint64_t checksum, struct mafat_diagnostic *d)
+int mafat_packed_check_layer(const struct mafat_packed *p, const char *name,
+                             const struct mafat_network *n, int layer, uint64_t checksum,
+                             struct mafat_diagnostic *d)
 {
   uint64_t expected = p->entries[layer].checksum;
   if (checksum == expected) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: layer %d [%s] is damaged: expected checksum %016llx, found %016llx", name,
-                    layer, type_name(n, layer), (unsigned long long)expected, (unsigned long long)checksum);
+  return mafat_fail(d, MAFAT_EFORMAT,
+                    "%s: layer %d [%s] is damaged: expected checksum %016llx, found %016llx", name,
+                    layer, type_name(n, layer), (unsigned long long)expected,
+                    (unsigned long long)checksum);
 }
 
 /* ---- writing ---- */
@@ -310,7 +349,9 @@ MAFAT_PART(rare) int mafat_packed_make(struct mafat_packed **out, const struct m
   p->data_at = p->file_bytes;
   for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {
     p->entries[l].offset = p->file_bytes;
-    if (__builtin_add_overflow(p->file_bytes, layer_bytes[l], &p->file_bytes) || !align(&p->file_bytes)) code = MAFAT_ELIMIT;
+    if (__builtin_add_overflow(p->file_bytes, layer_bytes[l], &p->file_bytes) ||
+        !align(&p->file_bytes))
+      code = MAFAT_ELIMIT;
   }
   free(index.data);
   if (code == MAFAT_OK) *out = p;
@@ -334,12 +375,19 @@ MAFAT_PART(rare) int mafat_packed_seal(const struct mafat_packed *p, const struc
     *beginning = NULL;
     return MAFAT_ENOMEM;
   }
-  struct packed_header h = {.byte_order = BYTE_ORDER_MARK, .version = p->version, .n_layers = (uint64_t)p->n_layers,
-                     .network_hash = p->network_hash, .source_hash = p->source_hash, .source_bytes = p->source_bytes,
-                     .as.v2 = {.channel_block = MAFAT_CHANNEL_BLOCK, .panel = MAFAT_PANEL,
-                               .panel_step = MAFAT_PANEL_STEP, .alignment = MAFAT_PACKED_ALIGNMENT,
-                               .index_bytes = index.n,
-                               .index_checksum = mafat_hash(MAFAT_HASH_START, index.data, index.n)}};
+  struct packed_header h = {.byte_order = BYTE_ORDER_MARK,
+                            .version = p->version,
+                            .n_layers = (uint64_t)p->n_layers,
+                            .network_hash = p->network_hash,
+                            .source_hash = p->source_hash,
+                            .source_bytes = p->source_bytes,
+                            .as.v2 = {.channel_block = MAFAT_CHANNEL_BLOCK,
+                                      .panel = MAFAT_PANEL,
+                                      .panel_step = MAFAT_PANEL_STEP,
+                                      .alignment = MAFAT_PACKED_ALIGNMENT,
+                                      .index_bytes = index.n,
+                                      .index_checksum =
+                                          mafat_hash(MAFAT_HASH_START, index.data, index.n)}};
   memcpy(h.magic, magic, sizeof h.magic);
   *checksum_of(&h) = sum_header(&h);
   memcpy(*beginning, &h, sizeof h);

@@ -32,22 +32,25 @@ void mafat_packed_close(struct mafat_packed **packed);
 /* Reads and checks header and index, also against the network unless it is NULL. `graph`: read the
  * embedded network, too. MAFAT_EFORMAT: damaged, or for another network; MAFAT_EUNSUPPORTED:
  * another version, type or order; MAFAT_ENOMEM; errors of reading. */
-int mafat_packed_open(struct mafat_packed **out, struct mafat_model_source *from, const struct mafat_network *n,
-                      bool graph, struct mafat_diagnostic *d);
+int mafat_packed_open(struct mafat_packed **out, struct mafat_model_source *from,
+                      const struct mafat_network *n, bool graph, struct mafat_diagnostic *d);
 /* Reads the network of a packed file. MAFAT_EFORMAT: none, or damaged; errors of the readers. */
-int mafat_packed_network(struct mafat_network **out, struct mafat_model_source *source, const struct mafat_reading *how,
-                         struct mafat_diagnostic *d);
+int mafat_packed_network(struct mafat_network **out, struct mafat_model_source *source,
+                         const struct mafat_reading *how, struct mafat_diagnostic *d);
 /* Sets the weight types of a network, which must be the file's, before it is planned. A file that
  * ends after its header has no types and counts as float32. Errors of mafat_packed_open. */
-int mafat_packed_types(struct mafat_network *n, struct mafat_model_source *source, struct mafat_diagnostic *d);
+int mafat_packed_types(struct mafat_network *n, struct mafat_model_source *source,
+                       struct mafat_diagnostic *d);
 
 /* Sets the weight types of the network's layers. MAFAT_EFORMAT: a layer does not support its
  * type. */
-int mafat_packed_give_types(const struct mafat_packed *p, struct mafat_network *n, const char *name, struct mafat_diagnostic *d);
+int mafat_packed_give_types(const struct mafat_packed *p, struct mafat_network *n, const char *name,
+                            struct mafat_diagnostic *d);
 
 /* Compares a layer's checksum. MAFAT_EFORMAT: it differs. n: for the layer's name; may be NULL. */
-int mafat_packed_check_layer(const struct mafat_packed *p, const char *name, const struct mafat_network *n, int layer,
-                             uint64_t checksum, struct mafat_diagnostic *d);
+int mafat_packed_check_layer(const struct mafat_packed *p, const char *name,
+                             const struct mafat_network *n, int layer, uint64_t checksum,
+                             struct mafat_diagnostic *d);
 
 /* ---- writing ---- */
 

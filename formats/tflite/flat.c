@@ -46,8 +46,9 @@ static struct mafat_flat_vtable read_vtable(struct mafat_flat *f, uint64_t at)
   uint16_t bytes[2], n;
   if (!take(f, at, sizeof bytes, bytes)) return v;
   if (bytes[0] < sizeof bytes || bytes[0] % 2 || bytes[1] < 4)
-    mafat_flat_fail(f, MAFAT_EFORMAT, "expected a vtable in byte %llu, found one of %u bytes for tables of %u", (unsigned long long)at,
-                    bytes[0], bytes[1]);
+    mafat_flat_fail(f, MAFAT_EFORMAT,
+                    "expected a vtable in byte %llu, found one of %u bytes for tables of %u",
+                    (unsigned long long)at, bytes[0], bytes[1]);
   v.table_bytes = bytes[1];
   n = (uint16_t)((bytes[0] - sizeof bytes) / 2);
   if (n > MAFAT_FLAT_FIELDS) n = MAFAT_FLAT_FIELDS;
@@ -73,10 +74,12 @@ static struct mafat_flat_table table_at(struct mafat_flat *f, uint64_t at)
   if (!take(f, at, sizeof back, &back)) return (struct mafat_flat_table){0};
   int64_t vtable = (int64_t)at - back;
   if (vtable <= 0)
-    mafat_flat_fail(f, MAFAT_EFORMAT, "the table in byte %llu has its vtable outside the file", (unsigned long long)at);
+    mafat_flat_fail(f, MAFAT_EFORMAT, "the table in byte %llu has its vtable outside the file",
+                    (unsigned long long)at);
   else t.vtable = find_vtable(f, (uint64_t)vtable);
   if (!f->code && t.vtable.table_bytes > f->file->bytes - at)
-    mafat_flat_fail(f, MAFAT_EFORMAT, "the table in byte %llu goes past the end of the file", (unsigned long long)at);
+    mafat_flat_fail(f, MAFAT_EFORMAT, "the table in byte %llu goes past the end of the file",
+                    (unsigned long long)at);
   return f->code ? (struct mafat_flat_table){0} : t;
 }
 
@@ -87,37 +90,43 @@ struct mafat_flat_table mafat_flat_root(struct mafat_flat *f)
   return table_at(f, at);
 }
 
-struct mafat_flat_table mafat_flat_root_at(struct mafat_flat *f, uint64_t at, const char *identifier)
+struct mafat_flat_table mafat_flat_root_at(struct mafat_flat *f, uint64_t at,
+                                           const char *identifier)
 {
   char beginning[MAFAT_FLAT_IDENTIFIER_BYTES];
   uint32_t root;
   if (!take(f, at, sizeof beginning, beginning)) return (struct mafat_flat_table){0};
   if (!mafat_flat_begins(beginning, identifier))
-    mafat_flat_fail(f, MAFAT_EFORMAT, "expected %s in byte %llu", identifier, (unsigned long long)at + 4);
+    mafat_flat_fail(f, MAFAT_EFORMAT, "expected %s in byte %llu", identifier,
+                    (unsigned long long)at + 4);
   memcpy(&root, beginning, sizeof root);
   return f->code ? (struct mafat_flat_table){0} : table_at(f, at + root);
 }
 
 /* Reads a field's bytes. False: absent. */
-static bool field(struct mafat_flat *f, const struct mafat_flat_table *t, int number, int bytes, void *to)
+static bool field(struct mafat_flat *f, const struct mafat_flat_table *t, int number, int bytes,
+                  void *to)
 {
   int at = t->vtable.fields[number];
   if (f->code || at == 0) return false;
   if (at < 4 || at + bytes > t->vtable.table_bytes) {
-    mafat_flat_fail(f, MAFAT_EFORMAT, "field %d of the table in byte %llu lies outside of it", number, (unsigned long long)t->at);
+    mafat_flat_fail(f, MAFAT_EFORMAT, "field %d of the table in byte %llu lies outside of it",
+                    number, (unsigned long long)t->at);
     return false;
   }
   return take(f, t->at + (unsigned)at, (size_t)bytes, to);
 }
 
-uint64_t mafat_flat_uint(struct mafat_flat *f, const struct mafat_flat_table *t, int number, int bytes, uint64_t otherwise)
+uint64_t mafat_flat_uint(struct mafat_flat *f, const struct mafat_flat_table *t, int number,
+                         int bytes, uint64_t otherwise)
 {
   uint64_t value = 0; /* little-endian, like the machine */
   if (field(f, t, number, bytes, &value)) return value;
   return f->code ? 0 : otherwise;
 }
 
-int64_t mafat_flat_int(struct mafat_flat *f, const struct mafat_flat_table *t, int number, int bytes, int64_t otherwise)
+int64_t mafat_flat_int(struct mafat_flat *f, const struct mafat_flat_table *t, int number,
+                       int bytes, int64_t otherwise)
 {
   uint64_t value = 0;
   if (!field(f, t, number, bytes, &value)) return f->code ? 0 : otherwise;
@@ -125,7 +134,8 @@ int64_t mafat_flat_int(struct mafat_flat *f, const struct mafat_flat_table *t, i
   return (int64_t)((value ^ sign) - sign);
 }
 
-float mafat_flat_float(struct mafat_flat *f, const struct mafat_flat_table *t, int number, float otherwise)
+float mafat_flat_float(struct mafat_flat *f, const struct mafat_flat_table *t, int number,
+                       float otherwise)
 {
   float value = 0;
   if (field(f, t, number, sizeof value, &value)) return value;
@@ -138,31 +148,36 @@ static uint64_t follow(struct mafat_flat *f, const struct mafat_flat_table *t, i
   uint32_t offset;
   if (!field(f, t, number, sizeof offset, &offset)) return 0;
   if (offset < sizeof offset)
-    mafat_flat_fail(f, MAFAT_EFORMAT, "field %d of the table in byte %llu points to itself", number, (unsigned long long)t->at);
+    mafat_flat_fail(f, MAFAT_EFORMAT, "field %d of the table in byte %llu points to itself", number,
+                    (unsigned long long)t->at);
   return f->code ? 0 : t->at + t->vtable.fields[number] + offset;
 }
 
-struct mafat_flat_table mafat_flat_table(struct mafat_flat *f, const struct mafat_flat_table *t, int number)
+struct mafat_flat_table mafat_flat_table(struct mafat_flat *f, const struct mafat_flat_table *t,
+                                         int number)
 {
   uint64_t at = follow(f, t, number);
   return at ? table_at(f, at) : (struct mafat_flat_table){0};
 }
 
-struct mafat_flat_vector mafat_flat_vector(struct mafat_flat *f, const struct mafat_flat_table *t, int number, int element_bytes)
+struct mafat_flat_vector mafat_flat_vector(struct mafat_flat *f, const struct mafat_flat_table *t,
+                                           int number, int element_bytes)
 {
   struct mafat_flat_vector v = {0};
   uint64_t at = follow(f, t, number);
   if (!at || !take(f, at, sizeof v.n, &v.n)) return (struct mafat_flat_vector){0};
   v.at = at + sizeof v.n;
   if (v.n > (f->file->bytes - v.at) / (unsigned)element_bytes) {
-    mafat_flat_fail(f, MAFAT_EFORMAT, "the vector in byte %llu, of %u times %d bytes, goes past the end of the file",
+    mafat_flat_fail(f, MAFAT_EFORMAT,
+                    "the vector in byte %llu, of %u times %d bytes, goes past the end of the file",
                     (unsigned long long)at, v.n, element_bytes);
     return (struct mafat_flat_vector){0};
   }
   return v;
 }
 
-void mafat_flat_copy(struct mafat_flat *f, const struct mafat_flat_vector *v, uint32_t n, int element_bytes, void *to)
+void mafat_flat_copy(struct mafat_flat *f, const struct mafat_flat_vector *v, uint32_t n,
+                     int element_bytes, void *to)
 {
   size_t bytes = (size_t)n * (unsigned)element_bytes;
   if (n == 0) return;
@@ -170,10 +185,12 @@ void mafat_flat_copy(struct mafat_flat *f, const struct mafat_flat_vector *v, ui
   if (f->code) memset(to, 0, bytes);
 }
 
-struct mafat_flat_table mafat_flat_element(struct mafat_flat *f, const struct mafat_flat_vector *v, uint32_t i, uint32_t offset)
+struct mafat_flat_table mafat_flat_element(struct mafat_flat *f, const struct mafat_flat_vector *v,
+                                           uint32_t i, uint32_t offset)
 {
   uint64_t at = v->at + (uint64_t)i * sizeof offset;
   if (!f->code && offset < sizeof offset)
-    mafat_flat_fail(f, MAFAT_EFORMAT, "the table that byte %llu points to is not there", (unsigned long long)at);
+    mafat_flat_fail(f, MAFAT_EFORMAT, "the table that byte %llu points to is not there",
+                    (unsigned long long)at);
   return f->code ? (struct mafat_flat_table){0} : table_at(f, at + offset);
 }

@@ -44,11 +44,13 @@ bool mafat_flat_begins(const char beginning[MAFAT_FLAT_IDENTIFIER_BYTES], const 
 
 struct mafat_flat mafat_flat(struct mafat_model_file *file, struct mafat_diagnostic *d);
 /* Records a failure, unless there is one already. */
-void mafat_flat_fail(struct mafat_flat *f, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void mafat_flat_fail(struct mafat_flat *f, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 struct mafat_flat_table mafat_flat_root(struct mafat_flat *f);
 /* Root of a FlatBuffer that begins at that byte of the file. */
-struct mafat_flat_table mafat_flat_root_at(struct mafat_flat *f, uint64_t at, const char *identifier);
+struct mafat_flat_table mafat_flat_root_at(struct mafat_flat *f, uint64_t at,
+                                           const char *identifier);
 
 /* True if the field is present. */
 static inline bool mafat_flat_has(const struct mafat_flat_table *t, int field)
@@ -57,16 +59,23 @@ static inline bool mafat_flat_has(const struct mafat_flat_table *t, int field)
 }
 
 /* Reads an integer of 1, 2, 4 or 8 bytes, signed or unsigned; `otherwise` if absent. */
-int64_t mafat_flat_int(struct mafat_flat *f, const struct mafat_flat_table *t, int field, int bytes, int64_t otherwise);
-uint64_t mafat_flat_uint(struct mafat_flat *f, const struct mafat_flat_table *t, int field, int bytes, uint64_t otherwise);
-float mafat_flat_float(struct mafat_flat *f, const struct mafat_flat_table *t, int field, float otherwise);
-struct mafat_flat_table mafat_flat_table(struct mafat_flat *f, const struct mafat_flat_table *t, int field);
+int64_t mafat_flat_int(struct mafat_flat *f, const struct mafat_flat_table *t, int field, int bytes,
+                       int64_t otherwise);
+uint64_t mafat_flat_uint(struct mafat_flat *f, const struct mafat_flat_table *t, int field,
+                         int bytes, uint64_t otherwise);
+float mafat_flat_float(struct mafat_flat *f, const struct mafat_flat_table *t, int field,
+                       float otherwise);
+struct mafat_flat_table mafat_flat_table(struct mafat_flat *f, const struct mafat_flat_table *t,
+                                         int field);
 /* Reads a vector; all its elements are within the file. A string is a vector of bytes. */
-struct mafat_flat_vector mafat_flat_vector(struct mafat_flat *f, const struct mafat_flat_table *t, int field, int element_bytes);
+struct mafat_flat_vector mafat_flat_vector(struct mafat_flat *f, const struct mafat_flat_table *t,
+                                           int field, int element_bytes);
 
 /* Copies the first n elements. */
-void mafat_flat_copy(struct mafat_flat *f, const struct mafat_flat_vector *v, uint32_t n, int element_bytes, void *to);
+void mafat_flat_copy(struct mafat_flat *f, const struct mafat_flat_vector *v, uint32_t n,
+                     int element_bytes, void *to);
 /* Element i of a vector of tables, by its offset from mafat_flat_copy. */
-struct mafat_flat_table mafat_flat_element(struct mafat_flat *f, const struct mafat_flat_vector *v, uint32_t i, uint32_t offset);
+struct mafat_flat_table mafat_flat_element(struct mafat_flat *f, const struct mafat_flat_vector *v,
+                                           uint32_t i, uint32_t offset);
 
 #endif

@@ -5,7 +5,10 @@
 #include <string.h>
 
 /* Types of FlexBuffers; a byte stores a type and two bits of width. */
-enum { INT = 1, UINT = 2, FLOAT = 3, INDIRECT_INT = 6, INDIRECT_UINT = 7, INDIRECT_FLOAT = 8, MAP = 9, BOOL = 26 };
+enum {
+  INT = 1, UINT = 2, FLOAT = 3, INDIRECT_INT = 6, INDIRECT_UINT = 7, INDIRECT_FLOAT = 8, MAP = 9,
+  BOOL = 26
+};
 
 static bool is_width(uint64_t bytes)
 {
@@ -37,22 +40,28 @@ bool mafat_flex_map(struct mafat_flex_map *map, const char *bytes, size_t n_byte
   unsigned root = (unsigned char)bytes[n_bytes - 1], packed = (unsigned char)bytes[n_bytes - 2];
   if (!is_width(root) || n_bytes < 2 + root || packed >> 2 != MAP) return false;
   map->width = 1U << (packed & 3);
-  if (!follow(map, n_bytes - 2 - root, root, &map->values) || map->values < 3 * (size_t)map->width) return false;
+  if (!follow(map, n_bytes - 2 - root, root, &map->values) || map->values < 3 * (size_t)map->width)
+    return false;
   /* The words before the values: offset of the keys, width of key offsets, number of entries. */
   if (!follow(map, map->values - 3 * (size_t)map->width, map->width, &map->keys)) return false;
-  if (!take(map, map->values - 2 * (size_t)map->width, map->width, &key_width) || !is_width(key_width)) return false;
+  if (!take(map, map->values - 2 * (size_t)map->width, map->width, &key_width) ||
+      !is_width(key_width))
+    return false;
   if (!take(map, map->values - map->width, map->width, &map->n)) return false;
   map->key_width = (unsigned)key_width;
-  return map->n <= (n_bytes - map->values) / (map->width + 1) && map->n <= (n_bytes - map->keys) / map->key_width;
+  return map->n <= (n_bytes - map->values) / (map->width + 1) &&
+         map->n <= (n_bytes - map->keys) / map->key_width;
 }
 
 static bool is_key(const struct mafat_flex_map *m, uint64_t i, const char *key)
 {
   size_t at, n = strlen(key) + 1;
-  return follow(m, m->keys + (size_t)i * m->key_width, m->key_width, &at) && n <= m->n_bytes - at && memcmp(m->bytes + at, key, n) == 0;
+  return follow(m, m->keys + (size_t)i * m->key_width, m->key_width, &at) && n <= m->n_bytes - at &&
+         memcmp(m->bytes + at, key, n) == 0;
 }
 
-static bool number(const struct mafat_flex_map *m, unsigned type, size_t at, unsigned width, double *value)
+static bool number(const struct mafat_flex_map *m, unsigned type, size_t at, unsigned width,
+                   double *value)
 {
   uint64_t bits;
   float f32;
@@ -70,10 +79,13 @@ static bool number(const struct mafat_flex_map *m, unsigned type, size_t at, uns
 static bool value_at(const struct mafat_flex_map *m, uint64_t i, double *value)
 {
   size_t at = m->values + (size_t)i * m->width;
-  unsigned packed = (unsigned char)m->bytes[m->values + (size_t)m->n * m->width + (size_t)i], type = packed >> 2;
-  if (type == INT || type == UINT || type == FLOAT || type == BOOL) return number(m, type, at, m->width, value);
+  unsigned packed = (unsigned char)m->bytes[m->values + (size_t)m->n * m->width + (size_t)i],
+           type = packed >> 2;
+  if (type == INT || type == UINT || type == FLOAT || type == BOOL)
+    return number(m, type, at, m->width, value);
   if (type != INDIRECT_INT && type != INDIRECT_UINT && type != INDIRECT_FLOAT) return false;
-  return follow(m, at, m->width, &at) && number(m, type - INDIRECT_INT + INT, at, 1U << (packed & 3), value);
+  return follow(m, at, m->width, &at) &&
+         number(m, type - INDIRECT_INT + INT, at, 1U << (packed & 3), value);
 }
 
 bool mafat_flex_number(const struct mafat_flex_map *map, const char *key, double *value)

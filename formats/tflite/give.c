@@ -18,18 +18,21 @@ static int add_path(struct mafat_tflite *m, const char *path, const struct mafat
   return grown[m->n_paths] ? ++m->n_paths : 0;
 }
 
-static int give(struct mafat_tflite *m, struct mafat_tflite_tensor *t, const char *path, struct mafat_model_file *file,
-                struct mafat_diagnostic *d)
+static int give(struct mafat_tflite *m, struct mafat_tflite_tensor *t, const char *path,
+                struct mafat_model_file *file, struct mafat_diagnostic *d)
 {
-  struct mafat_array a = {.type = mafat_tflite_type_array((int)t->type), .type_bytes = mafat_tflite_type_bytes((int)t->type),
+  struct mafat_array a = {.type = mafat_tflite_type_array((int)t->type),
+                          .type_bytes = mafat_tflite_type_bytes((int)t->type),
                           .rank = t->rank};
   if (!a.type)
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: a constant of type %s is not read", file->path, mafat_tflite_type_name((int)t->type));
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: a constant of type %s is not read", file->path,
+                      mafat_tflite_type_name((int)t->type));
   for (int i = 0; i < t->rank; i++) a.dims[i] = t->unknown >> i & 1 ? -1 : t->shape[i];
   int code = mafat_array_read(&a, file, d);
   if (code) return code;
   for (int i = 0; i < t->rank; i++) {
-    if (a.dims[i] > INT32_MAX) return mafat_fail(d, MAFAT_EFORMAT, "%s: dimension %d is %lld", file->path, i, a.dims[i]);
+    if (a.dims[i] > INT32_MAX)
+      return mafat_fail(d, MAFAT_EFORMAT, "%s: dimension %d is %lld", file->path, i, a.dims[i]);
     t->shape[i] = (int32_t)a.dims[i];
   }
   t->constant = true;
@@ -39,8 +42,8 @@ static int give(struct mafat_tflite *m, struct mafat_tflite_tensor *t, const cha
   return t->file ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", file->path);
 }
 
-int mafat_tflite_give(struct mafat_tflite *m, const struct mafat_model_file *file, const struct mafat_given *given,
-                      struct mafat_diagnostic *d)
+int mafat_tflite_give(struct mafat_tflite *m, const struct mafat_model_file *file,
+                      const struct mafat_given *given, struct mafat_diagnostic *d)
 {
   for (int k = 0; given && k < given->n; k++) {
     struct mafat_tflite_tensor *found = NULL;
@@ -48,7 +51,8 @@ int mafat_tflite_give(struct mafat_tflite *m, const struct mafat_model_file *fil
     const char *text = given->list[k];
     for (int i = 0; i < m->n_inputs; i++) { /* if several input names match, use the longest */
       struct mafat_tflite_tensor *t = &m->tensors[m->inputs[i]];
-      if (mafat_given_path(text, t->name) && (!found || strlen(found->name) < strlen(t->name))) found = t;
+      if (mafat_given_path(text, t->name) && (!found || strlen(found->name) < strlen(t->name)))
+        found = t;
     }
     if (!found) return mafat_given_refuse(file->path, text, d);
     const char *path = mafat_given_path(text, found->name);

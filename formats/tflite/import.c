@@ -39,22 +39,27 @@ static struct mafat_activating fused_activation(int fused)
 }
 
 /* Applies a fused activation to integers as a range. */
-static int clamp_numbers(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *made, int fused)
+static int clamp_numbers(struct mafat_tflite_importer *i, struct mafat_value *out,
+                         const struct mafat_value *made, int fused)
 {
   switch (fused) {
   case MAFAT_TFLITE_FUSED_RELU: return mafat_graph_clamp(i->g, out, made, 0, INFINITY);
   case MAFAT_TFLITE_FUSED_RELU_N1_TO_1: return mafat_graph_clamp(i->g, out, made, -1, 1);
   case MAFAT_TFLITE_FUSED_RELU6: return mafat_graph_clamp(i->g, out, made, 0, 6);
-  default: return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "fused_activation_function: TANH is not run on quantized tensors");
+  default:
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "fused_activation_function: TANH is not run on quantized tensors");
   }
 }
 
 /* Clamps at the output's scale: pools keep their input's integers and may have other parameters. */
-static int clamp_fused(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *made, int fused)
+static int clamp_fused(struct mafat_tflite_importer *i, struct mafat_value *out,
+                       const struct mafat_value *made, int fused)
 {
   struct mafat_meaning is = mafat_value_meaning(i->g, made);
   struct mafat_value renamed = {.maker = -1};
-  if (mafat_quantization_equals(&is.numbers, &i->g->makes.numbers)) return clamp_numbers(i, out, made, fused);
+  if (mafat_quantization_equals(&is.numbers, &i->g->makes.numbers))
+    return clamp_numbers(i, out, made, fused);
   int code = mafat_graph_rename_numbers(i->g, &renamed, made, i->g->makes);
   if (code == MAFAT_OK) code = clamp_numbers(i, out, &renamed, fused);
   mafat_value_clear(&renamed);
@@ -75,11 +80,13 @@ static void activate_numbers(struct mafat_value *made, int fused)
   }
 }
 
-int mafat_tflite_finish(struct mafat_tflite_importer *i, int code, struct mafat_value *made, int fused)
+int mafat_tflite_finish(struct mafat_tflite_importer *i, int code, struct mafat_value *made,
+                        int fused)
 {
   struct mafat_value *out = mafat_tflite_out(i, 0);
   if (code == MAFAT_OK && fused == MAFAT_TFLITE_FUSED_SIGN_BIT)
-    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "fused_activation_function: SIGN_BIT is not run");
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "fused_activation_function: SIGN_BIT is not run");
   if (code == MAFAT_OK && fused != MAFAT_TFLITE_FUSED_NONE && mafat_value_is_integer(i->g, made))
     code = clamp_fused(i, out, made, fused);
   else if (code == MAFAT_OK && fused != MAFAT_TFLITE_FUSED_NONE && made->form == MAFAT_VALUE_MAP)
@@ -100,7 +107,8 @@ int mafat_tflite_map(const struct mafat_tflite_importer *i, int index, struct ma
   return mafat_graph_need_map(i->g, index, own, in);
 }
 
-int mafat_tflite_list(const struct mafat_tflite_importer *i, int index, int most, long long *values, int *n)
+int mafat_tflite_list(const struct mafat_tflite_importer *i, int index, int most, long long *values,
+                      int *n)
 {
   *n = 0;
   if (mafat_tflite_in(i, index)->form == MAFAT_VALUE_NONE)
@@ -108,10 +116,12 @@ int mafat_tflite_list(const struct mafat_tflite_importer *i, int index, int most
   return mafat_value_integers(i->g, mafat_tflite_in(i, index), most, values, n);
 }
 
-int mafat_tflite_dim(const struct mafat_tflite_importer *i, const char *name, long long axis, int n_dims, int *out)
+int mafat_tflite_dim(const struct mafat_tflite_importer *i, const char *name, long long axis,
+                     int n_dims, int *out)
 {
   if (axis < -n_dims || axis >= n_dims)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "%s: expected a dimension from %d to %d, found %lld", name, -n_dims,
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "%s: expected a dimension from %d to %d, found %lld", name, -n_dims,
                             n_dims - 1, axis);
   *out = (int)(axis < 0 ? axis + n_dims : axis);
   return MAFAT_OK;
@@ -119,20 +129,23 @@ int mafat_tflite_dim(const struct mafat_tflite_importer *i, const char *name, lo
 
 /* ---- tensors ---- */
 
-static int read_numbers(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to,
-                        struct mafat_diagnostic *d)
+static int read_numbers(void *context, const struct mafat_constant *place, uint64_t first,
+                        uint64_t n, double *to, struct mafat_diagnostic *d)
 {
   const struct mafat_tflite_importer *i = context;
   struct mafat_model_file *file, *own;
   if (place->file == MAFAT_CONSTANT_VALUES) {
     const char *values = (const char *)i->g->network->values;
-    for (uint64_t k = 0; k < n; k++) to[k] = mafat_graph_number(values + mafat_constant_at(place, first + k), (enum mafat_dtype)place->type);
+    for (uint64_t k = 0; k < n; k++)
+      to[k] = mafat_graph_number(values + mafat_constant_at(place, first + k),
+                                 (enum mafat_dtype)place->type);
     return MAFAT_OK;
   }
   int code = mafat_tflite_open(i->model, i->file, (int)place->file, &file, &own, d);
   for (uint64_t k = 0; k < n && code == MAFAT_OK; k++) {
     const char *bytes;
-    code = mafat_model_file_peek(file, mafat_constant_at(place, first + k), (size_t)mafat_constant_bytes(place, 1), &bytes, d);
+    code = mafat_model_file_peek(file, mafat_constant_at(place, first + k),
+                                 (size_t)mafat_constant_bytes(place, 1), &bytes, d);
     if (code == MAFAT_OK) to[k] = mafat_graph_number(bytes, (enum mafat_dtype)place->type);
   }
   mafat_model_file_close(&own);
@@ -179,10 +192,13 @@ static int make_constant(const struct mafat_tflite_importer *i, int tensor)
   if (code) return code;
   struct mafat_value *v = i->slots[tensor].value;
   take_dims(t, dims);
-  if (t->type == MAFAT_TFLITE_FLOAT32 || t->type == MAFAT_TFLITE_FLOAT16 || mafat_tflite_is_quantized(t)) {
+  if (t->type == MAFAT_TFLITE_FLOAT32 || t->type == MAFAT_TFLITE_FLOAT16 ||
+      mafat_tflite_is_quantized(t)) {
     v->form = MAFAT_VALUE_PLACE;
     mafat_view_linear(&v->view, t->rank, dims, MAFAT_AXIS_NUMBERS);
-    v->place = (struct mafat_constant){.at = t->at, .n = mafat_tflite_elements(t), .file = (unsigned)t->file & 0xfff,
+    v->place = (struct mafat_constant){.at = t->at,
+                                       .n = mafat_tflite_elements(t),
+                                       .file = (unsigned)t->file & 0xfff,
                                        .type = mafat_tflite_file_type(t)};
     return mafat_tflite_is_quantized(t) ? mafat_tflite_scales(i, tensor, &v->scales) : MAFAT_OK;
   }
@@ -217,16 +233,19 @@ static int make_input(const struct mafat_tflite_importer *i, int index, int tens
   long long dims[MAFAT_TFLITE_MAX_RANK];
   enum mafat_dtype type = mafat_tflite_is_quantized(t) ? mafat_tflite_file_type(t) : input_type(t);
   if (type == MAFAT_N_DTYPES)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %s is of type %s: expected FLOAT32, INT8 or UINT8",
-                            t->name, mafat_tflite_type_name((int)t->type));
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "input %s is of type %s: expected FLOAT32, INT8 or UINT8", t->name,
+                            mafat_tflite_type_name((int)t->type));
   take_dims(t, dims);
   for (int k = 0; k < t->rank; k++)
     if (dims[k] < 1)
-      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %s: dimension %d is %lld", t->name, k, dims[k]);
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %s: dimension %d is %lld", t->name,
+                              k, dims[k]);
   int code = mafat_tflite_meaning(i, tensor, &i->g->makes);
   if (code == MAFAT_OK) code = mafat_tflite_make(i, tensor);
   if (code == MAFAT_OK) code = mafat_tflite_input_axes(i, tensor, t->rank, axes);
-  if (code == MAFAT_OK) code = mafat_graph_input(i->g, index, i->slots[tensor].value, t->rank, dims, axes);
+  if (code == MAFAT_OK)
+    code = mafat_graph_input(i->g, index, i->slots[tensor].value, t->rank, dims, axes);
   if (code) return code;
   i->slots[tensor].value->readers = i->slots[tensor].readers;
   return mafat_graph_name_input(i->g, index, t->name, type, i->slots[tensor].value);
@@ -240,10 +259,12 @@ static int make_outputs(const struct mafat_tflite_importer *i)
     int tensor = i->model->outputs[k];
     if (i->model->tensors[tensor].constant || !i->slots[tensor].value ||
         i->slots[tensor].value->form != MAFAT_VALUE_MAP)
-      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "output %s is a constant", i->model->tensors[tensor].name);
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "output %s is a constant",
+                              i->model->tensors[tensor].name);
     code = mafat_graph_name_output(i->g, i->model->tensors[tensor].name, i->slots[tensor].value);
     if (code == MAFAT_OK)
-      i->g->network->outputs[i->g->network->n_outputs - 1].type = mafat_tflite_file_type(&i->model->tensors[tensor]);
+      i->g->network->outputs[i->g->network->n_outputs - 1].type =
+          mafat_tflite_file_type(&i->model->tensors[tensor]);
   }
   return code;
 }
@@ -274,9 +295,9 @@ static void count_readers(const struct mafat_tflite_importer *i)
 
 static const struct mafat_tflite_row *find_row(int code)
 {
-  static const struct mafat_tflite_row *const tables[] = {mafat_tflite_layer_rows, mafat_tflite_shape_rows,
-                                                          mafat_tflite_part_rows, mafat_tflite_math_rows,
-                                                          mafat_tflite_channel_rows, mafat_tflite_custom_rows};
+  static const struct mafat_tflite_row *const tables[] = {
+      mafat_tflite_layer_rows, mafat_tflite_shape_rows,   mafat_tflite_part_rows,
+      mafat_tflite_math_rows,  mafat_tflite_channel_rows, mafat_tflite_custom_rows};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
     for (const struct mafat_tflite_row *r = tables[t]; r->import; r++)
       if (r->code == code) return r;
@@ -290,32 +311,41 @@ int mafat_tflite_variant(const struct mafat_tflite_importer *i)
 
 static bool changes_type(int code)
 {
-  return code == MAFAT_TFLITE_QUANTIZE || code == MAFAT_TFLITE_DEQUANTIZE || code == MAFAT_TFLITE_CAST || code == MAFAT_TFLITE_ARG_MAX ||
-         code == MAFAT_TFLITE_SHAPE || code == MAFAT_TFLITE_CUSTOM;
+  return code == MAFAT_TFLITE_QUANTIZE || code == MAFAT_TFLITE_DEQUANTIZE ||
+         code == MAFAT_TFLITE_CAST || code == MAFAT_TFLITE_ARG_MAX || code == MAFAT_TFLITE_SHAPE ||
+         code == MAFAT_TFLITE_CUSTOM;
 }
 
 /* Checks that input and output have the same type, unless only one is quantized; that case is
  * checked elsewhere. */
-static int check_pair(const struct mafat_tflite_importer *i, const struct mafat_tflite_tensor *in, const struct mafat_tflite_tensor *out)
+static int check_pair(const struct mafat_tflite_importer *i, const struct mafat_tflite_tensor *in,
+                      const struct mafat_tflite_tensor *out)
 {
-  if (in->type == out->type || mafat_tflite_is_quantized(in) != mafat_tflite_is_quantized(out)) return MAFAT_OK;
-  return mafat_graph_fail(i->g, MAFAT_EFORMAT, "output %s is of type %s: expected that of its input %s, %s", out->name,
-                          mafat_tflite_type_name((int)out->type), in->name, mafat_tflite_type_name((int)in->type));
+  if (in->type == out->type || mafat_tflite_is_quantized(in) != mafat_tflite_is_quantized(out))
+    return MAFAT_OK;
+  return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                          "output %s is of type %s: expected that of its input %s, %s", out->name,
+                          mafat_tflite_type_name((int)out->type), in->name,
+                          mafat_tflite_type_name((int)in->type));
 }
 
 /* Checks that outputs, and quantized inputs, have the type of the data input. */
 static int check_one_type(const struct mafat_tflite_importer *i)
 {
-  const int data = i->o->code == MAFAT_TFLITE_TRANSPOSE_CONV ? 2 : i->o->code == MAFAT_TFLITE_SPLIT ? 1 : 0;
+  const int data = i->o->code == MAFAT_TFLITE_TRANSPOSE_CONV ? 2
+                   : i->o->code == MAFAT_TFLITE_SPLIT        ? 1
+                                                             : 0;
   const struct mafat_tflite_tensor *all = i->model->tensors, *out = &all[i->o->outputs[0]];
   /* the second output has indices */
   const int n_outputs = i->o->code == MAFAT_TFLITE_TOPK_V2 ? 1 : i->o->n_outputs;
   int code = MAFAT_OK;
   if (changes_type(i->o->code)) return MAFAT_OK;
-  for (int k = 0; k < n_outputs && data < i->o->n_inputs && i->o->inputs[data] >= 0 && code == MAFAT_OK; k++)
+  for (int k = 0;
+       k < n_outputs && data < i->o->n_inputs && i->o->inputs[data] >= 0 && code == MAFAT_OK; k++)
     code = check_pair(i, &all[i->o->inputs[data]], &all[i->o->outputs[k]]);
   for (int k = 0; k < i->o->n_inputs && code == MAFAT_OK; k++)
-    if (i->o->inputs[k] >= 0 && mafat_tflite_is_quantized(&all[i->o->inputs[k]])) code = check_pair(i, &all[i->o->inputs[k]], out);
+    if (i->o->inputs[k] >= 0 && mafat_tflite_is_quantized(&all[i->o->inputs[k]]))
+      code = check_pair(i, &all[i->o->inputs[k]], out);
   return code;
 }
 
@@ -327,13 +357,18 @@ static int check_types(const struct mafat_tflite_importer *i, const struct mafat
     int tensor = k < i->o->n_inputs ? i->o->inputs[k] : i->o->outputs[k - i->o->n_inputs];
     if (tensor < 0) continue;
     const struct mafat_tflite_tensor *t = &i->model->tensors[tensor];
-    bool whole = t->type == MAFAT_TFLITE_INT32 || t->type == MAFAT_TFLITE_INT64 || t->type == MAFAT_TFLITE_BOOL;
+    bool whole = t->type == MAFAT_TFLITE_INT32 || t->type == MAFAT_TFLITE_INT64 ||
+                 t->type == MAFAT_TFLITE_BOOL;
     if (t->variable)
-      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "tensor %s keeps its value from run to run: not run", t->name);
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                              "tensor %s keeps its value from run to run: not run", t->name);
     bool quantized = mafat_tflite_is_quantized(t);
-    bool half = t->type == MAFAT_TFLITE_FLOAT16 && t->constant && i->o->code == MAFAT_TFLITE_DEQUANTIZE;
-    if ((t->type != MAFAT_TFLITE_FLOAT32 && !whole && !half && !quantized) || (quantized && row && !row->integers))
-      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "tensor %s is %s: that is not run by this version", t->name,
+    bool half =
+        t->type == MAFAT_TFLITE_FLOAT16 && t->constant && i->o->code == MAFAT_TFLITE_DEQUANTIZE;
+    if ((t->type != MAFAT_TFLITE_FLOAT32 && !whole && !half && !quantized) ||
+        (quantized && row && !row->integers))
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                              "tensor %s is %s: that is not run by this version", t->name,
                               mafat_tflite_type_name((int)t->type));
   }
   return MAFAT_OK;
@@ -346,7 +381,8 @@ static int make_ready(const struct mafat_tflite_importer *i)
     int tensor = i->o->inputs[k];
     if (tensor >= 0 && !i->slots[tensor].value) code = make_constant(i, tensor);
   }
-  for (int k = 0; k < i->o->n_outputs && code == MAFAT_OK; k++) code = mafat_tflite_make(i, i->o->outputs[k]);
+  for (int k = 0; k < i->o->n_outputs && code == MAFAT_OK; k++)
+    code = mafat_tflite_make(i, i->o->outputs[k]);
   return code;
 }
 
@@ -370,15 +406,19 @@ static int agree_constant(const struct mafat_tflite_importer *i, int tensor, str
   double *numbers;
   if (!mafat_tflite_is_quantized(t)) return MAFAT_OK;
   mafat_view_linear(&linear, v->view.n_dims, v->view.dims, MAFAT_AXIS_NUMBERS);
-  bool placed = v->form == MAFAT_VALUE_PLACE, single = v->scales.list.n == 1 && t->quantization.n_scales == 1;
+  bool placed = v->form == MAFAT_VALUE_PLACE,
+       single = v->scales.list.n == 1 && t->quantization.n_scales == 1;
   if (placed && v->place.type != mafat_tflite_file_type(t))
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "output %s is of type %s: expected that of its input", t->name,
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "output %s is of type %s: expected that of its input", t->name,
                             mafat_tflite_type_name((int)t->type));
-  if (placed && (single || mafat_view_equals(&linear, &v->view))) return mafat_tflite_scales(i, tensor, &v->scales);
+  if (placed && (single || mafat_view_equals(&linear, &v->view)))
+    return mafat_tflite_scales(i, tensor, &v->scales);
   int code = mafat_value_numbers(i->g, v, MOST, &numbers);
   if (code) return code;
   moved.view = linear;
-  code = mafat_graph_keep_whole(i->g, &moved.place, numbers, (size_t)mafat_value_elements(v), mafat_tflite_file_type(t));
+  code = mafat_graph_keep_whole(i->g, &moved.place, numbers, (size_t)mafat_value_elements(v),
+                                mafat_tflite_file_type(t));
   if (code == MAFAT_OK) code = mafat_tflite_scales(i, tensor, &moved.scales);
   free(numbers);
   mafat_value_clear(v);
@@ -396,8 +436,10 @@ static int agree(const struct mafat_tflite_importer *i, int tensor)
   int code = mafat_tflite_meaning(i, tensor, &declared);
   struct mafat_meaning is = mafat_value_meaning(i->g, v);
   if (code == MAFAT_OK && is.type != declared.type)
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "output %s is of type %s: expected that of its input",
-                            i->model->tensors[tensor].name, mafat_tflite_type_name((int)i->model->tensors[tensor].type));
+    code =
+        mafat_graph_fail(i->g, MAFAT_EFORMAT, "output %s is of type %s: expected that of its input",
+                         i->model->tensors[tensor].name,
+                         mafat_tflite_type_name((int)i->model->tensors[tensor].type));
   if (code || mafat_quantization_equals(&is.numbers, &declared.numbers)) return code;
   code = mafat_graph_rename_numbers(i->g, &other, v, declared);
   mafat_value_clear(v);
@@ -415,12 +457,14 @@ static int import_operator(struct mafat_tflite_importer *i, int index)
   if (i->o->n_outputs < 1) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no output");
   int code = check_types(i, row);
   if (code == MAFAT_OK) code = check_one_type(i);
-  if (code == MAFAT_OK && !row) code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
+  if (code == MAFAT_OK && !row)
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
   if (code == MAFAT_OK && i->o->n_inputs < row->n_inputs)
-    code =
-        mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at least %d inputs, found %d", row->n_inputs, i->o->n_inputs);
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at least %d inputs, found %d",
+                            row->n_inputs, i->o->n_inputs);
   for (int k = 0; code == MAFAT_OK && k < row->n_inputs; k++)
-    if (i->o->inputs[k] < 0) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", k);
+    if (i->o->inputs[k] < 0)
+      code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", k);
   if (code == MAFAT_OK) code = make_ready(i);
   if (code == MAFAT_OK) code = mafat_tflite_meaning(i, i->o->outputs[0], &i->g->makes);
   if (code == MAFAT_OK) code = row->import(i);
@@ -439,7 +483,9 @@ static int copy_paths(struct mafat_tflite_importer *i)
   n->states[0] = i->file->opened;
   if (count) memcpy(n->states + 1, i->model->states, (size_t)count * sizeof *n->states);
   n->files = count ? calloc((size_t)count, sizeof *n->files) : NULL;
-  while (n->files && n->n_files < count && (n->files[n->n_files] = strdup(i->model->paths[n->n_files]))) n->n_files++;
+  while (n->files && n->n_files < count &&
+         (n->files[n->n_files] = strdup(i->model->paths[n->n_files])))
+    n->n_files++;
   return n->n_files == count ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
 }
 
@@ -461,21 +507,23 @@ static int import(struct mafat_tflite_importer *i)
   return code ? code : make_outputs(i);
 }
 
-int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *model, struct mafat_model_file *file,
-                         struct mafat_diagnostic *d)
+int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *model,
+                         struct mafat_model_file *file, struct mafat_diagnostic *d)
 {
   enum { LAYERS_OF_AN_OPERATOR = 3, MORE = 64 };
   struct mafat_tflite_importer i = {.model = model, .file = file};
-  int most =
-      model->n_operators > MAFAT_MAX_LAYERS ? MAFAT_MAX_LAYERS : LAYERS_OF_AN_OPERATOR * model->n_operators + MORE;
+  int most = model->n_operators > MAFAT_MAX_LAYERS
+                 ? MAFAT_MAX_LAYERS
+                 : LAYERS_OF_AN_OPERATOR * model->n_operators + MORE;
   int n_inputs = 0;
   *out = NULL;
   for (int k = 0; k < model->n_inputs; k++) n_inputs += !is_given(model, k);
   if (model->n_outputs > MAFAT_MAX_LAYERS)
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected at most %d outputs, found %d", file->path, MAFAT_MAX_LAYERS, model->n_outputs);
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected at most %d outputs, found %d",
+                      file->path, MAFAT_MAX_LAYERS, model->n_outputs);
   if (n_inputs < 1 || n_inputs > MAFAT_MAX_OPERANDS)
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected 1 to %d inputs, found %d", file->path, MAFAT_MAX_OPERANDS,
-                      n_inputs);
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected 1 to %d inputs, found %d", file->path,
+                      MAFAT_MAX_OPERANDS, n_inputs);
   int code = mafat_graph_open(&i.g, file->path, most, n_inputs, d);
   if (code) return code;
   i.g->numbers = (struct mafat_graph_numbers){read_numbers, &i};
@@ -486,8 +534,8 @@ int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *
   return mafat_graph_finish(out, &i.g, code);
 }
 
-int mafat_tflite_network_of(struct mafat_network **out, struct mafat_model_file *file, const struct mafat_given *given,
-                            struct mafat_diagnostic *d)
+int mafat_tflite_network_of(struct mafat_network **out, struct mafat_model_file *file,
+                            const struct mafat_given *given, struct mafat_diagnostic *d)
 {
   struct mafat_tflite *model;
   *out = NULL;
@@ -498,6 +546,12 @@ int mafat_tflite_network_of(struct mafat_network **out, struct mafat_model_file 
   return code;
 }
 
-const struct mafat_reader mafat_tflite_reader = {
-    .format = {.name = "tflite", .own_weights = true, .any_order = true, .relative_boxes = true, .pad = MAFAT_GRAPH_PAD},
-    .holds_weights = true, .imports = true, .begins = mafat_tflite_begins, .graph = mafat_tflite_network_of};
+const struct mafat_reader mafat_tflite_reader = {.format = {.name = "tflite",
+                                                            .own_weights = true,
+                                                            .any_order = true,
+                                                            .relative_boxes = true,
+                                                            .pad = MAFAT_GRAPH_PAD},
+                                                 .holds_weights = true,
+                                                 .imports = true,
+                                                 .begins = mafat_tflite_begins,
+                                                 .graph = mafat_tflite_network_of};

@@ -6,10 +6,12 @@
 
 /* ---- softmax and norms: over the last dimension ---- */
 
-static int normalize_last(struct mafat_tflite_importer *i, const struct mafat_value *in, struct mafat_normalize how)
+static int normalize_last(struct mafat_tflite_importer *i, const struct mafat_value *in,
+                          struct mafat_normalize how)
 {
   bool over[MAFAT_VIEW_DIMS] = {false};
-  if (in->view.n_dims < 1) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at least 1 dimension, found none");
+  if (in->view.n_dims < 1)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at least 1 dimension, found none");
   over[in->view.n_dims - 1] = true;
   return mafat_graph_normalize_over(i->g, mafat_tflite_out(i, 0), in, over, how);
 }
@@ -21,14 +23,18 @@ static int import_softmax(struct mafat_tflite_importer *i)
   float beta = i->o->code == MAFAT_TFLITE_SOFTMAX ? i->o->options.beta : 1;
   int code = mafat_tflite_map(i, 0, &own, &in);
   if (code == MAFAT_OK && !(beta > 0 && isfinite(beta)))
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "beta: expected a number above 0, found %g", (double)beta);
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "beta: expected a number above 0, found %g",
+                            (double)beta);
   bool integers = code == MAFAT_OK && mafat_value_is_integer(i->g, in);
   if (code == MAFAT_OK && beta != 1 && !integers) {
     code = mafat_graph_combine_number(i->g, &scaled, MAFAT_GRAPH_MUL, in, (double)beta);
     in = &scaled;
   }
   if (code == MAFAT_OK)
-    code = normalize_last(i, in, (struct mafat_normalize){(enum mafat_normalize_how)mafat_tflite_variant(i), 0, integers ? beta : 0});
+    code =
+        normalize_last(i, in,
+                       (struct mafat_normalize){(enum mafat_normalize_how)mafat_tflite_variant(i),
+                                                0, integers ? beta : 0});
   mafat_value_clear(&own);
   mafat_value_clear(&scaled);
   return code;
@@ -66,13 +72,16 @@ static int import_reduce(struct mafat_tflite_importer *i)
   const struct mafat_value *in;
   bool over[MAFAT_VIEW_DIMS];
   int code = mafat_tflite_map(i, 0, &own, &in);
-  if (code == MAFAT_OK && i->o->code == MAFAT_TFLITE_MEAN && mafat_tflite_is_whole(i, i->o->inputs[0]))
-    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "of integers: expected an input of FLOAT32, INT8 or UINT8");
+  if (code == MAFAT_OK && i->o->code == MAFAT_TFLITE_MEAN &&
+      mafat_tflite_is_whole(i, i->o->inputs[0]))
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "of integers: expected an input of FLOAT32, INT8 or UINT8");
   if (code == MAFAT_OK) code = take_over(i, in, over);
   if (code == MAFAT_OK)
-    code = mafat_graph_reduce(i->g, mafat_tflite_out(i, 0), in, over,
-                              (struct mafat_reduce){.how = (enum mafat_reduction)mafat_tflite_variant(i)},
-                              i->o->options.keep_dims);
+    code = mafat_graph_reduce(
+        i->g, mafat_tflite_out(i, 0), in, over,
+        (struct mafat_reduce){.how = (enum mafat_reduction)mafat_tflite_variant(i)},
+        i->o->options.keep_dims);
   mafat_value_clear(&own);
   return code;
 }
@@ -85,7 +94,8 @@ static int import_arg(struct mafat_tflite_importer *i)
   long long axis;
   int n, dim, code = mafat_tflite_map(i, 0, &own, &in);
   if (code == MAFAT_OK) code = mafat_tflite_list(i, 1, 1, &axis, &n);
-  if (code == MAFAT_OK && n != 1) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected one axis, found %d", n);
+  if (code == MAFAT_OK && n != 1)
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected one axis, found %d", n);
   if (code == MAFAT_OK) code = mafat_tflite_dim(i, "axis", axis, in->view.n_dims, &dim);
   if (code == MAFAT_OK) {
     over[dim] = true;
@@ -104,9 +114,12 @@ static int import_topk(struct mafat_tflite_importer *i)
   long long k;
   int n, code = mafat_tflite_map(i, 0, &own, &in);
   if (code == MAFAT_OK) code = mafat_tflite_list(i, 1, 1, &k, &n);
-  if (code == MAFAT_OK && n != 1) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "k: expected one number, found %d", n);
+  if (code == MAFAT_OK && n != 1)
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "k: expected one number, found %d", n);
   if (code == MAFAT_OK && (i->o->n_outputs != 2 || in->view.n_dims < 1))
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected 2 outputs of at least one dimension, found %d", i->o->n_outputs);
+    code =
+        mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                         "expected 2 outputs of at least one dimension, found %d", i->o->n_outputs);
   if (code == MAFAT_OK) {
     struct mafat_value *outs[] = {&unwanted, &unwanted};
     for (int o = 0; o < 2; o++)
@@ -138,13 +151,16 @@ static int import_gather(struct mafat_tflite_importer *i)
 static enum mafat_precision precision_of(const struct mafat_meaning *is, bool nearest)
 {
   if (nearest) return MAFAT_POINTS_SINGLE;
-  return is->type == MAFAT_F32 ? MAFAT_POINTS_EXACT : is->numbers.is_signed ? MAFAT_POINTS_FIXED : MAFAT_POINTS_SINGLE;
+  return is->type == MAFAT_F32   ? MAFAT_POINTS_EXACT
+         : is->numbers.is_signed ? MAFAT_POINTS_FIXED
+                                 : MAFAT_POINTS_SINGLE;
 }
 
 /* Converts TFLite's two flags. */
 static struct mafat_resample resample_of(const struct mafat_tflite_resize *options, bool nearest)
 {
-  struct mafat_resample r = {.interpolation = nearest ? MAFAT_INTERPOLATE_NEAREST : MAFAT_INTERPOLATE_LINEAR,
+  struct mafat_resample r = {.interpolation =
+                                 nearest ? MAFAT_INTERPOLATE_NEAREST : MAFAT_INTERPOLATE_LINEAR,
                              .coordinates = MAFAT_COORDINATES_ASYMMETRIC,
                              .rounding = MAFAT_ROUND_FLOOR};
   if (options->align_corners) {
@@ -165,8 +181,10 @@ static int resize(struct mafat_tflite_importer *i, const struct mafat_value *in,
   long long size[2], e[MAFAT_N_AXES];
   int n, code = mafat_tflite_list(i, 1, 2, size, &n);
   if (code) return code;
-  if (n != 2 || size[0] < 1 || size[1] < 1 || size[0] > MAFAT_MAX_EXTENT || size[1] > MAFAT_MAX_EXTENT)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected a height and a width, found %d numbers", n);
+  if (n != 2 || size[0] < 1 || size[1] < 1 || size[0] > MAFAT_MAX_EXTENT ||
+      size[1] > MAFAT_MAX_EXTENT)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected a height and a width, found %d numbers",
+                            n);
   const long long dims[] = {1, size[0], size[1], in->shape.c};
   r.precision = precision_of(&is, nearest);
   r.y.size = (int)size[0];
@@ -183,9 +201,13 @@ static int import_resize(struct mafat_tflite_importer *i)
   int code = mafat_tflite_map(i, 0, &own, &in);
   if (code == MAFAT_OK && (in->view.n_dims != 4 || in->view.dims[0] != 1))
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "expected an input of 4 dimensions, the first of them 1, found %d", in->view.n_dims);
-  if (code == MAFAT_OK && i->o->options.resize.align_corners && i->o->options.resize.half_pixel_centers)
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "align_corners, half_pixel_centers: expected one of them at most, found both");
+                            "expected an input of 4 dimensions, the first of them 1, found %d",
+                            in->view.n_dims);
+  if (code == MAFAT_OK && i->o->options.resize.align_corners &&
+      i->o->options.resize.half_pixel_centers)
+    code = mafat_graph_fail(
+        i->g, MAFAT_EFORMAT,
+        "align_corners, half_pixel_centers: expected one of them at most, found both");
   if (code == MAFAT_OK) code = mafat_graph_lay(i->g, &laid, in, axes);
   if (code == MAFAT_OK) code = resize(i, &laid, axes);
   mafat_value_clear(&own);

@@ -15,7 +15,8 @@ static int lay_input(struct mafat_tflite_importer *i, int index, struct mafat_va
   int code = mafat_tflite_map(i, index, &own, &in), n = in->view.n_dims;
   if (code == MAFAT_OK && (n < 2 || n > 3 || (n == 3 && in->view.dims[0] != 1)))
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "input %d: expected dimensions [1, anchors, n], found %d dimensions", index, n);
+                            "input %d: expected dimensions [1, anchors, n], found %d dimensions",
+                            index, n);
   mafat_view_usual_axes(code == MAFAT_OK ? n : 0, axes);
   if (code == MAFAT_OK) code = mafat_graph_lay(i->g, out, in, axes);
   mafat_value_clear(&own);
@@ -24,16 +25,23 @@ static int lay_input(struct mafat_tflite_importer *i, int index, struct mafat_va
 
 static struct mafat_postprocess parameters_of(const struct mafat_tflite_detection *d)
 {
-  return (struct mafat_postprocess){
-      .detections = d->max_detections, .classes_per_detection = d->max_classes_per_detection,
-      .detections_per_class = d->detections_per_class, .classes = d->num_classes, .regular = d->use_regular_nms,
-      .least_score = d->nms_score_threshold, .most_overlap = d->nms_iou_threshold,
-      .y_scale = d->y_scale, .x_scale = d->x_scale, .h_scale = d->h_scale, .w_scale = d->w_scale};
+  return (struct mafat_postprocess){.detections = d->max_detections,
+                                    .classes_per_detection = d->max_classes_per_detection,
+                                    .detections_per_class = d->detections_per_class,
+                                    .classes = d->num_classes,
+                                    .regular = d->use_regular_nms,
+                                    .least_score = d->nms_score_threshold,
+                                    .most_overlap = d->nms_iou_threshold,
+                                    .y_scale = d->y_scale,
+                                    .x_scale = d->x_scale,
+                                    .h_scale = d->h_scale,
+                                    .w_scale = d->w_scale};
 }
 
 /* Puts out channels from `first` on as [1, detections, n]; for a single channel without the last
  * dimension. */
-static int put_channels(struct mafat_tflite_importer *i, int index, const struct mafat_value *all, int first, int n)
+static int put_channels(struct mafat_tflite_importer *i, int index, const struct mafat_value *all,
+                        int first, int n)
 {
   struct mafat_value part = {.maker = -1};
   struct mafat_value *out = mafat_tflite_out(i, index);
@@ -50,7 +58,8 @@ static int put_count(struct mafat_tflite_importer *i, const struct mafat_value *
   struct mafat_value counts = {.maker = -1}, count = {.maker = -1};
   int code = mafat_graph_slice(i->g, &counts, all, 2, COUNT, 1, 1);
   if (code == MAFAT_OK) code = mafat_graph_slice(i->g, &count, &counts, 1, 0, 1, 1);
-  if (code == MAFAT_OK) code = mafat_graph_reshape(i->g, mafat_tflite_out(i, OUTPUTS - 1), &count, 1, one);
+  if (code == MAFAT_OK)
+    code = mafat_graph_reshape(i->g, mafat_tflite_out(i, OUTPUTS - 1), &count, 1, one);
   mafat_value_clear(&counts);
   mafat_value_clear(&count);
   return code;
@@ -78,7 +87,8 @@ static int add_layer(struct mafat_tflite_importer *i, const struct mafat_value *
   if (!l->postprocess) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
   *l->postprocess = *parameters;
   int code = MAFAT_OK;
-  for (int k = 1; k < INPUTS && code == MAFAT_OK; k++) code = mafat_graph_add_operand(i->g, l, &in[k]);
+  for (int k = 1; k < INPUTS && code == MAFAT_OK; k++)
+    code = mafat_graph_add_operand(i->g, l, &in[k]);
   if (code == MAFAT_OK) code = mafat_graph_end_layer(i->g, l);
   return code ? code : put_outputs(i, l);
 }
@@ -88,7 +98,8 @@ static int import_detection(struct mafat_tflite_importer *i)
   struct mafat_tflite_detection options;
   struct mafat_value in[INPUTS] = {{.maker = -1}, {.maker = -1}, {.maker = -1}};
   if (i->o->n_inputs != INPUTS || i->o->n_outputs != OUTPUTS)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d inputs and %d outputs, found %d and %d", INPUTS, OUTPUTS,
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "expected %d inputs and %d outputs, found %d and %d", INPUTS, OUTPUTS,
                             i->o->n_inputs, i->o->n_outputs);
   int code = mafat_tflite_detection_read(&options, i->model, i->file, i->o, i->g->d);
   if (code) return code;
@@ -105,5 +116,5 @@ static int import_custom(struct mafat_tflite_importer *i)
   return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
 }
 
-const struct mafat_tflite_row mafat_tflite_custom_rows[] = {{MAFAT_TFLITE_CUSTOM, import_custom, 0, 0, true},
-                                                            {0, NULL, 0, 0, false}};
+const struct mafat_tflite_row mafat_tflite_custom_rows[] = {
+    {MAFAT_TFLITE_CUSTOM, import_custom, 0, 0, true}, {0, NULL, 0, 0, false}};

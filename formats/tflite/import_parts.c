@@ -4,17 +4,20 @@
 
 /* ---- adding and removing dimensions ---- */
 
-int mafat_tflite_insert_dim(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in,
-                            int dim)
+int mafat_tflite_insert_dim(struct mafat_tflite_importer *i, struct mafat_value *out,
+                            const struct mafat_value *in, int dim)
 {
   long long dims[MAFAT_VIEW_DIMS];
   if (in->view.n_dims == MAFAT_VIEW_DIMS)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected at most %d dimensions", MAFAT_VIEW_DIMS);
-  for (int k = 0; k <= in->view.n_dims; k++) dims[k] = k < dim ? in->view.dims[k] : k == dim ? 1 : in->view.dims[k - 1];
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected at most %d dimensions",
+                            MAFAT_VIEW_DIMS);
+  for (int k = 0; k <= in->view.n_dims; k++)
+    dims[k] = k < dim ? in->view.dims[k] : k == dim ? 1 : in->view.dims[k - 1];
   return mafat_graph_reshape(i->g, out, in, in->view.n_dims + 1, dims);
 }
 
-static int remove_dim(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in, int dim)
+static int remove_dim(struct mafat_tflite_importer *i, struct mafat_value *out,
+                      const struct mafat_value *in, int dim)
 {
   long long dims[MAFAT_VIEW_DIMS];
   int n = 0;
@@ -26,8 +29,8 @@ static int remove_dim(struct mafat_tflite_importer *i, struct mafat_value *out, 
 /* ---- joins ---- */
 
 /* Converts constants to maps if other operands are maps. */
-static int concatenate(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *const *in,
-                       int n, int dim)
+static int concatenate(struct mafat_tflite_importer *i, struct mafat_value *out,
+                       const struct mafat_value *const *in, int n, int dim)
 {
   struct mafat_value own[MAFAT_MAX_OPERANDS];
   const struct mafat_value *list[MAFAT_MAX_OPERANDS];
@@ -37,7 +40,8 @@ static int concatenate(struct mafat_tflite_importer *i, struct mafat_value *out,
   if (map >= 0) mafat_graph_axes(in[map], axes);
   for (int k = 0; k < n && code == MAFAT_OK; k++) {
     list[k] = in[k];
-    if (map < 0 || in[k]->form == MAFAT_VALUE_MAP || in[k]->view.n_dims != in[map]->view.n_dims) continue;
+    if (map < 0 || in[k]->form == MAFAT_VALUE_MAP || in[k]->view.n_dims != in[map]->view.n_dims)
+      continue;
     own[n_own] = (struct mafat_value){.maker = -1};
     list[k] = &own[n_own];
     code = mafat_graph_constant_map(i->g, &own[n_own++], in[k], axes);
@@ -48,17 +52,22 @@ static int concatenate(struct mafat_tflite_importer *i, struct mafat_value *out,
 }
 
 /* Requantizes an operand to the output's scale. The caller clears *own. */
-static int bring_to_scale(struct mafat_tflite_importer *i, const struct mafat_value **in, struct mafat_value *own)
+static int bring_to_scale(struct mafat_tflite_importer *i, const struct mafat_value **in,
+                          struct mafat_value *own)
 {
   struct mafat_meaning to = i->g->makes;
   *own = (struct mafat_value){.maker = -1};
   if (mafat_value_is_quantized(*in)) {
     struct mafat_quantization declared = mafat_value_quantization(*in);
-    if ((*in)->scales.list.n == 1 && mafat_quantization_equals(&declared, &to.numbers)) return MAFAT_OK;
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "joins a constant of another scale than its output's");
+    if ((*in)->scales.list.n == 1 && mafat_quantization_equals(&declared, &to.numbers))
+      return MAFAT_OK;
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "joins a constant of another scale than its output's");
   }
   if (!mafat_value_is_integer(i->g, *in)) return MAFAT_OK;
-  if (to.type == MAFAT_F32) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "joins integers: expected an output of their type, found floats");
+  if (to.type == MAFAT_F32)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "joins integers: expected an output of their type, found floats");
   struct mafat_meaning is = mafat_value_meaning(i->g, *in);
   if (mafat_quantization_equals(&is.numbers, &to.numbers)) return MAFAT_OK;
   int code = mafat_graph_quantize(i->g, own, *in, to, MAFAT_REQUANTIZE_FLOAT);
@@ -69,7 +78,8 @@ static int bring_to_scale(struct mafat_tflite_importer *i, const struct mafat_va
 static int check_count(struct mafat_tflite_importer *i, int n)
 {
   if (n >= 1 && n <= MAFAT_MAX_OPERANDS) return MAFAT_OK;
-  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to %d inputs, found %d", MAFAT_MAX_OPERANDS, n);
+  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to %d inputs, found %d",
+                          MAFAT_MAX_OPERANDS, n);
 }
 
 static int import_concatenation(struct mafat_tflite_importer *i)
@@ -79,10 +89,12 @@ static int import_concatenation(struct mafat_tflite_importer *i)
   int dim, n = i->o->n_inputs, n_own = 0, code = check_count(i, n);
   for (int k = 0; k < n && code == MAFAT_OK; k++) {
     in[k] = mafat_tflite_in(i, k);
-    if (in[k]->form == MAFAT_VALUE_NONE) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", k);
+    if (in[k]->form == MAFAT_VALUE_NONE)
+      code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", k);
     else code = bring_to_scale(i, &in[k], &own[n_own++]);
   }
-  if (code == MAFAT_OK) code = mafat_tflite_dim(i, "axis", i->o->options.axis.axis, in[0]->view.n_dims, &dim);
+  if (code == MAFAT_OK)
+    code = mafat_tflite_dim(i, "axis", i->o->options.axis.axis, in[0]->view.n_dims, &dim);
   if (code == MAFAT_OK) code = concatenate(i, &made, in, n, dim);
   for (int k = 0; k < n_own; k++) mafat_value_clear(&own[k]);
   return mafat_tflite_finish(i, code, &made, i->o->options.axis.fused);
@@ -94,7 +106,8 @@ static int import_pack(struct mafat_tflite_importer *i)
   const struct mafat_value *in[MAFAT_MAX_OPERANDS];
   int dim, n = i->o->n_inputs, n_longer = 0, code = check_count(i, n);
   if (code == MAFAT_OK)
-    code = mafat_tflite_dim(i, "axis", i->o->options.axis.axis, mafat_tflite_in(i, 0)->view.n_dims + 1, &dim);
+    code = mafat_tflite_dim(i, "axis", i->o->options.axis.axis,
+                            mafat_tflite_in(i, 0)->view.n_dims + 1, &dim);
   for (int k = 0; k < n && code == MAFAT_OK; k++) {
     longer[k] = (struct mafat_value){.maker = -1};
     in[k] = &longer[k];
@@ -113,20 +126,24 @@ static int import_pack(struct mafat_tflite_importer *i)
 enum { MOST_PARTS = 256 };
 
 /* Makes each output a range of the input, consecutively. Outputs without readers are skipped. */
-static int take_parts(struct mafat_tflite_importer *i, const struct mafat_value *in, int dim, const long long *sizes,
-                      int n)
+static int take_parts(struct mafat_tflite_importer *i, const struct mafat_value *in, int dim,
+                      const long long *sizes, int n)
 {
   struct mafat_value *outs[MOST_PARTS];
   long long first = 0, all = in->view.dims[dim];
   if (n != i->o->n_outputs)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d outputs, found %d", n, i->o->n_outputs);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d outputs, found %d", n,
+                            i->o->n_outputs);
   for (int k = 0; k < n; first += sizes[k++]) {
     if (sizes[k] < 1 || sizes[k] > all - first)
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "part %d has %lld of %lld elements along dimension %d", k, sizes[k],
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                              "part %d has %lld of %lld elements along dimension %d", k, sizes[k],
                               all, dim);
     outs[k] = i->slots[i->o->outputs[k]].readers ? mafat_tflite_out(i, k) : NULL;
   }
-  if (first != all) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "its parts have %lld of %lld elements", first, all);
+  if (first != all)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "its parts have %lld of %lld elements", first,
+                            all);
   return mafat_graph_split(i->g, outs, in, dim, sizes, n);
 }
 
@@ -134,7 +151,8 @@ static int take_axis(struct mafat_tflite_importer *i, int index, int n_dims, int
 {
   long long axis;
   int n, code = mafat_tflite_list(i, index, 1, &axis, &n);
-  if (code == MAFAT_OK && n != 1) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected one axis, found %d", n);
+  if (code == MAFAT_OK && n != 1)
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected one axis, found %d", n);
   return code ? code : mafat_tflite_dim(i, "axis", axis, n_dims, dim);
 }
 
@@ -145,8 +163,8 @@ static int import_split(struct mafat_tflite_importer *i)
   int dim, n = i->o->n_outputs, code = take_axis(i, 0, in->view.n_dims, &dim);
   if (code) return code;
   if (n > MOST_PARTS || in->view.dims[dim] % n)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "num_splits: cannot divide %lld elements by %d",
-                            in->view.dims[dim], n);
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "num_splits: cannot divide %lld elements by %d", in->view.dims[dim], n);
   for (int k = 0; k < n; k++) sizes[k] = in->view.dims[dim] / n;
   return take_parts(i, in, dim, sizes, n);
 }
@@ -171,9 +189,11 @@ static int import_split_v(struct mafat_tflite_importer *i)
 static int import_unpack(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 0), again = mafat_value_again(in);
-  int dim, n = i->o->n_outputs, code = mafat_tflite_dim(i, "axis", i->o->options.axis.axis, in->view.n_dims, &dim);
+  int dim, n = i->o->n_outputs,
+           code = mafat_tflite_dim(i, "axis", i->o->options.axis.axis, in->view.n_dims, &dim);
   if (code == MAFAT_OK && in->view.dims[dim] != n)
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "num: expected %lld outputs, found %d", in->view.dims[dim], n);
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "num: expected %lld outputs, found %d",
+                            in->view.dims[dim], n);
   for (int k = 0; k < n && code == MAFAT_OK; k++) {
     struct mafat_value part = {.maker = -1};
     if (!i->slots[i->o->outputs[k]].readers) continue;
@@ -192,17 +212,19 @@ struct tflite_slice {
 };
 
 /* Slices one dimension after the other. */
-static int take_slices(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in,
-                       const struct tflite_slice *slices)
+static int take_slices(struct mafat_tflite_importer *i, struct mafat_value *out,
+                       const struct mafat_value *in, const struct tflite_slice *slices)
 {
   struct mafat_value at, next = {.maker = -1};
   int code = mafat_value_copy(i->g, &at, in);
   if (code) at = (struct mafat_value){.maker = -1};
   for (int k = 0; k < in->view.n_dims && code == MAFAT_OK; k++) {
     if (slices[k].n < 1)
-      code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "leaves nothing of %lld elements of dimension %d",
-                              in->view.dims[k], k);
-    else code = mafat_graph_slice(i->g, &next, &at, k, slices[k].first, slices[k].n, slices[k].step);
+      code =
+          mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                           "leaves nothing of %lld elements of dimension %d", in->view.dims[k], k);
+    else
+      code = mafat_graph_slice(i->g, &next, &at, k, slices[k].first, slices[k].n, slices[k].step);
     mafat_value_clear(&at);
     at = next;
     next = (struct mafat_value){.maker = -1};
@@ -221,13 +243,14 @@ static int import_slice(struct mafat_tflite_importer *i)
   if (code == MAFAT_OK) code = mafat_tflite_list(i, 2, MAFAT_VIEW_DIMS, sizes, &n_sizes);
   if (code) return code;
   if (n != in->view.n_dims || n_sizes != n)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d begins and sizes, found %d and %d", in->view.n_dims, n,
-                            n_sizes);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d begins and sizes, found %d and %d",
+                            in->view.n_dims, n, n_sizes);
   for (int k = 0; k < n; k++) {
     long long all = in->view.dims[k];
     slices[k] = (struct tflite_slice){begins[k], sizes[k] == -1 ? all - begins[k] : sizes[k], 1};
     if (begins[k] < 0 || begins[k] > all || slices[k].n > all - begins[k])
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "dimension %d: %lld elements from %lld on, of %lld", k, sizes[k],
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                              "dimension %d: %lld elements from %lld on, of %lld", k, sizes[k],
                               begins[k], all);
   }
   return take_slices(i, mafat_tflite_out(i, 0), in, slices);
@@ -240,8 +263,8 @@ static long long within(long long value, long long least, long long most)
 
 /* NumPy's rules: negative positions count from the end, and positions out of range are clamped.
  * Masks: from the first, or to the last. */
-static int find_slice(struct mafat_tflite_importer *i, int k, long long all, long long begin, long long end,
-                      long long step, struct tflite_slice *s)
+static int find_slice(struct mafat_tflite_importer *i, int k, long long all, long long begin,
+                      long long end, long long step, struct tflite_slice *s)
 {
   const struct mafat_tflite_strided *o = &i->o->options.strided;
   bool up = step > 0;
@@ -249,20 +272,27 @@ static int find_slice(struct mafat_tflite_importer *i, int k, long long all, lon
   if (step == 0 || step > MAFAT_MAX_EXTENT || step < -MAFAT_MAX_EXTENT)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "strides: dimension %d: found %lld", k, step);
   if (o->offset) end += begin;
-  long long from = o->begin_mask >> k & 1 ? (up ? 0 : all - 1) : within(begin < 0 ? begin + all : begin, least, most);
-  long long to = o->end_mask >> k & 1 ? (up ? all : -1) : within(end < 0 ? end + all : end, least, most);
+  long long from = o->begin_mask >> k & 1 ? (up ? 0 : all - 1)
+                                          : within(begin < 0 ? begin + all : begin, least, most);
+  long long to =
+      o->end_mask >> k & 1 ? (up ? all : -1) : within(end < 0 ? end + all : end, least, most);
   long long reach = up ? to - from : from - to, stride = up ? step : -step;
   *s = (struct tflite_slice){from, reach > 0 ? (reach - 1) / stride + 1 : 0, step};
   if (!(o->shrink_axis_mask >> k & 1)) return MAFAT_OK;
-  if (!up) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "strides: dimension %d, of which one element is left: expected 1, found %lld", k, step);
+  if (!up)
+    return mafat_graph_fail(
+        i->g, MAFAT_EFORMAT,
+        "strides: dimension %d, of which one element is left: expected 1, found %lld", k, step);
   if (from < 0 || from >= all)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "shrink_axis_mask: place %lld of dimension %d is none of %lld", begin,
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "shrink_axis_mask: place %lld of dimension %d is none of %lld", begin,
                             k, all);
   *s = (struct tflite_slice){from, 1, 1};
   return MAFAT_OK;
 }
 
-static int find_slices(struct mafat_tflite_importer *i, const struct mafat_value *in, struct tflite_slice *slices)
+static int find_slices(struct mafat_tflite_importer *i, const struct mafat_value *in,
+                       struct tflite_slice *slices)
 {
   const struct mafat_tflite_strided *o = &i->o->options.strided;
   long long begins[MAFAT_VIEW_DIMS], ends[MAFAT_VIEW_DIMS], steps[MAFAT_VIEW_DIMS];
@@ -271,10 +301,12 @@ static int find_slices(struct mafat_tflite_importer *i, const struct mafat_value
   if (code == MAFAT_OK) code = mafat_tflite_list(i, 3, MAFAT_VIEW_DIMS, steps, &n_steps);
   if (code) return code;
   if (o->ellipsis_mask || o->new_axis_mask)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "ellipsis_mask, new_axis_mask: expected 0, found %d and %d",
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "ellipsis_mask, new_axis_mask: expected 0, found %d and %d",
                             o->ellipsis_mask, o->new_axis_mask);
   if (n != n_ends || n != n_steps || n > in->view.n_dims)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at most %d begins, ends and strides, found %d, %d, %d",
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "expected at most %d begins, ends and strides, found %d, %d, %d",
                             in->view.n_dims, n, n_ends, n_steps);
   for (int k = 0; k < in->view.n_dims && code == MAFAT_OK; k++) {
     slices[k] = (struct tflite_slice){0, in->view.dims[k], 1};
@@ -292,17 +324,19 @@ static int import_strided_slice(struct mafat_tflite_importer *i)
   int n = 0, code = find_slices(i, in, slices);
   if (code == MAFAT_OK) code = take_slices(i, &part, in, slices);
   for (int k = 0; k < in->view.n_dims; k++)
-    if (code == MAFAT_OK && !(i->o->options.strided.shrink_axis_mask >> k & 1)) dims[n++] = part.view.dims[k];
+    if (code == MAFAT_OK && !(i->o->options.strided.shrink_axis_mask >> k & 1))
+      dims[n++] = part.view.dims[k];
   if (code == MAFAT_OK) code = mafat_graph_reshape(i->g, mafat_tflite_out(i, 0), &part, n, dims);
   mafat_value_clear(&part);
   return code;
 }
 
-const struct mafat_tflite_row mafat_tflite_part_rows[] = {{MAFAT_TFLITE_CONCATENATION, import_concatenation, 1, 0, true},
-                                                          {MAFAT_TFLITE_PACK, import_pack, 1, 0, true},
-                                                          {MAFAT_TFLITE_UNPACK, import_unpack, 1, 0, true},
-                                                          {MAFAT_TFLITE_SPLIT, import_split, 2, 0, true},
-                                                          {MAFAT_TFLITE_SPLIT_V, import_split_v, 3, 0, true},
-                                                          {MAFAT_TFLITE_SLICE, import_slice, 3, 0, true},
-                                                          {MAFAT_TFLITE_STRIDED_SLICE, import_strided_slice, 4, 0, true},
-                                                          {0, NULL, 0, 0, false}};
+const struct mafat_tflite_row mafat_tflite_part_rows[] = {
+    {MAFAT_TFLITE_CONCATENATION, import_concatenation, 1, 0, true},
+    {MAFAT_TFLITE_PACK, import_pack, 1, 0, true},
+    {MAFAT_TFLITE_UNPACK, import_unpack, 1, 0, true},
+    {MAFAT_TFLITE_SPLIT, import_split, 2, 0, true},
+    {MAFAT_TFLITE_SPLIT_V, import_split_v, 3, 0, true},
+    {MAFAT_TFLITE_SLICE, import_slice, 3, 0, true},
+    {MAFAT_TFLITE_STRIDED_SLICE, import_strided_slice, 4, 0, true},
+    {0, NULL, 0, 0, false}};

@@ -11,9 +11,11 @@ static int import_reshape(struct mafat_tflite_importer *i)
   long long dims[MAFAT_VIEW_DIMS];
   int n = option->n, code = MAFAT_OK;
   for (int k = 0; k < n; k++) dims[k] = option->list[k];
-  if (mafat_tflite_in(i, 1)->form != MAFAT_VALUE_NONE) code = mafat_tflite_list(i, 1, MAFAT_VIEW_DIMS, dims, &n);
+  if (mafat_tflite_in(i, 1)->form != MAFAT_VALUE_NONE)
+    code = mafat_tflite_list(i, 1, MAFAT_VIEW_DIMS, dims, &n);
   if (code) return code;
-  if (n < 0) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "new_shape: expected a shape, found none");
+  if (n < 0)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "new_shape: expected a shape, found none");
   return mafat_graph_reshape_open(i->g, mafat_tflite_out(i, 0), in, n, dims);
 }
 
@@ -29,8 +31,8 @@ static int import_squeeze(struct mafat_tflite_importer *i)
     if (code) return code;
     gone[dim] = true;
     if (in->view.dims[dim] != 1)
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "squeeze_dims: dimension %d is %lld: expected 1", dim,
-                              in->view.dims[dim]);
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "squeeze_dims: dimension %d is %lld: expected 1",
+                              dim, in->view.dims[dim]);
   }
   for (int k = 0; k < in->view.n_dims; k++)
     if (!(option->n < 1 ? in->view.dims[k] == 1 : gone[k])) dims[n_dims++] = in->view.dims[k];
@@ -42,7 +44,8 @@ static int import_expand_dims(struct mafat_tflite_importer *i)
   const struct mafat_value *in = mafat_tflite_in(i, 0);
   long long axis;
   int n, dim, code = mafat_tflite_list(i, 1, 1, &axis, &n);
-  if (code == MAFAT_OK && n != 1) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected one axis, found %d", n);
+  if (code == MAFAT_OK && n != 1)
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected one axis, found %d", n);
   if (code == MAFAT_OK) code = mafat_tflite_dim(i, "axis", axis, in->view.n_dims + 1, &dim);
   return code ? code : mafat_tflite_insert_dim(i, mafat_tflite_out(i, 0), in, dim);
 }
@@ -55,10 +58,12 @@ static int import_transpose(struct mafat_tflite_importer *i)
   int n, order[MAFAT_VIEW_DIMS] = {0}, code = mafat_tflite_list(i, 1, MAFAT_VIEW_DIMS, perm, &n);
   if (code) return code;
   if (n != in->view.n_dims)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "perm: expected %d numbers, found %d", in->view.n_dims, n);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "perm: expected %d numbers, found %d",
+                            in->view.n_dims, n);
   for (int k = 0; k < n; k++) {
     if ((code = mafat_tflite_dim(i, "perm", perm[k], n, &order[k]))) return code;
-    if (seen[order[k]]) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "perm: names %d twice", order[k]);
+    if (seen[order[k]])
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "perm: names %d twice", order[k]);
     seen[order[k]] = true;
   }
   return mafat_graph_transpose(i->g, mafat_tflite_out(i, 0), in, order);
@@ -81,18 +86,21 @@ static int import_cast(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 0);
   struct mafat_value *out = mafat_tflite_out(i, 0);
-  enum mafat_tflite_type from = i->model->tensors[i->o->inputs[0]].type, to = i->model->tensors[i->o->outputs[0]].type;
+  enum mafat_tflite_type from = i->model->tensors[i->o->inputs[0]].type,
+                         to = i->model->tensors[i->o->outputs[0]].type;
   if (to == MAFAT_TFLITE_BOOL || from == MAFAT_TFLITE_BOOL)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts %s to %s, which is not run",
                             mafat_tflite_type_name((int)from), mafat_tflite_type_name((int)to));
   bool cuts = !is_whole(from) && is_whole(to);
   if (cuts && in->form == MAFAT_VALUE_MAP && !is_looked_up(i, i->o->outputs[0]))
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts what is computed in runs to %s, which is not run",
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "casts what is computed in runs to %s, which is not run",
                             mafat_tflite_type_name((int)to));
   if (cuts && in->form == MAFAT_VALUE_PLACE)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts a constant of the file");
   int code = mafat_value_copy(i->g, out, in);
-  for (long long k = 0; code == MAFAT_OK && cuts && out->form == MAFAT_VALUE_NUMBERS && k < mafat_value_elements(out);
+  for (long long k = 0; code == MAFAT_OK && cuts && out->form == MAFAT_VALUE_NUMBERS &&
+                        k < mafat_value_elements(out);
        k++)
     out->numbers[k] = trunc(out->numbers[k]);
   return code;
@@ -112,11 +120,12 @@ static int import_shape_of(struct mafat_tflite_importer *i)
 
 /* True if padding of rows and columns with zeros can be deferred to all readers, which are
  * windows. */
-static bool is_taken_in(const struct mafat_tflite_importer *i, const struct mafat_value *in, const long long *before,
-                        const long long *after)
+static bool is_taken_in(const struct mafat_tflite_importer *i, const struct mafat_value *in,
+                        const long long *before, const long long *after)
 {
   const struct mafat_tflite_slot *out = &i->slots[i->o->outputs[0]];
-  if (in->form != MAFAT_VALUE_MAP || in->view.n_dims != 4 || out->readers == 0 || out->readers != out->windows)
+  if (in->form != MAFAT_VALUE_MAP || in->view.n_dims != 4 || out->readers == 0 ||
+      out->readers != out->windows)
     return false;
   for (int k = 0; k < 4; k++) {
     bool outer = k == 0 || k == 3;
@@ -125,8 +134,8 @@ static bool is_taken_in(const struct mafat_tflite_importer *i, const struct mafa
   return true;
 }
 
-static int take_in(struct mafat_tflite_importer *i, const struct mafat_value *in, const long long *before,
-                   const long long *after)
+static int take_in(struct mafat_tflite_importer *i, const struct mafat_value *in,
+                   const long long *before, const long long *after)
 {
   int *pads = i->slots[i->o->outputs[0]].pads;
   pads[0] = (int)before[1], pads[1] = (int)after[1];
@@ -135,13 +144,15 @@ static int take_in(struct mafat_tflite_importer *i, const struct mafat_value *in
 }
 
 /* Reads pads [n][2]: before and after each dimension. */
-static int take_pads(struct mafat_tflite_importer *i, int n_dims, long long *before, long long *after)
+static int take_pads(struct mafat_tflite_importer *i, int n_dims, long long *before,
+                     long long *after)
 {
   long long list[2 * MAFAT_VIEW_DIMS];
   int n, code = mafat_tflite_list(i, 1, 2 * MAFAT_VIEW_DIMS, list, &n);
   if (code) return code;
   if (n != 2 * n_dims)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "paddings: expected %d numbers, found %d", 2 * n_dims, n);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "paddings: expected %d numbers, found %d",
+                            2 * n_dims, n);
   for (int k = 0; k < n; k++) {
     if (list[k] < 0 || list[k] > MAFAT_MAX_EXTENT)
       return mafat_graph_fail(i->g, MAFAT_EFORMAT, "paddings: found %lld", list[k]);
@@ -159,10 +170,12 @@ static int read_fill(struct mafat_tflite_importer *i, const struct mafat_value *
   bool integers = mafat_value_is_integer(i->g, in);
   double number = 0;
   if (integers != mafat_value_is_quantized(declared))
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "constant_values: expected a number of its input's type");
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "constant_values: expected a number of its input's type");
   if (integers) numbers = mafat_value_quantization(declared);
   if (integers && (declared->scales.list.n > 1 || !mafat_quantization_equals(&is, &numbers)))
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "constant_values: expected its output's scale and zero point");
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "constant_values: expected its output's scale and zero point");
   int code = mafat_value_number(i->g, declared, &number);
   *fill = (float)number + (integers && declared->place.type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0);
   return code;
@@ -178,17 +191,20 @@ static int take_fill(struct mafat_tflite_importer *i, const struct mafat_value *
 
 /* Rule for reads outside the map. Mirroring one row with the edge repeats the edge; without it,
  * pads must be shorter than the input. */
-static int find_outside(struct mafat_tflite_importer *i, const struct mafat_value *in, const long long *before, const long long *after,
+static int find_outside(struct mafat_tflite_importer *i, const struct mafat_value *in,
+                        const long long *before, const long long *after,
                         enum mafat_outside *outside)
 {
-  bool mirrors = i->o->code == MAFAT_TFLITE_MIRROR_PAD, symmetric = mirrors && i->o->options.symmetric;
+  bool mirrors = i->o->code == MAFAT_TFLITE_MIRROR_PAD,
+       symmetric = mirrors && i->o->options.symmetric;
   *outside = symmetric ? MAFAT_OUTSIDE_EDGE : mirrors ? MAFAT_OUTSIDE_REFLECT : MAFAT_OUTSIDE_FILL;
   for (int k = 0; k < in->view.n_dims && mirrors; k++) {
     long long most = symmetric ? 1 : in->view.dims[k] - 1;
     if (before[k] > most || after[k] > most)
-      return mafat_graph_fail(i->g, symmetric ? MAFAT_EUNSUPPORTED : MAFAT_EFORMAT,
-                              "mode: %s: expected paddings of dimension %d of at most %lld, found %lld and %lld",
-                              symmetric ? "SYMMETRIC" : "REFLECT", k, most, before[k], after[k]);
+      return mafat_graph_fail(
+          i->g, symmetric ? MAFAT_EUNSUPPORTED : MAFAT_EFORMAT,
+          "mode: %s: expected paddings of dimension %d of at most %lld, found %lld and %lld",
+          symmetric ? "SYMMETRIC" : "REFLECT", k, most, before[k], after[k]);
   }
   return MAFAT_OK;
 }
@@ -210,9 +226,11 @@ static int import_pad(struct mafat_tflite_importer *i)
   if (code == MAFAT_OK) code = take_pads(i, in->view.n_dims, before, after);
   if (code == MAFAT_OK) code = take_fill(i, in, &fill);
   if (code == MAFAT_OK) code = find_outside(i, in, before, after, &outside);
-  if (code == MAFAT_OK && outside == MAFAT_OUTSIDE_FILL && fill == zero_of(i, in) && is_taken_in(i, in, before, after))
+  if (code == MAFAT_OK && outside == MAFAT_OUTSIDE_FILL && fill == zero_of(i, in) &&
+      is_taken_in(i, in, before, after))
     code = take_in(i, in, before, after);
-  else if (code == MAFAT_OK) code = mafat_graph_pad(i->g, mafat_tflite_out(i, 0), in, before, after, outside, fill);
+  else if (code == MAFAT_OK)
+    code = mafat_graph_pad(i->g, mafat_tflite_out(i, 0), in, before, after, outside, fill);
   mafat_value_clear(&own);
   return code;
 }
@@ -245,19 +263,21 @@ static int import_blocks(struct mafat_tflite_importer *i)
                     four[] = {d[0], d[1] * b, d[2] * b, d[3] / (b * b)};
     return by_six(i, six, four);
   }
-  const long long six[] = {d[0], d[1] / b, b, d[2] / b, b, d[3]}, four[] = {d[0], d[1] / b, d[2] / b, d[3] * b * b};
+  const long long six[] = {d[0], d[1] / b, b, d[2] / b, b, d[3]},
+                  four[] = {d[0], d[1] / b, d[2] / b, d[3] * b * b};
   return by_six(i, six, four);
 }
 
-const struct mafat_tflite_row mafat_tflite_shape_rows[] = {{MAFAT_TFLITE_RESHAPE, import_reshape, 1, 0, true},
-                                                           {MAFAT_TFLITE_SQUEEZE, import_squeeze, 1, 0, true},
-                                                           {MAFAT_TFLITE_EXPAND_DIMS, import_expand_dims, 2, 0, true},
-                                                           {MAFAT_TFLITE_TRANSPOSE, import_transpose, 2, 0, true},
-                                                           {MAFAT_TFLITE_CAST, import_cast, 1, 0, false},
-                                                           {MAFAT_TFLITE_SHAPE, import_shape_of, 1, 0, true},
-                                                           {MAFAT_TFLITE_PAD, import_pad, 2, 0, true},
-                                                           {MAFAT_TFLITE_PADV2, import_pad, 3, 0, true},
-                                                           {MAFAT_TFLITE_MIRROR_PAD, import_pad, 2, 0, true},
-                                                           {MAFAT_TFLITE_DEPTH_TO_SPACE, import_blocks, 1, 1, true},
-                                                           {MAFAT_TFLITE_SPACE_TO_DEPTH, import_blocks, 1, 0, true},
-                                                           {0, NULL, 0, 0, false}};
+const struct mafat_tflite_row mafat_tflite_shape_rows[] = {
+    {MAFAT_TFLITE_RESHAPE, import_reshape, 1, 0, true},
+    {MAFAT_TFLITE_SQUEEZE, import_squeeze, 1, 0, true},
+    {MAFAT_TFLITE_EXPAND_DIMS, import_expand_dims, 2, 0, true},
+    {MAFAT_TFLITE_TRANSPOSE, import_transpose, 2, 0, true},
+    {MAFAT_TFLITE_CAST, import_cast, 1, 0, false},
+    {MAFAT_TFLITE_SHAPE, import_shape_of, 1, 0, true},
+    {MAFAT_TFLITE_PAD, import_pad, 2, 0, true},
+    {MAFAT_TFLITE_PADV2, import_pad, 3, 0, true},
+    {MAFAT_TFLITE_MIRROR_PAD, import_pad, 2, 0, true},
+    {MAFAT_TFLITE_DEPTH_TO_SPACE, import_blocks, 1, 1, true},
+    {MAFAT_TFLITE_SPACE_TO_DEPTH, import_blocks, 1, 0, true},
+    {0, NULL, 0, 0, false}};

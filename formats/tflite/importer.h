@@ -43,13 +43,15 @@ struct mafat_tflite_row {
 };
 
 /* Each ends with an entry without a function. */
-extern const struct mafat_tflite_row mafat_tflite_layer_rows[], mafat_tflite_shape_rows[], mafat_tflite_part_rows[],
-    mafat_tflite_math_rows[], mafat_tflite_channel_rows[], mafat_tflite_custom_rows[];
+extern const struct mafat_tflite_row mafat_tflite_layer_rows[], mafat_tflite_shape_rows[],
+    mafat_tflite_part_rows[], mafat_tflite_math_rows[], mafat_tflite_channel_rows[],
+    mafat_tflite_custom_rows[];
 
 /* Chooses the axes of an input's dimensions. Usually TFLite's order: rows, columns, channels. Some
  * exporters store channels first, and transpose the input, possibly after elementwise operators;
  * then the axes are chosen so that the transpose only changes the view. */
-int mafat_tflite_input_axes(const struct mafat_tflite_importer *i, int tensor, int n_dims, int *axes);
+int mafat_tflite_input_axes(const struct mafat_tflite_importer *i, int tensor, int n_dims,
+                            int *axes);
 
 int mafat_tflite_variant(const struct mafat_tflite_importer *i);
 
@@ -62,7 +64,8 @@ struct mafat_value *mafat_tflite_out(const struct mafat_tflite_importer *i, int 
 int mafat_tflite_make(const struct mafat_tflite_importer *i, int tensor);
 /* Stores *made as output 0, after an activation (enum mafat_tflite_fused), and clears it. `code`:
  * result of making it; on failure, only clears. */
-int mafat_tflite_finish(struct mafat_tflite_importer *i, int code, struct mafat_value *made, int fused);
+int mafat_tflite_finish(struct mafat_tflite_importer *i, int code, struct mafat_value *made,
+                        int fused);
 
 /* True for unquantized integers, whose quotients and means are integers, too. */
 static inline bool mafat_tflite_is_whole(const struct mafat_tflite_importer *i, int tensor)
@@ -79,9 +82,11 @@ static inline bool mafat_tflite_is_quantized(const struct mafat_tflite_tensor *t
 }
 
 /* Type and quantization parameters of a tensor that is not constant. */
-int mafat_tflite_meaning(const struct mafat_tflite_importer *i, int tensor, struct mafat_meaning *out);
+int mafat_tflite_meaning(const struct mafat_tflite_importer *i, int tensor,
+                         struct mafat_meaning *out);
 /* Scales of a quantized constant, all checked. */
-int mafat_tflite_scales(const struct mafat_tflite_importer *i, int tensor, struct mafat_scales *out);
+int mafat_tflite_scales(const struct mafat_tflite_importer *i, int tensor,
+                        struct mafat_scales *out);
 /* An int32 bias in the file. */
 int mafat_tflite_bias(const struct mafat_tflite_importer *i, int index, struct mafat_value *out);
 /* Element type in messages and files; for integers the file's type, which maps may store
@@ -93,11 +98,13 @@ enum mafat_dtype mafat_tflite_file_type(const struct mafat_tflite_tensor *t);
 int mafat_tflite_map(const struct mafat_tflite_importer *i, int index, struct mafat_value *own,
                      const struct mafat_value **in);
 /* Values of a constant input (axes, sizes): *n, at most `most`. */
-int mafat_tflite_list(const struct mafat_tflite_importer *i, int index, int most, long long *values, int *n);
+int mafat_tflite_list(const struct mafat_tflite_importer *i, int index, int most, long long *values,
+                      int *n);
 /* Inserts a dimension of size 1 before dimension `dim`. */
-int mafat_tflite_insert_dim(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in,
-                            int dim);
+int mafat_tflite_insert_dim(struct mafat_tflite_importer *i, struct mafat_value *out,
+                            const struct mafat_value *in, int dim);
 /* Normalizes an axis from [-n_dims, n_dims - 1]. `name`: for messages. */
-int mafat_tflite_dim(const struct mafat_tflite_importer *i, const char *name, long long axis, int n_dims, int *out);
+int mafat_tflite_dim(const struct mafat_tflite_importer *i, const char *name, long long axis,
+                     int n_dims, int *out);
 
 #endif

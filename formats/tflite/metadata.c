@@ -16,7 +16,8 @@ enum { UNIT_NORMALIZES = 1, IDENTIFIER_BYTES = 4, MAX_METADATA = 64 };
 static const char name[] = "TFLITE_METADATA", identifier[] = "M001";
 
 /* Element i of a vector of tables; absent if out of range or if the vector is too long. */
-static struct mafat_flat_table table_of(struct mafat_flat *f, const struct mafat_flat_vector *v, uint32_t i)
+static struct mafat_flat_table table_of(struct mafat_flat *f, const struct mafat_flat_vector *v,
+                                        uint32_t i)
 {
   struct mafat_flat_table t = {0};
   if (i >= v->n || v->n > MAX_METADATA) return t;
@@ -25,7 +26,8 @@ static struct mafat_flat_table table_of(struct mafat_flat *f, const struct mafat
   return f->code ? t : mafat_flat_element(f, v, i, offsets[i]);
 }
 
-static struct mafat_flat_table table_in(struct mafat_flat *f, const struct mafat_flat_table *t, int field, uint32_t i)
+static struct mafat_flat_table table_in(struct mafat_flat *f, const struct mafat_flat_table *t,
+                                        int field, uint32_t i)
 {
   struct mafat_flat_vector v = mafat_flat_vector(f, t, field, sizeof(uint32_t));
   return table_of(f, &v, i);
@@ -41,7 +43,8 @@ static bool has_name(struct mafat_flat *f, const struct mafat_flat_table *t)
 }
 
 /* Location of the metadata in the file; empty if none. */
-static struct mafat_flat_vector find_metadata(struct mafat_flat *f, const struct mafat_tflite_reader *r,
+static struct mafat_flat_vector find_metadata(struct mafat_flat *f,
+                                              const struct mafat_tflite_reader *r,
                                               const struct mafat_flat_table *model)
 {
   struct mafat_flat_vector list = mafat_flat_vector(f, model, MODEL_METADATA, sizeof(uint32_t));
@@ -50,14 +53,16 @@ static struct mafat_flat_vector find_metadata(struct mafat_flat *f, const struct
     if (!t.at || !has_name(f, &t)) continue;
     uint32_t buffer = (uint32_t)mafat_flat_uint(f, &t, METADATA_BUFFER, 4, 0);
     if (buffer >= r->buffers.n) break;
-    struct mafat_flat_table b = mafat_flat_element(f, &r->buffers, buffer, r->buffer_offsets[buffer]);
+    struct mafat_flat_table b =
+        mafat_flat_element(f, &r->buffers, buffer, r->buffer_offsets[buffer]);
     return mafat_flat_vector(f, &b, BUFFER_DATA, 1);
   }
   return (struct mafat_flat_vector){0};
 }
 
 /* Reads one value for all channels, or one per channel. False: neither. */
-static bool read_numbers(struct mafat_flat *f, const struct mafat_flat_table *t, int field, float numbers[3])
+static bool read_numbers(struct mafat_flat *f, const struct mafat_flat_table *t, int field,
+                         float numbers[3])
 {
   struct mafat_flat_vector v = mafat_flat_vector(f, t, field, sizeof *numbers);
   if (v.n != 1 && v.n != 3) return false;
@@ -82,10 +87,12 @@ static void read_normalization(struct mafat_flat *f, const struct mafat_flat_tab
 }
 
 /* Reads the first input's entry of the metadata at `at`. */
-static void read_metadata(struct mafat_flat *f, uint64_t at, struct mafat_picture_declared *declared)
+static void read_metadata(struct mafat_flat *f, uint64_t at,
+                          struct mafat_picture_declared *declared)
 {
   struct mafat_flat_table root = mafat_flat_root_at(f, at, identifier);
-  struct mafat_flat_table graph = table_in(f, &root, ROOT_GRAPHS, 0), input = table_in(f, &graph, GRAPH_INPUTS, 0);
+  struct mafat_flat_table graph = table_in(f, &root, ROOT_GRAPHS, 0),
+                          input = table_in(f, &graph, GRAPH_INPUTS, 0);
   struct mafat_flat_vector units = mafat_flat_vector(f, &input, TENSOR_UNITS, sizeof(uint32_t));
   for (uint32_t i = 0; i < units.n && !f->code; i++) {
     struct mafat_flat_table unit = table_of(f, &units, i);
@@ -97,7 +104,8 @@ static void read_metadata(struct mafat_flat *f, uint64_t at, struct mafat_pictur
   }
 }
 
-void mafat_tflite_read_picture(const struct mafat_tflite_reader *r, const struct mafat_flat_table *model)
+void mafat_tflite_read_picture(const struct mafat_tflite_reader *r,
+                               const struct mafat_flat_table *model)
 {
   struct mafat_flat f = mafat_flat(r->f.file, NULL);
   struct mafat_flat_vector data = find_metadata(&f, r, model);

@@ -10,9 +10,11 @@ static const struct {
   unsigned bytes;
   const char *array; /* NumPy's name */
 } types[MAFAT_TFLITE_N_TYPES] = {
-    {"FLOAT32", 4, "<f4"}, {"FLOAT16", 2, "<f2"}, {"INT32", 4, "<i4"}, {"UINT8", 1, "|u1"},      {"INT64", 8, "<i8"},   {"STRING", 0, NULL},
-    {"BOOL", 1, "|b1"},    {"INT16", 2, "<i2"},   {"COMPLEX64", 8, NULL}, {"INT8", 1, "|i1"},    {"FLOAT64", 8, "<f8"}, {"COMPLEX128", 16, NULL},
-    {"UINT64", 8, "<u8"},  {"RESOURCE", 0, NULL}, {"VARIANT", 0, NULL},  {"UINT32", 4, "<u4"},  {"UINT16", 2, "<u2"},  {"INT4", 0, NULL}};
+    {"FLOAT32", 4, "<f4"},  {"FLOAT16", 2, "<f2"}, {"INT32", 4, "<i4"},   {"UINT8", 1, "|u1"},
+    {"INT64", 8, "<i8"},    {"STRING", 0, NULL},   {"BOOL", 1, "|b1"},    {"INT16", 2, "<i2"},
+    {"COMPLEX64", 8, NULL}, {"INT8", 1, "|i1"},    {"FLOAT64", 8, "<f8"}, {"COMPLEX128", 16, NULL},
+    {"UINT64", 8, "<u8"},   {"RESOURCE", 0, NULL}, {"VARIANT", 0, NULL},  {"UINT32", 4, "<u4"},
+    {"UINT16", 2, "<u2"},   {"INT4", 0, NULL}};
 
 const char *mafat_tflite_type_name(int type)
 {
@@ -37,9 +39,11 @@ uint64_t mafat_tflite_elements(const struct mafat_tflite_tensor *t)
   return n;
 }
 
-const char *mafat_tflite_label(const struct mafat_tflite *m, const struct mafat_tflite_operator *o, char capacity[MAFAT_TFLITE_LABEL_ROOM])
+const char *mafat_tflite_label(const struct mafat_tflite *m, const struct mafat_tflite_operator *o,
+                               char capacity[MAFAT_TFLITE_LABEL_ROOM])
 {
   int made = o->n_outputs > 0 ? o->outputs[0] : -1;
-  snprintf(capacity, MAFAT_TFLITE_LABEL_ROOM, "%.80s %.150s", o->name, made >= 0 && made < m->n_tensors ? m->tensors[made].name : "");
+  snprintf(capacity, MAFAT_TFLITE_LABEL_ROOM, "%.80s %.150s", o->name,
+           made >= 0 && made < m->n_tensors ? m->tensors[made].name : "");
   return capacity;
 }

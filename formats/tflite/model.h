@@ -73,7 +73,8 @@ struct mafat_tflite {
 
 /* Label of an operator for messages: its name and its output's. Returns `capacity`. */
 enum { MAFAT_TFLITE_LABEL_ROOM = 240 };
-const char *mafat_tflite_label(const struct mafat_tflite *m, const struct mafat_tflite_operator *o, char capacity[MAFAT_TFLITE_LABEL_ROOM]);
+const char *mafat_tflite_label(const struct mafat_tflite *m, const struct mafat_tflite_operator *o,
+                               char capacity[MAFAT_TFLITE_LABEL_ROOM]);
 
 /* "FLOAT32"; NULL: not in the schema. */
 const char *mafat_tflite_type_name(int type);

@@ -160,7 +160,7 @@ const char *mafat_tflite_code_name(int code);
 
 /* Reads the options in fields 3 and 4 of an operator's table; absent fields get defaults. `name`:
  * of the operator, for messages. Failures are recorded in f. */
-void mafat_tflite_options_read(struct mafat_flat *f, const struct mafat_flat_table *operator, int code, const char *name,
-                               union mafat_tflite_options *options);
+void mafat_tflite_options_read(struct mafat_flat *f, const struct mafat_flat_table *operator,
+                               int code, const char *name, union mafat_tflite_options *options);
 
 #endif

@@ -4,7 +4,8 @@
 #include "formats/tflite/values.h"
 
 /* The only operator that reads a tensor, once; NULL: none. */
-static const struct mafat_tflite_operator *only_reader(const struct mafat_tflite_importer *i, int tensor)
+static const struct mafat_tflite_operator *only_reader(const struct mafat_tflite_importer *i,
+                                                       int tensor)
 {
   if (i->slots[tensor].readers != 1) return NULL;
   for (int n = 0; n < i->model->n_operators; n++)
@@ -18,14 +19,19 @@ static const struct mafat_tflite_operator *only_reader(const struct mafat_tflite
 static int after_elements(const struct mafat_tflite_importer *i, int tensor)
 {
   enum { MOST = 8 }; /* a longer chain is not a normalization */
-  static const int codes[] = {MAFAT_TFLITE_CAST, MAFAT_TFLITE_ADD, MAFAT_TFLITE_SUB, MAFAT_TFLITE_MUL, MAFAT_TFLITE_DIV, MAFAT_TFLITE_NEG};
+  static const int codes[] = {MAFAT_TFLITE_CAST, MAFAT_TFLITE_ADD, MAFAT_TFLITE_SUB,
+                              MAFAT_TFLITE_MUL,  MAFAT_TFLITE_DIV, MAFAT_TFLITE_NEG};
   for (int n = 0; n < MOST; n++) {
     const struct mafat_tflite_operator *o = only_reader(i, tensor);
     bool known = false;
-    for (size_t k = 0; o && k < sizeof codes / sizeof *codes; k++) known = known || o->code == codes[k];
+    for (size_t k = 0; o && k < sizeof codes / sizeof *codes; k++)
+      known = known || o->code == codes[k];
     for (int k = 0; known && k < o->n_inputs; k++)
-      known = o->inputs[k] == tensor || (o->inputs[k] >= 0 && i->model->tensors[o->inputs[k]].constant);
-    if (!known || o->n_outputs != 1 || i->model->tensors[o->outputs[0]].rank != i->model->tensors[tensor].rank) break;
+      known =
+          o->inputs[k] == tensor || (o->inputs[k] >= 0 && i->model->tensors[o->inputs[k]].constant);
+    if (!known || o->n_outputs != 1 ||
+        i->model->tensors[o->outputs[0]].rank != i->model->tensors[tensor].rank)
+      break;
     tensor = o->outputs[0];
   }
   return tensor;
@@ -40,7 +46,8 @@ static bool moves_one_last(const int64_t *perm, int n)
   return n > 0 && last >= 0 && last < n;
 }
 
-int mafat_tflite_input_axes(const struct mafat_tflite_importer *i, int tensor, int n_dims, int *axes)
+int mafat_tflite_input_axes(const struct mafat_tflite_importer *i, int tensor, int n_dims,
+                            int *axes)
 {
   int64_t perm[MAFAT_TFLITE_MAX_RANK];
   int usual[MAFAT_VIEW_DIMS], n = 0, n_found = 0, code = MAFAT_OK;
@@ -57,7 +64,8 @@ int mafat_tflite_input_axes(const struct mafat_tflite_importer *i, int tensor, i
   if (!found || n_found != i->slots[tensor].readers || found->inputs[1] < 0 ||
       !i->model->tensors[found->inputs[1]].constant)
     return MAFAT_OK;
-  code = mafat_tflite_ints(i->model, i->file, found->inputs[1], MAFAT_TFLITE_MAX_RANK, perm, &n, i->g->d);
+  code = mafat_tflite_ints(i->model, i->file, found->inputs[1], MAFAT_TFLITE_MAX_RANK, perm, &n,
+                           i->g->d);
   if (code == MAFAT_OK && n == n_dims && moves_one_last(perm, n))
     for (int k = 0; k < n; k++) axes[perm[k]] = usual[k];
   return code;

@@ -20,7 +20,9 @@ void *mafat_tflite_keep(struct mafat_tflite_reader *r, size_t bytes)
   bytes = (bytes + 3) / 4 * 4;
   m->list_bytes += bytes;
   if (m->list_bytes > MAFAT_TFLITE_MAX_LIST_BYTES)
-    mafat_flat_fail(&r->f, MAFAT_EUNSUPPORTED, "its names and lists of tensors take more than %d bytes", MAFAT_TFLITE_MAX_LIST_BYTES);
+    mafat_flat_fail(&r->f, MAFAT_EUNSUPPORTED,
+                    "its names and lists of tensors take more than %d bytes",
+                    MAFAT_TFLITE_MAX_LIST_BYTES);
   if (r->f.code) return NULL;
   if (!b || b->capacity - b->used < bytes) {
     size_t capacity = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
@@ -37,7 +39,8 @@ void *mafat_tflite_keep(struct mafat_tflite_reader *r, size_t bytes)
   return p;
 }
 
-const char *mafat_tflite_keep_string(struct mafat_tflite_reader *r, const struct mafat_flat_table *t, int field)
+const char *mafat_tflite_keep_string(struct mafat_tflite_reader *r,
+                                     const struct mafat_flat_table *t, int field)
 {
   struct mafat_flat_vector v = mafat_flat_vector(&r->f, t, field, 1);
   uint32_t n = v.n < MAX_NAME ? v.n : MAX_NAME;
@@ -48,7 +51,8 @@ const char *mafat_tflite_keep_string(struct mafat_tflite_reader *r, const struct
   return text;
 }
 
-const int32_t *mafat_tflite_keep_list(struct mafat_tflite_reader *r, const struct mafat_flat_table *t, int field, int *n)
+const int32_t *mafat_tflite_keep_list(struct mafat_tflite_reader *r,
+                                      const struct mafat_flat_table *t, int field, int *n)
 {
   struct mafat_flat_vector v = mafat_flat_vector(&r->f, t, field, sizeof(int32_t));
   int32_t *list = mafat_tflite_keep(r, (size_t)v.n * sizeof *list);
@@ -59,9 +63,11 @@ const int32_t *mafat_tflite_keep_list(struct mafat_tflite_reader *r, const struc
   return list;
 }
 
-uint32_t *mafat_tflite_offsets(struct mafat_flat *f, const struct mafat_flat_vector *v, uint32_t most, const char *what)
+uint32_t *mafat_tflite_offsets(struct mafat_flat *f, const struct mafat_flat_vector *v,
+                               uint32_t most, const char *what)
 {
-  if (v->n > most) mafat_flat_fail(f, MAFAT_EUNSUPPORTED, "expected at most %u %s, found %u", most, what, v->n);
+  if (v->n > most)
+    mafat_flat_fail(f, MAFAT_EUNSUPPORTED, "expected at most %u %s, found %u", most, what, v->n);
   uint32_t *list = mafat_tflite_zeros(f, v->n, sizeof *list);
   if (list) mafat_flat_copy(f, v, v->n, sizeof *list, list);
   return list;

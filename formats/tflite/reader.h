@@ -29,15 +29,20 @@ void *mafat_tflite_zeros(struct mafat_flat *f, size_t n, size_t bytes);
 /* Allocates memory for names and lists, owned by the model. NULL: failed. */
 void *mafat_tflite_keep(struct mafat_tflite_reader *r, size_t bytes);
 /* Reads a string for messages; never NULL. Long strings are truncated. */
-const char *mafat_tflite_keep_string(struct mafat_tflite_reader *r, const struct mafat_flat_table *t, int field);
-const int32_t *mafat_tflite_keep_list(struct mafat_tflite_reader *r, const struct mafat_flat_table *t, int field, int *n);
+const char *mafat_tflite_keep_string(struct mafat_tflite_reader *r,
+                                     const struct mafat_flat_table *t, int field);
+const int32_t *mafat_tflite_keep_list(struct mafat_tflite_reader *r,
+                                      const struct mafat_flat_table *t, int field, int *n);
 /* Reads the offsets of a vector of tables; the caller frees them. More than `most` is an error. */
-uint32_t *mafat_tflite_offsets(struct mafat_flat *f, const struct mafat_flat_vector *v, uint32_t most, const char *what);
+uint32_t *mafat_tflite_offsets(struct mafat_flat *f, const struct mafat_flat_vector *v,
+                               uint32_t most, const char *what);
 
 /* Reads a tensor from its table. */
-void mafat_tflite_read_tensor(struct mafat_tflite_reader *r, const struct mafat_flat_table *t, struct mafat_tflite_tensor *to);
+void mafat_tflite_read_tensor(struct mafat_tflite_reader *r, const struct mafat_flat_table *t,
+                              struct mafat_tflite_tensor *to);
 /* Reads the preprocessing of pictures from the metadata. */
-void mafat_tflite_read_picture(const struct mafat_tflite_reader *r, const struct mafat_flat_table *model);
+void mafat_tflite_read_picture(const struct mafat_tflite_reader *r,
+                               const struct mafat_flat_table *model);
 /* Checks that every tensor is made once, and before it is read. */
 void mafat_tflite_check_order(struct mafat_tflite_reader *r);
 

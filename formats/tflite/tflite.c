@@ -12,7 +12,11 @@
 enum { MODEL_VERSION = 0, MODEL_CODES = 1, MODEL_SUBGRAPHS = 2, MODEL_BUFFERS = 4 };
 enum { CODE_SHORT = 0, CODE_CUSTOM = 1, CODE_VERSION = 2, CODE_LONG = 3 };
 enum { GRAPH_TENSORS = 0, GRAPH_INPUTS = 1, GRAPH_OUTPUTS = 2, GRAPH_OPERATORS = 3 };
-enum { OPERATOR_CODE = 0, OPERATOR_INPUTS = 1, OPERATOR_OUTPUTS = 2, OPERATOR_CUSTOM = 5, OPERATOR_LARGE_AT = 9, OPERATOR_LARGE_BYTES = 10 };
+enum {
+  OPERATOR_CODE = 0, OPERATOR_INPUTS = 1, OPERATOR_OUTPUTS = 2, OPERATOR_CUSTOM = 5,
+  OPERATOR_LARGE_AT = 9,
+  OPERATOR_LARGE_BYTES = 10
+};
 
 enum { SCHEMA_VERSION = 3, MAX_CODES = 1 << 12 };
 
@@ -34,11 +38,16 @@ static const char *code_name(struct mafat_tflite_reader *r, int code)
   return name ? name : "";
 }
 
-static struct mafat_tflite_code_entry read_code(struct mafat_tflite_reader *r, const struct mafat_flat_table *t)
+static struct mafat_tflite_code_entry read_code(struct mafat_tflite_reader *r,
+                                                const struct mafat_flat_table *t)
 {
-  int before = (int)mafat_flat_int(&r->f, t, CODE_SHORT, 1, 0), code = (int)mafat_flat_int(&r->f, t, CODE_LONG, 4, 0);
-  struct mafat_tflite_code_entry c = {.code = before > code ? before : code, .version = (int)mafat_flat_int(&r->f, t, CODE_VERSION, 4, 1)};
-  c.name = c.code == MAFAT_TFLITE_CUSTOM && mafat_flat_has(t, CODE_CUSTOM) ? mafat_tflite_keep_string(r, t, CODE_CUSTOM) : code_name(r, c.code);
+  int before = (int)mafat_flat_int(&r->f, t, CODE_SHORT, 1, 0),
+      code = (int)mafat_flat_int(&r->f, t, CODE_LONG, 4, 0);
+  struct mafat_tflite_code_entry c = {.code = before > code ? before : code,
+                                      .version = (int)mafat_flat_int(&r->f, t, CODE_VERSION, 4, 1)};
+  c.name = c.code == MAFAT_TFLITE_CUSTOM && mafat_flat_has(t, CODE_CUSTOM)
+               ? mafat_tflite_keep_string(r, t, CODE_CUSTOM)
+               : code_name(r, c.code);
   return c;
 }
 
@@ -70,7 +79,8 @@ static void read_tensors(struct mafat_tflite_reader *r, const struct mafat_flat_
 
 /* ---- operators ---- */
 
-static void read_custom(struct mafat_tflite_reader *r, const struct mafat_flat_table *t, struct mafat_tflite_operator *to)
+static void read_custom(struct mafat_tflite_reader *r, const struct mafat_flat_table *t,
+                        struct mafat_tflite_operator *to)
 {
   struct mafat_flat *f = &r->f;
   struct mafat_flat_vector v = mafat_flat_vector(f, t, OPERATOR_CUSTOM, 1);
@@ -79,17 +89,19 @@ static void read_custom(struct mafat_tflite_reader *r, const struct mafat_flat_t
   if (v.n > 0 || mafat_flat_uint(f, t, OPERATOR_LARGE_AT, 8, 0) <= 1) return;
   to->custom_at = mafat_flat_uint(f, t, OPERATOR_LARGE_AT, 8, 0);
   to->custom_bytes = mafat_flat_uint(f, t, OPERATOR_LARGE_BYTES, 8, 0);
-  if (!f->code && (to->custom_at > f->file->bytes || to->custom_bytes > f->file->bytes - to->custom_at))
+  if (!f->code &&
+      (to->custom_at > f->file->bytes || to->custom_bytes > f->file->bytes - to->custom_at))
     mafat_flat_fail(f, MAFAT_EFORMAT, "%s: its options lie outside the file", to->name);
 }
 
-static void read_operator(struct mafat_tflite_reader *r, const struct mafat_flat_table *t, struct mafat_tflite_operator *to)
+static void read_operator(struct mafat_tflite_reader *r, const struct mafat_flat_table *t,
+                          struct mafat_tflite_operator *to)
 {
   char label[MAFAT_TFLITE_LABEL_ROOM];
   uint64_t code = mafat_flat_uint(&r->f, t, OPERATOR_CODE, 4, 0);
   if (!r->f.code && code >= (uint64_t)r->n_codes)
-    mafat_flat_fail(&r->f, MAFAT_EFORMAT, "the operator in byte %llu has code %llu of %d", (unsigned long long)t->at, (unsigned long long)code,
-                    r->n_codes);
+    mafat_flat_fail(&r->f, MAFAT_EFORMAT, "the operator in byte %llu has code %llu of %d",
+                    (unsigned long long)t->at, (unsigned long long)code, r->n_codes);
   if (r->f.code) return;
   to->code = r->codes[code].code;
   to->version = r->codes[code].version;
@@ -97,7 +109,8 @@ static void read_operator(struct mafat_tflite_reader *r, const struct mafat_flat
   to->inputs = mafat_tflite_keep_list(r, t, OPERATOR_INPUTS, &to->n_inputs);
   to->outputs = mafat_tflite_keep_list(r, t, OPERATOR_OUTPUTS, &to->n_outputs);
   read_custom(r, t, to);
-  mafat_tflite_options_read(&r->f, t, to->code, mafat_tflite_label(r->model, to, label), &to->options);
+  mafat_tflite_options_read(&r->f, t, to->code, mafat_tflite_label(r->model, to, label),
+                            &to->options);
 }
 
 static void read_operators(struct mafat_tflite_reader *r, const struct mafat_flat_table *graph)
@@ -133,7 +146,8 @@ static void refuse_others(struct mafat_tflite_reader *r, uint32_t n_graphs)
   for (int i = 0; i < m->n_operators; i++) {
     int code = m->operators[i].code;
     if (code == MAFAT_TFLITE_IF || code == MAFAT_TFLITE_WHILE || code == MAFAT_TFLITE_CALL_ONCE)
-      mafat_flat_fail(&r->f, MAFAT_EUNSUPPORTED, "%s: control flow is not supported", mafat_tflite_label(m, &m->operators[i], label));
+      mafat_flat_fail(&r->f, MAFAT_EUNSUPPORTED, "%s: control flow is not supported",
+                      mafat_tflite_label(m, &m->operators[i], label));
   }
   mafat_flat_fail(&r->f, MAFAT_EUNSUPPORTED, "expected one subgraph, found %u", n_graphs);
 }
@@ -145,8 +159,10 @@ static void read_model(struct mafat_tflite_reader *r)
   uint32_t version = (uint32_t)mafat_flat_uint(f, &model, MODEL_VERSION, 4, 0), first = 0;
   struct mafat_flat_vector graphs = mafat_flat_vector(f, &model, MODEL_SUBGRAPHS, sizeof(uint32_t));
   if (!f->code && version != SCHEMA_VERSION)
-    mafat_flat_fail(f, MAFAT_EUNSUPPORTED, "expected version %d of the TFLite schema, found %u", SCHEMA_VERSION, version);
-  if (!f->code && graphs.n == 0) mafat_flat_fail(f, MAFAT_EFORMAT, "expected a subgraph, found none");
+    mafat_flat_fail(f, MAFAT_EUNSUPPORTED, "expected version %d of the TFLite schema, found %u",
+                    SCHEMA_VERSION, version);
+  if (!f->code && graphs.n == 0)
+    mafat_flat_fail(f, MAFAT_EFORMAT, "expected a subgraph, found none");
   read_codes(r, &model);
   r->buffers = mafat_flat_vector(f, &model, MODEL_BUFFERS, sizeof(uint32_t));
   r->buffer_offsets = mafat_tflite_offsets(f, &r->buffers, 2 * MAFAT_TFLITE_MAX_TENSORS, "buffers");
@@ -157,7 +173,8 @@ static void read_model(struct mafat_tflite_reader *r)
   if (!f->code && graphs.n > 1) refuse_others(r, graphs.n);
 }
 
-int mafat_tflite_read(struct mafat_tflite **out, struct mafat_model_file *file, struct mafat_diagnostic *d)
+int mafat_tflite_read(struct mafat_tflite **out, struct mafat_model_file *file,
+                      struct mafat_diagnostic *d)
 {
   const char *beginning;
   struct mafat_tflite_reader r = {.f = mafat_flat(file, d)};

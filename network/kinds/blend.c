@@ -22,36 +22,46 @@ static bool is_same_map(struct mafat_shape a, struct mafat_shape b)
 
 static bool can_broadcast(struct mafat_shape from, struct mafat_shape to)
 {
-  return (from.h == to.h || from.h == 1) && (from.w == to.w || from.w == 1) && (from.c == to.c || from.c == 1);
+  return (from.h == to.h || from.h == 1) && (from.w == to.w || from.w == 1) &&
+         (from.c == to.c || from.c == 1);
 }
 
 static int refuse_maps(const struct mafat_layer *l, struct mafat_shape from, const char *expected,
                        const struct mafat_infer_context *context)
 {
-  return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: %s expects maps %s, found %d x %d and %d x %d", context->path,
+  return mafat_fail(context->d, MAFAT_EFORMAT,
+                    "%s:%d: %s expects maps %s, found %d x %d and %d x %d", context->path,
                     context->line, context->name, expected, from.h, from.w, l->in.h, l->in.w);
 }
 
 /* An operand of a sum may have fewer channels; if it is the only other operand, it may also have
  * another size. */
-static int check_added(const struct mafat_layer *l, struct mafat_shape from, const struct mafat_infer_context *context)
+static int check_added(const struct mafat_layer *l, struct mafat_shape from,
+                       const struct mafat_infer_context *context)
 {
   if (l->n_operands == 2)
-    return sizes_agree(from, l->in) ? MAFAT_OK : refuse_maps(l, from, "that differ by one whole factor", context);
+    return sizes_agree(from, l->in)
+               ? MAFAT_OK
+               : refuse_maps(l, from, "that differ by one whole factor", context);
   return is_same_map(from, l->in) ? MAFAT_OK : refuse_maps(l, from, "of one size", context);
 }
 
-static int check_operand(const struct mafat_layer *l, const struct mafat_operand *o, const struct mafat_infer_context *context)
+static int check_operand(const struct mafat_layer *l, const struct mafat_operand *o,
+                         const struct mafat_infer_context *context)
 {
   struct mafat_shape from = o->shape;
   if (!o->broadcast && l->blend == MAFAT_BLEND_ADD) return check_added(l, from, context);
-  if (o->broadcast ? can_broadcast(from, l->in) : is_same_map(from, l->in) && from.c == l->in.c) return MAFAT_OK;
-  return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: %s cannot bring %d x %d x %d and %d x %d x %d together (height, "
-                    "width, channels)", context->path, context->line, context->name, from.h, from.w, from.c, l->in.h,
+  if (o->broadcast ? can_broadcast(from, l->in) : is_same_map(from, l->in) && from.c == l->in.c)
+    return MAFAT_OK;
+  return mafat_fail(context->d, MAFAT_EFORMAT,
+                    "%s:%d: %s cannot bring %d x %d x %d and %d x %d x %d together (height, "
+                    "width, channels)",
+                    context->path, context->line, context->name, from.h, from.w, from.c, l->in.h,
                     l->in.w, l->in.c);
 }
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   for (int k = 1; k < l->n_operands; k++) {
     int code = check_operand(l, &l->operands[k], context);
@@ -66,10 +76,12 @@ static struct mafat_span from_span(int from, int to, struct mafat_span out)
   int stride = from / to > 1 ? from / to : 1, sample = to / from > 1 ? to / from : 1;
   struct mafat_span i = {(out.begin + sample - 1) / sample, (out.end - 1) / sample + 1};
   i = mafat_span_clip(i, from < to ? from : to);
-  return mafat_span_is_empty(i) ? mafat_span(0, 0) : mafat_span(i.begin * stride, (i.end - 1) * stride + 1);
+  return mafat_span_is_empty(i) ? mafat_span(0, 0)
+                                : mafat_span(i.begin * stride, (i.end - 1) * stride + 1);
 }
 
-static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                 struct mafat_span out)
 {
   const struct mafat_operand *o = &l->operands[operand];
   int from = axis_y ? o->shape.h : o->shape.w, to = axis_y ? l->out.h : l->out.w;
@@ -86,13 +98,21 @@ static const char *numbers(const struct mafat_network *n, int layer)
   const struct mafat_layer *l = &n->layers[layer];
   const char *fault = mafat_kind_numbers_alone(n, layer);
   if (fault) return fault;
-  bool sum = l->blend == MAFAT_BLEND_ADD && fabsf(l->alpha) == 1 && fabsf(l->beta) == 1 && l->alpha + l->beta >= 0;
-  if (l->n_operands != 2 || !(sum || l->blend == MAFAT_BLEND_MUL || l->blend == MAFAT_BLEND_PRELU)) return "is not run on integers";
+  bool sum = l->blend == MAFAT_BLEND_ADD && fabsf(l->alpha) == 1 && fabsf(l->beta) == 1 &&
+             l->alpha + l->beta >= 0;
+  if (l->n_operands != 2 || !(sum || l->blend == MAFAT_BLEND_MUL || l->blend == MAFAT_BLEND_PRELU))
+    return "is not run on integers";
   if (l->activation.kind != MAFAT_LINEAR) return "has an activation, which integers have as bounds";
   if (l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) return NULL;
-  const float a = mafat_network_in_quantization(n, layer, 0).scale, b = mafat_network_in_quantization(n, layer, 1).scale, out = l->quantization.scale;
-  const double factor = l->blend == MAFAT_BLEND_ADD ? 2 * (double)(a > b ? a : b) / (1 << FINER) / (double)out : mafat_product_factor(a, b, out);
-  return mafat_multiplier_can(factor) && (l->blend != MAFAT_BLEND_PRELU || mafat_multiplier_can((double)(a / out))) ? NULL : MAFAT_KIND_FAR_SCALES;
+  const float a = mafat_network_in_quantization(n, layer, 0).scale,
+              b = mafat_network_in_quantization(n, layer, 1).scale, out = l->quantization.scale;
+  const double factor = l->blend == MAFAT_BLEND_ADD
+                            ? 2 * (double)(a > b ? a : b) / (1 << FINER) / (double)out
+                            : mafat_product_factor(a, b, out);
+  return mafat_multiplier_can(factor) &&
+                 (l->blend != MAFAT_BLEND_PRELU || mafat_multiplier_can((double)(a / out)))
+             ? NULL
+             : MAFAT_KIND_FAR_SCALES;
 }
 
 /* The kinds differ only in their cfg sections. */

@@ -5,13 +5,15 @@
 
 #include "base/part.h"
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   const struct mafat_head *h = &l->head;
   long long channels = (long long)h->n_anchors * (h->classes + h->coords + 1);
   if (l->in.c == channels) return mafat_kind_like_input(l, context);
   return mafat_fail(context->d, MAFAT_EFORMAT,
-                    "%s:%d: layer [%s] expects %lld input channels (boxes x (classes + coordinates + 1)), found %d",
+                    "%s:%d: layer [%s] expects %lld input channels (boxes x (classes + coordinates "
+                    "+ 1)), found %d",
                     context->path, context->line, context->name, channels, l->in.c);
 }
 

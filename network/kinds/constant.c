@@ -13,13 +13,15 @@ static bool add_reach(int extent, int64_t stride, int64_t *least, int64_t *most)
   return !__builtin_add_overflow(reach < 0 ? *least : *most, reach, reach < 0 ? least : most);
 }
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   const struct mafat_strides *s = l->strides;
   int64_t least = s->first, most = s->first;
   int code = mafat_kind_check_weights(context, 1, (double)s->n);
   if (code) return code;
-  if (!add_reach(l->in.h, s->rows, &least, &most) || !add_reach(l->in.w, s->columns, &least, &most) ||
+  if (!add_reach(l->in.h, s->rows, &least, &most) ||
+      !add_reach(l->in.w, s->columns, &least, &most) ||
       !add_reach(l->in.c, s->channels, &least, &most) || least < 0 || (uint64_t)most >= s->n)
     return mafat_kind_refuse(context, "takes numbers that its constant has not");
   return mafat_kind_like_input(l, context);

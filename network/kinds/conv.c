@@ -6,13 +6,17 @@
 #include "base/part.h"
 #include "network/kinds/kinds.h"
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   if (l->in.c % l->groups || l->filters % l->groups)
     return mafat_kind_refuse(context, "expects groups that divide both channels and filters");
-  if (mafat_window_area(&l->window) < 1) return mafat_kind_refuse(context, "has a window of no taps");
-  long long h = mafat_taps_outputs(l->window.y, l->in.h), w = mafat_taps_outputs(l->window.x, l->in.w);
-  if (h < 1 || w < 1) return mafat_kind_refuse(context, "has a window larger than its padded input");
+  if (mafat_window_area(&l->window) < 1)
+    return mafat_kind_refuse(context, "has a window of no taps");
+  long long h = mafat_taps_outputs(l->window.y, l->in.h),
+            w = mafat_taps_outputs(l->window.x, l->in.w);
+  if (h < 1 || w < 1)
+    return mafat_kind_refuse(context, "has a window larger than its padded input");
   double taps = (double)l->window.y.size * l->window.x.size;
   int code = mafat_kind_check_weights(context, l->filters, (double)(l->in.c / l->groups) * taps);
   return code ? code : mafat_kind_put_out(l, context, h, w, l->filters);
@@ -27,10 +31,12 @@ static struct mafat_span clip_to_touch(struct mafat_span s, int extent)
   return mafat_span_clip(s, extent);
 }
 
-static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                 struct mafat_span out)
 {
   (void)operand;
-  return clip_to_touch(mafat_taps_span(mafat_window_along(&l->window, axis_y), out), axis_y ? l->in.h : l->in.w);
+  return clip_to_touch(mafat_taps_span(mafat_window_along(&l->window, axis_y), out),
+                       axis_y ? l->in.h : l->in.w);
 }
 
 MAFAT_PART(opening) static void find_pads(const struct mafat_layer *l, int *left, int *right)
@@ -52,8 +58,10 @@ static struct mafat_matrix matrix(const struct mafat_layer *l)
 static const char *numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  bool sloped = l->activation.kind == MAFAT_SLOPED && l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
-  if (l->activation.kind != MAFAT_LINEAR && !sloped && l->out_type != MAFAT_F32) return "has an activation, which integers have as bounds";
+  bool sloped =
+      l->activation.kind == MAFAT_SLOPED && l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
+  if (l->activation.kind != MAFAT_LINEAR && !sloped && l->out_type != MAFAT_F32)
+    return "has an activation, which integers have as bounds";
   return mafat_kind_numbers_alone(n, layer);
 }
 

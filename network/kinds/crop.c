@@ -5,16 +5,19 @@
 #include "base/part.h"
 
 /* On entry, `out` is the requested size. */
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   struct mafat_shape wanted = l->out;
-  if (wanted.h > l->in.h || wanted.w > l->in.w) return mafat_kind_refuse(context, "is larger than its input");
+  if (wanted.h > l->in.h || wanted.w > l->in.w)
+    return mafat_kind_refuse(context, "is larger than its input");
   l->crop_y = (l->in.h - wanted.h) / 2;
   l->crop_x = (l->in.w - wanted.w) / 2;
   return mafat_kind_put_out(l, context, wanted.h, wanted.w, l->in.c);
 }
 
-static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                 struct mafat_span out)
 {
   (void)operand;
   int offset = axis_y ? l->crop_y : l->crop_x;

@@ -7,7 +7,8 @@
 
 #include <limits.h>
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   double inputs = (double)mafat_shape_elements(l->in);
   if (inputs > INT_MAX) return mafat_kind_refuse(context, "has too many inputs");

@@ -5,13 +5,16 @@
 
 #include "base/part.h"
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   const struct mafat_head *h = &l->head;
-  long long expected = (long long)h->side * h->side * ((1LL + h->coords) * h->n_anchors + h->classes);
+  long long expected =
+      (long long)h->side * h->side * ((1LL + h->coords) * h->n_anchors + h->classes);
   if (mafat_shape_elements(l->in) == expected) return mafat_kind_like_input(l, context);
-  return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: layer [%s] expects %lld inputs, found %lld", context->path,
-                    context->line, context->name, expected, mafat_shape_elements(l->in));
+  return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: layer [%s] expects %lld inputs, found %lld",
+                    context->path, context->line, context->name, expected,
+                    mafat_shape_elements(l->in));
 }
 
 static uint64_t boxes(const struct mafat_layer *l)

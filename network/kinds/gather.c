@@ -8,17 +8,22 @@
 #include "base/part.h"
 #include "network/kinds/kinds.h"
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   if (l->n_operands != 2) return mafat_kind_refuse(context, "expects numbers and a table");
   struct mafat_shape numbers = l->in, table = l->operands[1].shape;
-  if (numbers.c == 1 && table.h == 1) return mafat_kind_put_out(l, context, numbers.h, numbers.w, table.c);
-  return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: %s expects numbers of one channel and a table of one row, found "
-                    "%d x %d x %d and %d x %d x %d (height, width, channels)", context->path, context->line, context->name,
-                    numbers.h, numbers.w, numbers.c, table.h, table.w, table.c);
+  if (numbers.c == 1 && table.h == 1)
+    return mafat_kind_put_out(l, context, numbers.h, numbers.w, table.c);
+  return mafat_fail(context->d, MAFAT_EFORMAT,
+                    "%s:%d: %s expects numbers of one channel and a table of one row, found "
+                    "%d x %d x %d and %d x %d x %d (height, width, channels)",
+                    context->path, context->line, context->name, numbers.h, numbers.w, numbers.c,
+                    table.h, table.w, table.c);
 }
 
-static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                 struct mafat_span out)
 {
   struct mafat_shape table = l->operands[1].shape;
   if (operand == 0) return out;
@@ -31,7 +36,8 @@ static const char *numbers(const struct mafat_network *n, int layer)
   const struct mafat_layer *l = &n->layers[layer];
   struct mafat_quantization table = mafat_network_in_quantization(n, layer, 1);
   if (mafat_network_in_type(n, layer) != MAFAT_F32) return "expects its places as floats";
-  bool alike = mafat_network_operand_type(n, layer, 1) == l->out_type && mafat_quantization_equals(&table, &l->quantization);
+  bool alike = mafat_network_operand_type(n, layer, 1) == l->out_type &&
+               mafat_quantization_equals(&table, &l->quantization);
   return alike ? NULL : "puts out other numbers than its table's";
 }
 

@@ -12,19 +12,24 @@
 /* Rejects the layer; `what` follows "layer [conv] " in the message. */
 int mafat_kind_refuse(const struct mafat_infer_context *context, const char *what);
 /* Sets the output's shape, if it is a valid map. */
-int mafat_kind_put_out(struct mafat_layer *l, const struct mafat_infer_context *context, long long h, long long w, long long c);
+int mafat_kind_put_out(struct mafat_layer *l, const struct mafat_infer_context *context,
+                       long long h, long long w, long long c);
 /* Adds `n` empty outputs after the layer's first. MAFAT_ENOMEM. */
 int mafat_kind_add_outputs(struct mafat_layer *l, const struct mafat_infer_context *context, int n);
 /* Sets shape, type and quantization parameters of an output after the first, if the shape is a
  * valid map. */
-int mafat_kind_put_out_more(struct mafat_layer *l, const struct mafat_infer_context *context, int output, struct mafat_output is);
+int mafat_kind_put_out_more(struct mafat_layer *l, const struct mafat_infer_context *context,
+                            int output, struct mafat_output is);
 /* infer for kinds whose output has the input's shape. */
 int mafat_kind_like_input(struct mafat_layer *l, const struct mafat_infer_context *context);
-int mafat_kind_check_weights(const struct mafat_infer_context *context, double filters, double weights_per_filter);
+int mafat_kind_check_weights(const struct mafat_infer_context *context, double filters,
+                             double weights_per_filter);
 
 /* in_span for kinds that read only the pixel they write, and for kinds that read whole maps. */
-struct mafat_span mafat_kind_same_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
-struct mafat_span mafat_kind_whole_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
+struct mafat_span mafat_kind_same_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                       struct mafat_span out);
+struct mafat_span mafat_kind_whole_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                        struct mafat_span out);
 
 /* Error text: no 31-bit multiplier and shift converts the operands' scale to the output's. */
 #define MAFAT_KIND_FAR_SCALES "has scales that lie too far apart"
@@ -37,6 +42,7 @@ const char *mafat_kind_numbers_kept(const struct mafat_network *n, int layer);
 /* Counts of one matrix with a bias per filter, with or without normalization. */
 struct mafat_weight_counts mafat_kind_matrix_counts(const struct mafat_layer *l);
 /* Multiply-accumulates of windows over the channels of a group. */
-uint64_t mafat_kind_window_macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
+uint64_t mafat_kind_window_macs(const struct mafat_layer *l, uint64_t pixels, int filters,
+                                int channels);
 
 #endif

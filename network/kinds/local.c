@@ -5,14 +5,17 @@
 
 #include "base/part.h"
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   /* Darknet's rule: for the output's size any pad counts as one, for the taps as itself. */
   const struct mafat_taps t = l->window.y;
   int less = t.before ? 1 : t.size;
-  if (l->in.h < less || l->in.w < less) return mafat_kind_refuse(context, "has a window larger than its input");
+  if (l->in.h < less || l->in.w < less)
+    return mafat_kind_refuse(context, "has a window larger than its input");
   int h = (l->in.h - less) / t.stride + 1, w = (l->in.w - less) / t.stride + 1;
-  int code = mafat_kind_check_weights(context, (double)h * w * l->filters, (double)l->in.c * t.size * t.size);
+  int code = mafat_kind_check_weights(context, (double)h * w * l->filters,
+                                      (double)l->in.c * t.size * t.size);
   return code ? code : mafat_kind_put_out(l, context, h, w, l->filters);
 }
 

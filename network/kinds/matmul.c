@@ -10,12 +10,15 @@
 static int refuse_shapes(const struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   struct mafat_shape a = l->operands[0].shape, b = l->operands[1].shape;
-  return mafat_fail(context->d, MAFAT_EFORMAT, "%s:%d: %s cannot multiply %d x %d x %d by %d x %d x %d%s (height, width, "
-                    "channels)", context->path, context->line, context->name, a.h, a.w, a.c, b.h, b.w, b.c,
+  return mafat_fail(context->d, MAFAT_EFORMAT,
+                    "%s:%d: %s cannot multiply %d x %d x %d by %d x %d x %d%s (height, width, "
+                    "channels)",
+                    context->path, context->line, context->name, a.h, a.w, a.c, b.h, b.w, b.c,
                     l->transposed ? " transposed" : "");
 }
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   if (l->n_operands != 2) return mafat_kind_refuse(context, "expects two operands");
   struct mafat_shape a = l->operands[0].shape, b = l->operands[1].shape;
@@ -25,7 +28,8 @@ MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_i
 }
 
 /* An output pixel needs its own pixel of the first map and all columns of the second. */
-static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                 struct mafat_span out)
 {
   struct mafat_shape shape = l->operands[operand].shape;
   if (axis_y) return shape.h == 1 ? mafat_span(0, 1) : out;
@@ -46,7 +50,9 @@ static const char *numbers(const struct mafat_network *n, int layer)
   const struct mafat_layer *l = &n->layers[layer];
   const char *fault = mafat_kind_numbers_alone(n, layer);
   if (fault) return fault;
-  if (l->quantization.rounding != MAFAT_REQUANTIZE_EVEN || l->activation.kind != MAFAT_LINEAR || l->alpha != 1) return "is not run on integers";
+  if (l->quantization.rounding != MAFAT_REQUANTIZE_EVEN || l->activation.kind != MAFAT_LINEAR ||
+      l->alpha != 1)
+    return "is not run on integers";
   return l->in.c <= MOST ? NULL : "of integers has sums of too many products";
 }
 

@@ -26,7 +26,8 @@ static bool steps_over(struct mafat_taps t, long long outputs, int extent)
   /* first tap, inside the map, of the first window */
   int place = (t.dilation - t.before % t.dilation) % t.dilation;
   if (place >= extent) return true;
-  long long found = first_within(t.stride % t.dilation, t.dilation, extent - place, t.dilation - 1 - place);
+  long long found =
+      first_within(t.stride % t.dilation, t.dilation, extent - place, t.dilation - 1 - place);
   return found >= 0 && found < n;
 }
 
@@ -36,23 +37,30 @@ static bool steps_over(struct mafat_taps t, long long outputs, int extent)
 static bool sees_map(struct mafat_taps t, long long outputs, int extent)
 {
   long long last = (outputs - 1) * t.stride - t.before;
-  return (t.size - 1LL) * t.dilation >= t.before && last < extent && !steps_over(t, outputs, extent);
+  return (t.size - 1LL) * t.dilation >= t.before && last < extent &&
+         !steps_over(t, outputs, extent);
 }
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
-  long long h = mafat_taps_outputs(l->window.y, l->in.h), w = mafat_taps_outputs(l->window.x, l->in.w);
-  if (h < 1 || w < 1) return mafat_kind_refuse(context, "has a window larger than its padded input");
-  if (h > MAFAT_MAX_EXTENT || w > MAFAT_MAX_EXTENT) return mafat_kind_put_out(l, context, h, w, l->in.c);
+  long long h = mafat_taps_outputs(l->window.y, l->in.h),
+            w = mafat_taps_outputs(l->window.x, l->in.w);
+  if (h < 1 || w < 1)
+    return mafat_kind_refuse(context, "has a window larger than its padded input");
+  if (h > MAFAT_MAX_EXTENT || w > MAFAT_MAX_EXTENT)
+    return mafat_kind_put_out(l, context, h, w, l->in.c);
   if (!sees_map(l->window.y, h, l->in.h) || !sees_map(l->window.x, w, l->in.w))
     return mafat_kind_refuse(context, "has a window that sees only padding");
   return mafat_kind_put_out(l, context, h, w, l->in.c);
 }
 
-static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                 struct mafat_span out)
 {
   (void)operand;
-  return mafat_span_clip(mafat_taps_span(mafat_window_along(&l->window, axis_y), out), axis_y ? l->in.h : l->in.w);
+  return mafat_span_clip(mafat_taps_span(mafat_window_along(&l->window, axis_y), out),
+                         axis_y ? l->in.h : l->in.w);
 }
 
 /* ONNX's rule allows pooling to change the scale. */
@@ -60,7 +68,8 @@ static const char *pool_numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
   if (l->count_padding) return "counts padding of integers";
-  return l->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? mafat_kind_numbers_alone(n, layer) : mafat_kind_numbers_kept(n, layer);
+  return l->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? mafat_kind_numbers_alone(n, layer)
+                                                           : mafat_kind_numbers_kept(n, layer);
 }
 
 const struct mafat_kind mafat_kind_maxpool = {

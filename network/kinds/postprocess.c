@@ -11,22 +11,27 @@
 
 enum { CORNERS = 4, VALUES = 7 };
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   const struct mafat_postprocess *p = l->postprocess;
   if (l->n_operands != 3) return mafat_kind_refuse(context, "expects boxes, scores and anchors");
   struct mafat_shape boxes = l->in, scores = l->operands[1].shape, anchors = l->operands[2].shape;
-  if (boxes.h == 1 && scores.h == 1 && anchors.h == 1 && boxes.w == scores.w && boxes.w == anchors.w &&
-      boxes.c >= CORNERS && anchors.c == CORNERS && p->classes >= 1 && p->classes <= scores.c)
-    return mafat_kind_put_out(l, context, 1, (long long)p->detections * p->classes_per_detection, VALUES);
-  return mafat_fail(context->d, MAFAT_EFORMAT,
-                    "%s:%d: %s expects boxes and scores of %d classes for each anchor, found %d x %d x %d, "
-                    "%d x %d x %d and %d x %d x %d (height, width, channels)", context->path, context->line,
-                    context->name, p->classes,
-                    boxes.h, boxes.w, boxes.c, scores.h, scores.w, scores.c, anchors.h, anchors.w, anchors.c);
+  if (boxes.h == 1 && scores.h == 1 && anchors.h == 1 && boxes.w == scores.w &&
+      boxes.w == anchors.w && boxes.c >= CORNERS && anchors.c == CORNERS && p->classes >= 1 &&
+      p->classes <= scores.c)
+    return mafat_kind_put_out(l, context, 1, (long long)p->detections * p->classes_per_detection,
+                              VALUES);
+  return mafat_fail(
+      context->d, MAFAT_EFORMAT,
+      "%s:%d: %s expects boxes and scores of %d classes for each anchor, found %d x %d x %d, "
+      "%d x %d x %d and %d x %d x %d (height, width, channels)",
+      context->path, context->line, context->name, p->classes, boxes.h, boxes.w, boxes.c, scores.h,
+      scores.w, scores.c, anchors.h, anchors.w, anchors.c);
 }
 
-static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                 struct mafat_span out)
 {
   (void)out;
   return mafat_span(0, axis_y ? 1 : l->operands[operand].shape.w);

@@ -9,10 +9,13 @@
 static const char *numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  if (l->out_type == MAFAT_F32 || mafat_network_in_type(n, layer) == MAFAT_F32 || !mafat_requantizes_by_multiplier(&l->quantization))
+  if (l->out_type == MAFAT_F32 || mafat_network_in_type(n, layer) == MAFAT_F32 ||
+      !mafat_requantizes_by_multiplier(&l->quantization))
     return NULL;
   const struct mafat_quantization in = mafat_network_in_quantization(n, layer, 0);
-  return mafat_multiplier_can(mafat_requantizing_factor(&in, &l->quantization)) ? NULL : MAFAT_KIND_FAR_SCALES;
+  return mafat_multiplier_can(mafat_requantizing_factor(&in, &l->quantization))
+             ? NULL
+             : MAFAT_KIND_FAR_SCALES;
 }
 
 const struct mafat_kind mafat_kind_quantize = {

@@ -34,7 +34,8 @@ static bool is_sound(const struct mafat_atom *a)
 /* Checks one axis. All atoms are valid already, so sums cannot overflow. */
 static bool fits(const struct mafat_part *p, int axis, int extent)
 {
-  struct reach out = {p->out_first[axis], p->out_first[axis]}, in = {p->in_first[axis], p->in_first[axis]};
+  struct reach out = {p->out_first[axis], p->out_first[axis]},
+               in = {p->in_first[axis], p->in_first[axis]};
   for (int i = 0; i < p->n_atoms; i++) {
     const struct mafat_atom *a = &p->atoms[i];
     if (a->out_axis == axis) extend(&out, (a->size - 1LL) * a->out_step);
@@ -47,10 +48,12 @@ static bool fits(const struct mafat_part *p, int axis, int extent)
 static const char *find_fault(const struct mafat_part *p, struct mafat_shape out)
 {
   if (p->n_atoms < 0 || p->n_atoms > MAFAT_MAX_ATOMS) return "has too many axes";
-  if (p->outside < MAFAT_OUTSIDE_FILL || p->outside > MAFAT_OUTSIDE_EDGE) return "reads beside its input otherwise";
+  if (p->outside < MAFAT_OUTSIDE_FILL || p->outside > MAFAT_OUTSIDE_EDGE)
+    return "reads beside its input otherwise";
   for (int i = 0; i < p->n_atoms; i++)
     if (!is_sound(&p->atoms[i])) return "has steps that nothing can have";
-  if (fits(p, MAFAT_AXIS_H, out.h) && fits(p, MAFAT_AXIS_W, out.w) && fits(p, MAFAT_AXIS_C, out.c)) return NULL;
+  if (fits(p, MAFAT_AXIS_H, out.h) && fits(p, MAFAT_AXIS_W, out.w) && fits(p, MAFAT_AXIS_C, out.c))
+    return NULL;
   return "puts elements beside its output";
 }
 
@@ -93,7 +96,8 @@ static void sort_atoms(struct mafat_part *p)
 /* True if the second atom continues the first in both maps, so that they can be one. */
 static bool are_one(const struct mafat_atom *a, const struct mafat_atom *b)
 {
-  return a->out_axis == b->out_axis && a->in_axis == b->in_axis && a->out_step == (long long)b->size * b->out_step &&
+  return a->out_axis == b->out_axis && a->in_axis == b->in_axis &&
+         a->out_step == (long long)b->size * b->out_step &&
          a->in_step == (long long)b->size * b->in_step;
 }
 
@@ -124,7 +128,8 @@ static bool is_injective(const struct mafat_part *p)
   return true;
 }
 
-MAFAT_PART(opening) const char *mafat_part_settle_atoms(struct mafat_part *p, struct mafat_shape out)
+MAFAT_PART(opening)
+const char *mafat_part_settle_atoms(struct mafat_part *p, struct mafat_shape out)
 {
   const char *fault = find_fault(p, out);
   if (fault) return fault;
@@ -139,19 +144,23 @@ MAFAT_PART(opening) static int extent_of(const struct mafat_part *p, int axis)
 {
   struct reach out = {p->out_first[axis], p->out_first[axis]};
   for (int i = 0; i < p->n_atoms; i++)
-    if (is_sound(&p->atoms[i]) && p->atoms[i].out_axis == axis) extend(&out, (p->atoms[i].size - 1LL) * p->atoms[i].out_step);
+    if (is_sound(&p->atoms[i]) && p->atoms[i].out_axis == axis)
+      extend(&out, (p->atoms[i].size - 1LL) * p->atoms[i].out_step);
   return out.most < FARTHEST ? (int)out.most + 1 : FARTHEST;
 }
 
 MAFAT_PART(opening) struct mafat_shape mafat_part_shape(const struct mafat_part *p)
 {
-  return (struct mafat_shape){extent_of(p, MAFAT_AXIS_H), extent_of(p, MAFAT_AXIS_W), extent_of(p, MAFAT_AXIS_C)};
+  return (struct mafat_shape){extent_of(p, MAFAT_AXIS_H), extent_of(p, MAFAT_AXIS_W),
+                              extent_of(p, MAFAT_AXIS_C)};
 }
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   struct mafat_rearrange *r = l->rearrange;
-  if (!r || r->n_parts != l->n_operands) return mafat_kind_refuse(context, "does not say where its inputs go");
+  if (!r || r->n_parts != l->n_operands)
+    return mafat_kind_refuse(context, "does not say where its inputs go");
   int code = mafat_kind_put_out(l, context, r->shape.h, r->shape.w, r->shape.c);
   for (int k = 0; k < r->n_parts && code == MAFAT_OK; k++) {
     const char *fault = mafat_part_settle_atoms(&r->parts[k], l->out);
@@ -211,7 +220,8 @@ static void find(struct atom_walk *w, int i, long long begin, long long end, lon
     find_all(w, i + 1, at + (last - 1) * step);
   }
   find(w, i + 1, begin - first * a->out_step, end - first * a->out_step, at + first * step);
-  if (last > first) find(w, i + 1, begin - last * a->out_step, end - last * a->out_step, at + last * step);
+  if (last > first)
+    find(w, i + 1, begin - last * a->out_step, end - last * a->out_step, at + last * step);
 }
 
 /* Input indices inside the map that are read for indices that may be outside it. */
@@ -222,7 +232,8 @@ static struct mafat_span settle(enum mafat_outside outside, struct reach r, int 
   if (outside == MAFAT_OUTSIDE_FILL || (r.least >= 0 && r.most < extent)) return s;
   bool far = r.least <= -extent || r.most >= 2LL * extent - 1;
   if (far && outside == MAFAT_OUTSIDE_REFLECT) return mafat_span(0, extent);
-  struct reach beside[] = {{r.least, r.most < 0 ? r.most : -1}, {r.least < extent ? extent : r.least, r.most}};
+  struct reach beside[] = {{r.least, r.most < 0 ? r.most : -1},
+                           {r.least < extent ? extent : r.least, r.most}};
   for (int i = 0; i < 2; i++) {
     if (beside[i].most < beside[i].least) continue;
     int a = mafat_part_settle(outside, (int)beside[i].least, extent);
@@ -232,13 +243,14 @@ static struct mafat_span settle(enum mafat_outside outside, struct reach r, int 
   return s;
 }
 
-struct mafat_span mafat_part_in_span(const struct mafat_part *p, struct mafat_shape shape, bool axis_y, struct mafat_span out)
+struct mafat_span mafat_part_in_span(const struct mafat_part *p, struct mafat_shape shape,
+                                     bool axis_y, struct mafat_span out)
 {
   int axis = axis_y ? MAFAT_AXIS_H : MAFAT_AXIS_W;
   struct mafat_span atoms = mafat_part_atoms(p, axis);
   struct atom_walk w = {p, axis, atoms.end, {FARTHEST, -FARTHEST}};
-  find(&w, atoms.begin, (long long)out.begin - p->out_first[axis], (long long)out.end - p->out_first[axis],
-       p->in_first[axis]);
+  find(&w, atoms.begin, (long long)out.begin - p->out_first[axis],
+       (long long)out.end - p->out_first[axis], p->in_first[axis]);
   if (w.found.most < w.found.least) return mafat_span(0, 0);
   for (int i = 0; i < p->n_atoms; i++)
     if (p->atoms[i].out_axis != axis && p->atoms[i].in_axis == axis)
@@ -246,7 +258,8 @@ struct mafat_span mafat_part_in_span(const struct mafat_part *p, struct mafat_sh
   return settle(p->outside, w.found, axis_y ? shape.h : shape.w);
 }
 
-static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                 struct mafat_span out)
 {
   return mafat_part_in_span(&l->rearrange->parts[operand], l->operands[operand].shape, axis_y, out);
 }

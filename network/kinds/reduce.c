@@ -11,17 +11,21 @@ static bool finds_a_place(const struct mafat_reduce *r)
   return r->how == MAFAT_REDUCE_ARG_MAX || r->how == MAFAT_REDUCE_ARG_MIN;
 }
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   const struct mafat_reduce *r = l->reduce;
   int n_axes = r->rows + r->cols + r->channels;
   if (n_axes == 0) return mafat_kind_refuse(context, "expects an axis that is reduced");
-  if (n_axes > 1 && finds_a_place(r)) return mafat_kind_refuse(context, "expects a single axis, along which values are numbered");
-  return mafat_kind_put_out(l, context, r->rows ? 1 : l->in.h, r->cols ? 1 : l->in.w, r->channels ? 1 : l->in.c);
+  if (n_axes > 1 && finds_a_place(r))
+    return mafat_kind_refuse(context, "expects a single axis, along which values are numbered");
+  return mafat_kind_put_out(l, context, r->rows ? 1 : l->in.h, r->cols ? 1 : l->in.w,
+                            r->channels ? 1 : l->in.c);
 }
 
 /* A reduced axis has one output, which needs the whole axis. */
-static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                 struct mafat_span out)
 {
   bool reduced = axis_y ? l->reduce->rows : l->reduce->cols;
   return reduced ? mafat_kind_whole_span(l, operand, axis_y, out) : out;
@@ -37,11 +41,14 @@ static const char *numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
   const struct mafat_quantization in = mafat_network_in_quantization(n, layer, 0);
-  if (finds_a_place(l->reduce)) return l->out_type == MAFAT_F32 ? NULL : "puts out places, which are floats";
+  if (finds_a_place(l->reduce))
+    return l->out_type == MAFAT_F32 ? NULL : "puts out places, which are floats";
   const char *fault = mafat_kind_numbers_alone(n, layer);
   if (fault) return fault;
   if (l->reduce->how != MAFAT_REDUCE_MEAN) return "is not run on integers";
-  return mafat_multiplier_can((double)in.scale / (double)l->quantization.scale) ? NULL : MAFAT_KIND_FAR_SCALES;
+  return mafat_multiplier_can((double)in.scale / (double)l->quantization.scale)
+             ? NULL
+             : MAFAT_KIND_FAR_SCALES;
 }
 
 const struct mafat_kind mafat_kind_reduce = {

@@ -5,14 +5,17 @@
 
 #include "base/part.h"
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   int s = l->factor;
-  if (l->in.h % s || l->in.w % s) return mafat_kind_refuse(context, "expects a map divisible by stride");
+  if (l->in.h % s || l->in.w % s)
+    return mafat_kind_refuse(context, "expects a map divisible by stride");
   return mafat_kind_put_out(l, context, l->in.h / s, l->in.w / s, (long long)l->in.c * s * s);
 }
 
-static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                 struct mafat_span out)
 {
   (void)operand, (void)axis_y;
   return mafat_span(out.begin * l->factor, out.end * l->factor);

@@ -14,20 +14,24 @@ static const float MOST_KEYS = 4; /* keeps the weights near 1 in magnitude */
 static bool is_sound(const struct mafat_resample_axis *axis, int in)
 {
   /* Aligned corners need distinct corners, and coordinates must be representable. */
-  return isfinite(axis->scale) && axis->scale >= 0 && (axis->scale == 0 || axis->size == 1 || axis->scale * in > 1.);
+  return isfinite(axis->scale) && axis->scale >= 0 &&
+         (axis->scale == 0 || axis->size == 1 || axis->scale * in > 1.);
 }
 
 /* Rounded coordinates are only defined without a scale declared by the file. */
 static bool can_round(const struct mafat_resample *r)
 {
   bool plain = r->interpolation != MAFAT_INTERPOLATE_CUBIC && r->y.scale == 0 && r->x.scale == 0;
-  return r->precision == MAFAT_POINTS_EXACT || ((unsigned)r->precision < MAFAT_N_PRECISIONS && plain);
+  return r->precision == MAFAT_POINTS_EXACT ||
+         ((unsigned)r->precision < MAFAT_N_PRECISIONS && plain);
 }
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   const struct mafat_resample *r = l->resample;
-  if (!r || (unsigned)r->interpolation >= MAFAT_N_INTERPOLATIONS || (unsigned)r->coordinates >= MAFAT_N_COORDINATES ||
+  if (!r || (unsigned)r->interpolation >= MAFAT_N_INTERPOLATIONS ||
+      (unsigned)r->coordinates >= MAFAT_N_COORDINATES ||
       (unsigned)r->rounding >= MAFAT_N_ROUNDINGS || !can_round(r) || !(fabsf(r->keys) <= MOST_KEYS))
     return mafat_kind_refuse(context, "does not say how its input is resized");
   if (!is_sound(&r->y, l->in.h) || !is_sound(&r->x, l->in.w))
@@ -35,22 +39,27 @@ MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_i
   return mafat_kind_put_out(l, context, r->y.size, r->x.size, l->in.c);
 }
 
-static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                 struct mafat_span out)
 {
   (void)operand;
-  const struct mafat_points points = mafat_resample_points(l->resample, axis_y, axis_y ? l->in.h : l->in.w);
+  const struct mafat_points points =
+      mafat_resample_points(l->resample, axis_y, axis_y ? l->in.h : l->in.w);
   if (l->resample->interpolation == MAFAT_INTERPOLATE_CUBIC)
     return mafat_span(mafat_points_cubic_tap(&points, out.begin).at[0],
                       mafat_points_cubic_tap(&points, out.end - 1).at[3] + 1);
-  return mafat_span(mafat_points_tap(&points, out.begin).at, mafat_points_tap(&points, out.end - 1).next + 1);
+  return mafat_span(mafat_points_tap(&points, out.begin).at,
+                    mafat_points_tap(&points, out.end - 1).next + 1);
 }
 
 /* ONNX's rule allows linear interpolation to change the scale. */
 static const char *numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  if (l->resample->interpolation == MAFAT_INTERPOLATE_CUBIC) return "is not run on integers by cubics";
-  bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN && l->resample->interpolation == MAFAT_INTERPOLATE_LINEAR;
+  if (l->resample->interpolation == MAFAT_INTERPOLATE_CUBIC)
+    return "is not run on integers by cubics";
+  bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN &&
+              l->resample->interpolation == MAFAT_INTERPOLATE_LINEAR;
   return even ? mafat_kind_numbers_alone(n, layer) : mafat_kind_numbers_kept(n, layer);
 }
 

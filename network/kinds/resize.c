@@ -5,12 +5,15 @@
 #include "base/part.h"
 #include "network/kinds/kinds.h"
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
-  return mafat_kind_put_out(l, context, (long long)l->in.h * l->factor, (long long)l->in.w * l->factor, l->in.c);
+  return mafat_kind_put_out(l, context, (long long)l->in.h * l->factor,
+                            (long long)l->in.w * l->factor, l->in.c);
 }
 
-static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                 struct mafat_span out)
 {
   (void)operand, (void)axis_y;
   return mafat_span(out.begin / l->factor, (out.end - 1) / l->factor + 1);
@@ -18,7 +21,8 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
 
 static const char *numbers(const struct mafat_network *n, int layer)
 {
-  return n->layers[layer].scale == 1 ? mafat_kind_numbers_kept(n, layer) : "of integers multiplies them";
+  return n->layers[layer].scale == 1 ? mafat_kind_numbers_kept(n, layer)
+                                     : "of integers multiplies them";
 }
 
 const struct mafat_kind mafat_kind_upsample = {

@@ -5,9 +5,11 @@
 
 #include "base/part.h"
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
-  if (mafat_shape_elements(l->in) % l->n_softmaxes) return mafat_kind_refuse(context, "expects groups that divide its inputs");
+  if (mafat_shape_elements(l->in) % l->n_softmaxes)
+    return mafat_kind_refuse(context, "expects groups that divide its inputs");
   return mafat_kind_like_input(l, context);
 }
 

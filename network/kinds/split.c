@@ -12,19 +12,23 @@ MAFAT_PART(opening)
 static int take_part(struct mafat_layer *l, const struct mafat_infer_context *context, int output)
 {
   struct mafat_part *p = &l->rearrange->parts[output];
-  struct mafat_output is = {.shape = mafat_part_shape(p), .type = l->out_type, .quantization = l->quantization};
+  struct mafat_output is = {
+      .shape = mafat_part_shape(p), .type = l->out_type, .quantization = l->quantization};
   int code = output ? mafat_kind_put_out_more(l, context, output, is)
                     : mafat_kind_put_out(l, context, is.shape.h, is.shape.w, is.shape.c);
   const char *fault = code ? NULL : mafat_part_settle_atoms(p, is.shape);
   if (code == MAFAT_OK && !fault && mafat_part_leaves(p, l->in)) fault = "reads beside its input";
-  if (code == MAFAT_OK && !fault && mafat_part_elements(p) != mafat_shape_elements(is.shape)) fault = "leaves places of an output empty";
+  if (code == MAFAT_OK && !fault && mafat_part_elements(p) != mafat_shape_elements(is.shape))
+    fault = "leaves places of an output empty";
   return fault ? mafat_kind_refuse(context, fault) : code;
 }
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   const struct mafat_rearrange *r = l->rearrange;
-  if (!r || l->n_operands != 1 || r->n_parts < 2) return mafat_kind_refuse(context, "expects one input and several outputs");
+  if (!r || l->n_operands != 1 || r->n_parts < 2)
+    return mafat_kind_refuse(context, "expects one input and several outputs");
   int code = mafat_kind_add_outputs(l, context, r->n_parts - 1);
   for (int k = 0; k < r->n_parts && code == MAFAT_OK; k++) code = take_part(l, context, k);
   return code;
@@ -45,7 +49,8 @@ static bool differs(const struct mafat_layer *l, bool axis_y)
 }
 
 /* Union of the spans that all outputs need. */
-static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                 struct mafat_span out)
 {
   struct mafat_span in = {0, 0};
   if (differs(l, axis_y)) return mafat_kind_whole_span(l, operand, axis_y, out);

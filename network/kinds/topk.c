@@ -10,22 +10,29 @@
 
 enum { MOST = 1 << 24 }; /* largest count of integers that a float represents exactly */
 
-MAFAT_PART(opening) static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
+MAFAT_PART(opening)
+static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
   const struct mafat_topk *t = &l->topk;
   int extents[MAFAT_N_AXES] = {l->in.h, l->in.w, l->in.c};
-  if (l->n_operands != 1 || t->axis < 0 || t->axis >= MAFAT_N_AXES) return mafat_kind_refuse(context, "expects an axis");
+  if (l->n_operands != 1 || t->axis < 0 || t->axis >= MAFAT_N_AXES)
+    return mafat_kind_refuse(context, "expects an axis");
   if (t->k < 1 || t->k > extents[t->axis] || extents[t->axis] > MOST)
-    return mafat_fail(context->d, MAFAT_EUNSUPPORTED, "%s:%d: %s expects 1 to %d elements, found %d", context->path,
-                      context->line, context->name, extents[t->axis] < MOST ? extents[t->axis] : MOST, t->k);
+    return mafat_fail(context->d, MAFAT_EUNSUPPORTED,
+                      "%s:%d: %s expects 1 to %d elements, found %d", context->path, context->line,
+                      context->name, extents[t->axis] < MOST ? extents[t->axis] : MOST, t->k);
   extents[t->axis] = t->k;
-  int code = mafat_kind_put_out(l, context, extents[MAFAT_AXIS_H], extents[MAFAT_AXIS_W], extents[MAFAT_AXIS_C]);
+  int code = mafat_kind_put_out(l, context, extents[MAFAT_AXIS_H], extents[MAFAT_AXIS_W],
+                                extents[MAFAT_AXIS_C]);
   if (code == MAFAT_OK) code = mafat_kind_add_outputs(l, context, 1);
-  return code ? code : mafat_kind_put_out_more(l, context, 1, (struct mafat_output){.shape = l->out, .type = MAFAT_F32});
+  return code ? code
+              : mafat_kind_put_out_more(l, context, 1,
+                                        (struct mafat_output){.shape = l->out, .type = MAFAT_F32});
 }
 
 /* A split axis needs all of its input. */
-static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
+                                 struct mafat_span out)
 {
   bool whole = l->topk.axis == (axis_y ? MAFAT_AXIS_H : MAFAT_AXIS_W);
   return whole ? mafat_kind_whole_span(l, operand, axis_y, out) : out;
@@ -33,7 +40,8 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
 
 static unsigned not_along(const struct mafat_layer *l)
 {
-  static const unsigned along[MAFAT_N_AXES] = {MAFAT_ALONG_ROWS, MAFAT_ALONG_COLS, MAFAT_ALONG_FILTERS};
+  static const unsigned along[MAFAT_N_AXES] = {MAFAT_ALONG_ROWS, MAFAT_ALONG_COLS,
+                                               MAFAT_ALONG_FILTERS};
   return along[l->topk.axis];
 }
 

@@ -44,7 +44,8 @@ enum mafat_term mafat_counting_activation_term(const struct mafat_activating *a)
 void mafat_count_activation(struct mafat_counting *c, double outputs)
 {
   double price = mafat_counting_activation_price(&c->layer->activation);
-  if (price > 0) mafat_count(c, mafat_counting_activation_term(&c->layer->activation), outputs * price);
+  if (price > 0)
+    mafat_count(c, mafat_counting_activation_term(&c->layer->activation), outputs * price);
 }
 
 /* ---- register tiles ---- */
@@ -80,8 +81,8 @@ double mafat_counting_runs(const struct mafat_counting *c, struct mafat_span cha
   return w->y.size * (full * together + (rest ? (joined ? together : apart) : 0));
 }
 
-void mafat_count_tiles(struct mafat_counting *c, enum mafat_term macs, double rows, int cols, struct mafat_width w,
-                       double taps, double runs, double calls)
+void mafat_count_tiles(struct mafat_counting *c, enum mafat_term macs, double rows, int cols,
+                       struct mafat_width w, double taps, double runs, double calls)
 {
   const struct mafat_calibration *k = c->context->calibration;
   int across = mafat_divide_up(cols, k->tile_pixels);
@@ -109,8 +110,8 @@ static double beyond(double bytes, double cache_bytes)
   return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
-void mafat_count_bytes(struct mafat_counting *c, enum mafat_term far, enum mafat_term cold, double bytes,
-                       double distance)
+void mafat_count_bytes(struct mafat_counting *c, enum mafat_term far, enum mafat_term cold,
+                       double bytes, double distance)
 {
   const struct mafat_calibration *k = c->context->calibration;
   mafat_count(c, far, bytes * beyond(distance, k->near_bytes));
@@ -127,7 +128,8 @@ static const struct mafat_group *group_of(const struct mafat_counting *c)
 static double idle_bytes(const struct mafat_counting *c)
 {
   const struct mafat_layout *layout = c->context->layout;
-  const struct mafat_buffer *frame = layout->frame_buffer >= 0 ? &layout->buffers[layout->frame_buffer] : NULL;
+  const struct mafat_buffer *frame =
+      layout->frame_buffer >= 0 ? &layout->buffers[layout->frame_buffer] : NULL;
   return frame && frame->last >= 2 * group_of(c)->at.begin ? (double)frame->bytes : 0;
 }
 
@@ -141,10 +143,12 @@ static double turn_bytes(const struct mafat_counting *c)
     double kept = 0;
     for (int i = g->at.begin; i < g->at.end; i++) {
       int l = context->plan->members[i];
-      if (context->plan->placement[l] == MAFAT_KEPT) kept += (double)mafat_packed_layer_bytes(&context->network->layers[l]);
+      if (context->plan->placement[l] == MAFAT_KEPT)
+        kept += (double)mafat_packed_layer_bytes(&context->network->layers[l]);
     }
     context->turn_group = c->step->group;
-    context->turn_bytes = (double)context->layout->groups[c->step->group].peak_bytes - idle_bytes(c) + kept;
+    context->turn_bytes =
+        (double)context->layout->groups[c->step->group].peak_bytes - idle_bytes(c) + kept;
   }
   return context->turn_bytes;
 }
@@ -166,12 +170,16 @@ static const double widened_share = 0.2;
 void mafat_count_weights(struct mafat_counting *c, double bytes, double passes)
 {
   if (mafat_layer_widens(c->layer))
-    mafat_count(c, MAFAT_TERM_MOVED, widened_share * passes * bytes / mafat_counting_weight_bytes(c));
+    mafat_count(c, MAFAT_TERM_MOVED,
+                widened_share * passes * bytes / mafat_counting_weight_bytes(c));
   bool streamed = c->context->plan->placement[c->index] == MAFAT_STREAMED;
-  double distance = !streamed && mafat_counting_takes_turns(c) && !is_first_visit(c) ? turn_bytes(c) : c->context->run_bytes;
+  double distance = !streamed && mafat_counting_takes_turns(c) && !is_first_visit(c)
+                        ? turn_bytes(c)
+                        : c->context->run_bytes;
   mafat_count_bytes(c, MAFAT_TERM_WEIGHTS_FAR, MAFAT_TERM_WEIGHTS_COLD, bytes, distance);
   if (passes > 1)
-    mafat_count_bytes(c, MAFAT_TERM_WEIGHTS_FAR, MAFAT_TERM_WEIGHTS_COLD, bytes * (passes - 1), 2 * bytes);
+    mafat_count_bytes(c, MAFAT_TERM_WEIGHTS_FAR, MAFAT_TERM_WEIGHTS_COLD, bytes * (passes - 1),
+                      2 * bytes);
 }
 
 static double in_element(const struct mafat_counting *c)
@@ -191,7 +199,8 @@ static double maps_bytes(const struct mafat_counting *c)
 static double fresh_window(const struct mafat_counting *c)
 {
   const struct mafat_step *step = c->step;
-  int rows = c->context->layout->tensors[step->layer].rows - step->out.y.begin, n = mafat_span_size(step->out.y);
+  int rows = c->context->layout->tensors[step->layer].rows - step->out.y.begin,
+      n = mafat_span_size(step->out.y);
   return rows <= 0 ? 0 : rows >= n ? 1 : (double)rows / n;
 }
 
@@ -211,11 +220,13 @@ void mafat_count_maps(struct mafat_counting *c, double in_bytes, double out_byte
 double mafat_counting_in_bytes(const struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
-  struct mafat_box in = {mafat_layer_in_span(l, 0, true, c->box.y), mafat_layer_in_span(l, 0, false, c->box.x)};
+  struct mafat_box in = {mafat_layer_in_span(l, 0, true, c->box.y),
+                         mafat_layer_in_span(l, 0, false, c->box.x)};
   return (double)mafat_box_area(in) * mafat_span_size(c->channels) * in_element(c);
 }
 
-void mafat_count_rows(struct mafat_counting *c, enum mafat_term term, double n, double in_bytes, double out_bytes)
+void mafat_count_rows(struct mafat_counting *c, enum mafat_term term, double n, double in_bytes,
+                      double out_bytes)
 {
   mafat_count_share(c, mafat_span_size(c->step->out.y));
   mafat_count(c, term, n);
@@ -230,8 +241,9 @@ void mafat_count_moved(struct mafat_counting *c)
 
 void mafat_count_dense(struct mafat_counting *c, double units, double panels)
 {
-  double macs = (double)mafat_layer_part_macs(c->layer, (uint64_t)mafat_box_area(c->box), mafat_span_size(c->filters),
-                                              mafat_span_size(c->channels));
+  double macs =
+      (double)mafat_layer_part_macs(c->layer, (uint64_t)mafat_box_area(c->box),
+                                    mafat_span_size(c->filters), mafat_span_size(c->channels));
   mafat_count_share(c, units);
   mafat_count(c, MAFAT_TERM_UNIT, panels);
   mafat_count(c, MAFAT_TERM_DENSE_MACS, macs);
@@ -240,5 +252,6 @@ void mafat_count_dense(struct mafat_counting *c, double units, double panels)
   struct mafat_step part = *c->step;
   part.filters = c->filters;
   part.channels = c->channels;
-  if (mafat_step_begins(c->context->plan, &part)) mafat_count(c, MAFAT_TERM_GATHERED, mafat_counting_inputs(c));
+  if (mafat_step_begins(c->context->plan, &part))
+    mafat_count(c, MAFAT_TERM_GATHERED, mafat_counting_inputs(c));
 }

@@ -85,8 +85,8 @@ static inline void mafat_count(struct mafat_counting *c, enum mafat_term term, d
 void mafat_count_share(struct mafat_counting *c, double units);
 
 /* Counts `bytes` last touched `distance` bytes ago as near, far or cold. */
-void mafat_count_bytes(struct mafat_counting *c, enum mafat_term far, enum mafat_term cold, double bytes,
-                       double distance);
+void mafat_count_bytes(struct mafat_counting *c, enum mafat_term far, enum mafat_term cold,
+                       double bytes, double distance);
 
 /* Price of an activation, in units of its term; 0 if the kernel computes it beside its stores. */
 double mafat_counting_activation_price(const struct mafat_activating *a);
@@ -113,8 +113,8 @@ double mafat_counting_runs(const struct mafat_counting *c, struct mafat_span cha
 
 /* Counts rows x cols pixels of `w` filters, for sums of `taps` taps that are added in `calls`
  * calls. */
-void mafat_count_tiles(struct mafat_counting *c, enum mafat_term macs, double rows, int cols, struct mafat_width w,
-                       double taps, double runs, double calls);
+void mafat_count_tiles(struct mafat_counting *c, enum mafat_term macs, double rows, int cols,
+                       struct mafat_width w, double taps, double runs, double calls);
 
 /* ---- bytes, and similar layers ---- */
 
@@ -129,7 +129,8 @@ void mafat_count_weights(struct mafat_counting *c, double bytes, double passes);
 void mafat_count_maps(struct mafat_counting *c, double in_bytes, double out_bytes);
 
 /* Shares the step's rows among threads; counts n of `term` and the maps. */
-void mafat_count_rows(struct mafat_counting *c, enum mafat_term term, double n, double in_bytes, double out_bytes);
+void mafat_count_rows(struct mafat_counting *c, enum mafat_term term, double n, double in_bytes,
+                      double out_bytes);
 
 /* ---- integers ---- */
 

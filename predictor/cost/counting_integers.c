@@ -29,8 +29,10 @@ static struct quads quads_of(const struct mafat_layer *l, int channels)
   const struct mafat_window *w = &l->window;
   const int full = channels / MAFAT_CHANNEL_BLOCK, rest = channels % MAFAT_CHANNEL_BLOCK;
   const double apart = w->x.size, together = w->x.dilation > 1 ? apart : 1;
-  return (struct quads){w->y.size * (full * together + (rest ? (rest % MAFAT_QUAD ? apart : together) : 0)),
-                        mafat_window_area(w) * (full * (double)(MAFAT_CHANNEL_BLOCK / MAFAT_QUAD) + mafat_divide_up(rest, MAFAT_QUAD))};
+  return (struct quads){
+      w->y.size * (full * together + (rest ? (rest % MAFAT_QUAD ? apart : together) : 0)),
+      mafat_window_area(w) *
+          (full * (double)(MAFAT_CHANNEL_BLOCK / MAFAT_QUAD) + mafat_divide_up(rest, MAFAT_QUAD))};
 }
 
 /* Sums rescaled to outputs by TFLite's rule. ONNX's rule takes 0.58 of the time (AVX-512), 0.76
@@ -38,17 +40,21 @@ static struct quads quads_of(const struct mafat_layer *l, int channels)
 static void count_outputs(struct mafat_counting *c, double n)
 {
   const double even = 0.65;
-  mafat_count(c, MAFAT_TERM_INTEGER_OUTPUTS, n * (c->layer->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? even : 1));
+  mafat_count(c, MAFAT_TERM_INTEGER_OUTPUTS,
+              n * (c->layer->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? even : 1));
 }
 
 /* Filters of a panel in whole vectors, for `rows` rows of `cols` columns. */
-static void count_panel(struct mafat_counting *c, int filters, double rows, int cols, struct quads quads)
+static void count_panel(struct mafat_counting *c, int filters, double rows, int cols,
+                        struct quads quads)
 {
   const struct mafat_calibration *k = c->context->calibration;
-  const int vectors = mafat_divide_up(filters, k->integer_lanes), across = mafat_divide_up(cols, k->integer_pixels);
+  const int vectors = mafat_divide_up(filters, k->integer_lanes),
+            across = mafat_divide_up(cols, k->integer_pixels);
   const int down = mafat_divide_up(vectors, k->integer_vectors);
   const double tiles = rows * across * down, sums = (double)cols / across * vectors / down;
-  mafat_count(c, MAFAT_TERM_INTEGER_MACS, tiles * (sums < SUMS ? SUMS : sums) * k->integer_lanes * MAFAT_QUAD * quads.n);
+  mafat_count(c, MAFAT_TERM_INTEGER_MACS,
+              tiles * (sums < SUMS ? SUMS : sums) * k->integer_lanes * MAFAT_QUAD * quads.n);
   mafat_count(c, MAFAT_TERM_INTEGER_TAPS, tiles * quads.n);
   mafat_count(c, MAFAT_TERM_INTEGER_RUNS, tiles * quads.runs);
   mafat_count(c, MAFAT_TERM_INTEGER_TILES, tiles);
@@ -84,7 +90,8 @@ void mafat_count_integer_depthwise(struct mafat_counting *c, double blocks)
   const int lanes = c->context->calibration->integer_lanes, whole = l->out.c / lanes * lanes;
   const double pixels = mafat_counting_pixels(c), rest = mafat_round_up(l->out.c, lanes) - whole;
   mafat_count(c, MAFAT_TERM_INTEGER_CALLS, blocks * mafat_n_blocks(l->out.c));
-  mafat_count(c, MAFAT_TERM_INTEGER_DEPTHWISE,
-              pixels * (whole * depthwise_work(l, lanes, true) + rest * depthwise_work(l, lanes, false)));
+  mafat_count(
+      c, MAFAT_TERM_INTEGER_DEPTHWISE,
+      pixels * (whole * depthwise_work(l, lanes, true) + rest * depthwise_work(l, lanes, false)));
   count_outputs(c, pixels * (whole + rest));
 }

@@ -46,7 +46,8 @@ static void submit(struct read_pipeline *p)
     if (p->n > 0 && p->used + window > p->ring_bytes) return;
     double bytes = (double)p->next.bytes * c->disk_ns;
     double begin = (p->disk_free > p->now ? p->disk_free : p->now) + wait_ns(p);
-    p->reads[(p->first + p->n++) % MAFAT_READS_DEPTH] = (struct read){p->next, window, begin + bytes};
+    p->reads[(p->first + p->n++) % MAFAT_READS_DEPTH] =
+        (struct read){p->next, window, begin + bytes};
     p->disk_free = begin + bytes;
     p->reading += bytes;
     p->now += c->read_ns;
@@ -67,7 +68,9 @@ static void free_taken(struct read_pipeline *p)
 static bool take(struct read_pipeline *p, long long number)
 {
   if (p->n_taken == p->n && (!p->has_next || p->next.step != number)) return false;
-  if (p->n_taken < p->n && p->reads[(p->first + p->n_taken) % MAFAT_READS_DEPTH].fetch.step != number) return false;
+  if (p->n_taken < p->n &&
+      p->reads[(p->first + p->n_taken) % MAFAT_READS_DEPTH].fetch.step != number)
+    return false;
   p->begun = true;
   submit(p);
   if (p->n_taken == p->n) return false; /* cannot happen: the ring holds all reads of a step */
@@ -83,8 +86,9 @@ static bool take(struct read_pipeline *p, long long number)
   return true;
 }
 
-int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network *n, const struct mafat_plan *plan,
-                          const struct mafat_layout *layout, const struct mafat_calibration *calibration)
+int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network *n,
+                          const struct mafat_plan *plan, const struct mafat_layout *layout,
+                          const struct mafat_calibration *calibration)
 {
   struct read_pipeline p = {.calibration = calibration, .packed = plan->packed};
   struct mafat_work_context context;
@@ -92,7 +96,8 @@ int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network 
   struct mafat_step step;
   double compute = 0;
   int code = mafat_schedule_open(&schedule, n, plan);
-  if (code == MAFAT_OK && layout->ring_buffer >= 0) code = mafat_fetches_open(&p.fetches, n, plan, NULL);
+  if (code == MAFAT_OK && layout->ring_buffer >= 0)
+    code = mafat_fetches_open(&p.fetches, n, plan, NULL);
   if (code == MAFAT_OK) {
     if (p.fetches) {
       p.ring_bytes = (double)layout->buffers[layout->ring_buffer].bytes - MAFAT_FETCH_ALIGNMENT;
@@ -118,7 +123,8 @@ int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network 
   return code;
 }
 
-int mafat_latency_of_layers(double *ms, const struct mafat_network *n, const struct mafat_plan *plan, const struct mafat_layout *layout,
+int mafat_latency_of_layers(double *ms, const struct mafat_network *n,
+                            const struct mafat_plan *plan, const struct mafat_layout *layout,
                             const struct mafat_calibration *c)
 {
   struct mafat_work_context context;

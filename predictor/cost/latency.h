@@ -15,12 +15,14 @@ struct mafat_latency {
 };
 
 /* Returns MAFAT_ENOMEM or MAFAT_ELIMIT on failure. */
-int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network *n, const struct mafat_plan *plan,
-                          const struct mafat_layout *layout, const struct mafat_calibration *c);
+int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network *n,
+                          const struct mafat_plan *plan, const struct mafat_layout *layout,
+                          const struct mafat_calibration *c);
 
 /* Fills ms[n_layers of the plan] with kernel time for each layer's steps. A layer inside another's
  * step counts there. MAFAT_ENOMEM. */
-int mafat_latency_of_layers(double *ms, const struct mafat_network *n, const struct mafat_plan *plan, const struct mafat_layout *layout,
+int mafat_latency_of_layers(double *ms, const struct mafat_network *n,
+                            const struct mafat_plan *plan, const struct mafat_layout *layout,
                             const struct mafat_calibration *c);
 
 #endif

@@ -50,13 +50,14 @@ static struct count input_floats(const struct mafat_layer *l, struct mafat_box o
 {
   struct count c = {0, false};
   for (int k = 0; k < l->n_operands; k++)
-    c = add(c, volume(mafat_layer_in_span(l, k, true, out.y), mafat_layer_in_span(l, k, false, out.x),
-                      l->operands[k].shape.c));
+    c = add(c, volume(mafat_layer_in_span(l, k, true, out.y),
+                      mafat_layer_in_span(l, k, false, out.x), l->operands[k].shape.c));
   return c;
 }
 
 /* Updates the group's peak with tile `out` of a layer; false on overflow. */
-static bool consider(struct mafat_paper_group *g, const struct mafat_layer *l, int layer, struct mafat_box out)
+static bool consider(struct mafat_paper_group *g, const struct mafat_layer *l, int layer,
+                     struct mafat_box out)
 {
   struct count scratch = float_bytes(scratch_floats(l, out));
   struct count output = float_bytes(volume(out.y, out.x, l->out.c));
@@ -115,7 +116,8 @@ static int open_plain(struct plain *p, const struct mafat_network *n, const stru
 {
   *p = (struct plain){.plan = *plan};
   p->plan.algorithms = p->algorithms = malloc((size_t)plan->n_layers * sizeof *p->algorithms);
-  p->plan.inner = p->plan.outer = p->alone = malloc((size_t)mafat_network_n_tensors(n) * sizeof *p->alone);
+  p->plan.inner = p->plan.outer = p->alone =
+      malloc((size_t)mafat_network_n_tensors(n) * sizeof *p->alone);
   p->boxes = malloc((size_t)plan->n_layers * sizeof *p->boxes);
   if (!p->algorithms || !p->alone || !p->boxes) return MAFAT_ENOMEM;
   for (int l = 0; l < plan->n_layers; l++) p->algorithms[l] = MAFAT_DIRECT;
@@ -123,23 +125,27 @@ static int open_plain(struct plain *p, const struct mafat_network *n, const stru
   return mafat_schedule_open(&p->schedule, n, &p->plan);
 }
 
-static int predict_groups(struct mafat_paper_prediction *p, const struct plain *plain, size_t bias_bytes)
+static int predict_groups(struct mafat_paper_prediction *p, const struct plain *plain,
+                          size_t bias_bytes)
 {
   for (int g = 0; g < p->n_groups; g++) {
     if (!predict_group(&p->groups[g], plain, g)) return MAFAT_ELIMIT;
     if (p->groups[g].peak_bytes > p->groups[p->peak_group].peak_bytes) p->peak_group = g;
   }
-  bool overflow = __builtin_add_overflow(p->groups[p->peak_group].peak_bytes, bias_bytes, &p->bytes);
+  bool overflow =
+      __builtin_add_overflow(p->groups[p->peak_group].peak_bytes, bias_bytes, &p->bytes);
   return overflow ? MAFAT_ELIMIT : MAFAT_OK;
 }
 
 int mafat_paper_predict(struct mafat_paper_prediction **out, const struct mafat_network *n,
-                        const struct mafat_plan *plan, size_t bias_bytes, struct mafat_diagnostic *d)
+                        const struct mafat_plan *plan, size_t bias_bytes,
+                        struct mafat_diagnostic *d)
 {
   *out = NULL;
   for (const struct mafat_group *g = plan->groups; g < plan->groups + plan->n_groups; g++)
     if (g->cut.kind != MAFAT_CUT_GRID)
-      return mafat_fail(d, MAFAT_EUNSUPPORTED, "the paper's predictor knows grids only, layers %d..%d are run in %s",
+      return mafat_fail(d, MAFAT_EUNSUPPORTED,
+                        "the paper's predictor knows grids only, layers %d..%d are run in %s",
                         plan->members[g->at.begin], plan->members[g->at.end - 1],
                         g->cut.kind == MAFAT_CUT_ROWS ? "rows" : "panels");
   struct plain plain = {.schedule = NULL};
@@ -157,8 +163,10 @@ int mafat_paper_predict(struct mafat_paper_prediction **out, const struct mafat_
     return MAFAT_OK;
   }
   mafat_paper_prediction_close(&p);
-  return mafat_fail(d, code, code == MAFAT_ENOMEM ? "%s: out of memory"
-                                                  : "%s: the paper's prediction exceeds the address space", n->path);
+  return mafat_fail(d, code,
+                    code == MAFAT_ENOMEM ? "%s: out of memory"
+                                         : "%s: the paper's prediction exceeds the address space",
+                    n->path);
 }
 
 void mafat_paper_prediction_close(struct mafat_paper_prediction **p)

@@ -42,7 +42,8 @@ struct mafat_paper_prediction {
 /* Grids only: returns MAFAT_EUNSUPPORTED for groups of rows or panels. Also MAFAT_ENOMEM;
  * MAFAT_ELIMIT when bytes overflow. *out is NULL after a failure. */
 int mafat_paper_predict(struct mafat_paper_prediction **out, const struct mafat_network *n,
-                        const struct mafat_plan *plan, size_t bias_bytes, struct mafat_diagnostic *d);
+                        const struct mafat_plan *plan, size_t bias_bytes,
+                        struct mafat_diagnostic *d);
 void mafat_paper_prediction_close(struct mafat_paper_prediction **p);
 
 #endif

@@ -7,7 +7,12 @@
 
 /* MAFAT_DECODER_RULE: pixels converted by a rule other than Darknet's. MAFAT_DECODER_VIDEO:
  * frames. */
-enum { MAFAT_DECODER_JPEG = 1, MAFAT_DECODER_PNG = 2, MAFAT_DECODER_RULE = 4, MAFAT_DECODER_VIDEO = 8 };
+enum {
+  MAFAT_DECODER_JPEG = 1,
+  MAFAT_DECODER_PNG = 2,
+  MAFAT_DECODER_RULE = 4,
+  MAFAT_DECODER_VIDEO = 8
+};
 
 /* Process footprint: bytes that do not depend on the plan. */
 struct mafat_footprint {

@@ -34,7 +34,9 @@ uint64_t mafat_rank_part_bytes(const struct mafat_network *n, const struct mafat
   uint64_t bytes = 0;
   if (integers) return mafat_rank_part_values(n, part, 0) * sizeof(int32_t);
   for (int k = 0; k < mafat_layer_n_outputs(&n->layers[part->layer]); k++)
-    bytes += mafat_dtype_bytes(mafat_network_tensor_type(n, mafat_network_output(n, part->layer, k)), mafat_rank_part_values(n, part, k));
+    bytes +=
+        mafat_dtype_bytes(mafat_network_tensor_type(n, mafat_network_output(n, part->layer, k)),
+                          mafat_rank_part_values(n, part, k));
   return bytes;
 }
 
@@ -63,7 +65,8 @@ static bool receive(struct rank_walk *w, struct runner *r, const struct mafat_la
 /* Executes the rank's current step, if it can. */
 static bool take(struct rank_walk *w, struct runner *r)
 {
-  const struct mafat_layer_part *part = r->step.part < 0 ? NULL : &r->plan->parts->list[r->step.part];
+  const struct mafat_layer_part *part =
+      r->step.part < 0 ? NULL : &r->plan->parts->list[r->step.part];
   struct mafat_work work = {{0}};
   if (r->step.kind == MAFAT_STEP_RECEIVE) return receive(w, r, part);
   if (r->step.kind == MAFAT_STEP_SEND) send(w, r, part);
@@ -85,10 +88,12 @@ static void walk(struct rank_walk *w)
         moved = true;
       }
   }
-  for (struct runner *r = w->runners; r < w->runners + w->n_ranks; r++) r->costs->total_ms = r->now * 1e-6;
+  for (struct runner *r = w->runners; r < w->runners + w->n_ranks; r++)
+    r->costs->total_ms = r->now * 1e-6;
 }
 
-static int open_walk(struct rank_walk *w, struct mafat_plan *const *plans, struct mafat_layout *const *layouts, const double *speeds,
+static int open_walk(struct rank_walk *w, struct mafat_plan *const *plans,
+                     struct mafat_layout *const *layouts, const double *speeds,
                      struct mafat_rank_costs *costs)
 {
   struct mafat_heap *heap = plans[0]->heap;
@@ -100,21 +105,24 @@ static int open_walk(struct rank_walk *w, struct mafat_plan *const *plans, struc
     r->plan = plans[i];
     r->speed = speeds ? speeds[i] : 1;
     r->costs = &costs[i];
-    *r->costs = (struct mafat_rank_costs){.arena_bytes = layouts[i]->total_bytes, .kept_bytes = layouts[i]->kept_bytes};
+    *r->costs = (struct mafat_rank_costs){.arena_bytes = layouts[i]->total_bytes,
+                                          .kept_bytes = layouts[i]->kept_bytes};
     int code = mafat_schedule_open(&r->schedule, w->network, plans[i]);
     if (code) return code;
     mafat_work_open(&r->context, w->network, plans[i], layouts[i], w->calibration);
     mafat_schedule_rewind(r->schedule);
     r->has_step = mafat_schedule_next(r->schedule, &r->step);
     for (int p = 0; p < plans[i]->parts->n; p++)
-      if (plans[i]->parts->list[p].message >= n_messages) n_messages = plans[i]->parts->list[p].message + 1;
+      if (plans[i]->parts->list[p].message >= n_messages)
+        n_messages = plans[i]->parts->list[p].message + 1;
   }
   w->there = mafat_heap_calloc(heap, (size_t)n_messages + 1, sizeof *w->there);
   for (int m = 0; m < n_messages && w->there; m++) w->there[m] = -1;
   return w->there ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-int mafat_rank_latency(struct mafat_rank_costs *costs, struct mafat_plan *const *plans, struct mafat_layout *const *layouts, int n_ranks,
+int mafat_rank_latency(struct mafat_rank_costs *costs, struct mafat_plan *const *plans,
+                       struct mafat_layout *const *layouts, int n_ranks,
                        const struct mafat_network *n, const struct mafat_calibration *calibration,
                        const struct mafat_rank_wire *wire, const double *speeds)
 {

@@ -22,7 +22,8 @@ struct mafat_rank_costs {
 /* Fills costs (n_ranks) for plans and layouts of ranks 0, 1, ... Reads of weights that are not kept
  * take no time. speeds (n_ranks): speed relative to the calibrated machine; NULL: 1 for all.
  * MAFAT_ENOMEM. */
-int mafat_rank_latency(struct mafat_rank_costs *costs, struct mafat_plan *const *plans, struct mafat_layout *const *layouts, int n_ranks,
+int mafat_rank_latency(struct mafat_rank_costs *costs, struct mafat_plan *const *plans,
+                       struct mafat_layout *const *layouts, int n_ranks,
                        const struct mafat_network *n, const struct mafat_calibration *calibration,
                        const struct mafat_rank_wire *wire, const double *speeds);
 

@@ -5,11 +5,12 @@
 #include "predictor/plan/fusion.h"
 #include "predictor/kind.h"
 
-void mafat_work_open(struct mafat_work_context *c, const struct mafat_network *n, const struct mafat_plan *plan,
-                     const struct mafat_layout *layout, const struct mafat_calibration *calibration)
+void mafat_work_open(struct mafat_work_context *c, const struct mafat_network *n,
+                     const struct mafat_plan *plan, const struct mafat_layout *layout,
+                     const struct mafat_calibration *calibration)
 {
-  *c = (struct mafat_work_context){.network = n, .plan = plan, .layout = layout, .calibration = calibration,
-                                    .turn_group = -1};
+  *c = (struct mafat_work_context){
+      .network = n, .plan = plan, .layout = layout, .calibration = calibration, .turn_group = -1};
   c->run_bytes = (double)layout->kept_bytes + (double)layout->total_bytes;
 }
 
@@ -25,9 +26,18 @@ void mafat_work_add_step(struct mafat_work_context *context, const struct mafat_
   for (int i = 0; i < n_links; i++) {
     const struct mafat_link *link = &links[i];
     const struct mafat_layer *l = &context->network->layers[link->layer];
-    struct mafat_counting c = {.context = context, .step = step, .scratch = scratch, .layer = l, .index = link->layer,
-                               .inner = i + 1 < n_links ? links[i + 1].layer : -1, .pooled = pooled, .box = link->box,
-                               .filters = link->filters, .channels = link->channels, .threads = 1, .n = work->n};
+    struct mafat_counting c = {.context = context,
+                               .step = step,
+                               .scratch = scratch,
+                               .layer = l,
+                               .index = link->layer,
+                               .inner = i + 1 < n_links ? links[i + 1].layer : -1,
+                               .pooled = pooled,
+                               .box = link->box,
+                               .filters = link->filters,
+                               .channels = link->channels,
+                               .threads = 1,
+                               .n = work->n};
     pooled = mafat_fusion_pools(context->plan, context->network, link->layer);
     mafat_count(&c, MAFAT_TERM_STEP, 1);
     /* A step that only transforms inputs counts nothing else. */

@@ -9,8 +9,9 @@ struct mafat_work {
   double n[MAFAT_N_TERMS];
 };
 
-void mafat_work_open(struct mafat_work_context *c, const struct mafat_network *n, const struct mafat_plan *plan,
-                     const struct mafat_layout *layout, const struct mafat_calibration *calibration);
+void mafat_work_open(struct mafat_work_context *c, const struct mafat_network *n,
+                     const struct mafat_plan *plan, const struct mafat_layout *layout,
+                     const struct mafat_calibration *calibration);
 
 /* Adds a step's work to *work; with several threads, that of the busiest one. Called for the steps
  * of a run in order. */
@@ -18,7 +19,8 @@ void mafat_work_add_step(struct mafat_work_context *c, const struct mafat_step *
                          struct mafat_work *work);
 
 /* Nanoseconds of a step's work on n_threads. */
-static inline double mafat_work_ns(const struct mafat_work *work, const struct mafat_calibration *c, int n_threads)
+static inline double mafat_work_ns(const struct mafat_work *work, const struct mafat_calibration *c,
+                                   int n_threads)
 {
   double ns = n_threads > 1 ? c->thread_step_ns : 0;
   for (int t = 0; t < MAFAT_N_TERMS; t++) ns += work->n[t] * c->ns[t];

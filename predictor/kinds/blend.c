@@ -10,7 +10,8 @@ static double other_elements(const struct mafat_counting *c)
   double elements = 0;
   for (int k = 1; k < c->layer->n_operands; k++) {
     const struct mafat_operand *o = &c->layer->operands[k];
-    struct mafat_box in = {mafat_layer_in_span(c->layer, k, true, c->box.y), mafat_layer_in_span(c->layer, k, false, c->box.x)};
+    struct mafat_box in = {mafat_layer_in_span(c->layer, k, true, c->box.y),
+                           mafat_layer_in_span(c->layer, k, false, c->box.x)};
     int channels = o->shape.c == 1 ? 1 : mafat_span_size(c->filters);
     elements += o->broadcast ? (double)mafat_box_area(in) * channels : mafat_counting_outputs(c);
   }
@@ -33,7 +34,9 @@ static void count_blend(struct mafat_counting *c)
   int blends = l->n_operands - 1, passes = blends;
   if (!fused && !mafat_fusion_blends_alike(l)) passes += 1 + (l->activation.kind != MAFAT_LINEAR);
   bool integer = mafat_counting_is_integer(c);
-  mafat_count_rows(c, integer ? MAFAT_TERM_INTEGER_BLENDED : MAFAT_TERM_MOVED, integer ? outputs * blends : blended(c) * passes, ((fused ? 0 : outputs) + other_elements(c)) * element,
+  mafat_count_rows(c, integer ? MAFAT_TERM_INTEGER_BLENDED : MAFAT_TERM_MOVED,
+                   integer ? outputs * blends : blended(c) * passes,
+                   ((fused ? 0 : outputs) + other_elements(c)) * element,
                    fused ? 0 : outputs * element);
   if (!integer) mafat_count_activation(c, outputs);
 }

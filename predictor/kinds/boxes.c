@@ -32,6 +32,9 @@ static void count_yolo(struct mafat_counting *c)
   mafat_count_rows(c, MAFAT_TERM_BOX_VALUES, outputs, bytes, bytes);
 }
 
-const struct mafat_predictor_kind mafat_predictor_region = {.scratch = plan_boxes, .count = count_pixels};
-const struct mafat_predictor_kind mafat_predictor_yolo = {.scratch = plan_boxes, .count = count_yolo};
-const struct mafat_predictor_kind mafat_predictor_gaussian_yolo = {.scratch = plan_boxes, .count = count_yolo};
+const struct mafat_predictor_kind mafat_predictor_region = {.scratch = plan_boxes,
+                                                            .count = count_pixels};
+const struct mafat_predictor_kind mafat_predictor_yolo = {.scratch = plan_boxes,
+                                                          .count = count_yolo};
+const struct mafat_predictor_kind mafat_predictor_gaussian_yolo = {.scratch = plan_boxes,
+                                                                   .count = count_yolo};

@@ -9,7 +9,8 @@
  * activated as a whole. */
 static inline bool mafat_boxes_run_by_rows(const struct mafat_layer *yolo)
 {
-  return !yolo->head.new_coords && mafat_layer_sources(yolo)->n == 1 && mafat_layer_sources(yolo)->list[0].first % MAFAT_CHANNEL_BLOCK == 0;
+  return !yolo->head.new_coords && mafat_layer_sources(yolo)->n == 1 &&
+         mafat_layer_sources(yolo)->list[0].first % MAFAT_CHANNEL_BLOCK == 0;
 }
 
 #endif

@@ -19,7 +19,8 @@ static int choose_rows(const struct mafat_conv_request *r, int n_block_slices)
 {
   const struct mafat_layer *l = r->layer;
   const struct mafat_taps y = l->window.y;
-  long long row = (long long)mafat_taps_inputs(l->window.x, r->cols) * mafat_min(l->in.c / l->groups, MAFAT_SPLIT_CHANNELS);
+  long long row = (long long)mafat_taps_inputs(l->window.x, r->cols) *
+                  mafat_min(l->in.c / l->groups, MAFAT_SPLIT_CHANNELS);
   long long row_bytes = (long long)mafat_dtype_bytes(r->in_type, (uint64_t)row);
   int by_cache = mafat_max((int)(MAFAT_SCRATCH_INPUT_BYTES / row_bytes) / y.stride, 4);
   int by_pointers = (MAFAT_SCRATCH_POINTERS / n_block_slices - mafat_taps_reach(y)) / y.stride + 1;
@@ -49,7 +50,8 @@ int mafat_conv_layer_panels(const struct mafat_layer *l)
 bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_conv_request *r, int cols)
 {
   s->zero_elements = (size_t)mafat_taps_inputs(r->layer->window.x, cols) * MAFAT_CHANNEL_BLOCK;
-  return mafat_scratch_append_elements(&s->slot_bytes, &s->zero_offset, r->in_type, s->zero_elements);
+  return mafat_scratch_append_elements(&s->slot_bytes, &s->zero_offset, r->in_type,
+                                       s->zero_elements);
 }
 
 /* Units of one call's rows that threads share. If the weights are larger than the input: panels,
@@ -59,7 +61,8 @@ static int units_per_call(const struct mafat_conv_request *r)
 {
   const struct mafat_layer *l = r->layer;
   if (l->groups > 1) return mafat_layer_is_depthwise(l) ? 1 : l->groups;
-  uint64_t input = mafat_dtype_bytes(r->in_type, (uint64_t)l->in.h * (uint64_t)l->in.w * (uint64_t)l->in.c);
+  uint64_t input =
+      mafat_dtype_bytes(r->in_type, (uint64_t)l->in.h * (uint64_t)l->in.w * (uint64_t)l->in.c);
   return input > mafat_packed_layer_bytes(l) ? 1 : mafat_conv_layer_panels(l);
 }
 
@@ -67,15 +70,19 @@ static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch
 {
   const struct mafat_layer *l = r->layer;
   bool depthwise = mafat_layer_is_depthwise(l);
-  s->n_block_slices = depthwise ? 1 : mafat_block_slices(mafat_layer_sources(l), r->channels, NULL, 0);
+  s->n_block_slices =
+      depthwise ? 1 : mafat_block_slices(mafat_layer_sources(l), r->channels, NULL, 0);
   s->rows_per_call = choose_rows(r, s->n_block_slices);
-  s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, units_per_call(r), r->plan->n_threads);
+  s->rows_per_call =
+      mafat_conv_share_rows(s->rows_per_call, r->rows, units_per_call(r), r->plan->n_threads);
   if (r->pool) s->rows_per_call = mafat_round_up(s->rows_per_call, 2);
   s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
   /* Pooled sums are not stored between slices, so all weights of a panel are widened. */
-  return mafat_scratch_append_tables(s, r->in_type) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, r, r->cols)) &&
-         mafat_scratch_append_widened(s, mafat_widened_floats(l, r->pool ? mafat_layer_matrix(l).inputs
-                                                                         : mafat_widened_channels(l)));
+  return mafat_scratch_append_tables(s, r->in_type) &&
+         (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, r, r->cols)) &&
+         mafat_scratch_append_widened(s,
+                                      mafat_widened_floats(l, r->pool ? mafat_layer_matrix(l).inputs
+                                                                      : mafat_widened_channels(l)));
 }
 
 /* Bytes for its rows, limited by what a map of bytes can spare. */
@@ -92,20 +99,26 @@ static size_t inner_room(const struct mafat_layer *l)
 static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = r->layer;
-  size_t inner = mafat_widened_floats(l, 1), outer = mafat_widened_floats(r->pointwise, mafat_widened_channels(r->pointwise));
+  size_t inner = mafat_widened_floats(l, 1),
+         outer = mafat_widened_floats(r->pointwise, mafat_widened_channels(r->pointwise));
   s->n_block_slices = mafat_n_blocks(l->out.c);
   s->inner_cols = r->cols;
-  if (__builtin_mul_overflow((size_t)mafat_pixel_width(l->out.c), (size_t)r->cols, &s->inner_row_elements) ||
+  if (__builtin_mul_overflow((size_t)mafat_pixel_width(l->out.c), (size_t)r->cols,
+                             &s->inner_row_elements) ||
       s->inner_row_elements > SIZE_MAX / 8)
     return false;
   size_t fitting = inner_room(l) / (size_t)mafat_dtype_bytes(l->out_type, s->inner_row_elements);
   int planned = mafat_plan_depthwise_rows(r->plan, r->index);
-  s->rows_per_call = mafat_min(r->rows, planned > 0 ? planned : fitting < 64 ? mafat_max((int)fitting, 1) : 64);
+  s->rows_per_call = mafat_min(r->rows, planned > 0    ? planned
+                                        : fitting < 64 ? mafat_max((int)fitting, 1)
+                                                       : 64);
   s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, 1, r->plan->n_threads);
   s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
   size_t elements;
-  if (__builtin_mul_overflow(s->inner_row_elements, (size_t)s->rows_per_call, &elements)) return false;
-  return mafat_scratch_append_tables(s, r->in_type) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, r, r->cols)) &&
+  if (__builtin_mul_overflow(s->inner_row_elements, (size_t)s->rows_per_call, &elements))
+    return false;
+  return mafat_scratch_append_tables(s, r->in_type) &&
+         (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, r, r->cols)) &&
          mafat_scratch_append_elements(&s->slot_bytes, &s->inner_offset, l->out_type, elements) &&
          mafat_scratch_append_widened(s, inner > outer ? inner : outer);
 }
@@ -117,7 +130,8 @@ static bool plan_kept_depthwise(const struct mafat_conv_request *r, struct mafat
   const struct mafat_layer *l = r->layer;
   size_t row = (size_t)mafat_taps_inputs(l->window.x, r->cols) * MAFAT_CHANNEL_BLOCK, elements;
   s->saved_row_bytes = (size_t)mafat_dtype_bytes(r->in_type, row);
-  size_t capacity = l->out_type == MAFAT_F32 ? MAFAT_SCRATCH_KEPT_BYTES : inner_room(l), fitting = capacity / s->saved_row_bytes;
+  size_t capacity = l->out_type == MAFAT_F32 ? MAFAT_SCRATCH_KEPT_BYTES : inner_room(l),
+         fitting = capacity / s->saved_row_bytes;
   int before = l->window.y.before, more = fitting < 64 ? (int)fitting - before : 64;
   s->n_block_slices = 1;
   s->rows_per_call = mafat_min(r->rows, mafat_max(more, 1));
@@ -134,10 +148,16 @@ static bool plan_convolutional(const struct mafat_scratch_request *request, stru
   const struct mafat_plan *plan = request->plan;
   const struct mafat_network *n = request->network;
   int layer = request->layer, reader = mafat_plan_reader(plan, layer);
-  struct mafat_conv_request r = {
-      .plan = plan, .layer = &n->layers[reader], .index = reader, .in_type = mafat_network_in_type(n, reader), .rows = request->rows,
-      .cols = request->cols, .channels = request->channels, .pool = mafat_fusion_pools(plan, n, layer), .transforms = mafat_plan_transforms(plan, n, layer),
-      .winograd = mafat_plan_winograd(plan, layer)};
+  struct mafat_conv_request r = {.plan = plan,
+                                 .layer = &n->layers[reader],
+                                 .index = reader,
+                                 .in_type = mafat_network_in_type(n, reader),
+                                 .rows = request->rows,
+                                 .cols = request->cols,
+                                 .channels = request->channels,
+                                 .pool = mafat_fusion_pools(plan, n, layer),
+                                 .transforms = mafat_plan_transforms(plan, n, layer),
+                                 .winograd = mafat_plan_winograd(plan, layer)};
   if (reader != layer) r.pointwise = &n->layers[plan->outer[reader]];
   if (r.pool) {
     r.rows = mafat_min(2 * r.rows, r.layer->out.h);
@@ -174,10 +194,12 @@ static double count_sums(struct mafat_counting *c, struct mafat_width w, double 
   const struct mafat_layer *l = c->layer;
   double channels = channels_per_filter(c), taps = mafat_window_area(&l->window);
   int rows = mafat_span_size(c->box.y), cols = mafat_span_size(c->box.x);
-  double calls = c->pooled ? 1 : mafat_divide_up((int)channels, mafat_conv_call_channels(l, (int)channels));
+  double calls =
+      c->pooled ? 1 : mafat_divide_up((int)channels, mafat_conv_call_channels(l, (int)channels));
   mafat_count(c, MAFAT_TERM_UNIT, blocks * w.panels * calls);
-  mafat_count_tiles(c, taps > 1 ? MAFAT_TERM_CONV_MACS : MAFAT_TERM_POINT_MACS, rows, cols, w, channels * taps,
-                    mafat_counting_runs(c, l->groups > 1 ? mafat_span(0, (int)channels) : c->channels), calls);
+  mafat_count_tiles(
+      c, taps > 1 ? MAFAT_TERM_CONV_MACS : MAFAT_TERM_POINT_MACS, rows, cols, w, channels * taps,
+      mafat_counting_runs(c, l->groups > 1 ? mafat_span(0, (int)channels) : c->channels), calls);
   if (c->pooled) mafat_count(c, MAFAT_TERM_POOLED, mafat_counting_outputs(c));
   if (c->channels.end == l->in.c) mafat_count_activation(c, mafat_counting_outputs(c));
   return calls * 2 - 1 + (c->channels.begin > 0 ? 1 : 0);
@@ -187,13 +209,16 @@ static void count_direct(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
   struct mafat_width w = mafat_counting_width(c);
-  bool separable = c->inner >= 0 && mafat_layer_is_depthwise(&c->context->network->layers[c->inner]);
+  bool separable =
+      c->inner >= 0 && mafat_layer_is_depthwise(&c->context->network->layers[c->inner]);
   double blocks = share_blocks(c, separable ? 1 : l->groups > 1 ? l->groups : w.panels), stores = 1;
   if (mafat_counting_is_integer(c)) mafat_count_integers(c, blocks);
   else stores = count_sums(c, w, blocks);
-  double weights = channels_per_filter(c) * mafat_window_area(&l->window) * mafat_span_size(c->filters);
+  double weights =
+      channels_per_filter(c) * mafat_window_area(&l->window) * mafat_span_size(c->filters);
   mafat_count_weights(c, weights * mafat_counting_weight_bytes(c), blocks);
-  mafat_count_maps(c, separable ? 0 : mafat_counting_in_bytes(c), mafat_counting_stored_bytes(c) * stores);
+  mafat_count_maps(c, separable ? 0 : mafat_counting_in_bytes(c),
+                   mafat_counting_stored_bytes(c) * stores);
 }
 
 static void count_depthwise(struct mafat_counting *c)
@@ -204,7 +229,8 @@ static void count_depthwise(struct mafat_counting *c)
   /* threads share channel blocks, which are copied */
   if (mafat_plan_is_in_place(c->context->plan, c->index)) {
     mafat_count_share(c, mafat_n_blocks(l->out.c));
-    mafat_count(c, MAFAT_TERM_MOVED, outputs * mafat_dtype_size(l->out_type) / (double)sizeof(float));
+    mafat_count(c, MAFAT_TERM_MOVED,
+                outputs * mafat_dtype_size(l->out_type) / (double)sizeof(float));
     blocks = mafat_divide_up(mafat_span_size(c->box.y), c->scratch->rows_per_call);
   } else {
     blocks = share_blocks(c, 1);

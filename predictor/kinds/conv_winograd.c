@@ -49,7 +49,8 @@ static double time_used(int tiles_down, int turns, int n_panels, int n_threads)
 {
   /* each thread has all turns of its panels */
   if (turns <= n_threads && n_panels % n_threads == 0) return 1;
-  double most = (double)mafat_divide_up(turns * n_panels, n_threads) * mafat_divide_up(tiles_down, turns);
+  double most =
+      (double)mafat_divide_up(turns * n_panels, n_threads) * mafat_divide_up(tiles_down, turns);
   return (double)tiles_down * n_panels / (n_threads * most);
 }
 
@@ -90,16 +91,19 @@ static size_t widest_panel(const struct mafat_layer *l)
 static int widest_block_slice(const struct mafat_sources *sources)
 {
   int widest = 1;
-  for (int i = 0; i < sources->n; i++) widest = mafat_max(mafat_min(sources->list[i].n, MAFAT_CHANNEL_BLOCK), widest);
+  for (int i = 0; i < sources->n; i++)
+    widest = mafat_max(mafat_min(sources->list[i].n, MAFAT_CHANNEL_BLOCK), widest);
   return widest;
 }
 
 /* Divides the tiles of a step into turns of rows. */
-static int plan_turns(const struct mafat_conv_request *r, int across, int down, struct mafat_scratch *s)
+static int plan_turns(const struct mafat_conv_request *r, int across, int down,
+                      struct mafat_scratch *s)
 {
   int n_panels = mafat_conv_layer_panels(r->layer), n_threads = r->plan->n_threads, turns = 1;
   if (!r->transforms)
-    turns = share_turns(mafat_divide_up(down, choose_tile_rows(r, across, down)), down, n_panels, n_threads);
+    turns = share_turns(mafat_divide_up(down, choose_tile_rows(r, across, down)), down, n_panels,
+                        n_threads);
   s->tile_rows = mafat_divide_up(down, turns);
   s->n_tiles = s->tile_rows * across;
   turns = mafat_divide_up(down, s->tile_rows);
@@ -108,15 +112,18 @@ static int plan_turns(const struct mafat_conv_request *r, int across, int down, 
 }
 
 /* Sizes the transformed input: all of it, or a turn's. */
-static bool plan_values(const struct mafat_conv_request *r, int across, int down, struct mafat_scratch *s)
+static bool plan_values(const struct mafat_conv_request *r, int across, int down,
+                        struct mafat_scratch *s)
 {
   const struct mafat_sources *sources = mafat_layer_sources(r->layer);
   size_t tiles = (size_t)across * (size_t)(s->shared_values ? down : s->tile_rows);
   s->n_block_slices = mafat_block_slices(sources, mafat_span(0, r->layer->in.c), NULL, 0);
   s->block_slice_padding = r->winograd->size == MAFAT_WINOGRAD_4X4 ? 0 : MAFAT_CHANNEL_BLOCK;
   s->block_slice_channels = widest_block_slice(sources);
-  size_t point = mafat_scratch_point_floats(tiles * (size_t)s->block_slice_channels) + s->block_slice_padding;
-  return !__builtin_mul_overflow((size_t)r->winograd->points * (size_t)s->n_block_slices, point, &s->values_floats);
+  size_t point =
+      mafat_scratch_point_floats(tiles * (size_t)s->block_slice_channels) + s->block_slice_padding;
+  return !__builtin_mul_overflow((size_t)r->winograd->points * (size_t)s->n_block_slices, point,
+                                 &s->values_floats);
 }
 
 /* Sizes the transformed weights: a panel's turn of channels, or all panels if several turns of
@@ -132,7 +139,9 @@ static bool plan_kernels(const struct mafat_conv_request *r, int turns, struct m
   kept = points * (kept + (size_t)mafat_conv_layer_panels(l) * 32);
   s->keep_weights = turns > 1 && kept <= KEPT_WEIGHTS_BYTES / sizeof(float);
   /* A turn ends with a block slice, so it may be longer by a block slice less one channel. */
-  int turn = r->winograd->block ? r->winograd->block : r->transforms ? SLICE_CHANNELS : TURN_CHANNELS;
+  int turn = r->winograd->block ? r->winograd->block
+             : r->transforms    ? SLICE_CHANNELS
+                                : TURN_CHANNELS;
   s->turn_channels = mafat_min(turn, l->in.c);
   size_t held = (size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * widest_panel(l);
   s->kernel_floats = s->keep_weights ? kept : points * mafat_scratch_point_floats(held);
@@ -150,9 +159,11 @@ bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_s
   s->in_rows = g->size == MAFAT_WINOGRAD_4X4 ? g->points : g->window;
   s->rows_per_call = g->size == MAFAT_WINOGRAD_4X4 ? g->points : g->outputs;
   return plan_values(r, across, down, s) && plan_kernels(r, turns, s) &&
-         !__builtin_mul_overflow(points, mafat_scratch_point_floats((size_t)s->n_tiles * widest_panel(r->layer)),
-                                 &s->sums_floats) &&
-         mafat_scratch_append_tables(s, r->in_type) && mafat_conv_append_zeros(s, r, across * g->outputs) &&
+         !__builtin_mul_overflow(
+             points, mafat_scratch_point_floats((size_t)s->n_tiles * widest_panel(r->layer)),
+             &s->sums_floats) &&
+         mafat_scratch_append_tables(s, r->in_type) &&
+         mafat_conv_append_zeros(s, r, across * g->outputs) &&
          mafat_scratch_append_widened(s, mafat_widened_floats(r->layer, s->block_slice_channels)) &&
          append_turns(s, units < r->plan->n_threads ? (int)units : r->plan->n_threads);
 }
@@ -167,14 +178,16 @@ static const struct mafat_winograd *winograd_of(const struct mafat_counting *c)
 /* Prices of transforms relative to those of 4x4 tiles, measured. */
 static const struct {
   double inputs, weights, outputs;
-} transform_costs[MAFAT_N_WINOGRADS] = {[MAFAT_WINOGRAD_4X4] = {1, 1, 1}, [MAFAT_WINOGRAD_6X6] = {2.4, 2, 3.2}};
+} transform_costs[MAFAT_N_WINOGRADS] = {
+    [MAFAT_WINOGRAD_4X4] = {1, 1, 1}, [MAFAT_WINOGRAD_6X6] = {2.4, 2, 3.2}};
 
 /* Counts `times` transforms of the tiles, into turn_values bytes at a time. */
-static void count_input(struct mafat_counting *c, const struct mafat_winograd *g, double tiles, double times,
-                        double turn_values)
+static void count_input(struct mafat_counting *c, const struct mafat_winograd *g, double tiles,
+                        double times, double turn_values)
 {
   double channels = c->layer->in.c;
-  mafat_count(c, MAFAT_TERM_WINOGRAD_INPUTS, tiles * channels * times * transform_costs[g->size].inputs);
+  mafat_count(c, MAFAT_TERM_WINOGRAD_INPUTS,
+              tiles * channels * times * transform_costs[g->size].inputs);
   mafat_count_maps(c, mafat_counting_in_bytes(c), 0);
   mafat_count_bytes(c, MAFAT_TERM_WINOGRAD_FAR, MAFAT_TERM_WINOGRAD_COLD,
                     values_bytes(g, tiles, channels) * times, turn_values);
@@ -217,16 +230,19 @@ static void count_turns(struct mafat_counting *c)
   int down = mafat_winograd_tiles(g, mafat_span_size(c->box.y));
   int turn_rows = scratch->tile_rows <= 0 ? down : mafat_min(scratch->tile_rows, down);
   int turns = mafat_divide_up(down, turn_rows);
-  double tiles = (double)across * down, channels = mafat_span_size(c->channels), filters = mafat_span_size(c->filters);
+  double tiles = (double)across * down, channels = mafat_span_size(c->channels),
+         filters = mafat_span_size(c->filters);
   if (!mafat_plan_transforms(c->context->plan, c->context->network, c->step->layer)) {
     if (scratch->shared_values) count_input_share(c, down);
     else mafat_count_share(c, (double)turns * w.panels);
     count_input(c, g, tiles, makers_of_values(c, turns, w.panels),
-                values_bytes(g, (double)(scratch->shared_values ? down : turn_rows) * across, l->in.c));
+                values_bytes(g, (double)(scratch->shared_values ? down : turn_rows) * across,
+                             l->in.c));
   }
   mafat_count_share(c, scratch->keep_weights ? w.panels : (double)turns * w.panels);
   mafat_count(c, MAFAT_TERM_WINOGRAD_KERNELS,
-              channels * filters * (scratch->keep_weights ? 1 : turns) * transform_costs[g->size].weights);
+              channels * filters * (scratch->keep_weights ? 1 : turns) *
+                  transform_costs[g->size].weights);
   mafat_count_share(c, (double)turns * w.panels);
   mafat_count(c, MAFAT_TERM_UNIT, (double)turns * w.panels);
   for (int turn = 0; turn < turns; turn++) {
@@ -235,16 +251,17 @@ static void count_turns(struct mafat_counting *c)
     int parts = parted ? mafat_divide_up((int)channels, scratch->turn_channels) : 1;
     mafat_count_tiles(c, MAFAT_TERM_WINOGRAD_MACS, g->points, n, w, channels, parts, parts);
     double values = values_bytes(g, n, l->in.c);
-    mafat_count_bytes(c, MAFAT_TERM_WINOGRAD_FAR, MAFAT_TERM_WINOGRAD_COLD, values * w.panels * channels / l->in.c,
-                      values);
+    mafat_count_bytes(c, MAFAT_TERM_WINOGRAD_FAR, MAFAT_TERM_WINOGRAD_COLD,
+                      values * w.panels * channels / l->in.c, values);
   }
   if (c->channels.end == l->in.c) {
     mafat_count(c, MAFAT_TERM_WINOGRAD_OUTPUTS, tiles * filters * transform_costs[g->size].outputs);
     mafat_count_activation(c, mafat_counting_outputs(c));
     mafat_count_maps(c, 0, mafat_counting_stored_bytes(c));
   }
-  mafat_count_weights(c, channels * filters * mafat_window_area(&l->window) * mafat_counting_weight_bytes(c),
-                      scratch->keep_weights ? 1 : turns);
+  mafat_count_weights(
+      c, channels * filters * mafat_window_area(&l->window) * mafat_counting_weight_bytes(c),
+      scratch->keep_weights ? 1 : turns);
 }
 
 void mafat_conv_count_winograd(struct mafat_counting *c)

@@ -20,4 +20,5 @@ static void count_connected(struct mafat_counting *c)
   mafat_count_dense(c, panels, panels);
 }
 
-const struct mafat_predictor_kind mafat_predictor_connected = {.scratch = plan_connected, .count = count_connected};
+const struct mafat_predictor_kind mafat_predictor_connected = {.scratch = plan_connected,
+                                                               .count = count_connected};

@@ -9,4 +9,5 @@ static void count_detection(struct mafat_counting *c)
   mafat_count(c, MAFAT_TERM_CLASS_VALUES, mafat_counting_outputs(c));
 }
 
-const struct mafat_predictor_kind mafat_predictor_detection = {.scratch = mafat_scratch_plan_flat, .count = count_detection};
+const struct mafat_predictor_kind mafat_predictor_detection = {.scratch = mafat_scratch_plan_flat,
+                                                               .count = count_detection};

@@ -9,4 +9,5 @@ static void count_local(struct mafat_counting *c)
   mafat_count_dense(c, 1, mafat_counting_width(c).panels);
 }
 
-const struct mafat_predictor_kind mafat_predictor_local = {.scratch = mafat_scratch_plan_flat, .count = count_local};
+const struct mafat_predictor_kind mafat_predictor_local = {.scratch = mafat_scratch_plan_flat,
+                                                           .count = count_local};

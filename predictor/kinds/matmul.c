@@ -16,7 +16,8 @@ static bool plan_matmul(const struct mafat_scratch_request *r, struct mafat_scra
   s->rows_per_call = s->in_rows = 1;
   if (type != MAFAT_F32) channels = l->in.c + (MAFAT_QUAD - 1) * s->n_block_slices;
   return mafat_scratch_append_tables(s, type) &&
-         mafat_scratch_append_elements(&s->slot_bytes, &s->panel_offset, type, (size_t)channels * MAFAT_PANEL);
+         mafat_scratch_append_elements(&s->slot_bytes, &s->panel_offset, type,
+                                       (size_t)channels * MAFAT_PANEL);
 }
 
 enum { BYTES_AT_ONCE = 8 }; /* quantized values packed in the time of a float */
@@ -28,14 +29,20 @@ static void count_matmul(struct mafat_counting *c)
   struct mafat_width w = mafat_counting_width(c);
   int rows = mafat_span_size(c->box.y), cols = mafat_span_size(c->box.x);
   double calls = mafat_divide_up(l->in.c, MAFAT_SPLIT_CHANNELS), panels = (double)rows * w.panels;
-  double packed = (double)rows * l->in.c * mafat_span_size(c->filters), outputs = mafat_counting_outputs(c);
-  double element = mafat_dtype_size(l->out_type), other_rows = l->operands[1].shape.h == 1 ? 1 : rows;
+  double packed = (double)rows * l->in.c * mafat_span_size(c->filters),
+         outputs = mafat_counting_outputs(c);
+  double element = mafat_dtype_size(l->out_type),
+         other_rows = l->operands[1].shape.h == 1 ? 1 : rows;
   mafat_count_share(c, panels);
   mafat_count(c, MAFAT_TERM_UNIT, panels * calls);
-  mafat_count(c, l->transposed ? MAFAT_TERM_GATHERED : MAFAT_TERM_MOVED, mafat_counting_is_integer(c) ? packed / BYTES_AT_ONCE : packed);
-  mafat_count_tiles(c, MAFAT_TERM_POINT_MACS, rows, cols, w, l->in.c, mafat_divide_up(l->in.c, MAFAT_CHANNEL_BLOCK), calls);
+  mafat_count(c, l->transposed ? MAFAT_TERM_GATHERED : MAFAT_TERM_MOVED,
+              mafat_counting_is_integer(c) ? packed / BYTES_AT_ONCE : packed);
+  mafat_count_tiles(c, MAFAT_TERM_POINT_MACS, rows, cols, w, l->in.c,
+                    mafat_divide_up(l->in.c, MAFAT_CHANNEL_BLOCK), calls);
   mafat_count_activation(c, outputs);
-  mafat_count_maps(c, mafat_counting_in_bytes(c) + packed / rows * other_rows * element, outputs * element * (calls * 2 - 1));
+  mafat_count_maps(c, mafat_counting_in_bytes(c) + packed / rows * other_rows * element,
+                   outputs * element * (calls * 2 - 1));
 }
 
-const struct mafat_predictor_kind mafat_predictor_matmul = {.scratch = plan_matmul, .count = count_matmul};
+const struct mafat_predictor_kind mafat_predictor_matmul = {.scratch = plan_matmul,
+                                                            .count = count_matmul};

@@ -20,4 +20,5 @@ static void count_normalize(struct mafat_counting *c)
   mafat_count_rows(c, MAFAT_TERM_GATHERED, values + mafat_counting_pixels(c) * PIXEL, bytes, bytes);
 }
 
-const struct mafat_predictor_kind mafat_predictor_normalize = {.scratch = mafat_scratch_plan_lanes, .count = count_normalize};
+const struct mafat_predictor_kind mafat_predictor_normalize = {.scratch = mafat_scratch_plan_lanes,
+                                                               .count = count_normalize};

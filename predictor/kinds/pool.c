@@ -29,7 +29,8 @@ static double taps_inside(struct mafat_taps t, struct mafat_span out, int extent
   double taps = 0, n = mafat_span_size(out);
   if (t.dilation == 1) {
     double begins = n * mafat_taps_first(t, out.begin) + n * (n - 1) / 2 * t.stride;
-    return sum_up_to(extent, (double)t.size - t.before, t.stride, out) - (begins - sum_up_to(0, -t.before, t.stride, out));
+    return sum_up_to(extent, (double)t.size - t.before, t.stride, out) -
+           (begins - sum_up_to(0, -t.before, t.stride, out));
   }
   for (int i = out.begin; i < out.end; i++) {
     int begin = mafat_taps_first(t, i), last = mafat_min(begin + mafat_taps_reach(t), extent) - 1;
@@ -45,10 +46,13 @@ static void count_pool(struct mafat_counting *c)
   if (c->inner >= 0) return; /* pooled in the store */
   double channels = mafat_span_size(c->filters);
   mafat_count_rows(c, MAFAT_TERM_POOL_TAPS,
-                   taps_inside(l->window.y, c->box.y, l->in.h) * taps_inside(l->window.x, c->box.x, l->in.w) * channels,
+                   taps_inside(l->window.y, c->box.y, l->in.h) *
+                       taps_inside(l->window.x, c->box.x, l->in.w) * channels,
                    mafat_counting_in_bytes(c), mafat_counting_out_bytes(c));
   mafat_count(c, MAFAT_TERM_POOL_OUTPUTS, mafat_counting_outputs(c));
 }
 
-const struct mafat_predictor_kind mafat_predictor_maxpool = {.scratch = plan_pool, .count = count_pool};
-const struct mafat_predictor_kind mafat_predictor_local_avgpool = {.scratch = plan_pool, .count = count_pool};
+const struct mafat_predictor_kind mafat_predictor_maxpool = {.scratch = plan_pool,
+                                                             .count = count_pool};
+const struct mafat_predictor_kind mafat_predictor_local_avgpool = {.scratch = plan_pool,
+                                                                   .count = count_pool};

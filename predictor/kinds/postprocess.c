@@ -14,13 +14,15 @@ static bool plan_postprocess(const struct mafat_scratch_request *r, struct mafat
   return mafat_scratch_append_floats(&s->shared_bytes, &s->boxes_offset, anchors * CORNERS) &&
          mafat_scratch_append_floats(&s->shared_bytes, &s->scores_offset, anchors) &&
          mafat_scratch_append(&s->shared_bytes, &s->order_offset, anchors, sizeof(uint32_t)) &&
-         mafat_scratch_append(&s->shared_bytes, &s->kept_offset, (size_t)p->detections + added, KEPT_BYTES);
+         mafat_scratch_append(&s->shared_bytes, &s->kept_offset, (size_t)p->detections + added,
+                              KEPT_BYTES);
 }
 
 /* Each score is read at an arbitrary position; few anchors need sorting. */
 static void count_postprocess(struct mafat_counting *c)
 {
-  mafat_count(c, MAFAT_TERM_GATHERED, mafat_counting_in_bytes(c) / (double)sizeof(float) + mafat_counting_outputs(c));
+  mafat_count(c, MAFAT_TERM_GATHERED,
+              mafat_counting_in_bytes(c) / (double)sizeof(float) + mafat_counting_outputs(c));
 }
 
 const struct mafat_predictor_kind mafat_predictor_postprocess = {.scratch = plan_postprocess,

@@ -6,7 +6,8 @@
 static void count_quantize(struct mafat_counting *c)
 {
   bool looked_up = mafat_counting_is_integer(c) && c->layer->out_type != MAFAT_F32;
-  mafat_count_rows(c, MAFAT_TERM_INTEGER_MAPPED, mafat_counting_outputs(c) * (looked_up ? mafat_counting_lookup(c) : 1),
+  mafat_count_rows(c, MAFAT_TERM_INTEGER_MAPPED,
+                   mafat_counting_outputs(c) * (looked_up ? mafat_counting_lookup(c) : 1),
                    mafat_counting_in_bytes(c), mafat_counting_out_bytes(c));
 }
 

@@ -29,7 +29,8 @@ static double picks_of(const struct mafat_part *p)
 
 void mafat_count_rearranged(struct mafat_counting *c, const struct mafat_rearrange *r, double times)
 {
-  double elements = 0, picked = 0, picks = 0, outputs = mafat_counting_outputs(c) * times, bytes = mafat_counting_out_bytes(c) * times;
+  double elements = 0, picked = 0, picks = 0, outputs = mafat_counting_outputs(c) * times,
+         bytes = mafat_counting_out_bytes(c) * times;
   for (int k = 0; k < r->n_parts; k++) {
     double n = (double)mafat_part_elements(&r->parts[k]);
     elements += n;

@@ -8,6 +8,7 @@
 
 /* Counts `times` the step's output elements. Pixels copied whole cost as much as a copied map;
  * others are gathered element by element. */
-void mafat_count_rearranged(struct mafat_counting *c, const struct mafat_rearrange *r, double times);
+void mafat_count_rearranged(struct mafat_counting *c, const struct mafat_rearrange *r,
+                            double times);
 
 #endif

@@ -16,8 +16,11 @@ static void count_reduce(struct mafat_counting *c)
   const struct mafat_layer *l = c->layer;
   double pixels = (double)mafat_span_size(mafat_layer_in_span(l, 0, true, c->box.y)) *
                   mafat_span_size(mafat_layer_in_span(l, 0, false, c->box.x));
-  double passes = (l->reduce->channels ? 3 : 1) * (l->reduce->how == MAFAT_REDUCE_LOG_SUM_EXP ? 2 : 1);
-  mafat_count_rows(c, MAFAT_TERM_GATHERED, pixels * l->in.c * passes, mafat_counting_in_bytes(c), mafat_counting_out_bytes(c));
+  double passes =
+      (l->reduce->channels ? 3 : 1) * (l->reduce->how == MAFAT_REDUCE_LOG_SUM_EXP ? 2 : 1);
+  mafat_count_rows(c, MAFAT_TERM_GATHERED, pixels * l->in.c * passes, mafat_counting_in_bytes(c),
+                   mafat_counting_out_bytes(c));
 }
 
-const struct mafat_predictor_kind mafat_predictor_reduce = {.scratch = plan_reduce, .count = count_reduce};
+const struct mafat_predictor_kind mafat_predictor_reduce = {.scratch = plan_reduce,
+                                                            .count = count_reduce};

@@ -14,8 +14,8 @@ static void count_resample(struct mafat_counting *c)
 {
   static const double works[MAFAT_N_INTERPOLATIONS] = {1, MEANS, SUMS};
   double outputs = mafat_counting_outputs(c);
-  mafat_count_rows(c, MAFAT_TERM_MOVED, outputs * works[c->layer->resample->interpolation], mafat_counting_in_bytes(c),
-                   mafat_counting_out_bytes(c));
+  mafat_count_rows(c, MAFAT_TERM_MOVED, outputs * works[c->layer->resample->interpolation],
+                   mafat_counting_in_bytes(c), mafat_counting_out_bytes(c));
 }
 
 const struct mafat_predictor_kind mafat_predictor_resample = {.count = count_resample};

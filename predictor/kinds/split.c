@@ -7,7 +7,8 @@ static void count_split(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
   double all = 0, first = (double)mafat_shape_elements(l->out);
-  for (int k = 0; k < mafat_layer_n_outputs(l); k++) all += (double)mafat_shape_elements(mafat_layer_output_shape(l, k));
+  for (int k = 0; k < mafat_layer_n_outputs(l); k++)
+    all += (double)mafat_shape_elements(mafat_layer_output_shape(l, k));
   mafat_count_rearranged(c, l->rearrange, all / first);
 }
 

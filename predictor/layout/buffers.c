@@ -10,8 +10,8 @@
 #include <assert.h>
 #include <limits.h>
 
-
-static int add_buffer(struct mafat_layout_maker *m, enum mafat_tag tag, int tensor, size_t bytes, struct mafat_times times)
+static int add_buffer(struct mafat_layout_maker *m, enum mafat_tag tag, int tensor, size_t bytes,
+                      struct mafat_times times)
 {
   struct mafat_layout *layout = m->layout;
   layout->buffers[layout->n_buffers] =
@@ -25,14 +25,18 @@ static enum mafat_tag map_tag(const struct mafat_layout_maker *m, int tensor)
 }
 
 /* Bytes of a partition buffer, with its own part of the padding. */
-static size_t partition_buffer_bytes(const struct mafat_layout_maker *m, int tensor, struct mafat_partition_buffer b)
+static size_t partition_buffer_bytes(const struct mafat_layout_maker *m, int tensor,
+                                     struct mafat_partition_buffer b)
 {
   const struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
   struct mafat_shape shape = mafat_network_tensor_shape(m->network, tensor);
-  int cols = mafat_span_size(b.box.x) + (b.box.x.begin == 0 ? t->left : 0) + (b.box.x.end == shape.w ? t->right : 0);
+  int cols = mafat_span_size(b.box.x) + (b.box.x.begin == 0 ? t->left : 0) +
+             (b.box.x.end == shape.w ? t->right : 0);
   uint64_t pixels = (uint64_t)cols * (uint64_t)mafat_span_size(b.box.y);
-  return (size_t)mafat_dtype_bytes(mafat_network_tensor_type(m->network, tensor),
-                                   pixels * (uint64_t)mafat_partition_pixel(m->layout->tensors[tensor].partition, shape, b.channels));
+  return (size_t)mafat_dtype_bytes(
+      mafat_network_tensor_type(m->network, tensor),
+      pixels *
+          (uint64_t)mafat_partition_pixel(m->layout->tensors[tensor].partition, shape, b.channels));
 }
 
 static void size_partition_buffers(struct mafat_layout_maker *m, int tensor)
@@ -48,10 +52,12 @@ static void size_partition_buffers(struct mafat_layout_maker *m, int tensor)
     t->row_bytes = (size_t)mafat_pixel_width(shape.c) * (size_t)t->cols * t->element_bytes;
   }
   for (int i = 0; i < n; i++) {
-    struct mafat_partition_buffer b = mafat_partition_buffer_at(t->partition, mafat_network_tensor_shape(m->network, tensor), i);
+    struct mafat_partition_buffer b =
+        mafat_partition_buffer_at(t->partition, mafat_network_tensor_shape(m->network, tensor), i);
     struct mafat_times times = m->partition_buffers[m->first_partition_buffer[tensor] + i];
     bool read = times.first <= times.last; /* rows of an input may have no reader */
-    int buffer = add_buffer(m, map_tag(m, tensor), tensor, read ? partition_buffer_bytes(m, tensor, b) : 0, times);
+    int buffer = add_buffer(m, map_tag(m, tensor), tensor,
+                            read ? partition_buffer_bytes(m, tensor, b) : 0, times);
     if (i == 0) t->buffer = buffer;
   }
 }
@@ -67,11 +73,13 @@ static int owner_of(const struct mafat_layout_maker *m, int tensor)
  * overlap distance. */
 static void size_rings(struct mafat_layout_maker *m)
 {
-  const int *ring_shared_with = m->plan->ring_shared_with, *overlap_distance = m->plan->overlap_distance;
+  const int *ring_shared_with = m->plan->ring_shared_with,
+            *overlap_distance = m->plan->overlap_distance;
   for (int l = 0; l < m->plan->n_layers; l++) {
     if (ring_shared_with[l] < 0) continue;
     int *slots = &m->slots[owner_of(m, l)];
-    *slots = mafat_max(*slots, mafat_max(m->extents[l].rows, m->extents[ring_shared_with[l]].rows + overlap_distance[l]));
+    *slots = mafat_max(*slots, mafat_max(m->extents[l].rows, m->extents[ring_shared_with[l]].rows +
+                                                                 overlap_distance[l]));
   }
 }
 
@@ -94,8 +102,10 @@ static int share_place(struct mafat_layout_maker *m, int tensor)
 {
   int other = mafat_plan_shares_with(m->plan, tensor);
   if (m->layout->tensors[other].buffer < 0 && size_tensor(m, other)) return -1;
-  const struct mafat_tensor_layout *t = &m->layout->tensors[tensor], *place = &m->layout->tensors[other];
-  assert(place->buffer >= 0 && t->rows == place->rows && t->cols == place->cols && t->row_bytes == place->row_bytes);
+  const struct mafat_tensor_layout *t = &m->layout->tensors[tensor],
+                                   *place = &m->layout->tensors[other];
+  assert(place->buffer >= 0 && t->rows == place->rows && t->cols == place->cols &&
+         t->row_bytes == place->row_bytes);
   struct mafat_buffer *b = &m->layout->buffers[place->buffer];
   b->first = mafat_min(b->first, m->lives[tensor].first);
   b->last = mafat_max(b->last, m->lives[tensor].last);
@@ -117,13 +127,15 @@ static int size_tensor(struct mafat_layout_maker *m, int tensor)
   uint64_t row_bytes = mafat_dtype_bytes(type, (uint64_t)e->pixel_width * (uint64_t)t->cols);
   size_t bytes;
   t->row_bytes = (size_t)row_bytes;
-  if (row_bytes > SIZE_MAX || __builtin_mul_overflow(t->row_bytes, (size_t)t->rows, &bytes) || bytes > SIZE_MAX / 4)
+  if (row_bytes > SIZE_MAX || __builtin_mul_overflow(t->row_bytes, (size_t)t->rows, &bytes) ||
+      bytes > SIZE_MAX / 4)
     return MAFAT_ELIMIT;
   if (t->partition) {
     size_partition_buffers(m, tensor);
     return MAFAT_OK;
   }
-  if (owner_of(m, tensor) != tensor) return (t->buffer = share_place(m, tensor)) < 0 ? MAFAT_ELIMIT : MAFAT_OK;
+  if (owner_of(m, tensor) != tensor)
+    return (t->buffer = share_place(m, tensor)) < 0 ? MAFAT_ELIMIT : MAFAT_OK;
   t->buffer = add_buffer(m, map_tag(m, tensor), tensor, bytes, m->lives[tensor]);
   return MAFAT_OK;
 }
@@ -180,7 +192,8 @@ static int size_sums(struct mafat_layout_maker *m, int layer)
   for (int i = 0; i < mafat_partition_n_buffers(c); i++) {
     uint64_t bytes = mafat_parts_sums_bytes(l, mafat_partition_buffer_at(c, l->out, i).box);
     if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
-    add_buffer(m, MAFAT_TAG_SCRATCH, layer, (size_t)bytes, m->partition_buffers[m->first_sums[layer] + i]);
+    add_buffer(m, MAFAT_TAG_SCRATCH, layer, (size_t)bytes,
+               m->partition_buffers[m->first_sums[layer] + i]);
   }
   return MAFAT_OK;
 }
@@ -217,7 +230,8 @@ static int size_weights(struct mafat_layout_maker *m, int layer)
     if (m->plan->placement[l] == MAFAT_KEPT) bytes = mafat_rank_kept_bytes(m->plan, m->network, l);
     bytes = (bytes + 63) / 64 * 64;
     if (m->plan->placement[l] == MAFAT_LOADED)
-      layout->weights_buffers[l] = add_buffer(m, MAFAT_TAG_WEIGHTS, l, bytes, mafat_times_of_weights(m, layer));
+      layout->weights_buffers[l] =
+          add_buffer(m, MAFAT_TAG_WEIGHTS, l, bytes, mafat_times_of_weights(m, layer));
     else if (__builtin_add_overflow(layout->kept_bytes, bytes, &layout->kept_bytes))
       return MAFAT_ELIMIT;
   }
@@ -262,7 +276,9 @@ static void find_most_scratch(struct mafat_layout_maker *m)
     int layer = m->plan->parts->list[p].layer;
     if (s->record_of[p] < 0) continue;
     const struct mafat_scratch *record = &s->records[s->record_of[p]];
-    if (mafat_scratch_bytes(record, layout->n_workers) <= mafat_scratch_bytes(&layout->scratch[layer], layout->n_workers)) continue;
+    if (mafat_scratch_bytes(record, layout->n_workers) <=
+        mafat_scratch_bytes(&layout->scratch[layer], layout->n_workers))
+      continue;
     layout->scratch[layer] = *record;
     layout->scratch_buffers[layer] = layout->run_buffers + s->run_of[p];
   }
@@ -273,7 +289,8 @@ static size_t *live_bytes(const struct mafat_layout_maker *m)
 {
   size_t *live = mafat_heap_calloc(m->work, 2 * (size_t)m->plan->n_positions + 1, sizeof *live);
   if (!live) return NULL;
-  for (const struct mafat_buffer *b = m->layout->buffers; b < m->layout->buffers + m->layout->n_buffers; b++) {
+  for (const struct mafat_buffer *b = m->layout->buffers;
+       b < m->layout->buffers + m->layout->n_buffers; b++) {
     if (b->first > b->last) continue;
     live[b->first] += b->bytes;
     live[b->last + 1] -= b->bytes; /* modulo 2^n */
@@ -297,7 +314,8 @@ static int size_part_scratch(struct mafat_layout_maker *m)
   for (int p = 0, next = 0; p < parts->n; p++) {
     if (s->run_of[p] != next) continue;
     const struct mafat_scratch_run *run = &s->runs[next++];
-    add_buffer(m, MAFAT_TAG_SCRATCH, parts->list[p].layer, run->bytes, (struct mafat_times){2 * run->first, 2 * run->last + 1});
+    add_buffer(m, MAFAT_TAG_SCRATCH, parts->list[p].layer, run->bytes,
+               (struct mafat_times){2 * run->first, 2 * run->last + 1});
   }
   find_most_scratch(m);
   return MAFAT_OK;
@@ -307,12 +325,15 @@ int mafat_layout_list_buffers(struct mafat_layout_maker *m)
 {
   int code = MAFAT_OK;
   size_rings(m);
-  for (int i = m->network->n_layers; i < mafat_network_n_operators(m->network) && code == MAFAT_OK; i++) code = size_tensor(m, i);
+  for (int i = m->network->n_layers; i < mafat_network_n_operators(m->network) && code == MAFAT_OK;
+       i++)
+    code = size_tensor(m, i);
   for (int l = 0; l < m->plan->n_layers && code == MAFAT_OK; l++) {
     code = size_outputs(m, l);
     if (code == MAFAT_OK) code = size_scratch(m, l);
     if (code == MAFAT_OK) code = size_sums(m, l);
-    if (code == MAFAT_OK && mafat_schedule_runs(m->schedule, l) && runs_here(m, l)) code = size_weights(m, l);
+    if (code == MAFAT_OK && mafat_schedule_runs(m->schedule, l) && runs_here(m, l))
+      code = size_weights(m, l);
   }
   if (code == MAFAT_OK) code = size_frame(m);
   if (code == MAFAT_OK && !m->outline) code = size_io(m);

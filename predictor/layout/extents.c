@@ -41,7 +41,8 @@ static void share_pads(struct mafat_layout_maker *m)
   }
 }
 
-static void hold(struct mafat_layout_maker *m, int tensor, struct mafat_box held, struct mafat_span channels)
+static void hold(struct mafat_layout_maker *m, int tensor, struct mafat_box held,
+                 struct mafat_span channels)
 {
   struct mafat_extent *e = &m->extents[tensor];
   const struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
@@ -56,8 +57,8 @@ static void hold(struct mafat_layout_maker *m, int tensor, struct mafat_box held
 /* MACs of one layer of a step. */
 static uint64_t link_macs(const struct mafat_layer *l, const struct mafat_link *link)
 {
-  return mafat_layer_part_macs(l, (uint64_t)mafat_box_area(link->box), mafat_span_size(link->filters),
-                               mafat_span_size(link->channels));
+  return mafat_layer_part_macs(l, (uint64_t)mafat_box_area(link->box),
+                               mafat_span_size(link->filters), mafat_span_size(link->channels));
 }
 
 /* The same as multiplied by the kernels. */
@@ -74,8 +75,8 @@ static uint64_t link_padded_macs(const struct mafat_plan *plan, const struct maf
   const struct mafat_winograd *winograd = mafat_winograd_of(plan->algorithms[link->layer]);
   if (winograd)
     return (uint64_t)mafat_winograd_tiles(winograd, mafat_span_size(link->box.y)) *
-           (uint64_t)mafat_winograd_tiles(winograd, mafat_span_size(link->box.x)) * (uint64_t)winograd->points *
-           width * (uint64_t)mafat_span_size(link->channels);
+           (uint64_t)mafat_winograd_tiles(winograd, mafat_span_size(link->box.x)) *
+           (uint64_t)winograd->points * width * (uint64_t)mafat_span_size(link->channels);
   return link_macs(l, link) / filters * width;
 }
 
@@ -107,7 +108,8 @@ static uint64_t macs_once(const struct mafat_layout_maker *m, int layer)
  * panel fusion, which share a buffer in turn. */
 static bool is_first_part(const struct mafat_layout_maker *m, const struct mafat_step *step)
 {
-  return mafat_step_begins(m->plan, step) || (step->part < 0 && m->plan->panel_producer[step->layer] >= 0);
+  return mafat_step_begins(m->plan, step) ||
+         (step->part < 0 && m->plan->panel_producer[step->layer] >= 0);
 }
 
 static void hold_outputs(struct mafat_layout_maker *m, const struct mafat_step *step)
@@ -117,13 +119,15 @@ static void hold_outputs(struct mafat_layout_maker *m, const struct mafat_step *
   for (int k = 0; l->more && k < mafat_layer_n_outputs(l); k++) {
     int tensor = mafat_network_output(m->network, step->layer, k);
     if (mafat_usage_is_read(&m->schedule->usage[tensor]))
-      hold(m, tensor, mafat_schedule_held(m->schedule, step, k), mafat_layer_out_channels(l, k, step->held_channels));
+      hold(m, tensor, mafat_schedule_held(m->schedule, step, k),
+           mafat_layer_out_channels(l, k, step->held_channels));
   }
 }
 
 static void skip_parts(struct mafat_layout_maker *m, const struct mafat_step *step)
 {
-  if (mafat_schedule_is_dividing(m->schedule, step->layer) && !mafat_order_is_panel_producer(m->plan, step->layer))
+  if (mafat_schedule_is_dividing(m->schedule, step->layer) &&
+      !mafat_order_is_panel_producer(m->plan, step->layer))
     mafat_schedule_skip_parts(m->schedule);
 }
 
@@ -136,7 +140,9 @@ static void walk(struct mafat_layout_maker *m)
     struct mafat_extent *e = &m->extents[step.layer];
     e->out_rows = mafat_max(e->out_rows, mafat_span_size(step.out.y));
     e->out_cols = mafat_max(e->out_cols, mafat_span_size(step.out.x));
-    if (step.kind == MAFAT_STEP_TRANSFORM || step.kind == MAFAT_STEP_SEND || step.kind == MAFAT_STEP_WAIT) continue;
+    if (step.kind == MAFAT_STEP_TRANSFORM || step.kind == MAFAT_STEP_SEND ||
+        step.kind == MAFAT_STEP_WAIT)
+      continue;
     if (is_first_part(m, &step)) hold_outputs(m, &step);
     if (m->outline) skip_parts(m, &step);
     else if (step.kind == MAFAT_STEP_COMPUTE && !m->sketch) count_step(m, &step);

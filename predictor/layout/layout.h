@@ -104,13 +104,16 @@ int mafat_layout_outline(struct mafat_layout **out, const struct mafat_network *
 int mafat_layout_sketch(struct mafat_layout **out, const struct mafat_network *n,
                         const struct mafat_plan *plan, struct mafat_diagnostic *d);
 /* Scratch of a step, and its buffer (-1: none). */
-static inline const struct mafat_scratch *mafat_layout_scratch(const struct mafat_layout *layout, const struct mafat_step *step)
+static inline const struct mafat_scratch *mafat_layout_scratch(const struct mafat_layout *layout,
+                                                               const struct mafat_step *step)
 {
-  return step->part < 0 ? &layout->scratch[step->layer]
-                        : &layout->part_scratch->records[layout->part_scratch->record_of[step->part]];
+  return step->part < 0
+             ? &layout->scratch[step->layer]
+             : &layout->part_scratch->records[layout->part_scratch->record_of[step->part]];
 }
 
-static inline int mafat_layout_scratch_buffer(const struct mafat_layout *layout, const struct mafat_step *step)
+static inline int mafat_layout_scratch_buffer(const struct mafat_layout *layout,
+                                              const struct mafat_step *step)
 {
   if (step->part < 0) return layout->scratch_buffers[step->layer];
   int run = layout->part_scratch->run_of[step->part];
@@ -131,7 +134,8 @@ static inline bool mafat_layout_takes_rows(const struct mafat_layout *layout)
 
 /* Range of the arena in use before the first layer runs: the picture's map, a frame, and the gap
  * between them. */
-static inline void mafat_layout_before_layers(const struct mafat_layout *layout, size_t *begin, size_t *end)
+static inline void mafat_layout_before_layers(const struct mafat_layout *layout, size_t *begin,
+                                              size_t *end)
 {
   const int buffers[] = {layout->tensors[layout->picture].buffer, layout->frame_buffer};
   *begin = *end = 0;

@@ -24,7 +24,8 @@ struct mafat_times mafat_times_of_weights(const struct mafat_layout_maker *m, in
 {
   const struct mafat_group *g = mafat_plan_group(m->plan, layer);
   if (mafat_group_lifetime(g) == MAFAT_LIFE_PARTS) return m->parts[layer];
-  return mafat_group_lifetime(g) == MAFAT_LIFE_ONCE ? mafat_times_of_step(m, layer) : mafat_times_of_group(g);
+  return mafat_group_lifetime(g) == MAFAT_LIFE_ONCE ? mafat_times_of_step(m, layer)
+                                                    : mafat_times_of_group(g);
 }
 
 static void widen(struct mafat_times *t, int time)
@@ -43,7 +44,8 @@ static void live_whole(struct mafat_layout_maker *m, int tensor, int time)
 {
   const struct mafat_partition *c = m->layout->tensors[tensor].partition;
   live(m, tensor, time);
-  for (int b = 0; c && b < mafat_partition_n_buffers(c); b++) widen(&m->partition_buffers[m->first_partition_buffer[tensor] + b], time);
+  for (int b = 0; c && b < mafat_partition_n_buffers(c); b++)
+    widen(&m->partition_buffers[m->first_partition_buffer[tensor] + b], time);
 }
 
 static void live_through(struct mafat_layout_maker *m, int tensor, struct mafat_times times)
@@ -63,7 +65,8 @@ static void note_reads(struct mafat_layout_maker *m, int layer)
   bool ahead = once && mafat_plan_transforms(m->plan, m->network, layer);
   for (struct mafat_reads r = mafat_plan_reads(m->plan, m->network, layer); mafat_reads_next(&r);) {
     int t = r.source->tensor, time = ahead && r.operand == 0 ? begin : begin + 1;
-    live_whole(m, t, !once && !mafat_plan_makes(m->plan, group, t) ? mafat_times_of_group(g).last : time);
+    live_whole(m, t,
+               !once && !mafat_plan_makes(m->plan, group, t) ? mafat_times_of_group(g).last : time);
   }
 }
 
@@ -74,7 +77,8 @@ static void note_step(struct mafat_layout_maker *m, int layer)
   int begin = 2 * m->plan->position[layer], end = begin + 1;
   int producer = m->plan->panel_producer[layer] >= 0 ? m->plan->panel_producer[layer] : layer;
   bool once = life == MAFAT_LIFE_ONCE;
-  struct mafat_times made = {once && mafat_plan_transforms(m->plan, m->network, producer) ? end : begin, end};
+  struct mafat_times made = {
+      once && mafat_plan_transforms(m->plan, m->network, producer) ? end : begin, end};
   note_reads(m, layer);
   for (int k = 0; k < mafat_layer_n_outputs(&m->network->layers[layer]); k++) {
     int tensor = mafat_network_output(m->network, layer, k);
@@ -89,24 +93,32 @@ static void note_step(struct mafat_layout_maker *m, int layer)
 static void note_sums(struct mafat_layout_maker *m, const struct mafat_layer_part *part, int time)
 {
   const struct mafat_partition *c = &m->plan->parts->partitions[part->layer];
-  if (!mafat_parts_keep_sums(m->plan, m->network, part->layer) || (part->act && !part->sums)) return;
-  widen(&m->partition_buffers[m->first_sums[part->layer] + mafat_partition_find_buffer(c, 0, part->out.y.begin, part->out.x.begin)], time);
+  if (!mafat_parts_keep_sums(m->plan, m->network, part->layer) || (part->act && !part->sums))
+    return;
+  widen(&m->partition_buffers[m->first_sums[part->layer] +
+                              mafat_partition_find_buffer(c, 0, part->out.y.begin,
+                                                          part->out.x.begin)],
+        time);
 }
 
-static void note_partition_buffer(struct mafat_layout_maker *m, int tensor, int buffer_index, int time)
+static void note_partition_buffer(struct mafat_layout_maker *m, int tensor, int buffer_index,
+                                  int time)
 {
   live(m, tensor, time);
-  if (m->layout->tensors[tensor].partition) widen(&m->partition_buffers[m->first_partition_buffer[tensor] + buffer_index], time);
+  if (m->layout->tensors[tensor].partition)
+    widen(&m->partition_buffers[m->first_partition_buffer[tensor] + buffer_index], time);
 }
 
-static void note_buffers_read(struct mafat_layout_maker *m, const struct mafat_layer_part *part, int time)
+static void note_buffers_read(struct mafat_layout_maker *m, const struct mafat_layer_part *part,
+                              int time)
 {
   struct mafat_buffer_walk w = mafat_parts_reads(m->plan, m->network, part);
   while (mafat_parts_reads_next(&w)) note_partition_buffer(m, w.tensor, w.buffer_index, time);
 }
 
 /* Outputs of a part live in both phases of its step. */
-static void note_buffers_made(struct mafat_layout_maker *m, const struct mafat_layer_part *part, int begin)
+static void note_buffers_made(struct mafat_layout_maker *m, const struct mafat_layer_part *part,
+                              int begin)
 {
   for (int k = 0; k < mafat_layer_n_outputs(&m->network->layers[part->layer]); k++) {
     int tensor = mafat_network_output(m->network, part->layer, k);
@@ -126,7 +138,8 @@ static void note_parts(struct mafat_layout_maker *m, int group)
   int begin = 2 * m->plan->groups[group].positions.begin;
   for (int p = parts->at[group]; p < parts->at[group + 1]; p++, begin += 2) {
     const struct mafat_layer_part *part = &parts->list[p];
-    if (part->layer < m->plan->n_layers && part->act == MAFAT_PART_COMPUTE) note_buffers_read(m, part, begin + 1);
+    if (part->layer < m->plan->n_layers && part->act == MAFAT_PART_COMPUTE)
+      note_buffers_read(m, part, begin + 1);
     note_buffers_made(m, part, begin);
     for (int phase = 0; phase < 2; phase++) {
       note_sums(m, part, begin + phase);
@@ -151,7 +164,9 @@ void mafat_layout_find_lives(struct mafat_layout_maker *m)
   int n_operators = mafat_network_n_tensors(m->network);
   for (int t = 0; t < n_operators; t++) m->lives[t] = (struct mafat_times){INT_MAX, -1};
   for (int l = 0; l < m->plan->n_layers; l++)
-    if (mafat_schedule_runs(m->schedule, l) && !mafat_cut_has_parts(&mafat_plan_group(m->plan, l)->cut)) note_step(m, l);
+    if (mafat_schedule_runs(m->schedule, l) &&
+        !mafat_cut_has_parts(&mafat_plan_group(m->plan, l)->cut))
+      note_step(m, l);
   for (int g = 0; g < m->plan->n_groups; g++)
     if (mafat_cut_has_parts(&m->plan->groups[g].cut)) note_parts(m, g);
   for (int i = m->network->n_layers; i < n_operators; i++) note_input(m, i);

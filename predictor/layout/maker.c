@@ -44,7 +44,8 @@ static int find_peaks(struct mafat_layout_maker *m)
 static int assign_offsets(const struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;
-  struct mafat_block *blocks = mafat_heap_calloc(m->work, (size_t)layout->n_buffers + 1, sizeof *blocks);
+  struct mafat_block *blocks =
+      mafat_heap_calloc(m->work, (size_t)layout->n_buffers + 1, sizeof *blocks);
   if (!blocks) return MAFAT_ENOMEM;
   size_t sum = 0;
   int code = MAFAT_OK, hint = 0;
@@ -75,7 +76,9 @@ static const struct mafat_buffer *output_buffer(const struct mafat_layout_maker 
   if (tensor == mafat_network_n_tensors(m->network))
     return l->frame_buffer >= 0 && m->plan->frame_stays ? &l->buffers[l->frame_buffer] : NULL;
   int buffer = l->tensors[tensor].buffer;
-  return buffer >= 0 && m->schedule->usage[tensor].last_use == m->plan->n_layers ? &l->buffers[buffer] : NULL;
+  return buffer >= 0 && m->schedule->usage[tensor].last_use == m->plan->n_layers
+             ? &l->buffers[buffer]
+             : NULL;
 }
 
 static size_t outputs_bytes(const struct mafat_layout_maker *m)
@@ -115,7 +118,8 @@ static void place_boxes(struct mafat_layout_maker *m)
   if (layout->most_boxes == 0 || m->outline) return;
   size_t bytes = mafat_boxes_room_bytes(layout->most_boxes);
   layout->boxes_offset = m->sketch ? outputs_bytes(m) : lowest_beside_outputs(m, bytes);
-  if (layout->boxes_offset + bytes > layout->total_bytes) layout->mapped_bytes = layout->boxes_offset + bytes;
+  if (layout->boxes_offset + bytes > layout->total_bytes)
+    layout->mapped_bytes = layout->boxes_offset + bytes;
 }
 
 static unsigned list_winograds(const struct mafat_plan *plan)
@@ -143,8 +147,10 @@ static int find_partition_buffers(struct mafat_layout_maker *m)
   int n = 0;
   for (int t = 0; t < mafat_network_n_tensors(m->network); t++) {
     m->layout->tensors[t].partition = mafat_parts_partition(m->plan, t);
-    if (m->layout->tensors[t].partition) n += mafat_partition_n_buffers(m->layout->tensors[t].partition);
-    if (mafat_parts_keep_sums(m->plan, m->network, t)) n += mafat_partition_n_buffers(&m->plan->parts->partitions[t]);
+    if (m->layout->tensors[t].partition)
+      n += mafat_partition_n_buffers(m->layout->tensors[t].partition);
+    if (mafat_parts_keep_sums(m->plan, m->network, t))
+      n += mafat_partition_n_buffers(&m->plan->parts->partitions[t]);
   }
   return n;
 }
@@ -152,20 +158,28 @@ static int find_partition_buffers(struct mafat_layout_maker *m)
 static int open_parts(struct mafat_layout_maker *m, size_t n_partition_buffers)
 {
   int n_operators = mafat_network_n_tensors(m->network), n = 0;
-  m->partition_buffers = mafat_heap_calloc(m->work, n_partition_buffers + 1, sizeof *m->partition_buffers);
-  m->first_partition_buffer = mafat_heap_calloc(m->work, (size_t)n_operators, sizeof *m->first_partition_buffer);
+  m->partition_buffers =
+      mafat_heap_calloc(m->work, n_partition_buffers + 1, sizeof *m->partition_buffers);
+  m->first_partition_buffer =
+      mafat_heap_calloc(m->work, (size_t)n_operators, sizeof *m->first_partition_buffer);
   m->first_sums = mafat_heap_calloc(m->work, (size_t)n_operators, sizeof *m->first_sums);
   m->parts = mafat_heap_calloc(m->work, (size_t)n_operators, sizeof *m->parts);
-  m->layout->sums_buffers = mafat_heap_calloc(m->layout->heap, (size_t)n_operators, sizeof *m->layout->sums_buffers);
-  if (!m->partition_buffers || !m->first_partition_buffer || !m->first_sums || !m->parts || !m->layout->sums_buffers) return MAFAT_ENOMEM;
+  m->layout->sums_buffers =
+      mafat_heap_calloc(m->layout->heap, (size_t)n_operators, sizeof *m->layout->sums_buffers);
+  if (!m->partition_buffers || !m->first_partition_buffer || !m->first_sums || !m->parts ||
+      !m->layout->sums_buffers)
+    return MAFAT_ENOMEM;
   memset(m->layout->sums_buffers, -1, (size_t)n_operators * sizeof *m->layout->sums_buffers);
-  for (size_t b = 0; b < n_partition_buffers; b++) m->partition_buffers[b] = (struct mafat_times){INT_MAX, -1};
+  for (size_t b = 0; b < n_partition_buffers; b++)
+    m->partition_buffers[b] = (struct mafat_times){INT_MAX, -1};
   for (int t = 0; t < n_operators; t++) {
     m->parts[t] = (struct mafat_times){INT_MAX, -1};
     m->first_partition_buffer[t] = n;
-    if (m->layout->tensors[t].partition) n += mafat_partition_n_buffers(m->layout->tensors[t].partition);
+    if (m->layout->tensors[t].partition)
+      n += mafat_partition_n_buffers(m->layout->tensors[t].partition);
     m->first_sums[t] = n;
-    if (mafat_parts_keep_sums(m->plan, m->network, t)) n += mafat_partition_n_buffers(&m->plan->parts->partitions[t]);
+    if (mafat_parts_keep_sums(m->plan, m->network, t))
+      n += mafat_partition_n_buffers(&m->plan->parts->partitions[t]);
   }
   return MAFAT_OK;
 }
@@ -178,9 +192,11 @@ static size_t records_of_parts(const struct mafat_layout_maker *m, size_t n_piec
   const struct mafat_parts_scratch *s = m->layout->part_scratch;
   /* overhead of the C library for each of a part's lists: partition buffers along an axis, steps */
   enum { BLOCK = 16 };
-  size_t of_a_part = sizeof *parts->list + sizeof *s->record_of + sizeof *s->run_of + sizeof *s->runs + BLOCK;
+  size_t of_a_part =
+      sizeof *parts->list + sizeof *s->record_of + sizeof *s->run_of + sizeof *s->runs + BLOCK;
   return (size_t)parts->n * of_a_part + (size_t)s->n_records * sizeof *s->records +
-         (size_t)parts->n_tensors * (sizeof *parts->partitions + sizeof *m->layout->sums_buffers + BLOCK) +
+         (size_t)parts->n_tensors *
+             (sizeof *parts->partitions + sizeof *m->layout->sums_buffers + BLOCK) +
          n_pieces * sizeof *m->layout->buffers;
 }
 
@@ -201,13 +217,17 @@ static int make(struct mafat_layout_maker *m)
   if (!layout->tensors) return MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = mafat_parts_scratch_open(&layout->part_scratch, m->plan, m->network);
   if (code) return code;
-  size_t n_partition_buffers = (size_t)find_partition_buffers(m), n_runs = layout->part_scratch ? (size_t)layout->part_scratch->n_runs : 0;
-  layout->buffers = mafat_heap_calloc(layout->heap, 2 * n + n_operators + n_partition_buffers + n_runs + 4, sizeof *layout->buffers);
+  size_t n_partition_buffers = (size_t)find_partition_buffers(m),
+         n_runs = layout->part_scratch ? (size_t)layout->part_scratch->n_runs : 0;
+  layout->buffers =
+      mafat_heap_calloc(layout->heap, 2 * n + n_operators + n_partition_buffers + n_runs + 4,
+                        sizeof *layout->buffers);
   layout->scratch = mafat_heap_calloc(layout->heap, n, sizeof *layout->scratch);
   layout->scratch_buffers = mafat_heap_calloc(layout->heap, n, sizeof *layout->scratch_buffers);
   layout->weights_buffers = mafat_heap_calloc(layout->heap, n, sizeof *layout->weights_buffers);
   layout->layer_macs = mafat_heap_calloc(layout->heap, n, sizeof *layout->layer_macs);
-  layout->groups = mafat_heap_calloc(layout->heap, (size_t)m->plan->n_groups, sizeof *layout->groups);
+  layout->groups =
+      mafat_heap_calloc(layout->heap, (size_t)m->plan->n_groups, sizeof *layout->groups);
   m->extents = mafat_heap_calloc(m->work, n_operators, sizeof *m->extents);
   m->lives = mafat_heap_calloc(m->work, n_operators, sizeof *m->lives);
   m->slots = mafat_heap_calloc(m->work, n_operators, sizeof *m->slots);
@@ -216,7 +236,8 @@ static int make(struct mafat_layout_maker *m)
     code = open_parts(m, n_partition_buffers);
   }
   if (code || !layout->weights_buffers || !m->lives || !layout->buffers || !layout->scratch ||
-      !layout->scratch_buffers || !layout->layer_macs || !layout->groups || !m->extents || !m->slots)
+      !layout->scratch_buffers || !layout->layer_macs || !layout->groups || !m->extents ||
+      !m->slots)
     return MAFAT_ENOMEM;
   for (size_t l = 0; l < n; l++) layout->weights_buffers[l] = -1;
   for (size_t t = 0; t < n_operators; t++) layout->tensors[t].buffer = -1;
@@ -232,7 +253,8 @@ static int make(struct mafat_layout_maker *m)
   return code;
 }
 
-static int make_layout(struct mafat_layout **out, struct mafat_layout_maker m, struct mafat_diagnostic *d)
+static int make_layout(struct mafat_layout **out, struct mafat_layout_maker m,
+                       struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_heap *heap = m.plan->heap;
@@ -270,11 +292,13 @@ int mafat_layout_make(struct mafat_layout **out, const struct mafat_network *n,
 int mafat_layout_outline(struct mafat_layout **out, const struct mafat_network *n,
                          const struct mafat_plan *plan, struct mafat_diagnostic *d)
 {
-  return make_layout(out, (struct mafat_layout_maker){.network = n, .plan = plan, .outline = true}, d);
+  return make_layout(out, (struct mafat_layout_maker){.network = n, .plan = plan, .outline = true},
+                     d);
 }
 
 int mafat_layout_sketch(struct mafat_layout **out, const struct mafat_network *n,
                         const struct mafat_plan *plan, struct mafat_diagnostic *d)
 {
-  return make_layout(out, (struct mafat_layout_maker){.network = n, .plan = plan, .sketch = true}, d);
+  return make_layout(out, (struct mafat_layout_maker){.network = n, .plan = plan, .sketch = true},
+                     d);
 }

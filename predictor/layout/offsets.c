@@ -133,7 +133,8 @@ static size_t highest_fit(const struct assignment *a, const struct mafat_block *
   size_t end = top;
   for (int i = all->n - 1; i >= 0 && end >= b->bytes; i--) {
     const struct placed *p = &all->list[i];
-    if (p->end > end - b->bytes && p->offset < end && p->first <= b->last && b->first <= p->last) end = p->offset;
+    if (p->end > end - b->bytes && p->offset < end && p->first <= b->last && b->first <= p->last)
+      end = p->offset;
   }
   return end < b->bytes ? lowest_fit(a, b) : end - b->bytes;
 }
@@ -180,11 +181,13 @@ static bool open_piles(struct assignment *a)
   a->stretch_times = find_stretch_times(a);
   for (int i = 0; i < a->n; i++) {
     if (a->blocks[i].first > a->blocks[i].last) continue;
-    for (int s = first_stretch(a, &a->blocks[i]); s < end_stretch(a, &a->blocks[i]); s++, n++) a->piles[s].n++;
+    for (int s = first_stretch(a, &a->blocks[i]); s < end_stretch(a, &a->blocks[i]); s++, n++)
+      a->piles[s].n++;
   }
   struct placed *capacity = a->capacity = mafat_heap_calloc(a->heap, n, sizeof *a->capacity);
   a->piles[N_STRETCHES].n = a->n;
-  for (int s = 0; s <= N_STRETCHES && capacity; capacity += a->piles[s++].n) a->piles[s].list = capacity;
+  for (int s = 0; s <= N_STRETCHES && capacity; capacity += a->piles[s++].n)
+    a->piles[s].list = capacity;
   return capacity != NULL;
 }
 
@@ -236,7 +239,8 @@ static void merge(const struct assignment *a, before is_before, int from, int mi
 {
   int left = from, right = middle;
   for (int i = from; i < end; i++) {
-    bool takes_right = left == middle || (right < end && is_before(&a->blocks[a->order[right]], &a->blocks[a->order[left]]));
+    bool takes_right = left == middle || (right < end && is_before(&a->blocks[a->order[right]],
+                                                                   &a->blocks[a->order[left]]));
     a->sorting[i] = a->order[takes_right ? right++ : left++];
   }
   memcpy(a->order + from, a->sorting + from, (size_t)(end - from) * sizeof *a->order);
@@ -282,7 +286,8 @@ static void shuffle(struct assignment *a, uint32_t *seed)
 static void try_order(struct assignment *a, size_t bound, int promotions)
 {
   size_t total = place_all(a, 0);
-  for (int i = 0; i < promotions && a->left > 0 && a->best_total > bound && promote_highest(a, total); i++)
+  for (int i = 0;
+       i < promotions && a->left > 0 && a->best_total > bound && promote_highest(a, total); i++)
     total = place_all(a, i % 2 ? bound : 0);
 }
 
@@ -292,7 +297,9 @@ static void find_tight(struct assignment *a, size_t bound, size_t eighths)
 {
   memset(a->firsts, 0, ((size_t)a->n_times + 1) * sizeof *a->firsts);
   for (int i = 0; i < a->n; i++)
-    if (a->blocks[i].first <= a->blocks[i].last && a->live[a->blocks[i].first] >= bound / 8 * eighths) a->firsts[a->blocks[i].first + 1] = 1;
+    if (a->blocks[i].first <= a->blocks[i].last &&
+        a->live[a->blocks[i].first] >= bound / 8 * eighths)
+      a->firsts[a->blocks[i].first + 1] = 1;
   for (int time = 0; time < a->n_times; time++) a->firsts[time + 1] += a->firsts[time];
   a->n_tight = 0;
   for (int i = 0; i < a->n; i++) {
@@ -310,8 +317,10 @@ static int assign_exact(struct assignment *a, size_t bound)
   size_t total = a->best_total;
   sort_order(a, larger);
   for (int i = 0; i < a->n_tight; i++) few[i] = a->blocks[a->order[i]];
-  int code = mafat_offsets_assign_exact(few, a->n_tight, bound, &total, EFFORT / (a->n_tight * a->n_tight), a->heap);
-  for (int i = 0; i < a->n_tight && total < a->best_total; i++) a->best[a->order[i]] = few[i].offset;
+  int code = mafat_offsets_assign_exact(few, a->n_tight, bound, &total,
+                                        EFFORT / (a->n_tight * a->n_tight), a->heap);
+  for (int i = 0; i < a->n_tight && total < a->best_total; i++)
+    a->best[a->order[i]] = few[i].offset;
   a->best_total = total;
   return code;
 }
@@ -333,11 +342,14 @@ static int try_orders(struct assignment *a, size_t bound, size_t most)
     try_order(a, bound, PROMOTIONS);
   }
   uint32_t seed = 1;
-  for (int i = 0; i < SHUFFLES && a->left > 0 && a->n_tight <= MAFAT_FEW_BLOCKS && a->best_total > bound; i++) {
+  for (int i = 0;
+       i < SHUFFLES && a->left > 0 && a->n_tight <= MAFAT_FEW_BLOCKS && a->best_total > bound;
+       i++) {
     shuffle(a, &seed);
     try_order(a, bound, PROMOTIONS / 4);
   }
-  return a->best_total > bound && a->n_tight <= MAFAT_FEW_BLOCKS ? assign_exact(a, bound) : MAFAT_OK;
+  return a->best_total > bound && a->n_tight <= MAFAT_FEW_BLOCKS ? assign_exact(a, bound)
+                                                                 : MAFAT_OK;
 }
 
 /* Restores the best order's offsets and places all other blocks. Returns the arena's size. */
@@ -415,7 +427,8 @@ static int assign_all(struct assignment *a, size_t bound, size_t *total)
 size_t mafat_offsets_assign(struct mafat_block *blocks, int n, struct mafat_heap *heap)
 {
   if (n == 0) return 0;
-  struct assignment a = {.heap = heap, .blocks = blocks, .n = n, .n_times = last_time(blocks, n) + 1};
+  struct assignment a = {
+      .heap = heap, .blocks = blocks, .n = n, .n_times = last_time(blocks, n) + 1};
   size_t bound = 0, total = SIZE_MAX;
   a.live = live_bytes(blocks, n, heap);
   a.firsts = mafat_heap_calloc(heap, (size_t)a.n_times + 1, sizeof *a.firsts);

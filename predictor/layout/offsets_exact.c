@@ -154,8 +154,8 @@ static void place_next(struct few *f, const struct tower *t, int last)
   }
 }
 
-int mafat_offsets_assign_exact(struct mafat_block *blocks, int n, size_t bound, size_t *total, long placements,
-                      struct mafat_heap *heap)
+int mafat_offsets_assign_exact(struct mafat_block *blocks, int n, size_t bound, size_t *total,
+                               long placements, struct mafat_heap *heap)
 {
   struct few *f = mafat_heap_calloc(heap, 1, sizeof *f + ((size_t)n + 1) * sizeof *f->towers);
   if (!f) return MAFAT_ENOMEM;

@@ -10,7 +10,7 @@ enum { MAFAT_FEW_BLOCKS = 80 };
 /* Searches for an arena of n <= MAFAT_FEW_BLOCKS blocks smaller than *total. Stops at an arena not
  * larger than `bound`, or after `placements` placements. On success updates *total and the offsets.
  * MAFAT_ENOMEM. */
-int mafat_offsets_assign_exact(struct mafat_block *blocks, int n, size_t bound, size_t *total, long placements,
-                      struct mafat_heap *heap);
+int mafat_offsets_assign_exact(struct mafat_block *blocks, int n, size_t bound, size_t *total,
+                               long placements, struct mafat_heap *heap);
 
 #endif

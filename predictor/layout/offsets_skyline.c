@@ -88,7 +88,9 @@ struct block_want {
 /* Searches a node that covers `width` ranks from `first` on. */
 static void look(const struct node *nodes, int i, int first, int width, struct block_want *w)
 {
-  if (first >= w->end || first + width <= w->begin || nodes[i].end > w->over || nodes[i].weight <= w->weight) return;
+  if (first >= w->end || first + width <= w->begin || nodes[i].end > w->over ||
+      nodes[i].weight <= w->weight)
+    return;
   if (width == 1) {
     w->found = i;
     w->weight = nodes[i].weight;
@@ -157,7 +159,8 @@ static void dig(struct filler *f, int begin, struct skyline_segment v)
 static void fill(struct filler *f, int at)
 {
   struct skyline_segment v = f->segments[at];
-  const struct skyline_segment *left = v.before >= 0 ? &f->segments[v.before] : NULL, *right = v.end < f->n_times ? &f->segments[v.end] : NULL;
+  const struct skyline_segment *left = v.before >= 0 ? &f->segments[v.before] : NULL,
+                               *right = v.end < f->n_times ? &f->segments[v.end] : NULL;
   size_t to_left = left ? left->height : SIZE_MAX, to_right = right ? right->height : SIZE_MAX;
   int begin = at, end = v.end;
   if (to_right <= to_left) {
@@ -234,7 +237,8 @@ static void plant(struct filler *f, enum shape shape)
   for (int i = 0; i < f->n_leaves; i++) {
     struct node *leaf = &f->nodes[f->n_leaves + i];
     *leaf = (struct node){-1, INT_MAX};
-    if (i < f->n) *leaf = (struct node){weight_of(&f->lives[i], shape) * f->learnt[i], f->lives[i].end};
+    if (i < f->n)
+      *leaf = (struct node){weight_of(&f->lives[i], shape) * f->learnt[i], f->lives[i].end};
   }
   for (int i = f->n_leaves - 1; i > 0; i--) join(f->nodes, i);
 }
@@ -258,7 +262,8 @@ static void try_shape(struct filler *f, enum shape shape, long placements)
 /* ---- lives ---- */
 
 /* Lists living blocks by first time, by counting sort. False: out of memory. */
-static bool find_lives(struct filler *f, const struct mafat_block *blocks, int n, struct mafat_heap *heap)
+static bool find_lives(struct filler *f, const struct mafat_block *blocks, int n,
+                       struct mafat_heap *heap)
 {
   int last = 0;
   for (int i = 0; i < n; i++)
@@ -286,8 +291,8 @@ static bool find_lives(struct filler *f, const struct mafat_block *blocks, int n
   return true;
 }
 
-int mafat_offsets_assign_skyline(struct mafat_block *blocks, int n, size_t bound, size_t *total, long placements,
-                          struct mafat_heap *heap)
+int mafat_offsets_assign_skyline(struct mafat_block *blocks, int n, size_t bound, size_t *total,
+                                 long placements, struct mafat_heap *heap)
 {
   struct filler f = {.n_leaves = 1, .bound = bound, .total = *total};
   while (f.n_leaves < n) f.n_leaves *= 2;
@@ -300,9 +305,11 @@ int mafat_offsets_assign_skyline(struct mafat_block *blocks, int n, size_t bound
   f.learnt = mafat_heap_calloc(heap, (size_t)n, sizeof *f.learnt);
   f.offsets = mafat_heap_calloc(heap, (size_t)n, sizeof *f.offsets);
   f.best = mafat_heap_calloc(heap, (size_t)n, sizeof *f.best);
-  bool enough = f.lives && f.firsts && f.nodes && f.segments && f.lows && f.learnt && f.offsets && f.best && find_lives(&f, blocks, n, heap);
+  bool enough = f.lives && f.firsts && f.nodes && f.segments && f.lows && f.learnt && f.offsets &&
+                f.best && find_lives(&f, blocks, n, heap);
   if (enough) {
-    for (int s = 0; s < N_SHAPES && f.total > bound; s++) try_shape(&f, (enum shape)s, placements / N_SHAPES);
+    for (int s = 0; s < N_SHAPES && f.total > bound; s++)
+      try_shape(&f, (enum shape)s, placements / N_SHAPES);
     for (int i = 0; i < f.n && f.total < *total; i++) blocks[f.lives[i].block].offset = f.best[i];
     *total = f.total;
   }

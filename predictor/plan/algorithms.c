@@ -12,9 +12,11 @@ static enum mafat_algorithm default_of(enum mafat_algorithm wanted, const struct
 
 int mafat_algorithms_default(struct mafat_plan *plan, const struct mafat_network *n)
 {
-  plan->algorithms = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers, sizeof *plan->algorithms);
+  plan->algorithms =
+      mafat_heap_calloc(plan->heap, (size_t)plan->n_layers, sizeof *plan->algorithms);
   if (!plan->algorithms) return MAFAT_ENOMEM;
-  for (int l = 0; l < plan->n_layers; l++) plan->algorithms[l] = default_of(plan->wanted, &n->layers[l]);
+  for (int l = 0; l < plan->n_layers; l++)
+    plan->algorithms[l] = default_of(plan->wanted, &n->layers[l]);
   return MAFAT_OK;
 }
 
@@ -32,9 +34,9 @@ static bool is_in(const int *layers, int n_layers, int layer)
   return i < n_layers && layers[i] == layer;
 }
 
-int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
-                           enum mafat_algorithm algorithm, const struct mafat_algorithm_word *word,
-                           struct mafat_diagnostic *d)
+int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *n,
+                           const int *layers, int n_layers, enum mafat_algorithm algorithm,
+                           const struct mafat_algorithm_word *word, struct mafat_diagnostic *d)
 {
   struct mafat_span all = {layers[0], layers[n_layers - 1] + 1};
   const struct mafat_span *spans = word->n ? word->layers : &all;
@@ -42,15 +44,20 @@ int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *
   for (int i = 0; i < (word->n ? word->n : 1); i++) {
     bool begins = is_in(layers, n_layers, spans[i].begin);
     if (!begins || !is_in(layers, n_layers, spans[i].end - 1))
-      return mafat_fail(d, MAFAT_EINVAL, "expected layers %d to %d%s behind :%s, found %d", all.begin, all.end - 1,
+      return mafat_fail(d, MAFAT_EINVAL, "expected layers %d to %d%s behind :%s, found %d",
+                        all.begin, all.end - 1,
                         mafat_span_size(all) > n_layers ? ", as far as they are in the group," : "",
-                        mafat_algorithm_name(algorithm), begins ? spans[i].end - 1 : spans[i].begin);
-    for (int k = find_place(layers, n_layers, spans[i].begin); k < n_layers && layers[k] < spans[i].end; k++) {
+                        mafat_algorithm_name(algorithm),
+                        begins ? spans[i].end - 1 : spans[i].begin);
+    for (int k = find_place(layers, n_layers, spans[i].begin);
+         k < n_layers && layers[k] < spans[i].end; k++) {
       int l = layers[k];
       bool applies = algorithm == MAFAT_DIRECT || mafat_winograd_applies(&n->layers[l]);
       if (!applies && word->n && mafat_span_size(spans[i]) == 1)
-        return mafat_fail(d, MAFAT_EINVAL, "expected a 3x3 convolution of stride 1 behind :%s, found layer %d [%s]",
-                          mafat_algorithm_name(algorithm), l, mafat_layer_type_name(n->layers[l].type));
+        return mafat_fail(d, MAFAT_EINVAL,
+                          "expected a 3x3 convolution of stride 1 behind :%s, found layer %d [%s]",
+                          mafat_algorithm_name(algorithm), l,
+                          mafat_layer_type_name(n->layers[l].type));
       if (applies) plan->algorithms[l] = algorithm;
     }
   }
@@ -99,13 +106,15 @@ static int fill_word(const struct mafat_algorithm_choice *c, enum mafat_algorith
   for (int i = 0; i < c->n && word->given && !everywhere; i++) {
     if (!differs(c, i) || !uses(c, i, algorithm)) continue;
     int last = run_end(c, i, algorithm);
-    if (mafat_algorithm_word_add(c->heap, word, mafat_span(c->layers[i], c->layers[last] + 1))) return MAFAT_ENOMEM;
+    if (mafat_algorithm_word_add(c->heap, word, mafat_span(c->layers[i], c->layers[last] + 1)))
+      return MAFAT_ENOMEM;
     i = last;
   }
   return MAFAT_OK;
 }
 
-int mafat_algorithms_words(const struct mafat_algorithm_choice *choice, struct mafat_group_spec *group)
+int mafat_algorithms_words(const struct mafat_algorithm_choice *choice,
+                           struct mafat_group_spec *group)
 {
   int code = MAFAT_OK;
   for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS && code == MAFAT_OK; a++)

@@ -10,9 +10,9 @@ int mafat_algorithms_default(struct mafat_plan *plan, const struct mafat_network
 
 /* Applies a word to a group's layers (n_layers, ascending). MAFAT_EINVAL: a layer is not in the
  * group, or has no such algorithm. */
-int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
-                           enum mafat_algorithm algorithm, const struct mafat_algorithm_word *word,
-                           struct mafat_diagnostic *d);
+int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *n,
+                           const int *layers, int n_layers, enum mafat_algorithm algorithm,
+                           const struct mafat_algorithm_word *word, struct mafat_diagnostic *d);
 
 /* Algorithms of some layers, and the options' choice `wanted`. */
 struct mafat_algorithm_choice {
@@ -26,6 +26,7 @@ struct mafat_algorithm_choice {
 
 /* Fills a group's words, empty before, with the algorithms of these layers that differ from the
  * options' choice. MAFAT_ENOMEM. */
-int mafat_algorithms_words(const struct mafat_algorithm_choice *choice, struct mafat_group_spec *group);
+int mafat_algorithms_words(const struct mafat_algorithm_choice *choice,
+                           struct mafat_group_spec *group);
 
 #endif

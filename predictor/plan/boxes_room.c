@@ -35,7 +35,8 @@ int mafat_boxes_levels(size_t most)
 MAFAT_PART(opening) size_t mafat_boxes_room_bytes(size_t most)
 {
   if (most == 0) return 0;
-  size_t bytes = most * MAFAT_SCORED_BOX_BYTES + mafat_boxes_cells(mafat_boxes_levels(most)) * sizeof(uint32_t);
+  size_t bytes = most * MAFAT_SCORED_BOX_BYTES +
+                 mafat_boxes_cells(mafat_boxes_levels(most)) * sizeof(uint32_t);
   return (bytes + 63) / 64 * 64;
 }
 

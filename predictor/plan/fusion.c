@@ -11,7 +11,8 @@
 
 static bool is_pooled(const struct mafat_layer *conv, const struct mafat_layer *pool)
 {
-  return mafat_layer_pools(pool) && mafat_window_is_plain(&pool->window, 2, 2) && pool->window.y.before == 0 && pool->window.x.before == 0 &&
+  return mafat_layer_pools(pool) && mafat_window_is_plain(&pool->window, 2, 2) &&
+         pool->window.y.before == 0 && pool->window.x.before == 0 &&
          mafat_layer_is_ungrouped(conv) && !mafat_layer_sums_integers(conv);
 }
 
@@ -21,8 +22,10 @@ bool mafat_fusion_blends_alike(const struct mafat_layer *l)
   for (int k = 0; k < l->n_operands; k++) {
     const struct mafat_operand *o = &l->operands[k];
     const struct mafat_source *s = o->sources.list;
-    bool meets = o->broadcast || (o->shape.w == l->out.w && o->shape.h == l->out.h && s->n == l->out.c);
-    if (mafat_sources_count(&o->sources) != 1 || !meets || s->first % MAFAT_CHANNEL_BLOCK) return false;
+    bool meets =
+        o->broadcast || (o->shape.w == l->out.w && o->shape.h == l->out.h && s->n == l->out.c);
+    if (mafat_sources_count(&o->sources) != 1 || !meets || s->first % MAFAT_CHANNEL_BLOCK)
+      return false;
   }
   return true;
 }
@@ -35,7 +38,9 @@ static bool lies_in_blocks(const struct mafat_operand *o)
 /* Operands of a sum may differ in channels, and the other one may be larger. */
 static bool is_added(const struct mafat_layer *conv, const struct mafat_layer *shortcut)
 {
-  if (!mafat_layer_blends(shortcut) || shortcut->blend != MAFAT_BLEND_ADD || shortcut->n_operands != 2) return false;
+  if (!mafat_layer_blends(shortcut) || shortcut->blend != MAFAT_BLEND_ADD ||
+      shortcut->n_operands != 2)
+    return false;
   const struct mafat_operand *x = &shortcut->operands[0], *z = &shortcut->operands[1];
   return lies_in_blocks(x) && lies_in_blocks(z) && !z->broadcast && z->shape.w >= shortcut->out.w &&
          z->shape.h >= shortcut->out.h && mafat_layer_is_ungrouped(conv);
@@ -50,31 +55,37 @@ static bool is_among(const int *layers, int n_layers, int layer)
   return false;
 }
 
-static int apply_word(struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
-                      const struct mafat_depthwise_word *word, struct mafat_diagnostic *d)
+static int apply_word(struct mafat_plan *plan, const struct mafat_network *n, const int *layers,
+                      int n_layers, const struct mafat_depthwise_word *word,
+                      struct mafat_diagnostic *d)
 {
   struct mafat_span span = word->layers;
   bool all = mafat_span_size(span) == 0;
   if (all) span = mafat_span(layers[0], layers[n_layers - 1] + 1);
   if (!is_among(layers, n_layers, span.begin) || !is_among(layers, n_layers, span.end - 1))
-    return mafat_fail(d, MAFAT_EINVAL, "expected layers of its group, from %d to %d, behind :dw, found %d-%d", layers[0],
-                      layers[n_layers - 1], span.begin, span.end - 1);
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "expected layers of its group, from %d to %d, behind :dw, found %d-%d",
+                      layers[0], layers[n_layers - 1], span.begin, span.end - 1);
   if (mafat_span_size(word->layers) == 1 && !mafat_layer_is_depthwise(&n->layers[span.begin]))
-    return mafat_fail(d, MAFAT_EINVAL, "expected a depthwise convolution behind :dw, found layer %d [%s]", span.begin,
-                      mafat_layer_type_name(n->layers[span.begin].type));
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "expected a depthwise convolution behind :dw, found layer %d [%s]",
+                      span.begin, mafat_layer_type_name(n->layers[span.begin].type));
   for (int i = 0; i < n_layers; i++)
-    if (layers[i] >= span.begin && layers[i] < span.end && mafat_layer_is_depthwise(&n->layers[layers[i]]))
+    if (layers[i] >= span.begin && layers[i] < span.end &&
+        mafat_layer_is_depthwise(&n->layers[layers[i]]))
       plan->depthwise_rows[layers[i]] = word->rows;
   return MAFAT_OK;
 }
 
 MAFAT_PART(opening)
-int mafat_fusion_apply(struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
-                       const struct mafat_group_spec *group, struct mafat_diagnostic *d)
+int mafat_fusion_apply(struct mafat_plan *plan, const struct mafat_network *n, const int *layers,
+                       int n_layers, const struct mafat_group_spec *group,
+                       struct mafat_diagnostic *d)
 {
   int code = MAFAT_OK;
   if (group->n_depthwise && !plan->depthwise_rows) {
-    plan->depthwise_rows = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers, sizeof *plan->depthwise_rows);
+    plan->depthwise_rows =
+        mafat_heap_calloc(plan->heap, (size_t)plan->n_layers, sizeof *plan->depthwise_rows);
     if (!plan->depthwise_rows) return mafat_fail(d, MAFAT_ENOMEM, "out of memory");
     for (int l = 0; l < plan->n_layers; l++) plan->depthwise_rows[l] = -1;
   }
@@ -86,12 +97,14 @@ int mafat_fusion_apply(struct mafat_plan *plan, const struct mafat_network *n, c
 /* True if the layer may be fused and no word mentions it. Written words must not include it. */
 static bool is_usual(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
-  return mafat_layer_is_depthwise(&n->layers[layer]) && plan->outer[layer] >= 0 && mafat_plan_depthwise_rows(plan, layer) < 0;
+  return mafat_layer_is_depthwise(&n->layers[layer]) && plan->outer[layer] >= 0 &&
+         mafat_plan_depthwise_rows(plan, layer) < 0;
 }
 
 /* Last layer of a run with the same word, from layers[i] on; layers without a choice may be in
  * between. */
-static int run_end(const struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers, int i)
+static int run_end(const struct mafat_plan *plan, const struct mafat_network *n, const int *layers,
+                   int n_layers, int i)
 {
   int last = i, rows = mafat_plan_depthwise_rows(plan, layers[i]);
   for (int k = i + 1; k < n_layers && !is_usual(plan, n, layers[k]); k++) {
@@ -104,8 +117,9 @@ static int run_end(const struct mafat_plan *plan, const struct mafat_network *n,
 
 /* One word for each run, or one for the whole group if all are the same. */
 MAFAT_PART(opening)
-int mafat_fusion_words(const struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
-                       struct mafat_heap *heap, struct mafat_group_spec *group)
+int mafat_fusion_words(const struct mafat_plan *plan, const struct mafat_network *n,
+                       const int *layers, int n_layers, struct mafat_heap *heap,
+                       struct mafat_group_spec *group)
 {
   bool everywhere = true;
   for (int i = 0; i < n_layers; i++) {
@@ -130,17 +144,20 @@ static void count_readers(const struct mafat_network *n, const struct mafat_plan
     const struct mafat_layer *layer = &n->layers[l];
     if (usage[l].last_use == plan->n_layers) readers[l] += 2; /* an output of the network */
     if (!usage[l].needed || mafat_layer_is_alias(layer)) continue;
-    for (struct mafat_reads r = mafat_layer_reads(layer); mafat_reads_next(&r);) readers[r.source->tensor]++;
+    for (struct mafat_reads r = mafat_layer_reads(layer); mafat_reads_next(&r);)
+      readers[r.source->tensor]++;
   }
 }
 
 /* Columns of a table are copied from any position, as contiguous channels. */
-static int find_table(const struct mafat_plan *plan, const struct mafat_network *n, const int *readers, int layer)
+static int find_table(const struct mafat_plan *plan, const struct mafat_network *n,
+                      const int *readers, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
   if (!mafat_layer_looks_up(l)) return -1;
   int table = mafat_network_sole_maker(n, mafat_network_sole_tensor(n, &l->operands[1].sources));
-  if (table < 0 || !mafat_kind_of(n->layers[table].type)->constant || readers[table] != 1) return -1;
+  if (table < 0 || !mafat_kind_of(n->layers[table].type)->constant || readers[table] != 1)
+    return -1;
   const struct mafat_layer *t = &n->layers[table];
   bool apart = t->out_type != MAFAT_F32 || (t->strides->channels != 1 && t->out.c > 1);
   bool kept = mafat_plan_group(plan, table)->weights.placement == MAFAT_KEPT;
@@ -165,7 +182,9 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
     count_readers(n, plan, usage, readers);
     for (int l = 0; l < plan->n_layers && fuse; l++) {
       const struct mafat_layer *layer = &n->layers[l];
-      int k = usage[l].needed ? mafat_network_sole_maker(n, mafat_network_sole_tensor(n, mafat_layer_sources(layer))) : -1;
+      int k = usage[l].needed ? mafat_network_sole_maker(
+                                    n, mafat_network_sole_tensor(n, mafat_layer_sources(layer)))
+                              : -1;
       if (k < 0 || readers[k] != 1 || plan->group_of[k] != plan->group_of[l]) continue;
       const struct mafat_layer *inner = &n->layers[k];
       const struct mafat_cut *cut = &mafat_plan_group(plan, l)->cut;
@@ -211,16 +230,17 @@ int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network
 }
 
 /* Finds the innermost layer, and the span of its output needed for `out`. */
-static int find_reader(const struct mafat_plan *plan, const struct mafat_network *n, int layer, bool axis_y,
-                       struct mafat_span *out)
+static int find_reader(const struct mafat_plan *plan, const struct mafat_network *n, int layer,
+                       bool axis_y, struct mafat_span *out)
 {
   for (int inside; (inside = plan->inner[layer]) >= 0; layer = inside)
     *out = mafat_layer_in_span(&n->layers[layer], 0, axis_y, *out);
   return layer;
 }
 
-struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan, const struct mafat_network *n,
-                                          int layer, bool axis_y, struct mafat_span out)
+struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan,
+                                          const struct mafat_network *n, int layer, bool axis_y,
+                                          struct mafat_span out)
 {
   find_reader(plan, n, layer, axis_y, &out);
   return out;
@@ -237,7 +257,8 @@ struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const stru
   return mafat_layer_in_span(l, 0, axis_y, out);
 }
 
-int mafat_fusion_granularity(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+int mafat_fusion_granularity(const struct mafat_plan *plan, const struct mafat_network *n,
+                             int layer)
 {
   const struct mafat_winograd *winograd = mafat_plan_winograd(plan, layer);
   if (!winograd) return 1;

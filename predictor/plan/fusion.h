@@ -20,12 +20,14 @@
 /* Applies a group's depthwise words to its layers (n_layers, ascending): fills
  * plan->depthwise_rows. MAFAT_EINVAL: a layer is not in the group, or is named alone and not
  * depthwise; MAFAT_ENOMEM. */
-int mafat_fusion_apply(struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
-                       const struct mafat_group_spec *group, struct mafat_diagnostic *d);
+int mafat_fusion_apply(struct mafat_plan *plan, const struct mafat_network *n, const int *layers,
+                       int n_layers, const struct mafat_group_spec *group,
+                       struct mafat_diagnostic *d);
 /* Fills the depthwise words, empty before, of a group with these layers. Allocates from the heap.
  * MAFAT_ENOMEM. */
-int mafat_fusion_words(const struct mafat_plan *plan, const struct mafat_network *n, const int *layers, int n_layers,
-                       struct mafat_heap *heap, struct mafat_group_spec *group);
+int mafat_fusion_words(const struct mafat_plan *plan, const struct mafat_network *n,
+                       const int *layers, int n_layers, struct mafat_heap *heap,
+                       struct mafat_group_spec *group);
 
 /* Fills plan->inner, plan->outer and plan->table; with no fusions if `fuse` is false. */
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse);
@@ -40,7 +42,8 @@ static inline int mafat_fusion_inside(const struct mafat_plan *plan, int layer)
 }
 
 /* True if the layer inside is pooled while it is stored. */
-static inline bool mafat_fusion_pools(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+static inline bool mafat_fusion_pools(const struct mafat_plan *plan, const struct mafat_network *n,
+                                      int layer)
 {
   return mafat_fusion_inside(plan, layer) >= 0 && mafat_layer_pools(&n->layers[layer]);
 }
@@ -61,8 +64,9 @@ int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network
 
 /* Span of the innermost layer's output needed for the span `out` of `layer`; `out` itself if
  * nothing is inside. */
-struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan, const struct mafat_network *n,
-                                          int layer, bool axis_y, struct mafat_span out);
+struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan,
+                                          const struct mafat_network *n, int layer, bool axis_y,
+                                          struct mafat_span out);
 
 /* Span of an operand of the step (plan.h: mafat_plan_reads) read for the span `out` of `layer`
  * (kind.h: mafat_layer_in_span). */
@@ -71,7 +75,8 @@ struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const stru
 
 /* Multiple to which boxes of a layer's output are rounded out: 1, or Winograd's tile of 4 (2 if
  * pooled). */
-int mafat_fusion_granularity(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
+int mafat_fusion_granularity(const struct mafat_plan *plan, const struct mafat_network *n,
+                             int layer);
 
 /* True if each operand is one tensor, starts at a block and covers the whole output. Such operands
  * are blended in one pass each, except the first. */

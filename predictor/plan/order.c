@@ -15,7 +15,8 @@ static bool runs(const struct mafat_plan *plan, const struct mafat_network *n,
 /* ---- panel fusions ---- */
 
 /* True if the step reads the convolution's whole output and nothing else. */
-static bool reads_whole(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int producer)
+static bool reads_whole(const struct mafat_plan *plan, const struct mafat_network *n, int layer,
+                        int producer)
 {
   return mafat_network_sole_tensor(n, mafat_plan_sources(plan, n, layer)) == producer;
 }
@@ -23,7 +24,8 @@ static bool reads_whole(const struct mafat_plan *plan, const struct mafat_networ
 static bool sums_slices(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *reader = &n->layers[mafat_plan_reader(plan, layer)];
-  return !mafat_layer_pools(&n->layers[layer]) && mafat_layer_is_pointwise(reader) && !mafat_layer_sums_integers(reader);
+  return !mafat_layer_pools(&n->layers[layer]) && mafat_layer_is_pointwise(reader) &&
+         !mafat_layer_sums_integers(reader);
 }
 
 /* Approximate bytes of a map in kernel layout. */
@@ -41,7 +43,8 @@ static bool saves_memory(const struct mafat_plan *plan, const struct mafat_netwo
   double weights = 0;
   for (int i = g->at.begin; i < g->at.end && g->weights.placement != MAFAT_KEPT; i++) {
     int r = plan->members[i];
-    if (mafat_layer_convolves(&n->layers[r]) && mafat_reads_meet(mafat_layer_reads(&n->layers[r]), producer))
+    if (mafat_layer_convolves(&n->layers[r]) &&
+        mafat_reads_meet(mafat_layer_reads(&n->layers[r]), producer))
       weights += (double)mafat_packed_layer_bytes(&n->layers[r]);
   }
   return weights < map_bytes(n, producer);
@@ -66,7 +69,8 @@ static bool can_spread(const struct mafat_plan *plan, const struct mafat_network
   bool sums = false;
   for (int at = g->at.begin; at < g->at.end; at++) {
     int r = plan->members[at];
-    if (!runs(plan, n, usage, r) || !mafat_reads_meet(mafat_plan_reads(plan, n, r), producer)) continue;
+    if (!runs(plan, n, usage, r) || !mafat_reads_meet(mafat_plan_reads(plan, n, r), producer))
+      continue;
     bool pools = mafat_layer_pools(&n->layers[r]) && plan->inner[r] < 0;
     if (!reads_whole(plan, n, r, producer) || !(pools || sums_slices(plan, n, r))) return false;
     /* A shortcut's other operand must exist before the panel fusion begins. */
@@ -77,11 +81,13 @@ static bool can_spread(const struct mafat_plan *plan, const struct mafat_network
   return sums && saves_memory(plan, n, producer);
 }
 
-int mafat_order_find_panel_fusions(struct mafat_plan *plan, const struct mafat_network *n, bool spread)
+int mafat_order_find_panel_fusions(struct mafat_plan *plan, const struct mafat_network *n,
+                                   bool spread)
 {
   int n_operators = mafat_network_n_tensors(n);
   struct mafat_usage *usage = mafat_heap_calloc(plan->heap, (size_t)n_operators, sizeof *usage);
-  plan->panel_producer = mafat_heap_calloc(plan->heap, (size_t)n_operators, sizeof *plan->panel_producer);
+  plan->panel_producer =
+      mafat_heap_calloc(plan->heap, (size_t)n_operators, sizeof *plan->panel_producer);
   bool enough = usage && plan->panel_producer;
   if (enough) {
     for (int i = 0; i < n_operators; i++) plan->panel_producer[i] = -1;
@@ -90,7 +96,8 @@ int mafat_order_find_panel_fusions(struct mafat_plan *plan, const struct mafat_n
       if (!can_spread(plan, n, usage, l)) continue;
       plan->panel_producer[l] = l;
       for (int r = l + 1; r < plan->n_layers; r++)
-        if (runs(plan, n, usage, r) && mafat_reads_meet(mafat_plan_reads(plan, n, r), l)) plan->panel_producer[r] = l;
+        if (runs(plan, n, usage, r) && mafat_reads_meet(mafat_plan_reads(plan, n, r), l))
+          plan->panel_producer[r] = l;
     }
   }
   mafat_heap_free(plan->heap, usage);
@@ -129,7 +136,8 @@ static double tensor_bytes(const struct orderer *o, int tensor)
 /* Marks the tensor's readers for another check: they may free it now. */
 static void look_again(struct orderer *o, int tensor)
 {
-  for (int i = o->first_reading[tensor]; i >= 0; i = o->readings[i].next) o->refused[o->readings[i].layer] = false;
+  for (int i = o->first_reading[tensor]; i >= 0; i = o->readings[i].next)
+    o->refused[o->readings[i].layer] = false;
 }
 
 /* Decrements the reader count of each tensor that the step reads. */
@@ -141,13 +149,15 @@ static void take_from_readers(struct orderer *o, int layer)
 
 static void note_made(struct orderer *o, int tensor)
 {
-  for (int i = o->first_reading[tensor]; i >= 0; i = o->readings[i].next) o->lacks[o->readings[i].layer]--;
+  for (int i = o->first_reading[tensor]; i >= 0; i = o->readings[i].next)
+    o->lacks[o->readings[i].layer]--;
 }
 
 static void note_placed(struct orderer *o, int operator)
 {
   o->placed[operator] = true;
-  for (int k = 0; k < mafat_layer_n_outputs(&o->network->layers[operator]); k++) note_made(o, mafat_network_output(o->network, operator, k));
+  for (int k = 0; k < mafat_layer_n_outputs(&o->network->layers[operator]); k++)
+    note_made(o, mafat_network_output(o->network, operator, k));
 }
 
 /* Bytes of all outputs that are read. */
@@ -182,7 +192,9 @@ static void place(struct orderer *o, int layer)
 static bool should_hoist(struct orderer *o, int layer)
 {
   const struct mafat_plan *plan = o->plan;
-  if (o->lacks[layer] || o->refused[layer] || o->placed[layer] || plan->panel_producer[layer] >= 0 || !runs(plan, o->network, o->usage, layer)) return false;
+  if (o->lacks[layer] || o->refused[layer] || o->placed[layer] ||
+      plan->panel_producer[layer] >= 0 || !runs(plan, o->network, o->usage, layer))
+    return false;
   double freed = 0;
   for (struct mafat_reads r = mafat_plan_reads(plan, o->network, layer); mafat_reads_next(&r);) {
     int t = r.source->tensor;
@@ -206,7 +218,8 @@ static size_t count_readings(const struct orderer *o)
   size_t n = 0;
   for (int l = 0; l < o->plan->n_layers; l++) {
     if (!runs(o->plan, o->network, o->usage, l)) continue;
-    for (struct mafat_reads r = mafat_plan_reads(o->plan, o->network, l); mafat_reads_next(&r);) n++;
+    for (struct mafat_reads r = mafat_plan_reads(o->plan, o->network, l); mafat_reads_next(&r);)
+      n++;
   }
   return n;
 }
@@ -235,10 +248,12 @@ static void find_order(struct orderer *o)
 {
   const struct mafat_plan *plan = o->plan;
   note_readings(o);
-  for (int i = o->network->n_layers; i < mafat_network_n_operators(o->network); i++) note_placed(o, i);
+  for (int i = o->network->n_layers; i < mafat_network_n_operators(o->network); i++)
+    note_placed(o, i);
   for (int i = 0; i < plan->n_groups; i++) {
     const struct mafat_group *g = &plan->groups[i];
-    bool once = g->cut.kind != MAFAT_CUT_ROWS && g->cut.kind != MAFAT_CUT_SPLIT && !mafat_group_is_tiled(g);
+    bool once =
+        g->cut.kind != MAFAT_CUT_ROWS && g->cut.kind != MAFAT_CUT_SPLIT && !mafat_group_is_tiled(g);
     for (int at = g->at.begin; at < g->at.end; at++) {
       int l = plan->members[at];
       /* An inner layer is placed with its outer one. */
@@ -262,7 +277,8 @@ int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n)
   o.refused = mafat_heap_calloc(heap, n_operators, sizeof *o.refused);
   plan->order = mafat_heap_calloc(heap, n_layers, sizeof *plan->order);
   plan->position = mafat_heap_calloc(heap, n_layers, sizeof *plan->position);
-  bool enough = o.usage && o.readers && o.placed && o.first_reading && o.lacks && o.refused && plan->order && plan->position;
+  bool enough = o.usage && o.readers && o.placed && o.first_reading && o.lacks && o.refused &&
+                plan->order && plan->position;
   if (enough) {
     mafat_usage_find(n, plan, o.usage);
     /* constants read nothing */

@@ -16,7 +16,8 @@
 
 /* Fills plan->panel_producer; with no fusions if `spread` is false. Call after
  * mafat_fusion_find. */
-int mafat_order_find_panel_fusions(struct mafat_plan *plan, const struct mafat_network *n, bool spread);
+int mafat_order_find_panel_fusions(struct mafat_plan *plan, const struct mafat_network *n,
+                                   bool spread);
 /* Fills plan->order and plan->position. Call after mafat_order_find_panel_fusions. */
 int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n);
 

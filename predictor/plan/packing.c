@@ -16,8 +16,8 @@ int mafat_block_slices(const struct mafat_sources *sources, struct mafat_span ch
       int channel = s.first + c, lane = channel % MAFAT_CHANNEL_BLOCK;
       int count = mafat_min(MAFAT_CHANNEL_BLOCK - lane, wanted.end - c);
       if (n < capacity)
-        block_slices[n] = (struct mafat_block_slice){s.tensor, channel / MAFAT_CHANNEL_BLOCK, lane, count,
-                                         position + c, i};
+        block_slices[n] = (struct mafat_block_slice){
+            s.tensor, channel / MAFAT_CHANNEL_BLOCK, lane, count, position + c, i};
       n++;
       c += count;
     }
@@ -44,7 +44,8 @@ int mafat_slice_end(const struct mafat_sources *sources, int channel, int n)
 int mafat_panel_end(const struct mafat_layer *l, int first)
 {
   if (mafat_layer_is_depthwise(l)) return mafat_min(first + MAFAT_CHANNEL_BLOCK, l->out.c);
-  if (!mafat_layer_is_grouped(l)) return mafat_min(first / MAFAT_PANEL * MAFAT_PANEL + MAFAT_PANEL, l->out.c);
+  if (!mafat_layer_is_grouped(l))
+    return mafat_min(first / MAFAT_PANEL * MAFAT_PANEL + MAFAT_PANEL, l->out.c);
   int per_group = l->filters / l->groups;
   int group_end = (first / per_group + 1) * per_group;
   int block_end = (first / MAFAT_CHANNEL_BLOCK + 1) * MAFAT_CHANNEL_BLOCK;
@@ -85,8 +86,9 @@ static size_t weights_bytes(const struct mafat_layer *l, size_t n)
 
 int mafat_block_slice_end(const struct mafat_layer *l, int channel)
 {
-  return mafat_layer_is_flat(l) || mafat_layer_is_depthwise(l) ? mafat_layer_matrix(l).inputs
-                                                               : mafat_slice_end(mafat_layer_sources(l), channel, 1);
+  return mafat_layer_is_flat(l) || mafat_layer_is_depthwise(l)
+             ? mafat_layer_matrix(l).inputs
+             : mafat_slice_end(mafat_layer_sources(l), channel, 1);
 }
 
 /* Row groups that share scales, before `channel`. */
@@ -104,7 +106,8 @@ static size_t groups_before(const struct mafat_layer *l, int channel)
 /* Bytes of a panel's weights for some channels. */
 static size_t rows_bytes(const struct mafat_layer *l, size_t width, size_t rows, int channels)
 {
-  return plus(weights_bytes(l, times(width, rows)), times(width, groups_before(l, channels) * sizeof(uint16_t)));
+  return plus(weights_bytes(l, times(width, rows)),
+              times(width, groups_before(l, channels) * sizeof(uint16_t)));
 }
 
 size_t mafat_panel_offset(const struct mafat_layer *l, size_t width, int channel)
@@ -146,7 +149,8 @@ static size_t width_before(const struct mafat_layer *l, int first_filter)
   if (!mafat_layer_is_grouped(l)) return run_width(first_filter, MAFAT_PANEL);
   /* Panels repeat after the groups that fill whole blocks together: at most 16. */
   int per_group = l->filters / l->groups;
-  int period = per_group / greatest_common_divisor(per_group, MAFAT_CHANNEL_BLOCK) * MAFAT_CHANNEL_BLOCK;
+  int period =
+      per_group / greatest_common_divisor(per_group, MAFAT_CHANNEL_BLOCK) * MAFAT_CHANNEL_BLOCK;
   size_t width = walk_widths(l, first_filter % period);
   if (first_filter >= period)
     width += (size_t)(first_filter / period) * walk_widths(l, period);
@@ -169,7 +173,8 @@ static int quads_channels(const struct mafat_layer *l, int first)
   struct mafat_matrix m = mafat_layer_matrix(l);
   const struct mafat_sources *sources = mafat_layer_sources(l);
   /* Fast path: most layers read one tensor from its beginning, and a run asks for every panel. */
-  if (l->groups == 1 && sources->n == 1 && sources->list[0].first == 0) return mafat_round_up(m.inputs, MAFAT_QUAD);
+  if (l->groups == 1 && sources->n == 1 && sources->list[0].first == 0)
+    return mafat_round_up(m.inputs, MAFAT_QUAD);
   int begin = first / (l->filters / l->groups) * m.inputs, channels = 0;
   struct mafat_span group = {begin, begin + m.inputs};
   while (!mafat_span_is_empty(group)) {
@@ -197,7 +202,8 @@ static size_t integer_offset(const struct mafat_layer *l, int first_filter)
     return integer_panel_bytes(width_before(l, first_filter), mafat_quads_taps(l, 0));
   for (int f = 0, end; f < first_filter; f = end) {
     end = mafat_panel_end(l, f);
-    bytes = plus(bytes, integer_panel_bytes((size_t)mafat_panel_width(end - f), mafat_quads_taps(l, f)));
+    bytes = plus(bytes,
+                 integer_panel_bytes((size_t)mafat_panel_width(end - f), mafat_quads_taps(l, f)));
   }
   return bytes;
 }
@@ -208,7 +214,8 @@ size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter)
 {
   if (mafat_layer_sums_integers(l)) return integer_offset(l, first_filter);
   size_t width = width_before(l, first_filter);
-  return plus(rows_bytes(l, width, taps_per_filter(l), mafat_layer_matrix(l).inputs), times(width, 2 * sizeof(float)));
+  return plus(rows_bytes(l, width, taps_per_filter(l), mafat_layer_matrix(l).inputs),
+              times(width, 2 * sizeof(float)));
 }
 
 size_t mafat_packed_layer_bytes(const struct mafat_layer *l)
@@ -241,9 +248,11 @@ int mafat_widened_channels(const struct mafat_layer *l)
 
 int mafat_conv_call_channels(const struct mafat_layer *l, int channels)
 {
-  uint64_t weights = (uint64_t)channels * (uint64_t)mafat_window_area(&l->window) * MAFAT_CHANNEL_BLOCK;
+  uint64_t weights =
+      (uint64_t)channels * (uint64_t)mafat_window_area(&l->window) * MAFAT_CHANNEL_BLOCK;
   if (mafat_layer_widens(l)) return mafat_widened_channels(l);
-  return mafat_dtype_bytes(l->weights_type, weights) > MAFAT_SPLIT_BYTES ? MAFAT_SPLIT_CHANNELS : channels;
+  return mafat_dtype_bytes(l->weights_type, weights) > MAFAT_SPLIT_BYTES ? MAFAT_SPLIT_CHANNELS
+                                                                         : channels;
 }
 
 size_t mafat_widened_floats(const struct mafat_layer *l, int channels)
@@ -257,19 +266,23 @@ int mafat_widened_end(const struct mafat_layer *l, int channel, int end)
 {
   int n = mafat_widened_channels(l);
   if (mafat_layer_is_flat(l)) return mafat_min(channel + n, end);
-  return mafat_min(mafat_slice_end(mafat_layer_sources(l), channel, mafat_max(n - MAFAT_CHANNEL_BLOCK + 1, 1)), end);
+  return mafat_min(mafat_slice_end(mafat_layer_sources(l), channel,
+                                   mafat_max(n - MAFAT_CHANNEL_BLOCK + 1, 1)),
+                   end);
 }
 
 int mafat_order_rows(const struct mafat_layer *l, enum mafat_order order)
 {
-  uint64_t rows = order == MAFAT_ORDER_TRANSPOSED ? (uint64_t)l->in.c : mafat_matrix_row(mafat_layer_matrix(l));
+  uint64_t rows =
+      order == MAFAT_ORDER_TRANSPOSED ? (uint64_t)l->in.c : mafat_matrix_row(mafat_layer_matrix(l));
   return rows < INT_MAX ? (int)rows : INT_MAX;
 }
 
 uint64_t mafat_order_row(const struct mafat_layer *l, enum mafat_order order)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
-  return order == MAFAT_ORDER_TRANSPOSED ? (uint64_t)(m.filters / l->groups) * (uint64_t)m.taps : (uint64_t)m.filters;
+  return order == MAFAT_ORDER_TRANSPOSED ? (uint64_t)(m.filters / l->groups) * (uint64_t)m.taps
+                                         : (uint64_t)m.filters;
 }
 
 size_t mafat_packed_bytes(const struct mafat_network *n, int n_layers)

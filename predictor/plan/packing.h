@@ -23,7 +23,9 @@ static inline int mafat_pixel_width_of(int channels, struct mafat_span part)
 {
   /* only the tensor's last block is narrower */
   int first = part.begin / MAFAT_CHANNEL_BLOCK, end = mafat_n_blocks(part.end);
-  return end > first ? (end - 1 - first) * MAFAT_CHANNEL_BLOCK + mafat_block_width(channels, end - 1) : 0;
+  return end > first
+             ? (end - 1 - first) * MAFAT_CHANNEL_BLOCK + mafat_block_width(channels, end - 1)
+             : 0;
 }
 
 struct mafat_block_slice {

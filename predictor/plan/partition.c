@@ -8,7 +8,8 @@ void mafat_parts_close(struct mafat_heap *heap, struct mafat_parts **parts)
 {
   struct mafat_parts *p = *parts;
   if (!p) return;
-  for (int i = 0; p->partitions && i < p->n_tensors; i++) mafat_partition_free(heap, &p->partitions[i]);
+  for (int i = 0; p->partitions && i < p->n_tensors; i++)
+    mafat_partition_free(heap, &p->partitions[i]);
   mafat_heap_free(heap, p->list);
   mafat_heap_free(heap, p->at);
   mafat_heap_free(heap, p->partitions);
@@ -18,12 +19,14 @@ void mafat_parts_close(struct mafat_heap *heap, struct mafat_parts **parts)
   *parts = NULL;
 }
 
-struct mafat_partition_buffer mafat_partition_buffer_at(const struct mafat_partition *c, struct mafat_shape shape, int index)
+struct mafat_partition_buffer mafat_partition_buffer_at(const struct mafat_partition *c,
+                                                        struct mafat_shape shape, int index)
 {
   int n_channels = c->sums ? 1 : c->n[MAFAT_ALONG_C], n_cols = c->n[MAFAT_ALONG_W];
-  struct mafat_partition_buffer b = {.box.y = mafat_partition_part(c, MAFAT_ALONG_H, index / (n_channels * n_cols), shape.h),
-                          .box.x = mafat_partition_part(c, MAFAT_ALONG_W, index / n_channels % n_cols, shape.w),
-                          .channels = mafat_span(0, shape.c)};
+  struct mafat_partition_buffer b = {
+      .box.y = mafat_partition_part(c, MAFAT_ALONG_H, index / (n_channels * n_cols), shape.h),
+      .box.x = mafat_partition_part(c, MAFAT_ALONG_W, index / n_channels % n_cols, shape.w),
+      .channels = mafat_span(0, shape.c)};
   if (!c->sums) b.channels = mafat_partition_part(c, MAFAT_ALONG_C, index % n_channels, shape.c);
   return b;
 }
@@ -39,13 +42,16 @@ int mafat_partition_search(const struct mafat_partition *c, enum mafat_split_axi
   return i;
 }
 
-int mafat_partition_pixel(const struct mafat_partition *c, struct mafat_shape shape, struct mafat_span channels)
+int mafat_partition_pixel(const struct mafat_partition *c, struct mafat_shape shape,
+                          struct mafat_span channels)
 {
   return c->lanes ? c->lanes : mafat_pixel_width_of(shape.c, channels);
 }
 
-struct mafat_span mafat_partition_span(const struct mafat_partition *c, enum mafat_split_axis axis, struct mafat_span span)
+struct mafat_span mafat_partition_span(const struct mafat_partition *c, enum mafat_split_axis axis,
+                                       struct mafat_span span)
 {
   if (axis == MAFAT_ALONG_C && c->sums) return mafat_span(0, 1);
-  return mafat_span(mafat_partition_index(c, axis, span.begin), mafat_partition_index(c, axis, span.end - 1) + 1);
+  return mafat_span(mafat_partition_index(c, axis, span.begin),
+                    mafat_partition_index(c, axis, span.end - 1) + 1);
 }

@@ -61,43 +61,57 @@ static inline int mafat_partition_n_buffers(const struct mafat_partition *c)
 }
 
 /* Partition buffer number `index`; channels innermost, rows outermost. */
-struct mafat_partition_buffer mafat_partition_buffer_at(const struct mafat_partition *c, struct mafat_shape shape, int index);
+struct mafat_partition_buffer mafat_partition_buffer_at(const struct mafat_partition *c,
+                                                        struct mafat_shape shape, int index);
 
 /* Part along an axis that contains position `at`. Called for each row of each step; parts of equal
  * size are found without a search. */
 int mafat_partition_search(const struct mafat_partition *c, enum mafat_split_axis axis, int at);
 
-static inline int mafat_partition_index(const struct mafat_partition *c, enum mafat_split_axis axis, int at)
+static inline int mafat_partition_index(const struct mafat_partition *c, enum mafat_split_axis axis,
+                                        int at)
 {
   if (c->n[axis] == 1) return 0;
   const int *bounds = c->bounds[axis];
   int even = at <= 0 ? 0 : bounds[1] == 1 ? at : (int)((unsigned)at / (unsigned)bounds[1]);
-  return even < c->n[axis] && bounds[even] <= at && at < bounds[even + 1] ? even : mafat_partition_search(c, axis, at);
+  return even < c->n[axis] && bounds[even] <= at && at < bounds[even + 1]
+             ? even
+             : mafat_partition_search(c, axis, at);
 }
 
 /* Number of the partition buffer that contains a channel of a pixel. */
-static inline int mafat_partition_find_buffer(const struct mafat_partition *c, int channel, int y, int x)
+static inline int mafat_partition_find_buffer(const struct mafat_partition *c, int channel, int y,
+                                              int x)
 {
-  int map = mafat_partition_index(c, MAFAT_ALONG_H, y) * c->n[MAFAT_ALONG_W] + mafat_partition_index(c, MAFAT_ALONG_W, x);
-  return c->sums ? map : map * c->n[MAFAT_ALONG_C] + mafat_partition_index(c, MAFAT_ALONG_C, channel);
+  int map = mafat_partition_index(c, MAFAT_ALONG_H, y) * c->n[MAFAT_ALONG_W] +
+            mafat_partition_index(c, MAFAT_ALONG_W, x);
+  return c->sums ? map
+                 : map * c->n[MAFAT_ALONG_C] + mafat_partition_index(c, MAFAT_ALONG_C, channel);
 }
 
 /* Returns that partition buffer, and its number in *index. */
-static inline struct mafat_partition_buffer mafat_partition_buffer_holding(const struct mafat_partition *c, struct mafat_shape shape, int channel, int y, int x, int *index)
+static inline struct mafat_partition_buffer mafat_partition_buffer_holding(
+    const struct mafat_partition *c, struct mafat_shape shape, int channel, int y, int x,
+    int *index)
 {
-  int row = mafat_partition_index(c, MAFAT_ALONG_H, y), col = mafat_partition_index(c, MAFAT_ALONG_W, x);
+  int row = mafat_partition_index(c, MAFAT_ALONG_H, y),
+      col = mafat_partition_index(c, MAFAT_ALONG_W, x);
   int part = c->sums ? 0 : mafat_partition_index(c, MAFAT_ALONG_C, channel);
   *index = (row * c->n[MAFAT_ALONG_W] + col) * (c->sums ? 1 : c->n[MAFAT_ALONG_C]) + part;
-  return (struct mafat_partition_buffer){.box.y = mafat_partition_part(c, MAFAT_ALONG_H, row, shape.h),
-                              .box.x = mafat_partition_part(c, MAFAT_ALONG_W, col, shape.w),
-                              .channels = c->sums ? mafat_span(0, shape.c) : mafat_partition_part(c, MAFAT_ALONG_C, part, shape.c)};
+  return (struct mafat_partition_buffer){
+      .box.y = mafat_partition_part(c, MAFAT_ALONG_H, row, shape.h),
+      .box.x = mafat_partition_part(c, MAFAT_ALONG_W, col, shape.w),
+      .channels =
+          c->sums ? mafat_span(0, shape.c) : mafat_partition_part(c, MAFAT_ALONG_C, part, shape.c)};
 }
 
 /* Elements of a pixel in a partition buffer, padded as blocks are. Parts of a block are packed
  * tightly. */
-int mafat_partition_pixel(const struct mafat_partition *c, struct mafat_shape shape, struct mafat_span channels);
+int mafat_partition_pixel(const struct mafat_partition *c, struct mafat_shape shape,
+                          struct mafat_span channels);
 
 /* Numbers, along an axis, of the parts that intersect a span that is not empty. */
-struct mafat_span mafat_partition_span(const struct mafat_partition *c, enum mafat_split_axis axis, struct mafat_span span);
+struct mafat_span mafat_partition_span(const struct mafat_partition *c, enum mafat_split_axis axis,
+                                       struct mafat_span span);
 
 #endif

@@ -21,7 +21,8 @@ static bool meet(struct mafat_span a, struct mafat_span b)
 static struct mafat_span channels_read(const struct mafat_plan *plan, const struct mafat_network *n,
                                        const struct mafat_layer_part *part, int operand)
 {
-  const struct mafat_layer *step = &n->layers[part->layer], *reader = &n->layers[mafat_plan_reader(plan, part->layer)];
+  const struct mafat_layer *step = &n->layers[part->layer],
+                           *reader = &n->layers[mafat_plan_reader(plan, part->layer)];
   const struct mafat_layer *l = operand ? step : reader;
   int all = l->operands[operand].shape.c;
   if (!operand && mafat_parts_sum(plan, part->layer)) return part->channels;
@@ -30,8 +31,9 @@ static struct mafat_span channels_read(const struct mafat_plan *plan, const stru
   return mafat_span_clip(part->filters, all);
 }
 
-struct mafat_buffer_walk mafat_parts_reads(const struct mafat_plan *plan, const struct mafat_network *n,
-                                          const struct mafat_layer_part *part)
+struct mafat_buffer_walk mafat_parts_reads(const struct mafat_plan *plan,
+                                           const struct mafat_network *n,
+                                           const struct mafat_layer_part *part)
 {
   return (struct mafat_buffer_walk){.plan = plan, .network = n, .part = part,
                                    .reads = mafat_plan_reads(plan, n, part->layer)};
@@ -42,13 +44,15 @@ static void find_wanted(struct mafat_buffer_walk *w)
 {
   const struct mafat_reads *r = &w->reads;
   int index = r->next - 1, first = 0;
-  struct mafat_span y = mafat_fusion_in_span(w->plan, w->network, w->part->layer, r->operand, true, w->part->out.y);
+  struct mafat_span y =
+      mafat_fusion_in_span(w->plan, w->network, w->part->layer, r->operand, true, w->part->out.y);
   struct mafat_span channels = channels_read(w->plan, w->network, w->part, r->operand);
   for (int i = index - index % r->sources->n; i < index; i++) first += r->sources->list[i].n;
   int begin = mafat_max(channels.begin, first), end = mafat_min(channels.end, first + r->source->n);
   w->tensor = r->source->tensor;
   w->wanted.box.y = mafat_reads_rows(r, y);
-  w->wanted.box.x = mafat_fusion_in_span(w->plan, w->network, w->part->layer, r->operand, false, w->part->out.x);
+  w->wanted.box.x =
+      mafat_fusion_in_span(w->plan, w->network, w->part->layer, r->operand, false, w->part->out.x);
   w->wanted.channels = mafat_span(begin - first + r->source->first, end - first + r->source->first);
 }
 
@@ -57,7 +61,8 @@ static void find_met(struct mafat_buffer_walk *w)
 {
   const struct mafat_partition *c = mafat_parts_partition(w->plan, w->tensor);
   bool any = !mafat_span_is_empty(w->wanted.box.y) && !mafat_span_is_empty(w->wanted.channels);
-  const struct mafat_span spans[MAFAT_N_SPLIT_AXES] = {w->wanted.box.y, w->wanted.box.x, w->wanted.channels};
+  const struct mafat_span spans[MAFAT_N_SPLIT_AXES] = {w->wanted.box.y, w->wanted.box.x,
+                                                       w->wanted.channels};
   w->next = 0;
   w->n = any;
   for (int axis = 0; axis < MAFAT_N_SPLIT_AXES && any && c; axis++) {
@@ -73,9 +78,12 @@ static bool next_buffer(struct mafat_buffer_walk *w)
   int i = w->next++;
   w->buffer_index = 0;
   if (!c) return true;
-  int n_channels = mafat_span_size(w->met[MAFAT_ALONG_C]), n_cols = mafat_span_size(w->met[MAFAT_ALONG_W]);
-  int y = w->met[MAFAT_ALONG_H].begin + i / (n_channels * n_cols), x = w->met[MAFAT_ALONG_W].begin + i / n_channels % n_cols;
-  w->buffer_index = (y * c->n[MAFAT_ALONG_W] + x) * (c->sums ? 1 : c->n[MAFAT_ALONG_C]) + w->met[MAFAT_ALONG_C].begin + i % n_channels;
+  int n_channels = mafat_span_size(w->met[MAFAT_ALONG_C]),
+      n_cols = mafat_span_size(w->met[MAFAT_ALONG_W]);
+  int y = w->met[MAFAT_ALONG_H].begin + i / (n_channels * n_cols),
+      x = w->met[MAFAT_ALONG_W].begin + i / n_channels % n_cols;
+  w->buffer_index = (y * c->n[MAFAT_ALONG_W] + x) * (c->sums ? 1 : c->n[MAFAT_ALONG_C]) +
+                    w->met[MAFAT_ALONG_C].begin + i % n_channels;
   return true;
 }
 
@@ -92,7 +100,9 @@ bool mafat_parts_reads_next(struct mafat_buffer_walk *w)
 int mafat_parts_made(const struct mafat_plan *plan, const struct mafat_layer_part *part, int tensor)
 {
   const struct mafat_partition *c = mafat_parts_partition(plan, tensor);
-  return c ? mafat_partition_find_buffer(c, part->filters.begin, part->out.y.begin, part->out.x.begin) : 0;
+  return c ? mafat_partition_find_buffer(c, part->filters.begin, part->out.y.begin,
+                                         part->out.x.begin)
+           : 0;
 }
 
 uint64_t mafat_parts_sums_bytes(const struct mafat_layer *l, struct mafat_box box)
@@ -126,17 +136,28 @@ static bool is_split(const struct mafat_group *g)
 static int find_partitions(struct parts_finder *f, const struct mafat_group *g)
 {
   const struct mafat_plan *plan = f->plan;
-  struct mafat_split_ground ground = {.network = f->network, .unit = f->unit, .channel_unit = f->channel_unit, .runs = f->cut, .heap = plan->heap,
-                                      .layers = {plan->members[g->at.begin], plan->members[g->at.end - 1] + 1}};
+  struct mafat_split_ground ground = {.network = f->network,
+                                      .unit = f->unit,
+                                      .channel_unit = f->channel_unit,
+                                      .runs = f->cut,
+                                      .heap = plan->heap,
+                                      .layers = {plan->members[g->at.begin],
+                                                 plan->members[g->at.end - 1] + 1}};
   for (int l = 0; l < plan->n_layers; l++) f->cut[l] = f->runs[l] && mafat_plan_group(plan, l) == g;
   int code = mafat_split_find(&g->cut.as.split, &ground, f->parts->partitions, f->d);
   for (int l = ground.layers.begin; l < ground.layers.end && code == MAFAT_OK; l++) {
-    if (!f->cut[l] || !f->parts->partitions[l].sums || plan->algorithms[l] == MAFAT_DIRECT) continue;
-    if (plan->wanted == MAFAT_AUTO && plan->algorithms[l] == mafat_winograd_fastest(&f->network->layers[l]))
+    if (!f->cut[l] || !f->parts->partitions[l].sums || plan->algorithms[l] == MAFAT_DIRECT)
+      continue;
+    if (plan->wanted == MAFAT_AUTO &&
+        plan->algorithms[l] == mafat_winograd_fastest(&f->network->layers[l]))
       plan->algorithms[l] = MAFAT_DIRECT;
     else
-      code = mafat_fail(f->d, MAFAT_EINVAL, "layer %d [%s] cannot be cut along channels: it is computed by %s, of all of them "
-                        "at once", l, mafat_layer_type_name(f->network->layers[l].type), mafat_algorithm_name(plan->algorithms[l]));
+      code = mafat_fail(
+          f->d, MAFAT_EINVAL,
+          "layer %d [%s] cannot be cut along channels: it is computed by %s, of all of them "
+          "at once",
+          l, mafat_layer_type_name(f->network->layers[l].type),
+          mafat_algorithm_name(plan->algorithms[l]));
   }
   return code;
 }
@@ -145,7 +166,8 @@ static int find_partitions(struct parts_finder *f, const struct mafat_group *g)
 
 static void count_rows(struct parts_finder *f, int first, int end)
 {
-  for (int i = first; i < end; i++) f->parts->partitions[f->walked[i].layer].n[MAFAT_ALONG_H] += f->walked[i].out.y.begin > 0;
+  for (int i = first; i < end; i++)
+    f->parts->partitions[f->walked[i].layer].n[MAFAT_ALONG_H] += f->walked[i].out.y.begin > 0;
 }
 
 /* Creates a part for each recorded step, from `first` on. */
@@ -156,7 +178,8 @@ static int bound_rows(struct parts_finder *f, int first, int end)
     struct mafat_partition *c = &f->parts->partitions[part->layer];
     int n = c->n[MAFAT_ALONG_H];
     if (n == 1) continue;
-    if (!c->bounds[MAFAT_ALONG_H]) c->bounds[MAFAT_ALONG_H] = mafat_heap_calloc(f->plan->heap, (size_t)n + 1, sizeof(int));
+    if (!c->bounds[MAFAT_ALONG_H])
+      c->bounds[MAFAT_ALONG_H] = mafat_heap_calloc(f->plan->heap, (size_t)n + 1, sizeof(int));
     if (!c->bounds[MAFAT_ALONG_H]) return MAFAT_ENOMEM;
     int k = f->done[part->layer]++;
     c->bounds[MAFAT_ALONG_H][k] = part->out.y.begin;
@@ -168,10 +191,14 @@ static int bound_rows(struct parts_finder *f, int first, int end)
 static int check_walked(struct parts_finder *f, const struct mafat_group *g, int n_steps)
 {
   int n = 0;
-  for (int i = g->at.begin; i < g->at.end; i++) n = mafat_max(n, f->parts->partitions[f->plan->members[i]].n[MAFAT_ALONG_H]);
+  for (int i = g->at.begin; i < g->at.end; i++)
+    n = mafat_max(n, f->parts->partitions[f->plan->members[i]].n[MAFAT_ALONG_H]);
   if (n <= MAFAT_MOST_SPLIT_PARTS && n_steps <= MAFAT_MOST_GROUP_PARTS) return MAFAT_OK;
-  return mafat_fail(f->d, MAFAT_EINVAL, "the rows%d:bricks group over layers %d..%d has more steps of rows than there can be partition buffers",
-                    g->cut.as.rows.least, f->plan->members[g->at.begin], f->plan->members[g->at.end - 1]);
+  return mafat_fail(f->d, MAFAT_EINVAL,
+                    "the rows%d:bricks group over layers %d..%d has more steps of rows than there "
+                    "can be partition buffers",
+                    g->cut.as.rows.least, f->plan->members[g->at.begin],
+                    f->plan->members[g->at.end - 1]);
 }
 
 /* Makes the steps of a group of rows its parts, in order; *next: first recorded step of the
@@ -189,14 +216,17 @@ static int cut_rows(struct parts_finder *f, int group, int *next)
 /* ---- readers ---- */
 
 /* True if a part of the layer reads two parts of the tensor in the same rows. */
-static bool reads_across(const struct parts_finder *f, int layer, int operand, const struct mafat_partition *c)
+static bool reads_across(const struct parts_finder *f, int layer, int operand,
+                         const struct mafat_partition *c)
 {
   const struct mafat_partition *own = &f->parts->partitions[layer];
   for (int i = 0; i < own->n[MAFAT_ALONG_W]; i++) {
-    struct mafat_span out = mafat_partition_part(own, MAFAT_ALONG_W, i, f->network->layers[layer].out.w);
+    struct mafat_span out =
+        mafat_partition_part(own, MAFAT_ALONG_W, i, f->network->layers[layer].out.w);
     struct mafat_span in = mafat_fusion_in_span(f->plan, f->network, layer, operand, false, out);
     int n_met = 0;
-    for (int k = 0; k < c->n[MAFAT_ALONG_W]; k++) n_met += meet(in, mafat_partition_part(c, MAFAT_ALONG_W, k, 0));
+    for (int k = 0; k < c->n[MAFAT_ALONG_W]; k++)
+      n_met += meet(in, mafat_partition_part(c, MAFAT_ALONG_W, k, 0));
     if (n_met > 1) return true;
   }
   return false;
@@ -204,17 +234,22 @@ static bool reads_across(const struct parts_finder *f, int layer, int operand, c
 
 /* False if the layer needs the operand in one buffer: it may walk through all rows for one output
  * row, or it reads channels without regard to parts. */
-static bool can_read_partition(const struct parts_finder *f, int layer, int operand, const struct mafat_partition *c)
+static bool can_read_partition(const struct parts_finder *f, int layer, int operand,
+                               const struct mafat_partition *c)
 {
-  const struct mafat_layer *l = operand ? &f->network->layers[layer] : &f->network->layers[mafat_plan_reader(f->plan, layer)];
+  const struct mafat_layer *l =
+      operand ? &f->network->layers[layer] : &f->network->layers[mafat_plan_reader(f->plan, layer)];
   int h = l->operands[operand].shape.h;
   if (!(mafat_layer_along(l) & MAFAT_ALONG_ROWS)) return false;
   if (c->n[MAFAT_ALONG_H] > 1 && h > 1) {
     struct mafat_span rows = mafat_layer_in_span(l, operand, true, mafat_span(0, 1));
     if (mafat_span_size(rows) == h && l->out.h > 1) return false;
   }
-  if (c->n[MAFAT_ALONG_C] > 1 && !c->sums && !(mafat_layer_along(l) & MAFAT_ALONG_FILTERS)) return false;
-  if (c->lanes && (!mafat_layer_goes_within_blocks(l) || f->parts->partitions[layer].lanes != c->lanes)) return false;
+  if (c->n[MAFAT_ALONG_C] > 1 && !c->sums && !(mafat_layer_along(l) & MAFAT_ALONG_FILTERS))
+    return false;
+  if (c->lanes &&
+      (!mafat_layer_goes_within_blocks(l) || f->parts->partitions[layer].lanes != c->lanes))
+    return false;
   /* pixels of another band may be as wide as whole blocks */
   if (c->lanes && l->operands[operand].sources.n_bands > 1) return false;
   return true;
@@ -235,7 +270,8 @@ static bool meets_lanes(const struct mafat_reads *r, int lanes)
 static bool takes_partition(const struct parts_finder *f, int layer, int tensor)
 {
   const struct mafat_group *g = mafat_plan_group(f->plan, layer);
-  bool whole = g->cut.kind == MAFAT_CUT_GRID && !mafat_group_is_tiled(g) && !mafat_network_is_input(f->network, tensor);
+  bool whole = g->cut.kind == MAFAT_CUT_GRID && !mafat_group_is_tiled(g) &&
+               !mafat_network_is_input(f->network, tensor);
   return is_split(g) || whole;
 }
 
@@ -244,13 +280,15 @@ static void find_partition_buffers(struct parts_finder *f, int tensor)
 {
   const struct mafat_partition *c = &f->parts->partitions[tensor];
   bool *partitioned = &f->parts->partitioned[tensor], across = false;
-  *partitioned = f->runs[tensor] && mafat_usage_is_read(&f->usage[tensor]) && f->usage[tensor].last_use < f->plan->n_layers &&
-            mafat_partition_n_buffers(c) > 1;
+  *partitioned = f->runs[tensor] && mafat_usage_is_read(&f->usage[tensor]) &&
+                 f->usage[tensor].last_use < f->plan->n_layers && mafat_partition_n_buffers(c) > 1;
   for (int l = 0; l < f->plan->n_layers && *partitioned; l++) {
     if (!f->runs[l]) continue;
-    for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, l); mafat_reads_next(&r) && *partitioned;)
+    for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, l);
+         mafat_reads_next(&r) && *partitioned;)
       if (r.source->tensor == tensor) {
-        *partitioned = takes_partition(f, l, tensor) && can_read_partition(f, l, r.operand, c) && meets_lanes(&r, c->lanes);
+        *partitioned = takes_partition(f, l, tensor) && can_read_partition(f, l, r.operand, c) &&
+                       meets_lanes(&r, c->lanes);
         across = across || (c->n[MAFAT_ALONG_W] > 1 && reads_across(f, l, r.operand, c));
       }
   }
@@ -264,8 +302,10 @@ static void mark_bounds(const struct parts_finder *f, int layer, int input, bool
   const struct mafat_partition *own = &f->parts->partitions[layer];
   for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, layer); mafat_reads_next(&r);) {
     for (int i = 0; r.source->tensor == input && i < own->n[MAFAT_ALONG_H]; i++) {
-      struct mafat_span out = mafat_partition_part(own, MAFAT_ALONG_H, i, f->network->layers[layer].out.h);
-      struct mafat_span in = mafat_reads_rows(&r, mafat_fusion_in_span(f->plan, f->network, layer, r.operand, true, out));
+      struct mafat_span out =
+          mafat_partition_part(own, MAFAT_ALONG_H, i, f->network->layers[layer].out.h);
+      struct mafat_span in = mafat_reads_rows(&r, mafat_fusion_in_span(f->plan, f->network, layer,
+                                                                       r.operand, true, out));
       if (!mafat_span_is_empty(in)) marks[in.begin] = marks[in.end] = true;
     }
   }
@@ -294,7 +334,8 @@ static int cut_input(struct parts_finder *f, int input)
 }
 
 /* All outputs of a layer are divided alike. */
-static int copy_partition(struct parts_finder *f, const struct mafat_partition *from, struct mafat_partition *to)
+static int copy_partition(struct parts_finder *f, const struct mafat_partition *from,
+                          struct mafat_partition *to)
 {
   *to = *from;
   for (int axis = 0; axis < MAFAT_N_SPLIT_AXES; axis++) to->bounds[axis] = NULL;
@@ -322,7 +363,8 @@ static int find_output_partitions(struct parts_finder *f, int layer)
 static int find_all_partitions(struct parts_finder *f)
 {
   int code = MAFAT_OK;
-  for (int i = f->network->n_layers; i < mafat_network_n_operators(f->network) && code == MAFAT_OK; i++) {
+  for (int i = f->network->n_layers; i < mafat_network_n_operators(f->network) && code == MAFAT_OK;
+       i++) {
     if (f->runs[i]) code = cut_input(f, i);
     if (code == MAFAT_OK) find_partition_buffers(f, i);
   }
@@ -339,7 +381,8 @@ static void add_parts(struct parts_finder *f, int layer)
   for (int y = 0; y < c->n[MAFAT_ALONG_H]; y++)
     for (int x = 0; x < c->n[MAFAT_ALONG_W]; x++)
       for (int k = 0; k < c->n[MAFAT_ALONG_C]; k++) {
-        struct mafat_span part = mafat_partition_part(c, MAFAT_ALONG_C, k, c->sums ? channels : l->out.c);
+        struct mafat_span part =
+            mafat_partition_part(c, MAFAT_ALONG_C, k, c->sums ? channels : l->out.c);
         f->parts->list[f->parts->n++] = (struct mafat_layer_part){
             .layer = layer,
             .out.y = mafat_partition_part(c, MAFAT_ALONG_H, y, l->out.h),
@@ -357,7 +400,8 @@ static void add_group(struct parts_finder *f, const struct mafat_group *g, int *
       if (f->runs[f->plan->members[i]]) add_parts(f, f->plan->members[i]);
     return;
   }
-  for (; *walked < f->n_walked && mafat_plan_group(f->plan, f->walked[*walked].layer) == g; ++*walked)
+  for (; *walked < f->n_walked && mafat_plan_group(f->plan, f->walked[*walked].layer) == g;
+       ++*walked)
     f->parts->list[f->parts->n++] = f->walked[*walked];
 }
 
@@ -367,7 +411,8 @@ static int make_parts(struct parts_finder *f)
   struct mafat_plan *plan = f->plan;
   struct mafat_parts *parts = f->parts;
   size_t n = 1;
-  for (int l = 0; l < plan->n_layers; l++) n += (size_t)mafat_partition_n_parts(&parts->partitions[l]);
+  for (int l = 0; l < plan->n_layers; l++)
+    n += (size_t)mafat_partition_n_parts(&parts->partitions[l]);
   parts->list = mafat_heap_calloc(plan->heap, n, sizeof *parts->list);
   if (!parts->list) return mafat_fail(f->d, MAFAT_ENOMEM, "out of memory");
   if (find_all_partitions(f)) return mafat_fail(f->d, MAFAT_ENOMEM, "out of memory");
@@ -387,9 +432,11 @@ static bool begins_in_panels(const struct parts_finder *f, int layer)
   const struct mafat_layer *l = &f->network->layers[layer];
   bool follows = false;
   for (int k = layer + 1; k < plan->n_layers && !follows; k++)
-    follows = f->usage[k].needed && mafat_layer_has_weights(&f->network->layers[k]) && mafat_plan_group(plan, k)->weights.placement == MAFAT_KEPT;
-  return follows && mafat_layer_convolves(l) && mafat_layer_is_ungrouped(l) && !mafat_layer_is_flat(l) && l->out_type == MAFAT_F32 &&
-         l->weights_type == MAFAT_F32 && plan->algorithms[layer] == MAFAT_DIRECT &&
+    follows = f->usage[k].needed && mafat_layer_has_weights(&f->network->layers[k]) &&
+              mafat_plan_group(plan, k)->weights.placement == MAFAT_KEPT;
+  return follows && mafat_layer_convolves(l) && mafat_layer_is_ungrouped(l) &&
+         !mafat_layer_is_flat(l) && l->out_type == MAFAT_F32 && l->weights_type == MAFAT_F32 &&
+         plan->algorithms[layer] == MAFAT_DIRECT &&
          mafat_plan_group(plan, layer)->weights.placement == MAFAT_KEPT;
 }
 
@@ -405,31 +452,37 @@ static int channel_unit(const struct parts_finder *f, int layer)
   if (!shared && (mafat_layer_goes_within_blocks(l) || begins_in_panels(f, layer))) return 1;
   bool within = mafat_layer_is_ungrouped(l) && f->plan->algorithms[layer] == MAFAT_DIRECT &&
                 mafat_plan_group(f->plan, layer)->weights.placement != MAFAT_STREAMED;
-  return mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l) && !within ? MAFAT_PANEL : MAFAT_CHANNEL_BLOCK;
+  return mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l) && !within ? MAFAT_PANEL
+                                                                            : MAFAT_CHANNEL_BLOCK;
 }
 
 static int open_finder(struct parts_finder *f)
 {
   struct mafat_heap *heap = f->plan->heap;
   size_t n = (size_t)mafat_network_n_tensors(f->network);
-  struct mafat_parts *parts = f->plan->parts = f->parts = mafat_heap_calloc(heap, 1, sizeof *f->parts);
+  struct mafat_parts *parts = f->plan->parts = f->parts =
+      mafat_heap_calloc(heap, 1, sizeof *f->parts);
   f->usage = mafat_heap_calloc(heap, n, sizeof *f->usage);
   f->runs = mafat_heap_calloc(heap, n, sizeof *f->runs);
   f->cut = mafat_heap_calloc(heap, n, sizeof *f->cut);
   f->unit = mafat_heap_calloc(heap, n, sizeof *f->unit);
   f->channel_unit = mafat_heap_calloc(heap, n, sizeof *f->channel_unit);
   f->done = mafat_heap_calloc(heap, n, sizeof *f->done);
-  if (!f->done || !parts || !f->usage || !f->runs || !f->cut || !f->unit || !f->channel_unit) return MAFAT_ENOMEM;
+  if (!f->done || !parts || !f->usage || !f->runs || !f->cut || !f->unit || !f->channel_unit)
+    return MAFAT_ENOMEM;
   parts->partitions = mafat_heap_calloc(heap, n, sizeof *parts->partitions);
   parts->partitioned = mafat_heap_calloc(heap, n, sizeof *parts->partitioned);
   parts->across = mafat_heap_calloc(heap, n, sizeof *parts->across);
   parts->at = mafat_heap_calloc(heap, (size_t)f->plan->n_groups + 1, sizeof *parts->at);
-  if (!parts->partitions || !parts->partitioned || !parts->across || !parts->at) return MAFAT_ENOMEM;
+  if (!parts->partitions || !parts->partitioned || !parts->across || !parts->at)
+    return MAFAT_ENOMEM;
   parts->n_tensors = (int)n;
-  for (size_t i = 0; i < n; i++) parts->partitions[i] = (struct mafat_partition){{1, 1, 1}, {NULL}, false, 0};
+  for (size_t i = 0; i < n; i++)
+    parts->partitions[i] = (struct mafat_partition){{1, 1, 1}, {NULL}, false, 0};
   mafat_usage_find(f->network, f->plan, f->usage);
   for (int l = 0; l < f->plan->n_layers; l++) {
-    f->runs[l] = f->usage[l].needed && !mafat_layer_is_alias(&f->network->layers[l]) && f->plan->outer[l] < 0;
+    f->runs[l] = f->usage[l].needed && !mafat_layer_is_alias(&f->network->layers[l]) &&
+                 f->plan->outer[l] < 0;
     f->unit[l] = mafat_fusion_granularity(f->plan, f->network, l);
     f->channel_unit[l] = channel_unit(f, l);
   }
@@ -438,9 +491,11 @@ static int open_finder(struct parts_finder *f)
   return MAFAT_OK;
 }
 
-int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_walked *walked, struct mafat_diagnostic *d)
+int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n,
+                     const struct mafat_walked *walked, struct mafat_diagnostic *d)
 {
-  struct parts_finder f = {.plan = plan, .network = n, .walked = walked->list, .n_walked = walked->n, .d = d};
+  struct parts_finder f = {
+      .plan = plan, .network = n, .walked = walked->list, .n_walked = walked->n, .d = d};
   int next = 0;
   bool any = false;
   for (int g = 0; g < plan->n_groups; g++) any = any || is_split(&plan->groups[g]);
@@ -468,11 +523,13 @@ void mafat_parts_number(struct mafat_plan *plan)
   int at = 0;
   for (int g = 0; g < plan->n_groups; g++) {
     struct mafat_group *group = &plan->groups[g];
-    int n = is_split(group) ? plan->parts->at[g + 1] - plan->parts->at[g] : mafat_span_size(group->at);
+    int n =
+        is_split(group) ? plan->parts->at[g + 1] - plan->parts->at[g] : mafat_span_size(group->at);
     /* aliases have no parts, but the maps they name need a position */
     int positions = mafat_max(n, 1);
     group->positions = mafat_span(at, at + positions);
-    for (int i = group->at.begin; i < group->at.end; i++) plan->position[plan->members[i]] += at - group->at.begin;
+    for (int i = group->at.begin; i < group->at.end; i++)
+      plan->position[plan->members[i]] += at - group->at.begin;
     for (int p = n - 1; is_split(group) && p >= 0; p--) {
       int layer = plan->parts->list[plan->parts->at[g] + p].layer;
       if (layer < plan->n_layers) plan->position[layer] = at + p;

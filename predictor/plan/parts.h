@@ -8,7 +8,8 @@
 
 /* Fills plan->parts if a group is split. Call after fusions, before weight placement. MAFAT_EINVAL:
  * the diagnostic says which layer cannot be split so, and why; MAFAT_ENOMEM. */
-int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_walked *walked, struct mafat_diagnostic *d);
+int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n,
+                     const struct mafat_walked *walked, struct mafat_diagnostic *d);
 
 /* Schedules the parts of split groups by plan->op_order; by default they stay layer by layer.
  * MAFAT_ENOMEM. */
@@ -24,7 +25,8 @@ void mafat_parts_number(struct mafat_plan *plan);
 /* ---- partition buffers ---- */
 
 /* Returns NULL if the tensor is whole. */
-static inline const struct mafat_partition *mafat_parts_partition(const struct mafat_plan *plan, int tensor)
+static inline const struct mafat_partition *mafat_parts_partition(const struct mafat_plan *plan,
+                                                                  int tensor)
 {
   return plan->parts && plan->parts->partitioned[tensor] ? &plan->parts->partitions[tensor] : NULL;
 }
@@ -43,12 +45,14 @@ struct mafat_buffer_walk {
   int next, n;               /* their number */
 };
 
-struct mafat_buffer_walk mafat_parts_reads(const struct mafat_plan *plan, const struct mafat_network *n,
-                                          const struct mafat_layer_part *part);
+struct mafat_buffer_walk mafat_parts_reads(const struct mafat_plan *plan,
+                                           const struct mafat_network *n,
+                                           const struct mafat_layer_part *part);
 bool mafat_parts_reads_next(struct mafat_buffer_walk *w);
 /* Partition buffer of a layer's output that the part writes or continues; 0 if the tensor is
  * whole. */
-int mafat_parts_made(const struct mafat_plan *plan, const struct mafat_layer_part *part, int tensor);
+int mafat_parts_made(const struct mafat_plan *plan, const struct mafat_layer_part *part,
+                     int tensor);
 
 /* True if the layer sums its input in several parts. */
 static inline bool mafat_parts_sum(const struct mafat_plan *plan, int layer)
@@ -57,7 +61,8 @@ static inline bool mafat_parts_sum(const struct mafat_plan *plan, int layer)
 }
 
 /* True if the layer's sums need buffers of their own: integer sums do not fit in its output. */
-static inline bool mafat_parts_keep_sums(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+static inline bool mafat_parts_keep_sums(const struct mafat_plan *plan,
+                                         const struct mafat_network *n, int layer)
 {
   return mafat_parts_sum(plan, layer) && mafat_layer_sums_integers(&n->layers[layer]);
 }

@@ -8,7 +8,8 @@ enum { SMALL_BYTES = 80 << 10 };
 
 void mafat_plan_defaults(struct mafat_plan_options *options)
 {
-  *options = (struct mafat_plan_options){.algorithm = MAFAT_AUTO, .n_threads = 1, .small_bytes = SMALL_BYTES};
+  *options = (struct mafat_plan_options){
+      .algorithm = MAFAT_AUTO, .n_threads = 1, .small_bytes = SMALL_BYTES};
 }
 
 void mafat_plan_close(struct mafat_plan **plan)
@@ -17,7 +18,8 @@ void mafat_plan_close(struct mafat_plan **plan)
   struct mafat_heap *heap = (*plan)->heap;
   mafat_parts_close(heap, &(*plan)->parts);
   for (int g = 0; g < (*plan)->n_groups; g++) {
-    if ((*plan)->groups[g].cut.kind == MAFAT_CUT_SPLIT) mafat_splits_free(heap, &(*plan)->groups[g].cut.as.split);
+    if ((*plan)->groups[g].cut.kind == MAFAT_CUT_SPLIT)
+      mafat_splits_free(heap, &(*plan)->groups[g].cut.as.split);
     mafat_heap_free(heap, (*plan)->groups[g].row_bounds);
     mafat_heap_free(heap, (*plan)->groups[g].col_bounds);
   }

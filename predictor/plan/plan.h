@@ -90,7 +90,8 @@ struct mafat_plan {
 
 void mafat_plan_defaults(struct mafat_plan_options *options);
 /* True if the layer's weights are kept in every plan. */
-static inline bool mafat_plan_must_keep(const struct mafat_plan_options *options, const struct mafat_layer *l)
+static inline bool mafat_plan_must_keep(const struct mafat_plan_options *options,
+                                        const struct mafat_layer *l)
 {
   return options->transposed && l->type == MAFAT_CONNECTED;
 }
@@ -104,9 +105,11 @@ static inline bool mafat_plan_is_in_place(const struct mafat_plan *plan, int lay
 }
 
 /* Filters of a layer whose weights this plan keeps in memory. */
-static inline struct mafat_span mafat_plan_own_filters(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+static inline struct mafat_span mafat_plan_own_filters(const struct mafat_plan *plan,
+                                                       const struct mafat_network *n, int layer)
 {
-  return plan && plan->own_filters ? plan->own_filters[layer] : mafat_span(0, n->layers[layer].out.c);
+  return plan && plan->own_filters ? plan->own_filters[layer]
+                                   : mafat_span(0, n->layers[layer].out.c);
 }
 
 /* Rows of a depthwise layer inside its 1x1, as in the plan's text; 0: by itself; -1: not given. */
@@ -118,7 +121,9 @@ static inline int mafat_plan_depthwise_rows(const struct mafat_plan *plan, int l
 /* Tensor with which this one shares its buffer; -1: none. */
 static inline int mafat_plan_shares_with(const struct mafat_plan *plan, int tensor)
 {
-  return plan->ring_shared_with && plan->ring_shared_with[tensor] >= 0 ? plan->ring_shared_with[tensor] : plan->place_of[tensor];
+  return plan->ring_shared_with && plan->ring_shared_with[tensor] >= 0
+             ? plan->ring_shared_with[tensor]
+             : plan->place_of[tensor];
 }
 
 /* Group that runs a layer. */
@@ -149,13 +154,15 @@ static inline int mafat_plan_outermost(const struct mafat_plan *plan, int layer)
 
 /* Sources of a step's input. */
 static inline const struct mafat_sources *mafat_plan_sources(const struct mafat_plan *plan,
-                                                             const struct mafat_network *n, int layer)
+                                                             const struct mafat_network *n,
+                                                             int layer)
 {
   return mafat_layer_sources(&n->layers[mafat_plan_reader(plan, layer)]);
 }
 
 /* Sources of any operand of a step. */
-static inline const struct mafat_sources *mafat_plan_operand(const struct mafat_plan *plan, const struct mafat_network *n,
+static inline const struct mafat_sources *mafat_plan_operand(const struct mafat_plan *plan,
+                                                             const struct mafat_network *n,
                                                              int layer, int operand)
 {
   return operand ? &n->layers[layer].operands[operand].sources : mafat_plan_sources(plan, n, layer);
@@ -163,11 +170,13 @@ static inline const struct mafat_sources *mafat_plan_operand(const struct mafat_
 
 /* Starts a walk over all that a step of `layer` reads (kind.h): the innermost layer's input, then
  * other operands of the layer. */
-static inline struct mafat_reads mafat_plan_reads(const struct mafat_plan *plan, const struct mafat_network *n,
-                                                  int layer)
+static inline struct mafat_reads mafat_plan_reads(const struct mafat_plan *plan,
+                                                  const struct mafat_network *n, int layer)
 {
   const struct mafat_sources *sources = mafat_plan_sources(plan, n, layer);
-  return (struct mafat_reads){.layer = &n->layers[layer], .sources = sources, .end = mafat_sources_count(sources),
+  return (struct mafat_reads){.layer = &n->layers[layer],
+                              .sources = sources,
+                              .end = mafat_sources_count(sources),
                               .first_alone = plan->table && plan->table[layer] >= 0};
 }
 

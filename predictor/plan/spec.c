@@ -36,7 +36,8 @@ struct mafat_spec *mafat_spec_new(struct mafat_heap *heap)
 static int make_room(struct mafat_spec *spec, int n_groups)
 {
   if (n_groups <= spec->capacity) return MAFAT_OK;
-  struct mafat_group_spec *grown = mafat_heap_realloc(spec->heap, spec->groups, (size_t)n_groups * sizeof *grown);
+  struct mafat_group_spec *grown =
+      mafat_heap_realloc(spec->heap, spec->groups, (size_t)n_groups * sizeof *grown);
   if (!grown) return MAFAT_ENOMEM;
   spec->groups = grown;
   spec->capacity = n_groups;
@@ -45,13 +46,16 @@ static int make_room(struct mafat_spec *spec, int n_groups)
 
 MAFAT_PART(opening) struct mafat_group_spec *mafat_spec_add(struct mafat_spec *spec)
 {
-  if (spec->n_groups == spec->capacity && make_room(spec, spec->capacity + spec->capacity / 8 + GROUPS_AT_ONCE)) return NULL;
+  if (spec->n_groups == spec->capacity &&
+      make_room(spec, spec->capacity + spec->capacity / 8 + GROUPS_AT_ONCE))
+    return NULL;
   struct mafat_group_spec *g = &spec->groups[spec->n_groups++];
   *g = (struct mafat_group_spec){.cut = mafat_cut_grid(1, 1)};
   return g;
 }
 
-static int add_span(struct mafat_heap *heap, struct mafat_span **list, int *n, struct mafat_span layers)
+static int add_span(struct mafat_heap *heap, struct mafat_span **list, int *n,
+                    struct mafat_span layers)
 {
   struct mafat_span *grown = mafat_heap_realloc(heap, *list, (size_t)(*n + 1) * sizeof *grown);
   if (!grown) return MAFAT_ENOMEM;
@@ -61,34 +65,39 @@ static int add_span(struct mafat_heap *heap, struct mafat_span **list, int *n, s
 }
 
 MAFAT_PART(opening)
-int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_word *word, struct mafat_span layers)
+int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_word *word,
+                             struct mafat_span layers)
 {
   return add_span(heap, &word->layers, &word->n, layers);
 }
 
-int mafat_depthwise_word_add(struct mafat_heap *heap, struct mafat_group_spec *group, struct mafat_depthwise_word word)
+int mafat_depthwise_word_add(struct mafat_heap *heap, struct mafat_group_spec *group,
+                             struct mafat_depthwise_word word)
 {
-  struct mafat_depthwise_word *grown = mafat_heap_realloc(heap, group->depthwise, (size_t)(group->n_depthwise + 1) * sizeof *grown);
+  struct mafat_depthwise_word *grown =
+      mafat_heap_realloc(heap, group->depthwise, (size_t)(group->n_depthwise + 1) * sizeof *grown);
   if (!grown) return MAFAT_ENOMEM;
   group->depthwise = grown;
   grown[group->n_depthwise++] = word;
   return MAFAT_OK;
 }
 
-int mafat_group_spec_set_layers(struct mafat_heap *heap, struct mafat_group_spec *group, int number, const int *group_of,
-                          int n_layers)
+int mafat_group_spec_set_layers(struct mafat_heap *heap, struct mafat_group_spec *group, int number,
+                                const int *group_of, int n_layers)
 {
   while (group->end < n_layers && group_of[group->end] <= number) group->end++;
   for (int l = group->end; l < n_layers; l++) {
     int first = l;
     while (l < n_layers && group_of[l] == number) l++;
-    if (l > first && add_span(heap, &group->more, &group->n_more, mafat_span(first, l))) return MAFAT_ENOMEM;
+    if (l > first && add_span(heap, &group->more, &group->n_more, mafat_span(first, l)))
+      return MAFAT_ENOMEM;
   }
   return MAFAT_OK;
 }
 
 /* A number follows in a plan, so none ends in a digit. */
-static const char *const algorithm_names[MAFAT_N_ALGORITHMS] = {"auto", "direct", "winograd", "winograd-large"};
+static const char *const algorithm_names[MAFAT_N_ALGORITHMS] = {"auto", "direct", "winograd",
+                                                                "winograd-large"};
 
 void mafat_splits_free(struct mafat_heap *heap, struct mafat_splits *splits)
 {
@@ -99,7 +108,8 @@ void mafat_splits_free(struct mafat_heap *heap, struct mafat_splits *splits)
 
 static void release_group(struct mafat_heap *heap, struct mafat_group_spec *g)
 {
-  for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS; a++) mafat_heap_free(heap, g->algorithms[a].layers);
+  for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS; a++)
+    mafat_heap_free(heap, g->algorithms[a].layers);
   mafat_heap_free(heap, g->more);
   mafat_heap_free(heap, g->depthwise);
   if (g->cut.kind == MAFAT_CUT_SPLIT) mafat_splits_free(heap, &g->cut.as.split);
@@ -128,7 +138,8 @@ static bool copy_numbers(struct mafat_heap *heap, int **out, const int *from, in
   return *out || !from;
 }
 
-bool mafat_ranks_copy(struct mafat_heap *heap, struct mafat_ranks *out, const struct mafat_ranks *from)
+bool mafat_ranks_copy(struct mafat_heap *heap, struct mafat_ranks *out,
+                      const struct mafat_ranks *from)
 {
   *out = *from;
   out->words = NULL;
@@ -138,7 +149,8 @@ bool mafat_ranks_copy(struct mafat_heap *heap, struct mafat_ranks *out, const st
   return out->words;
 }
 
-bool mafat_splits_copy(struct mafat_heap *heap, struct mafat_splits *out, const struct mafat_splits *from)
+bool mafat_splits_copy(struct mafat_heap *heap, struct mafat_splits *out,
+                       const struct mafat_splits *from)
 {
   bool enough = true;
   *out = (struct mafat_splits){mafat_heap_calloc(heap, (size_t)from->n + 1, sizeof *out->list), 0};
@@ -156,11 +168,13 @@ static bool copy_word(struct mafat_heap *heap, struct mafat_algorithm_word *out,
 {
   bool enough = true;
   out->given = from->given;
-  for (int i = 0; i < from->n && enough; i++) enough = mafat_algorithm_word_add(heap, out, from->layers[i]) == MAFAT_OK;
+  for (int i = 0; i < from->n && enough; i++)
+    enough = mafat_algorithm_word_add(heap, out, from->layers[i]) == MAFAT_OK;
   return enough;
 }
 
-static bool copy_group(struct mafat_heap *heap, struct mafat_group_spec *out, const struct mafat_group_spec *from)
+static bool copy_group(struct mafat_heap *heap, struct mafat_group_spec *out,
+                       const struct mafat_group_spec *from)
 {
   out->end = from->end;
   out->weights = from->weights;
@@ -171,11 +185,14 @@ static bool copy_group(struct mafat_heap *heap, struct mafat_group_spec *out, co
     bool rows = copy_numbers(heap, &out->cut.as.grid.rows, grid->rows, grid->n_rows - 1);
     enough = copy_numbers(heap, &out->cut.as.grid.cols, grid->cols, grid->n_cols - 1) && rows;
   }
-  if (from->cut.kind == MAFAT_CUT_SPLIT) enough = mafat_splits_copy(heap, &out->cut.as.split, &from->cut.as.split);
-  for (int i = 0; i < from->n_more && enough; i++) enough = add_span(heap, &out->more, &out->n_more, from->more[i]) == MAFAT_OK;
+  if (from->cut.kind == MAFAT_CUT_SPLIT)
+    enough = mafat_splits_copy(heap, &out->cut.as.split, &from->cut.as.split);
+  for (int i = 0; i < from->n_more && enough; i++)
+    enough = add_span(heap, &out->more, &out->n_more, from->more[i]) == MAFAT_OK;
   for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS && enough; a++)
     enough = copy_word(heap, &out->algorithms[a], &from->algorithms[a]);
-  for (int i = 0; i < from->n_depthwise && enough; i++) enough = mafat_depthwise_word_add(heap, out, from->depthwise[i]) == MAFAT_OK;
+  for (int i = 0; i < from->n_depthwise && enough; i++)
+    enough = mafat_depthwise_word_add(heap, out, from->depthwise[i]) == MAFAT_OK;
   return enough;
 }
 
@@ -195,7 +212,8 @@ int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, stru
     (*out)->in_place = spec->in_place;
     if (!mafat_ranks_copy(heap, &(*out)->ranks, &spec->ranks)) code = MAFAT_ENOMEM;
   }
-  for (int i = 0; i < spec->n_groups && code == MAFAT_OK; i++) code = mafat_spec_append(*out, &spec->groups[i]);
+  for (int i = 0; i < spec->n_groups && code == MAFAT_OK; i++)
+    code = mafat_spec_append(*out, &spec->groups[i]);
   if (code) mafat_spec_close(out);
   return code;
 }
@@ -259,8 +277,8 @@ MAFAT_PART(opening) static int take_bounds(struct parser *p, int **bounds, int *
     }
     list = grown;
     if (value <= (n ? list[n - 1] : 0)) {
-      code = mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected rising boundaries above 0, found %d",
-                        p->text, value);
+      code = mafat_fail(p->d, MAFAT_EINVAL,
+                        "plan %.60s: expected rising boundaries above 0, found %d", p->text, value);
       goto fail;
     }
     list[n++] = value;
@@ -279,8 +297,8 @@ MAFAT_PART(opening) static int take_side(struct parser *p, int **bounds, int *n_
   int code = take_number(p, "a grid like 5x5", n_parts);
   if (code) return code;
   if (*n_parts < 1 || *n_parts > MAX_TILES_PER_AXIS)
-    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 1 to %d tiles a side, found %d", p->text,
-                      MAX_TILES_PER_AXIS, *n_parts);
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 1 to %d tiles a side, found %d",
+                      p->text, MAX_TILES_PER_AXIS, *n_parts);
   return MAFAT_OK;
 }
 
@@ -290,7 +308,8 @@ static int take_rows(struct parser *p, struct mafat_cut *cut)
   if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
   int code = take_number(p, "rows a step", &cut->as.rows.least);
   if (code || cut->as.rows.least >= 1) return code;
-  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected at least 1 row a step, found 0", p->text);
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected at least 1 row a step, found 0",
+                    p->text);
 }
 
 static int take_grid(struct parser *p, struct mafat_grid *grid)
@@ -303,8 +322,8 @@ static int take_grid(struct parser *p, struct mafat_grid *grid)
 
 static int expected_layer(const struct parser *p, const char *what)
 {
-  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected %s at character %d, found %.20s", p->text, what,
-                    (int)(p->at - p->text) + 1, *p->at ? p->at : "its end");
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected %s at character %d, found %.20s",
+                    p->text, what, (int)(p->at - p->text) + 1, *p->at ? p->at : "its end");
 }
 
 MAFAT_PART(opening) static int take_layer(struct parser *p, int *layer)
@@ -327,18 +346,20 @@ MAFAT_PART(opening) static int take_layer_span(struct parser *p, struct mafat_sp
   span->end = span->begin;
   if (take(p, "-") && (code = take_layer(p, &span->end))) return code;
   if (span->end++ < span->begin)
-    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected layers in rising order, found %d-%d", p->text, span->begin,
-                      span->end - 1);
+    return mafat_fail(p->d, MAFAT_EINVAL,
+                      "plan %.60s: expected layers in rising order, found %d-%d", p->text,
+                      span->begin, span->end - 1);
   return MAFAT_OK;
 }
 
 /* "4" or "[20,30]" of "h4:12-17". */
 static int take_parts(struct parser *p, struct mafat_split *split)
 {
-  int code = take(p, "[") ? take_bounds(p, &split->bounds, &split->n) : take_number(p, "a number of parts, or [", &split->n);
+  int code = take(p, "[") ? take_bounds(p, &split->bounds, &split->n)
+                          : take_number(p, "a number of parts, or [", &split->n);
   if (code || (split->n >= 2 && split->n <= MAFAT_MOST_SPLIT_PARTS)) return code;
-  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 2 to %d parts, found %d", p->text, MAFAT_MOST_SPLIT_PARTS,
-                    split->n);
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 2 to %d parts, found %d", p->text,
+                    MAFAT_MOST_SPLIT_PARTS, split->n);
 }
 
 static int take_split(struct parser *p, struct mafat_splits *splits)
@@ -346,7 +367,8 @@ static int take_split(struct parser *p, struct mafat_splits *splits)
   int axis = 0;
   char letter[] = "?";
   if (splits->n == MAFAT_MOST_SPLITS)
-    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected at most %d splits", p->text, MAFAT_MOST_SPLITS);
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected at most %d splits", p->text,
+                      MAFAT_MOST_SPLITS);
   for (; axis < MAFAT_N_SPLIT_AXES; axis++) {
     letter[0] = mafat_split_letter((enum mafat_split_axis)axis);
     if (take(p, letter)) break;
@@ -390,8 +412,8 @@ static int take_ring(struct parser *p, struct mafat_group_weights *w)
   if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
   int code = take_number(p, "reads in the ring", &w->ring);
   if (code || (w->ring >= MAFAT_RING_READS && w->ring <= MOST_RING)) return code;
-  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected a ring of %d to %d reads, found %d", p->text,
-                    MAFAT_RING_READS, MOST_RING, w->ring);
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected a ring of %d to %d reads, found %d",
+                    p->text, MAFAT_RING_READS, MOST_RING, w->ring);
 }
 
 /* "loaded", "loaded300" */
@@ -403,7 +425,8 @@ static int take_loaded(struct parser *p, struct mafat_group_weights *w)
   if (code) return code;
   w->placement = MAFAT_STREAMED;
   if (w->loaded_kb >= 1 && w->loaded_kb <= MOST_LOADED_KB) return MAFAT_OK;
-  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 1 to %d kilobytes of a layer, found %d", p->text,
+  return mafat_fail(p->d, MAFAT_EINVAL,
+                    "plan %.60s: expected 1 to %d kilobytes of a layer, found %d", p->text,
                     MOST_LOADED_KB, w->loaded_kb);
 }
 
@@ -428,7 +451,8 @@ static int take_depthwise(struct parser *p, struct mafat_group_spec *g)
   do {
     struct mafat_depthwise_word word = {0, {0, 0}};
     int code = take_number(p, listed ? "rows, : and layers" : "rows or ( behind dw", &word.rows);
-    if (code == MAFAT_OK && listed) code = take(p, ":") ? take_layer_span(p, &word.layers) : expected(p, ": and layers");
+    if (code == MAFAT_OK && listed)
+      code = take(p, ":") ? take_layer_span(p, &word.layers) : expected(p, ": and layers");
     if (code) return code;
     if (mafat_depthwise_word_add(NULL, g, word)) return out_of_memory(p);
   } while (listed && take(p, ","));
@@ -479,7 +503,8 @@ static int take_words(struct parser *p, struct mafat_group_spec *g)
     if (code) return code;
   }
   if (again)
-    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: words stand once, and weights are loaded or streamed, not both",
+    return mafat_fail(p->d, MAFAT_EINVAL,
+                      "plan %.60s: words stand once, and weights are loaded or streamed, not both",
                       p->text);
   int given = 0, whole = MAFAT_AUTO;
   for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS; a++) {
@@ -487,11 +512,14 @@ static int take_words(struct parser *p, struct mafat_group_spec *g)
     if (g->algorithms[a].given && !g->algorithms[a].n) whole = a;
   }
   if (given > 1 && whole != MAFAT_AUTO)
-    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected layers behind :%s, for another algorithm stands beside it",
-                      p->text, algorithm_names[whole]);
+    return mafat_fail(
+        p->d, MAFAT_EINVAL,
+        "plan %.60s: expected layers behind :%s, for another algorithm stands beside it", p->text,
+        algorithm_names[whole]);
   const struct mafat_grid *grid = &g->cut.as.grid;
   if (g->cut.kind == MAFAT_CUT_GRID && grid->balanced && (grid->rows || grid->cols))
-    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: boundaries are given or balanced, not both", p->text);
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: boundaries are given or balanced, not both",
+                      p->text);
   return MAFAT_OK;
 }
 
@@ -512,7 +540,8 @@ static int take_order(struct parser *p, enum mafat_op_order *op_order)
   if (!take(p, ORDER)) return MAFAT_OK;
   for (int how = 0; how < MAFAT_N_SORTINGS; how++) {
     const char *name = mafat_op_order_name((enum mafat_op_order)how), *after = p->at + strlen(name);
-    if (!begins(p->at, name) || (*after && strcmp(after, IN_PLACE) != 0 && !begins(after, RANKS))) continue;
+    if (!begins(p->at, name) || (*after && strcmp(after, IN_PLACE) != 0 && !begins(after, RANKS)))
+      continue;
     *op_order = (enum mafat_op_order)how;
     p->at = after;
     return MAFAT_OK;
@@ -525,17 +554,20 @@ static int take_ranks(struct parser *p, struct mafat_ranks *ranks)
 {
   int code = take_number(p, "a number of ranks", &ranks->n);
   if (code == MAFAT_OK && (ranks->n < 1 || ranks->n > MAFAT_MOST_RANKS))
-    code = mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 1 to %d ranks, found %d", p->text, MAFAT_MOST_RANKS, ranks->n);
+    code = mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 1 to %d ranks, found %d", p->text,
+                      MAFAT_MOST_RANKS, ranks->n);
   while (code == MAFAT_OK && take(p, ",")) {
     struct mafat_rank_word word;
-    struct mafat_rank_word *grown = realloc(ranks->words, (size_t)(ranks->n_words + 1) * sizeof *grown);
+    struct mafat_rank_word *grown =
+        realloc(ranks->words, (size_t)(ranks->n_words + 1) * sizeof *grown);
     if (!grown) return out_of_memory(p);
     ranks->words = grown;
     code = take_layer_span(p, &word.layers);
     if (code == MAFAT_OK && !take(p, ":")) code = expected(p, ": and a rank");
     if (code == MAFAT_OK) code = take_number(p, "a rank", &word.rank);
     if (code == MAFAT_OK && word.rank >= ranks->n)
-      code = mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected a rank below %d, found %d", p->text, ranks->n, word.rank);
+      code = mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected a rank below %d, found %d",
+                        p->text, ranks->n, word.rank);
     if (code == MAFAT_OK) grown[ranks->n_words++] = word;
   }
   return code || *p->at == '\0' ? code : expected(p, "a comma, or nothing behind the ranks,");
@@ -701,7 +733,8 @@ static void write_weights(struct spec_writer *w, const struct mafat_group_weight
   else if (weights->ring) put_number(w, weights->ring);
 }
 
-static void write_word(struct spec_writer *w, enum mafat_algorithm algorithm, const struct mafat_algorithm_word *word)
+static void write_word(struct spec_writer *w, enum mafat_algorithm algorithm,
+                       const struct mafat_algorithm_word *word)
 {
   if (!word->given) return;
   put(w, ":");

@@ -185,18 +185,23 @@ struct mafat_spec *mafat_spec_new(struct mafat_heap *heap);
 struct mafat_group_spec *mafat_spec_add(struct mafat_spec *spec);
 int mafat_spec_append(struct mafat_spec *spec, const struct mafat_group_spec *group);
 /* Deep copies. On failure (false, out of memory) the caller frees the partial copy. */
-bool mafat_ranks_copy(struct mafat_heap *heap, struct mafat_ranks *out, const struct mafat_ranks *from);
-bool mafat_splits_copy(struct mafat_heap *heap, struct mafat_splits *out, const struct mafat_splits *from);
+bool mafat_ranks_copy(struct mafat_heap *heap, struct mafat_ranks *out,
+                      const struct mafat_ranks *from);
+bool mafat_splits_copy(struct mafat_heap *heap, struct mafat_splits *out,
+                       const struct mafat_splits *from);
 void mafat_splits_free(struct mafat_heap *heap, struct mafat_splits *splits);
 /* Appends a layer to a word; it must be after the others. MAFAT_ENOMEM. */
-int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_word *word, struct mafat_span layers);
+int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_word *word,
+                             struct mafat_span layers);
 /* Appends a depthwise word to a group. MAFAT_ENOMEM. */
-int mafat_depthwise_word_add(struct mafat_heap *heap, struct mafat_group_spec *group, struct mafat_depthwise_word word);
+int mafat_depthwise_word_add(struct mafat_heap *heap, struct mafat_group_spec *group,
+                             struct mafat_depthwise_word word);
 /* Sets the layers of group number `number`, which has none yet: those with this number in group_of
  * (n_layers). Groups are numbered in execution order. MAFAT_ENOMEM. */
-int mafat_group_spec_set_layers(struct mafat_heap *heap, struct mafat_group_spec *group, int number, const int *group_of,
-                          int n_layers);
-int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, struct mafat_heap *heap);
+int mafat_group_spec_set_layers(struct mafat_heap *heap, struct mafat_group_spec *group, int number,
+                                const int *group_of, int n_layers);
+int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec,
+                    struct mafat_heap *heap);
 void mafat_spec_close(struct mafat_spec **spec);
 
 static inline bool mafat_cut_is_tiled(const struct mafat_cut *cut)
@@ -206,7 +211,8 @@ static inline bool mafat_cut_is_tiled(const struct mafat_cut *cut)
 
 static inline struct mafat_cut mafat_cut_grid(int n_rows, int n_cols)
 {
-  return (struct mafat_cut){.kind = MAFAT_CUT_GRID, .as.grid = {.n_rows = n_rows, .n_cols = n_cols}};
+  return (struct mafat_cut){.kind = MAFAT_CUT_GRID,
+                            .as.grid = {.n_rows = n_rows, .n_cols = n_cols}};
 }
 
 static inline struct mafat_cut mafat_cut_rows(int least)

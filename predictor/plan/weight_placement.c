@@ -27,35 +27,41 @@ static size_t small_bytes(const struct mafat_group *g, const struct mafat_plan_o
 }
 
 /* True if a run of the layer's filters can be read alone. */
-static bool is_read_by_filters(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+static bool is_read_by_filters(const struct mafat_plan *plan, const struct mafat_network *n,
+                               int layer)
 {
   return plan->packed || !n->constants ||
          mafat_order_has_filters((enum mafat_order)n->constants->layers[layer].weights.order);
 }
 
-MAFAT_PART(opening) int mafat_weight_placement_find(struct mafat_plan *plan, const struct mafat_network *n,
-                         const struct mafat_plan_options *options)
+MAFAT_PART(opening)
+int mafat_weight_placement_find(struct mafat_plan *plan, const struct mafat_network *n,
+                                const struct mafat_plan_options *options)
 {
   plan->placement = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers, sizeof *plan->placement);
   if (!plan->placement) return MAFAT_ENOMEM;
   for (int l = 0; l < plan->n_layers; l++) {
     const struct mafat_group *g = mafat_plan_group(plan, l);
     int step = mafat_plan_outermost(plan, l);
-    bool divisible = mafat_plan_reader(plan, step) == l && is_divisible(plan, n, step) && is_read_by_filters(plan, n, l);
-    if (!mafat_layer_has_weights(&n->layers[l]) || mafat_plan_must_keep(options, &n->layers[l])) continue;
+    bool divisible = mafat_plan_reader(plan, step) == l && is_divisible(plan, n, step) &&
+                     is_read_by_filters(plan, n, l);
+    if (!mafat_layer_has_weights(&n->layers[l]) || mafat_plan_must_keep(options, &n->layers[l]))
+      continue;
     /* Files other than packed ones deliver whole filters, which would be read again for each part
      * of their sums. */
     if (mafat_parts_sum(plan, l) && !plan->packed) divisible = false;
     bool loaded = !divisible || mafat_packed_layer_bytes(&n->layers[l]) <= small_bytes(g, options);
-    plan->placement[l] = g->weights.placement == MAFAT_STREAMED && loaded ? MAFAT_LOADED : g->weights.placement;
+    plan->placement[l] =
+        g->weights.placement == MAFAT_STREAMED && loaded ? MAFAT_LOADED : g->weights.placement;
   }
   return MAFAT_OK;
 }
 
 bool mafat_plan_divides(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
-  return is_divisible(plan, n, layer) && (mafat_plan_group(plan, layer)->cut.kind == MAFAT_CUT_PANELS ||
-                                          plan->placement[mafat_plan_reader(plan, layer)] == MAFAT_STREAMED);
+  return is_divisible(plan, n, layer) &&
+         (mafat_plan_group(plan, layer)->cut.kind == MAFAT_CUT_PANELS ||
+          plan->placement[mafat_plan_reader(plan, layer)] == MAFAT_STREAMED);
 }
 
 bool mafat_plan_transforms(const struct mafat_plan *plan, const struct mafat_network *n, int layer)

@@ -31,7 +31,8 @@ const struct mafat_winograd *mafat_winograd_of(enum mafat_algorithm algorithm)
  * plans. */
 MAFAT_PART(opening) bool mafat_winograd_applies(const struct mafat_layer *l)
 {
-  return mafat_layer_is_ungrouped(l) && mafat_window_is_plain(&l->window, 3, 1) && !mafat_layer_sums_integers(l);
+  return mafat_layer_is_ungrouped(l) && mafat_window_is_plain(&l->window, 3, 1) &&
+         !mafat_layer_sums_integers(l);
 }
 
 /* Measured cost, in units of one product of a tile, channel and filter. Includes the transform of a
@@ -43,7 +44,8 @@ static double cost_of(const struct mafat_winograd *g, const struct mafat_layer *
   } costs[MAFAT_N_WINOGRADS] = {[MAFAT_WINOGRAD_4X4] = {16, 2}, [MAFAT_WINOGRAD_6X6] = {24, 4}};
   double tiles = (double)mafat_winograd_tiles(g, l->out.h) * mafat_winograd_tiles(g, l->out.w);
   double in = l->in.c, out = l->filters;
-  return g->points * (tiles * in * out + costs[g->size].tile * tiles * (in + out) + costs[g->size].weights * in * out);
+  return g->points * (tiles * in * out + costs[g->size].tile * tiles * (in + out) +
+                      costs[g->size].weights * in * out);
 }
 
 MAFAT_PART(opening) enum mafat_algorithm mafat_winograd_fastest(const struct mafat_layer *l)

@@ -18,7 +18,8 @@ const struct mafat_winograd *mafat_winograd_of(enum mafat_algorithm algorithm);
 
 /* Winograd size of the convolution whose input a step of `layer` reads; NULL: direct, or not a
  * convolution. */
-static inline const struct mafat_winograd *mafat_plan_winograd(const struct mafat_plan *plan, int layer)
+static inline const struct mafat_winograd *mafat_plan_winograd(const struct mafat_plan *plan,
+                                                               int layer)
 {
   return mafat_winograd_of(plan->algorithms[mafat_plan_reader(plan, layer)]);
 }

@@ -54,11 +54,13 @@ static void find_units(struct balancer *b)
   const struct mafat_grid *grid = &g->cut.as.grid;
   for (int i = g->at.begin; i < g->at.end; i++) b->unit_bytes[b->plan->members[i]] = 0;
   for (int part = 0; part < (b->axis_y ? grid->n_cols : grid->n_rows); part++) {
-    mafat_schedule_tile_boxes(b->schedule, b->index, b->axis_y ? 0 : part, b->axis_y ? part : 0, b->boxes);
+    mafat_schedule_tile_boxes(b->schedule, b->index, b->axis_y ? 0 : part, b->axis_y ? part : 0,
+                              b->boxes);
     for (int i = g->at.begin; i < g->at.end; i++) {
       int l = b->plan->members[i];
       const struct mafat_layer *layer = &b->ground->network->layers[l];
-      double bytes = mafat_dtype_size(layer->out_type) * mafat_span_size(*span_of(&b->boxes[l], !b->axis_y)) *
+      double bytes = mafat_dtype_size(layer->out_type) *
+                     mafat_span_size(*span_of(&b->boxes[l], !b->axis_y)) *
                      mafat_pixel_width(layer->out.c);
       if (bytes > b->unit_bytes[l]) b->unit_bytes[l] = bytes;
     }
@@ -83,7 +85,8 @@ static double tile_bytes(struct balancer *b, int begin, int end)
     for (int i = g->at.begin; i <= time; i++) {
       const struct mafat_usage *u = &b->schedule->usage[members[i]];
       if (!u->external && u->last_use >= members[time])
-        sum += mafat_span_size(*span_of(&b->boxes[members[i]], b->axis_y)) * b->unit_bytes[members[i]];
+        sum +=
+            mafat_span_size(*span_of(&b->boxes[members[i]], b->axis_y)) * b->unit_bytes[members[i]];
     }
     if (sum > peak) peak = sum;
   }
@@ -192,7 +195,8 @@ static int balance_axis(struct balancer *b, bool axis_y)
 
 bool mafat_balance_applies(const struct mafat_cut *cut)
 {
-  return mafat_cut_is_tiled(cut) && cut->as.grid.balanced && !cut->as.grid.rows && !cut->as.grid.cols;
+  return mafat_cut_is_tiled(cut) && cut->as.grid.balanced && !cut->as.grid.rows &&
+         !cut->as.grid.cols;
 }
 
 int mafat_balance(struct mafat_spec *spec, const struct mafat_ground *ground)

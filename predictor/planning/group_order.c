@@ -41,7 +41,8 @@ struct group_uses {
 
 static bool runs(const struct group_uses *c, int layer)
 {
-  return c->usage[layer].needed && !mafat_layer_is_alias(&c->network->layers[layer]) && c->plan->outer[layer] < 0;
+  return c->usage[layer].needed && !mafat_layer_is_alias(&c->network->layers[layer]) &&
+         c->plan->outer[layer] < 0;
 }
 
 static bool is_once(const struct group_uses *c)
@@ -49,8 +50,8 @@ static bool is_once(const struct group_uses *c)
   return !mafat_group_is_tiled(&c->plan->groups[c->group]);
 }
 
-static void find_pads(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_usage *usage,
-                      struct pads *pads)
+static void find_pads(const struct mafat_plan *plan, const struct mafat_network *n,
+                      const struct mafat_usage *usage, struct pads *pads)
 {
   for (int l = 0; l < plan->n_layers; l++) {
     const struct mafat_layer *layer = &n->layers[mafat_plan_reader(plan, l)];
@@ -72,7 +73,9 @@ static uint64_t tensor_bytes(const struct group_uses *c, int tensor)
   uint64_t pixels = (uint64_t)s.h * (uint64_t)(c->pads[tensor].left + s.w + c->pads[tensor].right);
   /* Tiles alternate in it: it exists all the time. */
   if (!is_once(c) && c->usage[tensor].external) return 0;
-  int channels = mafat_order_is_panel_producer(c->plan, tensor) ? mafat_min(s.c, MAFAT_PANEL * c->plan->n_threads) : s.c;
+  int channels = mafat_order_is_panel_producer(c->plan, tensor)
+                     ? mafat_min(s.c, MAFAT_PANEL * c->plan->n_threads)
+                     : s.c;
   uint64_t pixel = (uint64_t)mafat_pixel_width_of(s.c, mafat_span(0, channels));
   uint64_t bytes = mafat_dtype_bytes(mafat_network_tensor_type(c->network, tensor), pixel * pixels);
   return (bytes + 63) / 64 * 64;
@@ -101,7 +104,8 @@ static void keep_what_is_read_later(struct group_uses *c)
 
 static void note_use(struct group_uses *c, int operator, int tensor, bool makes)
 {
-  c->uses[c->graph.n_uses++] = (struct mafat_op_use){operator, find_buffer(c, tensor), makes, false};
+  c->uses[c->graph.n_uses++] =
+      (struct mafat_op_use){operator, find_buffer(c, tensor), makes, false};
 }
 
 /* True if the layer's output can reuse the tensor's buffer. */
@@ -144,7 +148,8 @@ static uint64_t step_bytes(const struct group_uses *c, int layer)
   if (mafat_scratch_plan(c->plan, c->network, layer, out.h, out.w, &scratch) == MAFAT_OK)
     bytes = mafat_scratch_bytes(&scratch, c->plan->n_threads);
   for (int l = layer; l >= 0; l = mafat_fusion_inside(c->plan, l))
-    if (c->plan->placement[l] == MAFAT_LOADED) bytes += mafat_packed_layer_bytes(&c->network->layers[l]);
+    if (c->plan->placement[l] == MAFAT_LOADED)
+      bytes += mafat_packed_layer_bytes(&c->network->layers[l]);
   return bytes;
 }
 
@@ -174,7 +179,9 @@ static int count_uses(const struct group_uses *c)
   int n = 0;
   for (int i = at.begin; i < at.end; i++) {
     n += mafat_layer_n_outputs(&c->network->layers[c->plan->members[i]]);
-    for (struct mafat_reads r = mafat_plan_reads(c->plan, c->network, c->plan->members[i]); mafat_reads_next(&r);) n++;
+    for (struct mafat_reads r = mafat_plan_reads(c->plan, c->network, c->plan->members[i]);
+         mafat_reads_next(&r);)
+      n++;
   }
   return n;
 }
@@ -231,31 +238,38 @@ static int operator_of(const struct group_uses *c, int layer)
 
 /* Applies the order. Layers of an operator keep their order; layers without an operator come
  * last. */
-static void put_in_order(struct group_uses *c, struct mafat_plan *plan, const int *order, int *capacity)
+static void put_in_order(struct group_uses *c, struct mafat_plan *plan, const int *order,
+                         int *capacity)
 {
   struct mafat_span at = plan->groups[c->group].at;
   int n = 0;
   for (int i = 0; i <= c->graph.n_operators; i++)
     for (int k = at.begin; k < at.end; k++)
-      if (operator_of(c, plan->order[k]) == (i < c->graph.n_operators ? order[i] : -1)) capacity[n++] = plan->order[k];
+      if (operator_of(c, plan->order[k]) == (i < c->graph.n_operators ? order[i] : -1))
+        capacity[n++] = plan->order[k];
   memcpy(plan->order + at.begin, capacity, (size_t)n * sizeof *capacity);
   for (int k = at.begin; k < at.end; k++) plan->position[plan->order[k]] = k;
   for (int k = at.begin; k < at.end; k++) {
     int l = plan->order[k];
-    if (plan->panel_producer[l] >= 0 && plan->outer[l] < 0) plan->position[l] = plan->position[plan->panel_producer[l]];
+    if (plan->panel_producer[l] >= 0 && plan->outer[l] < 0)
+      plan->position[l] = plan->position[plan->panel_producer[l]];
   }
 }
 
-static int sort_group(struct group_uses *c, struct mafat_plan *plan, struct mafat_op_schedule_memo *memo)
+static int sort_group(struct group_uses *c, struct mafat_plan *plan,
+                      struct mafat_op_schedule_memo *memo)
 {
   int *order = mafat_heap_calloc(plan->heap, 2 * (size_t)plan->n_layers, sizeof *order);
-  int code = order ? mafat_op_schedule_with_memo(memo, &c->graph, plan->op_order, EFFORT, order, plan->heap) : MAFAT_ENOMEM;
+  int code = order ? mafat_op_schedule_with_memo(memo, &c->graph, plan->op_order, EFFORT, order,
+                                                 plan->heap)
+                   : MAFAT_ENOMEM;
   if (code == MAFAT_OK) put_in_order(c, plan, order, order + plan->n_layers);
   mafat_heap_free(plan->heap, order);
   return code;
 }
 
-int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *n, bool place, struct mafat_op_schedule_memo *memo)
+int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *n, bool place,
+                           struct mafat_op_schedule_memo *memo)
 {
   size_t n_operators = (size_t)mafat_network_n_tensors(n);
   struct mafat_usage *usage = mafat_heap_calloc(plan->heap, n_operators, sizeof *usage);
@@ -264,8 +278,10 @@ int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *
   if (usage) mafat_usage_find(n, plan, usage);
   if (usage && pads) find_pads(plan, n, usage, pads);
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) {
-    struct group_uses c = {.plan = plan, .network = n, .usage = usage, .pads = pads, .group = g, .place = place};
-    if (plan->groups[g].cut.kind == MAFAT_CUT_ROWS || plan->groups[g].cut.kind == MAFAT_CUT_SPLIT) continue;
+    struct group_uses c = {
+        .plan = plan, .network = n, .usage = usage, .pads = pads, .group = g, .place = place};
+    if (plan->groups[g].cut.kind == MAFAT_CUT_ROWS || plan->groups[g].cut.kind == MAFAT_CUT_SPLIT)
+      continue;
     code = open_collection(&c);
     if (code == MAFAT_OK) collect(&c);
     if (code == MAFAT_OK) code = sort_group(&c, plan, memo);

@@ -10,6 +10,7 @@
  * Layers that run together stay together. `place`: outputs will reuse dead buffers
  * (planning/in_place.h). `memo`: orders found before, or NULL. Call after the order and weight
  * placement are found. MAFAT_ENOMEM. */
-int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *n, bool place, struct mafat_op_schedule_memo *memo);
+int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *n, bool place,
+                           struct mafat_op_schedule_memo *memo);
 
 #endif

@@ -8,7 +8,8 @@
 #include "predictor/plan/parts.h"
 #include "predictor/schedule/schedule.h"
 
-static bool runs(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_usage *usage, int layer)
+static bool runs(const struct mafat_plan *plan, const struct mafat_network *n,
+                 const struct mafat_usage *usage, int layer)
 {
   return usage[layer].needed && !mafat_layer_is_alias(&n->layers[layer]) && plan->outer[layer] < 0;
 }
@@ -36,39 +37,46 @@ static bool reads_before_writing(const struct mafat_layer *l, int operand)
 }
 
 /* True if other operands read the tensor together with what is written. */
-static bool others_agree(const struct mafat_network *n, const struct mafat_layer *l, int operand, int tensor)
+static bool others_agree(const struct mafat_network *n, const struct mafat_layer *l, int operand,
+                         int tensor)
 {
   for (int k = 0; k < l->n_operands; k++) {
     const struct mafat_sources *sources = &l->operands[k].sources;
     bool meets = false;
-    for (int i = 0; i < mafat_sources_count(sources); i++) meets = meets || sources->list[i].tensor == tensor;
-    if (k != operand && meets && (k > 1 || mafat_network_sole_tensor(n, sources) != tensor)) return false;
+    for (int i = 0; i < mafat_sources_count(sources); i++)
+      meets = meets || sources->list[i].tensor == tensor;
+    if (k != operand && meets && (k > 1 || mafat_network_sole_tensor(n, sources) != tensor))
+      return false;
   }
   return true;
 }
 
 /* ---- contents of maps ---- */
 
-static int count_readers(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_usage *usage,
-                         int tensor)
+static int count_readers(const struct mafat_plan *plan, const struct mafat_network *n,
+                         const struct mafat_usage *usage, int tensor)
 {
   const struct mafat_group *g = mafat_plan_group(plan, tensor);
   int count = 0;
   for (int i = g->at.begin; i < g->at.end; i++)
-    count += runs(plan, n, usage, plan->members[i]) && mafat_reads_meet(mafat_plan_reads(plan, n, plan->members[i]), tensor);
+    count += runs(plan, n, usage, plan->members[i]) &&
+             mafat_reads_meet(mafat_plan_reads(plan, n, plan->members[i]), tensor);
   return count;
 }
 
 /* True if the tensor always has the same pixels as the output. */
-static bool holds_the_same(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_usage *usage,
-                           int tensor, int layer)
+static bool holds_the_same(const struct mafat_plan *plan, const struct mafat_network *n,
+                           const struct mafat_usage *usage, int tensor, int layer)
 {
   const struct mafat_group *g = mafat_plan_group(plan, layer);
   if (g->cut.kind == MAFAT_CUT_ROWS || g->cut.kind == MAFAT_CUT_SPLIT) return false;
   if (!mafat_group_is_tiled(g)) return !mafat_order_is_panel_producer(plan, tensor);
   /* With several outputs, a tile is as large as the readers of all of them need. */
-  return !keeps_rows(&n->layers[layer]) && mafat_plan_makes(plan, plan->group_of[layer], tensor) && !usage[tensor].external && !usage[layer].external &&
-         mafat_network_sole_maker(n, tensor) >= 0 && mafat_fusion_granularity(plan, n, tensor) == 1 && count_readers(plan, n, usage, tensor) == 1;
+  return !keeps_rows(&n->layers[layer]) && mafat_plan_makes(plan, plan->group_of[layer], tensor) &&
+         !usage[tensor].external && !usage[layer].external &&
+         mafat_network_sole_maker(n, tensor) >= 0 &&
+         mafat_fusion_granularity(plan, n, tensor) == 1 &&
+         count_readers(plan, n, usage, tensor) == 1;
 }
 
 int mafat_in_place_candidate(const struct mafat_plan *plan, const struct mafat_network *n,
@@ -77,18 +85,22 @@ int mafat_in_place_candidate(const struct mafat_plan *plan, const struct mafat_n
   const struct mafat_layer *l = &n->layers[layer];
   if (mafat_fusion_inside(plan, layer) >= 0 || !reads_before_writing(l, operand)) return -1;
   int tensor = mafat_network_sole_tensor(n, &l->operands[operand].sources);
-  if (tensor < 0 || usage[tensor].last_use == plan->n_layers || mafat_parts_partition(plan, tensor)) return -1;
+  if (tensor < 0 || usage[tensor].last_use == plan->n_layers || mafat_parts_partition(plan, tensor))
+    return -1;
   bool alike = is_same_shape(mafat_network_tensor_shape(n, tensor), l->out) &&
                mafat_network_tensor_type(n, tensor) == l->out_type;
-  return alike && others_agree(n, l, operand, tensor) && holds_the_same(plan, n, usage, tensor, layer) ? tensor : -1;
+  return alike && others_agree(n, l, operand, tensor) &&
+                 holds_the_same(plan, n, usage, tensor, layer)
+             ? tensor
+             : -1;
 }
 
 /* ---- choice ---- */
 
 /* Finds the positions of each tensor's last readers; for a panel fusion's readers, a position that
  * none can use. */
-static void find_last_reads(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_usage *usage,
-                            int *last)
+static void find_last_reads(const struct mafat_plan *plan, const struct mafat_network *n,
+                            const struct mafat_usage *usage, int *last)
 {
   for (int t = 0; t < mafat_network_n_tensors(n); t++) last[t] = -1;
   for (int l = 0; l < plan->n_layers; l++) {
@@ -99,31 +111,37 @@ static void find_last_reads(const struct mafat_plan *plan, const struct mafat_ne
 }
 
 /* A map made in one step may lack last rows that no reader needs. */
-static struct mafat_box held_box(const struct mafat_schedule *s, const struct mafat_box *boxes, int tensor)
+static struct mafat_box held_box(const struct mafat_schedule *s, const struct mafat_box *boxes,
+                                 int tensor)
 {
   struct mafat_shape shape = mafat_network_tensor_shape(s->network, tensor);
-  bool whole = s->usage[tensor].external || mafat_plan_group(s->plan, tensor)->cut.kind != MAFAT_CUT_GRID;
+  bool whole =
+      s->usage[tensor].external || mafat_plan_group(s->plan, tensor)->cut.kind != MAFAT_CUT_GRID;
   struct mafat_maker m = mafat_network_maker(s->network, tensor);
-  return whole ? mafat_box_full(shape.h, shape.w) : mafat_layer_out_box(&s->network->layers[m.layer], m.output, boxes[m.layer]);
+  return whole ? mafat_box_full(shape.h, shape.w)
+               : mafat_layer_out_box(&s->network->layers[m.layer], m.output, boxes[m.layer]);
 }
 
 static bool is_same_box(struct mafat_box a, struct mafat_box b)
 {
-  return a.y.begin == b.y.begin && a.y.end == b.y.end && a.x.begin == b.x.begin && a.x.end == b.x.end;
+  return a.y.begin == b.y.begin && a.y.end == b.y.end && a.x.begin == b.x.begin &&
+         a.x.end == b.x.end;
 }
 
-static void take_place(struct mafat_plan *plan, const struct mafat_schedule *s, const int *last, const struct mafat_box *boxes,
-                       int layer)
+static void take_place(struct mafat_plan *plan, const struct mafat_schedule *s, const int *last,
+                       const struct mafat_box *boxes, int layer)
 {
   bool tiled = mafat_group_is_tiled(mafat_plan_group(plan, layer));
   for (int k = 0; k < s->network->layers[layer].n_operands && plan->place_of[layer] < 0; k++) {
     int t = mafat_in_place_candidate(plan, s->network, s->usage, layer, k);
     if (t < 0 || last[t] != plan->position[layer]) continue;
-    if (tiled || is_same_box(held_box(s, boxes, t), held_box(s, boxes, layer))) plan->place_of[layer] = t;
+    if (tiled || is_same_box(held_box(s, boxes, t), held_box(s, boxes, layer)))
+      plan->place_of[layer] = t;
   }
 }
 
-static void take_places(struct mafat_plan *plan, const struct mafat_schedule *s, int *last, struct mafat_box *boxes)
+static void take_places(struct mafat_plan *plan, const struct mafat_schedule *s, int *last,
+                        struct mafat_box *boxes)
 {
   find_last_reads(plan, s->network, s->usage, last);
   for (int g = 0; g < plan->n_groups; g++)

@@ -43,7 +43,8 @@ struct ring_finder {
 
 static bool is_map(const struct ring_finder *f, int tensor)
 {
-  return f->schedule->usage[tensor].external && !(f->plan->parts && f->plan->parts->partitioned[tensor]);
+  return f->schedule->usage[tensor].external &&
+         !(f->plan->parts && f->plan->parts->partitioned[tensor]);
 }
 
 static bool dies_in(const struct ring_finder *f, int tensor, int group)
@@ -53,8 +54,10 @@ static bool dies_in(const struct ring_finder *f, int tensor, int group)
 
 static bool have_equal_rows(const struct ring_finder *f, int a, int b)
 {
-  struct mafat_shape s = mafat_network_tensor_shape(f->network, a), t = mafat_network_tensor_shape(f->network, b);
-  return s.w == t.w && s.c == t.c && mafat_network_tensor_type(f->network, a) == mafat_network_tensor_type(f->network, b);
+  struct mafat_shape s = mafat_network_tensor_shape(f->network, a),
+                     t = mafat_network_tensor_shape(f->network, b);
+  return s.w == t.w && s.c == t.c &&
+         mafat_network_tensor_type(f->network, a) == mafat_network_tensor_type(f->network, b);
 }
 
 static int height(const struct ring_finder *f, int tensor)
@@ -73,7 +76,8 @@ static int add_pair(struct ring_finder *f, int output, int dying)
   if (f->n == (is_tiled(f) ? MOST_TILED_PAIRS : MOST_PAIRS)) return MAFAT_OK;
   if (f->n == f->capacity) {
     int capacity = 2 * f->capacity + 16;
-    struct pair *grown = mafat_heap_realloc(f->plan->heap, f->pairs, (size_t)capacity * sizeof *grown);
+    struct pair *grown =
+        mafat_heap_realloc(f->plan->heap, f->pairs, (size_t)capacity * sizeof *grown);
     if (!grown) return MAFAT_ENOMEM;
     f->pairs = grown;
     f->capacity = capacity;
@@ -90,9 +94,12 @@ static int list_pairs(struct ring_finder *f)
   bool takes_turns = mafat_group_lifetime(g) == MAFAT_LIFE_GROUP || is_tiled(f);
   for (int i = g->at.begin; i < g->at.end && takes_turns; i++) {
     int output = f->plan->members[i];
-    if (!is_map(f, output) || !mafat_schedule_runs(f->schedule, output) || f->network->layers[output].more) continue;
+    if (!is_map(f, output) || !mafat_schedule_runs(f->schedule, output) ||
+        f->network->layers[output].more)
+      continue;
     for (int t = 0; t < mafat_network_n_tensors(f->network) && code == MAFAT_OK; t++)
-      if (dies_in(f, t, f->group) && have_equal_rows(f, output, t) && (!is_tiled(f) || height(f, t) == height(f, output)))
+      if (dies_in(f, t, f->group) && have_equal_rows(f, output, t) &&
+          (!is_tiled(f) || height(f, t) == height(f, output)))
         code = add_pair(f, output, t);
   }
   for (int i = 0; i < f->n; i++) f->before[f->pairs[i].dying] = f->after[f->pairs[i].dying] = 0;
@@ -116,13 +123,18 @@ static bool is_written(const struct ring_finder *f, int output, struct mafat_box
 /* A step must not read what an output has overwritten, nor what it overwrites itself. */
 static void note_tile_reads(struct ring_finder *f, const struct mafat_step *step)
 {
-  for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer); mafat_reads_next(&r);) {
-    struct mafat_span y = mafat_fusion_in_span(f->plan, f->network, step->layer, r.operand, true, step->out.y);
+  for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer);
+       mafat_reads_next(&r);) {
+    struct mafat_span y =
+        mafat_fusion_in_span(f->plan, f->network, step->layer, r.operand, true, step->out.y);
     struct mafat_box box = {mafat_reads_rows(&r, y),
-                            mafat_fusion_in_span(f->plan, f->network, step->layer, r.operand, false, step->out.x)};
+                            mafat_fusion_in_span(f->plan, f->network, step->layer, r.operand, false,
+                                                 step->out.x)};
     for (int i = 0; i < f->n; i++) {
       struct pair *p = &f->pairs[i];
-      if (p->dying == r.source->tensor && (p->output == step->layer || is_written(f, p->output, box))) p->clashes = true;
+      if (p->dying == r.source->tensor &&
+          (p->output == step->layer || is_written(f, p->output, box)))
+        p->clashes = true;
     }
   }
 }
@@ -140,7 +152,8 @@ static int note_tile(struct ring_finder *f, const struct mafat_step *step)
   if (!is_output(f, step->layer)) return MAFAT_OK;
   if (f->n_written == f->written_capacity) {
     int capacity = 2 * f->written_capacity + MOST_TILES;
-    struct written *grown = mafat_heap_realloc(f->plan->heap, f->written, (size_t)capacity * sizeof *grown);
+    struct written *grown =
+        mafat_heap_realloc(f->plan->heap, f->written, (size_t)capacity * sizeof *grown);
     if (!grown) return MAFAT_ENOMEM;
     f->written = grown;
     f->written_capacity = capacity;
@@ -155,7 +168,8 @@ static int note_tile(struct ring_finder *f, const struct mafat_step *step)
  * part. */
 static void begin_step(struct ring_finder *f, const struct mafat_step *step)
 {
-  for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer); mafat_reads_next(&r);) {
+  for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer);
+       mafat_reads_next(&r);) {
     int t = r.source->tensor;
     if (dies_in(f, t, step->group)) f->after[t] = mafat_schedule_first_row(f->schedule, t);
   }
@@ -163,7 +177,8 @@ static void begin_step(struct ring_finder *f, const struct mafat_step *step)
 
 static void end_step(struct ring_finder *f, const struct mafat_step *step)
 {
-  for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer); mafat_reads_next(&r);)
+  for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer);
+       mafat_reads_next(&r);)
     f->before[r.source->tensor] = f->after[r.source->tensor];
 }
 
@@ -179,7 +194,8 @@ static void note_output(struct ring_finder *f, const struct mafat_step *step)
 static void note_rows(struct ring_finder *f, const struct mafat_step *step)
 {
   /* a later part of the same step */
-  if (f->begun && step->layer == f->whole.layer && step->out.y.begin == f->whole.out.y.begin) return;
+  if (f->begun && step->layer == f->whole.layer && step->out.y.begin == f->whole.out.y.begin)
+    return;
   if (f->begun) end_step(f, &f->whole);
   f->begun = true;
   f->whole = *step;
@@ -204,9 +220,13 @@ static void choose(struct ring_finder *f)
     const struct pair *best = NULL;
     for (int i = 0; i < f->n; i++) {
       const struct pair *p = &f->pairs[i];
-      if (p->clashes || f->plan->ring_shared_with[p->output] >= 0 || f->plan->place_of[p->output] >= 0 || f->taken[p->dying]) continue;
+      if (p->clashes || f->plan->ring_shared_with[p->output] >= 0 ||
+          f->plan->place_of[p->output] >= 0 || f->taken[p->dying])
+        continue;
       int spared = mafat_min(height(f, p->output), height(f, p->dying));
-      if (2 * p->overlap_distance <= spared && (!best || p->overlap_distance < best->overlap_distance)) best = p;
+      if (2 * p->overlap_distance <= spared &&
+          (!best || p->overlap_distance < best->overlap_distance))
+        best = p;
     }
     if (!best) return;
     f->plan->ring_shared_with[best->output] = best->dying;
@@ -223,7 +243,8 @@ static void find_last_groups(struct ring_finder *f)
   for (int l = 0; l < plan->n_layers; l++) {
     if (!mafat_schedule_runs(f->schedule, l)) continue;
     for (struct mafat_reads r = mafat_plan_reads(plan, f->network, l); mafat_reads_next(&r);)
-      f->last_group[r.source->tensor] = mafat_max(f->last_group[r.source->tensor], plan->group_of[l]);
+      f->last_group[r.source->tensor] =
+          mafat_max(f->last_group[r.source->tensor], plan->group_of[l]);
   }
 }
 
@@ -260,7 +281,9 @@ static int find(struct ring_finder *f)
 static bool has_turns(const struct mafat_plan *plan)
 {
   for (int g = 0; g < plan->n_groups; g++)
-    if (mafat_group_lifetime(&plan->groups[g]) == MAFAT_LIFE_GROUP || mafat_group_is_tiled(&plan->groups[g])) return true;
+    if (mafat_group_lifetime(&plan->groups[g]) == MAFAT_LIFE_GROUP ||
+        mafat_group_is_tiled(&plan->groups[g]))
+      return true;
   return false;
 }
 
@@ -268,7 +291,8 @@ int mafat_in_place_rings_find(struct mafat_plan *plan, const struct mafat_networ
 {
   size_t n_operators = (size_t)mafat_network_n_tensors(n);
   struct ring_finder f = {.plan = plan, .network = n};
-  plan->ring_shared_with = mafat_heap_calloc(plan->heap, 2 * n_operators, sizeof *plan->ring_shared_with);
+  plan->ring_shared_with =
+      mafat_heap_calloc(plan->heap, 2 * n_operators, sizeof *plan->ring_shared_with);
   if (!plan->ring_shared_with) return MAFAT_ENOMEM;
   plan->overlap_distance = plan->ring_shared_with + n_operators;
   for (size_t t = 0; t < n_operators; t++) plan->ring_shared_with[t] = -1;

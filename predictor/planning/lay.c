@@ -44,8 +44,8 @@ static int last_of(struct layer_run r)
 
 static struct mafat_group *append_group(struct mafat_plan *plan, struct layer_run layers)
 {
-  struct mafat_group *grown =
-      mafat_heap_realloc(plan->heap, plan->groups, (size_t)(plan->n_groups + 1) * sizeof *plan->groups);
+  struct mafat_group *grown = mafat_heap_realloc(
+      plan->heap, plan->groups, (size_t)(plan->n_groups + 1) * sizeof *plan->groups);
   if (!grown) return NULL;
   plan->groups = grown;
   struct mafat_group *g = &grown[plan->n_groups];
@@ -109,7 +109,8 @@ static long long row_visits(const struct mafat_network *n, int least, struct lay
     int l = layers.layers[i];
     visits += row_steps(n, least, l);
     for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);)
-      visits += row_steps(n, least, l) + row_steps(n, least, mafat_network_operator(n, r.source->tensor));
+      visits +=
+          row_steps(n, least, l) + row_steps(n, least, mafat_network_operator(n, r.source->tensor));
   }
   return visits;
 }
@@ -117,16 +118,18 @@ static long long row_visits(const struct mafat_network *n, int least, struct lay
 static int check_rows(struct laying *l, int least, struct layer_run layers)
 {
   if (row_visits(l->network, least, layers) <= MAX_ROW_VISITS) return MAFAT_OK;
-  return mafat_fail(l->d, MAFAT_EINVAL,
-                    "the rows%d group over layers %d..%d has more steps of rows than a run can walk through",
-                    least, layers.layers[0], last_of(layers));
+  return mafat_fail(
+      l->d, MAFAT_EINVAL,
+      "the rows%d group over layers %d..%d has more steps of rows than a run can walk through",
+      least, layers.layers[0], last_of(layers));
 }
 
 static int check_grid(struct laying *l, const struct mafat_grid *grid, struct layer_run layers)
 {
   struct mafat_shape out = l->network->layers[last_of(layers)].out;
   const char *why = NULL;
-  if (grid->n_rows > out.h || grid->n_cols > out.w) why = "has more tiles than the output map has pixels";
+  if (grid->n_rows > out.h || grid->n_cols > out.w)
+    why = "has more tiles than the output map has pixels";
   if (grid->rows && grid->n_rows > 1 && grid->rows[grid->n_rows - 2] >= out.h)
     why = "has a row boundary outside the output map";
   if (grid->cols && grid->n_cols > 1 && grid->cols[grid->n_cols - 2] >= out.w)
@@ -135,13 +138,14 @@ static int check_grid(struct laying *l, const struct mafat_grid *grid, struct la
     why = "has more tiles than a run can walk through";
   if (!why) return MAFAT_OK;
   return mafat_fail(l->d, MAFAT_EINVAL,
-                    "the %dx%d group over layers %d..%d %s (%d x %d, height x width)",
-                    grid->n_rows, grid->n_cols, layers.layers[0], last_of(layers), why, out.h, out.w);
+                    "the %dx%d group over layers %d..%d %s (%d x %d, height x width)", grid->n_rows,
+                    grid->n_cols, layers.layers[0], last_of(layers), why, out.h, out.w);
 }
 
 /* ---- laying ---- */
 
-static int lay_group(struct laying *l, const struct mafat_cut *cut, struct mafat_group_weights weights, struct layer_run layers)
+static int lay_group(struct laying *l, const struct mafat_cut *cut,
+                     struct mafat_group_weights weights, struct layer_run layers)
 {
   int code = MAFAT_OK;
   if (cut->kind == MAFAT_CUT_GRID) code = check_grid(l, &cut->as.grid, layers);
@@ -154,7 +158,8 @@ static int lay_group(struct laying *l, const struct mafat_cut *cut, struct mafat
     g->weights = weights;
     struct mafat_shape out = l->network->layers[last_of(layers)].out;
     if (cut->kind == MAFAT_CUT_GRID) enough = make_grid(l->plan->heap, g, &cut->as.grid, out);
-    if (cut->kind == MAFAT_CUT_SPLIT) enough = mafat_splits_copy(l->plan->heap, &g->cut.as.split, &cut->as.split);
+    if (cut->kind == MAFAT_CUT_SPLIT)
+      enough = mafat_splits_copy(l->plan->heap, &g->cut.as.split, &cut->as.split);
   }
   return enough ? MAFAT_OK : mafat_fail(l->d, MAFAT_ENOMEM, "out of memory");
 }
@@ -188,19 +193,25 @@ static int lay_run(struct laying *l, const struct mafat_group_spec *g, struct la
   const struct mafat_layer *layers = l->network->layers;
   struct mafat_group_weights weights = usual_weights(g->weights);
   struct mafat_cut cut = usual_cut(g->cut), whole = whole_cut(g);
-  if (cut.kind == MAFAT_CUT_PANELS || cut.kind == MAFAT_CUT_SPLIT) return lay_group(l, &cut, weights, all);
-  if (cut.kind == MAFAT_CUT_GRID && !mafat_cut_is_tiled(&cut)) return lay_group(l, &whole, weights, all);
+  if (cut.kind == MAFAT_CUT_PANELS || cut.kind == MAFAT_CUT_SPLIT)
+    return lay_group(l, &cut, weights, all);
+  if (cut.kind == MAFAT_CUT_GRID && !mafat_cut_is_tiled(&cut))
+    return lay_group(l, &whole, weights, all);
   for (int begin = 0, stop; begin < all.n; begin = stop) {
     bool tileable = mafat_layer_is_tileable(&layers[all.layers[begin]]);
-    for (stop = begin + 1; stop < all.n && mafat_layer_is_tileable(&layers[all.layers[stop]]) == tileable;) stop++;
+    for (stop = begin + 1;
+         stop < all.n && mafat_layer_is_tileable(&layers[all.layers[stop]]) == tileable;)
+      stop++;
     if (is_given(&cut) && (begin > 0 || stop < all.n)) {
       int layer = all.layers[tileable ? stop : begin];
-      return mafat_fail(l->d, MAFAT_EINVAL,
-                        "given boundaries over layers %d..%d, but layer %d [%s] cannot be tiled: cut there",
-                        all.layers[0], last_of(all), layer, mafat_layer_type_name(layers[layer].type));
+      return mafat_fail(
+          l->d, MAFAT_EINVAL,
+          "given boundaries over layers %d..%d, but layer %d [%s] cannot be tiled: cut there",
+          all.layers[0], last_of(all), layer, mafat_layer_type_name(layers[layer].type));
     }
     struct mafat_cut run = begin > 0 ? fit_grid(cut, layers[all.layers[stop - 1]].out) : cut;
-    int code = lay_group(l, tileable ? &run : &whole, weights, (struct layer_run){all.layers + begin, stop - begin});
+    int code = lay_group(l, tileable ? &run : &whole, weights,
+                         (struct layer_run){all.layers + begin, stop - begin});
     if (code) return code;
   }
   return MAFAT_OK;
@@ -219,8 +230,10 @@ static int mark(struct laying *l, const struct mafat_group_spec *g, int end)
   for (int i = 0; i < g->n_more; i++)
     for (int k = g->more[i].begin; k < g->more[i].end; k++) {
       if (k >= l->plan->n_layers || group_of[k] != IN_NO_GROUP)
-        return mafat_fail(l->d, MAFAT_EINVAL, "expected layers of no group so far behind the cut at %d, below %d, found %d",
-                          g->end, l->plan->n_layers, k);
+        return mafat_fail(
+            l->d, MAFAT_EINVAL,
+            "expected layers of no group so far behind the cut at %d, below %d, found %d", g->end,
+            l->plan->n_layers, k);
       group_of[k] = COMING;
     }
   return MAFAT_OK;
@@ -241,13 +254,16 @@ static int lay_written(struct laying *l, const struct mafat_group_spec *g, bool 
   int all = l->plan->n_layers, first = 0, code = MAFAT_OK;
   while (first < all && l->plan->group_of[first] != IN_NO_GROUP) first++;
   if (!last && ((g->end <= first && !g->n_more) || g->end >= all))
-    return mafat_fail(l->d, MAFAT_EINVAL, "expected a cut between %d and %d, found %d", first + 1, all - 1, g->end);
+    return mafat_fail(l->d, MAFAT_EINVAL, "expected a cut between %d and %d, found %d", first + 1,
+                      all - 1, g->end);
   if ((code = mark(l, g, last ? all : g->end))) return code;
   struct layer_run layers = collect(l);
   if (layers.n == 0) return mafat_fail(l->d, MAFAT_EINVAL, "no layer is left for the last group");
   for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS && code == MAFAT_OK; a++)
-    code = mafat_algorithms_apply(l->plan, l->network, layers.layers, layers.n, (enum mafat_algorithm)a, &g->algorithms[a], l->d);
-  if (code == MAFAT_OK) code = mafat_fusion_apply(l->plan, l->network, layers.layers, layers.n, g, l->d);
+    code = mafat_algorithms_apply(l->plan, l->network, layers.layers, layers.n,
+                                  (enum mafat_algorithm)a, &g->algorithms[a], l->d);
+  if (code == MAFAT_OK)
+    code = mafat_fusion_apply(l->plan, l->network, layers.layers, layers.n, g, l->d);
   return code ? code : lay_run(l, g, layers);
 }
 
@@ -262,8 +278,10 @@ static int check_sets(struct laying *l)
     for (struct mafat_reads r = mafat_layer_reads(layer); mafat_reads_next(&r);) {
       int maker = mafat_network_operator(l->network, r.source->tensor);
       if (maker < plan->n_layers && plan->group_of[maker] > plan->group_of[i])
-        return mafat_fail(l->d, MAFAT_EINVAL, "layer %d [%s] reads layer %d [%s], which is in a later group", i,
-                          mafat_layer_type_name(layer->type), maker, mafat_layer_type_name(l->network->layers[maker].type));
+        return mafat_fail(l->d, MAFAT_EINVAL,
+                          "layer %d [%s] reads layer %d [%s], which is in a later group", i,
+                          mafat_layer_type_name(layer->type), maker,
+                          mafat_layer_type_name(l->network->layers[maker].type));
     }
   }
   return MAFAT_OK;
@@ -308,11 +326,13 @@ static int check_order(struct laying *l)
 static int check_ranks(struct laying *l, const struct mafat_plan_options *options)
 {
   if (options->only_rank > mafat_max(l->spec->ranks.n, 0))
-    return mafat_fail(l->d, MAFAT_EINVAL, "expected a plan for at least %d ranks", options->only_rank);
+    return mafat_fail(l->d, MAFAT_EINVAL, "expected a plan for at least %d ranks",
+                      options->only_rank);
   for (int i = 0; i < l->spec->ranks.n_words; i++)
     if (l->spec->ranks.words[i].layers.end > l->plan->n_layers)
-      return mafat_fail(l->d, MAFAT_EINVAL, "expected layers below %d on rank %d, found %d", l->plan->n_layers,
-                        l->spec->ranks.words[i].rank, l->spec->ranks.words[i].layers.end - 1);
+      return mafat_fail(l->d, MAFAT_EINVAL, "expected layers below %d on rank %d, found %d",
+                        l->plan->n_layers, l->spec->ranks.words[i].rank,
+                        l->spec->ranks.words[i].layers.end - 1);
   for (int g = 0; g < l->plan->n_groups && l->spec->ranks.n; g++)
     if (l->plan->groups[g].cut.kind != MAFAT_CUT_SPLIT)
       return mafat_fail(l->d, MAFAT_EINVAL, "expected split groups alone where there are ranks");
@@ -324,7 +344,8 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
 {
   place_tensors(l);
   int code = mafat_fusion_find(l->plan, l->network, !options->keep_all);
-  if (code == MAFAT_OK) code = mafat_order_find_panel_fusions(l->plan, l->network, !options->keep_all);
+  if (code == MAFAT_OK)
+    code = mafat_order_find_panel_fusions(l->plan, l->network, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find(l->plan, l->network);
   struct mafat_walked walked = {NULL, 0, 0};
   if (code == MAFAT_OK) code = mafat_rows_parts_walk(&walked, l->plan, l->network);
@@ -333,10 +354,13 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   if (refused) return refused;
   if (code == MAFAT_OK) code = mafat_weight_placement_find(l->plan, l->network, options);
   bool place = l->plan->in_place && !options->keep_all;
-  if (code == MAFAT_OK && l->plan->op_order != MAFAT_OP_ORDER_FILE) code = mafat_group_order_sort(l->plan, l->network, place, options->orders);
+  if (code == MAFAT_OK && l->plan->op_order != MAFAT_OP_ORDER_FILE)
+    code = mafat_group_order_sort(l->plan, l->network, place, options->orders);
   if (code == MAFAT_OK) code = mafat_parts_order(l->plan, l->network);
   if (code == MAFAT_OK) code = mafat_parts_place_inputs(l->plan, l->network);
-  if (code == MAFAT_OK && options->only_rank && (code = mafat_rank_parts_take(l->plan, l->network, options, l->d))) return code;
+  if (code == MAFAT_OK && options->only_rank &&
+      (code = mafat_rank_parts_take(l->plan, l->network, options, l->d)))
+    return code;
   if (code == MAFAT_OK) mafat_parts_number(l->plan);
   if (code == MAFAT_OK) code = mafat_in_place_find(l->plan, l->network, place);
   if (code == MAFAT_OK) code = mafat_in_place_rings_find(l->plan, l->network, place);
@@ -347,30 +371,41 @@ static int begin(struct laying *l, const struct mafat_ground *ground)
 {
   const struct mafat_plan_options *options = ground->options;
   size_t n = (size_t)mafat_network_n_tensors(l->network);
-  *l->plan = (struct mafat_plan){.heap = options->heap, .n_layers = ground->n_layers, .n_threads = options->n_threads,
-                                 .most_boxes = options->most_boxes, .packed = options->packed,
-                                 .frame_bytes = options->frame_bytes, .frame_stays = options->frame_stays,
-                                 .wanted = options->algorithm, .op_order = l->spec->op_order,
-                                 .in_place = l->spec->in_place, .rank = options->only_rank - 1};
+  *l->plan = (struct mafat_plan){.heap = options->heap,
+                                 .n_layers = ground->n_layers,
+                                 .n_threads = options->n_threads,
+                                 .most_boxes = options->most_boxes,
+                                 .packed = options->packed,
+                                 .frame_bytes = options->frame_bytes,
+                                 .frame_stays = options->frame_stays,
+                                 .wanted = options->algorithm,
+                                 .op_order = l->spec->op_order,
+                                 .in_place = l->spec->in_place,
+                                 .rank = options->only_rank - 1};
   l->plan->group_of = mafat_heap_calloc(l->plan->heap, n, sizeof *l->plan->group_of);
-  l->plan->members = mafat_heap_calloc(l->plan->heap, (size_t)ground->n_layers, sizeof *l->plan->members);
-  bool enough = mafat_ranks_copy(l->plan->heap, &l->plan->ranks, &l->spec->ranks) && l->plan->group_of && l->plan->members && mafat_algorithms_default(l->plan, l->network) == MAFAT_OK;
+  l->plan->members =
+      mafat_heap_calloc(l->plan->heap, (size_t)ground->n_layers, sizeof *l->plan->members);
+  bool enough = mafat_ranks_copy(l->plan->heap, &l->plan->ranks, &l->spec->ranks) &&
+                l->plan->group_of && l->plan->members &&
+                mafat_algorithms_default(l->plan, l->network) == MAFAT_OK;
   return enough ? MAFAT_OK : mafat_fail(l->d, MAFAT_ENOMEM, "out of memory");
 }
 
 /* Prefixes the plan's text to the error. */
-static int refuse(const struct mafat_spec *spec, int code, const char *why, struct mafat_diagnostic *d)
+static int refuse(const struct mafat_spec *spec, int code, const char *why,
+                  struct mafat_diagnostic *d)
 {
   char written[64];
   if (!spec->text) mafat_spec_write(spec, written, sizeof written);
   return mafat_fail(d, code, "plan %.60s: %s", spec->text ? spec->text : written, why);
 }
 
-int mafat_lay(struct mafat_plan **out, const struct mafat_spec *spec, const struct mafat_ground *ground,
-              struct mafat_diagnostic *d)
+int mafat_lay(struct mafat_plan **out, const struct mafat_spec *spec,
+              const struct mafat_ground *ground, struct mafat_diagnostic *d)
 {
   struct mafat_diagnostic why = {""};
-  struct laying l = {spec, ground->network, mafat_heap_calloc(ground->options->heap, 1, sizeof *l.plan), 0, &why};
+  struct laying l = {spec, ground->network,
+                     mafat_heap_calloc(ground->options->heap, 1, sizeof *l.plan), 0, &why};
   *out = NULL;
   if (!l.plan) return mafat_fail(d, MAFAT_ENOMEM, "plan: out of memory");
   int code = begin(&l, ground);

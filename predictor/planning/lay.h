@@ -14,7 +14,7 @@ struct mafat_ground {
 };
 
 /* MAFAT_EINVAL with the reason if the spec does not fit this network; MAFAT_ENOMEM. */
-int mafat_lay(struct mafat_plan **out, const struct mafat_spec *spec, const struct mafat_ground *ground,
-              struct mafat_diagnostic *d);
+int mafat_lay(struct mafat_plan **out, const struct mafat_spec *spec,
+              const struct mafat_ground *ground, struct mafat_diagnostic *d);
 
 #endif

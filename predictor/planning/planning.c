@@ -17,20 +17,26 @@ static struct mafat_group_spec describe(const struct mafat_group *g)
   return spec;
 }
 
-static int add_group(struct mafat_spec *spec, const struct mafat_plan *plan, const struct mafat_network *network, int number)
+static int add_group(struct mafat_spec *spec, const struct mafat_plan *plan,
+                     const struct mafat_network *network, int number)
 {
   const struct mafat_group *g = &plan->groups[number];
   struct mafat_group_spec group = describe(g);
-  struct mafat_algorithm_choice choice = {network, plan->wanted, plan->algorithms, plan->members + g->at.begin,
-                                          mafat_span_size(g->at), spec->heap};
+  struct mafat_algorithm_choice choice = {
+      network, plan->wanted, plan->algorithms, plan->members + g->at.begin, mafat_span_size(g->at),
+      spec->heap};
   int code = mafat_spec_append(spec, &group);
   if (code == MAFAT_OK)
-    code = mafat_group_spec_set_layers(spec->heap, &spec->groups[spec->n_groups - 1], number, plan->group_of, plan->n_layers);
+    code = mafat_group_spec_set_layers(spec->heap, &spec->groups[spec->n_groups - 1], number,
+                                       plan->group_of, plan->n_layers);
   if (code == MAFAT_OK) code = mafat_algorithms_words(&choice, &spec->groups[spec->n_groups - 1]);
-  return code ? code : mafat_fusion_words(plan, network, choice.layers, choice.n, spec->heap, &spec->groups[spec->n_groups - 1]);
+  return code ? code
+              : mafat_fusion_words(plan, network, choice.layers, choice.n, spec->heap,
+                                   &spec->groups[spec->n_groups - 1]);
 }
 
-int mafat_plan_spec(struct mafat_spec **out, const struct mafat_plan *plan, const struct mafat_network *network)
+int mafat_plan_spec(struct mafat_spec **out, const struct mafat_plan *plan,
+                    const struct mafat_network *network)
 {
   int code = (*out = mafat_spec_new(plan->heap)) ? MAFAT_OK : MAFAT_ENOMEM;
   if (code == MAFAT_OK) {
@@ -38,7 +44,8 @@ int mafat_plan_spec(struct mafat_spec **out, const struct mafat_plan *plan, cons
     (*out)->in_place = plan->in_place;
     if (!mafat_ranks_copy(plan->heap, &(*out)->ranks, &plan->ranks)) code = MAFAT_ENOMEM;
   }
-  for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) code = add_group(*out, plan, network, g);
+  for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++)
+    code = add_group(*out, plan, network, g);
   if (code) mafat_spec_close(out);
   return code;
 }
@@ -53,7 +60,8 @@ static bool wants_balance(const struct mafat_plan *plan)
 }
 
 /* Lays the spec again, with balanced boundaries. */
-static int balance(struct mafat_plan **plan, const struct mafat_ground *ground, struct mafat_diagnostic *d)
+static int balance(struct mafat_plan **plan, const struct mafat_ground *ground,
+                   struct mafat_diagnostic *d)
 {
   struct mafat_spec *spec;
   int code = mafat_plan_spec(&spec, *plan, ground->network);
@@ -65,20 +73,22 @@ static int balance(struct mafat_plan **plan, const struct mafat_ground *ground, 
   return code;
 }
 
-static int make(struct mafat_plan **out, const struct mafat_spec *spec, const struct mafat_ground *ground,
-                struct mafat_diagnostic *d)
+static int make(struct mafat_plan **out, const struct mafat_spec *spec,
+                const struct mafat_ground *ground, struct mafat_diagnostic *d)
 {
   int code = mafat_lay(out, spec, ground, d);
   return code == MAFAT_OK && wants_balance(*out) ? balance(out, ground, d) : code;
 }
 
 /* Sets default options and checks the number of layers. */
-static int stake_out(struct mafat_ground *ground, struct mafat_plan_options *capacity, struct mafat_diagnostic *d)
+static int stake_out(struct mafat_ground *ground, struct mafat_plan_options *capacity,
+                     struct mafat_diagnostic *d)
 {
   mafat_plan_defaults(capacity);
   if (!ground->options) ground->options = capacity;
   if (ground->n_layers < 1 || ground->n_layers > ground->network->n_layers)
-    return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d layers, found %d", ground->network->n_layers, ground->n_layers);
+    return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d layers, found %d",
+                      ground->network->n_layers, ground->n_layers);
   if (ground->options->n_threads < 1 || ground->options->n_threads > MAFAT_MAX_THREADS)
     return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d threads, found %d", MAFAT_MAX_THREADS,
                       ground->options->n_threads);

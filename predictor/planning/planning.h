@@ -20,6 +20,7 @@ int mafat_plan_untiled(struct mafat_plan **out, const struct mafat_network *netw
 
 /* Canonical spec of a plan: making it again gives the same plan. It includes balanced boundaries,
  * though the writer leaves them out. MAFAT_ENOMEM. */
-int mafat_plan_spec(struct mafat_spec **out, const struct mafat_plan *plan, const struct mafat_network *network);
+int mafat_plan_spec(struct mafat_spec **out, const struct mafat_plan *plan,
+                    const struct mafat_network *network);
 
 #endif

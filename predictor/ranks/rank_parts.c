@@ -49,7 +49,8 @@ struct taker {
 /* Number of a part within its layer; rows outermost, channels innermost. */
 static int ordinal(const struct mafat_partition *c, const struct mafat_layer_part *p)
 {
-  const int at[MAFAT_N_SPLIT_AXES] = {p->out.y.begin, p->out.x.begin, c->sums ? p->channels.begin : p->filters.begin};
+  const int at[MAFAT_N_SPLIT_AXES] = {p->out.y.begin, p->out.x.begin,
+                                      c->sums ? p->channels.begin : p->filters.begin};
   int number = 0;
   for (int axis = 0; axis < MAFAT_N_SPLIT_AXES; axis++) {
     int i = 0;
@@ -69,7 +70,8 @@ static int rank_of_whole(const struct mafat_plan *plan, int layer)
   return rank;
 }
 
-int mafat_rank_parts_of(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_layer_part *part)
+int mafat_rank_parts_of(const struct mafat_plan *plan, const struct mafat_network *n,
+                        const struct mafat_layer_part *part)
 {
   const struct mafat_partition *c = &plan->parts->partitions[part->layer];
   int n_parts = mafat_partition_n_parts(c), n_used = mafat_min(n_parts, plan->ranks.n);
@@ -105,8 +107,10 @@ static void find_makers(struct taker *t)
     t->before[i] = t->newest[p->layer];
     t->newest[p->layer] = i;
     t->going_on[i] = -1;
-    for (int k = t->before[i]; k >= 0 && t->plan->parts->partitions[p->layer].sums; k = t->before[k])
-      if (same_box(t->all[k].out, p->out) && t->all[k].channels.end == p->channels.begin) t->going_on[k] = i;
+    for (int k = t->before[i]; k >= 0 && t->plan->parts->partitions[p->layer].sums;
+         k = t->before[k])
+      if (same_box(t->all[k].out, p->out) && t->all[k].channels.end == p->channels.begin)
+        t->going_on[k] = i;
   }
 }
 
@@ -129,7 +133,9 @@ static void set_apart(struct taker *t)
 {
   for (int i = t->n - 1; i >= 0; i--) {
     struct mafat_layer_part *p = &t->all[i];
-    if (!t->plan->parts->partitions[p->layer].sums || mafat_layer_sums_integers(&t->network->layers[p->layer]) || p->channels.begin > 0) continue;
+    if (!t->plan->parts->partitions[p->layer].sums ||
+        mafat_layer_sums_integers(&t->network->layers[p->layer]) || p->channels.begin > 0)
+      continue;
     int target = last_stretch(t, i);
     for (int k = i, next; k != target && k >= 0; k = next) {
       next = t->going_on[k];
@@ -177,7 +183,8 @@ static void want_reads(struct taker *t, int reader)
       const struct mafat_layer_part *p = &t->all[i];
       if (is_last(t, p) && meet(p->out.y, wanted.y) && meet(p->out.x, wanted.x) &&
           meet(mafat_layer_out_channels(l, m.output, p->filters), w.wanted.channels))
-        want(t, i, t->rank[reader], (struct mafat_box){clip(p->out.y, wanted.y), clip(p->out.x, wanted.x)}, reader);
+        want(t, i, t->rank[reader],
+             (struct mafat_box){clip(p->out.y, wanted.y), clip(p->out.x, wanted.x)}, reader);
     }
   }
 }
@@ -198,7 +205,8 @@ static void find_wants(struct taker *t, const struct mafat_usage *usage)
     if (t->going_on[i] >= 0) want(t, i, t->rank[t->going_on[i]], t->all[i].out, t->going_on[i]);
   }
   for (int i = 0; i < t->n; i++)
-    if (is_put_out(t, usage, t->all[i].layer) && is_last(t, &t->all[i])) want(t, i, 0, t->all[i].out, t->n);
+    if (is_put_out(t, usage, t->all[i].layer) && is_last(t, &t->all[i]))
+      want(t, i, 0, t->all[i].out, t->n);
 }
 
 /* ---- messages ---- */
@@ -206,7 +214,8 @@ static void find_wants(struct taker *t, const struct mafat_usage *usage)
 static int find_messages(struct taker *t)
 {
   size_t n = 0;
-  for (size_t i = 0; i < (size_t)t->n * (size_t)t->n_ranks; i++) n += !mafat_box_is_empty(t->wants[i].box);
+  for (size_t i = 0; i < (size_t)t->n * (size_t)t->n_ranks; i++)
+    n += !mafat_box_is_empty(t->wants[i].box);
   t->messages = mafat_heap_calloc(t->plan->heap, n + 1, sizeof *t->messages);
   if (!t->messages) return MAFAT_ENOMEM;
   for (int i = 0; i <= t->n; i++) t->made[i] = t->wanted[i] = -1;
@@ -214,7 +223,8 @@ static int find_messages(struct taker *t)
     for (int r = 0; r < t->n_ranks; r++) {
       const struct box_want *w = &t->wants[(size_t)i * (size_t)t->n_ranks + (size_t)r];
       if (!mafat_box_is_empty(w->box))
-        t->messages[t->n_messages++] = (struct message){.part = i, .to = r, .first = w->first, .box = w->box, .sums = t->going_on[i] >= 0};
+        t->messages[t->n_messages++] = (struct message){
+            .part = i, .to = r, .first = w->first, .box = w->box, .sums = t->going_on[i] >= 0};
     }
   /* backwards, so that lists are in ascending order */
   for (int m = t->n_messages - 1; m >= 0; m--) {
@@ -251,7 +261,8 @@ static void add_wanted(struct taker *t, int first, bool received)
       t->list[t->n_list - 1].adds = t->messages[m].sums && sums;
       sums = sums || t->messages[m].sums;
     }
-    if (!received && t->rank[t->messages[m].part] == t->plan->rank) add_exchange(t, m, MAFAT_PART_WAIT);
+    if (!received && t->rank[t->messages[m].part] == t->plan->rank)
+      add_exchange(t, m, MAFAT_PART_WAIT);
   }
 }
 
@@ -260,14 +271,16 @@ static void add_part(struct taker *t, int i)
   bool own = t->rank[i] == t->plan->rank;
   add_wanted(t, i, true);
   if (own) t->list[t->n_list++] = t->all[i];
-  for (int m = own ? t->made[i] : -1; m >= 0; m = t->messages[m].next_made) add_exchange(t, m, MAFAT_PART_SEND);
+  for (int m = own ? t->made[i] : -1; m >= 0; m = t->messages[m].next_made)
+    add_exchange(t, m, MAFAT_PART_SEND);
   add_wanted(t, i, false);
 }
 
 static int make_list(struct taker *t)
 {
   struct mafat_parts *parts = t->plan->parts;
-  t->list = mafat_heap_calloc(t->plan->heap, (size_t)t->n + 2 * (size_t)t->n_messages + 1, sizeof *t->list);
+  t->list = mafat_heap_calloc(t->plan->heap, (size_t)t->n + 2 * (size_t)t->n_messages + 1,
+                              sizeof *t->list);
   if (!t->list) return MAFAT_ENOMEM;
   for (int g = 0, i = 0; g < t->plan->n_groups; g++) {
     int end = parts->at[g + 1] + t->n - parts->n; /* whole inputs come before all groups */
@@ -289,14 +302,17 @@ static struct mafat_span along(struct mafat_box box, enum mafat_split_axis axis)
 static struct mafat_box had(const struct taker *t, int part, struct mafat_maker m)
 {
   const int own = t->plan->rank;
-  struct mafat_box box = t->rank[part] == own ? t->all[part].out : t->wants[(size_t)part * (size_t)t->n_ranks + (size_t)own].box;
+  struct mafat_box box = t->rank[part] == own
+                             ? t->all[part].out
+                             : t->wants[(size_t)part * (size_t)t->n_ranks + (size_t)own].box;
   return mafat_layer_out_box(&t->network->layers[m.layer], m.output, box);
 }
 
 /* Marks the bounds of this rank's regions of a tensor along an axis; together: of their union.
  * False if a bound is inside a region of another part, which must stay in one partition buffer: the
  * rank has several parts of a grid. */
-static bool mark_bounds(const struct taker *t, int tensor, enum mafat_split_axis axis, bool together, bool *marks)
+static bool mark_bounds(const struct taker *t, int tensor, enum mafat_split_axis axis,
+                        bool together, bool *marks)
 {
   const struct mafat_maker m = mafat_network_maker(t->network, tensor);
   struct mafat_span all = {0, 0};
@@ -326,7 +342,8 @@ static int recut_axis(struct taker *t, int tensor, enum mafat_split_axis axis, i
   bool there = marks && bounds, changes = there && mark_bounds(t, tensor, axis, together, marks);
   if (changes) {
     marks[size] = true;
-    for (int i = 0; c->bounds[axis] && !together && i <= c->n[axis]; i++) marks[c->bounds[axis][i]] = true;
+    for (int i = 0; c->bounds[axis] && !together && i <= c->n[axis]; i++)
+      marks[c->bounds[axis][i]] = true;
     for (int at = 1; at <= size; at++)
       if (marks[at]) bounds[++n] = at;
     mafat_heap_free(t->plan->heap, c->bounds[axis]);
@@ -347,7 +364,8 @@ static int recut(struct taker *t, int tensor)
   const struct mafat_partition *c = &parts->partitions[tensor];
   struct mafat_shape s = mafat_network_tensor_shape(t->network, tensor);
   bool columns = c->n[MAFAT_ALONG_W] > 1;
-  if ((!parts->partitioned[tensor] && !parts->across[tensor]) || c->sums || c->n[MAFAT_ALONG_C] > 1) return MAFAT_OK;
+  if ((!parts->partitioned[tensor] && !parts->across[tensor]) || c->sums || c->n[MAFAT_ALONG_C] > 1)
+    return MAFAT_OK;
   int code = recut_axis(t, tensor, MAFAT_ALONG_H, s.h);
   if (code == MAFAT_OK && columns) code = recut_axis(t, tensor, MAFAT_ALONG_W, s.w);
   parts->partitioned[tensor] = true;
@@ -361,16 +379,20 @@ static bool has_own_panels(const struct taker *t, int layer)
 {
   const struct mafat_layer *l = &t->network->layers[layer];
   const struct mafat_constants *c = t->network->constants;
-  enum mafat_order order = c ? (enum mafat_order)c->layers[layer].weights.order : MAFAT_ORDER_FILTERS;
+  enum mafat_order order =
+      c ? (enum mafat_order)c->layers[layer].weights.order : MAFAT_ORDER_FILTERS;
   if (mafat_plan_must_keep(t->options, l)) return false;
-  return mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l) && (order == MAFAT_ORDER_READY || mafat_order_has_filters(order));
+  return mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l) &&
+         (order == MAFAT_ORDER_READY || mafat_order_has_filters(order));
 }
 
 static void add_channels(struct taker *t, const struct mafat_layer_part *p)
 {
   const struct mafat_layer *l = &t->network->layers[p->layer];
   struct mafat_span *own = &t->plan->own_channels[p->layer];
-  if (!t->plan->parts->partitions[p->layer].sums || t->plan->placement[p->layer] != MAFAT_KEPT || l->weights_type != MAFAT_F32) return;
+  if (!t->plan->parts->partitions[p->layer].sums || t->plan->placement[p->layer] != MAFAT_KEPT ||
+      l->weights_type != MAFAT_F32)
+    return;
   if (mafat_span_is_empty(*own)) *own = p->channels;
   *own = mafat_span(mafat_min(own->begin, p->channels.begin), mafat_max(own->end, p->channels.end));
 }
@@ -379,8 +401,10 @@ static void add_channels(struct taker *t, const struct mafat_layer_part *p)
 static int find_own_filters(struct taker *t)
 {
   struct mafat_plan *plan = t->plan;
-  plan->own_filters = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers + 1, sizeof *plan->own_filters);
-  plan->own_channels = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers + 1, sizeof *plan->own_channels);
+  plan->own_filters =
+      mafat_heap_calloc(plan->heap, (size_t)plan->n_layers + 1, sizeof *plan->own_filters);
+  plan->own_channels =
+      mafat_heap_calloc(plan->heap, (size_t)plan->n_layers + 1, sizeof *plan->own_channels);
   if (!plan->own_filters || !plan->own_channels) return MAFAT_ENOMEM;
   for (int i = 0; i < plan->parts->n; i++) {
     const struct mafat_layer_part *p = &plan->parts->list[i];
@@ -388,12 +412,14 @@ static int find_own_filters(struct taker *t)
     add_channels(t, p);
     struct mafat_span *own = &plan->own_filters[p->layer];
     int begin = p->filters.begin / MAFAT_PANEL * MAFAT_PANEL;
-    int end = mafat_min(mafat_round_up(p->filters.end, MAFAT_PANEL), t->network->layers[p->layer].out.c);
+    int end =
+        mafat_min(mafat_round_up(p->filters.end, MAFAT_PANEL), t->network->layers[p->layer].out.c);
     if (mafat_span_is_empty(*own)) *own = mafat_span(begin, end);
     *own = mafat_span(mafat_min(own->begin, begin), mafat_max(own->end, end));
   }
   for (int l = 0; l < plan->n_layers; l++)
-    if (mafat_span_is_empty(plan->own_filters[l])) plan->own_filters[l] = mafat_span(0, t->network->layers[l].out.c);
+    if (mafat_span_is_empty(plan->own_filters[l]))
+      plan->own_filters[l] = mafat_span(0, t->network->layers[l].out.c);
   return MAFAT_OK;
 }
 
@@ -403,12 +429,14 @@ static int find_own_filters(struct taker *t)
 static int collect(struct taker *t, const struct mafat_usage *usage)
 {
   const struct mafat_parts *parts = t->plan->parts;
-  t->all = mafat_heap_calloc(t->plan->heap, (size_t)parts->n + (size_t)t->network->n_inputs + 1, sizeof *t->all);
+  t->all = mafat_heap_calloc(t->plan->heap, (size_t)parts->n + (size_t)t->network->n_inputs + 1,
+                             sizeof *t->all);
   if (!t->all) return MAFAT_ENOMEM;
   for (int i = t->network->n_layers; i < mafat_network_n_operators(t->network); i++) {
     struct mafat_shape s = mafat_network_tensor_shape(t->network, i);
     if (!usage[i].needed || mafat_parts_partition(t->plan, i)) continue;
-    t->all[t->n++] = (struct mafat_layer_part){.layer = i, .out = mafat_box_full(s.h, s.w), .filters = {0, s.c}, .channels = {0, s.c}};
+    t->all[t->n++] = (struct mafat_layer_part){
+        .layer = i, .out = mafat_box_full(s.h, s.w), .filters = {0, s.c}, .channels = {0, s.c}};
   }
   memcpy(t->all + t->n, parts->list, (size_t)parts->n * sizeof *t->all);
   t->n += parts->n;
@@ -426,7 +454,9 @@ static int open_taker(struct taker *t)
   t->wants = mafat_heap_calloc(heap, n * (size_t)t->n_ranks, sizeof *t->wants);
   t->made = mafat_heap_calloc(heap, n, sizeof *t->made);
   t->wanted = mafat_heap_calloc(heap, n, sizeof *t->wanted);
-  return t->rank && t->newest && t->before && t->going_on && t->wants && t->made && t->wanted ? MAFAT_OK : MAFAT_ENOMEM;
+  return t->rank && t->newest && t->before && t->going_on && t->wants && t->made && t->wanted
+             ? MAFAT_OK
+             : MAFAT_ENOMEM;
 }
 
 static int take(struct taker *t, struct mafat_usage *usage)
@@ -438,7 +468,8 @@ static int take(struct taker *t, struct mafat_usage *usage)
   if (t->options->sums_apart) set_apart(t);
   find_wants(t, usage);
   if ((code = find_messages(t)) || (code = make_list(t))) return code;
-  for (int i = 0; i < mafat_network_n_tensors(t->network) && code == MAFAT_OK; i++) code = recut(t, i);
+  for (int i = 0; i < mafat_network_n_tensors(t->network) && code == MAFAT_OK; i++)
+    code = recut(t, i);
   if (code) return code;
   struct mafat_layer_part *list = t->plan->parts->list;
   t->plan->parts->list = t->list;
@@ -447,13 +478,15 @@ static int take(struct taker *t, struct mafat_usage *usage)
   return find_own_filters(t);
 }
 
-int mafat_rank_parts_take(struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_plan_options *options,
-                          struct mafat_diagnostic *d)
+int mafat_rank_parts_take(struct mafat_plan *plan, const struct mafat_network *n,
+                          const struct mafat_plan_options *options, struct mafat_diagnostic *d)
 {
   struct taker t = {.plan = plan, .network = n, .options = options, .n_ranks = plan->ranks.n};
-  struct mafat_usage *usage = mafat_heap_calloc(plan->heap, (size_t)mafat_network_n_tensors(n), sizeof *usage);
+  struct mafat_usage *usage =
+      mafat_heap_calloc(plan->heap, (size_t)mafat_network_n_tensors(n), sizeof *usage);
   int code = usage ? take(&t, usage) : MAFAT_ENOMEM;
-  void *const rooms[] = {usage, t.all, t.rank, t.newest, t.before, t.going_on, t.wants, t.messages, t.made, t.wanted, t.list};
+  void *const rooms[] = {usage,   t.all,      t.rank, t.newest, t.before, t.going_on,
+                         t.wants, t.messages, t.made, t.wanted, t.list};
   for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) mafat_heap_free(plan->heap, rooms[i]);
   return code ? mafat_fail(d, code, "out of memory") : MAFAT_OK;
 }
@@ -461,7 +494,8 @@ int mafat_rank_parts_take(struct mafat_plan *plan, const struct mafat_network *n
 MAFAT_PART(run)
 static bool has_some(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
-  return plan && plan->own_filters && mafat_span_size(plan->own_filters[layer]) < n->layers[layer].out.c;
+  return plan && plan->own_filters &&
+         mafat_span_size(plan->own_filters[layer]) < n->layers[layer].out.c;
 }
 
 MAFAT_PART(run) bool mafat_rank_keeps_channels(const struct mafat_plan *plan, int layer)
@@ -470,38 +504,50 @@ MAFAT_PART(run) bool mafat_rank_keeps_channels(const struct mafat_plan *plan, in
 }
 
 MAFAT_PART(run)
-static size_t kept_panel_bytes(const struct mafat_plan *plan, const struct mafat_layer *l, int layer, int filters)
+static size_t kept_panel_bytes(const struct mafat_plan *plan, const struct mafat_layer *l,
+                               int layer, int filters)
 {
   size_t width = (size_t)mafat_panel_width(filters);
   struct mafat_span own = plan->own_channels[layer];
-  return mafat_panel_offset(l, width, own.end) - mafat_panel_offset(l, width, own.begin) + mafat_panel_affine_bytes(width);
+  return mafat_panel_offset(l, width, own.end) - mafat_panel_offset(l, width, own.begin) +
+         mafat_panel_affine_bytes(width);
 }
 
 MAFAT_PART(run)
-size_t mafat_rank_kept_panel(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int first_filter)
+size_t mafat_rank_kept_panel(const struct mafat_plan *plan, const struct mafat_network *n,
+                             int layer, int first_filter)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  size_t bytes = (size_t)(first_filter / MAFAT_PANEL) * kept_panel_bytes(plan, l, layer, MAFAT_PANEL);
+  size_t bytes =
+      (size_t)(first_filter / MAFAT_PANEL) * kept_panel_bytes(plan, l, layer, MAFAT_PANEL);
   int rest = first_filter % MAFAT_PANEL; /* in the last panel */
   return rest ? bytes + kept_panel_bytes(plan, l, layer, rest) : bytes;
 }
 
 MAFAT_PART(run)
-size_t mafat_rank_kept_before(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+size_t mafat_rank_kept_before(const struct mafat_plan *plan, const struct mafat_network *n,
+                              int layer)
 {
-  return has_some(plan, n, layer) ? mafat_packed_offset(&n->layers[layer], plan->own_filters[layer].begin) : 0;
+  return has_some(plan, n, layer)
+             ? mafat_packed_offset(&n->layers[layer], plan->own_filters[layer].begin)
+             : 0;
 }
 
 MAFAT_PART(run)
-size_t mafat_rank_kept_bytes(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+size_t mafat_rank_kept_bytes(const struct mafat_plan *plan, const struct mafat_network *n,
+                             int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  if (mafat_rank_keeps_channels(plan, layer)) return mafat_rank_kept_panel(plan, n, layer, l->out.c);
+  if (mafat_rank_keeps_channels(plan, layer))
+    return mafat_rank_kept_panel(plan, n, layer, l->out.c);
   if (!has_some(plan, n, layer)) return mafat_packed_layer_bytes(l);
-  return mafat_packed_offset(l, plan->own_filters[layer].end) - mafat_packed_offset(l, plan->own_filters[layer].begin);
+  return mafat_packed_offset(l, plan->own_filters[layer].end) -
+         mafat_packed_offset(l, plan->own_filters[layer].begin);
 }
 
-MAFAT_PART(run) uint64_t mafat_rank_part_values(const struct mafat_network *n, const struct mafat_layer_part *part, int output)
+MAFAT_PART(run)
+uint64_t mafat_rank_part_values(const struct mafat_network *n, const struct mafat_layer_part *part,
+                                int output)
 {
   const struct mafat_layer *l = &n->layers[part->layer];
   uint64_t pixels = (uint64_t)mafat_box_area(mafat_layer_out_box(l, output, part->out));

@@ -15,23 +15,28 @@
 #include "predictor/plan/plan.h"
 
 /* Rank that runs a part, in a plan with ranks. */
-int mafat_rank_parts_of(const struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_layer_part *part);
+int mafat_rank_parts_of(const struct mafat_plan *plan, const struct mafat_network *n,
+                        const struct mafat_layer_part *part);
 
 /* Replaces plan->parts by those of plan->rank, with its messages. MAFAT_ENOMEM. */
-int mafat_rank_parts_take(struct mafat_plan *plan, const struct mafat_network *n, const struct mafat_plan_options *options,
-                          struct mafat_diagnostic *d);
+int mafat_rank_parts_take(struct mafat_plan *plan, const struct mafat_network *n,
+                          const struct mafat_plan_options *options, struct mafat_diagnostic *d);
 
 /* Range of a layer's packed weights that is kept in memory: first byte, and number of bytes. plan
  * NULL: all. */
-size_t mafat_rank_kept_before(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
-size_t mafat_rank_kept_bytes(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
+size_t mafat_rank_kept_before(const struct mafat_plan *plan, const struct mafat_network *n,
+                              int layer);
+size_t mafat_rank_kept_bytes(const struct mafat_plan *plan, const struct mafat_network *n,
+                             int layer);
 
 /* True if a rank keeps some input channels of all panels. Then mafat_rank_kept_panel returns the
  * bytes before the panel that begins at a filter. */
 bool mafat_rank_keeps_channels(const struct mafat_plan *plan, int layer);
-size_t mafat_rank_kept_panel(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int first_filter);
+size_t mafat_rank_kept_panel(const struct mafat_plan *plan, const struct mafat_network *n,
+                             int layer, int first_filter);
 
 /* Values of a part's `output` of its layer, as sent. */
-uint64_t mafat_rank_part_values(const struct mafat_network *n, const struct mafat_layer_part *part, int output);
+uint64_t mafat_rank_part_values(const struct mafat_network *n, const struct mafat_layer_part *part,
+                                int output);
 
 #endif

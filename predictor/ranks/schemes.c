@@ -16,15 +16,19 @@ static uint64_t values(struct mafat_shape s)
 static struct mafat_rank_layer describe(const struct mafat_layer *l, int number)
 {
   uint64_t pixels = (uint64_t)l->out.h * (uint64_t)l->out.w, macs = mafat_layer_macs(l, pixels);
-  return (struct mafat_rank_layer){.layer = number, .in = values(l->in), .out = values(l->out), .weights = macs / pixels,
+  return (struct mafat_rank_layer){.layer = number,
+                                   .in = values(l->in),
+                                   .out = values(l->out),
+                                   .weights = macs / pixels,
                                    .multiplications = macs};
 }
 
-int mafat_rank_layers_find(struct mafat_rank_layers *out, const struct mafat_network *n, int n_layers, bool connected,
-                           struct mafat_heap *heap)
+int mafat_rank_layers_find(struct mafat_rank_layers *out, const struct mafat_network *n,
+                           int n_layers, bool connected, struct mafat_heap *heap)
 {
   uint64_t sum = 0, most = UINT64_MAX / 4 / MAFAT_MOST_RANKS;
-  *out = (struct mafat_rank_layers){.heap = heap, .list = mafat_heap_calloc(heap, (size_t)n_layers, sizeof *out->list)};
+  *out = (struct mafat_rank_layers){
+      .heap = heap, .list = mafat_heap_calloc(heap, (size_t)n_layers, sizeof *out->list)};
   if (!out->list) return MAFAT_ENOMEM;
   for (int i = 0; i < n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
@@ -58,7 +62,8 @@ bool mafat_scheme_reuses(enum mafat_weight_sharing scheme, enum mafat_weight_sha
 
 /* (5.8), (5.9), (5.11): the input is broadcast, unless every rank has it, or scattered; the output
  * is gathered, or whole sums are. */
-uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct mafat_rank_layer *l, int n_ranks, bool before, bool after)
+uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct mafat_rank_layer *l,
+                               int n_ranks, bool before, bool after)
 {
   uint64_t others = (uint64_t)n_ranks - 1, all = others * (uint64_t)n_ranks;
   uint64_t broadcast = before ? 0 : l->in * all;
@@ -70,7 +75,8 @@ uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct ma
   }
 }
 
-uint64_t mafat_schemes_exchange(const enum mafat_weight_sharing *schemes, const struct mafat_rank_layer *list, int n, int n_ranks)
+uint64_t mafat_schemes_exchange(const enum mafat_weight_sharing *schemes,
+                                const struct mafat_rank_layer *list, int n, int n_ranks)
 {
   uint64_t sum = 0;
   bool before = false;

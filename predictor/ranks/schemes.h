@@ -33,8 +33,8 @@ struct mafat_rank_layers {
 
 /* Lists the layers with weights among the first n_layers. `connected` false: without fully
  * connected layers, as in the published tables. MAFAT_ENOMEM; MAFAT_ELIMIT: sizes overflow. */
-int mafat_rank_layers_find(struct mafat_rank_layers *out, const struct mafat_network *n, int n_layers, bool connected,
-                           struct mafat_heap *heap);
+int mafat_rank_layers_find(struct mafat_rank_layers *out, const struct mafat_network *n,
+                           int n_layers, bool connected, struct mafat_heap *heap);
 void mafat_rank_layers_close(struct mafat_rank_layers *layers);
 
 const char *mafat_scheme_name(enum mafat_weight_sharing scheme);
@@ -44,9 +44,11 @@ bool mafat_scheme_reuses(enum mafat_weight_sharing scheme, enum mafat_weight_sha
 
 /* Traffic between ranks for one layer, in Nths of values. before, behind: its input or output is
  * reused. */
-uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct mafat_rank_layer *l, int n_ranks, bool before, bool after);
+uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct mafat_rank_layer *l,
+                               int n_ranks, bool before, bool after);
 /* The same for a sequence of layers. */
-uint64_t mafat_schemes_exchange(const enum mafat_weight_sharing *schemes, const struct mafat_rank_layer *list, int n, int n_ranks);
+uint64_t mafat_schemes_exchange(const enum mafat_weight_sharing *schemes,
+                                const struct mafat_rank_layer *list, int n, int n_ranks);
 
 /* Memory of each rank, in Nths of values, if layers from `from` on are shared by weights: its share
  * of those, all weights of the layers before, and the widest input and output (F FULL). */

@@ -49,7 +49,8 @@ static bool has_too_many_rows(const struct mafat_fetches *f, int layer)
   const struct mafat_layer *l = &f->network->layers[layer];
   if (!f->constants || !mafat_layer_has_panels(l)) return false;
   enum mafat_order order = (enum mafat_order)f->constants->layers[layer].weights.order;
-  return order != MAFAT_ORDER_READY && !mafat_order_has_filters(order) && mafat_order_rows(l, order) == INT_MAX;
+  return order != MAFAT_ORDER_READY && !mafat_order_has_filters(order) &&
+         mafat_order_rows(l, order) == INT_MAX;
 }
 
 /* Fetches are smaller than the packed weights of their layer, or nearly. If these sizes are valid,
@@ -57,7 +58,8 @@ static bool has_too_many_rows(const struct mafat_fetches *f, int layer)
 static int check_sizes(const struct mafat_fetches *f)
 {
   for (int l = 0; l < f->n_layers; l++)
-    if (mafat_packed_layer_bytes(&f->network->layers[l]) > SIZE_MAX / 4 || has_too_many_rows(f, l)) return MAFAT_ELIMIT;
+    if (mafat_packed_layer_bytes(&f->network->layers[l]) > SIZE_MAX / 4 || has_too_many_rows(f, l))
+      return MAFAT_ELIMIT;
   return MAFAT_OK;
 }
 
@@ -80,7 +82,8 @@ static bool is_in_parts(const struct mafat_fetches *f)
 }
 
 /* Sets the part of the file: n values of a constant from number `first` on. */
-static void place(struct mafat_fetch *fetch, const struct mafat_constant *c, uint64_t first, uint64_t n)
+static void place(struct mafat_fetch *fetch, const struct mafat_constant *c, uint64_t first,
+                  uint64_t n)
 {
   fetch->file = c->file;
   fetch->position = mafat_constant_at(c, first);
@@ -107,8 +110,8 @@ static int open_common(struct mafat_fetches **out, const struct mafat_network *n
   return code;
 }
 
-int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n, const struct mafat_plan *plan,
-                       const struct mafat_constants *constants)
+int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n,
+                       const struct mafat_plan *plan, const struct mafat_constants *constants)
 {
   struct mafat_fetches *f;
   *out = NULL;
@@ -125,8 +128,9 @@ int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n
   return MAFAT_OK;
 }
 
-int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_network *n, int n_layers,
-                              const bool *wanted, const struct mafat_constants *constants, size_t most_bytes)
+int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_network *n,
+                              int n_layers, const bool *wanted,
+                              const struct mafat_constants *constants, size_t most_bytes)
 {
   int code = open_common(out, n, n_layers, constants, NULL);
   if (code) return code;
@@ -173,7 +177,8 @@ static void begin_layer(struct mafat_fetches *f)
   f->stage = STAGE_DONE;
   f->parts = (1u << MAFAT_N_PARTS) - 1;
   f->done = mafat_rank_kept_before(f->keeper, f->network, f->layer);
-  f->filter = f->streamed ? f->step.filters.begin : mafat_plan_own_filters(f->keeper, f->network, f->layer).begin;
+  f->filter = f->streamed ? f->step.filters.begin
+                          : mafat_plan_own_filters(f->keeper, f->network, f->layer).begin;
   f->row = 0;
   if (placement == MAFAT_KEPT || mafat_packed_layer_bytes(l) == 0) return;
   if (placement == MAFAT_LOADED && f->loaded[f->layer]) return;
@@ -218,9 +223,13 @@ static void fetch_affine(struct mafat_fetches *f, struct mafat_fetch *fetch)
   bool joined = c->normalization.n > 0 && c->normalization.at == mafat_constant_end(&c->biases);
   place(fetch, &c->biases, 0, c->biases.n + (joined ? c->normalization.n : 0));
   fetch->filters = mafat_span(0, f->network->layers[f->layer].out.c);
-  fetch->kind = c->biases.n == 0 ? MAFAT_FETCH_NORMALIZATION : joined ? MAFAT_FETCH_AFFINE : MAFAT_FETCH_BIASES;
+  fetch->kind = c->biases.n == 0 ? MAFAT_FETCH_NORMALIZATION
+                : joined         ? MAFAT_FETCH_AFFINE
+                                 : MAFAT_FETCH_BIASES;
   fetch->last = c->weights.n == 0;
-  f->stage = fetch->last ? STAGE_DONE : c->normalization.n > 0 && !joined ? STAGE_BEHIND : STAGE_WEIGHTS;
+  f->stage = fetch->last                         ? STAGE_DONE
+             : c->normalization.n > 0 && !joined ? STAGE_BEHIND
+                                                 : STAGE_WEIGHTS;
 }
 
 /* Fetches adjacent parts together; a fill of 0 if there are none. */
@@ -296,8 +305,10 @@ static void fetch_filters(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
   const struct mafat_constant *weights = &constants_of(f)->weights;
-  uint64_t row = mafat_matrix_row(mafat_layer_matrix(l)), bytes = mafat_constant_bytes(weights, row);
-  int end = f->streamed ? f->step.filters.end : mafat_plan_own_filters(f->keeper, f->network, f->layer).end;
+  uint64_t row = mafat_matrix_row(mafat_layer_matrix(l)),
+           bytes = mafat_constant_bytes(weights, row);
+  int end = f->streamed ? f->step.filters.end
+                        : mafat_plan_own_filters(f->keeper, f->network, f->layer).end;
   fetch->kind = MAFAT_FETCH_FILTERS;
   fetch->filters = mafat_span(f->filter, f->filter + how_many(f, bytes, end - f->filter));
   place(fetch, weights, (uint64_t)f->filter * row, (uint64_t)mafat_span_size(fetch->filters) * row);
@@ -329,7 +340,8 @@ static void fetch_copy(struct mafat_fetches *f, struct mafat_fetch *fetch)
   const struct mafat_layer *l = &f->network->layers[f->layer];
   bool all = !f->keeper || mafat_rank_keeps_channels(f->keeper, f->layer);
   uint64_t end = all ? mafat_packed_layer_bytes(l)
-                     : mafat_rank_kept_before(f->keeper, f->network, f->layer) + mafat_rank_kept_bytes(f->keeper, f->network, f->layer);
+                     : mafat_rank_kept_before(f->keeper, f->network, f->layer) +
+                           mafat_rank_kept_bytes(f->keeper, f->network, f->layer);
   uint64_t left = end - f->done;
   const struct mafat_constant *first = is_ready(f) || c->biases.n == 0 ? &c->weights : &c->biases;
   fetch->kind = MAFAT_FETCH_COPY;
@@ -351,8 +363,10 @@ static void fetch_slice(struct mafat_fetches *f, struct mafat_fetch *fetch)
   struct mafat_matrix m = mafat_layer_matrix(l);
   size_t width = (size_t)mafat_panel_width(mafat_span_size(panel));
   bool finishes = channels.end == m.inputs;
-  size_t first = mafat_panel_offset(l, width, channels.begin), begin = mafat_packed_offset(l, panel.begin) + first;
-  size_t bytes = mafat_panel_offset(l, width, channels.end) - first + (finishes ? mafat_panel_affine_bytes(width) : 0);
+  size_t first = mafat_panel_offset(l, width, channels.begin),
+         begin = mafat_packed_offset(l, panel.begin) + first;
+  size_t bytes = mafat_panel_offset(l, width, channels.end) - first +
+                 (finishes ? mafat_panel_affine_bytes(width) : 0);
   if (finishes && channels.begin == 0) bytes = mafat_packed_offset(l, panel.end) - begin;
   while (finishes && channels.begin == 0 && panel.end < f->step.filters.end) {
     size_t more = mafat_packed_offset(l, mafat_panel_end(l, panel.end)) - begin;
@@ -375,7 +389,8 @@ static void fetch_weights(struct mafat_fetches *f, struct mafat_fetch *fetch)
   const struct mafat_layer *l = &f->network->layers[f->layer];
   if (is_ready(f) && f->streamed) fetch_slice(f, fetch);
   else if (is_ready(f) || mafat_layer_copies_weights(l)) fetch_copy(f, fetch);
-  else if (!mafat_order_has_filters((enum mafat_order)constants_of(f)->weights.order)) fetch_transposed(f, fetch);
+  else if (!mafat_order_has_filters((enum mafat_order)constants_of(f)->weights.order))
+    fetch_transposed(f, fetch);
   else fetch_filters(f, fetch);
 }
 
@@ -397,7 +412,8 @@ int mafat_fetches_affine_rows(const struct mafat_layer_constants *c)
 {
   int rows = 0;
   for (int p = 0; p < MAFAT_N_PARTS; p++)
-    rows += p == MAFAT_PART_BIASES || p == MAFAT_PART_SCALES || mafat_constants_part(c, (enum mafat_constant_part)p)->n > 0;
+    rows += p == MAFAT_PART_BIASES || p == MAFAT_PART_SCALES ||
+            mafat_constants_part(c, (enum mafat_constant_part)p)->n > 0;
   return rows;
 }
 
@@ -410,12 +426,15 @@ static size_t most(size_t a, size_t b)
 static void size_packing(const struct mafat_fetches *f, struct mafat_fetch_sizes *sizes)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
-  if (is_ready(f) || mafat_layer_copies_weights(l) || (!mafat_layer_has_panels(l) && !is_in_parts(f))) return;
+  if (is_ready(f) || mafat_layer_copies_weights(l) ||
+      (!mafat_layer_has_panels(l) && !is_in_parts(f)))
+    return;
   size_t rows = (size_t)mafat_fetches_affine_rows(constants_of(f));
   sizes->affine_bytes = most(sizes->affine_bytes, rows * (size_t)l->out.c * sizeof(float));
   if (!f->streamed) return;
   struct mafat_span filters = f->step.filters;
-  sizes->panel_bytes = most(sizes->panel_bytes, mafat_packed_offset(l, filters.end) - mafat_packed_offset(l, filters.begin));
+  sizes->panel_bytes = most(sizes->panel_bytes, mafat_packed_offset(l, filters.end) -
+                                                    mafat_packed_offset(l, filters.begin));
 }
 
 /* Largest number of reads that any group asks for. */
@@ -465,12 +484,16 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
     size_packing(f, sizes);
   }
   /* Two of the largest, so that one is read while the other is used; more if they are small. */
-  size_t usual = largest < mafat_fetch_window(MAFAT_FETCH_BYTES) ? largest : mafat_fetch_window(MAFAT_FETCH_BYTES);
+  size_t usual = largest < mafat_fetch_window(MAFAT_FETCH_BYTES)
+                     ? largest
+                     : mafat_fetch_window(MAFAT_FETCH_BYTES);
   if (__builtin_mul_overflow(largest, (size_t)2, &sizes->ring_bytes)) code = MAFAT_ELIMIT;
   size_t wanted = usual * reads_in_ring(plan);
-  sizes->ring_bytes = most(sizes->ring_bytes, wanted < under_way.most_bytes ? wanted : under_way.most_bytes);
+  sizes->ring_bytes =
+      most(sizes->ring_bytes, wanted < under_way.most_bytes ? wanted : under_way.most_bytes);
   /* The filters of the next panel, while this one is used; each read has its window. */
-  size_t ahead = sizes->panel_bytes ? mafat_fetch_window(sizes->panel_bytes) + 8 * MAFAT_FETCH_ALIGNMENT : 0;
+  size_t ahead =
+      sizes->panel_bytes ? mafat_fetch_window(sizes->panel_bytes) + 8 * MAFAT_FETCH_ALIGNMENT : 0;
   sizes->ring_bytes = most(sizes->ring_bytes, ahead);
   /* a run that reads less than a ring does not fill it */
   if (sizes->ring_bytes > all) sizes->ring_bytes = all;

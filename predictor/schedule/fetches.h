@@ -59,13 +59,14 @@ struct mafat_fetches;
 /* Opens the fetches of a run from a file with these constants. NULL: the network's own constants;
  * or, for a packed file that does not exist yet, each layer at byte 0. MAFAT_ENOMEM; MAFAT_ELIMIT
  * on overflow. */
-int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n, const struct mafat_plan *plan,
-                       const struct mafat_constants *constants);
+int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n,
+                       const struct mafat_plan *plan, const struct mafat_constants *constants);
 /* Opens the fetches of whole layers, each once, in order: of the first n_layers those with
  * wanted[layer] (NULL: all). Weights come in reads of at most most_bytes, or of one filter if
  * larger (0: as large as in runs). */
-int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_network *n, int n_layers,
-                              const bool *wanted, const struct mafat_constants *constants, size_t most_bytes);
+int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_network *n,
+                              int n_layers, const bool *wanted,
+                              const struct mafat_constants *constants, size_t most_bytes);
 /* Restricts fetches of whole layers to the panels that a rank keeps. The plan must outlive them. */
 void mafat_fetches_restrict(struct mafat_fetches *f, const struct mafat_plan *plan);
 /* Most packed bytes of the panels that one fetch fills, over wanted layers of which a rank keeps

@@ -13,7 +13,9 @@ struct placer {
 static bool reads_input_partition(const struct placer *p, int layer)
 {
   for (struct mafat_reads r = mafat_plan_reads(p->plan, p->network, layer); mafat_reads_next(&r);)
-    if (mafat_network_is_input(p->network, r.source->tensor) && mafat_parts_partition(p->plan, r.source->tensor)) return true;
+    if (mafat_network_is_input(p->network, r.source->tensor) &&
+        mafat_parts_partition(p->plan, r.source->tensor))
+      return true;
   return false;
 }
 
@@ -21,8 +23,10 @@ static void read_until(struct placer *p, int input, int buffer_index)
 {
   struct mafat_shape shape = mafat_network_tensor_shape(p->network, input);
   for (int *done = &p->done[input - p->network->n_layers]; *done <= buffer_index; (*done)++) {
-    struct mafat_partition_buffer b = mafat_partition_buffer_at(mafat_parts_partition(p->plan, input), shape, *done);
-    p->list[p->n++] = (struct mafat_layer_part){.layer = input, .out = b.box, .filters = b.channels, .channels = b.channels};
+    struct mafat_partition_buffer b =
+        mafat_partition_buffer_at(mafat_parts_partition(p->plan, input), shape, *done);
+    p->list[p->n++] = (struct mafat_layer_part){
+        .layer = input, .out = b.box, .filters = b.channels, .channels = b.channels};
   }
 }
 
@@ -31,7 +35,8 @@ static void place_part(struct placer *p, const struct mafat_layer_part *part)
   if (reads_input_partition(p, part->layer)) {
     struct mafat_buffer_walk w = mafat_parts_reads(p->plan, p->network, part);
     while (mafat_parts_reads_next(&w))
-      if (mafat_network_is_input(p->network, w.tensor) && mafat_parts_partition(p->plan, w.tensor)) read_until(p, w.tensor, w.buffer_index);
+      if (mafat_network_is_input(p->network, w.tensor) && mafat_parts_partition(p->plan, w.tensor))
+        read_until(p, w.tensor, w.buffer_index);
   }
   p->list[p->n++] = *part;
 }
@@ -52,7 +57,8 @@ int mafat_parts_place_inputs(struct mafat_plan *plan, const struct mafat_network
   struct placer p = {.plan = plan, .network = n};
   size_t more = 0;
   for (int i = n->n_layers; plan->parts && i < mafat_network_n_operators(n); i++)
-    if (mafat_parts_partition(plan, i)) more += (size_t)mafat_partition_n_buffers(mafat_parts_partition(plan, i));
+    if (mafat_parts_partition(plan, i))
+      more += (size_t)mafat_partition_n_buffers(mafat_parts_partition(plan, i));
   if (more == 0) return MAFAT_OK;
   p.list = mafat_heap_calloc(plan->heap, (size_t)plan->parts->n + more + 1, sizeof *p.list);
   p.done = mafat_heap_calloc(plan->heap, (size_t)n->n_inputs, sizeof *p.done);

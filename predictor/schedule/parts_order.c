@@ -39,7 +39,8 @@ static int count_buffers(const struct part_uses *c)
     int parts = partition ? mafat_partition_n_buffers(partition) : 1;
     /* inputs also need buffers that keep their parts in order */
     n += mafat_network_is_input(c->network, t) ? 2 * parts : parts;
-    if (mafat_parts_keep_sums(c->plan, c->network, t)) n += mafat_partition_n_buffers(&c->plan->parts->partitions[t]);
+    if (mafat_parts_keep_sums(c->plan, c->network, t))
+      n += mafat_partition_n_buffers(&c->plan->parts->partitions[t]);
   }
   return n;
 }
@@ -47,7 +48,9 @@ static int count_buffers(const struct part_uses *c)
 static void find_groups(struct part_uses *c)
 {
   for (int l = 0; l < c->plan->n_layers; l++) {
-    if (!c->usage[l].needed || mafat_layer_is_alias(&c->network->layers[l]) || c->plan->outer[l] >= 0) continue;
+    if (!c->usage[l].needed || mafat_layer_is_alias(&c->network->layers[l]) ||
+        c->plan->outer[l] >= 0)
+      continue;
     for (struct mafat_reads r = mafat_plan_reads(c->plan, c->network, l); mafat_reads_next(&r);) {
       int t = r.source->tensor, group = c->plan->group_of[l];
       c->last_group[t] = mafat_max(c->last_group[t], group);
@@ -62,12 +65,14 @@ static int open_collection(struct part_uses *c)
   size_t n = (size_t)mafat_network_n_tensors(c->network);
   c->most_buffers = count_buffers(c);
   c->usage = mafat_heap_calloc(heap, n, sizeof *c->usage);
-  c->first_buffer = mafat_heap_calloc(heap, 2 * n + (size_t)c->most_buffers, sizeof *c->first_buffer);
+  c->first_buffer =
+      mafat_heap_calloc(heap, 2 * n + (size_t)c->most_buffers, sizeof *c->first_buffer);
   c->work = mafat_heap_calloc(heap, (size_t)(c->plan->parts->n + c->most_buffers), sizeof *c->work);
   c->bytes = mafat_heap_calloc(heap, (size_t)c->most_buffers, sizeof *c->bytes);
   c->kept = mafat_heap_calloc(heap, (size_t)c->most_buffers, sizeof *c->kept);
   c->first_group = mafat_heap_calloc(heap, 2 * n, sizeof *c->first_group);
-  if (!c->usage || !c->first_buffer || !c->bytes || !c->kept || !c->first_group || !c->work) return MAFAT_ENOMEM;
+  if (!c->usage || !c->first_buffer || !c->bytes || !c->kept || !c->first_group || !c->work)
+    return MAFAT_ENOMEM;
   c->last_group = c->first_group + n;
   c->first_sums = c->first_buffer + n;
   c->reader_of = c->first_sums + n;
@@ -93,12 +98,15 @@ static void close_collection(struct part_uses *c)
 }
 
 /* Approximate bytes, without padding columns. */
-static uint64_t partition_buffer_bytes(const struct part_uses *c, int tensor, struct mafat_partition_buffer b)
+static uint64_t partition_buffer_bytes(const struct part_uses *c, int tensor,
+                                       struct mafat_partition_buffer b)
 {
   struct mafat_shape s = mafat_network_tensor_shape(c->network, tensor);
   const struct mafat_partition *partition = mafat_parts_partition(c->plan, tensor);
-  uint64_t pixel = (uint64_t)(partition ? mafat_partition_pixel(partition, s, b.channels) : mafat_pixel_width_of(s.c, b.channels));
-  return mafat_dtype_bytes(mafat_network_tensor_type(c->network, tensor), pixel * (uint64_t)mafat_box_area(b.box));
+  uint64_t pixel = (uint64_t)(partition ? mafat_partition_pixel(partition, s, b.channels)
+                                        : mafat_pixel_width_of(s.c, b.channels));
+  return mafat_dtype_bytes(mafat_network_tensor_type(c->network, tensor),
+                           pixel * (uint64_t)mafat_box_area(b.box));
 }
 
 /* True if the tensor outlives the group. Tensors from outside die with their last reader here. */
@@ -116,7 +124,8 @@ static int buffer_of(struct part_uses *c, int tensor, int buffer_index)
   c->first_buffer[tensor] = c->graph.n_buffers;
   for (int i = 0; i < n; i++, c->graph.n_buffers++) {
     struct mafat_partition_buffer whole = {mafat_box_full(s.h, s.w), mafat_span(0, s.c)};
-    c->bytes[c->graph.n_buffers] = partition_buffer_bytes(c, tensor, partition ? mafat_partition_buffer_at(partition, s, i) : whole);
+    c->bytes[c->graph.n_buffers] = partition_buffer_bytes(
+        c, tensor, partition ? mafat_partition_buffer_at(partition, s, i) : whole);
     c->kept[c->graph.n_buffers] = is_kept(c, tensor);
   }
   return c->first_buffer[tensor] + buffer_index;
@@ -128,12 +137,14 @@ static int note_buffer(struct part_uses *c, int operator, int buffer, bool makes
   c->reader_of[buffer] = operator;
   if (c->graph.n_uses == c->capacity) {
     int capacity = 2 * c->capacity + 64;
-    struct mafat_op_use *grown = mafat_heap_realloc(c->plan->heap, c->uses, (size_t)capacity * sizeof *grown);
+    struct mafat_op_use *grown =
+        mafat_heap_realloc(c->plan->heap, c->uses, (size_t)capacity * sizeof *grown);
     if (!grown) return MAFAT_ENOMEM;
     c->uses = grown;
     c->capacity = capacity;
   }
-  c->uses[c->graph.n_uses++] = (struct mafat_op_use){.operator = operator, .buffer = buffer, .makes = makes};
+  c->uses[c->graph.n_uses++] =
+      (struct mafat_op_use){.operator= operator, .buffer = buffer, .makes = makes};
   return MAFAT_OK;
 }
 
@@ -159,8 +170,10 @@ static int collect_input(struct part_uses *c, int input)
 static int collect_inputs(struct part_uses *c)
 {
   int code = MAFAT_OK;
-  for (int i = c->network->n_layers; i < mafat_network_n_operators(c->network) && code == MAFAT_OK; i++)
-    if (mafat_parts_partition(c->plan, i) && c->first_group[i] == c->group) code = collect_input(c, i);
+  for (int i = c->network->n_layers; i < mafat_network_n_operators(c->network) && code == MAFAT_OK;
+       i++)
+    if (mafat_parts_partition(c->plan, i) && c->first_group[i] == c->group)
+      code = collect_input(c, i);
   c->n_inputs = c->graph.n_operators;
   return code;
 }
@@ -173,12 +186,15 @@ static int note_sums(struct part_uses *c, int operator, const struct mafat_layer
   int *first = &c->first_sums[part->layer];
   if (!mafat_parts_keep_sums(c->plan, c->network, part->layer)) return MAFAT_OK;
   for (int i = 0; *first < 0 && i < mafat_partition_n_buffers(partition); i++)
-    c->bytes[c->graph.n_buffers + i] = mafat_parts_sums_bytes(l, mafat_partition_buffer_at(partition, l->out, i).box);
+    c->bytes[c->graph.n_buffers + i] =
+        mafat_parts_sums_bytes(l, mafat_partition_buffer_at(partition, l->out, i).box);
   if (*first < 0) {
     *first = c->graph.n_buffers;
     c->graph.n_buffers += mafat_partition_n_buffers(partition);
   }
-  return note_buffer(c, operator, *first + mafat_partition_find_buffer(partition, 0, part->out.y.begin, part->out.x.begin), true);
+  return note_buffer(c, operator, * first + mafat_partition_find_buffer(
+                            partition, 0, part->out.y.begin, part->out.x.begin),
+                     true);
 }
 
 static int note_scratch(struct part_uses *c, int operator, const struct mafat_layer_part *part)
@@ -192,9 +208,11 @@ static int note_scratch(struct part_uses *c, int operator, const struct mafat_la
 static int note_makes(struct part_uses *c, int operator, const struct mafat_layer_part *part)
 {
   int code = MAFAT_OK;
-  for (int k = 0; k < mafat_layer_n_outputs(&c->network->layers[part->layer]) && code == MAFAT_OK; k++) {
+  for (int k = 0; k < mafat_layer_n_outputs(&c->network->layers[part->layer]) && code == MAFAT_OK;
+       k++) {
     int tensor = mafat_network_output(c->network, part->layer, k);
-    if (mafat_usage_is_read(&c->usage[tensor])) code = note_use(c, operator, tensor, mafat_parts_made(c->plan, part, tensor), true);
+    if (mafat_usage_is_read(&c->usage[tensor]))
+      code = note_use(c, operator, tensor, mafat_parts_made(c->plan, part, tensor), true);
   }
   return code;
 }
@@ -210,7 +228,8 @@ static int collect(struct part_uses *c)
     /* Outputs first: if others write the buffer before, it exists before this part's operands. */
     code = note_makes(c, operator, part);
     if (code == MAFAT_OK) code = note_sums(c, operator, part);
-    while (code == MAFAT_OK && mafat_parts_reads_next(&w)) code = note_use(c, operator, w.tensor, w.buffer_index, false);
+    while (code == MAFAT_OK && mafat_parts_reads_next(&w))
+      code = note_use(c, operator, w.tensor, w.buffer_index, false);
     if (code == MAFAT_OK) code = note_scratch(c, operator, part);
   }
   c->graph.uses = c->uses;

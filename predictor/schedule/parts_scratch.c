@@ -22,7 +22,9 @@ struct scratch_maker {
 int mafat_parts_scratch_plan(const struct mafat_plan *plan, const struct mafat_network *n,
                              const struct mafat_layer_part *part, struct mafat_scratch *s)
 {
-  struct mafat_scratch_request r = {plan, n, part->layer, mafat_span_size(part->out.y), mafat_span_size(part->out.x), part->channels};
+  struct mafat_scratch_request r = {
+      plan,          n, part->layer, mafat_span_size(part->out.y), mafat_span_size(part->out.x),
+      part->channels};
   return mafat_scratch_plan_step(&r, s);
 }
 
@@ -30,9 +32,11 @@ static int grow(struct scratch_maker *m)
 {
   int capacity = m->capacity + 64;
   struct mafat_parts_scratch *s = m->scratch;
-  struct mafat_scratch *records = mafat_heap_realloc(m->plan->heap, s->records, (size_t)capacity * sizeof *records);
+  struct mafat_scratch *records =
+      mafat_heap_realloc(m->plan->heap, s->records, (size_t)capacity * sizeof *records);
   if (records) s->records = records;
-  int *previous = mafat_heap_realloc(m->plan->heap, m->previous, (size_t)capacity * sizeof *previous);
+  int *previous =
+      mafat_heap_realloc(m->plan->heap, m->previous, (size_t)capacity * sizeof *previous);
   if (previous) m->previous = previous;
   if (!records || !previous) return MAFAT_ENOMEM;
   m->capacity = capacity;
@@ -40,7 +44,8 @@ static int grow(struct scratch_maker *m)
 }
 
 /* Number of the layer's equal record; creates one if there is none. */
-static int find_record(struct scratch_maker *m, int layer, const struct mafat_scratch *s, int *record)
+static int find_record(struct scratch_maker *m, int layer, const struct mafat_scratch *s,
+                       int *record)
 {
   struct mafat_parts_scratch *all = m->scratch;
   for (int i = m->newest[layer]; i >= 0; i = m->previous[i])
@@ -62,9 +67,11 @@ static int find_records(struct scratch_maker *m)
   for (int p = 0; p < parts->n && code == MAFAT_OK; p++) {
     struct mafat_scratch s;
     m->scratch->record_of[p] = -1;
-    if (mafat_layer_is_input(&m->network->layers[parts->list[p].layer]) || parts->list[p].act) continue;
+    if (mafat_layer_is_input(&m->network->layers[parts->list[p].layer]) || parts->list[p].act)
+      continue;
     code = mafat_parts_scratch_plan(m->plan, m->network, &parts->list[p], &s);
-    if (code == MAFAT_OK) code = find_record(m, parts->list[p].layer, &s, &m->scratch->record_of[p]);
+    if (code == MAFAT_OK)
+      code = find_record(m, parts->list[p].layer, &s, &m->scratch->record_of[p]);
   }
   return code;
 }
@@ -74,7 +81,8 @@ static int find_records(struct scratch_maker *m)
 static int add_part(struct mafat_parts_scratch *s, int part, int position, int n_workers)
 {
   struct mafat_scratch_run *last = s->n_runs ? &s->runs[s->n_runs - 1] : NULL;
-  size_t bytes = s->record_of[part] < 0 ? 0 : mafat_scratch_bytes(&s->records[s->record_of[part]], n_workers);
+  size_t bytes =
+      s->record_of[part] < 0 ? 0 : mafat_scratch_bytes(&s->records[s->record_of[part]], n_workers);
   if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
   bytes = (bytes + 63) / 64 * 64;
   s->run_of[part] = -1;
@@ -112,7 +120,8 @@ static int make(struct scratch_maker *m)
   int code = find_records(m);
   if (code) return code;
   /* kept until the plan is freed, so exactly sized */
-  struct mafat_scratch *just = s->n_records ? mafat_heap_calloc(heap, (size_t)s->n_records, sizeof *just) : NULL;
+  struct mafat_scratch *just =
+      s->n_records ? mafat_heap_calloc(heap, (size_t)s->n_records, sizeof *just) : NULL;
   if (!just && s->n_records) return MAFAT_ENOMEM;
   if (s->n_records) memcpy(just, s->records, (size_t)s->n_records * sizeof *just);
   mafat_heap_free(heap, s->records);
@@ -120,7 +129,8 @@ static int make(struct scratch_maker *m)
   return find_runs(m);
 }
 
-int mafat_parts_scratch_open(struct mafat_parts_scratch **out, const struct mafat_plan *plan, const struct mafat_network *n)
+int mafat_parts_scratch_open(struct mafat_parts_scratch **out, const struct mafat_plan *plan,
+                             const struct mafat_network *n)
 {
   *out = NULL;
   if (!plan->parts) return MAFAT_OK;
@@ -147,17 +157,20 @@ static size_t most_alive(const size_t *live, int from, int until)
   return most;
 }
 
-void mafat_parts_scratch_join(struct mafat_parts_scratch *s, int n_parts, const size_t *live, int n_times)
+void mafat_parts_scratch_join(struct mafat_parts_scratch *s, int n_parts, const size_t *live,
+                              int n_times)
 {
   /* beside: the run with which others are merged */
   size_t peak = most_alive(live, 0, n_times), beside = 0;
   int n = 0;
   for (int i = 0; i < s->n_runs; i++)
-    peak = larger(peak, most_alive(live, 2 * s->runs[i].first, 2 * s->runs[i].last + 2) + s->runs[i].bytes);
+    peak = larger(peak, most_alive(live, 2 * s->runs[i].first, 2 * s->runs[i].last + 2) +
+                            s->runs[i].bytes);
   for (int i = 0, p = 0; i < s->n_runs; i++) {
     struct mafat_scratch_run run = s->runs[i], *to = n ? &s->runs[n - 1] : &run;
     size_t bytes = larger(to->bytes, run.bytes);
-    size_t beside_both = larger(beside, most_alive(live, n ? 2 * to->last + 2 : 2 * run.first, 2 * run.last + 2));
+    size_t beside_both =
+        larger(beside, most_alive(live, n ? 2 * to->last + 2 : 2 * run.first, 2 * run.last + 2));
     bool joins = n && bytes + beside_both <= peak;
     if (joins) *to = (struct mafat_scratch_run){bytes, to->first, run.last};
     else s->runs[n++] = run;

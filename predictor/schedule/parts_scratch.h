@@ -27,10 +27,12 @@ int mafat_parts_scratch_plan(const struct mafat_plan *plan, const struct mafat_n
                              const struct mafat_layer_part *part, struct mafat_scratch *s);
 /* *out is NULL if no group is split. Allocates from the plan's heap. MAFAT_ENOMEM, MAFAT_ELIMIT;
  * close it even then. */
-int mafat_parts_scratch_open(struct mafat_parts_scratch **out, const struct mafat_plan *plan, const struct mafat_network *n);
+int mafat_parts_scratch_open(struct mafat_parts_scratch **out, const struct mafat_plan *plan,
+                             const struct mafat_network *n);
 /* Merges runs with following ones, for fewer buffers, as long as no time needs more than the peak.
  * live[n_times]: bytes of everything else. */
-void mafat_parts_scratch_join(struct mafat_parts_scratch *s, int n_parts, const size_t *live, int n_times);
+void mafat_parts_scratch_join(struct mafat_parts_scratch *s, int n_parts, const size_t *live,
+                              int n_times);
 void mafat_parts_scratch_close(struct mafat_heap *heap, struct mafat_parts_scratch **s);
 
 #endif

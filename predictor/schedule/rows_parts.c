@@ -8,16 +8,19 @@ static int note(struct mafat_walked *w, const struct mafat_step *step, struct ma
 {
   if (w->n == w->capacity) {
     int capacity = 2 * w->capacity + 1024;
-    struct mafat_layer_part *grown = mafat_heap_realloc(heap, w->list, (size_t)capacity * sizeof *grown);
+    struct mafat_layer_part *grown =
+        mafat_heap_realloc(heap, w->list, (size_t)capacity * sizeof *grown);
     if (!grown) return MAFAT_ENOMEM;
     w->list = grown;
     w->capacity = capacity;
   }
-  w->list[w->n++] = (struct mafat_layer_part){.layer = step->layer, .out = step->out, .filters = step->filters, .channels = step->channels};
+  w->list[w->n++] = (struct mafat_layer_part){
+      .layer = step->layer, .out = step->out, .filters = step->filters, .channels = step->channels};
   return MAFAT_OK;
 }
 
-int mafat_rows_parts_walk(struct mafat_walked *walked, const struct mafat_plan *plan, const struct mafat_network *n)
+int mafat_rows_parts_walk(struct mafat_walked *walked, const struct mafat_plan *plan,
+                          const struct mafat_network *n)
 {
   struct mafat_schedule *s = NULL;
   struct mafat_step step;
@@ -29,7 +32,8 @@ int mafat_rows_parts_walk(struct mafat_walked *walked, const struct mafat_plan *
     if (code) break;
     s->group = g;
     mafat_generator_rows.begin(s);
-    while (code == MAFAT_OK && mafat_generator_rows.next(s, &step)) code = note(walked, &step, plan->heap);
+    while (code == MAFAT_OK && mafat_generator_rows.next(s, &step))
+      code = note(walked, &step, plan->heap);
   }
   mafat_schedule_close(&s);
   return code;

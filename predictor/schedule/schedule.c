@@ -26,7 +26,8 @@ enum mafat_lifetime mafat_group_lifetime(const struct mafat_group *g)
 static int generator_of(const struct mafat_plan *plan, int group)
 {
   const struct mafat_cut *cut = &plan->groups[group].cut;
-  return mafat_cut_has_parts(cut) && plan->parts && plan->parts->list ? MAFAT_CUT_SPLIT : (int)cut->kind;
+  return mafat_cut_has_parts(cut) && plan->parts && plan->parts->list ? MAFAT_CUT_SPLIT
+                                                                      : (int)cut->kind;
 }
 
 static bool is_cut_so(const struct mafat_plan *plan, int cut)
@@ -93,7 +94,8 @@ static bool next_whole_input(struct mafat_schedule *s, struct mafat_step *step)
     int input = s->network->n_layers + s->inputs_done++;
     struct mafat_shape shape = mafat_network_tensor_shape(s->network, input);
     struct mafat_box map = mafat_box_full(shape.h, shape.w);
-    if (!s->usage[input].external || mafat_parts_partition(s->plan, input) || s->plan->rank >= 0) continue;
+    if (!s->usage[input].external || mafat_parts_partition(s->plan, input) || s->plan->rank >= 0)
+      continue;
     *step = mafat_schedule_step(s, input, map, map);
     return true;
   }
@@ -113,13 +115,17 @@ bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step)
 }
 
 /* In a group of rows each output has its own window for its readers. */
-struct mafat_box mafat_schedule_held(const struct mafat_schedule *s, const struct mafat_step *step, int output)
+struct mafat_box mafat_schedule_held(const struct mafat_schedule *s, const struct mafat_step *step,
+                                     int output)
 {
   const struct mafat_layer *l = &s->network->layers[step->layer];
   if (output == 0) return step->held;
-  if (step->part >= 0 || s->plan->groups[step->group].cut.kind != MAFAT_CUT_ROWS) return mafat_layer_out_box(l, output, step->held);
+  if (step->part >= 0 || s->plan->groups[step->group].cut.kind != MAFAT_CUT_ROWS)
+    return mafat_layer_out_box(l, output, step->held);
   struct mafat_box box = mafat_layer_out_box(l, output, step->out);
-  box.y.begin = mafat_min(box.y.begin, mafat_schedule_first_row(s, mafat_network_output(s->network, step->layer, output)));
+  box.y.begin =
+      mafat_min(box.y.begin,
+                mafat_schedule_first_row(s, mafat_network_output(s->network, step->layer, output)));
   return box;
 }
 
@@ -128,7 +134,8 @@ struct mafat_step mafat_schedule_step(const struct mafat_schedule *s, int layer,
 {
   const struct mafat_layer *l = &s->network->layers[layer];
   const struct mafat_layer *reader = &s->network->layers[mafat_plan_reader(s->plan, layer)];
-  return (struct mafat_step){.kind = mafat_layer_is_input(l) ? MAFAT_STEP_INPUT : MAFAT_STEP_COMPUTE,
+  return (struct mafat_step){.kind =
+                                 mafat_layer_is_input(l) ? MAFAT_STEP_INPUT : MAFAT_STEP_COMPUTE,
                              .group = s->group,
                              .layer = layer,
                              .part = -1,
@@ -143,9 +150,12 @@ struct mafat_step mafat_schedule_step(const struct mafat_schedule *s, int layer,
 
 void mafat_schedule_divide(struct mafat_schedule *s, struct mafat_step step)
 {
-  s->division = (struct mafat_division){.whole = step, .going = true, .filter = step.filters.begin,
+  s->division = (struct mafat_division){.whole = step,
+                                        .going = true,
+                                        .filter = step.filters.begin,
                                         .channel = step.channels.begin,
-                                        .transformed = !mafat_plan_transforms(s->plan, s->network, step.layer)};
+                                        .transformed = !mafat_plan_transforms(s->plan, s->network,
+                                                                              step.layer)};
 }
 
 /* End of a slice; slices limit the bytes streamed at a time. Pooled sums are not stored, so they
@@ -157,18 +167,20 @@ static int slice_end(const struct mafat_schedule *s)
   int reader = mafat_plan_reader(s->plan, d->whole.layer), all = d->whole.channels.end;
   const struct mafat_layer *l = &s->network->layers[reader];
   bool pooled = mafat_fusion_pools(s->plan, s->network, d->whole.layer);
-  if (s->plan->placement[reader] != MAFAT_STREAMED || (pooled && s->plan->algorithms[reader] == MAFAT_DIRECT) ||
-      mafat_layer_sums_integers(l))
+  if (s->plan->placement[reader] != MAFAT_STREAMED ||
+      (pooled && s->plan->algorithms[reader] == MAFAT_DIRECT) || mafat_layer_sums_integers(l))
     return all;
   const struct mafat_winograd *winograd = mafat_plan_winograd(s->plan, d->whole.layer);
-  if (winograd && winograd->block) return mafat_slice_end(mafat_layer_sources(l), d->channel, winograd->block);
+  if (winograd && winograd->block)
+    return mafat_slice_end(mafat_layer_sources(l), d->channel, winograd->block);
   bool flat = mafat_layer_is_flat(l);
   int taps = flat ? 1 : mafat_window_area(&l->window), width = MAFAT_PANEL * s->plan->n_threads;
   int n = MAFAT_SLICE_FLOATS / (width * taps);
   if (n < MAFAT_PANEL) n = MAFAT_PANEL;
   /* whole row groups of flat layers */
   if (mafat_dtypes[l->weights_type].scaled) n = n / MAFAT_SCALED_ROWS * MAFAT_SCALED_ROWS;
-  return mafat_min(flat ? d->channel + n : mafat_slice_end(mafat_layer_sources(l), d->channel, n), all);
+  return mafat_min(flat ? d->channel + n : mafat_slice_end(mafat_layer_sources(l), d->channel, n),
+                   all);
 }
 
 bool mafat_schedule_next_part(struct mafat_schedule *s, struct mafat_step *part)
@@ -185,7 +197,8 @@ bool mafat_schedule_next_part(struct mafat_schedule *s, struct mafat_step *part)
     d->going = false;
     return false;
   }
-  part->filters = mafat_span(d->filter, mafat_min(d->filter + MAFAT_PANEL * s->plan->n_threads, whole->filters.end));
+  part->filters = mafat_span(d->filter, mafat_min(d->filter + MAFAT_PANEL * s->plan->n_threads,
+                                                  whole->filters.end));
   part->channels = mafat_span(d->channel, slice_end(s));
   d->channel = part->channels.end;
   if (d->channel < whole->channels.end) return true;

@@ -109,7 +109,8 @@ bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step);
 int mafat_schedule_first_row(const struct mafat_schedule *s, int tensor);
 
 /* Pixels of an output in its buffer after the step. Call before mafat_schedule_next. */
-struct mafat_box mafat_schedule_held(const struct mafat_schedule *s, const struct mafat_step *step, int output);
+struct mafat_box mafat_schedule_held(const struct mafat_schedule *s, const struct mafat_step *step,
+                                     int output);
 
 /* True if the layer computes something in this plan. */
 static inline bool mafat_schedule_runs(const struct mafat_schedule *s, int layer)
@@ -136,6 +137,7 @@ void mafat_schedule_skip_parts(struct mafat_schedule *s);
 
 /* Grows boxes back through group number `group`, a grid. On entry boxes has those of external
  * tensors that tile (ty, tx) produces; on return boxes[l] for every layer of the group. */
-void mafat_schedule_tile_boxes(const struct mafat_schedule *s, int group, int ty, int tx, struct mafat_box *boxes);
+void mafat_schedule_tile_boxes(const struct mafat_schedule *s, int group, int ty, int tx,
+                               struct mafat_box *boxes);
 
 #endif

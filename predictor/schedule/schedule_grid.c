@@ -6,15 +6,17 @@
 #include "predictor/plan/fusion.h"
 
 /* Extends the boxes of tensors made in the group by what box `b` of layer l reads. */
-static void need_reads(const struct mafat_schedule *s, int group, int l, struct mafat_box b, struct mafat_box *boxes)
+static void need_reads(const struct mafat_schedule *s, int group, int l, struct mafat_box b,
+                       struct mafat_box *boxes)
 {
   struct mafat_box read = {{0, 0}, {0, 0}};
   int operand = -1;
   for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, l); mafat_reads_next(&r);) {
     int tensor = r.source->tensor;
     if (r.operand != operand)
-      read = (struct mafat_box){mafat_fusion_in_span(s->plan, s->network, l, r.operand, true, b.y),
-                                mafat_fusion_in_span(s->plan, s->network, l, r.operand, false, b.x)};
+      read =
+          (struct mafat_box){mafat_fusion_in_span(s->plan, s->network, l, r.operand, true, b.y),
+                             mafat_fusion_in_span(s->plan, s->network, l, r.operand, false, b.x)};
     operand = r.operand;
     struct mafat_box part = {mafat_reads_rows(&r, read.y), read.x};
     if (mafat_box_is_empty(part) || !mafat_plan_makes(s->plan, group, tensor)) continue;
@@ -27,8 +29,8 @@ static void need_reads(const struct mafat_schedule *s, int group, int l, struct 
 
 /* Part of layer l's output that tile (ty, tx) computes: what later layers of the tile read, and its
  * share of external outputs, in whole Winograd tiles. Empty: none. */
-static struct mafat_box tile_box(const struct mafat_schedule *s, const struct mafat_group *g, int l, int ty, int tx,
-                                 struct mafat_box wanted)
+static struct mafat_box tile_box(const struct mafat_schedule *s, const struct mafat_group *g, int l,
+                                 int ty, int tx, struct mafat_box wanted)
 {
   const struct mafat_layer *layer = &s->network->layers[l];
   if (s->usage[l].any_external) {
@@ -42,11 +44,13 @@ static struct mafat_box tile_box(const struct mafat_schedule *s, const struct ma
                             mafat_span_round_out(wanted.x, granularity, layer->out.w)};
 }
 
-void mafat_schedule_tile_boxes(const struct mafat_schedule *s, int group, int ty, int tx, struct mafat_box *boxes)
+void mafat_schedule_tile_boxes(const struct mafat_schedule *s, int group, int ty, int tx,
+                               struct mafat_box *boxes)
 {
   const struct mafat_group *g = &s->plan->groups[group];
   const int *members = s->plan->members;
-  for (int i = g->at.begin; i < g->at.end; i++) boxes[members[i]] = (struct mafat_box){{0, 0}, {0, 0}};
+  for (int i = g->at.begin; i < g->at.end; i++)
+    boxes[members[i]] = (struct mafat_box){{0, 0}, {0, 0}};
   for (int i = g->at.end - 1; i >= g->at.begin; i--) {
     int l = members[i];
     if (!mafat_schedule_runs(s, l)) continue;
@@ -102,4 +106,5 @@ static bool grid_next(struct mafat_schedule *s, struct mafat_step *step)
   }
 }
 
-const struct mafat_generator mafat_generator_grid = {open_grid, mafat_heap_free, grid_begin, grid_next};
+const struct mafat_generator mafat_generator_grid = {open_grid, mafat_heap_free, grid_begin,
+                                                     grid_next};

@@ -33,7 +33,8 @@ static struct mafat_step whole_step(const struct mafat_schedule *s, int layer)
 }
 
 /* Step of a reader for the panel in the wide layer's buffer. */
-static struct mafat_step take_panel(const struct mafat_schedule *s, int reader, struct mafat_span panel)
+static struct mafat_step take_panel(const struct mafat_schedule *s, int reader,
+                                    struct mafat_span panel)
 {
   struct mafat_step step = whole_step(s, reader);
   if (mafat_layer_pools(&s->network->layers[reader])) step.filters = panel;
@@ -90,4 +91,5 @@ static bool panels_next(struct mafat_schedule *s, struct mafat_step *step)
   return false;
 }
 
-const struct mafat_generator mafat_generator_panels = {panels_open, mafat_heap_free, panels_begin, panels_next};
+const struct mafat_generator mafat_generator_panels = {panels_open, mafat_heap_free, panels_begin,
+                                                       panels_next};

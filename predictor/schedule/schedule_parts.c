@@ -20,8 +20,9 @@ static void parts_begin(struct mafat_schedule *s)
   state->at = s->plan->parts->at[s->group];
 }
 
-static const enum mafat_step_kind kinds[] = {
-    [MAFAT_PART_SEND] = MAFAT_STEP_SEND, [MAFAT_PART_WAIT] = MAFAT_STEP_WAIT, [MAFAT_PART_RECEIVE] = MAFAT_STEP_RECEIVE};
+static const enum mafat_step_kind kinds[] = {[MAFAT_PART_SEND] = MAFAT_STEP_SEND,
+                                             [MAFAT_PART_WAIT] = MAFAT_STEP_WAIT,
+                                             [MAFAT_PART_RECEIVE] = MAFAT_STEP_RECEIVE};
 
 static bool parts_next(struct mafat_schedule *s, struct mafat_step *step)
 {
@@ -37,9 +38,11 @@ static bool parts_next(struct mafat_schedule *s, struct mafat_step *step)
   step->filters = part->filters;
   step->channels = part->channels;
   if (part->act != MAFAT_PART_COMPUTE) step->kind = kinds[part->act];
-  if (step->kind != MAFAT_STEP_COMPUTE || !mafat_plan_divides(s->plan, s->network, part->layer)) return true;
+  if (step->kind != MAFAT_STEP_COMPUTE || !mafat_plan_divides(s->plan, s->network, part->layer))
+    return true;
   mafat_schedule_divide(s, *step);
   return mafat_schedule_next_part(s, step);
 }
 
-const struct mafat_generator mafat_generator_parts = {parts_open, mafat_heap_free, parts_begin, parts_next};
+const struct mafat_generator mafat_generator_parts = {parts_open, mafat_heap_free, parts_begin,
+                                                      parts_next};

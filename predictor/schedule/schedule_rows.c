@@ -92,7 +92,8 @@ static int rows_open(void **state, const struct mafat_schedule *s)
 {
   struct rows_state *r = *state = mafat_heap_calloc(s->plan->heap, 1, sizeof *r);
   if (!r) return MAFAT_ENOMEM;
-  r->done = mafat_heap_calloc(s->plan->heap, (size_t)mafat_network_n_operators(s->network), sizeof *r->done);
+  r->done = mafat_heap_calloc(s->plan->heap, (size_t)mafat_network_n_operators(s->network),
+                              sizeof *r->done);
   r->waiting = mafat_heap_calloc(s->plan->heap, (size_t)s->plan->n_layers, sizeof *r->waiting);
   r->fresh = mafat_heap_calloc(s->plan->heap, (size_t)s->plan->n_layers + 1, sizeof *r->fresh);
   r->change = mafat_heap_calloc(s->plan->heap, (size_t)s->plan->n_layers, sizeof *r->change);
@@ -139,7 +140,9 @@ static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
   int width = s->network->layers[reader].out.w;
   /* NULL while partition buffers are being found */
   bool streamed = s->plan->placement && s->plan->placement[reader] == MAFAT_STREAMED;
-  long long pixels = winograd ? WINOGRAD_STEP_PIXELS : streamed ? STREAMED_STEP_PIXELS : STEP_PIXELS;
+  long long pixels = winograd   ? WINOGRAD_STEP_PIXELS
+                     : streamed ? STREAMED_STEP_PIXELS
+                                : STEP_PIXELS;
   if (layer->out_type != MAFAT_F32 && !streamed) pixels = INTEGER_STEP_PIXELS;
   pixels *= least;
   int rows = (int)((pixels + width - 1) / width);
@@ -186,7 +189,8 @@ static bool is_asked_for(const struct mafat_schedule *s, int l)
 static bool comes_after(const struct mafat_schedule *s, int a, int b)
 {
   const int *done = state_of(s)->done;
-  return (long long)done[a] * s->network->layers[b].out.h < (long long)done[b] * s->network->layers[a].out.h;
+  return (long long)done[a] * s->network->layers[b].out.h <
+         (long long)done[b] * s->network->layers[a].out.h;
 }
 
 /* Pushes the unfinished output of which the smallest fraction is done. One output after the other
@@ -214,7 +218,8 @@ static struct mafat_step compute_rows(struct mafat_schedule *s, int l, struct ma
   struct mafat_span x = {0, s->network->layers[l].out.w};
   state_of(s)->done[l] = rows.end;
   int keep = mafat_min(mafat_schedule_first_row(s, l), rows.begin);
-  return mafat_schedule_step(s, l, (struct mafat_box){rows, x}, (struct mafat_box){{keep, rows.end}, x});
+  return mafat_schedule_step(s, l, (struct mafat_box){rows, x},
+                             (struct mafat_box){{keep, rows.end}, x});
 }
 
 /* Operator that a step of these rows has to wait for first, or NONE; *end: its last needed row.
@@ -224,7 +229,8 @@ static int lacking(const struct mafat_schedule *s, int l, struct mafat_span rows
   int operand = -1;
   struct mafat_span in = {0, 0};
   for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, l); mafat_reads_next(&r);) {
-    if (r.operand != operand) in = mafat_fusion_in_span(s->plan, s->network, l, r.operand, true, rows);
+    if (r.operand != operand)
+      in = mafat_fusion_in_span(s->plan, s->network, l, r.operand, true, rows);
     operand = r.operand;
     if (!mafat_plan_makes(s->plan, s->group, r.source->tensor)) continue;
     int maker = mafat_network_operator(s->network, r.source->tensor);
@@ -258,7 +264,8 @@ static bool shrinks(const struct mafat_schedule *s, int layer)
   if (*change) return *change < 0;
   double in = 0;
   for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, layer); mafat_reads_next(&r);)
-    in += map_bytes(s->network, r.source->tensor) * r.source->n / mafat_network_tensor_shape(s->network, r.source->tensor).c;
+    in += map_bytes(s->network, r.source->tensor) * r.source->n /
+          mafat_network_tensor_shape(s->network, r.source->tensor).c;
   *change = made_bytes(s, layer) < in ? -1 : 1;
   return *change < 0;
 }
@@ -297,8 +304,11 @@ static int find_early(const struct mafat_schedule *s)
 static bool give(struct mafat_schedule *s, struct mafat_step *step)
 {
   struct rows_state *r = state_of(s);
-  if (s->plan->groups[s->group].cut.as.rows.early && r->n_fresh <= s->plan->n_layers) r->fresh[r->n_fresh++] = step->layer;
-  if (step->kind == MAFAT_STEP_INPUT || !s->plan->placement || !mafat_plan_divides(s->plan, s->network, step->layer)) return true;
+  if (s->plan->groups[s->group].cut.as.rows.early && r->n_fresh <= s->plan->n_layers)
+    r->fresh[r->n_fresh++] = step->layer;
+  if (step->kind == MAFAT_STEP_INPUT || !s->plan->placement ||
+      !mafat_plan_divides(s->plan, s->network, step->layer))
+    return true;
   mafat_schedule_divide(s, *step);
   return mafat_schedule_next_part(s, step);
 }

@@ -22,7 +22,8 @@ bool mafat_scratch_append_floats(size_t *part_bytes, size_t *offset, size_t n)
   return mafat_scratch_append(part_bytes, offset, n, sizeof(float));
 }
 
-bool mafat_scratch_append_elements(size_t *part_bytes, size_t *offset, enum mafat_dtype type, size_t n)
+bool mafat_scratch_append_elements(size_t *part_bytes, size_t *offset, enum mafat_dtype type,
+                                   size_t n)
 {
   uint64_t bytes = mafat_dtype_bytes(type, n);
   return bytes <= SIZE_MAX && mafat_scratch_append(part_bytes, offset, (size_t)bytes, 1);
@@ -32,8 +33,10 @@ bool mafat_scratch_append_tables(struct mafat_scratch *s, enum mafat_dtype type)
 {
   size_t block_slice = type == MAFAT_F32 ? MAFAT_SCRATCH_BLOCK_SLICE : MAFAT_SCRATCH_INTEGER_PIECE;
   size_t *slot = &s->slot_bytes;
-  return mafat_scratch_append(slot, &s->block_slices_offset, (size_t)s->n_block_slices, block_slice) &&
-         mafat_scratch_append(slot, &s->in_offset, (size_t)s->n_block_slices * (size_t)s->in_rows, 8) &&
+  return mafat_scratch_append(slot, &s->block_slices_offset, (size_t)s->n_block_slices,
+                              block_slice) &&
+         mafat_scratch_append(slot, &s->in_offset, (size_t)s->n_block_slices * (size_t)s->in_rows,
+                              8) &&
          mafat_scratch_append(slot, &s->out_offset, 2 * (size_t)s->rows_per_call, 8);
 }
 
@@ -46,10 +49,12 @@ bool mafat_scratch_append_widened(struct mafat_scratch *s, size_t floats)
 bool mafat_scratch_plan_lanes(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   if (mafat_network_in_type(r->network, r->layer) != MAFAT_F32) /* bytes of one pixel */
-    return mafat_scratch_append(&s->slot_bytes, &s->pixel_offset, (size_t)r->network->layers[r->layer].in.c, 1);
+    return mafat_scratch_append(&s->slot_bytes, &s->pixel_offset,
+                                (size_t)r->network->layers[r->layer].in.c, 1);
   int channels = r->network->layers[r->layer].in.c;
   s->lanes = r->cols > 1 && channels <= MAFAT_LANES_CHANNELS ? MAFAT_LANES : 1;
-  return mafat_scratch_append_floats(&s->slot_bytes, &s->pixel_offset, (size_t)channels * (size_t)s->lanes);
+  return mafat_scratch_append_floats(&s->slot_bytes, &s->pixel_offset,
+                                     (size_t)channels * (size_t)s->lanes);
 }
 
 bool mafat_scratch_plan_flat(const struct mafat_scratch_request *r, struct mafat_scratch *s)

@@ -75,7 +75,8 @@ bool mafat_scratch_append(size_t *part_bytes, size_t *offset, size_t n, size_t s
 /* Appends n floats, the type of kernels' sums for all tensor types. */
 bool mafat_scratch_append_floats(size_t *part_bytes, size_t *offset, size_t n);
 /* Appends n elements of a type. */
-bool mafat_scratch_append_elements(size_t *part_bytes, size_t *offset, enum mafat_dtype type, size_t n);
+bool mafat_scratch_append_elements(size_t *part_bytes, size_t *offset, enum mafat_dtype type,
+                                   size_t n);
 /* Appends the tables of a kernel call's arguments, for elements of that type: block slices, row
  * pointers. */
 bool mafat_scratch_append_tables(struct mafat_scratch *s, enum mafat_dtype type);

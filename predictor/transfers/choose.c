@@ -14,11 +14,13 @@
 void mafat_transfers_paths(const struct mafat_network *n, int n_layers, int *next)
 {
   enum { NONE = -1, MANY = -2 };
-  for (int l = 0; l < n_layers; l++) next[l] = mafat_network_is_output(n, n_layers, l) || n->layers[l].more ? MANY : NONE;
+  for (int l = 0; l < n_layers; l++)
+    next[l] = mafat_network_is_output(n, n_layers, l) || n->layers[l].more ? MANY : NONE;
   for (int l = 0; l < n_layers; l++) {
     if (mafat_layer_is_alias(&n->layers[l])) continue;
     for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);)
-      if (r.source->tensor < n_layers) next[r.source->tensor] = next[r.source->tensor] == NONE ? l : MANY;
+      if (r.source->tensor < n_layers)
+        next[r.source->tensor] = next[r.source->tensor] == NONE ? l : MANY;
   }
   /* of several layers that it alone reads, the first continues the path */
   for (int l = 0; l < n_layers; l++) {
@@ -65,7 +67,8 @@ static int how_many(enum mafat_fused how, int variant)
 }
 
 /* Makes the unit of kind `how` that ends with the layer; false: not possible. */
-static bool unit_at(const struct unit_chooser *c, int layer, enum mafat_fused how, int n_layers, struct mafat_unit *u)
+static bool unit_at(const struct unit_chooser *c, int layer, enum mafat_fused how, int n_layers,
+                    struct mafat_unit *u)
 {
   *u = (struct mafat_unit){.how = how, .n = n_layers};
   for (int i = n_layers - 1; i >= 0; i--, layer = c->before[layer]) {
@@ -78,7 +81,9 @@ static bool unit_at(const struct unit_chooser *c, int layer, enum mafat_fused ho
 /* Uses the plan's FD, if given. */
 static void count(const struct unit_chooser *c, struct mafat_unit *u)
 {
-  int planned = c->plan && u->how == MAFAT_FUSED_DW_PW_ROWS ? mafat_plan_depthwise_rows(c->plan, u->layers[0]) : -1;
+  int planned = c->plan && u->how == MAFAT_FUSED_DW_PW_ROWS
+                    ? mafat_plan_depthwise_rows(c->plan, u->layers[0])
+                    : -1;
   u->extent = mafat_min(planned, c->n->layers[u->layers[0]].out.h);
   if (planned <= 0) mafat_unit_count(u, c->n, c->o);
   else mafat_unit_count_at(u, c->n, c->o);
@@ -91,7 +96,8 @@ static void choose_at(struct unit_chooser *c, int layer)
   for (int how = 0; how < MAFAT_N_FUSED; how++)
     for (int variant = 0; variant <= (how == MAFAT_FUSED_BOTTLENECK_ROWS); variant++) {
       struct mafat_unit u;
-      if (!unit_at(c, layer, (enum mafat_fused)how, how_many((enum mafat_fused)how, variant), &u)) continue;
+      if (!unit_at(c, layer, (enum mafat_fused)how, how_many((enum mafat_fused)how, variant), &u))
+        continue;
       count(c, &u);
       int before = c->before[u.layers[0]];
       double sum = c->price.of(c->price.context, &u) + (before >= 0 ? c->choices[before].least : 0);
@@ -159,13 +165,16 @@ static int choose(struct mafat_transfers *out, struct unit_chooser c, int n_laye
 }
 
 int mafat_transfers_choose(struct mafat_transfers *out, const struct mafat_network *n, int n_layers,
-                           const struct mafat_transfers_options *o, const struct mafat_unit_price *price)
+                           const struct mafat_transfers_options *o,
+                           const struct mafat_unit_price *price)
 {
   struct mafat_unit_price bytes = {price_bytes, NULL};
-  return choose(out, (struct unit_chooser){.n = n, .o = o, .price = price ? *price : bytes}, n_layers);
+  return choose(out, (struct unit_chooser){.n = n, .o = o, .price = price ? *price : bytes},
+                n_layers);
 }
 
-int mafat_transfers_candidates(struct mafat_unit **units, int *n_units, const struct mafat_network *n, int n_layers)
+int mafat_transfers_candidates(struct mafat_unit **units, int *n_units,
+                               const struct mafat_network *n, int n_layers)
 {
   enum { VARIANTS = MAFAT_N_FUSED + 1 }; /* a bottleneck may have a shortcut around it */
   size_t count = (size_t)n_layers;
@@ -198,15 +207,17 @@ static double price_unfused(const void *context, const struct mafat_unit *u)
   return u->how == MAFAT_FUSED_NONE ? price_bytes(context, u) : INFINITY;
 }
 
-int mafat_transfers_unfused(struct mafat_transfers *out, const struct mafat_network *n, int n_layers,
-                            const struct mafat_transfers_options *o)
+int mafat_transfers_unfused(struct mafat_transfers *out, const struct mafat_network *n,
+                            int n_layers, const struct mafat_transfers_options *o)
 {
-  return mafat_transfers_choose(out, n, n_layers, o, &(struct mafat_unit_price){price_unfused, NULL});
+  return mafat_transfers_choose(out, n, n_layers, o,
+                                &(struct mafat_unit_price){price_unfused, NULL});
 }
 
 /* ---- bounds ---- */
 
-uint64_t mafat_transfers_one_pass(const struct mafat_network *n, int n_layers, const struct mafat_transfers_options *o)
+uint64_t mafat_transfers_one_pass(const struct mafat_network *n, int n_layers,
+                                  const struct mafat_transfers_options *o)
 {
   struct mafat_transfers_options all = *o;
   uint64_t sum = 0;
@@ -231,7 +242,8 @@ int mafat_transfers_best_pairs(uint64_t *bytes, const struct mafat_network *n, i
   struct mafat_transfers t;
   struct mafat_transfers_options all = *o;
   all.fast_bytes = SIZE_MAX;
-  int code = mafat_transfers_choose(&t, n, n_layers, &all, &(struct mafat_unit_price){price_pairs, NULL});
+  int code =
+      mafat_transfers_choose(&t, n, n_layers, &all, &(struct mafat_unit_price){price_pairs, NULL});
   if (code) return code;
   *bytes = t.activation_bytes;
   mafat_transfers_close(&t);
@@ -244,7 +256,9 @@ static bool splits_channels(const struct mafat_cut *cut, const struct mafat_unit
 {
   for (int i = 0; cut->kind == MAFAT_CUT_SPLIT && i < cut->as.split.n; i++) {
     const struct mafat_split *s = &cut->as.split.list[i];
-    if (s->axis == MAFAT_ALONG_C && s->layers.begin <= u->layers[0] && u->layers[u->n - 1] < s->layers.end) return true;
+    if (s->axis == MAFAT_ALONG_C && s->layers.begin <= u->layers[0] &&
+        u->layers[u->n - 1] < s->layers.end)
+      return true;
   }
   return false;
 }
@@ -265,8 +279,10 @@ static double price_of_plan(const void *context, const struct mafat_unit *u)
   return mafat_transfers_runs(context, u) ? price_bytes(NULL, u) : INFINITY;
 }
 
-int mafat_transfers_of_plan(struct mafat_transfers *out, const struct mafat_network *n, const struct mafat_plan *plan,
-                            const struct mafat_transfers_options *o)
+int mafat_transfers_of_plan(struct mafat_transfers *out, const struct mafat_network *n,
+                            const struct mafat_plan *plan, const struct mafat_transfers_options *o)
 {
-  return choose(out, (struct unit_chooser){.n = n, .o = o, .price = {price_of_plan, plan}, .plan = plan}, plan->n_layers);
+  return choose(out,
+                (struct unit_chooser){.n = n, .o = o, .price = {price_of_plan, plan}, .plan = plan},
+                plan->n_layers);
 }

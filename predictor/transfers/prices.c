@@ -55,9 +55,11 @@ static int time_units(struct pricing *p, int n_units)
   struct mafat_layout *layout = NULL;
   mafat_units_sort(p->units, n_units);
   int code = mafat_units_spec(&spec, p->network, p->n_layers, p->units, n_units, NULL);
-  if (code == MAFAT_OK) code = mafat_plan_make(&plan, spec, p->network, p->n_layers, p->options, p->d);
+  if (code == MAFAT_OK)
+    code = mafat_plan_make(&plan, spec, p->network, p->n_layers, p->options, p->d);
   if (code == MAFAT_OK) code = mafat_layout_sketch(&layout, p->network, plan, p->d);
-  if (code == MAFAT_OK) code = mafat_latency_of_layers(p->ms, p->network, plan, layout, p->calibration);
+  if (code == MAFAT_OK)
+    code = mafat_latency_of_layers(p->ms, p->network, plan, layout, p->calibration);
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
   mafat_spec_close(&spec);
@@ -86,7 +88,8 @@ static int round_of(const struct pricing *p, int index)
     bool meets = false;
     for (int i = 0; i < index && !meets; i++)
       for (int k = 0; k < p->to->list[i].unit.n && p->to->list[i].round == round && !meets; k++)
-        for (int m = 0; m < u->n; m++) meets = meets || p->to->list[i].unit.layers[k] == u->layers[m];
+        for (int m = 0; m < u->n; m++)
+          meets = meets || p->to->list[i].unit.layers[k] == u->layers[m];
     if (!meets) return round;
   }
 }
@@ -104,7 +107,8 @@ static int extent_at(const struct mafat_network *n, const struct mafat_unit *u, 
   if (i >= N_ROWS || (i > 0 && rows[i - 1] >= dw->out.h)) return 0;
   int given = rows[i] < dw->out.h ? rows[i] : dw->out.h;
   if (u->how == MAFAT_FUSED_DW_PW_ROWS) return given;
-  return given == dw->out.h ? dw->in.h : (given - 1) * dw->window.y.stride + mafat_taps_reach(dw->window.y);
+  return given == dw->out.h ? dw->in.h
+                            : (given - 1) * dw->window.y.stride + mafat_taps_reach(dw->window.y);
 }
 
 static int price_round(struct pricing *p, int round, int *extents)
@@ -112,7 +116,8 @@ static int price_round(struct pricing *p, int round, int *extents)
   for (int i = 0, any = 1; any; i++) {
     any = 0;
     for (int k = 0; k < p->to->n; k++) {
-      extents[k] = p->to->list[k].round == round ? extent_at(p->network, &p->to->list[k].unit, i) : 0;
+      extents[k] =
+          p->to->list[k].round == round ? extent_at(p->network, &p->to->list[k].unit, i) : 0;
       any += extents[k] > 0;
     }
     if (!any) break;
@@ -137,8 +142,10 @@ static int price(struct pricing *p, int *extents)
   if (code) return code;
   memcpy(p->to->apart, p->ms, (size_t)p->n_layers * sizeof *p->ms);
   for (int i = 0; i < p->to->n; i++)
-    if (mafat_unit_has_plan(p->network, &p->to->list[i].unit)) rounds = mafat_max(rounds, (p->to->list[i].round = round_of(p, i)) + 1);
-  for (int round = 0; round < rounds && code == MAFAT_OK; round++) code = price_round(p, round, extents);
+    if (mafat_unit_has_plan(p->network, &p->to->list[i].unit))
+      rounds = mafat_max(rounds, (p->to->list[i].round = round_of(p, i)) + 1);
+  for (int round = 0; round < rounds && code == MAFAT_OK; round++)
+    code = price_round(p, round, extents);
   return code;
 }
 
@@ -148,18 +155,23 @@ static int list_units(struct mafat_unit_latency *l, int n_layers)
   int code = mafat_transfers_candidates(&units, &l->n, l->network, n_layers);
   if (code) return code;
   l->list = calloc((size_t)l->n + 1, sizeof *l->list);
-  for (int i = 0; i < l->n && l->list; i++) l->list[i] = (struct mafat_priced_unit){units[i], INFINITY, -1};
+  for (int i = 0; i < l->n && l->list; i++)
+    l->list[i] = (struct mafat_priced_unit){units[i], INFINITY, -1};
   free(units);
   mafat_transfers_paths(l->network, n_layers, l->next);
   return l->list ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-int mafat_unit_latency_open(struct mafat_unit_latency *out, const struct mafat_network *n, int n_layers,
-                            const struct mafat_plan_options *options, const struct mafat_calibration *c, struct mafat_diagnostic *d)
+int mafat_unit_latency_open(struct mafat_unit_latency *out, const struct mafat_network *n,
+                            int n_layers, const struct mafat_plan_options *options,
+                            const struct mafat_calibration *c, struct mafat_diagnostic *d)
 {
   size_t count = (size_t)n_layers;
-  *out = (struct mafat_unit_latency){n, calloc(count, sizeof *out->apart), calloc(count, sizeof *out->next), NULL, 0};
-  struct pricing p = {out, n, n_layers, options, c, calloc(count, sizeof *p.units), calloc(count, sizeof *p.ms), calloc(count, sizeof *p.taken), d};
+  *out = (struct mafat_unit_latency){n, calloc(count, sizeof *out->apart),
+                                     calloc(count, sizeof *out->next), NULL, 0};
+  struct pricing p = {
+      out, n, n_layers, options, c, calloc(count, sizeof *p.units), calloc(count, sizeof *p.ms),
+      calloc(count, sizeof *p.taken), d};
   int code = out->apart && out->next && p.units && p.ms && p.taken ? MAFAT_OK : MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = list_units(out, n_layers);
   int *extents = code == MAFAT_OK ? calloc((size_t)out->n + 1, sizeof *extents) : NULL;
@@ -180,7 +192,8 @@ void mafat_unit_latency_close(struct mafat_unit_latency *l)
   *l = (struct mafat_unit_latency){0};
 }
 
-static const struct mafat_priced_unit *find(const struct mafat_unit_latency *l, const struct mafat_unit *u)
+static const struct mafat_priced_unit *find(const struct mafat_unit_latency *l,
+                                            const struct mafat_unit *u)
 {
   for (int i = 0; i < l->n; i++) {
     const struct mafat_unit *v = &l->list[i].unit;

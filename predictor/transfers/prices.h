@@ -25,8 +25,9 @@ struct mafat_unit_latency {
 };
 
 /* Uses plans with these options. MAFAT_ENOMEM, or an error of making a plan. */
-int mafat_unit_latency_open(struct mafat_unit_latency *out, const struct mafat_network *n, int n_layers,
-                            const struct mafat_plan_options *options, const struct mafat_calibration *c, struct mafat_diagnostic *d);
+int mafat_unit_latency_open(struct mafat_unit_latency *out, const struct mafat_network *n,
+                            int n_layers, const struct mafat_plan_options *options,
+                            const struct mafat_calibration *c, struct mafat_diagnostic *d);
 void mafat_unit_latency_close(struct mafat_unit_latency *l);
 
 /* True if some plan computes the unit. */

@@ -8,11 +8,13 @@ enum { CONSTANTS = 8 }; /* bytes of a filter's two constants in the fast memory 
 
 const char *mafat_fused_name(enum mafat_fused how)
 {
-  static const char *const names[MAFAT_N_FUSED] = {"alone", "dw-pw rows", "pw-dw channels", "pw-dw rows", "bottleneck rows"};
+  static const char *const names[MAFAT_N_FUSED] = {"alone", "dw-pw rows", "pw-dw channels",
+                                                   "pw-dw rows", "bottleneck rows"};
   return names[how];
 }
 
-uint64_t mafat_transfers_tensor_bytes(const struct mafat_network *n, const struct mafat_transfers_options *o, int tensor,
+uint64_t mafat_transfers_tensor_bytes(const struct mafat_network *n,
+                                      const struct mafat_transfers_options *o, int tensor,
                                       uint64_t elements)
 {
   if (tensor == n->n_layers - 1 && o->logit_bytes) return elements * (uint64_t)o->logit_bytes;
@@ -20,13 +22,16 @@ uint64_t mafat_transfers_tensor_bytes(const struct mafat_network *n, const struc
   return mafat_dtype_bytes(mafat_network_tensor_type(n, tensor), elements);
 }
 
-static uint64_t matrix_bytes(const struct mafat_layer *l, const struct mafat_transfers_options *o, int filters)
+static uint64_t matrix_bytes(const struct mafat_layer *l, const struct mafat_transfers_options *o,
+                             int filters)
 {
   uint64_t count = (uint64_t)filters * mafat_matrix_row(mafat_layer_matrix(l));
-  return o->element_bytes ? count * (uint64_t)o->element_bytes : mafat_dtype_bytes(l->weights_type, count);
+  return o->element_bytes ? count * (uint64_t)o->element_bytes
+                          : mafat_dtype_bytes(l->weights_type, count);
 }
 
-uint64_t mafat_transfers_weight_bytes(const struct mafat_network *n, const struct mafat_transfers_options *o, int layer)
+uint64_t mafat_transfers_weight_bytes(const struct mafat_network *n,
+                                      const struct mafat_transfers_options *o, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
   return matrix_bytes(l, o, mafat_layer_matrix(l).filters);
@@ -41,7 +46,8 @@ struct tiling {
   const struct mafat_layer *first, *last;
 };
 
-static struct tiling tiling_of(const struct mafat_network *n, const struct mafat_transfers_options *o, struct mafat_unit *u)
+static struct tiling tiling_of(const struct mafat_network *n,
+                               const struct mafat_transfers_options *o, struct mafat_unit *u)
 {
   return (struct tiling){n, o, u, &n->layers[u->layers[0]], &n->layers[u->layers[u->n - 1]]};
 }
@@ -53,22 +59,26 @@ static int output_of(const struct tiling *t)
 
 static uint64_t output_bytes(const struct tiling *t, int rows, int channels)
 {
-  return mafat_transfers_tensor_bytes(t->n, t->o, output_of(t), (uint64_t)rows * (uint64_t)t->last->out.w * (uint64_t)channels);
+  return mafat_transfers_tensor_bytes(
+      t->n, t->o, output_of(t), (uint64_t)rows * (uint64_t)t->last->out.w * (uint64_t)channels);
 }
 
 /* Bytes for some channels; of an operand read channel by channel, the same channels. */
-static uint64_t operand_bytes(const struct tiling *t, const struct mafat_layer *l, int operand, int rows, int channels)
+static uint64_t operand_bytes(const struct tiling *t, const struct mafat_layer *l, int operand,
+                              int rows, int channels)
 {
   const struct mafat_operand *p = &l->operands[operand];
   if (!p->sources.list) return 0; /* a constant: part of the code */
   int c = mafat_layer_is_lanewise(l) && channels < p->shape.c ? channels : p->shape.c;
-  return mafat_transfers_tensor_bytes(t->n, t->o, p->sources.list[0].tensor, (uint64_t)rows * (uint64_t)p->shape.w * (uint64_t)c);
+  return mafat_transfers_tensor_bytes(t->n, t->o, p->sources.list[0].tensor,
+                                      (uint64_t)rows * (uint64_t)p->shape.w * (uint64_t)c);
 }
 
 static uint64_t bytes_between(const struct tiling *t, int index, int rows, int channels)
 {
   const struct mafat_layer *l = &t->n->layers[t->u->layers[index]];
-  return mafat_transfers_tensor_bytes(t->n, t->o, t->u->layers[index], (uint64_t)rows * (uint64_t)l->out.w * (uint64_t)channels);
+  return mafat_transfers_tensor_bytes(t->n, t->o, t->u->layers[index],
+                                      (uint64_t)rows * (uint64_t)l->out.w * (uint64_t)channels);
 }
 
 /* Most rows of an operand that `rows` output rows of a tile read. */
@@ -76,7 +86,8 @@ static int tile_in_rows(const struct mafat_layer *l, int operand, int rows)
 {
   int most = 0;
   for (int y = 0; y < l->out.h; y += rows) {
-    struct mafat_span in = mafat_layer_in_span(l, operand, true, mafat_span(y, y + rows < l->out.h ? y + rows : l->out.h));
+    struct mafat_span in = mafat_layer_in_span(
+        l, operand, true, mafat_span(y, y + rows < l->out.h ? y + rows : l->out.h));
     if (mafat_span_size(in) > most) most = mafat_span_size(in);
   }
   return most;
@@ -87,7 +98,8 @@ static int all_in_rows(const struct mafat_layer *l, int operand, int rows)
 {
   int sum = 0;
   for (int y = 0; y < l->out.h; y += rows)
-    sum += mafat_span_size(mafat_layer_in_span(l, operand, true, mafat_span(y, y + rows < l->out.h ? y + rows : l->out.h)));
+    sum += mafat_span_size(mafat_layer_in_span(
+        l, operand, true, mafat_span(y, y + rows < l->out.h ? y + rows : l->out.h)));
   return sum;
 }
 
@@ -103,7 +115,8 @@ static uint64_t alone_room(const struct tiling *t, int rows, int channels)
   const struct mafat_layer *l = t->first;
   struct mafat_matrix m = mafat_layer_matrix(l);
   uint64_t sum = output_bytes(t, rows, channels);
-  for (int i = 0; i < l->n_operands; i++) sum += operand_bytes(t, l, i, tile_in_rows(l, i, rows), channels);
+  for (int i = 0; i < l->n_operands; i++)
+    sum += operand_bytes(t, l, i, tile_in_rows(l, i, rows), channels);
   return m.filters ? sum + matrix_bytes(l, t->o, channels) + (uint64_t)channels * CONSTANTS : sum;
 }
 
@@ -136,7 +149,9 @@ static void count_alone(const struct tiling *t, int rows, int channels)
   int times = u->n_rows > 1 && !mafat_layer_is_lanewise(l) ? u->n_channels : 1;
   for (int i = 0; i < l->n_operands; i++) {
     u->input_bytes += (uint64_t)times * operand_bytes(t, l, i, all_in_rows(l, i, rows), l->out.c);
-    once += operand_bytes(t, l, i, mafat_span_size(mafat_layer_in_span(l, i, true, mafat_span(0, l->out.h))), l->out.c);
+    once += operand_bytes(t, l, i,
+                          mafat_span_size(mafat_layer_in_span(l, i, true, mafat_span(0, l->out.h))),
+                          l->out.c);
   }
   u->again_bytes = u->input_bytes - once;
   u->mid_bytes = 0;
@@ -180,7 +195,8 @@ static bool try_dw_pw(const struct tiling *t, int rows)
 {
   struct mafat_unit *u = t->u;
   u->mid_bytes = bytes_between(t, 0, rows, t->first->out.c);
-  uint64_t input = operand_bytes(t, t->first, 0, tile_in_rows(t->first, 0, rows), t->first->out.c) + u->mid_bytes;
+  uint64_t input = operand_bytes(t, t->first, 0, tile_in_rows(t->first, 0, rows), t->first->out.c) +
+                   u->mid_bytes;
   int channels = t->last->out.c;
   for (;; channels = (channels + 1) / 2) {
     u->capacity_bytes = input + output_bytes(t, rows, channels) + all_weights(t, channels);
@@ -199,8 +215,9 @@ static bool try_pw_dw_channels(const struct tiling *t, int channels)
   struct mafat_unit *u = t->u;
   const struct mafat_layer *pw = t->first, *dw = t->last;
   u->mid_bytes = bytes_between(t, 0, pw->out.h, channels);
-  u->capacity_bytes = operand_bytes(t, pw, 0, pw->in.h, 0) + u->mid_bytes + output_bytes(t, dw->out.h, channels) +
-                  matrix_bytes(pw, t->o, channels) + matrix_bytes(dw, t->o, channels) + 2 * CONSTANTS * (uint64_t)channels;
+  u->capacity_bytes = operand_bytes(t, pw, 0, pw->in.h, 0) + u->mid_bytes +
+                      output_bytes(t, dw->out.h, channels) + matrix_bytes(pw, t->o, channels) +
+                      matrix_bytes(dw, t->o, channels) + 2 * CONSTANTS * (uint64_t)channels;
   u->channels = channels;
   u->n_rows = 1;
   u->n_channels = tiles_in(dw->out.c, channels);
@@ -212,7 +229,8 @@ static bool try_pw_dw_channels(const struct tiling *t, int channels)
 static int rows_given(const struct mafat_layer *dw, int rows)
 {
   if (rows >= dw->in.h) return dw->out.h;
-  int most = (rows + dw->window.y.before - mafat_taps_reach(dw->window.y)) / dw->window.y.stride + 1;
+  int most =
+      (rows + dw->window.y.before - mafat_taps_reach(dw->window.y)) / dw->window.y.stride + 1;
   return most < dw->out.h ? most : dw->out.h;
 }
 
@@ -244,18 +262,23 @@ bool mafat_unit_can(const struct mafat_unit *u, const struct mafat_network *n)
   for (int i = 0; i < u->n; i++) l[i] = &n->layers[u->layers[i]];
   switch (u->how) {
   case MAFAT_FUSED_NONE: return u->n == 1;
-  case MAFAT_FUSED_DW_PW_ROWS: return u->n == 2 && mafat_layer_is_depthwise(l[0]) && mafat_layer_is_pointwise(l[1]);
+  case MAFAT_FUSED_DW_PW_ROWS:
+    return u->n == 2 && mafat_layer_is_depthwise(l[0]) && mafat_layer_is_pointwise(l[1]);
   case MAFAT_FUSED_PW_DW_CHANNELS:
-  case MAFAT_FUSED_PW_DW_ROWS: return u->n == 2 && mafat_layer_is_pointwise(l[0]) && mafat_layer_is_depthwise(l[1]);
+  case MAFAT_FUSED_PW_DW_ROWS:
+    return u->n == 2 && mafat_layer_is_pointwise(l[0]) && mafat_layer_is_depthwise(l[1]);
   default: break;
   }
-  if (u->n < 3 || !mafat_layer_is_pointwise(l[0]) || !mafat_layer_is_depthwise(l[1]) || !mafat_layer_is_pointwise(l[2]))
+  if (u->n < 3 || !mafat_layer_is_pointwise(l[0]) || !mafat_layer_is_depthwise(l[1]) ||
+      !mafat_layer_is_pointwise(l[2]))
     return false;
   if (u->n == 3) return true;
-  if (!mafat_layer_blends(l[3]) || l[3]->n_operands != 2 || l[1]->window.y.stride != 1) return false;
+  if (!mafat_layer_blends(l[3]) || l[3]->n_operands != 2 || l[1]->window.y.stride != 1)
+    return false;
   int around = mafat_network_sole_tensor(n, mafat_layer_sources(l[0]));
   for (int i = 0; i < 2; i++)
-    if (around >= 0 && mafat_network_sole_tensor(n, &l[3]->operands[i].sources) == around) return true;
+    if (around >= 0 && mafat_network_sole_tensor(n, &l[3]->operands[i].sources) == around)
+      return true;
   return false;
 }
 
@@ -273,17 +296,20 @@ static bool try_at(const struct tiling *t, int extent)
 static int whole_extent(const struct tiling *t)
 {
   if (t->u->how == MAFAT_FUSED_PW_DW_CHANNELS) return t->first->out.c;
-  return t->u->how == MAFAT_FUSED_NONE || t->u->how == MAFAT_FUSED_DW_PW_ROWS ? t->last->out.h : t->first->out.h;
+  return t->u->how == MAFAT_FUSED_NONE || t->u->how == MAFAT_FUSED_DW_PW_ROWS ? t->last->out.h
+                                                                              : t->first->out.h;
 }
 
 static void count_fixed(const struct tiling *t)
 {
   t->u->weight_bytes = 0;
-  for (int i = 0; i < t->u->n; i++) t->u->weight_bytes += mafat_transfers_weight_bytes(t->n, t->o, t->u->layers[i]);
+  for (int i = 0; i < t->u->n; i++)
+    t->u->weight_bytes += mafat_transfers_weight_bytes(t->n, t->o, t->u->layers[i]);
   t->u->output_bytes = output_bytes(t, t->last->out.h, t->last->out.c);
 }
 
-bool mafat_unit_count_at(struct mafat_unit *u, const struct mafat_network *n, const struct mafat_transfers_options *o)
+bool mafat_unit_count_at(struct mafat_unit *u, const struct mafat_network *n,
+                         const struct mafat_transfers_options *o)
 {
   struct tiling t = tiling_of(n, o, u);
   if (u->extent < 1 || u->extent > whole_extent(&t)) return false;
@@ -291,7 +317,8 @@ bool mafat_unit_count_at(struct mafat_unit *u, const struct mafat_network *n, co
   return u->fits = try_at(&t, u->extent);
 }
 
-void mafat_unit_count(struct mafat_unit *u, const struct mafat_network *n, const struct mafat_transfers_options *o)
+void mafat_unit_count(struct mafat_unit *u, const struct mafat_network *n,
+                      const struct mafat_transfers_options *o)
 {
   struct tiling t = tiling_of(n, o, u);
   struct mafat_unit best = *u;

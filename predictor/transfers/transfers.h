@@ -65,17 +65,21 @@ static inline uint64_t mafat_unit_moved(const struct mafat_unit *u)
 
 /* Counts the unit with the given `how`, `layers` and `n`, in the tiles that move fewest bytes;
  * among equals, the largest. The layers must satisfy mafat_unit_can. */
-void mafat_unit_count(struct mafat_unit *u, const struct mafat_network *n, const struct mafat_transfers_options *o);
+void mafat_unit_count(struct mafat_unit *u, const struct mafat_network *n,
+                      const struct mafat_transfers_options *o);
 /* The same with FD = `u->extent`; false if it does not fit or is no valid FD. */
-bool mafat_unit_count_at(struct mafat_unit *u, const struct mafat_network *n, const struct mafat_transfers_options *o);
+bool mafat_unit_count_at(struct mafat_unit *u, const struct mafat_network *n,
+                         const struct mafat_transfers_options *o);
 /* True if these layers can be computed so, by kinds and windows. The caller ensures that each is
  * the sole reader of the one before. */
 bool mafat_unit_can(const struct mafat_unit *u, const struct mafat_network *n);
 
 /* Bytes of `elements` of a tensor; of a layer's weights. */
-uint64_t mafat_transfers_tensor_bytes(const struct mafat_network *n, const struct mafat_transfers_options *o, int tensor,
+uint64_t mafat_transfers_tensor_bytes(const struct mafat_network *n,
+                                      const struct mafat_transfers_options *o, int tensor,
                                       uint64_t elements);
-uint64_t mafat_transfers_weight_bytes(const struct mafat_network *n, const struct mafat_transfers_options *o, int layer);
+uint64_t mafat_transfers_weight_bytes(const struct mafat_network *n,
+                                      const struct mafat_transfers_options *o, int layer);
 
 /* ---- units of a network ---- */
 
@@ -93,23 +97,25 @@ struct mafat_unit_price {
 
 /* Lists all possible units of several layers, with `how`, `layers` and `n`; for free().
  * MAFAT_ENOMEM. */
-int mafat_transfers_candidates(struct mafat_unit **units, int *n_units, const struct mafat_network *n, int n_layers);
+int mafat_transfers_candidates(struct mafat_unit **units, int *n_units,
+                               const struct mafat_network *n, int n_layers);
 /* Sorts by last layer. */
 void mafat_units_sort(struct mafat_unit *units, int n_units);
 
 /* Chooses the units of the first n_layers with the least total cost: dynamic programming over each
  * path of sole readers. price NULL: bytes moved. MAFAT_ENOMEM. */
 int mafat_transfers_choose(struct mafat_transfers *out, const struct mafat_network *n, int n_layers,
-                           const struct mafat_transfers_options *o, const struct mafat_unit_price *price);
+                           const struct mafat_transfers_options *o,
+                           const struct mafat_unit_price *price);
 /* Each layer is a unit. */
-int mafat_transfers_unfused(struct mafat_transfers *out, const struct mafat_network *n, int n_layers,
-                            const struct mafat_transfers_options *o);
+int mafat_transfers_unfused(struct mafat_transfers *out, const struct mafat_network *n,
+                            int n_layers, const struct mafat_transfers_options *o);
 struct mafat_plan;
 /* Finds the units that a plan computes together: depthwise layers inside 1x1s; in groups of rows,
  * pairs and bottlenecks by rows; in groups split along channels, pairs by channels. FD is the
  * plan's number of depthwise rows, if given. A unit that does not fit is counted layer by layer. */
-int mafat_transfers_of_plan(struct mafat_transfers *out, const struct mafat_network *n, const struct mafat_plan *plan,
-                            const struct mafat_transfers_options *o);
+int mafat_transfers_of_plan(struct mafat_transfers *out, const struct mafat_network *n,
+                            const struct mafat_plan *plan, const struct mafat_transfers_options *o);
 /* True if the plan computes the unit's layers together. */
 bool mafat_transfers_runs(const struct mafat_plan *plan, const struct mafat_unit *u);
 void mafat_transfers_close(struct mafat_transfers *t);
@@ -118,7 +124,8 @@ void mafat_transfers_close(struct mafat_transfers *t);
 void mafat_transfers_paths(const struct mafat_network *n, int n_layers, int *next);
 /* Activation bytes if each layer moves every tensor once (one_pass), and the same without the maps
  * inside the best choice of pairs, whatever the capacity (best_pairs). */
-uint64_t mafat_transfers_one_pass(const struct mafat_network *n, int n_layers, const struct mafat_transfers_options *o);
+uint64_t mafat_transfers_one_pass(const struct mafat_network *n, int n_layers,
+                                  const struct mafat_transfers_options *o);
 int mafat_transfers_best_pairs(uint64_t *bytes, const struct mafat_network *n, int n_layers,
                                const struct mafat_transfers_options *o);
 

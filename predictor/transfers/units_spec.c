@@ -55,7 +55,8 @@ static void place_others(const struct mafat_network *n, int n_layers, int *group
 }
 
 /* Adds the word for the unit's depthwise layer. */
-static int add_word(struct mafat_spec *spec, const struct mafat_network *n, const struct mafat_unit *u)
+static int add_word(struct mafat_spec *spec, const struct mafat_network *n,
+                    const struct mafat_unit *u)
 {
   int layer = u->layers[0], rows = u->how == MAFAT_FUSED_NONE ? 0 : u->extent;
   if (!mafat_layer_is_depthwise(&n->layers[layer])) return MAFAT_OK;
@@ -63,7 +64,8 @@ static int add_word(struct mafat_spec *spec, const struct mafat_network *n, cons
   return mafat_depthwise_word_add(spec->heap, &spec->groups[spec->n_groups - 1], word);
 }
 
-static int cut_group(struct mafat_spec *spec, const struct mafat_network *n, const struct mafat_unit *u)
+static int cut_group(struct mafat_spec *spec, const struct mafat_network *n,
+                     const struct mafat_unit *u)
 {
   struct mafat_group_spec *g = &spec->groups[spec->n_groups - 1];
   if (u->how != MAFAT_FUSED_PW_DW_CHANNELS) {
@@ -74,12 +76,13 @@ static int cut_group(struct mafat_spec *spec, const struct mafat_network *n, con
   g->cut.as.split.list = mafat_heap_calloc(spec->heap, 1, sizeof *g->cut.as.split.list);
   if (!g->cut.as.split.list) return MAFAT_ENOMEM;
   g->cut.as.split.n = 1;
-  g->cut.as.split.list[0] = (struct mafat_split){.axis = MAFAT_ALONG_C, .n = parts_of(n, u), .layers = {u->layers[0], u->layers[1] + 1}};
+  g->cut.as.split.list[0] = (struct mafat_split){
+      .axis = MAFAT_ALONG_C, .n = parts_of(n, u), .layers = {u->layers[0], u->layers[1] + 1}};
   return MAFAT_OK;
 }
 
-int mafat_units_spec(struct mafat_spec **out, const struct mafat_network *n, int n_layers, const struct mafat_unit *units, int n_units,
-                     struct mafat_heap *heap)
+int mafat_units_spec(struct mafat_spec **out, const struct mafat_network *n, int n_layers,
+                     const struct mafat_unit *units, int n_units, struct mafat_heap *heap)
 {
   struct mafat_spec *spec = mafat_spec_new(heap);
   int *group_of = mafat_heap_calloc(heap, (size_t)n_layers, sizeof *group_of);
@@ -88,8 +91,10 @@ int mafat_units_spec(struct mafat_spec **out, const struct mafat_network *n, int
   for (int i = 0; i < n_units && code == MAFAT_OK; i++) {
     bool plain = is_plain(&units[i]), goes_on = plain && i > 0 && is_plain(&units[i - 1]);
     if (!goes_on && !mafat_spec_add(spec)) code = MAFAT_ENOMEM;
-    for (int k = 0; k < units[i].n && code == MAFAT_OK; k++) group_of[units[i].layers[k]] = spec->n_groups - 1;
-    if (code == MAFAT_OK) code = plain ? add_word(spec, n, &units[i]) : cut_group(spec, n, &units[i]);
+    for (int k = 0; k < units[i].n && code == MAFAT_OK; k++)
+      group_of[units[i].layers[k]] = spec->n_groups - 1;
+    if (code == MAFAT_OK)
+      code = plain ? add_word(spec, n, &units[i]) : cut_group(spec, n, &units[i]);
   }
   /* only aliases */
   if (code == MAFAT_OK && n_units == 0 && !mafat_spec_add(spec)) code = MAFAT_ENOMEM;

@@ -22,7 +22,7 @@ double mafat_unit_bytes(const void *network, const struct mafat_unit *u);
 
 /* Makes the spec for units in order of their last layers, with FD in `extent`. They contain all
  * computing layers, each once. The spec is in `heap`. MAFAT_ENOMEM. */
-int mafat_units_spec(struct mafat_spec **out, const struct mafat_network *n, int n_layers, const struct mafat_unit *units, int n_units,
-                     struct mafat_heap *heap);
+int mafat_units_spec(struct mafat_spec **out, const struct mafat_network *n, int n_layers,
+                     const struct mafat_unit *units, int n_units, struct mafat_heap *heap);
 
 #endif

@@ -54,16 +54,19 @@ static const char usage[] =
 static const char usage_end[] =
     "\n"
     "The JSON (default: standard input) holds one object per line and picture:\n"
-    "  {\"image\": \"dog.jpg\", \"detections\": [{\"label\": \"dog\", \"class\": 16, \"confidence\": 0.94,\n"
+    "  {\"image\": \"dog.jpg\", \"detections\": [{\"label\": \"dog\", \"class\": 16, "
+    "\"confidence\": 0.94,\n"
     "   \"box\": {\"x\": 131, \"y\": 221, \"width\": 183, \"height\": 319}}]}\n"
     "(on one line), boxes in pixels from the top left of the upright picture. An object with\n"
     "\"error\" is reported and skipped.\n"
     "\n"
     "Without -o, dog.jpg becomes dog-annotated.jpg in the current folder; with -o FOLDER, or with\n"
-    "several objects, FOLDER/dog-annotated.jpg. FOLDER is made if missing. A second dog.jpg becomes\n"
+    "several objects, FOLDER/dog-annotated.jpg. FOLDER is made if missing. A second dog.jpg "
+    "becomes\n"
     "dog-annotated-2.jpg; pictures other than PNG and JPEG become .png.\n"
     "\n"
-    "Exit status: 0 all was drawn; 1 a picture could not be written, or run_inference had failed on\n"
+    "Exit status: 0 all was drawn; 1 a picture could not be written, or run_inference had failed "
+    "on\n"
     "all of them; 2 misuse, bad JSON (nothing is written then) or a picture that cannot be read.\n";
 
 static void print_entry(struct option_walk *w)
@@ -87,12 +90,14 @@ static void complain_misuse(const struct mafat_option_reader *r, enum mafat_opti
     say("%s", r->refused);
     return;
   }
-  say("option -%c, --%s expects %s, found %s", r->table->rows[r->row].letter, mafat_option_name(r->table, r->row),
-      mafat_option_expects(r->table, r->row, expected), answer == MAFAT_OPTION_BAD_VALUE ? r->value : "nothing");
+  say("option -%c, --%s expects %s, found %s", r->table->rows[r->row].letter,
+      mafat_option_name(r->table, r->row), mafat_option_expects(r->table, r->row, expected),
+      answer == MAFAT_OPTION_BAD_VALUE ? r->value : "nothing");
 }
 
 /* True: go on; false: *status is the exit code. */
-static bool read_options(int argc, char **argv, struct annotate_options *options, enum annotate_status *status)
+static bool read_options(int argc, char **argv, struct annotate_options *options,
+                         enum annotate_status *status)
 {
   struct mafat_option_reader r;
   enum mafat_option_answer answer;
@@ -192,13 +197,15 @@ static bool identify(const char *path, char text[48])
   return true;
 }
 
-static const char *picture_of(const struct annotate_options *options, const struct mafat_annotate_report *report)
+static const char *picture_of(const struct annotate_options *options,
+                              const struct mafat_annotate_report *report)
 {
   return options->picture ? options->picture : report->image;
 }
 
 /* The files of all pictures, also of those that are still to be drawn. NULL: no memory. */
-static struct json_object *list_pictures(const struct annotate_options *options, const struct mafat_annotate_json *json)
+static struct json_object *list_pictures(const struct annotate_options *options,
+                                         const struct mafat_annotate_json *json)
 {
   struct json_object *pictures = json_object_new_object();
   char text[48];
@@ -211,7 +218,8 @@ static struct json_object *list_pictures(const struct annotate_options *options,
   return pictures;
 }
 
-/* A path of a stranger's JSON may name a pipe, which nobody may ever write to. The command line may name one. */
+/* A path of a stranger's JSON may name a pipe, which nobody may ever write to. The command line may
+ * name one. */
 static bool is_no_file(const char *path)
 {
   struct stat info;
@@ -233,7 +241,8 @@ static enum annotate_status annotate(const struct annotate_options *options,
     return BAD_INPUT;
   }
   if (identify(output, text) && json_object_object_get_ex(pictures, text, NULL)) {
-    say("%s: expected an output other than the picture itself, or another that is drawn on", output);
+    say("%s: expected an output other than the picture itself, or another that is drawn on",
+        output);
     return BAD_INPUT;
   }
   if (mafat_annotate_picture_read(&im, picture, &d)) {
@@ -279,7 +288,8 @@ static enum annotate_status annotate_all(const struct annotate_options *options,
       n_errors++;
       continue;
     }
-    char *output = folder ? output_name(folder, picture_of(options, report), taken) : strdup(options->output);
+    char *output =
+        folder ? output_name(folder, picture_of(options, report), taken) : strdup(options->output);
     enum annotate_status one = FAILED;
     if (output)
       one = annotate(options, report, output, pictures);
@@ -294,7 +304,8 @@ static enum annotate_status annotate_all(const struct annotate_options *options,
 }
 
 /* On failure, which has been reported, *json may be NULL. */
-static enum annotate_status read_json(const struct annotate_options *options, struct mafat_annotate_json **json)
+static enum annotate_status read_json(const struct annotate_options *options,
+                                      struct mafat_annotate_json **json)
 {
   struct mafat_annotate_mistake mistake;
   int code = mafat_annotate_json_read(json, options->json, options->picture == NULL, &mistake);

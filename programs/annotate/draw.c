@@ -257,7 +257,8 @@ static bool label_text(const struct pen *pen, const struct mafat_annotate_detect
 }
 
 /* Dots with a dark edge; those outside the picture are not drawn. */
-static void draw_points(gdImagePtr im, const struct mafat_annotate_detection *d, int line, int shadow)
+static void draw_points(gdImagePtr im, const struct mafat_annotate_detection *d, int line,
+                        int shadow)
 {
   for (int i = 0; i < d->n_points; i++) {
     double x = d->points[i][0], y = d->points[i][1];
@@ -274,7 +275,8 @@ static void draw_marks(gdImagePtr im, const struct mark *marks, size_t n, struct
   gdImageAlphaBlending(im, 1);
   for (size_t i = n; i-- > 0;) { /* the surest on top */
     struct draw_rect b = marks[i].box;
-    draw_frame(im, (struct draw_rect){b.x0 - 1, b.y0 - 1, b.x1 + 1, b.y1 + 1}, pen.line + 2, shadow);
+    draw_frame(im, (struct draw_rect){b.x0 - 1, b.y0 - 1, b.x1 + 1, b.y1 + 1}, pen.line + 2,
+               shadow);
     draw_frame(im, b, pen.line, class_color(marks[i].detection->class_id));
     draw_points(im, marks[i].detection, pen.line, shadow);
   }
@@ -287,7 +289,8 @@ static void draw_marks(gdImagePtr im, const struct mark *marks, size_t n, struct
     char text[MAX_LABEL_BYTES];
     int w;
     if (!label_text(&pen, marks[i].detection, gdImageSX(im) - 2 * pad_x, text, &w)) continue;
-    struct draw_rect r = place_label(im, marks[i].box, pen.line, w + 2 * pad_x, h, placed, n_placed);
+    struct draw_rect r =
+        place_label(im, marks[i].box, pen.line, w + 2 * pad_x, h, placed, n_placed);
     int color = class_color(marks[i].detection->class_id);
     placed[n_placed++] = r;
     fill(im, r, color);

@@ -15,8 +15,10 @@
 #include <json-c/json.h>
 
 enum {
-  SHOWN_BYTES = 40,      /* of a wrong value in a message */
-  MOST_BYTES = 256 << 20 /* of a line: a million boxes, the most that run_inference looks at, take 200 each */
+  SHOWN_BYTES = 40, /* of a wrong value in a message */
+  MOST_BYTES =
+      256
+      << 20 /* of a line: a million boxes, the most that run_inference looks at, take 200 each */
 };
 
 /* Position of a field, for messages. */
@@ -91,10 +93,12 @@ static int read_box(const struct json_place *place, struct json_object *box,
 }
 
 /* There may be none. */
-static int read_points(const struct json_place *place, struct json_object *list, struct mafat_annotate_detection *out)
+static int read_points(const struct json_place *place, struct json_object *list,
+                       struct mafat_annotate_detection *out)
 {
   if (!list) return MAFAT_OK;
-  if (!json_object_is_type(list, json_type_array) || json_object_array_length(list) > MAFAT_ANNOTATE_POINTS)
+  if (!json_object_is_type(list, json_type_array) ||
+      json_object_array_length(list) > MAFAT_ANNOTATE_POINTS)
     return fail_field(place, "keypoints", "an array of at most 32", list);
   out->points = calloc(json_object_array_length(list) + 1, sizeof *out->points);
   if (!out->points) return fail(place->mistake, MAFAT_ENOMEM, "out of memory");
@@ -104,7 +108,8 @@ static int read_points(const struct json_place *place, struct json_object *list,
     if (!json_object_is_type(point, json_type_object))
       return fail_field(place, "keypoints", "objects with x and y", point);
     int code = read_number(place, member(point, "x"), "keypoints.x", -HUGE_VAL, &x);
-    if (code == MAFAT_OK) code = read_number(place, member(point, "y"), "keypoints.y", -HUGE_VAL, &y);
+    if (code == MAFAT_OK)
+      code = read_number(place, member(point, "y"), "keypoints.y", -HUGE_VAL, &y);
     if (code) return code;
     out->points[i][0] = x;
     out->points[i][1] = y;
@@ -170,14 +175,16 @@ static int parse_line(struct json_object **out, const char *text, size_t length,
 
 static void report_close(struct mafat_annotate_report *report)
 {
-  for (size_t i = 0; report->detections && i < report->n_detections; i++) free(report->detections[i].points);
+  for (size_t i = 0; report->detections && i < report->n_detections; i++)
+    free(report->detections[i].points);
   free(report->detections);
   json_object_put(report->root);
   *report = (struct mafat_annotate_report){0};
 }
 
 /* Fills a report that has its root. After a failure it is left to report_close(). */
-static int report_fill(struct mafat_annotate_report *out, bool needs_image, struct json_place *place)
+static int report_fill(struct mafat_annotate_report *out, bool needs_image,
+                       struct json_place *place)
 {
   struct json_object *error = member(out->root, "error");
   struct json_object *image = member(out->root, "image");
@@ -239,7 +246,8 @@ struct text_line {
 static int grow(struct text_line *line, struct mafat_annotate_mistake *mistake)
 {
   if (line->n > MOST_BYTES)
-    return fail(mistake, MAFAT_ELIMIT, "expected a line of at most %d MiB, found a longer one", MOST_BYTES >> 20);
+    return fail(mistake, MAFAT_ELIMIT, "expected a line of at most %d MiB, found a longer one",
+                MOST_BYTES >> 20);
   if (line->n + 1 < line->capacity) return MAFAT_OK;
   size_t capacity = line->capacity ? 2 * line->capacity : 4096;
   char *text = realloc(line->text, capacity);
@@ -249,8 +257,10 @@ static int grow(struct text_line *line, struct mafat_annotate_mistake *mistake)
   return MAFAT_OK;
 }
 
-/* The next line without what is blank at its end; *more is false at the end of the file, or where it cannot be read. */
-static int read_line(struct text_line *line, FILE *file, bool *more, struct mafat_annotate_mistake *mistake)
+/* The next line without what is blank at its end; *more is false at the end of the file, or where
+ * it cannot be read. */
+static int read_line(struct text_line *line, FILE *file, bool *more,
+                     struct mafat_annotate_mistake *mistake)
 {
   int c, code;
   line->n = 0;
@@ -260,7 +270,8 @@ static int read_line(struct text_line *line, FILE *file, bool *more, struct mafa
     if ((code = grow(line, mistake))) return code;
   }
   *more = c != EOF || (line->n > 0 && !ferror(file));
-  while (line->n > 0 && strchr(" \t\r", line->text[line->n - 1]) && line->text[line->n - 1]) line->n--;
+  while (line->n > 0 && strchr(" \t\r", line->text[line->n - 1]) && line->text[line->n - 1])
+    line->n--;
   line->text[line->n] = '\0';
   return MAFAT_OK;
 }
@@ -274,7 +285,8 @@ static int read_lines(struct mafat_annotate_json *json, FILE *file, bool needs_i
   while (code == MAFAT_OK && more) {
     mistake->line++;
     code = read_line(&line, file, &more, mistake);
-    if (code == MAFAT_OK && more && line.n > 0) code = append_line(json, line.text, line.n, needs_image, mistake);
+    if (code == MAFAT_OK && more && line.n > 0)
+      code = append_line(json, line.text, line.n, needs_image, mistake);
   }
   if (code == MAFAT_OK) {
     mistake->line = 0;

@@ -77,7 +77,8 @@ struct machine {
 /* ---- looking ---- */
 
 /* Output of a program, truncated to the capacity; "": none. */
-static void listen_to(char *said, size_t capacity, const char *path, const char *option, const char *other)
+static void listen_to(char *said, size_t capacity, const char *path, const char *option,
+                      const char *other)
 {
   int ends[2];
   size_t used = 0;
@@ -91,7 +92,8 @@ static void listen_to(char *said, size_t capacity, const char *path, const char 
     execl(path, path, option, other, (char *)NULL);
     _exit(127);
   }
-  bool ends_with_child = close(ends[1]) == 0 && child > 0; /* else there would be no end to wait for */
+  bool ends_with_child =
+      close(ends[1]) == 0 && child > 0; /* else there would be no end to wait for */
   for (ssize_t n; ends_with_child && used + 1 < capacity; used += (size_t)n) {
     n = read(ends[0], said + used, capacity - 1 - used);
     if (n < 0 && errno == EINTR) n = 0;
@@ -111,13 +113,15 @@ static void keep_object(char *line)
   line[whole ? n : 0] = '\0';
 }
 
-/* Which control groups there are: each line has number, controllers and path; v2's has number 0 and no controllers. */
+/* Which control groups there are: each line has number, controllers and path; v2's has number 0 and
+ * no controllers. */
 static void find_versions(struct machine *m)
 {
   struct mafat_lines lines;
   if (!mafat_lines_open(&lines, "", "/proc/self/cgroup")) return;
   while (mafat_lines_next(&lines)) {
-    char *controllers = strchr(lines.line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+    char *controllers = strchr(lines.line, ':'),
+         *path = controllers ? strchr(controllers + 1, ':') : NULL;
     if (!path) continue;
     *path = '\0';
     m->v2 |= strcmp(lines.line, "0:") == 0;
@@ -142,7 +146,8 @@ static void find_locks(struct machine *m)
   struct mafat_lock lock = {.mode = MAFAT_LOCK_ON};
   struct rlimit limit = {0};
   struct mafat_diagnostic d;
-  m->lockable = m->budget.bytes != SIZE_MAX && mafat_lock_decide(&lock, 0, m->budget.bytes, "", &d) == MAFAT_OK;
+  m->lockable = m->budget.bytes != SIZE_MAX &&
+                mafat_lock_decide(&lock, 0, m->budget.bytes, "", &d) == MAFAT_OK;
   getrlimit(RLIMIT_MEMLOCK, &limit);
   m->memlock = limit.rlim_cur;
 }
@@ -153,7 +158,8 @@ static void find_processor(struct machine *m)
   const struct mafat_warning_sink nobody = {0};
   m->n_levels = mafat_kernels_list(m->levels, MOST_LEVELS);
   m->n_processors = mafat_process_processors();
-  m->calibrated = mafat_calibration_load(&calibration, m->levels[m->n_levels - 1]->name, &nobody) == MAFAT_OK;
+  m->calibrated =
+      mafat_calibration_load(&calibration, m->levels[m->n_levels - 1]->name, &nobody) == MAFAT_OK;
 }
 
 /* The largest file of a folder that says something. */
@@ -165,8 +171,8 @@ static void find_largest(char path[PATH_MAX], const char *folder)
   if (!open_folder) return;
   for (struct dirent *entry; (entry = readdir(open_folder));) {
     int fd = dirfd(open_folder);
-    if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) || st.st_size <= most ||
-        faccessat(fd, entry->d_name, R_OK, 0) != 0)
+    if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) ||
+        st.st_size <= most || faccessat(fd, entry->d_name, R_OK, 0) != 0)
       continue;
     if (snprintf(path, PATH_MAX, "%s/%s", folder, entry->d_name) < PATH_MAX) most = st.st_size;
     else path[0] = '\0';
@@ -180,7 +186,8 @@ static void time_reads(struct disk *disk, struct mafat_diagnostic *d)
   if (mafat_read_queue_open(&reads, disk->path, MAFAT_READS_AUTO, d) != MAFAT_OK) return;
   disk->method = mafat_read_queue_method_name(reads);
   disk->direct = mafat_read_queue_direct(reads);
-  char *memory = mmap(NULL, MAFAT_DISK_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *memory =
+      mmap(NULL, MAFAT_DISK_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) mafat_fail(d, MAFAT_ENOMEM, "out of memory");
   else if (mafat_read_queue_file_bytes(reads) >= MAFAT_DISK_LEAST_BYTES)
     mafat_disk_read_in_a_row(&disk->pass, reads, memory, MOST_DISK_BYTES, MOST_DISK_MS, d);
@@ -210,8 +217,10 @@ struct findings {
   int n;
 };
 
-static void find(struct findings *f, const char *about, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void advise(struct findings *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void find(struct findings *f, const char *about, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void advise(struct findings *f, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 static void find(struct findings *f, const char *about, const char *format, ...)
 {
@@ -242,20 +251,30 @@ static void judge_processor(struct findings *f, const struct machine *m)
 {
   const char *best = m->levels[m->n_levels - 1]->name;
   find(f, "processor", "%d for this process; kernels: %s", m->n_processors, best);
-  if (strcmp(best, MAFAT_LEVEL_WITHOUT_VECTORS) == 0) advise(f, "without AVX2 or NEON layers take several times as long: choose small networks");
-  else if (m->n_processors > 1) advise(f, "--threads auto uses as many as are predicted to be the fastest");
-  find(f, "prediction", m->calibrated ? "milliseconds are this machine's own" : "milliseconds are of another machine's built-in figures");
-  if (!m->calibrated) advise(f, "mafat run --calibrate measures this one, once, in less than a minute");
+  if (strcmp(best, MAFAT_LEVEL_WITHOUT_VECTORS) == 0)
+    advise(f, "without AVX2 or NEON layers take several times as long: choose small networks");
+  else if (m->n_processors > 1)
+    advise(f, "--threads auto uses as many as are predicted to be the fastest");
+  find(f, "prediction",
+       m->calibrated ? "milliseconds are this machine's own"
+                     : "milliseconds are of another machine's built-in figures");
+  if (!m->calibrated)
+    advise(f, "mafat run --calibrate measures this one, once, in less than a minute");
 }
 
 static void judge_memory(struct findings *f, const struct machine *m)
 {
-  if (m->memory_kb) find(f, "memory", "%.0f MiB, %.0f available", mebibytes(m->memory_kb), mebibytes(m->available_kb));
+  if (m->memory_kb)
+    find(f, "memory", "%.0f MiB, %.0f available", mebibytes(m->memory_kb),
+         mebibytes(m->available_kb));
   else find(f, "memory", "not known: /proc/meminfo cannot be read");
   if (m->budget.bytes == SIZE_MAX) advise(f, "--memory SIZE says what may be used");
-  else advise(f, "without --memory SIZE a run takes up to %.0f MiB (%s)", (double)m->budget.bytes / 1048576, m->budget.source);
+  else
+    advise(f, "without --memory SIZE a run takes up to %.0f MiB (%s)",
+           (double)m->budget.bytes / 1048576, m->budget.source);
   if (m->limited)
-    find(f, "limit", "%.1f MiB by control group%s%s", (double)m->group.limit / 1048576, m->group.folder[0] ? " " : "", m->group.folder);
+    find(f, "limit", "%.1f MiB by control group%s%s", (double)m->group.limit / 1048576,
+         m->group.folder[0] ? " " : "", m->group.folder);
   else {
     find(f, "limit", "no control group limits this process");
     advise(f, "mafat limit --limit 32M -- mafat run ... tries one");
@@ -292,12 +311,16 @@ static void judge_groups(struct findings *f, const struct machine *m)
 
 static void judge_swap(struct findings *f, const struct machine *m)
 {
-  if (m->swap_kb) find(f, "swap", "%.0f MiB, %.0f in use", mebibytes(m->swap_kb), mebibytes(m->swap_kb - m->swap_free_kb));
+  if (m->swap_kb)
+    find(f, "swap", "%.0f MiB, %.0f in use", mebibytes(m->swap_kb),
+         mebibytes(m->swap_kb - m->swap_free_kb));
   else find(f, "swap", "none: what exceeds a limit is killed; mafat within its budget needs none");
   if (m->lockable) find(f, "locking", "as much as the budget (--lock)");
   else {
     find(f, "locking", "%.1f MiB at most (RLIMIT_MEMLOCK)", (double)m->memlock / 1048576);
-    if (m->swap_kb) advise(f, "ulimit -l unlimited, LimitMEMLOCK= of a service: else a full group swaps maps and weights");
+    if (m->swap_kb)
+      advise(f, "ulimit -l unlimited, LimitMEMLOCK= of a service: else a full group swaps maps and "
+                "weights");
   }
 }
 
@@ -313,11 +336,16 @@ static void judge_disk(struct findings *f, const struct disk *disk)
     find(f, "disk", "not timed: %s has less than 1.2 MB", disk->path);
     advise(f, "name a larger one on that disk");
   } else {
-    find(f, "disk", "%.0f MB/s by %s, %s; %.0f MB of %s", mbs, disk->method, disk->direct ? "O_DIRECT" : "through the page cache",
-         (double)disk->pass.bytes * 1e-6, disk->path);
-    if (!disk->direct) advise(f, "the file system has no O_DIRECT: this may be the speed of memory, not of a disk");
-    else if (mbs < SLOW_DISK_MBS) advise(f, "streamed weights wait for it: mafat pack --weights int8 makes them a quarter");
-    else if (strcmp(disk->method, "io_uring") != 0) advise(f, "io_uring is refused here (kernel.io_uring_disabled, a container's filter): reads cost more");
+    find(f, "disk", "%.0f MB/s by %s, %s; %.0f MB of %s", mbs, disk->method,
+         disk->direct ? "O_DIRECT" : "through the page cache", (double)disk->pass.bytes * 1e-6,
+         disk->path);
+    if (!disk->direct)
+      advise(f, "the file system has no O_DIRECT: this may be the speed of memory, not of a disk");
+    else if (mbs < SLOW_DISK_MBS)
+      advise(f, "streamed weights wait for it: mafat pack --weights int8 makes them a quarter");
+    else if (strcmp(disk->method, "io_uring") != 0)
+      advise(f, "io_uring is refused here (kernel.io_uring_disabled, a container's filter): reads "
+                "cost more");
   }
 }
 
@@ -428,7 +456,9 @@ static int read_options(int argc, char **argv, struct doctor_options *o)
     switch (c) {
     case JSON: o->json = true; break;
     case 'h': return mafat_streams_say("mafat doctor", usage) == 0 ? DONE : FAILED;
-    case 'V': return mafat_streams_say("mafat doctor", "mafat doctor " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+    case 'V':
+      return mafat_streams_say("mafat doctor", "mafat doctor " MAFAT_VERSION "\n") == 0 ? DONE
+                                                                                        : FAILED;
     default:
       mafat_refused_option(refused, c, names, argv);
       mafat_streams_complain("mafat doctor", "%s", refused);

@@ -1,4 +1,5 @@
-/* mafat: one command for the programs beside it, which keep their own names: finds the one that a word means, and becomes it. */
+/* mafat: one command for the programs beside it, which keep their own names: finds the one that a
+ * word means, and becomes it. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -17,28 +18,39 @@ enum mafat_status { DONE = 0, FAILED = 1, MISUSE = 2 };
 static const struct command {
   const char *word, *program; /* program NULL: here */
   const char *options;        /* that go before the arguments, with a blank between; NULL: none */
-  const char *needs;          /* libraries without which `make` leaves the program out; NULL: none */
+  const char *needs; /* libraries without which `make` leaves the program out; NULL: none */
   const char *what, *try;     /* a line each of --help */
 } commands[] = {
     {"doctor", NULL, NULL, NULL, "what this machine has, and what to do about it", "mafat doctor"},
-    {"predict", "run_inference", "--predict", NULL, "what a network would take: memory, milliseconds; runs nothing",
+    {"predict", "run_inference", "--predict", NULL,
+     "what a network would take: memory, milliseconds; runs nothing",
      "mafat predict --sweep yolov3-tiny.cfg"},
     {"run", "run_inference", NULL, NULL, "find what is in pictures, within a memory budget",
      "mafat run --memory 32M yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
-    {"bench", "run_inference", "--repeat 20 --report", NULL, "milliseconds of a model's layers, spread, and its memory",
+    {"bench", "run_inference", "--repeat 20 --report", NULL,
+     "milliseconds of a model's layers, spread, and its memory",
      "mafat bench --memory 32M yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
     {"annotate", "annotate", NULL, "libgd, json-c and libexif", "draw what was found",
      "mafat run --json MODEL.onnx dog.jpg | mafat annotate -o boxes/"},
-    {"serve", "mafat_serve", NULL, NULL, "the same over HTTP, and a page to look at", "mafat serve --memory 32M yolov3-tiny.cfg yolov3-tiny.weights"},
-    {"pack", "pack_weights", NULL, NULL, "weights in the order they are read: smaller budgets, faster",
+    {"serve", "mafat_serve", NULL, NULL, "the same over HTTP, and a page to look at",
+     "mafat serve --memory 32M yolov3-tiny.cfg yolov3-tiny.weights"},
+    {"pack", "pack_weights", NULL, NULL,
+     "weights in the order they are read: smaller budgets, faster",
      "mafat pack yolov3-tiny.cfg yolov3-tiny.weights tiny.packed"},
-    {"weights", "make_weights", NULL, NULL, "random weights, where none are at hand", "mafat weights yolov3-tiny.cfg random.weights"},
-    {"limit", "memory_limit", NULL, "libcgroup and libproc2", "a command under a memory limit, and what it took",
+    {"weights", "make_weights", NULL, NULL, "random weights, where none are at hand",
+     "mafat weights yolov3-tiny.cfg random.weights"},
+    {"limit", "memory_limit", NULL, "libcgroup and libproc2",
+     "a command under a memory limit, and what it took",
      "mafat limit --limit 32M -- mafat run tiny.packed dog.jpg"},
-    {"ranks", "mafat_ranks", NULL, "MPI", "a network on several devices", "mpirun -n 2 mafat ranks yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
+    {"ranks", "mafat_ranks", NULL, "MPI", "a network on several devices",
+     "mpirun -n 2 mafat ranks yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
 };
 
-enum { N_COMMANDS = sizeof commands / sizeof *commands, PROGRAM_ROOM = PATH_MAX + 32, MOST_OPTIONS = 8, OPTIONS_ROOM = 64, NAME_ROOM = 32 };
+enum {
+  N_COMMANDS = sizeof commands / sizeof *commands, PROGRAM_ROOM = PATH_MAX + 32, MOST_OPTIONS = 8,
+  OPTIONS_ROOM = 64,
+  NAME_ROOM = 32
+};
 
 static void program_path(char path[PROGRAM_ROOM], const char *bin, const struct command *c)
 {
@@ -72,10 +84,14 @@ static int help(const char *bin)
          "and takes its options: mafat COMMAND --help has them.\n");
   for (int i = 0; i < N_COMMANDS; i++) {
     const struct command *c = &commands[i];
-    printf("\n  %-10s%s%s\n  %10s$ %s\n", c->word, c->what, is_there(bin, c) ? "" : " (not installed)", "", c->try);
+    printf("\n  %-10s%s%s\n  %10s$ %s\n", c->word, c->what,
+           is_there(bin, c) ? "" : " (not installed)", "", c->try);
   }
-  return mafat_streams_say("mafat", "\n-h, --help; -V, --version. Exit status: the command's; 2: there is no such command.\n"
-                                    "Begin with: mafat doctor\n") == 0 ? DONE : FAILED;
+  return mafat_streams_say("mafat", "\n-h, --help; -V, --version. Exit status: the command's; 2: "
+                                    "there is no such command.\n"
+                                    "Begin with: mafat doctor\n") == 0
+             ? DONE
+             : FAILED;
 }
 
 /* ---- unknown commands ---- */
@@ -95,7 +111,9 @@ static const struct command *nearest(const char *word)
 static int refuse(const char *word)
 {
   const struct command *c = nearest(word);
-  if (c) mafat_streams_complain("mafat", "no command '%.60s': did you mean mafat %s? --help lists all", word, c->word);
+  if (c)
+    mafat_streams_complain("mafat", "no command '%.60s': did you mean mafat %s? --help lists all",
+                           word, c->word);
   else mafat_streams_complain("mafat", "no command '%.60s'; --help lists all", word);
   return MISUSE;
 }
@@ -112,15 +130,19 @@ static int become(const struct command *c, int argc, char **argv, const char *bi
   }
   int n = 0;
   program_path(path, bin, c);
-  snprintf(name, sizeof name, "mafat %s", c->word); /* its messages begin with it (mafat_streams_program) */
+  snprintf(name, sizeof name, "mafat %s",
+           c->word); /* its messages begin with it (mafat_streams_program) */
   words[n++] = name;
   snprintf(options, sizeof options, "%s", c->options ? c->options : "");
-  for (char *word = strtok(options, " "); word && n <= MOST_OPTIONS; word = strtok(NULL, " ")) words[n++] = word;
+  for (char *word = strtok(options, " "); word && n <= MOST_OPTIONS; word = strtok(NULL, " "))
+    words[n++] = word;
   memcpy(words + n, argv, (size_t)argc * sizeof *words);
   execv(path, words);
   int error = errno;
   free(words);
-  if (error == ENOENT && c->needs) mafat_streams_complain("mafat", "%s is not there: `make` builds it where it finds %s", path, c->needs);
+  if (error == ENOENT && c->needs)
+    mafat_streams_complain("mafat", "%s is not there: `make` builds it where it finds %s", path,
+                           c->needs);
   else mafat_streams_complain("mafat", "%s: %s", path, strerror(error));
   return error == ENOENT ? MISUSE : FAILED;
 }
@@ -135,16 +157,19 @@ int main(int argc, char **argv)
   char bin[PATH_MAX];
   mafat_streams_hold();
   if (argc < 2) {
-    fprintf(stderr, "mafat: expected a command, such as doctor, predict or run; --help lists all, and what to try\n");
+    fprintf(stderr, "mafat: expected a command, such as doctor, predict or run; --help lists all, "
+                    "and what to try\n");
     return MISUSE;
   }
   if (find_bin(bin) != 0) {
-    fprintf(stderr, "mafat: cannot find the programs beside it: /proc/self/exe: %s\n", strerror(errno));
+    fprintf(stderr, "mafat: cannot find the programs beside it: /proc/self/exe: %s\n",
+            strerror(errno));
     return FAILED;
   }
   const char *word = argv[1];
   if (is_one_of(word, "-h", "--help") || is_one_of(word, "help", "--help=all")) return help(bin);
-  if (is_one_of(word, "-V", "--version")) return mafat_streams_say("mafat", "mafat " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+  if (is_one_of(word, "-V", "--version"))
+    return mafat_streams_say("mafat", "mafat " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
   for (int i = 0; i < N_COMMANDS; i++) {
     if (strcmp(word, commands[i].word) != 0) continue;
     if (!commands[i].program) return doctor(argc - 1, argv + 1, bin);

@@ -21,7 +21,8 @@ static volatile sig_atomic_t asked_to_end, seconds_left;
 /* By the launchers that there are. */
 int mafat_guard_rank(void)
 {
-  static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
+  static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
+                                      "SLURM_PROCID"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (getenv(names[i])) return atoi(getenv(names[i]));
   return 0;
@@ -52,7 +53,8 @@ static void pass_on(int number)
 static void complain(const char *how, int number)
 {
   char text[200];
-  snprintf(text, sizeof text, "rank %d (%s): %s %d (%s)", mafat_guard_rank(), mafat_guard_host(), how, number, strsignal(number));
+  snprintf(text, sizeof text, "rank %d (%s): %s %d (%s)", mafat_guard_rank(), mafat_guard_host(),
+           how, number, strsignal(number));
   mafat_session_complain(text);
 }
 
@@ -61,7 +63,8 @@ static _Noreturn void wait_for_child(void)
   static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
   struct sigaction action = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
   int status;
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaction(numbers[i], &action, NULL);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    sigaction(numbers[i], &action, NULL);
   while (waitpid(child, &status, 0) != child) continue;
   if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
   if (!asked_to_end) complain("ended by signal", WTERMSIG(status));
@@ -86,7 +89,8 @@ static void be_late(int number)
 
 static void watch_guard(void)
 {
-  snprintf(orphaned, sizeof orphaned, "mafat_ranks: rank %d (%s): ended by the loss of the process that mpirun started\n",
+  snprintf(orphaned, sizeof orphaned,
+           "mafat_ranks: rank %d (%s): ended by the loss of the process that mpirun started\n",
            mafat_guard_rank(), mafat_guard_host());
   signal(SIGHUP, hang_up);
   prctl(PR_SET_PDEATHSIG, SIGHUP);
@@ -105,7 +109,8 @@ void mafat_guard_begin(void)
 
 void mafat_guard_limit(double seconds, const char *text)
 {
-  snprintf(late, sizeof late, "mafat_ranks: rank %d (%s): %s\n", mafat_guard_rank(), mafat_guard_host(), text);
+  snprintf(late, sizeof late, "mafat_ranks: rank %d (%s): %s\n", mafat_guard_rank(),
+           mafat_guard_host(), text);
   const struct itimerval tick = {{1, 0}, {1, 0}}, none = {{0, 0}, {0, 0}};
   const struct sigaction action = {.sa_handler = be_late, .sa_flags = SA_RESTART};
   setitimer(ITIMER_REAL, &none, NULL);

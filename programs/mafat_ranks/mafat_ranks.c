@@ -1,5 +1,6 @@
-/* run_inference on several devices: mpirun -n 2 mafat_ranks ARGUMENT..., the arguments of run_inference, all ranks the same. Rank 0
- * reads pictures and prints; the others have their parts of the plan, and of the weights. */
+/* run_inference on several devices: mpirun -n 2 mafat_ranks ARGUMENT..., the arguments of
+ * run_inference, all ranks the same. Rank 0 reads pictures and prints; the others have their parts
+ * of the plan, and of the weights. */
 #include "runner/os/process.h"
 #include "api/model.h"
 #include "programs/mafat_ranks/guard.h"
@@ -15,9 +16,12 @@
 static void report(const struct mafat_mpi *mpi, const struct mafat_model *m)
 {
   char text[240];
-  snprintf(text, sizeof text, "arena %zu bytes, weights %zu bytes, sent %llu bytes; resident %zu bytes, predicted %zu, %zu before any work",
-           m->choice.layout->total_bytes, mafat_weights_bytes(m->weights), (unsigned long long)mafat_mpi_sent_bytes(mpi),
-           mafat_process_resident_bytes(), m->choice.prediction.resident_bytes, mafat_mpi_own_bytes(mpi));
+  snprintf(text, sizeof text,
+           "arena %zu bytes, weights %zu bytes, sent %llu bytes; resident %zu bytes, predicted "
+           "%zu, %zu before any work",
+           m->choice.layout->total_bytes, mafat_weights_bytes(m->weights),
+           (unsigned long long)mafat_mpi_sent_bytes(mpi), mafat_process_resident_bytes(),
+           m->choice.prediction.resident_bytes, mafat_mpi_own_bytes(mpi));
   mafat_mpi_say(mpi, text);
 }
 
@@ -47,7 +51,8 @@ static int serve(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int 
   s.options.quiet = true;
   while ((word = mafat_mpi_listen(mpi)) != MAFAT_MPI_END) {
     if (word == MAFAT_MPI_OPEN) code = open_model(&s, bad);
-    else if ((code = mafat_executor_run(s.model->executor, &s.d))) mafat_mpi_abort(mpi, s.d.text, EXIT_RUNNING);
+    else if ((code = mafat_executor_run(s.model->executor, &s.d)))
+      mafat_mpi_abort(mpi, s.d.text, EXIT_RUNNING);
   }
   if (s.options.report && s.model) report(mpi, s.model);
   mafat_model_close(&s.model);
@@ -70,7 +75,9 @@ static void report_session(const struct mafat_session *s)
 static int lead(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int argc, char **argv)
 {
   const struct mafat_session_ranks ranks = {link, link->ahead ? run_all : NULL, report_session};
-  if (link->sums_apart) mafat_session_complain("--reduce fast: sums of floats are added in another order than on one device, whose bits these are not");
+  if (link->sums_apart)
+    mafat_session_complain("--reduce fast: sums of floats are added in another order than on one "
+                           "device, whose bits these are not");
   int status = mafat_session_main(argc, argv, &ranks);
   mafat_mpi_end(mpi);
   return status;
@@ -80,10 +87,13 @@ static int lead(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int a
 static const char *asked(int argc, char **argv)
 {
   for (int i = 1; i < argc; i++) {
-    bool all = strcmp(argv[i], "--help=all") == 0, help = all || strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
-    if (help && mafat_guard_rank() == 0) mafat_options_print_help(MAFAT_RANKS, mafat_session_program(), all);
+    bool all = strcmp(argv[i], "--help=all") == 0,
+         help = all || strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+    if (help && mafat_guard_rank() == 0)
+      mafat_options_print_help(MAFAT_RANKS, mafat_session_program(), all);
     if (help) return "";
-    if (strcmp(argv[i], "--version") == 0 || strcmp(argv[i], "-V") == 0) return "mafat_ranks " MAFAT_VERSION "\n";
+    if (strcmp(argv[i], "--version") == 0 || strcmp(argv[i], "-V") == 0)
+      return "mafat_ranks " MAFAT_VERSION "\n";
   }
   return NULL;
 }
@@ -103,9 +113,11 @@ static int spread(struct mafat_options *own, int n_ranks, struct mafat_diagnosti
   struct mafat_option_sizes *budgets = &own->budgets;
   for (int i = 1; i < n_ranks && budgets->n == 1; i++) budgets->list[i] = budgets->list[0];
   if (own->rank_speed.n && own->rank_speed.n != n_ranks)
-    return mafat_fail(d, MAFAT_EINVAL, "--speed expects one number for each of %d ranks, found %d", n_ranks, own->rank_speed.n);
+    return mafat_fail(d, MAFAT_EINVAL, "--speed expects one number for each of %d ranks, found %d",
+                      n_ranks, own->rank_speed.n);
   if (budgets->n <= 1 || budgets->n == n_ranks) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EINVAL, "--memory expects one size, or %d for as many ranks, found %d", n_ranks, budgets->n);
+  return mafat_fail(d, MAFAT_EINVAL, "--memory expects one size, or %d for as many ranks, found %d",
+                    n_ranks, budgets->n);
 }
 
 int main(int argc, char **argv)

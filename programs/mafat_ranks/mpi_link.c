@@ -32,7 +32,8 @@ struct mafat_mpi {
   uint64_t sent_bytes;
   int ahead; /* of rank 0; 0: it waits for each picture */
   bool running;
-  struct staged *staged; /* (ahead + 1, n_staged): by picture, and in the order in which they are received */
+  struct staged
+      *staged; /* (ahead + 1, n_staged): by picture, and in the order in which they are received */
   int n_staged, receiving; /* of a picture; the next of them */
   long long n_begun, n_finished;
   MPI_Request *requests; /* [message]: that are under way */
@@ -77,15 +78,16 @@ static int make_room(struct mafat_mpi *mpi, int n)
   return mpi->segments && mpi->lengths && mpi->places && mpi->types ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-static bool same_runs(const struct mafat_executor_segment *a, const struct mafat_executor_segment *b)
+static bool same_runs(const struct mafat_executor_segment *a,
+                      const struct mafat_executor_segment *b)
 {
   return a->n == b->n && a->bytes == b->bytes && a->stride == b->stride;
 }
 
 /* MPI type of the elements in the arena, and their number of bytes. Slices of channel blocks in
  * runs have few forms: that of the last block. */
-static int make_type(struct mafat_mpi *mpi, const struct mafat_executor *e, const struct mafat_step *step, MPI_Datatype *type,
-                     uint64_t *bytes)
+static int make_type(struct mafat_mpi *mpi, const struct mafat_executor *e,
+                     const struct mafat_step *step, MPI_Datatype *type, uint64_t *bytes)
 {
   int n = mafat_executor_segments(e, step, NULL, 0);
   const struct mafat_executor_segment *run = NULL;
@@ -131,7 +133,8 @@ static struct staged *next_staged(struct mafat_mpi *mpi)
 {
   long long picture = mpi->running ? mpi->n_begun - 1 : mpi->n_finished;
   int i = mpi->receiving++, n_pictures = mpi->ahead + 1;
-  if (mpi->n_begun == 1 && i >= mpi->n_staged) { /* of the first one, nothing has been received: room for one more of each */
+  if (mpi->n_begun == 1 && i >= mpi->n_staged) { /* of the first one, nothing has been received:
+                                                    room for one more of each */
     struct staged *grown = calloc((size_t)n_pictures * (size_t)(i + 1), sizeof *grown);
     if (!grown) return NULL;
     for (int k = 0; k < i; k++) grown[k] = mpi->staged[k];
@@ -145,7 +148,8 @@ static struct staged *next_staged(struct mafat_mpi *mpi)
 /* Rank 0, with pictures in a pipeline: receives are posted when a picture ends there and
  * completed in order, to the n segments that were just listed. Not with MPI_Unpack: MPICH
  * accepts no addresses of MPI_BOTTOM there. */
-static int receive_staged(struct mafat_mpi *mpi, const struct mafat_layer_part *part, int n, size_t bytes)
+static int receive_staged(struct mafat_mpi *mpi, const struct mafat_layer_part *part, int n,
+                          size_t bytes)
 {
   struct staged *s = next_staged(mpi);
   if (!s) return MAFAT_ENOMEM;
@@ -156,7 +160,8 @@ static int receive_staged(struct mafat_mpi *mpi, const struct mafat_layer_part *
     if (!s->bytes) return MAFAT_ENOMEM;
   }
   if (mpi->running) {
-    MPI_Irecv(s->bytes, (int)bytes, MPI_BYTE, part->peer, part->message % TAGS, MPI_COMM_WORLD, &s->request);
+    MPI_Irecv(s->bytes, (int)bytes, MPI_BYTE, part->peer, part->message % TAGS, MPI_COMM_WORLD,
+              &s->request);
     return MAFAT_OK;
   }
   mafat_mpi_watch_rests(mpi->watch, true);
@@ -165,14 +170,17 @@ static int receive_staged(struct mafat_mpi *mpi, const struct mafat_layer_part *
   const char *from = s->bytes;
   for (int i = 0; i < n; i++) {
     const struct mafat_executor_segment *p = &mpi->segments[i];
-    for (int k = 0; k < p->n; k++, from += p->bytes) memcpy(p->at + (size_t)k * p->stride, from, p->bytes);
+    for (int k = 0; k < p->n; k++, from += p->bytes)
+      memcpy(p->at + (size_t)k * p->stride, from, p->bytes);
   }
   if (mpi->receiving == mpi->n_staged) mpi->n_finished++, mpi->receiving = 0;
   return MAFAT_OK;
 }
 
-/* Sums of a rank to those that have come: of the segments that have just been listed (n), in their order. */
-static int receive_sums(struct mafat_mpi *mpi, const struct mafat_layer_part *part, int n, size_t bytes)
+/* Sums of a rank to those that have come: of the segments that have just been listed (n), in their
+ * order. */
+static int receive_sums(struct mafat_mpi *mpi, const struct mafat_layer_part *part, int n,
+                        size_t bytes)
 {
   if (bytes > mpi->sums_bytes) {
     free(mpi->sums);
@@ -181,7 +189,8 @@ static int receive_sums(struct mafat_mpi *mpi, const struct mafat_layer_part *pa
     if (!mpi->sums) return MAFAT_ENOMEM;
   }
   mafat_mpi_watch_rests(mpi->watch, true);
-  MPI_Recv(mpi->sums, (int)bytes, MPI_BYTE, part->peer, part->message % TAGS, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Recv(mpi->sums, (int)bytes, MPI_BYTE, part->peer, part->message % TAGS, MPI_COMM_WORLD,
+           MPI_STATUS_IGNORE);
   mafat_mpi_watch_rests(mpi->watch, false);
   const float *from = mpi->sums;
   for (int i = 0; i < n; i++) {
@@ -194,7 +203,8 @@ static int receive_sums(struct mafat_mpi *mpi, const struct mafat_layer_part *pa
   return MAFAT_OK;
 }
 
-static int exchange(void *context, struct mafat_executor *e, const struct mafat_step *step, struct mafat_diagnostic *d)
+static int exchange(void *context, struct mafat_executor *e, const struct mafat_step *step,
+                    struct mafat_diagnostic *d)
 {
   struct mafat_mpi *mpi = context;
   const struct mafat_layer_part *part = mafat_executor_part(e, step);
@@ -213,7 +223,9 @@ static int exchange(void *context, struct mafat_executor *e, const struct mafat_
     MPI_Type_free(&type);
     code = MAFAT_EUNSUPPORTED;
   }
-  if (code) return mafat_fail(d, code, "layer %d: cannot exchange a part: %s", step->layer, mafat_error_name(code));
+  if (code)
+    return mafat_fail(d, code, "layer %d: cannot exchange a part: %s", step->layer,
+                      mafat_error_name(code));
   if (step->kind == MAFAT_STEP_SEND) {
     MPI_Isend(MPI_BOTTOM, 1, type, part->peer, tag, MPI_COMM_WORLD, request);
     mpi->sent_bytes += bytes;
@@ -283,8 +295,8 @@ static int opened(void *context, int code, uint64_t plan, struct mafat_diagnosti
     if (all[rank].code) code = share(mpi, rank, all[rank].code, d);
   for (int rank = 1; rank < mpi->n_ranks && code == MAFAT_OK; rank++)
     if (all[rank].plan != all[0].plan)
-      code = mafat_fail(d, MAFAT_EINVAL, "rank %d (%s): its plan is not that of rank 0 (%s)", rank, mpi->identities[rank].host,
-                        mpi->identities[0].host);
+      code = mafat_fail(d, MAFAT_EINVAL, "rank %d (%s): its plan is not that of rank 0 (%s)", rank,
+                        mpi->identities[rank].host, mpi->identities[0].host);
   mafat_mpi_watch_rests(mpi->watch, mpi->rank == 0);
   free(all);
   return code;
@@ -333,31 +345,48 @@ static void ask_for_small_buffers(void)
   static const char *const settings[][2] = {{"OMPI_MCA_btl_tcp_eager_limit", "4096"},
                                             {"OMPI_MCA_btl_tcp_rndv_eager_limit", "4096"},
                                             {"OMPI_MCA_btl_tcp_max_send_size", "16384"}};
-  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) setenv(settings[i][0], settings[i][1], 0);
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+    setenv(settings[i][0], settings[i][1], 0);
 }
 
 /* Memory that MPI still allocates later, for ranks on TCP, besides that for each rank: for
  * YOLOv2 up to 0.45 MB on two ranks, 0.95 MB on six. */
-enum { LATE_BYTES = 512 << 10, LATE_RANK_BYTES = 128 << 10, LATE_FIRST_BYTES = 192 << 10 }; /* the last of rank 0, which most messages come to */
+enum {
+  LATE_BYTES = 512 << 10,
+  LATE_RANK_BYTES = 128 << 10,
+  LATE_FIRST_BYTES = 192 << 10
+}; /* the last of rank 0, which most messages come to */
 
-int mafat_mpi_open(struct mafat_mpi **out, struct mafat_rank_link *link, double timeout_seconds, struct mafat_diagnostic *d)
+int mafat_mpi_open(struct mafat_mpi **out, struct mafat_rank_link *link, double timeout_seconds,
+                   struct mafat_diagnostic *d)
 {
   int threads = MPI_THREAD_SINGLE;
   struct mafat_mpi *mpi = *out = calloc(1, sizeof *mpi);
   mafat_guard_limit(timeout_seconds, "MPI does not begin");
   ask_for_small_buffers();
-  if (!mpi || MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &threads) != MPI_SUCCESS) return mafat_fail(d, MAFAT_ENOMEM, "cannot start MPI");
+  if (!mpi || MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &threads) != MPI_SUCCESS)
+    return mafat_fail(d, MAFAT_ENOMEM, "cannot start MPI");
   MPI_Comm_rank(MPI_COMM_WORLD, &mpi->rank);
   MPI_Comm_size(MPI_COMM_WORLD, &mpi->n_ranks);
-  if (threads != MPI_THREAD_MULTIPLE) return mafat_fail(d, MAFAT_EUNSUPPORTED, "expected an MPI that takes calls of several threads");
+  if (threads != MPI_THREAD_MULTIPLE)
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "expected an MPI that takes calls of several threads");
   mpi->timeout_seconds = timeout_seconds;
   mpi->identities = calloc((size_t)mpi->n_ranks, sizeof *mpi->identities);
   mpi->watch = mafat_mpi_watch_open(timeout_seconds);
   if (!mpi->watch || !mpi->identities) return mafat_fail(d, MAFAT_ENOMEM, "out of memory");
   mafat_guard_limit(0, "");
   mpi->own_bytes = mafat_process_resident_bytes();
-  *link = (struct mafat_rank_link){.rank = mpi->rank, .n_ranks = mpi->n_ranks, .opening = opening, .opened = opened, .begin = begin, .ended = ended,
-                              .late_bytes = LATE_BYTES + (size_t)mpi->n_ranks * LATE_RANK_BYTES + (mpi->rank == 0 ? LATE_FIRST_BYTES : 0), .exchanger = {exchange, mpi}, .context = mpi};
+  *link =
+      (struct mafat_rank_link){.rank = mpi->rank,
+                               .n_ranks = mpi->n_ranks,
+                               .opening = opening,
+                               .opened = opened,
+                               .begin = begin,
+                               .ended = ended,
+                               .late_bytes = LATE_BYTES + (size_t)mpi->n_ranks * LATE_RANK_BYTES +
+                                             (mpi->rank == 0 ? LATE_FIRST_BYTES : 0),
+                               .exchanger = {exchange, mpi},
+                               .context = mpi};
   return MAFAT_OK;
 }
 

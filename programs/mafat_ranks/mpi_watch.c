@@ -24,7 +24,8 @@ struct mafat_mpi_watch {
   atomic_bool done, rests;
 };
 
-/* Milliseconds, while somebody could have been heard of: those in which this process itself was stopped do not count. */
+/* Milliseconds, while somebody could have been heard of: those in which this process itself was
+ * stopped do not count. */
 struct waiting {
   double silent_ms, stuck_ms, last_ms, beaten_ms, worked_ms;
 };
@@ -47,7 +48,8 @@ static void end_all(struct mafat_mpi_watch *w, int rank, const char *host, const
   MPI_Abort(MPI_COMM_WORLD, EXIT_RUNNING);
 }
 
-/* Everything that has come; true: the last was a goodbye. This is also what has MPI go on with the messages of others. */
+/* Everything that has come; true: the last was a goodbye. This is also what has MPI go on with the
+ * messages of others. */
 static bool hear(const struct mafat_mpi_watch *w, bool *heard)
 {
   int there = 1, what = BEAT;
@@ -118,10 +120,13 @@ struct mafat_mpi_watch *mafat_mpi_watch_open(double seconds)
   w->before = (w->rank + w->n_ranks - 1) % w->n_ranks;
   w->after = (w->rank + 1) % w->n_ranks;
   strcpy(host, mafat_guard_host());
-  MPI_Sendrecv(host, HOST, MPI_CHAR, w->after, 0, w->host, HOST, MPI_CHAR, w->before, 0, w->comm, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(host, HOST, MPI_CHAR, w->after, 0, w->host, HOST, MPI_CHAR, w->before, 0, w->comm,
+               MPI_STATUS_IGNORE);
   w->too_long_ms = seconds * 1e3;
   w->beat_ms = seconds > 0 && seconds < 4 ? seconds * 250 : 1000;
-  if (pthread_getcpuclockid(pthread_self(), &w->work) == 0 && pthread_create(&w->thread, NULL, run, w) == 0) return w;
+  if (pthread_getcpuclockid(pthread_self(), &w->work) == 0 &&
+      pthread_create(&w->thread, NULL, run, w) == 0)
+    return w;
   free(w);
   return NULL;
 }

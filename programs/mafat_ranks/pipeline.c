@@ -37,7 +37,8 @@ static void finish(struct picture_pipeline *p)
   struct mafat_session *s = p->session;
   const struct begun *b = &p->list[p->n_done++ % MAFAT_MOST_RANKS];
   int status = mafat_model_finish(s->model, &s->d) ? EXIT_RUNNING : 0;
-  struct mafat_session_times times = {.image_ms = b->image_ms, .layers_ms = mafat_session_now_ms() - b->at_ms - b->image_ms};
+  struct mafat_session_times times = {.image_ms = b->image_ms,
+                                      .layers_ms = mafat_session_now_ms() - b->at_ms - b->image_ms};
   s->latencies_ms[0] = times.image_ms + times.layers_ms;
   if (b->failed && status == 0) return;
   if (status == 0) status = mafat_session_report(s, b->path, &times, &b->before);
@@ -56,7 +57,8 @@ static void begin(struct picture_pipeline *p, const char *path)
   struct mafat_session *s = p->session;
   struct begun *b = &p->list[p->n_begun % MAFAT_MOST_RANKS];
   struct mafat_run_facts run = {.size = sizeof run};
-  *b = (struct begun){.path = path, .at_ms = mafat_session_now_ms(), .before.size = sizeof b->before};
+  *b = (struct begun){
+      .path = path, .at_ms = mafat_session_now_ms(), .before.size = sizeof b->before};
   mafat_process_measure(&b->before);
   int code = mafat_model_run_picture(s->model, path, &s->d);
   mafat_model_last_run(s->model, &run);
@@ -74,7 +76,8 @@ const char *mafat_pipeline_refuses(const struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
   if (o->inputs.n) return "--pipeline makes no sense with --input: it runs pictures";
-  if (o->repeat > 1) return "--pipeline makes no sense with --repeat: a picture is run as often as it is named";
+  if (o->repeat > 1)
+    return "--pipeline makes no sense with --repeat: a picture is run as often as it is named";
   for (int i = 0; i < o->n_images; i++)
     if (strcmp(o->images[i], "-") == 0) return "--pipeline expects pictures, found a list (-)";
   return NULL;
@@ -93,7 +96,8 @@ int mafat_pipeline_run(struct mafat_session *s)
   finish_all(&p);
   double seconds = (mafat_session_now_ms() - begun_ms) * 1e-3;
   char text[120];
-  snprintf(text, sizeof text, "%d pictures in %.3f s, %.2f a second", p.n_reported, seconds, p.n_reported / seconds);
+  snprintf(text, sizeof text, "%d pictures in %.3f s, %.2f a second", p.n_reported, seconds,
+           p.n_reported / seconds);
   if (!o->quiet) mafat_session_complain(text);
   return p.status;
 }

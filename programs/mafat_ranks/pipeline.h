@@ -4,8 +4,8 @@
 
 struct mafat_session;
 
-/* Runs all pictures of the command line; what came of them is printed in their order, and at the end how many there were in how
- * long. Returns an exit status. */
+/* Runs all pictures of the command line; what came of them is printed in their order, and at the
+ * end how many there were in how long. Returns an exit status. */
 int mafat_pipeline_run(struct mafat_session *s);
 
 /* An option that cannot be combined with it; NULL: none. */

@@ -15,13 +15,18 @@
 #include <unistd.h>
 
 enum {
-  PIECE = 16 << 10,      /* bytes that are moved at once; of a body, four of them, then others have their turn */
-  LEAST_RATE = 16,       /* KB a second, of a body or an answer */
-  PLAN_ROOM = 128 << 10, MAP_ROOM = 512 << 10, SMALL_ROOM = 16 << 10
+  PIECE = 16 << 10, /* bytes that are moved at once; of a body, four of them, then others have their
+                       turn */
+  LEAST_RATE = 16,  /* KB a second, of a body or an answer */
+  PLAN_ROOM = 128 << 10,
+  MAP_ROOM = 512 << 10,
+  SMALL_ROOM = 16 << 10
 };
-static const double drain_ms = 2000, idle_times = 3; /* an idle connection may stay for so many timeouts */
+static const double drain_ms = 2000,
+                    idle_times = 3; /* an idle connection may stay for so many timeouts */
 
-static const char json[] = "application/json", text[] = "text/plain; charset=utf-8", metrics[] = "text/plain; version=0.0.4; charset=utf-8";
+static const char json[] = "application/json", text[] = "text/plain; charset=utf-8",
+                  metrics[] = "text/plain; version=0.0.4; charset=utf-8";
 
 static void enter(struct mafat_connection *c, enum mafat_connection_state state, double ms)
 {
@@ -32,7 +37,8 @@ static void enter(struct mafat_connection *c, enum mafat_connection_state state,
 
 /* ---- room ---- */
 
-/* Nothing is left in the body, not of an answer without room either: the picture of whoever comes next would go on in it. */
+/* Nothing is left in the body, not of an answer without room either: the picture of whoever comes
+ * next would go on in it. */
 static bool leave_body(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   const bool emptied = ftruncate(c->body_fd, 0) == 0;
@@ -42,7 +48,8 @@ static bool leave_body(struct mafat_connection *c, struct mafat_connection_pool 
 }
 
 /* Keeps as much of the granted memory as n bytes need. */
-static void leave_some_room(struct mafat_connection *c, struct mafat_connection_pool *pool, size_t n)
+static void leave_some_room(struct mafat_connection *c, struct mafat_connection_pool *pool,
+                            size_t n)
 {
   const size_t need = mafat_pool_need(n);
   if (need >= c->capacity) return;
@@ -53,31 +60,37 @@ static void leave_some_room(struct mafat_connection *c, struct mafat_connection_
 /* ---- answers ---- */
 
 /* retry: seconds; 0: nothing is said of it. */
-static void put_head(struct mafat_connection *c, int status, const char *type, const char *allow, int retry)
+static void put_head(struct mafat_connection *c, int status, const char *type, const char *allow,
+                     int retry)
 {
   char more[96] = "";
   if (allow) snprintf(more, sizeof more, "Allow: %s\r\n", allow);
   if (retry) snprintf(more, sizeof more, "Retry-After: %d\r\n", retry);
   if (status == 401) snprintf(more, sizeof more, "WWW-Authenticate: Bearer\r\n");
-  int n = snprintf(c->head, sizeof c->head,
-                   "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n"
-                   "X-Content-Type-Options: nosniff\r\n%sConnection: %s\r\n\r\n",
-                   status, mafat_http_reason(status), type, c->answer_bytes, more, c->closes ? "close" : "keep-alive");
+  int n = snprintf(
+      c->head, sizeof c->head,
+      "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n"
+      "X-Content-Type-Options: nosniff\r\n%sConnection: %s\r\n\r\n",
+      status, mafat_http_reason(status), type, c->answer_bytes, more,
+      c->closes ? "close" : "keep-alive");
   c->head_bytes = (size_t)n;
 }
 
 /* If all places are taken, the answer asks the client to close, since others wait for the place. */
-static void begin_answer(struct mafat_connection *c, struct mafat_connection_pool *pool, int status, const char *type, const char *allow, int retry)
+static void begin_answer(struct mafat_connection *c, struct mafat_connection_pool *pool, int status,
+                         const char *type, const char *allow, int retry)
 {
   if (!c->keeps || pool->ends || pool->n_held >= MAFAT_POOL_HELD || c->turned) c->closes = true;
   put_head(c, status, type, allow, retry);
   if (c->only_head) c->answer_bytes = 0; /* the length is announced as for GET */
   c->sent = 0;
   mafat_pool_count(pool, status);
-  enter(c, MAFAT_CONNECTION_SENDS, pool->timeout_ms + (double)(c->answer_bytes >> 10) / LEAST_RATE * 1e3);
+  enter(c, MAFAT_CONNECTION_SENDS,
+        pool->timeout_ms + (double)(c->answer_bytes >> 10) / LEAST_RATE * 1e3);
 }
 
-static void answer_fixed(struct mafat_connection *c, struct mafat_connection_pool *pool, const char *type, const char *bytes, size_t n)
+static void answer_fixed(struct mafat_connection *c, struct mafat_connection_pool *pool,
+                         const char *type, const char *bytes, size_t n)
 {
   c->fixed = bytes;
   c->answer_bytes = n;
@@ -85,7 +98,8 @@ static void answer_fixed(struct mafat_connection *c, struct mafat_connection_poo
 }
 
 /* It has room of its own that is no part of the pool's: a page of its body. */
-static void answer_error(struct mafat_connection *c, struct mafat_connection_pool *pool, int status, const char *wrong, const char *allow, int retry)
+static void answer_error(struct mafat_connection *c, struct mafat_connection_pool *pool, int status,
+                         const char *wrong, const char *allow, int retry)
 {
   c->fixed = NULL;
   c->answer_bytes = mafat_work_write_error(c->body_fd, SMALL_ROOM, status, wrong);
@@ -93,7 +107,8 @@ static void answer_error(struct mafat_connection *c, struct mafat_connection_poo
 }
 
 /* Closes, since the next request cannot be told from the rest of this one. */
-static void answer_error_and_close(struct mafat_connection *c, struct mafat_connection_pool *pool, int status, const char *wrong, int retry)
+static void answer_error_and_close(struct mafat_connection *c, struct mafat_connection_pool *pool,
+                                   int status, const char *wrong, int retry)
 {
   c->closes = true;
   answer_error(c, pool, status, wrong, NULL, retry);
@@ -118,7 +133,8 @@ static void ask(struct mafat_connection *c, struct mafat_connection_pool *pool)
   mafat_job_queue_add(pool->job_queue, &c->job);
 }
 
-static bool store(struct mafat_connection *c, struct mafat_connection_pool *pool, const char *bytes, size_t n)
+static bool store(struct mafat_connection *c, struct mafat_connection_pool *pool, const char *bytes,
+                  size_t n)
 {
   for (size_t done = 0; done < n;) {
     ssize_t some = pwrite(c->body_fd, bytes + done, n - done, (off_t)(c->got + done));
@@ -138,7 +154,8 @@ static void invite(struct mafat_connection *c)
 {
   static const char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
   if (!c->expects || c->have > 0) return;
-  ssize_t sent = write(c->fd, line, sizeof line - 1); /* there is nothing else on its way: it goes, or the other end does not wait for ever */
+  ssize_t sent = write(c->fd, line, sizeof line - 1); /* there is nothing else on its way: it goes,
+                                                         or the other end does not wait for ever */
   (void)sent;
 }
 
@@ -147,7 +164,8 @@ static void take_body(struct mafat_connection *c, struct mafat_connection_pool *
 {
   const size_t here = c->have < c->job.body_bytes ? c->have : c->job.body_bytes;
   c->got = 0;
-  enter(c, MAFAT_CONNECTION_TAKES, pool->timeout_ms + (double)(c->job.body_bytes >> 10) / LEAST_RATE * 1e3);
+  enter(c, MAFAT_CONNECTION_TAKES,
+        pool->timeout_ms + (double)(c->job.body_bytes >> 10) / LEAST_RATE * 1e3);
   if (c->job.body_bytes) invite(c);
   if (!store(c, pool, c->bytes, here)) return;
   consume(c, here);
@@ -156,7 +174,9 @@ static void take_body(struct mafat_connection *c, struct mafat_connection_pool *
 
 static size_t need_of(const struct mafat_job *job, const struct mafat_connection_pool *pool)
 {
-  size_t need = job->kind == MAFAT_JOB_PICTURE ? mafat_pool_need(job->body_bytes) : job->kind == MAFAT_JOB_MAP ? MAP_ROOM : PLAN_ROOM;
+  size_t need = job->kind == MAFAT_JOB_PICTURE ? mafat_pool_need(job->body_bytes)
+                : job->kind == MAFAT_JOB_MAP   ? MAP_ROOM
+                                               : PLAN_ROOM;
   return need < pool->capacity_bytes ? need : pool->capacity_bytes;
 }
 
@@ -178,7 +198,8 @@ static void queue(struct mafat_connection *c, struct mafat_connection_pool *pool
   enter(c, MAFAT_CONNECTION_WAITS, pool->wait_ms);
 }
 
-static void begin_job(struct mafat_connection *c, struct mafat_connection_pool *pool, const struct mafat_route *route, uint64_t body_bytes)
+static void begin_job(struct mafat_connection *c, struct mafat_connection_pool *pool,
+                      const struct mafat_route *route, uint64_t body_bytes)
 {
   const double wait_ms = mafat_pool_waiting_ms(pool);
   if (route->job == MAFAT_JOB_PICTURE && wait_ms > pool->wait_ms) {
@@ -189,8 +210,13 @@ static void begin_job(struct mafat_connection *c, struct mafat_connection_pool *
     answer_error(c, pool, 429, "another plan is being found", NULL, 1);
     return;
   }
-  c->job = (struct mafat_job){.kind = route->job, .body_fd = c->body_fd, .body_bytes = (size_t)body_bytes, .frame = route->frame,
-                              .thresh = route->thresh, .nms = route->nms, .memory_bytes = route->memory_bytes};
+  c->job = (struct mafat_job){.kind = route->job,
+                              .body_fd = c->body_fd,
+                              .body_bytes = (size_t)body_bytes,
+                              .frame = route->frame,
+                              .thresh = route->thresh,
+                              .nms = route->nms,
+                              .memory_bytes = route->memory_bytes};
   queue(c, pool);
 }
 
@@ -198,7 +224,8 @@ static void answer_health(struct mafat_connection *c, struct mafat_connection_po
 {
   static const char well[] = "ok\n";
   if (pool->ends) answer_error(c, pool, 503, "ending", NULL, 0);
-  else if (!mafat_job_queue_counts(pool->job_queue).well) answer_error(c, pool, 503, "the last run failed", NULL, 0);
+  else if (!mafat_job_queue_counts(pool->job_queue).well)
+    answer_error(c, pool, 503, "the last run failed", NULL, 0);
   else answer_fixed(c, pool, text, well, sizeof well - 1);
 }
 
@@ -210,10 +237,13 @@ static void answer_metrics(struct mafat_connection *c, struct mafat_connection_p
 }
 
 /* A body that is refused may be longer than memory can be. */
-static void follow(struct mafat_connection *c, struct mafat_connection_pool *pool, const struct mafat_route *route, uint64_t body_bytes)
+static void follow(struct mafat_connection *c, struct mafat_connection_pool *pool,
+                   const struct mafat_route *route, uint64_t body_bytes)
 {
   switch (route->kind) {
-  case MAFAT_ROUTE_PAGE: answer_fixed(c, pool, mafat_page_type, mafat_page, mafat_page_bytes()); break;
+  case MAFAT_ROUTE_PAGE:
+    answer_fixed(c, pool, mafat_page_type, mafat_page, mafat_page_bytes());
+    break;
   case MAFAT_ROUTE_HEALTH: answer_health(c, pool); break;
   case MAFAT_ROUTE_METRICS: answer_metrics(c, pool); break;
   case MAFAT_ROUTE_JOB: begin_job(c, pool, route, body_bytes); break;
@@ -229,7 +259,8 @@ static void read_request(struct mafat_connection *c, struct mafat_connection_poo
 {
   struct mafat_http_request r;
   struct mafat_route route;
-  const struct mafat_route_rules rules = {pool->token, pool->capacity_bytes, pool->thresh, pool->nms};
+  const struct mafat_route_rules rules = {pool->token, pool->capacity_bytes, pool->thresh,
+                                          pool->nms};
   enum mafat_http_progress p = mafat_http_read(&r, c->bytes, c->have);
   c->only_head = false;
   if (p == MAFAT_HTTP_PART && c->have == sizeof c->bytes) {
@@ -302,7 +333,8 @@ static ssize_t next_piece(const struct mafat_connection *c, char piece[PIECE])
     n = c->head_bytes - c->sent;
     memcpy(piece, c->head + c->sent, n);
   }
-  const size_t at = c->sent + n - c->head_bytes, left = c->answer_bytes - at, capacity = PIECE - n, some = left < capacity ? left : capacity;
+  const size_t at = c->sent + n - c->head_bytes, left = c->answer_bytes - at, capacity = PIECE - n,
+               some = left < capacity ? left : capacity;
   if (some == 0) return (ssize_t)n;
   if (c->fixed) memcpy(piece + n, c->fixed + at, some);
   else if (pread(c->body_fd, piece + n, some, (off_t)at) != (ssize_t)some) return -1;
@@ -358,7 +390,8 @@ void mafat_connection_begin(struct mafat_connection *c, struct mafat_connection_
   enter(c, MAFAT_CONNECTION_READS, pool->timeout_ms);
 }
 
-void mafat_connection_turn_away(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd, int seconds)
+void mafat_connection_turn_away(struct mafat_connection *c, struct mafat_connection_pool *pool,
+                                int fd, int seconds)
 {
   place(c, pool, fd);
   pool->turned++;
@@ -368,7 +401,9 @@ void mafat_connection_turn_away(struct mafat_connection *c, struct mafat_connect
 short mafat_connection_events(const struct mafat_connection *c)
 {
   switch (c->state) {
-  case MAFAT_CONNECTION_READS: case MAFAT_CONNECTION_TAKES: case MAFAT_CONNECTION_DRAINS: return POLLIN;
+  case MAFAT_CONNECTION_READS:
+  case MAFAT_CONNECTION_TAKES:
+  case MAFAT_CONNECTION_DRAINS: return POLLIN;
   case MAFAT_CONNECTION_SENDS: return POLLOUT;
   default: return 0;
   }
@@ -403,17 +438,23 @@ static void give_up(struct mafat_connection *c, struct mafat_connection_pool *po
     break;
   case MAFAT_CONNECTION_WAITS:
     pool->n_queued--;
-    answer_error_and_close(c, pool, 429, "there is no room for the request now", seconds_of(pool->wait_ms));
+    answer_error_and_close(c, pool, 429, "there is no room for the request now",
+                           seconds_of(pool->wait_ms));
     break;
-  case MAFAT_CONNECTION_TAKES: answer_error_and_close(c, pool, 408, "the body did not come in time", 0); break;
+  case MAFAT_CONNECTION_TAKES:
+    answer_error_and_close(c, pool, 408, "the body did not come in time", 0);
+    break;
   default: lose(c, pool); break;
   }
 }
 
-void mafat_connection_go_on(struct mafat_connection *c, struct mafat_connection_pool *pool, short events)
+void mafat_connection_go_on(struct mafat_connection *c, struct mafat_connection_pool *pool,
+                            short events)
 {
   const bool broken = events & (POLLERR | POLLHUP | POLLNVAL);
-  if (c->state == MAFAT_CONNECTION_ASKS && mafat_job_queue_state(pool->job_queue, &c->job) == MAFAT_JOB_DONE) answer_job(c, pool);
+  if (c->state == MAFAT_CONNECTION_ASKS &&
+      mafat_job_queue_state(pool->job_queue, &c->job) == MAFAT_JOB_DONE)
+    answer_job(c, pool);
   else if (c->state == MAFAT_CONNECTION_ASKS && broken && !c->gone) leave_job_queue(c, pool);
   else if (c->state == MAFAT_CONNECTION_WAITS && broken) lose(c, pool);
   else if (c->state == MAFAT_CONNECTION_READS && events) receive_head(c, pool);

@@ -1,5 +1,5 @@
-/* One connection: requests one after the other, each read, answered, and forgotten. It never waits: what cannot go on now goes
- * on when its socket, the room or the job queue has something for it. */
+/* One connection: requests one after the other, each read, answered, and forgotten. It never waits:
+ * what cannot go on now goes on when its socket, the room or the job queue has something for it. */
 #ifndef MAFAT_PROGRAM_SERVE_CONNECTION_H
 #define MAFAT_PROGRAM_SERVE_CONNECTION_H
 
@@ -10,12 +10,13 @@ enum { MAFAT_CONNECTION_HEAD = 4096 }; /* bytes of a request's head at most */
 
 enum mafat_connection_state {
   MAFAT_CONNECTION_FREE,
-  MAFAT_CONNECTION_READS,  /* a head, of which there may be nothing yet */
-  MAFAT_CONNECTION_WAITS,  /* for room */
-  MAFAT_CONNECTION_TAKES,  /* a body */
-  MAFAT_CONNECTION_ASKS,   /* its job is in the job queue */
+  MAFAT_CONNECTION_READS, /* a head, of which there may be nothing yet */
+  MAFAT_CONNECTION_WAITS, /* for room */
+  MAFAT_CONNECTION_TAKES, /* a body */
+  MAFAT_CONNECTION_ASKS,  /* its job is in the job queue */
   MAFAT_CONNECTION_SENDS,
-  MAFAT_CONNECTION_DRAINS  /* has sent its last: what still comes is thrown away, so that the other end reads that */
+  MAFAT_CONNECTION_DRAINS /* has sent its last: what still comes is thrown away, so that the other
+                             end reads that */
 };
 
 struct mafat_connection {
@@ -43,12 +44,14 @@ struct mafat_connection {
 
 void mafat_connection_begin(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd);
 /* Answers instead that the client should come again in so many seconds. */
-void mafat_connection_turn_away(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd, int seconds);
+void mafat_connection_turn_away(struct mafat_connection *c, struct mafat_connection_pool *pool,
+                                int fd, int seconds);
 
 /* poll's events that it waits for. */
 short mafat_connection_events(const struct mafat_connection *c);
 /* poll's answer; 0: something else has changed: room, the job queue, the time. */
-void mafat_connection_go_on(struct mafat_connection *c, struct mafat_connection_pool *pool, short events);
+void mafat_connection_go_on(struct mafat_connection *c, struct mafat_connection_pool *pool,
+                            short events);
 
 /* One that waits for room, the first of them: is there enough? Then its body comes. */
 bool mafat_connection_offer_room(struct mafat_connection *c, struct mafat_connection_pool *pool);

@@ -6,9 +6,13 @@
 
 #include <stdio.h>
 
-enum { PAGE = 4096, ANSWER = 16 << 10 }; /* an answer's bytes, about a hundred boxes, at the least */
+enum {
+  PAGE = 4096,
+  ANSWER = 16 << 10
+}; /* an answer's bytes, about a hundred boxes, at the least */
 
-const int mafat_pool_statuses[MAFAT_POOL_STATUSES] = {200, 400, 401, 403, 404, 405, 408, 411, 413, 415, 417, 422, 429, 431, 500, 503, 505, 0};
+const int mafat_pool_statuses[MAFAT_POOL_STATUSES] = {200, 400, 401, 403, 404, 405, 408, 411, 413,
+                                                      415, 417, 422, 429, 431, 500, 503, 505, 0};
 
 size_t mafat_pool_need(size_t bytes)
 {
@@ -57,7 +61,8 @@ static void put_value(struct mafat_writer *w, const char *name, double value)
   mafat_writer_put(w, "\n");
 }
 
-static void put_metric(struct mafat_writer *w, const char *name, const char *type, const char *help, double value)
+static void put_metric(struct mafat_writer *w, const char *name, const char *type, const char *help,
+                       double value)
 {
   put_head(w, name, type, help);
   put_value(w, name, value);
@@ -83,9 +88,12 @@ static void put_pictures(struct mafat_writer *w, const struct mafat_job_queue_co
     const char *part;
     double ms;
   } parts[] = {{"decode", c->image_ms}, {"layers", c->layers_ms}, {"wait", c->waited_ms}};
-  put_metric(w, "mafat_pictures_total", "counter", "Pictures that were answered.", (double)c->pictures);
-  put_metric(w, "mafat_pictures_refused_total", "counter", "Pictures that could not be read, or did not fit.", (double)c->refused_pictures);
-  put_metric(w, "mafat_runs_failed_total", "counter", "Runs that failed for another reason than their picture.", (double)c->failed_runs);
+  put_metric(w, "mafat_pictures_total", "counter", "Pictures that were answered.",
+             (double)c->pictures);
+  put_metric(w, "mafat_pictures_refused_total", "counter",
+             "Pictures that could not be read, or did not fit.", (double)c->refused_pictures);
+  put_metric(w, "mafat_runs_failed_total", "counter",
+             "Runs that failed for another reason than their picture.", (double)c->failed_runs);
   put_head(w, name, "counter", "Seconds that pictures took, by what was done.");
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     snprintf(line, sizeof line, "%s{part=\"%s\"}", name, parts[i].part);
@@ -105,15 +113,25 @@ size_t mafat_pool_write_metrics(struct mafat_connection_pool *pool, int fd, size
   put_answers(&w, pool);
   put_pictures(&w, &c);
   put_metric(&w, "mafat_connections", "gauge", "Connections that are held.", pool->n_held);
-  put_metric(&w, "mafat_connections_total", "counter", "Connections that were accepted.", (double)pool->accepted);
-  put_metric(&w, "mafat_connections_turned_total", "counter", "Of them, those that were told to come again at once.", (double)pool->turned);
-  put_metric(&w, "mafat_connections_lost_total", "counter", "Of them, those that ended before their answer.", (double)pool->lost);
-  put_metric(&w, "mafat_body_bytes_total", "counter", "Bytes of bodies that were read.", (double)pool->body_bytes);
-  put_metric(&w, "mafat_room_bytes", "gauge", "Room for requests and answers.", (double)pool->capacity_bytes);
-  put_metric(&w, "mafat_room_used_bytes", "gauge", "Of it, what is in use.", (double)pool->capacity_used);
-  if (pool->budget_bytes != SIZE_MAX) put_metric(&w, "mafat_budget_bytes", "gauge", "The memory budget.", (double)pool->budget_bytes);
-  put_metric(&w, "mafat_predicted_charge_bytes", "gauge", "What is predicted to be charged for, at most.", (double)pool->charge_bytes);
-  put_metric(&w, "process_resident_memory_bytes", "gauge", "Resident now.", (double)process.resident_bytes);
-  put_metric(&w, "process_major_faults_total", "counter", "Pages that had to be read.", (double)process.major_faults);
+  put_metric(&w, "mafat_connections_total", "counter", "Connections that were accepted.",
+             (double)pool->accepted);
+  put_metric(&w, "mafat_connections_turned_total", "counter",
+             "Of them, those that were told to come again at once.", (double)pool->turned);
+  put_metric(&w, "mafat_connections_lost_total", "counter",
+             "Of them, those that ended before their answer.", (double)pool->lost);
+  put_metric(&w, "mafat_body_bytes_total", "counter", "Bytes of bodies that were read.",
+             (double)pool->body_bytes);
+  put_metric(&w, "mafat_room_bytes", "gauge", "Room for requests and answers.",
+             (double)pool->capacity_bytes);
+  put_metric(&w, "mafat_room_used_bytes", "gauge", "Of it, what is in use.",
+             (double)pool->capacity_used);
+  if (pool->budget_bytes != SIZE_MAX)
+    put_metric(&w, "mafat_budget_bytes", "gauge", "The memory budget.", (double)pool->budget_bytes);
+  put_metric(&w, "mafat_predicted_charge_bytes", "gauge",
+             "What is predicted to be charged for, at most.", (double)pool->charge_bytes);
+  put_metric(&w, "process_resident_memory_bytes", "gauge", "Resident now.",
+             (double)process.resident_bytes);
+  put_metric(&w, "process_major_faults_total", "counter", "Pages that had to be read.",
+             (double)process.major_faults);
   return mafat_work_end(&w);
 }

@@ -41,7 +41,8 @@ void mafat_pool_give(struct mafat_connection_pool *pool, size_t bytes);
 
 void mafat_pool_count(struct mafat_connection_pool *pool, int status);
 
-/* Milliseconds that another picture would wait, as pictures go now; 0 where nothing is before it, however long one takes. */
+/* Milliseconds that another picture would wait, as pictures go now; 0 where nothing is before it,
+ * however long one takes. */
 double mafat_pool_waiting_ms(struct mafat_connection_pool *pool);
 
 /* Prometheus' text, into a body's file; how many bytes, 0: no room. */

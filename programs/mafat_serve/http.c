@@ -21,7 +21,8 @@ static enum mafat_http_progress mistake(struct mafat_http_request *r, const char
 /* Character of names and methods (RFC 9110: tchar). */
 static bool is_token(char c)
 {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("!#$%&'*+-.^_`|~", c));
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
 /* Character of a target: printable, no blank. */
@@ -92,14 +93,16 @@ static bool split_target(struct mafat_http_request *r, struct mafat_http_text t)
 
 static enum mafat_http_progress read_version(struct mafat_http_request *r, struct mafat_http_text t)
 {
-  if (t.n != 8 || memcmp(t.bytes, "HTTP/", 5) != 0 || !is_digit(t.bytes[5]) || t.bytes[6] != '.' || !is_digit(t.bytes[7]))
+  if (t.n != 8 || memcmp(t.bytes, "HTTP/", 5) != 0 || !is_digit(t.bytes[5]) || t.bytes[6] != '.' ||
+      !is_digit(t.bytes[7]))
     return mistake(r, "expected METHOD TARGET HTTP/1.1 in the first line");
   if (t.bytes[5] != '1') return refuse(r, 505, "expected HTTP/1.1 or 1.0");
   r->keeps_alive = t.bytes[7] != '0';
   return MAFAT_HTTP_WHOLE;
 }
 
-/* The line, as far as it is there, has nothing that none can have: who speaks something else hears of it at once. */
+/* The line, as far as it is there, has nothing that none can have: who speaks something else hears
+ * of it at once. */
 static bool begins_well(const char *line, const char *end)
 {
   for (const char *p = line; p < end; p++)
@@ -107,7 +110,8 @@ static bool begins_well(const char *line, const char *end)
   return line == end || is_token(*line);
 }
 
-static enum mafat_http_progress read_first(struct mafat_http_request *r, const char *line, const char *end)
+static enum mafat_http_progress read_first(struct mafat_http_request *r, const char *line,
+                                           const char *end)
 {
   static const char expected[] = "expected METHOD TARGET HTTP/1.1 in the first line";
   const char *method = line;
@@ -118,10 +122,12 @@ static enum mafat_http_progress read_first(struct mafat_http_request *r, const c
   while (line < end && is_target(*line)) line++;
   struct mafat_http_text of = {target, (size_t)(line - target)};
   if (of.n == 0 || line == end || *line++ != ' ') return mistake(r, expected);
-  enum mafat_http_progress p = read_version(r, (struct mafat_http_text){line, (size_t)(end - line)});
+  enum mafat_http_progress p =
+      read_version(r, (struct mafat_http_text){line, (size_t)(end - line)});
   if (p != MAFAT_HTTP_WHOLE) return p;
   r->method = find_method(word);
-  return split_target(r, of) ? MAFAT_HTTP_WHOLE : mistake(r, "expected a target that begins with /");
+  return split_target(r, of) ? MAFAT_HTTP_WHOLE
+                             : mistake(r, "expected a target that begins with /");
 }
 
 /* ---- fields ---- */
@@ -131,7 +137,8 @@ struct seen_headers {
   bool host, length, coding;
 };
 
-static enum mafat_http_progress read_length(struct mafat_http_request *r, struct seen_headers *seen, struct mafat_http_text t)
+static enum mafat_http_progress read_length(struct mafat_http_request *r, struct seen_headers *seen,
+                                            struct mafat_http_text t)
 {
   if (seen->length || t.n == 0) return mistake(r, "expected one Content-Length, a number");
   seen->length = r->has_length = true;
@@ -156,7 +163,9 @@ static void read_connection(struct mafat_http_request *r, struct mafat_http_text
   }
 }
 
-static enum mafat_http_progress take_field(struct mafat_http_request *r, struct seen_headers *seen, struct mafat_http_text name, struct mafat_http_text value)
+static enum mafat_http_progress take_field(struct mafat_http_request *r, struct seen_headers *seen,
+                                           struct mafat_http_text name,
+                                           struct mafat_http_text value)
 {
   if (is_word(name, "content-length")) return read_length(r, seen, value);
   if (is_word(name, "host")) {
@@ -168,7 +177,8 @@ static enum mafat_http_progress take_field(struct mafat_http_request *r, struct 
   } else if (is_word(name, "connection")) {
     read_connection(r, value);
   } else if (is_word(name, "expect")) {
-    if (!is_word(value, "100-continue")) return refuse(r, 417, "expected Expect: 100-continue, or none");
+    if (!is_word(value, "100-continue"))
+      return refuse(r, 417, "expected Expect: 100-continue, or none");
     r->expects = true;
   } else if (is_word(name, "origin")) {
     r->origin = value;
@@ -181,23 +191,31 @@ static enum mafat_http_progress take_field(struct mafat_http_request *r, struct 
   return MAFAT_HTTP_WHOLE;
 }
 
-static enum mafat_http_progress read_field(struct mafat_http_request *r, struct seen_headers *seen, const char *line, const char *end)
+static enum mafat_http_progress read_field(struct mafat_http_request *r, struct seen_headers *seen,
+                                           const char *line, const char *end)
 {
   const char *name = line;
-  if (is_blank(*line)) return mistake(r, "expected a field in each line, found one that goes on in the next");
+  if (is_blank(*line))
+    return mistake(r, "expected a field in each line, found one that goes on in the next");
   while (line < end && is_token(*line)) line++;
-  if (line == name || line == end || *line != ':') return mistake(r, "expected NAME: VALUE, with no blank before the colon");
+  if (line == name || line == end || *line != ':')
+    return mistake(r, "expected NAME: VALUE, with no blank before the colon");
   for (const char *p = line + 1; p < end; p++)
     if (!is_value(*p)) return mistake(r, "a field holds what is no text");
-  return take_field(r, seen, (struct mafat_http_text){name, (size_t)(line - name)}, trim(line + 1, end));
+  return take_field(r, seen, (struct mafat_http_text){name, (size_t)(line - name)},
+                    trim(line + 1, end));
 }
 
-static enum mafat_http_progress check(struct mafat_http_request *r, const struct seen_headers *seen, bool first_version)
+static enum mafat_http_progress check(struct mafat_http_request *r, const struct seen_headers *seen,
+                                      bool first_version)
 {
   if (!seen->host && !first_version) return mistake(r, "expected a Host");
-  if (seen->coding && seen->length) return mistake(r, "expected Content-Length or Transfer-Encoding, found both");
-  if (seen->coding) return refuse(r, 411, "expected a Content-Length: no Transfer-Encoding is taken");
-  if (r->method == MAFAT_HTTP_POST && !seen->length) return refuse(r, 411, "expected a Content-Length");
+  if (seen->coding && seen->length)
+    return mistake(r, "expected Content-Length or Transfer-Encoding, found both");
+  if (seen->coding)
+    return refuse(r, 411, "expected a Content-Length: no Transfer-Encoding is taken");
+  if (r->method == MAFAT_HTTP_POST && !seen->length)
+    return refuse(r, 411, "expected a Content-Length");
   r->expects = r->expects && !first_version && r->body_bytes > 0;
   return MAFAT_HTTP_WHOLE;
 }
@@ -228,7 +246,9 @@ enum mafat_http_progress mafat_http_read(struct mafat_http_request *r, const cha
   while (all - line >= 2 && line[0] == '\r' && line[1] == '\n') line += 2;
   if (all - line == 1 && line[0] == '\r') return MAFAT_HTTP_PART;
   end = find_end(line, all, &next);
-  if (!end) return begins_well(line, all) ? MAFAT_HTTP_PART : mistake(r, "expected METHOD TARGET HTTP/1.1 in the first line");
+  if (!end)
+    return begins_well(line, all) ? MAFAT_HTTP_PART
+                                  : mistake(r, "expected METHOD TARGET HTTP/1.1 in the first line");
   if (!is_well_ended(end)) return mistake(r, "expected lines that end with CR LF");
   if ((p = read_first(r, line, end)) != MAFAT_HTTP_WHOLE) return p;
   const bool first_version = !r->keeps_alive;
@@ -259,7 +279,8 @@ static bool decode(struct mafat_http_text t, char *text, size_t capacity)
   for (size_t i = 0; i < t.n; i++) {
     int c = t.bytes[i] == '+' ? ' ' : t.bytes[i];
     if (c == '%') {
-      int high = i + 2 < t.n ? hex_of(t.bytes[i + 1]) : -1, low = i + 2 < t.n ? hex_of(t.bytes[i + 2]) : -1;
+      int high = i + 2 < t.n ? hex_of(t.bytes[i + 1]) : -1,
+          low = i + 2 < t.n ? hex_of(t.bytes[i + 2]) : -1;
       if (high < 0 || low < 0) return false;
       c = high << 4 | low;
       i += 2;
@@ -271,7 +292,8 @@ static bool decode(struct mafat_http_text t, char *text, size_t capacity)
   return true;
 }
 
-int mafat_http_parameter(const struct mafat_http_request *r, const char *name, char *text, size_t capacity)
+int mafat_http_parameter(const struct mafat_http_request *r, const char *name, char *text,
+                         size_t capacity)
 {
   const char *p = r->query.bytes, *end = p ? p + r->query.n : NULL;
   const size_t n = strlen(name);
@@ -280,7 +302,9 @@ int mafat_http_parameter(const struct mafat_http_request *r, const char *name, c
     const char *stop = memchr(p, '&', (size_t)(end - p));
     if (!stop) stop = end;
     if ((size_t)(stop - p) > n && memcmp(p, name, n) == 0 && p[n] == '=') {
-      if (found || !decode((struct mafat_http_text){p + n + 1, (size_t)(stop - p) - n - 1}, text, capacity)) return -1;
+      if (found ||
+          !decode((struct mafat_http_text){p + n + 1, (size_t)(stop - p) - n - 1}, text, capacity))
+        return -1;
       found = 1;
     }
     p = stop < end ? stop + 1 : end;
@@ -292,10 +316,15 @@ bool mafat_http_bears(const struct mafat_http_request *r, const char *token)
 {
   static const char scheme[] = "Bearer ";
   const size_t skip = sizeof scheme - 1, n = strlen(token);
-  if (!r->authorization.bytes || r->authorization.n <= skip || strncasecmp(r->authorization.bytes, scheme, skip) != 0) return false;
-  struct mafat_http_text given = trim(r->authorization.bytes + skip, r->authorization.bytes + r->authorization.n);
-  volatile unsigned char differs = given.n != n; /* all of what was given is looked at, whatever of it is right */
-  for (size_t i = 0; i < given.n; i++) differs = (unsigned char)(differs | (given.bytes[i] ^ token[n ? i % n : 0]));
+  if (!r->authorization.bytes || r->authorization.n <= skip ||
+      strncasecmp(r->authorization.bytes, scheme, skip) != 0)
+    return false;
+  struct mafat_http_text given =
+      trim(r->authorization.bytes + skip, r->authorization.bytes + r->authorization.n);
+  volatile unsigned char differs =
+      given.n != n; /* all of what was given is looked at, whatever of it is right */
+  for (size_t i = 0; i < given.n; i++)
+    differs = (unsigned char)(differs | (given.bytes[i] ^ token[n ? i % n : 0]));
   return !differs && n > 0;
 }
 

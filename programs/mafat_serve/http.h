@@ -1,6 +1,7 @@
-/* The head of a request of HTTP/1.1 (RFC 9112), read from bytes that come as they come. Strict where two readers could
- * understand two things: what stands before this one may be a proxy. Nothing is copied: texts are parts of the bytes that were
- * given, which stay the caller's. A body's length is known, or there is none: no transfer coding is taken. */
+/* The head of a request of HTTP/1.1 (RFC 9112), read from bytes that come as they come. Strict
+ * where two readers could understand two things: what stands before this one may be a proxy.
+ * Nothing is copied: texts are parts of the bytes that were given, which stay the caller's. A
+ * body's length is known, or there is none: no transfer coding is taken. */
 #ifndef MAFAT_PROGRAM_SERVE_HTTP_H
 #define MAFAT_PROGRAM_SERVE_HTTP_H
 
@@ -20,7 +21,8 @@ struct mafat_http_request {
   enum mafat_http_method method;
   struct mafat_http_text path;  /* as it was sent, behind scheme and host, from its first / on */
   struct mafat_http_text query; /* behind the ? */
-  struct mafat_http_text host, origin, type, authorization; /* of the fields Host, Origin, Content-Type, Authorization */
+  struct mafat_http_text host, origin, type,
+      authorization; /* of the fields Host, Origin, Content-Type, Authorization */
   uint64_t body_bytes;
   bool has_length;  /* Content-Length was there */
   bool keeps_alive; /* another request may follow */
@@ -41,7 +43,8 @@ enum mafat_http_progress mafat_http_read(struct mafat_http_request *r, const cha
 
 /* Copies the decoded VALUE of name=VALUE in the query into text, with a NUL. 1: found; 0:
  * absent; -1: given twice, longer than the capacity, or no text. */
-int mafat_http_parameter(const struct mafat_http_request *r, const char *name, char *text, size_t capacity);
+int mafat_http_parameter(const struct mafat_http_request *r, const char *name, char *text,
+                         size_t capacity);
 
 /* Is it this text, letter by letter? */
 bool mafat_http_is(struct mafat_http_text text, const char *other);

@@ -10,9 +10,12 @@
 
 bool mafat_job_queue_open(struct mafat_job_queue *job_queue)
 {
-  *job_queue = (struct mafat_job_queue){.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), .counts.well = true};
+  *job_queue = (struct mafat_job_queue){.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
+                                        .counts.well = true};
   if (job_queue->wake_fd < 0) return false;
-  if (pthread_mutex_init(&job_queue->lock, NULL) == 0 && pthread_cond_init(&job_queue->asked, NULL) == 0) return true;
+  if (pthread_mutex_init(&job_queue->lock, NULL) == 0 &&
+      pthread_cond_init(&job_queue->asked, NULL) == 0)
+    return true;
   close(job_queue->wake_fd);
   job_queue->wake_fd = -1;
   errno = ENOMEM;
@@ -53,7 +56,8 @@ void mafat_job_queue_add(struct mafat_job_queue *job_queue, struct mafat_job *jo
 static void leave_line(struct mafat_job_queue *job_queue, int at)
 {
   job_queue->counts.n_waiting--;
-  for (int i = at; i < job_queue->counts.n_waiting; i++) job_queue->jobs[i] = job_queue->jobs[i + 1];
+  for (int i = at; i < job_queue->counts.n_waiting; i++)
+    job_queue->jobs[i] = job_queue->jobs[i + 1];
 }
 
 bool mafat_job_queue_drop(struct mafat_job_queue *job_queue, struct mafat_job *job)
@@ -72,7 +76,8 @@ bool mafat_job_queue_drop(struct mafat_job_queue *job_queue, struct mafat_job *j
   return dropped;
 }
 
-enum mafat_job_state mafat_job_queue_state(struct mafat_job_queue *job_queue, const struct mafat_job *job)
+enum mafat_job_state mafat_job_queue_state(struct mafat_job_queue *job_queue,
+                                           const struct mafat_job *job)
 {
   pthread_mutex_lock(&job_queue->lock);
   enum mafat_job_state state = job->state;
@@ -99,7 +104,8 @@ void mafat_job_queue_end(struct mafat_job_queue *job_queue)
 struct mafat_job *mafat_job_queue_take(struct mafat_job_queue *job_queue)
 {
   pthread_mutex_lock(&job_queue->lock);
-  while (job_queue->counts.n_waiting == 0 && !job_queue->ends) pthread_cond_wait(&job_queue->asked, &job_queue->lock);
+  while (job_queue->counts.n_waiting == 0 && !job_queue->ends)
+    pthread_cond_wait(&job_queue->asked, &job_queue->lock);
   job_queue->running = NULL;
   if (job_queue->counts.n_waiting > 0) {
     job_queue->running = job_queue->jobs[0];
@@ -117,13 +123,15 @@ static double follow(double average, double value)
   return average > 0 ? average + (value - average) / 8 : value;
 }
 
-static void count(struct mafat_job_queue_counts *c, const struct mafat_job *job, const struct mafat_job_queue_run *ran)
+static void count(struct mafat_job_queue_counts *c, const struct mafat_job *job,
+                  const struct mafat_job_queue_run *ran)
 {
   if (job->kind != MAFAT_JOB_PICTURE) {
     c->plans++;
     return;
   }
-  c->waited_ms += mafat_session_now_ms() - job->asked_ms - (ran ? ran->image_ms + ran->layers_ms : 0);
+  c->waited_ms +=
+      mafat_session_now_ms() - job->asked_ms - (ran ? ran->image_ms + ran->layers_ms : 0);
   if (job->status == 200) c->pictures++;
   else c->refused_pictures++;
   if (!ran) return;

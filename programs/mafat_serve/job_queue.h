@@ -1,5 +1,6 @@
-/* Between the thread that talks and the one that computes: a line of jobs. Those who ask own a job until it is put in line, and
- * again once it is done; in between it is the job queue's. The one that computes takes them one at a time, in order. */
+/* Between the thread that talks and the one that computes: a line of jobs. Those who ask own a job
+ * until it is put in line, and again once it is done; in between it is the job queue's. The one
+ * that computes takes them one at a time, in order. */
 #ifndef MAFAT_PROGRAM_SERVE_JOB_QUEUE_H
 #define MAFAT_PROGRAM_SERVE_JOB_QUEUE_H
 
@@ -16,7 +17,8 @@ enum mafat_job_state { MAFAT_JOB_IDLE, MAFAT_JOB_WAITS, MAFAT_JOB_RUNS, MAFAT_JO
 /* Pixels as they are; w 0: a picture in a file's format. */
 struct mafat_job_frame {
   int w, h, channels;
-  const char *format; /* of Y, U and V, by the name that options have: "nv12"; NULL: of so many channels */
+  const char
+      *format; /* of Y, U and V, by the name that options have: "nv12"; NULL: of so many channels */
 };
 
 struct mafat_job {
@@ -63,7 +65,8 @@ void mafat_job_queue_close(struct mafat_job_queue *job_queue);
 void mafat_job_queue_add(struct mafat_job_queue *job_queue, struct mafat_job *job);
 /* It is not wanted any more. True: it will not be done; false: it is being done, or is. */
 bool mafat_job_queue_drop(struct mafat_job_queue *job_queue, struct mafat_job *job);
-enum mafat_job_state mafat_job_queue_state(struct mafat_job_queue *job_queue, const struct mafat_job *job);
+enum mafat_job_state mafat_job_queue_state(struct mafat_job_queue *job_queue,
+                                           const struct mafat_job *job);
 struct mafat_job_queue_counts mafat_job_queue_counts(struct mafat_job_queue *job_queue);
 /* All in line are done, none comes. */
 void mafat_job_queue_end(struct mafat_job_queue *job_queue);

@@ -15,7 +15,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 4096, ADDRESS_ROOM = 64 }; /* the kernel's own limit (net.core.somaxconn) is less, or as much */
+enum {
+  BACKLOG = 4096,
+  ADDRESS_ROOM = 64
+}; /* the kernel's own limit (net.core.somaxconn) is less, or as much */
 
 union address {
   struct sockaddr any;
@@ -28,7 +31,9 @@ union address {
 static socklen_t address_bytes(const union address *a)
 {
   if (a->any.sa_family == AF_UNIX)
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (a->file.sun_path[0] ? strlen(a->file.sun_path) + 1 : 1 + strlen(a->file.sun_path + 1)));
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
+                       (a->file.sun_path[0] ? strlen(a->file.sun_path) + 1
+                                            : 1 + strlen(a->file.sun_path + 1)));
   return a->any.sa_family == AF_INET6 ? sizeof a->six : sizeof a->four;
 }
 
@@ -82,14 +87,18 @@ static bool is_local(const union address *a)
   return ntohl(a->four.sin_addr.s_addr) >> 24 == 127;
 }
 
-/* A socket at that path where nobody listens any more: whoever did cannot take it away, confined as it is (programs/shared/sandbox). */
+/* A socket at that path where nobody listens any more: whoever did cannot take it away, confined as
+ * it is (programs/shared/sandbox). */
 static void remove_old(const union address *a)
 {
   struct stat st;
-  if (a->any.sa_family != AF_UNIX || !a->file.sun_path[0] || lstat(a->file.sun_path, &st) != 0 || !S_ISSOCK(st.st_mode)) return;
+  if (a->any.sa_family != AF_UNIX || !a->file.sun_path[0] || lstat(a->file.sun_path, &st) != 0 ||
+      !S_ISSOCK(st.st_mode))
+    return;
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return;
-  if (connect(fd, &a->any, address_bytes(a)) != 0 && errno == ECONNREFUSED) unlink(a->file.sun_path);
+  if (connect(fd, &a->any, address_bytes(a)) != 0 && errno == ECONNREFUSED)
+    unlink(a->file.sun_path);
   close(fd);
 }
 
@@ -101,7 +110,8 @@ static bool set_up(int fd, const union address *a)
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &queue, sizeof queue);
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &queue, sizeof queue);
   if (a->any.sa_family != AF_UNIX) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  if (a->any.sa_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one); /* of IPv4 another listener */
+  if (a->any.sa_family == AF_INET6)
+    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one); /* of IPv4 another listener */
   remove_old(a);
   return bind(fd, &a->any, address_bytes(a)) == 0 && listen(fd, BACKLOG) == 0;
 }
@@ -109,7 +119,8 @@ static bool set_up(int fd, const union address *a)
 int mafat_listeners_number(int fd, int first)
 {
   if (fd < 0) return -1;
-  int moved = fcntl(fd, F_DUPFD_CLOEXEC, first), error = errno == EINVAL ? EMFILE : errno; /* the limit of files is below `first` */
+  int moved = fcntl(fd, F_DUPFD_CLOEXEC, first),
+      error = errno == EINVAL ? EMFILE : errno; /* the limit of files is below `first` */
   close(fd);
   errno = error;
   return moved;
@@ -127,16 +138,24 @@ static void name_listener(int fd, char *text, size_t capacity)
     return;
   }
   const bool six = a.any.sa_family == AF_INET6;
-  inet_ntop(a.any.sa_family, six ? (const void *)&a.six.sin6_addr : &a.four.sin_addr, host, sizeof host);
-  snprintf(text, capacity, six ? "http://[%s]:%d/" : "http://%s:%d/", host, ntohs(six ? a.six.sin6_port : a.four.sin_port));
+  inet_ntop(a.any.sa_family, six ? (const void *)&a.six.sin6_addr : &a.four.sin_addr, host,
+            sizeof host);
+  snprintf(text, capacity, six ? "http://[%s]:%d/" : "http://%s:%d/", host,
+           ntohs(six ? a.six.sin6_port : a.four.sin_port));
 }
 
-int mafat_listeners_open(struct mafat_listeners *listeners, const char *address, struct mafat_diagnostic *d)
+int mafat_listeners_open(struct mafat_listeners *listeners, const char *address,
+                         struct mafat_diagnostic *d)
 {
   union address a;
   if (!read_address(&a, address))
-    return mafat_fail(d, MAFAT_EINVAL, "--listen expects an address and a port, such as 127.0.0.1:8080 or [::1]:8080, or unix:PATH, found %.100s", address);
-  int fd = mafat_listeners_number(socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), MAFAT_SANDBOX_FIRST_LISTENER);
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "--listen expects an address and a port, such as 127.0.0.1:8080 or "
+                      "[::1]:8080, or unix:PATH, found %.100s",
+                      address);
+  int fd =
+      mafat_listeners_number(socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0),
+                             MAFAT_SANDBOX_FIRST_LISTENER);
   if (fd < 0 || !set_up(fd, &a)) {
     int code = mafat_fail(d, MAFAT_EIO, "--listen %.100s: %s", address, strerror(errno));
     if (fd >= 0) close(fd);

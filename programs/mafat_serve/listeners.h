@@ -1,4 +1,5 @@
-/* Sockets that listen, by addresses that are numbers, or at paths: nobody is asked what a name means. */
+/* Sockets that listen, by addresses that are numbers, or at paths: nobody is asked what a name
+ * means. */
 #ifndef MAFAT_PROGRAM_SERVE_LISTENERS_H
 #define MAFAT_PROGRAM_SERVE_LISTENERS_H
 
@@ -8,18 +9,22 @@
 #include "include/mafat.h"
 #include "programs/shared/sandbox/filter.h"
 
-/* Bytes that a socket's queues hold at most, in each direction, as they are asked for: the kernel doubles them for its records. */
+/* Bytes that a socket's queues hold at most, in each direction, as they are asked for: the kernel
+ * doubles them for its records. */
 enum { MAFAT_LISTENERS_QUEUE = 8 << 10 };
 
 struct mafat_listeners {
   int fds[MAFAT_SANDBOX_LISTENERS]; /* (n) not blocking */
   int n;
-  char names[MAFAT_SANDBOX_LISTENERS][120]; /* (n) "http://127.0.0.1:8080/", with the port that was found; "unix:/run/mafat" */
+  char names[MAFAT_SANDBOX_LISTENERS][120]; /* (n) "http://127.0.0.1:8080/", with the port that was
+                                               found; "unix:/run/mafat" */
   bool local; /* nobody but this machine can reach any of them */
 };
 
-/* "127.0.0.1:8080", "[::1]:0", "localhost:8080", "unix:/run/mafat"; a socket that lies there and nobody listens at is replaced. MAFAT_EINVAL: no address; MAFAT_EIO: it cannot be listened at. */
-int mafat_listeners_open(struct mafat_listeners *listeners, const char *address, struct mafat_diagnostic *d);
+/* "127.0.0.1:8080", "[::1]:0", "localhost:8080", "unix:/run/mafat"; a socket that lies there and
+ * nobody listens at is replaced. MAFAT_EINVAL: no address; MAFAT_EIO: it cannot be listened at. */
+int mafat_listeners_open(struct mafat_listeners *listeners, const char *address,
+                         struct mafat_diagnostic *d);
 void mafat_listeners_close(struct mafat_listeners *listeners);
 
 /* The next that waits at one of them, not blocking; -1: errno. */

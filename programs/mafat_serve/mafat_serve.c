@@ -1,5 +1,6 @@
-/* mafat_serve: answers pictures over HTTP inside a memory budget. One thread talks (server.h), this one computes (work.h); what
- * lies between is the job queue. Read top to bottom: all that is needed is opened, and made resident, before the first request is. */
+/* mafat_serve: answers pictures over HTTP inside a memory budget. One thread talks (server.h), this
+ * one computes (work.h); what lies between is the job queue. Read top to bottom: all that is needed
+ * is opened, and made resident, before the first request is. */
 #include "programs/mafat_serve/server.h"
 #include "programs/mafat_serve/token.h"
 #include "programs/mafat_serve/work.h"
@@ -49,16 +50,22 @@ static int open_listeners(struct serving *s)
   struct mafat_diagnostic *d = &s->session.d;
   int code = mafat_server_open(&s->server, d);
   if (s->session.options.predict) return code;
-  if (code == MAFAT_OK && s->session.options.listen.n == 0) code = mafat_listeners_open(&s->server.listeners, usual, d);
-  for (int i = 0; code == MAFAT_OK && i < s->session.options.listen.n; i++) code = mafat_listeners_open(&s->server.listeners, s->session.options.listen.list[i], d);
-  if (code == MAFAT_OK && !mafat_job_queue_open(&s->job_queue)) code = mafat_fail(d, MAFAT_EIO, "cannot make an eventfd: %s", strerror(errno));
+  if (code == MAFAT_OK && s->session.options.listen.n == 0)
+    code = mafat_listeners_open(&s->server.listeners, usual, d);
+  for (int i = 0; code == MAFAT_OK && i < s->session.options.listen.n; i++)
+    code = mafat_listeners_open(&s->server.listeners, s->session.options.listen.list[i], d);
+  if (code == MAFAT_OK && !mafat_job_queue_open(&s->job_queue))
+    code = mafat_fail(d, MAFAT_EIO, "cannot make an eventfd: %s", strerror(errno));
   return code;
 }
 
-static int check_kind(const struct serving *s, const struct mafat_model_facts *f, struct mafat_diagnostic *d)
+static int check_kind(const struct serving *s, const struct mafat_model_facts *f,
+                      struct mafat_diagnostic *d)
 {
   if (f->kind != MAFAT_MODEL_OTHER) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EUNSUPPORTED, "%.200s: expected a network that finds boxes or classes: see --decode", s->session.options.cfg);
+  return mafat_fail(d, MAFAT_EUNSUPPORTED,
+                    "%.200s: expected a network that finds boxes or classes: see --decode",
+                    s->session.options.cfg);
 }
 
 static int open_model(struct serving *s)
@@ -100,14 +107,18 @@ static void report(const struct serving *s)
     snprintf(line, sizeof line, "listens at %s", s->server.listeners.names[i]);
     mafat_session_complain(line);
   }
-  snprintf(line, sizeof line, "needs at most %.1f MiB, %.1f MiB of it for requests and answers", (double)h->charge_bytes / 1048576, (double)h->capacity_bytes / 1048576);
+  snprintf(line, sizeof line, "needs at most %.1f MiB, %.1f MiB of it for requests and answers",
+           (double)h->charge_bytes / 1048576, (double)h->capacity_bytes / 1048576);
   mafat_session_complain(line);
-  if (!s->server.listeners.local && !h->token) mafat_session_complain("warning: others can reach it, and no token is asked for: see --token-file");
+  if (!s->server.listeners.local && !h->token)
+    mafat_session_complain(
+        "warning: others can reach it, and no token is asked for: see --token-file");
 }
 
 /* ---- ending ---- */
 
-/* A second signal ends it at once: the same one by itself, as its action was reset, the other one here. */
+/* A second signal ends it at once: the same one by itself, as its action was reset, the other one
+ * here. */
 static void end(int signal)
 {
   static volatile sig_atomic_t ends;
@@ -120,7 +131,8 @@ static int listen_to_signals(struct mafat_diagnostic *d)
 {
   struct sigaction action = {.sa_handler = end, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
   sigemptyset(&action.sa_mask);
-  if (sigaction(SIGTERM, &action, NULL) == 0 && sigaction(SIGINT, &action, NULL) == 0) return MAFAT_OK;
+  if (sigaction(SIGTERM, &action, NULL) == 0 && sigaction(SIGINT, &action, NULL) == 0)
+    return MAFAT_OK;
   return mafat_fail(d, MAFAT_EIO, "cannot listen to signals: %s", strerror(errno));
 }
 
@@ -139,7 +151,8 @@ static int serve(struct serving *s)
 {
   pthread_t thread;
   struct mafat_session *session = &s->session;
-  const struct mafat_job_worker work = {session, s->dry_run, &s->job_queue, s->server.pool.capacity_bytes, s->reserve_bytes};
+  const struct mafat_job_worker work = {session, s->dry_run, &s->job_queue,
+                                        s->server.pool.capacity_bytes, s->reserve_bytes};
   prepare_pool(s);
   int code = listen_to_signals(&session->d);
   if (code == MAFAT_OK) code = mafat_server_start(&s->server, &thread, &session->d);
@@ -157,7 +170,8 @@ static int predict(struct serving *s)
 {
   struct mafat_model_options m = mafat_session_model_options(&s->session);
   m.warnings = (struct mafat_warning_sink){NULL, NULL};
-  mafat_session_open_dry_run(&s->session, &s->dry_run, &m, NULL); /* a failure is reported by what follows */
+  mafat_session_open_dry_run(&s->session, &s->dry_run, &m,
+                             NULL); /* a failure is reported by what follows */
   return mafat_session_predict(&s->session);
 }
 
@@ -168,8 +182,10 @@ static int read_command_line(struct serving *s, int argc, char **argv)
   int code = mafat_options_read(&session->options, argc, argv, &session->d);
   if (code || session->options.show_help || session->options.show_version) return code;
   if (session->options.json && !session->options.predict)
-    return mafat_fail(&session->d, MAFAT_EINVAL, "--json makes no sense with mafat_serve: see --help");
-  return session->options.predict ? MAFAT_OK : mafat_token_read(s->token, &session->options, &session->d);
+    return mafat_fail(&session->d, MAFAT_EINVAL,
+                      "--json makes no sense with mafat_serve: see --help");
+  return session->options.predict ? MAFAT_OK
+                                  : mafat_token_read(s->token, &session->options, &session->d);
 }
 
 int main(int argc, char **argv)
@@ -190,7 +206,8 @@ int main(int argc, char **argv)
     return EXIT_INPUT;
   }
   if (session->options.show_help || session->options.show_version)
-    return mafat_options_answer(&session->options, mafat_session_program(), "mafat_serve " MAFAT_VERSION "\n");
+    return mafat_options_answer(&session->options, mafat_session_program(),
+                                "mafat_serve " MAFAT_VERSION "\n");
   mafat_session_note_renamed(session);
   reserve(s);
   int code = open_listeners(s), status = 0;

@@ -17,8 +17,10 @@ __asm__(".section .rodata\n"
 
 extern const unsigned mafat_page_length;
 
-const char mafat_page_type[] = "text/html; charset=utf-8\r\nContent-Security-Policy: default-src 'none'; script-src 'unsafe-inline'; "
-                               "style-src 'unsafe-inline'; img-src 'self' blob: data:; connect-src 'self'; media-src blob:";
+const char mafat_page_type[] =
+    "text/html; charset=utf-8\r\nContent-Security-Policy: default-src 'none'; script-src "
+    "'unsafe-inline'; "
+    "style-src 'unsafe-inline'; img-src 'self' blob: data:; connect-src 'self'; media-src blob:";
 
 size_t mafat_page_bytes(void)
 {

@@ -62,8 +62,9 @@ static bool find_format(struct mafat_job_frame *f, const char *name)
   static const struct {
     const char *name, *other;
     int channels; /* 0: Y, U and V */
-  } formats[] = {{"rgb24", "RGB", 3}, {"gray", "GRAY8", 1}, {"rgb0", "RGBx", 4}, {"rgba", "RGBA", 4},
-                 {"yuv420p", "I420", 0}, {"yuvj420p", "yuvj420p", 0}, {"nv12", "NV12", 0}, {"yuyv", "YUY2", 0}};
+  } formats[] = {{"rgb24", "RGB", 3}, {"gray", "GRAY8", 1},   {"rgb0", "RGBx", 4},
+                 {"rgba", "RGBA", 4}, {"yuv420p", "I420", 0}, {"yuvj420p", "yuvj420p", 0},
+                 {"nv12", "NV12", 0}, {"yuyv", "YUY2", 0}};
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
     if (strcmp(name, formats[i].name) != 0 && strcmp(name, formats[i].other) != 0) continue;
     f->channels = formats[i].channels;
@@ -84,8 +85,8 @@ static uint64_t frame_bytes(const struct mafat_job_frame *f)
   return mafat_frame_describe(text, &facts, &d) == MAFAT_OK ? facts.bytes : 0;
 }
 
-/* A parameter of a media type, as they stand behind video/x-raw: "; width=640", or as GStreamer writes its caps: ", format=(string)NV12". As
- * mafat_http_parameter. */
+/* A parameter of a media type, as they stand behind video/x-raw: "; width=640", or as GStreamer
+ * writes its caps: ", format=(string)NV12". As mafat_http_parameter. */
 static int find_word(struct mafat_http_text type, const char *name, char *value, size_t capacity)
 {
   const char *at = type.bytes, *end = type.bytes + type.n;
@@ -97,8 +98,11 @@ static int find_word(struct mafat_http_text type, const char *name, char *value,
     if (at < end) at++;
     while (word < stop && *word == ' ') word++;
     const char *equals = memchr(word, '=', (size_t)(stop - word));
-    if (!equals || (size_t)(equals - word) != strlen(name) || memcmp(word, name, strlen(name)) != 0) continue;
-    const char *begin = equals + 1, *typed = begin < stop && *begin == '(' ? memchr(begin, ')', (size_t)(stop - begin)) : NULL;
+    if (!equals || (size_t)(equals - word) != strlen(name) || memcmp(word, name, strlen(name)) != 0)
+      continue;
+    const char *begin = equals + 1, *typed = begin < stop && *begin == '('
+                                                 ? memchr(begin, ')', (size_t)(stop - begin))
+                                                 : NULL;
     if (typed) begin = typed + 1;
     while (begin < stop && stop[-1] == ' ') stop--;
     if (begin + 1 < stop && *begin == '"' && stop[-1] == '"') begin++, stop--;
@@ -137,7 +141,9 @@ static bool is_type(const struct mafat_http_request *r, const char *type)
 static bool read_type(const struct mafat_http_request *r, char size[24], char format[16])
 {
   char width[8], height[8];
-  if (find_word(r->type, "width", width, sizeof width) != 1 || find_word(r->type, "height", height, sizeof height) != 1) return false;
+  if (find_word(r->type, "width", width, sizeof width) != 1 ||
+      find_word(r->type, "height", height, sizeof height) != 1)
+    return false;
   snprintf(size, 24, "%sx%s", width, height);
   return find_word(r->type, "format", format, 16) == 1;
 }
@@ -146,31 +152,42 @@ static bool read_type(const struct mafat_http_request *r, char size[24], char fo
 static const char *take_frame(struct mafat_route *route, const struct mafat_http_request *r)
 {
   char size[24], format[16];
-  int has_size = mafat_http_parameter(r, "size", size, sizeof size), has_format = mafat_http_parameter(r, "format", format, sizeof format);
+  int has_size = mafat_http_parameter(r, "size", size, sizeof size),
+      has_format = mafat_http_parameter(r, "format", format, sizeof format);
   struct mafat_job_frame f = {0};
   if (has_size == 0 && has_format == 0) {
     if (!is_type(r, "video/x-raw")) return NULL;
-    if (!read_type(r, size, format)) return "expected ?size=WIDTHxHEIGHT&format=nv12, or Content-Type: video/x-raw; width=640; height=480; format=NV12";
+    if (!read_type(r, size, format))
+      return "expected ?size=WIDTHxHEIGHT&format=nv12, or Content-Type: video/x-raw; width=640; "
+             "height=480; format=NV12";
     has_size = has_format = 1;
   }
-  if (has_size <= 0 || !read_sides(size, &f)) return "expected ?size=WIDTHxHEIGHT&format=rgb24: a size, from 1x1 to 65536x65536";
+  if (has_size <= 0 || !read_sides(size, &f))
+    return "expected ?size=WIDTHxHEIGHT&format=rgb24: a size, from 1x1 to 65536x65536";
   if (has_format <= 0 || !find_format(&f, format))
-    return "expected ?size=WIDTHxHEIGHT&format=rgb24: a format, rgb24, gray, rgb0, rgba, yuv420p, yuvj420p, nv12 or yuyv";
+    return "expected ?size=WIDTHxHEIGHT&format=rgb24: a format, rgb24, gray, rgb0, rgba, yuv420p, "
+           "yuvj420p, nv12 or yuyv";
   if (frame_bytes(&f) != r->body_bytes) return "the body has not as many bytes as such a frame";
   route->frame = f;
   return NULL;
 }
 
-static void find_picture(struct mafat_route *route, const struct mafat_route_rules *rules, const struct mafat_http_request *r)
+static void find_picture(struct mafat_route *route, const struct mafat_route_rules *rules,
+                         const struct mafat_http_request *r)
 {
   const char *wrong;
   route->thresh = rules->thresh;
   route->nms = rules->nms;
-  if (r->body_bytes > rules->most_bytes) refuse(route, 413, "the body is larger than there is room for: see --room");
-  else if (is_type(r, "multipart/form-data")) refuse(route, 415, "expected the picture itself as the body, not a form: curl --data-binary @FILE");
+  if (r->body_bytes > rules->most_bytes)
+    refuse(route, 413, "the body is larger than there is room for: see --room");
+  else if (is_type(r, "multipart/form-data"))
+    refuse(route, 415,
+           "expected the picture itself as the body, not a form: curl --data-binary @FILE");
   else if (r->body_bytes == 0) refuse(route, 400, "expected a picture as the body, found nothing");
-  else if (!take_fraction(r, "thresh", &route->thresh)) refuse(route, 400, "?thresh expects a number from 0 to 1");
-  else if (!take_fraction(r, "nms", &route->nms)) refuse(route, 400, "?nms expects a number from 0 to 1");
+  else if (!take_fraction(r, "thresh", &route->thresh))
+    refuse(route, 400, "?thresh expects a number from 0 to 1");
+  else if (!take_fraction(r, "nms", &route->nms))
+    refuse(route, 400, "?nms expects a number from 0 to 1");
   else if ((wrong = take_frame(route, r))) refuse(route, 400, wrong);
 }
 
@@ -178,7 +195,8 @@ static void find_plan(struct mafat_route *route, const struct mafat_http_request
 {
   char text[32];
   int found = mafat_http_parameter(r, "memory", text, sizeof text);
-  if (found < 0 || (found > 0 && !mafat_words_size(text, &route->memory_bytes))) refuse(route, 400, "?memory expects a size like 64M, 16384K or bytes");
+  if (found < 0 || (found > 0 && !mafat_words_size(text, &route->memory_bytes)))
+    refuse(route, 400, "?memory expects a size like 64M, 16384K or bytes");
 }
 
 /* ---- all of it ---- */
@@ -188,13 +206,15 @@ static bool is_allowed(const struct url_path *p, const struct mafat_http_request
   return r->method == MAFAT_HTTP_POST ? p->post : r->method != MAFAT_HTTP_OTHER && p->get;
 }
 
-void mafat_route_find(struct mafat_route *route, const struct mafat_route_rules *rules, const struct mafat_http_request *r)
+void mafat_route_find(struct mafat_route *route, const struct mafat_route_rules *rules,
+                      const struct mafat_http_request *r)
 {
   const struct url_path *p = find_place(r);
   const bool posts = r->method == MAFAT_HTTP_POST;
   *route = (struct mafat_route){.kind = MAFAT_ROUTE_JOB};
   if (!p) {
-    refuse(route, 404, "there is nothing of that name: /, /detect, /plan, /map, /metrics, /healthz");
+    refuse(route, 404,
+           "there is nothing of that name: /, /detect, /plan, /map, /metrics, /healthz");
     return;
   }
   if (!is_allowed(p, r)) {

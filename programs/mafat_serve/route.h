@@ -12,7 +12,10 @@ struct mafat_route_rules {
   float thresh, nms;  /* where the request does not say */
 };
 
-enum mafat_route_kind { MAFAT_ROUTE_REFUSED, MAFAT_ROUTE_PAGE, MAFAT_ROUTE_HEALTH, MAFAT_ROUTE_METRICS, MAFAT_ROUTE_JOB };
+enum mafat_route_kind {
+  MAFAT_ROUTE_REFUSED, MAFAT_ROUTE_PAGE, MAFAT_ROUTE_HEALTH, MAFAT_ROUTE_METRICS,
+  MAFAT_ROUTE_JOB
+};
 
 struct mafat_route {
   enum mafat_route_kind kind;
@@ -26,6 +29,7 @@ struct mafat_route {
   size_t memory_bytes;
 };
 
-void mafat_route_find(struct mafat_route *route, const struct mafat_route_rules *rules, const struct mafat_http_request *r);
+void mafat_route_find(struct mafat_route *route, const struct mafat_route_rules *rules,
+                      const struct mafat_http_request *r);
 
 #endif

@@ -16,10 +16,13 @@ enum {
   STACK = 128 << 10,
   /* Kernel memory of a connection: socket, file, inode, and those of its body with a page. */
   RECORDS = 12 << 10,
-  FIRST_LISTENER = 1, FIRST_PLACE = FIRST_LISTENER + MAFAT_SANDBOX_LISTENERS, FILES = FIRST_PLACE + MAFAT_POOL_SIZE
+  FIRST_LISTENER = 1,
+  FIRST_PLACE = FIRST_LISTENER + MAFAT_SANDBOX_LISTENERS,
+  FILES = FIRST_PLACE + MAFAT_POOL_SIZE
 };
 static const double look_ms = 100, pause_ms = 200, fresh_ms = 1000;
-static const double most_ms = 10000; /* until it looks, whatever happened: who wakes it may have been unable to */
+static const double most_ms =
+    10000; /* until it looks, whatever happened: who wakes it may have been unable to */
 
 static atomic_bool ends;
 static struct mafat_job_queue *signalled; /* whose wake_fd the handler writes to */
@@ -44,9 +47,11 @@ int mafat_server_open(struct mafat_server *server, struct mafat_diagnostic *d)
     struct mafat_connection *c = &server->places[i];
     memset(c->bytes, 1, sizeof c->bytes); /* pages of zeros would be none of its own */
     c->turned = i >= MAFAT_POOL_HELD;
-    c->body_fd = mafat_listeners_number(memfd_create("mafat_serve body", MFD_CLOEXEC), MAFAT_SANDBOX_FIRST_BODY);
+    c->body_fd = mafat_listeners_number(memfd_create("mafat_serve body", MFD_CLOEXEC),
+                                        MAFAT_SANDBOX_FIRST_BODY);
     if (c->body_fd < 0 || c->body_fd >= MAFAT_SANDBOX_FIRST_BODY + MAFAT_SANDBOX_BODIES)
-      return mafat_fail(d, MAFAT_EIO, "cannot keep bodies in memory: %s", c->body_fd < 0 ? strerror(errno) : "too many files are open");
+      return mafat_fail(d, MAFAT_EIO, "cannot keep bodies in memory: %s",
+                        c->body_fd < 0 ? strerror(errno) : "too many files are open");
   }
   return MAFAT_OK;
 }
@@ -68,13 +73,16 @@ static struct mafat_connection *find_free(struct mafat_server *s, int from, int 
   return NULL;
 }
 
-/* Who has waited longest for the next request of theirs, and long enough that none is on its way. */
+/* Who has waited longest for the next request of theirs, and long enough that none is on its way.
+ */
 static struct mafat_connection *find_idle(struct mafat_server *s, double now)
 {
   struct mafat_connection *oldest = NULL;
   for (int i = 0; i < MAFAT_POOL_HELD; i++) {
     struct mafat_connection *c = &s->places[i];
-    if (mafat_connection_is_idle(c) && now - c->since_ms >= fresh_ms && (!oldest || c->since_ms < oldest->since_ms)) oldest = c;
+    if (mafat_connection_is_idle(c) && now - c->since_ms >= fresh_ms &&
+        (!oldest || c->since_ms < oldest->since_ms))
+      oldest = c;
   }
   return oldest;
 }
@@ -86,7 +94,9 @@ static struct mafat_connection *find_place(struct mafat_server *s, double now)
   struct mafat_connection *c = find_free(s, 0, MAFAT_POOL_HELD);
   if (!c) c = find_idle(s, now);
   if (c) return c;
-  return mafat_pool_waiting_ms(&s->pool) > s->pool.wait_ms ? find_free(s, MAFAT_POOL_HELD, MAFAT_POOL_TURNED) : NULL;
+  return mafat_pool_waiting_ms(&s->pool) > s->pool.wait_ms
+             ? find_free(s, MAFAT_POOL_HELD, MAFAT_POOL_TURNED)
+             : NULL;
 }
 
 static void take_in(struct mafat_server *s, struct mafat_connection *c, int fd)
@@ -109,7 +119,8 @@ static void accept_all(struct mafat_server *s, int listener)
     if (fd >= 0) {
       take_in(s, c, fd);
     } else {
-      if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) s->pauses_until_ms = now + pause_ms; /* no descriptors, no memory */
+      if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+        s->pauses_until_ms = now + pause_ms; /* no descriptors, no memory */
       return;
     }
   }
@@ -145,10 +156,13 @@ static int gather(struct mafat_server *s, struct pollfd files[FILES])
   const bool open = now >= s->pauses_until_ms && find_place(s, now);
   if (!open && s->listeners.n > 0) until = now + look_ms;
   files[0] = (struct pollfd){s->pool.job_queue->wake_fd, POLLIN, 0};
-  for (int i = 0; i < MAFAT_SANDBOX_LISTENERS; i++) files[FIRST_LISTENER + i] = (struct pollfd){open && i < s->listeners.n ? s->listeners.fds[i] : -1, POLLIN, 0};
+  for (int i = 0; i < MAFAT_SANDBOX_LISTENERS; i++)
+    files[FIRST_LISTENER + i] =
+        (struct pollfd){open && i < s->listeners.n ? s->listeners.fds[i] : -1, POLLIN, 0};
   for (int i = 0; i < MAFAT_POOL_SIZE; i++) {
     const struct mafat_connection *c = &s->places[i];
-    const bool there = c->state != MAFAT_CONNECTION_FREE && !c->gone; /* of one that is gone nothing more is to be heard */
+    const bool there = c->state != MAFAT_CONNECTION_FREE &&
+                       !c->gone; /* of one that is gone nothing more is to be heard */
     files[FIRST_PLACE + i] = (struct pollfd){there ? c->fd : -1, mafat_connection_events(c), 0};
     if (there && c->until_ms < until) until = c->until_ms;
   }
@@ -179,7 +193,8 @@ static void *run(void *context)
     if (ready < 0) memset(files, 0, sizeof files); /* a signal, at most */
     if (files[0].revents) hear(s);
     for (int i = 0; i < MAFAT_POOL_SIZE; i++)
-      if (s->places[i].state != MAFAT_CONNECTION_FREE) mafat_connection_go_on(&s->places[i], &s->pool, files[FIRST_PLACE + i].revents);
+      if (s->places[i].state != MAFAT_CONNECTION_FREE)
+        mafat_connection_go_on(&s->places[i], &s->pool, files[FIRST_PLACE + i].revents);
     for (int i = 0; i < s->listeners.n; i++)
       if (files[FIRST_LISTENER + i].revents) accept_all(s, i);
     offer_room(s);
@@ -196,5 +211,6 @@ int mafat_server_start(struct mafat_server *server, pthread_t *thread, struct ma
   if (!error) error = pthread_attr_setstacksize(&attributes, STACK);
   if (!error) error = pthread_create(thread, &attributes, run, server);
   pthread_attr_destroy(&attributes);
-  return error ? mafat_fail(d, MAFAT_ENOMEM, "cannot make a thread: %s", strerror(error)) : MAFAT_OK;
+  return error ? mafat_fail(d, MAFAT_ENOMEM, "cannot make a thread: %s", strerror(error))
+               : MAFAT_OK;
 }

@@ -1,4 +1,5 @@
-/* The thread that talks: accepts connections, and lets each go on when there is something for it. It asks for no memory. */
+/* The thread that talks: accepts connections, and lets each go on when there is something for it.
+ * It asks for no memory. */
 #ifndef MAFAT_PROGRAM_SERVE_SERVER_H
 #define MAFAT_PROGRAM_SERVE_SERVER_H
 
@@ -13,10 +14,12 @@ struct mafat_server {
   struct mafat_connection_pool pool;
   struct mafat_listeners listeners;
   double pauses_until_ms; /* nobody is accepted before: there were no descriptors */
-  struct mafat_connection places[MAFAT_POOL_SIZE]; /* the first MAFAT_POOL_HELD are read, the others turned away */
+  struct mafat_connection
+      places[MAFAT_POOL_SIZE]; /* the first MAFAT_POOL_HELD are read, the others turned away */
 };
 
-/* Makes the files that bodies are kept in. MAFAT_EIO. All of the server's memory is resident behind it. */
+/* Makes the files that bodies are kept in. MAFAT_EIO. All of the server's memory is resident behind
+ * it. */
 int mafat_server_open(struct mafat_server *server, struct mafat_diagnostic *d);
 void mafat_server_close(struct mafat_server *server);
 

@@ -12,10 +12,14 @@ static int check(char *token, const char *where, struct mafat_diagnostic *d)
   const size_t n = strcspn(token, "\r\n");
   token[n] = '\0';
   if (n < MAFAT_TOKEN_LEAST || n >= MAFAT_TOKEN_ROOM - 1)
-    return mafat_fail(d, MAFAT_EINVAL, "%.200s: expected a token of %d to %d characters in the first line, found %zu", where, MAFAT_TOKEN_LEAST,
-                      MAFAT_TOKEN_ROOM - 2, n);
+    return mafat_fail(
+        d, MAFAT_EINVAL,
+        "%.200s: expected a token of %d to %d characters in the first line, found %zu", where,
+        MAFAT_TOKEN_LEAST, MAFAT_TOKEN_ROOM - 2, n);
   for (size_t i = 0; i < n; i++)
-    if (token[i] <= ' ' || token[i] > '~') return mafat_fail(d, MAFAT_EINVAL, "%.200s: expected a token of printable characters without blanks", where);
+    if (token[i] <= ' ' || token[i] > '~')
+      return mafat_fail(d, MAFAT_EINVAL,
+                        "%.200s: expected a token of printable characters without blanks", where);
   return MAFAT_OK;
 }
 
@@ -31,7 +35,9 @@ static int read_file(char token[MAFAT_TOKEN_ROOM], const char *path, struct mafa
     n += (size_t)got;
   }
   token[n] = '\0';
-  int code = fd < 0 || got < 0 ? mafat_fail(d, MAFAT_EIO, "%.200s: cannot read the token: %s", path, strerror(errno)) : check(token, path, d);
+  int code = fd < 0 || got < 0 ? mafat_fail(d, MAFAT_EIO, "%.200s: cannot read the token: %s", path,
+                                            strerror(errno))
+                               : check(token, path, d);
   if (fd >= 0) close(fd);
   return code;
 }
@@ -43,7 +49,8 @@ static void wipe(char *value, const char *variable)
   unsetenv(variable);
 }
 
-int mafat_token_read(char token[MAFAT_TOKEN_ROOM], const struct mafat_options *o, struct mafat_diagnostic *d)
+int mafat_token_read(char token[MAFAT_TOKEN_ROOM], const struct mafat_options *o,
+                     struct mafat_diagnostic *d)
 {
   token[0] = '\0';
   if (o->token_file) return read_file(token, o->token_file, d);

@@ -4,10 +4,15 @@
 
 #include "programs/run_inference/options.h"
 
-enum { MAFAT_TOKEN_ROOM = 513, MAFAT_TOKEN_LEAST = 8 }; /* a longer one does not fit into a request's head beside others */
+enum {
+  MAFAT_TOKEN_ROOM = 513,
+  MAFAT_TOKEN_LEAST = 8
+}; /* a longer one does not fit into a request's head beside others */
 
-/* Reads the first line of the token file, or, without one, the environment variable, which is wiped and unset. "": neither is given.
- * MAFAT_EIO, MAFAT_EINVAL: it is too short or long, or holds what cannot be sent. */
-int mafat_token_read(char token[MAFAT_TOKEN_ROOM], const struct mafat_options *o, struct mafat_diagnostic *d);
+/* Reads the first line of the token file, or, without one, the environment variable, which is wiped
+ * and unset. "": neither is given. MAFAT_EIO, MAFAT_EINVAL: it is too short or long, or holds what
+ * cannot be sent. */
+int mafat_token_read(char token[MAFAT_TOKEN_ROOM], const struct mafat_options *o,
+                     struct mafat_diagnostic *d);
 
 #endif

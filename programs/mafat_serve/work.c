@@ -76,7 +76,8 @@ static void report_picture(const char *path, struct mafat_diagnostic *d)
 }
 
 /* *began: false where there was no run, whose facts are those of the one before. */
-static int run_body(struct mafat_model *m, const struct mafat_job *job, bool *began, struct mafat_diagnostic *d)
+static int run_body(struct mafat_model *m, const struct mafat_job *job, bool *began,
+                    struct mafat_diagnostic *d)
 {
   char path[32], text[40];
   const struct mafat_job_frame *f = &job->frame;
@@ -88,7 +89,8 @@ static int run_body(struct mafat_model *m, const struct mafat_job *job, bool *be
     if (!*began) return mafat_fail(d, MAFAT_ENOMEM, "out of memory");
     snprintf(text, sizeof text, "%dx%d:%s", f->w, f->h, f->format ? f->format : "");
     code = f->format ? mafat_model_run_frame_of(m, text, pixels, job->body_bytes, d)
-                     : mafat_model_run_pixels(m, pixels, f->w, f->h, f->channels, (size_t)f->w * (size_t)f->channels, d);
+                     : mafat_model_run_pixels(m, pixels, f->w, f->h, f->channels,
+                                              (size_t)f->w * (size_t)f->channels, d);
     munmap(pixels, job->body_bytes);
     return code;
   }
@@ -115,7 +117,9 @@ static void write_found(struct mafat_job *job, const struct mafat_run_report *r,
 }
 
 /* Writes as many boxes as there is capacity for, the most confident first. */
-static void write_boxes(struct mafat_job *job, struct mafat_run_report *r, struct mafat_detections *boxes, const struct mafat_run_facts *run, double waited_ms)
+static void write_boxes(struct mafat_job *job, struct mafat_run_report *r,
+                        struct mafat_detections *boxes, const struct mafat_run_facts *run,
+                        double waited_ms)
 {
   for (;;) {
     write_found(job, r, run, waited_ms);
@@ -125,8 +129,8 @@ static void write_boxes(struct mafat_job *job, struct mafat_run_report *r, struc
   }
 }
 
-static int find(const struct mafat_job_worker *work, struct mafat_job *job, const struct mafat_run_facts *run, double waited_ms,
-                struct mafat_diagnostic *d)
+static int find(const struct mafat_job_worker *work, struct mafat_job *job,
+                const struct mafat_run_facts *run, double waited_ms, struct mafat_diagnostic *d)
 {
   struct mafat_session *s = work->session;
   struct mafat_detections *boxes = NULL;
@@ -139,8 +143,9 @@ static int find(const struct mafat_job_worker *work, struct mafat_job *job, cons
   r.kind = facts.kind;
   r.names = s->names;
   r.classes = top;
-  code = facts.kind == MAFAT_MODEL_DETECTOR ? mafat_model_detect(s->model, job->thresh, job->nms, &boxes, d)
-                                            : mafat_model_classify(s->model, top, CLASSES, &r.n_classes, d);
+  code = facts.kind == MAFAT_MODEL_DETECTOR
+             ? mafat_model_detect(s->model, job->thresh, job->nms, &boxes, d)
+             : mafat_model_classify(s->model, top, CLASSES, &r.n_classes, d);
   if (code == MAFAT_OK) {
     r.detections = boxes;
     write_boxes(job, &r, boxes, run, waited_ms);
@@ -150,7 +155,8 @@ static int find(const struct mafat_job_worker *work, struct mafat_job *job, cons
 }
 
 /* False: there was no run. */
-static bool answer_picture(const struct mafat_job_worker *work, struct mafat_job *job, struct mafat_job_queue_run *ran)
+static bool answer_picture(const struct mafat_job_worker *work, struct mafat_job *job,
+                           struct mafat_job_queue_run *ran)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_run_facts run = {.size = sizeof run};
@@ -220,7 +226,8 @@ static void write_running(const struct mafat_job_worker *work, struct mafat_writ
   mafat_json_string(w, "cpu", f.cpu);
   mafat_json_count(w, "threads", plan.threads);
   mafat_json_number(w, "predicted_latency_ms", plan.latency_ms);
-  mafat_json_count(w, "memory_budget_bytes", f.budget_bytes == SIZE_MAX ? -1 : (int64_t)f.budget_bytes);
+  mafat_json_count(w, "memory_budget_bytes",
+                   f.budget_bytes == SIZE_MAX ? -1 : (int64_t)f.budget_bytes);
   mafat_json_string(w, "budget_source", f.budget_source);
   mafat_json_count(w, "predicted_charge_bytes", (int64_t)plan.memory.charge_bytes);
   mafat_json_count(w, "measured_resident_bytes", (int64_t)process.resident_bytes);
@@ -231,9 +238,12 @@ static void write_running(const struct mafat_job_worker *work, struct mafat_writ
   mafat_json_finish_line(w);
 }
 
-static struct mafat_report_request make_request(const struct mafat_job_worker *work, size_t budget_bytes)
+static struct mafat_report_request make_request(const struct mafat_job_worker *work,
+                                                size_t budget_bytes)
 {
-  struct mafat_report_request q = {.dry_run = work->dry_run, .cfg = last_name(work->session->options.cfg), .facts.size = sizeof q.facts};
+  struct mafat_report_request q = {.dry_run = work->dry_run,
+                                   .cfg = last_name(work->session->options.cfg),
+                                   .facts.size = sizeof q.facts};
   mafat_dry_run_describe(work->dry_run, &q.facts);
   if (budget_bytes) {
     q.facts.budget_bytes = budget_bytes;
@@ -243,7 +253,8 @@ static struct mafat_report_request make_request(const struct mafat_job_worker *w
   return q;
 }
 
-static int draw_map(const struct mafat_report_request *q, const struct mafat_plan_report *a, struct mafat_writer *w)
+static int draw_map(const struct mafat_report_request *q, const struct mafat_plan_report *a,
+                    struct mafat_writer *w)
 {
   struct mafat_map map = {0};
   int code = mafat_map_find(&map, q, a);
@@ -252,7 +263,8 @@ static int draw_map(const struct mafat_report_request *q, const struct mafat_pla
   return code;
 }
 
-static int write_answer(const struct mafat_job_worker *work, const struct mafat_job *job, struct mafat_writer *w, struct mafat_diagnostic *d)
+static int write_answer(const struct mafat_job_worker *work, const struct mafat_job *job,
+                        struct mafat_writer *w, struct mafat_diagnostic *d)
 {
   struct mafat_plan_report *a = NULL;
   struct mafat_report_request q = make_request(work, job->memory_bytes);

@@ -25,16 +25,19 @@ struct patches {
 
 /* ---- what becomes random ---- */
 
-static void add(struct patches *p, const struct mafat_constant *c, bool as_they_were, float centre, float spread)
+static void add(struct patches *p, const struct mafat_constant *c, bool as_they_were, float centre,
+                float spread)
 {
   if (c->n > 1 && mafat_constant_is_read(c) && (int)c->file == p->file && c->type == MAFAT_F32)
     p->list[p->n++] = (struct patch){c->at, c->n, as_they_were, centre, spread};
 }
 
 /* The branch's factor is in the scales, or else in the weights. */
-static void add_layer(struct patches *p, const struct mafat_layer *l, const struct mafat_layer_constants *c, const struct recipe *r)
+static void add_layer(struct patches *p, const struct mafat_layer *l,
+                      const struct mafat_layer_constants *c, const struct recipe *r)
 {
-  bool normalized = c->parts && c->parts->variances.n > 0, scaled = c->parts && c->parts->scales.n > 1;
+  bool normalized = c->parts && c->parts->variances.n > 0,
+       scaled = c->parts && c->parts->scales.n > 1;
   bool alone = mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE && !normalized;
   add(p, &c->weights, !mafat_layer_has_panels(l), 0, r->limit * (scaled ? 1 : r->branch));
   add(p, &c->biases, alone, 0, .1f * r->branch);
@@ -65,14 +68,16 @@ static void settle(struct patches *p)
   p->n = n;
 }
 
-static int find_patches(struct patches *p, const struct mafat_network *n, struct mafat_diagnostic *d)
+static int find_patches(struct patches *p, const struct mafat_network *n,
+                        struct mafat_diagnostic *d)
 {
   enum { OF_A_LAYER = MAFAT_N_PARTS + 1 };
   struct recipe *recipes;
   int code = make_recipes(&recipes, n, d);
   if (code) return code;
   p->list = calloc((size_t)n->n_layers * OF_A_LAYER, sizeof *p->list);
-  for (int l = 0; p->list && l < n->n_layers; l++) add_layer(p, &n->layers[l], &n->constants->layers[l], &recipes[l]);
+  for (int l = 0; p->list && l < n->n_layers; l++)
+    add_layer(p, &n->layers[l], &n->constants->layers[l], &recipes[l]);
   free(recipes);
   if (!p->list) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
   settle(p);
@@ -102,7 +107,8 @@ static int find_range(struct patch *p, struct mafat_model_file *from, struct maf
   return MAFAT_OK;
 }
 
-static int copy(FILE *to, struct mafat_model_file *from, uint64_t at, uint64_t end, struct mafat_diagnostic *d)
+static int copy(FILE *to, struct mafat_model_file *from, uint64_t at, uint64_t end,
+                struct mafat_diagnostic *d)
 {
   char some[SOME];
   while (at < end && !ferror(to)) {
@@ -115,7 +121,8 @@ static int copy(FILE *to, struct mafat_model_file *from, uint64_t at, uint64_t e
   return MAFAT_OK;
 }
 
-static int write_copy(struct numbers_file *to, struct mafat_model_file *from, struct patches *p, struct mafat_diagnostic *d)
+static int write_copy(struct numbers_file *to, struct mafat_model_file *from, struct patches *p,
+                      struct mafat_diagnostic *d)
 {
   uint64_t at = 0;
   int code = MAFAT_OK;
@@ -123,8 +130,9 @@ static int write_copy(struct numbers_file *to, struct mafat_model_file *from, st
     struct patch *next = &p->list[i];
     uint64_t bytes = next->n * sizeof(float);
     if (next->at > from->bytes || bytes > from->bytes - next->at)
-      return mafat_fail(d, MAFAT_EFORMAT, "%s: expected %llu numbers from byte %llu on, found the end of the file", from->path,
-                        (unsigned long long)next->n, (unsigned long long)next->at);
+      return mafat_fail(d, MAFAT_EFORMAT,
+                        "%s: expected %llu numbers from byte %llu on, found the end of the file",
+                        from->path, (unsigned long long)next->n, (unsigned long long)next->at);
     if (next->as_they_were) code = find_range(next, from, d);
     if (code == MAFAT_OK) code = copy(to->file, from, at, next->at, d);
     numbers_put(to, next->n, next->centre, next->spread);
@@ -134,16 +142,19 @@ static int write_copy(struct numbers_file *to, struct mafat_model_file *from, st
   return code ? code : copy(to->file, from, at, from->bytes, d);
 }
 
-int like_write(FILE *file, const struct mafat_network *n, int number, uint64_t seed, bool quiet, struct mafat_diagnostic *d)
+int like_write(FILE *file, const struct mafat_network *n, int number, uint64_t seed, bool quiet,
+               struct mafat_diagnostic *d)
 {
   struct patches p = {.file = number};
   struct mafat_model_file *from = NULL;
   struct numbers_file to;
   uint64_t total = 0;
   int code = find_patches(&p, n, d);
-  if (code == MAFAT_OK) code = mafat_model_file_open(&from, number ? n->files[number - 1] : n->path, d);
+  if (code == MAFAT_OK)
+    code = mafat_model_file_open(&from, number ? n->files[number - 1] : n->path, d);
   for (size_t i = 0; i < p.n; i++) total += p.list[i].n;
-  if (code == MAFAT_OK && !numbers_open(&to, file, seed + (uint64_t)number, total, quiet)) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
+  if (code == MAFAT_OK && !numbers_open(&to, file, seed + (uint64_t)number, total, quiet))
+    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
   if (code == MAFAT_OK) {
     code = write_copy(&to, from, &p, d);
     numbers_close(&to);

@@ -1,7 +1,8 @@
 /* make_weights: deterministic random weights for a .cfg, in Darknet's .weights
  * format, or an ONNX or TFLite model with others than its own, so that any network can
  * be run, timed and compared without a trained file. The convolutions in front of
- * Darknet's detection heads are set so that a picture gives some detections rather than none or all. */
+ * Darknet's detection heads are set so that a picture gives some detections rather than none or
+ * all. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -58,7 +59,8 @@ static const char usage_end[] =
 
 /* ---- The file ---- */
 
-static void put_biases(struct numbers_file *w, const struct mafat_layer *head, uint64_t n, float branch)
+static void put_biases(struct numbers_file *w, const struct mafat_layer *head, uint64_t n,
+                       float branch)
 {
   for (uint64_t i = 0; i < n; i++)
     numbers_put(w, 1, head ? aim_filter(head, (int)i).bias : 0, .1f * branch);
@@ -121,14 +123,16 @@ static int write_weights(FILE *file, const struct mafat_network *n, const struct
 }
 
 /* File `number` of it; under its own name only when it is whole. */
-static int write_file(const char *out, int number, const struct mafat_network *n, const struct make_options *o,
-                      struct mafat_diagnostic *d)
+static int write_file(const char *out, int number, const struct mafat_network *n,
+                      const struct make_options *o, struct mafat_diagnostic *d)
 {
   int fd = mafat_unfinished_create(out);
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", out, strerror(errno));
   FILE *file = fdopen(fd, "wb");
   int code = MAFAT_OK;
-  if (file) code = o->like ? like_write(file, n, number, o->chance, o->quiet, d) : write_weights(file, n, o, d);
+  if (file)
+    code = o->like ? like_write(file, n, number, o->chance, o->quiet, d)
+                   : write_weights(file, n, o, d);
   bool failed = !file || ferror(file);
   if (file ? fclose(file) != 0 : close(fd) != 0) failed = true;
   if (code == MAFAT_OK && (failed || mafat_unfinished_finish() != 0))
@@ -139,12 +143,16 @@ static int write_file(const char *out, int number, const struct mafat_network *n
 
 /* Path of the copy of a file with the model's constants: relative to OUT's folder as it is to
  * the model's. */
-static int place_beside(char *path, size_t capacity, const char *file, const struct make_options *o, struct mafat_diagnostic *d)
+static int place_beside(char *path, size_t capacity, const char *file, const struct make_options *o,
+                        struct mafat_diagnostic *d)
 {
   const char *from = strrchr(o->like, '/'), *to = strrchr(o->out, '/');
   size_t folder = from ? (size_t)(from + 1 - o->like) : 0;
-  int n = snprintf(path, capacity, "%.*s%s", to ? (int)(to + 1 - o->out) : 0, o->out, file + folder);
-  return n >= 0 && (size_t)n < capacity ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
+  int n =
+      snprintf(path, capacity, "%.*s%s", to ? (int)(to + 1 - o->out) : 0, o->out, file + folder);
+  return n >= 0 && (size_t)n < capacity
+             ? MAFAT_OK
+             : mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
 }
 
 static int folder_of(const char *path, struct stat *st)
@@ -165,19 +173,26 @@ static bool is_one_place(const char *a, const char *b)
 }
 
 /* The files are there; and nothing that is there goes for what OUT's name does not say. */
-static int check_beside(const struct mafat_network *n, const struct make_options *o, struct mafat_diagnostic *d)
+static int check_beside(const struct mafat_network *n, const struct make_options *o,
+                        struct mafat_diagnostic *d)
 {
   char path[PATH_ROOM];
   struct stat st;
   for (int i = 0; i < n->n_files; i++) {
     int code = place_beside(path, sizeof path, n->files[i], o, d);
     if (code) return code;
-    if (access(n->files[i], R_OK) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", n->files[i], strerror(errno));
+    if (access(n->files[i], R_OK) != 0)
+      return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", n->files[i], strerror(errno));
     if (stat(path, &st) == 0)
-      return mafat_fail(d, MAFAT_EINVAL, "%s: exists; the model's constants in other files are copied beside %s: expected another folder for it",
+      return mafat_fail(d, MAFAT_EINVAL,
+                        "%s: exists; the model's constants in other files are copied beside %s: "
+                        "expected another folder for it",
                         path, o->out);
     if (is_one_place(path, o->out))
-      return mafat_fail(d, MAFAT_EINVAL, "%s: expected a name of its own for the output, found that of the model's constants", o->out);
+      return mafat_fail(
+          d, MAFAT_EINVAL,
+          "%s: expected a name of its own for the output, found that of the model's constants",
+          o->out);
   }
   return MAFAT_OK;
 }
@@ -191,7 +206,8 @@ static void remove_files(const struct mafat_network *network, int n, const struc
 }
 
 /* The model last: where it is, its files are; where it cannot be, they are gone. */
-static int write_files(const struct mafat_network *n, const struct make_options *o, struct mafat_diagnostic *d)
+static int write_files(const struct mafat_network *n, const struct make_options *o,
+                       struct mafat_diagnostic *d)
 {
   char path[PATH_ROOM];
   int code = MAFAT_OK, written = 0;
@@ -209,7 +225,8 @@ static int write_files(const struct mafat_network *n, const struct make_options 
 
 static int misused(const char *what, const char *value)
 {
-  mafat_streams_complain(program, "%s%s%s%s; see --help", what, value ? " '" : "", value ? value : "", value ? "'" : "");
+  mafat_streams_complain(program, "%s%s%s%s; see --help", what, value ? " '" : "",
+                         value ? value : "", value ? "'" : "");
   return BAD_INPUT;
 }
 
@@ -249,7 +266,8 @@ static int read_options(int argc, char **argv, struct make_options *o)
   mafat_option_begin(&r, &options_table, ANY, argc, argv);
   while ((answer = mafat_option_next(&r, o)) == MAFAT_OPTION_READ) {
     if (o->show_help) return print_help();
-    if (o->show_version) return mafat_streams_say(program, "make_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+    if (o->show_version)
+      return mafat_streams_say(program, "make_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
     if (!read_seed(o)) return misused("--seed expects a number from 0 to 2^64 - 1, found", o->seed);
   }
   if (answer != MAFAT_OPTION_END) return refuse_option(&r);
@@ -265,19 +283,23 @@ static int check_output(const struct make_options *o, struct mafat_diagnostic *d
 {
   struct stat in, out;
   if (stat(o->out, &out) != 0) return MAFAT_OK;
-  if (!S_ISREG(out.st_mode)) return mafat_fail(d, MAFAT_EINVAL, "%s: exists, and is no regular file: not replaced", o->out);
+  if (!S_ISREG(out.st_mode))
+    return mafat_fail(d, MAFAT_EINVAL, "%s: exists, and is no regular file: not replaced", o->out);
   if (stat(o->like ? o->like : o->cfg, &in) != 0 || !mafat_is_one_file(&in, &out)) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the %s", o->out, o->like ? "model" : "cfg");
+  return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the %s",
+                    o->out, o->like ? "model" : "cfg");
 }
 
 /* Reads the cfg, or the model that is copied. */
-static int read_network(struct mafat_network **n, const struct make_options *o, struct mafat_diagnostic *d)
+static int read_network(struct mafat_network **n, const struct make_options *o,
+                        struct mafat_diagnostic *d)
 {
   struct stat in;
   int code = check_output(o, d);
   if (code) return code;
   if (!o->like) return mafat_darknet_read(n, o->cfg, NULL, NULL, d);
-  if (stat(o->like, &in) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->like, strerror(errno));
+  if (stat(o->like, &in) != 0)
+    return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->like, strerror(errno));
   if (!S_ISREG(in.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", o->like);
   if (!mafat_holds_weights(o->like) || mafat_is_packed(o->like))
     return mafat_fail(d, MAFAT_EINVAL, "%s: expected an ONNX or TFLite model", o->like);
@@ -301,7 +323,8 @@ int main(int argc, char **argv)
     status = BAD_INPUT;
   } else {
     code = write_files(n, &o, &d);
-    if (code != MAFAT_OK) status = code == MAFAT_EUNSUPPORTED || code == MAFAT_EFORMAT ? BAD_INPUT : FAILED;
+    if (code != MAFAT_OK)
+      status = code == MAFAT_EUNSUPPORTED || code == MAFAT_EFORMAT ? BAD_INPUT : FAILED;
   }
   if (code != MAFAT_OK) mafat_streams_complain(program, "%s", d.text);
   mafat_network_close(&n);

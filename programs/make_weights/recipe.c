@@ -52,13 +52,15 @@ static void weigh(const struct mafat_layer *l, float in, struct recipe *r)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   double fan_in = (double)m.taps * m.inputs;
-  if (!mafat_layer_is_flat(l)) fan_in = fan_in * coverage(l->window.y, l->out.h) * coverage(l->window.x, l->out.w);
+  if (!mafat_layer_is_flat(l))
+    fan_in = fan_in * coverage(l->window.y, l->out.h) * coverage(l->window.x, l->out.w);
   r->limit = (float)sqrt(3 * wanted_energy(l->activation.kind) / (fan_in * in));
   r->energy = 1;
 }
 
 /* Energy as a factor: gates are around a half. */
-static float factor_energy(const struct mafat_network *n, const struct mafat_operand *o, const struct recipe *recipes)
+static float factor_energy(const struct mafat_network *n, const struct mafat_operand *o,
+                           const struct recipe *recipes)
 {
   int feeder = sole_tensor(&o->sources);
   bool gate = feeder >= 0 && mafat_network_made_by(n, feeder)->activation.kind == MAFAT_LOGISTIC;
@@ -85,7 +87,8 @@ static void cook_layer(const struct mafat_network *n, int index, struct recipe *
   float in = mean_energy(mafat_layer_sources(l), recipes);
   *r = (struct recipe){.energy = in, .branch = 1, .head = -1};
   if (mafat_layer_matrix(l).filters > 0) weigh(l, in, r);
-  if (mafat_layer_pools(l) && mafat_window_area(&l->window) > 1) r->energy = 1.5f * in; /* measured on pictures */
+  if (mafat_layer_pools(l) && mafat_window_area(&l->window) > 1)
+    r->energy = 1.5f * in; /* measured on pictures */
   if (l->type == MAFAT_AVGPOOL) r->energy = in / 2;
   if (l->type == MAFAT_UPSAMPLE) r->energy = in * l->scale * l->scale;
   if (mafat_layer_blends(l)) r->energy = blended_energy(n, l, in, recipes);
@@ -114,7 +117,8 @@ int make_recipes(struct recipe **out, const struct mafat_network *n, struct mafa
     const struct mafat_layer *l = &n->layers[i];
     if (mafat_layer_blends(l) && l->n_operands > 1) tame_branch(n, i, recipes);
     cook_layer(n, i, recipes);
-    for (int k = 1; k < mafat_layer_n_outputs(l); k++) recipes[mafat_network_output(n, i, k)] = recipes[i];
+    for (int k = 1; k < mafat_layer_n_outputs(l); k++)
+      recipes[mafat_network_output(n, i, k)] = recipes[i];
     int feeder = sole_tensor(mafat_layer_sources(l));
     if (mafat_layer_is_head(l) && feeder >= 0) recipes[feeder].head = i;
   }

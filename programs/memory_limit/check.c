@@ -35,7 +35,9 @@ static void find_swaps(struct limit_check *c)
   if (!fgets(text, sizeof text, file)) text[0] = '\0';
   while (c->n_swaps < MAX_SWAPS && fgets(text, sizeof text, file)) {
     struct swap_area *s = &c->swaps[c->n_swaps];
-    if (sscanf(text, "%255s %31s %lld %lld %d", s->device, s->type, &size, &used, &s->priority) != 5) continue;
+    if (sscanf(text, "%255s %31s %lld %lld %d", s->device, s->type, &size, &used, &s->priority) !=
+        5)
+      continue;
     unescape(s->device);
     s->size_bytes = size * 1024;
     s->used_bytes = used * 1024;
@@ -47,10 +49,13 @@ static void find_swaps(struct limit_check *c)
 static void find_memory(struct limit_check *c)
 {
   struct meminfo_info *info = NULL;
-  enum meminfo_item items[] = {MEMINFO_MEM_TOTAL, MEMINFO_MEM_AVAILABLE, MEMINFO_SWAP_TOTAL, MEMINFO_SWAP_FREE};
+  enum meminfo_item items[] = {MEMINFO_MEM_TOTAL, MEMINFO_MEM_AVAILABLE, MEMINFO_SWAP_TOTAL,
+                               MEMINFO_SWAP_FREE};
   int64_t *values[] = {&c->memory_bytes, &c->available_bytes, &c->swap_bytes, &c->swap_free_bytes};
-  struct meminfo_stack *stack = procps_meminfo_new(&info) < 0 ? NULL : procps_meminfo_select(info, items, 4);
-  for (int i = 0; i < 4; i++) *values[i] = stack ? (int64_t)stack->head[i].result.ul_int * 1024 : -1;
+  struct meminfo_stack *stack =
+      procps_meminfo_new(&info) < 0 ? NULL : procps_meminfo_select(info, items, 4);
+  for (int i = 0; i < 4; i++)
+    *values[i] = stack ? (int64_t)stack->head[i].result.ul_int * 1024 : -1;
   if (info) procps_meminfo_unref(&info);
 }
 
@@ -59,7 +64,8 @@ static void find_controllers(struct limit_check *c)
   static struct cgroup_mount_point mount;
   void *handle = NULL;
   int error = cgroup_get_controller_begin(&handle, &mount);
-  for (; error == 0 && c->n_controllers < MAX_CONTROLLERS; error = cgroup_get_controller_next(&handle, &mount))
+  for (; error == 0 && c->n_controllers < MAX_CONTROLLERS;
+       error = cgroup_get_controller_next(&handle, &mount))
     snprintf(c->controllers[c->n_controllers++], sizeof *c->controllers, "%.31s", mount.name);
   if (handle) cgroup_get_controller_end(&handle);
 }
@@ -86,14 +92,18 @@ void check_machine(struct limit_check *c, const struct limit_group *g)
 static int find_missing(const struct limit_check *c, const char *missing[4])
 {
   int n = 0;
-  if (!c->swap_accounting) missing[n++] = "swap is not accounted for: --swap none and SIZE cannot be kept (swapaccount=1 on the kernel's command line)";
-  if (!c->peak) missing[n++] = "memory.peak (Linux 5.19): peak_bytes is not known, the sampled peaks are";
+  if (!c->swap_accounting)
+    missing[n++] = "swap is not accounted for: --swap none and SIZE cannot be kept (swapaccount=1 "
+                   "on the kernel's command line)";
+  if (!c->peak)
+    missing[n++] = "memory.peak (Linux 5.19): peak_bytes is not known, the sampled peaks are";
   if (!c->cpuset) missing[n++] = "cpuset: --cpus sets the affinity instead";
   if (c->n_swaps == 0) missing[n++] = "swap: none is on, what would swap is killed";
   return n;
 }
 
-static void write_json(struct mafat_writer *out, const struct limit_check *c, const struct limit_place *p)
+static void write_json(struct mafat_writer *out, const struct limit_check *c,
+                       const struct limit_place *p)
 {
   const char *missing[4];
   int n = c->possible ? find_missing(c, missing) : 0;
@@ -114,7 +124,10 @@ static void write_json(struct mafat_writer *out, const struct limit_check *c, co
   const struct {
     const char *name;
     bool value;
-  } flags[] = {{"swap_accounting", c->swap_accounting}, {"memory_peak", c->peak}, {"cgroup_kill", c->kill}, {"cpuset", c->cpuset}};
+  } flags[] = {{"swap_accounting", c->swap_accounting},
+               {"memory_peak", c->peak},
+               {"cgroup_kill", c->kill},
+               {"cpuset", c->cpuset}};
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
     mafat_json_key(out, flags[i].name);
     mafat_writer_put(out, !c->possible ? "null" : flags[i].value ? "true" : "false");
@@ -153,10 +166,12 @@ static void put_mebibytes(struct mafat_writer *out, int64_t bytes)
   mafat_writer_put(out, " MiB");
 }
 
-static void write_text(struct mafat_writer *out, const struct limit_check *c, const struct limit_place *p)
+static void write_text(struct mafat_writer *out, const struct limit_check *c,
+                       const struct limit_place *p)
 {
   const char *missing[4];
-  mafat_writer_put(out, c->possible ? "possible: groups of control groups " : "not possible; control groups ");
+  mafat_writer_put(out, c->possible ? "possible: groups of control groups "
+                                    : "not possible; control groups ");
   mafat_writer_put(out, p->version == 0 ? "none" : p->version == 1 ? "v1" : "v2");
   if (p->layout == LAYOUT_HYBRID) mafat_writer_put(out, " (hybrid: v1 and v2 are mounted)");
   if (c->possible) {
@@ -206,7 +221,8 @@ static void write_text(struct mafat_writer *out, const struct limit_check *c, co
   mafat_writer_put(out, "\n");
 }
 
-bool check_write(int fd, const struct limit_check *c, const struct limit_place *p, enum format format)
+bool check_write(int fd, const struct limit_check *c, const struct limit_place *p,
+                 enum format format)
 {
   struct mafat_writer out;
   mafat_writer_open(&out, fd);

@@ -30,6 +30,7 @@ struct limit_check {
 
 /* `g` is NULL, or a group that was made for the trial. */
 void check_machine(struct limit_check *c, const struct limit_group *g);
-bool check_write(int fd, const struct limit_check *c, const struct limit_place *p, enum format format);
+bool check_write(int fd, const struct limit_check *c, const struct limit_place *p,
+                 enum format format);
 
 #endif

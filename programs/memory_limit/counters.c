@@ -16,7 +16,8 @@ struct counter_line {
   int64_t *value;
 };
 
-static void take_line(const char *name, const char *value, const struct counter_line *lines, size_t n_lines)
+static void take_line(const char *name, const char *value, const struct counter_line *lines,
+                      size_t n_lines)
 {
   for (size_t i = 0; i < n_lines; i++)
     if (strcmp(name, lines[i].name) == 0) *lines[i].value = strtoll(value, NULL, 10);
@@ -37,7 +38,8 @@ static void read_stat(const struct limit_group *g, const struct counter_line *li
 }
 
 /* Other files of such lines. */
-static void read_lines(const struct limit_group *g, const char *file, const struct counter_line *lines, size_t n_lines)
+static void read_lines(const struct limit_group *g, const char *file,
+                       const struct counter_line *lines, size_t n_lines)
 {
   void *handle = NULL;
   char name[64], text[256], key[128], value[64];
@@ -73,8 +75,9 @@ void counters_memory(const struct limit_group *g, struct group_memory *m)
   if (!v1) m->swap_bytes = read_number(g, "memory.swap.current");
 }
 
-/* The most of swap and memory together that v1 has seen, less the most of memory: that much was swapped. v1 charges both
- * in batches, also where it is refused, so that a little may be memory still. */
+/* The most of swap and memory together that v1 has seen, less the most of memory: that much was
+ * swapped. v1 charges both in batches, also where it is refused, so that a little may be memory
+ * still. */
 static int64_t swap_peak_v1(const struct limit_group *g, int64_t peak_bytes)
 {
   int64_t both = read_number(g, "memory.memsw.max_usage_in_bytes");
@@ -95,12 +98,14 @@ void counters_events(const struct limit_group *g, struct group_events *e)
 {
   bool v1 = g->place->version == 1;
   memset(e, -1, sizeof *e); /* NOT_COUNTED */
-  const struct counter_line stat[] = {{v1 ? "total_pgmajfault" : "pgmajfault", &e->major_faults},
-                              {v1 ? "total_workingset_refault_anon" : "workingset_refault_anon", &e->refaults_anon},
-                              {v1 ? "total_workingset_refault_file" : "workingset_refault_file", &e->refaults_file},
-                              {"pswpin", &e->swap_ins},
-                              {"pswpout", &e->swap_outs}};
-  const struct counter_line events[] = {{"oom_kill", &e->oom_kills}, {v1 ? "" : "max", &e->limit_hits}};
+  const struct counter_line stat[] = {
+      {v1 ? "total_pgmajfault" : "pgmajfault", &e->major_faults},
+      {v1 ? "total_workingset_refault_anon" : "workingset_refault_anon", &e->refaults_anon},
+      {v1 ? "total_workingset_refault_file" : "workingset_refault_file", &e->refaults_file},
+      {"pswpin", &e->swap_ins},
+      {"pswpout", &e->swap_outs}};
+  const struct counter_line events[] = {{"oom_kill", &e->oom_kills},
+                                        {v1 ? "" : "max", &e->limit_hits}};
   read_stat(g, stat, N_LINES(stat));
   read_lines(g, v1 ? "memory.oom_control" : "memory.events", events, N_LINES(events));
   e->peak_bytes = read_number(g, v1 ? "memory.max_usage_in_bytes" : "memory.peak");
@@ -108,7 +113,8 @@ void counters_events(const struct limit_group *g, struct group_events *e)
   e->swap_peak_bytes = v1 ? swap_peak_v1(g, e->peak_bytes) : read_number(g, "memory.swap.peak");
 }
 
-/* ---- the process: by hand, as libproc2's pids know neither VmHWM nor io and need libsystemd ---- */
+/* ---- the process: by hand, as libproc2's pids know neither VmHWM nor io and need libsystemd ----
+ */
 
 static void read_proc(pid_t pid, const char *file, const struct counter_line *lines, size_t n_lines)
 {
@@ -119,14 +125,16 @@ static void read_proc(pid_t pid, const char *file, const struct counter_line *li
   while (in && fgets(text, sizeof text, in))
     if (sscanf(text, "%63[^:]: %lld", key, &value) == 2)
       for (size_t i = 0; i < n_lines; i++)
-        if (strcmp(key, lines[i].name) == 0) *lines[i].value = value * (strstr(text, " kB") ? 1024 : 1);
+        if (strcmp(key, lines[i].name) == 0)
+          *lines[i].value = value * (strstr(text, " kB") ? 1024 : 1);
   if (in) fclose(in);
 }
 
 void counters_process(pid_t pid, struct process_memory *p)
 {
   *p = (struct process_memory){NOT_COUNTED, NOT_COUNTED, NOT_COUNTED};
-  const struct counter_line status[] = {{"VmHWM", &p->vm_hwm_bytes}, {"RssAnon", &p->resident_anon_bytes}};
+  const struct counter_line status[] = {{"VmHWM", &p->vm_hwm_bytes},
+                                        {"RssAnon", &p->resident_anon_bytes}};
   const struct counter_line io[] = {{"read_bytes", &p->read_bytes}};
   read_proc(pid, "status", status, N_LINES(status));
   read_proc(pid, "io", io, N_LINES(io));
@@ -187,7 +195,8 @@ struct system_swap counters_system_read(struct counters_system *s, int fresh)
     in = VMSTAT_GET(s->info, VMSTAT_PSWPIN, ul_int);
     out = VMSTAT_GET(s->info, VMSTAT_PSWPOUT, ul_int);
   }
-  return (struct system_swap){(int64_t)(in - s->in_pages) * s->page_bytes, (int64_t)(out - s->out_pages) * s->page_bytes};
+  return (struct system_swap){(int64_t)(in - s->in_pages) * s->page_bytes,
+                              (int64_t)(out - s->out_pages) * s->page_bytes};
 }
 
 void counters_system_close(struct counters_system *s)

@@ -49,13 +49,16 @@ bool file_evict(const char *path, struct why *why)
   close(fd);
   if (left == 0) return true;
   if (left < 0) return why_not(why, "--evict %s: what is cached of it cannot be seen", path);
-  return why_not(why, "--evict %s: %ld pages stay in the page cache (on tmpfs, or mapped by another process?)", path, left);
+  return why_not(
+      why, "--evict %s: %ld pages stay in the page cache (on tmpfs, or mapped by another process?)",
+      path, left);
 }
 
 bool file_is(int fd, const char *path)
 {
   struct stat a, b;
-  return fstat(fd, &a) == 0 && S_ISREG(a.st_mode) && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  return fstat(fd, &a) == 0 && S_ISREG(a.st_mode) && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
 }
 
 bool output_open(struct output *output, const char *path, int fd, struct why *why)
@@ -73,7 +76,8 @@ bool output_empty(struct output *output, struct why *why)
 {
   struct stat st;
   if (!output->path || fstat(output->fd, &st) != 0 || !S_ISREG(st.st_mode)) return true;
-  return ftruncate(output->fd, 0) == 0 || why_not(why, "%s cannot be written: %s", output->path, strerror(errno));
+  return ftruncate(output->fd, 0) == 0 ||
+         why_not(why, "%s cannot be written: %s", output->path, strerror(errno));
 }
 
 void output_close(struct output *output, bool keep)
@@ -94,7 +98,11 @@ bool program_find(char *path, size_t capacity, const char *name, struct why *why
   for (;;) {
     size_t n = strcspn(folder, ":");
     bool here = strchr(name, '/') != NULL;
-    int length = snprintf(path, capacity, "%.*s%s%s", (int)n, folder, here ? "" : n ? "/" : "./", name);
+    int length = snprintf(path, capacity, "%.*s%s%s", (int)n, folder,
+                          here ? ""
+                          : n  ? "/"
+                               : "./",
+                          name);
     if (length > 0 && (size_t)length < capacity && stat(path, &st) == 0) {
       if (S_ISREG(st.st_mode) && access(path, X_OK) == 0) return true;
       found = true;

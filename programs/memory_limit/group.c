@@ -24,7 +24,8 @@ enum { ROUNDING = 65536, REMOVE_TRIES = 400, REMOVE_PAUSE_NS = 25000000 };
 /* ---- values, through libcgroup ---- */
 
 /* 0, or an error of libcgroup's. */
-static int set_value(const struct limit_group *g, const char *controller, const char *file, const char *value)
+static int set_value(const struct limit_group *g, const char *controller, const char *file,
+                     const char *value)
 {
   struct cgroup *cgroup = cgroup_new_cgroup(g->name);
   struct cgroup_controller *c = cgroup ? cgroup_add_controller(cgroup, controller) : NULL;
@@ -34,7 +35,8 @@ static int set_value(const struct limit_group *g, const char *controller, const 
   return error;
 }
 
-static bool get_value(const struct limit_group *g, const char *controller, const char *file, char *text, int capacity)
+static bool get_value(const struct limit_group *g, const char *controller, const char *file,
+                      char *text, int capacity)
 {
   void *handle = NULL;
   char name[64];
@@ -52,42 +54,52 @@ static bool get_bytes(const struct limit_group *g, const char *file, int64_t *by
   char text[64];
   if (!get_value(g, "memory", file, text, sizeof text)) return false;
   uint64_t value = strtoull(text, NULL, 10);
-  *bytes = strcmp(text, "max") == 0 || value >= (uint64_t)INT64_MAX / 4096 * 4096 ? NO_LIMIT : (int64_t)value;
+  *bytes = strcmp(text, "max") == 0 || value >= (uint64_t)INT64_MAX / 4096 * 4096 ? NO_LIMIT
+                                                                                  : (int64_t)value;
   return isdigit((unsigned char)*text) || *bytes == NO_LIMIT;
 }
 
 /* Sets a limit; the kernel rounds it to pages, and some set-ups ignore it. */
-static bool set_bytes(const struct limit_group *g, const char *file, int64_t bytes, int64_t *kept, struct why *why)
+static bool set_bytes(const struct limit_group *g, const char *file, int64_t bytes, int64_t *kept,
+                      struct why *why)
 {
   char text[32];
   snprintf(text, sizeof text, "%" PRId64, bytes);
   int error = set_value(g, "memory", file, text);
-  if (error) return why_not(why, "%s/%s does not take %s: %s", g->folder, file, text, cgroup_strerror(error));
+  if (error)
+    return why_not(why, "%s/%s does not take %s: %s", g->folder, file, text,
+                   cgroup_strerror(error));
   if (!get_bytes(g, file, kept)) return why_not(why, "%s/%s cannot be read back", g->folder, file);
-  if (*kept == 0 && bytes > 0) return why_not(why, "%s/%s: %s bytes are less than a page", g->folder, file, text);
+  if (*kept == 0 && bytes > 0)
+    return why_not(why, "%s/%s: %s bytes are less than a page", g->folder, file, text);
   if (*kept > bytes || bytes - *kept >= ROUNDING)
-    return why_not(why, "%s/%s was set to %" PRId64 " and is %" PRId64, g->folder, file, bytes, *kept);
+    return why_not(why, "%s/%s was set to %" PRId64 " and is %" PRId64, g->folder, file, bytes,
+                   *kept);
   return true;
 }
 
 /* ---- making ---- */
 
-bool group_name(struct limit_group *g, const struct limit_place *p, pid_t pid, bool cpuset, struct why *why)
+bool group_name(struct limit_group *g, const struct limit_place *p, pid_t pid, bool cpuset,
+                struct why *why)
 {
   char name[64];
   *g = (struct limit_group){.place = p, .limit_bytes = NO_LIMIT, .swap_bytes = NO_LIMIT};
   snprintf(name, sizeof name, PREFIX "%d", (int)pid);
-  if (!path_join(g->folder, p->mount, p->parent, name) || (*p->parent && !path_join(g->name, p->parent, name, "")))
+  if (!path_join(g->folder, p->mount, p->parent, name) ||
+      (*p->parent && !path_join(g->name, p->parent, name, "")))
     return why_not(why, "%s/%s: too long", p->mount, p->parent);
   if (!*p->parent) strcpy(g->name, name);
   if (cpuset && p->version == 2) strcpy(g->cpuset_folder, g->folder);
-  if (cpuset && p->version == 1 && *p->cpuset_mount) path_join(g->cpuset_folder, p->cpuset_mount, p->parent, name);
+  if (cpuset && p->version == 1 && *p->cpuset_mount)
+    path_join(g->cpuset_folder, p->cpuset_mount, p->parent, name);
   return true;
 }
 
 bool group_is_free(struct limit_group *g, struct why *why)
 {
-  if (strcmp(g->folder, g->cpuset_folder) != 0 && access(g->cpuset_folder, F_OK) == 0) g->cpuset_folder[0] = '\0';
+  if (strcmp(g->folder, g->cpuset_folder) != 0 && access(g->cpuset_folder, F_OK) == 0)
+    g->cpuset_folder[0] = '\0';
   if (access(g->folder, F_OK) != 0) return true;
   why_not(why, "%s is there already, and not ours: another container's?", g->folder);
   g->folder[0] = g->cpuset_folder[0] = '\0';
@@ -101,7 +113,8 @@ static bool make_folder(const struct limit_group *g, struct why *why)
     return why_not(why, "%s cannot be made: %s", g->folder, strerror(errno));
   }
   struct cgroup *cgroup = cgroup_new_cgroup(g->name);
-  int error = cgroup && cgroup_add_controller(cgroup, "memory") ? cgroup_create_cgroup(cgroup, 1) : ECGFAIL;
+  int error =
+      cgroup && cgroup_add_controller(cgroup, "memory") ? cgroup_create_cgroup(cgroup, 1) : ECGFAIL;
   if (cgroup) cgroup_free(&cgroup);
   return !error || why_not(why, "%s cannot be made: %s", g->folder, cgroup_strerror(error));
 }
@@ -119,21 +132,24 @@ static void make_cpuset(struct limit_group *g, const char *cpus)
     if (!file_read(parent, mems, sizeof mems)) return;
     cgroup = cgroup_new_cgroup(g->name);
     struct cgroup_controller *c = cgroup ? cgroup_add_controller(cgroup, "cpuset") : NULL;
-    bool made = c && cgroup_add_value_string(c, "cpuset.mems", mems) == 0 && cgroup_add_value_string(c, "cpuset.cpus", cpus) == 0 &&
+    bool made = c && cgroup_add_value_string(c, "cpuset.mems", mems) == 0 &&
+                cgroup_add_value_string(c, "cpuset.cpus", cpus) == 0 &&
                 cgroup_create_cgroup(cgroup, 1) == 0;
     if (cgroup) cgroup_free(&cgroup);
     if (!made || !get_value(g, "cpuset", "cpuset.cpus", effective, sizeof effective)) return;
   } else if (set_value(g, "cpuset", "cpuset.cpus", cpus) != 0 ||
              !get_value(g, "cpuset", "cpuset.cpus.effective", effective, sizeof effective))
     return;
-  g->has_cpuset = cpus_read(cpus, &asked) && cpus_read(effective, &kept) && CPU_EQUAL(&asked, &kept);
+  g->has_cpuset =
+      cpus_read(cpus, &asked) && cpus_read(effective, &kept) && CPU_EQUAL(&asked, &kept);
 }
 
 static bool limit_swap_v1(struct limit_group *g, const struct limit_options *o, struct why *why)
 {
   int64_t both, kept;
   if (o->limit_bytes == NO_LIMIT)
-    return why_not(why, "option --swap expects a --limit beside it on control groups v1, which limit memory and swap together");
+    return why_not(why, "option --swap expects a --limit beside it on control groups v1, which "
+                        "limit memory and swap together");
   if (__builtin_add_overflow(g->limit_bytes, o->swap_bytes, &both) || both == NO_LIMIT)
     return why_not(why, "option --swap expects less, found %" PRId64, o->swap_bytes);
   if (!set_bytes(g, "memory.memsw.limit_in_bytes", both, &kept, why)) return false;
@@ -150,8 +166,11 @@ static bool limit_swap(struct limit_group *g, const struct limit_options *o, str
   if (g->has_swap_limit && g->place->version == 1) return limit_swap_v1(g, o, why);
   if (g->has_swap_limit) return set_bytes(g, file, o->swap_bytes, &g->swap_bytes, why);
   /* No swap, no need of a limit: the file has its heading alone. */
-  if (o->swap_bytes == 0 && (!file_read("/proc/swaps", swaps, sizeof swaps) || !strchr(swaps, '\n'))) return true;
-  return why_not(why, "swap cannot be limited here, as the kernel does not account for it: add swapaccount=1 to its command line and reboot");
+  if (o->swap_bytes == 0 &&
+      (!file_read("/proc/swaps", swaps, sizeof swaps) || !strchr(swaps, '\n')))
+    return true;
+  return why_not(why, "swap cannot be limited here, as the kernel does not account for it: add "
+                      "swapaccount=1 to its command line and reboot");
 }
 
 /* A smaller limit of a group above ours would be the one that counts. */
@@ -160,8 +179,10 @@ static bool limit_is_the_least(const struct limit_group *g, struct why *why)
   char path[PATH_ROOM], text[64], group[PATH_ROOM];
   strcpy(group, g->place->parent);
   for (;;) { /* the top as well: a container's has a limit */
-    path_join(path, g->place->mount, group, g->place->version == 1 ? "memory.limit_in_bytes" : "memory.max");
-    if (file_read(path, text, sizeof text) && isdigit((unsigned char)*text) && strtoll(text, NULL, 10) < g->limit_bytes)
+    path_join(path, g->place->mount, group,
+              g->place->version == 1 ? "memory.limit_in_bytes" : "memory.max");
+    if (file_read(path, text, sizeof text) && isdigit((unsigned char)*text) &&
+        strtoll(text, NULL, 10) < g->limit_bytes)
       return why_not(why, "%s limits memory to %s bytes already", path, text);
     if (!*group) return true;
     char *slash = strrchr(group, '/');
@@ -174,8 +195,10 @@ bool group_make(struct limit_group *g, const struct limit_options *o, struct why
   if (!make_folder(g, why)) return false;
   const char *file = g->place->version == 1 ? "memory.limit_in_bytes" : "memory.max";
   int64_t unlimited;
-  if (!get_bytes(g, file, &unlimited)) return why_not(why, "%s has no memory controller", g->folder);
-  if (o->limit_bytes != NO_LIMIT && !set_bytes(g, file, o->limit_bytes, &g->limit_bytes, why)) return false;
+  if (!get_bytes(g, file, &unlimited))
+    return why_not(why, "%s has no memory controller", g->folder);
+  if (o->limit_bytes != NO_LIMIT && !set_bytes(g, file, o->limit_bytes, &g->limit_bytes, why))
+    return false;
   if (o->limit_bytes != NO_LIMIT && !limit_is_the_least(g, why)) return false;
   if (!limit_swap(g, o, why)) return false;
   if (o->cpus) make_cpuset(g, o->cpus);
@@ -186,7 +209,8 @@ bool group_make(struct limit_group *g, const struct limit_options *o, struct why
 
 static bool attach(const struct limit_group *g, const char *controller, pid_t pid, struct why *why)
 {
-  if (g->place->version == 2) { /* by hand: libcgroup asks v2's parent for its controllers, which may be another user's */
+  if (g->place->version == 2) { /* by hand: libcgroup asks v2's parent for its controllers, which
+                                   may be another user's */
     char path[PATH_ROOM], text[32];
     path_join(path, g->folder, "", "cgroup.procs");
     snprintf(text, sizeof text, "%d", (int)pid);
@@ -194,16 +218,20 @@ static bool attach(const struct limit_group *g, const char *controller, pid_t pi
     return !error || why_not(why, "%s cannot be joined: %s", g->folder, strerror(error));
   }
   struct cgroup *cgroup = cgroup_new_cgroup(g->name);
-  int error = cgroup && cgroup_add_controller(cgroup, controller) ? cgroup_attach_task_pid(cgroup, pid) : ECGFAIL;
+  int error = cgroup && cgroup_add_controller(cgroup, controller)
+                  ? cgroup_attach_task_pid(cgroup, pid)
+                  : ECGFAIL;
   if (cgroup) cgroup_free(&cgroup);
-  return !error || why_not(why, "%s cannot be joined (%s): %s", g->folder, controller, cgroup_strerror(error));
+  return !error || why_not(why, "%s cannot be joined (%s): %s", g->folder, controller,
+                           cgroup_strerror(error));
 }
 
 /* Any other file would be written into, and root may. */
 static bool is_procs_file(const char *path, const struct statfs *fs)
 {
   const char *slash = strrchr(path, '/');
-  bool of_groups = (uint32_t)fs->f_type == CGROUP_SUPER_MAGIC || (uint32_t)fs->f_type == CGROUP2_SUPER_MAGIC;
+  bool of_groups =
+      (uint32_t)fs->f_type == CGROUP_SUPER_MAGIC || (uint32_t)fs->f_type == CGROUP2_SUPER_MAGIC;
   return of_groups && strcmp(slash ? slash + 1 : path, "cgroup.procs") == 0;
 }
 
@@ -212,15 +240,19 @@ static bool join_other(const struct limit_group *g, const char *procs, pid_t pid
   struct statfs fs;
   char text[32];
   if (statfs(procs, &fs) != 0) return why_not(why, "--join %s: %s", procs, strerror(errno));
-  if (!is_procs_file(procs, &fs)) return why_not(why, "--join expects a group's cgroup.procs file, found %s", procs);
+  if (!is_procs_file(procs, &fs))
+    return why_not(why, "--join expects a group's cgroup.procs file, found %s", procs);
   if (g->place->version == 2 && (uint32_t)fs.f_type == CGROUP2_SUPER_MAGIC)
-    return why_not(why, "--join %s: a process is in one group of v2 alone; --parent makes ours below another", procs);
+    return why_not(
+        why, "--join %s: a process is in one group of v2 alone; --parent makes ours below another",
+        procs);
   snprintf(text, sizeof text, "%d", (int)pid);
   int error = file_write(procs, text);
   return !error || why_not(why, "--join %s: %s", procs, strerror(error));
 }
 
-bool group_join(const struct limit_group *g, const struct limit_options *o, pid_t pid, struct why *why)
+bool group_join(const struct limit_group *g, const struct limit_options *o, pid_t pid,
+                struct why *why)
 {
   for (int i = 0; i < o->n_joins; i++)
     if (!join_other(g, o->joins[i], pid, why)) return false;
@@ -229,8 +261,8 @@ bool group_join(const struct limit_group *g, const struct limit_options *o, pid_
   if (!o->cpus) return true;
   /* Also inside a cpuset: the process inherited our own affinity. */
   cpu_set_t kept;
-  if (sched_setaffinity(pid, sizeof o->cpu_set, &o->cpu_set) == 0 && sched_getaffinity(pid, sizeof kept, &kept) == 0 &&
-      CPU_EQUAL(&kept, &o->cpu_set))
+  if (sched_setaffinity(pid, sizeof o->cpu_set, &o->cpu_set) == 0 &&
+      sched_getaffinity(pid, sizeof kept, &kept) == 0 && CPU_EQUAL(&kept, &o->cpu_set))
     return true;
   return why_not(why, "--cpus %s: not all of them are there for this process", o->cpus);
 }
@@ -251,13 +283,16 @@ static int kill_listed(const char *folder)
 
 enum removal { KILL, REMOVE_EMPTY, REMOVE };
 
-/* Groups that the command made below its own come first. By hand: libcgroup would move processes to the parent, not kill them. */
+/* Groups that the command made below its own come first. By hand: libcgroup would move processes to
+ * the parent, not kill them. */
 static void visit(const char *folder, enum removal removal)
 {
   char path[PATH_ROOM];
   DIR *dir = opendir(folder);
   for (struct dirent *entry; dir && (entry = readdir(dir));)
-    if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && path_join(path, folder, entry->d_name, "")) visit(path, removal);
+    if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+        path_join(path, folder, entry->d_name, ""))
+      visit(path, removal);
   if (dir) closedir(dir);
   if (removal != REMOVE_EMPTY && (kill_listed(folder) > 0 || removal == KILL)) return;
   /* v1: without it, what is cached would keep the dead group in the kernel. */
@@ -299,7 +334,8 @@ bool group_remove(const struct limit_group *g)
 static pid_t pid_in(const char *name)
 {
   char *end;
-  if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !isdigit((unsigned char)name[strlen(PREFIX)])) return 0;
+  if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !isdigit((unsigned char)name[strlen(PREFIX)]))
+    return 0;
   long pid = strtol(name + strlen(PREFIX), &end, 10);
   return (!*end || strcmp(end, "-supervisor") == 0) && pid > 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
 }
@@ -320,18 +356,22 @@ static bool is_numbered_here(int pid)
 
 enum whose { NOBODYS, OURS, ANOTHERS };
 
-/* A group with groups below it. Processes of another container show as 0 or, on v1, not at all: nobody's is what is seen. */
+/* A group with groups below it. Processes of another container show as 0 or, on v1, not at all:
+ * nobody's is what is seen. */
 static enum whose whose_is(const char *folder)
 {
   char path[PATH_ROOM];
   int pid;
   enum whose whose = NOBODYS;
   FILE *file = path_join(path, folder, "", "cgroup.procs") ? fopen(path, "re") : NULL;
-  while (file && whose != OURS && fscanf(file, "%d", &pid) == 1) whose = pid > 0 && is_numbered_here(pid) ? OURS : ANOTHERS;
+  while (file && whose != OURS && fscanf(file, "%d", &pid) == 1)
+    whose = pid > 0 && is_numbered_here(pid) ? OURS : ANOTHERS;
   if (file) fclose(file);
   DIR *dir = opendir(folder);
   for (struct dirent *entry; whose != OURS && dir && (entry = readdir(dir));) {
-    if (entry->d_type != DT_DIR || entry->d_name[0] == '.' || !path_join(path, folder, entry->d_name, "")) continue;
+    if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
+        !path_join(path, folder, entry->d_name, ""))
+      continue;
     enum whose below = whose_is(path);
     if (below != NOBODYS) whose = below;
   }
@@ -349,7 +389,9 @@ static void sweep_folder(const char *mount, const char *parent)
     pid_t pid = pid_in(entry->d_name);
     /* One of our own number is an earlier process's as well. */
     if (pid == 0 || (pid != getpid() && (kill(pid, 0) == 0 || errno != ESRCH))) continue;
-    if (!path_join(path, folder, entry->d_name, "") || stat(path, &st) != 0 || (geteuid() != 0 && st.st_uid != geteuid())) continue;
+    if (!path_join(path, folder, entry->d_name, "") || stat(path, &st) != 0 ||
+        (geteuid() != 0 && st.st_uid != geteuid()))
+      continue;
     enum whose whose = whose_is(path);
     if (whose == OURS) remove_folder(path);
     /* The kernel refuses where it is another's after all. */

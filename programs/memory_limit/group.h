@@ -20,7 +20,8 @@ struct limit_group {
 };
 
 /* Names it after `pid`; makes nothing. */
-bool group_name(struct limit_group *g, const struct limit_place *p, pid_t pid, bool cpuset, struct why *why);
+bool group_name(struct limit_group *g, const struct limit_place *p, pid_t pid, bool cpuset,
+                struct why *why);
 
 /* Kills what is in groups of processes that are gone, and removes them. */
 void group_sweep(const struct limit_place *p);
@@ -34,7 +35,8 @@ bool group_is_free(struct limit_group *g, struct why *why);
 bool group_make(struct limit_group *g, const struct limit_options *o, struct why *why);
 
 /* Moves a process there, and into the groups of o->joins, first; gives it o->cpus. */
-bool group_join(const struct limit_group *g, const struct limit_options *o, pid_t pid, struct why *why);
+bool group_join(const struct limit_group *g, const struct limit_options *o, pid_t pid,
+                struct why *why);
 
 /* Sends SIGKILL to everything in it. */
 void group_kill(const struct limit_group *g);

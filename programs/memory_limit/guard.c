@@ -10,7 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Nothing of the caller's stays open here: who reads a pipe to its end must not wait for the guard. */
+/* Nothing of the caller's stays open here: who reads a pipe to its end must not wait for the guard.
+ */
 static void let_go(int keep)
 {
   int null = open("/dev/null", O_RDWR);
@@ -44,7 +45,8 @@ bool guard_start(struct guard *guard, const struct limit_group *g, struct why *w
   int ends[2];
   char byte;
   *guard = (struct guard){0};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return why_not(why, "a socket cannot be made: %s", strerror(errno));
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return why_not(why, "a socket cannot be made: %s", strerror(errno));
   guard->pid = fork();
   if (guard->pid == 0) {
     close(ends[1]);

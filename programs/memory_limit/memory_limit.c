@@ -55,7 +55,8 @@ static bool session_begin(struct session *s, const struct limit_options *o, stru
   prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the command leaves running is ours to reap */
   group_sweep(&s->place);
   if (!group_is_free(&s->group, why) || !guard_start(&s->guard, &s->group, why)) return false;
-  return place_prepare(&s->place, o->cpus != NULL, s->guard.pid, why) && group_make(&s->group, o, why);
+  return place_prepare(&s->place, o->cpus != NULL, s->guard.pid, why) &&
+         group_make(&s->group, o, why);
 }
 
 static bool session_end(struct session *s)
@@ -102,14 +103,16 @@ static int status_of(const struct limit_watch *w)
 static FILE *timeline_begin(struct output *timeline, struct why *why)
 {
   static char buffer[TIMELINE_BUFFER];
-  FILE *samples = output_empty(timeline, why) ? fdopen(fcntl(timeline->fd, F_DUPFD_CLOEXEC, 0), "w") : NULL;
+  FILE *samples =
+      output_empty(timeline, why) ? fdopen(fcntl(timeline->fd, F_DUPFD_CLOEXEC, 0), "w") : NULL;
   if (samples) setvbuf(samples, buffer, _IOFBF, sizeof buffer);
   else why_not(why, "%s cannot be written", timeline->path);
   return samples;
 }
 
 /* Everything that can fail without a group has been tried. */
-static int run_inside(struct session *s, const struct limit_options *o, const char *path, struct output *report, struct output *timeline)
+static int run_inside(struct session *s, const struct limit_options *o, const char *path,
+                      struct output *report, struct output *timeline)
 {
   struct why why;
   struct limit_watch w;
@@ -124,20 +127,26 @@ static int run_inside(struct session *s, const struct limit_options *o, const ch
   struct why left;
   if (!gone && !why_not(&left, "%s cannot be removed", s->group.folder)) cannot(&left, NULL);
   if (!ran) return cannot(&why, NULL);
-  if (!output_empty(report, &why) || !report_write(report->fd, o, &s->group, &w)) failed = report->path ? report->path : "the report";
+  if (!output_empty(report, &why) || !report_write(report->fd, o, &s->group, &w))
+    failed = report->path ? report->path : "the report";
   if (!failed) return status_of(&w);
   why_not(&why, "%s cannot be written", failed);
   return cannot(&why, NULL);
 }
 
-/* Neither is the other, nor a file that is dropped from the page cache to be read: nothing has been emptied yet. */
-static bool outputs_are_apart(const struct limit_options *o, const struct output *report, const struct output *timeline, struct why *why)
+/* Neither is the other, nor a file that is dropped from the page cache to be read: nothing has been
+ * emptied yet. */
+static bool outputs_are_apart(const struct limit_options *o, const struct output *report,
+                              const struct output *timeline, struct why *why)
 {
   if (report->path && timeline->path && file_is(report->fd, timeline->path))
     return why_not(why, "-o and --timeline expect a file each, found %s twice", timeline->path);
   for (int i = 0; i < o->n_evicts; i++)
-    if ((report->path && file_is(report->fd, o->evicts[i])) || (timeline->path && file_is(timeline->fd, o->evicts[i])))
-      return why_not(why, "-o and --timeline expect files of their own, found %s, which the command reads", o->evicts[i]);
+    if ((report->path && file_is(report->fd, o->evicts[i])) ||
+        (timeline->path && file_is(timeline->fd, o->evicts[i])))
+      return why_not(
+          why, "-o and --timeline expect files of their own, found %s, which the command reads",
+          o->evicts[i]);
   return true;
 }
 
@@ -165,7 +174,9 @@ static int run(struct session *s, const struct limit_options *o)
 static void fill_standard_streams(void)
 {
   for (int fd = 0; fd < 3; fd++)
-    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC) < 0) return;
+    if (fcntl(fd, F_GETFD) < 0 &&
+        open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC) < 0)
+      return;
 }
 
 int main(int argc, char **argv)

@@ -49,19 +49,28 @@ const char options_help[] =
 #define MOST_BYTES (INT64_MAX / 65536 * 65536)
 
 enum {
-  LIMIT = 256, SWAP, CPUS, TIMEOUT, EVICT, JOIN, PARENT, OUTPUT, FORMAT, JSON, CSV, TIMELINE, INTERVAL, CHECK
+  LIMIT = 256, SWAP, CPUS, TIMEOUT, EVICT, JOIN, PARENT, OUTPUT, FORMAT, JSON, CSV, TIMELINE,
+  INTERVAL,
+  CHECK
 };
 
-static const struct option long_options[] = {
-    {"limit", required_argument, NULL, LIMIT},       {"swap", required_argument, NULL, SWAP},
-    {"cpus", required_argument, NULL, CPUS},         {"timeout", required_argument, NULL, TIMEOUT},
-    {"evict", required_argument, NULL, EVICT},       {"join", required_argument, NULL, JOIN},
-    {"parent", required_argument, NULL, PARENT},     {"output", required_argument, NULL, OUTPUT},
-    {"format", required_argument, NULL, FORMAT},     {"json", no_argument, NULL, JSON},
-    {"csv", no_argument, NULL, CSV},                 {"timeline", required_argument, NULL, TIMELINE},
-    {"interval", required_argument, NULL, INTERVAL}, {"check", no_argument, NULL, CHECK},
-    {"version", no_argument, NULL, 'V'},             {"help", optional_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0}};
+static const struct option long_options[] = {{"limit", required_argument, NULL, LIMIT},
+                                             {"swap", required_argument, NULL, SWAP},
+                                             {"cpus", required_argument, NULL, CPUS},
+                                             {"timeout", required_argument, NULL, TIMEOUT},
+                                             {"evict", required_argument, NULL, EVICT},
+                                             {"join", required_argument, NULL, JOIN},
+                                             {"parent", required_argument, NULL, PARENT},
+                                             {"output", required_argument, NULL, OUTPUT},
+                                             {"format", required_argument, NULL, FORMAT},
+                                             {"json", no_argument, NULL, JSON},
+                                             {"csv", no_argument, NULL, CSV},
+                                             {"timeline", required_argument, NULL, TIMELINE},
+                                             {"interval", required_argument, NULL, INTERVAL},
+                                             {"check", no_argument, NULL, CHECK},
+                                             {"version", no_argument, NULL, 'V'},
+                                             {"help", optional_argument, NULL, 'h'},
+                                             {NULL, 0, NULL, 0}};
 
 /* "10M", "10.5M", "16384K" or bytes, at least 1; fractions of a byte are dropped. */
 static bool read_size(const char *text, int64_t *bytes)
@@ -70,7 +79,9 @@ static bool read_size(const char *text, int64_t *bytes)
   int64_t unit = 1, whole = 0;
   const char *at = text, *fraction = NULL;
   for (; isdigit((unsigned char)*at); at++)
-    if (__builtin_mul_overflow(whole, 10, &whole) || __builtin_add_overflow(whole, *at - '0', &whole)) return false;
+    if (__builtin_mul_overflow(whole, 10, &whole) ||
+        __builtin_add_overflow(whole, *at - '0', &whole))
+      return false;
   if (*at == '.') {
     fraction = ++at;
     if (!isdigit((unsigned char)*at)) return false;
@@ -85,7 +96,8 @@ static bool read_size(const char *text, int64_t *bytes)
   if (unit > 1 && (strcmp(at, "iB") == 0 || strcmp(at, "B") == 0)) at += strlen(at);
   if (*at || (fraction && unit == 1) || __builtin_mul_overflow(whole, unit, bytes)) return false;
   double share = 0, digit = .1;
-  for (; fraction && isdigit((unsigned char)*fraction); fraction++, digit /= 10) share += digit * (*fraction - '0');
+  for (; fraction && isdigit((unsigned char)*fraction); fraction++, digit /= 10)
+    share += digit * (*fraction - '0');
   if (__builtin_add_overflow(*bytes, (int64_t)(share * (double)unit), bytes)) return false;
   return *bytes > 0 && *bytes < MOST_BYTES;
 }
@@ -132,7 +144,8 @@ static bool take_format(struct limit_options *o, const char *value, struct why *
   return true;
 }
 
-static bool take_path(const char **list, int *n, int capacity, const char *option, const char *value, struct why *why)
+static bool take_path(const char **list, int *n, int capacity, const char *option,
+                      const char *value, struct why *why)
 {
   if (!*value) return expected(why, option, "a path", value);
   if (*n == capacity) return why_not(why, "option %s may be given %d times", option, capacity);
@@ -147,19 +160,23 @@ static bool take(struct limit_options *o, int option, const char *value, struct 
   switch (option) {
   case LIMIT:
     if (strcmp(value, "none") == 0) o->limit_bytes = NO_LIMIT;
-    else if (!read_size(value, &o->limit_bytes)) return expected(why, "--limit", "a size such as 10M, or none", value);
+    else if (!read_size(value, &o->limit_bytes))
+      return expected(why, "--limit", "a size such as 10M, or none", value);
     return true;
   case SWAP:
     if (strcmp(value, "none") == 0) o->swap_bytes = 0;
     else if (strcmp(value, "all") == 0) o->swap_bytes = NO_LIMIT;
-    else if (!read_size(value, &o->swap_bytes)) return expected(why, "--swap", "a size such as 64M, none or all", value);
+    else if (!read_size(value, &o->swap_bytes))
+      return expected(why, "--swap", "a size such as 64M, none or all", value);
     return true;
   case CPUS:
-    if (!cpus_read(value, &o->cpu_set)) return expected(why, "--cpus", "a list of CPUs such as 0 or 0-1,3", value);
+    if (!cpus_read(value, &o->cpu_set))
+      return expected(why, "--cpus", "a list of CPUs such as 0 or 0-1,3", value);
     o->cpus = value;
     return true;
   case TIMEOUT:
-    if (!read_number(value, 1e-3, 1e9, &o->timeout_s)) return expected(why, "--timeout", "seconds, from 0.001 to a thousand million", value);
+    if (!read_number(value, 1e-3, 1e9, &o->timeout_s))
+      return expected(why, "--timeout", "seconds, from 0.001 to a thousand million", value);
     return true;
   case INTERVAL:
     if (!read_number(value, 1, 1e6, &number) || number != floor(number))
@@ -190,7 +207,8 @@ bool options_read(struct limit_options *o, int argc, char **argv, struct why *wh
     if (option < 0) break;
     const char *word = argv[at];
     if (option == ':') return why_not(why, "option %s expects a value, found nothing", word);
-    if (option == '?' && strncmp(word, "--", 2) == 0 && optopt) return why_not(why, "option %s: no value is expected", word);
+    if (option == '?' && strncmp(word, "--", 2) == 0 && optopt)
+      return why_not(why, "option %s: no value is expected", word);
     if (option == '?') {
       mafat_refused_unknown(unknown, word, long_options);
       return why_not(why, "%s", unknown);
@@ -200,7 +218,9 @@ bool options_read(struct limit_options *o, int argc, char **argv, struct why *wh
   }
   o->command = optind < argc ? argv + optind : NULL;
   if (o->check && o->command) return why_not(why, "--check runs no command, found %s", *o->command);
-  if (o->check && o->format == FORMAT_CSV) return why_not(why, "--check answers in text or JSON, not CSV");
-  if (!o->check && !o->command) return why_not(why, "expected -- PROGRAM [ARGUMENT]..., found nothing; see --help");
+  if (o->check && o->format == FORMAT_CSV)
+    return why_not(why, "--check answers in text or JSON, not CSV");
+  if (!o->check && !o->command)
+    return why_not(why, "expected -- PROGRAM [ARGUMENT]..., found nothing; see --help");
   return true;
 }

@@ -35,7 +35,8 @@ const char *means_name(enum means means)
 
 const char *means_text(enum means means)
 {
-  static const char *const texts[] = {"", "as root", "in a group of this user's", "in a scope of systemd-run's"};
+  static const char *const texts[] = {"", "as root", "in a group of this user's",
+                                      "in a scope of systemd-run's"};
   return texts[means];
 }
 
@@ -74,7 +75,8 @@ bool file_has_word(const char *path, const char *word)
 
 bool path_join(char path[PATH_ROOM], const char *mount, const char *group, const char *name)
 {
-  int n = snprintf(path, PATH_ROOM, "%s%s%s%s%s", mount, *group ? "/" : "", group, *name ? "/" : "", name);
+  int n = snprintf(path, PATH_ROOM, "%s%s%s%s%s", mount, *group ? "/" : "", group, *name ? "/" : "",
+                   name);
   if (n > 0 && n < PATH_ROOM) return true;
   path[0] = '\0';
   return false;
@@ -88,7 +90,10 @@ static bool climbs(const char *path)
   return false;
 }
 
-static bool is_writable(const char *path) { return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0; }
+static bool is_writable(const char *path)
+{
+  return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
+}
 
 static bool is_folder(const char *path)
 {
@@ -169,20 +174,22 @@ static void find_own(struct limit_place *p)
   }
   without_slashes(p->own);
   /* In containers without a namespace of groups it is a path of the host's. */
-  if (!path_join(path, p->mount, p->own, "") || !is_folder(path) || climbs(p->own)) p->own[0] = '\0';
+  if (!path_join(path, p->mount, p->own, "") || !is_folder(path) || climbs(p->own))
+    p->own[0] = '\0';
 }
 
 /* Is this process alone in its group? */
 static bool is_alone(const struct limit_place *p)
 {
   char path[PATH_ROOM], text[64];
-  return path_join(path, p->mount, p->own, "cgroup.procs") && file_read(path, text, sizeof text) && atol(text) == (long)getpid() &&
-         !strchr(text, '\n');
+  return path_join(path, p->mount, p->own, "cgroup.procs") && file_read(path, text, sizeof text) &&
+         atol(text) == (long)getpid() && !strchr(text, '\n');
 }
 
 /* ---- what would help ---- */
 
-__attribute__((format(printf, 2, 3))) static void help_with(struct limit_place *p, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void help_with(struct limit_place *p,
+                                                            const char *format, ...)
 {
   va_list values;
   if (*p->help) return; /* the more particular one */
@@ -199,13 +206,18 @@ static bool can_hand_down(struct limit_place *p, const char *parent, struct why 
 {
   char folder[PATH_ROOM], path[PATH_ROOM];
   path_join(folder, p->mount, parent, "");
-  if (!path_join(path, p->mount, parent, "cgroup.subtree_control")) return why_not(why, "%s: too long", parent);
+  if (!path_join(path, p->mount, parent, "cgroup.subtree_control"))
+    return why_not(why, "%s: too long", parent);
   if (file_has_word(path, "memory")) return true;
-  if (!is_writable(path)) return why_not(why, "%s has no memory controller for groups below it, and is not this user's", folder);
+  if (!is_writable(path))
+    return why_not(why, "%s has no memory controller for groups below it, and is not this user's",
+                   folder);
   path_join(path, p->mount, parent, "cgroup.controllers");
-  if (geteuid() != 0 && !file_has_word(path, "memory")) return why_not(why, "%s has no memory controller", folder);
+  if (geteuid() != 0 && !file_has_word(path, "memory"))
+    return why_not(why, "%s has no memory controller", folder);
   path_join(path, p->mount, parent, "cgroup.type");
-  if (access(path, F_OK) != 0) return true; /* the real root may hold both processes and limited groups */
+  if (access(path, F_OK) != 0)
+    return true; /* the real root may hold both processes and limited groups */
   char pids[64];
   path_join(path, p->mount, parent, "cgroup.procs");
   if (file_read(path, pids, sizeof pids) && !*pids) return true;
@@ -214,8 +226,12 @@ static bool can_hand_down(struct limit_place *p, const char *parent, struct why 
     snprintf(name, sizeof name, "mafat-%d-supervisor", (int)getpid());
     return path_join(p->leaf, p->mount, parent, name) || why_not(why, "%s: too long", folder);
   }
-  help_with(p, "mkdir %s/others && for p in $(cat %s/cgroup.procs); do echo $p >%s/others/cgroup.procs; done", folder, folder, folder);
-  return why_not(why, "%s has processes of its own, so that no limited group can be made below it", folder);
+  help_with(p,
+            "mkdir %s/others && for p in $(cat %s/cgroup.procs); do echo $p "
+            ">%s/others/cgroup.procs; done",
+            folder, folder, folder);
+  return why_not(why, "%s has processes of its own, so that no limited group can be made below it",
+                 folder);
 }
 
 /* ---- which parent ---- */
@@ -224,7 +240,8 @@ static bool is_usable(struct limit_place *p, const char *parent, struct why *why
 {
   char folder[PATH_ROOM], procs[PATH_ROOM];
   p->leaf[0] = p->help[0] = '\0';
-  if (!path_join(folder, p->mount, parent, "") || !path_join(procs, p->mount, parent, "cgroup.procs"))
+  if (!path_join(folder, p->mount, parent, "") ||
+      !path_join(procs, p->mount, parent, "cgroup.procs"))
     return why_not(why, "%s: too long", parent);
   if (!is_folder(folder)) return why_not(why, "%s: there is no such group", folder);
   if (!is_writable(folder)) return why_not(why, "%s is not writable", folder);
@@ -239,9 +256,14 @@ static void help_user(struct limit_place *p)
 {
   int uid = (int)geteuid();
   if (p->version == 1)
-    help_with(p, "mkdir %s/mafat && chown -R %d %s/mafat    (as root; then memory_limit --parent mafat)", p->mount, uid, p->mount);
+    help_with(
+        p, "mkdir %s/mafat && chown -R %d %s/mafat    (as root; then memory_limit --parent mafat)",
+        p->mount, uid, p->mount);
   else if (has_systemd())
-    help_with(p, "loginctl enable-linger %d    (as root: a systemd of this user's, which systemd-run asks)", uid);
+    help_with(
+        p,
+        "loginctl enable-linger %d    (as root: a systemd of this user's, which systemd-run asks)",
+        uid);
   else
     help_with(p, "sudo memory_limit ...");
 }
@@ -253,11 +275,14 @@ static bool take_parent(struct limit_place *p, const char *option, struct why *w
   if (strncmp(option, p->mount, n) == 0 && (option[n] == '/' || !option[n])) option += n;
   if (!path_join(parent, "", option, "")) return why_not(why, "--parent %s: too long", option);
   without_slashes(parent);
-  if (climbs(parent)) return why_not(why, "--parent expects a group of %s, found '%s'", p->mount, option);
+  if (climbs(parent))
+    return why_not(why, "--parent expects a group of %s, found '%s'", p->mount, option);
   p->means = geteuid() == 0 ? MEANS_ROOT : MEANS_DELEGATED;
   if (is_usable(p, parent, why)) return true;
   if (geteuid() == 0) help_with(p, "mkdir -p %s/%s", p->mount, parent);
-  else help_with(p, "mkdir -p %s/%s && chown -R %d %s/%s    (as root)", p->mount, parent, (int)geteuid(), p->mount, parent);
+  else
+    help_with(p, "mkdir -p %s/%s && chown -R %d %s/%s    (as root)", p->mount, parent,
+              (int)geteuid(), p->mount, parent);
   return false;
 }
 
@@ -281,7 +306,8 @@ static bool choose_parent(struct limit_place *p, bool in_scope, struct why *why)
   if (almost) *why = other;
   if (almost && !in_scope) return false;
   help_user(p);
-  if (in_scope) return why_not(why, "systemd-run made a scope without the memory controller: %s", other.text);
+  if (in_scope)
+    return why_not(why, "systemd-run made a scope without the memory controller: %s", other.text);
   return why_not(why, "groups in %s are root's, and none there is this user's", p->mount);
 }
 
@@ -292,11 +318,14 @@ static bool no_controller(struct limit_place *p, int error, struct why *why)
     return why_not(why, "no control groups are mounted");
   }
   if (is_disabled("memory")) {
-    help_with(p, "add 'cgroup_enable=memory cgroup_memory=1' to the kernel's command line (/boot/firmware/cmdline.txt on a Raspberry Pi) and reboot");
+    help_with(p, "add 'cgroup_enable=memory cgroup_memory=1' to the kernel's command line "
+                 "(/boot/firmware/cmdline.txt on a Raspberry Pi) and reboot");
     return why_not(why, "the memory controller is switched off");
   }
-  help_with(p, "add 'cgroup_enable=memory cgroup_memory=1' to the kernel's command line and reboot");
-  return why_not(why, "no hierarchy of control groups has a memory controller%s%s", error ? ": " : "", error ? cgroup_strerror(error) : "");
+  help_with(p,
+            "add 'cgroup_enable=memory cgroup_memory=1' to the kernel's command line and reboot");
+  return why_not(why, "no hierarchy of control groups has a memory controller%s%s",
+                 error ? ": " : "", error ? cgroup_strerror(error) : "");
 }
 
 static void drop_message(void *data, int level, const char *format, va_list values)
@@ -323,8 +352,9 @@ bool place_find(struct limit_place *p, const char *parent, bool in_scope, struct
 
 /* ---- v2: handing down ---- */
 
-/* By hand: libcgroup writes to every subtree_control from the top, also where the controller is on already, which a user
- * with a delegated group must not; and it leaves out the top itself where the group is not directly below it. */
+/* By hand: libcgroup writes to every subtree_control from the top, also where the controller is on
+ * already, which a user with a delegated group must not; and it leaves out the top itself where the
+ * group is not directly below it. */
 static int hand_down(const struct limit_place *p, const char *controller)
 {
   char control[PATH_ROOM], group[PATH_ROOM], word[64];
@@ -334,7 +364,8 @@ static int hand_down(const struct limit_place *p, const char *controller)
     if (*end && *end != '/' && n > 0) continue;
     memcpy(group, p->parent, n);
     group[n] = '\0';
-    if ((n > 0 || !*end || geteuid() == 0) && path_join(control, p->mount, group, "cgroup.subtree_control") &&
+    if ((n > 0 || !*end || geteuid() == 0) &&
+        path_join(control, p->mount, group, "cgroup.subtree_control") &&
         !file_has_word(control, controller)) {
       int error = file_write(control, word);
       if (error && !*end) return error;
@@ -348,7 +379,8 @@ bool place_prepare(const struct limit_place *p, bool cpuset, pid_t companion, st
   if (p->version == 1) return true;
   if (*p->leaf) {
     char procs[PATH_ROOM], pid[32];
-    if (mkdir(p->leaf, 0755) != 0 && errno != EEXIST) return why_not(why, "%s cannot be made: %s", p->leaf, strerror(errno));
+    if (mkdir(p->leaf, 0755) != 0 && errno != EEXIST)
+      return why_not(why, "%s cannot be made: %s", p->leaf, strerror(errno));
     path_join(procs, p->leaf, "", "cgroup.procs");
     const pid_t movers[] = {companion, getpid()};
     for (int i = 0; i < 2; i++) {
@@ -358,7 +390,9 @@ bool place_prepare(const struct limit_place *p, bool cpuset, pid_t companion, st
     }
   }
   int error = hand_down(p, "memory");
-  if (error) return why_not(why, "%s/%s does not hand the memory controller down: %s", p->mount, p->parent, strerror(error));
+  if (error)
+    return why_not(why, "%s/%s does not hand the memory controller down: %s", p->mount, p->parent,
+                   strerror(error));
   if (cpuset) hand_down(p, "cpuset"); /* where it cannot be, affinity takes its place */
   return true;
 }
@@ -384,7 +418,8 @@ bool place_in_scope(void)
   /* systemd-run --scope becomes what it starts: the process stays the same. */
   const char *value = getenv(SCOPE_VARIABLE);
   bool in_scope = value && atol(value) == (long)getpid();
-  if (in_scope && strchr(value, '+')) unsetenv("XDG_RUNTIME_DIR"); /* it was only set for systemd-run */
+  if (in_scope && strchr(value, '+'))
+    unsetenv("XDG_RUNTIME_DIR"); /* it was only set for systemd-run */
   unsetenv(SCOPE_VARIABLE);
   return in_scope;
 }
@@ -403,7 +438,8 @@ static bool scope_works(void)
     execvp(words[0], words);
     _exit(127);
   }
-  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         WEXITSTATUS(status) == 0;
 }
 
 void place_enter_scope(char **argv)

@@ -22,10 +22,10 @@ struct limit_place {
   char mount[PATH_ROOM], cpuset_mount[PATH_ROOM]; /* of the controllers; "": none */
   char own[PATH_ROOM];                            /* this process's group in the memory hierarchy */
   char parent[PATH_ROOM];                         /* below which groups are made */
-  char leaf[PATH_ROOM];                           /* v2: where this process goes first, as no group may hold both
-                                                     processes and limited groups; "": it stays where it is */
-  bool scope_may_help;                            /* not possible as it is, perhaps by systemd-run */
-  char help[1024];                                /* if it is not possible: the one command that would help */
+  char leaf[PATH_ROOM]; /* v2: where this process goes first, as no group may hold both
+                           processes and limited groups; "": it stays where it is */
+  bool scope_may_help;  /* not possible as it is, perhaps by systemd-run */
+  char help[1024];      /* if it is not possible: the one command that would help */
 };
 
 /* Changes nothing. False with the reason and, in p->help, what would help. */

@@ -26,19 +26,26 @@ struct fields {
   int n;
 };
 
-static void add_word(struct fields *f, const char *name, const char *word) { f->list[f->n++] = (struct report_field){name, WORD, word, 0, 0}; }
+static void add_word(struct fields *f, const char *name, const char *word)
+{
+  f->list[f->n++] = (struct report_field){name, WORD, word, 0, 0};
+}
 
 static void add_count(struct fields *f, const char *name, int64_t count)
 {
   f->list[f->n++] = (struct report_field){name, COUNT, NULL, count, 0};
 }
 
-static void add_ms(struct fields *f, const char *name, double ms) { f->list[f->n++] = (struct report_field){name, MILLISECONDS, NULL, 0, ms}; }
+static void add_ms(struct fields *f, const char *name, double ms)
+{
+  f->list[f->n++] = (struct report_field){name, MILLISECONDS, NULL, 0, ms};
+}
 
 static int64_t pages(int64_t n) { return n == NOT_COUNTED ? n : n * sysconf(_SC_PAGESIZE); }
 
 /* All but the command. */
-static void collect(struct fields *f, const struct limit_options *o, const struct limit_group *g, const struct limit_watch *w)
+static void collect(struct fields *f, const struct limit_options *o, const struct limit_group *g,
+                    const struct limit_watch *w)
 {
   const struct group_events *e = &w->events;
   f->n = 0;
@@ -158,12 +165,14 @@ static void put_count(struct mafat_writer *out, const char *name, int64_t n)
   else mafat_writer_put_integer(out, n);
 }
 
-static void put_outcome(struct mafat_writer *out, const struct limit_group *g, const struct limit_watch *w)
+static void put_outcome(struct mafat_writer *out, const struct limit_group *g,
+                        const struct limit_watch *w)
 {
   mafat_writer_put(out, "memory_limit: ");
   if (w->outcome == OUTCOME_OOM) mafat_writer_put(out, "killed, out of memory");
   else if (w->outcome == OUTCOME_TIMEOUT) mafat_writer_put(out, "killed at the time-out");
-  else if (w->outcome == OUTCOME_INTERRUPTED) put_count(out, "interrupted by signal ", w->interrupted_by);
+  else if (w->outcome == OUTCOME_INTERRUPTED)
+    put_count(out, "interrupted by signal ", w->interrupted_by);
   else if (w->outcome == OUTCOME_SIGNAL) put_count(out, "ended by signal ", w->signal);
   else put_count(out, "exit status ", w->exit_status);
   mafat_writer_put(out, " after ");
@@ -178,7 +187,8 @@ static void put_outcome(struct mafat_writer *out, const struct limit_group *g, c
   mafat_writer_put(out, means_text(g->place->means));
 }
 
-static bool write_text(struct mafat_writer *out, const struct limit_options *o, const struct limit_group *g, const struct limit_watch *w)
+static bool write_text(struct mafat_writer *out, const struct limit_options *o,
+                       const struct limit_group *g, const struct limit_watch *w)
 {
   const struct group_events *e = &w->events;
   put_outcome(out, g, w);
@@ -212,7 +222,8 @@ static bool write_text(struct mafat_writer *out, const struct limit_options *o, 
   return mafat_writer_flush(out, NULL) == 0;
 }
 
-bool report_write(int fd, const struct limit_options *o, const struct limit_group *g, const struct limit_watch *w)
+bool report_write(int fd, const struct limit_options *o, const struct limit_group *g,
+                  const struct limit_watch *w)
 {
   struct fields fields;
   struct mafat_writer out;

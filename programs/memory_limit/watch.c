@@ -20,8 +20,8 @@ const char *outcome_name(enum limit_outcome outcome)
   return names[outcome];
 }
 
-/* Sent when the thread ends that started us, which may not be the end of the parent. Of its own, as SIGTERM may be
- * ignored. */
+/* Sent when the thread ends that started us, which may not be the end of the parent. Of its own, as
+ * SIGTERM may be ignored. */
 #define PARENT_ENDED SIGRTMIN
 
 void signals_block(struct signals *s, pid_t parent)
@@ -31,7 +31,8 @@ void signals_block(struct signals *s, pid_t parent)
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
     struct sigaction action;
     /* nohup, and a shell's &, have some ignored: that stays. */
-    if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(&s->watched, ends[i]);
+    if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+      sigaddset(&s->watched, ends[i]);
   }
   signal(SIGCHLD, SIG_DFL);
   sigaddset(&s->watched, SIGCHLD);
@@ -64,10 +65,12 @@ struct child {
  * forbidden or was done: they are unknown, or known already. */
 static bool trace(pid_t pid)
 {
-  return ptrace(PTRACE_SEIZE, pid, NULL, (void *)(intptr_t)(PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)) == 0;
+  return ptrace(PTRACE_SEIZE, pid, NULL,
+                (void *)(intptr_t)(PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)) == 0;
 }
 
-static void become_command(const struct limit_options *o, const char *path, const struct signals *s, int gate, int failure)
+static void become_command(const struct limit_options *o, const char *path, const struct signals *s,
+                           int gate, int failure)
 {
   char byte;
   ssize_t n;
@@ -79,11 +82,14 @@ static void become_command(const struct limit_options *o, const char *path, cons
   _exit(127);
 }
 
-static bool start_child(struct child *c, const struct limit_options *o, const char *path, const struct signals *s, struct why *why)
+static bool start_child(struct child *c, const struct limit_options *o, const char *path,
+                        const struct signals *s, struct why *why)
 {
   int gate[2], failure[2];
-  /* Read when the child has ended: what it wrote is there then, and nobody waits for an end that was not closed. */
-  if (pipe2(gate, O_CLOEXEC) != 0 || pipe2(failure, O_CLOEXEC | O_NONBLOCK) != 0) return why_not(why, "a pipe cannot be made: %s", strerror(errno));
+  /* Read when the child has ended: what it wrote is there then, and nobody waits for an end that
+   * was not closed. */
+  if (pipe2(gate, O_CLOEXEC) != 0 || pipe2(failure, O_CLOEXEC | O_NONBLOCK) != 0)
+    return why_not(why, "a pipe cannot be made: %s", strerror(errno));
   c->pid = fork();
   if (c->pid < 0) return why_not(why, "a process cannot be made: %s", strerror(errno));
   if (c->pid == 0) {
@@ -120,7 +126,8 @@ struct sampler {
   struct counters_system system;
   FILE *timeline;
   int64_t start_ns;
-  bool over; /* the command's first thread has been seen at its exit: what follows is its taking down, mostly */
+  bool over; /* the command's first thread has been seen at its exit: what follows is its taking
+                down, mostly */
 };
 
 static void put_bytes(FILE *file, int64_t bytes)
@@ -159,7 +166,9 @@ static void begin_timeline(const struct sampler *s)
 {
   if (!s->timeline) return;
   fprintf(s->timeline, "# start_ns %" PRId64 "\n", s->start_ns);
-  fputs("ms,usage_bytes,anon_bytes,cache_bytes,swap_bytes,resident_bytes,system_swap_in_bytes,system_swap_out_bytes\n", s->timeline);
+  fputs("ms,usage_bytes,anon_bytes,cache_bytes,swap_bytes,resident_bytes,system_swap_in_bytes,"
+        "system_swap_out_bytes\n",
+        s->timeline);
 }
 
 /* ---- waiting ---- */
@@ -186,7 +195,8 @@ static int wait_for_signal(const struct signals *signals, int64_t until_ns)
   struct timespec left = {left_ns / 1000000000, left_ns % 1000000000};
   int signal = sigtimedwait(&signals->watched, NULL, &left);
   /* A parent of another container is always 0. */
-  if (signal == PARENT_ENDED) return signals->parent != 0 && getppid() == signals->parent ? SIGCHLD : SIGTERM;
+  if (signal == PARENT_ENDED)
+    return signals->parent != 0 && getppid() == signals->parent ? SIGCHLD : SIGTERM;
   return signal > 0 ? signal : 0;
 }
 
@@ -230,14 +240,15 @@ static void reap_others(pid_t pid)
 {
   for (;;) {
     siginfo_t one = {0};
-    if (waitid(P_ALL, 0, &one, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 || one.si_pid == 0 || one.si_pid == pid ||
-        waitpid(one.si_pid, NULL, WNOHANG | __WALL) <= 0)
+    if (waitid(P_ALL, 0, &one, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 || one.si_pid == 0 ||
+        one.si_pid == pid || waitpid(one.si_pid, NULL, WNOHANG | __WALL) <= 0)
       return;
   }
 }
 
 /* Until the command has ended: its wait status and usage. */
-static void follow(struct limit_watch *w, struct sampler *s, const struct child *c, const struct limit_options *o, const struct signals *signals, int *status,
+static void follow(struct limit_watch *w, struct sampler *s, const struct child *c,
+                   const struct limit_options *o, const struct signals *signals, int *status,
                    struct rusage *usage)
 {
   int64_t interval_ns = (int64_t)o->interval_ms * 1000000, next_ns = s->start_ns;
@@ -306,14 +317,17 @@ static void decide(struct limit_watch *w, int status, const struct rusage *usage
   if (w->events.oom_kills > 0 && w->exit_status != 0) w->outcome = OUTCOME_OOM;
 }
 
-bool watch_run(struct limit_watch *w, const struct limit_group *g, const struct limit_options *o, const char *path, const struct signals *signals, FILE *timeline,
-               struct why *why)
+bool watch_run(struct limit_watch *w, const struct limit_group *g, const struct limit_options *o,
+               const char *path, const struct signals *signals, FILE *timeline, struct why *why)
 {
   struct child child = {0};
   struct sampler s = {.group = g, .timeline = timeline};
   struct rusage usage = {0};
   int status = 0, error = 0;
-  *w = (struct limit_watch){.exit_status = -1, .anon_peak_bytes = NOT_COUNTED, .cache_peak_bytes = NOT_COUNTED, .swap_peak_bytes = NOT_COUNTED};
+  *w = (struct limit_watch){.exit_status = -1,
+                            .anon_peak_bytes = NOT_COUNTED,
+                            .cache_peak_bytes = NOT_COUNTED,
+                            .swap_peak_bytes = NOT_COUNTED};
   forget_exit(w);
   if (!start_child(&child, o, path, signals, why)) return false;
   if (!group_join(g, o, child.pid, why)) {
@@ -323,7 +337,8 @@ bool watch_run(struct limit_watch *w, const struct limit_group *g, const struct 
   counters_system_open(&s.system);
   s.start_ns = now_ns();
   begin_timeline(&s);
-  while (write(child.gate, "", 1) < 0 && errno == EINTR) continue; /* it may have been killed already */
+  while (write(child.gate, "", 1) < 0 && errno == EINTR)
+    continue; /* it may have been killed already */
   close(child.gate);
   follow(w, &s, &child, o, signals, &status, &usage);
   w->wall_ms = (double)(now_ns() - s.start_ns) * 1e-6;
@@ -332,12 +347,14 @@ bool watch_run(struct limit_watch *w, const struct limit_group *g, const struct 
   w->system_swap = counters_system_read(&s.system, 1);
   counters_system_close(&s.system);
   counters_events(g, &w->events);
-  rise(&w->swap_peak_bytes, g->place->version == 1 && w->system_swap.out_bytes == 0 ? 0 : w->events.swap_peak_bytes);
+  rise(&w->swap_peak_bytes,
+       g->place->version == 1 && w->system_swap.out_bytes == 0 ? 0 : w->events.swap_peak_bytes);
   decide(w, status, &usage);
   bool failed = read(child.failure, &error, sizeof error) == (ssize_t)sizeof error;
   close(child.failure);
   if (!failed || w->outcome == OUTCOME_INTERRUPTED || w->outcome == OUTCOME_TIMEOUT) return true;
-  if (error == ENOMEM && o->limit_bytes != NO_LIMIT) { /* a limit too small to start in is a result */
+  if (error == ENOMEM &&
+      o->limit_bytes != NO_LIMIT) { /* a limit too small to start in is a result */
     w->outcome = OUTCOME_OOM;
     w->exit_status = -1;
     return true;

@@ -10,7 +10,10 @@
 #include "programs/memory_limit/group.h"
 #include "programs/memory_limit/options.h"
 
-enum limit_outcome { OUTCOME_EXIT, OUTCOME_OOM, OUTCOME_TIMEOUT, OUTCOME_SIGNAL, OUTCOME_INTERRUPTED };
+enum limit_outcome {
+  OUTCOME_EXIT, OUTCOME_OOM, OUTCOME_TIMEOUT, OUTCOME_SIGNAL,
+  OUTCOME_INTERRUPTED
+};
 
 struct limit_watch {
   enum limit_outcome outcome;
@@ -21,7 +24,8 @@ struct limit_watch {
   struct group_memory at_exit;    /* as the process stood at its exit */
   struct process_memory process;
   struct group_events events;     /* once everything in the group was gone */
-  int64_t anon_peak_bytes, cache_peak_bytes, swap_peak_bytes; /* of the samples; swap also of the kernel's own */
+  int64_t anon_peak_bytes, cache_peak_bytes,
+      swap_peak_bytes;            /* of the samples; swap also of the kernel's own */
   struct system_swap system_swap; /* from start to end */
   int64_t block_reads;            /* of 512 bytes */
   int64_t n_samples;
@@ -38,8 +42,8 @@ void signals_block(struct signals *s, pid_t parent);
 
 /* Runs the command at `path` in the group, kills what it leaves. `timeline` may be NULL.
  * False with the reason if it could not be run. */
-bool watch_run(struct limit_watch *w, const struct limit_group *g, const struct limit_options *o, const char *path, const struct signals *s, FILE *timeline,
-               struct why *why);
+bool watch_run(struct limit_watch *w, const struct limit_group *g, const struct limit_options *o,
+               const char *path, const struct signals *s, FILE *timeline, struct why *why);
 
 const char *outcome_name(enum limit_outcome outcome);
 

@@ -1,5 +1,5 @@
-/* pack_weights: the weights of a Darknet network, or of an ONNX or TFLite model, in the order that the
- * kernels take them, for plans that read weights while they run. */
+/* pack_weights: the weights of a Darknet network, or of an ONNX or TFLite model, in the order that
+ * the kernels take them, for plans that read weights while they run. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -24,7 +24,8 @@ struct pack_options {
 #include "programs/shared/option_members.h"
   struct mafat_pack_options pack;    /* its lists are those here */
   const char **pictures;             /* to calibrate by; owned */
-  const char *model, *weights, *out; /* weights: NULL where the model is of another format than a cfg */
+  const char *model, *weights,
+      *out; /* weights: NULL where the model is of another format than a cfg */
 };
 
 #include "programs/shared/option_rows.h"
@@ -83,25 +84,32 @@ static void show_bytes(void *context, uint64_t done, uint64_t total)
 static void print_candidates(const struct mafat_pack *pack, const struct mafat_pack_facts *facts)
 {
   struct mafat_pack_candidate_facts candidate = {.size = sizeof candidate};
-  for (int i = 0; i < facts->n_candidates && mafat_pack_candidate(pack, i, &candidate) == MAFAT_OK; i++)
-    printf("ranges by %s, channels %s: outputs are off by %.2g%s\n", candidate.ranges, candidate.equalized ? "equalized" : "as they are", candidate.error,
+  for (int i = 0; i < facts->n_candidates && mafat_pack_candidate(pack, i, &candidate) == MAFAT_OK;
+       i++)
+    printf("ranges by %s, channels %s: outputs are off by %.2g%s\n", candidate.ranges,
+           candidate.equalized ? "equalized" : "as they are", candidate.error,
            candidate.taken ? ", taken" : "");
 }
 
-static int print_measured(const struct mafat_pack *pack, const struct mafat_pack_facts *facts, struct mafat_diagnostic *d)
+static int print_measured(const struct mafat_pack *pack, const struct mafat_pack_facts *facts,
+                          struct mafat_diagnostic *d)
 {
   struct mafat_pack_layer_facts l = {.size = sizeof l};
   bool computes = facts->n_candidates > 0;
   mafat_progress_erase();
   print_candidates(pack, facts);
-  printf("layer  kind             %sweights    bytes      error      largest\n", computes ? "computes  " : "");
+  printf("layer  kind             %sweights    bytes      error      largest\n",
+         computes ? "computes  " : "");
   for (int i = 0; i < facts->n_layers && mafat_pack_layer(pack, i, &l) == MAFAT_OK; i++) {
     printf("%5d  %-15s  ", l.layer, l.type);
     if (computes) printf("%-8s  ", l.computes);
-    printf("%-8s %10zu  %9.2g  %9.2g%s\n", l.weights ? l.weights : "", l.bytes, l.error, l.largest, l.kept ? "  kept wider" : "");
+    printf("%-8s %10zu  %9.2g  %9.2g%s\n", l.weights ? l.weights : "", l.bytes, l.error, l.largest,
+           l.kept ? "  kept wider" : "");
   }
   printf("outputs, with all of them: error %.2g, largest %.2g\n", facts->error, facts->largest);
-  return mafat_streams_finish() == 0 ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "cannot write to standard output: %s", strerror(errno));
+  return mafat_streams_finish() == 0
+             ? MAFAT_OK
+             : mafat_fail(d, MAFAT_EIO, "cannot write to standard output: %s", strerror(errno));
 }
 
 /* ---- the file ---- */
@@ -161,11 +169,13 @@ static void warn(void *context, const char *text)
 
 static int misused(const char *what, const char *value)
 {
-  mafat_streams_complain(program, "%s%s%s%s; see --help", what, value ? " '" : "", value ? value : "", value ? "'" : "");
+  mafat_streams_complain(program, "%s%s%s%s; see --help", what, value ? " '" : "",
+                         value ? value : "", value ? "'" : "");
   return BAD_INPUT;
 }
 
-/* Pictures before the model are for calibrating, too: `--calibrate *.jpg`. Returns how many arguments are left at the end. */
+/* Pictures before the model are for calibrating, too: `--calibrate *.jpg`. Returns how many
+ * arguments are left at the end. */
 static int take_pictures(struct pack_options *o, char **arguments, int n)
 {
   if (o->pack.n_calibrate == 0 || n < 3) return n;
@@ -178,9 +188,12 @@ static int take_pictures(struct pack_options *o, char **arguments, int n)
 /* Options that activations need. -1: continue. */
 static int check_activations(const struct mafat_pack_options *o)
 {
-  if (!o->activations) return o->n_calibrate ? misused("--calibrate expects --activations int8 beside it", NULL) : -1;
-  if (o->n_calibrate == 0) return misused("--activations int8 expects --calibrate PICTURE beside it", NULL);
-  if (o->weights && strcmp(o->weights, "int8") != 0) return misused("--activations int8 expects --weights int8, or none", NULL);
+  if (!o->activations)
+    return o->n_calibrate ? misused("--calibrate expects --activations int8 beside it", NULL) : -1;
+  if (o->n_calibrate == 0)
+    return misused("--activations int8 expects --calibrate PICTURE beside it", NULL);
+  if (o->weights && strcmp(o->weights, "int8") != 0)
+    return misused("--activations int8 expects --weights int8, or none", NULL);
   return -1;
 }
 
@@ -189,19 +202,29 @@ static int check_options(struct pack_options *o, int argc, char **argv)
 {
   int n = take_pictures(o, argv + optind, argc - optind), status;
   const struct mafat_pack_options *p = &o->pack;
-  if (p->keep_above && !p->measure && !p->activations) return misused("--keep-above expects --measure PICTURE beside it", NULL);
+  if (p->keep_above && !p->measure && !p->activations)
+    return misused("--keep-above expects --measure PICTURE beside it", NULL);
   if (o->check && (p->activations || p->n_calibrate))
-    return misused("--activations and --calibrate make no sense with --check: nothing is packed", NULL);
+    return misused("--activations and --calibrate make no sense with --check: nothing is packed",
+                   NULL);
   if ((status = check_activations(p)) >= 0) return status;
-  if (o->check && ((o->type && strcmp(o->type, "float32") != 0) || p->measure)) return misused("--weights and --measure make no sense with --check: nothing is packed", NULL);
-  if (o->check && p->fork) return misused("--fork makes no sense with --check: nothing is packed", NULL);
-  if (o->check && p->n_constants) return misused("--constant makes no sense with --check: nothing is packed", NULL);
+  if (o->check && ((o->type && strcmp(o->type, "float32") != 0) || p->measure))
+    return misused("--weights and --measure make no sense with --check: nothing is packed", NULL);
+  if (o->check && p->fork)
+    return misused("--fork makes no sense with --check: nothing is packed", NULL);
+  if (o->check && p->n_constants)
+    return misused("--constant makes no sense with --check: nothing is packed", NULL);
   if (p->n_constants && n == 3)
-    return misused("--constant is of ONNX and TFLite models: expected one of them and OUT.packed", NULL);
+    return misused("--constant is of ONNX and TFLite models: expected one of them and OUT.packed",
+                   NULL);
   if (o->check && n != 1) return misused("expected one FILE.packed after --check", NULL);
   if (!o->check && n != 2 && n != 3)
-    return misused("expected MODEL.cfg, MODEL.weights and OUT.packed, or MODEL.onnx or MODEL.tflite and OUT.packed", NULL);
-  if (!o->check && n == 2 && p->fork) return misused("--fork is of Darknet's networks: expected MODEL.cfg, MODEL.weights and OUT.packed", NULL);
+    return misused("expected MODEL.cfg, MODEL.weights and OUT.packed, or MODEL.onnx or "
+                   "MODEL.tflite and OUT.packed",
+                   NULL);
+  if (!o->check && n == 2 && p->fork)
+    return misused(
+        "--fork is of Darknet's networks: expected MODEL.cfg, MODEL.weights and OUT.packed", NULL);
   o->out = argv[argc - 1];
   if (o->check) return -1;
   o->model = argv[argc - n];
@@ -252,14 +275,16 @@ static int read_options(int argc, char **argv, struct pack_options *o)
   mafat_option_begin(&r, &options_table, ANY, argc, argv);
   while ((answer = mafat_option_next(&r, o)) == MAFAT_OPTION_READ) {
     if (o->show_help) return print_help(*o->show_help);
-    if (o->show_version) return mafat_streams_say(program, "pack_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+    if (o->show_version)
+      return mafat_streams_say(program, "pack_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
     if (r.row == OPTION_calibrate) o->pictures[o->pack.n_calibrate++] = r.value;
   }
   if (answer != MAFAT_OPTION_END) return refuse(&r, answer);
   o->pack.replace = o->force;
   o->pack.fork = o->fork;
   o->pack.weights = o->type;
-  o->pack.activations = o->activations && strcmp(o->activations, "int8") == 0 ? o->activations : NULL;
+  o->pack.activations =
+      o->activations && strcmp(o->activations, "int8") == 0 ? o->activations : NULL;
   o->pack.measure = o->measure;
   o->pack.keep_above = o->keep_above >= 0 ? &o->keep_above : NULL;
   o->pack.n_constants = o->constants.n;

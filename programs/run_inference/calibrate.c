@@ -24,9 +24,10 @@ static void write_found(const struct mafat_calibration_facts *c, struct mafat_wr
            "weights taken in: %.1f GB/s from a packed file, %.1f GB/s from Darknet's\n"
            "a step of several threads: %.1f us more\n"
            "median error of a layer: %.1f %%\n",
-           c->cpu, c->conv_gflops, c->point_gflops, c->winograd_gflops, c->winograd_direct_gflops, c->depthwise_gflops,
-           c->map_read_gbs, c->map_write_gbs, c->weights_gbs, c->disk_gbs, c->disk_wait_us, c->read_us, c->packed_gbs,
-           c->darknet_gbs, c->thread_step_us, c->fit_error * 100);
+           c->cpu, c->conv_gflops, c->point_gflops, c->winograd_gflops, c->winograd_direct_gflops,
+           c->depthwise_gflops, c->map_read_gbs, c->map_write_gbs, c->weights_gbs, c->disk_gbs,
+           c->disk_wait_us, c->read_us, c->packed_gbs, c->darknet_gbs, c->thread_step_us,
+           c->fit_error * 100);
   mafat_writer_put(w, text);
   mafat_writer_put(w, "kept in ");
   mafat_writer_put_plain(w, c->path);

@@ -1,5 +1,5 @@
-/* --help and --help=all of run_inference, mafat_serve and mafat_ranks. A file of its own in the part
- * `rare`: no run executes it. */
+/* --help and --help=all of run_inference, mafat_serve and mafat_ranks. A file of its own in the
+ * part `rare`: no run executes it. */
 #include "programs/run_inference/options.h"
 
 #include "include/mafat_plan.h"
@@ -124,13 +124,15 @@ static void print_searches(void)
   }
 }
 
-/* ---- options that mafat_serve and mafat_ranks share with run_inference: their names, in lines ---- */
+/* ---- options that mafat_serve and mafat_ranks share with run_inference: their names, in lines
+ * ---- */
 
 static int column; /* where the next name begins; 0: at the beginning of a line */
 
 static bool is_shared(const struct option_walk *w)
 {
-  return w->program != MAFAT_RUN_INFERENCE && w->entry.programs & MAFAT_RUN_INFERENCE && !w->entry.own;
+  return w->program != MAFAT_RUN_INFERENCE && w->entry.programs & MAFAT_RUN_INFERENCE &&
+         !w->entry.own;
 }
 
 /* --predict and the options that need it are for one process. */
@@ -148,7 +150,8 @@ static void print_name(struct option_walk *w)
     printf(",\n");
     column = 0;
   }
-  column += printf("%s--%s%s%s", column ? ", " : "  ", e->name, *e->argument ? " " : "", e->argument);
+  column +=
+      printf("%s--%s%s%s", column ? ", " : "  ", e->name, *e->argument ? " " : "", e->argument);
 }
 
 /* ---- all ---- */
@@ -164,18 +167,21 @@ static void print_entry(struct option_walk *w)
 
 static void print_brief(struct option_walk *w)
 {
-  if (w->entry.brief && !w->entry.letter) option_help_print_text(&w->entry, w->entry.brief, BRIEF_COLUMN);
+  if (w->entry.brief && !w->entry.letter)
+    option_help_print_text(&w->entry, w->entry.brief, BRIEF_COLUMN);
 }
 
 /* -h and -V, after the others. */
 static void print_brief_letter(struct option_walk *w)
 {
-  if (w->entry.brief && w->entry.letter) option_help_print_text(&w->entry, w->entry.brief, BRIEF_COLUMN);
+  if (w->entry.brief && w->entry.letter)
+    option_help_print_text(&w->entry, w->entry.brief, BRIEF_COLUMN);
 }
 
 static void print_options(enum mafat_program program, bool all)
 {
-  struct option_walk w = {.program = program, .emit = all || program == MAFAT_RANKS ? print_entry : print_brief};
+  struct option_walk w = {.program = program,
+                          .emit = all || program == MAFAT_RANKS ? print_entry : print_brief};
   option_walk(&w);
   if (!all && program != MAFAT_RANKS) {
     w.emit = print_brief_letter;
@@ -190,7 +196,8 @@ static void print_options(enum mafat_program program, bool all)
 
 void mafat_options_print_help(enum mafat_program program, const char *name, bool all)
 {
-  static char text[1 << 15]; /* written at once: the reader of a pipe may stop at the line it wanted */
+  static char
+      text[1 << 15]; /* written at once: the reader of a pipe may stop at the line it wanted */
   setvbuf(stdout, text, _IOFBF, sizeof text);
   if (program == MAFAT_RUN_INFERENCE) print_text(all ? run_usage_all : run_usage, name);
   else print_text(program == MAFAT_SERVE ? serve_usage : ranks_usage, name);

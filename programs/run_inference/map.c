@@ -30,7 +30,8 @@ static int write_file(const char *path, const struct mafat_map *map, struct mafa
   return code;
 }
 
-int mafat_map_write(const char *path, const struct mafat_report_request *q, const struct mafat_plan_report *a, struct mafat_diagnostic *d)
+int mafat_map_write(const char *path, const struct mafat_report_request *q,
+                    const struct mafat_plan_report *a, struct mafat_diagnostic *d)
 {
   struct mafat_map map = {0};
   int code = mafat_map_find(&map, q, a);

@@ -1,5 +1,5 @@
-/* A map, drawn: head, boxes, what is alive, steps, and a table of the peak. No text lies over another: what there is no room for
- * is left to titles, which are shown where the pointer is. */
+/* A map, drawn: head, boxes, what is alive, steps, and a table of the peak. No text lies over
+ * another: what there is no room for is left to titles, which are shown where the pointer is. */
 #include "programs/run_inference/map.h"
 #include "programs/run_inference/output.h"
 #include "programs/run_inference/svg.h"
@@ -26,9 +26,11 @@ enum {
   LABEL = 62       /* of a line of the head */
 };
 
-static const char ink[] = "#222222", muted[] = "#666666", faint[] = "#e4e4e4", rule[] = "#8c8c8c", red[] = "#c1121f";
+static const char ink[] = "#222222", muted[] = "#666666", faint[] = "#e4e4e4", rule[] = "#8c8c8c",
+                  red[] = "#c1121f";
 /* Told apart without red and green, too: Okabe and Ito's. */
-static const char colours[MAFAT_MAP_TAGS][8] = {"#56b4e9", "#009e73", "#e69f00", "#cc79a7", "#8d86c9"};
+static const char colours[MAFAT_MAP_TAGS][8] = {"#56b4e9", "#009e73", "#e69f00", "#cc79a7",
+                                                "#8d86c9"};
 
 enum { TEXT = 192 };
 
@@ -53,7 +55,8 @@ static double x_at(const struct drawing *d, int time)
 /* Position of bytes above the bottom of a panel, whose top is the arena's size. */
 static double y_of(const struct drawing *d, size_t bytes, double top, double height)
 {
-  return top + height - height * ((double)bytes / (double)(d->map->arena.bytes ? d->map->arena.bytes : 1));
+  return top + height -
+         height * ((double)bytes / (double)(d->map->arena.bytes ? d->map->arena.bytes : 1));
 }
 
 static void format_bytes(char *text, size_t capacity, size_t bytes)
@@ -93,15 +96,18 @@ static void name_step(const struct drawing *d, int step, char *text, size_t capa
 }
 
 /* "12 convolutional", "scratch of 12 convolutional", "input data", "ring of reads" */
-static void name_buffer(const struct drawing *d, const struct mafat_buffer_facts *b, char *text, size_t capacity)
+static void name_buffer(const struct drawing *d, const struct mafat_buffer_facts *b, char *text,
+                        size_t capacity)
 {
   struct mafat_port_facts port = {.size = sizeof port};
   size_t n = 0;
   if (strcmp(b->what, "ring") == 0) snprintf(text, capacity, "ring of reads");
   else if (strcmp(b->what, "panel") == 0) snprintf(text, capacity, "panel of weights");
   else if (strcmp(b->what, "affine") == 0) snprintf(text, capacity, "scales and biases");
-  else if (strcmp(b->what, "scratch") == 0 && b->last - b->first > 1) snprintf(text, capacity, "scratch, shared");
-  else if (b->input >= 0 && mafat_dry_run_describe_input(d->map->request->dry_run, b->input, &port) == MAFAT_OK)
+  else if (strcmp(b->what, "scratch") == 0 && b->last - b->first > 1)
+    snprintf(text, capacity, "scratch, shared");
+  else if (b->input >= 0 &&
+           mafat_dry_run_describe_input(d->map->request->dry_run, b->input, &port) == MAFAT_OK)
     snprintf(text, capacity, "input %.60s", port.name);
   else {
     if (strcmp(b->what, "map") != 0) n = (size_t)snprintf(text, capacity, "%s of ", b->what);
@@ -109,10 +115,13 @@ static void name_buffer(const struct drawing *d, const struct mafat_buffer_facts
   }
 }
 
-static void put(const struct drawing *d, double x, double y, int size, const char *colour, enum mafat_svg_anchor anchor,
-                const char *text, int most)
+static void put(const struct drawing *d, double x, double y, int size, const char *colour,
+                enum mafat_svg_anchor anchor, const char *text, int most)
 {
-  mafat_svg_put_text(d->w, &(struct mafat_svg_text){.x = x, .y = y, .size = size, .colour = colour, .anchor = anchor}, text, most);
+  mafat_svg_put_text(
+      d->w,
+      &(struct mafat_svg_text){.x = x, .y = y, .size = size, .colour = colour, .anchor = anchor},
+      text, most);
 }
 
 /* Into a rectangle's title: the element is open, and is closed. */
@@ -131,7 +140,8 @@ static double full_width(const struct drawing *d)
   return LEFT + d->width + GAP + TABLE - 2 * MARGIN;
 }
 
-static void put_head_line(const struct drawing *d, int line, const char *label, const char *colour, const char *text, int most)
+static void put_head_line(const struct drawing *d, int line, const char *label, const char *colour,
+                          const char *text, int most)
 {
   double y = 50 + line * LINE;
   put(d, MARGIN, y, NORMAL, muted, MAFAT_SVG_START, label, 8);
@@ -144,8 +154,9 @@ static void put_name(const struct drawing *d)
   struct mafat_svg_text t = {.x = MARGIN, .y = 28, .size = LARGE, .colour = ink, .bold = true};
   char facts[96];
   double width = full_width(d);
-  int n = snprintf(facts, sizeof facts, "%d x %d, %d layers in %d step%s", q->facts.input_w, q->facts.input_h, d->map->plan.n_layers,
-                   d->map->n_steps, d->map->n_steps == 1 ? "" : "s");
+  int n = snprintf(facts, sizeof facts, "%d x %d, %d layers in %d step%s", q->facts.input_w,
+                   q->facts.input_h, d->map->plan.n_layers, d->map->n_steps,
+                   d->map->n_steps == 1 ? "" : "s");
   mafat_svg_put_text(d->w, &t, q->cfg, mafat_svg_room(LARGE, width) - n * NORMAL / LARGE - 3);
   put(d, MARGIN + width, 28, NORMAL, muted, MAFAT_SVG_END, facts, n);
 }
@@ -155,8 +166,9 @@ static void put_plan(const struct drawing *d)
   const struct mafat_plan_facts *p = &d->map->plan;
   char text[TEXT];
   double width = full_width(d);
-  int n = snprintf(text, sizeof text, "%s, %d thread%s, kernels %s, %.1f ms", p->algorithm, p->threads, p->threads == 1 ? "" : "s",
-                   d->map->request->facts.cpu, p->latency_ms);
+  int n =
+      snprintf(text, sizeof text, "%s, %d thread%s, kernels %s, %.1f ms", p->algorithm, p->threads,
+               p->threads == 1 ? "" : "s", d->map->request->facts.cpu, p->latency_ms);
   put_head_line(d, 0, "plan", ink, p->text, mafat_svg_room(NORMAL, width - LABEL) - n - 3);
   put(d, MARGIN + width, 50, NORMAL, muted, MAFAT_SVG_END, text, n);
 }
@@ -165,8 +177,10 @@ static void put_arena(const struct drawing *d)
 {
   const struct mafat_arena_facts *a = &d->map->arena;
   char text[TEXT];
-  snprintf(text, sizeof text, "%zu bytes: %zu bytes (%.2f %%) above the most that is alive at one time, %zu bytes", a->bytes,
-           a->bytes - a->bound_bytes, mafat_output_arena_excess(&d->map->plan), a->bound_bytes);
+  snprintf(text, sizeof text,
+           "%zu bytes: %zu bytes (%.2f %%) above the most that is alive at one time, %zu bytes",
+           a->bytes, a->bytes - a->bound_bytes, mafat_output_arena_excess(&d->map->plan),
+           a->bound_bytes);
   put_head_line(d, 1, "arena", ink, text, mafat_svg_room(NORMAL, full_width(d) - LABEL));
 }
 
@@ -182,10 +196,13 @@ static void put_charge(const struct drawing *d)
   format_bytes(outside, sizeof outside, kept);
   int n = snprintf(text, sizeof text, "%s", charge);
   if (q->budget_bytes != SIZE_MAX)
-    n += snprintf(text + n, sizeof text - (size_t)n, ", %s the budget of %s (%.40s)", d->map->plan.fits ? "within" : "more than", budget,
-                  q->budget_source);
-  if (kept) snprintf(text + n, sizeof text - (size_t)n, "; weights that are kept, outside of the arena: %s", outside);
-  put_head_line(d, 2, "process", d->map->plan.fits ? ink : red, text, mafat_svg_room(NORMAL, full_width(d) - LABEL));
+    n += snprintf(text + n, sizeof text - (size_t)n, ", %s the budget of %s (%.40s)",
+                  d->map->plan.fits ? "within" : "more than", budget, q->budget_source);
+  if (kept)
+    snprintf(text + n, sizeof text - (size_t)n, "; weights that are kept, outside of the arena: %s",
+             outside);
+  put_head_line(d, 2, "process", d->map->plan.fits ? ink : red, text,
+                mafat_svg_room(NORMAL, full_width(d) - LABEL));
 }
 
 static void put_head(const struct drawing *d)
@@ -225,8 +242,14 @@ static void put_byte_axis(const struct drawing *d)
     double y = y_of(d, at, TOP, BOXES_HEIGHT), from_bound = y > bound ? y - bound : bound - y;
     mafat_svg_line(d->w, LEFT, y, LEFT + d->width, y, faint, false);
     if (y - TOP < 14 || (bound_reported && from_bound < 14)) continue;
-    snprintf(text, sizeof text, at == 0 ? "0" : step >= 1 << 20 ? "%zu MiB" : step >= 1 << 10 ? "%zu KiB" : "%zu B",
-             step >= 1 << 20 ? at >> 20 : step >= 1 << 10 ? at >> 10 : at);
+    snprintf(text, sizeof text,
+             at == 0           ? "0"
+             : step >= 1 << 20 ? "%zu MiB"
+             : step >= 1 << 10 ? "%zu KiB"
+                               : "%zu B",
+             step >= 1 << 20   ? at >> 20
+             : step >= 1 << 10 ? at >> 10
+                               : at);
     put(d, LEFT - 6, y + 4, SMALL, muted, MAFAT_SVG_END, text, 12);
   }
   format_axis(text, sizeof text, a->bytes, step);
@@ -236,9 +259,14 @@ static void put_byte_axis(const struct drawing *d)
   put(d, LEFT - 6, bound + 4, SMALL, red, MAFAT_SVG_END, text, 12);
 }
 
-static void put_turned(const struct drawing *d, double x, double y, enum mafat_svg_anchor anchor, const char *colour, const char *text, int most)
+static void put_turned(const struct drawing *d, double x, double y, enum mafat_svg_anchor anchor,
+                       const char *colour, const char *text, int most)
 {
-  mafat_svg_put_text(d->w, &(struct mafat_svg_text){.x = x, .y = y, .size = SMALL, .colour = colour, .anchor = anchor, .turned = true}, text, most);
+  mafat_svg_put_text(
+      d->w,
+      &(struct mafat_svg_text){
+          .x = x, .y = y, .size = SMALL, .colour = colour, .anchor = anchor, .turned = true},
+      text, most);
 }
 
 /* Every how many steps there is room for something of that width. */
@@ -257,13 +285,15 @@ static void put_step_axis(const struct drawing *d)
     double x = x_of(d, step + .5);
     if ((step + 1) % numbers == 0 || step == 0) {
       snprintf(text, sizeof text, "%d", step + 1);
-      if (step || numbers < 5 || x_of(d, numbers - .5) - x > 34) put(d, x, NUMBERS, SMALL, muted, MAFAT_SVG_MIDDLE, text, 6);
+      if (step || numbers < 5 || x_of(d, numbers - .5) - x > 34)
+        put(d, x, NUMBERS, SMALL, muted, MAFAT_SVG_MIDDLE, text, 6);
     }
     if (names > 1 && (step + 1) % names != 0) continue;
     name_step(d, step, text, sizeof text);
     put_turned(d, x + 3.5, NAMES, MAFAT_SVG_END, ink, text, mafat_svg_room(SMALL, NAMES_HEIGHT));
   }
-  put(d, LEFT + d->width / 2, NAMES + NAMES_HEIGHT + 18, NORMAL, muted, MAFAT_SVG_MIDDLE, "steps in the order they run, and their layers", 60);
+  put(d, LEFT + d->width / 2, NAMES + NAMES_HEIGHT + 18, NORMAL, muted, MAFAT_SVG_MIDDLE,
+      "steps in the order they run, and their layers", 60);
   put(d, LEFT - 6, NUMBERS, SMALL, muted, MAFAT_SVG_END, "step", 4);
   put_turned(d, 18, TOP + BOXES_HEIGHT / 2, MAFAT_SVG_MIDDLE, muted, "place in the arena", 30);
   put_turned(d, 18, ALIVE + ALIVE_HEIGHT / 2, MAFAT_SVG_MIDDLE, muted, "bytes alive", 30);
@@ -284,7 +314,8 @@ static bool find_group(const struct mafat_map *m, int number, int *begin, int *e
   return *end > *begin;
 }
 
-static void put_group(const struct drawing *d, const struct mafat_group_facts *group, int number, int begin, int end)
+static void put_group(const struct drawing *d, const struct mafat_group_facts *group, int number,
+                      int begin, int end)
 {
   double x = x_of(d, begin), width = x_of(d, end) - x;
   char text[TEXT], peak[32];
@@ -293,9 +324,11 @@ static void put_group(const struct drawing *d, const struct mafat_group_facts *g
   mafat_svg_place(d->w, (struct mafat_svg_box){x, GROUPS, width, GROUPS_HEIGHT});
   mafat_svg_word(d->w, "fill", number % 2 ? "#e9e4d8" : "#d9e2ea");
   format_bytes(peak, sizeof peak, group->peak_bytes);
-  snprintf(text, sizeof text, "layers %d to %d: %.60s, weights %s; at most %s alive", group->first, group->last, group->cut, group->weights, peak);
+  snprintf(text, sizeof text, "layers %d to %d: %.60s, weights %s; at most %s alive", group->first,
+           group->last, group->cut, group->weights, peak);
   put_title(d, text);
-  if (begin > 0 && width > 4) mafat_svg_line(d->w, x, GROUPS, x, ALIVE + ALIVE_HEIGHT, "#c9c9c9", false);
+  if (begin > 0 && width > 4)
+    mafat_svg_line(d->w, x, GROUPS, x, ALIVE + ALIVE_HEIGHT, "#c9c9c9", false);
   snprintf(text, sizeof text, "%.60s%s%s", group->cut, kept ? "" : ":", kept ? "" : group->weights);
   int capacity = mafat_svg_room(SMALL, width - 6), n = mafat_svg_characters(text);
   if (n > capacity) n = (int)strcspn(text, ":");
@@ -315,31 +348,40 @@ static void put_groups(const struct drawing *d)
 
 /* ---- boxes ---- */
 
-static void describe_buffer(const struct drawing *d, const struct mafat_buffer_facts *b, char *text, size_t capacity)
+static void describe_buffer(const struct drawing *d, const struct mafat_buffer_facts *b, char *text,
+                            size_t capacity)
 {
   struct mafat_layer_facts layer = {.size = sizeof layer};
-  int first = mafat_map_step_at(d->map, b->first) + 1, last = mafat_map_step_at(d->map, b->last) + 1;
+  int first = mafat_map_step_at(d->map, b->first) + 1,
+      last = mafat_map_step_at(d->map, b->last) + 1;
   name_buffer(d, b, text, capacity);
   size_t n = strlen(text);
-  n += (size_t)snprintf(text + n, capacity - n, ", %s: %zu bytes at %zu", b->tag, b->bytes, b->offset);
+  n += (size_t)snprintf(text + n, capacity - n, ", %s: %zu bytes at %zu", b->tag, b->bytes,
+                        b->offset);
   if (first == last) n += (size_t)snprintf(text + n, capacity - n, ", in step %d", first);
   else n += (size_t)snprintf(text + n, capacity - n, ", in steps %d to %d", first, last);
-  if (b->rows && b->layer >= 0 && mafat_plan_report_layer(d->map->report, b->layer, &layer) == MAFAT_OK && b->rows < layer.out_h)
+  if (b->rows && b->layer >= 0 &&
+      mafat_plan_report_layer(d->map->report, b->layer, &layer) == MAFAT_OK &&
+      b->rows < layer.out_h)
     snprintf(text + n, capacity - n, "; %d of %d rows", b->rows, layer.out_h);
 }
 
-static struct mafat_svg_box place_buffer(const struct drawing *d, const struct mafat_buffer_facts *b)
+static struct mafat_svg_box place_buffer(const struct drawing *d,
+                                         const struct mafat_buffer_facts *b)
 {
   double x = x_at(d, b->first), top = y_of(d, b->offset + b->bytes, TOP, BOXES_HEIGHT);
-  return (struct mafat_svg_box){x, top, x_at(d, b->last + 1) - x, y_of(d, b->offset, TOP, BOXES_HEIGHT) - top};
+  return (struct mafat_svg_box){x, top, x_at(d, b->last + 1) - x,
+                                y_of(d, b->offset, TOP, BOXES_HEIGHT) - top};
 }
 
 /* Along the box or upwards in it. False: there is no room. */
 static bool put_label(const struct drawing *d, struct mafat_svg_box box, const char *text)
 {
-  double width = mafat_svg_width(SMALL, mafat_svg_characters(text)) + 6, x = box.x + box.w / 2, y = box.y + box.h / 2;
+  double width = mafat_svg_width(SMALL, mafat_svg_characters(text)) + 6, x = box.x + box.w / 2,
+         y = box.y + box.h / 2;
   if (width <= box.w && box.h >= 12) put(d, x, y + 3.5, SMALL, ink, MAFAT_SVG_MIDDLE, text, 100);
-  else if (width <= box.h && box.w >= 12) put_turned(d, x + 3.5, y, MAFAT_SVG_MIDDLE, ink, text, 100);
+  else if (width <= box.h && box.w >= 12)
+    put_turned(d, x + 3.5, y, MAFAT_SVG_MIDDLE, ink, text, 100);
   else return false;
   return true;
 }
@@ -398,7 +440,8 @@ static size_t alive_up_to(const struct drawing *d, int time, int tag)
   return sum;
 }
 
-/* The outline of all tags up to one, from the left to the right; a tag more is painted below one less. */
+/* The outline of all tags up to one, from the left to the right; a tag more is painted below one
+ * less. */
 static void put_profile(const struct drawing *d, int tag)
 {
   double last = -1;
@@ -440,12 +483,15 @@ static void put_step_titles(const struct drawing *d)
     size_t n = (size_t)snprintf(text, sizeof text, "step %d of %d: ", step + 1, d->map->n_steps);
     name_step(d, step, text + n, sizeof text - n);
     n = strlen(text);
-    n += (size_t)snprintf(text + n, sizeof text - n, ", %zu bytes alive", mafat_map_alive(d->map, time));
+    n += (size_t)snprintf(text + n, sizeof text - n, ", %zu bytes alive",
+                          mafat_map_alive(d->map, time));
     for (int tag = 0; tag < MAFAT_MAP_TAGS; tag++)
       if (d->map->alive[time][tag])
-        n += (size_t)snprintf(text + n, sizeof text - n, "; %s %zu", mafat_map_tag_name(tag), d->map->alive[time][tag]);
+        n += (size_t)snprintf(text + n, sizeof text - n, "; %s %zu", mafat_map_tag_name(tag),
+                              d->map->alive[time][tag]);
     mafat_svg_open(d->w, "rect");
-    mafat_svg_place(d->w, (struct mafat_svg_box){x_of(d, step), ALIVE, d->width / d->map->n_steps, ALIVE_HEIGHT});
+    mafat_svg_place(d->w, (struct mafat_svg_box){x_of(d, step), ALIVE, d->width / d->map->n_steps,
+                                                 ALIVE_HEIGHT});
     put_title(d, text);
   }
   mafat_writer_put(d->w, "</g>\n");
@@ -464,7 +510,8 @@ static void put_alive(const struct drawing *d)
 
 /* ---- the peak ---- */
 
-/* Behind what is drawn from the top to the bottom: boxes at the peak are darker than others, and no line crosses their names. */
+/* Behind what is drawn from the top to the bottom: boxes at the peak are darker than others, and no
+ * line crosses their names. */
 static void put_peak_column(const struct drawing *d, double top, double bottom)
 {
   double x = x_at(d, d->map->peak_begin), width = x_at(d, d->map->peak_end) - x;
@@ -486,19 +533,30 @@ static void put_peak_name(const struct drawing *d)
   double x = (x_at(d, m->peak_begin) + x_at(d, m->peak_end)) / 2;
   char text[TEXT], name[64];
   name_step(d, first, name, sizeof name);
-  if (last > first) n = snprintf(text, sizeof text, "peak: steps %d to %d, %zu bytes", first + 1, last + 1, m->arena.bound_bytes);
-  else n = snprintf(text, sizeof text, "peak: step %d, layer %s, %zu bytes", first + 1, name, m->arena.bound_bytes);
+  if (last > first)
+    n = snprintf(text, sizeof text, "peak: steps %d to %d, %zu bytes", first + 1, last + 1,
+                 m->arena.bound_bytes);
+  else
+    n = snprintf(text, sizeof text, "peak: step %d, layer %s, %zu bytes", first + 1, name,
+                 m->arena.bound_bytes);
   double half = mafat_svg_width(NORMAL, n) / 2, middle = x;
   if (middle < LEFT + half) middle = LEFT + half;
   if (middle > LEFT + d->width - half) middle = LEFT + d->width - half;
-  mafat_svg_put_text(d->w, &(struct mafat_svg_text){.x = middle, .y = GROUPS - 10, .size = NORMAL, .colour = red, .anchor = MAFAT_SVG_MIDDLE, .bold = true},
+  mafat_svg_put_text(d->w,
+                     &(struct mafat_svg_text){.x = middle,
+                                              .y = GROUPS - 10,
+                                              .size = NORMAL,
+                                              .colour = red,
+                                              .anchor = MAFAT_SVG_MIDDLE,
+                                              .bold = true},
                      text, n);
   mafat_svg_line(d->w, x, GROUPS - 6, x, TOP, red, false);
 }
 
 static int larger_first(const void *a, const void *b)
 {
-  const struct mafat_buffer_facts *x = *(const struct mafat_buffer_facts *const *)a, *y = *(const struct mafat_buffer_facts *const *)b;
+  const struct mafat_buffer_facts *x = *(const struct mafat_buffer_facts *const *)a,
+                                  *y = *(const struct mafat_buffer_facts *const *)b;
   if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
   return (x > y) - (x < y);
 }
@@ -535,7 +593,11 @@ static bool has_tag(const struct mafat_map *m, int tag)
 
 static double put_heading(const struct drawing *d, double y, const char *text)
 {
-  mafat_svg_put_text(d->w, &(struct mafat_svg_text){.x = LEFT + d->width + GAP, .y = y, .size = NORMAL, .colour = ink, .bold = true}, text, 48);
+  mafat_svg_put_text(
+      d->w,
+      &(struct mafat_svg_text){
+          .x = LEFT + d->width + GAP, .y = y, .size = NORMAL, .colour = ink, .bold = true},
+      text, 48);
   return y + LINE + 4;
 }
 
@@ -579,9 +641,11 @@ void mafat_map_draw(const struct mafat_map *m, struct mafat_writer *w)
   double wanted = 1.6 * m->n_steps;
   struct drawing d = {m, w, wanted < NARROWEST ? NARROWEST : wanted > WIDEST ? WIDEST : wanted};
   char name[TEXT];
-  snprintf(name, sizeof name, "The arena of a plan: %zu bytes, of which %zu are alive at the peak", m->arena.bytes, m->arena.bound_bytes);
+  snprintf(name, sizeof name, "The arena of a plan: %zu bytes, of which %zu are alive at the peak",
+           m->arena.bytes, m->arena.bound_bytes);
   mafat_svg_begin(w, (int)(LEFT + d.width + GAP + TABLE), HEIGHT, name);
-  mafat_writer_put(w, "<style>.buffers rect:hover{stroke:#000000;stroke-width:2}.steps rect:hover{fill-opacity:.35}</style>\n");
+  mafat_writer_put(w, "<style>.buffers rect:hover{stroke:#000000;stroke-width:2}.steps "
+                      "rect:hover{fill-opacity:.35}</style>\n");
   put_head(&d);
   mafat_svg_fill(w, (struct mafat_svg_box){LEFT, TOP, d.width, BOXES_HEIGHT}, "#f8f8f8", 1);
   put_byte_axis(&d);

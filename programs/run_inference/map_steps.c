@@ -59,7 +59,8 @@ static void find_steps(struct mafat_map *m)
     m->columns[position] = m->n_steps;
     if (m->steps[position].layer >= 0) m->steps[m->n_steps++] = m->steps[position];
   }
-  if (m->n_steps == 0) m->steps[m->n_steps++] = (struct mafat_map_step){0, 0, 0, 0}; /* nothing is computed */
+  if (m->n_steps == 0)
+    m->steps[m->n_steps++] = (struct mafat_map_step){0, 0, 0, 0}; /* nothing is computed */
   m->columns[n] = m->n_steps;
 }
 
@@ -101,7 +102,8 @@ static void find_buffers(struct mafat_map *m)
   m->arena.n_buffers = n;
 }
 
-int mafat_map_find(struct mafat_map *m, const struct mafat_report_request *q, const struct mafat_plan_report *a)
+int mafat_map_find(struct mafat_map *m, const struct mafat_report_request *q,
+                   const struct mafat_plan_report *a)
 {
   m->request = q;
   m->report = a;
@@ -109,7 +111,8 @@ int mafat_map_find(struct mafat_map *m, const struct mafat_report_request *q, co
   m->arena.size = sizeof m->arena;
   mafat_plan_report_describe(a, &m->plan);
   mafat_plan_report_arena(a, &m->arena);
-  size_t n_times = (size_t)m->arena.n_times, n_positions = n_times / 2, n_buffers = (size_t)m->arena.n_buffers;
+  size_t n_times = (size_t)m->arena.n_times, n_positions = n_times / 2,
+         n_buffers = (size_t)m->arena.n_buffers;
   m->buffers = calloc(n_buffers + 1, sizeof *m->buffers);
   m->steps = calloc(n_positions + 1, sizeof *m->steps);
   m->columns = calloc(n_positions + 1, sizeof *m->columns);

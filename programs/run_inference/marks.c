@@ -11,7 +11,8 @@ void mafat_marks_begin(struct mafat_marks *m, const struct mafat_model *model, i
 static void put_line(struct mafat_marks *m)
 {
   struct mafat_layer_facts layer = {.size = sizeof layer};
-  const char *type = mafat_model_layer(m->model, m->layer, &layer) == MAFAT_OK ? layer.type : "image";
+  const char *type =
+      mafat_model_layer(m->model, m->layer, &layer) == MAFAT_OK ? layer.type : "image";
   mafat_writer_put_integer(&m->out, m->layer);
   mafat_writer_put(&m->out, " ");
   mafat_writer_put(&m->out, type);

@@ -40,7 +40,8 @@ static int read_all(struct names_text *t, int fd, const char *path, struct mafat
     t->n += (size_t)got;
     t->bytes[t->n] = '\0';
     if (t->n > MAFAT_NAMES_MAX_BYTES)
-      return mafat_fail(d, MAFAT_EFORMAT, "%s: expected labels of at most %zu bytes in all, found more", path,
+      return mafat_fail(d, MAFAT_EFORMAT,
+                        "%s: expected labels of at most %zu bytes in all, found more", path,
                         (size_t)MAFAT_NAMES_MAX_BYTES);
   }
   return MAFAT_OK;

@@ -8,6 +8,7 @@ int mafat_session_check_picture(struct mafat_session *s, const struct mafat_dry_
   if (!facts) mafat_model_describe(s->model, &model);
   int channels = facts ? facts->input_c : model.input_c;
   if ((o->mean.n < 3 && o->scale.n < 3) || channels != 1) return MAFAT_OK;
-  return mafat_fail(&s->d, MAFAT_EINVAL, "--%s expects one number, for an input of one channel, found three",
+  return mafat_fail(&s->d, MAFAT_EINVAL,
+                    "--%s expects one number, for an input of one channel, found three",
                     o->mean.n < 3 ? "scale" : "mean");
 }

@@ -52,7 +52,8 @@ void mafat_options_defaults(struct mafat_options *o, enum mafat_program program)
 
 void mafat_options_set(const struct mafat_options *o, struct mafat_model_options *m)
 {
-#define OPTION(id, name, letter, type, usual, argument, values, expects, sets, ...) GIVES_##sets SET_##type(o->id);
+#define OPTION(id, name, letter, type, usual, argument, values, expects, sets, ...) \
+  GIVES_##sets SET_##type(o->id);
 #include "programs/shared/options.def"
   m->n_constants = o->constants.n;
 }
@@ -67,7 +68,8 @@ static const char *option_name(int row)
 static int refuse(int row, const char *found, struct mafat_diagnostic *d)
 {
   char text[MAFAT_OPTION_TEXT_ROOM];
-  return mafat_fail(d, MAFAT_EINVAL, "--%s expects %s, found %.100s", option_name(row), mafat_option_expects(&options_table, row, text), found);
+  return mafat_fail(d, MAFAT_EINVAL, "--%s expects %s, found %.100s", option_name(row),
+                    mafat_option_expects(&options_table, row, text), found);
 }
 
 static bool begins_with(const char *text, const char *name)
@@ -76,7 +78,8 @@ static bool begins_with(const char *text, const char *name)
   return strncmp(text, name, n) == 0 && (!text[n] || text[n] == ':');
 }
 
-/* False: there is none of that name, with words behind it or without; NULL: what is taken where none is named. */
+/* False: there is none of that name, with words behind it or without; NULL: what is taken where
+ * none is named. */
 static bool find_search(const char *text, struct mafat_search_facts *f)
 {
   for (int i = 0; mafat_search_describe(i, f) == MAFAT_OK; i++)
@@ -101,20 +104,30 @@ static int refuse_search(const char *found, struct mafat_diagnostic *d)
   size_t n = 0;
   const char *name;
   for (int i = 0; mafat_search_describe(i, &f) == MAFAT_OK && n < sizeof text; i++)
-    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i == 0 ? "" : mafat_search_describe(i + 1, &next) == MAFAT_OK ? ", " : " or ", f.name);
+    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s",
+                          i == 0                                            ? ""
+                          : mafat_search_describe(i + 1, &next) == MAFAT_OK ? ", "
+                                                                            : " or ",
+                          f.name);
   for (int i = 0; (name = mafat_ranks_search(i)) && n < sizeof text; i++)
-    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i == 0 ? "; on several devices " : mafat_ranks_search(i + 1) ? ", " : " or ", name);
+    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s",
+                          i == 0                      ? "; on several devices "
+                          : mafat_ranks_search(i + 1) ? ", "
+                                                      : " or ",
+                          name);
   return mafat_fail(d, MAFAT_EINVAL, "--search expects %s, found %.100s", text, found);
 }
 
-const char *mafat_options_search_word(const struct mafat_options *o, const char *word, char text[MAFAT_SEARCH_ROOM])
+const char *mafat_options_search_word(const struct mafat_options *o, const char *word,
+                                      char text[MAFAT_SEARCH_ROOM])
 {
   const char *at = o->search ? strchr(o->search, ':') : NULL;
   size_t length = strlen(word);
   while (at) {
     size_t n = strcspn(++at, ",");
     if (strncmp(at, word, length) == 0 && (n == length || at[length] == '=')) {
-      snprintf(text, MAFAT_SEARCH_ROOM, "%.*s", n > length ? (int)(n - length - 1) : 0, at + (n > length ? length + 1 : n));
+      snprintf(text, MAFAT_SEARCH_ROOM, "%.*s", n > length ? (int)(n - length - 1) : 0,
+               at + (n > length ? length + 1 : n));
       return text;
     }
     at = at[n] ? at + n : NULL;
@@ -122,18 +135,23 @@ const char *mafat_options_search_word(const struct mafat_options *o, const char 
   return NULL;
 }
 
-static int add_word(struct mafat_options *o, const char *search, const char *word, const char *value, struct mafat_diagnostic *d)
+static int add_word(struct mafat_options *o, const char *search, const char *word,
+                    const char *value, struct mafat_diagnostic *d)
 {
   if (!o->search) snprintf(o->search_text, sizeof o->search_text, "%s", search);
   o->search = o->search_text;
   size_t n = strlen(o->search_text);
-  int more = snprintf(o->search_text + n, sizeof o->search_text - n, "%s%s%s%s", strchr(o->search_text, ':') ? "," : ":", word, value ? "=" : "",
-                      value ? value : "");
-  return (size_t)more < sizeof o->search_text - n ? MAFAT_OK : mafat_fail(d, MAFAT_EINVAL, "--search: its words are too long");
+  int more =
+      snprintf(o->search_text + n, sizeof o->search_text - n, "%s%s%s%s",
+               strchr(o->search_text, ':') ? "," : ":", word, value ? "=" : "", value ? value : "");
+  return (size_t)more < sizeof o->search_text - n
+             ? MAFAT_OK
+             : mafat_fail(d, MAFAT_EINVAL, "--search: its words are too long");
 }
 
 /* A value is checked as the word that it has become: what is said of that names the option. */
-static int check_renamed(const char *search, const char *word, const char *value, struct mafat_diagnostic *d)
+static int check_renamed(const char *search, const char *word, const char *value,
+                         struct mafat_diagnostic *d)
 {
   char text[MAFAT_SEARCH_ROOM];
   struct mafat_diagnostic why;
@@ -150,13 +168,18 @@ static int take_renamed(struct mafat_options *o, struct mafat_diagnostic *d)
   for (int i = 0; i < o->n_renamed && code == MAFAT_OK; i++) {
     const char *word = option_name(o->renamed[i].row), *value = o->renamed[i].value;
     struct mafat_search_facts owner = {.size = sizeof owner}, f = {.size = sizeof f};
-    if (!find_owner(word, &owner)) return mafat_fail(d, MAFAT_EINVAL, "unknown option --%s; see --help", word);
+    if (!find_owner(word, &owner))
+      return mafat_fail(d, MAFAT_EINVAL, "unknown option --%s; see --help", word);
     if ((code = check_renamed(owner.name, word, value, d))) return code;
     find_search(o->search, &f);
     if (o->paper && owner.by_paper) find_search(owner.name, &f); /* of the predictor */
     if (strcmp(f.name, owner.name) != 0)
-      return owner.by_paper ? mafat_fail(d, MAFAT_EINVAL, "--%s expects --predictor paper or --search %s", word, owner.name)
-                            : mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --search %s: it expects --search %s", word, f.name, owner.name);
+      return owner.by_paper
+                 ? mafat_fail(d, MAFAT_EINVAL, "--%s expects --predictor paper or --search %s",
+                              word, owner.name)
+                 : mafat_fail(d, MAFAT_EINVAL,
+                              "--%s makes no sense with --search %s: it expects --search %s", word,
+                              f.name, owner.name);
     code = add_word(o, owner.name, word, value, d);
   }
   return code;
@@ -189,19 +212,25 @@ static int take_predictor(struct mafat_options *o, struct mafat_diagnostic *d)
   if (!words) return MAFAT_OK;
   struct mafat_search_facts f = {.size = sizeof f};
   for (int i = 0; mafat_search_describe(i, &f) == MAFAT_OK && !f.by_paper; i++) continue;
-  if (o->search) return mafat_fail(d, MAFAT_EINVAL, "--predictor paper expects its words in --search %s", o->search);
-  if (snprintf(o->search_text, sizeof o->search_text, "%s%s", f.name, words) >= (int)sizeof o->search_text)
+  if (o->search)
+    return mafat_fail(d, MAFAT_EINVAL, "--predictor paper expects its words in --search %s",
+                      o->search);
+  if (snprintf(o->search_text, sizeof o->search_text, "%s%s", f.name, words) >=
+      (int)sizeof o->search_text)
     return mafat_fail(d, MAFAT_EINVAL, "--predictor: its words are too long");
   o->search = o->search_text;
   return mafat_search_check(o->search, d);
 }
 
-/* A size that moved bytes are asked for is that which the search goes by, unless its words name another. */
+/* A size that moved bytes are asked for is that which the search goes by, unless its words name
+ * another. */
 static int take_fast_memory(struct mafat_options *o, struct mafat_diagnostic *d)
 {
   char text[MAFAT_SEARCH_ROOM];
   struct mafat_search_facts f = {.size = sizeof f};
-  if (!o->fast_memory || o->plan || !find_owner("fast", &f) || !o->search || !begins_with(o->search, f.name)) return MAFAT_OK;
+  if (!o->fast_memory || o->plan || !find_owner("fast", &f) || !o->search ||
+      !begins_with(o->search, f.name))
+    return MAFAT_OK;
   if (mafat_options_search_word(o, "fast", text)) return MAFAT_OK;
   snprintf(text, sizeof text, "%zu", o->fast_memory);
   return add_word(o, f.name, "fast", text, d);
@@ -212,7 +241,8 @@ static void note_renamed(struct mafat_options *o)
   size_t n = 0;
   if (!o->n_renamed) return;
   for (int i = 0; i < o->n_renamed && n < sizeof o->note; i++)
-    n += (size_t)snprintf(o->note + n, sizeof o->note - n, "%s--%s", i ? ", " : "note: ", option_name(o->renamed[i].row));
+    n += (size_t)snprintf(o->note + n, sizeof o->note - n, "%s--%s",
+                          i ? ", " : "note: ", option_name(o->renamed[i].row));
   if (n < sizeof o->note && o->plan && o->paper)
     snprintf(o->note + n, sizeof o->note - n, ": now --predictor paper%s", strchr(o->search, ':'));
   else if (n < sizeof o->note)
@@ -300,7 +330,8 @@ static int check_together(const struct mafat_options *o, const bool *given,
                         option_name(exclusions[i].one), option_name(exclusions[i].other),
                         exclusions[i].why);
   if (o->camera && o->video && strcmp(o->video, "y4m") == 0)
-    return mafat_fail(d, MAFAT_EINVAL, "--camera expects frames like 640x480:yuyv, found --video y4m");
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "--camera expects frames like 640x480:yuyv, found --video y4m");
   if ((o->live || o->overlay) && !mafat_options_video(o))
     return mafat_fail(d, MAFAT_EINVAL, "--%s expects --video or --camera",
                       o->live ? "live" : "overlay");
@@ -344,7 +375,8 @@ static int settle(struct mafat_options *o, const bool *given, struct mafat_diagn
 {
   int code;
   struct mafat_frame_facts frame = {.size = sizeof frame};
-  if (o->video && strcmp(o->video, "y4m") != 0 && mafat_frame_describe(o->video, &frame, NULL) != MAFAT_OK)
+  if (o->video && strcmp(o->video, "y4m") != 0 &&
+      mafat_frame_describe(o->video, &frame, NULL) != MAFAT_OK)
     return refuse(OPTION_video, o->video, d);
   if ((code = take_search(o, d)) || (code = take_predictor(o, d))) return code;
   if ((code = check_together(o, given, d))) return code;
@@ -361,15 +393,19 @@ static int settle(struct mafat_options *o, const bool *given, struct mafat_diagn
 
 /* ---- the command line ---- */
 
-/* The model, where there is one: opened here, once, since its first bytes say what the arguments after it are. A pipe that the process
- * holds is not opened: the library reads that end. Whoever reads a file that cannot be opened reports it. */
+/* The model, where there is one: opened here, once, since its first bytes say what the arguments
+ * after it are. A pipe that the process holds is not opened: the library reads that end. Whoever
+ * reads a file that cannot be opened reports it. */
 static int take_model(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
   struct stat st;
   o->cfg = n > 0 ? rest[0] : NULL;
   o->model = (struct mafat_file){.size = sizeof o->model, .path = o->cfg};
-  if (!o->cfg || stat(o->cfg, &st) != 0 || !(S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode))) return MAFAT_OK;
-  if (S_ISFIFO(st.st_mode) && (strcmp(o->cfg, "/dev/stdin") == 0 || strncmp(o->cfg, "/dev/fd/", 8) == 0)) return MAFAT_OK;
+  if (!o->cfg || stat(o->cfg, &st) != 0 || !(S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode)))
+    return MAFAT_OK;
+  if (S_ISFIFO(st.st_mode) &&
+      (strcmp(o->cfg, "/dev/stdin") == 0 || strncmp(o->cfg, "/dev/fd/", 8) == 0))
+    return MAFAT_OK;
   o->model.fd = open(o->cfg, O_RDONLY | O_CLOEXEC); /* waits for a pipe's writer */
   o->model.has_fd = o->model.fd >= 0;
   if (o->model.has_fd || S_ISREG(st.st_mode)) return MAFAT_OK;
@@ -382,14 +418,17 @@ static int read_question(struct mafat_options *o, int n, char **rest, struct maf
   char word[MAFAT_SEARCH_ROOM];
   bool alone = n > 0 && mafat_file_holds_weights(&o->model); /* it is cfg and weights */
   if (alone && n > 2)
-    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.packed [IMAGE] with --predict, found %d arguments; see --help",
-                      n);
+    return mafat_fail(
+        d, MAFAT_EINVAL,
+        "expected MODEL.packed [IMAGE] with --predict, found %d arguments; see --help", n);
   if (n < 1 || n > 3)
     return mafat_fail(d, MAFAT_EINVAL,
-                      "expected MODEL.cfg [MODEL.weights [IMAGE]] with --predict, found %d argument%s; see --help", n,
-                      n == 1 ? "" : "s");
+                      "expected MODEL.cfg [MODEL.weights [IMAGE]] with --predict, found %d "
+                      "argument%s; see --help",
+                      n, n == 1 ? "" : "s");
   if (mafat_options_search_word(o, "measure", word) && n == 1 && !alone)
-    return mafat_fail(d, MAFAT_EINVAL, "--measure expects MODEL.weights beside %.200s: it runs plans", o->cfg);
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "--measure expects MODEL.weights beside %.200s: it runs plans", o->cfg);
   o->weights = n > 1 && !alone ? rest[1] : NULL;
   o->images = rest + (n > 1 && !alone ? 2 : 1);
   o->n_images = alone ? n > 1 : n > 2;
@@ -399,18 +438,26 @@ static int read_question(struct mafat_options *o, int n, char **rest, struct maf
 /* So much for a run: a model's name may be misspelt. */
 static int refuse_few(int n, char **rest, bool alone, struct mafat_diagnostic *d)
 {
-  if (n > 0 && access(rest[0], R_OK) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", rest[0], strerror(errno));
-  if (alone || n == 2) return mafat_fail(d, MAFAT_EINVAL, "expected an image or --input behind %.200s; see --help", rest[n - 1]);
-  return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s; see --help", n, n == 1 ? "" : "s");
+  if (n > 0 && access(rest[0], R_OK) != 0)
+    return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", rest[0], strerror(errno));
+  if (alone || n == 2)
+    return mafat_fail(d, MAFAT_EINVAL, "expected an image or --input behind %.200s; see --help",
+                      rest[n - 1]);
+  return mafat_fail(d, MAFAT_EINVAL,
+                    "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s; see --help", n,
+                    n == 1 ? "" : "s");
 }
 
 /* A model, and nothing that is to be run by this command line. */
-static int read_served(struct mafat_options *o, int n, char **rest, bool alone, struct mafat_diagnostic *d)
+static int read_served(struct mafat_options *o, int n, char **rest, bool alone,
+                       struct mafat_diagnostic *d)
 {
   int wanted = alone ? 1 : 2;
   if (n != wanted)
-    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights, or a MODEL that holds both, found %d argument%s; see --help", n,
-                      n == 1 ? "" : "s");
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "expected MODEL.cfg MODEL.weights, or a MODEL that holds both, found %d "
+                      "argument%s; see --help",
+                      n, n == 1 ? "" : "s");
   o->weights = alone ? NULL : rest[1];
   o->images = rest + wanted;
   return MAFAT_OK;
@@ -427,7 +474,8 @@ static int read_run(struct mafat_options *o, int n, char **rest, struct mafat_di
   if (o->dumps.n && (o->n_images > 1 || (o->n_images == 1 && strcmp(o->images[0], "-") == 0)))
     return mafat_fail(d, MAFAT_EINVAL, "--dump-output expects one image, found %s",
                       o->n_images > 1 ? "several" : "a list");
-  return o->inputs.n || o->n_images || mafat_options_video(o) ? MAFAT_OK : refuse_few(n, rest, alone, d);
+  return o->inputs.n || o->n_images || mafat_options_video(o) ? MAFAT_OK
+                                                              : refuse_few(n, rest, alone, d);
 }
 
 static int take_arguments(struct mafat_options *o, const bool *given, int n, char **rest,
@@ -436,7 +484,8 @@ static int take_arguments(struct mafat_options *o, const bool *given, int n, cha
   int code = take_model(o, n, rest, d);
   if (code) return code;
   if ((code = o->predict ? read_question(o, n, rest, d) : read_run(o, n, rest, d))) return code;
-  if (o->inputs.n && o->n_images && !mafat_file_holds_weights(&o->model)) /* Darknet's have one input */
+  if (o->inputs.n && o->n_images &&
+      !mafat_file_holds_weights(&o->model)) /* Darknet's have one input */
     return mafat_fail(d, MAFAT_EINVAL, MAFAT_INPUT_AND_IMAGE, o->images[0]);
   if (mafat_options_video(o) && o->n_images)
     return mafat_fail(d, MAFAT_EINVAL, "--%s takes the place of images, found %.100s too",
@@ -477,7 +526,8 @@ int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct ma
   return take_arguments(o, r.given, n, argv + optind, d);
 }
 
-int mafat_options_take_own(struct mafat_options *o, int *argc, char **argv, struct mafat_diagnostic *d)
+int mafat_options_take_own(struct mafat_options *o, int *argc, char **argv,
+                           struct mafat_diagnostic *d)
 {
   struct mafat_option_reader r;
   mafat_option_begin(&r, &options_table, o->program, *argc, argv);

@@ -22,12 +22,17 @@ struct mafat_options {
   char **images;          /* the rest of the command line; "-" reads a list from stdin */
   int n_images;
   bool paper;             /* --predictor paper */
-  const char *share;      /* --search, of those that share layers out to ranks; NULL: deeperthings */
-  char search_text[MAFAT_SEARCH_ROOM]; /* of `search`, once all is read: of one device, with its words; NULL there: best */
-  char objective_text[MAFAT_SEARCH_ROOM]; /* of `objective`, which is the search's where no plan is given */
+  const char *share; /* --search, of those that share layers out to ranks; NULL: deeperthings */
+  char search_text[MAFAT_SEARCH_ROOM];    /* of `search`, once all is read: of one device, with its
+                                             words; NULL there: best */
+  char objective_text[MAFAT_SEARCH_ROOM]; /* of `objective`, which is the search's where no plan is
+                                             given */
   bool renamed_FLAG;      /* what options that are words of a search now are read into */
   const char *renamed_TEXT;
-  struct { int row; const char *value; } renamed[MAFAT_RENAMED_MOST]; /* (n_renamed), NULL: a flag */
+  struct {
+    int row;
+    const char *value;
+  } renamed[MAFAT_RENAMED_MOST]; /* (n_renamed), NULL: a flag */
   int n_renamed;
   char note[MAFAT_SEARCH_ROOM + 200]; /* how they are written; "": there are none */
 };
@@ -40,12 +45,14 @@ void mafat_options_defaults(struct mafat_options *o, enum mafat_program program)
 /* MAFAT_EINVAL with the option and what it expects. Points into argv. */
 int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct mafat_diagnostic *d);
 /* Options of mafat_ranks or mafat_serve alone, out of the arguments. MAFAT_EINVAL. */
-int mafat_options_take_own(struct mafat_options *o, int *argc, char **argv, struct mafat_diagnostic *d);
+int mafat_options_take_own(struct mafat_options *o, int *argc, char **argv,
+                           struct mafat_diagnostic *d);
 /* Sets the options of the library. */
 void mafat_options_set(const struct mafat_options *o, struct mafat_model_options *m);
 
 /* A word of the search, as "transfers" of "objective"; "" of a flag; NULL: it is not given. */
-const char *mafat_options_search_word(const struct mafat_options *o, const char *word, char text[MAFAT_SEARCH_ROOM]);
+const char *mafat_options_search_word(const struct mafat_options *o, const char *word,
+                                      char text[MAFAT_SEARCH_ROOM]);
 
 /* Message for --input with a network that has no input besides the image. */
 #define MAFAT_INPUT_AND_IMAGE "--input takes the place of images, found %.100s too"
@@ -62,7 +69,8 @@ static inline bool mafat_options_video(const struct mafat_options *o)
   return o->video || o->camera;
 }
 
-/* Prints the help: the options that people use most, or all. name: of the program, as it was called. */
+/* Prints the help: the options that people use most, or all. name: of the program, as it was
+ * called. */
 void mafat_options_print_help(enum mafat_program program, const char *name, bool all);
 /* Answers --help or --version and returns the exit status. */
 int mafat_options_answer(const struct mafat_options *o, const char *name, const char *version);

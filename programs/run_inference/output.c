@@ -107,19 +107,36 @@ static void json_classes(struct mafat_writer *w, const struct mafat_run_report *
 
 void mafat_run_report_defaults(struct mafat_run_report *r)
 {
-  *r = (struct mafat_run_report){
-      .network_w = -1, .network_h = -1, .n_layers = -1, .threads = -1,
-      .memory_budget_bytes = -1, .arena_bytes = -1, .predicted_charge_bytes = -1,
-      .predicted_resident_bytes = -1, .reserve_bytes = -1, .measured_resident_bytes = -1, .vm_hwm_bytes = -1,
-      .load_ms = NAN, .image_ms = NAN, .layers_ms = NAN, .latency_ms = NAN, .total_ms = NAN,
-      .swap_in_bytes = -1, .swap_out_bytes = -1, .major_faults = -1, .weights_read_bytes = -1,
-      .locked_bytes = -1, .stall_some_us = -1, .stall_full_us = -1};
+  *r = (struct mafat_run_report){.network_w = -1,
+                                 .network_h = -1,
+                                 .n_layers = -1,
+                                 .threads = -1,
+                                 .memory_budget_bytes = -1,
+                                 .arena_bytes = -1,
+                                 .predicted_charge_bytes = -1,
+                                 .predicted_resident_bytes = -1,
+                                 .reserve_bytes = -1,
+                                 .measured_resident_bytes = -1,
+                                 .vm_hwm_bytes = -1,
+                                 .load_ms = NAN,
+                                 .image_ms = NAN,
+                                 .layers_ms = NAN,
+                                 .latency_ms = NAN,
+                                 .total_ms = NAN,
+                                 .swap_in_bytes = -1,
+                                 .swap_out_bytes = -1,
+                                 .major_faults = -1,
+                                 .weights_read_bytes = -1,
+                                 .locked_bytes = -1,
+                                 .stall_some_us = -1,
+                                 .stall_full_us = -1};
 }
 
 void mafat_output_found_json(const struct mafat_run_report *r, struct mafat_writer *w)
 {
   json_detections(w, r);
-  if (r->kind == MAFAT_MODEL_DETECTOR) mafat_json_count(w, "boxes_left_out", r->detections ? (int64_t)r->detections->left_out : -1);
+  if (r->kind == MAFAT_MODEL_DETECTOR)
+    mafat_json_count(w, "boxes_left_out", r->detections ? (int64_t)r->detections->left_out : -1);
   if (r->kind == MAFAT_MODEL_CLASSIFIER) json_classes(w, r);
 }
 
@@ -184,7 +201,8 @@ int mafat_output_error_json(const char *image, const char *message, int exit_cod
   return mafat_json_finish_line(w);
 }
 
-int mafat_output_frame_json(const struct mafat_run_report *r, const struct mafat_frame_report *f, struct mafat_writer *w)
+int mafat_output_frame_json(const struct mafat_run_report *r, const struct mafat_frame_report *f,
+                            struct mafat_writer *w)
 {
   mafat_json_begin(w, "{");
   mafat_json_count(w, "frame", f->frame);
@@ -198,7 +216,8 @@ int mafat_output_frame_json(const struct mafat_run_report *r, const struct mafat
   return mafat_json_finish_line(w);
 }
 
-int mafat_output_frame_error_json(long long frame, const char *message, int exit_code, struct mafat_writer *w)
+int mafat_output_frame_error_json(long long frame, const char *message, int exit_code,
+                                  struct mafat_writer *w)
 {
   mafat_json_begin(w, "{");
   mafat_json_count(w, "frame", frame);
@@ -207,7 +226,8 @@ int mafat_output_frame_error_json(long long frame, const char *message, int exit
   return mafat_json_finish_line(w);
 }
 
-int mafat_output_video_json(const struct mafat_run_report *r, const struct mafat_video_report *v, struct mafat_writer *w)
+int mafat_output_video_json(const struct mafat_run_report *r, const struct mafat_video_report *v,
+                            struct mafat_writer *w)
 {
   mafat_json_begin(w, "{");
   mafat_json_string(w, "video", v->frames);
@@ -311,7 +331,8 @@ int mafat_output_run_text(const struct mafat_run_report *r, struct mafat_writer 
   return mafat_writer_flush(w, NULL);
 }
 
-void mafat_output_describe_peak(const struct mafat_plan_facts *p, const char *type, char *text, size_t capacity)
+void mafat_output_describe_peak(const struct mafat_plan_facts *p, const char *type, char *text,
+                                size_t capacity)
 {
   if (type) snprintf(text, capacity, "%s of layer %d [%s]", p->peak_name, p->peak_layer, type);
   else snprintf(text, capacity, "%s", p->peak_name);
@@ -319,7 +340,8 @@ void mafat_output_describe_peak(const struct mafat_plan_facts *p, const char *ty
 
 double mafat_output_arena_excess(const struct mafat_plan_facts *p)
 {
-  return p->arena_bound_bytes ? 100 * ((double)p->arena_bytes / (double)p->arena_bound_bytes - 1) : 0;
+  return p->arena_bound_bytes ? 100 * ((double)p->arena_bytes / (double)p->arena_bound_bytes - 1)
+                              : 0;
 }
 
 /* ---- The table ---- */
@@ -360,8 +382,9 @@ static void table_row(struct mafat_writer *w, const struct mafat_report_row *row
   mafat_writer_put(w, " ");
   put_cell(w, row->macs, COUNT_WIDTH);
   mafat_writer_put(w, " ");
-  mafat_writer_put_right(w, has_rate ? mafat_format_fixed(capacity, (double)row->macs / (row->ms * 1e6), 2) : "-",
-            RATE_WIDTH);
+  mafat_writer_put_right(
+      w, has_rate ? mafat_format_fixed(capacity, (double)row->macs / (row->ms * 1e6), 2) : "-",
+      RATE_WIDTH);
   mafat_writer_put(w, " ");
   put_cell(w, row->bytes, COUNT_WIDTH);
   mafat_writer_put(w, "\n");

@@ -41,7 +41,8 @@ struct mafat_run_report {
   int64_t locked_bytes;
   const char *sandbox;            /* what confines the process, or why nothing does */
   const char *stall_scope;        /* "cgroup" or "system" */
-  int64_t stall_some_us, stall_full_us; /* that it, or all of it, waited for memory, in all inferences */
+  int64_t stall_some_us,
+      stall_full_us; /* that it, or all of it, waited for memory, in all inferences */
 
   struct mafat_picture_facts picture; /* how it became the input; channels NULL: there was none */
   const struct mafat_model *model; /* model whose inputs and outputs are reported; NULL: none */
@@ -50,7 +51,8 @@ struct mafat_run_report {
   const struct mafat_class_score *classes;   /* (n_classes), of a classifier */
   int n_classes;
   const struct mafat_names *names;           /* NULL: "class 17" */
-  const struct mafat_transfer_report *transfers;           /* bytes between a fast memory of fast_bytes and the rest; NULL: nobody asked */
+  const struct mafat_transfer_report
+      *transfers; /* bytes between a fast memory of fast_bytes and the rest; NULL: nobody asked */
   size_t fast_bytes;
   const char *objective;     /* by which the plan was chosen, or NULL */
 };
@@ -78,9 +80,11 @@ struct mafat_frame_report {
   double wait_ms;      /* until it was there */
   double latency_ms;   /* from then on, until all is known of it */
 };
-int mafat_output_frame_json(const struct mafat_run_report *r, const struct mafat_frame_report *f, struct mafat_writer *w);
+int mafat_output_frame_json(const struct mafat_run_report *r, const struct mafat_frame_report *f,
+                            struct mafat_writer *w);
 /* {"frame":12,"error":...,"exit_code":2} */
-int mafat_output_frame_error_json(long long frame, const char *message, int exit_code, struct mafat_writer *w);
+int mafat_output_frame_error_json(long long frame, const char *message, int exit_code,
+                                  struct mafat_writer *w);
 
 /* Report of all frames, at the end. */
 struct mafat_video_report {
@@ -89,7 +93,8 @@ struct mafat_video_report {
   double seconds;      /* from the first one's arrival to the last one's end */
   double frame_ms;     /* of one, without waiting for it: mean */
 };
-int mafat_output_video_json(const struct mafat_run_report *r, const struct mafat_video_report *v, struct mafat_writer *w);
+int mafat_output_video_json(const struct mafat_run_report *r, const struct mafat_video_report *v,
+                            struct mafat_writer *w);
 
 /* {"image":..., "error":..., "exit_code":2} for an image that failed. */
 int mafat_output_error_json(const char *image, const char *message, int exit_code,
@@ -97,7 +102,8 @@ int mafat_output_error_json(const char *image, const char *message, int exit_cod
 
 /* "activations of layer 16 [convolutional]", "input": the largest thing at the peak. `type`: of
  * its layer; NULL: it is no layer's. */
-void mafat_output_describe_peak(const struct mafat_plan_facts *p, const char *type, char *text, size_t capacity);
+void mafat_output_describe_peak(const struct mafat_plan_facts *p, const char *type, char *text,
+                                size_t capacity);
 
 /* The arena beyond the largest sum of live buffers, percent. */
 double mafat_output_arena_excess(const struct mafat_plan_facts *p);

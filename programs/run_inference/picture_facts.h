@@ -1,12 +1,13 @@
-/* How pictures become the input, told. */
+/* Prints how pictures become the input. */
 #ifndef MAFAT_PROGRAM_PICTURE_FACTS_H
 #define MAFAT_PROGRAM_PICTURE_FACTS_H
 
 #include "include/mafat.h"
 #include "programs/shared/writer.h"
 
-/* "picture":{"channels":"rgb","mean":[0,0,0],"scale":[1,1,1],"source":"options","resize":"corner","pad":114}; facts
- * NULL, or of nothing: null. */
+/* The member "picture", such as {"channels":"rgb","mean":[0,0,0],"scale":[1,1,1],
+ * "source":"options","resize":"corner","pad":114}; null if facts is NULL or the input takes none.
+ */
 void mafat_picture_json(const struct mafat_picture_facts *facts, struct mafat_writer *w);
 /* "rgb, (byte - 0 0 0) * 1 1 1 (options), corner, pad 114" */
 void mafat_picture_text(const struct mafat_picture_facts *facts, struct mafat_writer *w);

@@ -18,7 +18,8 @@ enum {
 
 /* Dry runs with weights of narrower types, besides the dry run itself. */
 struct mafat_packings {
-  struct mafat_dry_run *of[MAFAT_PACKINGS]; /* in the order of mafat_packings_name; NULL: no weights would be less */
+  struct mafat_dry_run
+      *of[MAFAT_PACKINGS]; /* in the order of mafat_packings_name; NULL: no weights would be less */
 };
 
 /* A dry run as the command line asked for it. */
@@ -36,24 +37,31 @@ struct mafat_report_request {
 };
 
 /* MAFAT_EIO when the descriptor refuses, now or earlier. */
-int mafat_plan_report_write_text(const struct mafat_report_request *q, const struct mafat_plan_report *a, struct mafat_writer *w);
-int mafat_plan_report_write_json(const struct mafat_report_request *q, const struct mafat_plan_report *a, struct mafat_writer *w);
+int mafat_plan_report_write_text(const struct mafat_report_request *q,
+                                 const struct mafat_plan_report *a, struct mafat_writer *w);
+int mafat_plan_report_write_json(const struct mafat_report_request *q,
+                                 const struct mafat_plan_report *a, struct mafat_writer *w);
 
 const char *mafat_packings_name(int index); /* as pack_weights calls it: "fp16" */
-int mafat_packings_open(struct mafat_packings *packings, const struct mafat_dry_run *dry_run, struct mafat_diagnostic *d);
+int mafat_packings_open(struct mafat_packings *packings, const struct mafat_dry_run *dry_run,
+                        struct mafat_diagnostic *d);
 void mafat_packings_close(struct mafat_packings *packings);
 
 /* A table with a row for each budget, rising. As JSON one array of objects, on one line. *any:
  * does one of them suffice? Also errors as of mafat_dry_run_report. */
-int mafat_plan_report_write_sweep(const struct mafat_report_request *q, const size_t *budgets, int n, bool json,
-                             struct mafat_writer *w, bool *any, struct mafat_diagnostic *d);
+int mafat_plan_report_write_sweep(const struct mafat_report_request *q, const size_t *budgets,
+                                  int n, bool json, struct mafat_writer *w, bool *any,
+                                  struct mafat_diagnostic *d);
 /* The same of all the best plans; *any: does one of them fit the dry run's budget? */
-int mafat_plan_report_write_front(const struct mafat_report_request *q, bool json, struct mafat_writer *w, bool *any);
+int mafat_plan_report_write_front(const struct mafat_report_request *q, bool json,
+                                  struct mafat_writer *w, bool *any);
 
-/* On 1 to o->ranks devices, and of as many all that there is to say. Errors as of mafat_dry_run_ranks. */
+/* On 1 to o->ranks devices, and of as many all that there is to say. Errors as of
+ * mafat_dry_run_ranks. */
 struct mafat_options;
-int mafat_plan_report_write_ranks(const struct mafat_report_request *q, const struct mafat_options *o, struct mafat_writer *w,
-                             struct mafat_diagnostic *d);
+int mafat_plan_report_write_ranks(const struct mafat_report_request *q,
+                                  const struct mafat_options *o, struct mafat_writer *w,
+                                  struct mafat_diagnostic *d);
 
 /* ---- what text and JSON share ---- */
 
@@ -66,7 +74,8 @@ struct mafat_memory_part {
 enum { MAFAT_MEMORY_PARTS = 12 };
 
 /* Returns how many parts. */
-int mafat_plan_report_memory_parts(const struct mafat_report_request *q, const struct mafat_memory_facts *m,
-                       struct mafat_memory_part parts[MAFAT_MEMORY_PARTS]);
+int mafat_plan_report_memory_parts(const struct mafat_report_request *q,
+                                   const struct mafat_memory_facts *m,
+                                   struct mafat_memory_part parts[MAFAT_MEMORY_PARTS]);
 
 #endif

@@ -19,7 +19,8 @@ static void put_bool(struct mafat_writer *w, const char *key, bool value)
   mafat_writer_put(w, value ? "true" : "false");
 }
 
-static void put_request(const struct mafat_report_request *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_request(const struct mafat_report_request *q, const struct mafat_plan_facts *p,
+                        struct mafat_writer *w)
 {
   const struct mafat_dry_run_facts *f = &q->facts;
   mafat_json_string(w, "cfg", q->cfg);
@@ -43,7 +44,8 @@ static void put_request(const struct mafat_report_request *q, const struct mafat
   mafat_json_string(w, "search", f->search);
 }
 
-static void put_breakdown(const struct mafat_report_request *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_breakdown(const struct mafat_report_request *q, const struct mafat_plan_facts *p,
+                          struct mafat_writer *w)
 {
   struct mafat_memory_part parts[MAFAT_MEMORY_PARTS];
   int n = mafat_plan_report_memory_parts(q, &p->memory, parts);
@@ -53,11 +55,14 @@ static void put_breakdown(const struct mafat_report_request *q, const struct maf
   mafat_json_end(w, "}");
 }
 
-static void put_peak(const struct mafat_plan_report *a, const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_peak(const struct mafat_plan_report *a, const struct mafat_plan_facts *p,
+                     struct mafat_writer *w)
 {
   struct mafat_layer_facts layer = {.size = sizeof layer};
   char text[128];
-  mafat_output_describe_peak(p, mafat_plan_report_layer(a, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, text, sizeof text);
+  mafat_output_describe_peak(
+      p, mafat_plan_report_layer(a, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, text,
+      sizeof text);
   mafat_json_key(w, "peak_buffer");
   mafat_json_begin(w, "{");
   mafat_json_string(w, "name", text);
@@ -66,7 +71,8 @@ static void put_peak(const struct mafat_plan_report *a, const struct mafat_plan_
   mafat_json_end(w, "}");
 }
 
-static void put_group(const struct mafat_group_facts *group, bool with_paper, struct mafat_writer *w)
+static void put_group(const struct mafat_group_facts *group, bool with_paper,
+                      struct mafat_writer *w)
 {
   mafat_json_separate(w);
   mafat_json_begin(w, "{");
@@ -94,7 +100,8 @@ static void put_costs(const struct mafat_plan_facts *p, struct mafat_writer *w)
   put_bool(w, "calibrated", p->calibrated);
 }
 
-int mafat_plan_report_write_json(const struct mafat_report_request *q, const struct mafat_plan_report *a, struct mafat_writer *w)
+int mafat_plan_report_write_json(const struct mafat_report_request *q,
+                                 const struct mafat_plan_report *a, struct mafat_writer *w)
 {
   struct mafat_plan_facts p = {.size = sizeof p};
   struct mafat_group_facts group = {.size = sizeof group};
@@ -123,7 +130,8 @@ int mafat_plan_report_write_json(const struct mafat_report_request *q, const str
   put_peak(a, &p, w);
   mafat_json_key(w, "groups");
   mafat_json_begin(w, "[");
-  for (int g = 0; mafat_plan_report_group(a, g, &group) == MAFAT_OK; g++) put_group(&group, has_paper, w);
+  for (int g = 0; mafat_plan_report_group(a, g, &group) == MAFAT_OK; g++)
+    put_group(&group, has_paper, w);
   mafat_json_end(w, "]");
   put_costs(&p, w);
   if (has_paper) {
@@ -134,8 +142,9 @@ int mafat_plan_report_write_json(const struct mafat_report_request *q, const str
   return mafat_json_finish_line(w);
 }
 
-int mafat_plan_report_memory_parts(const struct mafat_report_request *q, const struct mafat_memory_facts *m,
-                       struct mafat_memory_part parts[MAFAT_MEMORY_PARTS])
+int mafat_plan_report_memory_parts(const struct mafat_report_request *q,
+                                   const struct mafat_memory_facts *m,
+                                   struct mafat_memory_part parts[MAFAT_MEMORY_PARTS])
 {
   const struct mafat_memory_part list[] = {
 #define MEMORY(name, before) {#name, m->name, before},

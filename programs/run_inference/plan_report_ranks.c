@@ -28,7 +28,8 @@ static void put_mib(struct mafat_writer *w, double bytes)
 {
   char capacity[MAFAT_NUMBER_ROOM];
   const bool few = bytes > 0 && bytes < (1 << 20) / 20;
-  mafat_writer_put_right(w, few ? "<0.1" : mafat_format_fixed(capacity, bytes / (1 << 20), 1), MIB_WIDTH);
+  mafat_writer_put_right(w, few ? "<0.1" : mafat_format_fixed(capacity, bytes / (1 << 20), 1),
+                         MIB_WIDTH);
 }
 
 static void put_ms(struct mafat_writer *w, double ms)
@@ -66,7 +67,8 @@ static void put_ranks(const struct mafat_ranks_facts *f, struct mafat_writer *w)
   mafat_writer_put(w, f->search ? f->search : "");
   mafat_writer_put(w, "\n");
   put_layers(f, w);
-  mafat_writer_put(w, "   rank arena,MiB  weights     sent received messages   compute   waiting, ms\n");
+  mafat_writer_put(
+      w, "   rank arena,MiB  weights     sent received messages   compute   waiting, ms\n");
   for (int i = 0; i < f->n_ranks; i++) {
     const struct mafat_rank_facts *r = &f->ranks[i];
     put_count(w, i, 7);
@@ -86,7 +88,8 @@ static void put_rows(const struct rank_row *rows, int n, struct mafat_writer *w)
   int fastest = 0, least = 0;
   for (int i = 1; i < n; i++) {
     if (rows[i].fits && (!rows[fastest].fits || rows[i].ms < rows[fastest].ms)) fastest = i;
-    if (rows[i].fits && (!rows[least].fits || rows[i].most_bytes < rows[least].most_bytes)) least = i;
+    if (rows[i].fits && (!rows[least].fits || rows[i].most_bytes < rows[least].most_bytes))
+      least = i;
   }
   mafat_writer_put(w, "  ranks        ms most,MiB exchanged, MiB\n");
   for (int i = 0; i < n; i++) {
@@ -96,15 +99,19 @@ static void put_rows(const struct rank_row *rows, int n, struct mafat_writer *w)
       put_mib(w, (double)rows[i].most_bytes);
       put_mib(w, (double)rows[i].exchanged_bytes);
     }
-    mafat_writer_put(w, !rows[i].fits ? "  does not fit" : i == fastest && i == least ? "  fastest, least memory" :
-                        i == fastest ? "  fastest" : i == least ? "  least memory" : "");
+    mafat_writer_put(w, !rows[i].fits                ? "  does not fit"
+                        : i == fastest && i == least ? "  fastest, least memory"
+                        : i == fastest               ? "  fastest"
+                        : i == least                 ? "  least memory"
+                                                     : "");
     mafat_writer_put(w, "\n");
   }
 }
 
 /* ---- JSON ---- */
 
-static void put_json(const struct mafat_ranks_facts *f, const struct rank_row *rows, int n, struct mafat_writer *w)
+static void put_json(const struct mafat_ranks_facts *f, const struct rank_row *rows, int n,
+                     struct mafat_writer *w)
 {
   mafat_json_begin(w, "{");
   mafat_json_string(w, "plan", f->plan);
@@ -160,10 +167,15 @@ static void put_json(const struct mafat_ranks_facts *f, const struct rank_row *r
 static struct mafat_ranks_request request(const struct mafat_options *o, int n_ranks)
 {
   const double seconds = o->plan_seconds / 2;
-  return (struct mafat_ranks_request){.size = sizeof(struct mafat_ranks_request), .n_ranks = n_ranks, .search = o->share, .link_bits_per_second = o->link.bits > 0 ? o->link.bits : 1e9,
-                                       .link_seconds = o->link.bits > 0 ? o->link.seconds : 1e-4, .speeds = o->speed.n ? o->speed.list : NULL,
-                                       .memory_bytes = o->memory.n > 1 ? o->memory.list : NULL,
-                                       .plan_seconds = n_ranks < o->ranks ? seconds / (o->ranks - 1) : seconds};
+  return (struct mafat_ranks_request){.size = sizeof(struct mafat_ranks_request),
+                                      .n_ranks = n_ranks,
+                                      .search = o->share,
+                                      .link_bits_per_second = o->link.bits > 0 ? o->link.bits : 1e9,
+                                      .link_seconds = o->link.bits > 0 ? o->link.seconds : 1e-4,
+                                      .speeds = o->speed.n ? o->speed.list : NULL,
+                                      .memory_bytes = o->memory.n > 1 ? o->memory.list : NULL,
+                                      .plan_seconds =
+                                          n_ranks < o->ranks ? seconds / (o->ranks - 1) : seconds};
 }
 
 static struct rank_row row_of(const struct mafat_ranks_facts *f)
@@ -172,7 +184,8 @@ static struct rank_row row_of(const struct mafat_ranks_facts *f)
 }
 
 /* All numbers of ranks below the one asked for, but of a plan that is given: it is for its own. */
-static int find_rows(const struct mafat_report_request *q, const struct mafat_options *o, struct rank_row *rows, int n, struct mafat_diagnostic *d)
+static int find_rows(const struct mafat_report_request *q, const struct mafat_options *o,
+                     struct rank_row *rows, int n, struct mafat_diagnostic *d)
 {
   for (int i = 0; i < n - 1; i++) {
     struct mafat_ranks_report *a;
@@ -188,8 +201,9 @@ static int find_rows(const struct mafat_report_request *q, const struct mafat_op
   return MAFAT_OK;
 }
 
-int mafat_plan_report_write_ranks(const struct mafat_report_request *q, const struct mafat_options *o, struct mafat_writer *w,
-                             struct mafat_diagnostic *d)
+int mafat_plan_report_write_ranks(const struct mafat_report_request *q,
+                                  const struct mafat_options *o, struct mafat_writer *w,
+                                  struct mafat_diagnostic *d)
 {
   struct rank_row rows[RANKS] = {{0}};
   struct mafat_ranks_report *a;

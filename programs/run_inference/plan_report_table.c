@@ -39,7 +39,8 @@ const char *mafat_packings_name(int index)
   return names[index];
 }
 
-int mafat_packings_open(struct mafat_packings *p, const struct mafat_dry_run *dry_run, struct mafat_diagnostic *d)
+int mafat_packings_open(struct mafat_packings *p, const struct mafat_dry_run *dry_run,
+                        struct mafat_diagnostic *d)
 {
   *p = (struct mafat_packings){{NULL}};
   for (int i = 0; i < MAFAT_PACKINGS; i++) {
@@ -61,12 +62,14 @@ static const struct mafat_dry_run *packing_of(const struct budget_table *t, int 
 }
 
 /* The fastest plan within the budget; false, and the least one, if there is none. */
-static bool find_within(const struct mafat_dry_run *dry_run, size_t budget, int *index, struct mafat_front_facts *found)
+static bool find_within(const struct mafat_dry_run *dry_run, size_t budget, int *index,
+                        struct mafat_front_facts *found)
 {
   struct mafat_front_facts next = {.size = sizeof next};
   mafat_dry_run_front(dry_run, *index = 0, found);
   if (found->charge_bytes > budget) return false;
-  for (int i = 1; mafat_dry_run_front(dry_run, i, &next) == MAFAT_OK && next.charge_bytes <= budget; i++) {
+  for (int i = 1; mafat_dry_run_front(dry_run, i, &next) == MAFAT_OK && next.charge_bytes <= budget;
+       i++) {
     *index = i;
     *found = next;
   }
@@ -128,7 +131,8 @@ static void put_line(const struct budget_table *t, const struct budget_row *r)
   mafat_writer_put_right(w, r->taken ? "yes" : t->sweep ? "no" : "-", t->sweep ? 6 : 5);
   put_cell(w, (double)r->charge_bytes / 1048576, 1, MIB_WIDTH);
   put_cell(w, r->ms, 1, MS_WIDTH);
-  if (t->sweep && t->request->facts.greedy) put_cell(w, (double)r->paper_bytes / 1048576, 1, MIB_WIDTH);
+  if (t->sweep && t->request->facts.greedy)
+    put_cell(w, (double)r->paper_bytes / 1048576, 1, MIB_WIDTH);
   if (t->request->facts.threads == MAFAT_THREADS_AUTO) put_cell(w, r->threads, 0, 9);
   put_packing_cells(t, r->budget_bytes);
   mafat_writer_put(w, "  ");
@@ -159,7 +163,9 @@ static void put_packing_objects(const struct budget_table *t, size_t budget)
     mafat_json_separate(w);
     mafat_json_begin(w, "{");
     mafat_json_string(w, "weights", mafat_packings_name(i));
-    put_choice(w, "fits", &(struct budget_row){budget, fits, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
+    put_choice(w, "fits",
+               &(struct budget_row){budget, fits, f.text, f.charge_bytes, f.latency_ms, f.threads,
+                                    0});
     mafat_json_end(w, "}");
   }
   mafat_json_end(w, "]");
@@ -173,7 +179,8 @@ static void put_object(const struct budget_table *t, const struct budget_row *r)
   if (t->sweep) mafat_json_count(w, "memory_budget_bytes", (int64_t)r->budget_bytes);
   put_choice(w, t->sweep ? "fits" : "taken", r);
   if (t->request->packings) put_packing_objects(t, r->budget_bytes);
-  if (t->sweep && t->request->facts.greedy) mafat_json_count(w, "paper_bytes", (int64_t)r->paper_bytes);
+  if (t->sweep && t->request->facts.greedy)
+    mafat_json_count(w, "paper_bytes", (int64_t)r->paper_bytes);
   mafat_json_end(w, "}");
 }
 
@@ -199,10 +206,12 @@ static void sweep_best(const struct budget_table *t, size_t budget, bool *any)
   int index;
   bool fits = find_within(t->request->dry_run, budget, &index, &f);
   if (fits) *any = true;
-  put_row(t, &(struct budget_row){budget, fits, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
+  put_row(t,
+          &(struct budget_row){budget, fits, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
 }
 
-static int sweep_greedy(const struct budget_table *t, size_t budget, bool *any, struct mafat_diagnostic *d)
+static int sweep_greedy(const struct budget_table *t, size_t budget, bool *any,
+                        struct mafat_diagnostic *d)
 {
   struct mafat_plan_report *a;
   struct mafat_paper_facts paper = {.size = sizeof paper};
@@ -212,14 +221,16 @@ static int sweep_greedy(const struct budget_table *t, size_t budget, bool *any, 
     struct mafat_plan_facts p = {.size = sizeof p};
     mafat_plan_report_describe(a, &p);
     if (p.fits) *any = true;
-    put_row(t, &(struct budget_row){budget, p.fits, p.text, p.memory.charge_bytes, p.latency_ms, p.threads, paper.bytes});
+    put_row(t, &(struct budget_row){budget, p.fits, p.text, p.memory.charge_bytes, p.latency_ms,
+                                    p.threads, paper.bytes});
   }
   mafat_plan_report_close(&a);
   return code;
 }
 
-int mafat_plan_report_write_sweep(const struct mafat_report_request *q, const size_t *budgets, int n, bool json,
-                             struct mafat_writer *w, bool *any, struct mafat_diagnostic *d)
+int mafat_plan_report_write_sweep(const struct mafat_report_request *q, const size_t *budgets,
+                                  int n, bool json, struct mafat_writer *w, bool *any,
+                                  struct mafat_diagnostic *d)
 {
   struct budget_table t = {q, true, json, w};
   int code = MAFAT_OK;
@@ -232,7 +243,8 @@ int mafat_plan_report_write_sweep(const struct mafat_report_request *q, const si
   return code ? code : end(&t);
 }
 
-int mafat_plan_report_write_front(const struct mafat_report_request *q, bool json, struct mafat_writer *w, bool *any)
+int mafat_plan_report_write_front(const struct mafat_report_request *q, bool json,
+                                  struct mafat_writer *w, bool *any)
 {
   struct budget_table t = {q, false, json, w};
   struct mafat_front_facts f = {.size = sizeof f};
@@ -240,6 +252,7 @@ int mafat_plan_report_write_front(const struct mafat_report_request *q, bool jso
   *any = find_within(q->dry_run, q->facts.budget_bytes, &taken, &f);
   begin(&t);
   for (int i = 0; mafat_dry_run_front(q->dry_run, i, &f) == MAFAT_OK; i++)
-    put_row(&t, &(struct budget_row){0, *any && i == taken, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
+    put_row(&t, &(struct budget_row){0, *any && i == taken, f.text, f.charge_bytes, f.latency_ms,
+                                     f.threads, 0});
   return end(&t);
 }

@@ -34,7 +34,8 @@ static void put_mib_cell(struct mafat_writer *w, size_t bytes)
 {
   char capacity[MAFAT_NUMBER_ROOM];
   const bool few = bytes > 0 && bytes < (1 << 20) / 20;
-  mafat_writer_put_right(w, few ? "<0.1" : mafat_format_fixed(capacity, mafat_mebibytes(bytes), 1), MIB_WIDTH);
+  mafat_writer_put_right(w, few ? "<0.1" : mafat_format_fixed(capacity, mafat_mebibytes(bytes), 1),
+                         MIB_WIDTH);
 }
 
 static void put_padded(struct mafat_writer *w, const char *text, int width)
@@ -49,8 +50,11 @@ static void put_request(const struct mafat_report_request *q, struct mafat_write
 {
   char text[160];
   mafat_writer_put_plain(w, q->cfg);
-  snprintf(text, sizeof text, ": %d x %d, %d layers; %s%s; ", q->facts.input_w, q->facts.input_h, q->facts.n_layers,
-           q->facts.packed ? "packed weights" : q->own_weights ? "its own weights" : "Darknet's weights",
+  snprintf(text, sizeof text, ": %d x %d, %d layers; %s%s; ", q->facts.input_w, q->facts.input_h,
+           q->facts.n_layers,
+           q->facts.packed  ? "packed weights"
+           : q->own_weights ? "its own weights"
+                            : "Darknet's weights",
            q->facts.weights_assumed ? " (assumed)" : "");
   mafat_writer_put(w, text);
   if (q->facts.floats_only) mafat_writer_put(w, "raw floats");
@@ -64,19 +68,21 @@ static const char *who_chose(const struct mafat_report_request *q)
   return q->facts.search ? q->facts.searched : "given";
 }
 
-static void put_plan(const struct mafat_report_request *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_plan(const struct mafat_report_request *q, const struct mafat_plan_facts *p,
+                     struct mafat_writer *w)
 {
   char text[192];
   put_label(w, "plan");
   mafat_writer_put(w, p->text);
-  snprintf(text, sizeof text, "\n%*s(%s; %s, %d thread%s, kernels %s)\n", LABEL_WIDTH, "", who_chose(q),
-           p->algorithm, p->threads, p->threads == 1 ? "" : "s", q->facts.cpu);
+  snprintf(text, sizeof text, "\n%*s(%s; %s, %d thread%s, kernels %s)\n", LABEL_WIDTH, "",
+           who_chose(q), p->algorithm, p->threads, p->threads == 1 ? "" : "s", q->facts.cpu);
   mafat_writer_put(w, text);
 }
 
 /* ---- what it costs ---- */
 
-static void put_fits(const struct mafat_report_request *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_fits(const struct mafat_report_request *q, const struct mafat_plan_facts *p,
+                     struct mafat_writer *w)
 {
   put_label(w, "fits");
   mafat_writer_put(w, p->fits ? "yes: needs " : "no: needs ");
@@ -125,7 +131,8 @@ static void put_time(const struct mafat_plan_facts *p, struct mafat_writer *w)
     mafat_writer_put_fixed(w, p->reading_ms, 1);
     mafat_writer_put(w, " ms of reading beside them");
   }
-  mafat_writer_put(w, p->calibrated ? " (by this machine's calibration)\n" : " (by built-in figures)\n");
+  mafat_writer_put(w, p->calibrated ? " (by this machine's calibration)\n"
+                                    : " (by built-in figures)\n");
 }
 
 static void put_work(const struct mafat_plan_facts *p, struct mafat_writer *w)
@@ -146,7 +153,8 @@ static void put_work(const struct mafat_plan_facts *p, struct mafat_writer *w)
   }
 }
 
-static void put_paper(const struct mafat_report_request *q, const struct mafat_plan_report *a, struct mafat_writer *w)
+static void put_paper(const struct mafat_report_request *q, const struct mafat_plan_report *a,
+                      struct mafat_writer *w)
 {
   struct mafat_paper_facts paper = {.size = sizeof paper};
   char text[96];
@@ -158,13 +166,15 @@ static void put_paper(const struct mafat_report_request *q, const struct mafat_p
   put_mib(w, q->facts.bias_bytes);
   mafat_writer_put(w, " bias");
   if (paper.layer >= 0) {
-    snprintf(text, sizeof text, "; layer %d, tile (%d, %d)", paper.layer, paper.tile_row, paper.tile_col);
+    snprintf(text, sizeof text, "; layer %d, tile (%d, %d)", paper.layer, paper.tile_row,
+             paper.tile_col);
     mafat_writer_put(w, text);
   }
   mafat_writer_put(w, "\n");
 }
 
-static void put_parts(const struct mafat_report_request *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_parts(const struct mafat_report_request *q, const struct mafat_plan_facts *p,
+                      struct mafat_writer *w)
 {
   struct mafat_memory_part parts[MAFAT_MEMORY_PARTS];
   int n = mafat_plan_report_memory_parts(q, &p->memory, parts);
@@ -190,7 +200,8 @@ static size_t largest_peak(const struct mafat_plan_report *a, int n_groups)
   struct mafat_group_facts group = {.size = sizeof group};
   size_t largest = 1;
   for (int g = 0; g < n_groups; g++)
-    if (mafat_plan_report_group(a, g, &group) == MAFAT_OK && group.peak_bytes > largest) largest = group.peak_bytes;
+    if (mafat_plan_report_group(a, g, &group) == MAFAT_OK && group.peak_bytes > largest)
+      largest = group.peak_bytes;
   return largest;
 }
 
@@ -204,11 +215,14 @@ static void put_bar(struct mafat_writer *w, size_t bytes, size_t largest)
   mafat_writer_put(w, " peak");
 }
 
-static void put_peak(const struct mafat_plan_report *a, const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_peak(const struct mafat_plan_report *a, const struct mafat_plan_facts *p,
+                     struct mafat_writer *w)
 {
   struct mafat_layer_facts layer = {.size = sizeof layer};
   char text[128];
-  mafat_output_describe_peak(p, mafat_plan_report_layer(a, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, text, sizeof text);
+  mafat_output_describe_peak(
+      p, mafat_plan_report_layer(a, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, text,
+      sizeof text);
   mafat_writer_put(w, "\nlargest at the peak: ");
   mafat_writer_put(w, text);
   mafat_writer_put(w, ", ");
@@ -216,7 +230,8 @@ static void put_peak(const struct mafat_plan_report *a, const struct mafat_plan_
   mafat_writer_put(w, "\n");
 }
 
-static void put_groups(const struct mafat_plan_report *a, const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_groups(const struct mafat_plan_report *a, const struct mafat_plan_facts *p,
+                       struct mafat_writer *w)
 {
   size_t largest = largest_peak(a, p->n_groups);
   struct mafat_group_facts group = {.size = sizeof group};
@@ -237,7 +252,8 @@ static void put_groups(const struct mafat_plan_report *a, const struct mafat_pla
   }
 }
 
-int mafat_plan_report_write_text(const struct mafat_report_request *q, const struct mafat_plan_report *a, struct mafat_writer *w)
+int mafat_plan_report_write_text(const struct mafat_report_request *q,
+                                 const struct mafat_plan_report *a, struct mafat_writer *w)
 {
   struct mafat_plan_facts p = {.size = sizeof p};
   mafat_plan_report_describe(a, &p);

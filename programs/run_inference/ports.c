@@ -14,24 +14,31 @@
 enum side { IN, OUT };
 
 /* Describes a port of a model or a dry run. False: there is no such port. */
-static bool describe(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side, int index, struct mafat_port_facts *f)
+static bool describe(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side,
+                     int index, struct mafat_port_facts *f)
 {
-  if (m) return (side == IN ? mafat_model_describe_input(m, index, f) : mafat_model_describe_output(m, index, f)) == MAFAT_OK;
-  return (side == IN ? mafat_dry_run_describe_input(q, index, f) : mafat_dry_run_describe_output(q, index, f)) == MAFAT_OK;
+  if (m)
+    return (side == IN ? mafat_model_describe_input(m, index, f)
+                       : mafat_model_describe_output(m, index, f)) == MAFAT_OK;
+  return (side == IN ? mafat_dry_run_describe_input(q, index, f)
+                     : mafat_dry_run_describe_output(q, index, f)) == MAFAT_OK;
 }
 
 /* ---- which file is whose ---- */
 
-/* The port whose name and a = begin the text, and where the file's name begins; else the only port, if it is the only
- * one. -1: none. */
-static int find_port(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side, const char *text, const char **path)
+/* The port whose name and a = begin the text, and where the file's name begins; else the only port,
+ * if it is the only one. -1: none. */
+static int find_port(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side,
+                     const char *text, const char **path)
 {
   struct mafat_port_facts f = {.size = sizeof f};
   int found = -1, n = 0;
   size_t longest = 0;
   for (; describe(m, q, side, n, &f); n++) {
     size_t length = strlen(f.name);
-    if (strncmp(text, f.name, length) != 0 || text[length] != '=' || (found >= 0 && length < longest)) continue;
+    if (strncmp(text, f.name, length) != 0 || text[length] != '=' ||
+        (found >= 0 && length < longest))
+      continue;
     found = n;
     longest = length;
   }
@@ -40,7 +47,8 @@ static int find_port(const struct mafat_model *m, const struct mafat_dry_run *q,
 }
 
 /* "a, b" */
-static void list_names(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side, char *text, size_t capacity)
+static void list_names(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side,
+                       char *text, size_t capacity)
 {
   struct mafat_port_facts f = {.size = sizeof f};
   size_t length = 0;
@@ -49,38 +57,45 @@ static void list_names(const struct mafat_model *m, const struct mafat_dry_run *
     length += (size_t)snprintf(text + length, capacity - length, "%s%.60s", i ? ", " : "", f.name);
 }
 
-static int read_port(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side, const char *text, const char **path,
-                     struct mafat_port_facts *f, int *index, struct mafat_diagnostic *d)
+static int read_port(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side,
+                     const char *text, const char **path, struct mafat_port_facts *f, int *index,
+                     struct mafat_diagnostic *d)
 {
   char names[200];
   const char *option = side == IN ? "input" : "dump-output";
   *index = find_port(m, q, side, text, path);
   list_names(m, q, side, names, sizeof names);
   if (*index < 0 || !**path)
-    return mafat_fail(d, MAFAT_EINVAL, "--%s expects NAME=FILE, with one of the names %s, found %.100s", option, names, text);
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "--%s expects NAME=FILE, with one of the names %s, found %.100s", option,
+                      names, text);
   describe(m, q, side, *index, f);
   return MAFAT_OK;
 }
 
 /* An image is the first input's; the others are in files. */
-static int check_image(const struct mafat_model *m, const struct mafat_dry_run *q, const struct mafat_options *o, int index,
-                       struct mafat_diagnostic *d)
+static int check_image(const struct mafat_model *m, const struct mafat_dry_run *q,
+                       const struct mafat_options *o, int index, struct mafat_diagnostic *d)
 {
   struct mafat_port_facts f = {.size = sizeof f};
   if (!o->n_images || index > 0) return MAFAT_OK;
-  if (!describe(m, q, IN, 1, &f)) return mafat_fail(d, MAFAT_EINVAL, MAFAT_INPUT_AND_IMAGE, o->images[0]);
+  if (!describe(m, q, IN, 1, &f))
+    return mafat_fail(d, MAFAT_EINVAL, MAFAT_INPUT_AND_IMAGE, o->images[0]);
   describe(m, q, IN, 0, &f);
-  return mafat_fail(d, MAFAT_EINVAL, "--input: input %.100s takes the image, found %.100s too", f.name, o->inputs.list[0]);
+  return mafat_fail(d, MAFAT_EINVAL, "--input: input %.100s takes the image, found %.100s too",
+                    f.name, o->inputs.list[0]);
 }
 
-int mafat_inputs_take(struct mafat_model *m, const struct mafat_dry_run *q, const struct mafat_options *o, struct mafat_diagnostic *d)
+int mafat_inputs_take(struct mafat_model *m, const struct mafat_dry_run *q,
+                      const struct mafat_options *o, struct mafat_diagnostic *d)
 {
   unsigned set = 0; /* a bit for each; more have no files */
   for (int i = 0; i < o->inputs.n; i++) {
     struct mafat_port_facts f = {.size = sizeof f};
     const char *path;
     int index, code = read_port(m, q, IN, o->inputs.list[i], &path, &f, &index, d);
-    if (code == MAFAT_OK && index < 32 && set >> index & 1) code = mafat_fail(d, MAFAT_EINVAL, "--input: input %.100s has two files", f.name);
+    if (code == MAFAT_OK && index < 32 && set >> index & 1)
+      code = mafat_fail(d, MAFAT_EINVAL, "--input: input %.100s has two files", f.name);
     if (code == MAFAT_OK) code = check_image(m, q, o, index, d);
     if (code == MAFAT_OK && m) code = mafat_model_set_input_file(m, f.name, path, d);
     if (code) return code;
@@ -89,7 +104,8 @@ int mafat_inputs_take(struct mafat_model *m, const struct mafat_dry_run *q, cons
   return MAFAT_OK;
 }
 
-int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m, const struct mafat_dry_run *q, const struct mafat_options *o,
+int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m,
+                     const struct mafat_dry_run *q, const struct mafat_options *o,
                      struct mafat_diagnostic *d)
 {
   struct mafat_dump one;
@@ -114,8 +130,12 @@ static bool ends_in_npy(const char *path)
 static bool write_header(const struct mafat_port_facts *f, FILE *file)
 {
   char header[320] = "\x93NUMPY\1", *text = header + 10;
-  size_t capacity = sizeof header - 10, n = (size_t)snprintf(text, capacity, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
-  for (int i = 0; i < f->rank; i++) n += (size_t)snprintf(text + n, capacity - n, "%lld,%s", (long long)f->dims[i], i < f->rank - 1 ? " " : "");
+  size_t capacity = sizeof header - 10,
+         n = (size_t)snprintf(text, capacity,
+                              "{'descr': '<f4', 'fortran_order': False, 'shape': (");
+  for (int i = 0; i < f->rank; i++)
+    n += (size_t)snprintf(text + n, capacity - n, "%lld,%s", (long long)f->dims[i],
+                          i < f->rank - 1 ? " " : "");
   n += (size_t)snprintf(text + n, capacity - n, "), }");
   size_t bytes = (10 + n + 1 + 63) / 64 * 64;
   memset(text + n, ' ', bytes - 10 - n);
@@ -133,7 +153,8 @@ static bool write_floats(const struct mafat_dump *dump, const struct mafat_model
   float part[PART];
   for (size_t first = 0; first < dump->port.n; first += PART) {
     size_t n = dump->port.n - first < PART ? dump->port.n - first : PART;
-    if (mafat_model_read_output_part(m, dump->port.name, first, part, n, NULL) != MAFAT_OK || fwrite(part, sizeof *part, n, file) != n)
+    if (mafat_model_read_output_part(m, dump->port.name, first, part, n, NULL) != MAFAT_OK ||
+        fwrite(part, sizeof *part, n, file) != n)
       return false;
   }
   return true;
@@ -146,7 +167,8 @@ static bool write_all(const struct mafat_dump *dump, const struct mafat_model *m
     close(fd);
     return false;
   }
-  bool good = (!ends_in_npy(dump->path) || write_header(&dump->port, file)) && write_floats(dump, m, file);
+  bool good =
+      (!ends_in_npy(dump->path) || write_header(&dump->port, file)) && write_floats(dump, m, file);
   int cause = errno;
   if (fclose(file) == 0 && good) return true;
   if (!good) errno = cause;
@@ -159,7 +181,8 @@ bool mafat_dump_is_direct(const struct mafat_dump *dump)
   return lstat(dump->path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
-int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m, struct mafat_diagnostic *d)
+int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m,
+                     struct mafat_diagnostic *d)
 {
   int fd = mafat_unfinished_open(dump->path);
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot create: %s", dump->path, strerror(errno));
@@ -171,7 +194,8 @@ int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m,
 
 /* ---- telling ---- */
 
-static void put_json(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side, struct mafat_writer *w)
+static void put_json(const struct mafat_model *m, const struct mafat_dry_run *q, enum side side,
+                     struct mafat_writer *w)
 {
   struct mafat_port_facts f = {.size = sizeof f};
   mafat_json_key(w, side == IN ? "inputs" : "outputs");
@@ -198,7 +222,8 @@ static void put_json(const struct mafat_model *m, const struct mafat_dry_run *q,
   mafat_json_end(w, "]");
 }
 
-void mafat_ports_json(const struct mafat_model *m, const struct mafat_dry_run *q, struct mafat_writer *w)
+void mafat_ports_json(const struct mafat_model *m, const struct mafat_dry_run *q,
+                      struct mafat_writer *w)
 {
   put_json(m, q, IN, w);
   put_json(m, q, OUT, w);

@@ -12,23 +12,28 @@ struct mafat_dump {
   struct mafat_port_facts port;
 };
 
-/* Tells the model, if it is not NULL, which files its inputs are in: each FILE or NAME=FILE; of a text with several =
- * the longest name that an input has. Of a dry run the options are checked. MAFAT_EINVAL: FILE alone, where there are
- * several; one input twice, or one that an image is for. */
-int mafat_inputs_take(struct mafat_model *m, const struct mafat_dry_run *q, const struct mafat_options *o,
-                      struct mafat_diagnostic *d);
+/* Tells the model, if it is not NULL, which files its inputs are in: each FILE or NAME=FILE; of a
+ * text with several = the longest name that an input has. Of a dry run the options are checked.
+ * MAFAT_EINVAL: FILE alone, where there are several; one input twice, or one that an image is for.
+ */
+int mafat_inputs_take(struct mafat_model *m, const struct mafat_dry_run *q,
+                      const struct mafat_options *o, struct mafat_diagnostic *d);
 /* Which output goes where, as options say it. dumps: (o->n_dumps); NULL: they are only checked. */
-int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m, const struct mafat_dry_run *q,
-                     const struct mafat_options *o, struct mafat_diagnostic *d);
-/* Writes an output beside its place and renames it, so that a failure leaves nothing half-written; devices and
- * links are written directly. Raw, or with the header of a .npy file where the path ends so. */
-int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m, struct mafat_diagnostic *d);
+int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m,
+                     const struct mafat_dry_run *q, const struct mafat_options *o,
+                     struct mafat_diagnostic *d);
+/* Writes an output beside its place and renames it, so that a failure leaves nothing half-written;
+ * devices and links are written directly. Raw, or with the header of a .npy file where the path
+ * ends so. */
+int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m,
+                     struct mafat_diagnostic *d);
 /* Is it written directly? Then it may be standard output, where the answer stands before it. */
 bool mafat_dump_is_direct(const struct mafat_dump *dump);
 
-/* "inputs": [{"name":"data","type":"float32","dims":[3,416,416]}], "outputs": ... of a model or, where that is NULL, a
- * dry run. */
-void mafat_ports_json(const struct mafat_model *m, const struct mafat_dry_run *q, struct mafat_writer *w);
+/* "inputs": [{"name":"data","type":"float32","dims":[3,416,416]}], "outputs": ... of a model or,
+ * where that is NULL, a dry run. */
+void mafat_ports_json(const struct mafat_model *m, const struct mafat_dry_run *q,
+                      struct mafat_writer *w);
 /* The same for people: "data float32[3, 416, 416]". */
 void mafat_ports_inputs_text(const struct mafat_dry_run *q, struct mafat_writer *w);
 void mafat_ports_outputs_text(const struct mafat_dry_run *q, struct mafat_writer *w);

@@ -15,17 +15,21 @@ struct said {
 };
 
 /* The options of the request, besides the dry run. */
-static struct mafat_report_request make_request(const struct mafat_session *s, const struct mafat_dry_run *dry_run)
+static struct mafat_report_request make_request(const struct mafat_session *s,
+                                                const struct mafat_dry_run *dry_run)
 {
-  struct mafat_report_request q = {.dry_run = dry_run, .cfg = s->options.cfg, .picture = mafat_session_picture(s),
-                             .facts.size = sizeof q.facts};
+  struct mafat_report_request q = {.dry_run = dry_run,
+                                   .cfg = s->options.cfg,
+                                   .picture = mafat_session_picture(s),
+                                   .facts.size = sizeof q.facts};
   mafat_dry_run_describe(dry_run, &q.facts);
   q.own_weights = !s->options.weights && !q.facts.weights_assumed;
   return q;
 }
 
 /* A plan that does not fit is reported and drawn; only the exit status differs. */
-static int report_one(struct mafat_session *s, const struct mafat_report_request *asked, struct said *said)
+static int report_one(struct mafat_session *s, const struct mafat_report_request *asked,
+                      struct said *said)
 {
   struct mafat_plan_report *a;
   struct mafat_paper_facts paper = {.size = sizeof paper};
@@ -35,16 +39,20 @@ static int report_one(struct mafat_session *s, const struct mafat_report_request
   struct mafat_transfer_report *transfers = NULL;
   q.fast_bytes = s->options.fast_memory;
   q.objective = s->options.objective;
-  if (code == MAFAT_OK && q.fast_bytes) code = mafat_plan_report_transfers(&transfers, a, q.fast_bytes, s->options.plan ? q.objective : NULL, &s->d);
+  if (code == MAFAT_OK && q.fast_bytes)
+    code = mafat_plan_report_transfers(&transfers, a, q.fast_bytes,
+                                       s->options.plan ? q.objective : NULL, &s->d);
   q.transfers = transfers;
   if (code == MAFAT_OK) {
     said->report = true;
-    code = s->options.json ? mafat_plan_report_write_json(&q, a, &s->out) : mafat_plan_report_write_text(&q, a, &s->out);
+    code = s->options.json ? mafat_plan_report_write_json(&q, a, &s->out)
+                           : mafat_plan_report_write_text(&q, a, &s->out);
     if (code == MAFAT_OK && s->options.map) {
       code = mafat_map_write(s->options.map, &q, a, &s->d);
       said->map_failed = code != MAFAT_OK;
     }
-    if (code == MAFAT_OK && !s->options.best_effort) code = mafat_plan_report_check(a, &s->d); /* the answer stands */
+    if (code == MAFAT_OK && !s->options.best_effort)
+      code = mafat_plan_report_check(a, &s->d); /* the answer stands */
   }
   mafat_transfer_report_close(&transfers);
   mafat_plan_report_close(&a);
@@ -52,32 +60,40 @@ static int report_one(struct mafat_session *s, const struct mafat_report_request
 }
 
 /* The greedy search is the paper's, which knows nothing of how weights lie. */
-static int report_sweep(struct mafat_session *s, const struct mafat_report_request *request, bool *any)
+static int report_sweep(struct mafat_session *s, const struct mafat_report_request *request,
+                        bool *any)
 {
   struct mafat_options *o = &s->options;
   struct mafat_report_request q = *request;
   struct mafat_packings packings = {{NULL}};
-  if (!o->sweep.n) o->sweep.n = mafat_dry_run_budgets(q.dry_run, o->sweep.list, MAFAT_OPTION_SIZES_ROOM);
+  if (!o->sweep.n)
+    o->sweep.n = mafat_dry_run_budgets(q.dry_run, o->sweep.list, MAFAT_OPTION_SIZES_ROOM);
   int code = q.facts.greedy ? MAFAT_OK : mafat_packings_open(&packings, q.dry_run, &s->d);
   mafat_progress_end();
   if (!q.facts.greedy) q.packings = &packings;
-  if (code == MAFAT_OK) code = mafat_plan_report_write_sweep(&q, o->sweep.list, o->sweep.n, o->json, &s->out, any, &s->d);
+  if (code == MAFAT_OK)
+    code =
+        mafat_plan_report_write_sweep(&q, o->sweep.list, o->sweep.n, o->json, &s->out, any, &s->d);
   mafat_packings_close(&packings);
   return code;
 }
 
-static int report_table(struct mafat_session *s, const struct mafat_report_request *q, struct said *said)
+static int report_table(struct mafat_session *s, const struct mafat_report_request *q,
+                        struct said *said)
 {
   struct mafat_options *o = &s->options;
   struct mafat_front_facts least = {.size = sizeof least};
   bool any;
-  int code = o->sweep.given ? report_sweep(s, q, &any) : mafat_plan_report_write_front(q, o->json, &s->out, &any);
+  int code = o->sweep.given ? report_sweep(s, q, &any)
+                            : mafat_plan_report_write_front(q, o->json, &s->out, &any);
   if (code || any) return code;
   said->report = true;
   mafat_dry_run_front(q->dry_run, 0, &least);
   size_t budget = o->sweep.given ? o->sweep.list[o->sweep.n - 1] : q->facts.budget_bytes;
-  return mafat_fail(&s->d, MAFAT_ELIMIT, "%.200s: does not fit: needs %.1f MiB, the %s is %.1f MiB; %zuK would do", o->cfg,
-                    mafat_mebibytes_up(least.charge_bytes), o->sweep.given ? "largest budget" : "budget", mafat_mebibytes_down(budget),
+  return mafat_fail(&s->d, MAFAT_ELIMIT,
+                    "%.200s: does not fit: needs %.1f MiB, the %s is %.1f MiB; %zuK would do",
+                    o->cfg, mafat_mebibytes_up(least.charge_bytes),
+                    o->sweep.given ? "largest budget" : "budget", mafat_mebibytes_down(budget),
                     (least.charge_bytes + 1023) >> 10);
 }
 
@@ -98,7 +114,10 @@ int mafat_session_predict(struct mafat_session *s)
     code = mafat_session_check_picture(s, &q.facts);
     if (code == MAFAT_OK) code = mafat_inputs_take(NULL, dry_run, o, &s->d);
     if (code == MAFAT_OK) code = mafat_dumps_read(NULL, NULL, dry_run, o, &s->d);
-    if (code == MAFAT_OK) code = o->ranks ? mafat_plan_report_write_ranks(&q, o, &s->out, &s->d) : o->sweep.given || o->pareto ? report_table(s, &q, &said) : report_one(s, &q, &said);
+    if (code == MAFAT_OK)
+      code = o->ranks                      ? mafat_plan_report_write_ranks(&q, o, &s->out, &s->d)
+             : o->sweep.given || o->pareto ? report_table(s, &q, &said)
+                                           : report_one(s, &q, &said);
     if (code == MAFAT_OK) mafat_session_report_fork(s, q.facts.fork_sign);
     if (code == MAFAT_OK) mafat_session_report_decode(s, q.facts.decode, q.facts.decode_sign);
   }

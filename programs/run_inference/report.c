@@ -16,9 +16,11 @@ static void describe_layer(const struct mafat_layer_facts *layer, char *text, si
 {
   bool direct = !layer->algorithm || strcmp(layer->algorithm, "direct") == 0;
   char size[32] = "", where[32] = "";
-  if (layer->kernel_size > 0) snprintf(size, sizeof size, " %dx%d", layer->kernel_size, layer->kernel_size);
+  if (layer->kernel_size > 0)
+    snprintf(size, sizeof size, " %dx%d", layer->kernel_size, layer->kernel_size);
   if (layer->inside >= 0) snprintf(where, sizeof where, " (in %d)", layer->inside);
-  snprintf(text, capacity, "%s%s%s%s%s", layer->type, size, direct ? "" : " ", direct ? "" : layer->algorithm, where);
+  snprintf(text, capacity, "%s%s%s%s%s", layer->type, size, direct ? "" : " ",
+           direct ? "" : layer->algorithm, where);
 }
 
 static void describe_group(const struct mafat_group_facts *group, char *text, size_t capacity)
@@ -41,27 +43,34 @@ static char *add_row(struct report_table *t, struct mafat_report_row row)
   return t->texts[t->n++];
 }
 
-static void fill_table(struct report_table *t, const struct mafat_model *model, const struct mafat_plan_facts *plan)
+static void fill_table(struct report_table *t, const struct mafat_model *model,
+                       const struct mafat_plan_facts *plan)
 {
   struct mafat_group_facts group = {.size = sizeof group};
   struct mafat_layer_facts layer = {.size = sizeof layer};
   double total_ms = 0;
   for (int g = 0; mafat_model_group(model, g, &group) == MAFAT_OK; g++) {
     struct mafat_report_row *head = &t->rows[t->n];
-    describe_group(&group, add_row(t, (struct mafat_report_row){MAFAT_ROW_GROUP, group.first, group.last, NULL, 0,
-                                                               (int64_t)group.macs, (int64_t)group.peak_bytes}),
+    describe_group(&group,
+                   add_row(t, (struct mafat_report_row){MAFAT_ROW_GROUP, group.first, group.last,
+                                                        NULL, 0, (int64_t)group.macs,
+                                                        (int64_t)group.peak_bytes}),
                    sizeof *t->texts);
-    for (int l = group.first; l <= group.last && mafat_model_layer(model, l, &layer) == MAFAT_OK; l++) {
+    for (int l = group.first; l <= group.last && mafat_model_layer(model, l, &layer) == MAFAT_OK;
+         l++) {
       if (layer.group != g) continue; /* of sets, others lie between */
-      describe_layer(&layer, add_row(t, (struct mafat_report_row){MAFAT_ROW_LAYER, l, l, NULL, layer.ms,
-                                                                  (int64_t)layer.step_macs, (int64_t)layer.arena_bytes}),
+      describe_layer(&layer,
+                     add_row(t, (struct mafat_report_row){MAFAT_ROW_LAYER, l, l, NULL, layer.ms,
+                                                          (int64_t)layer.step_macs,
+                                                          (int64_t)layer.arena_bytes}),
                      sizeof *t->texts);
       head->ms += layer.ms;
     }
     total_ms += head->ms;
   }
-  char *text = add_row(t, (struct mafat_report_row){MAFAT_ROW_TOTAL, 0, plan->n_layers - 1, NULL, total_ms,
-                                                    (int64_t)plan->macs, (int64_t)plan->arena_bytes});
+  char *text =
+      add_row(t, (struct mafat_report_row){MAFAT_ROW_TOTAL, 0, plan->n_layers - 1, NULL, total_ms,
+                                           (int64_t)plan->macs, (int64_t)plan->arena_bytes});
   snprintf(text, sizeof *t->texts, "arena, +%.1f %% of bound", mafat_output_arena_excess(plan));
 }
 
@@ -70,7 +79,8 @@ static int write_transfers(struct mafat_session *s, struct mafat_writer *out)
   struct mafat_transfer_report *transfers;
   int code = mafat_model_transfers(&transfers, s->model, s->options.fast_memory, &s->d);
   if (code) return code;
-  mafat_transfer_report_write_text(transfers, s->options.fast_memory, s->options.plan ? NULL : s->options.objective, out);
+  mafat_transfer_report_write_text(transfers, s->options.fast_memory,
+                                   s->options.plan ? NULL : s->options.objective, out);
   mafat_transfer_report_close(&transfers);
   return mafat_writer_flush(out, NULL);
 }
@@ -84,8 +94,9 @@ static void write_latencies(const struct mafat_run_report *r, struct mafat_write
     if (r->latencies_ms[i] < least) least = r->latencies_ms[i];
     if (r->latencies_ms[i] > most) most = r->latencies_ms[i];
   }
-  snprintf(text, sizeof text, "time: %d runs, median %.2f ms (%.2f of it the layers), least %.2f, most %.2f\n", r->n_latencies, r->latency_ms,
-           r->layers_ms, least, most);
+  snprintf(text, sizeof text,
+           "time: %d runs, median %.2f ms (%.2f of it the layers), least %.2f, most %.2f\n",
+           r->n_latencies, r->latency_ms, r->layers_ms, least, most);
   mafat_writer_put(out, text);
 }
 
@@ -121,8 +132,9 @@ void mafat_report_left_out(struct mafat_session *s, const struct mafat_run_repor
   mafat_model_describe(s->model, &model);
   long long n = (long long)r->detections->left_out;
   snprintf(text, sizeof text,
-           "%.120s: %lld of %lld boxes above the threshold %g were left out, the least confident: see --max-boxes", r->image ? r->image : "input", n,
-           n + model.max_boxes, (double)s->options.thresh);
+           "%.120s: %lld of %lld boxes above the threshold %g were left out, the least confident: "
+           "see --max-boxes",
+           r->image ? r->image : "input", n, n + model.max_boxes, (double)s->options.thresh);
   mafat_session_warn(s, text);
 }
 
@@ -137,19 +149,29 @@ void mafat_report_print_note(const struct mafat_session *s, const struct mafat_r
   char peak[96];
   mafat_model_describe(s->model, &model);
   mafat_model_describe_plan(s->model, &plan);
-  mafat_output_describe_peak(p, mafat_model_layer(s->model, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, peak,
-                             sizeof peak);
+  mafat_output_describe_peak(
+      p, mafat_model_layer(s->model, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, peak,
+      sizeof peak);
   fprintf(stderr, "plan: %s\n", p->text);
-  fprintf(stderr, "memory: arena %.1f MiB (%.1f %% above the least possible), weights %.1f MiB, %s %.1f MiB; resident %.1f MiB, predicted %.1f MiB; budget ",
-          mafat_mebibytes(p->arena_bytes), mafat_output_arena_excess(p), mafat_mebibytes(model.kept_weights_bytes), peak,
-          mafat_mebibytes(p->peak_bytes), mafat_mebibytes((size_t)r->measured_resident_bytes), mafat_mebibytes((size_t)r->predicted_resident_bytes));
+  fprintf(stderr,
+          "memory: arena %.1f MiB (%.1f %% above the least possible), weights %.1f MiB, %s %.1f "
+          "MiB; resident %.1f MiB, predicted %.1f MiB; budget ",
+          mafat_mebibytes(p->arena_bytes), mafat_output_arena_excess(p),
+          mafat_mebibytes(model.kept_weights_bytes), peak, mafat_mebibytes(p->peak_bytes),
+          mafat_mebibytes((size_t)r->measured_resident_bytes),
+          mafat_mebibytes((size_t)r->predicted_resident_bytes));
   if (r->memory_budget_bytes < 0) fputs("unknown\n", stderr);
   else fprintf(stderr, "%.1f MiB (%s)\n", mafat_mebibytes(model.budget_bytes), model.budget_source);
-  fprintf(stderr, "work: %.1f million multiply-adds as direct convolution, %.1f million with padding as computed; %s, %d thread%s, kernels %s\n",
-          (double)p->macs * 1e-6, (double)p->padded_macs * 1e-6, p->algorithm, p->threads, p->threads == 1 ? "" : "s", model.cpu);
+  fprintf(stderr,
+          "work: %.1f million multiply-adds as direct convolution, %.1f million with padding as "
+          "computed; %s, %d thread%s, kernels %s\n",
+          (double)p->macs * 1e-6, (double)p->padded_macs * 1e-6, p->algorithm, p->threads,
+          p->threads == 1 ? "" : "s", model.cpu);
   if (model.reads_method)
-    fprintf(stderr, "reads: %.1f MiB of weights for every picture, by %s, %s\n", mafat_mebibytes(p->weights_read_bytes), model.reads_method,
-            model.reads_directly ? "past the page cache (O_DIRECT)" : "dropped from the page cache afterwards");
+    fprintf(stderr, "reads: %.1f MiB of weights for every picture, by %s, %s\n",
+            mafat_mebibytes(p->weights_read_bytes), model.reads_method,
+            model.reads_directly ? "past the page cache (O_DIRECT)"
+                                 : "dropped from the page cache afterwards");
 }
 
 void mafat_report_check(struct mafat_session *s, const struct mafat_run_report *r)
@@ -158,7 +180,8 @@ void mafat_report_check(struct mafat_session *s, const struct mafat_run_report *
   char text[200];
   mafat_model_check(s->model, (size_t)r->measured_resident_bytes, &c);
   if (c.holds) return;
-  snprintf(text, sizeof text, "%zu bytes are resident, %zu were predicted: the %s takes %zu bytes %s than predicted",
+  snprintf(text, sizeof text,
+           "%zu bytes are resident, %zu were predicted: the %s takes %zu bytes %s than predicted",
            c.measured_bytes, c.predicted_bytes, c.in_arena ? "arena" : "process", c.off_bytes,
            c.measured_bytes > c.predicted_bytes ? "more" : "less");
   mafat_session_warn(s, text);

@@ -25,7 +25,8 @@ static int open_marks(struct mafat_session *s)
   const char *path = s->options.marks;
   if (!path) return MAFAT_OK;
   s->marks_fd = mafat_streams_open(path);
-  if (s->marks_fd < 0) return mafat_fail(&s->d, MAFAT_EIO, "%s: cannot create: %s", path, strerror(errno));
+  if (s->marks_fd < 0)
+    return mafat_fail(&s->d, MAFAT_EIO, "%s: cannot create: %s", path, strerror(errno));
   mafat_marks_begin(&s->marks, s->model, s->marks_fd);
   mafat_model_set_watch(s->model, mafat_marks_step, &s->marks);
   return MAFAT_OK;
@@ -44,9 +45,11 @@ static int open_session(struct mafat_session *s)
   s->latencies_ms = calloc((size_t)o->repeat, sizeof *s->latencies_ms);
   s->layers_ms = calloc((size_t)o->repeat, sizeof *s->layers_ms);
   s->dumps = o->dumps.n ? calloc((size_t)o->dumps.n, sizeof *s->dumps) : NULL;
-  if (!s->latencies_ms || !s->layers_ms || (o->dumps.n && !s->dumps)) return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
+  if (!s->latencies_ms || !s->layers_ms || (o->dumps.n && !s->dumps))
+    return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
   if ((code = mafat_session_open_model(s, &m))) return code;
-  if ((o->mean.n == 3 || o->scale.n == 3) && (code = mafat_session_check_picture(s, NULL))) return code;
+  if ((o->mean.n == 3 || o->scale.n == 3) && (code = mafat_session_check_picture(s, NULL)))
+    return code;
   if ((code = mafat_inputs_take(s->model, NULL, o, &s->d))) return code;
   if ((code = mafat_dumps_read(s->dumps, s->model, NULL, o, &s->d))) return code;
   for (int i = 0; i < o->dumps.n; i++)
@@ -106,7 +109,8 @@ void mafat_session_make_room(const struct mafat_session *s)
 }
 
 /* repeat times. MAFAT_EIO while *running is a failure of running. */
-static int infer(struct mafat_session *s, const char *path, struct mafat_session_times *t, bool *running)
+static int infer(struct mafat_session *s, const char *path, struct mafat_session_times *t,
+                 bool *running)
 {
   struct mafat_run_facts run = {.size = sizeof run};
   mafat_session_make_room(s);
@@ -127,8 +131,8 @@ static int infer(struct mafat_session *s, const char *path, struct mafat_session
 }
 
 /* Fills in the change of memory since `before` was measured. */
-static void fill_memory(const struct mafat_session *s, const struct mafat_session_times *t, const struct mafat_process_facts *before,
-                        struct mafat_run_report *r)
+static void fill_memory(const struct mafat_session *s, const struct mafat_session_times *t,
+                        const struct mafat_process_facts *before, struct mafat_run_report *r)
 {
   struct mafat_model_facts model = {.size = sizeof model};
   struct mafat_process_facts process = {.size = sizeof process};
@@ -151,7 +155,8 @@ static void fill_memory(const struct mafat_session *s, const struct mafat_sessio
   r->stall_full_us = run.stall_scope ? (int64_t)t->stall_full_us : -1;
 }
 
-void mafat_session_fill_report(struct mafat_session *s, const char *path, const struct mafat_session_times *t,
+void mafat_session_fill_report(struct mafat_session *s, const char *path,
+                               const struct mafat_session_times *t,
                                const struct mafat_process_facts *before, struct mafat_run_report *r)
 {
   struct mafat_model_facts model = {.size = sizeof model};
@@ -191,8 +196,8 @@ void mafat_session_fill_report(struct mafat_session *s, const char *path, const 
   if (!mafat_options_floats_only(&s->options)) r->picture = model.picture;
 }
 
-int mafat_session_find_answers(struct mafat_session *s, struct mafat_run_report *r, struct mafat_detections **detections,
-                               struct mafat_class_score *top)
+int mafat_session_find_answers(struct mafat_session *s, struct mafat_run_report *r,
+                               struct mafat_detections **detections, struct mafat_class_score *top)
 {
   if (r->kind == MAFAT_MODEL_DETECTOR) {
     int code = mafat_model_detect(s->model, s->options.thresh, s->options.nms, detections, &s->d);
@@ -207,7 +212,9 @@ int mafat_session_find_answers(struct mafat_session *s, struct mafat_run_report 
 static int write_json(struct mafat_session *s, struct mafat_run_report *r)
 {
   struct mafat_transfer_report *transfers = NULL;
-  int code = s->options.fast_memory ? mafat_model_transfers(&transfers, s->model, s->options.fast_memory, &s->d) : MAFAT_OK;
+  int code = s->options.fast_memory
+                 ? mafat_model_transfers(&transfers, s->model, s->options.fast_memory, &s->d)
+                 : MAFAT_OK;
   if (code) return code;
   r->transfers = transfers;
   r->fast_bytes = s->options.fast_memory;
@@ -218,17 +225,20 @@ static int write_json(struct mafat_session *s, struct mafat_run_report *r)
   return code;
 }
 
-/* Behind the answer: those that may stand in standard output; of JSON none, as a picture has one object, its answer or what failed. */
+/* Behind the answer: those that may stand in standard output; of JSON none, as a picture has one
+ * object, its answer or what failed. */
 static int write_dumps(struct mafat_session *s, bool after)
 {
   int code = MAFAT_OK;
   for (int i = 0; code == MAFAT_OK && i < s->options.dumps.n; i++)
-    if ((!s->options.json && mafat_dump_is_direct(&s->dumps[i])) == after) code = mafat_dump_write(&s->dumps[i], s->model, &s->d);
+    if ((!s->options.json && mafat_dump_is_direct(&s->dumps[i])) == after)
+      code = mafat_dump_write(&s->dumps[i], s->model, &s->d);
   return code;
 }
 
-int mafat_session_report(struct mafat_session *s, const char *path, const struct mafat_session_times *times,
-                       const struct mafat_process_facts *before)
+int mafat_session_report(struct mafat_session *s, const char *path,
+                         const struct mafat_session_times *times,
+                         const struct mafat_process_facts *before)
 {
   struct mafat_detections *detections = NULL;
   struct mafat_class_score top[MAFAT_SESSION_CLASSES];
@@ -252,9 +262,12 @@ int mafat_session_report(struct mafat_session *s, const char *path, const struct
   if (code) mafat_fail(&s->d, code, "cannot write to standard output: %s", strerror(s->out.error));
   if (code == MAFAT_OK && s->options.report) code = mafat_report_print_table(s, &report);
   if (code == MAFAT_OK) code = write_dumps(s, true);
-  if (code == MAFAT_OK && (s->options.verbose || (s->options.report && !s->options.json && !s->options.quiet))) mafat_report_print_note(s, &report);
+  if (code == MAFAT_OK &&
+      (s->options.verbose || (s->options.report && !s->options.json && !s->options.quiet)))
+    mafat_report_print_note(s, &report);
   if (code == MAFAT_OK) mafat_report_left_out(s, &report);
-  if (code == MAFAT_OK && !s->link) mafat_report_check(s, &report); /* MPI's own memory was not predicted */
+  if (code == MAFAT_OK && !s->link)
+    mafat_report_check(s, &report); /* MPI's own memory was not predicted */
   if (code == MAFAT_OK) mafat_session_report_fork(s, report.fork_sign);
   if (code == MAFAT_OK) mafat_session_report_decode(s, report.decode, report.decode_sign);
   mafat_detections_close(&detections);
@@ -287,7 +300,8 @@ static int run_and_report(struct mafat_session *s, const char *path)
 {
   int status = run_image(s, path);
   if (status == 0) return 0;
-  if (s->options.marks) mafat_marks_end(&s->marks, NULL); /* what has run has; none of it is the next picture's */
+  if (s->options.marks)
+    mafat_marks_end(&s->marks, NULL); /* what has run has; none of it is the next picture's */
   if (s->options.json) mafat_output_error_json(path, s->d.text, status, &s->out);
   mafat_session_complain(s->d.text);
   return status;
@@ -306,8 +320,8 @@ static int next_char(void)
   return c;
 }
 
-/* The next line of standard input, without its newline; as much of it as there is room for. False at the end. *whole: it is
- * one; else a byte 0 ends it here, behind which there was more. */
+/* The next line of standard input, without its newline; as much of it as there is room for. False
+ * at the end. *whole: it is one; else a byte 0 ends it here, behind which there was more. */
 static bool read_line(char *line, size_t capacity, bool *whole)
 {
   size_t n = 0;
@@ -335,7 +349,8 @@ static void mind_page_cache(off_t *dropped)
 /* Rejects lists of find -print0, since everything after the first path would be lost. */
 static int refuse_line(struct mafat_session *s, const char *line)
 {
-  mafat_fail(&s->d, MAFAT_EFORMAT, "standard input: expected a path a line, found a byte 0 behind %.200s", line);
+  mafat_fail(&s->d, MAFAT_EFORMAT,
+             "standard input: expected a path a line, found a byte 0 behind %.200s", line);
   if (s->options.json) mafat_output_error_json(line, s->d.text, EXIT_INPUT, &s->out);
   mafat_session_complain(s->d.text);
   return EXIT_INPUT;
@@ -381,14 +396,16 @@ static int run_all(struct mafat_session *s)
 static void point_on(struct mafat_session *s)
 {
   size_t n = strlen(s->d.text);
-  if (!s->link && !s->options.plan) snprintf(s->d.text + n, sizeof s->d.text - n, "; --predict --sweep lists budgets");
+  if (!s->link && !s->options.plan)
+    snprintf(s->d.text + n, sizeof s->d.text - n, "; --predict --sweep lists budgets");
 }
 
 int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *ranks)
 {
   static struct mafat_session s; /* large buffers: not on the stack */
   const struct mafat_rank_link *link = s.link = ranks ? ranks->link : NULL;
-  mafat_session_name_program(mafat_streams_program(argv[0], link ? "mafat_ranks" : "run_inference"));
+  mafat_session_name_program(
+      mafat_streams_program(argv[0], link ? "mafat_ranks" : "run_inference"));
   mafat_streams_hold();
   s.marks_fd = -1;
   s.start_ms = mafat_session_now_ms();
@@ -404,22 +421,31 @@ int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *
     mafat_session_complain(s.d.text);
     return EXIT_INPUT;
   }
-  if (s.options.show_help || s.options.show_version) return mafat_options_answer(&s.options, mafat_session_program(), "run_inference " MAFAT_VERSION "\n");
+  if (s.options.show_help || s.options.show_version)
+    return mafat_options_answer(&s.options, mafat_session_program(),
+                                "run_inference " MAFAT_VERSION "\n");
   mafat_session_note_renamed(&s);
   if (s.options.share && !s.options.search && !link && !s.options.ranks) {
-    mafat_fail(&s.d, MAFAT_EINVAL, "--search %s shares layers out to several devices: it expects --predict and --ranks, or build/mafat_ranks",
+    mafat_fail(&s.d, MAFAT_EINVAL,
+               "--search %s shares layers out to several devices: it expects --predict and "
+               "--ranks, or build/mafat_ranks",
                s.options.share);
     mafat_session_complain(s.d.text);
     return EXIT_INPUT;
   }
   if (s.options.search && !s.options.share && (link || s.options.ranks)) {
-    mafat_fail(&s.d, MAFAT_EINVAL, "--search %s makes no sense on several devices: it expects deeperthings, fdto, layers or best", s.options.search);
+    mafat_fail(&s.d, MAFAT_EINVAL,
+               "--search %s makes no sense on several devices: it expects deeperthings, fdto, "
+               "layers or best",
+               s.options.search);
     mafat_session_complain(s.d.text);
     return EXIT_INPUT;
   }
   if (s.options.calibrate) return mafat_session_calibrate(&s);
-  if (mafat_options_video(&s.options) && (code = link ? mafat_fail(&s.d, MAFAT_EINVAL, "--%s makes no sense on several devices", s.options.camera ? "camera" : "video")
-                                                      : mafat_session_prepare_video(&s))) {
+  if (mafat_options_video(&s.options) &&
+      (code = link ? mafat_fail(&s.d, MAFAT_EINVAL, "--%s makes no sense on several devices",
+                                s.options.camera ? "camera" : "video")
+                   : mafat_session_prepare_video(&s))) {
     mafat_session_complain(s.d.text);
     return EXIT_INPUT;
   }
@@ -439,7 +465,9 @@ int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *
   if (code) {
     status = mafat_session_exit_status(code);
     if (code == MAFAT_ELIMIT) point_on(&s);
-    if (s.options.json) mafat_output_error_json(s.options.n_images ? s.options.images[0] : s.options.inputs.list[0], s.d.text, status, &s.out);
+    if (s.options.json)
+      mafat_output_error_json(s.options.n_images ? s.options.images[0] : s.options.inputs.list[0],
+                              s.d.text, status, &s.out);
     mafat_session_complain(s.d.text);
   } else {
     status = ranks && ranks->run_all ? ranks->run_all(&s) : run_all(&s);

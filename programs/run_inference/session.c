@@ -80,7 +80,8 @@ void mafat_session_report_fork(struct mafat_session *s, const char *fork_sign)
   char text[400];
   if (!fork_sign || s->fork_reported) return;
   s->fork_reported = true;
-  snprintf(text, sizeof text, "%.200s: run as by AlexeyAB's Darknet (%s), see --fork", s->options.cfg, fork_sign);
+  snprintf(text, sizeof text, "%.200s: run as by AlexeyAB's Darknet (%s), see --fork",
+           s->options.cfg, fork_sign);
   mafat_session_warn(s, text);
 }
 
@@ -90,7 +91,8 @@ void mafat_session_report_decode(struct mafat_session *s, const char *decode, co
   bool wished = s->options.decode && strcmp(s->options.decode, "auto") != 0;
   if (!decode || !sign || wished || s->options.quiet || s->decode_reported) return;
   s->decode_reported = true;
-  snprintf(text, sizeof text, "%.200s: decoded as %s, by its dimensions: %s; see --decode", s->options.cfg, decode, sign);
+  snprintf(text, sizeof text, "%.200s: decoded as %s, by its dimensions: %s; see --decode",
+           s->options.cfg, decode, sign);
   mafat_session_complain(text);
 }
 
@@ -129,8 +131,8 @@ int mafat_session_open_model(struct mafat_session *s, const struct mafat_model_o
   return mafat_model_open_files(&s->model, &o->model, o->weights ? &weights : NULL, m, &s->d);
 }
 
-int mafat_session_open_dry_run(const struct mafat_session *s, struct mafat_dry_run **dry_run, const struct mafat_model_options *m,
-                             struct mafat_diagnostic *d)
+int mafat_session_open_dry_run(const struct mafat_session *s, struct mafat_dry_run **dry_run,
+                               const struct mafat_model_options *m, struct mafat_diagnostic *d)
 {
   const struct mafat_options *o = &s->options;
   const struct mafat_file weights = {.size = sizeof weights, .path = o->weights};
@@ -142,12 +144,14 @@ int mafat_session_open_dry_run(const struct mafat_session *s, struct mafat_dry_r
 static bool is_same_file(const char *path, const struct stat *st)
 {
   struct stat other;
-  return path && stat(path, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
+  return path && stat(path, &other) == 0 && other.st_dev == st->st_dev &&
+         other.st_ino == st->st_ino;
 }
 
 static int refuse_read(struct mafat_session *s, const char *option, const char *path)
 {
-  return mafat_fail(&s->d, MAFAT_EINVAL, "--%s expects a file of its own, found %.200s, which is read", option, path);
+  return mafat_fail(&s->d, MAFAT_EINVAL,
+                    "--%s expects a file of its own, found %.200s, which is read", option, path);
 }
 
 /* A list of pictures, or frames. */
@@ -163,7 +167,9 @@ int mafat_session_check_output(struct mafat_session *s, const char *option, cons
   const struct mafat_options *o = &s->options;
   struct stat st, in;
   if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return MAFAT_OK;
-  if (reads_stdin(o) && fstat(STDIN_FILENO, &in) == 0 && in.st_dev == st.st_dev && in.st_ino == st.st_ino) return refuse_read(s, option, path);
+  if (reads_stdin(o) && fstat(STDIN_FILENO, &in) == 0 && in.st_dev == st.st_dev &&
+      in.st_ino == st.st_ino)
+    return refuse_read(s, option, path);
   const char *inputs[] = {o->cfg, o->weights, o->names};
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
     if (is_same_file(inputs[i], &st))
@@ -171,7 +177,8 @@ int mafat_session_check_output(struct mafat_session *s, const char *option, cons
   for (int i = 0; i < o->n_images; i++)
     if (is_same_file(o->images[i], &st)) return refuse_read(s, option, o->images[i]);
   for (int i = 0; i < o->inputs.n + o->constants.n; i++) {
-    const char *text = i < o->inputs.n ? o->inputs.list[i] : o->constants.list[i - o->inputs.n], *file = strchr(text, '=');
+    const char *text = i < o->inputs.n ? o->inputs.list[i] : o->constants.list[i - o->inputs.n],
+               *file = strchr(text, '=');
     if (is_same_file(text, &st)) return refuse_read(s, option, text);
     for (; file; file = strchr(file + 1, '='))
       if (is_same_file(file + 1, &st)) return refuse_read(s, option, file + 1);
@@ -192,7 +199,9 @@ int mafat_session_check_dumps_apart(struct mafat_session *s)
     const char *path = s->dumps[i].path;
     bool twice = is_one_file(s->options.marks, path);
     for (int k = 0; k < i; k++) twice = twice || is_one_file(s->dumps[k].path, path);
-    if (twice) return mafat_fail(&s->d, MAFAT_EINVAL, "--dump-output expects a file of its own, found %.200s twice", path);
+    if (twice)
+      return mafat_fail(&s->d, MAFAT_EINVAL,
+                        "--dump-output expects a file of its own, found %.200s twice", path);
   }
   return MAFAT_OK;
 }
@@ -237,8 +246,12 @@ static int check_confined(struct mafat_session *s, bool confined)
 int mafat_session_confine(struct mafat_session *s)
 {
   const char *outputs[OUTPUTS];
-  const struct mafat_sandbox_permissions permissions = {.outputs = outputs, .n_outputs = list_outputs(&s->options, outputs), .copies = copies_folder(&s->options),
-                                               .serving = (s->options.program == MAFAT_SERVE) && !s->options.predict, .camera = s->options.camera != NULL};
+  const struct mafat_sandbox_permissions permissions = {
+      .outputs = outputs,
+      .n_outputs = list_outputs(&s->options, outputs),
+      .copies = copies_folder(&s->options),
+      .serving = (s->options.program == MAFAT_SERVE) && !s->options.predict,
+      .camera = s->options.camera != NULL};
   if (s->options.sandbox && strcmp(s->options.sandbox, "off") == 0) {
     s->sandbox.lacks = "off";
     return MAFAT_OK;
@@ -258,13 +271,16 @@ int mafat_session_confine(struct mafat_session *s)
 
 int mafat_session_confine_run(struct mafat_session *s)
 {
-  if (!s->sandbox.filter || s->options.inputs.n > 0) return MAFAT_OK; /* inputs are read by rings and threads of their own, as runs ask for them */
+  if (!s->sandbox.filter || s->options.inputs.n > 0)
+    return MAFAT_OK; /* inputs are read by rings and threads of their own, as runs ask for them */
   return check_confined(s, mafat_sandbox_close(&s->sandbox));
 }
 
 const char *mafat_session_sandbox(struct mafat_session *s)
 {
   const struct mafat_sandbox *b = &s->sandbox;
-  if (b->landlock) snprintf(s->sandbox_text, sizeof s->sandbox_text, "%sLandlock %d", b->filter ? "seccomp, " : "", b->landlock);
+  if (b->landlock)
+    snprintf(s->sandbox_text, sizeof s->sandbox_text, "%sLandlock %d", b->filter ? "seccomp, " : "",
+             b->landlock);
   return b->landlock ? s->sandbox_text : b->filter ? "seccomp" : b->lacks;
 }

@@ -51,8 +51,9 @@ struct mafat_session_times {
 };
 
 /* Prints what came of a picture; before: measured before it was run. Returns an exit status. */
-int mafat_session_report(struct mafat_session *s, const char *path, const struct mafat_session_times *times,
-                       const struct mafat_process_facts *before);
+int mafat_session_report(struct mafat_session *s, const char *path,
+                         const struct mafat_session_times *times,
+                         const struct mafat_process_facts *before);
 
 /* The name that messages begin with, "run_inference" by default; it outlives the session. */
 void mafat_session_name_program(const char *name);
@@ -65,11 +66,13 @@ int mafat_session_exit_status(int code);
 void mafat_session_complain(const char *text);
 /* The same, for warning sinks; the context is the session. Nothing with --quiet. */
 void mafat_session_warn(void *context, const char *text);
-/* How options that have become words of --search are written now, where there are any. Nothing with --quiet. */
+/* How options that have become words of --search are written now, where there are any. Nothing with
+ * --quiet. */
 void mafat_session_note_renamed(struct mafat_session *s);
 /* Tells, once, that a cfg's keys have made it AlexeyAB's. fork_sign: the facts'. */
 void mafat_session_report_fork(struct mafat_session *s, const char *fork_sign);
-/* Tells, once, which head was taken for the outputs where nobody had named one. decode, sign: the facts'. */
+/* Tells, once, which head was taken for the outputs where nobody had named one. decode, sign: the
+ * facts'. */
 void mafat_session_report_decode(struct mafat_session *s, const char *decode, const char *sign);
 /* The picture whose header decides what decoding costs; NULL: none is known yet. */
 const char *mafat_session_picture(const struct mafat_session *s);
@@ -77,13 +80,15 @@ const char *mafat_session_picture(const struct mafat_session *s);
 struct mafat_model_options mafat_session_model_options(struct mafat_session *s);
 /* The model of the command line, or the dry run of it, with such options. */
 int mafat_session_open_model(struct mafat_session *s, const struct mafat_model_options *m);
-int mafat_session_open_dry_run(const struct mafat_session *s, struct mafat_dry_run **dry_run, const struct mafat_model_options *m,
-                             struct mafat_diagnostic *d);
+int mafat_session_open_dry_run(const struct mafat_session *s, struct mafat_dry_run **dry_run,
+                               const struct mafat_model_options *m, struct mafat_diagnostic *d);
 
-/* Are there as many numbers of --mean and --scale as channels? facts: the dry run's; NULL: it is the model's question. */
+/* Are there as many numbers of --mean and --scale as channels? facts: the dry run's; NULL: it is
+ * the model's question. */
 int mafat_session_check_picture(struct mafat_session *s, const struct mafat_dry_run_facts *facts);
 
-/* Before any file of the model is read, and once all are open: what the process may still do, as --sandbox has it. */
+/* Before any file of the model is read, and once all are open: what the process may still do, as
+ * --sandbox has it. */
 int mafat_session_confine(struct mafat_session *s);
 int mafat_session_confine_run(struct mafat_session *s);
 /* "seccomp, Landlock 7"; why there is none. Until the session is over. */
@@ -95,20 +100,22 @@ int mafat_session_check_output(struct mafat_session *s, const char *option, cons
 int mafat_session_check_dumps_apart(struct mafat_session *s);
 
 /* Fills in the report of a run and its memory; `before` was measured before it. */
-void mafat_session_fill_report(struct mafat_session *s, const char *path, const struct mafat_session_times *t,
-                               const struct mafat_process_facts *before, struct mafat_run_report *r);
+void mafat_session_fill_report(struct mafat_session *s, const char *path,
+                               const struct mafat_session_times *t,
+                               const struct mafat_process_facts *before,
+                               struct mafat_run_report *r);
 /* Results of the last run: detections, or the MAFAT_SESSION_CLASSES most likely classes. The
  * caller closes the detections. */
 enum { MAFAT_SESSION_CLASSES = 5 };
-int mafat_session_find_answers(struct mafat_session *s, struct mafat_run_report *r, struct mafat_detections **detections,
-                               struct mafat_class_score *top);
+int mafat_session_find_answers(struct mafat_session *s, struct mafat_run_report *r,
+                               struct mafat_detections **detections, struct mafat_class_score *top);
 /* Returns free heap memory to the system. */
 void mafat_session_trim_heap(void);
 /* Makes room before the first run where the budget is tight. */
 void mafat_session_make_room(const struct mafat_session *s);
 
-/* Frames of video (video.c). To prepare, before the process is confined: the camera; then, what the frames are, which the first bytes of
- * standard input may say; then all of them: an exit status. */
+/* Frames of video (video.c). To prepare, before the process is confined: the camera; then, what the
+ * frames are, which the first bytes of standard input may say; then all of them: an exit status. */
 int mafat_session_prepare_video(struct mafat_session *s);
 int mafat_session_begin_video(struct mafat_session *s);
 int mafat_session_run_video(struct mafat_session *s);

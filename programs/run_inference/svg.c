@@ -78,7 +78,8 @@ void mafat_svg_end(struct mafat_writer *w)
   mafat_writer_put(w, "</svg>\n");
 }
 
-void mafat_svg_fill(struct mafat_writer *w, struct mafat_svg_box box, const char *colour, double opacity)
+void mafat_svg_fill(struct mafat_writer *w, struct mafat_svg_box box, const char *colour,
+                    double opacity)
 {
   mafat_svg_open(w, "rect");
   mafat_svg_place(w, box);
@@ -96,7 +97,8 @@ void mafat_svg_frame(struct mafat_writer *w, struct mafat_svg_box box, const cha
   mafat_writer_put(w, "/>\n");
 }
 
-void mafat_svg_line(struct mafat_writer *w, double x1, double y1, double x2, double y2, const char *colour, bool dashed)
+void mafat_svg_line(struct mafat_writer *w, double x1, double y1, double x2, double y2,
+                    const char *colour, bool dashed)
 {
   mafat_svg_open(w, "line");
   mafat_svg_number(w, "x1", x1);
@@ -202,7 +204,8 @@ static void put_turn(struct mafat_writer *w, double x, double y)
   mafat_writer_put(w, ")\"");
 }
 
-void mafat_svg_put_text(struct mafat_writer *w, const struct mafat_svg_text *t, const char *text, int most)
+void mafat_svg_put_text(struct mafat_writer *w, const struct mafat_svg_text *t, const char *text,
+                        int most)
 {
   bool long_one = mafat_svg_characters(text) > most;
   if (most < (long_one ? 4 : 1)) return;

@@ -1,8 +1,10 @@
-/* Pictures as SVG, element by element through a writer: nothing is allocated, no library is needed, and any program that shows
- * SVG shows them, with or without style sheets. Lengths are pixels, colours as in "#56b4e9".
+/* Pictures as SVG, element by element through a writer: nothing is allocated, no library is needed,
+ * and any program that shows SVG shows them, with or without style sheets. Lengths are pixels,
+ * colours as in "#56b4e9".
  *
- * Text from outside may hold anything: it is escaped, and what is no character becomes one that says so. Widths are those of
- * fonts all of whose characters are equally wide, which are asked for. */
+ * Text from outside may hold anything: it is escaped, and what is no character becomes one that
+ * says so. Widths are those of fonts all of whose characters are equally wide, which are asked for.
+ */
 #ifndef MAFAT_PROGRAM_SVG_H
 #define MAFAT_PROGRAM_SVG_H
 
@@ -12,19 +14,23 @@ struct mafat_svg_box {
   double x, y, w, h;
 };
 
-/* The picture's name is what readers say who do not see it. Behind it come elements, in the order they are painted. */
+/* The picture's name is what readers say who do not see it. Behind it come elements, in the order
+ * they are painted. */
 void mafat_svg_begin(struct mafat_writer *w, int width, int height, const char *name);
 void mafat_svg_end(struct mafat_writer *w);
 
 /* A box of one colour; opacity: 0 to 1. */
-void mafat_svg_fill(struct mafat_writer *w, struct mafat_svg_box box, const char *colour, double opacity);
+void mafat_svg_fill(struct mafat_writer *w, struct mafat_svg_box box, const char *colour,
+                    double opacity);
 void mafat_svg_frame(struct mafat_writer *w, struct mafat_svg_box box, const char *colour);
-void mafat_svg_line(struct mafat_writer *w, double x1, double y1, double x2, double y2, const char *colour, bool dashed);
+void mafat_svg_line(struct mafat_writer *w, double x1, double y1, double x2, double y2,
+                    const char *colour, bool dashed);
 
 /* Parts of an element that is not closed at once. */
 void mafat_svg_open(struct mafat_writer *w, const char *element); /* "<rect" */
 void mafat_svg_number(struct mafat_writer *w, const char *attribute, double value);
-void mafat_svg_word(struct mafat_writer *w, const char *attribute, const char *value); /* our own: not escaped */
+void mafat_svg_word(struct mafat_writer *w, const char *attribute,
+                    const char *value); /* our own: not escaped */
 void mafat_svg_place(struct mafat_writer *w, struct mafat_svg_box box);
 /* To a hundredth of a pixel, as short as that is. */
 void mafat_svg_put_number(struct mafat_writer *w, double value);
@@ -50,7 +56,8 @@ int mafat_svg_room(int size, double pixels);
 int mafat_svg_characters(const char *text);
 
 /* A text of more than `most` characters loses its middle, and has all of itself as its title. */
-void mafat_svg_put_text(struct mafat_writer *w, const struct mafat_svg_text *t, const char *text, int most);
+void mafat_svg_put_text(struct mafat_writer *w, const struct mafat_svg_text *t, const char *text,
+                        int most);
 /* Escaped, for what lies between tags. */
 void mafat_svg_put(struct mafat_writer *w, const char *text);
 

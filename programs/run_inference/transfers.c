@@ -12,28 +12,34 @@ static void add_unit(struct mafat_unit_facts *sum, const struct mafat_unit_facts
   if (u->capacity_bytes > sum->capacity_bytes) sum->capacity_bytes = u->capacity_bytes;
 }
 
-static void put_line(struct mafat_writer *w, const char *layers, const char *how, const char *tiles, const struct mafat_unit_facts *u,
-                     const char *note)
+static void put_line(struct mafat_writer *w, const char *layers, const char *how, const char *tiles,
+                     const struct mafat_unit_facts *u, const char *note)
 {
   char line[512];
-  snprintf(line, sizeof line, "%-10s%-16s%9s %11llu %11llu %11llu %11llu %11llu%s\n", layers, how, tiles,
-           (unsigned long long)u->input_bytes, (unsigned long long)u->again_bytes, (unsigned long long)u->output_bytes,
-           (unsigned long long)u->weights_bytes, (unsigned long long)u->capacity_bytes, note);
+  snprintf(line, sizeof line, "%-10s%-16s%9s %11llu %11llu %11llu %11llu %11llu%s\n", layers, how,
+           tiles, (unsigned long long)u->input_bytes, (unsigned long long)u->again_bytes,
+           (unsigned long long)u->output_bytes, (unsigned long long)u->weights_bytes,
+           (unsigned long long)u->capacity_bytes, note);
   mafat_writer_put(w, line);
 }
 
-void mafat_transfer_report_write_text(const struct mafat_transfer_report *m, size_t fast_bytes, const char *objective, struct mafat_writer *w)
+void mafat_transfer_report_write_text(const struct mafat_transfer_report *m, size_t fast_bytes,
+                                      const char *objective, struct mafat_writer *w)
 {
   struct mafat_unit_facts u = {.size = sizeof u}, sum = {0};
   char text[160], tiles[32];
-  snprintf(text, sizeof text, "\nbytes between %zu bytes of fast memory and the rest, %s%s\n", fast_bytes,
-           objective ? "chosen by " : "by the plan", objective ? objective : "");
+  snprintf(text, sizeof text, "\nbytes between %zu bytes of fast memory and the rest, %s%s\n",
+           fast_bytes, objective ? "chosen by " : "by the plan", objective ? objective : "");
   mafat_writer_put(w, text);
-  mafat_writer_put(w, "layers    together            tiles          in       again         out     weights        room\n");
+  mafat_writer_put(w, "layers    together            tiles          in       again         out     "
+                      "weights        room\n");
   for (int i = 0; mafat_transfer_report_unit(m, i, &u) == MAFAT_OK; i++) {
     snprintf(text, sizeof text, u.n_layers > 1 ? "%d-%d" : "%d", u.first, u.last);
     snprintf(tiles, sizeof tiles, "%dx%d", u.row_tiles, u.channel_tiles);
-    put_line(w, text, u.how, tiles, &u, !u.fits ? "  no tile has room" : u.runs ? "" : "  not by this plan");
+    put_line(w, text, u.how, tiles, &u,
+             !u.fits  ? "  no tile has room"
+             : u.runs ? ""
+                      : "  not by this plan");
     add_unit(&sum, &u);
   }
   put_line(w, "all", "", "", &sum, "");
@@ -59,7 +65,8 @@ static void put_bytes(struct mafat_writer *w, const struct mafat_unit_facts *u)
   put_count(w, "room_bytes", u->capacity_bytes);
 }
 
-void mafat_transfer_report_write_json(const struct mafat_transfer_report *m, size_t fast_bytes, const char *objective, struct mafat_writer *w)
+void mafat_transfer_report_write_json(const struct mafat_transfer_report *m, size_t fast_bytes,
+                                      const char *objective, struct mafat_writer *w)
 {
   struct mafat_unit_facts u = {.size = sizeof u}, sum = {0};
   mafat_json_key(w, "fast_memory");

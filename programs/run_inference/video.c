@@ -1,5 +1,6 @@
-/* --video, --camera: frame by frame, a line of JSON for each. Where a frame comes from and where it goes is in
- * programs/shared/video; it lies in the arena, or in the camera's buffer, and nowhere else. */
+/* --video, --camera: frame by frame, a line of JSON for each. Where a frame comes from and where it
+ * goes is in programs/shared/video; it lies in the arena, or in the camera's buffer, and nowhere
+ * else. */
 #include "base/part.h"
 #include "include/mafat_video.h"
 #include "programs/run_inference/output.h"
@@ -60,7 +61,8 @@ static void end_by_signal(void)
 
 /* ---- beginning ---- */
 
-/* Drivers map their buffers in ways of which some are seen in what is resident, which is measured later, and some are not. */
+/* Drivers map their buffers in ways of which some are seen in what is resident, which is measured
+ * later, and some are not. */
 static int open_camera(struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
@@ -68,7 +70,9 @@ static int open_camera(struct mafat_session *s)
   mafat_process_measure(&before);
   int code = mafat_camera_open(&video.camera, o->camera, o->video, !o->predict, &s->d);
   mafat_process_measure(&now);
-  size_t mapped = video.camera.mapped_bytes, seen = now.resident_bytes > before.resident_bytes ? now.resident_bytes - before.resident_bytes : 0;
+  size_t mapped = video.camera.mapped_bytes, seen = now.resident_bytes > before.resident_bytes
+                                                        ? now.resident_bytes - before.resident_bytes
+                                                        : 0;
   s->frames = video.camera.text;
   s->frames_beside = mapped > seen ? mapped - seen : 0;
   return code;
@@ -82,10 +86,13 @@ int mafat_session_prepare_video(struct mafat_session *s)
   video.overlay = (struct mafat_overlay){.fd = -1};
   video.overlay_fd = -1;
   video.all = (struct mafat_video_report){.frames = NULL};
-  enum { PIPE_BYTES = 256 << 10 }; /* so that a frame comes in few pieces; it is whoever writes who is charged for them */
+  enum {
+    PIPE_BYTES = 256 << 10
+  }; /* so that a frame comes in few pieces; it is whoever writes who is charged for them */
   if (o->overlay && strcmp(o->overlay, "-") == 0) mafat_writer_open(&s->out, STDERR_FILENO);
   if (o->camera) return open_camera(s);
-  if (fcntl(STDIN_FILENO, F_GETPIPE_SZ) < PIPE_BYTES) (void)fcntl(STDIN_FILENO, F_SETPIPE_SZ, PIPE_BYTES);
+  if (fcntl(STDIN_FILENO, F_GETPIPE_SZ) < PIPE_BYTES)
+    (void)fcntl(STDIN_FILENO, F_SETPIPE_SZ, PIPE_BYTES);
   return MAFAT_OK;
 }
 
@@ -99,9 +106,11 @@ int mafat_session_begin_video(struct mafat_session *s)
   }
   int code = mafat_frames_open(&video.frames, STDIN_FILENO, o->video, &s->d);
   s->frames = video.frames.text;
-  if (video.frames.kind == MAFAT_FRAMES_JPEG) memset(video.frames.ahead, 0, sizeof video.frames.ahead);
+  if (video.frames.kind == MAFAT_FRAMES_JPEG)
+    memset(video.frames.ahead, 0, sizeof video.frames.ahead);
   if (code == MAFAT_OK && o->live && video.frames.is_file)
-    code = mafat_fail(&s->d, MAFAT_EINVAL, "--live expects a pipe or a camera: no frame of a file comes too late");
+    code = mafat_fail(&s->d, MAFAT_EINVAL,
+                      "--live expects a pipe or a camera: no frame of a file comes too late");
   return code;
 }
 
@@ -111,9 +120,11 @@ static int open_overlay(struct mafat_session *s)
   if (!path) return MAFAT_OK;
   bool out = strcmp(path, "-") == 0;
   video.overlay_fd = out ? STDOUT_FILENO : mafat_streams_open(path);
-  if (video.overlay_fd < 0) return mafat_fail(&s->d, MAFAT_EIO, "%s: cannot create: %s", path, strerror(errno));
-  return mafat_overlay_open(&video.overlay, video.overlay_fd, out ? "standard output" : path, s->frames,
-                            s->options.camera ? video.camera.rate : video.frames.rate, &s->d);
+  if (video.overlay_fd < 0)
+    return mafat_fail(&s->d, MAFAT_EIO, "%s: cannot create: %s", path, strerror(errno));
+  return mafat_overlay_open(&video.overlay, video.overlay_fd, out ? "standard output" : path,
+                            s->frames, s->options.camera ? video.camera.rate : video.frames.rate,
+                            &s->d);
 }
 
 MAFAT_PART(run) void mafat_session_close_video(void)
@@ -125,8 +136,9 @@ MAFAT_PART(run) void mafat_session_close_video(void)
 
 /* ---- a frame ---- */
 
-/* Has the next frame begun to come while this one was read? Then this one is late. Where it was there before anybody had asked for
- * it, whoever writes is blocked, and gets a moment to begin the next. */
+/* Has the next frame begun to come while this one was read? Then this one is late. Where it was
+ * there before anybody had asked for it, whoever writes is blocked, and gets a moment to begin the
+ * next. */
 static bool is_late(bool was_there)
 {
   enum { MOMENT_MS = 2 };
@@ -144,7 +156,8 @@ static int read_frame(struct mafat_session *s, unsigned char **frame, size_t *n,
     size_t more;
     int code = mafat_frames_next(&video.frames, *frame, &more, &stop, &s->d);
     if (more) *n = more; /* behind the last one that one is still there */
-    if (code || !more || !s->options.live || mafat_session_now_ms() - began > most_ms || !is_late(was_there)) {
+    if (code || !more || !s->options.live || mafat_session_now_ms() - began > most_ms ||
+        !is_late(was_there)) {
       if (!more && *n) --*dropped;
       return code;
     }
@@ -152,11 +165,13 @@ static int read_frame(struct mafat_session *s, unsigned char **frame, size_t *n,
   }
 }
 
-static int next_frame(struct mafat_session *s, unsigned char **frame, size_t *n, struct mafat_frame_report *f)
+static int next_frame(struct mafat_session *s, unsigned char **frame, size_t *n,
+                      struct mafat_frame_report *f)
 {
   double before = mafat_session_now_ms();
   *n = 0;
-  int code = s->options.camera ? mafat_camera_next(&video.camera, frame, n, s->options.live, &f->dropped, &stop, &s->d)
+  int code = s->options.camera ? mafat_camera_next(&video.camera, frame, n, s->options.live,
+                                                   &f->dropped, &stop, &s->d)
                                : read_frame(s, frame, n, &f->dropped);
   video.ready_ms = mafat_session_now_ms();
   f->wait_ms = video.ready_ms - before;
@@ -164,7 +179,8 @@ static int next_frame(struct mafat_session *s, unsigned char **frame, size_t *n,
 }
 
 /* Its answers, and the frame with them. An exit status. */
-static int report_frame(struct mafat_session *s, const struct mafat_overlay_frame *frame, struct mafat_frame_report *f, const struct mafat_run_facts *run)
+static int report_frame(struct mafat_session *s, const struct mafat_overlay_frame *frame,
+                        struct mafat_frame_report *f, const struct mafat_run_facts *run)
 {
   struct mafat_detections *detections = NULL;
   struct mafat_class_score top[MAFAT_SESSION_CLASSES];
@@ -176,11 +192,14 @@ static int report_frame(struct mafat_session *s, const struct mafat_overlay_fram
   r.names = s->names;
   r.image_ms = run->image_ms;
   r.layers_ms = run->layers_ms;
-  int code = mafat_session_find_answers(s, &r, &detections, top), status = code == MAFAT_ELIMIT ? EXIT_DOES_NOT_FIT : EXIT_RUNNING;
+  int code = mafat_session_find_answers(s, &r, &detections, top),
+      status = code == MAFAT_ELIMIT ? EXIT_DOES_NOT_FIT : EXIT_RUNNING;
   f->latency_ms = mafat_session_now_ms() - video.ready_ms;
   if (code == MAFAT_OK && (code = mafat_output_frame_json(&r, f, &s->out)))
-    mafat_fail(&s->d, code, "cannot write to standard %s: %s", s->out.fd == STDERR_FILENO ? "error" : "output", strerror(s->out.error));
-  if (code == MAFAT_OK && s->options.overlay) code = mafat_overlay_write(&video.overlay, s->model, frame, detections, &s->d);
+    mafat_fail(&s->d, code, "cannot write to standard %s: %s",
+               s->out.fd == STDERR_FILENO ? "error" : "output", strerror(s->out.error));
+  if (code == MAFAT_OK && s->options.overlay)
+    code = mafat_overlay_write(&video.overlay, s->model, frame, detections, &s->d);
   char name[40];
   snprintf(name, sizeof name, "frame %lld", f->frame);
   r.image = name;
@@ -214,9 +233,13 @@ static int run_frame(struct mafat_session *s, bool *over)
   mafat_model_last_run(s->model, &run);
   video.all.n++;
   s->latencies_ms[0] = run.image_ms + run.layers_ms;
-  int status = code && !run.input_failed ? EXIT_RUNNING : code ? mafat_session_exit_status(code) : report_frame(s, &(struct mafat_overlay_frame){frame, n, frame_room(s)}, &f, &run);
+  int status =
+      code && !run.input_failed ? EXIT_RUNNING
+      : code                    ? mafat_session_exit_status(code)
+             : report_frame(s, &(struct mafat_overlay_frame){frame, n, frame_room(s)}, &f, &run);
   video.busy_ms += mafat_session_now_ms() - video.ready_ms;
-  *over = status && (code == MAFAT_OK || !run.input_failed); /* of a JPEG that is damaged the next may be good */
+  *over = status && (code == MAFAT_OK ||
+                     !run.input_failed); /* of a JPEG that is damaged the next may be good */
   return status;
 }
 
@@ -250,8 +273,11 @@ static void note(const struct mafat_session *s, const struct mafat_run_report *r
 {
   char text[256];
   const struct mafat_video_report *v = &video.all;
-  snprintf(text, sizeof text, "%lld frames in %.1f s, %lld dropped; %.2f ms each; resident %.1f MiB, predicted %.1f MiB", v->n, v->seconds, v->dropped,
-           v->frame_ms, (double)r->measured_resident_bytes / 1048576, (double)r->predicted_resident_bytes / 1048576);
+  snprintf(
+      text, sizeof text,
+      "%lld frames in %.1f s, %lld dropped; %.2f ms each; resident %.1f MiB, predicted %.1f MiB",
+      v->n, v->seconds, v->dropped, v->frame_ms, (double)r->measured_resident_bytes / 1048576,
+      (double)r->predicted_resident_bytes / 1048576);
   if (!s->options.quiet) mafat_session_complain(text);
 }
 

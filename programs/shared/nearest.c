@@ -22,7 +22,8 @@ static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b)
     row[0] = (unsigned char)i;
     for (size_t j = 1; j <= n_b; j++) {
       size_t d = least(above[j - 1] + (a[i - 1] != b[j - 1]), least(above[j], row[j - 1]) + 1u);
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d = least(d, swapped[j - 2] + 1u);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d = least(d, swapped[j - 2] + 1u);
       row[j] = (unsigned char)d;
     }
   }

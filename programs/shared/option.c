@@ -1,4 +1,5 @@
-/* Command lines by rows of options.def: getopt_long over a table that is made from them, and a conversion for each type. */
+/* Command lines by rows of options.def: getopt_long over a table that is made from them, and a
+ * conversion for each type. */
 #include "programs/shared/option.h"
 
 #include "programs/shared/decimal.h"
@@ -45,7 +46,8 @@ static bool read_number(const char *text, const char *values, double *value)
   double least, most;
   read_range(values, &least, &most);
   *value = strtod(text, &end);
-  return mafat_decimal_begins(text) && !*end && isfinite(*value) && *value >= least && *value <= most;
+  return mafat_decimal_begins(text) && !*end && isfinite(*value) && *value >= least &&
+         *value <= most;
 }
 
 static bool read_count(const char *text, const char *values, int *count)
@@ -55,7 +57,8 @@ static bool read_count(const char *text, const char *values, int *count)
   read_range(values, &least, &most);
   errno = 0;
   long n = strtol(text, &end, 10);
-  if (!isdigit((unsigned char)*text) || errno || *end || (double)n < least || (double)n > most) return false;
+  if (!isdigit((unsigned char)*text) || errno || *end || (double)n < least || (double)n > most)
+    return false;
   *count = (int)n;
   return true;
 }
@@ -141,7 +144,8 @@ static bool read_fraction(const char *text, const char *values, float *value)
   return true;
 }
 
-bool mafat_option_convert(const struct mafat_option_table *t, int row, const char *value, void *options)
+bool mafat_option_convert(const struct mafat_option_table *t, int row, const char *value,
+                          void *options)
 {
   const struct mafat_option *o = &t->rows[row];
   void *member = (char *)options + o->member;
@@ -154,10 +158,14 @@ bool mafat_option_convert(const struct mafat_option_table *t, int row, const cha
   case MAFAT_OPTION_TEXT: *(const char **)member = value; return true;
   case MAFAT_OPTION_NAME: *(const char **)member = value; return *value != '\0';
   case MAFAT_OPTION_WORD: *(const char **)member = value; return is_word(values, value);
-  case MAFAT_OPTION_OPTIONAL_WORD: *(const char **)member = value ? value : ""; return !value || is_word(values, value);
+  case MAFAT_OPTION_OPTIONAL_WORD:
+    *(const char **)member = value ? value : "";
+    return !value || is_word(values, value);
   case MAFAT_OPTION_SIZE: return read_size(value, values, member);
   case MAFAT_OPTION_COUNT: return read_count(value, values, member);
-  case MAFAT_OPTION_COUNT_OR_AUTO: *(int *)member = MAFAT_OPTION_AUTO; return strcmp(value, "auto") == 0 || read_count(value, values, member);
+  case MAFAT_OPTION_COUNT_OR_AUTO:
+    *(int *)member = MAFAT_OPTION_AUTO;
+    return strcmp(value, "auto") == 0 || read_count(value, values, member);
   case MAFAT_OPTION_NUMBER: return read_number(value, values, member);
   case MAFAT_OPTION_FRACTION: return read_fraction(value, values, member);
   case MAFAT_OPTION_FLOAT: return read_float(value, values, floats);
@@ -178,19 +186,25 @@ static void list_words(char text[MAFAT_OPTION_TEXT_ROOM], const char *words)
   for (size_t used = 0; *words && used < MAFAT_OPTION_TEXT_ROOM;) {
     int n = (int)strcspn(words, "|");
     const char *next = words + n + (words[n] == '|');
-    used += (size_t)snprintf(text + used, MAFAT_OPTION_TEXT_ROOM - used, "%.*s%s", n, words, !*next ? "" : strchr(next, '|') ? ", " : " or ");
+    used += (size_t)snprintf(text + used, MAFAT_OPTION_TEXT_ROOM - used, "%.*s%s", n, words,
+                             !*next              ? ""
+                             : strchr(next, '|') ? ", "
+                                                 : " or ");
     words = next;
   }
 }
 
-const char *mafat_option_expects(const struct mafat_option_table *t, int row, char text[MAFAT_OPTION_TEXT_ROOM])
+const char *mafat_option_expects(const struct mafat_option_table *t, int row,
+                                 char text[MAFAT_OPTION_TEXT_ROOM])
 {
   const struct mafat_option *o = &t->rows[row];
   const char *values = t->texts + o->values, *dash = strchr(values, '-');
   if (t->texts[o->expects]) return t->texts + o->expects;
-  if (o->type == MAFAT_OPTION_WORD || o->type == MAFAT_OPTION_OPTIONAL_WORD) list_words(text, values);
+  if (o->type == MAFAT_OPTION_WORD || o->type == MAFAT_OPTION_OPTIONAL_WORD)
+    list_words(text, values);
   else
-    snprintf(text, MAFAT_OPTION_TEXT_ROOM, "a number from %.*s to %s%s", dash ? (int)(dash - values) : 0, values, dash ? dash + 1 : "",
+    snprintf(text, MAFAT_OPTION_TEXT_ROOM, "a number from %.*s to %s%s",
+             dash ? (int)(dash - values) : 0, values, dash ? dash + 1 : "",
              o->type == MAFAT_OPTION_COUNT_OR_AUTO ? ", or auto" : "");
   return text;
 }
@@ -204,23 +218,33 @@ static bool takes_value(const struct mafat_option_table *t, int row)
 
 static bool value_is_optional(const struct mafat_option_table *t, int row)
 {
-  return t->rows[row].type == MAFAT_OPTION_OPTIONAL_SIZES || t->rows[row].type == MAFAT_OPTION_OPTIONAL_WORD;
+  return t->rows[row].type == MAFAT_OPTION_OPTIONAL_SIZES ||
+         t->rows[row].type == MAFAT_OPTION_OPTIONAL_WORD;
 }
 
-void mafat_option_begin(struct mafat_option_reader *r, const struct mafat_option_table *table, unsigned programs, int argc, char **argv)
+void mafat_option_begin(struct mafat_option_reader *r, const struct mafat_option_table *table,
+                        unsigned programs, int argc, char **argv)
 {
-  *r = (struct mafat_option_reader){.table = table, .programs = programs, .argc = argc, .argv = argv, .row = -1, .next_variable = -1};
+  *r = (struct mafat_option_reader){.table = table,
+                                    .programs = programs,
+                                    .argc = argc,
+                                    .argv = argv,
+                                    .row = -1,
+                                    .next_variable = -1};
   opterr = 0; /* the message is ours */
   optind = 1;
 }
 
-static int list_long(const struct mafat_option_reader *r, struct option list[MAFAT_OPTIONS_MOST + 1])
+static int list_long(const struct mafat_option_reader *r,
+                     struct option list[MAFAT_OPTIONS_MOST + 1])
 {
   int n = 0;
   for (int i = 0; i < r->table->n && n < MAFAT_OPTIONS_MOST; i++) {
     const struct mafat_option *o = &r->table->rows[i];
     if (!(o->programs & (r->programs | r->others)) || !*mafat_option_name(r->table, i)) continue;
-    int has = !takes_value(r->table, i) ? no_argument : value_is_optional(r->table, i) ? optional_argument : required_argument;
+    int has = !takes_value(r->table, i)        ? no_argument
+              : value_is_optional(r->table, i) ? optional_argument
+                                               : required_argument;
     list[n++] = (struct option){mafat_option_name(r->table, i), has, NULL, FIRST + i};
   }
   list[n] = (struct option){NULL, 0, NULL, 0};
@@ -244,16 +268,19 @@ static int row_of(const struct mafat_option_reader *r, int value)
 {
   if (value >= FIRST) return value - FIRST;
   for (int i = 0; i < r->table->n; i++)
-    if (value && r->table->rows[i].letter == value && (r->table->rows[i].programs & (r->programs | r->others))) return i;
+    if (value && r->table->rows[i].letter == value &&
+        (r->table->rows[i].programs & (r->programs | r->others)))
+      return i;
   return -1;
 }
 
 /* name: of the option, or of its variable. */
-static enum mafat_option_answer refuse_value(struct mafat_option_reader *r, const char *dashes, const char *name)
+static enum mafat_option_answer refuse_value(struct mafat_option_reader *r, const char *dashes,
+                                             const char *name)
 {
   char text[MAFAT_OPTION_TEXT_ROOM];
-  snprintf(r->refused, sizeof r->refused, "%s%s expects %s, found %.100s", dashes, name, mafat_option_expects(r->table, r->row, text),
-           r->value ? r->value : "nothing");
+  snprintf(r->refused, sizeof r->refused, "%s%s expects %s, found %.100s", dashes, name,
+           mafat_option_expects(r->table, r->row, text), r->value ? r->value : "nothing");
   return MAFAT_OPTION_BAD_VALUE;
 }
 
@@ -266,7 +293,8 @@ static enum mafat_option_answer read_variables(struct mafat_option_reader *r, vo
     r->row = v->row;
     r->value = value;
     r->given[v->row] = true;
-    return mafat_option_convert(r->table, v->row, value, options) ? MAFAT_OPTION_READ : refuse_value(r, "", v->name);
+    return mafat_option_convert(r->table, v->row, value, options) ? MAFAT_OPTION_READ
+                                                                  : refuse_value(r, "", v->name);
   }
   return MAFAT_OPTION_END;
 }
@@ -287,11 +315,14 @@ enum mafat_option_answer mafat_option_next(struct mafat_option_reader *r, void *
   }
   r->row = row_of(r, found);
   r->value = optarg;
-  if (!mafat_option_convert(r->table, r->row, r->value, options)) return refuse_value(r, "--", mafat_option_name(r->table, r->row));
+  if (!mafat_option_convert(r->table, r->row, r->value, options))
+    return refuse_value(r, "--", mafat_option_name(r->table, r->row));
   r->given[r->row] = true;
-  /* "--sweep 8M,16M": getopt_long reads an optional value after = only. A word that is no such value is an argument. */
+  /* "--sweep 8M,16M": getopt_long reads an optional value after = only. A word that is no such
+   * value is an argument. */
   if (value_is_optional(r->table, r->row) && !r->value && optind < r->argc) {
-    if (mafat_option_convert(r->table, r->row, r->argv[optind], options)) r->value = r->argv[optind++];
+    if (mafat_option_convert(r->table, r->row, r->argv[optind], options))
+      r->value = r->argv[optind++];
     else mafat_option_convert(r->table, r->row, NULL, options);
   }
   return MAFAT_OPTION_READ;
@@ -305,7 +336,9 @@ static int find_own(const struct mafat_option_reader *r, const char *argument, c
   if (!length) return -1;
   for (int i = 0; i < r->table->n; i++) {
     const char *name = mafat_option_name(r->table, i);
-    if (r->table->rows[i].programs != r->programs || strlen(name) != length || memcmp(name, argument + 2, length) != 0) continue;
+    if (r->table->rows[i].programs != r->programs || strlen(name) != length ||
+        memcmp(name, argument + 2, length) != 0)
+      continue;
     *value = argument[2 + length] ? argument + 2 + length + 1 : NULL;
     return i;
   }
@@ -327,7 +360,9 @@ enum mafat_option_answer mafat_option_take(struct mafat_option_reader *r, void *
     if (!value && takes_value(r->table, row) && i + 1 < *argc) value = r->argv[++i];
     r->value = value;
     if (!value != !takes_value(r->table, row)) {
-      snprintf(r->refused, sizeof r->refused, value ? "--%s: this option expects no value; see --help" : "--%s expects a value; see --help",
+      snprintf(r->refused, sizeof r->refused,
+               value ? "--%s: this option expects no value; see --help"
+                     : "--%s expects a value; see --help",
                mafat_option_name(r->table, row));
       answer = MAFAT_OPTION_REFUSED;
     } else if (!mafat_option_convert(r->table, row, value, options)) {

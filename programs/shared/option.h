@@ -1,6 +1,6 @@
-/* The options of a program as rows of integers (options.def): reading a command line by them, and printing --help.
- * Rows and texts hold no address, so that a program that is moved when it starts writes to none of them. Nothing here calls the
- * library. */
+/* The options of a program as rows of integers (options.def): reading a command line by them, and
+ * printing --help. Rows and texts hold no address, so that a program that is moved when it starts
+ * writes to none of them. Nothing here calls the library. */
 #ifndef MAFAT_PROGRAMS_OPTION_H
 #define MAFAT_PROGRAMS_OPTION_H
 
@@ -10,13 +10,13 @@
 
 /* Type of a value, and of the member that receives it. */
 enum mafat_option_type {
-  MAFAT_OPTION_FLAG,           /* bool; no value */
-  MAFAT_OPTION_TEXT,           /* const char * */
-  MAFAT_OPTION_NAME,           /* const char *, not empty */
-  MAFAT_OPTION_WORD,           /* const char *: one of the row's values */
-  MAFAT_OPTION_OPTIONAL_WORD,  /* the same, or no value: "" */
-  MAFAT_OPTION_SIZE,           /* size_t, bytes: 64M; in the range of the values, above 0 without one */
-  MAFAT_OPTION_COUNT,          /* int, in a range */
+  MAFAT_OPTION_FLAG,          /* bool; no value */
+  MAFAT_OPTION_TEXT,          /* const char * */
+  MAFAT_OPTION_NAME,          /* const char *, not empty */
+  MAFAT_OPTION_WORD,          /* const char *: one of the row's values */
+  MAFAT_OPTION_OPTIONAL_WORD, /* the same, or no value: "" */
+  MAFAT_OPTION_SIZE,  /* size_t, bytes: 64M; in the range of the values, above 0 without one */
+  MAFAT_OPTION_COUNT, /* int, in a range */
   MAFAT_OPTION_COUNT_OR_AUTO,  /* int; auto: MAFAT_OPTION_AUTO */
   MAFAT_OPTION_NUMBER,         /* double, in a range */
   MAFAT_OPTION_FRACTION,       /* float, in a range */
@@ -30,7 +30,11 @@ enum mafat_option_type {
   MAFAT_OPTION_LINK            /* struct mafat_option_link: 100M:0.2ms */
 };
 
-enum { MAFAT_OPTION_AUTO = -1, MAFAT_OPTION_LIST_ROOM = 16, MAFAT_OPTION_SIZES_ROOM = 64, MAFAT_OPTION_TEXT_ROOM = 400, MAFAT_OPTIONS_MOST = 128 };
+enum {
+  MAFAT_OPTION_AUTO = -1, MAFAT_OPTION_LIST_ROOM = 16, MAFAT_OPTION_SIZES_ROOM = 64,
+  MAFAT_OPTION_TEXT_ROOM = 400,
+  MAFAT_OPTIONS_MOST = 128
+};
 
 struct mafat_option_floats { int n; float x[3]; };
 struct mafat_option_list { int n; const char *list[MAFAT_OPTION_LIST_ROOM]; };
@@ -74,22 +78,33 @@ struct mafat_option_reader {
   char refused[MAFAT_OPTION_TEXT_ROOM]; /* "--beam expects a number from 1 to 64, found 0" */
 };
 
-enum mafat_option_answer { MAFAT_OPTION_READ, MAFAT_OPTION_END, MAFAT_OPTION_LACKS_VALUE, MAFAT_OPTION_BAD_VALUE, MAFAT_OPTION_REFUSED };
+enum mafat_option_answer {
+  MAFAT_OPTION_READ, MAFAT_OPTION_END, MAFAT_OPTION_LACKS_VALUE, MAFAT_OPTION_BAD_VALUE,
+  MAFAT_OPTION_REFUSED
+};
 
-void mafat_option_begin(struct mafat_option_reader *r, const struct mafat_option_table *table, unsigned programs, int argc, char **argv);
-/* Reads the next option into the program's struct; after the last one, the variables of options that are not given. END: optind is
- * the first argument. Otherwise `refused` says what is wrong. */
+void mafat_option_begin(struct mafat_option_reader *r, const struct mafat_option_table *table,
+                        unsigned programs, int argc, char **argv);
+/* Reads the next option into the program's struct; after the last one, the variables of options
+ * that are not given. END: optind is the first argument. Otherwise `refused` says what is wrong. */
 enum mafat_option_answer mafat_option_next(struct mafat_option_reader *r, void *options);
 
-/* Rows of `programs` alone are taken out of the arguments, and the rest is another's: *argc and argv are without them then. */
+/* Rows of `programs` alone are taken out of the arguments, and the rest is another's: *argc and
+ * argv are without them then. */
 enum mafat_option_answer mafat_option_take(struct mafat_option_reader *r, void *options, int *argc);
 
-static inline const char *mafat_option_name(const struct mafat_option_table *t, int row) { return t->texts + t->rows[row].name; }
+static inline const char *mafat_option_name(const struct mafat_option_table *t, int row)
+{
+  return t->texts + t->rows[row].name;
+}
 /* "a number from 1 to 64", "auto, on or off" */
-const char *mafat_option_expects(const struct mafat_option_table *t, int row, char text[MAFAT_OPTION_TEXT_ROOM]);
+const char *mafat_option_expects(const struct mafat_option_table *t, int row,
+                                 char text[MAFAT_OPTION_TEXT_ROOM]);
 /* False: the value is none that is expected. */
-bool mafat_option_convert(const struct mafat_option_table *t, int row, const char *value, void *options);
-/* "127.5" for all n, or n of them like "1,2/3,4.5": how many there are, 1 or n; 0: it is neither. */
+bool mafat_option_convert(const struct mafat_option_table *t, int row, const char *value,
+                          void *options);
+/* "127.5" for all n, or n of them like "1,2/3,4.5": how many there are, 1 or n; 0: it is neither.
+ */
 int mafat_option_floats_read(const char *text, int n, float *values);
 
 #endif

@@ -23,7 +23,8 @@ struct option_entry {
 };
 
 /* "  --name ARGUMENT     text", the lines of the text below each other from that column on. */
-static inline void option_help_print_text(const struct option_entry *e, const char *help, int column)
+static inline void option_help_print_text(const struct option_entry *e, const char *help,
+                                          int column)
 {
   int n = e->letter ? printf("  -%c,", e->letter) : printf(" ");
   n += printf(" --%s%s%s", e->name, *e->argument ? " " : "", e->argument);
@@ -71,14 +72,20 @@ static __attribute__((noinline, unused)) void option_walk_end_entry(struct optio
   w->entry.name = NULL;
 }
 
-static __attribute__((noinline, unused)) void option_walk_begin(struct option_walk *w, char letter, unsigned programs,
-                                                        const char *name, const char *argument, const char *help)
+static __attribute__((noinline, unused)) void option_walk_begin(struct option_walk *w, char letter,
+                                                                unsigned programs, const char *name,
+                                                                const char *argument,
+                                                                const char *help)
 {
   option_walk_end_entry(w);
-  if (programs & w->program && *name) w->entry = (struct option_entry){name, argument, help, NULL, NULL, letter, programs, false};
+  if (programs & w->program && *name)
+    w->entry = (struct option_entry){name, argument, help, NULL, NULL, letter, programs, false};
 }
 
-static __attribute__((noinline, unused)) void option_walk_again(struct option_walk *w, unsigned programs, const char *argument, const char *help)
+static __attribute__((noinline, unused)) void option_walk_again(struct option_walk *w,
+                                                                unsigned programs,
+                                                                const char *argument,
+                                                                const char *help)
 {
   if (!(programs & w->program)) return;
   w->emit(w);
@@ -87,19 +94,22 @@ static __attribute__((noinline, unused)) void option_walk_again(struct option_wa
   w->entry.help = help;
 }
 
-static __attribute__((noinline, unused)) void option_walk_says(struct option_walk *w, unsigned programs, const char *help)
+static __attribute__((noinline, unused)) void option_walk_says(struct option_walk *w,
+                                                               unsigned programs, const char *help)
 {
   if (!(programs & w->program)) return;
   w->entry.help = help;
   w->entry.own = true;
 }
 
-static __attribute__((noinline, unused)) void option_walk_brief(struct option_walk *w, unsigned programs, const char *line)
+static __attribute__((noinline, unused)) void option_walk_brief(struct option_walk *w,
+                                                                unsigned programs, const char *line)
 {
   if (programs & w->program) w->entry.brief = line;
 }
 
-static __attribute__((noinline, unused)) void option_walk_variable(struct option_walk *w, const char *variable)
+static __attribute__((noinline, unused)) void option_walk_variable(struct option_walk *w,
+                                                                   const char *variable)
 {
   w->entry.variable = variable;
 }

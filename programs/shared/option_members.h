@@ -1,4 +1,5 @@
-/* Members of a struct for the rows of options.def's section: its includer stands within the struct. */
+/* Members of a struct for the rows of options.def's section: its includer stands within the struct.
+ */
 #define MEMBER_FLAG bool
 #define MEMBER_TEXT const char *
 #define MEMBER_NAME const char *

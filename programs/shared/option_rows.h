@@ -1,5 +1,6 @@
-/* The rows of options.def as a static table `options_table` of the struct OPTIONS_STRUCT, with a constant OPTION_id for each. Its includer
- * has defined both that and the section. A program of one section alone has no use for PROGRAMS. */
+/* The rows of options.def as a static table `options_table` of the struct OPTIONS_STRUCT, with a
+ * constant OPTION_id for each. Its includer has defined both that and the section. A program of one
+ * section alone has no use for PROGRAMS. */
 #include "programs/shared/option.h"
 
 #ifndef RUN /* programs: bits of mafat_option.programs */
@@ -12,24 +13,38 @@
 /* The texts side by side, each at an offset that is known as this is compiled. */
 static const struct options_texts {
 #define OPTION(id, name, letter, type, usual, argument, values, expects, ...) \
-  char name_##id[sizeof name], argument_##id[sizeof argument], values_##id[sizeof values], expects_##id[sizeof expects];
+  char name_##id[sizeof name], argument_##id[sizeof argument], values_##id[sizeof values], \
+      expects_##id[sizeof expects];
 #define RENAMED(id, name, type) char name_##id[sizeof name];
 #include "programs/shared/options.def"
   char none;
 } options_texts = {
-#define OPTION(id, name, letter, type, usual, argument, values, expects, ...) name, argument, values, expects,
+#define OPTION(id, name, letter, type, usual, argument, values, expects, ...) \
+  name, argument, values, expects,
 #define RENAMED(id, name, type) name,
 #include "programs/shared/options.def"
     '\0'};
 
 #define TEXT_AT(member) (uint16_t) offsetof(struct options_texts, member)
 static const struct mafat_option options_rows[] = {
-#define OPTION(id, text, key, kind, usual, a, v, e, sets, who, help)                                                            \
-  {.name = TEXT_AT(name_##id), .argument = TEXT_AT(argument_##id), .values = TEXT_AT(values_##id), .expects = TEXT_AT(expects_##id), \
-   .member = (uint16_t)offsetof(OPTIONS_STRUCT, id), .type = MAFAT_OPTION_##kind, .letter = key, .programs = who},
-#define RENAMED(id, text, kind)                                                                                             \
-  {.name = TEXT_AT(name_##id), .argument = TEXT_AT(none), .values = TEXT_AT(none), .expects = TEXT_AT(none),                        \
-   .member = (uint16_t)offsetof(OPTIONS_STRUCT, renamed_##kind), .type = MAFAT_OPTION_##kind, .programs = RUN | SERVE | RANKS, .renamed = true},
+#define OPTION(id, text, key, kind, usual, a, v, e, sets, who, help) \
+  {.name = TEXT_AT(name_##id), \
+   .argument = TEXT_AT(argument_##id), \
+   .values = TEXT_AT(values_##id), \
+   .expects = TEXT_AT(expects_##id), \
+   .member = (uint16_t)offsetof(OPTIONS_STRUCT, id), \
+   .type = MAFAT_OPTION_##kind, \
+   .letter = key, \
+   .programs = who},
+#define RENAMED(id, text, kind) \
+  {.name = TEXT_AT(name_##id), \
+   .argument = TEXT_AT(none), \
+   .values = TEXT_AT(none), \
+   .expects = TEXT_AT(none), \
+   .member = (uint16_t)offsetof(OPTIONS_STRUCT, renamed_##kind), \
+   .type = MAFAT_OPTION_##kind, \
+   .programs = RUN | SERVE | RANKS, \
+   .renamed = true},
 #include "programs/shared/options.def"
 };
 #undef TEXT_AT
@@ -47,4 +62,5 @@ static const struct mafat_option_variable options_variables[] = {
   {0, ""}};
 
 static const struct mafat_option_table options_table = {
-    options_rows, N_OPTIONS, (const char *)&options_texts, options_variables, sizeof options_variables / sizeof *options_variables - 1};
+    options_rows, N_OPTIONS, (const char *)&options_texts, options_variables,
+    sizeof options_variables / sizeof *options_variables - 1};

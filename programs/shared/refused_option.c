@@ -17,7 +17,8 @@ static bool name_option(char name[MAFAT_REFUSED_ROOM / 2], const struct option *
 }
 
 /* "--me may be --memory, --measure"; false: fewer than two options begin with the word. */
-static bool name_those_that_begin(char text[MAFAT_REFUSED_ROOM], const char *word, const struct option *table)
+static bool name_those_that_begin(char text[MAFAT_REFUSED_ROOM], const char *word,
+                                  const struct option *table)
 {
   size_t length = strncmp(word, "--", 2) == 0 ? strcspn(word + 2, "=") : 0, used;
   int n = 0;
@@ -25,22 +26,28 @@ static bool name_those_that_begin(char text[MAFAT_REFUSED_ROOM], const char *wor
   used = (size_t)snprintf(text, MAFAT_REFUSED_ROOM, "%.*s may be", (int)length + 2, word);
   for (; table->name && used < MAFAT_REFUSED_ROOM; table++) {
     if (strncmp(table->name, word + 2, length) != 0) continue;
-    used += (size_t)snprintf(text + used, MAFAT_REFUSED_ROOM - used, "%s --%s", n++ ? "," : "", table->name);
+    used += (size_t)snprintf(text + used, MAFAT_REFUSED_ROOM - used, "%s --%s", n++ ? "," : "",
+                             table->name);
   }
   if (used < MAFAT_REFUSED_ROOM) snprintf(text + used, MAFAT_REFUSED_ROOM - used, "; see --help");
   return n > 1;
 }
 
-void mafat_refused_unknown(char text[MAFAT_REFUSED_ROOM], const char *word, const struct option *table)
+void mafat_refused_unknown(char text[MAFAT_REFUSED_ROOM], const char *word,
+                           const struct option *table)
 {
   struct mafat_nearest near = {word, 0, NULL, 0};
-  if (strncmp(word, "--", 2) == 0) near = (struct mafat_nearest){word + 2, strcspn(word + 2, "="), NULL, 0};
+  if (strncmp(word, "--", 2) == 0)
+    near = (struct mafat_nearest){word + 2, strcspn(word + 2, "="), NULL, 0};
   for (; near.length && table->name; table++) mafat_nearest_try(&near, table->name);
-  if (near.best) snprintf(text, MAFAT_REFUSED_ROOM, "unknown option %.100s: did you mean --%s?", word, near.best);
+  if (near.best)
+    snprintf(text, MAFAT_REFUSED_ROOM, "unknown option %.100s: did you mean --%s?", word,
+             near.best);
   else snprintf(text, MAFAT_REFUSED_ROOM, "unknown option %.100s; see --help", word);
 }
 
-void mafat_refused_option(char text[MAFAT_REFUSED_ROOM], int answer, const struct option *table, char *const *argv)
+void mafat_refused_option(char text[MAFAT_REFUSED_ROOM], int answer, const struct option *table,
+                          char *const *argv)
 {
   char name[MAFAT_REFUSED_ROOM / 2];
   /* optopt is 0 for a long option that is unknown or ambiguous; optind is past it. Within a word of
@@ -52,6 +59,7 @@ void mafat_refused_option(char text[MAFAT_REFUSED_ROOM], int answer, const struc
   }
   bool known = name_option(name, table, optopt);
   if (answer == ':') snprintf(text, MAFAT_REFUSED_ROOM, "%s expects a value; see --help", name);
-  else if (known) snprintf(text, MAFAT_REFUSED_ROOM, "%s: this option expects no value; see --help", name);
+  else if (known)
+    snprintf(text, MAFAT_REFUSED_ROOM, "%s: this option expects no value; see --help", name);
   else snprintf(text, MAFAT_REFUSED_ROOM, "unknown option %s; see --help", name);
 }

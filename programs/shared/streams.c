@@ -16,10 +16,12 @@
 MAFAT_PART(opening) void mafat_streams_hold(void)
 {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) return;
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+      return;
 }
 
-/* A descriptor's number, and nothing behind it; -1: it is none. By hand: scanf's code is large, and nothing else needs it while a model is open. */
+/* A descriptor's number, and nothing behind it; -1: it is none. By hand: scanf's code is large, and
+ * nothing else needs it while a model is open. */
 static int read_descriptor(const char *text)
 {
   enum { MOST = 1 << 20 };
@@ -36,14 +38,16 @@ static int find_stream(const char *path)
   if (strcmp(path, "/dev/stdout") == 0) return STDOUT_FILENO;
   if (strcmp(path, "/dev/stderr") == 0) return STDERR_FILENO;
   for (int i = 0; i < 2; i++)
-    if (strncmp(path, folders[i], strlen(folders[i])) == 0) return read_descriptor(path + strlen(folders[i]));
+    if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+      return read_descriptor(path + strlen(folders[i]));
   return -1;
 }
 
 int mafat_streams_open(const char *path)
 {
   int stream = find_stream(path);
-  return stream >= 0 ? fcntl(stream, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_TRUNC | O_CREAT | O_CLOEXEC, 0666);
+  return stream >= 0 ? fcntl(stream, F_DUPFD_CLOEXEC, 0)
+                     : open(path, O_WRONLY | O_TRUNC | O_CREAT | O_CLOEXEC, 0666);
 }
 
 MAFAT_PART(opening) const char *mafat_streams_program(const char *called, const char *name)
@@ -51,7 +55,8 @@ MAFAT_PART(opening) const char *mafat_streams_program(const char *called, const 
   enum { PREFIX = sizeof "mafat " - 1 };
   if (!called || strncmp(called, "mafat ", PREFIX) != 0) return name;
   size_t length = strlen(called + PREFIX);
-  return length < 16 && strspn(called + PREFIX, "abcdefghijklmnopqrstuvwxyz") == length ? called : name;
+  return length < 16 && strspn(called + PREFIX, "abcdefghijklmnopqrstuvwxyz") == length ? called
+                                                                                        : name;
 }
 
 MAFAT_PART(opening) int mafat_streams_finish(void)

@@ -24,12 +24,14 @@ bool mafat_words_size(const char *text, size_t *bytes)
   }
   if (unit > 1 && (strcmp(end, "iB") == 0 || strcmp(end, "B") == 0)) end += strlen(end);
   unsigned long long product;
-  if (*end || n == 0 || __builtin_mul_overflow(n, unit, &product) || product > SIZE_MAX) return false;
+  if (*end || n == 0 || __builtin_mul_overflow(n, unit, &product) || product > SIZE_MAX)
+    return false;
   *bytes = (size_t)product;
   return true;
 }
 
-/* The next of values that commas part, as a string of its own; *text: behind it. False: there is none, or it is too long. */
+/* The next of values that commas part, as a string of its own; *text: behind it. False: there is
+ * none, or it is too long. */
 static bool next_word(const char **text, char *word, size_t bytes)
 {
   size_t n = strcspn(*text, ",");
@@ -44,7 +46,8 @@ bool mafat_words_sizes(const char *text, size_t *sizes, int most, int *n)
 {
   char word[32];
   for (*n = 0; *n < most; text++) {
-    if (!next_word(&text, word, sizeof word) || !mafat_words_size(word, &sizes[(*n)++])) return false;
+    if (!next_word(&text, word, sizeof word) || !mafat_words_size(word, &sizes[(*n)++]))
+      return false;
     if (!*text) return true;
   }
   return false;

@@ -17,7 +17,8 @@ struct mafat_writer {
   int fd;     /* the caller's, not closed */
   int error;  /* errno of the first failure; nothing is written after it */
   bool comma; /* JSON: the next member of the open object follows another */
-  size_t capacity; /* bytes that the descriptor may still take: more is EFBIG; at first all there are */
+  size_t capacity; /* bytes that the descriptor may still take: more is EFBIG; at first all there
+                      are */
   size_t used;
   char buffer[4096];
 };
@@ -52,7 +53,8 @@ void mafat_json_end(struct mafat_writer *w, const char *bracket);
 /* Text NULL: null. Key NULL: an element of an array. */
 void mafat_json_string(struct mafat_writer *w, const char *key, const char *text);
 void mafat_json_count(struct mafat_writer *w, const char *key, int64_t value); /* negative: null */
-void mafat_json_number(struct mafat_writer *w, const char *key, double value); /* not finite: null */
+void mafat_json_number(struct mafat_writer *w, const char *key,
+                       double value); /* not finite: null */
 void mafat_json_put_number(struct mafat_writer *w, double value);
 /* Closes the object and the line. MAFAT_EIO when the descriptor refuses, now or earlier. */
 int mafat_json_finish_line(struct mafat_writer *w);

@@ -143,7 +143,8 @@ static void write_page(const struct memory *m, size_t i)
 static bool page_is_right(const struct memory *m, size_t i)
 {
   uint64_t number;
-  const unsigned char *page = m->bytes + i * m->page_bytes, *wanted = m->pool + i % POOL_PAGES * m->page_bytes;
+  const unsigned char *page = m->bytes + i * m->page_bytes,
+                      *wanted = m->pool + i % POOL_PAGES * m->page_bytes;
   memcpy(&number, page, sizeof number);
   return number == i && memcmp(page + 64, wanted + 64, 64) == 0;
 }
@@ -158,7 +159,8 @@ static void write_out(const struct memory *m, struct phase *p)
 
 /* Reads pages in the given order (NULL: as they lie) until the time is over;
  * returns the number of wrong ones. */
-static size_t read_in(const struct memory *m, const uint32_t *order, double seconds, struct phase *p)
+static size_t read_in(const struct memory *m, const uint32_t *order, double seconds,
+                      struct phase *p)
 {
   long faults = major_faults();
   size_t wrong = 0, i = 0;
@@ -222,18 +224,21 @@ static int measure(const struct memory *m, uint32_t *order, unsigned char *flags
   devices_read(&after);
   size_t n_out = m->n_pages - pages_resident(m, flags);
   if (n_out < m->n_pages / 2)
-    return failed("less than half of the memory was swapped out: is swap on, and is there a limit of a quarter of --size?");
+    return failed("less than half of the memory was swapped out: is swap on, and is there a limit "
+                  "of a quarter of --size?");
   size_t wrong = read_in(m, NULL, seconds, &in);
   wrong += read_in(m, order, seconds, &random_in);
   if (wrong > 0) return failed("what came back from swap is not what was written");
 
   const struct device *used = device_used(&before, &after);
   double units = (double)m->page_bytes / UNIT_BYTES;
-  printf("{\"page_bytes\": %zu, \"n_pages\": %zu, \"out_pages\": %zu, \"out_us\": %.2f, \"in_us\": %.2f, \"in_random_us\": %.2f, "
-         "\"out_major_faults\": %ld, \"in_pages\": %zu, \"in_major_faults\": %ld, \"in_random_pages\": %zu, \"in_random_major_faults\": %ld, \"device\": ",
-         m->page_bytes, m->n_pages, n_out, out.us / (double)n_out / units, in.us / (double)in.n_pages / units,
-         random_in.us / (double)random_in.n_pages / units, out.major_faults, in.n_pages, in.major_faults, random_in.n_pages,
-         random_in.major_faults);
+  printf("{\"page_bytes\": %zu, \"n_pages\": %zu, \"out_pages\": %zu, \"out_us\": %.2f, \"in_us\": "
+         "%.2f, \"in_random_us\": %.2f, "
+         "\"out_major_faults\": %ld, \"in_pages\": %zu, \"in_major_faults\": %ld, "
+         "\"in_random_pages\": %zu, \"in_random_major_faults\": %ld, \"device\": ",
+         m->page_bytes, m->n_pages, n_out, out.us / (double)n_out / units,
+         in.us / (double)in.n_pages / units, random_in.us / (double)random_in.n_pages / units,
+         out.major_faults, in.n_pages, in.major_faults, random_in.n_pages, random_in.major_faults);
   print_name(used ? used->name : "");
   printf(", \"type\": \"%s\"}\n", used ? used->type : "");
   return printed();
@@ -260,7 +265,10 @@ static size_t size_of(const char *text)
     n *= (double)(1ULL << 10 * (unit - units + 1));
     end++;
   }
-  return mafat_decimal_begins(text) && *end == 0 && n >= 1 && n <= 1e12 && n < (double)(SIZE_MAX / 2) ? (size_t)n : 0;
+  return mafat_decimal_begins(text) && *end == 0 && n >= 1 && n <= 1e12 &&
+                 n < (double)(SIZE_MAX / 2)
+             ? (size_t)n
+             : 0;
 }
 
 int main(int argc, char **argv)
@@ -281,7 +289,8 @@ int main(int argc, char **argv)
       break;
     case 't':
       seconds = strtod(optarg, &end);
-      if (!mafat_decimal_begins(optarg) || *end || !(seconds > 0)) return misuse("--seconds", "a number above 0", optarg);
+      if (!mafat_decimal_begins(optarg) || *end || !(seconds > 0))
+        return misuse("--seconds", "a number above 0", optarg);
       break;
     case 'V':
       puts("swap_cost " MAFAT_VERSION);
@@ -299,14 +308,16 @@ int main(int argc, char **argv)
 
   struct memory m = {.page_bytes = (size_t)sysconf(_SC_PAGESIZE)};
   m.n_pages = bytes / m.page_bytes;
-  m.bytes = mmap(NULL, m.n_pages * m.page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  m.bytes = mmap(NULL, m.n_pages * m.page_bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   m.pool = malloc(POOL_PAGES * m.page_bytes);
   uint32_t *order = malloc(m.n_pages * sizeof *order);
   unsigned char *flags = malloc(m.n_pages);
   int status;
   if (m.bytes == MAP_FAILED || !m.pool || !order || !flags) status = failed("out of memory");
   else {
-    madvise(m.bytes, m.n_pages * m.page_bytes, MADV_NOHUGEPAGE); /* a kernel that has none refuses */
+    madvise(m.bytes, m.n_pages * m.page_bytes,
+            MADV_NOHUGEPAGE); /* a kernel that has none refuses */
     status = measure(&m, order, flags, seconds);
   }
   free(flags);

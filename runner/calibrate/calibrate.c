@@ -41,11 +41,14 @@ static const double BUSY = 1.1;
 static const struct {
   enum mafat_algorithm algorithm;
   const char *plan;
-} plans[] = {{MAFAT_AUTO, "1x1/NoCut"},    {MAFAT_DIRECT, "1x1/NoCut"}, {MAFAT_AUTO, "panels/NoCut"},
-             {MAFAT_AUTO, "rows1/NoCut"},  {MAFAT_AUTO, "rows4/NoCut"}, {MAFAT_AUTO, "rows16/NoCut"},
-             {MAFAT_DIRECT, "rows2/NoCut"}, {MAFAT_AUTO, "2x2/NoCut"},  {MAFAT_DIRECT, "4x4/NoCut"}};
+} plans[] = {{MAFAT_AUTO, "1x1/NoCut"},     {MAFAT_DIRECT, "1x1/NoCut"},
+             {MAFAT_AUTO, "panels/NoCut"},  {MAFAT_AUTO, "rows1/NoCut"},
+             {MAFAT_AUTO, "rows4/NoCut"},   {MAFAT_AUTO, "rows16/NoCut"},
+             {MAFAT_DIRECT, "rows2/NoCut"}, {MAFAT_AUTO, "2x2/NoCut"},
+             {MAFAT_DIRECT, "4x4/NoCut"}};
 
-_Static_assert(sizeof(((struct mafat_calibration_facts *)0)->path) == MAFAT_CALIBRATION_PATH, "one length");
+_Static_assert(sizeof(((struct mafat_calibration_facts *)0)->path) == MAFAT_CALIBRATION_PATH,
+               "one length");
 
 enum { N_PLANS = sizeof plans / sizeof *plans };
 
@@ -144,8 +147,9 @@ static int plan_run(struct calibration_run *r, const struct mafat_network *n, co
   return code ? code : mafat_layout_make(&r->layout, n, r->plan, d);
 }
 
-static int open_executor(const struct bench *b, struct calibration_run *r, const struct mafat_network *n,
-                         struct mafat_weights *weights, struct mafat_diagnostic *d)
+static int open_executor(const struct bench *b, struct calibration_run *r,
+                         const struct mafat_network *n, struct mafat_weights *weights,
+                         struct mafat_diagnostic *d)
 {
   struct mafat_executor_options options;
   mafat_executor_defaults(&options);
@@ -193,7 +197,8 @@ static void close_subjects(struct bench *b)
 static int plan_subjects(struct bench *b, struct mafat_diagnostic *d)
 {
   int code = MAFAT_OK;
-  for (int i = 0; code == MAFAT_OK && i < MAFAT_CALIBRATE_NETWORKS; i++) code = plan_subject(b, &b->subjects[i], i, d);
+  for (int i = 0; code == MAFAT_OK && i < MAFAT_CALIBRATE_NETWORKS; i++)
+    code = plan_subject(b, &b->subjects[i], i, d);
   return code;
 }
 
@@ -212,11 +217,13 @@ static int choose_scale(struct bench *b, int least_extent, struct mafat_diagnost
     if (code) return code;
     if ((bytes = bytes_of(b)) > budget / 2) continue;
     if (scales[i].channels > 1 || scales[i].extent > least_extent)
-      mafat_warn(&b->options->warnings, "little memory: measured with smaller networks, in %.1f MiB", mafat_mebibytes(bytes));
+      mafat_warn(&b->options->warnings,
+                 "little memory: measured with smaller networks, in %.1f MiB",
+                 mafat_mebibytes(bytes));
     return MAFAT_OK;
   }
-  return mafat_fail(d, MAFAT_ELIMIT, "calibrating needs %.1f MiB of memory, available are %.1f MiB", mafat_mebibytes_up(2 * bytes),
-                    mafat_mebibytes_down(budget));
+  return mafat_fail(d, MAFAT_ELIMIT, "calibrating needs %.1f MiB of memory, available are %.1f MiB",
+                    mafat_mebibytes_up(2 * bytes), mafat_mebibytes_down(budget));
 }
 
 static int write_darknet(struct bench *b, const struct mafat_network *n, struct mafat_diagnostic *d)
@@ -225,7 +232,8 @@ static int write_darknet(struct bench *b, const struct mafat_network *n, struct 
   if (code) return code;
   code = mafat_calibrate_write_weights(n, fd, d);
   if (close(fd) != 0 && code == MAFAT_OK)
-    code = mafat_fail(d, MAFAT_EIO, "%s: cannot write: %s", temporary[DARKNET_FILE], strerror(errno));
+    code =
+        mafat_fail(d, MAFAT_EIO, "%s: cannot write: %s", temporary[DARKNET_FILE], strerror(errno));
   return code;
 }
 
@@ -233,7 +241,8 @@ static int open_subject(struct bench *b, struct subject *s, struct mafat_diagnos
 {
   int code = write_darknet(b, s->network, d);
   if (code == MAFAT_OK)
-    code = mafat_weights_open_kept(&s->weights, temporary[DARKNET_FILE], s->network, s->network->n_layers, NULL, d);
+    code = mafat_weights_open_kept(&s->weights, temporary[DARKNET_FILE], s->network,
+                                   s->network->n_layers, NULL, d);
   remove_file(DARKNET_FILE);
   for (int i = 0; code == MAFAT_OK && i < s->n_runs; i++) {
     struct calibration_run *r = &s->runs[i];
@@ -254,9 +263,11 @@ static int open_subjects(struct bench *b, struct mafat_diagnostic *d)
   }
   b->input = malloc(most * sizeof *b->input);
   if (!b->input) return mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
-  for (size_t i = 0; i < most; i++) b->input[i] = (float)((uint32_t)i * 2654435761u >> 8) / 16777216.0f;
+  for (size_t i = 0; i < most; i++)
+    b->input[i] = (float)((uint32_t)i * 2654435761u >> 8) / 16777216.0f;
   int code = MAFAT_OK;
-  for (int i = 0; code == MAFAT_OK && i < MAFAT_CALIBRATE_NETWORKS; i++) code = open_subject(b, &b->subjects[i], d);
+  for (int i = 0; code == MAFAT_OK && i < MAFAT_CALIBRATE_NETWORKS; i++)
+    code = open_subject(b, &b->subjects[i], d);
   return code;
 }
 
@@ -272,7 +283,8 @@ static int run_round(struct bench *b, int round, struct mafat_diagnostic *d)
       int code = mafat_executor_run(s->runs[r].executor, d);
       if (code) return code;
       const double *ms = mafat_executor_layer_ms(s->runs[r].executor);
-      for (size_t l = 0; round >= 0 && l < n; l++) s->runs[r].layer_ns[(size_t)round * n + l] = ms[l] * 1e6;
+      for (size_t l = 0; round >= 0 && l < n; l++)
+        s->runs[r].layer_ns[(size_t)round * n + l] = ms[l] * 1e6;
     }
   }
   return MAFAT_OK;
@@ -310,7 +322,8 @@ static double typical(const double *values, int n)
 
 /* Chooses the fastest third of the rounds: other load only makes runs longer, often for a while.
  * *busy: median over fastest. */
-static int choose_rounds(const struct calibration_run *r, int n_rounds, size_t n_layers, int *chosen, double *busy)
+static int choose_rounds(const struct calibration_run *r, int n_rounds, size_t n_layers,
+                         int *chosen, double *busy)
 {
   double sums[MOST_ROUNDS], sorted[MOST_ROUNDS];
   int n = 0, wanted = (n_rounds + 2) / 3;
@@ -334,7 +347,8 @@ struct samples {
 };
 
 /* Adds the work of a run's layers and their times to the samples. */
-static int add_samples(struct samples *samples, const struct bench *b, const struct subject *s, const struct calibration_run *r)
+static int add_samples(struct samples *samples, const struct bench *b, const struct subject *s,
+                       const struct calibration_run *r)
 {
   size_t n_layers = (size_t)s->network->n_layers;
   struct mafat_work *work = calloc(n_layers, sizeof *work);
@@ -375,12 +389,14 @@ static int fit(struct bench *b, struct mafat_diagnostic *d)
     for (int r = 0; code == MAFAT_OK && r < b->subjects[i].n_runs; r++)
       code = add_samples(&samples, b, &b->subjects[i], &b->subjects[i].runs[r]);
   if (code == MAFAT_OK)
-    code = mafat_fit_prices(samples.n, MAFAT_N_TERMS, samples.counts, samples.ns, b->calibration->ns,
-                            &b->calibration->fit_error);
+    code = mafat_fit_prices(samples.n, MAFAT_N_TERMS, samples.counts, samples.ns,
+                            b->calibration->ns, &b->calibration->fit_error);
   qsort(samples.busy, (size_t)samples.n_runs, sizeof *samples.busy, compare);
   if (code == MAFAT_OK && samples.busy[samples.n_runs / 2] > BUSY)
-    mafat_warn(&b->options->warnings, "the machine was busy: as a rule runs took %.0f %% longer than the same at another time",
-               (samples.busy[samples.n_runs / 2] - 1) * 100);
+    mafat_warn(
+        &b->options->warnings,
+        "the machine was busy: as a rule runs took %.0f %% longer than the same at another time",
+        (samples.busy[samples.n_runs / 2] - 1) * 100);
   free(samples.counts);
   free(samples.ns);
   return code ? mafat_fail(d, code, "calibration: out of memory") : MAFAT_OK;
@@ -417,8 +433,9 @@ static int measure_threads(struct bench *b, struct mafat_diagnostic *d)
     if (i >= 0) ms[i] = mafat_process_now_ms() - before - mafat_executor_input_ms(r.executor);
   }
   b->calibration->thread_step_ns = 0;
-  if (code == MAFAT_OK && (mafat_schedule_open(&schedule, s->network, r.plan) ||
-                           mafat_latency_predict(&latency, s->network, r.plan, r.layout, b->calibration)))
+  if (code == MAFAT_OK &&
+      (mafat_schedule_open(&schedule, s->network, r.plan) ||
+       mafat_latency_predict(&latency, s->network, r.plan, r.layout, b->calibration)))
     code = mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
   if (code == MAFAT_OK) {
     mafat_schedule_rewind(schedule);
@@ -436,7 +453,8 @@ static int measure_threads(struct bench *b, struct mafat_diagnostic *d)
 enum { READ_BYTES = MAFAT_DISK_READ_BYTES, LONE_READS = 24, DISK_PASSES = 4 };
 
 /* Measures the nanoseconds of single reads at scattered offsets. */
-static int read_alone(struct mafat_read_queue *reads, char *memory, double *ns, struct mafat_diagnostic *d)
+static int read_alone(struct mafat_read_queue *reads, char *memory, double *ns,
+                      struct mafat_diagnostic *d)
 {
   uint64_t n = mafat_read_queue_file_bytes(reads) / READ_BYTES;
   double all[LONE_READS];
@@ -460,7 +478,8 @@ static int measure_disk(struct bench *b, const char *path, struct mafat_diagnost
   double byte_ns[DISK_PASSES], read_ns[DISK_PASSES], alone = 0;
   int code = mafat_read_queue_open(&reads, path, MAFAT_READS_AUTO, d);
   if (code) return code;
-  char *memory = mmap(NULL, MAFAT_DISK_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *memory =
+      mmap(NULL, MAFAT_DISK_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) code = mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
   bool enough = mafat_read_queue_file_bytes(reads) >= MAFAT_DISK_LEAST_BYTES;
   for (int i = 0; code == MAFAT_OK && enough && i < DISK_PASSES; i++) {
@@ -481,8 +500,8 @@ static int measure_disk(struct bench *b, const char *path, struct mafat_diagnost
 
 /* Measures processor time per byte of loading weights: a run that loads them all, minus one that
  * keeps them. */
-static int measure_loading(struct bench *b, struct subject *s, const char *path, bool packed, double *ns,
-                           struct mafat_diagnostic *d)
+static int measure_loading(struct bench *b, struct subject *s, const char *path, bool packed,
+                           double *ns, struct mafat_diagnostic *d)
 {
   enum { RUNS = 5 };
   struct calibration_run r = {0};
@@ -492,7 +511,8 @@ static int measure_loading(struct bench *b, struct subject *s, const char *path,
   mafat_plan_defaults(&options);
   options.packed = packed;
   int code = plan_run(&r, s->network, "1x1:loaded/NoCut", &options, d);
-  if (code == MAFAT_OK) code = mafat_weights_open(&weights, path, s->network, r.plan, r.layout, NULL, NULL, d);
+  if (code == MAFAT_OK)
+    code = mafat_weights_open(&weights, path, s->network, r.plan, r.layout, NULL, NULL, d);
   if (code == MAFAT_OK) code = open_executor(b, &r, s->network, weights, d);
   for (int i = -1; code == MAFAT_OK && i < RUNS; i++) {
     double begin = mafat_disk_processor_ns();
@@ -519,14 +539,17 @@ static int measure_files(struct bench *b, struct mafat_diagnostic *d)
   struct subject *s = &b->subjects[0];
   int fd, code = write_darknet(b, s->network, d);
   if (code == MAFAT_OK && (code = open_file(PACKED_FILE, b->folder, &fd, d)) == MAFAT_OK) {
-    code = mafat_packer_write(temporary[DARKNET_FILE], s->network, NULL, fd, temporary[PACKED_FILE], d);
+    code = mafat_packer_write(temporary[DARKNET_FILE], s->network, NULL, fd, temporary[PACKED_FILE],
+                              d);
     fsync(fd);
     close(fd);
   }
   if (code == MAFAT_OK) code = measure_disk(b, temporary[PACKED_FILE], d);
   show_progress(b, 0.9);
-  if (code == MAFAT_OK) code = measure_loading(b, s, temporary[PACKED_FILE], true, &b->calibration->copy_ns, d);
-  if (code == MAFAT_OK) code = measure_loading(b, s, temporary[DARKNET_FILE], false, &b->calibration->pack_ns, d);
+  if (code == MAFAT_OK)
+    code = measure_loading(b, s, temporary[PACKED_FILE], true, &b->calibration->copy_ns, d);
+  if (code == MAFAT_OK)
+    code = measure_loading(b, s, temporary[DARKNET_FILE], false, &b->calibration->pack_ns, d);
   remove_file(DARKNET_FILE);
   remove_file(PACKED_FILE);
   return code;
@@ -560,7 +583,8 @@ static int find_speed(struct bench *b, int *least_extent, struct mafat_diagnosti
   if (code == MAFAT_OK) {
     struct mafat_shape in = mafat_network_picture_shape(s.network);
     b->input = calloc((size_t)in.h * (size_t)in.w * (size_t)in.c, sizeof *b->input);
-    code = b->input ? open_subject(b, &s, d) : mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
+    code = b->input ? open_subject(b, &s, d)
+                    : mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
   }
   double ms = 0;
   for (int i = 0; code == MAFAT_OK && i < 2; i++) {
@@ -595,7 +619,8 @@ static int measure(struct bench *b, struct mafat_diagnostic *d)
 }
 
 int mafat_calibrate_measure(struct mafat_calibration *out, const struct mafat_kernels *kernels,
-                            const struct mafat_calibrate_options *options, struct mafat_diagnostic *d)
+                            const struct mafat_calibrate_options *options,
+                            struct mafat_diagnostic *d)
 {
   struct mafat_diagnostic own;
   struct sigaction ending = {.sa_handler = give_up}, before[N_SIGNALS];
@@ -628,10 +653,13 @@ static double per(double ns, double n)
 
 /* Returns the nanoseconds of a multiply-add in a large layer: full register tiles, `taps` per sum,
  * `run` per inner loop. */
-static double product_ns(const struct mafat_calibration *c, enum mafat_term macs, double taps, double run)
+static double product_ns(const struct mafat_calibration *c, enum mafat_term macs, double taps,
+                         double run)
 {
   double sums = (double)c->tile_pixels * c->tile_vectors * c->lanes;
-  return c->ns[macs] + (c->ns[MAFAT_TERM_TAPS] + c->ns[MAFAT_TERM_RUNS] / run + c->ns[MAFAT_TERM_TILES] / taps) / sums;
+  return c->ns[macs] +
+         (c->ns[MAFAT_TERM_TAPS] + c->ns[MAFAT_TERM_RUNS] / run + c->ns[MAFAT_TERM_TILES] / taps) /
+             sums;
 }
 
 void mafat_calibrate_describe(struct mafat_calibration_facts *f, const struct mafat_calibration *c)
@@ -657,7 +685,8 @@ void mafat_calibrate_describe(struct mafat_calibration_facts *f, const struct ma
   snprintf(f->cpu, sizeof f->cpu, "%s", c->cpu);
 }
 
-int mafat_calibrate(struct mafat_calibration_facts *out, const struct mafat_calibrate_options *options, struct mafat_diagnostic *d)
+int mafat_calibrate(struct mafat_calibration_facts *out,
+                    const struct mafat_calibrate_options *options, struct mafat_diagnostic *d)
 {
   struct mafat_calibration found;
   struct mafat_calibration_facts f = {.fit_error = 0};
@@ -665,13 +694,15 @@ int mafat_calibrate(struct mafat_calibration_facts *out, const struct mafat_cali
   int code = mafat_sized_take(&o, sizeof o, options, d);
   if (code) return code;
   if (mafat_sized_give(out, &f, sizeof f)) /* fail before the long measurement */
-    return mafat_fail(d, MAFAT_EINVAL, "facts: expected .size = sizeof of their struct, found %zu", out->size);
+    return mafat_fail(d, MAFAT_EINVAL, "facts: expected .size = sizeof of their struct, found %zu",
+                      out->size);
   const double usual_seconds = 20;
   if (o.seconds == 0) o.seconds = usual_seconds;
   const struct mafat_kernels *kernels = mafat_kernels_find(o.cpu);
   char path[MAFAT_CALIBRATION_PATH];
   if (!kernels)
-    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (%s), found %.60s", mafat_kernels_names(), o.cpu);
+    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (%s), found %.60s",
+                      mafat_kernels_names(), o.cpu);
   code = mafat_calibrate_measure(&found, kernels, &o, d);
   if (code == MAFAT_OK) code = mafat_calibration_store(&found, path, d);
   if (code) return code;

@@ -13,9 +13,11 @@
 
 /* Measures for one kernel level without storing the result: the first half of mafat_calibrate(). */
 int mafat_calibrate_measure(struct mafat_calibration *out, const struct mafat_kernels *kernels,
-                            const struct mafat_calibrate_options *options, struct mafat_diagnostic *d);
+                            const struct mafat_calibrate_options *options,
+                            struct mafat_diagnostic *d);
 
 /* Fills the facts of the public header, except for the path. */
-void mafat_calibrate_describe(struct mafat_calibration_facts *facts, const struct mafat_calibration *c);
+void mafat_calibrate_describe(struct mafat_calibration_facts *facts,
+                              const struct mafat_calibration *c);
 
 #endif

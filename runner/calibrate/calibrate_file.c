@@ -65,7 +65,8 @@ static int read_line(struct calibration_reader *r, const char *word, char *value
   return MAFAT_OK;
 }
 
-static int read_number(struct calibration_reader *r, const char *word, double least, double most, double *value)
+static int read_number(struct calibration_reader *r, const char *word, double least, double most,
+                       double *value)
 {
   char text[NAME_ROOM];
   const char *end = text;
@@ -73,8 +74,8 @@ static int read_number(struct calibration_reader *r, const char *word, double le
   if (code) return code;
   double number = text[0] >= '0' && text[0] <= '9' ? (double)mafat_number_read(text, &end) : 0;
   if (end == text || *end != '\0' || !(number >= least && number <= most))
-    return mafat_fail(r->d, MAFAT_EFORMAT, "%s:%d: expected %s from %g to %g, found %s", r->name, r->line, word,
-                      least, most, text);
+    return mafat_fail(r->d, MAFAT_EFORMAT, "%s:%d: expected %s from %g to %g, found %s", r->name,
+                      r->line, word, least, most, text);
   *value = number;
   return MAFAT_OK;
 }
@@ -85,24 +86,28 @@ static int read_all(struct mafat_calibration *c, const char *cpu, struct calibra
   int code;
   size_t n = sizeof first_line - 1;
   if ((size_t)(r->end - r->at) < n || memcmp(r->at, first_line, n) != 0)
-    return mafat_fail(r->d, MAFAT_EFORMAT, "%s:1: expected \"%.*s\"", r->name, (int)n - 1, first_line);
+    return mafat_fail(r->d, MAFAT_EFORMAT, "%s:1: expected \"%.*s\"", r->name, (int)n - 1,
+                      first_line);
   r->at += n;
   r->line = 1;
   if ((code = read_line(r, "cpu", level, sizeof level))) return code;
   if (strcmp(level, cpu) != 0)
-    return mafat_fail(r->d, MAFAT_EFORMAT, "%s:%d: expected cpu %s, found %s", r->name, r->line, cpu, level);
+    return mafat_fail(r->d, MAFAT_EFORMAT, "%s:%d: expected cpu %s, found %s", r->name, r->line,
+                      cpu, level);
   for (int i = 0; i < N_FIELDS; i++)
-    if ((code = read_number(r, fields[i].name, fields[i].least, fields[i].most, field_of(c, i)))) return code;
+    if ((code = read_number(r, fields[i].name, fields[i].least, fields[i].most, field_of(c, i))))
+      return code;
   for (int t = 0; t < MAFAT_N_TERMS; t++)
-    if ((code = read_number(r, mafat_term_name((enum mafat_term)t), 0, MOST_NS, &c->ns[t]))) return code;
+    if ((code = read_number(r, mafat_term_name((enum mafat_term)t), 0, MOST_NS, &c->ns[t])))
+      return code;
   /* the last line proves that the file is complete and has nothing extra */
   if (r->end - r->at != 4 || memcmp(r->at, "end\n", 4) != 0)
     return mafat_fail(r->d, MAFAT_EFORMAT, "%s:%d: expected \"end\"", r->name, r->line + 1);
   return MAFAT_OK;
 }
 
-int mafat_calibration_parse(struct mafat_calibration *c, const char *cpu, const char *name, const char *text,
-                            size_t bytes, struct mafat_diagnostic *d)
+int mafat_calibration_parse(struct mafat_calibration *c, const char *cpu, const char *name,
+                            const char *text, size_t bytes, struct mafat_diagnostic *d)
 {
   struct calibration_reader r = {name, text, text + bytes, 0, d};
   mafat_calibration_defaults(c, cpu);
@@ -140,7 +145,8 @@ size_t mafat_calibration_write(const struct mafat_calibration *c, char *text, si
   write_text(&w, c->cpu);
   write_text(&w, "\n");
   for (int i = 0; i < N_FIELDS; i++) write_line(&w, fields[i].name, *field_of(&copy, i));
-  for (int t = 0; t < MAFAT_N_TERMS; t++) write_line(&w, mafat_term_name((enum mafat_term)t), c->ns[t]);
+  for (int t = 0; t < MAFAT_N_TERMS; t++)
+    write_line(&w, mafat_term_name((enum mafat_term)t), c->ns[t]);
   write_text(&w, "end\n");
   if (capacity > 0) text[w.length < capacity ? w.length : capacity - 1] = '\0';
   return w.length;
@@ -202,20 +208,24 @@ int mafat_calibration_folder(char *path, size_t capacity, bool make, struct mafa
   if (!own && (!home || home[0] != '/'))
     return mafat_fail(d, MAFAT_EIO, "no cache folder: neither XDG_CACHE_HOME nor HOME names one");
   int n = snprintf(path, capacity, "%s%s", own ? cache : home, own ? "" : "/.cache");
-  if (n < 0 || (size_t)n + NAME_ROOM > capacity) return mafat_fail(d, MAFAT_EIO, "the cache folder's name is too long");
+  if (n < 0 || (size_t)n + NAME_ROOM > capacity)
+    return mafat_fail(d, MAFAT_EIO, "the cache folder's name is too long");
   if (make && mkdir(path, 0700) != 0 && errno != EEXIST) return fail_folder(path, d);
   snprintf(path + n, capacity - (size_t)n, "/mafat");
   if (make && mkdir(path, 0700) != 0 && errno != EEXIST) return fail_folder(path, d);
   return MAFAT_OK;
 }
 
-static int file_path(char *path, size_t capacity, const char *cpu, bool make, struct mafat_diagnostic *d)
+static int file_path(char *path, size_t capacity, const char *cpu, bool make,
+                     struct mafat_diagnostic *d)
 {
   int code = mafat_calibration_folder(path, capacity, make, d);
   if (code) return code;
   size_t n = strlen(path);
-  int length = snprintf(path + n, capacity - n, "/calibration-%s-%016llx", cpu, (unsigned long long)machine_hash());
-  if (length < 0 || (size_t)length >= capacity - n) return mafat_fail(d, MAFAT_EIO, "the cache folder's name is too long");
+  int length = snprintf(path + n, capacity - n, "/calibration-%s-%016llx", cpu,
+                        (unsigned long long)machine_hash());
+  if (length < 0 || (size_t)length >= capacity - n)
+    return mafat_fail(d, MAFAT_EIO, "the cache folder's name is too long");
   return MAFAT_OK;
 }
 
@@ -225,7 +235,8 @@ void mafat_calibration_choose_integers(struct mafat_calibration *c)
   if (kernels) mafat_calibration_set_integers(c, mafat_integer_kernels_find(kernels)->name);
 }
 
-int mafat_calibration_load(struct mafat_calibration *c, const char *cpu, const struct mafat_warning_sink *warnings)
+int mafat_calibration_load(struct mafat_calibration *c, const char *cpu,
+                           const struct mafat_warning_sink *warnings)
 {
   char path[MAFAT_CALIBRATION_PATH], text[FILE_ROOM];
   struct mafat_diagnostic d;
@@ -237,7 +248,9 @@ int mafat_calibration_load(struct mafat_calibration *c, const char *cpu, const s
   close(fd);
   int code = mafat_calibration_parse(c, cpu, path, text, read_file(path, text, sizeof text), &d);
   mafat_calibration_choose_integers(c);
-  if (code) mafat_warn(warnings, "%s; the built-in calibration is used (--calibrate makes a new one)", d.text);
+  if (code)
+    mafat_warn(warnings, "%s; the built-in calibration is used (--calibrate makes a new one)",
+               d.text);
   return code;
 }
 
@@ -250,7 +263,8 @@ static int write_file(const char *path, const char *text, size_t bytes)
   return close(fd) == 0 && good ? 0 : -1;
 }
 
-int mafat_calibration_store(const struct mafat_calibration *c, char *path, struct mafat_diagnostic *d)
+int mafat_calibration_store(const struct mafat_calibration *c, char *path,
+                            struct mafat_diagnostic *d)
 {
   char own[MAFAT_CALIBRATION_PATH], temporary[MAFAT_CALIBRATION_PATH + NAME_ROOM], text[FILE_ROOM];
   int code = file_path(own, sizeof own, c->cpu, true, d);

@@ -11,12 +11,14 @@ enum { MAFAT_CALIBRATION_PATH = 1024 };
 /* Loads this machine's calibration of a kernel level ("avx512"). Falls back to the built-in one if
  * there is no file (MAFAT_EIO), or if it is damaged or of another version (MAFAT_EFORMAT and a
  * warning). *c is always valid. Allocates nothing. */
-int mafat_calibration_load(struct mafat_calibration *c, const char *cpu, const struct mafat_warning_sink *warnings);
+int mafat_calibration_load(struct mafat_calibration *c, const char *cpu,
+                           const struct mafat_warning_sink *warnings);
 /* Adjusts the prices of integer layers to this processor's integer kernels. */
 void mafat_calibration_choose_integers(struct mafat_calibration *c);
 /* Replaces the stored calibration. `path`, of MAFAT_CALIBRATION_PATH bytes or NULL, receives the
  * file's name. MAFAT_EIO. */
-int mafat_calibration_store(const struct mafat_calibration *c, char *path, struct mafat_diagnostic *d);
+int mafat_calibration_store(const struct mafat_calibration *c, char *path,
+                            struct mafat_diagnostic *d);
 
 /* Returns the cache folder; creates it with `make`. MAFAT_EIO: it is unknown or cannot be
  * created. */
@@ -24,8 +26,8 @@ int mafat_calibration_folder(char *path, size_t capacity, bool make, struct mafa
 
 /* Parses text, not necessarily NUL-terminated, as the calibration of level `cpu`; `name` is for
  * messages. MAFAT_EFORMAT: *c is then the built-in calibration. */
-int mafat_calibration_parse(struct mafat_calibration *c, const char *cpu, const char *name, const char *text,
-                            size_t bytes, struct mafat_diagnostic *d);
+int mafat_calibration_parse(struct mafat_calibration *c, const char *cpu, const char *name,
+                            const char *text, size_t bytes, struct mafat_diagnostic *d);
 /* Writes at most `capacity` bytes including the NUL. Returns the full length without the NUL. */
 size_t mafat_calibration_write(const struct mafat_calibration *c, char *text, size_t capacity);
 

@@ -52,7 +52,8 @@ static double product(const double *row, const double *prices, int n_terms)
 }
 
 /* Returns the median ratio of measured time to predicted time. */
-static double pace(size_t n, int n_terms, const double *counts, const double *ns, const double *prices, double *capacity)
+static double pace(size_t n, int n_terms, const double *counts, const double *ns,
+                   const double *prices, double *capacity)
 {
   size_t m = 0;
   for (size_t i = 0; i < n; i++) {
@@ -76,7 +77,8 @@ static double error_of(double expected, double ns)
   return fabs(expected - ns) / (ns + FLOOR_NS);
 }
 
-int mafat_fit_prices(size_t n, int n_terms, const double *counts, const double *ns, double *prices, double *error)
+int mafat_fit_prices(size_t n, int n_terms, const double *counts, const double *ns, double *prices,
+                     double *error)
 {
   size_t width = (size_t)n_terms;
   double *gram = calloc(width * width + 2 * width + n + 1, sizeof *gram);
@@ -89,7 +91,8 @@ int mafat_fit_prices(size_t n, int n_terms, const double *counts, const double *
     memset(gram, 0, (width * width + width) * sizeof *gram);
     for (size_t i = 0; i < n; i++) {
       const double *row = counts + i * width;
-      double w = weight_of(ns[i], round == 0 ? 0.05 : error_of(product(row, prices, n_terms), ns[i]));
+      double w =
+          weight_of(ns[i], round == 0 ? 0.05 : error_of(product(row, prices, n_terms), ns[i]));
       for (size_t a = 0; a < width; a++) {
         if (row[a] == 0) continue;
         moment[a] += w * row[a] * ns[i];
@@ -105,7 +108,8 @@ int mafat_fit_prices(size_t n, int n_terms, const double *counts, const double *
     }
     mafat_fit_solve(n_terms, gram, moment, prices);
   }
-  for (size_t i = 0; i < n; i++) capacity[i] = error_of(product(counts + i * width, prices, n_terms), ns[i]);
+  for (size_t i = 0; i < n; i++)
+    capacity[i] = error_of(product(counts + i * width, prices, n_terms), ns[i]);
   qsort(capacity, n, sizeof *capacity, compare);
   *error = n ? capacity[n / 2] : 0;
   free(gram);

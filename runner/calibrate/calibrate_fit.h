@@ -13,6 +13,7 @@ void mafat_fit_solve(int n, const double *gram, const double *moment, double *x)
  * relative errors robustly: outliers count by their size, not its square. Stays near the given
  * prices where measurements do not decide; a given 0 leaves a price free. *error: median relative
  * error. MAFAT_ENOMEM. */
-int mafat_fit_prices(size_t n, int n_terms, const double *counts, const double *ns, double *prices, double *error);
+int mafat_fit_prices(size_t n, int n_terms, const double *counts, const double *ns, double *prices,
+                     double *error);
 
 #endif

@@ -26,15 +26,20 @@ static const struct {
   const char *words;
 } networks[MAFAT_CALIBRATE_NETWORKS] = {
     {256, true, /* wide maps to narrow ones, as in Darknet-19 */
-     "c32,3 m2,2 c64,3 m2,2 c128,3 c64,1 c128,3 m2,2 c256,3 c128,1 c256,3 m2,2 c512,3 c256,1 c512,3 c256,1 c512,3 "
+     "c32,3 m2,2 c64,3 m2,2 c128,3 c64,1 c128,3 m2,2 c256,3 c128,1 c256,3 m2,2 c512,3 c256,1 "
+     "c512,3 c256,1 c512,3 "
      "m2,2 c1024,3 c512,1"},
     {256, true, /* residual, as in YOLOv3 */
-     "c32,3 c64,3,2 c32,1 c64,3 s3 c128,3,2 c64,1 c128,3 s3 c64,1 c128,3 s3 c256,3,2 c128,1 c256,3 s3 c128,1 "
+     "c32,3 c64,3,2 c32,1 c64,3 s3 c128,3,2 c64,1 c128,3 s3 c64,1 c128,3 s3 c256,3,2 c128,1 c256,3 "
+     "s3 c128,1 "
      "c256,3 s3 c512,3,2 c256,1 c512,3 s3 c1024,1 c256,1"},
     {256, false, /* depthwise and narrow, as in Yolo-Fastest */
-     "c8,3,2 c8,1 d8,3 c4,1- c8,1 d8,3 c4,1- s4 c24,1 d24,3,2 c8,1- c48,1 d48,3 c8,1- s4 c48,1 d48,3 c8,1- s4 "
-     "c48,1 d48,3,2 c16,1- c96,1 d96,3 c16,1- s4 c96,1 d96,3 c16,1- s4 c96,1 d96,3 c16,1- c96,1 d96,3,2 "
-     "c48,1- c224,1 d224,3 c48,1- s4 c224,1 d224,3 c48,1- s4 m5,1 m9,1 c96,1 d96,5 c96,1- u2 d96,5 c75,1- y"},
+     "c8,3,2 c8,1 d8,3 c4,1- c8,1 d8,3 c4,1- s4 c24,1 d24,3,2 c8,1- c48,1 d48,3 c8,1- s4 c48,1 "
+     "d48,3 c8,1- s4 "
+     "c48,1 d48,3,2 c16,1- c96,1 d96,3 c16,1- s4 c96,1 d96,3 c16,1- s4 c96,1 d96,3 c16,1- c96,1 "
+     "d96,3,2 "
+     "c48,1- c224,1 d224,3 c48,1- s4 c224,1 d224,3 c48,1- s4 m5,1 m9,1 c96,1 d96,5 c96,1- u2 d96,5 "
+     "c75,1- y"},
     {160, false, "c8,3 m2,2 c16,3 m2,2 c32,3 m2,2 c48,3 m2,2 c72,3 c48,1 c80,3 c33,1- y"},
     {128, false, /* rare kinds */
      "c24,3E m3,2 c64,1L m2,1 c32,3,2 c64,1 m3,2 c64,3 o2 c125,1- r"},
@@ -85,8 +90,8 @@ static void put_layer(struct cfg_text *t, const char *word, int divisor)
   switch (word[0]) {
   case 'c':
   case 'd':
-    put(t, "[convolutional]\nfilters=%d\nsize=%d\nstride=%d\npad=1\ngroups=%d\nactivation=%s\n", filters, size, stride,
-        word[0] == 'd' ? a : 1, activation_of(word));
+    put(t, "[convolutional]\nfilters=%d\nsize=%d\nstride=%d\npad=1\ngroups=%d\nactivation=%s\n",
+        filters, size, stride, word[0] == 'd' ? a : 1, activation_of(word));
     t->channels = filters;
     break;
   case 'm': put(t, "[maxpool]\nsize=%d\nstride=%d\n", a, size); break;
@@ -95,13 +100,18 @@ static void put_layer(struct cfg_text *t, const char *word, int divisor)
   case 'o': put(t, "[reorg]\nstride=%d\n", a); break;
   case 'g': put(t, "[connected]\noutput=%d\nactivation=%s\n", a, activation_of(word)); break;
   case 'x': put(t, "[softmax]\n"); break;
-  case 'y': put(t, "[yolo]\nmask=0,1,2\nanchors=10,14, 23,27, 37,58\nnum=3\nclasses=%d\n", t->channels / 3 - 5); break;
-  default: put(t, "[region]\nanchors=1,1, 2,2, 3,3, 4,4, 5,5\nnum=5\ncoords=4\nsoftmax=1\nclasses=%d\n", t->channels / 5 - 5);
+  case 'y':
+    put(t, "[yolo]\nmask=0,1,2\nanchors=10,14, 23,27, 37,58\nnum=3\nclasses=%d\n",
+        t->channels / 3 - 5);
+    break;
+  default:
+    put(t, "[region]\nanchors=1,1, 2,2, 3,3, 4,4, 5,5\nnum=5\ncoords=4\nsoftmax=1\nclasses=%d\n",
+        t->channels / 5 - 5);
   }
 }
 
-int mafat_calibrate_network(struct mafat_network **out, int number, struct mafat_calibrate_scale scale,
-                            struct mafat_diagnostic *d)
+int mafat_calibrate_network(struct mafat_network **out, int number,
+                            struct mafat_calibrate_scale scale, struct mafat_diagnostic *d)
 {
   struct mafat_cfg *cfg = NULL;
   *out = NULL;
@@ -167,7 +177,8 @@ static bool put_layer_weights(struct weights *w, const struct mafat_layer *l)
   size_t fan_in = connected ? (size_t)l->in.h * (size_t)l->in.w * (size_t)l->in.c
                             : (size_t)mafat_window_area(&l->window) * (size_t)(l->in.c / l->groups);
   size_t filters = (size_t)l->out.c;
-  return put_floats(w, filters, 0.1f) && put_floats(w, filters * fan_in, sqrtf(6.0f / (float)fan_in));
+  return put_floats(w, filters, 0.1f) &&
+         put_floats(w, filters * fan_in, sqrtf(6.0f / (float)fan_in));
 }
 
 int mafat_calibrate_write_weights(const struct mafat_network *n, int fd, struct mafat_diagnostic *d)
@@ -183,5 +194,6 @@ int mafat_calibrate_write_weights(const struct mafat_network *n, int fd, struct 
   for (int l = 0; good && l < n->n_layers; l++) good = put_layer_weights(w, &n->layers[l]);
   good = good && flush(w);
   free(w);
-  return good ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "calibration: cannot write weights: %s", strerror(errno));
+  return good ? MAFAT_OK
+              : mafat_fail(d, MAFAT_EIO, "calibration: cannot write weights: %s", strerror(errno));
 }

@@ -13,10 +13,11 @@ struct mafat_calibrate_scale {
 };
 
 /* Generates network `number`. MAFAT_ENOMEM. */
-int mafat_calibrate_network(struct mafat_network **out, int number, struct mafat_calibrate_scale scale,
-                            struct mafat_diagnostic *d);
+int mafat_calibrate_network(struct mafat_network **out, int number,
+                            struct mafat_calibrate_scale scale, struct mafat_diagnostic *d);
 /* Writes Darknet weights for it: small random numbers, so that outputs neither overflow nor vanish.
  * MAFAT_EIO. */
-int mafat_calibrate_write_weights(const struct mafat_network *n, int fd, struct mafat_diagnostic *d);
+int mafat_calibrate_write_weights(const struct mafat_network *n, int fd,
+                                  struct mafat_diagnostic *d);
 
 #endif

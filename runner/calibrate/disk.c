@@ -15,8 +15,9 @@ double mafat_disk_processor_ns(void)
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-int mafat_disk_read_in_a_row(struct mafat_disk_pass *pass, struct mafat_read_queue *reads, char *memory, uint64_t most_bytes,
-                             double most_ms, struct mafat_diagnostic *d)
+int mafat_disk_read_in_a_row(struct mafat_disk_pass *pass, struct mafat_read_queue *reads,
+                             char *memory, uint64_t most_bytes, double most_ms,
+                             struct mafat_diagnostic *d)
 {
   uint64_t file_bytes = mafat_read_queue_file_bytes(reads);
   uint64_t n = (file_bytes < most_bytes ? file_bytes : most_bytes) / READ_BYTES;
@@ -27,7 +28,8 @@ int mafat_disk_read_in_a_row(struct mafat_disk_pass *pass, struct mafat_read_que
     if (i >= READS && i - READS < n) code = mafat_read_queue_wait(reads, slot, d);
     if (i < n && mafat_process_now_ms() - begin > most_ms) n = i;
     if (code == MAFAT_OK && i < n)
-      code = mafat_read_queue_submit(reads, slot, memory + slot * READ_BYTES, READ_BYTES, i * READ_BYTES, d);
+      code = mafat_read_queue_submit(reads, slot, memory + slot * READ_BYTES, READ_BYTES,
+                                     i * READ_BYTES, d);
   }
   *pass = (struct mafat_disk_pass){.bytes = n * READ_BYTES};
   if (n > 0) {

@@ -23,8 +23,9 @@ struct mafat_disk_pass {
 /* Reads the file from its beginning, up to most_bytes and most_ms; reads in flight are awaited.
  * `memory`: MAFAT_DISK_ROOM bytes, page-aligned; after a failure the kernel may write to it until
  * `reads` is closed. MAFAT_EIO, MAFAT_EFORMAT. */
-int mafat_disk_read_in_a_row(struct mafat_disk_pass *pass, struct mafat_read_queue *reads, char *memory, uint64_t most_bytes,
-                             double most_ms, struct mafat_diagnostic *d);
+int mafat_disk_read_in_a_row(struct mafat_disk_pass *pass, struct mafat_read_queue *reads,
+                             char *memory, uint64_t most_bytes, double most_ms,
+                             struct mafat_diagnostic *d);
 
 /* Returns the processor time of this process in nanoseconds. */
 double mafat_disk_processor_ns(void);

@@ -34,8 +34,8 @@ int mafat_box_order_classes(const struct mafat_scored_box *a, const struct mafat
 /* ---- heap with the worst box first ---- */
 
 /* Inserts `box` at index `at` or below; the subtrees below are heaps already. */
-static void sift_down(struct mafat_scored_box *list, size_t n, size_t at, struct mafat_scored_box box,
-                      mafat_box_order *order)
+static void sift_down(struct mafat_scored_box *list, size_t n, size_t at,
+                      struct mafat_scored_box box, mafat_box_order *order)
 {
   for (size_t child; (child = 2 * at + 1) < n; at = child) {
     if (child + 1 < n && order(&list[child + 1], &list[child]) > 0) child++;

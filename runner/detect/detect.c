@@ -42,7 +42,8 @@ static double margin(const struct mafat_placement *p, int at, int in, int size)
 /* Converts a box from fractions of the network's input to fractions of the picture. The mixture of
  * float and double is Darknet's: it decides the last bit of an overlap. A picture side of 0 pixels
  * counts as 1, where Darknet divides by zero. */
-static struct mafat_rectangle remove_letterbox(struct mafat_rectangle b, const struct mafat_placement *p)
+static struct mafat_rectangle remove_letterbox(struct mafat_rectangle b,
+                                               const struct mafat_placement *p)
 {
   int w = p->w < 1 ? 1 : p->w, h = p->h < 1 ? 1 : p->h;
   double left = margin(p, p->left, p->in_w, w) / p->in_w;
@@ -94,10 +95,16 @@ static void choose_suppression(struct mafat_detection_search *s, const struct ma
   s->nms_power = last->nms == MAFAT_NMS_DIOU ? (double)last->beta_nms : .6;
 }
 
-static struct mafat_decoding decoding_of(struct mafat_detection_search *s, const struct mafat_network *n)
+static struct mafat_decoding decoding_of(struct mafat_detection_search *s,
+                                         const struct mafat_network *n)
 {
-  return (struct mafat_decoding){.in_w = s->in->placement.in_w, .in_h = s->in->placement.in_h, .thresh = s->in->thresh,
-                                 .at = s->in->at, .context = s->in->context, .search = s, .decoded = &n->decoded,
+  return (struct mafat_decoding){.in_w = s->in->placement.in_w,
+                                 .in_h = s->in->placement.in_h,
+                                 .thresh = s->in->thresh,
+                                 .at = s->in->at,
+                                 .context = s->in->context,
+                                 .search = s,
+                                 .decoded = &n->decoded,
                                  .read = s->in->read};
 }
 
@@ -117,7 +124,9 @@ static void read_heads(struct mafat_detection_search *s, const struct mafat_netw
 /* The suppression's cells are stored after the boxes (boxes_room.h). */
 static void choose_boxes(struct mafat_detection_search *s)
 {
-  const struct mafat_suppression suppression = {.most = s->in->nms, .kind = s->nms_kind, .power = s->nms_power,
+  const struct mafat_suppression suppression = {.most = s->in->nms,
+                                                .kind = s->nms_kind,
+                                                .power = s->nms_power,
                                                 .cells = (uint32_t *)(s->best.list + s->best.most)};
   if (s->in->nms > 0) mafat_suppress(&s->best, &suppression);
   mafat_best_boxes_sort(&s->best, mafat_box_order_results);
@@ -132,7 +141,8 @@ static float clamp_pixels(double value)
   return (float)(value < -FAR ? -FAR : value > FAR ? FAR : value);
 }
 
-static struct mafat_detection to_pixels(const struct mafat_detection_search *s, const struct mafat_scored_box *e)
+static struct mafat_detection to_pixels(const struct mafat_detection_search *s,
+                                        const struct mafat_scored_box *e)
 {
   struct mafat_rectangle b = e->box;
   double width = s->in->placement.picture_w, height = s->in->placement.picture_h;
@@ -147,7 +157,8 @@ static struct mafat_detection to_pixels(const struct mafat_detection_search *s, 
 }
 
 /* Reads the points of the kept boxes only: until then a box is known by its number. */
-static void fill_points(struct mafat_detections *made, struct mafat_detection_search *s, const struct mafat_network *n)
+static void fill_points(struct mafat_detections *made, struct mafat_detection_search *s,
+                        const struct mafat_network *n)
 {
   const struct mafat_decoding d = decoding_of(s, n);
   float *to = made->points;
@@ -155,12 +166,17 @@ static void fill_points(struct mafat_detections *made, struct mafat_detection_se
     for (int p = 0; p < made->n_points; p++, to += 2) {
       float x = 0, y = 0;
       n->decoded.head->point(&d, s->best.list[i].number, p, &x, &y);
-      to[0] = isnan(x) ? 0 : clamp_pixels(mafat_placement_picture_x(&s->in->placement, (double)x * d.in_w));
-      to[1] = isnan(y) ? 0 : clamp_pixels(mafat_placement_picture_y(&s->in->placement, (double)y * d.in_h));
+      to[0] = isnan(x)
+                  ? 0
+                  : clamp_pixels(mafat_placement_picture_x(&s->in->placement, (double)x * d.in_w));
+      to[1] = isnan(y)
+                  ? 0
+                  : clamp_pixels(mafat_placement_picture_y(&s->in->placement, (double)y * d.in_h));
     }
 }
 
-static int make_results(struct mafat_detections **out, struct mafat_detection_search *s, const struct mafat_network *n)
+static int make_results(struct mafat_detections **out, struct mafat_detection_search *s,
+                        const struct mafat_network *n)
 {
   struct mafat_detections *made = malloc(sizeof *made);
   size_t n_boxes = s->best.n, n_points = n_boxes * (size_t)n->decoded.points;
@@ -200,8 +216,10 @@ int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
   *out = NULL;
   int code = check_input(n, in, d);
   if (code) return code;
-  struct mafat_detection_search s = {.in = in, .best = {.list = in->capacity, .most = in->most_boxes},
-                           .letterboxed = n->letterbox && in->placement.fit == MAFAT_FIT_LETTERBOX};
+  struct mafat_detection_search s = {.in = in,
+                                     .best = {.list = in->capacity, .most = in->most_boxes},
+                                     .letterboxed =
+                                         n->letterbox && in->placement.fit == MAFAT_FIT_LETTERBOX};
   read_heads(&s, n);
   choose_boxes(&s);
   code = make_results(out, &s, n);
@@ -240,7 +258,8 @@ bool mafat_classify_is_able(const struct mafat_network *n, int n_layers)
   return (n->decoded.head && n->decoded.head->classify) || mafat_classify_layer(n, n_layers) >= 0;
 }
 
-void mafat_class_scores_insert(struct mafat_class_score *top, int k, int *n_top, struct mafat_class_score score)
+void mafat_class_scores_insert(struct mafat_class_score *top, int k, int *n_top,
+                               struct mafat_class_score score)
 {
   int at = *n_top;
   while (at > 0 && score.confidence > top[at - 1].confidence) at--;
@@ -260,11 +279,13 @@ int mafat_classify(struct mafat_class_score *top, int k, int *n_top, const struc
                       in->n_layers);
   int layer = mafat_classify_layer(n, in->n_layers);
   if (!mafat_classify_is_able(n, in->n_layers))
-    return mafat_fail(d, MAFAT_EINVAL,
-                      "expected a network that ends in [softmax], or outputs that are decoded as classes");
+    return mafat_fail(
+        d, MAFAT_EINVAL,
+        "expected a network that ends in [softmax], or outputs that are decoded as classes");
   if (k < 1) return mafat_fail(d, MAFAT_EINVAL, "expected room for 1 class or more, found %d", k);
   if (n->decoded.head && n->decoded.head->classify) {
-    const struct mafat_decoding decoding = {.decoded = &n->decoded, .read = in->read, .context = in->context};
+    const struct mafat_decoding decoding = {
+        .decoded = &n->decoded, .read = in->read, .context = in->context};
     n->decoded.head->classify(&decoding, top, k, n_top);
     return MAFAT_OK;
   }

@@ -34,7 +34,8 @@ static float distance(struct mafat_rectangle a, struct mafat_rectangle b, double
 }
 
 /* Two boxes without area overlap by 0 / 0, a NaN, which exceeds no threshold. */
-bool mafat_suppression_overlaps(const struct mafat_suppression *s, struct mafat_rectangle a, struct mafat_rectangle b)
+bool mafat_suppression_overlaps(const struct mafat_suppression *s, struct mafat_rectangle a,
+                                struct mafat_rectangle b)
 {
   float w = overlap(a.x, a.w, b.x, b.w);
   if (w < 0) return false; /* most pairs end here */
@@ -111,7 +112,8 @@ static void enter(struct grids *g, size_t number)
 /* Empties the cells of all kept boxes, for the next class. */
 static void leave(struct grids *g)
 {
-  for (size_t i = g->first; i < g->n; i++) *cell_of(g, level_of(g, g->list[i].box), g->list[i].box) = NONE;
+  for (size_t i = g->first; i < g->n; i++)
+    *cell_of(g, level_of(g, g->list[i].box), g->list[i].box) = NONE;
   memset(g->n_in_level, 0, sizeof g->n_in_level);
 }
 
@@ -119,7 +121,8 @@ static void leave(struct grids *g)
  * `centre`. */
 static struct mafat_span cells_near(float centre, float size, int level)
 {
-  int begin = cell_at(centre - size / 2 - cell_side(level), level), end = cell_at(centre + size / 2, level) + 1;
+  int begin = cell_at(centre - size / 2 - cell_side(level), level),
+      end = cell_at(centre + size / 2, level) + 1;
   return mafat_span(begin, end > begin ? end : begin); /* a negative size overlaps nothing */
 }
 
@@ -179,7 +182,8 @@ void mafat_suppress(struct mafat_best_boxes *b, const struct mafat_suppression *
   struct grids g = {.s = s, .list = b->list, .n_levels = mafat_boxes_levels(b->most)};
   size_t end;
   mafat_best_boxes_sort(b, mafat_box_order_classes);
-  if (b->n >= FEW) memset(s->cells, 0xff, mafat_boxes_cells(g.n_levels) * sizeof *s->cells); /* NONE */
+  if (b->n >= FEW)
+    memset(s->cells, 0xff, mafat_boxes_cells(g.n_levels) * sizeof *s->cells); /* NONE */
   for (size_t begin = 0; begin < b->n; begin = end) {
     for (end = begin + 1; end < b->n && b->list[end].class == b->list[begin].class;) end++;
     suppress_class(&g, begin, end);

@@ -12,7 +12,8 @@ struct mafat_suppression {
 };
 
 /* True if two boxes overlap by more than the maximum. */
-bool mafat_suppression_overlaps(const struct mafat_suppression *s, struct mafat_rectangle a, struct mafat_rectangle b);
+bool mafat_suppression_overlaps(const struct mafat_suppression *s, struct mafat_rectangle a,
+                                struct mafat_rectangle b);
 
 /* Keeps, per class, the boxes that overlap no more confident kept box. Only nearby boxes are
  * compared; the result is the same to the bit. */

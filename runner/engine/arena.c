@@ -62,11 +62,14 @@ void mafat_arena_close(struct mafat_arena **arena)
 static int grow(struct mafat_arena *a, size_t bytes, const char *name, struct mafat_diagnostic *d)
 {
   if (a->running)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: the arena has %zu bytes and cannot grow to %zu while one of its models runs",
-                      name, a->bytes, bytes);
+    return mafat_fail(
+        d, MAFAT_EINVAL,
+        "%s: the arena has %zu bytes and cannot grow to %zu while one of its models runs", name,
+        a->bytes, bytes);
   void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
-    return mafat_fail(d, MAFAT_ENOMEM, "%s: cannot map an arena of %zu bytes: %s", name, bytes, strerror(errno));
+    return mafat_fail(d, MAFAT_ENOMEM, "%s: cannot map an arena of %zu bytes: %s", name, bytes,
+                      strerror(errno));
   if (a->memory) munmap(a->memory, a->bytes);
   a->memory = memory;
   a->bytes = bytes;
@@ -116,7 +119,8 @@ void mafat_arena_leave(struct mafat_arena *a, const void *user)
 
 /* ---- runs ---- */
 
-int mafat_arena_begin(struct mafat_arena *a, char **memory, const char *name, struct mafat_diagnostic *d)
+int mafat_arena_begin(struct mafat_arena *a, char **memory, const char *name,
+                      struct mafat_diagnostic *d)
 {
   pthread_mutex_lock(&a->mutex);
   bool busy = a->running;
@@ -127,7 +131,9 @@ int mafat_arena_begin(struct mafat_arena *a, char **memory, const char *name, st
     *memory = a->memory;
   }
   pthread_mutex_unlock(&a->mutex);
-  return busy ? mafat_fail(d, MAFAT_EINVAL, "%s: another model that shares its arena is running", name) : MAFAT_OK;
+  return busy ? mafat_fail(d, MAFAT_EINVAL, "%s: another model that shares its arena is running",
+                           name)
+              : MAFAT_OK;
 }
 
 void mafat_arena_end(struct mafat_arena *a, const void *user, bool good)
@@ -221,7 +227,8 @@ void mafat_arena_make_room(struct mafat_arena *a, size_t begin, size_t end, size
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   pthread_mutex_lock(&a->mutex);
   if (a->memory && !a->running && bytes > 0) {
-    size_t pages = (a->bytes + page - 1) / page, after = pages - least((end + page - 1) / page, pages);
+    size_t pages = (a->bytes + page - 1) / page,
+           after = pages - least((end + page - 1) / page, pages);
     size_t wanted = bytes / page + (bytes % page != 0), last = least(wanted, after);
     give_back(a, (pages - last) * page, a->bytes);
     give_back(a, 0, least(wanted - last, begin / page) * page);

@@ -19,7 +19,8 @@ void mafat_arena_leave(struct mafat_arena *a, const void *user);
 
 /* Begin and end of a run; *memory is the mapping. MAFAT_EINVAL: another user runs. `good`: the
  * user's output is valid from now on. */
-int mafat_arena_begin(struct mafat_arena *a, char **memory, const char *name, struct mafat_diagnostic *d);
+int mafat_arena_begin(struct mafat_arena *a, char **memory, const char *name,
+                      struct mafat_diagnostic *d);
 void mafat_arena_end(struct mafat_arena *a, const void *user, bool good);
 
 /* For the user that runs: populates the missing pages of the first `bytes` in one call, if

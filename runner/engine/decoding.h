@@ -45,13 +45,14 @@ bool mafat_decoding_numbered(struct mafat_decoding *d, uint32_t number, struct m
 void mafat_decoding_class(struct mafat_decoding *d, int class, float confidence);
 
 /* Reads values [first, first + n) of the output in position `which` of the head. */
-static inline void mafat_decoding_read(const struct mafat_decoding *d, int which, long long first, int n,
-                                       float *numbers)
+static inline void mafat_decoding_read(const struct mafat_decoding *d, int which, long long first,
+                                       int n, float *numbers)
 {
   d->read(d->context, d->decoded->outputs[which], first, n, numbers);
 }
 
 /* Inserts into a list of at most k, most confident first; equal scores keep their order. */
-void mafat_class_scores_insert(struct mafat_class_score *top, int k, int *n_top, struct mafat_class_score score);
+void mafat_class_scores_insert(struct mafat_class_score *top, int k, int *n_top,
+                               struct mafat_class_score score);
 
 #endif

@@ -78,12 +78,14 @@ int mafat_executor_open(struct mafat_executor **out, const struct mafat_network 
   if ((code = mafat_team_open(&e->team, layout->n_workers, d))) goto done;
   e->arena = options->arena;
   if (!e->arena && (code = mafat_arena_open(&e->arena, d))) goto done;
-  if ((code = mafat_arena_join(e->arena, layout->mapped_bytes, options->lock, n->path, d))) goto done;
+  if ((code = mafat_arena_join(e->arena, layout->mapped_bytes, options->lock, n->path, d)))
+    goto done;
   e->joined = true;
   for (int t = 0; t < mafat_network_n_tensors(n); t++) {
     struct mafat_shape shape = mafat_network_tensor_shape(n, t);
     e->tensors.held[t] = (struct mafat_held){mafat_box_full(shape.h, shape.w), 0};
-    if (mafat_network_tensor_type(n, t) == MAFAT_U8 && !e->integers) e->integers = mafat_integer_kernels_find(options->kernels);
+    if (mafat_network_tensor_type(n, t) == MAFAT_U8 && !e->integers)
+      e->integers = mafat_integer_kernels_find(options->kernels);
   }
 done:
   if (code == MAFAT_OK) *out = e;
@@ -151,7 +153,8 @@ static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_bo
 
 /* ---- input ---- */
 
-void mafat_executor_set_source(struct mafat_executor *e, int input, struct mafat_input_source source)
+void mafat_executor_set_source(struct mafat_executor *e, int input,
+                               struct mafat_input_source source)
 {
   e->inputs[input].source = source;
 }
@@ -187,12 +190,14 @@ void mafat_executor_set_input_pixels(struct mafat_executor *e, int y, const floa
 }
 
 /* Quantizes a row of a channel. */
-static void set_numbers(struct mafat_executor *e, int tensor, const struct mafat_file_order *order, int c, int y, const float *row)
+static void set_numbers(struct mafat_executor *e, int tensor, const struct mafat_file_order *order,
+                        int c, int y, const float *row)
 {
   const struct mafat_quantization *q = &e->network->layers[tensor].quantization;
   size_t pixel = mafat_tensors_pixel_bytes(&e->tensors, tensor, c / MAFAT_CHANNEL_BLOCK);
-  unsigned char *to = (unsigned char *)mafat_tensors_address(&e->tensors, tensor, c / MAFAT_CHANNEL_BLOCK, y, 0) +
-                      c % MAFAT_CHANNEL_BLOCK;
+  unsigned char *to =
+      (unsigned char *)mafat_tensors_address(&e->tensors, tensor, c / MAFAT_CHANNEL_BLOCK, y, 0) +
+      c % MAFAT_CHANNEL_BLOCK;
   enum { AT_ONCE = 128 };
   float reals[AT_ONCE];
   uint8_t numbers[AT_ONCE];
@@ -204,38 +209,44 @@ static void set_numbers(struct mafat_executor *e, int tensor, const struct mafat
   }
 }
 
-void mafat_executor_set_input_row(struct mafat_executor *e, int input, const struct mafat_file_order *order, int c,
-                                  int y, const float *line)
+void mafat_executor_set_input_row(struct mafat_executor *e, int input,
+                                  const struct mafat_file_order *order, int c, int y,
+                                  const float *line)
 {
   int tensor = e->network->n_layers + input, w = order->shape.w;
   size_t pixel = (size_t)mafat_tensors_pixel_floats(&e->tensors, tensor, c / MAFAT_CHANNEL_BLOCK),
          column = (size_t)order->column;
   float *to = mafat_tensors_element(&e->tensors, tensor, c, y, 0);
-  const float *row =
-      line + mafat_file_order_offset(order, MAFAT_AXIS_C, c) + mafat_file_order_offset(order, MAFAT_AXIS_H, y);
-  if (mafat_network_tensor_type(e->network, tensor) != MAFAT_F32) set_numbers(e, tensor, order, c, y, row);
+  const float *row = line + mafat_file_order_offset(order, MAFAT_AXIS_C, c) +
+                     mafat_file_order_offset(order, MAFAT_AXIS_H, y);
+  if (mafat_network_tensor_type(e->network, tensor) != MAFAT_F32)
+    set_numbers(e, tensor, order, c, y, row);
   else if (column == 1)
     for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[x];
   else if (column)
     for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[(size_t)x * column];
   else
-    for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[mafat_file_order_offset(order, MAFAT_AXIS_W, x)];
+    for (int x = 0; x < w; x++)
+      to[(size_t)x * pixel] = row[mafat_file_order_offset(order, MAFAT_AXIS_W, x)];
 }
 
 /* True if the file has a pixel's channels and the pixels in the map's order. */
 static bool lies_in_order(const struct mafat_file_order *o)
 {
   int c = o->shape.c;
-  return o->column == c && mafat_block_width(c, 0) == c && mafat_file_order_offset(o, MAFAT_AXIS_C, c - 1) == c - 1;
+  return o->column == c && mafat_block_width(c, 0) == c &&
+         mafat_file_order_offset(o, MAFAT_AXIS_C, c - 1) == c - 1;
 }
 
-static void turn_row(unsigned char *to, size_t pixel, const unsigned char *row, const struct mafat_file_order *order, unsigned char turn)
+static void turn_row(unsigned char *to, size_t pixel, const unsigned char *row,
+                     const struct mafat_file_order *order, unsigned char turn)
 {
   int w = order->shape.w;
   if (order->column)
     for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[x * order->column] ^ turn;
   else
-    for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[mafat_file_order_offset(order, MAFAT_AXIS_W, x)] ^ turn;
+    for (int x = 0; x < w; x++)
+      to[(size_t)x * pixel] = row[mafat_file_order_offset(order, MAFAT_AXIS_W, x)] ^ turn;
 }
 
 /* By 64-bit words, because the compiler does not vectorize here. */
@@ -251,7 +262,8 @@ static void turn_bytes(unsigned char *to, const unsigned char *from, size_t n, u
   for (; i < n; i++) to[i] = from[i] ^ turn;
 }
 
-void mafat_executor_set_input_numbers(struct mafat_executor *e, int input, const struct mafat_file_order *order,
+void mafat_executor_set_input_numbers(struct mafat_executor *e, int input,
+                                      const struct mafat_file_order *order,
                                       struct mafat_span channels, int y, const unsigned char *line)
 {
   int tensor = e->network->n_layers + input;
@@ -263,20 +275,24 @@ void mafat_executor_set_input_numbers(struct mafat_executor *e, int input, const
     return;
   }
   for (int c = channels.begin; c < channels.end; c++)
-    turn_row((unsigned char *)mafat_tensors_address(&e->tensors, tensor, c / MAFAT_CHANNEL_BLOCK, y, 0) + c % MAFAT_CHANNEL_BLOCK,
+    turn_row((unsigned char *)mafat_tensors_address(&e->tensors, tensor, c / MAFAT_CHANNEL_BLOCK, y,
+                                                    0) +
+                 c % MAFAT_CHANNEL_BLOCK,
              mafat_tensors_pixel_bytes(&e->tensors, tensor, c / MAFAT_CHANNEL_BLOCK),
              line + mafat_file_order_offset(order, MAFAT_AXIS_C, c), order, turn);
 }
 
-void mafat_executor_set_input_line(struct mafat_executor *e, int input, const struct mafat_file_order *order, int y,
-                                   const float *line)
+void mafat_executor_set_input_line(struct mafat_executor *e, int input,
+                                   const struct mafat_file_order *order, int y, const float *line)
 {
   int tensor = e->network->n_layers + input;
   if (mafat_network_tensor_type(e->network, tensor) == MAFAT_F32 && lies_in_order(order))
-    memcpy(mafat_tensors_pixel(&e->tensors, tensor, 0, y, 0), line + mafat_file_order_offset(order, MAFAT_AXIS_H, y),
+    memcpy(mafat_tensors_pixel(&e->tensors, tensor, 0, y, 0),
+           line + mafat_file_order_offset(order, MAFAT_AXIS_H, y),
            (size_t)order->shape.w * (size_t)order->shape.c * sizeof *line);
   else
-    for (int c = 0; c < order->shape.c; c++) mafat_executor_set_input_row(e, input, order, c, y, line);
+    for (int c = 0; c < order->shape.c; c++)
+      mafat_executor_set_input_row(e, input, order, c, y, line);
 }
 
 static int read_floats(void *context, struct mafat_executor *e, struct mafat_span rows,
@@ -294,11 +310,12 @@ static int read_floats(void *context, struct mafat_executor *e, struct mafat_spa
   return MAFAT_OK;
 }
 
-void mafat_executor_set_floats(struct mafat_executor *e, int input, const struct mafat_file_order *order,
-                               const float *floats)
+void mafat_executor_set_floats(struct mafat_executor *e, int input,
+                               const struct mafat_file_order *order, const float *floats)
 {
   struct executor_input *in = &e->inputs[input];
-  *in = (struct executor_input){.floats = floats, .order = order, .index = input, .source = {read_floats, in}};
+  *in = (struct executor_input){
+      .floats = floats, .order = order, .index = input, .source = {read_floats, in}};
 }
 
 void mafat_executor_set_input(struct mafat_executor *e, const float *chw)
@@ -313,8 +330,9 @@ static int read_input(struct mafat_executor *e, struct mafat_diagnostic *d)
   int input = e->step.layer - n->n_layers;
   const struct mafat_input_source *source = &e->inputs[input].source;
   int code = source->read_rows ? source->read_rows(source->context, e, e->step.out.y, d)
-             : n->n_inputs == 1 ? mafat_fail(d, MAFAT_EINVAL, "%s: no input was set", n->path)
-                                : mafat_fail(d, MAFAT_EINVAL, "%s: input %d was not set", n->path, input);
+             : n->n_inputs == 1
+                 ? mafat_fail(d, MAFAT_EINVAL, "%s: no input was set", n->path)
+                 : mafat_fail(d, MAFAT_EINVAL, "%s: input %d was not set", n->path, input);
   e->source_failed = code != MAFAT_OK && code != MAFAT_ECANCELED;
   return code;
 }
@@ -327,7 +345,8 @@ static int32_t *sums_of(const struct mafat_executor *e)
   const struct mafat_step *step = &e->step;
   int sums = e->layout->sums_buffers ? e->layout->sums_buffers[step->layer] : -1;
   if (sums < 0) return NULL;
-  sums += mafat_partition_find_buffer(&e->plan->parts->partitions[step->layer], 0, step->out.y.begin, step->out.x.begin);
+  sums += mafat_partition_find_buffer(&e->plan->parts->partitions[step->layer], 0,
+                                      step->out.y.begin, step->out.x.begin);
   return (int32_t *)(void *)(e->tensors.arena + e->layout->buffers[sums].offset);
 }
 
@@ -336,11 +355,18 @@ static struct mafat_worker worker_of(struct mafat_executor *e, int index)
   const struct mafat_scratch *scratch = mafat_layout_scratch(e->layout, &e->step);
   int buffer = mafat_layout_scratch_buffer(e->layout, &e->step);
   char *memory = buffer < 0 ? NULL : e->tensors.arena + e->layout->buffers[buffer].offset;
-  return (struct mafat_worker){
-      .tensors = &e->tensors, .plan = e->plan, .kernels = e->options.kernels, .integers = e->integers, .team = e->team,
-      .weights = e->weights, .scratch = scratch, .index = index, .round = e->round, .shared_memory = memory,
-      .sums = sums_of(e),
-      .slot_memory = mafat_scratch_slot(scratch, memory, index)};
+  return (struct mafat_worker){.tensors = &e->tensors,
+                               .plan = e->plan,
+                               .kernels = e->options.kernels,
+                               .integers = e->integers,
+                               .team = e->team,
+                               .weights = e->weights,
+                               .scratch = scratch,
+                               .index = index,
+                               .round = e->round,
+                               .shared_memory = memory,
+                               .sums = sums_of(e),
+                               .slot_memory = mafat_scratch_slot(scratch, memory, index)};
 }
 
 /* Called once, for the first slice of input channels. */
@@ -352,7 +378,8 @@ static void zero_output_pads(const struct mafat_executor *e)
   for (int k = 0; k < mafat_layer_n_outputs(l); k++) {
     int tensor = mafat_network_output(e->network, step->layer, k);
     if (mafat_tensors_has(&e->tensors, tensor))
-      zero_pads(&e->tensors, tensor, mafat_layer_out_box(l, k, step->out), mafat_layer_out_channels(l, k, step->filters));
+      zero_pads(&e->tensors, tensor, mafat_layer_out_box(l, k, step->out),
+                mafat_layer_out_channels(l, k, step->filters));
   }
 }
 
@@ -361,7 +388,8 @@ static void zero_output_pads(const struct mafat_executor *e)
 static void turn_pads(const struct mafat_executor *e)
 {
   int layer = e->step.layer, place = e->plan->place_of[layer];
-  if (place >= 0 && mafat_network_tensor_quantization(e->network, place)->zero != e->network->layers[layer].quantization.zero)
+  if (place >= 0 && mafat_network_tensor_quantization(e->network, place)->zero !=
+                        e->network->layers[layer].quantization.zero)
     zero_output_pads(e);
 }
 
@@ -370,7 +398,8 @@ static void work(void *context, int index)
 {
   struct mafat_executor *e = context;
   bool computes = e->step.kind == MAFAT_STEP_COMPUTE;
-  if (index == 0 && e->round == 0 && computes && !mafat_plan_is_in_place(e->plan, e->step.layer)) zero_output_pads(e);
+  if (index == 0 && e->round == 0 && computes && !mafat_plan_is_in_place(e->plan, e->step.layer))
+    zero_output_pads(e);
   struct mafat_worker worker = worker_of(e, index);
   int code = mafat_kinds_run(&worker, &e->step);
   if (code) atomic_store(&e->step_code, code);
@@ -385,7 +414,8 @@ static void begin_output(struct mafat_executor *e)
     int tensor = mafat_network_output(e->network, step->layer, k);
     if (e->layout->tensors[tensor].external || !mafat_tensors_has(&e->tensors, tensor)) continue;
     struct mafat_span channels = mafat_layer_out_channels(l, k, step->held_channels);
-    e->tensors.held[tensor] = (struct mafat_held){mafat_schedule_held(e->schedule, step, k), channels.begin / MAFAT_CHANNEL_BLOCK};
+    e->tensors.held[tensor] = (struct mafat_held){mafat_schedule_held(e->schedule, step, k),
+                                                  channels.begin / MAFAT_CHANNEL_BLOCK};
   }
 }
 
@@ -403,14 +433,16 @@ static int compute(struct mafat_executor *e, struct mafat_diagnostic *d)
   turn_pads(e);
   if (code == MAFAT_OK) return code;
   return mafat_fail(d, code, "%s: layer %d [%s]: %s", e->network->path, step->layer,
-                    mafat_layer_type_name(e->network->layers[step->layer].type), mafat_error_name(code));
+                    mafat_layer_type_name(e->network->layers[step->layer].type),
+                    mafat_error_name(code));
 }
 
 /* Sends or receives. Received data is held and padded as if computed here. */
 static int exchange(struct mafat_executor *e, struct mafat_diagnostic *d)
 {
   const struct mafat_exchanger *x = &e->options.exchanger;
-  if (!x->exchange) return mafat_fail(d, MAFAT_EINVAL, "%s: there is no other rank", e->network->path);
+  if (!x->exchange)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: there is no other rank", e->network->path);
   if (e->step.kind == MAFAT_STEP_RECEIVE) {
     begin_output(e);
     zero_output_pads(e);
@@ -451,7 +483,8 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
   double before = mafat_process_now_ms();
   bool computes = false;
   while (mafat_schedule_next(e->schedule, &e->step)) {
-    if (mafat_executor_is_canceled(e)) return mafat_fail(d, MAFAT_ECANCELED, "%s: the run was canceled", e->network->path);
+    if (mafat_executor_is_canceled(e))
+      return mafat_fail(d, MAFAT_ECANCELED, "%s: the run was canceled", e->network->path);
     /* Not before: a whole picture's decoder, which is open until now, is predicted beside the input
      * alone. */
     if (!computes && step->kind != MAFAT_STEP_INPUT) {
@@ -464,7 +497,8 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
     e->ms[step->layer] += after - before;
     if (e->watch.ran) e->watch.ran(e->watch.context, step, before, after);
     before = after;
-    if (e->options.observe && step->kind == MAFAT_STEP_COMPUTE) e->options.observe(e->options.observe_context, e, step);
+    if (e->options.observe && step->kind == MAFAT_STEP_COMPUTE)
+      e->options.observe(e->options.observe_context, e, step);
   }
   return MAFAT_OK;
 }
@@ -473,9 +507,13 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
  * parent. */
 static int check_process(const struct mafat_executor *e, struct mafat_diagnostic *d)
 {
-  if (mafat_team_is_here(e->team) && (!mafat_weights_reads_in_runs(e->weights) || e->process == getpid())) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EINVAL, "%s: was opened before fork(): with threads, or weights that are read in runs, "
-                    "only the parent can run it", e->network->path);
+  if (mafat_team_is_here(e->team) &&
+      (!mafat_weights_reads_in_runs(e->weights) || e->process == getpid()))
+    return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EINVAL,
+                    "%s: was opened before fork(): with threads, or weights that are read in runs, "
+                    "only the parent can run it",
+                    e->network->path);
 }
 
 int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d)
@@ -555,7 +593,8 @@ void mafat_executor_read_output(const struct mafat_executor *e, int layer, float
 }
 
 void mafat_executor_read_view(const struct mafat_executor *e, const struct mafat_sources *sources,
-                              const struct mafat_view *view, long long first, long long n, float *out)
+                              const struct mafat_view *view, long long first, long long n,
+                              float *out)
 {
   mafat_tensors_read_view(&e->tensors, sources, view, first, n, out);
 }
@@ -572,7 +611,8 @@ float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c,
   return mafat_tensors_value(&e->tensors, &producer, c, y, x);
 }
 
-const struct mafat_layer_part *mafat_executor_part(const struct mafat_executor *e, const struct mafat_step *step)
+const struct mafat_layer_part *mafat_executor_part(const struct mafat_executor *e,
+                                                   const struct mafat_step *step)
 {
   return &e->plan->parts->list[step->part];
 }
@@ -585,44 +625,53 @@ struct made_part {
 };
 
 /* Segment of a row of a block; lanes past the channels are not sent. */
-static struct mafat_executor_segment segment_of(const struct mafat_executor *e, const struct made_part *m, int block, int y)
+static struct mafat_executor_segment segment_of(const struct mafat_executor *e,
+                                                const struct made_part *m, int block, int y)
 {
   size_t pixel = mafat_tensors_pixel_bytes(&e->tensors, m->tensor, block);
-  int lanes = mafat_min(m->channels.end - block * MAFAT_CHANNEL_BLOCK, MAFAT_CHANNEL_BLOCK), w = mafat_span_size(m->box.x);
+  int lanes = mafat_min(m->channels.end - block * MAFAT_CHANNEL_BLOCK, MAFAT_CHANNEL_BLOCK),
+      w = mafat_span_size(m->box.x);
   size_t bytes = (size_t)lanes * e->layout->tensors[m->tensor].element_bytes;
   char *at = mafat_tensors_address(&e->tensors, m->tensor, block, y, m->box.x.begin);
-  return bytes == pixel ? (struct mafat_executor_segment){at, pixel * (size_t)w, 0, 1} : (struct mafat_executor_segment){at, bytes, pixel, w};
+  return bytes == pixel ? (struct mafat_executor_segment){at, pixel * (size_t)w, 0, 1}
+                        : (struct mafat_executor_segment){at, bytes, pixel, w};
 }
 
 /* Segments of sums, panel by panel as kernels store them (kinds/integer/conv.c), for all filters;
  * panel padding is not sent. */
-static int segments_of_sums(const struct mafat_step *step, int32_t *sums, struct mafat_executor_segment *segments, int capacity)
+static int segments_of_sums(const struct mafat_step *step, int32_t *sums,
+                            struct mafat_executor_segment *segments, int capacity)
 {
   const size_t pixels = (size_t)mafat_box_area(step->out);
   int n = 0;
   for (int f = 0, end; f < step->filters.end; f = end, n++) {
     end = mafat_min(f + MAFAT_PANEL, step->filters.end);
-    size_t bytes = (size_t)(end - f) * sizeof *sums, stride = (size_t)mafat_panel_width(end - f) * sizeof *sums;
+    size_t bytes = (size_t)(end - f) * sizeof *sums,
+           stride = (size_t)mafat_panel_width(end - f) * sizeof *sums;
     char *at = (char *)(sums + (size_t)f * pixels);
     if (n < capacity)
-      segments[n] = bytes == stride ? (struct mafat_executor_segment){at, bytes * pixels, 0, 1} : (struct mafat_executor_segment){at, bytes, stride, (int)pixels};
+      segments[n] = bytes == stride
+                        ? (struct mafat_executor_segment){at, bytes * pixels, 0, 1}
+                        : (struct mafat_executor_segment){at, bytes, stride, (int)pixels};
   }
   return n;
 }
 
-int mafat_executor_segments(const struct mafat_executor *e, const struct mafat_step *step, struct mafat_executor_segment *segments,
-                          int capacity)
+int mafat_executor_segments(const struct mafat_executor *e, const struct mafat_step *step,
+                            struct mafat_executor_segment *segments, int capacity)
 {
   const struct mafat_layer *l = &e->network->layers[step->layer];
   int32_t *sums = mafat_executor_part(e, step)->sums ? sums_of(e) : NULL;
   int n = 0;
   if (sums) return segments_of_sums(step, sums, segments, capacity);
   for (int k = 0; k < mafat_layer_n_outputs(l); k++) {
-    struct made_part m = {mafat_network_output(e->network, step->layer, k), mafat_layer_out_box(l, k, step->out),
-                     mafat_layer_out_channels(l, k, step->filters)};
+    struct made_part m = {mafat_network_output(e->network, step->layer, k),
+                          mafat_layer_out_box(l, k, step->out),
+                          mafat_layer_out_channels(l, k, step->filters)};
     if (!mafat_tensors_has(&e->tensors, m.tensor)) continue;
     for (int y = m.box.y.begin; y < m.box.y.end; y++)
-      for (int block = m.channels.begin / MAFAT_CHANNEL_BLOCK; block < mafat_n_blocks(m.channels.end); block++, n++)
+      for (int block = m.channels.begin / MAFAT_CHANNEL_BLOCK;
+           block < mafat_n_blocks(m.channels.end); block++, n++)
         if (n < capacity) segments[n] = segment_of(e, &m, block, y);
   }
   return n;
@@ -636,7 +685,8 @@ void *mafat_executor_boxes_room(const struct mafat_executor *e)
 void *mafat_executor_frame_room(struct mafat_executor *e)
 {
   int frame = e->layout->frame_buffer;
-  return frame < 0 ? NULL : (char *)mafat_arena_take(e->arena, e) + e->layout->buffers[frame].offset;
+  return frame < 0 ? NULL
+                   : (char *)mafat_arena_take(e->arena, e) + e->layout->buffers[frame].offset;
 }
 
 size_t mafat_executor_locked_bytes(const struct mafat_executor *e)

@@ -17,7 +17,8 @@ struct mafat_executor;
 /* Performs steps that send or receive (schedule.h). It begins to send, waits for the end, or
  * receives the bytes of a part, as listed by mafat_executor_segments. */
 struct mafat_exchanger {
-  int (*exchange)(void *context, struct mafat_executor *e, const struct mafat_step *step, struct mafat_diagnostic *d);
+  int (*exchange)(void *context, struct mafat_executor *e, const struct mafat_step *step,
+                  struct mafat_diagnostic *d);
   void *context;
 };
 
@@ -52,10 +53,11 @@ struct mafat_input_source {
 };
 
 /* Sets the source of an input for all following runs. The context stays the caller's. */
-void mafat_executor_set_source(struct mafat_executor *e, int input, struct mafat_input_source source);
+void mafat_executor_set_source(struct mafat_executor *e, int input,
+                               struct mafat_input_source source);
 /* Sets floats in that order as source; both must live until the run is over. */
-void mafat_executor_set_floats(struct mafat_executor *e, int input, const struct mafat_file_order *order,
-                               const float *floats);
+void mafat_executor_set_floats(struct mafat_executor *e, int input,
+                               const struct mafat_file_order *order, const float *floats);
 /* Sets the first input, in CHW order whatever its dimensions. */
 void mafat_executor_set_input(struct mafat_executor *e, const float *chw);
 
@@ -67,17 +69,19 @@ float *mafat_executor_input_row(struct mafat_executor *e, int y, size_t *row_flo
 void mafat_executor_set_input_pixels(struct mafat_executor *e, int y, const float *pixels);
 /* Sets row y of channel c of an input with any number of channels. line: that row, or its plane's
  * row, in the order. */
-void mafat_executor_set_input_row(struct mafat_executor *e, int input, const struct mafat_file_order *order, int c,
-                                  int y, const float *line);
+void mafat_executor_set_input_row(struct mafat_executor *e, int input,
+                                  const struct mafat_file_order *order, int c, int y,
+                                  const float *line);
 
 /* The same for an 8-bit input, from values as in the model's file: signed ones become unsigned. */
-void mafat_executor_set_input_numbers(struct mafat_executor *e, int input, const struct mafat_file_order *order,
+void mafat_executor_set_input_numbers(struct mafat_executor *e, int input,
+                                      const struct mafat_file_order *order,
                                       struct mafat_span channels, int y, const unsigned char *line);
 
 /* Sets all channels of row y of an input whose order has no planes. line: that row, in the
  * order. */
-void mafat_executor_set_input_line(struct mafat_executor *e, int input, const struct mafat_file_order *order, int y,
-                                   const float *line);
+void mafat_executor_set_input_line(struct mafat_executor *e, int input,
+                                   const struct mafat_file_order *order, int y, const float *line);
 
 /* Called for every step, with its begin and end time (mafat_process_now_ms). */
 struct mafat_step_watch {
@@ -118,7 +122,8 @@ void mafat_executor_read_output(const struct mafat_executor *e, int layer, float
 /* Elements [first, first + n) of a view of the concatenated sources, in row-major order. Valid as
  * above. */
 void mafat_executor_read_view(const struct mafat_executor *e, const struct mafat_sources *sources,
-                              const struct mafat_view *view, long long first, long long n, float *out);
+                              const struct mafat_view *view, long long first, long long n,
+                              float *out);
 /* For tests, in observe: replaces values that later layers read. The layer's whole output must have
  * a tensor of its own. */
 void mafat_executor_write_output(struct mafat_executor *e, int layer, const float *chw);
@@ -134,9 +139,10 @@ struct mafat_executor_segment {
 
 /* Lists the memory of the elements that a step sends or receives, without padding, in an order
  * common to all ranks. Returns the number of segments; writes at most `capacity`. */
-int mafat_executor_segments(const struct mafat_executor *e, const struct mafat_step *step, struct mafat_executor_segment *segments,
-                          int capacity);
-const struct mafat_layer_part *mafat_executor_part(const struct mafat_executor *e, const struct mafat_step *step);
+int mafat_executor_segments(const struct mafat_executor *e, const struct mafat_step *step,
+                            struct mafat_executor_segment *segments, int capacity);
+const struct mafat_layer_part *mafat_executor_part(const struct mafat_executor *e,
+                                                   const struct mafat_step *step);
 
 /* Memory for a frame of video when a run begins; NULL: the layout has none. */
 void *mafat_executor_frame_room(struct mafat_executor *e);

@@ -71,7 +71,8 @@ static void forget_units(struct mafat_team *t)
 static void leave(struct mafat_team *t)
 {
   atomic_fetch_sub(&t->inside, 1);
-  if (atomic_load(&t->awaited)) syscall(SYS_futex, &t->inside, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+  if (atomic_load(&t->awaited))
+    syscall(SYS_futex, &t->inside, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 /* Returns false if the call is over; the thread is then not needed. */
@@ -112,11 +113,13 @@ static int take_of_share(struct mafat_team *t, int w, int m, int parts)
   return next < n ? next : -1;
 }
 
-bool mafat_team_take_part(struct mafat_team *t, int worker, int n, int parts, struct mafat_team_part *taken)
+bool mafat_team_take_part(struct mafat_team *t, int worker, int n, int parts,
+                          struct mafat_team_part *taken)
 {
   if (t->n_workers == 1) parts = 1;
   for (int i = 0; i < t->n_workers; i++) {
-    int w = (worker + i) % t->n_workers, begin = share_begin(t, w, n), m = share_begin(t, w + 1, n) - begin;
+    int w = (worker + i) % t->n_workers, begin = share_begin(t, w, n),
+        m = share_begin(t, w + 1, n) - begin;
     int next = take_of_share(t, w, m, parts);
     if (next < 0) continue;
     *taken = next < m - 1 ? (struct mafat_team_part){begin + next, 0, 1}
@@ -222,7 +225,8 @@ bool mafat_team_is_here(const struct mafat_team *t)
 static void choose_processors(struct mafat_team *t)
 {
   cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) != t->n_workers) return;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) != t->n_workers)
+    return;
   int cpu = 0;
   while (!CPU_ISSET(cpu, &allowed)) cpu++; /* the first is the caller's */
   CPU_ZERO(&t->caller_cpu);
@@ -245,7 +249,8 @@ static int start_threads(struct mafat_team *t)
   if (refused) return refused;
   refused = pthread_attr_setstacksize(&attributes, MAFAT_TEAM_STACK_BYTES);
   sigfillset(&all);
-  for (int i = 0; i < t->n_workers - 1; i++) t->members[i] = (struct member){.team = t, .worker = i + 1, .cpu = -1};
+  for (int i = 0; i < t->n_workers - 1; i++)
+    t->members[i] = (struct member){.team = t, .worker = i + 1, .cpu = -1};
   choose_processors(t);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   for (int i = 0; i < t->n_workers - 1 && !refused; i++) {
@@ -266,7 +271,8 @@ int mafat_team_open(struct mafat_team **out, int n_workers, struct mafat_diagnos
   t->process = getpid();
   atomic_init(&t->inside, CLOSED);
   cpu_set_t allowed;
-  t->crowded = sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) < n_workers;
+  t->crowded =
+      sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) < n_workers;
   pthread_mutex_init(&t->mutex, NULL);
   pthread_cond_init(&t->wake, NULL);
   t->members = calloc((size_t)n_workers, sizeof *t->members);

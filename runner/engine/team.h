@@ -27,7 +27,8 @@ bool mafat_team_is_here(const struct mafat_team *team);
 /* Calls work(context, worker) on the caller's thread as worker 0 and on other threads that wake in
  * time. Returns when all of these have returned. A thread that the system does not schedule is not
  * waited for, so `work` must take its work as units. Writes of one call are visible in the next. */
-void mafat_team_run(struct mafat_team *team, void (*work)(void *context, int worker), void *context);
+void mafat_team_run(struct mafat_team *team, void (*work)(void *context, int worker),
+                    void *context);
 
 /* Around a sequence of calls, by the calling thread: if there is a processor for each worker, the
  * caller is pinned to the one that the others leave free. */
@@ -45,6 +46,7 @@ struct mafat_team_part {
 
 /* Like mafat_team_take, but with several workers the last unit of each share is divided into
  * `parts`, so that a worker that is done waits for one part at most. False when none is left. */
-bool mafat_team_take_part(struct mafat_team *team, int worker, int n, int parts, struct mafat_team_part *taken);
+bool mafat_team_take_part(struct mafat_team *team, int worker, int n, int parts,
+                          struct mafat_team_part *taken);
 
 #endif

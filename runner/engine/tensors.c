@@ -3,17 +3,24 @@
 #include "runner/engine/tensors.h"
 
 /* View in partition buffers of whole rows. */
-static struct mafat_row_view view_in_rows(const struct mafat_tensors *t, int tensor, const struct mafat_tensor_layout *l, int channel, int y, int x)
+static struct mafat_row_view view_in_rows(const struct mafat_tensors *t, int tensor,
+                                          const struct mafat_tensor_layout *l, int channel, int y,
+                                          int x)
 {
   struct mafat_shape shape = mafat_network_tensor_shape(t->network, tensor);
   struct mafat_span rows;
   char *row = mafat_tensors_row_in_partition(t, l, y, &rows);
-  size_t pixel = (size_t)mafat_block_width(shape.c, channel / MAFAT_CHANNEL_BLOCK) * l->element_bytes;
-  return (struct mafat_row_view){.at = row + mafat_tensors_offset_in_row(t, tensor, l, channel, x), .row_bytes = l->row_bytes, .pixel_bytes = pixel,
-                             .box = {rows, mafat_span(0, shape.w)}, .channels = mafat_span(0, shape.c)};
+  size_t pixel =
+      (size_t)mafat_block_width(shape.c, channel / MAFAT_CHANNEL_BLOCK) * l->element_bytes;
+  return (struct mafat_row_view){.at = row + mafat_tensors_offset_in_row(t, tensor, l, channel, x),
+                                 .row_bytes = l->row_bytes,
+                                 .pixel_bytes = pixel,
+                                 .box = {rows, mafat_span(0, shape.w)},
+                                 .channels = mafat_span(0, shape.c)};
 }
 
-static struct mafat_row_view view_in_partition(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
+static struct mafat_row_view view_in_partition(const struct mafat_tensors *t, int tensor,
+                                               int channel, int y, int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   if (l->of_rows) return view_in_rows(t, tensor, l, channel, y, x);
@@ -30,28 +37,41 @@ static struct mafat_row_view view_in_partition(const struct mafat_tensors *t, in
   if (c->lanes)
     elements += (size_t)(channel - b.channels.begin);
   else
-    elements += (size_t)(block - b.channels.begin / MAFAT_CHANNEL_BLOCK) * MAFAT_CHANNEL_BLOCK * cols + (size_t)(channel % MAFAT_CHANNEL_BLOCK);
-  return (struct mafat_row_view){.at = t->arena + t->layout->buffers[l->buffer + index].offset + elements * l->element_bytes,
-                             .row_bytes = row * l->element_bytes, .pixel_bytes = pixel * l->element_bytes, .box = b.box, .channels = b.channels};
+    elements +=
+        (size_t)(block - b.channels.begin / MAFAT_CHANNEL_BLOCK) * MAFAT_CHANNEL_BLOCK * cols +
+        (size_t)(channel % MAFAT_CHANNEL_BLOCK);
+  return (struct mafat_row_view){.at = t->arena + t->layout->buffers[l->buffer + index].offset +
+                                       elements * l->element_bytes,
+                                 .row_bytes = row * l->element_bytes,
+                                 .pixel_bytes = pixel * l->element_bytes,
+                                 .box = b.box,
+                                 .channels = b.channels};
 }
 
-char *mafat_tensors_in_partition(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
+char *mafat_tensors_in_partition(const struct mafat_tensors *t, int tensor, int channel, int y,
+                                 int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   struct mafat_span rows;
-  if (l->of_rows) return mafat_tensors_row_in_partition(t, l, y, &rows) + mafat_tensors_offset_in_row(t, tensor, l, channel, x);
+  if (l->of_rows)
+    return mafat_tensors_row_in_partition(t, l, y, &rows) +
+           mafat_tensors_offset_in_row(t, tensor, l, channel, x);
   return view_in_partition(t, tensor, channel, y, x).at;
 }
 
-struct mafat_row_view mafat_tensors_row_view(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
+struct mafat_row_view mafat_tensors_row_view(const struct mafat_tensors *t, int tensor, int channel,
+                                             int y, int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   struct mafat_shape s = mafat_network_tensor_shape(t->network, tensor);
   if (l->partition) return view_in_partition(t, tensor, channel, y, x);
   int left = l->rows - mafat_tensors_slot(l, y);
-  return (struct mafat_row_view){.at = mafat_tensors_lane(t, tensor, channel, y, x), .row_bytes = l->row_bytes,
-                             .pixel_bytes = mafat_tensors_pixel_bytes(t, tensor, channel / MAFAT_CHANNEL_BLOCK),
-                             .box = {mafat_span(y, mafat_min(y + left, s.h)), mafat_span(0, s.w)}, .channels = mafat_span(0, s.c)};
+  return (struct mafat_row_view){
+      .at = mafat_tensors_lane(t, tensor, channel, y, x),
+      .row_bytes = l->row_bytes,
+      .pixel_bytes = mafat_tensors_pixel_bytes(t, tensor, channel / MAFAT_CHANNEL_BLOCK),
+      .box = {mafat_span(y, mafat_min(y + left, s.h)), mafat_span(0, s.w)},
+      .channels = mafat_span(0, s.c)};
 }
 
 void mafat_tensor_rows_turn(struct mafat_tensor_rows *r)
@@ -59,11 +79,13 @@ void mafat_tensor_rows_turn(struct mafat_tensor_rows *r)
   const struct mafat_tensor_layout *l = r->tensors ? &r->tensors->layout->tensors[r->tensor] : NULL;
   struct mafat_span rows;
   if (l && l->of_rows) {
-    r->row = mafat_tensors_row_in_partition(r->tensors, l, r->slot, &rows) + mafat_tensors_offset_in_row(r->tensors, r->tensor, l, r->channel, r->x);
+    r->row = mafat_tensors_row_in_partition(r->tensors, l, r->slot, &rows) +
+             mafat_tensors_offset_in_row(r->tensors, r->tensor, l, r->channel, r->x);
     r->row_bytes = l->row_bytes;
     r->n_slots = rows.end;
   } else if (l) {
-    struct mafat_row_view view = view_in_partition(r->tensors, r->tensor, r->channel, r->slot, r->x);
+    struct mafat_row_view view =
+        view_in_partition(r->tensors, r->tensor, r->channel, r->slot, r->x);
     r->row = view.at;
     r->row_bytes = view.row_bytes;
     r->n_slots = view.box.y.end;
@@ -121,14 +143,16 @@ void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sou
       const float *row = mafat_runs_read(t, sources, &run, y, 0);
       for (int x = 0; x < shape.w; x++)
         for (int c = 0; c < run.n; c++)
-          to[(size_t)c * plane + (size_t)y * (size_t)shape.w + (size_t)x] = row[(size_t)x * pixel + (size_t)c];
+          to[(size_t)c * plane + (size_t)y * (size_t)shape.w + (size_t)x] =
+              row[(size_t)x * pixel + (size_t)c];
     }
   }
 }
 
 /* Elements of the last dimension's innermost atom are read one step apart. */
 void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_sources *sources,
-                             const struct mafat_view *view, long long first, long long n, float *out)
+                             const struct mafat_view *view, long long first, long long n,
+                             float *out)
 {
   const struct mafat_view_atom *last = view->n_atoms ? &view->atoms[view->n_atoms - 1] : NULL;
   while (n > 0) {
@@ -145,7 +169,8 @@ void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_s
   }
 }
 
-void mafat_tensors_unflatten(const struct mafat_tensors *t, int tensor, struct mafat_shape shape, const float *flat)
+void mafat_tensors_unflatten(const struct mafat_tensors *t, int tensor, struct mafat_shape shape,
+                             const float *flat)
 {
   const bool floats = mafat_network_tensor_type(t->network, tensor) == MAFAT_F32;
   for (int c = 0; c < shape.c; c++)
@@ -155,5 +180,6 @@ void mafat_tensors_unflatten(const struct mafat_tensors *t, int tensor, struct m
           *mafat_tensors_element(t, tensor, c, y, x) = *flat;
         else
           mafat_tensors_address(t, tensor, c / MAFAT_CHANNEL_BLOCK, y, x)[c % MAFAT_CHANNEL_BLOCK] =
-              (char)mafat_quantization_number(mafat_network_tensor_quantization(t->network, tensor), *flat);
+              (char)mafat_quantization_number(mafat_network_tensor_quantization(t->network, tensor),
+                                              *flat);
 }

@@ -36,10 +36,12 @@ static inline int mafat_tensors_slot(const struct mafat_tensor_layout *l, int y)
 static inline char *mafat_tensors_row(const struct mafat_tensors *t, int tensor, int y)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
-  return t->arena + t->layout->buffers[l->buffer].offset + (size_t)mafat_tensors_slot(l, y) * l->row_bytes;
+  return t->arena + t->layout->buffers[l->buffer].offset +
+         (size_t)mafat_tensors_slot(l, y) * l->row_bytes;
 }
 
-static inline size_t mafat_tensors_offset(const struct mafat_tensors *t, int tensor, int block, int x)
+static inline size_t mafat_tensors_offset(const struct mafat_tensors *t, int tensor, int block,
+                                          int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   const struct mafat_held *h = &t->held[tensor];
@@ -61,33 +63,44 @@ struct mafat_row_view {
   struct mafat_span channels;
 };
 
-struct mafat_row_view mafat_tensors_row_view(const struct mafat_tensors *t, int tensor, int channel, int y, int x);
+struct mafat_row_view mafat_tensors_row_view(const struct mafat_tensors *t, int tensor, int channel,
+                                             int y, int x);
 
 /* For partition buffers of whole rows: address of row y. *rows: rows of its partition buffer. */
-static inline char *mafat_tensors_row_in_partition(const struct mafat_tensors *t, const struct mafat_tensor_layout *l, int y, struct mafat_span *rows)
+static inline char *mafat_tensors_row_in_partition(const struct mafat_tensors *t,
+                                                   const struct mafat_tensor_layout *l, int y,
+                                                   struct mafat_span *rows)
 {
   int part = mafat_partition_index(l->partition, MAFAT_ALONG_H, y);
   *rows = mafat_partition_part(l->partition, MAFAT_ALONG_H, part, l->rows);
-  return t->arena + t->layout->buffers[l->buffer + part].offset + (size_t)(y - rows->begin) * l->row_bytes;
+  return t->arena + t->layout->buffers[l->buffer + part].offset +
+         (size_t)(y - rows->begin) * l->row_bytes;
 }
 
 /* For partition buffers of whole rows: bytes from the beginning of a row to a channel at column
  * x. */
-static inline size_t mafat_tensors_offset_in_row(const struct mafat_tensors *t, int tensor, const struct mafat_tensor_layout *l, int channel, int x)
+static inline size_t mafat_tensors_offset_in_row(const struct mafat_tensors *t, int tensor,
+                                                 const struct mafat_tensor_layout *l, int channel,
+                                                 int x)
 {
-  int block = channel / MAFAT_CHANNEL_BLOCK, width = mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block);
-  size_t elements = (size_t)(block * MAFAT_CHANNEL_BLOCK) * (size_t)l->cols + (size_t)((x + l->left) * width + channel % MAFAT_CHANNEL_BLOCK);
+  int block = channel / MAFAT_CHANNEL_BLOCK,
+      width = mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block);
+  size_t elements = (size_t)(block * MAFAT_CHANNEL_BLOCK) * (size_t)l->cols +
+                    (size_t)((x + l->left) * width + channel % MAFAT_CHANNEL_BLOCK);
   return elements * l->element_bytes;
 }
 
 /* Address in a tensor with partition buffers. */
-char *mafat_tensors_in_partition(const struct mafat_tensors *t, int tensor, int channel, int y, int x);
+char *mafat_tensors_in_partition(const struct mafat_tensors *t, int tensor, int channel, int y,
+                                 int x);
 
 /* Address of the first lane of `block` at pixel (y, x). x may be in the zero columns at a true edge
  * of the map. Pixel and block must be held. */
-static inline char *mafat_tensors_address(const struct mafat_tensors *t, int tensor, int block, int y, int x)
+static inline char *mafat_tensors_address(const struct mafat_tensors *t, int tensor, int block,
+                                          int y, int x)
 {
-  if (t->layout->tensors[tensor].partition) return mafat_tensors_in_partition(t, tensor, block * MAFAT_CHANNEL_BLOCK, y, x);
+  if (t->layout->tensors[tensor].partition)
+    return mafat_tensors_in_partition(t, tensor, block * MAFAT_CHANNEL_BLOCK, y, x);
   return mafat_tensors_row(t, tensor, y) + mafat_tensors_offset(t, tensor, block, x);
 }
 
@@ -96,35 +109,48 @@ static inline size_t mafat_tensors_pixel_bytes(const struct mafat_tensors *t, in
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   int lanes = l->partition ? l->partition->lanes : 0; /* partition buffer of a part of a block */
-  return (size_t)(lanes ? lanes : mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block)) * l->element_bytes;
+  return (size_t)(lanes ? lanes
+                        : mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c,
+                                            block)) *
+         l->element_bytes;
 }
 
 /* Bytes from channel `other` to `channel` at column x, in any row. False: depends on the partition
  * buffer. */
-static inline bool mafat_tensors_apart(const struct mafat_tensors *t, int tensor, int channel, int other, int x, ptrdiff_t *bytes)
+static inline bool mafat_tensors_apart(const struct mafat_tensors *t, int tensor, int channel,
+                                       int other, int x, ptrdiff_t *bytes)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   if (l->partition && !l->of_rows) return false;
-  int column = x + l->left - (l->partition || t->held[tensor].box.x.begin == 0 ? 0 : t->held[tensor].box.x.begin + l->left);
+  int column =
+      x + l->left -
+      (l->partition || t->held[tensor].box.x.begin == 0 ? 0
+                                                        : t->held[tensor].box.x.begin + l->left);
   int channels = mafat_network_tensor_shape(t->network, tensor).c;
   int block = channel / MAFAT_CHANNEL_BLOCK, of_other = other / MAFAT_CHANNEL_BLOCK;
-  ptrdiff_t elements = (ptrdiff_t)(block - of_other) * MAFAT_CHANNEL_BLOCK * l->cols + channel % MAFAT_CHANNEL_BLOCK - other % MAFAT_CHANNEL_BLOCK;
-  if (block != of_other) elements += (ptrdiff_t)column * (mafat_block_width(channels, block) - mafat_block_width(channels, of_other));
+  ptrdiff_t elements = (ptrdiff_t)(block - of_other) * MAFAT_CHANNEL_BLOCK * l->cols +
+                       channel % MAFAT_CHANNEL_BLOCK - other % MAFAT_CHANNEL_BLOCK;
+  if (block != of_other)
+    elements += (ptrdiff_t)column *
+                (mafat_block_width(channels, block) - mafat_block_width(channels, of_other));
   *bytes = elements * l->element_bytes;
   return true;
 }
 
 /* Address of a channel of a pixel; held channels of its block are contiguous. */
-static inline char *mafat_tensors_lane(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
+static inline char *mafat_tensors_lane(const struct mafat_tensors *t, int tensor, int channel,
+                                       int y, int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   if (l->partition) return mafat_tensors_in_partition(t, tensor, channel, y, x);
-  return mafat_tensors_address(t, tensor, channel / MAFAT_CHANNEL_BLOCK, y, x) + (size_t)(channel % MAFAT_CHANNEL_BLOCK) * l->element_bytes;
+  return mafat_tensors_address(t, tensor, channel / MAFAT_CHANNEL_BLOCK, y, x) +
+         (size_t)(channel % MAFAT_CHANNEL_BLOCK) * l->element_bytes;
 }
 
 /* ---- tensors of floats ---- */
 
-static inline float *mafat_tensors_pixel(const struct mafat_tensors *t, int tensor, int block, int y, int x)
+static inline float *mafat_tensors_pixel(const struct mafat_tensors *t, int tensor, int block,
+                                         int y, int x)
 {
   return (float *)mafat_tensors_address(t, tensor, block, y, x);
 }
@@ -154,13 +180,17 @@ struct mafat_tensor_rows {
 };
 
 /* For any type. */
-static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_tensors *t, int tensor, int c, int y,
-                                                          int x)
+static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_tensors *t, int tensor,
+                                                          int c, int y, int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
-  if (l->partition) return (struct mafat_tensor_rows){.tensors = t, .tensor = tensor, .channel = c, .slot = y, .n_slots = y, .x = x};
-  char *row = mafat_tensors_address(t, tensor, c / MAFAT_CHANNEL_BLOCK, y, x) + (size_t)(c % MAFAT_CHANNEL_BLOCK) * l->element_bytes;
-  return (struct mafat_tensor_rows){.row = row, .row_bytes = l->row_bytes, .slot = mafat_tensors_slot(l, y), .n_slots = l->rows};
+  if (l->partition)
+    return (struct mafat_tensor_rows){
+        .tensors = t, .tensor = tensor, .channel = c, .slot = y, .n_slots = y, .x = x};
+  char *row = mafat_tensors_address(t, tensor, c / MAFAT_CHANNEL_BLOCK, y, x) +
+              (size_t)(c % MAFAT_CHANNEL_BLOCK) * l->element_bytes;
+  return (struct mafat_tensor_rows){
+      .row = row, .row_bytes = l->row_bytes, .slot = mafat_tensors_slot(l, y), .n_slots = l->rows};
 }
 
 /* Moves from a buffer's end to the next row. */
@@ -182,16 +212,19 @@ static inline float *mafat_tensor_rows_next(struct mafat_tensor_rows *r)
 
 /* Address of channel `channel` of source `source` of an operand at row y, column x. The channel is
  * counted in the first band's tensor, as in block slices and runs, for all bands. */
-static inline float *mafat_tensors_read(const struct mafat_tensors *t, const struct mafat_sources *sources, int source,
+static inline float *mafat_tensors_read(const struct mafat_tensors *t,
+                                        const struct mafat_sources *sources, int source,
                                         int channel, int y, int x)
 {
   const struct mafat_source *s = mafat_sources_at(sources, source, &y);
-  return mafat_tensors_element(t, s->tensor, channel - sources->list[source].first + s->first, y, x);
+  return mafat_tensors_element(t, s->tensor, channel - sources->list[source].first + s->first, y,
+                               x);
 }
 
 /* Address of element (c, y, x) of the concatenated sources. */
-static inline float *mafat_tensors_source_at(const struct mafat_tensors *t, const struct mafat_sources *sources, int c,
-                                          int y, int x)
+static inline float *mafat_tensors_source_at(const struct mafat_tensors *t,
+                                             const struct mafat_sources *sources, int c, int y,
+                                             int x)
 {
   int i = 0;
   for (; c >= sources->list[i].n; i++) c -= sources->list[i].n;
@@ -199,14 +232,16 @@ static inline float *mafat_tensors_source_at(const struct mafat_tensors *t, cons
 }
 
 /* Value of an element of any type, dequantized. */
-static inline float mafat_tensors_value(const struct mafat_tensors *t, const struct mafat_sources *sources, int c, int y, int x)
+static inline float mafat_tensors_value(const struct mafat_tensors *t,
+                                        const struct mafat_sources *sources, int c, int y, int x)
 {
   int i = 0;
   for (; c >= sources->list[i].n; i++) c -= sources->list[i].n;
   const struct mafat_source *s = mafat_sources_at(sources, i, &y);
   int channel = c + s->first, tensor = s->tensor;
   const char *pixel = mafat_tensors_address(t, tensor, channel / MAFAT_CHANNEL_BLOCK, y, x);
-  if (mafat_network_tensor_type(t->network, tensor) == MAFAT_F32) return ((const float *)(const void *)pixel)[channel % MAFAT_CHANNEL_BLOCK];
+  if (mafat_network_tensor_type(t->network, tensor) == MAFAT_F32)
+    return ((const float *)(const void *)pixel)[channel % MAFAT_CHANNEL_BLOCK];
   const struct mafat_quantization *q = mafat_network_tensor_quantization(t->network, tensor);
   int number = ((const unsigned char *)pixel)[channel % MAFAT_CHANNEL_BLOCK];
   return (float)((double)q->scale * (number - q->zero));
@@ -234,18 +269,22 @@ struct mafat_runs mafat_runs_of(const struct mafat_sources *sources, struct mafa
 bool mafat_runs_next(struct mafat_runs *runs, struct mafat_run *run);
 
 /* Address of a run's first channel at row y, column x of the operand with these sources. */
-static inline float *mafat_runs_read(const struct mafat_tensors *t, const struct mafat_sources *sources,
+static inline float *mafat_runs_read(const struct mafat_tensors *t,
+                                     const struct mafat_sources *sources,
                                      const struct mafat_run *run, int y, int x)
 {
-  return mafat_tensors_read(t, sources, run->source, run->block * MAFAT_CHANNEL_BLOCK + run->lane, y, x);
+  return mafat_tensors_read(t, sources, run->source, run->block * MAFAT_CHANNEL_BLOCK + run->lane,
+                            y, x);
 }
 
 /* The same for bytes. */
-static inline const unsigned char *mafat_runs_read_bytes(const struct mafat_tensors *t, const struct mafat_sources *sources,
+static inline const unsigned char *mafat_runs_read_bytes(const struct mafat_tensors *t,
+                                                         const struct mafat_sources *sources,
                                                          const struct mafat_run *run, int y, int x)
 {
   const struct mafat_source *s = mafat_sources_at(sources, run->source, &y);
-  int channel = run->block * MAFAT_CHANNEL_BLOCK + run->lane - sources->list[run->source].first + s->first;
+  int channel =
+      run->block * MAFAT_CHANNEL_BLOCK + run->lane - sources->list[run->source].first + s->first;
   const char *pixel = mafat_tensors_address(t, s->tensor, channel / MAFAT_CHANNEL_BLOCK, y, x);
   return (const unsigned char *)pixel + channel % MAFAT_CHANNEL_BLOCK;
 }
@@ -255,7 +294,9 @@ void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sou
                            struct mafat_shape shape, float *flat);
 /* Elements [first, first + n) of a view of the sources, in row-major order. */
 void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_sources *sources,
-                             const struct mafat_view *view, long long first, long long n, float *out);
-void mafat_tensors_unflatten(const struct mafat_tensors *t, int tensor, struct mafat_shape shape, const float *flat);
+                             const struct mafat_view *view, long long first, long long n,
+                             float *out);
+void mafat_tensors_unflatten(const struct mafat_tensors *t, int tensor, struct mafat_shape shape,
+                             const float *flat);
 
 #endif

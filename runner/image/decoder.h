@@ -41,7 +41,8 @@ struct mafat_image_source {
 
 /* Returns MAFAT_ECANCELED if reading was canceled. Called between rows, and while the first row
  * takes long. */
-int mafat_image_source_check(const struct mafat_image_source *source, const char *name, struct mafat_diagnostic *d);
+int mafat_image_source_check(const struct mafat_image_source *source, const char *name,
+                             struct mafat_diagnostic *d);
 
 /* Refills an empty buffer: 1, 0 at the end of the file, -1 with errno. */
 int mafat_image_source_fill(struct mafat_image_source *source);
@@ -105,18 +106,20 @@ int mafat_image_ppm_open(struct mafat_image_decoder **out,
                          int channels, struct mafat_diagnostic *d);
 
 /* Decodes pixels in memory; needs no source. */
-int mafat_image_pixels_open(struct mafat_image_decoder **out, const struct mafat_image_pixels *from, const char *name,
-                            int channels, struct mafat_diagnostic *d);
+int mafat_image_pixels_open(struct mafat_image_decoder **out, const struct mafat_image_pixels *from,
+                            const char *name, int channels, struct mafat_diagnostic *d);
 
 /* Decodes a video frame. For MJPEG, `source` is set up to read the frame's bytes. */
 struct mafat_frame;
 struct mafat_frame_format;
-int mafat_image_frame_open(struct mafat_image_decoder **out, struct mafat_image_source *source, const struct mafat_frame *from,
-                           const char *name, int channels, const struct mafat_kernels *kernels, struct mafat_diagnostic *d);
+int mafat_image_frame_open(struct mafat_image_decoder **out, struct mafat_image_source *source,
+                           const struct mafat_frame *from, const char *name, int channels,
+                           const struct mafat_kernels *kernels, struct mafat_diagnostic *d);
 /* True if the frame's decoder converts from YUV. */
 bool mafat_image_frame_has_colours(const struct mafat_image_decoder *decoder);
 /* Returns the heap of the frame's decoder, assuming subsampled chroma for JPEG. */
-size_t mafat_image_frame_bytes_assumed(const struct mafat_frame_format *f, int least_width, int least_height);
+size_t mafat_image_frame_bytes_assumed(const struct mafat_frame_format *f, int least_width,
+                                       int least_height);
 
 /* Returns the heap of a baseline JPEG with chroma subsampled 2x2, decoded no smaller than the least
  * sizes. */
@@ -158,18 +161,23 @@ struct mafat_image_across {
 
 /* Makes one line of the resized picture, axis.n pixels, from two stored rows. The line is an
  * upright row, or an upright column with `stride` floats between pixels. */
-void mafat_image_resample_row(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
-                              const uint8_t *first, const uint8_t *second, float *out);
+void mafat_image_resample_row(const struct mafat_image_across *across,
+                              const struct mafat_resample_tap *line, const uint8_t *first,
+                              const uint8_t *second, float *out);
 /* The same in two steps, with identical bits: resizes a stored row, then interpolates between
  * two. */
-void mafat_image_resample_across(const struct mafat_image_across *across, const uint8_t *stored, float *out);
-void mafat_image_resample_between(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
-                                  const float *first, const float *second, float *out);
+void mafat_image_resample_across(const struct mafat_image_across *across, const uint8_t *stored,
+                                 float *out);
+void mafat_image_resample_between(const struct mafat_image_across *across,
+                                  const struct mafat_resample_tap *line, const float *first,
+                                  const float *second, float *out);
 /* Converts a stored row's taps into taps of planes. False: the pixels of a group are too far
  * apart. */
-bool mafat_image_plane_taps(struct mafat_plane_taps *planes, const struct mafat_resample_tap *taps, int n, int channels);
-void mafat_image_resample_column(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
-                                 const uint8_t *first, const uint8_t *second, float *out, size_t stride);
+bool mafat_image_plane_taps(struct mafat_plane_taps *planes, const struct mafat_resample_tap *taps,
+                            int n, int channels);
+void mafat_image_resample_column(const struct mafat_image_across *across,
+                                 const struct mafat_resample_tap *line, const uint8_t *first,
+                                 const uint8_t *second, float *out, size_t stride);
 
 /* Like mafat_image_open() for an open file. The picture owns fd, also if opening fails. The file's
  * own position is neither used nor moved. */

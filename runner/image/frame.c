@@ -16,19 +16,22 @@ static const struct {
   const char *name;
   enum mafat_frame_kind kind;
   bool full;
-} formats[] = {{"yuv420p", MAFAT_FRAME_YUV420P, false}, {"yuvj420p", MAFAT_FRAME_YUV420P, true}, {"nv12", MAFAT_FRAME_NV12, false},
-               {"yuyv", MAFAT_FRAME_YUYV, false},       {"rgb24", MAFAT_FRAME_RGB24, false},     {"mjpeg", MAFAT_FRAME_MJPEG, true}};
+} formats[] = {{"yuv420p", MAFAT_FRAME_YUV420P, false}, {"yuvj420p", MAFAT_FRAME_YUV420P, true},
+               {"nv12", MAFAT_FRAME_NV12, false},       {"yuyv", MAFAT_FRAME_YUYV, false},
+               {"rgb24", MAFAT_FRAME_RGB24, false},     {"mjpeg", MAFAT_FRAME_MJPEG, true}};
 
 /* Parses pixels per side; returns the rest of the text, or NULL if out of range. */
 static const char *read_side(const char *text, int *side)
 {
   int n = 0, digits = 0;
-  for (; isdigit((unsigned char)*text) && n < MAFAT_IMAGE_MAX_SIDE; text++, digits++) n = n * 10 + (*text - '0');
+  for (; isdigit((unsigned char)*text) && n < MAFAT_IMAGE_MAX_SIDE; text++, digits++)
+    n = n * 10 + (*text - '0');
   *side = n;
   return digits && n >= 1 && n <= MAFAT_IMAGE_MAX_SIDE ? text : NULL;
 }
 
-int mafat_frame_format_read(struct mafat_frame_format *f, const char *text, struct mafat_diagnostic *d)
+int mafat_frame_format_read(struct mafat_frame_format *f, const char *text,
+                            struct mafat_diagnostic *d)
 {
   *f = (struct mafat_frame_format){.kind = formats[0].kind, .name = formats[0].name};
   const char *rest = read_side(text, &f->width);
@@ -43,16 +46,26 @@ int mafat_frame_format_read(struct mafat_frame_format *f, const char *text, stru
     known = true;
   }
   if (!known)
-    return mafat_fail(d, MAFAT_EINVAL, "expected frames like 640x480:yuv420p (yuvj420p, nv12, yuyv, rgb24, mjpeg), found %.60s", text);
+    return mafat_fail(
+        d, MAFAT_EINVAL,
+        "expected frames like 640x480:yuv420p (yuvj420p, nv12, yuyv, rgb24, mjpeg), found %.60s",
+        text);
   if ((int64_t)f->width * f->height > MAFAT_IMAGE_MAX_PIXELS / 8) /* keeps all sizes within int */
-    return mafat_fail(d, MAFAT_EINVAL, "expected frames of at most %d pixels, found %.60s", MAFAT_IMAGE_MAX_PIXELS / 8, text);
+    return mafat_fail(d, MAFAT_EINVAL, "expected frames of at most %d pixels, found %.60s",
+                      MAFAT_IMAGE_MAX_PIXELS / 8, text);
   if (f->kind == MAFAT_FRAME_YUYV && f->width % 2)
     return mafat_fail(d, MAFAT_EINVAL, "expected yuyv frames of an even width, found %.60s", text);
   return MAFAT_OK;
 }
 
-static size_t chroma_width(const struct mafat_frame_format *f) { return ((size_t)f->width + 1) / 2; }
-static size_t chroma_height(const struct mafat_frame_format *f) { return ((size_t)f->height + 1) / 2; }
+static size_t chroma_width(const struct mafat_frame_format *f)
+{
+  return ((size_t)f->width + 1) / 2;
+}
+static size_t chroma_height(const struct mafat_frame_format *f)
+{
+  return ((size_t)f->height + 1) / 2;
+}
 
 size_t mafat_frame_format_bytes(const struct mafat_frame_format *f)
 {
@@ -77,13 +90,15 @@ struct frame_decoder {
 
 /* Fixed point, 13 fraction bits: luma 255 / 219 (limited) or 1 (full); chroma BT.601's weights
  * times 255 / 224, or 1. */
-static const struct mafat_colour_rule limited = {9539, 13075, -3209, -6660, 16525, 16}, full = {8192, 11485, -2819, -5850, 14516, 0};
+static const struct mafat_colour_rule limited = {9539, 13075, -3209, -6660, 16525, 16},
+                                      full = {8192, 11485, -2819, -5850, 14516, 0};
 
 static struct mafat_colour_call colours_of_row(const struct frame_decoder *f, int y)
 {
   const struct mafat_frame_format *format = &f->from.format;
   const uint8_t *planes = f->from.bytes;
-  size_t row = (size_t)y, width = (size_t)format->width, pixels = width * (size_t)format->height, half = chroma_width(format);
+  size_t row = (size_t)y, width = (size_t)format->width, pixels = width * (size_t)format->height,
+         half = chroma_width(format);
   struct mafat_colour_call c = {.rule = format->full ? &full : &limited, .n = format->width};
   if (format->kind == MAFAT_FRAME_YUYV) {
     c.luma = planes + row * 2 * width;
@@ -102,7 +117,8 @@ static struct mafat_colour_call colours_of_row(const struct frame_decoder *f, in
   return c;
 }
 
-static int frame_read_row(struct mafat_image_decoder *base, uint8_t *row, struct mafat_diagnostic *d)
+static int frame_read_row(struct mafat_image_decoder *base, uint8_t *row,
+                          struct mafat_diagnostic *d)
 {
   struct frame_decoder *f = (struct frame_decoder *)base;
   int y = f->next_row++;
@@ -135,24 +151,33 @@ static void frame_close(struct mafat_image_decoder *base)
   free(base);
 }
 
-static int open_rows(struct mafat_image_decoder **out, const struct mafat_frame *from, const char *name, int channels,
-                     const struct mafat_kernels *kernels, struct mafat_diagnostic *d)
+static int open_rows(struct mafat_image_decoder **out, const struct mafat_frame *from,
+                     const char *name, int channels, const struct mafat_kernels *kernels,
+                     struct mafat_diagnostic *d)
 {
-  static const struct mafat_image_decoder_ops ops = {frame_read_row, frame_finish, frame_close, NULL, frame_skip};
+  static const struct mafat_image_decoder_ops ops = {frame_read_row, frame_finish, frame_close,
+                                                     NULL, frame_skip};
   struct frame_decoder *f = calloc(1, sizeof *f);
   if (!f) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   f->from = *from;
   f->kernels = mafat_frame_kernels_find(kernels->name);
-  f->base = (struct mafat_image_decoder){
-      .ops = &ops, .name = name, .width = from->format.width, .height = from->format.height, .channels = channels,
-      .source_channels = 3, .orientation = 1, .format = from->format.name, .bytes = sizeof *f};
+  f->base = (struct mafat_image_decoder){.ops = &ops,
+                                         .name = name,
+                                         .width = from->format.width,
+                                         .height = from->format.height,
+                                         .channels = channels,
+                                         .source_channels = 3,
+                                         .orientation = 1,
+                                         .format = from->format.name,
+                                         .bytes = sizeof *f};
   *out = &f->base;
   return MAFAT_OK;
 }
 
 /* Decodes the frame's bytes as a JPEG file that ends with them. */
-static int open_jpeg(struct mafat_image_decoder **out, struct mafat_image_source *source, const struct mafat_frame *from,
-                     const char *name, int channels, struct mafat_diagnostic *d)
+static int open_jpeg(struct mafat_image_decoder **out, struct mafat_image_source *source,
+                     const struct mafat_frame *from, const char *name, int channels,
+                     struct mafat_diagnostic *d)
 {
   source->next = from->bytes;
   source->left = from->n;
@@ -160,13 +185,15 @@ static int open_jpeg(struct mafat_image_decoder **out, struct mafat_image_source
   int code = mafat_image_jpeg_open(out, source, name, channels, d);
   if (code) return code;
   const struct mafat_image_decoder *decoder = *out;
-  if (decoder->width == from->format.width && decoder->height == from->format.height) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a JPEG picture of %dx%d, found %dx%d", name, from->format.width,
-                    from->format.height, decoder->width, decoder->height);
+  if (decoder->width == from->format.width && decoder->height == from->format.height)
+    return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a JPEG picture of %dx%d, found %dx%d", name,
+                    from->format.width, from->format.height, decoder->width, decoder->height);
 }
 
-int mafat_image_frame_open(struct mafat_image_decoder **out, struct mafat_image_source *source, const struct mafat_frame *from,
-                           const char *name, int channels, const struct mafat_kernels *kernels, struct mafat_diagnostic *d)
+int mafat_image_frame_open(struct mafat_image_decoder **out, struct mafat_image_source *source,
+                           const struct mafat_frame *from, const char *name, int channels,
+                           const struct mafat_kernels *kernels, struct mafat_diagnostic *d)
 {
   return from->format.kind == MAFAT_FRAME_MJPEG ? open_jpeg(out, source, from, name, channels, d)
                                                 : open_rows(out, from, name, channels, kernels, d);
@@ -177,8 +204,10 @@ bool mafat_image_frame_has_colours(const struct mafat_image_decoder *decoder)
   return ((const struct frame_decoder *)decoder)->from.format.kind != MAFAT_FRAME_RGB24;
 }
 
-size_t mafat_image_frame_bytes_assumed(const struct mafat_frame_format *f, int least_width, int least_height)
+size_t mafat_image_frame_bytes_assumed(const struct mafat_frame_format *f, int least_width,
+                                       int least_height)
 {
-  return f->kind == MAFAT_FRAME_MJPEG ? mafat_image_jpeg_bytes_assumed(f->width, f->height, least_width, least_height)
-                                      : sizeof(struct frame_decoder);
+  return f->kind == MAFAT_FRAME_MJPEG
+             ? mafat_image_jpeg_bytes_assumed(f->width, f->height, least_width, least_height)
+             : sizeof(struct frame_decoder);
 }

@@ -25,7 +25,8 @@ struct mafat_frame_format {
 };
 
 /* Parses "640x480" (yuv420p) or "640x480:nv12". MAFAT_EINVAL. */
-int mafat_frame_format_read(struct mafat_frame_format *f, const char *text, struct mafat_diagnostic *d);
+int mafat_frame_format_read(struct mafat_frame_format *f, const char *text,
+                            struct mafat_diagnostic *d);
 /* Returns the bytes of a frame. For a JPEG, the maximum that camera drivers use. */
 size_t mafat_frame_format_bytes(const struct mafat_frame_format *f);
 

@@ -56,7 +56,8 @@ static int check_file(int fd, const char *name, struct mafat_diagnostic *d)
   if (S_ISDIR(st.st_mode))
     return mafat_fail(d, MAFAT_EIO, "%s: expected a picture, found a directory", name);
   if (!S_ISREG(st.st_mode))
-    return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file, found a pipe, socket or device", name);
+    return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file, found a pipe, socket or device",
+                      name);
   if (st.st_size == 0)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a picture, found an empty file", name);
   return MAFAT_OK;
@@ -66,9 +67,10 @@ static int check_input(const struct mafat_image_input *input, struct mafat_diagn
 {
   if (input->w < 1 || input->h < 1 || input->w > MAFAT_IMAGE_MAX_SIDE ||
       input->h > MAFAT_IMAGE_MAX_SIDE || (input->c != 1 && input->c != 3))
-    return mafat_fail(d, MAFAT_EINVAL,
-                      "expected a network with a picture of 1 or 3 channels as its input, found %dx%dx%d",
-                      input->w, input->h, input->c);
+    return mafat_fail(
+        d, MAFAT_EINVAL,
+        "expected a network with a picture of 1 or 3 channels as its input, found %dx%dx%d",
+        input->w, input->h, input->c);
   return MAFAT_OK;
 }
 
@@ -85,7 +87,8 @@ static int open_decoder(struct mafat_image *im, struct mafat_diagnostic *d)
     return mafat_image_jpeg_open(&im->decoder, source, im->name, c, d);
   if (n >= 8 && memcmp(p, "\x89PNG\r\n\x1a\n", 8) == 0)
     return mafat_image_png_open(&im->decoder, source, im->name, c, d);
-  if (n >= 3 && p[0] == 'P' && strchr(" \t\n\v\f\r#", p[2]) && p[2] != 0 && strchr("2356", p[1]) && p[1] != 0)
+  if (n >= 3 && p[0] == 'P' && strchr(" \t\n\v\f\r#", p[2]) && p[2] != 0 && strchr("2356", p[1]) &&
+      p[1] != 0)
     return mafat_image_ppm_open(&im->decoder, source, im->name, c, d);
   return mafat_image_refuse_format(im->name, p, n, d);
 }
@@ -93,14 +96,17 @@ static int open_decoder(struct mafat_image *im, struct mafat_diagnostic *d)
 static int check_size(const struct mafat_image_decoder *decoder, struct mafat_diagnostic *d)
 {
   if (decoder->width < 1 || decoder->height < 1)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: damaged %s picture: expected a width and a height, found %dx%d",
+    return mafat_fail(d, MAFAT_EFORMAT,
+                      "%s: damaged %s picture: expected a width and a height, found %dx%d",
                       decoder->name, decoder->format, decoder->width, decoder->height);
   if (decoder->width > MAFAT_IMAGE_MAX_SIDE || decoder->height > MAFAT_IMAGE_MAX_SIDE)
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a picture of at most %d pixels to a side, found %dx%d",
+    return mafat_fail(d, MAFAT_EUNSUPPORTED,
+                      "%s: expected a picture of at most %d pixels to a side, found %dx%d",
                       decoder->name, MAFAT_IMAGE_MAX_SIDE, decoder->width, decoder->height);
   if ((int64_t)decoder->width * decoder->height > MAFAT_IMAGE_MAX_PIXELS)
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a picture of at most %d pixels, found %dx%d",
-                      decoder->name, MAFAT_IMAGE_MAX_PIXELS, decoder->width, decoder->height);
+    return mafat_fail(d, MAFAT_EUNSUPPORTED,
+                      "%s: expected a picture of at most %d pixels, found %dx%d", decoder->name,
+                      MAFAT_IMAGE_MAX_PIXELS, decoder->width, decoder->height);
   return MAFAT_OK;
 }
 
@@ -117,22 +123,28 @@ static void set_geometry(struct mafat_image *im)
   int height = im->sideways ? decoder->width : decoder->height;
   im->place = mafat_placement_make(im->input.fit, width, height, im->input.w, im->input.h);
   if (im->input.shrinks && decoder->ops->shrink)
-    decoder->ops->shrink(decoder, im->sideways ? im->place.h : im->place.w, im->sideways ? im->place.w : im->place.h);
+    decoder->ops->shrink(decoder, im->sideways ? im->place.h : im->place.w,
+                         im->sideways ? im->place.w : im->place.h);
   im->stored_width = decoder->width;
-  struct mafat_image_axis x =
-      mafat_image_axis_make(im->sideways ? decoder->height : decoder->width, im->place.w, im->place.left, im->input.w);
-  struct mafat_image_axis y =
-      mafat_image_axis_make(im->sideways ? decoder->width : decoder->height, im->place.h, im->place.top, im->input.h);
+  struct mafat_image_axis x = mafat_image_axis_make(im->sideways ? decoder->height : decoder->width,
+                                                    im->place.w, im->place.left, im->input.w);
+  struct mafat_image_axis y = mafat_image_axis_make(im->sideways ? decoder->width : decoder->height,
+                                                    im->place.h, im->place.top, im->input.h);
   im->along = im->sideways ? x : y;
   im->across = (struct mafat_image_across){.axis = im->sideways ? y : x, .channels = im->input.c,
                                           .kernels = im->input.kernels};
   im->across.lines = decoder->ops->skip ? mafat_frame_kernels_find(im->input.kernels->name) : NULL;
   im->across.straight = im->across.axis.from == im->across.axis.to && !im->across_reverse;
 
-  im->info = (struct mafat_image_info){
-      .width = width, .height = height, .source_channels = decoder->source_channels,
-      .orientation = o, .turned = im->sideways || im->along_reverse,
-      .frame = decoder->ops->skip != NULL, .whole = decoder->whole, .format = decoder->format, .decoder_bytes = decoder->bytes};
+  im->info = (struct mafat_image_info){.width = width,
+                                       .height = height,
+                                       .source_channels = decoder->source_channels,
+                                       .orientation = o,
+                                       .turned = im->sideways || im->along_reverse,
+                                       .frame = decoder->ops->skip != NULL,
+                                       .whole = decoder->whole,
+                                       .format = decoder->format,
+                                       .decoder_bytes = decoder->bytes};
 }
 
 bool mafat_image_find_scaling(bool *shrinks, const char *name)
@@ -151,7 +163,8 @@ static void set_rule(struct mafat_image *im)
 }
 
 /* Allocates a picture that is not opened yet. On failure the caller keeps fd. */
-static struct mafat_image *make_image(int fd, const char *name, const struct mafat_image_input *input)
+static struct mafat_image *make_image(int fd, const char *name,
+                                      const struct mafat_image_input *input)
 {
   struct mafat_image *im = calloc(1, sizeof *im);
   if (!im || !(im->name = strdup(name))) {
@@ -200,25 +213,33 @@ static int check_pixels(const struct mafat_image_pixels *p, struct mafat_diagnos
 {
   if (!p->bytes) return mafat_fail(d, MAFAT_EINVAL, "pixels: expected a picture, found none");
   if (p->width < 1 || p->height < 1)
-    return mafat_fail(d, MAFAT_EINVAL, "pixels: expected a width and a height, found %dx%d", p->width, p->height);
+    return mafat_fail(d, MAFAT_EINVAL, "pixels: expected a width and a height, found %dx%d",
+                      p->width, p->height);
   if (p->channels != 1 && p->channels != 3 && p->channels != 4)
-    return mafat_fail(d, MAFAT_EINVAL, "pixels: expected 1, 3 or 4 channels, found %d", p->channels);
+    return mafat_fail(d, MAFAT_EINVAL, "pixels: expected 1, 3 or 4 channels, found %d",
+                      p->channels);
   if (p->stride < (size_t)p->width * (size_t)p->channels)
-    return mafat_fail(d, MAFAT_EINVAL, "pixels: expected at least %zu bytes from row to row, found %zu",
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "pixels: expected at least %zu bytes from row to row, found %zu",
                       (size_t)p->width * (size_t)p->channels, p->stride);
   if (p->height > 1 && p->stride > PTRDIFF_MAX / (size_t)(p->height - 1) - 1)
-    return mafat_fail(d, MAFAT_EINVAL, "pixels: expected rows that lie in memory, found %d, %zu bytes from one to the next", p->height, p->stride);
+    return mafat_fail(
+        d, MAFAT_EINVAL,
+        "pixels: expected rows that lie in memory, found %d, %zu bytes from one to the next",
+        p->height, p->stride);
   return MAFAT_OK;
 }
 
 /* Opens a picture in memory: pixels or a frame. */
-static int open_memory(struct mafat_image **out, const char *name, const struct mafat_image_pixels *pixels,
-                       const struct mafat_frame *frame, const struct mafat_image_input *input, struct mafat_diagnostic *d)
+static int open_memory(struct mafat_image **out, const char *name,
+                       const struct mafat_image_pixels *pixels, const struct mafat_frame *frame,
+                       const struct mafat_image_input *input, struct mafat_diagnostic *d)
 {
   struct mafat_image *im = make_image(-1, name, input);
   if (!im) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   int code = pixels ? mafat_image_pixels_open(&im->decoder, pixels, im->name, input->c, d)
-                    : mafat_image_frame_open(&im->decoder, &im->source, frame, im->name, input->c, im->input.kernels, d);
+                    : mafat_image_frame_open(&im->decoder, &im->source, frame, im->name, input->c,
+                                             im->input.kernels, d);
   if (code == MAFAT_OK) code = check_size(im->decoder, d);
   if (code) {
     mafat_image_close(&im);
@@ -246,8 +267,8 @@ int mafat_image_open_frame(struct mafat_image **out, const struct mafat_frame *f
   int code = check_input(input, d);
   if (code) return code;
   if (frame->format.kind == MAFAT_FRAME_MJPEG ? frame->n > bytes : frame->n != bytes)
-    return mafat_fail(d, MAFAT_EINVAL, "frame: expected %s%zu bytes, found %zu", frame->format.kind == MAFAT_FRAME_MJPEG ? "at most " : "",
-                      bytes, frame->n);
+    return mafat_fail(d, MAFAT_EINVAL, "frame: expected %s%zu bytes, found %zu",
+                      frame->format.kind == MAFAT_FRAME_MJPEG ? "at most " : "", bytes, frame->n);
   return open_memory(out, "frame", NULL, frame, input, d);
 }
 
@@ -303,7 +324,8 @@ static size_t line_floats(int n_taps, int channels)
 /* Returns the bytes of both resized lines of a frame, and of taps for planes. */
 static size_t lines_bytes(int n_taps, int channels)
 {
-  return 2 * line_floats(n_taps, channels) * sizeof(float) + eights_of(n_taps) * sizeof(struct mafat_plane_taps) + ROW_ALIGNMENT;
+  return 2 * line_floats(n_taps, channels) * sizeof(float) +
+         eights_of(n_taps) * sizeof(struct mafat_plane_taps) + ROW_ALIGNMENT;
 }
 
 /* Sides are at most 2^20, so only the decoder's part can be large. */
@@ -318,7 +340,8 @@ static size_t picture_bytes(size_t decoder_bytes, int stored_width, int n_taps, 
 
 size_t mafat_image_bytes(const struct mafat_image *im)
 {
-  size_t bytes = picture_bytes(im->info.decoder_bytes, im->stored_width, im->across.axis.n, strlen(im->name) + 1);
+  size_t bytes = picture_bytes(im->info.decoder_bytes, im->stored_width, im->across.axis.n,
+                               strlen(im->name) + 1);
   return im->across.lines ? bytes + lines_bytes(im->across.axis.n, im->input.c) : bytes;
 }
 
@@ -327,14 +350,18 @@ size_t mafat_image_bytes_assumed(const struct mafat_image_input *input)
   enum { WIDTH = 4000, HEIGHT = 3000, NAME_BYTES = 4096 };
   struct mafat_placement place = {.w = WIDTH, .h = HEIGHT};
   if (input->shrinks) place = mafat_placement_make(input->fit, WIDTH, HEIGHT, input->w, input->h);
-  return picture_bytes(mafat_image_jpeg_bytes_assumed(WIDTH, HEIGHT, place.w, place.h), WIDTH, input->w, NAME_BYTES);
+  return picture_bytes(mafat_image_jpeg_bytes_assumed(WIDTH, HEIGHT, place.w, place.h), WIDTH,
+                       input->w, NAME_BYTES);
 }
 
-size_t mafat_image_frame_bytes(const struct mafat_frame_format *format, const struct mafat_image_input *input, bool rows)
+size_t mafat_image_frame_bytes(const struct mafat_frame_format *format,
+                               const struct mafat_image_input *input, bool rows)
 {
   struct mafat_placement place = {.w = format->width, .h = format->height};
-  if (input->shrinks && !rows) place = mafat_placement_make(input->fit, format->width, format->height, input->w, input->h);
-  return picture_bytes(mafat_image_frame_bytes_assumed(format, place.w, place.h), format->width, input->w, sizeof "frame") +
+  if (input->shrinks && !rows)
+    place = mafat_placement_make(input->fit, format->width, format->height, input->w, input->h);
+  return picture_bytes(mafat_image_frame_bytes_assumed(format, place.w, place.h), format->width,
+                       input->w, sizeof "frame") +
          (format->kind == MAFAT_FRAME_MJPEG ? 0 : lines_bytes(input->w, input->c));
 }
 
@@ -364,7 +391,8 @@ static void set_taps(struct mafat_image *im)
   const struct mafat_image_axis *axis = &im->across.axis;
   for (int i = 0; i < axis->n; i++) {
     int at = axis->first + i;
-    struct mafat_resample_tap tap = im->sideways ? mafat_image_row_tap(axis, at) : mafat_image_column_tap(axis, at);
+    struct mafat_resample_tap tap =
+        im->sideways ? mafat_image_row_tap(axis, at) : mafat_image_column_tap(axis, at);
     if (im->across_reverse) {
       tap.first = axis->from - 1 - tap.first;
       tap.second = axis->from - 1 - tap.second;
@@ -382,8 +410,11 @@ static void set_planes(struct mafat_image *im)
   struct mafat_image_across *across = &im->across;
   across->planes = NULL;
   im->decoder->planes = false;
-  if (!across->lines || !across->lines->colour_planes || across->straight || im->input.c != 3 || !mafat_image_frame_has_colours(im->decoder)) return;
-  struct mafat_plane_taps *planes = (struct mafat_plane_taps *)(void *)(im->lines[1] + line_floats(across->axis.n, im->input.c));
+  if (!across->lines || !across->lines->colour_planes || across->straight || im->input.c != 3 ||
+      !mafat_image_frame_has_colours(im->decoder))
+    return;
+  struct mafat_plane_taps *planes =
+      (struct mafat_plane_taps *)(void *)(im->lines[1] + line_floats(across->axis.n, im->input.c));
   if (!mafat_image_plane_taps(planes, across->taps, across->axis.n, im->input.c)) return;
   across->planes = planes;
   im->decoder->planes = true;
@@ -392,13 +423,18 @@ static void set_planes(struct mafat_image *im)
 static int start_decoding(struct mafat_image *im, struct mafat_diagnostic *d)
 {
   size_t rows = rows_bytes(im->decoder->width);
-  im->capacity = malloc(rows + (im->across.lines ? lines_bytes(im->across.axis.n, im->input.c) : 0));
+  im->capacity =
+      malloc(rows + (im->across.lines ? lines_bytes(im->across.axis.n, im->input.c) : 0));
   im->across.taps = malloc((size_t)im->across.axis.n * sizeof *im->across.taps + 1);
-  if (!im->capacity || !im->across.taps) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", im->name);
-  im->rows[0] = im->capacity + (ROW_ALIGNMENT - (uintptr_t)im->capacity % ROW_ALIGNMENT) + ROW_OFFSET;
+  if (!im->capacity || !im->across.taps)
+    return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", im->name);
+  im->rows[0] =
+      im->capacity + (ROW_ALIGNMENT - (uintptr_t)im->capacity % ROW_ALIGNMENT) + ROW_OFFSET;
   im->rows[1] = im->rows[0] + row_bytes(im->decoder->width);
   if (im->across.lines) {
-    im->lines[0] = (float *)(void *)(im->capacity + rows + (ROW_ALIGNMENT - (uintptr_t)(im->capacity + rows) % ROW_ALIGNMENT));
+    im->lines[0] =
+        (float *)(void *)(im->capacity + rows +
+                          (ROW_ALIGNMENT - (uintptr_t)(im->capacity + rows) % ROW_ALIGNMENT));
     im->lines[1] = im->lines[0] + line_floats(im->across.axis.n, im->input.c);
   }
   im->line_of[0] = im->line_of[1] = -1;
@@ -413,7 +449,8 @@ static int decode_up_to(struct mafat_image *im, int n, struct mafat_diagnostic *
 {
   while (im->n_decoded < n) {
     int code = mafat_image_source_check(&im->source, im->name, d);
-    if (code == MAFAT_OK) code = im->decoder->ops->read_row(im->decoder, im->rows[im->n_decoded % 2], d);
+    if (code == MAFAT_OK)
+      code = im->decoder->ops->read_row(im->decoder, im->rows[im->n_decoded % 2], d);
     if (code != MAFAT_OK) return code;
     im->n_decoded++;
   }
@@ -430,7 +467,8 @@ static void skip_up_to(struct mafat_image *im, int n)
 /* Returns stored row y resized; each is resized once for all its lines. */
 static const float *find_line(struct mafat_image *im, int y)
 {
-  if (im->line_of[y % 2] != y) mafat_image_resample_across(&im->across, im->rows[y % 2], im->lines[y % 2]);
+  if (im->line_of[y % 2] != y)
+    mafat_image_resample_across(&im->across, im->rows[y % 2], im->lines[y % 2]);
   im->line_of[y % 2] = y;
   return im->lines[y % 2];
 }
@@ -454,13 +492,15 @@ static int read_line(struct mafat_image *im, int i, float *out, size_t stride,
 
   const uint8_t *first = im->rows[line.first % 2], *second = im->rows[line.second % 2];
   if (im->across.lines && !im->across.straight)
-    mafat_image_resample_between(&im->across, &line, find_line(im, line.first), find_line(im, line.second), out);
+    mafat_image_resample_between(&im->across, &line, find_line(im, line.first),
+                                 find_line(im, line.second), out);
   else if (im->sideways)
     mafat_image_resample_column(&im->across, &line, first, second, out, stride);
   else
     mafat_image_resample_row(&im->across, &line, first, second, out);
   if (im->rule)
-    mafat_pixel_rule_apply(im->rule, out, im->across.axis.n, im->input.c, im->sideways ? stride : (size_t)im->input.c);
+    mafat_pixel_rule_apply(im->rule, out, im->across.axis.n, im->input.c,
+                           im->sideways ? stride : (size_t)im->input.c);
   return MAFAT_OK;
 }
 
@@ -469,7 +509,8 @@ static void fill_around(const struct mafat_image *im, float *out, int n_pixels)
   size_t done = (size_t)im->input.c, n = (size_t)n_pixels * done;
   if (n == 0) return;
   memcpy(out, im->around, done * sizeof *out);
-  for (; done < n; done *= 2) memcpy(out + done, out, (done < n - done ? done : n - done) * sizeof *out);
+  for (; done < n; done *= 2)
+    memcpy(out + done, out, (done < n - done ? done : n - done) * sizeof *out);
 }
 
 static int check_unchanged(const struct mafat_image *im, struct mafat_diagnostic *d)
@@ -534,8 +575,9 @@ static int read_row(struct mafat_image *im, float *row, struct mafat_diagnostic 
 int mafat_image_read_row(struct mafat_image *im, float *row, struct mafat_diagnostic *d)
 {
   if (im->info.turned)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: a turned picture has no rows to pull (EXIF orientation %d)",
-                      im->name, im->info.orientation);
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "%s: a turned picture has no rows to pull (EXIF orientation %d)", im->name,
+                      im->info.orientation);
   int code = begin(im, d);
   if (code == MAFAT_OK) code = read_row(im, row, d);
   return note_failure(im, code, d);
@@ -548,8 +590,8 @@ static int read_turned(struct mafat_image *im, const struct mafat_image_target *
   for (int y = 0; y < im->input.h; y++)
     fill_around(im, target->pixels + (size_t)y * stride, im->input.w);
 
-  float *corner =
-      target->pixels + (size_t)begin_in_input(im->place.top) * stride + (size_t)begin_in_input(im->place.left) * c;
+  float *corner = target->pixels + (size_t)begin_in_input(im->place.top) * stride +
+                  (size_t)begin_in_input(im->place.left) * c;
   int n = im->across.axis.n > 0 ? im->along.n : 0;
   for (int k = 0; k < n; k++) {
     int i = im->along_reverse ? n - 1 - k : k;
@@ -574,7 +616,8 @@ int mafat_image_read(struct mafat_image *im, const struct mafat_image_target *ta
   return note_failure(im, code, d);
 }
 
-int mafat_image_each_row(struct mafat_image *im, mafat_image_row *row, void *context, struct mafat_diagnostic *d)
+int mafat_image_each_row(struct mafat_image *im, mafat_image_row *row, void *context,
+                         struct mafat_diagnostic *d)
 {
   im->across.lines = NULL; /* rows are delivered as stored */
   int code = begin(im, d);
@@ -590,7 +633,8 @@ int mafat_image_each_row(struct mafat_image *im, mafat_image_row *row, void *con
 size_t mafat_image_file_bytes(const struct mafat_image *im)
 {
   const struct mafat_image_source *source = &im->source;
-  return source->opened.bytes < (uint64_t)source->window ? (size_t)source->opened.bytes : (size_t)source->window;
+  return source->opened.bytes < (uint64_t)source->window ? (size_t)source->opened.bytes
+                                                         : (size_t)source->window;
 }
 
 void mafat_image_close(struct mafat_image **im)

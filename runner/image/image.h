@@ -94,7 +94,8 @@ int mafat_image_open_frame(struct mafat_image **out, const struct mafat_frame *f
                            const struct mafat_image_input *input, struct mafat_diagnostic *d);
 /* Returns mafat_image_bytes() of such frames, assuming subsampled chroma for JPEG. `rows`: also if
  * all stored rows are read, which never shrinks. */
-size_t mafat_image_frame_bytes(const struct mafat_frame_format *format, const struct mafat_image_input *input, bool rows);
+size_t mafat_image_frame_bytes(const struct mafat_frame_format *format,
+                               const struct mafat_image_input *input, bool rows);
 
 /* Valid until the picture is closed. */
 const struct mafat_image_info *mafat_image_describe(const struct mafat_image *im);
@@ -115,7 +116,8 @@ size_t mafat_image_bytes_assumed(const struct mafat_image_input *input);
 /* Passes each stored row, top down, to `row`, which may change its input.c bytes per pixel.
  * Replaces reading the picture. Stops at the first result other than MAFAT_OK and returns it. */
 typedef int mafat_image_row(void *context, unsigned char *row, int y, struct mafat_diagnostic *d);
-int mafat_image_each_row(struct mafat_image *im, mafat_image_row *row, void *context, struct mafat_diagnostic *d);
+int mafat_image_each_row(struct mafat_image *im, mafat_image_row *row, void *context,
+                         struct mafat_diagnostic *d);
 
 /* Decodes the whole picture into the target in any orientation, without a buffer for turning. Once
  * per picture, and not after mafat_image_read_row(): MAFAT_EINVAL. The target is undefined after a

@@ -13,11 +13,13 @@ static size_t row_floats(struct mafat_shape s)
 
 size_t mafat_input_turned_bytes(const struct mafat_image *image, struct mafat_shape shape)
 {
-  return mafat_image_describe(image)->turned ? row_floats(shape) * (size_t)shape.h * sizeof(float) : 0;
+  return mafat_image_describe(image)->turned ? row_floats(shape) * (size_t)shape.h * sizeof(float)
+                                             : 0;
 }
 
 int mafat_input_picture_open(struct mafat_picture_input *p, struct mafat_image *image,
-                             struct mafat_shape shape, bool by_rows, bool integers, struct mafat_diagnostic *d)
+                             struct mafat_shape shape, bool by_rows, bool integers,
+                             struct mafat_diagnostic *d)
 {
   *p = (struct mafat_picture_input){.image = image, .shape = shape};
   size_t bytes = by_rows || integers ? mafat_input_turned_bytes(image, shape) : 0;
@@ -29,7 +31,8 @@ int mafat_input_picture_open(struct mafat_picture_input *p, struct mafat_image *
 }
 
 /* Decodes all rows at once, into the arena or into p->whole. */
-static int read_whole(struct mafat_picture_input *p, float *pixels, size_t stride, struct mafat_diagnostic *d)
+static int read_whole(struct mafat_picture_input *p, float *pixels, size_t stride,
+                      struct mafat_diagnostic *d)
 {
   struct mafat_image_target target = {pixels, stride};
   p->next_row = p->shape.h;
@@ -37,9 +40,11 @@ static int read_whole(struct mafat_picture_input *p, float *pixels, size_t strid
 }
 
 /* Decodes rows as floats, which the executor quantizes. */
-static int read_numbers(struct mafat_picture_input *p, struct mafat_executor *e, struct mafat_span rows, struct mafat_diagnostic *d)
+static int read_numbers(struct mafat_picture_input *p, struct mafat_executor *e,
+                        struct mafat_span rows, struct mafat_diagnostic *d)
 {
-  int code = p->whole && p->next_row == 0 ? read_whole(p, p->whole, row_floats(p->shape), d) : MAFAT_OK;
+  int code =
+      p->whole && p->next_row == 0 ? read_whole(p, p->whole, row_floats(p->shape), d) : MAFAT_OK;
   for (int y = rows.begin; y < rows.end && code == MAFAT_OK; y++) {
     const float *line = p->whole ? p->whole + (size_t)y * row_floats(p->shape) : p->line;
     if (!p->whole) {
@@ -59,7 +64,8 @@ static int read_picture(void *context, struct mafat_executor *e, struct mafat_sp
   size_t stride, row_bytes = row_floats(p->shape) * sizeof(float);
   float *pixels = mafat_executor_input_row(e, rows.begin, &stride);
   int code = MAFAT_OK;
-  if (rows.begin == 0 && rows.end == p->shape.h && !p->whole) return read_whole(p, pixels, stride, d);
+  if (rows.begin == 0 && rows.end == p->shape.h && !p->whole)
+    return read_whole(p, pixels, stride, d);
   if (p->whole && p->next_row == 0) code = read_whole(p, p->whole, row_floats(p->shape), d);
   for (int y = rows.begin; y < rows.end && code == MAFAT_OK; y++) {
     pixels = mafat_executor_input_row(e, y, &stride);
@@ -82,8 +88,10 @@ int mafat_input_picture_finish(struct mafat_picture_input *p, struct mafat_diagn
 {
   if (p->next_row == p->shape.h || p->next_row == 0) return MAFAT_OK;
   float *row = malloc(row_floats(p->shape) * sizeof(float));
-  int code = row ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "out of memory for a picture's last rows");
-  for (; code == MAFAT_OK && p->next_row < p->shape.h; p->next_row++) code = mafat_image_read_row(p->image, row, d);
+  int code =
+      row ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "out of memory for a picture's last rows");
+  for (; code == MAFAT_OK && p->next_row < p->shape.h; p->next_row++)
+    code = mafat_image_read_row(p->image, row, d);
   free(row);
   return code;
 }

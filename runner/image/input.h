@@ -19,7 +19,8 @@ size_t mafat_input_turned_bytes(const struct mafat_image *image, struct mafat_sh
 /* Makes a source from an open picture. `by_rows`: the plan reads rows, not the whole picture;
  * `integers`: the input is quantized. MAFAT_ENOMEM. */
 int mafat_input_picture_open(struct mafat_picture_input *p, struct mafat_image *image,
-                             struct mafat_shape shape, bool by_rows, bool integers, struct mafat_diagnostic *d);
+                             struct mafat_shape shape, bool by_rows, bool integers,
+                             struct mafat_diagnostic *d);
 struct mafat_input_source mafat_input_picture_source(struct mafat_picture_input *p);
 /* Reads the rows that the plan did not need, so that a damaged end is noticed. */
 int mafat_input_picture_finish(struct mafat_picture_input *p, struct mafat_diagnostic *d);

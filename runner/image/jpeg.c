@@ -179,8 +179,8 @@ static void on_progress(j_common_ptr cinfo)
   int code = mafat_image_source_check(jpeg->base.source, jpeg->base.name, jpeg->diagnostic);
   if (code) give_up(jpeg, code);
   if (jpeg->cinfo.input_scan_number <= MAX_SCANS) return;
-  mafat_fail(jpeg->diagnostic, MAFAT_EUNSUPPORTED, "%s: JPEG picture: expected at most %d scans, found more",
-             jpeg->base.name, MAX_SCANS);
+  mafat_fail(jpeg->diagnostic, MAFAT_EUNSUPPORTED,
+             "%s: JPEG picture: expected at most %d scans, found more", jpeg->base.name, MAX_SCANS);
   give_up(jpeg, MAFAT_EUNSUPPORTED);
 }
 
@@ -208,7 +208,8 @@ static boolean fill_input_buffer(j_decompress_ptr cinfo)
   struct mafat_image_source *source = jpeg->base.source;
   int filled = mafat_image_source_fill(source);
   if (filled < 0) {
-    mafat_fail(jpeg->diagnostic, MAFAT_EIO, "%s: cannot read: %s", jpeg->base.name, strerror(errno));
+    mafat_fail(jpeg->diagnostic, MAFAT_EIO, "%s: cannot read: %s", jpeg->base.name,
+               strerror(errno));
     give_up(jpeg, MAFAT_EIO);
   }
   if (filled == 0) {
@@ -353,8 +354,13 @@ static void jpeg_close(struct mafat_image_decoder *base)
 static uint64_t bytes_of(const struct jpeg *jpeg)
 {
   const struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
-  struct jpeg_frame f = {(int)cinfo->image_width, (int)cinfo->image_height, cinfo->num_components, {0}, {0},
-                    jpeg->shrunk, jpeg->base.whole};
+  struct jpeg_frame f = {(int)cinfo->image_width,
+                         (int)cinfo->image_height,
+                         cinfo->num_components,
+                         {0},
+                         {0},
+                         jpeg->shrunk,
+                         jpeg->base.whole};
   for (int i = 0; i < f.n_components; i++) {
     f.h[i] = cinfo->comp_info[i].h_samp_factor;
     f.v[i] = cinfo->comp_info[i].v_samp_factor;
@@ -376,8 +382,9 @@ static int describe(struct jpeg *jpeg, struct mafat_diagnostic *d)
   struct mafat_image_decoder *base = &jpeg->base;
   struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
   if (cinfo->num_components > MAX_COMPONENTS || cinfo->num_components == 2)
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a JPEG picture of 1, 3 or 4 components, found %d",
-                      base->name, cinfo->num_components);
+    return mafat_fail(d, MAFAT_EUNSUPPORTED,
+                      "%s: expected a JPEG picture of 1, 3 or 4 components, found %d", base->name,
+                      cinfo->num_components);
 
   base->format = "JPEG";
   base->width = (int)cinfo->image_width;
@@ -386,7 +393,8 @@ static int describe(struct jpeg *jpeg, struct mafat_diagnostic *d)
   base->whole = jpeg_has_multiple_scans(cinfo);
   uint64_t bytes = bytes_of(jpeg);
   if (bytes > SIZE_MAX / 2)
-    return mafat_fail(d, MAFAT_ELIMIT, "%s: a JPEG picture of %dx%d needs more memory than this machine can address",
+    return mafat_fail(d, MAFAT_ELIMIT,
+                      "%s: a JPEG picture of %dx%d needs more memory than this machine can address",
                       base->name, base->width, base->height);
   base->bytes = (size_t)bytes;
   return MAFAT_OK;
@@ -396,7 +404,8 @@ int mafat_image_jpeg_open(struct mafat_image_decoder **out,
                           struct mafat_image_source *source, const char *name,
                           int channels, struct mafat_diagnostic *d)
 {
-  static const struct mafat_image_decoder_ops ops = {jpeg_read_row, jpeg_finish, jpeg_close, jpeg_shrink, NULL};
+  static const struct mafat_image_decoder_ops ops = {jpeg_read_row, jpeg_finish, jpeg_close,
+                                                     jpeg_shrink, NULL};
   struct jpeg *jpeg = calloc(1, sizeof *jpeg);
   if (!jpeg) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   jpeg->base = (struct mafat_image_decoder){

@@ -12,7 +12,7 @@
  * *type or float32, with the view's dimensions after leading ones. Sets *begin to the offset of the
  * elements and *type to theirs. Not a .npy file: returns MAFAT_OK with *begin = 0. MAFAT_EFORMAT,
  * MAFAT_EUNSUPPORTED, MAFAT_EIO. */
-int mafat_npy_read(const char *path, const struct mafat_view *view, enum mafat_dtype *type, uint64_t *begin,
-                   struct mafat_diagnostic *d);
+int mafat_npy_read(const char *path, const struct mafat_view *view, enum mafat_dtype *type,
+                   uint64_t *begin, struct mafat_diagnostic *d);
 
 #endif

@@ -1,4 +1,5 @@
-/* Names the formats that no decoder here reads. Called by image.c when a file is none that it reads. */
+/* Names the formats that no decoder here reads. Called by image.c when a file is none that it
+ * reads. */
 #include "runner/image/other_format.h"
 
 #include <string.h>
@@ -16,16 +17,21 @@ static const struct {
     {"netpbm P1", 0, 2, "P1"},        {"netpbm P4", 0, 2, "P4"},     {"netpbm P7", 0, 2, "P7"},
 };
 
-int mafat_image_refuse_format(const char *name, const uint8_t *bytes, size_t n, struct mafat_diagnostic *d)
+int mafat_image_refuse_format(const char *name, const uint8_t *bytes, size_t n,
+                              struct mafat_diagnostic *d)
 {
   static const char expected[] = "expected a JPEG, PNG, PPM or PGM picture, found";
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
     const size_t end = (size_t)formats[i].offset + formats[i].length;
-    if (n < end || memcmp(bytes + formats[i].offset, formats[i].bytes, formats[i].length) != 0) continue;
-    return mafat_fail(d, strncmp(formats[i].name, "netpbm", 6) == 0 ? MAFAT_EUNSUPPORTED : MAFAT_EFORMAT, "%s: %s %s; ImageMagick converts it: convert FILE picture.png", name, expected,
-                      formats[i].name);
+    if (n < end || memcmp(bytes + formats[i].offset, formats[i].bytes, formats[i].length) != 0)
+      continue;
+    return mafat_fail(
+        d, strncmp(formats[i].name, "netpbm", 6) == 0 ? MAFAT_EUNSUPPORTED : MAFAT_EFORMAT,
+        "%s: %s %s; ImageMagick converts it: convert FILE picture.png", name, expected,
+        formats[i].name);
   }
   if (n > 0 && bytes[0] == '<')
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: %s HTML or XML: is it an error page of a download?", name, expected);
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: %s HTML or XML: is it an error page of a download?",
+                      name, expected);
   return mafat_fail(d, MAFAT_EFORMAT, "%s: %s none of them", name, expected);
 }

@@ -7,8 +7,9 @@
 
 #include "include/mafat.h"
 
-/* Names the format by the file's first bytes, and a program that converts it. MAFAT_EUNSUPPORTED for
- * netpbm's formats, else MAFAT_EFORMAT. */
-int mafat_image_refuse_format(const char *name, const uint8_t *bytes, size_t n, struct mafat_diagnostic *d);
+/* Names the format by the file's first bytes, and a program that converts it. MAFAT_EUNSUPPORTED
+ * for netpbm's formats, else MAFAT_EFORMAT. */
+int mafat_image_refuse_format(const char *name, const uint8_t *bytes, size_t n,
+                              struct mafat_diagnostic *d);
 
 #endif

@@ -8,7 +8,8 @@ bool mafat_pixel_rule_is_plain(const struct mafat_pixel_rule *r)
 {
   if (r->swapped) return false;
   for (int c = 0; c < 3; c++)
-    if (r->mean[c] < 0 || r->mean[c] > 0 || r->scale[c] < 1 / 255.f || r->scale[c] > 1 / 255.f) return false;
+    if (r->mean[c] < 0 || r->mean[c] > 0 || r->scale[c] < 1 / 255.f || r->scale[c] > 1 / 255.f)
+      return false;
   return true;
 }
 
@@ -21,7 +22,8 @@ static float normal(float of_255, float mean, float scale)
 void mafat_pixel_rule_pad(const struct mafat_pixel_rule *r, int channels, float *pixel)
 {
   bool plain = mafat_pixel_rule_is_plain(r);
-  for (int c = 0; c < channels; c++) pixel[c] = plain ? r->pad / 255 : (r->pad - r->mean[c]) * r->scale[c];
+  for (int c = 0; c < channels; c++)
+    pixel[c] = plain ? r->pad / 255 : (r->pad - r->mean[c]) * r->scale[c];
 }
 
 static void swap(float *pixels, int n, size_t stride)
@@ -36,7 +38,8 @@ static void swap(float *pixels, int n, size_t stride)
 /* Floats per step: a multiple of whole pixels and of vectors. */
 enum { RUN = 12 };
 
-static void apply_run(const struct mafat_pixel_rule *r, float *restrict pixels, size_t n, int channels)
+static void apply_run(const struct mafat_pixel_rule *r, float *restrict pixels, size_t n,
+                      int channels)
 {
   float mean[RUN], scale[RUN];
   for (int i = 0; i < RUN; i++) {
@@ -45,11 +48,13 @@ static void apply_run(const struct mafat_pixel_rule *r, float *restrict pixels, 
   }
   size_t i = 0;
   for (; i + RUN <= n; i += RUN)
-    for (int k = 0; k < RUN; k++) pixels[i + (size_t)k] = normal(pixels[i + (size_t)k], mean[k], scale[k]);
+    for (int k = 0; k < RUN; k++)
+      pixels[i + (size_t)k] = normal(pixels[i + (size_t)k], mean[k], scale[k]);
   for (int k = 0; i < n; i++, k++) pixels[i] = normal(pixels[i], mean[k], scale[k]);
 }
 
-void mafat_pixel_rule_apply(const struct mafat_pixel_rule *r, float *pixels, int n, int channels, size_t stride)
+void mafat_pixel_rule_apply(const struct mafat_pixel_rule *r, float *pixels, int n, int channels,
+                            size_t stride)
 {
   if (r->swapped && channels == 3) swap(pixels, n, stride);
   if (stride == (size_t)channels) {

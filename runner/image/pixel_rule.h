@@ -22,6 +22,7 @@ void mafat_pixel_rule_pad(const struct mafat_pixel_rule *r, int channels, float 
 
 /* Normalizes n pixels that hold byte / 255, red first, `stride` floats apart. Interpolated values
  * between bytes are treated alike. */
-void mafat_pixel_rule_apply(const struct mafat_pixel_rule *r, float *pixels, int n, int channels, size_t stride);
+void mafat_pixel_rule_apply(const struct mafat_pixel_rule *r, float *pixels, int n, int channels,
+                            size_t stride);
 
 #endif

@@ -13,7 +13,8 @@ struct pixel_decoder {
   int next_row;
 };
 
-static int pixels_read_row(struct mafat_image_decoder *base, uint8_t *row, struct mafat_diagnostic *d)
+static int pixels_read_row(struct mafat_image_decoder *base, uint8_t *row,
+                           struct mafat_diagnostic *d)
 {
   struct pixel_decoder *p = (struct pixel_decoder *)base;
   const uint8_t *from = p->from.bytes + (size_t)p->next_row++ * p->from.stride;
@@ -42,10 +43,11 @@ static void pixels_close(struct mafat_image_decoder *base)
   free(base);
 }
 
-int mafat_image_pixels_open(struct mafat_image_decoder **out, const struct mafat_image_pixels *from, const char *name,
-                            int channels, struct mafat_diagnostic *d)
+int mafat_image_pixels_open(struct mafat_image_decoder **out, const struct mafat_image_pixels *from,
+                            const char *name, int channels, struct mafat_diagnostic *d)
 {
-  static const struct mafat_image_decoder_ops ops = {pixels_read_row, pixels_finish, pixels_close, NULL, NULL};
+  static const struct mafat_image_decoder_ops ops = {pixels_read_row, pixels_finish, pixels_close,
+                                                     NULL, NULL};
   struct pixel_decoder *p = calloc(1, sizeof *p);
   if (!p) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   p->from = *from;

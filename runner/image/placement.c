@@ -35,7 +35,8 @@ static void fit_outside(struct mafat_placement *p)
   else p->h = side_outside(p->picture_h, p->in_h, p->picture_w, p->in_w);
 }
 
-struct mafat_placement mafat_placement_make(enum mafat_fit fit, int picture_w, int picture_h, int in_w, int in_h)
+struct mafat_placement mafat_placement_make(enum mafat_fit fit, int picture_w, int picture_h,
+                                            int in_w, int in_h)
 {
   struct mafat_placement p = {fit, picture_w, picture_h, in_w, in_h, 0, 0, in_w, in_h};
   if (fit == MAFAT_FIT_STRETCH || picture_w < 1 || picture_h < 1) return p;

@@ -19,7 +19,8 @@ struct mafat_placement {
   int left, top, w, h;
 };
 
-struct mafat_placement mafat_placement_make(enum mafat_fit fit, int picture_w, int picture_h, int in_w, int in_h);
+struct mafat_placement mafat_placement_make(enum mafat_fit fit, int picture_w, int picture_h,
+                                            int in_w, int in_h);
 
 /* Returns the input's pixels per pixel of the picture; a side of 0 counts as 1. */
 static inline double mafat_placement_scale_x(const struct mafat_placement *p)

@@ -101,13 +101,15 @@ static void read_bytes(png_structp p, png_bytep bytes, size_t n)
       if (code) give_up(png, code);
       int filled = mafat_image_source_fill(source);
       if (filled < 0) {
-        mafat_fail(png->diagnostic, MAFAT_EIO, "%s: cannot read: %s", png->base.name, strerror(errno));
+        mafat_fail(png->diagnostic, MAFAT_EIO, "%s: cannot read: %s", png->base.name,
+                   strerror(errno));
         give_up(png, MAFAT_EIO);
       }
       if (filled == 0) {
-        mafat_fail(png->diagnostic, MAFAT_EFORMAT,
-                   "%s: truncated PNG picture: the file ends after %lld bytes, before its IEND chunk",
-                   png->base.name, (long long)source->position);
+        mafat_fail(
+            png->diagnostic, MAFAT_EFORMAT,
+            "%s: truncated PNG picture: the file ends after %lld bytes, before its IEND chunk",
+            png->base.name, (long long)source->position);
         give_up(png, MAFAT_EFORMAT);
       }
     }
@@ -251,7 +253,8 @@ static int describe(struct png *png, struct mafat_diagnostic *d)
   base->format = "PNG";
   base->width = (int)png_get_image_width(png->png, png->info);
   base->height = (int)png_get_image_height(png->png, png->info);
-  base->source_channels = colour == PNG_COLOR_TYPE_PALETTE ? 3 : png_get_channels(png->png, png->info);
+  base->source_channels =
+      colour == PNG_COLOR_TYPE_PALETTE ? 3 : png_get_channels(png->png, png->info);
   base->whole = png_get_interlace_type(png->png, png->info) != PNG_INTERLACE_NONE;
   base->orientation = find_orientation(base->source);
 
@@ -262,8 +265,10 @@ static int describe(struct png *png, struct mafat_diagnostic *d)
        __builtin_mul_overflow(pixels, (size_t)base->channels, &pixels)))
     pixels = SIZE_MAX;
   if (__builtin_add_overflow(bytes, pixels, &bytes))
-    return mafat_fail(d, MAFAT_ELIMIT, "%s: an interlaced PNG picture of %dx%d needs more memory than this machine can address",
-                      base->name, base->width, base->height);
+    return mafat_fail(
+        d, MAFAT_ELIMIT,
+        "%s: an interlaced PNG picture of %dx%d needs more memory than this machine can address",
+        base->name, base->width, base->height);
   base->bytes = bytes;
   return MAFAT_OK;
 }
@@ -272,7 +277,8 @@ int mafat_image_png_open(struct mafat_image_decoder **out,
                          struct mafat_image_source *source, const char *name,
                          int channels, struct mafat_diagnostic *d)
 {
-  static const struct mafat_image_decoder_ops ops = {png_read_next, png_finish, png_close, NULL, NULL};
+  static const struct mafat_image_decoder_ops ops = {png_read_next, png_finish, png_close, NULL,
+                                                     NULL};
   struct png *png = calloc(1, sizeof *png);
   if (!png) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   png->base = (struct mafat_image_decoder){

@@ -158,7 +158,8 @@ static int read_header(struct ppm *ppm, struct mafat_diagnostic *d)
   if (code == MAFAT_OK) code = read_number(base, &ppm->maxval, d);
   if (code != MAFAT_OK) return code;
   if (ppm->maxval < 1 || ppm->maxval > 65535)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: damaged %s picture: expected a maxval of 1 to 65535, found %d",
+    return mafat_fail(d, MAFAT_EFORMAT,
+                      "%s: damaged %s picture: expected a maxval of 1 to 65535, found %d",
                       base->name, base->format, ppm->maxval);
   return MAFAT_OK;
 }
@@ -167,7 +168,8 @@ int mafat_image_ppm_open(struct mafat_image_decoder **out,
                          struct mafat_image_source *source, const char *name,
                          int channels, struct mafat_diagnostic *d)
 {
-  static const struct mafat_image_decoder_ops ops = {ppm_read_row, ppm_finish, ppm_close, NULL, NULL};
+  static const struct mafat_image_decoder_ops ops = {ppm_read_row, ppm_finish, ppm_close, NULL,
+                                                     NULL};
   struct ppm *ppm = calloc(1, sizeof *ppm);
   if (!ppm) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   ppm->base = (struct mafat_image_decoder){

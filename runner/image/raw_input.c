@@ -54,7 +54,9 @@ static void cut(struct mafat_raw_input *r)
   const struct mafat_file_order *o = r->order;
   r->band_rows = 1;
   if (2 * o->planes <= MAFAT_READS_DEPTH)
-    while (r->band_rows < o->rows && 2 * (size_t)o->planes * read_bytes(r, r->band_rows + 1) <= room_of(r)) r->band_rows++;
+    while (r->band_rows < o->rows &&
+           2 * (size_t)o->planes * read_bytes(r, r->band_rows + 1) <= room_of(r))
+      r->band_rows++;
   r->read_bytes = read_bytes(r, r->band_rows);
   size_t places = room_of(r) / r->read_bytes;
   int most = o->planes > MAFAT_READS_DEPTH / 2 ? MAFAT_READS_DEPTH : 2 * o->planes;
@@ -71,7 +73,8 @@ static size_t places_bytes(const struct mafat_raw_input *r)
  * conversion. */
 static size_t memory_bytes(const struct mafat_raw_input *r)
 {
-  return places_bytes(r) + (r->type == MAFAT_F32 || is_number(r->type) ? 0 : r->order->row_elements * sizeof(float));
+  return places_bytes(r) +
+         (r->type == MAFAT_F32 || is_number(r->type) ? 0 : r->order->row_elements * sizeof(float));
 }
 
 static size_t bytes_of_type(const struct mafat_file_order *order, enum mafat_dtype type)
@@ -116,19 +119,23 @@ static int check_size(const struct mafat_raw_input *r, uint64_t bytes, struct ma
   char dims[160];
   uint64_t elements = elements_bytes(r);
   if (bytes == r->begin + elements) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a file of %llu bytes (%s %s), found %llu", r->path,
-                    (unsigned long long)(r->begin + elements), name_dims(r->order, dims, sizeof dims), name_elements(r),
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a file of %llu bytes (%s %s), found %llu",
+                    r->path, (unsigned long long)(r->begin + elements),
+                    name_dims(r->order, dims, sizeof dims), name_elements(r),
                     (unsigned long long)bytes);
 }
 
-static int check_file(struct mafat_raw_input *r, struct mafat_file_state *state, struct mafat_diagnostic *d)
+static int check_file(struct mafat_raw_input *r, struct mafat_file_state *state,
+                      struct mafat_diagnostic *d)
 {
   struct stat st;
   char dims[160];
-  if (stat(r->path, &st) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", r->path, strerror(errno));
+  if (stat(r->path, &st) != 0)
+    return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", r->path, strerror(errno));
   if (!S_ISREG(st.st_mode))
     return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file of %llu bytes (%s %s)", r->path,
-                      (unsigned long long)elements_bytes(r), name_dims(r->order, dims, sizeof dims), name_elements(r));
+                      (unsigned long long)elements_bytes(r), name_dims(r->order, dims, sizeof dims),
+                      name_elements(r));
   *state = mafat_file_state(&st);
   /* A file of exactly the elements' size is raw, whatever its first bytes are. */
   if ((uint64_t)st.st_size != elements_bytes(r)) {
@@ -139,7 +146,8 @@ static int check_file(struct mafat_raw_input *r, struct mafat_file_state *state,
 }
 
 /* Detects that the file was replaced or changed after its header was read. */
-static int check_opened(const struct mafat_raw_input *r, const struct mafat_file_state *looked_at, struct mafat_diagnostic *d)
+static int check_opened(const struct mafat_raw_input *r, const struct mafat_file_state *looked_at,
+                        struct mafat_diagnostic *d)
 {
   struct mafat_file_state opened = mafat_read_queue_state(r->reads, 0);
   if (mafat_file_state_same(&opened, looked_at)) return MAFAT_OK;
@@ -163,16 +171,23 @@ static int take_memory(struct mafat_raw_input *r, struct mafat_diagnostic *d)
   if (r->memory != MAP_FAILED && r->memory_bytes != memory_bytes(r)) give_memory_back(r);
   r->memory_bytes = memory_bytes(r);
   if (r->memory == MAP_FAILED)
-    r->memory = mmap(NULL, r->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return r->memory == MAP_FAILED ? mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->path) : MAFAT_OK;
+    r->memory =
+        mmap(NULL, r->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return r->memory == MAP_FAILED ? mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->path)
+                                 : MAFAT_OK;
 }
 
-int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, int input, const struct mafat_file_order *order,
-                         struct mafat_diagnostic *d)
+int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, int input,
+                         const struct mafat_file_order *order, struct mafat_diagnostic *d)
 {
   size_t kept = r->memory == MAP_FAILED ? 0 : r->memory_bytes;
-  *r = (struct mafat_raw_input){.path = path, .input = input, .order = order, .type = order->type, .memory = r->memory,
-                                .memory_bytes = kept, .keeps_memory = r->keeps_memory};
+  *r = (struct mafat_raw_input){.path = path,
+                                .input = input,
+                                .order = order,
+                                .type = order->type,
+                                .memory = r->memory,
+                                .memory_bytes = kept,
+                                .keeps_memory = r->keeps_memory};
   struct mafat_file_state state = {.known = false};
   int code = check_file(r, &state, d);
   cut(r);
@@ -201,7 +216,8 @@ void mafat_raw_input_close(struct mafat_raw_input *r)
 static uint64_t offset_of(const struct mafat_raw_input *r, long long number)
 {
   const struct mafat_file_order *o = r->order;
-  uint64_t plane = (uint64_t)(number % o->planes), row = (uint64_t)(number / o->planes) * (uint64_t)r->band_rows;
+  uint64_t plane = (uint64_t)(number % o->planes),
+           row = (uint64_t)(number / o->planes) * (uint64_t)r->band_rows;
   return r->begin + (plane * (uint64_t)o->rows + row) * row_bytes(r);
 }
 
@@ -217,9 +233,10 @@ static int submit(struct mafat_raw_input *r, struct mafat_diagnostic *d)
   int row = (int)(number / o->planes) * r->band_rows;
   int rows = o->rows - row < r->band_rows ? o->rows - row : r->band_rows;
   size_t a = mafat_read_queue_alignment(r->reads), bytes = (size_t)rows * row_bytes(r);
-  uint64_t begin = offset_of(r, number) / a * a, end = (offset_of(r, number) + bytes + a - 1) / a * a;
-  int code = mafat_read_queue_submit(r->reads, (unsigned)(number % r->n_places), place_of(r, number), (size_t)(end - begin),
-                                begin, d);
+  uint64_t begin = offset_of(r, number) / a * a,
+           end = (offset_of(r, number) + bytes + a - 1) / a * a;
+  int code = mafat_read_queue_submit(r->reads, (unsigned)(number % r->n_places),
+                                     place_of(r, number), (size_t)(end - begin), begin, d);
   if (code == MAFAT_OK) r->submitted++;
   return code;
 }
@@ -229,7 +246,8 @@ static int await(struct mafat_raw_input *r, long long number, struct mafat_diagn
 {
   long long n = (long long)((r->order->rows + r->band_rows - 1) / r->band_rows) * r->order->planes;
   int code = MAFAT_OK;
-  while (code == MAFAT_OK && r->submitted < n && r->submitted < r->released + r->n_places) code = submit(r, d);
+  while (code == MAFAT_OK && r->submitted < n && r->submitted < r->released + r->n_places)
+    code = submit(r, d);
   if (code || number < r->awaited) return code;
   code = mafat_read_queue_wait(r->reads, (unsigned)(number % r->n_places), d);
   if (code == MAFAT_OK) r->awaited++;
@@ -257,32 +275,35 @@ static const float *row_of_floats(const struct mafat_raw_input *r, const char *r
 
 /* Copies rows of the map from a band that begins with row `first`, or from the file's only row if
  * that holds all. */
-static void take_floats(const struct mafat_raw_input *r, struct mafat_executor *e, int plane, struct mafat_span rows, const char *bytes,
-                        int first)
+static void take_floats(const struct mafat_raw_input *r, struct mafat_executor *e, int plane,
+                        struct mafat_span rows, const char *bytes, int first)
 {
   const struct mafat_file_order *o = r->order;
   bool whole = o->rows < o->shape.h;
   const float *line = NULL;
   for (int y = rows.begin; y < rows.end; y++) {
-    if (!whole || !line) line = row_of_floats(r, bytes + (whole ? 0 : (size_t)(y - first) * row_bytes(r)));
+    if (!whole || !line)
+      line = row_of_floats(r, bytes + (whole ? 0 : (size_t)(y - first) * row_bytes(r)));
     if (o->planes > 1) mafat_executor_set_input_row(e, r->input, o, plane, y, line);
     else mafat_executor_set_input_line(e, r->input, o, y, line);
   }
 }
 
-static void take_numbers(const struct mafat_raw_input *r, struct mafat_executor *e, int plane, struct mafat_span rows,
-                         const unsigned char *bytes, int first)
+static void take_numbers(const struct mafat_raw_input *r, struct mafat_executor *e, int plane,
+                         struct mafat_span rows, const unsigned char *bytes, int first)
 {
   const struct mafat_file_order *o = r->order;
-  struct mafat_span channels = o->planes > 1 ? mafat_span(plane, plane + 1) : mafat_span(0, o->shape.c);
+  struct mafat_span channels =
+      o->planes > 1 ? mafat_span(plane, plane + 1) : mafat_span(0, o->shape.c);
   for (int y = rows.begin; y < rows.end; y++)
-    mafat_executor_set_input_numbers(e, r->input, o, channels, y,
-                                     bytes + (o->rows < o->shape.h ? 0 : (size_t)(y - first) * row_bytes(r)));
+    mafat_executor_set_input_numbers(
+        e, r->input, o, channels, y,
+        bytes + (o->rows < o->shape.h ? 0 : (size_t)(y - first) * row_bytes(r)));
 }
 
 /* Copies rows of the map from one band of one plane. */
-static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int plane, struct mafat_span rows,
-                     struct mafat_diagnostic *d)
+static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int plane,
+                     struct mafat_span rows, struct mafat_diagnostic *d)
 {
   const struct mafat_file_order *o = r->order;
   bool whole = o->rows < o->shape.h; /* one row of the file holds all */
@@ -290,19 +311,23 @@ static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int pl
   long long number = (long long)band * o->planes + plane;
   int code = await(r, number, d);
   if (code) return code;
-  const char *bytes = place_of(r, number) + offset_of(r, number) % mafat_read_queue_alignment(r->reads);
-  if (is_number(r->type)) take_numbers(r, e, plane, rows, (const unsigned char *)bytes, whole ? 0 : first);
+  const char *bytes =
+      place_of(r, number) + offset_of(r, number) % mafat_read_queue_alignment(r->reads);
+  if (is_number(r->type))
+    take_numbers(r, e, plane, rows, (const unsigned char *)bytes, whole ? 0 : first);
   else take_floats(r, e, plane, rows, bytes, whole ? 0 : first);
   if (rows.end == o->shape.h || (!whole && rows.end == first + r->band_rows)) r->released++;
   return MAFAT_OK;
 }
 
-static int read_rows(void *context, struct mafat_executor *e, struct mafat_span rows, struct mafat_diagnostic *d)
+static int read_rows(void *context, struct mafat_executor *e, struct mafat_span rows,
+                     struct mafat_diagnostic *d)
 {
   struct mafat_raw_input *r = context;
   const struct mafat_file_order *o = r->order;
   for (int y = rows.begin, end; y < rows.end; y = end) {
-    if (mafat_executor_is_canceled(e)) return mafat_fail(d, MAFAT_ECANCELED, "%s: reading was canceled", r->path);
+    if (mafat_executor_is_canceled(e))
+      return mafat_fail(d, MAFAT_ECANCELED, "%s: reading was canceled", r->path);
     end = o->rows < o->shape.h ? rows.end : (y / r->band_rows + 1) * r->band_rows;
     if (end > rows.end) end = rows.end;
     for (int plane = 0; plane < o->planes; plane++) {

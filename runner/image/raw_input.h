@@ -33,8 +33,8 @@ struct mafat_raw_input mafat_raw_input_none(void);
 /* Opens a file. Raw: exactly the input's elements in little-endian, of the order's type. Or a .npy
  * file (version 1 to 3) of that type or of floats, with the view's dimensions after leading ones.
  * MAFAT_EIO, MAFAT_EFORMAT, MAFAT_ENOMEM. */
-int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, int input, const struct mafat_file_order *order,
-                         struct mafat_diagnostic *d);
+int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, int input,
+                         const struct mafat_file_order *order, struct mafat_diagnostic *d);
 struct mafat_input_source mafat_raw_input_source(struct mafat_raw_input *r);
 void mafat_raw_input_close(struct mafat_raw_input *r);
 /* Closes it and frees memory that it kept. */

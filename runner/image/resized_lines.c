@@ -19,7 +19,8 @@ static void find_bytes(struct mafat_resample_call *c)
 {
   const struct mafat_resample_tap *head = c->taps, *tail = c->taps + c->n_pixels - 1,
                                   *before = tail > head ? tail - 1 : tail;
-  const int ends[] = {head->first, head->second, before->first, before->second, tail->first, tail->second};
+  const int ends[] = {head->first,    head->second, before->first,
+                      before->second, tail->first,  tail->second};
   int last = c->begin = ends[0];
   for (size_t i = 1; i < sizeof ends / sizeof *ends; i++) {
     if (ends[i] < c->begin) c->begin = ends[i];
@@ -28,7 +29,9 @@ static void find_bytes(struct mafat_resample_call *c)
   c->n_bytes = last + c->n_channels - c->begin;
 }
 
-static void resample(const struct mafat_image_across *across, void (*kernel)(const struct mafat_resample_call *), struct mafat_resample_call *c)
+static void resample(const struct mafat_image_across *across,
+                     void (*kernel)(const struct mafat_resample_call *),
+                     struct mafat_resample_call *c)
 {
   const int n = across->axis.n, most = pixels_at_once(across);
   c->n_channels = across->channels;
@@ -41,24 +44,32 @@ static void resample(const struct mafat_image_across *across, void (*kernel)(con
   }
 }
 
-void mafat_image_resample_row(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
-                              const uint8_t *first, const uint8_t *second, float *out)
+void mafat_image_resample_row(const struct mafat_image_across *across,
+                              const struct mafat_resample_tap *line, const uint8_t *first,
+                              const uint8_t *second, float *out)
 {
   if (across->straight && line->first_weight == 1 && line->second_weight == 0) {
-    across->kernels->scale_bytes(first + across->axis.first * across->channels, out, across->axis.n * across->channels);
+    across->kernels->scale_bytes(first + across->axis.first * across->channels, out,
+                                 across->axis.n * across->channels);
     return;
   }
-  resample(across, across->kernels->resample, &(struct mafat_resample_call){.lines = {first, second}, .out = out,
-                                                 .out_stride = (size_t)across->channels,
-                                                 .weights = {line->first_weight, line->second_weight}});
+  resample(across, across->kernels->resample,
+           &(struct mafat_resample_call){.lines = {first, second},
+                                         .out = out,
+                                         .out_stride = (size_t)across->channels,
+                                         .weights = {line->first_weight, line->second_weight}});
 }
 
-void mafat_image_resample_column(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
-                                 const uint8_t *first, const uint8_t *second, float *out, size_t stride)
+void mafat_image_resample_column(const struct mafat_image_across *across,
+                                 const struct mafat_resample_tap *line, const uint8_t *first,
+                                 const uint8_t *second, float *out, size_t stride)
 {
-  resample(across, across->kernels->resample, &(struct mafat_resample_call){.lines = {first, second}, .column = true, .out = out,
-                                                 .out_stride = stride,
-                                                 .weights = {line->first_weight, line->second_weight}});
+  resample(across, across->kernels->resample,
+           &(struct mafat_resample_call){.lines = {first, second},
+                                         .column = true,
+                                         .out = out,
+                                         .out_stride = stride,
+                                         .weights = {line->first_weight, line->second_weight}});
 }
 
 static int least_of(const struct mafat_resample_tap *taps, int n)
@@ -71,7 +82,8 @@ static int least_of(const struct mafat_resample_tap *taps, int n)
   return least;
 }
 
-bool mafat_image_plane_taps(struct mafat_plane_taps *planes, const struct mafat_resample_tap *taps, int n, int channels)
+bool mafat_image_plane_taps(struct mafat_plane_taps *planes, const struct mafat_resample_tap *taps,
+                            int n, int channels)
 {
   enum { FOUR = MAFAT_PLANE_PIXELS / 2, BYTES = 16 };
   for (int x = 0; x < n; x += FOUR) {
@@ -101,17 +113,22 @@ static int eights(int n)
   return (n + MAFAT_PLANE_PIXELS - 1) / MAFAT_PLANE_PIXELS;
 }
 
-void mafat_image_resample_across(const struct mafat_image_across *across, const uint8_t *stored, float *out)
+void mafat_image_resample_across(const struct mafat_image_across *across, const uint8_t *stored,
+                                 float *out)
 {
   if (across->planes) {
-    across->lines->across_planes(across->planes, eights(across->axis.n), stored, across->axis.from, out);
+    across->lines->across_planes(across->planes, eights(across->axis.n), stored, across->axis.from,
+                                 out);
     return;
   }
-  resample(across, across->lines->across, &(struct mafat_resample_call){.lines = {stored, stored}, .out = out, .out_stride = (size_t)across->channels});
+  resample(across, across->lines->across,
+           &(struct mafat_resample_call){
+               .lines = {stored, stored}, .out = out, .out_stride = (size_t)across->channels});
 }
 
-void mafat_image_resample_between(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
-                                  const float *first, const float *second, float *out)
+void mafat_image_resample_between(const struct mafat_image_across *across,
+                                  const struct mafat_resample_tap *line, const float *first,
+                                  const float *second, float *out)
 {
   const float weights[] = {line->first_weight, line->second_weight};
   if (across->planes) across->lines->between_planes(first, second, weights, out, across->axis.n);

@@ -10,7 +10,8 @@
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 
-int mafat_image_source_check(const struct mafat_image_source *source, const char *name, struct mafat_diagnostic *d)
+int mafat_image_source_check(const struct mafat_image_source *source, const char *name,
+                             struct mafat_diagnostic *d)
 {
   if (!source->canceled || !atomic_load(source->canceled)) return MAFAT_OK;
   return mafat_fail(d, MAFAT_ECANCELED, "%s: reading was canceled", name);
@@ -81,7 +82,8 @@ off_t mafat_image_source_drop(const struct mafat_image_source *source, off_t fro
 void mafat_image_source_close(struct mafat_image_source *source)
 {
   if (source->fd < 0) return;
-  if (source->dropped > source->ours) posix_fadvise(source->fd, source->ours, 0, POSIX_FADV_DONTNEED);
+  if (source->dropped > source->ours)
+    posix_fadvise(source->fd, source->ours, 0, POSIX_FADV_DONTNEED);
   close(source->fd);
 }
 

@@ -278,7 +278,8 @@ static inline size_t activate_in_step(float *x, size_t n, enum mafat_activation 
 #endif
 
 /* Cold, so that this short remainder is not vectorized. */
-static __attribute__((cold, noinline, unused)) void activate_few(float *x, size_t n, struct mafat_activating a)
+static __attribute__((cold, noinline, unused)) void activate_few(float *x, size_t n,
+                                                                 struct mafat_activating a)
 {
   for (size_t i = 0; i < n; i++) x[i] = activate_scalar(x[i], a);
 }
@@ -288,7 +289,8 @@ static void activate_array(float *x, size_t n, struct mafat_activating a)
 {
   const size_t done = activate_in_step(x, n, a.kind);
 #define EACH(KIND) \
-  for (size_t i = 0; i < n; i++) x[i] = activate_scalar(x[i], (struct mafat_activating){KIND, a.a, a.b}); \
+  for (size_t i = 0; i < n; i++) \
+    x[i] = activate_scalar(x[i], (struct mafat_activating){KIND, a.a, a.b}); \
   break;
   switch (a.kind) {
 #define DARKNET(CONSTANT, name, price, integers, loop) loop(MAFAT_##CONSTANT)

@@ -72,8 +72,8 @@ struct conv_slice {
 /* Adds n contiguous taps, a multiple of the lanes; pixels are `step` bytes apart. VECTOR_LANES taps
  * of a pixel are one load, and each multiply-add selects a lane. Weights are loaded one ahead,
  * because in-order cores wait for loads. */
-INLINE const float *conv_lanes(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in, size_t step, const float *w,
-                               const int width, int n, const int P, const int NV)
+INLINE const float *conv_lanes(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in, size_t step,
+                               const float *w, const int width, int n, const int P, const int NV)
 {
   for (; n > 0; n -= VECTOR_LANES, in += sizeof(vec)) {
     vec x[MOST_PIXELS], weight, next = vec_load(w);
@@ -103,11 +103,13 @@ INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in,
   const int whole = n & -VECTOR_LANES;
   (void)n_filters; /* a panel ends with a whole vector */
 #ifdef VECTOR_BY_TAPS
-  if (P == 2 && NV == 4) w = whole ? vec_accumulate_taps(sum[0], sum[1], in, in + step, w, width, whole) : w;
+  if (P == 2 && NV == 4)
+    w = whole ? vec_accumulate_taps(sum[0], sum[1], in, in + step, w, width, whole) : w;
   else
 #endif
   /* a constant width needs one address update for all lanes */
-  if (P * NV >= 16 && width == MAFAT_PANEL) w = conv_lanes(sum, in, step, w, MAFAT_PANEL, whole, P, NV);
+  if (P * NV >= 16 && width == MAFAT_PANEL)
+    w = conv_lanes(sum, in, step, w, MAFAT_PANEL, whole, P, NV);
   else w = conv_lanes(sum, in, step, w, width, whole, P, NV);
   in += (size_t)whole * sizeof(float);
   n -= whole;
@@ -123,8 +125,8 @@ INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in,
 }
 #else
 #ifndef VECTOR_BROADCASTS
-INLINE void vec_accumulate_broadcast(vec *sums, const vec *weights, const int n, const char *in, size_t step,
-                                     size_t step3, const int times, const int tap)
+INLINE void vec_accumulate_broadcast(vec *sums, const vec *weights, const int n, const char *in,
+                                     size_t step, size_t step3, const int times, const int tap)
 {
   const vec x = vec_all(((const float *)(in + (times == 3 ? step3 : (size_t)times * step)))[tap]);
 #pragma GCC unroll 4
@@ -133,15 +135,18 @@ INLINE void vec_accumulate_broadcast(vec *sums, const vec *weights, const int n,
 #endif
 
 /* Adds one tap of the inputs at `base`, with the weights at w. */
-INLINE void conv_tap(vec sum[MOST_PIXELS][TILE_VECTORS], const char *const *base, size_t step, size_t step3,
-                     const float *w, int n_filters, const int tap, const int P, const int NV)
+INLINE void conv_tap(vec sum[MOST_PIXELS][TILE_VECTORS], const char *const *base, size_t step,
+                     size_t step3, const float *w, int n_filters, const int tap, const int P,
+                     const int NV)
 {
   vec weights[TILE_VECTORS];
 #pragma GCC unroll 4
   for (int v = 0; v < NV; v++)
-    weights[v] = vec_load_panel(w + v * VECTOR_LANES, v + 1 < NV ? VECTOR_LANES : n_filters - v * VECTOR_LANES);
+    weights[v] = vec_load_panel(w + v * VECTOR_LANES,
+                                v + 1 < NV ? VECTOR_LANES : n_filters - v * VECTOR_LANES);
 #pragma GCC unroll 16
-  for (int p = 0; p < P; p++) vec_accumulate_broadcast(sum[p], weights, NV, base[p / 5], step, step3, p % 5, tap);
+  for (int p = 0; p < P; p++)
+    vec_accumulate_broadcast(sum[p], weights, NV, base[p / 5], step, step3, p % 5, tap);
 }
 
 /* Adds n contiguous taps. A tap needs P broadcasts, NV weights and P * NV multiply-adds. Pixels are
@@ -165,7 +170,8 @@ INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in,
   for (int b = 1; b < BASES; b++) OPAQUE(base[b]);
   for (; n >= 4; n -= 4) {
 #pragma GCC unroll 4
-    for (int tap = 0; tap < 4; tap++, w += width) conv_tap(sum, base, step, step3, w, n_filters, tap, P, NV);
+    for (int tap = 0; tap < 4; tap++, w += width)
+      conv_tap(sum, base, step, step3, w, n_filters, tap, P, NV);
 #pragma GCC unroll 4
     for (int b = 0; b < BASES; b++) base[b] += 4 * sizeof(float);
     OPAQUE(n);
@@ -197,8 +203,8 @@ INLINE bool is_whole(const struct conv_slice *c, const int v, const int NV)
 }
 
 /* Loads sums: zero, or those left by the last slice. */
-INLINE void conv_load(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slice *c, float *const *out, const int P,
-                      const int NV)
+INLINE void conv_load(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slice *c,
+                      float *const *out, const int P, const int NV)
 {
   const bool start = c->start;
 #pragma GCC unroll 4
@@ -209,13 +215,15 @@ INLINE void conv_load(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slic
     const size_t pixel = c->pixel[s];
 #pragma GCC unroll 16
     for (int p = 0; p < P; p++, from += pixel)
-      sum[p][v] = start ? vec_all(0.0f) : whole ? vec_load(from) : vec_load_n(from, c->n_filters - v * VECTOR_LANES);
+      sum[p][v] = start   ? vec_all(0.0f)
+                  : whole ? vec_load(from)
+                          : vec_load_n(from, c->n_filters - v * VECTOR_LANES);
   }
 }
 
 /* Scales, adds bias and activates vectors [begin, end). */
-INLINE void conv_finish(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slice *c, const int begin, const int end,
-                        const int P, const int NV)
+INLINE void conv_finish(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slice *c,
+                        const int begin, const int end, const int P, const int NV)
 {
 #pragma GCC unroll 4
   for (int v = begin; v < end; v++) {
@@ -232,8 +240,8 @@ INLINE void conv_finish(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_sl
 }
 
 /* Stores vectors [begin, end), which are in one segment. */
-INLINE void conv_store(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slice *c, float *const *out, const int begin,
-                       const int end, const int P, const int NV)
+INLINE void conv_store(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slice *c,
+                       float *const *out, const int begin, const int end, const int P, const int NV)
 {
   const int s = begin / SEGMENT_VECTORS, n_last = c->n_filters - (NV - 1) * VECTOR_LANES;
   const bool whole = is_whole(c, end - 1, NV);
@@ -254,7 +262,8 @@ INLINE void conv_store(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_sli
  * so steps are known before the first tile. */
 INLINE void conv_tiles(struct conv_slice *c, int n, const int P, const int NV, const bool ONE)
 {
-  const int width = c->width, n_filters = c->n_filters, n_ahead = c->n_ahead, n_kinds = ONE ? 1 : c->n_kinds;
+  const int width = c->width, n_filters = c->n_filters, n_ahead = c->n_ahead,
+            n_kinds = ONE ? 1 : c->n_kinds;
   const struct conv_runs first = c->kinds[0];
   const char *ahead = c->ahead;
   float *out[VECTOR_SEGMENTS];
@@ -286,8 +295,9 @@ INLINE void conv_tiles(struct conv_slice *c, int n, const int P, const int NV, c
 #if VECTOR_SHORT_RUNS
 /* Like conv_tiles for short sums that start and finish here, with runs of TAPS taps. With few taps,
  * loop counting and case distinctions would take as long as the sums. */
-#define SHORT_TAP(TAP) /* unrolled by hand: compilers that do not unroll the loop have no constant for an address that must be one */ \
-  if (TAP < TAPS) conv_tap(sum, base, step, step3, w, NV * VECTOR_LANES, TAP, P, NV), w += width
+#define SHORT_TAP(TAP) /* unrolled by hand: compilers that do not unroll the loop have no constant \
+                          for an address that must be one */ \
+  if (TAP < TAPS) conv_tap(sum, base, step, step3, w, NV *VECTOR_LANES, TAP, P, NV), w += width
 INLINE void conv_short_tiles(struct conv_slice *c, int n, const int P, const int NV, const int TAPS)
 {
   enum { BASES = (MOST_PIXELS + 4) / 5 };
@@ -322,7 +332,8 @@ INLINE void conv_short_tiles(struct conv_slice *c, int n, const int P, const int
     }
 #pragma GCC unroll 2
     for (int v = 0; v < NV; v++) {
-      const vec scale = vec_load(c->scale + v * VECTOR_LANES), bias = vec_load(c->bias + v * VECTOR_LANES);
+      const vec scale = vec_load(c->scale + v * VECTOR_LANES),
+                bias = vec_load(c->bias + v * VECTOR_LANES);
       vec y[MOST_PIXELS];
 #pragma GCC unroll 10
       for (int p = 0; p < P; p++) y[p] = vec_madd(sum[p][v], scale, bias);
@@ -346,7 +357,10 @@ INLINE void conv_short(struct conv_slice *c, int n, const int P, const int NV)
   }
 }
 #else
-INLINE void conv_short(struct conv_slice *c, int n, const int P, const int NV) { (void)c, (void)n, (void)P, (void)NV; }
+INLINE void conv_short(struct conv_slice *c, int n, const int P, const int NV)
+{
+  (void)c, (void)n, (void)P, (void)NV;
+}
 #endif
 
 #if VECTOR_PAIRS
@@ -366,7 +380,8 @@ INLINE void conv_pair_tile(const struct conv_slice *c, int col, bool alone, cons
       vec x[4];
 #pragma GCC unroll 4
       for (int p = 0; p < P; p++)
-        x[p] = vec_load_pair((const float *)(in + (size_t)(2 * p) * step), (const float *)(in + ((size_t)(2 * p) + next) * step));
+        x[p] = vec_load_pair((const float *)(in + (size_t)(2 * p) * step),
+                             (const float *)(in + ((size_t)(2 * p) + next) * step));
 #pragma GCC unroll 4
       for (int lane = 0; lane < 4; lane++, w += c->width) {
         const vec weights = vec_load_pair(w, w);
@@ -408,14 +423,16 @@ static bool is_paired(const struct conv_slice *c)
 static bool is_short(const struct conv_slice *c)
 {
   const int n_taps = c->kinds[0].n_taps;
-  return VECTOR_SHORT_RUNS && is_simple(c) && c->n_filters % VECTOR_LANES == 0 && (n_taps == 4 || n_taps == 8 || n_taps == 9);
+  return VECTOR_SHORT_RUNS && is_simple(c) && c->n_filters % VECTOR_LANES == 0 &&
+         (n_taps == 4 || n_taps == 8 || n_taps == 9);
 }
 
 #define TILE(P, NV) \
   static void tiles_##P##_##NV(struct conv_slice *c, int n) \
   { \
     if (P * NV >= SHORT_TILE && c->is_short) conv_short(c, n, P, NV); \
-    else if (VECTOR_MANY_REGISTERS && NV <= ALONE_VECTORS && c->n_kinds == 1) conv_tiles(c, n, P, NV, true); \
+    else if (VECTOR_MANY_REGISTERS && NV <= ALONE_VECTORS && c->n_kinds == 1) \
+      conv_tiles(c, n, P, NV, true); \
     else conv_tiles(c, n, P, NV, false); \
   }
 
@@ -439,12 +456,15 @@ TILES(VECTOR_PIXELS_ALONE, 1)
 TILES(VECTOR_PIXELS_ALONE, 2)
 TILES(VECTOR_PIXELS, 3)
 TILES(VECTOR_PIXELS, 4)
-static const tile_function tiles[TILE_VECTORS][MOST_PIXELS] = {
-    ROW(VECTOR_PIXELS_ALONE, 1), ROW(VECTOR_PIXELS_ALONE, 2), ROW(VECTOR_PIXELS, 3), ROW(VECTOR_PIXELS, 4)};
+static const tile_function tiles[TILE_VECTORS][MOST_PIXELS] = {ROW(VECTOR_PIXELS_ALONE, 1),
+                                                               ROW(VECTOR_PIXELS_ALONE, 2),
+                                                               ROW(VECTOR_PIXELS, 3),
+                                                               ROW(VECTOR_PIXELS, 4)};
 #else
 TILES(VECTOR_PIXELS_ALONE, 1)
 TILES(VECTOR_PIXELS, 2)
-static const tile_function tiles[TILE_VECTORS][MOST_PIXELS] = {ROW(VECTOR_PIXELS_ALONE, 1), ROW(VECTOR_PIXELS, 2)};
+static const tile_function tiles[TILE_VECTORS][MOST_PIXELS] = {ROW(VECTOR_PIXELS_ALONE, 1),
+                                                               ROW(VECTOR_PIXELS, 2)};
 #endif
 
 /* Stores the maximum of each 2 x 2 outputs of one or two finished rows. */
@@ -461,7 +481,8 @@ static void pool_pairs(const float *rows[2], int n_rows, int n_pixels, int n_fil
     }
 }
 
-static struct conv_place run_after(struct conv_place at, const struct mafat_window *w, bool joined, int n_taps)
+static struct conv_place run_after(struct conv_place at, const struct mafat_window *w, bool joined,
+                                   int n_taps)
 {
   at.taps += (size_t)n_taps;
   if (!joined && ++at.kx < w->x.size) return at;
@@ -538,7 +559,8 @@ static void choose_filters(struct conv_slice *s, const struct mafat_conv_call *c
 static void choose_tiles(struct conv_slice *s, int n_cols)
 {
   const int vectors = mafat_divide_up(s->n_filters, VECTOR_LANES);
-  const int n = mafat_divide_up(n_cols, vectors <= ALONE_VECTORS ? ALONE_PIXELS : TILE_PIXELS), pixels = n_cols / n;
+  const int n = mafat_divide_up(n_cols, vectors <= ALONE_VECTORS ? ALONE_PIXELS : TILE_PIXELS),
+            pixels = n_cols / n;
   s->n_wide = n_cols - n * pixels;
   s->n_narrow = n - s->n_wide;
   s->wide_pixels = pixels + 1;
@@ -550,13 +572,15 @@ static void choose_tiles(struct conv_slice *s, int n_cols)
  * memory and the first tiles of a slice would wait for them; a few lines at a time arrive during
  * the slice before. With one output pixel, weights are all that is awaited: tiles that skip every
  * other line keep the processor from prefetching by itself. */
-static void choose_ahead(struct conv_slice *s, const struct mafat_conv_call *c, const struct conv_area *area,
-                         int n_parts)
+static void choose_ahead(struct conv_slice *s, const struct mafat_conv_call *c,
+                         const struct conv_area *area, int n_parts)
 {
   const int n_tiles = n_parts * area->n_rows * (s->n_wide + s->n_narrow);
-  const bool some = n_tiles >= AHEAD_TILES && area->n_rows * area->n_cols <= AHEAD_PIXELS && !c->pool;
+  const bool some =
+      n_tiles >= AHEAD_TILES && area->n_rows * area->n_cols <= AHEAD_PIXELS && !c->pool;
   const bool wanted = some || (is_connected(c) && n_parts > 1 && s->n_runs > 1);
-  const size_t bytes = wanted ? (s->end.taps - s->begin.taps) * (size_t)c->width * sizeof(float) : 0;
+  const size_t bytes =
+      wanted ? (s->end.taps - s->begin.taps) * (size_t)c->width * sizeof(float) : 0;
   s->ahead = (const char *)(c->weights + s->end.taps * (size_t)c->width);
   s->ahead_end = s->ahead + bytes;
   s->n_ahead = mafat_divide_up((int)(bytes / 64), n_tiles * s->n_runs);
@@ -581,8 +605,9 @@ static void run_row(struct conv_slice *s, int col, int n_cols)
 
 /* Adds the slice to the sums of n segments in all rows of the area. `first` is the first segment's
  * filter in the panel; the call has n_parts such parts. */
-static void conv_filters(struct conv_slice *s, const struct mafat_conv_call *c, const struct conv_area *area,
-                         const struct mafat_conv_segment *segments, int n, int first, int n_parts)
+static void conv_filters(struct conv_slice *s, const struct mafat_conv_call *c,
+                         const struct conv_area *area, const struct mafat_conv_segment *segments,
+                         int n, int first, int n_parts)
 {
   s->weights = c->weights + s->begin.taps * (size_t)c->width + first;
   choose_filters(s, c, segments, n, first);
@@ -601,8 +626,9 @@ static void conv_filters(struct conv_slice *s, const struct mafat_conv_call *c, 
 
 /* Computes an area's sums slice by slice, so that a slice's input serves all filters. `s` keeps its
  * runs from area to area if one slice covers all taps. */
-static void conv_area(struct conv_slice *s, const struct mafat_conv_call *c, const struct conv_area *area,
-                      const struct mafat_conv_segment *segments, int n_segments, int first)
+static void conv_area(struct conv_slice *s, const struct mafat_conv_call *c,
+                      const struct conv_area *area, const struct mafat_conv_segment *segments,
+                      int n_segments, int first)
 {
   const int n_parts = mafat_divide_up(n_segments, VECTOR_SEGMENTS);
   struct conv_place at = {0, 0, 0, 0};
@@ -661,7 +687,8 @@ static void conv_panel(const struct mafat_conv_call *c)
     return;
   }
   for (int i = 0; i < c->n_segments; i += VECTOR_SEGMENTS)
-    conv_pooled(&slice, c, &c->segments[i], mafat_min(VECTOR_SEGMENTS, c->n_segments - i), i * MAFAT_CHANNEL_BLOCK);
+    conv_pooled(&slice, c, &c->segments[i], mafat_min(VECTOR_SEGMENTS, c->n_segments - i),
+                i * MAFAT_CHANNEL_BLOCK);
 }
 
 #ifdef LEVEL_NARROW

@@ -13,12 +13,13 @@ enum {
 };
 
 /* Finishes and stores P sums of NV vectors; n: lanes of each. */
-INLINE void finish_outputs(const struct mafat_depthwise_call *c, int row, int col, int v, const int n,
-                           const int P, const int NV, vec *sum)
+INLINE void finish_outputs(const struct mafat_depthwise_call *c, int row, int col, int v,
+                           const int n, const int P, const int NV, vec *sum)
 {
 #pragma GCC unroll 2
   for (int i = 0; i < NV; i++) {
-    const vec scale = vec_load_n(c->scale + v + i * VECTOR_LANES, n), bias = vec_load_n(c->bias + v + i * VECTOR_LANES, n);
+    const vec scale = vec_load_n(c->scale + v + i * VECTOR_LANES, n),
+              bias = vec_load_n(c->bias + v + i * VECTOR_LANES, n);
 #pragma GCC unroll 10
     for (int p = 0; p < P; p++) sum[p * NV + i] = vec_madd(sum[p * NV + i], scale, bias);
   }
@@ -34,8 +35,8 @@ INLINE void finish_outputs(const struct mafat_depthwise_call *c, int row, int co
 }
 
 /* Computes P outputs of a row for one vector of channels, with any window and stride. */
-INLINE void depthwise_tile(const struct mafat_depthwise_call *c, int row, int col, int v, const int n,
-                           const int P)
+INLINE void depthwise_tile(const struct mafat_depthwise_call *c, int row, int col, int v,
+                           const int n, const int P)
 {
   const struct mafat_taps y_taps = c->window.y, x_taps = c->window.x;
   const size_t in_pixel = (size_t)c->in_pixel_floats, step = in_pixel * (size_t)x_taps.stride;
@@ -49,7 +50,8 @@ INLINE void depthwise_tile(const struct mafat_depthwise_call *c, int row, int co
     for (int kx = 0; kx < x_taps.size; kx++, w += c->width, in += apart) {
       vec weight = vec_load_n(w, n);
 #pragma GCC unroll 10
-      for (int p = 0; p < P; p++) sum[p] = vec_madd(vec_load_n(in + (size_t)p * step, n), weight, sum[p]);
+      for (int p = 0; p < P; p++)
+        sum[p] = vec_madd(vec_load_n(in + (size_t)p * step, n), weight, sum[p]);
     }
   }
   finish_outputs(c, row, col, v, n, P, 1, sum);
@@ -57,8 +59,8 @@ INLINE void depthwise_tile(const struct mafat_depthwise_call *c, int row, int co
 
 /* Adds one window row of SIZE contiguous taps to P sums. Each input column is loaded once for all
  * outputs that use it. Columns are `pixel` bytes apart. */
-INLINE void depthwise_taps(vec *sum, const char *in, size_t pixel, const float *w, size_t width, const int n,
-                           const int P, const int NV, const int SIZE, const int STRIDE)
+INLINE void depthwise_taps(vec *sum, const char *in, size_t pixel, const float *w, size_t width,
+                           const int n, const int P, const int NV, const int SIZE, const int STRIDE)
 {
   vec weights[DEPTHWISE_SIZE * DEPTHWISE_VECTORS], x[DEPTHWISE_VECTORS];
 #pragma GCC unroll 5
@@ -84,8 +86,9 @@ INLINE void depthwise_taps(vec *sum, const char *in, size_t pixel, const float *
 }
 
 /* Computes P outputs of SIZE x SIZE windows for NV vectors. */
-INLINE void depthwise_tile_usual(const struct mafat_depthwise_call *c, int row, int col, int v, const int n,
-                                 const int P, const int NV, const int SIZE, const int STRIDE)
+INLINE void depthwise_tile_usual(const struct mafat_depthwise_call *c, int row, int col, int v,
+                                 const int n, const int P, const int NV, const int SIZE,
+                                 const int STRIDE)
 {
   const struct mafat_taps y = c->window.y;
   const size_t pixel = (size_t)c->in_pixel_floats * sizeof(float), width = (size_t)c->width;
@@ -95,14 +98,15 @@ INLINE void depthwise_tile_usual(const struct mafat_depthwise_call *c, int row, 
   for (int i = 0; i < P * NV; i++) sum[i] = vec_all(0.0f);
 #pragma GCC unroll 5
   for (int ky = 0; ky < SIZE; ky++, w += SIZE * width)
-    depthwise_taps(sum, (const char *)(rows[ky * y.dilation] + v) + (size_t)(col * STRIDE) * pixel, pixel, w, width, n, P,
-                   NV, SIZE, STRIDE);
+    depthwise_taps(sum, (const char *)(rows[ky * y.dilation] + v) + (size_t)(col * STRIDE) * pixel,
+                   pixel, w, width, n, P, NV, SIZE, STRIDE);
   finish_outputs(c, row, col, v, n, P, NV, sum);
 }
 
 /* Computes P outputs from column `col` on; SIZE and STRIDE of a usual window, or SIZE 0. */
-INLINE void depthwise_outputs(const struct mafat_depthwise_call *c, int row, int col, int v, const int n,
-                              const int P, const int NV, const int SIZE, const int STRIDE)
+INLINE void depthwise_outputs(const struct mafat_depthwise_call *c, int row, int col, int v,
+                              const int n, const int P, const int NV, const int SIZE,
+                              const int STRIDE)
 {
   if (SIZE) depthwise_tile_usual(c, row, col, v, n, P, NV, SIZE, STRIDE);
   else depthwise_tile(c, row, col, v, n, P);
@@ -124,8 +128,8 @@ LEVEL_PART("depthwise") static int widest_tiles(int n_cols)
 
 /* Computes outputs from column `col` on in tiles of P. The last tile may recompute some outputs:
  * one or two sums alone would take as long. Returns the next column. */
-INLINE int depthwise_tiles(const struct mafat_depthwise_call *c, int row, int col, int v, const int n, const int P,
-                           const int NV, const int SIZE, const int STRIDE)
+INLINE int depthwise_tiles(const struct mafat_depthwise_call *c, int row, int col, int v,
+                           const int n, const int P, const int NV, const int SIZE, const int STRIDE)
 {
   const int end = c->n_cols - P;
   for (; col <= end; col += P) depthwise_outputs(c, row, col, v, n, P, NV, SIZE, STRIDE);
@@ -135,8 +139,8 @@ INLINE int depthwise_tiles(const struct mafat_depthwise_call *c, int row, int co
 }
 
 /* Computes a row for NV vectors of n channels, with `most` tiles of DEPTHWISE_MOST pixels. */
-INLINE void depthwise_row(const struct mafat_depthwise_call *c, int row, int v, const int n, int most, const int NV,
-                          const int SIZE, const int STRIDE)
+INLINE void depthwise_row(const struct mafat_depthwise_call *c, int row, int v, const int n,
+                          int most, const int NV, const int SIZE, const int STRIDE)
 {
   int col = 0;
   /* partial vectors are rare, so they have less code */
@@ -159,8 +163,8 @@ LEVEL_PART("depthwise") static int usual_size(const struct mafat_window *w)
   return (x.size == 3 && x.stride <= 2) || (x.size == 5 && x.stride == 1) ? x.size : 0;
 }
 
-INLINE void depthwise_vectors(const struct mafat_depthwise_call *c, int row, int v, const int n, int most, const int NV,
-                              const int usual)
+INLINE void depthwise_vectors(const struct mafat_depthwise_call *c, int row, int v, const int n,
+                              int most, const int NV, const int usual)
 {
   const int stride = c->window.x.stride;
   if (usual == 3 && stride == 1) depthwise_row(c, row, v, n, most, NV, 3, 1);
@@ -185,7 +189,8 @@ LEVEL_PART("depthwise") static void depthwise(const struct mafat_depthwise_call 
   /* row by row, so that the next vector finds the input row in the first-level cache */
   for (int row = 0; row < c->n_rows; row++)
     for (int v = 0, n; v < c->n_channels; v += n) {
-      const int left = c->n_channels - v, vectors = usual ? mafat_min(DEPTHWISE_VECTORS, left / VECTOR_LANES) : 1;
+      const int left = c->n_channels - v,
+                vectors = usual ? mafat_min(DEPTHWISE_VECTORS, left / VECTOR_LANES) : 1;
       n = mafat_max(vectors, 1) * VECTOR_LANES;
       if (vectors > 1) depthwise_vectors(c, row, v, VECTOR_LANES, most, DEPTHWISE_VECTORS, usual);
       else if (left >= VECTOR_LANES) depthwise_vectors(c, row, v, VECTOR_LANES, most, 1, usual);

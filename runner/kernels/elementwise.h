@@ -9,8 +9,8 @@ struct pool_window {
 };
 
 /* Pools a window in COUNT vectors, the last of n lanes. */
-INLINE void pool_lanes(const struct pool_window *w, size_t in_pixel, int v, float *out, const int COUNT, const int n,
-                       const bool MEAN)
+INLINE void pool_lanes(const struct pool_window *w, size_t in_pixel, int v, float *out,
+                       const int COUNT, const int n, const bool MEAN)
 {
   vec pooled[SEGMENT_VECTORS];
 #pragma GCC unroll 4
@@ -25,7 +25,8 @@ INLINE void pool_lanes(const struct pool_window *w, size_t in_pixel, int v, floa
       }
   }
 #pragma GCC unroll 4
-  for (int i = 0; i < COUNT; i++) vec_store_n(out + v + i * VECTOR_LANES, pooled[i], i + 1 < COUNT ? VECTOR_LANES : n);
+  for (int i = 0; i < COUNT; i++)
+    vec_store_n(out + v + i * VECTOR_LANES, pooled[i], i + 1 < COUNT ? VECTOR_LANES : n);
 }
 
 /* Returns the taps that a mean divides by, including counted padding. */
@@ -50,7 +51,8 @@ INLINE void pool(const struct mafat_pool_call *call, const bool MEAN)
     int v = 0;
     for (; v + MAFAT_CHANNEL_BLOCK <= c.n_channels; v += MAFAT_CHANNEL_BLOCK)
       pool_lanes(&w, in_pixel, v, out, SEGMENT_VECTORS, VECTOR_LANES, MEAN);
-    for (; v + VECTOR_LANES <= c.n_channels; v += VECTOR_LANES) pool_lanes(&w, in_pixel, v, out, 1, VECTOR_LANES, MEAN);
+    for (; v + VECTOR_LANES <= c.n_channels; v += VECTOR_LANES)
+      pool_lanes(&w, in_pixel, v, out, 1, VECTOR_LANES, MEAN);
     if (v < c.n_channels) pool_lanes(&w, in_pixel, v, out, 1, c.n_channels - v, MEAN);
     if (!MEAN) continue;
     const float taps = (float)counted_taps(&c, c.first_col + col * c.taps.stride);
@@ -71,12 +73,14 @@ static void avgpool(const struct mafat_pool_call *c)
 /* Cases with loops of their own. */
 enum blend_loop { BLEND_COPY, BLEND_ADD, BLEND_OTHER };
 
-INLINE vec blend_vector(const struct mafat_blend_call *c, const float *x, const float *z, int n, const enum blend_loop LOOP)
+INLINE vec blend_vector(const struct mafat_blend_call *c, const float *x, const float *z, int n,
+                        const enum blend_loop LOOP)
 {
   const vec v = vec_load_n(x, n);
   if (LOOP == BLEND_COPY) return v;
   const vec w = LOOP == BLEND_OTHER && c->z_single ? vec_all(*z) : vec_load_n(z, n);
-  if (LOOP == BLEND_ADD || c->blend == MAFAT_BLEND_ADD) return vec_madd(vec_all(c->beta), w, vec_mul(vec_all(c->alpha), v));
+  if (LOOP == BLEND_ADD || c->blend == MAFAT_BLEND_ADD)
+    return vec_madd(vec_all(c->beta), w, vec_mul(vec_all(c->alpha), v));
   switch (c->blend) {
   case MAFAT_BLEND_MUL: return vec_mul(v, w);
   case MAFAT_BLEND_MIN: return vec_min(w, v);
@@ -88,8 +92,9 @@ INLINE vec blend_vector(const struct mafat_blend_call *c, const float *x, const 
 }
 
 /* Blends COUNT vectors, the last of n lanes. */
-INLINE void blend_vectors(const struct mafat_blend_call *c, const float *x, const float *z, float *y, int n,
-                          const int COUNT, const enum blend_loop LOOP, const struct mafat_activating *activation)
+INLINE void blend_vectors(const struct mafat_blend_call *c, const float *x, const float *z,
+                          float *y, int n, const int COUNT, const enum blend_loop LOOP,
+                          const struct mafat_activating *activation)
 {
   vec v[4];
 #pragma GCC unroll 4
@@ -99,20 +104,24 @@ INLINE void blend_vectors(const struct mafat_blend_call *c, const float *x, cons
   }
   activate_usual(v, COUNT, activation);
 #pragma GCC unroll 4
-  for (int i = 0; i < COUNT; i++) vec_store_n(y + i * VECTOR_LANES, v[i], i + 1 < COUNT ? VECTOR_LANES : n);
+  for (int i = 0; i < COUNT; i++)
+    vec_store_n(y + i * VECTOR_LANES, v[i], i + 1 < COUNT ? VECTOR_LANES : n);
 }
 
 /* Blends pixels of n floats with the call's distances. */
-INLINE void blend_pixels(const struct mafat_blend_call *c, int n_pixels, int n, const enum blend_loop LOOP)
+INLINE void blend_pixels(const struct mafat_blend_call *c, int n_pixels, int n,
+                         const enum blend_loop LOOP)
 {
   /* a copy that stores cannot alias */
   struct mafat_blend_call call = *c;
   call.activation = general_activation(c->activation);
-  const struct mafat_activating linear = {.kind = MAFAT_LINEAR}, *usual = is_usual(&call.activation) ? &call.activation : &linear;
+  const struct mafat_activating linear = {.kind = MAFAT_LINEAR},
+                                *usual = is_usual(&call.activation) ? &call.activation : &linear;
   const float *x = call.x, *z = LOOP == BLEND_COPY ? x : call.z;
   const int z_step = LOOP == BLEND_COPY ? 0 : call.z_pixel_floats;
   float *y = call.y;
-  for (int p = 0; p < n_pixels; p++, x += call.x_pixel_floats, z += z_step, y += call.y_pixel_floats) {
+  for (int p = 0; p < n_pixels;
+       p++, x += call.x_pixel_floats, z += z_step, y += call.y_pixel_floats) {
     int i = 0;
     for (; LOOP != BLEND_OTHER && i + 4 * VECTOR_LANES <= n; i += 4 * VECTOR_LANES)
       blend_vectors(&call, x + i, z + i, y + i, VECTOR_LANES, 4, LOOP, usual);
@@ -136,7 +145,8 @@ static void blend(const struct mafat_blend_call *c)
   }
   int n = c->n_channels, n_pixels = c->n_cols;
   /* contiguous pixels of a row are one pixel */
-  if (c->x_pixel_floats == n && c->y_pixel_floats == n && (!c->z || (c->z_pixel_floats == n && !c->z_single))) {
+  if (c->x_pixel_floats == n && c->y_pixel_floats == n &&
+      (!c->z || (c->z_pixel_floats == n && !c->z_single))) {
     n *= n_pixels;
     n_pixels = 1;
   }
@@ -162,7 +172,8 @@ static void scale_channels(const float *x, int x_pixel_floats, float *y, int y_p
     }
     if (ch < n_channels) {
       const int n = n_channels - ch;
-      vec v = vec_madd(vec_load_n(from + ch, n), vec_load_n(scale + ch, n), vec_load_n(bias + ch, n));
+      vec v =
+          vec_madd(vec_load_n(from + ch, n), vec_load_n(scale + ch, n), vec_load_n(bias + ch, n));
       if (usual) activate_usual(&v, 1, &general);
       vec_store_n(to + ch, v, n);
     }

@@ -10,13 +10,15 @@
 
 /* Activates n floats in memory, out of line: seventeen activations inlined in every tile would be
  * 300 KB of code. */
-static __attribute__((noinline)) void activate_floats(float *x, int n, const struct mafat_activating *a)
+static __attribute__((noinline)) void activate_floats(float *x, int n,
+                                                      const struct mafat_activating *a)
 {
   activate_array(x, (size_t)n, *a);
 }
 
 /* Maps activations with constants to those with parameters, so that tiles handle few kinds. */
-static __attribute__((noinline)) struct mafat_activating general_activation(struct mafat_activating a)
+static __attribute__((noinline)) struct mafat_activating general_activation(
+    struct mafat_activating a)
 {
   switch (a.kind) {
   case MAFAT_LEAKY: return (struct mafat_activating){MAFAT_SLOPED, 0.1f, 0};

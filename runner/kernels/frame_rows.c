@@ -13,7 +13,8 @@ const struct mafat_frame_kernels *mafat_frame_kernels_find(const char *level)
     const char *level;
     const struct mafat_frame_kernels *kernels;
   } rows[MAFAT_N_LEVELS] = {
-#define LEVEL(name, NAME, machine, features, few, frames, ...) {#name, machine(&mafat_frame_kernels_##frames)},
+#define LEVEL(name, NAME, machine, features, few, frames, ...) \
+  {#name, machine(&mafat_frame_kernels_##frames)},
 #include "base/levels.def"
   };
   for (int i = 0; i < MAFAT_N_LEVELS; i++)

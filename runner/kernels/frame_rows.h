@@ -43,14 +43,17 @@ struct mafat_frame_kernels {
   /* Resizes the first line alone: first * a + second * b of bytes / 255. */
   void (*across)(const struct mafat_resample_call *c);
   /* out = weights[0] * first + weights[1] * second, n floats. */
-  void (*between)(const float *first, const float *second, const float weights[2], float *out, int n);
+  void (*between)(const float *first, const float *second, const float weights[2], float *out,
+                  int n);
   /* The same in planes, with identical bits. A level has all three or, if they gain nothing, none.
    * Converts to planes of red, green and blue, n bytes each, in c->rgb. */
   void (*colour_planes)(const struct mafat_colour_call *c);
   /* Resizes them to lines of 8 * n pixels, plane after plane. */
-  void (*across_planes)(const struct mafat_plane_taps *taps, int n, const uint8_t *planes, int width, float *out);
+  void (*across_planes)(const struct mafat_plane_taps *taps, int n, const uint8_t *planes,
+                        int width, float *out);
   /* Mixes two such lines to n pixels of three floats. */
-  void (*between_planes)(const float *first, const float *second, const float weights[2], float *out, int n);
+  void (*between_planes)(const float *first, const float *second, const float weights[2],
+                         float *out, int n);
 };
 
 /* Returns the video kernels of a kernel level, by name. */

@@ -14,10 +14,12 @@ static void resample(const struct mafat_resample_call *c) __attribute__((unused)
 #include "runner/kernels/resample.h"
 
 /* Surplus lanes are overwritten by the next pixels; the last pixels are stored exactly. */
-INLINE void across_channels(const struct mafat_resample_call *c, const float *line, const int n_channels)
+INLINE void across_channels(const struct mafat_resample_call *c, const float *line,
+                            const int n_channels)
 {
   const struct mafat_resample_tap *restrict tap = c->taps;
-  const int n_next = (RESAMPLE_LANES - 1) / n_channels, n_whole = c->n_pixels > n_next ? c->n_pixels - n_next : 0;
+  const int n_next = (RESAMPLE_LANES - 1) / n_channels,
+            n_whole = c->n_pixels > n_next ? c->n_pixels - n_next : 0;
   float *restrict out = c->out;
   for (int i = 0; i < n_whole; i++, tap++, out += n_channels) {
     const quad v = pixel_between(tap, line, c->begin);
@@ -38,7 +40,8 @@ static void across(const struct mafat_resample_call *c)
   else across_channels(c, line, 1);
 }
 
-static void between(const float *restrict first, const float *restrict second, const float weights[2], float *restrict out, int n)
+static void between(const float *restrict first, const float *restrict second,
+                    const float weights[2], float *restrict out, int n)
 {
   const float above = weights[0], below = weights[1];
   for (int i = 0; i < n; i++) out[i] = above * first[i] + below * second[i];
@@ -62,7 +65,8 @@ INLINE uint8_t colour_byte(int16_t sixteenths)
 }
 
 /* Interleaves red, green and blue. */
-INLINE void colour_weave(const uint8_t *restrict red, const uint8_t *restrict green, const uint8_t *restrict blue, uint8_t *restrict rgb)
+INLINE void colour_weave(const uint8_t *restrict red, const uint8_t *restrict green,
+                         const uint8_t *restrict blue, uint8_t *restrict rgb)
 {
   for (int i = 0; i < COLOUR_RUN; i++) {
     rgb[3 * i] = red[i];
@@ -73,8 +77,10 @@ INLINE void colour_weave(const uint8_t *restrict red, const uint8_t *restrict gr
 
 /* Converts a run of pixels, where two share chroma. The constant compensates three products that
  * are rounded down. */
-static __attribute__((noinline)) void colour_run(const struct mafat_colour_rule *rule, const uint8_t *restrict luma, const uint8_t *restrict u,
-                       const uint8_t *restrict v, uint8_t *restrict rgb)
+static __attribute__((noinline)) void colour_run(const struct mafat_colour_rule *rule,
+                                                 const uint8_t *restrict luma,
+                                                 const uint8_t *restrict u,
+                                                 const uint8_t *restrict v, uint8_t *restrict rgb)
 {
   enum { HALF_AND_FLOORS = 8 + 1, SHIFT = 128 };
   int16_t chroma[3][COLOUR_RUN];
@@ -82,11 +88,14 @@ static __attribute__((noinline)) void colour_run(const struct mafat_colour_rule 
   for (int i = 0; i < COLOUR_RUN / 2; i++) {
     const int16_t du = (int16_t)((u[i] - 128) * SHIFT), dv = (int16_t)((v[i] - 128) * SHIFT);
     chroma[0][2 * i] = chroma[0][2 * i + 1] = colour_share(dv, rule->v_red);
-    chroma[1][2 * i] = chroma[1][2 * i + 1] = (int16_t)(colour_share(du, rule->u_green) + colour_share(dv, rule->v_green));
+    chroma[1][2 * i] = chroma[1][2 * i + 1] =
+        (int16_t)(colour_share(du, rule->u_green) + colour_share(dv, rule->v_green));
     chroma[2][2 * i] = chroma[2][2 * i + 1] = colour_share(du, rule->u_blue);
   }
   for (int i = 0; i < COLOUR_RUN; i++) {
-    const int16_t y = (int16_t)(colour_share((int16_t)((luma[i] - rule->black) * SHIFT), rule->luma) + HALF_AND_FLOORS);
+    const int16_t y =
+        (int16_t)(colour_share((int16_t)((luma[i] - rule->black) * SHIFT), rule->luma) +
+                  HALF_AND_FLOORS);
     planes[0][i] = colour_byte((int16_t)(y + chroma[0][i]));
     planes[1][i] = colour_byte((int16_t)(y + chroma[1][i]));
     planes[2][i] = colour_byte((int16_t)(y + chroma[2][i]));
@@ -95,21 +104,24 @@ static __attribute__((noinline)) void colour_run(const struct mafat_colour_rule 
 }
 
 /* Gathers n bytes, each step-th. */
-INLINE const uint8_t *colour_gather(const uint8_t *restrict from, int step, uint8_t *restrict to, int n)
+INLINE const uint8_t *colour_gather(const uint8_t *restrict from, int step, uint8_t *restrict to,
+                                    int n)
 {
   if (step == 1) return from;
   for (int i = 0; i < n; i++) to[i] = from[i * step];
   return to;
 }
 
-INLINE void colour_row(const struct mafat_colour_call *c, const int luma_step, const int chroma_step)
+INLINE void colour_row(const struct mafat_colour_call *c, const int luma_step,
+                       const int chroma_step)
 {
   uint8_t luma[COLOUR_RUN], u[COLOUR_RUN / 2], v[COLOUR_RUN / 2], rgb[3 * COLOUR_RUN];
   int x = 0;
   for (; x + COLOUR_RUN <= c->n; x += COLOUR_RUN)
     colour_run(c->rule, colour_gather(c->luma + x * luma_step, luma_step, luma, COLOUR_RUN),
                colour_gather(c->u + x / 2 * chroma_step, chroma_step, u, COLOUR_RUN / 2),
-               colour_gather(c->v + x / 2 * chroma_step, chroma_step, v, COLOUR_RUN / 2), c->rgb + 3 * x);
+               colour_gather(c->v + x / 2 * chroma_step, chroma_step, v, COLOUR_RUN / 2),
+               c->rgb + 3 * x);
   if (x == c->n) return;
   for (int i = 0; i < COLOUR_RUN; i++) { /* the last pixel is repeated */
     const int from = x + i < c->n ? x + i : c->n - 1;
@@ -132,4 +144,5 @@ static void colour(const struct mafat_colour_call *c)
 #define FRAME_ROWS_PLANES .colour_planes = NULL
 #endif
 
-const struct mafat_frame_kernels FRAME_ROWS_TABLE = {.colour = colour, .across = across, .between = between, FRAME_ROWS_PLANES};
+const struct mafat_frame_kernels FRAME_ROWS_TABLE = {
+    .colour = colour, .across = across, .between = between, FRAME_ROWS_PLANES};

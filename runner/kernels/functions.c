@@ -68,7 +68,8 @@ static inline float exponential_of(float x, float rest)
 {
   struct reduced a = reduce(x, rest);
   int32_t half = a.exponent >> 1;
-  float y = (grown(a.r) * a.r + 1.0f) * power_of_two(half) * power_of_two(a.exponent - half), sum = x + rest;
+  float y = (grown(a.r) * a.r + 1.0f) * power_of_two(half) * power_of_two(a.exponent - half),
+        sum = x + rest;
   y = choose(sum < -104.0f, 0.0f, y);
   return choose(sum > 89.0f, INFINITY, y);
 }
@@ -140,7 +141,8 @@ static inline float error_function(float x)
 /* x (1 + erf(x / sqrt(2))) / 2 */
 static inline float gelu(float x)
 {
-  float a = choose(fabsf(x) > 20.0f, 20.0f, fabsf(x)), z = a * 0.707106781f, rest, square = split_square(a, &rest);
+  float a = choose(fabsf(x) > 20.0f, 20.0f, fabsf(x)), z = a * 0.707106781f, rest,
+        square = split_square(a, &rest);
   float beyond = far_error(z, 0.5f * square, 0.5f * rest), half = 0.5f * x;
   float far = half * choose(x < 0.0f, beyond, 2.0f - beyond);
   return choose(z < 0.5f, half + half * near_error(x * 0.707106781f), far);
@@ -240,7 +242,8 @@ void mafat_functions_blend(const struct mafat_blend_call *c)
   bool reversed = c->blend == MAFAT_BLEND_RPOW;
   const float *x = c->x, *z = c->z;
   float *y = c->y;
-  for (int col = 0; col < c->n_cols; col++, x += c->x_pixel_floats, z += c->z_pixel_floats, y += c->y_pixel_floats)
+  for (int col = 0; col < c->n_cols;
+       col++, x += c->x_pixel_floats, z += c->z_pixel_floats, y += c->y_pixel_floats)
     for (int i = 0; i < c->n_channels; i++) {
       double a = (double)x[i], b = (double)z[c->z_single ? 0 : i];
       y[i] = (float)(reversed ? pow(b, a) : pow(a, b));

@@ -31,7 +31,8 @@ int mafat_integer_kernels_list(const struct mafat_integer_kernels **list, int ca
   int n_levels = mafat_kernels_list(levels, MAFAT_N_LEVELS), n = 0;
   for (int i = 0; i < n_levels; i++)
     for (int r = 0; r < MAFAT_N_INTEGER_LEVELS; r++) {
-      if (strcmp(rows[r].level, levels[i]->name) != 0 || !rows[r].table || !rows[r].is_supported()) continue;
+      if (strcmp(rows[r].level, levels[i]->name) != 0 || !rows[r].table || !rows[r].is_supported())
+        continue;
       if (n < capacity) list[n] = rows[r].table;
       n++;
     }
@@ -42,6 +43,7 @@ const struct mafat_integer_kernels *mafat_integer_kernels_find(const struct mafa
 {
   const struct mafat_integer_kernels *best = &mafat_integer_portable;
   for (int r = 0; r < MAFAT_N_INTEGER_LEVELS; r++)
-    if (strcmp(rows[r].level, level->name) == 0 && rows[r].table && rows[r].is_supported()) best = rows[r].table;
+    if (strcmp(rows[r].level, level->name) == 0 && rows[r].table && rows[r].is_supported())
+      best = rows[r].table;
   return best;
 }

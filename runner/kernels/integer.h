@@ -156,8 +156,8 @@ struct mafat_integer_kernels {
   void (*avgpool)(const struct mafat_integer_pool_call *c);
   void (*blend)(const struct mafat_integer_blend_call *c);
   /* y = table[x], pixel by pixel (runner/kernels/integer_functions.h). */
-  void (*table)(const uint8_t *x, int x_pixel_bytes, uint8_t *y, int y_pixel_bytes, int n_cols, int n_channels,
-                const uint8_t *table);
+  void (*table)(const uint8_t *x, int x_pixel_bytes, uint8_t *y, int y_pixel_bytes, int n_cols,
+                int n_channels, const uint8_t *table);
   /* sums[channel] += bytes of n_cols pixels, at most 16 channels; for means over maps, row after
    * row. */
   void (*add_pixels)(const uint8_t *x, int pixel_bytes, int n_cols, int n_channels, int32_t *sums);

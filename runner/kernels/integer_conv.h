@@ -54,7 +54,8 @@ struct conv_list {
   const uint8_t *in[SOME_RUNS];       /* and its address in this row, at column 0 */
 };
 
-_Static_assert(sizeof(struct conv_list) <= MAFAT_INTEGER_RUNS_ROOM * sizeof(void *), "room for a list of runs");
+_Static_assert(sizeof(struct conv_list) <= MAFAT_INTEGER_RUNS_ROOM * sizeof(void *),
+               "room for a list of runs");
 
 /* State of a row of tiles, for some filters of the panel. */
 struct conv_row {
@@ -85,8 +86,9 @@ static void sorted_follow(struct conv_row *r); /* updates `places` for the curre
 
 /* Adds n contiguous quads; pixels are `step` bytes apart. Five pixels are reached from one base
  * register with x86's scaled addresses: 0, 1, 2 and 4 times step, and 1 times 3 * step. */
-INLINE const int8_t *conv_quads(ivec sum[TILE_PIXELS][TILE_VECTORS], const uint8_t *in, size_t step, const int8_t *w,
-                                size_t pitch, int n, int n_filters, const int P, const int NV)
+INLINE const int8_t *conv_quads(ivec sum[TILE_PIXELS][TILE_VECTORS], const uint8_t *in, size_t step,
+                                const int8_t *w, size_t pitch, int n, int n_filters, const int P,
+                                const int NV)
 {
   enum { BASES = (TILE_PIXELS + 4) / 5 };
   size_t step3 = 3 * step;
@@ -99,7 +101,8 @@ INLINE const int8_t *conv_quads(ivec sum[TILE_PIXELS][TILE_VECTORS], const uint8
     iweights weights[TILE_VECTORS];
 #pragma GCC unroll 4
     for (int v = 0; v < NV; v++)
-      weights[v] = iweights_load(w + v * IVEC_LANES * 4, v + 1 < NV ? IVEC_LANES : n_filters - v * IVEC_LANES);
+      weights[v] = iweights_load(w + v * IVEC_LANES * 4,
+                                 v + 1 < NV ? IVEC_LANES : n_filters - v * IVEC_LANES);
 #pragma GCC unroll 16
     for (int p = 0; p < P; p++) {
       const iinput x = iinput_load(base[p / 5] + (p % 5 == 3 ? step3 : (size_t)(p % 5) * step));
@@ -114,7 +117,8 @@ INLINE const int8_t *conv_quads(ivec sum[TILE_PIXELS][TILE_VECTORS], const uint8
 }
 
 /* Adds the row's runs for the tile at column `col`. */
-INLINE void conv_sum(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECTORS], int col, const int P, const int NV)
+INLINE void conv_sum(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECTORS], int col,
+                     const int P, const int NV)
 {
   const size_t pitch = 4 * (size_t)r->c->width;
   const struct conv_list *list = r->list;
@@ -127,7 +131,8 @@ INLINE void conv_sum(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECTOR
   }
 }
 
-static struct integer_conv_place run_after(struct integer_conv_place at, const struct mafat_window *w, bool joined, int n_quads)
+static struct integer_conv_place run_after(struct integer_conv_place at,
+                                           const struct mafat_window *w, bool joined, int n_quads)
 {
   at.quads += (size_t)n_quads;
   if (!joined && ++at.kx < w->x.size) return at;
@@ -143,7 +148,8 @@ static void point_at_runs(struct conv_row *r)
 {
   struct conv_list *list = r->list;
   const int row = r->row * r->c->window.y.stride;
-  for (int i = 0; i < list->n_runs && list->row != r->row; i++) list->in[i] = list->rows[i][row] + list->offsets[i];
+  for (int i = 0; i < list->n_runs && list->row != r->row; i++)
+    list->in[i] = list->rows[i][row] + list->offsets[i];
   list->row = r->row;
 #ifdef IVEC_FITS
   if (r->is_sorted) sorted_follow(r);
@@ -164,7 +170,8 @@ static void choose_runs(struct conv_row *r, struct integer_conv_place at)
     const struct mafat_integer_block_slice *p = &c->block_slices[at.block_slice];
     const size_t pixel = (size_t)p->pixel_bytes, step = pixel * (size_t)x.stride;
     /* contiguous taps of a window row are one run */
-    const bool joined = p->pixel_bytes == p->n_channels && p->n_channels % 4 == 0 && x.dilation == 1;
+    const bool joined =
+        p->pixel_bytes == p->n_channels && p->n_channels % 4 == 0 && x.dilation == 1;
     const int n_quads = (p->n_channels + 3) / 4 * (joined ? x.size : 1);
     if (!last || last->n_quads != n_quads || last->step != step) {
       if (list->n_kinds == SOME_KINDS) break;
@@ -199,13 +206,20 @@ static void begin_runs(struct conv_row *r)
     if (c->runs) c->runs->known = r->list->end.block_slice == c->n_block_slices;
   }
 #ifdef IVEC_FITS
-  if (r->list->end.block_slice == c->n_block_slices && r->list->end.quads >= SORTED_LEAST && r->list->end.quads <= SORTED_QUADS) sort_runs(r);
+  if (r->list->end.block_slice == c->n_block_slices && r->list->end.quads >= SORTED_LEAST &&
+      r->list->end.quads <= SORTED_QUADS)
+    sort_runs(r);
 #endif
 }
 
 /* ---- sums of windows' inputs, for weights with a nonzero zero point ---- */
 
-enum { SUM_PIXELS = IVEC_LANES / 4, STRIP_SUMS = STRIP_PIXELS / SUM_PIXELS, DENSE_BYTES = 512, DENSE_TAPS = 257 };
+enum {
+  SUM_PIXELS = IVEC_LANES / 4,
+  STRIP_SUMS = STRIP_PIXELS / SUM_PIXELS,
+  DENSE_BYTES = 512,
+  DENSE_TAPS = 257
+};
 
 /* Adds the inputs that one tap reads of a block, `step` bytes apart. */
 INLINE void add_columns(int32_t *sums, const uint8_t *in, size_t step, int n_cols, int n_channels)
@@ -220,8 +234,10 @@ INLINE void add_blocks(ivec *quads, int32_t *sums, const uint8_t *in, int n_cols
 {
   enum { BLOCK = MAFAT_CHANNEL_BLOCK };
   const int n = n_cols / SUM_PIXELS;
-  for (int i = 0; i < n; i++) quads[i] = ivec_add_quads(quads[i], in + (size_t)i * SUM_PIXELS * BLOCK);
-  add_columns(sums + n * SUM_PIXELS, in + (size_t)n * SUM_PIXELS * BLOCK, BLOCK, n_cols % SUM_PIXELS, BLOCK);
+  for (int i = 0; i < n; i++)
+    quads[i] = ivec_add_quads(quads[i], in + (size_t)i * SUM_PIXELS * BLOCK);
+  add_columns(sums + n * SUM_PIXELS, in + (size_t)n * SUM_PIXELS * BLOCK, BLOCK,
+              n_cols % SUM_PIXELS, BLOCK);
 }
 
 INLINE void add_bytes(uint16_t *restrict sums, const uint8_t *restrict in, int n)
@@ -236,35 +252,44 @@ INLINE void add_words(uint16_t *restrict sums, const uint16_t *restrict in, int 
 
 /* Adds inputs of contiguous pixels with fewer channels, such as pictures: first down the window,
  * then across it, for all bytes at once. False: not applicable. */
-static bool add_dense(const struct mafat_integer_conv_call *c, const struct mafat_integer_block_slice *p, int row, int col, int n_cols,
+static bool add_dense(const struct mafat_integer_conv_call *c,
+                      const struct mafat_integer_block_slice *p, int row, int col, int n_cols,
                       int32_t *sums)
 {
   const struct mafat_taps x = c->window.x, y = c->window.y;
-  const int across = x.size * p->n_channels, step = p->pixel_bytes * x.stride, n = (n_cols - 1) * step + across;
+  const int across = x.size * p->n_channels, step = p->pixel_bytes * x.stride,
+            n = (n_cols - 1) * step + across;
   uint16_t down[DENSE_BYTES], whole[DENSE_BYTES];
-  if (p->pixel_bytes != p->n_channels || x.dilation != 1 || n > DENSE_BYTES || y.size * across > DENSE_TAPS) return false;
+  if (p->pixel_bytes != p->n_channels || x.dilation != 1 || n > DENSE_BYTES ||
+      y.size * across > DENSE_TAPS)
+    return false;
   memset(down, 0, (size_t)n * sizeof *down);
   memset(whole, 0, (size_t)n * sizeof *whole);
-  for (int ky = 0; ky < y.size; ky++) add_bytes(down, p->rows[row * y.stride + ky * y.dilation] + (size_t)col * (size_t)step, n);
+  for (int ky = 0; ky < y.size; ky++)
+    add_bytes(down, p->rows[row * y.stride + ky * y.dilation] + (size_t)col * (size_t)step, n);
   for (int t = 0; t < across; t++) add_words(whole, down + t, n - across + 1);
   for (int i = 0; i < n_cols; i++) sums[i] += whole[i * step];
   return true;
 }
 
 /* Computes the sums of the windows of outputs from column `col` on, at most a strip's. */
-static void conv_input_sums(const struct mafat_integer_conv_call *c, int row, int col, int n_cols, int32_t *sums)
+static void conv_input_sums(const struct mafat_integer_conv_call *c, int row, int col, int n_cols,
+                            int32_t *sums)
 {
   const struct mafat_taps x = c->window.x, y = c->window.y;
   ivec quads[STRIP_SUMS];
   memset(quads, 0, sizeof quads);
   memset(sums, 0, (size_t)n_cols * sizeof *sums);
-  for (const struct mafat_integer_block_slice *p = c->block_slices; p < c->block_slices + c->n_block_slices; p++) {
+  for (const struct mafat_integer_block_slice *p = c->block_slices;
+       p < c->block_slices + c->n_block_slices; p++) {
     const size_t pixel = (size_t)p->pixel_bytes, step = pixel * (size_t)x.stride;
     if (p->n_channels < MAFAT_CHANNEL_BLOCK && add_dense(c, p, row, col, n_cols, sums)) continue;
     for (int ky = 0; ky < y.size; ky++)
       for (int kx = 0; kx < x.size; kx++) {
-        const uint8_t *in = p->rows[row * y.stride + ky * y.dilation] + (size_t)(col * x.stride + kx * x.dilation) * pixel;
-        if (step == MAFAT_CHANNEL_BLOCK && p->n_channels == MAFAT_CHANNEL_BLOCK) add_blocks(quads, sums, in, n_cols);
+        const uint8_t *in = p->rows[row * y.stride + ky * y.dilation] +
+                            (size_t)(col * x.stride + kx * x.dilation) * pixel;
+        if (step == MAFAT_CHANNEL_BLOCK && p->n_channels == MAFAT_CHANNEL_BLOCK)
+          add_blocks(quads, sums, in, n_cols);
         else add_columns(sums, in, step, n_cols, p->n_channels);
       }
   }
@@ -273,8 +298,8 @@ static void conv_input_sums(const struct mafat_integer_conv_call *c, int row, in
 }
 
 /* Initializes a tile's sums from `from` or from the bias. */
-INLINE void conv_begin(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECTORS], const int32_t *from, size_t pitch, const int P,
-                       const int NV)
+INLINE void conv_begin(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECTORS],
+                       const int32_t *from, size_t pitch, const int P, const int NV)
 {
   const int last = r->n_filters - (NV - 1) * IVEC_LANES;
   const int32_t *bias = r->c->to.bias + r->first;
@@ -283,7 +308,8 @@ INLINE void conv_begin(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECT
     const int lanes = v + 1 < NV ? IVEC_LANES : last;
     if (from) {
 #pragma GCC unroll 16
-      for (int p = 0; p < P; p++) sum[p][v] = ivec_load_n(from + (size_t)p * pitch + v * IVEC_LANES, lanes);
+      for (int p = 0; p < P; p++)
+        sum[p][v] = ivec_load_n(from + (size_t)p * pitch + v * IVEC_LANES, lanes);
     } else {
       const ivec all = ivec_load_n(bias + v * IVEC_LANES, lanes);
 #pragma GCC unroll 16
@@ -299,8 +325,8 @@ INLINE void conv_begin(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECT
 
 /* Computes n neighbouring tiles: sums start from the bias or `from`, and go to `to`; pixels are
  * `pitch` apart. */
-INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *from, int32_t *to, size_t pitch, const int P,
-                       const int NV)
+INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *from, int32_t *to,
+                       size_t pitch, const int P, const int NV)
 {
   /* with this pitch all lanes fit between pixels */
   const int last = pitch == TILE_LANES ? IVEC_LANES : r->n_filters - (NV - 1) * IVEC_LANES;
@@ -312,7 +338,8 @@ INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *
     for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
       for (int v = 0; v < NV; v++)
-        ivec_store_n(to + (size_t)p * pitch + v * IVEC_LANES, sum[p][v], v + 1 < NV ? IVEC_LANES : last);
+        ivec_store_n(to + (size_t)p * pitch + v * IVEC_LANES, sum[p][v],
+                     v + 1 < NV ? IVEC_LANES : last);
     if (from) from += (size_t)P * pitch;
   }
 }
@@ -327,7 +354,8 @@ static void sum_inputs(struct conv_row *r)
   if (!c->weights_zero || !to || c->n_rows * c->n_cols > MAFAT_INTEGER_INPUT_SUMS) return;
   for (int row = 0; row < c->n_rows && !to->known; row++)
     for (int col = 0; col < c->n_cols; col += STRIP_PIXELS)
-      conv_input_sums(c, row, col, mafat_min(STRIP_PIXELS, c->n_cols - col), to->at + row * c->n_cols + col);
+      conv_input_sums(c, row, col, mafat_min(STRIP_PIXELS, c->n_cols - col),
+                      to->at + row * c->n_cols + col);
   to->known = true;
   r->input_sums = to->at;
 }
@@ -335,7 +363,8 @@ static void sum_inputs(struct conv_row *r)
 /* Subtracts the weights' zero point times each window's input sum, for columns from `col` on,
  * possibly of several rows. Both may exceed 32 bits although the result does not: arithmetic is
  * modulo 2^32. */
-static void conv_take_zero(const struct conv_row *r, int col, int n_cols, int32_t *sums, size_t pitch)
+static void conv_take_zero(const struct conv_row *r, int col, int n_cols, int32_t *sums,
+                           size_t pitch)
 {
   int32_t strip[STRIP_PIXELS];
   const int32_t *shares = r->input_sums ? r->input_sums + r->row * r->c->n_cols + col : strip;
@@ -343,7 +372,8 @@ static void conv_take_zero(const struct conv_row *r, int col, int n_cols, int32_
   for (int p = 0; p < n_cols; p++, sums += pitch) {
     const ivec share = ivec_all((int32_t)((uint32_t)r->c->weights_zero * (uint32_t)shares[p]));
     for (int f = 0; f < r->n_filters; f += IVEC_LANES)
-      ivec_store_n(sums + f, ivec_less(ivec_load_n(sums + f, r->n_filters - f), share), r->n_filters - f);
+      ivec_store_n(sums + f, ivec_less(ivec_load_n(sums + f, r->n_filters - f), share),
+                   r->n_filters - f);
   }
 }
 
@@ -361,7 +391,8 @@ static int tiling_columns(struct conv_tiling t)
 static struct conv_tiling tiling_by(int n_cols, int most)
 {
   const int n = mafat_divide_up(n_cols, most), pixels = n_cols / n;
-  return (struct conv_tiling){.n_wide = n_cols - n * pixels, .n = n - (n_cols - n * pixels), .pixels = pixels};
+  return (struct conv_tiling){
+      .n_wide = n_cols - n * pixels, .n = n - (n_cols - n * pixels), .pixels = pixels};
 }
 
 static struct conv_tiling tiling_of(const struct conv_row *r, int n_cols)
@@ -373,10 +404,12 @@ static struct conv_tiling tiling_of(const struct conv_row *r, int n_cols)
   return tiling_by(n_cols, TILE_PIXELS);
 }
 
-typedef void (*tile_function)(const struct conv_row *r, int col, int n, const int32_t *from, int32_t *to, size_t pitch);
+typedef void (*tile_function)(const struct conv_row *r, int col, int n, const int32_t *from,
+                              int32_t *to, size_t pitch);
 
 #define TILE(P, NV) \
-  static void tile_##P##_##NV(const struct conv_row *r, int col, int n, const int32_t *from, int32_t *to, size_t pitch) \
+  static void tile_##P##_##NV(const struct conv_row *r, int col, int n, const int32_t *from, \
+                              int32_t *to, size_t pitch) \
   { \
     conv_tiles(r, col, n, from, to, pitch, P, NV); \
   }
@@ -385,12 +418,14 @@ typedef void (*tile_function)(const struct conv_row *r, int col, int n, const in
 #define TILES_2(NV) TILE(1, NV) TILE(2, NV)
 #define TILES_4(NV) TILES_2(NV) TILE(3, NV) TILE(4, NV)
 #define TILES_6(NV) TILES_4(NV) TILE(5, NV) TILE(6, NV)
-#define TILES_12(NV) TILES_6(NV) TILE(7, NV) TILE(8, NV) TILE(9, NV) TILE(10, NV) TILE(11, NV) TILE(12, NV)
+#define TILES_12(NV) \
+  TILES_6(NV) TILE(7, NV) TILE(8, NV) TILE(9, NV) TILE(10, NV) TILE(11, NV) TILE(12, NV)
 #define TILES_14(NV) TILES_12(NV) TILE(13, NV) TILE(14, NV)
 #define ROW_2(NV) tile_1_##NV, tile_2_##NV
 #define ROW_4(NV) ROW_2(NV), tile_3_##NV, tile_4_##NV
 #define ROW_6(NV) ROW_4(NV), tile_5_##NV, tile_6_##NV
-#define ROW_12(NV) ROW_6(NV), tile_7_##NV, tile_8_##NV, tile_9_##NV, tile_10_##NV, tile_11_##NV, tile_12_##NV
+#define ROW_12(NV) \
+  ROW_6(NV), tile_7_##NV, tile_8_##NV, tile_9_##NV, tile_10_##NV, tile_11_##NV, tile_12_##NV
 #define ROW_14(NV) ROW_12(NV), tile_13_##NV, tile_14_##NV
 #define JOIN(A, B) A##B
 #define TILES(PIXELS, NV) JOIN(TILES_, PIXELS)(NV)
@@ -414,18 +449,21 @@ static const tile_function tiles[TILE_VECTORS][TILE_PIXELS] = {
 #endif
 
 /* Requantizes and stores one vector, which begins with filter `first` of the panel. */
-static void conv_put(const struct conv_row *r, int first, int col, int n, const int32_t *sums, size_t pitch)
+static void conv_put(const struct conv_row *r, int first, int col, int n, const int32_t *sums,
+                     size_t pitch)
 {
   const int segment = (first - r->c->first) / MAFAT_CHANNEL_BLOCK;
   const struct mafat_integer_segment *s = &r->c->segments[segment];
   const int lane = first % MAFAT_CHANNEL_BLOCK, lanes = mafat_min(IVEC_LANES, s->n_filters - lane);
   if (segment >= r->c->n_segments || lanes <= 0) return;
   const size_t pixel = (size_t)s->pixel_bytes;
-  finish_pixels(&r->finish[first / IVEC_LANES], sums, pitch, s->rows[r->row] + (size_t)col * pixel + lane, pixel, n, lanes);
+  finish_pixels(&r->finish[first / IVEC_LANES], sums, pitch,
+                s->rows[r->row] + (size_t)col * pixel + lane, pixel, n, lanes);
 }
 
 /* Adds the listed runs to the sums of all tiles from `col` on. */
-static void conv_tile_columns(const struct conv_row *r, struct conv_tiling t, int col, const int32_t *from, int32_t *to, size_t pitch)
+static void conv_tile_columns(const struct conv_row *r, struct conv_tiling t, int col,
+                              const int32_t *from, int32_t *to, size_t pitch)
 {
 #ifdef IVEC_FITS
   if (r->follows) {
@@ -436,7 +474,9 @@ static void conv_tile_columns(const struct conv_row *r, struct conv_tiling t, in
   const tile_function *of = tiles[mafat_divide_up(r->n_filters, IVEC_LANES) - 1];
   const int wide = t.n_wide * (t.pixels + 1);
   if (t.n_wide) of[t.pixels](r, col, t.n_wide, from, to, pitch);
-  if (t.n) of[t.pixels - 1](r, col + wide, t.n, from ? from + (size_t)wide * pitch : NULL, to + (size_t)wide * pitch, pitch);
+  if (t.n)
+    of[t.pixels - 1](r, col + wide, t.n, from ? from + (size_t)wide * pitch : NULL,
+                     to + (size_t)wide * pitch, pitch);
 }
 
 /* Computes columns from `col` on: at most a strip. */
@@ -446,10 +486,14 @@ static void conv_strip(struct conv_row *r, struct conv_tiling t, int col)
   const int n_cols = tiling_columns(t);
   int32_t local[STRIP_PIXELS * TILE_LANES];
   size_t pitch = c->finish ? TILE_LANES : (size_t)c->width;
-  int32_t *kept = c->sums ? c->sums + ((size_t)r->row * (size_t)c->n_cols + (size_t)col) * (size_t)c->width + r->first : NULL;
+  int32_t *kept =
+      c->sums ? c->sums + ((size_t)r->row * (size_t)c->n_cols + (size_t)col) * (size_t)c->width +
+                    r->first
+              : NULL;
   int32_t *sums = c->finish ? local : kept;
   if (c->finish && !c->start)
-    for (int p = 0; p < n_cols; p++) memcpy(local + p * TILE_LANES, kept + p * c->width, (size_t)r->n_filters * sizeof *local);
+    for (int p = 0; p < n_cols; p++)
+      memcpy(local + p * TILE_LANES, kept + p * c->width, (size_t)r->n_filters * sizeof *local);
   if (r->list->begin.quads) choose_runs(r, (struct integer_conv_place){0, 0, 0, 0});
   conv_tile_columns(r, t, col, r->start ? NULL : sums, sums, pitch);
   while (r->list->end.block_slice < c->n_block_slices) {
@@ -458,7 +502,8 @@ static void conv_strip(struct conv_row *r, struct conv_tiling t, int col)
   }
   if (c->weights_zero) conv_take_zero(r, col, n_cols, sums, pitch);
   if (!c->finish) return;
-  for (int f = 0; f < r->n_filters; f += IVEC_LANES) conv_put(r, r->first + f, col, n_cols, sums + f, pitch);
+  for (int f = 0; f < r->n_filters; f += IVEC_LANES)
+    conv_put(r, r->first + f, col, n_cols, sums + f, pitch);
 }
 
 /* Computes a row in strips. */
@@ -468,8 +513,10 @@ static void conv_columns(struct conv_row *r)
   struct conv_tiling left = tiling_of(r, n_cols);
   const int pixels = left.pixels;
   for (int col = 0; col < n_cols;) {
-    struct conv_tiling t = {.n_wide = mafat_min(left.n_wide, STRIP_PIXELS / (pixels + 1)), .pixels = pixels};
-    if (t.n_wide == left.n_wide) t.n = mafat_min(left.n, (STRIP_PIXELS - tiling_columns(t)) / pixels);
+    struct conv_tiling t = {.n_wide = mafat_min(left.n_wide, STRIP_PIXELS / (pixels + 1)),
+                            .pixels = pixels};
+    if (t.n_wide == left.n_wide)
+      t.n = mafat_min(left.n, (STRIP_PIXELS - tiling_columns(t)) / pixels);
     conv_strip(r, t, col);
     left.n_wide -= t.n_wide;
     left.n -= t.n;
@@ -482,8 +529,11 @@ static void conv_columns(struct conv_row *r)
 /* True if each input row begins where the one before ends. */
 static bool rows_follow(const struct mafat_integer_conv_call *c)
 {
-  if (c->window.x.size != 1 || c->window.y.size != 1 || c->window.x.stride != 1 || c->window.y.stride != 1) return false;
-  for (const struct mafat_integer_block_slice *p = c->block_slices; p < c->block_slices + c->n_block_slices; p++)
+  if (c->window.x.size != 1 || c->window.y.size != 1 || c->window.x.stride != 1 ||
+      c->window.y.stride != 1)
+    return false;
+  for (const struct mafat_integer_block_slice *p = c->block_slices;
+       p < c->block_slices + c->n_block_slices; p++)
     for (int row = 1; row < c->n_rows; row++)
       if (p->rows[row] - p->rows[row - 1] != (ptrdiff_t)c->n_cols * p->pixel_bytes) return false;
   return true;
@@ -497,12 +547,14 @@ static void conv_put_rows(const struct conv_row *r, int first, int n, const int3
   const struct mafat_integer_segment *s = &r->c->segments[segment];
   uint8_t bytes[STRIP_PIXELS * BLOCK];
   if (segment >= r->c->n_segments) return;
-  const int lanes = mafat_min(mafat_min(r->n_filters - (first - r->first), BLOCK - lane), s->n_filters - lane);
+  const int lanes =
+      mafat_min(mafat_min(r->n_filters - (first - r->first), BLOCK - lane), s->n_filters - lane);
   for (int f = 0; f < lanes; f += IVEC_LANES)
-    finish_pixels(&r->finish[(first + f) / IVEC_LANES], sums + f, TILE_LANES, bytes + f, BLOCK, n * n_cols,
-                  mafat_min(IVEC_LANES, lanes - f));
+    finish_pixels(&r->finish[(first + f) / IVEC_LANES], sums + f, TILE_LANES, bytes + f, BLOCK,
+                  n * n_cols, mafat_min(IVEC_LANES, lanes - f));
   for (int row = 0; row < n; row++)
-    copy_pixels(s->rows[r->row + row] + lane, (size_t)s->pixel_bytes, bytes + (size_t)(row * n_cols) * BLOCK, BLOCK, n_cols, lanes);
+    copy_pixels(s->rows[r->row + row] + lane, (size_t)s->pixel_bytes,
+                bytes + (size_t)(row * n_cols) * BLOCK, BLOCK, n_cols, lanes);
 }
 
 /* Computes n rows from r->row on for the tile's filters. */
@@ -517,11 +569,13 @@ static void conv_rows(struct conv_row *r, int n, bool follow)
   for (int row = 0; row < n && !follow; row++) {
     r->row = first_row + row;
     point_at_runs(r);
-    conv_tile_columns(r, tiling_of(r, n_cols), 0, NULL, sums + (size_t)(row * n_cols) * TILE_LANES, TILE_LANES);
+    conv_tile_columns(r, tiling_of(r, n_cols), 0, NULL, sums + (size_t)(row * n_cols) * TILE_LANES,
+                      TILE_LANES);
   }
   r->row = first_row;
   if (r->c->weights_zero) conv_take_zero(r, 0, n * n_cols, sums, TILE_LANES);
-  for (int f = 0; f < r->n_filters; f += MAFAT_CHANNEL_BLOCK) conv_put_rows(r, r->first + f, n, sums + f);
+  for (int f = 0; f < r->n_filters; f += MAFAT_CHANNEL_BLOCK)
+    conv_put_rows(r, r->first + f, n, sums + f);
 }
 
 /* Computes complete sums of several whole rows at a time. False: not applicable to this call. */
@@ -550,7 +604,8 @@ static bool conv_narrow(struct conv_row *r, int end)
 static void conv_weight_sums(const struct mafat_integer_conv_call *c, int32_t *sums)
 {
   int quads = 0;
-  for (int i = 0; i < c->n_block_slices; i++) quads += (c->block_slices[i].n_channels + 3) / 4 * mafat_window_area(&c->window);
+  for (int i = 0; i < c->n_block_slices; i++)
+    quads += (c->block_slices[i].n_channels + 3) / 4 * mafat_window_area(&c->window);
   const int8_t *w = c->weights;
   memset(sums, 0, (MAFAT_PANEL + IVEC_LANES) * sizeof *sums);
   for (int q = 0; q < quads; q++)

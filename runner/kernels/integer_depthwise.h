@@ -55,7 +55,8 @@ INLINE ivec depthwise_whole(const struct depthwise_part *d, const struct depthwi
   const struct mafat_integer_depthwise_call *c = d->c;
   const size_t row = (size_t)c->window.x.size * (size_t)c->width;
   const uint8_t *rows[IVEC_ROWS];
-  for (int i = 0; i < IVEC_ROWS; i++) rows[i] = (const uint8_t *)c->weights + (size_t)(p->ky + mafat_min(i, p->n_rows - 1)) * row;
+  for (int i = 0; i < IVEC_ROWS; i++)
+    rows[i] = (const uint8_t *)c->weights + (size_t)(p->ky + mafat_min(i, p->n_rows - 1)) * row;
   const size_t at = (size_t)kx * (size_t)c->width + (size_t)d->first;
   return p->n_rows == 3 ? ivec_column(rows, at, 3, d->n) : ivec_column(rows, at, p->n_rows, d->n);
 #else
@@ -66,13 +67,15 @@ INLINE ivec depthwise_whole(const struct depthwise_part *d, const struct depthwi
 
 /* Splits weights that do not fit into up to three bytes; returns one of these shares, combined over
  * the rows. */
-static ivec depthwise_share(const struct depthwise_part *d, const struct depthwise_pass *p, int kx, int share)
+static ivec depthwise_share(const struct depthwise_part *d, const struct depthwise_pass *p, int kx,
+                            int share)
 {
   enum { BITS = 32 / IVEC_ROWS, LARGEST = (1 << (BITS - 1)) - 1 };
   ivec side_by_side = ivec_all(0);
   for (int i = 0; i < p->n_rows; i++) {
     ivec w = depthwise_weight(d, p->ky + i, kx), part = w;
-    for (int s = 0; s <= share; s++, w -= part) part = ivec_min(ivec_max(w, ivec_all(-LARGEST - 1)), ivec_all(LARGEST));
+    for (int s = 0; s <= share; s++, w -= part)
+      part = ivec_min(ivec_max(w, ivec_all(-LARGEST - 1)), ivec_all(LARGEST));
     side_by_side |= (part & (2 * LARGEST + 1)) << (i * BITS);
   }
   return side_by_side;
@@ -96,14 +99,16 @@ static bool depthwise_prepare(struct depthwise_part *d)
   const bool whole = IVEC_ROWS == 2 || (n_shares == 1 && (d->n >= IVEC_LANES || d->n % 4 == 0));
   ivec *to = d->weights;
   d->bias = depthwise_lanes(d, c->to.bias);
-  finish_choose(&d->finish, depthwise_lanes(d, c->to.multipliers), depthwise_lanes(d, c->to.shifts), &c->to.out, &d->bounds);
+  finish_choose(&d->finish, depthwise_lanes(d, c->to.multipliers), depthwise_lanes(d, c->to.shifts),
+                &c->to.out, &d->bounds);
   d->n_passes = 0;
   if (mafat_divide_up(y.size, IVEC_ROWS) * x.size * n_shares > DEPTHWISE_TAPS) return false;
   for (int share = 0; share < n_shares; share++)
     for (int ky = 0; ky < y.size; ky += IVEC_ROWS) {
       struct depthwise_pass p = {ky, mafat_min(IVEC_ROWS, y.size - ky), to};
       ivec any = ivec_all(share == 0);
-      for (int kx = 0; kx < x.size; kx++) any |= to[kx] = whole ? depthwise_whole(d, &p, kx) : depthwise_share(d, &p, kx, share);
+      for (int kx = 0; kx < x.size; kx++)
+        any |= to[kx] = whole ? depthwise_whole(d, &p, kx) : depthwise_share(d, &p, kx, share);
       if (!ivec_any(any)) continue;
       d->passes[d->n_passes++] = p;
       to += x.size;
@@ -114,7 +119,8 @@ static bool depthwise_prepare(struct depthwise_part *d)
 /* ---- a pass over a strip ---- */
 
 /* Adds any number of taps to P outputs from column `col` on. */
-INLINE void depthwise_taps(const struct depthwise_strip *s, int col, int lanes, const int P, const int ROWS)
+INLINE void depthwise_taps(const struct depthwise_strip *s, int col, int lanes, const int P,
+                           const int ROWS)
 {
   ivec sum[4] = {0};
 #pragma GCC unroll 4
@@ -123,7 +129,8 @@ INLINE void depthwise_taps(const struct depthwise_strip *s, int col, int lanes, 
     const size_t at = (size_t)col * s->step + (size_t)t * s->tap;
 #pragma GCC unroll 4
     for (int p = 0; p < P; p++)
-      sum[p] = ivec_taps(sum[p], ivec_column(s->rows, at + (size_t)p * s->step, ROWS, lanes), s->weights[t]);
+      sum[p] = ivec_taps(sum[p], ivec_column(s->rows, at + (size_t)p * s->step, ROWS, lanes),
+                         s->weights[t]);
   }
 #pragma GCC unroll 4
   for (int p = 0; p < P; p++) ivec_store(s->to + (col + p) * IVEC_LANES, sum[p]);
@@ -134,13 +141,16 @@ INLINE void depthwise_any(const struct depthwise_strip *s, int lanes)
   if (s->n < 4)
     for (int col = 0; col < s->n; col++) depthwise_taps(s, col, lanes, 1, IVEC_ROWS);
   else if (s->n_rows == 1)
-    for (int col = 0; col < s->n; col += 4) depthwise_taps(s, mafat_min(col, s->n - 4), lanes, 4, 1);
+    for (int col = 0; col < s->n; col += 4)
+      depthwise_taps(s, mafat_min(col, s->n - 4), lanes, 4, 1);
   else
-    for (int col = 0; col < s->n; col += 4) depthwise_taps(s, mafat_min(col, s->n - 4), lanes, 4, IVEC_ROWS);
+    for (int col = 0; col < s->n; col += 4)
+      depthwise_taps(s, mafat_min(col, s->n - 4), lanes, 4, IVEC_ROWS);
 }
 
 /* Adds three contiguous taps to P outputs. */
-INLINE void depthwise_three(const struct depthwise_strip *s, int col, int lanes, const int P, const int STRIDE)
+INLINE void depthwise_three(const struct depthwise_strip *s, int col, int lanes, const int P,
+                            const int STRIDE)
 {
   enum { ROWS = IVEC_ROWS > 3 ? 3 : IVEC_ROWS };
   ivec sum[8] = {0}, w[3];
@@ -150,10 +160,12 @@ INLINE void depthwise_three(const struct depthwise_strip *s, int col, int lanes,
   for (int p = 0; p < P; p++) sum[p] = ivec_load(s->from + (size_t)(col + p) * s->pitch);
 #pragma GCC unroll 20
   for (int j = 0; j < (P - 1) * STRIDE + 3; j++) {
-    const ivec column = ivec_column(s->rows, (size_t)col * s->step + (size_t)j * s->tap, ROWS, lanes);
+    const ivec column =
+        ivec_column(s->rows, (size_t)col * s->step + (size_t)j * s->tap, ROWS, lanes);
 #pragma GCC unroll 8
     for (int p = 0; p < P; p++)
-      if (j - p * STRIDE >= 0 && j - p * STRIDE < 3) sum[p] = ivec_taps(sum[p], column, w[j - p * STRIDE]);
+      if (j - p * STRIDE >= 0 && j - p * STRIDE < 3)
+        sum[p] = ivec_taps(sum[p], column, w[j - p * STRIDE]);
   }
 #pragma GCC unroll 8
   for (int p = 0; p < P; p++) ivec_store(s->to + (col + p) * IVEC_LANES, sum[p]);
@@ -188,17 +200,25 @@ static void depthwise_narrow(const struct depthwise_strip *s, int stride)
 
 /* Computes the sums of columns [col, col + n) of a row in one of two buffers; returns its index. If
  * all weights are zero, the sum is the bias with pitch 0. */
-static int depthwise_sums(const struct depthwise_part *d, int row, int col, int n, int32_t *places[2])
+static int depthwise_sums(const struct depthwise_part *d, int row, int col, int n,
+                          int32_t *places[2])
 {
   const struct mafat_integer_depthwise_call *c = d->c;
   const struct mafat_taps x = c->window.x, y = c->window.y;
   const size_t pixel = (size_t)c->in_pixel_bytes, step = pixel * (size_t)x.stride;
-  struct depthwise_strip s = {.step = step, .tap = pixel * (size_t)x.dilation, .n_taps = x.size, .n = n, .lanes = d->n,
-                              .from = (const int32_t *)(const void *)&d->bias, .pitch = 0, .to = places[0]};
+  struct depthwise_strip s = {.step = step,
+                              .tap = pixel * (size_t)x.dilation,
+                              .n_taps = x.size,
+                              .n = n,
+                              .lanes = d->n,
+                              .from = (const int32_t *)(const void *)&d->bias,
+                              .pitch = 0,
+                              .to = places[0]};
   for (int i = 0; i < d->n_passes; i++, s.from = s.to, s.pitch = IVEC_LANES, s.to = places[i % 2]) {
     const struct depthwise_pass *p = &d->passes[i];
     for (int r = 0; r < IVEC_ROWS; r++)
-      s.rows[r] = c->rows[row * y.stride + (p->ky + mafat_min(r, p->n_rows - 1)) * y.dilation] + (size_t)col * step + d->first;
+      s.rows[r] = c->rows[row * y.stride + (p->ky + mafat_min(r, p->n_rows - 1)) * y.dilation] +
+                  (size_t)col * step + d->first;
     s.weights = p->weights;
     s.n_rows = p->n_rows;
     const bool three = x.size == 3 && x.dilation == 1 && x.stride <= 2 && n >= 4 && p->n_rows <= 3;
@@ -229,7 +249,8 @@ static void depthwise_columns(const struct depthwise_part *d, int row, int n_row
   }
   finish_pixels(&d->finish, sums[place], IVEC_LANES, bytes, IVEC_LANES, n_rows * n, lanes);
   for (int r = 0; r < n_rows; r++)
-    copy_pixels(c->out[row + r] + d->first, pixel, bytes + r * n * IVEC_LANES, IVEC_LANES, n, lanes);
+    copy_pixels(c->out[row + r] + d->first, pixel, bytes + r * n * IVEC_LANES, IVEC_LANES, n,
+                lanes);
 }
 
 #ifdef IVEC_QUARTERS
@@ -258,8 +279,9 @@ static bool is_in_quarters(const struct depthwise_part *d)
 {
   const struct mafat_integer_depthwise_call *c = d->c;
   const struct mafat_taps x = c->window.x;
-  return d->n >= IVEC_LANES && d->n_passes == 1 && c->window.y.size <= 3 && x.size == 3 && x.dilation == 1 && x.stride == 1 && c->n_cols >= 4 &&
-         c->in_pixel_bytes == IVEC_LANES && finishes_alone(d->finish.way);
+  return d->n >= IVEC_LANES && d->n_passes == 1 && c->window.y.size <= 3 && x.size == 3 &&
+         x.dilation == 1 && x.stride == 1 && c->n_cols >= 4 && c->in_pixel_bytes == IVEC_LANES &&
+         finishes_alone(d->finish.way);
 }
 
 static void quarters_prepare(struct depthwise_quarters *q, const struct depthwise_part *d)
@@ -272,7 +294,8 @@ static void quarters_prepare(struct depthwise_quarters *q, const struct depthwis
   }
 }
 
-INLINE void quarters_row(const struct depthwise_quarters *q, const uint8_t *const *rows, uint8_t *to, size_t pixel, int n, const enum rescale_way way)
+INLINE void quarters_row(const struct depthwise_quarters *q, const uint8_t *const *rows,
+                         uint8_t *to, size_t pixel, int n, const enum rescale_way way)
 {
   enum { PIXEL = IVEC_LANES, HALF = 2, WHOLE = 4 };
   const ivec least = q->finish[0].bounds->least_bytes, most = q->finish[0].bounds->most_bytes;
@@ -287,7 +310,8 @@ INLINE void quarters_row(const struct depthwise_quarters *q, const uint8_t *cons
     for (int i = 0; i < 4; i++) {
       ivec sum = q->bias[i];
 #pragma GCC unroll 3
-      for (int kx = 0; kx < 3; kx++) sum = ivec_taps(sum, ivec_shift(left[i], right[i], kx), q->weights[kx][i]);
+      for (int kx = 0; kx < 3; kx++)
+        sum = ivec_taps(sum, ivec_shift(left[i], right[i], kx), q->weights[kx][i]);
       y[i] = finish_alone(sum, &q->finish[i], way);
     }
     ivec_narrow_quarters(to + (size_t)col * pixel, pixel, y, least, most);
@@ -311,11 +335,16 @@ static void depthwise_quarters(const struct depthwise_part *d)
   for (int row = 0; row < c->n_rows; row++) {
     const uint8_t *rows[3];
     uint8_t *to = c->out[row] + d->first;
-    for (int r = 0; r < 3; r++) rows[r] = c->rows[row * y.stride + mafat_min(r, y.size - 1) * y.dilation] + d->first;
+    for (int r = 0; r < 3; r++)
+      rows[r] = c->rows[row * y.stride + mafat_min(r, y.size - 1) * y.dilation] + d->first;
     switch (d->finish.way) {
-    case RESCALE_EVEN_SMALL: quarters_row(&q, rows, to, pixel, c->n_cols, RESCALE_EVEN_SMALL); break;
+    case RESCALE_EVEN_SMALL:
+      quarters_row(&q, rows, to, pixel, c->n_cols, RESCALE_EVEN_SMALL);
+      break;
     case RESCALE_SUMS: quarters_row(&q, rows, to, pixel, c->n_cols, RESCALE_SUMS); break;
-    case RESCALE_SUMS_POSITIVE: quarters_row(&q, rows, to, pixel, c->n_cols, RESCALE_SUMS_POSITIVE); break;
+    case RESCALE_SUMS_POSITIVE:
+      quarters_row(&q, rows, to, pixel, c->n_cols, RESCALE_SUMS_POSITIVE);
+      break;
     default: quarters_row(&q, rows, to, pixel, c->n_cols, RESCALE_EVEN);
     }
   }
@@ -331,11 +360,13 @@ static void depthwise_large(const struct depthwise_part *d, int row, int col)
   for (int ky = 0; ky < y.size; ky++)
     for (int kx = 0; kx < x.size; kx++) {
       const uint8_t *in = c->rows[row * y.stride + ky * y.dilation] +
-                          (size_t)(col * x.stride + kx * x.dilation) * (size_t)c->in_pixel_bytes + d->first;
+                          (size_t)(col * x.stride + kx * x.dilation) * (size_t)c->in_pixel_bytes +
+                          d->first;
       sum += ivec_widen(in, mafat_min(d->n, IVEC_LANES)) * depthwise_weight(d, ky, kx);
     }
-  finish_pixels(&d->finish, (const int32_t *)(const void *)&sum, 0, c->out[row] + (size_t)col * (size_t)c->out_pixel_bytes + d->first,
-                0, 1, mafat_min(d->n, IVEC_LANES));
+  finish_pixels(&d->finish, (const int32_t *)(const void *)&sum, 0,
+                c->out[row] + (size_t)col * (size_t)c->out_pixel_bytes + d->first, 0, 1,
+                mafat_min(d->n, IVEC_LANES));
 }
 
 /* Narrow maps are computed several rows at a time. */
@@ -344,7 +375,8 @@ static void depthwise(const struct mafat_integer_depthwise_call *c)
   struct depthwise_part d;
   d.c = c;
   d.bounds = bounds_of(&c->to.out);
-  const int n_strips = mafat_divide_up(c->n_cols, DEPTHWISE_STRIP), at_once = c->n_cols <= DEPTHWISE_STRIP / 4 ? DEPTHWISE_STRIP / c->n_cols : 1;
+  const int n_strips = mafat_divide_up(c->n_cols, DEPTHWISE_STRIP),
+            at_once = c->n_cols <= DEPTHWISE_STRIP / 4 ? DEPTHWISE_STRIP / c->n_cols : 1;
   for (d.first = 0; d.first < c->n_channels; d.first += IVEC_LANES) {
     d.n = c->n_channels - d.first;
     const bool kept = depthwise_prepare(&d);

@@ -84,7 +84,8 @@ INLINE void pool_mean(const struct mafat_integer_pool_call *c, int col, const in
   uint8_t *to = c->out + (size_t)col * (size_t)c->out_pixel_bytes;
   for (int i = 0; i < n; i++) {
     const int32_t mean = (count <= MANY ? mean_of_few((int32_t)sums[i] - from * count, count)
-                                        : mean_of_many(sums[i] - (int64_t)from * count, count)) + from;
+                                        : mean_of_many(sums[i] - (int64_t)from * count, count)) +
+                         from;
     const int32_t y = mean > c->to.least ? mean : c->to.least;
     to[i] = (uint8_t)(y < c->to.most ? y : c->to.most);
   }
@@ -137,12 +138,14 @@ INLINE ivec blend_even(const struct blend *b, ivec x, ivec z, const enum mafat_b
   } else {
     const ivec negative = x < 0;
     y = fvec_of(x * z) * b->factor;
-    if (kind == MAFAT_BLEND_PRELU) y = (fvec)(((ivec)y & negative) | ((ivec)(fvec_of(x) * b->x_factor) & ~negative));
+    if (kind == MAFAT_BLEND_PRELU)
+      y = (fvec)(((ivec)y & negative) | ((ivec)(fvec_of(x) * b->x_factor) & ~negative));
   }
   return bounds_nearest(y, &b->bounds);
 }
 
-INLINE ivec blend_vector(const struct blend *b, ivec x, ivec z, const enum mafat_blend kind, bool subtract, bool even)
+INLINE ivec blend_vector(const struct blend *b, ivec x, ivec z, const enum mafat_blend kind,
+                         bool subtract, bool even)
 {
   enum { FINER = 20 }; /* fraction bits that sums have beyond their inputs */
   x -= b->x_zero;
@@ -162,20 +165,23 @@ INLINE ivec blend_vector(const struct blend *b, ivec x, ivec z, const enum mafat
 }
 
 /* Blends n bytes; a single z is one byte. */
-INLINE void blend_run(const struct blend *b, const struct mafat_integer_blend_call *c, const uint8_t *x, const uint8_t *z,
-                      uint8_t *y, int n, const enum mafat_blend kind, bool subtract, bool even)
+INLINE void blend_run(const struct blend *b, const struct mafat_integer_blend_call *c,
+                      const uint8_t *x, const uint8_t *z, uint8_t *y, int n,
+                      const enum mafat_blend kind, bool subtract, bool even)
 {
   for (; n > 0; n -= IVEC_LANES, x += IVEC_LANES, y += IVEC_LANES) {
     const int lanes = n < IVEC_LANES ? n : IVEC_LANES;
     const ivec other = c->z_single ? ivec_all(*z) : ivec_widen(z, lanes);
-    if (lanes == IVEC_LANES) ivec_narrow(y, blend_vector(b, ivec_widen(x, IVEC_LANES), other, kind, subtract, even), IVEC_LANES);
+    if (lanes == IVEC_LANES)
+      ivec_narrow(y, blend_vector(b, ivec_widen(x, IVEC_LANES), other, kind, subtract, even),
+                  IVEC_LANES);
     else ivec_narrow(y, blend_vector(b, ivec_widen(x, lanes), other, kind, subtract, even), lanes);
     if (!c->z_single) z += IVEC_LANES;
   }
 }
 
-INLINE void blend_pixels(const struct blend *b, const struct mafat_integer_blend_call *c, const enum mafat_blend kind,
-                         bool subtract, bool even)
+INLINE void blend_pixels(const struct blend *b, const struct mafat_integer_blend_call *c,
+                         const enum mafat_blend kind, bool subtract, bool even)
 {
   const int n = c->n_channels;
   /* contiguous pixels of a row are one run */
@@ -185,7 +191,8 @@ INLINE void blend_pixels(const struct blend *b, const struct mafat_integer_blend
   }
   const uint8_t *x = c->x, *z = c->z;
   uint8_t *y = c->y;
-  for (int col = 0; col < c->n_cols; col++, x += c->x_pixel_bytes, z += c->z_pixel_bytes, y += c->y_pixel_bytes)
+  for (int col = 0; col < c->n_cols;
+       col++, x += c->x_pixel_bytes, z += c->z_pixel_bytes, y += c->y_pixel_bytes)
     blend_run(b, c, x, z, y, n, kind, subtract, even);
 }
 
@@ -204,8 +211,8 @@ static void blend(const struct mafat_integer_blend_call *c)
 
 /* ---- bytes ---- */
 
-static void table_bytes(const uint8_t *x, int x_pixel_bytes, uint8_t *y, int y_pixel_bytes, int n_cols, int n_channels,
-                        const uint8_t *table)
+static void table_bytes(const uint8_t *x, int x_pixel_bytes, uint8_t *y, int y_pixel_bytes,
+                        int n_cols, int n_channels, const uint8_t *table)
 {
   if (x_pixel_bytes == n_channels && y_pixel_bytes == n_channels) {
     n_channels *= n_cols;
@@ -218,7 +225,8 @@ static void table_bytes(const uint8_t *x, int x_pixel_bytes, uint8_t *y, int y_p
   }
   if (ivec_has_tables() && x_pixel_bytes == y_pixel_bytes && 64 % x_pixel_bytes == 0) {
     uint64_t lanes = 0;
-    for (int pixel = 0; pixel < 64; pixel += x_pixel_bytes) lanes |= ((UINT64_C(1) << n_channels) - 1) << pixel;
+    for (int pixel = 0; pixel < 64; pixel += x_pixel_bytes)
+      lanes |= ((UINT64_C(1) << n_channels) - 1) << pixel;
     ivec_tables(x, y, (n_cols - 1) * x_pixel_bytes + n_channels, table, lanes);
     return;
   }

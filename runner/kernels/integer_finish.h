@@ -18,7 +18,10 @@
  * stored as the multiplier. Negative sums have their own factor, stored as the shift. If both are
  * equal and below 1/2, no product exceeds 2^30, and clamping is done on bytes. */
 
-enum rescale_way { RESCALE_ANY, RESCALE_SUMS, RESCALE_SUMS_POSITIVE, RESCALE_NEAR, RESCALE_POSITIVE, RESCALE_EVEN, RESCALE_EVEN_SMALL };
+enum rescale_way {
+  RESCALE_ANY, RESCALE_SUMS, RESCALE_SUMS_POSITIVE, RESCALE_NEAR, RESCALE_POSITIVE, RESCALE_EVEN,
+  RESCALE_EVEN_SMALL
+};
 
 /* TFLite's rule for a vector of filters. */
 struct rescale {
@@ -60,8 +63,10 @@ struct integer_bounds {
 
 INLINE struct integer_bounds bounds_of(const struct mafat_quantization *q)
 {
-  return (struct integer_bounds){ivec_all(q->least - q->zero), ivec_all(q->most - q->zero), ivec_all(q->zero), ivec_all(q->least),
-                         ivec_all(q->most), ivec_all((int32_t)(q->least * 0x01010101u)), ivec_all((int32_t)(q->most * 0x01010101u))};
+  return (struct integer_bounds){ivec_all(q->least - q->zero),
+                                 ivec_all(q->most - q->zero), ivec_all(q->zero), ivec_all(q->least),
+                                 ivec_all(q->most), ivec_all((int32_t)(q->least * 0x01010101u)),
+                                 ivec_all((int32_t)(q->most * 0x01010101u))};
 }
 
 INLINE ivec bounds_put(ivec y, const struct integer_bounds *b)
@@ -103,7 +108,8 @@ static void finish_sums(struct finish *f, const struct mafat_quantization *q)
   /* the product is 0 anyway */
   const ivec none = f->multiplier == 0, e = (-f->shift & ~none) | (none & 1);
   if (ivec_any((e < 1) | (e > MOST_SHIFT))) return;
-  const lvec unit = (lvec){0} + ((INT64_C(1) << 30) + ((int64_t)q->zero << 31)), half = (lvec){0} + (INT64_C(1) << 30);
+  const lvec unit = (lvec){0} + ((INT64_C(1) << 30) + ((int64_t)q->zero << 31)),
+             half = (lvec){0} + (INT64_C(1) << 30);
   f->even = (ivec)((unit << ((lvec)e & 63)) + half);
   f->odd = (ivec)((unit << ((lvec)e >> 32)) + half);
   f->right = e - 1;
@@ -117,7 +123,8 @@ static void finish_near(struct finish *f, const struct mafat_quantization *q)
   const ivec e = -f->shift, divided = e > 0;
   f->factor = fvec_of(f->multiplier) * (fvec)((127 - 31 - e) << 23);
   f->more = (fvec)((127 - 1 - e) << 23 & divided);
-  f->way = q->least >= q->zero && !ivec_any(~divided & f->multiplier) ? RESCALE_POSITIVE : RESCALE_NEAR;
+  f->way =
+      q->least >= q->zero && !ivec_any(~divided & f->multiplier) ? RESCALE_POSITIVE : RESCALE_NEAR;
   if (f->way == RESCALE_POSITIVE) f->more += fvec_of(f->bounds->zero);
   else f->more = (fvec)((ivec)f->more | (f->multiplier & INT32_MIN));
 }
@@ -132,7 +139,8 @@ static bool is_small(const struct finish *f)
 }
 #endif
 
-static void finish_choose(struct finish *f, ivec multiplier, ivec shift, const struct mafat_quantization *q, const struct integer_bounds *bounds)
+static void finish_choose(struct finish *f, ivec multiplier, ivec shift,
+                          const struct mafat_quantization *q, const struct integer_bounds *bounds)
 {
   f->multiplier = multiplier;
   f->shift = shift << 16 >> 16;
@@ -151,11 +159,13 @@ static void finish_choose(struct finish *f, ivec multiplier, ivec shift, const s
 INLINE ivec finish_even(ivec x, const struct finish *f)
 {
   const ivec negative = x >> 31;
-  return bounds_nearest(fvec_of(x) * (fvec)((f->shift & negative) | (f->multiplier & ~negative)), f->bounds);
+  return bounds_nearest(fvec_of(x) * (fvec)((f->shift & negative) | (f->multiplier & ~negative)),
+                        f->bounds);
 }
 
 /* Requantizes some pixels by the exact rule. */
-static void finish_any(const struct finish *f, const int32_t *sums, size_t pitch, uint8_t *to, size_t pixel, int n, int lanes)
+static void finish_any(const struct finish *f, const int32_t *sums, size_t pitch, uint8_t *to,
+                       size_t pixel, int n, int lanes)
 {
   const struct rescale rescale = rescale_of(f->multiplier, f->shift);
   for (int p = 0; p < n; p++, sums += pitch, to += pixel) {
@@ -169,24 +179,28 @@ static void finish_any(const struct finish *f, const int32_t *sums, size_t pitch
 /* True for methods that need no check across vectors. */
 INLINE bool finishes_alone(enum rescale_way way)
 {
-  return way == RESCALE_EVEN || way == RESCALE_EVEN_SMALL || way == RESCALE_SUMS || way == RESCALE_SUMS_POSITIVE;
+  return way == RESCALE_EVEN || way == RESCALE_EVEN_SMALL || way == RESCALE_SUMS ||
+         way == RESCALE_SUMS_POSITIVE;
 }
 
 /* Requantizes one vector; values outside a byte are clamped later. */
 INLINE ivec finish_alone(ivec x, const struct finish *f, const enum rescale_way way)
 {
 #ifdef IVEC_SUMS
-  if (way == RESCALE_SUMS_POSITIVE) return ivec_sums(x, f->multiplier, f->even, f->odd, false) >> f->right;
+  if (way == RESCALE_SUMS_POSITIVE)
+    return ivec_sums(x, f->multiplier, f->even, f->odd, false) >> f->right;
   if (way == RESCALE_SUMS) return ivec_sums(x, f->multiplier, f->even, f->odd, true) >> f->right;
 #endif
 #ifdef IVEC_NEAR
-  if (way == RESCALE_EVEN_SMALL) return fvec_round(fvec_of(x) * (fvec)f->multiplier) + f->bounds->zero;
+  if (way == RESCALE_EVEN_SMALL)
+    return fvec_round(fvec_of(x) * (fvec)f->multiplier) + f->bounds->zero;
 #endif
   (void)way;
   return finish_even(x, f);
 }
 
-INLINE void finish_four_alone(const struct finish *f, const int32_t *sums, size_t pitch, ivec y[4], const enum rescale_way way)
+INLINE void finish_four_alone(const struct finish *f, const int32_t *sums, size_t pitch, ivec y[4],
+                              const enum rescale_way way)
 {
 #pragma GCC unroll 4
   for (int i = 0; i < 4; i++) y[i] = finish_alone(ivec_load(sums + (size_t)i * pitch), f, way);
@@ -199,7 +213,8 @@ INLINE bool finish_four(const struct finish *f, const int32_t *sums, size_t pitc
   if (f->way == RESCALE_EVEN) finish_four_alone(f, sums, pitch, y, RESCALE_EVEN);
   else if (f->way == RESCALE_EVEN_SMALL) finish_four_alone(f, sums, pitch, y, RESCALE_EVEN_SMALL);
   else if (f->way == RESCALE_SUMS) finish_four_alone(f, sums, pitch, y, RESCALE_SUMS);
-  else if (f->way == RESCALE_SUMS_POSITIVE) finish_four_alone(f, sums, pitch, y, RESCALE_SUMS_POSITIVE);
+  else if (f->way == RESCALE_SUMS_POSITIVE)
+    finish_four_alone(f, sums, pitch, y, RESCALE_SUMS_POSITIVE);
   if (finishes_alone(f->way)) return true;
 #ifdef IVEC_NEAR
   fvec rest = fvec_all(0), near;
@@ -226,7 +241,8 @@ INLINE bool finish_four(const struct finish *f, const int32_t *sums, size_t pitc
 }
 
 /* Requantizes at least four pixels; the last step may repeat some. */
-INLINE void finish_fours(const struct finish *of, const int32_t *sums, size_t pitch, uint8_t *to, size_t pixel, int n, int lanes)
+INLINE void finish_fours(const struct finish *of, const int32_t *sums, size_t pitch, uint8_t *to,
+                         size_t pixel, int n, int lanes)
 {
   const struct integer_bounds bounds = *of->bounds; /* a local copy, which stores cannot alias */
   struct finish local = *of, *f = &local;
@@ -241,25 +257,30 @@ INLINE void finish_fours(const struct finish *of, const int32_t *sums, size_t pi
     } else {
 #pragma GCC unroll 4
       for (int i = 0; i < 4; i++)
-        ivec_narrow(to + (size_t)i * pixel, ivec_min(ivec_max(y[i], f->bounds->lowest), f->bounds->highest), lanes);
+        ivec_narrow(to + (size_t)i * pixel,
+                    ivec_min(ivec_max(y[i], f->bounds->lowest), f->bounds->highest), lanes);
     }
     if (n <= 4) break;
   }
 }
 
 /* Requantizes fewer than four pixels. */
-static void finish_few(const struct finish *f, const int32_t *sums, size_t pitch, uint8_t *to, size_t pixel, int n, int lanes)
+static void finish_few(const struct finish *f, const int32_t *sums, size_t pitch, uint8_t *to,
+                       size_t pixel, int n, int lanes)
 {
   int32_t four[4 * IVEC_LANES];
   ivec y[4];
-  for (int i = 0; i < 4; i++) ivec_store(four + i * IVEC_LANES, ivec_load(sums + (size_t)(i < n ? i : 0) * pitch));
+  for (int i = 0; i < 4; i++)
+    ivec_store(four + i * IVEC_LANES, ivec_load(sums + (size_t)(i < n ? i : 0) * pitch));
   if (!finish_four(f, four, IVEC_LANES, y)) finish_any(f, sums, pitch, to, pixel, n, lanes);
   else
-    for (int i = 0; i < n; i++, to += pixel) ivec_narrow(to, ivec_min(ivec_max(y[i], f->bounds->lowest), f->bounds->highest), lanes);
+    for (int i = 0; i < n; i++, to += pixel)
+      ivec_narrow(to, ivec_min(ivec_max(y[i], f->bounds->lowest), f->bounds->highest), lanes);
 }
 
 /* Requantizes n pixels of that many lanes; sums are `pitch` apart. */
-static void finish_pixels(const struct finish *f, const int32_t *sums, size_t pitch, uint8_t *to, size_t pixel, int n, int lanes)
+static void finish_pixels(const struct finish *f, const int32_t *sums, size_t pitch, uint8_t *to,
+                          size_t pixel, int n, int lanes)
 {
   if (n < 4) finish_few(f, sums, pitch, to, pixel, n, lanes);
   else if (lanes >= IVEC_LANES) finish_fours(f, sums, pitch, to, pixel, n, IVEC_LANES);
@@ -267,7 +288,8 @@ static void finish_pixels(const struct finish *f, const int32_t *sums, size_t pi
 }
 
 /* Copies n pixels of 1 ... 16 bytes to the same or a larger pixel distance. */
-static void copy_pixels(uint8_t *to, size_t to_pixel, const uint8_t *from, size_t from_pixel, int n, int lanes)
+static void copy_pixels(uint8_t *to, size_t to_pixel, const uint8_t *from, size_t from_pixel, int n,
+                        int lanes)
 {
   if (to_pixel == from_pixel && lanes == (int)from_pixel) {
     memcpy(to, from, (size_t)n * from_pixel);

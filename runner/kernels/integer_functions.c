@@ -35,7 +35,8 @@ static int32_t widen_fraction(int32_t x, int n)
 static int32_t exp_of_quarter(int32_t x)
 {
   enum { AT_EIGHTH = 1895147668, THIRD = 715827883 }; /* e^(-1/8), 1/3 */
-  const int32_t d = x + (1 << 28), d2 = mafat_high_product(d, d), d3 = mafat_high_product(d2, d), d4 = mafat_high_product(d2, d2);
+  const int32_t d = x + (1 << 28), d2 = mafat_high_product(d, d), d3 = mafat_high_product(d2, d),
+                d4 = mafat_high_product(d2, d2);
   const int32_t third = mafat_high_product(mafat_divide_by_power(d4, 2) + d3, THIRD);
   return AT_EIGHTH + mafat_high_product(AT_EIGHTH, d + mafat_divide_by_power(third + d2, 1));
 }
@@ -43,7 +44,8 @@ static int32_t exp_of_quarter(int32_t x)
 /* e^x in Q0 for x <= 0 in Qn: the last quarter by the polynomial, each other bit by a factor. */
 static int32_t exp_of(int32_t x, int n)
 {
-  static const int32_t factors[] = {1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242}; /* e^-1/4, e^-1/2 ... e^-16 */
+  static const int32_t factors[] = {1672461947, 1302514674, 790015084, 290630308,
+                                    39332535,   720401,     242}; /* e^-1/4, e^-1/2 ... e^-16 */
   const int32_t quarter = 1 << (29 - n), last = (x & (quarter - 1)) - quarter, rest = last - x;
   if (x == 0) return INT32_MAX;
   int32_t y = exp_of_quarter(widen_fraction(last, n));
@@ -58,7 +60,8 @@ static int32_t twice_reciprocal(int32_t x)
   enum { FROM = 1515870810, SLOPE = -1010580540, ONE = 1 << 29 };
   const int32_t half = (int32_t)(((int64_t)x + INT32_MAX + 1) / 2);
   int32_t y = FROM + mafat_high_product(half, SLOPE);
-  for (int step = 0; step < 3; step++) y += widen_fraction(mafat_high_product(y, ONE - mafat_high_product(half, y)), 2);
+  for (int step = 0; step < 3; step++)
+    y += widen_fraction(mafat_high_product(y, ONE - mafat_high_product(half, y)), 2);
   return y;
 }
 
@@ -71,17 +74,21 @@ static void list_reals(const struct mafat_quantization *in, float reals[256])
 }
 
 /* Quantizes floats, clamped to out's bounds. */
-static void list_numbers(const struct mafat_integer_kernels *kernels, const float reals[256], const struct mafat_quantization *out, uint8_t *table)
+static void list_numbers(const struct mafat_integer_kernels *kernels, const float reals[256],
+                         const struct mafat_quantization *out, uint8_t *table)
 {
   kernels->reals(out, reals, table, 256);
-  for (int q = 0; q < 256; q++) table[q] = table[q] < out->least ? out->least : table[q] > out->most ? out->most : table[q];
+  for (int q = 0; q < 256; q++)
+    table[q] = table[q] < out->least ? out->least : table[q] > out->most ? out->most : table[q];
 }
 
-void mafat_integer_table_requantize(const struct mafat_integer_kernels *kernels, uint8_t *table, const struct mafat_quantization *in,
+void mafat_integer_table_requantize(const struct mafat_integer_kernels *kernels, uint8_t *table,
+                                    const struct mafat_quantization *in,
                                     const struct mafat_quantization *out)
 {
   const struct mafat_multiplier m = mafat_multiplier(mafat_requantizing_factor(in, out));
-  const float inverse = 1.0f / out->scale, factor = in->scale * inverse, from_zero = (float)-in->zero * factor;
+  const float inverse = 1.0f / out->scale, factor = in->scale * inverse,
+              from_zero = (float)-in->zero * factor;
   const bool same = in->zero == out->zero && in->scale == out->scale;
   float reals[256];
   if (out->rounding == MAFAT_REQUANTIZE_EVEN) {
@@ -90,8 +97,12 @@ void mafat_integer_table_requantize(const struct mafat_integer_kernels *kernels,
     return;
   }
   for (int q = 0; q < 256; q++)
-    if (mafat_requantizes_by_multiplier(out)) table[q] = put(out, mafat_requantize(q - in->zero, m));
-    else table[q] = put(out, same ? q - in->zero : (int64_t)fminf(fmaxf(roundf((float)q * factor + from_zero), -65536), 65536));
+    if (mafat_requantizes_by_multiplier(out))
+      table[q] = put(out, mafat_requantize(q - in->zero, m));
+    else
+      table[q] = put(
+          out, same ? q - in->zero
+                    : (int64_t)fminf(fmaxf(roundf((float)q * factor + from_zero), -65536), 65536));
 }
 
 /* Returns how many input steps fit n integer bits after the left shift. Clamped: with fine scales
@@ -117,18 +128,21 @@ static struct function_input function_input(float scale)
 
 static int32_t logistic(int32_t x)
 {
-  const int32_t magnitude = x < 0 ? -x : x, y = widen_fraction(twice_reciprocal(exp_of(-magnitude, FUNCTION_BITS)), 1);
+  const int32_t magnitude = x < 0 ? -x : x,
+                y = widen_fraction(twice_reciprocal(exp_of(-magnitude, FUNCTION_BITS)), 1);
   return x == 0 ? 1 << 30 : x < 0 ? INT32_MAX - y : y;
 }
 
 static int32_t tangent(int32_t x)
 {
   const int32_t magnitude = x < 0 ? -x : x; /* doubled, in Q5 */
-  const int32_t y = widen_fraction(twice_reciprocal(exp_of(-magnitude, FUNCTION_BITS + 1)) - (1 << 29), 2);
+  const int32_t y =
+      widen_fraction(twice_reciprocal(exp_of(-magnitude, FUNCTION_BITS + 1)) - (1 << 29), 2);
   return x == 0 ? 0 : x < 0 ? -y : y;
 }
 
-static void table_of(uint8_t *table, const struct mafat_quantization *in, int32_t (*function)(int32_t), int bits, int zero)
+static void table_of(uint8_t *table, const struct mafat_quantization *in,
+                     int32_t (*function)(int32_t), int bits, int zero)
 {
   const struct function_input input = function_input(in->scale);
   const struct mafat_quantization all = {.zero = (unsigned char)zero, .most = 255};
@@ -136,7 +150,9 @@ static void table_of(uint8_t *table, const struct mafat_quantization *in, int32_
     const int x = q - in->zero;
     if (x <= -input.radius) table[q] = 0;
     else if (x >= input.radius) table[q] = 255;
-    else table[q] = put(&all, mafat_divide_by_power(function(mafat_requantize(x, input.scale)), 31 - bits));
+    else
+      table[q] =
+          put(&all, mafat_divide_by_power(function(mafat_requantize(x, input.scale)), 31 - bits));
   }
 }
 
@@ -164,7 +180,8 @@ static int16_t high_product_16(int16_t a, int16_t b)
 
 static int16_t upper_half(int32_t multiplier)
 {
-  return multiplier >= INT32_MAX - (1 << 15) ? INT16_MAX : (int16_t)((multiplier + (1 << 15)) >> 16);
+  return multiplier >= INT32_MAX - (1 << 15) ? INT16_MAX
+                                             : (int16_t)((multiplier + (1 << 15)) >> 16);
 }
 
 /* Inputs have 7 more fraction bits. */
@@ -173,12 +190,15 @@ static struct mafat_multiplier hard_swish_scale(const struct mafat_quantization 
   return mafat_multiplier((double)((1.0f / 128.0f) * in->scale / of));
 }
 
-void mafat_integer_table_hard_swish(uint8_t *table, const struct mafat_quantization *in, const struct mafat_quantization *out)
+void mafat_integer_table_hard_swish(uint8_t *table, const struct mafat_quantization *in,
+                                    const struct mafat_quantization *out)
 {
-  const struct mafat_multiplier output = hard_swish_scale(in, out->scale), third = hard_swish_scale(in, 3.0f / 32768.0f);
+  const struct mafat_multiplier output = hard_swish_scale(in, out->scale),
+                                third = hard_swish_scale(in, 3.0f / 32768.0f);
   const int left = third.shift > 0 ? third.shift - 1 : 0;
   for (int q = 0; q < 256; q++) {
-    const int16_t x = (int16_t)((q - in->zero) * 128), scaled = high_product_16(x, upper_half(output.multiplier));
+    const int16_t x = (int16_t)((q - in->zero) * 128),
+                  scaled = high_product_16(x, upper_half(output.multiplier));
     /* x / 3, clamped to -1 ... 1, mapped to 0 ... 1 */
     int16_t slope = saturate_16((int32_t)fmin(fmax(ldexp(x, left), INT16_MIN), INT16_MAX));
     slope = high_product_16(slope, upper_half(third.multiplier));
@@ -186,12 +206,13 @@ void mafat_integer_table_hard_swish(uint8_t *table, const struct mafat_quantizat
     if (third.shift < 0) slope = (int16_t)mafat_divide_by_power(slope, -third.shift);
     slope = (int16_t)((slope + (1 << 15)) >> 1);
     /* truncated, not rounded */
-    table[q] = put(out, mafat_divide_by_power(saturate_16(slope * scaled / (1 << 15)), -output.shift));
+    table[q] =
+        put(out, mafat_divide_by_power(saturate_16(slope * scaled / (1 << 15)), -output.shift));
   }
 }
 
-void mafat_integer_table_leaky(uint8_t *table, const struct mafat_quantization *in, const struct mafat_quantization *out,
-                               float slope)
+void mafat_integer_table_leaky(uint8_t *table, const struct mafat_quantization *in,
+                               const struct mafat_quantization *out, float slope)
 {
   const float negative = in->scale * slope / out->scale;
   const struct mafat_multiplier above = mafat_multiplier((double)(in->scale / out->scale));
@@ -233,7 +254,9 @@ static bool apply(struct mafat_activating f, double x, double *y)
  * each row. */
 static bool apply_to_all(struct mafat_activating f, float x[256])
 {
-  const float least = f.kind == MAFAT_CLIP ? f.a : 0, most = f.kind == MAFAT_CLIP ? f.b : f.kind == MAFAT_RELU6 ? 6 : INFINITY;
+  const float least = f.kind == MAFAT_CLIP ? f.a : 0, most = f.kind == MAFAT_CLIP    ? f.b
+                                                             : f.kind == MAFAT_RELU6 ? 6
+                                                                                     : INFINITY;
   if (f.kind == MAFAT_SLOPED || f.kind == MAFAT_STEEP)
     for (int q = 0; q < 256; q++) x[q] = x[q] < 0 ? f.a * x[q] : x[q];
   else if (f.kind == MAFAT_RELU || f.kind == MAFAT_RELU6 || f.kind == MAFAT_CLIP)
@@ -247,7 +270,8 @@ static bool apply_to_all(struct mafat_activating f, float x[256])
   return true;
 }
 
-void mafat_integer_table_even(const struct mafat_integer_kernels *kernels, uint8_t *table, const struct mafat_quantization *in,
+void mafat_integer_table_even(const struct mafat_integer_kernels *kernels, uint8_t *table,
+                              const struct mafat_quantization *in,
                               const struct mafat_quantization *out, struct mafat_activating f)
 {
   float reals[256];
@@ -266,28 +290,34 @@ void mafat_integer_exponentials_even(double *exponentials, float scale)
   for (int d = 0; d < 256; d++) exponentials[d] = exp(-d * (double)scale);
 }
 
-void mafat_integer_softmax_even(const double *exponentials, const uint8_t *in, uint8_t *out, int n, const struct mafat_quantization *to)
+void mafat_integer_softmax_even(const double *exponentials, const uint8_t *in, uint8_t *out, int n,
+                                const struct mafat_quantization *to)
 {
   int most = 0;
   double sum = 0;
   for (int i = 0; i < n; i++) most = in[i] > most ? in[i] : most;
   for (int i = 0; i < n; i++) sum += exponentials[most - in[i]];
-  for (int i = 0; i < n; i++) out[i] = mafat_put_even(to, (float)(exponentials[most - in[i]] / sum) / to->scale);
+  for (int i = 0; i < n; i++)
+    out[i] = mafat_put_even(to, (float)(exponentials[most - in[i]] / sum) / to->scale);
 }
 
-uint8_t mafat_integer_mean_even(int64_t sum, int n, const struct mafat_quantization *in, const struct mafat_quantization *out)
+uint8_t mafat_integer_mean_even(int64_t sum, int n, const struct mafat_quantization *in,
+                                const struct mafat_quantization *out)
 {
-  return mafat_put_even(out, (float)(sum - (int64_t)n * in->zero) * (in->scale / out->scale) / (float)n);
+  return mafat_put_even(out,
+                        (float)(sum - (int64_t)n * in->zero) * (in->scale / out->scale) / (float)n);
 }
 
 /* ---- softmax ---- */
 
 void mafat_integer_exponentials(int32_t *exponentials, float scale, float beta)
 {
-  const double most = 2147483647.0, real = (double)beta * (double)scale * (1 << (31 - SOFTMAX_BITS));
+  const double most = 2147483647.0,
+               real = (double)beta * (double)scale * (1 << (31 - SOFTMAX_BITS));
   const struct mafat_multiplier m = mafat_multiplier(real < most ? real : most);
   const int radius = radius_of(SOFTMAX_BITS, m.shift);
-  for (int d = 0; d < 256; d++) exponentials[d] = d > radius ? -1 : exp_of(mafat_requantize(-d, m), SOFTMAX_BITS);
+  for (int d = 0; d < 256; d++)
+    exponentials[d] = d > radius ? -1 : exp_of(mafat_requantize(-d, m), SOFTMAX_BITS);
 }
 
 void mafat_integer_softmax(const int32_t *exponentials, const uint8_t *in, uint8_t *out, int n)
@@ -297,26 +327,32 @@ void mafat_integer_softmax(const int32_t *exponentials, const uint8_t *in, uint8
   for (int i = 0; i < n; i++) most = in[i] > most ? in[i] : most;
   int64_t sum = 0; /* in Q12 */
   for (int i = 0; i < n; i++)
-    if (exponentials[most - in[i]] >= 0) sum += mafat_divide_by_power(exponentials[most - in[i]], SUM_BITS);
+    if (exponentials[most - in[i]] >= 0)
+      sum += mafat_divide_by_power(exponentials[most - in[i]], SUM_BITS);
   sum = saturate(sum);
   while ((sum << headroom) < INT64_C(1) << 31) headroom++;
-  const int32_t reciprocal = widen_fraction(twice_reciprocal((int32_t)((sum << headroom) - (INT64_C(1) << 31))), 1);
+  const int32_t reciprocal =
+      widen_fraction(twice_reciprocal((int32_t)((sum << headroom) - (INT64_C(1) << 31))), 1);
   const int shift = SUM_BITS - headroom + 31 - 8;
   for (int i = 0; i < n; i++) {
     const int32_t e = exponentials[most - in[i]];
     /* shifts above 31 leave nothing */
-    out[i] = e < 0 || shift > 31 ? 0 : put(&all, mafat_divide_by_power(mafat_high_product(reciprocal, e), shift));
+    out[i] = e < 0 || shift > 31
+                 ? 0
+                 : put(&all, mafat_divide_by_power(mafat_high_product(reciprocal, e), shift));
   }
 }
 
 /* ---- means ---- */
 
-uint8_t mafat_integer_mean(int64_t sum, int n, int zero, struct mafat_multiplier scale, const struct mafat_quantization *out)
+uint8_t mafat_integer_mean(int64_t sum, int n, int zero, struct mafat_multiplier scale,
+                           const struct mafat_quantization *out)
 {
   int shift = 0;
   while (n >> shift > 1) shift++;
   if (shift > 31 + scale.shift) shift = 31 + scale.shift;
-  const struct mafat_multiplier by_n = {(int32_t)(((int64_t)scale.multiplier << shift) / n), scale.shift - shift};
+  const struct mafat_multiplier by_n = {(int32_t)(((int64_t)scale.multiplier << shift) / n),
+                                        scale.shift - shift};
   return put(out, mafat_requantize(saturate(sum - (int64_t)zero * n), by_n));
 }
 
@@ -330,7 +366,8 @@ struct corners {
   uint8_t at[4][BLOCK];
 };
 
-static inline void take_corners(struct corners *to, const struct mafat_integer_resize_call *c, int col, int n)
+static inline void take_corners(struct corners *to, const struct mafat_integer_resize_call *c,
+                                int col, int n)
 {
   const ptrdiff_t left = (ptrdiff_t)(c->taps[col].at - c->origin) * c->in_pixel_bytes;
   const ptrdiff_t right = (ptrdiff_t)(c->taps[col].next - c->origin) * c->in_pixel_bytes;
@@ -340,7 +377,8 @@ static inline void take_corners(struct corners *to, const struct mafat_integer_r
   memcpy(to->at[3], c->below + right, (size_t)n);
 }
 
-static inline void put_block(const struct mafat_integer_resize_call *c, int col, const uint8_t *numbers, int n)
+static inline void put_block(const struct mafat_integer_resize_call *c, int col,
+                             const uint8_t *numbers, int n)
 {
   memcpy(c->out + (ptrdiff_t)col * c->out_pixel_bytes, numbers, (size_t)n);
 }
@@ -363,8 +401,8 @@ static inline void fix_row(const struct mafat_integer_resize_call *c, int n)
     uint8_t out[BLOCK];
     take_corners(&in, c, col, n);
     for (int i = 0; i < BLOCK; i++) {
-      const int16_t x[] = {(int16_t)(in.at[0][i] - from), (int16_t)(in.at[1][i] - from), (int16_t)(in.at[2][i] - from),
-                           (int16_t)(in.at[3][i] - from)};
+      const int16_t x[] = {(int16_t)(in.at[0][i] - from), (int16_t)(in.at[1][i] - from),
+                           (int16_t)(in.at[2][i] - from), (int16_t)(in.at[3][i] - from)};
       const int left = x[0] * up + x[1] * down, right = x[2] * up + x[3] * down;
       const int sum = left * TAP_ONE + (right - left) * across, away = sum > 0 ? HALF : HALF - 1;
       out[i] = (uint8_t)(keep((sum + away) >> 2 * TAP_BITS, least, most) + from);
@@ -380,9 +418,11 @@ void mafat_integer_resize_fixed(const struct mafat_integer_resize_call *c)
 }
 
 /* Interpolates values minus `from` in floats, in TFLite's order of operations. */
-static inline float between_four(const struct corners *in, int i, int from, float down, float across)
+static inline float between_four(const struct corners *in, int i, int from, float down,
+                                 float across)
 {
-  return (((float)(in->at[0][i] - from) * (1 - down) * (1 - across) + (float)(in->at[1][i] - from) * down * (1 - across)) +
+  return (((float)(in->at[0][i] - from) * (1 - down) * (1 - across) +
+           (float)(in->at[1][i] - from) * down * (1 - across)) +
           (float)(in->at[2][i] - from) * (1 - down) * across) +
          (float)(in->at[3][i] - from) * down * across;
 }
@@ -395,7 +435,8 @@ static inline void single_row(const struct mafat_integer_resize_call *c, int n)
     const float down = c->weight, across = c->taps[col].weight;
     uint8_t out[BLOCK];
     take_corners(&in, c, col, n);
-    for (int i = 0; i < BLOCK; i++) out[i] = (uint8_t)keep((int)(between_four(&in, i, 0, down, across) + .5f), least, most);
+    for (int i = 0; i < BLOCK; i++)
+      out[i] = (uint8_t)keep((int)(between_four(&in, i, 0, down, across) + .5f), least, most);
     put_block(c, col, out, n);
   }
 }
@@ -416,7 +457,8 @@ static inline void even_row(const struct mafat_integer_resize_call *c, int n)
     const float down = c->weight, across = c->taps[col].weight;
     uint8_t out[BLOCK];
     take_corners(&in, c, col, n);
-    for (int i = 0; i < BLOCK; i++) out[i] = mafat_put_even(&to, between_four(&in, i, zero, down, across) * factor);
+    for (int i = 0; i < BLOCK; i++)
+      out[i] = mafat_put_even(&to, between_four(&in, i, zero, down, across) * factor);
     put_block(c, col, out, n);
   }
 }

@@ -15,18 +15,21 @@
 /* ---- tables: table[x] for a value x of `in` ---- */
 
 /* From one scale to another with out's rounding. `kernels` may be any level: all agree. */
-void mafat_integer_table_requantize(const struct mafat_integer_kernels *kernels, uint8_t *table, const struct mafat_quantization *in,
+void mafat_integer_table_requantize(const struct mafat_integer_kernels *kernels, uint8_t *table,
+                                    const struct mafat_quantization *in,
                                     const struct mafat_quantization *out);
 /* Logistic has output scale 1/256 and zero point 0; tanh has 1/128 and 128. */
 void mafat_integer_table_logistic(uint8_t *table, const struct mafat_quantization *in);
 void mafat_integer_table_tanh(uint8_t *table, const struct mafat_quantization *in);
 /* Requires mafat_quantization_can_hard_swish. */
-void mafat_integer_table_hard_swish(uint8_t *table, const struct mafat_quantization *in, const struct mafat_quantization *out);
-void mafat_integer_table_leaky(uint8_t *table, const struct mafat_quantization *in, const struct mafat_quantization *out,
-                               float slope);
+void mafat_integer_table_hard_swish(uint8_t *table, const struct mafat_quantization *in,
+                                    const struct mafat_quantization *out);
+void mafat_integer_table_leaky(uint8_t *table, const struct mafat_quantization *in,
+                               const struct mafat_quantization *out, float slope);
 
 /* Any function by ONNX's rule: applied to the dequantized value, rounded once. */
-void mafat_integer_table_even(const struct mafat_integer_kernels *kernels, uint8_t *table, const struct mafat_quantization *in,
+void mafat_integer_table_even(const struct mafat_integer_kernels *kernels, uint8_t *table,
+                              const struct mafat_quantization *in,
                               const struct mafat_quantization *out, struct mafat_activating f);
 
 /* ---- softmax ---- */
@@ -39,14 +42,17 @@ void mafat_integer_softmax(const int32_t *exponentials, const uint8_t *in, uint8
 
 /* The same by ONNX's rule, to any scale and zero point. */
 void mafat_integer_exponentials_even(double *exponentials, float scale);
-void mafat_integer_softmax_even(const double *exponentials, const uint8_t *in, uint8_t *out, int n, const struct mafat_quantization *to);
+void mafat_integer_softmax_even(const double *exponentials, const uint8_t *in, uint8_t *out, int n,
+                                const struct mafat_quantization *to);
 
 /* ---- means over maps, from sums of bytes (integer.h: add_pixels) ---- */
 
 /* Mean of n values; `scale` converts from input to output. */
-uint8_t mafat_integer_mean(int64_t sum, int n, int zero, struct mafat_multiplier scale, const struct mafat_quantization *out);
+uint8_t mafat_integer_mean(int64_t sum, int n, int zero, struct mafat_multiplier scale,
+                           const struct mafat_quantization *out);
 
-uint8_t mafat_integer_mean_even(int64_t sum, int n, const struct mafat_quantization *in, const struct mafat_quantization *out);
+uint8_t mafat_integer_mean_even(int64_t sum, int n, const struct mafat_quantization *in,
+                                const struct mafat_quantization *out);
 
 /* ---- resizing ---- */
 

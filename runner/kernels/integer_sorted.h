@@ -25,7 +25,8 @@ struct sorted_vector {
 };
 
 /* Initializes the sums of P pixels, n lanes each, from `from` or the bias. */
-INLINE void sorted_begin(ivec sum[SORTED_TILE], const int32_t *bias, const int32_t *from, size_t pitch, int n, const int P)
+INLINE void sorted_begin(ivec sum[SORTED_TILE], const int32_t *bias, const int32_t *from,
+                         size_t pitch, int n, const int P)
 {
   const ivec all = ivec_load_n(bias, n);
 #pragma GCC unroll 16
@@ -33,8 +34,9 @@ INLINE void sorted_begin(ivec sum[SORTED_TILE], const int32_t *bias, const int32
 }
 
 /* Adds n quads, `together` at a time, to P pixels that are `step` bytes apart. */
-INLINE const uint16_t *sorted_add(const struct sorted_vector *v, const uint16_t *quads, int n, const uint8_t *in, size_t step,
-                                  ivec sum[SORTED_TILE], ibytes ones, const int together, const int P)
+INLINE const uint16_t *sorted_add(const struct sorted_vector *v, const uint16_t *quads, int n,
+                                  const uint8_t *in, size_t step, ivec sum[SORTED_TILE],
+                                  ibytes ones, const int together, const int P)
 {
   for (const uint16_t *end = quads + n; quads < end; quads += together) {
     ibytes w[4];
@@ -49,7 +51,8 @@ INLINE const uint16_t *sorted_add(const struct sorted_vector *v, const uint16_t 
     for (int p = 0; p < P; p++, at += step) {
       ibytes products = ibytes_products(ibytes_input(at + place[0]), w[0]);
 #pragma GCC unroll 4
-      for (int i = 1; i < together; i++) products = ibytes_add(products, ibytes_products(ibytes_input(at + place[i]), w[i]));
+      for (int i = 1; i < together; i++)
+        products = ibytes_add(products, ibytes_products(ibytes_input(at + place[i]), w[i]));
       sum[p] = ibytes_sum(sum[p], products, ones);
     }
   }
@@ -57,8 +60,9 @@ INLINE const uint16_t *sorted_add(const struct sorted_vector *v, const uint16_t 
 }
 
 /* Adds quads that do not fit. */
-INLINE const uint16_t *sorted_add_wide(const struct sorted_vector *v, const uint16_t *quads, int n, const uint8_t *in, size_t step,
-                                       ivec sum[SORTED_TILE], const int P)
+INLINE const uint16_t *sorted_add_wide(const struct sorted_vector *v, const uint16_t *quads, int n,
+                                       const uint8_t *in, size_t step, ivec sum[SORTED_TILE],
+                                       const int P)
 {
   for (const uint16_t *end = quads + n; quads < end; quads++) {
     const ibytes w = ibytes_load(v->weights + *quads * v->pitch);
@@ -67,17 +71,20 @@ INLINE const uint16_t *sorted_add_wide(const struct sorted_vector *v, const uint
 #pragma GCC unroll 16
     for (int p = 0; p < P; p++, at += step) {
       const ibytes x = ibytes_input(at);
-      sum[p] = ibytes_dot_half(ibytes_dot_half(sum[p], ibytes_input_half(x, 0), even), ibytes_input_half(x, 1), odd);
+      sum[p] = ibytes_dot_half(ibytes_dot_half(sum[p], ibytes_input_half(x, 0), even),
+                               ibytes_input_half(x, 1), odd);
     }
   }
   return quads;
 }
 
-INLINE void sorted_sum(const struct sorted_vector *v, ivec sum[SORTED_TILE], size_t col, const int P)
+INLINE void sorted_sum(const struct sorted_vector *v, ivec sum[SORTED_TILE], size_t col,
+                       const int P)
 {
   const ibytes ones = ibytes_ones();
   const uint16_t *quads = v->quads, *counts = v->counts;
-  for (const struct integer_conv_runs *k = v->kinds; k < v->kinds + v->n_kinds; k++, counts += SORTED_WAYS) {
+  for (const struct integer_conv_runs *k = v->kinds; k < v->kinds + v->n_kinds;
+       k++, counts += SORTED_WAYS) {
     const uint8_t *const in = v->in + col * k->step;
     quads = sorted_add(v, quads, counts[SORTED_FOURS], in, k->step, sum, ones, 4, P);
     quads = sorted_add(v, quads, counts[SORTED_TWOS], in, k->step, sum, ones, 2, P);
@@ -88,8 +95,8 @@ INLINE void sorted_sum(const struct sorted_vector *v, ivec sum[SORTED_TILE], siz
 
 /* Computes the sums of n neighbouring tiles with that many lanes: from `from` or the bias, to
  * `to`. */
-INLINE void sorted_tiles(const struct sorted_vector *v, int col, int n, const int32_t *from, int32_t *to, size_t pitch, int lanes,
-                         const int P)
+INLINE void sorted_tiles(const struct sorted_vector *v, int col, int n, const int32_t *from,
+                         int32_t *to, size_t pitch, int lanes, const int P)
 {
   for (; n > 0; n--, col += P, to += (size_t)P * pitch) {
     ivec sum[SORTED_TILE];
@@ -101,39 +108,48 @@ INLINE void sorted_tiles(const struct sorted_vector *v, int col, int n, const in
   }
 }
 
-typedef void (*sorted_function)(const struct sorted_vector *v, int col, int n, const int32_t *from, int32_t *to, size_t pitch,
-                                int lanes);
+typedef void (*sorted_function)(const struct sorted_vector *v, int col, int n, const int32_t *from,
+                                int32_t *to, size_t pitch, int lanes);
 
 #define SORTED(P) \
-  static void sorted_##P(const struct sorted_vector *v, int col, int n, const int32_t *from, int32_t *to, size_t pitch, int lanes) \
+  static void sorted_##P(const struct sorted_vector *v, int col, int n, const int32_t *from, \
+                         int32_t *to, size_t pitch, int lanes) \
   { \
     sorted_tiles(v, col, n, from, to, pitch, lanes, P); \
   }
-SORTED(1) SORTED(2) SORTED(3) SORTED(4) SORTED(5) SORTED(6) SORTED(7) SORTED(8) SORTED(9) SORTED(10)
-/* [pixels - 1] */
-static const sorted_function sorted_functions[SORTED_TILE] = {sorted_1, sorted_2, sorted_3, sorted_4, sorted_5,
-                                                              sorted_6, sorted_7, sorted_8, sorted_9, sorted_10};
+SORTED(1)
+SORTED(2) SORTED(3) SORTED(4) SORTED(5) SORTED(6) SORTED(7) SORTED(8) SORTED(9) SORTED(10)
+    /* [pixels - 1] */
+    static const sorted_function sorted_functions[SORTED_TILE] = {sorted_1, sorted_2, sorted_3,
+                                                                  sorted_4, sorted_5, sorted_6,
+                                                                  sorted_7, sorted_8, sorted_9,
+                                                                  sorted_10};
 
 /* Returns the sorted quads of the vector that begins with filter `first` of the panel. */
 INLINE const uint16_t *sorted_counts(const struct conv_row *r, int first)
 {
-  return r->sorted + (size_t)((first - r->c->first) / IVEC_LANES) * (SORTED_COUNTS + r->list->end.quads);
+  return r->sorted +
+         (size_t)((first - r->c->first) / IVEC_LANES) * (SORTED_COUNTS + r->list->end.quads);
 }
 
 /* Computes the tiles from `col` on for filters [first, first + lanes) of the panel. */
-static void sorted_columns_of(const struct conv_row *r, struct conv_tiling t, int col, int first, int lanes, const int32_t *from,
-                              int32_t *to, size_t pitch)
+static void sorted_columns_of(const struct conv_row *r, struct conv_tiling t, int col, int first,
+                              int lanes, const int32_t *from, int32_t *to, size_t pitch)
 {
   const uint16_t *counts = sorted_counts(r, first);
   const int wide = t.n_wide * (t.pixels + 1);
   const size_t after = (size_t)wide * pitch;
-  const struct sorted_vector v = {r->list->kinds, r->list->n_kinds, counts, counts + SORTED_COUNTS, r->list->in[0], r->places,
-                                  r->c->weights + 4 * first, 4 * (size_t)r->c->width, r->c->to.bias + first};
+  const struct sorted_vector v = {
+      r->list->kinds, r->list->n_kinds, counts, counts + SORTED_COUNTS, r->list->in[0], r->places,
+      r->c->weights + 4 * first, 4 * (size_t)r->c->width, r->c->to.bias + first};
   if (t.n_wide) sorted_functions[t.pixels](&v, col, t.n_wide, from, to, pitch, lanes);
-  if (t.n) sorted_functions[t.pixels - 1](&v, col + wide, t.n, from ? from + after : NULL, to + after, pitch, lanes);
+  if (t.n)
+    sorted_functions[t.pixels - 1](&v, col + wide, t.n, from ? from + after : NULL, to + after,
+                                   pitch, lanes);
 }
 
-static void sorted_columns(const struct conv_row *r, struct conv_tiling t, int col, const int32_t *from, int32_t *to, size_t pitch)
+static void sorted_columns(const struct conv_row *r, struct conv_tiling t, int col,
+                           const int32_t *from, int32_t *to, size_t pitch)
 {
   for (int f = 0; f < r->n_filters; f += IVEC_LANES) {
     /* between sums of that pitch, all lanes fit */
@@ -156,7 +172,8 @@ static void sorted_follow(struct conv_row *r)
   if (!moved || far) return;
   int32_t *to = r->places;
   const ptrdiff_t *distance = r->distances;
-  for (const struct integer_conv_runs *k = r->list->kinds; k < r->list->kinds + r->list->n_kinds; k++)
+  for (const struct integer_conv_runs *k = r->list->kinds; k < r->list->kinds + r->list->n_kinds;
+       k++)
     for (int i = 0; i < k->n; i++, distance++)
       for (int q = 0; q < k->n_quads; q++) *to++ = (int32_t)*distance + 4 * q;
 }
@@ -248,7 +265,8 @@ static void sort_runs(struct conv_row *r)
   enum { UNKNOWN, WORTH, USELESS };
   const struct mafat_integer_conv_call *c = r->c;
   const int end = c->end ? c->end : c->width;
-  const size_t need = 1 + (size_t)mafat_divide_up(end - c->first, IVEC_LANES) * (SORTED_COUNTS + r->list->end.quads);
+  const size_t need = 1 + (size_t)mafat_divide_up(end - c->first, IVEC_LANES) *
+                              (SORTED_COUNTS + r->list->end.quads);
   uint16_t own = UNKNOWN, *known = &own;
   r->sorted = r->own;
   if (c->sorted && need <= (size_t)c->sorted_capacity) {

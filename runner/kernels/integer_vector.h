@@ -109,7 +109,8 @@ INLINE ivec ivec_column(const uint8_t *const *rows, size_t at, int n_rows, int n
 #ifndef IVEC_NARROW_4
 INLINE void ivec_narrow_4(uint8_t *p, size_t pixel, const ivec v[4], ivec least, ivec most)
 {
-  for (int i = 0; i < 4; i++, p += pixel) ivec_narrow(p, ivec_min(ivec_max(v[i], least & 255), most & 255), IVEC_LANES);
+  for (int i = 0; i < 4; i++, p += pixel)
+    ivec_narrow(p, ivec_min(ivec_max(v[i], least & 255), most & 255), IVEC_LANES);
 }
 #endif
 

@@ -17,7 +17,10 @@ INLINE void ivec_store(int32_t *p, ivec v) { memcpy(p, &v, sizeof v); }
 INLINE ivec ivec_load_n(const int32_t *p, int n) { (void)n; return ivec_load(p); }
 INLINE void ivec_store_n(int32_t *p, ivec v, int n) { (void)n; ivec_store(p, v); }
 INLINE ivec ivec_all(int32_t x) { return (ivec){x, x, x, x}; }
-INLINE ivec ivec_choose(ivec condition, ivec a, ivec b) { return (a & condition) | (b & ~condition); }
+INLINE ivec ivec_choose(ivec condition, ivec a, ivec b)
+{
+  return (a & condition) | (b & ~condition);
+}
 INLINE ivec ivec_max(ivec a, ivec b) { return ivec_choose(a > b, a, b); }
 INLINE ivec ivec_min(ivec a, ivec b) { return ivec_choose(a < b, a, b); }
 
@@ -82,5 +85,6 @@ INLINE iinput iinput_load(const uint8_t *p) { return (iinput){{p[0], p[1], p[2],
 INLINE ivec ivec_dot(ivec sum, iinput x, iweights w)
 {
   typedef uint32_t bits __attribute__((vector_size(16)));
-  return (ivec)((bits)sum + (bits)(w.of[0] * x.of[0] + w.of[1] * x.of[1] + w.of[2] * x.of[2] + w.of[3] * x.of[3]));
+  return (ivec)((bits)sum + (bits)(w.of[0] * x.of[0] + w.of[1] * x.of[1] + w.of[2] * x.of[2] +
+                                   w.of[3] * x.of[3]));
 }

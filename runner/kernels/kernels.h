@@ -164,7 +164,8 @@ struct mafat_resample_call {
 struct mafat_winograd_kernels {
   /* Weight transform G g G' for n channels of a panel: weights [ky][kx][channel][width] to values +
    * point * point_floats + channel * width. */
-  void (*weights)(const float *weights, int n_channels, int width, float *values, size_t point_floats);
+  void (*weights)(const float *weights, int n_channels, int width, float *values,
+                  size_t point_floats);
   void (*input)(const struct mafat_winograd_input_call *c);
   void (*output)(const struct mafat_winograd_output_call *c);
 };

@@ -33,8 +33,9 @@ INLINE int product_lanes(int lanes, const int v, const int NV)
 }
 
 /* Computes P tiles x NV vectors of filters; `lanes`: filters of the panel from here on. */
-INLINE void product_tile(const struct mafat_product_call *c, const float *values, const float *weights, float *out,
-                         int lanes, struct product_ahead *ahead, const int P, const int NV)
+INLINE void product_tile(const struct mafat_product_call *c, const float *values,
+                         const float *weights, float *out, int lanes, struct product_ahead *ahead,
+                         const int P, const int NV)
 {
   const size_t width = (size_t)c->width, apart = (size_t)c->tile_floats * sizeof(float);
   const int lines = (P * PRODUCT_CHANNELS * TILE_FILTERS / MAFAT_PANEL + 15) / 16;
@@ -46,7 +47,8 @@ INLINE void product_tile(const struct mafat_product_call *c, const float *values
     OPAQUE(to);
 #pragma GCC unroll 4
     for (int v = 0; v < NV; v++)
-      sum[p][v] = fresh ? vec_all(0.0f) : vec_load_n(to + v * VECTOR_LANES, product_lanes(lanes, v, NV));
+      sum[p][v] =
+          fresh ? vec_all(0.0f) : vec_load_n(to + v * VECTOR_LANES, product_lanes(lanes, v, NV));
   }
   const char *far = ahead->weights, *near = ahead->values;
   const int n_far = ahead->n_weights;
@@ -72,25 +74,33 @@ INLINE void product_tile(const struct mafat_product_call *c, const float *values
   }
 }
 
-typedef void (*product_function)(const struct mafat_product_call *c, const float *values, const float *weights,
-                                 float *out, int lanes, struct product_ahead *ahead);
+typedef void (*product_function)(const struct mafat_product_call *c, const float *values,
+                                 const float *weights, float *out, int lanes,
+                                 struct product_ahead *ahead);
 
 #define PRODUCT(P, NV) \
-  static void product_##P##_##NV(const struct mafat_product_call *c, const float *values, const float *weights, \
-                                 float *out, int lanes, struct product_ahead *ahead) \
+  static void product_##P##_##NV(const struct mafat_product_call *c, const float *values, \
+                                 const float *weights, float *out, int lanes, \
+                                 struct product_ahead *ahead) \
   { \
     product_tile(c, values, weights, out, lanes, ahead, P, NV); \
   }
 
 #if VECTOR_PIXELS == 14
 #define PRODUCTS(NV) \
-  PRODUCT(1, NV) PRODUCT(2, NV) PRODUCT(3, NV) PRODUCT(4, NV) PRODUCT(5, NV) PRODUCT(6, NV) PRODUCT(7, NV) PRODUCT(8, NV) \
-  PRODUCT(9, NV) PRODUCT(10, NV) PRODUCT(11, NV) PRODUCT(12, NV) PRODUCT(13, NV) PRODUCT(14, NV)
+  PRODUCT(1, NV) \
+  PRODUCT(2, NV) PRODUCT(3, NV) PRODUCT(4, NV) PRODUCT(5, NV) PRODUCT(6, NV) PRODUCT(7, NV) \
+      PRODUCT(8, NV) PRODUCT(9, NV) PRODUCT(10, NV) PRODUCT(11, NV) PRODUCT(12, NV) \
+          PRODUCT(13, NV) PRODUCT(14, NV)
 #define PRODUCT_ROW(NV) \
-  {product_1_##NV, product_2_##NV,  product_3_##NV,  product_4_##NV,  product_5_##NV,  product_6_##NV,  product_7_##NV, \
-   product_8_##NV, product_9_##NV, product_10_##NV, product_11_##NV, product_12_##NV, product_13_##NV, product_14_##NV}
+  { \
+    product_1_##NV, product_2_##NV, product_3_##NV, product_4_##NV, product_5_##NV, \
+        product_6_##NV, product_7_##NV, product_8_##NV, product_9_##NV, product_10_##NV, \
+        product_11_##NV, product_12_##NV, product_13_##NV, product_14_##NV \
+  }
 #elif VECTOR_PIXELS == 6
-#define PRODUCTS(NV) PRODUCT(1, NV) PRODUCT(2, NV) PRODUCT(3, NV) PRODUCT(4, NV) PRODUCT(5, NV) PRODUCT(6, NV)
+#define PRODUCTS(NV) \
+  PRODUCT(1, NV) PRODUCT(2, NV) PRODUCT(3, NV) PRODUCT(4, NV) PRODUCT(5, NV) PRODUCT(6, NV)
 #define PRODUCT_ROW(NV) \
   {product_1_##NV, product_2_##NV, product_3_##NV, product_4_##NV, product_5_##NV, product_6_##NV}
 #else
@@ -100,12 +110,14 @@ typedef void (*product_function)(const struct mafat_product_call *c, const float
 
 /* [vectors - 1][tiles - 1] */
 #if VECTOR_SEGMENTS * 16 / VECTOR_LANES == 4
-PRODUCTS(1) PRODUCTS(2) PRODUCTS(3) PRODUCTS(4)
-static const product_function products[TILE_VECTORS][TILE_PIXELS] = {PRODUCT_ROW(1), PRODUCT_ROW(2), PRODUCT_ROW(3),
-                                                                     PRODUCT_ROW(4)};
+PRODUCTS(1)
+PRODUCTS(2) PRODUCTS(3)
+    PRODUCTS(4) static const product_function products[TILE_VECTORS][TILE_PIXELS] = {
+        PRODUCT_ROW(1), PRODUCT_ROW(2), PRODUCT_ROW(3), PRODUCT_ROW(4)};
 #else
-PRODUCTS(1) PRODUCTS(2)
-static const product_function products[TILE_VECTORS][TILE_PIXELS] = {PRODUCT_ROW(1), PRODUCT_ROW(2)};
+PRODUCTS(1)
+PRODUCTS(2) static const product_function products[TILE_VECTORS][TILE_PIXELS] = {PRODUCT_ROW(1),
+                                                                                 PRODUCT_ROW(2)};
 #endif
 
 static int product_turns(const struct mafat_product_call *c)
@@ -113,8 +125,8 @@ static int product_turns(const struct mafat_product_call *c)
   return mafat_divide_up(c->n_tiles, TILE_PIXELS);
 }
 
-static void product_point(const struct mafat_product_call *c, const float *values, const float *weights, float *sums,
-                          struct product_ahead *ahead)
+static void product_point(const struct mafat_product_call *c, const float *values,
+                          const float *weights, float *sums, struct product_ahead *ahead)
 {
   /* nearly equal widths */
   const int n_turns = product_turns(c), least = c->n_tiles / n_turns, n_wide = c->n_tiles % n_turns;
@@ -122,12 +134,14 @@ static void product_point(const struct mafat_product_call *c, const float *value
   const size_t fetched = (size_t)c->tile_floats * sizeof(float) * TILE_FILTERS / (size_t)c->width;
   for (int turn = 0, tile = 0, n; turn < n_turns; turn++, tile += n) {
     n = turn < n_wide ? least + 1 : least;
-    const size_t at = (size_t)tile * (size_t)c->tile_floats, next = (size_t)(tile + n) * (size_t)c->tile_floats;
+    const size_t at = (size_t)tile * (size_t)c->tile_floats,
+                 next = (size_t)(tile + n) * (size_t)c->tile_floats;
     ahead->values = (const char *)(values + (turn + 1 < n_turns ? next : c->values_point));
     for (int f = 0; f < c->width; f += TILE_FILTERS, ahead->values += (size_t)n * fetched) {
       const int lanes = c->width - f < TILE_FILTERS ? c->width - f : TILE_FILTERS;
       const int vectors = (lanes + VECTOR_LANES - 1) / VECTOR_LANES;
-      products[vectors - 1][n - 1](c, values + at, weights + f, sums + (size_t)tile * (size_t)c->width + f, lanes, ahead);
+      products[vectors - 1][n - 1](c, values + at, weights + f,
+                                   sums + (size_t)tile * (size_t)c->width + f, lanes, ahead);
     }
   }
 }
@@ -145,6 +159,6 @@ static void product(const struct mafat_product_call *c)
   struct product_ahead ahead = {.weights = (const char *)c->ahead,
                                 .n_weights = (int)((c->n_ahead + 16 * times - 1) / (16 * times))};
   for (size_t p = 0; p < (size_t)c->n_points; p++)
-    product_point(c, c->values + p * c->values_point, c->weights + p * c->weights_point, c->sums + p * c->sums_point,
-                  &ahead);
+    product_point(c, c->values + p * c->values_point, c->weights + p * c->weights_point,
+                  c->sums + p * c->sums_point, &ahead);
 }

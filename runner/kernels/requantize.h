@@ -25,7 +25,8 @@ static inline int32_t mafat_requantize(int32_t x, struct mafat_multiplier m)
 {
   int64_t wide = (int64_t)x * ((int64_t)1 << (m.shift > 0 ? m.shift : 0));
   int32_t shifted = wide > INT32_MAX ? INT32_MAX : wide < INT32_MIN ? INT32_MIN : (int32_t)wide;
-  return mafat_divide_by_power(mafat_high_product(shifted, m.multiplier), m.shift > 0 ? 0 : -m.shift);
+  return mafat_divide_by_power(mafat_high_product(shifted, m.multiplier),
+                               m.shift > 0 ? 0 : -m.shift);
 }
 
 /* Adds the zero point and clamps to the bounds. */

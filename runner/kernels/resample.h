@@ -44,18 +44,20 @@ INLINE quad pixel_between(const struct mafat_resample_tap *tap, const float *lin
          quad_all(tap->second_weight) * quad_load(line + (tap->second - begin));
 }
 
-INLINE quad pixel_of_row(const struct mafat_resample_tap *tap, const float *first, const float *second, int begin,
-                         quad above, quad below)
+INLINE quad pixel_of_row(const struct mafat_resample_tap *tap, const float *first,
+                         const float *second, int begin, quad above, quad below)
 {
   return above * pixel_between(tap, first, begin) + below * pixel_between(tap, second, begin);
 }
 
 /* Surplus lanes are overwritten by the next pixels; the last pixels are stored exactly. */
-INLINE void resample_row(const struct mafat_resample_call *c, const float *first, const float *second)
+INLINE void resample_row(const struct mafat_resample_call *c, const float *first,
+                         const float *second)
 {
   const struct mafat_resample_tap *restrict tap = c->taps;
   const quad above = quad_all(c->weights[0]), below = quad_all(c->weights[1]);
-  const int n_channels = c->n_channels, begin = c->begin, n_next = (RESAMPLE_LANES - 1) / n_channels;
+  const int n_channels = c->n_channels, begin = c->begin,
+            n_next = (RESAMPLE_LANES - 1) / n_channels;
   const int n_whole = c->n_pixels > n_next ? c->n_pixels - n_next : 0;
   float *restrict out = c->out;
   for (int i = 0; i < n_whole; i++, tap++, out += n_channels) {
@@ -68,10 +70,12 @@ INLINE void resample_row(const struct mafat_resample_call *c, const float *first
   }
 }
 
-INLINE void resample_column(const struct mafat_resample_call *c, float *restrict first, const float *restrict second)
+INLINE void resample_column(const struct mafat_resample_call *c, float *restrict first,
+                            const float *restrict second)
 {
   float *out = c->out;
-  for (int i = 0; i < c->n_bytes; i++) first[i] = c->weights[0] * first[i] + c->weights[1] * second[i];
+  for (int i = 0; i < c->n_bytes; i++)
+    first[i] = c->weights[0] * first[i] + c->weights[1] * second[i];
   for (int i = 0; i < c->n_pixels; i++, out += c->out_stride) {
     const quad v = pixel_between(&c->taps[i], first, c->begin);
     memcpy(out, &v, (size_t)c->n_channels * sizeof *out);

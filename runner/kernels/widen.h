@@ -41,7 +41,8 @@ static void widen_nibbles(const void *from, int n_rows, int width, float *to)
     for (int v = 0; v < width; v += VECTOR_LANES) {
       const vec scale = vec_load_halves(scales + v);
       for (int r = 0; r < n; r++)
-        vec_store(to + (size_t)r * (size_t)width + v, vec_mul(vec_load_nibbles(at + (size_t)r * row_bytes + v / 2), scale));
+        vec_store(to + (size_t)r * (size_t)width + v,
+                  vec_mul(vec_load_nibbles(at + (size_t)r * row_bytes + v / 2), scale));
     }
     at = (const uint8_t *)(scales + width);
     to += (size_t)n * (size_t)width;

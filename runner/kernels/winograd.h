@@ -66,11 +66,13 @@ INLINE void weights_4(const vec *g, vec *out)
 INLINE void input_6(const vec *d, vec *out)
 {
   const vec quarters21 = vec_all(5.25f), minus17_4 = vec_all(-4.25f), minus5_2 = vec_all(-2.5f);
-  vec even_1 = vec_madd(minus17_4, d[4], vec_add(d[2], d[6])), odd_1 = vec_madd(minus17_4, d[3], vec_add(d[1], d[5]));
+  vec even_1 = vec_madd(minus17_4, d[4], vec_add(d[2], d[6])),
+      odd_1 = vec_madd(minus17_4, d[3], vec_add(d[1], d[5]));
   vec even_2 = vec_madd(vec_all(0.25f), d[2], vec_madd(vec_all(-1.25f), d[4], d[6]));
   vec odd_2 = vec_madd(vec_all(2.0f), d[5], vec_madd(minus5_2, d[3], vec_mul(vec_all(0.5f), d[1])));
   vec even_half = vec_madd(vec_all(4.0f), d[2], vec_madd(vec_all(-5.0f), d[4], d[6]));
-  vec odd_half = vec_madd(vec_all(2.0f), d[1], vec_madd(minus5_2, d[3], vec_mul(vec_all(0.5f), d[5])));
+  vec odd_half =
+      vec_madd(vec_all(2.0f), d[1], vec_madd(minus5_2, d[3], vec_mul(vec_all(0.5f), d[5])));
   out[0] = vec_madd(quarters21, vec_sub(d[4], d[2]), vec_sub(d[0], d[6]));
   out[1] = vec_add(even_1, odd_1);
   out[2] = vec_sub(even_1, odd_1);
@@ -86,11 +88,14 @@ INLINE void input_6(const vec *d, vec *out)
 INLINE void output_6(const vec *m, vec *out)
 {
   vec sum_1 = vec_add(m[1], m[2]), sum_2 = vec_add(m[3], m[4]), sum_half = vec_add(m[5], m[6]);
-  vec difference_1 = vec_sub(m[1], m[2]), difference_2 = vec_sub(m[3], m[4]), difference_half = vec_sub(m[5], m[6]);
+  vec difference_1 = vec_sub(m[1], m[2]), difference_2 = vec_sub(m[3], m[4]),
+      difference_half = vec_sub(m[5], m[6]);
   out[0] = vec_add(vec_add(m[0], sum_1), vec_add(sum_2, sum_half));
-  out[1] = vec_madd(vec_all(0.5f), difference_half, vec_madd(vec_all(2.0f), difference_2, difference_1));
+  out[1] =
+      vec_madd(vec_all(0.5f), difference_half, vec_madd(vec_all(2.0f), difference_2, difference_1));
   out[2] = vec_madd(vec_all(0.25f), sum_half, vec_madd(vec_all(4.0f), sum_2, sum_1));
-  out[3] = vec_madd(vec_all(0.125f), difference_half, vec_madd(vec_all(8.0f), difference_2, difference_1));
+  out[3] = vec_madd(vec_all(0.125f), difference_half,
+                    vec_madd(vec_all(8.0f), difference_2, difference_1));
   out[4] = vec_madd(vec_all(0.0625f), sum_half, vec_madd(vec_all(16.0f), sum_2, sum_1));
   out[5] = vec_madd(vec_all(0.03125f), difference_half,
                     vec_madd(vec_all(32.0f), difference_2, vec_add(m[7], difference_1)));
@@ -100,7 +105,8 @@ INLINE void output_6(const vec *m, vec *out)
  * 1/90 -1/45 2/45; 32/45 16/45 8/45; 32/45 -16/45 8/45; 0 0 1. */
 INLINE void weights_6(const vec *g, vec *out)
 {
-  vec even_1 = vec_mul(vec_all(-2.0f / 9.0f), vec_add(g[0], g[2])), odd_1 = vec_mul(vec_all(-2.0f / 9.0f), g[1]);
+  vec even_1 = vec_mul(vec_all(-2.0f / 9.0f), vec_add(g[0], g[2])),
+      odd_1 = vec_mul(vec_all(-2.0f / 9.0f), g[1]);
   vec even_2 = vec_madd(vec_all(2.0f / 45.0f), g[2], vec_mul(vec_all(1.0f / 90.0f), g[0]));
   vec odd_2 = vec_mul(vec_all(1.0f / 45.0f), g[1]);
   vec even_half = vec_madd(vec_all(8.0f / 45.0f), g[2], vec_mul(vec_all(32.0f / 45.0f), g[0]));
@@ -152,7 +158,8 @@ INLINE float *offset(const float *p, size_t bytes)
 }
 
 /* Transforms one vector of channels x filters, n lanes; taps are `tap` floats apart. */
-INLINE void weights_tile(const float *g, size_t tap, float *out, size_t point_floats, const int n, const int OUT)
+INLINE void weights_tile(const float *g, size_t tap, float *out, size_t point_floats, const int n,
+                         const int OUT)
 {
   const int WINDOW = OUT + 2;
   vec columns[3][MOST_WINDOW], line[MOST_WINDOW];
@@ -190,7 +197,8 @@ INLINE void winograd_weights(const float *weights, int n_channels, int width, fl
       for (size_t line = 0; line < 9; line++) __builtin_prefetch(next + 9 * i + 16 * line, 0, 2);
     weights_tile(weights + i, tap, values + i, point_floats, VECTOR_LANES, OUT);
   }
-  if (whole < tap) weights_tile(weights + whole, tap, values + whole, point_floats, (int)(tap - whole), OUT);
+  if (whole < tap)
+    weights_tile(weights + whole, tap, values + whole, point_floats, (int)(tap - whole), OUT);
 }
 
 /* Transforms one tile for one vector of n channels; `inside`: all columns of the window exist. */
@@ -208,7 +216,8 @@ INLINE void input_tile(const struct mafat_winograd_input_call *c, int tile, int 
     OPAQUE(at); /* same offset in all rows */
 #pragma GCC unroll 8
     for (int y = 0; y < WINDOW; y++)
-      d[y] = inside || first + x < c->n_cols ? vec_load_n(offset(c->rows[y], at), n) : vec_all(0.0f);
+      d[y] =
+          inside || first + x < c->n_cols ? vec_load_n(offset(c->rows[y], at), n) : vec_all(0.0f);
     transform_input(d, columns[x], OUT);
   }
   window_offsets(points, c->point_floats, OUT);
@@ -236,8 +245,8 @@ INLINE void winograd_input(const struct mafat_winograd_input_call *c, const int 
 }
 
 /* Stores two finished rows of a tile, from `row` on, limited to existing rows and columns. */
-INLINE void store_rows(const struct mafat_winograd_output_call *c, int row, int first, int n_cols, int v, const int n,
-                       const vec *y, const int OUT)
+INLINE void store_rows(const struct mafat_winograd_output_call *c, int row, int first, int n_cols,
+                       int v, const int n, const vec *y, const int OUT)
 {
   const size_t pixel = (size_t)c->pixel_floats;
 #pragma GCC unroll 2
@@ -253,8 +262,8 @@ INLINE void store_rows(const struct mafat_winograd_output_call *c, int row, int 
 }
 
 /* Stores the maximum of each 2 x 2 outputs. */
-INLINE void store_pooled(const struct mafat_winograd_output_call *c, int row, int first, int n_cols, int v,
-                         const int n, const vec *y, const int OUT)
+INLINE void store_pooled(const struct mafat_winograd_output_call *c, int row, int first, int n_cols,
+                         int v, const int n, const vec *y, const int OUT)
 {
   const size_t pixel = (size_t)c->pixel_floats;
   float *out = c->rows[row / 2] + (size_t)(first / 2) * pixel + v;
@@ -272,7 +281,8 @@ INLINE void store_pooled(const struct mafat_winograd_output_call *c, int row, in
 }
 
 /* Prefetches the lines that a tile's outputs go to: they were not written before. */
-INLINE void fetch_outputs(const struct mafat_winograd_output_call *c, int tile, int v, const int OUT)
+INLINE void fetch_outputs(const struct mafat_winograd_output_call *c, int tile, int v,
+                          const int OUT)
 {
   const int side = c->pool ? OUT / 2 : OUT, n_rows = c->pool ? (c->n_rows + 1) / 2 : c->n_rows;
   for (int row = 0; row < n_rows; row++) {
@@ -282,9 +292,11 @@ INLINE void fetch_outputs(const struct mafat_winograd_output_call *c, int tile, 
 }
 
 /* Transforms one tile for one vector of n filters. */
-INLINE void output_tile(const struct mafat_winograd_output_call *c, int tile, int v, const int n, const int OUT)
+INLINE void output_tile(const struct mafat_winograd_output_call *c, int tile, int v, const int n,
+                        const int OUT)
 {
-  const int WINDOW = OUT + 2, first = tile * OUT, n_cols = c->n_cols - first < OUT ? c->n_cols - first : OUT;
+  const int WINDOW = OUT + 2, first = tile * OUT,
+            n_cols = c->n_cols - first < OUT ? c->n_cols - first : OUT;
   const float *values = c->values + (size_t)tile * (size_t)c->tile_floats + v;
   vec columns[MOST_WINDOW][MOST_OUTPUTS];
   size_t points[MOST_WINDOW];
@@ -332,16 +344,19 @@ INLINE void winograd_output(const struct mafat_winograd_output_call *c, const in
 }
 
 #define WINOGRAD(OUT) \
-  LEVEL_PART("winograd_" #OUT) static void winograd_weights_##OUT(const float *weights, int n_channels, int width, float *values, \
-                                     size_t point_floats) \
+  LEVEL_PART("winograd_" #OUT) \
+  static void winograd_weights_##OUT(const float *weights, int n_channels, int width, \
+                                     float *values, size_t point_floats) \
   { \
     winograd_weights(weights, n_channels, width, values, point_floats, OUT); \
   } \
-  LEVEL_PART("winograd_" #OUT) static void winograd_input_##OUT(const struct mafat_winograd_input_call *c) \
+  LEVEL_PART("winograd_" #OUT) \
+  static void winograd_input_##OUT(const struct mafat_winograd_input_call *c) \
   { \
     winograd_input(c, OUT); \
   } \
-  LEVEL_PART("winograd_" #OUT) static void winograd_output_##OUT(const struct mafat_winograd_output_call *c) \
+  LEVEL_PART("winograd_" #OUT) \
+  static void winograd_output_##OUT(const struct mafat_winograd_output_call *c) \
   { \
     winograd_output(c, OUT); \
   }
@@ -351,4 +366,9 @@ WINOGRAD(6)
 
 /* [enum mafat_winograd_size] */
 #define WINOGRAD_KERNELS \
-  {{winograd_weights_4, winograd_input_4, winograd_output_4}, {winograd_weights_6, winograd_input_6, winograd_output_6}}
+  { \
+    {winograd_weights_4, winograd_input_4, winograd_output_4}, \
+    { \
+      winograd_weights_6, winograd_input_6, winograd_output_6 \
+    } \
+  }

@@ -37,7 +37,8 @@ void mafat_budget_find(struct mafat_budget *budget, const char *root)
   if (mafat_budget_of_groups(&limit, root))
     *budget = (struct mafat_budget){limit, "cgroup limit"};
   else if (available_kb)
-    *budget = (struct mafat_budget){to_size(without_others(available_kb << 10)), "available memory"};
+    *budget =
+        (struct mafat_budget){to_size(without_others(available_kb << 10)), "available memory"};
   else
     *budget = (struct mafat_budget){SIZE_MAX, "unknown"};
 }

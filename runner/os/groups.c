@@ -60,7 +60,8 @@ static bool read_group(struct hierarchy *h, char *line)
   if (!path) return false;
   *path++ = '\0';
   h->v2 = *++controllers == '\0';
-  return (h->v2 || has_word(controllers, "memory")) && snprintf(h->path, sizeof h->path, "%s", path) < MAFAT_PATH_ROOM;
+  return (h->v2 || has_word(controllers, "memory")) &&
+         snprintf(h->path, sizeof h->path, "%s", path) < MAFAT_PATH_ROOM;
 }
 
 /* Decodes octal escapes of mountinfo paths, such as \040 for a space. */
@@ -69,8 +70,8 @@ static bool unescape(char *to, const char *from)
   size_t n = 0;
   while (*from) {
     if (n == MAFAT_PATH_ROOM - 1) return false;
-    bool octal = from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' && from[2] <= '7' &&
-                 from[3] >= '0' && from[3] <= '7';
+    bool octal = from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' &&
+                 from[2] <= '7' && from[3] >= '0' && from[3] <= '7';
     to[n++] = octal ? (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + from[3] - '0') : *from;
     from += octal ? 4 : 1;
   }
@@ -96,7 +97,8 @@ static bool read_mount(struct mount *m, char *line)
   while ((field = next_field(&rest)) && strcmp(field, "-") != 0) {}
   const char *type = next_field(&rest), *source = next_field(&rest);
   m->v2 = source && strcmp(type, "cgroup2") == 0;
-  if (!m->v2 && !(source && strcmp(type, "cgroup") == 0 && rest && has_word(rest, "memory"))) return false;
+  if (!m->v2 && !(source && strcmp(type, "cgroup") == 0 && rest && has_word(rest, "memory")))
+    return false;
   return unescape(m->root, fields[3]) && unescape(m->point, fields[4]);
 }
 
@@ -120,7 +122,8 @@ struct mounts {
 
 static void keep(const struct mount *m)
 {
-  size_t root = strlen(m->root) + 1, point = strlen(m->point) + 1, left = sizeof known.texts - known.bytes;
+  size_t root = strlen(m->root) + 1, point = strlen(m->point) + 1,
+         left = sizeof known.texts - known.bytes;
   if (1 + root + point > left) {
     known.bytes = SIZE_MAX;
     return;
@@ -145,7 +148,8 @@ static void read_known(struct mafat_lines *l)
 static bool open_mounts(struct mounts *all, const char *root)
 {
   int unread = UNREAD;
-  if (!*root && atomic_compare_exchange_strong(&known.state, &unread, BEING_READ)) read_known(&all->l);
+  if (!*root && atomic_compare_exchange_strong(&known.state, &unread, BEING_READ))
+    read_known(&all->l);
   all->is_known = !*root && known.state == READ;
   all->next = 0;
   return all->is_known || mafat_lines_open(&all->l, root, "/proc/self/mountinfo");
@@ -181,8 +185,8 @@ static const char *below(const char *path, const char *root)
   return leads_out(path + n) ? NULL : path + n;
 }
 
-static bool read_number(const char *root, const char *point, const char *path, int length, const char *file,
-                        const char *key, uint64_t *value)
+static bool read_number(const char *root, const char *point, const char *path, int length,
+                        const char *file, const char *key, uint64_t *value)
 {
   char name[MAFAT_PATH_ROOM];
   int n = snprintf(name, sizeof name, "%s%.*s/%s", point, length, path, file);
@@ -191,8 +195,8 @@ static bool read_number(const char *root, const char *point, const char *path, i
 
 /* Lowers the limit in *least. Of cgroups with the same limit, the outermost wins: it is charged
  * most. */
-static void take_limit(const char *root, const char *point, const char *path, int length, const char *file,
-                       const char *key, struct mafat_limited_group *least)
+static void take_limit(const char *root, const char *point, const char *path, int length,
+                       const char *file, const char *key, struct mafat_limited_group *least)
 {
   uint64_t limit;
   if (!read_number(root, point, path, length, file, key, &limit) || limit > least->limit) return;
@@ -205,17 +209,20 @@ static void take_limit(const char *root, const char *point, const char *path, in
 static bool counts_descendants(const char *root, const char *point, const char *path, int length)
 {
   uint64_t hierarchical;
-  return !read_number(root, point, path, length, "memory.use_hierarchy", "", &hierarchical) || hierarchical != 0;
+  return !read_number(root, point, path, length, "memory.use_hierarchy", "", &hierarchical) ||
+         hierarchical != 0;
 }
 
 /* Finds the least limit of cgroup `path` and its mounted ancestors. */
-static void take_limits(const char *root, const char *point, const char *path, bool v2, struct mafat_limited_group *least)
+static void take_limits(const char *root, const char *point, const char *path, bool v2,
+                        struct mafat_limited_group *least)
 {
   int whole = (int)strlen(path), length = whole;
   if (strcmp(point, "/") == 0) point = "";
   while (length > 0 && path[length - 1] == '/') length--;
   /* The kernel's own figure includes ancestors beyond the mount. */
-  if (!v2) take_limit(root, point, path, length, "memory.stat", "hierarchical_memory_limit ", least);
+  if (!v2)
+    take_limit(root, point, path, length, "memory.stat", "hierarchical_memory_limit ", least);
   for (bool own = true;; own = false) {
     if (v2) take_limit(root, point, path, length, "memory.max", "", least);
     else if (own || counts_descendants(root, point, path, length))
@@ -228,7 +235,8 @@ static void take_limits(const char *root, const char *point, const char *path, b
 
 /* Applies the limits of a hierarchy's mounts: of those that contain the process's cgroup or, with
  * `any`, of every mount. True if there was such a mount. */
-static bool ask_mounts(const char *root, const struct hierarchy *h, bool any, struct mafat_limited_group *least)
+static bool ask_mounts(const char *root, const struct hierarchy *h, bool any,
+                       struct mafat_limited_group *least)
 {
   struct mounts all;
   struct mount m;
@@ -246,7 +254,8 @@ static bool ask_mounts(const char *root, const struct hierarchy *h, bool any, st
 
 /* In a container, its own cgroup may be mounted under another name than the process sees: then
  * every mount counts. If mounts cannot be read, tries the usual folders. */
-static void ask_hierarchy(const char *root, const struct hierarchy *h, struct mafat_limited_group *least)
+static void ask_hierarchy(const char *root, const struct hierarchy *h,
+                          struct mafat_limited_group *least)
 {
   if (ask_mounts(root, h, false, least) || ask_mounts(root, h, true, least)) return;
   const char *path = leads_out(h->path) ? "" : h->path;
@@ -294,7 +303,8 @@ static bool find_folder(const char *root, const struct hierarchy *h, char folder
   while (next_mount(&all, &m)) {
     const char *path = m.v2 ? below(h->path, m.root) : NULL;
     if (found || !path) continue;
-    int n = snprintf(folder, MAFAT_PATH_ROOM, "%s%s%s", root, m.point, strcmp(path, "/") == 0 ? "" : path);
+    int n = snprintf(folder, MAFAT_PATH_ROOM, "%s%s%s", root, m.point,
+                     strcmp(path, "/") == 0 ? "" : path);
     found = n > 0 && n < MAFAT_PATH_ROOM && is_group(folder);
   }
   return found;

@@ -70,8 +70,9 @@ static uint64_t droppable_bytes(const struct memory_group *g)
   char text[8192];
   if (!mafat_lines_read(g->stat_fd, text, sizeof text)) return 0;
   bool v1 = strstr(text, "total_inactive_file ") != NULL;
-  uint64_t cached = v1 ? number_of(text, "total_inactive_file ") + number_of(text, "total_active_file ")
-                       : number_of(text, "inactive_file ") + number_of(text, "active_file ");
+  uint64_t cached =
+      v1 ? number_of(text, "total_inactive_file ") + number_of(text, "total_active_file ")
+         : number_of(text, "inactive_file ") + number_of(text, "active_file ");
   uint64_t mapped = number_of(text, v1 ? "total_mapped_file " : "file_mapped ");
   return cached > mapped ? cached - mapped : 0;
 }

@@ -27,7 +27,9 @@ int mafat_lock_find(enum mafat_lock_mode *mode, const char *name, struct mafat_d
       *mode = (enum mafat_lock_mode)i;
       return MAFAT_OK;
     }
-  return name ? mafat_fail(d, MAFAT_EINVAL, "expected a way to lock memory (auto, on, off), found %.60s", name) : MAFAT_OK;
+  return name ? mafat_fail(d, MAFAT_EINVAL,
+                           "expected a way to lock memory (auto, on, off), found %.60s", name)
+              : MAFAT_OK;
 }
 
 /* ---- pages ---- */
@@ -72,8 +74,10 @@ MAFAT_PART(opening) static int fail(size_t bytes, int error, struct mafat_diagno
   struct rlimit limit = {0};
   getrlimit(RLIMIT_MEMLOCK, &limit);
   if (is_refused(error) && limit.rlim_cur != RLIM_INFINITY)
-    return mafat_fail(d, MAFAT_ELIMIT, "cannot lock %zu bytes: the process may lock %llu (RLIMIT_MEMLOCK, ulimit -l)", bytes,
-                      (unsigned long long)limit.rlim_cur);
+    return mafat_fail(
+        d, MAFAT_ELIMIT,
+        "cannot lock %zu bytes: the process may lock %llu (RLIMIT_MEMLOCK, ulimit -l)", bytes,
+        (unsigned long long)limit.rlim_cur);
   return mafat_fail(d, MAFAT_ELIMIT, "cannot lock %zu bytes: %s", bytes, strerror(error));
 }
 
@@ -92,8 +96,10 @@ int mafat_lock_decide(struct mafat_lock *lock, size_t charge_bytes, size_t bytes
   lock->on = false;
   lock->reason = NULL;
   if (lock->mode == MAFAT_LOCK_OFF) return MAFAT_OK;
-  if (lock->mode == MAFAT_LOCK_AUTO && !mafat_budget_of_groups(&limit, root)) lock->reason = "no group limits its memory";
-  else if (lock->mode == MAFAT_LOCK_AUTO && limit < charge_bytes) lock->reason = "its group's limit is less than was predicted";
+  if (lock->mode == MAFAT_LOCK_AUTO && !mafat_budget_of_groups(&limit, root))
+    lock->reason = "no group limits its memory";
+  else if (lock->mode == MAFAT_LOCK_AUTO && limit < charge_bytes)
+    lock->reason = "its group's limit is less than was predicted";
   if (lock->reason) return MAFAT_OK;
   lock->on = true;
   int error = bytes ? try_to_lock(bytes) : 0;

@@ -28,7 +28,8 @@ int mafat_lock_decide(struct mafat_lock *lock, size_t charge_bytes, size_t bytes
 
 /* Locks a mapping if lock->on. If that fails, `auto` clears lock->on, and `on` returns
  * MAFAT_ELIMIT. */
-int mafat_lock_take(struct mafat_lock *lock, void *memory, size_t bytes, struct mafat_diagnostic *d);
+int mafat_lock_take(struct mafat_lock *lock, void *memory, size_t bytes,
+                    struct mafat_diagnostic *d);
 
 /* Lock and unlock unconditionally; 0 or errno. Pages of a locked mapping must be unlocked before
  * they can be dropped. */

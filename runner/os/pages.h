@@ -21,7 +21,8 @@ static inline int mafat_pages_open(void)
 
 /* Reads the entries of pages [at, to), at most a buffer full. Returns their number; 0 on
  * failure. */
-static inline size_t mafat_pages_read(int fd, uintptr_t at, uintptr_t to, uint64_t entries[MAFAT_PAGES_AT_ONCE])
+static inline size_t mafat_pages_read(int fd, uintptr_t at, uintptr_t to,
+                                      uint64_t entries[MAFAT_PAGES_AT_ONCE])
 {
   size_t wanted = to - at < MAFAT_PAGES_AT_ONCE ? to - at : MAFAT_PAGES_AT_ONCE;
   ssize_t got = pread(fd, entries, wanted * sizeof *entries, (off_t)(at * sizeof *entries));

@@ -50,7 +50,8 @@ size_t mafat_process_resident_bytes(void)
 {
   char text[SMALL_FILE];
   uint64_t kb = 0;
-  if (read_small("/proc/self/smaps_rollup", text, sizeof text) && mafat_lines_number(text, "Rss:", &kb))
+  if (read_small("/proc/self/smaps_rollup", text, sizeof text) &&
+      mafat_lines_number(text, "Rss:", &kb))
     return (size_t)(kb << 10);
   char *end = text; /* the second number of statm is resident pages */
   if (!read_small("/proc/self/statm", text, sizeof text)) return 0;
@@ -128,7 +129,8 @@ void mafat_process_populate(const char *begin, const char *end)
 }
 
 /* Start of the program and end of its code, from run_inference.ld. */
-extern const char mafat_program_begin[] __attribute__((weak)), mafat_program_code_end[] __attribute__((weak));
+extern const char mafat_program_begin[] __attribute__((weak)),
+    mafat_program_code_end[] __attribute__((weak));
 
 /* Finds the program header of a type and flags; NULL if there is none. */
 static const ElfW(Phdr) *find_segment(ElfW(Word) type, ElfW(Word) flags)
@@ -159,14 +161,16 @@ static uintptr_t program_data(void)
 }
 
 /* Tables in writable data that runs do not read, from run_inference.ld. */
-extern const char mafat_program_tables[] __attribute__((weak)), mafat_program_tables_end[] __attribute__((weak));
+extern const char mafat_program_tables[] __attribute__((weak)),
+    mafat_program_tables_end[] __attribute__((weak));
 
 /* Returns their whole pages, which are dropped like code. Empty if a loader relocates them: they
  * then differ from the file. */
 static struct mafat_process_part tables(void)
 {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  uintptr_t from = ((uintptr_t)mafat_program_tables + page - 1) / page * page, to = (uintptr_t)mafat_program_tables_end / page * page;
+  uintptr_t from = ((uintptr_t)mafat_program_tables + page - 1) / page * page,
+            to = (uintptr_t)mafat_program_tables_end / page * page;
   if (from > to || find_segment(PT_DYNAMIC, 0)) from = to;
   return (struct mafat_process_part){(const char *)from, (const char *)to};
 }
@@ -220,15 +224,18 @@ MAFAT_PART(opening) static bool advice_hides_use(void)
   struct utsname system;
   if (uname(&system) != 0) return false;
   char *end;
-  long major = strtol(system.release, &end, 10), minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+  long major = strtol(system.release, &end, 10),
+       minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
   return major > 6 || (major == 6 && minor >= 3);
 }
 
 /* Restores normal advice for code only: for missing constants the kernel would read ahead again. */
 static void show_use(const struct mafat_process_part *part)
 {
-  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), code_end = (uintptr_t)mafat_program_code_end / page * page;
-  uintptr_t from = (uintptr_t)part->begin / page * page, to = ((uintptr_t)part->end + page - 1) / page * page;
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
+            code_end = (uintptr_t)mafat_program_code_end / page * page;
+  uintptr_t from = (uintptr_t)part->begin / page * page,
+            to = ((uintptr_t)part->end + page - 1) / page * page;
   if (to > code_end) to = code_end;
   if (from < to) madvise((void *)from, to - from, MADV_NORMAL);
 }
@@ -256,7 +263,8 @@ MAFAT_PART(opening) void mafat_process_advise_code(void)
   uintptr_t from = (uintptr_t)mafat_program_begin / page * page, to = program_data() / page * page;
   madvise((void *)from, to - from, MADV_RANDOM); /* only advice: failure is harmless */
   from = from / CODE_PIECE * CODE_PIECE + CODE_PIECE;
-  for (; from + CODE_PIECE < (uintptr_t)mafat_program_code_end; from += 2 * CODE_PIECE) madvise((void *)from, CODE_PIECE, MADV_DONTDUMP);
+  for (; from + CODE_PIECE < (uintptr_t)mafat_program_code_end; from += 2 * CODE_PIECE)
+    madvise((void *)from, CODE_PIECE, MADV_DONTDUMP);
 }
 
 /* Changes the protection of constants with addresses (RELRO), which the loader sealed after
@@ -264,7 +272,8 @@ MAFAT_PART(opening) void mafat_process_advise_code(void)
 MAFAT_PART(opening) static bool seal(const ElfW(Phdr) *sealed, int rights)
 {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  uintptr_t begin = displacement() + sealed->p_vaddr, from = begin / page * page, to = (begin + sealed->p_memsz) / page * page;
+  uintptr_t begin = displacement() + sealed->p_vaddr, from = begin / page * page,
+            to = (begin + sealed->p_memsz) / page * page;
   return from >= to || mprotect((void *)from, to - from, rights) == 0;
 }
 
@@ -276,7 +285,8 @@ MAFAT_PART(opening) void mafat_process_own_data(void)
   if (!mafat_program_begin || !data || (sealed && !seal(sealed, PROT_READ | PROT_WRITE))) return;
   uintptr_t begin = program_data();
   for (uintptr_t at = begin; at < begin + data->p_filesz; at = at / page * page + page)
-    if (at < (uintptr_t)t.begin || at >= (uintptr_t)t.end) *(volatile char *)at = *(volatile char *)at;
+    if (at < (uintptr_t)t.begin || at >= (uintptr_t)t.end)
+      *(volatile char *)at = *(volatile char *)at;
   if (sealed) seal(sealed, PROT_READ);
 }
 
@@ -299,7 +309,8 @@ static size_t touch_gap(void)
   /* Rewrites the same value atomically: another thread may write there. */
   for (uintptr_t at = below; at < above; at += 1024) {
     char there = __atomic_load_n((char *)at, __ATOMIC_RELAXED);
-    __atomic_compare_exchange_n((char *)at, &there, there, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n((char *)at, &there, there, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
   }
   return above - below;
 }
@@ -322,7 +333,8 @@ MAFAT_PART(opening) void mafat_process_touch_stack(void)
   enum { DEEPEST = 256 << 10 };
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   uintptr_t end = touch_below(MAFAT_PROCESS_STACK + STACK_GAP - touch_gap()) / page * page;
-  if (mafat_program_begin && mafat_process_is_static()) madvise((void *)(end - DEEPEST), DEEPEST, MADV_DONTNEED);
+  if (mafat_program_begin && mafat_process_is_static())
+    madvise((void *)(end - DEEPEST), DEEPEST, MADV_DONTNEED);
 }
 
 void mafat_process_trim_heap(void)

@@ -1,5 +1,5 @@
-/* Measures this process (resident bytes, faults, swap), and controls weight placement of its code. Reads
- * /proc through a small stack buffer. */
+/* Measures this process (resident bytes, faults, swap), and controls weight placement of its code.
+ * Reads /proc through a small stack buffer. */
 #ifndef MAFAT_RUNNER_OS_PROCESS_H
 #define MAFAT_RUNNER_OS_PROCESS_H
 

@@ -19,14 +19,16 @@ static double deviation(double variance, enum mafat_epsilon epsilon)
 }
 
 /* In double precision: a small deviation gives large factors. */
-struct mafat_affine mafat_affine_fold(const struct mafat_normalization *from, enum mafat_epsilon epsilon)
+struct mafat_affine mafat_affine_fold(const struct mafat_normalization *from,
+                                      enum mafat_epsilon epsilon)
 {
   double factor = (double)from->scale / deviation((double)from->variance, epsilon);
-  return (struct mafat_affine){(float)factor, (float)((double)from->bias - (double)from->mean * factor)};
+  return (struct mafat_affine){(float)factor,
+                               (float)((double)from->bias - (double)from->mean * factor)};
 }
 
-bool mafat_affine_take(enum mafat_fetch_kind kind, const float *values, size_t n, enum mafat_epsilon epsilon,
-                       float *scale, float *bias)
+bool mafat_affine_take(enum mafat_fetch_kind kind, const float *values, size_t n,
+                       enum mafat_epsilon epsilon, float *scale, float *bias)
 {
   if (kind != MAFAT_FETCH_NORMALIZATION)
     for (size_t i = 0; i < n; i++) {
@@ -35,7 +37,8 @@ bool mafat_affine_take(enum mafat_fetch_kind kind, const float *values, size_t n
     }
   if (kind != MAFAT_FETCH_BIASES)
     for (size_t i = 0; i < n; i++) {
-      const struct mafat_normalization from = {bias[i], values[i], values[n + i], values[2 * n + i]};
+      const struct mafat_normalization from = {bias[i], values[i], values[n + i],
+                                               values[2 * n + i]};
       struct mafat_affine folded = mafat_affine_fold(&from, epsilon);
       scale[i] = folded.scale;
       bias[i] = folded.bias;
@@ -47,10 +50,12 @@ bool mafat_affine_take(enum mafat_fetch_kind kind, const float *values, size_t n
 
 /* Returns a part's row. Scales and biases always have one; other parts only if the layer has
  * them. */
-static float *row_of(const struct mafat_layer_constants *c, enum mafat_constant_part part, size_t n, float *rows)
+static float *row_of(const struct mafat_layer_constants *c, enum mafat_constant_part part, size_t n,
+                     float *rows)
 {
   size_t row = part == MAFAT_PART_SCALES ? 0 : 1;
-  for (int p = MAFAT_PART_OFFSETS; p <= (int)part; p++) row += mafat_constants_part(c, (enum mafat_constant_part)p)->n > 0;
+  for (int p = MAFAT_PART_OFFSETS; p <= (int)part; p++)
+    row += mafat_constants_part(c, (enum mafat_constant_part)p)->n > 0;
   return rows + row * n;
 }
 
@@ -60,7 +65,8 @@ static void spread(float *row, const struct mafat_constant *c, const char *numbe
   for (size_t i = c->n; i < n; i++) row[i] = row[0];
 }
 
-static double value(const struct mafat_layer_constants *c, enum mafat_constant_part part, size_t n, float *rows, size_t i)
+static double value(const struct mafat_layer_constants *c, enum mafat_constant_part part, size_t n,
+                    float *rows, size_t i)
 {
   if (mafat_constants_part(c, part)->n == 0) return part == MAFAT_PART_SCALES;
   return (double)row_of(c, part, n, rows)[i];
@@ -72,18 +78,22 @@ static void fold_parts(const struct mafat_layer_constants *c, size_t n, float *r
   bool normalized = mafat_constants_part(c, MAFAT_PART_VARIANCES)->n > 0;
   for (size_t i = 0; i < n; i++) {
     double factor = value(c, MAFAT_PART_SCALES, n, rows, i);
-    if (normalized) factor /= __builtin_sqrt(value(c, MAFAT_PART_VARIANCES, n, rows, i) + c->parts->epsilon);
-    double shift = value(c, MAFAT_PART_OFFSETS, n, rows, i) - value(c, MAFAT_PART_MEANS, n, rows, i);
+    if (normalized)
+      factor /= __builtin_sqrt(value(c, MAFAT_PART_VARIANCES, n, rows, i) + c->parts->epsilon);
+    double shift =
+        value(c, MAFAT_PART_OFFSETS, n, rows, i) - value(c, MAFAT_PART_MEANS, n, rows, i);
     double bias = value(c, MAFAT_PART_BIASES, n, rows, i) + shift * factor;
     rows[i] = (float)factor;
     rows[n + i] = (float)bias;
   }
 }
 
-void mafat_affine_spread_parts(const struct mafat_fetch *fetch, const struct mafat_layer_constants *c, const char *data,
-                               size_t n, float *rows)
+void mafat_affine_spread_parts(const struct mafat_fetch *fetch,
+                               const struct mafat_layer_constants *c, const char *data, size_t n,
+                               float *rows)
 {
-  if (mafat_constants_part(c, MAFAT_PART_BIASES)->n == 0) memset(row_of(c, MAFAT_PART_BIASES, n, rows), 0, n * sizeof *rows);
+  if (mafat_constants_part(c, MAFAT_PART_BIASES)->n == 0)
+    memset(row_of(c, MAFAT_PART_BIASES, n, rows), 0, n * sizeof *rows);
   for (int p = 0; p < MAFAT_N_PARTS; p++) {
     const struct mafat_constant *part = mafat_constants_part(c, (enum mafat_constant_part)p);
     if (!(fetch->parts & (1u << p))) continue;
@@ -92,8 +102,8 @@ void mafat_affine_spread_parts(const struct mafat_fetch *fetch, const struct maf
   }
 }
 
-bool mafat_affine_take_parts(const struct mafat_fetch *fetch, const struct mafat_layer_constants *c, const char *data,
-                             size_t n, float *rows)
+bool mafat_affine_take_parts(const struct mafat_fetch *fetch, const struct mafat_layer_constants *c,
+                             const char *data, size_t n, float *rows)
 {
   mafat_affine_spread_parts(fetch, c, data, n, rows);
   if (!fetch->folds) return true;

@@ -23,23 +23,25 @@ struct mafat_affine {
   float scale, bias;
 };
 
-struct mafat_affine mafat_affine_fold(const struct mafat_normalization *from, enum mafat_epsilon epsilon);
+struct mafat_affine mafat_affine_fold(const struct mafat_normalization *from,
+                                      enum mafat_epsilon epsilon);
 
 /* Stores the values of a fetch for n filters: biases, their normalization (scales, means,
  * variances), or both. A normalization alone is folded into the present biases. False: some are not
  * finite. */
-bool mafat_affine_take(enum mafat_fetch_kind kind, const float *values, size_t n, enum mafat_epsilon epsilon,
-                       float *scale, float *bias);
+bool mafat_affine_take(enum mafat_fetch_kind kind, const float *values, size_t n,
+                       enum mafat_epsilon epsilon, float *scale, float *bias);
 
 /* Copies parts of a fetch into their rows: scales into the first, biases into the second (zeros if
  * there are none). */
-void mafat_affine_spread_parts(const struct mafat_fetch *fetch, const struct mafat_layer_constants *c, const char *data,
-                               size_t n, float *rows);
+void mafat_affine_spread_parts(const struct mafat_fetch *fetch,
+                               const struct mafat_layer_constants *c, const char *data, size_t n,
+                               float *rows);
 
 /* Copies parts likewise, and folds them with the last part. `rows` has n floats for each part
  * (fetches.h: affine_rows). Scales are then in the first row, biases in the second. False: some are
  * not finite. */
-bool mafat_affine_take_parts(const struct mafat_fetch *fetch, const struct mafat_layer_constants *c, const char *data,
-                             size_t n, float *rows);
+bool mafat_affine_take_parts(const struct mafat_fetch *fetch, const struct mafat_layer_constants *c,
+                             const char *data, size_t n, float *rows);
 
 #endif

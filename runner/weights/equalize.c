@@ -17,8 +17,9 @@ static bool lets_factors_through(const struct mafat_layer *l)
 static bool reads_whole(const struct mafat_network *n, const struct mafat_layer *l, int tensor)
 {
   const struct mafat_sources *s = mafat_layer_sources(l);
-  return l->n_operands == 1 && mafat_sources_count(s) == 1 && s->list[0].tensor == tensor && s->list[0].first == 0 &&
-         s->list[0].n == mafat_network_tensor_shape(n, tensor).c && s->list[0].n_rows == mafat_network_tensor_shape(n, tensor).h;
+  return l->n_operands == 1 && mafat_sources_count(s) == 1 && s->list[0].tensor == tensor &&
+         s->list[0].first == 0 && s->list[0].n == mafat_network_tensor_shape(n, tensor).c &&
+         s->list[0].n_rows == mafat_network_tensor_shape(n, tensor).h;
 }
 
 /* True if the weights of one input channel belong to one filter or one column, so that they can be
@@ -41,15 +42,19 @@ static bool is_output(const struct mafat_network *n, int tensor)
   const struct mafat_layer *last = &n->layers[n->n_layers - 1];
   for (int i = 0; i < n->n_outputs; i++)
     if (reads(&n->outputs[i].sources, tensor)) return true;
-  return mafat_layer_is_alias(last) ? reads(mafat_layer_sources(last), tensor) : tensor == n->n_layers - 1;
+  return mafat_layer_is_alias(last) ? reads(mafat_layer_sources(last), tensor)
+                                    : tensor == n->n_layers - 1;
 }
 
-static bool can_equalize(const struct mafat_network *n, const bool *computes, int layer, bool *depthwise)
+static bool can_equalize(const struct mafat_network *n, const bool *computes, int layer,
+                         bool *depthwise)
 {
   const struct mafat_layer *l = &n->layers[layer];
   bool read = false;
   *depthwise = true;
-  if (!computes[layer] || !mafat_layer_convolves(l) || !mafat_layer_has_panels(l) || !lets_factors_through(l) || is_output(n, layer)) return false;
+  if (!computes[layer] || !mafat_layer_convolves(l) || !mafat_layer_has_panels(l) ||
+      !lets_factors_through(l) || is_output(n, layer))
+    return false;
   for (int r = 0; r < n->n_layers; r++) {
     const struct mafat_layer *by = &n->layers[r];
     if (mafat_layer_is_alias(by) || !mafat_reads_meet(mafat_layer_reads(by), layer)) continue;
@@ -68,12 +73,15 @@ static bool add(struct mafat_equalized *e, int layer, int channels)
   return factors && e->ranges[layer];
 }
 
-int mafat_equalized_open(struct mafat_equalized *e, const struct mafat_network *n, const struct mafat_activations *a)
+int mafat_equalized_open(struct mafat_equalized *e, const struct mafat_network *n,
+                         const struct mafat_activations *a)
 {
   size_t capacity = (size_t)mafat_network_n_tensors(n);
   bool *computes = calloc(capacity, sizeof *computes), complete;
-  *e = (struct mafat_equalized){.n_layers = n->n_layers, .factors = calloc(capacity, sizeof *e->factors),
-                                .ranges = calloc(capacity, sizeof *e->ranges), .depthwise = calloc(capacity, sizeof *e->depthwise)};
+  *e = (struct mafat_equalized){.n_layers = n->n_layers,
+                                .factors = calloc(capacity, sizeof *e->factors),
+                                .ranges = calloc(capacity, sizeof *e->ranges),
+                                .depthwise = calloc(capacity, sizeof *e->depthwise)};
   complete = computes && e->factors && e->ranges && e->depthwise;
   for (int i = 0; complete && i < a->n; i++) computes[a->list[i].tensor] = a->list[i].computes;
   for (int l = 0; complete && l < n->n_layers; l++)
@@ -96,10 +104,12 @@ void mafat_equalized_close(struct mafat_equalized *e)
 
 /* ---- factors ---- */
 
-void mafat_equalized_see(struct mafat_equalized *e, int layer, struct mafat_shape shape, const float *chw)
+void mafat_equalized_see(struct mafat_equalized *e, int layer, struct mafat_shape shape,
+                         const float *chw)
 {
   size_t pixels = (size_t)shape.h * (size_t)shape.w;
-  for (int c = 0; e->factors[layer] && c < shape.c; c++, chw += pixels) mafat_range_see(&e->ranges[layer][c], chw, pixels);
+  for (int c = 0; e->factors[layer] && c < shape.c; c++, chw += pixels)
+    mafat_range_see(&e->ranges[layer][c], chw, pixels);
 }
 
 static float magnitude(struct mafat_range r)
@@ -113,13 +123,16 @@ static void choose(float *factors, const struct mafat_range *ranges, int channel
   const float least = 0x1p-12f;
   float most = 0;
   for (int c = 0; c < channels; c++) most = fmaxf(most, magnitude(ranges[c]));
-  for (int c = 0; c < channels; c++) factors[c] = most > 0 ? powf(1 / fmaxf(magnitude(ranges[c]) / most, least), share) : 1;
+  for (int c = 0; c < channels; c++)
+    factors[c] = most > 0 ? powf(1 / fmaxf(magnitude(ranges[c]) / most, least), share) : 1;
 }
 
 void mafat_equalized_choose(struct mafat_equalized *e, const struct mafat_network *n, float share)
 {
   for (int l = 0; l < e->n_layers; l++)
-    if (e->factors[l]) choose(e->factors[l], e->ranges[l], n->layers[l].out.c, share > 0 && e->depthwise[l] ? 1 : share);
+    if (e->factors[l])
+      choose(e->factors[l], e->ranges[l], n->layers[l].out.c,
+             share > 0 && e->depthwise[l] ? 1 : share);
 }
 
 struct mafat_range mafat_equalized_range(const struct mafat_equalized *e, int layer, int channels)

@@ -18,11 +18,13 @@ struct mafat_equalized {
 /* Sets factors of 1 for all maps that can be equalized. Such a map is made by a quantized
  * convolution whose activation is none, a rectifier or a sloped one, and read, whole, only by such
  * convolutions. MAFAT_ENOMEM. */
-int mafat_equalized_open(struct mafat_equalized *e, const struct mafat_network *n, const struct mafat_activations *a);
+int mafat_equalized_open(struct mafat_equalized *e, const struct mafat_network *n,
+                         const struct mafat_activations *a);
 void mafat_equalized_close(struct mafat_equalized *e);
 
 /* Records the range of a layer's output; ignored if the layer has no factors. */
-void mafat_equalized_see(struct mafat_equalized *e, int layer, struct mafat_shape shape, const float *chw);
+void mafat_equalized_see(struct mafat_equalized *e, int layer, struct mafat_shape shape,
+                         const float *chw);
 /* Chooses factors (ratio of magnitudes)^share, share 0 to 1; with 0 all factors are 1. If only
  * depthwise convolutions read the map, any share above 0 counts as 1: their filters have scales of
  * their own, so nothing is lost. */

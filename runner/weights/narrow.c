@@ -71,7 +71,8 @@ static void pay(struct narrow_filter *f, double weight, double paid)
 
 /* ---- types ---- */
 
-static bool narrow_halves(const struct mafat_layer *l, struct narrow_filter *f, char *to, float *scale)
+static bool narrow_halves(const struct mafat_layer *l, struct narrow_filter *f, char *to,
+                          float *scale)
 {
   (void)l;
   *scale = (float)((double)f->scale / f->lift);
@@ -84,7 +85,8 @@ static bool narrow_halves(const struct mafat_layer *l, struct narrow_filter *f, 
   return isfinite(*scale);
 }
 
-static bool narrow_bytes(const struct mafat_layer *l, struct narrow_filter *f, char *to, float *scale)
+static bool narrow_bytes(const struct mafat_layer *l, struct narrow_filter *f, char *to,
+                         float *scale)
 {
   (void)l;
   double step = f->most > 0 ? (double)f->most / 127 : 1;
@@ -140,7 +142,8 @@ static void narrow_group(const struct narrow_filter *f, size_t first, size_t n, 
   memcpy(to + n * f->width / 2 + (size_t)f->lane * sizeof half, &half, sizeof half);
 }
 
-static bool narrow_nibbles(const struct mafat_layer *l, struct narrow_filter *f, char *to, float *scale)
+static bool narrow_nibbles(const struct mafat_layer *l, struct narrow_filter *f, char *to,
+                           float *scale)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   *scale = (float)((double)f->scale / f->lift);
@@ -203,7 +206,8 @@ bool mafat_narrow_panel(const struct mafat_layer *l, int width, const float *fro
   float *affine = (float *)(void *)(to + mafat_panel_offset(l, lanes, m.inputs));
   bool good = true;
   for (int lane = 0; lane < width; lane++) {
-    struct narrow_filter f = {.from = from + lane, .width = lanes, .rows = rows, .lane = lane, .scale = scales[lane]};
+    struct narrow_filter f = {
+        .from = from + lane, .width = lanes, .rows = rows, .lane = lane, .scale = scales[lane]};
     f.most = largest(&f);
     f.lift = f.most > 0 ? ldexp(1, -ilogbf(f.most)) : 1;
     float scale = 0;

@@ -40,7 +40,8 @@ int mafat_pack_panel_begin(const struct mafat_layer *l, int filter)
 {
   if (!mafat_layer_is_grouped(l)) return filter / MAFAT_PANEL * MAFAT_PANEL;
   /* panels of grouped layers begin with channel blocks or groups */
-  int per_group = l->filters / l->groups, block = filter / MAFAT_CHANNEL_BLOCK * MAFAT_CHANNEL_BLOCK;
+  int per_group = l->filters / l->groups,
+      block = filter / MAFAT_CHANNEL_BLOCK * MAFAT_CHANNEL_BLOCK;
   int group = filter / per_group * per_group;
   return mafat_layer_is_depthwise(l) || block > group ? block : group;
 }
@@ -53,7 +54,8 @@ int mafat_pack_list(const struct mafat_layer *l, int filter, struct mafat_block_
   }
   int per_group = l->in.c / l->groups, group = filter / (l->filters / l->groups);
   struct mafat_span channels = {group * per_group, (group + 1) * per_group};
-  return mafat_block_slices(mafat_layer_sources(l), channels, block_slices, mafat_pack_block_slices(l));
+  return mafat_block_slices(mafat_layer_sources(l), channels, block_slices,
+                            mafat_pack_block_slices(l));
 }
 
 int mafat_pack_block_slices(const struct mafat_layer *l)
@@ -62,8 +64,8 @@ int mafat_pack_block_slices(const struct mafat_layer *l)
   return mafat_block_slices(mafat_layer_sources(l), mafat_span(0, l->in.c), NULL, 0);
 }
 
-void mafat_pack(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
-                struct mafat_packed_panels panels)
+void mafat_pack(const struct mafat_layer *l, const struct mafat_pack_part *part,
+                struct mafat_block_slice *block_slices, struct mafat_packed_panels panels)
 {
   switch (mafat_dtypes[part->constant->type].bits) {
   case 16: mafat_pack_halves(l, part, block_slices, panels); break;

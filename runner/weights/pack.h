@@ -24,7 +24,8 @@ int mafat_pack_panel_begin(const struct mafat_layer *l, int filter);
 int mafat_pack_block_slices(const struct mafat_layer *l);
 /* Lists the channel blocks of a filter's group. The inputs of a flat layer, and the channel of a
  * depthwise filter, are one block. */
-int mafat_pack_list(const struct mafat_layer *l, int filter, struct mafat_block_slice *block_slices);
+int mafat_pack_list(const struct mafat_layer *l, int filter,
+                    struct mafat_block_slice *block_slices);
 
 /* Part of a layer's matrix in a file's order: consecutive filters or rows (packing.h). */
 struct mafat_pack_part {
@@ -36,11 +37,12 @@ struct mafat_pack_part {
 
 /* Packs a part into panels of its type, with its filters' scales and biases. Zeros pad the last
  * filter's panel. In row order, these are written with the last row. */
-void mafat_pack(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
-                struct mafat_packed_panels panels);
+void mafat_pack(const struct mafat_layer *l, const struct mafat_pack_part *part,
+                struct mafat_block_slice *block_slices, struct mafat_packed_panels panels);
 
 /* By type. */
-typedef void mafat_pack_function(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
+typedef void mafat_pack_function(const struct mafat_layer *l, const struct mafat_pack_part *part,
+                                 struct mafat_block_slice *block_slices,
                                  struct mafat_packed_panels panels);
 mafat_pack_function mafat_pack_floats, mafat_pack_halves, mafat_pack_bytes;
 

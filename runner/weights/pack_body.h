@@ -13,7 +13,8 @@ struct packed_panel {
   bool ends;   /* the part includes the panel's last filter */
 };
 
-static struct packed_panel find_panel(const struct mafat_layer *l, struct mafat_packed_panels panels, int filter, int end)
+static struct packed_panel find_panel(const struct mafat_layer *l,
+                                      struct mafat_packed_panels panels, int filter, int end)
 {
   int first = mafat_pack_panel_begin(l, filter);
   struct mafat_matrix m = mafat_layer_matrix(l);
@@ -37,8 +38,8 @@ struct steps {
 
 /* Packs n neighbouring filters of one channel block; taps are as far apart as in the panel. `from`
  * and `to` are the block's first weights of the first of these filters. */
-static inline void pack_lanes(const ELEMENT *restrict from, struct steps s, ELEMENT *restrict to, const struct packed_panel *p,
-                              size_t channels, int n)
+static inline void pack_lanes(const ELEMENT *restrict from, struct steps s, ELEMENT *restrict to,
+                              const struct packed_panel *p, size_t channels, int n)
 {
   for (size_t c = 0; c < channels; c++, from += s.input) {
     ELEMENT *restrict out = to + c * p->width;
@@ -50,8 +51,8 @@ static inline void pack_lanes(const ELEMENT *restrict from, struct steps s, ELEM
 
 /* Packs all lanes of one block before the next, so that the panel stays in the cache. Stores whole
  * vectors and reads few streams at a time. */
-static void pack_block_slice(const ELEMENT *from, struct steps s, const struct packed_panel *p, const struct mafat_block_slice *block_slice,
-                       size_t before)
+static void pack_block_slice(const ELEMENT *from, struct steps s, const struct packed_panel *p,
+                             const struct mafat_block_slice *block_slice, size_t before)
 {
   size_t channels = (size_t)block_slice->n;
   ELEMENT *to = p->weights + before * p->taps * p->width + p->lane;
@@ -82,7 +83,8 @@ static void put_affine(const struct packed_panel *p, const float *scale, const f
 /* ---- order: filter by filter ---- */
 
 /* Returns the distances, and the offset of the first input's first tap. */
-static struct steps filter_steps(const struct mafat_constant *c, const struct packed_panel *p, ptrdiff_t *first)
+static struct steps filter_steps(const struct mafat_constant *c, const struct packed_panel *p,
+                                 ptrdiff_t *first)
 {
   ptrdiff_t inputs = (ptrdiff_t)p->channels, taps = (ptrdiff_t)p->taps;
   bool by_taps = c->order == MAFAT_ORDER_FILTERS_TAPS;
@@ -92,18 +94,20 @@ static struct steps filter_steps(const struct mafat_constant *c, const struct pa
   return s;
 }
 
-static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
-                         struct mafat_packed_panels panels)
+static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_part *part,
+                         struct mafat_block_slice *block_slices, struct mafat_packed_panels panels)
 {
   int n_block_slices = 0;
   for (int f = part->filters.begin; f < part->filters.end;) {
     struct packed_panel p = find_panel(l, panels, f, part->filters.end);
     ptrdiff_t first;
     struct steps s = filter_steps(part->constant, &p, &first);
-    const ELEMENT *from = (const ELEMENT *)part->weights + (f - part->filters.begin) * s.filter + first;
+    const ELEMENT *from =
+        (const ELEMENT *)part->weights + (f - part->filters.begin) * s.filter + first;
     if (n_block_slices == 0 || l->groups > 1) n_block_slices = mafat_pack_list(l, f, block_slices);
     for (int i = 0; i < n_block_slices; i++)
-      pack_block_slice(from, s, &p, &block_slices[i], (size_t)(block_slices[i].position - block_slices[0].position));
+      pack_block_slice(from, s, &p, &block_slices[i],
+                       (size_t)(block_slices[i].position - block_slices[0].position));
     put_affine(&p, part->scale + f, part->bias + f);
     fill_up(&p);
     f += p.n;
@@ -120,7 +124,8 @@ struct inputs {
 
 /* Returns the address of an input's weights in the panel for the first lane, and the distance
  * between taps. */
-static ELEMENT *find_input(struct inputs *in, const struct packed_panel *p, int input, size_t *between_taps)
+static ELEMENT *find_input(struct inputs *in, const struct packed_panel *p, int input,
+                           size_t *between_taps)
 {
   int first = in->block_slices[0].position;
   if (input + first < in->block_slices[in->at].position) in->at = 0;
@@ -132,8 +137,8 @@ static ELEMENT *find_input(struct inputs *in, const struct packed_panel *p, int 
 }
 
 /* Packs rows of all filters, one per input and tap: one panel's part of them. */
-static void pack_rows(const struct mafat_pack_part *part, int filter, size_t filters, const struct packed_panel *p,
-                      struct inputs in)
+static void pack_rows(const struct mafat_pack_part *part, int filter, size_t filters,
+                      const struct packed_panel *p, struct inputs in)
 {
   int inputs = (int)p->channels, taps = (int)p->taps;
   bool by_taps = part->constant->order == MAFAT_ORDER_TAPS;
@@ -148,7 +153,8 @@ static void pack_rows(const struct mafat_pack_part *part, int filter, size_t fil
 }
 
 /* Packs rows of inputs of all groups, each with its group's filters and taps. */
-static void pack_transposed(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
+static void pack_transposed(const struct mafat_layer *l, const struct mafat_pack_part *part,
+                            struct mafat_block_slice *block_slices,
                             struct mafat_packed_panels panels)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
@@ -164,13 +170,15 @@ static void pack_transposed(const struct mafat_layer *l, const struct mafat_pack
       ELEMENT *to = find_input(&in, &p, row % m.inputs, &between);
       for (int i = 0; i < p.n; i++)
         for (int t = 0; t < m.taps; t++)
-          to[(size_t)(part->constant->flipped ? m.taps - 1 - t : t) * between + (size_t)i] = *from++;
+          to[(size_t)(part->constant->flipped ? m.taps - 1 - t : t) * between + (size_t)i] =
+              *from++;
       f += p.n;
     }
   }
 }
 
-static void end_rows(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_packed_panels panels)
+static void end_rows(const struct mafat_layer *l, const struct mafat_pack_part *part,
+                     struct mafat_packed_panels panels)
 {
   for (int f = 0; f < l->out.c; f = mafat_panel_end(l, f)) {
     struct packed_panel p = find_panel(l, panels, f, l->out.c);
@@ -179,8 +187,8 @@ static void end_rows(const struct mafat_layer *l, const struct mafat_pack_part *
   }
 }
 
-void PACK(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
-          struct mafat_packed_panels panels)
+void PACK(const struct mafat_layer *l, const struct mafat_pack_part *part,
+          struct mafat_block_slice *block_slices, struct mafat_packed_panels panels)
 {
   enum mafat_order order = (enum mafat_order)part->constant->order;
   if (mafat_order_has_filters(order)) {

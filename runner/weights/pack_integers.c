@@ -16,12 +16,15 @@ struct integer_panel {
   int first, end;  /* filters */
 };
 
-static struct integer_panel find_panel(const struct mafat_layer *l, struct mafat_packed_panels panels, int filter)
+static struct integer_panel find_panel(const struct mafat_layer *l,
+                                       struct mafat_packed_panels panels, int filter)
 {
   int first = mafat_pack_panel_begin(l, filter), end = mafat_panel_end(l, first);
-  size_t width = (size_t)mafat_panel_width(end - first), weights = mafat_quads_taps(l, first) * width;
+  size_t width = (size_t)mafat_panel_width(end - first),
+         weights = mafat_quads_taps(l, first) * width;
   char *at = panels.bytes + (mafat_packed_offset(l, first) - panels.before);
-  return (struct integer_panel){(int8_t *)at, (int32_t *)(void *)(at + weights), width, weights, first, end};
+  return (struct integer_panel){
+      (int8_t *)at, (int32_t *)(void *)(at + weights), width, weights, first, end};
 }
 
 /* ---- positions of weights ---- */
@@ -37,27 +40,31 @@ static struct slice_place find_place(const struct mafat_block_slice *block_slice
   struct slice_place p = {0};
   int at = 0;
   for (int i = 0; i < n; i++, at = p.end) {
-    p = (struct slice_place){p.before + p.channels, (size_t)mafat_round_up(block_slices[i].n, MAFAT_QUAD), at, at + block_slices[i].n};
+    p = (struct slice_place){p.before + p.channels,
+                             (size_t)mafat_round_up(block_slices[i].n, MAFAT_QUAD), at,
+                             at + block_slices[i].n};
     if (input < p.end) break;
   }
   return p;
 }
 
 /* Updates the block if the input is outside it; inputs mostly come in order. */
-static void move_place(struct slice_place *place, const struct mafat_block_slice *block_slices, int n, int input)
+static void move_place(struct slice_place *place, const struct mafat_block_slice *block_slices,
+                       int n, int input)
 {
   if (input < place->first || input >= place->end) *place = find_place(block_slices, n, input);
 }
 
 /* Returns the weights of one input. Taps are *between_taps apart; filters 4, or 1 in depthwise
  * layers. */
-static int8_t *find_input(const struct mafat_layer *l, const struct integer_panel *p, const struct slice_place *place, int input,
-                          size_t *between_taps)
+static int8_t *find_input(const struct mafat_layer *l, const struct integer_panel *p,
+                          const struct slice_place *place, int input, size_t *between_taps)
 {
   *between_taps = mafat_layer_is_depthwise(l) ? p->width : place->channels * p->width;
   if (mafat_layer_is_depthwise(l)) return p->weights;
   size_t taps = (size_t)mafat_layer_matrix(l).taps, in = (size_t)(input - place->first);
-  return p->weights + (place->before * taps + in / MAFAT_QUAD * MAFAT_QUAD) * p->width + in % MAFAT_QUAD;
+  return p->weights + (place->before * taps + in / MAFAT_QUAD * MAFAT_QUAD) * p->width +
+         in % MAFAT_QUAD;
 }
 
 /* ---- copying ---- */
@@ -74,7 +81,8 @@ static struct source source_of(const struct mafat_layer *l, const struct mafat_p
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   size_t inputs = (size_t)m.inputs, taps = (size_t)m.taps, filters = (size_t)m.filters;
-  struct source s = {.from = (const unsigned char *)part->weights, .flipped = part->constant->flipped};
+  struct source s = {.from = (const unsigned char *)part->weights,
+                     .flipped = part->constant->flipped};
   s.turn = part->constant->type == MAFAT_U8 ? 0x80 : 0;
   switch ((enum mafat_order)part->constant->order) {
   case MAFAT_ORDER_FILTERS_TAPS: s.filter = inputs * taps, s.tap = inputs, s.input = 1; break;
@@ -85,26 +93,30 @@ static struct source source_of(const struct mafat_layer *l, const struct mafat_p
   return s;
 }
 
-static int list_block_slices(const struct mafat_layer *l, int filter, struct mafat_block_slice *block_slices)
+static int list_block_slices(const struct mafat_layer *l, int filter,
+                             struct mafat_block_slice *block_slices)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   int begin = filter / (l->filters / l->groups) * m.inputs;
   if (mafat_layer_is_depthwise(l)) return 0;
-  return mafat_block_slices(mafat_layer_sources(l), mafat_span(begin, begin + m.inputs), block_slices, mafat_pack_block_slices(l));
+  return mafat_block_slices(mafat_layer_sources(l), mafat_span(begin, begin + m.inputs),
+                            block_slices, mafat_pack_block_slices(l));
 }
 
 /* Copies one input and tap of some filters of a panel. */
-static void put(const struct source *s, const struct mafat_layer *l, const struct integer_panel *p, const unsigned char *from,
-                int8_t *to, struct mafat_span filters)
+static void put(const struct source *s, const struct mafat_layer *l, const struct integer_panel *p,
+                const unsigned char *from, int8_t *to, struct mafat_span filters)
 {
   size_t step = mafat_layer_is_depthwise(l) ? 1 : MAFAT_QUAD;
   to += (size_t)(filters.begin - p->first) * step;
-  for (int f = filters.begin; f < filters.end; f++, from += s->filter, to += step) *to = (int8_t)(*from ^ s->turn);
+  for (int f = filters.begin; f < filters.end; f++, from += s->filter, to += step)
+    *to = (int8_t)(*from ^ s->turn);
 }
 
 /* Packs order filter by filter. */
-static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
-                         const struct integer_panel *p, struct mafat_span filters)
+static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_part *part,
+                         struct mafat_block_slice *block_slices, const struct integer_panel *p,
+                         struct mafat_span filters)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   struct source s = source_of(l, part);
@@ -116,14 +128,14 @@ static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_pa
     size_t between;
     int8_t *to = find_input(l, p, &place, i, &between);
     for (int t = 0; t < m.taps; t++)
-      put(&s, l, p, s.from + (size_t)i * s.input + (size_t)t * s.tap, to + (size_t)(s.flipped ? m.taps - 1 - t : t) * between,
-          filters);
+      put(&s, l, p, s.from + (size_t)i * s.input + (size_t)t * s.tap,
+          to + (size_t)(s.flipped ? m.taps - 1 - t : t) * between, filters);
   }
 }
 
 /* Packs rows of all filters, one per input and tap. */
-static void pack_rows(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
-                      const struct integer_panel *p)
+static void pack_rows(const struct mafat_layer *l, const struct mafat_pack_part *part,
+                      struct mafat_block_slice *block_slices, const struct integer_panel *p)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   struct source s = source_of(l, part);
@@ -132,11 +144,13 @@ static void pack_rows(const struct mafat_layer *l, const struct mafat_pack_part 
   struct slice_place place = {0};
   for (int row = part->rows.begin; row < part->rows.end; row++, from += m.filters) {
     bool by_taps = part->constant->order == MAFAT_ORDER_TAPS;
-    int tap = by_taps ? row / m.inputs : row % m.taps, input = by_taps ? row % m.inputs : row / m.taps;
+    int tap = by_taps ? row / m.inputs : row % m.taps,
+        input = by_taps ? row % m.inputs : row / m.taps;
     move_place(&place, block_slices, n, input);
     size_t between;
     int8_t *to = find_input(l, p, &place, input, &between);
-    put(&s, l, p, from, to + (size_t)(s.flipped ? m.taps - 1 - tap : tap) * between, mafat_span(p->first, p->end));
+    put(&s, l, p, from, to + (size_t)(s.flipped ? m.taps - 1 - tap : tap) * between,
+        mafat_span(p->first, p->end));
   }
 }
 
@@ -160,29 +174,36 @@ static int32_t wrap(int64_t sum)
   return out;
 }
 
-static struct mafat_multiplier multiplier_of(const struct mafat_layer *l, float in_scale, float scale)
+static struct mafat_multiplier multiplier_of(const struct mafat_layer *l, float in_scale,
+                                             float scale)
 {
-  if (l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) return mafat_multiplier_even(in_scale, scale, l->quantization.scale);
-  return mafat_multiplier(mafat_quantization_factor(in_scale, scale, l->quantization.scale, l->single));
+  if (l->quantization.rounding == MAFAT_REQUANTIZE_EVEN)
+    return mafat_multiplier_even(in_scale, scale, l->quantization.scale);
+  return mafat_multiplier(
+      mafat_quantization_factor(in_scale, scale, l->quantization.scale, l->single));
 }
 
 /* Zeroes the padding of the blocks' quads, which is multiplied by arbitrary bytes. */
-static void clear_after(const struct mafat_layer *l, const struct integer_panel *p, const struct mafat_block_slice *block_slices, int n)
+static void clear_after(const struct mafat_layer *l, const struct integer_panel *p,
+                        const struct mafat_block_slice *block_slices, int n)
 {
   size_t taps = (size_t)mafat_layer_matrix(l).taps;
   int8_t *at = p->weights;
   for (int i = 0; i < n; i++) {
-    size_t quads = (size_t)mafat_divide_up(block_slices[i].n, MAFAT_QUAD), rest = (size_t)block_slices[i].n % MAFAT_QUAD;
+    size_t quads = (size_t)mafat_divide_up(block_slices[i].n, MAFAT_QUAD),
+           rest = (size_t)block_slices[i].n % MAFAT_QUAD;
     for (size_t t = 0; t < taps; t++) {
       at += quads * p->width * MAFAT_QUAD;
-      for (size_t f = 1; rest && f <= p->width; f++) memset(at - f * MAFAT_QUAD + rest, 0, MAFAT_QUAD - rest);
+      for (size_t f = 1; rest && f <= p->width; f++)
+        memset(at - f * MAFAT_QUAD + rest, 0, MAFAT_QUAD - rest);
     }
   }
 }
 
 /* Subtracts the weights' zero point from a panel if the weights still fit in bytes, as they nearly
  * always do; products then need no sums of inputs. Returns the zero point that remains. */
-static int take_zero(const struct mafat_layer *l, const struct integer_panel *p, struct mafat_block_slice *block_slices)
+static int take_zero(const struct mafat_layer *l, const struct integer_panel *p,
+                     struct mafat_block_slice *block_slices)
 {
   int least = 0, most = 0, zero = l->weights_zero;
   if (!zero || l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) return zero;
@@ -196,8 +217,8 @@ static int take_zero(const struct mafat_layer *l, const struct integer_panel *p,
   return 0;
 }
 
-static void finish(const struct mafat_network *n, int layer, const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
-                   const struct integer_panel *p)
+static void finish(const struct mafat_network *n, int layer, const struct mafat_pack_part *part,
+                   struct mafat_block_slice *block_slices, const struct integer_panel *p)
 {
   const struct mafat_layer *l = &n->layers[layer];
   struct mafat_quantization in = mafat_network_in_quantization(n, layer, 0);
@@ -214,7 +235,9 @@ static void finish(const struct mafat_network *n, int layer, const struct mafat_
     }
     p->finish[i] = bias;
     p->finish[p->width + i] = m.multiplier;
-    p->finish[2 * p->width + i] = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? m.shift : mafat_shift_with_zero(m.shift, zero);
+    p->finish[2 * p->width + i] = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN
+                                      ? m.shift
+                                      : mafat_shift_with_zero(m.shift, zero);
   }
 }
 
@@ -249,49 +272,61 @@ static bool is_zero(const signed char *from, size_t rows, size_t width, size_t l
 }
 
 /* Packs one channel block into quads, each value times its filter's `keep`. */
-static void put_quads(const struct integer_filter *filters, const signed char *from, int n_channels, int taps, size_t width, int8_t *to)
+static void put_quads(const struct integer_filter *filters, const signed char *from, int n_channels,
+                      int taps, size_t width, int8_t *to)
 {
   for (int t = 0; t < taps; t++)
     for (int c = 0; c < n_channels; c += MAFAT_QUAD)
       for (size_t lane = 0; lane < width; lane++)
         for (int k = 0; k < MAFAT_QUAD; k++, to++)
-          *to = c + k < n_channels ? (int8_t)rint(from[(size_t)(t * n_channels + c + k) * width + lane] * filters[lane].keep) : 0;
+          *to = c + k < n_channels
+                    ? (int8_t)rint(from[(size_t)(t * n_channels + c + k) * width + lane] *
+                                   filters[lane].keep)
+                    : 0;
 }
 
-static void put_depthwise(const struct integer_filter *filters, const signed char *from, const struct integer_panel *p)
+static void put_depthwise(const struct integer_filter *filters, const signed char *from,
+                          const struct integer_panel *p)
 {
-  for (size_t i = 0; i < p->bytes; i++) p->weights[i] = (int8_t)rint(from[i] * filters[i % p->width].keep);
+  for (size_t i = 0; i < p->bytes; i++)
+    p->weights[i] = (int8_t)rint(from[i] * filters[i % p->width].keep);
 }
 
 /* Returns the factor of negative sums for a sloped rectifier. Zero bits would mean the same factor
  * as for positive sums, so a product of 0 becomes -0. */
-static struct mafat_multiplier multiplier_below(float in_scale, float slope, float scale, float out_scale)
+static struct mafat_multiplier multiplier_below(float in_scale, float slope, float scale,
+                                                float out_scale)
 {
   struct mafat_multiplier m = mafat_multiplier_even(in_scale * slope, scale, out_scale);
   if (m.multiplier == 0) m.multiplier = INT32_MIN;
   return m;
 }
 
-static void finish_real(const struct mafat_network *n, int layer, const struct integer_panel *p, const struct integer_filter *filters)
+static void finish_real(const struct mafat_network *n, int layer, const struct integer_panel *p,
+                        const struct integer_filter *filters)
 {
   const struct mafat_layer *l = &n->layers[layer];
   struct mafat_quantization in = mafat_network_in_quantization(n, layer, 0);
   for (size_t i = 0; i < p->width; i++) {
     double bias = rint(filters[i].bias / ((double)in.scale * filters[i].scale));
     float scale = (float)filters[i].scale;
-    struct mafat_multiplier m = mafat_multiplier_even(in.scale, scale, l->quantization.scale), below = {0, 0};
-    if (l->activation.kind == MAFAT_SLOPED) below = multiplier_below(in.scale, l->activation.a, scale, l->quantization.scale);
+    struct mafat_multiplier m = mafat_multiplier_even(in.scale, scale, l->quantization.scale),
+                            below = {0, 0};
+    if (l->activation.kind == MAFAT_SLOPED)
+      below = multiplier_below(in.scale, l->activation.a, scale, l->quantization.scale);
     p->finish[i] = wrap((int64_t)bias - in.zero * sum_lane(l, p, i));
     p->finish[p->width + i] = m.multiplier;
     p->finish[2 * p->width + i] = below.multiplier;
   }
 }
 
-void mafat_pack_integers_narrowed(const struct mafat_network *n, int layer, int filter, const char *narrow,
-                                  struct mafat_block_slice *block_slices, char *to)
+void mafat_pack_integers_narrowed(const struct mafat_network *n, int layer, int filter,
+                                  const char *narrow, struct mafat_block_slice *block_slices,
+                                  char *to)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  struct integer_panel p = find_panel(l, (struct mafat_packed_panels){to, mafat_packed_offset(l, filter)}, filter);
+  struct integer_panel p =
+      find_panel(l, (struct mafat_packed_panels){to, mafat_packed_offset(l, filter)}, filter);
   struct mafat_matrix m = mafat_layer_matrix(l);
   const size_t rows = (size_t)mafat_matrix_row(m);
   const float *scales = (const float *)(const void *)(narrow + rows * p.width);
@@ -299,10 +334,12 @@ void mafat_pack_integers_narrowed(const struct mafat_network *n, int layer, int 
   struct integer_filter filters[MAFAT_PANEL];
   const signed char *from = (const signed char *)narrow;
   for (size_t i = 0; i < p.width; i++)
-    filters[i] = filter_of((double)scales[i], (double)scales[p.width + i], in_scale, is_zero(from, rows, p.width, i));
+    filters[i] = filter_of((double)scales[i], (double)scales[p.width + i], in_scale,
+                           is_zero(from, rows, p.width, i));
   int8_t *quads = p.weights;
   if (mafat_layer_is_depthwise(l)) put_depthwise(filters, from, &p);
-  for (int i = 0, n_block_slices = list_block_slices(l, p.first, block_slices); i < n_block_slices; i++) {
+  for (int i = 0, n_block_slices = list_block_slices(l, p.first, block_slices); i < n_block_slices;
+       i++) {
     put_quads(filters, from, block_slices[i].n, m.taps, p.width, quads);
     from += (size_t)block_slices[i].n * (size_t)m.taps * p.width;
     quads += (size_t)mafat_round_up(block_slices[i].n, MAFAT_QUAD) * (size_t)m.taps * p.width;
@@ -310,8 +347,9 @@ void mafat_pack_integers_narrowed(const struct mafat_network *n, int layer, int 
   finish_real(n, layer, &p, filters);
 }
 
-void mafat_pack_integers(const struct mafat_network *n, int layer, const struct mafat_pack_part *part,
-                         struct mafat_block_slice *block_slices, struct mafat_packed_panels panels)
+void mafat_pack_integers(const struct mafat_network *n, int layer,
+                         const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
+                         struct mafat_packed_panels panels)
 {
   const struct mafat_layer *l = &n->layers[layer];
   enum mafat_order order = (enum mafat_order)part->constant->order;
@@ -323,7 +361,8 @@ void mafat_pack_integers(const struct mafat_network *n, int layer, const struct 
     if (filters ? f == p.first : part->rows.begin == 0) memset(p.weights, 0, p.bytes);
     if (filters) pack_filters(l, part, block_slices, &p, mafat_span(f, end));
     else pack_rows(l, part, block_slices, &p);
-    if (filters ? end == p.end : part->rows.end == mafat_order_rows(l, order)) finish(n, layer, part, block_slices, &p);
+    if (filters ? end == p.end : part->rows.end == mafat_order_rows(l, order))
+      finish(n, layer, part, block_slices, &p);
     f = end;
   }
 }
@@ -350,26 +389,33 @@ static struct mafat_integer_fault find_factor_fault(int32_t bits)
 static struct mafat_integer_fault find_multiplier_fault(int32_t multiplier)
 {
   const struct mafat_integer_fault none = {0}, fault = {"multiplier", 0, (double)multiplier};
-  return multiplier == 0 || multiplier >= LEAST_MULTIPLIER || multiplier <= -LEAST_MULTIPLIER ? none : fault;
+  return multiplier == 0 || multiplier >= LEAST_MULTIPLIER || multiplier <= -LEAST_MULTIPLIER
+             ? none
+             : fault;
 }
 
 static struct mafat_integer_fault find_shift_fault(int32_t both)
 {
   int zero = mafat_zero_beside_shift(both), shift = (int16_t)(uint16_t)((uint32_t)both & 0xffff);
-  if (zero < INT8_MIN || zero > INT8_MAX) return (struct mafat_integer_fault){"zero point of weights", 0, zero};
-  if (shift < LEAST_SHIFT || shift > MOST_SHIFT) return (struct mafat_integer_fault){"shift", 0, shift};
+  if (zero < INT8_MIN || zero > INT8_MAX)
+    return (struct mafat_integer_fault){"zero point of weights", 0, zero};
+  if (shift < LEAST_SHIFT || shift > MOST_SHIFT)
+    return (struct mafat_integer_fault){"shift", 0, shift};
   return (struct mafat_integer_fault){0};
 }
 
 /* Checks the multipliers and shifts of a panel that are in the window; `at`: offset of the
  * multipliers in the layer. */
-static struct mafat_integer_fault find_panel_fault(bool even, size_t at, size_t width, size_t into, const char *data, size_t bytes)
+static struct mafat_integer_fault find_panel_fault(bool even, size_t at, size_t width, size_t into,
+                                                   const char *data, size_t bytes)
 {
   for (size_t i = 0; i < 2 * width; i++, at += sizeof(int32_t)) {
     if (at < into || at - into >= bytes) continue;
     int32_t number;
     memcpy(&number, data + (at - into), sizeof number);
-    struct mafat_integer_fault fault = even ? find_factor_fault(number) : i < width ? find_multiplier_fault(number) : find_shift_fault(number);
+    struct mafat_integer_fault fault = even        ? find_factor_fault(number)
+                                       : i < width ? find_multiplier_fault(number)
+                                                   : find_shift_fault(number);
     fault.filter = (int)(i % width);
     if (fault.what) return fault;
   }
@@ -384,7 +430,8 @@ struct window {
 
 /* Checks the padding of a block's last quads: n_quads per tap, from offset `at` on. Padding after
  * `rest` channels is multiplied by arbitrary bytes. */
-static struct mafat_integer_fault find_filling_fault(struct window w, size_t at, size_t width, size_t taps, size_t n_quads, size_t rest)
+static struct mafat_integer_fault find_filling_fault(struct window w, size_t at, size_t width,
+                                                     size_t taps, size_t n_quads, size_t rest)
 {
   for (size_t t = 0; t < taps; t++) {
     at += n_quads * width * MAFAT_QUAD;
@@ -394,14 +441,16 @@ static struct mafat_integer_fault find_filling_fault(struct window w, size_t at,
       size_t byte = last + i;
       if (i % MAFAT_QUAD < rest || byte < w.into || byte - w.into >= w.bytes) continue;
       signed char weight = (signed char)w.data[byte - w.into];
-      if (weight) return (struct mafat_integer_fault){"weight of no channel", (int)(i / MAFAT_QUAD), weight};
+      if (weight)
+        return (struct mafat_integer_fault){"weight of no channel", (int)(i / MAFAT_QUAD), weight};
     }
   }
   return (struct mafat_integer_fault){0};
 }
 
 /* Checks the padding in the panel that begins with filter `first` at offset `at`. */
-static struct mafat_integer_fault find_weights_fault(const struct mafat_layer *l, int first, size_t at, size_t width, struct window w)
+static struct mafat_integer_fault find_weights_fault(const struct mafat_layer *l, int first,
+                                                     size_t at, size_t width, struct window w)
 {
   enum { SOME = 64 };
   struct mafat_block_slice block_slices[SOME];
@@ -412,7 +461,8 @@ static struct mafat_integer_fault find_weights_fault(const struct mafat_layer *l
   while (!mafat_layer_is_depthwise(l) && !mafat_span_is_empty(inputs) && at < w.into + w.bytes) {
     int n = mafat_block_slices(mafat_layer_sources(l), inputs, block_slices, SOME);
     for (int i = 0; i < n && i < SOME; i++) {
-      size_t channels = (size_t)block_slices[i].n, quads = (channels + MAFAT_QUAD - 1) / MAFAT_QUAD, rest = channels % MAFAT_QUAD;
+      size_t channels = (size_t)block_slices[i].n, quads = (channels + MAFAT_QUAD - 1) / MAFAT_QUAD,
+             rest = channels % MAFAT_QUAD;
       if (rest) fault = find_filling_fault(w, at, width, (size_t)m.taps, quads, rest);
       if (fault.what) return fault;
       at += (size_t)m.taps * quads * MAFAT_QUAD * width;
@@ -422,18 +472,22 @@ static struct mafat_integer_fault find_weights_fault(const struct mafat_layer *l
   return fault;
 }
 
-struct mafat_integer_fault mafat_pack_integers_find_fault(const struct mafat_layer *l, size_t into, const char *data, size_t bytes)
+struct mafat_integer_fault mafat_pack_integers_find_fault(const struct mafat_layer *l, size_t into,
+                                                          const char *data, size_t bytes)
 {
   const bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
   size_t at = 0;
   for (int first = 0, end; first < l->out.c && at < into + bytes; first = end) {
     end = mafat_panel_end(l, first);
-    size_t width = (size_t)mafat_panel_width(end - first), multipliers = at + mafat_quads_taps(l, first) * width + width * sizeof(int32_t);
+    size_t width = (size_t)mafat_panel_width(end - first),
+           multipliers = at + mafat_quads_taps(l, first) * width + width * sizeof(int32_t);
     const size_t begin = at;
     at = multipliers + 2 * width * sizeof(int32_t);
     if (at <= into) continue;
-    struct mafat_integer_fault fault = find_weights_fault(l, first, begin, width, (struct window){into, bytes, data});
-    if (!fault.what && multipliers < into + bytes) fault = find_panel_fault(even, multipliers, width, into, data, bytes);
+    struct mafat_integer_fault fault =
+        find_weights_fault(l, first, begin, width, (struct window){into, bytes, data});
+    if (!fault.what && multipliers < into + bytes)
+      fault = find_panel_fault(even, multipliers, width, into, data, bytes);
     fault.filter += first;
     if (fault.what) return fault;
   }

@@ -7,15 +7,17 @@
 
 /* Like mafat_pack for a layer that sums integers: weights are bytes, biases int32, scales those of
  * the weights. A panel's biases, multipliers and shifts are written with its last weights. */
-void mafat_pack_integers(const struct mafat_network *n, int layer, const struct mafat_pack_part *part,
-                         struct mafat_block_slice *block_slices, struct mafat_packed_panels panels);
+void mafat_pack_integers(const struct mafat_network *n, int layer,
+                         const struct mafat_pack_part *part, struct mafat_block_slice *block_slices,
+                         struct mafat_packed_panels panels);
 
 /* Packs the panel that begins at `filter` from float weights that mafat_narrow_panel made int8,
  * with their scales and biases. A sloped rectifier becomes a factor of negative sums. If a bias is
  * too large for its filter's scale, the weights become coarser. block slices: capacity
  * mafat_pack_block_slices. */
-void mafat_pack_integers_narrowed(const struct mafat_network *n, int layer, int filter, const char *narrow,
-                                  struct mafat_block_slice *block_slices, char *to);
+void mafat_pack_integers_narrowed(const struct mafat_network *n, int layer, int filter,
+                                  const char *narrow, struct mafat_block_slice *block_slices,
+                                  char *to);
 
 /* Finds the first value in packed bytes, from offset `into` of the layer on, that packing never
  * writes. Checked: shifts, multipliers and zero points are within the kernels' bounds, and padding
@@ -25,6 +27,7 @@ struct mafat_integer_fault {
   int filter;
   double found;     /* may be NaN */
 };
-struct mafat_integer_fault mafat_pack_integers_find_fault(const struct mafat_layer *l, size_t into, const char *data, size_t bytes);
+struct mafat_integer_fault mafat_pack_integers_find_fault(const struct mafat_layer *l, size_t into,
+                                                          const char *data, size_t bytes);
 
 #endif

@@ -52,7 +52,9 @@ static int write_at(const struct mafat_packer *p, uint64_t offset, const void *d
   while (bytes > 0) {
     ssize_t put = pwrite(p->fd, at, bytes, (off_t)offset);
     if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return mafat_fail(p->d, MAFAT_EIO, "%s: cannot write: %s", p->name, strerror(put < 0 ? errno : ENOSPC));
+    if (put <= 0)
+      return mafat_fail(p->d, MAFAT_EIO, "%s: cannot write: %s", p->name,
+                        strerror(put < 0 ? errno : ENOSPC));
     at += put;
     offset += (uint64_t)put;
     bytes -= (size_t)put;
@@ -61,7 +63,8 @@ static int write_at(const struct mafat_packer *p, uint64_t offset, const void *d
 }
 
 /* Writes packed bytes of a layer from offset `first` on, and adds them to its checksum. */
-static int write_panels(struct mafat_packer *p, int layer, size_t first, const void *panels, size_t bytes)
+static int write_panels(struct mafat_packer *p, int layer, size_t first, const void *panels,
+                        size_t bytes)
 {
   struct mafat_packed_entry *e = &p->packed->entries[layer];
   e->checksum += mafat_packed_checksum(panels, first, bytes);
@@ -72,7 +75,8 @@ static int write_panels(struct mafat_packer *p, int layer, size_t first, const v
 
 static int refuse(const struct mafat_packer *p, int layer)
 {
-  return mafat_fail(p->d, MAFAT_EFORMAT, "%s: layer %d [%s] has weights that are not finite numbers", p->file->name,
+  return mafat_fail(p->d, MAFAT_EFORMAT,
+                    "%s: layer %d [%s] has weights that are not finite numbers", p->file->name,
                     layer, mafat_layer_type_name(p->network->layers[layer].type));
 }
 
@@ -90,7 +94,8 @@ static enum mafat_dtype type_in_file(const struct mafat_packer *p, int layer)
 static bool has_integers(const struct mafat_packer *p, int layer)
 {
   enum mafat_dtype type = type_in_file(p, layer);
-  return mafat_layer_sums_integers(&p->network->layers[layer]) && (type == MAFAT_I8 || type == MAFAT_U8);
+  return mafat_layer_sums_integers(&p->network->layers[layer]) &&
+         (type == MAFAT_I8 || type == MAFAT_U8);
 }
 
 /* Returns the layer with the types of the weights file, mostly floats. Signed and unsigned integers
@@ -108,7 +113,8 @@ static struct mafat_layer layer_in_file(const struct mafat_packer *p, int layer)
 static bool is_converted(const struct mafat_packer *p, int layer)
 {
   const struct mafat_layer *l = &p->network->layers[layer], in_file = layer_in_file(p, layer);
-  return mafat_layer_has_panels(l) && (l->weights_type != in_file.weights_type || l->out_type != in_file.out_type);
+  return mafat_layer_has_panels(l) &&
+         (l->weights_type != in_file.weights_type || l->out_type != in_file.out_type);
 }
 
 static struct mafat_layer layer_as_floats(const struct mafat_packer *p, int layer)
@@ -124,13 +130,16 @@ static bool is_narrow(const struct mafat_packer *p, int layer)
 }
 
 /* Converts a panel of floats to the layer's type in p->narrow. False: a scale is too large. */
-static bool narrow_panel(struct mafat_packer *p, int layer, int filter, int width, const float *from)
+static bool narrow_panel(struct mafat_packer *p, int layer, int filter, int width,
+                         const float *from)
 {
   struct mafat_layer l = p->network->layers[layer];
   bool integers = mafat_layer_sums_integers(&l);
   if (integers) l.out_type = MAFAT_F32; /* narrowed like a float layer first */
   if (!mafat_narrow_panel(&l, width, from, integers ? p->narrowed : p->narrow)) return false;
-  if (integers) mafat_pack_integers_narrowed(p->network, layer, filter, p->narrowed, p->block_slices, p->narrow);
+  if (integers)
+    mafat_pack_integers_narrowed(p->network, layer, filter, p->narrowed, p->block_slices,
+                                 p->narrow);
   return true;
 }
 
@@ -143,7 +152,8 @@ static const float *factors_read(const struct mafat_packer *p, int layer)
 
 /* Applies the factors of equalized maps to a panel of floats: those of the input and of the
  * output. */
-static void equalize(struct mafat_packer *p, const struct mafat_layer *l, int layer, struct mafat_span filters, float *panel)
+static void equalize(struct mafat_packer *p, const struct mafat_layer *l, int layer,
+                     struct mafat_span filters, float *panel)
 {
   const float *in = factors_read(p, layer), *out = p->origin->factors[layer];
   struct mafat_matrix m = mafat_layer_matrix(l);
@@ -157,7 +167,8 @@ static void equalize(struct mafat_packer *p, const struct mafat_layer *l, int la
   int n = in && !depthwise ? mafat_pack_list(l, filters.begin, p->block_slices) : 0;
   for (int i = 0; i < n; i++)
     for (int row = 0; row < m.taps * p->block_slices[i].n; row++)
-      for (size_t k = 0; k < width; k++) *panel++ /= in[p->block_slices[i].position + row % p->block_slices[i].n];
+      for (size_t k = 0; k < width; k++)
+        *panel++ /= in[p->block_slices[i].position + row % p->block_slices[i].n];
 }
 
 /* Writes the complete panels of some filters from p->panels. */
@@ -167,7 +178,8 @@ static int write_filters(struct mafat_packer *p, int layer, struct mafat_span fi
   size_t begin = mafat_packed_offset(&in_file, filters.begin);
   int code = MAFAT_OK;
   if (!is_converted(p, layer))
-    return write_panels(p, layer, begin, p->panels, mafat_packed_offset(&in_file, filters.end) - begin);
+    return write_panels(p, layer, begin, p->panels,
+                        mafat_packed_offset(&in_file, filters.end) - begin);
   for (int f = filters.begin; f < filters.end && code == MAFAT_OK; f = mafat_panel_end(l, f)) {
     int end = mafat_panel_end(l, f), width = mafat_panel_width(end - f);
     char *panel = p->panels + (mafat_packed_offset(&in_file, f) - begin);
@@ -177,27 +189,32 @@ static int write_filters(struct mafat_packer *p, int layer, struct mafat_span fi
     size_t at = mafat_packed_offset(l, f), bytes = mafat_packed_offset(l, end) - at;
     memset(p->narrow, 0, bytes);
     if (!narrow_panel(p, layer, f, width, from))
-      return mafat_fail(p->d, MAFAT_EFORMAT, "%s: layer %d [%s] has weights that are too large for %s", p->file->name, layer,
-                        mafat_layer_type_name(l->type), mafat_dtype_name(l->weights_type));
+      return mafat_fail(p->d, MAFAT_EFORMAT,
+                        "%s: layer %d [%s] has weights that are too large for %s", p->file->name,
+                        layer, mafat_layer_type_name(l->type), mafat_dtype_name(l->weights_type));
     code = write_panels(p, layer, at, p->narrow, bytes);
   }
   return code;
 }
 
-static struct mafat_pack_part part_of(const struct mafat_packer *p, const struct mafat_fetch *fetch, const void *values)
+static struct mafat_pack_part part_of(const struct mafat_packer *p, const struct mafat_fetch *fetch,
+                                      const void *values)
 {
-  return (struct mafat_pack_part){&constants_of(p, fetch->layer)->weights, fetch->filters, fetch->channels, values,
-                                  p->affine, p->affine + p->network->layers[fetch->layer].out.c};
+  return (struct mafat_pack_part){&constants_of(p, fetch->layer)->weights,
+                                  fetch->filters, fetch->channels, values, p->affine,
+                                  p->affine + p->network->layers[fetch->layer].out.c};
 }
 
 static int take_affine(struct mafat_packer *p, const struct mafat_fetch *fetch, const float *values)
 {
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
   bool alone = mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE;
-  size_t n = (size_t)l->out.c, capacity = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
+  size_t n = (size_t)l->out.c,
+         capacity = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
   float *scale = p->affine, *bias = scale + capacity;
   if (alone) memset(scale, 0, 2 * capacity * sizeof *scale);
-  if (!mafat_affine_take(fetch->kind, values, n, mafat_affine_epsilon(p->network), scale, bias)) return refuse(p, fetch->layer);
+  if (!mafat_affine_take(fetch->kind, values, n, mafat_affine_epsilon(p->network), scale, bias))
+    return refuse(p, fetch->layer);
   p->first_filter = 0;
   return alone ? write_panels(p, fetch->layer, 0, scale, 2 * capacity * sizeof *scale) : MAFAT_OK;
 }
@@ -212,7 +229,8 @@ static int take_parts(struct mafat_packer *p, const struct mafat_fetch *fetch, c
     p->first_filter = 0;
     return MAFAT_OK;
   }
-  if (!mafat_affine_take_parts(fetch, constants_of(p, fetch->layer), data, n, scale)) return refuse(p, fetch->layer);
+  if (!mafat_affine_take_parts(fetch, constants_of(p, fetch->layer), data, n, scale))
+    return refuse(p, fetch->layer);
   p->first_filter = 0;
   if (!fetch->folds || mafat_layer_weights_form(l) != MAFAT_WEIGHTS_AFFINE) return MAFAT_OK;
   memmove(scale + capacity, scale + n, n * sizeof *scale);
@@ -221,12 +239,13 @@ static int take_parts(struct mafat_packer *p, const struct mafat_fetch *fetch, c
   return write_panels(p, fetch->layer, 0, scale, 2 * capacity * sizeof *scale);
 }
 
-static void pack(struct mafat_packer *p, const struct mafat_layer *in_file, const struct mafat_fetch *fetch, const void *values,
-                 size_t before)
+static void pack(struct mafat_packer *p, const struct mafat_layer *in_file,
+                 const struct mafat_fetch *fetch, const void *values, size_t before)
 {
   struct mafat_pack_part part = part_of(p, fetch, values);
   struct mafat_packed_panels panels = {p->panels, before};
-  if (mafat_layer_sums_integers(in_file)) mafat_pack_integers(p->network, fetch->layer, &part, p->block_slices, panels);
+  if (mafat_layer_sums_integers(in_file))
+    mafat_pack_integers(p->network, fetch->layer, &part, p->block_slices, panels);
   else mafat_pack(in_file, &part, p->block_slices, panels);
 }
 
@@ -253,8 +272,9 @@ static int take_filters(struct mafat_packer *p, const struct mafat_fetch *fetch,
 static bool rows_are_inputs(const struct mafat_packer *p, int layer)
 {
   const struct mafat_layer *l = &p->network->layers[layer];
-  return !is_narrow(p, layer) && !mafat_layer_sums_integers(l) && constants_of(p, layer)->weights.order != MAFAT_ORDER_TRANSPOSED && mafat_layer_matrix(l).taps == 1 &&
-         !mafat_layer_is_grouped(l);
+  return !is_narrow(p, layer) && !mafat_layer_sums_integers(l) &&
+         constants_of(p, layer)->weights.order != MAFAT_ORDER_TRANSPOSED &&
+         mafat_layer_matrix(l).taps == 1 && !mafat_layer_is_grouped(l);
 }
 
 /* Packs rows that are scattered over all panels; writes them after the last row. */
@@ -288,7 +308,8 @@ static int take_inputs(struct mafat_packer *p, const struct mafat_fetch *fetch, 
       memcpy(panel + rows++ * width, p->affine + f, (size_t)n * sizeof *values);
       memcpy(panel + rows++ * width, p->affine + l->out.c + f, (size_t)n * sizeof *values);
     }
-    size_t before = mafat_packed_offset(l, f) + (size_t)fetch->channels.begin * width * sizeof *panel;
+    size_t before =
+        mafat_packed_offset(l, f) + (size_t)fetch->channels.begin * width * sizeof *panel;
     code = write_panels(p, fetch->layer, before, panel, rows * width * sizeof *panel);
   }
   return code;
@@ -304,12 +325,16 @@ static int take_in(struct mafat_packer *p, const struct mafat_fetch *fetch, cons
   case MAFAT_FETCH_PARTS: return take_parts(p, fetch, data);
   default: break;
   }
-  enum mafat_dtype type = fetch->kind == MAFAT_FETCH_COPY ? MAFAT_F32 : type_in_file(p, fetch->layer);
+  enum mafat_dtype type =
+      fetch->kind == MAFAT_FETCH_COPY ? MAFAT_F32 : type_in_file(p, fetch->layer);
   bool floats = layer_in_file(p, fetch->layer).out_type == MAFAT_F32;
-  if (floats && !mafat_pack_weights_are_finite(type, data, fetch->bytes)) return refuse(p, fetch->layer);
-  if (fetch->kind == MAFAT_FETCH_COPY) return write_panels(p, fetch->layer, (size_t)fetch->into, values, fetch->bytes);
+  if (floats && !mafat_pack_weights_are_finite(type, data, fetch->bytes))
+    return refuse(p, fetch->layer);
+  if (fetch->kind == MAFAT_FETCH_COPY)
+    return write_panels(p, fetch->layer, (size_t)fetch->into, values, fetch->bytes);
   if (fetch->kind == MAFAT_FETCH_FILTERS) return take_filters(p, fetch, data);
-  return rows_are_inputs(p, fetch->layer) ? take_inputs(p, fetch, values) : take_rows(p, fetch, data);
+  return rows_are_inputs(p, fetch->layer) ? take_inputs(p, fetch, values)
+                                          : take_rows(p, fetch, data);
 }
 
 static int pack_some(struct mafat_packer *p, bool *last)
@@ -329,9 +354,11 @@ static int pack_some(struct mafat_packer *p, bool *last)
 /* ---- rest of the file ---- */
 
 /* Reads one aligned block, for hashing and checking. */
-static int read_in_order(struct mafat_read_queue *reads, char *block, uint64_t offset, size_t bytes, struct mafat_diagnostic *d)
+static int read_in_order(struct mafat_read_queue *reads, char *block, uint64_t offset, size_t bytes,
+                         struct mafat_diagnostic *d)
 {
-  size_t whole = (bytes + MAFAT_FETCH_ALIGNMENT - 1) / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT;
+  size_t whole =
+      (bytes + MAFAT_FETCH_ALIGNMENT - 1) / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT;
   int code = mafat_read_queue_submit(reads, 0, block, whole, offset, d);
   return code ? code : mafat_read_queue_wait(reads, 0, d);
 }
@@ -366,7 +393,8 @@ static int end_block(struct mafat_packer *p, struct byte_block *b)
   return code;
 }
 
-static int copy_range(struct mafat_packer *p, struct mafat_model_file *file, const struct mafat_embedded_range *range, struct byte_block *b)
+static int copy_range(struct mafat_packer *p, struct mafat_model_file *file,
+                      const struct mafat_embedded_range *range, struct byte_block *b)
 {
   int code = MAFAT_OK;
   for (uint64_t done = 0; done < range->bytes && code == MAFAT_OK;) {
@@ -388,18 +416,21 @@ static int number_of(const struct mafat_packer *p, const char *name)
   size_t folder = slash ? (size_t)(slash + 1 - p->file->name) : 0;
   for (int i = 0; i < p->network->n_files; i++)
     if (strcmp(p->network->files[i], name) == 0 ||
-        (strncmp(p->network->files[i], p->file->name, folder) == 0 && strcmp(p->network->files[i] + folder, name) == 0))
+        (strncmp(p->network->files[i], p->file->name, folder) == 0 &&
+         strcmp(p->network->files[i] + folder, name) == 0))
       return i + 1;
   return 0;
 }
 
 /* Opens a file of the embedded graph, and checks that it is unchanged since it was recorded. */
-static int open_embedded_graph_file(struct mafat_model_file **file, const struct mafat_packer *p, const char *name)
+static int open_embedded_graph_file(struct mafat_model_file **file, const struct mafat_packer *p,
+                                    const char *name)
 {
   const int number = number_of(p, name);
   struct mafat_file_state noted = {0};
   if (p->network->states) noted = p->network->states[number];
-  int code = number ? mafat_model_file_open(file, p->network->files[number - 1], p->d) : mafat_model_file_open_source(file, p->source, p->d);
+  int code = number ? mafat_model_file_open(file, p->network->files[number - 1], p->d)
+                    : mafat_model_file_open_source(file, p->source, p->d);
   if (code == MAFAT_OK) code = mafat_model_file_same(*file, &noted, p->d);
   if (code) mafat_model_file_close(file);
   return code;
@@ -414,7 +445,8 @@ static int write_embedded_graph(struct mafat_packer *p)
   for (int i = 0; i < e->n_files && code == MAFAT_OK; i++) {
     struct mafat_model_file *file;
     code = open_embedded_graph_file(&file, p, e->files[i].name);
-    for (size_t k = 0; k < e->files[i].n && code == MAFAT_OK; k++) code = copy_range(p, file, &e->files[i].ranges[k], &b);
+    for (size_t k = 0; k < e->files[i].n && code == MAFAT_OK; k++)
+      code = copy_range(p, file, &e->files[i].ranges[k], &b);
     mafat_model_file_close(&file);
   }
   return code ? code : end_block(p, &b);
@@ -446,7 +478,8 @@ static int write_around(struct mafat_packer *p, bool *last)
 static size_t float_panel_bytes(const struct mafat_layer *l)
 {
   const size_t width = (size_t)mafat_panel_width(mafat_min(l->out.c, MAFAT_PANEL));
-  return (size_t)mafat_matrix_row(mafat_layer_matrix(l)) * width * sizeof(float) + mafat_panel_affine_bytes(width);
+  return (size_t)mafat_matrix_row(mafat_layer_matrix(l)) * width * sizeof(float) +
+         mafat_panel_affine_bytes(width);
 }
 
 /* Sums all fetches, and finds the largest buffer: a fetch's panels, including partial ones. */
@@ -461,10 +494,12 @@ static void find_sizes(struct mafat_packer *p)
     if (fetch.bytes > largest) largest = fetch.bytes;
     p->total += fetch.bytes;
     if (fetch.kind == MAFAT_FETCH_TRANSPOSED)
-      bytes = rows_are_inputs(p, fetch.layer) ? inputs_bytes(MAFAT_PANEL, (size_t)mafat_span_size(fetch.channels))
-                                              : mafat_packed_layer_bytes(l);
+      bytes = rows_are_inputs(p, fetch.layer)
+                  ? inputs_bytes(MAFAT_PANEL, (size_t)mafat_span_size(fetch.channels))
+                  : mafat_packed_layer_bytes(l);
     if (fetch.kind == MAFAT_FETCH_FILTERS)
-      bytes = mafat_packed_offset(l, mafat_panel_end(l, mafat_pack_panel_begin(l, fetch.filters.end - 1))) -
+      bytes = mafat_packed_offset(
+                  l, mafat_panel_end(l, mafat_pack_panel_begin(l, fetch.filters.end - 1))) -
               mafat_packed_offset(l, mafat_pack_panel_begin(l, fetch.filters.begin));
     if (bytes > p->panels_bytes) p->panels_bytes = bytes;
   }
@@ -494,9 +529,12 @@ static int allocate(struct mafat_packer *p)
   p->narrow = calloc(p->panel_bytes + MAFAT_PANEL * sizeof(int32_t), 1);
   p->narrowed = calloc(p->panel_bytes + 1, 1);
   p->wide = calloc(p->panel_bytes + 1, 1);
-  void *ring = mmap(NULL, p->ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *ring =
+      mmap(NULL, p->ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (ring != MAP_FAILED) p->ring = ring;
-  return p->block_slices && p->affine && p->panels && p->narrow && p->narrowed && p->wide && p->ring ? MAFAT_OK : MAFAT_ENOMEM;
+  return p->block_slices && p->affine && p->panels && p->narrow && p->narrowed && p->wide && p->ring
+             ? MAFAT_OK
+             : MAFAT_ENOMEM;
 }
 
 /* Lays out the output file, without data. */
@@ -519,28 +557,34 @@ static int lay_out(struct mafat_packer *p)
   return code;
 }
 
-static int open_packer(struct mafat_packer *p, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+static int open_packer(struct mafat_packer *p, const struct mafat_warning_sink *warnings,
+                       struct mafat_diagnostic *d)
 {
   const struct mafat_network *n = p->network;
   int code = mafat_weights_file_open(&p->file, p->source, MAFAT_READS_AUTO, n, warnings, d);
   if (code) return code;
-  if (p->file->packed) return mafat_fail(d, MAFAT_EINVAL, "%s: is a packed weights file already", p->source->path);
-  if ((code = lay_out(p)) == MAFAT_ELIMIT) return mafat_fail(d, code, "%s: has more weights than can be addressed", n->path);
-  if (code || (code = allocate(p))) return mafat_fail(d, code, "%s: out of memory", p->source->path);
+  if (p->file->packed)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: is a packed weights file already", p->source->path);
+  if ((code = lay_out(p)) == MAFAT_ELIMIT)
+    return mafat_fail(d, code, "%s: has more weights than can be addressed", n->path);
+  if (code || (code = allocate(p)))
+    return mafat_fail(d, code, "%s: out of memory", p->source->path);
   p->packed->source_hash = MAFAT_HASH_START;
   p->packed->source_bytes = mafat_read_queue_file_bytes(p->file->reads);
   p->total += p->packed->source_bytes;
   return MAFAT_OK;
 }
 
-int mafat_packer_open(struct mafat_packer **out, struct mafat_model_source *source, const struct mafat_network *n,
-                      const struct mafat_packed_origin *origin, int out_fd, const char *out_name,
-                      const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+int mafat_packer_open(struct mafat_packer **out, struct mafat_model_source *source,
+                      const struct mafat_network *n, const struct mafat_packed_origin *origin,
+                      int out_fd, const char *out_name, const struct mafat_warning_sink *warnings,
+                      struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_packer *p = calloc(1, sizeof *p);
   if (!p) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
-  *p = (struct mafat_packer){.network = n, .origin = origin, .source = source, .fd = out_fd, .name = out_name};
+  *p = (struct mafat_packer){
+      .network = n, .origin = origin, .source = source, .fd = out_fd, .name = out_name};
   int code = open_packer(p, warnings, d);
   if (code == MAFAT_OK) *out = p;
   else mafat_packer_close(&p);
@@ -549,7 +593,8 @@ int mafat_packer_open(struct mafat_packer **out, struct mafat_model_source *sour
 
 int mafat_packer_step(struct mafat_packer *p, bool *done, struct mafat_diagnostic *d)
 {
-  static int (*const stages[])(struct mafat_packer *, bool *last) = {hash_some, begin_layers, pack_some, write_around};
+  static int (*const stages[])(struct mafat_packer *, bool *last) = {hash_some, begin_layers,
+                                                                     pack_some, write_around};
   enum { N_STAGES = sizeof stages / sizeof *stages };
   bool last;
   p->d = d;
@@ -583,8 +628,9 @@ void mafat_packer_close(struct mafat_packer **packer)
   *packer = NULL;
 }
 
-int mafat_packer_write(const char *weights_path, const struct mafat_network *n, const struct mafat_packed_origin *origin, int out_fd,
-                       const char *out_name, struct mafat_diagnostic *d)
+int mafat_packer_write(const char *weights_path, const struct mafat_network *n,
+                       const struct mafat_packed_origin *origin, int out_fd, const char *out_name,
+                       struct mafat_diagnostic *d)
 {
   struct mafat_packer *p = NULL;
   struct mafat_model_source *source;
@@ -603,8 +649,8 @@ static void show(const struct mafat_packer_progress *p, uint64_t done, uint64_t 
   if (p && p->show) p->show(p->context, done, total);
 }
 
-static int check_embedded_graph(struct mafat_read_queue *reads, const struct mafat_packed *packed, const char *path, char *block,
-                         struct mafat_diagnostic *d)
+static int check_embedded_graph(struct mafat_read_queue *reads, const struct mafat_packed *packed,
+                                const char *path, char *block, struct mafat_diagnostic *d)
 {
   uint64_t hash = MAFAT_HASH_START;
   for (uint64_t at = 0; at < packed->embedded_graph_bytes; at += HASH_BYTES) {
@@ -618,8 +664,9 @@ static int check_embedded_graph(struct mafat_read_queue *reads, const struct maf
   return mafat_fail(d, MAFAT_EFORMAT, "%s: the graph is damaged: its checksum differs", path);
 }
 
-static int check_layers(struct mafat_read_queue *reads, const struct mafat_packed *packed, const char *path, char *block,
-                        const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+static int check_layers(struct mafat_read_queue *reads, const struct mafat_packed *packed,
+                        const char *path, char *block, const struct mafat_packer_progress *progress,
+                        struct mafat_diagnostic *d)
 {
   uint64_t file_bytes = mafat_read_queue_file_bytes(reads);
   for (int l = 0; l < packed->n_layers; l++) {
@@ -639,7 +686,8 @@ static int check_layers(struct mafat_read_queue *reads, const struct mafat_packe
   return MAFAT_OK;
 }
 
-int mafat_packer_check(const char *path, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+int mafat_packer_check(const char *path, const struct mafat_packer_progress *progress,
+                       struct mafat_diagnostic *d)
 {
   struct mafat_packed *packed = NULL;
   struct mafat_read_queue *reads = NULL;
@@ -648,7 +696,8 @@ int mafat_packer_check(const char *path, const struct mafat_packer_progress *pro
   if (code) return code;
   char *block = mmap(NULL, HASH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-  if (code == MAFAT_OK) code = mafat_model_source_check_regular(source, ": weights are read here and there", d);
+  if (code == MAFAT_OK)
+    code = mafat_model_source_check_regular(source, ": weights are read here and there", d);
   if (code == MAFAT_OK) code = mafat_packed_open(&packed, source, NULL, false, d);
   if (code == MAFAT_OK) code = mafat_read_queue_open_source(&reads, source, MAFAT_READS_AUTO, d);
   if (code == MAFAT_OK) code = check_embedded_graph(reads, packed, path, block, d);

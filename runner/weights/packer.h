@@ -14,9 +14,10 @@ struct mafat_packer;
  * is for messages. `origin`: source of n, stored in the file, too; NULL: the file will need its
  * cfg. The caller keeps all arguments until the packer is closed. MAFAT_EFORMAT: as when a model is
  * opened; MAFAT_EINVAL: already packed; MAFAT_EIO, MAFAT_ENOMEM. */
-int mafat_packer_open(struct mafat_packer **out, struct mafat_model_source *source, const struct mafat_network *n,
-                      const struct mafat_packed_origin *origin, int out_fd, const char *out_name,
-                      const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
+int mafat_packer_open(struct mafat_packer **out, struct mafat_model_source *source,
+                      const struct mafat_network *n, const struct mafat_packed_origin *origin,
+                      int out_fd, const char *out_name, const struct mafat_warning_sink *warnings,
+                      struct mafat_diagnostic *d);
 /* Does one step: a megabyte, or part of a layer. *done: the file is complete. After a failure,
  * close the packer. */
 int mafat_packer_step(struct mafat_packer *p, bool *done, struct mafat_diagnostic *d);
@@ -25,8 +26,9 @@ double mafat_packer_share(const struct mafat_packer *p);
 void mafat_packer_close(struct mafat_packer **packer);
 
 /* Packs everything at once. */
-int mafat_packer_write(const char *weights_path, const struct mafat_network *n, const struct mafat_packed_origin *origin, int out_fd,
-                       const char *out_name, struct mafat_diagnostic *d);
+int mafat_packer_write(const char *weights_path, const struct mafat_network *n,
+                       const struct mafat_packed_origin *origin, int out_fd, const char *out_name,
+                       struct mafat_diagnostic *d);
 
 /* Callback with bytes done; may be NULL. */
 struct mafat_packer_progress {
@@ -36,6 +38,7 @@ struct mafat_packer_progress {
 
 /* Reads a packed file and verifies all checksums, without its network. MAFAT_EFORMAT names the
  * damaged layer. */
-int mafat_packer_check(const char *path, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d);
+int mafat_packer_check(const char *path, const struct mafat_packer_progress *progress,
+                       struct mafat_diagnostic *d);
 
 #endif

@@ -41,7 +41,8 @@ struct mafat_range mafat_range_join(struct mafat_range a, struct mafat_range b)
 
 double mafat_histogram_error(const struct mafat_histogram *h, struct mafat_range r)
 {
-  double width = bin_width(h), step = (r.most - r.least) / STEPS, inside = step * step / 12, error = 0;
+  double width = bin_width(h), step = (r.most - r.least) / STEPS, inside = step * step / 12,
+         error = 0;
   for (int i = 0; i < MAFAT_HISTOGRAM_BINS; i++) {
     double x = h->seen.least + (i + .5) * width, beyond = fmax(r.least - x, x - r.most);
     if (h->bins[i] > 0) error += h->bins[i] * (beyond > 0 ? beyond * beyond : inside);
@@ -100,7 +101,8 @@ static struct mafat_range by_percentile(const struct mafat_histogram *h)
   return (struct mafat_range){fmin(r.least, 0), fmax(r.most, 0)};
 }
 
-struct mafat_range mafat_histogram_range(const struct mafat_histogram *h, enum mafat_range_method method)
+struct mafat_range mafat_histogram_range(const struct mafat_histogram *h,
+                                         enum mafat_range_method method)
 {
   if (bin_width(h) <= 0) return h->seen;
   return method == MAFAT_RANGE_SQUARES ? by_squares(h) : by_percentile(h);

@@ -31,7 +31,8 @@ enum mafat_range_method {
   MAFAT_N_RANGE_METHODS
 };
 
-struct mafat_range mafat_histogram_range(const struct mafat_histogram *h, enum mafat_range_method method);
+struct mafat_range mafat_histogram_range(const struct mafat_histogram *h,
+                                         enum mafat_range_method method);
 /* Returns the mean squared error of quantization to that range. */
 double mafat_histogram_error(const struct mafat_histogram *h, struct mafat_range r);
 

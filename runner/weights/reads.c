@@ -60,10 +60,11 @@ struct mafat_read_queue {
 
 /* ---- reading ---- */
 
-static int fail_reading(const struct file *f, int error, uint64_t offset, struct mafat_diagnostic *d)
+static int fail_reading(const struct file *f, int error, uint64_t offset,
+                        struct mafat_diagnostic *d)
 {
-  return mafat_fail(d, MAFAT_EIO, "%s: cannot read at byte %llu: %s", f->path, (unsigned long long)offset,
-                    strerror(error));
+  return mafat_fail(d, MAFAT_EIO, "%s: cannot read at byte %llu: %s", f->path,
+                    (unsigned long long)offset, strerror(error));
 }
 
 /* Reads synchronously. */
@@ -95,8 +96,9 @@ static int copy_memory(struct slot *s, const struct file *f)
   return MAFAT_OK;
 }
 
-int mafat_read_queue_submit_of(struct mafat_read_queue *r, unsigned file, unsigned slot, void *memory, size_t bytes,
-                          uint64_t offset, struct mafat_diagnostic *d)
+int mafat_read_queue_submit_of(struct mafat_read_queue *r, unsigned file, unsigned slot,
+                               void *memory, size_t bytes, uint64_t offset,
+                               struct mafat_diagnostic *d)
 {
   if (r->broken) return fail_reading(&r->files[file], r->broken, offset, d);
   assert(slot < MAFAT_READS_DEPTH && r->slots[slot].state == FREE);
@@ -130,15 +132,18 @@ static int await_one(struct mafat_read_queue *r)
 
 /* Completes a short or interrupted read, which is rare. *done: bytes read, at least up to the
  * file's size at opening. */
-static int complete(struct mafat_read_queue *r, const struct slot *s, size_t *done, struct mafat_diagnostic *d)
+static int complete(struct mafat_read_queue *r, const struct slot *s, size_t *done,
+                    struct mafat_diagnostic *d)
 {
   const struct file *f = &r->files[s->file];
   uint64_t left = mafat_read_queue_file_bytes_of(r, s->file) - s->offset;
   size_t needed = left < s->bytes ? (size_t)left : s->bytes;
   size_t granule = f->direct ? f->alignment : 1;
   ssize_t got = s->result;
-  if (got == -EINTR || got == -EAGAIN || got == -ECANCELED) got = read_now(f->fd, s->memory, s->bytes, s->offset);
-  for (size_t from = 0;; got = read_now(f->fd, s->memory + from, s->bytes - from, s->offset + from)) {
+  if (got == -EINTR || got == -EAGAIN || got == -ECANCELED)
+    got = read_now(f->fd, s->memory, s->bytes, s->offset);
+  for (size_t from = 0;;
+       got = read_now(f->fd, s->memory + from, s->bytes - from, s->offset + from)) {
     if (got < 0) return fail_reading(f, (int)-got, s->offset + from, d);
     *done = from + (size_t)got;
     if (*done >= needed) return MAFAT_OK;
@@ -153,11 +158,13 @@ static int complete(struct mafat_read_queue *r, const struct slot *s, size_t *do
 
 /* Drops the pages of a read. The kernel keeps partially dropped pages, so a page shared by two
  * reads goes with the later one. */
-static void drop_pages(const struct mafat_read_queue *r, const struct file *f, uint64_t offset, size_t bytes)
+static void drop_pages(const struct mafat_read_queue *r, const struct file *f, uint64_t offset,
+                       size_t bytes)
 {
   uint64_t begin = offset / r->page_bytes * r->page_bytes;
   uint64_t end = (offset + bytes + r->page_bytes - 1) / r->page_bytes * r->page_bytes;
-  if (!f->direct && !f->cached && !f->memory) posix_fadvise(f->fd, (off_t)begin, (off_t)(end - begin), POSIX_FADV_DONTNEED);
+  if (!f->direct && !f->cached && !f->memory)
+    posix_fadvise(f->fd, (off_t)begin, (off_t)(end - begin), POSIX_FADV_DONTNEED);
 }
 
 int mafat_read_queue_wait(struct mafat_read_queue *r, unsigned slot, struct mafat_diagnostic *d)
@@ -194,7 +201,8 @@ static int open_file(struct file *f, const struct mafat_model_source *s, struct 
   if (s->shared) f->fd = open(again, O_RDONLY | O_CLOEXEC | O_DIRECT);
   f->direct = !s->shared || f->fd >= 0;
   if (f->fd < 0) f->fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
-  return f->fd < 0 ? mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", f->path, strerror(errno)) : MAFAT_OK;
+  return f->fd < 0 ? mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", f->path, strerror(errno))
+                   : MAFAT_OK;
 }
 
 /* True if the whole file is in the page cache. For files that the process neither owns nor may
@@ -212,8 +220,10 @@ static bool reported_alignment(int fd, size_t *alignment)
 {
 #ifdef STATX_DIOALIGN
   struct statx x;
-  if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &x) != 0 || !(x.stx_mask & STATX_DIOALIGN)) return false;
-  *alignment = x.stx_dio_mem_align > x.stx_dio_offset_align ? x.stx_dio_mem_align : x.stx_dio_offset_align;
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &x) != 0 || !(x.stx_mask & STATX_DIOALIGN))
+    return false;
+  *alignment =
+      x.stx_dio_mem_align > x.stx_dio_offset_align ? x.stx_dio_mem_align : x.stx_dio_offset_align;
   return true;
 #else
   (void)fd, (void)alignment;
@@ -248,7 +258,8 @@ static int settle_alignment(struct file *f, char *probe, struct mafat_diagnostic
   f->direct = f->direct && fcntl(f->fd, F_SETFL, O_DIRECT) == 0;
   for (int i = 0; f->direct && i < n; i++) {
     f->alignment = candidates[i];
-    if (f->alignment == 0 || f->alignment > MOST_ALIGNMENT || (f->alignment & (f->alignment - 1))) continue;
+    if (f->alignment == 0 || f->alignment > MOST_ALIGNMENT || (f->alignment & (f->alignment - 1)))
+      continue;
     int error = try_alignment(f, probe, f->alignment);
     if (!error) return MAFAT_OK;
     if (error == EIO) return fail_reading(f, error, 0, d);
@@ -269,7 +280,8 @@ static void close_ring(struct mafat_read_queue *r)
   r->broken = 0;
 }
 
-static int open_method(struct mafat_read_queue *r, const struct mafat_read_queue_how *method, struct mafat_diagnostic *d)
+static int open_method(struct mafat_read_queue *r, const struct mafat_read_queue_how *method,
+                       struct mafat_diagnostic *d)
 {
   r->method = method;
   r->ring = calloc(1, method->ring_bytes);
@@ -278,13 +290,13 @@ static int open_method(struct mafat_read_queue *r, const struct mafat_read_queue
   if (!error) return MAFAT_OK;
   free(r->ring);
   r->ring = NULL;
-  return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: cannot be read by %s: %s", r->files->path, method->name,
-                    strerror(error));
+  return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: cannot be read by %s: %s", r->files->path,
+                    method->name, strerror(error));
 }
 
 /* Opens a method and reads the file's beginning with it: a kernel may allow opening but not use. */
-static int try_method(struct mafat_read_queue *r, const struct mafat_read_queue_how *method, char *probe,
-                      struct mafat_diagnostic *d)
+static int try_method(struct mafat_read_queue *r, const struct mafat_read_queue_how *method,
+                      char *probe, struct mafat_diagnostic *d)
 {
   int code = open_method(r, method, d);
   if (code) return code;
@@ -296,14 +308,18 @@ static int try_method(struct mafat_read_queue *r, const struct mafat_read_queue_
 }
 
 /* AIO is asynchronous only for direct reads, so it comes last for ordinary ones. */
-static int choose_method(struct mafat_read_queue *r, enum mafat_read_queue_method wanted, char *probe,
-                         struct mafat_diagnostic *d)
+static int choose_method(struct mafat_read_queue *r, enum mafat_read_queue_method wanted,
+                         char *probe, struct mafat_diagnostic *d)
 {
   static const struct mafat_read_queue_how *const methods[] = {
-      [MAFAT_READS_URING] = &mafat_read_queue_uring, [MAFAT_READS_AIO] = &mafat_read_queue_aio, [MAFAT_READS_THREAD] = &mafat_read_queue_thread};
+      [MAFAT_READS_URING] = &mafat_read_queue_uring,
+      [MAFAT_READS_AIO] = &mafat_read_queue_aio,
+      [MAFAT_READS_THREAD] = &mafat_read_queue_thread};
   if (wanted != MAFAT_READS_AUTO) return try_method(r, methods[wanted], probe, d);
-  const enum mafat_read_queue_method second = r->files->direct ? MAFAT_READS_AIO : MAFAT_READS_THREAD;
-  const enum mafat_read_queue_method third = r->files->direct ? MAFAT_READS_THREAD : MAFAT_READS_AIO;
+  const enum mafat_read_queue_method second =
+      r->files->direct ? MAFAT_READS_AIO : MAFAT_READS_THREAD;
+  const enum mafat_read_queue_method third =
+      r->files->direct ? MAFAT_READS_THREAD : MAFAT_READS_AIO;
   int code = try_method(r, methods[MAFAT_READS_URING], probe, d);
   if (code == MAFAT_EUNSUPPORTED) code = try_method(r, methods[second], probe, d);
   if (code == MAFAT_EUNSUPPORTED) code = try_method(r, methods[third], probe, d);
@@ -312,7 +328,8 @@ static int choose_method(struct mafat_read_queue *r, enum mafat_read_queue_metho
 
 /* Prepares the last file, and chooses the method with the first one, by reading into temporary
  * memory. */
-static int try_reading(struct mafat_read_queue *r, enum mafat_read_queue_method method, struct mafat_diagnostic *d)
+static int try_reading(struct mafat_read_queue *r, enum mafat_read_queue_method method,
+                       struct mafat_diagnostic *d)
 {
   struct file *f = &r->files[r->n_files - 1];
   char *probe = mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -325,7 +342,8 @@ static int try_reading(struct mafat_read_queue *r, enum mafat_read_queue_method 
 }
 
 /* Appends a file. */
-static int add_file(struct mafat_read_queue *r, const struct mafat_model_source *source, struct mafat_diagnostic *d)
+static int add_file(struct mafat_read_queue *r, const struct mafat_model_source *source,
+                    struct mafat_diagnostic *d)
 {
   struct file *files = realloc(r->files, (r->n_files + 1) * sizeof *files);
   if (files) r->files = files;
@@ -346,27 +364,31 @@ static int open_now(struct mafat_read_queue *r, struct mafat_diagnostic *d)
   return open_method(r, &mafat_read_queue_now, d);
 }
 
-static int open_reads(struct mafat_read_queue **out, const struct mafat_model_source *source, enum mafat_read_queue_method method, bool cached,
-                      struct mafat_diagnostic *d)
+static int open_reads(struct mafat_read_queue **out, const struct mafat_model_source *source,
+                      enum mafat_read_queue_method method, bool cached, struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_read_queue *r = calloc(1, sizeof *r);
   if (!r) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
   r->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
   int code = add_file(r, source, d);
-  if (code == MAFAT_OK) code = source->memory || (cached && is_cached(r->files)) ? open_now(r, d) : try_reading(r, method, d);
+  if (code == MAFAT_OK)
+    code = source->memory || (cached && is_cached(r->files)) ? open_now(r, d)
+                                                             : try_reading(r, method, d);
   if (code == MAFAT_OK) *out = r;
   else mafat_read_queue_close(&r);
   return code;
 }
 
-int mafat_read_queue_open_source(struct mafat_read_queue **out, const struct mafat_model_source *source, enum mafat_read_queue_method method,
-                            struct mafat_diagnostic *d)
+int mafat_read_queue_open_source(struct mafat_read_queue **out,
+                                 const struct mafat_model_source *source,
+                                 enum mafat_read_queue_method method, struct mafat_diagnostic *d)
 {
   return open_reads(out, source, method, false, d);
 }
 
-static int open_path(struct mafat_read_queue **out, const char *path, enum mafat_read_queue_method method, bool cached, struct mafat_diagnostic *d)
+static int open_path(struct mafat_read_queue **out, const char *path,
+                     enum mafat_read_queue_method method, bool cached, struct mafat_diagnostic *d)
 {
   struct mafat_model_source *source;
   *out = NULL;
@@ -376,13 +398,14 @@ static int open_path(struct mafat_read_queue **out, const char *path, enum mafat
   return code;
 }
 
-int mafat_read_queue_open(struct mafat_read_queue **out, const char *path, enum mafat_read_queue_method method,
-                     struct mafat_diagnostic *d)
+int mafat_read_queue_open(struct mafat_read_queue **out, const char *path,
+                          enum mafat_read_queue_method method, struct mafat_diagnostic *d)
 {
   return open_path(out, path, method, false, d);
 }
 
-int mafat_read_queue_open_cached(struct mafat_read_queue **out, const char *path, struct mafat_diagnostic *d)
+int mafat_read_queue_open_cached(struct mafat_read_queue **out, const char *path,
+                                 struct mafat_diagnostic *d)
 {
   return open_path(out, path, MAFAT_READS_AUTO, true, d);
 }
@@ -416,11 +439,13 @@ static int check_bytes(const struct file *f, struct stat *now, struct mafat_diag
 {
   *now = f->opened;
   if (f->memory) return MAFAT_OK;
-  if (fstat(f->fd, now) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", f->path, strerror(errno));
+  if (fstat(f->fd, now) != 0)
+    return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", f->path, strerror(errno));
   if (now->st_size != f->opened.st_size)
     return mafat_fail(d, MAFAT_EIO, "%s: had %llu bytes when opened, now %llu", f->path,
                       (unsigned long long)f->opened.st_size, (unsigned long long)now->st_size);
-  if (now->st_mtim.tv_sec != f->opened.st_mtim.tv_sec || now->st_mtim.tv_nsec != f->opened.st_mtim.tv_nsec)
+  if (now->st_mtim.tv_sec != f->opened.st_mtim.tv_sec ||
+      now->st_mtim.tv_nsec != f->opened.st_mtim.tv_nsec)
     return mafat_fail(d, MAFAT_EIO, "%s: was written to after it was opened", f->path);
   return MAFAT_OK;
 }
@@ -446,7 +471,8 @@ int mafat_read_queue_check_bytes(const struct mafat_read_queue *r, struct mafat_
 {
   struct stat now;
   int code = MAFAT_OK;
-  for (unsigned i = 0; i < r->n_files && code == MAFAT_OK; i++) code = check_bytes(&r->files[i], &now, d);
+  for (unsigned i = 0; i < r->n_files && code == MAFAT_OK; i++)
+    code = check_bytes(&r->files[i], &now, d);
   return code;
 }
 
@@ -455,7 +481,8 @@ struct mafat_file_state mafat_read_queue_state(const struct mafat_read_queue *r,
   return r->files[file].state;
 }
 
-int mafat_reads_compare(const struct mafat_read_queue *r, unsigned file, const struct mafat_file_state *before, struct mafat_diagnostic *d)
+int mafat_reads_compare(const struct mafat_read_queue *r, unsigned file,
+                        const struct mafat_file_state *before, struct mafat_diagnostic *d)
 {
   return mafat_model_source_same(&r->files[file].state, before, r->files[file].path, d);
 }

@@ -13,21 +13,28 @@
 #include "base/model_source.h"
 #include "base/tuning.h"
 
-enum mafat_read_queue_method { MAFAT_READS_AUTO, MAFAT_READS_URING, MAFAT_READS_AIO, MAFAT_READS_THREAD };
+enum mafat_read_queue_method {
+  MAFAT_READS_AUTO,
+  MAFAT_READS_URING,
+  MAFAT_READS_AIO,
+  MAFAT_READS_THREAD
+};
 
 struct mafat_read_queue;
 
 /* Opens a regular file or memory; the source may be closed afterwards. Reads its beginning as a
  * trial. MAFAT_EIO; MAFAT_ENOMEM; MAFAT_EUNSUPPORTED: the given method is not available in the
  * kernel or this build. */
-int mafat_read_queue_open_source(struct mafat_read_queue **out, const struct mafat_model_source *source, enum mafat_read_queue_method method,
-                            struct mafat_diagnostic *d);
+int mafat_read_queue_open_source(struct mafat_read_queue **out,
+                                 const struct mafat_model_source *source,
+                                 enum mafat_read_queue_method method, struct mafat_diagnostic *d);
 /* Opens a path likewise. */
-int mafat_read_queue_open(struct mafat_read_queue **out, const char *path, enum mafat_read_queue_method method,
-                     struct mafat_diagnostic *d);
+int mafat_read_queue_open(struct mafat_read_queue **out, const char *path,
+                          enum mafat_read_queue_method method, struct mafat_diagnostic *d);
 /* Opens a path that may have just been written: if it is entirely in the page cache, it is read
  * from there and stays cached. */
-int mafat_read_queue_open_cached(struct mafat_read_queue **out, const char *path, struct mafat_diagnostic *d);
+int mafat_read_queue_open_cached(struct mafat_read_queue **out, const char *path,
+                                 struct mafat_diagnostic *d);
 /* Adds another file; at most 4096 in total. After a failure, close the reads. */
 int mafat_read_queue_add(struct mafat_read_queue *r, const char *path, struct mafat_diagnostic *d);
 /* Waits for pending reads first. */
@@ -44,14 +51,15 @@ static inline uint64_t mafat_read_queue_file_bytes(const struct mafat_read_queue
 }
 
 /* Starts reading bytes [offset, offset + bytes) of a file into memory. The memory belongs to the
- * kernel until mafat_read_queue_wait for the slot. `slot` must be free and below MAFAT_READS_DEPTH. The
- * file may end within the range, but not before; memory past its end is undefined. MAFAT_EIO:
+ * kernel until mafat_read_queue_wait for the slot. `slot` must be free and below MAFAT_READS_DEPTH.
+ * The file may end within the range, but not before; memory past its end is undefined. MAFAT_EIO:
  * refused; the slot stays free. */
-int mafat_read_queue_submit_of(struct mafat_read_queue *r, unsigned file, unsigned slot, void *memory, size_t bytes,
-                          uint64_t offset, struct mafat_diagnostic *d);
+int mafat_read_queue_submit_of(struct mafat_read_queue *r, unsigned file, unsigned slot,
+                               void *memory, size_t bytes, uint64_t offset,
+                               struct mafat_diagnostic *d);
 
-static inline int mafat_read_queue_submit(struct mafat_read_queue *r, unsigned slot, void *memory, size_t bytes, uint64_t offset,
-                                     struct mafat_diagnostic *d)
+static inline int mafat_read_queue_submit(struct mafat_read_queue *r, unsigned slot, void *memory,
+                                          size_t bytes, uint64_t offset, struct mafat_diagnostic *d)
 {
   return mafat_read_queue_submit_of(r, 0, slot, memory, bytes, offset, d);
 }
@@ -65,10 +73,11 @@ int mafat_read_queue_wait(struct mafat_read_queue *r, unsigned slot, struct mafa
 int mafat_reads_check(const struct mafat_read_queue *r, struct mafat_diagnostic *d);
 /* The same, ignoring names: checks that all data came from one version. */
 int mafat_read_queue_check_bytes(const struct mafat_read_queue *r, struct mafat_diagnostic *d);
-/* mafat_read_queue_state returns a file's state at opening; mafat_reads_compare checks that it equals
- * *before (MAFAT_EIO). */
+/* mafat_read_queue_state returns a file's state at opening; mafat_reads_compare checks that it
+ * equals *before (MAFAT_EIO). */
 struct mafat_file_state mafat_read_queue_state(const struct mafat_read_queue *r, unsigned file);
-int mafat_reads_compare(const struct mafat_read_queue *r, unsigned file, const struct mafat_file_state *before, struct mafat_diagnostic *d);
+int mafat_reads_compare(const struct mafat_read_queue *r, unsigned file,
+                        const struct mafat_file_state *before, struct mafat_diagnostic *d);
 
 /* Returns the bytes of a file in memory that are aligned for kernels, so that they need not be
  * read. NULL otherwise. */

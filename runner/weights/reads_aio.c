@@ -16,7 +16,8 @@ static int open_ring(void *memory)
   return ENOSYS;
 }
 
-const struct mafat_read_queue_how mafat_read_queue_aio = {.name = "aio", .ring_bytes = 1, .open = open_ring};
+const struct mafat_read_queue_how mafat_read_queue_aio = {
+    .name = "aio", .ring_bytes = 1, .open = open_ring};
 
 #else
 
@@ -44,8 +45,12 @@ static int start(void *memory, unsigned slot, int fd, void *to, size_t bytes, ui
 {
   struct aio_ring *r = memory;
   struct iocb *block = &r->blocks[slot];
-  *block = (struct iocb){.aio_data = slot, .aio_lio_opcode = IOCB_CMD_PREAD, .aio_fildes = (uint32_t)fd,
-                         .aio_buf = (uintptr_t)to, .aio_nbytes = bytes, .aio_offset = (int64_t)offset};
+  *block = (struct iocb){.aio_data = slot,
+                         .aio_lio_opcode = IOCB_CMD_PREAD,
+                         .aio_fildes = (uint32_t)fd,
+                         .aio_buf = (uintptr_t)to,
+                         .aio_nbytes = bytes,
+                         .aio_offset = (int64_t)offset};
   long taken = syscall(SYS_io_submit, r->context, 1L, &block);
   return taken == 1 ? 0 : taken == 0 ? EAGAIN : errno;
 }
@@ -61,7 +66,11 @@ static int next(void *memory, unsigned *slot, ssize_t *result)
   return 0;
 }
 
-const struct mafat_read_queue_how mafat_read_queue_aio = {
-    .name = "aio", .ring_bytes = sizeof(struct aio_ring), .open = open_ring, .close = close_ring, .start = start, .next = next};
+const struct mafat_read_queue_how mafat_read_queue_aio = {.name = "aio",
+                                                          .ring_bytes = sizeof(struct aio_ring),
+                                                          .open = open_ring,
+                                                          .close = close_ring,
+                                                          .start = start,
+                                                          .next = next};
 
 #endif

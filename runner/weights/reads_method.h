@@ -23,6 +23,7 @@ struct mafat_read_queue_how {
   int (*next)(void *ring, unsigned *slot, ssize_t *result);
 };
 
-extern const struct mafat_read_queue_how mafat_read_queue_uring, mafat_read_queue_aio, mafat_read_queue_thread, mafat_read_queue_now;
+extern const struct mafat_read_queue_how mafat_read_queue_uring, mafat_read_queue_aio,
+    mafat_read_queue_thread, mafat_read_queue_now;
 
 #endif

@@ -45,4 +45,5 @@ static int now_next(void *ring, unsigned *slot, ssize_t *result)
   return 0;
 }
 
-const struct mafat_read_queue_how mafat_read_queue_now = {"read", sizeof(struct blocking_ring), now_open, now_close, now_start, now_next};
+const struct mafat_read_queue_how mafat_read_queue_now = {
+    "read", sizeof(struct blocking_ring), now_open, now_close, now_start, now_next};

@@ -1,6 +1,6 @@
 /* Reads with a helper thread and pread. Used by runner/weights/reads.c through struct
- * mafat_read_queue_how if the kernel offers no asynchronous reads. Starts one thread per open file set;
- * a mutex protects the queues. */
+ * mafat_read_queue_how if the kernel offers no asynchronous reads. Starts one thread per open file
+ * set; a mutex protects the queues. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 
@@ -140,5 +140,10 @@ static int next(void *memory, unsigned *slot, ssize_t *result)
   return 0;
 }
 
-const struct mafat_read_queue_how mafat_read_queue_thread = {
-    .name = "thread", .ring_bytes = sizeof(struct thread_ring), .open = open_ring, .close = close_ring, .start = start, .next = next};
+const struct mafat_read_queue_how mafat_read_queue_thread = {.name = "thread",
+                                                             .ring_bytes =
+                                                                 sizeof(struct thread_ring),
+                                                             .open = open_ring,
+                                                             .close = close_ring,
+                                                             .start = start,
+                                                             .next = next};

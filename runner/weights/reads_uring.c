@@ -13,7 +13,8 @@ static int open_ring(void *memory)
   return ENOSYS;
 }
 
-const struct mafat_read_queue_how mafat_read_queue_uring = {.name = "io_uring", .ring_bytes = 1, .open = open_ring};
+const struct mafat_read_queue_how mafat_read_queue_uring = {
+    .name = "io_uring", .ring_bytes = 1, .open = open_ring};
 
 #else
 
@@ -33,7 +34,8 @@ struct uring_ring {
 static int open_ring(void *memory)
 {
   struct uring_ring *r = memory;
-  struct io_uring_restriction readv = {.opcode = IORING_RESTRICTION_SQE_OP, .sqe_op = IORING_OP_READV};
+  struct io_uring_restriction readv = {.opcode = IORING_RESTRICTION_SQE_OP,
+                                       .sqe_op = IORING_OP_READV};
   int error = -io_uring_queue_init(MAFAT_READS_DEPTH, &r->uring, IORING_SETUP_R_DISABLED);
   if (error) return error;
   /* direct system calls: liburing's wrappers are in code that nothing else enters, which would make
@@ -79,7 +81,11 @@ static int next(void *memory, unsigned *slot, ssize_t *result)
   return 0;
 }
 
-const struct mafat_read_queue_how mafat_read_queue_uring = {
-    .name = "io_uring", .ring_bytes = sizeof(struct uring_ring), .open = open_ring, .close = close_ring, .start = start, .next = next};
+const struct mafat_read_queue_how mafat_read_queue_uring = {.name = "io_uring",
+                                                            .ring_bytes = sizeof(struct uring_ring),
+                                                            .open = open_ring,
+                                                            .close = close_ring,
+                                                            .start = start,
+                                                            .next = next};
 
 #endif

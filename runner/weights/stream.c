@@ -26,8 +26,8 @@ struct mafat_stream {
   unsigned first, n, n_taken;
 };
 
-int mafat_stream_open(struct mafat_stream **out, struct mafat_read_queue *reads, struct mafat_fetches *fetches,
-                      const float *values)
+int mafat_stream_open(struct mafat_stream **out, struct mafat_read_queue *reads,
+                      struct mafat_fetches *fetches, const float *values)
 {
   struct mafat_stream *s = calloc(1, sizeof *s);
   *out = s;
@@ -81,7 +81,8 @@ static const char *in_memory(const struct mafat_stream *s, const struct mafat_fe
 void mafat_stream_stop(struct mafat_stream *s)
 {
   for (unsigned i = s->n_taken; i < s->n; i++)
-    if (is_read(&entry_at(s, i)->fetch) && !in_memory(s, &entry_at(s, i)->fetch)) mafat_read_queue_wait(s->reads, slot_of(s, i), NULL);
+    if (is_read(&entry_at(s, i)->fetch) && !in_memory(s, &entry_at(s, i)->fetch))
+      mafat_read_queue_wait(s->reads, slot_of(s, i), NULL);
   s->n = s->n_taken = 0;
   s->has_next = false;
 }
@@ -124,14 +125,18 @@ static bool submit_next(struct mafat_stream *s, int *code, struct mafat_diagnost
 {
   struct ring_entry *e = entry_at(s, s->n);
   size_t unit = mafat_read_queue_alignment(s->reads);
-  size_t skip = is_read(&s->next) ? (size_t)(s->next.position % unit) : 0, bytes = round_up(skip + s->next.bytes, unit);
-  if (s->n == MAFAT_READS_DEPTH || !find_place(s, round_up(bytes, MAFAT_FETCH_ALIGNMENT), &e->begin)) return false;
+  size_t skip = is_read(&s->next) ? (size_t)(s->next.position % unit) : 0,
+         bytes = round_up(skip + s->next.bytes, unit);
+  if (s->n == MAFAT_READS_DEPTH ||
+      !find_place(s, round_up(bytes, MAFAT_FETCH_ALIGNMENT), &e->begin))
+    return false;
   e->fetch = s->next;
   e->skip = skip;
   e->end = e->begin + round_up(bytes, MAFAT_FETCH_ALIGNMENT);
   if (!is_read(&s->next)) make(s, &s->next, s->ring + e->begin);
-  else if (!in_memory(s, &s->next)) *code = mafat_read_queue_submit_of(s->reads, s->next.file, slot_of(s, s->n), s->ring + e->begin, bytes,
-                                     s->next.position - skip, d);
+  else if (!in_memory(s, &s->next))
+    *code = mafat_read_queue_submit_of(s->reads, s->next.file, slot_of(s, s->n), s->ring + e->begin,
+                                       bytes, s->next.position - skip, d);
   if (*code) return false;
   s->n++;
   s->has_next = mafat_fetches_next(s->fetches, &s->next);

@@ -12,8 +12,8 @@ struct mafat_stream;
 /* The caller keeps `reads` and `fetches`, but must not use them until the stream is closed.
  * `values`: data of fetches that are in no file (network/constant.h); may be NULL if there are
  * none. */
-int mafat_stream_open(struct mafat_stream **out, struct mafat_read_queue *reads, struct mafat_fetches *fetches,
-                      const float *values);
+int mafat_stream_open(struct mafat_stream **out, struct mafat_read_queue *reads,
+                      struct mafat_fetches *fetches, const float *values);
 /* Stops first. */
 void mafat_stream_close(struct mafat_stream **stream);
 

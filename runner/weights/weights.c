@@ -28,24 +28,31 @@ static int refuse(const struct mafat_weights *w, int layer, struct mafat_diagnos
 }
 
 /* True if the values are finite, as stored. Normalization is checked after folding. */
-static bool is_good(const struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data)
+static bool is_good(const struct mafat_weights *w, const struct mafat_fetch *fetch,
+                    const char *data)
 {
   bool weights = fetch->kind == MAFAT_FETCH_FILTERS || fetch->kind == MAFAT_FETCH_TRANSPOSED;
   enum mafat_dtype type = (enum mafat_dtype)w->file->constants->layers[fetch->layer].weights.type;
-  return fetch->kind == MAFAT_FETCH_NORMALIZATION || fetch->kind == MAFAT_FETCH_AFFINE || fetch->kind == MAFAT_FETCH_PARTS ||
+  return fetch->kind == MAFAT_FETCH_NORMALIZATION || fetch->kind == MAFAT_FETCH_AFFINE ||
+         fetch->kind == MAFAT_FETCH_PARTS ||
          mafat_pack_weights_are_finite(weights ? type : MAFAT_F32, data, fetch->bytes);
 }
 
 /* Detects values that packing never writes, such as shifts that kernels cannot do, even if the
  * checksum matches. */
-static int check_integers(const struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data, struct mafat_diagnostic *d)
+static int check_integers(const struct mafat_weights *w, const struct mafat_fetch *fetch,
+                          const char *data, struct mafat_diagnostic *d)
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   if (!mafat_layer_sums_integers(l)) return MAFAT_OK;
-  struct mafat_integer_fault fault = mafat_pack_integers_find_fault(l, (size_t)fetch->into, data, fetch->bytes);
+  struct mafat_integer_fault fault =
+      mafat_pack_integers_find_fault(l, (size_t)fetch->into, data, fetch->bytes);
   if (!fault.what) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: layer %d [%s] is damaged: filter %d has a %s of %.10g, which no packed file has", w->file->name,
-                    fetch->layer, layer_name(w, fetch->layer), fault.filter, fault.what, fault.found);
+  return mafat_fail(
+      d, MAFAT_EFORMAT,
+      "%s: layer %d [%s] is damaged: filter %d has a %s of %.10g, which no packed file has",
+      w->file->name, fetch->layer, layer_name(w, fetch->layer), fault.filter, fault.what,
+      fault.found);
 }
 
 /* True if this fetch counts for the layer's checksum, which includes each byte once. If parts at
@@ -66,13 +73,15 @@ static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const
   struct trust *t = &w->trust[fetch->layer];
   bool floats = w->network->layers[fetch->layer].out_type == MAFAT_F32;
   if (t->checked) return MAFAT_OK;
-  if (!w->file->packed) return !floats || is_good(w, fetch, data) ? MAFAT_OK : refuse(w, fetch->layer, d);
+  if (!w->file->packed)
+    return !floats || is_good(w, fetch, data) ? MAFAT_OK : refuse(w, fetch->layer, d);
   int code = check_integers(w, fetch, data, d);
   if (code || !counts(w, fetch, t)) return code;
   t->checksum += mafat_packed_checksum(data, fetch->into, fetch->bytes);
   t->left -= fetch->bytes;
   if (t->left > 0) return MAFAT_OK;
-  code = mafat_packed_check_layer(w->file->packed, w->file->name, w->network, fetch->layer, t->checksum, d);
+  code = mafat_packed_check_layer(w->file->packed, w->file->name, w->network, fetch->layer,
+                                  t->checksum, d);
   t->checked = code == MAFAT_OK;
   return code;
 }
@@ -84,15 +93,17 @@ static float *floats_of(struct mafat_packed_panels panels)
 }
 
 /* Stores per-filter values in the affine buffer; for batchnorm layers in their panels. */
-static int take_affine(struct mafat_weights *w, const struct mafat_fetch *fetch, const float *values,
-                       struct mafat_diagnostic *d)
+static int take_affine(struct mafat_weights *w, const struct mafat_fetch *fetch,
+                       const float *values, struct mafat_diagnostic *d)
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   bool alone = mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE;
-  size_t n = (size_t)l->out.c, capacity = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
+  size_t n = (size_t)l->out.c,
+         capacity = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
   float *scale = alone ? floats_of(w->panels[fetch->layer]) : w->affine, *bias = scale + capacity;
   if (alone) memset(scale, 0, 2 * capacity * sizeof *scale);
-  bool good = mafat_affine_take(fetch->kind, values, n, mafat_affine_epsilon(w->network), scale, bias);
+  bool good =
+      mafat_affine_take(fetch->kind, values, n, mafat_affine_epsilon(w->network), scale, bias);
   return good || w->trust[fetch->layer].checked ? MAFAT_OK : refuse(w, fetch->layer, d);
 }
 
@@ -107,7 +118,8 @@ static int take_parts(struct mafat_weights *w, const struct mafat_fetch *fetch, 
     mafat_affine_spread_parts(fetch, &w->file->constants->layers[fetch->layer], data, n, w->affine);
     return MAFAT_OK;
   }
-  bool good = mafat_affine_take_parts(fetch, &w->file->constants->layers[fetch->layer], data, n, w->affine);
+  bool good =
+      mafat_affine_take_parts(fetch, &w->file->constants->layers[fetch->layer], data, n, w->affine);
   if (!good && !w->trust[fetch->layer].checked) return refuse(w, fetch->layer, d);
   if (!fetch->folds || mafat_layer_weights_form(l) != MAFAT_WEIGHTS_AFFINE) return MAFAT_OK;
   float *scale = floats_of(w->panels[fetch->layer]);
@@ -122,7 +134,8 @@ static void take_slices(struct mafat_weights *w, const struct mafat_fetch *fetch
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   size_t first = mafat_packed_offset(l, fetch->filters.begin);
   for (int f = fetch->filters.begin; f < fetch->filters.end; f = mafat_panel_end(l, f))
-    w->step.panels[(f - w->step.filters.begin) / MAFAT_PANEL] = data + (mafat_packed_offset(l, f) - first);
+    w->step.panels[(f - w->step.filters.begin) / MAFAT_PANEL] =
+        data + (mafat_packed_offset(l, f) - first);
 }
 
 static void copy_common(char *to, size_t at, size_t n, size_t from, size_t bytes, const char *data)
@@ -133,53 +146,62 @@ static void copy_common(char *to, size_t at, size_t n, size_t from, size_t bytes
 
 /* Copies the channels that a rank keeps, with scales and biases, from packed bytes of a layer that
  * begin at offset `from`. */
-static void take_channels(struct mafat_weights *w, int layer, size_t from, const char *data, size_t bytes)
+static void take_channels(struct mafat_weights *w, int layer, size_t from, const char *data,
+                          size_t bytes)
 {
   const struct mafat_layer *l = &w->network->layers[layer];
   struct mafat_span own = w->plan->own_channels[layer];
   for (int first = 0; first < l->out.c; first = mafat_panel_end(l, first)) {
-    size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, first) - first), panel = mafat_packed_offset(l, first);
-    size_t begin = mafat_panel_offset(l, width, own.begin), end = mafat_panel_offset(l, width, own.end);
+    size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, first) - first),
+           panel = mafat_packed_offset(l, first);
+    size_t begin = mafat_panel_offset(l, width, own.begin),
+           end = mafat_panel_offset(l, width, own.end);
     char *to = w->panels[layer].bytes + mafat_rank_kept_panel(w->plan, w->network, layer, first);
     copy_common(to, panel + begin, end - begin, from, bytes, data);
-    copy_common(to + (end - begin), panel + mafat_panel_offset(l, width, mafat_layer_matrix(l).inputs), mafat_panel_affine_bytes(width),
-                from, bytes, data);
+    copy_common(to + (end - begin),
+                panel + mafat_panel_offset(l, width, mafat_layer_matrix(l).inputs),
+                mafat_panel_affine_bytes(width), from, bytes, data);
   }
 }
 
 /* Packs filters of a file in a temporary buffer; a panel is complete with its last filter. */
-static void pack_channels(struct mafat_weights *w, const struct mafat_fetch *fetch, const struct mafat_pack_part *part)
+static void pack_channels(struct mafat_weights *w, const struct mafat_fetch *fetch,
+                          const struct mafat_pack_part *part)
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   size_t before = mafat_packed_offset(l, mafat_pack_panel_begin(l, fetch->filters.begin));
   mafat_pack(l, part, w->block_slices, (struct mafat_packed_panels){w->whole, before});
-  int end = fetch->filters.end == l->out.c ? l->out.c : mafat_pack_panel_begin(l, fetch->filters.end);
+  int end =
+      fetch->filters.end == l->out.c ? l->out.c : mafat_pack_panel_begin(l, fetch->filters.end);
   size_t complete = mafat_packed_offset(l, end);
   if (complete > before) take_channels(w, fetch->layer, before, w->whole, complete - before);
 }
 
-int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
-                          struct mafat_diagnostic *d)
+int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fetch,
+                          const char *data, struct mafat_diagnostic *d)
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   const float *values = (const float *)(const void *)data;
   /* NULL: the plan folds no affine values */
   const float *scale = w->affine, *bias = scale ? scale + l->out.c : NULL;
-  const struct mafat_pack_part part = {&w->file->constants->layers[fetch->layer].weights, fetch->filters,
-                                       fetch->channels, values, scale, bias};
+  const struct mafat_pack_part part = {
+      &w->file->constants->layers[fetch->layer].weights, fetch->filters, fetch->channels, values,
+      scale, bias};
   struct mafat_packed_panels panels = w->panels[fetch->layer];
   int code = check(w, fetch, data, d);
   if (code) return code;
   switch (fetch->kind) {
   case MAFAT_FETCH_SLICE: take_slices(w, fetch, data); break;
   case MAFAT_FETCH_COPY:
-    if (mafat_rank_keeps_channels(w->plan, fetch->layer)) take_channels(w, fetch->layer, fetch->into, data, fetch->bytes);
+    if (mafat_rank_keeps_channels(w->plan, fetch->layer))
+      take_channels(w, fetch->layer, fetch->into, data, fetch->bytes);
     else memcpy(panels.bytes + (fetch->into - panels.before), data, fetch->bytes);
     break;
   case MAFAT_FETCH_FILTERS:
   case MAFAT_FETCH_TRANSPOSED:
     if (mafat_rank_keeps_channels(w->plan, fetch->layer)) pack_channels(w, fetch, &part);
-    else if (mafat_layer_sums_integers(l)) mafat_pack_integers(w->network, fetch->layer, &part, w->block_slices, panels);
+    else if (mafat_layer_sums_integers(l))
+      mafat_pack_integers(w->network, fetch->layer, &part, w->block_slices, panels);
     else mafat_pack(l, &part, w->block_slices, panels);
     break;
   case MAFAT_FETCH_PARTS: return take_parts(w, fetch, data, d);
@@ -206,7 +228,8 @@ void mafat_weights_forget_parts(struct mafat_weights *w)
 {
   for (int l = 0; l < w->n_layers; l++)
     if (!w->trust[l].checked)
-      w->trust[l] = (struct trust){.left = mafat_packed_layer_bytes(&w->network->layers[l]), .counted = {-1, -1}};
+      w->trust[l] = (struct trust){.left = mafat_packed_layer_bytes(&w->network->layers[l]),
+                                   .counted = {-1, -1}};
 }
 
 void mafat_weights_begin(struct mafat_weights *w, char *arena)
@@ -244,12 +267,13 @@ static void prepare_step(struct mafat_weights *w, const struct mafat_step *step)
     w->step.corner = (struct corner){step->out.y.begin, step->out.x.begin};
     if (!w->file->packed)
       w->panels[l] = (struct mafat_packed_panels){in_arena(w, w->layout->panel_buffer),
-                                               mafat_packed_offset(&w->network->layers[l], step->filters.begin)};
+                                                  mafat_packed_offset(&w->network->layers[l],
+                                                                      step->filters.begin)};
   }
 }
 
-int mafat_weights_acquire(struct mafat_weights *w, long long step_number, const struct mafat_step *step,
-                          struct mafat_diagnostic *d)
+int mafat_weights_acquire(struct mafat_weights *w, long long step_number,
+                          const struct mafat_step *step, struct mafat_diagnostic *d)
 {
   if (!w->stream) return MAFAT_OK;
   prepare_step(w, step);
@@ -293,7 +317,8 @@ void mafat_weights_stop(struct mafat_weights *w)
 /* ---- slices ---- */
 
 /* Points the slice at weights of the layer's type, narrow or not. */
-static void point_at(const struct mafat_layer *l, const char *weights, struct mafat_weights_slice *slice)
+static void point_at(const struct mafat_layer *l, const char *weights,
+                     struct mafat_weights_slice *slice)
 {
   bool narrow = mafat_layer_widens(l);
   slice->narrow = narrow ? weights : NULL;
@@ -301,8 +326,9 @@ static void point_at(const struct mafat_layer *l, const char *weights, struct ma
 }
 
 /* Makes a slice of a panel in the ring. */
-static void slice_in_ring(const struct mafat_weights *w, const struct mafat_layer *l, struct mafat_span filters,
-                          struct mafat_span channels, struct mafat_weights_slice *slice)
+static void slice_in_ring(const struct mafat_weights *w, const struct mafat_layer *l,
+                          struct mafat_span filters, struct mafat_span channels,
+                          struct mafat_weights_slice *slice)
 {
   const struct streamed *s = &w->step;
   const char *panel = s->panels[(filters.begin - s->filters.begin) / MAFAT_PANEL];
@@ -314,13 +340,16 @@ static void slice_in_ring(const struct mafat_weights *w, const struct mafat_laye
   slice->bias = complete ? slice->scale + slice->width : NULL;
 }
 
-const char *mafat_weights_integer_panel(const struct mafat_weights *w, int layer, int first, size_t quads_taps)
+const char *mafat_weights_integer_panel(const struct mafat_weights *w, int layer, int first,
+                                        size_t quads_taps)
 {
   const struct mafat_layer *l = &w->network->layers[layer];
   struct mafat_packed_panels panels = w->panels[layer];
   if (w->plan && w->plan->placement[layer] == MAFAT_STREAMED && w->file->packed)
     return w->step.panels[(first - w->step.filters.begin) / MAFAT_PANEL];
-  return panels.bytes + ((quads_taps ? mafat_integer_panels_before(first, quads_taps) : mafat_packed_offset(l, first)) - panels.before);
+  return panels.bytes + ((quads_taps ? mafat_integer_panels_before(first, quads_taps)
+                                     : mafat_packed_offset(l, first)) -
+                         panels.before);
 }
 
 const char *mafat_weights_numbers(const struct mafat_weights *w, int layer)
@@ -329,16 +358,19 @@ const char *mafat_weights_numbers(const struct mafat_weights *w, int layer)
 }
 
 /* Makes a slice for a rank that keeps some channels of every panel. */
-static void slice_of_channels(const struct mafat_weights *w, int layer, int first, struct mafat_span channels,
-                              struct mafat_weights_slice *slice)
+static void slice_of_channels(const struct mafat_weights *w, int layer, int first,
+                              struct mafat_span channels, struct mafat_weights_slice *slice)
 {
   const struct mafat_layer *l = &w->network->layers[layer];
   struct mafat_span own = w->plan->own_channels[layer];
   size_t width = (size_t)slice->width, begin = mafat_panel_offset(l, width, own.begin);
-  const char *panel = w->panels[layer].bytes + mafat_rank_kept_panel(w->plan, w->network, layer, first);
+  const char *panel =
+      w->panels[layer].bytes + mafat_rank_kept_panel(w->plan, w->network, layer, first);
   point_at(l, panel + (mafat_panel_offset(l, width, channels.begin) - begin), slice);
   slice->weights += slice->lane;
-  slice->scale = (const float *)(const void *)(panel + (mafat_panel_offset(l, width, own.end) - begin)) + slice->lane;
+  slice->scale =
+      (const float *)(const void *)(panel + (mafat_panel_offset(l, width, own.end) - begin)) +
+      slice->lane;
   slice->bias = slice->scale + slice->width;
 }
 
@@ -348,13 +380,15 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
   const struct mafat_layer *l = &w->network->layers[layer];
   struct mafat_packed_panels panels = w->panels[layer];
   if (mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE) {
-    *slice = (struct mafat_weights_slice){
-        .scale = floats_of(panels), .bias = floats_of(panels) + mafat_round_up(l->in.c, MAFAT_PANEL_STEP)};
+    *slice = (struct mafat_weights_slice){.scale = floats_of(panels),
+                                          .bias = floats_of(panels) +
+                                                  mafat_round_up(l->in.c, MAFAT_PANEL_STEP)};
     return MAFAT_OK;
   }
   if (mafat_layer_copies_weights(l)) {
     uint64_t biases = mafat_layer_weight_counts(l).biases;
-    *slice = (struct mafat_weights_slice){.bias = floats_of(panels), .weights = floats_of(panels) + biases};
+    *slice = (struct mafat_weights_slice){.bias = floats_of(panels),
+                                          .weights = floats_of(panels) + biases};
     return MAFAT_OK;
   }
   int first = mafat_pack_panel_begin(l, filters.begin);
@@ -373,7 +407,10 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
   const char *panel = panels.bytes + (mafat_packed_offset(l, first) - panels.before);
   point_at(l, panel + mafat_panel_offset(l, width, channels.begin), slice);
   if (slice->weights) slice->weights += slice->lane;
-  slice->scale = (const float *)(const void *)(panel + mafat_panel_offset(l, width, mafat_layer_matrix(l).inputs)) + slice->lane;
+  slice->scale =
+      (const float *)(const void *)(panel +
+                                    mafat_panel_offset(l, width, mafat_layer_matrix(l).inputs)) +
+      slice->lane;
   slice->bias = slice->scale + slice->width;
   return MAFAT_OK;
 }

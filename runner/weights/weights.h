@@ -40,25 +40,31 @@ struct mafat_weights_options {
 
 /* Detects the kind of a weights file from its first bytes, before there is a plan. MAFAT_EIO: it
  * cannot be read by offset. */
-int mafat_weights_probe(struct mafat_model_source *source, struct mafat_weights_kind *kind, struct mafat_diagnostic *d);
+int mafat_weights_probe(struct mafat_model_source *source, struct mafat_weights_kind *kind,
+                        struct mafat_diagnostic *d);
 
 /* Opens a file for a plan and its layout, all of which must outlive it, and reads the kept layers.
  * Layers that no step needs are not read. Checks the file as described in weights_file.h.
  * MAFAT_EUNSUPPORTED: transposed connected layers cannot be loaded or streamed. MAFAT_EINVAL: the
  * plan was made for another kind of file. */
-int mafat_weights_open_source(struct mafat_weights **out, struct mafat_model_source *source, const struct mafat_network *n,
-                              const struct mafat_plan *plan, const struct mafat_layout *layout,
+int mafat_weights_open_source(struct mafat_weights **out, struct mafat_model_source *source,
+                              const struct mafat_network *n, const struct mafat_plan *plan,
+                              const struct mafat_layout *layout,
                               const struct mafat_weights_options *options,
-                              const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
+                              const struct mafat_warning_sink *warnings,
+                              struct mafat_diagnostic *d);
 int mafat_weights_open(struct mafat_weights **out, const char *path, const struct mafat_network *n,
                        const struct mafat_plan *plan, const struct mafat_layout *layout,
                        const struct mafat_weights_options *options,
                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 /* Keeps all of the first n_layers, for any plan that keeps them. */
-int mafat_weights_open_kept_source(struct mafat_weights **out, struct mafat_model_source *source, const struct mafat_network *n,
-                                   int n_layers, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
-int mafat_weights_open_kept(struct mafat_weights **out, const char *path, const struct mafat_network *n,
-                            int n_layers, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
+int mafat_weights_open_kept_source(struct mafat_weights **out, struct mafat_model_source *source,
+                                   const struct mafat_network *n, int n_layers,
+                                   const struct mafat_warning_sink *warnings,
+                                   struct mafat_diagnostic *d);
+int mafat_weights_open_kept(struct mafat_weights **out, const char *path,
+                            const struct mafat_network *n, int n_layers,
+                            const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 /* Waits for pending reads. */
 void mafat_weights_close(struct mafat_weights **weights);
 
@@ -67,8 +73,8 @@ void mafat_weights_close(struct mafat_weights **weights);
 void mafat_weights_begin(struct mafat_weights *w, char *arena);
 /* Called before each step in the schedule's order, from number 0 on; waits for its weights. After
  * MAFAT_EIO or MAFAT_EFORMAT, call stop. */
-int mafat_weights_acquire(struct mafat_weights *w, long long step_number, const struct mafat_step *step,
-                          struct mafat_diagnostic *d);
+int mafat_weights_acquire(struct mafat_weights *w, long long step_number,
+                          const struct mafat_step *step, struct mafat_diagnostic *d);
 /* Called after each step: its slices are no longer needed. */
 void mafat_weights_release_step(struct mafat_weights *w, const struct mafat_step *step);
 /* Called after the last step. MAFAT_EIO: the file was written to, truncated or replaced
@@ -90,7 +96,8 @@ void mafat_weights_release(const struct mafat_weights *w, struct mafat_weights_s
 /* Returns the integer panel (packing.h) that begins at filter `first`; valid like a slice.
  * quads_taps: quads x taps of a panel if all panels are alike (not grouped, not depthwise); else
  * 0. */
-const char *mafat_weights_integer_panel(const struct mafat_weights *w, int layer, int first, size_t quads_taps);
+const char *mafat_weights_integer_panel(const struct mafat_weights *w, int layer, int first,
+                                        size_t quads_taps);
 
 /* Content of an integer panel: rows of its width. */
 struct mafat_integer_panel {
@@ -99,7 +106,9 @@ struct mafat_integer_panel {
   int weights_zero; /* -128 ... 127 */
 };
 
-static inline struct mafat_integer_panel mafat_integer_panel_at(const struct mafat_layer *l, const char *panel, size_t quads_taps, int width)
+static inline struct mafat_integer_panel mafat_integer_panel_at(const struct mafat_layer *l,
+                                                                const char *panel,
+                                                                size_t quads_taps, int width)
 {
   const int32_t *bias = (const int32_t *)(const void *)(panel + quads_taps * (size_t)width);
   const int32_t *multipliers = bias + width, *shifts = multipliers + width;

@@ -21,9 +21,9 @@ struct mafat_weights_file {
 /* Opens and checks a file. For Darknet, its length must match the whole cfg: too short is
  * MAFAT_EFORMAT, naming bytes and layer. A surplus is an error if the network has a detection head,
  * otherwise a warning. */
-int mafat_weights_file_open(struct mafat_weights_file **out, struct mafat_model_source *source, enum mafat_read_queue_method method,
-                            const struct mafat_network *n, const struct mafat_warning_sink *warnings,
-                            struct mafat_diagnostic *d);
+int mafat_weights_file_open(struct mafat_weights_file **out, struct mafat_model_source *source,
+                            enum mafat_read_queue_method method, const struct mafat_network *n,
+                            const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 void mafat_weights_file_close(struct mafat_weights_file **file);
 
 #endif

@@ -27,7 +27,8 @@ static int find_kept(const struct mafat_weights *w, bool *kept, bool *used)
   int code = mafat_schedule_open(&s, w->network, w->plan);
   if (code) return code;
   while (mafat_schedule_next(s, &step))
-    for (int l = mafat_fetches_step_has_weights(&step) ? step.layer : -1; l >= 0; l = mafat_fusion_inside(w->plan, l))
+    for (int l = mafat_fetches_step_has_weights(&step) ? step.layer : -1; l >= 0;
+         l = mafat_fusion_inside(w->plan, l))
       used[l] = true;
   mafat_schedule_close(&s);
   for (int l = 0; l < w->n_layers; l++) kept[l] = used[l] && w->plan->placement[l] == MAFAT_KEPT;
@@ -47,8 +48,8 @@ static int map_kept(struct mafat_weights *w, const bool *kept, struct mafat_diag
   if (bytes == 0) return MAFAT_OK;
   void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (map == MAP_FAILED)
-    return mafat_fail(d, MAFAT_ENOMEM, "%s: cannot map %zu bytes for the weights: %s", w->file->name, bytes,
-                      strerror(errno));
+    return mafat_fail(d, MAFAT_ENOMEM, "%s: cannot map %zu bytes for the weights: %s",
+                      w->file->name, bytes, strerror(errno));
   w->kept = map;
   int code = w->lock ? mafat_lock_take(w->lock, map, bytes, d) : MAFAT_OK;
   if (code) return code;
@@ -81,13 +82,15 @@ enum {
 
 static size_t arena_bytes(const struct mafat_weights *w)
 {
-  return w->layout ? w->layout->total_bytes / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT : SIZE_MAX;
+  return w->layout ? w->layout->total_bytes / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT
+                   : SIZE_MAX;
 }
 
 /* Returns the size of a read, so that two fit the arena's memory if it is large enough. */
 static size_t kept_read_bytes(const struct mafat_weights *w)
 {
-  size_t half = arena_bytes(w) / 2, ends = mafat_fetch_window(MAFAT_FETCH_ALIGNMENT) - MAFAT_FETCH_ALIGNMENT;
+  size_t half = arena_bytes(w) / 2,
+         ends = mafat_fetch_window(MAFAT_FETCH_ALIGNMENT) - MAFAT_FETCH_ALIGNMENT;
   return half > LEAST_KEPT_READ + ends ? half - ends : LEAST_KEPT_READ;
 }
 
@@ -95,15 +98,16 @@ static size_t kept_read_bytes(const struct mafat_weights *w)
  * memory. At least two of the largest reads, at most all data. */
 static size_t size_kept_ring(const struct mafat_weights *w, size_t largest, size_t sum)
 {
-  size_t least = 2 * mafat_fetch_window(largest), most = MOST_KEPT_READS * mafat_fetch_window(largest);
+  size_t least = 2 * mafat_fetch_window(largest),
+         most = MOST_KEPT_READS * mafat_fetch_window(largest);
   size_t arena = arena_bytes(w);
   size_t bytes = arena < least ? least : arena < most ? arena : most;
   return sum < bytes ? sum : bytes;
 }
 
 /* Reads all fetches, and packs each while the next are read. */
-static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char *ring, size_t ring_bytes,
-                    struct mafat_diagnostic *d)
+static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char *ring,
+                    size_t ring_bytes, struct mafat_diagnostic *d)
 {
   struct mafat_stream *s;
   struct mafat_fetch fetch;
@@ -112,7 +116,9 @@ static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char
   if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
   mafat_stream_rewind(s, ring, ring_bytes);
   while (code == MAFAT_OK && mafat_stream_next_step(s) >= 0) {
-    if ((code = mafat_stream_take(s, &fetch, &data, d)) || (code = mafat_weights_take_in(w, &fetch, data, d))) break;
+    if ((code = mafat_stream_take(s, &fetch, &data, d)) ||
+        (code = mafat_weights_take_in(w, &fetch, data, d)))
+      break;
     if (fetch.last) w->trust[fetch.layer].checked = true;
     mafat_stream_free(s);
   }
@@ -133,10 +139,14 @@ static bool lies_otherwise(const struct mafat_weights *w, int layer)
 static int check_own(const struct mafat_weights *w, const bool *kept, struct mafat_diagnostic *d)
 {
   for (int l = 0; l < w->n_layers; l++)
-    if (kept[l] && lies_otherwise(w, l) && mafat_rank_kept_bytes(w->plan, w->network, l) < mafat_packed_layer_bytes(&w->network->layers[l]))
-      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: layer %d [%s] lies transposed, of which no rank can have its part alone: "
-                        "build/pack_weights makes a file of which it can", w->file->name, l,
-                        mafat_layer_type_name(w->network->layers[l].type));
+    if (kept[l] && lies_otherwise(w, l) &&
+        mafat_rank_kept_bytes(w->plan, w->network, l) <
+            mafat_packed_layer_bytes(&w->network->layers[l]))
+      return mafat_fail(
+          d, MAFAT_EUNSUPPORTED,
+          "%s: layer %d [%s] lies transposed, of which no rank can have its part alone: "
+          "build/pack_weights makes a file of which it can",
+          w->file->name, l, mafat_layer_type_name(w->network->layers[l].type));
   return MAFAT_OK;
 }
 
@@ -146,7 +156,8 @@ static int read_kept(struct mafat_weights *w, const bool *kept, struct mafat_dia
   struct mafat_fetch fetch;
   size_t largest = 0, sum = 0, ring_bytes;
   void *ring = MAP_FAILED;
-  int code = mafat_fetches_open_layers(&fetches, w->network, w->n_layers, kept, w->file->constants, kept_read_bytes(w));
+  int code = mafat_fetches_open_layers(&fetches, w->network, w->n_layers, kept, w->file->constants,
+                                       kept_read_bytes(w));
   if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
   mafat_fetches_restrict(fetches, w->plan);
   while (mafat_fetches_next(fetches, &fetch)) {
@@ -155,12 +166,14 @@ static int read_kept(struct mafat_weights *w, const bool *kept, struct mafat_dia
   }
   ring_bytes = size_kept_ring(w, largest, sum);
   size_t whole = mafat_fetches_channel_bytes(fetches, kept);
-  if (whole && !(w->whole = malloc(whole))) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", w->file->name);
+  if (whole && !(w->whole = malloc(whole)))
+    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", w->file->name);
   if (largest > 0 && code == MAFAT_OK) {
     w->affine = malloc(largest_affine(w) * sizeof *w->affine);
     ring = mmap(NULL, ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    code = w->affine && ring != MAP_FAILED ? take_all(w, fetches, ring, ring_bytes, d)
-                                           : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", w->file->name);
+    code = w->affine && ring != MAP_FAILED
+               ? take_all(w, fetches, ring, ring_bytes, d)
+               : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", w->file->name);
     if (ring != MAP_FAILED) munmap(ring, ring_bytes);
     free(w->affine);
     w->affine = NULL;
@@ -179,20 +192,24 @@ static int prepare_runs(struct mafat_weights *w, const bool *used, struct mafat_
   bool any = false;
   for (int l = 0; l < w->n_layers && w->plan; l++) {
     const struct mafat_layer *layer = &w->network->layers[l];
-    if (!used[l] || w->plan->placement[l] == MAFAT_KEPT || mafat_packed_layer_bytes(layer) == 0) continue;
+    if (!used[l] || w->plan->placement[l] == MAFAT_KEPT || mafat_packed_layer_bytes(layer) == 0)
+      continue;
     any = true;
     if (lies_otherwise(w, l))
       return mafat_fail(d, MAFAT_EUNSUPPORTED,
                         "%s: layer %d [%s] lies transposed, which cannot be read a part at a time: "
-                        "build/pack_weights makes a file that can", w->file->name, l, mafat_layer_type_name(layer->type));
+                        "build/pack_weights makes a file that can",
+                        w->file->name, l, mafat_layer_type_name(layer->type));
   }
   if (!any) return MAFAT_OK;
   if (w->plan->packed != (w->file->packed != NULL))
     return mafat_fail(d, MAFAT_EINVAL, "%s: the plan was made for a %s file", w->file->name,
                       w->plan->packed ? "packed weights" : "Darknet weights");
   int code = mafat_fetches_size(w->network, w->plan, &sizes);
-  if (code == MAFAT_OK) code = mafat_fetches_open(&w->fetches, w->network, w->plan, w->file->constants);
-  if (code == MAFAT_OK) code = mafat_stream_open(&w->stream, w->file->reads, w->fetches, w->network->values);
+  if (code == MAFAT_OK)
+    code = mafat_fetches_open(&w->fetches, w->network, w->plan, w->file->constants);
+  if (code == MAFAT_OK)
+    code = mafat_stream_open(&w->stream, w->file->reads, w->fetches, w->network->values);
   w->ring_bytes = sizes.ring_bytes;
   return code ? mafat_fail(d, code, "%s: %s", w->file->name, mafat_error_name(code)) : MAFAT_OK;
 }
@@ -223,7 +240,8 @@ static int open_store(struct mafat_weights *w, struct mafat_diagnostic *d)
     goto done;
   }
   mafat_weights_forget_parts(w);
-  if ((code = prepare_runs(w, used, d)) || (code = check_own(w, kept, d)) || (code = map_kept(w, kept, d)) || (code = read_kept(w, kept, d)))
+  if ((code = prepare_runs(w, used, d)) || (code = check_own(w, kept, d)) ||
+      (code = map_kept(w, kept, d)) || (code = read_kept(w, kept, d)))
     goto done;
   code = mafat_reads_check(w->file->reads, d);
 done:
@@ -241,9 +259,11 @@ static int check_wide(const struct mafat_weights *w, struct mafat_diagnostic *d)
   for (int l = 0; l < w->n_layers; l++) {
     const struct mafat_layer *layer = &n->layers[l];
     if (layer->weights_type == MAFAT_F32 && layer->out_type == MAFAT_F32) continue;
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: holds floats, and layer %d [%s] of %s has %s: it goes with its own weights alone", w->file->name, l,
-                      mafat_layer_type_name(layer->type), n->path,
-                      mafat_dtype_name(layer->weights_type == MAFAT_F32 ? layer->out_type : layer->weights_type));
+    return mafat_fail(
+        d, MAFAT_EFORMAT,
+        "%s: holds floats, and layer %d [%s] of %s has %s: it goes with its own weights alone",
+        w->file->name, l, mafat_layer_type_name(layer->type), n->path,
+        mafat_dtype_name(layer->weights_type == MAFAT_F32 ? layer->out_type : layer->weights_type));
   }
   return MAFAT_OK;
 }
@@ -258,9 +278,9 @@ static void end_reading(struct mafat_weights *w)
   if (!w->stream) mafat_read_queue_close(&w->file->reads);
 }
 
-static int open_weights(struct mafat_weights **out, struct mafat_model_source *source, struct mafat_weights model,
-                        const struct mafat_weights_options *options, const struct mafat_warning_sink *warnings,
-                        struct mafat_diagnostic *d)
+static int open_weights(struct mafat_weights **out, struct mafat_model_source *source,
+                        struct mafat_weights model, const struct mafat_weights_options *options,
+                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_weights *w = malloc(sizeof *w);
@@ -278,12 +298,14 @@ static int open_weights(struct mafat_weights **out, struct mafat_model_source *s
   return code;
 }
 
-int mafat_weights_open_source(struct mafat_weights **out, struct mafat_model_source *source, const struct mafat_network *n,
-                              const struct mafat_plan *plan, const struct mafat_layout *layout,
+int mafat_weights_open_source(struct mafat_weights **out, struct mafat_model_source *source,
+                              const struct mafat_network *n, const struct mafat_plan *plan,
+                              const struct mafat_layout *layout,
                               const struct mafat_weights_options *options,
                               const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
-  struct mafat_weights model = {.network = n, .plan = plan, .layout = layout, .n_layers = plan->n_layers};
+  struct mafat_weights model = {
+      .network = n, .plan = plan, .layout = layout, .n_layers = plan->n_layers};
   return open_weights(out, source, model, options, warnings, d);
 }
 
@@ -296,27 +318,32 @@ int mafat_weights_open(struct mafat_weights **out, const char *path, const struc
   struct mafat_model_source *source;
   *out = NULL;
   int code = mafat_model_source_open_regular(&source, path, d);
-  if (code == MAFAT_OK) code = mafat_weights_open_source(out, source, n, plan, layout, options, warnings, d);
+  if (code == MAFAT_OK)
+    code = mafat_weights_open_source(out, source, n, plan, layout, options, warnings, d);
   mafat_model_source_close(&source);
   return code;
 }
 
 MAFAT_PART(rare)
-int mafat_weights_open_kept_source(struct mafat_weights **out, struct mafat_model_source *source, const struct mafat_network *n,
-                                   int n_layers, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+int mafat_weights_open_kept_source(struct mafat_weights **out, struct mafat_model_source *source,
+                                   const struct mafat_network *n, int n_layers,
+                                   const struct mafat_warning_sink *warnings,
+                                   struct mafat_diagnostic *d)
 {
   struct mafat_weights model = {.network = n, .n_layers = n_layers};
   return open_weights(out, source, model, NULL, warnings, d);
 }
 
 MAFAT_PART(rare)
-int mafat_weights_open_kept(struct mafat_weights **out, const char *path, const struct mafat_network *n,
-                            int n_layers, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+int mafat_weights_open_kept(struct mafat_weights **out, const char *path,
+                            const struct mafat_network *n, int n_layers,
+                            const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
   struct mafat_model_source *source;
   *out = NULL;
   int code = mafat_model_source_open_regular(&source, path, d);
-  if (code == MAFAT_OK) code = mafat_weights_open_kept_source(out, source, n, n_layers, warnings, d);
+  if (code == MAFAT_OK)
+    code = mafat_weights_open_kept_source(out, source, n, n_layers, warnings, d);
   mafat_model_source_close(&source);
   return code;
 }
@@ -337,7 +364,8 @@ void mafat_weights_close(struct mafat_weights **weights)
 }
 
 MAFAT_PART(opening)
-int mafat_weights_probe(struct mafat_model_source *source, struct mafat_weights_kind *kind, struct mafat_diagnostic *d)
+int mafat_weights_probe(struct mafat_model_source *source, struct mafat_weights_kind *kind,
+                        struct mafat_diagnostic *d)
 {
   *kind = (struct mafat_weights_kind){0};
   int code = mafat_model_source_check_regular(source, ": weights are read here and there", d);

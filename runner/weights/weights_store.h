@@ -58,8 +58,8 @@ struct mafat_weights {
 };
 
 /* Verifies fetched data, and copies or packs it to its destination. */
-int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
-                          struct mafat_diagnostic *d);
+int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fetch,
+                          const char *data, struct mafat_diagnostic *d);
 /* Discards the verification state of layers that were not read completely. */
 void mafat_weights_forget_parts(struct mafat_weights *w);
 

@@ -80,7 +80,8 @@ static int once_candidate(const struct mafat_costs *c, enum once once)
 {
   for (int w = 0; w < c->n_cut_candidates; w++) {
     const struct mafat_cut_candidate *cut_candidate = &c->cut_candidates[w];
-    if (cut_candidate->cut == (once < ONCE_PANELS ? MAFAT_CANDIDATE_WHOLE : MAFAT_CANDIDATE_PANELS) &&
+    if (cut_candidate->cut ==
+            (once < ONCE_PANELS ? MAFAT_CANDIDATE_WHOLE : MAFAT_CANDIDATE_PANELS) &&
         cut_candidate->streamed == (once == ONCE_PANELS_STREAMED))
       return w;
   }
@@ -93,9 +94,11 @@ static double read_ns_of(const struct best_search *s)
 }
 
 /* Cost of one layer with one algorithm. */
-static struct once_cost cost_once(const struct best_search *s, enum once once, enum mafat_algorithm algorithm, int layer)
+static struct once_cost cost_once(const struct best_search *s, enum once once,
+                                  enum mafat_algorithm algorithm, int layer)
 {
-  const struct mafat_layer_cost *cost = mafat_cost_of(s->costs, s->once_candidates[once], algorithm, layer);
+  const struct mafat_layer_cost *cost =
+      mafat_cost_of(s->costs, s->once_candidates[once], algorithm, layer);
   float weights = s->costs->weights_bytes[layer];
   struct once_cost sum = {cost->ns, cost->live_bytes, 0};
   bool loaded = once == ONCE_WHOLE_LOADED || (once == ONCE_PANELS_STREAMED && cost->loaded);
@@ -112,7 +115,8 @@ static struct once_cost cost_once(const struct best_search *s, enum once once, e
 }
 
 /* Chooses the layer's algorithm in a group that runs it once: the fastest that fits. */
-static enum mafat_algorithm choose_once(const struct best_search *s, enum once once, int layer, struct once_cost *cost)
+static enum mafat_algorithm choose_once(const struct best_search *s, enum once once, int layer,
+                                        struct once_cost *cost)
 {
   enum mafat_algorithm chosen = MAFAT_DIRECT;
   *cost = cost_once(s, once, MAFAT_DIRECT, layer);
@@ -125,7 +129,8 @@ static enum mafat_algorithm choose_once(const struct best_search *s, enum once o
   return chosen;
 }
 
-static bool add_block_once(const struct best_search *s, enum once once, int block, struct once_cost *sum)
+static bool add_block_once(const struct best_search *s, enum once once, int block,
+                           struct once_cost *sum)
 {
   const struct mafat_costs *c = s->costs;
   *sum = (struct once_cost){0, 0, 0};
@@ -151,16 +156,21 @@ static struct best_state *state_at(const struct best_search *s, int cut, int sta
 /* Penalty of a group, because costs are approximate: small gains do not justify more groups. */
 static const double GROUP_SHARE = 0.004; /* of the time of the plan with whole maps */
 
-static void extend(const struct best_search *s, int from, int from_state, int to, int to_state, const struct once_cost *add,
-                   const struct mafat_span_option *option)
+static void extend(const struct best_search *s, int from, int from_state, int to, int to_state,
+                   const struct once_cost *add, const struct mafat_span_option *option)
 {
   const struct best_state *before = state_at(s, from, from_state);
   struct best_state *after = state_at(s, to, to_state);
   bool same = from > 0 && from_state == to_state && to_state != ROWS;
   float cost = before->cost + add->ns + (float)s->price * add->kept + (same ? 0 : s->group_ns);
   if (!(cost < after->cost)) return;
-  *after = (struct best_state){cost, before->ns + add->ns, before->kept + add->kept,
-                          add->peak > before->peak ? add->peak : before->peak, from, from_state, option};
+  *after = (struct best_state){cost,
+                               before->ns + add->ns,
+                               before->kept + add->kept,
+                               add->peak > before->peak ? add->peak : before->peak,
+                               from,
+                               from_state,
+                               option};
 }
 
 static bool reads_weights(enum once once)
@@ -173,7 +183,8 @@ static int cheapest(const struct best_search *s, int cut)
 {
   int best = -1;
   for (int state = 0; state < N_STATES; state++)
-    if (state_at(s, cut, state)->cost < (best < 0 ? INFINITY : state_at(s, cut, best)->cost)) best = state;
+    if (state_at(s, cut, state)->cost < (best < 0 ? INFINITY : state_at(s, cut, best)->cost))
+      best = state;
   return best;
 }
 
@@ -185,7 +196,8 @@ static void extend_by_rows(const struct best_search *s, int from, int from_state
     int at = from * (n + 1) + to;
     for (int o = s->spans->at[at]; o < s->spans->at[at + 1]; o++) {
       const struct mafat_span_option *option = &s->spans->options[o];
-      if (option->bytes > s->arena || (!s->reads && option->placement_rule != MAFAT_PLACE_KEPT)) continue;
+      if (option->bytes > s->arena || (!s->reads && option->placement_rule != MAFAT_PLACE_KEPT))
+        continue;
       struct once_cost add = {option->ns, option->bytes, option->kept_bytes};
       extend(s, from, from_state, to, ROWS, &add, option);
     }
@@ -198,7 +210,8 @@ static void extend_by_block(const struct best_search *s, int from, enum once onc
   struct once_cost block;
   if ((!s->reads && reads_weights(once)) || !add_block_once(s, once, from, &block)) return;
   for (int state = 0; state < N_STATES; state++)
-    if (state_at(s, from, state)->cost < INFINITY) extend(s, from, state, from + 1, (int)once, &block, NULL);
+    if (state_at(s, from, state)->cost < INFINITY)
+      extend(s, from, state, from + 1, (int)once, &block, NULL);
 }
 
 /* The last state of the cheapest sequence; -1: none. */
@@ -218,11 +231,14 @@ static int solve(const struct best_search *s)
 
 /* ---- spec of a sequence ---- */
 
-static void describe_rows(const struct best_search *s, const struct mafat_span_option *o, struct mafat_group_spec *g)
+static void describe_rows(const struct best_search *s, const struct mafat_span_option *o,
+                          struct mafat_group_spec *g)
 {
-  static const enum mafat_weight_placement placements[] = {[MAFAT_PLACE_KEPT] = MAFAT_KEPT, [MAFAT_PLACE_LOADED] = MAFAT_LOADED,
-                                                    [MAFAT_PLACE_SMALL_LOADED] = MAFAT_STREAMED,
-                                                    [MAFAT_PLACE_STREAMED] = MAFAT_STREAMED};
+  static const enum mafat_weight_placement placements[] = {[MAFAT_PLACE_KEPT] = MAFAT_KEPT,
+                                                           [MAFAT_PLACE_LOADED] = MAFAT_LOADED,
+                                                           [MAFAT_PLACE_SMALL_LOADED] =
+                                                               MAFAT_STREAMED,
+                                                           [MAFAT_PLACE_STREAMED] = MAFAT_STREAMED};
   g->cut = mafat_cut_rows(o->rows);
   g->weights.placement = placements[o->placement_rule];
   if (o->placement_rule == MAFAT_PLACE_SMALL_LOADED) g->weights.loaded_kb = o->loaded_kb;
@@ -233,14 +249,17 @@ static void describe_once(const struct best_search *s, enum once once, struct ma
 {
   if (once == ONCE_PANELS || once == ONCE_PANELS_STREAMED) g->cut = mafat_cut_panels(false);
   if (once == ONCE_WHOLE_LOADED) g->weights.placement = MAFAT_LOADED;
-  if (once == ONCE_PANELS_STREAMED) g->weights = (struct mafat_group_weights){MAFAT_STREAMED, s->ring, 0};
+  if (once == ONCE_PANELS_STREAMED)
+    g->weights = (struct mafat_group_weights){MAFAT_STREAMED, s->ring, 0};
 }
 
 /* The algorithm of a layer in a group of rows. */
-static enum mafat_algorithm choose_in_rows(const struct best_search *s, const struct mafat_span_option *o, int layer)
+static enum mafat_algorithm choose_in_rows(const struct best_search *s,
+                                           const struct mafat_span_option *o, int layer)
 {
   const struct mafat_costs *c = s->costs;
-  int cut_candidate = mafat_spans_cut_candidate(c, o->rows, mafat_spans_weight_placement(c, o, layer) == MAFAT_STREAMED);
+  int cut_candidate = mafat_spans_cut_candidate(
+      c, o->rows, mafat_spans_weight_placement(c, o, layer) == MAFAT_STREAMED);
   return mafat_cost_fastest(c, cut_candidate, (enum mafat_algorithm)o->most, layer);
 }
 
@@ -275,18 +294,21 @@ static void choose_algorithms(const struct best_search *s, const struct part *pa
   for (int l = c->cuts[part->begin]; l < c->cuts[part->end]; l++) {
     struct once_cost cost;
     if (!c->has_choice[l]) continue;
-    s->algorithms[c->reader[l]] = part->state == ROWS ? choose_in_rows(s, part->option, l)
-                                                      : choose_once(s, (enum once)part->state, l, &cost);
+    s->algorithms[c->reader[l]] = part->state == ROWS
+                                      ? choose_in_rows(s, part->option, l)
+                                      : choose_once(s, (enum once)part->state, l, &cost);
   }
 }
 
 /* Adds a group to the spec, with words for algorithms that differ from the options'. */
-static int describe_part(const struct best_search *s, const struct part *part, struct mafat_spec *spec)
+static int describe_part(const struct best_search *s, const struct part *part,
+                         struct mafat_spec *spec)
 {
   const struct mafat_costs *c = s->costs;
   int first = c->cuts[part->begin], end = c->cuts[part->end];
-  struct mafat_algorithm_choice choice = {c->network, s->request->options->algorithm, s->algorithms, s->layers + first,
-                                          end - first, s->heap};
+  struct mafat_algorithm_choice choice = {c->network,    s->request->options->algorithm,
+                                          s->algorithms, s->layers + first,
+                                          end - first,   s->heap};
   struct mafat_group_spec *g = mafat_spec_add(spec);
   if (!g) return MAFAT_ENOMEM;
   if (part->end < c->n_blocks) g->end = end;
@@ -299,7 +321,8 @@ static int describe_part(const struct best_search *s, const struct part *part, s
 static int describe(const struct best_search *s, int state, struct mafat_spec **out)
 {
   struct part parts[MAX_BLOCKS + 1];
-  int n = list_parts(s, state, parts), code = (*out = mafat_spec_new(s->heap)) ? MAFAT_OK : MAFAT_ENOMEM;
+  int n = list_parts(s, state, parts),
+      code = (*out = mafat_spec_new(s->heap)) ? MAFAT_OK : MAFAT_ENOMEM;
   for (int l = 0; l < s->costs->n_layers; l++) s->algorithms[l] = MAFAT_DIRECT;
   for (int i = 0; i < n && code == MAFAT_OK; i++) code = describe_part(s, &parts[i], *out);
   if (code) mafat_spec_close(out);
@@ -311,10 +334,11 @@ static int describe(const struct best_search *s, int state, struct mafat_spec **
 static double io_bytes(const struct best_search *s)
 {
   if (!s->reads) return 0;
-  size_t usual = mafat_fetch_window(s->request->options->packed ? MAFAT_FETCH_BYTES : MAFAT_FETCH_FILTERS_BYTES);
+  size_t usual = mafat_fetch_window(s->request->options->packed ? MAFAT_FETCH_BYTES
+                                                                : MAFAT_FETCH_FILTERS_BYTES);
   size_t ring = usual * (size_t)s->ring;
-  return (double)(ring > s->fetch.ring_bytes ? ring : s->fetch.ring_bytes) + (double)s->fetch.panel_bytes +
-         (double)s->fetch.affine_bytes;
+  return (double)(ring > s->fetch.ring_bytes ? ring : s->fetch.ring_bytes) +
+         (double)s->fetch.panel_bytes + (double)s->fetch.affine_bytes;
 }
 
 static int propose(struct best_search *s, int state)
@@ -323,14 +347,16 @@ static int propose(struct best_search *s, int state)
   struct mafat_spec *spec;
   if (s->n_proposals == s->capacity) {
     int capacity = 2 * s->capacity + 64;
-    struct proposal *grown = mafat_heap_realloc(s->heap, s->proposals, (size_t)capacity * sizeof *grown);
+    struct proposal *grown =
+        mafat_heap_realloc(s->heap, s->proposals, (size_t)capacity * sizeof *grown);
     if (!grown) return MAFAT_ENOMEM;
     s->proposals = grown;
     s->capacity = capacity;
   }
   int code = describe(s, state, &spec);
   if (code) return code;
-  s->proposals[s->n_proposals++] = (struct proposal){spec, (double)end->peak + end->kept + io_bytes(s), end->ns};
+  s->proposals[s->n_proposals++] =
+      (struct proposal){spec, (double)end->peak + end->kept + io_bytes(s), end->ns};
   return MAFAT_OK;
 }
 
@@ -391,7 +417,8 @@ static void choose_finalists(struct best_search *s)
   int n = 0;
   if (s->n_proposals == 0) return;
   qsort(s->proposals, (size_t)s->n_proposals, sizeof *s->proposals, by_bytes);
-  double least = fmax(s->proposals[0].bytes, 1), most = fmax(s->proposals[s->n_proposals - 1].bytes, least);
+  double least = fmax(s->proposals[0].bytes, 1),
+         most = fmax(s->proposals[s->n_proposals - 1].bytes, least);
   double ratio = pow(most / least, 1.0 / MAX_FINALISTS) * (1 + 1e-9), limit = least * ratio;
   for (int i = 0; i < s->n_proposals; i++) {
     struct proposal *p = &s->proposals[i];
@@ -447,7 +474,8 @@ static bool has_narrow_weights(const struct best_search *s)
 
 /* Adds a variant with the default ring instead of the smallest. Costs ignore that a disk is slower
  * with few reads in flight, and for narrow weights the ring is small. */
-static int add_with_usual_ring(const struct best_search *s, struct mafat_front *f, const struct mafat_spec *spec)
+static int add_with_usual_ring(const struct best_search *s, struct mafat_front *f,
+                               const struct mafat_spec *spec)
 {
   struct mafat_spec *copy = NULL;
   bool changed = false;
@@ -466,7 +494,8 @@ static int grouping(const struct best_search *s, struct mafat_front *f, long lon
 {
   bool flat = mafat_grouping_tiles(s->request->network);
   struct mafat_sequence *sequence;
-  int code = mafat_sequence_make(&sequence, s->request->network, s->request->n_layers, flat, s->heap);
+  int code =
+      mafat_sequence_make(&sequence, s->request->network, s->request->n_layers, flat, s->heap);
   if (code == MAFAT_OK) code = mafat_grouping_least(f, s->request, sequence, evaluations, s->d);
   mafat_sequence_close(&sequence);
   return code;
@@ -480,9 +509,11 @@ static int add_groupings(const struct best_search *s, struct mafat_front *f)
   if (!s->request->network->format.any_order) return MAFAT_OK;
   int code = mafat_front_open(&one);
   if (code == MAFAT_OK) code = grouping(s, one, FEW_EVALUATIONS);
-  for (int placement = MAFAT_KEPT; code == MAFAT_OK && one->n > 0 && placement <= MAFAT_LOADED; placement++) {
+  for (int placement = MAFAT_KEPT; code == MAFAT_OK && one->n > 0 && placement <= MAFAT_LOADED;
+       placement++) {
     struct mafat_spec *spec = one->list[0].spec;
-    for (int g = 0; g < spec->n_groups; g++) spec->groups[g].weights.placement = (enum mafat_weight_placement)placement;
+    for (int g = 0; g < spec->n_groups; g++)
+      spec->groups[g].weights.placement = (enum mafat_weight_placement)placement;
     code = mafat_front_add(f, s->request, spec, s->d);
   }
   mafat_front_close(&one);
@@ -507,11 +538,13 @@ static int lay_out_least(struct best_search *s, struct mafat_front *f)
   struct mafat_group_spec rows = {.cut = mafat_cut_rows(1)};
   struct mafat_spec seed = {.groups = &rows, .n_groups = 1};
   int code = mafat_least_take(f, s->request, &seed, s->d);
-  if (s->n_proposals > 0) qsort(s->proposals, (size_t)s->n_proposals, sizeof *s->proposals, by_bytes);
+  if (s->n_proposals > 0)
+    qsort(s->proposals, (size_t)s->n_proposals, sizeof *s->proposals, by_bytes);
   for (int i = 0; i < mafat_min(s->n_proposals, MAX_LEAST) && code == MAFAT_OK; i++)
     code = mafat_least_take(f, s->request, s->proposals[i].spec, s->d);
   /* Climbs from two starting points, if that is quick. */
-  if (code == MAFAT_OK && s->request->n_layers <= FEW_LAYERS) code = mafat_least_refine(f, s->request, s->d);
+  if (code == MAFAT_OK && s->request->n_layers <= FEW_LAYERS)
+    code = mafat_least_refine(f, s->request, s->d);
   if (code == MAFAT_OK) code = grouping(s, f, EVALUATIONS);
   if (code == MAFAT_OK) code = mafat_least_refine(f, s->request, s->d);
   return code ? code : mafat_least_lower(f, s->request, s->d);
@@ -524,7 +557,8 @@ static int find_fetch_sizes(struct best_search *s)
   struct mafat_group_spec group = {.cut = mafat_cut_panels(false), .weights = least_ring};
   struct mafat_spec spec = {.groups = &group, .n_groups = 1};
   struct mafat_plan *plan = NULL;
-  int code = mafat_plan_make(&plan, &spec, s->request->network, s->request->n_layers, s->request->options, s->d);
+  int code = mafat_plan_make(&plan, &spec, s->request->network, s->request->n_layers,
+                             s->request->options, s->d);
   if (code == MAFAT_OK) code = mafat_fetches_size(s->request->network, plan, &s->fetch);
   mafat_plan_close(&plan);
   return code;
@@ -533,7 +567,8 @@ static int find_fetch_sizes(struct best_search *s)
 static int allocate(struct best_search *s)
 {
   size_t n_layers = (size_t)s->costs->n_layers;
-  s->states = mafat_heap_calloc(s->heap, (size_t)(s->costs->n_blocks + 1) * N_STATES, sizeof *s->states);
+  s->states =
+      mafat_heap_calloc(s->heap, (size_t)(s->costs->n_blocks + 1) * N_STATES, sizeof *s->states);
   s->algorithms = mafat_heap_calloc(s->heap, n_layers, sizeof *s->algorithms);
   s->layers = mafat_heap_calloc(s->heap, n_layers, sizeof *s->layers);
   if (!s->states || !s->algorithms || !s->layers) return MAFAT_ENOMEM;
@@ -546,9 +581,11 @@ static int search(struct best_search *s, struct mafat_front *f)
   int code = mafat_costs_make(&s->costs, s->request, MAX_BLOCKS, s->d);
   if (code == MAFAT_OK) code = find_fetch_sizes(s);
   if (code) return code;
-  for (int once = 0; once < N_ONCE; once++) s->once_candidates[once] = once_candidate(s->costs, (enum once)once);
+  for (int once = 0; once < N_ONCE; once++)
+    s->once_candidates[once] = once_candidate(s->costs, (enum once)once);
   for (int l = 0; l < s->costs->n_layers; l++)
-    s->group_ns += (float)GROUP_SHARE * mafat_cost_of(s->costs, s->once_candidates[ONCE_WHOLE], MAFAT_DIRECT, l)->ns;
+    s->group_ns += (float)GROUP_SHARE *
+                   mafat_cost_of(s->costs, s->once_candidates[ONCE_WHOLE], MAFAT_DIRECT, l)->ns;
   code = mafat_spans_make(&s->spans, s->costs, s->request);
   if (code == MAFAT_OK) code = allocate(s);
   if (code == MAFAT_OK) code = propose_all(s);
@@ -559,8 +596,8 @@ static int search(struct best_search *s, struct mafat_front *f)
 }
 
 /* Adds the finalists for one number of threads. */
-static int search_threads(struct mafat_front *f, const struct mafat_search_request *request, int threads,
-                          struct mafat_diagnostic *d)
+static int search_threads(struct mafat_front *f, const struct mafat_search_request *request,
+                          int threads, struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options = *request->options;
   struct mafat_search_request r = *request;
@@ -579,7 +616,8 @@ static int search_threads(struct mafat_front *f, const struct mafat_search_reque
 }
 
 /* Tries 1, 2, 4 ... threads, and the maximum. */
-static int search_all_threads(struct mafat_front *f, const struct mafat_search_request *request, struct mafat_diagnostic *d)
+static int search_all_threads(struct mafat_front *f, const struct mafat_search_request *request,
+                              struct mafat_diagnostic *d)
 {
   int most = request->most_threads, code = MAFAT_OK;
   if (!most) return search_threads(f, request, request->options->n_threads, d);
@@ -593,7 +631,8 @@ static int search_all_threads(struct mafat_front *f, const struct mafat_search_r
 }
 
 /* Adds variants of the front's plans with depthwise words that improve them. */
-static int add_depthwise(struct mafat_front *f, const struct mafat_search_request *request, struct mafat_diagnostic *d)
+static int add_depthwise(struct mafat_front *f, const struct mafat_search_request *request,
+                         struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options = *request->options;
   struct mafat_search_request r = *request;
@@ -607,7 +646,8 @@ static int add_depthwise(struct mafat_front *f, const struct mafat_search_reques
   return code;
 }
 
-int mafat_search_front(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d)
+int mafat_search_front(struct mafat_front **out, const struct mafat_search_request *request,
+                       struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options = *request->options;
   struct mafat_search_request r = *request;
@@ -628,7 +668,8 @@ int mafat_search_front(struct mafat_front **out, const struct mafat_search_reque
   else mafat_front_close(&f);
   mafat_op_schedule_memo_close(&options.orders);
   mafat_heap_close(&options.heap);
-  return code == MAFAT_ENOMEM ? mafat_fail(d, code, "%s: out of memory", request->network->path) : code;
+  return code == MAFAT_ENOMEM ? mafat_fail(d, code, "%s: out of memory", request->network->path)
+                              : code;
 }
 
 const struct mafat_search mafat_searching_best = {

@@ -18,11 +18,14 @@
 static void list_cut_candidates(struct mafat_costs *c)
 {
   static const int rows[] = {1, 2, 3, 4, 6, 8, 16};
-  c->cut_candidates[c->n_cut_candidates++] = (struct mafat_cut_candidate){MAFAT_CANDIDATE_WHOLE, 0, false};
+  c->cut_candidates[c->n_cut_candidates++] =
+      (struct mafat_cut_candidate){MAFAT_CANDIDATE_WHOLE, 0, false};
   for (int streamed = 0; streamed < 2; streamed++) {
-    c->cut_candidates[c->n_cut_candidates++] = (struct mafat_cut_candidate){MAFAT_CANDIDATE_PANELS, 0, streamed};
+    c->cut_candidates[c->n_cut_candidates++] =
+        (struct mafat_cut_candidate){MAFAT_CANDIDATE_PANELS, 0, streamed};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-      c->cut_candidates[c->n_cut_candidates++] = (struct mafat_cut_candidate){MAFAT_CANDIDATE_ROWS, rows[i], streamed};
+      c->cut_candidates[c->n_cut_candidates++] =
+          (struct mafat_cut_candidate){MAFAT_CANDIDATE_ROWS, rows[i], streamed};
   }
 }
 
@@ -67,7 +70,8 @@ static double price_parts(struct cost_walk *w, struct mafat_step *step)
 {
   double ns = price(w, step);
   int layer = step->layer;
-  while (mafat_schedule_is_dividing(w->schedule, layer) && mafat_schedule_next_part(w->schedule, step))
+  while (mafat_schedule_is_dividing(w->schedule, layer) &&
+         mafat_schedule_next_part(w->schedule, step))
     ns += price(w, step);
   return ns;
 }
@@ -90,9 +94,12 @@ static double price_step(struct cost_walk *w, struct mafat_step *step)
   return price(w, step);
 }
 
-static struct mafat_layer_cost *cost_at(struct mafat_costs *c, int cut_candidate, int algorithm, int layer)
+static struct mafat_layer_cost *cost_at(struct mafat_costs *c, int cut_candidate, int algorithm,
+                                        int layer)
 {
-  return &c->table[((size_t)cut_candidate * MAFAT_N_CHOICES + (size_t)algorithm) * (size_t)c->n_layers + (size_t)layer];
+  return &c->table[((size_t)cut_candidate * MAFAT_N_CHOICES + (size_t)algorithm) *
+                       (size_t)c->n_layers +
+                   (size_t)layer];
 }
 
 static void take_sizes(struct cost_walk *w, struct mafat_layer_cost *costs)
@@ -105,14 +112,18 @@ static void take_sizes(struct cost_walk *w, struct mafat_layer_cost *costs)
       int map = layout->tensors[mafat_network_output(w->costs->network, l, k)].buffer;
       if (map >= 0) costs[l].held_bytes += (float)layout->buffers[map].bytes;
     }
-    if (scratch >= 0) costs[l].scratch_bytes = (float)mafat_scratch_bytes(&layout->scratch[l], layout->n_workers);
+    if (scratch >= 0)
+      costs[l].scratch_bytes = (float)mafat_scratch_bytes(&layout->scratch[l], layout->n_workers);
     costs[l].loaded = w->plan->placement[mafat_plan_reader(w->plan, l)] == MAFAT_LOADED;
   }
   for (int b = 0; b < layout->n_buffers; b++) {
     const struct mafat_buffer *buffer = &layout->buffers[b];
-    if (buffer->tag == MAFAT_TAG_WEIGHTS || buffer->tag == MAFAT_TAG_IO || buffer->first > buffer->last) continue;
+    if (buffer->tag == MAFAT_TAG_WEIGHTS || buffer->tag == MAFAT_TAG_IO ||
+        buffer->first > buffer->last)
+      continue;
     if (b == layout->frame_buffer && w->plan->frame_stays) continue; /* live beside every group */
-    for (int at = buffer->first / 2; at <= buffer->last / 2; at++) costs[w->plan->order[at]].live_bytes += (float)buffer->bytes;
+    for (int at = buffer->first / 2; at <= buffer->last / 2; at++)
+      costs[w->plan->order[at]].live_bytes += (float)buffer->bytes;
   }
 }
 
@@ -128,7 +139,8 @@ static int walk_cut_candidate(struct cost_walk *w, int cut_candidate, int algori
   while (mafat_schedule_next(w->schedule, &step)) {
     if (step.kind == MAFAT_STEP_INPUT) continue;
     costs[step.layer].ns += (float)price_step(w, &step);
-    if (step.kind == MAFAT_STEP_COMPUTE && step.channels.begin == 0 && step.filters.begin == 0) costs[step.layer].reads++;
+    if (step.kind == MAFAT_STEP_COMPUTE && step.channels.begin == 0 && step.filters.begin == 0)
+      costs[step.layer].reads++;
     else if (step.kind == MAFAT_STEP_TRANSFORM) costs[step.layer].reads++;
   }
   take_sizes(w, costs);
@@ -142,7 +154,8 @@ static void rule_out(struct mafat_costs *c, int cut_candidate, int algorithm)
   for (int l = 0; l < c->n_layers; l++) cost_at(c, cut_candidate, algorithm, l)->ns = INFINITY;
 }
 
-static int make_cut_candidate(struct cost_walk *w, int cut_candidate, int algorithm, enum mafat_algorithm wanted, struct mafat_diagnostic *d)
+static int make_cut_candidate(struct cost_walk *w, int cut_candidate, int algorithm,
+                              enum mafat_algorithm wanted, struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options = *w->request->options;
   struct mafat_group_spec group = group_of(&w->costs->cut_candidates[cut_candidate]);
@@ -188,7 +201,8 @@ static double crossing_bytes(const struct mafat_costs *c, int cut)
 {
   double sum = 0;
   for (int t = 0; t < mafat_network_n_tensors(c->network); t++) {
-    bool before = mafat_network_operator(c->network, t) < cut || mafat_network_is_input(c->network, t);
+    bool before =
+        mafat_network_operator(c->network, t) < cut || mafat_network_is_input(c->network, t);
     if (before && c->last_use[t] >= cut) sum += c->map_bytes[t];
   }
   return sum;
@@ -215,7 +229,8 @@ static void thin_cuts(struct mafat_costs *c, double *crossing, int max_blocks)
   while (c->n_blocks > max_blocks) {
     int worst = 1;
     for (int i = 2; i < c->n_blocks; i++) {
-      int capacity = c->cuts[i + 1] - c->cuts[i - 1], least = c->cuts[worst + 1] - c->cuts[worst - 1];
+      int capacity = c->cuts[i + 1] - c->cuts[i - 1],
+          least = c->cuts[worst + 1] - c->cuts[worst - 1];
       if (capacity < least || (capacity == least && crossing[i] > crossing[worst])) worst = i;
     }
     drop_cut(c, crossing, worst);
@@ -230,7 +245,8 @@ static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int m
   if (!crossing) return MAFAT_ENOMEM;
   c->n_blocks = 0;
   for (int l = 0; l < c->n_layers; l++) {
-    bool clean = l >= inside && (l == 0 || !mafat_layer_is_alias(&c->network->layers[l - 1]) || c->runs[l]);
+    bool clean =
+        l >= inside && (l == 0 || !mafat_layer_is_alias(&c->network->layers[l - 1]) || c->runs[l]);
     if (plan->outer[l] >= inside) inside = plan->outer[l];
     if (!clean) continue;
     crossing[c->n_blocks] = crossing_bytes(c, l);
@@ -247,7 +263,8 @@ static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int m
 static bool allocate(struct mafat_costs *c)
 {
   size_t n = (size_t)c->n_layers, n_operators = (size_t)mafat_network_n_tensors(c->network);
-  c->table = mafat_heap_calloc(c->heap, (size_t)c->n_cut_candidates * MAFAT_N_CHOICES * n, sizeof *c->table);
+  c->table = mafat_heap_calloc(c->heap, (size_t)c->n_cut_candidates * MAFAT_N_CHOICES * n,
+                               sizeof *c->table);
   c->runs = mafat_heap_calloc(c->heap, n, sizeof *c->runs);
   c->has_choice = mafat_heap_calloc(c->heap, n, sizeof *c->has_choice);
   c->reader = mafat_heap_calloc(c->heap, n, sizeof *c->reader);
@@ -267,8 +284,10 @@ static int describe(struct mafat_costs *c, const struct mafat_search_request *r,
 {
   struct mafat_plan *plan = NULL;
   struct mafat_layout *layout = NULL;
-  struct mafat_usage *usage = mafat_heap_calloc(c->heap, (size_t)mafat_network_n_tensors(c->network), sizeof *usage);
-  int code = usage ? mafat_plan_untiled(&plan, c->network, c->n_layers, r->options, d) : MAFAT_ENOMEM;
+  struct mafat_usage *usage =
+      mafat_heap_calloc(c->heap, (size_t)mafat_network_n_tensors(c->network), sizeof *usage);
+  int code =
+      usage ? mafat_plan_untiled(&plan, c->network, c->n_layers, r->options, d) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, c->network, plan, d);
   if (code == MAFAT_OK) {
     mafat_usage_find(c->network, plan, usage);
@@ -295,8 +314,10 @@ int mafat_costs_make(struct mafat_costs **out, const struct mafat_search_request
   struct cost_walk w = {.request = r, .costs = c};
   w.memos = mafat_heap_calloc(c->heap, 2 * (size_t)c->n_layers, sizeof *w.memos);
   int code = w.memos && allocate(c) ? describe(c, r, max_blocks, d) : MAFAT_ENOMEM;
-  for (int cut_candidate = 0; cut_candidate < c->n_cut_candidates && code == MAFAT_OK; cut_candidate++) {
-    code = make_cut_candidate(&w, cut_candidate, 0, c->choice ? MAFAT_DIRECT : r->options->algorithm, d);
+  for (int cut_candidate = 0; cut_candidate < c->n_cut_candidates && code == MAFAT_OK;
+       cut_candidate++) {
+    code = make_cut_candidate(&w, cut_candidate, 0,
+                              c->choice ? MAFAT_DIRECT : r->options->algorithm, d);
     for (int a = 1; a < MAFAT_N_CHOICES && c->choice && code == MAFAT_OK; a++)
       code = make_cut_candidate(&w, cut_candidate, a, (enum mafat_algorithm)(MAFAT_DIRECT + a), d);
   }
@@ -325,11 +346,13 @@ void mafat_costs_close(struct mafat_costs **costs)
   *costs = NULL;
 }
 
-enum mafat_algorithm mafat_cost_fastest(const struct mafat_costs *c, int cut_candidate, enum mafat_algorithm most, int layer)
+enum mafat_algorithm mafat_cost_fastest(const struct mafat_costs *c, int cut_candidate,
+                                        enum mafat_algorithm most, int layer)
 {
   enum mafat_algorithm fastest = MAFAT_DIRECT;
   for (int a = MAFAT_DIRECT + 1; c->has_choice[layer] && a <= (int)most; a++)
-    if (mafat_cost_of(c, cut_candidate, (enum mafat_algorithm)a, layer)->ns < mafat_cost_of(c, cut_candidate, fastest, layer)->ns)
+    if (mafat_cost_of(c, cut_candidate, (enum mafat_algorithm)a, layer)->ns <
+        mafat_cost_of(c, cut_candidate, fastest, layer)->ns)
       fastest = (enum mafat_algorithm)a;
   return fastest;
 }

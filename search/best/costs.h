@@ -47,20 +47,24 @@ struct mafat_costs {
 
 /* Makes the tables, with at most max_blocks blocks. A cut never separates layers that are fused.
  * MAFAT_ENOMEM, MAFAT_ELIMIT. */
-int mafat_costs_make(struct mafat_costs **out, const struct mafat_search_request *request, int max_blocks,
-                     struct mafat_diagnostic *d);
+int mafat_costs_make(struct mafat_costs **out, const struct mafat_search_request *request,
+                     int max_blocks, struct mafat_diagnostic *d);
 void mafat_costs_close(struct mafat_costs **costs);
 
 enum { MAFAT_N_CHOICES = MAFAT_N_ALGORITHMS - MAFAT_DIRECT };
 
-static inline const struct mafat_layer_cost *mafat_cost_of(const struct mafat_costs *c, int cut_candidate,
-                                                           enum mafat_algorithm algorithm, int layer)
+static inline const struct mafat_layer_cost *mafat_cost_of(const struct mafat_costs *c,
+                                                           int cut_candidate,
+                                                           enum mafat_algorithm algorithm,
+                                                           int layer)
 {
   int a = c->choice ? (int)algorithm - MAFAT_DIRECT : 0;
-  return &c->table[((size_t)cut_candidate * MAFAT_N_CHOICES + (size_t)a) * (size_t)c->n_layers + (size_t)layer];
+  return &c->table[((size_t)cut_candidate * MAFAT_N_CHOICES + (size_t)a) * (size_t)c->n_layers +
+                   (size_t)layer];
 }
 
 /* The fastest of the algorithms up to `most`. */
-enum mafat_algorithm mafat_cost_fastest(const struct mafat_costs *c, int cut_candidate, enum mafat_algorithm most, int layer);
+enum mafat_algorithm mafat_cost_fastest(const struct mafat_costs *c, int cut_candidate,
+                                        enum mafat_algorithm most, int layer);
 
 #endif

@@ -43,14 +43,17 @@ static int write_words(struct depthwise_chooser *c)
   for (int i = 0; i < c->n; i++) {
     int layer = c->layers[i];
     struct mafat_depthwise_word word = {c->rows[i], mafat_span(layer, layer + 1)};
-    if (c->rows[i] != USUAL && mafat_depthwise_word_add(c->heap, &c->spec->groups[c->plan->group_of[layer]], word)) return MAFAT_ENOMEM;
+    if (c->rows[i] != USUAL &&
+        mafat_depthwise_word_add(c->heap, &c->spec->groups[c->plan->group_of[layer]], word))
+      return MAFAT_ENOMEM;
   }
   return MAFAT_OK;
 }
 
 /* ---- measuring ---- */
 
-static void add_up_lives(struct depthwise_chooser *c, const struct mafat_layout *layout, const struct mafat_plan *plan)
+static void add_up_lives(struct depthwise_chooser *c, const struct mafat_layout *layout,
+                         const struct mafat_plan *plan)
 {
   memset(c->lives, 0, (size_t)plan->n_positions * sizeof *c->lives);
   for (int b = 0; b < layout->n_buffers; b++) {
@@ -70,7 +73,8 @@ static void note(struct depthwise_chooser *c, const struct mafat_plan *plan, int
   }
   if (tried[t] != USUAL) return;
   for (int i = 0; i < c->n; i++)
-    c->lives[plan->position[c->layers[i]]] = c->lives[plan->position[mafat_plan_outermost(c->plan, c->layers[i])]] = 0;
+    c->lives[plan->position[c->layers[i]]] =
+        c->lives[plan->position[mafat_plan_outermost(c->plan, c->layers[i])]] = 0;
   for (int at = 0; at < plan->n_positions; at++)
     if (c->lives[at] > c->others) c->others = c->lives[at];
 }
@@ -82,9 +86,11 @@ static int try(struct depthwise_chooser *c, int t)
   struct mafat_layout *layout = NULL;
   for (int i = 0; i < c->n; i++) c->rows[i] = rows_at(c, t, i);
   int code = write_words(c);
-  if (code == MAFAT_OK) code = mafat_plan_make(&plan, c->spec, r->network, r->n_layers, r->options, c->d);
+  if (code == MAFAT_OK)
+    code = mafat_plan_make(&plan, c->spec, r->network, r->n_layers, r->options, c->d);
   if (code == MAFAT_OK) code = mafat_layout_sketch(&layout, r->network, plan, c->d);
-  if (code == MAFAT_OK) code = mafat_latency_of_layers(c->layers_ms, r->network, plan, layout, r->calibration);
+  if (code == MAFAT_OK)
+    code = mafat_latency_of_layers(c->layers_ms, r->network, plan, layout, r->calibration);
   if (code == MAFAT_OK) {
     add_up_lives(c, layout, plan);
     note(c, plan, t);
@@ -138,14 +144,16 @@ static int open(struct depthwise_chooser *c, const struct mafat_spec *spec)
   if (code) return code;
   c->layers = mafat_heap_calloc(c->heap, n_layers, sizeof *c->layers);
   for (int l = 0; c->layers && !c->plan->parts && l < r->n_layers; l++)
-    if (c->plan->outer[l] >= 0 && mafat_layer_is_depthwise(&r->network->layers[l])) c->layers[c->n++] = l;
+    if (c->plan->outer[l] >= 0 && mafat_layer_is_depthwise(&r->network->layers[l]))
+      c->layers[c->n++] = l;
   size_t n = (size_t)c->n + 1; /* avoids a table of size 0 */
   c->rows = mafat_heap_calloc(c->heap, n, sizeof *c->rows);
   c->ms = mafat_heap_calloc(c->heap, N_TRIED * n, sizeof *c->ms);
   c->live = mafat_heap_calloc(c->heap, N_TRIED * n, sizeof *c->live);
   c->layers_ms = mafat_heap_calloc(c->heap, n_layers, sizeof *c->layers_ms);
   c->lives = mafat_heap_calloc(c->heap, (size_t)c->plan->n_positions, sizeof *c->lives);
-  return c->layers && c->rows && c->ms && c->live && c->layers_ms && c->lives ? MAFAT_OK : MAFAT_ENOMEM;
+  return c->layers && c->rows && c->ms && c->live && c->layers_ms && c->lives ? MAFAT_OK
+                                                                              : MAFAT_ENOMEM;
 }
 
 static void close(struct depthwise_chooser *c)
@@ -160,8 +168,10 @@ static void close(struct depthwise_chooser *c)
   mafat_plan_close(&c->plan);
 }
 
-int mafat_depthwise_add(struct mafat_front *front, const struct mafat_search_request *request, const struct mafat_spec *spec,
-                        int (*add)(struct mafat_front *front, const struct mafat_search_request *request,
+int mafat_depthwise_add(struct mafat_front *front, const struct mafat_search_request *request,
+                        const struct mafat_spec *spec,
+                        int (*add)(struct mafat_front *front,
+                                   const struct mafat_search_request *request,
                                    const struct mafat_spec *spec, struct mafat_diagnostic *d),
                         struct mafat_diagnostic *d)
 {

@@ -10,8 +10,10 @@
  * without a larger arena, the fastest of all, and the fastest with the least arena. Adds none if
  * there are no such words, or layers run in parts. `add`: receives a spec, such as mafat_front_add.
  * MAFAT_ENOMEM; errors of `add`. */
-int mafat_depthwise_add(struct mafat_front *front, const struct mafat_search_request *request, const struct mafat_spec *spec,
-                        int (*add)(struct mafat_front *front, const struct mafat_search_request *request,
+int mafat_depthwise_add(struct mafat_front *front, const struct mafat_search_request *request,
+                        const struct mafat_spec *spec,
+                        int (*add)(struct mafat_front *front,
+                                   const struct mafat_search_request *request,
                                    const struct mafat_spec *spec, struct mafat_diagnostic *d),
                         struct mafat_diagnostic *d);
 

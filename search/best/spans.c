@@ -22,16 +22,22 @@ struct block_cost {
 int mafat_spans_cut_candidate(const struct mafat_costs *c, int rows, bool streamed)
 {
   for (int w = 0; w < c->n_cut_candidates; w++)
-    if (c->cut_candidates[w].cut == MAFAT_CANDIDATE_ROWS && c->cut_candidates[w].rows == rows && c->cut_candidates[w].streamed == streamed) return w;
+    if (c->cut_candidates[w].cut == MAFAT_CANDIDATE_ROWS && c->cut_candidates[w].rows == rows &&
+        c->cut_candidates[w].streamed == streamed)
+      return w;
   return 0;
 }
 
-enum mafat_weight_placement mafat_spans_weight_placement(const struct mafat_costs *c, const struct mafat_span_option *o, int layer)
+enum mafat_weight_placement mafat_spans_weight_placement(const struct mafat_costs *c,
+                                                         const struct mafat_span_option *o,
+                                                         int layer)
 {
   if (o->placement_rule == MAFAT_PLACE_KEPT) return MAFAT_KEPT;
   if (o->placement_rule == MAFAT_PLACE_LOADED) return MAFAT_LOADED;
-  bool loaded = mafat_cost_of(c, mafat_spans_cut_candidate(c, o->rows, true), MAFAT_DIRECT, layer)->loaded ||
-                (o->placement_rule == MAFAT_PLACE_SMALL_LOADED && c->weights_bytes[layer] <= (float)o->loaded_kb * 1024);
+  bool loaded =
+      mafat_cost_of(c, mafat_spans_cut_candidate(c, o->rows, true), MAFAT_DIRECT, layer)->loaded ||
+      (o->placement_rule == MAFAT_PLACE_SMALL_LOADED &&
+       c->weights_bytes[layer] <= (float)o->loaded_kb * 1024);
   return loaded ? MAFAT_LOADED : MAFAT_STREAMED;
 }
 
@@ -48,9 +54,13 @@ struct builder {
   int n_options, capacity;
 };
 
-static struct block_cost *block_at(const struct builder *b, int rows, int most, int placement_rule, int block)
+static struct block_cost *block_at(const struct builder *b, int rows, int most, int placement_rule,
+                                   int block)
 {
-  return &b->blocks[(((size_t)rows * MAFAT_N_CHOICES + (size_t)(most - MAFAT_DIRECT)) * N_PLACEMENT_RULES + (size_t)placement_rule) * (size_t)b->costs->n_blocks +
+  return &b->blocks[(((size_t)rows * MAFAT_N_CHOICES + (size_t)(most - MAFAT_DIRECT)) *
+                         N_PLACEMENT_RULES +
+                     (size_t)placement_rule) *
+                        (size_t)b->costs->n_blocks +
                     (size_t)block];
 }
 
@@ -62,7 +72,8 @@ static void list_cut_candidates(struct builder *b)
     if (!cut_candidate->streamed) b->cut_candidates[b->n_rows++] = w;
     else
       for (int r = 0; r < b->n_rows; r++)
-        if (b->costs->cut_candidates[b->cut_candidates[r]].rows == cut_candidate->rows) b->streamed_candidates[r] = w;
+        if (b->costs->cut_candidates[b->cut_candidates[r]].rows == cut_candidate->rows)
+          b->streamed_candidates[r] = w;
   }
 }
 
@@ -78,17 +89,20 @@ static struct mafat_span_option placement_rule_of(int rows, int number)
   return o;
 }
 
-static void add_layer(const struct builder *b, struct block_cost *block, int rows, enum mafat_algorithm most, int placement_rule,
-                      int layer)
+static void add_layer(const struct builder *b, struct block_cost *block, int rows,
+                      enum mafat_algorithm most, int placement_rule, int layer)
 {
   const struct mafat_costs *c = b->costs;
   const struct mafat_calibration *k = b->request->calibration;
   bool packed = b->request->options->packed;
   float weights = c->weights_bytes[layer];
-  struct mafat_span_option option = placement_rule_of(c->cut_candidates[b->cut_candidates[rows]].rows, placement_rule);
+  struct mafat_span_option option =
+      placement_rule_of(c->cut_candidates[b->cut_candidates[rows]].rows, placement_rule);
   enum mafat_weight_placement placement = mafat_spans_weight_placement(c, &option, layer);
-  int cut_candidate = placement == MAFAT_STREAMED ? b->streamed_candidates[rows] : b->cut_candidates[rows];
-  const struct mafat_layer_cost *taken = mafat_cost_of(c, cut_candidate, mafat_cost_fastest(c, cut_candidate, most, layer), layer);
+  int cut_candidate =
+      placement == MAFAT_STREAMED ? b->streamed_candidates[rows] : b->cut_candidates[rows];
+  const struct mafat_layer_cost *taken =
+      mafat_cost_of(c, cut_candidate, mafat_cost_fastest(c, cut_candidate, most, layer), layer);
   /* The reader decides the window: Winograd needs more rows. */
   block->windows += mafat_cost_of(c, cut_candidate, most, layer)->held_bytes;
   float reads = placement == MAFAT_STREAMED ? taken->reads : placement == MAFAT_LOADED ? 1 : 0;
@@ -110,7 +124,8 @@ static void add_blocks(struct builder *b)
       for (int rows = 0; rows < b->n_rows; rows++)
         for (int most = MAFAT_DIRECT; most < MAFAT_N_ALGORITHMS; most++)
           for (int placement_rule = 0; placement_rule < N_PLACEMENT_RULES; placement_rule++)
-            add_layer(b, block_at(b, rows, most, placement_rule, block), rows, (enum mafat_algorithm)most, placement_rule, l);
+            add_layer(b, block_at(b, rows, most, placement_rule, block), rows,
+                      (enum mafat_algorithm)most, placement_rule, l);
     }
 }
 
@@ -129,8 +144,10 @@ static bool is_held_whole(const struct builder *b, int tensor)
   const struct mafat_network *n = b->costs->network;
   int layer = mafat_network_operator(n, tensor);
   float whole = 0;
-  for (int k = 0; k < mafat_layer_n_outputs(&n->layers[layer]); k++) whole += b->costs->map_bytes[mafat_network_output(n, layer, k)];
-  return mafat_cost_of(b->costs, b->cut_candidates[0], MAFAT_DIRECT, layer)->held_bytes >= 0.99f * whole;
+  for (int k = 0; k < mafat_layer_n_outputs(&n->layers[layer]); k++)
+    whole += b->costs->map_bytes[mafat_network_output(n, layer, k)];
+  return mafat_cost_of(b->costs, b->cut_candidates[0], MAFAT_DIRECT, layer)->held_bytes >=
+         0.99f * whole;
 }
 
 static void add_outliving(struct builder *b)
@@ -139,9 +156,12 @@ static void add_outliving(struct builder *b)
   int n = c->n_blocks;
   for (int t = 0; t < mafat_network_n_tensors(c->network); t++) {
     if (c->map_bytes[t] == 0 || c->last_use[t] < 0) continue;
-    int made = mafat_network_is_input(c->network, t) ? -1 : block_of(c, mafat_network_operator(c->network, t));
+    int made = mafat_network_is_input(c->network, t)
+                   ? -1
+                   : block_of(c, mafat_network_operator(c->network, t));
     int used = c->last_use[t] >= c->n_layers ? n : block_of(c, c->last_use[t]);
-    for (int begin = made + 1; begin <= used && begin < n; begin++) b->before[begin] += c->map_bytes[t];
+    for (int begin = made + 1; begin <= used && begin < n; begin++)
+      b->before[begin] += c->map_bytes[t];
     for (int begin = 0; begin <= made && !is_held_whole(b, t); begin++)
       for (int end = made + 1; end <= (used < n ? used : n); end++)
         b->whole[begin * (n + 1) + end] += c->map_bytes[t];
@@ -183,7 +203,8 @@ static int append(struct builder *b, const struct mafat_span_option *list, int n
   if (n == 0) return MAFAT_OK;
   if (b->n_options + n > b->capacity) {
     int capacity = 2 * b->capacity + n + 1024;
-    struct mafat_span_option *grown = mafat_heap_realloc(b->spans->heap, b->spans->options, (size_t)capacity * sizeof *grown);
+    struct mafat_span_option *grown =
+        mafat_heap_realloc(b->spans->heap, b->spans->options, (size_t)capacity * sizeof *grown);
     if (!grown) return MAFAT_ENOMEM;
     b->spans->options = grown;
     b->capacity = capacity;
@@ -207,13 +228,15 @@ static int build_from(struct builder *b, int begin)
     b->spans->at[begin * (n + 1) + end] = b->n_options;
     open = open && !b->splits[end - 1];
     for (int rows = 0; open && rows < b->n_rows; rows++)
-      for (int most = b->costs->choice ? MAFAT_N_ALGORITHMS - 1 : MAFAT_DIRECT; most >= MAFAT_DIRECT; most--)
+      for (int most = b->costs->choice ? MAFAT_N_ALGORITHMS - 1 : MAFAT_DIRECT;
+           most >= MAFAT_DIRECT; most--)
         for (int placement_rule = 0; placement_rule < N_PLACEMENT_RULES; placement_rule++, at++) {
           struct block_cost *sum = &sums[at];
           add(sum, block_at(b, rows, most, placement_rule, end - 1));
-          struct mafat_span_option option = placement_rule_of(b->costs->cut_candidates[b->cut_candidates[rows]].rows, placement_rule);
-          option.bytes = sum->windows + sum->loaded + sum->scratch + b->whole[begin * (n + 1) + end] +
-                         (begin ? b->before[begin] : 0);
+          struct mafat_span_option option = placement_rule_of(
+              b->costs->cut_candidates[b->cut_candidates[rows]].rows, placement_rule);
+          option.bytes = sum->windows + sum->loaded + sum->scratch +
+                         b->whole[begin * (n + 1) + end] + (begin ? b->before[begin] : 0);
           option.kept_bytes = sum->kept;
           option.ns = (float)mafat_spans_overlap(sum->ns, sum->reading_ns);
           option.most = (unsigned char)most;
@@ -229,7 +252,8 @@ static int build(struct builder *b)
   struct mafat_heap *heap = b->spans->heap;
   int n = b->costs->n_blocks;
   list_cut_candidates(b);
-  b->blocks = mafat_heap_calloc(heap, (size_t)b->n_rows * MAFAT_N_CHOICES * N_PLACEMENT_RULES * (size_t)n, sizeof *b->blocks);
+  b->blocks = mafat_heap_calloc(
+      heap, (size_t)b->n_rows * MAFAT_N_CHOICES * N_PLACEMENT_RULES * (size_t)n, sizeof *b->blocks);
   b->splits = mafat_heap_calloc(heap, (size_t)n, sizeof *b->splits);
   b->whole = mafat_heap_calloc(heap, (size_t)n * (size_t)(n + 1), sizeof *b->whole);
   b->before = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *b->before);
@@ -246,7 +270,8 @@ static int build(struct builder *b)
   return MAFAT_OK;
 }
 
-int mafat_spans_make(struct mafat_spans **out, const struct mafat_costs *costs, const struct mafat_search_request *r)
+int mafat_spans_make(struct mafat_spans **out, const struct mafat_costs *costs,
+                     const struct mafat_search_request *r)
 {
   struct builder b = {.costs = costs, .request = r};
   struct mafat_heap *heap = r->options->heap;

@@ -32,14 +32,16 @@ struct mafat_spans {
 };
 
 /* Builds the options of all spans. MAFAT_ENOMEM. */
-int mafat_spans_make(struct mafat_spans **out, const struct mafat_costs *costs, const struct mafat_search_request *r);
+int mafat_spans_make(struct mafat_spans **out, const struct mafat_costs *costs,
+                     const struct mafat_search_request *r);
 void mafat_spans_close(struct mafat_spans **spans);
 
 /* Index of the cut candidate (search/best/costs.h) with this number of rows. */
 int mafat_spans_cut_candidate(const struct mafat_costs *costs, int rows, bool streamed);
 /* Placement of a layer's weights in a group of rows, see predictor/plan/plan.h. */
-enum mafat_weight_placement mafat_spans_weight_placement(const struct mafat_costs *costs, const struct mafat_span_option *option,
-                                        int layer);
+enum mafat_weight_placement mafat_spans_weight_placement(const struct mafat_costs *costs,
+                                                         const struct mafat_span_option *option,
+                                                         int layer);
 
 /* Time of computing and reading that overlap: the longer one, plus 8 % of the shorter one. */
 static inline double mafat_spans_overlap(double compute_ns, double reading_ns)

@@ -53,18 +53,20 @@ static double tie_break_of(const struct mafat_plan *plan, const struct mafat_lay
   return sum;
 }
 
-typedef int (*layout_function)(struct mafat_layout **out, const struct mafat_network *n, const struct mafat_plan *plan,
-                               struct mafat_diagnostic *d);
+typedef int (*layout_function)(struct mafat_layout **out, const struct mafat_network *n,
+                               const struct mafat_plan *plan, struct mafat_diagnostic *d);
 
 /* Measures a plan with this kind of layout; an outline gives a lower bound of bytes. */
-static int measure_plan(struct mafat_candidate *c, const struct mafat_search_request *r, const struct mafat_plan *plan,
-                        layout_function lay_out, bool least, struct mafat_diagnostic *d)
+static int measure_plan(struct mafat_candidate *c, const struct mafat_search_request *r,
+                        const struct mafat_plan *plan, layout_function lay_out, bool least,
+                        struct mafat_diagnostic *d)
 {
   struct mafat_layout *layout = NULL;
   struct mafat_prediction bytes;
   struct mafat_latency latency;
   int code = lay_out(&layout, r->network, plan, d);
-  if (code == MAFAT_OK) code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
+  if (code == MAFAT_OK)
+    code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
   if (code == MAFAT_OK) {
     if (least) layout->mapped_bytes = layout->total_bytes; /* boxes may use freed memory */
     mafat_predict(&bytes, layout, r->footprint);
@@ -79,8 +81,9 @@ static int measure_plan(struct mafat_candidate *c, const struct mafat_search_req
   return code;
 }
 
-static int make_plan(struct mafat_plan **plan, const struct mafat_candidate *c, const struct mafat_search_request *r,
-                     const struct mafat_spec *spec, struct mafat_diagnostic *d)
+static int make_plan(struct mafat_plan **plan, const struct mafat_candidate *c,
+                     const struct mafat_search_request *r, const struct mafat_spec *spec,
+                     struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options = *r->options;
   options.n_threads = c->threads;
@@ -88,8 +91,9 @@ static int make_plan(struct mafat_plan **plan, const struct mafat_candidate *c, 
 }
 
 /* Makes the plan of a spec and measures it. */
-static int measure(struct mafat_candidate *c, const struct mafat_search_request *r, const struct mafat_spec *spec,
-                   layout_function lay_out, struct mafat_diagnostic *d)
+static int measure(struct mafat_candidate *c, const struct mafat_search_request *r,
+                   const struct mafat_spec *spec, layout_function lay_out,
+                   struct mafat_diagnostic *d)
 {
   struct mafat_plan *plan = NULL;
   int code = make_plan(&plan, c, r, spec, d);
@@ -98,14 +102,15 @@ static int measure(struct mafat_candidate *c, const struct mafat_search_request 
   return code;
 }
 
-int mafat_candidate_measure(struct mafat_candidate *c, const struct mafat_search_request *r, const struct mafat_spec *spec,
-                            struct mafat_diagnostic *d)
+int mafat_candidate_measure(struct mafat_candidate *c, const struct mafat_search_request *r,
+                            const struct mafat_spec *spec, struct mafat_diagnostic *d)
 {
   return measure(c, r, spec, mafat_layout_make, d);
 }
 
-int mafat_candidate_measure_better(struct mafat_candidate *c, const struct mafat_search_request *r, const struct mafat_spec *spec,
-                                   mafat_candidate_better is_better, const struct mafat_candidate *than, bool *better,
+int mafat_candidate_measure_better(struct mafat_candidate *c, const struct mafat_search_request *r,
+                                   const struct mafat_spec *spec, mafat_candidate_better is_better,
+                                   const struct mafat_candidate *than, bool *better,
                                    struct mafat_diagnostic *d)
 {
   struct mafat_plan *plan = NULL;
@@ -120,14 +125,17 @@ int mafat_candidate_measure_better(struct mafat_candidate *c, const struct mafat
   return code;
 }
 
-int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec,
-                    struct mafat_diagnostic *d)
+int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r,
+                    const struct mafat_spec *spec, struct mafat_diagnostic *d)
 {
   struct mafat_candidate c = {.threads = r->options->n_threads};
   int code = measure(&c, r, spec, mafat_layout_sketch, d);
-  if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && c.charge_bytes == SIZE_MAX)) return MAFAT_OK;
+  if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT ||
+      (code == MAFAT_OK && c.charge_bytes == SIZE_MAX))
+    return MAFAT_OK;
   if (code) return code;
-  struct mafat_candidate *grown = mafat_heap_realloc(f->heap, f->list, (size_t)(f->n + 1) * sizeof *grown);
+  struct mafat_candidate *grown =
+      mafat_heap_realloc(f->heap, f->list, (size_t)(f->n + 1) * sizeof *grown);
   if (grown) f->list = grown;
   if (!grown || mafat_spec_copy(&c.spec, spec, f->heap)) return MAFAT_ENOMEM;
   f->list[f->n++] = c;
@@ -143,7 +151,8 @@ static bool needs_less(const struct mafat_candidate *a, const struct mafat_candi
 }
 
 /* Tries the best scheduling, with outputs in place if requested, and keeps it if it needs less. */
-static int sort_with(struct mafat_candidate *c, const struct mafat_search_request *r, bool in_place, struct mafat_diagnostic *d)
+static int sort_with(struct mafat_candidate *c, const struct mafat_search_request *r, bool in_place,
+                     struct mafat_diagnostic *d)
 {
   struct mafat_candidate sorted = *c;
   sorted.arena_bytes = 0;
@@ -165,14 +174,16 @@ static int sort_with(struct mafat_candidate *c, const struct mafat_search_reques
 
 /* Tries other orders of layers, since files of other formats than Darknet's list branches
  * arbitrarily. */
-static int sort(struct mafat_candidate *c, const struct mafat_search_request *r, struct mafat_diagnostic *d)
+static int sort(struct mafat_candidate *c, const struct mafat_search_request *r,
+                struct mafat_diagnostic *d)
 {
   if (!r->network->format.any_order || c->spec->op_order != MAFAT_OP_ORDER_FILE) return MAFAT_OK;
   int code = c->spec->in_place ? MAFAT_OK : sort_with(c, r, false, d);
   return code ? code : sort_with(c, r, true, d);
 }
 
-int mafat_front_assign_offsets(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)
+int mafat_front_assign_offsets(struct mafat_front *f, const struct mafat_search_request *r,
+                               struct mafat_diagnostic *d)
 {
   int code = MAFAT_OK;
   for (int i = 0; i < f->n && code == MAFAT_OK; i++)
@@ -197,12 +208,15 @@ void mafat_front_close(struct mafat_front **front)
 const struct mafat_candidate *mafat_front_within(const struct mafat_front *front, size_t budget)
 {
   const struct mafat_candidate *best = NULL;
-  for (int i = 0; i < front->n && front->list[i].charge_bytes <= budget; i++) best = &front->list[i];
+  for (int i = 0; i < front->n && front->list[i].charge_bytes <= budget; i++)
+    best = &front->list[i];
   return best;
 }
 
 int mafat_front_find(struct mafat_front **out, const struct mafat_search_request *request,
-                     int (*find)(struct mafat_front *front, const struct mafat_search_request *request, struct mafat_diagnostic *d),
+                     int (*find)(struct mafat_front *front,
+                                 const struct mafat_search_request *request,
+                                 struct mafat_diagnostic *d),
                      struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options = *request->options;
@@ -218,5 +232,6 @@ int mafat_front_find(struct mafat_front **out, const struct mafat_search_request
   if (code == MAFAT_OK) *out = f;
   else mafat_front_close(&f);
   mafat_heap_close(&options.heap);
-  return code == MAFAT_ENOMEM ? mafat_fail(d, code, "%s: out of memory", request->network->path) : code;
+  return code == MAFAT_ENOMEM ? mafat_fail(d, code, "%s: out of memory", request->network->path)
+                              : code;
 }

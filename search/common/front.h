@@ -23,13 +23,16 @@ int mafat_candidate_measure(struct mafat_candidate *c, const struct mafat_search
 
 /* Is a candidate better than another one? If only bytes differ, the smaller one must not be
  * worse. */
-typedef bool (*mafat_candidate_better)(const struct mafat_candidate *c, const struct mafat_candidate *than);
+typedef bool (*mafat_candidate_better)(const struct mafat_candidate *c,
+                                       const struct mafat_candidate *than);
 
 /* Measures a candidate and sets *better. Offsets are assigned only if the candidate could be
  * better. c->arena_bytes on entry: a known lower bound; 0: none. */
-int mafat_candidate_measure_better(struct mafat_candidate *c, const struct mafat_search_request *request,
+int mafat_candidate_measure_better(struct mafat_candidate *c,
+                                   const struct mafat_search_request *request,
                                    const struct mafat_spec *spec, mafat_candidate_better is_better,
-                                   const struct mafat_candidate *than, bool *better, struct mafat_diagnostic *d);
+                                   const struct mafat_candidate *than, bool *better,
+                                   struct mafat_diagnostic *d);
 
 /* By strictly rising bytes and falling milliseconds. Not empty once found. */
 struct mafat_front {
@@ -52,13 +55,16 @@ int mafat_front_add(struct mafat_front *front, const struct mafat_search_request
 void mafat_front_reduce(struct mafat_front *front);
 
 /* Assigns offsets for every plan, so that gaps count, and reduces the front again. */
-int mafat_front_assign_offsets(struct mafat_front *front, const struct mafat_search_request *request,
-                        struct mafat_diagnostic *d);
+int mafat_front_assign_offsets(struct mafat_front *front,
+                               const struct mafat_search_request *request,
+                               struct mafat_diagnostic *d);
 
 /* Runs a search for one number of threads: `find` fills an empty front and uses a temporary heap
  * and the request's deadline. Errors of `find`; MAFAT_ENOMEM. */
 int mafat_front_find(struct mafat_front **out, const struct mafat_search_request *request,
-                     int (*find)(struct mafat_front *front, const struct mafat_search_request *request, struct mafat_diagnostic *d),
+                     int (*find)(struct mafat_front *front,
+                                 const struct mafat_search_request *request,
+                                 struct mafat_diagnostic *d),
                      struct mafat_diagnostic *d);
 
 /* The fastest plan within `budget` bytes; NULL: none. */

@@ -1,7 +1,8 @@
 /* Finds the group at an arena's peak. Called by search/least/least.c. Pure functions. */
 #include "search/common/fullest.h"
 
-struct mafat_fullest mafat_fullest_alive(const struct mafat_layout *layout, const struct mafat_plan *plan)
+struct mafat_fullest mafat_fullest_alive(const struct mafat_layout *layout,
+                                         const struct mafat_plan *plan)
 {
   struct mafat_fullest f = {0, layout->peak_time};
   for (int g = 0; g < plan->n_groups; g++)
@@ -17,7 +18,8 @@ static int group_at(const struct mafat_plan *plan, int time)
   return g;
 }
 
-struct mafat_fullest mafat_fullest_assigned(const struct mafat_layout *layout, const struct mafat_plan *plan)
+struct mafat_fullest mafat_fullest_assigned(const struct mafat_layout *layout,
+                                            const struct mafat_plan *plan)
 {
   struct mafat_fullest alive = mafat_fullest_alive(layout, plan), found = alive;
   size_t top = 0;
@@ -28,7 +30,9 @@ struct mafat_fullest mafat_fullest_assigned(const struct mafat_layout *layout, c
     top = buffer->offset + buffer->bytes;
     for (int g = group_at(plan, buffer->first); g <= group_at(plan, buffer->last); g++) {
       bool fuller = layout->groups[g].peak_bytes > layout->groups[found.group].peak_bytes;
-      if (higher || fuller) found = (struct mafat_fullest){g, mafat_max(buffer->first, 2 * plan->groups[g].positions.begin)};
+      if (higher || fuller)
+        found = (struct mafat_fullest){g, mafat_max(buffer->first,
+                                                    2 * plan->groups[g].positions.begin)};
       higher = false;
     }
   }

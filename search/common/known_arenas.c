@@ -24,7 +24,8 @@ uint64_t mafat_known_arenas_hash(const struct mafat_layout *layout, const struct
   for (int b = 0; b < layout->n_buffers; b++) {
     const struct mafat_buffer *buffer = &layout->buffers[b];
     if (buffer->first > buffer->last) continue; /* has no reader */
-    sum += mix(((uint64_t)ranks[buffer->first] << 32 | (unsigned)ranks[buffer->last + 1]) ^ mix(buffer->bytes));
+    sum += mix(((uint64_t)ranks[buffer->first] << 32 | (unsigned)ranks[buffer->last + 1]) ^
+               mix(buffer->bytes));
   }
   mafat_heap_free(plan->heap, ranks);
   return sum;

@@ -10,7 +10,8 @@
 struct mafat_search_timer {
   /* Times a plan. MAFAT_ELIMIT: too little memory to run it, and the plan is skipped; other errors
    * end the search. */
-  int (*time)(void *context, const struct mafat_plan *plan, const struct mafat_layout *layout, double *ms, struct mafat_diagnostic *d);
+  int (*time)(void *context, const struct mafat_plan *plan, const struct mafat_layout *layout,
+              double *ms, struct mafat_diagnostic *d);
   void *context;
 };
 

@@ -35,15 +35,17 @@ struct mafat_search {
   int n_words;
   /* Finds the front of a request, in a heap of its own. NULL: use `pick`. Errors: see
    * search/best/best.h. */
-  int (*find)(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d);
+  int (*find)(struct mafat_front **out, const struct mafat_search_request *request,
+              struct mafat_diagnostic *d);
   /* Finds one plan for a budget, by the paper's predictor. */
-  int (*pick)(struct mafat_spec **out, const struct mafat_search_request *request, size_t budget_bytes, struct mafat_diagnostic *d);
+  int (*pick)(struct mafat_spec **out, const struct mafat_search_request *request,
+              size_t budget_bytes, struct mafat_diagnostic *d);
 };
 
 /* Parses words into values (search->n_words). text NULL or "": defaults. MAFAT_EINVAL: the message
  * names the word and its valid values, or lists the words. */
-int mafat_search_words_read(struct mafat_search_value *values, const struct mafat_search *search, const char *text,
-                            struct mafat_diagnostic *d);
+int mafat_search_words_read(struct mafat_search_value *values, const struct mafat_search *search,
+                            const char *text, struct mafat_diagnostic *d);
 
 /* True if these valid words ask for plans to be timed by running them. */
 bool mafat_search_is_timed(const struct mafat_search *search, const char *text);

@@ -41,7 +41,8 @@ static bool read_size(const char *text, size_t n, double *bytes)
   bool named = false;
   if (n >= 3 && memcmp(text + n - 2, "iB", 2) == 0) n -= 2, named = true;
   else if (n >= 2 && text[n - 1] == 'B') n--, named = true;
-  const char *found = n ? memchr(units, toupper((unsigned char)text[n - 1]), sizeof units - 1) : NULL;
+  const char *found =
+      n ? memchr(units, toupper((unsigned char)text[n - 1]), sizeof units - 1) : NULL;
   for (const char *u = units; found && u <= found; u++) unit *= 1024;
   if ((named && !found) || !read_count(text, found ? n - 1 : n, bytes)) return false;
   *bytes *= unit;
@@ -59,7 +60,8 @@ static int find_choice(const char *choices, const char *text, size_t length)
   return -1;
 }
 
-static bool read_value(struct mafat_search_value *v, const struct mafat_search_word *w, const char *text, size_t n)
+static bool read_value(struct mafat_search_value *v, const struct mafat_search_word *w,
+                       const char *text, size_t n)
 {
   bool good = true;
   v->text = text;
@@ -72,7 +74,8 @@ static bool read_value(struct mafat_search_value *v, const struct mafat_search_w
   case MAFAT_WORD_SIZE: good = read_size(text, n, &v->number); break;
   case MAFAT_WORD_TEXT: return true;
   }
-  if (!good || v->number < w->least || (w->type != MAFAT_WORD_SIZE && v->number > w->most)) return false;
+  if (!good || v->number < w->least || (w->type != MAFAT_WORD_SIZE && v->number > w->most))
+    return false;
   v->bytes = w->type == MAFAT_WORD_SIZE ? (size_t)v->number : 0;
   return true;
 }
@@ -87,7 +90,10 @@ static void list_choices(char text[ROOM], const char *choices)
   for (size_t used = 0; *choices && used < ROOM;) {
     size_t n = strcspn(choices, "|");
     const char *next = choices + n + (choices[n] == '|');
-    used += (size_t)snprintf(text + used, ROOM - used, "%.*s%s", (int)n, choices, !*next ? "" : strchr(next, '|') ? ", " : " or ");
+    used += (size_t)snprintf(text + used, ROOM - used, "%.*s%s", (int)n, choices,
+                             !*next              ? ""
+                             : strchr(next, '|') ? ", "
+                                                 : " or ");
     choices = next;
   }
 }
@@ -98,29 +104,42 @@ static void describe_expected(char text[ROOM], const struct mafat_search_word *w
   switch (w->type) {
   case MAFAT_WORD_FLAG: snprintf(text, ROOM, "no value"); break;
   case MAFAT_WORD_CHOICE: list_choices(text, w->value); break;
-  case MAFAT_WORD_COUNT: snprintf(text, ROOM, "a number from %.0f to %.0f", w->least, w->most); break;
-  case MAFAT_WORD_NUMBER: snprintf(text, ROOM, "a number from %.0f to %.0f, such as %s", w->least, w->most, w->usual); break;
-  case MAFAT_WORD_SIZE: snprintf(text, ROOM, "%sa size like %s", w->least > 0 ? "" : "0 or ", w->usual); break;
+  case MAFAT_WORD_COUNT:
+    snprintf(text, ROOM, "a number from %.0f to %.0f", w->least, w->most);
+    break;
+  case MAFAT_WORD_NUMBER:
+    snprintf(text, ROOM, "a number from %.0f to %.0f, such as %s", w->least, w->most, w->usual);
+    break;
+  case MAFAT_WORD_SIZE:
+    snprintf(text, ROOM, "%sa size like %s", w->least > 0 ? "" : "0 or ", w->usual);
+    break;
   case MAFAT_WORD_TEXT: snprintf(text, ROOM, "a value"); break;
   }
 }
 
-static int refuse_value(const struct mafat_search *s, const struct mafat_search_word *w, const char *found, size_t n, struct mafat_diagnostic *d)
+static int refuse_value(const struct mafat_search *s, const struct mafat_search_word *w,
+                        const char *found, size_t n, struct mafat_diagnostic *d)
 {
   char expected[ROOM];
   describe_expected(expected, w);
-  return mafat_fail(d, MAFAT_EINVAL, "--search %s: %s expects %s, found %.*s", s->name, w->name, expected, n < 60 ? (int)n : 60, found);
+  return mafat_fail(d, MAFAT_EINVAL, "--search %s: %s expects %s, found %.*s", s->name, w->name,
+                    expected, n < 60 ? (int)n : 60, found);
 }
 
-static int refuse_word(const struct mafat_search *s, const char *found, size_t n, struct mafat_diagnostic *d)
+static int refuse_word(const struct mafat_search *s, const char *found, size_t n,
+                       struct mafat_diagnostic *d)
 {
   char words[ROOM] = "";
   size_t used = 0;
   int length = n < 60 ? (int)n : 60;
   for (int i = 0; i < s->n_words && used < sizeof words; i++)
-    used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i ? ", " : "", s->words[i].name);
-  if (s->n_words == 0) return mafat_fail(d, MAFAT_EINVAL, "--search %s expects no words, found %.*s", s->name, length, found);
-  return mafat_fail(d, MAFAT_EINVAL, "--search %s expects words of its own (%s), found %.*s", s->name, words, length, found);
+    used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i ? ", " : "",
+                             s->words[i].name);
+  if (s->n_words == 0)
+    return mafat_fail(d, MAFAT_EINVAL, "--search %s expects no words, found %.*s", s->name, length,
+                      found);
+  return mafat_fail(d, MAFAT_EINVAL, "--search %s expects words of its own (%s), found %.*s",
+                    s->name, words, length, found);
 }
 
 /* ---- words ---- */
@@ -141,7 +160,8 @@ static size_t word_length(const char *text)
   return n;
 }
 
-static int read_word(struct mafat_search_value *values, const struct mafat_search *s, const char *text, size_t n, struct mafat_diagnostic *d)
+static int read_word(struct mafat_search_value *values, const struct mafat_search *s,
+                     const char *text, size_t n, struct mafat_diagnostic *d)
 {
   const char *equals = memchr(text, '=', n);
   size_t length = equals ? (size_t)(equals - text) : n;
@@ -154,12 +174,14 @@ static int read_word(struct mafat_search_value *values, const struct mafat_searc
   return refuse_value(s, &s->words[i], equals + 1, n - length - 1, d);
 }
 
-int mafat_search_words_read(struct mafat_search_value *values, const struct mafat_search *s, const char *text, struct mafat_diagnostic *d)
+int mafat_search_words_read(struct mafat_search_value *values, const struct mafat_search *s,
+                            const char *text, struct mafat_diagnostic *d)
 {
   for (int i = 0; i < s->n_words; i++) {
     const char *usual = s->words[i].usual;
     values[i] = (struct mafat_search_value){.given = false};
-    if (usual && !read_value(&values[i], &s->words[i], usual, strlen(usual))) return mafat_fail(d, MAFAT_EINVAL, "%s: %s", s->words[i].name, usual);
+    if (usual && !read_value(&values[i], &s->words[i], usual, strlen(usual)))
+      return mafat_fail(d, MAFAT_EINVAL, "%s: %s", s->words[i].name, usual);
   }
   while (text && *text) {
     size_t n = word_length(text);

@@ -93,7 +93,8 @@ static void choose_two(struct allocation_climb *c, int *a, int *b)
 {
   for (*a = any_below(c, c->n); c->extents[c->order[*a]].end != c->total; *a = (*a + 1) % c->n) {}
   const struct mafat_allocation *high = &c->extents[c->order[*a]];
-  for (*b = any_below(c, c->n); !live_together(high, &c->extents[c->order[*b]]); *b = (*b + 1) % c->n) {}
+  for (*b = any_below(c, c->n); !live_together(high, &c->extents[c->order[*b]]);
+       *b = (*b + 1) % c->n) {}
 }
 
 static void climb(struct allocation_climb *c)
@@ -105,7 +106,8 @@ static void climb(struct allocation_climb *c)
     choose_two(c, &a, &b);
     swap(c, a, b);
     place_all(c);
-    double worse = c->total > before ? (double)(c->total - before) : 0, heat = warmth * (double)before * (attempts - i) / attempts;
+    double worse = c->total > before ? (double)(c->total - before) : 0,
+           heat = warmth * (double)before * (attempts - i) / attempts;
     if (worse <= 0 || any_below(c, 1 << 20) < exp(-worse / heat) * (1 << 20)) continue;
     swap(c, a, b);
     place_all(c);
@@ -118,14 +120,18 @@ static void sort(struct allocation_climb *c)
   for (int i = 0; i < c->n; i++) {
     size_t size = c->extents[i].end - c->extents[i].begin;
     int to = i;
-    for (; to > 0 && c->extents[c->order[to - 1]].end - c->extents[c->order[to - 1]].begin < size; to--) c->order[to] = c->order[to - 1];
+    for (; to > 0 && c->extents[c->order[to - 1]].end - c->extents[c->order[to - 1]].begin < size;
+         to--)
+      c->order[to] = c->order[to - 1];
     c->order[to] = i;
   }
 }
 
-int mafat_allocations_climb(size_t *total, struct mafat_allocation *extents, int n, struct mafat_heap *heap)
+int mafat_allocations_climb(size_t *total, struct mafat_allocation *extents, int n,
+                            struct mafat_heap *heap)
 {
-  struct allocation_climb c = {.extents = extents, .n = n, .best_total = SIZE_MAX, .random = 88172645463325252};
+  struct allocation_climb c = {
+      .extents = extents, .n = n, .best_total = SIZE_MAX, .random = 88172645463325252};
   *total = 0;
   for (int i = 0; i < n; i++)
     if (extents[i].end > *total) *total = extents[i].end;

@@ -8,21 +8,24 @@
 
 static int by_begin(const void *a, const void *b)
 {
-  const struct mafat_allocation *x = *(const struct mafat_allocation *const *)a, *y = *(const struct mafat_allocation *const *)b;
+  const struct mafat_allocation *x = *(const struct mafat_allocation *const *)a,
+                                *y = *(const struct mafat_allocation *const *)b;
   if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
   return x < y ? -1 : x > y;
 }
 
 static int by_end(const void *a, const void *b)
 {
-  const struct mafat_allocation *x = *(const struct mafat_allocation *const *)a, *y = *(const struct mafat_allocation *const *)b;
+  const struct mafat_allocation *x = *(const struct mafat_allocation *const *)a,
+                                *y = *(const struct mafat_allocation *const *)b;
   if (x->end != y->end) return x->end < y->end ? -1 : 1;
   return x < y ? -1 : x > y;
 }
 
 static int by_size(const void *a, const void *b)
 {
-  const struct mafat_allocation *x = *(const struct mafat_allocation *const *)a, *y = *(const struct mafat_allocation *const *)b;
+  const struct mafat_allocation *x = *(const struct mafat_allocation *const *)a,
+                                *y = *(const struct mafat_allocation *const *)b;
   size_t m = x->end - x->begin, n = y->end - y->begin;
   if (m != n) return m > n ? -1 : 1;
   return x < y ? -1 : x > y;
@@ -34,19 +37,23 @@ static void fall(struct mafat_allocation *e, const struct mafat_allocation *cons
 {
   size_t size = e->end - e->begin, at = 0;
   for (int i = 0; i < n; i++)
-    if (below[i]->first <= e->last && e->first <= below[i]->last && below[i]->end > at) at = below[i]->end;
+    if (below[i]->first <= e->last && e->first <= below[i]->last && below[i]->end > at)
+      at = below[i]->end;
   if (at < e->begin) e->begin = at;
   e->end = e->begin + size;
 }
 
-int mafat_allocations_settle(size_t *total, struct mafat_allocation *extents, int n, struct mafat_heap *heap)
+int mafat_allocations_settle(size_t *total, struct mafat_allocation *extents, int n,
+                             struct mafat_heap *heap)
 {
   bool falls = n > 0 && n <= MAFAT_MOST_SETTLED;
-  struct mafat_allocation **order = falls ? mafat_heap_calloc(heap, (size_t)n, sizeof *order) : NULL;
+  struct mafat_allocation **order =
+      falls ? mafat_heap_calloc(heap, (size_t)n, sizeof *order) : NULL;
   if (falls && !order) return MAFAT_ENOMEM;
   for (int i = 0; falls && i < n; i++) order[i] = &extents[i];
   if (falls) qsort(order, (size_t)n, sizeof *order, by_begin);
-  for (int i = 0; falls && i < n; i++) fall(order[i], (const struct mafat_allocation *const *)order, i);
+  for (int i = 0; falls && i < n; i++)
+    fall(order[i], (const struct mafat_allocation *const *)order, i);
   *total = 0;
   for (int i = 0; i < n; i++)
     if (extents[i].end > *total) *total = extents[i].end;
@@ -98,7 +105,8 @@ static void keep_lonely(struct chains *c)
   size_t highest = 0;
   int n = 0;
   for (int i = 0; i < c->n; i++)
-    if (c->above[c->begins[i] - c->extents] && c->below[c->begins[i] - c->extents]) c->begins[n++] = c->begins[i];
+    if (c->above[c->begins[i] - c->extents] && c->below[c->begins[i] - c->extents])
+      c->begins[n++] = c->begins[i];
   for (int i = 0; i < n; i++) {
     const struct mafat_allocation *e = c->begins[i];
     bool beside = e->begin < highest || (i + 1 < n && c->begins[i + 1]->begin < e->end);
@@ -117,8 +125,8 @@ static void collect(struct chains *c, int *critical, int *n_critical)
   *n_critical = n;
 }
 
-int mafat_critical_find(int *critical, int *n_critical, const struct mafat_allocation *extents, int n, size_t total,
-                        enum mafat_critical_rule rule, struct mafat_heap *heap)
+int mafat_critical_find(int *critical, int *n_critical, const struct mafat_allocation *extents,
+                        int n, size_t total, enum mafat_critical_rule rule, struct mafat_heap *heap)
 {
   struct chains c = {.extents = extents, .n = n};
   *n_critical = 0;

@@ -27,12 +27,14 @@ struct mafat_allocation {
 /* Moves every buffer down to the highest buffer below it that lives at the same time, so that
  * chains have no gaps. Does nothing for more than MAFAT_MOST_SETTLED buffers. *total: highest end.
  * MAFAT_ENOMEM. */
-int mafat_allocations_settle(size_t *total, struct mafat_allocation *extents, int n, struct mafat_heap *heap);
+int mafat_allocations_settle(size_t *total, struct mafat_allocation *extents, int n,
+                             struct mafat_heap *heap);
 enum { MAFAT_MOST_SETTLED = 8192 };
 
 /* Fills critical[] (n) with the indices of the critical buffers, largest first, then by index.
  * Times of lives are not used. MAFAT_ENOMEM. */
-int mafat_critical_find(int *critical, int *n_critical, const struct mafat_allocation *extents, int n, size_t total,
-                        enum mafat_critical_rule rule, struct mafat_heap *heap);
+int mafat_critical_find(int *critical, int *n_critical, const struct mafat_allocation *extents,
+                        int n, size_t total, enum mafat_critical_rule rule,
+                        struct mafat_heap *heap);
 
 #endif

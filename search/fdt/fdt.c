@@ -11,7 +11,8 @@
 
 enum { TILING, LAYOUT, N_WORDS };
 enum { PUBLISHED, OURS }; /* layouts, in the order of their words */
-static const enum mafat_fused_tiling tilings[] = {MAFAT_FUSED_FDT, MAFAT_FUSED_FFMT, MAFAT_FUSED_BOTH};
+static const enum mafat_fused_tiling tilings[] = {MAFAT_FUSED_FDT, MAFAT_FUSED_FFMT,
+                                                  MAFAT_FUSED_BOTH};
 
 #define WORD MAFAT_SEARCH_WORD
 static const struct mafat_search_word words[N_WORDS] = {
@@ -62,14 +63,18 @@ static struct mafat_group_spec *add_group(const struct flow *f, struct mafat_spe
 }
 
 /* Adds layers as one group, some of them in parts along channels, or along the input's rows. */
-static int add_splits(const struct flow *f, struct mafat_spec *spec, const struct mafat_path *paths, int n, int end)
+static int add_splits(const struct flow *f, struct mafat_spec *spec, const struct mafat_path *paths,
+                      int n, int end)
 {
   struct mafat_group_spec *g = add_group(f, spec, end);
   if (!g) return MAFAT_ENOMEM;
   if (n == 0) return MAFAT_OK;
   struct mafat_split *list = mafat_heap_calloc(f->heap, (size_t)n, sizeof *list);
   if (!list) return MAFAT_ENOMEM;
-  for (int i = 0; i < n; i++) list[i] = (struct mafat_split){.axis = paths[i].of_input ? MAFAT_ALONG_H : MAFAT_ALONG_C, .n = paths[i].n, .layers = mafat_path_layers(&paths[i])};
+  for (int i = 0; i < n; i++)
+    list[i] = (struct mafat_split){.axis = paths[i].of_input ? MAFAT_ALONG_H : MAFAT_ALONG_C,
+                                   .n = paths[i].n,
+                                   .layers = mafat_path_layers(&paths[i])};
   memset(&g->cut, 0, sizeof g->cut);
   g->cut.kind = MAFAT_CUT_SPLIT;
   g->cut.as.split = (struct mafat_splits){list, n};
@@ -91,7 +96,8 @@ static int add_apart(const struct flow *f, struct mafat_spec *spec, int begin, i
 }
 
 /* Adds each path as a group of its own. */
-static int add_all_apart(const struct flow *f, struct mafat_spec *spec, const struct mafat_path *paths, int n, struct mafat_span layers)
+static int add_all_apart(const struct flow *f, struct mafat_spec *spec,
+                         const struct mafat_path *paths, int n, struct mafat_span layers)
 {
   int begin = layers.begin, code = MAFAT_OK;
   for (int i = 0; i < n && code == MAFAT_OK; i++) {
@@ -107,12 +113,14 @@ static int add_tiles(const struct flow *f, struct mafat_spec *spec, const struct
 {
   struct mafat_group_spec *g = add_group(f, spec, mafat_path_layers(p).end);
   if (!g) return MAFAT_ENOMEM;
-  g->cut = mafat_cut_grid(p->tiling == MAFAT_TILE_COLS ? 1 : p->n, p->tiling == MAFAT_TILE_ROWS ? 1 : p->n);
+  g->cut = mafat_cut_grid(p->tiling == MAFAT_TILE_COLS ? 1 : p->n,
+                          p->tiling == MAFAT_TILE_ROWS ? 1 : p->n);
   return MAFAT_OK;
 }
 
 /* Tiles have groups of their own; the layers before, between and after them are one group each. */
-static int make_spec(struct mafat_spec **out, const struct flow *f, const struct mafat_path *paths, int n)
+static int make_spec(struct mafat_spec **out, const struct flow *f, const struct mafat_path *paths,
+                     int n)
 {
   int begin = 0, code = MAFAT_OK, n_layers = f->request->n_layers;
   *out = mafat_spec_new(f->heap);
@@ -122,7 +130,8 @@ static int make_spec(struct mafat_spec **out, const struct flow *f, const struct
     if (i < n && !tiles) continue;
     int end = tiles ? mafat_path_layers(&paths[i]).begin : n_layers;
     const struct mafat_path *before = i > k ? &paths[k] : NULL; /* there may be no path */
-    if (begin < end && f->apart) code = add_all_apart(f, *out, before, i - k, mafat_span(begin, end));
+    if (begin < end && f->apart)
+      code = add_all_apart(f, *out, before, i - k, mafat_span(begin, end));
     else if (begin < end) code = add_splits(f, *out, before, i - k, end);
     if (code == MAFAT_OK && tiles) code = add_tiles(f, *out, &paths[i]);
     if (tiles) begin = mafat_path_layers(&paths[i]).end;
@@ -152,13 +161,16 @@ static int climb(size_t *bytes, const struct flow *f, const struct mafat_spec *s
 }
 
 /* Measures the plan with one scheduling; keeps it if it is the best so far. */
-static int try_order(struct flow *f, struct mafat_spec *spec, enum mafat_op_order op_order, long long n_evaluations)
+static int try_order(struct flow *f, struct mafat_spec *spec, enum mafat_op_order op_order,
+                     long long n_evaluations)
 {
   struct mafat_candidate c = {.threads = f->request->options->n_threads};
   spec->op_order = op_order;
   f->evaluations -= f->request->n_layers + n_evaluations;
   int code = mafat_candidate_measure(&c, f->request, spec, f->d);
-  if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && c.charge_bytes == SIZE_MAX)) return MAFAT_OK;
+  if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT ||
+      (code == MAFAT_OK && c.charge_bytes == SIZE_MAX))
+    return MAFAT_OK;
   size_t bytes = c.arena_bytes;
   if (code == MAFAT_OK) code = climb(&bytes, f, spec);
   if (code || bytes >= f->made.bytes) return code;
@@ -174,14 +186,18 @@ static void forget(struct made_plan *m)
 }
 
 /* Runs parts depth-first: on demand, or by the schedulings for series-parallel graphs. */
-static int measure(void *user, size_t *bytes, const struct mafat_path *paths, int n, long long n_evaluations)
+static int measure(void *user, size_t *bytes, const struct mafat_path *paths, int n,
+                   long long n_evaluations)
 {
-  static const enum mafat_op_order op_orders[] = {MAFAT_OP_ORDER_FILE, MAFAT_OP_ORDER_POSTORDER, MAFAT_OP_ORDER_SP};
+  static const enum mafat_op_order op_orders[] = {MAFAT_OP_ORDER_FILE, MAFAT_OP_ORDER_POSTORDER,
+                                                  MAFAT_OP_ORDER_SP};
   struct flow *f = user;
   struct mafat_spec *spec = NULL;
   forget(&f->made);
-  int code = make_spec(&spec, f, paths, n), n_op_orders = f->apart && n == 0 ? 1 : (int)(sizeof op_orders / sizeof *op_orders);
-  for (int i = 0; i < n_op_orders && code == MAFAT_OK; i++) code = try_order(f, spec, op_orders[i], n_evaluations);
+  int code = make_spec(&spec, f, paths, n),
+      n_op_orders = f->apart && n == 0 ? 1 : (int)(sizeof op_orders / sizeof *op_orders);
+  for (int i = 0; i < n_op_orders && code == MAFAT_OK; i++)
+    code = try_order(f, spec, op_orders[i], n_evaluations);
   mafat_spec_close(&spec);
   *bytes = f->made.bytes;
   return code;
@@ -201,7 +217,8 @@ static int take(void *user)
   struct flow *f = user;
   struct mafat_front *front = f->front;
   struct mafat_candidate c = f->kept.candidate;
-  if (!front->list && !(front->list = mafat_heap_calloc(front->heap, 1, sizeof *front->list))) return MAFAT_ENOMEM;
+  if (!front->list && !(front->list = mafat_heap_calloc(front->heap, 1, sizeof *front->list)))
+    return MAFAT_ENOMEM;
   if (mafat_spec_copy(&c.spec, f->kept.candidate.spec, front->heap)) return MAFAT_ENOMEM;
   if (front->n > 0) mafat_spec_close(&front->list[0].spec);
   front->list[0] = c;
@@ -218,13 +235,16 @@ static int find_critical(void *user, int **tensors, int *n)
   int code = mafat_placing_make(&p, f->request, f->front->list[0].spec, f->climbing, f->d);
   if (code) return code;
   *tensors = mafat_heap_calloc(f->heap, (size_t)p.n + 1, sizeof **tensors);
-  code = *tensors ? mafat_critical_find(*tensors, n, p.extents, p.n, p.total, MAFAT_CRITICAL_CHAIN, f->heap) : MAFAT_ENOMEM;
+  code = *tensors ? mafat_critical_find(*tensors, n, p.extents, p.n, p.total, MAFAT_CRITICAL_CHAIN,
+                                        f->heap)
+                  : MAFAT_ENOMEM;
   for (int i = 0; code == MAFAT_OK && i < *n; i++) (*tensors)[i] = p.tensors[(*tensors)[i]];
   mafat_placing_free(&p);
   return code;
 }
 
-static const struct mafat_flow_callbacks callbacks = {measure, keep, take, find_critical, may_go_on};
+static const struct mafat_flow_callbacks callbacks = {measure, keep, take, find_critical,
+                                                      may_go_on};
 
 /* ---- search ---- */
 
@@ -264,7 +284,8 @@ static int run(struct flow *f, struct mafat_flow *flow)
 {
   int code = mafat_flow_begin(flow, NULL, 0);
   if (code == MAFAT_OK && f->front->n == 0)
-    code = mafat_fail(f->d, MAFAT_ELIMIT, "%s: no plan has countable bytes", f->request->network->path);
+    code = mafat_fail(f->d, MAFAT_ELIMIT, "%s: no plan has countable bytes",
+                      f->request->network->path);
   for (size_t before = SIZE_MAX; code == MAFAT_OK && flow->bytes < before;) {
     before = flow->bytes;
     code = try_other_style(f, flow);
@@ -274,20 +295,32 @@ static int run(struct flow *f, struct mafat_flow *flow)
 }
 
 /* Runs the flow in a temporary heap; the front has its own. */
-static int run_in(struct mafat_front *front, const struct mafat_search_request *request, struct mafat_diagnostic *d)
+static int run_in(struct mafat_front *front, const struct mafat_search_request *request,
+                  struct mafat_diagnostic *d)
 {
   struct mafat_heap *heap = request->options->heap;
   struct mafat_sole_readers *lines = NULL;
-  struct flow f = {.request = request, .heap = heap, .front = front, .made.bytes = SIZE_MAX, .kept.bytes = SIZE_MAX,
-                   .evaluations = MOST_EVALUATIONS, .d = d};
+  struct flow f = {.request = request,
+                   .heap = heap,
+                   .front = front,
+                   .made.bytes = SIZE_MAX,
+                   .kept.bytes = SIZE_MAX,
+                   .evaluations = MOST_EVALUATIONS,
+                   .d = d};
   struct mafat_search_value values[N_WORDS];
   int code = mafat_search_words_read(values, &mafat_searching_fdt, request->words, d);
   if (code) return code;
   f.climbing = values[LAYOUT].choice == PUBLISHED;
   struct mafat_flow *flow = mafat_heap_calloc(heap, 1, sizeof *flow);
-  code = flow ? mafat_sole_readers_make(&lines, request->network, request->n_layers, heap) : MAFAT_ENOMEM;
+  code = flow ? mafat_sole_readers_make(&lines, request->network, request->n_layers, heap)
+              : MAFAT_ENOMEM;
   if (code == MAFAT_OK) {
-    *flow = (struct mafat_flow){.heap = heap, .lines = lines, .callbacks = &callbacks, .user = &f, .tiling = tilings[values[TILING].choice], .of_inputs = true,
+    *flow = (struct mafat_flow){.heap = heap,
+                                .lines = lines,
+                                .callbacks = &callbacks,
+                                .user = &f,
+                                .tiling = tilings[values[TILING].choice],
+                                .of_inputs = true,
                                 .bytes = SIZE_MAX};
     code = run(&f, flow);
   }
@@ -298,7 +331,8 @@ static int run_in(struct mafat_front *front, const struct mafat_search_request *
   return code;
 }
 
-int mafat_search_fdt(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d)
+int mafat_search_fdt(struct mafat_front **out, const struct mafat_search_request *request,
+                     struct mafat_diagnostic *d)
 {
   return mafat_front_find(out, request, run_in, d);
 }

@@ -10,7 +10,8 @@
 /* Finds a front of one plan, which mixes 1x1 groups, grids of tiles (FFMT) and split groups (FDT).
  * Weights are kept; tiles of maps may recompute overlaps. MAFAT_ENOMEM; MAFAT_ELIMIT: no plan has
  * representable bytes. */
-int mafat_search_fdt(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d);
+int mafat_search_fdt(struct mafat_front **out, const struct mafat_search_request *request,
+                     struct mafat_diagnostic *d);
 
 extern const struct mafat_search mafat_searching_fdt;
 

@@ -43,7 +43,8 @@ static bool is_run(const struct mafat_flow *f, const struct mafat_path *p)
 /* True if the path has the requested tiling. */
 static bool is_wanted(const struct mafat_flow *f, const struct mafat_path *p)
 {
-  enum mafat_fused_tiling other = p->tiling == MAFAT_TILE_DEPTH ? MAFAT_FUSED_FFMT : MAFAT_FUSED_FDT;
+  enum mafat_fused_tiling other =
+      p->tiling == MAFAT_TILE_DEPTH ? MAFAT_FUSED_FFMT : MAFAT_FUSED_FDT;
   return f->tiling != other && is_run(f, p);
 }
 
@@ -56,7 +57,8 @@ static int join(const struct mafat_flow *f, const struct mafat_path *p, struct m
   bool placed = false;
   for (int i = 0; i <= f->n_applied; i++) {
     bool end = i == f->n_applied;
-    struct mafat_span other = end ? mafat_span(own.end, own.end + 1) : mafat_path_layers(&f->applied[i]);
+    struct mafat_span other =
+        end ? mafat_span(own.end, own.end + 1) : mafat_path_layers(&f->applied[i]);
     if (other.begin < own.end && own.begin < other.end) continue;
     if (n + !placed + !end > MAFAT_MOST_APPLIED) return 0;
     if (!placed && other.begin >= own.end) {
@@ -95,8 +97,12 @@ static int try_path(struct flow_run *r, const struct mafat_path *p)
 static int find_paths(struct flow_run *r, int tensor)
 {
   const struct mafat_flow *f = r->flow;
-  if (tensor < f->lines->n_layers) return mafat_paths_find(r->found, MAFAT_MOST_PATHS, f->lines, tensor);
-  return f->of_inputs && mafat_network_is_input(f->lines->network, tensor) && mafat_path_of_input(&r->found[0], f->lines, tensor) ? 1 : 0;
+  if (tensor < f->lines->n_layers)
+    return mafat_paths_find(r->found, MAFAT_MOST_PATHS, f->lines, tensor);
+  return f->of_inputs && mafat_network_is_input(f->lines->network, tensor) &&
+                 mafat_path_of_input(&r->found[0], f->lines, tensor)
+             ? 1
+             : 0;
 }
 
 static int try_tensor(struct flow_run *r, int tensor)
@@ -106,7 +112,9 @@ static int try_tensor(struct flow_run *r, int tensor)
   for (int i = 0; i < n_paths; i++) {
     struct mafat_path *p = &r->found[i];
     int most = is_wanted(f, p) ? mafat_path_most_parts(f->lines, p, tensor) : 0;
-    for (p->n = MAFAT_LEAST_TILES; p->n <= most && code == MAFAT_OK && f->callbacks->may_go_on(f->user); p->n++) code = try_path(r, p);
+    for (p->n = MAFAT_LEAST_TILES;
+         p->n <= most && code == MAFAT_OK && f->callbacks->may_go_on(f->user); p->n++)
+      code = try_path(r, p);
   }
   return code;
 }
@@ -129,9 +137,12 @@ static int try_critical(struct flow_run *r, const int *tensors, int n)
   int code = MAFAT_OK, n_layers = f->lines->n_layers;
   memset(r->tried, 0, (size_t)mafat_network_n_tensors(network) * sizeof *r->tried);
   r->best.n = -1;
-  for (int i = 0; i < n && code == MAFAT_OK && r->best.n < 0 && f->callbacks->may_go_on(f->user); i++) {
+  for (int i = 0; i < n && code == MAFAT_OK && r->best.n < 0 && f->callbacks->may_go_on(f->user);
+       i++) {
     int t = tensors[i];
-    if (t < 0 || r->tried[t] || (!mafat_network_is_input(network, t) && mafat_network_is_output(network, n_layers, t))) continue;
+    if (t < 0 || r->tried[t] ||
+        (!mafat_network_is_input(network, t) && mafat_network_is_output(network, n_layers, t)))
+      continue;
     r->tried[t] = true;
     code = try_tensor(r, t);
   }
@@ -152,7 +163,8 @@ int mafat_flow_run(struct mafat_flow *f)
   struct flow_run *r = mafat_heap_calloc(f->heap, 1, sizeof *r);
   if (!r) return MAFAT_ENOMEM;
   r->flow = f;
-  r->tried = mafat_heap_calloc(f->heap, (size_t)mafat_network_n_tensors(f->lines->network), sizeof *r->tried);
+  r->tried = mafat_heap_calloc(f->heap, (size_t)mafat_network_n_tensors(f->lines->network),
+                               sizeof *r->tried);
   int code = r->tried ? MAFAT_OK : MAFAT_ENOMEM;
   for (bool better = true; code == MAFAT_OK && better;) {
     int *tensors = NULL, n = 0;

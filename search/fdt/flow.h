@@ -17,7 +17,8 @@ enum mafat_fused_tiling { MAFAT_FUSED_BOTH, MAFAT_FUSED_FDT, MAFAT_FUSED_FFMT };
 struct mafat_flow_callbacks {
   /* Measures these paths together; SIZE_MAX: impossible. n_evaluations: effort, in layers by
    * parts. */
-  int (*measure)(void *user, size_t *bytes, const struct mafat_path *paths, int n, long long n_evaluations);
+  int (*measure)(void *user, size_t *bytes, const struct mafat_path *paths, int n,
+                 long long n_evaluations);
   int (*keep)(void *user); /* Remembers the last measured plan as the best so far. */
   int (*take)(void *user); /* Makes the last remembered plan the current one. */
   /* Lists the critical tensors of the current plan, largest first; -1 for other buffers. The flow

@@ -20,7 +20,8 @@ static int find_above(const struct mafat_sole_readers *l, int layer)
     const struct mafat_sources *sources = &it->operands[o].sources;
     int tensor = mafat_network_sole_tensor(l->network, sources);
     if (mafat_sources_count(sources) == 0) continue;
-    if (tensor >= 0 && mafat_kind_of(mafat_network_made_by(l->network, tensor)->type)->constant) continue;
+    if (tensor >= 0 && mafat_kind_of(mafat_network_made_by(l->network, tensor)->type)->constant)
+      continue;
     if (tensor < 0 || above >= 0 || mafat_network_made_by(l->network, tensor)->more) return -1;
     above = tensor;
   }
@@ -41,10 +42,13 @@ static void find_below(struct mafat_sole_readers *l)
     }
   }
   for (int t = 0; t < n_operators; t++)
-    if (l->below[t] < 0 || (!mafat_network_is_input(l->network, t) && mafat_network_is_output(l->network, l->n_layers, t))) l->below[t] = -1;
+    if (l->below[t] < 0 || (!mafat_network_is_input(l->network, t) &&
+                            mafat_network_is_output(l->network, l->n_layers, t)))
+      l->below[t] = -1;
 }
 
-int mafat_sole_readers_make(struct mafat_sole_readers **out, const struct mafat_network *n, int n_layers, struct mafat_heap *heap)
+int mafat_sole_readers_make(struct mafat_sole_readers **out, const struct mafat_network *n,
+                            int n_layers, struct mafat_heap *heap)
 {
   size_t n_operators = (size_t)mafat_network_n_tensors(n);
   struct mafat_sole_readers *l = *out = mafat_heap_calloc(heap, 1, sizeof *l);
@@ -56,7 +60,8 @@ int mafat_sole_readers_make(struct mafat_sole_readers **out, const struct mafat_
     return MAFAT_ENOMEM;
   }
   l->below = l->above + n_operators;
-  for (int i = 0; i < n_layers; i++) l->above[i] = mafat_layer_is_alias(&n->layers[i]) ? -1 : find_above(l, i);
+  for (int i = 0; i < n_layers; i++)
+    l->above[i] = mafat_layer_is_alias(&n->layers[i]) ? -1 : find_above(l, i);
   find_below(l);
   return MAFAT_OK;
 }
@@ -72,7 +77,8 @@ void mafat_sole_readers_close(struct mafat_sole_readers **lines)
 
 uint64_t mafat_tensor_bytes(const struct mafat_network *n, int tensor)
 {
-  return mafat_dtype_bytes(mafat_network_tensor_type(n, tensor), (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(n, tensor)));
+  return mafat_dtype_bytes(mafat_network_tensor_type(n, tensor),
+                           (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(n, tensor)));
 }
 
 /* ---- roles ---- */
@@ -130,7 +136,9 @@ static bool map_block(const struct mafat_sole_readers *l, int layer, enum mafat_
   const struct mafat_layer *it = &l->network->layers[layer];
   if (l->above[layer] < 0 || !mafat_layer_is_tileable(it)) return false;
   for (int axis_y = 0; axis_y < 2; axis_y++)
-    if (cuts(tiling, axis_y) && (extent(it->out, axis_y) < 2 || extent(shape_above(l, layer), axis_y) < 2)) return false;
+    if (cuts(tiling, axis_y) &&
+        (extent(it->out, axis_y) < 2 || extent(shape_above(l, layer), axis_y) < 2))
+      return false;
   return true;
 }
 
@@ -152,7 +160,8 @@ static int first_layer(const struct mafat_sole_readers *l, int tensor, int by)
 static int depth_lengths(int *lengths, const struct mafat_sole_readers *l, int tensor, int by)
 {
   int n = 0, length = 0;
-  for (int layer = first_layer(l, tensor, by); layer >= 0 && length < MAFAT_MOST_PATH / 2; layer = next_layer(l, layer, by)) {
+  for (int layer = first_layer(l, tensor, by); layer >= 0 && length < MAFAT_MOST_PATH / 2;
+       layer = next_layer(l, layer, by)) {
     enum path_block b = depth_block(l, layer, by > 0);
     if (b == BLOCK_NONE) break;
     if (b == BLOCK_FAN) {
@@ -166,10 +175,12 @@ static int depth_lengths(int *lengths, const struct mafat_sole_readers *l, int t
   return n;
 }
 
-static int map_lengths(int *lengths, const struct mafat_sole_readers *l, int tensor, enum mafat_tiling tiling, int by)
+static int map_lengths(int *lengths, const struct mafat_sole_readers *l, int tensor,
+                       enum mafat_tiling tiling, int by)
 {
   int n = 0, length = 0;
-  for (int layer = first_layer(l, tensor, by); layer >= 0 && length < MAFAT_MOST_PATH / 2; layer = next_layer(l, layer, by)) {
+  for (int layer = first_layer(l, tensor, by); layer >= 0 && length < MAFAT_MOST_PATH / 2;
+       layer = next_layer(l, layer, by)) {
     if (!map_block(l, layer, tiling)) break;
     if (length > 0 && overlaps(l, layer, tiling)) lengths[n++] = length;
     length++;
@@ -178,9 +189,11 @@ static int map_lengths(int *lengths, const struct mafat_sole_readers *l, int ten
   return n;
 }
 
-int mafat_path_lengths(int lengths[MAFAT_MOST_VERSIONS], const struct mafat_sole_readers *l, int tensor, enum mafat_tiling tiling, int by)
+int mafat_path_lengths(int lengths[MAFAT_MOST_VERSIONS], const struct mafat_sole_readers *l,
+                       int tensor, enum mafat_tiling tiling, int by)
 {
-  return tiling == MAFAT_TILE_DEPTH ? depth_lengths(lengths, l, tensor, by) : map_lengths(lengths, l, tensor, tiling, by);
+  return tiling == MAFAT_TILE_DEPTH ? depth_lengths(lengths, l, tensor, by)
+                                    : map_lengths(lengths, l, tensor, tiling, by);
 }
 
 /* ---- ends ---- */
@@ -201,52 +214,64 @@ static int choose_end(const struct mafat_sole_readers *l, int tensor, int length
   return best;
 }
 
-static void fill(struct mafat_path *p, const struct mafat_sole_readers *l, int tensor, enum mafat_tiling tiling, int up, int down)
+static void fill(struct mafat_path *p, const struct mafat_sole_readers *l, int tensor,
+                 enum mafat_tiling tiling, int up, int down)
 {
   memset(p, 0, sizeof *p);
   p->tiling = tiling;
   p->n = MAFAT_LEAST_TILES;
   p->length = up + down;
   int layer = tensor;
-  for (int i = up - 1; i >= 0; i--, layer = layer >= 0 ? next_layer(l, layer, -1) : -1) p->layers[i] = layer;
+  for (int i = up - 1; i >= 0; i--, layer = layer >= 0 ? next_layer(l, layer, -1) : -1)
+    p->layers[i] = layer;
   layer = l->below[tensor];
   for (int i = 0; i < down; i++, layer = next_layer(l, layer, 1)) p->layers[up + i] = layer;
   p->fan_out = tiling == MAFAT_TILE_DEPTH && depth_block(l, p->layers[0], false) == BLOCK_FAN;
-  p->fan_in = tiling == MAFAT_TILE_DEPTH && down > 0 && depth_block(l, p->layers[p->length - 1], true) == BLOCK_FAN;
+  p->fan_in = tiling == MAFAT_TILE_DEPTH && down > 0 &&
+              depth_block(l, p->layers[p->length - 1], true) == BLOCK_FAN;
 }
 
 static bool is_known(const struct mafat_path *paths, int n, const struct mafat_path *p)
 {
   for (int i = 0; i < n; i++)
-    if (paths[i].tiling == p->tiling && paths[i].length == p->length && paths[i].layers[0] == p->layers[0]) return true;
+    if (paths[i].tiling == p->tiling && paths[i].length == p->length &&
+        paths[i].layers[0] == p->layers[0])
+      return true;
   return false;
 }
 
-static int find_tiling(struct mafat_path *paths, int n, int capacity, const struct mafat_sole_readers *l, int tensor, enum mafat_tiling tiling)
+static int find_tiling(struct mafat_path *paths, int n, int capacity,
+                       const struct mafat_sole_readers *l, int tensor, enum mafat_tiling tiling)
 {
   int ups[MAFAT_MOST_VERSIONS], downs[MAFAT_MOST_VERSIONS];
-  int n_ups = mafat_path_lengths(ups, l, tensor, tiling, -1), n_downs = mafat_path_lengths(downs, l, tensor, tiling, 1);
+  int n_ups = mafat_path_lengths(ups, l, tensor, tiling, -1),
+      n_downs = mafat_path_lengths(downs, l, tensor, tiling, 1);
   for (int i = 0; i < n_ups; i++)
     for (int k = 0; k < n_downs && n < capacity; k++) {
       int up = choose_end(l, tensor, ups[i], -1), down = choose_end(l, tensor, downs[k], 1);
       if (up == 0 || down == 0) continue;
       fill(&paths[n], l, tensor, tiling, up, down);
-      if (!is_known(paths, n, &paths[n]) && mafat_path_most_parts(l, &paths[n], tensor) >= MAFAT_LEAST_TILES) n++;
+      if (!is_known(paths, n, &paths[n]) &&
+          mafat_path_most_parts(l, &paths[n], tensor) >= MAFAT_LEAST_TILES)
+        n++;
     }
   return n;
 }
 
-int mafat_paths_find(struct mafat_path *paths, int capacity, const struct mafat_sole_readers *l, int tensor)
+int mafat_paths_find(struct mafat_path *paths, int capacity, const struct mafat_sole_readers *l,
+                     int tensor)
 {
   int n = 0;
-  for (int tiling = 0; tiling < MAFAT_N_TILINGS; tiling++) n = find_tiling(paths, n, capacity, l, tensor, (enum mafat_tiling)tiling);
+  for (int tiling = 0; tiling < MAFAT_N_TILINGS; tiling++)
+    n = find_tiling(paths, n, capacity, l, tensor, (enum mafat_tiling)tiling);
   return n;
 }
 
 bool mafat_path_of_input(struct mafat_path *path, const struct mafat_sole_readers *l, int input)
 {
   int length = 0;
-  for (int layer = l->below[input]; layer >= 0 && length < MAFAT_MOST_PATH / 2; layer = l->below[layer], length++)
+  for (int layer = l->below[input]; layer >= 0 && length < MAFAT_MOST_PATH / 2;
+       layer = l->below[layer], length++)
     if (!map_block(l, layer, MAFAT_TILE_ROWS) || overlaps(l, layer, MAFAT_TILE_ROWS)) break;
   int down = choose_end(l, input, length, 1);
   if (down == 0) return false;
@@ -255,7 +280,8 @@ bool mafat_path_of_input(struct mafat_path *path, const struct mafat_sole_reader
   return mafat_path_most_parts(l, path, input) >= MAFAT_LEAST_TILES;
 }
 
-int mafat_path_most_parts(const struct mafat_sole_readers *l, const struct mafat_path *p, int tensor)
+int mafat_path_most_parts(const struct mafat_sole_readers *l, const struct mafat_path *p,
+                          int tensor)
 {
   struct mafat_shape s = mafat_network_tensor_shape(l->network, tensor);
   if (p->tiling == MAFAT_TILE_DEPTH) return mafat_min(MAFAT_MOST_TILES, s.c);

@@ -14,7 +14,10 @@
 #include "base/heap.h"
 #include "network/network.h"
 
-enum mafat_tiling { MAFAT_TILE_DEPTH, MAFAT_TILE_ROWS, MAFAT_TILE_COLS, MAFAT_TILE_BOTH, MAFAT_N_TILINGS };
+enum mafat_tiling {
+  MAFAT_TILE_DEPTH, MAFAT_TILE_ROWS, MAFAT_TILE_COLS, MAFAT_TILE_BOTH,
+  MAFAT_N_TILINGS
+};
 
 enum {
   MAFAT_LEAST_TILES = 2,
@@ -44,7 +47,8 @@ struct mafat_path {
 };
 
 /* Finds the chains of the first n_layers. MAFAT_ENOMEM. */
-int mafat_sole_readers_make(struct mafat_sole_readers **out, const struct mafat_network *n, int n_layers, struct mafat_heap *heap);
+int mafat_sole_readers_make(struct mafat_sole_readers **out, const struct mafat_network *n,
+                            int n_layers, struct mafat_heap *heap);
 void mafat_sole_readers_close(struct mafat_sole_readers **lines);
 
 /* Bytes of a tensor's elements, without padding. */
@@ -53,17 +57,21 @@ uint64_t mafat_tensor_bytes(const struct mafat_network *n, int tensor);
 /* Possible lengths of a path from the tensor upwards (by = -1, its producer first) or downwards (by
  * = 1), rising. Returns their number. */
 enum { MAFAT_MOST_VERSIONS = MAFAT_MOST_PATH };
-int mafat_path_lengths(int lengths[MAFAT_MOST_VERSIONS], const struct mafat_sole_readers *lines, int tensor, enum mafat_tiling tiling, int by);
+int mafat_path_lengths(int lengths[MAFAT_MOST_VERSIONS], const struct mafat_sole_readers *lines,
+                       int tensor, enum mafat_tiling tiling, int by);
 
 /* Finds the maximal paths around a tensor, with the smallest number of parts. They end at the
  * smallest buffers before and after, which are smaller than the tensor. Writes at most `capacity`;
  * returns the number. */
-int mafat_paths_find(struct mafat_path *paths, int capacity, const struct mafat_sole_readers *lines, int tensor);
+int mafat_paths_find(struct mafat_path *paths, int capacity, const struct mafat_sole_readers *lines,
+                     int tensor);
 /* Finds the path of an input of the network, which the publications do not split: its rows, through
  * layers that recompute none, to the smallest following map. False: none. */
-bool mafat_path_of_input(struct mafat_path *path, const struct mafat_sole_readers *lines, int input);
+bool mafat_path_of_input(struct mafat_path *path, const struct mafat_sole_readers *lines,
+                         int input);
 /* Maximum number of parts of a path; below MAFAT_LEAST_TILES: none. */
-int mafat_path_most_parts(const struct mafat_sole_readers *lines, const struct mafat_path *path, int tensor);
+int mafat_path_most_parts(const struct mafat_sole_readers *lines, const struct mafat_path *path,
+                          int tensor);
 
 /* Part i of n of an extent; the first ones get the remainder. */
 struct mafat_span mafat_path_part(int extent, int n, int i);

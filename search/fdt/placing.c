@@ -20,8 +20,8 @@ static int fill(struct mafat_placing *p, const struct mafat_layout *layout, bool
   return mafat_allocations_settle(&p->total, p->extents, p->n, p->heap);
 }
 
-int mafat_placing_make(struct mafat_placing *out, const struct mafat_search_request *r, const struct mafat_spec *spec,
-                       bool climbing, struct mafat_diagnostic *d)
+int mafat_placing_make(struct mafat_placing *out, const struct mafat_search_request *r,
+                       const struct mafat_spec *spec, bool climbing, struct mafat_diagnostic *d)
 {
   struct mafat_plan *plan = NULL;
   struct mafat_layout *layout = NULL;

@@ -15,15 +15,16 @@ struct mafat_placing {
 
 /* Computes the offsets of a plan's arena, with each buffer moved down; or by hill climbing if
  * `climbing`. Errors of plans and layouts. */
-int mafat_placing_make(struct mafat_placing *out, const struct mafat_search_request *request, const struct mafat_spec *spec,
-                       bool climbing, struct mafat_diagnostic *d);
+int mafat_placing_make(struct mafat_placing *out, const struct mafat_search_request *request,
+                       const struct mafat_spec *spec, bool climbing, struct mafat_diagnostic *d);
 void mafat_placing_free(struct mafat_placing *p);
 
 /* Hill climbing with simulated annealing, like TVM's. Buffers are placed in an order, largest
  * first, each at the lowest free offset. Then a highest buffer and one that lives at the same time
  * swap places in the order, repeatedly. Deterministic. Does nothing for more than
  * MAFAT_MOST_CLIMBED buffers. *total: highest end. MAFAT_ENOMEM. */
-int mafat_allocations_climb(size_t *total, struct mafat_allocation *extents, int n, struct mafat_heap *heap);
+int mafat_allocations_climb(size_t *total, struct mafat_allocation *extents, int n,
+                            struct mafat_heap *heap);
 enum { MAFAT_MOST_CLIMBED = 2048 };
 
 #endif

@@ -17,15 +17,18 @@ static const struct mafat_layer *layer_of(const struct account *a, int layer)
   return &a->lines->network->layers[layer];
 }
 
-struct mafat_span mafat_path_span(const struct mafat_sole_readers *l, const struct mafat_path *p, int at, bool axis_y, int part)
+struct mafat_span mafat_path_span(const struct mafat_sole_readers *l, const struct mafat_path *p,
+                                  int at, bool axis_y, int part)
 {
   const struct mafat_layer *layers = l->network->layers;
   struct mafat_shape end = layers[p->layers[p->length - 1]].out;
-  bool cut = p->tiling == MAFAT_TILE_BOTH || p->tiling == (axis_y ? MAFAT_TILE_ROWS : MAFAT_TILE_COLS);
+  bool cut =
+      p->tiling == MAFAT_TILE_BOTH || p->tiling == (axis_y ? MAFAT_TILE_ROWS : MAFAT_TILE_COLS);
   struct mafat_shape own = layers[p->layers[at]].out;
   if (!cut) return mafat_span(0, axis_y ? own.h : own.w);
   struct mafat_span span = mafat_path_part(axis_y ? end.h : end.w, p->n, part);
-  for (int i = p->length - 1; i > at; i--) span = mafat_layer_in_span(&layers[p->layers[i]], 0, axis_y, span);
+  for (int i = p->length - 1; i > at; i--)
+    span = mafat_layer_in_span(&layers[p->layers[i]], 0, axis_y, span);
   return span;
 }
 
@@ -46,8 +49,10 @@ static struct share share_of(const struct account *a, int at, int part)
 {
   const struct mafat_path *p = a->path;
   int c = layer_of(a, p->layers[at])->out.c;
-  struct mafat_span rows = mafat_path_span(a->lines, p, at, true, p->tiling == MAFAT_TILE_BOTH ? part / p->n : part);
-  struct mafat_span cols = mafat_path_span(a->lines, p, at, false, p->tiling == MAFAT_TILE_BOTH ? part % p->n : part);
+  struct mafat_span rows =
+      mafat_path_span(a->lines, p, at, true, p->tiling == MAFAT_TILE_BOTH ? part / p->n : part);
+  struct mafat_span cols =
+      mafat_path_span(a->lines, p, at, false, p->tiling == MAFAT_TILE_BOTH ? part % p->n : part);
   bool cut = p->tiling == MAFAT_TILE_DEPTH && !(p->fan_in && at == p->length - 1);
   return (struct share){(uint64_t)mafat_span_size(rows) * (uint64_t)mafat_span_size(cols),
                         cut ? mafat_span_size(mafat_path_part(c, p->n, part)) : c};
@@ -55,7 +60,8 @@ static struct share share_of(const struct account *a, int at, int part)
 
 static uint64_t share_bytes(const struct account *a, int at, struct share s)
 {
-  return s.pixels * (uint64_t)s.channels * mafat_dtype_bytes(layer_of(a, a->path->layers[at])->out_type, 8) / 8;
+  return s.pixels * (uint64_t)s.channels *
+         mafat_dtype_bytes(layer_of(a, a->path->layers[at])->out_type, 8) / 8;
 }
 
 /* Sums over some channels have a share of the products. */
@@ -63,8 +69,11 @@ static uint64_t share_macs(const struct account *a, int at, struct share s, int 
 {
   const struct mafat_path *p = a->path;
   const struct mafat_layer *l = layer_of(a, p->layers[at]);
-  if (!p->fan_in || at != p->length - 1) return mafat_layer_part_macs(l, s.pixels, s.channels, mafat_layer_channels(l));
-  return mafat_layer_part_macs(l, s.pixels, s.channels, mafat_span_size(mafat_path_part(mafat_layer_channels(l), p->n, part)));
+  if (!p->fan_in || at != p->length - 1)
+    return mafat_layer_part_macs(l, s.pixels, s.channels, mafat_layer_channels(l));
+  return mafat_layer_part_macs(
+      l, s.pixels, s.channels,
+      mafat_span_size(mafat_path_part(mafat_layer_channels(l), p->n, part)));
 }
 
 static void note(struct account *a, uint64_t bytes)
@@ -135,20 +144,25 @@ static void find_last(struct account *a)
   for (int t = 0; t < mafat_network_n_tensors(n); t++) a->last[t] = -1;
   for (int i = 0; i < a->lines->n_layers; i++)
     if (!mafat_layer_is_alias(&n->layers[i]))
-      for (struct mafat_reads r = mafat_layer_reads(&n->layers[i]); mafat_reads_next(&r);) a->last[r.source->tensor] = i;
+      for (struct mafat_reads r = mafat_layer_reads(&n->layers[i]); mafat_reads_next(&r);)
+        a->last[r.source->tensor] = i;
   for (int t = 0; t < mafat_network_n_tensors(n); t++)
-    if (mafat_network_operator(n, t) < a->lines->n_layers && mafat_network_is_output(n, a->lines->n_layers, t)) a->last[t] = a->lines->n_layers;
+    if (mafat_network_operator(n, t) < a->lines->n_layers &&
+        mafat_network_is_output(n, a->lines->n_layers, t))
+      a->last[t] = a->lines->n_layers;
   for (int t = n->n_layers; t < mafat_network_n_operators(n); t++)
     if (a->last[t] >= 0) a->alive += mafat_tensor_bytes(n, t);
 }
 
 /* A path runs at the position of its last layer: all its operands exist, and nothing else reads its
  * inner tensors. */
-int mafat_published_find(struct mafat_published *out, const struct mafat_sole_readers *lines, const struct mafat_path *path)
+int mafat_published_find(struct mafat_published *out, const struct mafat_sole_readers *lines,
+                         const struct mafat_path *path)
 {
   struct account a = {.lines = lines, .path = path, .out = out};
   *out = (struct mafat_published){0, 0};
-  a.last = mafat_heap_calloc(lines->heap, (size_t)mafat_network_n_tensors(lines->network), sizeof *a.last);
+  a.last = mafat_heap_calloc(lines->heap, (size_t)mafat_network_n_tensors(lines->network),
+                             sizeof *a.last);
   if (!a.last) return MAFAT_ENOMEM;
   find_last(&a);
   for (int i = 0, at = 0; i < lines->n_layers; i++) {

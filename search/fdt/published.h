@@ -14,10 +14,12 @@ struct mafat_published {
 
 /* Accounts for a network with one path in parts; NULL: without. Chains of whole sums are merged in
  * place. MAFAT_ENOMEM. */
-int mafat_published_find(struct mafat_published *out, const struct mafat_sole_readers *lines, const struct mafat_path *path);
+int mafat_published_find(struct mafat_published *out, const struct mafat_sole_readers *lines,
+                         const struct mafat_path *path);
 
 /* Rows (axis_y) or columns that layer `at` of the path makes for part `part` along that axis: its
  * share for the last layer, and what that share needs for the others. */
-struct mafat_span mafat_path_span(const struct mafat_sole_readers *lines, const struct mafat_path *path, int at, bool axis_y, int part);
+struct mafat_span mafat_path_span(const struct mafat_sole_readers *lines,
+                                  const struct mafat_path *path, int at, bool axis_y, int part);
 
 #endif

@@ -23,7 +23,8 @@ static bool is_papers(const struct mafat_network *n, int n_layers)
     const struct mafat_layer *layer = &n->layers[l];
     bool pooled = l == 1 || l == 3 || l == 7 || l == 11;
     if (layer->type != (pooled ? MAFAT_MAXPOOL : MAFAT_CONVOLUTIONAL)) return false;
-    if (mafat_network_sole_tensor(n, mafat_layer_sources(layer)) != mafat_network_above(n, l)) return false;
+    if (mafat_network_sole_tensor(n, mafat_layer_sources(layer)) != mafat_network_above(n, l))
+      return false;
   }
   return true;
 }
@@ -47,8 +48,8 @@ static struct mafat_greedy_choice choice_of(int tiles, int cut, int n_layers)
 }
 
 /* Predicts bytes with the paper's predictor. MAFAT_EINVAL: not a plan for these maps. */
-static int predict(struct mafat_greedy_choice *c, const struct mafat_network *n, int n_layers, size_t bias_bytes,
-                   struct mafat_diagnostic *d)
+static int predict(struct mafat_greedy_choice *c, const struct mafat_network *n, int n_layers,
+                   size_t bias_bytes, struct mafat_diagnostic *d)
 {
   struct mafat_spec spec = mafat_greedy_spec(c);
   struct mafat_plan *plan;
@@ -62,8 +63,9 @@ static int predict(struct mafat_greedy_choice *c, const struct mafat_network *n,
   return code;
 }
 
-int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_network *n, int n_layers,
-                        size_t limit_bytes, size_t bias_bytes, struct mafat_diagnostic *d)
+int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_network *n,
+                        int n_layers, size_t limit_bytes, size_t bias_bytes,
+                        struct mafat_diagnostic *d)
 {
   bool papers = is_papers(n, n_layers);
   int least = papers ? PAPER_LEAST_CUT : 1;
@@ -79,7 +81,8 @@ int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_n
       if (c.fits || papers || !choice->n_groups || c.bytes < choice->bytes) *choice = c;
       if (c.fits) return MAFAT_OK;
     }
-  return choice->n_groups ? MAFAT_OK : mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", n->path);
+  return choice->n_groups ? MAFAT_OK
+                          : mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", n->path);
 }
 
 /* ---- the row ---- */
@@ -99,7 +102,8 @@ static int pick(struct mafat_spec **out, const struct mafat_search_request *r, s
   struct mafat_greedy_choice choice;
   int code = mafat_search_words_read(values, &mafat_searching_greedy, r->words, d);
   if (code == MAFAT_OK)
-    code = mafat_search_greedy(&choice, r->network, r->n_layers, budget_bytes, values[BIAS].bytes, d);
+    code =
+        mafat_search_greedy(&choice, r->network, r->n_layers, budget_bytes, values[BIAS].bytes, d);
   if (code) return code;
   struct mafat_spec spec = mafat_greedy_spec(&choice);
   return mafat_spec_copy(out, &spec, NULL);

@@ -23,8 +23,9 @@ struct mafat_greedy_choice {
  * plan may need far more than others (5x5/2/2x2 of the whole yolov2: 152 MiB, 5x5/12/2x2: 44), so
  * if nothing fits the result is the first plan with the least predicted bytes. Plans with more
  * tiles than pixels are skipped. MAFAT_ENOMEM; MAFAT_ELIMIT: no plan has representable bytes. */
-int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_network *n, int n_layers,
-                        size_t limit_bytes, size_t bias_bytes, struct mafat_diagnostic *d);
+int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_network *n,
+                        int n_layers, size_t limit_bytes, size_t bias_bytes,
+                        struct mafat_diagnostic *d);
 
 /* The choice as a spec, which points into it. */
 static inline struct mafat_spec mafat_greedy_spec(struct mafat_greedy_choice *choice)

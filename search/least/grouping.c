@@ -61,7 +61,9 @@ struct grouping {
 
 static float *peak_at(struct grouping *p, int cut_candidate, int from, int to)
 {
-  return &p->peaks[((size_t)cut_candidate * (size_t)(p->n + 1) + (size_t)from) * (size_t)(p->n + 1) + (size_t)to];
+  return &p->peaks[((size_t)cut_candidate * (size_t)(p->n + 1) + (size_t)from) *
+                       (size_t)(p->n + 1) +
+                   (size_t)to];
 }
 
 /* ---- specs ---- */
@@ -69,11 +71,18 @@ static float *peak_at(struct grouping *p, int cut_candidate, int from, int to)
 /* The cut of a group whose last layer has that output. */
 static struct mafat_cut cut_of(int cut_candidate, struct mafat_shape out)
 {
-  bool tiled = cut_candidates[cut_candidate].cols && out.h <= MOST_FLAT_ROWS && out.w >= 2 * cut_candidates[cut_candidate].cols;
-  if (cut_candidates[cut_candidate].cols) return tiled ? mafat_cut_grid(cut_candidates[cut_candidate].each ? out.h : 1, cut_candidates[cut_candidate].cols) : mafat_cut_grid(1, 1);
-  if (cut_candidates[cut_candidate].partitioned) return mafat_cut_rows_partitioned(1, cut_candidates[cut_candidate].early);
-  if (cut_candidates[cut_candidate].kind == MAFAT_CUT_ROWS) return cut_candidates[cut_candidate].early ? mafat_cut_rows_early(1) : mafat_cut_rows(1);
-  return cut_candidates[cut_candidate].kind == MAFAT_CUT_PANELS ? mafat_cut_panels(false) : mafat_cut_grid(1, 1);
+  bool tiled = cut_candidates[cut_candidate].cols && out.h <= MOST_FLAT_ROWS &&
+               out.w >= 2 * cut_candidates[cut_candidate].cols;
+  if (cut_candidates[cut_candidate].cols)
+    return tiled ? mafat_cut_grid(cut_candidates[cut_candidate].each ? out.h : 1,
+                                  cut_candidates[cut_candidate].cols)
+                 : mafat_cut_grid(1, 1);
+  if (cut_candidates[cut_candidate].partitioned)
+    return mafat_cut_rows_partitioned(1, cut_candidates[cut_candidate].early);
+  if (cut_candidates[cut_candidate].kind == MAFAT_CUT_ROWS)
+    return cut_candidates[cut_candidate].early ? mafat_cut_rows_early(1) : mafat_cut_rows(1);
+  return cut_candidates[cut_candidate].kind == MAFAT_CUT_PANELS ? mafat_cut_panels(false)
+                                                                : mafat_cut_grid(1, 1);
 }
 
 static void begin_spec(struct grouping *p)
@@ -99,7 +108,8 @@ static void add_group(struct grouping *p, int from, int to, int cut_candidate)
 static struct mafat_spec end_spec(struct grouping *p)
 {
   for (int g = 0; g < p->n_groups && !p->code; g++)
-    p->code = mafat_group_spec_set_layers(p->heap, &p->groups[g], g, p->group_of, p->sequence->n_layers);
+    p->code =
+        mafat_group_spec_set_layers(p->heap, &p->groups[g], g, p->group_of, p->sequence->n_layers);
   return (struct mafat_spec){.groups = p->groups, .n_groups = p->n_groups, .in_place = true};
 }
 
@@ -113,7 +123,8 @@ static int spec_group(const struct grouping *p, const struct mafat_plan *plan, i
 }
 
 /* True if tiles of the group overlap, so that pixels would be computed twice. */
-static bool overlaps(const struct mafat_plan *plan, struct mafat_schedule *s, int group, double *area, struct mafat_box *boxes)
+static bool overlaps(const struct mafat_plan *plan, struct mafat_schedule *s, int group,
+                     double *area, struct mafat_box *boxes)
 {
   const struct mafat_group *g = &plan->groups[group];
   bool twice = false;
@@ -121,11 +132,13 @@ static bool overlaps(const struct mafat_plan *plan, struct mafat_schedule *s, in
   for (int y = 0; y < g->cut.as.grid.n_rows; y++)
     for (int x = 0; x < g->cut.as.grid.n_cols; x++) {
       mafat_schedule_tile_boxes(s, group, y, x, boxes);
-      for (int i = g->at.begin; i < g->at.end; i++) area[plan->members[i]] += (double)mafat_box_area(boxes[plan->members[i]]);
+      for (int i = g->at.begin; i < g->at.end; i++)
+        area[plan->members[i]] += (double)mafat_box_area(boxes[plan->members[i]]);
     }
   for (int i = g->at.begin; i < g->at.end; i++) {
     const struct mafat_layer *l = &s->network->layers[plan->members[i]];
-    twice = twice || (mafat_layer_macs(l, 1) > 0 && area[plan->members[i]] > (double)l->out.h * l->out.w);
+    twice = twice ||
+            (mafat_layer_macs(l, 1) > 0 && area[plan->members[i]] > (double)l->out.h * l->out.w);
   }
   return twice;
 }
@@ -153,14 +166,17 @@ static void measure(struct grouping *p, const int *ends, int cut_candidate)
   struct mafat_plan *plan = NULL;
   struct mafat_layout *layout = NULL;
   struct mafat_spec spec = end_spec(p);
-  int code = p->code ? p->code : mafat_plan_make(&plan, &spec, r->network, r->n_layers, r->options, p->d);
+  int code =
+      p->code ? p->code : mafat_plan_make(&plan, &spec, r->network, r->n_layers, r->options, p->d);
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, p->d);
-  bool *twice = code == MAFAT_OK ? mafat_heap_calloc(p->heap, (size_t)plan->n_groups, sizeof *twice) : NULL;
+  bool *twice =
+      code == MAFAT_OK ? mafat_heap_calloc(p->heap, (size_t)plan->n_groups, sizeof *twice) : NULL;
   if (code == MAFAT_OK) code = twice ? find_overlaps(p, plan, twice) : MAFAT_ENOMEM;
   p->evaluations -= p->sequence->n_layers + (plan ? mafat_effort_of_parts(plan) : 0);
   for (int g = 0; code == MAFAT_OK && g < plan->n_groups; g++) {
     int of = spec_group(p, plan, g);
-    float *peak = peak_at(p, cut_candidate, of ? ends[of - 1] : 0, ends[of]), bytes = (float)layout->groups[g].peak_bytes;
+    float *peak = peak_at(p, cut_candidate, of ? ends[of - 1] : 0, ends[of]),
+          bytes = (float)layout->groups[g].peak_bytes;
     if (twice[g]) bytes = TOO_LARGE;
     if (isinf(*peak) || *peak < bytes) *peak = bytes;
   }
@@ -191,7 +207,9 @@ bool mafat_grouping_tiles(const struct mafat_network *network)
 static bool applies(const struct grouping *p, int cut_candidate)
 {
   bool flat = mafat_grouping_tiles(p->request->network);
-  return cut_candidates[cut_candidate].cols ? flat : cut_candidates[cut_candidate].kind != MAFAT_CUT_ROWS || !flat;
+  return cut_candidates[cut_candidate].cols
+             ? flat
+             : cut_candidates[cut_candidate].kind != MAFAT_CUT_ROWS || !flat;
 }
 
 /* True if some group of that span needs less than the current plan. */
@@ -211,7 +229,10 @@ static void measure_all(struct grouping *p, double limit)
   }
   for (int span = 1; span <= mafat_min(MOST_SPAN, p->n); span++)
     for (int w = 0; w < N_CUT_CANDIDATES; w++) {
-      for (int first = 1; first <= span && open[w] && mafat_effort_left(p->request, p->evaluations) && !p->code; first++) measure_spans(p, first, span, w);
+      for (int first = 1;
+           first <= span && open[w] && mafat_effort_left(p->request, p->evaluations) && !p->code;
+           first++)
+        measure_spans(p, first, span, w);
       open[w] = open[w] && has_smaller(p, span, w, limit);
     }
 }
@@ -229,10 +250,12 @@ static bool solve(struct grouping *p, double limit, bool limited)
       for (int w = 0; w < N_CUT_CANDIDATES; w++) {
         struct grouping_state *before = &p->states[from];
         float peak = fmaxf(before->peak, *peak_at(p, w, from, to));
-        double slowness = before->slowness + cut_candidates[w].slowness * (p->places[to] - p->places[from]) + 0.01;
+        double slowness = before->slowness +
+                          cut_candidates[w].slowness * (p->places[to] - p->places[from]) + 0.01;
         if (peak >= TOO_LARGE || peak > limit) continue;
-        bool better = limited && !isinf(best.peak) ? slowness < best.slowness
-                                                   : peak < best.peak || (peak <= best.peak && slowness < best.slowness);
+        bool better = limited && !isinf(best.peak)
+                          ? slowness < best.slowness
+                          : peak < best.peak || (peak <= best.peak && slowness < best.slowness);
         if (better) best = (struct grouping_state){peak, slowness, from, w};
       }
     p->states[to] = best;
@@ -288,9 +311,14 @@ static void search(struct grouping *p, struct mafat_front *front)
 }
 
 int mafat_grouping_least(struct mafat_front *front, const struct mafat_search_request *request,
-                          const struct mafat_sequence *sequence, long long evaluations, struct mafat_diagnostic *d)
+                         const struct mafat_sequence *sequence, long long evaluations,
+                         struct mafat_diagnostic *d)
 {
-  struct grouping p = {.request = request, .sequence = sequence, .heap = request->options->heap, .evaluations = evaluations, .d = d};
+  struct grouping p = {.request = request,
+                       .sequence = sequence,
+                       .heap = request->options->heap,
+                       .evaluations = evaluations,
+                       .d = d};
   p.n = find_places(&p);
   size_t n = (size_t)p.n + 1;
   p.peaks = mafat_heap_calloc(p.heap, N_CUT_CANDIDATES * n * n, sizeof *p.peaks);

@@ -14,6 +14,7 @@ bool mafat_grouping_tiles(const struct mafat_network *network);
 /* Takes the best grouping of this order into a front of one plan, if it is better (least.h).
  * Effort: at most `evaluations`, in plans times their layers. MAFAT_ENOMEM. */
 int mafat_grouping_least(struct mafat_front *front, const struct mafat_search_request *request,
-                          const struct mafat_sequence *sequence, long long evaluations, struct mafat_diagnostic *d);
+                         const struct mafat_sequence *sequence, long long evaluations,
+                         struct mafat_diagnostic *d);
 
 #endif

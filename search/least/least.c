@@ -36,7 +36,9 @@ enum {
  * PARTITIONED + n are n rows of these kinds. COLUMNS - n is n tiles in each row, for maps with few
  * rows, like tokens. */
 enum { WHOLE = 0, PANELS = -1, COLUMNS = -2, EARLY = 1000, PARTITIONED = 2000 };
-static const int cut_candidates[] = {1, 2, 3, 4, 6, 8, 16, EARLY + 1, EARLY + 2, EARLY + 4, PARTITIONED + 1, PARTITIONED + 2, PARTITIONED + EARLY + 1, WHOLE, PANELS, COLUMNS - 8, COLUMNS - 32};
+static const int cut_candidates[] = {
+    1, 2, 3, 4, 6, 8, 16, EARLY + 1, EARLY + 2, EARLY + 4, PARTITIONED + 1, PARTITIONED + 2,
+    PARTITIONED + EARLY + 1, WHOLE, PANELS, COLUMNS - 8, COLUMNS - 32};
 enum { N_CUT_CANDIDATES = sizeof cut_candidates / sizeof *cut_candidates, FEW_ROWS = 4 };
 
 struct group_climb {
@@ -62,7 +64,8 @@ struct group_climb {
   struct mafat_diagnostic *d;
 };
 
-static bool is_better(const struct mafat_candidate *a, const struct mafat_candidate *b, bool breaks_ties)
+static bool is_better(const struct mafat_candidate *a, const struct mafat_candidate *b,
+                      bool breaks_ties)
 {
   if (a->arena_bytes != b->arena_bytes) return a->arena_bytes < b->arena_bytes;
   return breaks_ties ? a->tie_break < b->tie_break * 0.999 : a->ms < b->ms;
@@ -79,15 +82,20 @@ static bool breaks_tie(const struct mafat_candidate *a, const struct mafat_candi
 }
 
 /* *arena_bytes: on entry a known bound, or 0; on return the arena, or a lower bound. */
-static int take(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec, bool breaks_ties,
-                size_t *arena_bytes, struct mafat_diagnostic *d)
+static int take(struct mafat_front *f, const struct mafat_search_request *r,
+                const struct mafat_spec *spec, bool breaks_ties, size_t *arena_bytes,
+                struct mafat_diagnostic *d)
 {
-  const struct mafat_candidate none = {.arena_bytes = SIZE_MAX}, *than = f->n > 0 ? &f->list[0] : &none;
+  const struct mafat_candidate none = {.arena_bytes = SIZE_MAX},
+                               *than = f->n > 0 ? &f->list[0] : &none;
   struct mafat_candidate c = {.threads = r->options->n_threads, .arena_bytes = *arena_bytes};
   bool better;
-  int code = mafat_candidate_measure_better(&c, r, spec, breaks_ties ? breaks_tie : is_faster, than, &better, d);
+  int code = mafat_candidate_measure_better(&c, r, spec, breaks_ties ? breaks_tie : is_faster, than,
+                                            &better, d);
   *arena_bytes = code ? 0 : c.arena_bytes;
-  if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && (!better || c.charge_bytes == SIZE_MAX))) return MAFAT_OK;
+  if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT ||
+      (code == MAFAT_OK && (!better || c.charge_bytes == SIZE_MAX)))
+    return MAFAT_OK;
   if (code || c.redundant_macs) return code;
   if (!f->list && !(f->list = mafat_heap_calloc(f->heap, 1, sizeof *f->list))) return MAFAT_ENOMEM;
   if (mafat_spec_copy(&c.spec, spec, f->heap)) return MAFAT_ENOMEM;
@@ -97,8 +105,8 @@ static int take(struct mafat_front *f, const struct mafat_search_request *r, con
   return MAFAT_OK;
 }
 
-int mafat_least_take(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec,
-                     struct mafat_diagnostic *d)
+int mafat_least_take(struct mafat_front *f, const struct mafat_search_request *r,
+                     const struct mafat_spec *spec, struct mafat_diagnostic *d)
 {
   size_t arena_bytes = 0;
   return take(f, r, spec, false, &arena_bytes, d);
@@ -132,10 +140,15 @@ static struct mafat_shape shape_before(const struct group_climb *c, int end)
 
 static struct mafat_cut cut_of(const struct group_climb *c, int cut_candidate, int end)
 {
-  if (cut_candidate < COLUMNS) return mafat_cut_grid(shape_before(c, end).h, COLUMNS - cut_candidate);
-  if (cut_candidate > PARTITIONED) return mafat_cut_rows_partitioned((cut_candidate - PARTITIONED) % EARLY, cut_candidate > PARTITIONED + EARLY);
+  if (cut_candidate < COLUMNS)
+    return mafat_cut_grid(shape_before(c, end).h, COLUMNS - cut_candidate);
+  if (cut_candidate > PARTITIONED)
+    return mafat_cut_rows_partitioned((cut_candidate - PARTITIONED) % EARLY,
+                                      cut_candidate > PARTITIONED + EARLY);
   if (cut_candidate > EARLY) return mafat_cut_rows_early(cut_candidate - EARLY);
-  return cut_candidate == WHOLE ? mafat_cut_grid(1, 1) : cut_candidate == PANELS ? mafat_cut_panels(false) : mafat_cut_rows(cut_candidate);
+  return cut_candidate == WHOLE    ? mafat_cut_grid(1, 1)
+         : cut_candidate == PANELS ? mafat_cut_panels(false)
+                                   : mafat_cut_rows(cut_candidate);
 }
 
 /* True if the candidate applies to a group with that end. Tiles are for maps with few rows and many
@@ -185,22 +198,29 @@ static void report_layers(struct group_climb *c, int n_groups)
     for (; at < c->groups[g].end; at++) c->group_of[c->sequence->layers[at]] = g;
   for (int g = 0; g < n_groups && !c->code; g++) {
     c->groups[g].end = 0;
-    c->code = mafat_group_spec_set_layers(c->request->options->heap, &c->groups[g], g, c->group_of, c->request->n_layers);
+    c->code = mafat_group_spec_set_layers(c->request->options->heap, &c->groups[g], g, c->group_of,
+                                          c->request->n_layers);
   }
 }
 
 /* Tries these groups instead of n_old groups from `first` on. */
-static void try(struct group_climb *c, int first, int n_old, const struct mafat_group_spec *groups, int n)
+static void try(struct group_climb *c, int first, int n_old, const struct mafat_group_spec *groups,
+                int n)
 {
   int n_groups = 0, evaluations = c->from->op_order == MAFAT_OP_ORDER_FILE ? 1 : SORTED;
   if (c->code || c->front->list[0].arena_bytes < c->enough) return;
   c->layers -= evaluations * c->request->n_layers;
-  if (!mafat_effort_left(c->request, c->layers) || c->from->n_groups - n_old + n > c->request->n_layers) return;
+  if (!mafat_effort_left(c->request, c->layers) ||
+      c->from->n_groups - n_old + n > c->request->n_layers)
+    return;
   for (int g = 0; g < first; g++) c->groups[n_groups++] = unchanged(c, g);
   for (int g = 0; g < n; g++) c->groups[n_groups++] = groups[g];
   for (int g = first + n_old; g < c->from->n_groups; g++) c->groups[n_groups++] = unchanged(c, g);
   report_layers(c, n_groups);
-  struct mafat_spec spec = {.groups = c->groups, .n_groups = n_groups, .op_order = c->from->op_order, .in_place = c->from->in_place};
+  struct mafat_spec spec = {.groups = c->groups,
+                            .n_groups = n_groups,
+                            .op_order = c->from->op_order,
+                            .in_place = c->from->in_place};
   if (!c->code && !is_too_large(c, &spec)) {
     size_t arena_bytes = mafat_known_arenas_find(c->known, c->lives);
     c->layers -= LAID_OUT * evaluations * c->request->n_layers + PARTS_LAID_OUT * c->parts;
@@ -233,13 +253,15 @@ static void join(struct group_climb *c, int group, int n)
 }
 
 /* Tries two groups, one with its cut, the other with every candidate. */
-static void try_pair(struct group_climb *c, int group, int n_old, int cut, int end, struct mafat_cut left, struct mafat_cut right)
+static void try_pair(struct group_climb *c, int group, int n_old, int cut, int end,
+                     struct mafat_cut left, struct mafat_cut right)
 {
   for (int w = 0; w < 2 * N_CUT_CANDIDATES; w++) {
     int changed = w % 2 ? end : cut;
     if (!applies(c, cut_candidates[w / 2], changed)) continue;
     struct mafat_cut other = cut_of(c, cut_candidates[w / 2], changed);
-    struct mafat_group_spec pair[] = {group_of(c, cut, w % 2 ? left : other), group_of(c, end, w % 2 ? other : right)};
+    struct mafat_group_spec pair[] = {group_of(c, cut, w % 2 ? left : other),
+                                      group_of(c, end, w % 2 ? other : right)};
     try(c, group, n_old, pair, 2);
   }
 }
@@ -305,8 +327,10 @@ static void part_around_peak(struct group_climb *c, int group)
 {
   int begin = begin_of(c, group), end = end_of(c, group);
   int before[MOST_PLACES], after[MOST_PLACES];
-  if (c->from->groups[group].cut.kind == MAFAT_CUT_ROWS || c->peak < begin || c->peak >= end) return;
-  int n_before = find_places(c, c->peak, begin, -1, before), n_after = find_places(c, c->peak + 1, end, 1, after);
+  if (c->from->groups[group].cut.kind == MAFAT_CUT_ROWS || c->peak < begin || c->peak >= end)
+    return;
+  int n_before = find_places(c, c->peak, begin, -1, before),
+      n_after = find_places(c, c->peak + 1, end, 1, after);
   for (int i = 0; i < n_before; i++)
     for (int k = 0; k < n_after; k++)
       if (before[i] < after[k]) try_island(c, group, before[i], after[k]);
@@ -329,8 +353,12 @@ static void move_far(struct group_climb *c, int group)
   int begin = begin_of(c, group), cut = end_of(c, group), end = end_of(c, group + 1);
   struct mafat_cut left = c->from->groups[group].cut, right = c->from->groups[group + 1].cut;
   for (int near = FURTHEST + 1; near < end - begin; near *= 2) {
-    if (cut + near < end) try_pair(c, group, 2, narrowest(c, cut + near, mafat_min(cut + 2 * near, end) - 1), end, left, right);
-    if (cut - near > begin) try_pair(c, group, 2, narrowest(c, mafat_max(cut - 2 * near, begin) + 1, cut - near), end, left, right);
+    if (cut + near < end)
+      try_pair(c, group, 2, narrowest(c, cut + near, mafat_min(cut + 2 * near, end) - 1), end, left,
+               right);
+    if (cut - near > begin)
+      try_pair(c, group, 2, narrowest(c, mafat_max(cut - 2 * near, begin) + 1, cut - near), end,
+               left, right);
   }
 }
 
@@ -344,7 +372,8 @@ static int place_at(const struct mafat_plan *plan, int position)
   while (position >= plan->groups[g].positions.end) g++;
   const struct mafat_group *group = &plan->groups[g];
   int at = group->at.begin, step = position - group->positions.begin;
-  int layer = mafat_cut_has_parts(&group->cut) ? plan->parts->list[plan->parts->at[g] + step].layer : plan->order[at + step];
+  int layer = mafat_cut_has_parts(&group->cut) ? plan->parts->list[plan->parts->at[g] + step].layer
+                                               : plan->order[at + step];
   for (int i = at; i < group->at.end; i++)
     if (plan->members[i] == layer) return i;
   return at;
@@ -358,13 +387,19 @@ static int stand(struct group_climb *c)
   struct mafat_layout *layout = NULL;
   mafat_spec_close(&c->from);
   mafat_sequence_close(&c->sequence);
-  int code = mafat_plan_make(&plan, c->front->list[0].spec, r->network, r->n_layers, r->options, c->d);
-  if (code == MAFAT_OK) code = (c->assigned ? mafat_layout_make : mafat_layout_outline)(&layout, r->network, plan, c->d);
+  int code =
+      mafat_plan_make(&plan, c->front->list[0].spec, r->network, r->n_layers, r->options, c->d);
+  if (code == MAFAT_OK)
+    code =
+        (c->assigned ? mafat_layout_make : mafat_layout_outline)(&layout, r->network, plan, c->d);
   if (code == MAFAT_OK) code = mafat_plan_spec(&c->from, plan, r->network);
-  if (code == MAFAT_OK) code = mafat_sequence_of(&c->sequence, r->network, plan->members, r->n_layers, r->options->heap);
+  if (code == MAFAT_OK)
+    code =
+        mafat_sequence_of(&c->sequence, r->network, plan->members, r->n_layers, r->options->heap);
   for (int g = 0; code == MAFAT_OK && g < plan->n_groups; g++) c->ends[g] = plan->groups[g].at.end;
   if (code == MAFAT_OK) {
-    struct mafat_fullest f = (c->assigned ? mafat_fullest_assigned : mafat_fullest_alive)(layout, plan);
+    struct mafat_fullest f =
+        (c->assigned ? mafat_fullest_assigned : mafat_fullest_alive)(layout, plan);
     c->fullest = f.group;
     c->peak = place_at(plan, f.time / 2);
   }
@@ -405,7 +440,9 @@ static void change_any(struct group_climb *c)
 static void climb(struct group_climb *c, void (*change)(struct group_climb *c), bool breaks_ties)
 {
   c->breaks_ties = breaks_ties;
-  for (int i = 0; (i < MOST_CHANGES || c->request->plan_ends) && mafat_effort_left(c->request, c->layers) && c->code == MAFAT_OK; i++) {
+  for (int i = 0; (i < MOST_CHANGES || c->request->plan_ends) &&
+                  mafat_effort_left(c->request, c->layers) && c->code == MAFAT_OK;
+       i++) {
     struct mafat_candidate before = c->front->list[0];
     if ((c->code = stand(c))) return;
     c->enough = before.arena_bytes / 100 * ENOUGH_PERCENT;
@@ -429,13 +466,15 @@ static void climb_sorted(struct group_climb *c, const struct mafat_spec *start)
 {
   struct mafat_group_spec group = {.cut = mafat_cut_grid(1, 1)};
   struct mafat_spec whole = {.groups = &group, .n_groups = 1}, *end = NULL;
-  c->code = c->code ? c->code : mafat_spec_copy(&end, c->front->list[0].spec, c->request->options->heap);
+  c->code =
+      c->code ? c->code : mafat_spec_copy(&end, c->front->list[0].spec, c->request->options->heap);
   if (c->code == MAFAT_OK) try_sorted(c, end);
   mafat_spec_close(&end);
   try_sorted(c, start);
   try_sorted(c, &whole);
   c->layers = MOST_LAYERS;
-  if (c->code == MAFAT_OK && c->front->list[0].spec->op_order != MAFAT_OP_ORDER_FILE) climb(c, change_fullest, true);
+  if (c->code == MAFAT_OK && c->front->list[0].spec->op_order != MAFAT_OP_ORDER_FILE)
+    climb(c, change_fullest, true);
 }
 
 /* First compares arenas and milliseconds; then also the tie-break, which only helps if a smaller
@@ -445,7 +484,8 @@ static void climb_unsorted(struct group_climb *c)
   struct mafat_spec *before = NULL;
   climb(c, change_fullest, false);
   climb(c, change_any, false);
-  c->code = c->code ? c->code : mafat_spec_copy(&before, c->front->list[0].spec, c->request->options->heap);
+  c->code = c->code ? c->code
+                    : mafat_spec_copy(&before, c->front->list[0].spec, c->request->options->heap);
   climb(c, change_fullest, true);
   if (c->code == MAFAT_OK) c->code = mafat_least_take(c->front, c->request, before, c->d);
   climb(c, change_any, false);
@@ -486,7 +526,8 @@ static void climb_assigned(struct group_climb *c)
   } while (c->code == MAFAT_OK && c->front->list[0].arena_bytes < before);
 }
 
-static int climb_from(struct mafat_front *f, const struct mafat_search_request *r, void (*all)(struct group_climb *c), struct mafat_diagnostic *d)
+static int climb_from(struct mafat_front *f, const struct mafat_search_request *r,
+                      void (*all)(struct group_climb *c), struct mafat_diagnostic *d)
 {
   struct group_climb c = {.request = r, .front = f, .layers = MOST_LAYERS, .d = d};
   if (f->n == 0) return MAFAT_OK;
@@ -504,12 +545,14 @@ static int climb_from(struct mafat_front *f, const struct mafat_search_request *
   return c.code;
 }
 
-int mafat_least_refine(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)
+int mafat_least_refine(struct mafat_front *f, const struct mafat_search_request *r,
+                       struct mafat_diagnostic *d)
 {
   return climb_from(f, r, climb_all, d);
 }
 
-int mafat_least_lower(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)
+int mafat_least_lower(struct mafat_front *f, const struct mafat_search_request *r,
+                      struct mafat_diagnostic *d)
 {
   return climb_from(f, r, climb_assigned, d);
 }

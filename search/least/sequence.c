@@ -39,7 +39,8 @@ static double bytes_of(const struct sequencer *q, int tensor)
 static double made_bytes(const struct sequencer *q, int layer)
 {
   double bytes = 0;
-  for (int k = 0; k < mafat_layer_n_outputs(&q->network->layers[layer]); k++) bytes += bytes_of(q, mafat_network_output(q->network, layer, k));
+  for (int k = 0; k < mafat_layer_n_outputs(&q->network->layers[layer]); k++)
+    bytes += bytes_of(q, mafat_network_output(q->network, layer, k));
   return bytes;
 }
 
@@ -48,7 +49,8 @@ static int list_reads(const struct sequencer *q, int layer, int *tensors, int ca
 {
   int n = 0;
   if (mafat_layer_is_alias(&q->network->layers[layer])) return 0;
-  for (struct mafat_reads r = mafat_layer_reads(&q->network->layers[layer]); mafat_reads_next(&r);) {
+  for (struct mafat_reads r = mafat_layer_reads(&q->network->layers[layer]);
+       mafat_reads_next(&r);) {
     int i = 0;
     while (i < n && tensors[i] != r.source->tensor) i++;
     if (i == n && n < capacity) tensors[n++] = r.source->tensor;
@@ -136,8 +138,12 @@ static bool needs_whole(const struct sequencer *q, int layer, int tensor)
   for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);) {
     struct mafat_shape in = l->operands[r.operand].shape;
     if (r.source->tensor != tensor) continue;
-    if (in.h > 1 && l->out.h > 1 && mafat_span_size(mafat_layer_in_span(l, r.operand, true, mafat_span(0, 1))) == in.h) return true;
-    if (in.w > 1 && l->out.w > 1 && mafat_span_size(mafat_layer_in_span(l, r.operand, false, mafat_span(0, 1))) == in.w) return true;
+    if (in.h > 1 && l->out.h > 1 &&
+        mafat_span_size(mafat_layer_in_span(l, r.operand, true, mafat_span(0, 1))) == in.h)
+      return true;
+    if (in.w > 1 && l->out.w > 1 &&
+        mafat_span_size(mafat_layer_in_span(l, r.operand, false, mafat_span(0, 1))) == in.w)
+      return true;
   }
   return false;
 }
@@ -157,7 +163,9 @@ static bool is_read_whole(const struct sequencer *q, int layer)
 static bool hoist_whole(struct sequencer *q, int first)
 {
   for (int l = first; l < mafat_min(first + FURTHEST, q->sequence->n_layers); l++) {
-    if (q->placed[l] || mafat_layer_is_alias(&q->network->layers[l]) || !is_ready(q, l) || !is_read_whole(q, l)) continue;
+    if (q->placed[l] || mafat_layer_is_alias(&q->network->layers[l]) || !is_ready(q, l) ||
+        !is_read_whole(q, l))
+      continue;
     if (put(q, l) >= 0) return true;
     take_back(q);
   }
@@ -169,7 +177,8 @@ static bool hoist_one(struct sequencer *q, int first)
 {
   int best = -1, before = q->n;
   double most = 0;
-  for (int l = first; l < mafat_min(first + FURTHEST, q->sequence->n_layers) && *q->effort > 0; l++) {
+  for (int l = first; l < mafat_min(first + FURTHEST, q->sequence->n_layers) && *q->effort > 0;
+       l++) {
     if (q->placed[l] || mafat_layer_is_alias(&q->network->layers[l]) || !is_ready(q, l)) continue;
     double freed = put_what_frees(q, l);
     while (q->n > before) take_back(q);
@@ -200,7 +209,8 @@ static int list_readers(struct sequencer *q)
     q->left[t] = q->readers_at[t + 1];
     q->readers_at[t + 1] += q->readers_at[t];
   }
-  q->readers = mafat_heap_calloc(q->sequence->heap, (size_t)q->readers_at[n] + 1, sizeof *q->readers);
+  q->readers =
+      mafat_heap_calloc(q->sequence->heap, (size_t)q->readers_at[n] + 1, sizeof *q->readers);
   if (!q->readers) return MAFAT_ENOMEM;
   note_readers(q, true);
   for (int t = n - 1; t >= 0; t--) q->readers_at[t + 1] = q->readers_at[t];
@@ -219,7 +229,9 @@ static void for_outputs(struct sequencer *q, void (*note)(struct sequencer *q, i
     for (int i = 0; i < mafat_sources_count(&out); i++) note(q, out.list[i].tensor);
   }
   for (int t = mafat_network_n_operators(q->network); t < mafat_network_n_tensors(q->network); t++)
-    if (mafat_network_operator(q->network, t) < n_layers && mafat_network_is_output(q->network, n_layers, t)) note(q, t);
+    if (mafat_network_operator(q->network, t) < n_layers &&
+        mafat_network_is_output(q->network, n_layers, t))
+      note(q, t);
 }
 
 static void keep(struct sequencer *q, int tensor)
@@ -229,11 +241,13 @@ static void keep(struct sequencer *q, int tensor)
 
 static void put_all(struct sequencer *q)
 {
-  for (int t = q->network->n_layers; t < mafat_network_n_operators(q->network); t++) q->placed[t] = true;
+  for (int t = q->network->n_layers; t < mafat_network_n_operators(q->network); t++)
+    q->placed[t] = true;
   for (int l = 0; l < q->sequence->n_layers; l++) {
     if (q->placed[l]) continue;
     put(q, l);
-    while (!mafat_layer_is_alias(&q->network->layers[l]) && *q->effort > 0 && (hoist_one(q, l) || hoist_whole(q, l))) {}
+    while (!mafat_layer_is_alias(&q->network->layers[l]) && *q->effort > 0 &&
+           (hoist_one(q, l) || hoist_whole(q, l))) {}
   }
 }
 
@@ -245,7 +259,8 @@ static int first_read(const struct sequencer *q, const int *place, int layer)
   int first = q->sequence->n_layers;
   for (int i = 0; i < mafat_layer_n_outputs(&q->network->layers[layer]); i++) {
     int tensor = mafat_network_output(q->network, layer, i);
-    for (int k = q->readers_at[tensor]; k < q->readers_at[tensor + 1]; k++) first = mafat_min(first, place[q->readers[k]]);
+    for (int k = q->readers_at[tensor]; k < q->readers_at[tensor + 1]; k++)
+      first = mafat_min(first, place[q->readers[k]]);
   }
   return first;
 }
@@ -281,12 +296,15 @@ static void move(struct mafat_sequence *s, int *place, int from, int to)
 static int sink_all(struct sequencer *q)
 {
   struct mafat_sequence *s = q->sequence;
-  int *place = mafat_heap_calloc(s->heap, (size_t)mafat_network_n_tensors(q->network), sizeof *place);
+  int *place =
+      mafat_heap_calloc(s->heap, (size_t)mafat_network_n_tensors(q->network), sizeof *place);
   if (!place) return MAFAT_ENOMEM;
   for (int i = 0; i < s->n_layers; i++) place[s->layers[i]] = i;
   for (int i = s->n_layers - 1; i >= 0 && *q->effort > 0; i--) {
     int l = s->layers[i], to = first_read(q, place, l);
-    if (mafat_layer_is_alias(&q->network->layers[l]) || to == s->n_layers || to <= i + 1 || is_read_whole(q, l)) continue;
+    if (mafat_layer_is_alias(&q->network->layers[l]) || to == s->n_layers || to <= i + 1 ||
+        is_read_whole(q, l))
+      continue;
     if (made_bytes(q, l) * SLACK >= outlived(q, place, l, to)) move(s, place, i, to);
   }
   mafat_heap_free(s->heap, place);
@@ -307,9 +325,11 @@ static int find_crossing(struct sequencer *q)
   if (!place) return MAFAT_ENOMEM;
   for (int t = 0; t < n_operators; t++) place[t] = last[t] = -1;
   for (int i = 0; i < s->n_layers; i++)
-    for (int k = 0; k < mafat_layer_n_outputs(&q->network->layers[s->layers[i]]); k++) place[mafat_network_output(q->network, s->layers[i], k)] = i;
+    for (int k = 0; k < mafat_layer_n_outputs(&q->network->layers[s->layers[i]]); k++)
+      place[mafat_network_output(q->network, s->layers[i], k)] = i;
   for (int t = 0; t < n_operators; t++)
-    for (int k = q->readers_at[t]; k < q->readers_at[t + 1]; k++) last[t] = mafat_max(last[t], place[q->readers[k]]);
+    for (int k = q->readers_at[t]; k < q->readers_at[t + 1]; k++)
+      last[t] = mafat_max(last[t], place[q->readers[k]]);
   for_outputs(q, let_cross);
   for (int t = 0; t < n_operators; t++)
     for (int i = place[t] + 1; i <= last[t]; i++) s->crossing[i] += bytes_of(q, t);
@@ -329,7 +349,8 @@ static int open_sequencer(struct sequencer *q, int n_layers, struct mafat_heap *
   q->placed = mafat_heap_calloc(heap, n_operators, sizeof *q->placed);
   q->left = mafat_heap_calloc(heap, n_operators, sizeof *q->left);
   q->readers_at = mafat_heap_calloc(heap, n_operators + 1, sizeof *q->readers_at);
-  return s->layers && s->crossing && q->placed && q->left && q->readers_at ? list_readers(q) : MAFAT_ENOMEM;
+  return s->layers && s->crossing && q->placed && q->left && q->readers_at ? list_readers(q)
+                                                                           : MAFAT_ENOMEM;
 }
 
 static int give(struct sequencer *q, int code, struct mafat_sequence **out)
@@ -344,8 +365,8 @@ static int give(struct sequencer *q, int code, struct mafat_sequence **out)
   return code;
 }
 
-int mafat_sequence_make(struct mafat_sequence **out, const struct mafat_network *n, int n_layers, bool late,
-                        struct mafat_heap *heap)
+int mafat_sequence_make(struct mafat_sequence **out, const struct mafat_network *n, int n_layers,
+                        bool late, struct mafat_heap *heap)
 {
   long long effort = EFFORT;
   struct sequencer q = {.network = n, .effort = &effort};
@@ -359,8 +380,8 @@ int mafat_sequence_make(struct mafat_sequence **out, const struct mafat_network 
   return give(&q, code, out);
 }
 
-int mafat_sequence_of(struct mafat_sequence **out, const struct mafat_network *n, const int *layers, int n_layers,
-                      struct mafat_heap *heap)
+int mafat_sequence_of(struct mafat_sequence **out, const struct mafat_network *n, const int *layers,
+                      int n_layers, struct mafat_heap *heap)
 {
   long long effort = EFFORT;
   struct sequencer q = {.network = n, .effort = &effort};

@@ -19,11 +19,11 @@ struct mafat_sequence {
  * reader, like the keys and values of attention. `late`: layers that free no more than they
  * allocate and are read part by part, like queries, move to just before their reader.
  * MAFAT_ENOMEM. */
-int mafat_sequence_make(struct mafat_sequence **out, const struct mafat_network *n, int n_layers, bool late,
-                        struct mafat_heap *heap);
+int mafat_sequence_make(struct mafat_sequence **out, const struct mafat_network *n, int n_layers,
+                        bool late, struct mafat_heap *heap);
 /* Makes a sequence of this order, in which every layer follows its operands. */
-int mafat_sequence_of(struct mafat_sequence **out, const struct mafat_network *n, const int *layers, int n_layers,
-                      struct mafat_heap *heap);
+int mafat_sequence_of(struct mafat_sequence **out, const struct mafat_network *n, const int *layers,
+                      int n_layers, struct mafat_heap *heap);
 void mafat_sequence_close(struct mafat_sequence **sequence);
 
 /* Selects up to `most` positions in 1 to n_layers - 1 as cuts, rising: the most prominent minima of

@@ -13,7 +13,8 @@ static int root_of(struct mafat_acg *a, int vertex)
 }
 
 /* Joins two components; the smallest vertex represents a component. */
-static void connect(struct mafat_acg *a, int from, enum mafat_acg_axis i, int to, enum mafat_acg_axis j)
+static void connect(struct mafat_acg *a, int from, enum mafat_acg_axis i, int to,
+                    enum mafat_acg_axis j)
 {
   int begin = from * MAFAT_N_ACG_AXES + (int)i, end = to * MAFAT_N_ACG_AXES + (int)j;
   if (a->part[begin] < 0 || a->part[end] < 0) return;
@@ -38,14 +39,17 @@ static int extent_of(struct mafat_shape s, bool axis_y)
 static bool takes_all(const struct mafat_layer *l, bool axis_y)
 {
   return l->n_operands > 0 && extent_of(l->in, axis_y) > 1 && extent_of(l->out, axis_y) == 1 &&
-         mafat_span_size(mafat_layer_in_span(l, 0, axis_y, mafat_span(0, 1))) == extent_of(l->in, axis_y);
+         mafat_span_size(mafat_layer_in_span(l, 0, axis_y, mafat_span(0, 1))) ==
+             extent_of(l->in, axis_y);
 }
 
 static void add_vertices(struct mafat_acg *a, const struct mafat_network *n, int operator)
 {
   const struct mafat_layer *l = &n->layers[operator];
   bool runs = !mafat_layer_is_alias(l), reads = runs && !mafat_layer_is_input(l);
-  const bool is[MAFAT_N_ACG_AXES] = {reads && sums(l), runs, runs, runs, reads && takes_all(l, true), reads && takes_all(l, false)};
+  const bool is[MAFAT_N_ACG_AXES] = {reads && sums(l),
+                                     runs, runs, runs, reads && takes_all(l, true),
+                                     reads && takes_all(l, false)};
   for (int axis = 0; axis < MAFAT_N_ACG_AXES; axis++) {
     int vertex = operator * MAFAT_N_ACG_AXES + axis;
     a->part[vertex] = is[axis] ? vertex : -1;
@@ -69,7 +73,9 @@ struct edge {
 static bool follows(const struct edge *e, bool axis_y)
 {
   int in = extent_of(e->l->operands[e->operand].shape, axis_y), out = extent_of(e->l->out, axis_y);
-  if (!(mafat_layer_along(e->l) & (axis_y ? MAFAT_ALONG_ROWS : MAFAT_ALONG_COLS)) || in < 2 || out < 2) return false;
+  if (!(mafat_layer_along(e->l) & (axis_y ? MAFAT_ALONG_ROWS : MAFAT_ALONG_COLS)) || in < 2 ||
+      out < 2)
+    return false;
   struct mafat_span first = mafat_layer_in_span(e->l, e->operand, axis_y, mafat_span(0, 1));
   struct mafat_span last = mafat_layer_in_span(e->l, e->operand, axis_y, mafat_span(out - 1, out));
   return mafat_span_size(first) < in || mafat_span_size(last) < in;
@@ -80,7 +86,8 @@ static void connect_map(const struct edge *e, bool axis_y)
   enum mafat_acg_axis axis = axis_y ? MAFAT_ACG_H : MAFAT_ACG_W;
   if (axis_y && !e->all_rows) return;
   if (follows(e, axis_y)) connect(e->acg, e->maker, axis, e->layer, axis);
-  else if (takes_all(e->l, axis_y)) connect(e->acg, e->maker, axis, e->layer, axis_y ? MAFAT_ACG_REDUCED_H : MAFAT_ACG_REDUCED_W);
+  else if (takes_all(e->l, axis_y))
+    connect(e->acg, e->maker, axis, e->layer, axis_y ? MAFAT_ACG_REDUCED_H : MAFAT_ACG_REDUCED_W);
 }
 
 /* Connects the axes of a matrix product. The second map is summed along its columns, or its
@@ -89,7 +96,8 @@ static void connect_factor(const struct edge *e)
 {
   bool sums_channels = e->operand == 0 || e->l->transposed;
   connect(e->acg, e->maker, sums_channels ? MAFAT_ACG_C : MAFAT_ACG_W, e->layer, MAFAT_ACG_REDUCED);
-  if (e->operand > 0) connect(e->acg, e->maker, sums_channels ? MAFAT_ACG_W : MAFAT_ACG_C, e->layer, MAFAT_ACG_C);
+  if (e->operand > 0)
+    connect(e->acg, e->maker, sums_channels ? MAFAT_ACG_W : MAFAT_ACG_C, e->layer, MAFAT_ACG_C);
 }
 
 static int length_of(struct mafat_shape s, int axis)
@@ -104,7 +112,8 @@ static void connect_moved(const struct edge *e)
   const struct mafat_part *p = &e->l->rearrange->parts[e->operand];
   for (int i = 0; i < p->n_atoms; i++) {
     const struct mafat_atom *atom = &p->atoms[i];
-    bool whole = atom->size > 1 && atom->in_step == 1 && atom->out_step == 1 && atom->size == length_of(e->in, atom->in_axis) &&
+    bool whole = atom->size > 1 && atom->in_step == 1 && atom->out_step == 1 &&
+                 atom->size == length_of(e->in, atom->in_axis) &&
                  atom->size == length_of(e->l->out, atom->out_axis);
     if (whole) connect(e->acg, e->maker, axes[atom->in_axis], e->layer, axes[atom->out_axis]);
   }
@@ -114,7 +123,8 @@ static void connect_channels(const struct edge *e)
 {
   const struct mafat_layer *l = e->l;
   if (!e->all_channels) return;
-  if (e->operand == 0 && sums(l)) connect(e->acg, e->maker, MAFAT_ACG_C, e->layer, MAFAT_ACG_REDUCED);
+  if (e->operand == 0 && sums(l))
+    connect(e->acg, e->maker, MAFAT_ACG_C, e->layer, MAFAT_ACG_REDUCED);
   else if (mafat_layer_is_lanewise(l) && e->in.c > 1 && e->in.c == l->out.c)
     connect(e->acg, e->maker, MAFAT_ACG_C, e->layer, MAFAT_ACG_C);
 }
@@ -133,14 +143,17 @@ static void connect_layer(struct mafat_acg *a, const struct mafat_network *n, in
   const struct mafat_layer *l = &n->layers[layer];
   for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);) {
     struct mafat_shape in = mafat_network_tensor_shape(n, r.source->tensor);
-    struct edge e = {a, n, layer, r.source->tensor, r.operand, l, in, r.source->n_rows == in.h, r.source->n == in.c};
+    struct edge e = {
+        a, n, layer, r.source->tensor, r.operand, l, in, r.source->n_rows == in.h,
+        r.source->n == in.c};
     connect_read(&e);
   }
 }
 
 /* ---- graph ---- */
 
-int mafat_acg_make(struct mafat_acg **out, const struct mafat_network *n, int n_layers, const bool *within, struct mafat_heap *heap)
+int mafat_acg_make(struct mafat_acg **out, const struct mafat_network *n, int n_layers,
+                   const bool *within, struct mafat_heap *heap)
 {
   int n_operators = mafat_network_n_operators(n);
   struct mafat_acg *a = *out = mafat_heap_calloc(heap, 1, sizeof *a);
@@ -173,7 +186,8 @@ int mafat_acg_count(const struct mafat_acg *a)
   int count = 0;
   for (int v = 0; v < a->n_operators * MAFAT_N_ACG_AXES; v++) {
     bool more = false;
-    for (int u = v + 1; a->part[v] == v && !more && u < a->n_operators * MAFAT_N_ACG_AXES; u++) more = a->part[u] == v;
+    for (int u = v + 1; a->part[v] == v && !more && u < a->n_operators * MAFAT_N_ACG_AXES; u++)
+      more = a->part[u] == v;
     count += more;
   }
   return count;

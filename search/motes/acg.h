@@ -9,7 +9,11 @@
 
 /* Axes of an operator: those of its output, and those of its input that it reduces. The latter are
  * summed channels, and rows and columns of layers that need whole maps. */
-enum mafat_acg_axis { MAFAT_ACG_REDUCED, MAFAT_ACG_H, MAFAT_ACG_W, MAFAT_ACG_C, MAFAT_ACG_REDUCED_H, MAFAT_ACG_REDUCED_W, MAFAT_N_ACG_AXES };
+enum mafat_acg_axis {
+  MAFAT_ACG_REDUCED, MAFAT_ACG_H, MAFAT_ACG_W, MAFAT_ACG_C, MAFAT_ACG_REDUCED_H,
+  MAFAT_ACG_REDUCED_W,
+  MAFAT_N_ACG_AXES
+};
 
 struct mafat_acg {
   int n_operators; /* layers that are run, and all inputs after the network's layers */
@@ -20,10 +24,12 @@ struct mafat_acg {
 
 /* Makes the graph of the first n_layers, or of those `within` (NULL: all) and their operands.
  * MAFAT_ENOMEM. */
-int mafat_acg_make(struct mafat_acg **out, const struct mafat_network *network, int n_layers, const bool *within, struct mafat_heap *heap);
+int mafat_acg_make(struct mafat_acg **out, const struct mafat_network *network, int n_layers,
+                   const bool *within, struct mafat_heap *heap);
 void mafat_acg_close(struct mafat_acg **acg);
 
-static inline int mafat_acg_part(const struct mafat_acg *acg, int operator, enum mafat_acg_axis axis)
+static inline int mafat_acg_part(const struct mafat_acg *acg, int operator,
+                                 enum mafat_acg_axis axis)
 {
   return acg->part[operator * MAFAT_N_ACG_AXES + axis];
 }

@@ -85,7 +85,8 @@ static void join_scheme(struct applying *a, int scheme)
   const struct mafat_scheme *s = a->schemes[scheme];
   for (int i = 0; i < s->n_layers; i++) {
     put(a, s->layers[i], scheme);
-    for (struct mafat_reads r = mafat_layer_reads(&a->network->layers[s->layers[i]]); !a->apart && mafat_reads_next(&r);) {
+    for (struct mafat_reads r = mafat_layer_reads(&a->network->layers[s->layers[i]]);
+         !a->apart && mafat_reads_next(&r);) {
       int t = mafat_network_operator(a->network, r.source->tensor);
       int other = t < a->n_layers && a->scheme_of[t] >= 0 ? cutter_of(a, t, s->axis) : -1;
       if (other >= 0) unite(a, scheme, other);
@@ -100,7 +101,8 @@ static bool close_node(struct applying *a, int node)
   bool any = false;
   for (int l = 0; l < a->n_layers; l++) {
     a->below[l] = a->above[l] = false;
-    for (struct mafat_reads r = mafat_layer_reads(&layers[l]); mafat_reads_next(&r) && !a->below[l];) {
+    for (struct mafat_reads r = mafat_layer_reads(&layers[l]);
+         mafat_reads_next(&r) && !a->below[l];) {
       int maker = mafat_network_operator(a->network, r.source->tensor);
       a->below[l] = maker < l && (a->below[maker] || node_of(a, maker) == node);
     }
@@ -111,7 +113,8 @@ static bool close_node(struct applying *a, int node)
       if (maker < l && (a->above[l] || node_of(a, l) == node)) a->above[maker] = true;
     }
   for (int l = 0; l < a->n_layers; l++) {
-    if (!a->below[l] || !a->above[l] || node_of(a, l) == node || mafat_layer_is_alias(&layers[l])) continue;
+    if (!a->below[l] || !a->above[l] || node_of(a, l) == node || mafat_layer_is_alias(&layers[l]))
+      continue;
     put(a, l, node);
     node = root_of(a, node);
     any = true;
@@ -140,7 +143,8 @@ static int emit(struct applying *a, int layer);
 static int emit_sources(struct applying *a, int layer)
 {
   int code = MAFAT_OK, node = node_of(a, layer);
-  for (struct mafat_reads r = mafat_layer_reads(&a->network->layers[layer]); code == MAFAT_OK && mafat_reads_next(&r);) {
+  for (struct mafat_reads r = mafat_layer_reads(&a->network->layers[layer]);
+       code == MAFAT_OK && mafat_reads_next(&r);) {
     int t = mafat_network_operator(a->network, r.source->tensor);
     if (t < a->n_layers && (node < 0 || node_of(a, t) != node)) code = emit(a, t);
   }
@@ -170,7 +174,8 @@ static int emit(struct applying *a, int layer)
   if (node >= 0) return emit_node(a, node);
   int code = emit_sources(a, layer);
   if (code) return code;
-  bool begins = a->n_groups == 0 || (!alias && (a->node_at[a->n_groups - 1] >= 0 || (a->cell_of && a->cell_of[layer] != a->cell)));
+  bool begins = a->n_groups == 0 || (!alias && (a->node_at[a->n_groups - 1] >= 0 ||
+                                                (a->cell_of && a->cell_of[layer] != a->cell)));
   if (begins && a->n_groups == MOST_GROUPS) begins = a->node_at[a->n_groups - 1] >= 0;
   if (begins) a->node_at[a->n_groups++] = -1;
   if (!alias && a->cell_of) a->cell = a->cell_of[layer];
@@ -196,24 +201,29 @@ static int emit_all(struct applying *a)
 /* ---- spec ---- */
 
 /* Adds the scheme's layers, consecutive in the group, as a split. */
-static int add_split(struct applying *a, struct mafat_group_spec *g, const struct mafat_scheme *s, struct mafat_span layers)
+static int add_split(struct applying *a, struct mafat_group_spec *g, const struct mafat_scheme *s,
+                     struct mafat_span layers)
 {
   struct mafat_splits *splits = &g->cut.as.split;
-  struct mafat_split *grown = mafat_heap_realloc(a->heap, splits->list, (size_t)(splits->n + 1) * sizeof *grown);
+  struct mafat_split *grown =
+      mafat_heap_realloc(a->heap, splits->list, (size_t)(splits->n + 1) * sizeof *grown);
   if (!grown) return MAFAT_ENOMEM;
   splits->list = grown;
   grown[splits->n++] = (struct mafat_split){.axis = s->axis, .n = s->n, .layers = layers};
   return MAFAT_OK;
 }
 
-static int add_splits(struct applying *a, struct mafat_group_spec *g, int group, const struct mafat_scheme *s)
+static int add_splits(struct applying *a, struct mafat_group_spec *g, int group,
+                      const struct mafat_scheme *s)
 {
   int first = -1, last = -1, code = MAFAT_OK;
   for (int l = s->layers[0]; l <= s->layers[s->n_layers - 1] && code == MAFAT_OK; l++) {
     bool held = mafat_scheme_holds(s, l);
     if (held && first < 0) first = l;
     if (held) last = l;
-    if (held || first < 0 || a->group_of[l] != group || mafat_layer_is_alias(&a->network->layers[l])) continue;
+    if (held || first < 0 || a->group_of[l] != group ||
+        mafat_layer_is_alias(&a->network->layers[l]))
+      continue;
     code = add_split(a, g, s, mafat_span(first, last + 1));
     first = -1;
   }
@@ -228,7 +238,8 @@ static int add_group(struct applying *a, int group, bool direct)
   g->algorithms[MAFAT_DIRECT].given = direct; /* needs the fewest bytes */
   if (a->node_at[group] >= 0) g->cut = (struct mafat_cut){.kind = MAFAT_CUT_SPLIT};
   for (int s = 0; s < a->n && code == MAFAT_OK; s++)
-    if (a->node_at[group] >= 0 && root_of(a, s) == a->node_at[group]) code = add_splits(a, g, group, a->schemes[s]);
+    if (a->node_at[group] >= 0 && root_of(a, s) == a->node_at[group])
+      code = add_splits(a, g, group, a->schemes[s]);
   return code ? code : mafat_group_spec_set_layers(a->heap, g, group, a->group_of, a->n_layers);
 }
 
@@ -249,10 +260,17 @@ static int apply(struct applying *a, bool direct)
 }
 
 int mafat_schemes_apply(struct mafat_spec **out, const struct mafat_network *network, int n_layers,
-                        const struct mafat_scheme *const *schemes, int n, const int *cell_of, bool apart, bool direct,
-                        struct mafat_heap *heap)
+                        const struct mafat_scheme *const *schemes, int n, const int *cell_of,
+                        bool apart, bool direct, struct mafat_heap *heap)
 {
-  struct applying a = {.network = network, .n_layers = n_layers, .schemes = schemes, .n = n, .cell_of = cell_of, .cell = -1, .apart = apart, .heap = heap};
+  struct applying a = {.network = network,
+                       .n_layers = n_layers,
+                       .schemes = schemes,
+                       .n = n,
+                       .cell_of = cell_of,
+                       .cell = -1,
+                       .apart = apart,
+                       .heap = heap};
   *out = NULL;
   a.scheme_of = mafat_heap_calloc(heap, 2 * (size_t)n_layers, sizeof *a.scheme_of);
   a.below = mafat_heap_calloc(heap, 2 * (size_t)n_layers, sizeof *a.below);

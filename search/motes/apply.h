@@ -23,8 +23,8 @@ enum { MAFAT_MOST_SCHEMES = 96 }; /* schemes per state */
  * `direct`: groups request direct convolution. MAFAT_EINVAL: schemes depend on each other in a
  * cycle; MAFAT_ENOMEM. */
 int mafat_schemes_apply(struct mafat_spec **out, const struct mafat_network *network, int n_layers,
-                        const struct mafat_scheme *const *schemes, int n, const int *cell_of, bool apart, bool direct,
-                        struct mafat_heap *heap);
+                        const struct mafat_scheme *const *schemes, int n, const int *cell_of,
+                        bool apart, bool direct, struct mafat_heap *heap);
 
 /* True if the scheme splits that layer. */
 bool mafat_scheme_holds(const struct mafat_scheme *scheme, int layer);

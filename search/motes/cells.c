@@ -26,7 +26,8 @@ struct cell_finder {
 static bool are_equal(const struct mafat_sources *a, const struct mafat_sources *b)
 {
   bool equal = a->n == b->n && a->n_bands == b->n_bands;
-  for (int i = 0; equal && i < mafat_sources_count(a); i++) equal = a->list[i].tensor == b->list[i].tensor;
+  for (int i = 0; equal && i < mafat_sources_count(a); i++)
+    equal = a->list[i].tensor == b->list[i].tensor;
   return equal;
 }
 
@@ -77,7 +78,8 @@ static void settle(struct cell_finder *f, int node)
 
 static void lead_sources(struct cell_finder *f, const struct mafat_sources *s, int to)
 {
-  for (int i = 0; i < mafat_sources_count(s); i++) lead(f, mafat_network_operator(f->network, s->list[i].tensor), to);
+  for (int i = 0; i < mafat_sources_count(s); i++)
+    lead(f, mafat_network_operator(f->network, s->list[i].tensor), to);
 }
 
 static void find_ways(struct cell_finder *f)
@@ -88,7 +90,8 @@ static void find_ways(struct cell_finder *f)
     const struct mafat_layer *layer = &f->network->layers[l];
     if (mafat_layer_is_alias(layer)) continue;
     for (int k = 0; k < mafat_layer_n_outputs(layer); k++)
-      if (mafat_network_is_output(f->network, f->n_layers, mafat_network_output(f->network, l, k))) lead(f, l, f->end);
+      if (mafat_network_is_output(f->network, f->n_layers, mafat_network_output(f->network, l, k)))
+        lead(f, l, f->end);
     settle(f, l);
     for (int k = 0; k < layer->n_operands; k++) {
       int join = join_of(f, &layer->operands[k].sources);
@@ -108,15 +111,17 @@ static void find_ways(struct cell_finder *f)
 
 static uint64_t bytes_of(const struct cell_finder *f, int tensor)
 {
-  return mafat_dtype_bytes(mafat_network_tensor_type(f->network, tensor),
-                           (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(f->network, tensor)));
+  return mafat_dtype_bytes(
+      mafat_network_tensor_type(f->network, tensor),
+      (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(f->network, tensor)));
 }
 
 /* Bytes of all outputs of an operator. */
 static uint64_t made_bytes(const struct cell_finder *f, int operator)
 {
   uint64_t sum = 0;
-  for (int k = 0; k < mafat_layer_n_outputs(&f->network->layers[operator]); k++) sum += bytes_of(f, mafat_network_output(f->network, operator, k));
+  for (int k = 0; k < mafat_layer_n_outputs(&f->network->layers[operator]); k++)
+    sum += bytes_of(f, mafat_network_output(f->network, operator, k));
   return sum;
 }
 
@@ -136,7 +141,8 @@ static void find_places(struct cell_finder *f)
   uint64_t before = input == f->end ? 0 : node_bytes(f, input);
   for (int j = 0; j < f->n_joins; j++) f->place[f->n_operators + j] = true;
   f->place[f->end] = true;
-  for (int node = input == f->end ? f->end : f->through[input]; node != f->end; node = f->through[node]) {
+  for (int node = input == f->end ? f->end : f->through[input]; node != f->end;
+       node = f->through[node]) {
     int next = f->through[node];
     uint64_t bytes = node_bytes(f, node);
     if (bytes <= before && next != f->end && bytes <= node_bytes(f, next)) f->place[node] = true;
@@ -175,7 +181,8 @@ static void divide(struct cell_finder *f)
 static bool follows(const struct cell_finder *f, int layer, int cell)
 {
   bool any = false;
-  for (struct mafat_reads r = mafat_layer_reads(&f->network->layers[layer]); mafat_reads_next(&r);) {
+  for (struct mafat_reads r = mafat_layer_reads(&f->network->layers[layer]);
+       mafat_reads_next(&r);) {
     int maker = mafat_network_operator(f->network, r.source->tensor);
     if (maker >= f->n_layers) return false;
     bool own = f->cells->cell_of[maker] == cell;
@@ -193,7 +200,8 @@ static uint64_t open_bytes(const struct cell_finder *f, int cell, bool *read)
   for (int l = 0; l < f->n_layers; l++)
     for (struct mafat_reads r = mafat_layer_reads(&f->network->layers[l]); mafat_reads_next(&r);) {
       int maker = mafat_network_operator(f->network, r.source->tensor);
-      if (f->cells->cell_of[l] != cell && f->cells->cell_of[l] >= 0 && maker < f->n_layers) read[maker] = true;
+      if (f->cells->cell_of[l] != cell && f->cells->cell_of[l] >= 0 && maker < f->n_layers)
+        read[maker] = true;
     }
   for (int l = 0; l < f->n_layers; l++)
     if (f->cells->cell_of[l] == cell && read[l]) sum += made_bytes(f, l);
@@ -209,7 +217,8 @@ static int take_following(struct cell_finder *f, int cell, int *from, bool *read
   int best = 0;
   for (int l = 0; l < f->n_layers; l++) from[l] = -1;
   for (int step = 1; step <= MOST_FOLLOWING; step++) {
-    for (int l = 0; l < f->n_layers; l++) read[l] = f->cells->cell_of[l] > cell && follows(f, l, cell);
+    for (int l = 0; l < f->n_layers; l++)
+      read[l] = f->cells->cell_of[l] > cell && follows(f, l, cell);
     for (int l = 0; l < f->n_layers; l++) {
       if (!read[l]) continue;
       from[l] = f->cells->cell_of[l] * (MOST_FOLLOWING + 1) + step;
@@ -221,7 +230,8 @@ static int take_following(struct cell_finder *f, int cell, int *from, bool *read
     best = step;
   }
   for (int l = 0; l < f->n_layers; l++)
-    if (from[l] >= 0 && from[l] % (MOST_FOLLOWING + 1) > best) f->cells->cell_of[l] = from[l] / (MOST_FOLLOWING + 1);
+    if (from[l] >= 0 && from[l] % (MOST_FOLLOWING + 1) > best)
+      f->cells->cell_of[l] = from[l] / (MOST_FOLLOWING + 1);
   return best;
 }
 
@@ -249,9 +259,11 @@ static int count_operands(const struct mafat_network *n, int n_layers)
   return count;
 }
 
-int mafat_cells_find(struct mafat_cells **out, const struct mafat_network *network, int n_layers, struct mafat_heap *heap)
+int mafat_cells_find(struct mafat_cells **out, const struct mafat_network *network, int n_layers,
+                     struct mafat_heap *heap)
 {
-  struct cell_finder f = {.network = network, .n_layers = n_layers, .n_operators = mafat_network_n_operators(network)};
+  struct cell_finder f = {
+      .network = network, .n_layers = n_layers, .n_operators = mafat_network_n_operators(network)};
   int capacity = count_operands(network, n_layers), code = MAFAT_ENOMEM;
   struct mafat_cells *c = f.cells = *out = mafat_heap_calloc(heap, 1, sizeof *c);
   if (!c) return MAFAT_ENOMEM;
@@ -287,13 +299,15 @@ static int take_number(const char **text, int last, int n, bool *more)
   return (int)number;
 }
 
-static int read_cells(struct mafat_cells *c, const char *text, int n_layers, struct mafat_diagnostic *d)
+static int read_cells(struct mafat_cells *c, const char *text, int n_layers,
+                      struct mafat_diagnostic *d)
 {
   bool more = true;
   for (int last = 0, begin; more; last = begin) {
     begin = take_number(&text, last, n_layers, &more);
     if (begin < 0)
-      return mafat_fail(d, MAFAT_EINVAL, "expected a layer between %d and %d (cells), found %.20s", last + 1, n_layers - 1, *text ? text : "nothing");
+      return mafat_fail(d, MAFAT_EINVAL, "expected a layer between %d and %d (cells), found %.20s",
+                        last + 1, n_layers - 1, *text ? text : "nothing");
     c->n++;
     for (int l = begin; l < n_layers; l++) c->cell_of[l] = c->n;
   }
@@ -301,8 +315,9 @@ static int read_cells(struct mafat_cells *c, const char *text, int n_layers, str
   return MAFAT_OK;
 }
 
-int mafat_cells_read(struct mafat_cells **out, const char *text, const struct mafat_network *network, int n_layers,
-                     struct mafat_heap *heap, struct mafat_diagnostic *d)
+int mafat_cells_read(struct mafat_cells **out, const char *text,
+                     const struct mafat_network *network, int n_layers, struct mafat_heap *heap,
+                     struct mafat_diagnostic *d)
 {
   struct mafat_cells *c = *out = mafat_heap_calloc(heap, 1, sizeof *c);
   if (!c) return MAFAT_ENOMEM;

@@ -20,11 +20,13 @@ struct mafat_cells {
 };
 
 /* Finds the cells of the first n_layers. MAFAT_ENOMEM. */
-int mafat_cells_find(struct mafat_cells **out, const struct mafat_network *network, int n_layers, struct mafat_heap *heap);
+int mafat_cells_find(struct mafat_cells **out, const struct mafat_network *network, int n_layers,
+                     struct mafat_heap *heap);
 /* Reads the first layers of cells from text such as "2,43,92"; layers before the first of them are
  * a cell, too. MAFAT_EINVAL. */
-int mafat_cells_read(struct mafat_cells **out, const char *text, const struct mafat_network *network, int n_layers,
-                     struct mafat_heap *heap, struct mafat_diagnostic *d);
+int mafat_cells_read(struct mafat_cells **out, const char *text,
+                     const struct mafat_network *network, int n_layers, struct mafat_heap *heap,
+                     struct mafat_diagnostic *d);
 void mafat_cells_close(struct mafat_cells **cells);
 
 #endif

@@ -62,11 +62,13 @@ static bool may_go_on(const struct beam_search *s)
 /* States within the time limit come first, by memory and latency; then the others, by latency and
  * memory. Ties in memory go to fewer steps near the peak: if several cells are equally full, each
  * has to be opened. */
-static bool is_less(const struct beam_search *s, const struct mafat_motes_state *a, const struct mafat_motes_state *b)
+static bool is_less(const struct beam_search *s, const struct mafat_motes_state *a,
+                    const struct mafat_motes_state *b)
 {
   bool both = a->ms <= s->limit_ms && b->ms <= s->limit_ms;
   if (both && a->bytes != b->bytes) return a->bytes < b->bytes;
-  if (both && (a->tie_break < b->tie_break || a->tie_break > b->tie_break)) return a->tie_break < b->tie_break;
+  if (both && (a->tie_break < b->tie_break || a->tie_break > b->tie_break))
+    return a->tie_break < b->tie_break;
   if (a->ms < b->ms || a->ms > b->ms) return a->ms < b->ms;
   return a->bytes < b->bytes;
 }
@@ -76,10 +78,12 @@ static bool is_less(const struct beam_search *s, const struct mafat_motes_state 
 static bool is_measured(const struct beam_search *s) { return s->request->timer.time; }
 
 /* True if both need the same. Measured times never repeat, so they are ignored. */
-static bool are_equal(const struct beam_search *s, const struct mafat_motes_state *a, const struct mafat_motes_state *b)
+static bool are_equal(const struct beam_search *s, const struct mafat_motes_state *a,
+                      const struct mafat_motes_state *b)
 {
   bool same_ms = is_measured(s) || (!(a->ms < b->ms) && !(a->ms > b->ms));
-  return a->bytes == b->bytes && same_ms && !(a->tie_break < b->tie_break) && !(a->tie_break > b->tie_break);
+  return a->bytes == b->bytes && same_ms && !(a->tie_break < b->tie_break) &&
+         !(a->tie_break > b->tie_break);
 }
 
 /* True if it beats the last state of a full beam and is not in it. */
@@ -100,7 +104,8 @@ static void keep(struct beam_search *s, const struct mafat_motes_state *state)
 }
 
 /* True if it could enter with this memory; unmeasured states count as taking no time. */
-static bool may_enter(const struct beam_search *s, const struct mafat_motes_state *state, size_t bytes)
+static bool may_enter(const struct beam_search *s, const struct mafat_motes_state *state,
+                      size_t bytes)
 {
   struct mafat_motes_state less = *state;
   less.bytes = bytes;
@@ -124,7 +129,8 @@ static int try(struct beam_search *s, struct mafat_motes_state *state)
   if (code || seen) return code;
   code = mafat_motes_outline(&s->meter, state, false);
   /* Another scheduling may need less. */
-  if (code == MAFAT_OK && may_enter(s, state, state->bytes - state->bytes / 8)) code = mafat_motes_outline(&s->meter, state, true);
+  if (code == MAFAT_OK && may_enter(s, state, state->bytes - state->bytes / 8))
+    code = mafat_motes_outline(&s->meter, state, true);
   if (code == MAFAT_OK) code = measure(s, state);
   if (code == MAFAT_OK) keep(s, state);
   return code == MAFAT_EINVAL || code == MAFAT_ELIMIT ? MAFAT_OK : code;
@@ -140,7 +146,8 @@ static void clear_for(struct mafat_motes_state *state, const struct mafat_scheme
 }
 
 /* Tries the old state, and with the scheme added in each number of parts. */
-static int extend(struct beam_search *s, const struct mafat_motes_state *old, const struct mafat_scheme_family *family)
+static int extend(struct beam_search *s, const struct mafat_motes_state *old,
+                  const struct mafat_scheme_family *family)
 {
   struct mafat_motes_state state = *old;
   int code = MAFAT_OK;
@@ -174,7 +181,8 @@ static int extend_all(struct beam_search *s, const struct mafat_scheme_family *f
 static uint64_t tensor_bytes(const struct beam_search *s, int tensor)
 {
   const struct mafat_network *n = s->request->network;
-  return mafat_dtype_bytes(mafat_network_tensor_type(n, tensor), (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(n, tensor)));
+  return mafat_dtype_bytes(mafat_network_tensor_type(n, tensor),
+                           (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(n, tensor)));
 }
 
 /* Bytes of bottlenecks that the cell's layers make or read. */
@@ -184,7 +192,8 @@ static uint64_t cell_bytes(const struct beam_search *s, int cell)
   uint64_t sum = 0;
   for (int t = 0; t < mafat_network_n_tensors(n); t++) {
     int maker = mafat_network_operator(n, t);
-    bool own = s->bottlenecks[t] && maker < s->request->n_layers && s->cells->cell_of[maker] == cell;
+    bool own =
+        s->bottlenecks[t] && maker < s->request->n_layers && s->cells->cell_of[maker] == cell;
     for (int l = 0; l < s->request->n_layers && s->bottlenecks[t] && !own; l++)
       own = s->cells->cell_of[l] == cell && mafat_reads_meet(mafat_layer_reads(&n->layers[l]), t);
     if (own) sum += tensor_bytes(s, t);
@@ -231,10 +240,12 @@ static int open_cell(struct beam_search *s, int cell)
   s->opened[cell] = true;
   for (int l = 0; l < s->request->n_layers; l++) s->within[l] = s->cells->cell_of[l] == cell;
   s->families.n = 0;
-  int code = mafat_schemes_find(&s->families, s->request->network, s->request->n_layers, s->within, s->bottlenecks);
+  int code = mafat_schemes_find(&s->families, s->request->network, s->request->n_layers, s->within,
+                                s->bottlenecks);
   if (code == MAFAT_OK) code = keep_lists(s);
   else mafat_schemes_free(&s->families);
-  for (int i = 0; i < s->families.n && code == MAFAT_OK && may_go_on(s); i++) code = extend_all(s, &s->families.list[i]);
+  for (int i = 0; i < s->families.n && code == MAFAT_OK && may_go_on(s); i++)
+    code = extend_all(s, &s->families.list[i]);
   return code;
 }
 
@@ -250,16 +261,19 @@ static int first_of(const struct beam_search *s, int cell)
 
 static bool are_alike(const struct mafat_layer *a, const struct mafat_layer *b)
 {
-  return a->type == b->type && a->out.h == b->out.h && a->out.w == b->out.w && a->out.c == b->out.c && a->groups == b->groups;
+  return a->type == b->type && a->out.h == b->out.h && a->out.w == b->out.w &&
+         a->out.c == b->out.c && a->groups == b->groups;
 }
 
 /* Shifts a scheme by this many layers. False: the layers there differ. */
-static bool shift(const struct beam_search *s, const struct mafat_scheme *scheme, int by, int *layers)
+static bool shift(const struct beam_search *s, const struct mafat_scheme *scheme, int by,
+                  int *layers)
 {
   const struct mafat_layer *all = s->request->network->layers;
   for (int i = 0; i < scheme->n_layers; i++) {
     int l = scheme->layers[i];
-    if (l + by < 0 || l + by >= s->request->n_layers || !are_alike(&all[l], &all[l + by])) return false;
+    if (l + by < 0 || l + by >= s->request->n_layers || !are_alike(&all[l], &all[l + by]))
+      return false;
     layers[i] = l + by;
   }
   return true;
@@ -302,7 +316,9 @@ enum { ASSIGNED = 3 }; /* states of the beam that are laid out after each pass *
 static int assign_first(struct beam_search *s)
 {
   int code = MAFAT_OK;
-  for (int i = 0; i < ASSIGNED && i < s->n_beam && code == MAFAT_OK && (may_go_on(s) || s->best.ms <= 0); i++) {
+  for (int i = 0;
+       i < ASSIGNED && i < s->n_beam && code == MAFAT_OK && (may_go_on(s) || s->best.ms <= 0);
+       i++) {
     struct mafat_motes_state state = s->beam[i];
     code = mafat_motes_assign_offsets(&s->meter, &state, s->limit_ms, i == 0);
     if (code == MAFAT_OK && (s->best.ms <= 0 || is_less(s, &state, &s->best))) s->best = state;
@@ -317,7 +333,8 @@ static int simplify(struct beam_search *s)
   for (int i = s->beam[0].n - 1; i >= 0 && code == MAFAT_OK && may_go_on(s); i--) {
     struct mafat_motes_state state = s->beam[0];
     if (i >= state.n) continue;
-    memmove(&state.schemes[i], &state.schemes[i + 1], (size_t)(state.n - i - 1) * sizeof *state.schemes);
+    memmove(&state.schemes[i], &state.schemes[i + 1],
+            (size_t)(state.n - i - 1) * sizeof *state.schemes);
     state.n--;
     code = try(s, &state);
   }
@@ -356,7 +373,8 @@ static int search_widths(struct beam_search *s, const struct mafat_motes_state *
   enum { NARROW = 2 };
   const int widths[] = {mafat_min(s->most, NARROW), s->most};
   int code = MAFAT_OK;
-  for (int i = 0; i < 2 && code == MAFAT_OK && (i == 0 || widths[i] > widths[0]) && may_go_on(s); i++) {
+  for (int i = 0; i < 2 && code == MAFAT_OK && (i == 0 || widths[i] > widths[0]) && may_go_on(s);
+       i++) {
     s->width = widths[i];
     s->n_beam = 0;
     mafat_motes_forget(&s->seen, s->heap);
@@ -374,7 +392,8 @@ static int make_front(struct mafat_front *front, struct beam_search *s)
   struct mafat_candidate c = {.threads = s->request->options->n_threads};
   int code = mafat_motes_spec(&spec, &s->meter, &s->best);
   if (code == MAFAT_OK) code = mafat_candidate_measure(&c, s->request, spec, s->d);
-  if (code == MAFAT_OK && !(front->list = mafat_heap_calloc(front->heap, 1, sizeof *front->list))) code = MAFAT_ENOMEM;
+  if (code == MAFAT_OK && !(front->list = mafat_heap_calloc(front->heap, 1, sizeof *front->list)))
+    code = MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = mafat_spec_copy(&c.spec, spec, front->heap);
   if (code == MAFAT_OK) front->list[front->n++] = c;
   mafat_spec_close(&spec);
@@ -421,7 +440,9 @@ static int run(struct beam_search *s, struct mafat_front *front)
     return mafat_fail(s->d, MAFAT_ELIMIT, "%s: no plan has countable bytes", r->network->path);
   if (code == MAFAT_OK) code = measure_whole(s, &whole);
   s->limit_ms = whole.ms * s->words[DELTA].number;
-  if (code == MAFAT_OK && !(s->opened = mafat_heap_calloc(s->heap, (size_t)s->cells->n + 1, sizeof *s->opened))) code = MAFAT_ENOMEM;
+  if (code == MAFAT_OK &&
+      !(s->opened = mafat_heap_calloc(s->heap, (size_t)s->cells->n + 1, sizeof *s->opened)))
+    code = MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = search_widths(s, &whole);
   return code ? code : make_front(front, s);
 }
@@ -432,8 +453,14 @@ static int run_in(struct mafat_front *front, const struct mafat_search_request *
   struct mafat_heap *heap = r->options->heap;
   struct beam_search *s = mafat_heap_calloc(heap, 1, sizeof *s);
   if (!s) return MAFAT_ENOMEM;
-  *s = (struct beam_search){.request = r, .heap = heap, .d = d,
-                       .meter = {.request = r, .heap = heap, .evaluations = r->evaluations ? r->evaluations : MOST_EVALUATIONS, .d = d}};
+  *s = (struct beam_search){.request = r,
+                            .heap = heap,
+                            .d = d,
+                            .meter = {.request = r,
+                                      .heap = heap,
+                                      .evaluations =
+                                          r->evaluations ? r->evaluations : MOST_EVALUATIONS,
+                                      .d = d}};
   int code = mafat_search_words_read(s->words, &mafat_searching_motes, r->words, d);
   if (code) {
     mafat_heap_free(heap, s);
@@ -443,7 +470,8 @@ static int run_in(struct mafat_front *front, const struct mafat_search_request *
   s->families.heap = heap;
   s->beam = mafat_heap_calloc(heap, (size_t)s->most + 1, sizeof *s->beam);
   s->old = mafat_heap_calloc(heap, (size_t)s->most + 1, sizeof *s->old);
-  s->bottlenecks = mafat_heap_calloc(heap, (size_t)mafat_network_n_tensors(r->network), sizeof *s->bottlenecks);
+  s->bottlenecks =
+      mafat_heap_calloc(heap, (size_t)mafat_network_n_tensors(r->network), sizeof *s->bottlenecks);
   s->within = mafat_heap_calloc(heap, (size_t)r->n_layers, sizeof *s->within);
   code = s->beam && s->old && s->bottlenecks && s->within ? run(s, front) : MAFAT_ENOMEM;
   for (int i = 0; i < s->n_kept; i++) mafat_heap_free(heap, s->kept[i]);
@@ -459,7 +487,8 @@ static int run_in(struct mafat_front *front, const struct mafat_search_request *
   return code;
 }
 
-int mafat_search_motes(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d)
+int mafat_search_motes(struct mafat_front **out, const struct mafat_search_request *request,
+                       struct mafat_diagnostic *d)
 {
   return mafat_front_find(out, request, run_in, d);
 }

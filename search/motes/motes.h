@@ -10,7 +10,8 @@
  * computed twice. Deterministic, except if milliseconds are measured. MAFAT_ENOMEM;
  * MAFAT_ELIMIT: no plan has representable bytes, or too little memory to time whole maps; errors
  * of the request's timer. */
-int mafat_search_motes(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d);
+int mafat_search_motes(struct mafat_front **out, const struct mafat_search_request *request,
+                       struct mafat_diagnostic *d);
 
 extern const struct mafat_search mafat_searching_motes;
 

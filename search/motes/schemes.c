@@ -8,8 +8,10 @@
 #include <limits.h>
 #include <string.h>
 
-static const enum mafat_acg_axis vertices[MAFAT_N_SPLIT_AXES] = {MAFAT_ACG_H, MAFAT_ACG_W, MAFAT_ACG_C};
-static const unsigned along[MAFAT_N_SPLIT_AXES] = {MAFAT_ALONG_ROWS, MAFAT_ALONG_COLS, MAFAT_ALONG_FILTERS};
+static const enum mafat_acg_axis vertices[MAFAT_N_SPLIT_AXES] = {MAFAT_ACG_H, MAFAT_ACG_W,
+                                                                 MAFAT_ACG_C};
+static const unsigned along[MAFAT_N_SPLIT_AXES] = {MAFAT_ALONG_ROWS, MAFAT_ALONG_COLS,
+                                                   MAFAT_ALONG_FILTERS};
 
 /* Maps with more rows are not split by columns, because windows would need parts to be contiguous
  * in one buffer. */
@@ -34,14 +36,17 @@ struct scheme_finder {
 static int length_of(const struct scheme_finder *f, int layer)
 {
   struct mafat_shape s = f->network->layers[layer].out;
-  return f->axis == MAFAT_ALONG_H ? s.h : f->axis == MAFAT_ALONG_W ? s.w : mafat_divide_up(s.c, MAFAT_CHANNEL_BLOCK);
+  return f->axis == MAFAT_ALONG_H   ? s.h
+         : f->axis == MAFAT_ALONG_W ? s.w
+                                    : mafat_divide_up(s.c, MAFAT_CHANNEL_BLOCK);
 }
 
 /* True if the layer sums over the split axis. */
 static bool sums(const struct scheme_finder *f, int layer)
 {
   return f->axis == MAFAT_ALONG_C && mafat_acg_part(f->acg, layer, MAFAT_ACG_REDUCED) == f->part &&
-         (mafat_layer_along(&f->network->layers[layer]) & MAFAT_ALONG_INPUTS) && !mafat_layer_is_flat(&f->network->layers[layer]);
+         (mafat_layer_along(&f->network->layers[layer]) & MAFAT_ALONG_INPUTS) &&
+         !mafat_layer_is_flat(&f->network->layers[layer]);
 }
 
 /* Maximum number of parts: with many rows, some parts have at least two. */
@@ -63,7 +68,8 @@ static void find_numbers(const struct scheme_finder *f, struct mafat_scheme_fami
     if (!sums(f, s->layers[i])) most = mafat_min(most, most_of(length_of(f, s->layers[i])));
   for (int n = 2; n <= most && family->n_numbers < MAFAT_MOST_NUMBERS; n++) {
     bool divides = f->axis != MAFAT_ALONG_C && n % STEP == 0 && n > LEAST_STEPS && n < MOST_STEPS;
-    for (int i = 0; i < s->n_layers && !divides; i++) divides = !sums(f, s->layers[i]) && length_of(f, s->layers[i]) % n == 0;
+    for (int i = 0; i < s->n_layers && !divides; i++)
+      divides = !sums(f, s->layers[i]) && length_of(f, s->layers[i]) % n == 0;
     if (divides) family->numbers[family->n_numbers++] = n;
   }
 }
@@ -103,8 +109,8 @@ static int add_family(struct scheme_finder *f, int first, int end, int most_step
 static bool is_cut(const struct scheme_finder *f, int layer)
 {
   const struct mafat_layer *l = &f->network->layers[layer];
-  return f->within[layer] && !mafat_layer_is_alias(l) && (mafat_layer_along(l) & along[f->axis]) && length_of(f, layer) > 1 &&
-         mafat_acg_part(f->acg, layer, vertices[f->axis]) == f->part;
+  return f->within[layer] && !mafat_layer_is_alias(l) && (mafat_layer_along(l) & along[f->axis]) &&
+         length_of(f, layer) > 1 && mafat_acg_part(f->acg, layer, vertices[f->axis]) == f->part;
 }
 
 static bool reads_bottleneck(const struct scheme_finder *f, int layer)
@@ -128,13 +134,17 @@ static void find_steps(struct scheme_finder *f)
 {
   bool any = true;
   for (int l = 0; l < f->n_layers; l++)
-    f->steps[l] = !is_cut(f, l) ? INT_MAX : f->bottlenecks[l] || reads_bottleneck(f, l) ? 0 : INT_MAX - 1;
+    f->steps[l] = !is_cut(f, l)                                 ? INT_MAX
+                  : f->bottlenecks[l] || reads_bottleneck(f, l) ? 0
+                                                                : INT_MAX - 1;
   while (any) {
     any = false;
     for (int l = 0; l < f->n_layers; l++)
-      for (struct mafat_reads r = mafat_layer_reads(&f->network->layers[l]); f->steps[l] < INT_MAX && mafat_reads_next(&r);) {
+      for (struct mafat_reads r = mafat_layer_reads(&f->network->layers[l]);
+           f->steps[l] < INT_MAX && mafat_reads_next(&r);) {
         int maker = mafat_network_operator(f->network, r.source->tensor);
-        if (maker < f->n_layers && f->steps[maker] < INT_MAX) any = step_between(f, l, maker) || any;
+        if (maker < f->n_layers && f->steps[maker] < INT_MAX)
+          any = step_between(f, l, maker) || any;
       }
   }
 }
@@ -144,7 +154,8 @@ static int find_on_maps(struct scheme_finder *f)
   static const int most[] = {INT_MAX - 1, 4, 2, 1, 0};
   int code = MAFAT_OK;
   find_steps(f);
-  for (size_t i = 0; i < sizeof most / sizeof *most && code == MAFAT_OK; i++) code = add_family(f, 0, f->n_layers, most[i]);
+  for (size_t i = 0; i < sizeof most / sizeof *most && code == MAFAT_OK; i++)
+    code = add_family(f, 0, f->n_layers, most[i]);
   return code;
 }
 
@@ -161,7 +172,8 @@ static int find_run(struct scheme_finder *f, int bottleneck)
   int l = last + 1;
   for (; l < f->n_layers && (mafat_layer_is_alias(&layers[l]) || is_cut(f, l)); l++)
     if (is_cut(f, l)) last = l;
-  for (int i = 0; i < f->n_layers; i++) f->steps[i] = i >= first && i <= last && is_cut(f, i) ? 0 : INT_MAX;
+  for (int i = 0; i < f->n_layers; i++)
+    f->steps[i] = i >= first && i <= last && is_cut(f, i) ? 0 : INT_MAX;
   bool ends = l < f->n_layers && f->within[l] && sums(f, l);
   if (ends) f->steps[l] = 0;
   int code = ends ? add_family(f, first, l + 1, 0) : MAFAT_OK;
@@ -191,17 +203,23 @@ static int find_along(struct scheme_finder *f)
   for (int t = 0; t < mafat_network_n_tensors(f->network) && code == MAFAT_OK; t++) {
     bool seen = !f->bottlenecks[t] || part_of(f, t, vertex) < 0;
     f->part = part_of(f, t, vertex);
-    for (int u = 0; u < t && !seen; u++) seen = f->bottlenecks[u] && part_of(f, u, vertex) == f->part;
-    if (f->axis == MAFAT_ALONG_W && !seen) seen = mafat_network_tensor_shape(f->network, t).h > FEW_ROWS;
+    for (int u = 0; u < t && !seen; u++)
+      seen = f->bottlenecks[u] && part_of(f, u, vertex) == f->part;
+    if (f->axis == MAFAT_ALONG_W && !seen)
+      seen = mafat_network_tensor_shape(f->network, t).h > FEW_ROWS;
     if (!seen) code = f->axis == MAFAT_ALONG_C ? find_on_channels(f) : find_on_maps(f);
   }
   return code;
 }
 
-int mafat_schemes_find(struct mafat_scheme_families *out, const struct mafat_network *network, int n_layers, const bool *within,
-                       const bool *bottlenecks)
+int mafat_schemes_find(struct mafat_scheme_families *out, const struct mafat_network *network,
+                       int n_layers, const bool *within, const bool *bottlenecks)
 {
-  struct scheme_finder f = {.out = out, .network = network, .n_layers = n_layers, .within = within, .bottlenecks = bottlenecks};
+  struct scheme_finder f = {.out = out,
+                            .network = network,
+                            .n_layers = n_layers,
+                            .within = within,
+                            .bottlenecks = bottlenecks};
   f.steps = mafat_heap_calloc(out->heap, (size_t)n_layers, sizeof *f.steps);
   int code = f.steps ? mafat_acg_make(&f.acg, network, n_layers, within, out->heap) : MAFAT_ENOMEM;
   for (int axis = 0; axis < MAFAT_N_SPLIT_AXES && code == MAFAT_OK; axis++) {
@@ -215,6 +233,7 @@ int mafat_schemes_find(struct mafat_scheme_families *out, const struct mafat_net
 
 void mafat_schemes_free(struct mafat_scheme_families *families)
 {
-  for (int i = 0; i < families->n; i++) mafat_heap_free(families->heap, families->list[i].scheme.layers);
+  for (int i = 0; i < families->n; i++)
+    mafat_heap_free(families->heap, families->list[i].scheme.layers);
   families->n = 0;
 }

@@ -33,8 +33,8 @@ struct mafat_scheme_families {
 
 /* Adds new families to the list. within: layers of the cell; bottlenecks: [operator].
  * MAFAT_ENOMEM. */
-int mafat_schemes_find(struct mafat_scheme_families *out, const struct mafat_network *network, int n_layers, const bool *within,
-                       const bool *bottlenecks);
+int mafat_schemes_find(struct mafat_scheme_families *out, const struct mafat_network *network,
+                       int n_layers, const bool *within, const bool *bottlenecks);
 void mafat_schemes_free(struct mafat_scheme_families *families);
 
 #endif

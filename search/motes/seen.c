@@ -38,7 +38,8 @@ static size_t place_of(const struct mafat_motes_seen *all, uint64_t hash)
 static int grow(struct mafat_motes_seen *all, struct mafat_heap *heap)
 {
   enum { FIRST_ROOM = 1024 };
-  struct mafat_motes_seen more = {.n = all->n, .capacity = all->capacity ? 2 * all->capacity : FIRST_ROOM};
+  struct mafat_motes_seen more = {.n = all->n,
+                                  .capacity = all->capacity ? 2 * all->capacity : FIRST_ROOM};
   more.hashes = mafat_heap_calloc(heap, more.capacity, sizeof *more.hashes);
   if (!more.hashes) return MAFAT_ENOMEM;
   for (size_t i = 0; i < all->capacity; i++)
@@ -48,7 +49,8 @@ static int grow(struct mafat_motes_seen *all, struct mafat_heap *heap)
   return MAFAT_OK;
 }
 
-int mafat_motes_see(struct mafat_motes_seen *all, const struct mafat_motes_state *state, bool *seen, struct mafat_heap *heap)
+int mafat_motes_see(struct mafat_motes_seen *all, const struct mafat_motes_state *state, bool *seen,
+                    struct mafat_heap *heap)
 {
   uint64_t hash = hash_of(state);
   if (2 * all->n >= all->capacity && grow(all, heap)) return MAFAT_ENOMEM;

@@ -11,7 +11,8 @@ struct mafat_motes_seen {
 };
 
 /* Adds a state by a hash of its schemes, in any order; *seen: it was present. MAFAT_ENOMEM. */
-int mafat_motes_see(struct mafat_motes_seen *all, const struct mafat_motes_state *state, bool *seen, struct mafat_heap *heap);
+int mafat_motes_see(struct mafat_motes_seen *all, const struct mafat_motes_state *state, bool *seen,
+                    struct mafat_heap *heap);
 void mafat_motes_forget(struct mafat_motes_seen *all, struct mafat_heap *heap);
 
 #endif

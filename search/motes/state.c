@@ -10,12 +10,14 @@
 #include <math.h>
 #include <string.h>
 
-int mafat_motes_spec(struct mafat_spec **out, const struct mafat_motes_meter *m, const struct mafat_motes_state *state)
+int mafat_motes_spec(struct mafat_spec **out, const struct mafat_motes_meter *m,
+                     const struct mafat_motes_state *state)
 {
   const struct mafat_scheme *list[MAFAT_MOST_SCHEMES];
   const struct mafat_search_request *r = m->request;
   for (int i = 0; i < state->n; i++) list[i] = &state->schemes[i];
-  int code = mafat_schemes_apply(out, r->network, r->n_layers, list, state->n, m->cell_of, state->apart, r->options->algorithm == MAFAT_AUTO, m->heap);
+  int code = mafat_schemes_apply(out, r->network, r->n_layers, list, state->n, m->cell_of,
+                                 state->apart, r->options->algorithm == MAFAT_AUTO, m->heap);
   if (code) return code;
   (*out)->op_order = state->op_order;
   (*out)->in_place = state->in_place;
@@ -25,7 +27,8 @@ int mafat_motes_spec(struct mafat_spec **out, const struct mafat_motes_meter *m,
 /* ---- live bytes ---- */
 
 /* [time]: live bytes, freed by the caller; *most: their maximum. */
-static int count_live(size_t **out, size_t *most, const struct mafat_layout *layout, int n_times, struct mafat_heap *heap)
+static int count_live(size_t **out, size_t *most, const struct mafat_layout *layout, int n_times,
+                      struct mafat_heap *heap)
 {
   size_t *live = *out = mafat_heap_calloc(heap, (size_t)n_times + 1, sizeof *live), sum = 0;
   if (!live) return MAFAT_ENOMEM;
@@ -51,7 +54,8 @@ static int times_of(const struct mafat_plan *plan)
 
 /* Sum over layers of how full the arena is, to a high power, so that only nearly full ones count. A
  * layer in parts counts once, at the peak of its group. */
-static int find_tie_break(double *tie_break, const struct mafat_plan *plan, const struct mafat_layout *layout, struct mafat_heap *heap)
+static int find_tie_break(double *tie_break, const struct mafat_plan *plan,
+                          const struct mafat_layout *layout, struct mafat_heap *heap)
 {
   enum { POWER = 16 };
   size_t *live, most;
@@ -69,16 +73,19 @@ static int find_tie_break(double *tie_break, const struct mafat_plan *plan, cons
   return code;
 }
 
-static void mark(bool *bottlenecks, const struct mafat_layout *layout, const size_t *live, size_t most, int n_times)
+static void mark(bool *bottlenecks, const struct mafat_layout *layout, const size_t *live,
+                 size_t most, int n_times)
 {
   for (int i = 0; i < layout->n_buffers; i++) {
     const struct mafat_buffer *b = &layout->buffers[i];
     if (b->tag != MAFAT_TAG_ACTIVATIONS && b->tag != MAFAT_TAG_INPUT) continue;
-    for (int t = b->first; t <= b->last && t < n_times && !bottlenecks[b->tensor]; t++) bottlenecks[b->tensor] = live[t] == most;
+    for (int t = b->first; t <= b->last && t < n_times && !bottlenecks[b->tensor]; t++)
+      bottlenecks[b->tensor] = live[t] == most;
   }
 }
 
-int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m, const struct mafat_motes_state *state)
+int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m,
+                            const struct mafat_motes_state *state)
 {
   const struct mafat_search_request *r = m->request;
   struct mafat_spec *spec = NULL;
@@ -88,7 +95,8 @@ int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m, cons
   size_t *live = NULL, most;
   int code = mafat_motes_spec(&spec, m, state);
   memset(bottlenecks, 0, (size_t)mafat_network_n_tensors(r->network) * sizeof *bottlenecks);
-  if (code == MAFAT_OK) code = mafat_plan_make(&plan, spec, r->network, r->n_layers, r->options, &d);
+  if (code == MAFAT_OK)
+    code = mafat_plan_make(&plan, spec, r->network, r->n_layers, r->options, &d);
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, &d);
   if (code == MAFAT_OK) code = count_live(&live, &most, layout, times_of(plan), m->heap);
   if (code == MAFAT_OK) mark(bottlenecks, layout, live, most, times_of(plan));
@@ -108,7 +116,8 @@ enum {
 };
 
 /* Evaluates one scheduling; keeps it if it is the first or needs less. */
-static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state, const struct mafat_spec *spec, bool apart)
+static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state,
+                   const struct mafat_spec *spec, bool apart)
 {
   const struct mafat_search_request *r = m->request;
   struct mafat_plan *plan = NULL;
@@ -125,7 +134,8 @@ static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state,
     state->in_place = spec->in_place;
     state->apart = apart;
     code = find_tie_break(&state->tie_break, plan, layout, m->heap);
-    if (code == MAFAT_OK) code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
+    if (code == MAFAT_OK)
+      code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
     state->ms = latency.total_ms;
   }
   mafat_layout_close(&layout);
@@ -138,8 +148,10 @@ struct variant {
   bool in_place;
 };
 
-static const struct variant variants[] = {
-    {MAFAT_OP_ORDER_POSTORDER, false}, {MAFAT_OP_ORDER_POSTORDER, true}, {MAFAT_OP_ORDER_FORWARD, false}, {MAFAT_OP_ORDER_FORWARD, true}};
+static const struct variant variants[] = {{MAFAT_OP_ORDER_POSTORDER, false},
+                                          {MAFAT_OP_ORDER_POSTORDER, true},
+                                          {MAFAT_OP_ORDER_FORWARD, false},
+                                          {MAFAT_OP_ORDER_FORWARD, true}};
 
 /* Evaluates each simple scheduling. */
 static int outline_all(struct mafat_motes_meter *m, struct mafat_motes_state *state, bool apart)
@@ -180,7 +192,8 @@ int mafat_motes_outline(struct mafat_motes_meter *m, struct mafat_motes_state *s
 
 /* ---- arenas ---- */
 
-static int find_ms(double *ms, const struct mafat_motes_meter *m, const struct mafat_plan *plan, const struct mafat_layout *layout)
+static int find_ms(double *ms, const struct mafat_motes_meter *m, const struct mafat_plan *plan,
+                   const struct mafat_layout *layout)
 {
   const struct mafat_search_request *r = m->request;
   struct mafat_latency latency = {0};
@@ -203,7 +216,8 @@ static int lay_out(struct mafat_motes_meter *m, struct mafat_motes_state *state,
   int code = mafat_motes_spec(&spec, m, state);
   state->bytes = SIZE_MAX;
   m->evaluations -= LAID * (long long)(A_PLAN + r->n_layers);
-  if (code == MAFAT_OK) code = mafat_plan_make(&plan, spec, r->network, r->n_layers, r->options, &d);
+  if (code == MAFAT_OK)
+    code = mafat_plan_make(&plan, spec, r->network, r->n_layers, r->options, &d);
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, &d);
   bool less = code == MAFAT_OK && layout->bound_bytes < less_than;
   mafat_layout_close(&layout);
@@ -229,20 +243,26 @@ int mafat_motes_time(struct mafat_motes_meter *m, struct mafat_motes_state *stat
 }
 
 /* Keeps the state if it needs less and is within the limit, or not slower than the best. */
-static int try_variant(struct mafat_motes_meter *m, struct mafat_motes_state *best, struct mafat_motes_state other, double limit_ms)
+static int try_variant(struct mafat_motes_meter *m, struct mafat_motes_state *best,
+                       struct mafat_motes_state other, double limit_ms)
 {
   int code = lay_out(m, &other, best->bytes);
-  if (code == MAFAT_OK && other.bytes < best->bytes && (best->bytes == SIZE_MAX || other.ms <= limit_ms || other.ms <= best->ms)) *best = other;
+  if (code == MAFAT_OK && other.bytes < best->bytes &&
+      (best->bytes == SIZE_MAX || other.ms <= limit_ms || other.ms <= best->ms))
+    *best = other;
   return code == MAFAT_EINVAL || code == MAFAT_ELIMIT ? MAFAT_OK : code;
 }
 
 /* Tries the best scheduling, which is slow, for one grouping only. */
-static int try_best_order(struct mafat_motes_meter *m, struct mafat_motes_state *best, double limit_ms)
+static int try_best_order(struct mafat_motes_meter *m, struct mafat_motes_state *best,
+                          double limit_ms)
 {
   struct mafat_motes_state other = *best;
   int code = MAFAT_OK;
   other.op_order = MAFAT_OP_ORDER_BEST;
-  for (int in_place = 0; in_place < 2 && code == MAFAT_OK && mafat_effort_left(m->request, m->evaluations); in_place++) {
+  for (int in_place = 0;
+       in_place < 2 && code == MAFAT_OK && mafat_effort_left(m->request, m->evaluations);
+       in_place++) {
     other.in_place = in_place;
     m->evaluations -= SORTED * (long long)(A_PLAN + m->request->n_layers);
     code = try_variant(m, best, other, limit_ms);
@@ -250,14 +270,17 @@ static int try_best_order(struct mafat_motes_meter *m, struct mafat_motes_state 
   return code;
 }
 
-int mafat_motes_assign_offsets(struct mafat_motes_meter *m, struct mafat_motes_state *state, double limit_ms, bool best_order)
+int mafat_motes_assign_offsets(struct mafat_motes_meter *m, struct mafat_motes_state *state,
+                               double limit_ms, bool best_order)
 {
   struct mafat_motes_state best = *state, other = *state;
   best.bytes = SIZE_MAX;
   int code = try_variant(m, &best, other, limit_ms);
   for (int apart = 0; apart < groupings_of(state); apart++) {
     other.apart = apart;
-    for (size_t i = 0; i < sizeof variants / sizeof *variants && code == MAFAT_OK && mafat_effort_left(m->request, m->evaluations); i++) {
+    for (size_t i = 0; i < sizeof variants / sizeof *variants && code == MAFAT_OK &&
+                       mafat_effort_left(m->request, m->evaluations);
+         i++) {
       other.op_order = variants[i].op_order;
       other.in_place = variants[i].in_place;
       code = try_variant(m, &best, other, limit_ms);
@@ -274,7 +297,9 @@ int mafat_motes_parts(const struct mafat_motes_state *state, const struct mafat_
   for (int i = 0; i < scheme->n_layers; i++) {
     int n = scheme->n;
     for (int k = 0; k < state->n; k++)
-      if (state->schemes[k].axis != scheme->axis && mafat_scheme_holds(&state->schemes[k], scheme->layers[i])) n *= state->schemes[k].n;
+      if (state->schemes[k].axis != scheme->axis &&
+          mafat_scheme_holds(&state->schemes[k], scheme->layers[i]))
+        n *= state->schemes[k].n;
     if (n > most) most = n;
   }
   return most;

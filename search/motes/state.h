@@ -26,7 +26,8 @@ struct mafat_motes_meter {
 };
 
 /* Makes the spec of a state. MAFAT_EINVAL: the schemes do not make a plan. */
-int mafat_motes_spec(struct mafat_spec **out, const struct mafat_motes_meter *m, const struct mafat_motes_state *state);
+int mafat_motes_spec(struct mafat_spec **out, const struct mafat_motes_meter *m,
+                     const struct mafat_motes_state *state);
 
 /* Predicts live bytes and milliseconds with the state's scheduling. `all`: tries the simple
  * schedulings, with and without in-place outputs, and keeps the one with the least bytes.
@@ -38,10 +39,12 @@ int mafat_motes_time(struct mafat_motes_meter *m, struct mafat_motes_state *stat
 /* Assigns offsets, so that gaps count, and predicts milliseconds. Tries simple schedulings, and
  * with best_order the best one; takes the least bytes among those within limit_ms or the state's
  * own time. MAFAT_ELIMIT: no valid plan. */
-int mafat_motes_assign_offsets(struct mafat_motes_meter *m, struct mafat_motes_state *state, double limit_ms, bool best_order);
+int mafat_motes_assign_offsets(struct mafat_motes_meter *m, struct mafat_motes_state *state,
+                               double limit_ms, bool best_order);
 
 /* Sets bottlenecks[operator] for tensors that live at the peak. */
-int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m, const struct mafat_motes_state *state);
+int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m,
+                            const struct mafat_motes_state *state);
 
 /* Maximum number of parts into which the scheme, and schemes along other axes, split one of its
  * layers. */

@@ -16,7 +16,8 @@ struct spec_maker {
   struct mafat_spec *spec;
 };
 
-static const char *const names[MAFAT_N_RANK_STRATEGIES] = {"deeperthings", "fdto", "layers", "best"};
+static const char *const names[MAFAT_N_RANK_STRATEGIES] = {"deeperthings", "fdto", "layers",
+                                                           "best"};
 
 const char *mafat_rank_strategy_name(enum mafat_rank_strategy strategy)
 {
@@ -37,7 +38,8 @@ static int try_spec(const struct spec_maker *m, bool *good)
   struct mafat_diagnostic why = {""};
   int ranks = m->spec->ranks.n;
   m->spec->ranks.n = m->request->n_ranks; /* with parts of whole channel blocks */
-  int code = mafat_plan_make(&plan, m->spec, m->request->network, m->request->n_layers, &m->options, &why);
+  int code =
+      mafat_plan_make(&plan, m->spec, m->request->network, m->request->n_layers, &m->options, &why);
   m->spec->ranks.n = ranks;
   *good = code == MAFAT_OK;
   if (*good) mafat_plan_close(&plan);
@@ -46,17 +48,22 @@ static int try_spec(const struct spec_maker *m, bool *good)
 
 /* Inner bounds of a word's parts by the ranks' shares (predictor/ranks/rank_parts.h: from rank 1
  * on, the last on rank 0), each at least one unit. NULL: equal shares, or too few units. */
-static int *bounds_of(const struct spec_maker *m, enum mafat_split_axis axis, struct mafat_span layers, int n)
+static int *bounds_of(const struct spec_maker *m, enum mafat_split_axis axis,
+                      struct mafat_span layers, int n)
 {
   const struct mafat_layer *list = m->request->network->layers;
   bool channels = axis == MAFAT_ALONG_C;
-  int unit = channels ? MAFAT_PANEL : 1, units = channels ? list[layers.begin].out.c / unit : list[layers.end - 1].out.h;
-  int *bounds = m->request->shares && units >= n ? mafat_heap_calloc(m->spec->heap, (size_t)n, sizeof *bounds) : NULL;
+  int unit = channels ? MAFAT_PANEL : 1,
+      units = channels ? list[layers.begin].out.c / unit : list[layers.end - 1].out.h;
+  int *bounds = m->request->shares && units >= n
+                    ? mafat_heap_calloc(m->spec->heap, (size_t)n, sizeof *bounds)
+                    : NULL;
   double all = 0, sum = 0;
   for (int i = 0; i < n && bounds; i++) all += m->request->shares[i];
   for (int i = 1; i < n && bounds; i++) {
     sum += m->request->shares[i];
-    int at = (int)(sum / all * units + .5), least = (i > 1 ? bounds[i - 2] / unit : 0) + 1, most = units - (n - i);
+    int at = (int)(sum / all * units + .5), least = (i > 1 ? bounds[i - 2] / unit : 0) + 1,
+        most = units - (n - i);
     bounds[i - 1] = mafat_max(least, mafat_min(at, most)) * unit;
   }
   return bounds;
@@ -83,17 +90,20 @@ static int try_word(struct spec_maker *m, bool *added)
 
 /* Adds a word if possible: by shares, else with even parts; with fewer parts if there cannot be as
  * many as ranks. */
-static int add_word_of(struct spec_maker *m, enum mafat_split_axis axis, struct mafat_span layers, int most, bool *added)
+static int add_word_of(struct spec_maker *m, enum mafat_split_axis axis, struct mafat_span layers,
+                       int most, bool *added)
 {
   struct mafat_splits *s = splits_of(m);
   int code = MAFAT_OK;
   *added = false;
   if (s->n == MAFAT_MOST_SPLITS) return MAFAT_OK;
-  struct mafat_split *grown = mafat_heap_realloc(m->spec->heap, s->list, (size_t)(s->n + 1) * sizeof *grown);
+  struct mafat_split *grown =
+      mafat_heap_realloc(m->spec->heap, s->list, (size_t)(s->n + 1) * sizeof *grown);
   if (!grown) return MAFAT_ENOMEM;
   s->list = grown;
   for (int n = most; n > 1 && !*added && code == MAFAT_OK; n--) {
-    grown[s->n] = (struct mafat_split){.axis = axis, .n = n, .layers = layers, .bounds = bounds_of(m, axis, layers, n)};
+    grown[s->n] = (struct mafat_split){
+        .axis = axis, .n = n, .layers = layers, .bounds = bounds_of(m, axis, layers, n)};
     bool even = !grown[s->n].bounds;
     code = try_word(m, added);
     if (*added || even || code) continue;
@@ -103,7 +113,8 @@ static int add_word_of(struct spec_maker *m, enum mafat_split_axis axis, struct 
   return code;
 }
 
-static int add_word(struct spec_maker *m, enum mafat_split_axis axis, struct mafat_span layers, bool *added)
+static int add_word(struct spec_maker *m, enum mafat_split_axis axis, struct mafat_span layers,
+                    bool *added)
 {
   return add_word_of(m, axis, layers, m->request->n_ranks, added);
 }
@@ -111,7 +122,8 @@ static int add_word(struct spec_maker *m, enum mafat_split_axis axis, struct maf
 /* ---- rows, and grids of rows and columns ---- */
 
 /* Adds a word with exactly n parts. False: impossible. */
-static int add_exactly(struct spec_maker *m, enum mafat_split_axis axis, struct mafat_span layers, int n, bool *added)
+static int add_exactly(struct spec_maker *m, enum mafat_split_axis axis, struct mafat_span layers,
+                       int n, bool *added)
 {
   struct mafat_splits *s = splits_of(m);
   const int before = s->n;
@@ -138,14 +150,16 @@ static int add_grid(struct spec_maker *m, struct mafat_span layers, int columns,
 static int add_run(struct spec_maker *m, struct mafat_span layers, bool *added)
 {
   const struct mafat_rank_mix *mix = m->request->mix;
-  return mix && mix->columns > 1 ? add_grid(m, layers, mix->columns, added) : add_word(m, MAFAT_ALONG_H, layers, added);
+  return mix && mix->columns > 1 ? add_grid(m, layers, mix->columns, added)
+                                 : add_word(m, MAFAT_ALONG_H, layers, added);
 }
 
 /* True if some plan may fuse the layer into its reader (predictor/plan/fusion.h), so that its own
  * rows do not matter. */
 static bool may_be_inside(const struct mafat_layer *l, const struct mafat_layer *reader)
 {
-  return (mafat_layer_is_ungrouped(l) && (mafat_layer_blends(reader) || mafat_layer_pools(reader))) ||
+  return (mafat_layer_is_ungrouped(l) &&
+          (mafat_layer_blends(reader) || mafat_layer_pools(reader))) ||
          (mafat_layer_is_depthwise(l) && mafat_layer_is_pointwise(reader));
 }
 
@@ -157,9 +171,12 @@ static int find_rigid(struct spec_maker *m)
   const struct mafat_rank_request *r = m->request;
   struct mafat_plan *plan = NULL;
   struct mafat_diagnostic why = {""};
-  struct mafat_usage *usage = mafat_heap_calloc(m->options.heap, (size_t)mafat_network_n_tensors(r->network), sizeof *usage);
+  struct mafat_usage *usage = mafat_heap_calloc(
+      m->options.heap, (size_t)mafat_network_n_tensors(r->network), sizeof *usage);
   m->rigid = mafat_heap_calloc(m->options.heap, (size_t)r->n_layers, sizeof *m->rigid);
-  int code = usage && m->rigid ? mafat_plan_make(&plan, m->spec, r->network, r->n_layers, &m->options, &why) : MAFAT_ENOMEM;
+  int code = usage && m->rigid
+                 ? mafat_plan_make(&plan, m->spec, r->network, r->n_layers, &m->options, &why)
+                 : MAFAT_ENOMEM;
   if (code == MAFAT_OK) mafat_usage_find(r->network, plan, usage);
   for (int i = 0; i < r->n_layers && code == MAFAT_OK; i++) {
     const struct mafat_layer *l = &r->network->layers[i];
@@ -171,9 +188,12 @@ static int find_rigid(struct spec_maker *m)
   mafat_heap_free(m->options.heap, usage);
   if (code) return code == MAFAT_EINVAL ? MAFAT_OK : code; /* there is no valid plan at all */
   for (int i = 0; i < r->n_layers; i++)
-    for (struct mafat_reads reads = mafat_layer_reads(&r->network->layers[i]); mafat_reads_next(&reads);) {
+    for (struct mafat_reads reads = mafat_layer_reads(&r->network->layers[i]);
+         mafat_reads_next(&reads);) {
       int tensor = reads.source->tensor;
-      if (tensor < r->n_layers && may_be_inside(&r->network->layers[tensor], &r->network->layers[i])) m->rigid[tensor] = false;
+      if (tensor < r->n_layers &&
+          may_be_inside(&r->network->layers[tensor], &r->network->layers[i]))
+        m->rigid[tensor] = false;
     }
   return MAFAT_OK;
 }
@@ -252,9 +272,11 @@ static int share_weights(struct spec_maker *m)
   struct mafat_rank_sharing *s = m->sharing;
   const struct mafat_rank_layers *l = &s->layers;
   uint64_t exchange;
-  s->from = r->mix ? mafat_min(r->mix->rows, l->n) : mafat_sharing_switch(l->list, l->n, r->n_ranks);
+  s->from =
+      r->mix ? mafat_min(r->mix->rows, l->n) : mafat_sharing_switch(l->list, l->n, r->n_ranks);
   if (r->strategy != MAFAT_RANKS_FDTO && s->from < l->n) {
-    int code = mafat_sharing_schemes(s->schemes + s->from, &exchange, l->list + s->from, l->n - s->from, r->n_ranks, l->heap);
+    int code = mafat_sharing_schemes(s->schemes + s->from, &exchange, l->list + s->from,
+                                     l->n - s->from, r->n_ranks, l->heap);
     if (code) return code;
   }
   int code = add_rows(m, s->from < l->n ? l->list[s->from].layer : r->n_layers);
@@ -277,7 +299,8 @@ static int share_layers(struct spec_maker *m)
   for (int rank = 1; rank < r->n_ranks; rank++) {
     if (bounds[rank] >= bounds[rank + 1]) continue;
     int end = bounds[rank + 1] < l->n ? l->list[bounds[rank + 1]].layer : r->n_layers;
-    ranks->words[ranks->n_words++] = (struct mafat_rank_word){{l->list[bounds[rank]].layer, end}, rank};
+    ranks->words[ranks->n_words++] =
+        (struct mafat_rank_word){{l->list[bounds[rank]].layer, end}, rank};
   }
   return MAFAT_OK;
 }
@@ -310,7 +333,8 @@ static int name_runs(struct spec_maker *m, const int *rank)
   if (!ranks->words) return MAFAT_ENOMEM;
   for (int i = m->sharing->from, end; i < l->n; i = end) {
     for (end = i + 1; end < l->n && rank[end] == rank[i];) end++;
-    struct mafat_span layers = mafat_span(l->list[i].layer, end < l->n ? l->list[end].layer : m->request->n_layers);
+    struct mafat_span layers =
+        mafat_span(l->list[i].layer, end < l->n ? l->list[end].layer : m->request->n_layers);
     if (rank[i] > 0) ranks->words[ranks->n_words++] = (struct mafat_rank_word){layers, rank[i]};
   }
   return MAFAT_OK;
@@ -323,10 +347,13 @@ static int share_runs(struct spec_maker *m, bool *large, int *rank)
   const struct mafat_rank_layers *l = &s->layers;
   uint64_t capacity[MAFAT_MOST_RANKS], crosses;
   s->from = mafat_min(mix->rows, l->n);
-  for (int i = s->from; i < l->n; i++) large[i] = l->list[i].weights > mix->large && mix->n_parts > 1;
+  for (int i = s->from; i < l->n; i++)
+    large[i] = l->list[i].weights > mix->large && mix->n_parts > 1;
   if (!leave_room(capacity, large, m)) return MAFAT_ELIMIT;
-  int code = mafat_sharing_runs(rank + s->from, &crosses, l->list + s->from, large + s->from, l->n - s->from, m->request->n_ranks, capacity, l->heap);
-  if (code == MAFAT_OK) code = add_rows(m, s->from < l->n ? l->list[s->from].layer : m->request->n_layers);
+  int code = mafat_sharing_runs(rank + s->from, &crosses, l->list + s->from, large + s->from,
+                                l->n - s->from, m->request->n_ranks, capacity, l->heap);
+  if (code == MAFAT_OK)
+    code = add_rows(m, s->from < l->n ? l->list[s->from].layer : m->request->n_layers);
   for (int i = s->from; i < l->n && code == MAFAT_OK; i++)
     if (large[i]) code = add_fan_out(m, i, mix->n_parts);
   return code ? code : name_runs(m, rank);
@@ -359,14 +386,15 @@ static int make(struct spec_maker *m)
   group->cut = (struct mafat_cut){.kind = MAFAT_CUT_SPLIT};
   group->weights = r->weights;
   /* Streamed or loaded weights leave no memory for transformed ones. */
-  group->algorithms[MAFAT_DIRECT].given = r->weights.placement != MAFAT_KEPT && r->options->algorithm == MAFAT_AUTO;
+  group->algorithms[MAFAT_DIRECT].given =
+      r->weights.placement != MAFAT_KEPT && r->options->algorithm == MAFAT_AUTO;
   m->spec->ranks.n = r->n_ranks;
   if (r->strategy == MAFAT_RANKS_BEST) return share_mix(m);
   return r->strategy == MAFAT_RANKS_LAYERS ? share_layers(m) : share_weights(m);
 }
 
-int mafat_rank_spec(struct mafat_spec **out, struct mafat_rank_sharing *sharing, const struct mafat_rank_request *request,
-                    struct mafat_diagnostic *d)
+int mafat_rank_spec(struct mafat_spec **out, struct mafat_rank_sharing *sharing,
+                    const struct mafat_rank_request *request, struct mafat_diagnostic *d)
 {
   struct spec_maker m = {.request = request, .sharing = sharing, .options = *request->options};
   m.options.only_rank = 0;
@@ -380,7 +408,8 @@ int mafat_rank_spec(struct mafat_spec **out, struct mafat_rank_sharing *sharing,
   }
   mafat_spec_close(&m.spec);
   mafat_rank_sharing_close(sharing);
-  return mafat_fail(d, code, "%s: %s", request->network->path, code == MAFAT_ENOMEM ? "out of memory" : "sizes overflow");
+  return mafat_fail(d, code, "%s: %s", request->network->path,
+                    code == MAFAT_ENOMEM ? "out of memory" : "sizes overflow");
 }
 
 void mafat_rank_sharing_close(struct mafat_rank_sharing *sharing)

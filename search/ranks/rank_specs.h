@@ -51,8 +51,8 @@ const char *mafat_rank_strategy_name(enum mafat_rank_strategy strategy);
 
 /* Makes a spec with one split group. Layers that cannot be split as needed run whole on rank 0.
  * Allocated in the options' heap. MAFAT_ENOMEM, MAFAT_ELIMIT. */
-int mafat_rank_spec(struct mafat_spec **out, struct mafat_rank_sharing *sharing, const struct mafat_rank_request *request,
-                    struct mafat_diagnostic *d);
+int mafat_rank_spec(struct mafat_spec **out, struct mafat_rank_sharing *sharing,
+                    const struct mafat_rank_request *request, struct mafat_diagnostic *d);
 void mafat_rank_sharing_close(struct mafat_rank_sharing *sharing);
 
 #endif

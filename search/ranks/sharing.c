@@ -6,7 +6,8 @@ int mafat_sharing_switch(const struct mafat_rank_layer *list, int n, int n_ranks
 {
   int best = 0;
   for (int from = 1; from <= n; from++)
-    if (mafat_ranks_hold(list, n, from, n_ranks) < mafat_ranks_hold(list, n, best, n_ranks)) best = from;
+    if (mafat_ranks_hold(list, n, from, n_ranks) < mafat_ranks_hold(list, n, best, n_ranks))
+      best = from;
   return best;
 }
 
@@ -49,7 +50,8 @@ static bool may_end(enum input_state state)
   return state == ON_ROOT || state == GATHERED;
 }
 
-static struct sharing_choice choose(const struct mafat_rank_layer *l, enum input_state state, const struct sharing_choice *next, int n_ranks)
+static struct sharing_choice choose(const struct mafat_rank_layer *l, enum input_state state,
+                                    const struct sharing_choice *next, int n_ranks)
 {
   struct sharing_choice best = {.exchange = UINT64_MAX};
   for (int scheme = 0; scheme < MAFAT_N_SCHEMES; scheme++) {
@@ -57,21 +59,27 @@ static struct sharing_choice choose(const struct mafat_rank_layer *l, enum input
     for (int reused = 0; reused <= (scheme == MAFAT_FAN_OUT); reused++) {
       uint64_t rest = next[after((enum mafat_weight_sharing)scheme, reused)].exchange;
       if (rest == UINT64_MAX) continue;
-      rest += mafat_scheme_exchange((enum mafat_weight_sharing)scheme, l, n_ranks, state == EVERYWHERE, reused);
-      if (rest < best.exchange) best = (struct sharing_choice){rest, (enum mafat_weight_sharing)scheme, reused};
+      rest += mafat_scheme_exchange((enum mafat_weight_sharing)scheme, l, n_ranks,
+                                    state == EVERYWHERE, reused);
+      if (rest < best.exchange)
+        best = (struct sharing_choice){rest, (enum mafat_weight_sharing)scheme, reused};
     }
   }
   return best;
 }
 
-int mafat_sharing_schemes(enum mafat_weight_sharing *schemes, uint64_t *exchange, const struct mafat_rank_layer *list, int n, int n_ranks,
+int mafat_sharing_schemes(enum mafat_weight_sharing *schemes, uint64_t *exchange,
+                          const struct mafat_rank_layer *list, int n, int n_ranks,
                           struct mafat_heap *heap)
 {
-  struct sharing_choice(*choices)[N_STATES] = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *choices);
+  struct sharing_choice(*choices)[N_STATES] =
+      mafat_heap_calloc(heap, (size_t)n + 1, sizeof *choices);
   if (!choices) return MAFAT_ENOMEM;
-  for (int s = 0; s < N_STATES; s++) choices[n][s].exchange = may_end((enum input_state)s) ? 0 : UINT64_MAX;
+  for (int s = 0; s < N_STATES; s++)
+    choices[n][s].exchange = may_end((enum input_state)s) ? 0 : UINT64_MAX;
   for (int i = n - 1; i >= 0; i--)
-    for (int s = 0; s < N_STATES; s++) choices[i][s] = choose(&list[i], (enum input_state)s, choices[i + 1], n_ranks);
+    for (int s = 0; s < N_STATES; s++)
+      choices[i][s] = choose(&list[i], (enum input_state)s, choices[i + 1], n_ranks);
   *exchange = choices[0][ON_ROOT].exchange;
   enum input_state state = ON_ROOT;
   for (int i = 0; i < n; i++) {
@@ -97,7 +105,8 @@ struct load {
   uint64_t widest, sum;
 };
 
-static uint64_t add(struct load *load, const struct mafat_rank_layer *l, const struct mafat_sharing_measure *measure)
+static uint64_t add(struct load *load, const struct mafat_rank_layer *l,
+                    const struct mafat_sharing_measure *measure)
 {
   if (measure->by_work) return load->sum += l->multiplications;
   if (l->in + l->out > load->widest) load->widest = l->in + l->out;
@@ -106,7 +115,8 @@ static uint64_t add(struct load *load, const struct mafat_rank_layer *l, const s
 }
 
 /* Fills a row of the table; ties go to the first start. */
-static void fill_row(struct sharing_table *t, const struct mafat_rank_layer *list, int r, const struct mafat_sharing_measure *measure)
+static void fill_row(struct sharing_table *t, const struct mafat_rank_layer *list, int r,
+                     const struct mafat_sharing_measure *measure)
 {
   uint64_t *row = t->least + (size_t)r * (size_t)(t->n + 1), *before = row - (t->n + 1);
   for (int end = 0; end <= t->n; end++) {
@@ -123,11 +133,13 @@ static void fill_row(struct sharing_table *t, const struct mafat_rank_layer *lis
   }
 }
 
-int mafat_sharing_layers(int *bounds, uint64_t *most, const struct mafat_rank_layer *list, int n, int n_ranks,
-                         const struct mafat_sharing_measure *measure, struct mafat_heap *heap)
+int mafat_sharing_layers(int *bounds, uint64_t *most, const struct mafat_rank_layer *list, int n,
+                         int n_ranks, const struct mafat_sharing_measure *measure,
+                         struct mafat_heap *heap)
 {
   size_t cells = (size_t)(n_ranks + 1) * (size_t)(n + 1);
-  struct sharing_table t = {mafat_heap_calloc(heap, cells, sizeof *t.least), mafat_heap_calloc(heap, cells, sizeof *t.last), n};
+  struct sharing_table t = {mafat_heap_calloc(heap, cells, sizeof *t.least),
+                            mafat_heap_calloc(heap, cells, sizeof *t.last), n};
   bool enough = t.least && t.last;
   if (enough) {
     for (int i = 1; i <= n; i++) t.least[i] = UINT64_MAX; /* no device has any layer */
@@ -175,11 +187,13 @@ static void extend_run(const struct run_search *s, int r, int begin, uint64_t ca
   }
 }
 
-int mafat_sharing_runs(int *rank, uint64_t *crosses, const struct mafat_rank_layer *list, const bool *shared, int n, int n_ranks,
-                       const uint64_t *capacity, struct mafat_heap *heap)
+int mafat_sharing_runs(int *rank, uint64_t *crosses, const struct mafat_rank_layer *list,
+                       const bool *shared, int n, int n_ranks, const uint64_t *capacity,
+                       struct mafat_heap *heap)
 {
   size_t cells = (size_t)(n_ranks + 1) * (size_t)(n + 1);
-  struct run_search s = {list, shared, mafat_heap_calloc(heap, cells, sizeof *s.least), mafat_heap_calloc(heap, cells, sizeof *s.last), n};
+  struct run_search s = {list, shared, mafat_heap_calloc(heap, cells, sizeof *s.least),
+                         mafat_heap_calloc(heap, cells, sizeof *s.last), n};
   int code = s.least && s.last ? MAFAT_OK : MAFAT_ENOMEM;
   if (code == MAFAT_OK) {
     for (size_t i = 1; i < cells; i++) s.least[i] = UINT64_MAX;

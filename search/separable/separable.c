@@ -17,24 +17,30 @@ static const struct mafat_search_word words[N_WORDS] = {
          "size of the fast memory\n")};
 #undef WORD
 
-static int choose_by_bytes(struct mafat_transfers *t, const struct mafat_search_request *r, const struct mafat_transfers_options *o)
+static int choose_by_bytes(struct mafat_transfers *t, const struct mafat_search_request *r,
+                           const struct mafat_transfers_options *o)
 {
-  return mafat_transfers_choose(t, r->network, r->n_layers, o, &(struct mafat_unit_price){mafat_unit_bytes, r->network});
+  return mafat_transfers_choose(t, r->network, r->n_layers, o,
+                                &(struct mafat_unit_price){mafat_unit_bytes, r->network});
 }
 
-static int choose_by_ms(struct mafat_transfers *t, const struct mafat_search_request *r, const struct mafat_transfers_options *o,
-                        struct mafat_diagnostic *d)
+static int choose_by_ms(struct mafat_transfers *t, const struct mafat_search_request *r,
+                        const struct mafat_transfers_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_unit_latency latency;
-  int code = mafat_unit_latency_open(&latency, r->network, r->n_layers, r->options, r->calibration, d);
+  int code =
+      mafat_unit_latency_open(&latency, r->network, r->n_layers, r->options, r->calibration, d);
   if (code) return code;
-  code = mafat_transfers_choose(t, r->network, r->n_layers, o, &(struct mafat_unit_price){mafat_unit_ms, &latency});
-  for (int i = 0; i < t->n && code == MAFAT_OK; i++) t->units[i].extent = mafat_unit_fastest(&latency, &t->units[i]);
+  code = mafat_transfers_choose(t, r->network, r->n_layers, o,
+                                &(struct mafat_unit_price){mafat_unit_ms, &latency});
+  for (int i = 0; i < t->n && code == MAFAT_OK; i++)
+    t->units[i].extent = mafat_unit_fastest(&latency, &t->units[i]);
   mafat_unit_latency_close(&latency);
   return code;
 }
 
-static int find(struct mafat_front *front, const struct mafat_search_request *r, struct mafat_diagnostic *d)
+static int find(struct mafat_front *front, const struct mafat_search_request *r,
+                struct mafat_diagnostic *d)
 {
   struct mafat_search_value values[N_WORDS];
   int code = mafat_search_words_read(values, &mafat_searching_separable, r->words, d);
@@ -42,18 +48,21 @@ static int find(struct mafat_front *front, const struct mafat_search_request *r,
   struct mafat_transfers_options o = {.fast_bytes = values[FAST].bytes};
   struct mafat_transfers t;
   struct mafat_spec *spec = NULL;
-  code = values[OBJECTIVE].choice == TRANSFERS ? choose_by_bytes(&t, r, &o) : choose_by_ms(&t, r, &o, d);
+  code = values[OBJECTIVE].choice == TRANSFERS ? choose_by_bytes(&t, r, &o)
+                                               : choose_by_ms(&t, r, &o, d);
   if (code) return code;
   code = mafat_units_spec(&spec, r->network, r->n_layers, t.units, t.n, r->options->heap);
   if (code == MAFAT_OK) code = mafat_front_add(front, r, spec, d);
-  if (code == MAFAT_OK && front->n == 0) code = mafat_fail(d, MAFAT_ELIMIT, "%s: its bytes cannot be counted", r->network->path);
+  if (code == MAFAT_OK && front->n == 0)
+    code = mafat_fail(d, MAFAT_ELIMIT, "%s: its bytes cannot be counted", r->network->path);
   if (code == MAFAT_OK) code = mafat_front_assign_offsets(front, r, d);
   mafat_spec_close(&spec);
   mafat_transfers_close(&t);
   return code;
 }
 
-int mafat_search_separable(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d)
+int mafat_search_separable(struct mafat_front **out, const struct mafat_search_request *request,
+                           struct mafat_diagnostic *d)
 {
   return mafat_front_find(out, request, find, d);
 }

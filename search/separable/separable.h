@@ -9,7 +9,8 @@
 
 /* Finds a front of one plan, with weights kept. MAFAT_ENOMEM; MAFAT_ELIMIT: no representable
  * bytes. */
-int mafat_search_separable(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d);
+int mafat_search_separable(struct mafat_front **out, const struct mafat_search_request *request,
+                           struct mafat_diagnostic *d);
 
 extern const struct mafat_search mafat_searching_separable;
 

@@ -8,14 +8,16 @@
 /* Among plans that compute nothing twice, the smaller arena; ties go to the faster plan. */
 static bool is_less(const struct mafat_candidate *a, const struct mafat_candidate *b)
 {
-  if (a->redundant_macs || a->arena_bytes != b->arena_bytes) return !a->redundant_macs && a->arena_bytes < b->arena_bytes;
+  if (a->redundant_macs || a->arena_bytes != b->arena_bytes)
+    return !a->redundant_macs && a->arena_bytes < b->arena_bytes;
   return a->ms < b->ms;
 }
 
 /* Runs another search and takes its plan if it is better; *arena_bytes: what it found, or 0. */
 static int take_other(struct mafat_front **front, const struct mafat_search_request *request,
-                      int (*find)(struct mafat_front **, const struct mafat_search_request *, struct mafat_diagnostic *), size_t *arena_bytes,
-                      struct mafat_diagnostic *d)
+                      int (*find)(struct mafat_front **, const struct mafat_search_request *,
+                                  struct mafat_diagnostic *),
+                      size_t *arena_bytes, struct mafat_diagnostic *d)
 {
   struct mafat_front *found;
   int code = find(&found, request, d);
@@ -48,7 +50,8 @@ static const struct {
 } stages[] = {{60000, 200}, {600000, 110}, {0, 0}};
 
 /* Takes its plan if the arena is smaller. With a time limit, a single stage gets all the time. */
-static int take_motes(struct mafat_front **front, const struct mafat_search_request *request, struct mafat_diagnostic *d)
+static int take_motes(struct mafat_front **front, const struct mafat_search_request *request,
+                      struct mafat_diagnostic *d)
 {
   struct mafat_search_request staged = *request;
   staged.words = NULL;
@@ -56,13 +59,16 @@ static int take_motes(struct mafat_front **front, const struct mafat_search_requ
   for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
     staged.evaluations = stages[i].evaluations;
     int code = take_other(front, &staged, mafat_search_motes, &theirs, d);
-    if (code || theirs == 0 || (double)theirs * 100 > (double)ours * stages[i].worth_percent || request->plan_seconds > 0) return code;
+    if (code || theirs == 0 || (double)theirs * 100 > (double)ours * stages[i].worth_percent ||
+        request->plan_seconds > 0)
+      return code;
   }
   return MAFAT_OK;
 }
 
 /* With a time limit, half is for the own search, and the published searches share the rest. */
-static int find_least(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d)
+static int find_least(struct mafat_front **out, const struct mafat_search_request *request,
+                      struct mafat_diagnostic *d)
 {
   struct mafat_search_request least = *request;
   least.least = true;

@@ -14,13 +14,15 @@
 enum { DEFAULT_TIMEOUT = 4, FAILED = 1 };
 
 #if defined(__arm__) && defined(__SANITIZE_ADDRESS__)
-/* AddressSanitizer supposes that the last of 4 GB is the kernel's; qemu-user gives it to whoever asks for much. Nobody gets it here. */
+/* AddressSanitizer supposes that the last of 4 GB is the kernel's; qemu-user gives it to whoever
+ * asks for much. Nobody gets it here. */
 __attribute__((constructor)) static void keep_below_3_gb(void)
 {
   /* The third gigabyte but for a page, so that nothing ends at its end; above it are the
    * kernel's pages of every process. */
   const unsigned begin = 0xbffff000u, end = 0xffff0000u;
-  if (syscall(SYS_mmap2, begin, end - begin, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == -1)
+  if (syscall(SYS_mmap2, begin, end - begin, PROT_NONE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == -1)
     fprintf(stderr, "the fourth GB is not kept\n");
 }
 #endif
@@ -33,7 +35,8 @@ struct test {
 
 struct TCase {
   const char *name;
-  double timeout; /* seconds; CK_TIMEOUT_MULTIPLIER, as of Check's, makes them more: an emulated processor is slow */
+  double timeout; /* seconds; CK_TIMEOUT_MULTIPLIER, as of Check's, makes them more: an emulated
+                     processor is slow */
   void (*setup)(void), (*teardown)(void);
   struct test *tests;
   int n_tests;
@@ -134,7 +137,8 @@ static void run_in_child(const TCase *t, const struct test *test, int i)
   exit(EXIT_SUCCESS);
 }
 
-/* CK_FORK=no, as of Check's: in this process, which ends with the first that fails. A child of qemu-user translates all code anew. */
+/* CK_FORK=no, as of Check's: in this process, which ends with the first that fails. A child of
+ * qemu-user translates all code anew. */
 static void run_here(SRunner *runner, const TCase *t, const struct test *test, int i)
 {
   if (t->setup) t->setup();
@@ -143,7 +147,8 @@ static void run_here(SRunner *runner, const TCase *t, const struct test *test, i
   runner->n_checks++;
 }
 
-static void run_test(SRunner *runner, const Suite *s, const TCase *t, const struct test *test, int i)
+static void run_test(SRunner *runner, const Suite *s, const TCase *t, const struct test *test,
+                     int i)
 {
   const char *forks = getenv("CK_FORK");
   int status = 0;
@@ -163,7 +168,8 @@ static void run_test(SRunner *runner, const Suite *s, const TCase *t, const stru
     runner->n_failures++;
     return;
   }
-  if (WIFSIGNALED(status)) printf("%s\n", WTERMSIG(status) == SIGALRM ? "timeout" : strsignal(WTERMSIG(status)));
+  if (WIFSIGNALED(status))
+    printf("%s\n", WTERMSIG(status) == SIGALRM ? "timeout" : strsignal(WTERMSIG(status)));
   else printf("left with exit status %d\n", WEXITSTATUS(status));
   runner->n_errors++;
 }
@@ -179,8 +185,8 @@ void srunner_run_all(SRunner *runner, enum print_output mode)
           run_test(runner, runner->suites[s], t, &t->tests[k], i);
     }
   int failed = srunner_ntests_failed(runner), n = runner->n_checks;
-  printf("%d%%: Checks: %d, Failures: %d, Errors: %d\n", n ? 100 * (n - failed) / n : 0, n, runner->n_failures,
-         runner->n_errors);
+  printf("%d%%: Checks: %d, Failures: %d, Errors: %d\n", n ? 100 * (n - failed) / n : 0, n,
+         runner->n_failures, runner->n_errors);
 }
 
 int srunner_ntests_failed(const SRunner *runner)

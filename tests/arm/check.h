@@ -1,7 +1,7 @@
 /* The part of Check (https://libcheck.github.io/check) that the suites use, for builds with
  * only libc: same macros, same summary line, every test in a
- * process of its own (CK_FORK=no: all in one). Found before the real <check.h> by -Itests/arm; check.c
- * implements it. */
+ * process of its own (CK_FORK=no: all in one). Found before the real <check.h> by -Itests/arm;
+ * check.c implements it. */
 #ifndef MAFAT_TESTS_ARM_CHECK_H
 #define MAFAT_TESTS_ARM_CHECK_H
 
@@ -71,21 +71,23 @@ void check_fail(const char *file, int line, const char *format, ...)
 #define CHECK_STRINGS(a, op, b) \
   do { \
     const char *check_a = (a), *check_b = (b); \
-    ck_assert_msg(check_a && check_b && strcmp(check_a, check_b) op 0, \
-                  "%s %s %s: %s is \"%s\", %s is \"%s\"", #a, #op, #b, #a, check_a ? check_a : "(null)", \
-                  #b, check_b ? check_b : "(null)"); \
+    ck_assert_msg(check_a &&check_b &&strcmp(check_a, check_b) op 0, \
+                  "%s %s %s: %s is \"%s\", %s is \"%s\"", #a, #op, #b, #a, \
+                  check_a ? check_a : "(null)", #b, check_b ? check_b : "(null)"); \
   } while (0)
 #define ck_assert_str_eq(a, b) CHECK_STRINGS(a, ==, b)
 #define ck_assert_str_ne(a, b) CHECK_STRINGS(a, !=, b)
 #define ck_assert_mem_eq(a, b, bytes) \
-  ck_assert_msg(memcmp(a, b, bytes) == 0, "%s and %s differ in their first %s bytes", #a, #b, #bytes)
+  ck_assert_msg(memcmp(a, b, bytes) == 0, "%s and %s differ in their first %s bytes", #a, #b, \
+                #bytes)
 
 /* `within`: a NaN on either side fails. */
 #define CHECK_DOUBLES(a, b, tolerance) \
   do { \
     double check_a = (a), check_b = (b), check_within = (tolerance); \
-    ck_assert_msg(fabs(check_a - check_b) <= check_within, "%s and %s: %.17g and %.17g differ by more than %g", \
-                  #a, #b, check_a, check_b, check_within); \
+    ck_assert_msg(fabs(check_a - check_b) <= check_within, \
+                  "%s and %s: %.17g and %.17g differ by more than %g", #a, #b, check_a, check_b, \
+                  check_within); \
   } while (0)
 #define ck_assert_double_eq_tol(a, b, tolerance) CHECK_DOUBLES(a, b, tolerance)
 #define ck_assert_float_eq_tol(a, b, tolerance) CHECK_DOUBLES(a, b, tolerance)

@@ -24,9 +24,13 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *block, size_t i);
 char *qemu_plugin_insn_disas(const struct qemu_plugin_insn *instruction);
 const char *qemu_plugin_insn_symbol(const struct qemu_plugin_insn *instruction);
-void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, void (*translated)(plugin_id id, struct qemu_plugin_tb *block));
-void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *block, int operation, void *counter, uint64_t n);
-void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block, void (*executed)(unsigned cpu, void *data), int flags,
+void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id,
+                                           void (*translated)(plugin_id id,
+                                                              struct qemu_plugin_tb *block));
+void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *block, int operation,
+                                              void *counter, uint64_t n);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block,
+                                          void (*executed)(unsigned cpu, void *data), int flags,
                                           void *data);
 EXPORTED extern int qemu_plugin_version;
 EXPORTED int qemu_plugin_install(plugin_id id, const struct qemu_info *info, int argc, char **argv);
@@ -59,9 +63,11 @@ static void classify(const char *text, uint64_t n[N_KINDS])
 {
   static const char *const multiply_adds[] = {"fmla", "fmadd", "mla.f", "fma.f", NULL};
   static const char *const loads[] = {"ld", "pop", NULL}, *const stores[] = {"st", "push", NULL};
-  static const char *const arithmetic[] = {"fm", "fa", "fs", "fc", "fd", "bsl", "bit", "bif", "mul.f", "add.f", "sub.f",
-                                           "cgt.f", "cge.f", "max.f", "abs.f", NULL};
-  const bool loads_or_stores = begins(text + (*text == 'v'), loads) || begins(text + (*text == 'v'), stores);
+  static const char *const arithmetic[] = {"fm",    "fa",    "fs",    "fc",    "fd",    "bsl",
+                                           "bit",   "bif",   "mul.f", "add.f", "sub.f", "cgt.f",
+                                           "cge.f", "max.f", "abs.f", NULL};
+  const bool loads_or_stores =
+      begins(text + (*text == 'v'), loads) || begins(text + (*text == 'v'), stores);
   n[ALL]++;
   if (*text == 'v') text++;
   if (begins(text, multiply_adds)) n[MULTIPLY_ADD]++;
@@ -130,8 +136,10 @@ static void translated(plugin_id id, struct qemu_plugin_tb *block)
   b->function = function && *function ? function : "?";
   b->next = blocks;
   blocks = b;
-  if (strcmp(b->function, "bench_begin") == 0) qemu_plugin_register_vcpu_tb_exec_cb(block, begin, NO_REGISTERS, NULL);
-  if (strcmp(b->function, "bench_end") == 0) qemu_plugin_register_vcpu_tb_exec_cb(block, end, NO_REGISTERS, NULL);
+  if (strcmp(b->function, "bench_begin") == 0)
+    qemu_plugin_register_vcpu_tb_exec_cb(block, begin, NO_REGISTERS, NULL);
+  if (strcmp(b->function, "bench_end") == 0)
+    qemu_plugin_register_vcpu_tb_exec_cb(block, end, NO_REGISTERS, NULL);
   qemu_plugin_register_vcpu_tb_exec_inline(block, ADD_U64, &b->times, 1);
 }
 

@@ -40,7 +40,8 @@ static bool write_ppm(const char *path, const float *pixels, int w, int h)
   FILE *file = fopen(path, "wb");
   if (!file) return false;
   fprintf(file, "P6\n%d %d\n255\n", w, h);
-  for (size_t i = 0; i < (size_t)w * (size_t)h * CHANNELS; i++) putc((int)lrintf(pixels[i] * 255), file);
+  for (size_t i = 0; i < (size_t)w * (size_t)h * CHANNELS; i++)
+    putc((int)lrintf(pixels[i] * 255), file);
   bool good = !ferror(file);
   return fclose(file) == 0 && good;
 }
@@ -122,6 +123,8 @@ int main(int argc, char **argv)
 {
   if (argc == 7 && strcmp(argv[1], "picture") == 0) return picture(argv + 2);
   if (argc == 5 && strcmp(argv[1], "compare") == 0) return compare(argv + 2);
-  fputs("usage: floats picture PICTURE W H FILE.raw FILE.ppm | floats compare FOUND EXPECTED TOLERANCE\n", stderr);
+  fputs("usage: floats picture PICTURE W H FILE.raw FILE.ppm | floats compare FOUND EXPECTED "
+        "TOLERANCE\n",
+        stderr);
   return FAILED;
 }

@@ -1,9 +1,10 @@
 /* Runs ONNX's own test models, each in a process of its own, and says what became of them:
  *     onnx_nodes [--least PASSED | --write FOLDER] [--constant NAME=FILE]... FOLDER|MODEL...
- * A model is a folder with model.onnx and test_data_set_0; of other folders, all models that lie in them. A line for each that was
- * refused or failed, a table by operator, why others are not tried; exit status 1 where one failed, or fewer passed than that.
- * --constant: an input's tensor, as a .pb file, is known before the run. --write: instead each that would be run as one file,
- * NAME.onnx, with its constants in it. */
+ * A model is a folder with model.onnx and test_data_set_0; of other folders, all models that lie in
+ * them. A line for each that was refused or failed, a table by operator, why others are not tried;
+ * exit status 1 where one failed, or fewer passed than that.
+ * --constant: an input's tensor, as a .pb file, is known before the run. --write: instead each that
+ * would be run as one file, NAME.onnx, with its constants in it. */
 #include "tests/conformance/run_model.h"
 #include "tests/conformance/write_model.h"
 
@@ -43,7 +44,8 @@ static struct verdict try_model(const char *folder)
   char capacity[80];
   int code = trial_open(&t, folder, &d);
   if (code == MAFAT_OK) trial_choose(&t);
-  for (int i = 0; i < n_constants && code == MAFAT_OK; i++) code = trial_bind(&t, constants[2 * i + 1], &d);
+  for (int i = 0; i < n_constants && code == MAFAT_OK; i++)
+    code = trial_bind(&t, constants[2 * i + 1], &d);
   if (code == MAFAT_OK) {
     const char *why = trial_excluded(&t, capacity, sizeof capacity);
     snprintf(v.group, sizeof v.group, "%s", why ? why : trial_operator(&t));
@@ -75,7 +77,8 @@ static struct verdict try_apart(const char *folder)
   waitpid(child, &status, 0);
   if (got != sizeof v || status != 0) {
     v.outcome = FAILED;
-    snprintf(v.text, sizeof v.text, "%s %d", WIFSIGNALED(status) ? "ended by signal" : "exit status",
+    snprintf(v.text, sizeof v.text, "%s %d",
+             WIFSIGNALED(status) ? "ended by signal" : "exit status",
              WIFSIGNALED(status) ? WTERMSIG(status) : status);
   }
   return v;
@@ -138,10 +141,12 @@ static void print_table(void)
   printf("%-24s %8s %8s %8s\n", "operator", "passed", "refused", "failed");
   for (int i = 0; i < n_groups; i++)
     if (!groups[i].n[EXCLUDED])
-      printf("%-24s %8d %8d %8d\n", groups[i].name, groups[i].n[PASSED], groups[i].n[REFUSED], groups[i].n[FAILED]);
+      printf("%-24s %8d %8d %8d\n", groups[i].name, groups[i].n[PASSED], groups[i].n[REFUSED],
+             groups[i].n[FAILED]);
   printf("%-24s %8d %8d %8d\n", "all", totals[PASSED], totals[REFUSED], totals[FAILED]);
   for (int i = 0; i < n_groups; i++)
-    if (groups[i].n[EXCLUDED]) printf("not tried: %d with %s\n", groups[i].n[EXCLUDED], groups[i].name);
+    if (groups[i].n[EXCLUDED])
+      printf("not tried: %d with %s\n", groups[i].n[EXCLUDED], groups[i].name);
 }
 
 int main(int argc, char **argv)
@@ -153,11 +158,13 @@ int main(int argc, char **argv)
   constants = argv + first;
   for (; first + 1 < argc && strcmp(argv[first], "--constant") == 0; first += 2) n_constants++;
   if (first >= argc) {
-    fprintf(stderr, "usage: onnx_nodes [--least PASSED | --write FOLDER] [--constant NAME=FILE]... FOLDER|MODEL...\n");
+    fprintf(stderr, "usage: onnx_nodes [--least PASSED | --write FOLDER] [--constant NAME=FILE]... "
+                    "FOLDER|MODEL...\n");
     return 2;
   }
   for (int i = first; i < argc; i++) walk(argv[i]);
   print_table();
-  if (totals[PASSED] < least) printf("FAIL expected at least %d to pass, found %d\n", least, totals[PASSED]);
+  if (totals[PASSED] < least)
+    printf("FAIL expected at least %d to pass, found %d\n", least, totals[PASSED]);
   return totals[FAILED] || totals[PASSED] < least;
 }

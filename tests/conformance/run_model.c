@@ -38,7 +38,8 @@ static float real_of(const struct mafat_network *n, const struct mafat_port *p, 
 }
 
 /* Its numbers in the order in which the executor takes them. */
-static int lay_input(float **out, const struct node_trial *t, int input, const struct mafat_network *n, const struct mafat_port *p,
+static int lay_input(float **out, const struct node_trial *t, int input,
+                     const struct mafat_network *n, const struct mafat_port *p,
                      struct mafat_diagnostic *d)
 {
   struct tensor_file data;
@@ -52,7 +53,8 @@ static int lay_input(float **out, const struct node_trial *t, int input, const s
   for (uint64_t i = 0; i < data.n && code == MAFAT_OK; i++) {
     int c, y, x;
     mafat_port_find(p, (long long)i, &c, &y, &x);
-    (*out)[((size_t)c * (size_t)s.h + (size_t)y) * (size_t)s.w + (size_t)x] = real_of(n, p, data.values[i]);
+    (*out)[((size_t)c * (size_t)s.h + (size_t)y) * (size_t)s.w + (size_t)x] =
+        real_of(n, p, data.values[i]);
   }
   tensor_file_close(&data);
   return code;
@@ -78,8 +80,9 @@ static double number_of(const struct mafat_network *n, const struct mafat_port *
   return rint((double)real / (double)q->scale) + q->zero - turn_of(q);
 }
 
-static int compare(const struct mafat_executor *e, const struct mafat_network *n, const struct mafat_port *p,
-                   const struct tensor_file *expected, struct mafat_diagnostic *d)
+static int compare(const struct mafat_executor *e, const struct mafat_network *n,
+                   const struct mafat_port *p, const struct tensor_file *expected,
+                   struct mafat_diagnostic *d)
 {
   double largest = 0, worst = 0;
   uint64_t at = 0;
@@ -97,16 +100,18 @@ static int compare(const struct mafat_executor *e, const struct mafat_network *n
     if (!isfinite(difference)) break;
   }
   if (worst <= tolerance * largest) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EINVAL, "output '%s': element %llu is %.9g, expected %.9g, of %.3g", p->name,
-                    (unsigned long long)at, number_of(n, p, output_at(e, p, (long long)at)), expected->values[at], largest);
+  return mafat_fail(d, MAFAT_EINVAL, "output '%s': element %llu is %.9g, expected %.9g, of %.3g",
+                    p->name, (unsigned long long)at,
+                    number_of(n, p, output_at(e, p, (long long)at)), expected->values[at], largest);
 }
 
-static int compare_all(const struct mafat_executor *e, const struct mafat_network *n, const struct node_trial *t,
-                       struct mafat_diagnostic *d)
+static int compare_all(const struct mafat_executor *e, const struct mafat_network *n,
+                       const struct node_trial *t, struct mafat_diagnostic *d)
 {
-  int code = n->n_outputs == t->n_outputs
-                 ? MAFAT_OK
-                 : mafat_fail(d, MAFAT_EINVAL, "has %d outputs, expected %d", n->n_outputs, t->n_outputs);
+  int code =
+      n->n_outputs == t->n_outputs
+          ? MAFAT_OK
+          : mafat_fail(d, MAFAT_EINVAL, "has %d outputs, expected %d", n->n_outputs, t->n_outputs);
   for (int i = 0; i < n->n_outputs && code == MAFAT_OK; i++) {
     struct tensor_file expected;
     code = tensor_file_read(&expected, t->folder, "output", i, true, d);
@@ -127,7 +132,8 @@ static long long count_outputs(const struct mafat_network *n)
 static void read_outputs(const struct mafat_executor *e, const struct mafat_network *n, float *to)
 {
   for (int i = 0; i < n->n_outputs; i++)
-    for (long long k = 0; k < mafat_view_elements(&n->outputs[i].view); k++) *to++ = output_at(e, &n->outputs[i], k);
+    for (long long k = 0; k < mafat_view_elements(&n->outputs[i].view); k++)
+      *to++ = output_at(e, &n->outputs[i], k);
 }
 
 /* ---- a run ---- */
@@ -140,7 +146,8 @@ struct bench {
   float *input, *first, *outputs; /* first: what the first plan put out */
 };
 
-static int check_run(const struct bench *b, const struct mafat_executor *e, bool is_first, struct mafat_diagnostic *d)
+static int check_run(const struct bench *b, const struct mafat_executor *e, bool is_first,
+                     struct mafat_diagnostic *d)
 {
   size_t bytes = (size_t)count_outputs(b->network) * sizeof(float);
   read_outputs(e, b->network, is_first ? b->first : b->outputs);
@@ -150,7 +157,8 @@ static int check_run(const struct bench *b, const struct mafat_executor *e, bool
              : mafat_fail(d, MAFAT_EINVAL, "puts out other bits than the first plan");
 }
 
-static int run_plan(const struct bench *b, const char *text, bool is_first, struct mafat_diagnostic *d)
+static int run_plan(const struct bench *b, const char *text, bool is_first,
+                    struct mafat_diagnostic *d)
 {
   const struct mafat_network *n = b->network;
   struct mafat_executor_options options;
@@ -175,8 +183,9 @@ static int run_plan(const struct bench *b, const char *text, bool is_first, stru
 
 static int run_plans(const struct bench *b, struct mafat_diagnostic *d)
 {
-  static const char *const plans[] = {"1x1:direct/NoCut", "rows1:direct/NoCut", "panels:direct/NoCut",
-                                      "2x2:direct/NoCut", "1x1:direct/order=best"};
+  static const char *const plans[] = {"1x1:direct/NoCut", "rows1:direct/NoCut",
+                                      "panels:direct/NoCut", "2x2:direct/NoCut",
+                                      "1x1:direct/order=best"};
   int code = MAFAT_OK;
   for (size_t i = 0; i < sizeof plans / sizeof *plans && code == MAFAT_OK; i++) {
     struct mafat_diagnostic inner = {""};
@@ -186,13 +195,17 @@ static int run_plans(const struct bench *b, struct mafat_diagnostic *d)
   return code;
 }
 
-static int run_network(const struct mafat_network *n, const struct node_trial *t, int input, struct mafat_diagnostic *d)
+static int run_network(const struct mafat_network *n, const struct node_trial *t, int input,
+                       struct mafat_diagnostic *d)
 {
   size_t outputs = (size_t)count_outputs(n) + 1;
-  struct bench b = {
-      .trial = t, .network = n, .first = malloc(outputs * sizeof(float)), .outputs = malloc(outputs * sizeof(float))};
+  struct bench b = {.trial = t,
+                    .network = n,
+                    .first = malloc(outputs * sizeof(float)),
+                    .outputs = malloc(outputs * sizeof(float))};
   int code = b.first && b.outputs ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "out of memory");
-  if (code == MAFAT_OK) code = mafat_weights_open_kept(&b.weights, t->path, n, n->n_layers, NULL, d);
+  if (code == MAFAT_OK)
+    code = mafat_weights_open_kept(&b.weights, t->path, n, n->n_layers, NULL, d);
   if (code == MAFAT_OK) code = lay_input(&b.input, t, input, n, &n->inputs[0], d);
   if (code == MAFAT_OK) code = run_plans(&b, d);
   free(b.input);

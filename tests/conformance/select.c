@@ -5,30 +5,103 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Operators that are to be run, and which of their inputs have to be known before: bit k of input k. */
+/* Operators that are to be run, and which of their inputs have to be known before: bit k of input
+ * k. */
 static const struct {
   const char *op_type;
   unsigned known;
 } operators[] = {
-    {"Abs", 0}, {"Add", 0}, {"ArgMax", 0}, {"ArgMin", 0}, {"AveragePool", 0}, {"BatchNormalization", 2 | 4 | 8 | 16},
-    {"Ceil", 0}, {"Celu", 0}, {"Clip", 2 | 4}, {"Concat", 0}, {"Constant", 0}, {"Conv", 2 | 4},
-    {"ConvTranspose", 2 | 4}, {"DepthToSpace", 0}, {"Div", 0}, {"Dropout", 2 | 4}, {"Elu", 0}, {"Erf", 0}, {"Exp", 0},
-    {"Expand", 2}, {"Flatten", 0}, {"Floor", 0}, {"Gather", 2}, {"Gelu", 0}, {"Gemm", 2 | 4},
-    {"GlobalAveragePool", 0}, {"GlobalMaxPool", 0}, {"HardSigmoid", 0}, {"HardSwish", 0}, {"Identity", 0},
-    {"LayerNormalization", 2 | 4}, {"LeakyRelu", 0}, {"Log", 0}, {"LogSoftmax", 0}, {"MatMul", 0}, {"Max", 0},
-    {"MaxPool", 0}, {"Mean", 0}, {"Min", 0}, {"Mish", 0}, {"Mul", 0}, {"Neg", 0}, {"PRelu", 2}, {"Pad", 2 | 4 | 8},
-    {"Pow", 2}, {"Reciprocal", 0}, {"ReduceMax", 2}, {"ReduceMean", 2}, {"ReduceMin", 2}, {"ReduceSum", 2},
-    {"ReduceL1", 2}, {"ReduceL2", 2}, {"ReduceLogSum", 2}, {"ReduceLogSumExp", 2}, {"ReduceProd", 2},
-    {"ReduceSumSquare", 2}, {"Relu", 0}, {"Reshape", 2}, {"Resize", 2 | 4 | 8}, {"Round", 0}, {"Selu", 0},
-    {"Sigmoid", 0}, {"Slice", 2 | 4 | 8 | 16}, {"Softmax", 0}, {"Softplus", 0}, {"Softsign", 0}, {"SpaceToDepth", 0},
-    {"Split", 2}, {"Sqrt", 0}, {"Squeeze", 2}, {"Sub", 0}, {"Sum", 0}, {"Tanh", 0}, {"ThresholdedRelu", 0}, {"TopK", 2},
-    {"Transpose", 0}, {"Unsqueeze", 2}, {"Upsample", 2},
+    {"Abs", 0},
+    {"Add", 0},
+    {"ArgMax", 0},
+    {"ArgMin", 0},
+    {"AveragePool", 0},
+    {"BatchNormalization", 2 | 4 | 8 | 16},
+    {"Ceil", 0},
+    {"Celu", 0},
+    {"Clip", 2 | 4},
+    {"Concat", 0},
+    {"Constant", 0},
+    {"Conv", 2 | 4},
+    {"ConvTranspose", 2 | 4},
+    {"DepthToSpace", 0},
+    {"Div", 0},
+    {"Dropout", 2 | 4},
+    {"Elu", 0},
+    {"Erf", 0},
+    {"Exp", 0},
+    {"Expand", 2},
+    {"Flatten", 0},
+    {"Floor", 0},
+    {"Gather", 2},
+    {"Gelu", 0},
+    {"Gemm", 2 | 4},
+    {"GlobalAveragePool", 0},
+    {"GlobalMaxPool", 0},
+    {"HardSigmoid", 0},
+    {"HardSwish", 0},
+    {"Identity", 0},
+    {"LayerNormalization", 2 | 4},
+    {"LeakyRelu", 0},
+    {"Log", 0},
+    {"LogSoftmax", 0},
+    {"MatMul", 0},
+    {"Max", 0},
+    {"MaxPool", 0},
+    {"Mean", 0},
+    {"Min", 0},
+    {"Mish", 0},
+    {"Mul", 0},
+    {"Neg", 0},
+    {"PRelu", 2},
+    {"Pad", 2 | 4 | 8},
+    {"Pow", 2},
+    {"Reciprocal", 0},
+    {"ReduceMax", 2},
+    {"ReduceMean", 2},
+    {"ReduceMin", 2},
+    {"ReduceSum", 2},
+    {"ReduceL1", 2},
+    {"ReduceL2", 2},
+    {"ReduceLogSum", 2},
+    {"ReduceLogSumExp", 2},
+    {"ReduceProd", 2},
+    {"ReduceSumSquare", 2},
+    {"Relu", 0},
+    {"Reshape", 2},
+    {"Resize", 2 | 4 | 8},
+    {"Round", 0},
+    {"Selu", 0},
+    {"Sigmoid", 0},
+    {"Slice", 2 | 4 | 8 | 16},
+    {"Softmax", 0},
+    {"Softplus", 0},
+    {"Softsign", 0},
+    {"SpaceToDepth", 0},
+    {"Split", 2},
+    {"Sqrt", 0},
+    {"Squeeze", 2},
+    {"Sub", 0},
+    {"Sum", 0},
+    {"Tanh", 0},
+    {"ThresholdedRelu", 0},
+    {"TopK", 2},
+    {"Transpose", 0},
+    {"Unsqueeze", 2},
+    {"Upsample", 2},
     /* of integers */
-    {"ConvInteger", 2 | 4 | 8}, {"DequantizeLinear", 2 | 4}, {"DynamicQuantizeLinear", 0}, {"MatMulInteger", 2 | 4 | 8},
-    {"QLinearConv", 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256}, {"QLinearMatMul", 2 | 4 | 8 | 16 | 32 | 64 | 128},
+    {"ConvInteger", 2 | 4 | 8},
+    {"DequantizeLinear", 2 | 4},
+    {"DynamicQuantizeLinear", 0},
+    {"MatMulInteger", 2 | 4 | 8},
+    {"QLinearConv", 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256},
+    {"QLinearMatMul", 2 | 4 | 8 | 16 | 32 | 64 | 128},
     {"QuantizeLinear", 2 | 4},
     /* of shapes */
-    {"Cast", 0}, {"ConstantOfShape", 1}, {"Shape", 0}, {"Size", 0},
+    {"Cast", 0},
+    {"ConstantOfShape", 1},
+    {"Shape", 0},
+    {"Size", 0},
 };
 
 static int find_operator(const char *op_type)
@@ -40,7 +113,8 @@ static int find_operator(const char *op_type)
 
 /* ---- opening ---- */
 
-static int read_all(struct tensor_file *to, int n, const struct node_trial *t, const char *kind, struct mafat_diagnostic *d)
+static int read_all(struct tensor_file *to, int n, const struct node_trial *t, const char *kind,
+                    struct mafat_diagnostic *d)
 {
   for (int i = 0; i < n; i++) {
     const struct mafat_onnx_value *v = *kind == 'i' ? t->model->inputs[i] : t->model->outputs[i];
@@ -93,7 +167,9 @@ static bool is_known_before(const struct mafat_onnx *m, const struct mafat_onnx_
 static bool is_quantized(const struct node_trial *t)
 {
   for (int i = 0; i < t->model->n_nodes; i++)
-    if (strstr(t->model->nodes[i].op_type, "Linear") || strstr(t->model->nodes[i].op_type, "Integer")) return true;
+    if (strstr(t->model->nodes[i].op_type, "Linear") ||
+        strstr(t->model->nodes[i].op_type, "Integer"))
+      return true;
   return false;
 }
 
@@ -106,15 +182,17 @@ static bool is_element(const struct node_trial *t, int type)
 void trial_choose(struct node_trial *t)
 {
   for (int i = 0; i < t->n_inputs; i++)
-    t->bound[i] = t->inputs[i].rank >= 0 &&
-                  (!is_element(t, t->inputs[i].type) || is_known_before(t->model, t->model->inputs[i]));
+    t->bound[i] = t->inputs[i].rank >= 0 && (!is_element(t, t->inputs[i].type) ||
+                                             is_known_before(t->model, t->model->inputs[i]));
 }
 
 int trial_bind(struct node_trial *t, const char *constant, struct mafat_diagnostic *d)
 {
   const char *file = strchr(constant, '=');
   size_t n = file ? (size_t)(file - constant) : 0;
-  int code = file ? MAFAT_OK : mafat_fail(d, MAFAT_EINVAL, "--constant: expected NAME=FILE, found %.100s", constant);
+  int code =
+      file ? MAFAT_OK
+           : mafat_fail(d, MAFAT_EINVAL, "--constant: expected NAME=FILE, found %.100s", constant);
   for (int i = 0; i < t->n_inputs && code == MAFAT_OK; i++) {
     const char *name = t->model->inputs[i]->name;
     if (t->inputs[i].rank < 0 || strlen(name) != n || strncmp(name, constant, n) != 0) continue;
@@ -132,7 +210,8 @@ int trial_input(const struct node_trial *t)
 }
 
 /* Is it something that a network can have as a map? Else why not. */
-static const char *refuse_map(const struct tensor_file *t, const char *kind, bool is_of_type, char *capacity, size_t bytes)
+static const char *refuse_map(const struct tensor_file *t, const char *kind, bool is_of_type,
+                              char *capacity, size_t bytes)
 {
   if (t->rank < 0) snprintf(capacity, bytes, "an %s that is no tensor", kind);
   else if (!is_of_type)
@@ -150,10 +229,12 @@ const char *trial_excluded(const struct node_trial *t, char *capacity, size_t by
   int n_maps = 0;
   for (int i = 0; i < t->model->n_nodes; i++)
     if (find_operator(t->model->nodes[i].op_type) < 0) return "an operator that is not to be run";
-  bool indices = strncmp(trial_operator(t), "Arg", 3) == 0 || strcmp(trial_operator(t), "TopK") == 0;
+  bool indices =
+      strncmp(trial_operator(t), "Arg", 3) == 0 || strcmp(trial_operator(t), "TopK") == 0;
   for (int i = 0; i < t->n_outputs && !why; i++) {
     bool index = indices && t->outputs[i].type == MAFAT_ONNX_INT64;
-    why = refuse_map(&t->outputs[i], "output", index || is_element(t, t->outputs[i].type), capacity, bytes);
+    why = refuse_map(&t->outputs[i], "output", index || is_element(t, t->outputs[i].type), capacity,
+                     bytes);
   }
   for (int i = 0; i < t->n_inputs && !why; i++) {
     const struct mafat_onnx_value *v = t->model->inputs[i];

@@ -23,11 +23,14 @@ void trial_close(struct node_trial *t);
 
 /* Why it is none of ours, in words that may be in the room; NULL: it is. */
 const char *trial_excluded(const struct node_trial *t, char *capacity, size_t bytes);
-/* Decides which inputs are bound: what the operator needs to know beforehand, and whatever is no float. */
+/* Decides which inputs are bound: what the operator needs to know beforehand, and whatever is no
+ * float. */
 void trial_choose(struct node_trial *t);
-/* Besides, NAME=FILE: the input of that name is what lies in the file, known beforehand. Inputs of other models are not. */
+/* Besides, NAME=FILE: the input of that name is what lies in the file, known beforehand. Inputs of
+ * other models are not. */
 int trial_bind(struct node_trial *t, const char *constant, struct mafat_diagnostic *d);
-/* The input that the run is given, as the executor takes one: all others are bound, too. -1: there is none. */
+/* The input that the run is given, as the executor takes one: all others are bound, too. -1: there
+ * is none. */
 int trial_input(const struct node_trial *t);
 /* The operator, where all nodes are of one. */
 const char *trial_operator(const struct node_trial *t);

@@ -5,15 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_values(struct tensor_file *to, const struct mafat_onnx *m, const struct mafat_onnx_tensor *t,
-                       struct mafat_diagnostic *d)
+static int read_values(struct tensor_file *to, const struct mafat_onnx *m,
+                       const struct mafat_onnx_tensor *t, struct mafat_diagnostic *d)
 {
   to->values = malloc((size_t)(t->n + 1) * sizeof *to->values);
   if (!to->values) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", to->path);
   return mafat_onnx_tensor_doubles(m, t, 0, (size_t)t->n, to->values, d);
 }
 
-int tensor_file_open(struct tensor_file *t, const char *path, bool values, struct mafat_diagnostic *d)
+int tensor_file_open(struct tensor_file *t, const char *path, bool values,
+                     struct mafat_diagnostic *d)
 {
   struct mafat_model_file *file;
   struct mafat_onnx *m = NULL;
@@ -35,8 +36,8 @@ int tensor_file_open(struct tensor_file *t, const char *path, bool values, struc
   return code;
 }
 
-int tensor_file_read(struct tensor_file *t, const char *folder, const char *kind, int index, bool values,
-                     struct mafat_diagnostic *d)
+int tensor_file_read(struct tensor_file *t, const char *folder, const char *kind, int index,
+                     bool values, struct mafat_diagnostic *d)
 {
   char path[512];
   snprintf(path, sizeof path, "%s/test_data_set_0/%s_%d.pb", folder, kind, index);

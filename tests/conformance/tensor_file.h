@@ -13,10 +13,11 @@ struct tensor_file {
 };
 
 /* FOLDER/test_data_set_0/KIND_INDEX.pb; `values` are its closer's to free. */
-int tensor_file_read(struct tensor_file *t, const char *folder, const char *kind, int index, bool values,
-                     struct mafat_diagnostic *d);
+int tensor_file_read(struct tensor_file *t, const char *folder, const char *kind, int index,
+                     bool values, struct mafat_diagnostic *d);
 /* The same of a file's path. */
-int tensor_file_open(struct tensor_file *t, const char *path, bool values, struct mafat_diagnostic *d);
+int tensor_file_open(struct tensor_file *t, const char *path, bool values,
+                     struct mafat_diagnostic *d);
 void tensor_file_close(struct tensor_file *t);
 
 #endif

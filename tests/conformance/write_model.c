@@ -11,8 +11,8 @@
 enum { GRAPH = 7, INITIALIZER = 5, NAME = 8, MOST_BYTES = 1 << 24 };
 
 /* Bytes of a file, behind what there is. */
-static int put_stretch(struct test_message *to, struct mafat_model_file *file, uint64_t at, uint64_t bytes,
-                       struct mafat_diagnostic *d)
+static int put_stretch(struct test_message *to, struct mafat_model_file *file, uint64_t at,
+                       uint64_t bytes, struct mafat_diagnostic *d)
 {
   if (bytes > MOST_BYTES) return mafat_fail(d, MAFAT_ELIMIT, "%s: is too large", file->path);
   char *data = malloc((size_t)bytes + 1);
@@ -22,7 +22,8 @@ static int put_stretch(struct test_message *to, struct mafat_model_file *file, u
   return code;
 }
 
-static int put_initializer(struct test_message *graph, const char *name, const char *path, struct mafat_diagnostic *d)
+static int put_initializer(struct test_message *graph, const char *name, const char *path,
+                           struct mafat_diagnostic *d)
 {
   struct mafat_model_file *file;
   struct test_message tensor = {0};
@@ -35,8 +36,8 @@ static int put_initializer(struct test_message *graph, const char *name, const c
   return code;
 }
 
-static int put_graph(struct test_message *to, const struct node_trial *t, const struct mafat_wire_field *f,
-                     struct mafat_diagnostic *d)
+static int put_graph(struct test_message *to, const struct node_trial *t,
+                     const struct mafat_wire_field *f, struct mafat_diagnostic *d)
 {
   struct test_message graph = {0};
   int input = trial_input(t), code = put_stretch(&graph, t->file, f->at, f->bytes, d);
@@ -68,7 +69,8 @@ bool write_model(const struct node_trial *t, const char *folder, struct mafat_di
   uint64_t begin = 0;
   int code = MAFAT_OK;
   for (struct mafat_wire_field f; code == MAFAT_OK && mafat_wire_next(&w, &f); begin = w.at)
-    code = f.number == GRAPH ? put_graph(&m, t, &f, d) : put_stretch(&m, t->file, begin, w.at - begin, d);
+    code = f.number == GRAPH ? put_graph(&m, t, &f, d)
+                             : put_stretch(&m, t->file, begin, w.at - begin, d);
   bool written = code == MAFAT_OK && w.code == MAFAT_OK && write_file(&m, t, folder, d);
   free(m.data);
   return written;

@@ -1,4 +1,5 @@
-/* A conformance model as one file, whose further inputs are initializers in it: for fuzzers, and for other programs. */
+/* A conformance model as one file, whose further inputs are initializers in it: for fuzzers, and
+ * for other programs. */
 #ifndef MAFAT_TESTS_CONFORMANCE_WRITE_MODEL_H
 #define MAFAT_TESTS_CONFORMANCE_WRITE_MODEL_H
 

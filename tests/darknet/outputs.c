@@ -1,7 +1,9 @@
-/* outputs LIBRARY MODE CFG WEIGHTS INPUT TO [N]: loads a network by a libdarknet.so, runs it on raw floats, frees it; N times. Prints the peak of
- * resident kB. MODE is debian (nothing is asked for) or what inference_only() is given. TO.heads gets the raw floats of the heads and of the last
+/* outputs LIBRARY MODE CFG WEIGHTS INPUT TO [N]: loads a network by a libdarknet.so, runs it on raw
+ * floats, frees it; N times. Prints the peak of resident kB. MODE is debian (nothing is asked for)
+ * or what inference_only() is given. TO.heads gets the raw floats of the heads and of the last
  * layer, TO those of all layers where they can be read: not in mode 2.
- * MODE train: trains on the input for three steps instead, from first values that are always the same, and TO gets the weights. */
+ * MODE train: trains on the input for three steps instead, from first values that are always the
+ * same, and TO gets the weights. */
 #include <dlfcn.h>
 
 #include "darknet.h"
@@ -26,7 +28,8 @@ static void write_outputs(const network *net, int all, const char *file)
     FILE *to = fopen(file, "wb");
     for (int i = 0; to && i < net->n; ++i) {
         const layer *l = &net->layers[i];
-        int head = l->type == YOLO || l->type == REGION || l->type == DETECTION || l->output == net->output;
+        int head = l->type == YOLO || l->type == REGION || l->type == DETECTION ||
+                   l->output == net->output;
         if (l->output && (all || head)) fwrite(l->output, sizeof(float), l->outputs, to);
     }
     if (to) fclose(to);
@@ -58,7 +61,9 @@ int main(int argc, char **argv)
         CALL(set_batch_network)(net, 1);
         float *input = calloc(net->inputs, sizeof(float));
         FILE *from = fopen(argv[5], "rb");
-        if (!input || !from || fread(input, sizeof(float), net->inputs, from) != (size_t)net->inputs) return 2;
+        if (!input || !from ||
+            fread(input, sizeof(float), net->inputs, from) != (size_t)net->inputs)
+          return 2;
         fclose(from);
         if (trains) {
             train(net, input, argv[6]);

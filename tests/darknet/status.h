@@ -12,7 +12,8 @@ static long status_kb(const char *field)
   size_t length = strlen(field);
   FILE *status = fopen("/proc/self/status", "r");
   while (status && fgets(line, sizeof line, status))
-    if (strncmp(line, field, length) == 0 && line[length] == ':') sscanf(line + length + 1, "%ld", &kb);
+    if (strncmp(line, field, length) == 0 && line[length] == ':')
+      sscanf(line + length + 1, "%ld", &kb);
   if (status) fclose(status);
   return kb;
 }

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 void _mark_point(const char *file, int line);
-void _ck_assert_failed(const char *file, int line, const char *expression, const char *format, ...) __attribute__((noreturn));
+void _ck_assert_failed(const char *file, int line, const char *expression, const char *format, ...)
+    __attribute__((noreturn));
 
 void _mark_point(const char *file, int line)
 {

@@ -9,19 +9,29 @@
 enum { MOST_SIDE = 20, MOST_CHANNELS = 40, MANY_CHANNELS = 100, MOST_ELEMENTS = 12000, TRIES = 40 };
 
 static const char *const names[GRAPH_KINDS] = {
-    [GRAPH_INPUT] = "input", [GRAPH_CONV] = "conv", [GRAPH_DEPTHWISE] = "depthwise", [GRAPH_GROUPED] = "grouped", [GRAPH_TRANSPOSED] = "transposed",
-    [GRAPH_MAX_POOL] = "max pool", [GRAPH_MEAN_POOL] = "mean pool", [GRAPH_GLOBAL_MEAN] = "global mean", [GRAPH_ADD] = "add", [GRAPH_SUB] = "sub",
-    [GRAPH_MUL] = "mul", [GRAPH_MAX] = "max", [GRAPH_MIN] = "min", [GRAPH_ADD_CONSTANT] = "add constant", [GRAPH_SUB_FROM_CONSTANT] = "sub from constant",
-    [GRAPH_MUL_CONSTANT] = "mul constant", [GRAPH_DIV_CONSTANT] = "div constant", [GRAPH_PRELU] = "prelu", [GRAPH_BATCH_NORM] = "batch norm",
-    [GRAPH_RELU] = "relu", [GRAPH_RELU6] = "relu6", [GRAPH_LOGISTIC] = "logistic", [GRAPH_TANH] = "tanh", [GRAPH_LEAKY] = "leaky", [GRAPH_ELU] = "elu",
-    [GRAPH_HARD_SWISH] = "hard swish", [GRAPH_ABS] = "abs", [GRAPH_NEG] = "neg", [GRAPH_SQUARE] = "square", [GRAPH_EXP] = "exp", [GRAPH_ERF] = "erf",
-    [GRAPH_SOFTPLUS] = "softplus", [GRAPH_SQRT] = "sqrt", [GRAPH_SELU] = "selu", [GRAPH_CELU] = "celu", [GRAPH_HARD_SIGMOID] = "hard sigmoid",
-    [GRAPH_SOFTSIGN] = "softsign", [GRAPH_SIN] = "sin", [GRAPH_COS] = "cos", [GRAPH_CLIP] = "clip", [GRAPH_CUBE] = "cube", [GRAPH_CONCAT] = "concat",
-    [GRAPH_PAD] = "pad", [GRAPH_MIRROR] = "mirror", [GRAPH_EDGE] = "edge", [GRAPH_NEAREST] = "nearest", [GRAPH_LINEAR] = "linear", [GRAPH_CUBIC] = "cubic",
-    [GRAPH_SLICE] = "slice", [GRAPH_STRIDED] = "strided slice", [GRAPH_SPLIT] = "split", [GRAPH_GATHER] = "gather", [GRAPH_TRANSPOSE] = "transpose", [GRAPH_RESHAPE] = "reshape",
-    [GRAPH_SPACE_TO_DEPTH] = "space to depth", [GRAPH_DEPTH_TO_SPACE] = "depth to space", [GRAPH_SOFTMAX] = "softmax", [GRAPH_LOG_SOFTMAX] = "log softmax",
-    [GRAPH_LAYER_NORM] = "layer norm", [GRAPH_REDUCE] = "reduce", [GRAPH_MATMUL] = "matmul", [GRAPH_MATMUL_CONSTANT] = "matmul constant",
-    [GRAPH_DENSE] = "dense", [GRAPH_TOPK] = "topk", [GRAPH_SPLIT_REST] = "rest", [GRAPH_TOPK_PLACES] = "places"};
+    [GRAPH_INPUT] = "input", [GRAPH_CONV] = "conv", [GRAPH_DEPTHWISE] = "depthwise",
+    [GRAPH_GROUPED] = "grouped", [GRAPH_TRANSPOSED] = "transposed", [GRAPH_MAX_POOL] = "max pool",
+    [GRAPH_MEAN_POOL] = "mean pool", [GRAPH_GLOBAL_MEAN] = "global mean", [GRAPH_ADD] = "add",
+    [GRAPH_SUB] = "sub", [GRAPH_MUL] = "mul", [GRAPH_MAX] = "max", [GRAPH_MIN] = "min",
+    [GRAPH_ADD_CONSTANT] = "add constant", [GRAPH_SUB_FROM_CONSTANT] = "sub from constant",
+    [GRAPH_MUL_CONSTANT] = "mul constant", [GRAPH_DIV_CONSTANT] = "div constant",
+    [GRAPH_PRELU] = "prelu", [GRAPH_BATCH_NORM] = "batch norm", [GRAPH_RELU] = "relu",
+    [GRAPH_RELU6] = "relu6", [GRAPH_LOGISTIC] = "logistic", [GRAPH_TANH] = "tanh",
+    [GRAPH_LEAKY] = "leaky", [GRAPH_ELU] = "elu", [GRAPH_HARD_SWISH] = "hard swish",
+    [GRAPH_ABS] = "abs", [GRAPH_NEG] = "neg", [GRAPH_SQUARE] = "square", [GRAPH_EXP] = "exp",
+    [GRAPH_ERF] = "erf", [GRAPH_SOFTPLUS] = "softplus", [GRAPH_SQRT] = "sqrt",
+    [GRAPH_SELU] = "selu", [GRAPH_CELU] = "celu", [GRAPH_HARD_SIGMOID] = "hard sigmoid",
+    [GRAPH_SOFTSIGN] = "softsign", [GRAPH_SIN] = "sin", [GRAPH_COS] = "cos", [GRAPH_CLIP] = "clip",
+    [GRAPH_CUBE] = "cube", [GRAPH_CONCAT] = "concat", [GRAPH_PAD] = "pad",
+    [GRAPH_MIRROR] = "mirror", [GRAPH_EDGE] = "edge", [GRAPH_NEAREST] = "nearest",
+    [GRAPH_LINEAR] = "linear", [GRAPH_CUBIC] = "cubic", [GRAPH_SLICE] = "slice",
+    [GRAPH_STRIDED] = "strided slice", [GRAPH_SPLIT] = "split", [GRAPH_GATHER] = "gather",
+    [GRAPH_TRANSPOSE] = "transpose", [GRAPH_RESHAPE] = "reshape",
+    [GRAPH_SPACE_TO_DEPTH] = "space to depth", [GRAPH_DEPTH_TO_SPACE] = "depth to space",
+    [GRAPH_SOFTMAX] = "softmax", [GRAPH_LOG_SOFTMAX] = "log softmax",
+    [GRAPH_LAYER_NORM] = "layer norm", [GRAPH_REDUCE] = "reduce", [GRAPH_MATMUL] = "matmul",
+    [GRAPH_MATMUL_CONSTANT] = "matmul constant", [GRAPH_DENSE] = "dense", [GRAPH_TOPK] = "topk",
+    [GRAPH_SPLIT_REST] = "rest", [GRAPH_TOPK_PLACES] = "places"};
 
 /* Consecutive seeds would give the same numbers shifted by one, so seeds are spread as far as
  * possible. */
@@ -79,7 +89,9 @@ void graph_padding(const struct random_graph *g, int node, int axis, int *before
   }
   const struct graph_map *in = &g->nodes[o->a].out;
   int extent = axis ? in->w : in->h, out = axis ? o->out.w : o->out.h;
-  int all = o->same ? (out - 1) * o->stride[axis] + (o->kernel[axis] - 1) * o->dilation[axis] + 1 - extent : 0;
+  int all =
+      o->same ? (out - 1) * o->stride[axis] + (o->kernel[axis] - 1) * o->dilation[axis] + 1 - extent
+              : 0;
   *before = all > 0 ? all / 2 : 0;
   *after = all > 0 ? all - *before : 0;
 }
@@ -125,18 +137,26 @@ static bool slide(struct graph_node *o, struct graph_map in, bool tflite, struct
   o->same = test_random_chance(rng, 60);
   for (int i = 0; i < 2; i++) {
     o->kernel[i] = i && test_random_chance(rng, 75) ? o->kernel[0] : TEST_PICK(rng, kernels);
-    o->stride[i] = i && !uneven ? o->stride[0] : test_random_chance(rng, 5) ? test_random_int(rng, 3, 4) : test_random_int(rng, 1, 5) < 4 ? 1 : 2;
+    o->stride[i] = i && !uneven                     ? o->stride[0]
+                   : test_random_chance(rng, 5)     ? test_random_int(rng, 3, 4)
+                   : test_random_int(rng, 1, 5) < 4 ? 1
+                                                    : 2;
     o->dilation[i] = i ? o->dilation[0] : 1;
   }
   if (!is_pool(o->kind) && o->stride[0] == 1 && o->stride[1] == 1 && test_random_chance(rng, 15))
-    for (int i = 0; i < 2; i++) o->dilation[i] = i && test_random_chance(rng, 60) ? o->dilation[0] : test_random_int(rng, 1, 3);
+    for (int i = 0; i < 2; i++)
+      o->dilation[i] =
+          i && test_random_chance(rng, 60) ? o->dilation[0] : test_random_int(rng, 1, 3);
   if (is_pool(o->kind))
-    for (int i = 0; i < 2; i++) o->stride[i] = i && !uneven ? o->stride[0] : test_random_int(rng, 1, 3);
+    for (int i = 0; i < 2; i++)
+      o->stride[i] = i && !uneven ? o->stride[0] : test_random_int(rng, 1, 3);
   if (!tflite && test_random_chance(rng, 35)) draw_padding(o, rng);
   for (int i = 0; i < 2; i++) {
     int reach = (o->kernel[i] - 1) * o->dilation[i] + 1;
-    if (reach > extents[i] + (o->given ? o->begin[i] + o->end[i] : 0) && !o->same) return false; /* larger than the map it may be */
-    out[i] = o->given  ? count_windows(extents[i], o->begin[i], o->end[i], reach, o->stride[i], o->ceil)
+    if (reach > extents[i] + (o->given ? o->begin[i] + o->end[i] : 0) && !o->same)
+      return false; /* larger than the map it may be */
+    out[i] = o->given
+                 ? count_windows(extents[i], o->begin[i], o->end[i], reach, o->stride[i], o->ceil)
              : o->same ? (extents[i] + o->stride[i] - 1) / o->stride[i]
                        : count_windows(extents[i], 0, 0, reach, o->stride[i], false);
   }
@@ -156,7 +176,8 @@ static bool slide_back(struct graph_node *o, struct graph_map in, bool tflite, s
       o->begin[i] = test_random_int(rng, 0, o->kernel[i] - 1);
       o->end[i] = test_random_int(rng, 0, o->kernel[i] - 1);
     }
-    out[i] = o->same ? extents[i] * o->stride[i] : (extents[i] - 1) * o->stride[i] + o->kernel[i] - o->begin[i] - o->end[i];
+    out[i] = o->same ? extents[i] * o->stride[i]
+                     : (extents[i] - 1) * o->stride[i] + o->kernel[i] - o->begin[i] - o->end[i];
   }
   o->out = (struct graph_map){out[0], out[1], test_random_int(rng, 1, 12)};
   return true;
@@ -224,12 +245,14 @@ static bool rank(struct graph_node *o, struct graph_map in, bool tflite, struct 
   return true;
 }
 
-static bool reduce(struct graph_node *o, struct graph_map in, bool tflite, bool integers, struct test_rng *rng)
+static bool reduce(struct graph_node *o, struct graph_map in, bool tflite, bool integers,
+                   struct test_rng *rng)
 {
   enum { MOST_FACTORS = 16 };
   int extents[GRAPH_AXES], n = 1;
   graph_extents(in, extents);
-  o->how = integers ? GRAPH_MEAN : test_random_int(rng, 0, tflite ? GRAPH_LEAST : GRAPH_REDUCTIONS - 1);
+  o->how =
+      integers ? GRAPH_MEAN : test_random_int(rng, 0, tflite ? GRAPH_LEAST : GRAPH_REDUCTIONS - 1);
   o->axes = (unsigned)test_random_int(rng, 1, (1 << GRAPH_AXES) - 1);
   for (int i = 0; i < GRAPH_AXES; i++) {
     if (!(o->axes >> i & 1)) continue;
@@ -272,13 +295,19 @@ static bool reshape(struct graph_node *o, struct graph_map in, struct test_rng *
   return first <= MANY_CHANNELS && second <= MANY_CHANNELS;
 }
 
-/* Is a pixel's place in the input, in numbers, just where the nearest one changes? 2 x 14 / 4 is 7, in floats a little less: whoever cuts it
- * has another pixel. */
+/* Is a pixel's place in the input, in numbers, just where the nearest one changes? 2 x 14 / 4 is 7,
+ * in floats a little less: whoever cuts it has another pixel. */
 static bool is_on_the_edge(const struct graph_node *o, int in, int out)
 {
   enum { ALIGNED = 1, PREFER_CEIL = 1 }; /* ways, and roundings up to there */
   const bool halves = o->how > ALIGNED;
-  const int times = halves ? 2 * in : o->how == ALIGNED ? in - 1 : in, plus = halves ? in - out : 0, parts = halves ? 2 * out : o->how == ALIGNED ? out - 1 : out;
+  const int times = halves              ? 2 * in
+                    : o->how == ALIGNED ? in - 1
+                                        : in,
+            plus = halves ? in - out : 0,
+            parts = halves              ? 2 * out
+                    : o->how == ALIGNED ? out - 1
+                                        : out;
   for (int i = 1; i < out; i++) {
     int twice = 2 * (times * i + plus);
     if (twice % parts == 0 && (o->rounding <= PREFER_CEIL) == (twice / parts % 2 != 0)) return true;
@@ -292,8 +321,10 @@ static bool resize(struct graph_node *o, struct graph_map in, bool tflite, struc
   bool twice = test_random_chance(rng, 40);
   o->how = test_random_int(rng, 0, tflite ? 2 : 3);
   o->rounding = test_random_int(rng, 0, 3);
-  o->out = (struct graph_map){twice ? 2 * in.h : test_random_int(rng, 1, MOST_SIDE), twice ? 2 * in.w : test_random_int(rng, 1, MOST_SIDE), in.c};
-  return tflite || twice || o->kind != GRAPH_NEAREST || !(is_on_the_edge(o, in.h, o->out.h) || is_on_the_edge(o, in.w, o->out.w));
+  o->out = (struct graph_map){twice ? 2 * in.h : test_random_int(rng, 1, MOST_SIDE),
+                              twice ? 2 * in.w : test_random_int(rng, 1, MOST_SIDE), in.c};
+  return tflite || twice || o->kind != GRAPH_NEAREST ||
+         !(is_on_the_edge(o, in.h, o->out.h) || is_on_the_edge(o, in.w, o->out.w));
 }
 
 static bool cut(struct graph_node *o, struct graph_map in, struct test_rng *rng)
@@ -315,10 +346,13 @@ static bool cut(struct graph_node *o, struct graph_map in, struct test_rng *rng)
 
 static bool surround(struct graph_node *o, struct graph_map in, bool tflite, struct test_rng *rng)
 {
-  o->how = test_random_int(rng, 0, 1); /* with the last row and column, too: of TFLite, where mafat takes one of them */
+  o->how = test_random_int(
+      rng, 0, 1); /* with the last row and column, too: of TFLite, where mafat takes one of them */
   int extents[2] = {in.h, in.w};
   for (int i = 0; i < 2; i++) {
-    int most = o->kind == GRAPH_MIRROR && tflite && o->how ? 1 : o->kind == GRAPH_MIRROR && extents[i] - 1 < 3 ? extents[i] - 1 : 3;
+    int most = o->kind == GRAPH_MIRROR && tflite && o->how     ? 1
+               : o->kind == GRAPH_MIRROR && extents[i] - 1 < 3 ? extents[i] - 1
+                                                               : 3;
     o->begin[i] = test_random_int(rng, 0, most);
     o->end[i] = test_random_int(rng, 0, most);
   }
@@ -357,7 +391,11 @@ static bool infer(struct graph_node *o, const struct random_graph *g, struct tes
   case GRAPH_ADD_CONSTANT:
   case GRAPH_SUB_FROM_CONSTANT:
   case GRAPH_MUL_CONSTANT:
-  case GRAPH_DIV_CONSTANT: o->axes = test_random_chance(rng, 60) ? 1 << GRAPH_CHANNELS : (unsigned)test_random_int(rng, 0, (1 << GRAPH_AXES) - 1); return true;
+  case GRAPH_DIV_CONSTANT:
+    o->axes = test_random_chance(rng, 60)
+                  ? 1 << GRAPH_CHANNELS
+                  : (unsigned)test_random_int(rng, 0, (1 << GRAPH_AXES) - 1);
+    return true;
   case GRAPH_CONCAT: return join(o, a, b, rng);
   case GRAPH_PAD:
   case GRAPH_EDGE:
@@ -372,15 +410,23 @@ static bool infer(struct graph_node *o, const struct random_graph *g, struct tes
   case GRAPH_RESHAPE: return reshape(o, a, rng);
   case GRAPH_REDUCE: return reduce(o, a, tflite, g->integers, rng);
   case GRAPH_SOFTMAX:
-  case GRAPH_LOG_SOFTMAX: o->axis = tflite ? GRAPH_CHANNELS : test_random_int(rng, 0, GRAPH_AXES - 1); return true;
+  case GRAPH_LOG_SOFTMAX:
+    o->axis = tflite ? GRAPH_CHANNELS : test_random_int(rng, 0, GRAPH_AXES - 1);
+    return true;
   case GRAPH_MATMUL: /* of the last two dimensions */
     o->out = tflite ? (struct graph_map){a.h, a.w, b.c} : (struct graph_map){a.h, b.w, a.c};
     return tflite ? a.h == b.h && a.c == b.w : a.c == b.c && a.w == b.h;
-  case GRAPH_MATMUL_CONSTANT: *(tflite ? &o->out.c : &o->out.w) = test_random_int(rng, 1, MOST_SIDE); return true;
+  case GRAPH_MATMUL_CONSTANT:
+    *(tflite ? &o->out.c : &o->out.w) = test_random_int(rng, 1, MOST_SIDE);
+    return true;
   case GRAPH_SLICE:
   case GRAPH_STRIDED: return cut(o, a, rng);
-  case GRAPH_SPACE_TO_DEPTH: o->out = (struct graph_map){a.h / 2, a.w / 2, 4 * a.c}; return a.h % 2 == 0 && a.w % 2 == 0;
-  case GRAPH_DEPTH_TO_SPACE: o->out = (struct graph_map){2 * a.h, 2 * a.w, a.c / 4}; return a.c % 4 == 0;
+  case GRAPH_SPACE_TO_DEPTH:
+    o->out = (struct graph_map){a.h / 2, a.w / 2, 4 * a.c};
+    return a.h % 2 == 0 && a.w % 2 == 0;
+  case GRAPH_DEPTH_TO_SPACE:
+    o->out = (struct graph_map){2 * a.h, 2 * a.w, a.c / 4};
+    return a.c % 4 == 0;
   case GRAPH_DENSE: o->out = (struct graph_map){1, 1, test_random_int(rng, 1, 30)}; return true;
   default: return true;
   }
@@ -390,13 +436,21 @@ static bool infer(struct graph_node *o, const struct random_graph *g, struct tes
 
 static bool is_formats(enum graph_kind kind, const struct random_graph *g)
 {
-  static const enum graph_kind floats[] = {GRAPH_BATCH_NORM, GRAPH_LAYER_NORM, GRAPH_EXP, GRAPH_CUBE, GRAPH_SQUARE, GRAPH_SQRT, GRAPH_DIV_CONSTANT};
-  static const enum graph_kind onnx_integers[] = {GRAPH_NEG, GRAPH_CLIP, GRAPH_MAX, GRAPH_MIN, GRAPH_ABS, GRAPH_ELU, GRAPH_LOG_SOFTMAX, GRAPH_MATMUL};
-  static const enum graph_kind onnx[] = {GRAPH_GROUPED, GRAPH_BATCH_NORM, GRAPH_ERF, GRAPH_SOFTPLUS, GRAPH_SELU, GRAPH_CELU, GRAPH_HARD_SIGMOID,
-                                           GRAPH_SOFTSIGN, GRAPH_SIN, GRAPH_COS, GRAPH_EDGE, GRAPH_CUBIC, GRAPH_LAYER_NORM};
+  static const enum graph_kind floats[] = {GRAPH_BATCH_NORM,  GRAPH_LAYER_NORM, GRAPH_EXP,
+                                           GRAPH_CUBE,        GRAPH_SQUARE,     GRAPH_SQRT,
+                                           GRAPH_DIV_CONSTANT};
+  static const enum graph_kind onnx_integers[] = {GRAPH_NEG,         GRAPH_CLIP,  GRAPH_MAX,
+                                                  GRAPH_MIN,         GRAPH_ABS,   GRAPH_ELU,
+                                                  GRAPH_LOG_SOFTMAX, GRAPH_MATMUL};
+  static const enum graph_kind onnx[] = {GRAPH_GROUPED,      GRAPH_BATCH_NORM, GRAPH_ERF,
+                                         GRAPH_SOFTPLUS,     GRAPH_SELU,       GRAPH_CELU,
+                                         GRAPH_HARD_SIGMOID, GRAPH_SOFTSIGN,   GRAPH_SIN,
+                                         GRAPH_COS,          GRAPH_EDGE,       GRAPH_CUBIC,
+                                         GRAPH_LAYER_NORM};
   for (size_t i = 0; g->integers && i < sizeof floats / sizeof *floats; i++)
     if (kind == floats[i]) return false;
-  for (size_t i = 0; g->for_tflite && g->integers && i < sizeof onnx_integers / sizeof *onnx_integers; i++)
+  for (size_t i = 0;
+       g->for_tflite && g->integers && i < sizeof onnx_integers / sizeof *onnx_integers; i++)
     if (kind == onnx_integers[i]) return false;
   for (size_t i = 0; g->for_tflite && i < sizeof onnx / sizeof *onnx; i++)
     if (kind == onnx[i]) return false;
@@ -407,7 +461,8 @@ static bool is_formats(enum graph_kind kind, const struct random_graph *g)
 static enum graph_kind draw_kind(struct test_rng *rng)
 {
   if (test_random_chance(rng, 10)) return test_random_chance(rng, 50) ? GRAPH_TOPK : GRAPH_SPLIT;
-  if (test_random_chance(rng, 33)) return (enum graph_kind)test_random_int(rng, GRAPH_CONV, GRAPH_TRANSPOSED);
+  if (test_random_chance(rng, 33))
+    return (enum graph_kind)test_random_int(rng, GRAPH_CONV, GRAPH_TRANSPOSED);
   return (enum graph_kind)test_random_int(rng, GRAPH_MAX_POOL, GRAPH_DENSE - 1);
 }
 
@@ -454,12 +509,15 @@ static bool is_exact(const struct random_graph *g, int node)
   }
 }
 
-/* Exponents, cubes and waves are of what is between -1 and 1, roots of what is not below 0: others would be infinite, or make much of little. */
+/* Exponents, cubes and waves are of what is between -1 and 1, roots of what is not below 0: others
+ * would be infinite, or make much of little. */
 static bool suits(const struct random_graph *g, enum graph_kind kind, int a)
 {
   enum graph_kind before = g->nodes[a].kind;
-  bool small = before == GRAPH_TANH || before == GRAPH_LOGISTIC || before == GRAPH_SOFTSIGN || before == GRAPH_SIN || before == GRAPH_COS;
-  if (kind == GRAPH_EXP || kind == GRAPH_CUBE || kind == GRAPH_SIN || kind == GRAPH_COS) return small || before == GRAPH_INPUT;
+  bool small = before == GRAPH_TANH || before == GRAPH_LOGISTIC || before == GRAPH_SOFTSIGN ||
+               before == GRAPH_SIN || before == GRAPH_COS;
+  if (kind == GRAPH_EXP || kind == GRAPH_CUBE || kind == GRAPH_SIN || kind == GRAPH_COS)
+    return small || before == GRAPH_INPUT;
   if (kind == GRAPH_SQRT) return before == GRAPH_LOGISTIC;
   if (kind == GRAPH_TOPK) return is_exact(g, a);
   return kind != GRAPH_SQUARE || before != GRAPH_SQUARE;
@@ -468,13 +526,20 @@ static bool suits(const struct random_graph *g, enum graph_kind kind, int a)
 static bool add_node(struct random_graph *g, enum graph_kind kind, struct test_rng *rng)
 {
   for (int i = 0; i < TRIES; i++) {
-    struct graph_node o = {.kind = kind, .a = draw_map(rng, g->n), .b = draw_map(rng, g->n), .stride = {1, 1}, .dilation = {1, 1}, .kernel = {1, 1}};
+    struct graph_node o = {.kind = kind,
+                           .a = draw_map(rng, g->n),
+                           .b = draw_map(rng, g->n),
+                           .stride = {1, 1},
+                           .dilation = {1, 1},
+                           .kernel = {1, 1}};
     if (!suits(g, kind, o.a) || !infer(&o, g, rng)) continue;
     o.alpha = test_random_int(rng, 1, 128);
     o.beta = test_random_int(rng, 1, 128);
     o.fused = g->for_tflite && test_random_chance(rng, 20) ? test_random_int(rng, 1, 3) : 0;
     if (g->integers && kind == GRAPH_CONCAT) o.fused = 0; /* TFLite does not take it */
-    if (o.out.h * o.out.w * o.out.c > MOST_ELEMENTS || o.out.c > 4 * MOST_CHANNELS || o.out.h < 1 || o.out.w < 1) continue;
+    if (o.out.h * o.out.w * o.out.c > MOST_ELEMENTS || o.out.c > 4 * MOST_CHANNELS || o.out.h < 1 ||
+        o.out.w < 1)
+      continue;
     g->nodes[o.a].readers++;
     if (graph_reads_two(kind)) g->nodes[o.b].readers++;
     g->nodes[g->n++] = o;
@@ -507,8 +572,11 @@ struct random_graph graph_make(uint64_t number, enum graph_format format)
   struct test_rng rng = graph_random(0x6a9f000000 + number);
   int n = test_random_int(&rng, 2, GRAPH_NODES - 2);
   int least = test_random_chance(&rng, 25) ? 1 : 2;
-  g.nodes[0].out = (struct graph_map){test_random_int(&rng, least, MOST_SIDE), test_random_int(&rng, least, MOST_SIDE), test_random_int(&rng, 1, 20)};
-  if (test_random_chance(&rng, 5)) *(test_random_chance(&rng, 50) ? &g.nodes[0].out.h : &g.nodes[0].out.w) = 1;
+  g.nodes[0].out =
+      (struct graph_map){test_random_int(&rng, least, MOST_SIDE),
+                         test_random_int(&rng, least, MOST_SIDE), test_random_int(&rng, 1, 20)};
+  if (test_random_chance(&rng, 5))
+    *(test_random_chance(&rng, 50) ? &g.nodes[0].out.h : &g.nodes[0].out.w) = 1;
   while (g.n < n) {
     enum graph_kind kind = draw_kind(&rng);
     if (is_formats(kind, &g) && add_node(&g, kind, &rng)) add_second_output(&g, &rng);
@@ -526,13 +594,17 @@ void graph_print(const struct random_graph *g)
     const struct graph_node *o = &g->nodes[i];
     printf("  t%d %s of t%d", i, names[o->kind], o->a);
     if (graph_reads_two(o->kind)) printf(" t%d", o->b);
-    printf(": %d x %d x %d, axis %d, axes %u, way %d, %d, %d/64 %d/64%s%s%s", o->out.h, o->out.w, o->out.c, o->axis, o->axes, o->how, o->rounding, o->alpha,
-           o->beta, o->given ? ", padding given" : "", o->ceil ? ", ceil" : "", o->counted ? ", padding counted" : "");
+    printf(": %d x %d x %d, axis %d, axes %u, way %d, %d, %d/64 %d/64%s%s%s", o->out.h, o->out.w,
+           o->out.c, o->axis, o->axes, o->how, o->rounding, o->alpha, o->beta,
+           o->given ? ", padding given" : "", o->ceil ? ", ceil" : "",
+           o->counted ? ", padding counted" : "");
     if (o->fused) printf(", activation %d", o->fused);
     if (o->groups) printf(", %d groups", o->groups);
-    if (o->given) printf(", %d %d before, %d %d behind", o->begin[0], o->begin[1], o->end[0], o->end[1]);
+    if (o->given)
+      printf(", %d %d before, %d %d behind", o->begin[0], o->begin[1], o->end[0], o->end[1]);
     if (o->kernel[0] > 1 || o->kernel[1] > 1 || o->stride[0] > 1)
-      printf(", %d x %d / %d %d, dilated by %d, %s", o->kernel[0], o->kernel[1], o->stride[0], o->stride[1], o->dilation[0], o->same ? "same" : "valid");
+      printf(", %d x %d / %d %d, dilated by %d, %s", o->kernel[0], o->kernel[1], o->stride[0],
+             o->stride[1], o->dilation[0], o->same ? "same" : "valid");
     printf("%s\n", graph_is_output(g, i) ? ", put out" : "");
   }
 }

@@ -21,7 +21,8 @@ static struct range both_sides(double most)
 static struct range times(struct range a, struct range b)
 {
   const double p[4] = {a.least * b.least, a.least * b.most, a.most * b.least, a.most * b.most};
-  return (struct range){fmin(fmin(p[0], p[1]), fmin(p[2], p[3])), fmax(fmax(p[0], p[1]), fmax(p[2], p[3]))};
+  return (struct range){fmin(fmin(p[0], p[1]), fmin(p[2], p[3])),
+                        fmax(fmax(p[0], p[1]), fmax(p[2], p[3]))};
 }
 
 static struct range scaled(struct range r, double factor)
@@ -67,7 +68,8 @@ static double count_reduced(const struct random_graph *g, const struct graph_nod
   return n;
 }
 
-static struct range range_of(const struct random_graph *g, const struct graph_node *o, const struct range *ranges)
+static struct range range_of(const struct random_graph *g, const struct graph_node *o,
+                             const struct range *ranges)
 {
   const struct range a = ranges[o->a], b = ranges[o->b];
   switch (o->kind) {
@@ -95,7 +97,8 @@ static struct range range_of(const struct random_graph *g, const struct graph_no
 /* An activation behind it: as files number them, behind 0. */
 static struct range cut_off(struct range r, int fused)
 {
-  const struct range kept[] = {r, {0, r.most}, {fmax(r.least, -1), fmin(r.most, 1)}, {0, fmin(r.most, 6)}};
+  const struct range kept[] = {
+      r, {0, r.most}, {fmax(r.least, -1), fmin(r.most, 1)}, {0, fmin(r.most, 6)}};
   return kept[fused];
 }
 
@@ -134,7 +137,9 @@ void graph_quantize(const struct random_graph *g, struct graph_numbers numbers[G
     }
     ranges[i] = scaled(cut_off(range_of(g, o, ranges), o->fused), jitter);
     if (!is_given(o->kind, &numbers[i])) numbers[i] = numbers_of(ranges[i]);
-    else ranges[i] = (struct range){(double)numbers[i].scale * (-128 - numbers[i].zero), (double)numbers[i].scale * (127 - numbers[i].zero)};
+    else
+      ranges[i] = (struct range){(double)numbers[i].scale * (-128 - numbers[i].zero),
+                                 (double)numbers[i].scale * (127 - numbers[i].zero)};
   }
 }
 
@@ -146,14 +151,17 @@ static double most_of(struct graph_numbers n)
 }
 
 /* At most so much of what an input is off is in the output, as if each were a number of its own. */
-static double gain(const struct random_graph *g, const struct graph_numbers *numbers, const struct graph_node *o)
+static double gain(const struct random_graph *g, const struct graph_numbers *numbers,
+                   const struct graph_node *o)
 {
   switch (o->kind) {
   case GRAPH_CONV:
   case GRAPH_DEPTHWISE:
   case GRAPH_TRANSPOSED:
   case GRAPH_MATMUL_CONSTANT:
-  case GRAPH_DENSE: return 2; /* weights are less than 1.7 over the root of how many there are, and few numbers are off */
+  case GRAPH_DENSE:
+    return 2; /* weights are less than 1.7 over the root of how many there are, and few numbers are
+                 off */
   case GRAPH_MUL: return fmax(most_of(numbers[o->a]), most_of(numbers[o->b]));
   case GRAPH_MUL_CONSTANT:
   case GRAPH_HARD_SWISH: return 2;
@@ -168,7 +176,8 @@ static double gain(const struct random_graph *g, const struct graph_numbers *num
  * half. */
 static bool is_rounded_otherwise(const struct random_graph *g, const struct graph_node *o)
 {
-  if (!g->for_tflite) return !graph_keeps_numbers(o) || o->kind == GRAPH_MEAN_POOL || o->kind == GRAPH_LINEAR;
+  if (!g->for_tflite)
+    return !graph_keeps_numbers(o) || o->kind == GRAPH_MEAN_POOL || o->kind == GRAPH_LINEAR;
   switch (o->kind) {
   case GRAPH_LINEAR: return !g->is_signed;
   case GRAPH_SOFTMAX:
@@ -183,15 +192,20 @@ static bool is_rounded_otherwise(const struct random_graph *g, const struct grap
   }
 }
 
-void graph_count_steps(const struct random_graph *g, const struct graph_numbers numbers[GRAPH_NODES], double steps[GRAPH_NODES])
+void graph_count_steps(const struct random_graph *g,
+                       const struct graph_numbers numbers[GRAPH_NODES], double steps[GRAPH_NODES])
 {
   steps[0] = 0;
   for (int i = 1; i < g->n; i++) {
     const struct graph_node *o = &g->nodes[i];
     double off = steps[o->a] * (double)numbers[o->a].scale;
     if (graph_reads_two(o->kind)) off += steps[o->b] * (double)numbers[o->b].scale;
-    if (off > 0) off = gain(g, numbers, o) * off + (double)numbers[i].scale; /* what is rounded may be on the other side */
+    if (off > 0)
+      off = gain(g, numbers, o) * off +
+            (double)numbers[i].scale; /* what is rounded may be on the other side */
     steps[i] = off / (double)numbers[i].scale + is_rounded_otherwise(g, o);
-    if (graph_keeps_numbers(o) && !graph_reads_two(o->kind) && o->kind != GRAPH_MEAN_POOL && o->kind != GRAPH_LINEAR) steps[i] = steps[o->a];
+    if (graph_keeps_numbers(o) && !graph_reads_two(o->kind) && o->kind != GRAPH_MEAN_POOL &&
+        o->kind != GRAPH_LINEAR)
+      steps[i] = steps[o->a];
   }
 }

@@ -37,7 +37,8 @@ static size_t count(int rank, const int64_t *dims)
 enum { FLOAT = 1, UINT8 = 2, INT8 = 3, INT32 = 6 }; /* as files number types */
 
 /* Scales and zero points of what is called so: "S" and "Z" before its name; one, or a list. */
-static void put_meaning(struct author *a, const char *name, int type, int n, const double *scales, int zero)
+static void put_meaning(struct author *a, const char *name, int type, int n, const double *scales,
+                        int zero)
 {
   char called[TEXT];
   const int64_t dims = n;
@@ -46,7 +47,9 @@ static void put_meaning(struct author *a, const char *name, int type, int n, con
   snprintf(called, sizeof called, "S%s", name);
   test_onnx_floats(&a->graph, called, n > 1, &dims, scales);
   snprintf(called, sizeof called, "Z%s", name);
-  test_onnx_initializer(&a->graph, &(struct test_onnx_tensor){.name = called, .type = type, .rank = n > 1, .dims = &dims, .values = zeros});
+  test_onnx_initializer(
+      &a->graph, &(struct test_onnx_tensor){
+                     .name = called, .type = type, .rank = n > 1, .dims = &dims, .values = zeros});
   free(zeros);
 }
 
@@ -77,12 +80,21 @@ struct constant {
 static void put_quantized(struct author *a, const struct constant *c)
 {
   char name[16], list[TEXT], to[16], axis[TEXT] = "";
-  const size_t n = count(c->rank, c->dims), run = c->n_scales > 1 ? count(c->rank - c->dimension - 1, c->dims + c->dimension + 1) : n;
-  const double most = c->type == INT32 ? 2147483647.0 : 127, least = -most - 1, shift = c->type == UINT8 ? 128 : 0;
+  const size_t n = count(c->rank, c->dims),
+               run = c->n_scales > 1 ? count(c->rank - c->dimension - 1, c->dims + c->dimension + 1)
+                                     : n;
+  const double most = c->type == INT32 ? 2147483647.0 : 127, least = -most - 1,
+               shift = c->type == UINT8 ? 128 : 0;
   for (size_t i = 0; i < n; i++)
-    c->values[i] = fmin(fmax(rint(c->values[i] / c->scales[i / run % (size_t)c->n_scales]) + c->zero, least), most) + shift;
+    c->values[i] =
+        fmin(fmax(rint(c->values[i] / c->scales[i / run % (size_t)c->n_scales]) + c->zero, least),
+             most) +
+        shift;
   snprintf(name, sizeof name, "q%c%d", c->letter, c->node);
-  test_onnx_initializer(&a->graph, &(struct test_onnx_tensor){.name = name, .type = c->type, .rank = c->rank, .dims = c->dims, .values = c->values});
+  test_onnx_initializer(
+      &a->graph,
+      &(struct test_onnx_tensor){
+          .name = name, .type = c->type, .rank = c->rank, .dims = c->dims, .values = c->values});
   put_meaning(a, name, c->type, c->n_scales, c->scales, c->zero);
   snprintf(list, sizeof list, "%s S%s Z%s", name, name, name);
   snprintf(to, sizeof to, "%c%d", c->letter, c->node);
@@ -91,16 +103,20 @@ static void put_quantized(struct author *a, const struct constant *c)
 }
 
 /* Quantizes weights; int8 has a scale for each filter along this dimension. */
-static void quantize_weights(struct author *a, struct constant *c, struct test_rng *rng, double most)
+static void quantize_weights(struct author *a, struct constant *c, struct test_rng *rng,
+                             double most)
 {
   const enum graph_kind kind = a->g->nodes[c->node].kind;
-  const bool each = a->g->is_signed && kind != GRAPH_MATMUL_CONSTANT && kind != GRAPH_DENSE && kind != GRAPH_TRANSPOSED;
+  const bool each = a->g->is_signed && kind != GRAPH_MATMUL_CONSTANT && kind != GRAPH_DENSE &&
+                    kind != GRAPH_TRANSPOSED;
   c->n_scales = each ? (int)c->dims[0] : 1;
   c->zero = a->g->is_signed ? 0 : test_random_int(rng, -10, 10);
   free(a->scales);
   a->scales = take_room((size_t)c->n_scales * sizeof *a->scales);
   a->n_scales = c->n_scales;
-  for (int i = 0; i < c->n_scales; i++) a->scales[i] = (double)(float)(most / 127 * (each ? .6 + .4 * fabs((double)graph_constant(rng)) : 1));
+  for (int i = 0; i < c->n_scales; i++)
+    a->scales[i] =
+        (double)(float)(most / 127 * (each ? .6 + .4 * fabs((double)graph_constant(rng)) : 1));
   c->scales = a->scales;
 }
 
@@ -115,7 +131,9 @@ static void put_as_numbers(struct author *a, struct constant *c, struct test_rng
     c->zero = c->letter == 'b' ? 0 : test_random_int(rng, -40, 40);
     scales = take_room((size_t)c->n_scales * sizeof *scales);
     for (int i = 0; i < c->n_scales; i++)
-      scales[i] = c->letter == 'b' ? (double)(a->numbers[a->g->nodes[c->node].a].scale * (float)a->scales[i]) : (double)(float)(most / 127);
+      scales[i] = c->letter == 'b'
+                      ? (double)(a->numbers[a->g->nodes[c->node].a].scale * (float)a->scales[i])
+                      : (double)(float)(most / 127);
     c->scales = scales;
   }
   put_quantized(a, c);
@@ -125,14 +143,21 @@ static void put_as_numbers(struct author *a, struct constant *c, struct test_rng
 /* ---- constants ---- */
 
 /* A constant "c3" of node 3, "d3" ... beside it; floats times `scale`, plus `shift`. */
-static void put_floats(struct author *a, int node, char letter, int rank, const int64_t *dims, struct test_rng *rng, double scale, double shift)
+static void put_floats(struct author *a, int node, char letter, int rank, const int64_t *dims,
+                       struct test_rng *rng, double scale, double shift)
 {
   char name[16];
   size_t n = count(rank, dims);
   double *values = take_room(n * sizeof *values);
-  for (size_t i = 0; i < n; i++) values[i] = (double)(float)((double)graph_constant(rng) * scale + shift);
+  for (size_t i = 0; i < n; i++)
+    values[i] = (double)(float)((double)graph_constant(rng) * scale + shift);
   snprintf(name, sizeof name, "%c%d", letter, node);
-  if (a->g->integers) put_as_numbers(a, &(struct constant){.node = node, .rank = rank, .letter = letter, .dims = dims, .values = values}, rng, scale + shift);
+  if (a->g->integers)
+    put_as_numbers(
+        a,
+        &(struct constant){
+            .node = node, .rank = rank, .letter = letter, .dims = dims, .values = values},
+        rng, scale + shift);
   else test_onnx_floats(&a->graph, name, rank, dims, values);
   free(values);
 }
@@ -150,8 +175,10 @@ static void put_ints(struct author *a, int node, char letter, int n, const int64
   test_onnx_int64s(&a->graph, name, n, values);
 }
 
-/* A node "op" of what it reads and of constants: in `inputs` t is replaced by its map, u by the other, another letter by that constant. */
-static void put_node(struct author *a, int node, const char *op, const char *inputs, const char *attributes)
+/* A node "op" of what it reads and of constants: in `inputs` t is replaced by its map, u by the
+ * other, another letter by that constant. */
+static void put_node(struct author *a, int node, const char *op, const char *inputs,
+                     const char *attributes)
 {
   const struct graph_node *o = &a->g->nodes[node];
   char list[TEXT] = "", output[16];
@@ -159,22 +186,30 @@ static void put_node(struct author *a, int node, const char *op, const char *inp
     size_t used = strlen(list);
     if (*at == ' ') snprintf(list + used, sizeof list - used, " ");
     else if (*at == '-') snprintf(list + used, sizeof list - used, "-");
-    else snprintf(list + used, sizeof list - used, "%c%d", *at == 'u' ? 't' : *at, *at == 't' ? o->a : *at == 'u' ? o->b : node);
+    else
+      snprintf(list + used, sizeof list - used, "%c%d", *at == 'u' ? 't' : *at,
+               *at == 't'   ? o->a
+               : *at == 'u' ? o->b
+                            : node);
   }
   snprintf(output, sizeof output, "%c%d", made(a), node);
   test_onnx_add(&a->graph, op, list, output, attributes);
 }
 
-static void put_window(struct author *a, int node, const char *op, const char *inputs, const char *more)
+static void put_window(struct author *a, int node, const char *op, const char *inputs,
+                       const char *more)
 {
   const struct graph_node *o = &a->g->nodes[node];
   char text[TEXT];
   int top, left, bottom, right;
   graph_padding(a->g, node, 0, &top, &bottom);
   graph_padding(a->g, node, 1, &left, &right);
-  int n = snprintf(text, sizeof text, "kernel_shape=[%d,%d] strides=[%d,%d] pads=[%d,%d,%d,%d]%s", o->kernel[0], o->kernel[1], o->stride[0], o->stride[1], top, left,
-                   bottom, right, more);
-  if (o->dilation[0] > 1 || o->dilation[1] > 1) snprintf(text + n, sizeof text - (size_t)n, " dilations=[%d,%d]", o->dilation[0], o->dilation[1]);
+  int n = snprintf(text, sizeof text, "kernel_shape=[%d,%d] strides=[%d,%d] pads=[%d,%d,%d,%d]%s",
+                   o->kernel[0], o->kernel[1], o->stride[0], o->stride[1], top, left, bottom, right,
+                   more);
+  if (o->dilation[0] > 1 || o->dilation[1] > 1)
+    snprintf(text + n, sizeof text - (size_t)n, " dilations=[%d,%d]", o->dilation[0],
+             o->dilation[1]);
   put_node(a, node, op, inputs, text);
 }
 
@@ -183,7 +218,10 @@ static void put_weights(struct author *a, int node, int64_t first, int64_t secon
   const struct graph_node *o = &a->g->nodes[node];
   struct test_rng rng = graph_constants(a->g, node);
   const int64_t dims[4] = {first, second, o->kernel[0], o->kernel[1]}, biases = filters;
-  put_floats(a, node, 'w', 4, dims, &rng, 1.7 / sqrt((double)(o->kernel[0] * o->kernel[1]) * (double)(o->kind == GRAPH_TRANSPOSED ? first : second)), 0);
+  put_floats(a, node, 'w', 4, dims, &rng,
+             1.7 / sqrt((double)(o->kernel[0] * o->kernel[1]) *
+                        (double)(o->kind == GRAPH_TRANSPOSED ? first : second)),
+             0);
   put_floats(a, node, 'b', 1, &biases, &rng, .2, 0);
 }
 
@@ -195,7 +233,12 @@ static void put_convolution(struct author *a, int node)
   if (o->kind == GRAPH_DEPTHWISE) snprintf(group, sizeof group, " group=%d", in);
   if (o->kind == GRAPH_GROUPED) snprintf(group, sizeof group, " group=%d", o->groups);
   if (o->kind == GRAPH_TRANSPOSED) put_weights(a, node, in, out, out);
-  else put_weights(a, node, out, o->kind == GRAPH_DEPTHWISE ? 1 : o->kind == GRAPH_GROUPED ? in / o->groups : in, out);
+  else
+    put_weights(a, node, out,
+                o->kind == GRAPH_DEPTHWISE ? 1
+                : o->kind == GRAPH_GROUPED ? in / o->groups
+                                           : in,
+                out);
   put_window(a, node, o->kind == GRAPH_TRANSPOSED ? "ConvTranspose" : "Conv", "t w b", group);
 }
 
@@ -208,7 +251,8 @@ static int dimension(int axis)
 }
 
 /* Writes a constant of the input's extent along the axes and 1 elsewhere. */
-static void put_along(struct author *a, int node, unsigned axes, const char *op, const char *inputs, double scale, double shift)
+static void put_along(struct author *a, int node, unsigned axes, const char *op, const char *inputs,
+                      double scale, double shift)
 {
   struct test_rng rng = graph_constants(a->g, node);
   int extents[GRAPH_AXES];
@@ -219,7 +263,8 @@ static void put_along(struct author *a, int node, unsigned axes, const char *op,
   put_node(a, node, op, inputs, "");
 }
 
-static void put_constant(struct author *a, int node, const char *op, const char *inputs, double scale, double shift)
+static void put_constant(struct author *a, int node, const char *op, const char *inputs,
+                         double scale, double shift)
 {
   put_along(a, node, a->g->nodes[node].axes, op, inputs, scale, shift);
 }
@@ -228,14 +273,17 @@ static void put_normalization(struct author *a, int node)
 {
   struct test_rng rng = graph_constants(a->g, node);
   const int64_t n = a->g->nodes[node].out.c;
-  for (const char *letter = "sbmv"; *letter; letter++) put_floats(a, node, *letter, 1, &n, &rng, *letter == 'v' ? .5 : .3, *letter == 's' || *letter == 'v' ? 1 : 0);
+  for (const char *letter = "sbmv"; *letter; letter++)
+    put_floats(a, node, *letter, 1, &n, &rng, *letter == 'v' ? .5 : .3,
+               *letter == 's' || *letter == 'v' ? 1 : 0);
   put_node(a, node, "BatchNormalization", "t s b m v", "epsilon=.001");
 }
 
 static void put_cut(struct author *a, int node)
 {
   const struct graph_node *o = &a->g->nodes[node];
-  const int64_t begin[3] = {o->begin[2], o->begin[0], o->begin[1]}, end[3] = {o->end[2], o->end[0], o->end[1]}, axes[3] = {1, 2, 3};
+  const int64_t begin[3] = {o->begin[2], o->begin[0], o->begin[1]},
+                end[3] = {o->end[2], o->end[0], o->end[1]}, axes[3] = {1, 2, 3};
   const int64_t steps[3] = {1, o->stride[0], o->stride[1]};
   put_ints(a, node, 'b', 3, begin);
   put_ints(a, node, 'e', 3, end);
@@ -254,33 +302,43 @@ static void put_surroundings(struct author *a, int node, const char *mode)
 
 static void put_resized(struct author *a, int node)
 {
-  static const char *const where[] = {"asymmetric", "align_corners", "half_pixel", "pytorch_half_pixel"};
-  static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+  static const char *const where[] = {"asymmetric", "align_corners", "half_pixel",
+                                      "pytorch_half_pixel"};
+  static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                          "ceil"};
   const struct graph_node *o = &a->g->nodes[node];
   const int64_t sizes[4] = {1, o->out.c, o->out.h, o->out.w};
   char text[TEXT];
-  int n = snprintf(text, sizeof text, "mode=%s coordinate_transformation_mode=%s", o->kind == GRAPH_NEAREST ? "nearest" : o->kind == GRAPH_LINEAR ? "linear" : "cubic",
+  int n = snprintf(text, sizeof text, "mode=%s coordinate_transformation_mode=%s",
+                   o->kind == GRAPH_NEAREST  ? "nearest"
+                   : o->kind == GRAPH_LINEAR ? "linear"
+                                             : "cubic",
                    where[o->how]);
-  if (o->kind == GRAPH_NEAREST) snprintf(text + n, sizeof text - (size_t)n, " nearest_mode=%s", roundings[o->rounding]);
+  if (o->kind == GRAPH_NEAREST)
+    snprintf(text + n, sizeof text - (size_t)n, " nearest_mode=%s", roundings[o->rounding]);
   put_ints(a, node, 's', 4, sizes);
   put_node(a, node, "Resize", "t - - s", text);
 }
 
 static void put_reduced(struct author *a, int node)
 {
-  static const char *const ops[GRAPH_REDUCTIONS] = {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp"};
+  static const char *const ops[GRAPH_REDUCTIONS] = {
+      "ReduceMean", "ReduceSum", "ReduceMax",       "ReduceMin",      "ReduceProd",
+      "ReduceL1",   "ReduceL2",  "ReduceSumSquare", "ReduceLogSumExp"};
   const struct graph_node *o = &a->g->nodes[node];
   int64_t axes[GRAPH_AXES];
   char text[TEXT] = "axes=[";
   int n = 0;
   for (int i = 0; i < GRAPH_AXES; i++)
-    if (o->axes >> i & 1) axes[n++] = o->alpha % 2 ? dimension(i) : dimension(i) - 4; /* from the end, too */
+    if (o->axes >> i & 1)
+      axes[n++] = o->alpha % 2 ? dimension(i) : dimension(i) - 4; /* from the end, too */
   if (o->how == GRAPH_SUM) {
     put_ints(a, node, 'x', n, axes);
     put_node(a, node, ops[o->how], "t x", "");
     return;
   }
-  for (int i = 0; i < n; i++) snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d", i ? "," : "", (int)axes[i]);
+  for (int i = 0; i < n; i++)
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d", i ? "," : "", (int)axes[i]);
   strcat(text, "]");
   put_node(a, node, ops[o->how], "t", text);
 }
@@ -339,7 +397,8 @@ static void put_transposed(struct author *a, int node)
 {
   const struct graph_node *o = &a->g->nodes[node];
   char text[TEXT];
-  snprintf(text, sizeof text, "perm=[0,%d,%d,%d]", dimension(o->order[GRAPH_CHANNELS]), dimension(o->order[GRAPH_ROWS]), dimension(o->order[GRAPH_COLUMNS]));
+  snprintf(text, sizeof text, "perm=[0,%d,%d,%d]", dimension(o->order[GRAPH_CHANNELS]),
+           dimension(o->order[GRAPH_ROWS]), dimension(o->order[GRAPH_COLUMNS]));
   put_node(a, node, "Transpose", "t", text);
 }
 
@@ -414,14 +473,20 @@ static void put(struct author *a, int node)
 {
   static const struct {
     const char *op, *inputs, *attributes;
-  } plain[GRAPH_KINDS] = {
-      [GRAPH_GLOBAL_MEAN] = {"GlobalAveragePool", "t", ""}, [GRAPH_ADD] = {"Add", "t u", ""}, [GRAPH_SUB] = {"Sub", "t u", ""}, [GRAPH_MUL] = {"Mul", "t u", ""},
-      [GRAPH_MAX] = {"Max", "t u", ""}, [GRAPH_MIN] = {"Min", "t u", ""}, [GRAPH_RELU] = {"Relu", "t", ""}, [GRAPH_LOGISTIC] = {"Sigmoid", "t", ""},
-      [GRAPH_TANH] = {"Tanh", "t", ""}, [GRAPH_HARD_SWISH] = {"HardSwish", "t", ""},
-      [GRAPH_ABS] = {"Abs", "t", ""}, [GRAPH_NEG] = {"Neg", "t", ""}, [GRAPH_SQUARE] = {"Mul", "t t", ""}, [GRAPH_EXP] = {"Exp", "t", ""}, [GRAPH_ERF] = {"Erf", "t", ""},
-      [GRAPH_SOFTPLUS] = {"Softplus", "t", ""}, [GRAPH_SQRT] = {"Sqrt", "t", ""}, [GRAPH_SELU] = {"Selu", "t", ""}, [GRAPH_SOFTSIGN] = {"Softsign", "t", ""},
-      [GRAPH_SIN] = {"Sin", "t", ""}, [GRAPH_COS] = {"Cos", "t", ""}, [GRAPH_SPACE_TO_DEPTH] = {"SpaceToDepth", "t", "blocksize=2"},
-      [GRAPH_MATMUL] = {"MatMul", "t u", ""}};
+  } plain[GRAPH_KINDS] = {[GRAPH_GLOBAL_MEAN] = {"GlobalAveragePool", "t", ""},
+                          [GRAPH_ADD] = {"Add", "t u", ""}, [GRAPH_SUB] = {"Sub", "t u", ""},
+                          [GRAPH_MUL] = {"Mul", "t u", ""}, [GRAPH_MAX] = {"Max", "t u", ""},
+                          [GRAPH_MIN] = {"Min", "t u", ""}, [GRAPH_RELU] = {"Relu", "t", ""},
+                          [GRAPH_LOGISTIC] = {"Sigmoid", "t", ""}, [GRAPH_TANH] = {"Tanh", "t", ""},
+                          [GRAPH_HARD_SWISH] = {"HardSwish", "t", ""},
+                          [GRAPH_ABS] = {"Abs", "t", ""}, [GRAPH_NEG] = {"Neg", "t", ""},
+                          [GRAPH_SQUARE] = {"Mul", "t t", ""}, [GRAPH_EXP] = {"Exp", "t", ""},
+                          [GRAPH_ERF] = {"Erf", "t", ""}, [GRAPH_SOFTPLUS] = {"Softplus", "t", ""},
+                          [GRAPH_SQRT] = {"Sqrt", "t", ""}, [GRAPH_SELU] = {"Selu", "t", ""},
+                          [GRAPH_SOFTSIGN] = {"Softsign", "t", ""}, [GRAPH_SIN] = {"Sin", "t", ""},
+                          [GRAPH_COS] = {"Cos", "t", ""},
+                          [GRAPH_SPACE_TO_DEPTH] = {"SpaceToDepth", "t", "blocksize=2"},
+                          [GRAPH_MATMUL] = {"MatMul", "t u", ""}};
   enum graph_kind kind = a->g->nodes[node].kind;
   const struct graph_node *o = &a->g->nodes[node];
   char text[TEXT];
@@ -432,7 +497,8 @@ static void put(struct author *a, int node)
   case GRAPH_TRANSPOSED: put_convolution(a, node); break;
   case GRAPH_MAX_POOL: put_window(a, node, "MaxPool", "t", o->ceil ? " ceil_mode=1" : ""); break;
   case GRAPH_MEAN_POOL:
-    snprintf(text, sizeof text, "%s%s", o->ceil ? " ceil_mode=1" : "", o->counted ? " count_include_pad=1" : "");
+    snprintf(text, sizeof text, "%s%s", o->ceil ? " ceil_mode=1" : "",
+             o->counted ? " count_include_pad=1" : "");
     put_window(a, node, "AveragePool", "t", text);
     break;
   case GRAPH_ADD_CONSTANT: put_constant(a, node, "Add", "t c", 1, 0); break;
@@ -466,12 +532,18 @@ static void put(struct author *a, int node)
   case GRAPH_SPLIT_REST: break; /* an output of the node before */
   case GRAPH_TRANSPOSE: put_transposed(a, node); break;
   case GRAPH_RESHAPE: put_reshaped(a, node); break;
-  case GRAPH_DEPTH_TO_SPACE: put_node(a, node, "DepthToSpace", "t", o->alpha % 2 ? "blocksize=2 mode=CRD" : "blocksize=2"); break;
+  case GRAPH_DEPTH_TO_SPACE:
+    put_node(a, node, "DepthToSpace", "t", o->alpha % 2 ? "blocksize=2 mode=CRD" : "blocksize=2");
+    break;
   case GRAPH_CONCAT:
   case GRAPH_SOFTMAX:
   case GRAPH_LOG_SOFTMAX:
     snprintf(text, sizeof text, "axis=%d", dimension(o->axis));
-    put_node(a, node, kind == GRAPH_CONCAT ? "Concat" : kind == GRAPH_SOFTMAX ? "Softmax" : "LogSoftmax", kind == GRAPH_CONCAT ? "t u" : "t", text);
+    put_node(a, node,
+             kind == GRAPH_CONCAT    ? "Concat"
+             : kind == GRAPH_SOFTMAX ? "Softmax"
+                                     : "LogSoftmax",
+             kind == GRAPH_CONCAT ? "t u" : "t", text);
     break;
   case GRAPH_REDUCE: put_reduced(a, node); break;
   case GRAPH_LAYER_NORM: put_layer_norm(a, node); break;

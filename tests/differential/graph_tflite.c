@@ -12,8 +12,14 @@
 
 enum { MOST_TENSORS = 8 * GRAPH_NODES, MOST_OPERATORS = 3 * GRAPH_NODES, LEAST = -128, MOST = 127 };
 /* Options by their numbers in the schema. */
-enum { CONV = 1, DEPTHWISE = 2, POOL = 5, DENSE = 8, SOFTMAX = 9, CONCATENATION = 10, ADD = 11, BILINEAR = 15, SPACE_TO_DEPTH = 19, MUL = 21, RESHAPE = 17, PAD = 22, TRANSPOSE = 26,
-       REDUCER = 27, SUB = 28, DIV = 29, STRIDED_SLICE = 32, GATHER = 23, LOG_SOFTMAX = 36, SLICE = 48, TRANSPOSE_CONV = 49, NEAREST = 74, LEAKY = 75, MIRROR = 77, SPLIT_V = 79, DEPTH_TO_SPACE = 94, MATMUL = 101, TOPK = 34, CAST = 37 };
+enum {
+  CONV = 1, DEPTHWISE = 2, POOL = 5, DENSE = 8, SOFTMAX = 9, CONCATENATION = 10, ADD = 11,
+  BILINEAR = 15, SPACE_TO_DEPTH = 19, MUL = 21, RESHAPE = 17, PAD = 22, TRANSPOSE = 26,
+  REDUCER = 27, SUB = 28, DIV = 29, STRIDED_SLICE = 32, GATHER = 23, LOG_SOFTMAX = 36, SLICE = 48,
+  TRANSPOSE_CONV = 49, NEAREST = 74, LEAKY = 75, MIRROR = 77, SPLIT_V = 79, DEPTH_TO_SPACE = 94,
+  MATMUL = 101, TOPK = 34,
+  CAST = 37
+};
 
 struct author {
   const struct random_graph *g;
@@ -25,11 +31,13 @@ struct author {
   int n_tensors, n_operators, n_owned;
 };
 
-static int add_tensor(struct author *a, int type, int rank, const int32_t *dims, const void *data, size_t bytes)
+static int add_tensor(struct author *a, int type, int rank, const int32_t *dims, const void *data,
+                      size_t bytes)
 {
   int index = a->n_tensors++;
   snprintf(a->names[index], sizeof a->names[index], "t%d", index);
-  a->tensors[index] = (struct test_tflite_tensor){.name = a->names[index], .type = type, .rank = rank, .data = data, .bytes = bytes};
+  a->tensors[index] = (struct test_tflite_tensor){
+      .name = a->names[index], .type = type, .rank = rank, .data = data, .bytes = bytes};
   memcpy(a->tensors[index].shape, dims, (size_t)rank * sizeof *dims);
   return index;
 }
@@ -48,7 +56,8 @@ static size_t count(int rank, const int32_t *dims)
   return n;
 }
 
-static int add_floats(struct author *a, int rank, const int32_t *dims, struct test_rng *rng, double scale, double shift)
+static int add_floats(struct author *a, int rank, const int32_t *dims, struct test_rng *rng,
+                      double scale, double shift)
 {
   size_t n = count(rank, dims);
   float *values = own(a, n * sizeof *values);
@@ -59,7 +68,8 @@ static int add_floats(struct author *a, int rank, const int32_t *dims, struct te
 /* ---- integers ---- */
 
 /* So many of each; of 8 bits zero is int8's. */
-static void set_numbers(struct author *a, int tensor, int n, const float *scales, int zero, int dimension)
+static void set_numbers(struct author *a, int tensor, int n, const float *scales, int zero,
+                        int dimension)
 {
   struct test_tflite_tensor *t = &a->tensors[tensor];
   float *own_scales = own(a, (size_t)n * sizeof *own_scales);
@@ -76,7 +86,9 @@ static void set_numbers(struct author *a, int tensor, int n, const float *scales
 
 static int map_type(const struct author *a)
 {
-  return !a->g->integers ? MAFAT_TFLITE_FLOAT32 : a->g->is_signed ? MAFAT_TFLITE_INT8 : MAFAT_TFLITE_UINT8;
+  return !a->g->integers   ? MAFAT_TFLITE_FLOAT32
+         : a->g->is_signed ? MAFAT_TFLITE_INT8
+                           : MAFAT_TFLITE_UINT8;
 }
 
 /* A map with the numbers of this node's. */
@@ -88,7 +100,8 @@ static int add_map(struct author *a, int like, const int32_t dims[4])
 }
 
 /* dimension: that of weights whose channels have scales of their own, in int8; -1: none have. */
-static int add_bytes(struct author *a, int rank, const int32_t *dims, struct test_rng *rng, double most, int zero, int dimension)
+static int add_bytes(struct author *a, int rank, const int32_t *dims, struct test_rng *rng,
+                     double most, int zero, int dimension)
 {
   bool each = dimension >= 0 && a->g->is_signed;
   size_t n = count(rank, dims), n_scales = each ? (size_t)dims[dimension] : 1;
@@ -99,17 +112,21 @@ static int add_bytes(struct author *a, int rank, const int32_t *dims, struct tes
     bytes[i] = (int8_t)(number < LEAST ? LEAST : number > MOST ? MOST : number);
     if (!a->g->is_signed) bytes[i] = (int8_t)(bytes[i] ^ LEAST);
   }
-  for (size_t i = 0; i < n_scales; i++) scales[i] = (float)(most / MOST * (n_scales > 1 ? .6 + .4 * fabs((double)graph_constant(rng)) : 1));
+  for (size_t i = 0; i < n_scales; i++)
+    scales[i] =
+        (float)(most / MOST * (n_scales > 1 ? .6 + .4 * fabs((double)graph_constant(rng)) : 1));
   int tensor = add_tensor(a, map_type(a), rank, dims, bytes, n);
   set_numbers(a, tensor, (int)n_scales, scales, zero, each ? dimension : 0);
   return tensor;
 }
 
 /* Between -most and most. */
-static int add_weights(struct author *a, int rank, const int32_t *dims, struct test_rng *rng, double most, int dimension)
+static int add_weights(struct author *a, int rank, const int32_t *dims, struct test_rng *rng,
+                       double most, int dimension)
 {
   if (!a->g->integers) return add_floats(a, rank, dims, rng, most, 0);
-  return add_bytes(a, rank, dims, rng, most, a->g->is_signed ? 0 : test_random_int(rng, -10, 10), dimension);
+  return add_bytes(a, rank, dims, rng, most, a->g->is_signed ? 0 : test_random_int(rng, -10, 10),
+                   dimension);
 }
 
 /* Adds biases with the scale of input times weights. */
@@ -120,8 +137,11 @@ static int add_biases(struct author *a, int input, int weights, int32_t n, struc
   int32_t *biases = own(a, (size_t)n * sizeof *biases);
   int n_scales = a->tensors[weights].n_scales;
   float *scales = own(a, (size_t)n_scales * sizeof *scales);
-  for (int i = 0; i < n_scales; i++) scales[i] = a->numbers[input].scale * a->tensors[weights].scales[i];
-  for (int i = 0; i < n; i++) biases[i] = (int32_t)lround((double)graph_constant(rng) * most / (double)scales[n_scales > 1 ? i : 0]);
+  for (int i = 0; i < n_scales; i++)
+    scales[i] = a->numbers[input].scale * a->tensors[weights].scales[i];
+  for (int i = 0; i < n; i++)
+    biases[i] =
+        (int32_t)lround((double)graph_constant(rng) * most / (double)scales[n_scales > 1 ? i : 0]);
   int tensor = add_tensor(a, MAFAT_TFLITE_INT32, 1, &n, biases, (size_t)n * sizeof *biases);
   set_numbers(a, tensor, n_scales, scales, 0, 0);
   return tensor;
@@ -137,20 +157,29 @@ static int add_ints(struct author *a, int n, const int32_t *values, bool pairs)
 }
 
 /* Adds an operator that writes the node's map, with n inputs. */
-static struct test_tflite_operator *add(struct author *a, int node, int code, int options, int n, int first, int second, int third)
+static struct test_tflite_operator *add(struct author *a, int node, int code, int options, int n,
+                                        int first, int second, int third)
 {
   struct test_tflite_operator *o = &a->operators[a->n_operators++];
-  *o = (struct test_tflite_operator){.code = code, .options = options, .n_inputs = n, .n_outputs = 1, .inputs = {first, second, third}, .outputs = {node}};
+  *o = (struct test_tflite_operator){.code = code,
+                                     .options = options,
+                                     .n_inputs = n,
+                                     .n_outputs = 1,
+                                     .inputs = {first, second, third},
+                                     .outputs = {node}};
   return o;
 }
 
-/* The second map that a node reads, with the numbers that it puts out, where these have to be the same. */
+/* The second map that a node reads, with the numbers that it puts out, where these have to be the
+ * same. */
 static int second(struct author *a, int node)
 {
   const struct graph_node *o = &a->g->nodes[node];
   const struct graph_map b = a->g->nodes[o->b].out;
   const int32_t dims[4] = {1, b.h, b.w, b.c};
-  if (!a->g->integers || !graph_keeps_numbers(o) || memcmp(&a->numbers[o->b], &a->numbers[node], sizeof *a->numbers) == 0) return o->b;
+  if (!a->g->integers || !graph_keeps_numbers(o) ||
+      memcmp(&a->numbers[o->b], &a->numbers[node], sizeof *a->numbers) == 0)
+    return o->b;
   int tensor = add_map(a, node, dims);
   add(a, tensor, MAFAT_TFLITE_QUANTIZE, 0, 1, o->b, 0, 0);
   return tensor;
@@ -158,11 +187,13 @@ static int second(struct author *a, int node)
 
 static void option(struct test_tflite_operator *o, int number, int bytes, int value)
 {
-  o->fields[o->n_fields++] = (struct test_tflite_field){.number = number, .bytes = bytes, .value = value};
+  o->fields[o->n_fields++] =
+      (struct test_tflite_field){.number = number, .bytes = bytes, .value = value};
 }
 
 /* `fused` is the number of the field that says what stands behind it. */
-static struct test_tflite_operator *window(struct test_tflite_operator *o, const struct graph_node *node, int fused)
+static struct test_tflite_operator *window(struct test_tflite_operator *o,
+                                           const struct graph_node *node, int fused)
 {
   option(o, 0, 1, node->same ? MAFAT_TFLITE_SAME : MAFAT_TFLITE_VALID);
   option(o, 1, 4, node->stride[1]);
@@ -179,17 +210,23 @@ static void put_convolution(struct author *a, int node)
   struct test_rng rng = graph_constants(a->g, node);
   bool depthwise = o->kind == GRAPH_DEPTHWISE;
   int in = a->g->nodes[o->a].out.c;
-  const int32_t dims[4] = {depthwise ? 1 : o->out.c, o->kernel[0], o->kernel[1], depthwise ? o->out.c : in}, biases = o->out.c;
-  int w = add_weights(a, 4, dims, &rng, 1.7 / sqrt((double)(o->kernel[0] * o->kernel[1]) * (depthwise ? 1 : in)), depthwise ? 3 : 0);
+  const int32_t dims[4] = {depthwise ? 1 : o->out.c, o->kernel[0], o->kernel[1],
+                           depthwise ? o->out.c : in},
+                biases = o->out.c;
+  int w = add_weights(a, 4, dims, &rng,
+                      1.7 / sqrt((double)(o->kernel[0] * o->kernel[1]) * (depthwise ? 1 : in)),
+                      depthwise ? 3 : 0);
   int b = add_biases(a, o->a, w, biases, &rng);
   if (depthwise) {
-    struct test_tflite_operator *each = window(add(a, node, MAFAT_TFLITE_DEPTHWISE_CONV_2D, DEPTHWISE, 3, o->a, w, b), o, 4);
+    struct test_tflite_operator *each =
+        window(add(a, node, MAFAT_TFLITE_DEPTHWISE_CONV_2D, DEPTHWISE, 3, o->a, w, b), o, 4);
     option(each, 3, 4, o->out.c / in);
     option(each, 5, 4, o->dilation[1]);
     option(each, 6, 4, o->dilation[0]);
     return;
   }
-  struct test_tflite_operator *p = window(add(a, node, MAFAT_TFLITE_CONV_2D, CONV, 3, o->a, w, b), o, 3);
+  struct test_tflite_operator *p =
+      window(add(a, node, MAFAT_TFLITE_CONV_2D, CONV, 3, o->a, w, b), o, 3);
   option(p, 4, 4, o->dilation[1]);
   option(p, 5, 4, o->dilation[0]);
 }
@@ -199,8 +236,10 @@ static void put_transposed(struct author *a, int node)
   const struct graph_node *o = &a->g->nodes[node];
   struct test_rng rng = graph_constants(a->g, node);
   int in = a->g->nodes[o->a].out.c;
-  const int32_t dims[4] = {o->out.c, o->kernel[0], o->kernel[1], in}, shape[4] = {1, o->out.h, o->out.w, o->out.c};
-  int s = add_ints(a, 4, shape, false), w = add_weights(a, 4, dims, &rng, 1.7 / sqrt((double)(o->kernel[0] * o->kernel[1] * in)), 0);
+  const int32_t dims[4] = {o->out.c, o->kernel[0], o->kernel[1], in},
+                shape[4] = {1, o->out.h, o->out.w, o->out.c};
+  int s = add_ints(a, 4, shape, false),
+      w = add_weights(a, 4, dims, &rng, 1.7 / sqrt((double)(o->kernel[0] * o->kernel[1] * in)), 0);
   window(add(a, node, MAFAT_TFLITE_TRANSPOSE_CONV, TRANSPOSE_CONV, 3, s, w, o->a), o, 0);
 }
 
@@ -221,7 +260,9 @@ static int along(struct author *a, int node, unsigned axes, double scale, double
   int32_t dims[GRAPH_AXES];
   graph_extents(a->g->nodes[a->g->nodes[node].a].out, extents);
   for (int i = 0; i < GRAPH_AXES; i++) dims[i] = axes >> i & 1 ? extents[i] : 1;
-  if (a->g->integers) return add_bytes(a, axes ? GRAPH_AXES : 0, dims, &rng, scale, test_random_int(&rng, -40, 40), -1);
+  if (a->g->integers)
+    return add_bytes(a, axes ? GRAPH_AXES : 0, dims, &rng, scale, test_random_int(&rng, -40, 40),
+                     -1);
   return add_floats(a, axes ? GRAPH_AXES : 0, dims, &rng, scale, shift);
 }
 
@@ -234,7 +275,8 @@ static void put_sum(struct author *a, int node, int code, int options, int first
 
 static void put_reduced(struct author *a, int node)
 {
-  static const int codes[] = {MAFAT_TFLITE_MEAN, MAFAT_TFLITE_SUM, MAFAT_TFLITE_REDUCE_MAX, MAFAT_TFLITE_REDUCE_MIN};
+  static const int codes[] = {MAFAT_TFLITE_MEAN, MAFAT_TFLITE_SUM, MAFAT_TFLITE_REDUCE_MAX,
+                              MAFAT_TFLITE_REDUCE_MIN};
   const struct graph_node *o = &a->g->nodes[node];
   int32_t axes[GRAPH_AXES];
   int n = 0;
@@ -247,7 +289,8 @@ static void put_split(struct author *a, int node)
 {
   const struct graph_node *o = &a->g->nodes[node];
   const int32_t sizes[2] = {o->size[0], o->size[1]}, axis = 1 + o->axis;
-  int extents[GRAPH_AXES], list = add_ints(a, 2, sizes, false), along_axis = add_tensor(a, MAFAT_TFLITE_INT32, 0, NULL, NULL, 0);
+  int extents[GRAPH_AXES], list = add_ints(a, 2, sizes, false),
+                           along_axis = add_tensor(a, MAFAT_TFLITE_INT32, 0, NULL, NULL, 0);
   int32_t *number = own(a, sizeof *number), dims[4] = {1};
   *number = axis;
   a->tensors[along_axis].data = number;
@@ -256,7 +299,8 @@ static void put_split(struct author *a, int node)
   extents[o->axis] = o->size[!o->how];
   for (int i = 0; i < GRAPH_AXES; i++) dims[1 + i] = extents[i];
   int second = graph_second_output(a->g, node), rest = second ? second : add_map(a, node, dims);
-  struct test_tflite_operator *p = add(a, node, MAFAT_TFLITE_SPLIT_V, SPLIT_V, 3, o->a, list, along_axis);
+  struct test_tflite_operator *p =
+      add(a, node, MAFAT_TFLITE_SPLIT_V, SPLIT_V, 3, o->a, list, along_axis);
   p->n_outputs = 2;
   p->outputs[o->how] = node;
   p->outputs[!o->how] = rest;
@@ -292,7 +336,9 @@ static void put_gathered(struct author *a, int node)
   graph_extents(a->g->nodes[o->a].out, extents);
   graph_places(&rng, extents[o->axis], o->size[0], places, false);
   for (int i = 0; i < o->size[0]; i++) list[i] = (int32_t)places[i];
-  option(add(a, node, MAFAT_TFLITE_GATHER, GATHER, 2, o->a, add_ints(a, o->size[0], list, false), 0), 0, 4, 1 + o->axis);
+  option(add(a, node, MAFAT_TFLITE_GATHER, GATHER, 2, o->a, add_ints(a, o->size[0], list, false),
+             0),
+         0, 4, 1 + o->axis);
 }
 
 /* The dimensions that are multiplied are the last two: columns and channels. */
@@ -303,20 +349,26 @@ static void put_product(struct author *a, int node)
   int extents[GRAPH_AXES];
   graph_extents(a->g->nodes[o->a].out, extents);
   const int32_t dims[2] = {o->out.c, extents[GRAPH_CHANNELS]};
-  option(add(a, node, MAFAT_TFLITE_FULLY_CONNECTED, DENSE, 2, o->a, add_weights(a, 2, dims, &rng, 1.7 / sqrt((double)dims[1]), -1), 0), 2, 1, 1);
+  option(add(a, node, MAFAT_TFLITE_FULLY_CONNECTED, DENSE, 2, o->a,
+             add_weights(a, 2, dims, &rng, 1.7 / sqrt((double)dims[1]), -1), 0),
+         2, 1, 1);
 }
 
 static void put_cut(struct author *a, int node)
 {
   const struct graph_node *o = &a->g->nodes[node];
-  const int32_t begin[4] = {0, o->begin[0], o->begin[1], o->begin[2]}, size[4] = {1, o->size[0], o->size[1], o->size[2]};
-  const int32_t end[4] = {1, o->end[0], o->end[1], o->end[2]}, steps[4] = {1, o->stride[0], o->stride[1], 1};
-  int b = add_ints(a, 4, begin, false), e = add_ints(a, 4, o->kind == GRAPH_SLICE ? size : end, false);
+  const int32_t begin[4] = {0, o->begin[0], o->begin[1], o->begin[2]},
+                size[4] = {1, o->size[0], o->size[1], o->size[2]};
+  const int32_t end[4] = {1, o->end[0], o->end[1], o->end[2]},
+                steps[4] = {1, o->stride[0], o->stride[1], 1};
+  int b = add_ints(a, 4, begin, false),
+      e = add_ints(a, 4, o->kind == GRAPH_SLICE ? size : end, false);
   if (o->kind == GRAPH_SLICE) {
     add(a, node, MAFAT_TFLITE_SLICE, SLICE, 3, o->a, b, e);
     return;
   }
-  struct test_tflite_operator *p = add(a, node, MAFAT_TFLITE_STRIDED_SLICE, STRIDED_SLICE, 3, o->a, b, e);
+  struct test_tflite_operator *p =
+      add(a, node, MAFAT_TFLITE_STRIDED_SLICE, STRIDED_SLICE, 3, o->a, b, e);
   p->inputs[p->n_inputs++] = add_ints(a, 4, steps, false);
 }
 
@@ -335,7 +387,9 @@ static void put_resized(struct author *a, int node)
   const int32_t size[2] = {o->out.h, o->out.w};
   int s = add_ints(a, 2, size, false);
   bool nearest = o->kind == GRAPH_NEAREST;
-  struct test_tflite_operator *p = add(a, node, nearest ? MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR : MAFAT_TFLITE_RESIZE_BILINEAR, nearest ? NEAREST : BILINEAR, 2, o->a, s, 0);
+  struct test_tflite_operator *p =
+      add(a, node, nearest ? MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR : MAFAT_TFLITE_RESIZE_BILINEAR,
+          nearest ? NEAREST : BILINEAR, 2, o->a, s, 0);
   option(p, nearest ? 0 : 2, 1, o->how == 1); /* corners are */
   option(p, nearest ? 1 : 3, 1, o->how == 2); /* pixels have their middle where */
 }
@@ -346,7 +400,8 @@ static void put_dense(struct author *a, int node)
   const struct graph_map in = a->g->nodes[o->a].out;
   struct test_rng rng = graph_constants(a->g, node);
   const int32_t dims[2] = {o->out.c, in.h * in.w * in.c}, biases = o->out.c, out[2] = {1, o->out.c};
-  int w = add_weights(a, 2, dims, &rng, 1.7 / sqrt((double)dims[1]), -1), b = add_biases(a, o->a, w, biases, &rng);
+  int w = add_weights(a, 2, dims, &rng, 1.7 / sqrt((double)dims[1]), -1),
+      b = add_biases(a, o->a, w, biases, &rng);
   a->tensors[node].rank = 2;
   memcpy(a->tensors[node].shape, out, sizeof out);
   add(a, node, MAFAT_TFLITE_FULLY_CONNECTED, DENSE, 3, o->a, w, b);
@@ -356,12 +411,19 @@ static void put(struct author *a, int node)
 {
   static const struct {
     int code, options, n; /* n: 0: of no kind that is put so */
-  } plain[GRAPH_KINDS] = {
-      [GRAPH_MAX] = {MAFAT_TFLITE_MAXIMUM, 0, 2}, [GRAPH_MIN] = {MAFAT_TFLITE_MINIMUM, 0, 2}, [GRAPH_RELU] = {MAFAT_TFLITE_RELU, 0, 1},
-      [GRAPH_RELU6] = {MAFAT_TFLITE_RELU6, 0, 1}, [GRAPH_LOGISTIC] = {MAFAT_TFLITE_LOGISTIC, 0, 1}, [GRAPH_TANH] = {MAFAT_TFLITE_TANH, 0, 1},
-      [GRAPH_ELU] = {MAFAT_TFLITE_ELU, 0, 1}, [GRAPH_HARD_SWISH] = {MAFAT_TFLITE_HARD_SWISH, 0, 1}, [GRAPH_ABS] = {MAFAT_TFLITE_ABS, 0, 1},
-      [GRAPH_NEG] = {MAFAT_TFLITE_NEG, 0, 1}, [GRAPH_SQUARE] = {MAFAT_TFLITE_SQUARE, 0, 1}, [GRAPH_EXP] = {MAFAT_TFLITE_EXP, 0, 1},
-      [GRAPH_SQRT] = {MAFAT_TFLITE_SQRT, 0, 1}};
+  } plain[GRAPH_KINDS] = {[GRAPH_MAX] = {MAFAT_TFLITE_MAXIMUM, 0, 2},
+                          [GRAPH_MIN] = {MAFAT_TFLITE_MINIMUM, 0, 2},
+                          [GRAPH_RELU] = {MAFAT_TFLITE_RELU, 0, 1},
+                          [GRAPH_RELU6] = {MAFAT_TFLITE_RELU6, 0, 1},
+                          [GRAPH_LOGISTIC] = {MAFAT_TFLITE_LOGISTIC, 0, 1},
+                          [GRAPH_TANH] = {MAFAT_TFLITE_TANH, 0, 1},
+                          [GRAPH_ELU] = {MAFAT_TFLITE_ELU, 0, 1},
+                          [GRAPH_HARD_SWISH] = {MAFAT_TFLITE_HARD_SWISH, 0, 1},
+                          [GRAPH_ABS] = {MAFAT_TFLITE_ABS, 0, 1},
+                          [GRAPH_NEG] = {MAFAT_TFLITE_NEG, 0, 1},
+                          [GRAPH_SQUARE] = {MAFAT_TFLITE_SQUARE, 0, 1},
+                          [GRAPH_EXP] = {MAFAT_TFLITE_EXP, 0, 1},
+                          [GRAPH_SQRT] = {MAFAT_TFLITE_SQRT, 0, 1}};
   const struct graph_node *o = &a->g->nodes[node];
   const int32_t order[4] = {0, 1 + o->order[0], 1 + o->order[1], 1 + o->order[2]};
   const int32_t plane[2] = {1, 2}, dims[4] = {1, o->out.h, o->out.w, o->out.c};
@@ -373,29 +435,48 @@ static void put(struct author *a, int node)
   case GRAPH_TRANSPOSED: put_transposed(a, node); break;
   case GRAPH_MAX_POOL: put_pool(a, node, MAFAT_TFLITE_MAX_POOL_2D); break;
   case GRAPH_MEAN_POOL: put_pool(a, node, MAFAT_TFLITE_AVERAGE_POOL_2D); break;
-  case GRAPH_GLOBAL_MEAN: option(add(a, node, MAFAT_TFLITE_MEAN, REDUCER, 2, o->a, add_ints(a, 2, plane, false), 0), 0, 1, 1); break;
+  case GRAPH_GLOBAL_MEAN:
+    option(add(a, node, MAFAT_TFLITE_MEAN, REDUCER, 2, o->a, add_ints(a, 2, plane, false), 0), 0, 1,
+           1);
+    break;
   case GRAPH_REDUCE: put_reduced(a, node); break;
   case GRAPH_ADD: put_sum(a, node, MAFAT_TFLITE_ADD, ADD, o->a, o->b); break;
   case GRAPH_SUB: put_sum(a, node, MAFAT_TFLITE_SUB, SUB, o->a, o->b); break;
   case GRAPH_MUL: put_sum(a, node, MAFAT_TFLITE_MUL, MUL, o->a, o->b); break;
-  case GRAPH_ADD_CONSTANT: put_sum(a, node, MAFAT_TFLITE_ADD, ADD, o->a, along(a, node, o->axes, 1, 0)); break;
-  case GRAPH_SUB_FROM_CONSTANT: put_sum(a, node, MAFAT_TFLITE_SUB, SUB, along(a, node, o->axes, 1, 0), o->a); break;
-  case GRAPH_MUL_CONSTANT: put_sum(a, node, MAFAT_TFLITE_MUL, MUL, o->a, along(a, node, o->axes, 1.5, 0)); break;
-  case GRAPH_DIV_CONSTANT: put_sum(a, node, MAFAT_TFLITE_DIV, DIV, o->a, along(a, node, o->axes, .5, 1)); break;
-  case GRAPH_PRELU: add(a, node, MAFAT_TFLITE_PRELU, 0, 2, o->a, along(a, node, 1 << GRAPH_CHANNELS, 1, 0), 0); break;
-  case GRAPH_CLIP: add(a, node, o->alpha % 2 ? MAFAT_TFLITE_RELU_N1_TO_1 : MAFAT_TFLITE_RELU_0_TO_1, 0, 1, o->a, 0, 0); break;
+  case GRAPH_ADD_CONSTANT:
+    put_sum(a, node, MAFAT_TFLITE_ADD, ADD, o->a, along(a, node, o->axes, 1, 0));
+    break;
+  case GRAPH_SUB_FROM_CONSTANT:
+    put_sum(a, node, MAFAT_TFLITE_SUB, SUB, along(a, node, o->axes, 1, 0), o->a);
+    break;
+  case GRAPH_MUL_CONSTANT:
+    put_sum(a, node, MAFAT_TFLITE_MUL, MUL, o->a, along(a, node, o->axes, 1.5, 0));
+    break;
+  case GRAPH_DIV_CONSTANT:
+    put_sum(a, node, MAFAT_TFLITE_DIV, DIV, o->a, along(a, node, o->axes, .5, 1));
+    break;
+  case GRAPH_PRELU:
+    add(a, node, MAFAT_TFLITE_PRELU, 0, 2, o->a, along(a, node, 1 << GRAPH_CHANNELS, 1, 0), 0);
+    break;
+  case GRAPH_CLIP:
+    add(a, node, o->alpha % 2 ? MAFAT_TFLITE_RELU_N1_TO_1 : MAFAT_TFLITE_RELU_0_TO_1, 0, 1, o->a, 0,
+        0);
+    break;
   case GRAPH_CUBE:
     three = own(a, sizeof *three);
     *three = 3;
-    add(a, node, MAFAT_TFLITE_POW, 0, 2, o->a, add_tensor(a, MAFAT_TFLITE_FLOAT32, 0, NULL, three, sizeof *three), 0);
+    add(a, node, MAFAT_TFLITE_POW, 0, 2, o->a,
+        add_tensor(a, MAFAT_TFLITE_FLOAT32, 0, NULL, three, sizeof *three), 0);
     break;
   case GRAPH_LEAKY:
     p = add(a, node, MAFAT_TFLITE_LEAKY_RELU, LEAKY, 1, o->a, 0, 0);
-    p->fields[p->n_fields++] = (struct test_tflite_field){.number = 0, .bytes = 4, .real = (float)o->alpha / 64};
+    p->fields[p->n_fields++] =
+        (struct test_tflite_field){.number = 0, .bytes = 4, .real = (float)o->alpha / 64};
     break;
   case GRAPH_SOFTMAX:
     p = add(a, node, MAFAT_TFLITE_SOFTMAX, SOFTMAX, 1, o->a, 0, 0);
-    p->fields[p->n_fields++] = (struct test_tflite_field){.number = 0, .bytes = 4, .real = (float)o->alpha / 64};
+    p->fields[p->n_fields++] =
+        (struct test_tflite_field){.number = 0, .bytes = 4, .real = (float)o->alpha / 64};
     break;
   case GRAPH_LOG_SOFTMAX: add(a, node, MAFAT_TFLITE_LOG_SOFTMAX, LOG_SOFTMAX, 1, o->a, 0, 0); break;
   case GRAPH_CONCAT:
@@ -416,14 +497,23 @@ static void put(struct author *a, int node)
   case GRAPH_LINEAR: put_resized(a, node); break;
   case GRAPH_SLICE:
   case GRAPH_STRIDED: put_cut(a, node); break;
-  case GRAPH_TRANSPOSE: add(a, node, MAFAT_TFLITE_TRANSPOSE, TRANSPOSE, 2, o->a, add_ints(a, 4, order, false), 0); break;
-  case GRAPH_RESHAPE: add(a, node, MAFAT_TFLITE_RESHAPE, RESHAPE, 2, o->a, add_ints(a, 4, dims, false), 0); break;
-  case GRAPH_SPACE_TO_DEPTH: option(add(a, node, MAFAT_TFLITE_SPACE_TO_DEPTH, SPACE_TO_DEPTH, 1, o->a, 0, 0), 0, 4, 2); break;
-  case GRAPH_DEPTH_TO_SPACE: option(add(a, node, MAFAT_TFLITE_DEPTH_TO_SPACE, DEPTH_TO_SPACE, 1, o->a, 0, 0), 0, 4, 2); break;
+  case GRAPH_TRANSPOSE:
+    add(a, node, MAFAT_TFLITE_TRANSPOSE, TRANSPOSE, 2, o->a, add_ints(a, 4, order, false), 0);
+    break;
+  case GRAPH_RESHAPE:
+    add(a, node, MAFAT_TFLITE_RESHAPE, RESHAPE, 2, o->a, add_ints(a, 4, dims, false), 0);
+    break;
+  case GRAPH_SPACE_TO_DEPTH:
+    option(add(a, node, MAFAT_TFLITE_SPACE_TO_DEPTH, SPACE_TO_DEPTH, 1, o->a, 0, 0), 0, 4, 2);
+    break;
+  case GRAPH_DEPTH_TO_SPACE:
+    option(add(a, node, MAFAT_TFLITE_DEPTH_TO_SPACE, DEPTH_TO_SPACE, 1, o->a, 0, 0), 0, 4, 2);
+    break;
   case GRAPH_DENSE: put_dense(a, node); break;
   default:
     if (!plain[o->kind].n) abort();
-    add(a, node, plain[o->kind].code, plain[o->kind].options, plain[o->kind].n, o->a, plain[o->kind].n > 1 ? second(a, node) : 0, 0);
+    add(a, node, plain[o->kind].code, plain[o->kind].options, plain[o->kind].n, o->a,
+        plain[o->kind].n > 1 ? second(a, node) : 0, 0);
   }
 }
 
@@ -440,7 +530,8 @@ static int put_floats(struct author *a, int node, bool in)
 char *graph_write_tflite(const struct random_graph *g, size_t *n)
 {
   struct author a = {.g = g};
-  struct test_tflite_model m = {.tensors = a.tensors, .operators = a.operators, .n_inputs = 1, .inputs = {0}};
+  struct test_tflite_model m = {
+      .tensors = a.tensors, .operators = a.operators, .n_inputs = 1, .inputs = {0}};
   if (g->integers) graph_quantize(g, a.numbers);
   for (int i = 0; i < g->n; i++) {
     const struct graph_map s = g->nodes[i].out;
@@ -450,7 +541,8 @@ char *graph_write_tflite(const struct random_graph *g, size_t *n)
   }
   if (g->integers) m.inputs[0] = put_floats(&a, 0, true);
   for (int i = 1; i < g->n; i++) put(&a, i);
-  for (int i = 0; g->integers && i < m.n_outputs; i++) m.outputs[i] = put_floats(&a, m.outputs[i], false);
+  for (int i = 0; g->integers && i < m.n_outputs; i++)
+    m.outputs[i] = put_floats(&a, m.outputs[i], false);
   m.n_tensors = a.n_tensors;
   m.n_operators = a.n_operators;
   char *data = test_tflite_write(&m, n);

@@ -1,11 +1,14 @@
-/* Random graphs as ONNX or TFLite files, run: number by number by random plans, levels of kernels, algorithms, threads and ways of reading,
- * out of the file itself or of one that was packed of it, whose outputs are the same bits as untiled; then the file, its input and these outputs go to standard output, for another program to
- * run and compare (experiments/peers/judge_tflite.c, judge_onnxruntime.js). What is a failure goes to standard error.
- *     random_graphs FORMAT FIRST COUNT     or     random_graphs FORMAT --print NUMBER [FILE]
- * FORMAT: onnx or tflite, or onnx-integers or tflite-integers: of 8 bits, which are another program's but for what that one rounds otherwise;
- * TFLite's are the same at any level; or tflite-strange: files of operators most of which are refused, and some that no program runs.
- * A frame, of 32-bit words of this machine: "MGRF", number, bytes of the file, floats of the input, outputs; these bytes, these floats; then for
- * each output: bytes of its name, floats, these bytes, what a value may be off, and the floats. */
+/* Random graphs as ONNX or TFLite files, run: number by number by random plans, levels of kernels,
+ * algorithms, threads and ways of reading, out of the file itself or of one that was packed of it,
+ * whose outputs are the same bits as untiled; then the file, its input and these outputs go to
+ * standard output, for another program to run and compare (experiments/peers/judge_tflite.c,
+ * judge_onnxruntime.js). What is a failure goes to standard error. random_graphs FORMAT FIRST COUNT
+ * or     random_graphs FORMAT --print NUMBER [FILE] FORMAT: onnx or tflite, or onnx-integers or
+ * tflite-integers: of 8 bits, which are another program's but for what that one rounds otherwise;
+ * TFLite's are the same at any level; or tflite-strange: files of operators most of which are
+ * refused, and some that no program runs. A frame, of 32-bit words of this machine: "MGRF", number,
+ * bytes of the file, floats of the input, outputs; these bytes, these floats; then for each output:
+ * bytes of its name, floats, these bytes, what a value may be off, and the floats. */
 #include "formats/onnx/import.h"
 #include "formats/packed/graph.h"
 #include "formats/tflite/import.h"
@@ -33,12 +36,16 @@ enum { PLANS = 3, HOW_ROOM = TEST_PLAN_ROOM + 100 };
  * changes the same sums by more, TIMES that change: then the graph itself amplifies small
  * differences. */
 static const double TOLERANCE = 2e-5, LARGE_TOLERANCE = 1e-4, TIMES = 8;
-/* Values that are all small are what is left of others of about 1; fewer values than that may be so by chance: so many times as much. */
+/* Values that are all small are what is left of others of about 1; fewer values than that may be so
+ * by chance: so many times as much. */
 enum { FEW = 100, TIMES_OF_FEW = 5 };
 static const double LEAST = .5;
 
-static const char *const format_names[GRAPH_FORMATS] = {[GRAPH_ONNX] = "onnx", [GRAPH_TFLITE] = "tflite", [GRAPH_ONNX_INTEGERS] = "onnx-integers", [GRAPH_TFLITE_INTEGERS] = "tflite-integers",
-                                                       [GRAPH_TFLITE_STRANGE] = "tflite-strange"};
+static const char *const format_names[GRAPH_FORMATS] = {[GRAPH_ONNX] = "onnx",
+                                                        [GRAPH_TFLITE] = "tflite",
+                                                        [GRAPH_ONNX_INTEGERS] = "onnx-integers",
+                                                        [GRAPH_TFLITE_INTEGERS] = "tflite-integers",
+                                                        [GRAPH_TFLITE_STRANGE] = "tflite-strange"};
 
 struct subject {
   struct random_graph graph;
@@ -60,7 +67,8 @@ struct counts {
   long long several; /* graphs that have layers of several outputs */
 };
 
-static void __attribute__((format(printf, 3, 4))) fail(struct counts *c, const struct subject *s, const char *format, ...)
+static void __attribute__((format(printf, 3, 4)))
+fail(struct counts *c, const struct subject *s, const char *format, ...)
 {
   va_list args;
   va_start(args, format);
@@ -100,8 +108,11 @@ static void make_input(struct subject *s)
   s->input = malloc((size_t)s->n_input * sizeof *s->input);
   s->chw = calloc((size_t)mafat_shape_elements(port->shape), sizeof *s->chw);
   if (!s->input || !s->chw) abort();
-  for (long long i = 0; i < s->n_input; i++) s->chw[test_input_place(port, i)] = s->input[i] = s->graph.integers ? draw_number(s, &rng) : graph_constant(&rng);
-  for (int i = 0; i < s->plain.network->n_outputs; i++) s->n_output += mafat_view_elements(&s->plain.network->outputs[i].view);
+  for (long long i = 0; i < s->n_input; i++)
+    s->chw[test_input_place(port, i)] = s->input[i] =
+        s->graph.integers ? draw_number(s, &rng) : graph_constant(&rng);
+  for (int i = 0; i < s->plain.network->n_outputs; i++)
+    s->n_output += mafat_view_elements(&s->plain.network->outputs[i].view);
 }
 
 static bool make_file(struct copy *c)
@@ -113,7 +124,9 @@ static bool make_file(struct copy *c)
 
 static struct random_graph draw_graph(uint64_t number, enum graph_format format)
 {
-  return format == GRAPH_TFLITE_STRANGE ? (struct random_graph){.number = number, .for_tflite = true} : graph_make(number, format);
+  return format == GRAPH_TFLITE_STRANGE
+             ? (struct random_graph){.number = number, .for_tflite = true}
+             : graph_make(number, format);
 }
 
 static char *write_file(const struct random_graph *g, enum graph_format format, size_t *n)
@@ -125,8 +138,10 @@ static char *write_file(const struct random_graph *g, enum graph_format format, 
 static int open_subject(struct subject *s, struct mafat_diagnostic *d)
 {
   s->file = write_file(&s->graph, s->format, &s->bytes);
-  if (!make_file(&s->plain) || write(s->plain.fd, s->file, s->bytes) != (ssize_t)s->bytes) return mafat_fail(d, MAFAT_EIO, "no file in memory");
-  int code = (s->graph.for_tflite ? test_tflite_network_read : test_onnx_network_read)(&s->plain.network, s->plain.path, NULL, d);
+  if (!make_file(&s->plain) || write(s->plain.fd, s->file, s->bytes) != (ssize_t)s->bytes)
+    return mafat_fail(d, MAFAT_EIO, "no file in memory");
+  int code = (s->graph.for_tflite ? test_tflite_network_read : test_onnx_network_read)(
+      &s->plain.network, s->plain.path, NULL, d);
   if (code == MAFAT_OK) make_input(s);
   return code;
 }
@@ -138,7 +153,10 @@ static int pack(struct subject *s, struct mafat_diagnostic *d)
   struct mafat_embedded_graph *embedded_graph = NULL;
   if (!make_file(&s->packed)) return mafat_fail(d, MAFAT_EIO, "no file in memory");
   int code = test_packed_graph_read(&n, &embedded_graph, NULL, s->plain.path, NULL, d);
-  if (code == MAFAT_OK) code = mafat_packer_write(s->plain.path, n, &(struct mafat_packed_origin){.embedded_graph = embedded_graph}, s->packed.fd, "packed", d);
+  if (code == MAFAT_OK)
+    code = mafat_packer_write(s->plain.path, n,
+                              &(struct mafat_packed_origin){.embedded_graph = embedded_graph},
+                              s->packed.fd, "packed", d);
   mafat_embedded_graph_close(&embedded_graph);
   mafat_network_close(&n);
   return code ? code : mafat_model_network(&s->packed.network, s->packed.path, NULL, NULL, NULL, d);
@@ -146,8 +164,10 @@ static int pack(struct subject *s, struct mafat_diagnostic *d)
 
 /* ---- runs ---- */
 
-/* All outputs, one after the other, to be freed; NULL: a failure. In an arena full of NaN: whoever reads what nobody wrote shows. */
-static float *compute(struct subject *s, const struct copy *copy, struct counts *counts, const char *text, const struct mafat_plan_options *how,
+/* All outputs, one after the other, to be freed; NULL: a failure. In an arena full of NaN: whoever
+ * reads what nobody wrote shows. */
+static float *compute(struct subject *s, const struct copy *copy, struct counts *counts,
+                      const char *text, const struct mafat_plan_options *how,
                       const struct mafat_kernels *kernels, bool kept)
 {
   struct mafat_network *n = copy->network;
@@ -162,7 +182,8 @@ static float *compute(struct subject *s, const struct copy *copy, struct counts 
   float *outputs = malloc((size_t)s->n_output * sizeof *outputs), *at = outputs;
   mafat_executor_defaults(&options);
   options.kernels = kernels;
-  int code = kept ? mafat_weights_open_kept(&w, copy->path, n, n->n_layers, NULL, &d) : mafat_weights_open(&w, copy->path, n, plan, layout, NULL, NULL, &d);
+  int code = kept ? mafat_weights_open_kept(&w, copy->path, n, n->n_layers, NULL, &d)
+                  : mafat_weights_open(&w, copy->path, n, plan, layout, NULL, NULL, &d);
   if (code == MAFAT_OK) code = mafat_executor_open(&e, n, plan, layout, w, &options, &d);
   if (code == MAFAT_OK) {
     mafat_executor_set_input(e, s->chw);
@@ -170,8 +191,11 @@ static float *compute(struct subject *s, const struct copy *copy, struct counts 
     code = mafat_executor_run(e, &d);
   }
   for (int k = 0; code == MAFAT_OK && k < n->n_outputs; k++)
-    for (long long i = 0; i < mafat_view_elements(&n->outputs[k].view); i++) *at++ = test_output_at(e, &n->outputs[k], i);
-  if (code != MAFAT_OK) fail(counts, s, "%s, %s%s: %s", text, kernels->name, copy == &s->packed ? ", packed" : "", d.text);
+    for (long long i = 0; i < mafat_view_elements(&n->outputs[k].view); i++)
+      *at++ = test_output_at(e, &n->outputs[k], i);
+  if (code != MAFAT_OK)
+    fail(counts, s, "%s, %s%s: %s", text, kernels->name, copy == &s->packed ? ", packed" : "",
+         d.text);
   mafat_executor_close(&e);
   mafat_weights_close(&w);
   mafat_layout_close(&layout);
@@ -184,13 +208,16 @@ static float *compute(struct subject *s, const struct copy *copy, struct counts 
 static void draw_plan(struct subject *s, const struct mafat_plan_options *options, char *text)
 {
   int dice = test_random_int(&s->rng, 0, 99);
-  if (dice < 25 && test_random_split(&s->rng, s->plain.network, options, text, TEST_PLAN_ROOM)) return;
+  if (dice < 25 && test_random_split(&s->rng, s->plain.network, options, text, TEST_PLAN_ROOM))
+    return;
   if (dice < 35) test_random_units(&s->rng, s->plain.network, text, TEST_PLAN_ROOM);
-  else test_random_plan(&s->rng, s->plain.network, s->plain.network->n_layers, text, TEST_PLAN_ROOM);
+  else
+    test_random_plan(&s->rng, s->plain.network, s->plain.network->n_layers, text, TEST_PLAN_ROOM);
 }
 
 /* references: by fused, and by plain kernels. */
-static void compare_plan(struct subject *s, struct counts *counts, float *const references[2], enum mafat_algorithm algorithm)
+static void compare_plan(struct subject *s, struct counts *counts, float *const references[2],
+                         enum mafat_algorithm algorithm)
 {
   char text[TEST_PLAN_ROOM];
   struct mafat_plan_options options;
@@ -202,14 +229,16 @@ static void compare_plan(struct subject *s, struct counts *counts, float *const 
   if (test_random_chance(&s->rng, 50)) options.small_bytes = 0;
   draw_plan(s, &options, text);
   const bool kept = test_random_chance(&s->rng, 50);
-  const struct copy *copy = s->packed.network && test_random_chance(&s->rng, 50) ? &s->packed : &s->plain;
+  const struct copy *copy =
+      s->packed.network && test_random_chance(&s->rng, 50) ? &s->packed : &s->plain;
   float *found = compute(s, copy, counts, text, &options, kernels, kept);
   const float *reference = references[!kernels->fused];
   counts->plans++;
   for (long long i = 0; found && i < s->n_output; i++)
     if (memcmp(&found[i], &reference[i], sizeof *found) != 0) {
-      fail(counts, s, "%s, %s, %s%s, %d threads: output %lld is %.9g, untiled %.9g", text, mafat_algorithm_name(algorithm), kernels->name,
-           copy == &s->packed ? ", packed" : "", options.n_threads, i, (double)found[i], (double)reference[i]);
+      fail(counts, s, "%s, %s, %s%s, %d threads: output %lld is %.9g, untiled %.9g", text,
+           mafat_algorithm_name(algorithm), kernels->name, copy == &s->packed ? ", packed" : "",
+           options.n_threads, i, (double)found[i], (double)reference[i]);
       break;
     }
   free(found);
@@ -237,7 +266,8 @@ static bool has_roots(const struct random_graph *g)
 }
 
 /* Tolerance of output k, whose values begin at `at`. */
-static float may_be_off(const struct subject *s, float *const references[2], int k, long long at, double tolerance)
+static float may_be_off(const struct subject *s, float *const references[2], int k, long long at,
+                        double tolerance)
 {
   const long long n = mafat_view_elements(&s->plain.network->outputs[k].view);
   double largest = 0, apart = 0;
@@ -245,7 +275,8 @@ static float may_be_off(const struct subject *s, float *const references[2], int
     largest = fmax(largest, fabs((double)references[0][i]));
     apart = fmax(apart, fabs((double)references[0][i] - (double)references[1][i]));
   }
-  return (float)fmax(tolerance * fmax(largest, LEAST) * (n < FEW ? TIMES_OF_FEW : 1), TIMES * apart);
+  return (float)fmax(tolerance * fmax(largest, LEAST) * (n < FEW ? TIMES_OF_FEW : 1),
+                     TIMES * apart);
 }
 
 /* Tolerance of float outputs computed from integers: some steps of the last integers, since
@@ -287,7 +318,8 @@ static void put_frame(const struct subject *s, float *const references[2], doubl
   put(s->input, (size_t)s->n_input * sizeof *s->input);
   for (int k = 0; k < n->n_outputs; k++) {
     long long floats = mafat_view_elements(&n->outputs[k].view);
-    float off = s->graph.integers ? may_be_off_by_steps(s, k) : may_be_off(s, references, k, at, tolerance);
+    float off =
+        s->graph.integers ? may_be_off_by_steps(s, k) : may_be_off(s, references, k, at, tolerance);
     if (s->format == GRAPH_TFLITE_STRANGE) off = fmaxf(off, may_be_off_strangely(s));
     put_word(strlen(n->outputs[k].name));
     put_word((size_t)floats);
@@ -303,7 +335,8 @@ static bool is_large(const struct mafat_network *n)
 {
   const long long most = 1 << 16;
   long long floats = 0;
-  for (int l = 0; l < n->n_layers && floats <= most; l++) floats += mafat_shape_elements(n->layers[l].out);
+  for (int l = 0; l < n->n_layers && floats <= most; l++)
+    floats += mafat_shape_elements(n->layers[l].out);
   return floats > most;
 }
 
@@ -323,29 +356,41 @@ static bool has_several_outputs(const struct mafat_network *n)
 
 static void try_graph(uint64_t number, enum graph_format format, struct counts *counts)
 {
-  struct subject s = {.graph = draw_graph(number, format), .rng = graph_random(0xd1ff000000 + number), .format = format, .plain = {.fd = -1}, .packed = {.fd = -1}};
+  struct subject s = {.graph = draw_graph(number, format),
+                      .rng = graph_random(0xd1ff000000 + number),
+                      .format = format,
+                      .plain = {.fd = -1},
+                      .packed = {.fd = -1}};
   struct mafat_diagnostic d = {""};
   int code = open_subject(&s, &d);
   bool strange = format == GRAPH_TFLITE_STRANGE;
-  if (strange && (code == MAFAT_EFORMAT || (code == MAFAT_OK && is_large(s.plain.network)))) code = MAFAT_EUNSUPPORTED;
+  if (strange && (code == MAFAT_EFORMAT || (code == MAFAT_OK && is_large(s.plain.network))))
+    code = MAFAT_EUNSUPPORTED;
   bool packs = code == MAFAT_OK && number % 2 == 0;
   if (packs && pack(&s, &d)) fail(counts, &s, "packing: %s", d.text);
   if (code == MAFAT_EUNSUPPORTED) {
     counts->refused++;
-    if (!strange) fprintf(stderr, "refused %s %" PRIu64 ": %s\n", format_names[format], number, d.text);
+    if (!strange)
+      fprintf(stderr, "refused %s %" PRIu64 ": %s\n", format_names[format], number, d.text);
   } else if (code != MAFAT_OK) fail(counts, &s, "%s", d.text);
   else {
     struct mafat_plan_options untiled;
     mafat_plan_defaults(&untiled);
-    untiled.algorithm = (enum mafat_algorithm)test_random_int(&s.rng, MAFAT_DIRECT, MAFAT_N_ALGORITHMS - 1);
-    float *references[2] = {compute(&s, &s.plain, counts, "1x1/NoCut", &untiled, mafat_kernels_find("avx2"), true),
-                            compute(&s, &s.plain, counts, "1x1/NoCut", &untiled, mafat_kernels_find("portable"), true)};
+    untiled.algorithm =
+        (enum mafat_algorithm)test_random_int(&s.rng, MAFAT_DIRECT, MAFAT_N_ALGORITHMS - 1);
+    float *references[2] = {
+        compute(&s, &s.plain, counts, "1x1/NoCut", &untiled, mafat_kernels_find("avx2"), true),
+        compute(&s, &s.plain, counts, "1x1/NoCut", &untiled, mafat_kernels_find("portable"), true)};
     /* Operators without an integer form in ONNX are computed in floats. */
-    if (s.graph.integers && s.graph.for_tflite && references[0] && references[1] && memcmp(references[0], references[1], (size_t)s.n_output * sizeof(float)) != 0)
+    if (s.graph.integers && s.graph.for_tflite && references[0] && references[1] &&
+        memcmp(references[0], references[1], (size_t)s.n_output * sizeof(float)) != 0)
       fail(counts, &s, "other numbers by avx2 than by portable kernels");
-    for (int i = 0; i < PLANS && references[0] && references[1]; i++) compare_plan(&s, counts, references, untiled.algorithm);
+    for (int i = 0; i < PLANS && references[0] && references[1]; i++)
+      compare_plan(&s, counts, references, untiled.algorithm);
     if (references[0] && references[1] && (!strange || is_finite(&s, references[0])))
-      put_frame(&s, references, untiled.algorithm == MAFAT_WINOGRAD_LARGE || has_roots(&s.graph) ? LARGE_TOLERANCE : TOLERANCE);
+      put_frame(&s, references,
+                untiled.algorithm == MAFAT_WINOGRAD_LARGE || has_roots(&s.graph) ? LARGE_TOLERANCE
+                                                                                 : TOLERANCE);
     free(references[0]);
     free(references[1]);
     counts->graphs++;
@@ -374,15 +419,20 @@ int main(int argc, char **argv)
   struct counts counts = {0};
   while (argc > 3 && format < GRAPH_FORMATS && strcmp(argv[1], format_names[format]) != 0) format++;
   if (argc < 4 || format == GRAPH_FORMATS) {
-    fputs("usage: random_graphs onnx|tflite|onnx-integers|tflite-integers|tflite-strange FIRST COUNT | random_graphs FORMAT --print NUMBER [FILE]\n", stderr);
+    fputs("usage: random_graphs onnx|tflite|onnx-integers|tflite-integers|tflite-strange FIRST "
+          "COUNT | random_graphs FORMAT --print NUMBER [FILE]\n",
+          stderr);
     return 2;
   }
-  if (strcmp(argv[2], "--print") == 0) return print_graph(strtoull(argv[3], NULL, 10), format, argc > 4 ? argv[4] : NULL);
+  if (strcmp(argv[2], "--print") == 0)
+    return print_graph(strtoull(argv[3], NULL, 10), format, argc > 4 ? argv[4] : NULL);
   uint64_t first = strtoull(argv[2], NULL, 10), n = strtoull(argv[3], NULL, 10);
   for (uint64_t i = first; i < first + n; i++) try_graph(i, format, &counts);
   if (fflush(stdout) != 0) return 3;
   fprintf(stderr,
-          "%s %lld graphs: %lld plans of the same bits; %lld refused, %lld failures; %lld have layers of several outputs\n",
-          counts.failures ? "FAIL" : "ok", counts.graphs, counts.plans, counts.refused, counts.failures, counts.several);
+          "%s %lld graphs: %lld plans of the same bits; %lld refused, %lld failures; %lld have "
+          "layers of several outputs\n",
+          counts.failures ? "FAIL" : "ok", counts.graphs, counts.plans, counts.refused,
+          counts.failures, counts.several);
   return counts.failures != 0;
 }

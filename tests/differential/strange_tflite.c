@@ -1,8 +1,10 @@
-/* Small TFLite files of one to three operators, number by number the same on every machine. What they read belongs together, but for one
- * thing in ten or twenty: extents, lists, options, scales and zero points that are others', or none that have a meaning. Most are refused;
- * what is not has to be what TFLite makes of it. What that is known to leave out is not written: TANH behind another operator, any activation
- * behind a transposed convolution, scales for each row of a FULLY_CONNECTED (2.9.0); nor quotients: bounds make numbers of NaN in one and not
- * in the other. */
+/* Small TFLite files of one to three operators, number by number the same on every machine. What
+ * they read belongs together, but for one thing in ten or twenty: extents, lists, options, scales
+ * and zero points that are others', or none that have a meaning. Most are refused; what is not has
+ * to be what TFLite makes of it. What that is known to leave out is not written: TANH behind
+ * another operator, any activation behind a transposed convolution, scales for each row of a
+ * FULLY_CONNECTED (2.9.0); nor quotients: bounds make numbers of NaN in one and not in the other.
+ */
 #include "formats/tflite/model.h"
 #include "formats/tflite/operators.h"
 #include "tests/differential/graph.h"
@@ -12,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TENSORS = 48, MOST_OPERATORS = 8, MOST_SCALES = 16, MOST_BYTES = 1 << 14, MOST_RANK = 5 };
+enum {
+  MOST_TENSORS = 48, MOST_OPERATORS = 8, MOST_SCALES = 16, MOST_BYTES = 1 << 14,
+  MOST_RANK = 5
+};
 
 struct extents {
   int rank;
@@ -35,16 +40,30 @@ struct author {
 
 typedef struct author author;
 
-#define PICK(a, ...) pick(a, (const int[]){__VA_ARGS__}, (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)))
-#define LIST(...) (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)), (const int[]){__VA_ARGS__}
+#define PICK(a, ...) \
+  pick(a, (const int[]){__VA_ARGS__}, (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)))
+#define LIST(...) \
+  (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)), (const int[]) \
+  { \
+    __VA_ARGS__ \
+  }
 
-static int pick(author *a, const int *list, int n) { return list[test_random_int(&a->rng, 0, n - 1)]; }
+static int pick(author *a, const int *list, int n)
+{
+  return list[test_random_int(&a->rng, 0, n - 1)];
+}
 static bool chance(author *a, int percent) { return test_random_chance(&a->rng, percent); }
 
 /* A number that belongs nowhere. */
-static int strange(author *a) { return PICK(a, 0, 0, -1, 1, 2, 3, 7, -2, 4096, 1 << 20, INT32_MAX, INT32_MIN); }
+static int strange(author *a)
+{
+  return PICK(a, 0, 0, -1, 1, 2, 3, 7, -2, 4096, 1 << 20, INT32_MAX, INT32_MIN);
+}
 
-static int channels(const author *a) { return a->shape.rank ? a->shape.list[a->shape.rank - 1] : 1; }
+static int channels(const author *a)
+{
+  return a->shape.rank ? a->shape.list[a->shape.rank - 1] : 1;
+}
 
 static int elements(const author *a)
 {
@@ -60,7 +79,8 @@ static int add_tensor(author *a, int type, int rank, const int32_t *extents)
   int tensor = a->n_tensors++;
   if (tensor == MOST_TENSORS) abort();
   snprintf(a->names[tensor], sizeof a->names[tensor], "t%d", tensor);
-  a->tensors[tensor] = (struct test_tflite_tensor){.name = a->names[tensor], .type = type, .rank = rank};
+  a->tensors[tensor] =
+      (struct test_tflite_tensor){.name = a->names[tensor], .type = type, .rank = rank};
   memcpy(a->tensors[tensor].shape, extents, (size_t)rank * sizeof *extents);
   return tensor;
 }
@@ -73,7 +93,8 @@ static void *own(author *a, int tensor, size_t bytes)
   return a->data[tensor];
 }
 
-/* So many scales along a dimension; of more than one the zero points are those that weights have. */
+/* So many scales along a dimension; of more than one the zero points are those that weights have.
+ */
 static void set_scales(author *a, int tensor, int n, int dimension)
 {
   struct test_tflite_tensor *t = &a->tensors[tensor];
@@ -81,7 +102,10 @@ static void set_scales(author *a, int tensor, int n, int dimension)
   if (n > MOST_SCALES) n = MOST_SCALES;
   for (int i = 0; i < n; i++) {
     a->scales[tensor][i] = (float)test_random_int(&a->rng, 5, 54) / 1000;
-    a->zeros[tensor][i] = n > 1 ? (is_signed ? 0 : 128) : chance(a, 97) ? (is_signed ? test_random_int(&a->rng, -10, 9) : test_random_int(&a->rng, 0, 199)) : strange(a);
+    a->zeros[tensor][i] = n > 1           ? (is_signed ? 0 : 128)
+                          : chance(a, 97) ? (is_signed ? test_random_int(&a->rng, -10, 9)
+                                                       : test_random_int(&a->rng, 0, 199))
+                                          : strange(a);
   }
   t->scales = a->scales[tensor];
   t->zero_points = a->zeros[tensor];
@@ -93,7 +117,11 @@ static void set_scales(author *a, int tensor, int n, int dimension)
 /* An operator's output; a file may say of its extents what it likes. */
 static int add_map(author *a)
 {
-  int tensor = add_tensor(a, chance(a, 98) ? a->type : PICK(a, MAFAT_TFLITE_FLOAT32, MAFAT_TFLITE_INT32, MAFAT_TFLITE_INT8, MAFAT_TFLITE_UINT8), 1, (const int32_t[]){1});
+  int tensor = add_tensor(a,
+                          chance(a, 98) ? a->type
+                                        : PICK(a, MAFAT_TFLITE_FLOAT32, MAFAT_TFLITE_INT32,
+                                               MAFAT_TFLITE_INT8, MAFAT_TFLITE_UINT8),
+                          1, (const int32_t[]){1});
   if (a->type != MAFAT_TFLITE_FLOAT32) set_scales(a, tensor, chance(a, 98) ? 1 : PICK(a, 0, 2), 0);
   return tensor;
 }
@@ -151,11 +179,13 @@ static int add_bias(author *a, int n)
 
 /* ---- operators ---- */
 
-/* options: the schema's number for them; 0: none. It puts out a new map, which the next one reads. */
+/* options: the schema's number for them; 0: none. It puts out a new map, which the next one reads.
+ */
 static struct test_tflite_operator *add(author *a, int code, int options, int n, const int *inputs)
 {
   struct test_tflite_operator *o = &a->operators[a->n_operators++];
-  *o = (struct test_tflite_operator){.code = code, .options = options, .n_inputs = n, .n_outputs = 1};
+  *o = (struct test_tflite_operator){
+      .code = code, .options = options, .n_inputs = n, .n_outputs = 1};
   for (int i = 0; i < n; i++) o->inputs[i] = inputs[i];
   o->outputs[0] = a->map = add_map(a);
   return o;
@@ -164,10 +194,16 @@ static struct test_tflite_operator *add(author *a, int code, int options, int n,
 static void option(author *a, struct test_tflite_operator *o, int number, int bytes, int value)
 {
   if (!chance(a, 96)) value = strange(a);
-  o->fields[o->n_fields++] = (struct test_tflite_field){.number = number, .bytes = bytes, .value = bytes == 1 ? value & 0xff : value};
+  o->fields[o->n_fields++] = (struct test_tflite_field){
+      .number = number, .bytes = bytes, .value = bytes == 1 ? value & 0xff : value};
 }
 
-static int fused(author *a) { return chance(a, 60) ? MAFAT_TFLITE_FUSED_NONE : PICK(a, MAFAT_TFLITE_FUSED_RELU, MAFAT_TFLITE_FUSED_RELU_N1_TO_1, MAFAT_TFLITE_FUSED_RELU6); }
+static int fused(author *a)
+{
+  return chance(a, 60) ? MAFAT_TFLITE_FUSED_NONE
+                       : PICK(a, MAFAT_TFLITE_FUSED_RELU, MAFAT_TFLITE_FUSED_RELU_N1_TO_1,
+                              MAFAT_TFLITE_FUSED_RELU6);
+}
 
 static struct test_tflite_operator *window(author *a, struct test_tflite_operator *o)
 {
@@ -181,7 +217,8 @@ static void convolve(author *a)
 {
   const int extents[4] = {PICK(a, 1, 2, 4, 8, 5), PICK(a, 1, 2, 3), PICK(a, 1, 3, 7), channels(a)};
   int w = add_weights(a, 0, extents), b = add_bias(a, extents[0]);
-  struct test_tflite_operator *o = window(a, add(a, MAFAT_TFLITE_CONV_2D, 1, LIST(a->map, w, chance(a, 70) ? b : -1)));
+  struct test_tflite_operator *o =
+      window(a, add(a, MAFAT_TFLITE_CONV_2D, 1, LIST(a->map, w, chance(a, 70) ? b : -1)));
   option(a, o, 3, 1, fused(a));
   option(a, o, 4, 4, PICK(a, 1, 1, 2));
   option(a, o, 5, 4, PICK(a, 1, 1, 3));
@@ -192,7 +229,8 @@ static void convolve_each(author *a)
   int multiplier = PICK(a, 1, 1, 2);
   const int extents[4] = {1, PICK(a, 1, 2, 3), PICK(a, 1, 2, 3), channels(a) * multiplier};
   int w = add_weights(a, 3, extents), b = add_bias(a, extents[3]);
-  struct test_tflite_operator *o = window(a, add(a, MAFAT_TFLITE_DEPTHWISE_CONV_2D, 2, LIST(a->map, w, chance(a, 70) ? b : -1)));
+  struct test_tflite_operator *o =
+      window(a, add(a, MAFAT_TFLITE_DEPTHWISE_CONV_2D, 2, LIST(a->map, w, chance(a, 70) ? b : -1)));
   option(a, o, 3, 4, multiplier);
   option(a, o, 4, 1, fused(a));
   option(a, o, 5, 4, PICK(a, 1, 1, 2));
@@ -209,7 +247,8 @@ static void convolve_transposed(author *a)
 
 static void pool(author *a)
 {
-  struct test_tflite_operator *o = window(a, add(a, PICK(a, MAFAT_TFLITE_MAX_POOL_2D, MAFAT_TFLITE_AVERAGE_POOL_2D), 5, LIST(a->map)));
+  struct test_tflite_operator *o = window(
+      a, add(a, PICK(a, MAFAT_TFLITE_MAX_POOL_2D, MAFAT_TFLITE_AVERAGE_POOL_2D), 5, LIST(a->map)));
   option(a, o, 3, 4, PICK(a, 1, 2, 3, 9));
   option(a, o, 4, 4, PICK(a, 1, 2, 3, 9));
   option(a, o, 5, 1, fused(a));
@@ -217,9 +256,12 @@ static void pool(author *a)
 
 static void connect(author *a)
 {
-  const int extents[2] = {PICK(a, 1, 2, 10, 7), chance(a, 60) ? channels(a) : chance(a, 70) ? elements(a) : PICK(a, 1, 2)};
+  const int extents[2] = {PICK(a, 1, 2, 10, 7), chance(a, 60)   ? channels(a)
+                                                : chance(a, 70) ? elements(a)
+                                                                : PICK(a, 1, 2)};
   int w = add_constant(a, 2, extents), b = add_bias(a, extents[0]);
-  struct test_tflite_operator *o = add(a, MAFAT_TFLITE_FULLY_CONNECTED, 8, LIST(a->map, w, chance(a, 60) ? b : -1));
+  struct test_tflite_operator *o =
+      add(a, MAFAT_TFLITE_FULLY_CONNECTED, 8, LIST(a->map, w, chance(a, 60) ? b : -1));
   option(a, o, 0, 1, fused(a));
   option(a, o, 2, 1, PICK(a, 0, 1));
 }
@@ -227,31 +269,50 @@ static void connect(author *a)
 /* Beside a constant that has 1 where the map has more, or the other way round. */
 static void combine(author *a)
 {
-  static const struct { int code, options; } kinds[] = {{MAFAT_TFLITE_ADD, 11}, {MAFAT_TFLITE_SUB, 28}, {MAFAT_TFLITE_MUL, 21},
-                                                        {MAFAT_TFLITE_MAXIMUM, 0}, {MAFAT_TFLITE_MINIMUM, 0}, {MAFAT_TFLITE_PRELU, 0}, {MAFAT_TFLITE_SQUARED_DIFFERENCE, 0}};
-  int k = test_random_int(&a->rng, 0, (int)(sizeof kinds / sizeof *kinds) - 1), extents[TEST_TFLITE_RANK], rank = PICK(a, 0, 1, a->shape.rank, a->shape.rank);
-  for (int i = 0; i < rank; i++) extents[i] = chance(a, 60) ? a->shape.list[a->shape.rank - rank + i] : 1;
+  static const struct {
+    int code, options;
+  } kinds[] = {{MAFAT_TFLITE_ADD, 11},
+               {MAFAT_TFLITE_SUB, 28},
+               {MAFAT_TFLITE_MUL, 21},
+               {MAFAT_TFLITE_MAXIMUM, 0},
+               {MAFAT_TFLITE_MINIMUM, 0},
+               {MAFAT_TFLITE_PRELU, 0},
+               {MAFAT_TFLITE_SQUARED_DIFFERENCE, 0}};
+  int k = test_random_int(&a->rng, 0, (int)(sizeof kinds / sizeof *kinds) - 1),
+      extents[TEST_TFLITE_RANK], rank = PICK(a, 0, 1, a->shape.rank, a->shape.rank);
+  for (int i = 0; i < rank; i++)
+    extents[i] = chance(a, 60) ? a->shape.list[a->shape.rank - rank + i] : 1;
   int other = chance(a, 25) ? a->map : add_constant(a, rank, extents);
   bool turned = kinds[k].code != MAFAT_TFLITE_PRELU && chance(a, 25);
-  struct test_tflite_operator *o = add(a, kinds[k].code, kinds[k].options, LIST(turned ? other : a->map, turned ? a->map : other));
+  struct test_tflite_operator *o = add(a, kinds[k].code, kinds[k].options,
+                                       LIST(turned ? other : a->map, turned ? a->map : other));
   if (kinds[k].options) option(a, o, 0, 1, fused(a));
 }
 
 static void compute(author *a)
 {
-  static const struct { int code, options; } kinds[] = {{MAFAT_TFLITE_LOGISTIC, 0}, {MAFAT_TFLITE_RELU, 0}, {MAFAT_TFLITE_RELU6, 0}, {MAFAT_TFLITE_RELU_N1_TO_1, 0},
-                                                        {MAFAT_TFLITE_TANH, 0}, {MAFAT_TFLITE_ELU, 0}, {MAFAT_TFLITE_HARD_SWISH, 0}, {MAFAT_TFLITE_ABS, 0},
-                                                        {MAFAT_TFLITE_NEG, 0}, {MAFAT_TFLITE_SQUARE, 0}, {MAFAT_TFLITE_SOFTMAX, 9}, {MAFAT_TFLITE_QUANTIZE, 0}};
+  static const struct {
+    int code, options;
+  } kinds[] = {{MAFAT_TFLITE_LOGISTIC, 0},   {MAFAT_TFLITE_RELU, 0},
+               {MAFAT_TFLITE_RELU6, 0},      {MAFAT_TFLITE_RELU_N1_TO_1, 0},
+               {MAFAT_TFLITE_TANH, 0},       {MAFAT_TFLITE_ELU, 0},
+               {MAFAT_TFLITE_HARD_SWISH, 0}, {MAFAT_TFLITE_ABS, 0},
+               {MAFAT_TFLITE_NEG, 0},        {MAFAT_TFLITE_SQUARE, 0},
+               {MAFAT_TFLITE_SOFTMAX, 9},    {MAFAT_TFLITE_QUANTIZE, 0}};
   int k = test_random_int(&a->rng, 0, (int)(sizeof kinds / sizeof *kinds) - 1);
   struct test_tflite_operator *o = add(a, kinds[k].code, kinds[k].options, LIST(a->map));
-  if (kinds[k].code == MAFAT_TFLITE_SOFTMAX) o->fields[o->n_fields++] = (struct test_tflite_field){.number = 0, .bytes = 4, .real = chance(a, 95) ? 1 : -1};
+  if (kinds[k].code == MAFAT_TFLITE_SOFTMAX)
+    o->fields[o->n_fields++] =
+        (struct test_tflite_field){.number = 0, .bytes = 4, .real = chance(a, 95) ? 1 : -1};
 }
 
 static void resize(author *a)
 {
   bool nearest = chance(a, 50);
   int size = add_ints(a, LIST(PICK(a, 1, 4, 8, 20, 3), PICK(a, 1, 4, 8, 17, 5)));
-  struct test_tflite_operator *o = nearest ? add(a, MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR, 74, LIST(a->map, size)) : add(a, MAFAT_TFLITE_RESIZE_BILINEAR, 15, LIST(a->map, size));
+  struct test_tflite_operator *o =
+      nearest ? add(a, MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR, 74, LIST(a->map, size))
+              : add(a, MAFAT_TFLITE_RESIZE_BILINEAR, 15, LIST(a->map, size));
   option(a, o, nearest ? 0 : 2, 1, PICK(a, 0, 0, 1));
   option(a, o, nearest ? 1 : 3, 1, PICK(a, 0, 0, 1));
 }
@@ -262,7 +323,9 @@ static void join(author *a)
   for (int i = 0; i < a->shape.rank; i++) extents[i] = a->shape.list[i];
   int other = chance(a, 60) ? a->map : add_constant(a, a->shape.rank, extents);
   bool packs = chance(a, 30);
-  struct test_tflite_operator *o = packs ? add(a, MAFAT_TFLITE_PACK, 59, LIST(a->map, other)) : add(a, MAFAT_TFLITE_CONCATENATION, 10, LIST(a->map, other));
+  struct test_tflite_operator *o =
+      packs ? add(a, MAFAT_TFLITE_PACK, 59, LIST(a->map, other))
+            : add(a, MAFAT_TFLITE_CONCATENATION, 10, LIST(a->map, other));
   if (packs) option(a, o, 0, 4, 2);
   option(a, o, packs, 4, PICK(a, 0, 1, 2, 3, -1, -2));
   if (!packs) option(a, o, 1, 1, fused(a));
@@ -291,7 +354,8 @@ static void name_dimensions(author *a)
     return;
   }
   struct test_tflite_operator *o = add(a, MAFAT_TFLITE_SQUEEZE, 30, LIST(a->map));
-  if (chance(a, 60)) o->fields[o->n_fields++] = (struct test_tflite_field){.number = 0, .n = 2, .list = {0, axis}};
+  if (chance(a, 60))
+    o->fields[o->n_fields++] = (struct test_tflite_field){.number = 0, .n = 2, .list = {0, axis}};
 }
 
 static void transpose(author *a)
@@ -309,13 +373,16 @@ static void transpose(author *a)
 
 static void surround(author *a)
 {
-  int pads[2 * TEST_TFLITE_RANK], n = a->shape.rank, code = PICK(a, MAFAT_TFLITE_PAD, MAFAT_TFLITE_PAD, MAFAT_TFLITE_PADV2, MAFAT_TFLITE_MIRROR_PAD);
+  int pads[2 * TEST_TFLITE_RANK], n = a->shape.rank,
+                                  code = PICK(a, MAFAT_TFLITE_PAD, MAFAT_TFLITE_PAD,
+                                              MAFAT_TFLITE_PADV2, MAFAT_TFLITE_MIRROR_PAD);
   for (int i = 0; i < 2 * n; i++) pads[i] = chance(a, 60) ? 0 : PICK(a, 1, 1, 2, 3, 9);
   int list = add_ints(a, 2 * n, pads);
   struct test_tflite_tensor *t = &a->tensors[list];
   if (t->rank == 1 && t->shape[0] % 2 == 0) t->rank = 2, t->shape[0] /= 2, t->shape[1] = 2;
   int fill = code == MAFAT_TFLITE_PADV2 ? add_constant(a, 0, NULL) : -1;
-  struct test_tflite_operator *o = add(a, code, code == MAFAT_TFLITE_MIRROR_PAD ? 77 : 0, fill < 0 ? 2 : 3, (const int[]){a->map, list, fill});
+  struct test_tflite_operator *o = add(a, code, code == MAFAT_TFLITE_MIRROR_PAD ? 77 : 0,
+                                       fill < 0 ? 2 : 3, (const int[]){a->map, list, fill});
   if (fill >= 0 && a->type != MAFAT_TFLITE_FLOAT32 && chance(a, 80)) {
     memcpy(a->scales[fill], a->scales[a->map], sizeof *a->scales);
     memcpy(a->zeros[fill], a->zeros[a->map], sizeof *a->zeros);
@@ -325,7 +392,9 @@ static void surround(author *a)
 
 static void block(author *a)
 {
-  struct test_tflite_operator *o = chance(a, 50) ? add(a, MAFAT_TFLITE_DEPTH_TO_SPACE, 94, LIST(a->map)) : add(a, MAFAT_TFLITE_SPACE_TO_DEPTH, 19, LIST(a->map));
+  struct test_tflite_operator *o = chance(a, 50)
+                                       ? add(a, MAFAT_TFLITE_DEPTH_TO_SPACE, 94, LIST(a->map))
+                                       : add(a, MAFAT_TFLITE_SPACE_TO_DEPTH, 19, LIST(a->map));
   option(a, o, 0, 4, PICK(a, 1, 2, 2, 4));
 }
 
@@ -334,7 +403,11 @@ static void reduce(author *a)
   int axes[3], n = PICK(a, 1, 1, 2, 3);
   for (int i = 0; i < n; i++) axes[i] = PICK(a, 0, 1, 2, 3, -1, -2);
   int list = add_ints(a, n, axes);
-  struct test_tflite_operator *o = add(a, PICK(a, MAFAT_TFLITE_MEAN, MAFAT_TFLITE_MEAN, MAFAT_TFLITE_SUM, MAFAT_TFLITE_REDUCE_MAX, MAFAT_TFLITE_REDUCE_MIN), 27, LIST(a->map, list));
+  struct test_tflite_operator *o =
+      add(a,
+          PICK(a, MAFAT_TFLITE_MEAN, MAFAT_TFLITE_MEAN, MAFAT_TFLITE_SUM, MAFAT_TFLITE_REDUCE_MAX,
+               MAFAT_TFLITE_REDUCE_MIN),
+          27, LIST(a->map, list));
   option(a, o, 0, 1, PICK(a, 0, 1));
 }
 
@@ -357,7 +430,9 @@ static void slice(author *a)
     steps[i] = chance(a, 70) ? 1 : PICK(a, 2, -1, 3);
   }
   int b = add_ints(a, n, begins), e = add_ints(a, n, ends), s = add_ints(a, n, steps);
-  struct test_tflite_operator *o = add(a, strided ? MAFAT_TFLITE_STRIDED_SLICE : MAFAT_TFLITE_SLICE, strided ? 32 : 48, strided ? 4 : 3, (const int[]){a->map, b, e, s});
+  struct test_tflite_operator *o =
+      add(a, strided ? MAFAT_TFLITE_STRIDED_SLICE : MAFAT_TFLITE_SLICE, strided ? 32 : 48,
+          strided ? 4 : 3, (const int[]){a->map, b, e, s});
   if (!strided) return;
   option(a, o, 0, 4, PICK(a, 0, 0, 1, 15));
   option(a, o, 1, 4, PICK(a, 0, 0, 1, 15));
@@ -366,12 +441,14 @@ static void slice(author *a)
 
 static void split(author *a)
 {
-  int axis = PICK(a, 0, 1, 2, 3, -1), n = PICK(a, 1, 2, 3, 4), sizes[4], how = test_random_int(&a->rng, 0, 2), in = a->map;
+  int axis = PICK(a, 0, 1, 2, 3, -1), n = PICK(a, 1, 2, 3, 4), sizes[4],
+      how = test_random_int(&a->rng, 0, 2), in = a->map;
   for (int i = 0; i < n; i++) sizes[i] = PICK(a, 1, 2, 4, -1);
   int place = add_ints(a, 1, &axis), list = add_ints(a, n, sizes);
-  struct test_tflite_operator *o = how == 0   ? add(a, MAFAT_TFLITE_SPLIT, 35, LIST(place, in))
-                                   : how == 1 ? add(a, MAFAT_TFLITE_SPLIT_V, 79, LIST(in, list, place))
-                                              : add(a, MAFAT_TFLITE_UNPACK, 64, LIST(in));
+  struct test_tflite_operator *o = how == 0 ? add(a, MAFAT_TFLITE_SPLIT, 35, LIST(place, in))
+                                   : how == 1
+                                       ? add(a, MAFAT_TFLITE_SPLIT_V, 79, LIST(in, list, place))
+                                       : add(a, MAFAT_TFLITE_UNPACK, 64, LIST(in));
   option(a, o, 0, 4, n);
   if (how == 2) option(a, o, 1, 4, axis);
   for (o->n_outputs = 1; o->n_outputs < n; o->n_outputs++) o->outputs[o->n_outputs] = add_map(a);
@@ -403,7 +480,8 @@ static int with_floats(author *a, bool in, int map)
 {
   int floats = add_tensor(a, MAFAT_TFLITE_FLOAT32, a->tensors[map].rank, a->tensors[map].shape);
   struct test_tflite_operator *o = &a->operators[a->n_operators++];
-  *o = (struct test_tflite_operator){.code = in ? MAFAT_TFLITE_QUANTIZE : MAFAT_TFLITE_DEQUANTIZE, .n_inputs = 1, .n_outputs = 1};
+  *o = (struct test_tflite_operator){
+      .code = in ? MAFAT_TFLITE_QUANTIZE : MAFAT_TFLITE_DEQUANTIZE, .n_inputs = 1, .n_outputs = 1};
   o->inputs[0] = in ? floats : map;
   o->outputs[0] = in ? map : floats;
   return floats;
@@ -411,19 +489,32 @@ static int with_floats(author *a, bool in, int map)
 
 char *graph_write_strange(uint64_t number, size_t *n)
 {
-  static void (*const kinds[])(author *) = {convolve, convolve, convolve_each, convolve_transposed, pool, pool, connect, combine, combine, compute, resize, join, reshape,
-                                            name_dimensions, transpose, surround, surround, block, reduce, gather, slice, slice, split, multiply, swish};
-  static const struct extents inputs[] = {{4, {1, 8, 8, 4}}, {4, {1, 5, 6, 3}}, {2, {1, 12}}, {3, {1, 6, 8}}, {4, {1, 1, 1, 16}}, {4, {1, 7, 3, 1}}};
+  static void (*const kinds[])(author *) = {
+      convolve,      convolve, convolve_each, convolve_transposed, pool,          pool,
+      connect,       combine, combine,       compute, resize,        join,
+      reshape,       name_dimensions, transpose,     surround, surround,      block,
+      reduce,        gather, slice,         slice, split,         multiply, swish};
+  static const struct extents inputs[] = {{4, {1, 8, 8, 4}}, {4, {1, 5, 6, 3}},  {2, {1, 12}},
+                                          {3, {1, 6, 8}},    {4, {1, 1, 1, 16}}, {4, {1, 7, 3, 1}}};
   author a = {.rng = graph_random(0x57a6000000 + number)};
-  a.type = PICK(&a, MAFAT_TFLITE_FLOAT32, MAFAT_TFLITE_FLOAT32, MAFAT_TFLITE_INT8, MAFAT_TFLITE_INT8, MAFAT_TFLITE_UINT8);
+  a.type = PICK(&a, MAFAT_TFLITE_FLOAT32, MAFAT_TFLITE_FLOAT32, MAFAT_TFLITE_INT8,
+                MAFAT_TFLITE_INT8, MAFAT_TFLITE_UINT8);
   a.shape = inputs[test_random_int(&a.rng, 0, (int)(sizeof inputs / sizeof *inputs) - 1)];
   a.map = add_tensor(&a, a.type, a.shape.rank, a.shape.list);
   if (a.type != MAFAT_TFLITE_FLOAT32) set_scales(&a, a.map, 1, 0);
-  int in = a.type == MAFAT_TFLITE_FLOAT32 ? a.map : with_floats(&a, true, a.map), operators = PICK(&a, 1, 1, 2, 3);
-  for (int i = 0; i < operators; i++) kinds[test_random_int(&a.rng, 0, (int)(sizeof kinds / sizeof *kinds) - 1)](&a);
+  int in = a.type == MAFAT_TFLITE_FLOAT32 ? a.map : with_floats(&a, true, a.map),
+      operators = PICK(&a, 1, 1, 2, 3);
+  for (int i = 0; i < operators; i++)
+    kinds[test_random_int(&a.rng, 0, (int)(sizeof kinds / sizeof *kinds) - 1)](&a);
   int out = a.type == MAFAT_TFLITE_FLOAT32 ? a.map : with_floats(&a, false, a.map);
-  const struct test_tflite_model m = {.tensors = a.tensors, .operators = a.operators, .n_tensors = a.n_tensors, .n_operators = a.n_operators,
-                                      .n_inputs = 1, .inputs = {in}, .n_outputs = 1, .outputs = {out}};
+  const struct test_tflite_model m = {.tensors = a.tensors,
+                                      .operators = a.operators,
+                                      .n_tensors = a.n_tensors,
+                                      .n_operators = a.n_operators,
+                                      .n_inputs = 1,
+                                      .inputs = {in},
+                                      .n_outputs = 1,
+                                      .outputs = {out}};
   char *data = test_tflite_write(&m, n);
   for (int i = 0; i < MOST_TENSORS; i++) free(a.data[i]);
   return data;

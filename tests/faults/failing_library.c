@@ -1,7 +1,8 @@
-/* A program of include/mafat.h whose system calls fail (tests/faults/inject.py): failing_library MODEL WEIGHTS PICTURE. It asks for
- * plans, opens two models in one arena, runs both, by streamed weights and kept ones, and prints what is found. With OUT behind the
- * picture it packs the model into that file, by the picture. A failure must have a code that there is, words, and nothing in what it
- * would have made; then its name is printed, and the exit status is 1. */
+/* A program of include/mafat.h whose system calls fail (tests/faults/inject.py): failing_library
+ * MODEL WEIGHTS PICTURE. It asks for plans, opens two models in one arena, runs both, by streamed
+ * weights and kept ones, and prints what is found. With OUT behind the picture it packs the model
+ * into that file, by the picture. A failure must have a code that there is, words, and nothing in
+ * what it would have made; then its name is printed, and the exit status is 1. */
 #include "include/mafat_pack.h"
 #include "include/mafat_plan.h"
 
@@ -15,7 +16,8 @@
 
 static int failed(int code, bool made, const struct mafat_diagnostic *d)
 {
-  bool known = code == MAFAT_ENOMEM || code == MAFAT_EIO || code == MAFAT_EFORMAT || code == MAFAT_EUNSUPPORTED || code == MAFAT_ELIMIT || code == MAFAT_EINVAL;
+  bool known = code == MAFAT_ENOMEM || code == MAFAT_EIO || code == MAFAT_EFORMAT ||
+               code == MAFAT_EUNSUPPORTED || code == MAFAT_ELIMIT || code == MAFAT_EINVAL;
   if (!known || !d->text[0] || strchr(d->text, '\n') || made) abort();
   fprintf(stderr, "failing_library: %s: %s\n", mafat_error_name(code), d->text);
   return 1;
@@ -40,17 +42,20 @@ static int find_boxes(struct mafat_model *model, const char *picture)
   struct mafat_detections *boxes = NULL;
   int code = mafat_model_run_picture(model, picture, &d);
   if (code) return failed(code, false, &d);
-  if ((code = mafat_model_detect(model, .3f, .45f, &boxes, &d))) return failed(code, boxes != NULL, &d);
+  if ((code = mafat_model_detect(model, .3f, .45f, &boxes, &d)))
+    return failed(code, boxes != NULL, &d);
   for (size_t i = 0; i < boxes->n; i++) {
     const struct mafat_detection *b = &boxes->list[i];
-    printf("class %d: %.4f at %.2f %.2f, %.2f x %.2f\n", b->class_id, (double)b->confidence, (double)b->x, (double)b->y, (double)b->w, (double)b->h);
+    printf("class %d: %.4f at %.2f %.2f, %.2f x %.2f\n", b->class_id, (double)b->confidence,
+           (double)b->x, (double)b->y, (double)b->w, (double)b->h);
   }
   mafat_detections_close(&boxes);
   return 0;
 }
 
 /* One after the other, and the first again: what lies in the arena is another's by then. */
-static int run_both(const char *model, const char *weights, const char *picture, struct mafat_model_options *options)
+static int run_both(const char *model, const char *weights, const char *picture,
+                    struct mafat_model_options *options)
 {
   static const char *const plans[] = {"rows1:streamed/6/1x1:loaded", "1x1/NoCut"};
   struct mafat_diagnostic d = {""};
@@ -94,7 +99,8 @@ int main(int argc, char **argv)
   signal(SIGPIPE, SIG_IGN);
   options.memory_bytes = 64 << 20;
   options.algorithm = "direct";
-  int status = argc == 5 ? pack(argv[1], argv[2], argv[3], argv[4]) : ask(argv[1], argv[2], &options);
+  int status =
+      argc == 5 ? pack(argv[1], argv[2], argv[3], argv[4]) : ask(argv[1], argv[2], &options);
   if (!status && argc == 4) status = run_both(argv[1], argv[2], argv[3], &options);
   if (fflush(stdout) || ferror(stdout)) {
     fprintf(stderr, "failing_library: cannot write\n");

@@ -1,18 +1,17 @@
-/* A file system in memory whose files misbehave (libfuse3; tests/faults/hostile_files.sh): hostile_files FOLDER. Words that are written
- * to the file .control in it say how:
+/* A file system in memory whose files misbehave (libfuse3; tests/faults/hostile_files.sh):
+ * hostile_files FOLDER. Words that are written to the file .control in it say how:
  *
  *   off              not at all, from the beginning on: nothing is counted yet
- *   short N          reads give at most N bytes less than were asked for, but always some, past the page cache whole blocks; drawn anew each
- *                    time
- *   slow N           reads and writes take up to N ms
- *   at K CHANGE NAME before the K-th read of the file, from 0 on, it is changed: shrink (to half), grow, rewrite (other bytes), touch, gone; or
- *                    that read fails: fail
- *   full N           N more bytes can be written
- *   nolinks          no file can have two names
+ *   short N          reads give at most N bytes less than were asked for, but always some, past the
+ * page cache whole blocks; drawn anew each time slow N           reads and writes take up to N ms
+ *   at K CHANGE NAME before the K-th read of the file, from 0 on, it is changed: shrink (to half),
+ * grow, rewrite (other bytes), touch, gone; or that read fails: fail full N           N more bytes
+ * can be written nolinks          no file can have two names
  *
- * What is done to files that have names of their own (no .part, no six letters behind it) is judged as if power failed after
- * every single change: only what fsync was told of is there then. .verdict has how many changes there were to names and bytes, and
- * after how many of them such a file was there and not whole. */
+ * What is done to files that have names of their own (no .part, no six letters behind it) is judged
+ * as if power failed after every single change: only what fsync was told of is there then. .verdict
+ * has how many changes there were to names and bytes, and after how many of them such a file was
+ * there and not whole. */
 #define FUSE_USE_VERSION 35
 #include <fuse3/fuse.h>
 
@@ -106,10 +105,14 @@ static void remove_name(struct name *name)
 static bool is_final(const char *name)
 {
   const char *end = strrchr(name, '.');
-  return !end || (strcmp(end, ".part") != 0 && (strlen(end) != 7 || strspn(end + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != 6));
+  return !end ||
+         (strcmp(end, ".part") != 0 &&
+          (strlen(end) != 7 ||
+           strspn(end + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != 6));
 }
 
-/* After each change. A file that is made under its own name is empty at first: that is a part of it, too. */
+/* After each change. A file that is made under its own name is empty at first: that is a part of
+ * it, too. */
 static void judge(void)
 {
   n_changes++;
@@ -145,7 +148,8 @@ static bool resize(struct content *c, size_t n)
 /* False: this read fails. */
 static bool disturb(struct name *name, struct file *file)
 {
-  if (ways.at < 0 || strcmp(name ? name->text : "", ways.name) != 0 || file->reads++ != ways.at) return true;
+  if (ways.at < 0 || strcmp(name ? name->text : "", ways.name) != 0 || file->reads++ != ways.at)
+    return true;
   if (strcmp(ways.change, "fail") == 0) return false;
   if (strcmp(ways.change, "gone") == 0) remove_name(name);
   if (strcmp(ways.change, "shrink") == 0) resize(&file->now, file->now.n / 2);
@@ -241,7 +245,8 @@ static int do_getattr(const char *path, struct stat *st, struct fuse_file_info *
   return file ? 0 : -ENOENT;
 }
 
-static int do_readdir(const char *path, void *to, fuse_fill_dir_t fill, off_t offset, struct fuse_file_info *info, enum fuse_readdir_flags flags)
+static int do_readdir(const char *path, void *to, fuse_fill_dir_t fill, off_t offset,
+                      struct fuse_file_info *info, enum fuse_readdir_flags flags)
 {
   (void)offset, (void)info, (void)flags;
   if (strcmp(path, "/") != 0) return -ENOTDIR;
@@ -318,7 +323,8 @@ static int do_read(const char *path, char *to, size_t n, off_t at, struct fuse_f
   return works ? (int)n : -EIO;
 }
 
-static int do_write(const char *path, const char *from, size_t n, off_t at, struct fuse_file_info *info)
+static int do_write(const char *path, const char *from, size_t n, off_t at,
+                    struct fuse_file_info *info)
 {
   if (path && strcmp(path, control) == 0) {
     char text[NAME_ROOM + 32];
@@ -334,7 +340,9 @@ static int do_write(const char *path, const char *from, size_t n, off_t at, stru
   pthread_mutex_lock(&lock);
   int done = (int)n;
   if (ways.full && n > ways.left) done = ways.left ? (int)ways.left : -ENOSPC;
-  if (done > 0 && (size_t)at + (size_t)done > file->now.n && !resize(&file->now, (size_t)at + (size_t)done)) done = -ENOSPC;
+  if (done > 0 && (size_t)at + (size_t)done > file->now.n &&
+      !resize(&file->now, (size_t)at + (size_t)done))
+    done = -ENOSPC;
   if (done > 0) {
     if (ways.full) ways.left -= (size_t)done;
     memcpy(file->now.bytes + at, from, (size_t)done);
@@ -400,7 +408,11 @@ static int do_link(const char *from, const char *to)
 {
   pthread_mutex_lock(&lock);
   struct name *name = find(from);
-  int code = !name ? -ENOENT : ways.no_links ? -EPERM : find(to) ? -EEXIST : add(to, name->file) ? 0 : -ENOSPC;
+  int code = !name                 ? -ENOENT
+             : ways.no_links       ? -EPERM
+             : find(to)            ? -EEXIST
+             : add(to, name->file) ? 0
+                                   : -ENOSPC;
   if (code == 0) judge();
   pthread_mutex_unlock(&lock);
   return code;
@@ -424,9 +436,21 @@ static int do_utimens(const char *path, const struct timespec times[2], struct f
 
 int main(int argc, char **argv)
 {
-  static const struct fuse_operations operations = {
-      .init = begin, .getattr = do_getattr, .readdir = do_readdir, .create = do_create, .open = do_open, .release = do_release, .read = do_read,
-      .write = do_write, .truncate = do_truncate, .fsync = do_fsync, .unlink = do_unlink, .rename = do_rename, .link = do_link, .chmod = do_chmod, .utimens = do_utimens};
+  static const struct fuse_operations operations = {.init = begin,
+                                                    .getattr = do_getattr,
+                                                    .readdir = do_readdir,
+                                                    .create = do_create,
+                                                    .open = do_open,
+                                                    .release = do_release,
+                                                    .read = do_read,
+                                                    .write = do_write,
+                                                    .truncate = do_truncate,
+                                                    .fsync = do_fsync,
+                                                    .unlink = do_unlink,
+                                                    .rename = do_rename,
+                                                    .link = do_link,
+                                                    .chmod = do_chmod,
+                                                    .utimens = do_utimens};
   if (argc != 2) return 2;
   return fuse_main(3, ((char *[]){argv[0], (char *)"-f", argv[1], NULL}), &operations, NULL);
 }

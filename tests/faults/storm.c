@@ -1,5 +1,6 @@
-/* To be preloaded: SIGALRM every half millisecond, with a handler that does nothing, so that every call that waits ends again and again by
- * EINTR. The timer is the process's own: neither what it forks nor what it executes has it. */
+/* To be preloaded: SIGALRM every half millisecond, with a handler that does nothing, so that every
+ * call that waits ends again and again by EINTR. The timer is the process's own: neither what it
+ * forks nor what it executes has it. */
 #include <signal.h>
 #include <stddef.h>
 #include <time.h>

@@ -2,11 +2,13 @@
  *
  *     replay LOG DISK FROM COUNT
  *
- * Writes COUNT entries of LOG to DISK, from number FROM on (the first is 0), and prints a line for the last: "write",
- * "mark NAME", or "end" if there is none. Exit status 1: no such log, or a disk that cannot be written.
+ * Writes COUNT entries of LOG to DISK, from number FROM on (the first is 0), and prints a line for
+ * the last: "write", "mark NAME", or "end" if there is none. Exit status 1: no such log, or a disk
+ * that cannot be written.
  *
- * The log's form is the kernel's (Documentation/admin-guide/device-mapper/log-writes.rst, drivers/md/dm-log-writes.c): a header
- * sector; then for each entry a sector, with a mark's name if it is one, and the written sectors. */
+ * The log's form is the kernel's (Documentation/admin-guide/device-mapper/log-writes.rst,
+ * drivers/md/dm-log-writes.c): a header sector; then for each entry a sector, with a mark's name if
+ * it is one, and the written sectors. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -53,21 +55,25 @@ int main(int argc, char **argv)
   struct start start;
   if (log < 0) return fail(argv[1]);
   if (disk < 0) return fail(argv[2]);
-  if (pread(log, &start, sizeof start, 0) != sizeof start || start.magic != magic || start.version != 1 || start.sector_bytes > MOST_SECTOR)
+  if (pread(log, &start, sizeof start, 0) != sizeof start || start.magic != magic ||
+      start.version != 1 || start.sector_bytes > MOST_SECTOR)
     return fprintf(stderr, "replay: %s: expected a log of dm-log-writes\n", argv[1]), 1;
   off_t at = start.sector_bytes;
   char text[MOST_SECTOR] = "end";
   for (uint64_t i = 0; i < start.n_entries && i < first + count; i++) {
     char sector[MOST_SECTOR + 1] = "";
     struct entry e;
-    if (pread(log, sector, start.sector_bytes, at) != (ssize_t)start.sector_bytes) return fail(argv[1]);
+    if (pread(log, sector, start.sector_bytes, at) != (ssize_t)start.sector_bytes)
+      return fail(argv[1]);
     memcpy(&e, sector, sizeof e);
     at += start.sector_bytes;
     const bool has_bytes = !(e.flags & DISCARD);
     const uint64_t bytes = has_bytes ? e.n_sectors * start.sector_bytes : 0;
-    if (i >= first && bytes && !copy(log, at, disk, (off_t)(e.sector * start.sector_bytes), bytes)) return fail(argv[2]);
+    if (i >= first && bytes && !copy(log, at, disk, (off_t)(e.sector * start.sector_bytes), bytes))
+      return fail(argv[2]);
     at += (off_t)bytes;
-    if (i + 1 == first + count) snprintf(text, sizeof text, e.flags & MARK ? "mark %s" : "write", sector + sizeof e);
+    if (i + 1 == first + count)
+      snprintf(text, sizeof text, e.flags & MARK ? "mark %s" : "write", sector + sizeof e);
   }
   puts(text);
   return 0;

@@ -34,7 +34,9 @@ static void bounded_note_free(const volatile void *block)
 static inline void bounded_begin(void)
 {
   static bool installed;
-  if (!installed && !__sanitizer_install_malloc_and_free_hooks(bounded_note_malloc, bounded_note_free)) abort();
+  if (!installed &&
+      !__sanitizer_install_malloc_and_free_hooks(bounded_note_malloc, bounded_note_free))
+    abort();
   installed = true;
   bounded_now = bounded_most = 0;
   bounded_counts = true;

@@ -1,6 +1,7 @@
-/* libFuzzer target: calls of include/mafat.h on a small model that stays open, three bytes each: which, and two numbers, of which those
- * that break things are likely. Every array is as long as the call says, so that a byte behind it is seen. What fails has a code and one
- * line, and makes nothing. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: calls of include/mafat.h on a small model that stays open, three bytes each:
+ * which, and two numbers, of which those that break things are likely. Every array is as long as
+ * the call says, so that a byte behind it is seen. What fails has a code and one line, and makes
+ * nothing. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
@@ -17,8 +18,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-static const char cfg_text[] = "[net]\nheight=6\nwidth=5\nchannels=3\n[convolutional]\nfilters=4\nsize=3\npad=1\nactivation=leaky\n"
-                               "[maxpool]\nsize=2\nstride=2\n[convolutional]\nfilters=14\nsize=1\n[region]\nanchors=1,2,3,4\nclasses=2\ncoords=4\nnum=2\n";
+static const char cfg_text[] = "[net]\nheight=6\nwidth=5\nchannels=3\n[convolutional]\nfilters="
+                               "4\nsize=3\npad=1\nactivation=leaky\n"
+                               "[maxpool]\nsize=2\nstride=2\n[convolutional]\nfilters=14\nsize=1\n["
+                               "region]\nanchors=1,2,3,4\nclasses=2\ncoords=4\nnum=2\n";
 enum { WEIGHTS = 4 + 4 * 27 + 14 + 14 * 4, INPUTS = 3 * 6 * 5, MOST_CALLS = 24 };
 
 static struct mafat_model *model;
@@ -31,7 +34,9 @@ static float weights[5 + WEIGHTS];
 
 static long long number(uint8_t b)
 {
-  static const long long numbers[] = {-1, INT_MIN, INT_MAX, 1LL << 31, 1LL << 32, -2, 1LL << 62, LLONG_MAX, LLONG_MIN, 255, 65536, 1000000};
+  static const long long numbers[] = {-1,        INT_MIN, INT_MAX,   1LL << 31,
+                                      1LL << 32, -2,      1LL << 62, LLONG_MAX,
+                                      LLONG_MIN, 255,     65536,     1000000};
   enum { N = sizeof numbers / sizeof *numbers };
   return b < 256 - N ? b % 64 : numbers[b - (256 - N)];
 }
@@ -50,8 +55,12 @@ static float real(uint8_t b)
 
 static const char *text(uint8_t b)
 {
-  static const char *const texts[] = {NULL, "data", "output", "", "x", "int8", "fp16", "float32", "auto", "best", "layers", "deeperthings", "direct",
-                                      "1x1/NoCut", "rows1:streamed/NoCut", "2x2", "greedy", "least", "transfers", "on", "portable", "yolov8", "gray", "crop"};
+  static const char *const texts[] = {
+      NULL,       "data",         "output",  "",          "x",
+      "int8",     "fp16",         "float32", "auto",      "best",
+      "layers",   "deeperthings", "direct",  "1x1/NoCut", "rows1:streamed/NoCut",
+      "2x2",      "greedy",       "least",   "transfers", "on",
+      "portable", "yolov8",       "gray",    "crop"};
   return texts[b % (sizeof texts / sizeof *texts)];
 }
 
@@ -65,7 +74,8 @@ static void *capacity(size_t n, size_t size)
 
 static bool reported(int code, const struct mafat_diagnostic *d)
 {
-  require(code >= MAFAT_EINVAL && code <= MAFAT_OK && (code == MAFAT_OK || (d->text[0] && !strchr(d->text, '\n'))));
+  require(code >= MAFAT_EINVAL && code <= MAFAT_OK &&
+          (code == MAFAT_OK || (d->text[0] && !strchr(d->text, '\n'))));
   return code == MAFAT_OK;
 }
 
@@ -86,9 +96,12 @@ static void run_pixels(uint8_t a, uint8_t b)
   struct mafat_diagnostic d = {""};
   int w = whole(a), h = whole(b), channels = a % 5;
   bool good = w > 0 && h > 0 && w < 100 && h < 100 && channels != 0 && channels != 2;
-  size_t stride = (size_t)w * (size_t)channels + (size_t)(b & 1 ? number(a) & 15 : 0) - (b % 7 == 0);
-  unsigned char *pixels = capacity(good ? (size_t)(h - 1) * stride + (size_t)w * (size_t)channels : 1, 1);
-  if (good || w <= 0 || h <= 0 || channels == 0 || channels == 2) reported(mafat_model_run_pixels(model, a == 7 ? NULL : pixels, w, h, channels, stride, &d), &d);
+  size_t stride =
+      (size_t)w * (size_t)channels + (size_t)(b & 1 ? number(a) & 15 : 0) - (b % 7 == 0);
+  unsigned char *pixels =
+      capacity(good ? (size_t)(h - 1) * stride + (size_t)w * (size_t)channels : 1, 1);
+  if (good || w <= 0 || h <= 0 || channels == 0 || channels == 2)
+    reported(mafat_model_run_pixels(model, a == 7 ? NULL : pixels, w, h, channels, stride, &d), &d);
   free(pixels);
 }
 
@@ -104,7 +117,8 @@ static int see_row(void *context, unsigned char *rgb, int y, struct mafat_diagno
 /* The model is for pictures: of a frame it was not opened for it has no rows. */
 static void run_frame(uint8_t a, uint8_t b)
 {
-  static const char *const frames[] = {"6x4", "7x3:nv12", "8x2:yuyv", "5x5:rgb24", "9x9:yuvj420p", "4x4:mjpeg", "0x4", "", NULL};
+  static const char *const frames[] = {
+      "6x4", "7x3:nv12", "8x2:yuyv", "5x5:rgb24", "9x9:yuvj420p", "4x4:mjpeg", "0x4", "", NULL};
   const char *format = frames[a % (sizeof frames / sizeof *frames)];
   struct mafat_frame_facts facts = {.size = sizeof facts, .bytes = 16};
   struct mafat_diagnostic d = {""};
@@ -121,7 +135,9 @@ static void set_input(uint8_t a, uint8_t b)
 {
   static float floats[INPUTS];
   struct mafat_diagnostic d = {""};
-  reported(mafat_model_set_input(model, text(a), b & 1 ? floats : NULL, b < 128 ? INPUTS : (size_t)number(b), &d), &d);
+  reported(mafat_model_set_input(model, text(a), b & 1 ? floats : NULL,
+                                 b < 128 ? INPUTS : (size_t)number(b), &d),
+           &d);
 }
 
 static void set_file(uint8_t a, uint8_t b)
@@ -153,7 +169,8 @@ static void read_layer(uint8_t a, uint8_t b)
   struct mafat_diagnostic d = {""};
   int h, w, c, layer = whole(a);
   if (mafat_model_layer_shape(model, layer, &h, &w, &c) != MAFAT_OK) h = w = c = 0;
-  float *floats = capacity((size_t)h * (size_t)w * (size_t)c, sizeof *floats), *row = capacity((size_t)w, sizeof *row);
+  float *floats = capacity((size_t)h * (size_t)w * (size_t)c, sizeof *floats),
+        *row = capacity((size_t)w, sizeof *row);
   reported(mafat_model_read_layer(model, layer, floats, &d), &d);
   reported(mafat_model_read_row(model, layer, whole(b), whole((uint8_t)(b * 7)), row, &d), &d);
   free(floats);
@@ -167,7 +184,8 @@ static void detect(uint8_t a, uint8_t b)
   bool good = reported(mafat_model_detect(model, real(a), real(b), &boxes, &d), &d);
   require(good == (boxes != NULL));
   for (size_t i = 0; boxes && i < boxes->n; i++)
-    require(isfinite(boxes->list[i].x) && isfinite(boxes->list[i].y) && boxes->list[i].class_id >= 0 && boxes->list[i].class_id < 2);
+    require(isfinite(boxes->list[i].x) && isfinite(boxes->list[i].y) &&
+            boxes->list[i].class_id >= 0 && boxes->list[i].class_id < 2);
   mafat_detections_close(&boxes);
 }
 
@@ -212,7 +230,8 @@ static void ask(uint8_t a, uint8_t b)
   struct mafat_ranks_report *ranks = NULL;
   size_t budgets[64];
   require(mafat_dry_run_budgets(dry_run, budgets, a % 64) <= a % 64);
-  require(reported(mafat_dry_run_report(&report, dry_run, (size_t)number(b), &d), &d) == (report != NULL));
+  require(reported(mafat_dry_run_report(&report, dry_run, (size_t)number(b), &d), &d) ==
+          (report != NULL));
   for (int i = -1; report && i < 5; i++) {
     struct mafat_layer_facts layer = {.size = sizeof layer};
     struct mafat_group_facts group = {.size = sizeof group};
@@ -220,11 +239,18 @@ static void ask(uint8_t a, uint8_t b)
     mafat_plan_report_group(report, i, &group);
   }
   mafat_plan_report_close(&report);
-  if (a & 1) require(reported(mafat_dry_run_pack(&packed, dry_run, text(b) ? text(b) : "int4", &d), &d) == (packed != NULL));
+  if (a & 1)
+    require(reported(mafat_dry_run_pack(&packed, dry_run, text(b) ? text(b) : "int4", &d), &d) ==
+            (packed != NULL));
   mafat_dry_run_close(&packed);
-  const struct mafat_ranks_request request = {.size = sizeof request, .n_ranks = whole(b), .search = text(a), .link_bits_per_second = (double)number(a),
-                                                .link_seconds = (double)real(b), .plan_seconds = (double)real(a)};
-  if (a & 2) require(reported(mafat_dry_run_ranks(&ranks, dry_run, &request, &d), &d) == (ranks != NULL));
+  const struct mafat_ranks_request request = {.size = sizeof request,
+                                              .n_ranks = whole(b),
+                                              .search = text(a),
+                                              .link_bits_per_second = (double)number(a),
+                                              .link_seconds = (double)real(b),
+                                              .plan_seconds = (double)real(a)};
+  if (a & 2)
+    require(reported(mafat_dry_run_ranks(&ranks, dry_run, &request, &d), &d) == (ranks != NULL));
   mafat_ranks_report_close(&ranks);
 }
 
@@ -257,9 +283,14 @@ static void open_another(uint8_t a, uint8_t b)
   }
   o = capacity(bytes < sizeof bytes ? sizeof bytes : bytes, 1);
   memset(o, 0, bytes);
-  memcpy(o, &usual, bytes < sizeof bytes ? sizeof bytes : bytes < sizeof usual ? bytes : sizeof usual);
+  memcpy(o, &usual,
+         bytes < sizeof bytes   ? sizeof bytes
+         : bytes < sizeof usual ? bytes
+                                : sizeof usual);
   if (bytes > sizeof usual && b & 1) ((char *)o)[bytes - 1] = 1;
-  require(reported(mafat_model_open(&other, a == 3 ? NULL : cfg_path, a == 4 ? NULL : weights_path, o, &d), &d) == (other != NULL));
+  require(reported(mafat_model_open(&other, a == 3 ? NULL : cfg_path, a == 4 ? NULL : weights_path,
+                                    o, &d),
+                   &d) == (other != NULL));
   mafat_model_close(&other);
   free(o);
 }
@@ -352,7 +383,8 @@ static void pack(uint8_t a, uint8_t b)
   const char *const pictures[] = {cfg_path};
   struct mafat_diagnostic d = {""};
   const double most_error = (double)real(b);
-  struct mafat_pack_options o = {.size = b % 5 == 0 ? (size_t)a % (sizeof o + 1) / 8 * 8 : sizeof o};
+  struct mafat_pack_options o = {.size =
+                                     b % 5 == 0 ? (size_t)a % (sizeof o + 1) / 8 * 8 : sizeof o};
   struct mafat_pack *file = NULL;
   o.weights = text(a);
   o.activations = a & 1 ? "int8" : text(b);
@@ -361,7 +393,10 @@ static void pack(uint8_t a, uint8_t b)
   o.keep_above = a & 4 ? &most_error : NULL;
   o.measure = a & 8 ? cfg_path : NULL;
   o.n_constants = b == 9 ? -1 : 0;
-  bool good = reported(mafat_pack_open(&file, b == 3 ? NULL : cfg_path, a == 5 ? NULL : weights_path, b == 5 ? NULL : "/proc/nowhere/out", &o, &d), &d);
+  bool good =
+      reported(mafat_pack_open(&file, b == 3 ? NULL : cfg_path, a == 5 ? NULL : weights_path,
+                               b == 5 ? NULL : "/proc/nowhere/out", &o, &d),
+               &d);
   require(good == (file != NULL));
   bool done = false;
   struct mafat_pack_facts facts = {.size = sizeof facts};
@@ -390,10 +425,14 @@ static void open_all(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-  static void (*const calls[])(uint8_t, uint8_t) = {run_floats, run_pixels, run_frame, set_input, set_file, run_inputs, read_output, read_layer, detect, classify, describe, ask,
-                                                   open_another, pack, open_files};
+  static void (*const calls[])(uint8_t, uint8_t) = {run_floats,   run_pixels, run_frame,
+                                                    set_input,    set_file,   run_inputs,
+                                                    read_output,  read_layer, detect,
+                                                    classify,     describe,   ask,
+                                                    open_another, pack,       open_files};
   if (!model) open_all();
-  for (size_t i = 0; i + 2 < n && i < 3 * MOST_CALLS; i += 3) calls[bytes[i] % (sizeof calls / sizeof *calls)](bytes[i + 1], bytes[i + 2]);
+  for (size_t i = 0; i + 2 < n && i < 3 * MOST_CALLS; i += 3)
+    calls[bytes[i] % (sizeof calls / sizeof *calls)](bytes[i + 1], bytes[i + 2]);
   mafat_model_set_input(model, NULL, NULL, 0, NULL); /* as it was */
   return 0;
 }

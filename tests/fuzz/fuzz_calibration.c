@@ -31,7 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   for (int t = 0; t < MAFAT_N_TERMS; t++) require(isfinite(c.ns[t]) && c.ns[t] >= 0);
   require(c.near_bytes > 0 && c.far_bytes > 0);
   size_t n = mafat_calibration_write(&c, text, sizeof text);
-  require(n < sizeof text && mafat_calibration_parse(&again, "avx512", "written", text, n, &d) == MAFAT_OK);
+  require(n < sizeof text &&
+          mafat_calibration_parse(&again, "avx512", "written", text, n, &d) == MAFAT_OK);
   for (int t = 0; t < MAFAT_N_TERMS; t++) require(fabs(again.ns[t] - c.ns[t]) <= c.ns[t] * 1e-4);
   return 0;
 }

@@ -19,12 +19,14 @@ static void check_operand(const struct mafat_network *n, int layer, int operand)
 {
   const struct mafat_layer *l = &n->layers[layer];
   const struct mafat_operand *o = &l->operands[operand];
-  const struct mafat_infer_context context = {n->path, l->line, layer, mafat_layer_type_name(l->type), NULL};
+  const struct mafat_infer_context context = {n->path, l->line, layer,
+                                              mafat_layer_type_name(l->type), NULL};
   require(mafat_network_check_operand(n, layer, operand, &context) == MAFAT_OK);
   for (int i = 0; i < mafat_sources_count(&o->sources); i++) {
     const struct mafat_source *s = &o->sources.list[i];
     require((s->tensor >= n->n_layers) == mafat_layer_is_input(&n->layers[s->tensor]));
-    require(s->first_row == 0 && s->n_rows == mafat_network_tensor_shape(n, s->tensor).h); /* a cfg has no others */
+    require(s->first_row == 0 &&
+            s->n_rows == mafat_network_tensor_shape(n, s->tensor).h); /* a cfg has no others */
   }
   struct mafat_span y = mafat_layer_in_span(l, operand, true, mafat_span(0, l->out.h));
   struct mafat_span x = mafat_layer_in_span(l, operand, false, mafat_span(0, l->out.w));

@@ -1,7 +1,8 @@
-/* libFuzzer target: what a model puts out. Bytes: the family whose outputs these are like, the input's width and height, the
- * head that is asked for, how detections are asked for, classes, boxes; how many dimensions are changed, and for each of them which,
- * and to what; then numbers, again and again. Whatever is decoded is read within its outputs, and is finite, in order
- * and of a class that there is. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: what a model puts out. Bytes: the family whose outputs these are like, the
+ * input's width and height, the head that is asked for, how detections are asked for, classes,
+ * boxes; how many dimensions are changed, and for each of them which, and to what; then numbers,
+ * again and again. Whatever is decoded is read within its outputs, and is finite, in order and of a
+ * class that there is. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -33,7 +34,8 @@ struct model {
   size_t n_numbers;
 };
 
-static void add_output(struct model *m, int rank, long long a, long long b, long long c, long long d)
+static void add_output(struct model *m, int rank, long long a, long long b, long long c,
+                       long long d)
 {
   const long long dims[] = {a, b, c, d};
   struct mafat_port *p = &m->outputs[m->network.n_outputs++];
@@ -70,15 +72,17 @@ static void add_outputs(struct model *m, int family, int w, int h, int classes, 
   case 7: add_output(m, 3, 1, classes + 4, cells, 0); break;
   case 8: add_output(m, 4, 1, classes + 5, (h + 15) / 16, (w + 15) / 16); break;
   default: /* as many as they are */
-    for (int i = 0; i < boxes % (MAX_OUTPUTS + 1); i++) add_output(m, 1 + i % 4, classes, boxes, 1, w);
+    for (int i = 0; i < boxes % (MAX_OUTPUTS + 1); i++)
+      add_output(m, 1 + i % 4, classes, boxes, 1, w);
   }
 }
 
 /* Another size of a dimension, or a dimension less. */
 static void change(struct model *m, const uint8_t *how)
 {
-  static const long long sizes[] = {0, 1, 2, 3, 4, 5, 6, 7, 33, 77, 85, 112, INT16_MAX, INT32_MAX, 1LL << 31, 1LL << 32,
-                                    (1LL << 32) + 6, 1LL << 40};
+  static const long long sizes[] = {
+      0, 1, 2, 3, 4, 5, 6, 7, 33, 77, 85, 112, INT16_MAX, INT32_MAX, 1LL << 31, 1LL << 32,
+      (1LL << 32) + 6, 1LL << 40};
   enum { SIZES = sizeof sizes / sizeof *sizes };
   if (m->network.n_outputs == 0) return;
   struct mafat_view *v = &m->outputs[how[0] % m->network.n_outputs].view;
@@ -88,7 +92,8 @@ static void change(struct model *m, const uint8_t *how)
   if (how[1] >= 254) n_dims = how[1] == 254 ? 0 : n_dims - (n_dims > 0);
   else if (n_dims > 0) dims[how[0] / 16 % n_dims] = sizes[how[1] % SIZES];
   for (int i = 0; i < n_dims; i++)
-    if (__builtin_mul_overflow(all, dims[i] ? dims[i] : 1, &all)) return; /* no reader lets it through */
+    if (__builtin_mul_overflow(all, dims[i] ? dims[i] : 1, &all))
+      return; /* no reader lets it through */
   mafat_view_linear(v, n_dims, dims, MAFAT_AXIS_NUMBERS);
 }
 
@@ -100,8 +105,13 @@ static bool make(struct model *m, const uint8_t *bytes, size_t n)
   *m = (struct model){.numbers = bytes + RECIPE + 2 * bytes[CHANGES]};
   m->n_numbers = n - (size_t)(m->numbers - bytes);
   m->layers[0] = m->layers[1] = (struct mafat_layer){.type = MAFAT_INPUT_LAYER, .out = {h, w, 3}};
-  m->network = (struct mafat_network){.path = (char *)"fuzz", .layers = m->layers, .n_layers = 1, .n_inputs = 1, .inputs = m->inputs,
-                                      .outputs = m->outputs, .format.relative_boxes = bytes[ASKED] & 1};
+  m->network = (struct mafat_network){.path = (char *)"fuzz",
+                                      .layers = m->layers,
+                                      .n_layers = 1,
+                                      .n_inputs = 1,
+                                      .inputs = m->inputs,
+                                      .outputs = m->outputs,
+                                      .format.relative_boxes = bytes[ASKED] & 1};
   add_outputs(m, bytes[FAMILY], w, h, 1 + bytes[CLASSES], 1 + 16 * bytes[BOXES]);
   for (int i = 0; i < bytes[CHANGES]; i++) change(m, bytes + RECIPE + 2 * i);
   return true;
@@ -112,8 +122,11 @@ static bool make(struct model *m, const uint8_t *bytes, size_t n)
 /* Most are shares, some the logarithms and pixels of boxes. */
 static float number_of(uint8_t byte)
 {
-  static const float others[] = {NAN, -NAN, INFINITY, -INFINITY, 3e38f, -3e38f, 1e-45f, -0.0f, 88.8f, 89.f, 2147483648.f, -2147483648.f,
-                                 4294967296.f, 999999.f, 1e6f, -1.f, 1e-20f, 1e20f, 2.f, 5.f, 64.f, 1000.f, .999f, 1.001f};
+  static const float others[] = {NAN,          -NAN,          INFINITY,     -INFINITY, 3e38f,
+                                 -3e38f,       1e-45f,        -0.0f,        88.8f,     89.f,
+                                 2147483648.f, -2147483648.f, 4294967296.f, 999999.f,  1e6f,
+                                 -1.f,         1e-20f,        1e20f,        2.f,       5.f,
+                                 64.f,         1000.f,        .999f,        1.001f};
   enum { OTHERS = sizeof others / sizeof *others };
   return byte < OTHERS ? others[byte] : (float)(byte - OTHERS) / (255 - OTHERS);
 }
@@ -123,7 +136,8 @@ static void read_numbers(const void *context, int output, long long first, int n
   const struct model *m = context;
   require(output >= 0 && output < m->network.n_outputs && n >= 1 && first >= 0);
   require(first <= mafat_view_elements(&m->outputs[output].view) - n);
-  for (int i = 0; i < n; i++) to[i] = number_of(m->numbers[((size_t)(first + i) + 7 * (size_t)output) % m->n_numbers]);
+  for (int i = 0; i < n; i++)
+    to[i] = number_of(m->numbers[((size_t)(first + i) + 7 * (size_t)output) % m->n_numbers]);
 }
 
 /* ---- what comes of them ---- */
@@ -140,16 +154,20 @@ static void check_points(const struct model *m, const struct mafat_detections *f
   for (size_t p = 0; p < n; p++) require(is_finite_pixel(found->points[p]));
 }
 
-static void check_detections(const struct model *m, const struct mafat_detect_input *in, const struct mafat_detections *found)
+static void check_detections(const struct model *m, const struct mafat_detect_input *in,
+                             const struct mafat_detections *found)
 {
   const struct mafat_decoded *decoded = &m->network.decoded;
-  bool numbered = decoded->head && strcmp(decoded->head->name, "ssd") == 0; /* a class is a number of the output there */
+  bool numbered = decoded->head && strcmp(decoded->head->name, "ssd") ==
+                                       0; /* a class is a number of the output there */
   require(found->n <= in->most_boxes);
   for (size_t i = 0; i < found->n; i++) {
     const struct mafat_detection *d = &found->list[i];
-    require(d->confidence > in->thresh && isfinite(d->confidence) && (i == 0 || d[-1].confidence >= d->confidence));
+    require(d->confidence > in->thresh && isfinite(d->confidence) &&
+            (i == 0 || d[-1].confidence >= d->confidence));
     require(d->class_id >= 0 && (numbered || d->class_id < decoded->classes));
-    require(is_finite_pixel(d->x) && is_finite_pixel(d->y) && is_finite_pixel(d->w) && is_finite_pixel(d->h) && d->w >= 0 && d->h >= 0);
+    require(is_finite_pixel(d->x) && is_finite_pixel(d->y) && is_finite_pixel(d->w) &&
+            is_finite_pixel(d->h) && d->w >= 0 && d->h >= 0);
   }
   check_points(m, found);
 }
@@ -166,7 +184,8 @@ static void detect(const struct model *m, uint8_t asked)
   in.capacity = in.most_boxes ? malloc(mafat_boxes_room_bytes(in.most_boxes)) : NULL;
   in.read = read_numbers;
   in.context = m;
-  in.placement = mafat_placement_make((enum mafat_fit)(asked / 4 % 4), 640, 1 + asked, picture.w, picture.h);
+  in.placement =
+      mafat_placement_make((enum mafat_fit)(asked / 4 % 4), 640, 1 + asked, picture.w, picture.h);
   in.thresh = thresholds[asked / 16 % 4];
   in.nms = asked & 64 ? 0 : .45f;
   in.n_layers = m->network.n_layers;
@@ -180,12 +199,15 @@ static void classify(const struct model *m, uint8_t asked)
 {
   struct mafat_class_score top[MAX_TOP];
   struct mafat_diagnostic d = {""};
-  const struct mafat_detect_input in = {.read = read_numbers, .context = m, .n_layers = m->network.n_layers};
+  const struct mafat_detect_input in = {
+      .read = read_numbers, .context = m, .n_layers = m->network.n_layers};
   int n, k = 1 + asked % MAX_TOP;
   require(mafat_classify(top, k, &n, &m->network, &in, &d) == MAFAT_OK && n >= 0 && n <= k);
   for (int i = 0; i < n; i++) {
-    require(top[i].class_id >= 0 && top[i].class_id < m->network.decoded.classes && isfinite(top[i].confidence));
-    require(top[i].confidence >= 0 && top[i].confidence <= 1 && (i == 0 || top[i - 1].confidence >= top[i].confidence));
+    require(top[i].class_id >= 0 && top[i].class_id < m->network.decoded.classes &&
+            isfinite(top[i].confidence));
+    require(top[i].confidence >= 0 && top[i].confidence <= 1 &&
+            (i == 0 || top[i - 1].confidence >= top[i].confidence));
   }
 }
 
@@ -193,13 +215,16 @@ static void classify(const struct model *m, uint8_t asked)
 static void check_decoded(const struct model *m)
 {
   const struct mafat_decoded *found = &m->network.decoded;
-  require(found->classes >= 1 && found->points >= 0 && found->boxes <= UINT32_MAX && found->sign[0]);
-  for (int i = 0; i < MAFAT_DECODED_OUTPUTS; i++) require(found->outputs[i] >= 0 && found->outputs[i] < m->network.n_outputs);
+  require(found->classes >= 1 && found->points >= 0 && found->boxes <= UINT32_MAX &&
+          found->sign[0]);
+  for (int i = 0; i < MAFAT_DECODED_OUTPUTS; i++)
+    require(found->outputs[i] >= 0 && found->outputs[i] < m->network.n_outputs);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-  static const char *const names[] = {"classes", "yunet", "ssd", "ultraface", "nanodet", "yolox", "yolov5", "yolov8", "fastestdet", "auto"};
+  static const char *const names[] = {"classes", "yunet",  "ssd",    "ultraface",  "nanodet",
+                                      "yolox",   "yolov5", "yolov8", "fastestdet", "auto"};
   enum { NAMES = sizeof names / sizeof *names };
   struct mafat_diagnostic d = {""};
   struct model m;
@@ -210,7 +235,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   require(code == MAFAT_OK || (strcmp(name, "auto") != 0 && d.text[0] && !network->decoded.head));
   if (!network->decoded.head) return 0;
   check_decoded(&m);
-  if ((double)(network->decoded.boxes ? network->decoded.boxes : 1) * (network->decoded.classes + 32.) > MOST_NUMBERS) return 0;
+  if ((double)(network->decoded.boxes ? network->decoded.boxes : 1) *
+          (network->decoded.classes + 32.) >
+      MOST_NUMBERS)
+    return 0;
   if (network->decoded.boxes) detect(&m, bytes[ASKED]);
   else classify(&m, bytes[ASKED]);
   return 0;

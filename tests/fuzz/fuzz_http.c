@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes, as requests that come piece by piece; what is asked for is looked up. Build with
- * clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: any bytes, as requests that come piece by piece; what is asked for is looked
+ * up. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static void check_part(struct mafat_http_text t, const char *bytes, size_t n)
 {
   static const char slash[] = "/";
   require(t.bytes || t.n == 0);
-  if (!t.bytes || (t.n == 1 && strcmp(t.bytes, slash) == 0)) return; /* of an address without a path */
+  if (!t.bytes || (t.n == 1 && strcmp(t.bytes, slash) == 0))
+    return; /* of an address without a path */
   require(t.bytes >= bytes && t.bytes + t.n <= bytes + n);
 }
 
@@ -28,11 +29,15 @@ static void check_request(const struct mafat_http_request *r, const char *bytes,
 {
   static const char *const names[] = {"memory", "size", "format", "thresh", ""};
   char value[16];
-  const struct mafat_http_text parts[] = {r->path, r->query, r->host, r->origin, r->type, r->authorization};
-  require(r->head_bytes >= 4 && r->head_bytes <= n && memcmp(bytes + r->head_bytes - 2, "\r\n", 2) == 0);
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) check_part(parts[i], bytes, r->head_bytes);
+  const struct mafat_http_text parts[] = {r->path,   r->query, r->host,
+                                          r->origin, r->type,  r->authorization};
+  require(r->head_bytes >= 4 && r->head_bytes <= n &&
+          memcmp(bytes + r->head_bytes - 2, "\r\n", 2) == 0);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    check_part(parts[i], bytes, r->head_bytes);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (mafat_http_parameter(r, names[i], value, sizeof value) == 1) require(strlen(value) < sizeof value);
+    if (mafat_http_parameter(r, names[i], value, sizeof value) == 1)
+      require(strlen(value) < sizeof value);
   mafat_http_is_own(r);
 }
 
@@ -42,7 +47,8 @@ static void check_frame(const struct mafat_job_frame *f, uint64_t bytes)
   char text[64];
   struct mafat_frame_facts facts = {.size = sizeof facts};
   snprintf(text, sizeof text, "%dx%d:%s", f->w, f->h, f->format);
-  require(mafat_frame_describe(text, &facts, NULL) == MAFAT_OK && facts.bytes == bytes && !facts.varies);
+  require(mafat_frame_describe(text, &facts, NULL) == MAFAT_OK && facts.bytes == bytes &&
+          !facts.varies);
 }
 
 static void check_route(const struct mafat_http_request *r, const char *token)
@@ -54,9 +60,12 @@ static void check_route(const struct mafat_http_request *r, const char *token)
   if (route.kind == MAFAT_ROUTE_REFUSED) require(*mafat_http_reason(route.status));
   if (route.kind != MAFAT_ROUTE_JOB) return;
   require(!token || mafat_http_bears(r, token));
-  if (route.job == MAFAT_JOB_PICTURE) require(r->body_bytes > 0 && r->body_bytes <= rules.most_bytes);
+  if (route.job == MAFAT_JOB_PICTURE)
+    require(r->body_bytes > 0 && r->body_bytes <= rules.most_bytes);
   if (route.frame.w && route.frame.format) check_frame(&route.frame, r->body_bytes);
-  else if (route.frame.w) require((uint64_t)route.frame.w * (uint64_t)route.frame.h * (uint64_t)route.frame.channels == r->body_bytes);
+  else if (route.frame.w)
+    require((uint64_t)route.frame.w * (uint64_t)route.frame.h * (uint64_t)route.frame.channels ==
+            r->body_bytes);
   require(route.thresh >= 0 && route.thresh <= 1 && route.nms >= 0 && route.nms <= 1);
 }
 

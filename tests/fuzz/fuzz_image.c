@@ -1,6 +1,6 @@
 /* libFuzzer target: any bytes, as a picture for a colour and for a grey
- * network, for one that may be shrunk, and for one whose size and fit are the last two bytes. Build with
- * clang -fsanitize=fuzzer,address,undefined. */
+ * network, for one that may be shrunk, and for one whose size and fit are the last two bytes. Build
+ * with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -23,9 +23,12 @@ static void check_placement(const struct mafat_placement *p)
   for (int axis = 0; axis < 2; axis++) {
     int at = axis ? p->top : p->left, size = axis ? p->h : p->w, in = axis ? p->in_h : p->in_w;
     double picture = axis ? p->picture_h : p->picture_w;
-    if (crops ? at > 0 || size < in || at + size < in : at < 0 || size < 0 || size > in || at > in - size) abort();
+    if (crops ? at > 0 || size < in || at + size < in
+              : at < 0 || size < 0 || size > in || at > in - size)
+      abort();
     double begin = axis ? mafat_placement_picture_y(p, at) : mafat_placement_picture_x(p, at);
-    double end = axis ? mafat_placement_picture_y(p, at + size) : mafat_placement_picture_x(p, at + size);
+    double end =
+        axis ? mafat_placement_picture_y(p, at + size) : mafat_placement_picture_x(p, at + size);
     if (!(begin >= 0 && begin <= 0) || !(end >= 0 && end <= picture * (1 + 1e-9))) abort();
   }
 }
@@ -55,13 +58,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
   static const struct mafat_image_input colour = {64, 48, 3, .fit = MAFAT_FIT_LETTERBOX};
-  static const struct mafat_image_input shrunk = {24, 16, 3, .fit = MAFAT_FIT_LETTERBOX, .shrinks = true};
-  static const struct mafat_pixel_rule swapped = {.swapped = true, .scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}}; /* 0 to 1, nearly */
-  static const struct mafat_image_input cropped = {7, 40, 3, .fit = MAFAT_FIT_CROP, .rule = &swapped};
+  static const struct mafat_image_input shrunk = {24, 16, 3, .fit = MAFAT_FIT_LETTERBOX,
+                                                  .shrinks = true};
+  static const struct mafat_pixel_rule swapped = {
+      .swapped = true, .scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}}; /* 0 to 1, nearly */
+  static const struct mafat_image_input cropped = {7, 40, 3, .fit = MAFAT_FIT_CROP,
+                                                   .rule = &swapped};
   static const struct mafat_image_input grey = {32, 32, 1, .fit = MAFAT_FIT_STRETCH};
   const uint8_t last = n > 0 ? bytes[n - 1] : 0, before = n > 1 ? bytes[n - 2] : 0;
-  const struct mafat_image_input any = {1 + last % 96, 1 + before % 96, before > 191 ? 1 : 3, .fit = (enum mafat_fit)(last / 64),
-                                        .rule = &swapped};
+  const struct mafat_image_input any = {1 + last % 96, 1 + before % 96, before > 191 ? 1 : 3,
+                                        .fit = (enum mafat_fit)(last / 64), .rule = &swapped};
   int fd = memfd_create("fuzz", MFD_CLOEXEC);
   if (fd < 0 || write(fd, bytes, n) != (ssize_t)n) abort();
   read_as(fd, &colour);

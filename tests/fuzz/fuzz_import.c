@@ -1,6 +1,7 @@
-/* libFuzzer target: an ONNX file; or, where the bytes do not begin like one, which of the small ones of an operator, or of some
- * that belong together, and what to change in it (tests/fuzz/changes.h). What comes of it: tests/fuzz/imported.h. Build with
- * clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: an ONNX file; or, where the bytes do not begin like one, which of the small
+ * ones of an operator, or of some that belong together, and what to change in it
+ * (tests/fuzz/changes.h). What comes of it: tests/fuzz/imported.h. Build with clang
+ * -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,19 +31,31 @@ static const struct {
   const char *nodes[MAX_NODES][4]; /* operator, inputs, output, attributes */
 } chains[] = {
     {4, {1, 4, 6, 6}, {{"Div", "x root", "d", ""}, {"Erf", "d", "e", ""}, {"Add", "e one", "s", ""},
-      {"Mul", "x s", "m", ""}, {"Mul", "m half", "y", ""}}},
+     {"Mul", "x s", "m", ""}, {"Mul", "m half", "y", ""}}},
     {3, {1, 4, 6}, {{"Mul", "x half", "h", ""}, {"Div", "x root", "d", ""}, {"Erf", "d", "e", ""},
-      {"Add", "e one", "s", ""}, {"Mul", "s h", "y", ""}}},
+     {"Add", "e one", "s", ""}, {"Mul", "s h", "y", ""}}},
     {3, {SEQUENCES, 4, 6}, {{"MaxPool", "x", "p", "kernel_shape=[2]"}, {"Relu", "p", "y", ""}}},
-    {4, {SEQUENCES, 4, 1, 6}, {{"Conv", "x w", "c", "pads=[0,1,0,1]"},
+    {4,
+     {SEQUENCES, 4, 1, 6},
+     {{"Conv", "x w", "c", "pads=[0,1,0,1]"},
       {"AveragePool", "c", "y", "kernel_shape=[1,2] strides=[1,2]"}}},
-    {3, {SEQUENCES, 4, 6}, {{"LayerNormalization", "x six", "l", ""}, {"Transpose", "l", "t", "perm=[0,2,1]"},
-      {"MatMul", "x t", "a", ""}, {"Softmax", "a", "y", ""}}},
-    {3, {SEQUENCES, 4, 6}, {{"Transpose", "x", "t", "perm=[0,2,1]"}, {"ReduceMean", "t", "r", "axes=[1] keepdims=1"},
+    {3, {SEQUENCES, 4, 6}, {{"LayerNormalization", "x six", "l", ""}, {"Transpose", "l", "t",
+     "perm=[0,2,1]"}, {"MatMul", "x t", "a", ""}, {"Softmax", "a", "y", ""}}},
+    {3,
+     {SEQUENCES, 4, 6},
+     {{"Transpose", "x", "t", "perm=[0,2,1]"},
+      {"ReduceMean", "t", "r", "axes=[1] keepdims=1"},
       {"Transpose", "r", "y", "perm=[0,2,1]"}}},
-    {4, {1, 4, 6, 6}, {{"Resize", "x - twice", "u", "mode=cubic cubic_coeff_a=-.5"}, {"Add", "u one", "a", ""},
+    {4,
+     {1, 4, 6, 6},
+     {{"Resize", "x - twice", "u", "mode=cubic cubic_coeff_a=-.5"},
+      {"Add", "u one", "a", ""},
       {"Resize", "a - less", "y", "mode=cubic"}}},
-    {4, {1, 4, 6, 6}, {{"Conv", "x w", "c", "pads=[0,1,0,1]"}, {"Sigmoid", "c", "s", ""}, {"Mul", "c s", "m", ""},
+    {4,
+     {1, 4, 6, 6},
+     {{"Conv", "x w", "c", "pads=[0,1,0,1]"},
+      {"Sigmoid", "c", "s", ""},
+      {"Mul", "c s", "m", ""},
       {"Concat", "m x", "y", "axis=1"}}},
 };
 
@@ -55,8 +68,13 @@ static void put_constants(struct test_message *graph)
     int rank;
     int64_t dims[4];
     double first;
-  } floats[] = {{"root", 0, {0}, 1.4142135381698608}, {"one", 0, {0}, 1}, {"half", 0, {0}, .5}, {"six", 1, {6}, .75},
-                {"w", 4, {4, 4, 1, 3}, .125}, {"twice", 1, {4}, 1}, {"less", 1, {4}, 1}};
+  } floats[] = {{"root", 0, {0}, 1.4142135381698608},
+                {"one", 0, {0}, 1},
+                {"half", 0, {0}, .5},
+                {"six", 1, {6}, .75},
+                {"w", 4, {4, 4, 1, 3}, .125},
+                {"twice", 1, {4}, 1},
+                {"less", 1, {4}, 1}};
   for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
     double values[4 * 4 * 3];
     for (int k = 0; k < 4 * 4 * 3; k++) values[k] = floats[i].first * (1 + k % 5);
@@ -86,7 +104,8 @@ static struct test_message model(unsigned number)
 {
   unsigned n = test_onnx_n_operators();
   number %= n + CHAINS;
-  return number < n ? test_onnx_operator_model(test_onnx_operator(number)) : chain((int)(number - n));
+  return number < n ? test_onnx_operator_model(test_onnx_operator(number))
+                    : chain((int)(number - n));
 }
 
 static void check_file(const char *bytes, size_t n)
@@ -111,7 +130,8 @@ static void check_file(const char *bytes, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-  if (n >= MAFAT_ONNX_BEGINNING && mafat_onnx_begins((const char *)bytes)) check_file((const char *)bytes, n);
+  if (n >= MAFAT_ONNX_BEGINNING && mafat_onnx_begins((const char *)bytes))
+    check_file((const char *)bytes, n);
   else if (n > 0) {
     struct test_message m = model(bytes[0]);
     change_message(&m, bytes + 1, n - 1);
@@ -124,7 +144,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 /* A file, which the number of one may become. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
 {
-  if (n >= MAFAT_ONNX_BEGINNING && mafat_onnx_begins((const char *)data)) return mutate_wire(data, n, most, seed);
+  if (n >= MAFAT_ONNX_BEGINNING && mafat_onnx_begins((const char *)data))
+    return mutate_wire(data, n, most, seed);
   if (n == 0 || seed % 3) return LLVMFuzzerMutate(data, n, most);
   struct test_message m = model(data[0]);
   size_t whole = m.n <= most ? m.n : 0;

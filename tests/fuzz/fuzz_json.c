@@ -1,5 +1,5 @@
-/* libFuzzer target: lines of JSON, as annotate reads them; what is read is drawn on a small picture. Build with
- * clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: lines of JSON, as annotate reads them; what is read is drawn on a small
+ * picture. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-/* More boxes only take longer; and as drawing takes far longer than reading does, some inputs are drawn. */
+/* More boxes only take longer; and as drawing takes far longer than reading does, some inputs are
+ * drawn. */
 enum { MOST_DRAWN = 40, DRAWN_OF = 16 };
 
 /* fontconfig keeps 288 bytes to the end, however often it draws. */
@@ -29,10 +30,12 @@ static void check_report(const struct mafat_annotate_report *r, bool needs_image
   require(r->root && r->image && (r->error || !needs_image || *r->image));
   for (size_t i = 0; !r->error && i < r->n_detections; i++) {
     const struct mafat_annotate_detection *d = &r->detections[i];
-    require(d->class_id >= 0 && isfinite(d->confidence) && d->confidence >= 0 && isfinite(d->x) && isfinite(d->y));
+    require(d->class_id >= 0 && isfinite(d->confidence) && d->confidence >= 0 && isfinite(d->x) &&
+            isfinite(d->y));
     require(isfinite(d->width) && isfinite(d->height) && d->width >= 0 && d->height >= 0);
     require(d->n_points >= 0 && d->n_points <= MAFAT_ANNOTATE_POINTS);
-    for (int k = 0; k < d->n_points; k++) require(isfinite(d->points[k][0]) && isfinite(d->points[k][1]));
+    for (int k = 0; k < d->n_points; k++)
+      require(isfinite(d->points[k][0]) && isfinite(d->points[k][1]));
   }
 }
 
@@ -59,7 +62,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     require((code == MAFAT_OK) == (json != NULL) && (json || mistake.text[0]));
     for (size_t i = 0; json && i < json->n; i++) {
       check_report(&json->reports[i], needs_image);
-      if (n % DRAWN_OF == 0 && !json->reports[i].error && json->reports[i].n_detections <= MOST_DRAWN) draw(&json->reports[i]);
+      if (n % DRAWN_OF == 0 && !json->reports[i].error &&
+          json->reports[i].n_detections <= MOST_DRAWN)
+        draw(&json->reports[i]);
     }
     mafat_annotate_json_close(&json);
   }

@@ -1,6 +1,7 @@
-/* libFuzzer target: a file of an array, as NumPy writes it or raw, that is given for an input. The first three bytes say what is
- * known of it: its type, how many dimensions, which of them are not known. Whatever is accepted lies in the file. Build with
- * clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: a file of an array, as NumPy writes it or raw, that is given for an input. The
+ * first three bytes say what is known of it: its type, how many dimensions, which of them are not
+ * known. Whatever is accepted lies in the file. Build with clang
+ * -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,8 @@ static void read_array(const uint8_t *known, const char *path)
   struct mafat_model_file *file;
   enum mafat_dtype type = types[known[0] % (sizeof types / sizeof *types)];
   const char *name = mafat_dtypes[type].array ? mafat_dtypes[type].array : "<i8";
-  struct mafat_array a = {.type = name, .type_bytes = (size_t)(name[2] - '0'), .rank = known[1] % (MOST_DIMS + 2) - 1};
+  struct mafat_array a = {
+      .type = name, .type_bytes = (size_t)(name[2] - '0'), .rank = known[1] % (MOST_DIMS + 2) - 1};
   for (int i = 0; i < a.rank; i++) a.dims[i] = known[2] >> i & 1 ? -1 : dims[i];
   bounded_begin();
   require(mafat_model_file_open(&file, path, &d) == MAFAT_OK);
@@ -36,7 +38,8 @@ static void read_array(const uint8_t *known, const char *path)
   if (code == MAFAT_OK) {
     uint64_t elements = 1;
     for (int i = 0; i < a.rank; i++) elements *= (uint64_t)a.dims[i];
-    require(a.rank >= 0 && elements == a.n && a.at <= file->bytes && a.n * a.type_bytes == file->bytes - a.at);
+    require(a.rank >= 0 && elements == a.n && a.at <= file->bytes &&
+            a.n * a.type_bytes == file->bytes - a.at);
   }
   mafat_model_file_close(&file);
 }
@@ -50,7 +53,8 @@ static void read_input(const uint8_t *known, const char *path, size_t bytes)
   uint64_t begin;
   mafat_view_linear(&view, known[1] % (MOST_DIMS + 1), dims, MAFAT_AXIS_NUMBERS);
   int code = mafat_npy_read(path, &view, &type, &begin, &d);
-  require(code == MAFAT_OK ? begin <= bytes && (type == MAFAT_F32 || known[0] & 4) : d.text[0] && !strchr(d.text, '\n'));
+  require(code == MAFAT_OK ? begin <= bytes && (type == MAFAT_F32 || known[0] & 4)
+                           : d.text[0] && !strchr(d.text, '\n'));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)

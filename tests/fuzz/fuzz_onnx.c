@@ -1,6 +1,6 @@
-/* libFuzzer target: an ONNX file; or, where the bytes do not begin like one, what to change in a small one that is right: which
- * of them, then four bytes for each change: where, what, and whether a byte is put in, taken out or another. Build with
- * clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: an ONNX file; or, where the bytes do not begin like one, what to change in a
+ * small one that is right: which of them, then four bytes for each change: where, what, and whether
+ * a byte is put in, taken out or another. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +28,14 @@ static void check_tensor(const struct mafat_onnx *m, const struct mafat_onnx_ten
   int64_t ints[MOST];
   double doubles[MOST];
   uint64_t elements = 1;
-  require(t->name && t->rank >= 0 && t->rank <= MAFAT_ONNX_MAX_RANK && t->type > 0 && t->type < MAFAT_ONNX_N_TYPES);
+  require(t->name && t->rank >= 0 && t->rank <= MAFAT_ONNX_MAX_RANK && t->type > 0 &&
+          t->type < MAFAT_ONNX_N_TYPES);
   for (int i = 0; i < t->rank; i++) elements *= (uint64_t)t->dims[i];
   require(elements == t->n && t->file >= 0 && t->file < mafat_onnx_n_files(m));
   require(t->form == MAFAT_ONNX_WIRE || t->type == MAFAT_ONNX_STRING ||
           t->bytes == t->n * mafat_onnx_type_bytes(t->type));
-  require(t->bytes == 0 || t->file > 0 || (t->at <= m->file->bytes && t->bytes <= m->file->bytes - t->at));
+  require(t->bytes == 0 || t->file > 0 ||
+          (t->at <= m->file->bytes && t->bytes <= m->file->bytes - t->at));
   size_t n = t->n < MOST ? (size_t)t->n : MOST;
   if (t->file > 0) return; /* whose bytes are not there */
   require(mafat_onnx_tensor_ints(m, t, t->n - n, n, ints, &d) == MAFAT_OK || d.text[0]);
@@ -49,10 +51,12 @@ static void check_node(const struct mafat_onnx *m, const struct mafat_onnx_node 
   for (int i = 0; i < n->n_outputs; i++) require(!n->outputs[i] || n->outputs[i]->makers > 0);
   for (int i = 0; i < n->n_attributes; i++) {
     const struct mafat_onnx_attribute *a = &n->attributes[i];
-    require(mafat_onnx_attribute(n, a->name) == a && strcmp(mafat_onnx_attribute_type_name(a->type), "undefined") != 0);
+    require(mafat_onnx_attribute(n, a->name) == a &&
+            strcmp(mafat_onnx_attribute_type_name(a->type), "undefined") != 0);
     if (a->type == MAFAT_ONNX_ATTRIBUTE_TENSOR) check_tensor(m, a->as.t);
     if (a->type == MAFAT_ONNX_ATTRIBUTE_STRING) length += strlen(a->as.s);
-    for (int k = 0; k < a->n && a->type == MAFAT_ONNX_ATTRIBUTE_STRINGS; k++) length += strlen(a->as.strings[k]);
+    for (int k = 0; k < a->n && a->type == MAFAT_ONNX_ATTRIBUTE_STRINGS; k++)
+      length += strlen(a->as.strings[k]);
   }
   require(length <= m->file->bytes);
 }
@@ -83,7 +87,8 @@ static void check_file(const char *data, size_t n)
   bounded_begin();
   int code = mafat_onnx_read(&m, file, &d);
   bounded_end(TEST_READER_ONNX, n);
-  require((code == MAFAT_OK) == (m != NULL) && (code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n'))));
+  require((code == MAFAT_OK) == (m != NULL) &&
+          (code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n'))));
   if (m) check_model(m);
   mafat_onnx_close(&m);
   mafat_model_file_close(&file);
@@ -106,7 +111,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 /* A file, which the number of one may become. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
 {
-  if (n >= MAFAT_ONNX_BEGINNING && mafat_onnx_begins((const char *)data)) return mutate_wire(data, n, most, seed);
+  if (n >= MAFAT_ONNX_BEGINNING && mafat_onnx_begins((const char *)data))
+    return mutate_wire(data, n, most, seed);
   if (n == 0 || seed % 3) return LLVMFuzzerMutate(data, n, most);
   struct test_message m = test_onnx_sample(data[0]);
   size_t whole = m.n <= most ? m.n : 0;

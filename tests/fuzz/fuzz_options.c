@@ -1,7 +1,7 @@
-/* libFuzzer target: lines, as the words of a command line of run_inference, and each as a search with its
- * words. What is accepted is within what the options' and the words' descriptions say; the same words as
- * mafat_serve has them, which names no picture. No file is opened but to learn whether it holds weights.
- * Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: lines, as the words of a command line of run_inference, and each as a search
+ * with its words. What is accepted is within what the options' and the words' descriptions say; the
+ * same words as mafat_serve has them, which names no picture. No file is opened but to learn
+ * whether it holds weights. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -71,12 +71,17 @@ static void check(const struct mafat_options *o, int argc)
   if (o->search) check_search(o->search);
   require(!o->search || mafat_search_check(o->search, NULL) == MAFAT_OK);
   require(o->cfg && o->model.path == o->cfg && o->n_images >= 0 && o->n_images < argc);
-  require(o->predict || o->program == MAFAT_SERVE || o->n_images || o->inputs.n || mafat_options_video(o));
+  require(o->predict || o->program == MAFAT_SERVE || o->n_images || o->inputs.n ||
+          mafat_options_video(o));
   require(is_fraction(o->thresh) && is_fraction(o->nms) && o->repeat >= 1 && o->repeat <= 10000);
-  require((o->threads == MAFAT_THREADS_AUTO || o->threads > 0) && o->threads <= MAFAT_MAX_THREADS && o->layers >= 0 && o->layers <= 10000);
-  require(o->ranks >= 0 && o->ranks <= 64 && o->link.bits >= 0 && isfinite(o->link.bits) && o->link.seconds >= 0 && isfinite(o->link.seconds));
-  require(o->plan_seconds >= 0 && o->plan_seconds <= 1e6 && o->max_boxes >= 0 && o->sweep.n >= 0 && o->sweep.n <= MAFAT_OPTION_SIZES_ROOM);
-  for (int i = 0; i < o->sweep.n; i++) require(o->sweep.list[i] > 0 && (i == 0 || o->sweep.list[i] >= o->sweep.list[i - 1]));
+  require((o->threads == MAFAT_THREADS_AUTO || o->threads > 0) && o->threads <= MAFAT_MAX_THREADS &&
+          o->layers >= 0 && o->layers <= 10000);
+  require(o->ranks >= 0 && o->ranks <= 64 && o->link.bits >= 0 && isfinite(o->link.bits) &&
+          o->link.seconds >= 0 && isfinite(o->link.seconds));
+  require(o->plan_seconds >= 0 && o->plan_seconds <= 1e6 && o->max_boxes >= 0 && o->sweep.n >= 0 &&
+          o->sweep.n <= MAFAT_OPTION_SIZES_ROOM);
+  for (int i = 0; i < o->sweep.n; i++)
+    require(o->sweep.list[i] > 0 && (i == 0 || o->sweep.list[i] >= o->sweep.list[i - 1]));
   for (int i = 0; i < o->mean.n; i++) require(isfinite(o->mean.x[i]));
   for (int i = 0; i < o->scale.n; i++) require(isfinite(o->scale.x[i]));
   require(!o->pad.n || (o->pad.x[0] >= 0 && o->pad.x[0] <= 255));

@@ -1,8 +1,10 @@
-/* libFuzzer target: a cfg, and behind a NUL bytes to be changed in the packed file of version 2 that is made of it,
- * three for each: where, and what. Or, behind a byte of 255, what comes last (0 an ONNX, 1 a TFLite
- * model; the number, times 4, of a small TFLite model that is made, or that and 2: a random one of integers), how many changes there are, and these: in a file of version 3. Weights are zeros. What is changed is sealed again, so that
- * it gets past the checksums. Each network is packed as it is, and with all layers that can computing with integers (versions 4
- * and 5). Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: a cfg, and behind a NUL bytes to be changed in the packed file of version 2
+ * that is made of it, three for each: where, and what. Or, behind a byte of 255, what comes last (0
+ * an ONNX, 1 a TFLite model; the number, times 4, of a small TFLite model that is made, or that and
+ * 2: a random one of integers), how many changes there are, and these: in a file of version 3.
+ * Weights are zeros. What is changed is sealed again, so that it gets past the checksums. Each
+ * network is packed as it is, and with all layers that can computing with integers (versions 4 and
+ * 5). Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +41,8 @@ static void seal_again(char *beginning, const struct mafat_packed *p)
   memcpy(&index_bytes, beginning + INDEX_BYTES_AT, sizeof index_bytes);
   if (mafat_packed_has_embedded_graph(p->version)) { /* behind the format's word */
     sum = mafat_hash(MAFAT_HASH_START, beginning + p->begin_bytes, (size_t)p->embedded_graph_bytes);
-    memcpy(beginning + MAFAT_PACKED_ALIGNMENT + (strcmp(p->format.name, "onnx") == 0 ? 9 : 11), &sum, sizeof sum);
+    memcpy(beginning + MAFAT_PACKED_ALIGNMENT + (strcmp(p->format.name, "onnx") == 0 ? 9 : 11),
+           &sum, sizeof sum);
   }
   if (index_bytes <= p->begin_bytes - MAFAT_PACKED_ALIGNMENT) {
     sum = mafat_hash(MAFAT_HASH_START, beginning + MAFAT_PACKED_ALIGNMENT, (size_t)index_bytes);
@@ -72,10 +75,12 @@ static void check_file(const char *path, int fd, const struct mafat_network *mad
   require(stat(path, &file) == 0);
   bounded_begin();
   code = test_packed_network_read(&n, path, NULL, NULL, &d);
-  bounded_end(!made->format.own_weights ? TEST_READER_PACKED : TEST_READER_PACKED_GRAPH, (size_t)file.st_size);
+  bounded_end(!made->format.own_weights ? TEST_READER_PACKED : TEST_READER_PACKED_GRAPH,
+              (size_t)file.st_size);
   require((code == MAFAT_OK) == (n != NULL) && (code == MAFAT_OK || (!intact && d.text[0])));
   if (n && intact)
-    require(mafat_packed_network_hash(n, MAFAT_PACKED_GRAPH_VERSION) == mafat_packed_network_hash(made, MAFAT_PACKED_GRAPH_VERSION));
+    require(mafat_packed_network_hash(n, MAFAT_PACKED_GRAPH_VERSION) ==
+            mafat_packed_network_hash(made, MAFAT_PACKED_GRAPH_VERSION));
   if (n) {
     d.text[0] = 0;
     code = mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &d);
@@ -97,20 +102,24 @@ static void write_file(int fd, const char *beginning, const struct mafat_packed 
 }
 
 /* The embedded graph of a model, which is the only file. */
-static void fill_embedded_graph(char *to, const struct mafat_embedded_graph *e, const uint8_t *model)
+static void fill_embedded_graph(char *to, const struct mafat_embedded_graph *e,
+                                const uint8_t *model)
 {
   require(e->n_files == 1);
   for (size_t k = 0; k < e->files[0].n; k++)
-    memcpy(to + e->files[0].ranges[k].offset, model + e->files[0].ranges[k].at, (size_t)e->files[0].ranges[k].bytes);
+    memcpy(to + e->files[0].ranges[k].offset, model + e->files[0].ranges[k].at,
+           (size_t)e->files[0].ranges[k].bytes);
 }
 
-static char *begin_file(struct mafat_packed *p, const struct mafat_network *n, const struct mafat_packed_origin *origin, const uint8_t *model)
+static char *begin_file(struct mafat_packed *p, const struct mafat_network *n,
+                        const struct mafat_packed_origin *origin, const uint8_t *model)
 {
   char *beginning, *all = calloc(1, (size_t)p->data_at);
   require(all);
   if (origin->embedded_graph) {
     fill_embedded_graph(all + p->begin_bytes, origin->embedded_graph, model);
-    p->embedded_graph_hash = mafat_hash(MAFAT_HASH_START, all + p->begin_bytes, (size_t)p->embedded_graph_bytes);
+    p->embedded_graph_hash =
+        mafat_hash(MAFAT_HASH_START, all + p->begin_bytes, (size_t)p->embedded_graph_bytes);
   }
   require(mafat_packed_seal(p, n, origin, &beginning) == MAFAT_OK);
   memcpy(all, beginning, (size_t)p->begin_bytes);
@@ -118,8 +127,8 @@ static char *begin_file(struct mafat_packed *p, const struct mafat_network *n, c
   return all;
 }
 
-static void try_file(const struct mafat_network *n, const struct mafat_packed_origin *origin, const uint8_t *model,
-                     const uint8_t *changes, size_t n_changes)
+static void try_file(const struct mafat_network *n, const struct mafat_packed_origin *origin,
+                     const uint8_t *model, const uint8_t *changes, size_t n_changes)
 {
   uint64_t *layer_bytes = calloc((size_t)n->n_layers, sizeof *layer_bytes);
   struct mafat_packed *p;
@@ -144,7 +153,8 @@ static void try_file(const struct mafat_network *n, const struct mafat_packed_or
 static char *write_made(unsigned which, size_t *n)
 {
   if (which & 2) return test_integer_graph_write(which, n);
-  return test_tflite_write(test_tflite_operator_model((int)(which / 4) % test_tflite_n_operators()), n);
+  return test_tflite_write(test_tflite_operator_model((int)(which / 4) % test_tflite_n_operators()),
+                           n);
 }
 
 /* Layers that can compute with integers, and their inputs, all with one scale. */
@@ -157,28 +167,35 @@ static struct mafat_activations *list_all(const struct mafat_network *n)
   for (int l = 0; l < n->n_layers; l++) {
     if (!mafat_activations_can_compute(n, l)) continue;
     listed[l] = true;
-    for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);) listed[r.source->tensor] = true;
+    for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);)
+      listed[r.source->tensor] = true;
   }
   for (int i = 0; i < n_operators; i++)
     if (listed[i])
       a->list[a->n++] = (struct mafat_activation_numbers){
-          .tensor = i, .scale = 1, .zero = 128, .before_scale = 1, .computes = i < n->n_layers && mafat_activations_can_compute(n, i)};
+          .tensor = i,
+          .scale = 1,
+          .zero = 128,
+          .before_scale = 1,
+          .computes = i < n->n_layers && mafat_activations_can_compute(n, i)};
   free(listed);
   return a;
 }
 
 /* The network becomes another one. */
-static void try_activations(struct mafat_network *n, const struct mafat_packed_origin *origin, const uint8_t *model,
-                            const uint8_t *changes, size_t n_changes)
+static void try_activations(struct mafat_network *n, const struct mafat_packed_origin *origin,
+                            const uint8_t *model, const uint8_t *changes, size_t n_changes)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_packed_origin with = *origin;
   struct mafat_activations *a = list_all(n);
-  struct mafat_activations_places *places = calloc((size_t)mafat_network_n_tensors(n), sizeof *places);
+  struct mafat_activations_places *places =
+      calloc((size_t)mafat_network_n_tensors(n), sizeof *places);
   require(places);
   with.activations = a;
   with.places = places;
-  if (mafat_activations_apply(n, a, true, places, "fuzz", &d) == MAFAT_OK) try_file(n, &with, model, changes, n_changes);
+  if (mafat_activations_apply(n, a, true, places, "fuzz", &d) == MAFAT_OK)
+    try_file(n, &with, model, changes, n_changes);
   else require(d.text[0]);
   free(places);
   free(a);
@@ -200,7 +217,8 @@ static void try_graph(const uint8_t *bytes, size_t n)
   int fd = memfd_create("model", MFD_CLOEXEC);
   require(fd >= 0 && write(fd, model, n_model) == (ssize_t)n_model);
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  const struct mafat_reader *reader = is_made || bytes[0] % 2 ? &mafat_tflite_reader : &mafat_onnx_reader;
+  const struct mafat_reader *reader =
+      is_made || bytes[0] % 2 ? &mafat_tflite_reader : &mafat_onnx_reader;
   int code = test_packed_graph_read(&network, &embedded_graph, reader, path, NULL, &d);
   require((code == MAFAT_OK) == (network && embedded_graph) && (code == MAFAT_OK || d.text[0]));
   if (network && embedded_graph->n_files == 1)
@@ -246,7 +264,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned se
   if (data[0] == GRAPH) {
     size_t begin = n > BEFORE ? BEFORE + 3 * (size_t)data[2] : n;
     if (begin >= n || data[1] >= 4) return LLVMFuzzerMutate(data, n, most);
-    return begin + (data[1] % 2 ? mutate_flat : mutate_wire)(data + begin, n - begin, most - begin, seed);
+    return begin +
+           (data[1] % 2 ? mutate_flat : mutate_wire)(data + begin, n - begin, most - begin, seed);
   }
   struct mutation m = {data, n, most, seed};
   const uint8_t *end = memchr(data, 0, n);

@@ -47,7 +47,8 @@ static void check_groups(const struct mafat_network *n, const struct mafat_plan 
     const struct mafat_group *g = &plan->groups[i];
     struct mafat_shape out = n->layers[plan->members[g->at.end - 1]].out;
     require(g->at.begin == at && g->at.end > at);
-    for (; at < g->at.end; at++) require(plan->group_of[plan->members[at]] == i && plan->group_of[plan->order[at]] == i);
+    for (; at < g->at.end; at++)
+      require(plan->group_of[plan->members[at]] == i && plan->group_of[plan->order[at]] == i);
     if (g->cut.kind != MAFAT_CUT_GRID) continue;
     check_bounds(g->row_bounds, g->cut.as.grid.n_rows, out.h);
     check_bounds(g->col_bounds, g->cut.as.grid.n_cols, out.w);
@@ -60,7 +61,10 @@ static void check_cuts(const struct mafat_group *a, const struct mafat_group *b)
 {
   const struct mafat_grid *x = &a->cut.as.grid, *y = &b->cut.as.grid;
   require(a->cut.kind == b->cut.kind);
-  if (a->cut.kind == MAFAT_CUT_ROWS) require(a->cut.as.rows.least == b->cut.as.rows.least && a->cut.as.rows.early == b->cut.as.rows.early && a->cut.as.rows.partitioned == b->cut.as.rows.partitioned);
+  if (a->cut.kind == MAFAT_CUT_ROWS)
+    require(a->cut.as.rows.least == b->cut.as.rows.least &&
+            a->cut.as.rows.early == b->cut.as.rows.early &&
+            a->cut.as.rows.partitioned == b->cut.as.rows.partitioned);
   if (a->cut.kind == MAFAT_CUT_SPLIT) require(a->cut.as.split.n == b->cut.as.split.n);
   if (a->cut.kind == MAFAT_CUT_PANELS) require(a->cut.as.panels.apart == b->cut.as.panels.apart);
   if (a->cut.kind != MAFAT_CUT_GRID) return;
@@ -80,8 +84,10 @@ static void check_same(const struct mafat_plan *plan, const struct mafat_plan *a
     check_cuts(a, b);
   }
   require(!memcmp(plan->members, again->members, (size_t)plan->n_layers * sizeof *plan->members));
-  require(!memcmp(plan->algorithms, again->algorithms, (size_t)plan->n_layers * sizeof *plan->algorithms));
-  require(!memcmp(plan->placement, again->placement, (size_t)plan->n_layers * sizeof *plan->placement));
+  require(!memcmp(plan->algorithms, again->algorithms,
+                  (size_t)plan->n_layers * sizeof *plan->algorithms));
+  require(
+      !memcmp(plan->placement, again->placement, (size_t)plan->n_layers * sizeof *plan->placement));
 }
 
 /* A plan's spec is written; that, and reading back what is written, give the same

@@ -1,8 +1,9 @@
-/* libFuzzer target: a plan, a newline, a cfg. A small network that comes of them is run with the portable
- * kernels, which are instrumented, and random weights: as the plan says, and as one whole map after the other,
- * whose bits must be the same. A plan behind an exclamation mark gets an input of numbers that no picture
- * has, and what comes out is only taken for boxes. A third of the models are opened by descriptor and in memory, too
- * (ways.h). Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: a plan, a newline, a cfg. A small network that comes of them is run with the
+ * portable kernels, which are instrumented, and random weights: as the plan says, and as one whole
+ * map after the other, whose bits must be the same. A plan behind an exclamation mark gets an input
+ * of numbers that no picture has, and what comes out is only taken for boxes. A third of the models
+ * are opened by descriptor and in memory, too (ways.h). Build with clang
+ * -fsanitize=fuzzer,address,undefined. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -49,7 +50,8 @@ static bool open_run(struct run *r, const struct mafat_network *n, const char *t
   int code = mafat_plan_read(&r->plan, text, n, n->n_layers, &options, &d);
   if (code == MAFAT_OK) code = mafat_layout_make(&r->layout, n, r->plan, &d);
   require(code == MAFAT_OK || d.text[0]);
-  if (code == MAFAT_OK && r->layout->padded_macs <= MAX_MACS && r->layout->total_bytes <= MAX_BYTES) return true;
+  if (code == MAFAT_OK && r->layout->padded_macs <= MAX_MACS && r->layout->total_bytes <= MAX_BYTES)
+    return true;
   close_run(r);
   return false;
 }
@@ -60,7 +62,8 @@ static bool is_small(const struct mafat_network *n)
   for (int l = 0; l < n->n_layers && floats <= MAX_FLOATS && taps <= MAX_TAPS; l++) {
     const struct mafat_layer *layer = &n->layers[l];
     struct mafat_weight_counts c = mafat_layer_weight_counts(layer);
-    long long out = mafat_shape_elements(layer->out), window = (long long)layer->window.y.size * layer->window.x.size;
+    long long out = mafat_shape_elements(layer->out),
+              window = (long long)layer->window.y.size * layer->window.x.size;
     if (c.weights > MAX_FLOATS || out > MAX_FLOATS) return false;
     floats += out + (long long)c.weights;
     taps += out * (window > 1 ? window : 1);
@@ -70,10 +73,13 @@ static bool is_small(const struct mafat_network *n)
 
 static float input_at(struct test_rng *rng, bool hostile)
 {
-  static const float numbers[] = {NAN, INFINITY, -INFINITY, 3e38f, -3e38f, 1e-45f, -0.0f, 88.8f, 2147483648.0f};
+  static const float numbers[] = {NAN,    INFINITY, -INFINITY, 3e38f,        -3e38f,
+                                  1e-45f, -0.0f,    88.8f,     2147483648.0f};
   float usual = (float)(test_random(rng) >> 8) / 16777216.0f;
   if (!hostile) return usual;
-  return test_random_chance(rng, 50) ? numbers[test_random(rng) % (sizeof numbers / sizeof *numbers)] : 100 * usual;
+  return test_random_chance(rng, 50)
+             ? numbers[test_random(rng) % (sizeof numbers / sizeof *numbers)]
+             : 100 * usual;
 }
 
 static float *make_input(const struct mafat_network *n, bool hostile)
@@ -104,8 +110,9 @@ static void check_boxes(const struct run *r, const struct mafat_executor *e)
   mafat_detect_defaults(&in);
   in.at = read_at;
   in.context = e;
-  in.placement = mafat_placement_make(n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH, 640, 427,
-                                      mafat_network_picture_shape(n).w, mafat_network_picture_shape(n).h);
+  in.placement =
+      mafat_placement_make(n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH, 640, 427,
+                           mafat_network_picture_shape(n).w, mafat_network_picture_shape(n).h);
   in.thresh = .1f;
   in.n_layers = n->n_layers;
   in.capacity = mafat_executor_boxes_room(e);
@@ -113,7 +120,8 @@ static void check_boxes(const struct run *r, const struct mafat_executor *e)
   int code = mafat_detect(&boxes, n, &in, &d);
   require((code == MAFAT_OK) == (boxes != NULL) && (code == MAFAT_OK || d.text[0]));
   mafat_detections_close(&boxes);
-  if (mafat_classify_layer(n, n->n_layers) >= 0) require(mafat_classify(top, 5, &n_top, n, &in, &d) == MAFAT_OK);
+  if (mafat_classify_layer(n, n->n_layers) >= 0)
+    require(mafat_classify(top, 5, &n_top, n, &in, &d) == MAFAT_OK);
 }
 
 /* ---- runs ---- */
@@ -126,9 +134,12 @@ static void run(struct run *r, const char *weights_path, const float *input)
   struct mafat_weights *w;
   mafat_executor_defaults(&options);
   options.kernels = mafat_kernels_find("portable");
-  r->output = malloc((size_t)mafat_shape_elements(r->network->layers[r->network->n_layers - 1].out) * sizeof(float));
+  r->output =
+      malloc((size_t)mafat_shape_elements(r->network->layers[r->network->n_layers - 1].out) *
+             sizeof(float));
   require(r->output);
-  require(mafat_weights_open(&w, weights_path, r->network, r->plan, r->layout, NULL, NULL, NULL) == MAFAT_OK);
+  require(mafat_weights_open(&w, weights_path, r->network, r->plan, r->layout, NULL, NULL, NULL) ==
+          MAFAT_OK);
   require(mafat_executor_open(&e, r->network, r->plan, r->layout, w, &options, NULL) == MAFAT_OK);
   memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, r->layout->total_bytes);
   mafat_executor_set_input(e, input);
@@ -143,9 +154,12 @@ static void check_same(const struct run *a, const struct run *b)
 {
   const struct mafat_network *n = a->network;
   long long floats = mafat_shape_elements(n->layers[n->n_layers - 1].out);
-  if (memcmp(a->plan->algorithms, b->plan->algorithms, (size_t)n->n_layers * sizeof *a->plan->algorithms)) return;
+  if (memcmp(a->plan->algorithms, b->plan->algorithms,
+             (size_t)n->n_layers * sizeof *a->plan->algorithms))
+    return;
   for (long long i = 0; i < floats; i++)
-    require(!memcmp(&a->output[i], &b->output[i], sizeof(float)) || (isnan(a->output[i]) && isnan(b->output[i])));
+    require(!memcmp(&a->output[i], &b->output[i], sizeof(float)) ||
+            (isnan(a->output[i]) && isnan(b->output[i])));
 }
 
 struct cfg_text {

@@ -1,6 +1,7 @@
-/* libFuzzer target: a .tflite file, read and imported; or, where the bytes do not begin like one, what to change in a small one that is
- * right: which of them, of floats or a random one of integers, then three bytes for each change: where, and what. What comes of it: tests/fuzz/imported.h. Build with
- * clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: a .tflite file, read and imported; or, where the bytes do not begin like one,
+ * what to change in a small one that is right: which of them, of floats or a random one of
+ * integers, then three bytes for each change: where, and what. What comes of it:
+ * tests/fuzz/imported.h. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,8 @@ static void check_tensor(const struct mafat_tflite *m, struct mafat_model_file *
   int64_t ints[16];
   float floats[16];
   int count;
-  require(t->name && t->rank >= 0 && t->rank <= MAFAT_TFLITE_MAX_RANK && mafat_tflite_type_name((int)t->type));
+  require(t->name && t->rank >= 0 && t->rank <= MAFAT_TFLITE_MAX_RANK &&
+          mafat_tflite_type_name((int)t->type));
   require(t->at <= file->bytes && t->bytes <= file->bytes - t->at);
   int code = mafat_tflite_ints(m, file, tensor, 16, ints, &count, &d);
   require(code == MAFAT_OK || d.text[0]);
@@ -34,12 +36,14 @@ static void check_tensor(const struct mafat_tflite *m, struct mafat_model_file *
   require(code == MAFAT_OK || d.text[0]);
 }
 
-static void check_operator(const struct mafat_tflite *m, struct mafat_model_file *file, const struct mafat_tflite_operator *o)
+static void check_operator(const struct mafat_tflite *m, struct mafat_model_file *file,
+                           const struct mafat_tflite_operator *o)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_tflite_detection found;
   for (int i = 0; i < o->n_inputs; i++) require(o->inputs[i] >= -1 && o->inputs[i] < m->n_tensors);
-  for (int i = 0; i < o->n_outputs; i++) require(o->outputs[i] >= 0 && o->outputs[i] < m->n_tensors);
+  for (int i = 0; i < o->n_outputs; i++)
+    require(o->outputs[i] >= 0 && o->outputs[i] < m->n_tensors);
   int code = mafat_tflite_detection_read(&found, m, file, o, &d);
   require(code == MAFAT_OK ? found.max_detections > 0 && found.num_classes > 0 : d.text[0] != 0);
 }
@@ -88,7 +92,8 @@ static void check_file(const char *data, size_t n)
 static char *make_model(unsigned number, size_t *n)
 {
   enum { OF_NUMBERS = 128 };
-  return number >= OF_NUMBERS ? test_integer_graph_write(number, n) : test_tflite_write(test_tflite_model(number), n);
+  return number >= OF_NUMBERS ? test_integer_graph_write(number, n)
+                              : test_tflite_write(test_tflite_model(number), n);
 }
 
 static bool is_file(const uint8_t *bytes, size_t n)
@@ -105,7 +110,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   if (n < 1) return 0;
   size_t n_data;
   char *data = make_model(bytes[0], &n_data);
-  for (size_t i = 1; i + 3 <= n; i += 3) data[(bytes[i] + 256 * (size_t)bytes[i + 1]) % n_data] = (char)bytes[i + 2];
+  for (size_t i = 1; i + 3 <= n; i += 3)
+    data[(bytes[i] + 256 * (size_t)bytes[i + 1]) % n_data] = (char)bytes[i + 2];
   check_file(data, n_data);
   free(data);
   return 0;

@@ -1,5 +1,6 @@
-/* libFuzzer target: frames out of a pipe. The first byte says whether they are y4m, JPEGs or raw. Whatever comes, no more is written than a
- * frame's room, JPEGs end behind FF D9, and what is refused is explained in one line. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: frames out of a pipe. The first byte says whether they are y4m, JPEGs or raw.
+ * Whatever comes, no more is written than a frame's room, JPEGs end behind FF D9, and what is
+ * refused is explained in one line. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +27,11 @@ static void read_frames(struct mafat_frames *f)
     code = mafat_frames_next(f, capacity, &got, NULL, &d);
     bounded_end(TEST_READER_VIDEO, 0);
     require(code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n') && got == 0));
-    require(got <= f->frame_bytes && (got == 0 || f->kind == MAFAT_FRAMES_JPEG || got == f->frame_bytes));
-    if (got && f->kind == MAFAT_FRAMES_JPEG) require(got >= 4 && capacity[0] == 0xff && capacity[1] == 0xd8 && capacity[got - 2] == 0xff && capacity[got - 1] == 0xd9);
+    require(got <= f->frame_bytes &&
+            (got == 0 || f->kind == MAFAT_FRAMES_JPEG || got == f->frame_bytes));
+    if (got && f->kind == MAFAT_FRAMES_JPEG)
+      require(got >= 4 && capacity[0] == 0xff && capacity[1] == 0xd8 && capacity[got - 2] == 0xff &&
+              capacity[got - 1] == 0xd9);
   }
   free(capacity);
 }
@@ -39,7 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   struct mafat_diagnostic d = {""};
   if (n < 1) return 0;
   int fd = memfd_create("fuzz", MFD_CLOEXEC);
-  require(fd >= 0 && write(fd, bytes + 1, n - 1) == (ssize_t)(n - 1) && lseek(fd, 0, SEEK_SET) == 0);
+  require(fd >= 0 && write(fd, bytes + 1, n - 1) == (ssize_t)(n - 1) &&
+          lseek(fd, 0, SEEK_SET) == 0);
   bounded_begin();
   int code = mafat_frames_open(&f, fd, kinds[bytes[0] % 3], &d);
   bounded_end(TEST_READER_VIDEO, 0);

@@ -1,6 +1,6 @@
 /* libFuzzer target: any bytes, as the .weights file of three fixed networks, and as packed
- * ones of both versions, with wide weights and narrow ones, whose headers are sealed for the bytes to get past them.
- * Build with clang -fsanitize=fuzzer,address,undefined. */
+ * ones of both versions, with wide weights and narrow ones, whose headers are sealed for the bytes
+ * to get past them. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,15 +22,18 @@
 static const char *const cfgs[] = {
     /* every way of packing a convolution: 3 channels, a route, groups, depthwise */
     "[net]\nheight=8\nwidth=8\nchannels=3\n"
-    "[convolutional]\nbatch_normalize=1\nfilters=5\nsize=3\npad=1\n[convolutional]\nfilters=8\nsize=1\n"
+    "[convolutional]\nbatch_normalize=1\nfilters=5\nsize=3\npad=1\n[convolutional]\nfilters="
+    "8\nsize=1\n"
     "[route]\nlayers=-1,-2\n[convolutional]\nfilters=12\nsize=1\n"
-    "[convolutional]\nbatch_normalize=1\nfilters=12\nsize=3\ngroups=12\n[convolutional]\nfilters=9\nsize=1\ngroups=3\n",
+    "[convolutional]\nbatch_normalize=1\nfilters=12\nsize=3\ngroups=12\n[convolutional]\nfilters="
+    "9\nsize=1\ngroups=3\n",
     /* a classifier */
     "[net]\nheight=4\nwidth=4\nchannels=2\n"
     "[batchnorm]\n[local]\nfilters=2\nsize=2\nstride=1\n[connected]\nbatch_normalize=1\noutput=9\n"
     "[connected]\noutput=3\n[softmax]\n",
     /* a detector: a surplus is an error */
-    "[net]\nheight=4\nwidth=4\nchannels=1\n[convolutional]\nfilters=6\nsize=1\n[yolo]\nclasses=1\nnum=1\n",
+    "[net]\nheight=4\nwidth=4\nchannels=1\n[convolutional]\nfilters=6\nsize=1\n[yolo]\nclasses="
+    "1\nnum=1\n",
 };
 
 enum { N_CFGS = sizeof cfgs / sizeof *cfgs, N_NETWORKS = 2 * N_CFGS };
@@ -42,7 +45,8 @@ static void narrow(struct mafat_network *n)
 {
   static const enum mafat_dtype types[] = {MAFAT_F16, MAFAT_I8, MAFAT_I4};
   for (int l = 0; l < n->n_layers; l++)
-    if (mafat_layer_takes_weights(&n->layers[l], types[l % 3])) n->layers[l].weights_type = types[l % 3];
+    if (mafat_layer_takes_weights(&n->layers[l], types[l % 3]))
+      n->layers[l].weights_type = types[l % 3];
 }
 
 /* Reads the ends of every slice, so that the sanitizers see each access. Their hash. */
@@ -131,8 +135,11 @@ static struct mafat_packed *lay_out(const struct mafat_network *n)
 }
 
 /* Places in a header (doc/packed.md). */
-enum { VERSION_AT = 12, N_LAYERS_AT = 16, NETWORK_HASH_AT = 24, TABLE_CHECKSUM_AT = 48, HEADER_CHECKSUM_1_AT = 56,
-       INDEX_BYTES_AT = 64, INDEX_CHECKSUM_AT = 72, HEADER_CHECKSUM_2_AT = 80 };
+enum {
+  VERSION_AT = 12, N_LAYERS_AT = 16, NETWORK_HASH_AT = 24, TABLE_CHECKSUM_AT = 48,
+  HEADER_CHECKSUM_1_AT = 56, INDEX_BYTES_AT = 64, INDEX_CHECKSUM_AT = 72,
+  HEADER_CHECKSUM_2_AT = 80
+};
 
 static void put_number(char *beginning, size_t at, uint64_t number)
 {
@@ -140,8 +147,8 @@ static void put_number(char *beginning, size_t at, uint64_t number)
 }
 
 /* Version 2: as it is made, with the bytes for weights; or with the bytes for its index. */
-static void try_version_2(int fd, const char *path, const struct mafat_network *network, bool as_index,
-                          const uint8_t *bytes, size_t n)
+static void try_version_2(int fd, const char *path, const struct mafat_network *network,
+                          bool as_index, const uint8_t *bytes, size_t n)
 {
   struct mafat_packed *p = lay_out(network);
   char *beginning;
@@ -151,7 +158,8 @@ static void try_version_2(int fd, const char *path, const struct mafat_network *
     memcpy(beginning + MAFAT_PACKED_ALIGNMENT, bytes, there);
     put_number(beginning, INDEX_BYTES_AT, there);
     put_number(beginning, INDEX_CHECKSUM_AT, mafat_hash(MAFAT_HASH_START, bytes, there));
-    put_number(beginning, HEADER_CHECKSUM_2_AT, mafat_hash(MAFAT_HASH_START, beginning, HEADER_CHECKSUM_2_AT));
+    put_number(beginning, HEADER_CHECKSUM_2_AT,
+               mafat_hash(MAFAT_HASH_START, beginning, HEADER_CHECKSUM_2_AT));
   }
   begin_file(fd, beginning, (size_t)p->data_at, p->file_bytes);
   if (!as_index) write_at(fd, bytes, n, (long)p->data_at);
@@ -161,8 +169,8 @@ static void try_version_2(int fd, const char *path, const struct mafat_network *
 }
 
 /* Version 1: a table that is right, or the bytes for one; then the bytes for weights. */
-static void try_version_1(int fd, const char *path, const struct mafat_network *network, bool as_table,
-                          const uint8_t *bytes, size_t n)
+static void try_version_1(int fd, const char *path, const struct mafat_network *network,
+                          bool as_table, const uint8_t *bytes, size_t n)
 {
   static char beginning[2 * MAFAT_PACKED_ALIGNMENT];
   const uint32_t version = 1, byte_order = 0x01020304;
@@ -177,8 +185,10 @@ static void try_version_1(int fd, const char *path, const struct mafat_network *
   put_number(beginning, NETWORK_HASH_AT, mafat_packed_network_hash(network, version));
   memcpy(beginning + MAFAT_PACKED_ALIGNMENT, p->entries, table);
   if (as_table) memcpy(beginning + MAFAT_PACKED_ALIGNMENT, bytes, n < table ? n : table);
-  put_number(beginning, TABLE_CHECKSUM_AT, mafat_hash(MAFAT_HASH_START, beginning + MAFAT_PACKED_ALIGNMENT, table));
-  put_number(beginning, HEADER_CHECKSUM_1_AT, mafat_hash(MAFAT_HASH_START, beginning, HEADER_CHECKSUM_1_AT));
+  put_number(beginning, TABLE_CHECKSUM_AT,
+             mafat_hash(MAFAT_HASH_START, beginning + MAFAT_PACKED_ALIGNMENT, table));
+  put_number(beginning, HEADER_CHECKSUM_1_AT,
+             mafat_hash(MAFAT_HASH_START, beginning, HEADER_CHECKSUM_1_AT));
   begin_file(fd, beginning, sizeof beginning, p->file_bytes);
   write_at(fd, bytes, n, (long)p->data_at);
   try_file(path, fd);

@@ -23,7 +23,8 @@ static inline void check_operand(const struct mafat_network *n, int layer, int o
 {
   const struct mafat_layer *l = &n->layers[layer];
   const struct mafat_operand *o = &l->operands[operand];
-  const struct mafat_infer_context context = {n->path, l->line, layer, mafat_layer_type_name(l->type), NULL};
+  const struct mafat_infer_context context = {n->path, l->line, layer,
+                                              mafat_layer_type_name(l->type), NULL};
   require(mafat_network_check_operand(n, layer, operand, &context) == MAFAT_OK);
   struct mafat_span y = mafat_layer_in_span(l, operand, true, mafat_span(0, l->out.h));
   struct mafat_span x = mafat_layer_in_span(l, operand, false, mafat_span(0, l->out.w));
@@ -43,12 +44,14 @@ static inline void check_port(const struct mafat_port *p)
 
 static inline void check_network(const struct mafat_network *n)
 {
-  require(n->n_layers >= 1 && n->n_layers <= MAFAT_MAX_LAYERS && n->constants && n->constants->n_layers == n->n_layers);
+  require(n->n_layers >= 1 && n->n_layers <= MAFAT_MAX_LAYERS && n->constants &&
+          n->constants->n_layers == n->n_layers);
   for (int i = 0; i < n->n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
     require(l->out.h > 0 && l->out.w > 0 && l->out.c > 0 && l->n_operands > 0);
     for (int k = 0; k < l->n_operands; k++)
-      if (mafat_sources_count(&l->operands[k].sources) > 0) check_operand(n, i, k); /* else it reads nothing */
+      if (mafat_sources_count(&l->operands[k].sources) > 0)
+        check_operand(n, i, k); /* else it reads nothing */
   }
   for (int i = 0; i < n->n_inputs; i++) check_port(&n->inputs[i]);
   for (int i = 0; i < n->n_outputs; i++) check_port(&n->outputs[i]);
@@ -80,19 +83,23 @@ static inline bool open_run(struct import_run *r, const struct mafat_network *n,
   int code = mafat_plan_read(&r->plan, text, n, n->n_layers, &options, &d);
   if (code == MAFAT_OK) code = mafat_layout_make(&r->layout, n, r->plan, &d);
   require(code == MAFAT_OK || d.text[0]);
-  require(!r->layout || (r->layout->total_bytes >= r->layout->bound_bytes && r->layout->total_bytes % 64 == 0));
-  return code == MAFAT_OK && r->layout->padded_macs <= MAX_MACS && r->layout->total_bytes <= MAX_BYTES;
+  require(!r->layout ||
+          (r->layout->total_bytes >= r->layout->bound_bytes && r->layout->total_bytes % 64 == 0));
+  return code == MAFAT_OK && r->layout->padded_macs <= MAX_MACS &&
+         r->layout->total_bytes <= MAX_BYTES;
 }
 
 /* In an arena full of NaN: whoever reads what nobody wrote shows. */
-static inline void run(struct import_run *r, const struct mafat_network *n, struct mafat_weights *w, const float *input)
+static inline void run(struct import_run *r, const struct mafat_network *n, struct mafat_weights *w,
+                       const float *input)
 {
   struct mafat_executor_options options;
   struct mafat_executor *e = NULL;
   mafat_executor_defaults(&options);
   options.kernels = mafat_kernels_find("portable");
   r->output = malloc((size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof(float));
-  require(r->output && mafat_executor_open(&e, n, r->plan, r->layout, w, &options, NULL) == MAFAT_OK);
+  require(r->output &&
+          mafat_executor_open(&e, n, r->plan, r->layout, w, &options, NULL) == MAFAT_OK);
   memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, r->layout->total_bytes);
   mafat_executor_set_input(e, input);
   require(mafat_executor_run(e, NULL) == MAFAT_OK);
@@ -100,7 +107,8 @@ static inline void run(struct import_run *r, const struct mafat_network *n, stru
   mafat_executor_close(&e);
 }
 
-static inline void compare(const struct mafat_network *n, struct mafat_weights *w, struct import_run *a, struct import_run *b)
+static inline void compare(const struct mafat_network *n, struct mafat_weights *w,
+                           struct import_run *a, struct import_run *b)
 {
   static float input[MAX_FLOATS];
   long long floats = mafat_shape_elements(n->layers[n->n_layers - 1].out);
@@ -108,7 +116,8 @@ static inline void compare(const struct mafat_network *n, struct mafat_weights *
   run(a, n, w, input);
   run(b, n, w, input);
   for (long long i = 0; i < floats; i++)
-    require(!memcmp(&a->output[i], &b->output[i], sizeof(float)) || (isnan(a->output[i]) && isnan(b->output[i])));
+    require(!memcmp(&a->output[i], &b->output[i], sizeof(float)) ||
+            (isnan(a->output[i]) && isnan(b->output[i])));
 }
 
 static inline bool is_small(const struct mafat_network *n)

@@ -1,5 +1,5 @@
-/* Under MemorySanitizer: what the kernel writes is known. clang 14 watches the names that stat had in glibc before 2.33, and neither statx
- * nor what has no function of the C library's. */
+/* Under MemorySanitizer: what the kernel writes is known. clang 14 watches the names that stat had
+ * in glibc before 2.33, and neither statx nor what has no function of the C library's. */
 #if defined(__has_feature)
 #if __has_feature(memory_sanitizer)
 #include <errno.h>
@@ -34,7 +34,8 @@ int fstat(int fd, struct stat *st)
   return ask(fd, "", st, AT_EMPTY_PATH);
 }
 
-int statx(int folder, const char *restrict path, int flags, unsigned mask, struct statx *restrict st)
+int statx(int folder, const char *restrict path, int flags, unsigned mask,
+          struct statx *restrict st)
 {
   long code = syscall(SYS_statx, folder, path, flags, mask, st);
   if (code == 0) __msan_unpoison(st, sizeof *st);
@@ -48,7 +49,8 @@ static void know_events(const struct io_event *events, long n)
   for (long i = 0; i < n; i++) {
     __msan_unpoison(&events[i], sizeof events[i]);
     const struct iocb *call = (const struct iocb *)(uintptr_t)events[i].obj;
-    if (events[i].res > 0) __msan_unpoison((const void *)(uintptr_t)call->aio_buf, (size_t)events[i].res);
+    if (events[i].res > 0)
+      __msan_unpoison((const void *)(uintptr_t)call->aio_buf, (size_t)events[i].res);
   }
 }
 
@@ -60,10 +62,12 @@ __attribute__((no_sanitize("memory"))) long syscall(long number, ...)
   va_start(list, number);
   for (int i = 0; i < 6; i++) a[i] = va_arg(list, long);
   va_end(list);
-  register long fourth __asm__("r10") = a[3], fifth __asm__("r8") = a[4], sixth __asm__("r9") = a[5];
+  register long fourth __asm__("r10") = a[3], fifth __asm__("r8") = a[4],
+                       sixth __asm__("r9") = a[5];
   __asm__ volatile("syscall"
                    : "=a"(answer)
-                   : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(fourth), "r"(fifth), "r"(sixth)
+                   : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(fourth), "r"(fifth),
+                     "r"(sixth)
                    : "rcx", "r11", "memory");
   if (answer >= -4095 && answer < 0) {
     errno = (int)-answer;

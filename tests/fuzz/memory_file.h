@@ -1,5 +1,5 @@
-/* A file in memory with a name, for readers that want one: the same for all inputs of a target, for to make one takes longer than to read
- * what is small. */
+/* A file in memory with a name, for readers that want one: the same for all inputs of a target, for
+ * to make one takes longer than to read what is small. */
 #ifndef MAFAT_TESTS_FUZZ_MEMORY_FILE_H
 #define MAFAT_TESTS_FUZZ_MEMORY_FILE_H
 
@@ -21,7 +21,8 @@ static inline const char *memory_file_write(struct memory_file *f, const void *b
     f->fd = memfd_create("fuzz", MFD_CLOEXEC);
     snprintf(f->path, sizeof f->path, "/proc/self/fd/%d", f->fd);
   }
-  bool written = f->fd >= 0 && (n == 0 || pwrite(f->fd, bytes, n, 0) == (ssize_t)n) && ftruncate(f->fd, (off_t)n) == 0;
+  bool written = f->fd >= 0 && (n == 0 || pwrite(f->fd, bytes, n, 0) == (ssize_t)n) &&
+                 ftruncate(f->fd, (off_t)n) == 0;
   if (!written) abort();
   return f->path;
 }

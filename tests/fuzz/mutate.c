@@ -44,9 +44,10 @@ size_t mutation_scramble(uint8_t *bytes, size_t n, size_t most)
 long long mutation_number(struct mutation *m)
 {
   static const long long numbers[] = {
-      0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 1000, 4095, 4096, 4097, 32767, 32768, 65535,
-      65536, 1 << 20, INT32_MAX - 1, INT32_MAX, 1LL << 31, UINT32_MAX, 1LL << 32, (1LL << 32) + 1, 1LL << 40, 1LL << 62, INT64_MAX,
-      -1, -2, -3, -4, -16, -128, -32768, INT32_MIN, INT64_MIN + 1, INT64_MIN};
+      0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 1000, 4095,
+      4096, 4097, 32767, 32768, 65535, 65536, 1 << 20, INT32_MAX - 1, INT32_MAX, 1LL << 31,
+      UINT32_MAX, 1LL << 32, (1LL << 32) + 1, 1LL << 40, 1LL << 62, INT64_MAX, -1, -2, -3, -4, -16,
+      -128, -32768, INT32_MIN, INT64_MIN + 1, INT64_MIN};
   enum { N = sizeof numbers / sizeof *numbers, SMALL = 12 };
   return numbers[mutation_random(m, mutation_random(m, 2) ? N : SMALL)];
 }

@@ -1,7 +1,9 @@
-/* Changes that know what they change: of a cfg's text, a plan's, a message of protocol buffers, a FlatBuffers file. A target's
- * LLVMFuzzerCustomMutator asks for one of them, and now and then for libFuzzer's own, which knows nothing.
+/* Changes that know what they change: of a cfg's text, a plan's, a message of protocol buffers, a
+ * FlatBuffers file. A target's LLVMFuzzerCustomMutator asks for one of them, and now and then for
+ * libFuzzer's own, which knows nothing.
  *
- * Each changes `data` of n bytes in place, where there is room for `most`, and returns how many there are then. */
+ * Each changes `data` of n bytes in place, where there is room for `most`, and returns how many
+ * there are then. */
 #ifndef MAFAT_TESTS_FUZZ_MUTATE_H
 #define MAFAT_TESTS_FUZZ_MUTATE_H
 
@@ -33,7 +35,8 @@ static inline unsigned mutation_random(struct mutation *m, size_t below)
   return (unsigned)((m->state >> 8) % below);
 }
 
-/* In place of `gone` bytes others; false: there is no room. What is put in may not lie in what is moved. */
+/* In place of `gone` bytes others; false: there is no room. What is put in may not lie in what is
+ * moved. */
 bool mutation_splice(struct mutation *m, size_t at, size_t gone, const void *bytes, size_t n);
 /* The same, of bytes that lie in the data. */
 bool mutation_copy(struct mutation *m, size_t to, size_t gone, size_t from, size_t n);

@@ -1,5 +1,6 @@
-/* FlatBuffers files: tables, found by what they look like, lose fields and get others' values, vectors other lengths. No
- * schema is needed: a table begins with its distance from a list of where its fields lie. */
+/* FlatBuffers files: tables, found by what they look like, lose fields and get others' values,
+ * vectors other lengths. No schema is needed: a table begins with its distance from a list of where
+ * its fields lie. */
 #include "tests/fuzz/mutate.h"
 
 #include <string.h>
@@ -42,7 +43,9 @@ static bool read_table(const struct mutation *m, size_t at, struct table *t)
   long long list = (long long)at - (int32_t)word_at(m, at);
   if (list < 4 || list + 4 > (long long)m->n) return false;
   unsigned bytes = half_at(m, (size_t)list), size = half_at(m, (size_t)list + 2);
-  if (bytes < 4 || bytes % 2 || bytes > 200 || size < 4 || size > 400 || (size_t)list + bytes > m->n || at + size > m->n) return false;
+  if (bytes < 4 || bytes % 2 || bytes > 200 || size < 4 || size > 400 ||
+      (size_t)list + bytes > m->n || at + size > m->n)
+    return false;
   *t = (struct table){at, (size_t)list, (bytes - 4) / 2};
   return true;
 }
@@ -59,7 +62,8 @@ static size_t list_tables(const struct mutation *m, struct table *tables)
 }
 
 /* Position of a field's entry in the list, and of the field; false: the field is absent. */
-static bool find_field(const struct mutation *m, const struct table *t, unsigned number, size_t *entry, size_t *at)
+static bool find_field(const struct mutation *m, const struct table *t, unsigned number,
+                       size_t *entry, size_t *at)
 {
   *entry = t->list + 4 + 2 * (size_t)number;
   uint16_t place = half_at(m, *entry);
@@ -74,7 +78,9 @@ static bool change_vector(struct mutation *m, size_t at)
   if (vector < at || vector + 4 > m->n) return false;
   uint32_t n = word_at(m, vector);
   if (n == 0 || n > (m->n - vector - 4) / 4 || mutation_random(m, 3) == 0) {
-    put_word(m, vector, mutation_random(m, 2) ? n + 1 - 2 * mutation_random(m, 2) : (uint32_t)mutation_number(m));
+    put_word(m, vector,
+             mutation_random(m, 2) ? n + 1 - 2 * mutation_random(m, 2)
+                                   : (uint32_t)mutation_number(m));
     return true;
   }
   put_word(m, vector + 4 + 4 * (size_t)mutation_random(m, n), (uint32_t)mutation_number(m));
@@ -92,7 +98,9 @@ static bool move_vector(struct mutation *m, size_t at)
   uint32_t more = 1 + mutation_random(m, 8), length = mutation_random(m, 4) ? n + more : n / 2;
   copy[0] = length;
   memcpy(copy + 1, m->data + vector + 4, n * sizeof *copy);
-  for (uint32_t i = n; i < length; i++) copy[1 + i] = n && mutation_random(m, 2) ? copy[1 + mutation_random(m, n)] : (uint32_t)mutation_number(m);
+  for (uint32_t i = n; i < length; i++)
+    copy[1 + i] =
+        n && mutation_random(m, 2) ? copy[1 + mutation_random(m, n)] : (uint32_t)mutation_number(m);
   static const uint8_t zeros[4];
   if (m->n % 4 && !mutation_splice(m, m->n, 0, zeros, 4 - m->n % 4)) return false;
   size_t end = m->n;
@@ -101,8 +109,8 @@ static bool move_vector(struct mutation *m, size_t at)
   return true;
 }
 
-/* A dimension becomes less, and a vector of as many bytes, which may be its tensor's, with it: else it is refused for its bytes, and what
- * comes of it is not seen. */
+/* A dimension becomes less, and a vector of as many bytes, which may be its tensor's, with it: else
+ * it is refused for its bytes, and what comes of it is not seen. */
 static bool change_shape(struct mutation *m, size_t at)
 {
   enum { MOST_RANK = 5, MOST_NUMBER_BYTES = 4 };
@@ -116,9 +124,12 @@ static bool change_shape(struct mutation *m, size_t at)
     if (product == 0 || product > m->n) return false;
   }
   size_t dim = shape + 4 + 4 * (size_t)mutation_random(m, rank), data = 0;
-  uint32_t old = word_at(m, dim), value = mutation_random(m, old), found = 0, size = mutation_random(m, 2) ? MOST_NUMBER_BYTES : 1;
+  uint32_t old = word_at(m, dim), value = mutation_random(m, old), found = 0,
+           size = mutation_random(m, 2) ? MOST_NUMBER_BYTES : 1;
   for (size_t i = 0; i + 4 <= m->n; i += 4)
-    if (i != shape && word_at(m, i) == product * size && product * size <= m->n - i - 4 && mutation_random(m, ++found) == 0) data = i;
+    if (i != shape && word_at(m, i) == product * size && product * size <= m->n - i - 4 &&
+        mutation_random(m, ++found) == 0)
+      data = i;
   if (!found) return false;
   put_word(m, data, (uint32_t)(product / old) * value * size);
   put_word(m, dim, value);
@@ -139,7 +150,9 @@ static bool change(struct mutation *m)
   case 1: put_half(m, entry, half_at(m, other_entry)); return true;
   case 2: put_half(m, entry, (uint16_t)mutation_number(m)); return true;
   case 3: if (there) put_word(m, at, (uint32_t)(other->at - at)); return there && other->at > at;
-  case 4: if (there) m->data[at] = (uint8_t)mutation_random(m, mutation_random(m, 2) ? 256 : 8); return there;
+  case 4:
+    if (there) m->data[at] = (uint8_t)mutation_random(m, mutation_random(m, 2) ? 256 : 8);
+    return there;
   case 5: if (there) put_word(m, at, (uint32_t)mutation_number(m)); return there;
   case 6: return there && move_vector(m, at);
   case 7: return there && change_shape(m, at);

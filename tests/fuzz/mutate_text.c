@@ -13,7 +13,8 @@ enum { MOST_PARTS = 400 };
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* Another number where digits stand: one beside it, twice as much, or any. False: there are none. */
+/* Another number where digits stand: one beside it, twice as much, or any. False: there are none.
+ */
 static bool change_number(struct mutation *m)
 {
   if (m->n == 0) return false;
@@ -39,25 +40,35 @@ static bool change_number(struct mutation *m)
 /* ---- a cfg ---- */
 
 static const char *const sections[] = {
-    "[convolutional]\nfilters=8\nsize=3\npad=1\nstride=1\nactivation=leaky\n", "[convolutional]\nbatch_normalize=1\nfilters=16\nsize=1\n",
-    "[convolutional]\nfilters=12\nsize=3\ngroups=4\npad=1\n", "[convolutional]\nfilters=4\nsize=3\ndilation=2\npadding=2\nstride_x=2\nstride_y=1\n",
-    "[maxpool]\nsize=2\nstride=2\n", "[maxpool]\nsize=3\nstride=1\npadding=2\n", "[local_avgpool]\nsize=2\nstride=1\n", "[avgpool]\n",
-    "[route]\nlayers=-1,-2\n", "[route]\nlayers=-1\ngroups=2\ngroup_id=1\n", "[shortcut]\nfrom=-2\nactivation=linear\n",
-    "[shortcut]\nfrom=-2,-3\n", "[upsample]\nstride=2\n", "[reorg]\nstride=2\n", "[reorg3d]\nstride=2\n", "[connected]\noutput=10\n",
-    "[local]\nfilters=3\nsize=3\npad=1\n", "[batchnorm]\n", "[crop]\ncrop_width=4\ncrop_height=4\n", "[activation]\nactivation=elu\n",
-    "[dropout]\nprobability=.5\n", "[cost]\n", "[softmax]\ngroups=2\ntemperature=2\n", "[scale_channels]\nfrom=-3\n", "[sam]\nfrom=-2\n",
-    "[region]\nanchors=1,2\nclasses=1\nnum=1\n", "[yolo]\nmask=0,1\nanchors=10,14,23,27\nclasses=1\nnum=2\n",
-    "[Gaussian_yolo]\nmask=0\nanchors=10,14\nclasses=1\nnum=1\n", "[detection]\nclasses=1\ncoords=4\nside=2\nnum=2\n",
+    "[convolutional]\nfilters=8\nsize=3\npad=1\nstride=1\nactivation=leaky\n",
+    "[convolutional]\nbatch_normalize=1\nfilters=16\nsize=1\n",
+    "[convolutional]\nfilters=12\nsize=3\ngroups=4\npad=1\n",
+    "[convolutional]\nfilters=4\nsize=3\ndilation=2\npadding=2\nstride_x=2\nstride_y=1\n",
+    "[maxpool]\nsize=2\nstride=2\n", "[maxpool]\nsize=3\nstride=1\npadding=2\n",
+    "[local_avgpool]\nsize=2\nstride=1\n", "[avgpool]\n", "[route]\nlayers=-1,-2\n",
+    "[route]\nlayers=-1\ngroups=2\ngroup_id=1\n", "[shortcut]\nfrom=-2\nactivation=linear\n",
+    "[shortcut]\nfrom=-2,-3\n", "[upsample]\nstride=2\n", "[reorg]\nstride=2\n",
+    "[reorg3d]\nstride=2\n", "[connected]\noutput=10\n", "[local]\nfilters=3\nsize=3\npad=1\n",
+    "[batchnorm]\n", "[crop]\ncrop_width=4\ncrop_height=4\n", "[activation]\nactivation=elu\n",
+    "[dropout]\nprobability=.5\n", "[cost]\n", "[softmax]\ngroups=2\ntemperature=2\n",
+    "[scale_channels]\nfrom=-3\n", "[sam]\nfrom=-2\n", "[region]\nanchors=1,2\nclasses=1\nnum=1\n",
+    "[yolo]\nmask=0,1\nanchors=10,14,23,27\nclasses=1\nnum=2\n",
+    "[Gaussian_yolo]\nmask=0\nanchors=10,14\nclasses=1\nnum=1\n",
+    "[detection]\nclasses=1\ncoords=4\nside=2\nnum=2\n",
 };
 
 static const char *const lines[] = {
-    "batch_normalize=1\n", "filters=17\n", "size=5\n", "stride=3\n", "stride_x=2\n", "stride_y=3\n", "pad=1\n", "padding=4\n", "groups=2\n",
-    "group_id=1\n", "dilation=3\n", "layers=-1,-3,1\n", "from=0\n", "output=7\n", "classes=3\n", "num=3\n", "mask=2,0\n", "coords=4\n",
-    "anchors=1,2,3,4,5,6\n", "scale_x_y=1.2\n", "new_coords=1\n", "nms_kind=diounms\n", "yolo_point=right_bottom\n", "letter_box=1\n",
-    "scale_wh=1\n", "scale=.5\n", "reverse=1\n", "extra=2\n", "side=3\n", "softmax=1\n", "sqrt=1\n", "background=1\n", "activation=linear\n",
-    "activation=mish\n", "activation=hard_mish\n", "activation=logistic\n", "activation=swish\n", "activation=relu6\n", "activation=selu\n",
-    "activation=stair\n", "activation=normalize_channels\n", "inputs=12\n", "width=8\n", "height=8\n", "channels=4\n", "temperature=0\n",
-    "spatial=1\n", "tree=x\n", "stopbackward=1\n", "antialiasing=1\n", "#\n", "=\n",
+    "batch_normalize=1\n", "filters=17\n", "size=5\n", "stride=3\n", "stride_x=2\n", "stride_y=3\n",
+    "pad=1\n", "padding=4\n", "groups=2\n", "group_id=1\n", "dilation=3\n", "layers=-1,-3,1\n",
+    "from=0\n", "output=7\n", "classes=3\n", "num=3\n", "mask=2,0\n", "coords=4\n",
+    "anchors=1,2,3,4,5,6\n", "scale_x_y=1.2\n", "new_coords=1\n", "nms_kind=diounms\n",
+    "yolo_point=right_bottom\n", "letter_box=1\n", "scale_wh=1\n", "scale=.5\n", "reverse=1\n",
+    "extra=2\n", "side=3\n", "softmax=1\n", "sqrt=1\n", "background=1\n", "activation=linear\n",
+    "activation=mish\n", "activation=hard_mish\n", "activation=logistic\n", "activation=swish\n",
+    "activation=relu6\n", "activation=selu\n", "activation=stair\n",
+    "activation=normalize_channels\n", "inputs=12\n", "width=8\n", "height=8\n", "channels=4\n",
+    "temperature=0\n", "spatial=1\n", "tree=x\n", "stopbackward=1\n", "antialiasing=1\n", "#\n",
+    "=\n",
 };
 
 /* Divides the text at lines that `begins` accepts. */
@@ -97,8 +108,12 @@ static bool change_cfg(struct mutation *m)
 {
   struct part parts[MOST_PARTS];
   switch (mutation_random(m, 8)) {
-  case 0: case 1: return put_text(m, parts, divide(m, true, parts), sections[mutation_random(m, COUNT(sections))]);
-  case 2: return put_text(m, parts, divide(m, false, parts), lines[mutation_random(m, COUNT(lines))]);
+  case 0:
+  case 1:
+    return put_text(m, parts, divide(m, true, parts),
+                    sections[mutation_random(m, COUNT(sections))]);
+  case 2:
+    return put_text(m, parts, divide(m, false, parts), lines[mutation_random(m, COUNT(lines))]);
   case 3: return move_part(m, true);
   case 4: return move_part(m, false);
   default: return change_number(m);
@@ -108,11 +123,14 @@ static bool change_cfg(struct mutation *m)
 /* ---- a plan ---- */
 
 static const char *const words[] = {
-    "/", "/1/", "/2/", "/3/", "/5/", "/0,3/", "/2,4-5/", "/NoCut", "1x1", "2x2", "3x1", "5x5", "[10]x[7]", "[]x[3]", "rows", "rows1", "rows4", "panels",
-    ":balanced", ":apart", ":early", ":bricks", ":loaded", ":loaded30", ":streamed", ":streamed4", ":streamed64", ":direct", ":direct0-2,4",
-    ":winograd", ":winograd2", ":winograd-large", ":winograd-large0,4", ":dw0", ":dw4", ":dw(0:1,3:2-4)", "split(h2:0-2)", "split(w3:0-1,c2:2-3)", "split(c4:4-5)",
-    "split(h[3,5]:2-4)", "split(whole)", "h4:1-3", "c2:0-1", "w[2]:3", ",", "(", ")", "/order=file", "/order=postorder", "/order=forward",
-    "/order=sp", "/order=best", "/inplace", "/ranks=2", "/ranks=3,1-2:1", "/ranks=64,0:63", ",4:1",
+    "/", "/1/", "/2/", "/3/", "/5/", "/0,3/", "/2,4-5/", "/NoCut", "1x1", "2x2", "3x1", "5x5",
+    "[10]x[7]", "[]x[3]", "rows", "rows1", "rows4", "panels", ":balanced", ":apart", ":early",
+    ":bricks", ":loaded", ":loaded30", ":streamed", ":streamed4", ":streamed64", ":direct",
+    ":direct0-2,4", ":winograd", ":winograd2", ":winograd-large", ":winograd-large0,4", ":dw0",
+    ":dw4", ":dw(0:1,3:2-4)", "split(h2:0-2)", "split(w3:0-1,c2:2-3)", "split(c4:4-5)",
+    "split(h[3,5]:2-4)", "split(whole)", "h4:1-3", "c2:0-1", "w[2]:3", ",", "(", ")", "/order=file",
+    "/order=postorder", "/order=forward", "/order=sp", "/order=best", "/inplace", "/ranks=2",
+    "/ranks=3,1-2:1", "/ranks=64,0:63", ",4:1",
 };
 
 static bool is_boundary(uint8_t c)
@@ -149,7 +167,8 @@ static bool change_plan(struct mutation *m)
 
 /* ---- both ---- */
 
-static size_t mutate(bool (*change)(struct mutation *m), uint8_t *data, size_t n, size_t most, unsigned seed)
+static size_t mutate(bool (*change)(struct mutation *m), uint8_t *data, size_t n, size_t most,
+                     unsigned seed)
 {
   struct mutation m = {data, n, most, seed};
   bool changed = false;

@@ -1,5 +1,5 @@
-/* Messages of protocol buffers: fields leave, come twice, move, and get other values, and the lengths of all messages around them
- * are put right, so that what is changed is read. */
+/* Messages of protocol buffers: fields leave, come twice, move, and get other values, and the
+ * lengths of all messages around them are put right, so that what is changed is read. */
 #include "tests/fuzz/mutate.h"
 
 #include <string.h>
@@ -89,11 +89,14 @@ static bool find(struct mutation *m, struct path *p)
         if (other->end - other->at > p->field.end - p->field.at) p->field = *other;
       }
     p->beside = fields[mutation_random(m, n)];
-    if (p->field.type != WIRE_BYTES || p->depth == MOST_DEPTH || mutation_random(m, 6) == 0) return true;
+    if (p->field.type != WIRE_BYTES || p->depth == MOST_DEPTH || mutation_random(m, 6) == 0)
+      return true;
     at = p->field.payload;
     end = p->field.end;
     struct field first;
-    if (at == end || !read_field(m->data, at, end, &first) || list_fields(m->data, at, end, fields) == 0) return true;
+    if (at == end || !read_field(m->data, at, end, &first) ||
+        list_fields(m->data, at, end, fields) == 0)
+      return true;
     p->around[p->depth] = p->field;
   }
 }
@@ -104,8 +107,10 @@ static void mend(struct mutation *m, const struct path *p, long more)
   for (int i = p->depth - 1; i >= 0 && more; i--) {
     const struct field *f = &p->around[i];
     uint8_t length[10];
-    size_t n = write_varint(length, (uint64_t)((long)(f->end - f->payload) + more)), before = f->payload - f->length_at;
-    if (!mutation_splice(m, f->length_at, before, length, n)) return; /* damaged: that, too, may come */
+    size_t n = write_varint(length, (uint64_t)((long)(f->end - f->payload) + more)),
+           before = f->payload - f->length_at;
+    if (!mutation_splice(m, f->length_at, before, length, n))
+      return; /* damaged: that, too, may come */
     more += (long)n - (long)before;
   }
 }
@@ -124,7 +129,9 @@ static bool put_number(struct mutation *m, const struct field *f, bool as_length
 
 static bool put_float(struct mutation *m, const struct field *f)
 {
-  static const uint32_t floats[] = {0, 0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000, 1, 0x7f7fffff, 0x4f000000, 0x3e800000};
+  static const uint32_t floats[] = {0,          0x80000000, 0x3f800000, 0xbf800000,
+                                    0x7f800000, 0xff800000, 0x7fc00000, 1,
+                                    0x7f7fffff, 0x4f000000, 0x3e800000};
   uint32_t value = floats[mutation_random(m, sizeof floats / sizeof *floats)];
   memcpy(m->data + f->payload, &value, sizeof value);
   return true;
@@ -142,15 +149,20 @@ static bool put_bytes(struct mutation *m, const struct field *f, const void *byt
 static bool put_word(struct mutation *m, const struct field *f)
 {
   static const char *const words[] = {
-      "x", "y", "w", "", "Conv", "ConvTranspose", "Add", "Sub", "Mul", "Div", "Pow", "Relu", "LeakyRelu", "PRelu", "Clip", "Sigmoid", "HardSigmoid",
-      "HardSwish", "Softmax", "LogSoftmax", "MaxPool", "AveragePool", "GlobalAveragePool", "Gemm", "MatMul", "Concat", "Split", "Slice",
-      "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Expand", "Tile", "Pad", "Resize", "Upsample", "DepthToSpace", "SpaceToDepth",
-      "BatchNormalization", "LayerNormalization", "InstanceNormalization", "ReduceMean", "ReduceSum", "ReduceMax", "Gather", "Shape", "Cast",
-      "Constant", "ConstantOfShape", "Identity", "Dropout", "Erf", "Gelu", "Sqrt", "Exp", "Where", "Equal", "QuantizeLinear", "DequantizeLinear",
-      "QLinearConv", "ConvInteger", "QLinearMatMul", "Einsum", "LRN", "axis", "axes", "pads", "strides", "dilations", "group", "kernel_shape",
-      "auto_pad", "SAME_UPPER", "VALID", "perm", "mode", "cubic", "linear", "nearest", "coordinate_transformation_mode", "align_corners",
-      "half_pixel", "tf_crop_and_resize", "alpha", "beta", "epsilon", "transA", "transB", "ceil_mode", "count_include_pad", "keepdims", "to",
-      "value", "split", "starts", "ends", "steps", "blocksize", "equation", "location", "offset", "length", "ai.onnx", "com.microsoft"};
+      "x", "y", "w", "", "Conv", "ConvTranspose", "Add", "Sub", "Mul", "Div", "Pow", "Relu",
+      "LeakyRelu", "PRelu", "Clip", "Sigmoid", "HardSigmoid", "HardSwish", "Softmax", "LogSoftmax",
+      "MaxPool", "AveragePool", "GlobalAveragePool", "Gemm", "MatMul", "Concat", "Split", "Slice",
+      "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Expand", "Tile", "Pad", "Resize",
+      "Upsample", "DepthToSpace", "SpaceToDepth", "BatchNormalization", "LayerNormalization",
+      "InstanceNormalization", "ReduceMean", "ReduceSum", "ReduceMax", "Gather", "Shape", "Cast",
+      "Constant", "ConstantOfShape", "Identity", "Dropout", "Erf", "Gelu", "Sqrt", "Exp", "Where",
+      "Equal", "QuantizeLinear", "DequantizeLinear", "QLinearConv", "ConvInteger", "QLinearMatMul",
+      "Einsum", "LRN", "axis", "axes", "pads", "strides", "dilations", "group", "kernel_shape",
+      "auto_pad", "SAME_UPPER", "VALID", "perm", "mode", "cubic", "linear", "nearest",
+      "coordinate_transformation_mode", "align_corners", "half_pixel", "tf_crop_and_resize",
+      "alpha", "beta", "epsilon", "transA", "transB", "ceil_mode", "count_include_pad", "keepdims",
+      "to", "value", "split", "starts", "ends", "steps", "blocksize", "equation", "location",
+      "offset", "length", "ai.onnx", "com.microsoft"};
   const char *word = words[mutation_random(m, sizeof words / sizeof *words)];
   return put_bytes(m, f, word, strlen(word));
 }
@@ -184,11 +196,13 @@ static bool resize_bytes(struct mutation *m, const struct field *f, size_t want)
   uint8_t length[10];
   size_t bytes = f->end - f->payload, n = write_varint(length, want);
   bool done = want <= bytes ? mutation_splice(m, f->payload + want, bytes - want, NULL, 0)
-                            : want - bytes <= sizeof zeros && mutation_splice(m, f->end, 0, zeros, want - bytes);
+                            : want - bytes <= sizeof zeros &&
+                                  mutation_splice(m, f->end, 0, zeros, want - bytes);
   return done && mutation_splice(m, f->length_at, f->payload - f->length_at, length, n);
 }
 
-/* A dimension of the tensor around the field, and its data with it: else it is refused for these, and what comes of it is not seen. */
+/* A dimension of the tensor around the field, and its data with it: else it is refused for these,
+ * and what comes of it is not seen. */
 static bool change_dimension(struct mutation *m, const struct path *p)
 {
   enum { DIMS = 1 << 3 | VARINT, RAW_DATA = 9 << 3 | WIRE_BYTES };
@@ -203,11 +217,14 @@ static bool change_dimension(struct mutation *m, const struct path *p)
     if (m->data[fields[i].at] == RAW_DATA) raw = &fields[i];
   }
   uint64_t old;
-  if (!dim || !raw || read_varint(m->data + dim->payload, dim->end - dim->payload, &old) == 0) return false;
+  if (!dim || !raw || read_varint(m->data + dim->payload, dim->end - dim->payload, &old) == 0)
+    return false;
   uint8_t value = few[mutation_random(m, sizeof few)];
-  size_t bytes = raw->end - raw->payload, want = old && old <= bytes ? bytes / (size_t)old * value : bytes;
+  size_t bytes = raw->end - raw->payload,
+         want = old && old <= bytes ? bytes / (size_t)old * value : bytes;
   bool data_first = raw->at > dim->at; /* what lies before the first change stays where it is */
-  return (!data_first || resize_bytes(m, raw, want)) && mutation_splice(m, dim->payload, dim->end - dim->payload, &value, 1) &&
+  return (!data_first || resize_bytes(m, raw, want)) &&
+         mutation_splice(m, dim->payload, dim->end - dim->payload, &value, 1) &&
          (data_first || resize_bytes(m, raw, want));
 }
 
@@ -223,7 +240,8 @@ static bool change(struct mutation *m)
   case 1: done = mutation_copy(m, b->at, 0, f->at, f->end - f->at); break;
   case 2: done = mutation_copy(m, f->at, f->end - f->at, b->at, b->end - b->at); break;
   case 3: /* what another one of its kind holds */
-    done = f->type == b->type && mutation_copy(m, f->length_at, f->end - f->length_at, b->length_at, b->end - b->length_at);
+    done = f->type == b->type && mutation_copy(m, f->length_at, f->end - f->length_at, b->length_at,
+                                               b->end - b->length_at);
     break;
   case 4: /* another field of the same type */
     m->data[f->at] = (uint8_t)((1 + mutation_random(m, 15)) << 3 | f->type);

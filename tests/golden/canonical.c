@@ -58,7 +58,8 @@ static int write_text(struct golden_text *t, const struct golden_case *c)
   mafat_spec_close(&spec);
   if (!words) return MAFAT_ENOMEM;
   put(t, words, strlen(words));
-  golden_say(t, "\nthreads %d, weights %s\n", c->plan->n_threads, c->plan->packed ? "packed" : "darknet");
+  golden_say(t, "\nthreads %d, weights %s\n", c->plan->n_threads,
+             c->plan->packed ? "packed" : "darknet");
   free(words);
   return MAFAT_OK;
 }
@@ -96,12 +97,14 @@ static void write_layer(struct golden_text *t, const struct golden_case *c, int 
   const struct mafat_layer *l = &c->network->layers[layer];
   struct mafat_weight_counts counts = mafat_layer_weight_counts(l);
   golden_say(t, "layer %d %s", layer, mafat_layer_type_name(l->type));
-  if (l->type == MAFAT_CONVOLUTIONAL) golden_say(t, ", %s", mafat_algorithm_name(c->plan->algorithms[layer]));
+  if (l->type == MAFAT_CONVOLUTIONAL)
+    golden_say(t, ", %s", mafat_algorithm_name(c->plan->algorithms[layer]));
   if (counts.biases + counts.normalization + counts.weights > 0)
     golden_say(t, ", %s", placement_name(c->plan->placement[layer]));
   if (c->plan->inner[layer] >= 0) golden_say(t, ", computes %d", c->plan->inner[layer]);
   if (c->plan->outer[layer] >= 0) golden_say(t, ", within %d", c->plan->outer[layer]);
-  if (c->plan->panel_producer[layer] >= 0) golden_say(t, ", panels of %d", c->plan->panel_producer[layer]);
+  if (c->plan->panel_producer[layer] >= 0)
+    golden_say(t, ", panels of %d", c->plan->panel_producer[layer]);
   golden_say(t, "\n");
 }
 
@@ -165,11 +168,13 @@ static void write_life(struct golden_text *t, const struct mafat_buffer *b)
   else golden_say(t, ", alive %d-%d", b->first, b->last);
 }
 
-static void write_buffer(struct golden_text *t, const struct golden_case *c, const char *role, int index)
+static void write_buffer(struct golden_text *t, const struct golden_case *c, const char *role,
+                         int index)
 {
   if (index < 0) return;
   const struct mafat_buffer *b = &c->layout->buffers[index];
-  golden_say(t, "  %s: %s of %s, %zu bytes at %zu", role, mafat_tag_name(b->tag), NAME_OF(c, b->tensor), b->bytes, b->offset);
+  golden_say(t, "  %s: %s of %s, %zu bytes at %zu", role, mafat_tag_name(b->tag),
+             NAME_OF(c, b->tensor), b->bytes, b->offset);
   write_life(t, b);
   golden_say(t, "\n");
 }
@@ -179,8 +184,8 @@ static void write_map(struct golden_text *t, const struct golden_case *c, int te
   const struct mafat_tensor_layout *m = &c->layout->tensors[tensor];
   golden_say(t, "%s", NAME_OF(c, tensor));
   if (m->buffer >= 0)
-    golden_say(t, ": %s, %d rows of %zu bytes, %d columns, padding %d and %d", m->external ? "whole" : "part", m->rows,
-               m->row_bytes, m->cols, m->left, m->right);
+    golden_say(t, ": %s, %d rows of %zu bytes, %d columns, padding %d and %d",
+               m->external ? "whole" : "part", m->rows, m->row_bytes, m->cols, m->left, m->right);
   golden_say(t, "\n");
   write_buffer(t, c, "map", m->buffer);
 }
@@ -188,8 +193,8 @@ static void write_map(struct golden_text *t, const struct golden_case *c, int te
 static int write_arena(struct golden_text *t, const struct golden_case *c)
 {
   const struct mafat_layout *layout = c->layout;
-  golden_say(t, "arena %zu bytes, at least %zu, peak at %d; kept weights %zu\n", layout->total_bytes, layout->bound_bytes,
-             layout->peak_time, layout->kept_bytes);
+  golden_say(t, "arena %zu bytes, at least %zu, peak at %d; kept weights %zu\n",
+             layout->total_bytes, layout->bound_bytes, layout->peak_time, layout->kept_bytes);
   for (int tag = 0; tag < MAFAT_N_TAGS; tag++)
     golden_say(t, "%s %zu\n", mafat_tag_name((enum mafat_tag)tag), layout->tag_bytes[tag]);
   write_map(t, c, mafat_network_picture(c->network));
@@ -197,7 +202,8 @@ static int write_arena(struct golden_text *t, const struct golden_case *c)
     write_map(t, c, l);
     write_buffer(t, c, "weights", layout->weights_buffers[l]);
     write_buffer(t, c, "scratch", layout->scratch_buffers[l]);
-    golden_say(t, "  works in %zu bytes\n", mafat_scratch_bytes(&layout->scratch[l], layout->n_workers));
+    golden_say(t, "  works in %zu bytes\n",
+               mafat_scratch_bytes(&layout->scratch[l], layout->n_workers));
   }
   write_buffer(t, c, "ring", layout->ring_buffer);
   write_buffer(t, c, "panel", layout->panel_buffer);
@@ -209,21 +215,25 @@ static int write_arena(struct golden_text *t, const struct golden_case *c)
 
 static const char *fetch_name(enum mafat_fetch_kind kind)
 {
-  static const char *const names[] = {"slice", "copy", "filters", "transposed", "biases", "normalization", "affine", "parts"};
+  static const char *const names[] = {"slice",  "copy",          "filters", "transposed",
+                                      "biases", "normalization", "affine",  "parts"};
   return names[kind];
 }
 
 /* Fetches from a packed file are named by the bytes of the layer's own weights, since their
  * offset depends on the file; from Darknet's file by the bytes after its header, where the first
  * layer begins. */
-static void write_fetch(struct golden_text *t, const struct golden_case *c, const struct mafat_fetch *f)
+static void write_fetch(struct golden_text *t, const struct golden_case *c,
+                        const struct mafat_fetch *f)
 {
   golden_say(t, "%s of %d", fetch_name(f->kind), f->layer);
   write_span(t, "filters", f->filters);
   write_span(t, "channels", f->channels);
   golden_say(t, ", %zu bytes", f->bytes);
-  if (!c->plan->packed) golden_say(t, " from %" PRIu64, f->position - c->network->constants->layers[0].biases.at);
-  if (f->kind == MAFAT_FETCH_SLICE || f->kind == MAFAT_FETCH_COPY) golden_say(t, " to %" PRIu64, f->into);
+  if (!c->plan->packed)
+    golden_say(t, " from %" PRIu64, f->position - c->network->constants->layers[0].biases.at);
+  if (f->kind == MAFAT_FETCH_SLICE || f->kind == MAFAT_FETCH_COPY)
+    golden_say(t, " to %" PRIu64, f->into);
   golden_say(t, ", for step %lld%s\n", f->step, f->last ? ", last" : "");
 }
 
@@ -235,8 +245,8 @@ static int write_reads(struct golden_text *t, const struct golden_case *c)
   int code = mafat_fetches_size(c->network, c->plan, &sizes);
   if (code == MAFAT_OK) code = mafat_fetches_open(&fetches, c->network, c->plan, NULL);
   if (code) return code;
-  golden_say(t, "%" PRIu64 " bytes, ring %zu, panel %zu, affine %zu\n", sizes.bytes_read, sizes.ring_bytes,
-             sizes.panel_bytes, sizes.affine_bytes);
+  golden_say(t, "%" PRIu64 " bytes, ring %zu, panel %zu, affine %zu\n", sizes.bytes_read,
+             sizes.ring_bytes, sizes.panel_bytes, sizes.affine_bytes);
   mafat_fetches_rewind(fetches);
   while (mafat_fetches_next(fetches, &fetch)) write_fetch(t, c, &fetch);
   mafat_fetches_close(&fetches);
@@ -248,14 +258,17 @@ static int write_reads(struct golden_text *t, const struct golden_case *c)
 static void write_macs(struct golden_text *t, const struct golden_case *c)
 {
   const struct mafat_layout *layout = c->layout;
-  golden_say(t, "macs %" PRIu64 ", again %" PRIu64 ", padded %" PRIu64 "\n", layout->macs, layout->redundant_macs,
-             layout->padded_macs);
+  golden_say(t, "macs %" PRIu64 ", again %" PRIu64 ", padded %" PRIu64 "\n", layout->macs,
+             layout->redundant_macs, layout->padded_macs);
   for (int g = 0; g < c->plan->n_groups; g++) {
     const struct mafat_group_cost *cost = &layout->groups[g];
-    golden_say(t, "group %d: peak %zu bytes, macs %" PRIu64 ", again %" PRIu64 ", padded %" PRIu64 "\n", g,
-               cost->peak_bytes, cost->macs, cost->redundant_macs, cost->padded_macs);
+    golden_say(t,
+               "group %d: peak %zu bytes, macs %" PRIu64 ", again %" PRIu64 ", padded %" PRIu64
+               "\n",
+               g, cost->peak_bytes, cost->macs, cost->redundant_macs, cost->padded_macs);
   }
-  for (int l = 0; l < layout->n_layers; l++) golden_say(t, "layer %d: macs %" PRIu64 "\n", l, layout->layer_macs[l]);
+  for (int l = 0; l < layout->n_layers; l++)
+    golden_say(t, "layer %d: macs %" PRIu64 "\n", l, layout->layer_macs[l]);
 }
 
 static void write_bytes(struct golden_text *t, const struct golden_case *c)
@@ -263,10 +276,12 @@ static void write_bytes(struct golden_text *t, const struct golden_case *c)
   static const struct mafat_footprint nothing;
   struct mafat_prediction p;
   mafat_predict(&p, c->layout, &nothing);
-  golden_say(t, "weights %zu, activations %zu, scratch %zu, input %zu, io %zu, threads %zu\n", p.weights, p.activations,
-             p.scratch, p.input, p.io, p.threads);
-  golden_say(t, "resident %zu, charge %zu, of that kernel %zu\n", p.resident_bytes, p.charge_bytes, p.kernel);
-  golden_say(t, "largest: %s of %s, %zu\n", p.peak.kept ? "kept weights" : mafat_tag_name(p.peak.tag),
+  golden_say(t, "weights %zu, activations %zu, scratch %zu, input %zu, io %zu, threads %zu\n",
+             p.weights, p.activations, p.scratch, p.input, p.io, p.threads);
+  golden_say(t, "resident %zu, charge %zu, of that kernel %zu\n", p.resident_bytes, p.charge_bytes,
+             p.kernel);
+  golden_say(t, "largest: %s of %s, %zu\n",
+             p.peak.kept ? "kept weights" : mafat_tag_name(p.peak.tag),
              p.peak.kept ? "all" : NAME_OF(c, p.peak.layer), p.peak.bytes);
 }
 
@@ -277,8 +292,8 @@ static int write_cost(struct golden_text *t, const struct golden_case *c)
   if (code) return code;
   write_macs(t, c);
   write_bytes(t, c);
-  golden_say(t, "ms %.9g, computing %.9g, reading %.9g, waiting %.9g\n", ms.total_ms, ms.compute_ms, ms.reading_ms,
-             ms.waiting_ms);
+  golden_say(t, "ms %.9g, computing %.9g, reading %.9g, waiting %.9g\n", ms.total_ms, ms.compute_ms,
+             ms.reading_ms, ms.waiting_ms);
   return MAFAT_OK;
 }
 

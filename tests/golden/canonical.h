@@ -11,11 +11,13 @@
 #include <stdio.h>
 
 enum golden_aspect {
-  GOLDEN_PLAN,  /* its canonical text, groups with their members and bounds, order; of layers: algorithm, weight placement */
+  GOLDEN_PLAN,  /* its canonical text, groups with their members and bounds, order; of layers:
+                   algorithm, weight placement */
   GOLDEN_STEPS, /* of the schedule, in order */
   GOLDEN_ARENA, /* buffers with bytes, offsets and lives; maps as they lie in them */
   GOLDEN_READS, /* of the weights file, in order; the ring */
-  GOLDEN_COST,  /* multiply-adds, predicted bytes without the process, milliseconds at built-in prices */
+  GOLDEN_COST,  /* multiply-adds, predicted bytes without the process, milliseconds at built-in
+                   prices */
   GOLDEN_N_ASPECTS
 };
 
@@ -28,7 +30,8 @@ struct golden_text {
   FILE *show;
 };
 
-void golden_say(struct golden_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void golden_say(struct golden_text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* A plan, and all that follows from it. */
 struct golden_case {

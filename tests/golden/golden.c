@@ -14,7 +14,8 @@
 static const char usage[] =
     "usage: golden MODEL.cfg\n"
     "       golden --show MODEL.cfg PLAN [ASPECT]\n"
-    "Print the golden hashes of a network; or the text that they are of: of a plan, 1 to 21, in one aspect\n"
+    "Print the golden hashes of a network; or the text that they are of: of a plan, 1 to 21, in "
+    "one aspect\n"
     "(plan, steps, arena, reads, cost) or in all; \"search\" for PLAN: what the searches find.\n"
     "\n"
     "Exit status: 0 done, 1 failed, 2 misuse.\n";
@@ -41,7 +42,8 @@ static int print_cfg(struct session *s)
   return MAFAT_OK;
 }
 
-/* All that follows from a plan's text: in one aspect (or all: GOLDEN_N_ASPECTS) to `show`, or else as hashes. */
+/* All that follows from a plan's text: in one aspect (or all: GOLDEN_N_ASPECTS) to `show`, or else
+ * as hashes. */
 static int write_case(const struct golden_case *c, enum golden_aspect only, FILE *show)
 {
   int code = MAFAT_OK;
@@ -55,7 +57,8 @@ static int write_case(const struct golden_case *c, enum golden_aspect only, FILE
 }
 
 /* Makes plan `number` and all of it; *refused: the network has no such plan. */
-static int write_plan(struct session *s, const struct golden_request *r, enum golden_aspect only, FILE *show, bool *refused)
+static int write_plan(struct session *s, const struct golden_request *r, enum golden_aspect only,
+                      FILE *show, bool *refused)
 {
   struct golden_case c = {.network = s->network, .calibration = &s->searches.calibration};
   struct mafat_plan *plan = NULL;
@@ -94,7 +97,8 @@ static void write_front(const struct mafat_front *front, struct golden_text *tex
   for (int i = 0; i < front->n; i++) {
     const struct mafat_candidate *c = &front->list[i];
     mafat_spec_write(c->spec, words, sizeof words);
-    golden_say(text, "%zu bytes, resident %zu, %.9g ms, threads %d: ", c->charge_bytes, c->resident_bytes, c->ms, c->threads);
+    golden_say(text, "%zu bytes, resident %zu, %.9g ms, threads %d: ", c->charge_bytes,
+               c->resident_bytes, c->ms, c->threads);
     golden_say(text, "%s\n", words);
   }
 }
@@ -162,7 +166,9 @@ static int misused(void)
 static enum golden_aspect find_aspect(const char *name)
 {
   int aspect = 0;
-  while (aspect < GOLDEN_N_ASPECTS && strcmp(name, golden_aspect_name((enum golden_aspect)aspect)) != 0) aspect++;
+  while (aspect < GOLDEN_N_ASPECTS &&
+         strcmp(name, golden_aspect_name((enum golden_aspect)aspect)) != 0)
+    aspect++;
   return (enum golden_aspect)aspect;
 }
 
@@ -200,7 +206,8 @@ int main(int argc, char **argv)
   static struct session s;
   bool shows = argc > 1 && strcmp(argv[1], "--show") == 0;
   enum golden_aspect only = GOLDEN_N_ASPECTS;
-  if (shows ? argc < 4 || argc > 5 || !is_plan(argv[3]) : argc != 2 || argv[1][0] == '-') return misused();
+  if (shows ? argc < 4 || argc > 5 || !is_plan(argv[3]) : argc != 2 || argv[1][0] == '-')
+    return misused();
   if (shows && argc == 5 && (only = find_aspect(argv[4])) == GOLDEN_N_ASPECTS) return misused();
   name_session(&s, argv[shows ? 2 : 1]);
   int code = work(&s, shows ? argv[3] : NULL, only);

@@ -1,4 +1,5 @@
-/* FNV-1a of 64 bits, byte by byte (Fowler, Noll and Vo): golden hashes depend on nothing of the library. */
+/* FNV-1a of 64 bits, byte by byte (Fowler, Noll and Vo): golden hashes depend on nothing of the
+ * library. */
 #ifndef MAFAT_TESTS_GOLDEN_HASH_H
 #define MAFAT_TESTS_GOLDEN_HASH_H
 

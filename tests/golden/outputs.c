@@ -69,7 +69,8 @@ static int make_weights(struct bench *b, struct mafat_diagnostic *d)
   b->fds[0] = test_random_weights(b->network, SEED);
   b->fds[1] = memfd_create("packed", 0);
   if (b->fds[0] < 0 || b->fds[1] < 0) return mafat_fail(d, MAFAT_EIO, "weights cannot be written");
-  for (int i = 0; i < 2; i++) snprintf(b->paths[i], sizeof b->paths[i], "/proc/self/fd/%d", b->fds[i]);
+  for (int i = 0; i < 2; i++)
+    snprintf(b->paths[i], sizeof b->paths[i], "/proc/self/fd/%d", b->fds[i]);
   return mafat_packer_write(b->paths[0], b->network, NULL, b->fds[1], "packed", d);
 }
 
@@ -90,8 +91,8 @@ static void close_bench(struct bench *b)
 
 /* ---- runs ---- */
 
-static int hash_outputs(uint64_t *hash, const struct mafat_executor *e, const struct mafat_network *n,
-                        struct mafat_diagnostic *d)
+static int hash_outputs(uint64_t *hash, const struct mafat_executor *e,
+                        const struct mafat_network *n, struct mafat_diagnostic *d)
 {
   *hash = GOLDEN_HASH_START;
   for (int l = 0; l < n->n_layers; l++) {
@@ -107,8 +108,9 @@ static int hash_outputs(uint64_t *hash, const struct mafat_executor *e, const st
   return MAFAT_OK;
 }
 
-static int run(uint64_t *hash, const struct bench *b, const struct mafat_plan *plan, const struct mafat_layout *layout,
-               struct mafat_weights *weights, const struct mafat_kernels *kernels, struct mafat_diagnostic *d)
+static int run(uint64_t *hash, const struct bench *b, const struct mafat_plan *plan,
+               const struct mafat_layout *layout, struct mafat_weights *weights,
+               const struct mafat_kernels *kernels, struct mafat_diagnostic *d)
 {
   struct mafat_executor *e = NULL;
   struct mafat_executor_options options;
@@ -133,21 +135,24 @@ static void note(struct golden_outputs *o, enum golden_class class, int number, 
 }
 
 /* The portable level takes its time: it runs the first plan, and the one of packed weights. */
-static bool takes_part(const struct golden_outputs *o, enum golden_class class, const struct golden_request *r)
+static bool takes_part(const struct golden_outputs *o, enum golden_class class,
+                       const struct golden_request *r)
 {
   return class != GOLDEN_PLAIN || !o->there[GOLDEN_PLAIN] || r->options.packed;
 }
 
 /* The plan's weights are opened once, for kernels of both classes. */
-static int run_classes(struct golden_outputs *o, const struct bench *b, int number, const struct golden_request *r,
-                       const struct mafat_plan *plan, struct mafat_diagnostic *d)
+static int run_classes(struct golden_outputs *o, const struct bench *b, int number,
+                       const struct golden_request *r, const struct mafat_plan *plan,
+                       struct mafat_diagnostic *d)
 {
   struct mafat_layout *layout = NULL;
   struct mafat_weights *weights = NULL;
   uint64_t hash = 0;
   int code = mafat_layout_make(&layout, b->network, plan, d);
   if (code == MAFAT_OK)
-    code = mafat_weights_open(&weights, b->paths[r->options.packed], b->network, plan, layout, NULL, NULL, d);
+    code = mafat_weights_open(&weights, b->paths[r->options.packed], b->network, plan, layout, NULL,
+                              NULL, d);
   for (int class = 0; class < GOLDEN_N_CLASSES && code == MAFAT_OK; class++) {
     if (!b->kernels[class] || !takes_part(o, (enum golden_class)class, r)) continue;
     code = run(&hash, b, plan, layout, weights, b->kernels[class], d);
@@ -174,7 +179,8 @@ static int run_plans(struct golden_outputs *o, const struct bench *b, struct maf
   return code;
 }
 
-int golden_outputs_run(struct golden_outputs *o, bool *ran, const char *cfg, struct mafat_diagnostic *d)
+int golden_outputs_run(struct golden_outputs *o, bool *ran, const char *cfg,
+                       struct mafat_diagnostic *d)
 {
   struct bench b = {.fds = {-1, -1}};
   *o = (struct golden_outputs){.differs = -1};

@@ -38,14 +38,22 @@ static const struct golden_entry {
     {.text = "panels:apart/NoCut", .threads = 2},
     {.text = "panels:streamed4/NoCut", .packed = true},
     {.text = "rows2:winograd/A/panels:loaded/B/panels:apart:streamed", .transposed = true},
-    {.text = "rows4:loaded300:direct/A/panels:loaded300:directB-L", .algorithm = MAFAT_WINOGRAD, .packed = true},
-    {.text = "2x2:loaded/A/rows2:streamed5/B/panels:streamed:winograd", .algorithm = MAFAT_DIRECT, .threads = 2},
+    {.text = "rows4:loaded300:direct/A/panels:loaded300:directB-L",
+     .algorithm = MAFAT_WINOGRAD,
+     .packed = true},
+    {.text = "2x2:loaded/A/rows2:streamed5/B/panels:streamed:winograd",
+     .algorithm = MAFAT_DIRECT,
+     .threads = 2},
     {.origin = GREEDY, .algorithm = MAFAT_DIRECT},
     {.origin = LEAST},
     {.origin = MIDDLE},
     {.origin = TWICE, .packed = true},
     {.origin = FASTEST, .packed = true},
-    {.text = "rows2:streamed/A/panels:streamed/B/1x1", .algorithm = MAFAT_WINOGRAD_LARGE, .threads = 2, .packed = true, .runs = true},
+    {.text = "rows2:streamed/A/panels:streamed/B/1x1",
+     .algorithm = MAFAT_WINOGRAD_LARGE,
+     .threads = 2,
+     .packed = true,
+     .runs = true},
 };
 
 /* ---- texts ---- */
@@ -98,9 +106,11 @@ bool golden_request_fixed(struct golden_request *r, int number, const struct maf
 
 /* ---- searches ---- */
 
-int golden_search(struct golden_searches *s, const struct mafat_network *n, struct mafat_diagnostic *d)
+int golden_search(struct golden_searches *s, const struct mafat_network *n,
+                  struct mafat_diagnostic *d)
 {
-  static const struct mafat_footprint footprint = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
+  static const struct mafat_footprint footprint = {.process_bytes = 900 << 10,
+                                                   .image_bytes = 200 << 10};
   *s = (struct golden_searches){.network = n};
   mafat_calibration_defaults(&s->calibration, "portable");
   int code = MAFAT_OK;
@@ -108,8 +118,12 @@ int golden_search(struct golden_searches *s, const struct mafat_network *n, stru
     struct mafat_plan_options options;
     mafat_plan_defaults(&options);
     options.packed = packed;
-    struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .footprint = &footprint,
-                                           .calibration = &s->calibration, .most_threads = packed ? 2 : 0};
+    struct mafat_search_request request = {.network = n,
+                                           .n_layers = n->n_layers,
+                                           .options = &options,
+                                           .footprint = &footprint,
+                                           .calibration = &s->calibration,
+                                           .most_threads = packed ? 2 : 0};
     code = mafat_search_front(&s->fronts[packed], &request, d);
   }
   if (code) golden_searches_close(s);
@@ -129,14 +143,16 @@ static const struct mafat_candidate *find(const struct mafat_front *front, enum 
   return &front->list[origin == LEAST ? 0 : front->n - 1];
 }
 
-int golden_request_make(struct golden_request *r, int number, const struct golden_searches *s, struct mafat_diagnostic *d)
+int golden_request_make(struct golden_request *r, int number, const struct golden_searches *s,
+                        struct mafat_diagnostic *d)
 {
   const struct golden_entry *e = &entries[number];
   if (golden_request_fixed(r, number, s->network)) return MAFAT_OK;
   take_options(r, e);
   if (e->origin == GREEDY) {
     struct mafat_greedy_choice greedy;
-    int code = mafat_search_greedy(&greedy, s->network, s->network->n_layers, (size_t)48 << 20, (size_t)31 << 20, d);
+    int code = mafat_search_greedy(&greedy, s->network, s->network->n_layers, (size_t)48 << 20,
+                                   (size_t)31 << 20, d);
     struct mafat_spec spec = mafat_greedy_spec(&greedy);
     if (code == MAFAT_OK) mafat_spec_write(&spec, r->text, sizeof r->text);
     return code;
@@ -150,6 +166,7 @@ int golden_request_make(struct golden_request *r, int number, const struct golde
 void golden_request_describe(const struct golden_request *r, char *words, size_t capacity)
 {
   snprintf(words, capacity, "%s, %s%s, %d thread%s%s", mafat_algorithm_name(r->options.algorithm),
-           r->options.packed ? "packed" : "darknet", r->options.transposed ? " transposed" : "", r->options.n_threads,
-           r->options.n_threads > 1 ? "s" : "", r->options.keep_all ? ", all maps" : "");
+           r->options.packed ? "packed" : "darknet", r->options.transposed ? " transposed" : "",
+           r->options.n_threads, r->options.n_threads > 1 ? "s" : "",
+           r->options.keep_all ? ", all maps" : "");
 }

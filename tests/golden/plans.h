@@ -7,14 +7,16 @@
 
 enum { GOLDEN_N_PLANS = 21, GOLDEN_PLAN_ROOM = 8192 };
 
-/* The best plans for weights of both kinds: Darknet's with one thread, packed ones with up to two. */
+/* The best plans for weights of both kinds: Darknet's with one thread, packed ones with up to two.
+ */
 struct golden_searches {
   const struct mafat_network *network;
   struct mafat_calibration calibration; /* the portable level's built-in prices */
   struct mafat_front *fronts[2];        /* [packed] */
 };
 
-int golden_search(struct golden_searches *s, const struct mafat_network *n, struct mafat_diagnostic *d);
+int golden_search(struct golden_searches *s, const struct mafat_network *n,
+                  struct mafat_diagnostic *d);
 void golden_searches_close(struct golden_searches *s);
 
 /* Plan `number` (from 0 on) as it is asked for. */
@@ -25,7 +27,8 @@ struct golden_request {
 };
 
 /* MAFAT_ENOMEM, MAFAT_ELIMIT. */
-int golden_request_make(struct golden_request *r, int number, const struct golden_searches *s, struct mafat_diagnostic *d);
+int golden_request_make(struct golden_request *r, int number, const struct golden_searches *s,
+                        struct mafat_diagnostic *d);
 /* The same of those that are fixed texts, without a search; false for others. */
 bool golden_request_fixed(struct golden_request *r, int number, const struct mafat_network *n);
 

@@ -97,7 +97,8 @@ static double shape_operations(const struct bench_shape *s)
 static double shape_bytes(const struct bench_shape *s)
 {
   const double input = (double)s->h * s->w * s->c;
-  return 4 * (is_kernel(s, "blend") ? 2 * input : input) + 4 * (shape_weights(s) + shape_outputs(s));
+  return 4 * (is_kernel(s, "blend") ? 2 * input : input) +
+         4 * (shape_weights(s) + shape_outputs(s));
 }
 
 static int data_open(struct bench_data *d, const struct bench_shape *s)
@@ -133,7 +134,8 @@ static void data_close(struct bench_data *d)
 struct timing {
   int repeats; /* of a run, so that it lasts a few milliseconds */
   double *ms, median;
-  double difference; /* from the first contender, relative to its largest output; NAN: not compared */
+  double
+      difference; /* from the first contender, relative to its largest output; NAN: not compared */
 };
 
 static double time_once(const struct bench_contender *c, int repeats)
@@ -169,7 +171,8 @@ static int time_all(const struct bench_contender *list, int n, int runs, struct 
   return 0;
 }
 
-static int compare_outputs(const struct bench_shape *s, const struct bench_contender *list, int n, struct timing *t)
+static int compare_outputs(const struct bench_shape *s, const struct bench_contender *list, int n,
+                           struct timing *t)
 {
   size_t n_outputs = (size_t)shape_outputs(s);
   float *first = malloc(2 * n_outputs * sizeof *first), *other = first + n_outputs;
@@ -236,7 +239,8 @@ static void print_peaks(const struct printer *p)
 {
   const struct bench_options *o = p->options;
   for (int i = 0; i < o->n_levels; i++)
-    printf(o->json ? "%s\"%s\": %.2f" : "%s%s %.1f", i ? ", " : "", o->levels[i]->name, p->peaks[i]);
+    printf(o->json ? "%s\"%s\": %.2f" : "%s%s %.1f", i ? ", " : "", o->levels[i]->name,
+           p->peaks[i]);
 }
 
 static void print_head(const struct printer *p)
@@ -263,42 +267,44 @@ static void print_tail(const struct printer *p)
 
 static void print_shape(const struct bench_shape *s)
 {
-  printf("\n%s: %s, %d x %d x %d -> %d, size %d stride %d, %.1f MFLOP\n", s->name, s->kernel, s->h, s->w, s->c,
-         s->filters, s->size, s->stride, shape_operations(s) * 1e-6);
+  printf("\n%s: %s, %d x %d x %d -> %d, size %d stride %d, %.1f MFLOP\n", s->name, s->kernel, s->h,
+         s->w, s->c, s->filters, s->size, s->stride, shape_operations(s) * 1e-6);
   printf("  %-20s %10s %9s %8s %8s %11s\n", "", "ms", "GFLOP/s", "% peak", "GB/s", "difference");
 }
 
-static void print_json_result(struct printer *p, const struct bench_shape *s, const struct bench_contender *c,
-                              const struct timing *t)
+static void print_json_result(struct printer *p, const struct bench_shape *s,
+                              const struct bench_contender *c, const struct timing *t)
 {
   double gflops = shape_operations(s) / t->median * 1e-6, peak = peak_of(p, c->level);
-  printf("%s\n  {\"layer\": \"%s\", \"kernel\": \"%s\", \"height\": %d, \"width\": %d, \"channels\": %d, "
-         "\"filters\": %d, \"size\": %d, \"stride\": %d, \"contender\": \"%s\", \"ms\": %.6g, \"gflops\": %.5g, "
+  printf("%s\n  {\"layer\": \"%s\", \"kernel\": \"%s\", \"height\": %d, \"width\": %d, "
+         "\"channels\": %d, "
+         "\"filters\": %d, \"size\": %d, \"stride\": %d, \"contender\": \"%s\", \"ms\": %.6g, "
+         "\"gflops\": %.5g, "
          "\"percent_of_peak\": ",
-         p->first ? "" : ",", s->name, s->kernel, s->h, s->w, s->c, s->filters, s->size, s->stride, c->name, t->median,
-         gflops);
+         p->first ? "" : ",", s->name, s->kernel, s->h, s->w, s->c, s->filters, s->size, s->stride,
+         c->name, t->median, gflops);
   printf(peak > 0 ? "%.4g" : "null", 100 * gflops / peak);
   printf(", \"gigabytes_per_second\": %.4g, \"difference\": ", shape_bytes(s) / t->median * 1e-6);
   printf(isfinite(t->difference) ? "%.3g}" : "null}", t->difference);
   p->first = false;
 }
 
-static void print_result(struct printer *p, const struct bench_shape *s, const struct bench_contender *c,
-                         const struct timing *t)
+static void print_result(struct printer *p, const struct bench_shape *s,
+                         const struct bench_contender *c, const struct timing *t)
 {
   double gflops = shape_operations(s) / t->median * 1e-6, peak = peak_of(p, c->level);
   if (p->options->json) {
     print_json_result(p, s, c, t);
     return;
   }
-  printf("  %-20s %10.3f %9.2f %8.1f %8.2f %11.2g\n", c->name, t->median, gflops, peak > 0 ? 100 * gflops / peak : NAN,
-         shape_bytes(s) / t->median * 1e-6, t->difference);
+  printf("  %-20s %10.3f %9.2f %8.1f %8.2f %11.2g\n", c->name, t->median, gflops,
+         peak > 0 ? 100 * gflops / peak : NAN, shape_bytes(s) / t->median * 1e-6, t->difference);
 }
 
 /* --- a bench --- */
 
-static int list_contenders(const struct bench_options *o, const struct bench_shape *s, const struct bench_data *d,
-                           struct bench_contender *list)
+static int list_contenders(const struct bench_options *o, const struct bench_shape *s,
+                           const struct bench_data *d, struct bench_contender *list)
 {
   int n = 0;
   for (int i = 0; i < o->n_levels && n >= 0; i++) n = bench_ours(s, d, o->levels[i], list, n);
@@ -319,7 +325,8 @@ __attribute__((noinline)) void bench_end(void)
   __asm__ volatile("" ::: "memory");
 }
 
-/* So many rows that counting takes seconds under an emulator, and Winograd's tiles of either size are full. */
+/* So many rows that counting takes seconds under an emulator, and Winograd's tiles of either size
+ * are full. */
 static struct bench_shape few_rows(const struct bench_shape *s)
 {
   enum { OPERATIONS = 1 << 26, ROWS = 12 };
@@ -339,8 +346,8 @@ static int bench_once(const struct bench_options *o, const struct bench_shape *s
   const int n = data_open(&data, &s) ? -1 : list_contenders(o, &s, &data, list);
   for (int i = 0; i < n; i++) {
     const char *algorithm = strchr(list[i].name, ' ');
-    printf("%s %s%s %.0f", s.name, is_kernel(&s, "winograd_weights") ? "weights-of-" : "", algorithm ? algorithm + 1 : s.kernel,
-           shape_operations(&s));
+    printf("%s %s%s %.0f", s.name, is_kernel(&s, "winograd_weights") ? "weights-of-" : "",
+           algorithm ? algorithm + 1 : s.kernel, shape_operations(&s));
     fflush(stdout);
     bench_begin();
     list[i].run(list[i].state);
@@ -359,7 +366,8 @@ static int bench_shape(struct printer *p, const struct bench_shape *s)
   struct timing timings[BENCH_MAX_CONTENDERS] = {0};
   int code = -1, n = data_open(&data, s) ? -1 : list_contenders(p->options, s, &data, list);
   raise_peaks(p, 5);
-  if (n < 0 || time_all(list, n, p->options->runs, timings) || compare_outputs(s, list, n, timings)) goto out;
+  if (n < 0 || time_all(list, n, p->options->runs, timings) || compare_outputs(s, list, n, timings))
+    goto out;
   if (!p->options->json) print_shape(s);
   for (int i = 0; i < n; i++) print_result(p, s, &list[i], &timings[i]);
   fflush(stdout);
@@ -378,7 +386,8 @@ static bool is_wanted(const struct bench_options *o, const struct bench_shape *s
 {
   /* Winograd's transforms are measured with the convolution they make up. */
   bool kernel = !o->kernel || is_kernel(s, o->kernel) ||
-                (strncmp(o->kernel, "winograd", 8) == 0 && is_kernel(s, "conv") && s->size == 3 && s->stride == 1);
+                (strncmp(o->kernel, "winograd", 8) == 0 && is_kernel(s, "conv") && s->size == 3 &&
+                 s->stride == 1);
   return kernel && (!o->shape || strstr(s->name, o->shape));
 }
 

@@ -20,15 +20,16 @@ int bench_run(const struct bench_options *o);
 /* Benches kernels named integer_KERNEL: integer levels next to the float levels, and the peak of
  * the latter in GFLOP/s. Without JSON and `once`. */
 struct mafat_integer_kernels;
-int bench_integers(const struct bench_options *o, const struct mafat_integer_kernels *const *list, int n);
+int bench_integers(const struct bench_options *o, const struct mafat_integer_kernels *const *list,
+                   int n);
 double bench_peak(const struct mafat_kernels *k);
 
 /* A layer is computed between these, with `once`: who counts instructions looks for their names. */
 void bench_begin(void);
 void bench_end(void);
 
-/* A layer. depthwise: filters = c; maxpool, blend, scale: channels only; winograd_weights: of a convolution, transformed
- * as Winograd's products want them. */
+/* A layer. depthwise: filters = c; maxpool, blend, scale: channels only; winograd_weights: of a
+ * convolution, transformed as Winograd's products want them. */
 struct bench_shape {
   const char *name, *kernel;
   int h, w, c, filters, size, stride;
@@ -58,10 +59,12 @@ enum { BENCH_MAX_CONTENDERS = 24 };
 
 /* Append contenders that can compute the shape; return the new number of them,
  * -1 where memory is short. */
-int bench_ours(const struct bench_shape *s, const struct bench_data *d, const struct mafat_kernels *k,
+int bench_ours(const struct bench_shape *s, const struct bench_data *d,
+               const struct mafat_kernels *k, struct bench_contender *list, int n);
+int bench_dnnl(const struct bench_shape *s, const struct bench_data *d,
                struct bench_contender *list, int n);
-int bench_dnnl(const struct bench_shape *s, const struct bench_data *d, struct bench_contender *list, int n);
-int bench_openblas(const struct bench_shape *s, const struct bench_data *d, struct bench_contender *list, int n);
+int bench_openblas(const struct bench_shape *s, const struct bench_data *d,
+                   struct bench_contender *list, int n);
 
 extern const struct bench_shape bench_shapes[];
 extern const int bench_n_shapes;

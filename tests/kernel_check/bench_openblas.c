@@ -28,7 +28,8 @@ static void copy_row(const struct bench_peer *p, const float *plane, int y, int 
   while (end > first && (end - 1) * s->stride + shift >= s->w) end--;
   for (int ox = 0; ox < first; ox++) out[ox] = 0;
   const float *row = plane + (ptrdiff_t)y * s->w + shift;
-  if (s->stride == 1 && end > first) memcpy(out + first, row + first, (size_t)(end - first) * sizeof *out);
+  if (s->stride == 1 && end > first)
+    memcpy(out + first, row + first, (size_t)(end - first) * sizeof *out);
   else for (int ox = first; ox < end; ox++) out[ox] = row[ox * s->stride];
   for (int ox = end; ox < p->out_w; ox++) out[ox] = 0;
 }
@@ -41,8 +42,8 @@ static void im2col(const struct bench_peer *p)
     for (int ky = 0; ky < s->size; ky++)
       for (int kx = 0; kx < s->size; kx++)
         for (int oy = 0; oy < p->out_h; oy++, out += p->out_w)
-          copy_row(p, p->data->input + (size_t)ch * (size_t)s->h * (size_t)s->w, oy * s->stride + ky - s->size / 2,
-                   kx, out);
+          copy_row(p, p->data->input + (size_t)ch * (size_t)s->h * (size_t)s->w,
+                   oy * s->stride + ky - s->size / 2, kx, out);
 }
 
 static void peer_run(void *state)
@@ -51,8 +52,8 @@ static void peer_run(void *state)
   const struct bench_shape *s = p->shape;
   const int n = p->out_h * p->out_w, k = s->c * s->size * s->size;
   if (p->columns) im2col(p);
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, s->filters, n, k, 1.0f, p->data->weights, k,
-              p->columns ? p->columns : p->data->input, n, 0.0f, p->output, n);
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, s->filters, n, k, 1.0f, p->data->weights,
+              k, p->columns ? p->columns : p->data->input, n, 0.0f, p->output, n);
   float *y = p->output;
   for (int f = 0; f < s->filters; f++, y += n) {
     const float bias = p->data->bias[f];
@@ -66,7 +67,8 @@ static void peer_run(void *state)
 static void peer_read(void *state, float *planes)
 {
   const struct bench_peer *p = state;
-  memcpy(planes, p->output, (size_t)p->shape->filters * (size_t)p->out_h * (size_t)p->out_w * sizeof *planes);
+  memcpy(planes, p->output,
+         (size_t)p->shape->filters * (size_t)p->out_h * (size_t)p->out_w * sizeof *planes);
 }
 
 static void peer_close(void *state)
@@ -77,12 +79,16 @@ static void peer_close(void *state)
   free(p);
 }
 
-int bench_openblas(const struct bench_shape *s, const struct bench_data *d, struct bench_contender *list, int n)
+int bench_openblas(const struct bench_shape *s, const struct bench_data *d,
+                   struct bench_contender *list, int n)
 {
   if (strcmp(s->kernel, "conv") != 0) return n;
   struct bench_peer *p = calloc(1, sizeof *p);
   if (!p) return -1;
-  *p = (struct bench_peer){.shape = s, .data = d, .out_h = bench_out(s->h, s->stride), .out_w = bench_out(s->w, s->stride)};
+  *p = (struct bench_peer){.shape = s,
+                           .data = d,
+                           .out_h = bench_out(s->h, s->stride),
+                           .out_w = bench_out(s->w, s->stride)};
   size_t pixels = (size_t)p->out_h * (size_t)p->out_w;
   bool whole = s->size > 1 || s->stride > 1;
   p->output = malloc((size_t)s->filters * pixels * sizeof(float));
@@ -92,14 +98,16 @@ int bench_openblas(const struct bench_shape *s, const struct bench_data *d, stru
     return -1;
   }
   openblas_set_num_threads(1);
-  list[n] = (struct bench_contender){.state = p, .run = peer_run, .read = peer_read, .close = peer_close};
+  list[n] =
+      (struct bench_contender){.state = p, .run = peer_run, .read = peer_read, .close = peer_close};
   snprintf(list[n].name, sizeof list[n].name, "openblas");
   return n + 1;
 }
 
 #else
 
-int bench_openblas(const struct bench_shape *s, const struct bench_data *d, struct bench_contender *list, int n)
+int bench_openblas(const struct bench_shape *s, const struct bench_data *d,
+                   struct bench_contender *list, int n)
 {
   (void)s;
   (void)d;

@@ -22,7 +22,8 @@ enum {
 /* A map with its padding: [row][block][column][width of the block]. */
 struct map {
   float *floats;
-  int h, w, c, pad_before; /* rows and columns of the memory, of which pad_before precede the map's first */
+  int h, w, c,
+      pad_before; /* rows and columns of the memory, of which pad_before precede the map's first */
   size_t row_floats;
 };
 
@@ -45,7 +46,10 @@ struct ours {
 
 static int map_open(struct map *m, int h, int w, int c, int pad_before, int pad_after)
 {
-  *m = (struct map){.h = h + pad_before + pad_after, .w = w + pad_before + pad_after, .c = c, .pad_before = pad_before};
+  *m = (struct map){.h = h + pad_before + pad_after,
+                    .w = w + pad_before + pad_after,
+                    .c = c,
+                    .pad_before = pad_before};
   m->row_floats = (size_t)m->w * (size_t)mafat_pixel_width(c);
   size_t bytes = (size_t)m->h * m->row_floats * sizeof(float) + 64;
   m->floats = aligned_alloc(64, (bytes + 63) / 64 * 64);
@@ -57,7 +61,8 @@ static int map_open(struct map *m, int h, int w, int c, int pad_before, int pad_
 /* Row y and column x of the memory. */
 static float *map_at(const struct map *m, int block, int y, int x)
 {
-  return m->floats + (size_t)y * m->row_floats + (size_t)block * MAFAT_CHANNEL_BLOCK * (size_t)m->w +
+  return m->floats + (size_t)y * m->row_floats +
+         (size_t)block * MAFAT_CHANNEL_BLOCK * (size_t)m->w +
          (size_t)x * (size_t)mafat_block_width(m->c, block);
 }
 
@@ -93,7 +98,8 @@ static float *pack(const struct bench_shape *s, const struct bench_data *d)
       for (int tap = 0; tap < taps; tap++)
         for (int ch = 16 * b; ch < 16 * b + block_channels(s->c, b); ch++, w += width)
           for (int i = 0; i < n; i++)
-            w[i] = d->weights[((size_t)(f + i) * (size_t)s->c + (size_t)ch) * (size_t)taps + (size_t)tap];
+            w[i] = d->weights[((size_t)(f + i) * (size_t)s->c + (size_t)ch) * (size_t)taps +
+                              (size_t)tap];
     for (int i = 0; i < n; i++) {
       w[i] = 1;
       w[width + i] = d->bias[f + i];
@@ -103,7 +109,8 @@ static float *pack(const struct bench_shape *s, const struct bench_data *d)
   return packed;
 }
 
-static void segments_at(const struct ours *o, struct mafat_conv_call *call, int filter, int n, int y0)
+static void segments_at(const struct ours *o, struct mafat_conv_call *call, int filter, int n,
+                        int y0)
 {
   for (int f = filter; f < filter + n; f += 16) {
     float **rows = o->out_rows + call->n_segments * o->rows_per_call;
@@ -116,12 +123,18 @@ static void segments_at(const struct ours *o, struct mafat_conv_call *call, int 
 static const float *run_panel(const struct ours *o, const float *w, int filter, int y0, int n_rows)
 {
   const struct bench_shape *s = o->shape;
-  const int n = mafat_min(MAFAT_PANEL, s->filters - filter), width = mafat_panel_width(n), taps = s->size * s->size;
+  const int n = mafat_min(MAFAT_PANEL, s->filters - filter), width = mafat_panel_width(n),
+            taps = s->size * s->size;
   const bool split = (size_t)s->c * (size_t)taps * 16 * sizeof(float) > SPLIT_BYTES;
   const int blocks_per_call = split ? SPLIT_CHANNELS / 16 : o->n_blocks;
   const float *end = w + (size_t)s->c * (size_t)taps * (size_t)width;
-  struct mafat_conv_call call = {.n_rows = n_rows, .n_cols = o->out.w,
-                                 .window = mafat_window_square(s->size, s->stride, 0), .width = width, .scale = end, .bias = end + width, .activation.kind = MAFAT_LEAKY};
+  struct mafat_conv_call call = {.n_rows = n_rows,
+                                 .n_cols = o->out.w,
+                                 .window = mafat_window_square(s->size, s->stride, 0),
+                                 .width = width,
+                                 .scale = end,
+                                 .bias = end + width,
+                                 .activation.kind = MAFAT_LEAKY};
   segments_at(o, &call, filter, n, y0);
   for (int b = 0; b < o->n_blocks; b += blocks_per_call) {
     call.block_slices = o->block_slices + b;
@@ -157,11 +170,18 @@ static void run_depthwise(void *state)
   const float *w = o->weights;
   for (int b = 0; b < o->n_blocks; b++) {
     const int n = block_channels(s->c, b), width = mafat_panel_width(n);
-    struct mafat_depthwise_call call = {
-        .rows = o->in_rows, .out = o->out_rows, .n_channels = n, .in_pixel_floats = mafat_block_width(s->c, b),
-        .out_pixel_floats = mafat_block_width(s->c, b), .n_cols = o->out.w,
-        .window = mafat_window_square(s->size, s->stride, 0), .weights = w, .scale = w + taps * width, .bias = w + (taps + 1) * width, .width = width,
-        .activation.kind = MAFAT_LEAKY};
+    struct mafat_depthwise_call call = {.rows = o->in_rows,
+                                        .out = o->out_rows,
+                                        .n_channels = n,
+                                        .in_pixel_floats = mafat_block_width(s->c, b),
+                                        .out_pixel_floats = mafat_block_width(s->c, b),
+                                        .n_cols = o->out.w,
+                                        .window = mafat_window_square(s->size, s->stride, 0),
+                                        .weights = w,
+                                        .scale = w + taps * width,
+                                        .bias = w + (taps + 1) * width,
+                                        .width = width,
+                                        .activation.kind = MAFAT_LEAKY};
     for (int y = 0; y < o->out.h; y += o->rows_per_call) {
       call.n_rows = mafat_min(o->rows_per_call, o->out.h - y);
       for (int r = 0; r < (call.n_rows - 1) * s->stride + s->size; r++)
@@ -176,12 +196,14 @@ static void run_depthwise(void *state)
 static float *pack_depthwise(const struct bench_shape *s, const struct bench_data *d)
 {
   const int taps = s->size * s->size;
-  float *packed = calloc((size_t)(taps + 2) * (size_t)mafat_round_up(s->c, 16), sizeof *packed), *w = packed;
+  float *packed = calloc((size_t)(taps + 2) * (size_t)mafat_round_up(s->c, 16), sizeof *packed),
+        *w = packed;
   if (!packed) return NULL;
   for (int b = 0; b < mafat_n_blocks(s->c); b++) {
     const int n = block_channels(s->c, b), width = mafat_panel_width(n);
     for (int i = 0; i < n; i++) {
-      for (int tap = 0; tap < taps; tap++) w[tap * width + i] = d->weights[(16 * b + i) * taps + tap];
+      for (int tap = 0; tap < taps; tap++)
+        w[tap * width + i] = d->weights[(16 * b + i) * taps + tap];
       w[taps * width + i] = 1;
       w[(taps + 1) * width + i] = d->bias[16 * b + i];
     }
@@ -198,11 +220,15 @@ static void run_maxpool(void *state)
   const struct bench_shape *s = o->shape;
   for (int b = 0; b < o->n_blocks; b++)
     for (int y = 0; y < o->out.h; y++) {
-      struct mafat_pool_call call = {
-          .rows = o->in_rows, .n_rows = mafat_min(s->size, s->h - y * s->stride), .in_end = s->w,
-          .out = map_at(&o->out, b, y, 0), .n_cols = o->out.w, .taps = mafat_window_square(s->size, s->stride, 0).x,
-          .n_channels = block_channels(s->c, b), .in_pixel_floats = mafat_block_width(s->c, b),
-          .out_pixel_floats = mafat_block_width(s->c, b)};
+      struct mafat_pool_call call = {.rows = o->in_rows,
+                                     .n_rows = mafat_min(s->size, s->h - y * s->stride),
+                                     .in_end = s->w,
+                                     .out = map_at(&o->out, b, y, 0),
+                                     .n_cols = o->out.w,
+                                     .taps = mafat_window_square(s->size, s->stride, 0).x,
+                                     .n_channels = block_channels(s->c, b),
+                                     .in_pixel_floats = mafat_block_width(s->c, b),
+                                     .out_pixel_floats = mafat_block_width(s->c, b)};
       for (int r = 0; r < call.n_rows; r++) o->in_rows[r] = map_at(&o->in, b, y * s->stride + r, 0);
       o->k->maxpool(&call);
     }
@@ -215,10 +241,17 @@ static void run_blend(void *state)
     for (int y = 0; y < o->out.h; y++) {
       const int pixel = mafat_block_width(o->shape->c, b);
       const float *x = map_at(&o->in, b, y, 0);
-      const struct mafat_blend_call call = {
-          .x = x, .z = o->other + (x - o->in.floats), .y = map_at(&o->out, b, y, 0), .n_cols = o->out.w,
-          .n_channels = block_channels(o->shape->c, b), .x_pixel_floats = pixel, .z_pixel_floats = pixel,
-          .y_pixel_floats = pixel, .alpha = 1, .beta = 1, .activation.kind = MAFAT_LINEAR};
+      const struct mafat_blend_call call = {.x = x,
+                                            .z = o->other + (x - o->in.floats),
+                                            .y = map_at(&o->out, b, y, 0),
+                                            .n_cols = o->out.w,
+                                            .n_channels = block_channels(o->shape->c, b),
+                                            .x_pixel_floats = pixel,
+                                            .z_pixel_floats = pixel,
+                                            .y_pixel_floats = pixel,
+                                            .alpha = 1,
+                                            .beta = 1,
+                                            .activation.kind = MAFAT_LINEAR};
       o->k->blend(&call);
     }
 }
@@ -230,7 +263,8 @@ static void run_scale(void *state)
     for (int y = 0; y < o->out.h; y++) {
       const int pixel = mafat_block_width(o->shape->c, b);
       o->k->scale(map_at(&o->in, b, y, 0), pixel, map_at(&o->out, b, y, 0), pixel, o->out.w,
-                  block_channels(o->shape->c, b), o->other, o->other + 16, mafat_activating(MAFAT_LEAKY));
+                  block_channels(o->shape->c, b), o->other, o->other + 16,
+                  mafat_activating(MAFAT_LEAKY));
     }
 }
 
@@ -244,7 +278,8 @@ static size_t point_floats(const struct ours *o, int channels)
 
 static float *block_values(const struct ours *o, int channel)
 {
-  return o->values + (size_t)(channel / o->block) * (size_t)o->size->points * point_floats(o, o->block);
+  return o->values +
+         (size_t)(channel / o->block) * (size_t)o->size->points * point_floats(o, o->block);
 }
 
 static int block_size(const struct ours *o, int channel)
@@ -268,19 +303,26 @@ static void transform_inputs(const struct ours *o, int tile_row, int n_rows)
     }
 }
 
-static void transform_outputs(const struct ours *o, int filter, int n, int tile_row, int n_rows, const float *scale,
-                              const float *bias)
+static void transform_outputs(const struct ours *o, int filter, int n, int tile_row, int n_rows,
+                              const float *scale, const float *bias)
 {
   const int width = mafat_panel_width(n);
   for (int f = filter; f < filter + n; f += 16)
     for (int r = 0; r < n_rows; r++) {
       const int y = (tile_row + r) * o->size->outputs;
       const struct mafat_winograd_output_call call = {
-          .values = o->sums + (size_t)(r * o->tiles_across * width + f - filter), .point_floats = point_floats(o, width),
-          .tile_floats = width, .n_tiles = o->tiles_across, .rows = o->out_rows,
-          .n_rows = mafat_min(o->size->outputs, o->out.h - y), .n_cols = o->out.w,
-          .n_filters = mafat_min(16, filter + n - f), .pixel_floats = mafat_block_width(o->out.c, f / 16),
-          .scale = scale + f - filter, .bias = bias + f - filter, .activation.kind = MAFAT_LEAKY};
+          .values = o->sums + (size_t)(r * o->tiles_across * width + f - filter),
+          .point_floats = point_floats(o, width),
+          .tile_floats = width,
+          .n_tiles = o->tiles_across,
+          .rows = o->out_rows,
+          .n_rows = mafat_min(o->size->outputs, o->out.h - y),
+          .n_cols = o->out.w,
+          .n_filters = mafat_min(16, filter + n - f),
+          .pixel_floats = mafat_block_width(o->out.c, f / 16),
+          .scale = scale + f - filter,
+          .bias = bias + f - filter,
+          .activation.kind = MAFAT_LEAKY};
       for (int i = 0; i < call.n_rows; i++) o->out_rows[i] = map_at(&o->out, f / 16, y + i, 0);
       o->k->winograd[o->size->size].output(&call);
     }
@@ -290,11 +332,19 @@ static void run_products(const struct ours *o, const float *weights, int width, 
 {
   for (int ch = 0; ch < o->shape->c; ch += o->block) {
     const int n = block_size(o, ch);
-    const struct mafat_product_call call = {
-        .values = block_values(o, ch), .values_point = point_floats(o, o->block), .tile_floats = n,
-        .weights = weights + ch * width, .weights_point = (size_t)(o->shape->c * width), .sums = o->sums,
-        .sums_point = point_floats(o, width), .n_points = o->size->points, .n_tiles = n_tiles, .n_channels = n,
-        .width = width, .start = ch == 0, .apart = ch > 0 && o->size->block};
+    const struct mafat_product_call call = {.values = block_values(o, ch),
+                                            .values_point = point_floats(o, o->block),
+                                            .tile_floats = n,
+                                            .weights = weights + ch * width,
+                                            .weights_point = (size_t)(o->shape->c * width),
+                                            .sums = o->sums,
+                                            .sums_point = point_floats(o, width),
+                                            .n_points = o->size->points,
+                                            .n_tiles = n_tiles,
+                                            .n_channels = n,
+                                            .width = width,
+                                            .start = ch == 0,
+                                            .apart = ch > 0 && o->size->block};
     o->k->product(&call);
   }
 }
@@ -318,8 +368,10 @@ static void run_winograd(void *state)
   }
 }
 
-/* A panel's filters, transformed: [point][channel][width], points `point` floats apart; returns what follows them. */
-static const float *transform_panel(const struct ours *o, const float *from, int width, float *to, size_t point)
+/* A panel's filters, transformed: [point][channel][width], points `point` floats apart; returns
+ * what follows them. */
+static const float *transform_panel(const struct ours *o, const float *from, int width, float *to,
+                                    size_t point)
 {
   for (int b = 0; b < o->n_blocks; b++) {
     const int n = block_channels(o->shape->c, b);
@@ -336,14 +388,17 @@ static void run_weights(void *state)
   const float *from = o->weights;
   for (int f = 0; f < o->shape->filters; f += MAFAT_PANEL) {
     const int width = mafat_panel_width(mafat_min(MAFAT_PANEL, o->shape->filters - f));
-    from = transform_panel(o, from, width, o->values, (size_t)(o->shape->c * width + 15) / 16 * 16 | 16) + 2 * width;
+    from = transform_panel(o, from, width, o->values,
+                           (size_t)(o->shape->c * width + 15) / 16 * 16 | 16) +
+           2 * width;
   }
 }
 
 static int make_weights(struct ours *o, enum mafat_winograd_size size)
 {
   o->size = mafat_winograd_find(size);
-  o->values = aligned_alloc(64, (size_t)o->size->points * ((size_t)o->shape->c * MAFAT_PANEL + 16) * sizeof(float));
+  o->values = aligned_alloc(64, (size_t)o->size->points * ((size_t)o->shape->c * MAFAT_PANEL + 16) *
+                                    sizeof(float));
   return o->values ? 0 : -1;
 }
 
@@ -351,7 +406,10 @@ static int make_weights(struct ours *o, enum mafat_winograd_size size)
 static int transform_weights(struct ours *o)
 {
   const struct bench_shape *s = o->shape;
-  float *all = calloc(((size_t)s->c * (size_t)o->size->points + 2) * (size_t)mafat_round_up(s->filters, 8), sizeof *all), *to = all;
+  float *all = calloc(((size_t)s->c * (size_t)o->size->points + 2) *
+                          (size_t)mafat_round_up(s->filters, 8),
+                      sizeof *all),
+        *to = all;
   if (!all) return -1;
   const float *from = o->weights;
   for (int f = 0; f < s->filters; f += MAFAT_PANEL) {
@@ -377,7 +435,8 @@ static int make_winograd(struct ours *o, enum mafat_winograd_size size)
   o->tile_rows = mafat_min(o->tile_rows, mafat_winograd_tiles(o->size, o->out.h));
   o->n_tiles = o->tile_rows * o->tiles_across;
   size_t points = (size_t)o->size->points * sizeof(float);
-  size_t bytes = (size_t)mafat_divide_up(o->shape->c, o->block) * points * point_floats(o, o->block);
+  size_t bytes =
+      (size_t)mafat_divide_up(o->shape->c, o->block) * points * point_floats(o, o->block);
   o->values = aligned_alloc(64, bytes);
   o->sums = aligned_alloc(64, points * point_floats(o, MAFAT_PANEL));
   if (!o->values || !o->sums) return -1;
@@ -431,7 +490,9 @@ static int ours_fill(struct ours *o, const struct bench_data *d)
   o->n_blocks = mafat_n_blocks(s->c);
   o->rows_per_call = choose_rows(s, out_h);
   size_t in_rows = (size_t)mafat_min(o->rows_per_call * s->stride + s->size, 1 << 16) + MAX_POINTS;
-  if (map_open(&o->in, s->h, s->w, s->c, pad, after) || map_open(&o->out, out_h, out_w, s->filters, 0, 0)) return -1;
+  if (map_open(&o->in, s->h, s->w, s->c, pad, after) ||
+      map_open(&o->out, out_h, out_w, s->filters, 0, 0))
+    return -1;
   map_copy(&o->in, d->input, s->h, s->w, false);
   o->block_slices = calloc((size_t)o->n_blocks, sizeof *o->block_slices);
   o->in_rows = calloc((size_t)o->n_blocks * in_rows, sizeof *o->in_rows);
@@ -449,34 +510,40 @@ static int ours_fill(struct ours *o, const struct bench_data *d)
   return o->weights ? 0 : -1;
 }
 
-static int append(const struct bench_shape *s, const struct bench_data *d, const struct mafat_kernels *k,
-                  const char *suffix, void (*run)(void *), enum mafat_winograd_size size,
-                  struct bench_contender *list, int n)
+static int append(const struct bench_shape *s, const struct bench_data *d,
+                  const struct mafat_kernels *k, const char *suffix, void (*run)(void *),
+                  enum mafat_winograd_size size, struct bench_contender *list, int n)
 {
   struct bench_contender *c = &list[n];
   struct ours *o = calloc(1, sizeof *o);
   if (!o) return -1;
   o->shape = s;
   o->k = k;
-  if (ours_fill(o, d) || (run == run_winograd && make_winograd(o, size)) || (run == run_weights && make_weights(o, size))) {
+  if (ours_fill(o, d) || (run == run_winograd && make_winograd(o, size)) ||
+      (run == run_weights && make_weights(o, size))) {
     ours_close(o);
     return -1;
   }
-  *c = (struct bench_contender){.level = k, .state = o, .run = run, .read = ours_read, .close = ours_close};
+  *c = (struct bench_contender){
+      .level = k, .state = o, .run = run, .read = ours_read, .close = ours_close};
   snprintf(c->name, sizeof c->name, "%s%s", k->name, suffix);
   return n + 1;
 }
 
-int bench_ours(const struct bench_shape *s, const struct bench_data *d, const struct mafat_kernels *k,
-               struct bench_contender *list, int n)
+int bench_ours(const struct bench_shape *s, const struct bench_data *d,
+               const struct mafat_kernels *k, struct bench_contender *list, int n)
 {
   static const struct {
     const char *kernel;
     void (*run)(void *state);
-  } runs[] = {{"conv", run_conv}, {"depthwise", run_depthwise}, {"maxpool", run_maxpool}, {"blend", run_blend},
+  } runs[] = {{"conv", run_conv},
+              {"depthwise", run_depthwise},
+              {"maxpool", run_maxpool},
+              {"blend", run_blend},
               {"scale", run_scale}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs && n >= 0; i++)
-    if (is_kernel(s, runs[i].kernel)) n = append(s, d, k, "", runs[i].run, MAFAT_WINOGRAD_4X4, list, n);
+    if (is_kernel(s, runs[i].kernel))
+      n = append(s, d, k, "", runs[i].run, MAFAT_WINOGRAD_4X4, list, n);
   const bool weights = is_kernel(s, "winograd_weights");
   if (!weights && (!is_kernel(s, "conv") || s->size != 3 || s->stride != 1)) return n;
   void (*run)(void *state) = weights ? run_weights : run_winograd;

@@ -58,7 +58,8 @@ static struct mafat_window choose_window(void)
 static void choose_shape(struct conv_case *c)
 {
   struct mafat_conv_call *call = &c->call;
-  static const enum shape shapes[] = {USUAL, USUAL, USUAL, USUAL, NARROW, WIDE, POOLED, POOLED, POINTS, CONNECTED, SHORT, SHORT};
+  static const enum shape shapes[] = {USUAL,  USUAL,  USUAL,  USUAL,     NARROW, WIDE,
+                                      POOLED, POOLED, POINTS, CONNECTED, SHORT,  SHORT};
   c->shape = shapes[random_in(0, 11)];
   c->n_filters = one_in(3) ? 32 : one_in(3) ? 16 : random_in(1, 32);
   call->window = choose_window();
@@ -92,8 +93,10 @@ static long macs(const struct conv_case *c)
 static void choose_channels(struct conv_case *c)
 {
   struct mafat_conv_call *call = &c->call;
-  for (int p = 0; p < call->n_block_slices; p++) c->block_slices[p].n_channels = one_in(2) ? 16 : random_in(1, 16);
-  if (c->shape == CONNECTED) c->block_slices[0].n_channels = one_in(2) ? random_in(17, 3000) : random_in(1, 16);
+  for (int p = 0; p < call->n_block_slices; p++)
+    c->block_slices[p].n_channels = one_in(2) ? 16 : random_in(1, 16);
+  if (c->shape == CONNECTED)
+    c->block_slices[0].n_channels = one_in(2) ? random_in(17, 3000) : random_in(1, 16);
   if (c->shape == SHORT) c->block_slices[0].n_channels = one_in(3) ? 3 : 4 * random_in(1, 2);
   while (macs(c) > MACS) {
     if (call->n_block_slices > 1) call->n_block_slices--;
@@ -103,7 +106,8 @@ static void choose_channels(struct conv_case *c)
     else break;
   }
   for (int p = 0; p < call->n_block_slices; p++) {
-    c->block_slices[p].pixel_floats = c->block_slices[p].n_channels + (one_in(2) ? 0 : random_in(1, 20));
+    c->block_slices[p].pixel_floats =
+        c->block_slices[p].n_channels + (one_in(2) ? 0 : random_in(1, 20));
     c->n_channels += c->block_slices[p].n_channels;
   }
 }
@@ -118,9 +122,9 @@ static void make_inputs(struct conv_case *c)
   for (int p = 0; p < call->n_block_slices; p++) {
     struct mafat_conv_block_slice *block_slice = &c->block_slices[p];
     for (int r = 0; r < n_rows; r++)
-      c->in_rows[p][r] = r > 0 && one_in(8)
-                             ? c->in_rows[p][r - 1]
-                             : input_pixels(n_pixels, block_slice->n_channels, block_slice->pixel_floats, c->values);
+      c->in_rows[p][r] = r > 0 && one_in(8) ? c->in_rows[p][r - 1]
+                                            : input_pixels(n_pixels, block_slice->n_channels,
+                                                           block_slice->pixel_floats, c->values);
     block_slice->rows = c->in_rows[p];
   }
 }
@@ -155,7 +159,8 @@ static void make_outputs(struct conv_case *c, struct check_call *check)
     v->n_cols = call->pool ? (call->n_cols + 1) / 2 : call->n_cols;
     v->n_lanes = mafat_min(MAFAT_CHANNEL_BLOCK, c->n_filters - f);
     v->pixel_floats = v->n_lanes + (one_in(2) ? 0 : random_in(1, 20));
-    call->segments[call->n_segments++] = (struct mafat_conv_segment){v->rows, v->n_lanes, v->pixel_floats};
+    call->segments[call->n_segments++] =
+        (struct mafat_conv_segment){v->rows, v->n_lanes, v->pixel_floats};
   }
   check_place_outputs(check, !call->start);
 }
@@ -169,7 +174,8 @@ static struct check_value exact_output(const struct conv_case *c, int filter, in
   for (int y = row * step; y < (row + 1) * step && y < call->n_rows; y++)
     for (int x = col * step; x < (col + 1) * step && x < call->n_cols; x++) {
       const struct mafat_conv_segment *s = &call->segments[filter / MAFAT_CHANNEL_BLOCK];
-      double before = call->start ? 0 : s->rows[y][x * s->pixel_floats + filter % MAFAT_CHANNEL_BLOCK];
+      double before =
+          call->start ? 0 : s->rows[y][x * s->pixel_floats + filter % MAFAT_CHANNEL_BLOCK];
       struct mafat_exact sum = mafat_exact_conv(call, filter, y, x, before);
       most.value = fmax(most.value, sum.value);
       most.tolerance = fmax(most.tolerance, check_tolerance(sum, n_terms, call->activation.kind));
@@ -201,14 +207,18 @@ void check_conv(struct kernel_check *check)
   c->call.block_slices = c->block_slices;
   make_inputs(c);
   make_weights(c);
-  struct check_call run = {.kernel = "conv", .run = run_conv, .call = call,
-                           .ordinary = c->values == ORDINARY, .denormals = has_denormals(c->values)};
+  struct check_call run = {.kernel = "conv",
+                           .run = run_conv,
+                           .call = call,
+                           .ordinary = c->values == ORDINARY,
+                           .denormals = has_denormals(c->values)};
   make_outputs(c, &run);
   compute_exact(c, &run);
   snprintf(run.text, sizeof run.text,
            "%s, %d channels in %d pieces, %d filters, %d x %d%s%s%s, %s, %s values",
-           window_text(&call->window, (char[80]){0}, 80), c->n_channels, call->n_block_slices, c->n_filters, call->n_rows, call->n_cols,
-           call->pool ? " pooled" : "", call->start ? "" : ", continued", call->finish ? "" : ", raw",
+           window_text(&call->window, (char[80]){0}, 80), c->n_channels, call->n_block_slices,
+           c->n_filters, call->n_rows, call->n_cols, call->pool ? " pooled" : "",
+           call->start ? "" : ", continued", call->finish ? "" : ", raw",
            mafat_activation_name(call->activation.kind), values_name(c->values));
   check_run(check, &run);
 }

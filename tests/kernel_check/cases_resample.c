@@ -1,7 +1,8 @@
 /* Kernels of pictures: bytes to floats, and between two lines of them. */
 #include "tests/kernel_check/check.h"
 
-/* n bytes that are read, up to a page's end or from its begin on where the floats they lie in are. */
+/* n bytes that are read, up to a page's end or from its begin on where the floats they lie in are.
+ */
 static uint8_t *input_bytes(int n)
 {
   const size_t floats = ((size_t)n + 3) / 4;
@@ -30,11 +31,17 @@ void check_scale_bytes(struct kernel_check *check)
   struct scale_bytes_call call = {.n = one_in(2) ? random_in(1, 100) : random_in(1, 2000)};
   inputs_reset();
   call.bytes = input_bytes(call.n);
-  struct check_call run = {.kernel = "scale_bytes", .run = run_scale_bytes, .call = &call, .n_views = 1, .ordinary = true};
-  run.views[0] = (struct check_view){.n_rows = 1, .n_cols = 1, .n_lanes = call.n, .pixel_floats = call.n};
+  struct check_call run = {.kernel = "scale_bytes",
+                           .run = run_scale_bytes,
+                           .call = &call,
+                           .n_views = 1,
+                           .ordinary = true};
+  run.views[0] =
+      (struct check_view){.n_rows = 1, .n_cols = 1, .n_lanes = call.n, .pixel_floats = call.n};
   check_place_outputs(&run, false);
   call.out = run.views[0].rows[0];
-  for (int i = 0; i < call.n; i++) run.exact[i] = (struct check_value){call.bytes[i] / 255., 0x1p-24};
+  for (int i = 0; i < call.n; i++)
+    run.exact[i] = (struct check_value){call.bytes[i] / 255., 0x1p-24};
   snprintf(run.text, sizeof run.text, "%d bytes", call.n);
   check_run(check, &run);
 }
@@ -56,20 +63,25 @@ static void random_taps(struct mafat_resample_tap *taps, int n_taps, int n_pixel
 {
   const bool down = one_in(2);
   for (int i = 0; i < n_taps; i++) {
-    int first = n_taps > 1 ? (int)((long)i * (n_pixels - 1) / (n_taps - 1)) : random_in(0, n_pixels - 1);
+    int first =
+        n_taps > 1 ? (int)((long)i * (n_pixels - 1) / (n_taps - 1)) : random_in(0, n_pixels - 1);
     int second = first + 1 < n_pixels && !one_in(5) ? first + 1 : first;
     if (down) first = n_pixels - 1 - first, second = n_pixels - 1 - second;
     const float weight = random_weight();
-    taps[i] = (struct mafat_resample_tap){first * n_channels, second * n_channels, 1 - weight, weight};
+    taps[i] =
+        (struct mafat_resample_tap){first * n_channels, second * n_channels, 1 - weight, weight};
   }
 }
 
-static double between(const struct mafat_resample_call *c, const struct mafat_resample_tap *t, int channel)
+static double between(const struct mafat_resample_call *c, const struct mafat_resample_tap *t,
+                      int channel)
 {
   double sum = 0;
   for (int i = 0; i < 2; i++)
-    sum += (double)c->weights[i] * ((double)t->first_weight * c->lines[i][t->first + channel] +
-                                    (double)t->second_weight * c->lines[i][t->second + channel]) / 255;
+    sum += (double)c->weights[i] *
+           ((double)t->first_weight * c->lines[i][t->first + channel] +
+            (double)t->second_weight * c->lines[i][t->second + channel]) /
+           255;
   return sum;
 }
 
@@ -77,8 +89,11 @@ void check_resample(struct kernel_check *check)
 {
   struct mafat_resample_tap taps[300];
   const int n_channels = one_in(3) ? 1 : 3;
-  struct mafat_resample_call call = {.weights = {random_weight(), random_weight()}, .column = one_in(3), .taps = taps,
-                                     .n_pixels = random_in(1, one_in(2) ? 20 : 300), .n_channels = n_channels};
+  struct mafat_resample_call call = {.weights = {random_weight(), random_weight()},
+                                     .column = one_in(3),
+                                     .taps = taps,
+                                     .n_pixels = random_in(1, one_in(2) ? 20 : 300),
+                                     .n_channels = n_channels};
   const int n_pixels = random_in(1, MAFAT_RESAMPLE_BYTES / n_channels);
   random_taps(taps, call.n_pixels, n_pixels, n_channels);
   call.n_bytes = n_pixels * n_channels;
@@ -87,14 +102,18 @@ void check_resample(struct kernel_check *check)
   inputs_reset();
   for (int i = 0; i < 2; i++) call.lines[i] = input_bytes(call.n_bytes) - call.begin;
   call.out_stride = (size_t)n_channels + (size_t)(call.column ? random_in(0, 40) : 0);
-  struct check_call run = {.kernel = "resample", .run = run_resample, .call = &call, .n_views = 1, .ordinary = true};
-  run.views[0] = (struct check_view){
-      .n_rows = 1, .n_cols = call.n_pixels, .n_lanes = n_channels, .pixel_floats = (int)call.out_stride};
+  struct check_call run = {
+      .kernel = "resample", .run = run_resample, .call = &call, .n_views = 1, .ordinary = true};
+  run.views[0] = (struct check_view){.n_rows = 1,
+                                     .n_cols = call.n_pixels,
+                                     .n_lanes = n_channels,
+                                     .pixel_floats = (int)call.out_stride};
   check_place_outputs(&run, false);
   call.out = run.views[0].rows[0];
   for (int i = 0; i < call.n_pixels; i++)
     for (int k = 0; k < n_channels; k++)
-      run.exact[i * n_channels + k] = (struct check_value){between(&call, &taps[i], k), 6 * 0x1p-24};
+      run.exact[i * n_channels + k] =
+          (struct check_value){between(&call, &taps[i], k), 6 * 0x1p-24};
   snprintf(run.text, sizeof run.text, "a %s of %d pixels, %d channels, from %d bytes",
            call.column ? "column" : "row", call.n_pixels, n_channels, call.n_bytes);
   check_run(check, &run);

@@ -37,7 +37,8 @@ static double half_value(uint16_t h)
 static size_t widen_bytes(const struct widen_call *c)
 {
   const size_t n = (size_t)(c->n_rows * c->width);
-  const size_t groups = c->type == MAFAT_I4 ? (size_t)mafat_divide_up(c->n_rows, MAFAT_SCALED_ROWS) : 0;
+  const size_t groups =
+      c->type == MAFAT_I4 ? (size_t)mafat_divide_up(c->n_rows, MAFAT_SCALED_ROWS) : 0;
   return (size_t)mafat_dtype_bytes(c->type, n) + groups * (size_t)c->width * sizeof(uint16_t);
 }
 
@@ -57,11 +58,13 @@ static double half_at(const unsigned char *from, int i)
 }
 
 /* Exact values of the bytes, and how they are filled. */
-static void fill_numbers(const struct widen_call *c, unsigned char *bytes, struct check_value *exact)
+static void fill_numbers(const struct widen_call *c, unsigned char *bytes,
+                         struct check_value *exact)
 {
   const int n = c->n_rows * c->width, group = MAFAT_SCALED_ROWS * c->width;
   if (c->type == MAFAT_F16) fill_halves(bytes, (size_t)n);
-  for (int i = 0; c->type == MAFAT_F16 && i < n; i++) exact[i] = (struct check_value){half_at(bytes, i), 0};
+  for (int i = 0; c->type == MAFAT_F16 && i < n; i++)
+    exact[i] = (struct check_value){half_at(bytes, i), 0};
   for (int i = 0; c->type == MAFAT_I8 && i < n; i++) {
     const int number = random_in(-128, 127);
     bytes[i] = (unsigned char)number;
@@ -84,17 +87,21 @@ static void fill_numbers(const struct widen_call *c, unsigned char *bytes, struc
 void check_widen(struct kernel_check *check)
 {
   static const enum mafat_dtype types[] = {MAFAT_F16, MAFAT_I8, MAFAT_I4};
-  struct widen_call call = {.type = types[random_in(0, 2)], .n_rows = one_in(2) ? random_in(1, 40) : random_in(1, 300),
-                            .width = MAFAT_PANEL_STEP * random_in(1, MAFAT_PANEL / MAFAT_PANEL_STEP)};
+  struct widen_call call = {.type = types[random_in(0, 2)],
+                            .n_rows = one_in(2) ? random_in(1, 40) : random_in(1, 300),
+                            .width =
+                                MAFAT_PANEL_STEP * random_in(1, MAFAT_PANEL / MAFAT_PANEL_STEP)};
   inputs_reset();
   unsigned char *bytes = (unsigned char *)input_floats((widen_bytes(&call) + 3) / 4);
   call.from = bytes;
-  struct check_call run = {.kernel = "widen", .run = run_widen, .call = &call, .n_views = 1, .ordinary = true};
+  struct check_call run = {
+      .kernel = "widen", .run = run_widen, .call = &call, .n_views = 1, .ordinary = true};
   run.views[0] = (struct check_view){
       .n_rows = 1, .n_cols = call.n_rows, .n_lanes = call.width, .pixel_floats = call.width};
   check_place_outputs(&run, false);
   call.to = run.views[0].rows[0];
   fill_numbers(&call, bytes, run.exact);
-  snprintf(run.text, sizeof run.text, "%d rows of %d, %s", call.n_rows, call.width, mafat_dtype_name(call.type));
+  snprintf(run.text, sizeof run.text, "%d rows of %d, %s", call.n_rows, call.width,
+           mafat_dtype_name(call.type));
   check_run(check, &run);
 }

@@ -62,7 +62,8 @@ enum value_range random_values(void)
 
 const char *values_name(enum value_range v)
 {
-  static const char *const names[N_VALUES] = {"ordinary", "zero", "sparse", "huge", "denormal", "mixed"};
+  static const char *const names[N_VALUES] = {"ordinary", "zero",     "sparse",
+                                              "huge",     "denormal", "mixed"};
   return names[v];
 }
 
@@ -85,8 +86,8 @@ void fill(float *x, size_t n, enum value_range v)
 
 const char *window_text(const struct mafat_window *w, char *text, size_t capacity)
 {
-  snprintf(text, capacity, "size %dx%d stride %dx%d dilation %dx%d", w->y.size, w->x.size, w->y.stride, w->x.stride,
-           w->y.dilation, w->x.dilation);
+  snprintf(text, capacity, "size %dx%d stride %dx%d dilation %dx%d", w->y.size, w->x.size,
+           w->y.stride, w->x.stride, w->y.dilation, w->x.dilation);
   return text;
 }
 
@@ -173,7 +174,8 @@ float *weight_floats(size_t n)
 float *input_pixels(int n_pixels, int channels, int pixel_floats, enum value_range v)
 {
   float *row = input_floats((size_t)(n_pixels - 1) * (size_t)pixel_floats + (size_t)channels);
-  for (int i = 0; i < n_pixels; i++) fill(row + (size_t)i * (size_t)pixel_floats, (size_t)channels, v);
+  for (int i = 0; i < n_pixels; i++)
+    fill(row + (size_t)i * (size_t)pixel_floats, (size_t)channels, v);
   return row;
 }
 
@@ -246,7 +248,8 @@ static void on_fault(int number)
 }
 
 /* False if the kernel touched what it may not, or met an unknown instruction. */
-static bool run_caught(const struct check_result *r, const struct check_call *c, const struct check_bytes_call *of_bytes)
+static bool run_caught(const struct check_result *r, const struct check_call *c,
+                       const struct check_bytes_call *of_bytes)
 {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGILL};
   struct sigaction action = {.sa_handler = on_fault}, before[3];
@@ -277,12 +280,13 @@ struct findings {
   char where[200]; /* the first bad output */
 };
 
-static void judge_output(const struct check_call *c, const struct mafat_kernels *k, int view, int row,
-                         int col, int lane, float found, float wanted, struct check_value exact,
-                         struct findings *f)
+static void judge_output(const struct check_call *c, const struct mafat_kernels *k, int view,
+                         int row, int col, int lane, float found, float wanted,
+                         struct check_value exact, struct findings *f)
 {
   /* Values too large for a float are infinite. */
-  double error = found == (float)exact.value ? 0 : fabs(found - exact.value), tolerance = exact.tolerance;
+  double error = found == (float)exact.value ? 0 : fabs(found - exact.value),
+         tolerance = exact.tolerance;
   bool bits = memcmp(&found, &wanted, sizeof found) == 0;
   if (flushes_denormals(k) && fabsf(found) < FLT_MIN && fabsf(wanted) < FLT_MIN) {
     bits = true; /* an activation's tail, which a pooling's comparison takes for zero */
@@ -294,9 +298,10 @@ static void judge_output(const struct check_call *c, const struct mafat_kernels 
   }
   bool close = error <= tolerance;
   if ((!bits || !close) && !f->where[0])
-    snprintf(f->where, sizeof f->where,
-             "row %d, column %d, lane %d: expected %.9g (exactly %.9g, at most %.2g off), found %.9g", row, col,
-             view * MAFAT_CHANNEL_BLOCK + lane, wanted, exact.value, tolerance, found);
+    snprintf(
+        f->where, sizeof f->where,
+        "row %d, column %d, lane %d: expected %.9g (exactly %.9g, at most %.2g off), found %.9g",
+        row, col, view * MAFAT_CHANNEL_BLOCK + lane, wanted, exact.value, tolerance, found);
   f->bits &= bits;
   f->close &= close;
   f->largest = fmax(f->largest, fabs(exact.value));
@@ -304,7 +309,8 @@ static void judge_output(const struct check_call *c, const struct mafat_kernels 
 }
 
 /* Compares, and leaves the guards for memcmp: outputs become as expected. */
-static void judge_outputs(const struct check_call *c, const struct mafat_kernels *k, struct findings *f)
+static void judge_outputs(const struct check_call *c, const struct mafat_kernels *k,
+                          struct findings *f)
 {
   float *begin = outputs_begin(c);
   size_t n = 0;
@@ -320,8 +326,8 @@ static void judge_outputs(const struct check_call *c, const struct mafat_kernels
   }
 }
 
-static void report(const struct kernel_check *check, const struct check_result *r, const char *kernel, const char *text,
-                   const char *what, const char *where)
+static void report(const struct kernel_check *check, const struct check_result *r,
+                   const char *kernel, const char *text, const char *what, const char *where)
 {
   if (r->n_failures > 3) return; /* the first ones tell enough */
   fprintf(stderr,
@@ -331,7 +337,8 @@ static void report(const struct kernel_check *check, const struct check_result *
           (unsigned long long)check->seed);
 }
 
-static void run_level(const struct kernel_check *check, struct check_result *r, const struct check_call *c)
+static void run_level(const struct kernel_check *check, struct check_result *r,
+                      const struct check_call *c)
 {
   float *begin = outputs_begin(c);
   struct findings f = {.bits = true, .close = true, .guards = true};
@@ -340,7 +347,8 @@ static void run_level(const struct kernel_check *check, struct check_result *r, 
   if (!run_caught(r, c, NULL)) {
     r->n_failures++;
     r->guards = false;
-    report(check, r, c->kernel, c->text, fault == SIGILL ? "unknown instruction" : "touched memory beside its arrays", "");
+    report(check, r, c->kernel, c->text,
+           fault == SIGILL ? "unknown instruction" : "touched memory beside its arrays", "");
     return;
   }
   judge_outputs(c, r->level, &f);
@@ -350,7 +358,11 @@ static void run_level(const struct kernel_check *check, struct check_result *r, 
   r->guards &= f.guards;
   if (f.bits && f.close && f.guards) return;
   r->n_failures++;
-  report(check, r, c->kernel, c->text, !f.guards ? "wrote beside its outputs" : !f.bits ? "not the reference's bits" : "inexact", f.where);
+  report(check, r, c->kernel, c->text,
+         !f.guards ? "wrote beside its outputs"
+         : !f.bits ? "not the reference's bits"
+                   : "inexact",
+         f.where);
 }
 
 void check_run(struct kernel_check *check, struct check_call *c)
@@ -394,7 +406,10 @@ static uint8_t *place_bytes(const struct guarded *g, int i, size_t n)
   uint8_t *begin = (uint8_t *)g->memory + (size_t)i * g->pitch;
   size_t capacity = g->bytes - n;
   int where = random_in(0, 4);
-  uint8_t *x = begin + (where == 0 ? 0 : where < 4 ? capacity : capacity < 64 ? capacity : (size_t)random_in(0, 63));
+  uint8_t *x = begin + (where == 0      ? 0
+                        : where < 4     ? capacity
+                        : capacity < 64 ? capacity
+                                        : (size_t)random_in(0, 63));
   fill_bytes(x, n);
   return x;
 }
@@ -444,7 +459,8 @@ void *expected_of(const void *output)
   return (uint8_t *)expected + ((const uint8_t *)output - bytes_begin());
 }
 
-static void run_bytes_level(const struct kernel_check *check, struct check_result *r, const struct check_bytes_call *c)
+static void run_bytes_level(const struct kernel_check *check, struct check_result *r,
+                            const struct check_bytes_call *c)
 {
   const uint8_t *found = bytes_begin(), *wanted = (const uint8_t *)expected;
   const size_t n = outputs.bytes / 32;
@@ -454,7 +470,8 @@ static void run_bytes_level(const struct kernel_check *check, struct check_resul
   if (!run_caught(r, NULL, c)) {
     r->n_failures++;
     r->guards = false;
-    report(check, r, c->kernel, c->text, fault == SIGILL ? "unknown instruction" : "touched memory beside its arrays", "");
+    report(check, r, c->kernel, c->text,
+           fault == SIGILL ? "unknown instruction" : "touched memory beside its arrays", "");
     return;
   }
   if (memcmp(found, wanted, n) == 0) return;

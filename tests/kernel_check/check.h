@@ -32,7 +32,8 @@ enum value_range {
   MIXED,     /* all of these */
   N_VALUES
 };
-struct mafat_activating random_activation(void); /* the usual ones half of the time; none that is steep */
+struct mafat_activating random_activation(
+    void);                            /* the usual ones half of the time; none that is steep */
 enum value_range random_values(void); /* ordinary ones half of the time */
 static inline bool has_denormals(enum value_range v) { return v == TINY || v == MIXED; }
 const char *values_name(enum value_range v);
@@ -83,7 +84,7 @@ struct check_call {
   struct check_view views[MAX_VIEWS];
   int n_views;
   bool ordinary;                  /* its error counts for the table */
-  bool denormals;                 /* a level that flushes them may differ from the reference's bits */
+  bool denormals; /* a level that flushes them may differ from the reference's bits */
   struct check_value *exact;      /* [view][row][column][lane], check_outputs() of them */
 };
 
@@ -135,8 +136,9 @@ uint8_t *byte_inputs(size_t n);
 /* Weights, in the one array that is larger. */
 uint8_t *byte_weights(size_t n);
 
-/* Outputs of the next case: none so far. Then arrays of them, which begin at a multiple of `alignment`, with others' bytes
- * between them; the first ends where a page does, or all begin where one does. */
+/* Outputs of the next case: none so far. Then arrays of them, which begin at a multiple of
+ * `alignment`, with others' bytes between them; the first ends where a page does, or all begin
+ * where one does. */
 void outputs_reset(void);
 void *byte_outputs(size_t n, size_t alignment);
 /* Address of the expected output, which is compared. Allocate all outputs before. */
@@ -146,9 +148,10 @@ void check_run_bytes(struct kernel_check *check, const struct check_bytes_call *
 /* Makes and runs one case from check->seed. */
 typedef void check_case(struct kernel_check *check);
 check_case check_conv, check_winograd_weights, check_winograd_input, check_winograd_output,
-    check_product, check_winograd, check_depthwise, check_maxpool, check_avgpool, check_blend, check_scale,
-    check_activate, check_softmax, check_scale_bytes, check_resample, check_widen;
-check_case check_integer_conv, check_integer_depthwise, check_integer_maxpool, check_integer_avgpool, check_integer_blend,
-    check_integer_table, check_integer_sums, check_integer_reals;
+    check_product, check_winograd, check_depthwise, check_maxpool, check_avgpool, check_blend,
+    check_scale, check_activate, check_softmax, check_scale_bytes, check_resample, check_widen;
+check_case check_integer_conv, check_integer_depthwise, check_integer_maxpool,
+    check_integer_avgpool, check_integer_blend, check_integer_table, check_integer_sums,
+    check_integer_reals;
 
 #endif

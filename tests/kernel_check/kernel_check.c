@@ -93,13 +93,15 @@ static bool is_of_integers(const char *kernel)
 
 /* --- options --- */
 
-static bool read_number(const char *option, const char *text, unsigned long long most, unsigned long long *n)
+static bool read_number(const char *option, const char *text, unsigned long long most,
+                        unsigned long long *n)
 {
   char *end;
   errno = 0;
   *n = strtoull(text, &end, 10);
   if (text[0] >= '0' && text[0] <= '9' && !*end && !errno && *n <= most) return true;
-  fprintf(stderr, "kernel_check: --%s expects an integer up to %llu, not '%s'\n", option, most, text);
+  fprintf(stderr, "kernel_check: --%s expects an integer up to %llu, not '%s'\n", option, most,
+          text);
   return false;
 }
 
@@ -195,7 +197,8 @@ static enum status choose_levels(const char *cpu, struct levels *l)
   keep_level(l, cpu);
   if (l->n_floats || l->n_integers) return DONE;
   fprintf(stderr, "kernel_check: --cpu expects a level of this machine (");
-  for (int i = 0; i < all.n_integers; i++) fprintf(stderr, "%s%s", i ? ", " : "", all.integers[i]->name);
+  for (int i = 0; i < all.n_integers; i++)
+    fprintf(stderr, "%s%s", i ? ", " : "", all.integers[i]->name);
   fprintf(stderr, "), not '%s'\n", cpu);
   return MISUSE;
 }
@@ -217,9 +220,12 @@ static int check_kernel(int kernel, const struct options *o, const struct levels
   struct kernel_check check = {.n_levels = n_levels};
   int n = o->cases ? o->cases : kernels[kernel].n_cases, n_failures = 0;
   for (int i = 0; i < n_levels; i++)
-    check.levels[i] = (struct check_result){.name = integer ? l->integers[i]->name : l->floats[i]->name,
-                                            .level = integer ? NULL : l->floats[i],
-                                            .integers = integer ? l->integers[i] : NULL, .bits = true, .guards = true};
+    check.levels[i] =
+        (struct check_result){.name = integer ? l->integers[i]->name : l->floats[i]->name,
+                              .level = integer ? NULL : l->floats[i],
+                              .integers = integer ? l->integers[i] : NULL,
+                              .bits = true,
+                              .guards = true};
   for (int i = 0; n_levels && i < n; i++) {
     check.seed = o->seed + (uint64_t)i;
     random_seed(check.seed);
@@ -241,7 +247,8 @@ static enum status check_all(const struct options *o, const struct levels *level
   }
   printf("kernel            level       cases   worst error   bits  guards\n");
   for (int i = 0; i < N_KERNELS; i++)
-    if (!o->kernel || strcmp(o->kernel, kernels[i].name) == 0) n_failures += check_kernel(i, o, levels);
+    if (!o->kernel || strcmp(o->kernel, kernels[i].name) == 0)
+      n_failures += check_kernel(i, o, levels);
   if (n_failures) fprintf(stderr, "kernel_check: %d calls failed, seeds from %llu on\n", n_failures,
                           (unsigned long long)o->seed);
   return n_failures ? FAILED : DONE;
@@ -249,10 +256,16 @@ static enum status check_all(const struct options *o, const struct levels *level
 
 static enum status bench_all(const struct options *o, const struct levels *levels)
 {
-  const struct bench_options options = {.levels = levels->floats, .n_levels = levels->n_floats, .kernel = o->kernel,
-                                        .shape = o->shape, .runs = o->runs, .json = o->json, .once = o->once};
+  const struct bench_options options = {.levels = levels->floats,
+                                        .n_levels = levels->n_floats,
+                                        .kernel = o->kernel,
+                                        .shape = o->shape,
+                                        .runs = o->runs,
+                                        .json = o->json,
+                                        .once = o->once};
   const bool integers = o->kernel && is_of_integers(o->kernel);
-  int code = integers ? bench_integers(&options, levels->integers, levels->n_integers) : bench_run(&options);
+  int code = integers ? bench_integers(&options, levels->integers, levels->n_integers)
+                      : bench_run(&options);
   if (code == -1) fprintf(stderr, "kernel_check: not enough memory\n");
   if (code == -2) fprintf(stderr, "kernel_check: --bench has no such layer of that kernel\n");
   return code == 0 ? DONE : code == -2 ? MISUSE : FAILED;

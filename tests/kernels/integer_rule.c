@@ -45,7 +45,8 @@ int32_t mafat_rule_divide(int32_t x, int exponent)
 int32_t mafat_rule_rescale(int32_t x, struct mafat_rule_scale scale)
 {
   int left = scale.shift > 0 ? scale.shift : 0, right = scale.shift > 0 ? 0 : -scale.shift;
-  return mafat_rule_divide(mafat_rule_double_high(saturate((int64_t)x * (INT64_C(1) << left)), scale.multiplier), right);
+  return mafat_rule_divide(
+      mafat_rule_double_high(saturate((int64_t)x * (INT64_C(1) << left)), scale.multiplier), right);
 }
 
 struct mafat_rule_scale mafat_rule_scale_of(double real)
@@ -104,7 +105,8 @@ int mafat_rule_multiply_even(int x, int z, float factor, struct mafat_rule_outpu
 
 int mafat_rule_prelu_even(int x, float x_factor, int z, float factor, struct mafat_rule_output out)
 {
-  return x < 0 ? mafat_rule_multiply_even(x, z, factor, out) : mafat_rule_finish_even(x, x_factor, 0, out);
+  return x < 0 ? mafat_rule_multiply_even(x, z, factor, out)
+               : mafat_rule_finish_even(x, x_factor, 0, out);
 }
 
 /* ---- maps ---- */
@@ -116,10 +118,12 @@ static const int16_t *pixel(const struct mafat_rule_map *m, int y, int x)
 }
 
 /* The input of a tap of output (y, x); NULL outside the map. */
-static const int16_t *tap_pixel(const struct mafat_rule_map *m, const struct mafat_rule_window *w, int y, int x, int tap)
+static const int16_t *tap_pixel(const struct mafat_rule_map *m, const struct mafat_rule_window *w,
+                                int y, int x, int tap)
 {
   int ky = tap / w->size_x, kx = tap % w->size_x;
-  return pixel(m, y * w->stride_y + ky * w->dilation_y - w->pad_y, x * w->stride_x + kx * w->dilation_x - w->pad_x);
+  return pixel(m, y * w->stride_y + ky * w->dilation_y - w->pad_y,
+               x * w->stride_x + kx * w->dilation_x - w->pad_x);
 }
 
 int32_t mafat_rule_conv(const struct mafat_rule_conv *c, int y, int x, int filter)
@@ -130,7 +134,8 @@ int32_t mafat_rule_conv(const struct mafat_rule_conv *c, int y, int x, int filte
   int64_t sum = c->bias ? c->bias[filter] : 0;
   for (int tap = 0; tap < n_taps; tap++, w += channels) {
     const int16_t *in = tap_pixel(&c->in, &c->window, y, x, tap);
-    for (int ch = 0; in && ch < channels; ch++) sum += (in[first + ch] - c->in.zero) * (w[ch] - c->weights_zero);
+    for (int ch = 0; in && ch < channels; ch++)
+      sum += (in[first + ch] - c->in.zero) * (w[ch] - c->weights_zero);
   }
   return saturate(sum);
 }
@@ -141,13 +146,15 @@ int32_t mafat_rule_depthwise(const struct mafat_rule_depthwise *c, int y, int x,
   int64_t sum = c->bias ? c->bias[filter] : 0;
   for (int tap = 0; tap < n_taps; tap++) {
     const int16_t *in = tap_pixel(&c->in, &c->window, y, x, tap);
-    if (in) sum += (in[filter / c->multiplier] - c->in.zero) * (c->weights[tap * n_filters + filter] - c->weights_zero);
+    if (in)
+      sum += (in[filter / c->multiplier] - c->in.zero) *
+             (c->weights[tap * n_filters + filter] - c->weights_zero);
   }
   return saturate(sum);
 }
 
-int mafat_rule_maxpool(const struct mafat_rule_map *in, const struct mafat_rule_window *w, int y, int x, int channel,
-                       struct mafat_rule_output out)
+int mafat_rule_maxpool(const struct mafat_rule_map *in, const struct mafat_rule_window *w, int y,
+                       int x, int channel, struct mafat_rule_output out)
 {
   int most = INT16_MIN;
   for (int tap = 0; tap < w->size_y * w->size_x; tap++) {
@@ -162,8 +169,8 @@ int mafat_rule_average(int32_t sum, int n)
   return sum > 0 ? (sum + n / 2) / n : (sum - n / 2) / n;
 }
 
-int mafat_rule_avgpool(const struct mafat_rule_map *in, const struct mafat_rule_window *w, int y, int x, int channel,
-                       struct mafat_rule_output out)
+int mafat_rule_avgpool(const struct mafat_rule_map *in, const struct mafat_rule_window *w, int y,
+                       int x, int channel, struct mafat_rule_output out)
 {
   int32_t sum = 0, n = 0;
   for (int tap = 0; tap < w->size_y * w->size_x; tap++) {
@@ -175,12 +182,14 @@ int mafat_rule_avgpool(const struct mafat_rule_map *in, const struct mafat_rule_
   return clamp(mafat_rule_average(sum, n), out);
 }
 
-int mafat_rule_mean(int64_t sum, int n, int zero, struct mafat_rule_scale scale, struct mafat_rule_output out)
+int mafat_rule_mean(int64_t sum, int n, int zero, struct mafat_rule_scale scale,
+                    struct mafat_rule_output out)
 {
   int shift = 0;
   while (n >> shift > 1) shift++;
   if (shift > 31 + scale.shift) shift = 31 + scale.shift;
-  struct mafat_rule_scale by_n = {(int32_t)(((int64_t)scale.multiplier << shift) / n), scale.shift - shift};
+  struct mafat_rule_scale by_n = {(int32_t)(((int64_t)scale.multiplier << shift) / n),
+                                  scale.shift - shift};
   return mafat_rule_finish(saturate(sum - (int64_t)zero * n), by_n, out);
 }
 
@@ -191,9 +200,10 @@ enum { ADD_LEFT = 20 };
 struct mafat_rule_add mafat_rule_add_of(float x_scale, float z_scale, float out_scale)
 {
   double twice = 2 * (double)(x_scale > z_scale ? x_scale : z_scale);
-  return (struct mafat_rule_add){.x = mafat_rule_scale_of((double)x_scale / twice),
-                                 .z = mafat_rule_scale_of((double)z_scale / twice),
-                                 .result = mafat_rule_scale_of(twice / ((1 << ADD_LEFT) * (double)out_scale))};
+  return (struct mafat_rule_add){
+      .x = mafat_rule_scale_of((double)x_scale / twice),
+      .z = mafat_rule_scale_of((double)z_scale / twice),
+      .result = mafat_rule_scale_of(twice / ((1 << ADD_LEFT) * (double)out_scale))};
 }
 
 int mafat_rule_add(const struct mafat_rule_add *a, int x, int z)
@@ -203,14 +213,16 @@ int mafat_rule_add(const struct mafat_rule_add *a, int x, int z)
   return mafat_rule_finish(a->subtract ? first - second : first + second, a->result, a->out);
 }
 
-int mafat_rule_multiply(int x, int x_zero, int z, int z_zero, struct mafat_rule_scale scale, struct mafat_rule_output out)
+int mafat_rule_multiply(int x, int x_zero, int z, int z_zero, struct mafat_rule_scale scale,
+                        struct mafat_rule_output out)
 {
   return mafat_rule_finish((x - x_zero) * (z - z_zero), scale, out);
 }
 
 /* ---- one number at a time ---- */
 
-int mafat_rule_requantise(int q, int zero, struct mafat_rule_scale scale, struct mafat_rule_output out)
+int mafat_rule_requantise(int q, int zero, struct mafat_rule_scale scale,
+                          struct mafat_rule_output out)
 {
   return mafat_rule_finish(q - zero, scale, out);
 }
@@ -218,7 +230,8 @@ int mafat_rule_requantise(int q, int zero, struct mafat_rule_scale scale, struct
 int mafat_rule_join(int q, int zero, float scale, int out_zero, float out_scale)
 {
   if (zero == out_zero && scale == out_scale) return q;
-  float inverse = 1.0f / out_scale, factor = scale * inverse, bias = (float)-zero * factor, x = (float)q * factor;
+  float inverse = 1.0f / out_scale, factor = scale * inverse, bias = (float)-zero * factor,
+        x = (float)q * factor;
   return clamp((int64_t)roundf(x + bias) + out_zero, (struct mafat_rule_output){0, 0, 255});
 }
 
@@ -238,7 +251,8 @@ float mafat_rule_dequantise(int q, float scale, int zero)
 
 static int32_t times_power_of_two(int32_t x, int exponent)
 {
-  return exponent > 0 ? saturate((int64_t)x * (INT64_C(1) << exponent)) : mafat_rule_divide(x, -exponent);
+  return exponent > 0 ? saturate((int64_t)x * (INT64_C(1) << exponent))
+                      : mafat_rule_divide(x, -exponent);
 }
 
 /* e^a of Q0 in [-1/4, 0): Taylor's polynomial about -1/8, to the fourth power. */
@@ -247,14 +261,17 @@ static int32_t exp_near_zero(int32_t a)
   const int32_t at_eighth = 1895147668, third = 715827883; /* e^(-1/8), 1/3 */
   int32_t x = a + (1 << 28), x2 = mafat_rule_double_high(x, x);
   int32_t x3 = mafat_rule_double_high(x2, x), x4 = mafat_rule_double_high(x2, x2);
-  int32_t higher = mafat_rule_divide(mafat_rule_double_high(mafat_rule_divide(x4, 2) + x3, third) + x2, 1);
+  int32_t higher =
+      mafat_rule_divide(mafat_rule_double_high(mafat_rule_divide(x4, 2) + x3, third) + x2, 1);
   return at_eighth + mafat_rule_double_high(at_eighth, x + higher);
 }
 
-/* e^a in Q0 of a <= 0 with n integer bits: the last quarter by the polynomial, the rest by factors. */
+/* e^a in Q0 of a <= 0 with n integer bits: the last quarter by the polynomial, the rest by factors.
+ */
 static int32_t exp_negative(int32_t a, int n)
 {
-  static const int32_t factors[] = {1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242}; /* e^-1/4 ... e^-16 */
+  static const int32_t factors[] = {1672461947, 1302514674, 790015084, 290630308,
+                                    39332535,   720401,     242}; /* e^-1/4 ... e^-16 */
   const int32_t quarter = 1 << (29 - n);
   if (a == 0) return INT32_MAX;
   int32_t last = (a & (quarter - 1)) - quarter, rest = last - a;
@@ -264,7 +281,8 @@ static int32_t exp_negative(int32_t a, int n)
   return y;
 }
 
-/* 2 / (1 + a) in Q2, of a in Q0 from 0 to 1: Newton's division, three steps from 48/17 - 32/17 d. */
+/* 2 / (1 + a) in Q2, of a in Q0 from 0 to 1: Newton's division, three steps from 48/17 - 32/17 d.
+ */
 static int32_t twice_reciprocal(int32_t a)
 {
   const int32_t one = 1 << 29;
@@ -288,7 +306,8 @@ static int input_radius(int n, int shift)
 static struct mafat_rule_scale input_scale(float scale)
 {
   int shift;
-  int32_t multiplier = (int32_t)round(frexp((double)scale * (1 << (31 - FUNCTION_BITS)), &shift) * 2147483648.0);
+  int32_t multiplier =
+      (int32_t)round(frexp((double)scale * (1 << (31 - FUNCTION_BITS)), &shift) * 2147483648.0);
   return (struct mafat_rule_scale){multiplier, shift};
 }
 
@@ -316,13 +335,15 @@ int mafat_rule_tanh(int q, int zero, float scale)
   int32_t a = mafat_rule_rescale(x, in);
   if (a == 0) return 0;
   /* The raw value of a in one integer bit more is twice a. */
-  int32_t y = times_power_of_two(twice_reciprocal(exp_negative(-abs(a), FUNCTION_BITS + 1)) - (1 << 29), 2);
+  int32_t y =
+      times_power_of_two(twice_reciprocal(exp_negative(-abs(a), FUNCTION_BITS + 1)) - (1 << 29), 2);
   return clamp(mafat_rule_divide(a < 0 ? -y : y, 24), int8_output);
 }
 
 static int16_t upper_half(int32_t multiplier)
 {
-  return multiplier >= INT32_MAX - (1 << 15) ? INT16_MAX : (int16_t)((multiplier + (1 << 15)) >> 16);
+  return multiplier >= INT32_MAX - (1 << 15) ? INT16_MAX
+                                             : (int16_t)((multiplier + (1 << 15)) >> 16);
 }
 
 struct mafat_rule_hard_swish mafat_rule_hard_swish_of(float scale, float out_scale)
@@ -330,8 +351,10 @@ struct mafat_rule_hard_swish mafat_rule_hard_swish_of(float scale, float out_sca
   const float fine = (1.0f / 128.0f) * scale, three = 3.0f / 32768.0f;
   struct mafat_rule_scale output = mafat_rule_scale_of((double)(fine / out_scale));
   struct mafat_rule_scale relu = mafat_rule_scale_of((double)(fine / three));
-  return (struct mafat_rule_hard_swish){.output_multiplier = upper_half(output.multiplier), .output_shift = output.shift,
-                                        .relu_multiplier = upper_half(relu.multiplier), .relu_shift = relu.shift};
+  return (struct mafat_rule_hard_swish){.output_multiplier = upper_half(output.multiplier),
+                                        .output_shift = output.shift,
+                                        .relu_multiplier = upper_half(relu.multiplier),
+                                        .relu_shift = relu.shift};
 }
 
 static int16_t saturate_16(int64_t x)
@@ -339,7 +362,8 @@ static int16_t saturate_16(int64_t x)
   return x > INT16_MAX ? INT16_MAX : x < INT16_MIN ? INT16_MIN : (int16_t)x;
 }
 
-/* x times (x / 3 as a number from -1 to 1, raised to 0 ... 1), in 16 bits; the last product is rounded to zero. */
+/* x times (x / 3 as a number from -1 to 1, raised to 0 ... 1), in 16 bits; the last product is
+ * rounded to zero. */
 int mafat_rule_hard_swish(const struct mafat_rule_hard_swish *h, int q)
 {
   int16_t x = (int16_t)((q - h->zero) * 128), slope = x;
@@ -353,8 +377,8 @@ int mafat_rule_hard_swish(const struct mafat_rule_hard_swish *h, int q)
   return clamp(mafat_rule_divide(product, -h->output_shift) + h->out.zero, h->out);
 }
 
-int mafat_rule_leaky(int q, int zero, struct mafat_rule_scale positive, struct mafat_rule_scale negative,
-                     struct mafat_rule_output out)
+int mafat_rule_leaky(int q, int zero, struct mafat_rule_scale positive,
+                     struct mafat_rule_scale negative, struct mafat_rule_output out)
 {
   int x = q - zero;
   if (x >= 0) return mafat_rule_finish(x, positive, out);
@@ -367,7 +391,8 @@ int mafat_rule_prelu(int q, int zero, int slope, int slope_zero, struct mafat_ru
                      struct mafat_rule_scale negative, struct mafat_rule_output out)
 {
   int x = q - zero;
-  return x >= 0 ? mafat_rule_finish(x, positive, out) : mafat_rule_finish(x * (slope - slope_zero), negative, out);
+  return x >= 0 ? mafat_rule_finish(x, positive, out)
+                : mafat_rule_finish(x * (slope - slope_zero), negative, out);
 }
 
 /* The exponent's input in Q5: at most 2^31 - 1 times a step of q. */
@@ -385,15 +410,18 @@ void mafat_rule_softmax(const int16_t *q, int16_t *out, int n, float scale, floa
   int32_t sum = 0; /* in Q12 */
   for (int i = 0; i < n; i++)
     if (q[i] - most >= -radius)
-      sum += mafat_rule_divide(exp_negative(mafat_rule_rescale(q[i] - most, in), SOFTMAX_BITS), SUM_BITS);
+      sum += mafat_rule_divide(exp_negative(mafat_rule_rescale(q[i] - most, in), SOFTMAX_BITS),
+                               SUM_BITS);
   while (!((uint32_t)sum << headroom & UINT32_C(1) << 31)) headroom++;
   int32_t fraction = (int32_t)(((uint32_t)sum << headroom) - (UINT32_C(1) << 31));
   int32_t reciprocal = times_power_of_two(twice_reciprocal(fraction), 1);
   for (int i = 0; i < n; i++) {
     out[i] = -128;
     if (q[i] - most < -radius) continue;
-    int32_t y = mafat_rule_double_high(reciprocal, exp_negative(mafat_rule_rescale(q[i] - most, in), SOFTMAX_BITS));
-    out[i] = (int16_t)clamp((int64_t)mafat_rule_divide(y, SUM_BITS - headroom + 31 - 8) - 128, int8_output);
+    int32_t y = mafat_rule_double_high(reciprocal, exp_negative(mafat_rule_rescale(q[i] - most, in),
+                                                                SOFTMAX_BITS));
+    out[i] = (int16_t)clamp((int64_t)mafat_rule_divide(y, SUM_BITS - headroom + 31 - 8) - 128,
+                            int8_output);
   }
 }
 
@@ -408,7 +436,8 @@ struct resize_taps {
 static struct resize_taps resize_taps(enum mafat_rule_grid grid, int in, int out, int at)
 {
   bool corners = grid == MAFAT_RULE_CORNERS && out > 1;
-  int32_t scale = corners ? (RESIZE_ONE * (in - 1) + (out - 1) / 2) / (out - 1) : (RESIZE_ONE * in + out / 2) / out;
+  int32_t scale = corners ? (RESIZE_ONE * (in - 1) + (out - 1) / 2) / (out - 1)
+                          : (RESIZE_ONE * in + out / 2) / out;
   int32_t place = at * scale + (grid == MAFAT_RULE_CENTRES ? scale / 2 - RESIZE_ONE / 2 : 0);
   int first = place / RESIZE_ONE, second = (place + RESIZE_ONE - 1) / RESIZE_ONE;
   if (first < 0) first = 0;
@@ -416,14 +445,16 @@ static struct resize_taps resize_taps(enum mafat_rule_grid grid, int in, int out
   return (struct resize_taps){first, second, place - RESIZE_ONE * first};
 }
 
-int mafat_rule_bilinear(const struct mafat_rule_map *in, enum mafat_rule_grid grid, int out_h, int out_w, int y, int x,
-                        int channel)
+int mafat_rule_bilinear(const struct mafat_rule_map *in, enum mafat_rule_grid grid, int out_h,
+                        int out_w, int y, int x, int channel)
 {
   struct resize_taps v = resize_taps(grid, in->h, out_h, y), h = resize_taps(grid, in->w, out_w, x);
   int64_t a = pixel(in, v.first, h.first)[channel], b = pixel(in, v.second, h.first)[channel];
   int64_t c = pixel(in, v.first, h.second)[channel], d = pixel(in, v.second, h.second)[channel];
-  int64_t left = a * (RESIZE_ONE - v.weight) + b * v.weight, right = c * (RESIZE_ONE - v.weight) + d * v.weight;
-  int64_t sum = left * (RESIZE_ONE - h.weight) + right * h.weight, half = 1 << (2 * RESIZE_BITS - 1);
+  int64_t left = a * (RESIZE_ONE - v.weight) + b * v.weight,
+          right = c * (RESIZE_ONE - v.weight) + d * v.weight;
+  int64_t sum = left * (RESIZE_ONE - h.weight) + right * h.weight,
+          half = 1 << (2 * RESIZE_BITS - 1);
   return (int)((sum > 0 ? sum + half : sum - half) / (1 << 2 * RESIZE_BITS));
 }
 
@@ -443,22 +474,24 @@ static struct single_taps single_taps(enum mafat_rule_grid grid, int in, int out
   return (struct single_taps){first, second, place - (float)first};
 }
 
-int mafat_rule_bilinear_single(const struct mafat_rule_map *in, enum mafat_rule_grid grid, int out_h, int out_w, int y, int x,
-                               int channel)
+int mafat_rule_bilinear_single(const struct mafat_rule_map *in, enum mafat_rule_grid grid,
+                               int out_h, int out_w, int y, int x, int channel)
 {
   struct single_taps v = single_taps(grid, in->h, out_h, y), h = single_taps(grid, in->w, out_w, x);
   float a = pixel(in, v.first, h.first)[channel], b = pixel(in, v.second, h.first)[channel];
   float c = pixel(in, v.first, h.second)[channel], d = pixel(in, v.second, h.second)[channel];
-  float sum = a * (1 - v.weight) * (1 - h.weight) + b * v.weight * (1 - h.weight) + c * (1 - v.weight) * h.weight +
-              d * v.weight * h.weight + .5f;
+  float sum = a * (1 - v.weight) * (1 - h.weight) + b * v.weight * (1 - h.weight) +
+              c * (1 - v.weight) * h.weight + d * v.weight * h.weight + .5f;
   return (int)sum;
 }
 
-int mafat_rule_between_even(const int *numbers, int zero, float down, float across, float factor, struct mafat_rule_output out)
+int mafat_rule_between_even(const int *numbers, int zero, float down, float across, float factor,
+                            struct mafat_rule_output out)
 {
   float real[4];
   for (int i = 0; i < 4; i++) real[i] = (float)(numbers[i] - zero);
-  float sum = real[0] * (1 - down) * (1 - across) + real[1] * down * (1 - across) + real[2] * (1 - down) * across + real[3] * down * across;
+  float sum = real[0] * (1 - down) * (1 - across) + real[1] * down * (1 - across) +
+              real[2] * (1 - down) * across + real[3] * down * across;
   return clamp_even(sum * factor, out);
 }
 

@@ -104,8 +104,8 @@ struct mafat_exact mafat_exact_finish(struct mafat_exact x, double scale, double
 }
 
 /* The input of a tap of output (row, col), from rows of pixels. */
-static const float *tap_at(const float *const *rows, const struct mafat_window *w, int tap, int row, int col,
-                           int pixel_floats)
+static const float *tap_at(const float *const *rows, const struct mafat_window *w, int tap, int row,
+                           int col, int pixel_floats)
 {
   int ky = tap / w->x.size, kx = tap % w->x.size;
   return rows[row * w->y.stride + ky * w->y.dilation] +
@@ -120,11 +120,14 @@ struct mafat_exact mafat_exact_conv(const struct mafat_conv_call *c, int filter,
   for (int p = 0; p < c->n_block_slices; p++) {
     const struct mafat_conv_block_slice *block_slice = &c->block_slices[p];
     for (int tap = 0; tap < mafat_window_area(&c->window); tap++) {
-      const float *x = tap_at(block_slice->rows, &c->window, tap, row, col, block_slice->pixel_floats);
-      for (int ch = 0; ch < block_slice->n_channels; ch++, w += c->width) accumulate(&sum, x[ch], *w);
+      const float *x =
+          tap_at(block_slice->rows, &c->window, tap, row, col, block_slice->pixel_floats);
+      for (int ch = 0; ch < block_slice->n_channels; ch++, w += c->width)
+        accumulate(&sum, x[ch], *w);
     }
   }
-  return c->finish ? mafat_exact_finish(sum, c->scale[filter], c->bias[filter], &c->activation) : sum;
+  return c->finish ? mafat_exact_finish(sum, c->scale[filter], c->bias[filter], &c->activation)
+                   : sum;
 }
 
 struct mafat_exact mafat_exact_depthwise(const struct mafat_depthwise_call *c, int channel, int row,
@@ -188,7 +191,8 @@ static double sign_of(const struct points *p, int i)
   return i == 0 && distances(p, 0) < 0 ? -1 : 1;
 }
 
-void mafat_exact_winograd_weights(enum mafat_winograd_size size, const double *g, struct mafat_exact *out)
+void mafat_exact_winograd_weights(enum mafat_winograd_size size, const double *g,
+                                  struct mafat_exact *out)
 {
   const struct points *p = &sizes[size];
   double matrix[8][3] = {{0}};
@@ -202,7 +206,8 @@ void mafat_exact_winograd_weights(enum mafat_winograd_size size, const double *g
   transform(p->n, 3, matrix[0], g, out);
 }
 
-void mafat_exact_winograd_input(enum mafat_winograd_size size, const double *d, struct mafat_exact *out)
+void mafat_exact_winograd_input(enum mafat_winograd_size size, const double *d,
+                                struct mafat_exact *out)
 {
   const struct points *p = &sizes[size];
   double matrix[64];
@@ -213,7 +218,8 @@ void mafat_exact_winograd_input(enum mafat_winograd_size size, const double *d, 
   transform(p->n, p->n, matrix, d, out);
 }
 
-void mafat_exact_winograd_output(enum mafat_winograd_size size, const double *m, struct mafat_exact *out)
+void mafat_exact_winograd_output(enum mafat_winograd_size size, const double *m,
+                                 struct mafat_exact *out)
 {
   const struct points *p = &sizes[size];
   double matrix[64];

@@ -27,8 +27,11 @@ struct mafat_exact mafat_exact_depthwise(const struct mafat_depthwise_call *c, i
                                          int col);
 
 /* Winograd's G g G', B' d B, A' m A: rows one after the other, as many as the size has. */
-void mafat_exact_winograd_weights(enum mafat_winograd_size size, const double *g, struct mafat_exact *out);
-void mafat_exact_winograd_input(enum mafat_winograd_size size, const double *d, struct mafat_exact *out);
-void mafat_exact_winograd_output(enum mafat_winograd_size size, const double *m, struct mafat_exact *out);
+void mafat_exact_winograd_weights(enum mafat_winograd_size size, const double *g,
+                                  struct mafat_exact *out);
+void mafat_exact_winograd_input(enum mafat_winograd_size size, const double *d,
+                                struct mafat_exact *out);
+void mafat_exact_winograd_output(enum mafat_winograd_size size, const double *m,
+                                 struct mafat_exact *out);
 
 #endif

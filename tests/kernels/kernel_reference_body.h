@@ -34,8 +34,10 @@ static float conv_sum(const struct mafat_conv_call *c, int filter, int row, int 
       for (int kx = 0; kx < c->window.x.size; kx++) {
         const struct mafat_conv_block_slice *block_slice = &c->block_slices[p];
         const float *x = block_slice->rows[row * c->window.y.stride + ky * c->window.y.dilation] +
-                         (size_t)(col * c->window.x.stride + kx * c->window.x.dilation) * (size_t)block_slice->pixel_floats;
-        for (int ch = 0; ch < block_slice->n_channels; ch++, w += c->width) sum = scalar_madd(x[ch], *w, sum);
+                         (size_t)(col * c->window.x.stride + kx * c->window.x.dilation) *
+                             (size_t)block_slice->pixel_floats;
+        for (int ch = 0; ch < block_slice->n_channels; ch++, w += c->width)
+          sum = scalar_madd(x[ch], *w, sum);
       }
   return sum;
 }
@@ -69,7 +71,8 @@ static void conv(const struct mafat_conv_call *c)
       continue;
     }
     for (int row = 0; row < c->n_rows; row++)
-      for (int col = 0; col < c->n_cols; col++) *conv_output(c, f, row, col) = conv_value(c, f, row, col);
+      for (int col = 0; col < c->n_cols; col++)
+        *conv_output(c, f, row, col) = conv_value(c, f, row, col);
   }
 }
 
@@ -78,7 +81,8 @@ static void product(const struct mafat_product_call *c)
   for (int p = 0; p < c->n_points; p++)
     for (int tile = 0; tile < c->n_tiles; tile++)
       for (int f = 0; f < c->width; f++) {
-        const float *x = c->values + (size_t)p * c->values_point + (size_t)tile * (size_t)c->tile_floats;
+        const float *x =
+            c->values + (size_t)p * c->values_point + (size_t)tile * (size_t)c->tile_floats;
         const float *w = c->weights + (size_t)p * c->weights_point + f;
         float *out = c->sums + (size_t)p * c->sums_point + (size_t)(tile * c->width + f);
         float sum = c->start || c->apart ? 0.0f : *out;
@@ -160,8 +164,11 @@ static void blend(const struct mafat_blend_call *c)
   for (int col = 0; col < c->n_cols; col++)
     for (int ch = 0; ch < c->n_channels; ch++) {
       float y = c->x[(size_t)col * (size_t)c->x_pixel_floats + (size_t)ch];
-      if (c->z) y = blend_values(c, y, c->z[(size_t)col * (size_t)c->z_pixel_floats + (size_t)(c->z_single ? 0 : ch)]);
-      c->y[(size_t)col * (size_t)c->y_pixel_floats + (size_t)ch] = activate_scalar(y, c->activation);
+      if (c->z)
+        y = blend_values(
+            c, y, c->z[(size_t)col * (size_t)c->z_pixel_floats + (size_t)(c->z_single ? 0 : ch)]);
+      c->y[(size_t)col * (size_t)c->y_pixel_floats + (size_t)ch] =
+          activate_scalar(y, c->activation);
     }
 }
 
@@ -172,7 +179,8 @@ static void scale_channels(const float *x, int x_pixel_floats, float *y, int y_p
   for (int col = 0; col < n_cols; col++)
     for (int ch = 0; ch < n_channels; ch++)
       y[(size_t)col * (size_t)y_pixel_floats + (size_t)ch] = activate_scalar(
-          scalar_madd(x[(size_t)col * (size_t)x_pixel_floats + (size_t)ch], scale[ch], bias[ch]), activation);
+          scalar_madd(x[(size_t)col * (size_t)x_pixel_floats + (size_t)ch], scale[ch], bias[ch]),
+          activation);
 }
 
 static void activate(float *x, size_t n, struct mafat_activating a)
@@ -203,7 +211,8 @@ static float weigh(float a, float b, float first_weight, float second_weight)
   return first + second;
 }
 
-static float resampled(const struct mafat_resample_call *c, const struct mafat_resample_tap *t, int channel)
+static float resampled(const struct mafat_resample_call *c, const struct mafat_resample_tap *t,
+                       int channel)
 {
   float at[2][2]; /* line, tap */
   for (int i = 0; i < 2; i++) {
@@ -212,9 +221,11 @@ static float resampled(const struct mafat_resample_call *c, const struct mafat_r
   }
   if (c->column)
     return weigh(weigh(at[0][0], at[1][0], c->weights[0], c->weights[1]),
-                 weigh(at[0][1], at[1][1], c->weights[0], c->weights[1]), t->first_weight, t->second_weight);
+                 weigh(at[0][1], at[1][1], c->weights[0], c->weights[1]), t->first_weight,
+                 t->second_weight);
   return weigh(weigh(at[0][0], at[0][1], t->first_weight, t->second_weight),
-               weigh(at[1][0], at[1][1], t->first_weight, t->second_weight), c->weights[0], c->weights[1]);
+               weigh(at[1][0], at[1][1], t->first_weight, t->second_weight), c->weights[0],
+               c->weights[1]);
 }
 
 static void resample(const struct mafat_resample_call *c)

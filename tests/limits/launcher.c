@@ -3,7 +3,8 @@
  *
  *   launcher GROUP-FOLDER PROGRAM [ARGUMENT...]
  *
- * Exit status: the program's; 125 where the group cannot be joined, 127 where the program cannot be run. */
+ * Exit status: the program's; 125 where the group cannot be joined, 127 where the program cannot be
+ * run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,10 +1,11 @@
-/* The most that a program has resident at any time, exactly: the kernel's own peak (VmHWM) goes by counters of each
- * processor, and is off by up to 128 KB for each of them and kind of page. Pages are given back in system calls alone, so
- * those that are mapped are counted before each.
+/* The most that a program has resident at any time, exactly: the kernel's own peak (VmHWM) goes by
+ * counters of each processor, and is off by up to 128 KB for each of them and kind of page. Pages
+ * are given back in system calls alone, so those that are mapped are counted before each.
  *
  *   resident_peak FILE PROGRAM [ARGUMENT...]
  *
- * Writes the bytes to FILE. Exit status: the program's; 125 where it cannot be traced or written, 127 where it cannot be run. */
+ * Writes the bytes to FILE. Exit status: the program's; 125 where it cannot be traced or written,
+ * 127 where it cannot be run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -61,7 +62,8 @@ static int watch(pid_t process, unsigned long long *most)
       unsigned long long now = resident_bytes(process);
       if (now > *most) *most = now;
     }
-    bool own = signal == CALL_STOP || status >> 16 || (signal == SIGSTOP && thread != process); /* a stop that is ours */
+    bool own = signal == CALL_STOP || status >> 16 ||
+               (signal == SIGSTOP && thread != process); /* a stop that is ours */
     ptrace(PTRACE_SYSCALL, thread, NULL, (void *)(long)(own ? 0 : signal));
   }
   return 125 << 8;
@@ -78,7 +80,8 @@ int main(int argc, char **argv)
   pid_t process = start(argv + 2);
   if (process < 0 || waitpid(process, &status, 0) != process) return fail(argv[2]);
   if (!WIFSTOPPED(status)) return WIFEXITED(status) ? WEXITSTATUS(status) : 125;
-  if (ptrace(PTRACE_SETOPTIONS, process, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL)) != 0 ||
+  if (ptrace(PTRACE_SETOPTIONS, process, NULL,
+             (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL)) != 0 ||
       ptrace(PTRACE_SYSCALL, process, NULL, NULL) != 0)
     return fail("tracing");
   status = watch(process, &most);

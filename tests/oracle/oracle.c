@@ -23,7 +23,8 @@ static int copy_single(const char *from, const char *to, struct mafat_diagnostic
   char *line = NULL;
   size_t capacity = 0;
   FILE *in = fopen(from, "r"), *out = fopen(to, "w");
-  int code = in && out ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "%s: %s", in ? to : from, strerror(errno));
+  int code =
+      in && out ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "%s: %s", in ? to : from, strerror(errno));
   while (code == MAFAT_OK && getline(&line, &capacity, in) >= 0) {
     const char *key = forced_key(line);
     if (key) fprintf(out, "%s=1\n", key);

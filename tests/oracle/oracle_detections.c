@@ -89,8 +89,8 @@ static void predict(network *net, const struct mafat_network *ours, const float 
     if (ours->layers[i].type == MAFAT_YOLO) oracle_update_yolo(net, i, &ours->layers[i]);
 }
 
-static int find_theirs(struct found_list *theirs, network *net, const struct mafat_network *ours, int w,
-                       int h, float thresh)
+static int find_theirs(struct found_list *theirs, network *net, const struct mafat_network *ours,
+                       int w, int h, float thresh)
 {
   int n = 0, code = MAFAT_OK, classes = net->layers[net->n - 1].classes;
   detection *dets = get_network_boxes(net, w, h, thresh, .5f, NULL, 1, &n);
@@ -102,9 +102,10 @@ static int find_theirs(struct found_list *theirs, network *net, const struct maf
     for (int k = 0; k < classes && code == MAFAT_OK; k++) {
       box b = dets[i].bbox;
       if (!(dets[i].prob[k] > thresh)) continue;
-      code = append(theirs, (struct found){k, (double)dets[i].prob[k], sx * (double)(b.x - b.w / 2),
-                                           sy * (double)(b.y - b.h / 2), sx * (double)(b.x + b.w / 2),
-                                           sy * (double)(b.y + b.h / 2), false});
+      code =
+          append(theirs, (struct found){k, (double)dets[i].prob[k], sx * (double)(b.x - b.w / 2),
+                                        sy * (double)(b.y - b.h / 2), sx * (double)(b.x + b.w / 2),
+                                        sy * (double)(b.y + b.h / 2), false});
     }
   free_detections(dets, n);
   return code;
@@ -123,8 +124,9 @@ static int read_found(struct found_list *ours, struct json_object *o)
   struct json_object *b;
   if (!json_object_object_get_ex(o, "box", &b)) return MAFAT_EFORMAT;
   double x = member_number(b, "x"), y = member_number(b, "y");
-  return append(ours, (struct found){(int)member_number(o, "class"), member_number(o, "confidence"), x, y,
-                                     x + member_number(b, "width"), y + member_number(b, "height"), false});
+  return append(ours, (struct found){(int)member_number(o, "class"), member_number(o, "confidence"),
+                                     x, y, x + member_number(b, "width"),
+                                     y + member_number(b, "height"), false});
 }
 
 /* The program's standard output, one line: for free(). */
@@ -157,8 +159,8 @@ static char *run_program(const struct options *o, float thresh, const char *pict
   return NULL;
 }
 
-static int find_ours(struct found_list *ours, const struct options *o, float thresh, const char *picture,
-                     struct mafat_diagnostic *d)
+static int find_ours(struct found_list *ours, const struct options *o, float thresh,
+                     const char *picture, struct mafat_diagnostic *d)
 {
   struct json_object *entries;
   char *line = run_program(o, thresh, picture);
@@ -182,8 +184,10 @@ static double overlap(double a0, double a1, double b0, double b1)
 
 static double iou(const struct found *a, const struct found *b)
 {
-  double both = overlap(a->left, a->right, b->left, b->right) * overlap(a->top, a->bottom, b->top, b->bottom);
-  double either = (a->right - a->left) * (a->bottom - a->top) + (b->right - b->left) * (b->bottom - b->top);
+  double both =
+      overlap(a->left, a->right, b->left, b->right) * overlap(a->top, a->bottom, b->top, b->bottom);
+  double either =
+      (a->right - a->left) * (a->bottom - a->top) + (b->right - b->left) * (b->bottom - b->top);
   return either > both ? both / (either - both) : 0;
 }
 
@@ -208,8 +212,8 @@ static struct found *find_partner(const struct found *f, struct found_list *amon
 
 static void print_found(const char *what, const struct found *f)
 {
-  printf("  %s: class %d, confidence %.4f, (%.1f, %.1f) - (%.1f, %.1f)\n", what, f->class, f->confidence,
-         f->left, f->top, f->right, f->bottom);
+  printf("  %s: class %d, confidence %.4f, (%.1f, %.1f) - (%.1f, %.1f)\n", what, f->class,
+         f->confidence, f->left, f->top, f->right, f->bottom);
 }
 
 /* One side's detections without a partner: allowed only at the threshold. */
@@ -217,14 +221,16 @@ static bool accept_unpaired(const struct found_list *l, const char *what, float 
 {
   bool good = true;
   for (size_t i = 0; i < l->n; i++) {
-    if (l->list[i].paired || l->list[i].confidence - (double)thresh < CONFIDENCE_TOLERANCE) continue;
+    if (l->list[i].paired || l->list[i].confidence - (double)thresh < CONFIDENCE_TOLERANCE)
+      continue;
     print_found(what, &l->list[i]);
     good = false;
   }
   return good;
 }
 
-static bool compare(struct found_list *theirs, struct found_list *ours, const char *picture, float thresh)
+static bool compare(struct found_list *theirs, struct found_list *ours, const char *picture,
+                    float thresh)
 {
   double worst_edge = 0, worst_confidence = 0;
   size_t n_paired = 0;
@@ -245,8 +251,10 @@ static bool compare(struct found_list *theirs, struct found_list *ours, const ch
   good &= accept_unpaired(theirs, "only Darknet", thresh);
   good &= accept_unpaired(ours, "only ours", thresh);
   const char *slash = strrchr(picture, '/');
-  printf("%s: %zu of %zu detections over %.3f found, edges within %.2g pixels, confidences within %.1e\n",
-         slash ? slash + 1 : picture, n_paired, theirs->n, (double)thresh, worst_edge, worst_confidence);
+  printf("%s: %zu of %zu detections over %.3f found, edges within %.2g pixels, confidences within "
+         "%.1e\n",
+         slash ? slash + 1 : picture, n_paired, theirs->n, (double)thresh, worst_edge,
+         worst_confidence);
   return good;
 }
 

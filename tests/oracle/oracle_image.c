@@ -189,7 +189,8 @@ static bool check_ppms(const char *path)
  * zero and aborts, so none of these becomes that. */
 static bool check_shapes(const char *path)
 {
-  static const int shapes[][2] = {{1, 1}, {1, 9}, {9, 1}, {2, 2}, {3, 500}, {900, 2}, {1, 2000}, {1200, 700}};
+  static const int shapes[][2] = {{1, 1},   {1, 9},   {9, 1},    {2, 2},
+                                  {3, 500}, {900, 2}, {1, 2000}, {1200, 700}};
   bool good = true;
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     int w = shapes[i][0], h = shapes[i][1];

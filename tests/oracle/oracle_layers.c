@@ -1,10 +1,9 @@
 /* Our results against libdarknet's, layer by layer: both get the same input and
- * run the whole network, every layer from its own earlier ones or (--fed) from libdarknet's; every layer's
- * output that exists as a whole map is compared, for each level of kernels and
- * each algorithm. Softmax, which turns differences of its input into larger ones,
- * is fed with libdarknet's own input instead. Nothing is computed inside its
- * reader in these runs; that this changes no bit of what the network puts out is
- * looked at last, with one thread and with two. */
+ * run the whole network, every layer from its own earlier ones or (--fed) from libdarknet's; every
+ * layer's output that exists as a whole map is compared, for each level of kernels and each
+ * algorithm. Softmax, which turns differences of its input into larger ones, is fed with
+ * libdarknet's own input instead. Nothing is computed inside its reader in these runs; that this
+ * changes no bit of what the network puts out is looked at last, with one thread and with two. */
 #include <getopt.h>
 #include <math.h>
 #include <string.h>
@@ -36,11 +35,14 @@ static const char usage[] =
     "  --plan TEXT     run by this plan (default: layer by layer)\n"
     "  --image FILE    feed a picture (default: noise)\n"
     "  --cpu LEVEL     kernels to use (default: every level that this CPU has)\n"
-    "  --fed           every layer reads libdarknet's outputs of the layers before it, so that what differs\n"
+    "  --fed           every layer reads libdarknet's outputs of the layers before it, so that "
+    "what differs\n"
     "                  is its own\n"
-    "  --each-class    of the levels the best with fused multiply-adds and the best without: their\n"
+    "  --each-class    of the levels the best with fused multiply-adds and the best without: "
+    "their\n"
     "                  bits are those of the others (kernel_check)\n"
-    "  --algorithm A   of convolutions: direct, winograd, winograd-large, auto (default: all but auto,\n"
+    "  --algorithm A   of convolutions: direct, winograd, winograd-large, auto (default: all but "
+    "auto,\n"
     "                  one after the other; auto for what is computed inside its reader)\n"
     "  --verbose       a line for every layer\n"
     "  --layout-only   run nothing, print weight bytes, multiply-accumulates, arena bytes\n"
@@ -91,8 +93,9 @@ static void describe(const struct mafat_network *n, int index, char *text, size_
   const struct mafat_layer *l = &n->layers[index];
   int used = snprintf(text, capacity, "layer %d [%s]", index, mafat_layer_type_name(l->type));
   if (l->window.y.size)
-    used += snprintf(text + used, capacity - (size_t)used, " %dx%d/%d groups %d %s", l->window.y.size, l->window.x.size,
-                     l->window.y.stride, l->groups, mafat_activation_name(l->activation.kind));
+    used += snprintf(text + used, capacity - (size_t)used, " %dx%d/%d groups %d %s",
+                     l->window.y.size, l->window.x.size, l->window.y.stride, l->groups,
+                     mafat_activation_name(l->activation.kind));
   snprintf(text + used, capacity - (size_t)used, " %dx%dx%d -> %dx%dx%d", l->in.h, l->in.w, l->in.c,
            l->out.h, l->out.w, l->out.c);
 }
@@ -105,7 +108,8 @@ static void judge(const struct comparison *c, int index, const char *what, doubl
   if (!good || c->bench->options.verbose) {
     char text[256];
     describe(c->bench->network, index, text, sizeof text);
-    printf("%s%s: %s differs by %.2e of its maximum\n", good ? "  " : "  TOO FAR ", text, what, ratio);
+    printf("%s%s: %s differs by %.2e of its maximum\n", good ? "  " : "  TOO FAR ", text, what,
+           ratio);
   }
   if (worst->layer < 0 || !(ratio <= worst->ratio)) *worst = (struct worst){ratio, index};
 }
@@ -128,7 +132,8 @@ static bool is_softmax(const struct mafat_layer *l, size_t i)
     int entry = (int)(i / ((size_t)l->out.h * (size_t)l->out.w)) % (h->coords + 1 + h->classes);
     return h->softmax && entry >= h->coords + !h->background;
   }
-  case MAFAT_DETECTION: return h->softmax && i < (size_t)h->side * (size_t)h->side * (size_t)h->classes;
+  case MAFAT_DETECTION:
+    return h->softmax && i < (size_t)h->side * (size_t)h->side * (size_t)h->classes;
   default: return false;
   }
 }
@@ -176,8 +181,8 @@ static void observe(void *context, struct mafat_executor *e, const struct mafat_
 }
 
 /* One softmax: n values, `stride` apart, of what libdarknet's layer read. */
-static double softmax_ratio(const struct comparison *c, int index, size_t first, size_t n, size_t stride,
-                            float temperature)
+static double softmax_ratio(const struct comparison *c, int index, size_t first, size_t n,
+                            size_t stride, float temperature)
 {
   const float *in = c->bench->darknet->layers[index - 1].output + first;
   const float *reference = c->bench->darknet->layers[index].output + first;
@@ -197,7 +202,8 @@ static void compare_softmaxes(struct comparison *c, int index)
 {
   const struct mafat_layer *l = &c->bench->network->layers[index];
   const struct mafat_head *h = &l->head;
-  size_t pixels = (size_t)l->out.h * (size_t)l->out.w, per_box = (size_t)(h->coords + 1 + h->classes);
+  size_t pixels = (size_t)l->out.h * (size_t)l->out.w,
+         per_box = (size_t)(h->coords + 1 + h->classes);
   size_t count = 0, n = 0, stride = 1;
   double worst = 0;
   if (index == 0) return; /* its input is not kept */
@@ -216,7 +222,8 @@ static void compare_softmaxes(struct comparison *c, int index)
     size_t first = i * n;
     if (l->type == MAFAT_REGION)
       first = (i / pixels * per_box + (size_t)h->coords + !h->background) * pixels + i % pixels;
-    double ratio = softmax_ratio(c, index, first, n, stride, l->type == MAFAT_SOFTMAX ? l->temperature : 1);
+    double ratio =
+        softmax_ratio(c, index, first, n, stride, l->type == MAFAT_SOFTMAX ? l->temperature : 1);
     if (!(ratio <= worst)) worst = ratio;
   }
   if (count) judge(c, index, "softmax", worst, SOFTMAX_TOLERANCE, &c->softmax);
@@ -260,7 +267,8 @@ static int open_run(struct run *r, const struct bench *b, struct mafat_diagnosti
   return code ? code : mafat_layout_make(&r->layout, n, r->plan, d);
 }
 
-static struct mafat_plan_options how_to_run(enum mafat_algorithm algorithm, bool keep_all, int n_threads)
+static struct mafat_plan_options how_to_run(enum mafat_algorithm algorithm, bool keep_all,
+                                            int n_threads)
 {
   struct mafat_plan_options how;
   mafat_plan_defaults(&how);
@@ -271,8 +279,8 @@ static struct mafat_plan_options how_to_run(enum mafat_algorithm algorithm, bool
 }
 
 /* Runs it; the executor is left open for its outputs. */
-static int execute(struct mafat_executor **e, const struct bench *b, const struct run *r, struct comparison *c,
-                   struct mafat_diagnostic *d)
+static int execute(struct mafat_executor **e, const struct bench *b, const struct run *r,
+                   struct comparison *c, struct mafat_diagnostic *d)
 {
   struct mafat_executor_options options;
   mafat_executor_defaults(&options);
@@ -287,13 +295,15 @@ static int execute(struct mafat_executor **e, const struct bench *b, const struc
   return mafat_executor_run(*e, d);
 }
 
-static int compare_shapes(const struct mafat_network *n, const network *darknet, struct mafat_diagnostic *d)
+static int compare_shapes(const struct mafat_network *n, const network *darknet,
+                          struct mafat_diagnostic *d)
 {
   if (darknet->n != n->n_layers)
     return mafat_fail(d, MAFAT_EFORMAT, "Darknet sees %d layers, ours %d", darknet->n, n->n_layers);
   size_t inputs = floats_of(mafat_network_picture_shape(n));
   if ((size_t)darknet->inputs != inputs)
-    return mafat_fail(d, MAFAT_EFORMAT, "Darknet takes %d inputs, ours %zu", darknet->inputs, inputs);
+    return mafat_fail(d, MAFAT_EFORMAT, "Darknet takes %d inputs, ours %zu", darknet->inputs,
+                      inputs);
   for (int i = 0; i < n->n_layers; i++)
     if ((size_t)darknet->layers[i].outputs != floats_of(n->layers[i].out))
       return mafat_fail(d, MAFAT_EFORMAT, "layer %d [%s]: Darknet puts out %d values, ours %zu", i,
@@ -312,7 +322,8 @@ static void print_run(const struct bench *b, const struct run *r)
 {
   struct mafat_shape in = mafat_network_picture_shape(b->network);
   printf("%s (%dx%d, plan %s, %s, %s): ", base_name(b->options.cfg), in.w, in.h,
-         b->options.plan ? b->options.plan : "1x1/NoCut", r->kernels->name, mafat_algorithm_name(r->how.algorithm));
+         b->options.plan ? b->options.plan : "1x1/NoCut", r->kernels->name,
+         mafat_algorithm_name(r->how.algorithm));
 }
 
 static void report(const struct comparison *c)
@@ -340,7 +351,8 @@ static int compare_layers(struct bench *b, struct run run, struct mafat_diagnost
     if (b->network->layers[last].type == MAFAT_ROUTE) compare_output(&c, e, last);
     for (int i = 0; i <= last; i++) compare_softmaxes(&c, i);
     report(&c);
-    b->good &= c.n_compared > 0 && c.output.ratio <= tolerance && c.softmax.ratio <= SOFTMAX_TOLERANCE;
+    b->good &=
+        c.n_compared > 0 && c.output.ratio <= tolerance && c.softmax.ratio <= SOFTMAX_TOLERANCE;
   }
   mafat_executor_close(&e);
   close_run(&run);
@@ -362,7 +374,8 @@ static size_t output_floats(const struct mafat_network *n)
   return floats;
 }
 
-static int compute_outputs(const struct bench *b, struct run run, float *outputs, struct mafat_diagnostic *d)
+static int compute_outputs(const struct bench *b, struct run run, float *outputs,
+                           struct mafat_diagnostic *d)
 {
   struct mafat_executor *e = NULL;
   int code = open_run(&run, b, d);
@@ -378,8 +391,8 @@ static int compute_outputs(const struct bench *b, struct run run, float *outputs
 }
 
 /* Layers computed inside their readers, on one thread and on two: the same bits. */
-static int compare_fused(struct bench *b, const struct mafat_kernels *kernels, enum mafat_algorithm algorithm,
-                         struct mafat_diagnostic *d)
+static int compare_fused(struct bench *b, const struct mafat_kernels *kernels,
+                         enum mafat_algorithm algorithm, struct mafat_diagnostic *d)
 {
   size_t bytes = output_floats(b->network) * sizeof(float);
   const char *bits[3] = {NULL};
@@ -415,7 +428,8 @@ static bool has_better(const struct mafat_kernels *const *levels, int n_levels, 
 static int compare_runs(struct bench *b, struct mafat_diagnostic *d)
 {
   const struct mafat_kernels *levels[MOST_LEVELS];
-  enum mafat_algorithm algorithms[] = {MAFAT_DIRECT, MAFAT_WINOGRAD, MAFAT_WINOGRAD_LARGE}, when_fused = MAFAT_AUTO;
+  enum mafat_algorithm algorithms[] = {MAFAT_DIRECT, MAFAT_WINOGRAD, MAFAT_WINOGRAD_LARGE},
+                       when_fused = MAFAT_AUTO;
   int n_levels = mafat_kernels_list(levels, MOST_LEVELS), n_algorithms = 3, code = MAFAT_OK;
   if (b->options.cpu) {
     levels[0] = mafat_kernels_find(b->options.cpu);
@@ -429,7 +443,8 @@ static int compare_runs(struct bench *b, struct mafat_diagnostic *d)
   for (int l = n_levels - 1; l >= 0 && code == MAFAT_OK; l--) {
     if (b->options.each_class && has_better(levels, n_levels, l)) continue;
     for (int a = 0; a < n_algorithms && code == MAFAT_OK; a++)
-      code = compare_layers(b, (struct run){.kernels = levels[l], .how = how_to_run(algorithms[a], true, 1)}, d);
+      code = compare_layers(
+          b, (struct run){.kernels = levels[l], .how = how_to_run(algorithms[a], true, 1)}, d);
     if (code == MAFAT_OK) code = compare_fused(b, levels[l], when_fused, d);
   }
   return code;
@@ -443,7 +458,8 @@ static int compare_networks(struct bench *b, struct mafat_diagnostic *d)
   if ((code = compare_shapes(n, b->darknet, d))) goto done;
   int channels = mafat_network_picture_shape(n).c;
   bool shows = b->options.picture && (channels == 1 || channels == 3);
-  b->input = shows ? oracle_picture(b->darknet, b->options.picture, &w, &h) : oracle_noise(b->darknet);
+  b->input =
+      shows ? oracle_picture(b->darknet, b->options.picture, &w, &h) : oracle_noise(b->darknet);
   if (!b->input) {
     code = mafat_fail(d, MAFAT_ENOMEM, "out of memory");
     goto done;
@@ -486,7 +502,8 @@ static int read_options(int argc, char **argv, struct options *o)
     case 't':
       o->tolerance = strtod(optarg, &end);
       if (*end || !(o->tolerance > 0)) {
-        fprintf(stderr, "oracle_layers: --tolerance expects a number above 0, found '%s'\n", optarg);
+        fprintf(stderr, "oracle_layers: --tolerance expects a number above 0, found '%s'\n",
+                optarg);
         return CANNOT;
       }
       break;
@@ -501,7 +518,10 @@ static int read_options(int argc, char **argv, struct options *o)
       break;
     case 'a':
       if (!mafat_algorithm_find(&algorithm, optarg)) {
-        fprintf(stderr, "oracle_layers: --algorithm expects auto, direct, winograd or winograd-large, found '%s'\n", optarg);
+        fprintf(stderr,
+                "oracle_layers: --algorithm expects auto, direct, winograd or winograd-large, "
+                "found '%s'\n",
+                optarg);
         return CANNOT;
       }
       o->algorithm = optarg;
@@ -532,8 +552,10 @@ int main(int argc, char **argv)
   const struct mafat_darknet_overrides overrides = {.fork = MAFAT_FORK_DARKNET};
   int code = mafat_darknet_read(&b.network, b.options.cfg, &overrides, NULL, &d);
   if (code == MAFAT_OK && b.options.weights)
-    code = mafat_weights_open_kept(&b.weights, b.options.weights, b.network, b.network->n_layers, NULL, &d);
-  if (code == MAFAT_OK) code = b.options.layout_only ? print_layout(&b, &d) : compare_networks(&b, &d);
+    code = mafat_weights_open_kept(&b.weights, b.options.weights, b.network, b.network->n_layers,
+                                   NULL, &d);
+  if (code == MAFAT_OK)
+    code = b.options.layout_only ? print_layout(&b, &d) : compare_networks(&b, &d);
   if (code != MAFAT_OK) fprintf(stderr, "oracle_layers: %s\n", d.text);
   mafat_weights_close(&b.weights);
   mafat_network_close(&b.network);

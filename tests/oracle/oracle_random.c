@@ -1,6 +1,7 @@
-/* Random networks beside libdarknet, many in one process: number by number a cfg, weights and an input, the same on every machine. Each
- * layer is fed libdarknet's outputs of those before it, and puts out what libdarknet does, to 2e-5 of its largest value. By random
- * plans, algorithms, threads, levels of kernels and ways of reading, the network puts out the same bits as untiled.
+/* Random networks beside libdarknet, many in one process: number by number a cfg, weights and an
+ * input, the same on every machine. Each layer is fed libdarknet's outputs of those before it, and
+ * puts out what libdarknet does, to 2e-5 of its largest value. By random plans, algorithms,
+ * threads, levels of kernels and ways of reading, the network puts out the same bits as untiled.
  * What only AlexeyAB's Darknet knows is left out: libdarknet would read over it. */
 #include <inttypes.h>
 #include <math.h>
@@ -46,7 +47,8 @@ static size_t floats_of(struct mafat_shape s)
   return (size_t)mafat_shape_elements(s);
 }
 
-static void __attribute__((format(printf, 3, 4))) fail(struct counts *c, const struct subject *s, const char *format, ...)
+static void __attribute__((format(printf, 3, 4)))
+fail(struct counts *c, const struct subject *s, const char *format, ...)
 {
   va_list args;
   va_start(args, format);
@@ -61,7 +63,9 @@ static void __attribute__((format(printf, 3, 4))) fail(struct counts *c, const s
 
 static bool knows_activation(const char *line)
 {
-  static const char *const known[] = {"logistic", "relu\n", "elu", "relie", "ramp", "linear", "tanh", "plse", "leaky", "stair", "hardtan", "lhtan", "loggy", "selu"};
+  static const char *const known[] = {"logistic", "relu\n", "elu",   "relie", "ramp",
+                                      "linear",   "tanh",   "plse",  "leaky", "stair",
+                                      "hardtan",  "lhtan",  "loggy", "selu"};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strncmp(line, known[i], strlen(known[i])) == 0) return true;
   return false;
@@ -83,9 +87,10 @@ static void take_known_activations(char *text)
 
 static bool is_known(const char *text)
 {
-  static const char *const others[] = {"dilation=", "stride_x=", "stride_y=", "group_id=", "[Gaussian_yolo]", "[sam]", "[scale_channels]", "[local_avgpool]",
-                                       "[reorg3d]", "scale_x_y=", "scale_wh=",
-                                       "[cost]"}; /* it puts out nothing without a truth to compare with */
+  static const char *const others[] = {
+      "dilation=",        "stride_x=", "stride_y=",        "group_id=", "[Gaussian_yolo]",  "[sam]",
+      "[scale_channels]", "[local_avgpool]", "[reorg3d]",        "scale_x_y=",
+      "scale_wh=",        "[cost]"}; /* it puts out nothing without a truth to compare with */
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (strstr(text, others[i])) return false;
   for (const char *at = text; (at = strstr(at, "from=")); at++)
@@ -108,8 +113,11 @@ static bool computes_right(const struct mafat_network *n)
 {
   for (int l = 0; l < n->n_layers; l++) {
     const struct mafat_window *w = &n->layers[l].window;
-    if (n->layers[l].type == MAFAT_CONVOLUTIONAL && w->y.size == 1 && w->x.size == 1 && (w->y.stride > 1 || w->y.before || w->x.before)) return false;
-    if (n->layers[l].type == MAFAT_LOCAL && w->y.before && w->y.size != 1 + 2 * w->y.before) return false;
+    if (n->layers[l].type == MAFAT_CONVOLUTIONAL && w->y.size == 1 && w->x.size == 1 &&
+        (w->y.stride > 1 || w->y.before || w->x.before))
+      return false;
+    if (n->layers[l].type == MAFAT_LOCAL && w->y.before && w->y.size != 1 + 2 * w->y.before)
+      return false;
   }
   return true;
 }
@@ -151,7 +159,8 @@ static int load(network **net, const struct subject *s, struct mafat_diagnostic 
   return MAFAT_OK;
 }
 
-/* Does libdarknet outlive it? What it cannot read or run, such as [batchnorm], or maps behind a vector, ends the process. */
+/* Does libdarknet outlive it? What it cannot read or run, such as [batchnorm], or maps behind a
+ * vector, ends the process. */
 static bool can_run(const struct subject *s)
 {
   struct mafat_diagnostic d = {""};
@@ -168,21 +177,27 @@ static bool can_run(const struct subject *s)
   return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* Both have the network, its weights, an input; and libdarknet's outputs. MAFAT_EUNSUPPORTED: libdarknet has none. */
+/* Both have the network, its weights, an input; and libdarknet's outputs. MAFAT_EUNSUPPORTED:
+ * libdarknet has none. */
 static int open_subject(struct subject *s, struct mafat_diagnostic *d)
 {
   int code = draw_network(s, d);
   if (code != MAFAT_OK) return code;
   s->weights_fd = test_random_weights(s->network, s->number);
   snprintf(s->weights, sizeof s->weights, "/proc/self/fd/%d", s->weights_fd);
-  if ((code = mafat_weights_open_kept(&s->kept, s->weights, s->network, s->network->n_layers, NULL, d))) return code;
+  if ((code = mafat_weights_open_kept(&s->kept, s->weights, s->network, s->network->n_layers, NULL,
+                                      d)))
+    return code;
   if (!can_run(s)) return MAFAT_EUNSUPPORTED;
   if ((code = load(&s->darknet, s, d))) return code;
-  if (s->darknet->n != s->network->n_layers) return mafat_fail(d, MAFAT_EFORMAT, "Darknet sees %d layers", s->darknet->n);
+  if (s->darknet->n != s->network->n_layers)
+    return mafat_fail(d, MAFAT_EFORMAT, "Darknet sees %d layers", s->darknet->n);
   for (int l = 0; l < s->network->n_layers; l++)
-    if (s->darknet->layers[l].outputs == 0) return MAFAT_EUNSUPPORTED; /* behind a softmax it knows no map */
+    if (s->darknet->layers[l].outputs == 0)
+      return MAFAT_EUNSUPPORTED; /* behind a softmax it knows no map */
     else if ((size_t)s->darknet->layers[l].outputs != floats_of(s->network->layers[l].out))
-      return mafat_fail(d, MAFAT_EFORMAT, "layer %d: Darknet puts out %d values", l, s->darknet->layers[l].outputs);
+      return mafat_fail(d, MAFAT_EFORMAT, "layer %d: Darknet puts out %d values", l,
+                        s->darknet->layers[l].outputs);
   s->input = oracle_noise(s->darknet);
   network_predict(s->darknet, s->input);
   return MAFAT_OK;
@@ -230,8 +245,11 @@ static void compare_layer(struct fed *f, const struct mafat_executor *e, int ind
   if (index > 0) largest = fmax(largest, largest_of(&f->subject->darknet->layers[index - 1]));
   double ratio = difference <= ROUNDING ? 0 : difference / largest; /* as of 2 / (1 + e) - 1 */
   f->counts->layers++;
-  if (ratio <= TOLERANCE + softmax_rounding(f->subject, index)) f->counts->worst = fmax(f->counts->worst, ratio);
-  else fail(f->counts, f->subject, "%s: layer %d [%s] differs by %.2e of its largest", f->how, index, mafat_layer_type_name(l->type), ratio);
+  if (ratio <= TOLERANCE + softmax_rounding(f->subject, index))
+    f->counts->worst = fmax(f->counts->worst, ratio);
+  else
+    fail(f->counts, f->subject, "%s: layer %d [%s] differs by %.2e of its largest", f->how, index,
+         mafat_layer_type_name(l->type), ratio);
 }
 
 static void observe(void *context, struct mafat_executor *e, const struct mafat_step *step)
@@ -240,7 +258,8 @@ static void observe(void *context, struct mafat_executor *e, const struct mafat_
   if (f->step++ != f->last_step[step->layer]) return;
   struct mafat_shape out = f->subject->network->layers[step->layer].out;
   const struct mafat_box *held = &step->held;
-  if (held->y.begin > 0 || held->y.end < out.h || held->x.begin > 0 || held->x.end < out.w) return; /* a [crop] behind it leaves some out */
+  if (held->y.begin > 0 || held->y.end < out.h || held->x.begin > 0 || held->x.end < out.w)
+    return; /* a [crop] behind it leaves some out */
   compare_layer(f, e, step->layer);
   mafat_executor_write_output(e, step->layer, f->subject->darknet->layers[step->layer].output);
 }
@@ -261,13 +280,16 @@ static void find_last_steps(struct fed *f, const struct mafat_plan *plan)
   mafat_schedule_close(&schedule);
 }
 
-static const char *describe(char text[TEST_PLAN_ROOM + 100], const char *plan, const struct mafat_plan_options *o, const struct mafat_kernels *k)
+static const char *describe(char text[TEST_PLAN_ROOM + 100], const char *plan,
+                            const struct mafat_plan_options *o, const struct mafat_kernels *k)
 {
-  snprintf(text, TEST_PLAN_ROOM + 100, "%s, %s, %s, %d threads", plan, mafat_algorithm_name(o->algorithm), k->name, o->n_threads);
+  snprintf(text, TEST_PLAN_ROOM + 100, "%s, %s, %s, %d threads", plan,
+           mafat_algorithm_name(o->algorithm), k->name, o->n_threads);
   return text;
 }
 
-static void compare_fed(struct subject *s, struct counts *counts, enum mafat_algorithm algorithm, const struct mafat_kernels *kernels)
+static void compare_fed(struct subject *s, struct counts *counts, enum mafat_algorithm algorithm,
+                        const struct mafat_kernels *kernels)
 {
   char how[TEST_PLAN_ROOM + 100];
   struct mafat_executor_options options;
@@ -303,13 +325,15 @@ static void compare_fed(struct subject *s, struct counts *counts, enum mafat_alg
 static size_t output_floats(const struct mafat_network *n)
 {
   size_t floats = 0;
-  for (int l = 0; l < n->n_layers; l++) floats += mafat_network_is_output(n, n->n_layers, l) ? floats_of(n->layers[l].out) : 0;
+  for (int l = 0; l < n->n_layers; l++)
+    floats += mafat_network_is_output(n, n->n_layers, l) ? floats_of(n->layers[l].out) : 0;
   return floats;
 }
 
 /* The network's outputs, to be freed; NULL: a failure. The arena is filled with NaN, which shows
  * reads of unwritten bytes. */
-static float *compute(struct subject *s, struct counts *counts, const char *text, const struct mafat_plan_options *how, const struct mafat_kernels *kernels,
+static float *compute(struct subject *s, struct counts *counts, const char *text,
+                      const struct mafat_plan_options *how, const struct mafat_kernels *kernels,
                       bool from_file)
 {
   char name[TEST_PLAN_ROOM + 100];
@@ -323,8 +347,10 @@ static float *compute(struct subject *s, struct counts *counts, const char *text
   float *outputs = malloc(output_floats(n) * sizeof *outputs), *at = outputs;
   mafat_executor_defaults(&options);
   options.kernels = kernels;
-  int code = from_file ? mafat_weights_open(&streamed, s->weights, n, plan, layout, NULL, NULL, &d) : MAFAT_OK;
-  if (code == MAFAT_OK) code = mafat_executor_open(&e, n, plan, layout, from_file ? streamed : s->kept, &options, &d);
+  int code = from_file ? mafat_weights_open(&streamed, s->weights, n, plan, layout, NULL, NULL, &d)
+                       : MAFAT_OK;
+  if (code == MAFAT_OK)
+    code = mafat_executor_open(&e, n, plan, layout, from_file ? streamed : s->kept, &options, &d);
   if (code == MAFAT_OK) {
     mafat_executor_set_input(e, s->input);
     memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, layout->total_bytes);
@@ -346,7 +372,8 @@ static float *compute(struct subject *s, struct counts *counts, const char *text
 }
 
 /* Another level of the same class, whose bits are the same. */
-static const struct mafat_kernels *other_level(struct subject *s, const struct mafat_kernels *kernels)
+static const struct mafat_kernels *other_level(struct subject *s,
+                                               const struct mafat_kernels *kernels)
 {
   const struct mafat_kernels *other;
   do other = test_level(test_random_int(&s->rng, 0, 59));
@@ -354,7 +381,8 @@ static const struct mafat_kernels *other_level(struct subject *s, const struct m
   return other;
 }
 
-static void compare_plan(struct subject *s, struct counts *counts, const float *reference, enum mafat_algorithm algorithm, const struct mafat_kernels *kernels)
+static void compare_plan(struct subject *s, struct counts *counts, const float *reference,
+                         enum mafat_algorithm algorithm, const struct mafat_kernels *kernels)
 {
   char text[TEST_PLAN_ROOM], how[TEST_PLAN_ROOM + 100];
   struct mafat_plan_options options;
@@ -364,7 +392,9 @@ static void compare_plan(struct subject *s, struct counts *counts, const float *
   options.keep_all = test_random_chance(&s->rng, 20);
   if (test_random_chance(&s->rng, 50)) options.small_bytes = 0;
   test_random_plan(&s->rng, s->network, s->network->n_layers, text, sizeof text);
-  if (test_random_chance(&s->rng, 25) && !test_random_split(&s->rng, s->network, &options, text, sizeof text)) snprintf(text, sizeof text, "rows1");
+  if (test_random_chance(&s->rng, 25) &&
+      !test_random_split(&s->rng, s->network, &options, text, sizeof text))
+    snprintf(text, sizeof text, "rows1");
   const struct mafat_kernels *level = other_level(s, kernels);
   float *found = compute(s, counts, text, &options, level, test_random_chance(&s->rng, 50));
   counts->plans++;
@@ -375,20 +405,23 @@ static void compare_plan(struct subject *s, struct counts *counts, const float *
 
 static void try_graph(uint64_t number, struct counts *counts)
 {
-  struct subject s = {.number = number, .rng = graph_random(0xda4c000000 + number), .cfg_fd = -1, .weights_fd = -1};
+  struct subject s = {
+      .number = number, .rng = graph_random(0xda4c000000 + number), .cfg_fd = -1, .weights_fd = -1};
   struct mafat_diagnostic d = {""};
   int code = open_subject(&s, &d);
   if (code == MAFAT_EUNSUPPORTED && !d.text[0]) counts->refused++;
   else if (code != MAFAT_OK) fail(counts, &s, "%s", d.text);
   else {
     const struct mafat_kernels *kernels = test_level(test_random_int(&s.rng, 0, 59));
-    enum mafat_algorithm algorithm = (enum mafat_algorithm)test_random_int(&s.rng, MAFAT_DIRECT, MAFAT_N_ALGORITHMS - 1);
+    enum mafat_algorithm algorithm =
+        (enum mafat_algorithm)test_random_int(&s.rng, MAFAT_DIRECT, MAFAT_N_ALGORITHMS - 1);
     struct mafat_plan_options untiled;
     mafat_plan_defaults(&untiled);
     untiled.algorithm = algorithm;
     compare_fed(&s, counts, algorithm, kernels);
     float *reference = compute(&s, counts, "1x1/NoCut", &untiled, kernels, false);
-    for (int i = 0; i < PLANS && reference; i++) compare_plan(&s, counts, reference, algorithm, kernels);
+    for (int i = 0; i < PLANS && reference; i++)
+      compare_plan(&s, counts, reference, algorithm, kernels);
     free(reference);
     counts->graphs++;
   }
@@ -399,13 +432,18 @@ int main(int argc, char **argv)
 {
   struct counts counts = {0};
   char *end;
-  uint64_t first = argc == 3 ? strtoull(argv[1], &end, 10) : 0, n = argc == 3 ? strtoull(argv[2], &end, 10) : 0;
+  uint64_t first = argc == 3 ? strtoull(argv[1], &end, 10) : 0,
+           n = argc == 3 ? strtoull(argv[2], &end, 10) : 0;
   if (n == 0) {
-    fputs("usage: oracle_random FIRST COUNT\nCompare random networks, number by number, with libdarknet's results.\n", stderr);
+    fputs("usage: oracle_random FIRST COUNT\nCompare random networks, number by number, with "
+          "libdarknet's results.\n",
+          stderr);
     return 2;
   }
   for (uint64_t i = first; i < first + n; i++) try_graph(i, &counts);
-  printf("%s %lld graphs: %lld layers as libdarknet's to %.1e at most, %lld plans of the same bits; %lld that libdarknet cannot run, %lld failures\n", counts.failures ? "FAIL" : "ok", counts.graphs,
-         counts.layers, counts.worst, counts.plans, counts.refused, counts.failures);
+  printf("%s %lld graphs: %lld layers as libdarknet's to %.1e at most, %lld plans of the same "
+         "bits; %lld that libdarknet cannot run, %lld failures\n",
+         counts.failures ? "FAIL" : "ok", counts.graphs, counts.layers, counts.worst, counts.plans,
+         counts.refused, counts.failures);
   return counts.failures != 0;
 }

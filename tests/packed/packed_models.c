@@ -1,9 +1,9 @@
-/* Packs models, and runs each beside its packed file by several plans: the same inputs and outputs by name and dimensions, and
- * the same bits.
- *     packed_models [--least N] [--cpu LEVEL] MODEL...|--operators
- * --operators: small TFLite models, one for each way of an operator. --cpu: the highest level of kernels.
- * A line for each that differs; those that are refused are counted. Exit status 1 where one differs, or fewer than N are
- * the same. */
+/* Packs models, and runs each beside its packed file by several plans: the same inputs and outputs
+ * by name and dimensions, and the same bits. packed_models [--least N] [--cpu LEVEL]
+ * MODEL...|--operators
+ * --operators: small TFLite models, one for each way of an operator. --cpu: the highest level of
+ * kernels. A line for each that differs; those that are refused are counted. Exit status 1 where
+ * one differs, or fewer than N are the same. */
 #include "formats/packed/graph.h"
 #include "api/model_files.h"
 #include "runner/weights/packer.h"
@@ -31,7 +31,8 @@ static const char *pack(const char *path, int fd, enum pack_outcome *outcome)
   struct mafat_network *n = NULL;
   struct mafat_embedded_graph *embedded_graph;
   *outcome = REFUSED;
-  if (test_packed_graph_read(&n, &embedded_graph, NULL, path, NULL, &diagnostic) != MAFAT_OK) return diagnostic.text;
+  if (test_packed_graph_read(&n, &embedded_graph, NULL, path, NULL, &diagnostic) != MAFAT_OK)
+    return diagnostic.text;
   struct mafat_packed_origin origin = {.embedded_graph = embedded_graph};
   int code = mafat_packer_write(path, n, &origin, fd, "packed", &diagnostic);
   mafat_network_close(&n);
@@ -75,7 +76,8 @@ static void describe(const struct mafat_model *m, char *text, size_t capacity)
                                   : mafat_model_describe_output(m, i - facts.n_inputs, &f);
     if (code || n >= capacity) return;
     n += (size_t)snprintf(text + n, capacity - n, "%s %s", f.name, f.type);
-    for (int k = 0; k < f.rank && n < capacity; k++) n += (size_t)snprintf(text + n, capacity - n, " %lld", (long long)f.dims[k]);
+    for (int k = 0; k < f.rank && n < capacity; k++)
+      n += (size_t)snprintf(text + n, capacity - n, " %lld", (long long)f.dims[k]);
     if (n < capacity) n += (size_t)snprintf(text + n, capacity - n, ";");
   }
 }
@@ -102,7 +104,9 @@ static bool set_inputs(struct mafat_model *m, struct bits *floats)
   }
   size_t at = 0;
   for (int i = 0; i < n_inputs; i++, at += f.n)
-    if (mafat_model_describe_input(m, i, &f) || mafat_model_set_input(m, f.name, floats->floats + at, f.n, &diagnostic)) return false;
+    if (mafat_model_describe_input(m, i, &f) ||
+        mafat_model_set_input(m, f.name, floats->floats + at, f.n, &diagnostic))
+      return false;
   return true;
 }
 
@@ -130,14 +134,17 @@ static bool run(const char *path, const char *plan, char *ports, size_t capacity
   o.floats_only = o.best_effort = true;
   if (mafat_model_open(&m, path, NULL, &o, &diagnostic) != MAFAT_OK) return false;
   describe(m, ports, capacity);
-  bool done = set_inputs(m, &in) && mafat_model_run_inputs(m, &diagnostic) == MAFAT_OK && read_outputs(m, out);
+  bool done = set_inputs(m, &in) && mafat_model_run_inputs(m, &diagnostic) == MAFAT_OK &&
+              read_outputs(m, out);
   mafat_model_close(&m);
   free(in.floats);
   return done;
 }
 
-/* The first plan keeps all weights; the packed file's read them in runs, in as many ways as the second word has. */
-static const char *compare(const char *path, const char *packed, const char *first, const char *const *plans, enum pack_outcome *outcome)
+/* The first plan keeps all weights; the packed file's read them in runs, in as many ways as the
+ * second word has. */
+static const char *compare(const char *path, const char *packed, const char *first,
+                           const char *const *plans, enum pack_outcome *outcome)
 {
   static char ports[2][4096], text[700];
   struct bits wanted = {NULL, 0};
@@ -151,7 +158,9 @@ static const char *compare(const char *path, const char *packed, const char *fir
     struct bits found = {NULL, 0};
     if (run(packed, plans[i], ports[1], sizeof ports[1], &found)) {
       if (strcmp(ports[0], ports[1]) != 0) wrong = "has other inputs or outputs";
-      else if (found.n != wanted.n || memcmp(found.floats, wanted.floats, found.n * sizeof(float)) != 0) wrong = "has other bits";
+      else if (found.n != wanted.n ||
+               memcmp(found.floats, wanted.floats, found.n * sizeof(float)) != 0)
+        wrong = "has other bits";
     } else if (i == 0 || !strstr(diagnostic.text, "tiles")) { /* small maps have not so many */
       wrong = diagnostic.text;
     }
@@ -165,9 +174,12 @@ static const char *compare(const char *path, const char *packed, const char *fir
 
 static const char *try_model(const char *path, enum pack_outcome *outcome)
 {
-  static const char *const direct[] = {"1x1:direct/NoCut", "1x1:direct:streamed/NoCut", "rows2:direct:loaded/NoCut", "panels:direct:streamed4/NoCut",
-                                       "rows1:direct:streamed/NoCut", "2x2:direct:loaded/NoCut", NULL};
-  static const char *const winograd[] = {"1x1:winograd:streamed/NoCut", "panels:winograd:streamed4/NoCut", NULL};
+  static const char *const direct[] = {
+      "1x1:direct/NoCut", "1x1:direct:streamed/NoCut", "rows2:direct:loaded/NoCut",
+      "panels:direct:streamed4/NoCut", "rows1:direct:streamed/NoCut", "2x2:direct:loaded/NoCut",
+      NULL};
+  static const char *const winograd[] = {"1x1:winograd:streamed/NoCut",
+                                         "panels:winograd:streamed4/NoCut", NULL};
   char packed[64];
   int fd = memfd_create("packed", MFD_CLOEXEC);
   if (fd < 0) return "no room for a file";
@@ -219,6 +231,7 @@ int main(int argc, char **argv)
     else count(argv[i], argv[i]);
   }
   printf("%d the same, %d refused, %d differ\n", n[SAME], n[REFUSED], n[DIFFERS]);
-  if (n[SAME] < least) printf("FAIL expected at least %d to be the same, found %d\n", least, n[SAME]);
+  if (n[SAME] < least)
+    printf("FAIL expected at least %d to be the same, found %d\n", least, n[SAME]);
   return n[DIFFERS] > 0 || n[SAME] < least;
 }

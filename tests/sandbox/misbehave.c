@@ -83,7 +83,8 @@ static bool changed_open_file(const char *path)
 static bool bound(pid_t process)
 {
   cpu_set_t where;
-  return sched_getaffinity(process, sizeof where, &where) == 0 && sched_setaffinity(process, sizeof where, &where) == 0;
+  return sched_getaffinity(process, sizeof where, &where) == 0 &&
+         sched_setaffinity(process, sizeof where, &where) == 0;
 }
 
 /* The kernel signals whoever is at a terminal that says so, whoever asked for it. */
@@ -112,7 +113,8 @@ static void try_everything(void)
   report("write to a file", opened(open(old, O_WRONLY)));
   report("append to a file", opened(open(old, O_WRONLY | O_APPEND)));
   report("make a file", opened(open(made, O_WRONLY | O_CREAT, 0600)));
-  report("make a file without a name", opened(open(getenv("MISBEHAVE_FOLDER"), O_TMPFILE | O_RDWR, 0600)));
+  report("make a file without a name",
+         opened(open(getenv("MISBEHAVE_FOLDER"), O_TMPFILE | O_RDWR, 0600)));
   report("empty a file", truncate(old, 0) == 0);
   report("remove a file", unlink(old) == 0);
   report("rename a file", rename(old, made) == 0);
@@ -123,14 +125,17 @@ static void try_everything(void)
   report("connect locally", opened(socket(AF_UNIX, SOCK_STREAM, 0)));
   report("fork", forked());
   report("make a thread", made_thread());
-  report("trace", ptrace(PTRACE_PEEKDATA, parent, NULL, NULL) == 0); /* outside: no such process. Attached, it would stop */
+  report("trace", ptrace(PTRACE_PEEKDATA, parent, NULL, NULL) ==
+                      0); /* outside: no such process. Attached, it would stop */
   report("signal", kill(parent, 0) == 0);
   report("make code", made_code());
-  report("map code", mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+  report("map code",
+         mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
   report("make a ring", made_ring());
   report("open by handle", opened((int)syscall(SYS_openat2, AT_FDCWD, old, NULL, 0)));
   report("read another's memory", syscall(SYS_process_vm_readv, parent, NULL, 0, NULL, 0, 0) == 0);
-  report("mount", syscall(SYS_mount, "none", "/nowhere", "tmpfs", 0, NULL) == 0); /* outside: no such folder */
+  report("mount", syscall(SYS_mount, "none", "/nowhere", "tmpfs", 0, NULL) ==
+                      0); /* outside: no such folder */
   report("execute", execv("/bin/true", arguments) == 0);
 }
 

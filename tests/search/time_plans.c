@@ -4,13 +4,15 @@
  *
  *   {"plan": canonical text, "algorithm": ..., "charge_bytes": N, "predicted_ms": X,
  *    "ms": [X, ...], "pace": [X, ...]} one a round; pace: milliseconds of the same
- *                                      arithmetic just before, for knowing when the machine was slow
+ *                                      arithmetic just before, for knowing when the machine was
+ * slow
  *
  * with --layers-ms also "layers": [{"layer": N, "ms": median, "terms": {name: count}}],
  * for looking at what the latency model is made of. --rounds 0 runs nothing. --warm: each
  * plan once more just before, for others have driven its arena from the caches.
  *
- *   time_plans [--layers N] [--threads N] [--rounds N] [--cpu LEVEL] [--layers-ms] [--warm] CFG WEIGHTS|MODEL */
+ *   time_plans [--layers N] [--threads N] [--rounds N] [--cpu LEVEL] [--layers-ms] [--warm] CFG
+ * WEIGHTS|MODEL */
 #include "predictor/cost/latency.h"
 #include "predictor/planning/planning.h"
 #include "predictor/cost/predict.h"
@@ -97,15 +99,19 @@ static bool open_entry(struct bench *b, struct entry *e)
   if (b->rounds == 0) return true; /* nothing is run */
   struct mafat_weights **weights = keeps_all(e) ? &b->shared : &e->own;
   if (!*weights && weights == &b->shared)
-    need(mafat_weights_open_kept(weights, b->weights_path, b->network, b->n_layers, NULL, &b->d), b);
+    need(mafat_weights_open_kept(weights, b->weights_path, b->network, b->n_layers, NULL, &b->d),
+         b);
   else if (!*weights)
-    need(mafat_weights_open(weights, b->weights_path, b->network, e->plan, e->layout, NULL, NULL, &b->d), b);
+    need(mafat_weights_open(weights, b->weights_path, b->network, e->plan, e->layout, NULL, NULL,
+                            &b->d),
+         b);
   struct mafat_executor_options eo;
   mafat_executor_defaults(&eo);
   eo.kernels = b->kernels;
   need(mafat_executor_open(&e->executor, b->network, e->plan, e->layout, *weights, &eo, &b->d), b);
   mafat_executor_set_input(e->executor, b->input);
-  if (b->layers_ms) e->layers_ms = calloc((size_t)b->rounds * (size_t)b->n_layers, sizeof *e->layers_ms);
+  if (b->layers_ms)
+    e->layers_ms = calloc((size_t)b->rounds * (size_t)b->n_layers, sizeof *e->layers_ms);
   return true;
 }
 
@@ -115,10 +121,12 @@ static void read_entries(struct bench *b)
   size_t capacity = 0;
   while (fgets(line, sizeof line, stdin)) {
     if (sscanf(line, "%31s %8191s", name, text) != 2) continue;
-    if ((size_t)b->n == capacity) b->entries = realloc(b->entries, (capacity = 2 * capacity + 64) * sizeof *b->entries);
+    if ((size_t)b->n == capacity)
+      b->entries = realloc(b->entries, (capacity = 2 * capacity + 64) * sizeof *b->entries);
     struct entry *e = &b->entries[b->n++];
     *e = (struct entry){.text = strdup(text)};
-    if (!mafat_algorithm_find(&e->algorithm, name)) die("expected auto, direct, winograd or winograd-large");
+    if (!mafat_algorithm_find(&e->algorithm, name))
+      die("expected auto, direct, winograd or winograd-large");
   }
 }
 
@@ -153,7 +161,8 @@ static double median_layer(const struct bench *b, const struct entry *e, int lay
 {
   double ms[MAX_ROUNDS];
   if (b->rounds == 0) return 0;
-  for (int r = 0; r < b->rounds; r++) ms[r] = e->layers_ms[(size_t)r * (size_t)b->n_layers + (size_t)layer];
+  for (int r = 0; r < b->rounds; r++)
+    ms[r] = e->layers_ms[(size_t)r * (size_t)b->n_layers + (size_t)layer];
   qsort(ms, (size_t)b->rounds, sizeof *ms, compare);
   return ms[b->rounds / 2];
 }
@@ -196,8 +205,10 @@ static void print_entry(const struct bench *b, const struct entry *e)
   if (mafat_plan_spec(&spec, e->plan, b->network)) die("out of memory");
   mafat_spec_write(spec, text, sizeof text);
   mafat_spec_close(&spec);
-  printf("{\"plan\": \"%s\", \"algorithm\": \"%s\", \"charge_bytes\": %.0f, \"predicted_ms\": %.4f, \"bytes_read\": %.0f, \"ms\": [",
-         text, mafat_algorithm_name(e->algorithm), e->charge, e->predicted, (double)e->layout->bytes_read);
+  printf("{\"plan\": \"%s\", \"algorithm\": \"%s\", \"charge_bytes\": %.0f, \"predicted_ms\": "
+         "%.4f, \"bytes_read\": %.0f, \"ms\": [",
+         text, mafat_algorithm_name(e->algorithm), e->charge, e->predicted,
+         (double)e->layout->bytes_read);
   for (int r = 0; r < b->rounds; r++) printf("%s%.4f", r ? ", " : "", e->ms[r]);
   printf("], \"pace\": [");
   for (int r = 0; r < b->rounds; r++) printf("%s%.4f", r ? ", " : "", e->pace[r]);
@@ -209,9 +220,13 @@ static void print_entry(const struct bench *b, const struct entry *e)
 int main(int argc, char **argv)
 {
   static struct bench b = {.threads = 1, .rounds = 5};
-  static const struct option options[] = {{"layers", required_argument, NULL, 'l'}, {"threads", required_argument, NULL, 't'},
-                                          {"rounds", required_argument, NULL, 'r'}, {"cpu", required_argument, NULL, 'c'},
-                                          {"layers-ms", no_argument, NULL, 'm'}, {"warm", no_argument, NULL, 'w'}, {NULL, 0, NULL, 0}};
+  static const struct option options[] = {{"layers", required_argument, NULL, 'l'},
+                                          {"threads", required_argument, NULL, 't'},
+                                          {"rounds", required_argument, NULL, 'r'},
+                                          {"cpu", required_argument, NULL, 'c'},
+                                          {"layers-ms", no_argument, NULL, 'm'},
+                                          {"warm", no_argument, NULL, 'w'},
+                                          {NULL, 0, NULL, 0}};
   const char *cpu = NULL;
   for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
     switch (o) {
@@ -223,7 +238,8 @@ int main(int argc, char **argv)
     case 'w': b.warm = true; break;
     default: die("see the head of time_plans.c");
     }
-  if (argc - optind < 1 || argc - optind > 2 || b.rounds < 0 || b.rounds > MAX_ROUNDS) die("expected CFG WEIGHTS, or an ONNX or TFLite MODEL");
+  if (argc - optind < 1 || argc - optind > 2 || b.rounds < 0 || b.rounds > MAX_ROUNDS)
+    die("expected CFG WEIGHTS, or an ONNX or TFLite MODEL");
   need(mafat_model_network(&b.network, argv[optind], NULL, NULL, NULL, &b.d), &b);
   b.weights_path = argv[argc - 1];
   need(test_weights_kind(b.weights_path, &b.kind, &b.d), &b);

@@ -1,7 +1,8 @@
-/* A program of include/mafat.h that goes on for long: endless MODEL WEIGHTS OTHER OTHER-WEIGHTS RUNS OPENS. Runs a model on floats RUNS
- * times, and opens, runs and closes it OPENS times, alone and beside the other one in one arena, by plans that keep, load and stream
- * weights. Every output must have the bits of the first; after a beginning neither mappings, descriptors, threads, the heap nor what
- * is resident may grow. Prints a line of each; exit status 1: something is not so. */
+/* A program of include/mafat.h that goes on for long: endless MODEL WEIGHTS OTHER OTHER-WEIGHTS
+ * RUNS OPENS. Runs a model on floats RUNS times, and opens, runs and closes it OPENS times, alone
+ * and beside the other one in one arena, by plans that keep, load and stream weights. Every output
+ * must have the bits of the first; after a beginning neither mappings, descriptors, threads, the
+ * heap nor what is resident may grow. Prints a line of each; exit status 1: something is not so. */
 #include "include/mafat_plan.h"
 
 #include <dirent.h>
@@ -13,7 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BEGINNING = 200, SLACK_KB = 64 }; /* of which the heap's and the page tables' ends need some */
+enum {
+  BEGINNING = 200,
+  SLACK_KB = 64
+}; /* of which the heap's and the page tables' ends need some */
 
 static struct mafat_diagnostic d;
 
@@ -59,8 +63,10 @@ static struct holdings measure(void)
 {
   struct holdings h = {0};
   char line[512];
-  FILE *file = fopen("/proc/self/smaps_rollup", "r"); /* counted: what status tells may be 64 pages a CPU off */
-  /* The process's own: code comes and goes as the system has room, 64 KB at a time, and is no more than the program. */
+  FILE *file = fopen("/proc/self/smaps_rollup",
+                     "r"); /* counted: what status tells may be 64 pages a CPU off */
+  /* The process's own: code comes and goes as the system has room, 64 KB at a time, and is no more
+   * than the program. */
   while (file && fgets(line, sizeof line, file)) sscanf(line, "Anonymous: %ld", &h.resident_kb);
   if (file) fclose(file);
   file = fopen("/proc/self/maps", "r");
@@ -74,11 +80,14 @@ static struct holdings measure(void)
 
 static bool check(const char *what, long n, const struct holdings *a, const struct holdings *b)
 {
-  bool same = b->mappings <= a->mappings && b->descriptors <= a->descriptors && b->threads <= a->threads &&
-              b->heap_bytes <= a->heap_bytes && b->resident_kb <= a->resident_kb + SLACK_KB;
-  printf("%s endless %s: %ld; resident %ld -> %ld KB, heap %ld -> %ld bytes, mappings %ld -> %ld, descriptors %ld -> %ld, threads %ld -> %ld\n",
-         same ? "ok" : "FAIL", what, n, a->resident_kb, b->resident_kb, a->heap_bytes, b->heap_bytes, a->mappings, b->mappings,
-         a->descriptors, b->descriptors, a->threads, b->threads);
+  bool same = b->mappings <= a->mappings && b->descriptors <= a->descriptors &&
+              b->threads <= a->threads && b->heap_bytes <= a->heap_bytes &&
+              b->resident_kb <= a->resident_kb + SLACK_KB;
+  printf("%s endless %s: %ld; resident %ld -> %ld KB, heap %ld -> %ld bytes, mappings %ld -> %ld, "
+         "descriptors %ld -> %ld, threads %ld -> %ld\n",
+         same ? "ok" : "FAIL", what, n, a->resident_kb, b->resident_kb, a->heap_bytes,
+         b->heap_bytes, a->mappings, b->mappings, a->descriptors, b->descriptors, a->threads,
+         b->threads);
   fflush(stdout);
   return same;
 }
@@ -91,7 +100,8 @@ struct subject {
   size_t n_input, n_output;
 };
 
-static void open_by(struct mafat_model **model, const struct subject *s, const char *plan, int threads, struct mafat_arena *arena)
+static void open_by(struct mafat_model **model, const struct subject *s, const char *plan,
+                    int threads, struct mafat_arena *arena)
 {
   struct mafat_model_options options = {.size = sizeof options};
   options.plan = plan;
@@ -161,7 +171,8 @@ static void open_two(struct subject *s, struct subject *other)
 
 static bool open_often(struct subject *s, struct subject *other, long n)
 {
-  static const char *const plans[] = {"1x1/NoCut", "rows1:streamed/NoCut", "1x1:loaded/NoCut", "2x2/NoCut"};
+  static const char *const plans[] = {"1x1/NoCut", "rows1:streamed/NoCut", "1x1:loaded/NoCut",
+                                      "2x2/NoCut"};
   struct holdings first = {0}, last;
   for (long i = 0; i < n; i++) {
     struct mafat_model *model;
@@ -184,7 +195,8 @@ int main(int argc, char **argv)
     return 2;
   }
   mallopt(M_MXFAST, 0); /* what waits there counts as taken */
-  struct subject one = {.cfg = argv[1], .weights = argv[2]}, other = {.cfg = argv[3], .weights = argv[4]};
+  struct subject one = {.cfg = argv[1], .weights = argv[2]},
+                 other = {.cfg = argv[3], .weights = argv[4]};
   begin(&one);
   begin(&other);
   bool good = run_often(&one, atol(argv[5]));

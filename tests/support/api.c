@@ -57,7 +57,8 @@ static void make_files(void)
 
 void api_cut_weights(int floats)
 {
-  ck_assert_int_eq(truncate(api_weights, 5 * (off_t)sizeof(int) + floats * (off_t)sizeof(float)), 0);
+  ck_assert_int_eq(truncate(api_weights, 5 * (off_t)sizeof(int) + floats * (off_t)sizeof(float)),
+                   0);
 }
 
 static void remove_files(void)

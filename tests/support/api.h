@@ -1,5 +1,5 @@
-/* Small networks with weights, a picture and floats for them, in a folder of a test's own; and opening them as a
- * program does that has the public header alone. */
+/* Small networks with weights, a picture and floats for them, in a folder of a test's own; and
+ * opening them as a program does that has the public header alone. */
 #ifndef MAFAT_TESTS_SUPPORT_API_H
 #define MAFAT_TESTS_SUPPORT_API_H
 
@@ -14,7 +14,10 @@
 #define API_MEMORY_BYTES ((size_t)1 << 30)
 #endif
 
-enum { API_INPUTS = 3 * 24 * 32, API_DETECTOR_LAYERS = 4, API_OUT_H = 12, API_OUT_W = 16, API_OUT_C = 14 };
+enum {
+  API_INPUTS = 3 * 24 * 32, API_DETECTOR_LAYERS = 4, API_OUT_H = 12, API_OUT_W = 16,
+  API_OUT_C = 14
+};
 
 extern const char api_detector[], api_classifier[], api_five_channels[]; /* .cfg texts */
 extern char api_folder[64], api_weights[96], api_picture[96], api_raw[96];

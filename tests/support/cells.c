@@ -17,7 +17,8 @@ void cells_start(int w, int h, bool letterbox)
 {
   memset(cells_layers, 0, sizeof cells_layers);
   memset(cells_tensors, 0, sizeof cells_tensors);
-  cells_network = (struct mafat_network){.letterbox = letterbox, .layers = cells_layers, .n_inputs = 1};
+  cells_network =
+      (struct mafat_network){.letterbox = letterbox, .layers = cells_layers, .n_inputs = 1};
   cells_layers[0] = (struct mafat_layer){.type = MAFAT_INPUT_LAYER, .out = {h, w, 3}};
 }
 

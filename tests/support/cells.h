@@ -1,5 +1,5 @@
-/* A network of Darknet's heads only, and their tensors, whose cells a test sets: what detections are made of. One at a
- * time. */
+/* A network of Darknet's heads only, and their tensors, whose cells a test sets: what detections
+ * are made of. One at a time. */
 #ifndef MAFAT_TESTS_SUPPORT_CELLS_H
 #define MAFAT_TESTS_SUPPORT_CELLS_H
 

@@ -51,7 +51,8 @@ static size_t bytes_of(void *p)
   return p ? malloc_usable_size(p) + sizeof(size_t) : 0;
 }
 
-/* An allocation in place of `before` bytes. What was there before it was armed may be freed, too. */
+/* An allocation in place of `before` bytes. What was there before it was armed may be freed, too.
+ */
 static void count_bytes(void *p, size_t before)
 {
   bytes_now += bytes_of(p);

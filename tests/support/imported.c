@@ -13,7 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct test_imported test_import(test_network_reader *read, const char *data, size_t n, struct mafat_diagnostic *d)
+struct test_imported test_import(test_network_reader *read, const char *data, size_t n,
+                                 struct mafat_diagnostic *d)
 {
   struct test_imported m = {.fd = memfd_create("model", MFD_CLOEXEC)};
   ck_assert_int_eq(write(m.fd, data, n), (ssize_t)n);
@@ -32,7 +33,8 @@ struct test_imported test_import_onnx(struct test_message model, struct mafat_di
   return m;
 }
 
-struct test_imported test_import_tflite(const struct test_tflite_model *model, struct mafat_diagnostic *d)
+struct test_imported test_import_tflite(const struct test_tflite_model *model,
+                                        struct mafat_diagnostic *d)
 {
   size_t n;
   char *data = test_tflite_write(model, &n);
@@ -47,7 +49,8 @@ void test_imported_close(struct test_imported *m)
   close(m->fd);
 }
 
-void test_import_without_memory(test_network_reader *read, const char *path, const struct mafat_given *given, const char *name)
+void test_import_without_memory(test_network_reader *read, const char *path,
+                                const struct mafat_given *given, const char *name)
 {
   long fail_at = -1, asked;
   do {
@@ -59,8 +62,8 @@ void test_import_without_memory(test_network_reader *read, const char *path, con
     mafat_network_close(&n);
     asked = failing_malloc_disarm(&unfreed);
     ck_assert_int_eq(unfreed, 0);
-    ck_assert_msg(code == (asked > fail_at ? MAFAT_ENOMEM : MAFAT_OK), "%s, allocation %ld: %d, %s", name, fail_at, code,
-                  d.text);
+    ck_assert_msg(code == (asked > fail_at ? MAFAT_ENOMEM : MAFAT_OK), "%s, allocation %ld: %d, %s",
+                  name, fail_at, code, d.text);
   } while (asked > fail_at);
 }
 

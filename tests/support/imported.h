@@ -7,8 +7,8 @@
 #include "tests/support/onnx_operators.h"
 #include "tests/support/tflite_writer.h"
 
-typedef int test_network_reader(struct mafat_network **out, const char *path, const struct mafat_given *given,
-                                struct mafat_diagnostic *d);
+typedef int test_network_reader(struct mafat_network **out, const char *path,
+                                const struct mafat_given *given, struct mafat_diagnostic *d);
 
 struct test_imported {
   char path[64];
@@ -16,9 +16,12 @@ struct test_imported {
   struct mafat_network *network; /* NULL: refused, for a reason, in one line */
 };
 
-struct test_imported test_import(test_network_reader *read, const char *data, size_t n, struct mafat_diagnostic *d);
-struct test_imported test_import_onnx(struct test_message model, struct mafat_diagnostic *d); /* frees the model */
-struct test_imported test_import_tflite(const struct test_tflite_model *model, struct mafat_diagnostic *d);
+struct test_imported test_import(test_network_reader *read, const char *data, size_t n,
+                                 struct mafat_diagnostic *d);
+struct test_imported test_import_onnx(struct test_message model,
+                                      struct mafat_diagnostic *d); /* frees the model */
+struct test_imported test_import_tflite(const struct test_tflite_model *model,
+                                        struct mafat_diagnostic *d);
 void test_imported_close(struct test_imported *m);
 
 /* A model that is refused, and what is said of it. */
@@ -31,6 +34,7 @@ void test_onnx_is_refused(const struct test_onnx_refusal *refusal);
 
 /* Fails each allocation of reading that file in turn: every failure is reported, and nothing is
  * left. */
-void test_import_without_memory(test_network_reader *read, const char *path, const struct mafat_given *given, const char *name);
+void test_import_without_memory(test_network_reader *read, const char *path,
+                                const struct mafat_given *given, const char *name);
 
 #endif

@@ -45,7 +45,8 @@ static int any_zero(graph *g)
 
 static float any_scale(graph *g)
 {
-  float fraction = (float)test_random_int(&g->rng, 0, 1000) / 1001; /* first, so that all compilers have the same graphs */
+  float fraction = (float)test_random_int(&g->rng, 0, 1000) /
+                   1001; /* first, so that all compilers have the same graphs */
   return ldexpf(1 + fraction, test_random_int(&g->rng, -8, -3));
 }
 
@@ -124,7 +125,8 @@ static void take(struct test_tflite_operator *o, int tensor)
 
 static void set_field(struct test_tflite_operator *o, int number, int bytes, int value)
 {
-  o->fields[o->n_fields++] = (struct test_tflite_field){.number = number, .bytes = bytes, .value = value};
+  o->fields[o->n_fields++] =
+      (struct test_tflite_field){.number = number, .bytes = bytes, .value = value};
 }
 
 static void set_real(struct test_tflite_operator *o, int number, float real)
@@ -138,7 +140,9 @@ static struct mafat_rule_output bounds_of(const graph *g, const map *m, int fuse
   struct mafat_rule_output out = {m->zero, least(g), most(g)};
   static const int none = MAFAT_TFLITE_FUSED_NONE;
   int low = m->zero + (int)roundf((fused == MAFAT_TFLITE_FUSED_RELU_N1_TO_1 ? -1 : 0) / m->scale);
-  double top = fused == MAFAT_TFLITE_FUSED_RELU6 ? 6 : fused == MAFAT_TFLITE_FUSED_RELU_N1_TO_1 ? 1 : INFINITY;
+  double top = fused == MAFAT_TFLITE_FUSED_RELU6          ? 6
+               : fused == MAFAT_TFLITE_FUSED_RELU_N1_TO_1 ? 1
+                                                          : INFINITY;
   double high = m->zero + round((double)((float)top / m->scale));
   if (fused != none && low > out.least) out.least = low;
   if (fused != none && high < out.most) out.most = (int)high;
@@ -152,7 +156,8 @@ static int any_fused(graph *g)
 
 static map *any_map(graph *g)
 {
-  map *m = &g->maps[test_random_chance(&g->rng, 70) ? g->n_maps - 1 : test_random_int(&g->rng, 0, g->n_maps - 1)];
+  map *m = &g->maps[test_random_chance(&g->rng, 70) ? g->n_maps - 1
+                                                    : test_random_int(&g->rng, 0, g->n_maps - 1)];
   return m->places ? &g->maps[0] : m;
 }
 
@@ -195,7 +200,8 @@ static struct window any_window(graph *g, const map *m, bool dilated)
 
 static struct mafat_rule_window rule_window(const struct window *w)
 {
-  return (struct mafat_rule_window){w->y.size, w->x.size, w->y.stride, w->x.stride, w->y.dilation, w->x.dilation, w->y.pad, w->x.pad};
+  return (struct mafat_rule_window){w->y.size,     w->x.size,     w->y.stride, w->x.stride,
+                                    w->y.dilation, w->x.dilation, w->y.pad,    w->x.pad};
 }
 
 static void set_window(struct test_tflite_operator *o, const struct window *w)
@@ -217,17 +223,22 @@ struct matrix {
 
 static struct matrix any_matrix(graph *g, int filters, int n)
 {
-  struct matrix m = {own(g, (size_t)n * sizeof *m.weights), own(g, (size_t)filters * sizeof *m.scales), 1, 0,
+  struct matrix m = {own(g, (size_t)n * sizeof *m.weights),
+                     own(g, (size_t)filters * sizeof *m.scales), 1, 0,
                      own(g, (size_t)filters * sizeof *m.bias)};
   bool nasty = test_random_chance(&g->rng, 15);
   if (g->is_signed && filters > 1 && test_random_chance(&g->rng, 80)) m.n_scales = filters;
   if (!g->is_signed) m.zero = any_number(g);
-  for (int i = 0; i < n; i++) m.weights[i] = (int16_t)(nasty ? (test_random_chance(&g->rng, 50) ? least(g) : most(g)) : any_number(g));
+  for (int i = 0; i < n; i++)
+    m.weights[i] =
+        (int16_t)(nasty ? (test_random_chance(&g->rng, 50) ? least(g) : most(g)) : any_number(g));
   for (int f = 0; f < filters; f++) {
     m.scales[f] = any_scale(g);
     m.bias[f] = test_random_int(&g->rng, -100000, 100000);
-    if (test_random_chance(&g->rng, 3)) m.bias[f] = (test_random_chance(&g->rng, 50) ? 1 : -1) * (1 << 30);
-    if (m.n_scales > 1 && test_random_chance(&g->rng, 5)) m.scales[f] *= -1; /* normalizations have been negative */
+    if (test_random_chance(&g->rng, 3))
+      m.bias[f] = (test_random_chance(&g->rng, 50) ? 1 : -1) * (1 << 30);
+    if (m.n_scales > 1 && test_random_chance(&g->rng, 5))
+      m.scales[f] *= -1; /* normalizations have been negative */
   }
   return m;
 }
@@ -252,12 +263,13 @@ static int add_bias(graph *g, const struct matrix *m, int filters)
 }
 
 /* Sums [pixel][filter] of x become a map whose scale has room for most of them. */
-static map *finish_sums(graph *g, const map *x, const struct matrix *m, const int32_t *sums, int h, int w, int filters, bool flat,
-                        int fused)
+static map *finish_sums(graph *g, const map *x, const struct matrix *m, const int32_t *sums, int h,
+                        int w, int filters, bool flat, int fused)
 {
   double largest = 0;
   for (int i = 0; i < h * w * filters; i++) {
-    double real = fabs((double)sums[i] * (double)x->scale * (double)m->scales[m->n_scales > 1 ? i % filters : 0]);
+    double real = fabs((double)sums[i] * (double)x->scale *
+                       (double)m->scales[m->n_scales > 1 ? i % filters : 0]);
     if (fabs((double)sums[i]) < 1 << 29 && real > largest) largest = real;
   }
   float scale = largest > 0 ? (float)(largest / test_random_int(&g->rng, 60, 300)) : 1;
@@ -274,12 +286,14 @@ static map *finish_sums(graph *g, const map *x, const struct matrix *m, const in
 }
 
 /* Adds a convolution over all channels, or over each if it has a multiplier. m->bias NULL: none. */
-static struct test_tflite_operator *add_convolution(graph *g, const map *x, const struct matrix *m, const int shape[4],
-                                                    const struct window *w, int fused, int multiplier)
+static struct test_tflite_operator *add_convolution(graph *g, const map *x, const struct matrix *m,
+                                                    const int shape[4], const struct window *w,
+                                                    int fused, int multiplier)
 {
   bool each = multiplier > 0;
   int dimension = each ? 3 : 0, field = 3;
-  struct test_tflite_operator *o = add_operator(g, each ? MAFAT_TFLITE_DEPTHWISE_CONV_2D : MAFAT_TFLITE_CONV_2D, each ? 2 : 1);
+  struct test_tflite_operator *o =
+      add_operator(g, each ? MAFAT_TFLITE_DEPTHWISE_CONV_2D : MAFAT_TFLITE_CONV_2D, each ? 2 : 1);
   take(o, x->tensor);
   take(o, add_weights(g, m, 4, shape, dimension));
   if (m->bias) take(o, add_bias(g, m, shape[dimension]));
@@ -296,13 +310,16 @@ static bool convolve(graph *g)
   map *x = any_map(g);
   if (x->flat) return false;
   int filters = test_random_int(&g->rng, 1, 40), groups = 1;
-  if (x->c % 2 == 0 && test_random_chance(&g->rng, 15)) groups = 2, filters = 2 * ((filters + 1) / 2);
+  if (x->c % 2 == 0 && test_random_chance(&g->rng, 15))
+    groups = 2, filters = 2 * ((filters + 1) / 2);
   struct window w = any_window(g, x, true);
-  int channels = x->c / groups, taps = w.y.size * w.x.size, h = w.y.outputs, cols = w.x.outputs, fused = any_fused(g);
+  int channels = x->c / groups, taps = w.y.size * w.x.size, h = w.y.outputs, cols = w.x.outputs,
+      fused = any_fused(g);
   const int shape[] = {filters, w.y.size, w.x.size, channels};
   struct matrix m = any_matrix(g, filters, filters * taps * channels);
   if (!test_random_chance(&g->rng, 85)) m.bias = NULL;
-  struct mafat_rule_conv rule = {as_rule(x), rule_window(&w), m.weights, m.bias, m.zero, filters, groups};
+  struct mafat_rule_conv rule = {as_rule(x), rule_window(&w), m.weights, m.bias,
+                                 m.zero,     filters,         groups};
   int32_t *sums = own(g, (size_t)(h * cols * filters) * sizeof *sums), *sum = sums;
   for (int y = 0; y < h; y++)
     for (int col = 0; col < cols; col++)
@@ -315,13 +332,15 @@ static bool convolve(graph *g)
 static bool convolve_each(graph *g)
 {
   map *x = any_map(g);
-  int multiplier = test_random_chance(&g->rng, 80) ? 1 : test_random_int(&g->rng, 2, 3), filters = x->c * multiplier;
+  int multiplier = test_random_chance(&g->rng, 80) ? 1 : test_random_int(&g->rng, 2, 3),
+      filters = x->c * multiplier;
   if (x->flat || filters > 64) return false;
   struct window w = any_window(g, x, true);
   int h = w.y.outputs, cols = w.x.outputs, fused = any_fused(g);
   const int shape[] = {1, w.y.size, w.x.size, filters};
   struct matrix m = any_matrix(g, filters, filters * w.y.size * w.x.size);
-  struct mafat_rule_depthwise rule = {as_rule(x), rule_window(&w), m.weights, m.bias, m.zero, multiplier};
+  struct mafat_rule_depthwise rule = {as_rule(x), rule_window(&w), m.weights,
+                                      m.bias,     m.zero,          multiplier};
   int32_t *sums = own(g, (size_t)(h * cols * filters) * sizeof *sums), *sum = sums;
   for (int y = 0; y < h; y++)
     for (int col = 0; col < cols; col++)
@@ -338,7 +357,8 @@ static bool connect(graph *g)
   const int shape[] = {filters, n};
   if (n > 3000) return false;
   struct matrix m = any_matrix(g, filters, filters * n);
-  struct mafat_rule_conv rule = {{x->at, 1, 1, n, x->zero}, {1, 1, 1, 1, 1, 1, 0, 0}, m.weights, m.bias, m.zero, filters, 1};
+  struct mafat_rule_conv rule = {
+      {x->at, 1, 1, n, x->zero}, {1, 1, 1, 1, 1, 1, 0, 0}, m.weights, m.bias, m.zero, filters, 1};
   int32_t *sums = own(g, (size_t)filters * sizeof *sums);
   for (int f = 0; f < filters; f++) sums[f] = mafat_rule_conv(&rule, 0, 0, f);
   struct test_tflite_operator *o = add_operator(g, MAFAT_TFLITE_FULLY_CONNECTED, 8);
@@ -361,7 +381,8 @@ static bool pool(graph *g)
   struct mafat_rule_window window = rule_window(&w);
   struct mafat_rule_map in = as_rule(x);
   int fused = any_fused(g);
-  struct test_tflite_operator *o = add_operator(g, mean ? MAFAT_TFLITE_AVERAGE_POOL_2D : MAFAT_TFLITE_MAX_POOL_2D, 5);
+  struct test_tflite_operator *o =
+      add_operator(g, mean ? MAFAT_TFLITE_AVERAGE_POOL_2D : MAFAT_TFLITE_MAX_POOL_2D, 5);
   take(o, x->tensor);
   set_window(o, &w);
   set_field(o, 3, 4, w.x.size);
@@ -373,7 +394,8 @@ static bool pool(graph *g)
   for (int y = 0; y < out->h; y++)
     for (int col = 0; col < out->w; col++)
       for (int c = 0; c < out->c; c++)
-        *at(out, y, col, c) = (int16_t)(mean ? mafat_rule_avgpool(&in, &window, y, col, c, to) : mafat_rule_maxpool(&in, &window, y, col, c, to));
+        *at(out, y, col, c) = (int16_t)(mean ? mafat_rule_avgpool(&in, &window, y, col, c, to)
+                                             : mafat_rule_maxpool(&in, &window, y, col, c, to));
   return true;
 }
 
@@ -391,7 +413,8 @@ static bool average(graph *g)
   take(o, add_ints(g, n_axes, axes));
   set_field(o, 0, 1, 1);
   float mean = x->scale * any_scale(g) * 16;
-  map *out = add_map(g, rows ? 1 : x->h, cols ? 1 : x->w, channels ? 1 : x->c, false, mean, any_zero(g));
+  map *out =
+      add_map(g, rows ? 1 : x->h, cols ? 1 : x->w, channels ? 1 : x->c, false, mean, any_zero(g));
   o->outputs[0] = out->tensor;
   struct mafat_rule_scale scale = mafat_rule_scale_of((double)x->scale / (double)out->scale);
   for (int y = 0; y < out->h; y++)
@@ -400,8 +423,10 @@ static bool average(graph *g)
         int64_t sum = 0;
         for (int iy = rows ? 0 : y; iy < (rows ? x->h : y + 1); iy++)
           for (int ix = cols ? 0 : col; ix < (cols ? x->w : col + 1); ix++)
-            for (int ic = channels ? 0 : c; ic < (channels ? x->c : c + 1); ic++) sum += *at(x, iy, ix, ic);
-        *at(out, y, col, c) = (int16_t)mafat_rule_mean(sum, n, x->zero, scale, bounds_of(g, out, MAFAT_TFLITE_FUSED_NONE));
+            for (int ic = channels ? 0 : c; ic < (channels ? x->c : c + 1); ic++)
+              sum += *at(x, iy, ix, ic);
+        *at(out, y, col, c) = (int16_t)mafat_rule_mean(sum, n, x->zero, scale,
+                                                       bounds_of(g, out, MAFAT_TFLITE_FUSED_NONE));
       }
   return true;
 }
@@ -417,7 +442,8 @@ static bool find_largest(graph *g)
   take(o, x->tensor);
   take(o, add_ints(g, 1, &dim));
   set_field(o, 0, 1, MAFAT_TFLITE_INT32);
-  map *out = add_map(g, axis == 0 ? 1 : x->h, axis == 1 ? 1 : x->w, axis == 2 ? 1 : x->c, false, 1, 0);
+  map *out =
+      add_map(g, axis == 0 ? 1 : x->h, axis == 1 ? 1 : x->w, axis == 2 ? 1 : x->c, false, 1, 0);
   struct test_tflite_tensor *t = &g->tensors[out->tensor];
   *t = (struct test_tflite_tensor){.name = t->name, .type = MAFAT_TFLITE_INT32, .rank = 3};
   t->shape[0] = 1;
@@ -443,15 +469,18 @@ static bool find_largest(graph *g)
 /* Can it stand for all of a map: is each of its sides as long, or 1? */
 static bool stands_for(const map *m, const map *z)
 {
-  return m != z && !m->flat && !z->flat && !z->places && (z->h == m->h || z->h == 1) && (z->w == m->w || z->w == 1) &&
-         (z->c == m->c || z->c == 1);
+  return m != z && !m->flat && !z->flat && !z->places && (z->h == m->h || z->h == 1) &&
+         (z->w == m->w || z->w == 1) && (z->c == m->c || z->c == 1);
 }
 
 /* A constant: a number, one for each channel, or a map. It is no map of the graph's. */
 static map any_constant(graph *g, const map *x)
 {
   int how = test_random_int(&g->rng, 0, 2);
-  map m = {.h = how == 2 ? x->h : 1, .w = how == 2 ? x->w : 1, .c = how ? x->c : 1, .scale = any_scale(g)};
+  map m = {.h = how == 2 ? x->h : 1,
+           .w = how == 2 ? x->w : 1,
+           .c = how ? x->c : 1,
+           .scale = any_scale(g)};
   m.zero = any_zero(g);
   const int shape[] = {1, m.h, m.w, m.c};
   m.at = own(g, (size_t)elements(&m) * sizeof *m.at);
@@ -466,32 +495,42 @@ static int stretched(const map *m, int y, int x, int c)
   return *at(m, m->h == 1 ? 0 : y, m->w == 1 ? 0 : x, m->c == 1 ? 0 : c);
 }
 
-static int combine_two(int code, const map *a, const map *b, const map *out, int x, int z, struct mafat_rule_output to)
+static int combine_two(int code, const map *a, const map *b, const map *out, int x, int z,
+                       struct mafat_rule_output to)
 {
   struct mafat_rule_add add = mafat_rule_add_of(a->scale, b->scale, out->scale);
   double product = (double)(a->scale * b->scale / out->scale);
   add.x_zero = a->zero, add.z_zero = b->zero, add.out = to;
   add.subtract = code == MAFAT_TFLITE_SUB;
-  if (code == MAFAT_TFLITE_MUL) return mafat_rule_multiply(x, a->zero, z, b->zero, mafat_rule_scale_of(product), to);
+  if (code == MAFAT_TFLITE_MUL)
+    return mafat_rule_multiply(x, a->zero, z, b->zero, mafat_rule_scale_of(product), to);
   if (code == MAFAT_TFLITE_PRELU)
-    return mafat_rule_prelu(x, a->zero, z, b->zero, mafat_rule_scale_of((double)(a->scale / out->scale)), mafat_rule_scale_of(product), to);
+    return mafat_rule_prelu(x, a->zero, z, b->zero,
+                            mafat_rule_scale_of((double)(a->scale / out->scale)),
+                            mafat_rule_scale_of(product), to);
   return mafat_rule_add(&add, x, z);
 }
 
 static bool combine(graph *g)
 {
-  static const struct { int code, options; } rows[] = {
-      {MAFAT_TFLITE_ADD, 11}, {MAFAT_TFLITE_ADD, 11}, {MAFAT_TFLITE_SUB, 28}, {MAFAT_TFLITE_MUL, 21}, {MAFAT_TFLITE_PRELU, 0}};
+  static const struct { int code, options;
+  } rows[] = {{MAFAT_TFLITE_ADD, 11},
+              {MAFAT_TFLITE_ADD, 11},
+              {MAFAT_TFLITE_SUB, 28},
+              {MAFAT_TFLITE_MUL, 21},
+              {MAFAT_TFLITE_PRELU, 0}};
   int which = test_random_int(&g->rng, 0, 4), code = rows[which].code;
   map *x = any_map(g), *other = any_map(g), constant;
   if (x->flat) return false;
-  if (!stands_for(x, other) || code == MAFAT_TFLITE_PRELU) constant = any_constant(g, x), other = &constant;
+  if (!stands_for(x, other) || code == MAFAT_TFLITE_PRELU)
+    constant = any_constant(g, x), other = &constant;
   const map *pair[] = {x, other};
   bool turned = code != MAFAT_TFLITE_PRELU && test_random_chance(&g->rng, 50);
   const map *a = pair[turned], *b = pair[!turned];
   int fused = code == MAFAT_TFLITE_PRELU ? MAFAT_TFLITE_FUSED_NONE : any_fused(g);
   float sum = x->scale > other->scale ? x->scale : other->scale;
-  float scale = (code == MAFAT_TFLITE_MUL ? x->scale * other->scale * 64 : sum * 2) * (float)test_random_int(&g->rng, 5, 15) / 10;
+  float scale = (code == MAFAT_TFLITE_MUL ? x->scale * other->scale * 64 : sum * 2) *
+                (float)test_random_int(&g->rng, 5, 15) / 10;
   struct test_tflite_operator *o = add_operator(g, code, rows[which].options);
   take(o, a->tensor);
   take(o, b->tensor);
@@ -502,28 +541,32 @@ static bool combine(graph *g)
   for (int y = 0; y < out->h; y++)
     for (int col = 0; col < out->w; col++)
       for (int c = 0; c < out->c; c++)
-        *at(out, y, col, c) = (int16_t)combine_two(code, a, b, out, stretched(a, y, col, c), stretched(b, y, col, c), to);
+        *at(out, y, col, c) = (int16_t)combine_two(code, a, b, out, stretched(a, y, col, c),
+                                                   stretched(b, y, col, c), to);
   return true;
 }
 
 static int join_one(const graph *g, const map *from, const map *to, int q)
 {
   int turn = g->is_signed ? 128 : 0;
-  return mafat_rule_join(q + turn, from->zero + turn, from->scale, to->zero + turn, to->scale) - turn;
+  return mafat_rule_join(q + turn, from->zero + turn, from->scale, to->zero + turn, to->scale) -
+         turn;
 }
 
 static bool join(graph *g)
 {
   map *x = any_map(g), *z = any_map(g);
   bool rows = x->c == z->c && test_random_chance(&g->rng, 30);
-  if (x->flat || z->flat || x->w != z->w || (!rows && x->h != z->h) || x->c + z->c > 64 || x->h + z->h > 24) return false;
+  if (x->flat || z->flat || x->w != z->w || (!rows && x->h != z->h) || x->c + z->c > 64 ||
+      x->h + z->h > 24)
+    return false;
   struct test_tflite_operator *o = add_operator(g, MAFAT_TFLITE_CONCATENATION, 10);
   take(o, x->tensor);
   take(o, z->tensor);
   set_field(o, 0, 4, rows ? 1 : test_random_chance(&g->rng, 50) ? 3 : -1);
   bool same = test_random_chance(&g->rng, 40);
-  map *out = add_map(g, rows ? x->h + z->h : x->h, x->w, rows ? x->c : x->c + z->c, false, same ? x->scale : 1.5f * x->scale,
-                     same ? x->zero : any_zero(g));
+  map *out = add_map(g, rows ? x->h + z->h : x->h, x->w, rows ? x->c : x->c + z->c, false,
+                     same ? x->scale : 1.5f * x->scale, same ? x->zero : any_zero(g));
   o->outputs[0] = out->tensor;
   for (int y = 0; y < out->h; y++)
     for (int col = 0; col < out->w; col++)
@@ -540,10 +583,14 @@ static bool join(graph *g)
 
 enum function { LOGISTIC, TANH, HARD_SWISH, LEAKY, CLIP, CLIP_6, RESCALE, N_FUNCTIONS };
 
-static int function_of(const graph *g, enum function f, const map *x, const map *out, int q, float slope)
+static int function_of(const graph *g, enum function f, const map *x, const map *out, int q,
+                       float slope)
 {
   int turn = g->is_signed ? 0 : 128;
-  struct mafat_rule_output to = bounds_of(g, out, f == CLIP ? MAFAT_TFLITE_FUSED_RELU : f == CLIP_6 ? MAFAT_TFLITE_FUSED_RELU6 : MAFAT_TFLITE_FUSED_NONE);
+  struct mafat_rule_output to = bounds_of(g, out,
+                                          f == CLIP     ? MAFAT_TFLITE_FUSED_RELU
+                                          : f == CLIP_6 ? MAFAT_TFLITE_FUSED_RELU6
+                                                        : MAFAT_TFLITE_FUSED_NONE);
   switch (f) {
   case LOGISTIC: return mafat_rule_logistic(q, x->zero, x->scale) + turn;
   case TANH: return mafat_rule_tanh(q, x->zero, x->scale) + turn;
@@ -556,28 +603,38 @@ static int function_of(const graph *g, enum function f, const map *x, const map 
     return mafat_rule_leaky(q, x->zero, mafat_rule_scale_of((double)(x->scale / out->scale)),
                             mafat_rule_scale_of((double)(x->scale * slope / out->scale)), to);
   case CLIP:
-  case CLIP_6: return mafat_rule_requantise(q, x->zero, mafat_rule_scale_of((double)(x->scale / out->scale)), to);
-  default: return mafat_rule_requantise(q, x->zero, mafat_rule_scale_of((double)x->scale / (double)out->scale), to);
+  case CLIP_6:
+    return mafat_rule_requantise(q, x->zero, mafat_rule_scale_of((double)(x->scale / out->scale)),
+                                 to);
+  default:
+    return mafat_rule_requantise(q, x->zero,
+                                 mafat_rule_scale_of((double)x->scale / (double)out->scale), to);
   }
 }
 
 static bool compute_each(graph *g)
 {
-  static const int codes[] = {MAFAT_TFLITE_LOGISTIC, MAFAT_TFLITE_TANH, MAFAT_TFLITE_HARD_SWISH, MAFAT_TFLITE_LEAKY_RELU,
-                              MAFAT_TFLITE_RELU, MAFAT_TFLITE_RELU6, MAFAT_TFLITE_QUANTIZE};
+  static const int codes[] = {MAFAT_TFLITE_LOGISTIC,   MAFAT_TFLITE_TANH, MAFAT_TFLITE_HARD_SWISH,
+                              MAFAT_TFLITE_LEAKY_RELU, MAFAT_TFLITE_RELU, MAFAT_TFLITE_RELU6,
+                              MAFAT_TFLITE_QUANTIZE};
   map *x = any_map(g);
   enum function f = (enum function)test_random_int(&g->rng, 0, N_FUNCTIONS - 1);
-  float slope = (float)test_random_int(&g->rng, -50, 150) / 100, scale = x->scale * (float)test_random_int(&g->rng, 3, 20) / 10;
+  float slope = (float)test_random_int(&g->rng, -50, 150) / 100,
+        scale = x->scale * (float)test_random_int(&g->rng, 3, 20) / 10;
   if (f == LOGISTIC) scale = 1 / 256.0f;
   if (f == TANH) scale = 1 / 128.0f;
   if (f == HARD_SWISH && (x->scale > 100 || x->scale < 1e-4f)) return false;
   struct test_tflite_operator *o = add_operator(g, codes[f], f == LEAKY ? 75 : 0);
   take(o, x->tensor);
   if (f == LEAKY) set_real(o, 0, slope);
-  map *out = add_map(g, x->h, x->w, x->c, x->flat, scale, f == LOGISTIC ? least(g) : f == TANH ? least(g) + 128 : any_zero(g));
+  map *out = add_map(g, x->h, x->w, x->c, x->flat, scale,
+                     f == LOGISTIC ? least(g)
+                     : f == TANH   ? least(g) + 128
+                                   : any_zero(g));
   o->outputs[0] = out->tensor;
   if (f == LEAKY && slope == 0) slope = o->fields[0].real = .1f;
-  for (int i = 0; i < elements(out); i++) out->at[i] = (int16_t)function_of(g, f, x, out, x->at[i], slope);
+  for (int i = 0; i < elements(out); i++)
+    out->at[i] = (int16_t)function_of(g, f, x, out, x->at[i], slope);
   return true;
 }
 
@@ -592,7 +649,8 @@ static bool soften(graph *g)
   o->outputs[0] = out->tensor;
   for (int i = 0; i < elements(out); i += x->c) {
     mafat_rule_softmax(x->at + i, out->at + i, x->c, x->scale, beta);
-    for (int c = 0; c < x->c && !g->is_signed; c++) out->at[i + c] = (int16_t)(out->at[i + c] + 128);
+    for (int c = 0; c < x->c && !g->is_signed; c++)
+      out->at[i + c] = (int16_t)(out->at[i + c] + 128);
   }
   return true;
 }
@@ -606,10 +664,12 @@ static bool surround(graph *g)
   const int two[] = {4, 2};
   if (x->flat) return false;
   for (int k = 2; k < 6; k++) pads[k] = test_random_int(&g->rng, 0, 2);
-  if (test_random_chance(&g->rng, 20)) pads[6] = test_random_int(&g->rng, 0, 3), pads[7] = test_random_int(&g->rng, 0, 3);
+  if (test_random_chance(&g->rng, 20))
+    pads[6] = test_random_int(&g->rng, 0, 3), pads[7] = test_random_int(&g->rng, 0, 3);
   bool fills = test_random_chance(&g->rng, 40);
   int fill = fills ? any_number(g) : x->zero;
-  struct test_tflite_operator *o = add_operator(g, fills ? MAFAT_TFLITE_PADV2 : MAFAT_TFLITE_PAD, 0);
+  struct test_tflite_operator *o =
+      add_operator(g, fills ? MAFAT_TFLITE_PADV2 : MAFAT_TFLITE_PAD, 0);
   take(o, x->tensor);
   int list = add_ints(g, 8, pads);
   g->tensors[list].rank = 2;
@@ -621,7 +681,8 @@ static bool surround(graph *g)
     take(o, add_bytes(g, 1, &one, &number));
     set_meaning(g, o->inputs[2], x->scale, x->zero);
   }
-  map *out = add_map(g, x->h + pads[2] + pads[3], x->w + pads[4] + pads[5], x->c + pads[6] + pads[7], false, x->scale, x->zero);
+  map *out = add_map(g, x->h + pads[2] + pads[3], x->w + pads[4] + pads[5],
+                     x->c + pads[6] + pads[7], false, x->scale, x->zero);
   o->outputs[0] = out->tensor;
   for (int y = 0; y < out->h; y++)
     for (int col = 0; col < out->w; col++)
@@ -661,11 +722,13 @@ static bool resize(graph *g)
   int size[2];
   for (int i = 0; i < 2; i++) size[i] = test_random_int(&g->rng, 1, MOST);
   if (x->flat) return false;
-  struct test_tflite_operator *o =
-      nearest ? add_operator(g, MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR, 74) : add_operator(g, MAFAT_TFLITE_RESIZE_BILINEAR, 15);
+  struct test_tflite_operator *o = nearest
+                                       ? add_operator(g, MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR, 74)
+                                       : add_operator(g, MAFAT_TFLITE_RESIZE_BILINEAR, 15);
   take(o, x->tensor);
   take(o, add_ints(g, 2, size));
-  if (grid != MAFAT_RULE_ASYMMETRIC) set_field(o, grid == MAFAT_RULE_CORNERS ? first : first + 1, 1, 1);
+  if (grid != MAFAT_RULE_ASYMMETRIC)
+    set_field(o, grid == MAFAT_RULE_CORNERS ? first : first + 1, 1, 1);
   map *out = add_map(g, size[0], size[1], x->c, false, x->scale, x->zero);
   o->outputs[0] = out->tensor;
   const struct mafat_rule_map in = as_rule(x);
@@ -674,8 +737,8 @@ static bool resize(graph *g)
       for (int c = 0; c < out->c; c++) {
         int from_y = mafat_rule_nearest((enum mafat_rule_grid)grid, x->h, out->h, y);
         int from_x = mafat_rule_nearest((enum mafat_rule_grid)grid, x->w, out->w, col);
-        int between = (g->is_signed ? mafat_rule_bilinear : mafat_rule_bilinear_single)(&in, (enum mafat_rule_grid)grid, out->h,
-                                                                                        out->w, y, col, c);
+        int between = (g->is_signed ? mafat_rule_bilinear : mafat_rule_bilinear_single)(
+            &in, (enum mafat_rule_grid)grid, out->h, out->w, y, col, c);
         *at(out, y, col, c) = (int16_t)(nearest ? *at(x, from_y, from_x, c) : between);
       }
   return true;
@@ -688,25 +751,32 @@ static void choose_outputs(graph *g)
 {
   struct test_tflite_model *m = &g->model;
   for (int i = g->n_maps - 1; i > 0 && m->n_outputs < TEST_TFLITE_LIST; i--)
-    if (i == g->n_maps - 1 || g->maps[i].places || test_random_chance(&g->rng, 15)) m->outputs[m->n_outputs++] = g->maps[i].tensor;
+    if (i == g->n_maps - 1 || g->maps[i].places || test_random_chance(&g->rng, 15))
+      m->outputs[m->n_outputs++] = g->maps[i].tensor;
 }
 
 void test_integer_graph_open(struct test_integer_graph *g, uint64_t seed)
 {
-  static bool (*const add[])(graph *g) = {convolve, convolve, convolve, convolve_each, convolve_each, connect, pool, average, find_largest,
-                                          combine, combine, join, join, compute_each, soften, surround, turn, resize};
+  static bool (*const add[])(
+      graph * g) = {convolve, convolve,     convolve,     convolve_each, convolve_each, connect,
+                    pool,     average,      find_largest, combine,       combine,       join,
+                    join,     compute_each, soften,       surround,      turn,          resize};
   enum { N = sizeof add / sizeof *add };
   *g = (graph){.rng = test_rng(seed)};
   g->is_signed = test_random_chance(&g->rng, 60);
-  g->model = (struct test_tflite_model){.tensors = g->tensors, .operators = g->operators, .n_inputs = 1};
-  int h = test_random_int(&g->rng, 1, 14), w = test_random_int(&g->rng, 1, 14), c = test_random_int(&g->rng, 1, 40);
+  g->model =
+      (struct test_tflite_model){.tensors = g->tensors, .operators = g->operators, .n_inputs = 1};
+  int h = test_random_int(&g->rng, 1, 14), w = test_random_int(&g->rng, 1, 14),
+      c = test_random_int(&g->rng, 1, 40);
   float scale = any_scale(g);
   map *in = add_map(g, h, w, c, false, scale, any_zero(g));
   for (int i = 0; i < elements(in); i++) in->at[i] = (int16_t)any_number(g);
   g->model.inputs[0] = in->tensor;
   int wanted = test_random_int(&g->rng, 1, 8);
   while (g->model.n_operators < wanted || g->n_maps < 2)
-    if (g->model.n_tensors + 8 > TEST_INTEGER_TENSORS || !add[test_random_int(&g->rng, 0, N - 1)](g)) wanted -= g->n_maps > 1 && test_random_chance(&g->rng, 5);
+    if (g->model.n_tensors + 8 > TEST_INTEGER_TENSORS ||
+        !add[test_random_int(&g->rng, 0, N - 1)](g))
+      wanted -= g->n_maps > 1 && test_random_chance(&g->rng, 5);
   choose_outputs(g);
 }
 
@@ -725,7 +795,8 @@ char *test_integer_graph_write(unsigned number, size_t *n)
   return data;
 }
 
-const struct test_integer_map *test_integer_graph_output(const struct test_integer_graph *g, int index)
+const struct test_integer_map *test_integer_graph_output(const struct test_integer_graph *g,
+                                                         int index)
 {
   for (int i = 0; i < g->n_maps; i++)
     if (g->maps[i].tensor == g->model.outputs[index]) return &g->maps[i];

@@ -1,5 +1,6 @@
-/* Random models of integers as .tflite files, and what each of their operators puts out by the written rule
- * (tests/kernels/integer_rule.h), one after the other, in plain C: what running them must give, to the bit. */
+/* Random models of integers as .tflite files, and what each of their operators puts out by the
+ * written rule (tests/kernels/integer_rule.h), one after the other, in plain C: what running them
+ * must give, to the bit. */
 #ifndef MAFAT_TESTS_SUPPORT_INTEGER_GRAPH_H
 #define MAFAT_TESTS_SUPPORT_INTEGER_GRAPH_H
 
@@ -36,6 +37,7 @@ void test_integer_graph_close(struct test_integer_graph *g);
 /* The file of one of them, to be freed. */
 char *test_integer_graph_write(unsigned number, size_t *n);
 /* The map that output `index` of the model is. */
-const struct test_integer_map *test_integer_graph_output(const struct test_integer_graph *g, int index);
+const struct test_integer_map *test_integer_graph_output(const struct test_integer_graph *g,
+                                                         int index);
 
 #endif

@@ -33,7 +33,8 @@ static const char *name_of(const struct test_integer_graph *g, int tensor)
   return "";
 }
 
-static void compare(const struct test_integer_graph *g, const struct mafat_network *n, const struct mafat_executor *e, const char *how)
+static void compare(const struct test_integer_graph *g, const struct mafat_network *n,
+                    const struct mafat_executor *e, const char *how)
 {
   for (int k = 0; k < n->n_outputs; k++) {
     const struct test_integer_map *m = test_integer_graph_output(g, k);
@@ -41,16 +42,18 @@ static void compare(const struct test_integer_graph *g, const struct mafat_netwo
     for (int i = 0; i < m->h * m->w * m->c; i++) {
       float value = test_output_at(e, &n->outputs[k], i);
       long found = m->places ? lrintf(value) : lrint((double)value / (double)m->scale) + m->zero;
-      ck_assert_msg(found == m->at[i], "%s: %s %s, element %d (%d x %d x %d): %ld instead of %d", how, name_of(g, m->tensor),
-                    n->outputs[k].name, i, m->h, m->w, m->c, found, m->at[i]);
+      ck_assert_msg(found == m->at[i], "%s: %s %s, element %d (%d x %d x %d): %ld instead of %d",
+                    how, name_of(g, m->tensor), n->outputs[k].name, i, m->h, m->w, m->c, found,
+                    m->at[i]);
     }
   }
 }
 
 /* ---- runs ---- */
 
-static int run_twice(const struct test_integer_graph *g, const struct mafat_network *n, struct mafat_executor *e,
-                     const struct mafat_layout *layout, const char *how, struct mafat_diagnostic *d)
+static int run_twice(const struct test_integer_graph *g, const struct mafat_network *n,
+                     struct mafat_executor *e, const struct mafat_layout *layout, const char *how,
+                     struct mafat_diagnostic *d)
 {
   float *input = make_input(g, &n->inputs[0]);
   int code = MAFAT_OK;
@@ -64,8 +67,8 @@ static int run_twice(const struct test_integer_graph *g, const struct mafat_netw
   return code;
 }
 
-int test_integer_run(const struct test_integer_graph *g, const struct mafat_network *n, const struct test_integer_run *run,
-                     struct mafat_diagnostic *d)
+int test_integer_run(const struct test_integer_graph *g, const struct mafat_network *n,
+                     const struct test_integer_run *run, struct mafat_diagnostic *d)
 {
   struct mafat_plan_options plan_options;
   struct mafat_executor_options options;
@@ -78,7 +81,8 @@ int test_integer_run(const struct test_integer_graph *g, const struct mafat_netw
   plan_options.keep_all = run->keeps_all;
   mafat_executor_defaults(&options);
   if (run->kernels) options.kernels = run->kernels;
-  snprintf(how, sizeof how, "%s%s, %d threads, %s", run->plan, run->packed ? ", packed" : "", run->threads, options.kernels->name);
+  snprintf(how, sizeof how, "%s%s, %d threads, %s", run->plan, run->packed ? ", packed" : "",
+           run->threads, options.kernels->name);
   struct mafat_plan *plan = test_plan_with(n, run->plan, &plan_options);
   struct mafat_layout *layout = test_layout(n, plan);
   int code = mafat_weights_open(&w, run->path, n, plan, layout, NULL, NULL, d);
@@ -101,14 +105,19 @@ static void find_least(const struct mafat_network *n, char *text, size_t capacit
   struct mafat_front *front;
   mafat_plan_defaults(&options);
   mafat_calibration_defaults(&calibration, "avx2");
-  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .footprint = &footprint,
-                                         .calibration = &calibration, .least = true};
+  struct mafat_search_request request = {.network = n,
+                                         .n_layers = n->n_layers,
+                                         .options = &options,
+                                         .footprint = &footprint,
+                                         .calibration = &calibration,
+                                         .least = true};
   ck_assert_msg(mafat_search_front(&front, &request, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_uint_lt(mafat_spec_write(front->list[0].spec, text, capacity), capacity);
   mafat_front_close(&front);
 }
 
-void test_integer_run_plans(struct test_integer_graph *g, const struct mafat_network *n, const char *path, bool packed)
+void test_integer_run_plans(struct test_integer_graph *g, const struct mafat_network *n,
+                            const char *path, bool packed)
 {
   static const char *const usual[] = {"1x1", "rows1", "panels"};
   for (int p = 0; p < PLANS; p++) {
@@ -120,9 +129,14 @@ void test_integer_run_plans(struct test_integer_graph *g, const struct mafat_net
     else test_random_plan(&g->rng, n, n->n_layers, text, sizeof text);
     struct mafat_plan_options options;
     mafat_plan_defaults(&options);
-    if (p % 2 && p > 3 && !test_random_split(&g->rng, n, &options, text, sizeof text)) snprintf(text, sizeof text, "1x1");
+    if (p % 2 && p > 3 && !test_random_split(&g->rng, n, &options, text, sizeof text))
+      snprintf(text, sizeof text, "1x1");
     int threads = test_random_int(&g->rng, 1, 3), level = test_random_int(&g->rng, 0, 59);
-    const struct test_integer_run run = {.path = path, .plan = text, .packed = packed, .threads = threads, .kernels = test_level(level)};
+    const struct test_integer_run run = {.path = path,
+                                         .plan = text,
+                                         .packed = packed,
+                                         .threads = threads,
+                                         .kernels = test_level(level)};
     int code = test_integer_run(g, n, &run, &d);
     ck_assert_msg(code == MAFAT_OK, "%s: %s", text, d.text);
   }

@@ -1,4 +1,5 @@
-/* Runs of random models of integers (integer_graph.h): what they put out is compared with what the rule says. */
+/* Runs of random models of integers (integer_graph.h): what they put out is compared with what the
+ * rule says. */
 #ifndef MAFAT_TESTS_SUPPORT_INTEGER_RUNS_H
 #define MAFAT_TESTS_SUPPORT_INTEGER_RUNS_H
 
@@ -13,11 +14,14 @@ struct test_integer_run {
   const struct mafat_kernels *kernels; /* NULL: the best */
 };
 
-/* Opens, runs twice and compares; where the weights are refused, in opening or in a run, the code, with a diagnostic. */
-int test_integer_run(const struct test_integer_graph *g, const struct mafat_network *n, const struct test_integer_run *run,
-                     struct mafat_diagnostic *d);
+/* Opens, runs twice and compares; where the weights are refused, in opening or in a run, the code,
+ * with a diagnostic. */
+int test_integer_run(const struct test_integer_graph *g, const struct mafat_network *n,
+                     const struct test_integer_run *run, struct mafat_diagnostic *d);
 
-/* The plans that anybody uses the one of the least arena and random ones, at any level, none of them refused. */
-void test_integer_run_plans(struct test_integer_graph *g, const struct mafat_network *n, const char *path, bool packed);
+/* The plans that anybody uses the one of the least arena and random ones, at any level, none of
+ * them refused. */
+void test_integer_run_plans(struct test_integer_graph *g, const struct mafat_network *n,
+                            const char *path, bool packed);
 
 #endif

@@ -1,5 +1,6 @@
-/* Check notes every assertion that holds, with a write to a file, to say behind which of them a test died. Suites that compare
- * much would spend most of their time on it; one a millisecond says nearly as much.
+/* Check notes every assertion that holds, with a write to a file, to say behind which of them a
+ * test died. Suites that compare much would spend most of their time on it; one a millisecond says
+ * nearly as much.
  *
  * Wants the linker's --wrap=_mark_point. */
 #include <stdatomic.h>

@@ -7,8 +7,9 @@
 #include "formats/packed/packed.h"
 #include "formats/tflite/import.h"
 
-static inline int test_network_read(struct mafat_network **out, const struct mafat_reader *reader, const char *path,
-                                    const struct mafat_given *given, struct mafat_diagnostic *d)
+static inline int test_network_read(struct mafat_network **out, const struct mafat_reader *reader,
+                                    const char *path, const struct mafat_given *given,
+                                    struct mafat_diagnostic *d)
 {
   struct mafat_model_file *file;
   *out = NULL;
@@ -18,32 +19,41 @@ static inline int test_network_read(struct mafat_network **out, const struct maf
   return code;
 }
 
-static inline int test_onnx_network_read(struct mafat_network **out, const char *path, const struct mafat_given *given,
+static inline int test_onnx_network_read(struct mafat_network **out, const char *path,
+                                         const struct mafat_given *given,
                                          struct mafat_diagnostic *d)
 {
   return test_network_read(out, &mafat_onnx_reader, path, given, d);
 }
 
-static inline int test_tflite_network_read(struct mafat_network **out, const char *path, const struct mafat_given *given,
+static inline int test_tflite_network_read(struct mafat_network **out, const char *path,
+                                           const struct mafat_given *given,
                                            struct mafat_diagnostic *d)
 {
   return test_network_read(out, &mafat_tflite_reader, path, given, d);
 }
 
-static inline int test_packed_network_read(struct mafat_network **out, const char *path, const struct mafat_darknet_overrides *overrides,
-                                           const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+static inline int test_packed_network_read(struct mafat_network **out, const char *path,
+                                           const struct mafat_darknet_overrides *overrides,
+                                           const struct mafat_warning_sink *warnings,
+                                           struct mafat_diagnostic *d)
 {
   struct mafat_model_source *source;
   *out = NULL;
   int code = mafat_model_source_open(&source, path, d);
-  if (code == MAFAT_OK) code = mafat_packed_network(out, source, &(struct mafat_reading){.overrides = overrides, .warnings = warnings}, d);
+  if (code == MAFAT_OK)
+    code = mafat_packed_network(
+        out, source, &(struct mafat_reading){.overrides = overrides, .warnings = warnings}, d);
   mafat_model_source_close(&source);
   return code;
 }
 
 /* reader: NULL: by the first bytes. */
-static inline int test_packed_graph_read(struct mafat_network **out, struct mafat_embedded_graph **embedded_graph, const struct mafat_reader *reader,
-                                         const char *path, const struct mafat_given *given, struct mafat_diagnostic *d)
+static inline int test_packed_graph_read(struct mafat_network **out,
+                                         struct mafat_embedded_graph **embedded_graph,
+                                         const struct mafat_reader *reader, const char *path,
+                                         const struct mafat_given *given,
+                                         struct mafat_diagnostic *d)
 {
   struct mafat_model_source *source;
   *out = NULL;
@@ -55,7 +65,8 @@ static inline int test_packed_graph_read(struct mafat_network **out, struct mafa
   return code;
 }
 
-static inline int test_packed_types(struct mafat_network *n, const char *path, struct mafat_diagnostic *d)
+static inline int test_packed_types(struct mafat_network *n, const char *path,
+                                    struct mafat_diagnostic *d)
 {
   struct mafat_model_source *source;
   int code = mafat_model_source_open(&source, path, d);
@@ -64,7 +75,8 @@ static inline int test_packed_types(struct mafat_network *n, const char *path, s
   return code;
 }
 
-static inline int test_weights_kind(const char *path, struct mafat_weights_kind *kind, struct mafat_diagnostic *d)
+static inline int test_weights_kind(const char *path, struct mafat_weights_kind *kind,
+                                    struct mafat_diagnostic *d)
 {
   struct mafat_model_source *source;
   int code = mafat_model_source_open_regular(&source, path, d);

@@ -21,34 +21,54 @@ struct named {
   int64_t dims[6];
 };
 
-static const struct named inputs[] = {{"x", 4, {1, 4, 6, 6}}, {"s", 3, {1, 4, 6}}, {"t", 3, {4, 1, 6}}, {"r", 2, {3, 4}}};
+static const struct named inputs[] = {
+    {"x", 4, {1, 4, 6, 6}}, {"s", 3, {1, 4, 6}}, {"t", 3, {4, 1, 6}}, {"r", 2, {3, 4}}};
 
 /* Float constants: rows of mixed signs, without zeros. */
-static const struct named floats[] = {{"w", 4, {4, 4, 3, 3}}, {"wd", 4, {4, 1, 3, 3}}, {"ws", 3, {4, 4, 3}}, {"wt", 4, {4, 2, 2, 2}},
-                                      {"c4", 1, {4}},         {"c4b", 1, {4}},         {"c4c", 1, {4}},      {"c4v", 1, {4}},
-                                      {"c411", 3, {4, 1, 1}}, {"c6", 1, {6}},          {"one", 0, {0}},      {"two", 0, {0}},
-                                      {"m", 2, {4, 5}},       {"mt", 2, {5, 4}},       {"c5", 1, {5}},       {"table", 2, {7, 3}},
-                                      {"m3", 3, {2, 4, 3}},   {"e66", 2, {6, 6}},      {"sizes", 1, {4}}};
+static const struct named floats[] = {
+    {"w", 4, {4, 4, 3, 3}}, {"wd", 4, {4, 1, 3, 3}}, {"ws", 3, {4, 4, 3}}, {"wt", 4, {4, 2, 2, 2}},
+    {"c4", 1, {4}},         {"c4b", 1, {4}},         {"c4c", 1, {4}},      {"c4v", 1, {4}},
+    {"c411", 3, {4, 1, 1}}, {"c6", 1, {6}},          {"one", 0, {0}},      {"two", 0, {0}},
+    {"m", 2, {4, 5}},       {"mt", 2, {5, 4}},       {"c5", 1, {5}},       {"table", 2, {7, 3}},
+    {"m3", 3, {2, 4, 3}},   {"e66", 2, {6, 6}},      {"sizes", 1, {4}}};
 
 /* Integer constants. */
 static const struct {
   const char *name;
   int n;
   int64_t values[8];
-} integers[] = {{"i0", 1, {0}},           {"i1", 1, {1}},         {"i2", 1, {2}},         {"i-1", 1, {-1}},
-                {"i20", 2, {2, 0}},       {"i301", 3, {3, 0, 1}}, {"i23", 2, {2, 3}},     {"i22", 2, {2, 2}},
-                {"shape", 3, {1, -1, 9}}, {"flat", 2, {0, -1}},   {"pads", 8, {0, 0, 1, 2, 0, 0, 2, 1}},
-                {"four", 4, {1, 4, 6, 6}}, {"resized", 4, {1, 4, 9, 3}}, {"far", 1, {INT64_MAX}},
-                {"large", 4, {1LL << 62, 1LL << 62, 1LL << 62, 2}}, {"i7", 1, {7}}, {"i3", 1, {3}}, {"i3-1", 2, {3, -1}}, {"i00", 2, {0, 0}}, {"i55", 2, {5, 5}}};
+} integers[] = {{"i0", 1, {0}},
+                {"i1", 1, {1}},
+                {"i2", 1, {2}},
+                {"i-1", 1, {-1}},
+                {"i20", 2, {2, 0}},
+                {"i301", 3, {3, 0, 1}},
+                {"i23", 2, {2, 3}},
+                {"i22", 2, {2, 2}},
+                {"shape", 3, {1, -1, 9}},
+                {"flat", 2, {0, -1}},
+                {"pads", 8, {0, 0, 1, 2, 0, 0, 2, 1}},
+                {"four", 4, {1, 4, 6, 6}},
+                {"resized", 4, {1, 4, 9, 3}},
+                {"far", 1, {INT64_MAX}},
+                {"large", 4, {1LL << 62, 1LL << 62, 1LL << 62, 2}},
+                {"i7", 1, {7}},
+                {"i3", 1, {3}},
+                {"i3-1", 2, {3, -1}},
+                {"i00", 2, {0, 0}},
+                {"i55", 2, {5, 5}}};
 
 /* Quantized constants. */
 static const struct {
   const char *name;
   int type, rank;
   int64_t dims[4];
-} quantized[] = {{"qw", INT8, 4, {4, 4, 3, 3}},  {"qwu", UINT8, 4, {4, 4, 3, 3}}, {"qwd", INT8, 4, {4, 1, 3, 3}}, {"qm", INT8, 2, {4, 5}},
-                 {"qmt", INT8, 2, {5, 4}},       {"qc", UINT8, 3, {4, 1, 1}},     {"qb", INT32, 1, {4}},          {"qb5", INT32, 1, {5}},
-                 {"zs", INT8, 0, {0}},           {"zu", UINT8, 0, {0}},           {"z32", INT32, 0, {0}},         {"z2", UINT8, 1, {2}},
+} quantized[] = {{"qw", INT8, 4, {4, 4, 3, 3}},  {"qwu", UINT8, 4, {4, 4, 3, 3}},
+                 {"qwd", INT8, 4, {4, 1, 3, 3}}, {"qm", INT8, 2, {4, 5}},
+                 {"qmt", INT8, 2, {5, 4}},       {"qc", UINT8, 3, {4, 1, 1}},
+                 {"qb", INT32, 1, {4}},          {"qb5", INT32, 1, {5}},
+                 {"zs", INT8, 0, {0}},           {"zu", UINT8, 0, {0}},
+                 {"z32", INT32, 0, {0}},         {"z2", UINT8, 1, {2}},
                  {"z4", INT8, 1, {4}},           {"z16", INT16, 0, {0}}};
 
 /* Scales. */
@@ -56,9 +76,20 @@ static const struct {
   const char *name;
   int n; /* 0: a number that is no list */
   double values[5];
-} scales[] = {{"sx", 0, {.03125}},  {"sw", 0, {.01171875}},  {"sy", 0, {.0625}},     {"sw4", 4, {.01, .02, .005, .0125}}, {"sw5", 5, {.01, .02, .005, .0125, .03}},
-              {"sb", 0, {.03125 * .01171875}}, {"s0", 0, {0}}, {"s-", 0, {-.5}}, {"snan", 0, {(double)NAN}}, {"sinf", 0, {(double)INFINITY}},
-              {"s2", 2, {.5, .25}}, {"shuge", 0, {1e30}},    {"stiny", 0, {1e-30}}, {"s4-", 4, {.5, .5, -.5, .5}}};
+} scales[] = {{"sx", 0, {.03125}},
+              {"sw", 0, {.01171875}},
+              {"sy", 0, {.0625}},
+              {"sw4", 4, {.01, .02, .005, .0125}},
+              {"sw5", 5, {.01, .02, .005, .0125, .03}},
+              {"sb", 0, {.03125 * .01171875}},
+              {"s0", 0, {0}},
+              {"s-", 0, {-.5}},
+              {"snan", 0, {(double)NAN}},
+              {"sinf", 0, {(double)INFINITY}},
+              {"s2", 2, {.5, .25}},
+              {"shuge", 0, {1e30}},
+              {"stiny", 0, {1e-30}},
+              {"s4-", 4, {.5, .5, -.5, .5}}};
 
 static const double values[] = {.5, -1.25, 2, .75, -.5, 1.5, 3, -2, .25, 1};
 
@@ -75,7 +106,8 @@ static void put_floats(struct test_message *graph, const struct named *c)
 {
   static double list[4 * 4 * 3 * 3];
   bool positive = strcmp(c->name, "c4v") == 0 || strcmp(c->name, "sizes") == 0;
-  for (size_t i = 0; i < COUNT(list); i++) list[i] = positive ? 1 + (double)(i / 2) : values[i % COUNT(values)];
+  for (size_t i = 0; i < COUNT(list); i++)
+    list[i] = positive ? 1 + (double)(i / 2) : values[i % COUNT(values)];
   test_onnx_floats(graph, c->name, c->rank, c->dims, list);
 }
 
@@ -85,11 +117,17 @@ static void put_quantized(struct test_message *graph, size_t which)
   const int type = quantized[which].type;
   struct test_rng rng = test_rng(which);
   for (size_t i = 0; i < COUNT(list); i++)
-    list[i] = (double)test_random_int(&rng, type == UINT8 ? 0 : -127, type == UINT8 ? 255 : 127) * (type == INT32 ? 10 : 1);
-  if (*quantized[which].name == 'z') memset(list, 0, sizeof list); /* zero points: of uint8 one that is not 0 */
+    list[i] = (double)test_random_int(&rng, type == UINT8 ? 0 : -127, type == UINT8 ? 255 : 127) *
+              (type == INT32 ? 10 : 1);
+  if (*quantized[which].name == 'z')
+    memset(list, 0, sizeof list); /* zero points: of uint8 one that is not 0 */
   if (strcmp(quantized[which].name, "zu") == 0) *list = 121;
-  const struct test_onnx_tensor t = {.name = quantized[which].name, .type = type, .rank = quantized[which].rank, .dims = quantized[which].dims,
-                                     .values = list, .style = which % 4 == 1 ? TEST_ONNX_TYPED : TEST_ONNX_RAW};
+  const struct test_onnx_tensor t = {.name = quantized[which].name,
+                                     .type = type,
+                                     .rank = quantized[which].rank,
+                                     .dims = quantized[which].dims,
+                                     .values = list,
+                                     .style = which % 4 == 1 ? TEST_ONNX_TYPED : TEST_ONNX_RAW};
   test_onnx_initializer(graph, &t);
 }
 
@@ -98,19 +136,22 @@ static void put_constants(struct test_message *graph, const char *words)
   for (size_t i = 0; i < COUNT(floats); i++)
     if (has_word(words, floats[i].name)) put_floats(graph, &floats[i]);
   for (size_t i = 0; i < COUNT(integers); i++)
-    if (has_word(words, integers[i].name)) test_onnx_int64s(graph, integers[i].name, integers[i].n, integers[i].values);
+    if (has_word(words, integers[i].name))
+      test_onnx_int64s(graph, integers[i].name, integers[i].n, integers[i].values);
   for (size_t i = 0; i < COUNT(quantized); i++)
     if (has_word(words, quantized[i].name)) put_quantized(graph, i);
   for (size_t i = 0; i < COUNT(scales); i++) {
     const int64_t n = scales[i].n;
-    if (has_word(words, scales[i].name)) test_onnx_floats(graph, scales[i].name, n > 0, &n, scales[i].values);
+    if (has_word(words, scales[i].name))
+      test_onnx_floats(graph, scales[i].name, n > 0, &n, scales[i].values);
   }
 }
 
 static void put_inputs(struct test_message *graph, const char *words)
 {
   for (size_t i = 0; i < COUNT(inputs); i++)
-    if (has_word(words, inputs[i].name)) test_onnx_input(graph, inputs[i].name, inputs[i].rank, inputs[i].dims);
+    if (has_word(words, inputs[i].name))
+      test_onnx_input(graph, inputs[i].name, inputs[i].rank, inputs[i].dims);
   if (has_word(words, "u")) test_onnx_typed_input(graph, "u", UINT8, inputs->rank, inputs->dims);
   if (has_word(words, "v")) test_onnx_typed_input(graph, "v", INT8, inputs->rank, inputs->dims);
 }
@@ -149,7 +190,8 @@ static void take_inputs(struct test_message *graph, const char *inputs_of, char 
     const char *name = quantizes ? word + 2 : word;
     if (quantizes && !has_word(done, name)) put_dequantized(graph, name);
     snprintf(done + strlen(done), sizeof done - strlen(done), "%s ", name);
-    snprintf(list + strlen(list), bytes - strlen(list), "%s%s%s", *list ? " " : "", name, quantizes ? "_d" : "");
+    snprintf(list + strlen(list), bytes - strlen(list), "%s%s%s", *list ? " " : "", name,
+             quantizes ? "_d" : "");
   }
 }
 
@@ -164,7 +206,8 @@ static struct test_message make_model(const struct test_onnx_operator *o, bool o
   if (quantizes) test_onnx_add(&graph, "QuantizeLinear", "f sy zu", "y", "");
   snprintf(words, sizeof words, "%s", o->inputs);
   for (char *at; (at = strstr(words, "q:"));) memmove(at, at + 2, strlen(at + 2) + 1);
-  if (quantizes) snprintf(words + strlen(words), sizeof words - strlen(words), " sx sy sw sw4 sb zu zs z4 z32");
+  if (quantizes)
+    snprintf(words + strlen(words), sizeof words - strlen(words), " sx sy sw sw4 sb zu zs z4 z32");
   put_constants(&graph, words);
   put_inputs(&graph, words);
   char name[2] = {outputs[0]};
@@ -312,10 +355,12 @@ static const struct test_onnx_operator operators[] = {
     {"Pad", "q:x pads", "", 0, NULL},
     {"Pad", "q:x pads two", "", 0, NULL},
     {"Resize", "q:x - - resized", "mode=linear", 0, NULL},
-    {"Resize", "q:x - - resized", "mode=linear coordinate_transformation_mode=align_corners", 0, NULL},
+    {"Resize", "q:x - - resized", "mode=linear coordinate_transformation_mode=align_corners", 0,
+     NULL},
     {"Resize", "q:x - - resized", "mode=linear coordinate_transformation_mode=asymmetric", 0, NULL},
     {"Resize", "q:x - - resized", "mode=nearest", 0, NULL},
-    {"Resize", "q:x - sizes", "mode=nearest nearest_mode=ceil coordinate_transformation_mode=align_corners", 0, NULL},
+    {"Resize", "q:x - sizes",
+     "mode=nearest nearest_mode=ceil coordinate_transformation_mode=align_corners", 0, NULL},
     {"Resize", "q:x - - resized", "mode=cubic", 0, NULL},
     {"ConvTranspose", "q:x q:qw", "strides=[2,2]", 0, NULL},
     {"MatMul", "q:x q:x", "", 0, NULL},

@@ -1,13 +1,15 @@
-/* A small ONNX model for each operator that is imported, or way in which one is. Needs no test framework. */
+/* A small ONNX model for each operator that is imported, or way in which one is. Needs no test
+ * framework. */
 #ifndef MAFAT_TESTS_SUPPORT_ONNX_OPERATORS_H
 #define MAFAT_TESTS_SUPPORT_ONNX_OPERATORS_H
 
 #include "tests/support/onnx_writer.h"
 
-/* One node, of the constants in onnx_operators.c and the inputs "x" [1, 4, 6, 6], "s" [1, 4, 6], "t" [4, 1, 6] and "r"
- * [3, 4], and "u" of uint8 and "v" of int8, as large as x: those that are named. `opset`: 0: 17. An input as "q:x" has a
- * DequantizeLinear before it, of a constant of integers, or behind a QuantizeLinear; then the output y is that of a
- * QuantizeLinear behind the node, which puts out "f". */
+/* One node, of the constants in onnx_operators.c and the inputs "x" [1, 4, 6, 6], "s" [1, 4, 6],
+ * "t" [4, 1, 6] and "r" [3, 4], and "u" of uint8 and "v" of int8, as large as x: those that are
+ * named. `opset`: 0: 17. An input as "q:x" has a DequantizeLinear before it, of a constant of
+ * integers, or behind a QuantizeLinear; then the output y is that of a QuantizeLinear behind the
+ * node, which puts out "f". */
 struct test_onnx_operator {
   const char *op_type, *inputs, *attributes;
   int opset;

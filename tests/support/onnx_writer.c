@@ -72,10 +72,11 @@ void test_put_message(struct test_message *m, int field, struct test_message *in
 
 static const struct {
   int bytes, field, wire;
-} types[N_TYPES] = {[1] = {4, 4, FIXED32},  [2] = {1, 5, VARINT},   [3] = {1, 5, VARINT}, [4] = {2, 5, VARINT},
-                    [5] = {2, 5, VARINT},   [6] = {4, 5, VARINT},   [7] = {8, 7, VARINT}, [8] = {0, 6, BYTES},
-                    [9] = {1, 5, VARINT},   [10] = {2, 5, VARINT},  [11] = {8, 10, 1},    [12] = {4, 11, VARINT},
-                    [13] = {8, 11, VARINT}, [14] = {8, 4, FIXED32}, [15] = {16, 10, 1},   [16] = {2, 5, VARINT}};
+} types[N_TYPES] = {
+    [1] = {4, 4, FIXED32},  [2] = {1, 5, VARINT},   [3] = {1, 5, VARINT}, [4] = {2, 5, VARINT},
+    [5] = {2, 5, VARINT},   [6] = {4, 5, VARINT},   [7] = {8, 7, VARINT}, [8] = {0, 6, BYTES},
+    [9] = {1, 5, VARINT},   [10] = {2, 5, VARINT},  [11] = {8, 10, 1},    [12] = {4, 11, VARINT},
+    [13] = {8, 11, VARINT}, [14] = {8, 4, FIXED32}, [15] = {16, 10, 1},   [16] = {2, 5, VARINT}};
 
 /* One element, as it lies in memory. */
 static void put_raw(struct test_message *m, int type, double value)
@@ -93,7 +94,8 @@ static void put_typed(struct test_message *m, int type, double value)
   else put_raw(m, type, value);
 }
 
-static void put_run(struct test_message *m, const struct test_onnx_tensor *t, size_t from, size_t to)
+static void put_run(struct test_message *m, const struct test_onnx_tensor *t, size_t from,
+                    size_t to)
 {
   struct test_message run = {0};
   for (size_t i = from; i < to; i++) put_typed(&run, t->type, t->values[i]);
@@ -167,10 +169,12 @@ static const char *next_word(const char *text, char *word, size_t capacity)
 static void put_names(struct test_message *m, int field, const char *names)
 {
   char name[128];
-  while ((names = next_word(names, name, sizeof name))) test_put_text(m, field, strcmp(name, "-") == 0 ? "" : name);
+  while ((names = next_word(names, name, sizeof name)))
+    test_put_text(m, field, strcmp(name, "-") == 0 ? "" : name);
 }
 
-struct test_message test_onnx_node(const char *op_type, const char *name, const char *inputs, const char *outputs)
+struct test_message test_onnx_node(const char *op_type, const char *name, const char *inputs,
+                                   const char *outputs)
 {
   struct test_message m = {0};
   put_names(&m, 1, inputs);
@@ -223,7 +227,8 @@ void test_onnx_attributes(struct test_message *node, const char *attributes)
   }
 }
 
-void test_onnx_tensor_attribute(struct test_message *node, const char *name, const struct test_onnx_tensor *t)
+void test_onnx_tensor_attribute(struct test_message *node, const char *name,
+                                const struct test_onnx_tensor *t)
 {
   struct test_message a = {0}, tensor = test_onnx_tensor(t);
   test_put_text(&a, 1, name);
@@ -239,8 +244,8 @@ void test_onnx_add_node(struct test_message *graph, struct test_message *node)
   test_put_message(graph, 1, node);
 }
 
-void test_onnx_add(struct test_message *graph, const char *op_type, const char *inputs, const char *outputs,
-                   const char *attributes)
+void test_onnx_add(struct test_message *graph, const char *op_type, const char *inputs,
+                   const char *outputs, const char *attributes)
 {
   struct test_message node = test_onnx_node(op_type, NULL, inputs, outputs);
   test_onnx_attributes(&node, attributes);
@@ -253,10 +258,12 @@ void test_onnx_initializer(struct test_message *graph, const struct test_onnx_te
   test_put_message(graph, 5, &tensor);
 }
 
-void test_onnx_floats(struct test_message *graph, const char *name, int rank, const int64_t *dims, const double *values)
+void test_onnx_floats(struct test_message *graph, const char *name, int rank, const int64_t *dims,
+                      const double *values)
 {
   test_onnx_initializer(
-      graph, &(struct test_onnx_tensor){.name = name, .type = FLOAT, .rank = rank, .dims = dims, .values = values});
+      graph, &(struct test_onnx_tensor){
+                 .name = name, .type = FLOAT, .rank = rank, .dims = dims, .values = values});
 }
 
 void test_onnx_int64s(struct test_message *graph, const char *name, int n, const int64_t *values)
@@ -269,7 +276,8 @@ void test_onnx_int64s(struct test_message *graph, const char *name, int n, const
   test_put_message(graph, 5, &m);
 }
 
-static void put_value_info(struct test_message *graph, int field, int type_number, const char *name, int rank, const int64_t *dims)
+static void put_value_info(struct test_message *graph, int field, int type_number, const char *name,
+                           int rank, const int64_t *dims)
 {
   struct test_message shape = {0}, tensor = {0}, type = {0}, info = {0};
   for (int i = 0; i < rank; i++) {
@@ -291,7 +299,8 @@ void test_onnx_input(struct test_message *graph, const char *name, int rank, con
   put_value_info(graph, 11, FLOAT, name, rank, dims);
 }
 
-void test_onnx_typed_input(struct test_message *graph, const char *name, int type, int rank, const int64_t *dims)
+void test_onnx_typed_input(struct test_message *graph, const char *name, int type, int rank,
+                           const int64_t *dims)
 {
   put_value_info(graph, 11, type, name, rank, dims);
 }

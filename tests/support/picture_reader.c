@@ -61,7 +61,8 @@ float *picture_must_read(int w, int h, int c, enum mafat_fit fit)
 void picture_must_fail(int code)
 {
   static float pixels[32 * 32 * 3];
-  int found = picture_read(&(struct mafat_image_input){32, 32, 3, .fit = MAFAT_FIT_LETTERBOX}, pixels);
+  int found =
+      picture_read(&(struct mafat_image_input){32, 32, 3, .fit = MAFAT_FIT_LETTERBOX}, pixels);
   ck_assert_msg(found == code, "%s instead of %s: %s", mafat_error_name(found),
                 mafat_error_name(code), picture_diagnostic.text);
   ck_assert_msg(strncmp(picture_diagnostic.text, picture_path, strlen(picture_path)) == 0, "%s",

@@ -11,7 +11,8 @@
 
 unsigned picture_sample(int x, int y, int k)
 {
-  unsigned noise = (unsigned)x * 2654435761u ^ (unsigned)y * 2246822519u ^ (unsigned)k * 3266489917u;
+  unsigned noise =
+      (unsigned)x * 2654435761u ^ (unsigned)y * 2246822519u ^ (unsigned)k * 3266489917u;
   noise = (noise ^ noise >> 15) * 2246822519u;
   unsigned wave = (unsigned)(x * (300 + 170 * k) + y * (410 - 130 * k)) & 0x1ffff;
   if (wave > 0xffff) wave = 0x1ffff - wave;

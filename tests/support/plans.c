@@ -21,11 +21,13 @@ struct planner {
   char *text;
   size_t capacity, length;
   bool ordered; /* a group whose layers can be put in another order */
-  bool sets;    /* some layers run in groups before those that they stand among; then nothing is tiled */
+  bool sets; /* some layers run in groups before those that they stand among; then nothing is tiled
+              */
   bool taken[MAFAT_MAX_LAYERS]; /* [layer]: by a group before */
 };
 
-__attribute__((format(printf, 2, 3))) static void write_plan(struct planner *p, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void write_plan(struct planner *p, const char *format,
+                                                             ...)
 {
   va_list args;
   va_start(args, format);
@@ -35,7 +37,8 @@ __attribute__((format(printf, 2, 3))) static void write_plan(struct planner *p, 
 }
 
 /* A grid may be as fine as the output of the group's first tileable run. */
-static struct mafat_shape finest_grid(const struct mafat_network *n, int first, int end, bool *whole_maps)
+static struct mafat_shape finest_grid(const struct mafat_network *n, int first, int end,
+                                      bool *whole_maps)
 {
   int stop = first;
   while (stop < end && mafat_layer_is_tileable(&n->layers[stop])) stop++;
@@ -67,16 +70,19 @@ static void write_grid(struct planner *p, int first, int end)
   }
   int most_rows = style < 25 ? mafat_min(finest.h, 12) : mafat_min(finest.h, 6);
   int rows = test_random_int(p->rng, 1, most_rows);
-  int cols = test_random_int(p->rng, 1, style < 25 ? mafat_min(finest.w, 2) : mafat_min(finest.w, 6));
+  int cols =
+      test_random_int(p->rng, 1, style < 25 ? mafat_min(finest.w, 2) : mafat_min(finest.w, 6));
   write_plan(p, "%dx%d%s", rows, cols, style >= 85 ? ":balanced" : "");
 }
 
-/* How many rows of depthwise layers are computed inside their 1x1: of all of the group, or of those from one of its own on. */
+/* How many rows of depthwise layers are computed inside their 1x1: of all of the group, or of those
+ * from one of its own on. */
 static void write_depthwise(struct planner *p, int first, int end)
 {
   int layer = test_random_int(p->rng, first, end - 1);
   if (!test_random_chance(p->rng, 40)) return;
-  if (p->sets || test_random_chance(p->rng, 50)) write_plan(p, ":dw%d", test_random_int(p->rng, 0, 6));
+  if (p->sets || test_random_chance(p->rng, 50))
+    write_plan(p, ":dw%d", test_random_int(p->rng, 0, 6));
   else if (mafat_layer_is_depthwise(&p->network->layers[layer]) || layer + 1 < end)
     write_plan(p, ":dw(%d:%d-%d)", test_random_int(p->rng, 0, 6), layer, end - 1);
 }
@@ -160,7 +166,8 @@ static double price_at_random(const void *context, const struct mafat_unit *u)
 {
   const struct planner *p = context;
   struct test_rng rng = *p->rng;
-  rng = test_rng(test_random(&rng) + 7919 * (uint64_t)u->layers[0] + 101 * (uint64_t)u->how + (uint64_t)u->n);
+  rng = test_rng(test_random(&rng) + 7919 * (uint64_t)u->layers[0] + 101 * (uint64_t)u->how +
+                 (uint64_t)u->n);
   return mafat_unit_has_plan(p->network, u) ? test_random_int(&rng, 1, 100) * u->n : INFINITY;
 }
 
@@ -170,14 +177,18 @@ static int most_extent(const struct mafat_network *n, const struct mafat_unit *u
   return u->how == MAFAT_FUSED_PW_DW_CHANNELS ? first->out.c : first->out.h;
 }
 
-void test_random_units(struct test_rng *rng, const struct mafat_network *n, char *plan_text, size_t capacity)
+void test_random_units(struct test_rng *rng, const struct mafat_network *n, char *plan_text,
+                       size_t capacity)
 {
   struct planner p = {.rng = rng, .network = n};
   struct mafat_transfers_options o = {.fast_bytes = 1 << 30};
   struct mafat_transfers t;
   struct mafat_spec *spec;
-  ck_assert_int_eq(mafat_transfers_choose(&t, n, n->n_layers, &o, &(struct mafat_unit_price){price_at_random, &p}), MAFAT_OK);
-  for (int i = 0; i < t.n; i++) t.units[i].extent = test_random_int(rng, 1, most_extent(n, &t.units[i]));
+  ck_assert_int_eq(mafat_transfers_choose(&t, n, n->n_layers, &o,
+                                          &(struct mafat_unit_price){price_at_random, &p}),
+                   MAFAT_OK);
+  for (int i = 0; i < t.n; i++)
+    t.units[i].extent = test_random_int(rng, 1, most_extent(n, &t.units[i]));
   ck_assert_int_eq(mafat_units_spec(&spec, n, n->n_layers, t.units, t.n, NULL), MAFAT_OK);
   ck_assert_uint_lt(mafat_spec_write(spec, plan_text, capacity), capacity);
   mafat_spec_close(&spec);
@@ -191,21 +202,26 @@ enum { TRIES = 30, MOST_ITEMS = 3 };
 /* "h3:4-7" */
 static size_t write_item(struct test_rng *rng, struct mafat_span group, char *text, size_t capacity)
 {
-  int first = test_random_int(rng, group.begin, group.end - 1), last = mafat_min(first + test_random_int(rng, 0, 7), group.end - 1);
+  int first = test_random_int(rng, group.begin, group.end - 1),
+      last = mafat_min(first + test_random_int(rng, 0, 7), group.end - 1);
   char axis = "hhhwccc"[test_random_int(rng, 0, 6)];
   char parts[32];
   int at = test_random_int(rng, 1, 4);
   if (test_random_chance(rng, 80)) snprintf(parts, sizeof parts, "%d", test_random_int(rng, 2, 5));
-  else snprintf(parts, sizeof parts, "[%d,%d]", axis == 'c' ? 16 * at : at, axis == 'c' ? 16 * at + 32 : at + test_random_int(rng, 1, 4));
+  else
+    snprintf(parts, sizeof parts, "[%d,%d]", axis == 'c' ? 16 * at : at,
+             axis == 'c' ? 16 * at + 32 : at + test_random_int(rng, 1, 4));
   return (size_t)snprintf(text, capacity, "%c%s:%d-%d", axis, parts, first, last);
 }
 
 /* Or rows in partition buffers. */
-static size_t write_split_group(struct test_rng *rng, struct mafat_span group, char *text, size_t capacity)
+static size_t write_split_group(struct test_rng *rng, struct mafat_span group, char *text,
+                                size_t capacity)
 {
   static const char *const words[] = {"", "", ":loaded", ":streamed"};
   if (test_random_chance(rng, 35))
-    return (size_t)snprintf(text, capacity, "rows%d%s:bricks%s", test_random_int(rng, 1, 9), test_random_chance(rng, 30) ? ":early" : "",
+    return (size_t)snprintf(text, capacity, "rows%d%s:bricks%s", test_random_int(rng, 1, 9),
+                            test_random_chance(rng, 30) ? ":early" : "",
                             words[test_random_int(rng, 0, 3)]);
   size_t n = (size_t)snprintf(text, capacity, "split(");
   for (int i = 0, items = test_random_int(rng, 1, MOST_ITEMS); i < items; i++) {
@@ -218,31 +234,37 @@ static size_t write_split_group(struct test_rng *rng, struct mafat_span group, c
 /* Sometimes two split groups one behind the other. */
 static void write_split(struct test_rng *rng, int n_layers, char *text, size_t capacity)
 {
-  static const char *const orders[] = {"", "/order=postorder", "/order=forward", "/order=sp", "/order=best"};
+  static const char *const orders[] = {"", "/order=postorder", "/order=forward", "/order=sp",
+                                       "/order=best"};
   static const char *const others[] = {"rows1", "1x1", "2x2", "panels"};
   struct mafat_span group = {0, n_layers};
   size_t n = 0;
   if (n_layers > 2 && test_random_chance(rng, 40)) {
     group.begin = test_random_int(rng, 1, n_layers - 1);
-    n += (size_t)snprintf(text, capacity, "%s/%d/", others[test_random_int(rng, 0, 3)], group.begin);
+    n +=
+        (size_t)snprintf(text, capacity, "%s/%d/", others[test_random_int(rng, 0, 3)], group.begin);
   }
   if (group.end - group.begin > 2 && test_random_chance(rng, 40)) {
     struct mafat_span first = {group.begin, test_random_int(rng, group.begin + 1, group.end - 1)};
     n += write_split_group(rng, first, text + n, capacity - n);
     n += (size_t)snprintf(text + n, capacity - n, "/%d", group.begin = first.end);
-    if (group.end - group.begin > 2 && test_random_chance(rng, 30)) /* a set; what it reads may be in a later group */
-      n += (size_t)snprintf(text + n, capacity - n, ",%d", test_random_int(rng, group.begin + 1, group.end - 2));
+    if (group.end - group.begin > 2 &&
+        test_random_chance(rng, 30)) /* a set; what it reads may be in a later group */
+      n += (size_t)snprintf(text + n, capacity - n, ",%d",
+                            test_random_int(rng, group.begin + 1, group.end - 2));
     n += (size_t)snprintf(text + n, capacity - n, "/");
   }
   n += write_split_group(rng, group, text + n, capacity - n);
   if (group.end - group.begin > 2 && test_random_chance(rng, 30))
-    n += (size_t)snprintf(text + n, capacity - n, "/%d/%s", test_random_int(rng, group.begin + 1, group.end - 1),
+    n += (size_t)snprintf(text + n, capacity - n, "/%d/%s",
+                          test_random_int(rng, group.begin + 1, group.end - 1),
                           others[test_random_int(rng, 0, 3)]);
-  snprintf(text + n, capacity - n, "%s%s", orders[test_random_int(rng, 0, 4)], test_random_chance(rng, 40) ? "/inplace" : "");
+  snprintf(text + n, capacity - n, "%s%s", orders[test_random_int(rng, 0, 4)],
+           test_random_chance(rng, 40) ? "/inplace" : "");
 }
 
-bool test_random_split(struct test_rng *rng, const struct mafat_network *n, const struct mafat_plan_options *options,
-                       char *text, size_t capacity)
+bool test_random_split(struct test_rng *rng, const struct mafat_network *n,
+                       const struct mafat_plan_options *options, char *text, size_t capacity)
 {
   bool found = false;
   for (int i = 0; i < TRIES && !found; i++) {
@@ -252,9 +274,11 @@ bool test_random_split(struct test_rng *rng, const struct mafat_network *n, cons
     write_split(rng, n->n_layers, text, capacity);
     ck_assert_msg(mafat_spec_read(&spec, text, &d) == MAFAT_OK, "%s", d.text);
     int code = mafat_plan_make(&plan, spec, n, n->n_layers, options, &d);
-    ck_assert_msg(code == MAFAT_OK || (code == MAFAT_EINVAL && d.text[0]), "%s: %s", text, mafat_error_name(code));
+    ck_assert_msg(code == MAFAT_OK || (code == MAFAT_EINVAL && d.text[0]), "%s: %s", text,
+                  mafat_error_name(code));
     found = code == MAFAT_OK && plan->parts; /* rows of layers that cannot be cut have none */
-    for (int l = 0; l < n->n_layers && found; l++) /* sums in parts are direct: other bits than Winograd's */
+    for (int l = 0; l < n->n_layers && found;
+         l++) /* sums in parts are direct: other bits than Winograd's */
       found = !plan->parts->partitions[l].sums || options->algorithm != MAFAT_AUTO ||
               mafat_winograd_fastest(&n->layers[l]) == MAFAT_DIRECT;
     if (code == MAFAT_OK) mafat_plan_close(&plan);

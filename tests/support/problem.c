@@ -16,16 +16,19 @@ enum { COPY, FIRST, FIRST_RELU, AGAIN, SECOND, SECOND_RELU, LAST, MOST_SLICES = 
 
 /* ---- made ---- */
 
-void test_problem_open(struct test_problem *p, struct test_rng *rng, enum mafat_layer_type type, struct mafat_shape one,
-                       struct mafat_shape two)
+void test_problem_open(struct test_problem *p, struct test_rng *rng, enum mafat_layer_type type,
+                       struct mafat_shape one, struct mafat_shape two)
 {
   char cfg[1024];
-  int h = mafat_max(one.h, two.h) + test_random_int(rng, 0, 2), w = mafat_max(one.w, two.w) + test_random_int(rng, 0, 2);
+  int h = mafat_max(one.h, two.h) + test_random_int(rng, 0, 2),
+      w = mafat_max(one.w, two.w) + test_random_int(rng, 0, 2);
   int c = test_random_int(rng, 1, mafat_max(one.c, two.c) + 5);
   snprintf(cfg, sizeof cfg,
            "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[activation]\nactivation=linear\n"
-           "[crop]\ncrop_height=%d\ncrop_width=%d\nnoadjust=1\n[activation]\nactivation=relu\n[route]\nlayers=0\n"
-           "[crop]\ncrop_height=%d\ncrop_width=%d\nnoadjust=1\n[activation]\nactivation=relu\n[activation]\nactivation=linear\n",
+           "[crop]\ncrop_height=%d\ncrop_width=%d\nnoadjust=1\n[activation]\nactivation=relu\n["
+           "route]\nlayers=0\n"
+           "[crop]\ncrop_height=%d\ncrop_width=%d\nnoadjust=1\n[activation]\nactivation=relu\n["
+           "activation]\nactivation=linear\n",
            h, w, c, one.h, one.w, two.h, two.w);
   p->network = test_network(cfg);
   p->layer = &p->network->layers[LAST];
@@ -45,12 +48,14 @@ void test_problem_close(struct test_problem *p)
 }
 
 /* A tensor of that size. */
-static int random_tensor(const struct test_problem *p, struct test_rng *rng, struct mafat_shape wanted)
+static int random_tensor(const struct test_problem *p, struct test_rng *rng,
+                         struct mafat_shape wanted)
 {
   for (;;) {
     int tensor = mafat_network_above(p->network, test_random_int(rng, 0, LAST));
     struct mafat_shape s = mafat_network_tensor_shape(p->network, tensor);
-    if (!mafat_layer_is_alias(&p->network->layers[tensor]) && s.h >= wanted.h && s.w == wanted.w) return tensor;
+    if (!mafat_layer_is_alias(&p->network->layers[tensor]) && s.h >= wanted.h && s.w == wanted.w)
+      return tensor;
   }
 }
 
@@ -61,7 +66,8 @@ void test_problem_add(struct test_problem *p, struct test_rng *rng, struct mafat
   while (o.shape.c < shape.c) {
     int tensor = random_tensor(p, rng, shape);
     struct mafat_shape s = mafat_network_tensor_shape(p->network, tensor);
-    int most = mafat_min(s.c, shape.c - o.shape.c), n = test_random_chance(rng, 70) ? most : test_random_int(rng, 1, most);
+    int most = mafat_min(s.c, shape.c - o.shape.c),
+        n = test_random_chance(rng, 70) ? most : test_random_int(rng, 1, most);
     ck_assert_int_lt(o.sources.n, MOST_SLICES);
     list[o.sources.n++] = (struct mafat_source){tensor, test_random_int(rng, 0, s.c - n), n,
                                                 test_random_int(rng, 0, s.h - shape.h), shape.h};
@@ -74,9 +80,11 @@ void test_problem_add(struct test_problem *p, struct test_rng *rng, struct mafat
 void test_problem_infer(struct test_problem *p)
 {
   struct mafat_diagnostic d = {""};
-  const struct mafat_infer_context context = {"test.cfg", 1, LAST, mafat_layer_type_name(p->layer->type), &d};
+  const struct mafat_infer_context context = {"test.cfg", 1, LAST,
+                                              mafat_layer_type_name(p->layer->type), &d};
   for (int k = 0; k < p->layer->n_operands; k++)
-    ck_assert_msg(mafat_network_check_operand(p->network, LAST, k, &context) == MAFAT_OK, "%s", d.text);
+    ck_assert_msg(mafat_network_check_operand(p->network, LAST, k, &context) == MAFAT_OK, "%s",
+                  d.text);
   ck_assert_msg(mafat_layer_infer(p->layer, &context) == MAFAT_OK, "%s", d.text);
   p->network->n_more = 0;
   p->layer->output = false;
@@ -98,7 +106,8 @@ static double tensor_at(const struct test_problem *p, int tensor, int c, int y, 
   struct mafat_shape s = mafat_network_picture_shape(p->network);
   if (mafat_layer_is_input(l)) return (double)p->input[(c * s.h + y) * s.w + x];
   bool crops = tensor == FIRST || tensor == SECOND;
-  double value = tensor_at(p, mafat_layer_sources(l)->list->tensor, c, y + (crops ? l->crop_y : 0), x + (crops ? l->crop_x : 0));
+  double value = tensor_at(p, mafat_layer_sources(l)->list->tensor, c, y + (crops ? l->crop_y : 0),
+                           x + (crops ? l->crop_x : 0));
   return l->activation.kind == MAFAT_RELU ? fmax(value, 0) : value;
 }
 
@@ -120,7 +129,8 @@ static struct mafat_weights *no_weights(const struct mafat_network *n)
   return w;
 }
 
-static float *run(const struct test_problem *p, const char *plan_text, int threads, const struct mafat_kernels *kernels)
+static float *run(const struct test_problem *p, const char *plan_text, int threads,
+                  const struct mafat_kernels *kernels)
 {
   struct mafat_executor_options options;
   struct mafat_plan_options plan_options;
@@ -138,7 +148,8 @@ static float *run(const struct test_problem *p, const char *plan_text, int threa
   ck_assert_int_eq(mafat_executor_run(e, NULL), MAFAT_OK);
   struct mafat_view view;
   struct mafat_source self;
-  struct mafat_sources all = mafat_network_tensor_sources(p->network, mafat_network_output(p->network, LAST, p->output), &self);
+  struct mafat_sources all = mafat_network_tensor_sources(
+      p->network, mafat_network_output(p->network, LAST, p->output), &self);
   float *out = malloc((size_t)mafat_shape_elements(shape_of(p)) * sizeof *out);
   mafat_view_planes(&view, shape_of(p));
   mafat_executor_read_view(e, &all, &view, 0, mafat_shape_elements(shape_of(p)), out);
@@ -149,7 +160,8 @@ static float *run(const struct test_problem *p, const char *plan_text, int threa
   return out;
 }
 
-static void compare(const struct test_problem *p, const float *found, const struct test_meaning *meaning, const char *level)
+static void compare(const struct test_problem *p, const float *found,
+                    const struct test_meaning *meaning, const char *level)
 {
   struct mafat_shape s = shape_of(p);
   for (int c = 0; c < s.c; c++)
@@ -157,24 +169,27 @@ static void compare(const struct test_problem *p, const float *found, const stru
       for (int x = 0; x < s.w; x++, found++) {
         double exact = meaning->output(meaning->problem, c, y, x);
         ck_assert_msg(fabs((double)*found - exact) <= p->tolerance * fmax(1, fabs(exact)),
-                      "case %d, %s: output (%d, %d, %d) of (%d, %d, %d) is %.9g, exactly %.9g", meaning->number, level, c, y,
-                      x, s.c, s.h, s.w, (double)*found, exact);
+                      "case %d, %s: output (%d, %d, %d) of (%d, %d, %d) is %.9g, exactly %.9g",
+                      meaning->number, level, c, y, x, s.c, s.h, s.w, (double)*found, exact);
       }
 }
 
-static void check_plan(const struct test_problem *p, const char *plan, const float *expected, int number, int threads,
-                       const struct mafat_kernels *level)
+static void check_plan(const struct test_problem *p, const char *plan, const float *expected,
+                       int number, int threads, const struct mafat_kernels *level)
 {
   float *found = run(p, plan, threads, level);
-  ck_assert_msg(memcmp(found, expected, (size_t)mafat_shape_elements(shape_of(p)) * sizeof *found) == 0,
+  ck_assert_msg(memcmp(found, expected,
+                       (size_t)mafat_shape_elements(shape_of(p)) * sizeof *found) == 0,
                 "case %d, plan %s, %d threads: other bits than 1x1's", number, plan, threads);
   free(found);
 }
 
 /* Layers in parts, as far as they can be. */
-static void check_splits(const struct test_problem *p, const float *expected, int number, const struct mafat_kernels *level)
+static void check_splits(const struct test_problem *p, const float *expected, int number,
+                         const struct mafat_kernels *level)
 {
-  static const char *const splits[] = {"%c%d:0-6", "%c%d:0-5", "%c%d:6", "%c%d:4-6", "w2:6,%c%d:1-6"};
+  static const char *const splits[] = {"%c%d:0-6", "%c%d:0-5", "%c%d:6", "%c%d:4-6",
+                                       "w2:6,%c%d:1-6"};
   static const char *const orders[] = {"", "/order=best", "/order=postorder"};
   for (int i = 0; i < 3 * (int)(sizeof splits / sizeof *splits); i++) {
     char split[24], text[64];
@@ -187,10 +202,12 @@ static void check_splits(const struct test_problem *p, const float *expected, in
   }
 }
 
-static void check_plans(const struct test_problem *p, const float *expected, int number, const struct mafat_kernels *level)
+static void check_plans(const struct test_problem *p, const float *expected, int number,
+                        const struct mafat_kernels *level)
 {
   char tiles[32], tiles_alone[48], rows_before[48];
-  snprintf(tiles, sizeof tiles, "%dx%d", mafat_min(p->layer->out.h, 3), mafat_min(p->layer->out.w, 2));
+  snprintf(tiles, sizeof tiles, "%dx%d", mafat_min(p->layer->out.h, 3),
+           mafat_min(p->layer->out.w, 2));
   snprintf(tiles_alone, sizeof tiles_alone, "1x1/%d/%s", LAST, tiles);
   snprintf(rows_before, sizeof rows_before, "rows1/%d/%s", SECOND, tiles);
   const char *const plans[] = {"rows1", "rows3", "panels", tiles, tiles_alone, rows_before, "1x1"};

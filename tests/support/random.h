@@ -19,6 +19,7 @@ bool test_random_chance(struct test_rng *rng, int percent);
 int test_random_weights(const struct mafat_network *n, uint64_t seed);
 
 /* One of an array. */
-#define TEST_PICK(rng, list) (list)[test_random_int(rng, 0, (int)(sizeof(list) / sizeof *(list)) - 1)]
+#define TEST_PICK(rng, list) \
+  (list)[test_random_int(rng, 0, (int)(sizeof(list) / sizeof *(list)) - 1)]
 
 #endif

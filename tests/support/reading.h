@@ -49,7 +49,8 @@ static inline size_t test_reading_bytes(enum test_reader reader, size_t n)
 
 static inline double test_reading_seconds(enum test_reader reader, size_t n)
 {
-  return test_readings[reader].seconds + test_readings[reader].seconds_a_megabyte * 1e-6 * (double)n;
+  return test_readings[reader].seconds +
+         test_readings[reader].seconds_a_megabyte * 1e-6 * (double)n;
 }
 
 #endif

@@ -53,8 +53,9 @@ float test_output_at(const struct mafat_executor *e, const struct mafat_port *po
 
 #define TOLERANCE 2e-5
 
-static void run(const struct mafat_plan *plan, const struct mafat_layout *layout, const struct mafat_network *n,
-                struct mafat_weights *w, const struct mafat_kernels *kernels, const float *input, float *output)
+static void run(const struct mafat_plan *plan, const struct mafat_layout *layout,
+                const struct mafat_network *n, struct mafat_weights *w,
+                const struct mafat_kernels *kernels, const float *input, float *output)
 {
   struct mafat_executor_options options;
   struct mafat_executor *e = NULL;
@@ -67,8 +68,8 @@ static void run(const struct mafat_plan *plan, const struct mafat_layout *layout
   mafat_executor_close(&e);
 }
 
-static void compare(const struct mafat_network *n, const char *plan_text, const char *level, const float *found,
-                    const struct test_meaning *meaning)
+static void compare(const struct mafat_network *n, const char *plan_text, const char *level,
+                    const float *found, const struct test_meaning *meaning)
 {
   struct mafat_shape s = n->layers[n->n_layers - 1].out;
   for (int c = 0; c < s.c; c++)
@@ -76,13 +77,14 @@ static void compare(const struct mafat_network *n, const char *plan_text, const 
       for (int x = 0; x < s.w; x++, found++) {
         double exact = meaning->output(meaning->problem, c, y, x);
         ck_assert_msg(fabs((double)*found - exact) <= TOLERANCE * fmax(1, fabs(exact)),
-                      "case %d, %s, plan %s: output (%d, %d, %d) is %.9g, exactly %.9g", meaning->number, level,
-                      plan_text, c, y, x, (double)*found, exact);
+                      "case %d, %s, plan %s: output (%d, %d, %d) is %.9g, exactly %.9g",
+                      meaning->number, level, plan_text, c, y, x, (double)*found, exact);
       }
 }
 
-void test_compare_plan(const struct mafat_plan *plan, const struct mafat_layout *layout, const struct mafat_network *n,
-                       struct mafat_weights *w, const float *input, const struct test_meaning *meaning)
+void test_compare_plan(const struct mafat_plan *plan, const struct mafat_layout *layout,
+                       const struct mafat_network *n, struct mafat_weights *w, const float *input,
+                       const struct test_meaning *meaning)
 {
   char text[256];
   float *map = malloc((size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof *map);
@@ -93,7 +95,8 @@ void test_compare_plan(const struct mafat_plan *plan, const struct mafat_layout 
 }
 
 void test_compare(const struct mafat_network *n, struct mafat_weights *w, const char *plan_text,
-                  const struct mafat_kernels *kernels, const float *input, const struct test_meaning *meaning)
+                  const struct mafat_kernels *kernels, const float *input,
+                  const struct test_meaning *meaning)
 {
   float *map = malloc((size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof *map);
   struct mafat_plan *plan = test_plan(n, plan_text);

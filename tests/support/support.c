@@ -62,7 +62,8 @@ const char *test_spec_text(const struct mafat_spec *spec)
   return text;
 }
 
-size_t test_plan_write(const struct mafat_plan *plan, const struct mafat_network *n, char *text, size_t capacity)
+size_t test_plan_write(const struct mafat_plan *plan, const struct mafat_network *n, char *text,
+                       size_t capacity)
 {
   struct mafat_spec *spec;
   ck_assert_int_eq(mafat_plan_spec(&spec, plan, n), MAFAT_OK);
@@ -81,7 +82,8 @@ struct mafat_plan_options test_plain_options(void)
   return options;
 }
 
-struct mafat_plan_options test_random_packed_options(struct test_rng *rng, enum mafat_algorithm algorithm)
+struct mafat_plan_options test_random_packed_options(struct test_rng *rng,
+                                                     enum mafat_algorithm algorithm)
 {
   struct mafat_plan_options options;
   mafat_plan_defaults(&options);
@@ -122,7 +124,8 @@ int test_weights_file(const struct mafat_network *n, uint64_t seed)
 struct test_model_files test_model_files(const char *cfg_text, uint64_t seed)
 {
   struct mafat_network *n = test_network(cfg_text);
-  struct test_model_files f = {.cfg_fd = memfd_create("cfg", 0), .weights_fd = test_weights_file(n, seed)};
+  struct test_model_files f = {.cfg_fd = memfd_create("cfg", 0),
+                               .weights_fd = test_weights_file(n, seed)};
   mafat_network_close(&n);
   ck_assert_int_ge(f.cfg_fd, 0);
   ck_assert_int_eq(write(f.cfg_fd, cfg_text, strlen(cfg_text)), (ssize_t)strlen(cfg_text));
@@ -173,14 +176,16 @@ static bool set_comma_locale(void)
 /* One of numbers alone: made in a moment. */
 static void make_comma_locale(const char *folder)
 {
-  static const char source[] = "LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\ngrouping 3;3\nEND LC_NUMERIC\n";
+  static const char source[] =
+      "LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\ngrouping 3;3\nEND LC_NUMERIC\n";
   char path[64], command[256];
   snprintf(path, sizeof path, "%s/source", folder);
   FILE *file = fopen(path, "w");
   if (!file) return;
   fputs(source, file);
   fclose(file);
-  snprintf(command, sizeof command, "localedef -c -i %s -f ANSI_X3.4-1968 %s/comma >/dev/null 2>&1", path, folder);
+  snprintf(command, sizeof command, "localedef -c -i %s -f ANSI_X3.4-1968 %s/comma >/dev/null 2>&1",
+           path, folder);
   if (system(command) != 0) return; /* warnings, or there is none: seen when it is set */
 }
 
@@ -260,7 +265,8 @@ struct test_network_style test_small_style(void)
   return style;
 }
 
-__attribute__((format(printf, 2, 3))) static void write_cfg(struct author *a, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void write_cfg(struct author *a, const char *format,
+                                                            ...)
 {
   va_list args;
   va_start(args, format);
@@ -290,7 +296,8 @@ static const char *any_activation(struct author *a)
   static const enum mafat_activation common[] = {MAFAT_LINEAR, MAFAT_LEAKY, MAFAT_RELU, MAFAT_MISH,
                                                  MAFAT_SWISH, MAFAT_LOGISTIC};
   if (test_random_chance(a->rng, 70)) return mafat_activation_name(TEST_PICK(a->rng, common));
-  return mafat_activation_name((enum mafat_activation)test_random_int(a->rng, 0, MAFAT_N_DARKNET_ACTIVATIONS - 1));
+  return mafat_activation_name(
+      (enum mafat_activation)test_random_int(a->rng, 0, MAFAT_N_DARKNET_ACTIVATIONS - 1));
 }
 
 struct conv {
@@ -318,7 +325,8 @@ static bool add_conv(struct author *a, const struct conv *c)
   int pad = c->half_pad ? c->size / 2 : c->padding;
   int h = in.h + 2 * pad - c->size, w = in.w + 2 * pad - c->size, down, across;
   if (h < 0 || w < 0 || in.c % c->groups || c->filters % c->groups) return false;
-  long long macs = (long long)(h + 1) * (w + 1) * c->filters * (in.c / c->groups) * c->size * c->size;
+  long long macs =
+      (long long)(h + 1) * (w + 1) * c->filters * (in.c / c->groups) * c->size * c->size;
   if (macs > a->style->max_macs || h >= a->style->max_extent || w >= a->style->max_extent ||
       c->filters > a->style->max_channels)
     return false;
@@ -340,11 +348,15 @@ static bool random_conv(struct author *a)
 {
   static const int filters[] = {1, 3, 5, 8, 16, 16, 17, 24, 32, 33, 40, 64};
   static const int sizes[] = {1, 1, 1, 2, 3, 3, 3, 3, 5, 7}, strides[] = {1, 1, 1, 1, 2, 2, 3};
-  struct conv c = {.filters = TEST_PICK(a->rng, filters), .size = TEST_PICK(a->rng, sizes), .stride = TEST_PICK(a->rng, strides),
-                   .groups = 1, .any_shape = true};
+  struct conv c = {.filters = TEST_PICK(a->rng, filters),
+                   .size = TEST_PICK(a->rng, sizes),
+                   .stride = TEST_PICK(a->rng, strides),
+                   .groups = 1,
+                   .any_shape = true};
   c.half_pad = test_random_chance(a->rng, 60);
   if (!c.half_pad && test_random_chance(a->rng, 50)) c.padding = test_random_int(a->rng, 0, c.size);
-  if (c.half_pad && c.size % 2 && test_random_chance(a->rng, 15)) c.dilation = test_random_int(a->rng, 1, 3);
+  if (c.half_pad && c.size % 2 && test_random_chance(a->rng, 15))
+    c.dilation = test_random_int(a->rng, 1, 3);
   return add_conv(a, &c);
 }
 
@@ -352,7 +364,9 @@ static bool grouped_conv(struct author *a)
 {
   static const int sizes[] = {1, 3, 3, 3, 5};
   int channels = here(a).c;
-  struct conv c = {.size = TEST_PICK(a->rng, sizes), .stride = test_random_int(a->rng, 1, 2), .half_pad = true,
+  struct conv c = {.size = TEST_PICK(a->rng, sizes),
+                   .stride = test_random_int(a->rng, 1, 2),
+                   .half_pad = true,
                    .any_shape = true};
   switch (test_random_int(a->rng, 0, 4)) {
   case 0:
@@ -381,8 +395,10 @@ static bool concatenation(struct author *a)
 {
   static const int first[] = {24, 24, 3, 17, 20}, second[] = {96, 33, 8, 40};
   int size = test_random_chance(a->rng, 50) ? 3 : 1;
-  if (!add_conv(a, &(struct conv){TEST_PICK(a->rng, first), 1, 1, 1, 0, false, 0, false})) return false;
-  if (!add_conv(a, &(struct conv){TEST_PICK(a->rng, second), size, 1, 1, 0, true, 0, false})) return true;
+  if (!add_conv(a, &(struct conv){TEST_PICK(a->rng, first), 1, 1, 1, 0, false, 0, false}))
+    return false;
+  if (!add_conv(a, &(struct conv){TEST_PICK(a->rng, second), size, 1, 1, 0, true, 0, false}))
+    return true;
   struct mafat_shape one = a->shapes[a->n - 2], two = here(a);
   if (one.c + two.c > a->style->max_channels) return true;
   bool newest_first = test_random_chance(a->rng, 50);
@@ -439,7 +455,8 @@ static bool route(struct author *a)
   write_cfg(a, "[route]\nlayers=");
   for (int i = 0; i < n; i++) write_cfg(a, "%s%d", i ? "," : "", layer_number(a, list[i]));
   write_cfg(a, "\n");
-  if (groups > 1) write_cfg(a, "groups=%d\ngroup_id=%d\n", groups, test_random_int(a->rng, 0, groups - 1));
+  if (groups > 1)
+    write_cfg(a, "groups=%d\ngroup_id=%d\n", groups, test_random_int(a->rng, 0, groups - 1));
   write_cfg(a, "\n");
   put(a, a->shapes[first].h, a->shapes[first].w, channels / groups);
   return true;
@@ -493,9 +510,12 @@ static bool fan(struct author *a)
     return false;
   int first = a->n - 1;
   bool adds = a->style->edges && before >= 0 && test_random_chance(a->rng, 30);
-  if (!add_conv(a, &(struct conv){adds ? channels : TEST_PICK(a->rng, narrow), 1, 1, 1, 0, false, 0, false})) return true;
+  if (!add_conv(a, &(struct conv){adds ? channels : TEST_PICK(a->rng, narrow), 1, 1, 1, 0, false, 0,
+                                  false}))
+    return true;
   if (adds) {
-    write_cfg(a, "[shortcut]\nfrom=%d\nactivation=%s\n\n", layer_number(a, before), any_activation(a));
+    write_cfg(a, "[shortcut]\nfrom=%d\nactivation=%s\n\n", layer_number(a, before),
+              any_activation(a));
     put(a, here(a).h, here(a).w, channels);
   }
   if (!a->style->edges || test_random_chance(a->rng, 40)) return true;
@@ -519,7 +539,8 @@ static bool upsample(struct author *a)
   struct mafat_shape in = here(a);
   int stride = test_random_chance(a->rng, 80) ? 2 : 3;
   if (in.h * stride > a->style->max_extent || in.w * stride > a->style->max_extent) return false;
-  write_cfg(a, "[upsample]\nstride=%d\n%s\n", stride, test_random_chance(a->rng, 20) ? "scale=.5\n" : "");
+  write_cfg(a, "[upsample]\nstride=%d\n%s\n", stride,
+            test_random_chance(a->rng, 20) ? "scale=.5\n" : "");
   put(a, in.h * stride, in.w * stride, in.c);
   return true;
 }
@@ -569,7 +590,8 @@ static bool reorg3d(struct author *a)
 {
   struct mafat_shape in = here(a);
   int stride = test_random_chance(a->rng, 70) ? 2 : 3;
-  if (in.h % stride || in.w % stride || in.c * stride * stride > a->style->max_channels) return false;
+  if (in.h % stride || in.w % stride || in.c * stride * stride > a->style->max_channels)
+    return false;
   write_cfg(a, "[reorg3d]\nstride=%d\n\n", stride);
   put(a, in.h / stride, in.w / stride, in.c * stride * stride);
   return true;
@@ -579,12 +601,13 @@ static bool local(struct author *a)
 {
   struct mafat_shape in = here(a);
   int size = test_random_int(a->rng, 1, 3), pad = test_random_int(a->rng, 0, size / 2);
-  int filters = test_random_int(a->rng, 1, 6), stride = test_random_int(a->rng, 1, 2), less = pad ? 1 : size;
+  int filters = test_random_int(a->rng, 1, 6), stride = test_random_int(a->rng, 1, 2),
+      less = pad ? 1 : size;
   if (in.h < less || in.w < less) return false;
   int h = (in.h - less) / stride + 1, w = (in.w - less) / stride + 1;
   if ((long long)h * w * filters * in.c * size * size > 100000) return false;
-  write_cfg(a, "[local]\nfilters=%d\nsize=%d\nstride=%d\npad=%d\nactivation=%s\n\n", filters, size, stride, pad,
-            any_activation(a));
+  write_cfg(a, "[local]\nfilters=%d\nsize=%d\nstride=%d\npad=%d\nactivation=%s\n\n", filters, size,
+            stride, pad, any_activation(a));
   put(a, h, w, filters);
   return true;
 }
@@ -610,7 +633,8 @@ static bool softmax(struct author *a)
   struct mafat_shape in = here(a);
   int groups = test_random_int(a->rng, 1, 3);
   if (floats(in) % groups) groups = 1;
-  write_cfg(a, "[softmax]\ngroups=%d\n%s\n", groups, test_random_chance(a->rng, 20) ? "temperature=2\n" : "");
+  write_cfg(a, "[softmax]\ngroups=%d\n%s\n", groups,
+            test_random_chance(a->rng, 20) ? "temperature=2\n" : "");
   put(a, in.h, in.w, in.c);
   return true;
 }
@@ -623,7 +647,8 @@ static bool avgpool(struct author *a)
   return true;
 }
 
-/* One pixel of every channel: of their means, or by a window of the whole map, which rows can wait for. */
+/* One pixel of every channel: of their means, or by a window of the whole map, which rows can wait
+ * for. */
 static void squeeze(struct author *a)
 {
   struct mafat_shape in = here(a);
@@ -645,11 +670,13 @@ static bool attention(struct author *a)
   if (map < 0) return false;
   if (kind == 0) {
     squeeze(a);
-    if (!add_conv(a, &(struct conv){TEST_PICK(a->rng, narrow), 1, 1, 1, 0, false, 0, false})) return true;
+    if (!add_conv(a, &(struct conv){TEST_PICK(a->rng, narrow), 1, 1, 1, 0, false, 0, false}))
+      return true;
   }
-  if (!add_conv(a, &(struct conv){kind == 1 ? 1 : in.c, 1, 1, 1, 0, false, 0, false})) return kind == 0;
-  write_cfg(a, "[%s]\nfrom=%d\n%sactivation=%s\n\n", kind == 2 ? "sam" : "scale_channels", layer_number(a, map),
-            kind == 1 ? "scale_wh=1\n" : "", any_activation(a));
+  if (!add_conv(a, &(struct conv){kind == 1 ? 1 : in.c, 1, 1, 1, 0, false, 0, false}))
+    return kind == 0;
+  write_cfg(a, "[%s]\nfrom=%d\n%sactivation=%s\n\n", kind == 2 ? "sam" : "scale_channels",
+            layer_number(a, map), kind == 1 ? "scale_wh=1\n" : "", any_activation(a));
   put(a, in.h, in.w, in.c);
   return true;
 }
@@ -660,8 +687,11 @@ static bool map_head(struct author *a)
   bool yolo = test_random_chance(a->rng, 60), gaussian = yolo && classes % 3 == 0;
   int channels = boxes * (classes + (gaussian ? 9 : 5));
   if (!add_conv(a, &(struct conv){channels, 1, 1, 1, 0, false, 0, false})) return false;
-  write_cfg(a, "[%s]\nclasses=%d\nnum=%d\nanchors=%s\n", gaussian ? "Gaussian_yolo" : yolo ? "yolo" : "region", classes,
-            yolo ? 3 : boxes, yolo || boxes == 3 ? "1,2, 3,4, 5,6" : "1.5,2.25");
+  write_cfg(a, "[%s]\nclasses=%d\nnum=%d\nanchors=%s\n",
+            gaussian ? "Gaussian_yolo"
+            : yolo   ? "yolo"
+                     : "region",
+            classes, yolo ? 3 : boxes, yolo || boxes == 3 ? "1,2, 3,4, 5,6" : "1.5,2.25");
   if (yolo) write_cfg(a, "mask=%s\n%s\n", boxes == 1 ? "1" : boxes == 2 ? "0,2" : "0,1,2",
                       test_random_chance(a->rng, 30) ? "scale_x_y=1.1\n" : "");
   else write_cfg(a, "coords=4\nsoftmax=%d\n\n", test_random_int(a->rng, 0, 1));
@@ -676,7 +706,8 @@ static bool vector_head(struct author *a)
   if (floats(here(a)) > 6000) return false;
   write_cfg(a, "[connected]\noutput=%d\nactivation=linear\n\n", outputs);
   put(a, 1, 1, outputs);
-  write_cfg(a, "[detection]\nclasses=%d\ncoords=4\nside=%d\nnum=%d\nsqrt=1\n\n", classes, side, boxes);
+  write_cfg(a, "[detection]\nclasses=%d\ncoords=4\nside=%d\nnum=%d\nsqrt=1\n\n", classes, side,
+            boxes);
   put(a, 1, 1, outputs);
   return true;
 }
@@ -734,8 +765,10 @@ void test_random_network(struct test_rng *rng, const struct test_network_style *
   int layers = test_random_int(rng, style->min_layers, style->max_layers);
   ck_assert_int_le(layers + 8, MAX_GENERATED);
   a.input = (struct mafat_shape){mafat_min(TEST_PICK(rng, sides), style->max_extent),
-                                 mafat_min(TEST_PICK(rng, sides), style->max_extent), TEST_PICK(rng, channels)};
-  if (style->windows && test_random_chance(rng, 40)) write_cfg(&a, "# windows %u\n", test_random(rng));
+                                 mafat_min(TEST_PICK(rng, sides), style->max_extent),
+                                 TEST_PICK(rng, channels)};
+  if (style->windows && test_random_chance(rng, 40))
+    write_cfg(&a, "# windows %u\n", test_random(rng));
   write_cfg(&a, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n\n", a.input.h, a.input.w, a.input.c);
   while (a.n < layers) add_layer(&a);
   finish(&a);
@@ -745,18 +778,22 @@ void test_random_network(struct test_rng *rng, const struct test_network_style *
 
 static void add_block_conv(struct author *a, int filters, int size, int stride, int groups)
 {
-  write_cfg(a, "[convolutional]\nfilters=%d\nsize=%d\nstride=%d\npadding=%d\ngroups=%d\nactivation=relu\n", filters, size, stride,
-            size / 2, groups);
+  write_cfg(
+      a,
+      "[convolutional]\nfilters=%d\nsize=%d\nstride=%d\npadding=%d\ngroups=%d\nactivation=relu\n",
+      filters, size, stride, size / 2, groups);
 }
 
 void test_random_blocks(struct test_rng *rng, int most_side, char *cfg_text, size_t capacity)
 {
   struct author a = {.rng = rng, .text = cfg_text, .capacity = capacity};
   int c = 4 * test_random_int(rng, 1, 6);
-  write_cfg(&a, "[net]\nheight=%d\nwidth=%d\nchannels=3\n", test_random_int(rng, 5, most_side), test_random_int(rng, 5, most_side));
+  write_cfg(&a, "[net]\nheight=%d\nwidth=%d\nchannels=3\n", test_random_int(rng, 5, most_side),
+            test_random_int(rng, 5, most_side));
   add_block_conv(&a, c, 3, 1, 1);
   for (int blocks = test_random_int(rng, 1, 4); blocks > 0; blocks--) {
-    int size = 3 + 2 * test_random_int(rng, 0, 1), wide = c * test_random_int(rng, 1, 4), stride = test_random_int(rng, 1, 2);
+    int size = 3 + 2 * test_random_int(rng, 0, 1), wide = c * test_random_int(rng, 1, 4),
+        stride = test_random_int(rng, 1, 2);
     bool around = test_random_chance(rng, 50), widens = test_random_chance(rng, 70);
     if (around) stride = 1;
     if (!widens) wide = c;

@@ -1,5 +1,5 @@
-/* Small .tflite models, one for each way of an operator, with numbers that are the same on every machine. Need no test
- * framework. */
+/* Small .tflite models, one for each way of an operator, with numbers that are the same on every
+ * machine. Need no test framework. */
 #ifndef MAFAT_TESTS_SUPPORT_TFLITE_OPERATORS_H
 #define MAFAT_TESTS_SUPPORT_TFLITE_OPERATORS_H
 

@@ -7,7 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Tables are written in front of what they point to: an offset is filled in when its target is written. */
+/* Tables are written in front of what they point to: an offset is filled in when its target is
+ * written. */
 struct writer {
   char *data;
   size_t n, capacity;
@@ -49,7 +50,8 @@ static void put_table(struct writer *w, const struct field *fields, int n)
   uint16_t vtable[20] = {0}, at = 4;
   int most = 0;
   char table[128] = {0};
-  for (int step = 8; step; step /= 2) /* wide ones first, after the four bytes of the vtable's place */
+  for (int step = 8; step;
+       step /= 2) /* wide ones first, after the four bytes of the vtable's place */
     for (int i = 0; i < n; i++)
       if ((fields[i].bytes ? fields[i].bytes : 4) == step) {
         at = (uint16_t)((at + step - 1) / step * step);
@@ -82,7 +84,8 @@ static void put_table_at(struct writer *w, size_t where, const struct field *fie
   put_table(w, fields, n);
 }
 
-static void put_vector(struct writer *w, size_t where, const void *data, size_t n, size_t element_bytes)
+static void put_vector(struct writer *w, size_t where, const void *data, size_t n,
+                       size_t element_bytes)
 {
   uint32_t count = (uint32_t)n;
   pad(w, element_bytes == 1 ? 16 : 8, sizeof count);
@@ -114,7 +117,11 @@ static void put_quantization(struct writer *w, size_t where, const struct test_t
   size_t scales, zero_points;
   float scale = .5f;
   int64_t zero_point = 3;
-  put_table_at(w, where, (struct field[]){{2, 0, 0, &scales}, {3, 0, 0, &zero_points}, {6, 4, (uint64_t)t->dimension, NULL}}, 3);
+  put_table_at(w, where,
+               (struct field[]){{2, 0, 0, &scales},
+                                {3, 0, 0, &zero_points},
+                                {6, 4, (uint64_t)t->dimension, NULL}},
+               3);
   size_t first = put_places(w, scales, t->n_scales);
   for (int i = 0; i < t->n_scales; i++)
     memcpy(w->data + first + 4 * (size_t)i, t->scales ? &t->scales[i] : &scale, sizeof scale);
@@ -122,10 +129,14 @@ static void put_quantization(struct writer *w, size_t where, const struct test_t
   else put_vector(w, zero_points, &zero_point, 1, 8);
 }
 
-static void put_tensor(struct writer *w, size_t where, const struct test_tflite_tensor *t, int buffer)
+static void put_tensor(struct writer *w, size_t where, const struct test_tflite_tensor *t,
+                       int buffer)
 {
   size_t shape, name, quantization, signature, sparsity;
-  struct field fields[9] = {{0, 0, 0, &shape}, {1, 1, (uint64_t)t->type, NULL}, {2, 4, (uint64_t)buffer, NULL}, {3, 0, 0, &name},
+  struct field fields[9] = {{0, 0, 0, &shape},
+                            {1, 1, (uint64_t)t->type, NULL},
+                            {2, 4, (uint64_t)buffer, NULL},
+                            {3, 0, 0, &name},
                             {5, 1, (uint64_t)t->variable, NULL}};
   int n = 5;
   if (t->n_scales) fields[n++] = (struct field){4, 0, 0, &quantization};
@@ -151,16 +162,22 @@ static void put_options(struct writer *w, size_t where, const struct test_tflite
   struct field fields[TEST_TFLITE_FIELDS];
   size_t lists[TEST_TFLITE_FIELDS];
   for (int i = 0; i < o->n_fields; i++)
-    fields[i] = (struct field){o->fields[i].number, o->fields[i].bytes, bits(&o->fields[i]), &lists[i]};
+    fields[i] =
+        (struct field){o->fields[i].number, o->fields[i].bytes, bits(&o->fields[i]), &lists[i]};
   put_table_at(w, where, fields, o->n_fields);
   for (int i = 0; i < o->n_fields; i++)
-    if (o->fields[i].bytes == 0) put_vector(w, lists[i], o->fields[i].list, (size_t)o->fields[i].n, 4);
+    if (o->fields[i].bytes == 0)
+      put_vector(w, lists[i], o->fields[i].list, (size_t)o->fields[i].n, 4);
 }
 
-static void put_operator(struct writer *w, size_t where, const struct test_tflite_operator *o, int code)
+static void put_operator(struct writer *w, size_t where, const struct test_tflite_operator *o,
+                         int code)
 {
   size_t inputs, outputs, options, custom;
-  struct field fields[7] = {{0, 4, (uint64_t)code, NULL}, {1, 0, 0, &inputs}, {2, 0, 0, &outputs}, {3, 1, (uint64_t)o->options, NULL}};
+  struct field fields[7] = {{0, 4, (uint64_t)code, NULL},
+                            {1, 0, 0, &inputs},
+                            {2, 0, 0, &outputs},
+                            {3, 1, (uint64_t)o->options, NULL}};
   int n = 4;
   if (o->options) fields[n++] = (struct field){4, 0, 0, &options};
   if (o->custom_options) fields[n++] = (struct field){5, 0, 0, &custom};
@@ -175,7 +192,8 @@ static void put_code(struct writer *w, size_t where, const struct test_tflite_op
 {
   size_t name;
   uint64_t code = (uint64_t)o->code;
-  struct field fields[4] = {{0, 1, code < 127 ? code : 127, NULL}, {2, 4, 1, NULL}, {3, 4, code, NULL}, {1, 0, 0, &name}};
+  struct field fields[4] = {
+      {0, 1, code < 127 ? code : 127, NULL}, {2, 4, 1, NULL}, {3, 4, code, NULL}, {1, 0, 0, &name}};
   put_table_at(w, where, fields, o->custom ? 4 : 3);
   if (o->custom) put_string(w, name, o->custom);
 }
@@ -193,12 +211,19 @@ static int find_code(const struct test_tflite_model *m, int i)
 static void put_graph(struct writer *w, size_t where, const struct test_tflite_model *m)
 {
   size_t tensors, inputs, outputs, operators;
-  put_table_at(w, where, (struct field[]){{0, 0, 0, &tensors}, {1, 0, 0, &inputs}, {2, 0, 0, &outputs}, {3, 0, 0, &operators}}, 4);
-  size_t first_tensor = put_places(w, tensors, m->n_tensors), first_operator = put_places(w, operators, m->n_operators);
+  put_table_at(
+      w, where,
+      (struct field[]){
+          {0, 0, 0, &tensors}, {1, 0, 0, &inputs}, {2, 0, 0, &outputs}, {3, 0, 0, &operators}},
+      4);
+  size_t first_tensor = put_places(w, tensors, m->n_tensors),
+         first_operator = put_places(w, operators, m->n_operators);
   put_vector(w, inputs, m->inputs, (size_t)m->n_inputs, 4);
   put_vector(w, outputs, m->outputs, (size_t)m->n_outputs, 4);
-  for (int i = 0; i < m->n_tensors; i++) put_tensor(w, first_tensor + 4 * (size_t)i, &m->tensors[i], i + 1);
-  for (int i = 0; i < m->n_operators; i++) put_operator(w, first_operator + 4 * (size_t)i, &m->operators[i], find_code(m, i));
+  for (int i = 0; i < m->n_tensors; i++)
+    put_tensor(w, first_tensor + 4 * (size_t)i, &m->tensors[i], i + 1);
+  for (int i = 0; i < m->n_operators; i++)
+    put_operator(w, first_operator + 4 * (size_t)i, &m->operators[i], find_code(m, i));
 }
 
 static void put_buffer(struct writer *w, size_t where, const struct test_tflite_tensor *t)
@@ -208,11 +233,14 @@ static void put_buffer(struct writer *w, size_t where, const struct test_tflite_
   if (t && t->data) put_vector(w, data, t->data, t->bytes, 1);
 }
 
-static void put_unit(struct writer *w, size_t where, const struct test_tflite_model *m, bool normalizes)
+static void put_unit(struct writer *w, size_t where, const struct test_tflite_model *m,
+                     bool normalizes)
 {
   size_t options, means, deviations;
-  put_table_at(w, where, (struct field[]){{0, 1, normalizes ? 1 : 3, NULL}, {1, 0, 0, &options}}, 2);
-  put_table_at(w, options, (struct field[]){{0, 0, 0, &means}, {1, 0, 0, &deviations}}, normalizes ? 2 : 0);
+  put_table_at(w, where, (struct field[]){{0, 1, normalizes ? 1 : 3, NULL}, {1, 0, 0, &options}},
+               2);
+  put_table_at(w, options, (struct field[]){{0, 0, 0, &means}, {1, 0, 0, &deviations}},
+               normalizes ? 2 : 0);
   if (!normalizes) return;
   put_vector(w, means, m->means, (size_t)m->n_means, 4);
   put_vector(w, deviations, m->deviations, (size_t)m->n_means, 4);
@@ -233,14 +261,16 @@ static struct writer make_metadata(const struct test_tflite_model *m)
   return w;
 }
 
-static void put_metadata(struct writer *w, size_t entries, size_t buffer, const struct test_tflite_model *m)
+static void put_metadata(struct writer *w, size_t entries, size_t buffer,
+                         const struct test_tflite_model *m)
 {
   size_t name, data;
   struct writer inner = make_metadata(m);
   size_t first = put_places(w, entries, 2);
   put_table_at(w, first, (struct field[]){{0, 0, 0, &name}, {1, 4, 0, NULL}}, 2);
   put_string(w, name, "min_runtime_version");
-  put_table_at(w, first + 4, (struct field[]){{0, 0, 0, &name}, {1, 4, (uint64_t)m->n_tensors + 1, NULL}}, 2);
+  put_table_at(w, first + 4,
+               (struct field[]){{0, 0, 0, &name}, {1, 4, (uint64_t)m->n_tensors + 1, NULL}}, 2);
   put_string(w, name, "TFLITE_METADATA");
   put_table_at(w, buffer, (struct field[]){{0, 0, 0, &data}}, 1);
   put_vector(w, data, inner.data, inner.n, 1);
@@ -253,11 +283,15 @@ char *test_tflite_write(const struct test_tflite_model *m, size_t *n)
   size_t codes, graphs, buffers, metadata;
   int n_graphs = m->n_subgraphs ? m->n_subgraphs : 1;
   put(&w, "\0\0\0\0TFL3", 8);
-  struct field fields[] = {{0, 4, (uint64_t)(m->version ? m->version : 3), NULL}, {1, 0, 0, &codes}, {2, 0, 0, &graphs}, {4, 0, 0, &buffers},
+  struct field fields[] = {{0, 4, (uint64_t)(m->version ? m->version : 3), NULL},
+                           {1, 0, 0, &codes},
+                           {2, 0, 0, &graphs},
+                           {4, 0, 0, &buffers},
                            {6, 0, 0, &metadata}};
   put_table_at(&w, 0, fields, m->n_means ? 5 : 4);
   int n_codes = m->n_codes ? m->n_codes : m->n_operators;
-  size_t first_code = put_places(&w, codes, n_codes), first_graph = put_places(&w, graphs, n_graphs);
+  size_t first_code = put_places(&w, codes, n_codes),
+         first_graph = put_places(&w, graphs, n_graphs);
   size_t first_buffer = put_places(&w, buffers, m->n_tensors + (m->n_means ? 2 : 1));
   if (m->n_means) put_metadata(&w, metadata, first_buffer + 4 * ((size_t)m->n_tensors + 1), m);
   for (int i = 0; i < n_codes; i++) {
@@ -265,7 +299,8 @@ char *test_tflite_write(const struct test_tflite_model *m, size_t *n)
     put_code(&w, first_code + 4 * (size_t)i, m->n_codes ? &listed : &m->operators[i]);
   }
   for (int i = 0; i < n_graphs; i++) put_graph(&w, first_graph + 4 * (size_t)i, m);
-  for (int i = 0; i <= m->n_tensors; i++) put_buffer(&w, first_buffer + 4 * (size_t)i, i ? &m->tensors[i - 1] : NULL);
+  for (int i = 0; i <= m->n_tensors; i++)
+    put_buffer(&w, first_buffer + 4 * (size_t)i, i ? &m->tensors[i - 1] : NULL);
   *n = w.n;
   return w.data;
 }
@@ -301,8 +336,10 @@ size_t test_flex_write(const struct test_flex_entry *entries, int n, char to[512
   uint32_t head[3] = {(uint32_t)(w.n - key_vector), 4, (uint32_t)n};
   put(&w, head, sizeof head);
   size_t values = w.n;
-  for (int i = 0; i < n; i++) put(&w, entries[i].real != 0 ? (const void *)&entries[i].real : &entries[i].whole, 4);
-  for (int i = 0; i < n; i++) put(&w, entries[i].real != 0 ? (const char[]){FLOAT_32} : (const char[]){INT_32}, 1);
+  for (int i = 0; i < n; i++)
+    put(&w, entries[i].real != 0 ? (const void *)&entries[i].real : &entries[i].whole, 4);
+  for (int i = 0; i < n; i++)
+    put(&w, entries[i].real != 0 ? (const char[]){FLOAT_32} : (const char[]){INT_32}, 1);
   const unsigned char root[3] = {(unsigned char)(w.n - values), MAP_32, 1};
   put(&w, root, sizeof root);
   if (w.n > 512) abort();

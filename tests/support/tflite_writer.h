@@ -61,7 +61,8 @@ char *test_tflite_write(const struct test_tflite_model *m, size_t *n);
 /* The same as a file without a name: its descriptor; -1: a failure. */
 int test_tflite_file(const struct test_tflite_model *m);
 
-/* A map of FlexBuffers whose values are floats or integers, in `to`: its length. Keys are to be in order. */
+/* A map of FlexBuffers whose values are floats or integers, in `to`: its length. Keys are to be in
+ * order. */
 struct test_flex_entry {
   const char *key;
   int32_t whole;

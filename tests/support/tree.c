@@ -42,7 +42,9 @@ void test_tree_make(void)
 {
   strcpy(tree, "/tmp/mafat-tree-XXXXXX");
   ck_assert_ptr_nonnull(mkdtemp(tree));
-  test_tree_put("/proc/meminfo", "MemTotal:        4194304 kB\nMemFree:          100000 kB\nMemAvailable:    2097152 kB\n");
+  test_tree_put(
+      "/proc/meminfo",
+      "MemTotal:        4194304 kB\nMemFree:          100000 kB\nMemAvailable:    2097152 kB\n");
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)

@@ -1,5 +1,5 @@
-/* Files that tests write: by themselves, and in a folder in which files stand where a system's would: /proc/self/cgroup, /sys/fs/cgroup. One at a time; as the
- * fixture of a test case. */
+/* Files that tests write: by themselves, and in a folder in which files stand where a system's
+ * would: /proc/self/cgroup, /sys/fs/cgroup. One at a time; as the fixture of a test case. */
 #ifndef MAFAT_TESTS_SUPPORT_TREE_H
 #define MAFAT_TESTS_SUPPORT_TREE_H
 

@@ -10,14 +10,16 @@
 /* ---- windows ---- */
 
 /* Another window along one axis that gives as many outputs from as many inputs. */
-static struct mafat_taps vary_taps(struct test_rng *rng, struct mafat_taps t, int inputs, int outputs)
+static struct mafat_taps vary_taps(struct test_rng *rng, struct mafat_taps t, int inputs,
+                                   int outputs)
 {
   struct mafat_taps other = {.size = test_random_int(rng, 1, 4), .stride = t.stride};
   other.dilation = test_random_int(rng, 1, 2);
   other.before = test_random_int(rng, 0, (other.size - 1) * other.dilation);
   other.after = mafat_taps_inputs(other, outputs) - inputs - other.before;
   if (other.after < 0) other.after = 0;
-  /* No window lies behind the map; where the map is as wide as taps are apart, none steps over it. */
+  /* No window lies behind the map; where the map is as wide as taps are apart, none steps over it.
+   */
   bool sees_map = (outputs - 1) * other.stride - other.before < inputs && other.dilation <= inputs;
   return mafat_taps_outputs(other, inputs) == outputs && sees_map ? other : t;
 }
@@ -28,7 +30,8 @@ static void vary_windows(struct mafat_network *n, uint64_t seed)
   struct test_rng rng = test_rng(seed);
   for (int i = 0; i < n->n_layers; i++) {
     struct mafat_layer *l = &n->layers[i];
-    bool slides = mafat_layer_convolves(l) || mafat_layer_pools(l) || l->type == MAFAT_LOCAL_AVGPOOL;
+    bool slides =
+        mafat_layer_convolves(l) || mafat_layer_pools(l) || l->type == MAFAT_LOCAL_AVGPOOL;
     if (!slides || test_random_chance(&rng, 60)) continue;
     l->window.y = vary_taps(&rng, l->window.y, l->in.h, l->out.h);
     l->window.x = vary_taps(&rng, l->window.x, l->in.w, l->out.w);
@@ -41,8 +44,8 @@ static void vary_windows(struct mafat_network *n, uint64_t seed)
 static bool blends_alike_maps(const struct mafat_layer *l)
 {
   for (int k = 1; k < l->n_operands; k++)
-    if (l->operands[k].broadcast || l->operands[k].shape.h != l->in.h || l->operands[k].shape.w != l->in.w ||
-        l->operands[k].shape.c != l->in.c)
+    if (l->operands[k].broadcast || l->operands[k].shape.h != l->in.h ||
+        l->operands[k].shape.w != l->in.w || l->operands[k].shape.c != l->in.c)
       return false;
   return mafat_layer_blends(l);
 }
@@ -57,7 +60,8 @@ void test_add_operand(struct mafat_layer *l, const struct mafat_operand *operand
   memcpy(o->sources.list, operand->sources.list, sources * sizeof *o->sources.list);
 }
 
-/* A value for each row, column or channel, or for several of them, from some tensor that has as many. */
+/* A value for each row, column or channel, or for several of them, from some tensor that has as
+ * many. */
 static void add_broadcast(struct test_rng *rng, const struct mafat_network *n, int layer)
 {
   struct mafat_layer *l = &n->layers[layer];
@@ -73,7 +77,8 @@ static void add_broadcast(struct test_rng *rng, const struct mafat_network *n, i
 /* Gives some blends what no cfg can say: the larger one, other broadcasts. */
 static void vary_blends(struct mafat_network *n, uint64_t seed)
 {
-  static const enum mafat_blend blends[] = {MAFAT_BLEND_ADD, MAFAT_BLEND_MUL, MAFAT_BLEND_MAX, MAFAT_BLEND_MIN, MAFAT_BLEND_PRELU};
+  static const enum mafat_blend blends[] = {MAFAT_BLEND_ADD, MAFAT_BLEND_MUL, MAFAT_BLEND_MAX,
+                                            MAFAT_BLEND_MIN, MAFAT_BLEND_PRELU};
   struct test_rng rng = test_rng(seed + 1);
   for (int i = 0; i < n->n_layers; i++) {
     struct mafat_layer *l = &n->layers[i];
@@ -83,7 +88,8 @@ static void vary_blends(struct mafat_network *n, uint64_t seed)
     for (int attempt = test_random_int(&rng, 0, 6); attempt > 0 && l->n_operands < 4; attempt--)
       add_broadcast(&rng, n, i);
     struct mafat_diagnostic d = {""};
-    int code = mafat_layer_infer(l, &(struct mafat_infer_context){"test.cfg", l->line, i, "blend", &d});
+    int code =
+        mafat_layer_infer(l, &(struct mafat_infer_context){"test.cfg", l->line, i, "blend", &d});
     ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   }
 }
@@ -113,8 +119,10 @@ static bool add_slice(const struct weaver *w, int rows, int channels, struct maf
 {
   int tensor = mafat_network_above(w->network, test_random_int(w->rng, 0, w->layer));
   struct mafat_shape s = mafat_network_tensor_shape(w->network, tensor);
-  bool tileable = mafat_layer_is_tileable(&w->network->layers[tensor]) || mafat_layer_is_input(&w->network->layers[tensor]);
-  if (mafat_layer_is_alias(&w->network->layers[tensor]) || !tileable || s.w != w->operand->shape.w || s.h < rows)
+  bool tileable = mafat_layer_is_tileable(&w->network->layers[tensor]) ||
+                  mafat_layer_is_input(&w->network->layers[tensor]);
+  if (mafat_layer_is_alias(&w->network->layers[tensor]) || !tileable ||
+      s.w != w->operand->shape.w || s.h < rows)
     return false;
   if (channels > s.c) channels = s.c;
   struct mafat_source *slice = malloc(sizeof *slice);
@@ -139,11 +147,13 @@ static bool make_foreign_band(const struct weaver *w, int rows, struct mafat_sou
 }
 
 /* Rows of what the operand was: these, or others. */
-static void make_own_band(const struct weaver *w, struct mafat_span rows, struct mafat_sources *band)
+static void make_own_band(const struct weaver *w, struct mafat_span rows,
+                          struct mafat_sources *band)
 {
   int n = mafat_span_size(rows), first = rows.begin;
   if (test_random_chance(w->rng, 50)) first = test_random_int(w->rng, 0, w->operand->shape.h - n);
-  ck_assert_int_eq(mafat_sources_part(band, &w->operand->sources, mafat_span(first, first + n), mafat_span(0, w->channels)),
+  ck_assert_int_eq(mafat_sources_part(band, &w->operand->sources, mafat_span(first, first + n),
+                                      mafat_span(0, w->channels)),
                    MAFAT_OK);
 }
 
@@ -166,7 +176,8 @@ bool test_weave(struct test_rng *rng, struct mafat_network *n, int layer, int op
 {
   struct mafat_operand *o = &n->layers[layer].operands[operand];
   struct weaver w = {rng, n, layer, o, 0};
-  const struct mafat_infer_context context = {"test.cfg", n->layers[layer].line, layer, "woven", NULL};
+  const struct mafat_infer_context context = {"test.cfg", n->layers[layer].line, layer, "woven",
+                                              NULL};
   struct mafat_sources own = o->sources;
   for (int i = 0; i < own.n; i++) w.channels += own.list[i].n;
   o->sources = weave(&w);
@@ -200,12 +211,15 @@ static void vary_rows(struct mafat_network *n, uint64_t seed)
 static void vary_activations(struct mafat_network *n, uint64_t seed)
 {
   static const struct mafat_activating others[] = {
-      {MAFAT_CLIP, -.5f, .75f}, {MAFAT_SLOPED, .25f, 0}, {MAFAT_STEEP, -.3f, 0}, {MAFAT_HARD_SIGMOID, .2f, .5f},
-      {MAFAT_HARD_SWISH, 0, 0}, {MAFAT_SCALED_ELU, 1.2f, 1.1f}, {MAFAT_GELU, 0, 0}, {MAFAT_SOFTPLUS, 0, 0}};
+      {MAFAT_CLIP, -.5f, .75f}, {MAFAT_SLOPED, .25f, 0},
+      {MAFAT_STEEP, -.3f, 0},   {MAFAT_HARD_SIGMOID, .2f, .5f},
+      {MAFAT_HARD_SWISH, 0, 0}, {MAFAT_SCALED_ELU, 1.2f, 1.1f},
+      {MAFAT_GELU, 0, 0},       {MAFAT_SOFTPLUS, 0, 0}};
   struct test_rng rng = test_rng(seed + 3);
   for (int i = 0; i < n->n_layers; i++)
     if (n->layers[i].activation.kind != MAFAT_LINEAR && test_random_chance(&rng, 25))
-      n->layers[i].activation = others[test_random_int(&rng, 0, (int)(sizeof others / sizeof *others) - 1)];
+      n->layers[i].activation =
+          others[test_random_int(&rng, 0, (int)(sizeof others / sizeof *others) - 1)];
 }
 
 /* Makes some layers that are an activation alone normalize the channels of each pixel. */
@@ -217,7 +231,8 @@ static void vary_kinds(struct mafat_network *n, uint64_t seed)
     if (l->type != MAFAT_ACTIVATION_LAYER || test_random_chance(&rng, 30)) continue;
     l->type = MAFAT_NORMALIZE;
     l->normalize = malloc(sizeof *l->normalize);
-    *l->normalize = (struct mafat_normalize){(enum mafat_normalize_how)test_random_int(&rng, 0, MAFAT_N_NORMALIZATIONS - 1), .1f, 0};
+    *l->normalize = (struct mafat_normalize){
+        (enum mafat_normalize_how)test_random_int(&rng, 0, MAFAT_N_NORMALIZATIONS - 1), .1f, 0};
   }
 }
 
@@ -238,7 +253,9 @@ static bool can_have_several(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
   const struct mafat_kind *kind = mafat_kind_of(l->type);
-  if (kind->alias || kind->head || kind->constant || kind->keeps || l->n_operands != 1 || l->out_type != MAFAT_F32 || l->more) return false;
+  if (kind->alias || kind->head || kind->constant || kind->keeps || l->n_operands != 1 ||
+      l->out_type != MAFAT_F32 || l->more)
+    return false;
   return l->out.h == l->in.h && l->out.w == l->in.w && l->out.c <= l->in.c;
 }
 
@@ -246,21 +263,28 @@ static void set_topk(struct test_rng *rng, struct mafat_layer *l)
 {
   int axis = l->out.c == l->in.c ? test_random_int(rng, 0, MAFAT_N_AXES - 1) : MAFAT_AXIS_C;
   const int extents[MAFAT_N_AXES] = {l->out.h, l->out.w, l->out.c};
-  l->topk = (struct mafat_topk){.k = extents[axis], .axis = (signed char)axis, .smallest = test_random_chance(rng, 50)};
+  l->topk = (struct mafat_topk){
+      .k = extents[axis], .axis = (signed char)axis, .smallest = test_random_chance(rng, 50)};
 }
 
 static void add_run(struct mafat_part *p, int axis, int size, int first, int step)
 {
   p->in_first[axis] = step < 0 ? first + size - 1 : first;
-  p->atoms[p->n_atoms++] = (struct mafat_atom){.size = size, .out_axis = (signed char)axis, .out_step = 1, .in_axis = (signed char)axis, .in_step = step};
+  p->atoms[p->n_atoms++] = (struct mafat_atom){.size = size,
+                                               .out_axis = (signed char)axis,
+                                               .out_step = 1,
+                                               .in_axis = (signed char)axis,
+                                               .in_step = step};
 }
 
 /* A box of the input, along some axes turned around. */
-static void set_slice(struct test_rng *rng, struct mafat_part *p, struct mafat_shape in, struct mafat_shape out)
+static void set_slice(struct test_rng *rng, struct mafat_part *p, struct mafat_shape in,
+                      struct mafat_shape out)
 {
   const int from[MAFAT_N_AXES] = {in.h, in.w, in.c}, to[MAFAT_N_AXES] = {out.h, out.w, out.c};
   for (int axis = 0; axis < MAFAT_N_AXES; axis++)
-    add_run(p, axis, to[axis], test_random_int(rng, 0, from[axis] - to[axis]), axis != MAFAT_AXIS_H && test_random_chance(rng, 30) ? -1 : 1);
+    add_run(p, axis, to[axis], test_random_int(rng, 0, from[axis] - to[axis]),
+            axis != MAFAT_AXIS_H && test_random_chance(rng, 30) ? -1 : 1);
 }
 
 /* The first part is what the layer put out; others are alike, or any box. */
@@ -290,7 +314,8 @@ static void lead_readers(struct test_rng *rng, struct mafat_network *n, int laye
       for (int i = 0; i < mafat_sources_count(sources); i++) {
         int k = test_random_int(rng, 0, mafat_layer_n_outputs(l) - 1);
         struct mafat_shape s = mafat_layer_output_shape(l, k);
-        if (sources->list[i].tensor == layer && s.h == l->out.h && s.w == l->out.w && s.c == l->out.c)
+        if (sources->list[i].tensor == layer && s.h == l->out.h && s.w == l->out.w &&
+            s.c == l->out.c)
           sources->list[i].tensor = mafat_network_output(n, layer, k);
       }
     }
@@ -305,14 +330,23 @@ int test_several_outputs(struct mafat_network *n, uint64_t seed, int percent)
     struct mafat_diagnostic d = {""};
     if (!can_have_several(n, i) || !test_random_chance(&rng, percent)) continue;
     const struct mafat_layer was = *l;
-    *l = (struct mafat_layer){.type = test_random_chance(&rng, 50) ? MAFAT_TOPK : MAFAT_SPLIT, .line = was.line, .operands = was.operands,
-                              .n_operands = 1, .in = was.in, .out = was.out, .output = was.output, .groups = 1};
+    *l = (struct mafat_layer){.type = test_random_chance(&rng, 50) ? MAFAT_TOPK : MAFAT_SPLIT,
+                              .line = was.line,
+                              .operands = was.operands,
+                              .n_operands = 1,
+                              .in = was.in,
+                              .out = was.out,
+                              .output = was.output,
+                              .groups = 1};
     if (l->type == MAFAT_TOPK) set_topk(&rng, l);
     else set_split(&rng, l);
-    int code = mafat_layer_infer(l, &(struct mafat_infer_context){"test.cfg", l->line, i, mafat_layer_type_name(l->type), &d});
+    int code =
+        mafat_layer_infer(l, &(struct mafat_infer_context){"test.cfg", l->line, i,
+                                                           mafat_layer_type_name(l->type), &d});
     ck_assert_msg(code == MAFAT_OK, "%s", d.text);
     ck_assert_int_eq(mafat_network_add_outputs(n, i), MAFAT_OK);
-    for (int k = 1; k < mafat_layer_n_outputs(l); k++) l->more->list[k - 1].asked = test_random_chance(&rng, 25);
+    for (int k = 1; k < mafat_layer_n_outputs(l); k++)
+      l->more->list[k - 1].asked = test_random_chance(&rng, 25);
     lead_readers(&rng, n, i);
     count++;
   }

@@ -34,7 +34,8 @@ void test_write_darknet(const struct mafat_network *n, uint64_t seed)
 {
   struct test_rng rng = test_rng(seed);
   const int32_t header[5] = {0, 2, 0, 0, 0};
-  size_t floats = (size_t)mafat_weights_payload_bytes(n) / sizeof(float), bytes = sizeof header + floats * sizeof(float);
+  size_t floats = (size_t)mafat_weights_payload_bytes(n) / sizeof(float),
+         bytes = sizeof header + floats * sizeof(float);
   char *file = malloc(bytes);
   memcpy(file, header, sizeof header);
   for (size_t i = 0; i < floats; i++) {
@@ -62,15 +63,18 @@ void test_write_both(const struct mafat_network *n, uint64_t seed)
   ck_assert_msg(test_pack(n, &d) == MAFAT_OK, "%s", d.text);
 }
 
-void test_pack_graph(const struct mafat_reader *reader, const char *path, const struct mafat_given *given, enum mafat_dtype type, int fd)
+void test_pack_graph(const struct mafat_reader *reader, const char *path,
+                     const struct mafat_given *given, enum mafat_dtype type, int fd)
 {
   struct mafat_network *n;
   struct mafat_embedded_graph *embedded_graph;
   struct mafat_diagnostic d;
   int code = test_packed_graph_read(&n, &embedded_graph, reader, path, given, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  for (int l = 0; l < n->n_layers; l++) n->layers[l].weights_type = mafat_layer_narrowest(&n->layers[l], type);
-  code = mafat_packer_write(path, n, &(struct mafat_packed_origin){.embedded_graph = embedded_graph}, fd, "packed", &d);
+  for (int l = 0; l < n->n_layers; l++)
+    n->layers[l].weights_type = mafat_layer_narrowest(&n->layers[l], type);
+  code = mafat_packer_write(
+      path, n, &(struct mafat_packed_origin){.embedded_graph = embedded_graph}, fd, "packed", &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   mafat_embedded_graph_close(&embedded_graph);
   mafat_network_close(&n);

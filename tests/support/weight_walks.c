@@ -44,7 +44,8 @@ struct test_arena test_make_arena(const struct mafat_network *n, const struct ma
   for (int l = 0; l < plan->n_layers; l++)
     a.weights_buffers[l] = plan->placement[l] == MAFAT_LOADED
                                ? add_buffer(&a, mafat_packed_layer_bytes(&n->layers[l])) : -1;
-  a.layout.ring_buffer = add_buffer(&a, sizes.ring_bytes ? sizes.ring_bytes + MAFAT_FETCH_ALIGNMENT : 0);
+  a.layout.ring_buffer =
+      add_buffer(&a, sizes.ring_bytes ? sizes.ring_bytes + MAFAT_FETCH_ALIGNMENT : 0);
   a.layout.panel_buffer = add_buffer(&a, sizes.panel_bytes);
   a.layout.affine_buffer = add_buffer(&a, sizes.affine_bytes);
   a.layout.weights_buffers = a.weights_buffers;
@@ -59,7 +60,8 @@ void test_check_guards(const struct test_arena *a)
   size_t at = 0;
   for (int b = 0; b <= a->layout.n_buffers; b++) {
     size_t end = b < a->layout.n_buffers ? a->buffers[b].offset : a->bytes;
-    for (; at < end; at++) ck_assert_msg((unsigned char)a->memory[at] == 0xa5, "byte %zu before buffer %d", at, b);
+    for (; at < end; at++)
+      ck_assert_msg((unsigned char)a->memory[at] == 0xa5, "byte %zu before buffer %d", at, b);
     if (b < a->layout.n_buffers) at = end + (a->buffers[b].bytes + 63) / 64 * 64;
   }
 }
@@ -80,17 +82,20 @@ int test_inputs_of(const struct mafat_layer *l)
 }
 
 static void compare_slices(const struct mafat_layer *l, int layer, const struct mafat_weights *a,
-                           const struct mafat_weights *b, struct mafat_span filters, struct mafat_span channels)
+                           const struct mafat_weights *b, struct mafat_span filters,
+                           struct mafat_span channels)
 {
   struct mafat_weights_slice x, y;
   ck_assert_int_eq(mafat_weights_slice(a, layer, filters, channels, &x), MAFAT_OK);
   ck_assert_int_eq(mafat_weights_slice(b, layer, filters, channels, &y), MAFAT_OK);
   ck_assert_int_eq(x.width, y.width);
   size_t width = (size_t)x.width * sizeof(float), lanes = (size_t)x.width;
-  size_t bytes = mafat_panel_offset(l, lanes, channels.end) - mafat_panel_offset(l, lanes, channels.begin);
-  const void *of_a = x.narrow ? (const void *)x.narrow : x.weights, *of_b = y.narrow ? (const void *)y.narrow : y.weights;
-  ck_assert_msg(memcmp(of_a, of_b, bytes) == 0,
-                "layer %d: weights of filters %d.. channels %d..%d", layer, filters.begin, channels.begin, channels.end);
+  size_t bytes =
+      mafat_panel_offset(l, lanes, channels.end) - mafat_panel_offset(l, lanes, channels.begin);
+  const void *of_a = x.narrow ? (const void *)x.narrow : x.weights,
+             *of_b = y.narrow ? (const void *)y.narrow : y.weights;
+  ck_assert_msg(memcmp(of_a, of_b, bytes) == 0, "layer %d: weights of filters %d.. channels %d..%d",
+                layer, filters.begin, channels.begin, channels.end);
   if (channels.end == test_inputs_of(l))
     ck_assert_msg(memcmp(x.scale, y.scale, width) == 0 && memcmp(x.bias, y.bias, width) == 0,
                   "layer %d: scale and bias of filters %d..", layer, filters.begin);
@@ -100,7 +105,8 @@ static void compare_slices(const struct mafat_layer *l, int layer, const struct 
 
 /* Some filters and channels of a layer; whole, and by pieces. */
 void test_compare_layer(const struct mafat_network *n, int layer, const struct mafat_weights *a,
-                          const struct mafat_weights *b, struct mafat_span filters, struct mafat_span channels)
+                        const struct mafat_weights *b, struct mafat_span filters,
+                        struct mafat_span channels)
 {
   const struct mafat_layer *l = &n->layers[layer];
   if (l->type == MAFAT_LOCAL || l->type == MAFAT_BATCHNORM) {
@@ -122,8 +128,9 @@ void test_compare_layer(const struct mafat_network *n, int layer, const struct m
   }
 }
 
-static void compare_step(const struct mafat_network *n, const struct mafat_plan *plan, const struct mafat_step *step,
-                         const struct mafat_weights *w, const struct mafat_weights *kept)
+static void compare_step(const struct mafat_network *n, const struct mafat_plan *plan,
+                         const struct mafat_step *step, const struct mafat_weights *w,
+                         const struct mafat_weights *kept)
 {
   if (step->kind != MAFAT_STEP_COMPUTE) return;
   for (int l = step->layer; l >= 0; l = plan->inner[l]) {
@@ -136,8 +143,8 @@ static void compare_step(const struct mafat_network *n, const struct mafat_plan 
 }
 
 /* A run of nothing but acquiring and releasing; with `kept`, compared. */
-int test_walk(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_weights *w, char *arena,
-              const struct mafat_weights *kept, struct mafat_diagnostic *d)
+int test_walk(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_weights *w,
+              char *arena, const struct mafat_weights *kept, struct mafat_diagnostic *d)
 {
   struct mafat_schedule *s;
   struct mafat_step step;
@@ -160,11 +167,13 @@ int test_walk(const struct mafat_network *n, const struct mafat_plan *plan, stru
   return code;
 }
 
-static const char *const plan_texts[] = {"panels:streamed", "rows4:streamed", "rows4:loaded/%d/panels:streamed",
-                                         "2x2:loaded/%d/panels:loaded", "panels:apart:streamed", "1x1:loaded"};
+static const char *const plan_texts[] = {
+    "panels:streamed", "rows4:streamed", "rows4:loaded/%d/panels:streamed",
+    "2x2:loaded/%d/panels:loaded", "panels:apart:streamed", "1x1:loaded"};
 _Static_assert(sizeof plan_texts / sizeof *plan_texts == TEST_N_PLACEMENTS, "a text for each");
 
-struct mafat_plan *test_placement_plan_with(const struct mafat_network *n, int text, const struct mafat_plan_options *o)
+struct mafat_plan *test_placement_plan_with(const struct mafat_network *n, int text,
+                                            const struct mafat_plan_options *o)
 {
   char plan_text[64];
   struct mafat_plan *plan;
@@ -173,7 +182,8 @@ struct mafat_plan *test_placement_plan_with(const struct mafat_network *n, int t
   return code == MAFAT_OK ? plan : NULL; /* not every text is a plan of every network */
 }
 
-struct mafat_plan *test_placement_plan(const struct mafat_network *n, int text, int n_threads, bool packed)
+struct mafat_plan *test_placement_plan(const struct mafat_network *n, int text, int n_threads,
+                                       bool packed)
 {
   struct mafat_plan_options o;
   mafat_plan_defaults(&o);
@@ -182,8 +192,9 @@ struct mafat_plan *test_placement_plan(const struct mafat_network *n, int text, 
   return test_placement_plan_with(n, text, &o);
 }
 
-void test_compare_run(const struct mafat_network *n, const struct mafat_plan *plan, const char *path,
-                      enum mafat_read_queue_method method, const struct mafat_weights *kept)
+void test_compare_run(const struct mafat_network *n, const struct mafat_plan *plan,
+                      const char *path, enum mafat_read_queue_method method,
+                      const struct mafat_weights *kept)
 {
   struct mafat_weights_options o = {.method = method};
   struct mafat_weights *w;

@@ -1,5 +1,5 @@
-/* Runs of nothing but acquiring and releasing weights: what slices hold, wherever the plan has them, is
- * compared with what weights hold that are all kept. */
+/* Runs of nothing but acquiring and releasing weights: what slices hold, wherever the plan has
+ * them, is compared with what weights hold that are all kept. */
 #ifndef MAFAT_TESTS_SUPPORT_WEIGHT_WALKS_H
 #define MAFAT_TESTS_SUPPORT_WEIGHT_WALKS_H
 
@@ -26,18 +26,23 @@ void test_free_arena(struct test_arena *a);
 int test_inputs_of(const struct mafat_layer *l);
 /* Some filters and channels of a layer; whole, and by pieces. */
 void test_compare_layer(const struct mafat_network *n, int layer, const struct mafat_weights *a,
-                        const struct mafat_weights *b, struct mafat_span filters, struct mafat_span channels);
+                        const struct mafat_weights *b, struct mafat_span filters,
+                        struct mafat_span channels);
 
 /* One run, allocating nothing; compared with `kept`, or, where that is NULL, not. Its code. */
-int test_walk(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_weights *w, char *arena,
-              const struct mafat_weights *kept, struct mafat_diagnostic *d);
-/* Opens the weights for the plan, and walks three times. Skips methods that this kernel does without. */
-void test_compare_run(const struct mafat_network *n, const struct mafat_plan *plan, const char *path,
-                      enum mafat_read_queue_method method, const struct mafat_weights *kept);
+int test_walk(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_weights *w,
+              char *arena, const struct mafat_weights *kept, struct mafat_diagnostic *d);
+/* Opens the weights for the plan, and walks three times. Skips methods that this kernel does
+ * without. */
+void test_compare_run(const struct mafat_network *n, const struct mafat_plan *plan,
+                      const char *path, enum mafat_read_queue_method method,
+                      const struct mafat_weights *kept);
 
 /* Plans with weights anywhere; NULL: the text is none of this network. */
 enum { TEST_N_PLACEMENTS = 6 };
-struct mafat_plan *test_placement_plan_with(const struct mafat_network *n, int text, const struct mafat_plan_options *o);
-struct mafat_plan *test_placement_plan(const struct mafat_network *n, int text, int n_threads, bool packed);
+struct mafat_plan *test_placement_plan_with(const struct mafat_network *n, int text,
+                                            const struct mafat_plan_options *o);
+struct mafat_plan *test_placement_plan(const struct mafat_network *n, int text, int n_threads,
+                                       bool packed);
 
 #endif

@@ -5,7 +5,8 @@
 
 #include <check.h>
 
-struct mafat_work test_work_of(const struct mafat_network *n, const struct mafat_plan *plan, const struct mafat_layout *layout,
+struct mafat_work test_work_of(const struct mafat_network *n, const struct mafat_plan *plan,
+                               const struct mafat_layout *layout,
                                const struct mafat_calibration *calibration, int layer)
 {
   struct mafat_work work = {{0}};
@@ -16,7 +17,8 @@ struct mafat_work test_work_of(const struct mafat_network *n, const struct mafat
   mafat_work_open(&context, n, plan, layout, calibration);
   mafat_schedule_rewind(s);
   while (mafat_schedule_next(s, &step))
-    if (layer == TEST_ALL_LAYERS || step.layer == layer) mafat_work_add_step(&context, &step, &work);
+    if (layer == TEST_ALL_LAYERS || step.layer == layer)
+      mafat_work_add_step(&context, &step, &work);
   mafat_schedule_close(&s);
   return work;
 }

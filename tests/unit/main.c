@@ -14,21 +14,28 @@
 
 /* Room by room. */
 #define SUITES(X) \
-  X(box) X(heap) X(dtypes) X(quantization) X(sources) X(kinds) X(network) \
-  X(cfg) X(packed) X(packed_graph) X(onnx) X(onnx_import) X(onnx_meaning) X(onnx_quantized) \
-  X(tflite) X(tflite_import) X(tflite_meaning) X(tflite_quantized) X(tflite_hybrid) X(bounds) \
-  X(op_schedule) \
-  X(packing) X(spec) X(plan) X(fusion) X(order) X(schedule) X(offsets) X(layout) X(parts) X(predict) X(latency) X(paper) X(transfers) \
-  X(greedy) X(best) X(sequence) X(least) X(sharing) X(fdt) X(motes) X(searches) X(together) X(depthwise) \
-  X(reads) X(weights) X(constants) X(streaming) X(narrow) X(activations) X(packed_integers) \
-  X(functions) X(rearrange) X(resample) X(normalize) X(matmul) X(gather) X(topk) X(split) X(postprocess) X(fan_out) \
-  X(integer_rule) X(integer_functions) X(integer_matmul) X(integer_rearrange) X(integer_graphs) \
-  X(allocation) X(team) X(kernels) X(winograd) X(windows) X(blends) X(joins) \
-  X(floors) X(executor) X(separable) X(ranks) X(rank_identity) X(rank_choice) X(suppress) X(option) X(names) X(calibration) X(plan_timer) X(model) X(layers) X(threads) X(cancel) X(api) \
-  X(api_runs) X(api_dry_runs) X(api_packs) X(files) \
-  X(detect) X(detect_choice) X(classify) X(heads) \
-  X(budget) X(headroom) X(lock) X(footprint) X(arena) \
-  X(raw_input) X(ports) X(http) X(route) LIBRARY_SUITES(X)
+  X(box) \
+  X(heap) X(dtypes) X(quantization) X(sources) X(kinds) X(network) X(cfg) X(packed) X( \
+      packed_graph) X(onnx) X(onnx_import) X(onnx_meaning) X(onnx_quantized) X(tflite) \
+      X(tflite_import) X(tflite_meaning) X(tflite_quantized) X(tflite_hybrid) X(bounds) X( \
+          op_schedule) X(packing) X(spec) X(plan) X(fusion) X(order) X(schedule) X(offsets) \
+          X(layout) X(parts) X(predict) X(latency) X(paper) X(transfers) X(greedy) X(best) X( \
+              sequence) X(least) X(sharing) X(fdt) X(motes) X(searches) X(together) X(depthwise) \
+              X(reads) X(weights) X(constants) X(streaming) X(narrow) X(activations) \
+                  X(packed_integers) X(functions) X(rearrange) X(resample) X(normalize) X(matmul) \
+                      X(gather) X(topk) X(split) X(postprocess) X(fan_out) X(integer_rule) \
+                          X(integer_functions) X(integer_matmul) X(integer_rearrange) \
+                              X(integer_graphs) X(allocation) X(team) X(kernels) X(winograd) \
+                                  X(windows) X(blends) X(joins) X(floors) X(executor) X(separable) \
+                                      X(ranks) X(rank_identity) X(rank_choice) X(suppress) \
+                                          X(option) X(names) X(calibration) X(plan_timer) X(model) \
+                                              X(layers) X(threads) X(cancel) X(api) X(api_runs) \
+                                                  X(api_dry_runs) X(api_packs) X(files) X(detect) \
+                                                      X(detect_choice) X(classify) X(heads) \
+                                                          X(budget) X(headroom) X(lock) \
+                                                              X(footprint) X(arena) X(raw_input) \
+                                                                  X(ports) X(http) X(route) \
+                                                                      LIBRARY_SUITES(X)
 
 #define DECLARE(name) Suite *name##_suite(void);
 SUITES(DECLARE)

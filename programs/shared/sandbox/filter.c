@@ -1,5 +1,5 @@
-/* seccomp(2): a program of the kernel's that sees the number and the arguments of each call, but not what pointers point
- * at. So paths are none of its business (landlock.h), flags are. */
+/* seccomp(2): a program of the kernel's that sees the number and the arguments of each call, but
+ * not what pointers point at. So paths are none of its business (landlock.h), flags are. */
 #include "programs/shared/sandbox/filter.h"
 
 #include <errno.h>
@@ -36,8 +36,8 @@
 
 enum when { ALWAYS, OPENING, OUTPUTS, SERVING, CAMERA };
 
-/* Allowed if (argument & mask) == value and no bit of `none` is in the argument behind it; all of it where the mask is 0. Arguments are
- * the kernel's ints: their low halves. */
+/* Allowed if (argument & mask) == value and no bit of `none` is in the argument behind it; all of
+ * it where the mask is 0. Arguments are the kernel's ints: their low halves. */
 struct allowed {
   int number;
   enum when when;
@@ -54,7 +54,9 @@ enum { WRITES = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIREC
 #define READING_FLAGS ((uint32_t)(O_DIRECT | O_LARGEFILE))
 /* A thread shares everything with who makes it; nothing new is made for it. */
 enum { SHARES = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD };
-#define NAMESPACES (0x02000000u | 0x04000000u | 0x08000000u | 0x10000000u | 0x20000000u | 0x40000000u | 0x00020000u | 0x00000080u)
+#define NAMESPACES \
+  (0x02000000u | 0x04000000u | 0x08000000u | 0x10000000u | 0x20000000u | 0x40000000u | \
+   0x00020000u | 0x00000080u)
 
 static const struct allowed allowed[] = {
 #ifdef SYS_io_uring_enter
@@ -155,7 +157,10 @@ static const struct allowed allowed[] = {
     {.number = SYS_fcntl64, .argument = 1, .mask = ~0u, .value = F_SETFL, .none = ~READING_FLAGS},
     {.number = SYS_fcntl64, .argument = 1, .mask = ~0u, .value = F_DUPFD_CLOEXEC},
 #endif
-    {.number = SYS_ioctl, .argument = 1, .mask = ~0u, .value = TCGETS}, /* isatty, of glibc and musl */
+    {.number = SYS_ioctl,
+     .argument = 1,
+     .mask = ~0u,
+     .value = TCGETS}, /* isatty, of glibc and musl */
     {.number = SYS_ioctl, .argument = 1, .mask = ~0u, .value = TIOCGWINSZ},
     {.number = SYS_ppoll},
 #ifdef SYS_poll
@@ -236,16 +241,37 @@ static const struct allowed allowed[] = {
 #endif
     {.number = SYS_unlinkat, .when = OUTPUTS},
     /* whoever calls, at the listeners; bodies, which are emptied */
-    {.number = SYS_accept4, .when = SERVING, .mask = ~(uint32_t)(MAFAT_SANDBOX_LISTENERS - 1), .value = MAFAT_SANDBOX_FIRST_LISTENER},
+    {.number = SYS_accept4,
+     .when = SERVING,
+     .mask = ~(uint32_t)(MAFAT_SANDBOX_LISTENERS - 1),
+     .value = MAFAT_SANDBOX_FIRST_LISTENER},
     {.number = SYS_shutdown, .when = SERVING, .argument = 1, .mask = ~0u, .value = SHUT_WR},
-    {.number = SYS_ftruncate, .when = SERVING, .mask = ~(uint32_t)(MAFAT_SANDBOX_BODIES - 1), .value = MAFAT_SANDBOX_FIRST_BODY},
+    {.number = SYS_ftruncate,
+     .when = SERVING,
+     .mask = ~(uint32_t)(MAFAT_SANDBOX_BODIES - 1),
+     .value = MAFAT_SANDBOX_FIRST_BODY},
 #ifdef SYS_ftruncate64
-    {.number = SYS_ftruncate64, .when = SERVING, .mask = ~(uint32_t)(MAFAT_SANDBOX_BODIES - 1), .value = MAFAT_SANDBOX_FIRST_BODY},
+    {.number = SYS_ftruncate64,
+     .when = SERVING,
+     .mask = ~(uint32_t)(MAFAT_SANDBOX_BODIES - 1),
+     .value = MAFAT_SANDBOX_FIRST_BODY},
 #endif
     /* all else of a camera was done before */
-    {.number = SYS_ioctl, .when = CAMERA, .argument = 1, .mask = ~0u, .value = (uint32_t)VIDIOC_STREAMON},
-    {.number = SYS_ioctl, .when = CAMERA, .argument = 1, .mask = ~0u, .value = (uint32_t)VIDIOC_DQBUF},
-    {.number = SYS_ioctl, .when = CAMERA, .argument = 1, .mask = ~0u, .value = (uint32_t)VIDIOC_QBUF},
+    {.number = SYS_ioctl,
+     .when = CAMERA,
+     .argument = 1,
+     .mask = ~0u,
+     .value = (uint32_t)VIDIOC_STREAMON},
+    {.number = SYS_ioctl,
+     .when = CAMERA,
+     .argument = 1,
+     .mask = ~0u,
+     .value = (uint32_t)VIDIOC_DQBUF},
+    {.number = SYS_ioctl,
+     .when = CAMERA,
+     .argument = 1,
+     .mask = ~0u,
+     .value = (uint32_t)VIDIOC_QBUF},
 };
 
 enum { N_ALLOWED = sizeof allowed / sizeof *allowed, FEW = 4, ROOM = 10 * N_ALLOWED + 64 };
@@ -260,11 +286,17 @@ static void put(struct program *p, uint16_t code, uint32_t k, uint8_t if_so, uin
   p->code[p->n++] = (struct sock_filter){code, if_so, if_not, k};
 }
 
-static void load(struct program *p, size_t offset) { put(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0); }
+static void load(struct program *p, size_t offset)
+{
+  put(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
 static void answer(struct program *p, uint32_t k) { put(p, BPF_RET | BPF_K, k, 0, 0); }
 
 /* The low half of an argument: all machines that this knows are little-endian. */
-static size_t argument_at(int i) { return offsetof(struct seccomp_data, args) + sizeof(uint64_t) * (size_t)i; }
+static size_t argument_at(int i)
+{
+  return offsetof(struct seccomp_data, args) + sizeof(uint64_t) * (size_t)i;
+}
 
 /* The number is loaded, before and after. */
 static void allow(struct program *p, const struct allowed *a)
@@ -287,8 +319,9 @@ static void allow(struct program *p, const struct allowed *a)
   load(p, offsetof(struct seccomp_data, nr));
 }
 
-/* The rules, by rising numbers, as a tree of comparisons: the kernel walks it for each number when it is installed, to know those
- * that need no more walking, which in a list of two hundred instructions takes 0.2 ms. */
+/* The rules, by rising numbers, as a tree of comparisons: the kernel walks it for each number when
+ * it is installed, to know those that need no more walking, which in a list of two hundred
+ * instructions takes 0.2 ms. */
 static void allow_some(struct program *p, const struct allowed *const *rules, int n)
 {
   int left = n / 2;
@@ -321,13 +354,16 @@ static void allow_reading_limits(struct program *p)
 }
 
 /* Sorted by number, each where those before it end; few of them are out of place. */
-static int choose(const struct allowed **rules, const struct allowed *more, const struct mafat_filter_permissions *permissions)
+static int choose(const struct allowed **rules, const struct allowed *more,
+                  const struct mafat_filter_permissions *permissions)
 {
   int n = 0;
   for (int i = -1; i < N_ALLOWED; i++) {
     const struct allowed *a = i < 0 ? more : &allowed[i];
-    if ((a->when == OPENING && !permissions->opening) || (a->when == OUTPUTS && !permissions->outputs) ||
-        (a->when == SERVING && !permissions->serving) || (a->when == CAMERA && !permissions->camera))
+    if ((a->when == OPENING && !permissions->opening) ||
+        (a->when == OUTPUTS && !permissions->outputs) ||
+        (a->when == SERVING && !permissions->serving) ||
+        (a->when == CAMERA && !permissions->camera))
       continue;
     int at = n++;
     for (; at > 0 && rules[at - 1]->number > a->number; at--) rules[at] = rules[at - 1];
@@ -361,7 +397,8 @@ static void write_program(struct program *p, const struct mafat_filter_permissio
   allow_some(p, rules, n);
 }
 
-/* Behind a filter that is there already, and stays so: what that allows for opening alone is refused, and nothing else looked at. */
+/* Behind a filter that is there already, and stays so: what that allows for opening alone is
+ * refused, and nothing else looked at. */
 static void write_narrower(struct program *p)
 {
   begin_program(p);
@@ -375,9 +412,11 @@ static void write_narrower(struct program *p)
 
 static int install(const struct program *p)
 {
-  const struct sock_fprog all = {.len = (unsigned short)p->n, .filter = (struct sock_filter *)(uintptr_t)p->code};
+  const struct sock_fprog all = {.len = (unsigned short)p->n,
+                                 .filter = (struct sock_filter *)(uintptr_t)p->code};
   /* Before Linux 5.16 a filter made the processor wait for stores, unless told that it need not. */
-  const unsigned long flags = SECCOMP_FILTER_FLAG_TSYNC, fast = flags | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+  const unsigned long flags = SECCOMP_FILTER_FLAG_TSYNC,
+                      fast = flags | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, fast, &all) == 0) return 0;
   if (errno == EINVAL && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &all) == 0) return 0;
   return errno;

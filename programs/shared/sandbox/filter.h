@@ -13,10 +13,15 @@ struct mafat_filter_permissions {
 };
 
 /* Each a power of two of them, at a multiple of it: so one comparison knows them. */
-enum { MAFAT_SANDBOX_LISTENERS = 4, MAFAT_SANDBOX_FIRST_LISTENER = 124, MAFAT_SANDBOX_BODIES = 128, MAFAT_SANDBOX_FIRST_BODY = 128 };
+enum {
+  MAFAT_SANDBOX_LISTENERS = 4,
+  MAFAT_SANDBOX_FIRST_LISTENER = 124,
+  MAFAT_SANDBOX_BODIES = 128,
+  MAFAT_SANDBOX_FIRST_BODY = 128
+};
 
-/* For all threads of the process, for good; whatever else is called fails with EPERM. 0 or an errno: ENOSYS where the
- * machine or kernel has no such filters. */
+/* For all threads of the process, for good; whatever else is called fails with EPERM. 0 or an
+ * errno: ENOSYS where the machine or kernel has no such filters. */
 int mafat_filter_install(const struct mafat_filter_permissions *permissions);
 
 /* Removes what `opening` allowed, with a few comparisons for every call instead of the whole

@@ -11,7 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's interface, as of its version 6, by numbers that never change: headers may be older than kernels. */
+/* The kernel's interface, as of its version 6, by numbers that never change: headers may be older
+ * than kernels. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_add_rule 445
@@ -20,8 +21,9 @@
 
 enum { VERSION_FLAG = 1, PATH_BENEATH = 1 };
 enum access {
-  EXECUTE = 1 << 0, WRITE_FILE = 1 << 1, REMOVE_DIR = 1 << 4, REMOVE_FILE = 1 << 5, MAKE_CHAR = 1 << 6, MAKE_DIR = 1 << 7,
-  MAKE_REG = 1 << 8, MAKE_SOCK = 1 << 9, MAKE_FIFO = 1 << 10, MAKE_BLOCK = 1 << 11, MAKE_SYM = 1 << 12,
+  EXECUTE = 1 << 0, WRITE_FILE = 1 << 1, REMOVE_DIR = 1 << 4, REMOVE_FILE = 1 << 5,
+  MAKE_CHAR = 1 << 6, MAKE_DIR = 1 << 7, MAKE_REG = 1 << 8, MAKE_SOCK = 1 << 9, MAKE_FIFO = 1 << 10,
+  MAKE_BLOCK = 1 << 11, MAKE_SYM = 1 << 12,
   REFER = 1 << 13,    /* from version 2 on: files go from folder to folder */
   TRUNCATE = 1 << 14, /* 3 */
   DEVICES = 1 << 15   /* 5: ioctl of devices */
@@ -38,8 +40,9 @@ struct beneath {
 
 static struct rules forbidden(int version)
 {
-  struct rules r = {EXECUTE | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_CHAR | MAKE_DIR | MAKE_REG | MAKE_SOCK | MAKE_FIFO |
-                        MAKE_BLOCK | MAKE_SYM, 0, 0};
+  struct rules r = {EXECUTE | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_CHAR | MAKE_DIR |
+                        MAKE_REG | MAKE_SOCK | MAKE_FIFO | MAKE_BLOCK | MAKE_SYM,
+                    0, 0};
   if (version >= 2) r.files |= REFER;
   if (version >= 3) r.files |= TRUNCATE;
   if (version >= 5) r.files |= DEVICES;
@@ -64,7 +67,8 @@ static int allow(int ruleset, const char *path, uint64_t access)
 
 static int allow_files(int ruleset, const char *folder, int version)
 {
-  return allow(ruleset, folder, WRITE_FILE | (version >= 3 ? TRUNCATE : 0) | MAKE_REG | REMOVE_FILE);
+  return allow(ruleset, folder,
+               WRITE_FILE | (version >= 3 ? TRUNCATE : 0) | MAKE_REG | REMOVE_FILE);
 }
 
 /* A regular file is made anew, beside what is there, and renamed. */
@@ -73,7 +77,8 @@ static int allow_output(int ruleset, const char *path, int version)
   struct stat st;
   char folder[PATH_MAX];
   uint64_t write = WRITE_FILE | (version >= 3 ? TRUNCATE : 0);
-  if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return EISDIR; /* by a mistake: all that lies below it would be allowed */
+  if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    return EISDIR; /* by a mistake: all that lies below it would be allowed */
   if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return allow(ruleset, path, write);
   if (!realpath(path, folder)) { /* there is none yet */
     if (strlen(path) >= sizeof folder) return ENAMETOOLONG;

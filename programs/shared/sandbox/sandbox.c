@@ -10,13 +10,18 @@
 
 static const char *reason(int error)
 {
-  return error == ENOSYS ? "the kernel or machine has no filters" : error == EACCES ? "no right to" : "the kernel refused it";
+  return error == ENOSYS   ? "the kernel or machine has no filters"
+         : error == EACCES ? "no right to"
+                           : "the kernel refused it";
 }
 
 static bool install(struct mafat_sandbox *s, bool opening)
 {
-  const struct mafat_filter_permissions permissions = {.opening = opening, .outputs = s->outputs || (opening && s->copies), .serving = s->serving,
-                                            .camera = s->camera};
+  const struct mafat_filter_permissions permissions = {.opening = opening,
+                                                       .outputs =
+                                                           s->outputs || (opening && s->copies),
+                                                       .serving = s->serving,
+                                                       .camera = s->camera};
   const bool same_outputs = s->outputs || !s->copies;
   int error = !opening && same_outputs ? mafat_filter_narrow() : mafat_filter_install(&permissions);
   s->filter = error == 0;
@@ -24,16 +29,20 @@ static bool install(struct mafat_sandbox *s, bool opening)
   return s->filter;
 }
 
-bool mafat_sandbox_begin(struct mafat_sandbox *s, const struct mafat_sandbox_permissions *permissions)
+bool mafat_sandbox_begin(struct mafat_sandbox *s,
+                         const struct mafat_sandbox_permissions *permissions)
 {
-  *s = (struct mafat_sandbox){.outputs = permissions->n_outputs > 0, .copies = permissions->copies != 0, .serving = permissions->serving,
+  *s = (struct mafat_sandbox){.outputs = permissions->n_outputs > 0,
+                              .copies = permissions->copies != 0,
+                              .serving = permissions->serving,
                               .camera = permissions->camera};
   /* Without it a program that is executed could be given rights that the filter does not fit. */
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     s->lacks = reason(errno);
     return false;
   }
-  s->landlock = mafat_landlock_enter(permissions->outputs, permissions->n_outputs, permissions->copies);
+  s->landlock =
+      mafat_landlock_enter(permissions->outputs, permissions->n_outputs, permissions->copies);
   return install(s, true);
 }
 

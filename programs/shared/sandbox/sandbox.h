@@ -1,5 +1,6 @@
-/* Locks a process into what it still has to do: whoever takes it over, by a flaw in a reader or a decoder, can compute,
- * read files and write to what is open, and no more. SECURITY.md says what that leaves. */
+/* Locks a process into what it still has to do: whoever takes it over, by a flaw in a reader or a
+ * decoder, can compute, read files and write to what is open, and no more. SECURITY.md says what
+ * that leaves. */
 #ifndef MAFAT_PROGRAM_SANDBOX_SANDBOX_H
 #define MAFAT_PROGRAM_SANDBOX_SANDBOX_H
 
@@ -9,8 +10,10 @@
 struct mafat_sandbox_permissions {
   const char *const *outputs;
   int n_outputs;
-  const char *copies; /* a folder: while the model is read, what comes by a pipe is copied there; NULL: nothing does */
-  bool serving;       /* connections are accepted at sockets that listen already (filter.h has the numbers of their descriptors) */
+  const char *copies; /* a folder: while the model is read, what comes by a pipe is copied there;
+                         NULL: nothing does */
+  bool serving; /* connections are accepted at sockets that listen already (filter.h has the numbers
+                   of their descriptors) */
   bool camera; /* frames are taken from one that is open */
 };
 
@@ -21,9 +24,10 @@ struct mafat_sandbox {
   bool outputs, copies, serving, camera; /* some were wished for */
 };
 
-/* Before any foreign file is read, while there is one thread: threads, rings and reading are still allowed. False, and
- * sandbox->lacks: this kernel or machine has none. */
-bool mafat_sandbox_begin(struct mafat_sandbox *sandbox, const struct mafat_sandbox_permissions *permissions);
+/* Before any foreign file is read, while there is one thread: threads, rings and reading are still
+ * allowed. False, and sandbox->lacks: this kernel or machine has none. */
+bool mafat_sandbox_begin(struct mafat_sandbox *sandbox,
+                         const struct mafat_sandbox_permissions *permissions);
 
 /* Restricts all threads, once everything is open: no new threads, no new rings. False: as above. */
 bool mafat_sandbox_close(struct mafat_sandbox *sandbox);

@@ -14,14 +14,18 @@
 #include <unistd.h>
 
 /* A frame at work, two that are filled meanwhile. */
-enum { WANTED_BUFFERS = 3, LEAST_BUFFERS = 2, PATIENCE_MS = 10000, SLICE_MS = 250, PAUSE_MS = 10, PAGE = 4096 };
+enum {
+  WANTED_BUFFERS = 3, LEAST_BUFFERS = 2, PATIENCE_MS = 10000, SLICE_MS = 250, PAUSE_MS = 10,
+  PAGE = 4096
+};
 
 /* Formats of the driver's, the ones that cost least first. */
 static const struct {
   __u32 code;
   const char *name;
-} formats[] = {{V4L2_PIX_FMT_YUV420, "yuv420p"}, {V4L2_PIX_FMT_NV12, "nv12"},   {V4L2_PIX_FMT_YUYV, "yuyv"},
-               {V4L2_PIX_FMT_RGB24, "rgb24"},    {V4L2_PIX_FMT_MJPEG, "mjpeg"}, {V4L2_PIX_FMT_JPEG, "mjpeg"}};
+} formats[] = {{V4L2_PIX_FMT_YUV420, "yuv420p"}, {V4L2_PIX_FMT_NV12, "nv12"},
+               {V4L2_PIX_FMT_YUYV, "yuyv"},      {V4L2_PIX_FMT_RGB24, "rgb24"},
+               {V4L2_PIX_FMT_MJPEG, "mjpeg"},    {V4L2_PIX_FMT_JPEG, "mjpeg"}};
 enum { N_FORMATS = sizeof formats / sizeof *formats };
 
 static int ask(const struct mafat_camera *c, unsigned long request, void *argument)
@@ -43,11 +47,16 @@ static int check_device(const struct mafat_camera *c, struct mafat_diagnostic *d
 {
   struct v4l2_capability cap = {0};
   if (ask(c, VIDIOC_QUERYCAP, &cap) < 0)
-    return errno == ENOTTY || errno == EINVAL ? mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a camera (Video4Linux), found none", c->path)
-                                              : refuse(c, "ask what it can do", d);
+    return errno == ENOTTY || errno == EINVAL
+               ? mafat_fail(d, MAFAT_EUNSUPPORTED,
+                            "%s: expected a camera (Video4Linux), found none", c->path)
+               : refuse(c, "ask what it can do", d);
   __u32 can = cap.capabilities & V4L2_CAP_DEVICE_CAPS ? cap.device_caps : cap.capabilities;
   if (!(can & V4L2_CAP_VIDEO_CAPTURE) || !(can & V4L2_CAP_STREAMING))
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a camera that streams single-planar frames, found a device that does not", c->path);
+    return mafat_fail(
+        d, MAFAT_EUNSUPPORTED,
+        "%s: expected a camera that streams single-planar frames, found a device that does not",
+        c->path);
   return MAFAT_OK;
 }
 
@@ -59,7 +68,8 @@ static const char *name_of(__u32 code)
 }
 
 /* Asks for it; the driver's answer is another where it cannot. */
-static bool set_format(const struct mafat_camera *c, struct v4l2_format *f, __u32 code, const struct mafat_frame_facts *request)
+static bool set_format(const struct mafat_camera *c, struct v4l2_format *f, __u32 code,
+                       const struct mafat_frame_facts *request)
 {
   struct v4l2_pix_format *pix = &f->fmt.pix;
   if (request) {
@@ -70,28 +80,38 @@ static bool set_format(const struct mafat_camera *c, struct v4l2_format *f, __u3
   pix->field = V4L2_FIELD_NONE;
   pix->bytesperline = pix->sizeimage = 0;
   return ask(c, VIDIOC_S_FMT, f) == 0 && pix->pixelformat == code &&
-         (!request || (pix->width == (__u32)request->width && pix->height == (__u32)request->height));
+         (!request ||
+          (pix->width == (__u32)request->width && pix->height == (__u32)request->height));
 }
 
-static int choose_format(struct mafat_camera *c, const char *request, struct v4l2_format *f, struct mafat_diagnostic *d)
+static int choose_format(struct mafat_camera *c, const char *request, struct v4l2_format *f,
+                         struct mafat_diagnostic *d)
 {
   struct mafat_frame_facts wished = {.size = sizeof wished};
   int code = request ? mafat_frame_describe(request, &wished, d) : MAFAT_OK;
   if (code) return code;
   *f = (struct v4l2_format){.type = V4L2_BUF_TYPE_VIDEO_CAPTURE};
   if (ask(c, VIDIOC_G_FMT, f) < 0) return refuse(c, "ask for its frames", d);
-  if (!request && name_of(f->fmt.pix.pixelformat) && set_format(c, f, f->fmt.pix.pixelformat, NULL)) return MAFAT_OK;
+  if (!request && name_of(f->fmt.pix.pixelformat) && set_format(c, f, f->fmt.pix.pixelformat, NULL))
+    return MAFAT_OK;
   for (int i = 0; i < N_FORMATS; i++)
-    if ((!request || strcmp(formats[i].name, wished.format) == 0) && set_format(c, f, formats[i].code, request ? &wished : NULL)) return MAFAT_OK;
+    if ((!request || strcmp(formats[i].name, wished.format) == 0) &&
+        set_format(c, f, formats[i].code, request ? &wished : NULL))
+      return MAFAT_OK;
   const __u32 has = f->fmt.pix.pixelformat;
   if (request)
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected frames of %.60s, the camera offers %ux%u of %c%c%c%c", c->path, request, f->fmt.pix.width,
-                      f->fmt.pix.height, (int)(has & 127), (int)(has >> 8 & 127), (int)(has >> 16 & 127), (int)(has >> 24 & 127));
-  return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a camera of yuv420p, nv12, yuyv, rgb24 or mjpeg, found none of them", c->path);
+    return mafat_fail(d, MAFAT_EUNSUPPORTED,
+                      "%s: expected frames of %.60s, the camera offers %ux%u of %c%c%c%c", c->path,
+                      request, f->fmt.pix.width, f->fmt.pix.height, (int)(has & 127),
+                      (int)(has >> 8 & 127), (int)(has >> 16 & 127), (int)(has >> 24 & 127));
+  return mafat_fail(
+      d, MAFAT_EUNSUPPORTED,
+      "%s: expected a camera of yuv420p, nv12, yuyv, rgb24 or mjpeg, found none of them", c->path);
 }
 
 /* Takes the format as the model sees frames: rows without gaps. */
-static int take_format(struct mafat_camera *c, const struct v4l2_format *f, struct mafat_diagnostic *d)
+static int take_format(struct mafat_camera *c, const struct v4l2_format *f,
+                       struct mafat_diagnostic *d)
 {
   const struct v4l2_pix_format *pix = &f->fmt.pix;
   struct mafat_frame_facts facts = {.size = sizeof facts};
@@ -102,8 +122,10 @@ static int take_format(struct mafat_camera *c, const struct v4l2_format *f, stru
   c->varies = facts.varies;
   size_t row = strcmp(facts.format, "rgb24") == 0 ? 3 : strcmp(facts.format, "yuyv") == 0 ? 2 : 1;
   if (!facts.varies && pix->bytesperline && pix->bytesperline != row * pix->width)
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected rows of %zu bytes, the camera's have %u: another width may do (--video)", c->path,
-                      row * pix->width, pix->bytesperline);
+    return mafat_fail(
+        d, MAFAT_EUNSUPPORTED,
+        "%s: expected rows of %zu bytes, the camera's have %u: another width may do (--video)",
+        c->path, row * pix->width, pix->bytesperline);
   return MAFAT_OK;
 }
 
@@ -111,7 +133,8 @@ static void find_rate(struct mafat_camera *c)
 {
   struct v4l2_streamparm p = {.type = V4L2_BUF_TYPE_VIDEO_CAPTURE};
   const struct v4l2_fract *t = &p.parm.capture.timeperframe;
-  if (ask(c, VIDIOC_G_PARM, &p) == 0 && t->numerator && t->denominator && t->denominator < 1u << 31 && t->numerator < 1u << 31)
+  if (ask(c, VIDIOC_G_PARM, &p) == 0 && t->numerator && t->denominator &&
+      t->denominator < 1u << 31 && t->numerator < 1u << 31)
     c->rate = (struct mafat_frame_rate){(int)t->denominator, (int)t->numerator};
 }
 
@@ -119,16 +142,22 @@ static size_t pages(size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
 
 static int map_buffers(struct mafat_camera *c, struct mafat_diagnostic *d)
 {
-  struct v4l2_requestbuffers r = {.count = WANTED_BUFFERS, .type = V4L2_BUF_TYPE_VIDEO_CAPTURE, .memory = V4L2_MEMORY_MMAP};
+  struct v4l2_requestbuffers r = {
+      .count = WANTED_BUFFERS, .type = V4L2_BUF_TYPE_VIDEO_CAPTURE, .memory = V4L2_MEMORY_MMAP};
   if (ask(c, VIDIOC_REQBUFS, &r) < 0) return refuse(c, "get buffers", d);
   if (r.count < LEAST_BUFFERS || r.count > MAFAT_CAMERA_BUFFERS)
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected %d to %d buffers, the camera gives %u", c->path, LEAST_BUFFERS, MAFAT_CAMERA_BUFFERS, r.count);
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected %d to %d buffers, the camera gives %u",
+                      c->path, LEAST_BUFFERS, MAFAT_CAMERA_BUFFERS, r.count);
   c->mapped_bytes = 0;
   for (; c->n_buffers < (int)r.count; c->n_buffers++) {
-    struct v4l2_buffer b = {.index = (__u32)c->n_buffers, .type = V4L2_BUF_TYPE_VIDEO_CAPTURE, .memory = V4L2_MEMORY_MMAP};
+    struct v4l2_buffer b = {.index = (__u32)c->n_buffers,
+                            .type = V4L2_BUF_TYPE_VIDEO_CAPTURE,
+                            .memory = V4L2_MEMORY_MMAP};
     if (ask(c, VIDIOC_QUERYBUF, &b) < 0) return refuse(c, "ask for a buffer", d);
     if (!c->varies && b.length < c->frame_bytes)
-      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected buffers of %zu bytes, the camera's have %u", c->path, c->frame_bytes, b.length);
+      return mafat_fail(d, MAFAT_EUNSUPPORTED,
+                        "%s: expected buffers of %zu bytes, the camera's have %u", c->path,
+                        c->frame_bytes, b.length);
     void *at = mmap(NULL, b.length, PROT_READ | PROT_WRITE, MAP_SHARED, c->fd, (off_t)b.m.offset);
     if (at == MAP_FAILED) return refuse(c, "map a buffer", d);
     c->buffers[c->n_buffers].at = at;
@@ -138,7 +167,8 @@ static int map_buffers(struct mafat_camera *c, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-static int open_device(struct mafat_camera *c, const char *request, bool map, struct mafat_diagnostic *d)
+static int open_device(struct mafat_camera *c, const char *request, bool map,
+                       struct mafat_diagnostic *d)
 {
   struct v4l2_format f;
   c->fd = open(c->path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -148,11 +178,14 @@ static int open_device(struct mafat_camera *c, const char *request, bool map, st
   if (code == MAFAT_OK) code = take_format(c, &f, d);
   if (code) return code;
   find_rate(c);
-  c->mapped_bytes = WANTED_BUFFERS * pages(f.fmt.pix.sizeimage > c->frame_bytes || c->varies ? f.fmt.pix.sizeimage : c->frame_bytes);
+  c->mapped_bytes =
+      WANTED_BUFFERS * pages(f.fmt.pix.sizeimage > c->frame_bytes || c->varies ? f.fmt.pix.sizeimage
+                                                                               : c->frame_bytes);
   return map ? map_buffers(c, d) : MAFAT_OK;
 }
 
-int mafat_camera_open(struct mafat_camera *c, const char *path, const char *request, bool map, struct mafat_diagnostic *d)
+int mafat_camera_open(struct mafat_camera *c, const char *path, const char *request, bool map,
+                      struct mafat_diagnostic *d)
 {
   *c = (struct mafat_camera){.fd = -1, .path = path, .held = -1};
   int code = open_device(c, request, map, d);
@@ -164,7 +197,8 @@ int mafat_camera_open(struct mafat_camera *c, const char *path, const char *requ
 
 static int give_back(struct mafat_camera *c, int index, struct mafat_diagnostic *d)
 {
-  struct v4l2_buffer b = {.index = (__u32)index, .type = V4L2_BUF_TYPE_VIDEO_CAPTURE, .memory = V4L2_MEMORY_MMAP};
+  struct v4l2_buffer b = {
+      .index = (__u32)index, .type = V4L2_BUF_TYPE_VIDEO_CAPTURE, .memory = V4L2_MEMORY_MMAP};
   return ask(c, VIDIOC_QBUF, &b) < 0 ? refuse(c, "give a buffer back", d) : MAFAT_OK;
 }
 
@@ -190,7 +224,8 @@ static bool wait_for_frame(const struct mafat_camera *c, int milliseconds)
   return poll(&one, 1, milliseconds) == 1;
 }
 
-/* There was none, though something was said to be there: some drivers' errors. It is not asked again at once. */
+/* There was none, though something was said to be there: some drivers' errors. It is not asked
+ * again at once. */
 static int pause_for_frame(void)
 {
   poll(NULL, 0, PAUSE_MS);
@@ -198,17 +233,23 @@ static int pause_for_frame(void)
 }
 
 /* Takes one that is there into c->held; what the driver calls damaged goes back. */
-static int take_frame(struct mafat_camera *c, size_t *n, long long *lost, struct mafat_diagnostic *d)
+static int take_frame(struct mafat_camera *c, size_t *n, long long *lost,
+                      struct mafat_diagnostic *d)
 {
   struct v4l2_buffer b = {.type = V4L2_BUF_TYPE_VIDEO_CAPTURE, .memory = V4L2_MEMORY_MMAP};
   *n = 0;
-  if (ask(c, VIDIOC_DQBUF, &b) < 0) return errno == EAGAIN ? pause_for_frame() : refuse(c, "take a frame", d);
-  if (b.index >= (__u32)c->n_buffers) return mafat_fail(d, MAFAT_EIO, "%s: damaged: the driver's buffer %u is none", c->path, b.index);
-  if (c->counted && b.sequence - c->next < 1u << 31) *lost += b.sequence - c->next; /* frames may go back to be counted from 0 */
+  if (ask(c, VIDIOC_DQBUF, &b) < 0)
+    return errno == EAGAIN ? pause_for_frame() : refuse(c, "take a frame", d);
+  if (b.index >= (__u32)c->n_buffers)
+    return mafat_fail(d, MAFAT_EIO, "%s: damaged: the driver's buffer %u is none", c->path,
+                      b.index);
+  if (c->counted && b.sequence - c->next < 1u << 31)
+    *lost += b.sequence - c->next; /* frames may go back to be counted from 0 */
   c->counted = true;
   c->next = b.sequence + 1;
   size_t bytes = b.bytesused && c->varies ? b.bytesused : c->frame_bytes;
-  bool good = !(b.flags & V4L2_BUF_FLAG_ERROR) && bytes <= c->buffers[b.index].bytes && (c->varies || !b.bytesused || b.bytesused >= bytes);
+  bool good = !(b.flags & V4L2_BUF_FLAG_ERROR) && bytes <= c->buffers[b.index].bytes &&
+              (c->varies || !b.bytesused || b.bytesused >= bytes);
   if (!good) {
     ++*lost;
     return give_back(c, (int)b.index, d);
@@ -218,8 +259,8 @@ static int take_frame(struct mafat_camera *c, size_t *n, long long *lost, struct
   return MAFAT_OK;
 }
 
-int mafat_camera_next(struct mafat_camera *c, unsigned char **frame, size_t *n, bool newest, long long *lost, const volatile int *stop,
-                      struct mafat_diagnostic *d)
+int mafat_camera_next(struct mafat_camera *c, unsigned char **frame, size_t *n, bool newest,
+                      long long *lost, const volatile int *stop, struct mafat_diagnostic *d)
 {
   const double ends_ms = now_ms() + PATIENCE_MS;
   int code = c->held >= 0 ? give_back(c, c->held, d) : MAFAT_OK;
@@ -230,7 +271,9 @@ int mafat_camera_next(struct mafat_camera *c, unsigned char **frame, size_t *n, 
     bool late = now_ms() >= ends_ms; /* before it is looked: this process may have been stopped */
     if (wait_for_frame(c, SLICE_MS)) code = take_frame(c, n, lost, d);
     if (code == MAFAT_OK && *n == 0 && late && !*stop)
-      code = mafat_fail(d, MAFAT_EIO, "%s: expected a frame, none that is whole has come for %d seconds", c->path, PATIENCE_MS / 1000);
+      code = mafat_fail(d, MAFAT_EIO,
+                        "%s: expected a frame, none that is whole has come for %d seconds", c->path,
+                        PATIENCE_MS / 1000);
   }
   while (code == MAFAT_OK && newest && *n && wait_for_frame(c, 0)) {
     int older = c->held;

@@ -16,9 +16,11 @@ static const char name[] = "standard input";
 
 /* ---- bytes ---- */
 
-/* Some of n; 0 at the end, or where it is to stop; -1: errno. A signal that comes just before the wait does not end it: no wait is long.
- * Whoever shares the pipe may have made it non-blocking: then, too, it is waited for. */
-static ssize_t read_some(const struct mafat_frames *f, unsigned char *to, size_t n, const volatile int *stop)
+/* Some of n; 0 at the end, or where it is to stop; -1: errno. A signal that comes just before the
+ * wait does not end it: no wait is long. Whoever shares the pipe may have made it non-blocking:
+ * then, too, it is waited for. */
+static ssize_t read_some(const struct mafat_frames *f, unsigned char *to, size_t n,
+                         const volatile int *stop)
 {
   enum { SLICE_MS = 250 };
   struct pollfd one = {.fd = f->fd, .events = POLLIN};
@@ -32,7 +34,8 @@ static ssize_t read_some(const struct mafat_frames *f, unsigned char *to, size_t
 }
 
 /* Up to n, less at the end, with errno 0, or where it is to stop; -1: errno. */
-static ssize_t read_bytes(const struct mafat_frames *f, unsigned char *to, size_t n, const volatile int *stop)
+static ssize_t read_bytes(const struct mafat_frames *f, unsigned char *to, size_t n,
+                          const volatile int *stop)
 {
   size_t done = 0;
   while (done < n) {
@@ -52,8 +55,10 @@ static int refuse_read(struct mafat_diagnostic *d)
   return mafat_fail(d, MAFAT_EIO, "%s: cannot read frames: %s", name, strerror(errno));
 }
 
-/* A line without its newline. *length: HEADER_MOST of a longer one. False at the end of what there is, or errno. */
-static bool read_line(const struct mafat_frames *f, char line[HEADER_MOST], size_t *length, const volatile int *stop)
+/* A line without its newline. *length: HEADER_MOST of a longer one. False at the end of what there
+ * is, or errno. */
+static bool read_line(const struct mafat_frames *f, char line[HEADER_MOST], size_t *length,
+                      const volatile int *stop)
 {
   errno = 0;
   for (*length = 0; *length < HEADER_MOST; ++*length) {
@@ -105,12 +110,15 @@ static int check_colours(const char *word, const char *end, struct mafat_diagnos
   static const char *const known[] = {"420", "420jpeg", "420mpeg2", "420paldv"};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (is_text(word, end, known[i])) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected y4m frames of 4:2:0 with 8 bits (ffmpeg -pix_fmt yuv420p), found C%.*s", name,
-                    (int)(end - word < 40 ? end - word : 40), word);
+  return mafat_fail(
+      d, MAFAT_EUNSUPPORTED,
+      "%s: expected y4m frames of 4:2:0 with 8 bits (ffmpeg -pix_fmt yuv420p), found C%.*s", name,
+      (int)(end - word < 40 ? end - word : 40), word);
 }
 
 /* A word of the header: a letter and what it says. */
-static int take_word(struct y4m_header *h, const char *word, const char *end, struct mafat_diagnostic *d)
+static int take_word(struct y4m_header *h, const char *word, const char *end,
+                     struct mafat_diagnostic *d)
 {
   const char *value = word + 1;
   bool good = true;
@@ -122,22 +130,30 @@ static int take_word(struct y4m_header *h, const char *word, const char *end, st
   case 'X': h->full = h->full || is_text(value, end, "COLORRANGE=FULL"); break;
   default: break; /* interlacing, shape of pixels */
   }
-  return good ? MAFAT_OK : mafat_fail(d, MAFAT_EFORMAT, "%s: damaged y4m header: found %.*s", name, (int)(end - word < 40 ? end - word : 40), word);
+  return good ? MAFAT_OK
+              : mafat_fail(d, MAFAT_EFORMAT, "%s: damaged y4m header: found %.*s", name,
+                           (int)(end - word < 40 ? end - word : 40), word);
 }
 
-int mafat_frames_read_header(struct mafat_frames *f, const char *line, size_t length, struct mafat_diagnostic *d)
+int mafat_frames_read_header(struct mafat_frames *f, const char *line, size_t length,
+                             struct mafat_diagnostic *d)
 {
   struct y4m_header h = {0};
   const char *end = line + length, *word = line + sizeof magic - 1;
   if (length < sizeof magic || memcmp(line, magic, sizeof magic - 1) != 0 || *word != ' ')
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a y4m header (%s), found none: raw frames are --video WIDTHxHEIGHT:FORMAT", name, magic);
+    return mafat_fail(
+        d, MAFAT_EFORMAT,
+        "%s: expected a y4m header (%s), found none: raw frames are --video WIDTHxHEIGHT:FORMAT",
+        name, magic);
   while (word < end) {
     const char *begin = word + 1, *space = memchr(begin, ' ', (size_t)(end - begin));
     word = space ? space : end;
     int code = begin < word ? take_word(&h, begin, word, d) : MAFAT_OK;
     if (code) return code;
   }
-  if (!h.width || !h.height) return mafat_fail(d, MAFAT_EFORMAT, "%s: damaged y4m header: expected a width and a height", name);
+  if (!h.width || !h.height)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: damaged y4m header: expected a width and a height",
+                      name);
   f->rate = h.rate;
   snprintf(f->text, sizeof f->text, "%dx%d:%s", h.width, h.height, h.full ? "yuvj420p" : "yuv420p");
   return MAFAT_OK;
@@ -150,11 +166,13 @@ static int open_y4m(struct mafat_frames *f, struct mafat_diagnostic *d)
   f->kind = MAFAT_FRAMES_Y4M;
   if (read_line(f, line, &length, NULL)) return mafat_frames_read_header(f, line, length, d);
   if (errno) return refuse_read(d);
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a y4m header, found %s", name, length ? "the end of it" : "nothing");
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a y4m header, found %s", name,
+                    length ? "the end of it" : "nothing");
 }
 
 /* Reads the header of a frame; 0 at the end of the stream. */
-static int read_frame_header(struct mafat_frames *f, bool *more, const volatile int *stop, struct mafat_diagnostic *d)
+static int read_frame_header(struct mafat_frames *f, bool *more, const volatile int *stop,
+                             struct mafat_diagnostic *d)
 {
   static const char usual[] = "FRAME\n";
   char line[HEADER_MOST];
@@ -164,11 +182,15 @@ static int read_frame_header(struct mafat_frames *f, bool *more, const volatile 
   if (got < 0) return refuse_read(d);
   if (!*more || ((size_t)got == length && memcmp(line, usual, length) == 0)) return MAFAT_OK;
   errno = 0;
-  bool whole = (size_t)got == length && memcmp(line, usual, length - 1) == 0 && line[length - 1] == ' ' &&
-               read_line(f, line, &length, stop) && length < HEADER_MOST;
+  bool whole = (size_t)got == length && memcmp(line, usual, length - 1) == 0 &&
+               line[length - 1] == ' ' && read_line(f, line, &length, stop) && length < HEADER_MOST;
   *more = !(stop && *stop); /* the rest of the line was not waited for */
   if (whole || !*more) return MAFAT_OK;
-  return errno ? refuse_read(d) : mafat_fail(d, MAFAT_EFORMAT, "%s: frame %lld: expected FRAME and a newline (y4m), found something else", name, f->n);
+  return errno ? refuse_read(d)
+               : mafat_fail(
+                     d, MAFAT_EFORMAT,
+                     "%s: frame %lld: expected FRAME and a newline (y4m), found something else",
+                     name, f->n);
 }
 
 /* ---- opening ---- */
@@ -201,20 +223,25 @@ static void mind_page_cache(const struct mafat_frames *f)
   if (f->is_file) posix_fadvise(f->fd, 0, lseek(f->fd, 0, SEEK_CUR), POSIX_FADV_DONTNEED);
 }
 
-static int read_raw(struct mafat_frames *f, unsigned char *capacity, size_t *n, const volatile int *stop, struct mafat_diagnostic *d)
+static int read_raw(struct mafat_frames *f, unsigned char *capacity, size_t *n,
+                    const volatile int *stop, struct mafat_diagnostic *d)
 {
   ssize_t got = read_bytes(f, capacity, f->frame_bytes, stop);
   if (got < 0) return refuse_read(d);
   if (stop && *stop) return MAFAT_OK;
-  if (f->n == 0 && f->kind == MAFAT_FRAMES_RAW && (size_t)got >= sizeof magic && memcmp(capacity, magic, sizeof magic - 1) == 0)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected raw frames, found a y4m header: --video y4m", name);
+  if (f->n == 0 && f->kind == MAFAT_FRAMES_RAW && (size_t)got >= sizeof magic &&
+      memcmp(capacity, magic, sizeof magic - 1) == 0)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected raw frames, found a y4m header: --video y4m",
+                      name);
   if ((size_t)got == f->frame_bytes) *n = (size_t)got;
   if (*n || (got == 0 && f->kind == MAFAT_FRAMES_RAW)) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: frame %lld is short: expected %zu bytes, found %zd", name, f->n, f->frame_bytes, got);
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: frame %lld is short: expected %zu bytes, found %zd",
+                    name, f->n, f->frame_bytes, got);
 }
 
 /* More of what comes, where all of it was taken; *end: there is none. */
-static int read_ahead(struct mafat_frames *f, bool *end, const volatile int *stop, struct mafat_diagnostic *d)
+static int read_ahead(struct mafat_frames *f, bool *end, const volatile int *stop,
+                      struct mafat_diagnostic *d)
 {
   *end = false;
   if (f->begin < f->end) return MAFAT_OK;
@@ -234,23 +261,30 @@ static void skip_filling(struct mafat_frames *f)
 
 static int refuse_jpeg(const struct mafat_frames *f, struct mafat_diagnostic *d)
 {
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: frame %lld: expected %s of a JPEG, found byte 0x%02x", name, f->n,
-                    f->split.at <= MAFAT_JPEG_AT_SOI ? "the beginning" : "a marker", f->split.found);
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: frame %lld: expected %s of a JPEG, found byte 0x%02x",
+                    name, f->n, f->split.at <= MAFAT_JPEG_AT_SOI ? "the beginning" : "a marker",
+                    f->split.found);
 }
 
-static int read_jpeg(struct mafat_frames *f, unsigned char *capacity, size_t *n, const volatile int *stop, struct mafat_diagnostic *d)
+static int read_jpeg(struct mafat_frames *f, unsigned char *capacity, size_t *n,
+                     const volatile int *stop, struct mafat_diagnostic *d)
 {
   size_t taken = 0;
   bool end;
   do {
     int code = read_ahead(f, &end, stop, d);
     if (code || (stop && *stop)) return code;
-    if (end) return taken ? mafat_fail(d, MAFAT_EFORMAT, "%s: frame %lld is short: the JPEG has no end marker", name, f->n) : MAFAT_OK;
+    if (end)
+      return taken ? mafat_fail(d, MAFAT_EFORMAT,
+                                "%s: frame %lld is short: the JPEG has no end marker", name, f->n)
+                   : MAFAT_OK;
     if (taken == 0) skip_filling(f);
     size_t some = mafat_jpeg_split(&f->split, f->ahead + f->begin, f->end - f->begin);
     if (f->split.damaged) return refuse_jpeg(f, d);
     if (some > f->frame_bytes - taken)
-      return mafat_fail(d, MAFAT_EFORMAT, "%s: frame %lld: expected a JPEG of at most %zu bytes, found more", name, f->n, f->frame_bytes);
+      return mafat_fail(d, MAFAT_EFORMAT,
+                        "%s: frame %lld: expected a JPEG of at most %zu bytes, found more", name,
+                        f->n, f->frame_bytes);
     memcpy(capacity + taken, f->ahead + f->begin, some);
     f->begin += some;
     taken += some;
@@ -259,13 +293,15 @@ static int read_jpeg(struct mafat_frames *f, unsigned char *capacity, size_t *n,
   return MAFAT_OK;
 }
 
-int mafat_frames_next(struct mafat_frames *f, unsigned char *capacity, size_t *n, const volatile int *stop, struct mafat_diagnostic *d)
+int mafat_frames_next(struct mafat_frames *f, unsigned char *capacity, size_t *n,
+                      const volatile int *stop, struct mafat_diagnostic *d)
 {
   bool more = true;
   int code = f->kind == MAFAT_FRAMES_Y4M ? read_frame_header(f, &more, stop, d) : MAFAT_OK;
   *n = 0;
   if (code || !more) return code;
-  code = f->kind == MAFAT_FRAMES_JPEG ? read_jpeg(f, capacity, n, stop, d) : read_raw(f, capacity, n, stop, d);
+  code = f->kind == MAFAT_FRAMES_JPEG ? read_jpeg(f, capacity, n, stop, d)
+                                      : read_raw(f, capacity, n, stop, d);
   if (*n) f->n++;
   mind_page_cache(f);
   return code;

@@ -1,5 +1,6 @@
-/* Frames of video out of a pipe or a file, one behind the other: raw, with y4m's headers, or JPEGs. What comes is foreign:
- * it is checked before it is used, and of none more is read than there is room for. Nothing is allocated. */
+/* Frames of video out of a pipe or a file, one behind the other: raw, with y4m's headers, or JPEGs.
+ * What comes is foreign: it is checked before it is used, and of none more is read than there is
+ * room for. Nothing is allocated. */
 #ifndef MAFAT_PROGRAM_VIDEO_FRAMES_H
 #define MAFAT_PROGRAM_VIDEO_FRAMES_H
 
@@ -26,18 +27,22 @@ struct mafat_frames {
   unsigned char ahead[16384];
 };
 
-/* `video` is "y4m", whose header is read, or frames as a model's options have them. MAFAT_EINVAL, MAFAT_EFORMAT, MAFAT_EUNSUPPORTED:
- * the text, or the header; MAFAT_EIO. */
-int mafat_frames_open(struct mafat_frames *f, int fd, const char *video, struct mafat_diagnostic *d);
+/* `video` is "y4m", whose header is read, or frames as a model's options have them. MAFAT_EINVAL,
+ * MAFAT_EFORMAT, MAFAT_EUNSUPPORTED: the text, or the header; MAFAT_EIO. */
+int mafat_frames_open(struct mafat_frames *f, int fd, const char *video,
+                      struct mafat_diagnostic *d);
 
-/* The next frame into room (frame_bytes), *n bytes of it; *n is 0 behind the last one. MAFAT_EFORMAT: it is damaged, or ends too
- * soon; MAFAT_EIO. After a failure there are no more. *stop: asked for by a signal, and looked at where it waits: as behind the last one. */
-int mafat_frames_next(struct mafat_frames *f, unsigned char *capacity, size_t *n, const volatile int *stop, struct mafat_diagnostic *d);
+/* The next frame into room (frame_bytes), *n bytes of it; *n is 0 behind the last one.
+ * MAFAT_EFORMAT: it is damaged, or ends too soon; MAFAT_EIO. After a failure there are no more.
+ * *stop: asked for by a signal, and looked at where it waits: as behind the last one. */
+int mafat_frames_next(struct mafat_frames *f, unsigned char *capacity, size_t *n,
+                      const volatile int *stop, struct mafat_diagnostic *d);
 
 /* Has another frame begun to come? Waits for so many milliseconds at most. */
 bool mafat_frames_waiting(const struct mafat_frames *f, int milliseconds);
 
 /* Reads y4m's first line, `length` bytes without the newline. For mafat_frames_open and tests. */
-int mafat_frames_read_header(struct mafat_frames *f, const char *line, size_t length, struct mafat_diagnostic *d);
+int mafat_frames_read_header(struct mafat_frames *f, const char *line, size_t length,
+                             struct mafat_diagnostic *d);
 
 #endif

@@ -48,7 +48,8 @@ static void take_byte(struct mafat_jpeg_split *s, unsigned char c)
     s->left -= 2;
     s->at = s->left ? MAFAT_JPEG_IN_SEGMENT : s->scans ? MAFAT_JPEG_IN_SCAN : MAFAT_JPEG_AT_MARKER;
     return;
-  case MAFAT_JPEG_IN_SCAN_CODE: /* filled up before a marker, the scan goes on behind a restart as without that */
+  case MAFAT_JPEG_IN_SCAN_CODE: /* filled up before a marker, the scan goes on behind a restart as
+                                   without that */
     if (c == 0xff) return;
     s->at = MAFAT_JPEG_AT_CODE;
     if (c == 0 || (c >= RST0 && c <= RST7)) s->at = MAFAT_JPEG_IN_SCAN;
@@ -78,7 +79,8 @@ size_t mafat_jpeg_split(struct mafat_jpeg_split *s, const unsigned char *bytes, 
   size_t taken = 0;
   if (s->ended) *s = (struct mafat_jpeg_split){.at = MAFAT_JPEG_AT_START};
   while (taken < n && !s->ended && !s->damaged) {
-    if (s->at == MAFAT_JPEG_IN_SEGMENT || s->at == MAFAT_JPEG_IN_SCAN) taken += skip(s, bytes + taken, n - taken);
+    if (s->at == MAFAT_JPEG_IN_SEGMENT || s->at == MAFAT_JPEG_IN_SCAN)
+      taken += skip(s, bytes + taken, n - taken);
     else take_byte(s, bytes[taken++]);
   }
   return taken;

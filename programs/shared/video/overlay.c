@@ -15,7 +15,8 @@ static int refuse(const struct mafat_overlay *o, struct mafat_diagnostic *d)
   return mafat_fail(d, MAFAT_EIO, "%s: cannot write frames: %s", o->path, strerror(errno));
 }
 
-static int write_bytes(const struct mafat_overlay *o, const unsigned char *bytes, size_t n, struct mafat_diagnostic *d)
+static int write_bytes(const struct mafat_overlay *o, const unsigned char *bytes, size_t n,
+                       struct mafat_diagnostic *d)
 {
   while (n > 0) {
     ssize_t done = write(o->fd, bytes, n);
@@ -33,11 +34,15 @@ static int write_bytes(const struct mafat_overlay *o, const unsigned char *bytes
   return MAFAT_OK;
 }
 
-int mafat_overlay_open(struct mafat_overlay *o, int fd, const char *path, const char *frames, struct mafat_frame_rate rate, struct mafat_diagnostic *d)
+int mafat_overlay_open(struct mafat_overlay *o, int fd, const char *path, const char *frames,
+                       struct mafat_frame_rate rate, struct mafat_diagnostic *d)
 {
-  static const char *const names[] = {[MAFAT_OVERLAY_YUV420P] = "yuv420p", [MAFAT_OVERLAY_NV12] = "nv12", [MAFAT_OVERLAY_YUYV] = "yuyv",
-                                      [MAFAT_OVERLAY_RGB24] = "rgb24", [MAFAT_OVERLAY_JPEG] = "mjpeg"},
-                    *const colours[] = {"420jpeg", "420jpeg", "422", "444", "420jpeg"};
+  static const char *const names[] = {[MAFAT_OVERLAY_YUV420P] = "yuv420p",
+                                      [MAFAT_OVERLAY_NV12] = "nv12",
+                                      [MAFAT_OVERLAY_YUYV] = "yuyv",
+                                      [MAFAT_OVERLAY_RGB24] = "rgb24",
+                                      [MAFAT_OVERLAY_JPEG] = "mjpeg"},
+                           *const colours[] = {"420jpeg", "420jpeg", "422", "444", "420jpeg"};
   enum { USUAL_RATE = 25 }; /* ffmpeg's, of raw frames */
   struct mafat_frame_facts facts = {.size = sizeof facts};
   char line[128];
@@ -45,10 +50,15 @@ int mafat_overlay_open(struct mafat_overlay *o, int fd, const char *path, const 
   if (code) return code;
   while (kind < MAFAT_OVERLAY_JPEG && strcmp(facts.format, names[kind]) != 0) kind++;
   bool full = strcmp(facts.format, "yuvj420p") == 0;
-  *o = (struct mafat_overlay){.fd = fd, .path = path, .kind = full ? MAFAT_OVERLAY_YUV420P : (enum mafat_overlay_kind)kind,
-                              .width = facts.width, .height = facts.height, .full = full || kind == MAFAT_OVERLAY_JPEG};
+  *o = (struct mafat_overlay){.fd = fd,
+                              .path = path,
+                              .kind = full ? MAFAT_OVERLAY_YUV420P : (enum mafat_overlay_kind)kind,
+                              .width = facts.width,
+                              .height = facts.height,
+                              .full = full || kind == MAFAT_OVERLAY_JPEG};
   if (!rate.frames) rate = (struct mafat_frame_rate){USUAL_RATE, 1};
-  int n = snprintf(line, sizeof line, "YUV4MPEG2 W%d H%d F%d:%d Ip A1:1 C%s%s\n", facts.width, facts.height, rate.frames, rate.seconds, colours[kind],
+  int n = snprintf(line, sizeof line, "YUV4MPEG2 W%d H%d F%d:%d Ip A1:1 C%s%s\n", facts.width,
+                   facts.height, rate.frames, rate.seconds, colours[kind],
                    o->full ? " XCOLORRANGE=FULL" : " XCOLORRANGE=LIMITED");
   return write_bytes(o, (const unsigned char *)line, (size_t)n, d);
 }
@@ -63,12 +73,16 @@ struct colour {
   unsigned char rgb[3], yuv[3];
 };
 
-static unsigned char byte_of(double x) { return (unsigned char)(x < 0 ? 0 : x > 255 ? 255 : x + .5); }
+static unsigned char byte_of(double x)
+{
+  return (unsigned char)(x < 0 ? 0 : x > 255 ? 255 : x + .5);
+}
 
 /* BT.601. */
 static void find_yuv(const unsigned char *rgb, unsigned char *yuv, bool full)
 {
-  const double y = .299 * rgb[0] + .587 * rgb[1] + .114 * rgb[2], u = (rgb[2] - y) / 1.772, v = (rgb[0] - y) / 1.402;
+  const double y = .299 * rgb[0] + .587 * rgb[1] + .114 * rgb[2], u = (rgb[2] - y) / 1.772,
+               v = (rgb[0] - y) / 1.402;
   yuv[0] = byte_of(full ? y : 16 + y * 219 / 255);
   yuv[1] = byte_of(128 + (full ? u : u * 224 / 255));
   yuv[2] = byte_of(128 + (full ? v : v * 224 / 255));
@@ -76,8 +90,10 @@ static void find_yuv(const unsigned char *rgb, unsigned char *yuv, bool full)
 
 static struct colour colour_of(const struct mafat_overlay *o, int class_id)
 {
-  static const unsigned char list[][3] = {{255, 56, 56}, {72, 219, 105}, {0, 148, 255}, {255, 196, 0}, {203, 56, 255}, {0, 226, 226},
-                                          {255, 112, 31}, {163, 255, 0}, {100, 115, 255}, {255, 149, 200}};
+  static const unsigned char list[][3] = {{255, 56, 56},  {72, 219, 105}, {0, 148, 255},
+                                          {255, 196, 0},  {203, 56, 255}, {0, 226, 226},
+                                          {255, 112, 31}, {163, 255, 0},  {100, 115, 255},
+                                          {255, 149, 200}};
   struct colour c;
   memcpy(c.rgb, list[(unsigned)class_id % (sizeof list / sizeof *list)], sizeof c.rgb);
   find_yuv(c.rgb, c.yuv, o->full);
@@ -85,7 +101,8 @@ static struct colour colour_of(const struct mafat_overlay *o, int class_id)
 }
 
 /* A rectangle of samples, `step` bytes apart, in a plane whose rows are `row` bytes long. */
-static void fill(unsigned char *plane, size_t row, int step, struct overlay_rect r, unsigned char value)
+static void fill(unsigned char *plane, size_t row, int step, struct overlay_rect r,
+                 unsigned char value)
 {
   for (int y = r.y0; y < r.y1; y++)
     for (int x = r.x0; x < r.x1; x++) plane[(size_t)y * row + (size_t)(x * step)] = value;
@@ -94,12 +111,15 @@ static void fill(unsigned char *plane, size_t row, int step, struct overlay_rect
 /* The rectangle in chroma samples of two by two, or two by one, pixels. */
 static struct overlay_rect halved(struct overlay_rect r, bool rows)
 {
-  return (struct overlay_rect){r.x0 / 2, rows ? r.y0 / 2 : r.y0, (r.x1 + 1) / 2, rows ? (r.y1 + 1) / 2 : r.y1};
+  return (struct overlay_rect){r.x0 / 2, rows ? r.y0 / 2 : r.y0, (r.x1 + 1) / 2,
+                               rows ? (r.y1 + 1) / 2 : r.y1};
 }
 
-static void fill_rect(const struct mafat_overlay *o, unsigned char *frame, struct overlay_rect r, const struct colour *c)
+static void fill_rect(const struct mafat_overlay *o, unsigned char *frame, struct overlay_rect r,
+                      const struct colour *c)
 {
-  const size_t w = (size_t)o->width, pixels = w * (size_t)o->height, half = (w + 1) / 2, quarter = half * (((size_t)o->height + 1) / 2);
+  const size_t w = (size_t)o->width, pixels = w * (size_t)o->height, half = (w + 1) / 2,
+               quarter = half * (((size_t)o->height + 1) / 2);
   switch (o->kind) {
   case MAFAT_OVERLAY_YUV420P:
     fill(frame, w, 1, r, c->yuv[0]);
@@ -108,7 +128,8 @@ static void fill_rect(const struct mafat_overlay *o, unsigned char *frame, struc
     return;
   case MAFAT_OVERLAY_NV12:
     fill(frame, w, 1, r, c->yuv[0]);
-    for (int i = 0; i < 2; i++) fill(frame + pixels + i, 2 * half, 2, halved(r, true), c->yuv[1 + i]);
+    for (int i = 0; i < 2; i++)
+      fill(frame + pixels + i, 2 * half, 2, halved(r, true), c->yuv[1 + i]);
     return;
   case MAFAT_OVERLAY_YUYV:
     fill(frame, 2 * w, 2, r, c->yuv[0]);
@@ -129,15 +150,18 @@ static int clip(float x, int most)
 
 static struct overlay_rect both(struct overlay_rect a, struct overlay_rect b)
 {
-  return (struct overlay_rect){a.x0 > b.x0 ? a.x0 : b.x0, a.y0 > b.y0 ? a.y0 : b.y0, a.x1 < b.x1 ? a.x1 : b.x1, a.y1 < b.y1 ? a.y1 : b.y1};
+  return (struct overlay_rect){a.x0 > b.x0 ? a.x0 : b.x0, a.y0 > b.y0 ? a.y0 : b.y0,
+                               a.x1 < b.x1 ? a.x1 : b.x1, a.y1 < b.y1 ? a.y1 : b.y1};
 }
 
 enum { SIDES = 4 };
 
 /* Lines inside the box, on even pixels, where chroma is. */
-static void find_sides(const struct mafat_overlay *o, const struct mafat_detection *b, struct overlay_rect sides[SIDES])
+static void find_sides(const struct mafat_overlay *o, const struct mafat_detection *b,
+                       struct overlay_rect sides[SIDES])
 {
-  const struct overlay_rect r = {clip(b->x, o->width) & ~1, clip(b->y, o->height) & ~1, clip(b->x + b->w, o->width), clip(b->y + b->h, o->height)};
+  const struct overlay_rect r = {clip(b->x, o->width) & ~1, clip(b->y, o->height) & ~1,
+                                 clip(b->x + b->w, o->width), clip(b->y + b->h, o->height)};
   const int line = 2 + o->height / 480 * 2;
   sides[0] = both(r, (struct overlay_rect){r.x0, r.y0, r.x1, r.y0 + line});
   sides[1] = both(r, (struct overlay_rect){r.x0, (r.y1 & ~1) - line, r.x1, r.y1});
@@ -145,7 +169,8 @@ static void find_sides(const struct mafat_overlay *o, const struct mafat_detecti
   sides[3] = both(r, (struct overlay_rect){(r.x1 & ~1) - line, r.y0, r.x1, r.y1});
 }
 
-static void draw_box(const struct mafat_overlay *o, unsigned char *frame, const struct mafat_detection *b)
+static void draw_box(const struct mafat_overlay *o, unsigned char *frame,
+                     const struct mafat_detection *b)
 {
   const struct colour c = colour_of(o, b->class_id);
   struct overlay_rect sides[SIDES];
@@ -156,7 +181,8 @@ static void draw_box(const struct mafat_overlay *o, unsigned char *frame, const 
 /* ---- frames ---- */
 
 /* n samples, each `step` bytes behind the other. */
-static int write_plane(struct mafat_overlay *o, const unsigned char *from, size_t step, size_t n, struct mafat_diagnostic *d)
+static int write_plane(struct mafat_overlay *o, const unsigned char *from, size_t step, size_t n,
+                       struct mafat_diagnostic *d)
 {
   enum { PIECE = sizeof o->piece };
   int code = MAFAT_OK;
@@ -170,18 +196,22 @@ static int write_plane(struct mafat_overlay *o, const unsigned char *from, size_
 }
 
 /* Weights of red, green and blue for Y, U and V, in units of 2^-16, and the offset, by range. */
-static const int weights[2][3][4] = {{{16829, 33039, 6416, 16}, {-9714, -19070, 28784, 128}, {28784, -24103, -4681, 128}},
-                                     {{19595, 38470, 7471, 0}, {-11059, -21709, 32768, 128}, {32768, -27439, -5329, 128}}};
+static const int weights[2][3][4] = {
+    {{16829, 33039, 6416, 16}, {-9714, -19070, 28784, 128}, {28784, -24103, -4681, 128}},
+    {{19595, 38470, 7471, 0}, {-11059, -21709, 32768, 128}, {32768, -27439, -5329, 128}}};
 
 static unsigned char of_rgb(const unsigned char *rgb, const int *k)
 {
   enum { SHIFT = 16 };
-  const int sum = (k[0] * rgb[0] + k[1] * rgb[1] + k[2] * rgb[2] + (k[3] << SHIFT) + (1 << (SHIFT - 1))) >> SHIFT;
+  const int sum =
+      (k[0] * rgb[0] + k[1] * rgb[1] + k[2] * rgb[2] + (k[3] << SHIFT) + (1 << (SHIFT - 1))) >>
+      SHIFT;
   return (unsigned char)(sum > 255 ? 255 : sum);
 }
 
 /* Red, green and blue become Y, U or V: each pass makes one of them. */
-static int write_of_rgb(struct mafat_overlay *o, const unsigned char *rgb, int which, size_t n, struct mafat_diagnostic *d)
+static int write_of_rgb(struct mafat_overlay *o, const unsigned char *rgb, int which, size_t n,
+                        struct mafat_diagnostic *d)
 {
   enum { PIECE = sizeof o->piece };
   int code = MAFAT_OK;
@@ -193,19 +223,23 @@ static int write_of_rgb(struct mafat_overlay *o, const unsigned char *rgb, int w
   return code;
 }
 
-static int write_planes(struct mafat_overlay *o, const unsigned char *frame, struct mafat_diagnostic *d)
+static int write_planes(struct mafat_overlay *o, const unsigned char *frame,
+                        struct mafat_diagnostic *d)
 {
-  const size_t w = (size_t)o->width, h = (size_t)o->height, pixels = w * h, quarter = ((w + 1) / 2) * ((h + 1) / 2);
+  const size_t w = (size_t)o->width, h = (size_t)o->height, pixels = w * h,
+               quarter = ((w + 1) / 2) * ((h + 1) / 2);
   int code = MAFAT_OK;
   switch (o->kind) {
   case MAFAT_OVERLAY_YUV420P: return write_bytes(o, frame, pixels + 2 * quarter, d);
   case MAFAT_OVERLAY_NV12:
     code = write_plane(o, frame, 1, pixels, d);
-    for (int i = 0; i < 2 && code == MAFAT_OK; i++) code = write_plane(o, frame + pixels + i, 2, quarter, d);
+    for (int i = 0; i < 2 && code == MAFAT_OK; i++)
+      code = write_plane(o, frame + pixels + i, 2, quarter, d);
     return code;
   case MAFAT_OVERLAY_YUYV:
     code = write_plane(o, frame, 2, pixels, d);
-    for (int i = 0; i < 2 && code == MAFAT_OK; i++) code = write_plane(o, frame + 1 + 2 * i, 4, pixels / 2, d);
+    for (int i = 0; i < 2 && code == MAFAT_OK; i++)
+      code = write_plane(o, frame + 1 + 2 * i, 4, pixels / 2, d);
     return code;
   case MAFAT_OVERLAY_RGB24:
     for (int i = 0; i < 3 && code == MAFAT_OK; i++) code = write_of_rgb(o, frame, i, pixels, d);
@@ -232,7 +266,8 @@ static void draw_on_row(const struct overlay_rows *r, unsigned char *rgb, int y)
     struct overlay_rect sides[SIDES];
     find_sides(r->o, b, sides);
     for (int k = 0; k < SIDES; k++)
-      for (int x = sides[k].x0; x < sides[k].x1 && y >= sides[k].y0 && y < sides[k].y1; x++) memcpy(rgb + 3 * x, c.rgb, sizeof c.rgb);
+      for (int x = sides[k].x0; x < sides[k].x1 && y >= sides[k].y0 && y < sides[k].y1; x++)
+        memcpy(rgb + 3 * x, c.rgb, sizeof c.rgb);
   }
 }
 
@@ -272,7 +307,8 @@ static int take_row(void *context, unsigned char *rgb, int y, struct mafat_diagn
   return code;
 }
 
-static int write_jpeg(struct mafat_overlay *o, struct mafat_model *model, const struct mafat_overlay_frame *f,
+static int write_jpeg(struct mafat_overlay *o, struct mafat_model *model,
+                      const struct mafat_overlay_frame *f,
                       const struct mafat_detections *detections, struct mafat_diagnostic *d)
 {
   const size_t quarter = (((size_t)o->width + 1) / 2) * (((size_t)o->height + 1) / 2);
@@ -284,17 +320,22 @@ static int write_jpeg(struct mafat_overlay *o, struct mafat_model *model, const 
 }
 
 /* Before anything of the frame is written. */
-static int check_room(const struct mafat_overlay *o, const struct mafat_overlay_frame *f, struct mafat_diagnostic *d)
+static int check_room(const struct mafat_overlay *o, const struct mafat_overlay_frame *f,
+                      struct mafat_diagnostic *d)
 {
   const size_t chroma = 2 * (((size_t)o->width + 1) / 2) * (((size_t)o->height + 1) / 2);
-  if (o->kind != MAFAT_OVERLAY_JPEG || (chroma <= f->capacity && f->n <= f->capacity - chroma)) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EUNSUPPORTED, "--overlay expects JPEGs of at most %zu bytes here, found one of %zu: a decoder before it, such as ffmpeg, makes y4m of them",
+  if (o->kind != MAFAT_OVERLAY_JPEG || (chroma <= f->capacity && f->n <= f->capacity - chroma))
+    return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EUNSUPPORTED,
+                    "--overlay expects JPEGs of at most %zu bytes here, found one of %zu: a "
+                    "decoder before it, such as ffmpeg, makes y4m of them",
                     chroma < f->capacity ? f->capacity - chroma : 0, f->n);
 }
 
 /* ---- all of it ---- */
 
-int mafat_overlay_write(struct mafat_overlay *o, struct mafat_model *model, const struct mafat_overlay_frame *frame,
+int mafat_overlay_write(struct mafat_overlay *o, struct mafat_model *model,
+                        const struct mafat_overlay_frame *frame,
                         const struct mafat_detections *detections, struct mafat_diagnostic *d)
 {
   static const unsigned char header[] = "FRAME\n";
@@ -302,6 +343,7 @@ int mafat_overlay_write(struct mafat_overlay *o, struct mafat_model *model, cons
   if (code == MAFAT_OK) code = write_bytes(o, header, sizeof header - 1, d);
   if (code) return code;
   if (o->kind == MAFAT_OVERLAY_JPEG) return write_jpeg(o, model, frame, detections, d);
-  for (size_t i = detections ? detections->n : 0; i-- > 0;) draw_box(o, frame->bytes, &detections->list[i]); /* the surest above all */
+  for (size_t i = detections ? detections->n : 0; i-- > 0;)
+    draw_box(o, frame->bytes, &detections->list[i]); /* the surest above all */
   return write_planes(o, frame->bytes, d);
 }

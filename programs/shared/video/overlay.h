@@ -1,13 +1,17 @@
-/* Frames with boxes on them, as y4m: what players and ffmpeg take from a pipe without being told anything. Boxes are drawn
- * where the frame lies, for nobody needs it any more; what is no plane yet is written plane by plane. JPEGs are decoded once more, row
- * by row: luma is written as it comes, chroma lies behind the JPEG until then, where there is room for longer ones. */
+/* Frames with boxes on them, as y4m: what players and ffmpeg take from a pipe without being told
+ * anything. Boxes are drawn where the frame lies, for nobody needs it any more; what is no plane
+ * yet is written plane by plane. JPEGs are decoded once more, row by row: luma is written as it
+ * comes, chroma lies behind the JPEG until then, where there is room for longer ones. */
 #ifndef MAFAT_PROGRAM_VIDEO_OVERLAY_H
 #define MAFAT_PROGRAM_VIDEO_OVERLAY_H
 
 #include "include/mafat.h"
 #include "programs/shared/video/frames.h"
 
-enum mafat_overlay_kind { MAFAT_OVERLAY_YUV420P, MAFAT_OVERLAY_NV12, MAFAT_OVERLAY_YUYV, MAFAT_OVERLAY_RGB24, MAFAT_OVERLAY_JPEG };
+enum mafat_overlay_kind {
+  MAFAT_OVERLAY_YUV420P, MAFAT_OVERLAY_NV12, MAFAT_OVERLAY_YUYV, MAFAT_OVERLAY_RGB24,
+  MAFAT_OVERLAY_JPEG
+};
 
 struct mafat_overlay {
   int fd;           /* the caller's */
@@ -24,12 +28,16 @@ struct mafat_overlay_frame {
   size_t n, capacity;       /* where there is room for so many */
 };
 
-/* Writes what such a stream begins with. frames: as a model's options have them, which are checked. MAFAT_EIO. */
-int mafat_overlay_open(struct mafat_overlay *o, int fd, const char *path, const char *frames, struct mafat_frame_rate rate, struct mafat_diagnostic *d);
+/* Writes what such a stream begins with. frames: as a model's options have them, which are checked.
+ * MAFAT_EIO. */
+int mafat_overlay_open(struct mafat_overlay *o, int fd, const char *path, const char *frames,
+                       struct mafat_frame_rate rate, struct mafat_diagnostic *d);
 
-/* Draws what was detected, each class in a colour of its own, and writes the frame, which the model has run on. MAFAT_EIO; MAFAT_EUNSUPPORTED: a
- * JPEG that is so long that there is no room for its chroma. */
-int mafat_overlay_write(struct mafat_overlay *o, struct mafat_model *model, const struct mafat_overlay_frame *frame,
+/* Draws what was detected, each class in a colour of its own, and writes the frame, which the model
+ * has run on. MAFAT_EIO; MAFAT_EUNSUPPORTED: a JPEG that is so long that there is no room for its
+ * chroma. */
+int mafat_overlay_write(struct mafat_overlay *o, struct mafat_model *model,
+                        const struct mafat_overlay_frame *frame,
                         const struct mafat_detections *detections, struct mafat_diagnostic *d);
 
 #endif

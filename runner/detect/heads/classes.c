@@ -13,7 +13,8 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   if (s->n != 1 || s->list[0].n < 2 || s->list[0].n > INT_MAX) return false;
   for (int i = 0; i < s->list[0].rank; i++)
     if (s->list[0].dims[i] != 1 && (size_t)s->list[0].dims[i] != s->list[0].n) return false;
-  *found = (struct mafat_decoded){.classes = (int)s->list[0].n, .declared = s->list[0].n != s->in_n};
+  *found =
+      (struct mafat_decoded){.classes = (int)s->list[0].n, .declared = s->list[0].n != s->in_n};
   return true;
 }
 
@@ -38,7 +39,8 @@ static void add_up(struct numbers *all, const float *part, int n)
 }
 
 /* Values that sum to 1 are probabilities; all others are logits. */
-static void classify(const struct mafat_decoding *d, struct mafat_class_score *top, int k, int *n_top)
+static void classify(const struct mafat_decoding *d, struct mafat_class_score *top, int k,
+                     int *n_top)
 {
   enum { OFF = 100 }; /* tolerance of a sum: 1 / OFF, for rounding */
   struct numbers all = {.largest = -HUGE_VAL, .shares = true};
@@ -48,12 +50,16 @@ static void classify(const struct mafat_decoding *d, struct mafat_class_score *t
     mafat_decoding_read(d, 0, c, n, part);
     add_up(&all, part, n);
     for (int i = 0; i < n; i++)
-      if (isfinite(part[i])) mafat_class_scores_insert(top, k, n_top, (struct mafat_class_score){c + i, part[i]});
+      if (isfinite(part[i]))
+        mafat_class_scores_insert(top, k, n_top, (struct mafat_class_score){c + i, part[i]});
   }
   if (all.shares && fabs(all.sum - 1) * OFF <= 1) return;
   for (int i = 0; i < *n_top; i++)
     top[i].confidence = (float)(exp((double)top[i].confidence - all.largest) / all.exponentials);
 }
 
-const struct mafat_outputs_head mafat_head_classes = {
-    .name = "classes", .fits = fits, .classify = classify, .expects = "one output of a number for each class"};
+const struct mafat_outputs_head mafat_head_classes = {.name = "classes",
+                                                      .fits = fits,
+                                                      .classify = classify,
+                                                      .expects =
+                                                          "one output of a number for each class"};

@@ -15,8 +15,10 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   const int64_t *out = s->list[0].dims;
   if (out[1] <= BOX || out[2] != (s->in_h + strides[0] - 1) / strides[0] ||
       out[3] != (s->in_w + strides[0] - 1) / strides[0]) return false;
-  *found = (struct mafat_decoded){.boxes = (uint64_t)(out[2] * out[3]), .classes = (int)out[1] - BOX,
-                                  .best = true, .declared = true};
+  *found = (struct mafat_decoded){.boxes = (uint64_t)(out[2] * out[3]),
+                                  .classes = (int)out[1] - BOX,
+                                  .best = true,
+                                  .declared = true};
   return true;
 }
 
@@ -30,10 +32,12 @@ static double tangent(float x)
   return 2 * logistic(2 * x) - 1;
 }
 
-static void emit_box(struct mafat_decoding *d, uint32_t number, const float *v, int class, float score)
+static void emit_box(struct mafat_decoding *d, uint32_t number, const float *v, int class,
+                     float score)
 {
   struct mafat_cell cell = mafat_cells_at(d->in_w, d->in_h, strides, number);
-  int cols = (d->in_w + strides[0] - 1) / strides[0], rows = (d->in_h + strides[0] - 1) / strides[0];
+  int cols = (d->in_w + strides[0] - 1) / strides[0],
+      rows = (d->in_h + strides[0] - 1) / strides[0];
   const struct mafat_rectangle box = {(float)((cell.x + tangent(v[1])) / cols),
                                       (float)((cell.y + tangent(v[2])) / rows),
                                       (float)logistic(v[3]), (float)logistic(v[4])};

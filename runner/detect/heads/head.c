@@ -8,7 +8,8 @@ bool mafat_head_has(const struct mafat_head_shapes *s, int index, int rank, cons
 {
   if (index >= s->n || s->list[index].rank != rank) return false;
   for (int i = 0; i < rank; i++)
-    if (dims[i] < 0 ? s->list[index].dims[i] < 1 || s->list[index].dims[i] > INT32_MAX : s->list[index].dims[i] != dims[i])
+    if (dims[i] < 0 ? s->list[index].dims[i] < 1 || s->list[index].dims[i] > INT32_MAX
+                    : s->list[index].dims[i] != dims[i])
       return false;
   return true;
 }
@@ -23,7 +24,8 @@ static int cells_along(int pixels, int stride)
 int64_t mafat_cells_count(int in_w, int in_h, const int *strides, int n)
 {
   int64_t all = 0;
-  for (int i = 0; i < n; i++) all += (int64_t)cells_along(in_w, strides[i]) * cells_along(in_h, strides[i]);
+  for (int i = 0; i < n; i++)
+    all += (int64_t)cells_along(in_w, strides[i]) * cells_along(in_h, strides[i]);
   return all;
 }
 
@@ -42,12 +44,15 @@ struct mafat_cell mafat_cells_at(int in_w, int in_h, const int *strides, long lo
 bool mafat_head_box(struct mafat_decoding *d, uint32_t number, float x, float y, float w, float h)
 {
   float in_w = (float)d->in_w, in_h = (float)d->in_h;
-  return mafat_decoding_numbered(d, number, (struct mafat_rectangle){x / in_w, y / in_h, w / in_w, h / in_h});
+  return mafat_decoding_numbered(d, number,
+                                 (struct mafat_rectangle){x / in_w, y / in_h, w / in_w, h / in_h});
 }
 
-bool mafat_head_corners(struct mafat_decoding *d, uint32_t number, float left, float top, float right, float bottom)
+bool mafat_head_corners(struct mafat_decoding *d, uint32_t number, float left, float top,
+                        float right, float bottom)
 {
-  const struct mafat_rectangle box = {(left + right) / 2, (top + bottom) / 2, right - left, bottom - top};
+  const struct mafat_rectangle box = {(left + right) / 2, (top + bottom) / 2, right - left,
+                                      bottom - top};
   return mafat_decoding_numbered(d, number, box);
 }
 

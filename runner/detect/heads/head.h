@@ -31,8 +31,9 @@ struct mafat_outputs_head {
   void (*classify)(const struct mafat_decoding *d, struct mafat_class_score *top, int k, int *n);
 };
 
-extern const struct mafat_outputs_head mafat_head_yolox, mafat_head_yolov5, mafat_head_yolov8, mafat_head_nanodet,
-    mafat_head_fastestdet, mafat_head_ssd, mafat_head_ultraface, mafat_head_yunet, mafat_head_classes;
+extern const struct mafat_outputs_head mafat_head_yolox, mafat_head_yolov5, mafat_head_yolov8,
+    mafat_head_nanodet, mafat_head_fastestdet, mafat_head_ssd, mafat_head_ultraface,
+    mafat_head_yunet, mafat_head_classes;
 
 /* Returns the name of the head that decodes the network's outputs; NULL: none. */
 static inline const char *mafat_head_name(const struct mafat_network *n)
@@ -60,7 +61,8 @@ struct mafat_cell mafat_cells_at(int in_w, int in_h, const int *strides, long lo
 /* Reports a box by its centre, in pixels of the input. */
 bool mafat_head_box(struct mafat_decoding *d, uint32_t number, float x, float y, float w, float h);
 /* Reports a box by its corners, in fractions of the input. */
-bool mafat_head_corners(struct mafat_decoding *d, uint32_t number, float left, float top, float right, float bottom);
+bool mafat_head_corners(struct mafat_decoding *d, uint32_t number, float left, float top,
+                        float right, float bottom);
 /* Reports all classes of the last box: scores from element `first` on, times a factor. */
 void mafat_head_classes_of(struct mafat_decoding *d, int which, long long first, float factor);
 /* Returns the best class from element `first` on; of equals, the lower one. */

@@ -10,8 +10,9 @@
 
 /* In the order in which dimensions are compared. */
 static const struct mafat_outputs_head *const heads[] = {
-    &mafat_head_classes, &mafat_head_yunet,  &mafat_head_ssd,    &mafat_head_ultraface, &mafat_head_nanodet,
-    &mafat_head_yolox,   &mafat_head_yolov5, &mafat_head_yolov8, &mafat_head_fastestdet};
+    &mafat_head_classes,   &mafat_head_yunet,   &mafat_head_ssd,
+    &mafat_head_ultraface, &mafat_head_nanodet, &mafat_head_yolox,
+    &mafat_head_yolov5,    &mafat_head_yolov8,  &mafat_head_fastestdet};
 
 enum { HEADS = sizeof heads / sizeof *heads };
 
@@ -35,31 +36,40 @@ static void describe(const struct mafat_head_shapes *s, char *text, size_t capac
     const struct mafat_port_facts *f = &s->list[i];
     at += (size_t)snprintf(text + at, capacity - at, "%s%.24s [", i ? ", " : "", f->name);
     for (int k = 0; k < f->rank && at < capacity; k++)
-      at += (size_t)snprintf(text + at, capacity - at, "%s%lld", k ? ", " : "", (long long)f->dims[k]);
+      at += (size_t)snprintf(text + at, capacity - at, "%s%lld", k ? ", " : "",
+                             (long long)f->dims[k]);
     if (at < capacity) at += (size_t)snprintf(text + at, capacity - at, "]");
   }
 }
 
 static void describe_output(struct mafat_port_facts *f, const struct mafat_port *p)
 {
-  *f = (struct mafat_port_facts){.name = p->name, .rank = p->view.n_dims, .n = (size_t)mafat_view_elements(&p->view)};
+  *f = (struct mafat_port_facts){
+      .name = p->name, .rank = p->view.n_dims, .n = (size_t)mafat_view_elements(&p->view)};
   for (int k = 0; k < f->rank; k++) f->dims[k] = (int64_t)p->view.dims[k];
 }
 
-static int list_shapes(struct mafat_head_shapes *s, struct mafat_port_facts *list, const struct mafat_network *n)
+static int list_shapes(struct mafat_head_shapes *s, struct mafat_port_facts *list,
+                       const struct mafat_network *n)
 {
   struct mafat_shape in = mafat_network_picture_shape(n);
-  *s = (struct mafat_head_shapes){.in_w = in.w, .in_h = in.h, .in_n = (size_t)mafat_shape_elements(in),
-                                  .relative_boxes = n->format.relative_boxes, .n = n->n_outputs, .list = list};
-  for (int i = 0; i < n->n_outputs && i < MAFAT_DECODED_OUTPUTS; i++) describe_output(&list[i], &n->outputs[i]);
+  *s = (struct mafat_head_shapes){.in_w = in.w,
+                                  .in_h = in.h,
+                                  .in_n = (size_t)mafat_shape_elements(in),
+                                  .relative_boxes = n->format.relative_boxes,
+                                  .n = n->n_outputs,
+                                  .list = list};
+  for (int i = 0; i < n->n_outputs && i < MAFAT_DECODED_OUTPUTS; i++)
+    describe_output(&list[i], &n->outputs[i]);
   return n->n_outputs <= MAFAT_DECODED_OUTPUTS ? MAFAT_OK : MAFAT_ELIMIT;
 }
 
-static bool try_head(struct mafat_network *n, const struct mafat_head_shapes *s, const struct mafat_outputs_head *head,
-                     bool surely)
+static bool try_head(struct mafat_network *n, const struct mafat_head_shapes *s,
+                     const struct mafat_outputs_head *head, bool surely)
 {
   struct mafat_decoded found;
-  if (!head->fits(s, &found) || (surely && !found.declared) || found.boxes > UINT32_MAX) return false;
+  if (!head->fits(s, &found) || (surely && !found.declared) || found.boxes > UINT32_MAX)
+    return false;
   found.head = head;
   describe(s, found.sign, sizeof found.sign);
   n->decoded = found;
@@ -72,23 +82,27 @@ static int refuse(const struct mafat_network *n, const struct mafat_head_shapes 
 {
   char found[120];
   describe(s, found, sizeof found);
-  return mafat_fail(d, MAFAT_EINVAL, "%.150s: outputs cannot be decoded as %s: expected %s, found %s", n->path,
+  return mafat_fail(d, MAFAT_EINVAL,
+                    "%.150s: outputs cannot be decoded as %s: expected %s, found %s", n->path,
                     head->name, head->expects, found);
 }
 
 /* Chooses for a file with named outputs. */
-static int choose(struct mafat_network *n, const struct mafat_outputs_head *head, struct mafat_diagnostic *d)
+static int choose(struct mafat_network *n, const struct mafat_outputs_head *head,
+                  struct mafat_diagnostic *d)
 {
   struct mafat_port_facts list[MAFAT_DECODED_OUTPUTS];
   struct mafat_head_shapes shapes;
   bool few = list_shapes(&shapes, list, n) == MAFAT_OK;
-  if (head) return few && try_head(n, &shapes, head, false) ? MAFAT_OK : refuse(n, &shapes, head, d);
+  if (head)
+    return few && try_head(n, &shapes, head, false) ? MAFAT_OK : refuse(n, &shapes, head, d);
   for (int i = 0; few && i < HEADS; i++)
     if (try_head(n, &shapes, heads[i], true)) break;
   return MAFAT_OK;
 }
 
-int mafat_heads_choose(struct mafat_network *n, int n_layers, const char *name, struct mafat_diagnostic *d)
+int mafat_heads_choose(struct mafat_network *n, int n_layers, const char *name,
+                       struct mafat_diagnostic *d)
 {
   bool whole = n->outputs && n_layers == n->n_layers, any = !name || strcmp(name, "auto") == 0;
   n->decoded = (struct mafat_decoded){.nothing = name && strcmp(name, "none") == 0};
@@ -96,13 +110,18 @@ int mafat_heads_choose(struct mafat_network *n, int n_layers, const char *name, 
   if (any) return choose(n, NULL, d);
   const struct mafat_outputs_head *head = find_head(name);
   if (head && whole) return choose(n, head, d);
-  if (head) return mafat_fail(d, MAFAT_EINVAL, "%.200s: expected all of an ONNX or TFLite file to decode as %s",
-                              n->path, head->name);
+  if (head)
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "%.200s: expected all of an ONNX or TFLite file to decode as %s", n->path,
+                      head->name);
   if (strcmp(name, "darknet") != 0)
     return mafat_fail(d, MAFAT_EINVAL,
-                      "expected a head (auto, darknet, yolov5, yolov8, yolox, nanodet, fastestdet, ssd, ultraface, "
-                      "yunet, classes, none), found %.60s", name);
+                      "expected a head (auto, darknet, yolov5, yolov8, yolox, nanodet, fastestdet, "
+                      "ssd, ultraface, "
+                      "yunet, classes, none), found %.60s",
+                      name);
   if (mafat_detect_has_head(n, n_layers) || mafat_classify_layer(n, n_layers) >= 0) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EINVAL, "%.200s: expected a layer of Darknet's that is a head, to decode as darknet",
+  return mafat_fail(d, MAFAT_EINVAL,
+                    "%.200s: expected a layer of Darknet's that is a head, to decode as darknet",
                     n->path);
 }

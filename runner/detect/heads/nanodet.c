@@ -18,7 +18,8 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   bool plus = cells == mafat_cells_count(s->in_w, s->in_h, strides, 4);
   if (!plus && cells != mafat_cells_count(s->in_w, s->in_h, strides, 3)) return false;
   int classes = (int)s->list[0].dims[2] - BOX;
-  *found = (struct mafat_decoded){.boxes = (uint64_t)cells, .classes = classes, .declared = plus || classes == COCO};
+  *found = (struct mafat_decoded){
+      .boxes = (uint64_t)cells, .classes = classes, .declared = plus || classes == COCO};
   return true;
 }
 
@@ -62,7 +63,8 @@ static void decode(struct mafat_decoding *d)
     float best = 0;
     long long first = (long long)number * per_box;
     mafat_head_best(d, 0, first, &best);
-    if (best > d->thresh && emit_box(d, number, first + d->decoded->classes)) mafat_head_classes_of(d, 0, first, 1);
+    if (best > d->thresh && emit_box(d, number, first + d->decoded->classes))
+      mafat_head_classes_of(d, 0, first, 1);
   }
 }
 

@@ -13,8 +13,8 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   const int64_t list[] = {1, n};
   bool lists = mafat_head_has(s, CLASSES, 2, list) && mafat_head_has(s, SCORES, 2, list);
   if (!lists || !mafat_head_has(s, COUNT, 1, count)) return false;
-  *found = (struct mafat_decoded){.boxes = (uint64_t)n, .classes = 1, .best = true, .declared = true,
-                                  .outputs = {0, 1, 2, 3}};
+  *found = (struct mafat_decoded){
+      .boxes = (uint64_t)n, .classes = 1, .best = true, .declared = true, .outputs = {0, 1, 2, 3}};
   return true;
 }
 

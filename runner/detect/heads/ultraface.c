@@ -12,7 +12,8 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
     int64_t n = s->list[i].rank == 3 ? s->list[i].dims[1] : 0;
     const int64_t scores[] = {1, n, 2}, boxes[] = {1, n, 4};
     if (n < 1 || !mafat_head_has(s, i, 3, scores) || !mafat_head_has(s, 1 - i, 3, boxes)) continue;
-    *found = (struct mafat_decoded){.boxes = (uint64_t)n, .classes = 1, .declared = true, .outputs = {i, 1 - i}};
+    *found = (struct mafat_decoded){
+        .boxes = (uint64_t)n, .classes = 1, .declared = true, .outputs = {i, 1 - i}};
     return true;
   }
   return false;
@@ -30,4 +31,7 @@ static void decode(struct mafat_decoding *d)
 }
 
 const struct mafat_outputs_head mafat_head_ultraface = {
-    .name = "ultraface", .fits = fits, .decode = decode, .expects = "two outputs [1, boxes, 2] and [1, boxes, 4]"};
+    .name = "ultraface",
+    .fits = fits,
+    .decode = decode,
+    .expects = "two outputs [1, boxes, 2] and [1, boxes, 4]"};

@@ -14,8 +14,11 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   int64_t boxes = s->list[0].dims[1];
   bool declared = boxes == ANCHORS * mafat_cells_count(s->in_w, s->in_h, strides, 3) ||
               boxes == ANCHORS * mafat_cells_count(s->in_w, s->in_h, strides, 4);
-  *found = (struct mafat_decoded){.boxes = (uint64_t)boxes, .classes = (int)s->list[0].dims[2] - BOX, .best = true,
-                                  .shares = s->relative_boxes, .declared = declared};
+  *found = (struct mafat_decoded){.boxes = (uint64_t)boxes,
+                                  .classes = (int)s->list[0].dims[2] - BOX,
+                                  .best = true,
+                                  .shares = s->relative_boxes,
+                                  .declared = declared};
   return true;
 }
 
@@ -29,9 +32,13 @@ static void decode(struct mafat_decoding *d)
     mafat_decoding_read(d, 0, first, BOX, v);
     if (!(v[4] > d->thresh)) continue;
     int class = mafat_head_best(d, 0, first + BOX, &value);
-    if (mafat_head_box(d, number, v[0] * w, v[1] * h, v[2] * w, v[3] * h)) mafat_decoding_class(d, class, v[4] * value);
+    if (mafat_head_box(d, number, v[0] * w, v[1] * h, v[2] * w, v[3] * h))
+      mafat_decoding_class(d, class, v[4] * value);
   }
 }
 
-const struct mafat_outputs_head mafat_head_yolov5 = {
-    .name = "yolov5", .fits = fits, .decode = decode, .expects = "a first output [1, boxes, 5 + classes]"};
+const struct mafat_outputs_head mafat_head_yolov5 = {.name = "yolov5",
+                                                     .fits = fits,
+                                                     .decode = decode,
+                                                     .expects =
+                                                         "a first output [1, boxes, 5 + classes]"};

@@ -14,8 +14,11 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
     return false;
   int64_t boxes = s->list[0].dims[2];
   bool declared = boxes == mafat_cells_count(s->in_w, s->in_h, strides, 3);
-  *found = (struct mafat_decoded){.boxes = (uint64_t)boxes, .classes = (int)s->list[0].dims[1] - BOX, .best = true,
-                                  .shares = s->relative_boxes, .declared = declared};
+  *found = (struct mafat_decoded){.boxes = (uint64_t)boxes,
+                                  .classes = (int)s->list[0].dims[1] - BOX,
+                                  .best = true,
+                                  .shares = s->relative_boxes,
+                                  .declared = declared};
   return true;
 }
 
@@ -52,11 +55,15 @@ static void decode(struct mafat_decoding *d)
     for (int v = 0; v < BOX; v++) mafat_decoding_read(d, 0, v * all + b.first, b.n, b.values[v]);
     read_best(d, &b);
     for (int i = 0; i < b.n; i++)
-      if (b.best[i] > d->thresh && mafat_head_box(d, (uint32_t)(b.first + i), b.values[0][i] * w, b.values[1][i] * h,
-                                                  b.values[2][i] * w, b.values[3][i] * h))
+      if (b.best[i] > d->thresh &&
+          mafat_head_box(d, (uint32_t)(b.first + i), b.values[0][i] * w, b.values[1][i] * h,
+                         b.values[2][i] * w, b.values[3][i] * h))
         mafat_decoding_class(d, b.class[i], b.best[i]);
   }
 }
 
-const struct mafat_outputs_head mafat_head_yolov8 = {
-    .name = "yolov8", .fits = fits, .decode = decode, .expects = "one output [1, 4 + classes, boxes]"};
+const struct mafat_outputs_head mafat_head_yolov8 = {.name = "yolov8",
+                                                     .fits = fits,
+                                                     .decode = decode,
+                                                     .expects =
+                                                         "one output [1, 4 + classes, boxes]"};

@@ -13,7 +13,8 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   int64_t cells = mafat_cells_count(s->in_w, s->in_h, strides, 3);
   const int64_t dims[] = {1, cells, -1};
   if (s->n != 1 || !mafat_head_has(s, 0, 3, dims) || s->list[0].dims[2] <= BOX) return false;
-  *found = (struct mafat_decoded){.boxes = (uint64_t)cells, .classes = (int)s->list[0].dims[2] - BOX, .declared = true};
+  *found = (struct mafat_decoded){
+      .boxes = (uint64_t)cells, .classes = (int)s->list[0].dims[2] - BOX, .declared = true};
   return true;
 }
 

@@ -23,8 +23,10 @@ static int find(const struct mafat_head_shapes *s, int grid, int numbers, int nt
 static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 {
   if (s->n != N_OUTPUTS) return false;
-  struct mafat_decoded f = {.boxes = (uint64_t)mafat_cells_count(s->in_w, s->in_h, strides, GRIDS), .classes = 1,
-                            .points = N_POINTS, .declared = true};
+  struct mafat_decoded f = {.boxes = (uint64_t)mafat_cells_count(s->in_w, s->in_h, strides, GRIDS),
+                            .classes = 1,
+                            .points = N_POINTS,
+                            .declared = true};
   for (int g = 0; g < GRIDS; g++) {
     f.outputs[CLASS + g] = find(s, g, 1, 0);
     f.outputs[OBJECT + g] = find(s, g, 1, 1);
@@ -67,13 +69,15 @@ static void decode(struct mafat_decoding *d)
     float score = (float)sqrt(share(of_class) * share(of_object));
     if (!(score > d->thresh)) continue;
     mafat_decoding_read(d, BOXES + p.grid, 4 * p.index, 4, v);
-    if (mafat_head_box(d, number, (v[0] + (float)p.cell.x) * stride, (v[1] + (float)p.cell.y) * stride,
-                       (float)exp((double)v[2]) * stride, (float)exp((double)v[3]) * stride))
+    if (mafat_head_box(d, number, (v[0] + (float)p.cell.x) * stride,
+                       (v[1] + (float)p.cell.y) * stride, (float)exp((double)v[2]) * stride,
+                       (float)exp((double)v[3]) * stride))
       mafat_decoding_class(d, 0, score);
   }
 }
 
-static void find_point(const struct mafat_decoding *d, uint32_t number, int point, float *x, float *y)
+static void find_point(const struct mafat_decoding *d, uint32_t number, int point, float *x,
+                       float *y)
 {
   struct grid_cell p = find_place(d, number);
   float v[2];
@@ -83,5 +87,9 @@ static void find_point(const struct mafat_decoding *d, uint32_t number, int poin
 }
 
 const struct mafat_outputs_head mafat_head_yunet = {
-    .name = "yunet", .fits = fits, .decode = decode, .point = find_point,
-    .expects = "for each of the strides 8, 16 and 32 two outputs [1, cells, 1], one [1, cells, 4], one [1, cells, 10]"};
+    .name = "yunet",
+    .fits = fits,
+    .decode = decode,
+    .point = find_point,
+    .expects = "for each of the strides 8, 16 and 32 two outputs [1, cells, 1], one [1, cells, 4], "
+               "one [1, cells, 10]"};

@@ -8,4 +8,5 @@ static int run_activation(const struct mafat_worker *w, const struct mafat_step 
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_activation = {.run = run_activation, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_activation = {.run = run_activation,
+                                                          .sharing = MAFAT_SHARED_BY_ROWS};

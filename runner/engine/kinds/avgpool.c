@@ -2,7 +2,8 @@
  * nothing. */
 #include "runner/engine/kinds/rows.h"
 
-static void average(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run)
+static void average(const struct mafat_worker *w, const struct mafat_step *step,
+                    const struct mafat_run *run)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
@@ -20,8 +21,10 @@ static void average(const struct mafat_worker *w, const struct mafat_step *step,
 /* A unit is a channel block. */
 static int run_avgpool(const struct mafat_worker *w, const struct mafat_step *step)
 {
-  const struct mafat_sources *sources = mafat_layer_sources(&w->tensors->network->layers[step->layer]);
-  int first = step->filters.begin / MAFAT_CHANNEL_BLOCK, n = mafat_n_blocks(step->filters.end) - first;
+  const struct mafat_sources *sources =
+      mafat_layer_sources(&w->tensors->network->layers[step->layer]);
+  int first = step->filters.begin / MAFAT_CHANNEL_BLOCK,
+      n = mafat_n_blocks(step->filters.end) - first;
   for (int unit; (unit = mafat_team_take(w->team, w->index, n)) >= 0;) {
     int begin = (first + unit) * MAFAT_CHANNEL_BLOCK;
     struct mafat_span channels = {mafat_max(begin, step->filters.begin),
@@ -33,4 +36,5 @@ static int run_avgpool(const struct mafat_worker *w, const struct mafat_step *st
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_avgpool = {.run = run_avgpool, .sharing = MAFAT_SHARED_BY_UNITS};
+const struct mafat_runner_kind mafat_runner_avgpool = {.run = run_avgpool,
+                                                       .sharing = MAFAT_SHARED_BY_UNITS};

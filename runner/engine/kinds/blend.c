@@ -38,8 +38,8 @@ static struct mafat_source output_of(const struct mafat_worker *w, const struct 
 }
 
 /* Blends a run: values at the first aligned pixels, and those they are blended with. */
-static void blend_run(const struct mafat_worker *w, const struct mafat_step *step, const struct turn *turn,
-                      const struct mafat_run *run)
+static void blend_run(const struct mafat_worker *w, const struct mafat_step *step,
+                      const struct turn *turn, const struct mafat_run *run)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
@@ -49,12 +49,17 @@ static void blend_run(const struct mafat_worker *w, const struct mafat_step *ste
   int x_channel = x->list->first + run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane;
   int x_col = across->at.begin * across->sample, z_col = across->at.begin * across->stride;
   struct mafat_blend_call call = {
-      .blend = l->blend, .n_cols = mafat_span_size(across->at), .n_channels = run->n,
-      .x_pixel_floats = across->sample * mafat_tensors_pixel_floats(t, x->list->tensor, x_channel / MAFAT_CHANNEL_BLOCK),
+      .blend = l->blend,
+      .n_cols = mafat_span_size(across->at),
+      .n_channels = run->n,
+      .x_pixel_floats = across->sample * mafat_tensors_pixel_floats(
+                                             t, x->list->tensor, x_channel / MAFAT_CHANNEL_BLOCK),
       .z_pixel_floats = across->stride * mafat_tensors_pixel_floats(t, run->tensor, run->block),
       .y_pixel_floats = across->sample * mafat_tensors_pixel_floats(t, step->layer, run->out_block),
       .z_single = turn->operand->broadcast && turn->operand->shape.c == 1,
-      .alpha = turn->alpha, .beta = l->beta, .activation = turn->activation};
+      .alpha = turn->alpha,
+      .beta = l->beta,
+      .activation = turn->activation};
   for (int i = down->at.begin; i < down->at.end; i++) {
     int y = i * down->sample;
     call.x = mafat_tensors_read(t, x, 0, x_channel, y, x_col);
@@ -65,7 +70,8 @@ static void blend_run(const struct mafat_worker *w, const struct mafat_step *ste
 }
 
 /* Blends channels of the output with a single channel of the operand. */
-static void blend_single(const struct mafat_worker *w, const struct mafat_step *step, const struct turn *turn)
+static void blend_single(const struct mafat_worker *w, const struct mafat_step *step,
+                         const struct turn *turn)
 {
   const struct mafat_source *z = turn->operand->sources.list;
   struct mafat_source own = output_of(w, step);
@@ -84,7 +90,9 @@ static struct turn turn_of(const struct mafat_worker *w, const struct mafat_step
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   const struct mafat_operand *o = &l->operands[operand];
-  return (struct turn){.operand = o, .alpha = operand == 1 ? l->alpha : 1, .activation.kind = MAFAT_LINEAR,
+  return (struct turn){.operand = o,
+                       .alpha = operand == 1 ? l->alpha : 1,
+                       .activation.kind = MAFAT_LINEAR,
                        .down = meet(o->shape.h, l->out.h, o->broadcast, step->out.y),
                        .across = meet(o->shape.w, l->out.w, o->broadcast, step->out.x)};
 }
@@ -97,7 +105,8 @@ static struct mafat_span turn_channels(const struct turn *turn, const struct maf
   return single ? step->filters : mafat_span_clip(step->filters, o->shape.c);
 }
 
-static void take_turn(const struct mafat_worker *w, const struct mafat_step *step, const struct turn *turn)
+static void take_turn(const struct mafat_worker *w, const struct mafat_step *step,
+                      const struct turn *turn)
 {
   const struct mafat_operand *o = turn->operand;
   if (mafat_span_is_empty(turn->across.at)) return;
@@ -151,14 +160,17 @@ static bool meets_all(const struct meeting *m, struct mafat_span out)
 
 /* True if two operands can be blended in one pass: the second may have other channels than the
  * first, or broadcast pixels, but each output is still computed at once from the first operand. */
-static bool is_single_pass(const struct mafat_layer *l, const struct mafat_step *step, const struct turn *turn)
+static bool is_single_pass(const struct mafat_layer *l, const struct mafat_step *step,
+                           const struct turn *turn)
 {
   const struct mafat_sources *x = mafat_layer_sources(l);
-  return l->n_operands == 2 && mafat_sources_count(x) == 1 && x->list->first % MAFAT_CHANNEL_BLOCK == 0 &&
-         meets_all(&turn->down, step->out.y) && meets_all(&turn->across, step->out.x);
+  return l->n_operands == 2 && mafat_sources_count(x) == 1 &&
+         x->list->first % MAFAT_CHANNEL_BLOCK == 0 && meets_all(&turn->down, step->out.y) &&
+         meets_all(&turn->across, step->out.x);
 }
 
-static void blend_single_pass(const struct mafat_worker *w, const struct mafat_step *step, struct turn turn)
+static void blend_single_pass(const struct mafat_worker *w, const struct mafat_step *step,
+                              struct turn turn)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   struct mafat_step rest = *step;
@@ -189,6 +201,9 @@ static int run_blend(const struct mafat_worker *w, const struct mafat_step *step
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_shortcut = {.run = run_blend, .sharing = MAFAT_SHARED_BY_ROWS};
-const struct mafat_runner_kind mafat_runner_scale_channels = {.run = run_blend, .sharing = MAFAT_SHARED_BY_ROWS};
-const struct mafat_runner_kind mafat_runner_sam = {.run = run_blend, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_shortcut = {.run = run_blend,
+                                                        .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_scale_channels = {.run = run_blend,
+                                                              .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_sam = {.run = run_blend,
+                                                   .sharing = MAFAT_SHARED_BY_ROWS};

@@ -28,7 +28,8 @@ static void activate_yolo_box(const struct mafat_kernels *k, const struct mafat_
   for (int i = 0; i < 2; i++) box[i] = scale_in_cell(h, box[i]);
 }
 
-static void activate_gaussian_yolo_box(const struct mafat_kernels *k, const struct mafat_head *h, float *box)
+static void activate_gaussian_yolo_box(const struct mafat_kernels *k, const struct mafat_head *h,
+                                       float *box)
 {
   k->activate(box, 4, logistic);
   k->activate(box + 5, 1, logistic);
@@ -36,7 +37,8 @@ static void activate_gaussian_yolo_box(const struct mafat_kernels *k, const stru
   for (int i = 0; i < 2; i++) box[2 * i] = scale_in_cell(h, box[2 * i]);
 }
 
-static void activate_region_box(const struct mafat_kernels *k, const struct mafat_head *h, float *box)
+static void activate_region_box(const struct mafat_kernels *k, const struct mafat_head *h,
+                                float *box)
 {
   float *classes = box + h->coords + 1;
   k->activate(box, 2, logistic);
@@ -50,7 +52,8 @@ static void activate_region_box(const struct mafat_kernels *k, const struct mafa
 }
 
 /* Pixel by pixel, with all channels gathered. */
-static void run_pixels(const struct mafat_worker *w, const struct mafat_step *step, activate_box *activate)
+static void run_pixels(const struct mafat_worker *w, const struct mafat_step *step,
+                       activate_box *activate)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
@@ -62,8 +65,10 @@ static void run_pixels(const struct mafat_worker *w, const struct mafat_step *st
       struct mafat_run run;
       while (mafat_runs_next(&runs, &run))
         memcpy(pixel + run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane,
-               mafat_runs_read(t, mafat_layer_sources(l), &run, y, x), (size_t)run.n * sizeof *pixel);
-      for (int b = 0; b < l->head.n_anchors; b++) activate(w->kernels, &l->head, pixel + (size_t)b * (size_t)per_box);
+               mafat_runs_read(t, mafat_layer_sources(l), &run, y, x),
+               (size_t)run.n * sizeof *pixel);
+      for (int b = 0; b < l->head.n_anchors; b++)
+        activate(w->kernels, &l->head, pixel + (size_t)b * (size_t)per_box);
       for (int c = 0; c < l->out.c; c += MAFAT_CHANNEL_BLOCK)
         memcpy(mafat_tensors_pixel(t, step->layer, c / MAFAT_CHANNEL_BLOCK, y, x), pixel + c,
                (size_t)mafat_min(MAFAT_CHANNEL_BLOCK, l->out.c - c) * sizeof *pixel);
@@ -82,12 +87,19 @@ static void activate_row(const struct mafat_worker *w, const struct mafat_step *
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_head *h = &t->network->layers[step->layer].head;
-  int in_pixel = mafat_tensors_pixel_floats(t, run->tensor, run->block), per_box = h->classes + h->coords + 1;
-  int out_pixel = mafat_tensors_pixel_floats(t, step->layer, run->out_block), n_cols = mafat_span_size(step->out.x);
+  int in_pixel = mafat_tensors_pixel_floats(t, run->tensor, run->block),
+      per_box = h->classes + h->coords + 1;
+  int out_pixel = mafat_tensors_pixel_floats(t, step->layer, run->out_block),
+      n_cols = mafat_span_size(step->out.x);
   struct mafat_blend_call call = {
-      .x = mafat_runs_read(t, mafat_layer_sources(&t->network->layers[step->layer]), run, y, step->out.x.begin),
-      .y = mafat_rows_out(w, step, run, y), .n_cols = n_cols, .n_channels = run->n, .x_pixel_floats = in_pixel,
-      .y_pixel_floats = out_pixel, .activation.kind = MAFAT_LOGISTIC};
+      .x = mafat_runs_read(t, mafat_layer_sources(&t->network->layers[step->layer]), run, y,
+                           step->out.x.begin),
+      .y = mafat_rows_out(w, step, run, y),
+      .n_cols = n_cols,
+      .n_channels = run->n,
+      .x_pixel_floats = in_pixel,
+      .y_pixel_floats = out_pixel,
+      .activation.kind = MAFAT_LOGISTIC};
   w->kernels->blend(&call);
   /* distance between x, y, w and h: a Gaussian head has unchanged sigmas in between */
   int apart = h->coords / 4;
@@ -96,22 +108,26 @@ static void activate_row(const struct mafat_worker *w, const struct mafat_step *
     if (entry >= h->coords || entry % apart) continue;
     for (int x = 0; x < n_cols; x++) {
       float *out = call.y + (size_t)x * (size_t)out_pixel + c;
-      *out = entry < 2 * apart ? scale_in_cell(h, *out) : call.x[(size_t)x * (size_t)in_pixel + (size_t)c];
+      *out = entry < 2 * apart ? scale_in_cell(h, *out)
+                               : call.x[(size_t)x * (size_t)in_pixel + (size_t)c];
     }
   }
 }
 
 static void activate_boxes_by_rows(const struct mafat_worker *w, const struct mafat_step *step)
 {
-  struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(&w->tensors->network->layers[step->layer]), step->filters);
+  struct mafat_runs runs =
+      mafat_runs_of(mafat_layer_sources(&w->tensors->network->layers[step->layer]), step->filters);
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run))
     for (int y = step->out.y.begin; y < step->out.y.end; y++) activate_row(w, step, &run, y);
 }
 
-static int run_rows_or_pixels(const struct mafat_worker *w, const struct mafat_step *step, activate_box *activate)
+static int run_rows_or_pixels(const struct mafat_worker *w, const struct mafat_step *step,
+                              activate_box *activate)
 {
-  if (mafat_boxes_run_by_rows(&w->tensors->network->layers[step->layer])) activate_boxes_by_rows(w, step);
+  if (mafat_boxes_run_by_rows(&w->tensors->network->layers[step->layer]))
+    activate_boxes_by_rows(w, step);
   else run_pixels(w, step, activate);
   return MAFAT_OK;
 }
@@ -130,5 +146,7 @@ const struct mafat_runner_kind mafat_runner_region = {
     .run = run_region, .sharing = MAFAT_SHARED_BY_ROWS, .decode = mafat_boxes_decode_region};
 const struct mafat_runner_kind mafat_runner_yolo = {
     .run = run_yolo, .sharing = MAFAT_SHARED_BY_ROWS, .decode = mafat_boxes_decode_yolo};
-const struct mafat_runner_kind mafat_runner_gaussian_yolo = {
-    .run = run_gaussian_yolo, .sharing = MAFAT_SHARED_BY_ROWS, .decode = mafat_boxes_decode_gaussian_yolo};
+const struct mafat_runner_kind mafat_runner_gaussian_yolo = {.run = run_gaussian_yolo,
+                                                             .sharing = MAFAT_SHARED_BY_ROWS,
+                                                             .decode =
+                                                                 mafat_boxes_decode_gaussian_yolo};

@@ -27,12 +27,13 @@ static float value_of(const struct mafat_decoding *d, const struct anchor *a, in
 static struct mafat_rectangle values_of(const struct mafat_decoding *d, const struct anchor *a)
 {
   int apart = d->layer->head.coords / 4;
-  return (struct mafat_rectangle){value_of(d, a, 0), value_of(d, a, apart), value_of(d, a, 2 * apart),
-                                  value_of(d, a, 3 * apart)};
+  return (struct mafat_rectangle){value_of(d, a, 0), value_of(d, a, apart),
+                                  value_of(d, a, 2 * apart), value_of(d, a, 3 * apart)};
 }
 
 /* Box whose anchor size is relative to whole_w x whole_h. */
-static struct mafat_rectangle place_box(const struct mafat_decoding *d, const struct anchor *a, int whole_w, int whole_h)
+static struct mafat_rectangle place_box(const struct mafat_decoding *d, const struct anchor *a,
+                                        int whole_w, int whole_h)
 {
   struct mafat_rectangle v = values_of(d, a);
   const struct mafat_shape cells = d->layer->out;
@@ -80,7 +81,8 @@ static double gaussian_certainty(const struct mafat_decoding *d, const struct an
   return 1. - (double)(sigmas / 4);
 }
 
-static void decode_anchor(struct mafat_decoding *d, const struct anchor *a, const struct box_decoding *r)
+static void decode_anchor(struct mafat_decoding *d, const struct anchor *a,
+                          const struct box_decoding *r)
 {
   const struct mafat_head *h = &d->layer->head;
   float objectness = h->background ? 1 : value_of(d, a, h->coords);

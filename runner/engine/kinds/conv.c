@@ -14,7 +14,8 @@
 enum { REFERENCE_OFFSET = MAFAT_SCRATCH_BLOCK_SLICE / 2 };
 
 _Static_assert(sizeof(struct mafat_conv_block_slice) <= REFERENCE_OFFSET, "block slice record");
-_Static_assert(sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE - REFERENCE_OFFSET, "block slice record");
+_Static_assert(sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE - REFERENCE_OFFSET,
+               "block slice record");
 _Static_assert(sizeof(void *) <= 8, "scratch counts 8 bytes per pointer");
 
 /* True if the step reads rows outside the map; most do not. */
@@ -31,7 +32,8 @@ static bool reads_outside(const struct mafat_conv *c)
 
 /* Field by field: a run may have as many steps as rows, and clearing the struct first takes as long
  * as the rest. */
-void mafat_conv_begin(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step)
+void mafat_conv_begin(struct mafat_conv *c, const struct mafat_worker *w,
+                      const struct mafat_step *step)
 {
   const struct mafat_network *n = w->tensors->network;
   int index = mafat_plan_reader(w->plan, step->layer);
@@ -42,7 +44,8 @@ void mafat_conv_begin(struct mafat_conv *c, const struct mafat_worker *w, const 
   c->index = index;
   c->pool = false;
   c->shortcut = mafat_layer_blends(outermost) ? outermost : NULL;
-  c->pointwise = index != step->layer && mafat_layer_is_depthwise(c->layer) ? w->plan->outer[index] : -1;
+  c->pointwise =
+      index != step->layer && mafat_layer_is_depthwise(c->layer) ? w->plan->outer[index] : -1;
   c->box.y = mafat_fusion_inner_span(w->plan, n, step->layer, true, step->out.y);
   c->box.x = mafat_fusion_inner_span(w->plan, n, step->layer, false, step->out.x);
   c->in_y = mafat_fusion_in_span(w->plan, n, step->layer, 0, true, step->out.y);
@@ -50,57 +53,66 @@ void mafat_conv_begin(struct mafat_conv *c, const struct mafat_worker *w, const 
   c->outputs = (struct mafat_conv_outputs){0, {0, 0}};
 }
 
-void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step)
+void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w,
+                     const struct mafat_step *step)
 {
   const struct mafat_scratch *s = w->scratch;
   char *memory = w->slot_memory;
   mafat_conv_begin(c, w, step);
   c->pool = mafat_fusion_pools(w->plan, w->tensors->network, step->layer);
   c->block_slices = (struct mafat_conv_block_slice *)(memory + s->block_slices_offset);
-  c->references =
-      (struct mafat_block_slice *)(memory + s->block_slices_offset + (size_t)s->n_block_slices * REFERENCE_OFFSET);
+  c->references = (struct mafat_block_slice *)(memory + s->block_slices_offset +
+                                               (size_t)s->n_block_slices * REFERENCE_OFFSET);
   c->in_rows = (const float **)(memory + s->in_offset);
   c->out_rows = (float **)(memory + s->out_offset);
   c->zeros = (float *)(memory + s->zero_offset);
-  if (s->zero_elements && reads_outside(c)) memset(c->zeros, 0, s->zero_elements * sizeof *c->zeros);
+  if (s->zero_elements && reads_outside(c))
+    memset(c->zeros, 0, s->zero_elements * sizeof *c->zeros);
 }
 
 void mafat_conv_list_block_slices(struct mafat_conv *c, struct mafat_span channels)
 {
-  c->n_block_slices = mafat_block_slices(mafat_layer_sources(c->layer), channels, c->references, c->worker->scratch->n_block_slices);
+  c->n_block_slices = mafat_block_slices(mafat_layer_sources(c->layer), channels, c->references,
+                                         c->worker->scratch->n_block_slices);
   assert(c->n_block_slices <= c->worker->scratch->n_block_slices);
 }
 
 /* Sets pointers to those of n input rows, from y on, that are in the first band; returns their
  * number. */
-static int point_at_band(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, int y, int n, int x,
-                         const float **rows)
+static int point_at_band(const struct mafat_conv *c, const struct mafat_block_slice *block_slice,
+                         int y, int n, int x, const float **rows)
 {
   const struct mafat_sources *sources = mafat_layer_sources(c->layer);
   const struct mafat_source *s = mafat_sources_at(sources, block_slice->source, &y);
-  int channel = block_slice->block * MAFAT_CHANNEL_BLOCK + block_slice->lane - sources->list[block_slice->source].first + s->first;
+  int channel = block_slice->block * MAFAT_CHANNEL_BLOCK + block_slice->lane -
+                sources->list[block_slice->source].first + s->first;
   struct mafat_tensor_rows band = mafat_tensors_rows(c->worker->tensors, s->tensor, channel, y, x);
   n = mafat_min(n, s->first_row + s->n_rows - y);
   for (int r = 0; r < n; r++) rows[r] = mafat_tensor_rows_next(&band);
   return n;
 }
 
-bool mafat_conv_block_slices_apart(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, const struct mafat_block_slice *last, ptrdiff_t *bytes)
+bool mafat_conv_block_slices_apart(const struct mafat_conv *c,
+                                   const struct mafat_block_slice *block_slice,
+                                   const struct mafat_block_slice *last, ptrdiff_t *bytes)
 {
   const struct mafat_sources *sources = mafat_layer_sources(c->layer);
   int x = mafat_taps_first(c->layer->window.x, c->box.x.begin);
   if (block_slice->source != last->source || sources->n_bands > 1) return false;
-  return mafat_tensors_apart(c->worker->tensors, block_slice->tensor, block_slice->block * MAFAT_CHANNEL_BLOCK + block_slice->lane,
+  return mafat_tensors_apart(c->worker->tensors, block_slice->tensor,
+                             block_slice->block * MAFAT_CHANNEL_BLOCK + block_slice->lane,
                              last->block * MAFAT_CHANNEL_BLOCK + last->lane, x, bytes);
 }
 
-void mafat_conv_point_at_filter(struct mafat_conv *c, int filter, struct mafat_span rows, const void *first, void *to)
+void mafat_conv_point_at_filter(struct mafat_conv *c, int filter, struct mafat_span rows,
+                                const void *first, void *to)
 {
   const struct mafat_tensors *t = c->worker->tensors;
   const struct mafat_conv_outputs *last = &c->outputs;
   int layer = c->step->layer, x = c->step->out.x.begin, n = mafat_span_size(rows);
   ptrdiff_t bytes;
-  if (last->rows.begin == rows.begin && last->rows.end == rows.end && mafat_tensors_apart(t, layer, filter, last->filter, x, &bytes)) {
+  if (last->rows.begin == rows.begin && last->rows.end == rows.end &&
+      mafat_tensors_apart(t, layer, filter, last->filter, x, &bytes)) {
     mafat_conv_move_rows(to, first, n, bytes, NULL);
   } else {
     struct mafat_tensor_rows out = mafat_tensors_rows(t, layer, filter, rows.begin, x);
@@ -112,8 +124,9 @@ void mafat_conv_point_at_filter(struct mafat_conv *c, int filter, struct mafat_s
   if (to == first) c->outputs = (struct mafat_conv_outputs){filter, rows};
 }
 
-void mafat_conv_point_at_rows(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, int first,
-                              int n, int x, const float **rows)
+void mafat_conv_point_at_rows(const struct mafat_conv *c,
+                              const struct mafat_block_slice *block_slice, int first, int n, int x,
+                              const float **rows)
 {
   int r = 0, end = mafat_min(n, c->in_y.end - first);
   for (; r < n && first + r < c->in_y.begin; r++) rows[r] = c->zeros;
@@ -127,7 +140,8 @@ int mafat_conv_point_at_output(struct mafat_conv *c, struct mafat_span filters, 
   const struct mafat_tensors *t = c->worker->tensors;
   int layer = c->step->layer, n_segments = 0;
   for (int f = filters.begin; f < filters.end;) {
-    int block = f / MAFAT_CHANNEL_BLOCK, end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
+    int block = f / MAFAT_CHANNEL_BLOCK,
+        end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
     assert(n_segments < 2);
     float **rows = c->out_rows + (size_t)n_segments * (size_t)c->worker->scratch->rows_per_call;
     mafat_conv_point_at_filter(c, f, mafat_span(y0, y0 + n), c->out_rows, rows);
@@ -140,19 +154,27 @@ int mafat_conv_point_at_output(struct mafat_conv *c, struct mafat_span filters, 
 
 /* Adds to filters of one block; they are only activated if the other map has no such channels. In a
  * larger map every few rows and columns align. */
-static void add_run(const struct mafat_conv *c, struct mafat_span filters, bool added, int y0, int n)
+static void add_run(const struct mafat_conv *c, struct mafat_span filters, bool added, int y0,
+                    int n)
 {
   const struct mafat_layer *l = c->shortcut;
   const struct mafat_tensors *t = c->worker->tensors;
   const struct mafat_operand *o = &l->operands[1];
   const struct mafat_source *z = o->sources.list;
   int layer = c->step->layer, x = c->step->out.x.begin, block = filters.begin / MAFAT_CHANNEL_BLOCK;
-  int down = o->shape.h / l->out.h, across = o->shape.w / l->out.w, channel = z->first + filters.begin;
+  int down = o->shape.h / l->out.h, across = o->shape.w / l->out.w,
+      channel = z->first + filters.begin;
   int pixel = mafat_tensors_pixel_floats(t, layer, block);
-  struct mafat_blend_call call = {.n_cols = mafat_span_size(c->step->out.x), .n_channels = mafat_span_size(filters),
-                                  .x_pixel_floats = pixel, .y_pixel_floats = pixel,
-                                  .alpha = l->alpha, .beta = l->beta, .activation = l->activation};
-  if (added) call.z_pixel_floats = across * mafat_tensors_pixel_floats(t, z->tensor, channel / MAFAT_CHANNEL_BLOCK);
+  struct mafat_blend_call call = {.n_cols = mafat_span_size(c->step->out.x),
+                                  .n_channels = mafat_span_size(filters),
+                                  .x_pixel_floats = pixel,
+                                  .y_pixel_floats = pixel,
+                                  .alpha = l->alpha,
+                                  .beta = l->beta,
+                                  .activation = l->activation};
+  if (added)
+    call.z_pixel_floats =
+        across * mafat_tensors_pixel_floats(t, z->tensor, channel / MAFAT_CHANNEL_BLOCK);
   else if (l->activation.kind == MAFAT_LINEAR) return;
   for (int y = y0; y < y0 + n; y++) {
     call.y = mafat_tensors_pixel(t, layer, block, y, x) + filters.begin % MAFAT_CHANNEL_BLOCK;
@@ -199,7 +221,8 @@ enum {
 static int parts_of_unit(const struct mafat_conv *c, int rows, int n)
 {
   const struct mafat_layer *l = c->layer;
-  double pixels = (double)rows * mafat_span_size(c->box.x), filters = mafat_span_size(c->step->filters);
+  double pixels = (double)rows * mafat_span_size(c->box.x),
+         filters = mafat_span_size(c->step->filters);
   double taps = (double)mafat_window_area(&l->window) * l->in.c / l->groups;
   double macs = pixels * (c->pointwise >= 0 ? (taps + filters) * l->out.c : taps * filters / n);
   return mafat_min(PARTS, mafat_max((int)(macs / PART_MACS), 1));
@@ -209,16 +232,20 @@ void mafat_conv_share(struct mafat_conv *c, int n)
 {
   struct mafat_conv_units *u = &c->units;
   int rows = mafat_span_size(c->box.y), n_workers = mafat_team_size(c->worker->team);
-  *u = (struct mafat_conv_units){.n = n, .n_lines = c->pool ? (rows + 1) / 2 : rows, .parts = 1, .alone = n_workers == 1};
-  u->n_blocks = mafat_conv_blocks(rows, u->n_lines, c->worker->scratch->rows_per_call, n, n_workers);
-  if (!u->alone) u->parts = mafat_min(parts_of_unit(c, rows / u->n_blocks, n), u->n_lines / u->n_blocks);
+  *u = (struct mafat_conv_units){
+      .n = n, .n_lines = c->pool ? (rows + 1) / 2 : rows, .parts = 1, .alone = n_workers == 1};
+  u->n_blocks =
+      mafat_conv_blocks(rows, u->n_lines, c->worker->scratch->rows_per_call, n, n_workers);
+  if (!u->alone)
+    u->parts = mafat_min(parts_of_unit(c, rows / u->n_blocks, n), u->n_lines / u->n_blocks);
 }
 
 /* Block of these lines of the step's box. */
 static struct mafat_conv_block block_of(const struct mafat_conv *c, struct mafat_span lines)
 {
   int step = c->pool ? 2 : 1;
-  struct mafat_span rows = {c->box.y.begin + lines.begin * step, mafat_min(c->box.y.begin + lines.end * step, c->box.y.end)};
+  struct mafat_span rows = {c->box.y.begin + lines.begin * step,
+                            mafat_min(c->box.y.begin + lines.end * step, c->box.y.end)};
   return (struct mafat_conv_block){rows, c->step->out.y.begin + lines.begin};
 }
 
@@ -228,7 +255,9 @@ static bool take_alone(struct mafat_conv *c, struct mafat_conv_block *block, int
   struct mafat_conv_units *u = &c->units;
   if (u->next == 0) {
     if (u->next_block == u->n_blocks) return false;
-    struct mafat_span lines = u->n_blocks == 1 ? mafat_span(0, u->n_lines) : mafat_span_share(u->n_lines, u->n_blocks, u->next_block);
+    struct mafat_span lines = u->n_blocks == 1
+                                  ? mafat_span(0, u->n_lines)
+                                  : mafat_span_share(u->n_lines, u->n_blocks, u->next_block);
     u->block = block_of(c, lines);
     u->next_block++;
   }
@@ -244,7 +273,8 @@ bool mafat_conv_take(struct mafat_conv *c, struct mafat_conv_block *block, int *
   const struct mafat_conv_units *u = &c->units;
   struct mafat_team_part p;
   if (u->alone) return take_alone(c, block, index);
-  if (!mafat_team_take_part(c->worker->team, c->worker->index, u->n_blocks * u->n, u->parts, &p)) return false;
+  if (!mafat_team_take_part(c->worker->team, c->worker->index, u->n_blocks * u->n, u->parts, &p))
+    return false;
   struct mafat_span lines = mafat_span_share(u->n_lines, u->n_blocks, p.unit / u->n);
   struct mafat_span part = mafat_span_share(mafat_span_size(lines), p.n_parts, p.part);
   *block = block_of(c, mafat_span(lines.begin + part.begin, lines.begin + part.end));

@@ -51,18 +51,21 @@ struct mafat_conv {
 };
 
 /* Initializes a step of any type, without `pool`, tables and units. */
-void mafat_conv_begin(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step);
+void mafat_conv_begin(struct mafat_conv *c, const struct mafat_worker *w,
+                      const struct mafat_step *step);
 
 /* Sets the tables in the worker's slot; clears the row of zeros. */
-void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step);
+void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w,
+                     const struct mafat_step *step);
 
 /* Fills references and n_block_slices for input channels [channels). */
 void mafat_conv_list_block_slices(struct mafat_conv *c, struct mafat_span channels);
 
 /* Sets pointers to n input rows of a block slice from `first` on, at input column `x`; rows that do
  * not exist point at zeros. */
-void mafat_conv_point_at_rows(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, int first,
-                              int n, int x, const float **rows);
+void mafat_conv_point_at_rows(const struct mafat_conv *c,
+                              const struct mafat_block_slice *block_slice, int first, int n, int x,
+                              const float **rows);
 
 /* Fills segments for the panel [filters) and rows [y0, y0 + n) of the step's output; returns their
  * number. */
@@ -77,7 +80,8 @@ static inline struct mafat_block_slice mafat_conv_block_slice_of(const struct ma
 /* ---- tables of row pointers, any type ---- */
 
 /* Copies pointers and adds `bytes` to each; those equal to `still` stay as they are. */
-static inline void mafat_conv_move_rows(void *to, const void *from, int n, ptrdiff_t bytes, const void *still)
+static inline void mafat_conv_move_rows(void *to, const void *from, int n, ptrdiff_t bytes,
+                                        const void *still)
 {
   for (int r = 0; r < n; r++) {
     char *row;
@@ -89,11 +93,14 @@ static inline void mafat_conv_move_rows(void *to, const void *from, int n, ptrdi
 
 /* Distance from the rows of block slice `last`, whose pointers exist, to those of `block_slice`.
  * False: not constant. */
-bool mafat_conv_block_slices_apart(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, const struct mafat_block_slice *last, ptrdiff_t *bytes);
+bool mafat_conv_block_slices_apart(const struct mafat_conv *c,
+                                   const struct mafat_block_slice *block_slice,
+                                   const struct mafat_block_slice *last, ptrdiff_t *bytes);
 
 /* Fills `to` with pointers to these rows of the step's output at a filter. `first`: table described
  * by `outputs`; may be the same. */
-void mafat_conv_point_at_filter(struct mafat_conv *c, int filter, struct mafat_span rows, const void *first, void *to);
+void mafat_conv_point_at_filter(struct mafat_conv *c, int filter, struct mafat_span rows,
+                                const void *first, void *to);
 
 /* Adds the shortcut's other map, if any, to the finished filters of rows [y0, y0 + n) in place. */
 void mafat_conv_add(const struct mafat_conv *c, struct mafat_span filters, int y0, int n);
@@ -115,13 +122,15 @@ bool mafat_conv_take(struct mafat_conv *c, struct mafat_conv_block *block, int *
 static inline char *mafat_conv_kept_row(const struct mafat_conv *c, int y)
 {
   const struct mafat_scratch *s = c->worker->scratch;
-  return c->worker->slot_memory + s->saved_offset + (size_t)(y % s->saved_rows) * s->saved_row_bytes;
+  return c->worker->slot_memory + s->saved_offset +
+         (size_t)(y % s->saved_rows) * s->saved_row_bytes;
 }
 
 /* Next channel block of the worker, with all its rows; false when none is left. */
 bool mafat_conv_take_channels(const struct mafat_conv *c, struct mafat_run *run);
 /* Copies these rows of it, with the padding they are read with. */
-void mafat_conv_keep_rows(const struct mafat_conv *c, const struct mafat_run *run, struct mafat_span rows);
+void mafat_conv_keep_rows(const struct mafat_conv *c, const struct mafat_run *run,
+                          struct mafat_span rows);
 /* Output rows from y on that one call computes. */
 static inline struct mafat_span mafat_conv_kept_call(const struct mafat_conv *c, int y)
 {

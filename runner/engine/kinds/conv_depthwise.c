@@ -7,14 +7,19 @@
 #include <string.h>
 
 /* last: run whose pointers to the same rows are in the tables; NULL: none. */
-static void point_at_input(struct mafat_conv *c, const struct mafat_run *run, const struct mafat_run *last, struct mafat_span rows)
+static void point_at_input(struct mafat_conv *c, const struct mafat_run *run,
+                           const struct mafat_run *last, struct mafat_span rows)
 {
   const struct mafat_window *window = &c->layer->window;
-  const struct mafat_block_slice block_slice = mafat_conv_block_slice_of(run), before = mafat_conv_block_slice_of(last ? last : run);
+  const struct mafat_block_slice block_slice = mafat_conv_block_slice_of(run),
+                                 before = mafat_conv_block_slice_of(last ? last : run);
   int n = mafat_taps_inputs(window->y, mafat_span_size(rows));
   ptrdiff_t bytes;
-  if (last && mafat_conv_block_slices_apart(c, &block_slice, &before, &bytes)) mafat_conv_move_rows(c->in_rows, c->in_rows, n, bytes, c->zeros);
-  else mafat_conv_point_at_rows(c, &block_slice, mafat_taps_first(window->y, rows.begin), n, mafat_taps_first(window->x, c->box.x.begin), c->in_rows);
+  if (last && mafat_conv_block_slices_apart(c, &block_slice, &before, &bytes))
+    mafat_conv_move_rows(c->in_rows, c->in_rows, n, bytes, c->zeros);
+  else
+    mafat_conv_point_at_rows(c, &block_slice, mafat_taps_first(window->y, rows.begin), n,
+                             mafat_taps_first(window->x, c->box.x.begin), c->in_rows);
 }
 
 /* Computes rows of one run of channels, from in_rows to out_rows, which the caller sets. */
@@ -28,40 +33,58 @@ static int run_depthwise_rows(struct mafat_conv *c, const struct mafat_run *run,
   int code = mafat_widened_slice(c->worker, c->index, panel, mafat_span(0, 1), &slice);
   if (code) return code;
   struct mafat_depthwise_call call = {
-      .rows = c->in_rows, .out = c->out_rows, .n_channels = run->n,
+      .rows = c->in_rows,
+      .out = c->out_rows,
+      .n_channels = run->n,
       .in_pixel_floats = mafat_tensors_pixel_floats(c->worker->tensors, run->tensor, run->block),
-      .out_pixel_floats = out_pixel_floats, .n_rows = mafat_span_size(rows),
-      .n_cols = mafat_span_size(c->box.x), .window = l->window, .weights = slice.weights + run->out_lane,
-      .scale = slice.scale + run->out_lane, .bias = slice.bias + run->out_lane, .width = slice.width,
+      .out_pixel_floats = out_pixel_floats,
+      .n_rows = mafat_span_size(rows),
+      .n_cols = mafat_span_size(c->box.x),
+      .window = l->window,
+      .weights = slice.weights + run->out_lane,
+      .scale = slice.scale + run->out_lane,
+      .bias = slice.bias + run->out_lane,
+      .width = slice.width,
       .activation = l->activation};
   c->worker->kernels->depthwise(&call);
   mafat_weights_release(c->worker->weights, &slice);
   return MAFAT_OK;
 }
 
-static void point_at_output(struct mafat_conv *c, const struct mafat_run *run, struct mafat_span rows)
+static void point_at_output(struct mafat_conv *c, const struct mafat_run *run,
+                            struct mafat_span rows)
 {
-  mafat_conv_point_at_filter(c, run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane, rows, c->out_rows, c->out_rows);
+  mafat_conv_point_at_filter(c, run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane, rows,
+                             c->out_rows, c->out_rows);
 }
 
 /* ---- in place ---- */
 
 bool mafat_conv_take_channels(const struct mafat_conv *c, struct mafat_run *run)
 {
-  int channels = c->layer->out.c, block = mafat_team_take(c->worker->team, c->worker->index, mafat_n_blocks(channels));
+  int channels = c->layer->out.c,
+      block = mafat_team_take(c->worker->team, c->worker->index, mafat_n_blocks(channels));
   if (block < 0) return false;
   int n = mafat_min(MAFAT_CHANNEL_BLOCK, channels - block * MAFAT_CHANNEL_BLOCK);
-  *run = (struct mafat_run){.tensor = mafat_layer_sources(c->layer)->list->tensor, .block = block, .out_block = block, .n = n};
+  *run = (struct mafat_run){.tensor = mafat_layer_sources(c->layer)->list->tensor,
+                            .block = block,
+                            .out_block = block,
+                            .n = n};
   return true;
 }
 
-void mafat_conv_keep_rows(const struct mafat_conv *c, const struct mafat_run *run, struct mafat_span rows)
+void mafat_conv_keep_rows(const struct mafat_conv *c, const struct mafat_run *run,
+                          struct mafat_span rows)
 {
   const struct mafat_tensors *t = c->worker->tensors;
   const struct mafat_taps x = c->layer->window.x;
-  size_t bytes = (size_t)mafat_taps_inputs(x, mafat_span_size(c->box.x)) * mafat_tensors_pixel_bytes(t, run->tensor, run->block);
+  size_t bytes = (size_t)mafat_taps_inputs(x, mafat_span_size(c->box.x)) *
+                 mafat_tensors_pixel_bytes(t, run->tensor, run->block);
   for (int y = rows.begin; y < rows.end; y++)
-    memcpy(mafat_conv_kept_row(c, y), mafat_tensors_address(t, run->tensor, run->block, y, mafat_taps_first(x, c->box.x.begin)), bytes);
+    memcpy(mafat_conv_kept_row(c, y),
+           mafat_tensors_address(t, run->tensor, run->block, y,
+                                 mafat_taps_first(x, c->box.x.begin)),
+           bytes);
 }
 
 int mafat_conv_depthwise_in_place(struct mafat_conv *c)
@@ -69,7 +92,8 @@ int mafat_conv_depthwise_in_place(struct mafat_conv *c)
   const struct mafat_tensors *t = c->worker->tensors;
   int code = MAFAT_OK;
   for (struct mafat_run run; code == MAFAT_OK && mafat_conv_take_channels(c, &run);)
-    for (struct mafat_span rows = {0, c->box.y.begin}; code == MAFAT_OK && rows.end < c->box.y.end;) {
+    for (struct mafat_span rows = {0, c->box.y.begin};
+         code == MAFAT_OK && rows.end < c->box.y.end;) {
       rows = mafat_conv_kept_call(c, rows.end);
       mafat_conv_keep_rows(c, &run, rows);
       point_at_input(c, &run, NULL, rows);
@@ -77,7 +101,8 @@ int mafat_conv_depthwise_in_place(struct mafat_conv *c)
       for (int y = mafat_max(first, c->in_y.begin); y < rows.end; y++)
         c->in_rows[y - first] = (const float *)(const void *)mafat_conv_kept_row(c, y);
       point_at_output(c, &run, rows);
-      code = run_depthwise_rows(c, &run, rows, mafat_tensors_pixel_floats(t, c->step->layer, run.out_block));
+      code = run_depthwise_rows(c, &run, rows,
+                                mafat_tensors_pixel_floats(t, c->step->layer, run.out_block));
     }
   return code;
 }
@@ -96,7 +121,8 @@ int mafat_conv_depthwise(struct mafat_conv *c)
     for (bool first = true; mafat_runs_next(&runs, &run); first = false, last = run) {
       point_at_input(c, &run, first ? NULL : &last, rows);
       point_at_output(c, &run, rows);
-      int code = run_depthwise_rows(c, &run, rows, mafat_tensors_pixel_floats(t, c->step->layer, run.out_block));
+      int code = run_depthwise_rows(c, &run, rows,
+                                    mafat_tensors_pixel_floats(t, c->step->layer, run.out_block));
       if (code) return code;
     }
   }
@@ -115,11 +141,13 @@ static float *inner_row(const struct mafat_conv *c, int b, int r)
 
 static int run_inner_rows(struct mafat_conv *c, struct mafat_span rows)
 {
-  struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(c->layer), mafat_span(0, c->layer->out.c));
+  struct mafat_runs runs =
+      mafat_runs_of(mafat_layer_sources(c->layer), mafat_span(0, c->layer->out.c));
   struct mafat_run run, last;
   c->outputs.rows = mafat_span(0, 0);
   for (bool first = true; mafat_runs_next(&runs, &run); first = false, last = run) {
-    for (int r = 0; r < mafat_span_size(rows); r++) c->out_rows[r] = inner_row(c, run.out_block, r) + run.out_lane;
+    for (int r = 0; r < mafat_span_size(rows); r++)
+      c->out_rows[r] = inner_row(c, run.out_block, r) + run.out_lane;
     point_at_input(c, &run, first ? NULL : &last, rows);
     int code = run_depthwise_rows(c, &run, rows, mafat_block_width(c->layer->out.c, run.out_block));
     if (code) return code;
@@ -133,16 +161,20 @@ static void point_at_inner_rows(struct mafat_conv *c, int n, int channels)
     const float **in = c->in_rows + (size_t)b * (size_t)c->worker->scratch->in_rows;
     for (int r = 0; r < n; r++) in[r] = inner_row(c, b, r);
     c->block_slices[b] = (struct mafat_conv_block_slice){
-        in, mafat_min(MAFAT_CHANNEL_BLOCK, channels - b * MAFAT_CHANNEL_BLOCK), mafat_block_width(channels, b)};
+        in, mafat_min(MAFAT_CHANNEL_BLOCK, channels - b * MAFAT_CHANNEL_BLOCK),
+        mafat_block_width(channels, b)};
   }
 }
 
 /* Computes one panel of the 1x1, in as many calls as its weights are widened in. */
-static int run_pointwise_panel(struct mafat_conv *c, struct mafat_span filters, struct mafat_span rows)
+static int run_pointwise_panel(struct mafat_conv *c, struct mafat_span filters,
+                               struct mafat_span rows)
 {
   const struct mafat_layer *outer = &c->worker->tensors->network->layers[c->pointwise];
   int n = mafat_span_size(rows), channels = outer->in.c, most = mafat_widened_channels(outer);
-  struct mafat_conv_call call = {.n_rows = n, .n_cols = mafat_span_size(c->box.x), .window = mafat_window_square(1, 1, 0),
+  struct mafat_conv_call call = {.n_rows = n,
+                                 .n_cols = mafat_span_size(c->box.x),
+                                 .window = mafat_window_square(1, 1, 0),
                                  .activation = outer->activation};
   call.n_segments = mafat_conv_point_at_output(c, filters, rows.begin, n, call.segments);
   for (struct mafat_span part = {0, 0}; part.end < channels;) {
@@ -169,7 +201,8 @@ static int run_pointwise_panel(struct mafat_conv *c, struct mafat_span filters, 
 static int run_pointwise_rows(struct mafat_conv *c, struct mafat_span rows)
 {
   int code = MAFAT_OK;
-  point_at_inner_rows(c, mafat_span_size(rows), c->worker->tensors->network->layers[c->pointwise].in.c);
+  point_at_inner_rows(c, mafat_span_size(rows),
+                      c->worker->tensors->network->layers[c->pointwise].in.c);
   for (int p = 0; p < mafat_conv_n_panels(c) && code == MAFAT_OK; p++)
     code = run_pointwise_panel(c, mafat_conv_panel(c, p), rows);
   return code;

@@ -12,13 +12,15 @@ struct filter_group {
 static void point_at_input(struct mafat_conv *c, const struct mafat_conv_block *block)
 {
   const struct mafat_layer *l = c->layer;
-  int first = mafat_taps_first(l->window.y, block->sums.begin), x = mafat_taps_first(l->window.x, c->box.x.begin);
+  int first = mafat_taps_first(l->window.y, block->sums.begin),
+      x = mafat_taps_first(l->window.x, c->box.x.begin);
   int n = mafat_taps_inputs(l->window.y, mafat_span_size(block->sums));
   for (int i = 0; i < c->n_block_slices; i++) {
     const struct mafat_block_slice *p = &c->references[i];
     const float **rows = c->in_rows + (size_t)i * (size_t)c->worker->scratch->in_rows;
     ptrdiff_t bytes;
-    if (i > 0 && mafat_conv_block_slices_apart(c, p, p - 1, &bytes)) mafat_conv_move_rows(rows, rows - c->worker->scratch->in_rows, n, bytes, c->zeros);
+    if (i > 0 && mafat_conv_block_slices_apart(c, p, p - 1, &bytes))
+      mafat_conv_move_rows(rows, rows - c->worker->scratch->in_rows, n, bytes, c->zeros);
     else mafat_conv_point_at_rows(c, p, first, n, x, rows);
     c->block_slices[i] = (struct mafat_conv_block_slice){
         rows, p->n, mafat_tensors_pixel_floats(c->worker->tensors, p->tensor, p->block)};
@@ -47,12 +49,16 @@ static int run_panel(struct mafat_conv *c, const struct filter_group *g, struct 
                      const struct mafat_conv_block *block)
 {
   const struct mafat_layer *l = c->layer;
-  int per_group = l->in.c / l->groups, group_begin = filters.begin / (l->filters / l->groups) * per_group;
+  int per_group = l->in.c / l->groups,
+      group_begin = filters.begin / (l->filters / l->groups) * per_group;
   int n = mafat_span_size(block->sums);
-  struct mafat_conv_call call = {.n_rows = n, .n_cols = mafat_span_size(c->box.x), .window = l->window,
-                                 .activation = l->activation, .pool = c->pool};
-  call.n_segments =
-      mafat_conv_point_at_output(c, filters, block->out_y, c->pool ? (n + 1) / 2 : n, call.segments);
+  struct mafat_conv_call call = {.n_rows = n,
+                                 .n_cols = mafat_span_size(c->box.x),
+                                 .window = l->window,
+                                 .activation = l->activation,
+                                 .pool = c->pool};
+  call.n_segments = mafat_conv_point_at_output(c, filters, block->out_y, c->pool ? (n + 1) / 2 : n,
+                                               call.segments);
   int least = least_channels(c, mafat_span_size(g->channels));
   for (int i = 0; i < c->n_block_slices;) {
     int count = split_block_slices(c, i, least);
@@ -86,7 +92,8 @@ static int run_ordinary(struct mafat_conv *c)
   mafat_conv_list_block_slices(c, all.channels);
   mafat_conv_share(c, mafat_conv_n_panels(c));
   for (; mafat_conv_take(c, &block, &panel); last = block) {
-    if (block.sums.begin != last.sums.begin || block.sums.end != last.sums.end) point_at_input(c, &block);
+    if (block.sums.begin != last.sums.begin || block.sums.end != last.sums.end)
+      point_at_input(c, &block);
     int code = run_panel(c, &all, mafat_conv_panel(c, panel), &block);
     if (code) return code;
   }

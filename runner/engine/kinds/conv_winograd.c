@@ -42,8 +42,10 @@ static void use_turn(struct winograd *g, int turn)
   const struct mafat_scratch *s = g->scratch;
   char *memory = g->c.worker->shared_memory;
   assert(turn < s->n_turns);
-  g->values = (float *)(memory + s->values_offset) + (s->shared_values ? 0 : (size_t)turn * s->values_floats);
-  g->kernels = (float *)(memory + s->kernel_offset) + (s->keep_weights ? 0 : (size_t)turn * s->kernel_floats);
+  g->values = (float *)(memory + s->values_offset) +
+              (s->shared_values ? 0 : (size_t)turn * s->values_floats);
+  g->kernels = (float *)(memory + s->kernel_offset) +
+               (s->keep_weights ? 0 : (size_t)turn * s->kernel_floats);
   g->sums = (float *)(memory + s->sums_offset) + (size_t)turn * s->sums_floats;
 }
 
@@ -52,7 +54,8 @@ static int tiles_of(const struct winograd *g, struct mafat_span rows)
   return mafat_span_size(rows) * g->tiles_across;
 }
 
-static void open_winograd(struct winograd *g, const struct mafat_worker *w, const struct mafat_step *step)
+static void open_winograd(struct winograd *g, const struct mafat_worker *w,
+                          const struct mafat_step *step)
 {
   mafat_conv_open(&g->c, w, step);
   mafat_conv_list_block_slices(&g->c, mafat_span(0, g->c.layer->in.c));
@@ -79,8 +82,8 @@ static int block_slice_position(const struct mafat_conv *c, int i)
 /* ---- weights ---- */
 
 /* Transforms block slices [first, end) of a panel to [point][channel][width]. */
-static int transform_weights(const struct winograd *g, struct mafat_span filters, int first, int end,
-                             float *values, struct mafat_weights_slice *slice)
+static int transform_weights(const struct winograd *g, struct mafat_span filters, int first,
+                             int end, float *values, struct mafat_weights_slice *slice)
 {
   const struct mafat_conv *c = &g->c;
   int channel = block_slice_position(c, first), channel_end = block_slice_position(c, end);
@@ -88,7 +91,8 @@ static int transform_weights(const struct winograd *g, struct mafat_span filters
     struct mafat_span channels = {block_slice_position(c, i), block_slice_position(c, i + 1)};
     int code = mafat_widened_slice(c->worker, c->index, filters, channels, slice);
     if (code) return code;
-    size_t width = (size_t)slice->width, point = mafat_scratch_point_floats((size_t)(channel_end - channel) * width);
+    size_t width = (size_t)slice->width,
+           point = mafat_scratch_point_floats((size_t)(channel_end - channel) * width);
     transforms(g)->weights(slice->weights, mafat_span_size(channels), slice->width,
                            values + (size_t)(channels.begin - channel) * width, point);
     if (i + 1 < end) mafat_weights_release(c->worker->weights, slice);
@@ -106,7 +110,8 @@ static float *kept_panel(const struct winograd *g, int panel)
 static int keep_panel(const struct winograd *g, int panel)
 {
   struct mafat_weights_slice slice;
-  int code = transform_weights(g, mafat_conv_panel(&g->c, panel), 0, g->c.n_block_slices, kept_panel(g, panel), &slice);
+  int code = transform_weights(g, mafat_conv_panel(&g->c, panel), 0, g->c.n_block_slices,
+                               kept_panel(g, panel), &slice);
   if (code == MAFAT_OK) mafat_weights_release(g->c.worker->weights, &slice);
   return code;
 }
@@ -117,7 +122,8 @@ static int keep_panel(const struct winograd *g, int panel)
 static int turn_of_block_slices(const struct winograd *g, int first)
 {
   int channels = 0, i = first;
-  while (i < g->c.n_block_slices && channels < g->scratch->turn_channels) channels += g->c.references[i++].n;
+  while (i < g->c.n_block_slices && channels < g->scratch->turn_channels)
+    channels += g->c.references[i++].n;
   return i;
 }
 
@@ -133,18 +139,22 @@ struct values_block {
 /* Block of values that contains block slice i. Each block slice has the capacity of the widest. */
 static struct values_block find_block(struct winograd *g, int i)
 {
-  size_t block_slice_floats = mafat_scratch_point_floats((size_t)tiles_of(g, g->held) * (size_t)g->scratch->block_slice_channels);
+  size_t block_slice_floats = mafat_scratch_point_floats((size_t)tiles_of(g, g->held) *
+                                                         (size_t)g->scratch->block_slice_channels);
   size_t capacity = block_slice_floats + g->scratch->block_slice_padding;
   if (i < g->block.begin) g->block = mafat_span(0, 0);
-  while (i >= g->block.end) g->block = mafat_span(g->block.end, turn_of_block_slices(g, g->block.end));
+  while (i >= g->block.end)
+    g->block = mafat_span(g->block.end, turn_of_block_slices(g, g->block.end));
   struct mafat_span block_slices = g->block;
   int first = block_slice_position(&g->c, block_slices.begin);
   size_t point_floats = (size_t)mafat_span_size(block_slices) * block_slice_floats;
   if (g->scratch->block_slice_padding) point_floats = mafat_scratch_point_floats(point_floats);
-  return (struct values_block){
-      .block_slices = block_slices, .first_channel = first, .n_channels = block_slice_position(&g->c, block_slices.end) - first,
-      .point_floats = point_floats,
-      .values = g->values + (size_t)block_slices.begin * (size_t)g->size->points * capacity};
+  return (struct values_block){.block_slices = block_slices,
+                               .first_channel = first,
+                               .n_channels = block_slice_position(&g->c, block_slices.end) - first,
+                               .point_floats = point_floats,
+                               .values = g->values + (size_t)block_slices.begin *
+                                                         (size_t)g->size->points * capacity};
 }
 
 /* Transforms one row of the held tiles, of one block slice. */
@@ -154,15 +164,21 @@ static void transform_input(struct winograd *g, int tile_row, int i)
   const struct mafat_block_slice *p = &c->references[i];
   struct values_block block = find_block(g, i);
   size_t first_tile = (size_t)tile_row * (size_t)g->tiles_across;
-  int y = c->box.y.begin + (g->held.begin + tile_row) * g->size->outputs - c->layer->window.y.before;
+  int y =
+      c->box.y.begin + (g->held.begin + tile_row) * g->size->outputs - c->layer->window.y.before;
   int x = c->box.x.begin - c->layer->window.x.before;
   struct mafat_span cols = mafat_span_round_out(c->box.x, g->size->outputs, c->layer->out.w);
   mafat_conv_point_at_rows(c, p, y, g->size->window, x, c->in_rows);
   struct mafat_winograd_input_call call = {
-      .rows = c->in_rows, .n_cols = mafat_taps_inputs(c->layer->window.x, mafat_span_size(cols)), .n_channels = p->n,
+      .rows = c->in_rows,
+      .n_cols = mafat_taps_inputs(c->layer->window.x, mafat_span_size(cols)),
+      .n_channels = p->n,
       .pixel_floats = mafat_tensors_pixel_floats(c->worker->tensors, p->tensor, p->block),
-      .n_tiles = g->tiles_across, .point_floats = block.point_floats, .tile_floats = block.n_channels,
-      .values = block.values + first_tile * (size_t)block.n_channels + (p->position - block.first_channel)};
+      .n_tiles = g->tiles_across,
+      .point_floats = block.point_floats,
+      .tile_floats = block.n_channels,
+      .values = block.values + first_tile * (size_t)block.n_channels +
+                (p->position - block.first_channel)};
   transforms(g)->input(&call);
 }
 
@@ -176,23 +192,32 @@ static size_t sums_point_floats(const struct winograd *g, int width)
 
 /* Multiplies block slices [first, end) into the sums; weights are [point][channel][width]. `ahead`:
  * next data to transform, for prefetch; NULL: none. */
-static void multiply(struct winograd *g, int first, int end, const float *weights, size_t weights_point, int width,
-                     const float *ahead)
+static void multiply(struct winograd *g, int first, int end, const float *weights,
+                     size_t weights_point, int width, const float *ahead)
 {
   const struct mafat_conv *c = &g->c;
-  int first_channel = block_slice_position(c, first), first_tile = (g->rows.begin - g->held.begin) * g->tiles_across;
+  int first_channel = block_slice_position(c, first),
+      first_tile = (g->rows.begin - g->held.begin) * g->tiles_across;
   for (int i = first, next; i < end; i = next) {
     struct values_block block = find_block(g, i);
     next = mafat_min(block.block_slices.end, end);
     int channel = block_slice_position(c, i);
     struct mafat_product_call call = {
-        .values = block.values + (size_t)first_tile * (size_t)block.n_channels + (channel - block.first_channel),
+        .values = block.values + (size_t)first_tile * (size_t)block.n_channels +
+                  (channel - block.first_channel),
         .values_point = block.point_floats,
-        .tile_floats = block.n_channels, .weights = weights + (size_t)(channel - first_channel) * (size_t)width,
-        .weights_point = weights_point, .sums = g->sums, .sums_point = sums_point_floats(g, width),
-        .n_points = g->size->points, .n_tiles = tiles_of(g, g->rows), .n_channels = block_slice_position(c, next) - channel,
-        .width = width, .start = i == 0,
-        .apart = i > 0 && g->size->block, .ahead = ahead};
+        .tile_floats = block.n_channels,
+        .weights = weights + (size_t)(channel - first_channel) * (size_t)width,
+        .weights_point = weights_point,
+        .sums = g->sums,
+        .sums_point = sums_point_floats(g, width),
+        .n_points = g->size->points,
+        .n_tiles = tiles_of(g, g->rows),
+        .n_channels = block_slice_position(c, next) - channel,
+        .width = width,
+        .start = i == 0,
+        .apart = i > 0 && g->size->block,
+        .ahead = ahead};
     if (ahead) {
       call.n_ahead = mafat_window_area(&c->layer->window) * call.n_channels * width;
       ahead += call.n_ahead;
@@ -202,7 +227,8 @@ static void multiply(struct winograd *g, int first, int end, const float *weight
   }
 }
 
-static void transform_output(struct winograd *g, struct mafat_span filters, const struct mafat_weights_slice *slice)
+static void transform_output(struct winograd *g, struct mafat_span filters,
+                             const struct mafat_weights_slice *slice)
 {
   struct mafat_conv *c = &g->c;
   int side = g->size->outputs, height = c->pool ? side / 2 : side;
@@ -228,7 +254,8 @@ static void transform_output(struct winograd *g, struct mafat_span filters, cons
 }
 
 /* The panel's weights after those of a block slice; NULL if they are not read in place. */
-static const float *after_block_slice(const struct mafat_conv *c, int block_slice, const struct mafat_weights_slice *slice)
+static const float *after_block_slice(const struct mafat_conv *c, int block_slice,
+                                      const struct mafat_weights_slice *slice)
 {
   size_t rows = (size_t)c->references[block_slice].n * (size_t)mafat_window_area(&c->layer->window);
   return slice->narrow ? NULL : slice->weights + rows * (size_t)slice->width;
@@ -246,8 +273,8 @@ static int add_block_slices(struct winograd *g, struct mafat_span filters, int f
     if (code) return code;
     int channels = block_slice_position(c, next) - block_slice_position(c, first);
     size_t width = (size_t)slice->width;
-    multiply(g, first, next, g->kernels, mafat_scratch_point_floats((size_t)channels * width), slice->width,
-             after_block_slice(c, next - 1, slice));
+    multiply(g, first, next, g->kernels, mafat_scratch_point_floats((size_t)channels * width),
+             slice->width, after_block_slice(c, next - 1, slice));
     if (next < end) mafat_weights_release(c->worker->weights, slice);
   }
   return MAFAT_OK;
@@ -265,7 +292,8 @@ static int run_panel(struct winograd *g, int panel)
     code = mafat_weights_slice(weights, c->index, filters, mafat_span(0, c->layer->in.c), &slice);
     if (code) return code;
     multiply(g, 0, n, kept_panel(g, panel),
-             mafat_scratch_point_floats((size_t)c->layer->in.c * (size_t)slice.width), slice.width, NULL);
+             mafat_scratch_point_floats((size_t)c->layer->in.c * (size_t)slice.width), slice.width,
+             NULL);
   } else {
     code = add_block_slices(g, filters, 0, n, &slice);
     if (code) return code;
@@ -287,7 +315,8 @@ static int run_preparations(struct winograd *g, int n_panels, int n_block_slices
 {
   const struct mafat_worker *w = g->c.worker;
   int code = MAFAT_OK, n_values = n_block_slices * g->tiles_down;
-  for (int unit; code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_values + n_panels)) >= 0;)
+  for (int unit;
+       code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_values + n_panels)) >= 0;)
     if (unit < n_values) transform_input(g, unit % g->tiles_down, unit / g->tiles_down);
     else code = keep_panel(g, unit - n_values);
   return code;
@@ -330,7 +359,8 @@ static int run_turns(struct winograd *g)
   bool shared = g->scratch->shared_values;
   int n_panels = mafat_conv_n_panels(&g->c), turn = -1, code = MAFAT_OK;
   int n_turns = mafat_divide_up(g->tiles_down, g->scratch->tile_rows);
-  for (int unit; code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_turns * n_panels)) >= 0;) {
+  for (int unit;
+       code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_turns * n_panels)) >= 0;) {
     /* With fewer units than workers, each worker's first unit is its own. */
     if (turn < 0) use_turn(g, g->scratch->n_turns < mafat_team_size(w->team) ? unit : w->index);
     int next = shared ? unit % n_turns : unit / n_panels, first_row = next * g->scratch->tile_rows;
@@ -360,6 +390,7 @@ int mafat_conv_winograd(const struct mafat_worker *w, const struct mafat_step *s
   if (step->kind == MAFAT_STEP_TRANSFORM) return run_preparations(&g, 0, g.c.n_block_slices);
   if (is_divided(w, step)) return run_slices(&g);
   if (w->round == 0 && mafat_conv_winograd_rounds(w, step) > 1)
-    return run_preparations(&g, s->keep_weights ? mafat_conv_n_panels(&g.c) : 0, s->shared_values ? g.c.n_block_slices : 0);
+    return run_preparations(&g, s->keep_weights ? mafat_conv_n_panels(&g.c) : 0,
+                            s->shared_values ? g.c.n_block_slices : 0);
   return run_turns(&g);
 }

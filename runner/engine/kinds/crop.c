@@ -13,7 +13,8 @@ static int run_crop(const struct mafat_worker *w, const struct mafat_step *step)
     size_t in_pixel = (size_t)mafat_tensors_pixel_floats(t, run.tensor, run.block);
     size_t out_pixel = (size_t)mafat_tensors_pixel_floats(t, step->layer, run.out_block);
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
-      const float *in = mafat_runs_read(t, mafat_layer_sources(l), &run, y + l->crop_y, step->out.x.begin + l->crop_x);
+      const float *in = mafat_runs_read(t, mafat_layer_sources(l), &run, y + l->crop_y,
+                                        step->out.x.begin + l->crop_x);
       float *out = mafat_rows_out(w, step, &run, y);
       for (int x = step->out.x.begin; x < step->out.x.end; x++, in += in_pixel, out += out_pixel)
         for (int c = 0; c < run.n; c++) out[c] = in[c] * scale + shift;
@@ -22,4 +23,5 @@ static int run_crop(const struct mafat_worker *w, const struct mafat_step *step)
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_crop = {.run = run_crop, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_crop = {.run = run_crop,
+                                                    .sharing = MAFAT_SHARED_BY_ROWS};

@@ -10,7 +10,8 @@ static void prepare_connected(const struct mafat_worker *w, const struct mafat_s
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   if (!mafat_step_begins(w->plan, step)) return;
-  mafat_tensors_flatten(w->tensors, mafat_layer_sources(l), l->in, (float *)(w->shared_memory + w->scratch->flat_offset));
+  mafat_tensors_flatten(w->tensors, mafat_layer_sources(l), l->in,
+                        (float *)(w->shared_memory + w->scratch->flat_offset));
 }
 
 /* A connected layer is a 1x1 convolution of one pixel whose channels are the input in Darknet's
@@ -21,10 +22,14 @@ static int run_panel(struct mafat_conv *c, const float *flat, struct mafat_span 
   const struct mafat_worker *w = c->worker;
   const struct mafat_step *step = c->step;
   int inputs = (int)w->scratch->flat_floats;
-  struct mafat_conv_call call = {.n_block_slices = 1, .n_rows = 1, .n_cols = 1, .window = mafat_window_square(1, 1, 0),
+  struct mafat_conv_call call = {.n_block_slices = 1,
+                                 .n_rows = 1,
+                                 .n_cols = 1,
+                                 .window = mafat_window_square(1, 1, 0),
                                  .activation = c->layer->activation};
   call.n_segments = mafat_conv_point_at_output(c, filters, 0, 1, call.segments);
-  for (struct mafat_span part = {step->channels.begin, step->channels.begin}; part.end < step->channels.end;) {
+  for (struct mafat_span part = {step->channels.begin, step->channels.begin};
+       part.end < step->channels.end;) {
     part = mafat_span(part.end, mafat_widened_end(c->layer, part.end, step->channels.end));
     const float *row = flat + part.begin;
     struct mafat_conv_block_slice block_slice = {&row, mafat_span_size(part), 0};
@@ -50,7 +55,8 @@ static int run_connected(const struct mafat_worker *w, const struct mafat_step *
   const float *flat = (const float *)(w->shared_memory + w->scratch->flat_offset);
   int code = MAFAT_OK;
   mafat_conv_open(&c, w, step);
-  for (int unit; code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, mafat_conv_n_panels(&c))) >= 0;)
+  for (int unit; code == MAFAT_OK &&
+                 (unit = mafat_team_take(w->team, w->index, mafat_conv_n_panels(&c))) >= 0;)
     code = run_panel(&c, flat, mafat_conv_panel(&c, unit));
   return code;
 }

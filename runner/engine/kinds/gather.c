@@ -18,7 +18,8 @@ struct gather_table {
   size_t column_bytes;
 };
 
-static struct gather_table table_of_run(const struct mafat_worker *w, int layer, const struct mafat_run *run)
+static struct gather_table table_of_run(const struct mafat_worker *w, int layer,
+                                        const struct mafat_run *run)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_sources *table = &t->network->layers[layer].operands[1].sources;
@@ -29,14 +30,17 @@ static struct gather_table table_of_run(const struct mafat_worker *w, int layer,
     const struct mafat_strides *strides = t->network->layers[kept].strides;
     const float *numbers = (const float *)(const void *)mafat_weights_numbers(w->weights, kept);
     int channel = run->block * MAFAT_CHANNEL_BLOCK + run->lane;
-    return (struct gather_table){(const char *)(numbers + strides->first + channel), (size_t)strides->columns * sizeof *numbers};
+    return (struct gather_table){(const char *)(numbers + strides->first + channel),
+                                 (size_t)strides->columns * sizeof *numbers};
   }
-  return (struct gather_table){mafat_tensors_lane(t, s->tensor, run->block * MAFAT_CHANNEL_BLOCK + run->lane, row, 0),
-                        mafat_tensors_pixel_bytes(t, run->tensor, run->block)};
+  return (struct gather_table){
+      mafat_tensors_lane(t, s->tensor, run->block * MAFAT_CHANNEL_BLOCK + run->lane, row, 0),
+      mafat_tensors_pixel_bytes(t, run->tensor, run->block)};
 }
 
 /* Copies one row of a run's channels. */
-static void gather_row(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run, int y)
+static void gather_row(const struct mafat_worker *w, const struct mafat_step *step,
+                       const struct mafat_run *run, int y)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
@@ -46,11 +50,15 @@ static void gather_row(const struct mafat_worker *w, const struct mafat_step *st
   int n = l->operands[1].shape.w;
   const float *number = mafat_tensors_read(t, numbers, 0, source->first, y, step->out.x.begin);
   size_t element = t->layout->tensors[step->layer].element_bytes; /* the table has the same type */
-  char *out = mafat_tensors_lane(t, step->layer, run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane, y, step->out.x.begin);
-  int number_floats = mafat_tensors_pixel_floats(t, source->tensor, source->first / MAFAT_CHANNEL_BLOCK);
+  char *out = mafat_tensors_lane(
+      t, step->layer, run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane, y, step->out.x.begin);
+  int number_floats =
+      mafat_tensors_pixel_floats(t, source->tensor, source->first / MAFAT_CHANNEL_BLOCK);
   size_t out_bytes = mafat_tensors_pixel_bytes(t, step->layer, run->out_block);
-  for (int x = step->out.x.begin; x < step->out.x.end; x++, number += number_floats, out += out_bytes)
-    memcpy(out, table.first + (size_t)column_of(*number, n) * table.column_bytes, (size_t)run->n * element);
+  for (int x = step->out.x.begin; x < step->out.x.end;
+       x++, number += number_floats, out += out_bytes)
+    memcpy(out, table.first + (size_t)column_of(*number, n) * table.column_bytes,
+           (size_t)run->n * element);
 }
 
 static int run_gather(const struct mafat_worker *w, const struct mafat_step *step)
@@ -63,4 +71,5 @@ static int run_gather(const struct mafat_worker *w, const struct mafat_step *ste
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_gather = {.run = run_gather, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_gather = {.run = run_gather,
+                                                      .sharing = MAFAT_SHARED_BY_ROWS};

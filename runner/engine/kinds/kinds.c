@@ -28,14 +28,16 @@ int mafat_kinds_check(const struct mafat_network *n, int n_layers, struct mafat_
 {
   for (int l = 0; l < n_layers; l++)
     if (!mafat_layer_is_alias(&n->layers[l]) && !kind_of_layer(n, l))
-      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: layer %d [%s] is not run on integers", n->path, l,
-                        mafat_layer_type_name(n->layers[l].type));
+      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: layer %d [%s] is not run on integers", n->path,
+                        l, mafat_layer_type_name(n->layers[l].type));
   return MAFAT_OK;
 }
 
-static const struct mafat_runner_kind *kind_of(const struct mafat_worker *w, const struct mafat_step *step)
+static const struct mafat_runner_kind *kind_of(const struct mafat_worker *w,
+                                               const struct mafat_step *step)
 {
-  const struct mafat_runner_kind *kind = kind_of_layer(w->tensors->network, mafat_plan_reader(w->plan, step->layer));
+  const struct mafat_runner_kind *kind =
+      kind_of_layer(w->tensors->network, mafat_plan_reader(w->plan, step->layer));
   assert(kind);
   return kind;
 }
@@ -49,7 +51,8 @@ static int run_shares_of_rows(const struct mafat_worker *w, const struct mafat_s
                               const struct mafat_runner_kind *kind)
 {
   int n_rows = mafat_span_size(step->out.y), n_workers = mafat_team_size(w->team);
-  int shares = n_workers == 1 ? 1 : mafat_min(n_rows, SHARES * n_workers), parts = mafat_min(PARTS, n_rows / shares);
+  int shares = n_workers == 1 ? 1 : mafat_min(n_rows, SHARES * n_workers),
+      parts = mafat_min(PARTS, n_rows / shares);
   for (struct mafat_team_part p; mafat_team_take_part(w->team, w->index, shares, parts, &p);) {
     struct mafat_step part = *step;
     struct mafat_span share = mafat_span_share(n_rows, shares, p.unit);

@@ -4,7 +4,8 @@
 
 enum { UNIT_COLS = 64 };
 
-bool mafat_lanes_take(const struct mafat_worker *w, const struct mafat_step *step, struct mafat_lanes_unit *unit)
+bool mafat_lanes_take(const struct mafat_worker *w, const struct mafat_step *step,
+                      struct mafat_lanes_unit *unit)
 {
   int n_across = mafat_divide_up(mafat_span_size(step->out.x), UNIT_COLS);
   int i = mafat_team_take(w->team, w->index, n_across * mafat_span_size(step->out.y));
@@ -16,7 +17,8 @@ bool mafat_lanes_take(const struct mafat_worker *w, const struct mafat_step *ste
 }
 
 /* Transposes n pixels to lanes; lanes past the end repeat the last pixel. */
-static void spread(const float *pixels, size_t pixel_floats, int n, int n_channels, float *to, int lanes)
+static void spread(const float *pixels, size_t pixel_floats, int n, int n_channels, float *to,
+                   int lanes)
 {
   for (int i = 0; i < lanes; i++) {
     const float *pixel = pixels + (size_t)mafat_min(i, n - 1) * pixel_floats;
@@ -24,14 +26,16 @@ static void spread(const float *pixels, size_t pixel_floats, int n, int n_channe
   }
 }
 
-void mafat_lanes_read(const struct mafat_worker *w, const struct mafat_layer *l, int y, int x, int n)
+void mafat_lanes_read(const struct mafat_worker *w, const struct mafat_layer *l, int y, int x,
+                      int n)
 {
   const struct mafat_tensors *t = w->tensors;
   size_t lanes = (size_t)w->scratch->lanes;
   struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), mafat_span(0, l->in.c));
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
-    float *to = mafat_lanes_memory(w) + (size_t)(run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane) * lanes;
+    float *to = mafat_lanes_memory(w) +
+                (size_t)(run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane) * lanes;
     spread(mafat_runs_read(t, mafat_layer_sources(l), &run, y, x),
            (size_t)mafat_tensors_pixel_floats(t, run.tensor, run.block), n, run.n, to, (int)lanes);
   }
@@ -42,7 +46,8 @@ void mafat_lanes_write(const struct mafat_worker *w, int layer, int y, int x, in
   const struct mafat_tensors *t = w->tensors;
   int channels = mafat_network_tensor_shape(t->network, layer).c, lanes = w->scratch->lanes;
   for (int first = 0; first < channels; first += MAFAT_CHANNEL_BLOCK) {
-    int block = first / MAFAT_CHANNEL_BLOCK, pixel_floats = mafat_tensors_pixel_floats(t, layer, block);
+    int block = first / MAFAT_CHANNEL_BLOCK,
+        pixel_floats = mafat_tensors_pixel_floats(t, layer, block);
     int n_channels = mafat_min(channels - first, MAFAT_CHANNEL_BLOCK);
     const float *from = mafat_lanes_memory(w) + (size_t)first * (size_t)lanes;
     float *pixel = mafat_tensors_pixel(t, layer, block, y, x);

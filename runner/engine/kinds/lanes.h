@@ -19,7 +19,8 @@ struct mafat_lanes_unit {
 };
 
 /* Next unit of the worker; false when none is left. */
-bool mafat_lanes_take(const struct mafat_worker *w, const struct mafat_step *step, struct mafat_lanes_unit *unit);
+bool mafat_lanes_take(const struct mafat_worker *w, const struct mafat_step *step,
+                      struct mafat_lanes_unit *unit);
 
 /* Worker's memory: channel c of lane i at [c * scratch.lanes + i]. */
 static inline float *mafat_lanes_memory(const struct mafat_worker *w)
@@ -28,7 +29,8 @@ static inline float *mafat_lanes_memory(const struct mafat_worker *w)
 }
 
 /* Reads n pixels of a layer's input from (y, x) on; lanes past the end repeat the last pixel. */
-void mafat_lanes_read(const struct mafat_worker *w, const struct mafat_layer *l, int y, int x, int n);
+void mafat_lanes_read(const struct mafat_worker *w, const struct mafat_layer *l, int y, int x,
+                      int n);
 /* Writes n pixels of its output. */
 void mafat_lanes_write(const struct mafat_worker *w, int layer, int y, int x, int n);
 
@@ -59,7 +61,8 @@ static inline float mafat_lanes_exponential(float x)
 MAFAT_LANES_INLINE void mafat_lanes_exponentials(const float *x, float *e, int lanes)
 {
   for (int i = 0; i < lanes; i++) e[i] = x[i] < -87.0f ? -87.0f : x[i];
-  for (int i = 0; i < lanes; i++) e[i] = mafat_lanes_exponential(e[i]) - mafat_lanes_exponential(-87.0f);
+  for (int i = 0; i < lanes; i++)
+    e[i] = mafat_lanes_exponential(e[i]) - mafat_lanes_exponential(-87.0f);
 }
 
 #endif

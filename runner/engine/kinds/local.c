@@ -19,12 +19,16 @@ static int run_local(const struct mafat_worker *w, const struct mafat_step *step
         for (int c = 0; c < l->in.c; c++)
           for (int ky = 0; ky < l->window.y.size; ky++)
             for (int kx = 0; kx < l->window.x.size; kx++, weight++) {
-              int y = mafat_taps_first(l->window.y, oy) + ky, x = mafat_taps_first(l->window.x, ox) + kx;
+              int y = mafat_taps_first(l->window.y, oy) + ky,
+                  x = mafat_taps_first(l->window.x, ox) + kx;
               if (y < 0 || y >= l->in.h || x < 0 || x >= l->in.w) continue;
-              sum += *weight * flat[((size_t)c * (size_t)l->in.h + (size_t)y) * (size_t)l->in.w + (size_t)x];
+              sum += *weight *
+                     flat[((size_t)c * (size_t)l->in.h + (size_t)y) * (size_t)l->in.w + (size_t)x];
             }
         float *out = mafat_tensors_element(w->tensors, step->layer, f, oy, ox);
-        *out = sum + slice.bias[((size_t)f * (size_t)l->out.h + (size_t)oy) * (size_t)l->out.w + (size_t)ox];
+        *out =
+            sum +
+            slice.bias[((size_t)f * (size_t)l->out.h + (size_t)oy) * (size_t)l->out.w + (size_t)ox];
         w->kernels->activate(out, 1, l->activation);
       }
   mafat_weights_release(w->weights, &slice);

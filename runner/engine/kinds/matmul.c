@@ -25,32 +25,44 @@ struct float_product {
   int n_block_slices;
 };
 
-_Static_assert(sizeof(struct mafat_conv_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE / 2, "block slice record");
-_Static_assert(sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE / 2, "block slice record");
+_Static_assert(sizeof(struct mafat_conv_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE / 2,
+               "block slice record");
+_Static_assert(sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_BLOCK_SLICE / 2,
+               "block slice record");
 
-static struct float_product open_product(const struct mafat_worker *w, const struct mafat_step *step)
+static struct float_product open_product(const struct mafat_worker *w,
+                                         const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   const struct mafat_scratch *s = w->scratch;
   char *tables = w->slot_memory + s->block_slices_offset;
-  struct mafat_block_slice *references = (struct mafat_block_slice *)(tables + (size_t)s->n_block_slices * (MAFAT_SCRATCH_BLOCK_SLICE / 2));
+  struct mafat_block_slice *references =
+      (struct mafat_block_slice *)(tables +
+                                   (size_t)s->n_block_slices * (MAFAT_SCRATCH_BLOCK_SLICE / 2));
   struct float_product p = {.worker = w, .step = step, .layer = l, .references = references,
                       .block_slices = (struct mafat_conv_block_slice *)tables,
                       .in_rows = (const float **)(w->slot_memory + s->in_offset),
                       .out_rows = (float **)(w->slot_memory + s->out_offset),
                       .panel = (float *)(w->slot_memory + s->panel_offset)};
-  p.n_block_slices = mafat_block_slices(mafat_layer_sources(l), mafat_span(0, l->in.c), references, s->n_block_slices);
+  p.n_block_slices = mafat_block_slices(mafat_layer_sources(l), mafat_span(0, l->in.c), references,
+                                        s->n_block_slices);
   return p;
 }
 
-bool mafat_product_take(const struct mafat_worker *w, const struct mafat_step *step, struct mafat_product_part *part)
+bool mafat_product_take(const struct mafat_worker *w, const struct mafat_step *step,
+                        struct mafat_product_part *part)
 {
-  int n_workers = mafat_team_size(w->team), n_panels = mafat_divide_up(mafat_span_size(step->filters), MAFAT_PANEL);
-  int wanted = n_workers == 1 ? 1 : mafat_divide_up(UNITS * n_workers, n_panels * mafat_span_size(step->out.y));
-  int n_shares = mafat_max(mafat_min(wanted, mafat_span_size(step->out.x) / UNIT_COLS), 1), per_row = n_panels * n_shares;
+  int n_workers = mafat_team_size(w->team),
+      n_panels = mafat_divide_up(mafat_span_size(step->filters), MAFAT_PANEL);
+  int wanted = n_workers == 1
+                   ? 1
+                   : mafat_divide_up(UNITS * n_workers, n_panels * mafat_span_size(step->out.y));
+  int n_shares = mafat_max(mafat_min(wanted, mafat_span_size(step->out.x) / UNIT_COLS), 1),
+      per_row = n_panels * n_shares;
   int unit = mafat_team_take(w->team, w->index, per_row * mafat_span_size(step->out.y));
   if (unit < 0) return false;
-  struct mafat_span cols = mafat_span_share(mafat_span_size(step->out.x), n_shares, unit % n_shares);
+  struct mafat_span cols =
+      mafat_span_share(mafat_span_size(step->out.x), n_shares, unit % n_shares);
   int filter = step->filters.begin + unit % per_row / n_shares * MAFAT_PANEL;
   part->y = step->out.y.begin + unit / per_row;
   part->cols = mafat_span(step->out.x.begin + cols.begin, step->out.x.begin + cols.end);
@@ -61,42 +73,50 @@ bool mafat_product_take(const struct mafat_worker *w, const struct mafat_step *s
 /* ---- the second map, packed ---- */
 
 /* Packs columns `inputs` of the second map; its channels are filters. */
-static void pack_channels(const struct float_product *p, const struct mafat_product_part *part, struct mafat_span inputs, int width)
+static void pack_channels(const struct float_product *p, const struct mafat_product_part *part,
+                          struct mafat_span inputs, int width)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   const struct mafat_sources *sources = &p->layer->operands[1].sources;
   struct mafat_runs runs = mafat_runs_of(sources, part->filters);
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
-    const float *from = mafat_runs_read(t, sources, &run, mafat_product_row(p->layer, 1, part->y), inputs.begin);
+    const float *from =
+        mafat_runs_read(t, sources, &run, mafat_product_row(p->layer, 1, part->y), inputs.begin);
     size_t pixel = (size_t)mafat_tensors_pixel_floats(t, run.tensor, run.block);
-    float *to = p->panel + (run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane - part->filters.begin);
+    float *to =
+        p->panel + (run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane - part->filters.begin);
     for (int k = inputs.begin; k < inputs.end; k++, from += pixel, to += width)
       memcpy(to, from, (size_t)run.n * sizeof *to);
   }
 }
 
 /* Packs channels `inputs` of the second map; its columns are filters. */
-static void pack_columns(const struct float_product *p, const struct mafat_product_part *part, struct mafat_span inputs, int width)
+static void pack_columns(const struct float_product *p, const struct mafat_product_part *part,
+                         struct mafat_span inputs, int width)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   const struct mafat_sources *sources = &p->layer->operands[1].sources;
   struct mafat_runs runs = mafat_runs_of(sources, inputs);
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
-    const float *from = mafat_runs_read(t, sources, &run, mafat_product_row(p->layer, 1, part->y), part->filters.begin);
+    const float *from = mafat_runs_read(t, sources, &run, mafat_product_row(p->layer, 1, part->y),
+                                        part->filters.begin);
     size_t pixel = (size_t)mafat_tensors_pixel_floats(t, run.tensor, run.block);
-    float *to = p->panel + (run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane - inputs.begin) * width;
+    float *to =
+        p->panel + (run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane - inputs.begin) * width;
     for (int f = part->filters.begin; f < part->filters.end; f++, from += pixel, to++)
       for (int k = 0; k < run.n; k++) to[k * width] = from[k];
   }
 }
 
 /* Packs inputs of the block slices [first, end), with zeros after the filters. */
-static void pack(const struct float_product *p, const struct mafat_product_part *part, struct mafat_span inputs, int width)
+static void pack(const struct float_product *p, const struct mafat_product_part *part,
+                 struct mafat_span inputs, int width)
 {
   int n = mafat_span_size(part->filters);
-  if (n < width) memset(p->panel, 0, (size_t)mafat_span_size(inputs) * (size_t)width * sizeof *p->panel);
+  if (n < width)
+    memset(p->panel, 0, (size_t)mafat_span_size(inputs) * (size_t)width * sizeof *p->panel);
   if (p->layer->transposed) pack_columns(p, part, inputs, width);
   else pack_channels(p, part, inputs, width);
 }
@@ -109,20 +129,25 @@ static void point_at_input(const struct float_product *p, const struct mafat_pro
   for (int i = 0; i < p->n_block_slices; i++) {
     const struct mafat_block_slice *from = &p->references[i];
     p->in_rows[i] = mafat_tensors_read(t, mafat_layer_sources(p->layer), from->source,
-                                       from->block * MAFAT_CHANNEL_BLOCK + from->lane, mafat_product_row(p->layer, 0, part->y), part->cols.begin);
-    p->block_slices[i] = (struct mafat_conv_block_slice){&p->in_rows[i], from->n, mafat_tensors_pixel_floats(t, from->tensor, from->block)};
+                                       from->block * MAFAT_CHANNEL_BLOCK + from->lane,
+                                       mafat_product_row(p->layer, 0, part->y), part->cols.begin);
+    p->block_slices[i] = (struct mafat_conv_block_slice){
+        &p->in_rows[i], from->n, mafat_tensors_pixel_floats(t, from->tensor, from->block)};
   }
 }
 
-static int point_at_output(const struct float_product *p, const struct mafat_product_part *part, struct mafat_conv_segment *segments)
+static int point_at_output(const struct float_product *p, const struct mafat_product_part *part,
+                           struct mafat_conv_segment *segments)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   int layer = p->step->layer, n = 0;
   for (int f = part->filters.begin, end; f < part->filters.end; f = end, n++) {
     int block = f / MAFAT_CHANNEL_BLOCK;
     end = mafat_min(part->filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
-    p->out_rows[n] = mafat_tensors_pixel(t, layer, block, part->y, part->cols.begin) + f % MAFAT_CHANNEL_BLOCK;
-    segments[n] = (struct mafat_conv_segment){&p->out_rows[n], end - f, mafat_tensors_pixel_floats(t, layer, block)};
+    p->out_rows[n] =
+        mafat_tensors_pixel(t, layer, block, part->y, part->cols.begin) + f % MAFAT_CHANNEL_BLOCK;
+    segments[n] = (struct mafat_conv_segment){&p->out_rows[n], end - f,
+                                              mafat_tensors_pixel_floats(t, layer, block)};
   }
   return n;
 }
@@ -138,8 +163,12 @@ static int split_end(const struct float_product *p, int first)
 static void run_part(const struct float_product *p, const struct mafat_product_part *part)
 {
   float scale[MAFAT_PANEL], bias[MAFAT_PANEL] = {0};
-  struct mafat_conv_call call = {.n_rows = 1, .n_cols = mafat_span_size(part->cols), .window = mafat_window_square(1, 1, 0),
-                                 .weights = p->panel, .scale = scale, .bias = bias,
+  struct mafat_conv_call call = {.n_rows = 1,
+                                 .n_cols = mafat_span_size(part->cols),
+                                 .window = mafat_window_square(1, 1, 0),
+                                 .weights = p->panel,
+                                 .scale = scale,
+                                 .bias = bias,
                                  .width = mafat_panel_width(mafat_span_size(part->filters)),
                                  .activation = p->layer->activation};
   for (int f = 0; f < MAFAT_PANEL; f++) scale[f] = p->layer->alpha;
@@ -165,4 +194,5 @@ static int run_matmul(const struct mafat_worker *w, const struct mafat_step *ste
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_matmul = {.run = run_matmul, .sharing = MAFAT_SHARED_BY_UNITS};
+const struct mafat_runner_kind mafat_runner_matmul = {.run = run_matmul,
+                                                      .sharing = MAFAT_SHARED_BY_UNITS};

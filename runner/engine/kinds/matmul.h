@@ -12,7 +12,8 @@ struct mafat_product_part {
 };
 
 /* Next unit of the worker; false when none is left. */
-bool mafat_product_take(const struct mafat_worker *w, const struct mafat_step *step, struct mafat_product_part *part);
+bool mafat_product_take(const struct mafat_worker *w, const struct mafat_step *step,
+                        struct mafat_product_part *part);
 
 /* Row of an operand for row y of the output. */
 static inline int mafat_product_row(const struct mafat_layer *l, int operand, int y)

@@ -15,7 +15,8 @@ static int run_batchnorm(const struct mafat_worker *w, const struct mafat_step *
     int channel = run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane;
     for (int y = step->out.y.begin; y < step->out.y.end; y++)
       w->kernels->scale(mafat_runs_read(t, mafat_layer_sources(l), &run, y, step->out.x.begin),
-                        mafat_tensors_pixel_floats(t, run.tensor, run.block), mafat_rows_out(w, step, &run, y),
+                        mafat_tensors_pixel_floats(t, run.tensor, run.block),
+                        mafat_rows_out(w, step, &run, y),
                         mafat_tensors_pixel_floats(t, step->layer, run.out_block),
                         mafat_span_size(step->out.x), run.n, slice.scale + channel,
                         slice.bias + channel, mafat_activating(MAFAT_LINEAR));
@@ -24,4 +25,5 @@ static int run_batchnorm(const struct mafat_worker *w, const struct mafat_step *
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_batchnorm = {.run = run_batchnorm, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_batchnorm = {.run = run_batchnorm,
+                                                         .sharing = MAFAT_SHARED_BY_ROWS};

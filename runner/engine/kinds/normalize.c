@@ -18,7 +18,8 @@ MAFAT_LANES_INLINE void find_largest(const float *x, int channels, struct norm_t
 }
 
 /* Subtracts the maximum and sums the exponentials. */
-MAFAT_LANES_INLINE void sum_exponentials(float *x, int channels, struct norm_totals *t, bool keep, int lanes)
+MAFAT_LANES_INLINE void sum_exponentials(float *x, int channels, struct norm_totals *t, bool keep,
+                                         int lanes)
 {
   find_largest(x, channels, t, lanes);
   for (int i = 0; i < lanes; i++) t->sum[i] = 0;
@@ -100,7 +101,8 @@ MAFAT_LANES_INLINE void normalize_layer(float *x, int channels, double epsilon, 
   normalize_mean_square(x, channels, epsilon, lanes);
 }
 
-MAFAT_LANES_INLINE void normalize_norm(float *x, int channels, bool squares, double epsilon, int lanes)
+MAFAT_LANES_INLINE void normalize_norm(float *x, int channels, bool squares, double epsilon,
+                                       int lanes)
 {
   double norm[MAFAT_LANES] = {0};
   float by[MAFAT_LANES];
@@ -116,7 +118,8 @@ MAFAT_LANES_INLINE void normalize_norm(float *x, int channels, bool squares, dou
   scale(x, channels, by, lanes);
 }
 
-MAFAT_LANES_INLINE void normalize(const struct mafat_normalize *n, float *x, int channels, int lanes)
+MAFAT_LANES_INLINE void normalize(const struct mafat_normalize *n, float *x, int channels,
+                                  int lanes)
 {
   switch (n->how) {
   case MAFAT_NORMALIZE_SOFTMAX: softmax(x, channels, lanes); break;
@@ -155,4 +158,5 @@ static int run_normalize(const struct mafat_worker *w, const struct mafat_step *
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_normalize = {.run = run_normalize, .sharing = MAFAT_SHARED_BY_UNITS};
+const struct mafat_runner_kind mafat_runner_normalize = {.run = run_normalize,
+                                                         .sharing = MAFAT_SHARED_BY_UNITS};

@@ -31,7 +31,8 @@ static int run_pool(const struct mafat_worker *w, const struct mafat_step *step,
       int first = mafat_taps_first(l->window.y, y), end = first + mafat_taps_reach(l->window.y);
       call.n_rows = call.padded_rows = 0;
       for (int iy = first; iy < mafat_min(end, l->in.h); iy += l->window.y.dilation)
-        if (iy >= 0) rows[call.n_rows++] = mafat_runs_read(t, mafat_layer_sources(l), &run, iy, origin);
+        if (iy >= 0)
+          rows[call.n_rows++] = mafat_runs_read(t, mafat_layer_sources(l), &run, iy, origin);
       if (l->count_padding) call.padded_rows = counted_rows(l, first, end) - call.n_rows;
       call.out = mafat_rows_out(w, step, &run, y);
       kernel(&call);
@@ -50,5 +51,7 @@ static int run_local_avgpool(const struct mafat_worker *w, const struct mafat_st
   return run_pool(w, step, w->kernels->avgpool);
 }
 
-const struct mafat_runner_kind mafat_runner_maxpool = {.run = run_maxpool, .sharing = MAFAT_SHARED_BY_ROWS};
-const struct mafat_runner_kind mafat_runner_local_avgpool = {.run = run_local_avgpool, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_maxpool = {.run = run_maxpool,
+                                                       .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_local_avgpool = {.run = run_local_avgpool,
+                                                             .sharing = MAFAT_SHARED_BY_ROWS};

@@ -157,7 +157,8 @@ static int run_fast(struct work *w)
       int anchor = (int)w->order[i];
       class = next_class(w, anchor, class);
       if (class < 0) break;
-      put(w, i * per_anchor + k, w->boxes + (size_t)anchor * CORNERS, class, score_of(w, anchor, class));
+      put(w, i * per_anchor + k, w->boxes + (size_t)anchor * CORNERS, class,
+          score_of(w, anchor, class));
     }
   return n;
 }
@@ -179,9 +180,11 @@ static void keep(struct work *w, struct kept candidate)
 static int run_regular(struct work *w)
 {
   for (int class = 0; class < w->p->classes; class++) {
-    for (int anchor = 0; anchor < w->layer->in.w; anchor++) w->scores[anchor] = score_of(w, anchor, class);
+    for (int anchor = 0; anchor < w->layer->in.w; anchor++)
+      w->scores[anchor] = score_of(w, anchor, class);
     int n = suppress(w, sort_anchors(w), w->p->detections_per_class);
-    for (int i = 0; i < n; i++) keep(w, (struct kept){w->scores[w->order[i]], w->order[i], class, 0});
+    for (int i = 0; i < n; i++)
+      keep(w, (struct kept){w->scores[w->order[i]], w->order[i], class, 0});
   }
   for (int i = 0; i < w->n_kept; i++)
     put(w, i, w->boxes + (size_t)w->kept[i].anchor * CORNERS, w->kept[i].class, w->kept[i].score);
@@ -198,7 +201,8 @@ static int run_postprocess(const struct mafat_worker *worker, const struct mafat
                    .order = (uint32_t *)(worker->shared_memory + s->order_offset),
                    .kept = (struct kept *)(worker->shared_memory + s->kept_offset)};
   for (int column = 0; column < l->out.w; column++)
-    memset(mafat_tensors_element(w.tensors, step->layer, 0, 0, column), 0, (size_t)l->out.c * sizeof(float));
+    memset(mafat_tensors_element(w.tensors, step->layer, 0, 0, column), 0,
+           (size_t)l->out.c * sizeof(float));
   for (int anchor = 0; anchor < l->in.w; anchor++) decode_box(&w, anchor);
   int n = l->postprocess->regular ? run_regular(&w) : run_fast(&w);
   for (int column = 0; column < l->out.w; column++)
@@ -206,4 +210,5 @@ static int run_postprocess(const struct mafat_worker *worker, const struct mafat
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_postprocess = {.run = run_postprocess, .sharing = MAFAT_ALONE};
+const struct mafat_runner_kind mafat_runner_postprocess = {.run = run_postprocess,
+                                                           .sharing = MAFAT_ALONE};

@@ -22,7 +22,8 @@ bool mafat_copy_next_row(struct mafat_copy_rows *rows)
 {
   const struct mafat_part *p = rows->copy->part;
   while (rows->y < rows->copy->box.y.end) {
-    rows->in = (struct mafat_place){{p->in_first[MAFAT_AXIS_H], p->in_first[MAFAT_AXIS_W], p->in_first[MAFAT_AXIS_C]}};
+    rows->in = (struct mafat_place){
+        {p->in_first[MAFAT_AXIS_H], p->in_first[MAFAT_AXIS_W], p->in_first[MAFAT_AXIS_C]}};
     if (mafat_copy_locate(p, MAFAT_AXIS_H, rows->y++, &rows->in)) return true;
   }
   return false;
@@ -36,7 +37,8 @@ static int longest(const struct mafat_part *p, int in_axis, int best)
   struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_W);
   bool found = false;
   for (int i = atoms.begin; i < atoms.end; i++) {
-    if (p->atoms[i].in_axis != in_axis || (found && p->atoms[i].size <= p->atoms[best].size)) continue;
+    if (p->atoms[i].in_axis != in_axis || (found && p->atoms[i].size <= p->atoms[best].size))
+      continue;
     best = i;
     found = true;
   }
@@ -44,8 +46,8 @@ static int longest(const struct mafat_part *p, int in_axis, int best)
 }
 
 /* Walks columns that come from columns; if there are none and `by_channels`, from channels. */
-struct mafat_copy_columns mafat_copy_columns(const struct mafat_strided_copy *m, struct mafat_place from,
-                                                 bool by_channels)
+struct mafat_copy_columns mafat_copy_columns(const struct mafat_strided_copy *m,
+                                             struct mafat_place from, bool by_channels)
 {
   const struct mafat_part *p = m->part;
   struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_W);
@@ -80,7 +82,8 @@ static bool take_turn(struct mafat_copy_columns *c, int turn)
     turn /= a->size;
   }
   int first = x >= box.begin ? 0 : mafat_divide_up(box.begin - x, c->step);
-  int end = x >= box.end ? 0 : mafat_min(mafat_divide_up(box.end - x, c->step), p->atoms[c->atom].size);
+  int end =
+      x >= box.end ? 0 : mafat_min(mafat_divide_up(box.end - x, c->step), p->atoms[c->atom].size);
   c->x = x + first * c->step;
   c->n = end - first;
   c->in.at[c->in_axis] += first * c->in_step;
@@ -113,9 +116,10 @@ struct mafat_copy_channel mafat_copy_find(const struct mafat_strided_copy *m, st
   const struct mafat_source *s = &sources->list[source];
   int channel = s->first + c, lane = channel % MAFAT_CHANNEL_BLOCK;
   return (struct mafat_copy_channel){
-      mafat_tensors_read(m->tensors, sources, source, channel, in.at[MAFAT_AXIS_H], in.at[MAFAT_AXIS_W]),
-      mafat_tensors_pixel_floats(m->tensors, s->tensor, channel / MAFAT_CHANNEL_BLOCK), mafat_min(c, lane),
-      mafat_min(s->n - c, MAFAT_CHANNEL_BLOCK - lane) - 1};
+      mafat_tensors_read(m->tensors, sources, source, channel, in.at[MAFAT_AXIS_H],
+                         in.at[MAFAT_AXIS_W]),
+      mafat_tensors_pixel_floats(m->tensors, s->tensor, channel / MAFAT_CHANNEL_BLOCK),
+      mafat_min(c, lane), mafat_min(s->n - c, MAFAT_CHANNEL_BLOCK - lane) - 1};
 }
 
 /* ---- steps ---- */
@@ -126,7 +130,8 @@ static bool covers_all(const struct mafat_layer *l)
   long long elements = 0;
   for (int k = 0; k < r->n_parts; k++) {
     const struct mafat_part *p = &r->parts[k];
-    if (p->outside == MAFAT_OUTSIDE_FILL && mafat_part_leaves(p, l->operands[k].shape)) return false;
+    if (p->outside == MAFAT_OUTSIDE_FILL && mafat_part_leaves(p, l->operands[k].shape))
+      return false;
     elements += mafat_part_elements(p);
   }
   return elements == mafat_shape_elements(l->out);
@@ -136,7 +141,8 @@ static void fill(const struct mafat_worker *w, int layer, struct mafat_box box)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[layer];
   for (int block = 0; block < mafat_n_blocks(l->out.c); block++) {
-    size_t floats = (size_t)mafat_tensors_pixel_floats(w->tensors, layer, block) * (size_t)mafat_span_size(box.x);
+    size_t floats = (size_t)mafat_tensors_pixel_floats(w->tensors, layer, block) *
+                    (size_t)mafat_span_size(box.x);
     for (int y = box.y.begin; y < box.y.end; y++) {
       float *row = mafat_tensors_pixel(w->tensors, layer, block, y, box.x.begin);
       for (size_t i = 0; i < floats; i++) row[i] = l->rearrange->fill;
@@ -155,7 +161,8 @@ static void rearrange(const struct mafat_worker *w, int layer, struct mafat_box 
   const struct mafat_layer *l = &w->tensors->network->layers[layer];
   if (!covers_all(l)) fill(w, layer, box);
   for (int k = 0; k < l->n_operands; k++) {
-    struct mafat_strided_copy copy = {w->tensors, &l->operands[k], &l->rearrange->parts[k], layer, box};
+    struct mafat_strided_copy copy = {w->tensors, &l->operands[k], &l->rearrange->parts[k], layer,
+                                      box};
     mafat_copy_floats(&copy);
   }
 }
@@ -178,4 +185,5 @@ static int run_rearrange(const struct mafat_worker *w, const struct mafat_step *
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_rearrange = {.run = run_rearrange, .sharing = MAFAT_SHARED_BY_UNITS};
+const struct mafat_runner_kind mafat_runner_rearrange = {.run = run_rearrange,
+                                                         .sharing = MAFAT_SHARED_BY_UNITS};

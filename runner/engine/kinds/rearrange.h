@@ -60,8 +60,8 @@ struct mafat_copy_columns {
   int in_axis, in_step;
 };
 
-struct mafat_copy_columns mafat_copy_columns(const struct mafat_strided_copy *m, struct mafat_place from,
-                                                 bool by_channels);
+struct mafat_copy_columns mafat_copy_columns(const struct mafat_strided_copy *m,
+                                             struct mafat_place from, bool by_channels);
 bool mafat_copy_next_columns(struct mafat_copy_columns *c);
 
 /* ---- elements ---- */
@@ -73,7 +73,8 @@ struct mafat_copy_channel {
   int before, after; /* number of channels of the same block and source on both sides */
 };
 
-struct mafat_copy_channel mafat_copy_find(const struct mafat_strided_copy *m, struct mafat_place in);
+struct mafat_copy_channel mafat_copy_find(const struct mafat_strided_copy *m,
+                                          struct mafat_place in);
 
 /* ---- ways of copying ---- */
 

@@ -41,8 +41,10 @@ struct lanes {
 static void find_lanes(struct lanes *l, const struct mafat_strided_copy *m, int block)
 {
   struct mafat_span atoms = mafat_part_atoms(m->part, MAFAT_AXIS_C);
-  const struct mafat_atom *last = mafat_span_is_empty(atoms) ? NULL : &m->part->atoms[atoms.end - 1];
-  int first = block * MAFAT_CHANNEL_BLOCK, channels = mafat_network_tensor_shape(m->tensors->network, m->tensor).c;
+  const struct mafat_atom *last =
+      mafat_span_is_empty(atoms) ? NULL : &m->part->atoms[atoms.end - 1];
+  int first = block * MAFAT_CHANNEL_BLOCK,
+      channels = mafat_network_tensor_shape(m->tensors->network, m->tensor).c;
   l->copy = m;
   l->block = block;
   l->n_groups = 0;
@@ -61,7 +63,8 @@ static void find_lanes(struct lanes *l, const struct mafat_strided_copy *m, int 
 }
 
 /* Input position of a group's lane. */
-static struct mafat_place place_of(const struct lanes *l, const struct lane_group *g, int lane, const struct mafat_place *in)
+static struct mafat_place place_of(const struct lanes *l, const struct lane_group *g, int lane,
+                                   const struct mafat_place *in)
 {
   struct mafat_place place;
   for (int axis = 0; axis < MAFAT_N_AXES; axis++) place.at[axis] = in->at[axis] + g->in.at[axis];
@@ -99,7 +102,8 @@ static void pick(const struct lanes *l, int y, const struct mafat_copy_columns *
 
 /* Square of a group's lanes from the k-th on; *columns: at most, then found. */
 static struct square square_of(const struct lanes *l, const struct lane_group *g, int k,
-                               const struct mafat_copy_columns *c, const struct mafat_place *in, int *columns)
+                               const struct mafat_copy_columns *c, const struct mafat_place *in,
+                               int *columns)
 {
   struct mafat_copy_channel at = mafat_copy_find(l->copy, place_of(l, g, k, in));
   struct square s = {at.at, l->step, c->in_step, g->lane + k, g->n - k};
@@ -111,11 +115,13 @@ static struct square square_of(const struct lanes *l, const struct lane_group *g
     at.before -= mafat_max((s.n - 1) * -l->step, 0);
   }
   if (c->in_axis == MAFAT_AXIS_W) s.column *= at.pixel;
-  else if (c->in_step) *columns = mafat_min(*columns, (c->in_step > 0 ? at.after : at.before) / abs(c->in_step) + 1);
+  else if (c->in_step)
+    *columns = mafat_min(*columns, (c->in_step > 0 ? at.after : at.before) / abs(c->in_step) + 1);
   return s;
 }
 
-static inline void copy(const struct square *s, float *to, ptrdiff_t to_column, int columns, ptrdiff_t apart, int lanes)
+static inline void copy(const struct square *s, float *to, ptrdiff_t to_column, int columns,
+                        ptrdiff_t apart, int lanes)
 {
   const float *from = s->from;
   to += s->lane;
@@ -130,7 +136,8 @@ static inline void copy(const struct square *s, float *to, ptrdiff_t to_column, 
 #endif
 
 /* Copies every other channel, four at a time. */
-static inline void copy_others(const struct square *s, float *to, ptrdiff_t to_column, int columns, int lanes)
+static inline void copy_others(const struct square *s, float *to, ptrdiff_t to_column, int columns,
+                               int lanes)
 {
 #ifdef CAN_SHUFFLE
   typedef float four __attribute__((vector_size(16)));
@@ -168,8 +175,8 @@ static bool is_turned(const struct found *f)
 {
   bool turned = f->n == MAFAT_CHANNEL_BLOCK;
   for (int k = 0; turned && k < f->n; k++)
-    turned =
-        f->squares[k].column == f->squares[0].column && (k < 4 || f->squares[k].from == f->squares[k - 4].from + 1);
+    turned = f->squares[k].column == f->squares[0].column &&
+             (k < 4 || f->squares[k].from == f->squares[k - 4].from + 1);
   return turned;
 }
 
@@ -200,7 +207,8 @@ static int source_of(const struct mafat_sources *s, int channel)
   return source;
 }
 
-static void find_squares(struct lanes *l, const struct mafat_copy_columns *c, int i, struct mafat_place in)
+static void find_squares(struct lanes *l, const struct mafat_copy_columns *c, int i,
+                         struct mafat_place in)
 {
   struct found *f = &l->found;
   f->n = 0;
@@ -211,7 +219,8 @@ static void find_squares(struct lanes *l, const struct mafat_copy_columns *c, in
     for (int k = 0; k < g->n; k += f->squares[f->n++].n) {
       f->squares[f->n] = square_of(l, g, k, c, &in, &f->columns);
       if (l->steady)
-        f->sources[f->n] = source_of(&l->copy->operand->sources, place_of(l, g, k, &in).at[MAFAT_AXIS_C]);
+        f->sources[f->n] =
+            source_of(&l->copy->operand->sources, place_of(l, g, k, &in).at[MAFAT_AXIS_C]);
     }
 }
 
@@ -242,12 +251,14 @@ static int copy_columns(struct lanes *l, int y, const struct mafat_copy_columns 
   struct mafat_place in = c->in;
   in.at[c->in_axis] += i * c->in_step;
   bool alike = l->steady && f->n > 0 && c->in_axis == MAFAT_AXIS_W && f->x == c->x + i * c->step &&
-               f->n_columns == mafat_min(c->n - i, NEAR) && f->in.at[MAFAT_AXIS_W] == in.at[MAFAT_AXIS_W] &&
+               f->n_columns == mafat_min(c->n - i, NEAR) &&
+               f->in.at[MAFAT_AXIS_W] == in.at[MAFAT_AXIS_W] &&
                f->in.at[MAFAT_AXIS_C] == in.at[MAFAT_AXIS_C];
   if (alike) follow_row(l, in.at[MAFAT_AXIS_H]);
   else find_squares(l, c, i, in);
   float *to = mafat_tensors_pixel(t, l->copy->tensor, l->block, y, f->x);
-  ptrdiff_t to_column = (ptrdiff_t)mafat_tensors_pixel_floats(t, l->copy->tensor, l->block) * c->step;
+  ptrdiff_t to_column =
+      (ptrdiff_t)mafat_tensors_pixel_floats(t, l->copy->tensor, l->block) * c->step;
   if (is_turned(f)) copy_turned(f, to, to_column);
   else
     for (int k = 0; k < f->n; k++) copy_square(&f->squares[k], to, to_column, f->columns);
@@ -256,7 +267,8 @@ static int copy_columns(struct lanes *l, int y, const struct mafat_copy_columns 
 
 static void move_row(struct lanes *l, int y, const struct mafat_place *in, bool clipped)
 {
-  for (struct mafat_copy_columns c = mafat_copy_columns(l->copy, *in, true); mafat_copy_next_columns(&c);) {
+  for (struct mafat_copy_columns c = mafat_copy_columns(l->copy, *in, true);
+       mafat_copy_next_columns(&c);) {
     if (clipped) pick(l, y, &c);
     for (int i = 0; i < c.n && !clipped;) i += copy_columns(l, y, &c, i);
   }

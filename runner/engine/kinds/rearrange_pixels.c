@@ -52,9 +52,10 @@ static void copy_run(const struct mafat_strided_copy *m, struct copy_pixels p, i
     struct mafat_copy_channel in = mafat_copy_find(m, p.in);
     int block = c / MAFAT_CHANNEL_BLOCK, lane = c % MAFAT_CHANNEL_BLOCK;
     copied = mafat_min(n, mafat_min(in.after + 1, MAFAT_CHANNEL_BLOCK - lane));
-    const struct copy_row row = {in.at, mafat_tensors_pixel(m->tensors, m->tensor, block, p.y, p.x) + lane,
-                            (ptrdiff_t)in.pixel * p.in_step,
-                            (ptrdiff_t)mafat_tensors_pixel_floats(m->tensors, m->tensor, block) * p.step, p.n};
+    const struct copy_row row = {
+        in.at, mafat_tensors_pixel(m->tensors, m->tensor, block, p.y, p.x) + lane,
+        (ptrdiff_t)in.pixel * p.in_step,
+        (ptrdiff_t)mafat_tensors_pixel_floats(m->tensors, m->tensor, block) * p.step, p.n};
     copy_row(&row, copied);
     c += copied;
     p.in.at[MAFAT_AXIS_C] += copied;
@@ -120,7 +121,8 @@ static void copy_runs(const struct mafat_strided_copy *m, const struct copy_pixe
 void mafat_copy_pixels(const struct mafat_strided_copy *m)
 {
   for (struct mafat_copy_rows rows = mafat_copy_rows(m); mafat_copy_next_row(&rows);)
-    for (struct mafat_copy_columns c = mafat_copy_columns(m, rows.in, false); mafat_copy_next_columns(&c);) {
+    for (struct mafat_copy_columns c = mafat_copy_columns(m, rows.in, false);
+         mafat_copy_next_columns(&c);) {
       const struct copy_pixels pixels = {rows.y - 1, c.x, c.step, c.in, c.in_step, c.n};
       copy_runs(m, &pixels);
     }

@@ -115,10 +115,13 @@ struct float_region {
   int n;                       /* lanes: pixels from the first column on, or the run's channels */
 };
 
-static struct float_region region_of(const struct mafat_worker *w, const struct mafat_layer *l, int y, int x)
+static struct float_region region_of(const struct mafat_worker *w, const struct mafat_layer *l,
+                                     int y, int x)
 {
-  return (struct float_region){.w = w, .l = l, .rows = mafat_layer_in_span(l, 0, true, mafat_span(y, y + 1)),
-                         .cols = mafat_layer_in_span(l, 0, false, mafat_span(x, x + 1))};
+  return (struct float_region){.w = w,
+                               .l = l,
+                               .rows = mafat_layer_in_span(l, 0, true, mafat_span(y, y + 1)),
+                               .cols = mafat_layer_in_span(l, 0, false, mafat_span(x, x + 1))};
 }
 
 static void take_row(struct reduce_totals *t, const struct float_region *r, int y)
@@ -127,7 +130,8 @@ static void take_row(struct reduce_totals *t, const struct float_region *r, int 
   const struct mafat_sources *sources = mafat_layer_sources(r->l);
   if (r->run) {
     take(t, mafat_runs_read(tensors, sources, r->run, y, r->cols.begin),
-         (size_t)mafat_tensors_pixel_floats(tensors, r->run->tensor, r->run->block), mafat_span_size(r->cols), r->n);
+         (size_t)mafat_tensors_pixel_floats(tensors, r->run->tensor, r->run->block),
+         mafat_span_size(r->cols), r->n);
     return;
   }
   int lanes = r->w->scratch->lanes;
@@ -137,7 +141,8 @@ static void take_row(struct reduce_totals *t, const struct float_region *r, int 
   }
 }
 
-static void take_all(struct reduce_totals *t, const struct float_region *r, enum mafat_reduction how)
+static void take_all(struct reduce_totals *t, const struct float_region *r,
+                     enum mafat_reduction how)
 {
   begin(t, how);
   for (int y = r->rows.begin; y < r->rows.end; y++) take_row(t, r, y);
@@ -168,7 +173,8 @@ static void reduce_channels(const struct mafat_worker *w, const struct mafat_ste
     }
 }
 
-static void reduce_run(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run, int y)
+static void reduce_run(const struct mafat_worker *w, const struct mafat_step *step,
+                       const struct mafat_run *run, int y)
 {
   const struct mafat_tensors *t = w->tensors;
   int pixel_floats = mafat_tensors_pixel_floats(t, step->layer, run->out_block);
@@ -186,12 +192,16 @@ static void reduce_run(const struct mafat_worker *w, const struct mafat_step *st
 /* A unit is a channel block of a row. */
 static void reduce_map(const struct mafat_worker *w, const struct mafat_step *step)
 {
-  const struct mafat_sources *sources = mafat_layer_sources(&w->tensors->network->layers[step->layer]);
-  int first = step->filters.begin / MAFAT_CHANNEL_BLOCK, n = mafat_n_blocks(step->filters.end) - first;
-  for (int unit; (unit = mafat_team_take(w->team, w->index, n * mafat_span_size(step->out.y))) >= 0;) {
+  const struct mafat_sources *sources =
+      mafat_layer_sources(&w->tensors->network->layers[step->layer]);
+  int first = step->filters.begin / MAFAT_CHANNEL_BLOCK,
+      n = mafat_n_blocks(step->filters.end) - first;
+  for (int unit;
+       (unit = mafat_team_take(w->team, w->index, n * mafat_span_size(step->out.y))) >= 0;) {
     int channel = (first + unit % n) * MAFAT_CHANNEL_BLOCK;
-    struct mafat_runs runs = mafat_runs_of(sources, mafat_span(mafat_max(channel, step->filters.begin),
-                                                               mafat_min(channel + MAFAT_CHANNEL_BLOCK, step->filters.end)));
+    struct mafat_runs runs = mafat_runs_of(
+        sources, mafat_span(mafat_max(channel, step->filters.begin),
+                            mafat_min(channel + MAFAT_CHANNEL_BLOCK, step->filters.end)));
     struct mafat_run run;
     while (mafat_runs_next(&runs, &run)) reduce_run(w, step, &run, step->out.y.begin + unit / n);
   }
@@ -204,4 +214,5 @@ static int run_reduce(const struct mafat_worker *w, const struct mafat_step *ste
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_reduce = {.run = run_reduce, .sharing = MAFAT_SHARED_BY_UNITS};
+const struct mafat_runner_kind mafat_runner_reduce = {.run = run_reduce,
+                                                      .sharing = MAFAT_SHARED_BY_UNITS};

@@ -19,7 +19,8 @@ struct element_cursor {
 static struct element_cursor cursor_at(struct mafat_shape shape, long long flat)
 {
   long long plane = (long long)shape.h * shape.w;
-  return (struct element_cursor){shape, (int)(flat / plane), (int)(flat % plane / shape.w), (int)(flat % shape.w)};
+  return (struct element_cursor){shape, (int)(flat / plane), (int)(flat % plane / shape.w),
+                                 (int)(flat % shape.w)};
 }
 
 /* Advances by n elements, at most a row. */
@@ -35,8 +36,8 @@ static void cursor_advance(struct element_cursor *at, int n)
 
 /* Copies elements between cursors, `s` apart in the input, while both stay in their rows, at most
  * n. Returns their number. */
-static int reorg_run(const struct mafat_tensors *t, int layer, const struct element_cursor *in, int s, const struct element_cursor *out,
-                     int n)
+static int reorg_run(const struct mafat_tensors *t, int layer, const struct element_cursor *in,
+                     int s, const struct element_cursor *out, int n)
 {
   const struct mafat_sources *sources = mafat_layer_sources(&t->network->layers[layer]);
   n = mafat_min(n, mafat_min(out->shape.w - out->x, mafat_divide_up(in->shape.w - in->x, s)));
@@ -104,4 +105,5 @@ static int run_reorg(const struct mafat_worker *w, const struct mafat_step *step
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_reorg = {.run = run_reorg, .sharing = MAFAT_SHARED_BY_UNITS};
+const struct mafat_runner_kind mafat_runner_reorg = {.run = run_reorg,
+                                                     .sharing = MAFAT_SHARED_BY_UNITS};

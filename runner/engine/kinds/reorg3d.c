@@ -4,14 +4,15 @@
 
 /* Copies a run's channels at one position of each square, `down` and `across` from its corner, to
  * the output from channel `channel` on. They may be in two blocks of the output. */
-static void copy_place(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run,
-                       int down, int across, int channel)
+static void copy_place(const struct mafat_worker *w, const struct mafat_step *step,
+                       const struct mafat_run *run, int down, int across, int channel)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_sources *sources = mafat_layer_sources(&t->network->layers[step->layer]);
   int s = t->network->layers[step->layer].factor;
   struct mafat_blend_call call = {.n_cols = mafat_span_size(step->out.x),
-                                  .x_pixel_floats = s * mafat_tensors_pixel_floats(t, run->tensor, run->block)};
+                                  .x_pixel_floats =
+                                      s * mafat_tensors_pixel_floats(t, run->tensor, run->block)};
   for (int c = 0; c < run->n; c += call.n_channels) {
     int block = (channel + c) / MAFAT_CHANNEL_BLOCK, lane = (channel + c) % MAFAT_CHANNEL_BLOCK;
     call.n_channels = mafat_min(run->n - c, MAFAT_CHANNEL_BLOCK - lane);
@@ -37,4 +38,5 @@ static int run_reorg3d(const struct mafat_worker *w, const struct mafat_step *st
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_reorg3d = {.run = run_reorg3d, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_reorg3d = {.run = run_reorg3d,
+                                                       .sharing = MAFAT_SHARED_BY_ROWS};

@@ -56,9 +56,11 @@ static inline void copy_row(const struct resample_row *r, const struct tap_colum
 
 /* Interpolates n channels between four corners; across, down: weights of the right and lower
  * ones. */
-static inline void mix(float *restrict to, const float *const corners[4], float across, float down, int n)
+static inline void mix(float *restrict to, const float *const corners[4], float across, float down,
+                       int n)
 {
-  const float *restrict a = corners[0], *restrict b = corners[1], *restrict c = corners[2], *restrict d = corners[3];
+  const float *restrict a = corners[0], *restrict b = corners[1], *restrict c = corners[2],
+                        *restrict d = corners[3];
   for (int k = 0; k < n; k++) {
     float upper = a[k] * (1 - across) + b[k] * across;
     float lower = c[k] * (1 - across) + d[k] * across;
@@ -72,7 +74,8 @@ static inline void mix_row(const struct resample_row *r, const struct tap_column
   for (int i = 0; i < c->n; i++, to += r->to_pixel) {
     size_t left = (size_t)(c->taps[i].at - c->first) * r->from_pixel;
     size_t right = (size_t)(c->taps[i].next - c->first) * r->from_pixel;
-    const float *const corners[] = {r->above + left, r->above + right, r->below + left, r->below + right};
+    const float *const corners[] = {r->above + left, r->above + right, r->below + left,
+                                    r->below + right};
     mix(to, corners, c->taps[i].weight, r->weight, n);
   }
 }
@@ -98,7 +101,8 @@ struct cubic_row {
 
 static inline float sum_of(const float *from, const size_t places[4], const float weights[4])
 {
-  return ((from[places[0]] * weights[0] + from[places[1]] * weights[1]) + from[places[2]] * weights[2]) +
+  return ((from[places[0]] * weights[0] + from[places[1]] * weights[1]) +
+          from[places[2]] * weights[2]) +
          from[places[3]] * weights[3];
 }
 
@@ -111,24 +115,27 @@ static inline void sum_row(const struct cubic_row *r, const struct tap_columns *
     for (int k = 0; k < 4; k++) places[k] = (size_t)(tap->at[k] - c->first) * r->from_pixel;
     for (int k = 0; k < n; k++) {
       float sum = sum_of(r->rows[0] + k, places, tap->weights) * r->weights[0];
-      for (int row = 1; row < 4; row++) sum += sum_of(r->rows[row] + k, places, tap->weights) * r->weights[row];
+      for (int row = 1; row < 4; row++)
+        sum += sum_of(r->rows[row] + k, places, tap->weights) * r->weights[row];
       to[k] = sum;
     }
   }
 }
 
-static void make_cubic_run(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run,
-                           const struct tap_columns *c)
+static void make_cubic_run(const struct mafat_worker *w, const struct mafat_step *step,
+                           const struct mafat_run *run, const struct tap_columns *c)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
   const struct mafat_points points = mafat_resample_points(l->resample, true, l->in.h);
-  struct cubic_row row = {.to_pixel = (size_t)mafat_tensors_pixel_floats(t, step->layer, run->out_block),
-                          .from_pixel = (size_t)mafat_tensors_pixel_floats(t, run->tensor, run->block)};
+  struct cubic_row row = {
+      .to_pixel = (size_t)mafat_tensors_pixel_floats(t, step->layer, run->out_block),
+      .from_pixel = (size_t)mafat_tensors_pixel_floats(t, run->tensor, run->block)};
   for (int y = step->out.y.begin; y < step->out.y.end; y++) {
     const struct mafat_cubic_tap tap = mafat_points_cubic_tap(&points, y);
     row.to = mafat_tensors_pixel(t, step->layer, run->out_block, y, c->begin) + run->out_lane;
-    for (int k = 0; k < 4; k++) row.rows[k] = mafat_runs_read(t, mafat_layer_sources(l), run, tap.at[k], c->first);
+    for (int k = 0; k < 4; k++)
+      row.rows[k] = mafat_runs_read(t, mafat_layer_sources(l), run, tap.at[k], c->first);
     memcpy(row.weights, tap.weights, sizeof row.weights);
     if (run->n == MAFAT_CHANNEL_BLOCK) sum_row(&row, c, MAFAT_CHANNEL_BLOCK);
     else sum_row(&row, c, run->n);
@@ -137,15 +144,16 @@ static void make_cubic_run(const struct mafat_worker *w, const struct mafat_step
 
 /* ---- steps ---- */
 
-static void make_run(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run,
-                     const struct tap_columns *c)
+static void make_run(const struct mafat_worker *w, const struct mafat_step *step,
+                     const struct mafat_run *run, const struct tap_columns *c)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
   const struct mafat_sources *sources = mafat_layer_sources(l);
   const struct mafat_points points = mafat_resample_points(l->resample, true, l->in.h);
-  struct resample_row row = {.to_pixel = (size_t)mafat_tensors_pixel_floats(t, step->layer, run->out_block),
-                    .from_pixel = (size_t)mafat_tensors_pixel_floats(t, run->tensor, run->block)};
+  struct resample_row row = {
+      .to_pixel = (size_t)mafat_tensors_pixel_floats(t, step->layer, run->out_block),
+      .from_pixel = (size_t)mafat_tensors_pixel_floats(t, run->tensor, run->block)};
   for (int y = step->out.y.begin; y < step->out.y.end; y++) {
     struct mafat_tap tap = mafat_points_tap(&points, y);
     row.to = mafat_tensors_pixel(t, step->layer, run->out_block, y, c->begin) + run->out_lane;
@@ -171,4 +179,5 @@ static int run_resample(const struct mafat_worker *w, const struct mafat_step *s
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_resample = {.run = run_resample, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_resample = {.run = run_resample,
+                                                        .sharing = MAFAT_SHARED_BY_ROWS};

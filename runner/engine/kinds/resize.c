@@ -24,4 +24,5 @@ static int run_upsample(const struct mafat_worker *w, const struct mafat_step *s
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_upsample = {.run = run_upsample, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_upsample = {.run = run_upsample,
+                                                        .sharing = MAFAT_SHARED_BY_ROWS};

@@ -2,7 +2,8 @@
  * alone. */
 #include "runner/engine/kinds/rows.h"
 
-void mafat_rows_copy(const struct mafat_worker *w, const struct mafat_step *step, struct mafat_activating activation)
+void mafat_rows_copy(const struct mafat_worker *w, const struct mafat_step *step,
+                     struct mafat_activating activation)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];

@@ -15,7 +15,8 @@ static int run_split(const struct mafat_worker *w, const struct mafat_step *step
   for (int unit; (unit = mafat_team_take(w->team, w->index, shares * n_outputs)) >= 0;) {
     int k = unit % n_outputs, tensor = mafat_network_output(n, step->layer, k);
     if (!mafat_tensors_has(w->tensors, tensor)) continue;
-    struct mafat_strided_copy m = {w->tensors, &l->operands[0], &l->rearrange->parts[k], tensor, mafat_layer_out_box(l, k, step->out)};
+    struct mafat_strided_copy m = {w->tensors, &l->operands[0], &l->rearrange->parts[k], tensor,
+                                   mafat_layer_out_box(l, k, step->out)};
     struct mafat_span share = mafat_span_share(mafat_span_size(m.box.y), shares, unit / n_outputs);
     m.box.y = mafat_span(m.box.y.begin + share.begin, m.box.y.begin + share.end);
     if (l->out_type == MAFAT_F32) mafat_copy_floats(&m);
@@ -24,4 +25,5 @@ static int run_split(const struct mafat_worker *w, const struct mafat_step *step
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_split = {.run = run_split, .sharing = MAFAT_SHARED_BY_UNITS};
+const struct mafat_runner_kind mafat_runner_split = {.run = run_split,
+                                                     .sharing = MAFAT_SHARED_BY_UNITS};

@@ -31,7 +31,8 @@ struct topk {
 
 static bool is_better(const struct topk *t, struct top_value a, struct top_value b)
 {
-  if (isnan(a.value) || isnan(b.value)) return isnan(b.value) && (!isnan(a.value) || a.place < b.place);
+  if (isnan(a.value) || isnan(b.value))
+    return isnan(b.value) && (!isnan(a.value) || a.place < b.place);
   if (a.value != b.value) return t->layer->topk.smallest ? a.value < b.value : a.value > b.value;
   return a.place < b.place;
 }
@@ -50,7 +51,8 @@ static void sift_down(const struct topk *t, int n, struct top_value one)
 
 static void sift_up(const struct topk *t, int at, struct top_value one)
 {
-  for (int parent; at > 0 && is_better(t, t->kept[parent = (at - 1) / 2], one); at = parent) t->kept[at] = t->kept[parent];
+  for (int parent; at > 0 && is_better(t, t->kept[parent = (at - 1) / 2], one); at = parent)
+    t->kept[at] = t->kept[parent];
   t->kept[at] = one;
 }
 
@@ -80,7 +82,8 @@ static const char *element(const struct topk *t, int c, int y, int x, size_t *pi
   int i = 0;
   for (; c >= sources->list[i].n; i++) c -= sources->list[i].n;
   const struct mafat_source *s = mafat_sources_at(sources, i, &y);
-  *pixel_bytes = mafat_tensors_pixel_bytes(t->tensors, s->tensor, (s->first + c) / MAFAT_CHANNEL_BLOCK);
+  *pixel_bytes =
+      mafat_tensors_pixel_bytes(t->tensors, s->tensor, (s->first + c) / MAFAT_CHANNEL_BLOCK);
   return mafat_tensors_lane(t->tensors, s->tensor, s->first + c, y, x);
 }
 
@@ -88,13 +91,15 @@ static const char *element(const struct topk *t, int c, int y, int x, size_t *pi
 static void take_some(struct topk *t, const char *at, size_t step, int n, int place)
 {
   for (int i = 0; i < n; i++, at += step)
-    take(t, t->bytes ? (float)*(const unsigned char *)at : *(const float *)(const void *)at, place + i);
+    take(t, t->bytes ? (float)*(const unsigned char *)at : *(const float *)(const void *)at,
+         place + i);
 }
 
 static void take_channels(struct topk *t, int y, int x)
 {
   size_t bytes = t->bytes ? 1 : sizeof(float), pixel;
-  struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(t->layer), mafat_span(0, t->layer->in.c));
+  struct mafat_runs runs =
+      mafat_runs_of(mafat_layer_sources(t->layer), mafat_span(0, t->layer->in.c));
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
     int c = run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane;
@@ -122,7 +127,9 @@ static void put(const struct topk *t, struct top_value one, int c, int y, int x)
     if (t->bytes) *(unsigned char *)to = (unsigned char)one.value;
     else *(float *)(void *)to = one.value;
   }
-  if (t->outputs[PLACES] >= 0) *(float *)(void *)mafat_tensors_lane(t->tensors, t->outputs[PLACES], c, y, x) = (float)one.place;
+  if (t->outputs[PLACES] >= 0)
+    *(float *)(void *)mafat_tensors_lane(t->tensors, t->outputs[PLACES], c, y, x) =
+        (float)one.place;
 }
 
 /* ---- lines of a step ---- */
@@ -146,7 +153,8 @@ static int n_lines(const struct topk *t)
 static void run_line(struct topk *t, int line)
 {
   const int axis = t->layer->topk.axis;
-  const struct mafat_span outer = along(t, across[axis][0]), inner = along(t, across[axis][1]), own = along(t, axis);
+  const struct mafat_span outer = along(t, across[axis][0]), inner = along(t, across[axis][1]),
+                          own = along(t, axis);
   int at[MAFAT_N_AXES];
   at[across[axis][0]] = outer.begin + line / mafat_span_size(inner);
   at[across[axis][1]] = inner.begin + line % mafat_span_size(inner);
@@ -183,4 +191,5 @@ static int run_topk(const struct mafat_worker *w, const struct mafat_step *step)
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_topk = {.run = run_topk, .sharing = MAFAT_SHARED_BY_UNITS};
+const struct mafat_runner_kind mafat_runner_topk = {.run = run_topk,
+                                                    .sharing = MAFAT_SHARED_BY_UNITS};

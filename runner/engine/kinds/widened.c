@@ -5,20 +5,22 @@
 #include <assert.h>
 
 /* Widens a scaled type: its row groups begin anew with each block slice. */
-static void widen_block_slices(const struct mafat_worker *w, const struct mafat_layer *l, struct mafat_span channels,
-                         const struct mafat_weights_slice *slice, float *to)
+static void widen_block_slices(const struct mafat_worker *w, const struct mafat_layer *l,
+                               struct mafat_span channels, const struct mafat_weights_slice *slice,
+                               float *to)
 {
   size_t width = (size_t)slice->width, begin = mafat_panel_offset(l, width, channels.begin);
   int taps = mafat_layer_matrix(l).taps;
   for (int c = channels.begin, end; c < channels.end; c = end) {
     end = mafat_min(mafat_block_slice_end(l, c), channels.end);
-    w->kernels->widen[l->weights_type](slice->narrow + (mafat_panel_offset(l, width, c) - begin), (end - c) * taps,
-                                       slice->width, to + (size_t)(c - channels.begin) * (size_t)taps * width);
+    w->kernels->widen[l->weights_type](slice->narrow + (mafat_panel_offset(l, width, c) - begin),
+                                       (end - c) * taps, slice->width,
+                                       to + (size_t)(c - channels.begin) * (size_t)taps * width);
   }
 }
 
-int mafat_widened_slice(const struct mafat_worker *w, int layer, struct mafat_span filters, struct mafat_span channels,
-                        struct mafat_weights_slice *slice)
+int mafat_widened_slice(const struct mafat_worker *w, int layer, struct mafat_span filters,
+                        struct mafat_span channels, struct mafat_weights_slice *slice)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[layer];
   int code = mafat_weights_slice(w->weights, layer, filters, channels, slice);

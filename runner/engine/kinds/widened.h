@@ -8,7 +8,7 @@
 /* Like mafat_weights_slice, but narrow weights are widened into the worker's slot and stay valid
  * until the next call. At most as many channels as fit there (predictor/plan/packing.h:
  * mafat_widened_channels). */
-int mafat_widened_slice(const struct mafat_worker *w, int layer, struct mafat_span filters, struct mafat_span channels,
-                        struct mafat_weights_slice *slice);
+int mafat_widened_slice(const struct mafat_worker *w, int layer, struct mafat_span filters,
+                        struct mafat_span channels, struct mafat_weights_slice *slice);
 
 #endif

@@ -25,7 +25,10 @@ INLINE uint16x4_t ivec_widen_16(const uint8_t *p, int n)
   return vget_low_u16(vmovl_u8(vcreate_u8(bytes)));
 }
 
-INLINE ivec ivec_widen(const uint8_t *p, int n) { return (ivec)vreinterpretq_s32_u32(vmovl_u16(ivec_widen_16(p, n))); }
+INLINE ivec ivec_widen(const uint8_t *p, int n)
+{
+  return (ivec)vreinterpretq_s32_u32(vmovl_u16(ivec_widen_16(p, n)));
+}
 
 INLINE void ivec_narrow(uint8_t *p, ivec v, int n)
 {
@@ -43,13 +46,15 @@ INLINE ivec ivec_high(ivec a, ivec b) { return (ivec)vqrdmulhq_s32((int32x4_t)a,
 /* A NaN, from a sum of 0 times an infinite factor, becomes the minimum, as on other levels. */
 INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
 {
-  return (ivec)vcvtnq_s32_f32(vminq_f32(vmaxnmq_f32((float32x4_t)y, (float32x4_t)least), (float32x4_t)most));
+  return (ivec)vcvtnq_s32_f32(
+      vminq_f32(vmaxnmq_f32((float32x4_t)y, (float32x4_t)least), (float32x4_t)most));
 }
 #endif
 
 INLINE ivec ivec_logical(ivec v, ivec n)
 {
-  return (ivec)vreinterpretq_s32_u32(vshlq_u32(vreinterpretq_u32_s32((int32x4_t)v), vnegq_s32((int32x4_t)n)));
+  return (ivec)vreinterpretq_s32_u32(
+      vshlq_u32(vreinterpretq_u32_s32((int32x4_t)v), vnegq_s32((int32x4_t)n)));
 }
 
 INLINE ivec ivec_taps(ivec sum, ivec x, ivec w)
@@ -59,7 +64,8 @@ INLINE ivec ivec_taps(ivec sum, ivec x, ivec w)
 
 INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
 {
-  return (ivec)vreinterpretq_s32_u32(vpadalq_u16(vreinterpretq_u32_s32((int32x4_t)sum), vpaddlq_u8(vld1q_u8(p))));
+  return (ivec)vreinterpretq_s32_u32(
+      vpadalq_u16(vreinterpretq_u32_s32((int32x4_t)sum), vpaddlq_u8(vld1q_u8(p))));
 }
 
 #ifdef INTEGER_DOT
@@ -75,7 +81,10 @@ INLINE iinput iinput_load(const uint8_t *p)
   memcpy(&quad, p, 4);
   return vreinterpretq_s8_u32(vdupq_n_u32(quad ^ 0x80808080u));
 }
-INLINE ivec ivec_dot(ivec sum, iinput x, iweights w) { return (ivec)vdotq_s32((int32x4_t)sum, w, x); }
+INLINE ivec ivec_dot(ivec sum, iinput x, iweights w)
+{
+  return (ivec)vdotq_s32((int32x4_t)sum, w, x);
+}
 #else
 #ifdef __aarch64__
 #define IVEC_PIXELS 6 /* twelve sums, eight weights, an input */
@@ -93,8 +102,10 @@ INLINE iweights iweights_load(const int8_t *p, int n)
   (void)n;
   const int8x16_t w = vld1q_s8(p);
   const int16x8x2_t apart = vuzpq_s16(vmovl_s8(vget_low_s8(w)), vmovl_s8(vget_high_s8(w)));
-  const int16x8x2_t even = vuzpq_s16(apart.val[0], apart.val[0]), odd = vuzpq_s16(apart.val[1], apart.val[1]);
-  return (iweights){{vget_low_s16(even.val[0]), vget_low_s16(odd.val[0]), vget_low_s16(even.val[1]), vget_low_s16(odd.val[1])}};
+  const int16x8x2_t even = vuzpq_s16(apart.val[0], apart.val[0]),
+                    odd = vuzpq_s16(apart.val[1], apart.val[1]);
+  return (iweights){{vget_low_s16(even.val[0]), vget_low_s16(odd.val[0]), vget_low_s16(even.val[1]),
+                     vget_low_s16(odd.val[1])}};
 }
 INLINE iinput iinput_load(const uint8_t *p) { return vreinterpret_s16_u16(ivec_widen_16(p, 4)); }
 INLINE ivec ivec_dot(ivec sum, iinput x, iweights w)

@@ -71,19 +71,19 @@ static inline float scalar_madd(float a, float b, float c) { return a * b + c; }
 #define LOAD_FIRST "vld1.32 {d16-d19}, [%[w]]!\n\t"
 #define LOAD_SECOND "vld1.32 {d20-d23}, [%[w]], %[rest]\n\t"
 
-static inline __attribute__((always_inline)) const float *vec_accumulate_taps(vec *a, vec *b, const char *x, const char *y,
-                                                                              const float *w, int width, int n)
+static inline __attribute__((always_inline)) const float *vec_accumulate_taps(
+    vec *a, vec *b, const char *x, const char *y, const float *w, int width, int n)
 {
   const size_t rest = ((size_t)width - 2 * VECTOR_LANES) * sizeof(float);
   __asm__ volatile("1:\n\t"
                    "vld1.32 {d0-d1}, [%[x]]!\n\tvld1.32 {d2-d3}, [%[y]]!\n\t" LOAD_FIRST LOAD_SECOND
-                   "subs %[n], %[n], #4\n\t"
-                   TAP("d0[0]", "d2[0]", LOAD_FIRST, LOAD_SECOND) TAP("d0[1]", "d2[1]", LOAD_FIRST, LOAD_SECOND)
-                   TAP("d1[0]", "d3[0]", LOAD_FIRST, LOAD_SECOND) TAP("d1[1]", "d3[1]", , )
-                   "bgt 1b"
-                   : [a0] "+w"(a[0]), [a1] "+w"(a[1]), [a2] "+w"(a[2]), [a3] "+w"(a[3]), [b0] "+w"(b[0]),
-                     [b1] "+w"(b[1]), [b2] "+w"(b[2]), [b3] "+w"(b[3]), [x] "+r"(x), [y] "+r"(y), [w] "+r"(w),
-                     [n] "+r"(n)
+                   "subs %[n], %[n], #4\n\t" TAP("d0[0]", "d2[0]", LOAD_FIRST, LOAD_SECOND)
+                       TAP("d0[1]", "d2[1]", LOAD_FIRST, LOAD_SECOND)
+                           TAP("d1[0]", "d3[0]", LOAD_FIRST, LOAD_SECOND)
+                               TAP("d1[1]", "d3[1]", , ) "bgt 1b"
+                   : [a0] "+w"(a[0]), [a1] "+w"(a[1]), [a2] "+w"(a[2]), [a3] "+w"(a[3]),
+                     [b0] "+w"(b[0]), [b1] "+w"(b[1]), [b2] "+w"(b[2]), [b3] "+w"(b[3]),
+                     [x] "+r"(x), [y] "+r"(y), [w] "+r"(w), [n] "+r"(n)
                    : [rest] "r"(rest)
                    : "q0", "q1", "q8", "q9", "q10", "q11", "cc", "memory");
   return w;
@@ -93,7 +93,8 @@ static inline __attribute__((always_inline)) const float *vec_accumulate_taps(ve
 
 static inline void vec_accumulate(vec *sum, vec a, vec b) { *sum = vec_madd(a, b, *sum); }
 
-static inline __attribute__((always_inline)) void vec_accumulate_lane(vec *sum, vec a, vec b, const int lane)
+static inline __attribute__((always_inline)) void vec_accumulate_lane(vec *sum, vec a, vec b,
+                                                                      const int lane)
 {
   switch (lane) {
   case 0: ADD_PRODUCT(LANE_0); break;

@@ -42,19 +42,20 @@ static inline void vec_accumulate(vec *sum, vec a, vec b)
   do { \
     vec x; \
     if (n == 2) \
-      __asm__("vbroadcastss %c[at]" ADDRESS ", %[x]\n\tvfmadd231ps %[w0], %[x], %[s0]\n\tvfmadd231ps %[w1], %[x], %[s1]" \
+      __asm__("vbroadcastss %c[at]" ADDRESS \
+              ", %[x]\n\tvfmadd231ps %[w0], %[x], %[s0]\n\tvfmadd231ps %[w1], %[x], %[s1]" \
               : [s0] "+x"(sums[0]), [s1] "+x"(sums[n - 1]), [x] "=&x"(x) \
-              : [w0] "x"(weights[0]), [w1] "x"(weights[n - 1]), [in] "r"(in), [step] "r"(step), [step3] "r"(step3), \
-                "m"(*(const float(*)[1 << 20])in), [at] "i"(4 * tap)); \
+              : [w0] "x"(weights[0]), [w1] "x"(weights[n - 1]), [in] "r"(in), [step] "r"(step), \
+                [step3] "r"(step3), "m"(*(const float(*)[1 << 20]) in), [at] "i"(4 * tap)); \
     else \
       __asm__("vbroadcastss %c[at]" ADDRESS ", %[x]\n\tvfmadd231ps %[w0], %[x], %[s0]" \
               : [s0] "+x"(sums[0]), [x] "=&x"(x) \
               : [w0] "x"(weights[0]), [in] "r"(in), [step] "r"(step), [step3] "r"(step3), \
-                "m"(*(const float(*)[1 << 20])in), [at] "i"(4 * tap)); \
+                "m"(*(const float(*)[1 << 20]) in), [at] "i"(4 * tap)); \
   } while (0)
-static inline __attribute__((always_inline)) void vec_accumulate_broadcast(vec *sums, const vec *weights, const int n,
-                                                                           const char *in, size_t step, size_t step3,
-                                                                           const int times, const int tap)
+static inline __attribute__((always_inline)) void vec_accumulate_broadcast(
+    vec *sums, const vec *weights, const int n, const char *in, size_t step, size_t step3,
+    const int times, const int tap)
 {
   switch (times) {
   case 0: ACCUMULATE("(%[in])"); break;
@@ -130,7 +131,8 @@ static inline vec vec_load_halves(const uint16_t *p)
 
 static inline vec vec_load_bytes(const int8_t *p)
 {
-  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)));
+  return _mm256_cvtepi32_ps(
+      _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)));
 }
 
 /* Each lane gets all eight nibbles, shifts its own to the top, and back down with sign. */
@@ -138,7 +140,8 @@ static inline vec vec_load_nibbles(const uint8_t *p)
 {
   int eight;
   memcpy(&eight, p, sizeof eight);
-  const __m256i top = _mm256_sllv_epi32(_mm256_set1_epi32(eight), _mm256_setr_epi32(28, 24, 20, 16, 12, 8, 4, 0));
+  const __m256i top =
+      _mm256_sllv_epi32(_mm256_set1_epi32(eight), _mm256_setr_epi32(28, 24, 20, 16, 12, 8, 4, 0));
   return _mm256_cvtepi32_ps(_mm256_srai_epi32(top, 28));
 }
 

@@ -36,7 +36,10 @@ static inline __mmask16 vec_mask(int n)
   return (__mmask16)(n >= 16 ? 0xffffu : (1u << n) - 1u);
 }
 
-static inline vec vec_load_n(const float *p, int n) { return _mm512_maskz_loadu_ps(vec_mask(n), p); }
+static inline vec vec_load_n(const float *p, int n)
+{
+  return _mm512_maskz_loadu_ps(vec_mask(n), p);
+}
 
 static inline void vec_store_n(float *p, vec v, int n)
 {
@@ -51,7 +54,8 @@ static inline vec vec_load_halves(const uint16_t *p)
 
 static inline vec vec_load_bytes(const int8_t *p)
 {
-  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
+  return _mm512_cvtepi32_ps(
+      _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
 }
 
 /* Each lane gets eight nibbles, shifts its own to the top, and back down with sign. */
@@ -61,7 +65,8 @@ static inline vec vec_load_nibbles(const uint8_t *p)
   memcpy(&sixteen, p, sizeof sixteen);
   const __m512i halves = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
   const __m512i up = _mm512_setr_epi32(28, 24, 20, 16, 12, 8, 4, 0, 28, 24, 20, 16, 12, 8, 4, 0);
-  const __m512i top = _mm512_sllv_epi32(_mm512_permutexvar_epi32(halves, _mm512_set1_epi64(sixteen)), up);
+  const __m512i top =
+      _mm512_sllv_epi32(_mm512_permutexvar_epi32(halves, _mm512_set1_epi64(sixteen)), up);
   return _mm512_cvtepi32_ps(_mm512_srai_epi32(top, 28));
 }
 

@@ -56,7 +56,8 @@ START_TEST(test_kinds_of_models)
   ck_assert_int_eq(f.kind, MAFAT_MODEL_CLASSIFIER);
   mafat_model_close(&m);
   options.layers = 2;
-  ck_assert_int_eq(mafat_model_open(&m, api_cfg(api_classifier), api_weights, &options, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_open(&m, api_cfg(api_classifier), api_weights, &options, NULL),
+                   MAFAT_OK);
   mafat_model_describe(m, &f);
   ck_assert_int_eq(f.kind, MAFAT_MODEL_OTHER);
   ck_assert_ptr_null(f.reads_method); /* all weights are kept */
@@ -114,7 +115,8 @@ START_TEST(test_what_is_not_there_is_not_filled)
   ck_assert(l.group == 77 && g.first == 77);
   ck_assert_int_eq(mafat_model_layer(m, 1, &l), MAFAT_OK);
   ck_assert_str_eq(l.type, "maxpool");
-  ck_assert(l.in_h == 24 && l.in_w == 32 && l.in_c == 8 && l.out_h == 12 && l.out_w == 16 && l.out_c == 8);
+  ck_assert(l.in_h == 24 && l.in_w == 32 && l.in_c == 8 && l.out_h == 12 && l.out_w == 16 &&
+            l.out_c == 8);
   ck_assert(l.kernel_size == 2 && l.stride == 2);
   mafat_model_close(&m);
 }
@@ -210,7 +212,8 @@ START_TEST(test_zero_means_the_default_and_a_pointer_means_its_value)
   struct mafat_dry_run_facts f = {.size = sizeof f};
   struct mafat_dry_run *q = api_open_dry_run(api_detector, &options);
   mafat_dry_run_describe(q, &f);
-  ck_assert(f.reserve_bytes == MAFAT_DEFAULT_RESERVE_BYTES && f.bias_bytes == MAFAT_DEFAULT_BIAS_BYTES && f.threads == 1);
+  ck_assert(f.reserve_bytes == MAFAT_DEFAULT_RESERVE_BYTES &&
+            f.bias_bytes == MAFAT_DEFAULT_BIAS_BYTES && f.threads == 1);
   mafat_dry_run_close(&q);
   options.reserve_bytes = &none;
   options.search = "greedy:bias=0";

@@ -1,5 +1,6 @@
-/* Covers api/{dry_run, choose, option_fields}.c, runner/calibrate/{calibrate, disk}.c: what a program learns
- * without running: plans and what they cost, by budget; and of the machine, by measuring it. */
+/* Covers api/{dry_run, choose, option_fields}.c, runner/calibrate/{calibrate, disk}.c: what a
+ * program learns without running: plans and what they cost, by budget; and of the machine, by
+ * measuring it. */
 #include "include/mafat_pack.h"
 #include "include/mafat_ranks.h"
 #include "tests/support/api.h"
@@ -21,10 +22,12 @@ START_TEST(test_a_dry_run_knows_what_it_assumed)
   options.memory_bytes = 12345678;
   struct mafat_dry_run *q = api_open_dry_run(api_detector, &options);
   mafat_dry_run_describe(q, &f);
-  ck_assert(f.input_h == 24 && f.input_w == 32 && f.input_c == 3 && f.n_layers == API_DETECTOR_LAYERS);
+  ck_assert(f.input_h == 24 && f.input_w == 32 && f.input_c == 3 &&
+            f.n_layers == API_DETECTOR_LAYERS);
   ck_assert(f.budget_bytes == 12345678 && strcmp(f.budget_source, "memory_bytes") == 0);
   ck_assert(f.n_inputs == 1 && f.n_outputs == 1);
-  ck_assert(f.weights_assumed && f.picture_assumed && !f.floats_only && !f.packed && !f.plan_given && !f.greedy);
+  ck_assert(f.weights_assumed && f.picture_assumed && !f.floats_only && !f.packed &&
+            !f.plan_given && !f.greedy);
   ck_assert(f.threads == 1 && f.bias_bytes == 31 << 20 && f.n_front >= 1);
   ck_assert_uint_eq(f.n_weights, 8 * 27 + 14 * 8);
   mafat_dry_run_close(&q);
@@ -129,7 +132,8 @@ START_TEST(test_texts_of_options_are_read_while_a_dry_run_is_opened)
   struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d;
   struct mafat_plan_report *a;
-  char motes[] = "motes:cells=1,2", separable[] = "separable:objective=transfers", plan[] = "panels:apart/NoCut";
+  char motes[] = "motes:cells=1,2", separable[] = "separable:objective=transfers",
+       plan[] = "panels:apart/NoCut";
   options.search = motes;
   struct mafat_dry_run *q = api_open_dry_run(api_detector, &options), *packed;
   memset(motes, 'x', sizeof motes - 1);
@@ -196,13 +200,15 @@ START_TEST(test_budgets_rise)
 }
 END_TEST
 
-/* Weights of half the bytes: every plan that keeps them needs less, and the dry run that it is made of stays what it was. */
+/* Weights of half the bytes: every plan that keeps them needs less, and the dry run that it is made
+ * of stays what it was. */
 START_TEST(test_a_dry_run_of_smaller_weights)
 {
   static const char *const types[] = {"float32", "fp16", "int8", "int4"};
   struct mafat_model_options options = {.size = sizeof options};
   struct mafat_dry_run_facts facts = {.size = sizeof facts};
-  struct mafat_front_facts before = {.size = sizeof before}, after = {.size = sizeof after}, f = {.size = sizeof f};
+  struct mafat_front_facts before = {.size = sizeof before}, after = {.size = sizeof after},
+                           f = {.size = sizeof f};
   struct mafat_diagnostic d;
   struct mafat_dry_run *packed;
   size_t last = 0;
@@ -214,10 +220,12 @@ START_TEST(test_a_dry_run_of_smaller_weights)
     struct mafat_plan_facts plan = {.size = sizeof plan};
     ck_assert_msg(mafat_dry_run_pack(&packed, q, types[t], &d) == MAFAT_OK, "%s", d.text);
     mafat_dry_run_describe(packed, &facts);
-    ck_assert(facts.packed && !facts.weights_assumed && facts.plan_given && facts.n_layers == API_DETECTOR_LAYERS);
+    ck_assert(facts.packed && !facts.weights_assumed && facts.plan_given &&
+              facts.n_layers == API_DETECTOR_LAYERS);
     ck_assert_int_eq(mafat_dry_run_report(&a, packed, 0, &d), MAFAT_OK);
     mafat_plan_report_describe(a, &plan);
-    ck_assert_msg(t == 0 || plan.memory.weights < last, "%s: %zu bytes", types[t], plan.memory.weights);
+    ck_assert_msg(t == 0 || plan.memory.weights < last, "%s: %zu bytes", types[t],
+                  plan.memory.weights);
     last = plan.memory.weights;
     mafat_plan_report_close(&a);
     if (t == 2) {
@@ -283,7 +291,8 @@ END_TEST
  * overlap. */
 START_TEST(test_an_arena_buffer_by_buffer)
 {
-  static const char *const plans[] = {"1x1/NoCut", "rows2/NoCut", "3x2/2/1x1", "rows4:streamed/2/panels:loaded"};
+  static const char *const plans[] = {"1x1/NoCut", "rows2/NoCut", "3x2/2/1x1",
+                                      "rows4:streamed/2/panels:loaded"};
   static const char *const tags[] = {
 #define TAG(CONSTANT, name) name,
 #include "base/tags.def"
@@ -306,18 +315,23 @@ START_TEST(test_an_arena_buffer_by_buffer)
     const struct mafat_buffer_facts *b = &list[i];
     list[i].size = sizeof list[i];
     ck_assert_int_eq(mafat_plan_report_buffer(a, i, &list[i]), MAFAT_OK);
-    ck_assert(b->first >= 0 && b->first <= b->last && b->last < arena.n_times && b->offset + b->bytes <= arena.bytes);
-    ck_assert((b->input >= 0) == (strcmp(b->tag, "input") == 0) && (b->rows > 0) == (strcmp(b->what, "map") == 0));
+    ck_assert(b->first >= 0 && b->first <= b->last && b->last < arena.n_times &&
+              b->offset + b->bytes <= arena.bytes);
+    ck_assert((b->input >= 0) == (strcmp(b->tag, "input") == 0) &&
+              (b->rows > 0) == (strcmp(b->what, "map") == 0));
     ck_assert((b->layer < 0) == (b->input >= 0 || strcmp(b->tag, "io") == 0));
     for (int k = 0; k < i; k++)
-      ck_assert(list[k].last < b->first || b->last < list[k].first || list[k].offset + list[k].bytes <= b->offset ||
+      ck_assert(list[k].last < b->first || b->last < list[k].first ||
+                list[k].offset + list[k].bytes <= b->offset ||
                 b->offset + b->bytes <= list[k].offset);
     for (int t = 0; t < 5; t++)
-      if (strcmp(b->tag, tags[t]) == 0 && b->first <= arena.peak_time && arena.peak_time <= b->last) alive[t] += b->bytes;
+      if (strcmp(b->tag, tags[t]) == 0 && b->first <= arena.peak_time && arena.peak_time <= b->last)
+        alive[t] += b->bytes;
   }
   for (int t = 0; t < 5; t++) sum += alive[t];
   ck_assert_uint_eq(sum, arena.bound_bytes);
-  ck_assert(alive[0] == plan.memory.input && alive[1] == plan.memory.activations && alive[2] == plan.memory.scratch);
+  ck_assert(alive[0] == plan.memory.input && alive[1] == plan.memory.activations &&
+            alive[2] == plan.memory.scratch);
   ck_assert_int_eq(mafat_plan_report_buffer(a, arena.n_buffers, &beyond), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_plan_report_buffer(a, -1, &beyond), MAFAT_EINVAL);
   for (int l = 0; mafat_plan_report_layer(a, l, &layer) == MAFAT_OK; l++)
@@ -341,11 +355,14 @@ START_TEST(test_measuring_is_for_a_search_and_weights)
   struct mafat_plan_report *a;
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
     options.search = refused[i].search;
-    ck_assert_int_eq(mafat_dry_run_open(&q, api_cfg(api_detector), NULL, &options, &d), MAFAT_EINVAL);
+    ck_assert_int_eq(mafat_dry_run_open(&q, api_cfg(api_detector), NULL, &options, &d),
+                     MAFAT_EINVAL);
     ck_assert_msg(strstr(d.text, refused[i].why), "%s", d.text);
   }
   api_cut_weights(8 + 8 * 27 + 14 + 14 * 8);
-  ck_assert_msg(mafat_dry_run_open(&q, api_cfg(api_detector), api_weights, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_dry_run_open(&q, api_cfg(api_detector), api_weights, &options, &d) ==
+                    MAFAT_OK,
+                "%s", d.text);
   ck_assert_msg(mafat_dry_run_report(&a, q, 0, &d) == MAFAT_OK, "%s", d.text);
   mafat_plan_report_close(&a);
   /* of weights that are not there yet it is predicted */
@@ -366,7 +383,9 @@ START_TEST(test_a_dry_run_that_cannot_be_opened)
   struct mafat_dry_run *q;
   ck_assert_int_eq(mafat_dry_run_open(&q, "/nonexistent.cfg", NULL, &options, &d), MAFAT_EIO);
   ck_assert_ptr_null(q);
-  ck_assert_int_eq(mafat_dry_run_open(&q, api_cfg(api_detector), "/nonexistent.weights", &options, &d), MAFAT_EIO);
+  ck_assert_int_eq(mafat_dry_run_open(&q, api_cfg(api_detector), "/nonexistent.weights", &options,
+                                      &d),
+                   MAFAT_EIO);
   options.cpu = "sse";
   ck_assert_int_eq(mafat_dry_run_open(&q, api_cfg(api_detector), NULL, &options, &d), MAFAT_EINVAL);
   ck_assert_ptr_null(q);
@@ -385,7 +404,8 @@ START_TEST(test_the_text_of_a_plan_is_whole)
   struct mafat_model *m;
   size_t n = (size_t)snprintf(cfg, ROOM, "[net]\nwidth=8\nheight=8\nchannels=3\n"), at = 0;
   for (int i = 0; i < LAYERS; i++) {
-    n += (size_t)snprintf(cfg + n, ROOM - n, "[convolutional]\nfilters=1\nsize=1\nactivation=linear\n");
+    n += (size_t)snprintf(cfg + n, ROOM - n,
+                          "[convolutional]\nfilters=1\nsize=1\nactivation=linear\n");
     if (i) at += (size_t)snprintf(plan + at, ROOM - at, "1x1:loaded/%d/", i);
   }
   snprintf(plan + at, ROOM - at, "1x1:loaded");
@@ -398,7 +418,8 @@ START_TEST(test_the_text_of_a_plan_is_whole)
   mafat_plan_report_close(&a);
   mafat_dry_run_close(&q);
   api_cut_weights(2 * LAYERS + 2);
-  ck_assert_msg(mafat_model_open(&m, api_cfg(cfg), api_weights, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_model_open(&m, api_cfg(cfg), api_weights, &options, &d) == MAFAT_OK, "%s",
+                d.text);
   ck_assert(strcmp(mafat_model_plan(m), plan) == 0);
   mafat_model_close(&m);
 }
@@ -412,7 +433,9 @@ START_TEST(test_lists_that_are_missing_are_refused)
     const char *const *list;
     int n;
     const char *says;
-  } cases[] = {{NULL, 1, "1 of them in no list"}, {NULL, -1, "-1 of them in no list"}, {nothing, 1, "constant 0, found nothing"}};
+  } cases[] = {{NULL, 1, "1 of them in no list"},
+               {NULL, -1, "-1 of them in no list"},
+               {nothing, 1, "constant 0, found nothing"}};
   struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d;
   struct mafat_dry_run *q;

@@ -21,7 +21,10 @@ static const char three_convolutions[] =
     "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n"
     "[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=leaky\n"
     "[convolutional]\nfilters=14\nsize=1\nactivation=linear\n";
-enum { THREE_FLOATS = 8 + 8 * 27 + 16 + 16 * 72 + 14 + 14 * 16, DETECTOR_FLOATS = 8 + 8 * 27 + 14 + 14 * 8 };
+enum {
+  THREE_FLOATS = 8 + 8 * 27 + 16 + 16 * 72 + 14 + 14 * 16,
+  DETECTOR_FLOATS = 8 + 8 * 27 + 14 + 14 * 8
+};
 
 static struct mafat_pack_options options;
 static const double nothing_lost = 0;
@@ -62,7 +65,8 @@ static int step(struct mafat_pack *pack, bool *done)
 static struct mafat_pack_facts work(struct mafat_pack *pack)
 {
   struct mafat_pack_facts facts = {.size = sizeof facts};
-  for (bool done = false; !done && facts.n_layers == 0; mafat_pack_describe(pack, &facts)) step(pack, &done);
+  for (bool done = false; !done && facts.n_layers == 0; mafat_pack_describe(pack, &facts))
+    step(pack, &done);
   return facts;
 }
 
@@ -85,7 +89,8 @@ static void run(const char *model, const char *weights, float *output)
 
 START_TEST(test_a_packed_file_runs_as_its_model)
 {
-  static float of_model[API_OUT_H * API_OUT_W * API_OUT_C], of_file[API_OUT_H * API_OUT_W * API_OUT_C];
+  static float of_model[API_OUT_H * API_OUT_W * API_OUT_C],
+      of_file[API_OUT_H * API_OUT_W * API_OUT_C];
   begin(api_detector);
   pack_all();
   ck_assert(mafat_is_packed(out) && !exists(part));
@@ -95,7 +100,8 @@ START_TEST(test_a_packed_file_runs_as_its_model)
 }
 END_TEST
 
-/* Floats of Darknet's beside a packed file of floats are its network with other weights; of narrower ones there is no room for them. */
+/* Floats of Darknet's beside a packed file of floats are its network with other weights; of
+ * narrower ones there is no room for them. */
 START_TEST(test_floats_beside_a_packed_file_need_its_floats)
 {
   static const char *const types[] = {"float32", "fp16", "int8", "int4", NULL};
@@ -103,7 +109,8 @@ START_TEST(test_floats_beside_a_packed_file_need_its_floats)
   struct mafat_model *m;
   begin(three_convolutions);
   options.weights = types[_i];
-  if (!types[_i]) options.activations = "int8", options.calibrate = pictures, options.n_calibrate = 1;
+  if (!types[_i])
+    options.activations = "int8", options.calibrate = pictures, options.n_calibrate = 1;
   pack_all();
   int code = mafat_model_open(&m, out, api_weights, NULL, &diagnostic);
   if (_i == 0) {
@@ -168,7 +175,8 @@ START_TEST(test_shares_rise_and_the_last_step_names_the_file)
     step(pack, &done);
     mafat_pack_describe(pack, &f);
     ck_assert_str_eq(f.path, part);
-    ck_assert(f.share >= share && f.share <= 1 && f.pass == 0 && f.n_layers == 0 && f.n_candidates == 0);
+    ck_assert(f.share >= share && f.share <= 1 && f.pass == 0 && f.n_layers == 0 &&
+              f.n_candidates == 0);
     share = f.share;
     ck_assert(exists(done ? out : part) && !exists(done ? part : out));
   }
@@ -207,10 +215,12 @@ START_TEST(test_what_is_measured_is_reported_before_the_file_is_there)
   options.measure = api_picture;
   struct mafat_pack *pack = open_pack();
   struct mafat_pack_facts f = work(pack);
-  ck_assert(!exists(out) && f.n_layers == 2 && f.n_candidates == 0 && f.error > 0 && f.error < .1 && f.pass == 0);
+  ck_assert(!exists(out) && f.n_layers == 2 && f.n_candidates == 0 && f.error > 0 && f.error < .1 &&
+            f.pass == 0);
   for (int i = 0; i < 2; i++) {
     ck_assert_int_eq(mafat_pack_layer(pack, i, &l), MAFAT_OK);
-    ck_assert(l.layer == 2 * i && strcmp(l.type, "convolutional") == 0 && strcmp(l.computes, "float32") == 0);
+    ck_assert(l.layer == 2 * i && strcmp(l.type, "convolutional") == 0 &&
+              strcmp(l.computes, "float32") == 0);
     ck_assert(strcmp(l.weights, "int8") == 0 && l.bytes > 0 && l.error > 0 && !l.kept);
   }
   ck_assert_int_eq(mafat_pack_layer(pack, 2, &l), MAFAT_EINVAL);
@@ -262,13 +272,16 @@ START_TEST(test_a_file_that_is_there_stays)
   struct mafat_pack *pack;
   begin(api_detector);
   pack_all();
-  ck_assert_int_eq(mafat_pack_open(&pack, cfg, api_weights, out, &options, &diagnostic), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_pack_open(&pack, cfg, api_weights, out, &options, &diagnostic),
+                   MAFAT_EINVAL);
   ck_assert(!pack && strstr(diagnostic.text, "exists; replace replaces it"));
   options.replace_name = "--force";
-  ck_assert_int_eq(mafat_pack_open(&pack, cfg, api_weights, out, &options, &diagnostic), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_pack_open(&pack, cfg, api_weights, out, &options, &diagnostic),
+                   MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(diagnostic.text, "--force replaces it"));
   options.replace = true;
-  ck_assert_int_eq(mafat_pack_open(&pack, cfg, api_weights, api_weights, &options, &diagnostic), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_pack_open(&pack, cfg, api_weights, api_weights, &options, &diagnostic),
+                   MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(diagnostic.text, "found the weights"));
   pack_all();
   ck_assert(exists(out));
@@ -299,12 +312,15 @@ START_TEST(test_a_file_that_another_writes_is_not_touched)
   begin(api_detector);
   for (int is_link = 0; is_link < 2; is_link++) {
     FILE *theirs = fopen(is_link ? cfg : part, is_link ? "r" : "w");
-    ck_assert(theirs && (is_link ? symlink(cfg, part) == 0 : fputs("theirs", theirs) > 0 && fflush(theirs) == 0 && flock(fileno(theirs), LOCK_EX) == 0));
+    ck_assert(theirs && (is_link ? symlink(cfg, part) == 0
+                                 : fputs("theirs", theirs) > 0 && fflush(theirs) == 0 &&
+                                       flock(fileno(theirs), LOCK_EX) == 0));
     struct mafat_pack *pack;
     int code = mafat_pack_open(&pack, cfg, api_weights, out, &options, &diagnostic);
     if (code == MAFAT_OK) code = mafat_pack_step(pack, &done, &diagnostic);
     ck_assert_msg(code == (is_link ? MAFAT_EINVAL : MAFAT_EIO), "%s", diagnostic.text);
-    ck_assert_ptr_nonnull(strstr(diagnostic.text, is_link ? "found the cfg" : "another process writes it"));
+    ck_assert_ptr_nonnull(
+        strstr(diagnostic.text, is_link ? "found the cfg" : "another process writes it"));
     mafat_pack_close(&pack);
     ck_assert(stat(part, &st) == 0 && st.st_size > 0 && !exists(out));
     fclose(theirs);
@@ -324,8 +340,10 @@ START_TEST(test_paths_that_are_missing)
 {
   struct mafat_pack *pack;
   begin(api_detector);
-  ck_assert_int_eq(mafat_pack_open(&pack, NULL, api_weights, out, &options, &diagnostic), MAFAT_EINVAL);
-  ck_assert_int_eq(mafat_pack_open(&pack, cfg, api_weights, NULL, &options, &diagnostic), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_pack_open(&pack, NULL, api_weights, out, &options, &diagnostic),
+                   MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_pack_open(&pack, cfg, api_weights, NULL, &options, &diagnostic),
+                   MAFAT_EINVAL);
   ck_assert(!pack && strstr(diagnostic.text, "expected the paths"));
   ck_assert_int_eq(mafat_pack_open(&pack, cfg, NULL, out, &options, &diagnostic), MAFAT_EINVAL);
   ck_assert(!mafat_is_packed(NULL) && !mafat_holds_weights(NULL));
@@ -346,7 +364,8 @@ static const struct refused {
     {{.weights = "int7"}, "found 'int7'"},
     {{.activations = "fp16"}, "found 'fp16'"},
     {{.activations = "int8"}, "pictures to calibrate by"},
-    {{.activations = "int8", .weights = "fp16", .calibrate = pictures, .n_calibrate = 1}, "expected weights of int8"},
+    {{.activations = "int8", .weights = "fp16", .calibrate = pictures, .n_calibrate = 1},
+     "expected weights of int8"},
     {{.calibrate = pictures, .n_calibrate = 1}, "expected activations of int8"},
     {{.measure = api_picture, .keep_above = &below}, "0 or more"},
     {{.measure = api_picture, .keep_above = &no_number}, "0 or more"},
@@ -362,7 +381,8 @@ START_TEST(test_options_that_make_no_sense_are_refused)
   struct mafat_pack_options asked = refused[_i].options;
   asked.size = sizeof asked;
   int code = mafat_pack_open(&pack, cfg, api_weights, out, &asked, &diagnostic);
-  ck_assert_msg(code == MAFAT_EINVAL && !pack && strstr(diagnostic.text, refused[_i].says), "%s", diagnostic.text);
+  ck_assert_msg(code == MAFAT_EINVAL && !pack && strstr(diagnostic.text, refused[_i].says), "%s",
+                diagnostic.text);
   ck_assert(!exists(out) && !exists(part));
 }
 END_TEST
@@ -372,7 +392,8 @@ static int pack_or_fail(void)
 {
   struct mafat_pack *pack;
   int code = mafat_pack_open(&pack, cfg, api_weights, out, &options, &diagnostic);
-  for (bool done = false; code == MAFAT_OK && !done;) code = mafat_pack_step(pack, &done, &diagnostic);
+  for (bool done = false; code == MAFAT_OK && !done;)
+    code = mafat_pack_step(pack, &done, &diagnostic);
   mafat_pack_close(&pack);
   return code;
 }
@@ -402,8 +423,10 @@ START_TEST(test_refused_memory_leaves_nothing)
     failing_malloc_arm(i);
     code = pack_or_fail();
     failing_malloc_disarm(&unfreed);
-    ck_assert_msg(code == MAFAT_ENOMEM, "allocation %ld of %ld: %s: %s", i, n, mafat_error_name(code), diagnostic.text);
-    ck_assert_msg(unfreed == 0 && !exists(part) && !exists(out), "allocation %ld of %ld: %ld blocks leak", i, n, unfreed);
+    ck_assert_msg(code == MAFAT_ENOMEM, "allocation %ld of %ld: %s: %s", i, n,
+                  mafat_error_name(code), diagnostic.text);
+    ck_assert_msg(unfreed == 0 && !exists(part) && !exists(out),
+                  "allocation %ld of %ld: %ld blocks leak", i, n, unfreed);
   }
 }
 END_TEST
@@ -423,7 +446,8 @@ Suite *api_packs_suite(void)
   tcase_add_test(packs, test_paths_that_are_missing);
   tcase_add_test(packs, test_integers_are_not_those_of_another_file);
   tcase_add_loop_test(packs, test_floats_beside_a_packed_file_need_its_floats, 0, 5);
-  tcase_add_loop_test(packs, test_options_that_make_no_sense_are_refused, 0, sizeof refused / sizeof *refused);
+  tcase_add_loop_test(packs, test_options_that_make_no_sense_are_refused, 0,
+                      sizeof refused / sizeof *refused);
   TCase *memory = api_case(suite, "memory", 60);
   tcase_add_loop_test(memory, test_refused_memory_leaves_nothing, 0, 2);
   return suite;

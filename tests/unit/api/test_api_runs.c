@@ -22,12 +22,14 @@ static struct mafat_model *open_for_frames(const char *frames, const char *plan,
   struct mafat_model_options options = {.size = sizeof options};
   struct mafat_model *m;
   struct mafat_diagnostic d;
-  mafat_model_close(&(struct mafat_model *){api_open_model(api_detector, NULL)}); /* its weights are there */
+  mafat_model_close(
+      &(struct mafat_model *){api_open_model(api_detector, NULL)}); /* its weights are there */
   options.memory_bytes = API_MEMORY_BYTES;
   options.frames = frames;
   options.plan = plan;
   options.frames_stay = stay;
-  ck_assert_msg(mafat_model_open(&m, api_cfg(api_detector), api_weights, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_model_open(&m, api_cfg(api_detector), api_weights, &options, &d) == MAFAT_OK,
+                "%s", d.text);
   return m;
 }
 
@@ -79,7 +81,8 @@ START_TEST(test_rows_of_a_frame_are_its_pixels)
 }
 END_TEST
 
-/* A frame of any size, by a model that was opened for pictures: what one gives that was opened for such frames. */
+/* A frame of any size, by a model that was opened for pictures: what one gives that was opened for
+ * such frames. */
 START_TEST(test_a_frame_needs_no_model_of_its_own)
 {
   static const char *const formats[] = {"6x4:rgb24", "6x4:yuv420p", "6x4:nv12", "6x4:yuyv"};
@@ -91,16 +94,21 @@ START_TEST(test_a_frame_needs_no_model_of_its_own)
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
     struct mafat_frame_facts facts = {.size = sizeof facts};
     ck_assert_int_eq(mafat_frame_describe(formats[i], &facts, &d), MAFAT_OK);
-    struct mafat_model *m = open_for_frames(formats[i], NULL, true), *other = api_open_model(api_detector, NULL);
+    struct mafat_model *m = open_for_frames(formats[i], NULL, true),
+                       *other = api_open_model(api_detector, NULL);
     ck_assert_int_eq(mafat_model_run_frame(m, frame, facts.bytes, &d), MAFAT_OK);
-    ck_assert_msg(mafat_model_run_frame_of(other, formats[i], frame, facts.bytes, &d) == MAFAT_OK, "%s", d.text);
+    ck_assert_msg(mafat_model_run_frame_of(other, formats[i], frame, facts.bytes, &d) == MAFAT_OK,
+                  "%s", d.text);
     mafat_model_last_run(other, &run);
     ck_assert(run.picture_w == FRAME_W && run.picture_h == FRAME_H);
     ck_assert_int_eq(mafat_model_read_layer(m, API_DETECTOR_LAYERS - 1, outputs[0], &d), MAFAT_OK);
-    ck_assert_int_eq(mafat_model_read_layer(other, API_DETECTOR_LAYERS - 1, outputs[1], &d), MAFAT_OK);
+    ck_assert_int_eq(mafat_model_read_layer(other, API_DETECTOR_LAYERS - 1, outputs[1], &d),
+                     MAFAT_OK);
     ck_assert_mem_eq(outputs[0], outputs[1], sizeof *outputs);
-    ck_assert_int_eq(mafat_model_run_frame_of(other, formats[i], frame, facts.bytes - 1, &d), MAFAT_EINVAL);
-    ck_assert_int_eq(mafat_model_run_frame_of(other, formats[i], NULL, facts.bytes, &d), MAFAT_EINVAL);
+    ck_assert_int_eq(mafat_model_run_frame_of(other, formats[i], frame, facts.bytes - 1, &d),
+                     MAFAT_EINVAL);
+    ck_assert_int_eq(mafat_model_run_frame_of(other, formats[i], NULL, facts.bytes, &d),
+                     MAFAT_EINVAL);
     mafat_model_close(&other);
     mafat_model_close(&m);
   }
@@ -117,12 +125,13 @@ START_TEST(test_a_frame_needs_no_model_of_its_own)
 END_TEST
 
 #ifndef MAFAT_WITHOUT_JPEG
-/* A picture's decoder was large, and the arena gives pages back for one: not those of the frame that waits in it, and no outputs for rows of
- * a frame. */
+/* A picture's decoder was large, and the arena gives pages back for one: not those of the frame
+ * that waits in it, and no outputs for rows of a frame. */
 START_TEST(test_pictures_before_leave_frames_and_outputs_alone)
 {
   enum { W = 64, H = 48, LAST = API_DETECTOR_LAYERS - 1 };
-  const struct jpeg_style plain = {.colours = JPEG_YCC, .h = 2, .v = 2}, large = {.colours = JPEG_YCC, .progressive = true};
+  const struct jpeg_style plain = {.colours = JPEG_YCC, .h = 2, .v = 2},
+                          large = {.colours = JPEG_YCC, .progressive = true};
   char picture[128], jpeg[128];
   static float before[API_OUT_H * API_OUT_W * API_OUT_C], after[API_OUT_H * API_OUT_W * API_OUT_C];
   struct mafat_diagnostic d;
@@ -134,14 +143,16 @@ START_TEST(test_pictures_before_leave_frames_and_outputs_alone)
   uint8_t *frame = picture_read_bytes(jpeg, &n);
   struct mafat_model *m = open_for_frames("64x48:mjpeg", "1x1/NoCut", true);
   memcpy(mafat_model_frame_room(m), frame, n);
-  ck_assert_msg(mafat_model_run_frame(m, mafat_model_frame_room(m), n, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_model_run_frame(m, mafat_model_frame_room(m), n, &d) == MAFAT_OK, "%s",
+                d.text);
   ck_assert_int_eq(mafat_model_read_layer(m, LAST, before, &d), MAFAT_OK);
   mafat_model_close(&m);
 
   m = open_for_frames("64x48:mjpeg", "1x1/NoCut", true);
   ck_assert_msg(mafat_model_run_picture(m, picture, &d) == MAFAT_OK, "%s", d.text);
   memcpy(mafat_model_frame_room(m), frame, n);
-  ck_assert_msg(mafat_model_run_frame(m, mafat_model_frame_room(m), n, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_model_run_frame(m, mafat_model_frame_room(m), n, &d) == MAFAT_OK, "%s",
+                d.text);
   ck_assert_int_eq(mafat_model_read_layer(m, LAST, after, &d), MAFAT_OK);
   ck_assert_mem_eq(before, after, sizeof before);
   mafat_model_close(&m);
@@ -164,19 +175,24 @@ START_TEST(test_any_picture_in_memory_may_lie_in_the_room)
   enum { W = 256, H = 288, LAST = API_DETECTOR_LAYERS - 1 };
   static const char *const plans[] = {"1x1/NoCut", "rows2/NoCut"};
   static unsigned char frame[W * H * 3];
-  static float elsewhere[API_OUT_H * API_OUT_W * API_OUT_C], here[API_OUT_H * API_OUT_W * API_OUT_C];
+  static float elsewhere[API_OUT_H * API_OUT_W * API_OUT_C],
+      here[API_OUT_H * API_OUT_W * API_OUT_C];
   struct mafat_diagnostic d;
   for (size_t i = 0; i < sizeof frame; i++) frame[i] = (unsigned char)(i * 37);
   struct mafat_model *m = open_for_frames("256x288:rgb24", plans[_i], false);
   for (int i = 0; i < 2; i++) {
-    ck_assert_int_eq(mafat_model_run_frame_of(m, "256x288:rgb24", frame, sizeof frame, &d), MAFAT_OK);
+    ck_assert_int_eq(mafat_model_run_frame_of(m, "256x288:rgb24", frame, sizeof frame, &d),
+                     MAFAT_OK);
     ck_assert_int_eq(mafat_model_read_layer(m, LAST, elsewhere, &d), MAFAT_OK);
     memcpy(mafat_model_frame_room(m), frame, sizeof frame);
-    ck_assert_int_eq(mafat_model_run_frame_of(m, "256x288:rgb24", mafat_model_frame_room(m), sizeof frame, &d), MAFAT_OK);
+    ck_assert_int_eq(mafat_model_run_frame_of(m, "256x288:rgb24", mafat_model_frame_room(m),
+                                              sizeof frame, &d),
+                     MAFAT_OK);
     ck_assert_int_eq(mafat_model_read_layer(m, LAST, here, &d), MAFAT_OK);
     ck_assert_mem_eq(elsewhere, here, sizeof here);
     memcpy(mafat_model_frame_room(m), frame, sizeof frame);
-    ck_assert_int_eq(mafat_model_run_pixels(m, mafat_model_frame_room(m), W, H, 3, W * 3, &d), MAFAT_OK);
+    ck_assert_int_eq(mafat_model_run_pixels(m, mafat_model_frame_room(m), W, H, 3, W * 3, &d),
+                     MAFAT_OK);
     ck_assert_int_eq(mafat_model_read_layer(m, LAST, here, &d), MAFAT_OK);
     ck_assert_mem_eq(elsewhere, here, sizeof here);
   }
@@ -187,17 +203,21 @@ END_TEST
 /* The callback can end the rows. A frame of another length, or a model without frames, has none. */
 START_TEST(test_rows_of_a_frame_end_where_they_are_not_wanted)
 {
-  struct mafat_model *m = open_for_frames("6x4:yuv420p", NULL, true), *none = api_open_model(api_detector, NULL);
+  struct mafat_model *m = open_for_frames("6x4:yuv420p", NULL, true),
+                     *none = api_open_model(api_detector, NULL);
   struct seen_rows seen = {.last = 1};
   struct mafat_diagnostic d;
   const unsigned char frame[FRAME_W * FRAME_H * 3 / 2] = {0};
-  ck_assert_int_eq(mafat_model_frame_rows(m, frame, sizeof frame, see_row, &seen, &d), MAFAT_ELIMIT);
+  ck_assert_int_eq(mafat_model_frame_rows(m, frame, sizeof frame, see_row, &seen, &d),
+                   MAFAT_ELIMIT);
   ck_assert_str_eq(d.text, "enough");
   ck_assert_int_eq(seen.n, 2);
-  ck_assert_int_eq(mafat_model_frame_rows(m, frame, sizeof frame - 1, see_row, &seen, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_frame_rows(m, frame, sizeof frame - 1, see_row, &seen, &d),
+                   MAFAT_EINVAL);
   ck_assert_int_eq(mafat_model_frame_rows(m, NULL, sizeof frame, see_row, &seen, &d), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_model_frame_rows(m, frame, sizeof frame, NULL, &seen, &d), MAFAT_EINVAL);
-  ck_assert_int_eq(mafat_model_frame_rows(none, frame, sizeof frame, see_row, &seen, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_frame_rows(none, frame, sizeof frame, see_row, &seen, &d),
+                   MAFAT_EINVAL);
   ck_assert_int_eq(seen.n, 2);
   mafat_model_close(&none);
   mafat_model_close(&m);
@@ -249,7 +269,8 @@ START_TEST(test_what_failed_is_reported)
 }
 END_TEST
 
-/* 2^32 of them, which a plan of rows reads from a file: where sizes have 32 bits these are not 0, nor anybody's array. */
+/* 2^32 of them, which a plan of rows reads from a file: where sizes have 32 bits these are not 0,
+ * nor anybody's array. */
 START_TEST(test_more_floats_than_can_be_addressed_are_nobodys)
 {
   enum { HALVES = 10, ROOM = 2048 };
@@ -260,12 +281,15 @@ START_TEST(test_more_floats_than_can_be_addressed_are_nobodys)
   struct mafat_port_facts f = {.size = sizeof f};
   const float one = 0;
   int n = snprintf(cfg, ROOM, "[net]\nwidth=16384\nheight=16384\nchannels=16\n");
-  for (int i = 0; i < HALVES; i++) n += snprintf(cfg + n, (size_t)(ROOM - n), "[convolutional]\nfilters=2\nsize=1\nstride=2\nactivation=linear\n");
+  for (int i = 0; i < HALVES; i++)
+    n += snprintf(cfg + n, (size_t)(ROOM - n),
+                  "[convolutional]\nfilters=2\nsize=1\nstride=2\nactivation=linear\n");
   options.best_effort = true;
   options.plan = "rows1/NoCut";
   options.floats_only = true;
   api_cut_weights(2 + 2 * 16 + (HALVES - 1) * (2 + 2 * 2));
-  ck_assert_msg(mafat_model_open(&m, api_cfg(cfg), api_weights, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_model_open(&m, api_cfg(cfg), api_weights, &options, &d) == MAFAT_OK, "%s",
+                d.text);
   ck_assert_int_eq(mafat_model_describe_input(m, 0, &f), MAFAT_OK);
   ck_assert(f.n == (sizeof(size_t) == 4 ? SIZE_MAX : (size_t)((uint64_t)1 << 32)));
   ck_assert_int_eq(mafat_model_run_floats(m, &one, 0, &d), MAFAT_EINVAL);
@@ -306,8 +330,9 @@ END_TEST
 /* Rows that no layer reads are decoded when all has been computed. */
 START_TEST(test_a_picture_that_is_damaged_where_nothing_is_read_fails_too)
 {
-  static const char every_fifth_row[] = "[net]\nwidth=32\nheight=24\nchannels=3\n"
-                                        "[convolutional]\nfilters=6\nsize=3\nstride=5\nactivation=linear\n";
+  static const char every_fifth_row[] =
+      "[net]\nwidth=32\nheight=24\nchannels=3\n"
+      "[convolutional]\nfilters=6\nsize=3\nstride=5\nactivation=linear\n";
   char picture[13 + 32 * 24 * 3] = "P6\n32 24\n255\n";
   struct mafat_diagnostic d;
   struct mafat_run_facts run = {.size = sizeof run};
@@ -346,15 +371,19 @@ END_TEST
 
 START_TEST(test_a_file_of_floats_is_as_good_as_floats)
 {
-  static float from_floats[API_OUT_C * API_OUT_H * API_OUT_W], from_file[API_OUT_C * API_OUT_H * API_OUT_W];
+  static float from_floats[API_OUT_C * API_OUT_H * API_OUT_W],
+      from_file[API_OUT_C * API_OUT_H * API_OUT_W];
   struct mafat_model *m = api_open_model(api_detector, "rows2/NoCut");
   float row[API_OUT_W];
   int last = API_DETECTOR_LAYERS - 1;
-  ck_assert_int_eq(mafat_model_read_row(m, last, 0, 0, row, NULL), MAFAT_EINVAL); /* nothing has run */
+  ck_assert_int_eq(mafat_model_read_row(m, last, 0, 0, row, NULL),
+                   MAFAT_EINVAL); /* nothing has run */
   ck_assert_int_eq(mafat_model_run_floats(m, api_input, API_INPUTS, NULL), MAFAT_OK);
-  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, from_floats, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, from_floats, NULL),
+                   MAFAT_OK);
   ck_assert_int_eq(mafat_model_run_raw(m, api_raw, NULL), MAFAT_OK);
-  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, from_file, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, from_file, NULL),
+                   MAFAT_OK);
   ck_assert_mem_eq(from_floats, from_file, sizeof from_file);
   for (int c = 0; c < API_OUT_C; c++)
     for (int y = 0; y < API_OUT_H; y++) {
@@ -387,7 +416,8 @@ static void see(void *context, const struct mafat_step_facts *s)
     return;
   }
   ck_assert_int_eq(mafat_model_layer(seen->model, s->layer, &l), MAFAT_OK);
-  ck_assert(s->row_begin >= 0 && s->row_end <= l.out_h && s->col_end <= l.out_w && s->channel_end <= l.out_c);
+  ck_assert(s->row_begin >= 0 && s->row_end <= l.out_h && s->col_end <= l.out_w &&
+            s->channel_end <= l.out_c);
   seen->pixels[s->layer] += (long long)(s->row_end - s->row_begin) * (s->col_end - s->col_begin) *
                             (s->channel_end - s->channel_begin);
 }
@@ -403,7 +433,8 @@ START_TEST(test_a_watch_is_reported_of_every_step)
     struct mafat_layer_facts l = {.size = sizeof l};
     mafat_model_layer(m, i, &l);
     long long all = (long long)l.out_h * l.out_w * l.out_c;
-    ck_assert_msg(seen.pixels[i] == (l.inside < 0 ? all : 0), "layer %d: %lld of %lld", i, seen.pixels[i], all);
+    ck_assert_msg(seen.pixels[i] == (l.inside < 0 ? all : 0), "layer %d: %lld of %lld", i,
+                  seen.pixels[i], all);
   }
   int n = seen.n;
   mafat_model_set_watch(m, NULL, NULL);
@@ -428,7 +459,8 @@ START_TEST(test_classes_come_likeliest_first)
   for (int i = 0; i < n; i++) {
     sum += (double)top[i].confidence;
     ck_assert(i == 0 || top[i].confidence <= top[i - 1].confidence);
-    ck_assert(mafat_model_read_row(m, 2, top[i].class_id, 0, &value, NULL) == MAFAT_OK && value == top[i].confidence);
+    ck_assert(mafat_model_read_row(m, 2, top[i].class_id, 0, &value, NULL) == MAFAT_OK &&
+              value == top[i].confidence);
   }
   ck_assert_double_eq_tol(sum, 1, 1e-5);
   ck_assert_int_eq(mafat_model_classify(m, top, 2, &n, &d), MAFAT_OK);
@@ -442,7 +474,8 @@ START_TEST(test_classes_come_likeliest_first)
 }
 END_TEST
 
-/* Boxes are collected in the arena: asking changes no output, and asking twice, or for a run more, no answer. */
+/* Boxes are collected in the arena: asking changes no output, and asking twice, or for a run more,
+ * no answer. */
 START_TEST(test_asking_for_boxes_changes_nothing)
 {
   static float before[API_OUT_H * API_OUT_W * API_OUT_C], after[API_OUT_H * API_OUT_W * API_OUT_C];
@@ -482,11 +515,13 @@ START_TEST(test_so_many_boxes_are_looked_at)
   api_cut_weights(8 + 8 * 27 + 14 + 14 * 8);
   for (int i = 0; i < 2; i++) {
     options.max_boxes = bad[i];
-    ck_assert_int_eq(mafat_model_open(&m, api_cfg(api_detector), api_weights, &options, &d), MAFAT_EINVAL);
+    ck_assert_int_eq(mafat_model_open(&m, api_cfg(api_detector), api_weights, &options, &d),
+                     MAFAT_EINVAL);
     ck_assert_ptr_nonnull(strstr(d.text, "expected 1 to 1000000 boxes, found "));
   }
   options.max_boxes = 100;
-  ck_assert_int_eq(mafat_model_open(&m, api_cfg(api_detector), api_weights, &options, &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_open(&m, api_cfg(api_detector), api_weights, &options, &d),
+                   MAFAT_OK);
   mafat_model_describe(m, &f);
   ck_assert_int_eq(f.max_boxes, 100);
   ck_assert_int_eq(mafat_model_run_floats(m, api_input, API_INPUTS, NULL), MAFAT_OK);
@@ -505,7 +540,8 @@ START_TEST(test_other_scalings_of_pictures_are_refused)
   struct mafat_model *m;
   struct mafat_dry_run *q;
   options.image_scaling = "slow";
-  ck_assert_int_eq(mafat_model_open(&m, api_cfg(api_detector), api_weights, &options, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_open(&m, api_cfg(api_detector), api_weights, &options, &d),
+                   MAFAT_EINVAL);
   ck_assert_str_eq(d.text, "expected a scaling of pictures (exact, fast), found slow");
   ck_assert_int_eq(mafat_dry_run_open(&q, api_cfg(api_detector), NULL, &options, &d), MAFAT_EINVAL);
   ck_assert_str_eq(d.text, "expected a scaling of pictures (exact, fast), found slow");

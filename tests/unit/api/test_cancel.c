@@ -23,7 +23,10 @@ static const char cfg[] =
 static const struct {
   const char *plan;
   int threads;
-} kinds[] = {{"rows1/NoCut", 1}, {"rows1:streamed/2/panels:streamed", 1}, {"rows1/NoCut", 2}, {"rows1:streamed/2/panels:streamed", 2}};
+} kinds[] = {{"rows1/NoCut", 1},
+             {"rows1:streamed/2/panels:streamed", 1},
+             {"rows1/NoCut", 2},
+             {"rows1:streamed/2/panels:streamed", 2}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 struct subject {
@@ -61,14 +64,20 @@ static int read(const struct subject *s, float *output)
 
 static void open_subject(struct subject *s, int kind)
 {
-  struct mafat_model_options options = {.size = sizeof options, .floats_only = true, .plan = kinds[kind].plan, .best_effort = true,
-                                        .threads = kinds[kind].threads, .algorithm = "direct"};
+  struct mafat_model_options options = {.size = sizeof options,
+                                        .floats_only = true,
+                                        .plan = kinds[kind].plan,
+                                        .best_effort = true,
+                                        .threads = kinds[kind].threads,
+                                        .algorithm = "direct"};
   struct mafat_port_facts port = {.size = sizeof port};
   struct mafat_diagnostic d;
   s->files = test_model_files(cfg, 1);
   s->at = s->waits_at = -1;
   for (int i = 0; i < INPUTS; i++) s->input[i] = (float)(i % 101) / 101;
-  ck_assert_msg(mafat_model_open(&s->model, s->files.cfg, s->files.weights, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_model_open(&s->model, s->files.cfg, s->files.weights, &options, &d) ==
+                    MAFAT_OK,
+                "%s", d.text);
   ck_assert_int_eq(mafat_model_describe_output(s->model, 0, &port), MAFAT_OK);
   s->n_outputs = port.n;
   s->alone = malloc(port.n * sizeof *s->alone);
@@ -144,7 +153,8 @@ static void *cancel(void *argument)
   return NULL;
 }
 
-/* Half of the runs wait for it at a random step, so that a busy machine does not let all of them end before. */
+/* Half of the runs wait for it at a random step, so that a busy machine does not let all of them
+ * end before. */
 START_TEST(test_another_thread_cancels_at_random_moments)
 {
   static struct subject s;
@@ -163,7 +173,8 @@ START_TEST(test_another_thread_cancels_at_random_moments)
     int n_ran = atomic_load(&s.n_ran);
     atomic_store(&s.n_ran, s.n_steps); /* it may not have come to it */
     pthread_join(thread, NULL);
-    ck_assert_msg(code == MAFAT_ECANCELED || (code == MAFAT_OK && i % 2 == 0), "%d: %s", code, d.text);
+    ck_assert_msg(code == MAFAT_ECANCELED || (code == MAFAT_OK && i % 2 == 0), "%d: %s", code,
+                  d.text);
     if (code == MAFAT_OK) continue;
     ck_assert_int_le(n_ran, i % 2 ? c.at : c.n_before + 1);
     check_nothing(&s);

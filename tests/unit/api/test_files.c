@@ -1,5 +1,6 @@
-/* Covers api/{model_files, model_paths}.c, base/{model_source, model_file}.c, formats/readers.c: models from paths, descriptors and memory: the same
- * bits of every format; what memory costs; files that are cut short. */
+/* Covers api/{model_files, model_paths}.c, base/{model_source, model_file}.c, formats/readers.c:
+ * models from paths, descriptors and memory: the same bits of every format; what memory costs;
+ * files that are cut short. */
 #include "include/mafat_file.h"
 #include "include/mafat_pack.h"
 
@@ -90,12 +91,20 @@ static void write_large_onnx(void)
 static void write_tflite(void)
 {
   static const float numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
-  static const struct test_tflite_tensor list[] = {{.name = "x", .rank = 4, .shape = {1, 4, 4, 1}},
-                                                   {.name = "w", .rank = 4, .shape = {1, 4, 4, 1}, .data = numbers, .bytes = sizeof numbers},
-                                                   {.name = "y", .rank = 4, .shape = {1, 4, 4, 1}}};
-  static const struct test_tflite_operator add = {.code = 0, .n_inputs = 2, .n_outputs = 1, .inputs = {0, 1}, .outputs = {2}};
-  const struct test_tflite_model model = {.tensors = list, .operators = &add, .n_tensors = 3, .n_operators = 1,
-                                          .n_inputs = 1, .n_outputs = 1, .inputs = {0}, .outputs = {2}};
+  static const struct test_tflite_tensor list[] = {
+      {.name = "x", .rank = 4, .shape = {1, 4, 4, 1}},
+      {.name = "w", .rank = 4, .shape = {1, 4, 4, 1}, .data = numbers, .bytes = sizeof numbers},
+      {.name = "y", .rank = 4, .shape = {1, 4, 4, 1}}};
+  static const struct test_tflite_operator add = {
+      .code = 0, .n_inputs = 2, .n_outputs = 1, .inputs = {0, 1}, .outputs = {2}};
+  const struct test_tflite_model model = {.tensors = list,
+                                          .operators = &add,
+                                          .n_tensors = 3,
+                                          .n_operators = 1,
+                                          .n_inputs = 1,
+                                          .n_outputs = 1,
+                                          .inputs = {0},
+                                          .outputs = {2}};
   size_t n;
   char *data = test_tflite_write(&model, &n);
   test_write_file(path, data, n);
@@ -104,7 +113,8 @@ static void write_tflite(void)
 
 static void write_onnx(void)
 {
-  struct test_message m = test_onnx_operator_model(&(struct test_onnx_operator){"Conv", "x w", "pads=[1,1,1,1]", 0, NULL});
+  struct test_message m = test_onnx_operator_model(
+      &(struct test_onnx_operator){"Conv", "x w", "pads=[1,1,1,1]", 0, NULL});
   test_write_file(path, m.data, m.n);
   free(m.data);
 }
@@ -181,12 +191,17 @@ static void take_back(struct given *g)
 
 static struct mafat_model_options plan_options(const char *plan)
 {
-  return (struct mafat_model_options){.size = sizeof(struct mafat_model_options), .memory_bytes = API_MEMORY_BYTES, .plan = plan, .floats_only = true};
+  return (struct mafat_model_options){.size = sizeof(struct mafat_model_options),
+                                      .memory_bytes = API_MEMORY_BYTES,
+                                      .plan = plan,
+                                      .floats_only = true};
 }
 
-static int open_by(struct mafat_model **m, const struct given *model, const struct given *weights, const struct mafat_model_options *o)
+static int open_by(struct mafat_model **m, const struct given *model, const struct given *weights,
+                   const struct mafat_model_options *o)
 {
-  return mafat_model_open_files(m, &model->file, has_weights ? &weights->file : NULL, o, &diagnostic);
+  return mafat_model_open_files(m, &model->file, has_weights ? &weights->file : NULL, o,
+                                &diagnostic);
 }
 
 /* Twice; returns how many floats are put out. */
@@ -198,7 +213,8 @@ static size_t run_model(struct mafat_model *m, float *out)
   mafat_model_describe_input(m, 0, &in);
   mafat_model_describe_output(m, 0, &port);
   ck_assert(in.n <= MOST && port.n <= MOST);
-  ck_assert_msg(mafat_model_run_floats(m, floats, in.n, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_msg(mafat_model_run_floats(m, floats, in.n, &diagnostic) == MAFAT_OK, "%s",
+                diagnostic.text);
   ck_assert_int_eq(mafat_model_run_floats(m, floats, in.n, &diagnostic), MAFAT_OK);
   ck_assert_int_eq(mafat_model_read_output(m, NULL, out, port.n, &diagnostic), MAFAT_OK);
   return port.n;
@@ -230,13 +246,15 @@ START_TEST(all_ways_give_the_same_bits)
   size_t n = run_by(PATH, plan, by_path);
   for (enum way way = DESCRIPTOR; way < N_WAYS; way++) {
     ck_assert_uint_eq(run_by(way, plan, others), n);
-    ck_assert_msg(memcmp(by_path, others, n * sizeof *others) == 0, "way %d of model %d, plan %s", way, _i % N_MODELS, plan);
+    ck_assert_msg(memcmp(by_path, others, n * sizeof *others) == 0, "way %d of model %d, plan %s",
+                  way, _i % N_MODELS, plan);
   }
   clear();
 }
 END_TEST
 
-/* The file that holds the weights, and all of it as memory: touched, or pages that nobody has read. */
+/* The file that holds the weights, and all of it as memory: touched, or pages that nobody has read.
+ */
 static struct mafat_file map_weights(bool touched)
 {
   struct mafat_file f = {.size = sizeof f};
@@ -257,7 +275,8 @@ static size_t charge_of(const struct mafat_file *weights, size_t memory_bytes)
   const struct mafat_file cfg = {.size = sizeof cfg, .path = path};
   struct mafat_model *m;
   if (memory_bytes) o.memory_bytes = memory_bytes;
-  const struct mafat_file *model = has_weights ? &cfg : weights, *apart = has_weights ? weights : NULL;
+  const struct mafat_file *model = has_weights ? &cfg : weights,
+                          *apart = has_weights ? weights : NULL;
   int code = mafat_model_open_files(&m, model, apart, &o, &diagnostic);
   ck_assert_msg(code == MAFAT_OK || (memory_bytes && code == MAFAT_ELIMIT), "%s", diagnostic.text);
   size_t charge = m ? mafat_model_charge_bytes(m) : 0;
@@ -339,7 +358,8 @@ END_TEST
 START_TEST(memory_that_is_cut_short_is_refused)
 {
   make(_i);
-  struct given whole = give(path, MEMORY), weights = give(has_weights ? weights_path : path, MEMORY);
+  struct given whole = give(path, MEMORY),
+               weights = give(has_weights ? weights_path : path, MEMORY);
   struct given *cut = has_weights ? &weights : &whole;
   struct mafat_model_options o = plan_options("1x1/NoCut");
   for (size_t bytes = cut->file.bytes; bytes-- > 0; bytes -= bytes / 7) {
@@ -347,7 +367,8 @@ START_TEST(memory_that_is_cut_short_is_refused)
     cut->file.bytes = bytes;
     diagnostic.text[0] = '\0';
     int code = open_by(&m, &whole, &weights, &o);
-    ck_assert_msg(code != MAFAT_OK && !m && diagnostic.text[0], "model %d cut to %zu bytes", _i, bytes);
+    ck_assert_msg(code != MAFAT_OK && !m && diagnostic.text[0], "model %d cut to %zu bytes", _i,
+                  bytes);
   }
   take_back(&whole);
   take_back(&weights);
@@ -358,7 +379,8 @@ END_TEST
 START_TEST(every_allocation_may_fail)
 {
   make(_i % N_MODELS);
-  struct given model = give(path, (enum way)(_i / N_MODELS + 1)), weights = give(has_weights ? weights_path : path, (enum way)(_i / N_MODELS + 1));
+  struct given model = give(path, (enum way)(_i / N_MODELS + 1)),
+               weights = give(has_weights ? weights_path : path, (enum way)(_i / N_MODELS + 1));
   struct mafat_model_options o = plan_options("1x1/NoCut");
   struct mafat_model *m;
   long unfreed;
@@ -372,8 +394,10 @@ START_TEST(every_allocation_may_fail)
     failing_malloc_arm(i);
     int code = open_by(&m, &model, &weights, &o);
     mafat_model_close(&m);
-    if (failing_malloc_disarm(&unfreed) <= i) continue; /* what is remembered is not asked for again */
-    ck_assert_msg(code == MAFAT_ENOMEM && unfreed == 0, "allocation %ld of %ld: %s, %ld left", i, n, mafat_error_name(code), unfreed);
+    if (failing_malloc_disarm(&unfreed) <= i)
+      continue; /* what is remembered is not asked for again */
+    ck_assert_msg(code == MAFAT_ENOMEM && unfreed == 0, "allocation %ld of %ld: %s, %ld left", i, n,
+                  mafat_error_name(code), unfreed);
   }
   take_back(&model);
   take_back(&weights);
@@ -396,7 +420,8 @@ Suite *files_suite(void)
 {
   Suite *s = suite_create("files");
   TCase *t = api_case(s, "files", 120);
-  tcase_add_loop_test(t, all_ways_give_the_same_bits, 0, N_MODELS * (int)(sizeof plans / sizeof *plans));
+  tcase_add_loop_test(t, all_ways_give_the_same_bits, 0,
+                      N_MODELS * (int)(sizeof plans / sizeof *plans));
   tcase_add_loop_test(t, memory_is_counted_in_the_budget, 0, N_MODELS);
   tcase_add_loop_test(t, a_pipe_gives_a_network_and_no_weights, 0, N_MODELS);
   tcase_add_loop_test(t, memory_that_is_cut_short_is_refused, 0, N_MODELS);

@@ -18,7 +18,8 @@ static struct mafat_network *network_of(int channels)
   return test_network(cfg);
 }
 
-static struct mafat_footprint measure(int channels, const char *picture, bool may_fail, bool floats_only, int expected)
+static struct mafat_footprint measure(int channels, const char *picture, bool may_fail,
+                                      bool floats_only, int expected)
 {
   struct mafat_footprint footprint;
   struct mafat_diagnostic d;
@@ -60,8 +61,10 @@ static size_t raw_bytes(struct mafat_shape shape)
 
 START_TEST(test_floats_need_no_decoder)
 {
-  ck_assert_uint_eq(measure(3, NULL, false, true, MAFAT_OK).floats_bytes, raw_bytes((struct mafat_shape){.h = 64, .w = 64, .c = 3}));
-  ck_assert_uint_eq(measure(5, NULL, false, true, MAFAT_OK).floats_bytes, raw_bytes((struct mafat_shape){.h = 64, .w = 64, .c = 5}));
+  ck_assert_uint_eq(measure(3, NULL, false, true, MAFAT_OK).floats_bytes,
+                    raw_bytes((struct mafat_shape){.h = 64, .w = 64, .c = 3}));
+  ck_assert_uint_eq(measure(5, NULL, false, true, MAFAT_OK).floats_bytes,
+                    raw_bytes((struct mafat_shape){.h = 64, .w = 64, .c = 5}));
   ck_assert_uint_lt(raw_bytes((struct mafat_shape){2000, 2000, 64}), 512 << 10);
 }
 END_TEST
@@ -77,14 +80,16 @@ START_TEST(test_a_picture_that_cannot_be_opened)
 {
   struct mafat_image_input input = {64, 64, 3, .fit = MAFAT_FIT_STRETCH};
   measure(3, "no-such.ppm", false, false, MAFAT_EIO);
-  ck_assert_uint_eq(measure(3, "no-such.ppm", true, false, MAFAT_OK).image_bytes, mafat_image_bytes_assumed(&input));
+  ck_assert_uint_eq(measure(3, "no-such.ppm", true, false, MAFAT_OK).image_bytes,
+                    mafat_image_bytes_assumed(&input));
 }
 END_TEST
 
 /* More layers, more records of them. */
 START_TEST(test_records_are_counted_by_layers)
 {
-  static const char head[] = "[net]\nwidth=8\nheight=8\nchannels=3\n", layer[] = "[maxpool]\nsize=1\nstride=1\n";
+  static const char head[] = "[net]\nwidth=8\nheight=8\nchannels=3\n",
+                    layer[] = "[maxpool]\nsize=1\nstride=1\n";
   char cfg[8192];
   struct mafat_footprint few, many;
   struct mafat_diagnostic d;

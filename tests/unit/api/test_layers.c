@@ -26,7 +26,8 @@ static const char two_heads[] = "[net]\nwidth=24\nheight=16\nchannels=3\n"
 
 enum { FIRST_HEAD = 2, LAST = 6, HEAD_FLOATS = 16 * 24 * 7, LAST_FLOATS = 8 * 12 * 7 };
 
-static struct mafat_model *open_model(const struct test_model_files *f, const struct mafat_model_options *options)
+static struct mafat_model *open_model(const struct test_model_files *f,
+                                      const struct mafat_model_options *options)
 {
   struct mafat_diagnostic d;
   struct mafat_model *m;
@@ -92,8 +93,10 @@ START_TEST(test_heads_and_the_last_layer_can_be_read)
   run(first);
   ck_assert_int_eq(mafat_model_read_layer(whole, FIRST_HEAD, head, NULL), MAFAT_OK);
   ck_assert_int_eq(mafat_model_read_layer(whole, LAST, last, NULL), MAFAT_OK);
-  ck_assert_int_eq(mafat_model_read_layer(first, mafat_model_n_layers(first) - 1, cut, NULL), MAFAT_OK);
-  ck_assert_int_eq(mafat_model_read_layer(whole, mafat_model_n_layers(whole) - 1, output, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_layer(first, mafat_model_n_layers(first) - 1, cut, NULL),
+                   MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_layer(whole, mafat_model_n_layers(whole) - 1, output, NULL),
+                   MAFAT_OK);
   ck_assert_mem_eq(head, cut, sizeof head);
   ck_assert_mem_eq(last, output, sizeof last);
   mafat_model_close(&whole);
@@ -111,7 +114,8 @@ START_TEST(test_other_layers_are_refused_by_name)
   struct mafat_diagnostic d;
   run(m);
   ck_assert_int_eq(mafat_model_read_layer(m, 0, capacity, &d), MAFAT_EINVAL);
-  ck_assert_ptr_nonnull(strstr(d.text, "layer 0 [convolutional] cannot be read: it is no output of the network"));
+  ck_assert_ptr_nonnull(
+      strstr(d.text, "layer 0 [convolutional] cannot be read: it is no output of the network"));
   ck_assert_int_eq(mafat_model_read_layer(m, LAST + 1, capacity, &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(d.text, "expected a layer from 0 to 6, found 7"));
   ck_assert_int_eq(mafat_model_read_layer(m, -1, capacity, &d), MAFAT_EINVAL);
@@ -151,7 +155,8 @@ END_TEST
 
 static size_t arena_pages(const struct mafat_model *m)
 {
-  return mafat_process_resident_bytes_of(mafat_executor_arena(m->executor), m->choice.layout->total_bytes);
+  return mafat_process_resident_bytes_of(mafat_executor_arena(m->executor),
+                                         m->choice.layout->total_bytes);
 }
 
 START_TEST(test_a_model_that_rests_holds_no_page_of_its_arena)
@@ -177,7 +182,8 @@ END_TEST
 
 /* ---- another size, part of a cfg ---- */
 
-#define BODY "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n[maxpool]\nsize=2\nstride=2\n"
+#define BODY \
+  "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n[maxpool]\nsize=2\nstride=2\n"
 #define BODY_ONLY "[net]\nwidth=24\nheight=16\nchannels=3\n" BODY
 
 /* The last layer's output of a cfg under options, with weights from another cfg's file. */
@@ -202,8 +208,9 @@ static float *output_of(const char *cfg, const struct test_model_files *weights,
   return out;
 }
 
-static void check_alike(const char *cfg, const struct mafat_model_options *options, const char *other,
-                        const struct mafat_model_options *others, const struct test_model_files *weights)
+static void check_alike(const char *cfg, const struct mafat_model_options *options,
+                        const char *other, const struct mafat_model_options *others,
+                        const struct test_model_files *weights)
 {
   size_t n, m;
   float *a = output_of(cfg, weights, options, &n), *b = output_of(other, weights, others, &m);
@@ -235,7 +242,8 @@ START_TEST(test_a_size_that_no_input_has_is_refused)
   struct mafat_diagnostic d;
   options.width = -1;
   ck_assert_int_eq(mafat_model_open(&m, f.cfg, f.weights, &options, &d), MAFAT_EINVAL);
-  ck_assert_ptr_nonnull(strstr(d.text, "expected an input of 1 to 1048576 pixels a side, found 16 x -1"));
+  ck_assert_ptr_nonnull(
+      strstr(d.text, "expected an input of 1 to 1048576 pixels a side, found 16 x -1"));
   options.width = 1 << 21;
   ck_assert_int_eq(mafat_model_open(&m, f.cfg, f.weights, &options, &d), MAFAT_EINVAL);
   options.width = 4;
@@ -255,7 +263,8 @@ START_TEST(test_what_follows_the_first_layers_need_not_be_known)
   static const char unknown[] = BODY_ONLY "[lstm]\noutput=3\n[convolutional]\nfilters=99\n";
   static const char damaged[] = BODY_ONLY "[route]\nlayers=17\n";
   struct mafat_model_options options = default_options(), plain = options;
-  struct test_model_files f = test_model_files(BODY_ONLY "[convolutional]\nfilters=6\n[yolo]\nclasses=1\n", 1);
+  struct test_model_files f =
+      test_model_files(BODY_ONLY "[convolutional]\nfilters=6\n[yolo]\nclasses=1\n", 1);
   struct mafat_model *m;
   struct mafat_diagnostic d;
   options.layers = 2;
@@ -283,7 +292,8 @@ START_TEST(test_no_warning_comes_of_what_is_not_looked_at)
   struct mafat_model *m;
   static char heard[1024];
   const char *tail = "[lstm]\nsurely=1\n";
-  ck_assert_int_eq(pwrite(f.cfg_fd, tail, strlen(tail), (off_t)strlen(BODY_ONLY)), (ssize_t)strlen(tail));
+  ck_assert_int_eq(pwrite(f.cfg_fd, tail, strlen(tail), (off_t)strlen(BODY_ONLY)),
+                   (ssize_t)strlen(tail));
   options.layers = 2;
   options.warnings = (struct mafat_warning_sink){note_warning, heard};
   ck_assert_int_eq(mafat_model_open(&m, f.cfg, f.weights, &options, NULL), MAFAT_OK);
@@ -298,7 +308,8 @@ static void check_known(const char *tail, int want_known, int want_all, const ch
   struct test_model_files f = test_model_files(BODY_ONLY, 1);
   struct mafat_diagnostic d = {""};
   int known = -1, all = -1;
-  ck_assert_int_eq(pwrite(f.cfg_fd, tail, strlen(tail), (off_t)strlen(BODY_ONLY)), (ssize_t)strlen(tail));
+  ck_assert_int_eq(pwrite(f.cfg_fd, tail, strlen(tail), (off_t)strlen(BODY_ONLY)),
+                   (ssize_t)strlen(tail));
   int code = mafat_cfg_known_layers(f.cfg, &known, &all, &d);
   test_model_files_close(&f);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
@@ -314,7 +325,8 @@ START_TEST(test_how_many_layers_are_known)
   int known, all;
   check_known("", 2, 2, "");
   check_known("[lstm]\noutput=3\n[softmax]\n", 2, 4, ":13: layer [lstm] is not supported");
-  check_known("[softmax]\n[convolutional]\nbinary=1\n", 3, 4, "binary=1 in [convolutional] is not supported");
+  check_known("[softmax]\n[convolutional]\nbinary=1\n", 3, 4,
+              "binary=1 in [convolutional] is not supported");
   ck_assert_int_eq(mafat_cfg_known_layers("/nonexistent.cfg", &known, &all, &d), MAFAT_EIO);
   ck_assert_ptr_nonnull(strstr(d.text, "/nonexistent.cfg: cannot open"));
   ck_assert_int_eq(pwrite(f.cfg_fd, "[nut]\n", 6, 0), 6);
@@ -335,7 +347,8 @@ static const char chain[] = "[net]\nwidth=24\nheight=16\nchannels=3\n[dropout]\n
 START_TEST(test_layers_that_are_asked_for_can_be_read)
 {
   static const int outputs[] = {1, 0, 1};
-  static const char *const plans[] = {NULL, "1x1/NoCut", "rows2/NoCut", "2x2/NoCut", "panels/NoCut"};
+  static const char *const plans[] = {NULL, "1x1/NoCut", "rows2/NoCut", "2x2/NoCut",
+                                      "panels/NoCut"};
   struct test_model_files f = test_model_files(chain, 1);
   struct mafat_model_options options = default_options(), first = options;
   options.algorithm = first.algorithm = "direct";
@@ -344,7 +357,8 @@ START_TEST(test_layers_that_are_asked_for_can_be_read)
   struct mafat_model *cut = open_model(&f, &first);
   float *want = malloc(16 * 24 * 40 * sizeof *want), *out = malloc(16 * 24 * 40 * sizeof *out);
   run(cut);
-  ck_assert_int_eq(mafat_model_read_layer(cut, mafat_model_n_layers(cut) - 1, want, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_layer(cut, mafat_model_n_layers(cut) - 1, want, NULL),
+                   MAFAT_OK);
   options.outputs = outputs;
   options.n_outputs = 3;
   for (int i = 0; i < 5; i++) {
@@ -355,7 +369,8 @@ START_TEST(test_layers_that_are_asked_for_can_be_read)
     ck_assert_mem_eq(out, want, 16 * 24 * 40 * sizeof *out);
     ck_assert_int_eq(mafat_model_read_layer(m, 0, out, NULL), MAFAT_OK);
     struct test_rng rng = test_rng(99);
-    for (int k = 0; k < 3 * 16 * 24; k++) ck_assert(out[k] == (float)(test_random(&rng) >> 8) / 16777216.0f);
+    for (int k = 0; k < 3 * 16 * 24; k++)
+      ck_assert(out[k] == (float)(test_random(&rng) >> 8) / 16777216.0f);
     ck_assert_int_eq(mafat_model_read_layer(m, 2, out, NULL), MAFAT_EINVAL);
     mafat_model_close(&m);
   }
@@ -381,7 +396,8 @@ START_TEST(test_what_an_output_costs_is_predicted)
   size_t map = 128 * 128 * 40 * sizeof(float);
   ck_assert_uint_lt(without->choice.layout->total_bytes, map);
   ck_assert_uint_ge(with->choice.layout->total_bytes, map);
-  ck_assert_uint_ge(with->choice.prediction.resident_bytes, without->choice.prediction.resident_bytes + map / 2);
+  ck_assert_uint_ge(with->choice.prediction.resident_bytes,
+                    without->choice.prediction.resident_bytes + map / 2);
   run(with);
   ck_assert_uint_le(arena_pages(with), with->choice.layout->total_bytes + MAFAT_PAGE);
   mafat_model_close(&without);
@@ -429,7 +445,8 @@ static void write_ppm(const char *path, const unsigned char *pixels, int channel
   FILE *file = fopen(path, "wb");
   fprintf(file, "P%d\n%d %d\n255\n", kept == 1 ? 5 : 6, PICTURE_W, PICTURE_H);
   for (int y = 0; y < PICTURE_H; y++)
-    for (int x = 0; x < PICTURE_W; x++) fwrite(pixels + y * STRIDE + x * channels, 1, (size_t)kept, file);
+    for (int x = 0; x < PICTURE_W; x++)
+      fwrite(pixels + y * STRIDE + x * channels, 1, (size_t)kept, file);
   fclose(file);
 }
 
@@ -442,9 +459,11 @@ START_TEST(test_pixels_give_the_bits_that_a_ppm_of_them_gives)
   static float want[PIXEL_OUTPUTS], got[PIXEL_OUTPUTS];
   int channels = kinds[_i % 3], wanted = _i / 3 % 2 ? 1 : 3;
   char cfg[512], path[] = "/tmp/mafat-pixels-XXXXXX";
-  snprintf(cfg, sizeof cfg,
-           "[net]\nwidth=24\nheight=16\nchannels=%d\nletter_box=%d\n"
-           "[convolutional]\nfilters=4\nsize=3\npad=1\nactivation=leaky\n[maxpool]\nsize=2\nstride=2\n", wanted, _i / 6 % 2);
+  snprintf(
+      cfg, sizeof cfg,
+      "[net]\nwidth=24\nheight=16\nchannels=%d\nletter_box=%d\n"
+      "[convolutional]\nfilters=4\nsize=3\npad=1\nactivation=leaky\n[maxpool]\nsize=2\nstride=2\n",
+      wanted, _i / 6 % 2);
   int fd = mkstemp(path);
   ck_assert_int_ge(fd, 0);
   close(fd);
@@ -485,14 +504,18 @@ START_TEST(test_pixels_that_are_no_picture_are_refused)
       {4, 2, 3, SIZE_MAX, "expected rows that lie in memory, found 2"},
       {(1 << 20) + 1, 1, 1, 1 << 21, "at most 1048576 pixels to a side"},
   };
-  struct test_model_files f = test_model_files(two_heads, 1), many = test_model_files("[net]\nwidth=8\nheight=8\nchannels=2\n[avgpool]\n", 1);
+  struct test_model_files f = test_model_files(two_heads, 1),
+                          many = test_model_files(
+                              "[net]\nwidth=8\nheight=8\nchannels=2\n[avgpool]\n", 1);
   struct mafat_model_options options = default_options();
   struct mafat_diagnostic d;
   struct mafat_model *other = open_model(&many, &options);
   options.floats_only = false;
   struct mafat_model *m = open_model(&f, &options);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    ck_assert_int_ne(mafat_model_run_pixels(m, pixels, rows[i].w, rows[i].h, rows[i].channels, rows[i].stride, &d), MAFAT_OK);
+    ck_assert_int_ne(mafat_model_run_pixels(m, pixels, rows[i].w, rows[i].h, rows[i].channels,
+                                            rows[i].stride, &d),
+                     MAFAT_OK);
     ck_assert_msg(strstr(d.text, rows[i].why) != NULL, "%s", d.text);
   }
   ck_assert_int_eq(mafat_model_run_pixels(m, NULL, 4, 4, 3, 12, &d), MAFAT_EINVAL);

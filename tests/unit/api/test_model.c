@@ -1,5 +1,5 @@
-/* Covers api/{model, unfit}.c: the public header, used as a program outside the project would: opens a
- * model, runs it on floats and on a picture, reads the answers. */
+/* Covers api/{model, unfit}.c: the public header, used as a program outside the project would:
+ * opens a model, runs it on floats and on a picture, reads the answers. */
 #include "include/mafat_plan.h"
 
 #include "tests/support/picture_writer.h"
@@ -25,7 +25,8 @@ static const char cfg_text[] =
 
 enum { INPUTS = 3 * 24 * 32, WEIGHTS = 8 + 8 * 27 + 14 + 14 * 8 };
 
-static void write_file(const char *path, const void *data, size_t bytes, const void *more, size_t more_bytes)
+static void write_file(const char *path, const void *data, size_t bytes, const void *more,
+                       size_t more_bytes)
 {
   FILE *file = fopen(path, "wb");
   ck_assert_ptr_nonnull(file);
@@ -97,8 +98,10 @@ START_TEST(test_plans_give_the_same_floats)
   ck_assert_int_eq(mafat_model_run_floats(tiles, input, INPUTS, NULL), MAFAT_OK);
   mafat_model_output_shape(whole, &h, &w, &c);
   ck_assert(h == 12 && w == 16 && c == 14);
-  ck_assert_int_eq(mafat_model_read_layer(whole, mafat_model_n_layers(whole) - 1, first, NULL), MAFAT_OK);
-  ck_assert_int_eq(mafat_model_read_layer(tiles, mafat_model_n_layers(tiles) - 1, second, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_layer(whole, mafat_model_n_layers(whole) - 1, first, NULL),
+                   MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_layer(tiles, mafat_model_n_layers(tiles) - 1, second, NULL),
+                   MAFAT_OK);
   ck_assert_mem_eq(first, second, sizeof first);
   ck_assert_str_eq(mafat_model_plan(tiles), "3x4/3/1x1");
   ck_assert_uint_gt(mafat_model_charge_bytes(whole), 0);
@@ -131,12 +134,14 @@ START_TEST(test_a_search_is_best_or_greedy)
   struct mafat_model *m;
   options.search = "greedy";
   ck_assert_int_eq(mafat_model_open(&m, cfg_path, weights_path, &options, &d), MAFAT_OK);
-  ck_assert_ptr_nonnull(strstr("1x1/NoCut 2x2/NoCut 3x3/NoCut 4x4/NoCut 5x5/NoCut", mafat_model_plan(m)));
+  ck_assert_ptr_nonnull(
+      strstr("1x1/NoCut 2x2/NoCut 3x3/NoCut 4x4/NoCut 5x5/NoCut", mafat_model_plan(m)));
   mafat_model_close(&m);
   options.search = "fastest";
   ck_assert_int_eq(mafat_model_open(&m, cfg_path, weights_path, &options, &d), MAFAT_EINVAL);
   ck_assert_ptr_null(m);
-  ck_assert_ptr_nonnull(strstr(d.text, "expected a search (best, least, fdt, motes, separable, greedy), found fastest"));
+  ck_assert_ptr_nonnull(strstr(
+      d.text, "expected a search (best, least, fdt, motes, separable, greedy), found fastest"));
 }
 END_TEST
 

@@ -15,10 +15,12 @@
 Suite *plan_timer_suite(void);
 
 #define TWO_LAYERS \
-  "[net]\nheight=16\nwidth=16\nchannels=3\n[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=relu\n" \
+  "[net]\nheight=16\nwidth=16\nchannels=3\n[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=" \
+  "relu\n" \
   "[convolutional]\nfilters=4\nsize=1\nactivation=linear\n"
 
-/* ---- a clock: each run takes what is next in the list, from then on the last of it, and its input as much again ---- */
+/* ---- a clock: each run takes what is next in the list, from then on the last of it, and its input
+ * as much again ---- */
 
 static const double *takes;
 static int n_takes, n_asked;
@@ -68,8 +70,14 @@ static struct timed prepare(void)
   ck_assert_int_eq(mafat_model_source_open_regular(&t.weights, t.files.weights, NULL), MAFAT_OK);
   t.plan = test_plan(t.network, "1x1/NoCut");
   t.layout = test_layout(t.network, t.plan);
-  t.options = (struct mafat_plan_timer_options){.network = t.network, .n_layers = t.network->n_layers, .kernels = mafat_kernels_find(NULL),
-                                                .footprint = &footprint, .budget_bytes = SIZE_MAX, .budget_source = "--memory", .now_ms = now_ms, .input_ms = input_ms};
+  t.options = (struct mafat_plan_timer_options){.network = t.network,
+                                                .n_layers = t.network->n_layers,
+                                                .kernels = mafat_kernels_find(NULL),
+                                                .footprint = &footprint,
+                                                .budget_bytes = SIZE_MAX,
+                                                .budget_source = "--memory",
+                                                .now_ms = now_ms,
+                                                .input_ms = input_ms};
   return t;
 }
 
@@ -83,11 +91,14 @@ static void finish(struct timed *t)
 }
 
 /* Opens one, and times the plan once. */
-static int time_once(const struct timed *t, double *ms, size_t *most_bytes, struct mafat_diagnostic *d)
+static int time_once(const struct timed *t, double *ms, size_t *most_bytes,
+                     struct mafat_diagnostic *d)
 {
   struct mafat_plan_timer *timer;
   int code = mafat_plan_timer_open(&timer, &t->options, d);
-  if (code) return timer ? MAFAT_OK : code; /* which no caller expects; no assertion, which would allocate */
+  if (code)
+    return timer ? MAFAT_OK
+                 : code; /* which no caller expects; no assertion, which would allocate */
   struct mafat_search_timer by = mafat_plan_timer_for_search(timer);
   code = by.time(by.context, t->plan, t->layout, ms, d);
   *most_bytes = mafat_plan_timer_most_bytes(timer);
@@ -158,7 +169,9 @@ START_TEST(a_budget_may_have_no_room_for_it)
   mafat_predict(&p, t.layout, &footprint);
   t.options.budget_bytes = p.charge_bytes - 1;
   ck_assert_int_eq(time_once(&t, &ms, &bytes, &d), MAFAT_ELIMIT);
-  ck_assert_msg(strstr(d.text, "to measure how long a plan takes needs ") && strstr(d.text, "the budget (--memory) is "), "%s", d.text);
+  ck_assert_msg(strstr(d.text, "to measure how long a plan takes needs ") &&
+                    strstr(d.text, "the budget (--memory) is "),
+                "%s", d.text);
   ck_assert_uint_eq(bytes, 0);
   t.options.budget_bytes++;
   ck_assert_int_eq(time_once(&t, &ms, &bytes, &d), MAFAT_EIO);
@@ -185,7 +198,8 @@ START_TEST(refused_memory_is_reported)
   int whole = time_once(&t, &ms, &bytes, &d);
   n_mapped = failing_mmap_disarm();
   long n = failing_malloc_disarm(&unfreed);
-  ck_assert_msg(whole == MAFAT_OK && unfreed == 0 && n > 10 && n_mapped > 0, "%ld allocations, %ld mappings, %ld blocks leak", n, n_mapped, unfreed);
+  ck_assert_msg(whole == MAFAT_OK && unfreed == 0 && n > 10 && n_mapped > 0,
+                "%ld allocations, %ld mappings, %ld blocks leak", n, n_mapped, unfreed);
   for (long i = 0; i < n + n_mapped; i++) {
     d.text[0] = '\0';
     failing_malloc_arm(i < n ? i : -1);
@@ -193,7 +207,9 @@ START_TEST(refused_memory_is_reported)
     int code = time_once(&t, &ms, &bytes, &d);
     failing_mmap_disarm();
     failing_malloc_disarm(&unfreed);
-    ck_assert_msg(code == MAFAT_ENOMEM && d.text[0] && unfreed == 0, "%ld of %ld and %ld: %s: %s, %ld blocks leak", i, n, n_mapped, mafat_error_name(code), d.text, unfreed);
+    ck_assert_msg(code == MAFAT_ENOMEM && d.text[0] && unfreed == 0,
+                  "%ld of %ld and %ld: %s: %s, %ld blocks leak", i, n, n_mapped,
+                  mafat_error_name(code), d.text, unfreed);
   }
   finish(&t);
 }
@@ -204,7 +220,8 @@ Suite *plan_timer_suite(void)
   Suite *suite = suite_create("plan_timer");
   TCase *t = tcase_create("plan_timer");
   tcase_set_timeout(t, 60);
-  tcase_add_loop_test(t, the_least_of_several_runs_counts, 0, (int)(sizeof clocks / sizeof *clocks));
+  tcase_add_loop_test(t, the_least_of_several_runs_counts, 0,
+                      (int)(sizeof clocks / sizeof *clocks));
   tcase_add_test(t, what_it_takes_is_what_is_predicted);
   tcase_add_test(t, a_budget_may_have_no_room_for_it);
   tcase_add_test(t, refused_memory_is_reported);

@@ -30,15 +30,19 @@ static void check_order(int n_dims, const long long *dims, const int *axes, int 
   mafat_file_order_make(&o, &view, s);
   ck_assert_int_eq(o.planes, planes);
   ck_assert_int_eq(o.rows, rows);
-  ck_assert_uint_eq(o.row_elements * (size_t)o.rows * (size_t)o.planes, (size_t)mafat_shape_elements(s));
+  ck_assert_uint_eq(o.row_elements * (size_t)o.rows * (size_t)o.planes,
+                    (size_t)mafat_shape_elements(s));
   for (long long i = 0; i < mafat_shape_elements(s); i++) {
     long long at[MAFAT_N_AXES] = {0};
     mafat_view_find(&view, i, at);
-    long long line = (o.planes > 1 ? at[MAFAT_AXIS_C] * o.rows : 0) + (o.rows > 1 ? at[MAFAT_AXIS_H] : 0);
+    long long line =
+        (o.planes > 1 ? at[MAFAT_AXIS_C] * o.rows : 0) + (o.rows > 1 ? at[MAFAT_AXIS_H] : 0);
     long long within = 0;
     for (int a = 0; a < MAFAT_N_AXES; a++) within += mafat_file_order_offset(&o, a, (int)at[a]);
     ck_assert_int_eq(line * (long long)o.row_elements + within, i);
-    if (o.column) ck_assert_int_eq(mafat_file_order_offset(&o, MAFAT_AXIS_W, (int)at[MAFAT_AXIS_W]), at[MAFAT_AXIS_W] * o.column);
+    if (o.column)
+      ck_assert_int_eq(mafat_file_order_offset(&o, MAFAT_AXIS_W, (int)at[MAFAT_AXIS_W]),
+                       at[MAFAT_AXIS_W] * o.column);
   }
 }
 
@@ -52,7 +56,8 @@ START_TEST(files_are_read_plane_by_plane_or_row_by_row)
   check_order(2, (const long long[]){4, 50}, (const int[]){W, C}, 1, 1);
   check_order(1, (const long long[]){50}, (const int[]){C}, 1, 1);
   check_order(0, NULL, NULL, 1, 1);
-  check_order(4, (const long long[]){2, 3, 5, 7}, (const int[]){H, C, H, W}, 1, 1);  /* rows of both lie apart */
+  check_order(4, (const long long[]){2, 3, 5, 7}, (const int[]){H, C, H, W}, 1,
+              1); /* rows of both lie apart */
   check_order(3, (const long long[]){3, 7, 5}, (const int[]){C, W, H}, 1, 1);
   check_order(4, (const long long[]){3, 2, 5, 4}, (const int[]){W, C, W, H}, 1, 1);
   check_order(4, (const long long[]){2, 3, 4, 5}, (const int[]){H, H, W, C}, 1, 6);
@@ -67,7 +72,8 @@ static size_t npy_header(char header[HEADER_ROOM], int rank, const long long *di
 {
   char text[HEADER_ROOM - 10];
   int n = snprintf(text, sizeof text, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
-  for (int i = 0; i < rank; i++) n += snprintf(text + n, sizeof text - (size_t)n, "%lld,%s", dims[i], i < rank - 1 ? " " : "");
+  for (int i = 0; i < rank; i++)
+    n += snprintf(text + n, sizeof text - (size_t)n, "%lld,%s", dims[i], i < rank - 1 ? " " : "");
   n += snprintf(text + n, sizeof text - (size_t)n, "), }");
   size_t bytes = (10 + (size_t)n + 1 + 63) / 64 * 64;
   memcpy(header, "\x93NUMPY\1", 8);
@@ -146,18 +152,22 @@ static float relu(float x)
 static void check_outputs(const struct case_ *k)
 {
   float rows[N_A], flat[N_B];
-  ck_assert_msg(mafat_model_read_output(k->model, "rows", rows, N_A, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert_msg(mafat_model_read_output(k->model, "flat", flat, N_B, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_msg(mafat_model_read_output(k->model, "rows", rows, N_A, &diagnostic) == MAFAT_OK, "%s",
+                diagnostic.text);
+  ck_assert_msg(mafat_model_read_output(k->model, "flat", flat, N_B, &diagnostic) == MAFAT_OK, "%s",
+                diagnostic.text);
   for (int c = 0; c < C; c++)
     for (int y = 0; y < H; y++)
-      for (int x = 0; x < W; x++) ck_assert_float_eq(rows[(y * W + x) * C + c], relu(k->a[(c * H + y) * W + x]));
+      for (int x = 0; x < W; x++)
+        ck_assert_float_eq(rows[(y * W + x) * C + c], relu(k->a[(c * H + y) * W + x]));
   for (int i = 0; i < N_B; i++) ck_assert_float_eq(flat[i], relu(k->b[i]));
   float part[5];
   ck_assert_int_eq(mafat_model_read_output_part(k->model, "rows", 4, part, 5, NULL), MAFAT_OK);
   ck_assert_mem_eq(part, rows + 4, sizeof part);
 }
 
-static const char *const plans[] = {NULL, "1x1/NoCut", "rows1", "rows3", "split(h3:0)", "split(h[1,4]:0)/order=best"};
+static const char *const plans[] = {NULL,    "1x1/NoCut",   "rows1",
+                                    "rows3", "split(h3:0)", "split(h[1,4]:0)/order=best"};
 
 START_TEST(floats_by_name_under_any_plan)
 {
@@ -226,7 +236,8 @@ START_TEST(names_shapes_and_mistakes)
   ck_assert_ptr_nonnull(strstr(diagnostic.text, "expected 'a', 'b'"));
   ck_assert_int_eq(mafat_model_set_input(k.model, NULL, k.a, N_A, &diagnostic), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_model_set_input(k.model, "a", k.a, N_B, &diagnostic), MAFAT_EINVAL);
-  ck_assert_int_eq(mafat_model_read_output(k.model, "rows", k.a, N_A, &diagnostic), MAFAT_EINVAL); /* no run */
+  ck_assert_int_eq(mafat_model_read_output(k.model, "rows", k.a, N_A, &diagnostic),
+                   MAFAT_EINVAL); /* no run */
   ck_assert_int_eq(mafat_model_read_output(k.model, "rows", k.a, 3, &diagnostic), MAFAT_EINVAL);
   close_case(&k);
 }
@@ -260,23 +271,38 @@ static int read_text(const char *text, const long long *dims, int rank)
 START_TEST(headers_of_arrays)
 {
   char header[HEADER_ROOM];
-  const long long dims[] = {1, 3, 40, 50}, most[] = {1LL << 40, 1LL << 40, 1LL << 40, 1LL << 40, 1LL << 40, 1LL << 40, 1LL << 40, 1LL << 40};
+  const long long dims[] = {1, 3, 40, 50}, most[] = {1LL << 40, 1LL << 40, 1LL << 40, 1LL << 40,
+                                                     1LL << 40, 1LL << 40, 1LL << 40, 1LL << 40};
   uint64_t begin;
   for (int rank = 0; rank <= 4; rank++) {
     size_t n = npy_header(header, rank, dims);
     ck_assert_uint_eq(n % 64, 0);
     ck_assert_msg(read_npy(header, n, dims, rank, &begin) == MAFAT_OK, "%s", diagnostic.text);
     ck_assert_uint_eq(begin, n);
-    for (size_t end = 8; end < n; end += 7) ck_assert_int_eq(read_npy(header, end, dims, rank, &begin), MAFAT_EFORMAT);
+    for (size_t end = 8; end < n; end += 7)
+      ck_assert_int_eq(read_npy(header, end, dims, rank, &begin), MAFAT_EFORMAT);
   }
   ck_assert_uint_le(npy_header(header, 8, most), sizeof header);
-  ck_assert_int_eq(read_text("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 40, 50), }\n", dims, 4), MAFAT_OK);
-  ck_assert_int_eq(read_text("{'shape':(1,1,3,40,50),'fortran_order':False,'descr':'<f4'}\n", dims, 4), MAFAT_OK);
-  ck_assert_int_eq(read_text("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 40, 50), }\n", dims, 4), MAFAT_EUNSUPPORTED);
-  ck_assert_int_eq(read_text("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 40, 50), }\n", dims, 4), MAFAT_EUNSUPPORTED);
-  ck_assert_int_eq(read_text("{'descr': '<f4', 'fortran_order': False, 'shape': (40, 3, 50), }\n", dims, 4), MAFAT_EFORMAT);
-  ck_assert_ptr_nonnull(strstr(diagnostic.text, "expected a .npy file of shape (1, 3, 40, 50), found (40, 3, 50)"));
-  ck_assert_int_eq(read_text("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 40, x", dims, 4), MAFAT_EFORMAT);
+  ck_assert_int_eq(read_text("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 40, 50), }\n",
+                             dims, 4),
+                   MAFAT_OK);
+  ck_assert_int_eq(read_text("{'shape':(1,1,3,40,50),'fortran_order':False,'descr':'<f4'}\n", dims,
+                             4),
+                   MAFAT_OK);
+  ck_assert_int_eq(read_text("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 40, 50), }\n",
+                             dims, 4),
+                   MAFAT_EUNSUPPORTED);
+  ck_assert_int_eq(read_text("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 40, 50), }\n",
+                             dims, 4),
+                   MAFAT_EUNSUPPORTED);
+  ck_assert_int_eq(read_text("{'descr': '<f4', 'fortran_order': False, 'shape': (40, 3, 50), }\n",
+                             dims, 4),
+                   MAFAT_EFORMAT);
+  ck_assert_ptr_nonnull(
+      strstr(diagnostic.text, "expected a .npy file of shape (1, 3, 40, 50), found (40, 3, 50)"));
+  ck_assert_int_eq(read_text("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 40, x", dims,
+                             4),
+                   MAFAT_EFORMAT);
   ck_assert_int_eq(read_text("", dims, 4), MAFAT_EFORMAT);
 }
 END_TEST

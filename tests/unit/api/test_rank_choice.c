@@ -30,18 +30,26 @@ struct request {
   struct mafat_rank_choice_request request;
 };
 
-static struct mafat_rank_choice_request *begin(struct request *q, const char *cfg, const char *search, int n_ranks)
+static struct mafat_rank_choice_request *begin(struct request *q, const char *cfg,
+                                               const char *search, int n_ranks)
 {
   q->network = test_network(cfg);
   mafat_plan_defaults(&q->options);
   mafat_calibration_defaults(&q->calibration, "portable");
-  q->request = (struct mafat_rank_choice_request){.network = q->network, .n_layers = q->network->n_layers, .n_ranks = n_ranks, .options = &q->options,
-                                                  .search = search, .memory_bytes = SIZE_MAX, .calibration = &q->calibration, .wire = {1e9, 1e-4}};
+  q->request = (struct mafat_rank_choice_request){.network = q->network,
+                                                  .n_layers = q->network->n_layers,
+                                                  .n_ranks = n_ranks,
+                                                  .options = &q->options,
+                                                  .search = search,
+                                                  .memory_bytes = SIZE_MAX,
+                                                  .calibration = &q->calibration,
+                                                  .wire = {1e9, 1e-4}};
   return &q->request;
 }
 
-static int choose_in_time(struct mafat_rank_choice *c, const char *search, int n_ranks, const size_t *budgets, const double *speeds,
-                          double seconds, struct mafat_diagnostic *d)
+static int choose_in_time(struct mafat_rank_choice *c, const char *search, int n_ranks,
+                          const size_t *budgets, const double *speeds, double seconds,
+                          struct mafat_diagnostic *d)
 {
   struct request q;
   struct mafat_rank_choice_request *r = begin(&q, chain, search, n_ranks);
@@ -54,20 +62,22 @@ static int choose_in_time(struct mafat_rank_choice *c, const char *search, int n
   return code;
 }
 
-static int choose_at(struct mafat_rank_choice *c, const char *search, int n_ranks, const size_t *budgets, const double *speeds,
-                     struct mafat_diagnostic *d)
+static int choose_at(struct mafat_rank_choice *c, const char *search, int n_ranks,
+                     const size_t *budgets, const double *speeds, struct mafat_diagnostic *d)
 {
   return choose_in_time(c, search, n_ranks, budgets, speeds, 0, d);
 }
 
-static int choose(struct mafat_rank_choice *c, const char *search, int n_ranks, const size_t *budgets, struct mafat_diagnostic *d)
+static int choose(struct mafat_rank_choice *c, const char *search, int n_ranks,
+                  const size_t *budgets, struct mafat_diagnostic *d)
 {
   return choose_at(c, search, n_ranks, budgets, NULL, d);
 }
 
 enum { KB = 1 << 10 };
 
-/* Shares are equal where these fit, and such that they fit where they do not, kept before streamed. */
+/* Shares are equal where these fit, and such that they fit where they do not, kept before streamed.
+ */
 START_TEST(shares_by_budgets)
 {
   static const struct {
@@ -84,9 +94,11 @@ START_TEST(shares_by_budgets)
   ck_assert_int_eq(choose(&equal, rows[_i].search, 3, NULL, &d), MAFAT_OK);
   int code = choose(&c, rows[_i].search, 3, rows[_i].budgets, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  ck_assert_msg((strcmp(c.text, equal.text) == 0) == rows[_i].equal, "%s beside %s", c.text, equal.text);
+  ck_assert_msg((strcmp(c.text, equal.text) == 0) == rows[_i].equal, "%s beside %s", c.text,
+                equal.text);
   ck_assert_msg(!strstr(c.text, "streamed"), "%s", c.text);
-  for (int i = 0; i < 3; i++) ck_assert_uint_le(c.costs[i].arena_bytes + c.costs[i].kept_bytes, rows[_i].budgets[i]);
+  for (int i = 0; i < 3; i++)
+    ck_assert_uint_le(c.costs[i].arena_bytes + c.costs[i].kept_bytes, rows[_i].budgets[i]);
   mafat_rank_choice_close(&equal);
   mafat_rank_choice_close(&c);
 }
@@ -101,13 +113,15 @@ START_TEST(layers_by_budgets)
     size_t budgets[2] = {large == 0 ? 3200 * KB : 700 * KB, large == 1 ? 3400 * KB : 700 * KB};
     int code = choose(&c, "layers", 2, budgets, &d);
     ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-    for (int i = 0; i < 2; i++) ck_assert_uint_le(c.costs[i].arena_bytes + c.costs[i].kept_bytes, budgets[i]);
+    for (int i = 0; i < 2; i++)
+      ck_assert_uint_le(c.costs[i].arena_bytes + c.costs[i].kept_bytes, budgets[i]);
     mafat_rank_choice_close(&c);
   }
 }
 END_TEST
 
-/* No slower than DeeperThings' plan, no more sent, and no more memory where there is no bound, on any number of ranks. */
+/* No slower than DeeperThings' plan, no more sent, and no more memory where there is no bound, on
+ * any number of ranks. */
 START_TEST(best_is_never_worse)
 {
   static const int numbers[] = {1, 2, 3, 4, 5, 6, 12, 16};
@@ -121,7 +135,8 @@ START_TEST(best_is_never_worse)
   ck_assert(best.total_ms <= first.total_ms);
   ck_assert_uint_le(best.exchanged_bytes, first.exchanged_bytes);
   for (int i = 0; i < n_ranks; i++) {
-    size_t need = first.costs[i].arena_bytes + first.costs[i].kept_bytes, own = best.costs[i].arena_bytes + best.costs[i].kept_bytes;
+    size_t need = first.costs[i].arena_bytes + first.costs[i].kept_bytes,
+           own = best.costs[i].arena_bytes + best.costs[i].kept_bytes;
     most = need > most ? need : most;
     most_of_best = own > most_of_best ? own : most_of_best;
   }
@@ -151,15 +166,19 @@ START_TEST(best_keeps_to_its_time)
 }
 END_TEST
 
-/* Within budgets that DeeperThings' equal shares exceed: whole layers on one of two ranks, nothing shared out. */
+/* Within budgets that DeeperThings' equal shares exceed: whole layers on one of two ranks, nothing
+ * shared out. */
 START_TEST(best_keeps_to_budgets)
 {
-  static const size_t budgets[][3] = {{1200 * KB, 1200 * KB, 1200 * KB}, {3600 * KB, 300 * KB, 300 * KB}, {400 * KB, 3600 * KB, 400 * KB}};
+  static const size_t budgets[][3] = {{1200 * KB, 1200 * KB, 1200 * KB},
+                                      {3600 * KB, 300 * KB, 300 * KB},
+                                      {400 * KB, 3600 * KB, 400 * KB}};
   struct mafat_rank_choice c;
   struct mafat_diagnostic d = {""};
   int code = choose(&c, "best", 3, budgets[_i], &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  for (int i = 0; i < 3; i++) ck_assert_uint_le(c.costs[i].arena_bytes + c.costs[i].kept_bytes, budgets[_i][i]);
+  for (int i = 0; i < 3; i++)
+    ck_assert_uint_le(c.costs[i].arena_bytes + c.costs[i].kept_bytes, budgets[_i][i]);
   mafat_rank_choice_close(&c);
 }
 END_TEST
@@ -205,14 +224,16 @@ END_TEST
 /* More memory never gives this chain a slower plan, kept or streamed. */
 START_TEST(best_takes_what_memory_there_is)
 {
-  static const size_t capacity[] = {300 * KB, 500 * KB, 800 * KB, 1200 * KB, 1600 * KB, 2400 * KB, 4800 * KB};
+  static const size_t capacity[] = {300 * KB,  500 * KB,  800 * KB, 1200 * KB,
+                                    1600 * KB, 2400 * KB, 4800 * KB};
   struct mafat_diagnostic d = {""};
   double before = INFINITY;
   for (size_t i = 0; i < sizeof capacity / sizeof *capacity; i++) {
     const size_t budgets[] = {capacity[i], capacity[i], capacity[i]};
     struct mafat_rank_choice c;
     int code = choose(&c, "best", 3, budgets, &d);
-    ck_assert_msg(code == MAFAT_OK || (code == MAFAT_ELIMIT && isinf(before)), "%zu bytes: %s", capacity[i], d.text);
+    ck_assert_msg(code == MAFAT_OK || (code == MAFAT_ELIMIT && isinf(before)), "%zu bytes: %s",
+                  capacity[i], d.text);
     if (code == MAFAT_OK) ck_assert_msg(c.total_ms <= before, "%zu bytes: %s", capacity[i], c.text);
     if (code == MAFAT_OK) before = c.total_ms;
     mafat_rank_choice_close(&c);
@@ -233,8 +254,9 @@ START_TEST(a_rank_without_room_is_named)
 }
 END_TEST
 
-/* A rank that is three times as fast computes more than the others, of all together no more, and all are done sooner than by equal shares
- * at these speeds; where all are equally fast, the plan is that of equal shares. */
+/* A rank that is three times as fast computes more than the others, of all together no more, and
+ * all are done sooner than by equal shares at these speeds; where all are equally fast, the plan is
+ * that of equal shares. */
 START_TEST(shares_by_speeds)
 {
   static const char *const searches[] = {"deeperthings", "fdto", "best"};
@@ -252,20 +274,27 @@ START_TEST(shares_by_speeds)
   int code = choose_at(&c, search, 3, NULL, speeds, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   for (int i = 0; i < 3; i++) /* milliseconds at this rank's speed: work is speed times time */
-    if (i != fast) ck_assert_msg(speeds[fast] * c.costs[fast].compute_ms > 1.5 * c.costs[i].compute_ms, "rank %d of %s", i, c.text);
-  ck_assert_msg(c.total_ms < equal.total_ms, "%g ms for %g: %s", c.total_ms, equal.total_ms, c.text);
+    if (i != fast)
+      ck_assert_msg(speeds[fast] * c.costs[fast].compute_ms > 1.5 * c.costs[i].compute_ms,
+                    "rank %d of %s", i, c.text);
+  ck_assert_msg(c.total_ms < equal.total_ms, "%g ms for %g: %s", c.total_ms, equal.total_ms,
+                c.text);
   mafat_rank_choice_close(&equal);
   mafat_rank_choice_close(&c);
 }
 END_TEST
 
-/* Two layers, which rank 0 has room for, and a rank that had nothing to do needs nearly nothing: it is not given all of them for ever. */
+/* Two layers, which rank 0 has room for, and a rank that had nothing to do needs nearly nothing: it
+ * is not given all of them for ever. */
 START_TEST(idle_ranks_do_not_get_all)
 {
-  static const char two[] = "[net]\nwidth=64\nheight=64\nchannels=3\n"
-                            "[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=leaky\n"
-                            "[convolutional]\nfilters=32\nsize=3\nstride=2\npad=1\nactivation=leaky\n";
-  static const size_t rooms[][4] = {{615 * KB, 323 * KB, 304 * KB, 267 * KB}, {847 * KB, 183 * KB, 312 * KB, 166 * KB}, {657 * KB, 279 * KB, 237 * KB, 158 * KB}};
+  static const char two[] =
+      "[net]\nwidth=64\nheight=64\nchannels=3\n"
+      "[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=leaky\n"
+      "[convolutional]\nfilters=32\nsize=3\nstride=2\npad=1\nactivation=leaky\n";
+  static const size_t rooms[][4] = {{615 * KB, 323 * KB, 304 * KB, 267 * KB},
+                                    {847 * KB, 183 * KB, 312 * KB, 166 * KB},
+                                    {657 * KB, 279 * KB, 237 * KB, 158 * KB}};
   const size_t *budgets = rooms[_i];
   struct request q;
   struct mafat_rank_choice c;
@@ -274,7 +303,8 @@ START_TEST(idle_ranks_do_not_get_all)
   r->budgets = budgets;
   int code = mafat_rank_choose(&c, r, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  for (int i = 0; i < 4; i++) ck_assert_uint_le(c.costs[i].arena_bytes + c.costs[i].kept_bytes, budgets[i]);
+  for (int i = 0; i < 4; i++)
+    ck_assert_uint_le(c.costs[i].arena_bytes + c.costs[i].kept_bytes, budgets[i]);
   mafat_rank_choice_close(&c);
   mafat_network_close(&q.network);
 }
@@ -301,20 +331,23 @@ START_TEST(a_search_that_is_refused_memory_leaves_nothing)
     ck_assert_msg(unfreed == 0, "allocation %ld of %ld: %ld are left", at, asked, unfreed);
     failed = asked > at;
     ck_assert_msg(code == MAFAT_OK || d.text[0], "allocation %ld: no message", at);
-    ck_assert_msg(code == MAFAT_OK || code == MAFAT_ENOMEM || !failed, "allocation %ld of %ld: %s, %s", at, asked, mafat_error_name(code), d.text);
+    ck_assert_msg(code == MAFAT_OK || code == MAFAT_ENOMEM || !failed,
+                  "allocation %ld of %ld: %s, %s", at, asked, mafat_error_name(code), d.text);
   }
   mafat_network_close(&q.network);
 }
 END_TEST
 
-/* Maps of one row, none of which can be cut along rows: neither each pair of them is tried as a run, nor is that asked of each mix. */
+/* Maps of one row, none of which can be cut along rows: neither each pair of them is tried as a
+ * run, nor is that asked of each mix. */
 START_TEST(rows_are_not_tried_in_vain)
 {
   enum { LAYERS = 80 };
   static char cfg[TEST_CFG_ROOM];
   size_t at = (size_t)snprintf(cfg, sizeof cfg, "[net]\nwidth=2000\nheight=1\nchannels=4\n");
   for (int l = 0; l < LAYERS; l++)
-    at += (size_t)snprintf(cfg + at, sizeof cfg - at, "[convolutional]\nfilters=4\nsize=3\npad=1\nactivation=leaky\n");
+    at += (size_t)snprintf(cfg + at, sizeof cfg - at,
+                           "[convolutional]\nfilters=4\nsize=3\npad=1\nactivation=leaky\n");
   struct request q;
   struct mafat_rank_choice c;
   struct mafat_diagnostic d = {""};

@@ -31,10 +31,13 @@ START_TEST(the_first_that_differs_is_named)
   case 2: list[2].model = 0x1f; break;
   default: list[2].weights = 0x1f; break;
   }
-  static const char *const lines[] = {"rank 2 (c): its version is not that of rank 0 (a): 2.1 instead of 2.0",
-                                      "rank 2 (c): its processor's class is not that of rank 0 (a): plain instead of fused",
-                                      "rank 2 (c): its model file is not that of rank 0 (a): checksum 000000000000001f instead of 0000000000000001",
-                                      "rank 2 (c): its weights file is not that of rank 0 (a): checksum 000000000000001f instead of 0000000000000002"};
+  static const char *const lines[] = {
+      "rank 2 (c): its version is not that of rank 0 (a): 2.1 instead of 2.0",
+      "rank 2 (c): its processor's class is not that of rank 0 (a): plain instead of fused",
+      "rank 2 (c): its model file is not that of rank 0 (a): checksum 000000000000001f instead of "
+      "0000000000000001",
+      "rank 2 (c): its weights file is not that of rank 0 (a): checksum 000000000000001f instead "
+      "of 0000000000000002"};
   ck_assert_int_eq(mafat_rank_identity_compare(list, 3, &d), MAFAT_EINVAL);
   ck_assert_str_eq(d.text, lines[_i]);
 }
@@ -90,7 +93,8 @@ END_TEST
 /* Its text, and the algorithms that a budget or the number of threads have decided. */
 START_TEST(checksum_of_a_plan)
 {
-  struct mafat_network *n = test_network("[net]\nwidth=8\nheight=8\nchannels=4\n[convolutional]\nfilters=8\nsize=3\npad=1\n");
+  struct mafat_network *n = test_network(
+      "[net]\nwidth=8\nheight=8\nchannels=4\n[convolutional]\nfilters=8\nsize=3\npad=1\n");
   struct mafat_plan *plan = test_plan(n, "1x1/NoCut");
   uint64_t sum = mafat_rank_identity_plan("1x1/NoCut", plan);
   ck_assert_uint_eq(mafat_rank_identity_plan("1x1/NoCut", plan), sum);

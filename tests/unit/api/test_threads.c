@@ -24,17 +24,26 @@ static const struct {
   int threads;
 } kinds[THREADS] = {
     {"[net]\nwidth=40\nheight=32\nchannels=3\n"
-     "[convolutional]\nfilters=24\nsize=3\npad=1\nbatch_normalize=1\nactivation=mish\n[maxpool]\nsize=2\nstride=2\n"
-     "[convolutional]\nfilters=7\nsize=1\nactivation=linear\n[yolo]\nclasses=2\nnum=1\nanchors=9,8\n", NULL, 1},
+     "[convolutional]\nfilters=24\nsize=3\npad=1\nbatch_normalize=1\nactivation=mish\n[maxpool]"
+     "\nsize=2\nstride=2\n"
+     "[convolutional]\nfilters=7\nsize=1\nactivation=linear\n[yolo]\nclasses=2\nnum=1\nanchors=9,"
+     "8\n",
+     NULL, 1},
     {"[net]\nwidth=28\nheight=28\nchannels=1\n"
-     "[convolutional]\nfilters=40\nsize=5\npad=1\nactivation=relu\n[convolutional]\nfilters=48\nsize=3\npad=1\n"
-     "[connected]\noutput=10\nactivation=linear\n[softmax]\n", "rows2:streamed/2/panels:streamed", 1},
+     "[convolutional]\nfilters=40\nsize=5\npad=1\nactivation=relu\n[convolutional]\nfilters="
+     "48\nsize=3\npad=1\n"
+     "[connected]\noutput=10\nactivation=linear\n[softmax]\n",
+     "rows2:streamed/2/panels:streamed", 1},
     {"[net]\nwidth=33\nheight=21\nchannels=3\n"
-     "[convolutional]\nfilters=96\nsize=3\npad=1\nactivation=leaky\n[convolutional]\nfilters=32\nsize=1\n"
-     "[shortcut]\nfrom=0\nactivation=linear\n[upsample]\nstride=2\n", "panels/NoCut", 2},
+     "[convolutional]\nfilters=96\nsize=3\npad=1\nactivation=leaky\n[convolutional]\nfilters="
+     "32\nsize=1\n"
+     "[shortcut]\nfrom=0\nactivation=linear\n[upsample]\nstride=2\n",
+     "panels/NoCut", 2},
     {"[net]\nwidth=40\nheight=40\nchannels=3\n"
-     "[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=swish\n[convolutional]\nfilters=16\ngroups=16\nsize=3\npad=1\n"
-     "[convolutional]\nfilters=30\nsize=1\nactivation=logistic\n[avgpool]\n", "3x2/NoCut", 2},
+     "[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=swish\n[convolutional]\nfilters="
+     "16\ngroups=16\nsize=3\npad=1\n"
+     "[convolutional]\nfilters=30\nsize=1\nactivation=logistic\n[avgpool]\n",
+     "3x2/NoCut", 2},
 };
 
 struct subject {
@@ -80,9 +89,11 @@ static void open_subject(struct subject *s, int kind)
   s->input = malloc(s->n_inputs * sizeof *s->input);
   s->alone = malloc(s->n_outputs * sizeof *s->alone);
   s->output = malloc(s->n_outputs * sizeof *s->output);
-  for (size_t i = 0; i < s->n_inputs; i++) s->input[i] = (float)(test_random(&rng) >> 8) / 16777216.0f;
+  for (size_t i = 0; i < s->n_inputs; i++)
+    s->input[i] = (float)(test_random(&rng) >> 8) / 16777216.0f;
   ck_assert_int_eq(mafat_model_run_floats(m, s->input, s->n_inputs, NULL), MAFAT_OK);
-  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, s->alone, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, s->alone, NULL),
+                   MAFAT_OK);
   mafat_model_close(&m);
 }
 
@@ -99,10 +110,12 @@ static void run_once(struct subject *s, struct mafat_model *m)
 {
   struct mafat_diagnostic d;
   int code = mafat_model_run_floats(m, s->input, s->n_inputs, &d);
-  if (code == MAFAT_OK) code = mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, s->output, &d);
+  if (code == MAFAT_OK)
+    code = mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, s->output, &d);
   if (code == MAFAT_EINVAL) s->refused++;
   else if (code != MAFAT_OK) s->d = d;
-  else if (memcmp(s->output, s->alone, s->n_outputs * sizeof *s->output) != 0) mafat_fail(&s->d, 0, "other bits than alone");
+  else if (memcmp(s->output, s->alone, s->n_outputs * sizeof *s->output) != 0)
+    mafat_fail(&s->d, 0, "other bits than alone");
   else s->good++;
 }
 
@@ -216,7 +229,8 @@ static int live_in_a_child(struct subject *s)
   struct mafat_diagnostic d = {""};
   alarm(20); /* for threads that are not there */
   int code = mafat_model_run_floats(s->model, s->input, s->n_inputs, &d);
-  if (code == MAFAT_OK) code = mafat_model_read_layer(s->model, mafat_model_n_layers(s->model) - 1, s->output, NULL);
+  if (code == MAFAT_OK)
+    code = mafat_model_read_layer(s->model, mafat_model_n_layers(s->model) - 1, s->output, NULL);
   mafat_model_close(&s->model);
   if (code) return code == MAFAT_EINVAL && strstr(d.text, "fork") ? 2 : 3;
   return memcmp(s->output, s->alone, s->n_outputs * sizeof *s->output) != 0;
@@ -282,7 +296,8 @@ Suite *threads_suite(void)
   Suite *s = suite_create("threads");
   TCase *t = tcase_create("threads");
   tcase_set_timeout(t, 120);
-  tcase_add_loop_test(t, test_separate_models_in_separate_threads_have_the_bits_that_they_have_alone, 0, 2);
+  tcase_add_loop_test(
+      t, test_separate_models_in_separate_threads_have_the_bits_that_they_have_alone, 0, 2);
   tcase_add_loop_test(t, test_two_threads_that_want_one_arena_get_bits_or_a_refusal, 0, 2);
   tcase_add_loop_test(t, test_a_child_runs_what_needs_no_threads_and_closes_all, 0, THREADS);
   tcase_add_test(t, test_workers_take_no_signals);

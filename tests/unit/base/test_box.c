@@ -7,7 +7,8 @@ Suite *box_suite(void);
 
 static void check_span(struct mafat_span s, int begin, int end)
 {
-  ck_assert_msg(s.begin == begin && s.end == end, "%d..%d, expected %d..%d", s.begin, s.end, begin, end);
+  ck_assert_msg(s.begin == begin && s.end == end, "%d..%d, expected %d..%d", s.begin, s.end, begin,
+                end);
 }
 
 START_TEST(sizes)
@@ -82,7 +83,8 @@ START_TEST(window_is_what_the_taps_touch)
               }
             struct mafat_span s = mafat_span_window(mafat_span(begin, end), size, stride, pad);
             if (s.begin != least || s.end != most + 1)
-              ck_abort_msg("size %d stride %d pad %d, %d..%d: %d..%d", size, stride, pad, begin, end, s.begin, s.end);
+              ck_abort_msg("size %d stride %d pad %d, %d..%d: %d..%d", size, stride, pad, begin,
+                           end, s.begin, s.end);
           }
   ck_assert(mafat_span_is_empty(mafat_span_window(mafat_span(2, 2), 3, 1, 1)));
 }

@@ -40,16 +40,20 @@ static void mark(struct held *h, size_t bytes, unsigned char number)
 static size_t random_bytes(struct test_rng *rng)
 {
   static const int most[] = {16, 100, 1000, 5000, 70000, 400000};
-  return (size_t)test_random_int(rng, 0, most[test_random_int(rng, 0, 40) ? test_random_int(rng, 0, 3) : test_random_int(rng, 4, 5)]);
+  return (size_t)test_random_int(
+      rng, 0,
+      most[test_random_int(rng, 0, 40) ? test_random_int(rng, 0, 3) : test_random_int(rng, 4, 5)]);
 }
 
-static void step(struct mafat_heap *heap, struct test_rng *rng, struct held *h, unsigned char number)
+static void step(struct mafat_heap *heap, struct test_rng *rng, struct held *h,
+                 unsigned char number)
 {
   size_t bytes = random_bytes(rng);
   int what = test_random_int(rng, 0, 2);
   check_mark(h);
   if (what == 0 && h->at) { /* longer or shorter, what fits of it as it was */
-    struct held rest = {mafat_heap_realloc(heap, h->at, bytes + 1), bytes < h->bytes ? bytes : h->bytes, h->mark};
+    struct held rest = {mafat_heap_realloc(heap, h->at, bytes + 1),
+                        bytes < h->bytes ? bytes : h->bytes, h->mark};
     check_mark(&rest);
     h->at = rest.at;
     mark(h, bytes, number);
@@ -70,7 +74,8 @@ START_TEST(blocks_are_zeroed_and_apart)
   struct held held[BLOCKS] = {{NULL, 0, 0}};
   struct mafat_heap *heap;
   ck_assert_int_eq(mafat_heap_open(&heap), MAFAT_OK);
-  for (int i = 0; i < STEPS; i++) step(heap, &rng, &held[test_random_int(&rng, 0, BLOCKS - 1)], (unsigned char)i);
+  for (int i = 0; i < STEPS; i++)
+    step(heap, &rng, &held[test_random_int(&rng, 0, BLOCKS - 1)], (unsigned char)i);
   for (int i = 0; i < BLOCKS; i++) {
     check_mark(&held[i]);
     mafat_heap_free(heap, held[i].at);
@@ -105,7 +110,8 @@ START_TEST(the_most_is_remembered)
   struct mafat_heap *heap;
   ck_assert_int_eq(mafat_heap_open(&heap), MAFAT_OK);
   if (heap) {
-    void *first = mafat_heap_calloc(heap, 1, 1 << 20), *second = mafat_heap_calloc(heap, 1, 2 << 20);
+    void *first = mafat_heap_calloc(heap, 1, 1 << 20),
+         *second = mafat_heap_calloc(heap, 1, 2 << 20);
     size_t most = mafat_heap_bytes(heap);
     ck_assert_uint_ge(most, 3 << 20);
     mafat_heap_free(heap, first);

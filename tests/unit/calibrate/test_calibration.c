@@ -83,7 +83,8 @@ static void check_refused(const char *name, size_t n)
   struct mafat_calibration c, built_in;
   struct mafat_diagnostic d = {""};
   mafat_calibration_defaults(&built_in, "avx2");
-  ck_assert_msg(mafat_calibration_parse(&c, "avx2", "file", text, n, &d) == MAFAT_EFORMAT, "%s", name);
+  ck_assert_msg(mafat_calibration_parse(&c, "avx2", "file", text, n, &d) == MAFAT_EFORMAT, "%s",
+                name);
   ck_assert_msg(strncmp(d.text, "file:", 5) == 0, "%s", d.text);
   ck_assert(!c.measured);
   for (int t = 0; t < MAFAT_N_TERMS; t++) ck_assert_double_eq(c.ns[t], built_in.ns[t]);
@@ -342,7 +343,8 @@ START_TEST(test_calibrating_leaves_nothing_behind)
   ck_assert_double_gt(facts.conv_gflops, 0);
   ck_assert_double_gt(facts.disk_gbs, 0);
   options.memory_bytes = 1 << 20;
-  ck_assert_int_eq(mafat_calibrate_measure(&c, mafat_kernels_find(NULL), &options, &d), MAFAT_ELIMIT);
+  ck_assert_int_eq(mafat_calibrate_measure(&c, mafat_kernels_find(NULL), &options, &d),
+                   MAFAT_ELIMIT);
   ck_assert(!c.measured);
 }
 END_TEST

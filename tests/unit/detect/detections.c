@@ -5,7 +5,8 @@
 
 #include <check.h>
 
-struct mafat_detect_input test_detect_input(const struct mafat_network *n, int picture_w, int picture_h)
+struct mafat_detect_input test_detect_input(const struct mafat_network *n, int picture_w,
+                                            int picture_h)
 {
   static char capacity[8 << 20];
   const struct mafat_shape shape = mafat_network_picture_shape(n);
@@ -20,7 +21,8 @@ struct mafat_detect_input test_detect_input(const struct mafat_network *n, int p
   return in;
 }
 
-struct mafat_detections *test_detect(const struct mafat_network *n, const struct mafat_detect_input *in, size_t boxes)
+struct mafat_detections *test_detect(const struct mafat_network *n,
+                                     const struct mafat_detect_input *in, size_t boxes)
 {
   struct mafat_diagnostic d;
   struct mafat_detections *found = NULL;
@@ -30,7 +32,8 @@ struct mafat_detections *test_detect(const struct mafat_network *n, const struct
   return found;
 }
 
-void test_check_box(const struct mafat_detection *found, const struct test_box *wanted, double tolerance)
+void test_check_box(const struct mafat_detection *found, const struct test_box *wanted,
+                    double tolerance)
 {
   ck_assert_int_eq(found->class_id, wanted->class);
   ck_assert_double_eq_tol((double)found->confidence, wanted->confidence, 1e-6);

@@ -4,11 +4,13 @@
 
 #include "runner/detect/detect.h"
 
-/* Input of detection from all layers of the network, with capacity for all boxes, in the same memory
- * each time. The caller sets the function that reads values. */
-struct mafat_detect_input test_detect_input(const struct mafat_network *n, int picture_w, int picture_h);
+/* Input of detection from all layers of the network, with capacity for all boxes, in the same
+ * memory each time. The caller sets the function that reads values. */
+struct mafat_detect_input test_detect_input(const struct mafat_network *n, int picture_w,
+                                            int picture_h);
 /* So many, to be closed. */
-struct mafat_detections *test_detect(const struct mafat_network *n, const struct mafat_detect_input *in, size_t boxes);
+struct mafat_detections *test_detect(const struct mafat_network *n,
+                                     const struct mafat_detect_input *in, size_t boxes);
 
 struct test_box {
   int class;
@@ -16,6 +18,7 @@ struct test_box {
 };
 
 /* Within so much of each side. */
-void test_check_box(const struct mafat_detection *found, const struct test_box *wanted, double tolerance);
+void test_check_box(const struct mafat_detection *found, const struct test_box *wanted,
+                    double tolerance);
 
 #endif

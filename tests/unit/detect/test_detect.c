@@ -14,8 +14,8 @@ Suite *detect_suite(void);
 /* Cell (1, 2) of 4 x 4 in a 64 x 64 input, anchor 1 (4 x 1.5). */
 static const struct cell middle = {0, 1, 1, 2};
 
-/* [detection] of 2 x 2 cells, 2 boxes, 3 classes: 12 probabilities, 8 confidences, 32 numbers of boxes. Cell (1, 0),
- * box 1. */
+/* [detection] of 2 x 2 cells, 2 boxes, 3 classes: 12 probabilities, 8 confidences, 32 numbers of
+ * boxes. Cell (1, 0), box 1. */
 static void fill_flat(void)
 {
   int cell = 2, box = 1, number = cell * 2 + box;
@@ -24,8 +24,8 @@ static void fill_flat(void)
   memcpy(&cells_tensors[0][20 + number * 4], (float[]){.5f, .25f, .5f, .25f}, 4 * sizeof(float));
 }
 
-static void detect_one(int picture_w, int picture_h, int class, double confidence, double x, double y, double w,
-                       double h)
+static void detect_one(int picture_w, int picture_h, int class, double confidence, double x,
+                       double y, double w, double h)
 {
   struct mafat_detect_input in = cells_input(picture_w, picture_h);
   struct mafat_detections *found = cells_detect(&in, 1);
@@ -102,8 +102,8 @@ START_TEST(test_yolo_letterboxed)
 }
 END_TEST
 
-/* 640 x 480 in 64 x 32, whatever the cfg has: at the left and top 42 wide; cropped 48 high, 8 rows of it above the
- * input. */
+/* 640 x 480 in 64 x 32, whatever the cfg has: at the left and top 42 wide; cropped 48 high, 8 rows
+ * of it above the input. */
 START_TEST(test_other_placements)
 {
   static const struct {
@@ -145,14 +145,17 @@ START_TEST(test_gaussian_yolo)
 {
   cells_start(64, 32, false);
   cells_add(MAFAT_GAUSSIAN_YOLO, 2, 4, 2, 2)->head.point = (enum mafat_point)_i;
-  cells_set((struct cell){0, 0, 1, 3}, (float[]){.25f, .1f, .5f, .2f, logf(4), .3f, logf(2), .4f, .8f, .1f, .75f});
-  /* Anchor 0 is 2 x 3 pixels of the 64 x 32 input; a box less sure by the mean of its sigmas, a quarter. */
+  cells_set((struct cell){0, 0, 1, 3},
+            (float[]){.25f, .1f, .5f, .2f, logf(4), .3f, logf(2), .4f, .8f, .1f, .75f});
+  /* Anchor 0 is 2 x 3 pixels of the 64 x 32 input; a box less sure by the mean of its sigmas, a
+   * quarter. */
   double w = 2. * 4 / 64 * 640, h = 3. * 2 / 32 * 480, x = 3.25 / 4 * 640, y = 1.5 / 2 * 480;
   double left = _i == MAFAT_POINT_CENTER ? .5 : _i == MAFAT_POINT_LEFT_TOP ? 0 : 1;
   struct mafat_detect_input in = cells_input(640, 480);
   in.thresh = .44f; /* .8 * .75 * .75 is .45 */
   struct mafat_detections *found = cells_detect(&in, 1);
-  test_check_box(&found->list[0], &(struct test_box){1, .45, x - left * w, y - left * h, w, h}, 1e-3);
+  test_check_box(&found->list[0], &(struct test_box){1, .45, x - left * w, y - left * h, w, h},
+                 1e-3);
   mafat_detections_close(&found);
   in.thresh = .46f;
   found = cells_detect(&in, 0);
@@ -167,7 +170,8 @@ START_TEST(test_detection)
     struct mafat_shape s = shapes[_i];
     cells_start(64, 64, letterbox);
     struct mafat_layer *l = cells_add_layer(MAFAT_DETECTION, s.h, s.w, s.c);
-    l->head = (struct mafat_head){.classes = 3, .coords = 4, .n_anchors = 2, .side = 2, .sqrt = true};
+    l->head =
+        (struct mafat_head){.classes = 3, .coords = 4, .n_anchors = 2, .side = 2, .sqrt = true};
     fill_flat();
     /* Centre (0.5 / 2, 1.25 / 2), size (0.25, 0.0625), letterbox or not. */
     detect_one(800, 160, 1, .72, 200 - 100, 100 - 5, 200, 10);

@@ -45,13 +45,15 @@ static double naive_iou(const struct mafat_detection *a, const struct mafat_dete
 
 /* Distance of the centres relative to the diagonal around both boxes: squares, to a power. In
  * shares of the picture. */
-static double naive_distance(const struct mafat_detection *a, const struct mafat_detection *b, double w, double h,
-                             double power)
+static double naive_distance(const struct mafat_detection *a, const struct mafat_detection *b,
+                             double w, double h, double power)
 {
   double x = ((double)a->x + (double)a->w / 2 - (double)b->x - (double)b->w / 2) / w;
   double y = ((double)a->y + (double)a->h / 2 - (double)b->y - (double)b->h / 2) / h;
-  double right = fmax((double)a->x + (double)a->w, (double)b->x + (double)b->w) - fmin((double)a->x, (double)b->x);
-  double bottom = fmax((double)a->y + (double)a->h, (double)b->y + (double)b->h) - fmin((double)a->y, (double)b->y);
+  double right = fmax((double)a->x + (double)a->w, (double)b->x + (double)b->w) -
+                 fmin((double)a->x, (double)b->x);
+  double bottom = fmax((double)a->y + (double)a->h, (double)b->y + (double)b->h) -
+                  fmin((double)a->y, (double)b->y);
   return pow((x * x + y * y) / (right * right / (w * w) + bottom * bottom / (h * h)), power);
 }
 

@@ -13,7 +13,8 @@
 
 Suite *heads_suite(void);
 
-/* ---- A network of an input and outputs of given dimensions, all numbers of them 0 at first ---- */
+/* ---- A network of an input and outputs of given dimensions, all numbers of them 0 at first ----
+ */
 
 enum { MAX_OUTPUTS = 13, MAX_FLOATS = 8192 };
 
@@ -37,7 +38,11 @@ static void start(int w, int h)
 {
   memset(numbers, 0, sizeof numbers);
   layers[0] = layers[1] = (struct mafat_layer){.type = MAFAT_INPUT_LAYER, .out = {h, w, 3}};
-  network = (struct mafat_network){.path = (char *)"net.onnx", .layers = layers, .n_layers = 1, .n_inputs = 1, .inputs = inputs,
+  network = (struct mafat_network){.path = (char *)"net.onnx",
+                                   .layers = layers,
+                                   .n_layers = 1,
+                                   .n_inputs = 1,
+                                   .inputs = inputs,
                                    .outputs = outputs};
 }
 
@@ -50,7 +55,11 @@ static float *add(int rank, const long long *dims)
   return numbers[network.n_outputs++];
 }
 
-#define DIMS(...) (int)(sizeof(long long[]){__VA_ARGS__} / sizeof(long long)), (const long long[]){__VA_ARGS__}
+#define DIMS(...) \
+  (int)(sizeof(long long[]){__VA_ARGS__} / sizeof(long long)), (const long long[]) \
+  { \
+    __VA_ARGS__ \
+  }
 
 static void must_choose(const char *name, const char *taken)
 {
@@ -88,7 +97,8 @@ static void set(float *to, int n, const float *values)
   memcpy(to, values, (size_t)n * sizeof *to);
 }
 
-#define SET(to, ...) set((to), (int)(sizeof(float[]){__VA_ARGS__} / sizeof(float)), (const float[]){__VA_ARGS__})
+#define SET(to, ...) \
+  set((to), (int)(sizeof(float[]){__VA_ARGS__} / sizeof(float)), (const float[]){__VA_ARGS__})
 
 /* ---- each head ---- */
 
@@ -98,11 +108,14 @@ START_TEST(test_yolox)
   start(64, 32);
   float *v = add(DIMS(1, 42, 7));
   must_choose(NULL, "yolox");
-  SET(v + (8 + 3) * 7, .5f, .25f, logf(2), 0, .8f, .75f, .9f);    /* row 1, column 3 of the first grid */
-  SET(v + (32 + 4 + 2) * 7, -.5f, 1, 0, logf(.5f), 1, .4f, .95f); /* row 1, column 2 of the second */
+  SET(v + (8 + 3) * 7, .5f, .25f, logf(2), 0, .8f, .75f,
+      .9f); /* row 1, column 3 of the first grid */
+  SET(v + (32 + 4 + 2) * 7, -.5f, 1, 0, logf(.5f), 1, .4f,
+      .95f); /* row 1, column 2 of the second */
   SET(v + 41 * 7, 0, 0, 0, 0, .5f, 1, 1);                         /* not above the threshold */
-  const struct test_box e[] = {
-      {1, .95, 24 - 8, 32 - 4, 16, 8}, {1, .72, 28 - 8, 10 - 4, 16, 8}, {0, .6, 28 - 8, 10 - 4, 16, 8}};
+  const struct test_box e[] = {{1, .95, 24 - 8, 32 - 4, 16, 8},
+                               {1, .72, 28 - 8, 10 - 4, 16, 8},
+                               {0, .6, 28 - 8, 10 - 4, 16, 8}};
   check_boxes(e, 3);
 }
 END_TEST
@@ -163,13 +176,14 @@ START_TEST(test_nanodet_plus)
   set_nanodet(v + (8 * 3 + 4) * 35, 3, .9f, distances);
   v[84 * 35] = .6f;
   set_nanodet(v + 84 * 35, 3, .7f, far);
-  const struct test_box e[] = {{2, .9, 24, 8, 32, 48}, {2, .7, 0, 0, 64, 64}, {0, .6, 0, 0, 64, 64}};
+  const struct test_box e[] = {
+      {2, .9, 24, 8, 32, 48}, {2, .7, 0, 0, 64, 64}, {0, .6, 0, 0, 64, 64}};
   check_boxes(e, 3);
 }
 END_TEST
 
-/* Three grids, whose cells have their middle in the middle: as YOLOX's, but for 80 classes. Two sides' distances are
- * between cells. */
+/* Three grids, whose cells have their middle in the middle: as YOLOX's, but for 80 classes. Two
+ * sides' distances are between cells. */
 START_TEST(test_nanodet)
 {
   static const int distances[] = {1, 1, 1, 1};
@@ -233,8 +247,8 @@ static void start_yunet(void)
     }
 }
 
-/* Points belong to the boxes that are left; those that are suppressed have none. A picture of twice the width lies in the
- * middle of the input. */
+/* Points belong to the boxes that are left; those that are suppressed have none. A picture of twice
+ * the width lies in the middle of the input. */
 START_TEST(test_yunet)
 {
   start_yunet();
@@ -284,7 +298,8 @@ END_TEST
 START_TEST(test_ssd)
 {
   start(100, 200);
-  float *boxes = add(DIMS(1, 4, 4)), *classes = add(DIMS(1, 4)), *scores = add(DIMS(1, 4)), *count = add(DIMS(1));
+  float *boxes = add(DIMS(1, 4, 4)), *classes = add(DIMS(1, 4)), *scores = add(DIMS(1, 4)),
+        *count = add(DIMS(1));
   must_choose(NULL, "ssd");
   SET(boxes, .1f, .2f, .3f, .6f, .5f, .5f, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1);
   SET(classes, 17, 0, -1, 2);
@@ -325,7 +340,9 @@ START_TEST(test_classes)
   must_choose("auto", "classes");
   SET(v, 1000, 1002, NAN, 1001);
   double sum = 1 + exp(-1) + exp(-2);
-  check_top(3, (const struct mafat_class_score[]){{1, (float)(1 / sum)}, {3, (float)(exp(-1) / sum)}, {0, (float)(exp(-2) / sum)}});
+  check_top(3, (const struct mafat_class_score[]){{1, (float)(1 / sum)},
+                                                  {3, (float)(exp(-1) / sum)},
+                                                  {0, (float)(exp(-2) / sum)}});
 }
 END_TEST
 
@@ -373,8 +390,11 @@ START_TEST(test_darknet)
 {
   static float anchors[] = {1, 1};
   start(8, 8);
-  layers[0] = (struct mafat_layer){.type = MAFAT_YOLO, .in = {1, 1, 6}, .out = {1, 1, 6},
-                                   .head = {.classes = 1, .coords = 4, .n_anchors = 1, .anchors = anchors, .scale_xy = 1}};
+  layers[0] = (struct mafat_layer){
+      .type = MAFAT_YOLO,
+      .in = {1, 1, 6},
+      .out = {1, 1, 6},
+      .head = {.classes = 1, .coords = 4, .n_anchors = 1, .anchors = anchors, .scale_xy = 1}};
   network.outputs = NULL;
   must_choose("darknet", NULL);
   ck_assert(mafat_detect_has_head(&network, 1));
@@ -391,15 +411,17 @@ END_TEST
 static const struct {
   const char *name;
   int n; /* outputs of [1, 6, 5], as no head has them */
-} refused[] = {{"yolox", 1}, {"yolov5", 1}, {"yolov8", 2}, {"nanodet", 1}, {"fastestdet", 1}, {"ssd", 4}, {"ultraface", 2},
-               {"yunet", 12}, {"yunet", 13}, {"classes", 1}, {"classes", 2}, {"darknet", 1}, {"yolov4", 1}, {"", 1}};
+} refused[] = {{"yolox", 1},   {"yolov5", 1},    {"yolov8", 2}, {"nanodet", 1}, {"fastestdet", 1},
+               {"ssd", 4},     {"ultraface", 2}, {"yunet", 12}, {"yunet", 13},  {"classes", 1},
+               {"classes", 2}, {"darknet", 1},   {"yolov4", 1}, {"", 1}};
 
 START_TEST(test_refuses)
 {
   start(16, 16);
   for (int i = 0; i < refused[_i].n; i++) add(DIMS(1, 6, 5));
   diagnostic.text[0] = '\0';
-  ck_assert_int_eq(mafat_heads_choose(&network, network.n_layers, refused[_i].name, &diagnostic), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_heads_choose(&network, network.n_layers, refused[_i].name, &diagnostic),
+                   MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(diagnostic.text, "expected"));
   ck_assert_ptr_null(network.decoded.head);
   ck_assert_uint_eq(mafat_boxes_most(&network, network.n_layers, 0), 0);
@@ -415,7 +437,8 @@ START_TEST(test_refuses_what_no_int_holds)
     start(64, 32);
     if (i < 4) add(DIMS(1, i == 0 ? 42 : 126, many));
     else add(DIMS(1, many, 126));
-    ck_assert_int_eq(mafat_heads_choose(&network, network.n_layers, names[i % 4], &diagnostic), MAFAT_EINVAL);
+    ck_assert_int_eq(mafat_heads_choose(&network, network.n_layers, names[i % 4], &diagnostic),
+                     MAFAT_EINVAL);
     must_choose(NULL, NULL);
   }
 }
@@ -429,14 +452,16 @@ START_TEST(test_nasty_numbers)
     start_yunet();
     must_choose(NULL, "yunet");
     for (int o = 0; o < 12; o++)
-      for (int i = 0; i < 160; i++) yunet[o][i] = nasty[(unsigned)(seed * 7919 + o * 31 + i * (seed + 3)) % 6];
+      for (int i = 0; i < 160; i++)
+        yunet[o][i] = nasty[(unsigned)(seed * 7919 + o * 31 + i * (seed + 3)) % 6];
     const struct mafat_detect_input in = input_of(32, 32);
     struct mafat_detections *found = NULL;
     ck_assert_int_eq(mafat_detect(&found, &network, &in, &diagnostic), MAFAT_OK);
     for (size_t i = 0; i < found->n; i++) {
       const struct mafat_detection *d = &found->list[i];
       const float *points = found->points + i * 2 * (size_t)found->n_points;
-      bool finite = isfinite(d->x) && isfinite(d->y) && isfinite(d->w) && isfinite(d->h) && isfinite(d->confidence);
+      bool finite = isfinite(d->x) && isfinite(d->y) && isfinite(d->w) && isfinite(d->h) &&
+                    isfinite(d->confidence);
       for (int p = 0; p < 2 * found->n_points; p++) finite = finite && isfinite(points[p]);
       if (!finite) ck_abort_msg("seed %d, box %zu", seed, i);
     }

@@ -24,11 +24,14 @@ static struct mafat_best_boxes boxes_in(void *memory, size_t most)
 
 /* ---- the best ---- */
 
-static struct mafat_scored_box random_score(struct test_rng *rng, int n_classes, bool coarse, uint32_t number)
+static struct mafat_scored_box random_score(struct test_rng *rng, int n_classes, bool coarse,
+                                            uint32_t number)
 {
   int steps = coarse ? 7 : 1 << 20;
-  return (struct mafat_scored_box){.confidence = (float)test_random_int(rng, 1, steps) / (float)steps,
-                                   .class = test_random_int(rng, 0, n_classes - 1), .number = number};
+  return (struct mafat_scored_box){.confidence =
+                                       (float)test_random_int(rng, 1, steps) / (float)steps,
+                                   .class = test_random_int(rng, 0, n_classes - 1),
+                                   .number = number};
 }
 
 static int compare_results(const void *a, const void *b)
@@ -41,7 +44,8 @@ START_TEST(test_the_best_are_kept)
 {
   static struct mafat_scored_box all[MOST];
   struct test_rng rng = test_rng((uint64_t)_i);
-  size_t most = (size_t)test_random_int(&rng, 0, 200), n = (size_t)test_random_int(&rng, 0, _i % 2 ? 300 : MOST);
+  size_t most = (size_t)test_random_int(&rng, 0, 200),
+         n = (size_t)test_random_int(&rng, 0, _i % 2 ? 300 : MOST);
   struct mafat_best_boxes b = boxes_in(capacity, most);
   for (size_t i = 0; i < n; i++) all[i] = random_score(&rng, 5, _i % 3 == 0, (uint32_t)i / 2);
   for (size_t i = 1; i < n; i++) /* a box has each class once */
@@ -52,7 +56,8 @@ START_TEST(test_the_best_are_kept)
   mafat_best_boxes_sort(&b, mafat_box_order_results);
   ck_assert_uint_eq(b.n, n < most ? n : most);
   ck_assert_uint_eq(b.n_left_out, n - b.n);
-  for (size_t i = 0; i < b.n; i++) ck_assert_int_eq(mafat_box_order_results(&b.list[i], &all[i]), 0);
+  for (size_t i = 0; i < b.n; i++)
+    ck_assert_int_eq(mafat_box_order_results(&b.list[i], &all[i]), 0);
 }
 END_TEST
 
@@ -65,14 +70,16 @@ static void suppress_plainly(struct mafat_best_boxes *b, const struct mafat_supp
   for (size_t i = 0; i < b->n; i++) {
     bool keep = true;
     for (size_t j = 0; j < n && keep; j++)
-      keep = b->list[j].class != b->list[i].class || !mafat_suppression_overlaps(s, b->list[j].box, b->list[i].box);
+      keep = b->list[j].class != b->list[i].class ||
+             !mafat_suppression_overlaps(s, b->list[j].box, b->list[i].box);
     if (keep) b->list[n++] = b->list[i];
   }
   b->n = n;
 }
 
-static const float strange[] = {0, -0.f, 1e-45f, FLT_MIN, 1e-20f, .5f, 1, 1.f / 3, 1e6f, 1e30f, FLT_MAX, INFINITY,
-                                -1e-20f, -.25f, -1, -1e6f, -1e30f, -FLT_MAX, -INFINITY};
+static const float strange[] = {0,       -0.f,  1e-45f, FLT_MIN,  1e-20f,   .5f,     1,
+                                1.f / 3, 1e6f,  1e30f,  FLT_MAX,  INFINITY, -1e-20f, -.25f,
+                                -1,      -1e6f, -1e30f, -FLT_MAX, -INFINITY};
 
 static float random_strange(struct test_rng *rng)
 {
@@ -92,10 +99,14 @@ static struct mafat_rectangle random_box(struct test_rng *rng, enum shapes shape
   switch (shapes) {
   case EVEN: return (struct mafat_rectangle){x, y, w, h};
   case SMALL: return (struct mafat_rectangle){x, y, w / 20, h / 20};
-  case MANY_SIZES: return (struct mafat_rectangle){2 * x - .5f, 2 * y - .5f, expf(-12 * w), expf(-12 * h) * 4};
+  case MANY_SIZES:
+    return (struct mafat_rectangle){2 * x - .5f, 2 * y - .5f, expf(-12 * w), expf(-12 * h) * 4};
   case COARSE: /* edges on those of cells, and on each other's */
-    return (struct mafat_rectangle){floorf(x * 32) / 32, floorf(y * 32) / 32, floorf(w * 5) / 16, floorf(h * 5) / 16};
-  case FAR: return (struct mafat_rectangle){x + 1e5f, -y - 3e6f, w * 4, h}; /* edges are rounded to the next quarter */
+    return (struct mafat_rectangle){floorf(x * 32) / 32, floorf(y * 32) / 32, floorf(w * 5) / 16,
+                                    floorf(h * 5) / 16};
+  case FAR:
+    return (struct mafat_rectangle){x + 1e5f, -y - 3e6f, w * 4,
+                                    h}; /* edges are rounded to the next quarter */
   case STRANGE: {
     float *const parts[] = {&x, &y, &w, &h};
     for (int i = 0; i < 4; i++)
@@ -113,7 +124,8 @@ static void check_suppression(struct test_rng *rng, enum shapes shapes, size_t n
   size_t most = n + (size_t)test_random_int(rng, 0, 200);
   struct mafat_best_boxes b = boxes_in(capacity, most), plain = boxes_in(plain_room, most);
   for (size_t i = 0; i < n; i++) {
-    struct mafat_scored_box box = random_score(rng, n_classes, test_random_chance(rng, 50), (uint32_t)i);
+    struct mafat_scored_box box =
+        random_score(rng, n_classes, test_random_chance(rng, 50), (uint32_t)i);
     box.box = random_box(rng, shapes);
     mafat_best_boxes_add(&b, &box);
     mafat_best_boxes_add(&plain, &box);
@@ -124,7 +136,8 @@ static void check_suppression(struct test_rng *rng, enum shapes shapes, size_t n
   ck_assert_uint_eq(b.n, plain.n);
   for (size_t i = 0; i < b.n; i++) {
     b.list[i].next = plain.list[i].next = 0;
-    if (memcmp(&b.list[i], &plain.list[i], sizeof *b.list)) ck_abort_msg("box %zu of %zu differs", i, b.n);
+    if (memcmp(&b.list[i], &plain.list[i], sizeof *b.list))
+      ck_abort_msg("box %zu of %zu differs", i, b.n);
   }
 }
 
@@ -137,7 +150,8 @@ START_TEST(test_as_every_pair_compared)
     for (int kind = MAFAT_NMS_IOU; kind <= MAFAT_NMS_DIOU; kind++) {
       s.kind = (enum mafat_nms)kind;
       s.power = kind == MAFAT_NMS_DIOU ? (double)random_share(&rng) * 2 : .6;
-      check_suppression(&rng, (enum shapes)shapes, (size_t)test_random_int(&rng, 0, 700), _i % 4 ? 1 + _i % 3 : 40, s);
+      check_suppression(&rng, (enum shapes)shapes, (size_t)test_random_int(&rng, 0, 700),
+                        _i % 4 ? 1 + _i % 3 : 40, s);
     }
 }
 END_TEST
@@ -145,7 +159,8 @@ END_TEST
 START_TEST(test_many_of_all_sizes)
 {
   struct test_rng rng = test_rng((uint64_t)_i + 1000);
-  check_suppression(&rng, MANY_SIZES, MOST, 1, (struct mafat_suppression){.most = .45f, .kind = (enum mafat_nms)_i});
+  check_suppression(&rng, MANY_SIZES, MOST, 1,
+                    (struct mafat_suppression){.most = .45f, .kind = (enum mafat_nms)_i});
 }
 END_TEST
 
@@ -158,7 +173,8 @@ START_TEST(test_room)
     int levels = mafat_boxes_levels(most);
     ck_assert(levels >= 1 && levels <= MAFAT_BOXES_LEVELS);
     ck_assert_uint_le(mafat_boxes_cells(levels), most);
-    size_t bytes = most * sizeof(struct mafat_scored_box) + mafat_boxes_cells(levels) * sizeof(uint32_t);
+    size_t bytes =
+        most * sizeof(struct mafat_scored_box) + mafat_boxes_cells(levels) * sizeof(uint32_t);
     ck_assert(mafat_boxes_room_bytes(most) >= bytes && mafat_boxes_room_bytes(most) < bytes + 64);
   }
   ck_assert_uint_eq(mafat_boxes_cells(0), 0);

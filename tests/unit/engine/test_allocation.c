@@ -17,13 +17,14 @@
 
 Suite *allocation_suite(void);
 
-static const char cfg_text[] = "[net]\nheight=16\nwidth=24\nchannels=3\n"
-                               "[convolutional]\nbatch_normalize=1\nfilters=24\nsize=3\npad=1\nactivation=leaky\n"
-                               "[convolutional]\nfilters=96\nsize=1\n[route]\nlayers=-1,-2\n[dropout]\n"
-                               "[convolutional]\nfilters=24\nsize=3\npad=1\n[shortcut]\nfrom=0\n[reorg]\nstride=2\n"
-                               "[upsample]\n[convolutional]\nfilters=12\nsize=1\n"
-                               "[yolo]\nclasses=1\nnum=3\nmask=0,2\nanchors=1,2,3,4,5,6\n"
-                               "[route]\nlayers=0\n[connected]\noutput=9\n[connected]\noutput=7\n[softmax]\n";
+static const char cfg_text[] =
+    "[net]\nheight=16\nwidth=24\nchannels=3\n"
+    "[convolutional]\nbatch_normalize=1\nfilters=24\nsize=3\npad=1\nactivation=leaky\n"
+    "[convolutional]\nfilters=96\nsize=1\n[route]\nlayers=-1,-2\n[dropout]\n"
+    "[convolutional]\nfilters=24\nsize=3\npad=1\n[shortcut]\nfrom=0\n[reorg]\nstride=2\n"
+    "[upsample]\n[convolutional]\nfilters=12\nsize=1\n"
+    "[yolo]\nclasses=1\nnum=3\nmask=0,2\nanchors=1,2,3,4,5,6\n"
+    "[route]\nlayers=0\n[connected]\noutput=9\n[connected]\noutput=7\n[softmax]\n";
 
 /* Inputs and results of a call under test. */
 struct bench {
@@ -80,7 +81,8 @@ static int read_plan_with_options(struct bench *b)
 {
   static const struct mafat_plan_options options = {.algorithm = MAFAT_WINOGRAD, .n_threads = 4};
   struct mafat_plan *plan = NULL;
-  int code = mafat_plan_read(&plan, b->plan_text, b->network, b->network->n_layers, &options, &b->d);
+  int code =
+      mafat_plan_read(&plan, b->plan_text, b->network, b->network->n_layers, &options, &b->d);
   if (code == MAFAT_OK && plan->inner[5] != 4) code = 1; /* the convolution in its shortcut */
   if (code != MAFAT_OK && plan) code = 1;
   mafat_plan_close(&plan);
@@ -94,8 +96,10 @@ static int make_again(struct bench *b)
   struct mafat_plan *plan = NULL;
   int code = mafat_plan_spec(&spec, b->plan, b->network);
   if (code == MAFAT_OK) code = mafat_spec_copy(&copy, spec, NULL);
-  if (code != MAFAT_OK) mafat_fail(&b->d, code, "out of memory"); /* these two only say so by their code */
-  if (code == MAFAT_OK) code = mafat_plan_make(&plan, copy, b->network, b->network->n_layers, NULL, &b->d);
+  if (code != MAFAT_OK)
+    mafat_fail(&b->d, code, "out of memory"); /* these two only say so by their code */
+  if (code == MAFAT_OK)
+    code = mafat_plan_make(&plan, copy, b->network, b->network->n_layers, NULL, &b->d);
   if (code != MAFAT_OK && plan) code = 1;
   mafat_spec_close(&spec);
   mafat_spec_close(&copy);
@@ -161,7 +165,11 @@ static int pack_dry_run(struct bench *b)
 static int ask_ranks(struct bench *b)
 {
   struct mafat_ranks_report *a = NULL;
-  const struct mafat_ranks_request question = {.size = sizeof question, .n_ranks = 3, .search = b->plan_text, .link_bits_per_second = 1e8, .link_seconds = 1e-4};
+  const struct mafat_ranks_request question = {.size = sizeof question,
+                                               .n_ranks = 3,
+                                               .search = b->plan_text,
+                                               .link_bits_per_second = 1e8,
+                                               .link_seconds = 1e-4};
   int code = mafat_dry_run_ranks(&a, b->dry_run, &question, &b->d);
   if (code != MAFAT_OK && a) code = 1;
   mafat_ranks_report_close(&a);
@@ -212,7 +220,8 @@ static const struct row rows[] = {
     {"mafat_plan_spec, given", make_again, "[2,5]x[7,9,11]:loaded/6/panels:winograd", 15},
     {"mafat_plan_spec, balanced", make_again, "3x3:balanced/6/2x2", 15},
     {"mafat_layout_make", make_layout, "2x3/4/2x2", 12},
-    {"mafat_layout_make, parts", make_layout, "split(h3:0-1,c2:1)/4/split(h4:4-5)/6/1x1/order=postorder", 20},
+    {"mafat_layout_make, parts", make_layout,
+     "split(h3:0-1,c2:1)/4/split(h4:4-5)/6/1x1/order=postorder", 20},
     {"mafat_choose, given plan", choose_given, "2x3/4/2x2", 40},
     {"mafat_query_answer", report_dry_run, "2x3/4/2x2", 40},
     {"mafat_query_pack", pack_dry_run, "2x3/4/2x2", 4},
@@ -235,12 +244,15 @@ START_TEST(refused_memory_is_reported_and_nothing_leaks)
   ck_assert(fd >= 0 && write(fd, cfg_text, sizeof cfg_text - 1) == (ssize_t)sizeof cfg_text - 1);
   close(fd);
   if (r->make == make_layout || r->make == make_again) b.plan = test_plan(b.network, r->plan);
-  if (r->make == report_dry_run || r->make == pack_dry_run || r->make == ask_ranks) b.dry_run = open_dry_run(&b, r->make != ask_ranks);
+  if (r->make == report_dry_run || r->make == pack_dry_run || r->make == ask_ranks)
+    b.dry_run = open_dry_run(&b, r->make != ask_ranks);
   failing_malloc_arm(-1);
   int whole = r->make(&b);
   n = failing_malloc_disarm(&unfreed);
   ck_assert_msg(unfreed == 0, "%s: %ld blocks leak", r->name, unfreed);
-  if (r->least >= 0) ck_assert_msg(whole == MAFAT_OK && n >= r->least, "%s: %s after %ld allocations", r->name, b.d.text, n);
+  if (r->least >= 0)
+    ck_assert_msg(whole == MAFAT_OK && n >= r->least, "%s: %s after %ld allocations", r->name,
+                  b.d.text, n);
   else ck_assert_int_eq(whole, MAFAT_EINVAL);
   long stride = n / 100 + 1; /* every allocation of what is short, a sample of a search */
   for (long i = 0; i < n; i += stride) {
@@ -249,9 +261,11 @@ START_TEST(refused_memory_is_reported_and_nothing_leaks)
     int code = r->make(&b);
     long asked = failing_malloc_disarm(&unfreed);
     if (asked <= i) continue; /* orders that are remembered ask for less the next time */
-    ck_assert_msg(code == MAFAT_ENOMEM, "%s, allocation %ld: %s: %s", r->name, i, mafat_error_name(code), b.d.text);
+    ck_assert_msg(code == MAFAT_ENOMEM, "%s, allocation %ld: %s: %s", r->name, i,
+                  mafat_error_name(code), b.d.text);
     ck_assert_msg(unfreed == 0, "%s, allocation %ld: %ld blocks leak", r->name, i, unfreed);
-    ck_assert_msg(strstr(b.d.text, "out of memory") != NULL, "%s, allocation %ld: \"%s\"", r->name, i, b.d.text);
+    ck_assert_msg(strstr(b.d.text, "out of memory") != NULL, "%s, allocation %ld: \"%s\"", r->name,
+                  i, b.d.text);
   }
   unlink(path);
   mafat_dry_run_close(&b.dry_run);
@@ -265,7 +279,8 @@ Suite *allocation_suite(void)
   Suite *suite = suite_create("allocation");
   TCase *refused = tcase_create("refused");
   tcase_set_timeout(refused, 60);
-  tcase_add_loop_test(refused, refused_memory_is_reported_and_nothing_leaks, 0, sizeof rows / sizeof *rows);
+  tcase_add_loop_test(refused, refused_memory_is_reported_and_nothing_leaks, 0,
+                      sizeof rows / sizeof *rows);
   suite_add_tcase(suite, refused);
   return suite;
 }

@@ -43,7 +43,8 @@ struct subject {
   size_t arena_bytes; /* alone */
 };
 
-static struct mafat_model *try_to_open(const struct subject *s, struct mafat_arena *arena, int *code, struct mafat_diagnostic *d)
+static struct mafat_model *try_to_open(const struct subject *s, struct mafat_arena *arena,
+                                       int *code, struct mafat_diagnostic *d)
 {
   struct mafat_model_options options = {.size = sizeof options};
   struct mafat_model *m;
@@ -81,7 +82,8 @@ static struct subject open_subject(const char *cfg, const char *plan, uint64_t s
   s.input = malloc(s.n_inputs * sizeof *s.input);
   s.alone = malloc(s.n_outputs * sizeof *s.alone);
   s.output = malloc(s.n_outputs * sizeof *s.output);
-  for (size_t i = 0; i < s.n_inputs; i++) s.input[i] = (float)(test_random(&rng) >> 8) / 16777216.0f;
+  for (size_t i = 0; i < s.n_inputs; i++)
+    s.input[i] = (float)(test_random(&rng) >> 8) / 16777216.0f;
   ck_assert_int_eq(mafat_model_run_floats(m, s.input, s.n_inputs, NULL), MAFAT_OK);
   ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, s.alone, NULL), MAFAT_OK);
   s.arena_bytes = m->choice.layout->total_bytes;
@@ -104,7 +106,9 @@ static int run_alike(struct mafat_model *m, const struct subject *s, struct mafa
   memset(s->output, 0xff, s->n_outputs * sizeof *s->output);
   if (code == MAFAT_OK) code = mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, s->output, d);
   if (code) return code;
-  return memcmp(s->output, s->alone, s->n_outputs * sizeof *s->output) == 0 ? MAFAT_OK : mafat_fail(d, 1, "other bits than alone");
+  return memcmp(s->output, s->alone, s->n_outputs * sizeof *s->output) == 0
+             ? MAFAT_OK
+             : mafat_fail(d, 1, "other bits than alone");
 }
 
 static void run_and_check(struct mafat_model *m, const struct subject *s)
@@ -130,12 +134,14 @@ static size_t arena_pages(struct mafat_arena *arena)
 /* ---- sharing ---- */
 
 /* Weights kept and, for both kinds of plan, read in every run. */
-static const char *const small_plans[] = {"1x1/NoCut", "rows2:streamed/3/panels:streamed", "2x2/NoCut"};
+static const char *const small_plans[] = {"1x1/NoCut", "rows2:streamed/3/panels:streamed",
+                                          "2x2/NoCut"};
 static const char *const large_plans[] = {"1x1/NoCut", "rows1:loaded/NoCut", "3x3/NoCut"};
 
 START_TEST(test_two_models_in_one_arena_have_the_bits_that_they_have_alone)
 {
-  struct subject small = open_subject(small_cfg, small_plans[_i], 1), large = open_subject(large_cfg, large_plans[_i], 2);
+  struct subject small = open_subject(small_cfg, small_plans[_i], 1),
+                 large = open_subject(large_cfg, large_plans[_i], 2);
   struct mafat_arena *arena;
   ck_assert_int_eq(mafat_arena_open(&arena, NULL), MAFAT_OK);
   struct mafat_model *first = open_model(&small, arena);
@@ -165,14 +171,16 @@ static void check_nothing_to_read(const struct mafat_model *m, float *capacity)
 {
   struct mafat_diagnostic d;
   struct mafat_detections *found;
-  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, capacity, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, capacity, &d),
+                   MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(d.text, "no output to read"));
   ck_assert_int_eq(mafat_model_detect(m, .5f, .5f, &found, &d), MAFAT_EINVAL);
 }
 
 START_TEST(test_who_runs_or_is_opened_takes_away_what_the_others_put_out)
 {
-  struct subject small = open_subject(small_cfg, "1x1/NoCut", 1), large = open_subject(large_cfg, "1x1/NoCut", 2);
+  struct subject small = open_subject(small_cfg, "1x1/NoCut", 1),
+                 large = open_subject(large_cfg, "1x1/NoCut", 2);
   struct mafat_arena *arena;
   ck_assert_int_eq(mafat_arena_open(&arena, NULL), MAFAT_OK);
   struct mafat_model *a = open_model(&small, arena);
@@ -182,7 +190,8 @@ START_TEST(test_who_runs_or_is_opened_takes_away_what_the_others_put_out)
   run_and_check(a, &small);
   run_and_check(b, &large);
   check_nothing_to_read(a, small.output);
-  ck_assert_int_eq(mafat_model_read_layer(b, mafat_model_n_layers(b) - 1, large.output, NULL), MAFAT_OK); /* still there */
+  ck_assert_int_eq(mafat_model_read_layer(b, mafat_model_n_layers(b) - 1, large.output, NULL),
+                   MAFAT_OK); /* still there */
   ck_assert_mem_eq(large.output, large.alone, large.n_outputs * sizeof *large.output);
   mafat_model_close(&b);
   check_nothing_to_read(a, small.output);
@@ -193,7 +202,8 @@ START_TEST(test_who_runs_or_is_opened_takes_away_what_the_others_put_out)
 }
 END_TEST
 
-/* Who asks for it fills it: another's outputs may lie there. Its own end with that, as it knows; it may have asked long ago. */
+/* Who asks for it fills it: another's outputs may lie there. Its own end with that, as it knows; it
+ * may have asked long ago. */
 START_TEST(test_who_asks_for_room_for_a_frame_takes_away_what_the_others_put_out)
 {
   struct subject small = open_subject(small_cfg, "1x1/NoCut", 1);
@@ -205,7 +215,9 @@ START_TEST(test_who_asks_for_room_for_a_frame_takes_away_what_the_others_put_out
   options.plan = small.plan;
   options.arena = arena;
   options.frames = "8x8:rgb24";
-  ck_assert_msg(mafat_model_open(&b, small.files.cfg, small.files.weights, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_model_open(&b, small.files.cfg, small.files.weights, &options, &d) ==
+                    MAFAT_OK,
+                "%s", d.text);
   struct mafat_model *a = open_model(&small, arena);
   ck_assert_ptr_null(mafat_model_frame_room(a));
   run_and_check(a, &small);
@@ -213,7 +225,8 @@ START_TEST(test_who_asks_for_room_for_a_frame_takes_away_what_the_others_put_out
   check_nothing_to_read(a, small.output);
   run_and_check(b, &small);
   ck_assert_ptr_nonnull(mafat_model_frame_room(b));
-  ck_assert_int_eq(mafat_model_read_layer(b, mafat_model_n_layers(b) - 1, small.output, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_layer(b, mafat_model_n_layers(b) - 1, small.output, NULL),
+                   MAFAT_OK);
   ck_assert_mem_eq(small.output, small.alone, small.n_outputs * sizeof *small.output);
   mafat_model_close(&b);
   mafat_model_close(&a);
@@ -224,14 +237,16 @@ END_TEST
 
 START_TEST(test_a_model_that_rests_leaves_what_another_put_out)
 {
-  struct subject small = open_subject(small_cfg, "1x1/NoCut", 1), large = open_subject(large_cfg, "1x1/NoCut", 2);
+  struct subject small = open_subject(small_cfg, "1x1/NoCut", 1),
+                 large = open_subject(large_cfg, "1x1/NoCut", 2);
   struct mafat_arena *arena;
   ck_assert_int_eq(mafat_arena_open(&arena, NULL), MAFAT_OK);
   struct mafat_model *a = open_model(&small, arena), *b = open_model(&large, arena);
   run_and_check(a, &small);
   run_and_check(b, &large);
   mafat_model_rest(a);
-  ck_assert_int_eq(mafat_model_read_layer(b, mafat_model_n_layers(b) - 1, large.output, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_layer(b, mafat_model_n_layers(b) - 1, large.output, NULL),
+                   MAFAT_OK);
   ck_assert_mem_eq(large.output, large.alone, large.n_outputs * sizeof *large.output);
   mafat_model_rest(b);
   ck_assert_uint_eq(arena_pages(arena), 0);
@@ -250,7 +265,8 @@ END_TEST
 /* During a run, for another model and for one that needs a larger arena. */
 START_TEST(test_while_one_runs_no_other_does)
 {
-  struct subject small = open_subject(small_cfg, "1x1/NoCut", 1), large = open_subject(large_cfg, "1x1/NoCut", 2);
+  struct subject small = open_subject(small_cfg, "1x1/NoCut", 1),
+                 large = open_subject(large_cfg, "1x1/NoCut", 2);
   struct mafat_arena *arena;
   struct mafat_diagnostic d;
   char *memory;
@@ -260,7 +276,8 @@ START_TEST(test_while_one_runs_no_other_does)
   run_and_check(b, &small);
   ck_assert_int_eq(mafat_arena_begin(arena, &memory, "a run", NULL), MAFAT_OK);
   ck_assert_int_eq(mafat_model_run_floats(a, small.input, small.n_inputs, &d), MAFAT_EINVAL);
-  ck_assert_msg(strstr(d.text, ": another model that shares its arena is running") != NULL, "%s", d.text);
+  ck_assert_msg(strstr(d.text, ": another model that shares its arena is running") != NULL, "%s",
+                d.text);
   check_nothing_to_read(b, small.output);
   memset(memory, 1, small.arena_bytes);
   mafat_model_rest(b); /* not now */
@@ -284,7 +301,8 @@ END_TEST
 
 START_TEST(test_an_arena_that_is_closed_too_early_goes_with_its_last_model)
 {
-  struct subject small = open_subject(small_cfg, "1x1/NoCut", 1), large = open_subject(large_cfg, "1x1/NoCut", 2);
+  struct subject small = open_subject(small_cfg, "1x1/NoCut", 1),
+                 large = open_subject(large_cfg, "1x1/NoCut", 2);
   struct mafat_arena *arena;
   long unfreed;
   failing_malloc_arm(-1); /* and counted: Check's own come to nothing */
@@ -311,7 +329,8 @@ END_TEST
  * this will use. */
 START_TEST(test_pages_of_a_shared_arena_are_not_counted_twice)
 {
-  struct subject large = open_subject(large_cfg, "1x1/NoCut", 2), small = open_subject(small_cfg, "1x1/NoCut", 1);
+  struct subject large = open_subject(large_cfg, "1x1/NoCut", 2),
+                 small = open_subject(small_cfg, "1x1/NoCut", 1);
   struct mafat_arena *arena;
   char *memory;
   ck_assert_int_eq(mafat_arena_open(&arena, NULL), MAFAT_OK);
@@ -323,7 +342,8 @@ START_TEST(test_pages_of_a_shared_arena_are_not_counted_twice)
   ck_assert_int_eq(mafat_arena_begin(arena, &memory, "a run", NULL), MAFAT_OK);
   memset(memory, 1, large.arena_bytes);
   b = open_model(&large, arena);
-  struct mafat_model *c = open_model(&small, arena); /* what is there is there, however little it needs */
+  struct mafat_model *c =
+      open_model(&small, arena); /* what is there is there, however little it needs */
   mafat_arena_end(arena, &memory, true);
 #ifndef SANITIZED
   ck_assert_uint_le(mafat_model_charge_bytes(b), alone + (1 << 20));
@@ -333,7 +353,8 @@ START_TEST(test_pages_of_a_shared_arena_are_not_counted_twice)
   run_and_check(a, &large);
   run_and_check(b, &large);
 #ifndef SANITIZED
-  ck_assert_uint_le(mafat_process_resident_bytes(), b->choice.prediction.resident_bytes + (1 << 20));
+  ck_assert_uint_le(mafat_process_resident_bytes(),
+                    b->choice.prediction.resident_bytes + (1 << 20));
 #endif
   mafat_model_close(&a);
   mafat_model_close(&b);
@@ -364,7 +385,8 @@ static int mappings(void)
   return n;
 }
 
-static int cycle(const struct subject *small, const struct subject *large, struct mafat_diagnostic *d)
+static int cycle(const struct subject *small, const struct subject *large,
+                 struct mafat_diagnostic *d)
 {
   static const unsigned char pixels[24];
   struct mafat_arena *arena = NULL;
@@ -382,7 +404,8 @@ static int cycle(const struct subject *small, const struct subject *large, struc
   return code;
 }
 
-/* For what reads an input: as many pages as that takes, and none of the input's; also where they are locked. */
+/* For what reads an input: as many pages as that takes, and none of the input's; also where they
+ * are locked. */
 START_TEST(test_room_is_made_beside_what_is_read_into)
 {
   enum { PAGE = 4096, PAGES = 64, BEGIN = 10, END = 20 };
@@ -401,7 +424,8 @@ START_TEST(test_room_is_made_beside_what_is_read_into)
     mafat_arena_end(arena, &arena, true);
     size_t bytes = mafat_arena_locked_bytes(arena);
     ck_assert_uint_eq(bytes, lock.on ? PAGES * PAGE - 100 : 0);
-    mafat_arena_make_room(arena, BEGIN * PAGE, END * PAGE, wanted[i] ? (size_t)wanted[i] * PAGE - 150 : 0);
+    mafat_arena_make_room(arena, BEGIN * PAGE, END * PAGE,
+                          wanted[i] ? (size_t)wanted[i] * PAGE - 150 : 0);
     if (wanted[i]) ck_assert_uint_eq(mafat_arena_locked_bytes(arena), 0); /* not all of it */
     mafat_arena_bytes(arena, &resident);
     ck_assert_int_eq((int)(resident / PAGE), PAGES - given);
@@ -416,7 +440,8 @@ END_TEST
 START_TEST(test_a_hundred_cycles_do_not_grow)
 {
   static const char *const plans[] = {NULL, "rows2:streamed/NoCut"};
-  struct subject small = open_subject(small_cfg, plans[_i], 1), large = open_subject(small_cfg, "2x2/NoCut", 2);
+  struct subject small = open_subject(small_cfg, plans[_i], 1),
+                 large = open_subject(small_cfg, "2x2/NoCut", 2);
   int maps = 0, files = 0, threads = 0;
   long unfreed;
   for (int i = 0; i < 100; i++) {
@@ -435,7 +460,8 @@ START_TEST(test_a_hundred_cycles_do_not_grow)
   ck_assert_int_le(mappings(), maps);
 #endif
   ck_assert_int_eq(entries("/proc/self/fd"), files);
-  for (int tries = 0; tries < 200 && entries("/proc/self/task") > threads; tries++) usleep(10000); /* who was joined has yet to go */
+  for (int tries = 0; tries < 200 && entries("/proc/self/task") > threads; tries++)
+    usleep(10000); /* who was joined has yet to go */
   ck_assert_int_eq(entries("/proc/self/task"), threads);
   close_subject(&small);
   close_subject(&large);
@@ -444,7 +470,8 @@ END_TEST
 
 START_TEST(test_every_allocation_that_fails_is_reported_and_leaks_nothing)
 {
-  struct subject small = open_subject(small_cfg, "rows2:streamed/NoCut", 1), large = open_subject(small_cfg, "1x1/NoCut", 2);
+  struct subject small = open_subject(small_cfg, "rows2:streamed/NoCut", 1),
+                 large = open_subject(small_cfg, "1x1/NoCut", 2);
   struct mafat_diagnostic d;
   long unfreed, fail = 0, failed = 0;
   for (bool through = false; !through; fail++) {
@@ -471,23 +498,29 @@ START_TEST(test_every_allocation_that_fails_is_reported_and_leaks_nothing)
 }
 END_TEST
 
-/* Linux before 5.14 has no call that makes pages present, and qemu-user takes it without a word: there they come as they are touched. */
+/* Linux before 5.14 has no call that makes pages present, and qemu-user takes it without a word:
+ * there they come as they are touched. */
 static bool kernel_populates(void)
 {
   enum { POPULATE_WRITE = 23 };
   unsigned char present = 0;
   void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ck_assert_ptr_ne(page, MAP_FAILED);
-  bool populates = madvise(page, 4096, POPULATE_WRITE) == 0 && mincore(page, 4096, &present) == 0 && present & 1;
+  bool populates =
+      madvise(page, 4096, POPULATE_WRITE) == 0 && mincore(page, 4096, &present) == 0 && present & 1;
   munmap(page, 4096);
   if (!populates) printf("skip pages that come in one go: the kernel has no call for it\n");
   return populates;
 }
 
-/* The pages of a small arena come in one go, and again when they were given back; those of a large one as they are touched. */
+/* The pages of a small arena come in one go, and again when they were given back; those of a large
+ * one as they are touched. */
 START_TEST(test_pages_come_in_one_go_where_they_are_few)
 {
-  static const struct { size_t bytes; bool all; } cases[] = {{100 << 10, true}, {4 << 20, true}, {(4 << 20) + 4096, false}};
+  static const struct {
+    size_t bytes;
+    bool all;
+  } cases[] = {{100 << 10, true}, {4 << 20, true}, {(4 << 20) + 4096, false}};
   size_t bytes = cases[_i].bytes, resident;
   bool all = cases[_i].all && kernel_populates();
   struct mafat_arena *a;

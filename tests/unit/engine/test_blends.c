@@ -45,22 +45,26 @@ static double exact_mean(const struct problem *p, int c)
 static double tensor_at(const struct problem *p, int tensor, int c, int y, int x)
 {
   if (tensor == SMALL) return exact_mean(p, c);
-  return tensor == mafat_network_picture(p->network) ? input_at(p, c, y, x) : fmax(input_at(p, c, y, x), 0);
+  return tensor == mafat_network_picture(p->network) ? input_at(p, c, y, x)
+                                                     : fmax(input_at(p, c, y, x), 0);
 }
 
 /* Some channels of a tensor of that size. */
-static struct mafat_source random_slice(struct test_rng *rng, const struct problem *p, bool small, int most)
+static struct mafat_source random_slice(struct test_rng *rng, const struct problem *p, bool small,
+                                        int most)
 {
-  int all = mafat_network_picture_shape(p->network).c, n = test_random_int(rng, 1, mafat_min(most, all));
+  int all = mafat_network_picture_shape(p->network).c,
+      n = test_random_int(rng, 1, mafat_min(most, all));
   int first = test_random_chance(rng, 50) ? 0 : test_random_int(rng, 0, all - n);
   int tensor = small ? SMALL : mafat_network_above(p->network, test_random_int(rng, 0, 1));
-  return (struct mafat_source){tensor, first, n, 0, mafat_network_tensor_shape(p->network, tensor).h};
+  return (struct mafat_source){tensor, first, n, 0,
+                               mafat_network_tensor_shape(p->network, tensor).h};
 }
 
 /* An operand with the wanted number of channels, as near as slices allow; all of them if
  * `exact`. */
-static struct mafat_operand random_operand(struct test_rng *rng, const struct problem *p, struct mafat_source *list,
-                                           int channels, bool small)
+static struct mafat_operand random_operand(struct test_rng *rng, const struct problem *p,
+                                           struct mafat_source *list, int channels, bool small)
 {
   struct mafat_shape s = mafat_network_picture_shape(p->network);
   struct mafat_operand o = {{list, 0, 1}, {small ? 1 : s.h, small ? 1 : s.w, 0}, false};
@@ -83,7 +87,8 @@ static void add_operand(struct test_rng *rng, struct problem *p, int channels)
   bool small = test_random_chance(rng, 40), single = test_random_chance(rng, 30);
   struct mafat_operand o = random_operand(rng, p, list, single ? 1 : channels, small);
   o.broadcast = small || single;
-  bool fits = o.shape.c == channels || o.shape.c == 1 || (!o.broadcast && p->layer->blend == MAFAT_BLEND_ADD);
+  bool fits = o.shape.c == channels || o.shape.c == 1 ||
+              (!o.broadcast && p->layer->blend == MAFAT_BLEND_ADD);
   if (!o.broadcast && o.shape.c == 1 && channels > 1) o.broadcast = true;
   if (fits) test_add_operand(p->layer, &o);
 }
@@ -91,18 +96,25 @@ static void add_operand(struct test_rng *rng, struct problem *p, int channels)
 /* Quotients and powers are as exact as their operands are far from 0. */
 static bool needs_positive(enum mafat_blend blend)
 {
-  return blend == MAFAT_BLEND_DIV || blend == MAFAT_BLEND_RDIV || blend == MAFAT_BLEND_POW || blend == MAFAT_BLEND_RPOW;
+  return blend == MAFAT_BLEND_DIV || blend == MAFAT_BLEND_RDIV || blend == MAFAT_BLEND_POW ||
+         blend == MAFAT_BLEND_RPOW;
 }
 
 static struct problem make_problem(struct test_rng *rng)
 {
-  static const struct mafat_activating activations[] = {
-      {MAFAT_LINEAR, 0, 0}, {MAFAT_LEAKY, 0, 0}, {MAFAT_RELU, 0, 0}, {MAFAT_CLIP, -.5f, .25f}, {MAFAT_STEEP, -2, 0}};
+  static const struct mafat_activating activations[] = {{MAFAT_LINEAR, 0, 0},
+                                                        {MAFAT_LEAKY, 0, 0},
+                                                        {MAFAT_RELU, 0, 0},
+                                                        {MAFAT_CLIP, -.5f, .25f},
+                                                        {MAFAT_STEEP, -2, 0}};
   char cfg[256];
   struct problem p;
-  int c = test_random_int(rng, 1, 50), h = test_random_int(rng, 1, 13), w = test_random_int(rng, 1, 17);
-  snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[activation]\nactivation=relu\n[avgpool]\n"
-           "[shortcut]\nfrom=-1\n", h, w, c);
+  int c = test_random_int(rng, 1, 50), h = test_random_int(rng, 1, 13),
+      w = test_random_int(rng, 1, 17);
+  snprintf(cfg, sizeof cfg,
+           "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[activation]\nactivation=relu\n[avgpool]\n"
+           "[shortcut]\nfrom=-1\n",
+           h, w, c);
   p.network = test_network(cfg);
   struct mafat_layer *l = p.layer = &p.network->layers[BLEND];
   struct mafat_diagnostic d = {""};
@@ -113,7 +125,8 @@ static struct problem make_problem(struct test_rng *rng)
   l->blend = (enum mafat_blend)test_random_int(rng, 0, MAFAT_N_BLENDS - 1);
   l->activation = activations[test_random_int(rng, 0, 4)];
   if (test_random_chance(rng, 50)) l->alpha = .5f, l->beta = -1.5f;
-  for (int wanted = test_random_int(rng, 2, 5); l->n_operands < wanted;) add_operand(rng, &p, input.shape.c);
+  for (int wanted = test_random_int(rng, 2, 5); l->n_operands < wanted;)
+    add_operand(rng, &p, input.shape.c);
   for (int k = 0; k < l->n_operands; k++)
     if (test_random_chance(rng, 40)) test_weave(rng, p.network, BLEND, k);
   int code = mafat_layer_infer(l, &(struct mafat_infer_context){"test.cfg", 1, BLEND, "blend", &d});
@@ -133,7 +146,8 @@ static void release_problem(struct problem *p)
 
 /* ---- what it means ---- */
 
-static double operand_at(const struct problem *p, const struct mafat_operand *o, int c, int y, int x)
+static double operand_at(const struct problem *p, const struct mafat_operand *o, int c, int y,
+                         int x)
 {
   if (o->broadcast && o->shape.c == 1) c = 0;
   if (o->broadcast && o->shape.h == 1) y = 0;
@@ -172,7 +186,8 @@ static double exact_output(const void *problem, int c, int y, int x)
 
 /* ---- what is computed ---- */
 
-static void compare(const struct problem *p, const char *plan_text, const struct mafat_kernels *level, int i)
+static void compare(const struct problem *p, const char *plan_text,
+                    const struct mafat_kernels *level, int i)
 {
   struct mafat_weights *w = NULL;
   struct mafat_diagnostic d = {""};
@@ -193,7 +208,8 @@ START_TEST(outputs_are_what_blends_mean)
   for (int i = 0; i < 10; i++) {
     struct problem p = make_problem(&rng);
     char tiles[32];
-    snprintf(tiles, sizeof tiles, "%dx%d", mafat_min(p.layer->out.h, 3), mafat_min(p.layer->out.w, 2));
+    snprintf(tiles, sizeof tiles, "%dx%d", mafat_min(p.layer->out.h, 3),
+             mafat_min(p.layer->out.w, 2));
     for (int l = 0; l < n_levels; l++) compare(&p, "1x1", levels[l], i);
     compare(&p, "rows1", levels[n_levels - 1], i);
     compare(&p, "panels", levels[n_levels - 1], i);

@@ -41,7 +41,8 @@ struct weights_files {
 
 static int temporary_file(char path[64])
 {
-  snprintf(path, 64, "%s/mafat-executor-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+  snprintf(path, 64, "%s/mafat-executor-XXXXXX",
+           access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
   int fd = mkstemp(path);
   ck_assert_int_ge(fd, 0);
   return fd;
@@ -54,7 +55,8 @@ static struct weights_files make_files(const struct mafat_network *n, uint64_t s
   char chunk[4096];
   int from = test_weights_file(n, seed), fd = temporary_file(f.darknet);
   ck_assert_int_eq(lseek(from, 0, SEEK_SET), 0);
-  for (ssize_t got; (got = read(from, chunk, sizeof chunk)) > 0;) ck_assert_int_eq(write(fd, chunk, (size_t)got), got);
+  for (ssize_t got; (got = read(from, chunk, sizeof chunk)) > 0;)
+    ck_assert_int_eq(write(fd, chunk, (size_t)got), got);
   close(from);
   close(fd);
   fd = temporary_file(f.packed);
@@ -83,8 +85,9 @@ static float *random_input(const struct mafat_network *n)
 
 /* Runs a plan `times` times in an arena full of NaN: whoever reads what nobody
  * wrote shows. */
-static float *run_often(const struct mafat_network *n, const struct mafat_plan *plan, const struct mafat_layout *layout,
-                        struct mafat_weights *w, const struct mafat_kernels *kernels, int times)
+static float *run_often(const struct mafat_network *n, const struct mafat_plan *plan,
+                        const struct mafat_layout *layout, struct mafat_weights *w,
+                        const struct mafat_kernels *kernels, int times)
 {
   struct mafat_executor_options options;
   struct mafat_executor *e;
@@ -124,7 +127,8 @@ static float *run_from_file(const struct mafat_network *n, const struct mafat_pl
   struct mafat_layout *layout = test_layout(n, plan);
   struct mafat_weights *w;
   struct mafat_diagnostic d;
-  int code = mafat_weights_open(&w, plan->packed ? files->packed : files->darknet, n, plan, layout, NULL, NULL, &d);
+  int code = mafat_weights_open(&w, plan->packed ? files->packed : files->darknet, n, plan, layout,
+                                NULL, NULL, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   float *out = run_often(n, plan, layout, w, kernels, 2);
   mafat_weights_close(&w);
@@ -140,7 +144,8 @@ static bool all_finite(const float *x, size_t n)
 }
 
 /* The same algorithm as the reference, everything else as it comes. */
-static struct mafat_plan_options random_options(struct test_rng *rng, enum mafat_algorithm algorithm)
+static struct mafat_plan_options random_options(struct test_rng *rng,
+                                                enum mafat_algorithm algorithm)
 {
   struct mafat_plan_options options;
   mafat_plan_defaults(&options);
@@ -153,16 +158,19 @@ static struct mafat_plan_options random_options(struct test_rng *rng, enum mafat
 
 /* Sets the algorithm of each layer like words after groups, by bits of a number; 0: the
  * options'. In tiles, buffers that outputs can take depend on algorithms. */
-static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *n, uint64_t bits, bool keep_all)
+static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *n, uint64_t bits,
+                           bool keep_all)
 {
   for (int l = 0; bits && l < plan->n_layers; l++)
     if (mafat_winograd_applies(&n->layers[l]))
-      plan->algorithms[l] = (enum mafat_algorithm)(MAFAT_DIRECT + (bits >> l % 32 & 3) % (MAFAT_N_ALGORITHMS - 1));
+      plan->algorithms[l] =
+          (enum mafat_algorithm)(MAFAT_DIRECT + (bits >> l % 32 & 3) % (MAFAT_N_ALGORITHMS - 1));
   mafat_heap_free(plan->heap, plan->place_of);
   ck_assert_int_eq(mafat_in_place_find(plan, n, plan->in_place && !keep_all), MAFAT_OK);
 }
 
-/* One network, which is closed: reference, then random plans, with kept weights and from files. cfg: for messages. */
+/* One network, which is closed: reference, then random plans, with kept weights and from files.
+ * cfg: for messages. */
 static void check_network(struct mafat_network *n, const char *cfg, struct test_rng *rng,
                           const struct mafat_kernels *kernels, int n_plans)
 {
@@ -171,7 +179,8 @@ static void check_network(struct mafat_network *n, const char *cfg, struct test_
   struct mafat_weights *w = test_weights(n, seed);
   struct weights_files files = make_files(n, seed);
   struct mafat_plan_options options = test_plain_options();
-  options.algorithm = (enum mafat_algorithm)test_random_int(rng, MAFAT_AUTO, MAFAT_N_ALGORITHMS - 1);
+  options.algorithm =
+      (enum mafat_algorithm)test_random_int(rng, MAFAT_AUTO, MAFAT_N_ALGORITHMS - 1);
   struct mafat_plan *plan = test_plan_with(n, "1x1/NoCut", &options);
   uint64_t bits = test_random_chance(rng, 40) ? test_random(rng) : 0;
   mix_algorithms(plan, n, bits, options.keep_all);
@@ -183,17 +192,21 @@ static void check_network(struct mafat_network *n, const char *cfg, struct test_
     test_random_plan(rng, n, n->n_layers, text, sizeof text);
     options = random_options(rng, options.algorithm);
     options.packed = i % 3 == 2;
-    if (bits == 0 && i >= 9 && !test_random_split(rng, n, &options, text, sizeof text)) snprintf(text, sizeof text, "1x1");
+    if (bits == 0 && i >= 9 && !test_random_split(rng, n, &options, text, sizeof text))
+      snprintf(text, sizeof text, "1x1");
     plan = test_plan_with(n, text, &options);
     mix_algorithms(plan, n, bits, options.keep_all);
     float *out = i % 3 ? run_from_file(n, plan, &files, kernels) : run_plan(n, plan, w, kernels);
     for (size_t f = 0; f < floats; f++)
       if (memcmp(&out[f], &reference[f], sizeof *out) != 0)
-        test_fail_case(cfg, text, "%s, %s%s, %d threads, weights %s: output %zu of %zu is %.9g, untiled %.9g",
+        test_fail_case(cfg, text,
+                       "%s, %s%s, %d threads, weights %s: output %zu of %zu is %.9g, untiled %.9g",
                        kernels->name, mafat_algorithm_name(options.algorithm),
                        options.keep_all ? "" : ", fused", options.n_threads,
-                       i % 3 == 0 ? "kept" : options.packed ? "packed" : "Darknet's", f, floats, (double)out[f],
-                       (double)reference[f]);
+                       i % 3 == 0       ? "kept"
+                       : options.packed ? "packed"
+                                        : "Darknet's",
+                       f, floats, (double)out[f], (double)reference[f]);
     free(out);
     mafat_plan_close(&plan);
   }
@@ -243,8 +256,8 @@ static size_t floats_of(const struct mafat_layer *l)
 }
 
 /* Output of layer `last` in a network that ends with it, in a run without tiles. */
-static float *run_up_to(const struct mafat_network *n, int last, struct mafat_weights *w, enum mafat_algorithm algorithm,
-                        const struct mafat_kernels *kernels)
+static float *run_up_to(const struct mafat_network *n, int last, struct mafat_weights *w,
+                        enum mafat_algorithm algorithm, const struct mafat_kernels *kernels)
 {
   struct mafat_plan_options options = test_plain_options();
   struct mafat_executor_options e_options;
@@ -289,7 +302,8 @@ START_TEST(test_inner_layers_that_are_asked_for_have_the_same_bits)
   uint64_t seed = test_random(&rng);
   struct mafat_weights *w = test_weights(n, seed);
   struct weights_files files = make_files(n, seed);
-  enum mafat_algorithm algorithm = (enum mafat_algorithm)test_random_int(&rng, MAFAT_AUTO, MAFAT_N_ALGORITHMS - 1);
+  enum mafat_algorithm algorithm =
+      (enum mafat_algorithm)test_random_int(&rng, MAFAT_AUTO, MAFAT_N_ALGORITHMS - 1);
   float **references = calloc((size_t)n->n_layers, sizeof *references);
   for (int l = 0; l < n->n_layers; l++) references[l] = run_up_to(n, l, w, algorithm, kernels);
   for (int i = 0; i < 6; i++) {
@@ -298,12 +312,13 @@ START_TEST(test_inner_layers_that_are_asked_for_have_the_same_bits)
     struct mafat_plan_options options = random_options(&rng, algorithm);
     options.packed = i % 3 == 2;
     struct mafat_plan *plan = test_plan_with(n, text, &options);
-    float *out = i % 3 ? run_from_file(n, plan, &files, kernels) : run_plan(n, plan, w, kernels), *at = out;
+    float *out = i % 3 ? run_from_file(n, plan, &files, kernels) : run_plan(n, plan, w, kernels),
+          *at = out;
     for (int l = 0; l < n->n_layers; l++) {
       if (!mafat_network_is_output(n, n->n_layers, l)) continue;
       if (memcmp(at, references[l], floats_of(&n->layers[l]) * sizeof *at) != 0)
-        test_fail_case(cfg, text, "%s: output of layer %d [%s] differs from the untiled run's", kernels->name, l,
-                       mafat_layer_type_name(n->layers[l].type));
+        test_fail_case(cfg, text, "%s: output of layer %d [%s] differs from the untiled run's",
+                       kernels->name, l, mafat_layer_type_name(n->layers[l].type));
       at += floats_of(&n->layers[l]);
     }
     free(out);
@@ -323,21 +338,24 @@ START_TEST(test_a_pool_that_leaves_out_a_row_changes_no_bit)
 {
   char cfg[512];
   snprintf(cfg, sizeof cfg,
-           "[net]\nwidth=%d\nheight=%d\nchannels=3\n[convolutional]\nfilters=4\nsize=3\npad=0\nactivation=linear\n"
-           "[maxpool]\nsize=2\nstride=2\npadding=0\n", 6 + _i, 9 + _i);
+           "[net]\nwidth=%d\nheight=%d\nchannels=3\n[convolutional]\nfilters=4\nsize=3\npad="
+           "0\nactivation=linear\n"
+           "[maxpool]\nsize=2\nstride=2\npadding=0\n",
+           6 + _i, 9 + _i);
   struct mafat_network *n = test_network(cfg);
   struct mafat_weights *w = test_weights(n, 5);
   struct mafat_plan_options options;
   mafat_plan_defaults(&options);
   options.algorithm = _i % 2 ? MAFAT_WINOGRAD_LARGE : MAFAT_WINOGRAD;
-  static const char *const texts[] = {"1x1/1/1x1", "1x1/NoCut", "2x2/NoCut", "rows1/NoCut", "panels/NoCut",
-                                      "rows1:streamed/NoCut"};
+  static const char *const texts[] = {"1x1/1/1x1",   "1x1/NoCut",    "2x2/NoCut",
+                                      "rows1/NoCut", "panels/NoCut", "rows1:streamed/NoCut"};
   float *reference = NULL;
   for (int i = 0; i < 6; i++) {
     struct mafat_plan *plan = test_plan_with(n, texts[i], &options);
     float *out = run_plan(n, plan, w, mafat_kernels_find(NULL));
     if (!reference) reference = out;
-    else if (memcmp(out, reference, test_outputs_floats(n) * sizeof *out) != 0) test_fail_case(cfg, texts[i], "other bits than cut");
+    else if (memcmp(out, reference, test_outputs_floats(n) * sizeof *out) != 0)
+      test_fail_case(cfg, texts[i], "other bits than cut");
     if (out != reference) free(out);
     mafat_plan_close(&plan);
   }
@@ -352,11 +370,14 @@ END_TEST
 START_TEST(test_blocks_of_channels_are_not_parted)
 {
   static const char cfg[] =
-      "[net]\nwidth=9\nheight=14\nchannels=3\n[convolutional]\nfilters=75\nsize=1\nactivation=linear\n"
+      "[net]\nwidth=9\nheight=14\nchannels=3\n[convolutional]\nfilters=75\nsize=1\nactivation="
+      "linear\n"
       "[convolutional]\nfilters=205\nsize=1\nactivation=leaky\n[route]\nlayers=-1,-2\n"
       "[convolutional]\nfilters=70\nsize=3\npad=1\nactivation=leaky\n";
-  static const char *const texts[] = {"1x1/NoCut", "2x1/NoCut", "rows1/NoCut", "rows1:streamed/NoCut", "panels/NoCut",
-                                      "panels:streamed4/NoCut", "1x1:streamed/NoCut", "panels:apart:streamed/NoCut"};
+  static const char *const texts[] = {"1x1/NoCut",          "2x1/NoCut",
+                                      "rows1/NoCut",        "rows1:streamed/NoCut",
+                                      "panels/NoCut",       "panels:streamed4/NoCut",
+                                      "1x1:streamed/NoCut", "panels:apart:streamed/NoCut"};
   struct mafat_network *n = test_network(cfg);
   struct mafat_weights *w = test_weights(n, 5);
   struct weights_files files = make_files(n, 5);
@@ -369,7 +390,8 @@ START_TEST(test_blocks_of_channels_are_not_parted)
     options.small_bytes = 0;
     options.packed = i % 3 == 2;
     struct mafat_plan *plan = test_plan_with(n, texts[i % 8], &options);
-    float *out = i ? run_from_file(n, plan, &files, mafat_kernels_find(NULL)) : run_plan(n, plan, w, mafat_kernels_find(NULL));
+    float *out = i ? run_from_file(n, plan, &files, mafat_kernels_find(NULL))
+                   : run_plan(n, plan, w, mafat_kernels_find(NULL));
     if (!reference) reference = out;
     else if (memcmp(out, reference, test_outputs_floats(n) * sizeof *out) != 0)
       test_fail_case(cfg, texts[i % 8], "other bits with %d threads", options.n_threads);
@@ -394,7 +416,8 @@ START_TEST(test_one_group_gives_the_same_bits)
   test_random_network(&rng, &style, cfg, sizeof cfg);
   struct mafat_network *n = test_network(cfg);
   struct mafat_weights *w = test_weights(n, 3);
-  static const char *const texts[] = {"rows2/NoCut", "rows2:streamed/NoCut", "panels/NoCut", "panels:apart:streamed/NoCut"};
+  static const char *const texts[] = {"rows2/NoCut", "rows2:streamed/NoCut", "panels/NoCut",
+                                      "panels:apart:streamed/NoCut"};
   struct mafat_plan *plan = test_plan(n, "1x1/NoCut");
   float *reference = run_plan(n, plan, w, mafat_kernels_find(NULL));
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -414,8 +437,11 @@ END_TEST
 
 /* ---- in place ---- */
 
-#define MAP "[net]\nheight=21\nwidth=17\nchannels=3\n[convolutional]\nfilters=41\nsize=3\npad=1\nactivation=leaky\n"
-#define DEPTHWISE(size, more) "[convolutional]\nfilters=41\ngroups=41\npad=1\nsize=" #size "\nactivation=swish\n" more
+#define MAP \
+  "[net]\nheight=21\nwidth=17\nchannels=3\n[convolutional]\nfilters=41\nsize=3\npad=" \
+  "1\nactivation=leaky\n"
+#define DEPTHWISE(size, more) \
+  "[convolutional]\nfilters=41\ngroups=41\npad=1\nsize=" #size "\nactivation=swish\n" more
 #define NARROWER "[convolutional]\nfilters=8\nsize=3\npad=1\n"
 
 /* Whose place each layer takes: 0 that of the one above, -1 none. */
@@ -427,13 +453,19 @@ static const struct placed {
     {MAP DEPTHWISE(7, "") NARROWER, {-1, 0, -1}, 3},
     {MAP DEPTHWISE(3, "dilation=4\n") NARROWER, {-1, 0, -1}, 3},
     {MAP DEPTHWISE(3, "stride=2\n") NARROWER, {-1, -1, -1}, 3},
-    {MAP "[activation]\nactivation=mish\n[batchnorm]\n" DEPTHWISE(5, "") NARROWER, {-1, 0, 1, 2, -1}, 5}, /* all in one */
-    {MAP "[activation]\nactivation=tanh\n[shortcut]\nfrom=-2\n" NARROWER, {-1, -1, 1, -1}, 4}, /* what it reads is read again */
-    {MAP "[maxpool]\nsize=3\nstride=1\n[shortcut]\nfrom=0\nactivation=relu\n" NARROWER, {-1, -1, 1, -1}, 4},
+    {MAP "[activation]\nactivation=mish\n[batchnorm]\n" DEPTHWISE(5, "") NARROWER,
+     {-1, 0, 1, 2, -1},
+     5}, /* all in one */
+    {MAP "[activation]\nactivation=tanh\n[shortcut]\nfrom=-2\n" NARROWER,
+     {-1, -1, 1, -1},
+     4}, /* what it reads is read again */
+    {MAP "[maxpool]\nsize=3\nstride=1\n[shortcut]\nfrom=0\nactivation=relu\n" NARROWER, {-1, -1, 1,
+     -1}, 4},
     {MAP "[avgpool]\n[scale_channels]\nfrom=0\n" DEPTHWISE(3, "") NARROWER, {-1, -1, 0, 2, -1}, 5},
 };
 
-static void check_placed(const struct placed *p, const char *text, int threads, const float *expected, const struct mafat_network *n,
+static void check_placed(const struct placed *p, const char *text, int threads,
+                         const float *expected, const struct mafat_network *n,
                          struct mafat_weights *w, const struct mafat_kernels *kernels)
 {
   struct mafat_plan_options options = test_plain_options();
@@ -442,7 +474,8 @@ static void check_placed(const struct placed *p, const char *text, int threads, 
   options.keep_all = false;
   struct mafat_plan *plan = test_plan_with(n, text, &options);
   for (int l = 0; l < p->n; l++)
-    if (plan->place_of[l] != p->place_of[l]) test_fail_case(p->cfg, text, "layer %d takes the place of %d", l, plan->place_of[l]);
+    if (plan->place_of[l] != p->place_of[l])
+      test_fail_case(p->cfg, text, "layer %d takes the place of %d", l, plan->place_of[l]);
   float *out = run_plan(n, plan, w, kernels);
   if (memcmp(out, expected, test_outputs_floats(n) * sizeof *out) != 0)
     test_fail_case(p->cfg, text, "other bits by %s, %d threads", kernels->name, threads);
@@ -465,7 +498,8 @@ START_TEST(test_outputs_take_the_place_of_what_dies)
   for (int level = 0; level < 3; level++) {
     struct mafat_plan *plan = test_plan_with(n, "1x1/NoCut", &options);
     float *expected = run_plan(n, plan, w, test_level(level));
-    for (int t = 0; t < 9; t++) check_placed(p, texts[t % 3], 1 + t / 3, expected, n, w, test_level(level));
+    for (int t = 0; t < 9; t++)
+      check_placed(p, texts[t % 3], 1 + t / 3, expected, n, w, test_level(level));
     free(expected);
     mafat_plan_close(&plan);
   }
@@ -478,12 +512,13 @@ END_TEST
  * rows take a fraction of the whole maps, and nothing is computed twice. */
 START_TEST(test_rows_need_little_memory)
 {
-  struct mafat_network *n = test_network("[net]\nwidth=256\nheight=256\nchannels=3\n"
-                                         "[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=leaky\n"
-                                         "[maxpool]\nsize=2\nstride=2\n"
-                                         "[convolutional]\nfilters=32\nsize=3\npad=1\nactivation=leaky\n"
-                                         "[maxpool]\nsize=2\nstride=2\n"
-                                         "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n");
+  struct mafat_network *n =
+      test_network("[net]\nwidth=256\nheight=256\nchannels=3\n"
+                   "[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=leaky\n"
+                   "[maxpool]\nsize=2\nstride=2\n"
+                   "[convolutional]\nfilters=32\nsize=3\npad=1\nactivation=leaky\n"
+                   "[maxpool]\nsize=2\nstride=2\n"
+                   "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n");
   struct mafat_plan_options options = test_plain_options();
   struct mafat_plan *plan = test_plan_with(n, "1x1/NoCut", &options);
   struct mafat_layout *whole = test_layout(n, plan);
@@ -505,13 +540,15 @@ END_TEST
  * them is never held whole, and no bit changes. */
 START_TEST(test_fused_panels_never_hold_the_wide_tensor)
 {
-  struct mafat_network *n = test_network("[net]\nwidth=21\nheight=17\nchannels=3\n"
-                                         "[convolutional]\nfilters=24\nsize=3\npad=1\nactivation=leaky\n"
-                                         "[convolutional]\nfilters=200\nsize=3\npad=1\nbatch_normalize=1\nactivation=mish\n"
-                                         "[convolutional]\nfilters=19\nsize=1\nactivation=leaky\n"
-                                         "[maxpool]\nsize=2\nstride=2\n");
+  struct mafat_network *n = test_network(
+      "[net]\nwidth=21\nheight=17\nchannels=3\n"
+      "[convolutional]\nfilters=24\nsize=3\npad=1\nactivation=leaky\n"
+      "[convolutional]\nfilters=200\nsize=3\npad=1\nbatch_normalize=1\nactivation=mish\n"
+      "[convolutional]\nfilters=19\nsize=1\nactivation=leaky\n"
+      "[maxpool]\nsize=2\nstride=2\n");
   struct mafat_weights *w = test_weights(n, 4);
-  struct mafat_plan *plan = test_plan(n, "1x1/1/1x1/3/1x1"), *panels = test_plan(n, "1x1/1/panels/3/1x1");
+  struct mafat_plan *plan = test_plan(n, "1x1/1/1x1/3/1x1"),
+                    *panels = test_plan(n, "1x1/1/panels/3/1x1");
   struct mafat_layout *whole = test_layout(n, plan), *fused = test_layout(n, panels);
   const struct mafat_kernels *levels[8];
   int n_levels = mafat_kernels_list(levels, 8);
@@ -521,8 +558,10 @@ START_TEST(test_fused_panels_never_hold_the_wide_tensor)
     free(out);
     free(reference);
   }
-  ck_assert_uint_eq(whole->buffers[whole->tensors[1].buffer].bytes, (21 * 17 * 200 * 4 + 63) / 64 * 64);
-  ck_assert_uint_eq(fused->buffers[fused->tensors[1].buffer].bytes, (21 * 17 * 32 * 4 + 63) / 64 * 64);
+  ck_assert_uint_eq(whole->buffers[whole->tensors[1].buffer].bytes,
+                    (21 * 17 * 200 * 4 + 63) / 64 * 64);
+  ck_assert_uint_eq(fused->buffers[fused->tensors[1].buffer].bytes,
+                    (21 * 17 * 32 * 4 + 63) / 64 * 64);
   ck_assert_uint_eq(fused->macs, whole->macs);
   mafat_layout_close(&fused);
   mafat_layout_close(&whole);
@@ -583,12 +622,14 @@ START_TEST(test_nothing_is_allocated_while_running)
   struct mafat_plan_options plan_options;
   mafat_plan_defaults(&plan_options);
   test_random_plan(&rng, n, n->n_layers, text, sizeof text);
-  if (_i % 2 && !test_random_split(&rng, n, &plan_options, text, sizeof text)) snprintf(text, sizeof text, "1x1");
+  if (_i % 2 && !test_random_split(&rng, n, &plan_options, text, sizeof text))
+    snprintf(text, sizeof text, "1x1");
   struct mafat_plan *plan = test_plan(n, text);
   struct mafat_layout *layout = test_layout(n, plan);
   mafat_executor_defaults(&options);
   ck_assert_int_eq(mafat_executor_open(&e, n, plan, layout, w, &options, NULL), MAFAT_OK);
-  float *input = calloc((size_t)mafat_shape_elements(mafat_network_picture_shape(n)), sizeof *input);
+  float *input =
+      calloc((size_t)mafat_shape_elements(mafat_network_picture_shape(n)), sizeof *input);
   mafat_executor_set_input(e, input);
   failing_malloc_arm(-1);
   failing_mmap_arm(-1);
@@ -675,7 +716,8 @@ static void exact_reorg(const float *x, int w, int h, int c, int stride, bool re
 
 START_TEST(test_reorgs_have_darknets_index_order)
 {
-  static const char *const sections[] = {"[reorg]\nstride=2\n", "[reorg]\nstride=2\nreverse=1\n", "[reorg3d]\nstride=2\n"};
+  static const char *const sections[] = {"[reorg]\nstride=2\n", "[reorg]\nstride=2\nreverse=1\n",
+                                         "[reorg3d]\nstride=2\n"};
   char cfg[512];
   snprintf(cfg, sizeof cfg, "[net]\nwidth=6\nheight=4\nchannels=36\n%s", sections[_i]);
   struct mafat_network *n = test_network(cfg);
@@ -702,11 +744,13 @@ Suite *executor_suite(void)
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, test_any_plan_gives_the_same_bits, 0, test_seeds(500));
   tcase_add_loop_test(t, test_layers_with_several_outputs, 0, test_seeds(500));
-  tcase_add_loop_test(t, test_inner_layers_that_are_asked_for_have_the_same_bits, 0, test_seeds(200));
+  tcase_add_loop_test(t, test_inner_layers_that_are_asked_for_have_the_same_bits, 0,
+                      test_seeds(200));
   tcase_add_loop_test(t, test_a_pool_that_leaves_out_a_row_changes_no_bit, 0, 12);
   tcase_add_loop_test(t, test_blocks_of_channels_are_not_parted, 0, 3);
   tcase_add_loop_test(t, test_one_group_gives_the_same_bits, 0, test_seeds(200));
-  tcase_add_loop_test(t, test_outputs_take_the_place_of_what_dies, 0, sizeof placed / sizeof *placed);
+  tcase_add_loop_test(t, test_outputs_take_the_place_of_what_dies, 0,
+                      sizeof placed / sizeof *placed);
   tcase_add_test(t, test_rows_need_little_memory);
   tcase_add_test(t, test_fused_panels_never_hold_the_wide_tensor);
   tcase_add_loop_test(t, test_levels_agree, 0, test_seeds(100));

@@ -25,9 +25,12 @@ START_TEST(every_kind_is_on_every_floor)
     }
     ck_assert_msg(priced && priced->count, "the predictor does not know [%s]", kind->name);
     ck_assert_msg(run && run->run, "the runner does not know [%s]", kind->name);
-    ck_assert_msg(kind->head == (run->decode != NULL), "%s: kinds with boxes decode them", kind->name);
-    ck_assert_msg(run->sharing != MAFAT_ALONE || !(kind->along & MAFAT_ALONG_ROWS), "%s: rows are not shared", kind->name);
-    ck_assert_msg(!kind->flat || (run->prepare && priced->scratch), "%s: nobody lists its input", kind->name);
+    ck_assert_msg(kind->head == (run->decode != NULL), "%s: kinds with boxes decode them",
+                  kind->name);
+    ck_assert_msg(run->sharing != MAFAT_ALONE || !(kind->along & MAFAT_ALONG_ROWS),
+                  "%s: rows are not shared", kind->name);
+    ck_assert_msg(!kind->flat || (run->prepare && priced->scratch), "%s: nobody lists its input",
+                  kind->name);
   }
 }
 END_TEST

@@ -105,8 +105,8 @@ static const char *const readers[] = {
     "[region]\nclasses=9\nnum=3\nanchors=1,2, 3,4, 5,6\nsoftmax=1\n",
 };
 
-/* Maps of one width, and of two heights: the input, that without what is below zero, and rows of it. Channels and rows
- * suit the reader's kind. */
+/* Maps of one width, and of two heights: the input, that without what is below zero, and rows of
+ * it. Channels and rows suit the reader's kind. */
 #define FRONT "[activation]\nactivation=relu\n[crop]\ncrop_height=10\ncrop_width=12\nnoadjust=1\n"
 
 enum { RELU, CROP, READER, CROPPED = 2, H = 14, W = 12 };
@@ -120,12 +120,14 @@ static int channels_of(const char *reader)
 static struct mafat_network *network_of(const char *front, const char *reader)
 {
   char cfg[1024];
-  snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n%s%s", H, W, channels_of(reader), front, reader);
+  snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n%s%s", H, W,
+           channels_of(reader), front, reader);
   return test_network(cfg);
 }
 
 /* Channel c of row y of a tensor before the reader. */
-static const float *row_of(const struct mafat_network *n, const float *picture, int tensor, int c, int y, float *capacity)
+static const float *row_of(const struct mafat_network *n, const float *picture, int tensor, int c,
+                           int y, float *capacity)
 {
   const float *row = picture + (c * H + y + (tensor == CROP ? CROPPED : 0)) * W;
   if (tensor == mafat_network_picture(n)) return row;
@@ -141,7 +143,8 @@ static float *materialise(const struct mafat_network *n, const float *picture)
     for (int y = 0; y < o->shape.h; y++) {
       int channel = c, row = y;
       const struct mafat_source *s = test_source_at(o, &channel, &row);
-      memcpy(map + (c * o->shape.h + y) * W, row_of(n, picture, s->tensor, channel, row, capacity), W * sizeof *map);
+      memcpy(map + (c * o->shape.h + y) * W, row_of(n, picture, s->tensor, channel, row, capacity),
+             W * sizeof *map);
     }
   return map;
 }
@@ -150,31 +153,36 @@ static float *materialise(const struct mafat_network *n, const float *picture)
 static void read_picture(struct mafat_network *n)
 {
   struct mafat_operand *o = n->layers[READER].operands;
-  *o->sources.list = (struct mafat_source){mafat_network_picture(n), 0, mafat_network_picture_shape(n).c, 0, H};
+  *o->sources.list =
+      (struct mafat_source){mafat_network_picture(n), 0, mafat_network_picture_shape(n).c, 0, H};
   o->shape.h = H;
   for (int l = READER; l < n->n_layers; l++) {
     struct mafat_diagnostic d = {""};
     if (l > READER) n->layers[l].operands[0].shape = n->layers[l - 1].out;
     if (l > READER) n->layers[l].operands[0].sources.list->n_rows = n->layers[l - 1].out.h;
-    int code = mafat_layer_infer(&n->layers[l], &(struct mafat_infer_context){"test.cfg", 1, l, "reader", &d});
+    int code = mafat_layer_infer(&n->layers[l],
+                                 &(struct mafat_infer_context){"test.cfg", 1, l, "reader", &d});
     ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   }
   test_constants(n);
 }
 
-static void compare(const float *found, const float *expected, size_t n, const char *reader, const char *plan)
+static void compare(const float *found, const float *expected, size_t n, const char *reader,
+                    const char *plan)
 {
   for (size_t i = 0; i < n; i++)
     ck_assert_msg(fabsf(found[i] - expected[i]) <= TOLERANCE * fmaxf(1, fabsf(expected[i])),
-                  "plan %s: output %zu is %.9g, of the map itself %.9g\n%s", plan, i, (double)found[i],
-                  (double)expected[i], reader);
+                  "plan %s: output %zu is %.9g, of the map itself %.9g\n%s", plan, i,
+                  (double)found[i], (double)expected[i], reader);
 }
 
-static void check_plans(const struct mafat_network *n, struct mafat_weights *w, enum mafat_algorithm algorithm,
-                        const float *picture, const float *expected, const char *reader)
+static void check_plans(const struct mafat_network *n, struct mafat_weights *w,
+                        enum mafat_algorithm algorithm, const float *picture, const float *expected,
+                        const char *reader)
 {
-  static const char *const plans[] = {"1x1", "rows1", "rows3:streamed", "panels", "panels:streamed", "2x2/1/rows1/2/1x1",
-                                      "rows2/2/panels:apart:streamed", "1x1/1/3x2"};
+  static const char *const plans[] = {
+      "1x1", "rows1", "rows3:streamed", "panels", "panels:streamed", "2x2/1/rows1/2/1x1",
+      "rows2/2/panels:apart:streamed", "1x1/1/3x2"};
   size_t floats = floats_of(n, n->n_layers - 1);
   float *first = NULL;
   for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
@@ -182,7 +190,8 @@ static void check_plans(const struct mafat_network *n, struct mafat_weights *w, 
     float *found = run(n, w, plans[i], &options, picture);
     compare(found, expected, floats, reader, plans[i]);
     if (!first) first = found;
-    else if (memcmp(found, first, floats * sizeof *found) != 0) ck_abort_msg("plan %s: other bits\n%s", plans[i], reader);
+    else if (memcmp(found, first, floats * sizeof *found) != 0)
+      ck_abort_msg("plan %s: other bits\n%s", plans[i], reader);
     if (found != first) free(found);
   }
   free(first);
@@ -196,12 +205,14 @@ START_TEST(joins_are_read_as_maps_are)
   for (int attempt = 0; attempt < 300 && woven < 8; attempt++) {
     struct mafat_network *joined = network_of(FRONT, reader), *whole = network_of("", reader);
     read_picture(joined);
-    if (test_weave(&rng, joined, READER, 0) && joined->layers[READER].operands[0].sources.n_bands > 1) {
+    if (test_weave(&rng, joined, READER, 0) &&
+        joined->layers[READER].operands[0].sources.n_bands > 1) {
       enum mafat_algorithm algorithm = woven % 2 ? MAFAT_WINOGRAD : MAFAT_DIRECT;
       struct mafat_plan_options options = options_of(algorithm, 1);
       struct mafat_weights *w = open_weights(joined, 7), *whole_w = open_weights(whole, 7);
       float *picture = random_floats(&rng, floats_of(joined, mafat_network_picture(joined)));
-      float *map = materialise(joined, picture), *expected = run(whole, whole_w, "1x1", &options, map);
+      float *map = materialise(joined, picture),
+            *expected = run(whole, whole_w, "1x1", &options, map);
       check_plans(joined, w, algorithm, picture, expected, reader);
       free(picture);
       free(map);
@@ -251,13 +262,15 @@ START_TEST(cuts_between_rows_change_no_bit)
   float *expected = run(n, w, "1x1/NoCut", &options, input);
   for (int l = 0; l < cut->n_layers; l++)
     for (int k = 0; k < cut->layers[l].n_operands; k++)
-      for (int cuts = test_random_int(&rng, 0, 2); cuts > 0; cuts--) cut_rows(&rng, &cut->layers[l].operands[k]);
+      for (int cuts = test_random_int(&rng, 0, 2); cuts > 0; cuts--)
+        cut_rows(&rng, &cut->layers[l].operands[k]);
   for (int i = 0; i < 6; i++) {
     test_random_plan(&rng, n, n->n_layers, text, sizeof text);
     options.n_threads = 1 + i % 3;
     float *found = run(cut, cut_w, text, &options, input);
     if (memcmp(found, expected, floats_of(n, n->n_layers - 1) * sizeof *found) != 0)
-      test_fail_case(cfg, text, "%d threads: other bits than of operands that are not cut", options.n_threads);
+      test_fail_case(cfg, text, "%d threads: other bits than of operands that are not cut",
+                     options.n_threads);
     free(found);
   }
   free(input);
@@ -271,13 +284,15 @@ END_TEST
 
 /* ---- a layer that is split in rows ---- */
 
-/* Layers 1 and 2 are halves of one convolution of layer 0: of its upper rows and of its lower ones, each with a row of
- * the other's; they have the same weights. Layer 3 reads them below each other. */
+/* Layers 1 and 2 are halves of one convolution of layer 0: of its upper rows and of its lower ones,
+ * each with a row of the other's; they have the same weights. Layer 3 reads them below each other.
+ */
 #define NET "[net]\nheight=20\nwidth=17\nchannels=5\n"
 #define THICK "[convolutional]\nfilters=24\nsize=3\npad=1\nactivation=leaky\n"
 #define NARROW "[convolutional]\nfilters=9\nsize=3\npad=1\nactivation=relu\n"
 
-static void read_rows(struct mafat_network *n, int layer, int first, int n_rows, int before, int after)
+static void read_rows(struct mafat_network *n, int layer, int first, int n_rows, int before,
+                      int after)
 {
   struct mafat_layer *l = &n->layers[layer];
   struct mafat_diagnostic d = {""};
@@ -285,7 +300,9 @@ static void read_rows(struct mafat_network *n, int layer, int first, int n_rows,
   l->operands[0].shape = (struct mafat_shape){n_rows, 17, 24};
   l->window.y.before = before;
   l->window.y.after = after;
-  ck_assert_int_eq(mafat_layer_infer(l, &(struct mafat_infer_context){"test.cfg", 1, layer, "half", &d}), MAFAT_OK);
+  ck_assert_int_eq(
+      mafat_layer_infer(l, &(struct mafat_infer_context){"test.cfg", 1, layer, "half", &d}),
+      MAFAT_OK);
 }
 
 static struct mafat_network *split_network(int at)
@@ -297,9 +314,12 @@ static struct mafat_network *split_network(int at)
   read_rows(n, 2, at - 1, 20 - at + 1, 0, 1);
   *o->sources.list = upper;
   o->shape = (struct mafat_shape){20, 17, 24};
-  ck_assert_int_eq(mafat_sources_join_rows(&o->sources, &(struct mafat_sources){&lower, 1, 1}), MAFAT_OK);
+  ck_assert_int_eq(mafat_sources_join_rows(&o->sources, &(struct mafat_sources){&lower, 1, 1}),
+                   MAFAT_OK);
   for (int l = 1; l < 4; l++)
-    ck_assert_int_eq(mafat_network_check_operand(n, l, 0, &(struct mafat_infer_context){"test.cfg", 1, l, "half", NULL}), MAFAT_OK);
+    ck_assert_int_eq(mafat_network_check_operand(
+                         n, l, 0, &(struct mafat_infer_context){"test.cfg", 1, l, "half", NULL}),
+                     MAFAT_OK);
   test_constants(n);
   return n;
 }
@@ -307,13 +327,19 @@ static struct mafat_network *split_network(int at)
 /* Weights of the whole network, layer 1's twice. */
 static struct mafat_weights *split_weights(const struct mafat_network *n, int whole_fd)
 {
-  enum { HEADER = 20, FIRST = 4 * (24 + 24 * 5 * 9), HALF = 4 * (24 + 24 * 24 * 9), LAST = 4 * (9 + 9 * 24 * 9) };
+  enum {
+    HEADER = 20,
+    FIRST = 4 * (24 + 24 * 5 * 9),
+    HALF = 4 * (24 + 24 * 24 * 9),
+    LAST = 4 * (9 + 9 * 24 * 9)
+  };
   static char bytes[HEADER + FIRST + 2 * HALF + LAST];
   struct mafat_weights *w = NULL;
   struct mafat_diagnostic d = {""};
   FILE *file = tmpfile();
   ck_assert_int_eq(pread(whole_fd, bytes, HEADER + FIRST + HALF, 0), HEADER + FIRST + HALF);
-  ck_assert_int_eq(pread(whole_fd, bytes + HEADER + FIRST + HALF, HALF + LAST, HEADER + FIRST), HALF + LAST);
+  ck_assert_int_eq(pread(whole_fd, bytes + HEADER + FIRST + HALF, HALF + LAST, HEADER + FIRST),
+                   HALF + LAST);
   ck_assert_uint_eq(fwrite(bytes, 1, sizeof bytes, file), sizeof bytes);
   ck_assert_int_eq(fflush(file), 0);
   int code = test_weights_from(&w, fileno(file), n, n->n_layers, NULL, &d);
@@ -324,8 +350,9 @@ static struct mafat_weights *split_weights(const struct mafat_network *n, int wh
 
 START_TEST(halves_of_a_layer_are_the_layer)
 {
-  static const char *const plans[] = {"1x1/NoCut", "rows1/NoCut", "3x2/NoCut", "panels/NoCut", "rows2:streamed/NoCut",
-                                      "1x1/2/rows1", "rows1/1/1x1/2/panels", "1x2/3/1x1"};
+  static const char *const plans[] = {
+      "1x1/NoCut",   "rows1/NoCut",          "3x2/NoCut", "panels/NoCut", "rows2:streamed/NoCut",
+      "1x1/2/rows1", "rows1/1/1x1/2/panels", "1x2/3/1x1"};
   struct mafat_network *whole = test_network(NET THICK THICK NARROW), *split = split_network(_i);
   struct test_rng rng = test_rng(5);
   int fd = test_weights_file(whole, 11);
@@ -337,7 +364,8 @@ START_TEST(halves_of_a_layer_are_the_layer)
   for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
     options.n_threads = 1 + (int)i % 3;
     float *found = run(split, split_w, plans[i], &options, input);
-    if (memcmp(found, expected, floats_of(whole, 2) * sizeof *found) != 0) ck_abort_msg("plan %s: other bits", plans[i]);
+    if (memcmp(found, expected, floats_of(whole, 2) * sizeof *found) != 0)
+      ck_abort_msg("plan %s: other bits", plans[i]);
     free(found);
   }
   free(input);
@@ -357,18 +385,21 @@ static size_t maps_bytes(const struct mafat_layout *layout)
   return bytes;
 }
 
-/* A join is no map: there are those of the halves. In rows a half has a window of few rows, and is computed once. */
+/* A join is no map: there are those of the halves. In rows a half has a window of few rows, and is
+ * computed once. */
 START_TEST(a_join_takes_no_memory)
 {
   struct mafat_network *whole = test_network(NET THICK THICK NARROW), *split = split_network(10);
   struct mafat_plan_options options = options_of(MAFAT_DIRECT, 1);
   static const char *const plans[] = {"1x1/NoCut", "rows1/NoCut", "panels/NoCut"};
   for (int i = 0; i < 3; i++) {
-    struct mafat_plan *a = test_plan_with(whole, plans[i], &options), *b = test_plan_with(split, plans[i], &options);
+    struct mafat_plan *a = test_plan_with(whole, plans[i], &options),
+                      *b = test_plan_with(split, plans[i], &options);
     struct mafat_layout *one = test_layout(whole, a), *two = test_layout(split, b);
     ck_assert_uint_eq(two->macs, one->macs);
     ck_assert_uint_eq(two->redundant_macs, 0);
-    if (strcmp(plans[i], "rows1/NoCut") == 0) ck_assert_int_le(two->tensors[1].rows + two->tensors[2].rows, 14);
+    if (strcmp(plans[i], "rows1/NoCut") == 0)
+      ck_assert_int_le(two->tensors[1].rows + two->tensors[2].rows, 14);
     else ck_assert_uint_eq(maps_bytes(two), maps_bytes(one));
     mafat_layout_close(&one);
     mafat_layout_close(&two);
@@ -382,18 +413,20 @@ END_TEST
 
 /* ---- what is computed inside its reader ---- */
 
-/* Only what reads all of a layer can have it inside, or take its panels: not who reads some of its rows, or
- * these in bands. */
+/* Only what reads all of a layer can have it inside, or take its panels: not who reads some of its
+ * rows, or these in bands. */
 START_TEST(readers_of_some_rows_are_not_fused)
 {
-  static const char *const cfgs[] = {NET THICK "[maxpool]\nsize=2\nstride=2\n",
-                                     NET "[convolutional]\nfilters=5\ngroups=5\nsize=3\npad=1\n[convolutional]\nfilters=9\n",
-                                     NET "[convolutional]\nfilters=5\n[shortcut]\nfrom=-1\n",
-                                     NET "[convolutional]\nfilters=200\n[convolutional]\nfilters=9\n"};
+  static const char *const cfgs[] = {
+      NET THICK "[maxpool]\nsize=2\nstride=2\n",
+      NET "[convolutional]\nfilters=5\ngroups=5\nsize=3\npad=1\n[convolutional]\nfilters=9\n",
+      NET "[convolutional]\nfilters=5\n[shortcut]\nfrom=-1\n",
+      NET "[convolutional]\nfilters=200\n[convolutional]\nfilters=9\n"};
   struct test_rng rng = test_rng(3);
   struct mafat_plan_options options = options_of(MAFAT_DIRECT, 1);
   struct mafat_network *n = test_network(cfgs[_i]);
-  if (_i == 2) n->layers[1].operands[1].sources.list->tensor = mafat_network_picture(n); /* what is added */
+  if (_i == 2)
+    n->layers[1].operands[1].sources.list->tensor = mafat_network_picture(n); /* what is added */
   for (int banded = 0; banded < 2; banded++) {
     if (banded) cut_rows(&rng, n->layers[1].operands);
     struct mafat_plan *plan = test_plan_with(n, "panels", &options);
@@ -408,7 +441,8 @@ END_TEST
 Suite *joins_suite(void)
 {
   Suite *s = suite_create("joins");
-  TCase *kinds = tcase_create("kinds"), *cuts = tcase_create("cuts"), *halves = tcase_create("halves");
+  TCase *kinds = tcase_create("kinds"), *cuts = tcase_create("cuts"),
+        *halves = tcase_create("halves");
   tcase_set_timeout(kinds, 60);
   tcase_add_loop_test(kinds, joins_are_read_as_maps_are, 0, sizeof readers / sizeof *readers);
   suite_add_tcase(s, kinds);

@@ -39,7 +39,8 @@ static struct {
   struct mail mails[MOST_MESSAGES];
 } post = {.lock = PTHREAD_MUTEX_INITIALIZER, .came = PTHREAD_COND_INITIALIZER};
 
-static size_t move(const struct mafat_executor *e, const struct mafat_step *step, char *mail, bool send, bool adds)
+static size_t move(const struct mafat_executor *e, const struct mafat_step *step, char *mail,
+                   bool send, bool adds)
 {
   struct mafat_executor_segment *segments = malloc(MOST_SEGMENTS * sizeof *segments);
   int n = mafat_executor_segments(e, step, segments, MOST_SEGMENTS);
@@ -57,7 +58,8 @@ static size_t move(const struct mafat_executor *e, const struct mafat_step *step
   return at;
 }
 
-static int exchange(void *context, struct mafat_executor *e, const struct mafat_step *step, struct mafat_diagnostic *d)
+static int exchange(void *context, struct mafat_executor *e, const struct mafat_step *step,
+                    struct mafat_diagnostic *d)
 {
   const int *rank = context;
   const struct mafat_layer_part *part = mafat_executor_part(e, step);
@@ -68,8 +70,9 @@ static int exchange(void *context, struct mafat_executor *e, const struct mafat_
   if (step->kind == MAFAT_STEP_SEND) {
     size_t n = move(e, step, NULL, true, false);
     ck_assert_ptr_null(mail->bytes);
-    *mail = (struct mail){malloc(n), n, *rank, part->peer, 
-                          (uint64_t)mafat_box_area(part->out) * (uint64_t)mafat_span_size(part->filters)};
+    *mail = (struct mail){malloc(n), n, *rank, part->peer,
+                          (uint64_t)mafat_box_area(part->out) *
+                              (uint64_t)mafat_span_size(part->filters)};
     move(e, step, mail->bytes, true, false);
     pthread_cond_broadcast(&post.came);
   } else if (step->kind == MAFAT_STEP_RECEIVE) {
@@ -123,7 +126,8 @@ static void open_rank(struct rank *r, int number, const struct mafat_network *n,
   }
   mafat_executor_defaults(&e);
   e.exchanger = (struct mafat_exchanger){exchange, &r->number};
-  ck_assert_msg(mafat_executor_open(&r->executor, n, r->plan, r->layout, w, &e, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_executor_open(&r->executor, n, r->plan, r->layout, w, &e, &d) == MAFAT_OK,
+                "%s", d.text);
 }
 
 static void *run_rank(void *context)
@@ -159,8 +163,9 @@ static float *random_input(const struct mafat_network *n)
   return input;
 }
 
-static float *run_alone(const struct mafat_network *n, const char *text, const struct mafat_plan_options *options,
-                        struct mafat_weights *w, const float *input)
+static float *run_alone(const struct mafat_network *n, const char *text,
+                        const struct mafat_plan_options *options, struct mafat_weights *w,
+                        const float *input)
 {
   struct rank r = {.network = n};
   struct mafat_executor_options e;
@@ -177,14 +182,16 @@ static float *run_alone(const struct mafat_network *n, const char *text, const s
 
 /* Output on rank 0, with ranks that share weights or have their own from a file (fd; -1: none);
  * *values: values sent between ranks. */
-static float *run_ranks(const struct mafat_network *n, const char *text, int n_ranks, const struct mafat_plan_options *options,
-                        struct mafat_weights *w, int fd, const float *input, uint64_t *values)
+static float *run_ranks(const struct mafat_network *n, const char *text, int n_ranks,
+                        const struct mafat_plan_options *options, struct mafat_weights *w, int fd,
+                        const float *input, uint64_t *values)
 {
   struct rank ranks[MOST_RANKS];
   pthread_t threads[MOST_RANKS];
   for (int r = 0; r < n_ranks; r++) open_rank(&ranks[r], r, n, text, *options, w, fd);
   mafat_executor_set_input(ranks[0].executor, input);
-  for (int r = 0; r < n_ranks; r++) ck_assert_int_eq(pthread_create(&threads[r], NULL, run_rank, &ranks[r]), 0);
+  for (int r = 0; r < n_ranks; r++)
+    ck_assert_int_eq(pthread_create(&threads[r], NULL, run_rank, &ranks[r]), 0);
   for (int r = 0; r < n_ranks; r++) pthread_join(threads[r], NULL);
   float *out = read_outputs(ranks[0].executor, n);
   for (int r = 0; r < n_ranks; r++) close_rank(&ranks[r]);
@@ -202,8 +209,8 @@ static struct mafat_weights *weights_of(const struct mafat_network *n, uint64_t 
   return w;
 }
 
-static void check_plan(const char *cfg, const struct mafat_network *n, const char *text, int n_ranks,
-                       const struct mafat_plan_options *options, uint64_t *values)
+static void check_plan(const char *cfg, const struct mafat_network *n, const char *text,
+                       int n_ranks, const struct mafat_plan_options *options, uint64_t *values)
 {
   struct mafat_weights *w = weights_of(n, 7);
   float *input = random_input(n), *expected = run_alone(n, "1x1/NoCut", options, w, input);
@@ -212,7 +219,8 @@ static void check_plan(const char *cfg, const struct mafat_network *n, const cha
     float *out = run_ranks(n, text, n_ranks, options, w, own ? fd : -1, input, values);
     for (size_t i = 0; i < test_outputs_floats(n); i++)
       if (memcmp(&out[i], &expected[i], sizeof *out) != 0)
-        test_fail_case(cfg, text, "output %zu is %.9g, on one device %.9g", i, (double)out[i], (double)expected[i]);
+        test_fail_case(cfg, text, "output %zu is %.9g, on one device %.9g", i, (double)out[i],
+                       (double)expected[i]);
     free(out);
   }
   close(fd);
@@ -224,8 +232,9 @@ static void check_plan(const char *cfg, const struct mafat_network *n, const cha
 /* ---- random networks ---- */
 
 /* A random plan all of whose groups are split, for so many ranks; false: none was found. */
-static bool random_ranks(struct test_rng *rng, const struct mafat_network *n, const struct mafat_plan_options *options, int n_ranks,
-                         char *text, size_t capacity)
+static bool random_ranks(struct test_rng *rng, const struct mafat_network *n,
+                         const struct mafat_plan_options *options, int n_ranks, char *text,
+                         size_t capacity)
 {
   struct mafat_plan *plan;
   for (int i = 0; i < 20; i++) {
@@ -233,8 +242,8 @@ static bool random_ranks(struct test_rng *rng, const struct mafat_network *n, co
     char *in_place = strstr(text, "/inplace"); /* not where there are ranks */
     if (in_place) *in_place = '\0';
     size_t length = strlen(text);
-    snprintf(text + length, capacity - length, "/ranks=%d,%d:%d", n_ranks, test_random_int(rng, 0, n->n_layers - 1),
-             test_random_int(rng, 0, n_ranks - 1));
+    snprintf(text + length, capacity - length, "/ranks=%d,%d:%d", n_ranks,
+             test_random_int(rng, 0, n->n_layers - 1), test_random_int(rng, 0, n_ranks - 1));
     struct mafat_diagnostic d = {""};
     int code = mafat_plan_read(&plan, text, n, n->n_layers, options, &d);
     if (code == MAFAT_OK) {
@@ -242,7 +251,9 @@ static bool random_ranks(struct test_rng *rng, const struct mafat_network *n, co
       return true;
     }
     /* One device alone may cut inside a block of channels. */
-    ck_assert_msg(strstr(d.text, "split groups alone") || strstr(d.text, "channels, in units of 16, which are too few"), "%s", d.text);
+    ck_assert_msg(strstr(d.text, "split groups alone") ||
+                      strstr(d.text, "channels, in units of 16, which are too few"),
+                  "%s", d.text);
   }
   return false;
 }
@@ -262,7 +273,8 @@ START_TEST(the_same_bits_on_any_number_of_ranks)
   options.n_threads = test_random_int(&rng, 1, 2);
   for (int i = 0; i < 4; i++) {
     int n_ranks = test_random_int(&rng, 2, MOST_RANKS);
-    if (random_ranks(&rng, n, &options, n_ranks, text, sizeof text)) check_plan(cfg, n, text, n_ranks, &options, &values);
+    if (random_ranks(&rng, n, &options, n_ranks, text, sizeof text))
+      check_plan(cfg, n, text, n_ranks, &options, &values);
   }
   mafat_network_close(&n);
 }
@@ -283,7 +295,8 @@ START_TEST(integers_on_any_number_of_ranks)
   options.n_threads = test_random_int(&rng, 1, 2);
   snprintf(name, sizeof name, "graph %d", _i);
   if (m.code == MAFAT_OK) {
-    ck_assert_msg(test_weights_from(&w, m.fd, m.network, m.network->n_layers, NULL, &d) == MAFAT_OK, "%s", d.text);
+    ck_assert_msg(test_weights_from(&w, m.fd, m.network, m.network->n_layers, NULL, &d) == MAFAT_OK,
+                  "%s", d.text);
     float *input = random_input(m.network);
     struct mafat_quantization in = m.network->layers[mafat_network_picture(m.network)].quantization;
     for (long long i = 0; i < mafat_shape_elements(mafat_network_picture_shape(m.network)); i++)
@@ -292,10 +305,12 @@ START_TEST(integers_on_any_number_of_ranks)
     for (int i = 0; i < 4; i++) {
       int n_ranks = test_random_int(&rng, 2, MOST_RANKS);
       if (!random_ranks(&rng, m.network, &options, n_ranks, text, sizeof text)) continue;
-      float *out = run_ranks(m.network, text, n_ranks, &options, w, i % 2 ? m.fd : -1, input, &values);
+      float *out =
+          run_ranks(m.network, text, n_ranks, &options, w, i % 2 ? m.fd : -1, input, &values);
       for (size_t k = 0; k < test_outputs_floats(m.network); k++)
         if (memcmp(&out[k], &expected[k], sizeof *out) != 0)
-          test_fail_case(name, text, "output %zu is %.9g, on one device %.9g", k, (double)out[k], (double)expected[k]);
+          test_fail_case(name, text, "output %zu is %.9g, on one device %.9g", k, (double)out[k],
+                         (double)expected[k]);
       free(out);
     }
     free(input);
@@ -322,9 +337,12 @@ START_TEST(what_crosses_is_the_formula)
   static const struct {
     const char *text; /* %d: parts */
     enum mafat_weight_sharing schemes[4];
-  } rows[] = {{"split(c%1$d:0,c%1$d:1,c%1$d:2,c%1$d:3)", {MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT}},
-              {"split(c%1$d:0-1,c%1$d:2-3)", {MAFAT_FUSED_OUT, MAFAT_FUSED_IN, MAFAT_FUSED_OUT, MAFAT_FUSED_IN}},
-              {"split(c%1$d:0,c%1$d:1-2,c%1$d:3)", {MAFAT_FAN_OUT, MAFAT_FUSED_OUT, MAFAT_FUSED_IN, MAFAT_FAN_OUT}}};
+  } rows[] = {{"split(c%1$d:0,c%1$d:1,c%1$d:2,c%1$d:3)",
+               {MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT}},
+              {"split(c%1$d:0-1,c%1$d:2-3)",
+               {MAFAT_FUSED_OUT, MAFAT_FUSED_IN, MAFAT_FUSED_OUT, MAFAT_FUSED_IN}},
+              {"split(c%1$d:0,c%1$d:1-2,c%1$d:3)",
+               {MAFAT_FAN_OUT, MAFAT_FUSED_OUT, MAFAT_FUSED_IN, MAFAT_FAN_OUT}}};
   static const int counts[] = {2, 3, 4, 6};
   char text[TEST_PLAN_ROOM];
   struct mafat_network *n = test_network(chain);
@@ -338,7 +356,8 @@ START_TEST(what_crosses_is_the_formula)
     size_t length = (size_t)snprintf(text, sizeof text, rows[_i].text, counts[i]);
     snprintf(text + length, sizeof text - length, "/NoCut/ranks=%d", counts[i]);
     check_plan(chain, n, text, counts[i], &options, &values);
-    ck_assert_uint_eq(values * (uint64_t)counts[i], mafat_schemes_exchange(rows[_i].schemes, layers.list, 4, counts[i]));
+    ck_assert_uint_eq(values * (uint64_t)counts[i],
+                      mafat_schemes_exchange(rows[_i].schemes, layers.list, 4, counts[i]));
   }
   mafat_rank_layers_close(&layers);
   mafat_network_close(&n);
@@ -360,13 +379,15 @@ START_TEST(neighbours_exchange_rows)
   mafat_plan_defaults(&options);
   options.algorithm = MAFAT_DIRECT;
   check_plan(windows, n, "split(h3:0-2)/NoCut/ranks=3", 3, &options, &values);
-  /* Rows 0-4 and 3-8 of the picture; a row to and from each neighbour, then two; two thirds of what comes out. */
+  /* Rows 0-4 and 3-8 of the picture; a row to and from each neighbour, then two; two thirds of what
+   * comes out. */
   ck_assert_uint_eq(values, (5 + 6) * picture + 4 * first + 8 * second + 8 * last);
   mafat_network_close(&n);
 }
 END_TEST
 
-/* In a grid, too: of the neighbour beside it columns, of the one above or below rows, of the one across the corner. */
+/* In a grid, too: of the neighbour beside it columns, of the one above or below rows, of the one
+ * across the corner. */
 START_TEST(neighbours_exchange_borders_of_a_grid)
 {
   struct mafat_network *n = test_network(windows);
@@ -375,8 +396,10 @@ START_TEST(neighbours_exchange_borders_of_a_grid)
   mafat_plan_defaults(&options);
   options.algorithm = MAFAT_DIRECT;
   check_plan(windows, n, "split(h2:0-2,w2:0-2)/NoCut/ranks=4", 4, &options, &values);
-  /* Parts of 6 x 4: of the picture 7 x 5; a pixel's width of each side, then two; three quarters of what comes out. */
-  ck_assert_uint_eq(values, 3 * 7 * 5 * picture + 4 * (6 + 4 + 1) * first + 4 * (6 * 2 + 4 * 2 + 2 * 2) * second + 3 * 6 * 4 * last);
+  /* Parts of 6 x 4: of the picture 7 x 5; a pixel's width of each side, then two; three quarters of
+   * what comes out. */
+  ck_assert_uint_eq(values, 3 * 7 * 5 * picture + 4 * (6 + 4 + 1) * first +
+                                4 * (6 * 2 + 4 * 2 + 2 * 2) * second + 3 * 6 * 4 * last);
   mafat_network_close(&n);
 }
 END_TEST
@@ -394,14 +417,15 @@ START_TEST(whole_layers_hand_on)
 }
 END_TEST
 
-/* A layer that sums its whole input takes it as one list, which every rank with some of its outputs makes for itself, whichever of
- * them come first there. */
+/* A layer that sums its whole input takes it as one list, which every rank with some of its outputs
+ * makes for itself, whichever of them come first there. */
 START_TEST(outputs_of_a_connected_layer)
 {
   static const char cfg[] = "[net]\nwidth=4\nheight=4\nchannels=3\n"
                             "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n"
                             "[connected]\noutput=77\nactivation=linear\n";
-  static const char *const texts[] = {"split(c3:1-1)/NoCut/ranks=3", "split(c3:1-1):loaded/NoCut/ranks=3",
+  static const char *const texts[] = {"split(c3:1-1)/NoCut/ranks=3",
+                                      "split(c3:1-1):loaded/NoCut/ranks=3",
                                       "split(c3:1-1):streamed/NoCut/ranks=3"};
   struct mafat_network *n = test_network(cfg);
   struct mafat_plan_options options;
@@ -409,7 +433,8 @@ START_TEST(outputs_of_a_connected_layer)
   mafat_plan_defaults(&options);
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     check_plan(cfg, n, texts[i], 3, &options, &values);
-    ck_assert_uint_eq(values, 2 * 4 * 4 * 8 + 32 + 32); /* the map to two others, whose outputs come back */
+    ck_assert_uint_eq(values,
+                      2 * 4 * 4 * 8 + 32 + 32); /* the map to two others, whose outputs come back */
   }
   mafat_network_close(&n);
 }
@@ -454,12 +479,14 @@ START_TEST(sums_apart)
 }
 END_TEST
 
-/* Sums of integers lie panel by panel: all of them are to reach the rank that goes on with them, of filters that fill no panel, too. */
+/* Sums of integers lie panel by panel: all of them are to reach the rank that goes on with them, of
+ * filters that fill no panel, too. */
 START_TEST(sums_of_integers_go_on)
 {
   enum { SIDE = 5, IN = 8, MIDDLE = 64 };
   static const int filters[] = {8, 12, 32, 33, 36, 44, 60, 68, 96};
-  static const char *const texts[] = {"split(c2:0-1)/NoCut/ranks=2", "split(c4:0-1)/NoCut/ranks=3", "split(h2:0-1,c2:0-1)/NoCut/ranks=2"};
+  static const char *const texts[] = {"split(c2:0-1)/NoCut/ranks=2", "split(c4:0-1)/NoCut/ranks=3",
+                                      "split(h2:0-1,c2:0-1)/NoCut/ranks=2"};
   static const float scales[] = {.02f, .01f, .05f, .6f};
   static const int64_t zero = 0, zeros[] = {3, -7};
   signed char first[MIDDLE * IN], second[100 * MIDDLE];
@@ -467,19 +494,70 @@ START_TEST(sums_of_integers_go_on)
   struct test_rng rng = test_rng(17 + (uint64_t)_i);
   for (int i = 0; i < MIDDLE * IN; i++) first[i] = (signed char)test_random_int(&rng, -127, 127);
   for (int i = 0; i < n * MIDDLE; i++) second[i] = (signed char)test_random_int(&rng, -127, 127);
-  const struct test_tflite_tensor tensors[] = {
-      {.name = "in", .type = MAFAT_TFLITE_INT8, .rank = 4, .shape = {1, SIDE, SIDE, IN}, .n_scales = 1, .scales = &scales[0], .n_zero_points = 1, .zero_points = &zeros[0]},
-      {.name = "first", .type = MAFAT_TFLITE_INT8, .rank = 4, .shape = {MIDDLE, 1, 1, IN}, .data = first, .bytes = sizeof first, .n_scales = 1, .scales = &scales[1], .n_zero_points = 1, .zero_points = &zero},
-      {.name = "middle", .type = MAFAT_TFLITE_INT8, .rank = 4, .shape = {1, SIDE, SIDE, MIDDLE}, .n_scales = 1, .scales = &scales[2], .n_zero_points = 1, .zero_points = &zeros[1]},
-      {.name = "second", .type = MAFAT_TFLITE_INT8, .rank = 4, .shape = {n, 1, 1, MIDDLE}, .data = second, .bytes = (size_t)n * MIDDLE, .n_scales = 1, .scales = &scales[1], .n_zero_points = 1, .zero_points = &zero},
-      {.name = "out", .type = MAFAT_TFLITE_INT8, .rank = 4, .shape = {1, SIDE, SIDE, n}, .n_scales = 1, .scales = &scales[3], .n_zero_points = 1, .zero_points = &zeros[0]}};
-  const struct test_tflite_field once[] = {{.number = 1, .bytes = 4, .value = 1}, {.number = 2, .bytes = 4, .value = 1}};
+  const struct test_tflite_tensor tensors[] = {{.name = "in",
+                                                .type = MAFAT_TFLITE_INT8,
+                                                .rank = 4,
+                                                .shape = {1, SIDE, SIDE, IN},
+                                                .n_scales = 1,
+                                                .scales = &scales[0],
+                                                .n_zero_points = 1,
+                                                .zero_points = &zeros[0]},
+                                               {.name = "first",
+                                                .type = MAFAT_TFLITE_INT8,
+                                                .rank = 4,
+                                                .shape = {MIDDLE, 1, 1, IN},
+                                                .data = first,
+                                                .bytes = sizeof first,
+                                                .n_scales = 1,
+                                                .scales = &scales[1],
+                                                .n_zero_points = 1,
+                                                .zero_points = &zero},
+                                               {.name = "middle",
+                                                .type = MAFAT_TFLITE_INT8,
+                                                .rank = 4,
+                                                .shape = {1, SIDE, SIDE, MIDDLE},
+                                                .n_scales = 1,
+                                                .scales = &scales[2],
+                                                .n_zero_points = 1,
+                                                .zero_points = &zeros[1]},
+                                               {.name = "second",
+                                                .type = MAFAT_TFLITE_INT8,
+                                                .rank = 4,
+                                                .shape = {n, 1, 1, MIDDLE},
+                                                .data = second,
+                                                .bytes = (size_t)n * MIDDLE,
+                                                .n_scales = 1,
+                                                .scales = &scales[1],
+                                                .n_zero_points = 1,
+                                                .zero_points = &zero},
+                                               {.name = "out",
+                                                .type = MAFAT_TFLITE_INT8,
+                                                .rank = 4,
+                                                .shape = {1, SIDE, SIDE, n},
+                                                .n_scales = 1,
+                                                .scales = &scales[3],
+                                                .n_zero_points = 1,
+                                                .zero_points = &zeros[0]}};
+  const struct test_tflite_field once[] = {{.number = 1, .bytes = 4, .value = 1},
+                                           {.number = 2, .bytes = 4, .value = 1}};
   struct test_tflite_operator operators[2];
   for (int i = 0; i < 2; i++)
-    operators[i] = (struct test_tflite_operator){.code = MAFAT_TFLITE_CONV_2D, .n_inputs = 2, .n_outputs = 1, .inputs = {2 * i, 2 * i + 1},
-                                                 .outputs = {2 * i + 2}, .options = 1, .n_fields = 2, .fields = {once[0], once[1]}};
-  const struct test_tflite_model model = {.tensors = tensors, .operators = operators, .n_tensors = 5, .n_operators = 2, .n_inputs = 1,
-                                          .n_outputs = 1, .inputs = {0}, .outputs = {4}};
+    operators[i] = (struct test_tflite_operator){.code = MAFAT_TFLITE_CONV_2D,
+                                                 .n_inputs = 2,
+                                                 .n_outputs = 1,
+                                                 .inputs = {2 * i, 2 * i + 1},
+                                                 .outputs = {2 * i + 2},
+                                                 .options = 1,
+                                                 .n_fields = 2,
+                                                 .fields = {once[0], once[1]}};
+  const struct test_tflite_model model = {.tensors = tensors,
+                                          .operators = operators,
+                                          .n_tensors = 5,
+                                          .n_operators = 2,
+                                          .n_inputs = 1,
+                                          .n_outputs = 1,
+                                          .inputs = {0},
+                                          .outputs = {4}};
   struct mafat_plan_options options;
   struct mafat_diagnostic d = {""};
   mafat_plan_defaults(&options);
@@ -488,13 +566,16 @@ START_TEST(sums_of_integers_go_on)
   struct mafat_weights *w = NULL;
   int code = test_weights_from(&w, m.fd, m.network, m.network->n_layers, NULL, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  float *input = random_input(m.network), *expected = run_alone(m.network, "1x1/NoCut", &options, w, input);
+  float *input = random_input(m.network),
+        *expected = run_alone(m.network, "1x1/NoCut", &options, w, input);
   for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
     for (int own = 0; own < 2; own++) {
       uint64_t values;
-      float *out = run_ranks(m.network, texts[t], t == 1 ? 3 : 2, &options, w, own ? m.fd : -1, input, &values);
+      float *out = run_ranks(m.network, texts[t], t == 1 ? 3 : 2, &options, w, own ? m.fd : -1,
+                             input, &values);
       for (size_t i = 0; i < test_outputs_floats(m.network); i++)
-        ck_assert_msg(out[i] == expected[i], "%s: output %zu is %g, on one device %g", texts[t], i, (double)out[i], (double)expected[i]);
+        ck_assert_msg(out[i] == expected[i], "%s: output %zu is %g, on one device %g", texts[t], i,
+                      (double)out[i], (double)expected[i]);
       free(out);
     }
   free(input);
@@ -514,7 +595,8 @@ START_TEST(ranks_that_cannot_be)
               {"split(h2:0)/ranks=2,1-2:2", "expected a rank below 2, found 2"},
               {"split(h2:0)/ranks=2,1-2", "expected : and a rank at its end"},
               {"split(h2:0)/ranks=2,7:1", "expected layers below 4 on rank 1, found 7"},
-              {"split(h2:0)/ranks=2/inplace", "expected a comma, or nothing behind the ranks, at character 20, found /inplace"}};
+              {"split(h2:0)/ranks=2/inplace",
+               "expected a comma, or nothing behind the ranks, at character 20, found /inplace"}};
   struct mafat_network *n = test_network(chain);
   struct mafat_plan *plan;
   struct mafat_diagnostic d = {""};
@@ -528,7 +610,8 @@ END_TEST
 START_TEST(ranks_in_a_text)
 {
   struct mafat_network *n = test_network(chain);
-  static const char *const texts[] = {"split(c2:2-3)/NoCut/ranks=2", "split(whole)/NoCut/ranks=3,1:1,2-3:2",
+  static const char *const texts[] = {"split(c2:2-3)/NoCut/ranks=2",
+                                      "split(whole)/NoCut/ranks=3,1:1,2-3:2",
                                       "split(c2:2-3)/NoCut/order=best/ranks=2"};
   char written[256];
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

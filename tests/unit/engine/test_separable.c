@@ -20,11 +20,14 @@ static char cfg[4096];
 static void convolution(int filters, int size, int stride, int pad, int groups)
 {
   size_t at = strlen(cfg);
-  snprintf(cfg + at, sizeof cfg - at, "[convolutional]\nfilters=%d\nsize=%d\nstride=%d\npadding=%d\ngroups=%d\nactivation=relu\n", filters,
-           size, stride, pad, groups);
+  snprintf(
+      cfg + at, sizeof cfg - at,
+      "[convolutional]\nfilters=%d\nsize=%d\nstride=%d\npadding=%d\ngroups=%d\nactivation=relu\n",
+      filters, size, stride, pad, groups);
 }
 
-static float *run(const struct mafat_network *n, struct mafat_weights *w, const char *text, bool apart)
+static float *run(const struct mafat_network *n, struct mafat_weights *w, const char *text,
+                  bool apart)
 {
   struct mafat_plan_options options;
   struct mafat_executor_options eo;
@@ -53,7 +56,8 @@ static float *run(const struct mafat_network *n, struct mafat_weights *w, const 
   return out;
 }
 
-/* Groups of so many rows, depthwise layers inside 1x1s by so many, and channels in so many parts, beside each layer by itself. */
+/* Groups of so many rows, depthwise layers inside 1x1s by so many, and channels in so many parts,
+ * beside each layer by itself. */
 static void check_plans(int step)
 {
   struct mafat_diagnostic d;
@@ -64,12 +68,14 @@ static void check_plans(int step)
   close(fd);
   size_t bytes = (size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof(float);
   float *apart = run(n, w, "1x1", true);
-  int rows = n->layers[0].out.h, parts = (n->layers[0].out.c + 15) / 16; /* channels go in units of 16 */
+  int rows = n->layers[0].out.h,
+      parts = (n->layers[0].out.c + 15) / 16; /* channels go in units of 16 */
   for (int extent = 0; extent <= rows || extent <= parts; extent += step) {
     char texts[3][48] = {"1x1", "", ""};
     if (extent <= rows) snprintf(texts[2], sizeof texts[2], "1x1:dw%d", extent);
     if (extent > 0 && extent <= rows) snprintf(texts[0], sizeof texts[0], "rows%d", extent);
-    if (extent > 1 && extent <= parts) snprintf(texts[1], sizeof texts[1], "split(c%d:0-%d)", extent, n->n_layers - 1);
+    if (extent > 1 && extent <= parts)
+      snprintf(texts[1], sizeof texts[1], "split(c%d:0-%d)", extent, n->n_layers - 1);
     for (int i = 0; i < 3; i++) {
       if (!texts[i][0]) continue;
       float *together = run(n, w, texts[i], false);
@@ -104,7 +110,8 @@ END_TEST
 START_TEST(test_odd_shapes_at_every_extent)
 {
   static const int sides[][2] = {{7, 9}, {11, 5}, {13, 16}};
-  int size = 3 + 2 * (_i % 3), stride = 1 + _i / 3 % 2, pad = _i / 6 % 2, order = _i / 12 % N_ORDERS, side = _i / 36;
+  int size = 3 + 2 * (_i % 3), stride = 1 + _i / 3 % 2, pad = _i / 6 % 2,
+      order = _i / 12 % N_ORDERS, side = _i / 36;
   if (sides[side][1] < size) return;
   write_cfg(order, sides[side][0], sides[side][1], 20, 35, size, stride, pad);
   check_plans(1);
@@ -112,7 +119,8 @@ START_TEST(test_odd_shapes_at_every_extent)
 END_TEST
 
 /* The plans that searches find, words of depthwise layers among them. */
-static void check_front(const struct mafat_network *n, struct mafat_weights *w, const float *apart, size_t bytes)
+static void check_front(const struct mafat_network *n, struct mafat_weights *w, const float *apart,
+                        size_t bytes)
 {
   static const struct mafat_footprint footprint = {.process_bytes = 3 << 20};
   struct mafat_plan_options options;
@@ -122,12 +130,17 @@ static void check_front(const struct mafat_network *n, struct mafat_weights *w, 
   mafat_plan_defaults(&options);
   mafat_calibration_defaults(&calibration, "avx512");
   options.algorithm = MAFAT_DIRECT; /* whose bits are those of any plan */
-  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .footprint = &footprint, .calibration = &calibration};
+  struct mafat_search_request request = {.network = n,
+                                         .n_layers = n->n_layers,
+                                         .options = &options,
+                                         .footprint = &footprint,
+                                         .calibration = &calibration};
   ck_assert_msg(mafat_search_front(&front, &request, &d) == MAFAT_OK, "%s", d.text);
   for (int i = 0; i < front->n; i++) {
     char text[TEST_PLAN_ROOM];
     ck_assert_uint_lt(mafat_spec_write(front->list[i].spec, text, sizeof text), sizeof text);
-    if (strstr(text, ":loaded") || strstr(text, ":streamed")) continue; /* the weights are kept here */
+    if (strstr(text, ":loaded") || strstr(text, ":streamed"))
+      continue; /* the weights are kept here */
     float *found = run(n, w, text, false);
     ck_assert_msg(memcmp(found, apart, bytes) == 0, "%s\n%s", text, cfg);
     free(found);

@@ -54,10 +54,12 @@ START_TEST(a_worker_is_called_once_on_a_thread_of_its_own)
   struct mafat_team *team = open_team(sizes[_i]);
   struct roll_call r = {.n = sizes[_i]};
   mafat_team_run(team, answer, &r);
-  for (int w = 0; w < MAFAT_TEAM_MOST; w++) ck_assert_int_eq(atomic_load(&r.calls[w]), w < sizes[_i]);
+  for (int w = 0; w < MAFAT_TEAM_MOST; w++)
+    ck_assert_int_eq(atomic_load(&r.calls[w]), w < sizes[_i]);
   ck_assert_msg(pthread_equal(r.threads[0], pthread_self()), "worker 0 is not the caller");
   for (int w = 1; w < sizes[_i]; w++)
-    for (int v = 0; v < w; v++) ck_assert_msg(!pthread_equal(r.threads[w], r.threads[v]), "workers %d and %d", v, w);
+    for (int v = 0; v < w; v++)
+      ck_assert_msg(!pthread_equal(r.threads[w], r.threads[v]), "workers %d and %d", v, w);
   mafat_team_close(&team);
   ck_assert_ptr_null(team);
 }
@@ -89,8 +91,8 @@ START_TEST(every_unit_is_taken_once)
     mafat_team_run(team, count_units, &c);
     ck_assert(!atomic_load(&c.strange));
     for (int u = 0; u < units[k]; u++)
-      ck_assert_msg(atomic_load(&c.taken[u]) == 1, "%d workers: unit %d of %d was taken %d times", sizes[_i], u,
-                    units[k], atomic_load(&c.taken[u]));
+      ck_assert_msg(atomic_load(&c.taken[u]) == 1, "%d workers: unit %d of %d was taken %d times",
+                    sizes[_i], u, units[k], atomic_load(&c.taken[u]));
   }
   mafat_team_close(&team);
 }
@@ -136,9 +138,10 @@ START_TEST(every_part_is_taken_once_and_only_last_units_have_several)
       ck_assert(!atomic_load(&p.strange));
       for (int u = 0; u < units[k]; u++) {
         int expected = size > 1 && ends_a_share(size, units[k], u) ? parts[m] : 1;
-        ck_assert_msg(atomic_load(&p.n_parts[u]) == expected && atomic_load(&p.taken[u]) == (1 << expected) - 1,
-                      "%d workers: unit %d of %d in %d parts: %x of %d", size, u, units[k], parts[m],
-                      (unsigned)atomic_load(&p.taken[u]), atomic_load(&p.n_parts[u]));
+        ck_assert_msg(atomic_load(&p.n_parts[u]) == expected &&
+                          atomic_load(&p.taken[u]) == (1 << expected) - 1,
+                      "%d workers: unit %d of %d in %d parts: %x of %d", size, u, units[k],
+                      parts[m], (unsigned)atomic_load(&p.taken[u]), atomic_load(&p.n_parts[u]));
       }
     }
   mafat_team_close(&team);
@@ -157,7 +160,8 @@ static void take_all(void *context, int worker)
 {
   struct greedy *g = context;
   if (worker == g->worker) {
-    for (int unit; (unit = mafat_team_take(g->team, worker, g->n)) != -1;) g->order[g->n_taken++] = unit;
+    for (int unit; (unit = mafat_team_take(g->team, worker, g->n)) != -1;)
+      g->order[g->n_taken++] = unit;
     atomic_store(&g->done, true);
     return;
   }
@@ -180,8 +184,9 @@ START_TEST(a_share_comes_first_then_the_others_are_helped)
       ck_assert_int_eq(g.n_taken, n);
       ck_assert_int_eq(atomic_load(&g.late), 0);
       for (int i = 0; i < n; i++)
-        ck_assert_msg(g.order[i] == (first + i) % n, "worker %d of %d took unit %d as number %d of %d", worker, size,
-                      g.order[i], i, n);
+        ck_assert_msg(g.order[i] == (first + i) % n,
+                      "worker %d of %d took unit %d as number %d of %d", worker, size, g.order[i],
+                      i, n);
     }
   mafat_team_close(&team);
 }
@@ -227,7 +232,8 @@ struct tally {
 static void count_call(void *context, int worker)
 {
   struct tally *t = context;
-  while (mafat_team_take(t->team, worker, t->n) != -1) atomic_fetch_add_explicit(&t->units, 1, memory_order_relaxed);
+  while (mafat_team_take(t->team, worker, t->n) != -1)
+    atomic_fetch_add_explicit(&t->units, 1, memory_order_relaxed);
 }
 
 /* More workers than processors take a fraction of a millisecond for each run. */
@@ -275,7 +281,8 @@ START_TEST(a_waiting_team_takes_no_processor)
   mafat_team_run(team, count_call, &tally);
   double before = processor_ms();
   usleep(300000);
-  double busy = processor_ms() - before; /* spinning on three threads it would be 300 on each processor */
+  double busy =
+      processor_ms() - before; /* spinning on three threads it would be 300 on each processor */
   ck_assert_msg(busy < 150, "%.0f ms of processor time in a pause of 300 ms", busy);
   mafat_team_close(&team);
 }
@@ -305,7 +312,8 @@ static int failing_thread = -1; /* the pthread_create that fails, from 0; -1: no
 static atomic_int n_threads;    /* that were asked for; by any suite's threads */
 
 /* The program's own definition stands before libc's, which it calls. */
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                   void *argument)
 {
   typedef int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
   union {
@@ -331,9 +339,11 @@ START_TEST(a_refused_thread_is_reported)
     failing_malloc_disarm(&unfreed);
     failing_thread = -1;
     ck_assert_int_eq(n_threads, fail + 1); /* it gives up at the first */
-    ck_assert_msg(code == MAFAT_ENOMEM && !team, "thread %d of %d: %s", fail, size, mafat_error_name(code));
+    ck_assert_msg(code == MAFAT_ENOMEM && !team, "thread %d of %d: %s", fail, size,
+                  mafat_error_name(code));
     ck_assert_int_eq(unfreed, 0);
-    ck_assert_msg(strncmp(d.text, "cannot start ", 13) == 0 && strstr(d.text, strerror(EAGAIN)), "%s", d.text);
+    ck_assert_msg(strncmp(d.text, "cannot start ", 13) == 0 && strstr(d.text, strerror(EAGAIN)),
+                  "%s", d.text);
   }
   n_threads = 0;
   struct mafat_team *team = open_team(size);

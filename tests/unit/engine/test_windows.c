@@ -52,7 +52,8 @@ static void weave_input(struct test_rng *rng, struct mafat_network *n)
   struct mafat_operand *o = n->layers[0].operands;
   if (test_random_chance(rng, 40)) return;
   o->sources.list->first_row = test_random_int(rng, 0, o->shape.h - 1);
-  o->shape.h = o->sources.list->n_rows = test_random_int(rng, 1, o->shape.h - o->sources.list->first_row);
+  o->shape.h = o->sources.list->n_rows =
+      test_random_int(rng, 1, o->shape.h - o->sources.list->first_row);
   test_weave(rng, n, 0, 0);
 }
 
@@ -61,10 +62,12 @@ static struct mafat_activating random_activation(struct test_rng *rng)
   float p[2];
   for (int i = 0; i < 2; i++) p[i] = (float)(test_random(rng) >> 8) / 8388608.0f - 1;
   if (test_random_chance(rng, 30)) return mafat_activating(MAFAT_LEAKY);
-  return mafat_exact_activating((enum mafat_activation)test_random_int(rng, 0, MAFAT_EXACT_GENTLE - 1), p[0], p[1]);
+  return mafat_exact_activating(
+      (enum mafat_activation)test_random_int(rng, 0, MAFAT_EXACT_GENTLE - 1), p[0], p[1]);
 }
 
-/* A layer as a cfg can have it, then given another window; false where a pool would not see the map. */
+/* A layer as a cfg can have it, then given another window; false where a pool would not see the
+ * map. */
 static bool make_problem(struct problem *p, struct test_rng *rng)
 {
   static const int multiples[] = {1, 1, 2, 3};
@@ -73,10 +76,13 @@ static bool make_problem(struct problem *p, struct test_rng *rng)
   if (test_random_chance(rng, 40)) groups = c, filters = c * multiples[test_random_int(rng, 0, 3)];
   p->pools = test_random_chance(rng, 45);
   p->mean = p->pools && test_random_chance(rng, 50);
-  int n = snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n", test_random_int(rng, 1, 17),
-                   test_random_int(rng, 1, 21), c);
-  snprintf(cfg + n, sizeof cfg - (size_t)n, p->mean ? "[local_avgpool]\nsize=1\n" : p->pools ? "[maxpool]\nsize=1\n"
-           : "[convolutional]\nfilters=%d\ngroups=%d\n", filters, groups);
+  int n = snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n",
+                   test_random_int(rng, 1, 17), test_random_int(rng, 1, 21), c);
+  snprintf(cfg + n, sizeof cfg - (size_t)n,
+           p->mean    ? "[local_avgpool]\nsize=1\n"
+           : p->pools ? "[maxpool]\nsize=1\n"
+                      : "[convolutional]\nfilters=%d\ngroups=%d\n",
+           filters, groups);
   p->network = test_network(cfg);
   struct mafat_layer *l = &p->network->layers[0];
   struct mafat_diagnostic d = {""};
@@ -84,7 +90,8 @@ static bool make_problem(struct problem *p, struct test_rng *rng)
   l->activation = random_activation(rng);
   weave_input(rng, p->network);
   l->in = l->operands[0].shape;
-  l->window = (struct mafat_window){random_taps(rng, p->pools, l->in.h), random_taps(rng, p->pools, l->in.w)};
+  l->window = (struct mafat_window){random_taps(rng, p->pools, l->in.h),
+                                    random_taps(rng, p->pools, l->in.w)};
   if (test_random_chance(rng, 40)) {
     l->count_padding = true;
     l->counted_y = test_random_int(rng, 0, l->window.y.after);
@@ -93,8 +100,10 @@ static bool make_problem(struct problem *p, struct test_rng *rng)
   int code = mafat_layer_infer(l, &(struct mafat_infer_context){"test.cfg", 1, 0, "layer", &d});
   ck_assert_msg(code == MAFAT_OK || p->pools, "%s", d.text);
   test_constants(p->network);
-  size_t taps = (size_t)mafat_window_area(&l->window) * (size_t)(l->in.c / (p->pools ? 1 : l->groups));
-  p->input = random_floats(rng, (size_t)mafat_shape_elements(mafat_network_picture_shape(p->network)), 1);
+  size_t taps =
+      (size_t)mafat_window_area(&l->window) * (size_t)(l->in.c / (p->pools ? 1 : l->groups));
+  p->input =
+      random_floats(rng, (size_t)mafat_shape_elements(mafat_network_picture_shape(p->network)), 1);
   p->biases = random_floats(rng, (size_t)l->out.c, .2f);
   p->weights = random_floats(rng, (size_t)l->out.c * taps, 1.7f / sqrtf((float)taps));
   return code == MAFAT_OK;
@@ -130,7 +139,8 @@ static double exact_output(const void *problem, int f, int y, int x)
 {
   const struct problem *p = problem;
   const struct mafat_layer *l = p->layer;
-  int channels = p->pools ? 1 : l->in.c / l->groups, first = p->pools ? f : f / (l->filters / l->groups) * channels;
+  int channels = p->pools ? 1 : l->in.c / l->groups,
+      first = p->pools ? f : f / (l->filters / l->groups) * channels;
   const float *w = p->weights + (size_t)f * (size_t)(channels * mafat_window_area(&l->window));
   double sum = p->mean ? 0 : p->pools ? -DBL_MAX : (double)p->biases[f];
   int taps = 0, counted = 0;
@@ -166,7 +176,8 @@ static struct mafat_weights *open_weights(const struct problem *p)
   return w;
 }
 
-static void compare(const struct problem *p, const char *plan_text, const struct mafat_kernels *level, int i)
+static void compare(const struct problem *p, const char *plan_text,
+                    const struct mafat_kernels *level, int i)
 {
   struct mafat_weights *w = open_weights(p);
   const struct test_meaning meaning = {exact_output, p, i};

@@ -18,7 +18,8 @@
 Suite *winograd_suite(void);
 
 /* Tolerances relative to the largest output. */
-static const double tolerances[MAFAT_N_ALGORITHMS] = {[MAFAT_WINOGRAD] = 1e-5, [MAFAT_WINOGRAD_LARGE] = 2e-5};
+static const double tolerances[MAFAT_N_ALGORITHMS] = {
+    [MAFAT_WINOGRAD] = 1e-5, [MAFAT_WINOGRAD_LARGE] = 2e-5};
 
 /* ---- for which layers ---- */
 
@@ -32,9 +33,12 @@ static const struct row rows[] = {
     {"3x3", "[convolutional]\nfilters=64\nsize=3\npad=1\n", true, MAFAT_WINOGRAD},
     {"3x3 without padding", "[convolutional]\nfilters=64\nsize=3\n", true, MAFAT_WINOGRAD},
     {"3x3, one filter", "[convolutional]\nfilters=1\nsize=3\npad=1\n", true, MAFAT_DIRECT},
-    {"3x3, stride 2", "[convolutional]\nfilters=64\nsize=3\nstride=2\npad=1\n", false, MAFAT_DIRECT},
-    {"3x3, two groups", "[convolutional]\nfilters=64\nsize=3\ngroups=2\npad=1\n", false, MAFAT_DIRECT},
-    {"3x3, depthwise", "[convolutional]\nfilters=64\nsize=3\ngroups=64\npad=1\n", false, MAFAT_DIRECT},
+    {"3x3, stride 2", "[convolutional]\nfilters=64\nsize=3\nstride=2\npad=1\n", false,
+     MAFAT_DIRECT},
+    {"3x3, two groups", "[convolutional]\nfilters=64\nsize=3\ngroups=2\npad=1\n", false,
+     MAFAT_DIRECT},
+    {"3x3, depthwise", "[convolutional]\nfilters=64\nsize=3\ngroups=64\npad=1\n", false,
+     MAFAT_DIRECT},
     {"1x1", "[convolutional]\nfilters=64\nsize=1\n", false, MAFAT_DIRECT},
     {"5x5", "[convolutional]\nfilters=64\nsize=5\npad=1\n", false, MAFAT_DIRECT},
     {"maxpool 3x3", "[maxpool]\nsize=3\nstride=1\n", false, MAFAT_DIRECT},
@@ -70,18 +74,20 @@ START_TEST(it_pays_for_large_maps_of_many_channels)
 {
   const struct shape_row *r = &shapes[_i];
   char cfg[256];
-  snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[convolutional]\nfilters=%d\nsize=3\npad=1\n",
+  snprintf(cfg, sizeof cfg,
+           "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[convolutional]\nfilters=%d\nsize=3\npad=1\n",
            r->h, r->w, r->in_c, r->filters);
   struct mafat_network *n = test_network(cfg);
-  ck_assert_msg(mafat_winograd_fastest(&n->layers[0]) == r->fastest, "%d x %d x %d, %d filters", r->h, r->w, r->in_c,
-                r->filters);
+  ck_assert_msg(mafat_winograd_fastest(&n->layers[0]) == r->fastest, "%d x %d x %d, %d filters",
+                r->h, r->w, r->in_c, r->filters);
   mafat_network_close(&n);
 }
 END_TEST
 
 START_TEST(tiles_cover_a_side)
 {
-  static const int tiles[] = {0, 1, 1, 1, 1, 2, 2, 2, 2, 3}, large[] = {0, 1, 1, 1, 1, 1, 1, 2, 2, 2};
+  static const int tiles[] = {0, 1, 1, 1, 1, 2, 2, 2, 2, 3},
+                   large[] = {0, 1, 1, 1, 1, 1, 1, 2, 2, 2};
   for (int n = 0; n < 10; n++) {
     ck_assert_int_eq(mafat_winograd_tiles(mafat_winograd_find(MAFAT_WINOGRAD_4X4), n), tiles[n]);
     ck_assert_int_eq(mafat_winograd_tiles(mafat_winograd_find(MAFAT_WINOGRAD_6X6), n), large[n]);
@@ -89,8 +95,8 @@ START_TEST(tiles_cover_a_side)
 }
 END_TEST
 
-static void check_algorithms(const struct mafat_network *n, const struct mafat_plan *plan, enum mafat_algorithm wanted,
-                             const char *cfg, const char *text)
+static void check_algorithms(const struct mafat_network *n, const struct mafat_plan *plan,
+                             enum mafat_algorithm wanted, const char *cfg, const char *text)
 {
   for (int l = 0; l < plan->n_layers; l++) {
     const struct mafat_layer *layer = &n->layers[l];
@@ -140,7 +146,8 @@ struct problem {
 static float *random_floats(struct test_rng *rng, size_t n, float least, float most)
 {
   float *x = malloc(n * sizeof *x);
-  for (size_t i = 0; i < n; i++) x[i] = least + (most - least) * (float)(test_random(rng) >> 8) / 16777216.0f;
+  for (size_t i = 0; i < n; i++)
+    x[i] = least + (most - least) * (float)(test_random(rng) >> 8) / 16777216.0f;
   return x;
 }
 
@@ -168,7 +175,8 @@ static double exact_output(const struct problem *p, int f, int y, int x)
       for (int kx = 0; kx < 3; kx++) {
         int iy = y + ky - p->pad, ix = x + kx - p->pad;
         if (iy < 0 || iy >= p->h || ix < 0 || ix >= p->w) continue;
-        sum += (double)p->input[(c * p->h + iy) * p->w + ix] * (double)p->weights[((f * p->c + c) * 3 + ky) * 3 + kx];
+        sum += (double)p->input[(c * p->h + iy) * p->w + ix] *
+               (double)p->weights[((f * p->c + c) * 3 + ky) * 3 + kx];
       }
   return sum < 0 ? sum * .1 : sum;
 }
@@ -207,8 +215,9 @@ static struct mafat_weights *open_weights(const struct problem *p, const struct 
   return w;
 }
 
-static float *run_winograd(const struct problem *p, const struct mafat_network *n, struct mafat_weights *w,
-                           const struct mafat_kernels *kernels, enum mafat_algorithm algorithm)
+static float *run_winograd(const struct problem *p, const struct mafat_network *n,
+                           struct mafat_weights *w, const struct mafat_kernels *kernels,
+                           enum mafat_algorithm algorithm)
 {
   struct mafat_plan_options how;
   struct mafat_executor_options options;
@@ -259,8 +268,11 @@ static void check_problem(struct problem *p, struct test_rng *rng, enum mafat_al
     float *map = run_winograd(p, n, w, levels[l], algorithm);
     for (size_t i = 0; i < floats; i++)
       if (!(fabs((double)map[i] - exact[i]) <= tolerances[algorithm] * largest))
-        test_fail_case(cfg, "1x1", "%s, %s, %d threads: output %zu of %zu is %.9g, exactly %.9g; the largest is %.3g",
-                       mafat_algorithm_name(algorithm), levels[l]->name, p->n_threads, i, floats, (double)map[i], exact[i], largest);
+        test_fail_case(
+            cfg, "1x1",
+            "%s, %s, %d threads: output %zu of %zu is %.9g, exactly %.9g; the largest is %.3g",
+            mafat_algorithm_name(algorithm), levels[l]->name, p->n_threads, i, floats,
+            (double)map[i], exact[i], largest);
     free(map);
   }
   free(exact);
@@ -286,9 +298,11 @@ END_TEST
 static const struct problem problems[] = {
     {.h = 9, .w = 10, .c = 512, .filters = 20, .pad = 1, .n_threads = 1},
     {.h = 10, .w = 9, .c = 512, .filters = 33, .pad = 1, .pool = true, .n_threads = 2},
-    {.h = 6, .w = 7, .c = 1030, .filters = 17, .pad = 0, .n_threads = 1}, /* more than a turn's channels */
+    {.h = 6, .w = 7, .c = 1030, .filters = 17, .pad = 0, .n_threads = 1}, /* more than a turn's
+                                                                             channels */
     {.h = 5, .w = 5, .c = 144, .filters = 96, .pad = 2, .n_threads = 2},
-    {.h = 61, .w = 67, .c = 17, .filters = 5, .pad = 1, .pool = true, .n_threads = 1}, /* many tiles */
+    {.h = 61, .w = 67, .c = 17, .filters = 5, .pad = 1, .pool = true, .n_threads = 1}, /* many tiles
+                                                                                        */
     {.h = 3, .w = 3, .c = 1, .filters = 1, .pad = 0, .n_threads = 1},
     {.h = 1, .w = 1, .c = 19, .filters = 16, .pad = 1, .n_threads = 1},
     {.h = 1, .w = 40, .c = 16, .filters = 16, .pad = 1, .pool = true, .n_threads = 2},
@@ -302,16 +316,20 @@ START_TEST(outputs_are_exact_for_chosen_shapes)
 }
 END_TEST
 
-/* However threads share values, weights and turns: panels that divide evenly among them or do not, one turn, fewer
- * than threads, more. */
+/* However threads share values, weights and turns: panels that divide evenly among them or do not,
+ * one turn, fewer than threads, more. */
 static const struct problem shared[] = {
-    {.h = 19, .w = 19, .c = 64, .filters = 256, .pad = 1},              /* a turn, 8 panels */
-    {.h = 19, .w = 19, .c = 200, .filters = 96, .pad = 1},              /* more channels than are transformed at a time */
-    {.h = 38, .w = 38, .c = 24, .filters = 128, .pad = 1},              /* two turns whose weights are kept */
+    {.h = 19, .w = 19, .c = 64, .filters = 256, .pad = 1}, /* a turn, 8 panels */
+    {.h = 19,
+     .w = 19,
+     .c = 200,
+     .filters = 96,
+     .pad = 1}, /* more channels than are transformed at a time */
+    {.h = 38, .w = 38, .c = 24, .filters = 128, .pad = 1}, /* two turns whose weights are kept */
     {.h = 38, .w = 41, .c = 300, .filters = 80, .pad = 1, .pool = true}, /* or are not */
     {.h = 13, .w = 70, .c = 20, .filters = 33, .pad = 1, .pool = true},
-    {.h = 70, .w = 70, .c = 17, .filters = 64, .pad = 0},               /* more turns than threads */
-    {.h = 24, .w = 100, .c = 16, .filters = 20, .pad = 1},              /* one panel */
+    {.h = 70, .w = 70, .c = 17, .filters = 64, .pad = 0},  /* more turns than threads */
+    {.h = 24, .w = 100, .c = 16, .filters = 20, .pad = 1}, /* one panel */
     {.h = 4, .w = 4, .c = 33, .filters = 40, .pad = 1},
 };
 
@@ -331,7 +349,8 @@ START_TEST(threads_change_no_bit)
     float *map = run_winograd(&p, n, w, mafat_kernels_find(NULL), algorithm);
     if (!alone) alone = map;
     else if (memcmp(map, alone, (size_t)out.c * (size_t)out.h * (size_t)out.w * sizeof *map) != 0)
-      test_fail_case(cfg, "1x1", "%s: other bits with %d threads", mafat_algorithm_name(algorithm), p.n_threads);
+      test_fail_case(cfg, "1x1", "%s: other bits with %d threads", mafat_algorithm_name(algorithm),
+                     p.n_threads);
     if (map != alone) free(map);
   }
   free(alone);
@@ -347,11 +366,13 @@ Suite *winograd_suite(void)
   TCase *t = tcase_create("winograd");
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, it_is_for_3x3_of_stride_1, 0, sizeof rows / sizeof *rows);
-  tcase_add_loop_test(t, it_pays_for_large_maps_of_many_channels, 0, sizeof shapes / sizeof *shapes);
+  tcase_add_loop_test(t, it_pays_for_large_maps_of_many_channels, 0,
+                      sizeof shapes / sizeof *shapes);
   tcase_add_test(t, tiles_cover_a_side);
   tcase_add_loop_test(t, no_plan_changes_the_algorithm, 0, test_seeds(40));
   tcase_add_loop_test(t, outputs_are_exact_for_any_shape, 0, test_seeds(40));
-  tcase_add_loop_test(t, outputs_are_exact_for_chosen_shapes, 0, 2 * sizeof problems / sizeof *problems);
+  tcase_add_loop_test(t, outputs_are_exact_for_chosen_shapes, 0,
+                      2 * sizeof problems / sizeof *problems);
   tcase_add_loop_test(t, threads_change_no_bit, 0, 2 * sizeof shared / sizeof *shared);
   suite_add_tcase(s, t);
   return s;

@@ -42,7 +42,8 @@ static void read_cfg(const char *path, const char *data, size_t n)
   struct mafat_cfg *cfg;
   struct mafat_network *network = NULL;
   (void)path;
-  if (mafat_cfg_parse(&cfg, "large.cfg", data, n, NULL) == MAFAT_OK) mafat_darknet_make(&network, cfg, NULL, NULL, NULL);
+  if (mafat_cfg_parse(&cfg, "large.cfg", data, n, NULL) == MAFAT_OK)
+    mafat_darknet_make(&network, cfg, NULL, NULL, NULL);
   mafat_network_close(&network);
   mafat_cfg_close(&cfg);
 }
@@ -122,9 +123,18 @@ static void read_frames(const char *path, const char *data, size_t n, const char
     while (got > 0 && mafat_frames_next(&f, capacity, &got, NULL, NULL) == MAFAT_OK) continue;
   close(fd);
 }
-static void read_y4m(const char *path, const char *data, size_t n) { read_frames(path, data, n, "y4m"); }
-static void read_jpegs(const char *path, const char *data, size_t n) { read_frames(path, data, n, "64x48:mjpeg"); }
-static void read_raw(const char *path, const char *data, size_t n) { read_frames(path, data, n, "1x1:rgb24"); }
+static void read_y4m(const char *path, const char *data, size_t n)
+{
+  read_frames(path, data, n, "y4m");
+}
+static void read_jpegs(const char *path, const char *data, size_t n)
+{
+  read_frames(path, data, n, "64x48:mjpeg");
+}
+static void read_raw(const char *path, const char *data, size_t n)
+{
+  read_frames(path, data, n, "1x1:rgb24");
+}
 
 /* ---- files that ask for much ---- */
 
@@ -330,10 +340,21 @@ static void flat(struct test_message *m, size_t size, int operators, int name, i
   if (!all || !each || !text) abort();
   memset(text, 'a', (size_t)name);
   text[name] = '\0';
-  for (int i = 0; i < n_tensors; i++) all[i] = (struct test_tflite_tensor){.name = text, .rank = 4, .shape = {1, 4, 4, 1}};
-  for (int i = 0; i < n_operators; i++) each[i] = (struct test_tflite_operator){.code = code, .n_inputs = 1, .n_outputs = 1, .inputs = {i}, .outputs = {i + 1}};
-  const struct test_tflite_model model = {.tensors = all, .operators = each, .n_tensors = n_tensors, .n_operators = n_operators,
-                                          .n_inputs = 1, .n_outputs = 1, .inputs = {0}, .outputs = {n_operators}, .codes = &code, .n_codes = 1};
+  for (int i = 0; i < n_tensors; i++)
+    all[i] = (struct test_tflite_tensor){.name = text, .rank = 4, .shape = {1, 4, 4, 1}};
+  for (int i = 0; i < n_operators; i++)
+    each[i] = (struct test_tflite_operator){
+        .code = code, .n_inputs = 1, .n_outputs = 1, .inputs = {i}, .outputs = {i + 1}};
+  const struct test_tflite_model model = {.tensors = all,
+                                          .operators = each,
+                                          .n_tensors = n_tensors,
+                                          .n_operators = n_operators,
+                                          .n_inputs = 1,
+                                          .n_outputs = 1,
+                                          .inputs = {0},
+                                          .outputs = {n_operators},
+                                          .codes = &code,
+                                          .n_codes = 1};
   m->data = test_tflite_write(&model, &m->n);
   free(all);
   free(each);
@@ -376,23 +397,34 @@ static void put_number(struct test_message *m, uint32_t n)
   test_put_bytes(m, &n, sizeof n);
 }
 
-/* A list of tensors, all of which are one that has the longest name: what a file may share, and a list of ours may not. */
+/* A list of tensors, all of which are one that has the longest name: what a file may share, and a
+ * list of ours may not. */
 static void shared(struct test_message *m, size_t size, const struct file *f)
 {
   (void)f;
   enum { TENSORS_OF_SUBGRAPH = 0, SUBGRAPHS_OF_MODEL = 2, NAME = 4000, MOST = 65536 };
-  static const struct test_tflite_tensor both[] = {{.name = "x", .rank = 1, .shape = {1}}, {.name = "y", .rank = 1, .shape = {1}}};
-  static const struct test_tflite_operator relu = {.code = 19, .n_inputs = 1, .n_outputs = 1, .inputs = {0}, .outputs = {1}};
-  const struct test_tflite_model model = {.tensors = both, .operators = &relu, .n_tensors = 2, .n_operators = 1, .n_inputs = 1, .n_outputs = 1, .outputs = {1}};
+  static const struct test_tflite_tensor both[] = {{.name = "x", .rank = 1, .shape = {1}},
+                                                   {.name = "y", .rank = 1, .shape = {1}}};
+  static const struct test_tflite_operator relu = {
+      .code = 19, .n_inputs = 1, .n_outputs = 1, .inputs = {0}, .outputs = {1}};
+  const struct test_tflite_model model = {.tensors = both,
+                                          .operators = &relu,
+                                          .n_tensors = 2,
+                                          .n_operators = 1,
+                                          .n_inputs = 1,
+                                          .n_outputs = 1,
+                                          .outputs = {1}};
   m->data = test_tflite_write(&model, &m->n);
   m->capacity = m->n;
   while (m->n % 4) test_put_bytes(m, "", 1);
-  size_t subgraphs = follow(m, field_of(m, follow(m, 0), SUBGRAPHS_OF_MODEL)), tensors = field_of(m, follow(m, subgraphs + 4), TENSORS_OF_SUBGRAPH);
+  size_t subgraphs = follow(m, field_of(m, follow(m, 0), SUBGRAPHS_OF_MODEL)),
+         tensors = field_of(m, follow(m, subgraphs + 4), TENSORS_OF_SUBGRAPH);
   uint32_t lies = (uint32_t)(m->n - tensors), n = (uint32_t)((size - m->n - NAME) / 4);
   memcpy(m->data + tensors, &lies, sizeof lies);
   if (n > MOST) n = MOST;
   put_number(m, n);
-  const uint16_t list[] = {12, 8, 0, 0, 0, 4}; /* of a table of 8 bytes, whose field 3, the name, is at 4 */
+  const uint16_t list[] = {12, 8, 0,
+                           0,  0, 4}; /* of a table of 8 bytes, whose field 3, the name, is at 4 */
   size_t table = m->n + 4 * (size_t)n + sizeof list;
   while (n-- > 0) put_number(m, (uint32_t)(table - m->n));
   test_put_bytes(m, list, sizeof list);
@@ -404,11 +436,14 @@ static void shared(struct test_message *m, size_t size, const struct file *f)
 
 /* ---- packed ---- */
 
-/* Header and index of a file of these layers, sealed, and what lies behind it. Ends what it is made of. */
-static void seal(struct test_message *m, uint32_t version, uint64_t n_layers, struct test_message *index, struct test_message *after)
+/* Header and index of a file of these layers, sealed, and what lies behind it. Ends what it is made
+ * of. */
+static void seal(struct test_message *m, uint32_t version, uint64_t n_layers,
+                 struct test_message *index, struct test_message *after)
 {
   static const char zeros[MAFAT_PACKED_ALIGNMENT];
-  const uint32_t byte_order = 0x01020304, kernels[] = {MAFAT_CHANNEL_BLOCK, MAFAT_PANEL, MAFAT_PANEL_STEP, MAFAT_PACKED_ALIGNMENT};
+  const uint32_t byte_order = 0x01020304, kernels[] = {MAFAT_CHANNEL_BLOCK, MAFAT_PANEL,
+                                                       MAFAT_PANEL_STEP, MAFAT_PACKED_ALIGNMENT};
   const uint64_t hashes[3] = {0}, index_bytes = index->n;
   put(m, "MAFATPK1");
   put_number(m, byte_order);
@@ -419,9 +454,11 @@ static void seal(struct test_message *m, uint32_t version, uint64_t n_layers, st
   test_put_bytes(m, &index_bytes, sizeof index_bytes);
   test_put_bytes(m, zeros, MAFAT_PACKED_ALIGNMENT - m->n);
   test_put_bytes(m, index->data, index->n);
-  test_put_bytes(m, zeros, (MAFAT_PACKED_ALIGNMENT - m->n % MAFAT_PACKED_ALIGNMENT) % MAFAT_PACKED_ALIGNMENT);
+  test_put_bytes(m, zeros,
+                 (MAFAT_PACKED_ALIGNMENT - m->n % MAFAT_PACKED_ALIGNMENT) % MAFAT_PACKED_ALIGNMENT);
   test_put_bytes(m, after->data, after->n);
-  test_put_bytes(m, zeros, (MAFAT_PACKED_ALIGNMENT - m->n % MAFAT_PACKED_ALIGNMENT) % MAFAT_PACKED_ALIGNMENT);
+  test_put_bytes(m, zeros,
+                 (MAFAT_PACKED_ALIGNMENT - m->n % MAFAT_PACKED_ALIGNMENT) % MAFAT_PACKED_ALIGNMENT);
   test_seal_packed(m->data);
   free(index->data);
   free(after->data);
@@ -434,7 +471,8 @@ static void put_word(struct test_message *m, const char *word)
 }
 
 /* An operator with so many parameters of one name. */
-static void put_operator(struct test_message *m, const char *type, uint32_t n, const char *key, const char *value)
+static void put_operator(struct test_message *m, const char *type, uint32_t n, const char *key,
+                         const char *value)
 {
   put_word(m, type);
   put_number(m, 1);
@@ -445,8 +483,8 @@ static void put_operator(struct test_message *m, const char *type, uint32_t n, c
   }
 }
 
-/* Operators of Darknet, each behind an avgpool with as many parameters as the number says, at most as many as a network may have;
- * maxpools compute with integers. */
+/* Operators of Darknet, each behind an avgpool with as many parameters as the number says, at most
+ * as many as a network may have; maxpools compute with integers. */
 static void packed_cfg(struct test_message *m, size_t size, const struct file *f)
 {
   enum { NUMBERS = 24, PLAIN = 2, ACTIVATIONS = PLAIN + MAFAT_PACKED_ACTIVATIONS };
@@ -454,8 +492,11 @@ static void packed_cfg(struct test_message *m, size_t size, const struct file *f
   struct test_message index = {0}, after = {0};
   const bool computes = strcmp(f->piece, "maxpool") == 0;
   const uint32_t parameters = (uint32_t)f->number;
-  const size_t each = 13 + strlen(f->piece) + parameters * (10 + strlen(f->head) + strlen(f->tail)) + (computes ? NUMBERS : 0);
-  const uint32_t n = (uint32_t)(size / each < MAFAT_MAX_LAYERS - 1 ? size / each : MAFAT_MAX_LAYERS - 1);
+  const size_t each = 13 + strlen(f->piece) +
+                      parameters * (10 + strlen(f->head) + strlen(f->tail)) +
+                      (computes ? NUMBERS : 0);
+  const uint32_t n =
+      (uint32_t)(size / each < MAFAT_MAX_LAYERS - 1 ? size / each : MAFAT_MAX_LAYERS - 1);
   put_word(&index, "darknet");
   put_number(&index, n + 1);
   put_number(&index, 3 + (n - 1) * parameters);
@@ -473,14 +514,16 @@ static void packed_cfg(struct test_message *m, size_t size, const struct file *f
     put_number(&index, n);
     put_number(&index, n + 1); /* of the input, too */
     for (uint32_t i = 0; i <= n; i++) {
-      const uint32_t one[] = {i, i > 0 && i < n, 0x3f800000, 128, 0x3f800000, 128}; /* of a scale of 1 */
+      const uint32_t one[] = {i,   i > 0 && i < n, 0x3f800000,
+                              128, 0x3f800000,     128}; /* of a scale of 1 */
       test_put_bytes(&index, one, sizeof one);
     }
   }
   seal(m, computes ? ACTIVATIONS : PLAIN, computes ? n + 1 : n, &index, &after);
 }
 
-static void begin_embedded_graph(struct test_message *index, const struct test_message *embedded_graph, uint32_t n_files)
+static void begin_embedded_graph(struct test_message *index,
+                                 const struct test_message *embedded_graph, uint32_t n_files)
 {
   const uint64_t hash = mafat_hash(MAFAT_HASH_START, embedded_graph->data, embedded_graph->n);
   put_word(index, "onnx");
@@ -488,7 +531,8 @@ static void begin_embedded_graph(struct test_message *index, const struct test_m
   put_number(index, n_files);
 }
 
-static void put_pieces(struct test_message *index, const char *name, uint64_t file_bytes, uint32_t n, uint64_t apart, uint64_t bytes)
+static void put_pieces(struct test_message *index, const char *name, uint64_t file_bytes,
+                       uint32_t n, uint64_t apart, uint64_t bytes)
 {
   put_word(index, name);
   test_put_bytes(index, &file_bytes, sizeof file_bytes);
@@ -527,7 +571,9 @@ static void packed_pieces(struct test_message *m, size_t size, const struct file
 static void packed_files(struct test_message *m, size_t size, const struct file *f)
 {
   struct test_message index = {0}, bytes = {0};
-  const size_t n = size / 64 < MAFAT_EMBEDDED_GRAPH_MAX_FILES ? size / 64 : MAFAT_EMBEDDED_GRAPH_MAX_FILES, length = size / n - 30;
+  const size_t n = size / 64 < MAFAT_EMBEDDED_GRAPH_MAX_FILES ? size / 64
+                                                              : MAFAT_EMBEDDED_GRAPH_MAX_FILES,
+               length = size / n - 30;
   char *name = malloc(length + 24);
   if (!name) abort();
   memset(name, *f->piece, length);
@@ -563,7 +609,8 @@ static const struct file files[] = {
     {"anchors", CFG, pieces, PIECE(",1"), .head = NET "[region]\nanchors=1"},
     {"layers", CFG, layers, PIECE("[avgpool]\n")},
     /* The largest number of columns: the time for a layer does not depend on it. */
-    {"wide pools", CFG, layers, PIECE("[maxpool]\nsize=1\n"), .head = "[net]\nwidth=1048576\nheight=1\nchannels=1\n"},
+    {"wide pools", CFG, layers, PIECE("[maxpool]\nsize=1\n"),
+     .head = "[net]\nwidth=1048576\nheight=1\nchannels=1\n"},
     {"routes", CFG, routes, PIECE("")},
 
     {"nodes", ONNX, in_graph, PIECE("\x0a\x00")},
@@ -601,10 +648,14 @@ static const struct file files[] = {
     {"a tensor that is many", TFLITE, shared, PIECE("")},
 
     {"packed layers", PACKED, packed_cfg, PIECE("max"), .head = "", .tail = ""},
-    {"packed layers with a parameter", PACKED, packed_cfg, PIECE("route"), .head = "layers", .tail = "-1", .number = 1},
-    {"packed routes", PACKED, packed_cfg, PIECE("route"), .head = "layers", .tail = "-1,-1,-1,-1,-1,-1,-1,-1,-1,-1", .number = 1},
-    {"packed parameters", PACKED, packed_cfg, PIECE("avgpool"), .head = "", .tail = "", .number = MAFAT_CFG_MAX_KEYS},
-    {"packed maxpools of integers", PACKED, packed_cfg, PIECE("maxpool"), .head = "size", .tail = "1", .number = 1},
+    {"packed layers with a parameter", PACKED, packed_cfg, PIECE("route"), .head = "layers",
+     .tail = "-1", .number = 1},
+    {"packed routes", PACKED, packed_cfg, PIECE("route"), .head = "layers",
+     .tail = "-1,-1,-1,-1,-1,-1,-1,-1,-1,-1", .number = 1},
+    {"packed parameters", PACKED, packed_cfg, PIECE("avgpool"), .head = "", .tail = "",
+     .number = MAFAT_CFG_MAX_KEYS},
+    {"packed maxpools of integers", PACKED, packed_cfg, PIECE("maxpool"), .head = "size",
+     .tail = "1", .number = 1},
     {"packed sections", PACKED, packed_cfg, PIECE(""), .head = "", .tail = ""},
     {"packed nodes", PACKED_GRAPH, packed_model, PIECE("Softmax")},
     {"packed folded sums", PACKED_GRAPH, packed_model, PIECE("Add"), .number = 1 << 16},
@@ -618,15 +669,20 @@ static const struct file files[] = {
     {"bounds of tiles", PLAN, pieces, PIECE(",1"), .head = "[1", .tail = "]x[1]"},
     {"digits", PLAN, pieces, PIECE("1")},
 
-    {"an array", ARRAY, pieces, PIECE(","), .head = "\x93NUMPY\x02\x01\xf4\xff\x0f\x01{'descr': '<f4', 'fortran_order': False, 'shape': ("},
+    {"an array", ARRAY, pieces, PIECE(","),
+     .head =
+         "\x93NUMPY\x02\x01\xf4\xff\x0f\x01{'descr': '<f4', 'fortran_order': False, 'shape': ("},
     {"numbers", ARRAY, pieces, PIECE("1")},
 
-    {"terms", TEST_READER_CALIBRATION, read_calibration, pieces, PIECE("cpu portable\n"), .head = "mafat calibration 3\n"},
-    {"a term", TEST_READER_CALIBRATION, read_calibration, pieces, PIECE("1"), .head = "mafat calibration 3\ncpu portable\nfit_error "},
+    {"terms", TEST_READER_CALIBRATION, read_calibration, pieces, PIECE("cpu portable\n"),
+     .head = "mafat calibration 3\n"},
+    {"a term", TEST_READER_CALIBRATION, read_calibration, pieces, PIECE("1"),
+     .head = "mafat calibration 3\ncpu portable\nfit_error "},
 
     {"a header of y4m", VIDEO(y4m), pieces, PIECE(" W1"), .head = "YUV4MPEG2"},
     {"frames of y4m", VIDEO(y4m), pieces, PIECE("FRAME\nabc"), .head = "YUV4MPEG2 W1 H1\n"},
-    {"frames of y4m with words", VIDEO(y4m), pieces, PIECE("FRAME a b\nabc"), .head = "YUV4MPEG2 W1 H1\n"},
+    {"frames of y4m with words", VIDEO(y4m), pieces, PIECE("FRAME a b\nabc"),
+     .head = "YUV4MPEG2 W1 H1\n"},
     {"raw frames", VIDEO(raw), pieces, PIECE("1")},
     {"JPEGs", VIDEO(jpegs), pieces, PIECE("\xff\xd8\xff\xd9")},
 };
@@ -645,12 +701,20 @@ static void hold(const struct file *f, size_t size)
   failing_malloc_arm(-1);
   clock_t begin = clock();
   f->read(path, m.data, m.n);
-  double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC, most = test_patience(test_reading_seconds(f->reader, m.n));
+  double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC,
+         most = test_patience(test_reading_seconds(f->reader, m.n));
   failing_malloc_disarm(&unfreed);
-  if (getenv("BOUNDS_SHOW")) fprintf(stderr, "%-32s %8zu: %9zu bytes %7.1f a byte, %.3f s\n", f->name, m.n, failing_malloc_most_bytes(), (double)failing_malloc_most_bytes() / (double)m.n, seconds); else
-  ck_assert_msg(failing_malloc_most_bytes() <= test_reading_bytes(f->reader, m.n), "%s, %zu bytes: %zu bytes of memory, expected at most %zu",
-                f->name, m.n, failing_malloc_most_bytes(), test_reading_bytes(f->reader, m.n));
-  ck_assert_msg(seconds <= most, "%s, %zu bytes: %.2f seconds of the processor, expected at most %.2f", f->name, m.n, seconds, most);
+  if (getenv("BOUNDS_SHOW"))
+    fprintf(stderr, "%-32s %8zu: %9zu bytes %7.1f a byte, %.3f s\n", f->name, m.n,
+            failing_malloc_most_bytes(), (double)failing_malloc_most_bytes() / (double)m.n,
+            seconds);
+  else
+    ck_assert_msg(failing_malloc_most_bytes() <= test_reading_bytes(f->reader, m.n),
+                  "%s, %zu bytes: %zu bytes of memory, expected at most %zu", f->name, m.n,
+                  failing_malloc_most_bytes(), test_reading_bytes(f->reader, m.n));
+  ck_assert_msg(seconds <= most,
+                "%s, %zu bytes: %.2f seconds of the processor, expected at most %.2f", f->name, m.n,
+                seconds, most);
   ck_assert_int_eq(unfreed, 0);
   close(fd);
   free(m.data);

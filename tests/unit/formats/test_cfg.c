@@ -26,15 +26,17 @@ static struct mafat_cfg *must_parse(const char *text)
 
 START_TEST(sections_hold_their_options)
 {
-  struct mafat_cfg *cfg = must_parse("# a comment\n[net]\nwidth = 4 16\n\n;another\nheight=\t8\r\n"
-                                     " [ conv olutional ] \nfilters=3\n[maxpool]\n[route]\nlayers = -1, 2");
+  struct mafat_cfg *cfg =
+      must_parse("# a comment\n[net]\nwidth = 4 16\n\n;another\nheight=\t8\r\n"
+                 " [ conv olutional ] \nfilters=3\n[maxpool]\n[route]\nlayers = -1, 2");
   ck_assert_str_eq(cfg->path, "a.cfg");
   ck_assert_int_eq(cfg->n_sections, 4);
   ck_assert_str_eq(cfg->sections[0].type, "net");
   ck_assert_int_eq(cfg->sections[0].line, 2);
   ck_assert_int_eq(cfg->sections[0].n_options, 2);
   ck_assert_str_eq(cfg->sections[0].options[0].key, "width");
-  ck_assert_str_eq(cfg->sections[0].options[0].value, "416"); /* blanks mean nothing, as in Darknet */
+  ck_assert_str_eq(cfg->sections[0].options[0].value,
+                   "416"); /* blanks mean nothing, as in Darknet */
   ck_assert_str_eq(cfg->sections[0].options[1].value, "8");
   ck_assert_int_eq(cfg->sections[0].options[1].line, 6);
   ck_assert_str_eq(cfg->sections[1].type, "convolutional");
@@ -89,7 +91,8 @@ START_TEST(other_lines_are_refused)
 {
   struct mafat_cfg *cfg = NULL;
   const struct refusal *r = &refusals[_i];
-  ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", r->text, strlen(r->text), &diagnostic), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", r->text, strlen(r->text), &diagnostic),
+                   MAFAT_EFORMAT);
   ck_assert_ptr_null(cfg);
   ck_assert_str_eq(diagnostic.text, r->message);
 }
@@ -98,7 +101,8 @@ END_TEST
 START_TEST(zero_bytes_are_refused)
 {
   struct mafat_cfg *cfg = NULL;
-  ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", "[net]\nwid\0th=4\n", 15, &diagnostic), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", "[net]\nwid\0th=4\n", 15, &diagnostic),
+                   MAFAT_EFORMAT);
   ck_assert_str_eq(diagnostic.text, "a.cfg:2: expected text, found a zero byte");
   ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", "\0", 1, &diagnostic), MAFAT_EFORMAT);
 }
@@ -125,7 +129,8 @@ START_TEST(sections_of_many_keys_are_refused)
   end += sprintf(end, "key=1\n");
   ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", text, (size_t)(end - text), &d), MAFAT_EFORMAT);
   ck_assert_ptr_null(cfg);
-  ck_assert_str_eq(d.text, "a.cfg:514: expected at most 512 keys in a section, found one more in [net]");
+  ck_assert_str_eq(d.text,
+                   "a.cfg:514: expected at most 512 keys in a section, found one more in [net]");
   free(text);
 }
 END_TEST
@@ -180,7 +185,9 @@ START_TEST(integers)
   struct mafat_cfg *cfg = with_value(l->value);
   int value = 5;
   diagnostic.text[0] = '\0';
-  ck_assert_msg(mafat_cfg_int(cfg, &cfg->sections[0], "key", -10, 10, &value, &diagnostic) == l->code, "%s", l->value);
+  ck_assert_msg(mafat_cfg_int(cfg, &cfg->sections[0], "key", -10, 10, &value, &diagnostic) ==
+                    l->code,
+                "%s", l->value);
   ck_assert_msg(value == l->expected, "%s: %d", l->value, value);
   ck_assert_str_eq(diagnostic.text, l->message);
   mafat_cfg_close(&cfg);
@@ -194,18 +201,21 @@ struct float_look_up {
 };
 
 static const struct float_look_up floats[] = {
-    {"1.5", MAFAT_OK, 1.5f}, {".25", MAFAT_OK, .25f},    {"-2", MAFAT_OK, -2},        {"1e-3", MAFAT_OK, 1e-3f},
-    {"1.1#x", MAFAT_OK, 1.1f}, {"nan", MAFAT_EFORMAT, 5}, {"inf", MAFAT_EFORMAT, 5}, {"1e99", MAFAT_EFORMAT, 5},
-    {"x", MAFAT_EFORMAT, 5},   {"1.5.2", MAFAT_EFORMAT, 5},
+    {"1.5", MAFAT_OK, 1.5f},     {".25", MAFAT_OK, .25f},    {"-2", MAFAT_OK, -2},
+    {"1e-3", MAFAT_OK, 1e-3f},   {"1.1#x", MAFAT_OK, 1.1f},  {"nan", MAFAT_EFORMAT, 5},
+    {"inf", MAFAT_EFORMAT, 5},   {"1e99", MAFAT_EFORMAT, 5}, {"x", MAFAT_EFORMAT, 5},
+    {"1.5.2", MAFAT_EFORMAT, 5},
 };
 
 static void check_fraction(const struct float_look_up *l)
 {
   struct mafat_cfg *cfg = with_value(l->value);
   float value = 5;
-  ck_assert_msg(mafat_cfg_float(cfg, &cfg->sections[0], "key", &value, &diagnostic) == l->code, "%s", l->value);
+  ck_assert_msg(mafat_cfg_float(cfg, &cfg->sections[0], "key", &value, &diagnostic) == l->code,
+                "%s", l->value);
   ck_assert_msg(value == l->expected, "%s: %g", l->value, (double)value);
-  if (l->code) ck_assert_ptr_nonnull(strstr(diagnostic.text, "a.cfg:3: key expects a number, found "));
+  if (l->code)
+    ck_assert_ptr_nonnull(strstr(diagnostic.text, "a.cfg:3: key expects a number, found "));
   mafat_cfg_close(&cfg);
 }
 
@@ -227,7 +237,8 @@ START_TEST(locales_change_no_number)
   s = &cfg->sections[0];
   ck_assert_int_eq(mafat_cfg_floats(cfg, s, "key", &list, &n, &diagnostic), MAFAT_OK);
   ck_assert_int_eq(n, 5);
-  ck_assert(list[0] == 1.5f && list[1] == 2.25f && list[2] == .5f && list[3] == 3 && list[4] == -17.5f);
+  ck_assert(list[0] == 1.5f && list[1] == 2.25f && list[2] == .5f && list[3] == 3 &&
+            list[4] == -17.5f);
   free(list);
   mafat_cfg_close(&cfg);
   setlocale(LC_ALL, "C");
@@ -270,12 +281,17 @@ START_TEST(lists_of_numbers)
   int *values = NULL, n = 0, n_floats = 0;
   float *numbers = NULL;
   int code = mafat_cfg_ints(cfg, &cfg->sections[0], "key", &values, &n, &diagnostic);
-  ck_assert_msg(code == (l->n < 0 ? MAFAT_EFORMAT : MAFAT_OK), "\"%s\": %s", l->value, diagnostic.text);
+  ck_assert_msg(code == (l->n < 0 ? MAFAT_EFORMAT : MAFAT_OK), "\"%s\": %s", l->value,
+                diagnostic.text);
   if (l->n < 0) {
-    ck_assert_msg(values == NULL && strncmp(diagnostic.text, "a.cfg:3: ", 9) == 0, "%s", diagnostic.text);
+    ck_assert_msg(values == NULL && strncmp(diagnostic.text, "a.cfg:3: ", 9) == 0, "%s",
+                  diagnostic.text);
   } else {
-    ck_assert_msg(n == l->n && values[0] == l->first && values[n - 1] == l->last, "\"%s\"", l->value);
-    ck_assert_int_eq(mafat_cfg_floats(cfg, &cfg->sections[0], "key", &numbers, &n_floats, &diagnostic), MAFAT_OK);
+    ck_assert_msg(n == l->n && values[0] == l->first && values[n - 1] == l->last, "\"%s\"",
+                  l->value);
+    ck_assert_int_eq(mafat_cfg_floats(cfg, &cfg->sections[0], "key", &numbers, &n_floats,
+                                      &diagnostic),
+                     MAFAT_OK);
     ck_assert_msg(n_floats == n && numbers[n - 1] == (float)l->last, "\"%s\"", l->value);
   }
   free(values);
@@ -345,7 +361,12 @@ START_TEST(a_message_is_one_line)
   struct mafat_diagnostic d;
   mafat_fail(&d, MAFAT_EIO, "a\nb\x1b[1m\x7f \xc3\xa9");
   ck_assert_str_eq(d.text, "a?b?[1m? \xc3\xa9");
-  mafat_fail(&d, MAFAT_EIO, "\xc2\x9b" "31m \x9b" "1m \xe0\x82\x9b" "m \xc2\xa0 \xe2\x82\xac \xf0\x9f\x98\x80 \xe2\x82"); /* U+009B is ESC [ to terminals */
+  mafat_fail(
+      &d, MAFAT_EIO,
+      "\xc2\x9b"
+      "31m \x9b"
+      "1m \xe0\x82\x9b"
+      "m \xc2\xa0 \xe2\x82\xac \xf0\x9f\x98\x80 \xe2\x82"); /* U+009B is ESC [ to terminals */
   ck_assert_str_eq(d.text, "??31m ?1m ???m \xc2\xa0 \xe2\x82\xac \xf0\x9f\x98\x80 ??");
 }
 END_TEST

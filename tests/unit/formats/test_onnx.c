@@ -37,11 +37,12 @@ static struct held read_path(const char *path)
 {
   struct held h = {0};
   diagnostic.text[0] = 0;
-  ck_assert_msg(mafat_model_file_open(&h.file, path, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_msg(mafat_model_file_open(&h.file, path, &diagnostic) == MAFAT_OK, "%s",
+                diagnostic.text);
   h.code = mafat_onnx_read(&h.model, h.file, &diagnostic);
   ck_assert((h.code == MAFAT_OK) == (h.model != NULL));
-  ck_assert_msg(h.code == MAFAT_OK ||
-                    (strncmp(diagnostic.text, path, strlen(path)) == 0 && !strchr(diagnostic.text, '\n')),
+  ck_assert_msg(h.code == MAFAT_OK || (strncmp(diagnostic.text, path, strlen(path)) == 0 &&
+                                       !strchr(diagnostic.text, '\n')),
                 "%s", diagnostic.text);
   return h;
 }
@@ -78,7 +79,8 @@ static void release(struct held *h)
   mafat_model_file_close(&h->file);
 }
 
-static const struct mafat_onnx_attribute *attribute(const struct held *h, int node, const char *name,
+static const struct mafat_onnx_attribute *attribute(const struct held *h, int node,
+                                                    const char *name,
                                                     enum mafat_onnx_attribute_type type)
 {
   const struct mafat_onnx_attribute *a = mafat_onnx_attribute(&h->model->nodes[node], name);
@@ -93,7 +95,8 @@ START_TEST(nodes_are_read)
   ck_assert(h.model->n_nodes == 6 && h.model->ir_version == 8);
   ck_assert(mafat_onnx_opset(h.model, "") == 13 && mafat_onnx_opset(h.model, "ai.onnx") == 13 &&
             mafat_onnx_opset(h.model, "ai.onnx.ml") == 0);
-  ck_assert(strcmp(n[0].op_type, "Conv") == 0 && strcmp(n[0].name, "stem/conv") == 0 && strcmp(n[0].domain, "") == 0);
+  ck_assert(strcmp(n[0].op_type, "Conv") == 0 && strcmp(n[0].name, "stem/conv") == 0 &&
+            strcmp(n[0].domain, "") == 0);
   ck_assert(n[0].n_inputs == 3 && n[0].n_outputs == 1 && n[0].n_attributes == 4);
   ck_assert_str_eq(n[0].inputs[1]->name, "w");
   ck_assert(n[1].n_inputs == 3 && n[1].inputs[1] == NULL && n[1].inputs[0] == n[0].outputs[0] &&
@@ -105,7 +108,8 @@ START_TEST(nodes_are_read)
   ck_assert_int_eq(attribute(&h, 5, "allowzero", MAFAT_ONNX_ATTRIBUTE_INT)->as.i, -1);
   ck_assert_str_eq(attribute(&h, 0, "auto_pad", MAFAT_ONNX_ATTRIBUTE_STRING)->as.s, "NOTSET");
   ck_assert(attribute(&h, 2, "alpha", MAFAT_ONNX_ATTRIBUTE_FLOAT)->as.f == .125f);
-  const struct mafat_onnx_attribute *scales = attribute(&h, 3, "scales", MAFAT_ONNX_ATTRIBUTE_FLOATS);
+  const struct mafat_onnx_attribute *scales =
+      attribute(&h, 3, "scales", MAFAT_ONNX_ATTRIBUTE_FLOATS);
   ck_assert(scales->n == 4 && scales->as.floats[2] == 2);
   ck_assert_int_eq(attribute(&h, 3, "empty", MAFAT_ONNX_ATTRIBUTE_INTS)->n, 0);
   const struct mafat_onnx_tensor *t = attribute(&h, 4, "value", MAFAT_ONNX_ATTRIBUTE_TENSOR)->as.t;
@@ -118,33 +122,36 @@ START_TEST(values_are_read)
 {
   struct held h = read_good(test_onnx_whole());
   const struct mafat_onnx *m = h.model;
-  ck_assert(m->n_inputs == 2 && m->n_outputs == 1 && mafat_onnx_n_values(m) == 11 && !mafat_onnx_value_of(m, "z"));
+  ck_assert(m->n_inputs == 2 && m->n_outputs == 1 && mafat_onnx_n_values(m) == 11 &&
+            !mafat_onnx_value_of(m, "z"));
   const struct mafat_onnx_value *x = mafat_onnx_value_of(m, "x"), *w = mafat_onnx_value_of(m, "w"),
                                 *y = mafat_onnx_value_of(m, "y");
-  ck_assert(x == m->inputs[0] && x->is_input && x->makers == 0 && x->node == -1 && !x->initializer &&
-            x == mafat_onnx_value(m, x->index));
+  ck_assert(x == m->inputs[0] && x->is_input && x->makers == 0 && x->node == -1 &&
+            !x->initializer && x == mafat_onnx_value(m, x->index));
   ck_assert(x->info->type == MAFAT_ONNX_FLOAT && x->info->rank == 4 && x->info->dims[1].n == 2 &&
             !x->info->dims[0].param);
-  ck_assert(w == m->inputs[1] && w->makers == 1 && w->initializer->rank == 4 && w->initializer->dims[0] == 3 &&
-            w->initializer->n == 54);
-  ck_assert(w->initializer->form == MAFAT_ONNX_PLACE && w->initializer->bytes == 216 && w->initializer->file == 0 &&
-            w->initializer->name == w->name);
+  ck_assert(w == m->inputs[1] && w->makers == 1 && w->initializer->rank == 4 &&
+            w->initializer->dims[0] == 3 && w->initializer->n == 54);
+  ck_assert(w->initializer->form == MAFAT_ONNX_PLACE && w->initializer->bytes == 216 &&
+            w->initializer->file == 0 && w->initializer->name == w->name);
   ck_assert(y == m->outputs[0] && y->node == 5 && y->makers == 1 && y->info->dims[0].n == -1 &&
             y->info->dims[1].n == 6);
   ck_assert_str_eq(y->info->dims[0].param, "batch");
   ck_assert(mafat_onnx_value_of(m, "d")->info == NULL && mafat_onnx_value_of(m, "d")->node == 1);
   const struct mafat_onnx_tensor *scalar = mafat_onnx_value_of(m, "most")->initializer,
                                  *nothing = mafat_onnx_value_of(m, "nothing")->initializer;
-  ck_assert(scalar->rank == 0 && scalar->n == 1 && nothing->rank == 1 && nothing->n == 0 && nothing->bytes == 0);
+  ck_assert(scalar->rank == 0 && scalar->n == 1 && nothing->rank == 1 && nothing->n == 0 &&
+            nothing->bytes == 0);
   release(&h);
 }
 END_TEST
 
 /* ---- numbers, in all ways of writing them ---- */
 
-static const int number_types[] = {MAFAT_ONNX_FLOAT,  MAFAT_ONNX_UINT8,  MAFAT_ONNX_INT8,  MAFAT_ONNX_UINT16,
-                                   MAFAT_ONNX_INT16,  MAFAT_ONNX_INT32,  MAFAT_ONNX_INT64, MAFAT_ONNX_BOOL,
-                                   MAFAT_ONNX_DOUBLE, MAFAT_ONNX_UINT32, MAFAT_ONNX_UINT64};
+static const int number_types[] = {MAFAT_ONNX_FLOAT,  MAFAT_ONNX_UINT8, MAFAT_ONNX_INT8,
+                                   MAFAT_ONNX_UINT16, MAFAT_ONNX_INT16, MAFAT_ONNX_INT32,
+                                   MAFAT_ONNX_INT64,  MAFAT_ONNX_BOOL,  MAFAT_ONNX_DOUBLE,
+                                   MAFAT_ONNX_UINT32, MAFAT_ONNX_UINT64};
 enum { N_NUMBER_TYPES = sizeof number_types / sizeof *number_types };
 
 static const int64_t two_by_three[] = {2, 3};
@@ -167,7 +174,8 @@ static const double *values_of(int type)
   }
 }
 
-static void check_numbers(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t, const double *expected)
+static void check_numbers(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t,
+                          const double *expected)
 {
   double doubles[6];
   int64_t ints[6];
@@ -176,11 +184,14 @@ static void check_numbers(const struct mafat_onnx *m, const struct mafat_onnx_te
       int code = mafat_onnx_tensor_doubles(m, t, first, n, doubles, &diagnostic);
       ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
       for (size_t i = 0; i < n; i++)
-        ck_assert_msg(doubles[i] == expected[first + i], "%g, not %g", doubles[i], expected[first + i]);
+        ck_assert_msg(doubles[i] == expected[first + i], "%g, not %g", doubles[i],
+                      expected[first + i]);
       code = mafat_onnx_tensor_ints(m, t, first, n, ints, &diagnostic);
-      ck_assert_int_eq(code,
-                       t->type == MAFAT_ONNX_FLOAT || t->type == MAFAT_ONNX_DOUBLE ? MAFAT_EUNSUPPORTED : MAFAT_OK);
-      for (size_t i = 0; i < n && code == MAFAT_OK; i++) ck_assert_int_eq(ints[i], (int64_t)expected[first + i]);
+      ck_assert_int_eq(code, t->type == MAFAT_ONNX_FLOAT || t->type == MAFAT_ONNX_DOUBLE
+                                 ? MAFAT_EUNSUPPORTED
+                                 : MAFAT_OK);
+      for (size_t i = 0; i < n && code == MAFAT_OK; i++)
+        ck_assert_int_eq(ints[i], (int64_t)expected[first + i]);
     }
   ck_assert_int_eq(mafat_onnx_tensor_doubles(m, t, 0, 7, doubles, &diagnostic), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_onnx_tensor_doubles(m, t, 7, 0, doubles, &diagnostic), MAFAT_EINVAL);
@@ -190,12 +201,17 @@ START_TEST(numbers_are_read)
 {
   int type = number_types[_i % N_NUMBER_TYPES];
   enum test_onnx_style style = (enum test_onnx_style)(_i / N_NUMBER_TYPES);
-  struct test_onnx_tensor wanted = {
-      .name = "t", .type = type, .rank = 2, .dims = two_by_three, .values = values_of(type), .style = style};
+  struct test_onnx_tensor wanted = {.name = "t",
+                                    .type = type,
+                                    .rank = 2,
+                                    .dims = two_by_three,
+                                    .values = values_of(type),
+                                    .style = style};
   struct held h = read_good(test_onnx_of_tensor(&wanted));
   const struct mafat_onnx_tensor *t = mafat_onnx_value_of(h.model, "t")->initializer;
   bool floats = type == MAFAT_ONNX_FLOAT || type == MAFAT_ONNX_DOUBLE;
-  ck_assert_int_eq(t->form == MAFAT_ONNX_PLACE, style == TEST_ONNX_RAW || (style == TEST_ONNX_TYPED && floats));
+  ck_assert_int_eq(t->form == MAFAT_ONNX_PLACE,
+                   style == TEST_ONNX_RAW || (style == TEST_ONNX_TYPED && floats));
   ck_assert(t->n == 6 && t->type == type &&
             (t->form == MAFAT_ONNX_WIRE || t->bytes == 6 * mafat_onnx_type_bytes(type)));
   check_numbers(h.model, t, wanted.values);
@@ -220,10 +236,12 @@ START_TEST(numbers_that_are_none)
   struct held h = read_good(test_onnx_model(&graph, 13));
   const struct mafat_onnx_tensor *most = mafat_onnx_value_of(h.model, "most")->initializer,
                                  *text = mafat_onnx_value_of(h.model, "text")->initializer;
-  ck_assert_int_eq(mafat_onnx_tensor_ints(h.model, most, 0, 1, &number, &diagnostic), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_onnx_tensor_ints(h.model, most, 0, 1, &number, &diagnostic),
+                   MAFAT_EFORMAT);
   ck_assert(mafat_onnx_tensor_doubles(h.model, most, 0, 1, &value, &diagnostic) == MAFAT_OK &&
             value == 18446744073709551616.);
-  ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, text, 0, 1, &value, &diagnostic), MAFAT_EUNSUPPORTED);
+  ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, text, 0, 1, &value, &diagnostic),
+                   MAFAT_EUNSUPPORTED);
   release(&h);
 }
 END_TEST
@@ -277,17 +295,19 @@ START_TEST(external_data_is_a_place)
   ck_assert(t->form == MAFAT_ONNX_PLACE && t->file == 1 && t->at == 32 && t->bytes == 24 &&
             mafat_onnx_n_files(h.model) == 2);
   ck_assert_str_eq(mafat_onnx_path(h.model, 0), model_path);
-  ck_assert(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic) == MAFAT_OK && found[0] == 8 &&
-            found[5] == 13);
+  ck_assert(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic) == MAFAT_OK &&
+            found[0] == 8 && found[5] == 13);
   unlink(data_path); /* the graph alone is enough to read it; not its numbers */
   ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic), MAFAT_EIO);
   test_write_file(data_path, floats, 32 + 23);
-  ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic), MAFAT_EIO); /* another file than before */
+  ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic),
+                   MAFAT_EIO); /* another file than before */
   release(&h);
   h = read_external("./weights.bin", "32", "24");
   ck_assert_msg(h.code == MAFAT_OK, "%s", diagnostic.text);
   t = mafat_onnx_value_of(h.model, "t")->initializer;
-  ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic), MAFAT_EFORMAT); /* shorter than the graph says */
+  ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic),
+                   MAFAT_EFORMAT); /* shorter than the graph says */
   release(&h);
 }
 END_TEST
@@ -317,7 +337,8 @@ START_TEST(external_data_stays_in_the_folder)
 {
   struct held h = read_external(externals[_i].location, externals[_i].offset, externals[_i].length);
   ck_assert_msg(h.code == externals[_i].code, "%d: %s", h.code, diagnostic.text);
-  ck_assert_msg(h.code == MAFAT_OK || strstr(diagnostic.text, "initializer 0 \"t\""), "%s", diagnostic.text);
+  ck_assert_msg(h.code == MAFAT_OK || strstr(diagnostic.text, "initializer 0 \"t\""), "%s",
+                diagnostic.text);
   release(&h);
 }
 END_TEST
@@ -326,14 +347,20 @@ START_TEST(tensors_of_other_files_are_bound)
 {
   double found[6];
   struct held h = read_good(test_onnx_whole());
-  struct test_message t = test_onnx_tensor(&(struct test_onnx_tensor){
-      .type = MAFAT_ONNX_INT32, .rank = 2, .dims = two_by_three, .values = negative, .style = TEST_ONNX_TYPED});
+  struct test_message t = test_onnx_tensor(&(struct test_onnx_tensor){.type = MAFAT_ONNX_INT32,
+                                                                      .rank = 2,
+                                                                      .dims = two_by_three,
+                                                                      .values = negative,
+                                                                      .style = TEST_ONNX_TYPED});
   test_write_file(tensor_path, t.data, t.n);
   ck_assert_int_eq(mafat_onnx_bind(h.model, "x", tensor_path, &diagnostic), MAFAT_OK);
   ck_assert_int_eq(mafat_onnx_bind(h.model, "w", tensor_path, &diagnostic), MAFAT_OK);
-  const struct mafat_onnx_value *x = mafat_onnx_value_of(h.model, "x"), *w = mafat_onnx_value_of(h.model, "w");
-  ck_assert(x->makers == 1 && w->makers == 1 && x->initializer->file == 1 && x->initializer->name == x->name);
-  ck_assert(mafat_onnx_tensor_doubles(h.model, x->initializer, 0, 6, found, &diagnostic) == MAFAT_OK &&
+  const struct mafat_onnx_value *x = mafat_onnx_value_of(h.model, "x"),
+                                *w = mafat_onnx_value_of(h.model, "w");
+  ck_assert(x->makers == 1 && w->makers == 1 && x->initializer->file == 1 &&
+            x->initializer->name == x->name);
+  ck_assert(mafat_onnx_tensor_doubles(h.model, x->initializer, 0, 6, found, &diagnostic) ==
+                MAFAT_OK &&
             memcmp(found, negative, sizeof found) == 0);
   ck_assert_int_eq(mafat_onnx_bind(h.model, "y", tensor_path, &diagnostic), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_onnx_bind(h.model, "z", tensor_path, &diagnostic), MAFAT_EINVAL);
@@ -358,7 +385,9 @@ static int bind_numbers(const char *path, int rank, const char *data, size_t n, 
   const struct mafat_onnx_tensor *t = mafat_onnx_value_of(h.model, "x")->initializer;
   ck_assert((code == MAFAT_OK) == (t != NULL));
   *first = t ? t->dims[0] : -1;
-  if (t) ck_assert(t->rank == rank && t->form == MAFAT_ONNX_PLACE && t->file == 1 && t->at + t->bytes == n && t->type == MAFAT_ONNX_FLOAT);
+  if (t)
+    ck_assert(t->rank == rank && t->form == MAFAT_ONNX_PLACE && t->file == 1 &&
+              t->at + t->bytes == n && t->type == MAFAT_ONNX_FLOAT);
   release(&h);
   return code;
 }
@@ -371,17 +400,22 @@ START_TEST(arrays_of_other_files_are_bound)
   bytes[8] = 118;
   memset(bytes + 10, ' ', 118);
   memcpy(bytes + 10, text, strlen(text));
-  ck_assert_msg(bind_numbers(data_path, 2, bytes, sizeof bytes, &first) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_msg(bind_numbers(data_path, 2, bytes, sizeof bytes, &first) == MAFAT_OK, "%s",
+                diagnostic.text);
   ck_assert_int_eq(first, 2);
   ck_assert_int_eq(bind_numbers(data_path, 2, bytes, sizeof bytes - 1, &first), MAFAT_EFORMAT);
   ck_assert_int_eq(bind_numbers(data_path, 1, bytes, sizeof bytes, &first), MAFAT_EFORMAT);
-  for (size_t n = 7; n < 128; n += 11) ck_assert_int_ne(bind_numbers(data_path, 2, bytes, n, &first), MAFAT_OK);
-  ck_assert_msg(bind_numbers(data_path, 2, bytes + 128, 24, &first) == MAFAT_OK, "%s", diagnostic.text); /* raw */
+  for (size_t n = 7; n < 128; n += 11)
+    ck_assert_int_ne(bind_numbers(data_path, 2, bytes, n, &first), MAFAT_OK);
+  ck_assert_msg(bind_numbers(data_path, 2, bytes + 128, 24, &first) == MAFAT_OK, "%s",
+                diagnostic.text); /* raw */
   ck_assert_int_eq(first, 2);
   ck_assert_int_eq(bind_numbers(data_path, 2, bytes + 128, 20, &first), MAFAT_EFORMAT);
-  ck_assert_int_eq(bind_numbers(data_path, 3, bytes + 128, 24, &first), MAFAT_EINVAL); /* two are not known */
+  ck_assert_int_eq(bind_numbers(data_path, 3, bytes + 128, 24, &first),
+                   MAFAT_EINVAL); /* two are not known */
   ck_assert_int_eq(bind_numbers(data_path, -1, bytes + 128, 24, &first), MAFAT_EINVAL);
-  ck_assert_int_eq(bind_numbers(tensor_path, 2, bytes + 128, 24, &first), MAFAT_EFORMAT); /* no tensor's message */
+  ck_assert_int_eq(bind_numbers(tensor_path, 2, bytes + 128, 24, &first),
+                   MAFAT_EFORMAT); /* no tensor's message */
 }
 END_TEST
 
@@ -416,7 +450,8 @@ START_TEST(a_file_may_end_anywhere)
   struct test_message m = test_onnx_sample((unsigned)_i);
   for (size_t n = 0; n < m.n; n++) {
     struct held h = read_bytes(m.data, n);
-    ck_assert_msg(h.code == MAFAT_EFORMAT, "%zu of %zu bytes: %d %s", n, m.n, h.code, diagnostic.text);
+    ck_assert_msg(h.code == MAFAT_EFORMAT, "%zu of %zu bytes: %d %s", n, m.n, h.code,
+                  diagnostic.text);
     release(&h);
   }
   free(m.data);
@@ -433,9 +468,11 @@ static void look_at(const struct held *h)
     size_t n = t && t->n < 64 ? (size_t)t->n : 64;
     if (!t) continue;
     diagnostic.text[0] = 0;
-    ck_assert(mafat_onnx_tensor_doubles(h->model, t, 0, n, doubles, &diagnostic) == MAFAT_OK || diagnostic.text[0]);
+    ck_assert(mafat_onnx_tensor_doubles(h->model, t, 0, n, doubles, &diagnostic) == MAFAT_OK ||
+              diagnostic.text[0]);
     diagnostic.text[0] = 0;
-    ck_assert(mafat_onnx_tensor_ints(h->model, t, 0, n, ints, &diagnostic) == MAFAT_OK || diagnostic.text[0]);
+    ck_assert(mafat_onnx_tensor_ints(h->model, t, 0, n, ints, &diagnostic) == MAFAT_OK ||
+              diagnostic.text[0]);
   }
 }
 
@@ -470,13 +507,16 @@ static const struct {
     {FILE_OF, BYTES("[net]\nwidth=8\n"), MAFAT_EFORMAT, "a group"},
     {FILE_OF, BYTES("\x08\x08\x3a\x00"), MAFAT_EFORMAT, "operator set, found none"},
     {FILE_OF, BYTES("\x3a\x00\x42\x02\x10\x0d"), MAFAT_EFORMAT, "version, found 0"},
-    {FILE_OF, BYTES("\x08\x08\x3a\x00\x3a\x00\x42\x02\x10\x0d"), MAFAT_EFORMAT, "one graph, found 2"},
+    {FILE_OF, BYTES("\x08\x08\x3a\x00\x3a\x00\x42\x02\x10\x0d"), MAFAT_EFORMAT,
+     "one graph, found 2"},
     {MODEL, BYTES("\xa2\x01\x00"), MAFAT_EUNSUPPORTED, "training"},
     {MODEL, BYTES("\xca\x01\x00"), MAFAT_EUNSUPPORTED, "functions"},
     {MODEL, BYTES("\x42\x00"), MAFAT_EFORMAT, "version of an operator set, found 0"},
     {MODEL, BYTES("\x03\x00"), MAFAT_EFORMAT, "found number 0"},
-    {MODEL, BYTES("\x10\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"), MAFAT_EFORMAT, "at most 64 bits"},
-    {MODEL, BYTES("\x10\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02"), MAFAT_EFORMAT, "at most 64 bits"},
+    {MODEL, BYTES("\x10\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"), MAFAT_EFORMAT,
+     "at most 64 bits"},
+    {MODEL, BYTES("\x10\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02"), MAFAT_EFORMAT,
+     "at most 64 bits"},
     {MODEL, BYTES("\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), MAFAT_EFORMAT,
      "said to hold 18446744073709551615 bytes"},
     {MODEL, BYTES("\x1e\x00"), MAFAT_EFORMAT, "found 6"},
@@ -484,20 +524,26 @@ static const struct {
     {GRAPH, BYTES("\x7a\x00"), MAFAT_EUNSUPPORTED, "sparse initializers"},
     {GRAPH, BYTES("\x08\x01"), MAFAT_EFORMAT, "node 1: expected field 1"},
     {GRAPH, BYTES("\x0a\x02\x0a\x00"), MAFAT_EFORMAT, "node 1: expected an operator"},
-    {GRAPH, BYTES("\x2a\x02\x10\x01"), MAFAT_EFORMAT, "initializer 0: expected 1 numbers of type float, found 0"},
-    {GRAPH, BYTES("\x2a\x08\x10\x01\x25\x00\x00\x00\x00\x42"), MAFAT_EFORMAT, "expected a number of at most"},
-    {GRAPH, BYTES("\x2a\x07\x10\x01\x25\x00\x00\x00\x00"), MAFAT_EFORMAT, "an initializer with a name"},
+    {GRAPH, BYTES("\x2a\x02\x10\x01"), MAFAT_EFORMAT,
+     "initializer 0: expected 1 numbers of type float, found 0"},
+    {GRAPH, BYTES("\x2a\x08\x10\x01\x25\x00\x00\x00\x00\x42"), MAFAT_EFORMAT,
+     "expected a number of at most"},
+    {GRAPH, BYTES("\x2a\x07\x10\x01\x25\x00\x00\x00\x00"), MAFAT_EFORMAT,
+     "an initializer with a name"},
     {GRAPH, BYTES("\x5a\x00"), MAFAT_EFORMAT, "input 0: expected a name"},
     {NODE, BYTES("\x0a\x03\x61\x00\x62"), MAFAT_EFORMAT, "node 0 (Relu \"r\"): expected text"},
-    {NODE, BYTES("\x2a\x07\x0a\x01\x61\x18\x01\xa0\x01"), MAFAT_EFORMAT, "attribute \"a\": expected a number"},
+    {NODE, BYTES("\x2a\x07\x0a\x01\x61\x18\x01\xa0\x01"), MAFAT_EFORMAT,
+     "attribute \"a\": expected a number"},
     {NODE, BYTES("\x2a\x05\x0a\x01\x61\x18\x01\x2a\x05\x0a\x01\x61\x18\x02"), MAFAT_EFORMAT,
      "attribute \"a\": expected an attribute once"},
     {ATTRIBUTE, BYTES(""), MAFAT_EFORMAT, "a name and a type, found type 0"},
     {ATTRIBUTE, BYTES("\xa0\x01\x0f"), MAFAT_EFORMAT, "a name and a type, found type 15"},
     {ATTRIBUTE, BYTES("\xaa\x01\x01\x78"), MAFAT_EUNSUPPORTED, "attribute of a function"},
-    {ATTRIBUTE, BYTES("\xa0\x01\x04"), MAFAT_EFORMAT, "(Relu \"r\"): attribute \"a\": expected a tensor, found none"},
+    {ATTRIBUTE, BYTES("\xa0\x01\x04"), MAFAT_EFORMAT,
+     "(Relu \"r\"): attribute \"a\": expected a tensor, found none"},
     {ATTRIBUTE, BYTES("\x18\x01\xa0\x01\x01\x10\x01"), MAFAT_EFORMAT, "expected field 2"},
-    {ATTRIBUTE, BYTES("\xa0\x01\x06\x3a\x05\x00\x00\x00\x00\x00"), MAFAT_EFORMAT, "numbers of 4 bytes each"},
+    {ATTRIBUTE, BYTES("\xa0\x01\x06\x3a\x05\x00\x00\x00\x00\x00"), MAFAT_EFORMAT,
+     "numbers of 4 bytes each"},
     {ATTRIBUTE, BYTES("\xa0\x01\x07\x42\x02\x01\x80"), MAFAT_EFORMAT, "at most 64 bits"},
     {ATTRIBUTE, BYTES("\xa0\x01\x07\x45\x00\x00\x00\x00"), MAFAT_EFORMAT, "expected field 8"},
     {TENSOR, BYTES(""), MAFAT_EUNSUPPORTED, "type 1 to 16, found 0"},
@@ -512,26 +558,33 @@ static const struct {
     {TENSOR, BYTES("\x10\x01\x48\x00"), MAFAT_EFORMAT, "raw data"},
     {TENSOR, BYTES("\x10\x01\x38\x01"), MAFAT_EFORMAT,
      "expected numbers of type float in field 4, found them in field 7"},
-    {TENSOR, BYTES("\x10\x07\x38\x01\x28\x01"), MAFAT_EFORMAT, "in one field, found them in 7 and 5"},
+    {TENSOR, BYTES("\x10\x07\x38\x01\x28\x01"), MAFAT_EFORMAT,
+     "in one field, found them in 7 and 5"},
     {TENSOR, BYTES("\x10\x07\x38\x01\x4a\x08\x01\x00\x00\x00\x00\x00\x00\x00"), MAFAT_EFORMAT,
      "once, found them raw and in field 7"},
-    {TENSOR, BYTES("\x10\x07\x38\x01\x38\x02"), MAFAT_EFORMAT, "expected 1 numbers of type int64, found 2"},
-    {TENSOR, BYTES("\x10\x01\x0a\x09\x01\x01\x01\x01\x01\x01\x01\x01\x01"), MAFAT_EUNSUPPORTED, "at most 8 dimensions"},
-    {TENSOR, BYTES("\x10\x01\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), MAFAT_EFORMAT, "dimension, found -1"},
-    {TENSOR, BYTES("\x10\x01\x08\x80\x80\x80\x80\x80\x80\x01\x08\x80\x80\x80\x80\x80\x80\x01"), MAFAT_EFORMAT,
-     "too large"},
+    {TENSOR, BYTES("\x10\x07\x38\x01\x38\x02"), MAFAT_EFORMAT,
+     "expected 1 numbers of type int64, found 2"},
+    {TENSOR, BYTES("\x10\x01\x0a\x09\x01\x01\x01\x01\x01\x01\x01\x01\x01"), MAFAT_EUNSUPPORTED,
+     "at most 8 dimensions"},
+    {TENSOR, BYTES("\x10\x01\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), MAFAT_EFORMAT,
+     "dimension, found -1"},
+    {TENSOR, BYTES("\x10\x01\x08\x80\x80\x80\x80\x80\x80\x01\x08\x80\x80\x80\x80\x80\x80\x01"),
+     MAFAT_EFORMAT, "too large"},
     {TENSOR, BYTES("\x10\x0f\x08\x80\x80\x80\x80\x80\x80\x80\x80\x08"), MAFAT_EFORMAT, "too large"},
-    {TENSOR, BYTES("\x10\x01\x08\x00\x08\x80\x80\x80\x80\x80\x40\x08\x80\x80\x80\x80\x80\x40"), MAFAT_EFORMAT, "too large"},
+    {TENSOR, BYTES("\x10\x01\x08\x00\x08\x80\x80\x80\x80\x80\x40\x08\x80\x80\x80\x80\x80\x40"),
+     MAFAT_EFORMAT, "too large"},
     {INPUT, BYTES("\x12\x06\x0a\x04\x12\x02\x0a\x08"), MAFAT_EFORMAT, "input 0 \"i\": field 1"},
     {INPUT,
-     BYTES("\x12\x18\x0a\x16\x12\x14\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00"),
+     BYTES("\x12\x18\x0a\x16\x12\x14\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a"
+           "\x00\x0a\x00\x0a\x00"),
      MAFAT_EUNSUPPORTED, "at most 8 dimensions, found 10"},
 };
 
 /* A file that is right but for these bytes. */
 static struct test_message damaged(enum place place, const char *bytes, size_t n)
 {
-  struct test_message m = {0}, graph = {0}, node = test_onnx_node("Relu", "r", "x", "y"), inner = {0};
+  struct test_message m = {0}, graph = {0}, node = test_onnx_node("Relu", "r", "x", "y"),
+                      inner = {0};
   if (place == FILE_OF) {
     test_put_bytes(&m, bytes, n);
     free(node.data);
@@ -557,7 +610,8 @@ START_TEST(what_is_wrong_is_said)
   struct test_message m = damaged(damages[_i].place, damages[_i].bytes, damages[_i].n);
   struct held h = read_message(&m);
   ck_assert_msg(h.code == damages[_i].code && strstr(diagnostic.text, damages[_i].message),
-                "%d, expected %d \"%s\": %s", h.code, damages[_i].code, damages[_i].message, diagnostic.text);
+                "%d, expected %d \"%s\": %s", h.code, damages[_i].code, damages[_i].message,
+                diagnostic.text);
   release(&h);
 }
 END_TEST
@@ -577,7 +631,8 @@ START_TEST(graphs_in_graphs_are_not_entered)
   }
   struct held h = read_good(test_onnx_model(&graph, 13));
   ck_assert_int_eq(h.model->n_nodes, 1);
-  ck_assert_str_eq(mafat_onnx_attribute_type_name(attribute(&h, 0, "then_branch", MAFAT_ONNX_ATTRIBUTE_GRAPH)->type),
+  ck_assert_str_eq(mafat_onnx_attribute_type_name(
+                       attribute(&h, 0, "then_branch", MAFAT_ONNX_ATTRIBUTE_GRAPH)->type),
                    "graph");
   release(&h);
 }
@@ -613,7 +668,8 @@ START_TEST(names_may_be_made_twice)
   test_onnx_floats(&graph, "x", 0, NULL, one);
   test_onnx_floats(&graph, "x", 0, NULL, one);
   struct held h = read_good(test_onnx_model(&graph, 13));
-  const struct mafat_onnx_value *x = mafat_onnx_value_of(h.model, "x"), *y = mafat_onnx_value_of(h.model, "y");
+  const struct mafat_onnx_value *x = mafat_onnx_value_of(h.model, "x"),
+                                *y = mafat_onnx_value_of(h.model, "y");
   ck_assert(x->makers == 2 && x->node == -1 && y->makers == 2 && y->node == 0);
   release(&h);
 }
@@ -625,7 +681,8 @@ START_TEST(memory_is_bounded)
   enum { LARGE = 9 << 20 };
   const int64_t dims[] = {LARGE / 4};
   char *zeros = calloc(1, LARGE);
-  struct test_message graph = {0}, t = {0}, node = test_onnx_node("Constant", NULL, "", "y"), a = {0};
+  struct test_message graph = {0}, t = {0}, node = test_onnx_node("Constant", NULL, "", "y"),
+                      a = {0};
   test_put_int(&t, 1, dims[0]);
   test_put_int(&t, 2, MAFAT_ONNX_FLOAT);
   test_put_text(&t, 8, "w");
@@ -640,7 +697,8 @@ START_TEST(memory_is_bounded)
   test_onnx_add_node(&graph, &node);
   struct test_message m = test_onnx_model(&graph, 13);
   h = read_message(&m);
-  ck_assert_msg(h.code == MAFAT_ELIMIT && strstr(diagnostic.text, "value_ints"), "%s", diagnostic.text);
+  ck_assert_msg(h.code == MAFAT_ELIMIT && strstr(diagnostic.text, "value_ints"), "%s",
+                diagnostic.text);
   release(&h);
   free(zeros);
 }
@@ -676,8 +734,8 @@ END_TEST
 START_TEST(beginnings)
 {
   ck_assert(mafat_onnx_begins("\x08\x03") && mafat_onnx_begins("\x08\x0a"));
-  ck_assert(!mafat_onnx_begins("[n") && !mafat_onnx_begins("MA") && !mafat_onnx_begins("\x08\x80") &&
-            !mafat_onnx_begins("\x1c\0"));
+  ck_assert(!mafat_onnx_begins("[n") && !mafat_onnx_begins("MA") &&
+            !mafat_onnx_begins("\x08\x80") && !mafat_onnx_begins("\x1c\0"));
 }
 END_TEST
 
@@ -692,7 +750,8 @@ Suite *onnx_suite(void)
   tcase_add_loop_test(t, numbers_are_read, 0, N_NUMBER_TYPES * TEST_ONNX_EXTERNAL);
   tcase_add_test(t, numbers_that_are_none);
   tcase_add_test(t, external_data_is_a_place);
-  tcase_add_loop_test(t, external_data_stays_in_the_folder, 0, sizeof externals / sizeof *externals);
+  tcase_add_loop_test(t, external_data_stays_in_the_folder, 0,
+                      sizeof externals / sizeof *externals);
   tcase_add_test(t, tensors_of_other_files_are_bound);
   tcase_add_test(t, arrays_of_other_files_are_bound);
   tcase_add_test(t, a_tensor_may_be_all_of_a_file);

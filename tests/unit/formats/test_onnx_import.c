@@ -48,7 +48,8 @@ START_TEST(operators_become_layers)
   ck_assert_int_ge(m.network->n_outputs, 1);
   for (int k = 0; k < m.network->n_outputs; k++) {
     const struct mafat_port *p = &m.network->outputs[k];
-    ck_assert_msg(mafat_view_elements(&p->view) <= mafat_shape_elements(p->shape), "%s %s: elements that are not there", o->op_type, o->attributes);
+    ck_assert_msg(mafat_view_elements(&p->view) <= mafat_shape_elements(p->shape),
+                  "%s %s: elements that are not there", o->op_type, o->attributes);
   }
   test_imported_close(&m);
 }
@@ -58,20 +59,34 @@ END_TEST
 
 static const struct test_onnx_refusal refusals[] = {
     {{"LSTM", "x w", "", 0, NULL}, MAFAT_EUNSUPPORTED, "LSTM: this operator is not run"},
-    {{"Conv", "x w", "dilations=[1048576,1]", 0, NULL}, MAFAT_EUNSUPPORTED, "a window of 3 taps, 1048576 apart, is too large"},
-    {{"MaxPool", "x", "kernel_shape=[1000000,1] dilations=[1000000,1]", 0, NULL}, MAFAT_EUNSUPPORTED, "is too large"},
-    {{"MaxPool", "x", "kernel_shape=[1000000,1] dilations=[1000000,1] auto_pad=SAME_UPPER", 0, NULL}, MAFAT_EUNSUPPORTED, "is too large"},
-    {{"ConvTranspose", "x w", "output_padding=[9223372036854775807,0]", 0, NULL}, MAFAT_EFORMAT, "output_padding: found 9223372036854775807"},
-    {{"ConvTranspose", "x w", "output_padding=[-9223372036854775807,0]", 0, NULL}, MAFAT_EFORMAT, "output_padding"},
-    {{"ConvTranspose", "x w", "output_padding=[1]", 0, NULL}, MAFAT_EFORMAT, "output_padding: expected 2 numbers, found 1"},
-    {{"ConvTranspose", "x w", "output_shape=[-9223372036854775807,1]", 0, NULL}, MAFAT_EFORMAT, "output_shape"},
-    {{"Expand", "x large", "", 0, NULL}, MAFAT_EUNSUPPORTED, "a map of so many elements is too large"},
-    {{"MaxPool", "x", "kernel_shape=[2,2] ceil_mode=-2", 0, NULL}, MAFAT_EFORMAT, "attribute ceil_mode: expected 0 or 1, found -2"},
-    {{"ReduceMean", "x", "keepdims=2", 0, NULL}, MAFAT_EFORMAT, "attribute keepdims: expected 0 or 1, found 2"},
+    {{"Conv", "x w", "dilations=[1048576,1]", 0, NULL}, MAFAT_EUNSUPPORTED,
+     "a window of 3 taps, 1048576 apart, is too large"},
+    {{"MaxPool", "x", "kernel_shape=[1000000,1] dilations=[1000000,1]", 0, NULL},
+     MAFAT_EUNSUPPORTED, "is too large"},
+    {{"MaxPool", "x", "kernel_shape=[1000000,1] dilations=[1000000,1] auto_pad=SAME_UPPER", 0,
+     NULL}, MAFAT_EUNSUPPORTED, "is too large"},
+    {{"ConvTranspose", "x w", "output_padding=[9223372036854775807,0]", 0, NULL}, MAFAT_EFORMAT,
+     "output_padding: found 9223372036854775807"},
+    {{"ConvTranspose", "x w", "output_padding=[-9223372036854775807,0]", 0, NULL}, MAFAT_EFORMAT,
+     "output_padding"},
+    {{"ConvTranspose", "x w", "output_padding=[1]", 0, NULL}, MAFAT_EFORMAT,
+     "output_padding: expected 2 numbers, found 1"},
+    {{"ConvTranspose", "x w", "output_shape=[-9223372036854775807,1]", 0, NULL}, MAFAT_EFORMAT,
+     "output_shape"},
+    {{"Expand", "x large", "", 0, NULL}, MAFAT_EUNSUPPORTED,
+     "a map of so many elements is too large"},
+    {{"MaxPool", "x", "kernel_shape=[2,2] ceil_mode=-2", 0, NULL}, MAFAT_EFORMAT,
+     "attribute ceil_mode: expected 0 or 1, found -2"},
+    {{"ReduceMean", "x", "keepdims=2", 0, NULL}, MAFAT_EFORMAT,
+     "attribute keepdims: expected 0 or 1, found 2"},
     {{"TopK", "x i7", "axis=1", 0, "y z"}, MAFAT_EUNSUPPORTED, "K: expected 1 to 4, found 7"},
-    {{"TopK", "x s", "axis=1", 0, "y z"}, MAFAT_EUNSUPPORTED, "expected a constant, found what is computed in runs"},
+    {{"TopK", "x s", "axis=1", 0, "y z"},
+     MAFAT_EUNSUPPORTED,
+     "expected a constant, found what is computed in runs"},
     {{"Gather", "x i7", "axis=1", 0, NULL}, MAFAT_EFORMAT, "place 7 is none of 4"},
-    {{"Gather", "x s", "axis=1", 0, NULL}, MAFAT_EUNSUPPORTED, "expected 0 where places are computed in runs, found 1"},
+    {{"Gather", "x s", "axis=1", 0, NULL},
+     MAFAT_EUNSUPPORTED,
+     "expected 0 where places are computed in runs, found 1"},
     {{"MatMul", "x r", "", 0, NULL}, MAFAT_EFORMAT, "cannot multiply"},
     {{"Sigmoid", "c4", "", 0, NULL}, MAFAT_EUNSUPPORTED, "has no input"},
 };
@@ -93,7 +108,8 @@ START_TEST(an_operator_is_refused_before_its_inputs)
   test_onnx_output(&graph, "y", -1, NULL);
   struct test_imported m = import(test_onnx_model(&graph, 13));
   ck_assert_int_eq(m.code, MAFAT_EUNSUPPORTED);
-  ck_assert_msg(strstr(diagnostic.text, "node 1, If: this operator is not run") != NULL, "%s", diagnostic.text);
+  ck_assert_msg(strstr(diagnostic.text, "node 1, If: this operator is not run") != NULL, "%s",
+                diagnostic.text);
   test_imported_close(&m);
 }
 END_TEST
@@ -110,7 +126,8 @@ START_TEST(inputs_are_made_by_no_operator)
   test_onnx_output(&graph, _i ? "y" : "x", -1, NULL);
   struct test_imported m = import(test_onnx_model(&graph, 13));
   ck_assert_int_eq(m.code, MAFAT_EFORMAT);
-  ck_assert_msg(strstr(diagnostic.text, "Max: output 'x' is an input of the model"), "%s", diagnostic.text);
+  ck_assert_msg(strstr(diagnostic.text, "Max: output 'x' is an input of the model"), "%s",
+                diagnostic.text);
   test_imported_close(&m);
 }
 END_TEST
@@ -120,7 +137,8 @@ START_TEST(nothing_is_there_twice)
 {
   static const int64_t map[] = {1, 2};
   static const double ones[] = {1, 1}, twos[] = {2, 2};
-  static const char *const says[] = {"initializer 'w' is there more than once", "input 'x' is there more than once"};
+  static const char *const says[] = {"initializer 'w' is there more than once",
+                                     "input 'x' is there more than once"};
   struct test_message graph = {0};
   test_onnx_add(&graph, "Add", "x w", "y", "");
   test_onnx_floats(&graph, "w", 2, map, ones);
@@ -147,8 +165,8 @@ START_TEST(steps_may_be_large)
 }
 END_TEST
 
-/* An axis that a list names twice, as one from the front and one from behind, too: ONNX says of it nothing, or that it is undefined. What
- * drops or sums axes takes it once, as onnxruntime does. */
+/* An axis that a list names twice, as one from the front and one from behind, too: ONNX says of it
+ * nothing, or that it is undefined. What drops or sums axes takes it once, as onnxruntime does. */
 START_TEST(no_axis_is_named_twice)
 {
   static const struct {
@@ -169,21 +187,25 @@ START_TEST(no_axis_is_named_twice)
       {{"ReduceMean", "q:x", "axes=[3,3] keepdims=0", 0, NULL}, true}};
   for (int i = 0; i < COUNT(cases); i++) {
     struct test_imported m = import(test_onnx_operator_model(&cases[i].operator));
-    bool refused = m.code == MAFAT_EFORMAT && strstr(diagnostic.text, "names axis ") && strstr(diagnostic.text, " twice");
-    ck_assert_msg(cases[i].once ? m.code == MAFAT_OK : refused, "%d, %s: %d, %s", i, cases[i].operator.op_type, m.code, diagnostic.text);
+    bool refused = m.code == MAFAT_EFORMAT && strstr(diagnostic.text, "names axis ") &&
+                   strstr(diagnostic.text, " twice");
+    ck_assert_msg(cases[i].once ? m.code == MAFAT_OK : refused, "%d, %s: %d, %s", i,
+                  cases[i].operator.op_type, m.code, diagnostic.text);
     test_imported_close(&m);
   }
 }
 END_TEST
 
-/* Names that no node is of: seven bytes of a file each. An input that a node reads has a value of its own, of some hundred bytes, and of
- * these a node has no more than operators take. What a sanitizer adds is left out. */
+/* Names that no node is of: seven bytes of a file each. An input that a node reads has a value of
+ * its own, of some hundred bytes, and of these a node has no more than operators take. What a
+ * sanitizer adds is left out. */
 START_TEST(names_take_little)
 {
 #ifndef __SANITIZE_ADDRESS__
   enum { NAMES = 100000, MOST = 20 };
   static const int64_t map[] = {1, 2};
-  struct test_message graph = {0}, node = _i == 0 ? test_onnx_node("Concat", "", "x", "y") : test_onnx_node("Relu", "", "x", "y");
+  struct test_message graph = {0}, node = _i == 0 ? test_onnx_node("Concat", "", "x", "y")
+                                                  : test_onnx_node("Relu", "", "x", "y");
   char name[8];
   for (int k = 0; k < NAMES; k++) {
     snprintf(name, sizeof name, "%x", k);
@@ -191,7 +213,12 @@ START_TEST(names_take_little)
     if (_i < 2) test_put_text(&node, 1 + _i, name); /* inputs, outputs */
     else test_put_text(&info, _i == 3 ? 8 : 1, name);
     if (_i == 3) test_put_int(&info, 1, 0), test_put_int(&info, 2, 1);
-    if (_i >= 2) test_put_message(&graph, _i == 2 ? 13 : _i == 3 ? 5 : 11, &info); /* values, initializers, inputs */
+    if (_i >= 2)
+      test_put_message(&graph,
+                       _i == 2   ? 13
+                       : _i == 3 ? 5
+                                 : 11,
+                       &info); /* values, initializers, inputs */
   }
   test_onnx_add_node(&graph, &node);
   test_onnx_input(&graph, "x", 2, map);
@@ -202,8 +229,12 @@ START_TEST(names_take_little)
   getrusage(RUSAGE_SELF, &before);
   struct test_imported m = import(file);
   getrusage(RUSAGE_SELF, &after);
-  ck_assert_msg(m.code == (_i < 2 || _i == 4 ? MAFAT_EUNSUPPORTED : MAFAT_OK), "%d, %s", m.code, diagnostic.text);
-  if (_i < 2) ck_assert_msg(strstr(diagnostic.text, "expected at most 64 inputs and 256 parts as outputs, found "), "%s", diagnostic.text);
+  ck_assert_msg(m.code == (_i < 2 || _i == 4 ? MAFAT_EUNSUPPORTED : MAFAT_OK), "%d, %s", m.code,
+                diagnostic.text);
+  if (_i < 2)
+    ck_assert_msg(strstr(diagnostic.text,
+                         "expected at most 64 inputs and 256 parts as outputs, found "),
+                  "%s", diagnostic.text);
   ck_assert_int_le((after.ru_maxrss - before.ru_maxrss) * 1024, (long)(MOST * bytes));
   test_imported_close(&m);
 #endif
@@ -221,7 +252,8 @@ START_TEST(products_without_a_name_are_refused)
   test_onnx_input(&graph, "x", 4, map);
   test_onnx_output(&graph, "y", -1, NULL);
   struct test_imported m = import(test_onnx_model(&graph, 17));
-  ck_assert_msg((m.code == MAFAT_OK) == (_i == 0), "%s: %d, %s", outputs[_i], m.code, diagnostic.text);
+  ck_assert_msg((m.code == MAFAT_OK) == (_i == 0), "%s: %d, %s", outputs[_i], m.code,
+                diagnostic.text);
   if (m.network) ck_assert_int_eq(m.network->n_layers, 1);
   test_imported_close(&m);
 }
@@ -253,14 +285,18 @@ START_TEST(batches_are_of_sequences)
   test_onnx_output(&graph, "y", -1, NULL);
   struct test_imported m = import(test_onnx_model(&graph, 17));
   ck_assert_msg(m.code == batches[_i].code, "%d: %s", m.code, diagnostic.text);
-  if (m.network) ck_assert(m.network->outputs[0].view.dims[0] == 3 && m.network->outputs[0].view.dims[1] == 4);
+  if (m.network)
+    ck_assert(m.network->outputs[0].view.dims[0] == 3 && m.network->outputs[0].view.dims[1] == 4);
   test_imported_close(&m);
 }
 END_TEST
 
 /* Extents that no number holds: some products of them are small again where they are cut. */
-static const int64_t inputs_too_large[][4] = {
-    {3, 3, 0x5555555555555558, 8}, {1LL << 33, 3, 1LL << 31, 8}, {1LL << 32, 3, (1LL << 32) + 1, 8}, {INT64_MAX, 3, 3, 3}, {1LL << 62, 1, 4, 1}};
+static const int64_t inputs_too_large[][4] = {{3, 3, 0x5555555555555558, 8},
+                                              {1LL << 33, 3, 1LL << 31, 8},
+                                              {1LL << 32, 3, (1LL << 32) + 1, 8},
+                                              {INT64_MAX, 3, 3, 3},
+                                              {1LL << 62, 1, 4, 1}};
 
 START_TEST(inputs_are_no_larger_than_a_map)
 {
@@ -269,7 +305,8 @@ START_TEST(inputs_are_no_larger_than_a_map)
   test_onnx_input(&graph, "x", 4, inputs_too_large[_i]);
   test_onnx_output(&graph, "y", -1, NULL);
   struct test_imported m = import(test_onnx_model(&graph, 17));
-  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "is too large"), "%d: %s", m.code, diagnostic.text);
+  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "is too large"), "%d: %s",
+                m.code, diagnostic.text);
   test_imported_close(&m);
 }
 END_TEST
@@ -281,17 +318,28 @@ static const struct {
   const char *nodes[5][3]; /* operator, inputs, output */
   int layers;              /* 1: all of it is one; 0: more than one */
 } gelus[] = {
-    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "x s", "m"}, {"Mul", "m half", "y"}}, 1},
-    {{{"Mul", "inverse x", "d"}, {"Erf", "d", "e"}, {"Add", "one e", "s"}, {"Mul", "s x", "m"}, {"Div", "m two", "y"}}, 1},
-    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "half s", "h"}, {"Mul", "x h", "y"}}, 1},
-    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "x half", "h"}, {"Mul", "h s", "y"}}, 1},
-    {{{"Mul", "x half", "h"}, {"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "s h", "y"}}, 1},
-    {{{"Div", "root x", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "x s", "m"}, {"Mul", "m half", "y"}}, 0},
-    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e two", "s"}, {"Mul", "x s", "m"}, {"Mul", "m half", "y"}}, 0},
-    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "x s", "m"}, {"Div", "half m", "y"}}, 0},
-    {{{"Div", "x root", "d"}, {"Tanh", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "x s", "m"}, {"Mul", "m half", "y"}}, 0},
-    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "s s", "m"}, {"Mul", "m half", "y"}}, 0},
-    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e x", "s"}, {"Mul", "x s", "m"}, {"Mul", "m half", "y"}}, 0},
+    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "x s", "m"}, {"Mul",
+     "m half", "y"}}, 1},
+    {{{"Mul", "inverse x", "d"}, {"Erf", "d", "e"}, {"Add", "one e", "s"}, {"Mul", "s x", "m"},
+     {"Div", "m two", "y"}}, 1},
+    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "half s", "h"},
+     {"Mul", "x h", "y"}}, 1},
+    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "x half", "h"},
+     {"Mul", "h s", "y"}}, 1},
+    {{{"Mul", "x half", "h"}, {"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"},
+     {"Mul", "s h", "y"}}, 1},
+    {{{"Div", "root x", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "x s", "m"}, {"Mul",
+     "m half", "y"}}, 0},
+    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e two", "s"}, {"Mul", "x s", "m"}, {"Mul",
+     "m half", "y"}}, 0},
+    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "x s", "m"}, {"Div",
+     "half m", "y"}}, 0},
+    {{{"Div", "x root", "d"}, {"Tanh", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "x s", "m"},
+     {"Mul", "m half", "y"}}, 0},
+    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "s s", "m"}, {"Mul",
+     "m half", "y"}}, 0},
+    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e x", "s"}, {"Mul", "x s", "m"}, {"Mul",
+     "m half", "y"}}, 0},
 };
 
 START_TEST(gelus_are_one_activation)
@@ -299,16 +347,23 @@ START_TEST(gelus_are_one_activation)
   static const struct {
     const char *name;
     double value;
-  } numbers[] = {{"root", 1.4142135381698608}, {"inverse", .7071067690849304}, {"one", 1}, {"two", 2}, {"half", .5}};
+  } numbers[] = {{"root", 1.4142135381698608},
+                 {"inverse", .7071067690849304},
+                 {"one", 1},
+                 {"two", 2},
+                 {"half", .5}};
   static const int64_t map[] = {1, 4, 6, 6};
   struct test_message graph = {0};
-  for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) test_onnx_floats(&graph, numbers[k].name, 0, NULL, &numbers[k].value);
-  for (int k = 0; k < 5; k++) test_onnx_add(&graph, gelus[_i].nodes[k][0], gelus[_i].nodes[k][1], gelus[_i].nodes[k][2], "");
+  for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+    test_onnx_floats(&graph, numbers[k].name, 0, NULL, &numbers[k].value);
+  for (int k = 0; k < 5; k++)
+    test_onnx_add(&graph, gelus[_i].nodes[k][0], gelus[_i].nodes[k][1], gelus[_i].nodes[k][2], "");
   test_onnx_input(&graph, "x", 4, map);
   test_onnx_output(&graph, "y", -1, NULL);
   struct test_imported m = import(test_onnx_model(&graph, 17));
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert_msg((m.network->n_layers == 1) == (gelus[_i].layers == 1), "%d layers", m.network->n_layers);
+  ck_assert_msg((m.network->n_layers == 1) == (gelus[_i].layers == 1), "%d layers",
+                m.network->n_layers);
   if (gelus[_i].layers == 1) ck_assert_int_eq(m.network->layers[0].activation.kind, MAFAT_GELU);
   test_imported_close(&m);
 }
@@ -324,7 +379,8 @@ START_TEST(gelus_that_others_read_are_made)
   test_onnx_floats(&graph, "root", 0, NULL, &root);
   test_onnx_floats(&graph, "one", 0, NULL, &one);
   test_onnx_floats(&graph, "half", 0, NULL, &half);
-  for (int k = 0; k < 5; k++) test_onnx_add(&graph, gelus[0].nodes[k][0], gelus[0].nodes[k][1], gelus[0].nodes[k][2], "");
+  for (int k = 0; k < 5; k++)
+    test_onnx_add(&graph, gelus[0].nodes[k][0], gelus[0].nodes[k][1], gelus[0].nodes[k][2], "");
   test_onnx_input(&graph, "x", 4, map);
   test_onnx_output(&graph, "y", -1, NULL);
   test_onnx_add(&graph, "Relu", also[_i], "z", "");
@@ -345,7 +401,8 @@ START_TEST(damaged_models_do_no_harm)
   char *copy = malloc(model.n);
   for (int k = 0; k < 200; k++) {
     memcpy(copy, model.data, model.n);
-    for (int many = 0; many <= k % 3; many++) copy[test_random(&rng) % model.n] = (char)test_random(&rng);
+    for (int many = 0; many <= k % 3; many++)
+      copy[test_random(&rng) % model.n] = (char)test_random(&rng);
     struct test_imported m = import_bytes(copy, model.n);
     test_imported_close(&m);
   }
@@ -366,7 +423,8 @@ END_TEST
 /* Weights and a shape that are inputs; what they are, files of their own say. */
 START_TEST(constants_may_be_given)
 {
-  static const int64_t dims[] = {1, 2, 3, 4}, weights[] = {5, 2, 1, 1}, out[] = {5, 12}, shape[] = {5, -1};
+  static const int64_t dims[] = {1, 2, 3, 4}, weights[] = {5, 2, 1, 1}, out[] = {5, 12},
+                       shape[] = {5, -1};
   static const float numbers[10];
   char path[64], list_of[2][80];
   const char *const list[] = {list_of[0], list_of[1]};
@@ -380,17 +438,20 @@ START_TEST(constants_may_be_given)
   test_onnx_output(&graph, "y", 2, out);
   struct test_imported m = import(test_onnx_model(&graph, 13));
   ck_assert_int_eq(m.code, MAFAT_EUNSUPPORTED);
-  int of_weights = memfd_create("weights", MFD_CLOEXEC), of_shape = memfd_create("shape", MFD_CLOEXEC);
+  int of_weights = memfd_create("weights", MFD_CLOEXEC),
+      of_shape = memfd_create("shape", MFD_CLOEXEC);
   ck_assert_int_eq(write(of_weights, numbers, sizeof numbers), sizeof numbers);
   ck_assert_int_eq(write(of_shape, shape, sizeof shape), sizeof shape);
   snprintf(path, sizeof path, "/proc/self/fd/%d", of_weights);
   snprintf(list_of[0], sizeof *list_of, "w=%s", path);
   snprintf(list_of[1], sizeof *list_of, "shape=/proc/self/fd/%d", of_shape);
   const struct mafat_given given = {list, 2};
-  ck_assert_msg(test_onnx_network_read(&n, m.path, &given, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_msg(test_onnx_network_read(&n, m.path, &given, &diagnostic) == MAFAT_OK, "%s",
+                diagnostic.text);
   ck_assert(n->n_inputs == 1 && strcmp(n->inputs[0].name, "x") == 0 && n->n_layers == 1);
   const struct mafat_constant *w = &n->constants->layers[0].weights;
-  ck_assert(w->file > 0 && w->at == 0 && w->n == 10 && strcmp(n->files[w->file - 1], path) == 0); /* they stay there */
+  ck_assert(w->file > 0 && w->at == 0 && w->n == 10 &&
+            strcmp(n->files[w->file - 1], path) == 0); /* they stay there */
   ck_assert(n->outputs[0].view.dims[0] == 5 && n->outputs[0].view.dims[1] == 12);
   mafat_network_close(&n);
   test_import_without_memory(test_onnx_network_read, m.path, &given, "given");
@@ -428,9 +489,11 @@ END_TEST
 
 /* ---- small files that ask for much ---- */
 
-static void put_floats_elsewhere(struct test_message *graph, const char *name, const char *location, int64_t n)
+static void put_floats_elsewhere(struct test_message *graph, const char *name, const char *location,
+                                 int64_t n)
 {
-  const struct test_onnx_tensor t = {name, 1, 1, &n, NULL, TEST_ONNX_EXTERNAL, location, "64", NULL};
+  const struct test_onnx_tensor t = {name,     1,    1,   &n, NULL, TEST_ONNX_EXTERNAL,
+                                     location, "64", NULL};
   test_onnx_initializer(graph, &t);
 }
 
@@ -445,7 +508,8 @@ static struct test_imported import_files(int n_files, int64_t n)
     snprintf(location, sizeof location, "f%d", k);
     put_floats_elsewhere(&graph, name, location, n);
   }
-  test_onnx_add(&graph, "Add", (snprintf(location, sizeof location, "x %s", name), location), "y", "");
+  test_onnx_add(&graph, "Add", (snprintf(location, sizeof location, "x %s", name), location), "y",
+                "");
   test_onnx_input(&graph, "x", 2, map);
   test_onnx_output(&graph, "y", -1, NULL);
   return import(test_onnx_model(&graph, 13));
@@ -460,7 +524,9 @@ START_TEST(numbers_lie_in_so_many_files)
   test_imported_close(&m);
   for (int more = 1; more <= 3; more++) {
     m = import_files(MOST + more, 4);
-    ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "expected numbers in at most 4093 files"), "%s", diagnostic.text);
+    ck_assert_msg(m.code == MAFAT_EUNSUPPORTED &&
+                      strstr(diagnostic.text, "expected numbers in at most 4093 files"),
+                  "%s", diagnostic.text);
     test_imported_close(&m);
   }
 }
@@ -470,17 +536,20 @@ END_TEST
 START_TEST(a_constant_has_so_many_numbers)
 {
   struct test_imported m = import_files(1, (1LL << 40) + 4);
-  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "constant 't0' has 1099511627780 numbers"), "%s", diagnostic.text);
+  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED &&
+                    strstr(diagnostic.text, "constant 't0' has 1099511627780 numbers"),
+                "%s", diagnostic.text);
   test_imported_close(&m);
 }
 END_TEST
 
-/* Reshapes and transposes until each bit of an index lies elsewhere: a view has room for so many digits, and none for those that an
- * Expand puts beside them. */
+/* Reshapes and transposes until each bit of an index lies elsewhere: a view has room for so many
+ * digits, and none for those that an Expand puts beside them. */
 START_TEST(a_view_has_so_many_digits)
 {
   enum { BITS = 24 };
-  static const int64_t map[] = {1 << 12, 1 << 12}, ones[] = {1 << BITS, 1, 1, 1, 1, 1, 1, 1}, threes[] = {1 << BITS, 3, 3, 3, 3, 3, 3, 3};
+  static const int64_t map[] = {1 << 12, 1 << 12}, ones[] = {1 << BITS, 1, 1, 1, 1, 1, 1, 1},
+                       threes[] = {1 << BITS, 3, 3, 3, 3, 3, 3, 3};
   struct test_message graph = {0};
   char last[16] = "x", shape[16], both[40], reshaped[16];
   for (int k = 0; k < BITS - 1; k++) {
@@ -501,7 +570,9 @@ START_TEST(a_view_has_so_many_digits)
   test_onnx_input(&graph, "x", 2, map);
   test_onnx_output(&graph, "y", -1, NULL);
   struct test_imported m = import(test_onnx_model(&graph, 13));
-  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "its elements lie along more than 24 axes"), "%s", diagnostic.text);
+  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED &&
+                    strstr(diagnostic.text, "its elements lie along more than 24 axes"),
+                "%s", diagnostic.text);
   test_imported_close(&m);
 }
 END_TEST
@@ -517,7 +588,8 @@ START_TEST(all_operators_together_ask_for_so_much)
   ck_assert_int_eq(mafat_graph_open(&g, "model", 1, 1, &diagnostic), MAFAT_OK);
   g->n_kept = KEPT - 10;
   ck_assert_int_eq(mafat_value_make_numbers(g, &v, 1, &one_more), MAFAT_EUNSUPPORTED);
-  ck_assert_ptr_nonnull(strstr(diagnostic.text, "expected at most 4194304 numbers that are worked out"));
+  ck_assert_ptr_nonnull(
+      strstr(diagnostic.text, "expected at most 4194304 numbers that are worked out"));
   ck_assert_int_eq(mafat_value_make_numbers(g, &v, 1, &few), MAFAT_OK);
   ck_assert_int_eq(mafat_value_copy(g, &copy, &v), MAFAT_EUNSUPPORTED);
   g->n_looked_at = LOOKED_AT - 9;
@@ -552,7 +624,9 @@ START_TEST(a_join_is_so_large)
   test_onnx_input(&graph, "x", 4, one);
   test_onnx_output(&graph, "y", -1, NULL);
   struct test_imported m = import(test_onnx_model(&graph, 13));
-  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "Concat: a map of 536870912 "), "%d, %s", m.code, diagnostic.text);
+  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED &&
+                    strstr(diagnostic.text, "Concat: a map of 536870912 "),
+                "%d, %s", m.code, diagnostic.text);
   test_imported_close(&m);
 }
 END_TEST
@@ -566,7 +640,9 @@ START_TEST(a_model_has_so_many_outputs)
   test_onnx_input(&graph, "x", 2, map);
   for (int k = 0; k <= MOST; k++) test_onnx_output(&graph, "y", -1, NULL);
   struct test_imported m = import(test_onnx_model(&graph, 13));
-  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "at most 4096 inputs and outputs, found 1 and 4097"), "%s", diagnostic.text);
+  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED &&
+                    strstr(diagnostic.text, "at most 4096 inputs and outputs, found 1 and 4097"),
+                "%s", diagnostic.text);
   test_imported_close(&m);
 }
 END_TEST
@@ -575,9 +651,10 @@ END_TEST
 static void write_name(char *name, unsigned number)
 {
   static const char *const parts[][2] = {
-      {"uunufq", "mndquy"}, {"hsg79h", "s7r4ws"}, {"jr8f46", "aucgoe"}, {"evhway", "my0hc7"}, {"3zmh32", "7trglw"},
-      {"x443wf", "6uqhwm"}, {"lvvgzw", "ywxtz4"}, {"4bd9mt", "dc46du"}, {"41chmc", "o5q9dn"}, {"hh50vr", "sew8go"},
-      {"bq4z97", "ya80xg"}, {"3za5en", "s1d1vk"}, {"xs8zyz", "4h4u4e"}, {"zhcn2b", "ypkkl4"}, {"lia1ke", "umqmi0"}};
+      {"uunufq", "mndquy"}, {"hsg79h", "s7r4ws"}, {"jr8f46", "aucgoe"}, {"evhway", "my0hc7"},
+      {"3zmh32", "7trglw"}, {"x443wf", "6uqhwm"}, {"lvvgzw", "ywxtz4"}, {"4bd9mt", "dc46du"},
+      {"41chmc", "o5q9dn"}, {"hh50vr", "sew8go"}, {"bq4z97", "ya80xg"}, {"3za5en", "s1d1vk"},
+      {"xs8zyz", "4h4u4e"}, {"zhcn2b", "ypkkl4"}, {"lia1ke", "umqmi0"}};
   *name = '\0';
   for (int k = 0; k < COUNT(parts); k++) strcat(name, parts[k][number >> k & 1]);
 }

@@ -42,7 +42,8 @@ static bool has(const struct test_onnx_operator *o, const char *op_type, const c
 /* Operators that no kernel of integers computes. */
 static bool is_of_floats(const struct test_onnx_operator *o)
 {
-  return strncmp(o->inputs, "q:", 2) != 0 || has(o, "AveragePool", "count_include_pad=1") || has(o, "Resize", "cubic") || has(o, "ConvTranspose", "");
+  return strncmp(o->inputs, "q:", 2) != 0 || has(o, "AveragePool", "count_include_pad=1") ||
+         has(o, "Resize", "cubic") || has(o, "ConvTranspose", "");
 }
 
 /* But for constants. */
@@ -50,7 +51,8 @@ static int n_layers_of(const struct mafat_network *n, bool floats)
 {
   int count = 0;
   for (int l = 0; l < n->n_layers; l++)
-    count += !mafat_kind_of(n->layers[l].type)->constant && (n->layers[l].out_type == MAFAT_F32) == floats;
+    count += !mafat_kind_of(n->layers[l].type)->constant &&
+             (n->layers[l].out_type == MAFAT_F32) == floats;
   return count;
 }
 
@@ -62,26 +64,32 @@ START_TEST(operators_compute_with_integers)
   struct test_imported m = import(test_onnx_operator_model(o));
   ck_assert_msg(m.code == MAFAT_OK, "%s %s: %s", o->op_type, o->attributes, diagnostic.text);
   int floats = n_layers_of(m.network, true);
-  ck_assert_msg((floats > 0) == is_of_floats(o), "%s %s %s: %d layers of floats", o->op_type, o->inputs, o->attributes, floats);
+  ck_assert_msg((floats > 0) == is_of_floats(o), "%s %s %s: %d layers of floats", o->op_type,
+                o->inputs, o->attributes, floats);
   const struct mafat_layer *last = &m.network->layers[m.network->outputs->sources.list->tensor];
   ck_assert_int_eq(last->out_type, MAFAT_U8);
-  ck_assert(last->quantization.scale == .0625f && last->quantization.zero == 121 && !last->quantization.is_signed);
+  ck_assert(last->quantization.scale == .0625f && last->quantization.zero == 121 &&
+            !last->quantization.is_signed);
   test_imported_close(&m);
 }
 END_TEST
 
 START_TEST(a_convolution_has_a_scale_for_each_filter)
 {
-  static const struct test_onnx_operator conv = {"QLinearConv", "v sx zs qw sw4 z4 sy zs qb", "", 0, NULL};
+  static const struct test_onnx_operator conv = {"QLinearConv", "v sx zs qw sw4 z4 sy zs qb", "", 0,
+                                                 NULL};
   struct test_imported m = import(test_onnx_operator_model(&conv));
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
   ck_assert_int_eq(m.network->n_layers, 1);
-  const struct mafat_layer *l = m.network->layers, *x = &m.network->layers[l->operands->sources.list->tensor];
+  const struct mafat_layer *l = m.network->layers,
+                           *x = &m.network->layers[l->operands->sources.list->tensor];
   const struct mafat_layer_constants *c = m.network->constants->layers;
   ck_assert(l->weights_type == MAFAT_I8 && l->weights_zero == 0 && c->weights.n == 4 * 4 * 3 * 3);
   ck_assert(c->parts->scales.n == 4 && c->biases.n == 4 && c->biases.type == MAFAT_I32);
-  ck_assert(l->quantization.rounding == MAFAT_REQUANTIZE_EVEN && l->quantization.scale == .0625f && l->quantization.zero == 128);
-  ck_assert(x->quantization.scale == .03125f && x->quantization.zero == 128 && x->quantization.is_signed);
+  ck_assert(l->quantization.rounding == MAFAT_REQUANTIZE_EVEN && l->quantization.scale == .0625f &&
+            l->quantization.zero == 128);
+  ck_assert(x->quantization.scale == .03125f && x->quantization.zero == 128 &&
+            x->quantization.is_signed);
   ck_assert(m.network->inputs->type == MAFAT_I8 && m.network->outputs->type == MAFAT_I8);
   test_imported_close(&m);
 }
@@ -89,11 +97,14 @@ END_TEST
 
 START_TEST(weights_beside_floats_stay_narrow)
 {
-  static const struct test_onnx_operator operators[] = {
-      {"Conv", "x q:qw c4", "", 0, NULL}, {"MatMul", "r q:qm", "", 0, NULL}, {"Gemm", "r q:qmt c5", "transB=1", 0, NULL}};
+  static const struct test_onnx_operator operators[] = {{"Conv", "x q:qw c4", "", 0, NULL},
+                                                        {"MatMul", "r q:qm", "", 0, NULL},
+                                                        {"Gemm", "r q:qmt c5", "transB=1", 0,
+                                                         NULL}};
   struct test_imported m = import(test_onnx_operator_model_of_floats(&operators[_i]));
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert(m.network->layers[0].weights_type == MAFAT_I8 && m.network->layers[0].out_type == MAFAT_F32);
+  ck_assert(m.network->layers[0].weights_type == MAFAT_I8 &&
+            m.network->layers[0].out_type == MAFAT_F32);
   test_imported_close(&m);
 }
 END_TEST
@@ -101,7 +112,8 @@ END_TEST
 /* ---- what comes of them ---- */
 
 /* All elements of output y: as numbers, of whole ones. */
-static float *run(const struct mafat_network *n, const char *path, const char *plan_text, const float *input)
+static float *run(const struct mafat_network *n, const char *path, const char *plan_text,
+                  const float *input)
 {
   struct mafat_executor_options options;
   struct mafat_executor *e = NULL;
@@ -109,7 +121,8 @@ static float *run(const struct mafat_network *n, const char *path, const char *p
   const struct mafat_port *p = n->outputs;
   long long count = mafat_view_elements(&p->view);
   float *out = malloc((size_t)count * sizeof *out);
-  ck_assert_msg(mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_msg(mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &diagnostic) == MAFAT_OK,
+                "%s", diagnostic.text);
   struct mafat_plan *plan = test_plan(n, plan_text);
   struct mafat_layout *layout = test_layout(n, plan);
   mafat_executor_defaults(&options);
@@ -138,16 +151,20 @@ START_TEST(integers_are_within_a_step_of_floats)
   static float input[4 * 6 * 6];
   struct test_rng rng = test_rng((uint64_t)_i);
   if (!is_quantized(o)) return;
-  for (size_t k = 0; k < sizeof input / sizeof *input; k++) input[k] = (float)test_random_int(&rng, -4000, 4000) * .001f;
-  struct test_imported whole = import(test_onnx_operator_model(o)), floats = import(test_onnx_operator_model_of_floats(o));
-  ck_assert_msg(whole.code == MAFAT_OK && floats.code == MAFAT_OK, "%s: %s", o->op_type, diagnostic.text);
+  for (size_t k = 0; k < sizeof input / sizeof *input; k++)
+    input[k] = (float)test_random_int(&rng, -4000, 4000) * .001f;
+  struct test_imported whole = import(test_onnx_operator_model(o)),
+                       floats = import(test_onnx_operator_model_of_floats(o));
+  ck_assert_msg(whole.code == MAFAT_OK && floats.code == MAFAT_OK, "%s: %s", o->op_type,
+                diagnostic.text);
   if (whole.network->n_inputs > 1) goto end;
-  float *found = run(whole.network, whole.path, "1x1/NoCut", input), *rows = run(whole.network, whole.path, "rows1/NoCut", input);
+  float *found = run(whole.network, whole.path, "1x1/NoCut", input),
+        *rows = run(whole.network, whole.path, "rows1/NoCut", input);
   float *exact = run(floats.network, floats.path, "1x1:direct/NoCut", input);
   long long n = mafat_view_elements(&whole.network->outputs->view), differ = 0;
   for (long long k = 0; k < n; k++) {
-    ck_assert_msg(fabsf(found[k] - exact[k]) <= 1.01f, "%s %s: number %lld is %g, by floats %g", o->op_type, o->inputs, k,
-                  (double)found[k], (double)exact[k]);
+    ck_assert_msg(fabsf(found[k] - exact[k]) <= 1.01f, "%s %s: number %lld is %g, by floats %g",
+                  o->op_type, o->inputs, k, (double)found[k], (double)exact[k]);
     ck_assert(found[k] == rows[k]);
     differ += fabsf(found[k] - exact[k]) > .5f;
   }
@@ -175,29 +192,49 @@ static const struct padding {
     {{{"Pad", "x pads two", "p"}, {"Conv", "p w", "y"}}, "", false},
     {{{"Pad", "x pads", "p"}, {"Relu", "p", "r"}, {"Conv", "r w", "y"}}, "", false},
     {{{"Pad", "x channels", "p"}, {"Conv", "p w5", "y"}}, "", false},
-    {{{"QuantizeLinear", "x s zu", "q"}, {"DequantizeLinear", "q s zu", "d"}, {"Pad", "d wide", "p"}, {"Conv", "p dw", "f"}, {"QuantizeLinear", "f sy zu", "y"}}, "", true},
-    {{{"QuantizeLinear", "x s zu", "q"}, {"Pad", "q pads zu", "p"}, {"QLinearConv", "p s zu qw sw zs sy zu", "y"}}, "pads=[0,1,1,0]", true},
-    {{{"QuantizeLinear", "x s zu", "q"}, {"Pad", "q pads zu", "p"}, {"QLinearConv", "p sy zu qw sw zs sy zu", "y"}}, "", true}, /* another scale */
-    {{{"QuantizeLinear", "x s zu", "q"}, {"Pad", "q pads", "p"}, {"QLinearConv", "p s zu qw sw zs sy zu", "y"}}, "", false}, /* of what stands for -121 */
-    {{{"Pad", "x pads", "p"}, {"QuantizeLinear", "p s zu", "q"}, {"DequantizeLinear", "q s zu", "d"}, {"Conv", "d w", "y"}}, "", true},
-    {{{"QuantizeLinear", "x s zu", "q"}, {"DequantizeLinear", "q s zu", "d"}, {"Pad", "d pads", "p"}, {"Conv", "p dw", "f"}, {"QuantizeLinear", "f sy zu", "y"}}, "", true},
-    {{{"QuantizeLinear", "x s zu", "q"}, {"DequantizeLinear", "q s zu", "d"}, {"Pad", "d pads", "p"}, {"QuantizeLinear", "p s zu", "q2"},
-      {"DequantizeLinear", "q2 s zu", "d2"}, {"Conv", "d2 dw", "f"}, {"QuantizeLinear", "f sy zu", "y"}}, "strides=[2,1]", true},
-    {{{"QuantizeLinear", "x s zu", "q"}, {"DequantizeLinear", "q s zu", "d"}, {"Pad", "d pads", "p"}, {"QuantizeLinear", "p sy zu", "q2"},
-      {"DequantizeLinear", "q2 sy zu", "d2"}, {"Conv", "d2 dw", "f"}, {"QuantizeLinear", "f sy zu", "y"}}, "", true},
+    {{{"QuantizeLinear", "x s zu", "q"}, {"DequantizeLinear", "q s zu", "d"}, {"Pad", "d wide",
+     "p"}, {"Conv", "p dw", "f"}, {"QuantizeLinear", "f sy zu", "y"}}, "", true},
+    {{{"QuantizeLinear", "x s zu", "q"}, {"Pad", "q pads zu", "p"}, {"QLinearConv",
+     "p s zu qw sw zs sy zu", "y"}}, "pads=[0,1,1,0]", true},
+    {{{"QuantizeLinear", "x s zu", "q"},
+      {"Pad", "q pads zu", "p"},
+      {"QLinearConv", "p sy zu qw sw zs sy zu", "y"}},
+     "",
+     true}, /* another scale */
+    {{{"QuantizeLinear", "x s zu", "q"},
+      {"Pad", "q pads", "p"},
+      {"QLinearConv", "p s zu qw sw zs sy zu", "y"}},
+     "",
+     false}, /* of what stands for -121 */
+    {{{"Pad", "x pads", "p"}, {"QuantizeLinear", "p s zu", "q"}, {"DequantizeLinear", "q s zu",
+     "d"}, {"Conv", "d w", "y"}}, "", true},
+    {{{"QuantizeLinear", "x s zu", "q"}, {"DequantizeLinear", "q s zu", "d"}, {"Pad", "d pads",
+     "p"}, {"Conv", "p dw", "f"}, {"QuantizeLinear", "f sy zu", "y"}}, "", true},
+    {{{"QuantizeLinear", "x s zu", "q"}, {"DequantizeLinear", "q s zu", "d"}, {"Pad", "d pads",
+     "p"}, {"QuantizeLinear", "p s zu", "q2"}, {"DequantizeLinear", "q2 s zu", "d2"}, {"Conv",
+     "d2 dw", "f"}, {"QuantizeLinear", "f sy zu", "y"}}, "strides=[2,1]", true},
+    {{{"QuantizeLinear", "x s zu", "q"}, {"DequantizeLinear", "q s zu", "d"}, {"Pad", "d pads",
+     "p"}, {"QuantizeLinear", "p sy zu", "q2"}, {"DequantizeLinear", "q2 sy zu", "d2"}, {"Conv",
+     "d2 dw", "f"}, {"QuantizeLinear", "f sy zu", "y"}}, "", true},
 };
 
 /* *padded: an output is what is padded, which nobody can take in then. */
 static struct test_imported import_padding(const struct padding *p, bool padded)
 {
-  static const int64_t map[] = {1, 4, 6, 6}, pads[] = {0, 0, 1, 2, 0, 0, 2, 1}, channels[] = {0, 1, 0, 0, 0, 0, 0, 0}, wide[] = {0, 0, 5, 4, 0, 0, 3, 6}, kernel[] = {3, 4, 3, 3},
-                       kernel_of_five[] = {3, 5, 3, 3};
+  static const int64_t map[] = {1, 4, 6, 6}, pads[] = {0, 0, 1, 2, 0, 0, 2, 1},
+                       channels[] = {0, 1, 0, 0, 0, 0, 0, 0}, wide[] = {0, 0, 5, 4, 0, 0, 3, 6},
+                       kernel[] = {3, 4, 3, 3}, kernel_of_five[] = {3, 5, 3, 3};
   static const double s = .03125, sy = .25, sw = .015625, two = 2, zero = 121, zero_of_weights = 0;
   static double weights[3 * 5 * 9];
-  static const struct test_onnx_tensor zu = {.name = "zu", .type = MAFAT_ONNX_UINT8, .values = &zero},
-                                       zs = {.name = "zs", .type = MAFAT_ONNX_INT8, .values = &zero_of_weights};
+  static const struct test_onnx_tensor zu = {.name = "zu",
+                                             .type = MAFAT_ONNX_UINT8,
+                                             .values = &zero},
+                                       zs = {.name = "zs",
+                                             .type = MAFAT_ONNX_INT8,
+                                             .values = &zero_of_weights};
   struct test_message graph = {0};
-  for (size_t k = 0; k < sizeof weights / sizeof *weights; k++) weights[k] = (double)((int)(k * 37 % 101) - 50) / 64;
+  for (size_t k = 0; k < sizeof weights / sizeof *weights; k++)
+    weights[k] = (double)((int)(k * 37 % 101) - 50) / 64;
   test_onnx_floats(&graph, "w", 4, kernel, weights);
   test_onnx_floats(&graph, "w5", 4, kernel_of_five, weights);
   test_onnx_floats(&graph, "s", 0, NULL, &s);
@@ -212,7 +249,8 @@ static struct test_imported import_padding(const struct padding *p, bool padded)
   test_onnx_add(&graph, "QuantizeLinear", "w sw zs", "qw", "");
   test_onnx_add(&graph, "DequantizeLinear", "qw sw zs", "dw", "");
   for (int k = 0; k < 8 && p->nodes[k][0]; k++)
-    test_onnx_add(&graph, p->nodes[k][0], p->nodes[k][1], p->nodes[k][2], strstr(p->nodes[k][0], "Conv") ? p->attributes : "");
+    test_onnx_add(&graph, p->nodes[k][0], p->nodes[k][1], p->nodes[k][2],
+                  strstr(p->nodes[k][0], "Conv") ? p->attributes : "");
   test_onnx_input(&graph, "x", 4, map);
   test_onnx_output(&graph, "y", -1, NULL);
   if (padded) test_onnx_output(&graph, "p", -1, NULL);
@@ -229,14 +267,17 @@ static int n_of_type(const struct mafat_network *n, enum mafat_layer_type type)
 START_TEST(windows_take_in_zeros)
 {
   static float input[4 * 6 * 6];
-  struct test_imported m = import_padding(&paddings[_i], false), whole = import_padding(&paddings[_i], true);
+  struct test_imported m = import_padding(&paddings[_i], false),
+                       whole = import_padding(&paddings[_i], true);
   ck_assert_msg(m.code == MAFAT_OK && whole.code == MAFAT_OK, "%s", diagnostic.text);
-  for (size_t k = 0; k < sizeof input / sizeof *input; k++) input[k] = (float)((int)(k * 29 % 97) - 48) / 16;
+  for (size_t k = 0; k < sizeof input / sizeof *input; k++)
+    input[k] = (float)((int)(k * 29 % 97) - 48) / 16;
   ck_assert_int_eq(n_of_type(m.network, MAFAT_REARRANGE), !paddings[_i].taken);
   ck_assert_int_eq(n_of_type(whole.network, MAFAT_REARRANGE), 1);
   long long n = mafat_view_elements(&m.network->outputs->view);
   ck_assert_int_eq(n, mafat_view_elements(&whole.network->outputs->view));
-  float *found = run(m.network, m.path, "rows1:direct/NoCut", input), *expected = run(whole.network, whole.path, "1x1:direct/NoCut", input);
+  float *found = run(m.network, m.path, "rows1:direct/NoCut", input),
+        *expected = run(whole.network, whole.path, "1x1:direct/NoCut", input);
   ck_assert_mem_eq(found, expected, (size_t)n * sizeof *found);
   free(found);
   free(expected);
@@ -248,36 +289,64 @@ END_TEST
 /* ---- what is refused ---- */
 
 static const struct test_onnx_refusal refusals[] = {
-    {{"QuantizeLinear", "x s0 zu", "", 0, NULL}, MAFAT_EFORMAT, "node 0, QuantizeLinear: scale 0: expected a finite number above 0, found 0"},
-    {{"QuantizeLinear", "x s- zu", "", 0, NULL}, MAFAT_EFORMAT, "scale 0: expected a finite number above 0, found -0.5"},
-    {{"DequantizeLinear", "u snan zu", "", 0, NULL}, MAFAT_EFORMAT, "scale 0: expected a finite number above 0, found nan"},
-    {{"DequantizeLinear", "u sinf zu", "", 0, NULL}, MAFAT_EFORMAT, "expected a finite number above 0, found inf"},
-    {{"QLinearConv", "u sx zu qw s4- z4 sy zu", "", 0, NULL}, MAFAT_EFORMAT, "scale 2: expected a finite number above 0, found -0.5"},
-    {{"QLinearAdd", "u sx zu u s0 zu sy zu", "", 0, NULL}, MAFAT_EFORMAT, "expected a finite number above 0, found 0"},
-    {{"DequantizeLinear", "u sx zs", "", 0, NULL}, MAFAT_EFORMAT, "zero point: expected one of type uint8, as its numbers are, found int8"},
-    {{"QLinearConv", "u sx zu qw sw zu sy zu", "", 0, NULL}, MAFAT_EFORMAT, "zero point: expected one of type int8, as its numbers are, found uint8"},
-    {{"QuantizeLinear", "x sx z16", "", 0, NULL}, MAFAT_EUNSUPPORTED, "expected numbers of type int8 or uint8, found int16"},
-    {{"QuantizeLinear", "x sx z2", "", 0, NULL}, MAFAT_EFORMAT, "expected as many zero points as scales, found 2 and 1"},
-    {{"DequantizeLinear", "u s2 zu", "", 0, NULL}, MAFAT_EFORMAT, "expected as many zero points as scales, found 1 and 2"},
-    {{"DequantizeLinear", "u s2 z2", "", 0, NULL}, MAFAT_EFORMAT, "dimension 1 is 4 of one input and 2 of the other"},
-    {{"DequantizeLinear", "u s2 z2", "axis=7", 0, NULL}, MAFAT_EFORMAT, "attribute axis: expected a dimension of 4, found 7"},
-    {{"QLinearConv", "u s2 z2 qw sw zs sy zu", "", 0, NULL}, MAFAT_EUNSUPPORTED, "expected one scale of what is computed in runs, found 2"},
-    {{"QLinearConv", "u sx zu qw sw5 z4 sy zu", "", 0, NULL}, MAFAT_EFORMAT, "expected as many zero points as scales, found 4 and 5"},
-    {{"QLinearConv", "u sx zu qw sw5 - sy zu", "", 0, NULL}, MAFAT_EFORMAT, "expected 4 scales along dimension 0, found 5"},
-    {{"QLinearConv", "u sx zu qw sw zs sy zu c4", "", 0, NULL}, MAFAT_EUNSUPPORTED, "bias: expected a constant of type int32"},
-    {{"QLinearConv", "u sx zu qw sw zs sy zu qb5", "", 0, NULL}, MAFAT_EFORMAT, "expected 4 biases, found 5"},
-    {{"QLinearConv", "u shuge zu qw shuge zs sy zu qb", "", 0, NULL}, MAFAT_EUNSUPPORTED, "its scales and zero points"},
-    {{"QLinearConv", "x sx zu qw sw zs sy zu", "", 0, NULL}, MAFAT_EFORMAT, "input 0 is of type float: expected int8 or uint8"},
-    {{"QLinearConv", "u sx zu x sw zs sy zu", "", 0, NULL}, MAFAT_EFORMAT, "input 3 is of type float: expected int8 or uint8"},
+    {{"QuantizeLinear", "x s0 zu", "", 0, NULL}, MAFAT_EFORMAT,
+     "node 0, QuantizeLinear: scale 0: expected a finite number above 0, found 0"},
+    {{"QuantizeLinear", "x s- zu", "", 0, NULL}, MAFAT_EFORMAT,
+     "scale 0: expected a finite number above 0, found -0.5"},
+    {{"DequantizeLinear", "u snan zu", "", 0, NULL}, MAFAT_EFORMAT,
+     "scale 0: expected a finite number above 0, found nan"},
+    {{"DequantizeLinear", "u sinf zu", "", 0, NULL}, MAFAT_EFORMAT,
+     "expected a finite number above 0, found inf"},
+    {{"QLinearConv", "u sx zu qw s4- z4 sy zu", "", 0, NULL}, MAFAT_EFORMAT,
+     "scale 2: expected a finite number above 0, found -0.5"},
+    {{"QLinearAdd", "u sx zu u s0 zu sy zu", "", 0, NULL}, MAFAT_EFORMAT,
+     "expected a finite number above 0, found 0"},
+    {{"DequantizeLinear", "u sx zs", "", 0, NULL}, MAFAT_EFORMAT,
+     "zero point: expected one of type uint8, as its numbers are, found int8"},
+    {{"QLinearConv", "u sx zu qw sw zu sy zu", "", 0, NULL}, MAFAT_EFORMAT,
+     "zero point: expected one of type int8, as its numbers are, found uint8"},
+    {{"QuantizeLinear", "x sx z16", "", 0, NULL}, MAFAT_EUNSUPPORTED,
+     "expected numbers of type int8 or uint8, found int16"},
+    {{"QuantizeLinear", "x sx z2", "", 0, NULL}, MAFAT_EFORMAT,
+     "expected as many zero points as scales, found 2 and 1"},
+    {{"DequantizeLinear", "u s2 zu", "", 0, NULL}, MAFAT_EFORMAT,
+     "expected as many zero points as scales, found 1 and 2"},
+    {{"DequantizeLinear", "u s2 z2", "", 0, NULL}, MAFAT_EFORMAT,
+     "dimension 1 is 4 of one input and 2 of the other"},
+    {{"DequantizeLinear", "u s2 z2", "axis=7", 0, NULL}, MAFAT_EFORMAT,
+     "attribute axis: expected a dimension of 4, found 7"},
+    {{"QLinearConv", "u s2 z2 qw sw zs sy zu", "", 0, NULL}, MAFAT_EUNSUPPORTED,
+     "expected one scale of what is computed in runs, found 2"},
+    {{"QLinearConv", "u sx zu qw sw5 z4 sy zu", "", 0, NULL}, MAFAT_EFORMAT,
+     "expected as many zero points as scales, found 4 and 5"},
+    {{"QLinearConv", "u sx zu qw sw5 - sy zu", "", 0, NULL}, MAFAT_EFORMAT,
+     "expected 4 scales along dimension 0, found 5"},
+    {{"QLinearConv", "u sx zu qw sw zs sy zu c4", "", 0, NULL}, MAFAT_EUNSUPPORTED,
+     "bias: expected a constant of type int32"},
+    {{"QLinearConv", "u sx zu qw sw zs sy zu qb5", "", 0, NULL}, MAFAT_EFORMAT,
+     "expected 4 biases, found 5"},
+    {{"QLinearConv", "u shuge zu qw shuge zs sy zu qb", "", 0, NULL}, MAFAT_EUNSUPPORTED,
+     "its scales and zero points"},
+    {{"QLinearConv", "x sx zu qw sw zs sy zu", "", 0, NULL}, MAFAT_EFORMAT,
+     "input 0 is of type float: expected int8 or uint8"},
+    {{"QLinearConv", "u sx zu x sw zs sy zu", "", 0, NULL}, MAFAT_EFORMAT,
+     "input 3 is of type float: expected int8 or uint8"},
     {{"QLinearConv", "u sx zu", "", 0, NULL}, MAFAT_EFORMAT, "its scale is left out"},
-    {{"QLinearConcat", "sy zu u sx", "axis=1", 0, NULL}, MAFAT_EFORMAT, "expected 5, 8, 11 ... inputs, found 4"},
-    {{"QLinearGlobalAveragePool", "u sx zu sy zu", "channels_last=1", 0, NULL}, MAFAT_EUNSUPPORTED, "channels_last: expected 0, found 1"},
-    {{"QuantizeLinear", "u sx zu", "", 0, NULL}, MAFAT_EFORMAT, "input 0 is of type uint8: expected float"},
-    {{"QuantizeLinear", "x sx", "output_dtype=5", 0, NULL}, MAFAT_EUNSUPPORTED, "expected numbers of type int8 or uint8, found int16"},
-    {{"QuantizeLinear", "x sx zu", "block_size=2", 0, NULL}, MAFAT_EUNSUPPORTED, "attribute block_size: expected 0, found 2"},
+    {{"QLinearConcat", "sy zu u sx", "axis=1", 0, NULL}, MAFAT_EFORMAT,
+     "expected 5, 8, 11 ... inputs, found 4"},
+    {{"QLinearGlobalAveragePool", "u sx zu sy zu", "channels_last=1", 0, NULL}, MAFAT_EUNSUPPORTED,
+     "channels_last: expected 0, found 1"},
+    {{"QuantizeLinear", "u sx zu", "", 0, NULL}, MAFAT_EFORMAT,
+     "input 0 is of type uint8: expected float"},
+    {{"QuantizeLinear", "x sx", "output_dtype=5", 0, NULL}, MAFAT_EUNSUPPORTED,
+     "expected numbers of type int8 or uint8, found int16"},
+    {{"QuantizeLinear", "x sx zu", "block_size=2", 0, NULL}, MAFAT_EUNSUPPORTED,
+     "attribute block_size: expected 0, found 2"},
     {{"Sigmoid", "u", "", 0, NULL}, MAFAT_EUNSUPPORTED, "input 0 is of type uint8: expected float"},
-    {{"QLinearConv", "u sx zu qw sw4 z4 sy zu qb5", "", 0, NULL}, MAFAT_EFORMAT, "expected 4 biases, found 5"},
-    {{"MatMulInteger", "u qm z2", "", 0, NULL}, MAFAT_EFORMAT, "zero point: expected one number, found 2"},
+    {{"QLinearConv", "u sx zu qw sw4 z4 sy zu qb5", "", 0, NULL}, MAFAT_EFORMAT,
+     "expected 4 biases, found 5"},
+    {{"MatMulInteger", "u qm z2", "", 0, NULL}, MAFAT_EFORMAT,
+     "zero point: expected one number, found 2"},
 };
 
 START_TEST(numbers_without_meaning_are_refused)
@@ -300,7 +369,8 @@ START_TEST(scales_too_far_apart_are_refused)
   test_onnx_input(&graph, "x", 4, map);
   test_onnx_output(&graph, "y", -1, NULL);
   struct test_imported m = import(test_onnx_model(&graph, 17));
-  ck_assert_msg(m.code == MAFAT_EFORMAT && strstr(diagnostic.text, "a multiplier of 2^30 or more"), "%d, %s", m.code, diagnostic.text);
+  ck_assert_msg(m.code == MAFAT_EFORMAT && strstr(diagnostic.text, "a multiplier of 2^30 or more"),
+                "%d, %s", m.code, diagnostic.text);
   test_imported_close(&m);
 }
 END_TEST
@@ -308,7 +378,8 @@ END_TEST
 /* ONNX ignores the axis of a constant with one scale. */
 START_TEST(the_axis_of_one_scale_is_any)
 {
-  static const char *const axes[] = {"axis=0", "axis=3", "axis=7", "axis=-5", "axis=-100000000", "axis=2000000000"};
+  static const char *const axes[] = {"axis=0",  "axis=3",          "axis=7",
+                                     "axis=-5", "axis=-100000000", "axis=2000000000"};
   static const int64_t map[] = {1, 4, 6, 6}, beside[] = {1, 4, 1, 1};
   static const double scale = .25, reals[] = {1, -2, 3.1, .3};
   struct test_message graph = {0};
@@ -328,26 +399,44 @@ END_TEST
 /* They are computed in each run, or refused. */
 START_TEST(constants_alone_are_no_danger)
 {
-  static const char *const operators[][3] = {
-      {"QLinearMul", "q s z q s z s z", ""}, {"QLinearAdd", "q s z q s z s z", ""}, {"QLinearSigmoid", "q s z s z", ""}, {"QLinearLeakyRelu", "q s z s z", ""},
-      {"QLinearConcat", "s z q s z q s z", "axis=1"}, {"QLinearGlobalAveragePool", "q s z s z", ""}, {"QLinearAveragePool", "q s z s z", "kernel_shape=[1,1]"},
-      {"QLinearSoftmax", "q s z s z", "opset=13"}, {"QLinearConv", "q s z q s z s z", ""}, {"QLinearMatMul", "m s z m s z s z", ""}, {"MatMulInteger", "m m", ""},
-      {"ConvInteger", "q q", ""}, {"DynamicQuantizeLinear", "s", ""}};
+  static const char *const operators[][3] = {{"QLinearMul", "q s z q s z s z", ""},
+                                             {"QLinearAdd", "q s z q s z s z", ""},
+                                             {"QLinearSigmoid", "q s z s z", ""},
+                                             {"QLinearLeakyRelu", "q s z s z", ""},
+                                             {"QLinearConcat", "s z q s z q s z", "axis=1"},
+                                             {"QLinearGlobalAveragePool", "q s z s z", ""},
+                                             {"QLinearAveragePool", "q s z s z",
+                                              "kernel_shape=[1,1]"},
+                                             {"QLinearSoftmax", "q s z s z", "opset=13"},
+                                             {"QLinearConv", "q s z q s z s z", ""},
+                                             {"QLinearMatMul", "m s z m s z s z", ""},
+                                             {"MatMulInteger", "m m", ""},
+                                             {"ConvInteger", "q q", ""},
+                                             {"DynamicQuantizeLinear", "s", ""}};
   static const int64_t input[] = {1, 4, 6, 6}, map[] = {1, 1, 2, 2}, matrix[] = {2, 2};
   static const double numbers[] = {3, -4, 100, 7}, scale = .25, zero = 2;
   const char *const *o = operators[_i];
   struct test_message graph = {0};
-  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "q", .type = MAFAT_ONNX_INT8, .rank = 4, .dims = map, .values = numbers});
-  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "m", .type = MAFAT_ONNX_INT8, .rank = 2, .dims = matrix, .values = numbers});
-  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "z", .type = MAFAT_ONNX_INT8, .values = &zero});
+  test_onnx_initializer(
+      &graph, &(struct test_onnx_tensor){
+                  .name = "q", .type = MAFAT_ONNX_INT8, .rank = 4, .dims = map, .values = numbers});
+  test_onnx_initializer(
+      &graph,
+      &(struct test_onnx_tensor){
+          .name = "m", .type = MAFAT_ONNX_INT8, .rank = 2, .dims = matrix, .values = numbers});
+  test_onnx_initializer(
+      &graph, &(struct test_onnx_tensor){.name = "z", .type = MAFAT_ONNX_INT8, .values = &zero});
   test_onnx_floats(&graph, "s", 0, NULL, &scale);
-  test_onnx_add(&graph, o[0], o[1], strcmp(o[0], "DynamicQuantizeLinear") == 0 ? "y ys yz" : "y", o[2]);
+  test_onnx_add(&graph, o[0], o[1], strcmp(o[0], "DynamicQuantizeLinear") == 0 ? "y ys yz" : "y",
+                o[2]);
   test_onnx_add(&graph, "Relu", "x", "r", "");
   test_onnx_input(&graph, "x", 4, input);
   test_onnx_output(&graph, "y", -1, NULL);
   test_onnx_output(&graph, "r", -1, NULL);
   struct test_imported m = import(test_onnx_model(&graph, 17));
-  ck_assert_msg(m.code == MAFAT_OK || (m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "computed in runs")), "%s: %d, %s", o[0], m.code, diagnostic.text);
+  ck_assert_msg(m.code == MAFAT_OK ||
+                    (m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "computed in runs")),
+                "%s: %d, %s", o[0], m.code, diagnostic.text);
   test_imported_close(&m);
 }
 END_TEST
@@ -361,7 +450,8 @@ Suite *onnx_quantized_suite(void)
   tcase_add_loop_test(numbers, weights_beside_floats_stay_narrow, 0, 3);
   tcase_add_loop_test(numbers, constants_alone_are_no_danger, 0, 13);
   tcase_add_test(numbers, a_convolution_has_a_scale_for_each_filter);
-  tcase_add_loop_test(numbers, integers_are_within_a_step_of_floats, 0, (int)test_onnx_n_operators());
+  tcase_add_loop_test(numbers, integers_are_within_a_step_of_floats, 0,
+                      (int)test_onnx_n_operators());
   tcase_add_loop_test(numbers, windows_take_in_zeros, 0, COUNT(paddings));
   tcase_add_loop_test(numbers, numbers_without_meaning_are_refused, 0, COUNT(refusals));
   tcase_add_test(numbers, scales_too_far_apart_are_refused);

@@ -37,7 +37,8 @@ START_TEST(header_and_index_are_checked)
     close(fd);
     byte ^= 0x10;
     test_overwrite(test_packed_path, at, &byte, 1);
-    ck_assert_int_ne(mafat_weights_open_kept(&w, test_packed_path, n, n->n_layers, NULL, &diagnostic), MAFAT_OK);
+    ck_assert_int_ne(
+        mafat_weights_open_kept(&w, test_packed_path, n, n->n_layers, NULL, &diagnostic), MAFAT_OK);
     ck_assert_int_ne(mafat_packer_check(test_packed_path, NULL, &diagnostic), MAFAT_OK);
     byte ^= 0x10;
     test_overwrite(test_packed_path, at, &byte, 1);
@@ -47,21 +48,25 @@ START_TEST(header_and_index_are_checked)
 END_TEST
 
 /* A cfg with its graph, small enough to test every byte of it. */
-static const char *const small_cfg =
-    "[net]\nheight=8\nwidth=8\nchannels=3\nbatch=64\n[conv]\nbatch_normalize=1\nfilters=10\nsize=3\npad=1\n"
-    "activation=leaky\n[max]\nsize=2\n[route]\nlayers=-1,0\n[shortcut]\nfrom=-1\nactivation=linear\n"
-    "[convolutional]\nsize=1\nfilters=16\n[yolo]\nanchors=1.25,2,3,4,5,6\nmask=0,2\nnum=3\nclasses=3\n";
+static const char *const small_cfg = "[net]\nheight=8\nwidth=8\nchannels=3\nbatch=64\n[conv]"
+                                     "\nbatch_normalize=1\nfilters=10\nsize=3\npad=1\n"
+                                     "activation=leaky\n[max]\nsize=2\n[route]\nlayers=-1,0\n["
+                                     "shortcut]\nfrom=-1\nactivation=linear\n"
+                                     "[convolutional]\nsize=1\nfilters=16\n[yolo]\nanchors=1.25,2,"
+                                     "3,4,5,6\nmask=0,2\nnum=3\nclasses=3\n";
 
 static void write_small(void)
 {
   struct mafat_cfg *cfg;
   struct mafat_network *n;
-  ck_assert_int_eq(mafat_cfg_parse(&cfg, "small.cfg", small_cfg, strlen(small_cfg), &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_cfg_parse(&cfg, "small.cfg", small_cfg, strlen(small_cfg), &diagnostic),
+                   MAFAT_OK);
   ck_assert_int_eq(mafat_darknet_make(&n, cfg, NULL, NULL, &diagnostic), MAFAT_OK);
   int fd = test_weights_file(n, 3), out = open(test_packed_path, O_RDWR | O_TRUNC | O_CREAT, 0600);
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  int code = mafat_packer_write(path, n, &(struct mafat_packed_origin){.cfg = cfg}, out, test_packed_path, &diagnostic);
+  int code = mafat_packer_write(path, n, &(struct mafat_packed_origin){.cfg = cfg}, out,
+                                test_packed_path, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   close(fd);
   close(out);
@@ -87,7 +92,9 @@ static void same_networks(const struct mafat_network *a, const struct mafat_netw
     ck_assert_int_eq(x.n_operands, y.n_operands);
     for (int k = 0; k < x.n_operands; k++) same_operands(&x.operands[k], &y.operands[k]);
     ck_assert_int_eq(x.head.n_anchors, y.head.n_anchors);
-    if (x.head.anchors) ck_assert_mem_eq(x.head.anchors, y.head.anchors, 2 * (size_t)x.head.n_anchors * sizeof(float));
+    if (x.head.anchors)
+      ck_assert_mem_eq(x.head.anchors, y.head.anchors,
+                       2 * (size_t)x.head.n_anchors * sizeof(float));
     x.operands = y.operands = NULL;
     x.head.anchors = y.head.anchors = NULL;
     ck_assert_msg(memcmp(&x, &y, sizeof x) == 0, "layer %d", l);
@@ -112,7 +119,9 @@ START_TEST(a_packed_model_holds_its_network)
   ck_assert_int_eq(n_warnings, 0); /* keys that nobody reads are not in it */
   ck_assert_str_eq(found->path, test_packed_path);
   same_networks(wanted, found);
-  ck_assert_int_eq(mafat_weights_open_kept(&w, test_packed_path, found, found->n_layers, NULL, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_weights_open_kept(&w, test_packed_path, found, found->n_layers, NULL,
+                                           &diagnostic),
+                   MAFAT_OK);
   mafat_weights_close(&w);
   mafat_network_close(&found);
   mafat_network_close(&wanted);
@@ -135,7 +144,8 @@ static bool is_refused(const struct mafat_network *n)
   return opened != MAFAT_OK;
 }
 
-static void check_bytes(const struct mafat_network *n, const char *whole, long from, long bytes, long step)
+static void check_bytes(const struct mafat_network *n, const char *whole, long from, long bytes,
+                        long step)
 {
   for (long at = from; at < from + bytes; at += step) {
     char byte = (char)(whole[at] ^ 0x10);
@@ -159,8 +169,10 @@ START_TEST(no_byte_of_a_packed_model_changes_unseen)
   memcpy(&index_bytes, whole + TEST_INDEX_BYTES_AT, sizeof index_bytes);
   check_bytes(n, whole, 0, TEST_HEADER_BYTES, 1);
   check_bytes(n, whole, MAFAT_PACKED_ALIGNMENT, (long)index_bytes, 3);
-  for (int l = 0; l < p->n_layers; l++) check_bytes(n, whole, (long)p->entries[l].offset, (long)p->entries[l].bytes, 29);
-  for (long bytes = (long)p->file_bytes - 1; bytes >= 0; bytes -= bytes > 2 * MAFAT_PACKED_ALIGNMENT ? 1021 : 97) {
+  for (int l = 0; l < p->n_layers; l++)
+    check_bytes(n, whole, (long)p->entries[l].offset, (long)p->entries[l].bytes, 29);
+  for (long bytes = (long)p->file_bytes - 1; bytes >= 0;
+       bytes -= bytes > 2 * MAFAT_PACKED_ALIGNMENT ? 1021 : 97) {
     ck_assert_int_eq(truncate(test_packed_path, bytes), 0);
     ck_assert_msg(is_refused(n), "cut to %ld bytes", bytes);
   }
@@ -171,17 +183,19 @@ END_TEST
 
 START_TEST(another_cfg_is_refused)
 {
-  static const char *const changes[][2] = {{"filters=400", "filters=401"},
-                                           {"groups=70", "groups=35"}, {"layers=-1,-3", "layers=-3,-1"},
-                                           {"filters=100\nsize=3", "filters=100\nsize=5"},
-                                           {"output=40", "output=41"}, {"[softmax]\n", ""}};
+  static const char *const changes[][2] = {
+      {"filters=400", "filters=401"},   {"groups=70", "groups=35"},
+      {"layers=-1,-3", "layers=-3,-1"}, {"filters=100\nsize=3", "filters=100\nsize=5"},
+      {"output=40", "output=41"},       {"[softmax]\n", ""}};
   char cfg[1024];
   struct mafat_weights *w;
   test_write_wide();
   const char *at = strstr(test_wide_cfg, changes[_i][0]);
-  snprintf(cfg, sizeof cfg, "%.*s%s%s", (int)(at - test_wide_cfg), test_wide_cfg, changes[_i][1], at + strlen(changes[_i][0]));
+  snprintf(cfg, sizeof cfg, "%.*s%s%s", (int)(at - test_wide_cfg), test_wide_cfg, changes[_i][1],
+           at + strlen(changes[_i][0]));
   struct mafat_network *n = test_network(cfg);
-  ck_assert_int_eq(mafat_weights_open_kept(&w, test_packed_path, n, n->n_layers, NULL, &diagnostic), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_weights_open_kept(&w, test_packed_path, n, n->n_layers, NULL, &diagnostic),
+                   MAFAT_EFORMAT);
   ck_assert_msg(strstr(diagnostic.text, "another network"), "%s", diagnostic.text);
   mafat_network_close(&n);
 }

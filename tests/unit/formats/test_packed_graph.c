@@ -78,16 +78,19 @@ static void write_matrix(struct test_message *graph, const int64_t *dims, const 
   given.n = 1;
 }
 
-/* A convolution, normalized, whose weights lie in another file, as do the numbers that are limits of its activation; a matrix. */
+/* A convolution, normalized, whose weights lie in another file, as do the numbers that are limits
+ * of its activation; a matrix. */
 static void write_model_with(bool gives)
 {
-  static const int64_t picture[] = {1, 3, 8, 8}, kernels[] = {FILTERS, 3, 3, 3}, filters[] = {FILTERS}, flat[] = {1, -1},
-                       matrix[] = {FLAT, CLASSES}, out[] = {1, CLASSES};
+  static const int64_t picture[] = {1, 3, 8, 8}, kernels[] = {FILTERS, 3, 3, 3},
+                       filters[] = {FILTERS}, flat[] = {1, -1}, matrix[] = {FLAT, CLASSES},
+                       out[] = {1, CLASSES};
   static double numbers[FLAT * CLASSES];
   static float weights[FILTERS * TAPS + 2];
   struct test_message graph = {0};
   struct test_rng rng = test_rng(1);
-  for (int i = 0; i < FLAT * CLASSES; i++) numbers[i] = .5 + (double)(test_random(&rng) >> 8) / 16777216;
+  for (int i = 0; i < FLAT * CLASSES; i++)
+    numbers[i] = .5 + (double)(test_random(&rng) >> 8) / 16777216;
   for (int i = 0; i < FILTERS * TAPS; i++) weights[i] = (float)(i % 7 - 3);
   weights[FILTERS * TAPS] = -2, weights[FILTERS * TAPS + 1] = 5;
   test_onnx_add(&graph, "Conv", "x w", "c", "pads=[1,1,1,1]");
@@ -95,13 +98,27 @@ static void write_model_with(bool gives)
   test_onnx_add(&graph, "Clip", "n least most", "a", "");
   test_onnx_add(&graph, "Reshape", "a flat", "f", "");
   test_onnx_add(&graph, "MatMul", "f matrix", "y", "");
-  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "w", .type = 1, .rank = 4, .dims = kernels, .values = numbers,
-                                                           .style = TEST_ONNX_EXTERNAL, .location = "numbers.bin"});
-  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "least", .type = 1, .values = numbers, .style = TEST_ONNX_EXTERNAL,
-                                                           .location = "numbers.bin", .offset = "1080"});
-  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "most", .type = 1, .values = numbers, .style = TEST_ONNX_EXTERNAL,
-                                                           .location = "numbers.bin", .offset = "1084"});
-  for (const char *name = "sbmv"; *name; name++) test_onnx_floats(&graph, (char[]){*name, '\0'}, 1, filters, numbers + *name);
+  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "w",
+                                                           .type = 1,
+                                                           .rank = 4,
+                                                           .dims = kernels,
+                                                           .values = numbers,
+                                                           .style = TEST_ONNX_EXTERNAL,
+                                                           .location = "numbers.bin"});
+  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "least",
+                                                           .type = 1,
+                                                           .values = numbers,
+                                                           .style = TEST_ONNX_EXTERNAL,
+                                                           .location = "numbers.bin",
+                                                           .offset = "1080"});
+  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "most",
+                                                           .type = 1,
+                                                           .values = numbers,
+                                                           .style = TEST_ONNX_EXTERNAL,
+                                                           .location = "numbers.bin",
+                                                           .offset = "1084"});
+  for (const char *name = "sbmv"; *name; name++)
+    test_onnx_floats(&graph, (char[]){*name, '\0'}, 1, filters, numbers + *name);
   test_onnx_int64s(&graph, "flat", 2, flat);
   test_onnx_input(&graph, "x", 4, picture);
   if (gives) write_matrix(&graph, matrix, numbers);
@@ -131,9 +148,11 @@ static bool opens(const char *path, struct mafat_network **n, struct mafat_weigh
 {
   diagnostic.text[0] = 0;
   *w = NULL;
-  int code = mafat_model_network(n, path, NULL, strcmp(path, model_path) == 0 ? &given : NULL, NULL, &diagnostic);
+  int code = mafat_model_network(n, path, NULL, strcmp(path, model_path) == 0 ? &given : NULL, NULL,
+                                 &diagnostic);
   ck_assert((code == MAFAT_OK) == (*n != NULL));
-  if (code == MAFAT_OK) code = mafat_weights_open_kept(w, path, *n, (*n)->n_layers, NULL, &diagnostic);
+  if (code == MAFAT_OK)
+    code = mafat_weights_open_kept(w, path, *n, (*n)->n_layers, NULL, &diagnostic);
   ck_assert(code == MAFAT_OK || (diagnostic.text[0] && !strchr(diagnostic.text, '\n')));
   return code == MAFAT_OK;
 }
@@ -150,7 +169,8 @@ static bool is_refused(const char *path)
 
 /* ---- what it holds ---- */
 
-static void same_weights(const struct mafat_network *n, const struct mafat_weights *a, const struct mafat_weights *b)
+static void same_weights(const struct mafat_network *n, const struct mafat_weights *a,
+                         const struct mafat_weights *b)
 {
   for (int l = 0; l < n->n_layers; l++) {
     if (!mafat_layer_has_panels(&n->layers[l])) continue;
@@ -160,7 +180,8 @@ static void same_weights(const struct mafat_network *n, const struct mafat_weigh
     ck_assert_int_eq(mafat_weights_slice(a, l, filters, channels, &x), MAFAT_OK);
     ck_assert_int_eq(mafat_weights_slice(b, l, filters, channels, &y), MAFAT_OK);
     ck_assert_int_eq(x.width, y.width);
-    ck_assert_mem_eq(x.weights, y.weights, (size_t)m.inputs * (size_t)m.taps * (size_t)x.width * sizeof(float));
+    ck_assert_mem_eq(x.weights, y.weights,
+                     (size_t)m.inputs * (size_t)m.taps * (size_t)x.width * sizeof(float));
     ck_assert_mem_eq(x.scale, y.scale, (size_t)x.width * sizeof(float));
     ck_assert_mem_eq(x.bias, y.bias, (size_t)x.width * sizeof(float));
   }
@@ -211,13 +232,15 @@ START_TEST(what_is_read_otherwise_is_refused)
     if (i == 2) c->parts->epsilon *= 2;
     if (i == 3) c->weights.order = MAFAT_ORDER_FILTERS_TAPS;
     if (i == 4) c->parts->scales.file++;
-    ck_assert_int_eq(mafat_weights_open_kept(&w, packed_path, n, n->n_layers, NULL, &diagnostic), MAFAT_EFORMAT);
+    ck_assert_int_eq(mafat_weights_open_kept(&w, packed_path, n, n->n_layers, NULL, &diagnostic),
+                     MAFAT_EFORMAT);
     ck_assert_msg(strstr(diagnostic.text, "read it otherwise"), "%s", diagnostic.text);
     *c = before;
     c->parts->epsilon = epsilon;
     c->parts->scales.file = 0;
   }
-  ck_assert_int_eq(mafat_weights_open_kept(&w, packed_path, n, n->n_layers, NULL, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_weights_open_kept(&w, packed_path, n, n->n_layers, NULL, &diagnostic),
+                   MAFAT_OK);
   mafat_weights_close(&w);
   mafat_network_close(&n);
 }
@@ -247,19 +270,22 @@ static void check_bytes(char *whole, size_t n, size_t from, size_t bytes, size_t
   for (size_t at = from; at < from + bytes; at += step) {
     whole[at] ^= 0x10;
     test_write_file(packed_path, whole, n);
-    ck_assert_msg(is_refused(packed_path) && mafat_packer_check(packed_path, NULL, &diagnostic) != MAFAT_OK, "byte %zu", at);
+    ck_assert_msg(is_refused(packed_path) &&
+                      mafat_packer_check(packed_path, NULL, &diagnostic) != MAFAT_OK,
+                  "byte %zu", at);
     whole[at] ^= 0x10;
   }
 }
 
-/* Numbers of a byte each that no file has so end within a float: what lies behind them is no part of the network, whatever memory was
- * there. */
+/* Numbers of a byte each that no file has so end within a float: what lies behind them is no part
+ * of the network, whatever memory was there. */
 START_TEST(a_network_has_one_hash)
 {
   enum { N = 4003 }; /* more than glibc has ready-made */
   static const int64_t map[] = {1, N}, one[] = {1};
   static const double reals[N], scale[] = {.5};
-  const struct test_onnx_tensor zero = {.name = "zero", .type = 2, .rank = 1, .dims = one, .values = (const double[]){4}};
+  const struct test_onnx_tensor zero = {
+      .name = "zero", .type = 2, .rank = 1, .dims = one, .values = (const double[]){4}};
   struct test_message graph = {0};
   struct mafat_diagnostic d;
   uint64_t hashes[2];
@@ -300,8 +326,10 @@ START_TEST(no_byte_changes_unseen)
   memcpy(&index_bytes, whole + TEST_INDEX_BYTES_AT, sizeof index_bytes);
   check_bytes(whole, n, 0, TEST_HEADER_BYTES, 1);
   check_bytes(whole, n, MAFAT_PACKED_ALIGNMENT, (size_t)index_bytes, 1);
-  check_bytes(whole, n, 2 * MAFAT_PACKED_ALIGNMENT, 400, 7); /* of the embedded graph, which is longer */
-  check_bytes(whole, n, (size_t)(3 + _i) * MAFAT_PACKED_ALIGNMENT, 900, 31); /* a page of the constant was read, too */
+  check_bytes(whole, n, 2 * MAFAT_PACKED_ALIGNMENT, 400,
+              7); /* of the embedded graph, which is longer */
+  check_bytes(whole, n, (size_t)(3 + _i) * MAFAT_PACKED_ALIGNMENT, 900,
+              31); /* a page of the constant was read, too */
   for (size_t bytes = n - 1; bytes > 0; bytes -= bytes > 4096 ? 4096 : bytes) {
     test_write_file(packed_path, whole, bytes);
     ck_assert_msg(is_refused(packed_path), "cut to %zu bytes", bytes);
@@ -362,7 +390,8 @@ START_TEST(every_allocation_may_fail)
       struct mafat_embedded_graph *embedded_graph = NULL;
       failing_malloc_arm(i);
       int code = packed ? test_packed_network_read(&network, packed_path, NULL, NULL, &diagnostic)
-                        : test_packed_graph_read(&network, &embedded_graph, NULL, model_path, &given, &diagnostic);
+                        : test_packed_graph_read(&network, &embedded_graph, NULL, model_path,
+                                                 &given, &diagnostic);
       bool there = network != NULL;
       mafat_network_close(&network);
       mafat_embedded_graph_close(&embedded_graph);
@@ -382,15 +411,19 @@ static void touch(const char *path)
 {
   struct stat st;
   ck_assert_int_eq(stat(path, &st), 0);
-  ck_assert_int_eq(utimensat(AT_FDCWD, path, (const struct timespec[]){st.st_atim, {st.st_mtim.tv_sec + 1, 0}}, 0), 0);
+  ck_assert_int_eq(utimensat(AT_FDCWD, path,
+                             (const struct timespec[]){st.st_atim, {st.st_mtim.tv_sec + 1, 0}}, 0),
+                   0);
 }
 
 static const struct {
   char *changed;
   bool packed;
-} changes[] = {{model_path, false}, {weights_path, false}, {matrix_path, false}, {packed_path, true}};
+} changes[] = {
+    {model_path, false}, {weights_path, false}, {matrix_path, false}, {packed_path, true}};
 
-/* A graph says where its numbers lie: in another file, under the same name, something else lies there. */
+/* A graph says where its numbers lie: in another file, under the same name, something else lies
+ * there. */
 START_TEST(weights_are_of_the_files_that_the_network_was_read_from)
 {
   struct mafat_network *n;
@@ -398,18 +431,21 @@ START_TEST(weights_are_of_the_files_that_the_network_was_read_from)
   write_model_with(true);
   pack_model();
   const char *path = changes[_i].packed ? packed_path : model_path;
-  int code = changes[_i].packed ? test_packed_network_read(&n, path, NULL, NULL, &diagnostic) : test_onnx_network_read(&n, path, &given, &diagnostic);
+  int code = changes[_i].packed ? test_packed_network_read(&n, path, NULL, NULL, &diagnostic)
+                                : test_onnx_network_read(&n, path, &given, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   ck_assert_int_eq(mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &diagnostic), MAFAT_OK);
   mafat_weights_close(&w);
   touch(changes[_i].changed);
   ck_assert_int_eq(mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &diagnostic), MAFAT_EIO);
-  ck_assert_str_eq(diagnostic.text + strlen(changes[_i].changed), ": was written to or replaced after its network was read");
+  ck_assert_str_eq(diagnostic.text + strlen(changes[_i].changed),
+                   ": was written to or replaced after its network was read");
   mafat_network_close(&n);
 }
 END_TEST
 
-/* Whatever file is named for them: what lies at these places of another one is no weights, though it be numbers. */
+/* Whatever file is named for them: what lies at these places of another one is no weights, though
+ * it be numbers. */
 START_TEST(weights_of_a_graph_are_in_its_own_file)
 {
   struct mafat_network *n;
@@ -419,12 +455,15 @@ START_TEST(weights_of_a_graph_are_in_its_own_file)
   write_model_with(true);
   pack_model();
   const char *path = _i ? packed_path : model_path;
-  int code = _i ? test_packed_network_read(&n, path, NULL, NULL, &diagnostic) : test_onnx_network_read(&n, path, &given, &diagnostic);
+  int code = _i ? test_packed_network_read(&n, path, NULL, NULL, &diagnostic)
+                : test_onnx_network_read(&n, path, &given, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   snprintf(other, sizeof other, "%s.zeros", model_path);
   test_write_file(other, zeros, sizeof zeros);
-  ck_assert_int_eq(mafat_weights_open_kept(&w, other, n, n->n_layers, NULL, &diagnostic), MAFAT_EFORMAT);
-  ck_assert_msg(strstr(diagnostic.text, "which holds its weights, or what "), "%s", diagnostic.text);
+  ck_assert_int_eq(mafat_weights_open_kept(&w, other, n, n->n_layers, NULL, &diagnostic),
+                   MAFAT_EFORMAT);
+  ck_assert_msg(strstr(diagnostic.text, "which holds its weights, or what "), "%s",
+                diagnostic.text);
   ck_assert_ptr_null(w);
   unlink(other);
   ck_assert_int_eq(link(path, other), 0);
@@ -445,10 +484,15 @@ START_TEST(what_is_packed_is_of_the_files_that_were_read)
   struct mafat_network *n;
   struct mafat_embedded_graph *embedded_graph;
   write_model_with(true);
-  ck_assert_int_eq(test_packed_graph_read(&n, &embedded_graph, NULL, model_path, &given, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(
+      test_packed_graph_read(&n, &embedded_graph, NULL, model_path, &given, &diagnostic), MAFAT_OK);
   touch(changes[_i].changed);
   int fd = open(packed_path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-  ck_assert_int_eq(mafat_packer_write(model_path, n, &(struct mafat_packed_origin){.embedded_graph = embedded_graph}, fd, "packed", &diagnostic), MAFAT_EIO);
+  ck_assert_int_eq(
+      mafat_packer_write(model_path, n,
+                         &(struct mafat_packed_origin){.embedded_graph = embedded_graph}, fd,
+                         "packed", &diagnostic),
+      MAFAT_EIO);
   ck_assert_msg(strstr(diagnostic.text, ": was written to or replaced "), "%s", diagnostic.text);
   close(fd);
   mafat_embedded_graph_close(&embedded_graph);
@@ -470,7 +514,8 @@ START_TEST(an_embedded_graph_is_what_was_asked_for)
   ck_assert_int_eq(mafat_embedded_graph_add_file(e, "beside", LENGTH), 1);
   ck_assert_int_eq(mafat_embedded_graph_add_file(e, "", LENGTH), 0);
   for (int k = test_random_int(&rng, 0, 2000); k > 0; k--) {
-    int file = test_random_chance(&rng, 30), at = test_random_int(&rng, 0, LENGTH), n = test_random_int(&rng, 0, _i % 2 ? 3 : 20);
+    int file = test_random_chance(&rng, 30), at = test_random_int(&rng, 0, LENGTH),
+        n = test_random_int(&rng, 0, _i % 2 ? 3 : 20);
     if (n > LENGTH - at) n = LENGTH - at;
     mafat_embedded_graph_add(e, file, (uint64_t)at, (uint64_t)n);
     memset(asked[file] + at, true, (size_t)n);
@@ -482,15 +527,18 @@ START_TEST(an_embedded_graph_is_what_was_asked_for)
     for (size_t k = 0; k < f->n; k++) {
       ck_assert(f->ranges[k].offset == sum && f->ranges[k].bytes > 0);
       ck_assert(k == 0 || f->ranges[k].at > f->ranges[k - 1].at + f->ranges[k - 1].bytes);
-      ck_assert(asked[file][f->ranges[k].at] && asked[file][f->ranges[k].at + f->ranges[k].bytes - 1]);
+      ck_assert(asked[file][f->ranges[k].at] &&
+                asked[file][f->ranges[k].at + f->ranges[k].bytes - 1]);
       sum += f->ranges[k].bytes;
     }
     for (uint64_t at = 0; at < LENGTH; at++) {
       bool there = mafat_embedded_graph_locate(f, at, 1, &offset);
       ck_assert(there || !asked[file][at]);
-      if (there && mafat_embedded_graph_locate(f, at, 2, &offset)) ck_assert(mafat_embedded_graph_locate(f, at + 1, 1, &next) && next == offset + 1);
+      if (there && mafat_embedded_graph_locate(f, at, 2, &offset))
+        ck_assert(mafat_embedded_graph_locate(f, at + 1, 1, &next) && next == offset + 1);
     }
-    ck_assert(!mafat_embedded_graph_locate(f, LENGTH - 1, 2, &offset) && !mafat_embedded_graph_locate(f, 5, UINT64_MAX, &offset));
+    ck_assert(!mafat_embedded_graph_locate(f, LENGTH - 1, 2, &offset) &&
+              !mafat_embedded_graph_locate(f, 5, UINT64_MAX, &offset));
   }
   ck_assert_uint_eq(e->bytes, sum);
   mafat_embedded_graph_close(&e);
@@ -556,23 +604,30 @@ START_TEST(an_embedded_graph_stands_for_its_file)
   ck_assert_int_eq(mafat_model_file_peek(f, 50000, 1, &found, &diagnostic), MAFAT_EFORMAT);
   ck_assert_int_eq(mafat_model_file_peek(f, 50000, 0, &found, &diagnostic), MAFAT_OK);
   struct mafat_model_file *beside;
-  ck_assert_int_eq(mafat_model_file_open_beside(&beside, f, weights_path, &diagnostic), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_model_file_open_beside(&beside, f, weights_path, &diagnostic),
+                   MAFAT_EFORMAT);
   mafat_model_file_close(&f);
   mafat_embedded_graph_close(&e);
 }
 END_TEST
 
-/* A model may itself come through a pipe; what it names is not waited for, and none of it is copied. */
+/* A model may itself come through a pipe; what it names is not waited for, and none of it is
+ * copied. */
 START_TEST(a_file_beside_is_regular)
 {
   struct mafat_model_file *f, *beside;
   test_write_file(model_path, "model", 5);
   ck_assert_int_eq(mafat_model_file_open(&f, model_path, &diagnostic), MAFAT_OK);
   for (int kind = 0; kind < 3; kind++) {
-    int made = kind == 0 ? mkfifo(weights_path, 0600) : kind == 1 ? symlink("/dev/zero", weights_path) : symlink(elsewhere, weights_path);
+    int made = kind == 0   ? mkfifo(weights_path, 0600)
+               : kind == 1 ? symlink("/dev/zero", weights_path)
+                           : symlink(elsewhere, weights_path);
     ck_assert_int_eq(made, 0);
-    ck_assert_int_eq(mafat_model_file_open_beside(&beside, f, weights_path, &diagnostic), MAFAT_EIO);
-    ck_assert_msg(strstr(diagnostic.text, kind == 2 ? "found a directory" : "expected a regular file"), "%s", diagnostic.text);
+    ck_assert_int_eq(mafat_model_file_open_beside(&beside, f, weights_path, &diagnostic),
+                     MAFAT_EIO);
+    ck_assert_msg(strstr(diagnostic.text,
+                         kind == 2 ? "found a directory" : "expected a regular file"),
+                  "%s", diagnostic.text);
     ck_assert_ptr_null(beside);
     unlink(weights_path);
   }
@@ -587,12 +642,14 @@ enum { ROWS = 6, COLUMNS = 10, BEST = 5, OUTPUTS = 4 };
 /* A convolution; its best columns and their places; some columns and the rest. */
 static void write_model_of_several_outputs(void)
 {
-  static const int64_t picture[] = {1, 3, ROWS, COLUMNS}, kernels[] = {FILTERS, 3, 3, 3}, best[] = {BEST}, sizes[] = {4, 6};
+  static const int64_t picture[] = {1, 3, ROWS, COLUMNS}, kernels[] = {FILTERS, 3, 3, 3},
+                       best[] = {BEST}, sizes[] = {4, 6};
   static const char *const outputs[OUTPUTS] = {"values", "floats", "left", "sum"};
   static double numbers[FILTERS * TAPS];
   struct test_message graph = {0};
   struct test_rng rng = test_rng(2);
-  for (int i = 0; i < FILTERS * TAPS; i++) numbers[i] = (double)(test_random(&rng) >> 8) / 16777216 - .5;
+  for (int i = 0; i < FILTERS * TAPS; i++)
+    numbers[i] = (double)(test_random(&rng) >> 8) / 16777216 - .5;
   test_onnx_add(&graph, "Conv", "x w", "c", "pads=[1,1,1,1]");
   test_onnx_add(&graph, "TopK", "c best", "values places", "axis=3");
   test_onnx_add(&graph, "Cast", "places", "floats", "to=1");
@@ -624,12 +681,14 @@ static int count_layers_of_several_outputs(const char *path)
 /* All outputs, one after the other: as many floats as are returned. */
 static size_t run_outputs(const char *path, const char *plan, float *to)
 {
-  const struct mafat_model_options o = {.size = sizeof o, .memory_bytes = (size_t)1 << 30, .plan = plan, .floats_only = true};
+  const struct mafat_model_options o = {
+      .size = sizeof o, .memory_bytes = (size_t)1 << 30, .plan = plan, .floats_only = true};
   static float input[3 * ROWS * COLUMNS];
   struct mafat_model *m;
   size_t n = 0;
   for (int i = 0; i < 3 * ROWS * COLUMNS; i++) input[i] = (float)(i * 37 % 101) / 101;
-  ck_assert_msg(mafat_model_open(&m, path, NULL, &o, &diagnostic) == MAFAT_OK, "%s: %s", plan, diagnostic.text);
+  ck_assert_msg(mafat_model_open(&m, path, NULL, &o, &diagnostic) == MAFAT_OK, "%s: %s", plan,
+                diagnostic.text);
   ck_assert_int_eq(mafat_model_run_floats(m, input, 3 * ROWS * COLUMNS, &diagnostic), MAFAT_OK);
   for (int i = 0; i < OUTPUTS; i++) {
     struct mafat_port_facts f = {.size = sizeof f};
@@ -643,7 +702,8 @@ static size_t run_outputs(const char *path, const char *plan, float *to)
 
 START_TEST(layers_of_several_outputs_have_the_bits_of_the_model)
 {
-  static const char *const plans[] = {"1x1/NoCut", "rows1:streamed/NoCut", "2x3:loaded/NoCut", "panels:streamed/NoCut"};
+  static const char *const plans[] = {"1x1/NoCut", "rows1:streamed/NoCut", "2x3:loaded/NoCut",
+                                      "panels:streamed/NoCut"};
   enum { FLOATS = FILTERS * ROWS * (BEST + BEST + 4 + 4) };
   static float reference[FLOATS], found[FLOATS];
   write_model_of_several_outputs();
@@ -668,10 +728,15 @@ START_TEST(a_model_in_memory_holds_its_constants)
     size_t n;
     char *data = read_file(packed ? packed_path : model_path, &n);
     const struct mafat_file file = {.size = sizeof file, .data = data, .bytes = n};
-    const struct mafat_model_options o = {.size = sizeof o, .memory_bytes = (size_t)1 << 30, .floats_only = true};
+    const struct mafat_model_options o = {
+        .size = sizeof o, .memory_bytes = (size_t)1 << 30, .floats_only = true};
     int code = mafat_model_open_files(&m, &file, NULL, &o, &diagnostic);
     ck_assert_int_eq(code, packed ? MAFAT_OK : MAFAT_EUNSUPPORTED);
-    if (!packed) ck_assert_msg(strstr(diagnostic.text, "expected a model in memory to hold all its constants, found external data"), "%s", diagnostic.text);
+    if (!packed)
+      ck_assert_msg(
+          strstr(diagnostic.text,
+                 "expected a model in memory to hold all its constants, found external data"),
+          "%s", diagnostic.text);
     mafat_model_close(&m);
     free(data);
   }
@@ -682,15 +747,18 @@ END_TEST
 START_TEST(the_folder_of_a_descriptor_is_its_paths)
 {
   static const float input[3 * 8 * 8] = {1, 2, 3, 4, 5, 6, 7, 8};
-  const struct mafat_model_options o = {.size = sizeof o, .memory_bytes = (size_t)1 << 30, .plan = "1x1/NoCut", .floats_only = true};
+  const struct mafat_model_options o = {
+      .size = sizeof o, .memory_bytes = (size_t)1 << 30, .plan = "1x1/NoCut", .floats_only = true};
   float outputs[2][CLASSES];
   struct mafat_model *m;
   write_model();
   struct mafat_file file = {.size = sizeof file, .path = model_path};
   int fd = open(model_path, O_RDONLY | O_CLOEXEC);
   for (int i = 0; i < 2; i++) {
-    ck_assert_msg(mafat_model_open_files(&m, &file, NULL, &o, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
-    ck_assert_int_eq(mafat_model_run_floats(m, input, sizeof input / sizeof *input, NULL), MAFAT_OK);
+    ck_assert_msg(mafat_model_open_files(&m, &file, NULL, &o, &diagnostic) == MAFAT_OK, "%s",
+                  diagnostic.text);
+    ck_assert_int_eq(mafat_model_run_floats(m, input, sizeof input / sizeof *input, NULL),
+                     MAFAT_OK);
     ck_assert_int_eq(mafat_model_read_output(m, NULL, outputs[i], CLASSES, NULL), MAFAT_OK);
     mafat_model_close(&m);
     file.has_fd = true;
@@ -716,9 +784,11 @@ Suite *packed_graph_suite(void)
   tcase_add_loop_test(t, no_byte_changes_unseen, 0, 2);
   tcase_add_loop_test(t, lies_are_seen, 0, sizeof claims / sizeof *claims);
   tcase_add_loop_test(t, every_allocation_may_fail, 0, 2);
-  tcase_add_loop_test(t, weights_are_of_the_files_that_the_network_was_read_from, 0, sizeof changes / sizeof *changes);
+  tcase_add_loop_test(t, weights_are_of_the_files_that_the_network_was_read_from, 0,
+                      sizeof changes / sizeof *changes);
   tcase_add_loop_test(t, weights_of_a_graph_are_in_its_own_file, 0, 2);
-  tcase_add_loop_test(t, what_is_packed_is_of_the_files_that_were_read, 0, sizeof changes / sizeof *changes - 1);
+  tcase_add_loop_test(t, what_is_packed_is_of_the_files_that_were_read, 0,
+                      sizeof changes / sizeof *changes - 1);
   tcase_add_loop_test(t, an_embedded_graph_is_what_was_asked_for, 0, 40);
   tcase_add_test(t, files_are_found_by_long_names);
   tcase_add_test(t, an_embedded_graph_stands_for_its_file);

@@ -39,7 +39,8 @@ static struct held read_bytes(const char *data, size_t n)
   ck_assert_int_eq(mafat_model_file_open(&h.file, path, &diagnostic), MAFAT_OK);
   close(fd);
   h.code = mafat_tflite_read(&h.model, h.file, &diagnostic);
-  ck_assert((h.code == MAFAT_OK) == (h.model != NULL) && (h.code == MAFAT_OK || diagnostic.text[0]));
+  ck_assert((h.code == MAFAT_OK) == (h.model != NULL) &&
+            (h.code == MAFAT_OK || diagnostic.text[0]));
   return h;
 }
 
@@ -74,18 +75,26 @@ START_TEST(tensors_are_read)
   ck_assert_int_eq(h.model->n_tensors, WHOLE_TENSORS);
   for (int i = 0; i < WHOLE_TENSORS; i++) {
     ck_assert_str_eq(t[i].name, whole.tensors[i].name);
-    ck_assert(t[i].rank == whole.tensors[i].rank && memcmp(t[i].shape, whole.tensors[i].shape, sizeof t[i].shape) == 0);
-    ck_assert(t[i].type == (enum mafat_tflite_type)whole.tensors[i].type && t[i].bytes == whole.tensors[i].bytes);
-    ck_assert(t[i].constant == (whole.tensors[i].data != NULL || i == WHOLE_EMPTY) && t[i].variable == (i == WHOLE_STATE));
+    ck_assert(t[i].rank == whole.tensors[i].rank &&
+              memcmp(t[i].shape, whole.tensors[i].shape, sizeof t[i].shape) == 0);
+    ck_assert(t[i].type == (enum mafat_tflite_type)whole.tensors[i].type &&
+              t[i].bytes == whole.tensors[i].bytes);
+    ck_assert(t[i].constant == (whole.tensors[i].data != NULL || i == WHOLE_EMPTY) &&
+              t[i].variable == (i == WHOLE_STATE));
     ck_assert_uint_eq(t[i].unknown, i == WHOLE_INPUT ? 5 : 0);
-    ck_assert(t[i].quantization.n_scales == whole.tensors[i].n_scales && t[i].quantization.n_zero_points == (i == WHOLE_WEIGHTS));
+    ck_assert(t[i].quantization.n_scales == whole.tensors[i].n_scales &&
+              t[i].quantization.n_zero_points == (i == WHOLE_WEIGHTS));
   }
   const float *weights = whole.tensors[WHOLE_WEIGHTS].data;
   for (size_t k = 0; k < whole.tensors[WHOLE_WEIGHTS].bytes / sizeof *weights; k++) {
-    ck_assert_int_eq(mafat_model_file_read(h.file, t[WHOLE_WEIGHTS].at + k * sizeof found, sizeof found, &found, &diagnostic), MAFAT_OK);
+    ck_assert_int_eq(mafat_model_file_read(h.file, t[WHOLE_WEIGHTS].at + k * sizeof found,
+                                           sizeof found, &found, &diagnostic),
+                     MAFAT_OK);
     ck_assert(found == weights[k]);
   }
-  ck_assert_int_eq(mafat_model_file_read(h.file, t[WHOLE_WEIGHTS].quantization.scales_at, sizeof found, &found, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_file_read(h.file, t[WHOLE_WEIGHTS].quantization.scales_at,
+                                         sizeof found, &found, &diagnostic),
+                   MAFAT_OK);
   ck_assert(found == .5f);
   release(&h);
 }
@@ -96,16 +105,21 @@ START_TEST(operators_are_read)
   struct held h = read_whole();
   const struct mafat_tflite_operator *o = h.model->operators;
   char label[MAFAT_TFLITE_LABEL_ROOM];
-  ck_assert(h.model->n_operators == WHOLE_OPERATORS && h.model->n_inputs == 1 && h.model->n_outputs == 2);
-  ck_assert(h.model->inputs[0] == WHOLE_INPUT && h.model->outputs[0] == WHOLE_FLAT && h.model->outputs[1] == WHOLE_BOXES);
+  ck_assert(h.model->n_operators == WHOLE_OPERATORS && h.model->n_inputs == 1 &&
+            h.model->n_outputs == 2);
+  ck_assert(h.model->inputs[0] == WHOLE_INPUT && h.model->outputs[0] == WHOLE_FLAT &&
+            h.model->outputs[1] == WHOLE_BOXES);
   ck_assert_str_eq(o[WHOLE_CONVOLUTION].name, "CONV_2D");
   ck_assert_str_eq(mafat_tflite_label(h.model, &o[WHOLE_CONVOLUTION], label), "CONV_2D map");
   ck_assert_int_eq(o[WHOLE_CONVOLUTION].n_inputs, 3);
-  ck_assert_mem_eq(o[WHOLE_CONVOLUTION].inputs, whole.operators[WHOLE_CONVOLUTION].inputs, 3 * sizeof(int32_t));
+  ck_assert_mem_eq(o[WHOLE_CONVOLUTION].inputs, whole.operators[WHOLE_CONVOLUTION].inputs,
+                   3 * sizeof(int32_t));
   struct mafat_tflite_window w = o[WHOLE_CONVOLUTION].options.window;
-  ck_assert(w.padding == MAFAT_TFLITE_VALID && w.stride_w == 2 && w.stride_h == 3 && w.fused == MAFAT_TFLITE_FUSED_RELU6);
+  ck_assert(w.padding == MAFAT_TFLITE_VALID && w.stride_w == 2 && w.stride_h == 3 &&
+            w.fused == MAFAT_TFLITE_FUSED_RELU6);
   ck_assert(w.dilation_h == 1 && w.dilation_w == 1);
-  ck_assert(o[WHOLE_RESHAPE].options.dims.n == 2 && o[WHOLE_RESHAPE].options.dims.list[0] == 1 && o[WHOLE_RESHAPE].options.dims.list[1] == -1);
+  ck_assert(o[WHOLE_RESHAPE].options.dims.n == 2 && o[WHOLE_RESHAPE].options.dims.list[0] == 1 &&
+            o[WHOLE_RESHAPE].options.dims.list[1] == -1);
   ck_assert_int_eq(o[WHOLE_RESHAPE].inputs[2], -1);
   ck_assert_str_eq(o[WHOLE_DETECTION].name, "TFLite_Detection_PostProcess");
   ck_assert_int_eq(o[WHOLE_DETECTION].version, 1);
@@ -113,7 +127,8 @@ START_TEST(operators_are_read)
 }
 END_TEST
 
-static struct mafat_picture_declared picture_of(int n, const float means[4], const float deviations[4])
+static struct mafat_picture_declared picture_of(int n, const float means[4],
+                                                const float deviations[4])
 {
   whole = test_tflite_whole();
   whole.n_means = n;
@@ -128,13 +143,16 @@ static struct mafat_picture_declared picture_of(int n, const float means[4], con
 
 START_TEST(normalization_of_pictures_is_read)
 {
-  static const float means[] = {123.5f, 1, 2, 3}, deviations[] = {2, 4, 8, 16}, mean[] = {123.5f, 1, 2}, scale[] = {.5f, .25f, .125f};
+  static const float means[] = {123.5f, 1, 2, 3}, deviations[] = {2, 4, 8, 16},
+                     mean[] = {123.5f, 1, 2}, scale[] = {.5f, .25f, .125f};
   struct mafat_picture_declared said = picture_of(3, means, deviations);
   ck_assert(said.normalized && !said.swapped);
   ck_assert_mem_eq(said.mean, mean, sizeof mean);
   ck_assert_mem_eq(said.scale, scale, sizeof scale);
   said = picture_of(1, means, deviations);
-  for (int c = 0; c < 3; c++) ck_assert(memcmp(&said.mean[c], mean, sizeof *mean) == 0 && memcmp(&said.scale[c], scale, sizeof *scale) == 0);
+  for (int c = 0; c < 3; c++)
+    ck_assert(memcmp(&said.mean[c], mean, sizeof *mean) == 0 &&
+              memcmp(&said.scale[c], scale, sizeof *scale) == 0);
   ck_assert(!picture_of(0, means, deviations).normalized);
   ck_assert(!picture_of(2, means, deviations).normalized);
   ck_assert(!picture_of(4, means, deviations).normalized);
@@ -151,23 +169,32 @@ START_TEST(small_constants_are_read)
   int64_t i[3];
   float f[3];
   int n;
-  ck_assert_int_eq(mafat_tflite_ints(h.model, h.file, WHOLE_SHAPE, 3, i, &n, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_tflite_ints(h.model, h.file, WHOLE_SHAPE, 3, i, &n, &diagnostic),
+                   MAFAT_OK);
   ck_assert(n == 2 && i[0] == 1 && i[1] == -1);
   ck_assert_int_eq(mafat_tflite_ints(h.model, h.file, WHOLE_WIDE, 3, i, &n, &diagnostic), MAFAT_OK);
   ck_assert(n == 2 && i[0] == INT64_MAX && i[1] == INT64_MIN);
-  ck_assert_int_eq(mafat_tflite_ints(h.model, h.file, WHOLE_BYTES, 3, i, &n, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_tflite_ints(h.model, h.file, WHOLE_BYTES, 3, i, &n, &diagnostic),
+                   MAFAT_OK);
   ck_assert(n == 3 && i[0] == -128 && i[1] == 0 && i[2] == 127);
-  ck_assert_int_eq(mafat_tflite_floats(h.model, h.file, WHOLE_UNSIGNED, 3, f, &n, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_tflite_floats(h.model, h.file, WHOLE_UNSIGNED, 3, f, &n, &diagnostic),
+                   MAFAT_OK);
   ck_assert(n == 3 && f[0] == 128 && f[1] == 0 && f[2] == 127);
-  ck_assert_int_eq(mafat_tflite_ints(h.model, h.file, WHOLE_FLAGS, 3, i, &n, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_tflite_ints(h.model, h.file, WHOLE_FLAGS, 3, i, &n, &diagnostic),
+                   MAFAT_OK);
   ck_assert(n == 2 && i[0] == 0 && i[1] == 1);
-  ck_assert_int_eq(mafat_tflite_floats(h.model, h.file, WHOLE_BIASES, 3, f, &n, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_tflite_floats(h.model, h.file, WHOLE_BIASES, 3, f, &n, &diagnostic),
+                   MAFAT_OK);
   ck_assert(n == 2 && f[0] == .25f && f[1] == -8);
-  ck_assert_int_eq(mafat_tflite_ints(h.model, h.file, WHOLE_EMPTY, 3, i, &n, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_tflite_ints(h.model, h.file, WHOLE_EMPTY, 3, i, &n, &diagnostic),
+                   MAFAT_OK);
   ck_assert_int_eq(n, 0);
-  ck_assert_int_eq(mafat_tflite_ints(h.model, h.file, WHOLE_BIASES, 3, i, &n, &diagnostic), MAFAT_EUNSUPPORTED);
-  ck_assert_int_eq(mafat_tflite_ints(h.model, h.file, WHOLE_BYTES, 2, i, &n, &diagnostic), MAFAT_EUNSUPPORTED);
-  ck_assert_int_eq(mafat_tflite_floats(h.model, h.file, WHOLE_MAP, 3, f, &n, &diagnostic), MAFAT_EUNSUPPORTED);
+  ck_assert_int_eq(mafat_tflite_ints(h.model, h.file, WHOLE_BIASES, 3, i, &n, &diagnostic),
+                   MAFAT_EUNSUPPORTED);
+  ck_assert_int_eq(mafat_tflite_ints(h.model, h.file, WHOLE_BYTES, 2, i, &n, &diagnostic),
+                   MAFAT_EUNSUPPORTED);
+  ck_assert_int_eq(mafat_tflite_floats(h.model, h.file, WHOLE_MAP, 3, f, &n, &diagnostic),
+                   MAFAT_EUNSUPPORTED);
   ck_assert_ptr_nonnull(strstr(diagnostic.text, "tensor map: expected a constant"));
   release(&h);
 }
@@ -177,11 +204,15 @@ START_TEST(options_of_detection_are_read)
 {
   struct held h = read_whole();
   struct mafat_tflite_detection found;
-  int code = mafat_tflite_detection_read(&found, h.model, h.file, &h.model->operators[WHOLE_DETECTION], &diagnostic);
+  int code = mafat_tflite_detection_read(&found, h.model, h.file,
+                                         &h.model->operators[WHOLE_DETECTION], &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert(found.max_detections == 10 && found.max_classes_per_detection == 1 && found.detections_per_class == 100 && found.num_classes == 90);
-  ck_assert(found.use_regular_nms && found.nms_iou_threshold == .6f && found.nms_score_threshold == 1e-8f);
-  ck_assert(found.y_scale == 10.5f && found.x_scale == 10 && found.h_scale == 5 && found.w_scale == 5);
+  ck_assert(found.max_detections == 10 && found.max_classes_per_detection == 1 &&
+            found.detections_per_class == 100 && found.num_classes == 90);
+  ck_assert(found.use_regular_nms && found.nms_iou_threshold == .6f &&
+            found.nms_score_threshold == 1e-8f);
+  ck_assert(found.y_scale == 10.5f && found.x_scale == 10 && found.h_scale == 5 &&
+            found.w_scale == 5);
   release(&h);
 }
 END_TEST
@@ -202,13 +233,16 @@ START_TEST(damaged_options_of_detection_do_no_harm)
     memcpy(altered, whole.operators, sizeof altered);
     memcpy(options, altered[WHOLE_DETECTION].custom_options, (size_t)n_bytes);
     if (i < n_bytes) altered[WHOLE_DETECTION].custom_bytes = (size_t)i;
-    else options[test_random_int(&rng, i % 2 ? 0 : n_bytes - 80, n_bytes - 1)] ^= (char)test_random(&rng);
+    else
+      options[test_random_int(&rng, i % 2 ? 0 : n_bytes - 80, n_bytes - 1)] ^=
+          (char)test_random(&rng);
     altered[WHOLE_DETECTION].custom_options = options;
     whole.operators = altered;
     h = read_model(&whole);
     ck_assert_int_eq(h.code, MAFAT_OK);
     diagnostic.text[0] = 0;
-    int code = mafat_tflite_detection_read(&found, h.model, h.file, &h.model->operators[WHOLE_DETECTION], &diagnostic);
+    int code = mafat_tflite_detection_read(&found, h.model, h.file,
+                                           &h.model->operators[WHOLE_DETECTION], &diagnostic);
     ck_assert(code == MAFAT_OK || (code == MAFAT_EFORMAT && diagnostic.text[0]));
     n_refused += code != MAFAT_OK;
     release(&h);
@@ -325,25 +359,29 @@ static const struct {
   void (*change)(void);
   int code;
   const char *text;
-} refusals[] = {{another_version, MAFAT_EUNSUPPORTED, "expected version 3 of the TFLite schema, found 2"},
-                {two_subgraphs, MAFAT_EUNSUPPORTED, "expected one subgraph, found 2"},
-                {a_loop, MAFAT_EUNSUPPORTED, "WHILE flat: control flow is not supported"},
-                {a_sparse_tensor, MAFAT_EUNSUPPORTED, "tensor weights: is sparse"},
-                {an_unknown_type, MAFAT_EUNSUPPORTED, "tensor weights: type 77 is not known"},
-                {a_negative_dimension, MAFAT_EFORMAT, "tensor map: dimension 2 is -2"},
-                {too_many_elements, MAFAT_EFORMAT, "tensor map: dimension"},
-                {too_many_beside_none, MAFAT_EFORMAT, "tensor empty: dimension"},
-                {short_weights, MAFAT_EFORMAT, "tensor weights: expected 72 bytes by its shape and type FLOAT32, found 68"},
-                {no_such_tensor, MAFAT_EFORMAT, "CONV_2D map: expected a tensor below 13, found 13"},
-                {no_such_output, MAFAT_EFORMAT, "CONV_2D : expected a tensor below 13, found -1"},
-                {read_too_early, MAFAT_EFORMAT, "CONV_2D map: reads tensor 5, flat, which nothing has made"},
-                {made_twice, MAFAT_EFORMAT, "RESHAPE map: makes tensor 3, map, which is there already"},
-                {a_constant_made, MAFAT_EFORMAT, "RESHAPE biases: makes tensor 2, biases, which is there already"},
-                {an_output_that_nothing_makes, MAFAT_EFORMAT, "the network's outputs: reads tensor 5, flat, which nothing has made"},
-                {no_outputs, MAFAT_EFORMAT, "expected an output, found none"},
-                {others_options, MAFAT_EFORMAT, "CONV_2D map: expected options of kind 1, found 5"},
-                {no_stride, MAFAT_EFORMAT, "CONV_2D map: stride_h: expected 1 to 1048576, found 0"},
-                {an_unknown_padding, MAFAT_EFORMAT, "CONV_2D map: padding: expected 0 to 1, found 2"}};
+} refusals[] = {
+    {another_version, MAFAT_EUNSUPPORTED, "expected version 3 of the TFLite schema, found 2"},
+    {two_subgraphs, MAFAT_EUNSUPPORTED, "expected one subgraph, found 2"},
+    {a_loop, MAFAT_EUNSUPPORTED, "WHILE flat: control flow is not supported"},
+    {a_sparse_tensor, MAFAT_EUNSUPPORTED, "tensor weights: is sparse"},
+    {an_unknown_type, MAFAT_EUNSUPPORTED, "tensor weights: type 77 is not known"},
+    {a_negative_dimension, MAFAT_EFORMAT, "tensor map: dimension 2 is -2"},
+    {too_many_elements, MAFAT_EFORMAT, "tensor map: dimension"},
+    {too_many_beside_none, MAFAT_EFORMAT, "tensor empty: dimension"},
+    {short_weights, MAFAT_EFORMAT,
+     "tensor weights: expected 72 bytes by its shape and type FLOAT32, found 68"},
+    {no_such_tensor, MAFAT_EFORMAT, "CONV_2D map: expected a tensor below 13, found 13"},
+    {no_such_output, MAFAT_EFORMAT, "CONV_2D : expected a tensor below 13, found -1"},
+    {read_too_early, MAFAT_EFORMAT, "CONV_2D map: reads tensor 5, flat, which nothing has made"},
+    {made_twice, MAFAT_EFORMAT, "RESHAPE map: makes tensor 3, map, which is there already"},
+    {a_constant_made, MAFAT_EFORMAT,
+     "RESHAPE biases: makes tensor 2, biases, which is there already"},
+    {an_output_that_nothing_makes, MAFAT_EFORMAT,
+     "the network's outputs: reads tensor 5, flat, which nothing has made"},
+    {no_outputs, MAFAT_EFORMAT, "expected an output, found none"},
+    {others_options, MAFAT_EFORMAT, "CONV_2D map: expected options of kind 1, found 5"},
+    {no_stride, MAFAT_EFORMAT, "CONV_2D map: stride_h: expected 1 to 1048576, found 0"},
+    {an_unknown_padding, MAFAT_EFORMAT, "CONV_2D map: padding: expected 0 to 1, found 2"}};
 
 START_TEST(other_models_are_refused)
 {
@@ -355,7 +393,8 @@ START_TEST(other_models_are_refused)
   changed.operators = changed_operators;
   refusals[_i].change();
   struct held h = read_model(&changed);
-  ck_assert_msg(h.code == refusals[_i].code && strstr(diagnostic.text, refusals[_i].text), "%d: %s", h.code, diagnostic.text);
+  ck_assert_msg(h.code == refusals[_i].code && strstr(diagnostic.text, refusals[_i].text), "%d: %s",
+                h.code, diagnostic.text);
   release(&h);
 }
 END_TEST
@@ -380,11 +419,14 @@ static void check_sound(const struct held *h)
 {
   const struct mafat_tflite *m = h->model;
   struct mafat_tflite_detection found;
-  for (int i = 0; i < m->n_tensors; i++) ck_assert_uint_le(m->tensors[i].at + m->tensors[i].bytes, h->file->bytes);
+  for (int i = 0; i < m->n_tensors; i++)
+    ck_assert_uint_le(m->tensors[i].at + m->tensors[i].bytes, h->file->bytes);
   for (int i = 0; i < m->n_operators; i++) {
     const struct mafat_tflite_operator *o = &m->operators[i];
-    for (int k = 0; k < o->n_inputs; k++) ck_assert(o->inputs[k] >= -1 && o->inputs[k] < m->n_tensors);
-    for (int k = 0; k < o->n_outputs; k++) ck_assert(o->outputs[k] >= 0 && o->outputs[k] < m->n_tensors);
+    for (int k = 0; k < o->n_inputs; k++)
+      ck_assert(o->inputs[k] >= -1 && o->inputs[k] < m->n_tensors);
+    for (int k = 0; k < o->n_outputs; k++)
+      ck_assert(o->outputs[k] >= 0 && o->outputs[k] < m->n_tensors);
     mafat_tflite_detection_read(&found, m, h->file, o, &diagnostic);
   }
 }
@@ -406,7 +448,8 @@ END_TEST
 /* Offsets that lie, and numbers of all kinds. */
 START_TEST(damaged_files_do_no_harm)
 {
-  static const uint32_t lies[] = {0, 1, 2, 4, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffc, 0x10000, 0x1000};
+  static const uint32_t lies[] = {0,          1,          2,          4,       0x7fffffff,
+                                  0x80000000, 0xffffffff, 0xfffffffc, 0x10000, 0x1000};
   size_t n;
   whole = test_tflite_whole();
   char *data = test_tflite_write(&whole, &n), *copy = malloc(n);
@@ -416,7 +459,8 @@ START_TEST(damaged_files_do_no_harm)
     if (_i == 0) copy[i] ^= (char)(1 << (i % 8));
     else if (_i == 1) memcpy(copy + i / 4 * 4, &lies[i % 10], sizeof *lies);
     else
-      for (int k = test_random_int(&rng, 1, 8); k > 0; k--) copy[test_random(&rng) % n] = (char)test_random(&rng);
+      for (int k = test_random_int(&rng, 1, 8); k > 0; k--)
+        copy[test_random(&rng) % n] = (char)test_random(&rng);
     struct held h = read_bytes(copy, n);
     if (h.model) check_sound(&h);
     release(&h);
@@ -485,9 +529,11 @@ static const struct {
 #define F1(number, value) {number, 1, value, 0, 0, {0}}
 #define F4(number, value) {number, 4, value, 0, 0, {0}}
 #define FR(number, real) {number, 4, 0, real, 0, {0}}
-    {MAFAT_TFLITE_DEPTHWISE_CONV_2D, 2, 4, {F1(0, 1), F4(1, 1), F4(2, 2), F4(5, 9)}, AT(window.dilation_w), 9},
+    {MAFAT_TFLITE_DEPTHWISE_CONV_2D, 2, 4, {F1(0, 1), F4(1, 1), F4(2, 2), F4(5, 9)},
+     AT(window.dilation_w), 9},
     {MAFAT_TFLITE_TRANSPOSE_CONV, 49, 2, {F4(1, 4), F4(2, 5)}, AT(window.stride_h), 5},
-    {MAFAT_TFLITE_MAX_POOL_2D, 5, 4, {F4(1, 1), F4(2, 1), F4(3, 7), F4(4, 8)}, AT(window.filter_h), 8},
+    {MAFAT_TFLITE_MAX_POOL_2D, 5, 4, {F4(1, 1), F4(2, 1), F4(3, 7), F4(4, 8)}, AT(window.filter_h),
+     8},
     {MAFAT_TFLITE_FULLY_CONNECTED, 8, 2, {F1(0, 1), F1(2, 1)}, AT(dense.keep_num_dims), 1},
     {MAFAT_TFLITE_SOFTMAX, 9, 1, {FR(0, 1.f)}, AT(beta), 0x3f800000},
     {MAFAT_TFLITE_CONCATENATION, 10, 1, {F4(0, -1)}, AT(axis.axis), -1},
@@ -532,8 +578,12 @@ END_TEST
 static const struct {
   const char *name;
   int tensors, operators;
-} models[] = {{"ad01_fp32", 31, 10}, {"hello_world_int8", 10, 3}, {"mobilenet_v1_0.25_128_float", 88, 31},
-              {"ssd_mobilenet_v1_quant", 176, 64}, {"vww_96_float", 89, 31}, {"yolox_nano_dynamic_range", 859, 615}};
+} models[] = {{"ad01_fp32", 31, 10},
+              {"hello_world_int8", 10, 3},
+              {"mobilenet_v1_0.25_128_float", 88, 31},
+              {"ssd_mobilenet_v1_quant", 176, 64},
+              {"vww_96_float", 89, 31},
+              {"yolox_nano_dynamic_range", 859, 615}};
 
 START_TEST(public_models_are_read)
 {

@@ -19,10 +19,17 @@
 
 Suite *tflite_hybrid_suite(void);
 
-/* How a constant lies in the file: by itself where an operator takes it so, or in front of a DEQUANTIZE. */
-enum how { INT8_OF_ALL, INT8_OF_FILTERS, INT8_DEQUANTIZED, INT8_OF_FILTERS_DEQUANTIZED, HALVES_DEQUANTIZED, N_WAYS };
+/* How a constant lies in the file: by itself where an operator takes it so, or in front of a
+ * DEQUANTIZE. */
+enum how {
+  INT8_OF_ALL, INT8_OF_FILTERS, INT8_DEQUANTIZED, INT8_OF_FILTERS_DEQUANTIZED, HALVES_DEQUANTIZED,
+  N_WAYS
+};
 
-enum { MOST_TENSORS = 32, MOST_OPERATORS = 24, MOST_NUMBERS = 4096, MOST_SCALES = 64, MOST_OUTPUT = 4096 };
+enum {
+  MOST_TENSORS = 32, MOST_OPERATORS = 24, MOST_NUMBERS = 4096, MOST_SCALES = 64,
+  MOST_OUTPUT = 4096
+};
 
 static struct mafat_diagnostic diagnostic;
 
@@ -49,8 +56,9 @@ static bool is_weights(const struct test_tflite_model *m, int tensor, int *dimen
 {
   for (int i = 0; i < m->n_operators; i++) {
     const struct test_tflite_operator *o = &m->operators[i];
-    bool multiplies = o->code == MAFAT_TFLITE_CONV_2D || o->code == MAFAT_TFLITE_DEPTHWISE_CONV_2D ||
-                      o->code == MAFAT_TFLITE_TRANSPOSE_CONV || o->code == MAFAT_TFLITE_FULLY_CONNECTED;
+    bool multiplies =
+        o->code == MAFAT_TFLITE_CONV_2D || o->code == MAFAT_TFLITE_DEPTHWISE_CONV_2D ||
+        o->code == MAFAT_TFLITE_TRANSPOSE_CONV || o->code == MAFAT_TFLITE_FULLY_CONNECTED;
     if (!multiplies || o->inputs[1] != tensor) continue;
     *dimension = o->code == MAFAT_TFLITE_DEPTHWISE_CONV_2D ? 3 : 0;
     return true;
@@ -59,7 +67,8 @@ static bool is_weights(const struct test_tflite_model *m, int tensor, int *dimen
 }
 
 /* The numbers of a constant, and what they mean. */
-static void make_bytes(struct test_tflite_tensor *t, const float *from, int n, float *mean, float *own_scales)
+static void make_bytes(struct test_tflite_tensor *t, const float *from, int n, float *mean,
+                       float *own_scales)
 {
   int run = 1;
   for (int k = t->dimension + 1; k < t->rank; k++) run *= t->shape[k];
@@ -82,7 +91,8 @@ static void make_halves(struct test_tflite_tensor *t, const float *from, int n, 
 {
   uint16_t *to = numbers.halves + n_numbers;
   for (int i = 0; i < n; i++) {
-    to[i] = i % 17 == 3 ? (uint16_t)(i * 31 % 1024) : mafat_narrow_half(from[i]); /* some below 2^-14 */
+    to[i] =
+        i % 17 == 3 ? (uint16_t)(i * 31 % 1024) : mafat_narrow_half(from[i]); /* some below 2^-14 */
     mean[i] = mafat_half_value(to[i]);
   }
   t->data = to;
@@ -101,7 +111,8 @@ static void narrow_constant(int tensor, enum how how, int filters_dimension)
   struct test_tflite_tensor *t = &narrow_tensors[tensor];
   const float *from = t->data;
   int n = (int)(t->bytes / sizeof *from);
-  bool filters = filters_dimension >= 0 && (how == INT8_OF_FILTERS || how == INT8_OF_FILTERS_DEQUANTIZED);
+  bool filters =
+      filters_dimension >= 0 && (how == INT8_OF_FILTERS || how == INT8_OF_FILTERS_DEQUANTIZED);
   t->dimension = filters ? filters_dimension : 0;
   t->n_scales = filters ? t->shape[t->dimension] : 1;
   if (how == HALVES_DEQUANTIZED) t->n_scales = 0;
@@ -117,13 +128,18 @@ static void narrow_constant(int tensor, enum how how, int filters_dimension)
   narrow_tensors[real].name = "real";
   narrow_tensors[real].data = NULL;
   for (int i = 0; i < narrow.n_operators; i++) replace_inputs(&narrow_operators[i], tensor, real);
-  memmove(narrow_operators + 1, narrow_operators, (size_t)narrow.n_operators * sizeof *narrow_operators);
-  narrow_operators[0] = (struct test_tflite_operator){.code = MAFAT_TFLITE_DEQUANTIZE, .n_inputs = 1, .inputs = {tensor},
-                                                      .n_outputs = 1, .outputs = {real}};
+  memmove(narrow_operators + 1, narrow_operators,
+          (size_t)narrow.n_operators * sizeof *narrow_operators);
+  narrow_operators[0] = (struct test_tflite_operator){.code = MAFAT_TFLITE_DEQUANTIZE,
+                                                      .n_inputs = 1,
+                                                      .inputs = {tensor},
+                                                      .n_outputs = 1,
+                                                      .outputs = {real}};
   ck_assert(++narrow.n_operators < MOST_OPERATORS);
 }
 
-/* All its weights, and, where they are dequantized, all its other constants of floats. False: it has none. */
+/* All its weights, and, where they are dequantized, all its other constants of floats. False: it
+ * has none. */
 static bool make_twins(const struct test_tflite_model *of, enum how how)
 {
   bool any = false;
@@ -138,7 +154,9 @@ static bool make_twins(const struct test_tflite_model *of, enum how how)
   for (int t = 0; t < of->n_tensors; t++) {
     int dimension = -1;
     bool weights = is_weights(of, t, &dimension);
-    if (!of->tensors[t].data || of->tensors[t].type != MAFAT_TFLITE_FLOAT32 || (!weights && !dequantizes(how))) continue;
+    if (!of->tensors[t].data || of->tensors[t].type != MAFAT_TFLITE_FLOAT32 ||
+        (!weights && !dequantizes(how)))
+      continue;
     narrow_constant(t, how, dimension);
     any = true;
   }
@@ -185,7 +203,8 @@ static size_t run(const char *path, const char *plan, int threads, float *out)
   options.algorithm = "direct";
   options.decode = "none";
   options.floats_only = true;
-  ck_assert_msg(mafat_model_open(&m, path, NULL, &options, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_msg(mafat_model_open(&m, path, NULL, &options, &diagnostic) == MAFAT_OK, "%s",
+                diagnostic.text);
   mafat_model_input_shape(m, &h, &w, &c);
   size_t n = (size_t)h * (size_t)w * (size_t)c;
   float *in = malloc(n * sizeof *in);
@@ -205,8 +224,8 @@ static void check_near(const char *name, const float *is, const float *expected,
   float most = 0;
   for (size_t i = 0; i < n; i++) most = fmaxf(most, fabsf(expected[i]));
   for (size_t i = 0; i < n; i++)
-    ck_assert_msg(fabsf(is[i] - expected[i]) <= 2e-5f * most, "%s: number %zu: %g, expected %g", name, i, (double)is[i],
-                  (double)expected[i]);
+    ck_assert_msg(fabsf(is[i] - expected[i]) <= 2e-5f * most, "%s: number %zu: %g, expected %g",
+                  name, i, (double)is[i], (double)expected[i]);
 }
 
 /* A packed model has the same numbers; of four bits it has others, near them. */
@@ -217,7 +236,8 @@ static void check_packed(const char *name, const char *path, const float *expect
   static const char *const plans[] = {"1x1", "rows2:streamed"};
   for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
     ck_assert_uint_eq(run(same.path, plans[p], 1, found), n);
-    ck_assert_msg(memcmp(found, expected, n * sizeof *found) == 0, "%s, packed, plan %s: other bits", name, plans[p]);
+    ck_assert_msg(memcmp(found, expected, n * sizeof *found) == 0,
+                  "%s, packed, plan %s: other bits", name, plans[p]);
   }
   ck_assert_uint_eq(run(less.path, "1x1", 1, found), n);
   double squares = 0, errors = 0;
@@ -225,7 +245,8 @@ static void check_packed(const char *name, const char *path, const float *expect
     squares += (double)expected[i] * (double)expected[i];
     errors += pow((double)found[i] - (double)expected[i], 2);
   }
-  ck_assert_msg(errors <= squares / 4, "%s, packed with four bits: %g of %g", name, errors, squares);
+  ck_assert_msg(errors <= squares / 4, "%s, packed with four bits: %g of %g", name, errors,
+                squares);
   unlink(same.path);
   unlink(less.path);
 }
@@ -242,10 +263,12 @@ START_TEST(narrow_constants_are_what_they_mean)
     size_t n = run(wide_file.path, "1x1", 1, expected);
     ck_assert_uint_eq(run(narrow_file.path, "1x1", 1, first), n);
     check_near(name, first, expected, n);
-    if (how == HALVES_DEQUANTIZED) ck_assert_msg(memcmp(first, expected, n * sizeof *first) == 0, "%s: other bits", name);
+    if (how == HALVES_DEQUANTIZED)
+      ck_assert_msg(memcmp(first, expected, n * sizeof *first) == 0, "%s: other bits", name);
     for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
       ck_assert_uint_eq(run(narrow_file.path, plans[p], 1 + (int)p % 2, found), n);
-      ck_assert_msg(memcmp(first, found, n * sizeof *first) == 0, "%s, way %d, plan %s: other bits", name, how, plans[p]);
+      ck_assert_msg(memcmp(first, found, n * sizeof *first) == 0, "%s, way %d, plan %s: other bits",
+                    name, how, plans[p]);
     }
     if (_i % 3 == how % 3) check_packed(name, narrow_file.path, first, n);
     unlink(narrow_file.path);
@@ -275,8 +298,10 @@ START_TEST(weights_stay_as_narrow_as_they_are)
   struct test_imported m = import();
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
   const struct mafat_layer_constants *c = &m.network->constants->layers[0];
-  ck_assert(m.network->layers[0].weights_type == types[_i] && m.network->layers[0].out_type == MAFAT_F32);
-  ck_assert(c->weights.type == types[_i] && mafat_constant_is_read(&c->weights) && c->weights.n == 9 * 3 * 2 * 5);
+  ck_assert(m.network->layers[0].weights_type == types[_i] &&
+            m.network->layers[0].out_type == MAFAT_F32);
+  ck_assert(c->weights.type == types[_i] && mafat_constant_is_read(&c->weights) &&
+            c->weights.n == 9 * 3 * 2 * 5);
   if (types[_i] == MAFAT_I8) ck_assert_uint_eq(c->parts->scales.n, narrow_tensors[1].n_scales);
   else ck_assert(!c->parts && c->biases.n == 9 && !mafat_constant_is_read(&c->biases));
   test_imported_close(&m);
@@ -288,7 +313,8 @@ END_TEST
 static void check_refused(int code, const char *what)
 {
   struct test_imported m = import();
-  ck_assert_msg(m.code == code && strstr(diagnostic.text, what), "%d, %s: expected %s", m.code, diagnostic.text, what);
+  ck_assert_msg(m.code == code && strstr(diagnostic.text, what), "%d, %s: expected %s", m.code,
+                diagnostic.text, what);
   test_imported_close(&m);
 }
 
@@ -297,7 +323,8 @@ START_TEST(other_hybrids_are_refused_by_name)
   static const int64_t three[] = {3};
   ck_assert(make_twins(find("conv_same"), INT8_OF_ALL));
   narrow_tensors[1].zero_points = three;
-  check_refused(MAFAT_EUNSUPPORTED, "weights beside floats: expected int8 with a zero point of 0, found int8 with 3");
+  check_refused(MAFAT_EUNSUPPORTED,
+                "weights beside floats: expected int8 with a zero point of 0, found int8 with 3");
   narrow_tensors[1].type = MAFAT_TFLITE_UINT8;
   check_refused(MAFAT_EUNSUPPORTED, "found uint8 with 3");
   ck_assert(make_twins(find("conv_same"), INT8_OF_FILTERS));
@@ -324,7 +351,8 @@ START_TEST(halves_are_finite)
   struct file f = write_model(&narrow);
   options.floats_only = true;
   ck_assert_int_eq(mafat_model_open(&m, f.path, NULL, &options, &diagnostic), MAFAT_EFORMAT);
-  ck_assert_ptr_nonnull(strstr(diagnostic.text, "layer 0 [convolutional] has weights that are not finite numbers"));
+  ck_assert_ptr_nonnull(
+      strstr(diagnostic.text, "layer 0 [convolutional] has weights that are not finite numbers"));
   unlink(f.path);
 }
 END_TEST

@@ -58,7 +58,8 @@ static float *make_input(const struct mafat_port *port)
 {
   float *chw = calloc((size_t)mafat_shape_elements(port->shape), sizeof *chw);
   uint32_t state = 7;
-  for (long long i = 0; i < mafat_view_elements(&port->view); i++) chw[test_input_place(port, i)] = test_tflite_number(&state);
+  for (long long i = 0; i < mafat_view_elements(&port->view); i++)
+    chw[test_input_place(port, i)] = test_tflite_number(&state);
   return chw;
 }
 
@@ -67,7 +68,8 @@ static double project(const struct mafat_executor *e, const struct mafat_port *p
 {
   uint32_t state = 11;
   double sum = 0;
-  for (long long i = 0; i < mafat_view_elements(&port->view); i++) sum += (double)test_output_at(e, port, i) * (double)test_tflite_number(&state);
+  for (long long i = 0; i < mafat_view_elements(&port->view); i++)
+    sum += (double)test_output_at(e, port, i) * (double)test_tflite_number(&state);
   return sum;
 }
 
@@ -161,8 +163,9 @@ START_TEST(operators_compute_what_tflite_computes)
     double found[MOST_OUTPUTS];
     run(&m, plans[p], found);
     for (int k = 0; k < m.network->n_outputs; k++)
-      ck_assert_msg(fabs(found[k] - expected[_i].projections[k]) <= 1e-5, "%s, plan %s, output %d: %.7f, expected %.7f", expected[_i].name,
-                    plans[p], k, found[k], expected[_i].projections[k]);
+      ck_assert_msg(fabs(found[k] - expected[_i].projections[k]) <= 1e-5,
+                    "%s, plan %s, output %d: %.7f, expected %.7f", expected[_i].name, plans[p], k,
+                    found[k], expected[_i].projections[k]);
   }
   test_imported_close(&m);
 }
@@ -178,8 +181,10 @@ START_TEST(weights_stay_in_the_file)
   ck_assert_int_eq(mafat_model_file_open(&file, m.path, &diagnostic), MAFAT_OK);
   ck_assert_int_eq(mafat_tflite_read(&model, file, &diagnostic), MAFAT_OK);
   const struct mafat_layer_constants *c = &m.network->constants->layers[0];
-  ck_assert(c->weights.file == 0 && c->weights.at == model->tensors[1].at && c->weights.n == 9 * 3 * 2 * 5);
-  ck_assert(c->weights.order == MAFAT_ORDER_FILTERS_TAPS && c->biases.at == model->tensors[2].at && c->biases.n == 9);
+  ck_assert(c->weights.file == 0 && c->weights.at == model->tensors[1].at &&
+            c->weights.n == 9 * 3 * 2 * 5);
+  ck_assert(c->weights.order == MAFAT_ORDER_FILTERS_TAPS && c->biases.at == model->tensors[2].at &&
+            c->biases.n == 9);
   ck_assert(strcmp(m.network->format.name, "tflite") == 0 && m.network->n_values == 0);
   mafat_tflite_close(&model);
   mafat_model_file_close(&file);
@@ -193,7 +198,8 @@ START_TEST(same_pads_after)
   struct test_imported m = import_named("conv_same");
   ck_assert_int_eq(m.network->n_layers, 1);
   const struct mafat_layer *l = m.network->layers;
-  ck_assert(l->window.y.size == 3 && l->window.y.stride == 2 && l->window.y.before == 1 && l->window.y.after == 1);
+  ck_assert(l->window.y.size == 3 && l->window.y.stride == 2 && l->window.y.before == 1 &&
+            l->window.y.after == 1);
   ck_assert(l->window.x.size == 2 && l->window.x.before == 0 && l->window.x.after == 0);
   ck_assert_int_eq(l->activation.kind, MAFAT_RELU6);
   ck_assert(l->out.h == 4 && l->out.w == 3 && l->out.c == 9);
@@ -206,7 +212,8 @@ START_TEST(pads_become_part_of_the_window)
   struct test_imported m = import_named("conv_padded");
   const struct mafat_layer *l = m.network->layers;
   ck_assert_int_eq(m.network->n_layers, 1);
-  ck_assert(l->window.y.before == 1 && l->window.y.after == 2 && l->window.x.before == 0 && l->window.x.after == 1);
+  ck_assert(l->window.y.before == 1 && l->window.y.after == 2 && l->window.x.before == 0 &&
+            l->window.x.after == 1);
   test_imported_close(&m);
 }
 END_TEST
@@ -215,13 +222,15 @@ END_TEST
 static const struct {
   const char *name;
   int layers;
-} sizes[] = {{"channels_first", 1}, {"depthwise", 1}, {"dense_of_map", 1}, {"swish", 1}, {"transposed", 2}, {"concatenation", 2},
-           {"slice_of_slice", 1}, {"softmax_turned", 1}, {"concatenation_with_one", 2}};
+} sizes[] = {{"channels_first", 1}, {"depthwise", 1},      {"dense_of_map", 1},
+             {"swish", 1},          {"transposed", 2},     {"concatenation", 2},
+             {"slice_of_slice", 1}, {"softmax_turned", 1}, {"concatenation_with_one", 2}};
 
 START_TEST(layers_are_as_few_as_can_be)
 {
   struct test_imported m = import_named(sizes[_i].name);
-  ck_assert_msg(m.network->n_layers == sizes[_i].layers, "%s: %d layers", sizes[_i].name, m.network->n_layers);
+  ck_assert_msg(m.network->n_layers == sizes[_i].layers, "%s: %d layers", sizes[_i].name,
+                m.network->n_layers);
   test_imported_close(&m);
 }
 END_TEST
@@ -232,7 +241,8 @@ START_TEST(inputs_and_outputs_have_names)
   const struct mafat_network *n = m.network;
   ck_assert(n->n_inputs == 1 && n->n_outputs == 3);
   ck_assert_str_eq(n->inputs[0].name, "t0");
-  ck_assert(n->inputs[0].view.n_dims == 4 && n->inputs[0].shape.h == 4 && n->inputs[0].shape.w == 5 && n->inputs[0].shape.c == 6);
+  ck_assert(n->inputs[0].view.n_dims == 4 && n->inputs[0].shape.h == 4 &&
+            n->inputs[0].shape.w == 5 && n->inputs[0].shape.c == 6);
   ck_assert_str_eq(n->outputs[1].name, "t4");
   ck_assert(n->outputs[1].view.n_dims == 4 && n->outputs[1].view.dims[3] == 3);
   test_imported_close(&m);
@@ -322,7 +332,8 @@ static void reach_far(void)
   static const struct test_tflite_field dilation = {.number = 4, .bytes = 4, .value = 1 << 20};
   static const float weights[9 * 4096 * 5];
   operators[0].fields[operators[0].n_fields++] = dilation;
-  tensors[1].shape[0] = 9, tensors[1].shape[1] = 1, tensors[1].shape[2] = 4096, tensors[1].shape[3] = 5;
+  tensors[1].shape[0] = 9, tensors[1].shape[1] = 1, tensors[1].shape[2] = 4096,
+  tensors[1].shape[3] = 5;
   tensors[1].data = weights, tensors[1].bytes = sizeof weights;
 }
 
@@ -333,7 +344,8 @@ static const struct {
 } refusals[] = {
     {quantize_input, MAFAT_EFORMAT, ": tensor t0: expected a scale, found none"},
     {quantize_weights, MAFAT_EFORMAT, ": CONV_2D 't3': tensor t1: expected a scale, found none"},
-    {put_out_integers, MAFAT_EFORMAT, ": CONV_2D 't3': output t3 is of type INT32: expected that of its input t0, FLOAT32"},
+    {put_out_integers, MAFAT_EFORMAT,
+     ": CONV_2D 't3': output t3 is of type INT32: expected that of its input t0, FLOAT32"},
     {halve_biases, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': tensor t2 is FLOAT16"},
     {dequantize, MAFAT_EFORMAT, ": DEQUANTIZE 't3': expected INT8 or UINT8, found FLOAT32"},
     {recur, MAFAT_EUNSUPPORTED, ": LSTM 't3': this operator is not run"},
@@ -341,9 +353,13 @@ static const struct {
     {compute_weights, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': expected constant weights"},
     {leave_out_weights, MAFAT_EFORMAT, ": CONV_2D 't3': input 1 is left out"},
     {give_two_inputs, MAFAT_EFORMAT, ": CONV_2D 't3': expected at least 2 inputs, found 1"},
-    {widen_weights, MAFAT_EFORMAT, ": CONV_2D 't3': weights for 5 filters of 9 channels, an input of 5"},
-    {put_out_a_batch, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': expected an input of 4 dimensions, the first of them 1, found 4 and 2"},
-    {reach_far, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': a window of 4096 with a dilation of 1048576: expected less than 1048576 pixels"},
+    {widen_weights, MAFAT_EFORMAT,
+     ": CONV_2D 't3': weights for 5 filters of 9 channels, an input of 5"},
+    {put_out_a_batch, MAFAT_EUNSUPPORTED,
+     ": CONV_2D 't3': expected an input of 4 dimensions, the first of them 1, found 4 and 2"},
+    {reach_far, MAFAT_EUNSUPPORTED,
+     ": CONV_2D 't3': a window of 4096 with a dilation of 1048576: expected less than 1048576 "
+     "pixels"},
     {sign, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': fused_activation_function: SIGN_BIT is not run"}};
 
 START_TEST(other_models_are_refused)
@@ -355,7 +371,8 @@ START_TEST(other_models_are_refused)
   changed.operators = operators;
   refusals[_i].change();
   struct test_imported m = import(&changed);
-  ck_assert_msg(m.code == refusals[_i].code && strstr(diagnostic.text, refusals[_i].text), "%d: %s", m.code, diagnostic.text);
+  ck_assert_msg(m.code == refusals[_i].code && strstr(diagnostic.text, refusals[_i].text), "%d: %s",
+                m.code, diagnostic.text);
   test_imported_close(&m);
 }
 END_TEST
@@ -370,17 +387,54 @@ static const struct meaningless {
   int code;
   const char *text;
 } meaningless[] = {
-    {{.code = MAFAT_TFLITE_MIRROR_PAD}, 2, {3, 4}, {4}, {{3, 0, 0, 0}}, MAFAT_EFORMAT,
-     ": MIRROR_PAD 'y': mode: REFLECT: expected paddings of dimension 0 of at most 2, found 3 and 0"},
-    {{.code = MAFAT_TFLITE_MIRROR_PAD, .options = 77, .n_fields = 1, .fields = {{.number = 0, .bytes = 1, .value = 1}}}, 2, {3, 4}, {4}, {{0, 0, 0, 2}},
-     MAFAT_EUNSUPPORTED, ": MIRROR_PAD 'y': mode: SYMMETRIC: expected paddings of dimension 1 of at most 1, found 0 and 2"},
-    {{.code = MAFAT_TFLITE_PAD}, 4, {1, 1, 4, 2}, {8}, {{2, 0, 1, 0, 0, 0, 0, 0}}, MAFAT_EUNSUPPORTED,
+    {{.code = MAFAT_TFLITE_MIRROR_PAD},
+     2,
+     {3, 4},
+     {4},
+     {{3, 0, 0, 0}},
+     MAFAT_EFORMAT,
+     ": MIRROR_PAD 'y': mode: REFLECT: expected paddings of dimension 0 of at most 2, found 3 and "
+     "0"},
+    {{.code = MAFAT_TFLITE_MIRROR_PAD,
+      .options = 77,
+      .n_fields = 1,
+      .fields = {{.number = 0, .bytes = 1, .value = 1}}},
+     2,
+     {3, 4},
+     {4},
+     {{0, 0, 0, 2}},
+     MAFAT_EUNSUPPORTED,
+     ": MIRROR_PAD 'y': mode: SYMMETRIC: expected paddings of dimension 1 of at most 1, found 0 "
+     "and 2"},
+    {{.code = MAFAT_TFLITE_PAD},
+     4,
+     {1, 1, 4, 2},
+     {8},
+     {{2, 0, 1, 0, 0, 0, 0, 0}},
+     MAFAT_EUNSUPPORTED,
      ": PAD 'y': pads dimension 0, which shares an axis with others"},
-    {{.code = MAFAT_TFLITE_STRIDED_SLICE, .options = 32, .n_fields = 1, .fields = {{.number = 4, .bytes = 4, .value = 2}}}, 2, {3, 4}, {2, 2, 2},
-     {{0, 1}, {3, 2}, {1, -1}}, MAFAT_EFORMAT, ": STRIDED_SLICE 'y': strides: dimension 1, of which one element is left: expected 1, found -1"},
-    {{.code = MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR, .options = 74, .n_fields = 2,
-      .fields = {{.number = 0, .bytes = 1, .value = 1}, {.number = 1, .bytes = 1, .value = 1}}}, 4, {1, 2, 2, 3}, {2}, {{4, 4}}, MAFAT_EFORMAT,
-     ": RESIZE_NEAREST_NEIGHBOR 'y': align_corners, half_pixel_centers: expected one of them at most, found both"},
+    {{.code = MAFAT_TFLITE_STRIDED_SLICE,
+      .options = 32,
+      .n_fields = 1,
+      .fields = {{.number = 4, .bytes = 4, .value = 2}}},
+     2,
+     {3, 4},
+     {2, 2, 2},
+     {{0, 1}, {3, 2}, {1, -1}},
+     MAFAT_EFORMAT,
+     ": STRIDED_SLICE 'y': strides: dimension 1, of which one element is left: expected 1, found "
+     "-1"},
+    {{.code = MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR,
+      .options = 74,
+      .n_fields = 2,
+      .fields = {{.number = 0, .bytes = 1, .value = 1}, {.number = 1, .bytes = 1, .value = 1}}},
+     4,
+     {1, 2, 2, 3},
+     {2},
+     {{4, 4}},
+     MAFAT_EFORMAT,
+     ": RESIZE_NEAREST_NEIGHBOR 'y': align_corners, half_pixel_centers: expected one of them at "
+     "most, found both"},
 };
 
 START_TEST(what_means_nothing_is_refused)
@@ -393,16 +447,26 @@ START_TEST(what_means_nothing_is_refused)
   o.n_inputs = o.n_outputs = 1;
   for (int k = 1; k < 5; k++) all[k] = (struct test_tflite_tensor){.name = names[k]};
   for (int k = 0; k < 3 && m->n[k]; k++) {
-    struct test_tflite_tensor list = {.name = names[k + 1], .type = MAFAT_TFLITE_INT32, .rank = 1, .shape = {m->n[k]},
-                                      .data = m->lists[k], .bytes = (size_t)m->n[k] * sizeof(int32_t)};
+    struct test_tflite_tensor list = {.name = names[k + 1],
+                                      .type = MAFAT_TFLITE_INT32,
+                                      .rank = 1,
+                                      .shape = {m->n[k]},
+                                      .data = m->lists[k],
+                                      .bytes = (size_t)m->n[k] * sizeof(int32_t)};
     o.inputs[o.n_inputs++] = k + 1;
     all[k + 1] = list;
   }
   o.outputs[0] = 4;
-  const struct test_tflite_model model = {.tensors = all, .n_tensors = 5, .operators = &o, .n_operators = 1, .n_inputs = 1,
-                                          .n_outputs = 1, .outputs = {4}};
+  const struct test_tflite_model model = {.tensors = all,
+                                          .n_tensors = 5,
+                                          .operators = &o,
+                                          .n_operators = 1,
+                                          .n_inputs = 1,
+                                          .n_outputs = 1,
+                                          .outputs = {4}};
   struct test_imported imported = import(&model);
-  ck_assert_msg(imported.code == m->code && strstr(diagnostic.text, m->text), "%d: %s", imported.code, diagnostic.text);
+  ck_assert_msg(imported.code == m->code && strstr(diagnostic.text, m->text), "%d: %s",
+                imported.code, diagnostic.text);
   test_imported_close(&imported);
 }
 END_TEST
@@ -411,7 +475,8 @@ END_TEST
 START_TEST(transposed_convolutions_make_what_convolutions_take)
 {
   int number = 0;
-  while (test_tflite_operator_model(number)->operators[0].code != MAFAT_TFLITE_TRANSPOSE_CONV) number++;
+  while (test_tflite_operator_model(number)->operators[0].code != MAFAT_TFLITE_TRANSPOSE_CONV)
+    number++;
   for (int columns = 8; columns <= 11; columns++) {
     struct test_tflite_model changed = *test_tflite_operator_model(number);
     const int32_t shape[] = {1, 7, columns, 6};
@@ -420,13 +485,17 @@ START_TEST(transposed_convolutions_make_what_convolutions_take)
     tensors[changed.operators[0].inputs[0]].data = shape;
     struct test_imported m = import(&changed);
     if (columns == 9 || columns == 10) ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
-    else ck_assert_msg(m.code == MAFAT_EFORMAT && strstr(diagnostic.text, "does not make its input, 4 x 5"), "%d: %s", m.code, diagnostic.text);
+    else
+      ck_assert_msg(m.code == MAFAT_EFORMAT &&
+                        strstr(diagnostic.text, "does not make its input, 4 x 5"),
+                    "%d: %s", m.code, diagnostic.text);
     test_imported_close(&m);
   }
 }
 END_TEST
 
-/* A picture lies as TFLite has them, but where all that is done first is to bring channels, in front, to the end. */
+/* A picture lies as TFLite has them, but where all that is done first is to bring channels, in
+ * front, to the end. */
 START_TEST(transposed_pictures_keep_their_sides)
 {
   static const struct { int32_t shape[4], perm[4]; struct mafat_shape is; } cases[] = {
@@ -435,16 +504,29 @@ START_TEST(transposed_pictures_keep_their_sides)
       {{1, 5, 7, 3}, {0, 3, 1, 2}, {.c = 3, .h = 5, .w = 7}},
       {{1, 5, 7, 3}, {0, 3, 2, 1}, {.c = 3, .h = 5, .w = 7}},
   };
-  struct test_tflite_tensor all[3] = {{.name = "x", .rank = 4}, {.name = "perm", .type = MAFAT_TFLITE_INT32, .rank = 1, .shape = {4}}, {.name = "y"}};
-  const struct test_tflite_operator o = {.code = MAFAT_TFLITE_TRANSPOSE, .n_inputs = 2, .inputs = {0, 1}, .n_outputs = 1, .outputs = {2}};
-  const struct test_tflite_model model = {.tensors = all, .n_tensors = 3, .operators = &o, .n_operators = 1, .n_inputs = 1,
-                                          .n_outputs = 1, .outputs = {2}};
+  struct test_tflite_tensor all[3] = {
+      {.name = "x", .rank = 4},
+      {.name = "perm", .type = MAFAT_TFLITE_INT32, .rank = 1, .shape = {4}},
+      {.name = "y"}};
+  const struct test_tflite_operator o = {.code = MAFAT_TFLITE_TRANSPOSE,
+                                         .n_inputs = 2,
+                                         .inputs = {0, 1},
+                                         .n_outputs = 1,
+                                         .outputs = {2}};
+  const struct test_tflite_model model = {.tensors = all,
+                                          .n_tensors = 3,
+                                          .operators = &o,
+                                          .n_operators = 1,
+                                          .n_inputs = 1,
+                                          .n_outputs = 1,
+                                          .outputs = {2}};
   memcpy(all[0].shape, cases[_i].shape, sizeof cases->shape);
   all[1].data = cases[_i].perm, all[1].bytes = sizeof cases->perm;
   struct test_imported m = import(&model);
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
   struct mafat_shape picture = mafat_network_picture_shape(m.network);
-  ck_assert(picture.c == cases[_i].is.c && picture.h == cases[_i].is.h && picture.w == cases[_i].is.w);
+  ck_assert(picture.c == cases[_i].is.c && picture.h == cases[_i].is.h &&
+            picture.w == cases[_i].is.w);
   test_imported_close(&m);
 }
 END_TEST
@@ -480,23 +562,41 @@ END_TEST
 
 /* ---- pictures ---- */
 
-/* Channels in front, normalized, then put behind: rows, columns and channels of the input are those of what is put out. */
+/* Channels in front, normalized, then put behind: rows, columns and channels of the input are those
+ * of what is put out. */
 START_TEST(pictures_may_be_normalized_before_they_are_transposed)
 {
   static const float mean[] = {1, 2, 3}, scale[] = {.5f};
   static const int32_t perm[] = {0, 2, 3, 1};
   const struct test_tflite_tensor list[] = {
-      {.name = "x", .rank = 4, .shape = {1, 3, 8, 6}}, {.name = "mean", .rank = 3, .shape = {3, 1, 1}, .data = mean, .bytes = sizeof mean},
-      {.name = "less", .rank = 4, .shape = {1, 3, 8, 6}}, {.name = "scale", .data = scale, .bytes = sizeof scale},
+      {.name = "x", .rank = 4, .shape = {1, 3, 8, 6}},
+      {.name = "mean", .rank = 3, .shape = {3, 1, 1}, .data = mean, .bytes = sizeof mean},
+      {.name = "less", .rank = 4, .shape = {1, 3, 8, 6}},
+      {.name = "scale", .data = scale, .bytes = sizeof scale},
       {.name = "scaled", .rank = 4, .shape = {1, 3, 8, 6}},
-      {.name = "perm", .type = MAFAT_TFLITE_INT32, .rank = 1, .shape = {4}, .data = perm, .bytes = sizeof perm},
+      {.name = "perm",
+       .type = MAFAT_TFLITE_INT32,
+       .rank = 1,
+       .shape = {4},
+       .data = perm,
+       .bytes = sizeof perm},
       {.name = "y", .rank = 4, .shape = {1, 8, 6, 3}}};
   const struct test_tflite_operator steps[] = {
       {.code = MAFAT_TFLITE_SUB, .n_inputs = 2, .inputs = {0, 1}, .n_outputs = 1, .outputs = {2}},
       {.code = MAFAT_TFLITE_MUL, .n_inputs = 2, .inputs = {3, 2}, .n_outputs = 1, .outputs = {4}},
-      {.code = MAFAT_TFLITE_TRANSPOSE, .n_inputs = 2, .inputs = {4, 5}, .n_outputs = 1, .outputs = {6}}};
-  struct test_imported m = import(&(struct test_tflite_model){.tensors = list, .n_tensors = 7, .operators = steps, .n_operators = 3,
-                                                         .n_inputs = 1, .inputs = {0}, .n_outputs = 1, .outputs = {6}});
+      {.code = MAFAT_TFLITE_TRANSPOSE,
+       .n_inputs = 2,
+       .inputs = {4, 5},
+       .n_outputs = 1,
+       .outputs = {6}}};
+  struct test_imported m = import(&(struct test_tflite_model){.tensors = list,
+                                                              .n_tensors = 7,
+                                                              .operators = steps,
+                                                              .n_operators = 3,
+                                                              .n_inputs = 1,
+                                                              .inputs = {0},
+                                                              .n_outputs = 1,
+                                                              .outputs = {6}});
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
   struct mafat_shape s = mafat_network_picture_shape(m.network);
   ck_assert(s.h == 8 && s.w == 6 && s.c == 3);
@@ -506,8 +606,10 @@ END_TEST
 
 /* ---- constants that are given ---- */
 
-/* The model with its constant `tensor` as one more input; what it held, raw or behind NumPy's header, is a file's. */
-static int import_given(const struct test_tflite_model *model, int tensor, const char *header, size_t header_bytes, struct mafat_network **n)
+/* The model with its constant `tensor` as one more input; what it held, raw or behind NumPy's
+ * header, is a file's. */
+static int import_given(const struct test_tflite_model *model, int tensor, const char *header,
+                        size_t header_bytes, struct mafat_network **n)
 {
   struct test_tflite_tensor list_of[16];
   struct test_tflite_model m = *model;
@@ -519,7 +621,8 @@ static int import_given(const struct test_tflite_model *model, int tensor, const
   m.inputs[m.n_inputs++] = tensor;
   int fd = memfd_create("given", MFD_CLOEXEC), model_fd;
   ck_assert_int_eq(write(fd, header, header_bytes), (ssize_t)header_bytes);
-  ck_assert_int_eq(write(fd, list_of[tensor].data, list_of[tensor].bytes), (ssize_t)list_of[tensor].bytes);
+  ck_assert_int_eq(write(fd, list_of[tensor].data, list_of[tensor].bytes),
+                   (ssize_t)list_of[tensor].bytes);
   snprintf(text, sizeof text, "%s=/proc/self/fd/%d", list_of[tensor].name, fd);
   list_of[tensor].data = NULL;
   list_of[tensor].bytes = 0;
@@ -530,7 +633,8 @@ static int import_given(const struct test_tflite_model *model, int tensor, const
   snprintf(path, sizeof path, "/proc/self/fd/%d", model_fd);
   struct mafat_given given = {list, 1};
   int code = test_tflite_network_read(n, path, &given, &diagnostic);
-  if (code == MAFAT_OK) test_import_without_memory(test_tflite_network_read, path, &given, list_of[tensor].name);
+  if (code == MAFAT_OK)
+    test_import_without_memory(test_tflite_network_read, path, &given, list_of[tensor].name);
   close(model_fd);
   close(fd);
   return code;
@@ -545,10 +649,15 @@ START_TEST(constants_may_be_given)
     struct mafat_network *n;
     if (!model->tensors[t].data || model->n_inputs == TEST_TFLITE_LIST) continue;
     int code = import_given(model, t, "", 0, &n);
-    ck_assert_msg(code == MAFAT_OK, "%s, tensor %d: %s", test_tflite_operator_name(_i), t, diagnostic.text);
-    ck_assert(n->n_layers == m.network->n_layers && n->n_inputs == m.network->n_inputs && n->n_outputs == m.network->n_outputs && n->n_files == 1);
-    for (int l = 0; l < n->n_layers; l++) ck_assert_mem_eq(&n->layers[l].out, &m.network->layers[l].out, sizeof n->layers[l].out);
-    ck_assert(n->n_values == m.network->n_values && (!n->n_values || memcmp(n->values, m.network->values, n->n_values * sizeof *n->values) == 0));
+    ck_assert_msg(code == MAFAT_OK, "%s, tensor %d: %s", test_tflite_operator_name(_i), t,
+                  diagnostic.text);
+    ck_assert(n->n_layers == m.network->n_layers && n->n_inputs == m.network->n_inputs &&
+              n->n_outputs == m.network->n_outputs && n->n_files == 1);
+    for (int l = 0; l < n->n_layers; l++)
+      ck_assert_mem_eq(&n->layers[l].out, &m.network->layers[l].out, sizeof n->layers[l].out);
+    ck_assert(n->n_values == m.network->n_values &&
+              (!n->n_values ||
+               memcmp(n->values, m.network->values, n->n_values * sizeof *n->values) == 0));
     mafat_network_close(&n);
     ck_assert_int_eq(import_given(model, t, "more", 4, &n), MAFAT_EFORMAT);
   }
@@ -577,16 +686,35 @@ START_TEST(scales_are_read_one_after_the_other)
   char *numbers = calloc(N, 1);
   ck_assert(scales && zeros && numbers);
   for (int i = 0; i < N; i++) scales[i] = .5f;
-  const struct test_tflite_tensor all[] = {
-      [X] = {.name = "x", .rank = 4, .shape = {1, 4, 4, 4}}, [Y] = {.name = "y", .rank = 4, .shape = {1, 4, 4, 4}},
-      [WEIGHTS] = {.name = "w", .type = MAFAT_TFLITE_INT8, .rank = 1, .shape = {N}, .data = numbers, .bytes = N, .n_scales = N,
-                   .scales = scales, .n_zero_points = N, .zero_points = zeros},
-      [REALS] = {.name = "r", .rank = 1, .shape = {N}}};
+  const struct test_tflite_tensor all[] = {[X] = {.name = "x", .rank = 4, .shape = {1, 4, 4, 4}},
+                                           [Y] = {.name = "y", .rank = 4, .shape = {1, 4, 4, 4}},
+                                           [WEIGHTS] = {.name = "w",
+                                                        .type = MAFAT_TFLITE_INT8,
+                                                        .rank = 1,
+                                                        .shape = {N},
+                                                        .data = numbers,
+                                                        .bytes = N,
+                                                        .n_scales = N,
+                                                        .scales = scales,
+                                                        .n_zero_points = N,
+                                                        .zero_points = zeros},
+                                           [REALS] = {.name = "r", .rank = 1, .shape = {N}}};
   const struct test_tflite_operator both[] = {
-      {.code = MAFAT_TFLITE_DEQUANTIZE, .n_inputs = 1, .inputs = {WEIGHTS}, .n_outputs = 1, .outputs = {REALS}},
+      {.code = MAFAT_TFLITE_DEQUANTIZE,
+       .n_inputs = 1,
+       .inputs = {WEIGHTS},
+       .n_outputs = 1,
+       .outputs = {REALS}},
       {.code = MAFAT_TFLITE_RELU, .n_inputs = 1, .inputs = {X}, .n_outputs = 1, .outputs = {Y}}};
-  struct test_imported m = import_in_time(&(struct test_tflite_model){.tensors = all, .n_tensors = 4, .operators = both, .n_operators = 2,
-                                                                      .n_inputs = 1, .inputs = {X}, .n_outputs = 1, .outputs = {Y}}, 2);
+  struct test_imported m = import_in_time(&(struct test_tflite_model){.tensors = all,
+                                                                      .n_tensors = 4,
+                                                                      .operators = both,
+                                                                      .n_operators = 2,
+                                                                      .n_inputs = 1,
+                                                                      .inputs = {X},
+                                                                      .n_outputs = 1,
+                                                                      .outputs = {Y}},
+                                          2);
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
   test_imported_close(&m);
   free(scales);
@@ -605,18 +733,37 @@ START_TEST(casts_by_the_thousand_are_read)
   struct test_tflite_operator *each = calloc(2 * N, sizeof *each);
   ck_assert(all && each);
   all[X] = (struct test_tflite_tensor){.name = "x", .rank = 2, .shape = {1, 4}};
-  all[TABLE] = (struct test_tflite_tensor){.name = "t", .rank = 2, .shape = {8, 4}, .data = table, .bytes = sizeof table};
+  all[TABLE] = (struct test_tflite_tensor){
+      .name = "t", .rank = 2, .shape = {8, 4}, .data = table, .bytes = sizeof table};
   for (int i = 0; i < N; i++) {
-    all[FIRST + i] = (struct test_tflite_tensor){.name = "c", .type = MAFAT_TFLITE_INT32, .rank = 2, .shape = {1, 4}};
+    all[FIRST + i] = (struct test_tflite_tensor){
+        .name = "c", .type = MAFAT_TFLITE_INT32, .rank = 2, .shape = {1, 4}};
     all[FIRST + N + i] = (struct test_tflite_tensor){.name = "g", .rank = 3, .shape = {1, 4, 4}};
-    each[i] = (struct test_tflite_operator){.code = MAFAT_TFLITE_CAST, .n_inputs = 1, .inputs = {X}, .n_outputs = 1, .outputs = {FIRST + i}};
-    each[N + i] = (struct test_tflite_operator){.code = MAFAT_TFLITE_GATHER, .n_inputs = 2, .inputs = {TABLE, FIRST + i}, .n_outputs = 1,
-                                                     .outputs = {FIRST + N + i}};
+    each[i] = (struct test_tflite_operator){.code = MAFAT_TFLITE_CAST,
+                                            .n_inputs = 1,
+                                            .inputs = {X},
+                                            .n_outputs = 1,
+                                            .outputs = {FIRST + i}};
+    each[N + i] = (struct test_tflite_operator){.code = MAFAT_TFLITE_GATHER,
+                                                .n_inputs = 2,
+                                                .inputs = {TABLE, FIRST + i},
+                                                .n_outputs = 1,
+                                                .outputs = {FIRST + N + i}};
   }
-  struct test_imported m = import_in_time(&(struct test_tflite_model){.tensors = all, .n_tensors = N_TENSORS, .operators = each,
-                                                                      .n_operators = 2 * N, .codes = codes, .n_codes = 2, .n_inputs = 1, .inputs = {X}, .n_outputs = 1,
-                                                                      .outputs = {FIRST + N}}, 1.5);
-  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "expected at most 4096 layers"), "%s", diagnostic.text);
+  struct test_imported m = import_in_time(&(struct test_tflite_model){.tensors = all,
+                                                                      .n_tensors = N_TENSORS,
+                                                                      .operators = each,
+                                                                      .n_operators = 2 * N,
+                                                                      .codes = codes,
+                                                                      .n_codes = 2,
+                                                                      .n_inputs = 1,
+                                                                      .inputs = {X},
+                                                                      .n_outputs = 1,
+                                                                      .outputs = {FIRST + N}},
+                                          1.5);
+  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED &&
+                    strstr(diagnostic.text, "expected at most 4096 layers"),
+                "%s", diagnostic.text);
   test_imported_close(&m);
   free(all);
   free(each);
@@ -628,13 +775,30 @@ END_TEST
 static const struct {
   const char *name;
   int layers;
-} models[] = {{"ad01_fp32", 10}, {"cifar10", 7}, {"hello_world_float", 3}, {"magic_wand", 7}, {"micro_kws_m_fp32", 11},
-              {"mobilenet_v1_0.25_128_float", 30}, {"pretrainedResnet", 15}, {"text_class", 7}, {"vww_96_float", 30}, {"ad01_int8", 10},
-              {"hello_world_int8", 3}, {"kws_ref_model", 12}, {"mcunet-320kb-1mb_imagenet", 68}, {"mcunetv2_large", 183},
-              {"micro_speech_quantized", 4}, {"mobilenet_v1_0.25_128_quant", 30}, {"mobilenet_v2_1.0_224_int8_pytorch", 64},
-              {"mobilenet_v2_1.0_224_quant", 65}, {"posenet_mobilenet_v1_100_257x257_integer_quant", 36},
-              {"pretrainedResnet_quant", 15}, {"ssd_mobilenet_v1_quant", 65}, {"vww_96_int8", 30},
-              {"kws_ref_model_float32", 12}, {"yolox_nano_dynamic_range", 161}};
+} models[] = {{"ad01_fp32", 10},
+              {"cifar10", 7},
+              {"hello_world_float", 3},
+              {"magic_wand", 7},
+              {"micro_kws_m_fp32", 11},
+              {"mobilenet_v1_0.25_128_float", 30},
+              {"pretrainedResnet", 15},
+              {"text_class", 7},
+              {"vww_96_float", 30},
+              {"ad01_int8", 10},
+              {"hello_world_int8", 3},
+              {"kws_ref_model", 12},
+              {"mcunet-320kb-1mb_imagenet", 68},
+              {"mcunetv2_large", 183},
+              {"micro_speech_quantized", 4},
+              {"mobilenet_v1_0.25_128_quant", 30},
+              {"mobilenet_v2_1.0_224_int8_pytorch", 64},
+              {"mobilenet_v2_1.0_224_quant", 65},
+              {"posenet_mobilenet_v1_100_257x257_integer_quant", 36},
+              {"pretrainedResnet_quant", 15},
+              {"ssd_mobilenet_v1_quant", 65},
+              {"vww_96_int8", 30},
+              {"kws_ref_model_float32", 12},
+              {"yolox_nano_dynamic_range", 161}};
 
 START_TEST(public_models_become_networks)
 {
@@ -643,7 +807,8 @@ START_TEST(public_models_become_networks)
   char path[1024];
   snprintf(path, sizeof path, "%s/tflite/%s.tflite", folder ? folder : "", models[_i].name);
   if (!folder || access(path, R_OK) != 0) {
-    printf("test_tflite_import: skipped %s: MAFAT_MODELS names no folder that has it\n", models[_i].name);
+    printf("test_tflite_import: skipped %s: MAFAT_MODELS names no folder that has it\n",
+           models[_i].name);
     return;
   }
   int code = test_tflite_network_read(&n, path, NULL, &diagnostic);
@@ -657,13 +822,21 @@ END_TEST
  * names. */
 START_TEST(weights_are_of_the_files_that_were_read)
 {
-  static const struct test_tflite_tensor list_of[] = {{.name = "x", .rank = 4, .shape = {1, 4, 4, 1}},
-                                                      {.name = "w", .rank = 4, .shape = {1, 4, 4, 1}},
-                                                      {.name = "y", .rank = 4, .shape = {1, 4, 4, 1}}};
-  static const struct test_tflite_operator add = {.code = 0, .n_inputs = 2, .n_outputs = 1, .inputs = {0, 1}, .outputs = {2}};
+  static const struct test_tflite_tensor list_of[] = {
+      {.name = "x", .rank = 4, .shape = {1, 4, 4, 1}},
+      {.name = "w", .rank = 4, .shape = {1, 4, 4, 1}},
+      {.name = "y", .rank = 4, .shape = {1, 4, 4, 1}}};
+  static const struct test_tflite_operator add = {
+      .code = 0, .n_inputs = 2, .n_outputs = 1, .inputs = {0, 1}, .outputs = {2}};
   static const float numbers[16] = {1, 2, 3};
-  const struct test_tflite_model model = {.tensors = list_of, .operators = &add, .n_tensors = 3, .n_operators = 1,
-                                          .n_inputs = 2, .n_outputs = 1, .inputs = {0, 1}, .outputs = {2}};
+  const struct test_tflite_model model = {.tensors = list_of,
+                                          .operators = &add,
+                                          .n_tensors = 3,
+                                          .n_operators = 1,
+                                          .n_inputs = 2,
+                                          .n_outputs = 1,
+                                          .inputs = {0, 1},
+                                          .outputs = {2}};
   const struct timespec other[] = {{.tv_sec = 1}, {.tv_sec = 1}};
   struct mafat_network *n;
   struct mafat_weights *w;
@@ -683,7 +856,8 @@ START_TEST(weights_are_of_the_files_that_were_read)
   mafat_weights_close(&w);
   ck_assert_int_eq(futimens(fds[_i], other), 0);
   ck_assert_int_eq(mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &diagnostic), MAFAT_EIO);
-  ck_assert_msg(strstr(diagnostic.text, ": was written to or replaced after its network was read"), "%s", diagnostic.text);
+  ck_assert_msg(strstr(diagnostic.text, ": was written to or replaced after its network was read"),
+                "%s", diagnostic.text);
   mafat_network_close(&n);
   close(fds[0]);
   close(fds[1]);

@@ -41,21 +41,43 @@ static void begin(int type)
 {
   bool is_signed = type == MAFAT_TFLITE_INT8;
   tensors[X] = (struct test_tflite_tensor){.name = "x", .rank = 4, .shape = {1, 6, 6, 3}};
-  tensors[WEIGHTS] = (struct test_tflite_tensor){.name = "w", .rank = 4, .shape = {2, 3, 3, 3}, .data = weights, .bytes = sizeof weights};
-  tensors[BIAS] = (struct test_tflite_tensor){.name = "b", .type = MAFAT_TFLITE_INT32, .rank = 1, .shape = {2}, .data = bias, .bytes = sizeof bias};
+  tensors[WEIGHTS] = (struct test_tflite_tensor){
+      .name = "w", .rank = 4, .shape = {2, 3, 3, 3}, .data = weights, .bytes = sizeof weights};
+  tensors[BIAS] = (struct test_tflite_tensor){.name = "b",
+                                              .type = MAFAT_TFLITE_INT32,
+                                              .rank = 1,
+                                              .shape = {2},
+                                              .data = bias,
+                                              .bytes = sizeof bias};
   tensors[Y] = (struct test_tflite_tensor){.name = "y", .rank = 4, .shape = {1, 6, 6, 2}};
-  tensors[AXES] = (struct test_tflite_tensor){.name = "a", .type = MAFAT_TFLITE_INT32, .rank = 1, .shape = {2}, .data = axes, .bytes = sizeof axes};
+  tensors[AXES] = (struct test_tflite_tensor){.name = "a",
+                                              .type = MAFAT_TFLITE_INT32,
+                                              .rank = 1,
+                                              .shape = {2},
+                                              .data = axes,
+                                              .bytes = sizeof axes};
   tensors[MEAN] = (struct test_tflite_tensor){.name = "m", .rank = 2, .shape = {1, 2}};
   quantize(X, type, .5f, is_signed ? -10 : 118);
   quantize(WEIGHTS, type, .25f, is_signed ? 0 : 131);
   quantize(Y, type, .125f, is_signed ? 5 : 133);
   quantize(MEAN, type, .0625f, is_signed ? -128 : 0);
-  operators[0] = (struct test_tflite_operator){.code = MAFAT_TFLITE_CONV_2D, .n_inputs = 3, .inputs = {X, WEIGHTS, BIAS}, .n_outputs = 1,
-                                               .outputs = {Y}, .options = 1, .n_fields = 4,
-                                               .fields = {{.number = 0, .bytes = 1}, {.number = 1, .bytes = 4, .value = 1},
-                                                          {.number = 2, .bytes = 4, .value = 1},
-                                                          {.number = 3, .bytes = 1, .value = MAFAT_TFLITE_FUSED_RELU6}}};
-  operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_MEAN, .n_inputs = 2, .inputs = {Y, AXES}, .n_outputs = 1, .outputs = {MEAN}};
+  operators[0] = (struct test_tflite_operator){
+      .code = MAFAT_TFLITE_CONV_2D,
+      .n_inputs = 3,
+      .inputs = {X, WEIGHTS, BIAS},
+      .n_outputs = 1,
+      .outputs = {Y},
+      .options = 1,
+      .n_fields = 4,
+      .fields = {{.number = 0, .bytes = 1},
+                 {.number = 1, .bytes = 4, .value = 1},
+                 {.number = 2, .bytes = 4, .value = 1},
+                 {.number = 3, .bytes = 1, .value = MAFAT_TFLITE_FUSED_RELU6}}};
+  operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_MEAN,
+                                               .n_inputs = 2,
+                                               .inputs = {Y, AXES},
+                                               .n_outputs = 1,
+                                               .outputs = {MEAN}};
 }
 
 static void scale_each_filter(float first, float second)
@@ -67,8 +89,14 @@ static void scale_each_filter(float first, float second)
 
 static struct test_imported import(void)
 {
-  const struct test_tflite_model model = {.tensors = tensors, .n_tensors = N_TENSORS, .operators = operators, .n_operators = 2,
-                                          .n_inputs = 1, .inputs = {X}, .n_outputs = 1, .outputs = {MEAN}};
+  const struct test_tflite_model model = {.tensors = tensors,
+                                          .n_tensors = N_TENSORS,
+                                          .operators = operators,
+                                          .n_operators = 2,
+                                          .n_inputs = 1,
+                                          .inputs = {X},
+                                          .n_outputs = 1,
+                                          .outputs = {MEAN}};
   return test_import_tflite(&model, &diagnostic);
 }
 
@@ -76,8 +104,8 @@ static void check_numbers(const struct mafat_layer *l, float scale, int zero, in
 {
   const struct mafat_quantization *q = &l->quantization;
   ck_assert_int_eq(l->out_type, MAFAT_U8);
-  ck_assert_msg(q->scale == scale && q->zero == zero && q->least == least && q->most == most, "%g, %d, %d, %d", (double)q->scale,
-                q->zero, q->least, q->most);
+  ck_assert_msg(q->scale == scale && q->zero == zero && q->least == least && q->most == most,
+                "%g, %d, %d, %d", (double)q->scale, q->zero, q->least, q->most);
 }
 
 /* Signed bytes are unsigned ones with 128 more. */
@@ -93,8 +121,10 @@ START_TEST(signed_numbers_become_unsigned)
   check_numbers(&n->layers[2], .5f, 118, 0, 255);
   check_numbers(&n->layers[0], .125f, 133, 133, 133 + 48);
   check_numbers(&n->layers[1], .0625f, 0, 0, 255);
-  ck_assert(n->layers[0].weights_type == MAFAT_I8 && n->layers[0].weights_zero == 0 && !n->layers[0].single);
-  ck_assert(c->weights.type == MAFAT_I8 && c->weights.n == sizeof weights && c->biases.type == MAFAT_I32 && c->biases.n == 2);
+  ck_assert(n->layers[0].weights_type == MAFAT_I8 && n->layers[0].weights_zero == 0 &&
+            !n->layers[0].single);
+  ck_assert(c->weights.type == MAFAT_I8 && c->weights.n == sizeof weights &&
+            c->biases.type == MAFAT_I32 && c->biases.n == 2);
   ck_assert(c->parts && c->parts->scales.n == 2 && c->parts->scales.type == MAFAT_F32);
   ck_assert(n->inputs[0].type == MAFAT_I8 && n->outputs[0].type == MAFAT_I8);
   test_imported_close(&m);
@@ -124,8 +154,13 @@ START_TEST(joins_bring_to_one_scale)
   tensors[MEAN].rank = 4;
   memcpy(tensors[MEAN].shape, (int32_t[]){1, 6, 6, 5}, sizeof(int32_t[4]));
   quantize(MEAN, MAFAT_TFLITE_UINT8, .5f, 118);
-  operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_CONCATENATION, .n_inputs = 2, .inputs = {X, Y}, .n_outputs = 1,
-                                               .outputs = {MEAN}, .options = 10, .n_fields = 1,
+  operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_CONCATENATION,
+                                               .n_inputs = 2,
+                                               .inputs = {X, Y},
+                                               .n_outputs = 1,
+                                               .outputs = {MEAN},
+                                               .options = 10,
+                                               .n_fields = 1,
                                                .fields = {{.number = 0, .bytes = 4, .value = 3}}};
   struct test_imported m = import();
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
@@ -143,8 +178,14 @@ START_TEST(numbers_may_be_renamed)
   begin(MAFAT_TFLITE_INT8);
   tensors[AXES].rank = 0;
   memcpy(tensors[MEAN].shape, (int32_t[]){1, 72}, sizeof(int32_t[2]));
-  operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_RESHAPE, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN},
-                                               .options = 17, .n_fields = 1, .fields = {{.number = 0, .n = 2, .list = {1, 72}}}};
+  operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_RESHAPE,
+                                               .n_inputs = 1,
+                                               .inputs = {Y},
+                                               .n_outputs = 1,
+                                               .outputs = {MEAN},
+                                               .options = 17,
+                                               .n_fields = 1,
+                                               .fields = {{.number = 0, .n = 2, .list = {1, 72}}}};
   tensors[AXES].data = NULL, tensors[AXES].bytes = 0;
   struct test_imported m = import();
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
@@ -164,13 +205,22 @@ START_TEST(what_is_moved_means_what_its_output_says)
   tensors[AXES].rank = 2;
   memcpy(tensors[AXES].shape, (int32_t[]){4, 2}, sizeof(int32_t[2]));
   tensors[AXES].data = pads, tensors[AXES].bytes = sizeof pads;
-  operators[0] = (struct test_tflite_operator){.code = MAFAT_TFLITE_PAD, .n_inputs = 2, .inputs = {X, AXES}, .n_outputs = 1, .outputs = {Y}};
-  operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_MAX_POOL_2D, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN},
-                                               .options = 5, .n_fields = 6,
-                                               .fields = {{.number = 0, .bytes = 1, .value = MAFAT_TFLITE_VALID}, {.number = 1, .bytes = 4, .value = 1},
-                                                          {.number = 2, .bytes = 4, .value = 1}, {.number = 3, .bytes = 4, .value = 2},
-                                                          {.number = 4, .bytes = 4, .value = 2},
-                                                          {.number = 5, .bytes = 1, .value = MAFAT_TFLITE_FUSED_RELU6}}};
+  operators[0] = (struct test_tflite_operator){
+      .code = MAFAT_TFLITE_PAD, .n_inputs = 2, .inputs = {X, AXES}, .n_outputs = 1, .outputs = {Y}};
+  operators[1] = (struct test_tflite_operator){
+      .code = MAFAT_TFLITE_MAX_POOL_2D,
+      .n_inputs = 1,
+      .inputs = {Y},
+      .n_outputs = 1,
+      .outputs = {MEAN},
+      .options = 5,
+      .n_fields = 6,
+      .fields = {{.number = 0, .bytes = 1, .value = MAFAT_TFLITE_VALID},
+                 {.number = 1, .bytes = 4, .value = 1},
+                 {.number = 2, .bytes = 4, .value = 1},
+                 {.number = 3, .bytes = 4, .value = 2},
+                 {.number = 4, .bytes = 4, .value = 2},
+                 {.number = 5, .bytes = 1, .value = MAFAT_TFLITE_FUSED_RELU6}}};
   struct test_imported m = import();
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
   ck_assert_ptr_nonnull(m.network->layers[0].rearrange);
@@ -183,7 +233,8 @@ END_TEST
 static int layers_of(const struct mafat_network *n, const char *kind)
 {
   int count = 0;
-  for (int l = 0; l < n->n_layers; l++) count += strcmp(mafat_layer_type_name(n->layers[l].type), kind) == 0;
+  for (int l = 0; l < n->n_layers; l++)
+    count += strcmp(mafat_layer_type_name(n->layers[l].type), kind) == 0;
   return count;
 }
 
@@ -195,8 +246,13 @@ START_TEST(floats_become_numbers_and_these_floats)
   tensors[MEAN].rank = 4;
   memcpy(tensors[MEAN].shape, tensors[X].shape, sizeof tensors[X].shape);
   memcpy(tensors[Y].shape, tensors[X].shape, sizeof tensors[X].shape);
-  operators[0] = (struct test_tflite_operator){.code = MAFAT_TFLITE_QUANTIZE, .n_inputs = 1, .inputs = {X}, .n_outputs = 1, .outputs = {Y}};
-  operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_DEQUANTIZE, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN}};
+  operators[0] = (struct test_tflite_operator){
+      .code = MAFAT_TFLITE_QUANTIZE, .n_inputs = 1, .inputs = {X}, .n_outputs = 1, .outputs = {Y}};
+  operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_DEQUANTIZE,
+                                               .n_inputs = 1,
+                                               .inputs = {Y},
+                                               .n_outputs = 1,
+                                               .outputs = {MEAN}};
   struct test_imported m = import();
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
   ck_assert_int_eq(layers_of(m.network, "quantize"), 2);
@@ -268,13 +324,23 @@ static void floats_of_joined(void)
 {
   tensors[MEAN].type = MAFAT_TFLITE_FLOAT32;
   tensors[MEAN].n_scales = 0;
-  operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_CONCATENATION, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN},
-                                               .options = 10, .n_fields = 1, .fields = {{.number = 0, .bytes = 4, .value = 3}}};
+  operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_CONCATENATION,
+                                               .n_inputs = 1,
+                                               .inputs = {Y},
+                                               .n_outputs = 1,
+                                               .outputs = {MEAN},
+                                               .options = 10,
+                                               .n_fields = 1,
+                                               .fields = {{.number = 0, .bytes = 4, .value = 3}}};
 }
 
 static void numbers_of_numbers(void)
 {
-  operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_DEQUANTIZE, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN}};
+  operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_DEQUANTIZE,
+                                               .n_inputs = 1,
+                                               .inputs = {Y},
+                                               .n_outputs = 1,
+                                               .outputs = {MEAN}};
 }
 
 static void float_output(void)
@@ -295,9 +361,14 @@ static void wide_inside(void) { tensors[Y].type = MAFAT_TFLITE_INT16, zeros[Y][0
 static void wide_bias(void)
 {
   static const int64_t wide[] = {7, -7};
-  tensors[BIAS].type = MAFAT_TFLITE_INT64, tensors[BIAS].data = wide, tensors[BIAS].bytes = sizeof wide;
+  tensors[BIAS].type = MAFAT_TFLITE_INT64, tensors[BIAS].data = wide,
+  tensors[BIAS].bytes = sizeof wide;
 }
-static void exponential(void) { operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_EXP, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN}}; }
+static void exponential(void)
+{
+  operators[1] = (struct test_tflite_operator){
+      .code = MAFAT_TFLITE_EXP, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN}};
+}
 
 /* ---- what no rule is for: the second operator is another one ---- */
 
@@ -306,7 +377,8 @@ static void second(int code, int type, float scale, int64_t zero)
   tensors[MEAN].rank = 4;
   memcpy(tensors[MEAN].shape, tensors[Y].shape, sizeof tensors[Y].shape);
   quantize(MEAN, type, scale, zero);
-  operators[1] = (struct test_tflite_operator){.code = code, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN}};
+  operators[1] = (struct test_tflite_operator){
+      .code = code, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN}};
 }
 
 static void with_constant(int code)
@@ -315,13 +387,23 @@ static void with_constant(int code)
   second(code, MAFAT_TFLITE_INT8, .5f, 0);
   operators[1].n_inputs = 2;
   operators[1].inputs[1] = AXES;
-  tensors[AXES] = (struct test_tflite_tensor){.name = "c", .rank = 1, .shape = {2}, .data = number, .bytes = 2};
+  tensors[AXES] =
+      (struct test_tflite_tensor){.name = "c", .rank = 1, .shape = {2}, .data = number, .bytes = 2};
   quantize(AXES, MAFAT_TFLITE_INT8, .5f, 0);
 }
 
-static void logistic_of_other_steps(void) { second(MAFAT_TFLITE_LOGISTIC, MAFAT_TFLITE_INT8, 1 / 255.0f, -128); }
-static void logistic_of_another_zero(void) { second(MAFAT_TFLITE_LOGISTIC, MAFAT_TFLITE_INT8, 1 / 256.0f, 0); }
-static void tangent_of_other_steps(void) { second(MAFAT_TFLITE_TANH, MAFAT_TFLITE_INT8, 1 / 127.0f, 0); }
+static void logistic_of_other_steps(void)
+{
+  second(MAFAT_TFLITE_LOGISTIC, MAFAT_TFLITE_INT8, 1 / 255.0f, -128);
+}
+static void logistic_of_another_zero(void)
+{
+  second(MAFAT_TFLITE_LOGISTIC, MAFAT_TFLITE_INT8, 1 / 256.0f, 0);
+}
+static void tangent_of_other_steps(void)
+{
+  second(MAFAT_TFLITE_TANH, MAFAT_TFLITE_INT8, 1 / 127.0f, 0);
+}
 static void hard_swish_far(void) { second(MAFAT_TFLITE_HARD_SWISH, MAFAT_TFLITE_INT8, 1e-9f, 0); }
 static void leaky_far(void)
 {
@@ -354,7 +436,8 @@ static void float_operand(void)
 {
   static const float two[] = {1, 2};
   with_constant(MAFAT_TFLITE_ADD);
-  tensors[AXES] = (struct test_tflite_tensor){.name = "c", .rank = 1, .shape = {2}, .data = two, .bytes = sizeof two};
+  tensors[AXES] = (struct test_tflite_tensor){
+      .name = "c", .rank = 1, .shape = {2}, .data = two, .bytes = sizeof two};
 }
 
 static const struct {
@@ -362,54 +445,87 @@ static const struct {
   int code;
   const char *text;
 } refusals[] = {
-    {scale_zero, MAFAT_EFORMAT, ": CONV_2D 'y': tensor y: scale 0: expected a finite number above 0, found 0"},
-    {scale_negative, MAFAT_EFORMAT, ": CONV_2D 'y': tensor y: scale 0: expected a finite number above 0, found -1"},
+    {scale_zero, MAFAT_EFORMAT,
+     ": CONV_2D 'y': tensor y: scale 0: expected a finite number above 0, found 0"},
+    {scale_negative, MAFAT_EFORMAT,
+     ": CONV_2D 'y': tensor y: scale 0: expected a finite number above 0, found -1"},
     {scale_nan, MAFAT_EFORMAT, ": tensor x: scale 0: expected a finite number above 0, found nan"},
-    {scale_infinite, MAFAT_EFORMAT, ": MEAN 'm': tensor m: scale 0: expected a finite number above 0, found inf"},
-    {weights_scale_zero, MAFAT_EFORMAT, ": CONV_2D 'y': tensor w: scale 1: expected a finite number above 0, found 0"},
-    {weights_scale_nan, MAFAT_EFORMAT, ": CONV_2D 'y': tensor w: scale 1: expected a finite number above 0, found nan"},
+    {scale_infinite, MAFAT_EFORMAT,
+     ": MEAN 'm': tensor m: scale 0: expected a finite number above 0, found inf"},
+    {weights_scale_zero, MAFAT_EFORMAT,
+     ": CONV_2D 'y': tensor w: scale 1: expected a finite number above 0, found 0"},
+    {weights_scale_nan, MAFAT_EFORMAT,
+     ": CONV_2D 'y': tensor w: scale 1: expected a finite number above 0, found nan"},
     {zero_point_low, MAFAT_EFORMAT, ": tensor x: zero point 0: expected -128 to 127, found -129"},
-    {zero_point_high, MAFAT_EFORMAT, ": CONV_2D 'y': tensor y: zero point 0: expected -128 to 127, found 128"},
-    {zero_point_far, MAFAT_EFORMAT, ": CONV_2D 'y': tensor y: zero point 0: expected -128 to 127, found -9223372036854775808"},
-    {weights_zero, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': weights of int8: expected a zero point of 0, found 1"},
-    {multiplier_large, MAFAT_EFORMAT, ": CONV_2D 'y': filter 0: scales of 1e+20, 0.25 and 1e-20 make a multiplier of 2^30 or more"},
-    {three_scales, MAFAT_EFORMAT, ": CONV_2D 'y': tensor w: expected 2 scales along dimension 0, found 3"},
+    {zero_point_high, MAFAT_EFORMAT,
+     ": CONV_2D 'y': tensor y: zero point 0: expected -128 to 127, found 128"},
+    {zero_point_far, MAFAT_EFORMAT,
+     ": CONV_2D 'y': tensor y: zero point 0: expected -128 to 127, found -9223372036854775808"},
+    {weights_zero, MAFAT_EUNSUPPORTED,
+     ": CONV_2D 'y': weights of int8: expected a zero point of 0, found 1"},
+    {multiplier_large, MAFAT_EFORMAT,
+     ": CONV_2D 'y': filter 0: scales of 1e+20, 0.25 and 1e-20 make a multiplier of 2^30 or more"},
+    {three_scales, MAFAT_EFORMAT,
+     ": CONV_2D 'y': tensor w: expected 2 scales along dimension 0, found 3"},
     {two_of_a_map, MAFAT_EUNSUPPORTED, ": tensor x: expected one scale, found 2"},
-    {other_dimension, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': scales of its weights: expected dimension 0, found 3"},
-    {dimension_outside, MAFAT_EFORMAT, ": CONV_2D 'y': tensor w: expected 0 scales along dimension 4, found 2"},
+    {other_dimension, MAFAT_EUNSUPPORTED,
+     ": CONV_2D 'y': scales of its weights: expected dimension 0, found 3"},
+    {dimension_outside, MAFAT_EFORMAT,
+     ": CONV_2D 'y': tensor w: expected 0 scales along dimension 4, found 2"},
     {three_biases, MAFAT_EFORMAT, ": CONV_2D 'y': expected 2 biases, found 3"},
-    {float_bias, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': tensor b: expected a bias of INT32 in the file, found one of FLOAT32"},
-    {unsigned_output, MAFAT_EFORMAT, ": MEAN 'm': output m is of type UINT8: expected that of its input y, INT8"},
-    {unsigned_weights, MAFAT_EFORMAT, ": CONV_2D 'y': output y is of type INT8: expected that of its input w, UINT8"},
-    {fused_tanh, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': fused_activation_function: TANH is not run on quantized tensors"},
-    {floats_of_joined, MAFAT_EFORMAT, ": CONCATENATION 'm': joins integers: expected an output of their type, found floats"},
+    {float_bias, MAFAT_EUNSUPPORTED,
+     ": CONV_2D 'y': tensor b: expected a bias of INT32 in the file, found one of FLOAT32"},
+    {unsigned_output, MAFAT_EFORMAT,
+     ": MEAN 'm': output m is of type UINT8: expected that of its input y, INT8"},
+    {unsigned_weights, MAFAT_EFORMAT,
+     ": CONV_2D 'y': output y is of type INT8: expected that of its input w, UINT8"},
+    {fused_tanh, MAFAT_EUNSUPPORTED,
+     ": CONV_2D 'y': fused_activation_function: TANH is not run on quantized tensors"},
+    {floats_of_joined, MAFAT_EFORMAT,
+     ": CONCATENATION 'm': joins integers: expected an output of their type, found floats"},
     {numbers_of_numbers, MAFAT_EFORMAT, ": DEQUANTIZE 'm': expected an output of FLOAT32"},
-    {float_output, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': an input of integers and floats as output: not run by this version"},
-    {float_input, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': weights of int8, floats as input and integers as output: not run by this version"},
-    {wide_activations, MAFAT_EUNSUPPORTED, ": input x is of type INT16: expected FLOAT32, INT8 or UINT8"},
-    {wide_inside, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': tensor y is INT16: that is not run by this version"},
-    {wide_bias, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': tensor b: expected a bias of INT32 in the file, found one of INT64"},
-    {exponential, MAFAT_EUNSUPPORTED, ": EXP 'm': tensor y is INT8: that is not run by this version"},
-    {logistic_of_other_steps, MAFAT_EUNSUPPORTED, ": layer 1 [activation] of integers puts out steps of 1/256 from the least one on"},
-    {logistic_of_another_zero, MAFAT_EUNSUPPORTED, ": layer 1 [activation] of integers puts out steps of 1/256 from the least one on"},
-    {tangent_of_other_steps, MAFAT_EUNSUPPORTED, ": layer 1 [activation] of integers puts out steps of 1/128 around the middle one"},
-    {hard_swish_far, MAFAT_EUNSUPPORTED, ": layer 1 [activation] has scales that lie too far apart"},
+    {float_output, MAFAT_EUNSUPPORTED,
+     ": CONV_2D 'y': an input of integers and floats as output: not run by this version"},
+    {float_input, MAFAT_EUNSUPPORTED,
+     ": CONV_2D 'y': weights of int8, floats as input and integers as output: not run by this "
+     "version"},
+    {wide_activations, MAFAT_EUNSUPPORTED,
+     ": input x is of type INT16: expected FLOAT32, INT8 or UINT8"},
+    {wide_inside, MAFAT_EUNSUPPORTED,
+     ": CONV_2D 'y': tensor y is INT16: that is not run by this version"},
+    {wide_bias, MAFAT_EUNSUPPORTED,
+     ": CONV_2D 'y': tensor b: expected a bias of INT32 in the file, found one of INT64"},
+    {exponential, MAFAT_EUNSUPPORTED,
+     ": EXP 'm': tensor y is INT8: that is not run by this version"},
+    {logistic_of_other_steps, MAFAT_EUNSUPPORTED,
+     ": layer 1 [activation] of integers puts out steps of 1/256 from the least one on"},
+    {logistic_of_another_zero, MAFAT_EUNSUPPORTED,
+     ": layer 1 [activation] of integers puts out steps of 1/256 from the least one on"},
+    {tangent_of_other_steps, MAFAT_EUNSUPPORTED,
+     ": layer 1 [activation] of integers puts out steps of 1/128 around the middle one"},
+    {hard_swish_far, MAFAT_EUNSUPPORTED,
+     ": layer 1 [activation] has scales that lie too far apart"},
     {leaky_far, MAFAT_EUNSUPPORTED, ": layer 1 [activation] has scales that lie too far apart"},
-    {softmax_of_other_steps, MAFAT_EUNSUPPORTED, ": layer 1 [normalize] of integers puts out steps of 1/256 from the least one on"},
-    {floats_out, MAFAT_EUNSUPPORTED, ": layer 1 [activation] reads or puts out integers and floats"},
+    {softmax_of_other_steps, MAFAT_EUNSUPPORTED,
+     ": layer 1 [normalize] of integers puts out steps of 1/256 from the least one on"},
+    {floats_out, MAFAT_EUNSUPPORTED,
+     ": layer 1 [activation] reads or puts out integers and floats"},
     {mean_far, MAFAT_EUNSUPPORTED, ": layer 1 [reduce] has scales that lie too far apart"},
     {sum_far, MAFAT_EUNSUPPORTED, ": layer 2 [shortcut] has scales that lie too far apart"},
     {product_far, MAFAT_EUNSUPPORTED, ": layer 2 [shortcut] has scales that lie too far apart"},
     {slope_far, MAFAT_EUNSUPPORTED, ": layer 2 [shortcut] has scales that lie too far apart"},
-    {two_scales_of_an_operand, MAFAT_EUNSUPPORTED, ": ADD 'm': a constant of integers beside maps: expected one scale, found 2"},
-    {float_operand, MAFAT_EUNSUPPORTED, ": layer 2 [shortcut] reads or puts out integers and floats"}};
+    {two_scales_of_an_operand, MAFAT_EUNSUPPORTED,
+     ": ADD 'm': a constant of integers beside maps: expected one scale, found 2"},
+    {float_operand, MAFAT_EUNSUPPORTED,
+     ": layer 2 [shortcut] reads or puts out integers and floats"}};
 
 START_TEST(others_are_refused)
 {
   begin(MAFAT_TFLITE_INT8);
   refusals[_i].change();
   struct test_imported m = import();
-  ck_assert_msg(m.code == refusals[_i].code && strstr(diagnostic.text, refusals[_i].text), "%d: %s", m.code, diagnostic.text);
+  ck_assert_msg(m.code == refusals[_i].code && strstr(diagnostic.text, refusals[_i].text), "%d: %s",
+                m.code, diagnostic.text);
   test_imported_close(&m);
 }
 END_TEST

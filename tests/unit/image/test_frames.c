@@ -33,7 +33,8 @@ START_TEST(frames_are_reported_by_a_text)
 {
   struct mafat_frame_facts f = {.size = sizeof f};
   ck_assert_int_eq(mafat_frame_describe("640x480", &f, NULL), MAFAT_OK);
-  ck_assert(f.width == 640 && f.height == 480 && f.bytes == 640 * 480 * 3 / 2 && !f.varies && strcmp(f.format, "yuv420p") == 0);
+  ck_assert(f.width == 640 && f.height == 480 && f.bytes == 640 * 480 * 3 / 2 && !f.varies &&
+            strcmp(f.format, "yuv420p") == 0);
   ck_assert_int_eq(mafat_frame_describe("5x3:nv12", &f, NULL), MAFAT_OK);
   ck_assert_uint_eq(f.bytes, 15 + 2 * 3 * 2);
   ck_assert_int_eq(mafat_frame_describe("6x3:yuyv", &f, NULL), MAFAT_OK);
@@ -47,8 +48,10 @@ END_TEST
 
 START_TEST(other_texts_are_refused)
 {
-  static const char *const texts[] = {"", "640", "640x", "x480", "640x480:", "640x480:rgb", "640x480 ", "0x480", "640x0", "-1x4", "+6x4", "640X480",
-                                      "5x3:yuyv", "1048577x1", "99999999999999999999x1", "1048576x1048576", "640x480:yuv420p:"};
+  static const char *const texts[] = {
+      "", "640", "640x", "x480", "640x480:", "640x480:rgb", "640x480 ", "0x480", "640x0", "-1x4",
+      "+6x4", "640X480", "5x3:yuyv", "1048577x1", "99999999999999999999x1", "1048576x1048576",
+      "640x480:yuv420p:"};
   struct mafat_frame_facts f = {.size = sizeof f};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     ck_assert_msg(mafat_frame_describe(texts[i], &f, &diagnostic) == MAFAT_EINVAL, "%s", texts[i]);
@@ -61,7 +64,8 @@ END_TEST
 
 enum { W = 70, H = 9, HALF = (W + 1) / 2, ROWS = (H + 1) / 2, N_PIXELS = W * H };
 
-static unsigned char y_of[N_PIXELS], u_of[HALF * H], v_of[HALF * H]; /* U and V of every row: of planes the first of two counts */
+static unsigned char y_of[N_PIXELS], u_of[HALF * H],
+    v_of[HALF * H]; /* U and V of every row: of planes the first of two counts */
 
 static void make_planes(struct test_rng *rng, bool halved)
 {
@@ -81,7 +85,8 @@ static size_t lay_frame(const char *format, unsigned char *to)
   if (strcmp(format, "yuyv") == 0) {
     for (int y = 0; y < H; y++)
       for (int x = 0; x < HALF; x++) {
-        const unsigned char two[] = {y_of[y * W + 2 * x], u_of[y * HALF + x], y_of[y * W + 2 * x + 1], v_of[y * HALF + x]};
+        const unsigned char two[] = {y_of[y * W + 2 * x], u_of[y * HALF + x],
+                                     y_of[y * W + 2 * x + 1], v_of[y * HALF + x]};
         memcpy(to + n, two, sizeof two);
         n += sizeof two;
       }
@@ -106,9 +111,12 @@ static void read_pixels(const char *text, const unsigned char *bytes, size_t n, 
   struct mafat_image_input input = {W, H, 3, .fit = MAFAT_FIT_STRETCH};
   struct mafat_image *image;
   ck_assert_int_eq(mafat_frame_format_read(&frame.format, text, &diagnostic), MAFAT_OK);
-  ck_assert_msg(mafat_image_open_frame(&image, &frame, &input, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert_uint_le(mafat_image_bytes(image), mafat_image_frame_bytes(&frame.format, &input, false));
-  ck_assert_int_eq(mafat_image_read(image, &(struct mafat_image_target){pixels, W * 3}, &diagnostic), MAFAT_OK);
+  ck_assert_msg(mafat_image_open_frame(&image, &frame, &input, &diagnostic) == MAFAT_OK, "%s",
+                diagnostic.text);
+  ck_assert_uint_le(mafat_image_bytes(image),
+                    mafat_image_frame_bytes(&frame.format, &input, false));
+  ck_assert_int_eq(
+      mafat_image_read(image, &(struct mafat_image_target){pixels, W * 3}, &diagnostic), MAFAT_OK);
   mafat_image_close(&image);
 }
 
@@ -122,10 +130,13 @@ static void check_pixels(const char *format, bool full, const float *pixels)
 {
   for (int i = 0; i < N_PIXELS; i++) {
     int c = i / W * HALF + i % W / 2;
-    double y = full ? y_of[i] : (y_of[i] - 16) * 255 / 219., u = (u_of[c] - 128) * (full ? 1 : 255 / 224.), v = (v_of[c] - 128) * (full ? 1 : 255 / 224.);
+    double y = full ? y_of[i] : (y_of[i] - 16) * 255 / 219.,
+           u = (u_of[c] - 128) * (full ? 1 : 255 / 224.),
+           v = (v_of[c] - 128) * (full ? 1 : 255 / 224.);
     const double rgb[] = {y + 1.402 * v, y - .344136 * u - .714136 * v, y + 1.772 * u};
     for (int k = 0; k < 3; k++)
-      ck_assert_msg(fabs((double)pixels[3 * i + k] * 255 - clamp(rgb[k])) <= 1, "%s: pixel %d, channel %d: %g instead of %g", format, i, k,
+      ck_assert_msg(fabs((double)pixels[3 * i + k] * 255 - clamp(rgb[k])) <= 1,
+                    "%s: pixel %d, channel %d: %g instead of %g", format, i, k,
                     (double)pixels[3 * i + k] * 255, clamp(rgb[k]));
   }
 }
@@ -157,8 +168,10 @@ START_TEST(levels_give_the_same_colours)
   int n_levels = mafat_kernels_list(levels, LEVELS);
   struct test_rng rng = test_rng(77);
   for (int i = 0; i < 600; i++) {
-    for (size_t k = 0; k < sizeof bytes; k++) bytes[k] = (unsigned char)test_random_int(&rng, 0, 255);
-    struct mafat_colour_call c = {&rule, bytes, bytes + MOST, bytes + 2 * MOST, 1, 1, rows[0], test_random_int(&rng, 1, MOST)};
+    for (size_t k = 0; k < sizeof bytes; k++)
+      bytes[k] = (unsigned char)test_random_int(&rng, 0, 255);
+    struct mafat_colour_call c = {&rule, bytes, bytes + MOST, bytes + 2 * MOST,
+                                  1,     1,     rows[0],      test_random_int(&rng, 1, MOST)};
     if (i % 3 == 1) c.chroma_step = 2, c.v = c.u + 1;
     if (i % 3 == 2) c.luma_step = 2, c.chroma_step = 4, c.u = bytes + 1, c.v = bytes + 3;
     memset(rows, GUARD, sizeof rows);
@@ -183,19 +196,22 @@ START_TEST(rgb24_is_what_it_is)
 }
 END_TEST
 
-/* To any size, whatever rows that skips or takes twice: what the same pixels give as a picture, to the bit. */
+/* To any size, whatever rows that skips or takes twice: what the same pixels give as a picture, to
+ * the bit. */
 START_TEST(resized_frames_are_resized_pictures)
 {
   static unsigned char bytes[3 * N_PIXELS];
   static float one[3 * 200 * 40], other[3 * 200 * 40];
   struct test_rng rng = test_rng(91);
   for (int i = 0; i < 300; i++) {
-    struct mafat_image_input input = {test_random_int(&rng, 1, 200), test_random_int(&rng, 1, 40), i % 5 ? 3 : 1, .fit = (enum mafat_fit)(i % 4)};
+    struct mafat_image_input input = {test_random_int(&rng, 1, 200), test_random_int(&rng, 1, 40),
+                                      i % 5 ? 3 : 1, .fit = (enum mafat_fit)(i % 4)};
     struct mafat_frame frame = {.bytes = bytes, .n = sizeof bytes};
     struct mafat_image_pixels pixels = {bytes, W, H, 3, 3 * W};
     struct mafat_image_target target = {one, (size_t)(input.w * input.c)};
     struct mafat_image *image;
-    for (size_t k = 0; k < sizeof bytes; k++) bytes[k] = (unsigned char)test_random_int(&rng, 0, 255);
+    for (size_t k = 0; k < sizeof bytes; k++)
+      bytes[k] = (unsigned char)test_random_int(&rng, 0, 255);
     ck_assert_int_eq(mafat_frame_format_read(&frame.format, "70x9:rgb24", NULL), MAFAT_OK);
     ck_assert_int_eq(mafat_image_open_frame(&image, &frame, &input, &diagnostic), MAFAT_OK);
     ck_assert_int_eq(mafat_image_read(image, &target, &diagnostic), MAFAT_OK);
@@ -221,7 +237,8 @@ START_TEST(resized_colours_are_those_of_pictures)
   int n_levels = mafat_kernels_list(levels, LEVELS);
   struct test_rng rng = test_rng(92);
   for (int i = 0; i < 400; i++) {
-    struct mafat_image_input input = {test_random_int(&rng, 1, 200), test_random_int(&rng, 1, 40), i % 9 ? 3 : 1, .fit = (enum mafat_fit)(i % 4),
+    struct mafat_image_input input = {test_random_int(&rng, 1, 200), test_random_int(&rng, 1, 40),
+                                      i % 9 ? 3 : 1, .fit = (enum mafat_fit)(i % 4),
                                       .kernels = levels[i % n_levels]};
     struct mafat_image_pixels pixels = {rgb, W, H, 3, 3 * W};
     struct mafat_image_target target = {one, (size_t)(input.w * input.c)};
@@ -234,7 +251,8 @@ START_TEST(resized_colours_are_those_of_pictures)
     for (int k = 0; k < 3 * N_PIXELS; k++) rgb[k] = (unsigned char)lrintf(same_size[k] * 255);
     ck_assert_int_eq(mafat_frame_format_read(&frame.format, text, NULL), MAFAT_OK);
     ck_assert_int_eq(mafat_image_open_frame(&image, &frame, &input, &diagnostic), MAFAT_OK);
-    ck_assert_uint_le(mafat_image_bytes(image), mafat_image_frame_bytes(&frame.format, &input, false));
+    ck_assert_uint_le(mafat_image_bytes(image),
+                      mafat_image_frame_bytes(&frame.format, &input, false));
     ck_assert_int_eq(mafat_image_read(image, &target, &diagnostic), MAFAT_OK);
     mafat_image_close(&image);
     target.pixels = other;
@@ -242,8 +260,10 @@ START_TEST(resized_colours_are_those_of_pictures)
     ck_assert_int_eq(mafat_image_read(image, &target, &diagnostic), MAFAT_OK);
     mafat_image_close(&image);
     for (int k = 0; k < input.w * input.h * input.c; k++)
-      ck_assert_msg(memcmp(&one[k], &other[k], sizeof *one) == 0, "%s, %s, %dx%dx%d: number %d: %.9g instead of %.9g", text, levels[i % n_levels]->name,
-                    input.w, input.h, input.c, k, (double)one[k], (double)other[k]);
+      ck_assert_msg(memcmp(&one[k], &other[k], sizeof *one) == 0,
+                    "%s, %s, %dx%dx%d: number %d: %.9g instead of %.9g", text,
+                    levels[i % n_levels]->name, input.w, input.h, input.c, k, (double)one[k],
+                    (double)other[k]);
   }
 }
 END_TEST
@@ -258,7 +278,8 @@ START_TEST(a_frame_of_another_length_is_refused)
   ck_assert_int_eq(mafat_image_open_frame(&image, &frame, &input, &diagnostic), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(diagnostic.text, "expected 24 bytes, found 23"));
   ck_assert_int_eq(mafat_frame_format_read(&frame.format, "4x4:mjpeg", &diagnostic), MAFAT_OK);
-  ck_assert_int_eq(mafat_image_open_frame(&image, &frame, &input, &diagnostic), MAFAT_EFORMAT); /* no JPEG */
+  ck_assert_int_eq(mafat_image_open_frame(&image, &frame, &input, &diagnostic),
+                   MAFAT_EFORMAT); /* no JPEG */
 }
 END_TEST
 
@@ -273,7 +294,11 @@ static int read_header(struct mafat_frames *f, const char *line)
 START_TEST(headers_of_y4m)
 {
   static struct mafat_frames f;
-  ck_assert_int_eq(read_header(&f, "YUV4MPEG2 W320 H240 F30000:1001 Ip A1:1 C420jpeg XYSCSS=420JPEG XCOLORRANGE=LIMITED"), MAFAT_OK);
+  ck_assert_int_eq(
+      read_header(
+          &f,
+          "YUV4MPEG2 W320 H240 F30000:1001 Ip A1:1 C420jpeg XYSCSS=420JPEG XCOLORRANGE=LIMITED"),
+      MAFAT_OK);
   ck_assert_str_eq(f.text, "320x240:yuv420p");
   ck_assert(f.rate.frames == 30000 && f.rate.seconds == 1001);
   ck_assert_int_eq(read_header(&f, "YUV4MPEG2 H2 W3 XCOLORRANGE=FULL"), MAFAT_OK);
@@ -287,12 +312,18 @@ START_TEST(damaged_headers_of_y4m)
   static const struct {
     const char *line;
     int code;
-  } cases[] = {{"", MAFAT_EFORMAT},           {"YUV4MPEG2", MAFAT_EFORMAT},
-               {"YUV4MPEG2 ", MAFAT_EFORMAT}, {"YUV4MPEG W3 H2", MAFAT_EFORMAT},
-               {"YUV4MPEG2 W3", MAFAT_EFORMAT}, {"YUV4MPEG2 W3 H0", MAFAT_EFORMAT},
-               {"YUV4MPEG2 W3 H2x", MAFAT_EFORMAT}, {"YUV4MPEG2 W H2", MAFAT_EFORMAT},
-               {"YUV4MPEG2 W99999999999 H2", MAFAT_EFORMAT}, {"YUV4MPEG2 W3 H2 F25", MAFAT_EFORMAT},
-               {"YUV4MPEG2 W3 H2 F25:", MAFAT_EFORMAT}, {"YUV4MPEG2 W3 H2 C444", MAFAT_EUNSUPPORTED},
+  } cases[] = {{"", MAFAT_EFORMAT},
+               {"YUV4MPEG2", MAFAT_EFORMAT},
+               {"YUV4MPEG2 ", MAFAT_EFORMAT},
+               {"YUV4MPEG W3 H2", MAFAT_EFORMAT},
+               {"YUV4MPEG2 W3", MAFAT_EFORMAT},
+               {"YUV4MPEG2 W3 H0", MAFAT_EFORMAT},
+               {"YUV4MPEG2 W3 H2x", MAFAT_EFORMAT},
+               {"YUV4MPEG2 W H2", MAFAT_EFORMAT},
+               {"YUV4MPEG2 W99999999999 H2", MAFAT_EFORMAT},
+               {"YUV4MPEG2 W3 H2 F25", MAFAT_EFORMAT},
+               {"YUV4MPEG2 W3 H2 F25:", MAFAT_EFORMAT},
+               {"YUV4MPEG2 W3 H2 C444", MAFAT_EUNSUPPORTED},
                {"YUV4MPEG2 W3 H2 C420p10", MAFAT_EUNSUPPORTED}};
   static struct mafat_frames f;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -309,14 +340,17 @@ static void on_alarm(int number)
   asked_to_stop = number;
 }
 
-/* Frames out of a pipe that nobody writes to any more, and that is kept open; SIGALRM comes again and again until the end. */
+/* Frames out of a pipe that nobody writes to any more, and that is kept open; SIGALRM comes again
+ * and again until the end. */
 static int frames_until_a_signal(struct mafat_frames *f, const char *written, size_t *n)
 {
   const struct sigaction action = {.sa_handler = on_alarm}, before = {.sa_handler = SIG_DFL};
-  const struct itimerval soon = {.it_interval = {.tv_usec = 20000}, .it_value = {.tv_usec = 20000}}, never = {0};
+  const struct itimerval soon = {.it_interval = {.tv_usec = 20000}, .it_value = {.tv_usec = 20000}},
+                         never = {0};
   unsigned char capacity[6];
   int ends[2];
-  ck_assert(pipe(ends) == 0 && write(ends[1], written, strlen(written)) == (ssize_t)strlen(written));
+  ck_assert(pipe(ends) == 0 &&
+            write(ends[1], written, strlen(written)) == (ssize_t)strlen(written));
   ck_assert_int_eq(mafat_frames_open(f, ends[0], "y4m", &diagnostic), MAFAT_OK);
   asked_to_stop = 0;
   sigaction(SIGALRM, &action, NULL);
@@ -332,7 +366,8 @@ static int frames_until_a_signal(struct mafat_frames *f, const char *written, si
 /* Nothing of it is damaged: more would have come. */
 START_TEST(a_signal_ends_frames_wherever_one_is)
 {
-  static const char *const written[] = {"", "FRA", "FRAME ", "FRAME Ip", "FRAME\n", "FRAME\nabc", "FRAME Ip\nabc"};
+  static const char *const written[] = {"",        "FRA",        "FRAME ",       "FRAME Ip",
+                                        "FRAME\n", "FRAME\nabc", "FRAME Ip\nabc"};
   static struct mafat_frames f;
   char text[64];
   size_t n = 1;
@@ -402,8 +437,10 @@ START_TEST(frames_that_are_not_there_yet_are_waited_for)
   pthread_t writer;
   open_non_blocking(ends, 0);
   ck_assert_int_eq(pthread_create(&writer, NULL, write_slowly, &ends[1]), 0);
-  ck_assert_msg(mafat_frames_open(&f, ends[0], "y4m", &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert_msg(mafat_frames_next(&f, capacity, &n, _i ? &stop : NULL, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_msg(mafat_frames_open(&f, ends[0], "y4m", &diagnostic) == MAFAT_OK, "%s",
+                diagnostic.text);
+  ck_assert_msg(mafat_frames_next(&f, capacity, &n, _i ? &stop : NULL, &diagnostic) == MAFAT_OK,
+                "%s", diagnostic.text);
   ck_assert_uint_eq(n, sizeof capacity);
   ck_assert_int_eq(mafat_frames_next(&f, capacity, &n, &stop, &diagnostic), MAFAT_OK);
   ck_assert_uint_eq(n, 0);
@@ -433,8 +470,11 @@ START_TEST(overlays_wait_for_who_reads_them)
   open_non_blocking(ends, 1);
   n_read_slowly = 0;
   ck_assert_int_eq(pthread_create(&reader, NULL, read_slowly, &ends[0]), 0);
-  ck_assert_int_eq(mafat_overlay_open(&o, ends[1], "a pipe", "64x64:rgb24", (struct mafat_frame_rate){25, 1}, &diagnostic), MAFAT_OK);
-  ck_assert_msg(mafat_overlay_write(&o, NULL, &frame, NULL, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_int_eq(mafat_overlay_open(&o, ends[1], "a pipe", "64x64:rgb24",
+                                      (struct mafat_frame_rate){25, 1}, &diagnostic),
+                   MAFAT_OK);
+  ck_assert_msg(mafat_overlay_write(&o, NULL, &frame, NULL, &diagnostic) == MAFAT_OK, "%s",
+                diagnostic.text);
   close(ends[1]);
   pthread_join(reader, NULL);
   close(ends[0]);
@@ -444,9 +484,12 @@ END_TEST
 
 /* ---- where a JPEG ends ---- */
 
-/* A segment that looks like an end, restarts, one filled up before it, and a filled marker in a scan, a second scan. */
-static const unsigned char jpeg[] = {0xff, 0xd8, 0xff, 0xe0, 0, 6, 0xff, 0xd9, 0xff, 0xd8, 0xff, 0xff, 0xda, 0, 2, 1, 2, 0xff, 0, 3, 0xff, 0xd0, 4,
-                                     0xff, 0xff, 0xff, 0xd1, 6, 0xff, 0xff, 0xda, 0, 3, 9, 5, 0xff, 0xd9};
+/* A segment that looks like an end, restarts, one filled up before it, and a filled marker in a
+ * scan, a second scan. */
+static const unsigned char jpeg[] = {0xff, 0xd8, 0xff, 0xe0, 0,    6,    0xff, 0xd9, 0xff, 0xd8,
+                                     0xff, 0xff, 0xda, 0,    2,    1,    2,    0xff, 0,    3,
+                                     0xff, 0xd0, 4,    0xff, 0xff, 0xff, 0xd1, 6,    0xff, 0xff,
+                                     0xda, 0,    3,    9,    5,    0xff, 0xd9};
 
 START_TEST(a_jpeg_ends_where_it_ends)
 {
@@ -469,7 +512,11 @@ END_TEST
 
 START_TEST(what_is_no_jpeg_is_seen)
 {
-  static const unsigned char streams[][6] = {{0, 0xff, 0xd8}, {0xff, 0xd9}, {0xff, 0xd8, 1}, {0xff, 0xd8, 0xff, 0xd8}, {0xff, 0xd8, 0xff, 0xe0, 0, 1},
+  static const unsigned char streams[][6] = {{0, 0xff, 0xd8},
+                                             {0xff, 0xd9},
+                                             {0xff, 0xd8, 1},
+                                             {0xff, 0xd8, 0xff, 0xd8},
+                                             {0xff, 0xd8, 0xff, 0xe0, 0, 1},
                                              {0xff, 0xd8, 0xff, 0, 0, 0}};
   for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
     struct mafat_jpeg_split s = {.at = MAFAT_JPEG_AT_START};
@@ -481,7 +528,8 @@ END_TEST
 
 /* ---- a camera's ---- */
 
-/* A pipe that nobody writes to any more says, like a camera that was pulled out, that it is gone: and takes no call of Video4Linux. */
+/* A pipe that nobody writes to any more says, like a camera that was pulled out, that it is gone:
+ * and takes no call of Video4Linux. */
 START_TEST(a_camera_that_is_gone_is_not_waited_for)
 {
   int ends[2], stop = 0;
@@ -491,7 +539,8 @@ START_TEST(a_camera_that_is_gone_is_not_waited_for)
   ck_assert_int_eq(pipe(ends), 0);
   close(ends[1]);
   struct mafat_camera camera = {.fd = ends[0], .path = "a camera", .held = -1};
-  ck_assert_int_eq(mafat_camera_next(&camera, &frame, &n, false, &lost, &stop, &diagnostic), MAFAT_EIO);
+  ck_assert_int_eq(mafat_camera_next(&camera, &frame, &n, false, &lost, &stop, &diagnostic),
+                   MAFAT_EIO);
   ck_assert_msg(strstr(diagnostic.text, "a camera: cannot take a frame: "), "%s", diagnostic.text);
   mafat_camera_close(&camera);
 }

@@ -1,5 +1,5 @@
-/* Covers runner/image/{image, jpeg, other_format, png, ppm, resize, source}.c: pictures as inputs: every kind
- * of file against what was written into it; resized, shrunk, turned, row by row. */
+/* Covers runner/image/{image, jpeg, other_format, png, ppm, resize, source}.c: pictures as inputs:
+ * every kind of file against what was written into it; resized, shrunk, turned, row by row. */
 #include <check.h>
 #include <math.h>
 #include <png.h>
@@ -25,11 +25,22 @@ struct shape {
   int w, h, in_w, in_h;
 };
 
-static const struct shape shapes[] = {
-    {WIDTH, HEIGHT, 32, 32}, {WIDTH, HEIGHT, 100, 90}, {HEIGHT, WIDTH, 64, 48}, {WIDTH, HEIGHT, WIDTH, HEIGHT},
-    {1, 1, 8, 8},            {1, 40, 8, 8},            {40, 1, 8, 8},           {2, 3, 1, 1},
-    {300, 2, 16, 16},        {2, 300, 16, 16},         {300, 30, 20, 9},        {30, 300, 20, 9},
-    {1, 900, 8, 8},          {900, 1, 8, 8},           {17, 20, 16, 19},        {640, 480, 61, 61}};
+static const struct shape shapes[] = {{WIDTH, HEIGHT, 32, 32},
+                                      {WIDTH, HEIGHT, 100, 90},
+                                      {HEIGHT, WIDTH, 64, 48},
+                                      {WIDTH, HEIGHT, WIDTH, HEIGHT},
+                                      {1, 1, 8, 8},
+                                      {1, 40, 8, 8},
+                                      {40, 1, 8, 8},
+                                      {2, 3, 1, 1},
+                                      {300, 2, 16, 16},
+                                      {2, 300, 16, 16},
+                                      {300, 30, 20, 9},
+                                      {30, 300, 20, 9},
+                                      {1, 900, 8, 8},
+                                      {900, 1, 8, 8},
+                                      {17, 20, 16, 19},
+                                      {640, 480, 61, 61}};
 
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -65,8 +76,9 @@ static void check_resized(const struct shape *s, int w, int h, enum mafat_fit fi
       bool inside = x >= 0 && x < w && v >= 0 && v < h;
       double wanted = inside ? resized(s, w, h, x, v, i % 3) : 0.5;
       double found = (double)pixels[y * s->in_w * 3 + i];
-      ck_assert_msg(fabs(found - wanted) <= 1e-6, "%dx%d to %dx%d, pixel (%d, %d): %g instead of %g",
-                    s->w, s->h, w, h, x, v, found, wanted);
+      ck_assert_msg(fabs(found - wanted) <= 1e-6,
+                    "%dx%d to %dx%d, pixel (%d, %d): %g instead of %g", s->w, s->h, w, h, x, v,
+                    found, wanted);
     }
   free(pixels);
 }
@@ -105,10 +117,12 @@ START_TEST(target_may_be_wider_than_the_input)
   for (int o = 1; o <= 8; o++) {
     float pixels[SIDE * STRIDE];
     for (int i = 0; i < SIDE * STRIDE; i++) pixels[i] = 7;
-    picture_write_jpeg(picture_path, WIDTH, HEIGHT, &(struct jpeg_style){.colours = JPEG_YCC, .orientation = o});
+    picture_write_jpeg(picture_path, WIDTH, HEIGHT,
+                       &(struct jpeg_style){.colours = JPEG_YCC, .orientation = o});
     struct mafat_image *im = NULL;
     ck_assert_int_eq(mafat_image_open(&im, picture_path, &input, NULL), MAFAT_OK);
-    ck_assert_int_eq(mafat_image_read(im, &(struct mafat_image_target){pixels, STRIDE}, NULL), MAFAT_OK);
+    ck_assert_int_eq(mafat_image_read(im, &(struct mafat_image_target){pixels, STRIDE}, NULL),
+                     MAFAT_OK);
     mafat_image_close(&im);
     for (int i = 0; i < SIDE * STRIDE; i++)
       ck_assert_int_eq(pixels[i] > 1, i % STRIDE >= SIDE * 3);
@@ -124,7 +138,8 @@ static void check_samples(int c, float (*wanted)(int x, int y, int k), double to
   for (int i = 0; i < WIDTH * HEIGHT * c; i++) {
     int x = i / c % WIDTH, y = i / c / WIDTH;
     double error = fabs((double)pixels[i] - (double)wanted(x, y, i % c));
-    ck_assert_msg(error <= tolerance, "pixel (%d, %d), channel %d is off by %g", x, y, i % c, error);
+    ck_assert_msg(error <= tolerance, "pixel (%d, %d), channel %d is off by %g", x, y, i % c,
+                  error);
   }
   free(pixels);
 }
@@ -176,7 +191,8 @@ static const struct {
     {{.colour = PNG_COLOR_TYPE_GRAY, .depth = 16, .interlaced = true}, first_sample},
     {{.colour = PNG_COLOR_TYPE_GRAY_ALPHA, .depth = 8}, first_sample},
     {{.colour = PNG_COLOR_TYPE_PALETTE, .depth = 8}, palette_sample},
-    {{.colour = PNG_COLOR_TYPE_PALETTE, .depth = 8, .transparency = true, .interlaced = true}, palette_sample},
+    {{.colour = PNG_COLOR_TYPE_PALETTE, .depth = 8, .transparency = true, .interlaced = true},
+     palette_sample},
 };
 
 START_TEST(png_pixels)
@@ -237,12 +253,16 @@ END_TEST
 
 /* ---- Shrinking. ---- */
 
-/* Mean difference of a picture that was shrunk and the same one that was not; the place is the same. */
+/* Mean difference of a picture that was shrunk and the same one that was not; the place is the
+ * same. */
 static double shrunk_difference(int w, int h, enum mafat_fit fit)
 {
-  float *exact = picture_must_read(w, h, 3, fit), *shrunk = malloc((size_t)(w * h * 3) * sizeof *shrunk);
+  float *exact = picture_must_read(w, h, 3, fit),
+        *shrunk = malloc((size_t)(w * h * 3) * sizeof *shrunk);
   ck_assert_ptr_nonnull(shrunk);
-  ck_assert_int_eq(picture_read(&(struct mafat_image_input){w, h, 3, .fit = fit, .shrinks = true}, shrunk), MAFAT_OK);
+  ck_assert_int_eq(picture_read(&(struct mafat_image_input){w, h, 3, .fit = fit, .shrinks = true},
+                                shrunk),
+                   MAFAT_OK);
   double sum = 0;
   for (int i = 0; i < w * h * 3; i++) sum += fabs((double)(exact[i] - shrunk[i]));
   free(exact);
@@ -254,14 +274,19 @@ static double shrunk_difference(int w, int h, enum mafat_fit fit)
 START_TEST(shrunk_pictures_are_like_exact_ones)
 {
   static const struct jpeg_style styles[] = {
-      {.colours = JPEG_YCC, .h = 2, .v = 2}, {.colours = JPEG_YCC, .h = 1, .v = 2, .progressive = true},
-      {.colours = JPEG_GREY}, {.colours = JPEG_YCCK, .h = 2, .v = 1}, {.colours = JPEG_RGB, .restart_rows = 1}};
+      {.colours = JPEG_YCC, .h = 2, .v = 2},
+      {.colours = JPEG_YCC, .h = 1, .v = 2, .progressive = true},
+      {.colours = JPEG_GREY},
+      {.colours = JPEG_YCCK, .h = 2, .v = 1},
+      {.colours = JPEG_RGB, .restart_rows = 1}};
   struct jpeg_style style = styles[_i];
   for (style.orientation = 1; style.orientation <= 8; style.orientation++) {
     bool sideways = style.orientation > 4;
     picture_write_jpeg(picture_path, 643, 321, &style);
-    double difference = shrunk_difference(sideways ? 20 : 40, sideways ? 40 : 20, MAFAT_FIT_STRETCH);
-    ck_assert_msg(difference > 0 && difference < 0.1, "orientation %d: %g", style.orientation, difference);
+    double difference =
+        shrunk_difference(sideways ? 20 : 40, sideways ? 40 : 20, MAFAT_FIT_STRETCH);
+    ck_assert_msg(difference > 0 && difference < 0.1, "orientation %d: %g", style.orientation,
+                  difference);
     ck_assert(shrunk_difference(96, 96, MAFAT_FIT_LETTERBOX) < 0.1);
     picture_write_jpeg(picture_path, 79, 41, &style);
     ck_assert(shrunk_difference(sideways ? 20 : 41, sideways ? 41 : 20, MAFAT_FIT_STRETCH) == 0);
@@ -273,7 +298,8 @@ START_TEST(only_jpegs_are_shrunk)
 {
   picture_write_ppm(picture_path, 200, 100, '6', 255);
   ck_assert(shrunk_difference(20, 10, MAFAT_FIT_STRETCH) == 0);
-  picture_write_png(picture_path, 200, 100, &(struct png_style){.colour = PNG_COLOR_TYPE_RGB, .depth = 8});
+  picture_write_png(picture_path, 200, 100,
+                    &(struct png_style){.colour = PNG_COLOR_TYPE_RGB, .depth = 8});
   ck_assert(shrunk_difference(20, 10, MAFAT_FIT_STRETCH) == 0);
 }
 END_TEST
@@ -325,7 +351,8 @@ static void check_turned(int o, const float *stored)
 START_TEST(orientations)
 {
   int o = _i;
-  picture_write_jpeg(picture_path, WIDTH, HEIGHT, &(struct jpeg_style){.colours = JPEG_YCC, .h = 2, .v = 2});
+  picture_write_jpeg(picture_path, WIDTH, HEIGHT,
+                     &(struct jpeg_style){.colours = JPEG_YCC, .h = 2, .v = 2});
   float *stored = picture_must_read(WIDTH, HEIGHT, 3, MAFAT_FIT_STRETCH);
   for (int i = 0; i < 4; i++) {
     struct jpeg_style style = {.colours = JPEG_YCC, .h = 2, .v = 2, .orientation = o,
@@ -353,7 +380,8 @@ START_TEST(exif_that_does_not_count)
 {
   picture_write_jpeg(picture_path, WIDTH, HEIGHT, &(struct jpeg_style){.colours = JPEG_YCC});
   float *stored = picture_must_read(WIDTH, HEIGHT, 3, MAFAT_FIT_STRETCH);
-  picture_write_jpeg(picture_path, WIDTH, HEIGHT, &(struct jpeg_style){.colours = JPEG_YCC, .orientation = 9});
+  picture_write_jpeg(picture_path, WIDTH, HEIGHT,
+                     &(struct jpeg_style){.colours = JPEG_YCC, .orientation = 9});
   check_turned(1, stored);
   const struct jpeg_style after = {.colours = JPEG_YCC, .orientation = 6, .xmp_first = true};
   picture_write_jpeg(picture_path, WIDTH, HEIGHT, &after);
@@ -371,7 +399,8 @@ START_TEST(rows_are_what_read_reads)
       {64, 20, 1, .fit = MAFAT_FIT_LETTERBOX},
       {30, 31, 3, .fit = MAFAT_FIT_STRETCH}};
   const struct mafat_image_input *input = &inputs[_i];
-  picture_write_jpeg(picture_path, WIDTH, HEIGHT, &(struct jpeg_style){.colours = JPEG_YCC, .orientation = 2});
+  picture_write_jpeg(picture_path, WIDTH, HEIGHT,
+                     &(struct jpeg_style){.colours = JPEG_YCC, .orientation = 2});
   float *whole = picture_must_read(input->w, input->h, input->c, input->fit), row[64 * 3];
   struct mafat_image *im = NULL;
   ck_assert_int_eq(mafat_image_open(&im, picture_path, input, NULL), MAFAT_OK);
@@ -381,7 +410,8 @@ START_TEST(rows_are_what_read_reads)
     ck_assert_int_eq(memcmp(row, whole + (size_t)y * n, n * sizeof *row), 0);
   }
   ck_assert_int_eq(mafat_image_read_row(im, row, NULL), MAFAT_EINVAL);
-  ck_assert_int_eq(mafat_image_read(im, &(struct mafat_image_target){whole, n}, NULL), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_image_read(im, &(struct mafat_image_target){whole, n}, NULL),
+                   MAFAT_EINVAL);
   mafat_image_close(&im);
   mafat_image_close(&im);
   mafat_image_close(NULL);
@@ -393,12 +423,14 @@ START_TEST(turned_pictures_have_no_rows)
 {
   static const struct mafat_image_input input = {32, 32, 3, .fit = MAFAT_FIT_LETTERBOX};
   float row[32 * 3], pixels[32 * 32 * 3];
-  picture_write_jpeg(picture_path, WIDTH, HEIGHT, &(struct jpeg_style){.colours = JPEG_YCC, .orientation = 4});
+  picture_write_jpeg(picture_path, WIDTH, HEIGHT,
+                     &(struct jpeg_style){.colours = JPEG_YCC, .orientation = 4});
   struct mafat_image *im = NULL;
   ck_assert_int_eq(mafat_image_open(&im, picture_path, &input, NULL), MAFAT_OK);
   ck_assert_int_eq(mafat_image_read_row(im, row, NULL), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_image_read(im, &(struct mafat_image_target){pixels, 96}, NULL), MAFAT_OK);
-  ck_assert_int_eq(mafat_image_read(im, &(struct mafat_image_target){pixels, 96}, NULL), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_image_read(im, &(struct mafat_image_target){pixels, 96}, NULL),
+                   MAFAT_EINVAL);
   mafat_image_close(&im);
 }
 END_TEST
@@ -407,8 +439,10 @@ END_TEST
 
 static void write_kind(int kind)
 {
-  const struct jpeg_style progressive = {.colours = JPEG_YCC, .progressive = true}, baseline = {.colours = JPEG_YCC};
-  const struct png_style interlaced = {.colour = PNG_COLOR_TYPE_RGB, .depth = 8, .interlaced = true};
+  const struct jpeg_style progressive = {.colours = JPEG_YCC, .progressive = true},
+                          baseline = {.colours = JPEG_YCC};
+  const struct png_style interlaced = {
+      .colour = PNG_COLOR_TYPE_RGB, .depth = 8, .interlaced = true};
   switch (kind) {
   case 0: picture_write_jpeg(picture_path, WIDTH, HEIGHT, &baseline); break;
   case 1: picture_write_jpeg(picture_path, WIDTH, HEIGHT, &progressive); break;
@@ -447,14 +481,16 @@ START_TEST(reading_ends_at_the_row_where_it_is_canceled)
   enum { ROWS = 5 };
   atomic_bool canceled = false;
   float row[WIDTH * 3], whole[WIDTH * HEIGHT * 3];
-  const struct mafat_image_input input = {WIDTH, HEIGHT, 3, .fit = MAFAT_FIT_STRETCH, .canceled = &canceled};
+  const struct mafat_image_input input = {WIDTH, HEIGHT, 3, .fit = MAFAT_FIT_STRETCH,
+                                          .canceled = &canceled};
   const struct mafat_image_target target = {whole, WIDTH * 3};
   struct mafat_image *im;
   write_kind(_i);
   for (int n_rows = 0; n_rows <= ROWS; n_rows += ROWS) {
     canceled = false;
     ck_assert_int_eq(mafat_image_open(&im, picture_path, &input, NULL), MAFAT_OK);
-    for (int y = 0; y < n_rows; y++) ck_assert_int_eq(mafat_image_read_row(im, row, NULL), MAFAT_OK);
+    for (int y = 0; y < n_rows; y++)
+      ck_assert_int_eq(mafat_image_read_row(im, row, NULL), MAFAT_OK);
     canceled = true;
     ck_assert_int_eq(mafat_image_read_row(im, row, &picture_diagnostic), MAFAT_ECANCELED);
     ck_assert_ptr_nonnull(strstr(picture_diagnostic.text, "canceled"));

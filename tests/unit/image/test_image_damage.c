@@ -26,13 +26,24 @@ Suite *image_damage_suite(void);
 static void write_case(int i, const char *to)
 {
   switch (i) {
-  case 0: picture_write_jpeg(to, 29, 21, &(struct jpeg_style){.colours = JPEG_YCC, .orientation = 6}); break;
-  case 1: picture_write_jpeg(to, 29, 21, &(struct jpeg_style){.colours = JPEG_YCC, .progressive = true}); break;
-  case 2: picture_write_jpeg(to, 29, 21, &(struct jpeg_style){.colours = JPEG_CMYK, .restart_rows = 1}); break;
-  case 3: picture_write_png(to, 29, 21, &(struct png_style){.colour = PNG_COLOR_TYPE_RGB_ALPHA, .depth = 16}); break;
+  case 0:
+    picture_write_jpeg(to, 29, 21, &(struct jpeg_style){.colours = JPEG_YCC, .orientation = 6});
+    break;
+  case 1:
+    picture_write_jpeg(to, 29, 21, &(struct jpeg_style){.colours = JPEG_YCC, .progressive = true});
+    break;
+  case 2:
+    picture_write_jpeg(to, 29, 21, &(struct jpeg_style){.colours = JPEG_CMYK, .restart_rows = 1});
+    break;
+  case 3:
+    picture_write_png(to, 29, 21,
+                      &(struct png_style){.colour = PNG_COLOR_TYPE_RGB_ALPHA, .depth = 16});
+    break;
   case 4:
-    picture_write_png(to, 29, 21, &(struct png_style){.colour = PNG_COLOR_TYPE_PALETTE, .depth = 4, .interlaced = true,
-                                                      .orientation = 5});
+    picture_write_png(
+        to, 29, 21,
+        &(struct png_style){
+            .colour = PNG_COLOR_TYPE_PALETTE, .depth = 4, .interlaced = true, .orientation = 5});
     break;
   case 5: picture_write_ppm(to, 29, 21, '6', 255); break;
   case 6: picture_write_ppm(to, 29, 21, '5', 1000); break;
@@ -136,9 +147,11 @@ END_TEST
 
 enum { CHANGED_SIDE = 200 };
 
-static const struct mafat_image_input changed_input = {CHANGED_SIDE, CHANGED_SIDE, 3, .fit = MAFAT_FIT_STRETCH};
+static const struct mafat_image_input changed_input = {CHANGED_SIDE, CHANGED_SIDE, 3,
+                                                       .fit = MAFAT_FIT_STRETCH};
 
-/* Rows of a picture, to the last one, or to what is wrong; some bytes in its middle are others behind the first, or it ends there. */
+/* Rows of a picture, to the last one, or to what is wrong; some bytes in its middle are others
+ * behind the first, or it ends there. */
 static int read_changed(bool cut)
 {
   struct mafat_image *im;
@@ -164,8 +177,12 @@ START_TEST(a_picture_that_is_written_to_is_of_no_use)
 {
   for (int cut = 0; cut < 2; cut++) {
     if (_i == 0) picture_write_ppm(picture_path, CHANGED_SIDE, CHANGED_SIDE, '6', 255);
-    else if (_i == 1) picture_write_jpeg(picture_path, CHANGED_SIDE, CHANGED_SIDE, &(struct jpeg_style){.colours = JPEG_YCC});
-    else picture_write_png(picture_path, CHANGED_SIDE, CHANGED_SIDE, &(struct png_style){.colour = PNG_COLOR_TYPE_RGB, .depth = 16});
+    else if (_i == 1)
+      picture_write_jpeg(picture_path, CHANGED_SIDE, CHANGED_SIDE,
+                         &(struct jpeg_style){.colours = JPEG_YCC});
+    else
+      picture_write_png(picture_path, CHANGED_SIDE, CHANGED_SIDE,
+                        &(struct png_style){.colour = PNG_COLOR_TYPE_RGB, .depth = 16});
     ck_assert_int_eq(read_changed(cut), MAFAT_EIO);
     ck_assert_ptr_nonnull(strstr(picture_diagnostic.text, "was written to"));
   }
@@ -184,7 +201,8 @@ static bool empty_preadv2(void)
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   const struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 /* Linux 5.9 and 5.10 may return nothing from the page cache before the end of a file (readv(2)).
@@ -208,7 +226,8 @@ START_TEST(a_cache_that_gives_nothing_is_not_the_end)
   }
   ck_assert_int_eq(waitpid(child, &status, 0), child);
   ck_assert(WIFEXITED(status));
-  if (WEXITSTATUS(status) == WITHOUT_FILTERS) printf("skip pictures under a seccomp filter: the system has none\n");
+  if (WEXITSTATUS(status) == WITHOUT_FILTERS)
+    printf("skip pictures under a seccomp filter: the system has none\n");
   else ck_assert_int_eq(WEXITSTATUS(status), 0);
 }
 END_TEST
@@ -321,13 +340,15 @@ static void declare_png(int side)
 /* A small file that says it is large costs nothing until it is read. */
 START_TEST(bombs_declare_themselves)
 {
-  picture_write_jpeg(picture_path, 16, 16, &(struct jpeg_style){.colours = JPEG_YCC, .progressive = true});
+  picture_write_jpeg(picture_path, 16, 16,
+                     &(struct jpeg_style){.colours = JPEG_YCC, .progressive = true});
   declare_jpeg(30000);
   ck_assert_uint_gt(declared_bytes(), (size_t)30000 * 30000 * 3 * 2);
   declare_jpeg(60000);
   picture_must_fail(MAFAT_EUNSUPPORTED);
 
-  const struct png_style interlaced = {.colour = PNG_COLOR_TYPE_RGB, .depth = 8, .interlaced = true};
+  const struct png_style interlaced = {
+      .colour = PNG_COLOR_TYPE_RGB, .depth = 8, .interlaced = true};
   picture_write_png(picture_path, 16, 16, &interlaced);
   declare_png(30000);
   ck_assert_uint_gt(declared_bytes(), (size_t)30000 * 30000 * 3);

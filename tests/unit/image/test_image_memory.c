@@ -51,8 +51,8 @@ static void check_memory(const char *kind, bool small)
   for (int i = 0; i < 4; i++) {
     size_t promised, most = measure_rows(i % 2 ? 3 : 1, i / 2, &promised);
     ck_assert_msg(most <= promised, "%s: %zu bytes used, %zu promised", kind, most, promised);
-    ck_assert_msg(most == 0 || promised <= most + most / 2 + 100000, "%s: %zu bytes used, %zu promised", kind, most,
-                  promised);
+    ck_assert_msg(most == 0 || promised <= most + most / 2 + 100000,
+                  "%s: %zu bytes used, %zu promised", kind, most, promised);
     if (small) ck_assert_msg(promised < 1000000, "%s: %zu bytes", kind, promised);
   }
 }
@@ -62,13 +62,15 @@ START_TEST(bytes_bound_what_is_used)
   enum { W = 4000, H = 3000 };
   switch (_i) {
   case 0:
-    picture_write_jpeg(picture_path, W, H, &(struct jpeg_style){.colours = JPEG_YCC, .h = 2, .v = 2, .orientation = 2});
+    picture_write_jpeg(picture_path, W, H,
+                       &(struct jpeg_style){.colours = JPEG_YCC, .h = 2, .v = 2, .orientation = 2});
     check_memory("baseline JPEG", true);
     const struct mafat_image_input input = {416, 416, 3, .fit = MAFAT_FIT_LETTERBOX};
     size_t promised, assumed = mafat_image_bytes_assumed(&input);
     measure_rows(3, false, &promised);
     ck_assert_uint_ge(assumed, promised);
-    size_t shrunk, less = mafat_image_bytes_assumed(&(struct mafat_image_input){416, 416, 3, .shrinks = true});
+    size_t shrunk,
+        less = mafat_image_bytes_assumed(&(struct mafat_image_input){416, 416, 3, .shrinks = true});
     measure_rows(3, true, &shrunk);
     ck_assert_uint_ge(less, shrunk);
     ck_assert_uint_lt(shrunk, promised / 2);
@@ -76,7 +78,8 @@ START_TEST(bytes_bound_what_is_used)
     ck_assert_uint_lt(assumed, 1000000);
     break;
   case 1:
-    picture_write_png(picture_path, W, H, &(struct png_style){.colour = PNG_COLOR_TYPE_RGB_ALPHA, .depth = 16});
+    picture_write_png(picture_path, W, H,
+                      &(struct png_style){.colour = PNG_COLOR_TYPE_RGB_ALPHA, .depth = 16});
     check_memory("PNG", true);
     break;
   case 2:
@@ -88,11 +91,15 @@ START_TEST(bytes_bound_what_is_used)
     check_memory("CMYK JPEG", true);
     break;
   case 4:
-    picture_write_jpeg(picture_path, W, H, &(struct jpeg_style){.colours = JPEG_YCC, .h = 2, .v = 2, .progressive = true});
+    picture_write_jpeg(
+        picture_path, W, H,
+        &(struct jpeg_style){.colours = JPEG_YCC, .h = 2, .v = 2, .progressive = true});
     check_memory("progressive JPEG", false);
     break;
   case 5:
-    picture_write_png(picture_path, W / 4, H / 4, &(struct png_style){.colour = PNG_COLOR_TYPE_RGB, .depth = 8, .interlaced = true});
+    picture_write_png(
+        picture_path, W / 4, H / 4,
+        &(struct png_style){.colour = PNG_COLOR_TYPE_RGB, .depth = 8, .interlaced = true});
     check_memory("interlaced PNG", false);
     break;
   }

@@ -34,8 +34,12 @@ static void check_placement(const struct mafat_placement *p)
   bool wide = (int64_t)p->picture_w * p->in_h > (int64_t)p->picture_h * p->in_w;
   ck_assert(p->picture_w > 0 && p->picture_h > 0);
   switch (p->fit) {
-  case MAFAT_FIT_STRETCH: ck_assert(p->left == 0 && p->top == 0 && p->w == p->in_w && p->h == p->in_h); break;
-  case MAFAT_FIT_CORNER: ck_assert(p->left == 0 && p->top == 0 && p->w <= p->in_w && p->h <= p->in_h); break;
+  case MAFAT_FIT_STRETCH:
+    ck_assert(p->left == 0 && p->top == 0 && p->w == p->in_w && p->h == p->in_h);
+    break;
+  case MAFAT_FIT_CORNER:
+    ck_assert(p->left == 0 && p->top == 0 && p->w <= p->in_w && p->h <= p->in_h);
+    break;
   case MAFAT_FIT_LETTERBOX:
     ck_assert(p->w <= p->in_w && p->h <= p->in_h && (wide ? p->w == p->in_w : p->h == p->in_h));
     ck_assert(p->left == (p->in_w - p->w) / 2 && p->top == (p->in_h - p->h) / 2);
@@ -46,8 +50,10 @@ static void check_placement(const struct mafat_placement *p)
     break;
   }
   if (p->w == 0 || p->h == 0) return;
-  ck_assert(is_near(mafat_placement_picture_x(p, p->left), 0) && is_near(mafat_placement_picture_x(p, p->left + p->w), p->picture_w));
-  ck_assert(is_near(mafat_placement_picture_y(p, p->top), 0) && is_near(mafat_placement_picture_y(p, p->top + p->h), p->picture_h));
+  ck_assert(is_near(mafat_placement_picture_x(p, p->left), 0) &&
+            is_near(mafat_placement_picture_x(p, p->left + p->w), p->picture_w));
+  ck_assert(is_near(mafat_placement_picture_y(p, p->top), 0) &&
+            is_near(mafat_placement_picture_y(p, p->top + p->h), p->picture_h));
 }
 
 START_TEST(a_placement_maps_the_picture_s_edges_back)
@@ -55,8 +61,10 @@ START_TEST(a_placement_maps_the_picture_s_edges_back)
   struct test_rng rng = test_rng(18);
   for (int i = 0; i < 20000; i++) {
     int most = i % 2 ? 50 : 5000;
-    struct mafat_placement p = mafat_placement_make((enum mafat_fit)test_random_int(&rng, 0, 3), test_random_int(&rng, 1, most),
-                                                    test_random_int(&rng, 1, most), test_random_int(&rng, 1, most), test_random_int(&rng, 1, most));
+    struct mafat_placement p =
+        mafat_placement_make((enum mafat_fit)test_random_int(&rng, 0, 3),
+                             test_random_int(&rng, 1, most), test_random_int(&rng, 1, most),
+                             test_random_int(&rng, 1, most), test_random_int(&rng, 1, most));
     check_placement(&p);
   }
 }
@@ -91,9 +99,13 @@ static float random_part(struct test_rng *rng, int least, int most)
 
 static void make_case(struct picture_case *k, struct test_rng *rng)
 {
-  k->input = (struct mafat_image_input){test_random_int(rng, 1, MOST), test_random_int(rng, 1, MOST), test_random_chance(rng, 30) ? 1 : 3,
-                                        .fit = (enum mafat_fit)test_random_int(rng, 0, 3), .rule = &k->rule};
-  k->rule = (struct mafat_pixel_rule){.swapped = k->input.c == 3 && test_random_chance(rng, 50), .pad = random_part(rng, 0, 255)};
+  k->input =
+      (struct mafat_image_input){test_random_int(rng, 1, MOST), test_random_int(rng, 1, MOST),
+                                 test_random_chance(rng, 30) ? 1 : 3,
+                                 .fit = (enum mafat_fit)test_random_int(rng, 0, 3),
+                                 .rule = &k->rule};
+  k->rule = (struct mafat_pixel_rule){.swapped = k->input.c == 3 && test_random_chance(rng, 50),
+                                      .pad = random_part(rng, 0, 255)};
   for (int c = 0; c < 3; c++) {
     k->rule.mean[c] = random_part(rng, -10, 200);
     k->rule.scale[c] = random_part(rng, -2, 2);
@@ -106,7 +118,9 @@ static void make_case(struct picture_case *k, struct test_rng *rng)
 static void write_picture(struct picture_case *k, int orientation)
 {
   bool sideways = orientation >= 5;
-  struct png_style style = {.colour = k->input.c == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, .depth = 8, .orientation = orientation};
+  struct png_style style = {.colour = k->input.c == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB,
+                            .depth = 8,
+                            .orientation = orientation};
   strcpy(k->path, "/tmp/mafat-pictures-XXXXXX");
   int fd = mkstemp(k->path);
   ck_assert_int_ge(fd, 0);
@@ -114,32 +128,42 @@ static void write_picture(struct picture_case *k, int orientation)
   picture_write_png(k->path, sideways ? k->h : k->w, sideways ? k->w : k->h, &style);
 }
 
-static void must_read(const struct picture_case *k, const struct mafat_image_input *input, bool by_rows, float *pixels)
+static void must_read(const struct picture_case *k, const struct mafat_image_input *input,
+                      bool by_rows, float *pixels)
 {
   struct mafat_image *im;
   size_t stride = (size_t)(input->w * input->c);
   int code = mafat_image_open(&im, k->path, input, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   if (by_rows && !mafat_image_describe(im)->turned)
-    for (int y = 0; y < input->h && code == MAFAT_OK; y++) code = mafat_image_read_row(im, pixels + (size_t)y * stride, &diagnostic);
+    for (int y = 0; y < input->h && code == MAFAT_OK; y++)
+      code = mafat_image_read_row(im, pixels + (size_t)y * stride, &diagnostic);
   else code = mafat_image_read(im, &(struct mafat_image_target){pixels, stride}, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   mafat_image_close(&im);
 }
 
-/* Byte between bytes of the upright picture, as Darknet resizes it to w x h: of channel c at (x, y) of that. */
-static double resized_byte(const struct picture_case *k, const struct mafat_placement *p, int c, int y, int x)
+/* Byte between bytes of the upright picture, as Darknet resizes it to w x h: of channel c at (x, y)
+ * of that. */
+static double resized_byte(const struct picture_case *k, const struct mafat_placement *p, int c,
+                           int y, int x)
 {
-  struct mafat_image_axis across = mafat_image_axis_make(k->w, p->w, 0, p->w), along = mafat_image_axis_make(k->h, p->h, 0, p->h);
-  struct mafat_resample_tap tx = mafat_image_column_tap(&across, x), ty = mafat_image_row_tap(&along, y);
-  const float *first = k->upright + (size_t)(ty.first * k->w * k->input.c), *second = k->upright + (size_t)(ty.second * k->w * k->input.c);
+  struct mafat_image_axis across = mafat_image_axis_make(k->w, p->w, 0, p->w),
+                          along = mafat_image_axis_make(k->h, p->h, 0, p->h);
+  struct mafat_resample_tap tx = mafat_image_column_tap(&across, x),
+                            ty = mafat_image_row_tap(&along, y);
+  const float *first = k->upright + (size_t)(ty.first * k->w * k->input.c),
+              *second = k->upright + (size_t)(ty.second * k->w * k->input.c);
   int a = tx.first * k->input.c + c, b = tx.second * k->input.c + c;
-  double above = (double)tx.first_weight * (double)first[a] + (double)tx.second_weight * (double)first[b];
-  double below = (double)tx.first_weight * (double)second[a] + (double)tx.second_weight * (double)second[b];
+  double above =
+      (double)tx.first_weight * (double)first[a] + (double)tx.second_weight * (double)first[b];
+  double below =
+      (double)tx.first_weight * (double)second[a] + (double)tx.second_weight * (double)second[b];
   return 255 * ((double)ty.first_weight * above + (double)ty.second_weight * below);
 }
 
-static double wanted_number(const struct picture_case *k, const struct mafat_placement *p, int c, int y, int x)
+static double wanted_number(const struct picture_case *k, const struct mafat_placement *p, int c,
+                            int y, int x)
 {
   bool inside = x >= p->left && x < p->left + p->w && y >= p->top && y < p->top + p->h;
   int from = k->rule.swapped ? 2 - c : c;
@@ -157,7 +181,8 @@ static void check_numbers(const struct picture_case *k)
         double wanted = wanted_number(k, &p, c, y, x);
         ck_assert_msg(fabs((double)*found - wanted) <= 2e-4 * fabs((double)k->rule.scale[c]),
                       "fit %d, %d x %d of %d x %d, (%d, %d) channel %d: %g, expected %g",
-                      (int)p.fit, k->input.w, k->input.h, k->w, k->h, x, y, c, (double)*found, wanted);
+                      (int)p.fit, k->input.w, k->input.h, k->w, k->h, x, y, c, (double)*found,
+                      wanted);
       }
 }
 
@@ -168,7 +193,8 @@ START_TEST(numbers_are_those_of_a_plain_reference)
   for (int i = 0; i < 60; i++) {
     make_case(&k, &rng);
     write_picture(&k, test_random_int(&rng, 1, 8));
-    must_read(&k, &(struct mafat_image_input){k.w, k.h, k.input.c, .fit = MAFAT_FIT_STRETCH}, false, k.upright);
+    must_read(&k, &(struct mafat_image_input){k.w, k.h, k.input.c, .fit = MAFAT_FIT_STRETCH}, false,
+              k.upright);
     must_read(&k, &k.input, test_random_chance(&rng, 50), k.found);
     check_numbers(&k);
     unlink(k.path);
@@ -181,21 +207,29 @@ START_TEST(bytes_stay_integers)
 {
   unsigned char bytes[256];
   float found[256];
-  const struct mafat_pixel_rule whole = {.scale = {1, 1, 1}}, less = {.mean = {127.5f}, .scale = {1 / 127.5f}};
+  const struct mafat_pixel_rule whole = {.scale = {1, 1, 1}},
+                                less = {.mean = {127.5f}, .scale = {1 / 127.5f}};
   struct mafat_image *im;
   for (int i = 0; i < 256; i++) bytes[i] = (unsigned char)i;
   for (int twice = 0; twice < 2; twice++) {
     const struct mafat_pixel_rule *rule = twice ? &less : &whole;
     struct mafat_image_input input = {16, 16, 1, .fit = MAFAT_FIT_LETTERBOX, .rule = rule};
-    ck_assert_int_eq(mafat_image_open_pixels(&im, &(struct mafat_image_pixels){bytes, 16, 16, 1, 16}, &input, &diagnostic), MAFAT_OK);
-    ck_assert_int_eq(mafat_image_read(im, &(struct mafat_image_target){found, 16}, &diagnostic), MAFAT_OK);
-    for (int i = 0; i < 256; i++) ck_assert(memcmp(&found[i], &(float){((float)i - rule->mean[0]) * rule->scale[0]}, sizeof *found) == 0);
+    ck_assert_int_eq(mafat_image_open_pixels(&im,
+                                             &(struct mafat_image_pixels){bytes, 16, 16, 1, 16},
+                                             &input, &diagnostic),
+                     MAFAT_OK);
+    ck_assert_int_eq(mafat_image_read(im, &(struct mafat_image_target){found, 16}, &diagnostic),
+                     MAFAT_OK);
+    for (int i = 0; i < 256; i++)
+      ck_assert(memcmp(&found[i], &(float){((float)i - rule->mean[0]) * rule->scale[0]},
+                       sizeof *found) == 0);
     mafat_image_close(&im);
   }
 }
 END_TEST
 
-/* Who writes out Darknet's rule gets its bits, and the same memory is promised whatever the rule. */
+/* Who writes out Darknet's rule gets its bits, and the same memory is promised whatever the rule.
+ */
 START_TEST(darknet_s_rule_written_out_changes_no_bit)
 {
   struct test_rng rng = test_rng(1818);
@@ -222,7 +256,8 @@ enum { IN_W = 24, IN_H = 16, IN_FLOATS = 3 * IN_W * IN_H };
 
 enum lies { IN_FRONT, BEHIND, BEHIND_ELEMENTS, N_LIES };
 
-/* Operators that look at elements alone, and together do nothing. Returns what comes of the picture. */
+/* Operators that look at elements alone, and together do nothing. Returns what comes of the
+ * picture. */
 static const char *put_elements(struct test_message *graph, int channels)
 {
   static const double two[] = {2, 2, 2}, none[3];
@@ -238,7 +273,8 @@ static const char *put_elements(struct test_message *graph, int channels)
 }
 
 /* An input that comes out as it is: of NCHW, or of NHWC, of `channels`; properties of the file. */
-static void write_model(char path[40], enum lies after, int channels, const char *format, const char *range)
+static void write_model(char path[40], enum lies after, int channels, const char *format,
+                        const char *range)
 {
   const int64_t front_dims[] = {1, channels, IN_H, IN_W}, after_dims[] = {1, IN_H, IN_W, channels};
   struct test_message graph = {0};
@@ -278,7 +314,8 @@ static int open_model(struct mafat_model **m, const char *path, const struct maf
 }
 
 /* Compares an input made from random pixels with the reader's by that rule. */
-static void check_model(const char *path, const struct mafat_model_options *o, int channels, enum mafat_fit fit, const struct mafat_pixel_rule *rule)
+static void check_model(const char *path, const struct mafat_model_options *o, int channels,
+                        enum mafat_fit fit, const struct mafat_pixel_rule *rule)
 {
   enum { W = 37, H = 21 };
   unsigned char pixels[W * H * 3];
@@ -287,14 +324,25 @@ static void check_model(const char *path, const struct mafat_model_options *o, i
   struct mafat_image *im;
   struct test_rng rng = test_rng(5);
   const struct mafat_image_input input = {IN_W, IN_H, channels, .fit = fit, .rule = rule};
-  for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (unsigned char)test_random_int(&rng, 0, 255);
+  for (size_t i = 0; i < sizeof pixels; i++)
+    pixels[i] = (unsigned char)test_random_int(&rng, 0, 255);
   ck_assert_msg(open_model(&m, path, o) == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert_msg(mafat_model_run_pixels(m, pixels, W, H, 3, W * 3, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert_int_eq(mafat_model_read_output(m, NULL, found, (size_t)(channels * IN_W * IN_H), &diagnostic), MAFAT_OK);
-  ck_assert_int_eq(mafat_image_open_pixels(&im, &(struct mafat_image_pixels){pixels, W, H, 3, W * 3}, &input, &diagnostic), MAFAT_OK);
-  ck_assert_int_eq(mafat_image_read(im, &(struct mafat_image_target){wanted, (size_t)(IN_W * channels)}, &diagnostic), MAFAT_OK);
+  ck_assert_msg(mafat_model_run_pixels(m, pixels, W, H, 3, W * 3, &diagnostic) == MAFAT_OK, "%s",
+                diagnostic.text);
+  ck_assert_int_eq(mafat_model_read_output(m, NULL, found, (size_t)(channels * IN_W * IN_H),
+                                           &diagnostic),
+                   MAFAT_OK);
+  ck_assert_int_eq(mafat_image_open_pixels(&im,
+                                           &(struct mafat_image_pixels){pixels, W, H, 3, W * 3},
+                                           &input, &diagnostic),
+                   MAFAT_OK);
+  ck_assert_int_eq(mafat_image_read(im,
+                                    &(struct mafat_image_target){wanted, (size_t)(IN_W * channels)},
+                                    &diagnostic),
+                   MAFAT_OK);
   for (int i = 0; i < IN_W * IN_H; i++)
-    for (int c = 0; c < channels; c++) ck_assert_mem_eq(&found[c * IN_W * IN_H + i], &wanted[i * channels + c], sizeof *found);
+    for (int c = 0; c < channels; c++)
+      ck_assert_mem_eq(&found[c * IN_W * IN_H + i], &wanted[i * channels + c], sizeof *found);
   mafat_image_close(&im);
   mafat_model_close(&m);
 }
@@ -303,8 +351,12 @@ START_TEST(options_decide_what_a_model_is_given)
 {
   static const char *const plans[] = {NULL, "rows1", "1x1", "2x2", "split(h3:0)/order=best"};
   const float mean[] = {1, 20, 103.5f}, scale[] = {.5f, 1 / 57.f, 2}, pad = 7;
-  const struct mafat_pixel_rule rule = {.swapped = true, .mean = {1, 20, 103.5f}, .scale = {.5f, 1 / 57.f, 2}, .pad = 7},
-                                gray = {.mean = {1}, .scale = {.5f}, .pad = 114}, usual = {.scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}, .pad = 114};
+  const struct mafat_pixel_rule rule = {.swapped = true,
+                                        .mean = {1, 20, 103.5f},
+                                        .scale = {.5f, 1 / 57.f, 2},
+                                        .pad = 7},
+                                gray = {.mean = {1}, .scale = {.5f}, .pad = 114},
+                                usual = {.scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}, .pad = 114};
   char path[40];
   for (enum lies after = IN_FRONT; after < N_LIES; after++) {
     struct mafat_model_options o = usual_options();
@@ -330,7 +382,10 @@ END_TEST
 
 START_TEST(a_file_may_say_it)
 {
-  const struct mafat_pixel_rule said = {.swapped = true, .mean = {127.5f, 127.5f, 127.5f}, .scale = {1 / 127.5f, 1 / 127.5f, 1 / 127.5f}, .pad = 114};
+  const struct mafat_pixel_rule said = {.swapped = true,
+                                        .mean = {127.5f, 127.5f, 127.5f},
+                                        .scale = {1 / 127.5f, 1 / 127.5f, 1 / 127.5f},
+                                        .pad = 114};
   struct mafat_pixel_rule other = said;
   char path[40];
   struct mafat_model_options o = usual_options();
@@ -344,7 +399,8 @@ START_TEST(a_file_may_say_it)
   unlink(path);
   write_model(path, IN_FRONT, 3, "Rgb8", "NominalRange_0_255");
   o = usual_options();
-  check_model(path, &o, 3, MAFAT_FIT_STRETCH, &(struct mafat_pixel_rule){.scale = {1, 1, 1}, .pad = 114});
+  check_model(path, &o, 3, MAFAT_FIT_STRETCH,
+              &(struct mafat_pixel_rule){.scale = {1, 1, 1}, .pad = 114});
   unlink(path);
 }
 END_TEST
@@ -363,7 +419,8 @@ START_TEST(facts_report_it)
   mafat_dry_run_describe(q, &of_dry_run);
   ck_assert_str_eq(of_dry_run.picture.source, "file");
   ck_assert_str_eq(of_dry_run.picture.channels, "rgb");
-  ck_assert(of_dry_run.picture.mean[2] > 127 && of_dry_run.picture.pad > 113 && of_dry_run.picture.pad < 115);
+  ck_assert(of_dry_run.picture.mean[2] > 127 && of_dry_run.picture.pad > 113 &&
+            of_dry_run.picture.pad < 115);
   mafat_dry_run_close(&q);
   o.mean = mean, o.resize = "corner", o.channels = "bgr";
   ck_assert_int_eq(open_model(&m, path, &o), MAFAT_OK);
@@ -387,16 +444,20 @@ static void check_refused(const char *path, const struct mafat_model_options *o,
 START_TEST(options_that_make_no_sense)
 {
   char path[40];
-  const float infinite[] = {0, INFINITY, 0}, huge[] = {0, 0, 3e38f}, less = -1, more = 256, not = NAN;
+  const float infinite[] = {0, INFINITY, 0}, huge[] = {0, 0, 3e38f}, less = -1, more = 256,
+              not = NAN;
   struct mafat_model_options o = usual_options();
   write_model(path, IN_FRONT, 3, NULL, NULL);
-#define REFUSED(field, value, text) (o = usual_options(), o.field = (value), check_refused(path, &o, text))
+#define REFUSED(field, value, text) \
+  (o = usual_options(), o.field = (value), check_refused(path, &o, text))
   REFUSED(mean, infinite, "expected a mean of finite numbers, found inf");
   REFUSED(scale, infinite, "expected a scale of finite numbers");
-  REFUSED(scale, huge, "expected a mean and a scale that make finite numbers of bytes, found 0 and 3e+38");
+  REFUSED(scale, huge,
+          "expected a mean and a scale that make finite numbers of bytes, found 0 and 3e+38");
   REFUSED(channels, "grb", "expected channels of pictures (rgb, bgr, gray), found grb");
   REFUSED(channels, "gray", "expected an input of 1 channel for channels gray, found 3");
-  REFUSED(resize, "fit", "expected a way to resize pictures (stretch, letterbox, corner, crop), found fit");
+  REFUSED(resize, "fit",
+          "expected a way to resize pictures (stretch, letterbox, corner, crop), found fit");
   REFUSED(pad, &less, "expected a pad from 0 to 255, found -1");
   REFUSED(pad, &more, "expected a pad from 0 to 255, found 256");
   REFUSED(pad, &not, "expected a pad from 0 to 255");

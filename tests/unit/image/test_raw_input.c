@@ -23,9 +23,12 @@ Suite *raw_input_suite(void);
 
 enum { FILTERS = 5 };
 
-/* Bands of many rows and of one, more channels than reads may be under way, rows longer than all room. */
-static const struct mafat_shape shapes[] = {{24, 32, 3},   {130, 257, 3}, {300, 401, 1}, {40, 401, 20}, {9, 33, 40},
-                                            {3, 2000, 70}, {2, 1, 200},   {3, 70000, 1}, {37, 1365, 4}, {1, 5, 2}};
+/* Bands of many rows and of one, more channels than reads may be under way, rows longer than all
+ * room. */
+static const struct mafat_shape shapes[] = {{24, 32, 3},   {130, 257, 3}, {300, 401, 1},
+                                            {40, 401, 20}, {9, 33, 40},   {3, 2000, 70},
+                                            {2, 1, 200},   {3, 70000, 1}, {37, 1365, 4},
+                                            {1, 5, 2}};
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 struct input {
@@ -42,7 +45,8 @@ static struct input make_input(struct mafat_shape s, const char *folder)
   for (size_t i = 0; i < in.n; i++) in.floats[i] = (float)(i * 37 % 10007) / 10007 - .5f;
   snprintf(in.path, sizeof in.path, "%s/mafat-raw-XXXXXX", folder);
   int fd = mkstemp(in.path);
-  ck_assert(fd >= 0 && write(fd, in.floats, in.n * sizeof *in.floats) == (ssize_t)(in.n * sizeof *in.floats));
+  ck_assert(fd >= 0 &&
+            write(fd, in.floats, in.n * sizeof *in.floats) == (ssize_t)(in.n * sizeof *in.floats));
   ck_assert(fsync(fd) == 0 && close(fd) == 0);
   return in;
 }
@@ -78,7 +82,9 @@ static struct mafat_model *open_model(struct mafat_shape s, const char *plan)
   struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d = {""};
   struct mafat_model *m;
-  snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[convolutional]\nfilters=%d\nsize=3\npad=1\nactivation=linear\n",
+  snprintf(cfg, sizeof cfg,
+           "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[convolutional]\nfilters=%d\nsize=3\npad="
+           "1\nactivation=linear\n",
            s.h, s.w, s.c, FILTERS);
   struct test_model_files files = test_model_files(cfg, 7);
   options.plan = plan;
@@ -98,11 +104,12 @@ static void compare(struct mafat_model *m, const struct input *in, const char *w
   float *expected = malloc(n * sizeof *expected), *found = malloc(n * sizeof *found);
   struct mafat_diagnostic d = {""};
   ck_assert_msg(mafat_model_run_floats(m, in->floats, in->n, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, expected, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, expected, NULL),
+                   MAFAT_OK);
   ck_assert_msg(mafat_model_run_raw(m, in->path, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, found, NULL), MAFAT_OK);
-  ck_assert_msg(memcmp(expected, found, n * sizeof *found) == 0, "%d x %d x %d, %s: other outputs", in->shape.c,
-                in->shape.h, in->shape.w, what);
+  ck_assert_msg(memcmp(expected, found, n * sizeof *found) == 0, "%d x %d x %d, %s: other outputs",
+                in->shape.c, in->shape.h, in->shape.w, what);
   free(expected);
   free(found);
 }
@@ -113,7 +120,8 @@ START_TEST(any_shape_by_any_plan)
   struct input in = make_input(shapes[_i], "/var/tmp");
   for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
     if (strcmp(plans[p], "2x2/NoCut") == 0 && (in.shape.h < 2 || in.shape.w < 2)) continue;
-    if (strncmp(plans[p], "split", 5) == 0 && in.shape.h < 12) continue; /* of Winograd's rows there are six at a time */
+    if (strncmp(plans[p], "split", 5) == 0 && in.shape.h < 12)
+      continue; /* of Winograd's rows there are six at a time */
     struct mafat_model *m = open_model(in.shape, plans[p]);
     compare(m, &in, plans[p]);
     evict(&in);
@@ -133,7 +141,8 @@ static void write_numbers(struct input *in, enum mafat_dtype type)
     int32_t narrow = (int32_t)(i * 37 % 10007) - 5000;
     int64_t wide = (int64_t)narrow * (1 << 20);
     in->floats[i] = type == MAFAT_I64 ? (float)wide : (float)narrow;
-    fwrite(type == MAFAT_I64 ? (const void *)&wide : &narrow, type == MAFAT_I64 ? sizeof wide : sizeof narrow, 1, file);
+    fwrite(type == MAFAT_I64 ? (const void *)&wide : &narrow,
+           type == MAFAT_I64 ? sizeof wide : sizeof narrow, 1, file);
   }
   ck_assert_int_eq(fclose(file), 0);
 }
@@ -160,7 +169,8 @@ END_TEST
 static void write_model_of_bytes(const char *path, struct mafat_shape shape, int type)
 {
   const float scales[] = {1 / 4.f, 1 / 256.f};
-  const int64_t zeros[] = {type == MAFAT_TFLITE_INT8 ? -20 : 108, type == MAFAT_TFLITE_INT8 ? -128 : 0};
+  const int64_t zeros[] = {type == MAFAT_TFLITE_INT8 ? -20 : 108,
+                           type == MAFAT_TFLITE_INT8 ? -128 : 0};
   struct test_tflite_tensor tensors[2] = {{.name = "x"}, {.name = "y"}};
   for (int t = 0; t < 2; t++) {
     tensors[t].type = type;
@@ -171,9 +181,16 @@ static void write_model_of_bytes(const char *path, struct mafat_shape shape, int
     tensors[t].scales = &scales[t];
     tensors[t].zero_points = &zeros[t];
   }
-  const struct test_tflite_operator logistic = {.code = MAFAT_TFLITE_LOGISTIC, .n_inputs = 1, .inputs = {0}, .n_outputs = 1, .outputs = {1}};
-  const struct test_tflite_model model = {.tensors = tensors, .n_tensors = 2, .operators = &logistic, .n_operators = 1,
-                                          .n_inputs = 1, .inputs = {0}, .n_outputs = 1, .outputs = {1}};
+  const struct test_tflite_operator logistic = {
+      .code = MAFAT_TFLITE_LOGISTIC, .n_inputs = 1, .inputs = {0}, .n_outputs = 1, .outputs = {1}};
+  const struct test_tflite_model model = {.tensors = tensors,
+                                          .n_tensors = 2,
+                                          .operators = &logistic,
+                                          .n_operators = 1,
+                                          .n_inputs = 1,
+                                          .inputs = {0},
+                                          .n_outputs = 1,
+                                          .outputs = {1}};
   size_t n;
   char *data = test_tflite_write(&model, &n);
   FILE *file = fopen(path, "wb");
@@ -211,10 +228,12 @@ START_TEST(any_shape_of_bytes)
   ck_assert_msg(mafat_model_open(&m, path, NULL, &options, &d) == MAFAT_OK, "%s", d.text);
   float *expected = malloc(in.n * sizeof *expected), *found = malloc(in.n * sizeof *found);
   ck_assert_msg(mafat_model_run_floats(m, in.floats, in.n, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, expected, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, expected, NULL),
+                   MAFAT_OK);
   ck_assert_msg(mafat_model_run_raw(m, in.path, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, found, NULL), MAFAT_OK);
-  ck_assert_msg(memcmp(expected, found, in.n * sizeof *found) == 0, "%d x %d x %d: other outputs", in.shape.h, in.shape.w, in.shape.c);
+  ck_assert_msg(memcmp(expected, found, in.n * sizeof *found) == 0, "%d x %d x %d: other outputs",
+                in.shape.h, in.shape.w, in.shape.c);
   free(expected);
   free(found);
   mafat_model_close(&m);
@@ -252,8 +271,8 @@ START_TEST(what_was_not_in_the_page_cache_is_not_brought_there)
 }
 END_TEST
 
-/* A run of a file that is cached, beside another file, which nobody reads: where that one, too, is gone, somebody has dropped
- * caches meanwhile. Does the one say what runs leave? */
+/* A run of a file that is cached, beside another file, which nobody reads: where that one, too, is
+ * gone, somebody has dropped caches meanwhile. Does the one say what runs leave? */
 static bool try_cached(struct mafat_model *m, struct mafat_shape shape)
 {
   struct input in = make_input(shape, "/var/tmp"), other = make_input(shape, "/var/tmp");
@@ -376,7 +395,10 @@ static void rewrite_file(void *context, const struct mafat_step_facts *step)
   if (cut->done) return;
   cut->done = true;
   int fd = open(cut->in->path, O_WRONLY);
-  ck_assert(fd >= 0 && pwrite(fd, other, sizeof other, (off_t)(cut->in->n / 2 * sizeof(float))) == (ssize_t)sizeof other && close(fd) == 0);
+  ck_assert(fd >= 0 &&
+            pwrite(fd, other, sizeof other, (off_t)(cut->in->n / 2 * sizeof(float))) ==
+                (ssize_t)sizeof other &&
+            close(fd) == 0);
 }
 
 START_TEST(a_file_that_is_written_to_while_it_is_read)
@@ -422,7 +444,8 @@ END_TEST
 Suite *raw_input_suite(void)
 {
   Suite *s = suite_create("raw_input");
-  TCase *floats = tcase_create("floats"), *cache = tcase_create("cache"), *failures = tcase_create("failures");
+  TCase *floats = tcase_create("floats"), *cache = tcase_create("cache"),
+        *failures = tcase_create("failures");
   tcase_add_loop_test(floats, any_shape_by_any_plan, 0, N_SHAPES);
   tcase_add_loop_test(floats, any_shape_of_integers, 0, 2 * N_SHAPES);
   tcase_add_loop_test(floats, any_shape_of_bytes, 0, 2 * N_SHAPES);

@@ -109,7 +109,8 @@ struct conv_case {
 static struct mafat_window random_window(int size, int stride)
 {
   struct mafat_window w = mafat_window_square(random_in(1, size), random_in(1, stride), 0);
-  if (random_in(0, 2) == 0) w.x = mafat_window_square(random_in(1, size), random_in(1, stride), 0).x;
+  if (random_in(0, 2) == 0)
+    w.x = mafat_window_square(random_in(1, size), random_in(1, stride), 0).x;
   if (random_in(0, 2) == 0) w.y.dilation = random_in(1, 2);
   if (random_in(0, 2) == 0) w.x.dilation = random_in(1, 2);
   return w;
@@ -144,18 +145,22 @@ static void fill_conv_case(struct conv_case *c)
 static void check_conv_case(const struct mafat_kernels *k, const struct conv_case *c, int i)
 {
   RUN_BOTH(k, conv(&c->call));
-  ck_assert_msg(bits_agree(),
-                "%s case %d: size %d x %d, %d filters, %d pieces, %d x %d, start %d finish %d pool %d, %s",
-                k->name, i, c->call.window.y.size, c->call.window.x.size, c->n_filters, c->call.n_block_slices, c->call.n_rows,
-                c->call.n_cols, c->call.start, c->call.finish, c->call.pool,
-                mafat_activation_name(c->call.activation.kind));
+  ck_assert_msg(
+      bits_agree(),
+      "%s case %d: size %d x %d, %d filters, %d pieces, %d x %d, start %d finish %d pool %d, %s",
+      k->name, i, c->call.window.y.size, c->call.window.x.size, c->n_filters,
+      c->call.n_block_slices, c->call.n_rows, c->call.n_cols, c->call.start, c->call.finish,
+      c->call.pool, mafat_activation_name(c->call.activation.kind));
 }
 
 START_TEST(test_conv_matches_the_written_order)
 {
   const struct mafat_kernels *k = begin_case(_i, 1);
-  struct conv_case c = {.call = {.window = random_window(random_in(1, 4) == 4 ? 5 : 3, 3), .n_rows = random_in(1, 3), .n_cols = random_in(1, 15),
-                                 .n_block_slices = random_in(1, 4), .start = random_in(0, 3) > 0,
+  struct conv_case c = {.call = {.window = random_window(random_in(1, 4) == 4 ? 5 : 3, 3),
+                                 .n_rows = random_in(1, 3),
+                                 .n_cols = random_in(1, 15),
+                                 .n_block_slices = random_in(1, 4),
+                                 .start = random_in(0, 3) > 0,
                                  .finish = random_in(0, 3) > 0}};
   fill_conv_case(&c);
   check_conv_case(k, &c, _i);
@@ -165,8 +170,13 @@ END_TEST
 START_TEST(test_pooled_conv_stores_the_largest_of_each_2_x_2)
 {
   const struct mafat_kernels *k = begin_case(_i, 5);
-  struct conv_case c = {.call = {.window = random_window(5, 2), .n_rows = random_in(1, 5), .n_cols = random_in(1, 31), .n_block_slices = random_in(1, 2),
-                                 .start = true, .finish = true, .pool = true}};
+  struct conv_case c = {.call = {.window = random_window(5, 2),
+                                 .n_rows = random_in(1, 5),
+                                 .n_cols = random_in(1, 31),
+                                 .n_block_slices = random_in(1, 2),
+                                 .start = true,
+                                 .finish = true,
+                                 .pool = true}};
   fill_conv_case(&c);
   check_conv_case(k, &c, _i);
 }
@@ -175,8 +185,11 @@ END_TEST
 START_TEST(test_conv_of_1_x_1_in_many_rows)
 {
   const struct mafat_kernels *k = begin_case(_i, 9);
-  struct conv_case c = {.call = {.window = mafat_window_square(1, 1, 0), .n_rows = 36, .n_cols = random_in(1, 15),
-                                 .n_block_slices = random_in(1, 3), .start = random_in(0, 3) > 0,
+  struct conv_case c = {.call = {.window = mafat_window_square(1, 1, 0),
+                                 .n_rows = 36,
+                                 .n_cols = random_in(1, 15),
+                                 .n_block_slices = random_in(1, 3),
+                                 .start = random_in(0, 3) > 0,
                                  .finish = random_in(0, 3) == 0}};
   fill_conv_case(&c);
   check_conv_case(k, &c, _i);
@@ -187,16 +200,26 @@ START_TEST(test_depthwise_matches_the_written_order)
 {
   const struct mafat_kernels *k = begin_case(_i, 7);
   int n = random_in(1, 16);
-  struct mafat_depthwise_call call = {
-      .rows = in_rows[0], .out = out_rows[0], .n_channels = n, .in_pixel_floats = n + random_in(0, 3),
-      .out_pixel_floats = n + random_in(0, 2), .n_rows = random_in(1, 3), .n_cols = random_in(1, 15),
-      .window = random_window(5, 2), .weights = weights, .scale = scale, .bias = bias,
-      .width = mafat_panel_width(n), .activation = random_activation()};
+  struct mafat_depthwise_call call = {.rows = in_rows[0],
+                                      .out = out_rows[0],
+                                      .n_channels = n,
+                                      .in_pixel_floats = n + random_in(0, 3),
+                                      .out_pixel_floats = n + random_in(0, 2),
+                                      .n_rows = random_in(1, 3),
+                                      .n_cols = random_in(1, 15),
+                                      .window = random_window(5, 2),
+                                      .weights = weights,
+                                      .scale = scale,
+                                      .bias = bias,
+                                      .width = mafat_panel_width(n),
+                                      .activation = random_activation()};
   fill(input[0], MAX_FLOATS);
-  for (int r = 0; r < mafat_taps_inputs(call.window.y, call.n_rows); r++) in_rows[0][r] = input[0] + r * 1024;
+  for (int r = 0; r < mafat_taps_inputs(call.window.y, call.n_rows); r++)
+    in_rows[0][r] = input[0] + r * 1024;
   RUN_BOTH(k, depthwise(&call));
-  ck_assert_msg(bits_agree(), "%s case %d: size %d x %d, %d channels, %s", k->name, _i, call.window.y.size,
-                call.window.x.size, n, mafat_activation_name(call.activation.kind));
+  ck_assert_msg(bits_agree(), "%s case %d: size %d x %d, %d channels, %s", k->name, _i,
+                call.window.y.size, call.window.x.size, n,
+                mafat_activation_name(call.activation.kind));
 }
 END_TEST
 
@@ -218,7 +241,8 @@ START_TEST(test_maxpool_sees_only_the_map)
   }
   RUN_BOTH(k, maxpool(&call));
   ck_assert_msg(bits_agree(), "%s case %d", k->name, _i);
-  for (int i = 0; i < cols * n; i++) ck_assert_msg(call.out[i] < 1, "%s case %d saw beyond the map", k->name, _i);
+  for (int i = 0; i < cols * n; i++)
+    ck_assert_msg(call.out[i] < 1, "%s case %d saw beyond the map", k->name, _i);
 }
 END_TEST
 
@@ -228,17 +252,27 @@ START_TEST(test_blend_and_scale_match_their_formulas)
   int n = random_in(1, 16), pixel = n + random_in(0, 3), cols = random_in(1, 9);
   struct mafat_activating a = random_activation();
   bool has_z = random_in(0, 2) > 0;
-  struct mafat_blend_call call = {.blend = (enum mafat_blend)random_in(0, MAFAT_N_BLENDS - 1), .x = input[0],
-                                .z = has_z ? input[1] : NULL, .y = output[0] + GUARD, .z_single = random_in(0, 3) == 0,
-                                .n_cols = cols, .n_channels = n, .x_pixel_floats = pixel,
-                                .z_pixel_floats = random_in(0, 2) * pixel, .y_pixel_floats = n, .alpha = .75f,
-                                .beta = -1.25f, .activation = a};
+  struct mafat_blend_call call = {.blend = (enum mafat_blend)random_in(0, MAFAT_N_BLENDS - 1),
+                                  .x = input[0],
+                                  .z = has_z ? input[1] : NULL,
+                                  .y = output[0] + GUARD,
+                                  .z_single = random_in(0, 3) == 0,
+                                  .n_cols = cols,
+                                  .n_channels = n,
+                                  .x_pixel_floats = pixel,
+                                  .z_pixel_floats = random_in(0, 2) * pixel,
+                                  .y_pixel_floats = n,
+                                  .alpha = .75f,
+                                  .beta = -1.25f,
+                                  .activation = a};
   fill(input[0], 1024);
   fill(input[1], 1024);
   RUN_BOTH(k, blend(&call));
-  ck_assert_msg(bits_agree(), "%s blend, case %d: %d channels, z %d, %s", k->name, _i, n, has_z, mafat_activation_name(a.kind));
+  ck_assert_msg(bits_agree(), "%s blend, case %d: %d channels, z %d, %s", k->name, _i, n, has_z,
+                mafat_activation_name(a.kind));
   RUN_BOTH(k, scale(input[0], pixel, output[1] + GUARD, n, cols, n, scale, bias, a));
-  ck_assert_msg(bits_agree(), "%s scale, case %d: %d channels, %s", k->name, _i, n, mafat_activation_name(a.kind));
+  ck_assert_msg(bits_agree(), "%s scale, case %d: %d channels, %s", k->name, _i, n,
+                mafat_activation_name(a.kind));
 }
 END_TEST
 
@@ -246,8 +280,8 @@ END_TEST
 
 static void assert_near(float found, struct mafat_exact exact, const char *what, int i)
 {
-  ck_assert_msg(fabs(found - exact.value) <= 1e-6 * exact.magnitude, "%s, case %d: expected %.9g, found %.9g", what, i,
-                exact.value, found);
+  ck_assert_msg(fabs(found - exact.value) <= 1e-6 * exact.magnitude,
+                "%s, case %d: expected %.9g, found %.9g", what, i, exact.value, found);
 }
 
 /* Sizes in turn. */
@@ -280,15 +314,21 @@ START_TEST(test_winograd_input_is_transformed)
 {
   const struct mafat_kernels *k = begin_case(_i, 17);
   const struct mafat_winograd *g = winograd_of_case(_i);
-  int n = random_in(1, 16), n_tiles = random_in(1, 5), pixel = n + random_in(0, 3), all = g->outputs * n_tiles;
-  struct mafat_winograd_input_call call = {
-      .rows = in_rows[0], .n_cols = random_in(all - g->outputs + 1, all + 2), .n_channels = n,
-      .pixel_floats = pixel, .n_tiles = n_tiles, .values = output[0] + GUARD, .tile_floats = n + random_in(0, 3)};
+  int n = random_in(1, 16), n_tiles = random_in(1, 5), pixel = n + random_in(0, 3),
+      all = g->outputs * n_tiles;
+  struct mafat_winograd_input_call call = {.rows = in_rows[0],
+                                           .n_cols = random_in(all - g->outputs + 1, all + 2),
+                                           .n_channels = n,
+                                           .pixel_floats = pixel,
+                                           .n_tiles = n_tiles,
+                                           .values = output[0] + GUARD,
+                                           .tile_floats = n + random_in(0, 3)};
   call.point_floats = (size_t)(n_tiles * call.tile_floats);
   fill(input[0], MAX_FLOATS);
   for (int y = 0; y < g->window; y++) in_rows[0][y] = input[0] + y * 1024;
   RUN_BOTH(k, winograd[g->size].input(&call));
-  ck_assert_msg(bits_agree(), "%s case %d: %d channels, %d tiles, %d columns", k->name, _i, n, n_tiles, call.n_cols);
+  ck_assert_msg(bits_agree(), "%s case %d: %d channels, %d tiles, %d columns", k->name, _i, n,
+                n_tiles, call.n_cols);
   for (int tile = 0; tile < n_tiles; tile++)
     for (int ch = 0; ch < n; ch++) {
       double d[64];
@@ -299,8 +339,9 @@ START_TEST(test_winograd_input_is_transformed)
       }
       mafat_exact_winograd_input(g->size, d, exact);
       for (int p = 0; p < g->points; p++)
-        assert_near(call.values[(size_t)p * call.point_floats + (size_t)(tile * call.tile_floats + ch)], exact[p],
-                    k->name, _i);
+        assert_near(
+            call.values[(size_t)p * call.point_floats + (size_t)(tile * call.tile_floats + ch)],
+            exact[p], k->name, _i);
     }
 }
 END_TEST
@@ -310,16 +351,24 @@ START_TEST(test_winograd_output_is_transformed)
   const struct mafat_kernels *k = begin_case(_i, 19);
   const struct mafat_winograd *g = winograd_of_case(_i);
   int n = random_in(1, 16), n_tiles = random_in(1, 4), side = g->outputs;
-  struct mafat_winograd_output_call call = {
-      .values = input[0], .tile_floats = n + random_in(0, 3), .n_tiles = n_tiles, .rows = out_rows[0],
-      .n_rows = random_in(1, side), .n_cols = random_in(side * n_tiles - side + 1, side * n_tiles), .n_filters = n,
-      .pixel_floats = n + random_in(0, 3), .scale = scale, .bias = bias, .pool = random_in(0, 1),
-      .activation = random_activation()};
+  struct mafat_winograd_output_call call = {.values = input[0],
+                                            .tile_floats = n + random_in(0, 3),
+                                            .n_tiles = n_tiles,
+                                            .rows = out_rows[0],
+                                            .n_rows = random_in(1, side),
+                                            .n_cols = random_in(side * n_tiles - side + 1,
+                                                                side * n_tiles),
+                                            .n_filters = n,
+                                            .pixel_floats = n + random_in(0, 3),
+                                            .scale = scale,
+                                            .bias = bias,
+                                            .pool = random_in(0, 1),
+                                            .activation = random_activation()};
   call.point_floats = (size_t)(n_tiles * call.tile_floats);
   fill(input[0], MAX_FLOATS);
   RUN_BOTH(k, winograd[g->size].output(&call));
-  ck_assert_msg(bits_agree(), "%s case %d: %d filters, %d x %d, pool %d, %s", k->name, _i, n, call.n_rows, call.n_cols,
-                call.pool, mafat_activation_name(call.activation.kind));
+  ck_assert_msg(bits_agree(), "%s case %d: %d filters, %d x %d, pool %d, %s", k->name, _i, n,
+                call.n_rows, call.n_cols, call.pool, mafat_activation_name(call.activation.kind));
   call.pool = false;
   call.activation.kind = MAFAT_LINEAR;
   k->winograd[g->size].output(&call);
@@ -328,11 +377,14 @@ START_TEST(test_winograd_output_is_transformed)
       double m[64];
       struct mafat_exact exact[36];
       for (int p = 0; p < g->points; p++)
-        m[p] = input[0][(size_t)p * call.point_floats + (size_t)(col / side * call.tile_floats + f)];
+        m[p] =
+            input[0][(size_t)p * call.point_floats + (size_t)(col / side * call.tile_floats + f)];
       mafat_exact_winograd_output(g->size, m, exact);
       for (int row = 0; row < call.n_rows; row++)
         assert_near(out_rows[0][row][col * call.pixel_floats + f],
-                    mafat_exact_finish(exact[row * side + col % side], scale[f], bias[f], &call.activation), k->name, _i);
+                    mafat_exact_finish(exact[row * side + col % side], scale[f], bias[f],
+                                       &call.activation),
+                    k->name, _i);
     }
 }
 END_TEST
@@ -340,17 +392,27 @@ END_TEST
 START_TEST(test_products_match_the_written_order)
 {
   const struct mafat_kernels *k = begin_case(_i, 23);
-  int n = random_in(1, 40), n_tiles = random_in(1, 17), width = 8 * random_in(1, 4), points = random_in(1, 3);
+  int n = random_in(1, 40), n_tiles = random_in(1, 17), width = 8 * random_in(1, 4),
+      points = random_in(1, 3);
   int tile = n + random_in(0, 5), how = random_in(0, 2);
-  struct mafat_product_call call = {
-      .values = input[0], .values_point = (size_t)(n_tiles * tile + random_in(0, 9)), .tile_floats = tile,
-      .weights = weights, .weights_point = (size_t)(n * width), .sums = output[0] + GUARD,
-      .sums_point = (size_t)(n_tiles * width + random_in(0, 9)), .n_points = points, .n_tiles = n_tiles,
-      .n_channels = n, .width = width, .start = how == 1, .apart = how == 2};
+  struct mafat_product_call call = {.values = input[0],
+                                    .values_point = (size_t)(n_tiles * tile + random_in(0, 9)),
+                                    .tile_floats = tile,
+                                    .weights = weights,
+                                    .weights_point = (size_t)(n * width),
+                                    .sums = output[0] + GUARD,
+                                    .sums_point = (size_t)(n_tiles * width + random_in(0, 9)),
+                                    .n_points = points,
+                                    .n_tiles = n_tiles,
+                                    .n_channels = n,
+                                    .width = width,
+                                    .start = how == 1,
+                                    .apart = how == 2};
   fill(input[0], MAX_FLOATS);
   RUN_BOTH(k, product(&call));
-  ck_assert_msg(bits_agree(), "%s case %d: %d points, %d tiles, %d channels, width %d, start %d apart %d", k->name, _i,
-                points, n_tiles, n, width, call.start, call.apart);
+  ck_assert_msg(bits_agree(),
+                "%s case %d: %d points, %d tiles, %d channels, width %d, start %d apart %d",
+                k->name, _i, points, n_tiles, n, width, call.start, call.apart);
 }
 END_TEST
 
@@ -363,8 +425,9 @@ START_TEST(test_activations_are_what_they_are_called)
       double want = mafat_exact_activation(x, &a);
       float got = activated(levels[l], x, a);
       double tolerance = 4e-7 * fmax(1, fabs(want));
-      ck_assert_msg(fabs(got - want) <= tolerance, "%s %s(%g): expected %.9g, found %.9g", levels[l]->name,
-                    mafat_activation_name((enum mafat_activation)_i), x, want, got);
+      ck_assert_msg(fabs(got - want) <= tolerance, "%s %s(%g): expected %.9g, found %.9g",
+                    levels[l]->name, mafat_activation_name((enum mafat_activation)_i), x, want,
+                    got);
     }
 }
 END_TEST
@@ -428,7 +491,8 @@ START_TEST(test_a_level_is_the_best_below_its_name)
 {
   int n_levels = mafat_kernels_list(levels, 8);
   ck_assert_int_ge(n_levels, 1);
-  for (int l = 0; l < n_levels; l++) ck_assert_ptr_eq(mafat_kernels_find(levels[l]->name), levels[l]);
+  for (int l = 0; l < n_levels; l++)
+    ck_assert_ptr_eq(mafat_kernels_find(levels[l]->name), levels[l]);
   ck_assert_ptr_eq(mafat_kernels_find(NULL), levels[n_levels - 1]);
 #if defined(__x86_64__)
   /* Every processor with AVX-512 has AVX2. */
@@ -455,11 +519,14 @@ START_TEST(test_every_half_is_widened_to_its_value)
       all[l]->widen[MAFAT_F16](halves, ROWS * WIDTH / width, width, found);
       for (int i = 0; i < ROWS * WIDTH; i++) {
         bool no_number = isnan(wanted[i]);
-        ck_assert_msg(no_number ? isnan(found[i]) : memcmp(&found[i], &wanted[i], sizeof *found) == 0, "%s: 0x%04x is %g",
-                      all[l]->name, (unsigned)i, (double)found[i]);
-        uint32_t bits, quiet = (uint32_t)(i & 0x8000) << 16 | 0x7fc00000u | (uint32_t)(i & 0x3ff) << 13;
+        ck_assert_msg(no_number ? isnan(found[i])
+                                : memcmp(&found[i], &wanted[i], sizeof *found) == 0,
+                      "%s: 0x%04x is %g", all[l]->name, (unsigned)i, (double)found[i]);
+        uint32_t bits,
+            quiet = (uint32_t)(i & 0x8000) << 16 | 0x7fc00000u | (uint32_t)(i & 0x3ff) << 13;
         memcpy(&bits, &found[i], sizeof bits);
-        ck_assert_msg(!no_number || bits == quiet, "%s: 0x%04x is 0x%08x", all[l]->name, (unsigned)i, bits);
+        ck_assert_msg(!no_number || bits == quiet, "%s: 0x%04x is 0x%08x", all[l]->name,
+                      (unsigned)i, bits);
       }
     }
   }
@@ -492,7 +559,8 @@ Suite *kernels_suite(void)
   tcase_add_loop_test(t, test_winograd_output_is_transformed, 0, test_seeds(200));
   tcase_add_loop_test(t, test_products_match_the_written_order, 0, test_seeds(400));
   tcase_add_loop_test(t, test_activations_are_what_they_are_called, 0, MAFAT_N_KERNEL_ACTIVATIONS);
-  tcase_add_loop_test(t, test_activation_of_an_array_is_that_of_each_element, 0, MAFAT_N_KERNEL_ACTIVATIONS);
+  tcase_add_loop_test(t, test_activation_of_an_array_is_that_of_each_element, 0,
+                      MAFAT_N_KERNEL_ACTIVATIONS);
   tcase_add_loop_test(t, test_activations_survive_extremes, 0, MAFAT_N_KERNEL_ACTIVATIONS);
   tcase_add_test(t, test_every_half_is_widened_to_its_value);
   tcase_add_test(t, test_only_narrow_weights_are_widened);

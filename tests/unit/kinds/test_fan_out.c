@@ -49,11 +49,14 @@ static void infer(struct mafat_network *n, int layer)
 #define POINT "[convolutional]\nfilters=32\nsize=1\nstride=1\nactivation=linear\n"
 #define COPY "[activation]\nactivation=linear\n"
 
-/* Queries, keys and values of three heads, each a row of a map whose columns are tokens: scores, probabilities, what they choose. */
+/* Queries, keys and values of three heads, each a row of a map whose columns are tokens: scores,
+ * probabilities, what they choose. */
 static struct mafat_network *attention(void)
 {
   char cfg[1024];
-  snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=20\n" POINT POINT POINT COPY COPY COPY POINT, HEADS, TOKENS);
+  snprintf(cfg, sizeof cfg,
+           "[net]\nheight=%d\nwidth=%d\nchannels=20\n" POINT POINT POINT COPY COPY COPY POINT,
+           HEADS, TOKENS);
   struct mafat_network *n = test_network(cfg);
   struct mafat_layer *l = become(n, 3, MAFAT_MATMUL);
   l->transposed = true;
@@ -74,12 +77,15 @@ static struct mafat_network *attention(void)
   return n;
 }
 
-/* Columns of a table by the input's first channel, their mean, and a layer that sums all its features. */
+/* Columns of a table by the input's first channel, their mean, and a layer that sums all its
+ * features. */
 static struct mafat_network *embedding(void)
 {
   char cfg[1024];
-  snprintf(cfg, sizeof cfg, "[net]\nheight=1\nwidth=%d\nchannels=3\n[convolutional]\nfilters=80\nsize=1\nstride=1\nactivation=linear\n"
-           COPY COPY POINT, TABLE);
+  snprintf(cfg, sizeof cfg,
+           "[net]\nheight=1\nwidth=%d\nchannels=3\n[convolutional]\nfilters=80\nsize=1\nstride="
+           "1\nactivation=linear\n" COPY COPY POINT,
+           TABLE);
   struct mafat_network *n = test_network(cfg);
   struct mafat_layer *l = become(n, 1, MAFAT_GATHER);
   read_from(n, l, n->n_layers, 1);
@@ -106,7 +112,8 @@ struct answer {
   int n_buffers[8]; /* of the layers */
 };
 
-static struct answer run(const struct mafat_network *n, const char *text, int threads, const struct mafat_kernels *kernels)
+static struct answer run(const struct mafat_network *n, const char *text, int threads,
+                         const struct mafat_kernels *kernels)
 {
   struct mafat_plan_options options;
   struct mafat_executor_options e_options;
@@ -124,16 +131,22 @@ static struct answer run(const struct mafat_network *n, const char *text, int th
   struct mafat_shape in = mafat_network_picture_shape(n), out = n->layers[n->n_layers - 1].out;
   float *input = malloc((size_t)mafat_shape_elements(in) * sizeof *input);
   struct test_rng rng = test_rng(5);
-  for (int i = 0; i < mafat_shape_elements(in); i++) input[i] = (float)test_random_int(&rng, 0, TABLE - 1) / (in.h > 1 ? TABLE : 1);
+  for (int i = 0; i < mafat_shape_elements(in); i++)
+    input[i] = (float)test_random_int(&rng, 0, TABLE - 1) / (in.h > 1 ? TABLE : 1);
   mafat_executor_defaults(&e_options);
   e_options.kernels = kernels;
   ck_assert_int_eq(mafat_executor_open(&e, n, plan, layout, w, &e_options, NULL), MAFAT_OK);
   memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, layout->total_bytes);
   mafat_executor_set_input(e, input);
   ck_assert_int_eq(mafat_executor_run(e, NULL), MAFAT_OK);
-  struct answer a = {malloc((size_t)mafat_shape_elements(out) * sizeof *a.out), layout->total_bytes, layout->bound_bytes, {0}};
+  struct answer a = {malloc((size_t)mafat_shape_elements(out) * sizeof *a.out),
+                     layout->total_bytes,
+                     layout->bound_bytes,
+                     {0}};
   mafat_executor_read_output(e, n->n_layers - 1, a.out);
-  for (int l = 0; l < n->n_layers; l++) a.n_buffers[l] = layout->tensors[l].partition ? mafat_partition_n_buffers(layout->tensors[l].partition) : 1;
+  for (int l = 0; l < n->n_layers; l++)
+    a.n_buffers[l] =
+        layout->tensors[l].partition ? mafat_partition_n_buffers(layout->tensors[l].partition) : 1;
   free(input);
   mafat_executor_close(&e);
   mafat_layout_close(&layout);
@@ -154,9 +167,11 @@ static void check_fan_out(struct mafat_network *n, const struct fan_out *f, int 
   struct answer whole = run(n, "1x1", 1, level), split = run(n, f->plan, 1 + number % 3, level);
   size_t bytes = (size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof(float);
   ck_assert_msg(memcmp(whole.out, split.out, bytes) == 0, "%s: other bits than 1x1's", f->plan);
-  ck_assert_msg(split.n_buffers[f->layer] == f->n_buffers, "%s: layer %d lies in %d partition buffers, not %d", f->plan, f->layer,
+  ck_assert_msg(split.n_buffers[f->layer] == f->n_buffers,
+                "%s: layer %d lies in %d partition buffers, not %d", f->plan, f->layer,
                 split.n_buffers[f->layer], f->n_buffers);
-  ck_assert_msg(!f->less || number % 3 || split.bytes < whole.bytes, "%s: %zu bytes, whole %zu", f->plan, split.bytes, whole.bytes);
+  ck_assert_msg(!f->less || number % 3 || split.bytes < whole.bytes, "%s: %zu bytes, whole %zu",
+                f->plan, split.bytes, whole.bytes);
   free(whole.out);
   free(split.out);
   mafat_network_close(&n);
@@ -205,21 +220,29 @@ START_TEST(embedding_mean_and_dense_by_features)
 }
 END_TEST
 
-/* Convolutions whose parts begin anywhere in a panel, and pools behind them; the last one reads whole maps. */
+/* Convolutions whose parts begin anywhere in a panel, and pools behind them; the last one reads
+ * whole maps. */
 static struct mafat_network *narrow(void)
 {
   return test_network("[net]\nheight=23\nwidth=19\nchannels=3\n"
-                      "[convolutional]\nfilters=8\nsize=3\nstride=1\npad=1\nactivation=leaky\n[maxpool]\nsize=3\nstride=2\n"
-                      "[convolutional]\nfilters=24\nsize=3\nstride=1\npad=1\nactivation=leaky\n[maxpool]\nsize=2\nstride=2\n"
+                      "[convolutional]\nfilters=8\nsize=3\nstride=1\npad=1\nactivation=leaky\n["
+                      "maxpool]\nsize=3\nstride=2\n"
+                      "[convolutional]\nfilters=24\nsize=3\nstride=1\npad=1\nactivation=leaky\n["
+                      "maxpool]\nsize=2\nstride=2\n"
                       "[convolutional]\nfilters=8\nsize=1\nstride=1\nactivation=linear\n");
 }
 
 static const struct fan_out narrows[] = {
-    {"split(c2:0-1)/order=postorder", 0, 2, true},  {"split(c4:0-1)/order=best", 0, 4, true},
-    {"split(c8:0-1)/order=postorder", 0, 8, true},  {"split(c8:0-1)", 1, 1, false}, /* a convolution reads it */
-    {"split(c3:2-3)/order=postorder", 2, 3, false}, {"split(c6:2-3)/order=postorder", 2, 6, false},
-    {"split(c24:2-3)/order=sp", 2, 24, false},      {"split(c4:0-1,c12:2-3)/order=best", 2, 12, true},
-    {"split(h3:0-1,c4:0-1)/order=best", 0, 12, true}, {"split(c4:0)", 0, 1, false}, /* the pool reads all of a block at once */
+    {"split(c2:0-1)/order=postorder", 0, 2, true},
+    {"split(c4:0-1)/order=best", 0, 4, true},
+    {"split(c8:0-1)/order=postorder", 0, 8, true},
+    {"split(c8:0-1)", 1, 1, false}, /* a convolution reads it */
+    {"split(c3:2-3)/order=postorder", 2, 3, false},
+    {"split(c6:2-3)/order=postorder", 2, 6, false},
+    {"split(c24:2-3)/order=sp", 2, 24, false},
+    {"split(c4:0-1,c12:2-3)/order=best", 2, 12, true},
+    {"split(h3:0-1,c4:0-1)/order=best", 0, 12, true},
+    {"split(c4:0)", 0, 1, false}, /* the pool reads all of a block at once */
 };
 
 START_TEST(convolutions_and_pools_by_some_filters_of_a_block)
@@ -230,8 +253,9 @@ END_TEST
 
 /* Plans that are refused: nothing is stored after weights that are read past their end, weights
  * that are not kept, parts of different sizes. */
-static const char *const coarse[] = {"split(c2:4)", "split(c2:0-1):loaded", "split(c2:0-1):streamed", "split(c3:0-1)", "split(c[4]:0-1)",
-                                     "split(c5:2-3)"};
+static const char *const coarse[] = {
+    "split(c2:4)",   "split(c2:0-1):loaded", "split(c2:0-1):streamed",
+    "split(c3:0-1)", "split(c[4]:0-1)",      "split(c5:2-3)"};
 
 START_TEST(other_parts_are_of_whole_blocks)
 {
@@ -239,7 +263,9 @@ START_TEST(other_parts_are_of_whole_blocks)
   struct mafat_plan *plan;
   struct mafat_diagnostic d = {""};
   ck_assert_int_eq(mafat_plan_read(&plan, coarse[_i], n, n->n_layers, NULL, &d), MAFAT_EINVAL);
-  ck_assert_msg(strstr(d.text, "channels, in units of 16") || strstr(d.text, "channels, in units of 32"), "%s", d.text);
+  ck_assert_msg(strstr(d.text, "channels, in units of 16") ||
+                    strstr(d.text, "channels, in units of 32"),
+                "%s", d.text);
   mafat_network_close(&n);
 }
 END_TEST
@@ -248,9 +274,12 @@ END_TEST
 static struct mafat_network *chained(int size)
 {
   char cfg[400];
-  snprintf(cfg, sizeof cfg, "[net]\nheight=9\nwidth=11\nchannels=3\n[convolutional]\nfilters=16\nsize=3\nstride=2\npad=1\nactivation=leaky\n"
-                            "[convolutional]\nfilters=16\nsize=%d\nstride=1\nactivation=linear\n"
-                            "[convolutional]\nfilters=8\nsize=1\nstride=1\nactivation=linear\n", size);
+  snprintf(cfg, sizeof cfg,
+           "[net]\nheight=9\nwidth=11\nchannels=3\n[convolutional]\nfilters=16\nsize=3\nstride="
+           "2\npad=1\nactivation=leaky\n"
+           "[convolutional]\nfilters=16\nsize=%d\nstride=1\nactivation=linear\n"
+           "[convolutional]\nfilters=8\nsize=1\nstride=1\nactivation=linear\n",
+           size);
   return test_network(cfg);
 }
 
@@ -261,25 +290,31 @@ START_TEST(sums_go_on_by_some_channels_of_a_block)
 }
 END_TEST
 
-/* They are of all taps of a block's channels, tap by tap: of some channels after the others they would be other bits. */
+/* They are of all taps of a block's channels, tap by tap: of some channels after the others they
+ * would be other bits. */
 START_TEST(sums_of_taps_go_on_by_whole_blocks)
 {
   struct mafat_network *n = chained(2);
   struct mafat_plan *plan;
   struct mafat_diagnostic d = {""};
-  ck_assert_int_eq(mafat_plan_read(&plan, "split(c4:0-1)/2/1x1", n, n->n_layers, NULL, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_plan_read(&plan, "split(c4:0-1)/2/1x1", n, n->n_layers, NULL, &d),
+                   MAFAT_EINVAL);
   ck_assert_msg(strstr(d.text, "channels, in units of "), "%s", d.text);
   mafat_network_close(&n);
 }
 END_TEST
 
-/* A pool over rows of what lies before it, and behind them those of the input, whose pixels are as wide as a block. */
+/* A pool over rows of what lies before it, and behind them those of the input, whose pixels are as
+ * wide as a block. */
 static struct mafat_network *joined(void)
 {
   enum { ROWS = 9, COLUMNS = 7, CHANNELS = 16 };
-  struct mafat_network *n = test_network("[net]\nheight=9\nwidth=7\nchannels=16\n[maxpool]\nsize=3\nstride=1\n[maxpool]\nsize=3\nstride=2\n"
-                                         "[convolutional]\nfilters=8\nsize=1\nstride=1\nactivation=linear\n");
-  struct mafat_source rows[] = {{0, 0, CHANNELS, 0, ROWS}, {mafat_network_picture(n), 0, CHANNELS, 0, ROWS}};
+  struct mafat_network *n =
+      test_network("[net]\nheight=9\nwidth=7\nchannels=16\n[maxpool]\nsize=3\nstride=1\n[maxpool]"
+                   "\nsize=3\nstride=2\n"
+                   "[convolutional]\nfilters=8\nsize=1\nstride=1\nactivation=linear\n");
+  struct mafat_source rows[] = {{0, 0, CHANNELS, 0, ROWS},
+                                {mafat_network_picture(n), 0, CHANNELS, 0, ROWS}};
   const struct mafat_operand both = {{rows, 1, 2}, {2 * ROWS, COLUMNS, CHANNELS}, false};
   test_add_operand(become(n, 1, MAFAT_MAXPOOL), &both);
   infer(n, 1);
@@ -301,17 +336,26 @@ END_TEST
 static struct mafat_network *halves(int filters)
 {
   char cfg[600];
-  snprintf(cfg, sizeof cfg, "[net]\nheight=9\nwidth=7\nchannels=4\n[convolutional]\nfilters=%d\nsize=1\nstride=1\nactivation=linear\n"
-                            "[route]\nlayers=0\ngroups=2\ngroup_id=1\n[route]\nlayers=0\ngroups=2\ngroup_id=0\n[route]\nlayers=1,2\n"
-                            "[maxpool]\nsize=3\nstride=1\n[convolutional]\nfilters=8\nsize=1\nstride=1\nactivation=linear\n", filters);
+  snprintf(cfg, sizeof cfg,
+           "[net]\nheight=9\nwidth=7\nchannels=4\n[convolutional]\nfilters=%d\nsize=1\nstride="
+           "1\nactivation=linear\n"
+           "[route]\nlayers=0\ngroups=2\ngroup_id=1\n[route]\nlayers=0\ngroups=2\ngroup_id=0\n["
+           "route]\nlayers=1,2\n"
+           "[maxpool]\nsize=3\nstride=1\n[convolutional]\nfilters=8\nsize=1\nstride=1\nactivation="
+           "linear\n",
+           filters);
   return test_network(cfg);
 }
 
 static const struct {
   int filters;
   struct fan_out fan_out;
-} slices[] = {{16, {"split(c2:0-4)/5/1x1", 0, 2, false}}, {16, {"split(c4:0-4)/5/1x1", 0, 4, false}}, {24, {"split(c6:0-4)/5/1x1", 0, 6, false}},
-              {24, {"split(c3:0-4)/5/1x1", 0, 1, false}}}; /* 8 each, of which 4 would be one's and 4 another's */
+} slices[] = {
+    {16, {"split(c2:0-4)/5/1x1", 0, 2, false}},
+    {16, {"split(c4:0-4)/5/1x1", 0, 4, false}},
+    {24, {"split(c6:0-4)/5/1x1", 0, 6, false}},
+    {24,
+     {"split(c3:0-4)/5/1x1", 0, 1, false}}}; /* 8 each, of which 4 would be one's and 4 another's */
 
 START_TEST(parts_of_blocks_are_read_from_where_they_begin)
 {
@@ -327,7 +371,9 @@ START_TEST(means_over_channels_are_not_cut)
   struct mafat_diagnostic d = {""};
   n->layers[2].reduce->channels = true;
   ck_assert_int_eq(mafat_plan_read(&plan, "split(c2:1-2)", n, n->n_layers, NULL, &d), MAFAT_EINVAL);
-  ck_assert_ptr_nonnull(strstr(d.text, "layer 2 [reduce] cannot be cut along channels: it puts out none without all of them"));
+  ck_assert_ptr_nonnull(strstr(
+      d.text,
+      "layer 2 [reduce] cannot be cut along channels: it puts out none without all of them"));
   mafat_network_close(&n);
 }
 END_TEST
@@ -337,13 +383,17 @@ Suite *fan_out_suite(void)
   Suite *s = suite_create("fan_out");
   TCase *t = tcase_create("fan_out");
   tcase_set_timeout(t, 60);
-  tcase_add_loop_test(t, attention_by_queries_and_heads, 0, (int)(sizeof attentions / sizeof *attentions));
-  tcase_add_loop_test(t, embedding_mean_and_dense_by_features, 0, (int)(sizeof embeddings / sizeof *embeddings));
+  tcase_add_loop_test(t, attention_by_queries_and_heads, 0,
+                      (int)(sizeof attentions / sizeof *attentions));
+  tcase_add_loop_test(t, embedding_mean_and_dense_by_features, 0,
+                      (int)(sizeof embeddings / sizeof *embeddings));
   tcase_add_loop_test(t, sums_go_on_by_some_channels_of_a_block, 0, 6);
   tcase_add_loop_test(t, rows_of_several_maps_are_of_whole_blocks, 0, 6);
-  tcase_add_loop_test(t, parts_of_blocks_are_read_from_where_they_begin, 0, (int)(sizeof slices / sizeof *slices));
+  tcase_add_loop_test(t, parts_of_blocks_are_read_from_where_they_begin, 0,
+                      (int)(sizeof slices / sizeof *slices));
   tcase_add_test(t, sums_of_taps_go_on_by_whole_blocks);
-  tcase_add_loop_test(t, convolutions_and_pools_by_some_filters_of_a_block, 0, (int)(sizeof narrows / sizeof *narrows));
+  tcase_add_loop_test(t, convolutions_and_pools_by_some_filters_of_a_block, 0,
+                      (int)(sizeof narrows / sizeof *narrows));
   tcase_add_loop_test(t, other_parts_are_of_whole_blocks, 0, (int)(sizeof coarse / sizeof *coarse));
   tcase_add_test(t, means_over_channels_are_not_cut);
   suite_add_tcase(s, t);

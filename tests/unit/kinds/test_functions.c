@@ -38,18 +38,21 @@ static double tolerance_of(double x, double want, const struct mafat_activating 
   if (f->kind == MAFAT_SCALED_SWISH) exponent = fabs((double)f->a * x);
   if (f->kind == MAFAT_CELU) exponent = fmin(fabs(x / (double)f->a), 1);
   double terms = f->kind == MAFAT_AFFINE ? fabs((double)f->a * x) + fabs((double)f->b) : fabs(want);
-  return terms * (relative + 2.5e-7 * exponent) + fmax(1, fabs(x)) * (double)FLT_MIN; /* beyond what e^x can be, 0 */
+  return terms * (relative + 2.5e-7 * exponent) +
+         fmax(1, fabs(x)) * (double)FLT_MIN; /* beyond what e^x can be, 0 */
 }
 
 static void check_at(float x, const struct mafat_activating *f)
 {
   double want = mafat_exact_activation((double)x, f);
   float found = value_of(x, *f);
-  bool same = isnan(want)               ? isnan(found)
-              : fabs(want) > (double)FLT_MAX ? isinf(found) && (found > 0) == (want > 0)
-                                         : fabs(want - (double)found) <= tolerance_of((double)x, want, f);
-  ck_assert_msg(same, "%s(%.9g), a %g, b %g: expected %.9g, found %.9g", mafat_activation_name(f->kind), (double)x,
-                (double)f->a, (double)f->b, want, (double)found);
+  bool same = isnan(want) ? isnan(found)
+              : fabs(want) > (double)FLT_MAX
+                  ? isinf(found) && (found > 0) == (want > 0)
+                  : fabs(want - (double)found) <= tolerance_of((double)x, want, f);
+  ck_assert_msg(same, "%s(%.9g), a %g, b %g: expected %.9g, found %.9g",
+                mafat_activation_name(f->kind), (double)x, (double)f->a, (double)f->b, want,
+                (double)found);
 }
 
 START_TEST(functions_are_what_they_are_called)
@@ -77,7 +80,8 @@ START_TEST(a_function_of_an_array_is_that_of_each_element)
     mafat_functions_activate(y, (size_t)n, f);
     for (int i = 0; i < n; i++) {
       float alone = value_of(x[i], f);
-      ck_assert_msg(memcmp(&alone, &y[i], sizeof alone) == 0, "%s of %g", mafat_activation_name(f.kind), (double)x[i]);
+      ck_assert_msg(memcmp(&alone, &y[i], sizeof alone) == 0, "%s of %g",
+                    mafat_activation_name(f.kind), (double)x[i]);
     }
   }
 }
@@ -87,12 +91,13 @@ START_TEST(extremes_stay_what_they_are)
 {
   struct test_rng rng = test_rng(63000 + (uint64_t)_i);
   struct mafat_activating f = random_function(&rng, _i);
-  static const float extremes[] = {0, -0.0f, FLT_MAX, -FLT_MAX, FLT_MIN, 1e-42f, -1e-42f, 200, -200, 1e10f, -1e10f};
+  static const float extremes[] = {0,       -0.0f, FLT_MAX, -FLT_MAX, FLT_MIN, 1e-42f,
+                                   -1e-42f, 200,   -200,    1e10f,    -1e10f};
   for (size_t i = 0; i < sizeof extremes / sizeof *extremes; i++) {
     double want = mafat_exact_activation((double)extremes[i], &f);
     float found = value_of(extremes[i], f);
-    ck_assert_msg(isnan(want) == isnan(found), "%s(%g): expected %g, found %g", mafat_activation_name(f.kind),
-                  (double)extremes[i], want, (double)found);
+    ck_assert_msg(isnan(want) == isnan(found), "%s(%g): expected %g, found %g",
+                  mafat_activation_name(f.kind), (double)extremes[i], want, (double)found);
   }
   value_of(NAN, f);
   value_of(INFINITY, f);
@@ -102,13 +107,17 @@ END_TEST
 
 START_TEST(no_number_is_none_where_it_can_be)
 {
-  static const enum mafat_activation kinds[] = {MAFAT_SOFTSIGN, MAFAT_GELU, MAFAT_GELU_TANH, MAFAT_SCALED_SWISH,
-                                                MAFAT_EXACT_TANH, MAFAT_ERF, MAFAT_ABS, MAFAT_EXP, MAFAT_LOG, MAFAT_SQRT,
-                                                MAFAT_SIN, MAFAT_CEIL, MAFAT_FLOOR, MAFAT_ROUND, MAFAT_SIGN};
+  static const enum mafat_activation kinds[] = {
+      MAFAT_SOFTSIGN, MAFAT_GELU, MAFAT_GELU_TANH, MAFAT_SCALED_SWISH, MAFAT_EXACT_TANH,
+      MAFAT_ERF,      MAFAT_ABS,  MAFAT_EXP,       MAFAT_LOG,          MAFAT_SQRT,
+      MAFAT_SIN,      MAFAT_CEIL, MAFAT_FLOOR,     MAFAT_ROUND,        MAFAT_SIGN};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    ck_assert_msg(isnan(value_of(NAN, (struct mafat_activating){kinds[i], 1, 1})), "%s", mafat_activation_name(kinds[i]));
-  ck_assert(isinf(value_of(INFINITY, mafat_activating(MAFAT_EXP))) && value_of(-INFINITY, mafat_activating(MAFAT_EXP)) == 0);
-  ck_assert(value_of(-INFINITY, mafat_activating(MAFAT_ERF)) == -1 && value_of(INFINITY, mafat_activating(MAFAT_EXACT_TANH)) == 1);
+    ck_assert_msg(isnan(value_of(NAN, (struct mafat_activating){kinds[i], 1, 1})), "%s",
+                  mafat_activation_name(kinds[i]));
+  ck_assert(isinf(value_of(INFINITY, mafat_activating(MAFAT_EXP))) &&
+            value_of(-INFINITY, mafat_activating(MAFAT_EXP)) == 0);
+  ck_assert(value_of(-INFINITY, mafat_activating(MAFAT_ERF)) == -1 &&
+            value_of(INFINITY, mafat_activating(MAFAT_EXACT_TANH)) == 1);
 }
 END_TEST
 
@@ -117,9 +126,12 @@ Suite *functions_suite(void)
   Suite *s = suite_create("functions");
   TCase *t = tcase_create("functions");
   tcase_set_timeout(t, 60);
-  tcase_add_loop_test(t, functions_are_what_they_are_called, MAFAT_N_KERNEL_ACTIVATIONS, MAFAT_N_ACTIVATIONS);
-  tcase_add_loop_test(t, a_function_of_an_array_is_that_of_each_element, MAFAT_N_KERNEL_ACTIVATIONS, MAFAT_N_ACTIVATIONS);
-  tcase_add_loop_test(t, extremes_stay_what_they_are, MAFAT_N_KERNEL_ACTIVATIONS, MAFAT_N_ACTIVATIONS);
+  tcase_add_loop_test(t, functions_are_what_they_are_called, MAFAT_N_KERNEL_ACTIVATIONS,
+                      MAFAT_N_ACTIVATIONS);
+  tcase_add_loop_test(t, a_function_of_an_array_is_that_of_each_element, MAFAT_N_KERNEL_ACTIVATIONS,
+                      MAFAT_N_ACTIVATIONS);
+  tcase_add_loop_test(t, extremes_stay_what_they_are, MAFAT_N_KERNEL_ACTIVATIONS,
+                      MAFAT_N_ACTIVATIONS);
   tcase_add_test(t, no_number_is_none_where_it_can_be);
   suite_add_tcase(s, t);
   return s;

@@ -28,7 +28,9 @@ START_TEST(outputs_are_columns)
     test_problem_add(&p, &rng, numbers);
     test_problem_add(&p, &rng, table);
     struct mafat_shape s = mafat_network_picture_shape(p.network);
-    float range = (float)table.w * (test_random_chance(&rng, 70) ? 1 : 2); /* the table's columns, or also some outside */
+    float range =
+        (float)table.w *
+        (test_random_chance(&rng, 70) ? 1 : 2); /* the table's columns, or also some outside */
     for (int k = 0; k < mafat_shape_elements(s); k++) p.input[k] = truncf(p.input[k] * range);
     p.tolerance = 0;
     test_problem_infer(&p);
@@ -43,14 +45,16 @@ START_TEST(outputs_are_counted_as_moved)
   struct test_rng rng = test_rng(2);
   struct test_problem p;
   struct mafat_calibration calibration;
-  test_problem_open(&p, &rng, MAFAT_GATHER, (struct mafat_shape){3, 4, 1}, (struct mafat_shape){1, 5, 6});
+  test_problem_open(&p, &rng, MAFAT_GATHER, (struct mafat_shape){3, 4, 1},
+                    (struct mafat_shape){1, 5, 6});
   test_problem_add(&p, &rng, (struct mafat_shape){3, 4, 1});
   test_problem_add(&p, &rng, (struct mafat_shape){1, 5, 6});
   test_problem_infer(&p);
   mafat_calibration_defaults(&calibration, "avx512");
   struct mafat_plan *plan = test_plan(p.network, "1x1/NoCut");
   struct mafat_layout *layout = test_layout(p.network, plan);
-  struct mafat_work work = test_work_of(p.network, plan, layout, &calibration, p.network->n_layers - 1);
+  struct mafat_work work =
+      test_work_of(p.network, plan, layout, &calibration, p.network->n_layers - 1);
   ck_assert_double_eq(work.n[MAFAT_TERM_MOVED], mafat_shape_elements(p.layer->out));
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
@@ -64,12 +68,14 @@ START_TEST(shapes_are_checked)
   struct test_problem p;
   struct mafat_diagnostic d = {""};
   const struct mafat_infer_context context = {"test.cfg", 1, 6, "gather", &d};
-  test_problem_open(&p, &rng, MAFAT_GATHER, (struct mafat_shape){3, 4, 2}, (struct mafat_shape){1, 5, 6});
+  test_problem_open(&p, &rng, MAFAT_GATHER, (struct mafat_shape){3, 4, 2},
+                    (struct mafat_shape){1, 5, 6});
   test_problem_add(&p, &rng, (struct mafat_shape){3, 4, 2});
   ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
   test_problem_add(&p, &rng, (struct mafat_shape){1, 5, 6});
   ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
-  ck_assert_str_eq(d.text, "test.cfg:1: gather expects numbers of one channel and a table of one row, found 3 x 4 x 2 and "
+  ck_assert_str_eq(d.text, "test.cfg:1: gather expects numbers of one channel and a table of one "
+                           "row, found 3 x 4 x 2 and "
                            "1 x 5 x 6 (height, width, channels)");
   test_problem_close(&p);
 }

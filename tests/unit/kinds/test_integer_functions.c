@@ -43,15 +43,19 @@ static struct mafat_rule_scale factor_of(double real)
   return mafat_rule_scale_of(real);
 }
 
-/* ONNX's Clip is the smaller of the most and of the larger of the least and x, whichever of the bounds is larger. */
+/* ONNX's Clip is the smaller of the most and of the larger of the least and x, whichever of the
+ * bounds is larger. */
 START_TEST(clips_of_crossed_bounds_are_the_most)
 {
-  const struct mafat_integer_kernels *kernels = mafat_integer_kernels_find(mafat_kernels_find(NULL));
+  const struct mafat_integer_kernels *kernels =
+      mafat_integer_kernels_find(mafat_kernels_find(NULL));
   const struct mafat_quantization q = {1, 128, 0, 255, MAFAT_REQUANTIZE_EVEN, 0};
   uint8_t table[256];
-  mafat_integer_table_even(kernels, table, &q, &q, (struct mafat_activating){.kind = MAFAT_CLIP, .a = 5, .b = 1});
+  mafat_integer_table_even(kernels, table, &q, &q,
+                           (struct mafat_activating){.kind = MAFAT_CLIP, .a = 5, .b = 1});
   for (int u = 0; u < 256; u++) ck_assert_int_eq(table[u], 129);
-  mafat_integer_table_even(kernels, table, &q, &q, (struct mafat_activating){.kind = MAFAT_CLIP, .a = -3, .b = 7});
+  mafat_integer_table_even(kernels, table, &q, &q,
+                           (struct mafat_activating){.kind = MAFAT_CLIP, .a = -3, .b = 7});
   for (int u = 0; u < 256; u++) ck_assert_int_eq(table[u], u < 125 ? 125 : u > 135 ? 135 : u);
 }
 END_TEST
@@ -63,11 +67,14 @@ START_TEST(tables_are_the_rules)
   const struct mafat_rule_output to = as_signed(&out);
   const float slope = (float)test_random_int(&rng, -2000, 2000) / 1000;
   uint8_t fixed[256], joined[256], logistic[256], tangent[256], leaky[256], swish[256];
-  const struct mafat_integer_kernels *kernels = mafat_integer_kernels_find(mafat_kernels_find(NULL));
+  const struct mafat_integer_kernels *kernels =
+      mafat_integer_kernels_find(mafat_kernels_find(NULL));
   const bool can = mafat_quantization_can_hard_swish(&in, &out);
   const int zero = in.zero - SIGNED;
   out.rounding = MAFAT_REQUANTIZE_FLOAT;
-  mafat_integer_table_requantize(kernels, joined, &in, &(struct mafat_quantization){out.scale, out.zero, 0, 255, MAFAT_REQUANTIZE_FLOAT, 0});
+  mafat_integer_table_requantize(kernels, joined, &in,
+                                 &(struct mafat_quantization){out.scale, out.zero, 0, 255,
+                                                              MAFAT_REQUANTIZE_FLOAT, 0});
   out.rounding = MAFAT_REQUANTIZE_FIXED;
   mafat_integer_table_requantize(kernels, fixed, &in, &out);
   mafat_integer_table_logistic(logistic, &in);
@@ -78,11 +85,14 @@ START_TEST(tables_are_the_rules)
   h.zero = zero;
   h.out = to;
   const float negative = in.scale * slope / out.scale;
-  struct mafat_rule_scale above = factor_of((double)(in.scale / out.scale)), below = factor_of(fabs((double)negative));
+  struct mafat_rule_scale above = factor_of((double)(in.scale / out.scale)),
+                          below = factor_of(fabs((double)negative));
   if (negative < 0) below.multiplier = -below.multiplier;
   for (int u = 0; u < 256; u++) {
     const int q = u - SIGNED;
-    ck_assert_int_eq(fixed[u], SIGNED + mafat_rule_requantise(q, zero, factor_of((double)in.scale / (double)out.scale), to));
+    ck_assert_int_eq(fixed[u],
+                     SIGNED + mafat_rule_requantise(
+                                  q, zero, factor_of((double)in.scale / (double)out.scale), to));
     ck_assert_int_eq(joined[u], mafat_rule_join(u, in.zero, in.scale, out.zero, out.scale));
     ck_assert_int_eq(logistic[u], SIGNED + mafat_rule_logistic(q, zero, in.scale));
     ck_assert_int_eq(tangent[u], SIGNED + mafat_rule_tanh(q, zero, in.scale));
@@ -96,8 +106,10 @@ START_TEST(softmax_is_the_rules)
 {
   enum { MOST = 1200 };
   struct test_rng rng = test_rng((uint64_t)_i);
-  const int n = test_random_int(&rng, 1, test_random_chance(&rng, 30) ? MOST : 20), least = test_random_chance(&rng, 50) ? 0 : 250;
-  const float scale = random_scale(&rng), beta = test_random_chance(&rng, 50) ? 1 : random_scale(&rng);
+  const int n = test_random_int(&rng, 1, test_random_chance(&rng, 30) ? MOST : 20),
+            least = test_random_chance(&rng, 50) ? 0 : 250;
+  const float scale = random_scale(&rng),
+              beta = test_random_chance(&rng, 50) ? 1 : random_scale(&rng);
   uint8_t in[MOST], out[MOST];
   int16_t q[MOST], wanted[MOST];
   int32_t exponentials[256];
@@ -120,26 +132,34 @@ START_TEST(means_are_the_rules)
   const struct mafat_rule_scale scale = factor_of((double)in.scale / (double)out.scale);
   const int n = test_random_int(&rng, 1, 3000);
   const int64_t sum = test_random_int(&rng, 0, 255 * n);
-  ck_assert_int_eq(mafat_integer_mean(sum, n, in.zero, (struct mafat_multiplier){scale.multiplier, scale.shift}, &out),
-                   SIGNED + mafat_rule_mean(sum - (int64_t)SIGNED * n, n, in.zero - SIGNED, scale, to));
+  ck_assert_int_eq(
+      mafat_integer_mean(sum, n, in.zero, (struct mafat_multiplier){scale.multiplier, scale.shift},
+                         &out),
+      SIGNED + mafat_rule_mean(sum - (int64_t)SIGNED * n, n, in.zero - SIGNED, scale, to));
 }
 END_TEST
 
 /* Which points of an axis TFLite's flags mean. */
-static struct mafat_resample resample_of(enum mafat_rule_grid grid, enum mafat_precision precision, int out_h, int out_w)
+static struct mafat_resample resample_of(enum mafat_rule_grid grid, enum mafat_precision precision,
+                                         int out_h, int out_w)
 {
-  static const enum mafat_coordinates coordinates[] = {MAFAT_COORDINATES_ASYMMETRIC, MAFAT_COORDINATES_ALIGN_CORNERS,
-                                                       MAFAT_COORDINATES_HALF_PIXEL};
-  return (struct mafat_resample){.interpolation = MAFAT_INTERPOLATE_LINEAR, .coordinates = coordinates[grid], .precision = precision,
-                                 .y.size = out_h, .x.size = out_w};
+  static const enum mafat_coordinates coordinates[] = {
+      MAFAT_COORDINATES_ASYMMETRIC, MAFAT_COORDINATES_ALIGN_CORNERS, MAFAT_COORDINATES_HALF_PIXEL};
+  return (struct mafat_resample){.interpolation = MAFAT_INTERPOLATE_LINEAR,
+                                 .coordinates = coordinates[grid],
+                                 .precision = precision,
+                                 .y.size = out_h,
+                                 .x.size = out_w};
 }
 
 START_TEST(resized_rows_are_the_rules)
 {
   enum { SIDE = 9, MOST = 20, CHANNELS = 16 };
   struct test_rng rng = test_rng((uint64_t)_i);
-  const int h = test_random_int(&rng, 1, SIDE), w = test_random_int(&rng, 1, SIDE), c = test_random_int(&rng, 1, CHANNELS);
-  const int out_h = test_random_int(&rng, 1, MOST), out_w = test_random_int(&rng, 1, MOST), y = test_random_int(&rng, 0, out_h - 1);
+  const int h = test_random_int(&rng, 1, SIDE), w = test_random_int(&rng, 1, SIDE),
+            c = test_random_int(&rng, 1, CHANNELS);
+  const int out_h = test_random_int(&rng, 1, MOST), out_w = test_random_int(&rng, 1, MOST),
+            y = test_random_int(&rng, 0, out_h - 1);
   const bool is_signed = test_random_chance(&rng, 50);
   const enum mafat_rule_grid grid = (enum mafat_rule_grid)test_random_int(&rng, 0, 2);
   int16_t map[SIDE * SIDE * CHANNELS];
@@ -150,19 +170,23 @@ START_TEST(resized_rows_are_the_rules)
     bytes[i] = (uint8_t)test_random_int(&rng, 0, 255);
     map[i] = (int16_t)(bytes[i] - (is_signed ? SIGNED : 0));
   }
-  const struct mafat_resample r = resample_of(grid, is_signed ? MAFAT_POINTS_FIXED : MAFAT_POINTS_SINGLE, out_h, out_w);
-  const struct mafat_points rows = mafat_resample_points(&r, true, h), columns = mafat_resample_points(&r, false, w);
+  const struct mafat_resample r =
+      resample_of(grid, is_signed ? MAFAT_POINTS_FIXED : MAFAT_POINTS_SINGLE, out_h, out_w);
+  const struct mafat_points rows = mafat_resample_points(&r, true, h),
+                            columns = mafat_resample_points(&r, false, w);
   const struct mafat_tap row = mafat_points_tap(&rows, y);
   for (int x = 0; x < out_w; x++) taps[x] = mafat_points_tap(&columns, x);
-  const struct mafat_integer_resize_call call = {bytes + row.at * w * c, bytes + row.next * w * c, row.weight, taps, out, 0, out_w,
-                                                 c, c, c, &q, &q};
+  const struct mafat_integer_resize_call call = {
+      bytes + row.at * w * c, bytes + row.next * w * c, row.weight, taps, out, 0, out_w, c, c, c,
+      &q, &q};
   if (is_signed) mafat_integer_resize_fixed(&call);
   else mafat_integer_resize_single(&call);
   const struct mafat_rule_map in = {map, h, w, c, 0};
   for (int x = 0; x < out_w; x++)
     for (int ch = 0; ch < c; ch++)
       ck_assert_int_eq(out[x * c + ch] - (is_signed ? SIGNED : 0),
-                       (is_signed ? mafat_rule_bilinear : mafat_rule_bilinear_single)(&in, grid, out_h, out_w, y, x, ch));
+                       (is_signed ? mafat_rule_bilinear
+                                  : mafat_rule_bilinear_single)(&in, grid, out_h, out_w, y, x, ch));
 }
 END_TEST
 
@@ -179,28 +203,34 @@ START_TEST(onnx_resizes_round_to_even)
     above[i] = (uint8_t)test_random_int(&rng, 0, 255);
     below[i] = (uint8_t)test_random_int(&rng, 0, 255);
   }
-  const struct mafat_integer_resize_call call = {above, below, down, &tap, out, 3, 1, CHANNELS, CHANNELS, CHANNELS, &in, &to};
+  const struct mafat_integer_resize_call call = {above, below,    down,     &tap,     out, 3,
+                                                 1,     CHANNELS, CHANNELS, CHANNELS, &in, &to};
   mafat_integer_resize_even(&call);
   for (int i = 0; i < CHANNELS; i++) {
     const int four[] = {above[i], below[i], above[CHANNELS + i], below[CHANNELS + i]};
-    ck_assert_int_eq(out[i], mafat_rule_between_even(four, in.zero, down, tap.weight, in.scale / to.scale,
-                                                     (struct mafat_rule_output){to.zero, to.least, to.most}));
+    ck_assert_int_eq(
+        out[i], mafat_rule_between_even(four, in.zero, down, tap.weight, in.scale / to.scale,
+                                        (struct mafat_rule_output){to.zero, to.least, to.most}));
   }
 }
 END_TEST
 
-/* Points that are rounded may come to lie behind the last pixel, of many outputs: what is read lies in the map. */
+/* Points that are rounded may come to lie behind the last pixel, of many outputs: what is read lies
+ * in the map. */
 START_TEST(rounded_points_lie_in_the_map)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
-  const int in = test_random_int(&rng, 1, 40), out = test_random_int(&rng, 1, test_random_chance(&rng, 50) ? 5000 : 100);
+  const int in = test_random_int(&rng, 1, 40),
+            out = test_random_int(&rng, 1, test_random_chance(&rng, 50) ? 5000 : 100);
   const enum mafat_rule_grid grid = (enum mafat_rule_grid)test_random_int(&rng, 0, 2);
-  struct mafat_resample r = resample_of(grid, test_random_chance(&rng, 50) ? MAFAT_POINTS_FIXED : MAFAT_POINTS_SINGLE, out, out);
+  struct mafat_resample r = resample_of(
+      grid, test_random_chance(&rng, 50) ? MAFAT_POINTS_FIXED : MAFAT_POINTS_SINGLE, out, out);
   const struct mafat_points points = mafat_resample_points(&r, true, in);
   struct mafat_tap before = {0, 0, 0};
   for (int x = 0; x < out; x++) {
     const struct mafat_tap tap = mafat_points_tap(&points, x);
-    ck_assert(tap.at >= before.at && tap.next >= before.next && tap.next - tap.at <= (tap.weight > 0) && tap.next < in && fabsf(tap.weight) < 1);
+    ck_assert(tap.at >= before.at && tap.next >= before.next &&
+              tap.next - tap.at <= (tap.weight > 0) && tap.next < in && fabsf(tap.weight) < 1);
     before = tap;
   }
 }
@@ -227,8 +257,9 @@ START_TEST(numbers_of_the_finest_scales_are_all_near_0)
 }
 END_TEST
 
-/* A dense layer whose weights, and what its zero point takes, are each beyond 2^31, and little of both together: undefined behaviour if
- * they are added as signed numbers, which a sanitizer tells. */
+/* A dense layer whose weights, and what its zero point takes, are each beyond 2^31, and little of
+ * both together: undefined behaviour if they are added as signed numbers, which a sanitizer tells.
+ */
 START_TEST(sums_are_modulo_32_bits)
 {
   enum { INPUTS = 70000, WIDTH = 8, ROOM = 16 };
@@ -244,10 +275,20 @@ START_TEST(sums_are_modulo_32_bits)
   weights[0] = INT8_MAX; /* of the first filter 255 more */
   for (int f = 0; f < MAFAT_PANEL; f++) multipliers[f] = 1 << 30, shifts[f] = -8;
   const struct mafat_integer_block_slice block_slice = {&from, INPUTS, INPUTS};
-  const struct mafat_integer_conv_call call = {
-      .block_slices = &block_slice, .n_block_slices = 1, .segments = {{&to, WIDTH, WIDTH}}, .n_segments = 1, .n_rows = 1, .n_cols = 1,
-      .window = mafat_window_square(1, 1, 0), .weights = weights, .width = WIDTH, .weights_zero = INT8_MIN,
-      .to = {bias, multipliers, shifts, mafat_quantization(1, 0)}, .start = true, .finish = true};
+  const struct mafat_integer_conv_call call = {.block_slices = &block_slice,
+                                               .n_block_slices = 1,
+                                               .segments = {{&to, WIDTH, WIDTH}},
+                                               .n_segments = 1,
+                                               .n_rows = 1,
+                                               .n_cols = 1,
+                                               .window = mafat_window_square(1, 1, 0),
+                                               .weights = weights,
+                                               .width = WIDTH,
+                                               .weights_zero = INT8_MIN,
+                                               .to = {bias, multipliers, shifts,
+                                                      mafat_quantization(1, 0)},
+                                               .start = true,
+                                               .finish = true};
   for (int i = 0; i < n_levels; i++) {
     memset(out, 1, sizeof out);
     levels[i]->conv(&call);
@@ -263,15 +304,18 @@ END_TEST
 
 static int32_t sum_at_an_end(struct test_rng *rng)
 {
-  static const int32_t ends[] = {INT32_MIN, INT32_MIN + 1, INT32_MAX, 0, 1, -1, 1 << 30, -(1 << 30)};
-  if (test_random_chance(rng, 50)) return ends[test_random_int(rng, 0, (int)(sizeof ends / sizeof *ends) - 1)];
+  static const int32_t ends[] = {INT32_MIN, INT32_MIN + 1, INT32_MAX, 0, 1,
+                                 -1,        1 << 30,       -(1 << 30)};
+  if (test_random_chance(rng, 50))
+    return ends[test_random_int(rng, 0, (int)(sizeof ends / sizeof *ends) - 1)];
   return (int32_t)((uint32_t)test_random(rng) << 8) >> test_random_int(rng, 0, 30);
 }
 
 static int32_t multiplier_at_an_end(struct test_rng *rng)
 {
   static const int32_t ends[] = {INT32_MIN, -INT32_MAX, INT32_MAX, 1 << 30, -(1 << 30), 0};
-  if (test_random_chance(rng, 70)) return ends[test_random_int(rng, 0, (int)(sizeof ends / sizeof *ends) - 1)];
+  if (test_random_chance(rng, 70))
+    return ends[test_random_int(rng, 0, (int)(sizeof ends / sizeof *ends) - 1)];
   return test_random_int(rng, 1 << 30, INT32_MAX);
 }
 
@@ -286,10 +330,12 @@ static int32_t factor_at_an_end(struct test_rng *rng)
 }
 
 /* By the rule. */
-static unsigned char finished(const struct mafat_quantization *q, int32_t sum, int32_t multiplier, int32_t shift)
+static unsigned char finished(const struct mafat_quantization *q, int32_t sum, int32_t multiplier,
+                              int32_t shift)
 {
   float factor;
-  if (q->rounding != MAFAT_REQUANTIZE_EVEN) return mafat_put_number(q, mafat_requantize(sum, (struct mafat_multiplier){multiplier, shift}));
+  if (q->rounding != MAFAT_REQUANTIZE_EVEN)
+    return mafat_put_number(q, mafat_requantize(sum, (struct mafat_multiplier){multiplier, shift}));
   memcpy(&factor, sum < 0 && shift ? &shift : &multiplier, sizeof factor);
   return mafat_put_even(q, (float)sum * factor);
 }
@@ -299,7 +345,8 @@ static void check_ends(struct test_rng *rng, bool even)
 {
   enum { COLS = 5, ROOM = 16, BLOCK = MAFAT_CHANNEL_BLOCK };
   const struct mafat_integer_kernels *levels[ROOM];
-  const int n_levels = mafat_integer_kernels_list(levels, ROOM), n = test_random_int(rng, 1, BLOCK), width = n > 8 ? BLOCK : 8;
+  const int n_levels = mafat_integer_kernels_list(levels, ROOM), n = test_random_int(rng, 1, BLOCK),
+            width = n > 8 ? BLOCK : 8;
   static const int8_t weights[BLOCK * 4];
   static const uint8_t in[BLOCK * COLS + 4];
   uint8_t out[BLOCK * COLS], *to = out;
@@ -310,24 +357,46 @@ static void check_ends(struct test_rng *rng, bool even)
   for (int f = 0; f < BLOCK; f++) {
     sums[f] = sum_at_an_end(rng);
     multipliers[f] = even ? factor_at_an_end(rng) : multiplier_at_an_end(rng);
-    shifts[f] = even ? factor_at_an_end(rng) : multipliers[f] ? test_random_chance(rng, 20) ? -1 : test_random_int(rng, -31, 30) : 0;
+    shifts[f] = even             ? factor_at_an_end(rng)
+                : multipliers[f] ? test_random_chance(rng, 20) ? -1 : test_random_int(rng, -31, 30)
+                                 : 0;
   }
   const struct mafat_integer_finish finish = {sums, multipliers, shifts, q};
   const struct mafat_integer_block_slice block_slice = {&from, 4, BLOCK};
-  const struct mafat_integer_conv_call conv = {
-      .block_slices = &block_slice, .n_block_slices = 1, .segments = {{&to, n, BLOCK}}, .n_segments = 1, .n_rows = 1, .n_cols = COLS,
-      .window = mafat_window_square(1, 1, 0), .weights = weights, .width = width, .to = finish, .start = true, .finish = true};
-  const struct mafat_integer_depthwise_call depthwise = {
-      .rows = &from, .out = &to, .n_channels = n, .in_pixel_bytes = BLOCK, .out_pixel_bytes = BLOCK, .n_rows = 1, .n_cols = COLS,
-      .window = mafat_window_square(1, 1, 0), .weights = weights, .width = width, .to = finish};
+  const struct mafat_integer_conv_call conv = {.block_slices = &block_slice,
+                                               .n_block_slices = 1,
+                                               .segments = {{&to, n, BLOCK}},
+                                               .n_segments = 1,
+                                               .n_rows = 1,
+                                               .n_cols = COLS,
+                                               .window = mafat_window_square(1, 1, 0),
+                                               .weights = weights,
+                                               .width = width,
+                                               .to = finish,
+                                               .start = true,
+                                               .finish = true};
+  const struct mafat_integer_depthwise_call depthwise = {.rows = &from,
+                                                         .out = &to,
+                                                         .n_channels = n,
+                                                         .in_pixel_bytes = BLOCK,
+                                                         .out_pixel_bytes = BLOCK,
+                                                         .n_rows = 1,
+                                                         .n_cols = COLS,
+                                                         .window = mafat_window_square(1, 1, 0),
+                                                         .weights = weights,
+                                                         .width = width,
+                                                         .to = finish};
   for (int i = 0; i < 2 * n_levels; i++) {
     memset(out, 1, sizeof out);
     if (i % 2) levels[i / 2]->depthwise(&depthwise);
     else levels[i / 2]->conv(&conv);
     for (int k = 0; k < n * COLS; k++) {
-      int f = k % n, expected = finished(&q, sums[f], multipliers[f], shifts[f]), found = out[k / n * BLOCK + f];
-      ck_assert_msg(found == expected, "%s: %d instead of %d: a sum of %d, multiplier %d, shift %d, zero %d, %d to %d", levels[i / 2]->name, found,
-                    expected, sums[f], multipliers[f], shifts[f], q.zero, q.least, q.most);
+      int f = k % n, expected = finished(&q, sums[f], multipliers[f], shifts[f]),
+          found = out[k / n * BLOCK + f];
+      ck_assert_msg(found == expected,
+                    "%s: %d instead of %d: a sum of %d, multiplier %d, shift %d, zero %d, %d to %d",
+                    levels[i / 2]->name, found, expected, sums[f], multipliers[f], shifts[f],
+                    q.zero, q.least, q.most);
     }
   }
 }
@@ -351,7 +420,8 @@ Suite *integer_functions_suite(void)
   tcase_add_loop_test(t, means_are_the_rules, 0, test_seeds(SEEDS));
   tcase_add_loop_test(t, resized_rows_are_the_rules, 0, test_seeds(SEEDS));
   tcase_add_loop_test(t, onnx_resizes_round_to_even, 0, test_seeds(SEEDS));
-  tcase_add_loop_test(t, numbers_of_the_finest_scales_are_all_near_0, 0, (int)(sizeof finest / sizeof *finest));
+  tcase_add_loop_test(t, numbers_of_the_finest_scales_are_all_near_0, 0,
+                      (int)(sizeof finest / sizeof *finest));
   tcase_add_loop_test(t, rounded_points_lie_in_the_map, 0, test_seeds(SEEDS));
   suite_add_tcase(suite, t);
   return suite;

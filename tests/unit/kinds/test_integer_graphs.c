@@ -29,7 +29,8 @@ START_TEST(any_plan_gives_the_rules_numbers)
   test_integer_graph_open(&g, (uint64_t)_i * 0x9e3779b97f4a7c15u);
   struct test_imported m = test_import_tflite(&g.model, &d);
   /* Few dimensions of what was turned and joined before cannot be padded, whatever the type. */
-  bool pads_shared = m.code == MAFAT_EUNSUPPORTED && strstr(d.text, ", which shares an axis with others");
+  bool pads_shared =
+      m.code == MAFAT_EUNSUPPORTED && strstr(d.text, ", which shares an axis with others");
   ck_assert_msg(m.code == MAFAT_OK || pads_shared, "%s", d.text);
   if (m.code == MAFAT_OK) test_integer_run_plans(&g, m.network, m.path, false);
   test_imported_close(&m);
@@ -39,7 +40,8 @@ END_TEST
 
 /* ---- what it costs ---- */
 
-static struct mafat_work count(const struct mafat_network *n, const char *text, const struct mafat_calibration *calibration, double *ms)
+static struct mafat_work count(const struct mafat_network *n, const char *text,
+                               const struct mafat_calibration *calibration, double *ms)
 {
   struct mafat_plan *plan = test_plan_with(n, text, NULL);
   struct mafat_layout *layout = test_layout(n, plan);
@@ -60,12 +62,15 @@ static struct mafat_work count(const struct mafat_network *n, const char *text, 
   return work;
 }
 
-/* Products of integers are none of floats, and take less time where an instruction sums quads of them. */
+/* Products of integers are none of floats, and take less time where an instruction sums quads of
+ * them. */
 START_TEST(integers_have_prices_of_their_own)
 {
   static struct test_integer_graph g;
-  static const enum mafat_term floats[] = {MAFAT_TERM_CONV_MACS, MAFAT_TERM_POINT_MACS, MAFAT_TERM_WINOGRAD_MACS, MAFAT_TERM_TAPS,
-                                           MAFAT_TERM_NARROW_TAPS, MAFAT_TERM_DEPTHWISE_MACS, MAFAT_TERM_DENSE_MACS};
+  static const enum mafat_term floats[] = {MAFAT_TERM_CONV_MACS,     MAFAT_TERM_POINT_MACS,
+                                           MAFAT_TERM_WINOGRAD_MACS, MAFAT_TERM_TAPS,
+                                           MAFAT_TERM_NARROW_TAPS,   MAFAT_TERM_DEPTHWISE_MACS,
+                                           MAFAT_TERM_DENSE_MACS};
   struct mafat_diagnostic d = {""};
   struct mafat_calibration calibration;
   double quads, pairs;
@@ -103,18 +108,23 @@ END_TEST
 enum { ROOM = 1 << 16, HEADER = 128 };
 
 /* A file's name, to be removed, and what is written to it. */
-static void write_file(char path[32], const void *header, size_t n_header, const void *data, size_t n)
+static void write_file(char path[32], const void *header, size_t n_header, const void *data,
+                       size_t n)
 {
   snprintf(path, 32, "/tmp/mafat-numbers-XXXXXX");
   int fd = mkstemp(path);
-  ck_assert(fd >= 0 && write(fd, header, n_header) == (ssize_t)n_header && write(fd, data, n) == (ssize_t)n && close(fd) == 0);
+  ck_assert(fd >= 0 && write(fd, header, n_header) == (ssize_t)n_header &&
+            write(fd, data, n) == (ssize_t)n && close(fd) == 0);
 }
 
-static void write_npy(char path[32], const char *type, const struct test_integer_map *m, const void *data, size_t n)
+static void write_npy(char path[32], const char *type, const struct test_integer_map *m,
+                      const void *data, size_t n)
 {
   char header[HEADER];
   memcpy(header, "\x93NUMPY\1\0\x76\0", 10);
-  int end = 10 + snprintf(header + 10, HEADER - 10, "{'descr': '%s', 'fortran_order': False, 'shape': (1, %d, %d, %d), }", type, m->h, m->w, m->c);
+  int end = 10 + snprintf(header + 10, HEADER - 10,
+                          "{'descr': '%s', 'fortran_order': False, 'shape': (1, %d, %d, %d), }",
+                          type, m->h, m->w, m->c);
   memset(header + end, ' ', (size_t)(HEADER - end));
   header[HEADER - 1] = '\n';
   write_file(path, header, HEADER, data, n);
@@ -130,7 +140,8 @@ static void run_file(struct mafat_model *model, const char *path, float *out, si
   ck_assert_msg(mafat_model_read_output(model, f.name, out, n, &d) == MAFAT_OK, "%s", d.text);
 }
 
-/* Numbers as the model has them, raw or in an array, and floats that mean them: one and the same. */
+/* Numbers as the model has them, raw or in an array, and floats that mean them: one and the same.
+ */
 START_TEST(inputs_are_numbers_or_what_they_mean)
 {
   static struct test_integer_graph g;
@@ -147,7 +158,8 @@ START_TEST(inputs_are_numbers_or_what_they_mean)
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   const struct test_integer_map *m = &g.maps[0], *o = test_integer_graph_output(&g, 0);
   size_t n = (size_t)(m->h * m->w * m->c), n_out = (size_t)(o->h * o->w * o->c);
-  for (size_t i = 0; i < n; i++) numbers[i] = (signed char)m->at[i], floats[i] = m->scale * (float)(m->at[i] - m->zero);
+  for (size_t i = 0; i < n; i++)
+    numbers[i] = (signed char)m->at[i], floats[i] = m->scale * (float)(m->at[i] - m->zero);
   options.floats_only = true;
   options.memory_bytes = (size_t)1 << 28;
   ck_assert_msg(mafat_model_open(&model, path, NULL, &options, &d) == MAFAT_OK, "%s", d.text);
@@ -163,7 +175,8 @@ START_TEST(inputs_are_numbers_or_what_they_mean)
   run_file(model, raw, expected, n_out);
   for (size_t i = 0; i < n_out; i++) {
     float value = o->places ? (float)o->at[i] : (float)((double)o->scale * (o->at[i] - o->zero));
-    ck_assert_msg(expected[i] == value, "element %zu: %g instead of %g", i, (double)expected[i], (double)value);
+    ck_assert_msg(expected[i] == value, "element %zu: %g instead of %g", i, (double)expected[i],
+                  (double)value);
   }
   run_file(model, array, found, n_out);
   ck_assert_mem_eq(found, expected, n_out * sizeof *found);
@@ -174,7 +187,9 @@ START_TEST(inputs_are_numbers_or_what_they_mean)
   ck_assert_int_eq(mafat_model_read_output(model, out.name, found, n_out, &d), MAFAT_OK);
   ck_assert_mem_eq(found, expected, n_out * sizeof *found);
   ck_assert_int_eq(mafat_model_run_raw(model, wrong, &d), MAFAT_EUNSUPPORTED);
-  ck_assert_ptr_nonnull(strstr(d.text, g.is_signed ? "expected a .npy file of int8 ('|i1'), found '|u1'" : "expected a .npy file of uint8 ('|u1'), found '|i1'"));
+  ck_assert_ptr_nonnull(strstr(d.text, g.is_signed
+                                           ? "expected a .npy file of int8 ('|i1'), found '|u1'"
+                                           : "expected a .npy file of uint8 ('|u1'), found '|i1'"));
   const char *const files[] = {raw, array, reals, wrong};
   for (int i = 0; i < 4; i++) unlink(files[i]);
   mafat_model_close(&model);
@@ -183,7 +198,8 @@ START_TEST(inputs_are_numbers_or_what_they_mean)
 }
 END_TEST
 
-/* Pixels become the numbers that the floats become which they mean: those of networks that take pictures, of 1 or 3 channels. */
+/* Pixels become the numbers that the floats become which they mean: those of networks that take
+ * pictures, of 1 or 3 channels. */
 START_TEST(pixels_are_what_they_mean)
 {
   static struct test_integer_graph g;
@@ -194,7 +210,8 @@ START_TEST(pixels_are_what_they_mean)
   struct mafat_model *model;
   struct mafat_port_facts out = {.size = sizeof out};
   test_integer_graph_open(&g, (uint64_t)_i * 0x9e3779b97f4a7c15u + 5);
-  for (uint64_t other = 1; g.maps[0].c != 1 && g.maps[0].c != 3; other++) { /* one in 20 is a picture */
+  for (uint64_t other = 1; g.maps[0].c != 1 && g.maps[0].c != 3;
+       other++) { /* one in 20 is a picture */
     test_integer_graph_close(&g);
     test_integer_graph_open(&g, ((uint64_t)_i + other * 0x10001) * 0x9e3779b97f4a7c15u + 5);
   }
@@ -203,7 +220,8 @@ START_TEST(pixels_are_what_they_mean)
   int fd = test_tflite_file(&g.model);
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  const float mean[] = {100, 100, 100}, scale[] = {m->scale * 1.5f, m->scale * 1.5f, m->scale * 1.5f};
+  const float mean[] = {100, 100, 100},
+              scale[] = {m->scale * 1.5f, m->scale * 1.5f, m->scale * 1.5f};
   struct test_rng rng = test_rng((uint64_t)_i);
   for (size_t i = 0; i < n; i++) {
     pixels[i] = (unsigned char)test_random_int(&rng, 0, 255);
@@ -217,7 +235,9 @@ START_TEST(pixels_are_what_they_mean)
   ck_assert_int_eq(mafat_model_set_input(model, NULL, floats, n, &d), MAFAT_OK);
   ck_assert_msg(mafat_model_run_inputs(model, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(mafat_model_read_output(model, out.name, expected, n_out, &d), MAFAT_OK);
-  ck_assert_msg(mafat_model_run_pixels(model, pixels, m->w, m->h, m->c, (size_t)(m->w * m->c), &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_model_run_pixels(model, pixels, m->w, m->h, m->c, (size_t)(m->w * m->c),
+                                       &d) == MAFAT_OK,
+                "%s", d.text);
   ck_assert_int_eq(mafat_model_read_output(model, out.name, found, n_out, &d), MAFAT_OK);
   ck_assert_mem_eq(found, expected, n_out * sizeof *found);
   mafat_model_close(&model);
@@ -258,13 +278,38 @@ START_TEST(means_of_many_numbers)
   static const float scale = .5f;
   static const int64_t zero = 255;
   static const int32_t axes[] = {1, 2};
-  const struct test_tflite_tensor tensors[] = {
-      {.name = "x", .type = MAFAT_TFLITE_UINT8, .rank = 4, .shape = {1, LARGE_SIDE, LARGE_SIDE, 1}, .n_scales = 1, .scales = &scale, .n_zero_points = 1, .zero_points = &zero},
-      {.name = "a", .type = MAFAT_TFLITE_INT32, .rank = 1, .shape = {2}, .data = axes, .bytes = sizeof axes},
-      {.name = "m", .type = MAFAT_TFLITE_UINT8, .rank = 2, .shape = {1, 1}, .n_scales = 1, .scales = &scale, .n_zero_points = 1, .zero_points = &zero}};
-  const struct test_tflite_operator mean = {.code = MAFAT_TFLITE_MEAN, .n_inputs = 2, .inputs = {0, 1}, .n_outputs = 1, .outputs = {2}};
-  const struct test_tflite_model model = {.tensors = tensors, .n_tensors = 3, .operators = &mean, .n_operators = 1, .n_inputs = 1, .inputs = {0},
-                                          .n_outputs = 1, .outputs = {2}};
+  const struct test_tflite_tensor tensors[] = {{.name = "x",
+                                                .type = MAFAT_TFLITE_UINT8,
+                                                .rank = 4,
+                                                .shape = {1, LARGE_SIDE, LARGE_SIDE, 1},
+                                                .n_scales = 1,
+                                                .scales = &scale,
+                                                .n_zero_points = 1,
+                                                .zero_points = &zero},
+                                               {.name = "a",
+                                                .type = MAFAT_TFLITE_INT32,
+                                                .rank = 1,
+                                                .shape = {2},
+                                                .data = axes,
+                                                .bytes = sizeof axes},
+                                               {.name = "m",
+                                                .type = MAFAT_TFLITE_UINT8,
+                                                .rank = 2,
+                                                .shape = {1, 1},
+                                                .n_scales = 1,
+                                                .scales = &scale,
+                                                .n_zero_points = 1,
+                                                .zero_points = &zero}};
+  const struct test_tflite_operator mean = {
+      .code = MAFAT_TFLITE_MEAN, .n_inputs = 2, .inputs = {0, 1}, .n_outputs = 1, .outputs = {2}};
+  const struct test_tflite_model model = {.tensors = tensors,
+                                          .n_tensors = 3,
+                                          .operators = &mean,
+                                          .n_operators = 1,
+                                          .n_inputs = 1,
+                                          .inputs = {0},
+                                          .n_outputs = 1,
+                                          .outputs = {2}};
   ck_assert_float_eq(run_large(&model, 0), 0);
 }
 END_TEST
@@ -275,16 +320,43 @@ START_TEST(windows_of_many_numbers)
   const float scale = .5f;
   const int64_t zero = _i ? -128 : 0;
   const int type = _i ? MAFAT_TFLITE_INT8 : MAFAT_TFLITE_UINT8;
-  const struct test_tflite_tensor tensors[] = {
-      {.name = "x", .type = type, .rank = 4, .shape = {1, LARGE_SIDE, LARGE_SIDE, 1}, .n_scales = 1, .scales = &scale, .n_zero_points = 1, .zero_points = &zero},
-      {.name = "m", .type = type, .rank = 4, .shape = {1, 1, 1, 1}, .n_scales = 1, .scales = &scale, .n_zero_points = 1, .zero_points = &zero}};
+  const struct test_tflite_tensor tensors[] = {{.name = "x",
+                                                .type = type,
+                                                .rank = 4,
+                                                .shape = {1, LARGE_SIDE, LARGE_SIDE, 1},
+                                                .n_scales = 1,
+                                                .scales = &scale,
+                                                .n_zero_points = 1,
+                                                .zero_points = &zero},
+                                               {.name = "m",
+                                                .type = type,
+                                                .rank = 4,
+                                                .shape = {1, 1, 1, 1},
+                                                .n_scales = 1,
+                                                .scales = &scale,
+                                                .n_zero_points = 1,
+                                                .zero_points = &zero}};
   const struct test_tflite_operator pool = {
-      .code = MAFAT_TFLITE_AVERAGE_POOL_2D, .n_inputs = 1, .inputs = {0}, .n_outputs = 1, .outputs = {1}, .options = 5,
-      .n_fields = 5, .fields = {{.number = 0, .bytes = 1, .value = MAFAT_TFLITE_VALID},
-                                {.number = 1, .bytes = 4, .value = 1}, {.number = 2, .bytes = 4, .value = 1},
-                                {.number = 3, .bytes = 4, .value = LARGE_SIDE}, {.number = 4, .bytes = 4, .value = LARGE_SIDE}}};
-  const struct test_tflite_model model = {.tensors = tensors, .n_tensors = 2, .operators = &pool, .n_operators = 1, .n_inputs = 1, .inputs = {0},
-                                          .n_outputs = 1, .outputs = {1}};
+      .code = MAFAT_TFLITE_AVERAGE_POOL_2D,
+      .n_inputs = 1,
+      .inputs = {0},
+      .n_outputs = 1,
+      .outputs = {1},
+      .options = 5,
+      .n_fields = 5,
+      .fields = {{.number = 0, .bytes = 1, .value = MAFAT_TFLITE_VALID},
+                 {.number = 1, .bytes = 4, .value = 1},
+                 {.number = 2, .bytes = 4, .value = 1},
+                 {.number = 3, .bytes = 4, .value = LARGE_SIDE},
+                 {.number = 4, .bytes = 4, .value = LARGE_SIDE}}};
+  const struct test_tflite_model model = {.tensors = tensors,
+                                          .n_tensors = 2,
+                                          .operators = &pool,
+                                          .n_operators = 1,
+                                          .n_inputs = 1,
+                                          .inputs = {0},
+                                          .n_outputs = 1,
+                                          .outputs = {1}};
   ck_assert_float_eq(run_large(&model, 255 * scale), 255 * scale);
 }
 END_TEST

@@ -17,8 +17,8 @@ Suite *integer_matmul_suite(void);
 
 static struct mafat_diagnostic diagnostic;
 
-/* n matrices A of rows x inputs times B of inputs x filters, both cut out of one map: the second's rows lie behind the first's,
- * and each has channels from `first` on. */
+/* n matrices A of rows x inputs times B of inputs x filters, both cut out of one map: the second's
+ * rows lie behind the first's, and each has channels from `first` on. */
 struct problem {
   int n, rows, inputs, filters, first[2], channels;
   bool transposed; /* B as its columns lie: inputs and filters are as many */
@@ -30,14 +30,18 @@ struct problem {
 static void draw(struct problem *p, struct test_rng *rng, int most)
 {
   static const double scales[] = {.0078125, .05, .011, .25};
-  *p = (struct problem){.n = test_random_int(rng, 1, 3), .rows = test_random_int(rng, 1, 80), .inputs = test_random_int(rng, 1, most),
-                        .filters = test_random_int(rng, 1, 70), .transposed = test_random_chance(rng, 50),
+  *p = (struct problem){.n = test_random_int(rng, 1, 3),
+                        .rows = test_random_int(rng, 1, 80),
+                        .inputs = test_random_int(rng, 1, most),
+                        .filters = test_random_int(rng, 1, 70),
+                        .transposed = test_random_chance(rng, 50),
                         .is_single = test_random_chance(rng, 30)};
   if (p->transposed) p->filters = p->inputs;
   for (int k = 0; k < 2; k++) {
     p->first[k] = test_random_int(rng, 0, 9);
     p->scale[k] = scales[test_random_int(rng, 0, 3)];
-    p->zero[k] = test_random_chance(rng, 20) ? (test_random_chance(rng, 50) ? 255 : 0) : test_random_int(rng, 0, 255);
+    p->zero[k] = test_random_chance(rng, 20) ? (test_random_chance(rng, 50) ? 255 : 0)
+                                             : test_random_int(rng, 0, 255);
   }
   p->scale[2] = p->scale[0] * p->scale[1] * sqrt(p->inputs) * test_random_int(rng, 20, 90);
   p->zero[2] = test_random_int(rng, 0, 255);
@@ -50,7 +54,8 @@ static void draw(struct problem *p, struct test_rng *rng, int most)
 
 /* ---- as a model ---- */
 
-static void add_slice(struct test_message *graph, const char *from, const char *to, const int64_t *starts, const int64_t *ends)
+static void add_slice(struct test_message *graph, const char *from, const char *to,
+                      const int64_t *starts, const int64_t *ends)
 {
   static const int64_t axes[] = {1, 2, 3};
   char names[3][16], inputs[80];
@@ -65,14 +70,17 @@ static void add_slice(struct test_message *graph, const char *from, const char *
 
 static void add_zero(struct test_message *graph, const char *name, double zero)
 {
-  test_onnx_initializer(graph, &(struct test_onnx_tensor){.name = name, .type = MAFAT_ONNX_UINT8, .rank = 0, .values = &zero});
+  test_onnx_initializer(graph,
+                        &(struct test_onnx_tensor){
+                            .name = name, .type = MAFAT_ONNX_UINT8, .rank = 0, .values = &zero});
 }
 
 static struct test_imported import(const struct problem *p)
 {
   const int64_t dims[] = {1, p->n, p->rows + p->inputs, p->channels};
   const int64_t a[] = {0, 0, p->first[0]}, a_end[] = {p->n, p->rows, p->first[0] + p->inputs};
-  const int64_t b[] = {0, p->rows, p->first[1]}, b_end[] = {p->is_single ? 1 : p->n, p->rows + p->inputs, p->first[1] + p->filters};
+  const int64_t b[] = {0, p->rows, p->first[1]},
+                b_end[] = {p->is_single ? 1 : p->n, p->rows + p->inputs, p->first[1] + p->filters};
   static const char *const scales[] = {"sa", "sb", "sy"}, *const zeros[] = {"za", "zb", "zy"};
   struct test_message graph = {0};
   for (int k = 0; k < 3; k++) {
@@ -105,7 +113,9 @@ static struct mafat_layer *find_product(const struct mafat_network *n)
 
 static int number(const struct problem *p, int which, int matrix, int row, int channel)
 {
-  float x = p->input[((size_t)matrix * (size_t)(p->rows + p->inputs) + (size_t)row) * (size_t)p->channels + (size_t)(p->first[which] + channel)];
+  float x = p->input[((size_t)matrix * (size_t)(p->rows + p->inputs) + (size_t)row) *
+                         (size_t)p->channels +
+                     (size_t)(p->first[which] + channel)];
   double q = nearbyintf(x / (float)p->scale[which]) + p->zero[which];
   return (int)fmin(fmax(q, 0), 255) - (int)p->zero[which];
 }
@@ -115,27 +125,31 @@ static float meant(const struct problem *p, int matrix, int row, int filter)
   int64_t sum = 0;
   for (int k = 0; k < p->inputs; k++) {
     int inner = p->rows + (p->transposed ? filter : k), channel = p->transposed ? k : filter;
-    sum += (int64_t)number(p, 0, matrix, row, k) * number(p, 1, p->is_single ? 0 : matrix, inner, channel);
+    sum += (int64_t)number(p, 0, matrix, row, k) *
+           number(p, 1, p->is_single ? 0 : matrix, inner, channel);
   }
   float factor = (float)p->scale[0] * (float)p->scale[1] / (float)p->scale[2];
   double q = nearbyintf((float)sum * factor) + p->zero[2];
   return ((float)fmin(fmax(q, 0), 255) - (float)p->zero[2]) * (float)p->scale[2];
 }
 
-static void compare(const struct problem *p, const struct mafat_network *n, struct mafat_executor *e, const char *plan_text)
+static void compare(const struct problem *p, const struct mafat_network *n,
+                    struct mafat_executor *e, const char *plan_text)
 {
   int tensor = n->outputs->sources.list->tensor;
   for (int i = 0; i < p->n; i++)
     for (int y = 0; y < p->rows; y++)
       for (int f = 0; f < p->filters; f++) {
         float found = mafat_executor_output_at(e, tensor, f, i, y), expected = meant(p, i, y, f);
-        ck_assert_msg(found == expected, "%s: %d matrices of %d x %d by %d%s: %g at %d, %d, %d, expected %g", plan_text, p->n, p->rows,
-                      p->inputs, p->filters, p->transposed ? " transposed" : "", (double)found, i, y, f, (double)expected);
+        ck_assert_msg(found == expected,
+                      "%s: %d matrices of %d x %d by %d%s: %g at %d, %d, %d, expected %g",
+                      plan_text, p->n, p->rows, p->inputs, p->filters,
+                      p->transposed ? " transposed" : "", (double)found, i, y, f, (double)expected);
       }
 }
 
-static void check_plan(const struct problem *p, const struct test_imported *m, const char *plan_text, int threads,
-                       const struct mafat_kernels *level)
+static void check_plan(const struct problem *p, const struct test_imported *m,
+                       const char *plan_text, int threads, const struct mafat_kernels *level)
 {
   const struct mafat_network *n = m->network;
   struct mafat_executor_options options;
@@ -144,7 +158,8 @@ static void check_plan(const struct problem *p, const struct test_imported *m, c
   struct mafat_weights *w = NULL;
   mafat_plan_defaults(&plan_options);
   plan_options.n_threads = threads;
-  ck_assert_int_eq(mafat_weights_open_kept(&w, m->path, n, n->n_layers, NULL, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_weights_open_kept(&w, m->path, n, n->n_layers, NULL, &diagnostic),
+                   MAFAT_OK);
   struct mafat_plan *plan = test_plan_with(n, plan_text, &plan_options);
   struct mafat_layout *layout = test_layout(n, plan);
   mafat_executor_defaults(&options);

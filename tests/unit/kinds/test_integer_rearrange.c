@@ -17,7 +17,8 @@ Suite *integer_rearrange_suite(void);
 
 static struct mafat_diagnostic diagnostic;
 
-/* Which axis of the input each of the output's is, rows, columns, channels; turned: it is read from behind. */
+/* Which axis of the input each of the output's is, rows, columns, channels; turned: it is read from
+ * behind. */
 struct problem {
   int in[MAFAT_N_AXES], from[MAFAT_N_AXES];
   bool turned[MAFAT_N_AXES];
@@ -34,12 +35,16 @@ static struct test_imported import(const int *in, const int *from)
   static const int of[] = {2, 3, 1}; /* ONNX's dimensions */
   char perm[40];
   struct test_message graph = {0};
-  snprintf(perm, sizeof perm, "perm=[0,%d,%d,%d]", of[from[MAFAT_AXIS_C]], of[from[MAFAT_AXIS_H]], of[from[MAFAT_AXIS_W]]);
+  snprintf(perm, sizeof perm, "perm=[0,%d,%d,%d]", of[from[MAFAT_AXIS_C]], of[from[MAFAT_AXIS_H]],
+           of[from[MAFAT_AXIS_W]]);
   test_onnx_floats(&graph, "s", 0, NULL, &one);
-  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "z", .type = MAFAT_ONNX_UINT8, .rank = 0, .values = &zero});
+  test_onnx_initializer(&graph,
+                        &(struct test_onnx_tensor){
+                            .name = "z", .type = MAFAT_ONNX_UINT8, .rank = 0, .values = &zero});
   test_onnx_add(&graph, "QuantizeLinear", "x s z", "q", "");
   test_onnx_add(&graph, "Transpose", "q", "t", perm);
-  test_onnx_add(&graph, "MaxPool", "t", "m", "kernel_shape=[3,3] pads=[1,1,1,1]"); /* which reads maps as they lie */
+  test_onnx_add(&graph, "MaxPool", "t", "m",
+                "kernel_shape=[3,3] pads=[1,1,1,1]"); /* which reads maps as they lie */
   test_onnx_add(&graph, "DequantizeLinear", "m s z", "y", "");
   test_onnx_input(&graph, "x", 4, dims);
   test_onnx_output(&graph, "y", -1, NULL);
@@ -65,12 +70,14 @@ static bool open_problem(struct problem *p, struct test_rng *rng)
 {
   static const int orders[][MAFAT_N_AXES] = {{0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
   const int *order = orders[test_random_int(rng, 0, 4)];
-  *p = (struct problem){.in = {test_random_int(rng, 1, 9), test_random_int(rng, 1, 40), test_random_int(rng, 1, 70)},
+  *p = (struct problem){.in = {test_random_int(rng, 1, 9), test_random_int(rng, 1, 40),
+                               test_random_int(rng, 1, 70)},
                         .from = {order[0], order[1], order[2]}};
   p->model = import(p->in, p->from);
   ck_assert_msg(p->model.code == MAFAT_OK, "%s", diagnostic.text);
   for (int l = 0; l < p->model.network->n_layers; l++)
-    if (p->model.network->layers[l].type == MAFAT_REARRANGE) p->layer = &p->model.network->layers[l];
+    if (p->model.network->layers[l].type == MAFAT_REARRANGE)
+      p->layer = &p->model.network->layers[l];
   if (!p->layer) return false;
   ck_assert(p->layer->out_type == MAFAT_U8);
   size_t n = (size_t)p->in[0] * (size_t)p->in[1] * (size_t)p->in[2];
@@ -87,7 +94,9 @@ static float meant(const struct problem *p, const int *out)
     int from = p->from[axis];
     at[from] = p->turned[axis] ? p->in[from] - 1 - out[axis] : out[axis];
   }
-  return p->input[(at[MAFAT_AXIS_C] * p->in[MAFAT_AXIS_H] + at[MAFAT_AXIS_H]) * p->in[MAFAT_AXIS_W] + at[MAFAT_AXIS_W]];
+  return p
+      ->input[(at[MAFAT_AXIS_C] * p->in[MAFAT_AXIS_H] + at[MAFAT_AXIS_H]) * p->in[MAFAT_AXIS_W] +
+              at[MAFAT_AXIS_W]];
 }
 
 static void compare(const struct problem *p, const struct mafat_executor *e, const char *text)
@@ -99,9 +108,11 @@ static void compare(const struct problem *p, const struct mafat_executor *e, con
   for (out[MAFAT_AXIS_C] = 0; out[MAFAT_AXIS_C] < s.c; out[MAFAT_AXIS_C]++)
     for (out[MAFAT_AXIS_H] = 0; out[MAFAT_AXIS_H] < s.h; out[MAFAT_AXIS_H]++)
       for (out[MAFAT_AXIS_W] = 0; out[MAFAT_AXIS_W] < s.w; out[MAFAT_AXIS_W]++) {
-        float expected = meant(p, out), is = found[(out[MAFAT_AXIS_C] * s.h + out[MAFAT_AXIS_H]) * s.w + out[MAFAT_AXIS_W]];
-        ck_assert_msg(is >= expected && is <= expected, "%s: %g at (%d, %d, %d), should be %g", text, (double)is, out[MAFAT_AXIS_C],
-                      out[MAFAT_AXIS_H], out[MAFAT_AXIS_W], (double)expected);
+        float expected = meant(p, out),
+              is = found[(out[MAFAT_AXIS_C] * s.h + out[MAFAT_AXIS_H]) * s.w + out[MAFAT_AXIS_W]];
+        ck_assert_msg(is >= expected && is <= expected, "%s: %g at (%d, %d, %d), should be %g",
+                      text, (double)is, out[MAFAT_AXIS_C], out[MAFAT_AXIS_H], out[MAFAT_AXIS_W],
+                      (double)expected);
       }
   free(found);
 }
@@ -120,7 +131,8 @@ static bool check_plan(const struct problem *p, const char *text)
   mafat_plan_defaults(&plan_options);
   if (mafat_plan_read(&plan, text, n, n_layers, &plan_options, &diagnostic)) return false;
   ck_assert_int_eq(mafat_layout_make(&layout, n, plan, &diagnostic), MAFAT_OK);
-  ck_assert_int_eq(mafat_weights_open_kept(&w, p->model.path, n, n_layers, NULL, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_weights_open_kept(&w, p->model.path, n, n_layers, NULL, &diagnostic),
+                   MAFAT_OK);
   mafat_executor_defaults(&options);
   ck_assert_int_eq(mafat_executor_open(&e, n, plan, layout, w, &options, &diagnostic), MAFAT_OK);
   memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, layout->total_bytes);
@@ -146,8 +158,9 @@ START_TEST(bytes_are_where_atoms_say)
     for (int i = 0; i < TRIES; i++) {
       char text[80];
       int from = test_random_int(&rng, 0, moved);
-      snprintf(text, sizeof text, "split(%c%d:%d,%c%d:%d)", "hwc"[test_random_int(&rng, 0, 2)], test_random_int(&rng, 2, 4), from,
-               "hwc"[test_random_int(&rng, 0, 2)], test_random_int(&rng, 2, 4), test_random_chance(&rng, 50) ? from : moved);
+      snprintf(text, sizeof text, "split(%c%d:%d,%c%d:%d)", "hwc"[test_random_int(&rng, 0, 2)],
+               test_random_int(&rng, 2, 4), from, "hwc"[test_random_int(&rng, 0, 2)],
+               test_random_int(&rng, 2, 4), test_random_chance(&rng, 50) ? from : moved);
       check_plan(&p, text);
     }
   }

@@ -41,7 +41,8 @@ START_TEST(factors_are_applied_in_two_roundings)
   ck_assert_int_eq(mafat_rule_rescale(1, quarter), 1); /* 1/2 -> 1, 1/2 -> 1 */
   ck_assert_int_eq(mafat_rule_rescale(-1, quarter), 0);
   ck_assert_int_eq(mafat_rule_rescale(5, (struct mafat_rule_scale){1 << 30, 3}), 20);
-  ck_assert_int_eq(mafat_rule_rescale(1 << 30, (struct mafat_rule_scale){INT32_MAX, 4}), INT32_MAX - 1);
+  ck_assert_int_eq(mafat_rule_rescale(1 << 30, (struct mafat_rule_scale){INT32_MAX, 4}),
+                   INT32_MAX - 1);
 }
 END_TEST
 
@@ -62,8 +63,10 @@ END_TEST
 START_TEST(outputs_are_clamped_beyond_32_bits)
 {
   struct mafat_rule_scale one = {1 << 30, 1};
-  ck_assert_int_eq(mafat_rule_finish(INT32_MAX, one, (struct mafat_rule_output){127, -128, 127}), 127);
-  ck_assert_int_eq(mafat_rule_finish(INT32_MIN, one, (struct mafat_rule_output){-128, -128, 127}), -128);
+  ck_assert_int_eq(mafat_rule_finish(INT32_MAX, one, (struct mafat_rule_output){127, -128, 127}),
+                   127);
+  ck_assert_int_eq(mafat_rule_finish(INT32_MIN, one, (struct mafat_rule_output){-128, -128, 127}),
+                   -128);
   ck_assert_int_eq(mafat_rule_finish(9, one, (struct mafat_rule_output){3, 0, 6}), 6);
 }
 END_TEST
@@ -72,7 +75,8 @@ START_TEST(averages_round_by_the_sign_of_the_number)
 {
   ck_assert_int_eq(mafat_rule_average(3, 2), 2);
   ck_assert_int_eq(mafat_rule_average(-3, 2), -2);
-  ck_assert_int_eq(mafat_rule_average(-3 + 2 * 128, 2) - 128, -1); /* what the bytes of another type would give */
+  ck_assert_int_eq(mafat_rule_average(-3 + 2 * 128, 2) - 128,
+                   -1); /* what the bytes of another type would give */
   ck_assert_int_eq(mafat_rule_mean(10, 4, 0, (struct mafat_rule_scale){1 << 30, 1}, any), 3);
 }
 END_TEST
@@ -101,9 +105,11 @@ START_TEST(functions_are_near_what_they_stand_for)
   h.out = (struct mafat_rule_output){-20, -128, 127};
   for (int q = -128; q <= 127; q++) {
     double x = (double)scale * (q + 7), six = fmin(fmax(x + 3, 0), 6);
-    ck_assert_double_le(fabs(mafat_rule_logistic(q, -7, scale) + 128 - fmin(256 / (1 + exp(-x)), 255)), 1);
+    ck_assert_double_le(
+        fabs(mafat_rule_logistic(q, -7, scale) + 128 - fmin(256 / (1 + exp(-x)), 255)), 1);
     ck_assert_double_le(fabs(mafat_rule_tanh(q, -7, scale) - fmin(128 * tanh(x), 127)), 1);
-    ck_assert_double_le(fabs(mafat_rule_hard_swish(&h, q) - fmin(x * six / 6 / (double)0.06f - 20, 127)), 1.5);
+    ck_assert_double_le(
+        fabs(mafat_rule_hard_swish(&h, q) - fmin(x * six / 6 / (double)0.06f - 20, 127)), 1.5);
   }
 }
 END_TEST

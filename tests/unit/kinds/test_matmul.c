@@ -15,7 +15,8 @@ static double product(const void *problem, int c, int y, int x)
   int first_y = l->operands[0].shape.h == 1 ? 0 : y, second_y = l->operands[1].shape.h == 1 ? 0 : y;
   double sum = 0;
   for (int k = 0; k < l->in.c; k++) {
-    double second = l->transposed ? test_problem_at(p, 1, k, second_y, c) : test_problem_at(p, 1, c, second_y, k);
+    double second = l->transposed ? test_problem_at(p, 1, k, second_y, c)
+                                  : test_problem_at(p, 1, c, second_y, k);
     sum += test_problem_at(p, 0, k, first_y, x) * second;
   }
   sum *= (double)l->alpha;
@@ -26,7 +27,8 @@ static void check_product(struct test_rng *rng, int most, int number)
 {
   struct test_problem p;
   bool transposed = test_random_chance(rng, 50);
-  int rows = test_random_int(rng, 1, 4), k = test_random_int(rng, 1, most), n = test_random_int(rng, 1, 70);
+  int rows = test_random_int(rng, 1, 4), k = test_random_int(rng, 1, most),
+      n = test_random_int(rng, 1, 70);
   int single = test_random_int(rng, 0, 4);
   struct mafat_shape a = {single == 0 ? 1 : rows, test_random_int(rng, 1, 150), k};
   struct mafat_shape b = {single == 1 ? 1 : rows, transposed ? n : k, transposed ? k : n};
@@ -72,7 +74,8 @@ START_TEST(shapes_are_checked)
   ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_OK);
   p.layer->transposed = true;
   ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
-  ck_assert_str_eq(d.text, "test.cfg:1: matmul cannot multiply 3 x 4 x 5 by 3 x 5 x 6 transposed (height, width, channels)");
+  ck_assert_str_eq(d.text, "test.cfg:1: matmul cannot multiply 3 x 4 x 5 by 3 x 5 x 6 transposed "
+                           "(height, width, channels)");
   p.layer->transposed = false;
   p.layer->operands[1].shape.h = 2;
   ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);

@@ -46,7 +46,8 @@ static double normalized(const void *problem, int c, int y, int x)
   case MAFAT_NORMALIZE_SOFTMAX: return exp(v - a.largest) / a.exponentials;
   case MAFAT_NORMALIZE_LOG_SOFTMAX: return v - a.largest - log(a.exponentials);
   case MAFAT_NORMALIZE_HARDMAX: return c == a.at;
-  case MAFAT_NORMALIZE_LAYER: return (v - a.sum / a.n) / sqrt(variance(p, a.sum / a.n, y, x) + epsilon);
+  case MAFAT_NORMALIZE_LAYER:
+    return (v - a.sum / a.n) / sqrt(variance(p, a.sum / a.n, y, x) + epsilon);
   case MAFAT_NORMALIZE_RMS: return v / sqrt(a.squares / a.n + epsilon);
   case MAFAT_NORMALIZE_L1: return v == 0 ? 0 : v / fmax(a.magnitudes, epsilon);
   case MAFAT_NORMALIZE_L2: return v == 0 ? 0 : v / fmax(sqrt(a.squares), epsilon);
@@ -57,7 +58,8 @@ static double normalized(const void *problem, int c, int y, int x)
 static struct mafat_shape random_shape(struct test_rng *rng)
 {
   int most = test_random_chance(rng, 10) ? 300 : 50;
-  return (struct mafat_shape){test_random_int(rng, 1, 6), test_random_int(rng, 1, 40), test_random_int(rng, 1, most)};
+  return (struct mafat_shape){test_random_int(rng, 1, 6), test_random_int(rng, 1, 40),
+                              test_random_int(rng, 1, most)};
 }
 
 START_TEST(outputs_are_normalized)
@@ -69,7 +71,8 @@ START_TEST(outputs_are_normalized)
     test_problem_open(&p, &rng, MAFAT_NORMALIZE, shape, shape);
     test_problem_add(&p, &rng, shape);
     p.layer->normalize = malloc(sizeof *p.layer->normalize);
-    *p.layer->normalize = (struct mafat_normalize){(enum mafat_normalize_how)how, test_random_chance(&rng, 50) ? 1e-3f : .5f, 0};
+    *p.layer->normalize = (struct mafat_normalize){(enum mafat_normalize_how)how,
+                                                   test_random_chance(&rng, 50) ? 1e-3f : .5f, 0};
     test_problem_infer(&p);
     test_problem_check(&p, &(struct test_meaning){normalized, &p, how});
     test_problem_close(&p);
@@ -166,7 +169,8 @@ static void check_reduction(struct test_rng *rng, enum mafat_reduction how)
   test_problem_add(&p, rng, shape);
   if (place || how == MAFAT_REDUCE_LOG_SUM) coarsen(&p, !place);
   p.layer->reduce = malloc(sizeof *p.layer->reduce);
-  *p.layer->reduce = (struct mafat_reduce){how, axes & 1, axes & 2, axes & 4, test_random_chance(rng, 50)};
+  *p.layer->reduce =
+      (struct mafat_reduce){how, axes & 1, axes & 2, axes & 4, test_random_chance(rng, 50)};
   test_problem_infer(&p);
   test_problem_check(&p, &(struct test_meaning){reduced, &p, how});
   test_problem_close(&p);
@@ -175,7 +179,8 @@ static void check_reduction(struct test_rng *rng, enum mafat_reduction how)
 START_TEST(outputs_are_reduced)
 {
   struct test_rng rng = test_rng(72000 + (uint64_t)_i);
-  for (int how = 0; how < MAFAT_N_REDUCTIONS; how++) check_reduction(&rng, (enum mafat_reduction)how);
+  for (int how = 0; how < MAFAT_N_REDUCTIONS; how++)
+    check_reduction(&rng, (enum mafat_reduction)how);
 }
 END_TEST
 

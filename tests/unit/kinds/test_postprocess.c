@@ -42,8 +42,10 @@ static void decode(const struct test_problem *p, int anchor, float *box)
     a[i] = (double)at(p, 2, anchor, i);
     v[i] = (double)at(p, 0, anchor, i);
   }
-  float y = (float)(v[0] / (double)o->y_scale * a[2] + a[0]), x = (float)(v[1] / (double)o->x_scale * a[3] + a[1]);
-  float h = (float)(.5 * exp(v[2] / (double)o->h_scale) * a[2]), w = (float)(.5 * exp(v[3] / (double)o->w_scale) * a[3]);
+  float y = (float)(v[0] / (double)o->y_scale * a[2] + a[0]),
+        x = (float)(v[1] / (double)o->x_scale * a[3] + a[1]);
+  float h = (float)(.5 * exp(v[2] / (double)o->h_scale) * a[2]),
+        w = (float)(.5 * exp(v[3] / (double)o->w_scale) * a[3]);
   box[0] = y - h, box[1] = x - w, box[2] = y + h, box[3] = x + w;
 }
 
@@ -51,7 +53,8 @@ static float overlap(const float *a, const float *b)
 {
   float area_a = (a[2] - a[0]) * (a[3] - a[1]), area_b = (b[2] - b[0]) * (b[3] - b[1]);
   if (area_a <= 0 || area_b <= 0) return 0;
-  float h = fmaxf(fminf(a[2], b[2]) - fmaxf(a[0], b[0]), 0), w = fmaxf(fminf(a[3], b[3]) - fmaxf(a[1], b[1]), 0);
+  float h = fmaxf(fminf(a[2], b[2]) - fmaxf(a[0], b[0]), 0),
+        w = fmaxf(fminf(a[3], b[3]) - fmaxf(a[1], b[1]), 0);
   return h * w / (area_a + area_b - h * w);
 }
 
@@ -70,7 +73,9 @@ static int suppress(const struct expected *e, struct candidate *list, int n, int
   for (int i = 0; i < n && left < most; i++) {
     bool covered = false;
     for (int k = 0; k < left; k++)
-      if (overlap(e->boxes[list[k].anchor], e->boxes[list[i].anchor]) > e->problem->layer->postprocess->most_overlap) covered = true;
+      if (overlap(e->boxes[list[k].anchor], e->boxes[list[i].anchor]) >
+          e->problem->layer->postprocess->most_overlap)
+        covered = true;
     if (!covered) list[left++] = list[i];
   }
   return left;
@@ -96,9 +101,11 @@ static void expect_fast(struct expected *e, struct candidate *list)
   }
   e->n = suppress(e, list, n, o->detections);
   for (int i = 0; i < e->n; i++) {
-    for (int c = 0; c < o->classes; c++) classes[c] = (struct candidate){score_of(p, list[i].anchor, c), list[i].anchor, c, c};
+    for (int c = 0; c < o->classes; c++)
+      classes[c] = (struct candidate){score_of(p, list[i].anchor, c), list[i].anchor, c, c};
     qsort(classes, (size_t)o->classes, sizeof *classes, compare);
-    for (int k = 0; k < o->classes && k < o->classes_per_detection; k++) report(e, i * o->classes_per_detection + k, &classes[k]);
+    for (int k = 0; k < o->classes && k < o->classes_per_detection; k++)
+      report(e, i * o->classes_per_detection + k, &classes[k]);
   }
 }
 
@@ -148,11 +155,17 @@ static double meaning(const void *problem, int c, int y, int x)
 
 static struct mafat_postprocess random_parameters(struct test_rng *rng)
 {
-  return (struct mafat_postprocess){.detections = test_random_int(rng, 1, 20), .classes_per_detection = test_random_int(rng, 1, 3),
-                                    .detections_per_class = test_random_int(rng, 1, 12), .classes = test_random_int(rng, 1, 20),
-                                    .regular = test_random_chance(rng, 50), .least_score = (float)test_random_int(rng, -10, 9) / 10,
+  return (struct mafat_postprocess){.detections = test_random_int(rng, 1, 20),
+                                    .classes_per_detection = test_random_int(rng, 1, 3),
+                                    .detections_per_class = test_random_int(rng, 1, 12),
+                                    .classes = test_random_int(rng, 1, 20),
+                                    .regular = test_random_chance(rng, 50),
+                                    .least_score = (float)test_random_int(rng, -10, 9) / 10,
                                     .most_overlap = (float)test_random_int(rng, 0, 10) / 10,
-                                    .y_scale = 10, .x_scale = 9, .h_scale = 5, .w_scale = 4};
+                                    .y_scale = 10,
+                                    .x_scale = 9,
+                                    .h_scale = 5,
+                                    .w_scale = 4};
 }
 
 START_TEST(outputs_are_detections)
@@ -183,7 +196,10 @@ END_TEST
 
 START_TEST(shapes_are_checked)
 {
-  static const struct mafat_shape others[][2] = {{{1, 5, 4}, {1, 5, 3}}, {{1, 4, 4}, {1, 5, 4}}, {{1, 5, 2}, {1, 5, 4}}, {{2, 5, 4}, {1, 5, 4}}};
+  static const struct mafat_shape others[][2] = {{{1, 5, 4}, {1, 5, 3}},
+                                                 {{1, 4, 4}, {1, 5, 4}},
+                                                 {{1, 5, 2}, {1, 5, 4}},
+                                                 {{2, 5, 4}, {1, 5, 4}}};
   struct test_rng rng = test_rng(1);
   struct mafat_diagnostic d = {""};
   const struct mafat_infer_context context = {"test.cfg", 1, 6, "postprocess", &d};
@@ -191,7 +207,8 @@ START_TEST(shapes_are_checked)
   struct test_problem p;
   test_problem_open(&p, &rng, MAFAT_POSTPROCESS, o[0], o[1]);
   p.layer->postprocess = malloc(sizeof *p.layer->postprocess);
-  *p.layer->postprocess = (struct mafat_postprocess){.detections = 2, .classes_per_detection = 1, .detections_per_class = 2, .classes = 3};
+  *p.layer->postprocess = (struct mafat_postprocess){
+      .detections = 2, .classes_per_detection = 1, .detections_per_class = 2, .classes = 3};
   test_problem_add(&p, &rng, (struct mafat_shape){1, o[1].w, 4});
   test_problem_add(&p, &rng, o[0]);
   ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);

@@ -23,14 +23,16 @@ struct problem {
 /* ---- problems ---- */
 
 /* Operands have one of two heights and widths. */
-static struct problem begin_problem(struct test_rng *rng, struct mafat_shape one, struct mafat_shape two,
-                                    struct mafat_shape out, int n_parts)
+static struct problem begin_problem(struct test_rng *rng, struct mafat_shape one,
+                                    struct mafat_shape two, struct mafat_shape out, int n_parts)
 {
   struct problem p = {.expected = NULL};
   test_problem_open(&p.base, rng, MAFAT_REARRANGE, one, two);
   p.layer = p.base.layer;
-  struct mafat_rearrange *r = p.layer->rearrange = calloc(1, sizeof *r + MOST_PARTS * sizeof *r->parts);
-  *r = (struct mafat_rearrange){.shape = out, .fill = (float)test_random_int(rng, -2, 2), .n_parts = n_parts};
+  struct mafat_rearrange *r = p.layer->rearrange =
+      calloc(1, sizeof *r + MOST_PARTS * sizeof *r->parts);
+  *r = (struct mafat_rearrange){
+      .shape = out, .fill = (float)test_random_int(rng, -2, 2), .n_parts = n_parts};
   return p;
 }
 
@@ -42,7 +44,8 @@ static void release_problem(struct problem *p)
 
 static struct mafat_shape random_shape(struct test_rng *rng)
 {
-  return (struct mafat_shape){test_random_int(rng, 1, 12), test_random_int(rng, 1, 20), test_random_int(rng, 1, 45)};
+  return (struct mafat_shape){test_random_int(rng, 1, 12), test_random_int(rng, 1, 20),
+                              test_random_int(rng, 1, 45)};
 }
 
 static void get_extents(struct mafat_shape s, int extents[MAFAT_N_AXES])
@@ -61,8 +64,9 @@ static void add_atoms(struct test_rng *rng, struct mafat_part *part, int axis, i
     int most = 1 + (end - 1 - first - reach) / step;
     int size = n == 1 && test_random_chance(rng, 60) ? most : test_random_int(rng, 1, most);
     bool back = test_random_chance(rng, 20), kept = test_random_chance(rng, 60);
-    part->atoms[part->n_atoms++] = (struct mafat_atom){
-        size, (signed char)axis, back ? -step : step, (signed char)(kept ? axis : test_random_int(rng, 0, 2)), 0};
+    part->atoms[part->n_atoms++] =
+        (struct mafat_atom){size, (signed char)axis, back ? -step : step,
+                            (signed char)(kept ? axis : test_random_int(rng, 0, 2)), 0};
     if (back) part->out_first[axis] += (size - 1) * step;
     reach += (size - 1) * step;
     step = (reach + 1) + (test_random_chance(rng, 80) ? 0 : test_random_int(rng, 0, 2));
@@ -86,14 +90,16 @@ static void place_atoms(struct test_rng *rng, struct mafat_part *part, struct ma
     part->in_first[a->in_axis] -= (a->size - 1) * a->in_step;
   }
   for (int axis = 0; axis < MAFAT_N_AXES; axis++)
-    part->in_first[axis] += leaves ? test_random_int(rng, -5, 5) : test_random_int(rng, 0, capacity[axis] - 1);
+    part->in_first[axis] +=
+        leaves ? test_random_int(rng, -5, 5) : test_random_int(rng, 0, capacity[axis] - 1);
 }
 
 /* Parts one behind the other along an axis of the output. */
 static struct problem random_problem(struct test_rng *rng)
 {
   const struct mafat_shape in[] = {random_shape(rng), random_shape(rng)}, out = random_shape(rng);
-  int axis = test_random_int(rng, 0, 2), extents[MAFAT_N_AXES], n = test_random_int(rng, 1, MOST_PARTS);
+  int axis = test_random_int(rng, 0, 2), extents[MAFAT_N_AXES],
+      n = test_random_int(rng, 1, MOST_PARTS);
   get_extents(out, extents);
   if (n > extents[axis]) n = extents[axis];
   struct problem p = begin_problem(rng, in[0], in[1], out, n);
@@ -102,7 +108,8 @@ static struct problem random_problem(struct test_rng *rng)
     const struct mafat_shape *shape = &in[test_random_int(rng, 0, 1)];
     test_problem_add(&p.base, rng, *shape);
     for (int other = 0; other < MAFAT_N_AXES; other++) {
-      struct mafat_span place = mafat_span_share(extents[other], other == axis ? n : 1, other == axis ? k : 0);
+      struct mafat_span place =
+          mafat_span_share(extents[other], other == axis ? n : 1, other == axis ? k : 0);
       add_atoms(rng, part, other, place.begin, place.end);
     }
     place_atoms(rng, part, *shape);
@@ -121,7 +128,8 @@ static bool bring_inside(enum mafat_outside outside, int *at, int extent)
 }
 
 /* Source and destination of the part's element of that number. */
-static void element(const struct mafat_part *part, long long number, int in[MAFAT_N_AXES], int out[MAFAT_N_AXES])
+static void element(const struct mafat_part *part, long long number, int in[MAFAT_N_AXES],
+                    int out[MAFAT_N_AXES])
 {
   memcpy(in, part->in_first, sizeof part->in_first);
   memcpy(out, part->out_first, sizeof part->out_first);
@@ -185,8 +193,10 @@ END_TEST
 
 /* ---- geometry ---- */
 
-/* The least span of the operand with all that elements in a span of the output read along the axis. */
-static struct mafat_span hull_of(const struct mafat_layer *l, int k, int axis, struct mafat_span out)
+/* The least span of the operand with all that elements in a span of the output read along the axis.
+ */
+static struct mafat_span hull_of(const struct mafat_layer *l, int k, int axis,
+                                 struct mafat_span out)
 {
   const struct mafat_part *part = &l->rearrange->parts[k];
   struct mafat_span hull = {0, 0};
@@ -195,22 +205,27 @@ static struct mafat_span hull_of(const struct mafat_layer *l, int k, int axis, s
   for (long long number = 0; number < mafat_part_elements(part); number++) {
     int from[MAFAT_N_AXES], to[MAFAT_N_AXES];
     element(part, number, from, to);
-    if (to[axis] < out.begin || to[axis] >= out.end || !bring_inside(part->outside, &from[axis], extents[axis])) continue;
+    if (to[axis] < out.begin || to[axis] >= out.end ||
+        !bring_inside(part->outside, &from[axis], extents[axis]))
+      continue;
     hull = mafat_span_hull(hull, mafat_span(from[axis], from[axis] + 1));
   }
   return hull;
 }
 
-static void check_span(const struct mafat_layer *l, int k, int axis, struct mafat_span out, int number)
+static void check_span(const struct mafat_layer *l, int k, int axis, struct mafat_span out,
+                       int number)
 {
-  struct mafat_span s = mafat_layer_in_span(l, k, axis == MAFAT_AXIS_H, out), least = hull_of(l, k, axis, out);
+  struct mafat_span s = mafat_layer_in_span(l, k, axis == MAFAT_AXIS_H, out),
+                    least = hull_of(l, k, axis, out);
   struct mafat_shape in = l->operands[k].shape;
   bool holds = s.begin >= 0 && s.end <= (axis == MAFAT_AXIS_H ? in.h : in.w) &&
                (mafat_span_is_empty(least) || (s.begin <= least.begin && s.end >= least.end));
-  bool exact = mafat_span_is_empty(least) ? mafat_span_is_empty(s) : s.begin == least.begin && s.end == least.end;
+  bool exact = mafat_span_is_empty(least) ? mafat_span_is_empty(s)
+                                          : s.begin == least.begin && s.end == least.end;
   if (!holds || (!exact && !mafat_part_leaves(&l->rearrange->parts[k], in)))
-    ck_abort_msg("case %d, part %d, axis %d: [%d, %d) reads [%d, %d), should [%d, %d)", number, k, axis, out.begin,
-                 out.end, s.begin, s.end, least.begin, least.end);
+    ck_abort_msg("case %d, part %d, axis %d: [%d, %d) reads [%d, %d), should [%d, %d)", number, k,
+                 axis, out.begin, out.end, s.begin, s.end, least.begin, least.end);
 }
 
 START_TEST(spans_read_what_they_need)
@@ -223,7 +238,8 @@ START_TEST(spans_read_what_they_need)
       for (int attempt = 0; attempt < 12; attempt++) {
         int axis = attempt % 2, extent = axis == MAFAT_AXIS_H ? p.layer->out.h : p.layer->out.w;
         int begin = test_random_int(&rng, 0, extent - 1);
-        check_span(p.layer, k, axis, mafat_span(begin, test_random_int(&rng, begin + 1, extent)), i);
+        check_span(p.layer, k, axis, mafat_span(begin, test_random_int(&rng, begin + 1, extent)),
+                   i);
       }
     release_problem(&p);
   }
@@ -241,34 +257,57 @@ static const struct {
   struct mafat_shape in, out;
   struct mafat_part parts[MOST_PARTS];
 } cases[] = {
-    {"channels shuffled", {5, 7, 24}, {5, 7, 24}, {{{{5, H, 1, H, 1}, {7, W, 1, W, 1}, {8, C, 3, C, 1}, {3, C, 1, C, 8}}, 4, {0}, {0}, 0}}},
-    {"focus", {12, 14, 3}, {6, 7, 12}, {{{{6, H, 1, H, 2}, {7, W, 1, W, 2}, {3, C, 1, C, 1}}, 3, {0, 0, 0}, {0, 0, 0}, 0},
-                                        {{{6, H, 1, H, 2}, {7, W, 1, W, 2}, {3, C, 1, C, 1}}, 3, {0, 0, 3}, {1, 0, 0}, 0},
-                                        {{{6, H, 1, H, 2}, {7, W, 1, W, 2}, {3, C, 1, C, 1}}, 3, {0, 0, 6}, {0, 1, 0}, 0},
-                                        {{{6, H, 1, H, 2}, {7, W, 1, W, 2}, {3, C, 1, C, 1}}, 3, {0, 0, 9}, {1, 1, 0}, 0}}},
-    {"depth to space, DCR", {4, 5, 32}, {8, 10, 8}, {{{{4, H, 2, H, 1}, {2, H, 1, C, 16}, {5, W, 2, W, 1}, {2, W, 1, C, 8}, {8, C, 1, C, 1}}, 5, {0}, {0}, 0}}},
-    {"depth to space, CRD", {4, 5, 32}, {8, 10, 8}, {{{{4, H, 2, H, 1}, {2, H, 1, C, 2}, {5, W, 2, W, 1}, {2, W, 1, C, 1}, {8, C, 1, C, 4}}, 5, {0}, {0}, 0}}},
-    {"columns and channels", {1, 50, 37}, {1, 37, 50}, {{{{37, W, 1, C, 1}, {50, C, 1, W, 1}}, 2, {0}, {0}, 0}}},
-    {"rows and columns", {6, 9, 20}, {9, 6, 20}, {{{{9, H, 1, W, 1}, {6, W, 1, H, 1}, {20, C, 1, C, 1}}, 3, {0}, {0}, 0}}},
-    {"flattened by channels", {4, 5, 20}, {1, 1, 400}, {{{{20, C, 20, C, 1}, {4, C, 5, H, 1}, {5, C, 1, W, 1}}, 3, {0}, {0}, 0}}},
-    {"flattened by pixels", {4, 5, 20}, {1, 1, 400}, {{{{4, C, 100, H, 1}, {5, C, 20, W, 1}, {20, C, 1, C, 1}}, 3, {0}, {0}, 0}}},
-    {"a list as a map", {1, 1, 400}, {4, 5, 20}, {{{{20, C, 1, C, 20}, {4, H, 1, C, 5}, {5, W, 1, C, 1}}, 3, {0}, {0}, 0}}},
-    {"a pixel as columns", {1, 2, 40}, {1, 5, 8}, {{{{8, C, 1, C, 5}, {5, W, 1, C, 1}}, 2, {0}, {0, 1, 0}, 0}}},
-    {"a pixel as columns, from behind", {1, 2, 40}, {1, 5, 8}, {{{{8, C, 1, C, -5}, {5, W, 1, C, -1}}, 2, {0}, {0, 1, 39}, 0}}},
-    {"pixels as a list", {4, 5, 20}, {1, 20, 20}, {{{{4, W, 5, H, 1}, {5, W, 1, W, 1}, {20, C, 1, C, 1}}, 3, {0}, {0}, 0}}},
-    {"heads as rows", {1, 10, 48}, {2, 10, 24}, {{{{10, W, 1, W, 1}, {2, H, 1, C, 24}, {24, C, 1, C, 1}}, 3, {0}, {0}, 0}}},
-    {"heads as rows, transposed", {1, 10, 48}, {2, 24, 10}, {{{{10, C, 1, W, 1}, {2, H, 1, C, 24}, {24, W, 1, C, 1}}, 3, {0}, {0}, 0}}},
-    {"pad", {5, 6, 20}, {9, 11, 23}, {{{{5, H, 1, H, 1}, {6, W, 1, W, 1}, {20, C, 1, C, 1}}, 3, {2, 4, 1}, {0}, 0}}},
-    {"reflected", {5, 6, 20}, {9, 11, 20}, {{{{9, H, 1, H, 1}, {11, W, 1, W, 1}, {20, C, 1, C, 1}}, 3, {0}, {-2, -4, 0}, MAFAT_OUTSIDE_REFLECT}}},
-    {"edges repeated", {5, 6, 20}, {9, 11, 25}, {{{{9, H, 1, H, 1}, {11, W, 1, W, 1}, {25, C, 1, C, 1}}, 3, {0}, {-2, -4, -3}, MAFAT_OUTSIDE_EDGE}}},
-    {"upside down", {7, 9, 20}, {4, 3, 10}, {{{{4, H, 1, H, -2}, {3, W, 1, W, -3}, {10, C, 1, C, -2}}, 3, {0}, {6, 8, 19}, 0}}},
-    {"rows dealt in turn", {20, 12, 3}, {20, 12, 3}, {{{{4, H, 5, H, 1}, {5, H, 1, H, 4}, {4, W, 3, W, -1}, {3, W, 1, W, 4}, {3, C, 1, C, 1}}, 5, {0}, {0, 3, 0}, 0}}},
-    {"channels shuffled by four", {5, 7, 112}, {5, 7, 112}, {{{{5, H, 1, H, 1}, {7, W, 1, W, 1}, {28, C, 4, C, 1}, {4, C, 1, C, 28}}, 4, {0}, {0}, 0}}},
-    {"channels shuffled across blocks", {3, 70, 136}, {3, 70, 136}, {{{{3, H, 1, H, 1}, {70, W, 1, W, 1}, {34, C, 4, C, 1}, {4, C, 1, C, 34}}, 4, {0}, {0}, 0}}},
-    {"every other channel", {5, 70, 48}, {5, 70, 24}, {{{{5, H, 1, H, 1}, {70, W, 1, W, 1}, {24, C, 1, C, 2}}, 3, {0}, {0, 0, 1}, 0}}},
-    {"expanded", {1, 1, 20}, {5, 6, 20}, {{{{5, H, 1, H, 0}, {6, W, 1, W, 0}, {20, C, 1, C, 1}}, 3, {0}, {0}, 0}}},
-    {"columns behind columns", {6, 5, 20}, {6, 11, 20}, {{{{6, H, 1, H, 1}, {5, W, 1, W, 1}, {20, C, 1, C, 1}}, 3, {0, 6, 0}, {0}, 0},
-                                                         {{{6, H, 1, H, 1}, {5, W, 1, W, 1}, {20, C, 1, C, 1}}, 3, {0}, {0}, 0}}},
+    {"channels shuffled", {5, 7, 24}, {5, 7, 24}, {{{{5, H, 1, H, 1}, {7, W, 1, W, 1}, {8, C, 3, C,
+     1}, {3, C, 1, C, 8}}, 4, {0}, {0}, 0}}},
+    {"focus", {12, 14, 3}, {6, 7, 12}, {{{{6, H, 1, H, 2}, {7, W, 1, W, 2}, {3, C, 1, C, 1}}, 3, {0,
+     0, 0}, {0, 0, 0}, 0}, {{{6, H, 1, H, 2}, {7, W, 1, W, 2}, {3, C, 1, C, 1}}, 3, {0, 0, 3}, {1,
+     0, 0}, 0}, {{{6, H, 1, H, 2}, {7, W, 1, W, 2}, {3, C, 1, C, 1}}, 3, {0, 0, 6}, {0, 1, 0}, 0},
+     {{{6, H, 1, H, 2}, {7, W, 1, W, 2}, {3, C, 1, C, 1}}, 3, {0, 0, 9}, {1, 1, 0}, 0}}},
+    {"depth to space, DCR", {4, 5, 32}, {8, 10, 8}, {{{{4, H, 2, H, 1}, {2, H, 1, C, 16}, {5, W, 2,
+     W, 1}, {2, W, 1, C, 8}, {8, C, 1, C, 1}}, 5, {0}, {0}, 0}}},
+    {"depth to space, CRD", {4, 5, 32}, {8, 10, 8}, {{{{4, H, 2, H, 1}, {2, H, 1, C, 2}, {5, W, 2,
+     W, 1}, {2, W, 1, C, 1}, {8, C, 1, C, 4}}, 5, {0}, {0}, 0}}},
+    {"columns and channels", {1, 50, 37}, {1, 37, 50}, {{{{37, W, 1, C, 1}, {50, C, 1, W, 1}}, 2,
+     {0}, {0}, 0}}},
+    {"rows and columns", {6, 9, 20}, {9, 6, 20}, {{{{9, H, 1, W, 1}, {6, W, 1, H, 1}, {20, C, 1, C,
+     1}}, 3, {0}, {0}, 0}}},
+    {"flattened by channels", {4, 5, 20}, {1, 1, 400}, {{{{20, C, 20, C, 1}, {4, C, 5, H, 1}, {5, C,
+     1, W, 1}}, 3, {0}, {0}, 0}}},
+    {"flattened by pixels", {4, 5, 20}, {1, 1, 400}, {{{{4, C, 100, H, 1}, {5, C, 20, W, 1}, {20, C,
+     1, C, 1}}, 3, {0}, {0}, 0}}},
+    {"a list as a map", {1, 1, 400}, {4, 5, 20}, {{{{20, C, 1, C, 20}, {4, H, 1, C, 5}, {5, W, 1, C,
+     1}}, 3, {0}, {0}, 0}}},
+    {"a pixel as columns", {1, 2, 40}, {1, 5, 8}, {{{{8, C, 1, C, 5}, {5, W, 1, C, 1}}, 2, {0}, {0,
+     1, 0}, 0}}},
+    {"a pixel as columns, from behind", {1, 2, 40}, {1, 5, 8}, {{{{8, C, 1, C, -5}, {5, W, 1, C,
+     -1}}, 2, {0}, {0, 1, 39}, 0}}},
+    {"pixels as a list", {4, 5, 20}, {1, 20, 20}, {{{{4, W, 5, H, 1}, {5, W, 1, W, 1}, {20, C, 1, C,
+     1}}, 3, {0}, {0}, 0}}},
+    {"heads as rows", {1, 10, 48}, {2, 10, 24}, {{{{10, W, 1, W, 1}, {2, H, 1, C, 24}, {24, C, 1, C,
+     1}}, 3, {0}, {0}, 0}}},
+    {"heads as rows, transposed", {1, 10, 48}, {2, 24, 10}, {{{{10, C, 1, W, 1}, {2, H, 1, C, 24},
+     {24, W, 1, C, 1}}, 3, {0}, {0}, 0}}},
+    {"pad", {5, 6, 20}, {9, 11, 23}, {{{{5, H, 1, H, 1}, {6, W, 1, W, 1}, {20, C, 1, C, 1}}, 3, {2,
+     4, 1}, {0}, 0}}},
+    {"reflected", {5, 6, 20}, {9, 11, 20}, {{{{9, H, 1, H, 1}, {11, W, 1, W, 1}, {20, C, 1, C, 1}},
+     3, {0}, {-2, -4, 0}, MAFAT_OUTSIDE_REFLECT}}},
+    {"edges repeated", {5, 6, 20}, {9, 11, 25}, {{{{9, H, 1, H, 1}, {11, W, 1, W, 1}, {25, C, 1, C,
+     1}}, 3, {0}, {-2, -4, -3}, MAFAT_OUTSIDE_EDGE}}},
+    {"upside down", {7, 9, 20}, {4, 3, 10}, {{{{4, H, 1, H, -2}, {3, W, 1, W, -3}, {10, C, 1, C,
+     -2}}, 3, {0}, {6, 8, 19}, 0}}},
+    {"rows dealt in turn", {20, 12, 3}, {20, 12, 3}, {{{{4, H, 5, H, 1}, {5, H, 1, H, 4}, {4, W, 3,
+     W, -1}, {3, W, 1, W, 4}, {3, C, 1, C, 1}}, 5, {0}, {0, 3, 0}, 0}}},
+    {"channels shuffled by four", {5, 7, 112}, {5, 7, 112}, {{{{5, H, 1, H, 1}, {7, W, 1, W, 1},
+     {28, C, 4, C, 1}, {4, C, 1, C, 28}}, 4, {0}, {0}, 0}}},
+    {"channels shuffled across blocks", {3, 70, 136}, {3, 70, 136}, {{{{3, H, 1, H, 1}, {70, W, 1,
+     W, 1}, {34, C, 4, C, 1}, {4, C, 1, C, 34}}, 4, {0}, {0}, 0}}},
+    {"every other channel", {5, 70, 48}, {5, 70, 24}, {{{{5, H, 1, H, 1}, {70, W, 1, W, 1}, {24, C,
+     1, C, 2}}, 3, {0}, {0, 0, 1}, 0}}},
+    {"expanded", {1, 1, 20}, {5, 6, 20}, {{{{5, H, 1, H, 0}, {6, W, 1, W, 0}, {20, C, 1, C, 1}}, 3,
+     {0}, {0}, 0}}},
+    {"columns behind columns", {6, 5, 20}, {6, 11, 20}, {{{{6, H, 1, H, 1}, {5, W, 1, W, 1}, {20, C,
+     1, C, 1}}, 3, {0, 6, 0}, {0}, 0}, {{{6, H, 1, H, 1}, {5, W, 1, W, 1}, {20, C, 1, C, 1}}, 3,
+     {0}, {0}, 0}}},
 };
 
 #undef H
@@ -289,7 +328,8 @@ static void check_all_spans(const struct mafat_layer *l, int k, int axis, int nu
 {
   int extent = axis == MAFAT_AXIS_H ? l->out.h : l->out.w;
   for (int begin = 0; begin < extent; begin++)
-    for (int end = begin + 1; end <= extent; end++) check_span(l, k, axis, mafat_span(begin, end), number);
+    for (int end = begin + 1; end <= extent; end++)
+      check_span(l, k, axis, mafat_span(begin, end), number);
 }
 
 START_TEST(files_get_what_they_ask_for)
@@ -352,7 +392,8 @@ START_TEST(what_cannot_be_is_refused)
   struct problem p = begin_problem(&rng, shape, shape, shape, 1);
   p.layer->rearrange->parts[0] = faults[_i].part;
   test_problem_add(&p.base, &rng, shape);
-  int code = mafat_layer_infer(p.layer, &(struct mafat_infer_context){"test.cfg", 1, 0, "rearrange", &d});
+  int code =
+      mafat_layer_infer(p.layer, &(struct mafat_infer_context){"test.cfg", 1, 0, "rearrange", &d});
   ck_assert_int_eq(code, MAFAT_EFORMAT);
   ck_assert_msg(strstr(d.text, faults[_i].why) != NULL, "%s", d.text);
   release_problem(&p);

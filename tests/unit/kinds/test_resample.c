@@ -13,14 +13,16 @@ Suite *resample_suite(void);
 
 /* ---- what they mean ---- */
 
-static double point_of(const struct mafat_resample *r, const struct mafat_resample_axis *a, int in, int x)
+static double point_of(const struct mafat_resample *r, const struct mafat_resample_axis *a, int in,
+                       int x)
 {
   double scale = a->scale > 0 ? a->scale : (double)a->size / in;
   switch (r->coordinates) {
     case MAFAT_COORDINATES_HALF_PIXEL_SYMMETRIC:
       return in / 2. - in / 2. * a->size / (scale * in) + (x + .5) / scale - .5;
     case MAFAT_COORDINATES_PYTORCH_HALF_PIXEL: return a->size == 1 ? 0 : (x + .5) / scale - .5;
-    case MAFAT_COORDINATES_ALIGN_CORNERS: return a->size == 1 ? 0 : x * (double)(in - 1) / (scale * in - 1);
+    case MAFAT_COORDINATES_ALIGN_CORNERS:
+      return a->size == 1 ? 0 : x * (double)(in - 1) / (scale * in - 1);
     case MAFAT_COORDINATES_ASYMMETRIC: return x / scale;
     case MAFAT_COORDINATES_TF_HALF_PIXEL_FOR_NN: return (x + .5) / scale;
     default: return (x + .5) / scale - .5;
@@ -36,7 +38,8 @@ static int nearest_of(const struct mafat_resample *r, double point, int in)
 {
   double below = floor(point), rest = point - below;
   if (rest < 1e-5 || rest > 1 - 1e-5) return clamp(round(point), in); /* scales are not exact */
-  bool up = r->rounding == MAFAT_ROUND_CEIL || (r->rounding == MAFAT_ROUND_PREFER_FLOOR && rest > .5 + 1e-5) ||
+  bool up = r->rounding == MAFAT_ROUND_CEIL ||
+            (r->rounding == MAFAT_ROUND_PREFER_FLOOR && rest > .5 + 1e-5) ||
             (r->rounding == MAFAT_ROUND_PREFER_CEIL && rest > .5 - 1e-5);
   return clamp(below + up, in);
 }
@@ -47,7 +50,8 @@ static void cubic_weights(const struct mafat_resample *r, double point, int in, 
   double a = (double)r->keys, sum = 0;
   for (int k = 0; k < 4; k++) {
     double at = floor(point) + k - 1, d = fabs(point - at);
-    weights[k] = d <= 1 ? (a + 2) * d * d * d - (a + 3) * d * d + 1 : a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a;
+    weights[k] = d <= 1 ? (a + 2) * d * d * d - (a + 3) * d * d + 1
+                        : a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a;
     if (r->exclude_outside && (at < 0 || at > in - 1)) weights[k] = 0;
     sum += weights[k];
   }
@@ -62,7 +66,8 @@ static double exact_cubic(const struct test_problem *p, int c, double down, doub
   cubic_weights(p->layer->resample, across, in.w, wx);
   for (int k = 0; k < 16; k++)
     sum += wy[k / 4] * wx[k % 4] *
-           test_problem_at(p, 0, c, clamp(floor(down) + k / 4 - 1, in.h), clamp(floor(across) + k % 4 - 1, in.w));
+           test_problem_at(p, 0, c, clamp(floor(down) + k / 4 - 1, in.h),
+                           clamp(floor(across) + k % 4 - 1, in.w));
   return sum;
 }
 
@@ -114,7 +119,8 @@ START_TEST(outputs_are_what_modes_mean)
 {
   struct test_rng rng = test_rng(51000 + (uint64_t)_i);
   for (int i = 0; i < 6; i++) {
-    struct mafat_shape in = {test_random_int(&rng, 1, 12), test_random_int(&rng, 1, 16), test_random_int(&rng, 1, 40)};
+    struct mafat_shape in = {test_random_int(&rng, 1, 12), test_random_int(&rng, 1, 16),
+                             test_random_int(&rng, 1, 40)};
     struct test_problem p;
     test_problem_open(&p, &rng, MAFAT_RESAMPLE, in, (struct mafat_shape){1, 1, 1});
     test_problem_add(&p, &rng, in);
@@ -150,8 +156,11 @@ START_TEST(taps_rise_and_spans_hold_them)
   int in = test_random_int(&rng, 1, 40);
   struct mafat_resample *r = random_resample(&rng, (struct mafat_shape){in, in, 1});
   struct mafat_operand operand = {.shape = {in, in, 1}};
-  struct mafat_layer l = {.type = MAFAT_RESAMPLE, .operands = &operand, .n_operands = 1, .resample = r};
-  ck_assert_int_eq(mafat_layer_infer(&l, &(struct mafat_infer_context){"test.cfg", 1, 0, "resample", NULL}), MAFAT_OK);
+  struct mafat_layer l = {
+      .type = MAFAT_RESAMPLE, .operands = &operand, .n_operands = 1, .resample = r};
+  ck_assert_int_eq(
+      mafat_layer_infer(&l, &(struct mafat_infer_context){"test.cfg", 1, 0, "resample", NULL}),
+      MAFAT_OK);
   struct mafat_points points = mafat_resample_points(r, true, in);
   struct mafat_tap before = {0, 0, 0};
   bool cubic = r->interpolation == MAFAT_INTERPOLATE_CUBIC;
@@ -160,8 +169,10 @@ START_TEST(taps_rise_and_spans_hold_them)
     struct mafat_tap tap = mafat_points_tap(&points, y);
     struct mafat_span one = mafat_layer_in_span(&l, 0, true, mafat_span(y, y + 1));
     struct mafat_span all = mafat_layer_in_span(&l, 0, true, mafat_span(0, y + 1));
-    ck_assert(tap.at >= before.at && tap.next >= before.next && tap.next >= tap.at && tap.next <= tap.at + 1);
-    ck_assert(tap.at >= 0 && tap.next < in && tap.weight >= 0 && tap.weight <= 1 && (tap.weight > 0 || tap.next == tap.at));
+    ck_assert(tap.at >= before.at && tap.next >= before.next && tap.next >= tap.at &&
+              tap.next <= tap.at + 1);
+    ck_assert(tap.at >= 0 && tap.next < in && tap.weight >= 0 && tap.weight <= 1 &&
+              (tap.weight > 0 || tap.next == tap.at));
     ck_assert(one.begin == tap.at && one.end == tap.next + 1 && all.end == one.end);
     before = tap;
   }
@@ -176,22 +187,38 @@ static const struct {
   int in, at[6];
   float weights[6];
 } known[] = {
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_FLOOR, {6, 0}, {1, 0}, 0, false, 0}, 3, {0, 0, 1, 1, 2, 2}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_FLOOR, {6, 1.3333334f}, {1, 0}, 0, false, 0}, 5, {0, 0, 1, 2, 3, 3}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_HALF_PIXEL, MAFAT_ROUND_PREFER_FLOOR, {3, 0}, {1, 0}, 0, false, 0}, 6, {0, 2, 4}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_HALF_PIXEL, MAFAT_ROUND_PREFER_CEIL, {3, 0}, {1, 0}, 0, false, 0}, 6, {1, 3, 5}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_TF_HALF_PIXEL_FOR_NN, MAFAT_ROUND_FLOOR, {3, 0}, {1, 0}, 0, false, 0}, 6, {1, 3, 5}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ALIGN_CORNERS, MAFAT_ROUND_PREFER_CEIL, {4, 0}, {1, 0}, 0, false, 0}, 3, {0, 1, 1, 2}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_CEIL, {4, 0}, {1, 0}, 0, false, 0}, 2, {0, 1, 1, 1}, {0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL, 0, {4, 0}, {1, 0}, 0, false, 0}, 2, {0, 0, 0, 1}, {0, .25f, .75f, 0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ASYMMETRIC, 0, {4, 0}, {1, 0}, 0, false, 0}, 2, {0, 0, 1, 1}, {0, .5f, 0, 0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ALIGN_CORNERS, 0, {3, 0}, {1, 0}, 0, false, 0}, 5, {0, 2, 4}, {0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ALIGN_CORNERS, 0, {2, .6f}, {1, 0}, 0, false, 0}, 4, {0, 2}, {0, .142857f}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_PYTORCH_HALF_PIXEL, 0, {1, 0}, {1, 0}, 0, false, 0}, 5, {0}, {0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL, 0, {1, 0}, {1, 0}, 0, false, 0}, 5, {2}, {0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL_SYMMETRIC, 0, {2, .6f}, {1, 0}, 0, false, 0}, 4, {0, 2}, {.666667f, .333333f}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ASYMMETRIC, 0, {5, 0}, {1, 0}, 0, false, MAFAT_POINTS_FIXED}, 3, {0, 0, 1, 1, 2}, {0, .599609f, .199219f, .798828f, .398438f}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL, 0, {5, 0}, {1, 0}, 0, false, MAFAT_POINTS_FIXED}, 3, {0, 0, 0, 1, 2}, {0, .399414f, .999023f, .598633f, .198242f}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_FLOOR, {6, 0}, {1, 0}, 0,
+     false, 0}, 3, {0, 0, 1, 1, 2, 2}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_FLOOR, {6, 1.3333334f},
+     {1, 0}, 0, false, 0}, 5, {0, 0, 1, 2, 3, 3}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_HALF_PIXEL, MAFAT_ROUND_PREFER_FLOOR, {3, 0}, {1,
+     0}, 0, false, 0}, 6, {0, 2, 4}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_HALF_PIXEL, MAFAT_ROUND_PREFER_CEIL, {3, 0}, {1,
+     0}, 0, false, 0}, 6, {1, 3, 5}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_TF_HALF_PIXEL_FOR_NN, MAFAT_ROUND_FLOOR, {3, 0},
+     {1, 0}, 0, false, 0}, 6, {1, 3, 5}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ALIGN_CORNERS, MAFAT_ROUND_PREFER_CEIL, {4, 0},
+     {1, 0}, 0, false, 0}, 3, {0, 1, 1, 2}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_CEIL, {4, 0}, {1, 0}, 0,
+     false, 0}, 2, {0, 1, 1, 1}, {0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL, 0, {4, 0}, {1, 0}, 0, false, 0}, 2,
+     {0, 0, 0, 1}, {0, .25f, .75f, 0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ASYMMETRIC, 0, {4, 0}, {1, 0}, 0, false, 0}, 2,
+     {0, 0, 1, 1}, {0, .5f, 0, 0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ALIGN_CORNERS, 0, {3, 0}, {1, 0}, 0, false, 0}, 5,
+     {0, 2, 4}, {0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ALIGN_CORNERS, 0, {2, .6f}, {1, 0}, 0, false, 0},
+     4, {0, 2}, {0, .142857f}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_PYTORCH_HALF_PIXEL, 0, {1, 0}, {1, 0}, 0, false,
+     0}, 5, {0}, {0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL, 0, {1, 0}, {1, 0}, 0, false, 0}, 5,
+     {2}, {0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL_SYMMETRIC, 0, {2, .6f}, {1, 0}, 0,
+     false, 0}, 4, {0, 2}, {.666667f, .333333f}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ASYMMETRIC, 0, {5, 0}, {1, 0}, 0, false,
+     MAFAT_POINTS_FIXED}, 3, {0, 0, 1, 1, 2}, {0, .599609f, .199219f, .798828f, .398438f}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL, 0, {5, 0}, {1, 0}, 0, false,
+     MAFAT_POINTS_FIXED}, 3, {0, 0, 0, 1, 2}, {0, .399414f, .999023f, .598633f, .198242f}},
 };
 
 START_TEST(taps_are_those_of_the_formats)
@@ -208,8 +235,11 @@ END_TEST
 /* 41 * (2 / 82) is less than 1 in floats, and so it is to TFLite. */
 START_TEST(tflites_nearest_goes_by_floats)
 {
-  struct mafat_resample r = {.interpolation = MAFAT_INTERPOLATE_NEAREST, .coordinates = MAFAT_COORDINATES_ASYMMETRIC,
-                             .rounding = MAFAT_ROUND_FLOOR, .y.size = 82, .x.size = 82};
+  struct mafat_resample r = {.interpolation = MAFAT_INTERPOLATE_NEAREST,
+                             .coordinates = MAFAT_COORDINATES_ASYMMETRIC,
+                             .rounding = MAFAT_ROUND_FLOOR,
+                             .y.size = 82,
+                             .x.size = 82};
   struct mafat_points exact = mafat_resample_points(&r, true, 2);
   r.precision = MAFAT_POINTS_SINGLE;
   struct mafat_points single = mafat_resample_points(&r, true, 2);
@@ -240,9 +270,12 @@ START_TEST(what_cannot_be_is_refused)
 {
   struct mafat_resample r = faults[_i];
   struct mafat_operand operand = {.shape = {5, 5, 3}};
-  struct mafat_layer l = {.type = MAFAT_RESAMPLE, .operands = &operand, .n_operands = 1, .resample = &r};
+  struct mafat_layer l = {
+      .type = MAFAT_RESAMPLE, .operands = &operand, .n_operands = 1, .resample = &r};
   struct mafat_diagnostic d = {""};
-  ck_assert_int_eq(mafat_layer_infer(&l, &(struct mafat_infer_context){"test.cfg", 1, 0, "resample", &d}), MAFAT_EFORMAT);
+  ck_assert_int_eq(
+      mafat_layer_infer(&l, &(struct mafat_infer_context){"test.cfg", 1, 0, "resample", &d}),
+      MAFAT_EFORMAT);
   ck_assert_msg(strncmp(d.text, "test.cfg:1: ", 12) == 0, "%s", d.text);
 }
 END_TEST

@@ -16,7 +16,8 @@ static double moved(const void *problem, int c, int y, int x)
   const int at[MAFAT_N_AXES] = {[MAFAT_AXIS_H] = y, [MAFAT_AXIS_W] = x, [MAFAT_AXIS_C] = c};
   int in[MAFAT_N_AXES];
   for (int axis = 0; axis < MAFAT_N_AXES; axis++) in[axis] = part->in_first[axis];
-  for (int i = 0; i < part->n_atoms; i++) in[part->atoms[i].in_axis] += at[part->atoms[i].out_axis] * part->atoms[i].in_step;
+  for (int i = 0; i < part->n_atoms; i++)
+    in[part->atoms[i].in_axis] += at[part->atoms[i].out_axis] * part->atoms[i].in_step;
   return test_problem_at(p, 0, in[MAFAT_AXIS_C], in[MAFAT_AXIS_H], in[MAFAT_AXIS_W]);
 }
 
@@ -24,7 +25,11 @@ static double moved(const void *problem, int c, int y, int x)
 static void add_atom(struct mafat_part *p, int axis, int first, int n, int step)
 {
   p->in_first[axis] = step < 0 ? first + n - 1 : first;
-  p->atoms[p->n_atoms++] = (struct mafat_atom){.size = n, .out_axis = (signed char)axis, .out_step = 1, .in_axis = (signed char)axis, .in_step = step};
+  p->atoms[p->n_atoms++] = (struct mafat_atom){.size = n,
+                                               .out_axis = (signed char)axis,
+                                               .out_step = 1,
+                                               .in_axis = (signed char)axis,
+                                               .in_step = step};
 }
 
 /* Slices along one axis, one after the other, as a Split has them, or any boxes. */
@@ -38,8 +43,11 @@ static struct mafat_rearrange *random_parts(struct test_rng *rng, struct mafat_s
   for (int k = 0; k < n; k++)
     for (int axis = 0; axis < MAFAT_N_AXES; axis++) {
       int size = extents[axis], from = 0;
-      if (axis == cut) size = k == n - 1 ? size - first : test_random_int(rng, 1, size - first - (n - 1 - k)), from = first, first += size;
-      else if (cut == MAFAT_N_AXES) size = test_random_int(rng, 1, size), from = test_random_int(rng, 0, extents[axis] - size);
+      if (axis == cut)
+        size = k == n - 1 ? size - first : test_random_int(rng, 1, size - first - (n - 1 - k)),
+        from = first, first += size;
+      else if (cut == MAFAT_N_AXES)
+        size = test_random_int(rng, 1, size), from = test_random_int(rng, 0, extents[axis] - size);
       add_atom(&r->parts[k], axis, from, size, test_random_chance(rng, 20) ? -1 : 1);
     }
   return r;
@@ -49,7 +57,8 @@ START_TEST(outputs_are_parts)
 {
   struct test_rng rng = test_rng(82000 + (uint64_t)_i);
   struct test_problem p;
-  struct mafat_shape s = {test_random_int(&rng, 1, 9), test_random_int(&rng, 1, 24), test_random_int(&rng, 1, 50)};
+  struct mafat_shape s = {test_random_int(&rng, 1, 9), test_random_int(&rng, 1, 24),
+                          test_random_int(&rng, 1, 50)};
   int n = test_random_int(&rng, 2, 5);
   test_problem_open(&p, &rng, MAFAT_SPLIT, s, s);
   test_problem_add(&p, &rng, s);

@@ -30,7 +30,8 @@ static int place_of(const struct test_problem *p, int c, int y, int x)
   int n = extents[p->layer->topk.axis];
   for (int i = 0; i < n; i++) {
     int better = 0;
-    for (int k = 0; k < n; k++) better += k != i && is_better(p, element(p, k, at), k, element(p, i, at), i);
+    for (int k = 0; k < n; k++)
+      better += k != i && is_better(p, element(p, k, at), k, element(p, i, at), i);
     if (better == at[p->layer->topk.axis]) return i;
   }
   return -1;
@@ -52,14 +53,18 @@ START_TEST(outputs_are_the_best_and_their_places)
 {
   struct test_rng rng = test_rng(81000 + (uint64_t)_i);
   struct test_problem p;
-  struct mafat_shape s = {test_random_int(&rng, 1, 9), test_random_int(&rng, 1, 12), test_random_int(&rng, 1, 40)};
+  struct mafat_shape s = {test_random_int(&rng, 1, 9), test_random_int(&rng, 1, 12),
+                          test_random_int(&rng, 1, 40)};
   const int extents[MAFAT_N_AXES] = {s.h, s.w, s.c};
-  int axis = _i % MAFAT_N_AXES, k = test_random_chance(&rng, 30) ? extents[axis] : test_random_int(&rng, 1, extents[axis]);
+  int axis = _i % MAFAT_N_AXES,
+      k = test_random_chance(&rng, 30) ? extents[axis] : test_random_int(&rng, 1, extents[axis]);
   test_problem_open(&p, &rng, MAFAT_TOPK, s, s);
   test_problem_add(&p, &rng, s);
   struct mafat_shape picture = mafat_network_picture_shape(p.network);
-  for (int i = 0; _i % 2 && i < mafat_shape_elements(picture); i++) p.input[i] = roundf(p.input[i] * 3); /* equals */
-  p.layer->topk = (struct mafat_topk){.k = k, .axis = (signed char)axis, .smallest = test_random_chance(&rng, 50)};
+  for (int i = 0; _i % 2 && i < mafat_shape_elements(picture); i++)
+    p.input[i] = roundf(p.input[i] * 3); /* equals */
+  p.layer->topk = (struct mafat_topk){
+      .k = k, .axis = (signed char)axis, .smallest = test_random_chance(&rng, 50)};
   p.tolerance = 0;
   for (p.output = 0; p.output < 2; p.output++) {
     test_problem_infer(&p);
@@ -75,7 +80,8 @@ START_TEST(shapes_are_checked)
   struct test_problem p;
   struct mafat_diagnostic d = {""};
   const struct mafat_infer_context context = {"test.cfg", 1, 6, "topk", &d};
-  test_problem_open(&p, &rng, MAFAT_TOPK, (struct mafat_shape){3, 4, 2}, (struct mafat_shape){3, 4, 2});
+  test_problem_open(&p, &rng, MAFAT_TOPK, (struct mafat_shape){3, 4, 2},
+                    (struct mafat_shape){3, 4, 2});
   test_problem_add(&p, &rng, (struct mafat_shape){3, 4, 2});
   for (int axis = 0; axis < MAFAT_N_AXES; axis++) {
     p.layer->topk = (struct mafat_topk){.k = 5, .axis = (signed char)axis};

@@ -14,7 +14,8 @@ START_TEST(every_type_has_a_row_of_its_own)
   for (int t = 0; t < MAFAT_N_DTYPES; t++) {
     const char *name = mafat_dtype_name((enum mafat_dtype)t);
     ck_assert_msg(name && *name, "type %d", t);
-    for (int other = 0; other < t; other++) ck_assert_str_ne(name, mafat_dtype_name((enum mafat_dtype)other));
+    for (int other = 0; other < t; other++)
+      ck_assert_str_ne(name, mafat_dtype_name((enum mafat_dtype)other));
   }
 }
 END_TEST
@@ -28,7 +29,9 @@ START_TEST(packings_are_named_and_have_wider_ones)
     ck_assert(mafat_dtype_find_packing(&type, mafat_dtypes[t].packing) && (int)type == t);
     int steps = 0;
     for (; type != MAFAT_F32; type = mafat_dtypes[type].wider, steps++)
-      ck_assert_msg(steps < MAFAT_N_DTYPES && mafat_dtypes[mafat_dtypes[type].wider].bits > mafat_dtypes[type].bits, "type %d", t);
+      ck_assert_msg(steps < MAFAT_N_DTYPES &&
+                        mafat_dtypes[mafat_dtypes[type].wider].bits > mafat_dtypes[type].bits,
+                    "type %d", t);
   }
   ck_assert(!mafat_dtype_find_packing(&type, "float64") && !mafat_dtype_find_packing(&type, ""));
 }
@@ -39,7 +42,8 @@ START_TEST(elements_fill_cache_lines)
 {
   for (int t = 0; t < MAFAT_N_DTYPES; t++) {
     unsigned bits = mafat_dtypes[t].bits;
-    ck_assert_msg(bits > 0 && 64 * 8 % bits == 0, "%s: %u bits", mafat_dtype_name((enum mafat_dtype)t), bits);
+    ck_assert_msg(bits > 0 && 64 * 8 % bits == 0, "%s: %u bits",
+                  mafat_dtype_name((enum mafat_dtype)t), bits);
   }
 }
 END_TEST

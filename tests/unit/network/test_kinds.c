@@ -39,14 +39,21 @@ START_TEST(properties_agree)
     const char *name = k->name;
     ck_assert_msg((k->matrix != NULL) == matrix, "%s: a matrix", name);
     ck_assert_msg((k->macs != NULL) == (matrix || k->multiplies), "%s: its work", name);
-    ck_assert_msg((k->counts != NULL) == (k->weights != MAFAT_WEIGHTS_NONE), "%s: counts of its weights", name);
-    ck_assert_msg(!(k->along & MAFAT_ALONG_INPUTS) || k->weights == MAFAT_WEIGHTS_PANELS, "%s: sums need panels", name);
-    ck_assert_msg(!k->convolves || (matrix && k->pads), "%s: windows with weights and padding", name);
-    ck_assert_msg(!k->alias || (!matrix && !k->head && !k->pools && !k->blends), "%s: an alias computes nothing", name);
-    ck_assert_msg(!k->input || (!k->alias && !matrix && !k->head), "%s: an input computes nothing", name);
+    ck_assert_msg((k->counts != NULL) == (k->weights != MAFAT_WEIGHTS_NONE),
+                  "%s: counts of its weights", name);
+    ck_assert_msg(!(k->along & MAFAT_ALONG_INPUTS) || k->weights == MAFAT_WEIGHTS_PANELS,
+                  "%s: sums need panels", name);
+    ck_assert_msg(!k->convolves || (matrix && k->pads), "%s: windows with weights and padding",
+                  name);
+    ck_assert_msg(!k->alias || (!matrix && !k->head && !k->pools && !k->blends),
+                  "%s: an alias computes nothing", name);
+    ck_assert_msg(!k->input || (!k->alias && !matrix && !k->head), "%s: an input computes nothing",
+                  name);
     ck_assert_msg(!k->inert || k->alias, "%s: inert, and no alias", name);
     ck_assert_msg(!k->flat || !(k->along & MAFAT_ALONG_MAP), "%s: a list has no rows", name);
-    ck_assert_msg(k->convolves + k->pools + k->blends + k->head + k->classifies + k->multiplies <= 1, "%s: is one thing", name);
+    ck_assert_msg(k->convolves + k->pools + k->blends + k->head + k->classifies + k->multiplies <=
+                      1,
+                  "%s: is one thing", name);
   }
 }
 END_TEST
@@ -62,7 +69,8 @@ static void check_axis(const struct mafat_layer *l, const char *cfg, int index, 
   for (int i = 0; i < out; i++) {
     struct mafat_span s = mafat_layer_in_span(l, 0, axis_y, mafat_span(i, i + 1));
     struct mafat_span so_far = mafat_layer_in_span(l, 0, axis_y, mafat_span(0, i + 1));
-    if (mafat_span_is_empty(s) || s.begin < 0 || s.end > in || so_far.end != s.end || s.begin < before.begin)
+    if (mafat_span_is_empty(s) || s.begin < 0 || s.end > in || so_far.end != s.end ||
+        s.begin < before.begin)
       test_fail_case(cfg, "-", "layer %d reads %d to %d for %d", index, s.begin, s.end, i);
     if (!cut && (s.begin != 0 || s.end != in))
       test_fail_case(cfg, "-", "layer %d cannot be cut, yet reads %d to %d", index, s.begin, s.end);
@@ -71,13 +79,17 @@ static void check_axis(const struct mafat_layer *l, const char *cfg, int index, 
 }
 
 /* Some pixels of the other operand may be read by none. */
-static void check_other_operand(const struct mafat_layer *l, int operand, const char *cfg, int index, bool axis_y)
+static void check_other_operand(const struct mafat_layer *l, int operand, const char *cfg,
+                                int index, bool axis_y)
 {
   struct mafat_shape shape = l->operands[operand].shape;
   int from = axis_y ? shape.h : shape.w, out = axis_y ? l->out.h : l->out.w;
-  struct mafat_span all = mafat_layer_in_span(l, operand, axis_y, mafat_span(0, out)), hull = {0, 0};
-  for (int i = 0; i < out; i++) hull = mafat_span_hull(hull, mafat_layer_in_span(l, operand, axis_y, mafat_span(i, i + 1)));
-  if (all.begin != 0 || all.end < 1 || all.end > from || hull.begin != all.begin || hull.end != all.end)
+  struct mafat_span all = mafat_layer_in_span(l, operand, axis_y, mafat_span(0, out)),
+                    hull = {0, 0};
+  for (int i = 0; i < out; i++)
+    hull = mafat_span_hull(hull, mafat_layer_in_span(l, operand, axis_y, mafat_span(i, i + 1)));
+  if (all.begin != 0 || all.end < 1 || all.end > from || hull.begin != all.begin ||
+      hull.end != all.end)
     test_fail_case(cfg, "-", "layer %d reads %d to %d of what it adds", index, all.begin, all.end);
 }
 
@@ -85,18 +97,22 @@ static void check_matrix(const struct mafat_layer *l, const char *cfg, int index
 {
   const struct mafat_matrix m = mafat_layer_matrix(l);
   const struct mafat_weight_counts counts = mafat_layer_weight_counts(l);
-  uint64_t pixels = (uint64_t)l->out.h * (uint64_t)l->out.w, row = mafat_matrix_row(m), macs = mafat_layer_macs(l, pixels);
+  uint64_t pixels = (uint64_t)l->out.h * (uint64_t)l->out.w, row = mafat_matrix_row(m),
+           macs = mafat_layer_macs(l, pixels);
   uint64_t matrices = mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PIXELS ? pixels : 1;
   if (counts.weights != matrices * row * (uint64_t)m.filters)
     test_fail_case(cfg, "-", "layer %d: %llu weights", index, (unsigned long long)counts.weights);
   if (macs != pixels * row * (uint64_t)m.filters)
-    test_fail_case(cfg, "-", "layer %d: %llu multiply-accumulates", index, (unsigned long long)macs);
+    test_fail_case(cfg, "-", "layer %d: %llu multiply-accumulates", index,
+                   (unsigned long long)macs);
   if (m.filters == 0) return;
   if (m.filters != l->out.c || mafat_layer_channels(l) % m.inputs)
     test_fail_case(cfg, "-", "layer %d: a matrix of %d x %d", index, m.filters, m.inputs);
   if (!(mafat_kind_of(l->type)->along & MAFAT_ALONG_INPUTS) || mafat_layer_is_grouped(l)) return;
-  uint64_t first = mafat_layer_part_macs(l, pixels, 1, 1), rest = mafat_layer_part_macs(l, pixels, 1, m.inputs - 1);
-  if ((first + rest) * (uint64_t)m.filters != macs) test_fail_case(cfg, "-", "layer %d: parts make another whole", index);
+  uint64_t first = mafat_layer_part_macs(l, pixels, 1, 1),
+           rest = mafat_layer_part_macs(l, pixels, 1, m.inputs - 1);
+  if ((first + rest) * (uint64_t)m.filters != macs)
+    test_fail_case(cfg, "-", "layer %d: parts make another whole", index);
 }
 
 START_TEST(kinds_keep_their_promises)
@@ -110,7 +126,8 @@ START_TEST(kinds_keep_their_promises)
     for (int i = 0; i < n->n_layers; i++) {
       for (int axis_y = 0; axis_y <= 1; axis_y++) {
         check_axis(&n->layers[i], cfg, i, axis_y);
-        for (int k = 1; k < n->layers[i].n_operands; k++) check_other_operand(&n->layers[i], k, cfg, i, axis_y);
+        for (int k = 1; k < n->layers[i].n_operands; k++)
+          check_other_operand(&n->layers[i], k, cfg, i, axis_y);
       }
       check_matrix(&n->layers[i], cfg, i);
     }

@@ -35,15 +35,17 @@ static const struct {
 START_TEST(multipliers_are_tflites)
 {
   struct mafat_multiplier m = mafat_multiplier(known[_i].factor);
-  ck_assert_msg(m.multiplier == known[_i].multiplier && m.shift == known[_i].shift, "%.17g: expected %d, %d, found %d, %d",
-                known[_i].factor, known[_i].multiplier, known[_i].shift, m.multiplier, m.shift);
+  ck_assert_msg(m.multiplier == known[_i].multiplier && m.shift == known[_i].shift,
+                "%.17g: expected %d, %d, found %d, %d", known[_i].factor, known[_i].multiplier,
+                known[_i].shift, m.multiplier, m.shift);
   ck_assert(mafat_multiplier_can(known[_i].factor));
 }
 END_TEST
 
 START_TEST(there_is_none_of_others)
 {
-  static const double factors[] = {-0x1p30, 0x1p30, 0x1.fffffffffffffp29, 1e300, (double)INFINITY, (double)NAN};
+  static const double factors[] = {-0x1p30, 0x1p30,           0x1.fffffffffffffp29,
+                                   1e300,   (double)INFINITY, (double)NAN};
   for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
     ck_assert_msg(!mafat_multiplier_can(factors[i]), "%g", factors[i]);
 }
@@ -54,8 +56,10 @@ START_TEST(there_is_no_hard_swish_of_scales_too_far_apart)
 {
   static const float scales[][2] = {{1e38f, 1e-38f}, {3e38f, 3e38f}, {1, 0x1p-149f}};
   for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
-    const struct mafat_quantization in = mafat_quantization(scales[i][0], 0), out = mafat_quantization(scales[i][1], 0);
-    ck_assert_msg(!mafat_quantization_can_hard_swish(&in, &out), "%g, %g", (double)scales[i][0], (double)scales[i][1]);
+    const struct mafat_quantization in = mafat_quantization(scales[i][0], 0),
+                                    out = mafat_quantization(scales[i][1], 0);
+    ck_assert_msg(!mafat_quantization_can_hard_swish(&in, &out), "%g, %g", (double)scales[i][0],
+                  (double)scales[i][1]);
   }
   const struct mafat_quantization usual = mafat_quantization(.03f, 128);
   ck_assert(mafat_quantization_can_hard_swish(&usual, &usual));
@@ -67,7 +71,8 @@ START_TEST(a_multiplier_is_its_factor)
   for (double factor = 1e-6; factor < 100; factor *= 1.37)
     for (int32_t x = -50000; x <= 50000; x += 977) {
       double exact = x * factor;
-      ck_assert_msg(fabs(mafat_requantize(x, mafat_multiplier(factor)) - exact) <= 1.0, "%d * %g", x, factor);
+      ck_assert_msg(fabs(mafat_requantize(x, mafat_multiplier(factor)) - exact) <= 1.0, "%d * %g",
+                    x, factor);
     }
 }
 END_TEST

@@ -29,13 +29,15 @@ static struct map *random_leaf(struct test_rng *rng, int rows, int channels)
 {
   struct map *m = calloc(1, sizeof *m);
   struct mafat_source *s = calloc(1, sizeof *s);
-  *s = (struct mafat_source){test_random_int(rng, 0, 9), test_random_int(rng, 0, 40), channels, test_random_int(rng, 0, 9), rows};
+  *s = (struct mafat_source){test_random_int(rng, 0, 9), test_random_int(rng, 0, 40), channels,
+                             test_random_int(rng, 0, 9), rows};
   if (test_random_chance(rng, 50)) s->first -= s->first % 16;
   m->sources = (struct mafat_sources){s, 1, 1};
   m->rows = rows;
   m->channels = channels;
   for (int y = 0; y < rows; y++)
-    for (int c = 0; c < channels; c++) m->at[y][c] = (struct meaning){s->tensor, s->first_row + y, s->first + c};
+    for (int c = 0; c < channels; c++)
+      m->at[y][c] = (struct meaning){s->tensor, s->first_row + y, s->first + c};
   return m;
 }
 
@@ -91,7 +93,8 @@ static struct map *random_map(struct test_rng *rng, int rows, int channels, int 
 static struct map *joined_rows(struct test_rng *rng, int rows, int channels, int depth)
 {
   int above = test_random_int(rng, 1, rows - 1);
-  struct map *m = random_map(rng, above, channels, depth), *below = random_map(rng, rows - above, channels, depth);
+  struct map *m = random_map(rng, above, channels, depth),
+             *below = random_map(rng, rows - above, channels, depth);
   ck_assert_int_eq(mafat_sources_join_rows(&m->sources, &below->sources), MAFAT_OK);
   for (int y = above; y < rows; y++) memcpy(m->at[y], below->at[y - above], sizeof m->at[y]);
   m->rows = rows;
@@ -103,7 +106,8 @@ static struct map *joined_rows(struct test_rng *rng, int rows, int channels, int
 static struct map *joined_channels(struct test_rng *rng, int rows, int channels, int depth)
 {
   int before = test_random_int(rng, 1, channels - 1);
-  struct map *m = random_map(rng, rows, before, depth), *after = random_map(rng, rows, channels - before, depth);
+  struct map *m = random_map(rng, rows, before, depth),
+             *after = random_map(rng, rows, channels - before, depth);
   ck_assert_int_eq(mafat_sources_join_channels(&m->sources, &after->sources), MAFAT_OK);
   for (int y = 0; y < rows; y++)
     memcpy(&m->at[y][before], after->at[y], (size_t)after->channels * sizeof m->at[y][0]);
@@ -114,15 +118,19 @@ static struct map *joined_channels(struct test_rng *rng, int rows, int channels,
 
 static struct map *part(struct test_rng *rng, int rows, int channels, int depth)
 {
-  struct map *all = random_map(rng, test_random_int(rng, rows, mafat_min(rows + 6, MOST_ROWS)),
-                               test_random_int(rng, channels, mafat_min(channels + 20, MOST_CHANNELS)), depth);
+  struct map *all =
+      random_map(rng, test_random_int(rng, rows, mafat_min(rows + 6, MOST_ROWS)),
+                 test_random_int(rng, channels, mafat_min(channels + 20, MOST_CHANNELS)), depth);
   struct map *m = calloc(1, sizeof *m);
-  int y = test_random_int(rng, 0, all->rows - rows), c = test_random_int(rng, 0, all->channels - channels);
-  ck_assert_int_eq(mafat_sources_part(&m->sources, &all->sources, mafat_span(y, y + rows), mafat_span(c, c + channels)),
+  int y = test_random_int(rng, 0, all->rows - rows),
+      c = test_random_int(rng, 0, all->channels - channels);
+  ck_assert_int_eq(mafat_sources_part(&m->sources, &all->sources, mafat_span(y, y + rows),
+                                      mafat_span(c, c + channels)),
                    MAFAT_OK);
   m->rows = rows;
   m->channels = channels;
-  for (int k = 0; k < rows; k++) memcpy(m->at[k], &all->at[y + k][c], (size_t)channels * sizeof m->at[k][0]);
+  for (int k = 0; k < rows; k++)
+    memcpy(m->at[k], &all->at[y + k][c], (size_t)channels * sizeof m->at[k][0]);
   release(all);
   return m;
 }
@@ -142,7 +150,8 @@ START_TEST(parts_and_joins_hold_what_they_are_made_of)
 {
   struct test_rng rng = test_rng(61000 + (uint64_t)_i);
   for (int i = 0; i < 50; i++)
-    release(random_map(&rng, test_random_int(&rng, 1, MOST_ROWS), test_random_int(&rng, 1, MOST_CHANNELS), 4));
+    release(random_map(&rng, test_random_int(&rng, 1, MOST_ROWS),
+                       test_random_int(&rng, 1, MOST_CHANNELS), 4));
 }
 END_TEST
 
@@ -150,7 +159,8 @@ END_TEST
 START_TEST(rows_of_a_source)
 {
   static const struct {
-    int first, above; /* rows of its tensor, and of the operand, before it: 0 above: it is the only one */
+    int first,
+        above; /* rows of its tensor, and of the operand, before it: 0 above: it is the only one */
     struct mafat_span in, expected;
   } rows[] = {
       {0, 0, {0, 8}, {0, 8}},    {0, 0, {2, 5}, {2, 5}},    {3, 0, {2, 5}, {5, 8}},
@@ -162,13 +172,14 @@ START_TEST(rows_of_a_source)
     int bands = rows[i].above ? 2 : 1;
     struct mafat_sources sources = {list + 2 - bands, 1, bands};
     struct mafat_span found = mafat_sources_rows(&sources, bands - 1, rows[i].in);
-    ck_assert_msg(found.begin == rows[i].expected.begin && found.end == rows[i].expected.end, "row %zu: %d to %d", i,
-                  found.begin, found.end);
+    ck_assert_msg(found.begin == rows[i].expected.begin && found.end == rows[i].expected.end,
+                  "row %zu: %d to %d", i, found.begin, found.end);
   }
 }
 END_TEST
 
-/* 64 x 64 single channels in single rows are as many as may be; one more is refused, and nothing is lost. */
+/* 64 x 64 single channels in single rows are as many as may be; one more is refused, and nothing is
+ * lost. */
 START_TEST(there_is_a_limit)
 {
   struct mafat_source single = {0, 0, 1, 0, 1};
@@ -188,9 +199,11 @@ END_TEST
 
 /* ---- what is no operand ---- */
 
-/* Layer 2 reads it: 8 rows of 10 columns of 36 channels; layer 0 has 36 channels, 1 has 40, the input (4) 36. */
+/* Layer 2 reads it: 8 rows of 10 columns of 36 channels; layer 0 has 36 channels, 1 has 40, the
+ * input (4) 36. */
 #define CFG \
-  "[net]\nheight=8\nwidth=10\nchannels=36\n[conv]\nfilters=36\n[conv]\nfilters=40\n[activation]\nactivation=relu\n" \
+  "[net]\nheight=8\nwidth=10\nchannels=36\n[conv]\nfilters=36\n[conv]\nfilters=40\n[activation]" \
+  "\nactivation=relu\n" \
   "[maxpool]\nsize=2\nstride=2\n"
 
 enum { READER = 2 };
@@ -227,7 +240,8 @@ static const struct fault_row fault_rows[] = {
     {{{0, 0, 35, 0, 8}}, 1, 1, "reads more or fewer channels than it has"},
     {{{1, 0, 40, 0, 8}}, 1, 1, "reads more or fewer channels than it has"},
     {{{0, 0, 32, 0, 4}, {0, 32, 4, 0, 3}}, 2, 1, "has a band of different numbers of rows"},
-    {{{0, 0, 32, 0, 4}, {0, 32, 4, 0, 4}, {0, 0, 16, 0, 4}, {0, 16, 20, 0, 4}}, 2, 2, "are cut at different channels"},
+    {{{0, 0, 32, 0, 4}, {0, 32, 4, 0, 4}, {0, 0, 16, 0, 4}, {0, 16, 20, 0, 4}}, 2, 2,
+     "are cut at different channels"},
     {{{1, 0, 36, 0, 4}, {1, 4, 36, 0, 4}}, 1, 2, "lie in different places of their blocks"},
     {{{1, 0, 36, 0, 4}, {0, 0, 36, 0, 4}}, 1, 2, "lie in blocks of different widths"},
 };
@@ -242,7 +256,8 @@ START_TEST(what_is_no_operand_is_refused)
   memcpy(list, r->list, sizeof list);
   o->shape = (struct mafat_shape){8, 10, 36};
   o->sources = (struct mafat_sources){list, r->n, r->n_bands};
-  int code = mafat_network_check_operand(n, READER, 0, &(struct mafat_infer_context){"test.cfg", 7, READER, "relu", &d});
+  int code = mafat_network_check_operand(
+      n, READER, 0, &(struct mafat_infer_context){"test.cfg", 7, READER, "relu", &d});
   ck_assert_msg((code == MAFAT_OK) == !r->fault, "row %d: %d, %s", _i, code, d.text);
   ck_assert_msg(!r->fault || strstr(d.text, r->fault), "row %d: %s", _i, d.text);
   ck_assert_msg(!r->fault || strncmp(d.text, "test.cfg:7: ", 12) == 0, "row %d: %s", _i, d.text);
@@ -260,7 +275,8 @@ Suite *sources_suite(void)
   tcase_add_test(lists, rows_of_a_source);
   tcase_add_test(lists, there_is_a_limit);
   suite_add_tcase(s, lists);
-  tcase_add_loop_test(faults, what_is_no_operand_is_refused, 0, sizeof fault_rows / sizeof *fault_rows);
+  tcase_add_loop_test(faults, what_is_no_operand_is_refused, 0,
+                      sizeof fault_rows / sizeof *fault_rows);
   suite_add_tcase(s, faults);
   return s;
 }

@@ -33,14 +33,17 @@ static void put_mounts(const char *text)
   put("/proc/self/mountinfo", text);
 }
 
-static const char v2_mounts[] = "24 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
-                                "31 24 0:27 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
-static const char v1_mounts[] = "24 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
-                                "31 24 0:27 / /sys/fs/cgroup ro - tmpfs tmpfs ro,mode=755\n"
-                                "32 31 0:28 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
-                                "33 31 0:29 / /sys/fs/cgroup/memory rw shared:9 - cgroup cgroup rw,memory\n";
-static const char hybrid_mounts[] = "33 31 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
-                                    "34 31 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+static const char v2_mounts[] =
+    "24 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+    "31 24 0:27 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
+static const char v1_mounts[] =
+    "24 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+    "31 24 0:27 / /sys/fs/cgroup ro - tmpfs tmpfs ro,mode=755\n"
+    "32 31 0:28 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+    "33 31 0:29 / /sys/fs/cgroup/memory rw shared:9 - cgroup cgroup rw,memory\n";
+static const char hybrid_mounts[] =
+    "33 31 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+    "34 31 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
 
 static void check_budget(const char *source, size_t bytes)
 {
@@ -72,13 +75,15 @@ static const struct {
   const char *available_kb;
   size_t bytes;
 } margins[] = {
-    {"1048576", 896 * MIB}, {"131072", 112 * MIB}, {"65536", 48 * MIB}, {"32768", 16 * MIB}, {"8192", 4 * MIB},
+    {"1048576", 896 * MIB}, {"131072", 112 * MIB}, {"65536", 48 * MIB},
+    {"32768", 16 * MIB},    {"8192", 4 * MIB},
 };
 
 START_TEST(sixteen_megabytes_at_least_are_left_but_no_more_than_half)
 {
   char text[96];
-  snprintf(text, sizeof text, "MemTotal: 4194304 kB\nMemAvailable:   %s kB\n", margins[_i].available_kb);
+  snprintf(text, sizeof text, "MemTotal: 4194304 kB\nMemAvailable:   %s kB\n",
+           margins[_i].available_kb);
   put("/proc/meminfo", text);
   check_budget("available memory", margins[_i].bytes);
 }
@@ -243,7 +248,8 @@ START_TEST(v1_knows_limits_above_what_is_mounted)
   put_groups("4:memory:/docker/0123\n");
   put_mounts("33 31 0:29 /docker/0123 /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n");
   put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "33554432\n");
-  put("/sys/fs/cgroup/memory/memory.stat", "cache 0\nrss 4096\nhierarchical_memory_limit 25165824\nhierarchical_memsw_limit 1048576\n");
+  put("/sys/fs/cgroup/memory/memory.stat",
+      "cache 0\nrss 4096\nhierarchical_memory_limit 25165824\nhierarchical_memsw_limit 1048576\n");
   check_limit(24 * MIB);
 }
 END_TEST
@@ -309,12 +315,14 @@ END_TEST
 
 /* ---- what should not be there ---- */
 
-static const char *const damaged[] = {"", "\n", ":\n", "::\n", "4:memory\n", "memory\n", "4:memory:\n", "0::\n"};
+static const char *const damaged[] = {"",           "\n",       ":\n",         "::\n",
+                                      "4:memory\n", "memory\n", "4:memory:\n", "0::\n"};
 
 START_TEST(damaged_files_are_no_limits)
 {
   put_groups(damaged[_i]);
-  put_mounts("\n1\n1 2 3\n33 31 0:29 / /sys/fs/cgroup/memory rw\n33 31 0:29 / /x rw -\n33 31 0:29 / /x rw - cgroup\n"
+  put_mounts("\n1\n1 2 3\n33 31 0:29 / /sys/fs/cgroup/memory rw\n33 31 0:29 / /x rw -\n33 31 0:29 "
+             "/ /x rw - cgroup\n"
              "33 31 0:29 / /x rw - cgroup cgroup\n");
   check_no_limit();
 }
@@ -323,7 +331,8 @@ END_TEST
 START_TEST(long_lines_are_passed_over)
 {
   static char text[20000];
-  size_t n = (size_t)snprintf(text, sizeof text, "30 1 0:30 / /merged rw - overlay overlay rw,lowerdir=");
+  size_t n =
+      (size_t)snprintf(text, sizeof text, "30 1 0:30 / /merged rw - overlay overlay rw,lowerdir=");
   memset(text + n, 'l', 9000);
   strcpy(text + n + 9000, "\n");
   strcat(text, v2_mounts);
@@ -353,7 +362,8 @@ Suite *budget_suite(void)
   suite_add_tcase(s, t);
   tcase_add_checked_fixture(t, test_tree_make, test_tree_remove);
   tcase_add_test(t, without_groups_an_eighth_is_left_to_others);
-  tcase_add_loop_test(t, sixteen_megabytes_at_least_are_left_but_no_more_than_half, 0, COUNT(margins));
+  tcase_add_loop_test(t, sixteen_megabytes_at_least_are_left_but_no_more_than_half, 0,
+                      COUNT(margins));
   tcase_add_test(t, nothing_is_known_without_proc);
   tcase_add_test(t, v2_takes_the_smallest_of_a_group_and_its_ancestors);
   tcase_add_test(t, v2_without_limits);

@@ -15,16 +15,19 @@ Suite *headroom_suite(void);
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
 
-/* A group of 8 MiB of which 7 are used, 2 of them by cached pages, of which half a MiB is mapped: 1536 KiB can be
- * dropped, and 1344 are counted on. */
+/* A group of 8 MiB of which 7 are used, 2 of them by cached pages, of which half a MiB is mapped:
+ * 1536 KiB can be dropped, and 1344 are counted on. */
 static const struct {
   const char *groups, *mounts, *folder, *limit, *usage, *stat;
-} groups[] = {
-    {"0::/a\n", "31 24 0:27 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n", "/sys/fs/cgroup/a/", "memory.max",
-     "memory.current", "anon 4194304\nfile 2097152\nfile_mapped 524288\ninactive_file 1048576\nactive_file 1048576\n"},
-    {"4:memory:/a\n", "33 31 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n", "/sys/fs/cgroup/memory/a/",
-     "memory.limit_in_bytes", "memory.usage_in_bytes",
-     "mapped_file 0\ninactive_file 4096\nactive_file 4096\ntotal_mapped_file 524288\ntotal_inactive_file 2093056\ntotal_active_file 4096\n"}};
+} groups[] = {{"0::/a\n",
+               "31 24 0:27 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n",
+               "/sys/fs/cgroup/a/", "memory.max", "memory.current",
+               "anon 4194304\nfile 2097152\nfile_mapped 524288\ninactive_file 1048576\nactive_file "
+               "1048576\n"},
+              {"4:memory:/a\n", "33 31 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
+               "/sys/fs/cgroup/memory/a/", "memory.limit_in_bytes", "memory.usage_in_bytes",
+               "mapped_file 0\ninactive_file 4096\nactive_file 4096\ntotal_mapped_file "
+               "524288\ntotal_inactive_file 2093056\ntotal_active_file 4096\n"}};
 
 enum { N_GROUPS = sizeof groups / sizeof *groups };
 
@@ -113,7 +116,8 @@ static int open_files(void)
 START_TEST(test_nothing_is_left_behind)
 {
   size_t bytes = 3 * MIB;
-  unsigned char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  unsigned char *memory =
+      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ck_assert_ptr_ne(memory, MAP_FAILED);
   memset(memory, 7, MIB); /* the rest has no pages */
   put_group(0);

@@ -28,10 +28,12 @@ Suite *lock_suite(void);
 
 #define MIB ((size_t)1 << 20)
 
-static const char v2_mounts[] = "31 24 0:27 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
+static const char v2_mounts[] =
+    "31 24 0:27 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
 static const char v1_mounts[] = "33 31 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
-static const char hybrid_mounts[] = "33 31 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
-                                    "34 31 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+static const char hybrid_mounts[] =
+    "33 31 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+    "34 31 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
 
 static void put_groups(const char *groups, const char *mounts)
 {
@@ -48,7 +50,8 @@ static void set_right(bool given)
   struct __user_cap_data_struct data[2];
   ck_assert_int_eq(syscall(SYS_capget, &header, data), 0);
   unsigned bit = 1u << CAP_IPC_LOCK;
-  data[0].effective = given ? data[0].effective | (data[0].permitted & bit) : data[0].effective & ~bit;
+  data[0].effective =
+      given ? data[0].effective | (data[0].permitted & bit) : data[0].effective & ~bit;
   ck_assert_int_eq(syscall(SYS_capset, &header, data), 0);
 }
 
@@ -57,7 +60,8 @@ static struct rlimit usual_limit;
 static void limit_locks(rlim_t bytes)
 {
   ck_assert_int_eq(getrlimit(RLIMIT_MEMLOCK, &usual_limit), 0);
-  struct rlimit less = {bytes < usual_limit.rlim_max ? bytes : usual_limit.rlim_max, usual_limit.rlim_max};
+  struct rlimit less = {bytes < usual_limit.rlim_max ? bytes : usual_limit.rlim_max,
+                        usual_limit.rlim_max};
   ck_assert_int_eq(setrlimit(RLIMIT_MEMLOCK, &less), 0);
   set_right(false);
 }
@@ -112,7 +116,8 @@ static const struct {
     {"0::/a\n", v2_mounts, "/sys/fs/cgroup/a/memory.max", "16777216\n"},
     {"0::/a/b\n", v2_mounts, "/sys/fs/cgroup/a/memory.max", "16777216\n"}, /* of an ancestor */
     {"4:memory:/a\n", v1_mounts, "/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "16777216\n"},
-    {"4:memory:/a\n0::/\n", hybrid_mounts, "/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "16777216\n"},
+    {"4:memory:/a\n0::/\n", hybrid_mounts, "/sys/fs/cgroup/memory/a/memory.limit_in_bytes",
+     "16777216\n"},
 };
 
 START_TEST(test_auto_locks_what_fits_the_limit_of_a_group)
@@ -130,7 +135,8 @@ END_TEST
 START_TEST(test_without_a_limit_auto_locks_nothing)
 {
   struct mafat_lock lock = {.mode = MAFAT_LOCK_AUTO};
-  ck_assert_int_eq(mafat_lock_decide(&lock, 4096, 4096, test_tree(), NULL), MAFAT_OK); /* no groups */
+  ck_assert_int_eq(mafat_lock_decide(&lock, 4096, 4096, test_tree(), NULL),
+                   MAFAT_OK); /* no groups */
   ck_assert(!lock.on && strstr(lock.reason, "no group"));
   put_groups("0::/a\n", v2_mounts);
   test_tree_put("/sys/fs/cgroup/a/memory.max", "max\n");
@@ -166,7 +172,8 @@ START_TEST(test_more_than_the_process_may_lock)
   int automatic = mafat_lock_decide(&lock, MIB, MIB, test_tree(), NULL);
   unlimit_locks();
   ck_assert(code == MAFAT_ELIMIT && !on);
-  ck_assert_ptr_nonnull(strstr(d.text, "cannot lock 1048576 bytes: the process may lock 16384 (RLIMIT_MEMLOCK"));
+  ck_assert_ptr_nonnull(
+      strstr(d.text, "cannot lock 1048576 bytes: the process may lock 16384 (RLIMIT_MEMLOCK"));
   ck_assert(automatic == MAFAT_OK && !lock.on && strcmp(lock.reason, "RLIMIT_MEMLOCK") == 0);
 }
 END_TEST
@@ -193,12 +200,14 @@ END_TEST
 /* From here on the kernel knows no mlock2: false where that cannot be had. */
 static bool forget_mlock2(void)
 {
-  struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+  struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                        offsetof(struct seccomp_data, nr)),
                                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mlock2, 0, 1),
                                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
                                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
   struct sock_fprog filter = {sizeof code / sizeof *code, code};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
 /* Runs in a process of its own, whose status is checked: without mlock2, locked memory would
@@ -209,10 +218,14 @@ static int lock_without_mlock2(void)
   struct mafat_diagnostic d = {""};
   char *memory = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (!forget_mlock2()) return 77;
-  if (mafat_lock_take(&lock, memory, MIB, NULL) != MAFAT_OK || lock.on || strcmp(lock.reason, "not by this system") != 0) return 1;
+  if (mafat_lock_take(&lock, memory, MIB, NULL) != MAFAT_OK || lock.on ||
+      strcmp(lock.reason, "not by this system") != 0)
+    return 1;
   if (mafat_process_resident_bytes_of(memory, MIB) > 0) return 2;
   lock = (struct mafat_lock){.mode = MAFAT_LOCK_ON, .on = true};
-  return mafat_lock_take(&lock, memory, MIB, &d) == MAFAT_ELIMIT && strstr(d.text, strerror(ENOSYS)) ? 0 : 3;
+  return mafat_lock_take(&lock, memory, MIB, &d) == MAFAT_ELIMIT && strstr(d.text, strerror(ENOSYS))
+             ? 0
+             : 3;
 }
 
 START_TEST(test_kernels_that_lock_only_all_at_once)
@@ -244,8 +257,9 @@ static const char cfg[] = "[net]\nwidth=64\nheight=64\nchannels=3\n"
 enum { INPUTS = 3 * 64 * 64, OUTPUTS = 9 * 32 * 32 };
 static float input[INPUTS], output[OUTPUTS];
 
-static struct mafat_model *try_to_open(const struct test_model_files *files, const char *lock, struct mafat_arena *arena,
-                                       int *code, struct mafat_diagnostic *d)
+static struct mafat_model *try_to_open(const struct test_model_files *files, const char *lock,
+                                       struct mafat_arena *arena, int *code,
+                                       struct mafat_diagnostic *d)
 {
   struct mafat_model_options o = {.size = sizeof o};
   struct mafat_model *m;
@@ -258,7 +272,8 @@ static struct mafat_model *try_to_open(const struct test_model_files *files, con
   return m;
 }
 
-static struct mafat_model *open_model(const struct test_model_files *files, const char *lock, struct mafat_arena *arena)
+static struct mafat_model *open_model(const struct test_model_files *files, const char *lock,
+                                      struct mafat_arena *arena)
 {
   struct mafat_diagnostic d;
   int code;
@@ -303,7 +318,8 @@ START_TEST(test_a_model_locks_its_arena_and_what_it_keeps)
   for (int i = 0; i < INPUTS; i++) input[i] = (float)(i % 89) / 89;
   struct mafat_model *m = open_model(&files, "off", NULL);
   struct mafat_model_facts f = facts_of(m);
-  ck_assert(strcmp(f.lock, "off") == 0 && !f.lock_reason && f.locked_bytes == 0 && locked_bytes() == before);
+  ck_assert(strcmp(f.lock, "off") == 0 && !f.lock_reason && f.locked_bytes == 0 &&
+            locked_bytes() == before);
   run(m, true);
   mafat_model_close(&m);
   if (may_lock(2 * MIB)) {
@@ -441,7 +457,8 @@ START_TEST(test_a_run_tells_what_was_waited)
   for (int i = 0; i < 3; i++) {
     run(m, i == 0);
     mafat_model_last_run(m, &f);
-    ck_assert(f.stall_scope ? f.stall_full_us <= f.stall_some_us : f.stall_some_us == 0 && f.stall_full_us == 0);
+    ck_assert(f.stall_scope ? f.stall_full_us <= f.stall_some_us
+                            : f.stall_some_us == 0 && f.stall_full_us == 0);
     ck_assert_uint_lt(f.stall_some_us, 100000000);
   }
   mafat_model_close(&m);

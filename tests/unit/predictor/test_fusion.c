@@ -32,31 +32,38 @@ struct row {
 static const struct row rows[] = {
     {"a convolution in its maxpool", NET CONV POOL, "1x1", "- 0"},
     {"a 1x1 convolution in its maxpool", NET POINTWISE POOL, "1x1", "- 0"},
-    {"a convolution of stride 2 in its maxpool", NET "[convolutional]\nfilters=9\nsize=5\nstride=2\npad=1\n" POOL,
-     "1x1", "- 0"},
+    {"a convolution of stride 2 in its maxpool",
+     NET "[convolutional]\nfilters=9\nsize=5\nstride=2\npad=1\n" POOL, "1x1", "- 0"},
     {"maxpool without padding", NET CONV "[maxpool]\nsize=2\nstride=2\npadding=0\n", "1x1", "- 0"},
     {"each of two pairs", NET CONV POOL CONV POOL, "1x1", "- 0 - 2"},
     {"a tiled group", NET CONV POOL CONV POOL, "3x4", "- 0 - 2"},
     {"behind a renaming layer", NET CONV "[route]\nlayers=-1\n" POOL, "1x1", "- - 0"},
     {"behind dropout", NET CONV "[dropout]\nprobability=.5\n" POOL, "1x1", "- - 0"},
-    {"the maxpool is what the network puts out", NET CONV POOL "[route]\nlayers=1\n", "1x1", "- 0 -"},
+    {"the maxpool is what the network puts out", NET CONV POOL "[route]\nlayers=1\n", "1x1",
+     "- 0 -"},
 
     {"maxpool 3x3", NET CONV "[maxpool]\nsize=3\nstride=2\n", "1x1", "- -"},
     {"maxpool of stride 1", NET CONV "[maxpool]\nsize=2\nstride=1\n", "1x1", "- -"},
-    {"windows that begin before the map", NET CONV "[maxpool]\nsize=2\nstride=2\npadding=2\n", "1x1", "- -"},
-    {"a convolution with groups", NET "[convolutional]\nfilters=8\ngroups=2\nsize=3\npad=1\n" POOL, "1x1", "- -"},
+    {"windows that begin before the map", NET CONV "[maxpool]\nsize=2\nstride=2\npadding=2\n",
+     "1x1", "- -"},
+    {"a convolution with groups", NET "[convolutional]\nfilters=8\ngroups=2\nsize=3\npad=1\n" POOL,
+     "1x1", "- -"},
     {"a depthwise convolution before a maxpool", NET DEPTHWISE POOL, "1x1", "- -"},
     {"a maxpool of the input", NET POOL CONV, "1x1", "- -"},
     {"a maxpool of a maxpool", NET POOL POOL, "1x1", "- -"},
     {"a maxpool of an upsample", NET "[upsample]\nstride=2\n" POOL, "1x1", "- -"},
-    {"another layer reads the convolution", NET CONV POOL "[route]\nlayers=0\n" CONV8 POOL "[route]\nlayers=1,4\n",
-     "1x1", "- - - - 3 -"},
+    {"another layer reads the convolution",
+     NET CONV POOL "[route]\nlayers=0\n" CONV8 POOL "[route]\nlayers=1,4\n", "1x1", "- - - - 3 -"},
     {"nobody needs the other reader", NET CONV POOL "[route]\nlayers=0\n" POOL, "1x1", "- - - 0"},
     {"nobody needs the maxpool", NET CONV POOL "[route]\nlayers=0\n" CONV, "1x1", "- - - -"},
-    {"a detection head reads the convolution", NET HEAD "[route]\nlayers=0\n" POOL, "1x1", "- - - -"},
-    {"the network puts out the convolution instead", NET CONV POOL "[route]\nlayers=0\n", "1x1", "- - -"},
-    {"the network puts out the convolution, too", NET CONV POOL HEAD "[route]\nlayers=0\n", "1x1", "- - - - -"},
-    {"half of the convolution's channels", NET CONV "[route]\nlayers=-1\ngroups=2\ngroup_id=0\n" POOL, "1x1", "- - -"},
+    {"a detection head reads the convolution", NET HEAD "[route]\nlayers=0\n" POOL, "1x1",
+     "- - - -"},
+    {"the network puts out the convolution instead", NET CONV POOL "[route]\nlayers=0\n", "1x1",
+     "- - -"},
+    {"the network puts out the convolution, too", NET CONV POOL HEAD "[route]\nlayers=0\n", "1x1",
+     "- - - - -"},
+    {"half of the convolution's channels",
+     NET CONV "[route]\nlayers=-1\ngroups=2\ngroup_id=0\n" POOL, "1x1", "- - -"},
     {"a concatenation", NET CONV CONV8 "[route]\nlayers=0,1\n" POOL, "1x1", "- - - -"},
     {"a cut between them", NET CONV POOL, "1x1/1/1x1", "- -"},
     {"a cut behind them", NET CONV POOL CONV, "1x1/2/1x1", "- 0 -"},
@@ -68,41 +75,58 @@ static const struct row rows[] = {
     {"a depthwise convolution in a 1x1", NET DEPTHWISE POINTWISE, "1x1", "- 0"},
     {"a depthwise convolution of stride 2 in a 1x1",
      NET "[convolutional]\nfilters=8\ngroups=8\nsize=3\nstride=2\npad=1\n" POINTWISE, "1x1", "- 0"},
-    {"pad=1 of a 1x1 is none", NET DEPTHWISE "[convolutional]\nfilters=12\nsize=1\npad=1\n", "1x1", "- 0"},
+    {"pad=1 of a 1x1 is none", NET DEPTHWISE "[convolutional]\nfilters=12\nsize=1\npad=1\n", "1x1",
+     "- 0"},
     {"two depthwise pairs", NET DEPTHWISE POINTWISE DEPTHWISE POINTWISE, "1x1", "- 0 - 2"},
-    {"a depthwise convolution in a 1x1 in a maxpool: the maxpool stays", NET DEPTHWISE POINTWISE POOL, "1x1", "- 0 -"},
-    {"a 1x1 of stride 2", NET DEPTHWISE "[convolutional]\nfilters=12\nsize=1\nstride=2\n", "1x1", "- -"},
-    {"a 1x1 with padding", NET DEPTHWISE "[convolutional]\nfilters=12\nsize=1\npadding=1\n", "1x1", "- -"},
-    {"a 1x1 with groups", NET DEPTHWISE "[convolutional]\nfilters=12\nsize=1\ngroups=2\n", "1x1", "- -"},
+    {"a depthwise convolution in a 1x1 in a maxpool: the maxpool stays",
+     NET DEPTHWISE POINTWISE POOL, "1x1", "- 0 -"},
+    {"a 1x1 of stride 2", NET DEPTHWISE "[convolutional]\nfilters=12\nsize=1\nstride=2\n", "1x1",
+     "- -"},
+    {"a 1x1 with padding", NET DEPTHWISE "[convolutional]\nfilters=12\nsize=1\npadding=1\n", "1x1",
+     "- -"},
+    {"a 1x1 with groups", NET DEPTHWISE "[convolutional]\nfilters=12\nsize=1\ngroups=2\n", "1x1",
+     "- -"},
     {"a 3x3 behind a depthwise convolution", NET DEPTHWISE CONV, "1x1", "- -"},
-    {"groups of two channels before a 1x1", NET "[convolutional]\nfilters=8\ngroups=4\nsize=3\npad=1\n" POINTWISE,
-     "1x1", "- -"},
-    {"more filters than groups before a 1x1", NET "[convolutional]\nfilters=16\ngroups=8\nsize=3\npad=1\n" POINTWISE,
-     "1x1", "- -"},
-    {"a shortcut reads the depthwise convolution", NET DEPTHWISE POINTWISE "[shortcut]\nfrom=-2\n", "1x1", "- - 1"},
-    {"a cut between the depthwise convolution and the 1x1", NET DEPTHWISE POINTWISE, "1x1/1/1x1", "- -"},
+    {"groups of two channels before a 1x1",
+     NET "[convolutional]\nfilters=8\ngroups=4\nsize=3\npad=1\n" POINTWISE, "1x1", "- -"},
+    {"more filters than groups before a 1x1",
+     NET "[convolutional]\nfilters=16\ngroups=8\nsize=3\npad=1\n" POINTWISE, "1x1", "- -"},
+    {"a shortcut reads the depthwise convolution", NET DEPTHWISE POINTWISE "[shortcut]\nfrom=-2\n",
+     "1x1", "- - 1"},
+    {"a cut between the depthwise convolution and the 1x1", NET DEPTHWISE POINTWISE, "1x1/1/1x1",
+     "- -"},
 
-    {"a word says that the depthwise convolution is by itself", NET DEPTHWISE POINTWISE, "1x1:dw0", "- -"},
+    {"a word says that the depthwise convolution is by itself", NET DEPTHWISE POINTWISE, "1x1:dw0",
+     "- -"},
     {"one of two pairs is", NET DEPTHWISE POINTWISE DEPTHWISE POINTWISE, "1x1:dw(0:2)", "- 0 - -"},
-    {"inside, of as many rows as a word says", NET DEPTHWISE POINTWISE DEPTHWISE POINTWISE, "rows2:dw(0:0,3:1-3)", "- - - 2"},
-    {"the word is for one group", NET DEPTHWISE POINTWISE DEPTHWISE POINTWISE, "1x1:dw0/2/1x1", "- - - 2"},
-    {"the shortcut still adds to its 1x1", NET CONV8 DEPTHWISE POINTWISE "[shortcut]\nfrom=0\n", "1x1:dw0", "- - - 2"},
+    {"inside, of as many rows as a word says", NET DEPTHWISE POINTWISE DEPTHWISE POINTWISE,
+     "rows2:dw(0:0,3:1-3)", "- - - 2"},
+    {"the word is for one group", NET DEPTHWISE POINTWISE DEPTHWISE POINTWISE, "1x1:dw0/2/1x1",
+     "- - - 2"},
+    {"the shortcut still adds to its 1x1", NET CONV8 DEPTHWISE POINTWISE "[shortcut]\nfrom=0\n",
+     "1x1:dw0", "- - - 2"},
 
     {"a convolution in its shortcut", NET POINTWISE CONV8 "[shortcut]\nfrom=-2\n", "1x1", "- - 1"},
-    {"all three in one step", NET CONV8 DEPTHWISE POINTWISE "[shortcut]\nfrom=0\n", "1x1", "- - 1 2"},
+    {"all three in one step", NET CONV8 DEPTHWISE POINTWISE "[shortcut]\nfrom=0\n", "1x1",
+     "- - 1 2"},
     {"a shortcut that adds every second pixel of a larger map",
-     "[net]\nheight=20\nwidth=26\nchannels=8\n" CONV8 POOL CONV8 "[shortcut]\nfrom=0\n", "1x1", "- - - 2"},
+     "[net]\nheight=20\nwidth=26\nchannels=8\n" CONV8 POOL CONV8 "[shortcut]\nfrom=0\n", "1x1",
+     "- - - 2"},
     {"a shortcut that adds fewer channels", NET CONV8 CONV "[shortcut]\nfrom=0\n", "1x1", "- - 1"},
     {"a shortcut that adds more channels", NET CONV CONV8 "[shortcut]\nfrom=0\n", "1x1", "- - 1"},
     {"a shortcut that adds a smaller map",
-     "[net]\nheight=20\nwidth=26\nchannels=8\n" CONV8 POOL CONV8 "[upsample]\nstride=2\n" CONV8 "[shortcut]\nfrom=2\n", "1x1",
-     "- 0 - - - -"},
-    {"a shortcut that adds the convolution to itself", NET CONV8 "[shortcut]\nfrom=-1\n", "1x1", "- -"},
-    {"a depthwise convolution before a shortcut", NET CONV8 DEPTHWISE "[shortcut]\nfrom=0\n", "1x1", "- - -"},
-    {"a shortcut whose convolution is read again", NET CONV8 CONV8 "[shortcut]\nfrom=0\n[shortcut]\nfrom=1\n",
-     "1x1", "- - - -"},
+     "[net]\nheight=20\nwidth=26\nchannels=8\n" CONV8 POOL CONV8 "[upsample]\nstride=2\n" CONV8
+     "[shortcut]\nfrom=2\n",
+     "1x1", "- 0 - - - -"},
+    {"a shortcut that adds the convolution to itself", NET CONV8 "[shortcut]\nfrom=-1\n", "1x1",
+     "- -"},
+    {"a depthwise convolution before a shortcut", NET CONV8 DEPTHWISE "[shortcut]\nfrom=0\n", "1x1",
+     "- - -"},
+    {"a shortcut whose convolution is read again",
+     NET CONV8 CONV8 "[shortcut]\nfrom=0\n[shortcut]\nfrom=1\n", "1x1", "- - - -"},
     {"a cut before the shortcut", NET CONV8 CONV8 "[shortcut]\nfrom=0\n", "1x1/2/1x1", "- - -"},
-    {"the source lies before the cut", NET CONV8 CONV8 "[shortcut]\nfrom=0\n", "1x1/1/1x1", "- - 1"},
+    {"the source lies before the cut", NET CONV8 CONV8 "[shortcut]\nfrom=0\n", "1x1/1/1x1",
+     "- - 1"},
 };
 
 static void write_inner(const struct mafat_plan *plan, char *text, size_t capacity)
@@ -111,8 +135,9 @@ static void write_inner(const struct mafat_plan *plan, char *text, size_t capaci
   text[0] = '\0';
   for (int l = 0; l < plan->n_layers; l++) {
     const char *space = l ? " " : "";
-    used += (size_t)(plan->inner[l] < 0 ? snprintf(text + used, capacity - used, "%s-", space)
-                                        : snprintf(text + used, capacity - used, "%s%d", space, plan->inner[l]));
+    used += (size_t)(plan->inner[l] < 0
+                         ? snprintf(text + used, capacity - used, "%s-", space)
+                         : snprintf(text + used, capacity - used, "%s%d", space, plan->inner[l]));
   }
 }
 
@@ -122,12 +147,14 @@ static void check_pairs(const struct mafat_plan *plan, const char *what)
   for (int l = 0; l < plan->n_layers; l++) {
     int inner = plan->inner[l], outer = plan->outer[l];
     ck_assert_msg(inner < l && (inner < 0 || plan->outer[inner] == l), "%s: layer %d", what, l);
-    ck_assert_msg(outer < 0 || (outer < plan->n_layers && plan->inner[outer] == l), "%s: layer %d", what, l);
+    ck_assert_msg(outer < 0 || (outer < plan->n_layers && plan->inner[outer] == l), "%s: layer %d",
+                  what, l);
   }
 }
 
 /* For as many layers as the row has words. */
-static struct mafat_plan *read_plan(const struct mafat_network *n, const struct row *r, bool keep_all)
+static struct mafat_plan *read_plan(const struct mafat_network *n, const struct row *r,
+                                    bool keep_all)
 {
   struct mafat_plan_options options;
   struct mafat_diagnostic d = {""};
@@ -215,15 +242,18 @@ START_TEST(spans_go_back_through_all_layers_of_a_step)
             expected_inner = expected;
             /* Winograd reads what whole tiles of 4 pixels see. */
             if (plan->algorithms[k] == MAFAT_WINOGRAD)
-              expected = mafat_span_round_out(expected, 4, axis ? n->layers[k].out.h : n->layers[k].out.w);
+              expected =
+                  mafat_span_round_out(expected, 4, axis ? n->layers[k].out.h : n->layers[k].out.w);
             expected = mafat_layer_in_span(&n->layers[k], 0, axis, expected);
           }
           struct mafat_span inner = mafat_fusion_inner_span(plan, n, l, axis, out);
           struct mafat_span in = mafat_fusion_in_span(plan, n, l, 0, axis, out);
           ck_assert_msg(inner.begin == expected_inner.begin && inner.end == expected_inner.end,
-                        "%s: layer %d, [%d, %d): inside [%d, %d)", rows[_i].what, l, begin, end, inner.begin, inner.end);
+                        "%s: layer %d, [%d, %d): inside [%d, %d)", rows[_i].what, l, begin, end,
+                        inner.begin, inner.end);
           ck_assert_msg(in.begin == expected.begin && in.end == expected.end,
-                        "%s: layer %d, [%d, %d): reads [%d, %d)", rows[_i].what, l, begin, end, in.begin, in.end);
+                        "%s: layer %d, [%d, %d): reads [%d, %d)", rows[_i].what, l, begin, end,
+                        in.begin, in.end);
         }
     }
   }
@@ -245,7 +275,8 @@ static const struct span_row span_rows[] = {
     {NET CONV POOL, 1, {12, 13}, {24, 26}, {23, 26}},
     {NET CONV POOL, 0, {2, 5}, {2, 5}, {1, 6}},
     {NET DEPTHWISE POINTWISE, 1, {2, 5}, {2, 5}, {1, 6}},
-    {NET "[convolutional]\nfilters=8\ngroups=8\nsize=3\nstride=2\npad=1\n" POINTWISE, 1, {2, 5}, {2, 5}, {3, 10}},
+    {NET "[convolutional]\nfilters=8\ngroups=8\nsize=3\nstride=2\npad=1\n" POINTWISE, 1, {2, 5}, {2,
+     5}, {3, 10}},
     {NET CONV8 DEPTHWISE POINTWISE "[shortcut]\nfrom=0\n", 3, {2, 5}, {2, 5}, {1, 6}},
 };
 
@@ -256,9 +287,10 @@ START_TEST(spans_of_known_steps)
   struct mafat_plan *plan = test_plan(n, "1x1");
   struct mafat_span inner = mafat_fusion_inner_span(plan, n, r->layer, false, r->out);
   struct mafat_span in = mafat_fusion_in_span(plan, n, r->layer, 0, false, r->out);
-  ck_assert_msg(inner.begin == r->inner.begin && inner.end == r->inner.end, "row %d: inside [%d, %d)", _i, inner.begin,
-                inner.end);
-  ck_assert_msg(in.begin == r->in.begin && in.end == r->in.end, "row %d: reads [%d, %d)", _i, in.begin, in.end);
+  ck_assert_msg(inner.begin == r->inner.begin && inner.end == r->inner.end,
+                "row %d: inside [%d, %d)", _i, inner.begin, inner.end);
+  ck_assert_msg(in.begin == r->in.begin && in.end == r->in.end, "row %d: reads [%d, %d)", _i,
+                in.begin, in.end);
   mafat_plan_close(&plan);
   mafat_network_close(&n);
 }
@@ -267,7 +299,8 @@ END_TEST
 /* A step reads what its innermost layer reads. */
 START_TEST(sources_are_those_of_the_innermost_layer)
 {
-  struct mafat_network *n = test_network(NET CONV8 DEPTHWISE POINTWISE "[shortcut]\nfrom=0\n" CONV POOL);
+  struct mafat_network *n =
+      test_network(NET CONV8 DEPTHWISE POINTWISE "[shortcut]\nfrom=0\n" CONV POOL);
   struct mafat_plan *plan = test_plan(n, "1x1");
   static const int readers[] = {0, 1, 1, 1, 4, 4};
   for (int l = 0; l < n->n_layers; l++) {
@@ -283,7 +316,8 @@ END_TEST
 START_TEST(boxes_are_rounded_to_tiles)
 {
   static const int direct[] = {1, 1, 1, 1, 1, 1}, winograd[] = {4, 2, 1, 4, 4, 1};
-  struct mafat_network *n = test_network(NET CONV8 POOL POINTWISE CONV8 "[shortcut]\nfrom=-2\n" POINTWISE);
+  struct mafat_network *n =
+      test_network(NET CONV8 POOL POINTWISE CONV8 "[shortcut]\nfrom=-2\n" POINTWISE);
   for (int a = MAFAT_AUTO; a <= MAFAT_WINOGRAD; a++) {
     struct mafat_plan *plan = plan_by(n, (enum mafat_algorithm)a);
     for (int l = 0; l < n->n_layers; l++) {
@@ -312,14 +346,17 @@ static bool is_read_whole(const struct mafat_network *n, int layer)
     for (struct mafat_reads reads = mafat_layer_reads(&n->layers[r]); mafat_reads_next(&reads);) {
       const struct mafat_layer *reader = &n->layers[r];
       if (reads.source->tensor != layer) continue;
-      struct mafat_span down = mafat_layer_in_span(reader, reads.operand, true, (struct mafat_span){0, reader->out.h});
-      struct mafat_span across = mafat_layer_in_span(reader, reads.operand, false, (struct mafat_span){0, reader->out.w});
+      struct mafat_span down =
+          mafat_layer_in_span(reader, reads.operand, true, (struct mafat_span){0, reader->out.h});
+      struct mafat_span across =
+          mafat_layer_in_span(reader, reads.operand, false, (struct mafat_span){0, reader->out.w});
       if (down.end < out.h || across.end < out.w) return false;
     }
   return true;
 }
 
-/* No layer multiplies more, or less, for being computed inside another: less only where nobody reads what is left out. */
+/* No layer multiplies more, or less, for being computed inside another: less only where nobody
+ * reads what is left out. */
 START_TEST(multiplications_are_conserved)
 {
   bool less = false;
@@ -339,9 +376,11 @@ START_TEST(multiplications_are_conserved)
     if (is_balanced(&fused->groups[g].cut)) goto done; /* by bytes: the boundaries differ */
   struct mafat_layout *a = test_layout(n, fused), *b = test_layout(n, kept);
   for (int l = 0; l < n->n_layers; l++) {
-    if (a->layer_macs[l] < b->layer_macs[l] && fused->outer[l] >= 0 && !is_read_whole(n, l)) less = true;
+    if (a->layer_macs[l] < b->layer_macs[l] && fused->outer[l] >= 0 && !is_read_whole(n, l))
+      less = true;
     else if (a->layer_macs[l] != b->layer_macs[l])
-      test_fail_case(cfg, text, "%s, layer %d: %llu fused, %llu kept", mafat_algorithm_name(options.algorithm), l,
+      test_fail_case(cfg, text, "%s, layer %d: %llu fused, %llu kept",
+                     mafat_algorithm_name(options.algorithm), l,
                      (unsigned long long)a->layer_macs[l], (unsigned long long)b->layer_macs[l]);
   }
   ck_assert(less ? a->macs < b->macs : a->macs == b->macs);
@@ -364,12 +403,14 @@ static void check_no_buffer(const struct mafat_network *n, const struct mafat_pl
     if (plan->outer[l] < 0) continue;
     ck_assert_msg(layout->tensors[l].buffer == -1, "%s: layer %d has a buffer", what, l);
     for (int b = 0; b < layout->n_buffers; b++)
-      ck_assert_msg(layout->buffers[b].tag != MAFAT_TAG_ACTIVATIONS || layout->buffers[b].tensor != l,
+      ck_assert_msg(layout->buffers[b].tag != MAFAT_TAG_ACTIVATIONS ||
+                        layout->buffers[b].tensor != l,
                     "%s: layer %d has a buffer", what, l);
   }
   ck_assert_int_eq(mafat_schedule_open(&s, n, plan), MAFAT_OK);
   while (mafat_schedule_next(s, &step))
-    ck_assert_msg(plan->outer[step.layer] < 0, "%s: layer %d has a step of its own", what, step.layer);
+    ck_assert_msg(plan->outer[step.layer] < 0, "%s: layer %d has a step of its own", what,
+                  step.layer);
   mafat_schedule_close(&s);
 }
 
@@ -388,8 +429,9 @@ END_TEST
 /* A convolution of 64 x 64 x 32 floats that is pooled: its map was the peak. */
 START_TEST(the_map_between_is_saved)
 {
-  struct mafat_network *n = test_network("[net]\nheight=64\nwidth=64\nchannels=3\n"
-                                         "[convolutional]\nfilters=32\nsize=3\npad=1\nactivation=leaky\n" POOL);
+  struct mafat_network *n =
+      test_network("[net]\nheight=64\nwidth=64\nchannels=3\n"
+                   "[convolutional]\nfilters=32\nsize=3\npad=1\nactivation=leaky\n" POOL);
   struct mafat_plan_options options;
   mafat_plan_defaults(&options);
   options.algorithm = MAFAT_DIRECT;
@@ -397,7 +439,8 @@ START_TEST(the_map_between_is_saved)
   options.keep_all = true;
   struct mafat_plan *kept = test_plan_with(n, "1x1", &options);
   struct mafat_layout *a = test_layout(n, fused), *b = test_layout(n, kept);
-  size_t map = 64 * 64 * 32 * sizeof(float), pooled = map / 4, input = 64 * (1 + 64 + 1) * 3 * sizeof(float);
+  size_t map = 64 * 64 * 32 * sizeof(float), pooled = map / 4,
+         input = 64 * (1 + 64 + 1) * 3 * sizeof(float);
   ck_assert_uint_ge(b->total_bytes, map + pooled);
   ck_assert_uint_eq(a->tag_bytes[MAFAT_TAG_ACTIVATIONS], pooled);
   ck_assert_uint_eq(a->total_bytes, pooled + input + a->tag_bytes[MAFAT_TAG_SCRATCH]);

@@ -65,7 +65,8 @@ START_TEST(test_products_of_a_direct_convolution)
 {
   /* 28 columns are two tiles of 14, 40 filters are panels of 32 and 8: the narrow one
    * is computed in tiles of 6. */
-  struct mafat_work w = count(HEAD "[convolutional]\nfilters=40\nsize=3\npad=1\n", "1x1/NoCut", MAFAT_DIRECT);
+  struct mafat_work w =
+      count(HEAD "[convolutional]\nfilters=40\nsize=3\npad=1\n", "1x1/NoCut", MAFAT_DIRECT);
   ck_assert_double_eq(w.n[MAFAT_TERM_CONV_MACS], 20.0 * 28 * 32 * 9 * 16);
   ck_assert_double_eq(w.n[MAFAT_TERM_TAPS], 20.0 * 2 * 9 * 16);
   ck_assert_double_eq(w.n[MAFAT_TERM_NARROW_TAPS], 20.0 * 5 * 9 * 16);
@@ -80,7 +81,8 @@ END_TEST
 START_TEST(test_products_of_winograd)
 {
   /* 5 x 7 tiles of 4 x 4 outputs, 36 products each. */
-  struct mafat_work w = count(HEAD "[convolutional]\nfilters=32\nsize=3\npad=1\n", "1x1/NoCut", MAFAT_WINOGRAD);
+  struct mafat_work w =
+      count(HEAD "[convolutional]\nfilters=32\nsize=3\npad=1\n", "1x1/NoCut", MAFAT_WINOGRAD);
   ck_assert_double_eq(w.n[MAFAT_TERM_WINOGRAD_MACS], 36.0 * 35 * 32 * 16);
   ck_assert_double_eq(w.n[MAFAT_TERM_WINOGRAD_INPUTS], 35.0 * 16);
   ck_assert_double_eq(w.n[MAFAT_TERM_WINOGRAD_KERNELS], 16.0 * 32);
@@ -110,8 +112,10 @@ END_TEST
 
 START_TEST(test_rows_do_the_same_work_in_more_steps)
 {
-  const char *cfg = HEAD "[convolutional]\nfilters=32\nsize=1\n[convolutional]\nfilters=32\nsize=1\n";
-  struct mafat_work whole = count(cfg, "1x1/NoCut", MAFAT_DIRECT), rows = count(cfg, "rows1/NoCut", MAFAT_DIRECT);
+  const char *cfg =
+      HEAD "[convolutional]\nfilters=32\nsize=1\n[convolutional]\nfilters=32\nsize=1\n";
+  struct mafat_work whole = count(cfg, "1x1/NoCut", MAFAT_DIRECT),
+                    rows = count(cfg, "rows1/NoCut", MAFAT_DIRECT);
   ck_assert_double_eq(whole.n[MAFAT_TERM_POINT_MACS], 20.0 * 28 * 32 * 32);
   ck_assert_double_eq(rows.n[MAFAT_TERM_POINT_MACS], whole.n[MAFAT_TERM_POINT_MACS]);
   ck_assert_double_eq(whole.n[MAFAT_TERM_STEP], 1);
@@ -119,11 +123,13 @@ START_TEST(test_rows_do_the_same_work_in_more_steps)
 }
 END_TEST
 
-/* A frame of video that waits for its boxes drives nothing out of a cache that layers take turns in: weights come from far away once. */
+/* A frame of video that waits for its boxes drives nothing out of a cache that layers take turns
+ * in: weights come from far away once. */
 START_TEST(test_a_frame_that_waits_is_not_touched)
 {
   enum { WEIGHTS_BYTES = 16 * 16 * 9 * 4 };
-  const char *cfg = HEAD "[convolutional]\nfilters=16\nsize=3\npad=1\n[convolutional]\nfilters=16\nsize=3\npad=1\n";
+  const char *cfg = HEAD
+      "[convolutional]\nfilters=16\nsize=3\npad=1\n[convolutional]\nfilters=16\nsize=3\npad=1\n";
   struct mafat_plan_options options;
   mafat_plan_defaults(&options);
   options.algorithm = MAFAT_DIRECT;
@@ -137,7 +143,8 @@ END_TEST
 
 START_TEST(test_tiles_compute_their_overlap_again)
 {
-  const char *cfg = HEAD "[convolutional]\nfilters=32\nsize=3\npad=1\n[convolutional]\nfilters=32\nsize=3\npad=1\n";
+  const char *cfg = HEAD
+      "[convolutional]\nfilters=32\nsize=3\npad=1\n[convolutional]\nfilters=32\nsize=3\npad=1\n";
   struct mafat_plan_options options = test_plain_options();
   open_case(cfg, "2x1/NoCut", &options);
   struct mafat_work first = work_of(0), second = work_of(1);
@@ -150,7 +157,8 @@ END_TEST
 START_TEST(test_windows_of_a_maxpool_end_with_the_map)
 {
   struct mafat_plan_options options = test_plain_options();
-  open_case("[net]\nwidth=4\nheight=4\nchannels=16\n[maxpool]\nsize=3\nstride=1\n", "1x1/NoCut", &options);
+  open_case("[net]\nwidth=4\nheight=4\nchannels=16\n[maxpool]\nsize=3\nstride=1\n", "1x1/NoCut",
+            &options);
   /* 2 + 3 + 3 + 2 columns, and rows. */
   ck_assert_double_eq(work_of(0).n[MAFAT_TERM_POOL_TAPS], 10.0 * 10 * 16);
   ck_assert_double_eq(work_of(0).n[MAFAT_TERM_POOL_OUTPUTS], 16.0 * 16);
@@ -178,10 +186,13 @@ START_TEST(test_taps_of_maxpools)
       for (int padding = size - 1; padding >= 0 && padding + 20 >= size; padding -= 2) {
         struct mafat_plan_options options = test_plain_options();
         char cfg[200];
-        snprintf(cfg, sizeof cfg, HEAD "[maxpool]\nsize=%d\nstride=%d\npadding=%d\n", size, stride, padding);
+        snprintf(cfg, sizeof cfg, HEAD "[maxpool]\nsize=%d\nstride=%d\npadding=%d\n", size, stride,
+                 padding);
         open_case(cfg, size % 2 ? "1x1/NoCut" : "rows2/NoCut", &options);
         const struct mafat_layer *l = &network->layers[0];
-        ck_assert_double_eq(work_of(0).n[MAFAT_TERM_POOL_TAPS], seen(l->window.y, l->out.h, l->in.h) * seen(l->window.x, l->out.w, l->in.w) * l->in.c);
+        ck_assert_double_eq(work_of(0).n[MAFAT_TERM_POOL_TAPS],
+                            seen(l->window.y, l->out.h, l->in.h) *
+                                seen(l->window.x, l->out.w, l->in.w) * l->in.c);
         close_case();
       }
 }
@@ -204,9 +215,11 @@ END_TEST
 START_TEST(test_threads_share_a_depthwise_layer)
 {
   struct mafat_plan_options options = test_plain_options();
-  const char *depthwise = "[convolutional]\nfilters=16\nsize=3\npad=1\ngroups=16\n", *point = "[convolutional]\nfilters=32\nsize=1\n";
+  const char *depthwise = "[convolutional]\nfilters=16\nsize=3\npad=1\ngroups=16\n",
+             *point = "[convolutional]\nfilters=32\nsize=1\n";
   char cfg[512];
-  snprintf(cfg, sizeof cfg, HEAD "%s%s", depthwise, _i ? point : ""); /* by itself, and inside the 1x1 */
+  snprintf(cfg, sizeof cfg, HEAD "%s%s", depthwise,
+           _i ? point : ""); /* by itself, and inside the 1x1 */
   open_case(cfg, "1x1/NoCut", &options);
   struct mafat_work alone = work_of(TEST_ALL_LAYERS);
   close_case();
@@ -224,11 +237,13 @@ START_TEST(test_all_threads_have_as_many_units)
   /* Rows, those of one call, panels, threads; 1: each row by itself, 2: pairs. */
   static const struct {
     int rows, per_call, panels, threads, together, blocks;
-  } cases[] = {{40, 8, 1, 2, 1, 6}, {40, 8, 2, 2, 1, 5}, {10, 3, 1, 2, 1, 4}, {10, 10, 1, 3, 1, 3}, {10, 10, 3, 3, 1, 1},
-               {2, 2, 1, 4, 1, 1}, {4, 1, 1, 3, 1, 4}, {8, 4, 1, 3, 2, 3}, {4, 4, 1, 3, 2, 1}, {40, 8, 3, 1, 1, 5}};
+  } cases[] = {{40, 8, 1, 2, 1, 6},  {40, 8, 2, 2, 1, 5}, {10, 3, 1, 2, 1, 4}, {10, 10, 1, 3, 1, 3},
+               {10, 10, 3, 3, 1, 1}, {2, 2, 1, 4, 1, 1},  {4, 1, 1, 3, 1, 4},  {8, 4, 1, 3, 2, 3},
+               {4, 4, 1, 3, 2, 1},   {40, 8, 3, 1, 1, 5}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-    ck_assert_int_eq(mafat_conv_blocks(cases[i].rows, cases[i].rows / cases[i].together, cases[i].per_call, cases[i].panels,
-                                       cases[i].threads), cases[i].blocks);
+    ck_assert_int_eq(mafat_conv_blocks(cases[i].rows, cases[i].rows / cases[i].together,
+                                       cases[i].per_call, cases[i].panels, cases[i].threads),
+                     cases[i].blocks);
 }
 END_TEST
 
@@ -253,7 +268,8 @@ START_TEST(test_every_price_that_is_counted_counts)
     ck_assert_double_ge(work.n[t], 0);
     double more = after.compute_ms - before.compute_ms;
     if (more < work.n[t] * 1e-3 * .999999 - 1e-9 || more > work.n[t] * 1e-3 * 1.000001 + 1e-9)
-      test_fail_case(cfg, text, "%s: %g of them cost %g ms", mafat_term_name((enum mafat_term)t), work.n[t], more);
+      test_fail_case(cfg, text, "%s: %g of them cost %g ms", mafat_term_name((enum mafat_term)t),
+                     work.n[t], more);
     calibration.ns[t] -= 1000;
   }
   close_case();
@@ -319,7 +335,8 @@ START_TEST(test_a_slow_disk_is_all_there_is)
   ck_assert_double_ge(latency.total_ms, latency.reading_ms);
   /* All but the first reads and the last step go on beside it. */
   ck_assert_double_le(latency.total_ms, latency.reading_ms * 1.02 + latency.compute_ms);
-  ck_assert_double_eq_tol(latency.waiting_ms, latency.total_ms - latency.compute_ms, latency.total_ms * .02);
+  ck_assert_double_eq_tol(latency.waiting_ms, latency.total_ms - latency.compute_ms,
+                          latency.total_ms * .02);
   close_case();
 }
 END_TEST

@@ -40,7 +40,8 @@ static struct subject open_with(int seed, bool chain, const struct mafat_plan_op
   s.network = test_network(s.cfg);
   if (!chain && seed % 3 == 2) test_several_outputs(s.network, (uint64_t)seed, 40);
   /* Sometimes inner layers can be read, too; a chain has nothing but its end. */
-  for (int l = 0; !chain && seed % 7 == 3 && l < s.network->n_layers; l++) s.network->layers[l].output = l * 11 % 3 == seed % 3;
+  for (int l = 0; !chain && seed % 7 == 3 && l < s.network->n_layers; l++)
+    s.network->layers[l].output = l * 11 % 3 == seed % 3;
   test_random_plan(&rng, s.network, s.network->n_layers, s.text, sizeof s.text);
   s.plan = test_plan_with(s.network, s.text, options);
   s.layout = test_layout(s.network, s.plan);
@@ -60,7 +61,8 @@ static struct subject open_varied(int seed)
   struct mafat_plan_options options = {.algorithm = (enum mafat_algorithm)(seed % 3),
                                        .n_threads = threads[seed / 3 % 4],
                                        .packed = seed % 2,
-                                       .frame_bytes = seed % 4 == 1 ? (size_t)(seed % 97 * 500 + 1) : 0,
+                                       .frame_bytes =
+                                           seed % 4 == 1 ? (size_t)(seed % 97 * 500 + 1) : 0,
                                        .frame_stays = seed % 8 == 5,
                                        .keep_all = seed % 5 == 4};
   return open_with(seed, false, &options);
@@ -84,7 +86,10 @@ static void close_subject(struct subject *s)
  * and whatever a step reads must still belong to who computed it. */
 
 /* Owners: a tensor, or one of these + layer; the buffers of streamed weights are IO + 0, 1, 2. */
-enum { NOBODY = -2, SCRATCH = 1 << 20, WEIGHTS = 2 << 20, IO = 3 << 20, RING = 4 << 20, N_IO = 3, FRAME = 5 << 20 };
+enum {
+  NOBODY = -2, SCRATCH = 1 << 20, WEIGHTS = 2 << 20, IO = 3 << 20, RING = 4 << 20, N_IO = 3,
+  FRAME = 5 << 20
+};
 
 /* Contents of a column of a ring's slot, in which maps of the same width overlap. */
 struct slot {
@@ -115,7 +120,8 @@ static void check_owned(const struct replay *r, int buffer, int owner, int reade
 {
   const struct mafat_buffer *b = &r->s->layout->buffers[buffer];
   for (size_t i = b->offset / UNIT; i < (b->offset + b->bytes) / UNIT; i++)
-    require(r->owners[i] == owner, r->s, "at layer %d, byte %zu of buffer %d (owner %d) belongs to %d", reader,
+    require(r->owners[i] == owner, r->s,
+            "at layer %d, byte %zu of buffer %d (owner %d) belongs to %d", reader,
             i * UNIT - b->offset, buffer, owner, r->owners[i]);
 }
 
@@ -132,7 +138,8 @@ static void find_rings(struct replay *r)
   const struct mafat_plan *plan = r->s->plan;
   int n = mafat_network_n_tensors(r->s->network);
   for (int o = 0; o < n; o++)
-    for (int t = 0; plan->ring_shared_with[o] >= 0 && t < n; t++) r->in_ring[t] = r->in_ring[t] || root_of(r, t) == root_of(r, o);
+    for (int t = 0; plan->ring_shared_with[o] >= 0 && t < n; t++)
+      r->in_ring[t] = r->in_ring[t] || root_of(r, t) == root_of(r, o);
   for (int t = 0; t < n; t++) {
     const struct mafat_tensor_layout *l = &r->s->layout->tensors[t];
     if (!r->in_ring[t] || l->buffer < 0 || r->rings[l->buffer]) continue;
@@ -145,7 +152,8 @@ static void find_rings(struct replay *r)
 static struct slot *slot_of(const struct replay *r, int tensor, int y)
 {
   const struct mafat_tensor_layout *l = &r->s->layout->tensors[tensor];
-  return &r->rings[l->buffer][(l->first_slot + y) % l->rows * mafat_network_tensor_shape(r->s->network, tensor).w];
+  return &r->rings[l->buffer][(l->first_slot + y) % l->rows *
+                              mafat_network_tensor_shape(r->s->network, tensor).w];
 }
 
 static int owner_of(const struct replay *r, int tensor)
@@ -158,37 +166,46 @@ static void check_box_owned(const struct replay *r, int tensor, struct mafat_box
   for (int y = box.y.begin; y < box.y.end && r->in_ring[tensor]; y++)
     for (int x = box.x.begin; x < box.x.end; x++) {
       const struct slot *slot = slot_of(r, tensor, y) + x;
-      require(slot->tensor == tensor && slot->row == y, r->s, "at layer %d, column %d of row %d of tensor %d is of row %d of %d", reader, x, y,
+      require(slot->tensor == tensor && slot->row == y, r->s,
+              "at layer %d, column %d of row %d of tensor %d is of row %d of %d", reader, x, y,
               tensor, slot->row, slot->tensor);
     }
 }
 
 /* Boxes fit into their buffers, padding at the true edges included. */
-static void check_size(const struct replay *r, int tensor, struct mafat_box held, struct mafat_span channels)
+static void check_size(const struct replay *r, int tensor, struct mafat_box held,
+                       struct mafat_span channels)
 {
   const struct mafat_tensor_layout *t = &r->s->layout->tensors[tensor];
   struct mafat_shape shape = mafat_network_tensor_shape(r->s->network, tensor);
-  size_t element = mafat_dtype_bytes(mafat_network_tensor_type(r->s->network, tensor), 1), pixel = 0;
+  size_t element = mafat_dtype_bytes(mafat_network_tensor_type(r->s->network, tensor), 1),
+         pixel = 0;
   size_t most = (size_t)t->cols * (size_t)mafat_pixel_width(shape.c) * element;
-  int cols = mafat_span_size(held.x) + (held.x.begin == 0 ? t->left : 0) + (held.x.end == shape.w ? t->right : 0);
+  int cols = mafat_span_size(held.x) + (held.x.begin == 0 ? t->left : 0) +
+             (held.x.end == shape.w ? t->right : 0);
   for (int b = channels.begin / MAFAT_CHANNEL_BLOCK; b < mafat_n_blocks(channels.end); b++)
     pixel += (size_t)mafat_block_width(shape.c, b) * element;
-  require(mafat_span_size(held.y) <= t->rows && cols <= t->cols, r->s, "tensor %d's box exceeds its buffer", tensor);
-  require(t->element_bytes == element && t->row_bytes >= (size_t)t->cols * pixel && t->row_bytes <= most &&
+  require(mafat_span_size(held.y) <= t->rows && cols <= t->cols, r->s,
+          "tensor %d's box exceeds its buffer", tensor);
+  require(t->element_bytes == element && t->row_bytes >= (size_t)t->cols * pixel &&
+              t->row_bytes <= most &&
               t->row_bytes * (size_t)t->rows <= r->s->layout->buffers[t->buffer].bytes,
           r->s, "tensor %d's rows exceed its buffer", tensor);
   if (mafat_order_is_panel_producer(r->s->plan, tensor))
-    require(t->row_bytes <= (size_t)t->cols * (size_t)(MAFAT_PANEL * r->s->plan->n_threads) * element, r->s,
-            "tensor %d is more than a panel", tensor);
+    require(t->row_bytes <=
+                (size_t)t->cols * (size_t)(MAFAT_PANEL * r->s->plan->n_threads) * element,
+            r->s, "tensor %d is more than a panel", tensor);
   else
     require(t->row_bytes == most, r->s, "tensor %d lacks channels", tensor);
 }
 
-static void check_source(const struct replay *r, const struct mafat_step *step, int tensor, struct mafat_box read)
+static void check_source(const struct replay *r, const struct mafat_step *step, int tensor,
+                         struct mafat_box read)
 {
   const struct mafat_tensor_layout *t = &r->s->layout->tensors[tensor];
   if (mafat_box_is_empty(read)) return;
-  require(t->buffer >= 0, r->s, "layer %d reads tensor %d, which has no buffer", step->layer, tensor);
+  require(t->buffer >= 0, r->s, "layer %d reads tensor %d, which has no buffer", step->layer,
+          tensor);
   check_owned(r, t->buffer, owner_of(r, tensor), step->layer);
   check_box_owned(r, tensor, read, step->layer);
   struct mafat_box held = r->boxes[tensor];
@@ -201,12 +218,15 @@ static void check_source(const struct replay *r, const struct mafat_step *step, 
 static void check_operands(const struct replay *r, const struct mafat_step *step, bool input)
 {
   const struct mafat_network *n = r->s->network;
-  for (struct mafat_reads read = mafat_plan_reads(r->s->plan, n, step->layer); mafat_reads_next(&read);)
+  for (struct mafat_reads read = mafat_plan_reads(r->s->plan, n, step->layer);
+       mafat_reads_next(&read);)
     if ((read.operand == 0) == input && read.source->tensor != r->s->plan->place_of[step->layer])
-      check_source(r, step, read.source->tensor,
-                   (struct mafat_box){
-                       mafat_reads_rows(&read, mafat_fusion_in_span(r->s->plan, n, step->layer, read.operand, true, step->out.y)),
-                       mafat_fusion_in_span(r->s->plan, n, step->layer, read.operand, false, step->out.x)});
+      check_source(
+          r, step, read.source->tensor,
+          (struct mafat_box){
+              mafat_reads_rows(&read, mafat_fusion_in_span(r->s->plan, n, step->layer, read.operand,
+                                                           true, step->out.y)),
+              mafat_fusion_in_span(r->s->plan, n, step->layer, read.operand, false, step->out.x)});
 }
 
 /* An output of a step. */
@@ -220,13 +240,15 @@ static bool goes_on(const struct replay *r, const struct mafat_step *step, const
 {
   if (!r->begun[m->tensor]) return false;
   if (r->s->layout->tensors[m->tensor].external) return true;
-  bool input = step->kind == MAFAT_STEP_INPUT, wide = !input && mafat_order_is_panel_producer(r->s->plan, step->layer);
+  bool input = step->kind == MAFAT_STEP_INPUT,
+       wide = !input && mafat_order_is_panel_producer(r->s->plan, step->layer);
   bool transformed = !input && mafat_plan_transforms(r->s->plan, r->s->network, step->layer);
   return m->held.y.begin < m->out.y.begin || (step->filters.begin > 0 && !wide) ||
          (step->channels.begin > 0 && !transformed);
 }
 
-static void write_tensor(struct replay *r, const struct mafat_step *step, const struct made *m, struct mafat_span channels)
+static void write_tensor(struct replay *r, const struct mafat_step *step, const struct made *m,
+                         struct mafat_span channels)
 {
   const struct mafat_tensor_layout *out = &r->s->layout->tensors[m->tensor];
   struct mafat_shape shape = mafat_network_tensor_shape(r->s->network, m->tensor);
@@ -235,27 +257,33 @@ static void write_tensor(struct replay *r, const struct mafat_step *step, const 
   if (goes_on(r, step, m)) check_owned(r, out->buffer, owner_of(r, m->tensor), step->layer);
   claim(r, out->buffer, owner_of(r, m->tensor));
   for (int y = m->out.y.begin; y < m->out.y.end && r->in_ring[m->tensor]; y++)
-    for (int x = m->out.x.begin; x < m->out.x.end; x++) slot_of(r, m->tensor, y)[x] = (struct slot){m->tensor, y};
+    for (int x = m->out.x.begin; x < m->out.x.end; x++)
+      slot_of(r, m->tensor, y)[x] = (struct slot){m->tensor, y};
   r->begun[m->tensor] = true;
   r->boxes[m->tensor] = m->held;
 }
 
 /* Writes the outputs that have readers; others have no buffer. */
-static void write_outputs(struct replay *r, const struct mafat_schedule *schedule, const struct mafat_step *step)
+static void write_outputs(struct replay *r, const struct mafat_schedule *schedule,
+                          const struct mafat_step *step)
 {
   const struct mafat_layer *l = &r->s->network->layers[step->layer];
   for (int k = 0; k < mafat_layer_n_outputs(l); k++) {
-    struct made m = {mafat_network_output(r->s->network, step->layer, k), mafat_layer_out_box(l, k, step->out),
-                     mafat_schedule_held(schedule, step, k)};
-    if (mafat_usage_is_read(&schedule->usage[m.tensor])) write_tensor(r, step, &m, mafat_layer_out_channels(l, k, step->held_channels));
-    else require(r->s->layout->tensors[m.tensor].buffer < 0, r->s, "nobody reads tensor %d, which has a buffer", m.tensor);
+    struct made m = {mafat_network_output(r->s->network, step->layer, k),
+                     mafat_layer_out_box(l, k, step->out), mafat_schedule_held(schedule, step, k)};
+    if (mafat_usage_is_read(&schedule->usage[m.tensor]))
+      write_tensor(r, step, &m, mafat_layer_out_channels(l, k, step->held_channels));
+    else
+      require(r->s->layout->tensors[m.tensor].buffer < 0, r->s,
+              "nobody reads tensor %d, which has a buffer", m.tensor);
   }
 }
 
 static void check_written(const struct replay *r, const struct mafat_step *step)
 {
   for (int k = 0; k < mafat_layer_n_outputs(&r->s->network->layers[step->layer]); k++) {
-    int tensor = mafat_network_output(r->s->network, step->layer, k), buffer = r->s->layout->tensors[tensor].buffer;
+    int tensor = mafat_network_output(r->s->network, step->layer, k),
+        buffer = r->s->layout->tensors[tensor].buffer;
     if (buffer >= 0) check_owned(r, buffer, owner_of(r, tensor), step->layer);
   }
 }
@@ -265,16 +293,19 @@ static void check_place(const struct replay *r, const struct mafat_step *step)
 {
   int place = r->s->plan->place_of[step->layer];
   if (place < 0) return;
-  const struct mafat_tensor_layout *from = &r->s->layout->tensors[place], *to = &r->s->layout->tensors[step->layer];
+  const struct mafat_tensor_layout *from = &r->s->layout->tensors[place],
+                                   *to = &r->s->layout->tensors[step->layer];
   check_source(r, step, place, step->out);
-  require(from->buffer == to->buffer && from->row_bytes == to->row_bytes && from->rows == to->rows &&
-              from->cols == to->cols && from->left == to->left && from->right == to->right && from->first_slot == to->first_slot &&
+  require(from->buffer == to->buffer && from->row_bytes == to->row_bytes &&
+              from->rows == to->rows && from->cols == to->cols && from->left == to->left &&
+              from->right == to->right && from->first_slot == to->first_slot &&
               from->element_bytes == to->element_bytes,
           r->s, "layer %d cannot take tensor %d's place", step->layer, place);
   struct mafat_box held = r->boxes[place];
-  require(from->external || (held.y.begin == step->held.y.begin && held.y.end == step->held.y.end && held.x.begin == step->held.x.begin &&
-              held.x.end == step->held.x.end),
-          r->s, "layer %d has other pixels than tensor %d, whose place it takes", step->layer, place);
+  require(from->external || (held.y.begin == step->held.y.begin && held.y.end == step->held.y.end &&
+                             held.x.begin == step->held.x.begin && held.x.end == step->held.x.end),
+          r->s, "layer %d has other pixels than tensor %d, whose place it takes", step->layer,
+          place);
 }
 
 /* ---- weights ---- */
@@ -309,8 +340,9 @@ static void take_weights(struct replay *r, const struct mafat_step *step)
     if (bytes == 0 || r->s->plan->placement[l] == MAFAT_KEPT) continue;
     if (!loaded || !r->loaded[l]) read_weights(r, step->layer);
     if (!loaded) continue;
-    require(layout->buffers[buffer].bytes >= bytes && layout->buffers[buffer].tag == MAFAT_TAG_WEIGHTS, r->s,
-            "layer %d's weights have no room", l);
+    require(layout->buffers[buffer].bytes >= bytes &&
+                layout->buffers[buffer].tag == MAFAT_TAG_WEIGHTS,
+            r->s, "layer %d's weights have no room", l);
     if (!r->loaded[l]) claim(r, buffer, WEIGHTS + l);
     r->loaded[l] = true;
   }
@@ -323,29 +355,34 @@ static void check_weights(const struct replay *r, const struct mafat_step *step)
       check_owned(r, r->s->layout->weights_buffers[l], WEIGHTS + l, step->layer);
     if (r->s->plan->placement[l] != MAFAT_STREAMED) continue;
     for (int i = 0; i < N_IO; i++)
-      if (io_buffer(r->s->layout, i) >= 0) check_owned(r, io_buffer(r->s->layout, i), IO + i, step->layer);
+      if (io_buffer(r->s->layout, i) >= 0)
+        check_owned(r, io_buffer(r->s->layout, i), IO + i, step->layer);
   }
 }
 
 /* ---- steps ---- */
 
-/* Values, weights and sums for so many workers at a time, or one for all, lie behind each other, and no more
- * is kept. */
+/* Values, weights and sums for so many workers at a time, or one for all, lie behind each other,
+ * and no more is kept. */
 static void check_turns(const struct replay *r, int layer)
 {
   const struct mafat_scratch *s = &r->s->layout->scratch[layer];
   size_t n = (size_t)s->n_turns, floats = sizeof(float);
   size_t values = s->values_floats * floats * (s->shared_values ? 1 : n);
-  size_t kernels = s->kernel_floats * floats * (s->keep_weights ? 1 : n), sums = s->sums_floats * floats * n;
-  require(n >= 1 && s->n_turns <= r->s->plan->n_threads, r->s, "layer %d has %zu turns at a time", layer, n);
-  require(s->values_offset == 0 && values <= s->kernel_offset && s->kernel_offset + kernels <= s->sums_offset &&
+  size_t kernels = s->kernel_floats * floats * (s->keep_weights ? 1 : n),
+         sums = s->sums_floats * floats * n;
+  require(n >= 1 && s->n_turns <= r->s->plan->n_threads, r->s, "layer %d has %zu turns at a time",
+          layer, n);
+  require(s->values_offset == 0 && values <= s->kernel_offset &&
+              s->kernel_offset + kernels <= s->sums_offset &&
               s->sums_offset + sums <= s->shared_bytes,
           r->s, "layer %d's values, weights and sums exceed its scratch", layer);
-  require(s->shared_bytes < values + kernels + sums + 3 * 64, r->s, "layer %d has room for more", layer);
+  require(s->shared_bytes < values + kernels + sums + 3 * 64, r->s, "layer %d has room for more",
+          layer);
 }
 
-/* A step finds room for its tiles, those that are shared or a turn's, and for as many workers as get units; what
- * two need of the same is shared. */
+/* A step finds room for its tiles, those that are shared or a turn's, and for as many workers as
+ * get units; what two need of the same is shared. */
 static void check_winograd(const struct replay *r, const struct mafat_step *step)
 {
   const struct mafat_plan *plan = r->s->plan;
@@ -353,23 +390,30 @@ static void check_winograd(const struct replay *r, const struct mafat_step *step
   const struct mafat_scratch *s = &r->s->layout->scratch[step->layer];
   const struct mafat_winograd *g = mafat_plan_winograd(plan, step->layer);
   const struct mafat_layer *l = &n->layers[mafat_plan_reader(plan, step->layer)];
-  int across = mafat_winograd_tiles(g, mafat_span_size(mafat_fusion_inner_span(plan, n, step->layer, false, step->out.x)));
-  int down = mafat_winograd_tiles(g, mafat_span_size(mafat_fusion_inner_span(plan, n, step->layer, true, step->out.y)));
+  int across = mafat_winograd_tiles(
+      g, mafat_span_size(mafat_fusion_inner_span(plan, n, step->layer, false, step->out.x)));
+  int down = mafat_winograd_tiles(
+      g, mafat_span_size(mafat_fusion_inner_span(plan, n, step->layer, true, step->out.y)));
   int turn = mafat_min(s->tile_rows, down), turns = mafat_divide_up(down, s->tile_rows);
   int panels = mafat_divide_up(mafat_span_size(step->filters), MAFAT_PANEL);
-  size_t points = (size_t)g->points, width = (size_t)mafat_panel_width(mafat_min(l->out.c, MAFAT_PANEL));
+  size_t points = (size_t)g->points,
+         width = (size_t)mafat_panel_width(mafat_min(l->out.c, MAFAT_PANEL));
   size_t channels = (size_t)(s->keep_weights ? l->in.c : s->turn_channels);
   bool divides = mafat_plan_transforms(plan, n, step->layer), own = !s->shared_values;
-  require(s->values_floats >= points * (size_t)(across * (own ? turn : down)) * (size_t)l->in.c, r->s,
-          "layer %d's values need more", step->layer);
-  require(s->kernel_floats >= points * channels * width, r->s, "layer %d's transformed weights need more", step->layer);
-  require(s->sums_floats >= points * (size_t)(across * turn) * width, r->s, "layer %d's sums need more", step->layer);
+  require(s->values_floats >= points * (size_t)(across * (own ? turn : down)) * (size_t)l->in.c,
+          r->s, "layer %d's values need more", step->layer);
+  require(s->kernel_floats >= points * channels * width, r->s,
+          "layer %d's transformed weights need more", step->layer);
+  require(s->sums_floats >= points * (size_t)(across * turn) * width, r->s,
+          "layer %d's sums need more", step->layer);
   if (divides) require(turns == 1 && !own, r->s, "layer %d has %d turns", step->layer, turns);
   if (step->kind == MAFAT_STEP_TRANSFORM) return;
-  require(s->n_turns >= mafat_min(turns * panels, plan->n_threads), r->s, "layer %d has few turns", step->layer);
+  require(s->n_turns >= mafat_min(turns * panels, plan->n_threads), r->s, "layer %d has few turns",
+          step->layer);
   bool whole = mafat_span_size(step->out.y) == n->layers[step->layer].out.h;
   if (own && whole && panels > 1 && plan->n_threads > 1)
-    require(turns > plan->n_threads, r->s, "layer %d's values are made by each thread", step->layer);
+    require(turns > plan->n_threads, r->s, "layer %d's values are made by each thread",
+            step->layer);
 }
 
 /* The scratch of a panel fusion's convolution outlives the readers' steps. */
@@ -380,23 +424,27 @@ static void use_scratch(struct replay *r, const struct mafat_step *step)
   bool transforms = mafat_plan_transforms(r->s->plan, r->s->network, step->layer);
   size_t bytes = mafat_scratch_bytes(&layout->scratch[step->layer], r->s->plan->n_threads);
   require((scratch >= 0) == (bytes > 0), r->s, "layer %d's scratch", step->layer);
-  require(scratch < 0 || layout->buffers[scratch].bytes >= bytes, r->s, "layer %d's scratch is small", step->layer);
+  require(scratch < 0 || layout->buffers[scratch].bytes >= bytes, r->s,
+          "layer %d's scratch is small", step->layer);
   if (mafat_plan_winograd(r->s->plan, step->layer)) {
     check_turns(r, step->layer);
     check_winograd(r, step);
   }
-  if (transforms && step->kind == MAFAT_STEP_COMPUTE) check_owned(r, scratch, SCRATCH + step->layer, step->layer);
+  if (transforms && step->kind == MAFAT_STEP_COMPUTE)
+    check_owned(r, scratch, SCRATCH + step->layer, step->layer);
   if (scratch >= 0) claim(r, scratch, SCRATCH + step->layer);
 }
 
 /* Values of a transformed input stay in scratch; the input is not read again. */
-static void run_step(struct replay *r, const struct mafat_schedule *schedule, const struct mafat_step *step)
+static void run_step(struct replay *r, const struct mafat_schedule *schedule,
+                     const struct mafat_step *step)
 {
   const struct mafat_layout *layout = r->s->layout;
   bool transform = step->kind == MAFAT_STEP_TRANSFORM;
   if (step->kind == MAFAT_STEP_INPUT) {
     write_outputs(r, schedule, step);
-    if (layout->frame_buffer >= 0) check_owned(r, layout->frame_buffer, FRAME, step->layer); /* its rows are made of it */
+    if (layout->frame_buffer >= 0)
+      check_owned(r, layout->frame_buffer, FRAME, step->layer); /* its rows are made of it */
     return;
   }
   int scratch = layout->scratch_buffers[step->layer];
@@ -404,7 +452,8 @@ static void run_step(struct replay *r, const struct mafat_schedule *schedule, co
   take_weights(r, step);
   check_place(r, step);
   if (!transform) write_outputs(r, schedule, step);
-  if (transform || !mafat_plan_transforms(r->s->plan, r->s->network, step->layer)) check_operands(r, step, true);
+  if (transform || !mafat_plan_transforms(r->s->plan, r->s->network, step->layer))
+    check_operands(r, step, true);
   if (!transform) check_operands(r, step, false);
   if (!transform) check_written(r, step);
   if (scratch >= 0) check_owned(r, scratch, SCRATCH + step->layer, step->layer);
@@ -426,15 +475,20 @@ static void check_outputs(const struct replay *r)
     }
   }
   for (int t = mafat_network_n_operators(n); t < mafat_network_n_tensors(n); t++)
-    if (mafat_network_is_output(n, n->n_layers, t)) check_owned(r, r->s->layout->tensors[t].buffer, owner_of(r, t), n->n_layers);
+    if (mafat_network_is_output(n, n->n_layers, t))
+      check_owned(r, r->s->layout->tensors[t].buffer, owner_of(r, t), n->n_layers);
 }
 
 static void replay(const struct subject *s)
 {
   size_t n = (size_t)mafat_network_n_tensors(s->network), units = s->layout->total_bytes / UNIT;
-  struct replay r = {.s = s, .owners = malloc(units * sizeof(int)), .begun = calloc(n, sizeof(bool)),
-                     .loaded = calloc(n, sizeof(bool)), .boxes = calloc(n, sizeof(struct mafat_box)),
-                     .in_ring = calloc(n, sizeof(bool)), .rings = calloc((size_t)s->layout->n_buffers + 1, sizeof(struct slot *))};
+  struct replay r = {.s = s,
+                     .owners = malloc(units * sizeof(int)),
+                     .begun = calloc(n, sizeof(bool)),
+                     .loaded = calloc(n, sizeof(bool)),
+                     .boxes = calloc(n, sizeof(struct mafat_box)),
+                     .in_ring = calloc(n, sizeof(bool)),
+                     .rings = calloc((size_t)s->layout->n_buffers + 1, sizeof(struct slot *))};
   struct mafat_schedule *schedule = NULL;
   struct mafat_step step;
   ck_assert_int_eq(mafat_schedule_open(&schedule, s->network, s->plan), MAFAT_OK);
@@ -443,7 +497,8 @@ static void replay(const struct subject *s)
   if (s->layout->frame_buffer >= 0) claim(&r, s->layout->frame_buffer, FRAME);
   while (mafat_schedule_next(schedule, &step)) run_step(&r, schedule, &step);
   check_outputs(&r);
-  if (s->layout->frame_buffer >= 0 && s->plan->frame_stays) check_owned(&r, s->layout->frame_buffer, FRAME, s->network->n_layers);
+  if (s->layout->frame_buffer >= 0 && s->plan->frame_stays)
+    check_owned(&r, s->layout->frame_buffer, FRAME, s->network->n_layers);
   mafat_schedule_close(&schedule);
   free(r.owners);
   free(r.begun);
@@ -475,14 +530,16 @@ START_TEST(bytes_by_tag_add_up_to_the_bound)
     for (int time = 0; time < 2 * layout->n_layers; time++) {
       size_t sum = 0;
       for (int b = 0; b < layout->n_buffers; b++)
-        if (layout->buffers[b].first <= time && time <= layout->buffers[b].last) sum += layout->buffers[b].bytes;
+        if (layout->buffers[b].first <= time && time <= layout->buffers[b].last)
+          sum += layout->buffers[b].bytes;
       if (time == layout->peak_time) live = sum;
       if (sum > bound) bound = sum;
     }
     for (int t = 0; t < MAFAT_N_TAGS; t++) tags += layout->tag_bytes[t];
-    require(layout->bound_bytes == bound && live == bound && tags == bound, &s, "bound %zu, by tags %zu, not %zu",
-            layout->bound_bytes, tags, bound);
-    require(layout->total_bytes >= bound, &s, "total %zu below the bound %zu", layout->total_bytes, bound);
+    require(layout->bound_bytes == bound && live == bound && tags == bound, &s,
+            "bound %zu, by tags %zu, not %zu", layout->bound_bytes, tags, bound);
+    require(layout->total_bytes >= bound, &s, "total %zu below the bound %zu", layout->total_bytes,
+            bound);
     size_t peak = 0;
     for (int g = 0; g < s.plan->n_groups; g++)
       if (layout->groups[g].peak_bytes > peak) peak = layout->groups[g].peak_bytes;
@@ -494,14 +551,19 @@ END_TEST
 
 static void check_boxes_beside(const struct subject *s, size_t begin, size_t end)
 {
-  const struct mafat_buffer *frame = s->layout->frame_buffer < 0 ? NULL : &s->layout->buffers[s->layout->frame_buffer];
+  const struct mafat_buffer *frame =
+      s->layout->frame_buffer < 0 ? NULL : &s->layout->buffers[s->layout->frame_buffer];
   if (frame && s->plan->frame_stays)
-    require(end <= frame->offset || begin >= frame->offset + frame->bytes, s, "boxes from %zu on lie in the frame", begin);
+    require(end <= frame->offset || begin >= frame->offset + frame->bytes, s,
+            "boxes from %zu on lie in the frame", begin);
   for (int layer = 0; layer < s->plan->n_layers; layer++) {
     struct mafat_source self;
     struct mafat_sources out = mafat_network_output_sources(s->network, layer, &self);
-    for (int t = 0; t < mafat_sources_count(&out) && mafat_network_is_output(s->network, s->plan->n_layers, layer); t++) {
-      const struct mafat_buffer *b = &s->layout->buffers[s->layout->tensors[out.list[t].tensor].buffer];
+    for (int t = 0; t < mafat_sources_count(&out) &&
+                    mafat_network_is_output(s->network, s->plan->n_layers, layer);
+         t++) {
+      const struct mafat_buffer *b =
+          &s->layout->buffers[s->layout->tensors[out.list[t].tensor].buffer];
       bool beside = end <= b->offset || begin >= b->offset + b->bytes;
       require(beside, s, "boxes from %zu on lie in the output of layer %zu", begin, (size_t)layer);
     }
@@ -524,8 +586,10 @@ START_TEST(boxes_lie_beside_the_outputs)
       size_t begin = l->boxes_offset, end = begin + mafat_boxes_room_bytes(l->most_boxes);
       size_t most = mafat_boxes_most(s.network, s.plan->n_layers, wanted[k]);
       require(l->most_boxes == most, &s, "%zu boxes, not %zu", l->most_boxes, most);
-      require(l->total_bytes == total, &s, "the arena has %zu bytes, not %zu", l->total_bytes, total);
-      require(l->mapped_bytes == (end > total ? end : total), &s, "mapped are %zu bytes", l->mapped_bytes);
+      require(l->total_bytes == total, &s, "the arena has %zu bytes, not %zu", l->total_bytes,
+              total);
+      require(l->mapped_bytes == (end > total ? end : total), &s, "mapped are %zu bytes",
+              l->mapped_bytes);
       check_boxes_beside(&s, begin, end);
     }
     close_subject(&s);
@@ -550,7 +614,8 @@ START_TEST(kept_weights_lie_outside)
     }
     for (int b = 0; b < s.layout->n_buffers; b++)
       if (s.layout->buffers[b].tag == MAFAT_TAG_WEIGHTS) buffers += s.layout->buffers[b].bytes;
-    require(s.layout->kept_bytes == kept, &s, "%zu bytes of weights are kept, not %zu", kept, s.layout->kept_bytes);
+    require(s.layout->kept_bytes == kept, &s, "%zu bytes of weights are kept, not %zu", kept,
+            s.layout->kept_bytes);
     require(buffers == loaded, &s, "%zu bytes of weights are loaded, not %zu", loaded, buffers);
     free(usage);
     close_subject(&s);
@@ -563,7 +628,8 @@ static void make_untiled(struct subject *s)
   mafat_layout_close(&s->layout);
   mafat_plan_close(&s->plan);
   strcpy(s->text, "untiled");
-  ck_assert_int_eq(mafat_plan_untiled(&s->plan, s->network, s->network->n_layers, NULL, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_plan_untiled(&s->plan, s->network, s->network->n_layers, NULL, NULL),
+                   MAFAT_OK);
   s->layout = test_layout(s->network, s->plan);
 }
 
@@ -572,8 +638,8 @@ START_TEST(untiled_chains_waste_nothing)
   for (int i = 0; i < NETWORKS_PER_CASE; i++) {
     struct subject s = open_subject(_i * NETWORKS_PER_CASE + i, true);
     make_untiled(&s);
-    require(s.layout->total_bytes == s.layout->bound_bytes, &s, "total %zu, bound %zu", s.layout->total_bytes,
-            s.layout->bound_bytes);
+    require(s.layout->total_bytes == s.layout->bound_bytes, &s, "total %zu, bound %zu",
+            s.layout->total_bytes, s.layout->bound_bytes);
     close_subject(&s);
   }
 }
@@ -587,8 +653,8 @@ START_TEST(tiled_chains_waste_nothing)
   for (int i = 0; i < 1500; i++) {
     struct subject s = open_subject(i, true);
     size_t bound = s.layout->bound_bytes, waste = s.layout->ring_buffer < 0 ? 0 : bound / 100;
-    require(s.layout->total_bytes >= bound && s.layout->total_bytes <= bound + waste, &s, "total %zu, bound %zu",
-            s.layout->total_bytes, bound);
+    require(s.layout->total_bytes >= bound && s.layout->total_bytes <= bound + waste, &s,
+            "total %zu, bound %zu", s.layout->total_bytes, bound);
     close_subject(&s);
   }
 }
@@ -600,13 +666,14 @@ START_TEST(graphs_waste_little)
   double total = 0, bound = 0;
   for (int i = 0; i < 500; i++) {
     struct subject s = open_subject(i, false);
-    require((double)s.layout->total_bytes <= 1.1 * (double)s.layout->bound_bytes, &s, "total %zu, bound %zu",
-            s.layout->total_bytes, s.layout->bound_bytes);
+    require((double)s.layout->total_bytes <= 1.1 * (double)s.layout->bound_bytes, &s,
+            "total %zu, bound %zu", s.layout->total_bytes, s.layout->bound_bytes);
     total += (double)s.layout->total_bytes;
     bound += (double)s.layout->bound_bytes;
     close_subject(&s);
   }
-  ck_assert_msg(total <= 1.001 * bound, "on average %.2f %% above the bound", 100 * (total / bound - 1));
+  ck_assert_msg(total <= 1.001 * bound, "on average %.2f %% above the bound",
+                100 * (total / bound - 1));
 }
 END_TEST
 
@@ -616,7 +683,8 @@ static uint64_t layer_macs(const struct mafat_layer *l, struct mafat_box box)
   uint64_t pixels = (uint64_t)mafat_box_area(box), inputs = (uint64_t)(l->in.h * l->in.w * l->in.c);
   if (l->type == MAFAT_CONVOLUTIONAL)
     return pixels * (uint64_t)(l->filters * (l->in.c / l->groups) * mafat_window_area(&l->window));
-  if (l->type == MAFAT_LOCAL) return pixels * (uint64_t)(l->filters * l->in.c * mafat_window_area(&l->window));
+  if (l->type == MAFAT_LOCAL)
+    return pixels * (uint64_t)(l->filters * l->in.c * mafat_window_area(&l->window));
   return l->type == MAFAT_CONNECTED ? inputs * (uint64_t)l->out.c : 0;
 }
 
@@ -624,9 +692,11 @@ static uint64_t layer_macs(const struct mafat_layer *l, struct mafat_box box)
 static uint64_t part_of(const struct subject *s, const struct mafat_step *step, uint64_t macs)
 {
   const struct mafat_layer *reader = &s->network->layers[mafat_plan_reader(s->plan, step->layer)];
-  int channels = reader->type == MAFAT_CONNECTED ? reader->in.h * reader->in.w * reader->in.c : reader->in.c;
+  int channels =
+      reader->type == MAFAT_CONNECTED ? reader->in.h * reader->in.w * reader->in.c : reader->in.c;
   uint64_t all = (uint64_t)s->network->layers[step->layer].out.c * (uint64_t)channels;
-  return macs / all * (uint64_t)mafat_span_size(step->filters) * (uint64_t)mafat_span_size(step->channels);
+  return macs / all * (uint64_t)mafat_span_size(step->filters) *
+         (uint64_t)mafat_span_size(step->channels);
 }
 
 static uint64_t count_macs(const struct subject *s, int group)
@@ -638,11 +708,13 @@ static uint64_t count_macs(const struct subject *s, int group)
   while (mafat_schedule_next(schedule, &step)) {
     if (step.group != group || step.kind != MAFAT_STEP_COMPUTE) continue;
     struct mafat_box box = step.out;
-    bool whole = !mafat_plan_divides(s->plan, s->network, step.layer) && !mafat_order_is_panel_consumer(s->plan, step.layer);
+    bool whole = !mafat_plan_divides(s->plan, s->network, step.layer) &&
+                 !mafat_order_is_panel_consumer(s->plan, step.layer);
     for (int l = step.layer; l >= 0; l = s->plan->inner[l]) {
       const struct mafat_layer *layer = &s->network->layers[l];
       macs += whole ? layer_macs(layer, box) : part_of(s, &step, layer_macs(layer, box));
-      box = (struct mafat_box){mafat_layer_in_span(layer, 0, true, box.y), mafat_layer_in_span(layer, 0, false, box.x)};
+      box = (struct mafat_box){mafat_layer_in_span(layer, 0, true, box.y),
+                               mafat_layer_in_span(layer, 0, false, box.x)};
     }
   }
   mafat_schedule_close(&schedule);
@@ -656,8 +728,9 @@ START_TEST(macs_are_those_of_the_steps)
     uint64_t sum = 0;
     for (int g = 0; g < s.plan->n_groups; g++) {
       uint64_t macs = count_macs(&s, g);
-      require(s.layout->groups[g].macs == macs, &s, "group %d has %llu multiply-accumulates, not %llu", g,
-              (unsigned long long)macs, (unsigned long long)s.layout->groups[g].macs);
+      require(s.layout->groups[g].macs == macs, &s,
+              "group %d has %llu multiply-accumulates, not %llu", g, (unsigned long long)macs,
+              (unsigned long long)s.layout->groups[g].macs);
       sum += macs;
     }
     require(s.layout->macs == sum, &s, "the groups' multiply-accumulates do not add up");
@@ -713,9 +786,11 @@ START_TEST(yolov2_costs_what_the_paper_and_we_know)
   ck_assert_int_eq(mafat_plan_untiled(&untiled, n, 16, &options, NULL), MAFAT_OK);
   struct mafat_layout *layout = test_layout(n, plan), *whole = test_layout(n, untiled);
   double percent = 100. * (double)layout->redundant_macs / (double)whole->macs;
-  ck_assert_msg(layout->macs == whole->macs + layout->redundant_macs, "%s: work is missing", row->plan);
+  ck_assert_msg(layout->macs == whole->macs + layout->redundant_macs, "%s: work is missing",
+                row->plan);
   ck_assert_msg(percent > row->redundant_percent - .05 && percent < row->redundant_percent + .05,
-                "%s: %.2f %% redundant, expected %.1f %%", row->plan, percent, row->redundant_percent);
+                "%s: %.2f %% redundant, expected %.1f %%", row->plan, percent,
+                row->redundant_percent);
   ck_assert_msg(layout->total_bytes == layout->bound_bytes, "%s: a chain wastes bytes", row->plan);
   ck_assert_msg(layout->total_bytes == row->total_bytes, "%s: %zu bytes, expected %zu", row->plan,
                 layout->total_bytes, row->total_bytes);
@@ -739,8 +814,9 @@ START_TEST(buffers_beyond_the_address_space_are_refused)
   struct mafat_layout *layout = NULL;
   const int side = 16384 >> _i;
   const uint64_t bytes = 2ull * (uint64_t)(side * side) * (uint64_t)channels[_i] * 4;
-  snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[batchnorm]\n[batchnorm]\n[batchnorm]\n",
-           side, side, channels[_i]);
+  snprintf(cfg, sizeof cfg,
+           "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[batchnorm]\n[batchnorm]\n[batchnorm]\n", side,
+           side, channels[_i]);
   struct mafat_network *n = test_network(cfg);
   struct mafat_plan *plan = test_plan(n, "1x1");
   int code = mafat_layout_make(&layout, n, plan, &d);
@@ -759,18 +835,20 @@ END_TEST
 
 START_TEST(tags_have_names)
 {
-  for (int t = 0; t < MAFAT_N_TAGS; t++) ck_assert_str_ne(mafat_tag_name((enum mafat_tag)t), "unknown");
+  for (int t = 0; t < MAFAT_N_TAGS; t++)
+    ck_assert_str_ne(mafat_tag_name((enum mafat_tag)t), "unknown");
   ck_assert_str_eq(mafat_tag_name(MAFAT_N_TAGS), "unknown");
 }
 END_TEST
 
-/* Two outputs of one map, which is as large as both: asked for in turn, they leave a window of it. Darknet's are asked for one
- * behind the other. */
+/* Two outputs of one map, which is as large as both: asked for in turn, they leave a window of it.
+ * Darknet's are asked for one behind the other. */
 START_TEST(outputs_of_a_group_of_rows_come_in_turn)
 {
-  struct mafat_network *n = test_network("[net]\nheight=64\nwidth=64\nchannels=3\n"
-                                         "[convolutional]\nfilters=16\nsize=3\npad=1\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
-                                         "[route]\nlayers=-2\n[convolutional]\nfilters=8\nsize=5\npad=1\n");
+  struct mafat_network *n = test_network(
+      "[net]\nheight=64\nwidth=64\nchannels=3\n"
+      "[convolutional]\nfilters=16\nsize=3\npad=1\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
+      "[route]\nlayers=-2\n[convolutional]\nfilters=8\nsize=5\npad=1\n");
   n->layers[1].output = true;
   for (int darknet = 0; darknet < 2; darknet++) {
     n->format.any_order = !darknet;
@@ -785,23 +863,31 @@ START_TEST(outputs_of_a_group_of_rows_come_in_turn)
 }
 END_TEST
 
-/* [cost] and [dropout] compute nothing: what they name is alive all the same, at times that there are. */
+/* [cost] and [dropout] compute nothing: what they name is alive all the same, at times that there
+ * are. */
 START_TEST(maps_that_are_only_named_live)
 {
-  static const char *const networks[] = {"[cost]\n", "[dropout]\n[cost]\n", "[dropout]\n[convolutional]\nfilters=8\nsize=3\npad=1\n[cost]\n"};
-  static const char *const texts[] = {"1x1/NoCut", "rows1/NoCut", "panels/NoCut", "split(whole)/NoCut", "split(whole)/1/1x1", "split(whole)/1/split(h2:1)", "rows1/1/split(whole)"};
+  static const char *const networks[] = {
+      "[cost]\n", "[dropout]\n[cost]\n",
+      "[dropout]\n[convolutional]\nfilters=8\nsize=3\npad=1\n[cost]\n"};
+  static const char *const texts[] = {"1x1/NoCut",           "rows1/NoCut",
+                                      "panels/NoCut",        "split(whole)/NoCut",
+                                      "split(whole)/1/1x1",  "split(whole)/1/split(h2:1)",
+                                      "rows1/1/split(whole)"};
   char cfg[200];
   snprintf(cfg, sizeof cfg, "[net]\nheight=4\nwidth=4\nchannels=5\n%s", networks[_i]);
   struct mafat_network *n = test_network(cfg);
   for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
-    if ((n->n_layers == 1 && !strstr(texts[t], "NoCut")) || (_i < 2 && strstr(texts[t], "h2"))) continue; /* nothing to cut */
+    if ((n->n_layers == 1 && !strstr(texts[t], "NoCut")) || (_i < 2 && strstr(texts[t], "h2")))
+      continue; /* nothing to cut */
     struct mafat_plan *plan = test_plan(n, texts[t]);
     struct mafat_layout *l = test_layout(n, plan);
     size_t bytes = 0;
     ck_assert_int_gt(plan->n_positions, 0);
     for (const struct mafat_buffer *b = l->buffers; b < l->buffers + l->n_buffers; b++) {
-      ck_assert_msg(b->first >= 0 && b->first <= b->last && b->last < 2 * plan->n_positions, "%s, %s: from %d to %d of %d", networks[_i], texts[t],
-                    b->first, b->last, 2 * plan->n_positions);
+      ck_assert_msg(b->first >= 0 && b->first <= b->last && b->last < 2 * plan->n_positions,
+                    "%s, %s: from %d to %d of %d", networks[_i], texts[t], b->first, b->last,
+                    2 * plan->n_positions);
       bytes += b->bytes;
     }
     ck_assert_uint_ge(bytes, 4 * 4 * 5 * sizeof(float));
@@ -831,7 +917,8 @@ Suite *layout_suite(void)
   tcase_set_timeout(costs, 60);
   tcase_add_loop_test(costs, macs_are_those_of_the_steps, 0, test_seeds(CASES / 4));
   tcase_add_loop_test(costs, a_single_tile_computes_nothing_twice, 0, test_seeds(CASES / 4));
-  tcase_add_loop_test(costs, yolov2_costs_what_the_paper_and_we_know, 0, sizeof paper_rows / sizeof *paper_rows);
+  tcase_add_loop_test(costs, yolov2_costs_what_the_paper_and_we_know, 0,
+                      sizeof paper_rows / sizeof *paper_rows);
   tcase_add_loop_test(costs, buffers_beyond_the_address_space_are_refused, 0, 3);
   tcase_add_test(costs, tags_have_names);
   suite_add_tcase(suite, costs);

@@ -1,5 +1,5 @@
-/* Covers predictor/layout/{offsets, offsets_exact, offsets_skyline}.c: buffers with lives, placed in an
- * arena. */
+/* Covers predictor/layout/{offsets, offsets_exact, offsets_skyline}.c: buffers with lives, placed
+ * in an arena. */
 #include <check.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,7 +26,8 @@ static void check_offsets(const struct mafat_block *blocks, int n, size_t total)
     if (a->offset + a->bytes > end) end = a->offset + a->bytes;
     for (int j = i + 1; j < n; j++) {
       const struct mafat_block *b = &blocks[j];
-      if (live_together(a, b) && a->offset + a->bytes > b->offset && b->offset + b->bytes > a->offset)
+      if (live_together(a, b) && a->offset + a->bytes > b->offset &&
+          b->offset + b->bytes > a->offset)
         ck_abort_msg("blocks %d and %d overlap", i, j);
     }
   }
@@ -34,7 +35,8 @@ static void check_offsets(const struct mafat_block *blocks, int n, size_t total)
   ck_assert_uint_ge(total, mafat_offsets_lower_bound(blocks, n));
 }
 
-static int random_blocks(struct test_rng *rng, struct mafat_block *blocks, int most, int times, int most_units)
+static int random_blocks(struct test_rng *rng, struct mafat_block *blocks, int most, int times,
+                         int most_units)
 {
   int n = test_random_int(rng, 1, most);
   for (int i = 0; i < n; i++) {
@@ -66,7 +68,9 @@ static size_t lowest(const struct search *s, const struct mafat_block *b)
     moved = false;
     for (int i = 0; i < s->n; i++) {
       const struct mafat_block *p = &s->blocks[i];
-      if (!s->placed[i] || !live_together(p, b) || p->offset >= at + b->bytes || p->offset + p->bytes <= at) continue;
+      if (!s->placed[i] || !live_together(p, b) || p->offset >= at + b->bytes ||
+          p->offset + p->bytes <= at)
+        continue;
       at = p->offset + p->bytes;
       moved = true;
     }
@@ -109,12 +113,14 @@ START_TEST(tiny_cases_are_the_optimum)
 }
 END_TEST
 
-/* Buffers of 5, 3, 2 and 4, each alive while the next one is made: placed by size, the arena has 10. */
+/* Buffers of 5, 3, 2 and 4, each alive while the next one is made: placed by size, the arena
+ * has 10. */
 START_TEST(a_chain_that_sizes_do_not_order)
 {
   static const size_t bytes[] = {5, 3, 2, 4};
   struct mafat_block blocks[4];
-  for (int i = 0; i < 4; i++) blocks[i] = (struct mafat_block){.bytes = bytes[i], .first = i, .last = i + 1};
+  for (int i = 0; i < 4; i++)
+    blocks[i] = (struct mafat_block){.bytes = bytes[i], .first = i, .last = i + 1};
   ck_assert_uint_eq(mafat_offsets_assign(blocks, 4, NULL), 8);
   check_offsets(blocks, 4, 8);
 }
@@ -157,7 +163,9 @@ START_TEST(chains_reach_the_lower_bound)
     struct mafat_block blocks[MOST];
     int n = test_random_int(&rng, 1, MOST);
     for (int i = 0; i < n; i++)
-      blocks[i] = (struct mafat_block){.bytes = 64 * (size_t)test_random_int(&rng, 1, 1000), .first = i, .last = i + 1,
+      blocks[i] = (struct mafat_block){.bytes = 64 * (size_t)test_random_int(&rng, 1, 1000),
+                                       .first = i,
+                                       .last = i + 1,
                                        .end_hint = 1 + i % 2};
     size_t total = mafat_offsets_assign(blocks, n, NULL);
     check_offsets(blocks, n, total);
@@ -167,7 +175,8 @@ START_TEST(chains_reach_the_lower_bound)
 END_TEST
 
 /* An arena that is full at all times, cut into blocks: how small it can be is known. */
-static int cut_arena(struct test_rng *rng, struct mafat_block *blocks, int n, int times, size_t height)
+static int cut_arena(struct test_rng *rng, struct mafat_block *blocks, int n, int times,
+                     size_t height)
 {
   blocks[0] = (struct mafat_block){.bytes = height, .first = 0, .last = times - 1};
   for (int k = 1; k < n; k++) {
@@ -207,7 +216,8 @@ START_TEST(skylines_are_filled_as_well_as_said)
     size_t bound = mafat_offsets_lower_bound(blocks, n), total = SIZE_MAX, less = bound;
     ck_assert_int_eq(mafat_offsets_assign_skyline(blocks, n, bound, &total, 1000, NULL), 0);
     check_offsets(blocks, n, total);
-    ck_assert_int_eq(mafat_offsets_assign_skyline(blocks, n, bound, &less, 1000, NULL), 0); /* none is smaller: it stays */
+    ck_assert_int_eq(mafat_offsets_assign_skyline(blocks, n, bound, &less, 1000, NULL),
+                     0); /* none is smaller: it stays */
     ck_assert_uint_eq(less, bound);
     check_offsets(blocks, n, total);
   }

@@ -28,8 +28,9 @@ static void write_numbers(const int *numbers, int n, char *text, size_t capacity
   text[0] = '\0';
   for (int i = 0; i < n; i++) {
     const char *space = i ? " " : "";
-    used += (size_t)(numbers[i] < 0 ? snprintf(text + used, capacity - used, "%s-", space)
-                                    : snprintf(text + used, capacity - used, "%s%d", space, numbers[i]));
+    used += (size_t)(numbers[i] < 0
+                         ? snprintf(text + used, capacity - used, "%s-", space)
+                         : snprintf(text + used, capacity - used, "%s%d", space, numbers[i]));
   }
 }
 
@@ -44,27 +45,35 @@ struct panel_fusion_row {
 
 static const struct panel_fusion_row panel_fusion_rows[] = {
     {"a 1x1", NET WIDE NARROW, "panels", 1, false, "0 0"},
-    {"wide by a 1x1", NET "[convolutional]\nfilters=80\nsize=1\n" NARROW, "panels", 1, false, "0 0"},
+    {"wide by a 1x1", NET "[convolutional]\nfilters=80\nsize=1\n" NARROW, "panels", 1, false,
+     "0 0"},
     {"in the second group", NET CONV WIDE NARROW, "1x1/1/panels", 1, false, "- 1 1"},
-    {"two 1x1s", NET WIDE NARROW "[route]\nlayers=0\n" NARROW "[route]\nlayers=1,3\n", "panels", 1, false, "0 0 - 0 -"},
-    {"a 1x1 and a maxpool", NET WIDE NARROW "[route]\nlayers=0\n" POOL3 "[route]\nlayers=1,3\n", "panels", 1, false,
-     "0 0 - 0 -"},
+    {"two 1x1s", NET WIDE NARROW "[route]\nlayers=0\n" NARROW "[route]\nlayers=1,3\n", "panels", 1,
+     false, "0 0 - 0 -"},
+    {"a 1x1 and a maxpool", NET WIDE NARROW "[route]\nlayers=0\n" POOL3 "[route]\nlayers=1,3\n",
+     "panels", 1, false, "0 0 - 0 -"},
     {"a maxpool, then a 1x1, as in yolov2",
-     NET WIDE POOL CONV "[route]\nlayers=0\n" NARROW "[reorg]\nstride=2\n[route]\nlayers=-1,2\n" CONV, "panels", 1, false,
-     "0 0 - - 0 - - -"},
+     NET WIDE POOL CONV "[route]\nlayers=0\n" NARROW
+                        "[reorg]\nstride=2\n[route]\nlayers=-1,2\n" CONV,
+     "panels", 1, false, "0 0 - - 0 - - -"},
     {"behind dropout", NET WIDE "[dropout]\nprobability=.5\n" NARROW, "panels", 1, false, "0 - 0"},
-    {"a 1x1 inside a shortcut", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n", "panels", 1, false, "- 1 - 1"},
-    {"a shortcut that adds what an earlier group made", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n", "2x2/1/panels", 1,
-     false, "- 1 - 1"},
+    {"a 1x1 inside a shortcut", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n", "panels", 1, false,
+     "- 1 - 1"},
+    {"a shortcut that adds what an earlier group made", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n",
+     "2x2/1/panels", 1, false, "- 1 - 1"},
     {"two panel fusions", NET WIDE NARROW WIDE NARROW, "panels", 1, false, "0 0 2 2"},
-    {"a panel fusion's reader begins none", NET WIDE "[convolutional]\nfilters=80\nsize=1\n" NARROW, "panels", 1, false, "0 0 -"},
-    {"nobody needs the other reader", NET WIDE NARROW "[route]\nlayers=0\n" CONV "[route]\nlayers=1\n", "panels", 1,
-     false, "0 0 - - -"},
-    {"more filters than a panel", NET "[convolutional]\nfilters=33\nsize=3\npad=1\n" NARROW, "panels", 1, false, "0 0"},
+    {"a panel fusion's reader begins none", NET WIDE "[convolutional]\nfilters=80\nsize=1\n" NARROW,
+     "panels", 1, false, "0 0 -"},
+    {"nobody needs the other reader",
+     NET WIDE NARROW "[route]\nlayers=0\n" CONV "[route]\nlayers=1\n", "panels", 1, false,
+     "0 0 - - -"},
+    {"more filters than a panel", NET "[convolutional]\nfilters=33\nsize=3\npad=1\n" NARROW,
+     "panels", 1, false, "0 0"},
     {"more than two threads' panels", NET WIDE NARROW, "panels", 2, false, "0 0"},
     {"streamed", NET WIDE NARROW, "panels:streamed", 1, false, "0 0"},
 
-    {"no more filters than a panel", NET "[convolutional]\nfilters=32\nsize=3\npad=1\n" NARROW, "panels", 1, false, "- -"},
+    {"no more filters than a panel", NET "[convolutional]\nfilters=32\nsize=3\npad=1\n" NARROW,
+     "panels", 1, false, "- -"},
     {"no more than three threads' panels", NET WIDE NARROW, "panels", 3, false, "- -"},
     {"apart", NET WIDE NARROW, "panels:apart", 1, false, "- -"},
     {"all maps are kept", NET WIDE NARROW, "panels", 1, true, "- -"},
@@ -72,31 +81,47 @@ static const struct panel_fusion_row panel_fusion_rows[] = {
     {"rows", NET WIDE NARROW, "rows", 1, false, "- -"},
     {"tiles", NET WIDE NARROW, "2x2", 1, false, "- -"},
     {"a cut between them", NET WIDE NARROW, "panels/1/panels", 1, false, "- -"},
-    {"a later group reads it, too", NET WIDE NARROW "[route]\nlayers=0\n" NARROW "[route]\nlayers=1,3\n",
-     "panels/2/panels", 1, false, "- - - - -"},
+    {"a later group reads it, too",
+     NET WIDE NARROW "[route]\nlayers=0\n" NARROW "[route]\nlayers=1,3\n", "panels/2/panels", 1,
+     false, "- - - - -"},
     {"a 3x3", NET WIDE CONV, "panels", 1, false, "- -"},
-    {"a 1x1 and a 3x3", NET WIDE NARROW "[route]\nlayers=0\n" CONV "[route]\nlayers=1,3\n", "panels", 1, false, "- - - - -"},
+    {"a 1x1 and a 3x3", NET WIDE NARROW "[route]\nlayers=0\n" CONV "[route]\nlayers=1,3\n",
+     "panels", 1, false, "- - - - -"},
     {"a maxpool alone", NET WIDE POOL3, "panels", 1, false, "- -"},
     {"pooled in the store", NET WIDE POOL NARROW, "panels", 1, false, "- - -"},
     {"a 1x1 that is pooled in the store", NET WIDE NARROW POOL, "panels", 1, false, "- - -"},
-    {"a 1x1 of stride 2", NET WIDE "[convolutional]\nfilters=8\nsize=1\nstride=2\n", "panels", 1, false, "- -"},
-    {"a 1x1 with padding", NET WIDE "[convolutional]\nfilters=8\nsize=1\npadding=1\n", "panels", 1, false, "- -"},
-    {"a 1x1 with groups", NET WIDE "[convolutional]\nfilters=8\nsize=1\ngroups=2\n", "panels", 1, false, "- -"},
+    {"a 1x1 of stride 2", NET WIDE "[convolutional]\nfilters=8\nsize=1\nstride=2\n", "panels", 1,
+     false, "- -"},
+    {"a 1x1 with padding", NET WIDE "[convolutional]\nfilters=8\nsize=1\npadding=1\n", "panels", 1,
+     false, "- -"},
+    {"a 1x1 with groups", NET WIDE "[convolutional]\nfilters=8\nsize=1\ngroups=2\n", "panels", 1,
+     false, "- -"},
     {"a 1x1 with a depthwise convolution inside",
-     NET WIDE "[convolutional]\nfilters=80\ngroups=80\nsize=3\npad=1\n" NARROW, "panels", 1, false, "- - -"},
-    {"wide, with groups", NET "[convolutional]\nfilters=80\nsize=3\npad=1\ngroups=2\n" NARROW, "panels", 1, false, "- -"},
-    {"half of the channels", NET WIDE "[route]\nlayers=-1\ngroups=2\ngroup_id=0\n" NARROW, "panels", 1, false, "- - -"},
-    {"a concatenation", NET CONV WIDE "[route]\nlayers=0,1\n" NARROW, "panels", 1, false, "- - - -"},
-    {"a concatenation with itself", NET WIDE "[route]\nlayers=0,0\n" NARROW, "panels", 1, false, "- - -"},
-    {"an upsample", NET WIDE NARROW "[route]\nlayers=0\n[upsample]\nstride=2\n" POOL "[route]\nlayers=1,4\n", "panels", 1,
-     false, "- - - - - -"},
-    {"the network puts it out", NET WIDE NARROW HEAD "[route]\nlayers=0\n", "panels", 1, false, "- - - - -"},
-    {"a detection head", NET "[convolutional]\nfilters=48\nsize=1\n[yolo]\nclasses=11\nnum=3\nmask=0,1,2\n"
-                         "anchors=1,2,3,4,5,6\n[route]\nlayers=0\n" NARROW, "panels", 1, false, "- - - -"},
-    {"a shortcut that adds the wide map", NET WIDE "[convolutional]\nfilters=80\nsize=1\n[shortcut]\nfrom=0\n", "panels",
+     NET WIDE "[convolutional]\nfilters=80\ngroups=80\nsize=3\npad=1\n" NARROW, "panels", 1, false,
+     "- - -"},
+    {"wide, with groups", NET "[convolutional]\nfilters=80\nsize=3\npad=1\ngroups=2\n" NARROW,
+     "panels", 1, false, "- -"},
+    {"half of the channels", NET WIDE "[route]\nlayers=-1\ngroups=2\ngroup_id=0\n" NARROW, "panels",
      1, false, "- - -"},
+    {"a concatenation", NET CONV WIDE "[route]\nlayers=0,1\n" NARROW, "panels", 1, false,
+     "- - - -"},
+    {"a concatenation with itself", NET WIDE "[route]\nlayers=0,0\n" NARROW, "panels", 1, false,
+     "- - -"},
+    {"an upsample",
+     NET WIDE NARROW "[route]\nlayers=0\n[upsample]\nstride=2\n" POOL "[route]\nlayers=1,4\n",
+     "panels", 1, false, "- - - - - -"},
+    {"the network puts it out", NET WIDE NARROW HEAD "[route]\nlayers=0\n", "panels", 1, false,
+     "- - - - -"},
+    {"a detection head",
+     NET "[convolutional]\nfilters=48\nsize=1\n[yolo]\nclasses=11\nnum=3\nmask=0,1,2\n"
+         "anchors=1,2,3,4,5,6\n[route]\nlayers=0\n" NARROW,
+     "panels", 1, false, "- - - -"},
+    {"a shortcut that adds the wide map",
+     NET WIDE "[convolutional]\nfilters=80\nsize=1\n[shortcut]\nfrom=0\n", "panels", 1, false,
+     "- - -"},
     {"a shortcut that adds what another reader makes",
-     NET WIDE NARROW "[route]\nlayers=0\n" NARROW "[shortcut]\nfrom=1\n", "panels", 1, false, "- - - - -"},
+     NET WIDE NARROW "[route]\nlayers=0\n" NARROW "[shortcut]\nfrom=1\n", "panels", 1, false,
+     "- - - - -"},
 };
 
 START_TEST(panel_fusions_are_these)
@@ -112,8 +137,11 @@ START_TEST(panel_fusions_are_these)
     ck_assert_msg(strcmp(fused, r->fused) == 0, "%s: %s, expected %s", r->what, fused, r->fused);
     for (int l = 0; l < plan->n_layers; l++) {
       ck_assert_int_eq(mafat_order_is_panel_producer(plan, l), plan->panel_producer[l] == l);
-      ck_assert_int_eq(mafat_order_is_panel_consumer(plan, l), plan->panel_producer[l] >= 0 && plan->panel_producer[l] < l);
-      ck_assert_msg(plan->panel_producer[l] < 0 || plan->position[l] == plan->position[plan->panel_producer[l]], "%s: layer %d", r->what, l);
+      ck_assert_int_eq(mafat_order_is_panel_consumer(plan, l),
+                       plan->panel_producer[l] >= 0 && plan->panel_producer[l] < l);
+      ck_assert_msg(plan->panel_producer[l] < 0 ||
+                        plan->position[l] == plan->position[plan->panel_producer[l]],
+                    "%s: layer %d", r->what, l);
     }
     mafat_plan_close(&plan);
   }
@@ -151,41 +179,55 @@ struct order_row {
 static const struct order_row order_rows[] = {
     {"a chain", NET CONV CONV POOL3 CONV, "1x1", "0 1 2 3"},
     {"a narrow reader far behind, once it is the last one",
-     NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "1x1", "0 1 4 2 3 5"},
+     NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "1x1",
+     "0 1 4 2 3 5"},
     {"the same in panels, apart",
-     NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "panels:apart", "0 1 4 2 3 5"},
-    {"as a panel fusion", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "panels", "0 1 4 2 3 5"},
-    {"not in tiles", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "2x2", "0 1 2 3 4 5"},
-    {"not in rows", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "rows", "0 1 2 3 4 5"},
-    {"not across a cut", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "1x1/3/1x1",
-     "0 1 2 3 4 5"},
+     NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "panels:apart",
+     "0 1 4 2 3 5"},
+    {"as a panel fusion", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n",
+     "panels", "0 1 4 2 3 5"},
+    {"not in tiles", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n",
+     "2x2", "0 1 2 3 4 5"},
+    {"not in rows", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n",
+     "rows", "0 1 2 3 4 5"},
+    {"not across a cut", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n",
+     "1x1/3/1x1", "0 1 2 3 4 5"},
     {"nor where it frees no more than it takes",
-     NET CONV POOL3 CONV "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "1x1", "0 1 2 3 4 5"},
+     NET CONV POOL3 CONV "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "1x1",
+     "0 1 2 3 4 5"},
     {"of several readers the last",
-     NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=0\n" CONV "[route]\nlayers=2,4,6\n", "1x1",
-     "0 1 2 3 4 6 5 7"},
-    {"nor where the map is put out", NET WIDE POOL3 WIDE HEAD "[route]\nlayers=0\n" NARROW "[route]\nlayers=0\n", "1x1",
+     NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=0\n" CONV
+                         "[route]\nlayers=2,4,6\n",
+     "1x1", "0 1 2 3 4 6 5 7"},
+    {"nor where the map is put out",
+     NET WIDE POOL3 WIDE HEAD "[route]\nlayers=0\n" NARROW "[route]\nlayers=0\n", "1x1",
      "0 1 2 3 4 5 6 7"},
     {"one makes way for another",
-     NET WIDE POOL3 WIDE "[route]\nlayers=0\n[convolutional]\nfilters=40\nsize=1\n" NARROW "[route]\nlayers=2,5\n", "1x1",
-     "0 1 4 5 2 3 6"},
-    {"inner layers come with their outer ones", NET CONV "[route]\nlayers=0\n" POOL CONV, "1x1", "1 0 2 3"},
+     NET WIDE POOL3 WIDE "[route]\nlayers=0\n[convolutional]\nfilters=40\nsize=1\n" NARROW
+                         "[route]\nlayers=2,5\n",
+     "1x1", "0 1 4 5 2 3 6"},
+    {"inner layers come with their outer ones", NET CONV "[route]\nlayers=0\n" POOL CONV, "1x1",
+     "1 0 2 3"},
     {"in rows, too", NET CONV "[route]\nlayers=0\n" POOL CONV, "rows", "1 0 2 3"},
-    {"a panel fusion's 1x1 inside a shortcut", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n" CONV, "panels", "0 1 2 3 4"},
+    {"a panel fusion's 1x1 inside a shortcut", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n" CONV,
+     "panels", "0 1 2 3 4"},
     {"two branches, each from its widest map down: what was numbered",
-     NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=2,5\n", "1x1/order=file", "0 1 2 3 4 5 6"},
+     NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=2,5\n", "1x1/order=file",
+     "0 1 2 3 4 5 6"},
     {"in post-order, as operands come: renaming layers stand behind all",
-     NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV, "1x1/order=postorder",
-     "0 4 5 1 2 7 3 6"},
+     NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV,
+     "1x1/order=postorder", "0 4 5 1 2 7 3 6"},
     {"group by group",
-     NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV, "1x1/3/2x2/order=postorder",
-     "0 1 2 4 5 7 3 6"},
-    {"but in rows", NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV,
+     NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV,
+     "1x1/3/2x2/order=postorder", "0 1 2 4 5 7 3 6"},
+    {"but in rows",
+     NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV,
      "rows/7/1x1/order=postorder", "0 1 2 3 4 5 6 7"},
-    {"a panel fusion stays together", NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV,
+    {"a panel fusion stays together",
+     NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV,
      "panels/order=postorder", "0 4 5 1 2 7 3 6"},
-    {"nobody needs the reader", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2\n", "1x1",
-     "0 1 2 3 4 5"},
+    {"nobody needs the reader",
+     NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2\n", "1x1", "0 1 2 3 4 5"},
 };
 
 START_TEST(layers_run_in_this_order)
@@ -201,17 +243,19 @@ START_TEST(layers_run_in_this_order)
 }
 END_TEST
 
-static void check_reads(const struct mafat_network *n, const struct mafat_plan *plan, const int *at, int layer,
-                        const char *cfg, const char *text)
+static void check_reads(const struct mafat_network *n, const struct mafat_plan *plan, const int *at,
+                        int layer, const char *cfg, const char *text)
 {
   for (struct mafat_reads r = mafat_plan_reads(plan, n, layer); mafat_reads_next(&r);)
     if (at[r.source->tensor] >= at[layer])
-      test_fail_case(cfg, text, "layer %d of %d runs before its source %d", layer, plan->n_layers, r.source->tensor);
+      test_fail_case(cfg, text, "layer %d of %d runs before its source %d", layer, plan->n_layers,
+                     r.source->tensor);
 }
 
 /* Whatever the network: each group's layers once, sources first, what is computed
  * inside a step just before it, and a panel fusion's readers right behind it. */
-static void check_order(const struct mafat_network *n, const struct mafat_plan *plan, const char *cfg, const char *text)
+static void check_order(const struct mafat_network *n, const struct mafat_plan *plan,
+                        const char *cfg, const char *text)
 {
   size_t n_operators = (size_t)mafat_network_n_tensors(n);
   int *at = malloc(n_operators * sizeof *at), last = -1;
@@ -221,24 +265,30 @@ static void check_order(const struct mafat_network *n, const struct mafat_plan *
   for (int i = 0; i < n->n_layers; i++) {
     int layer = plan->order[i];
     const struct mafat_group *g = mafat_plan_group(plan, layer);
-    if (i == g->at.begin) last = -1; /* groups are sets: another one may have had layers behind these */
-    if (at[layer] >= 0 || i < g->at.begin || i >= g->at.end) test_fail_case(cfg, text, "layer %d is misplaced", layer);
+    if (i == g->at.begin)
+      last = -1; /* groups are sets: another one may have had layers behind these */
+    if (at[layer] >= 0 || i < g->at.begin || i >= g->at.end)
+      test_fail_case(cfg, text, "layer %d is misplaced", layer);
     at[layer] = i;
     bool sorted = plan->op_order != MAFAT_OP_ORDER_FILE && g->cut.kind != MAFAT_CUT_ROWS;
     if (!sorted && mafat_group_lifetime(g) != MAFAT_LIFE_ONCE) {
-      if (plan->outer[layer] < 0 && layer < last) test_fail_case(cfg, text, "layer %d runs before its turn", layer);
+      if (plan->outer[layer] < 0 && layer < last)
+        test_fail_case(cfg, text, "layer %d runs before its turn", layer);
       last = plan->outer[layer] < 0 ? layer : last;
     }
   }
   for (int l = 0; l < n->n_layers; l++) {
     int wide = plan->panel_producer[l], outer = plan->outer[l];
     int place = mafat_order_is_panel_consumer(plan, l) ? at[wide] : at[l];
-    if (plan->position[l] != place) test_fail_case(cfg, text, "layer %d has position %d", l, plan->position[l]);
-    if (outer >= 0 && at[outer] != at[l] + 1) test_fail_case(cfg, text, "layer %d is not beside layer %d", l, outer);
+    if (plan->position[l] != place)
+      test_fail_case(cfg, text, "layer %d has position %d", l, plan->position[l]);
+    if (outer >= 0 && at[outer] != at[l] + 1)
+      test_fail_case(cfg, text, "layer %d is not beside layer %d", l, outer);
     for (int i = place + 1; i < at[l]; i++) { /* all between are of the panel fusion */
       int between = plan->order[i];
       while (plan->outer[between] >= 0) between = plan->outer[between];
-      if (plan->panel_producer[between] != wide) test_fail_case(cfg, text, "layer %d parts a panel fusion", between);
+      if (plan->panel_producer[between] != wide)
+        test_fail_case(cfg, text, "layer %d parts a panel fusion", between);
     }
     if (outer >= 0 || !usage[l].needed || mafat_layer_is_alias(&n->layers[l])) continue;
     check_reads(n, plan, at, l, cfg, text);
@@ -253,8 +303,8 @@ START_TEST(orders_of_random_plans_are_sound)
     char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];
     struct test_rng rng = test_rng(31000 + (uint64_t)(_i * 100 + i));
     struct test_network_style style = test_network_style();
-    struct mafat_plan_options options = {.algorithm = (enum mafat_algorithm)(i % 3), .n_threads = 1 + i % 2,
-                                         .keep_all = i % 5 == 4};
+    struct mafat_plan_options options = {
+        .algorithm = (enum mafat_algorithm)(i % 3), .n_threads = 1 + i % 2, .keep_all = i % 5 == 4};
     test_random_network(&rng, &style, cfg, sizeof cfg);
     struct mafat_network *n = test_network(cfg);
     test_random_plan(&rng, n, n->n_layers, text, sizeof text);
@@ -293,7 +343,8 @@ START_TEST(the_best_order_needs_least)
     size_t best = bound_of(n, group, "best");
     for (int k = 0; k < 4; k++) {
       size_t other = bound_of(n, group, orders[k]);
-      if (best > other) test_fail_case(cfg, group, "%zu bytes by %s, %zu by the best", other, orders[k], best);
+      if (best > other)
+        test_fail_case(cfg, group, "%zu bytes by %s, %zu by the best", other, orders[k], best);
     }
     mafat_network_close(&n);
   }
@@ -306,7 +357,8 @@ END_TEST
  * before the deepest layers. */
 START_TEST(yolov2_lets_go_of_its_wide_map)
 {
-  static const char *const texts[] = {"1x1", "panels:apart", "panels", "rows/12/panels", "rows/12/1x1"};
+  static const char *const texts[] = {"1x1", "panels:apart", "panels", "rows/12/panels",
+                                      "rows/12/1x1"};
   struct mafat_network *n = test_darknet_network("yolov2.cfg");
   if (!n) return; /* Debian's darknet package is not installed */
   struct mafat_plan *plan = test_plan(n, texts[_i]);
@@ -314,8 +366,8 @@ START_TEST(yolov2_lets_go_of_its_wide_map)
   const int *order = plan->order;
   int i = 0;
   while (order[i] != 16) i++;
-  ck_assert_msg(order[i + 1] == 17 && order[i + 2] == 26 && order[i + 3] == 18, "%s: 16 %d %d %d", texts[_i], order[i + 1],
-                order[i + 2], order[i + 3]);
+  ck_assert_msg(order[i + 1] == 17 && order[i + 2] == 26 && order[i + 3] == 18, "%s: 16 %d %d %d",
+                texts[_i], order[i + 1], order[i + 2], order[i + 3]);
   bool fused = _i == 2 || _i == 3;
   ck_assert_int_eq(plan->panel_producer[16], fused ? 16 : -1);
   ck_assert_int_eq(plan->panel_producer[17], fused ? 16 : -1);
@@ -333,7 +385,8 @@ Suite *order_suite(void)
 {
   Suite *suite = suite_create("order");
   TCase *panel_fusions = tcase_create("panel_fusions");
-  tcase_add_loop_test(panel_fusions, panel_fusions_are_these, 0, sizeof panel_fusion_rows / sizeof *panel_fusion_rows);
+  tcase_add_loop_test(panel_fusions, panel_fusions_are_these, 0,
+                      sizeof panel_fusion_rows / sizeof *panel_fusion_rows);
   tcase_add_test(panel_fusions, a_panel_fusion_saves_the_wide_map);
   suite_add_tcase(suite, panel_fusions);
   TCase *order = tcase_create("order");

@@ -14,15 +14,17 @@ START_TEST(blocks_are_as_wide_as_they_need_to_be)
 {
   static const struct {
     int channels, n_blocks, last_width, pixel_floats;
-  } rows[] = {{1, 1, 1, 1},   {2, 1, 2, 2},   {3, 1, 3, 3},   {4, 1, 4, 4},    {5, 1, 8, 8},    {13, 1, 16, 16},
-              {16, 1, 16, 16}, {17, 2, 1, 17}, {19, 2, 3, 19}, {21, 2, 8, 24}, {24, 2, 8, 24}, {33, 3, 1, 33},
-              {96, 6, 16, 96}, {255, 16, 16, 256}};
+  } rows[] = {{1, 1, 1, 1},    {2, 1, 2, 2},    {3, 1, 3, 3},    {4, 1, 4, 4},      {5, 1, 8, 8},
+              {13, 1, 16, 16}, {16, 1, 16, 16}, {17, 2, 1, 17},  {19, 2, 3, 19},    {21, 2, 8, 24},
+              {24, 2, 8, 24},  {33, 3, 1, 33},  {96, 6, 16, 96}, {255, 16, 16, 256}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     int c = rows[i].channels, sum = 0;
-    ck_assert_msg(mafat_n_blocks(c) == rows[i].n_blocks, "%d channels: %d blocks", c, mafat_n_blocks(c));
-    ck_assert_msg(mafat_block_width(c, rows[i].n_blocks - 1) == rows[i].last_width, "%d channels: last block %d", c,
-                  mafat_block_width(c, rows[i].n_blocks - 1));
-    ck_assert_msg(mafat_pixel_width(c) == rows[i].pixel_floats, "%d channels: %d floats", c, mafat_pixel_width(c));
+    ck_assert_msg(mafat_n_blocks(c) == rows[i].n_blocks, "%d channels: %d blocks", c,
+                  mafat_n_blocks(c));
+    ck_assert_msg(mafat_block_width(c, rows[i].n_blocks - 1) == rows[i].last_width,
+                  "%d channels: last block %d", c, mafat_block_width(c, rows[i].n_blocks - 1));
+    ck_assert_msg(mafat_pixel_width(c) == rows[i].pixel_floats, "%d channels: %d floats", c,
+                  mafat_pixel_width(c));
     for (int b = 0; b < mafat_n_blocks(c); b++) sum += mafat_block_width(c, b);
     ck_assert_int_eq(sum, mafat_pixel_width(c));
   }
@@ -41,7 +43,8 @@ static void find_channel(const struct mafat_sources *sources, int index, int *te
 }
 
 /* Is this the channel that the layer reads at `position`? */
-static bool holds_channel(const struct mafat_block_slice *p, int c, const struct mafat_sources *sources, int position)
+static bool holds_channel(const struct mafat_block_slice *p, int c,
+                          const struct mafat_sources *sources, int position)
 {
   int tensor, channel;
   find_channel(sources, position, &tensor, &channel);
@@ -55,10 +58,12 @@ static void check_block_slices(const struct mafat_sources *sources, struct mafat
   ck_assert_int_le(n, 64);
   ck_assert_int_eq(n, mafat_block_slices(sources, channels, NULL, 0));
   for (int p = 0; p < n; p++) {
-    bool fits = block_slices[p].n > 0 && block_slices[p].lane + block_slices[p].n <= MAFAT_CHANNEL_BLOCK;
+    bool fits =
+        block_slices[p].n > 0 && block_slices[p].lane + block_slices[p].n <= MAFAT_CHANNEL_BLOCK;
     if (!fits || block_slices[p].position != position) ck_abort_msg("piece %d is misplaced", p);
     for (int c = 0; c < block_slices[p].n; c++, position++)
-      if (!holds_channel(&block_slices[p], c, sources, position)) ck_abort_msg("channel %d is missing", position);
+      if (!holds_channel(&block_slices[p], c, sources, position))
+        ck_abort_msg("channel %d is missing", position);
   }
   ck_assert_int_eq(position, channels.end);
 }
@@ -71,7 +76,8 @@ START_TEST(block_slices_cover_every_channel_once_in_order)
     struct mafat_sources sources = {list, test_random_int(&rng, 1, 5), 1};
     int total = 0;
     for (int i = 0; i < sources.n; i++) {
-      list[i] = (struct mafat_source){i - 1, test_random_int(&rng, 0, 40), test_random_int(&rng, 1, 100), 0, 1};
+      list[i] = (struct mafat_source){i - 1, test_random_int(&rng, 0, 40),
+                                      test_random_int(&rng, 1, 100), 0, 1};
       total += list[i].n;
     }
     int begin = test_random_int(&rng, 0, total - 1);
@@ -87,11 +93,15 @@ START_TEST(block_slices_end_at_blocks_and_sources)
 {
   struct mafat_source list[] = {{4, 0, 24, 0, 1}, {2, 8, 40, 0, 1}};
   struct mafat_sources sources = {list, 2, 1};
-  static const struct mafat_block_slice expected[] = {{4, 0, 0, 16, 0, 0}, {4, 1, 0, 8, 16, 0},  {2, 0, 8, 8, 24, 1},
-                                                {2, 1, 0, 16, 32, 1}, {2, 2, 0, 16, 48, 1}};
+  static const struct mafat_block_slice expected[] = {{4, 0, 0, 16, 0, 0},
+                                                      {4, 1, 0, 8, 16, 0},
+                                                      {2, 0, 8, 8, 24, 1},
+                                                      {2, 1, 0, 16, 32, 1},
+                                                      {2, 2, 0, 16, 48, 1}};
   struct mafat_block_slice block_slices[8];
   ck_assert_int_eq(mafat_block_slices(&sources, mafat_span(0, 64), block_slices, 8), 5);
-  for (int i = 0; i < 5; i++) ck_assert_mem_eq(&block_slices[i], &expected[i], sizeof *block_slices);
+  for (int i = 0; i < 5; i++)
+    ck_assert_mem_eq(&block_slices[i], &expected[i], sizeof *block_slices);
 }
 END_TEST
 
@@ -116,7 +126,8 @@ START_TEST(slices_end_with_the_first_block_slice_that_makes_n)
     struct mafat_block_slice block_slices[64];
     int total = 0, wanted = test_random_int(&rng, 1, 120);
     for (int i = 0; i < sources.n; i++) {
-      list[i] = (struct mafat_source){i - 1, test_random_int(&rng, 0, 40), test_random_int(&rng, 1, 100), 0, 1};
+      list[i] = (struct mafat_source){i - 1, test_random_int(&rng, 0, 40),
+                                      test_random_int(&rng, 1, 100), 0, 1};
       total += list[i].n;
     }
     int n = mafat_block_slices(&sources, mafat_span(0, total), block_slices, 64), next = 0;
@@ -125,8 +136,8 @@ START_TEST(slices_end_with_the_first_block_slice_that_makes_n)
       end = mafat_slice_end(&sources, channel, wanted);
       int expected = channel;
       while (expected < total && expected - channel < wanted) expected += block_slices[next++].n;
-      ck_assert_msg(end == expected, "%d channels from %d of %d: up to %d, expected %d", wanted, channel, total, end,
-                    expected);
+      ck_assert_msg(end == expected, "%d channels from %d of %d: up to %d, expected %d", wanted,
+                    channel, total, end, expected);
     }
     ck_assert_int_eq(next, n);
   }
@@ -135,7 +146,8 @@ END_TEST
 
 START_TEST(slices_of_known_sources)
 {
-  struct mafat_source list[] = {{4, 0, 24, 0, 1}, {2, 8, 40, 0, 1}}; /* block slices end at 16, 24, 32, 48, 64 */
+  struct mafat_source list[] = {{4, 0, 24, 0, 1},
+                                {2, 8, 40, 0, 1}}; /* block slices end at 16, 24, 32, 48, 64 */
   struct mafat_sources sources = {list, 2, 1};
   static const struct {
     int channel, n, end;
@@ -143,8 +155,9 @@ START_TEST(slices_of_known_sources)
               {0, 64, 64},  {0, 1000, 64}, {16, 8, 24}, {16, 9, 32}, {24, 1, 32}, {32, 17, 64},
               {48, 16, 64}, {48, 17, 64}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    ck_assert_msg(mafat_slice_end(&sources, rows[i].channel, rows[i].n) == rows[i].end, "%d from %d: %d", rows[i].n,
-                  rows[i].channel, mafat_slice_end(&sources, rows[i].channel, rows[i].n));
+    ck_assert_msg(mafat_slice_end(&sources, rows[i].channel, rows[i].n) == rows[i].end,
+                  "%d from %d: %d", rows[i].n, rows[i].channel,
+                  mafat_slice_end(&sources, rows[i].channel, rows[i].n));
 }
 END_TEST
 
@@ -165,8 +178,9 @@ struct shape {
 };
 
 static const struct shape shapes[] = {
-    {3, 32, 3, 1},   {3, 5, 3, 1},     {64, 33, 1, 1},  {17, 96, 5, 1},  {32, 32, 3, 32}, {33, 33, 3, 33},
-    {24, 24, 3, 24}, {24, 48, 3, 24},  {32, 64, 3, 8},  {96, 96, 1, 24}, {60, 40, 3, 5},  {6, 9, 3, 3},
+    {3, 32, 3, 1},   {3, 5, 3, 1},     {64, 33, 1, 1},  {17, 96, 5, 1},
+    {32, 32, 3, 32}, {33, 33, 3, 33},  {24, 24, 3, 24}, {24, 48, 3, 24},
+    {32, 64, 3, 8},  {96, 96, 1, 24},  {60, 40, 3, 5},  {6, 9, 3, 3},
     {16, 16, 1, 2},  {256, 425, 1, 1}, {10, 200, 3, 2}, {1, 1, 1, 1},
 };
 
@@ -175,8 +189,10 @@ enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 static struct mafat_network *network_of(const struct shape *s)
 {
   char cfg[256];
-  snprintf(cfg, sizeof cfg, "[net]\nheight=8\nwidth=8\nchannels=%d\n[convolutional]\nfilters=%d\nsize=%d\ngroups=%d\n",
-           s->in_c, s->filters, s->size, s->groups);
+  snprintf(
+      cfg, sizeof cfg,
+      "[net]\nheight=8\nwidth=8\nchannels=%d\n[convolutional]\nfilters=%d\nsize=%d\ngroups=%d\n",
+      s->in_c, s->filters, s->size, s->groups);
   return test_network(cfg);
 }
 
@@ -188,10 +204,14 @@ START_TEST(panels_cover_every_filter_within_groups_and_blocks)
   int per_group = l->filters / l->groups, first = 0;
   while (first < l->filters) {
     int end = mafat_panel_end(l, first), last = end - 1;
-    ck_assert_msg(end > first && end - first <= MAFAT_PANEL, "row %d: panel %d..%d", _i, first, end);
-    if (depthwise) ck_assert_msg(first % MAFAT_CHANNEL_BLOCK == 0 && end - first <= MAFAT_CHANNEL_BLOCK, "row %d", _i);
+    ck_assert_msg(end > first && end - first <= MAFAT_PANEL, "row %d: panel %d..%d", _i, first,
+                  end);
+    if (depthwise)
+      ck_assert_msg(first % MAFAT_CHANNEL_BLOCK == 0 && end - first <= MAFAT_CHANNEL_BLOCK,
+                    "row %d", _i);
     else if (l->groups > 1)
-      ck_assert_msg(first / per_group == last / per_group && first / MAFAT_CHANNEL_BLOCK == last / MAFAT_CHANNEL_BLOCK,
+      ck_assert_msg(first / per_group == last / per_group &&
+                        first / MAFAT_CHANNEL_BLOCK == last / MAFAT_CHANNEL_BLOCK,
                     "row %d: panel %d..%d crosses a group or a block", _i, first, end);
     first = end;
   }
@@ -200,7 +220,8 @@ START_TEST(panels_cover_every_filter_within_groups_and_blocks)
 }
 END_TEST
 
-/* Quads of channels do not cross block slices: 6 channels of a group are one quad and a half, or, across blocks, more. */
+/* Quads of channels do not cross block slices: 6 channels of a group are one quad and a half, or,
+ * across blocks, more. */
 START_TEST(panels_of_integers_have_quads)
 {
   struct mafat_network *n = network_of(&shapes[_i]);
@@ -233,13 +254,13 @@ START_TEST(offsets_are_the_sums_of_the_panels_before)
   size_t bytes = 0, taps = (size_t)(l->in.c / l->groups * mafat_window_area(&l->window));
   for (int first = 0; first < l->filters; first = mafat_panel_end(l, first)) {
     int width = (mafat_panel_end(l, first) - first + 7) / 8 * 8;
-    ck_assert_msg(mafat_packed_offset(l, first) == bytes, "row %d, filter %d: %zu, expected %zu", _i, first,
-                  mafat_packed_offset(l, first), bytes);
+    ck_assert_msg(mafat_packed_offset(l, first) == bytes, "row %d, filter %d: %zu, expected %zu",
+                  _i, first, mafat_packed_offset(l, first), bytes);
     ck_assert_int_eq(mafat_panel_width(mafat_panel_end(l, first) - first), width);
     bytes += (size_t)width * (taps + 2) * sizeof(float); /* weights, then scale and bias */
   }
-  ck_assert_msg(mafat_packed_layer_bytes(l) == bytes, "row %d: %zu bytes, expected %zu", _i, mafat_packed_layer_bytes(l),
-                bytes);
+  ck_assert_msg(mafat_packed_layer_bytes(l) == bytes, "row %d: %zu bytes, expected %zu", _i,
+                mafat_packed_layer_bytes(l), bytes);
   ck_assert_uint_eq(mafat_packed_bytes(n, 1), (bytes + 63) / 64 * 64);
   mafat_network_close(&n);
 }
@@ -257,8 +278,10 @@ START_TEST(layers_add_up_each_aligned)
     for (int l = 0; l < n->n_layers; l++) {
       struct mafat_weight_counts counts = mafat_layer_weight_counts(&n->layers[l]);
       size_t bytes = mafat_packed_layer_bytes(&n->layers[l]);
-      ck_assert_msg((bytes == 0) == (counts.biases + counts.normalization + counts.weights == 0), "layer %d\n%s", l, cfg);
-      ck_assert_msg(bytes >= counts.weights * sizeof(float), "layer %d has less room than weights\n%s", l, cfg);
+      ck_assert_msg((bytes == 0) == (counts.biases + counts.normalization + counts.weights == 0),
+                    "layer %d\n%s", l, cfg);
+      ck_assert_msg(bytes >= counts.weights * sizeof(float),
+                    "layer %d has less room than weights\n%s", l, cfg);
       ck_assert_uint_eq(mafat_packed_bytes(n, l), before);
       before += (bytes + 63) / 64 * 64;
     }
@@ -270,8 +293,9 @@ END_TEST
 
 START_TEST(connected_and_others)
 {
-  struct mafat_network *n = test_network("[net]\nheight=3\nwidth=5\nchannels=7\n[batchnorm]\n[connected]\noutput=41\n"
-                                         "[softmax]\n");
+  struct mafat_network *n =
+      test_network("[net]\nheight=3\nwidth=5\nchannels=7\n[batchnorm]\n[connected]\noutput=41\n"
+                   "[softmax]\n");
   ck_assert_uint_eq(mafat_packed_layer_bytes(&n->layers[0]), 4 * 2 * 8);
   ck_assert_uint_eq(mafat_packed_layer_bytes(&n->layers[1]), 4 * (32 + 16) * (3 * 5 * 7 + 2));
   ck_assert_uint_eq(mafat_packed_offset(&n->layers[1], 32), 4 * 32 * (3 * 5 * 7 + 2));

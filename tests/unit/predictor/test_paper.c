@@ -12,18 +12,23 @@ Suite *paper_suite(void);
 
 #define MIB (1 << 20)
 #define POOL "[maxpool]\nsize=2\nstride=2\n"
-#define CONV3(filters) "[convolutional]\nfilters=" #filters "\nsize=3\nstride=1\npad=1\nactivation=leaky\n"
-#define CONV1(filters) "[convolutional]\nfilters=" #filters "\nsize=1\nstride=1\npad=1\nactivation=leaky\n"
+#define CONV3(filters) \
+  "[convolutional]\nfilters=" #filters "\nsize=3\nstride=1\npad=1\nactivation=leaky\n"
+#define CONV1(filters) \
+  "[convolutional]\nfilters=" #filters "\nsize=1\nstride=1\npad=1\nactivation=leaky\n"
 /* The paper's experiment: the first 16 layers of YOLOv2. */
 #define YOLOV2_16 \
-  "[net]\nwidth=608\nheight=608\nchannels=3\n" CONV3(32) POOL CONV3(64) POOL CONV3(128) CONV1(64) CONV3(128) POOL \
-  CONV3(256) CONV1(128) CONV3(256) POOL CONV3(512) CONV1(256) CONV3(512) CONV1(256)
+  "[net]\nwidth=608\nheight=608\nchannels=3\n" CONV3(32) POOL CONV3(64) POOL CONV3(128) CONV1(64) \
+      CONV3(128) POOL CONV3(256) CONV1(128) CONV3(256) POOL CONV3(512) CONV1(256) CONV3(512) \
+          CONV1(256)
 
-static struct mafat_paper_prediction *predict(const struct mafat_network *n, const struct mafat_plan *plan)
+static struct mafat_paper_prediction *predict(const struct mafat_network *n,
+                                              const struct mafat_plan *plan)
 {
   struct mafat_paper_prediction *p;
   struct mafat_diagnostic d;
-  ck_assert_msg(mafat_paper_predict(&p, n, plan, MAFAT_DEFAULT_BIAS_BYTES, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_paper_predict(&p, n, plan, MAFAT_DEFAULT_BIAS_BYTES, &d) == MAFAT_OK, "%s",
+                d.text);
   return p;
 }
 
@@ -64,11 +69,15 @@ START_TEST(yolov2_as_the_formula_has_it)
   struct mafat_paper_prediction *p = predict(n, plan);
   const struct mafat_paper_group *g = &p->groups[p->peak_group];
   double mib = (double)p->bytes / MIB;
-  ck_assert_msg(g->peak_bytes == f->bytes, "%s: %zu bytes, expected %zu", f->plan, g->peak_bytes, f->bytes);
+  ck_assert_msg(g->peak_bytes == f->bytes, "%s: %zu bytes, expected %zu", f->plan, g->peak_bytes,
+                f->bytes);
   ck_assert_uint_eq(p->bytes, f->bytes + MAFAT_DEFAULT_BIAS_BYTES);
-  ck_assert_msg(mib > f->mib - .05 && mib < f->mib + .05, "%s: %.2f MiB, expected %.1f", f->plan, mib, f->mib);
-  ck_assert_msg(g->peak_layer == f->layer, "%s: layer %d, expected %d", f->plan, g->peak_layer, f->layer);
-  ck_assert_msg(g->tile_row == f->tile && g->tile_col == f->tile, "%s: tile %d,%d", f->plan, g->tile_row, g->tile_col);
+  ck_assert_msg(mib > f->mib - .05 && mib < f->mib + .05, "%s: %.2f MiB, expected %.1f", f->plan,
+                mib, f->mib);
+  ck_assert_msg(g->peak_layer == f->layer, "%s: layer %d, expected %d", f->plan, g->peak_layer,
+                f->layer);
+  ck_assert_msg(g->tile_row == f->tile && g->tile_col == f->tile, "%s: tile %d,%d", f->plan,
+                g->tile_row, g->tile_col);
   mafat_paper_prediction_close(&p);
   mafat_plan_close(&plan);
   mafat_network_close(&n);
@@ -85,7 +94,8 @@ START_TEST(the_papers_largest_layer)
   ck_assert_uint_eq(g->scratch_bytes, 304 * 304 * 32 * 9 * 4);
   ck_assert_uint_eq(g->output_bytes, 304 * 304 * 64 * 4);
   ck_assert_uint_eq(g->input_bytes, 304 * 304 * 32 * 4);
-  ck_assert_double_eq_tol((double)(g->scratch_bytes + g->output_bytes + g->input_bytes) / MIB, 135.4, .05);
+  ck_assert_double_eq_tol((double)(g->scratch_bytes + g->output_bytes + g->input_bytes) / MIB,
+                          135.4, .05);
   ck_assert_uint_eq(g->peak_bytes, g->scratch_bytes + g->output_bytes + 2 * g->input_bytes);
   mafat_paper_prediction_close(&p);
   mafat_plan_close(&plan);
@@ -105,23 +115,29 @@ struct layer_row {
 
 static const struct layer_row layer_rows[] = {
     {"a maxpool has no scratch", NET POOL, 0, 0, 4 * 5 * 6, 480},
-    {"a stride divides the im2col matrix", NET "[convolutional]\nfilters=4\nsize=3\nstride=2\npad=1\n", 0,
-     4 * 5 * 6 * 9 / 2, 4 * 5 * 4, 480},
-    {"half a float is a whole one",
-     "[net]\nheight=5\nwidth=5\nchannels=1\n[convolutional]\nfilters=1\nsize=3\nstride=2\npad=1\n", 0, 41, 9, 25},
-    {"groups of a convolution are not known", NET "[convolutional]\nfilters=6\ngroups=6\nsize=3\npad=1\n", 0,
-     480 * 9, 480, 480},
-    {"local layers have an im2col matrix", NET "[local]\nfilters=2\nsize=3\nstride=1\npad=1\n", 0, 480 * 9, 160, 480},
-    {"connected layers do not", NET "[connected]\noutput=7\n", 0, 0, 7, 480},
-    {"a route's readers read its sources", NET CONV1(40) CONV1(40) "[route]\nlayers=0,1\n" CONV1(1), 3,
-     80 * 80, 80, 80 * 80},
-    {"a shortcut from a smaller map",
-     "[net]\nheight=4\nwidth=5\nchannels=6\n[activation]\nactivation=relu\n[upsample]\nstride=2\n[shortcut]\nfrom=0\n",
-     2, 0, 480, 480 + 120},
-    {"a shortcut reads two maps", NET "[activation]\nactivation=relu\n[shortcut]\nfrom=0\n", 1, 0, 480, 960},
-    {"the first of equals", NET "[activation]\nactivation=relu\n[activation]\nactivation=relu\n", 0, 0, 480, 480},
-    {"what no output depends on", NET "[activation]\nactivation=relu\n" CONV3(64) "[route]\nlayers=0\n" POOL, 0, 0, 480,
+    {"a stride divides the im2col matrix",
+     NET "[convolutional]\nfilters=4\nsize=3\nstride=2\npad=1\n", 0, 4 * 5 * 6 * 9 / 2, 4 * 5 * 4,
      480},
+    {"half a float is a whole one",
+     "[net]\nheight=5\nwidth=5\nchannels=1\n[convolutional]\nfilters=1\nsize=3\nstride=2\npad=1\n",
+     0, 41, 9, 25},
+    {"groups of a convolution are not known",
+     NET "[convolutional]\nfilters=6\ngroups=6\nsize=3\npad=1\n", 0, 480 * 9, 480, 480},
+    {"local layers have an im2col matrix", NET "[local]\nfilters=2\nsize=3\nstride=1\npad=1\n", 0,
+     480 * 9, 160, 480},
+    {"connected layers do not", NET "[connected]\noutput=7\n", 0, 0, 7, 480},
+    {"a route's readers read its sources", NET CONV1(40) CONV1(40) "[route]\nlayers=0,1\n" CONV1(1),
+     3, 80 * 80, 80, 80 * 80},
+    {"a shortcut from a smaller map",
+     "[net]\nheight=4\nwidth=5\nchannels=6\n[activation]\nactivation=relu\n[upsample]\nstride=2\n["
+     "shortcut]\nfrom=0\n",
+     2, 0, 480, 480 + 120},
+    {"a shortcut reads two maps", NET "[activation]\nactivation=relu\n[shortcut]\nfrom=0\n", 1, 0,
+     480, 960},
+    {"the first of equals", NET "[activation]\nactivation=relu\n[activation]\nactivation=relu\n", 0,
+     0, 480, 480},
+    {"what no output depends on",
+     NET "[activation]\nactivation=relu\n" CONV3(64) "[route]\nlayers=0\n" POOL, 0, 0, 480, 480},
 };
 
 START_TEST(floats_of_a_layer)
@@ -132,10 +148,10 @@ START_TEST(floats_of_a_layer)
   struct mafat_paper_prediction *p = predict(n, plan);
   const struct mafat_paper_group *g = &p->groups[0];
   ck_assert_int_eq(p->n_groups, 1);
-  ck_assert_msg(g->peak_layer == r->layer && g->scratch_bytes == 4 * r->scratch && g->output_bytes == 4 * r->output &&
-                    g->input_bytes == 4 * r->input,
-                "%s: layer %d: %zu + %zu + 2 * %zu floats", r->what, g->peak_layer, g->scratch_bytes / 4,
-                g->output_bytes / 4, g->input_bytes / 4);
+  ck_assert_msg(g->peak_layer == r->layer && g->scratch_bytes == 4 * r->scratch &&
+                    g->output_bytes == 4 * r->output && g->input_bytes == 4 * r->input,
+                "%s: layer %d: %zu + %zu + 2 * %zu floats", r->what, g->peak_layer,
+                g->scratch_bytes / 4, g->output_bytes / 4, g->input_bytes / 4);
   mafat_paper_prediction_close(&p);
   mafat_plan_close(&plan);
   mafat_network_close(&n);
@@ -144,7 +160,8 @@ END_TEST
 
 START_TEST(a_group_that_only_renames_counts_nothing)
 {
-  struct mafat_network *n = test_network(NET CONV3(4) CONV1(5) "[route]\nlayers=0,1\n[dropout]\nprobability=.5\n");
+  struct mafat_network *n =
+      test_network(NET CONV3(4) CONV1(5) "[route]\nlayers=0,1\n[dropout]\nprobability=.5\n");
   struct mafat_plan *plan = test_plan(n, "2x2/2/1x1");
   struct mafat_paper_prediction *p = predict(n, plan);
   ck_assert_int_eq(p->n_groups, 2);
@@ -238,13 +255,15 @@ static bool any(const bool *on, int n)
 }
 
 /* Marks the pixels of sources that are read along each of both axes. */
-static void mark_sources(struct marks m[2], const struct mafat_sources *sources, bool on[2][MOST_EXTENT])
+static void mark_sources(struct marks m[2], const struct mafat_sources *sources,
+                         bool on[2][MOST_EXTENT])
 {
   for (int i = 0, row = 0; i < mafat_sources_count(sources); i++) {
     const struct mafat_source *s = &sources->list[i];
     bool read = any(on[0], MOST_EXTENT) && any(on[1] + row, s->n_rows);
     for (int p = 0; p < MOST_EXTENT && read; p++) m[0].on[s->tensor][p] |= on[0][p];
-    for (int p = 0; p < s->n_rows && read; p++) m[1].on[s->tensor][s->first_row + p] |= on[1][row + p];
+    for (int p = 0; p < s->n_rows && read; p++)
+      m[1].on[s->tensor][s->first_row + p] |= on[1][row + p];
     if ((i + 1) % sources->n == 0) row += s->n_rows;
   }
 }
@@ -285,7 +304,8 @@ static void mark_share(const struct mafat_group *g, bool axis_y, int part, int e
 {
   const int *bounds = axis_y ? g->row_bounds : g->col_bounds;
   int whole = bounds[axis_y ? g->cut.as.grid.n_rows : g->cut.as.grid.n_cols];
-  for (int p = bounds[part] * extent / whole; p < bounds[part + 1] * extent / whole; p++) on[p] = true;
+  for (int p = bounds[part] * extent / whole; p < bounds[part + 1] * extent / whole; p++)
+    on[p] = true;
 }
 
 static void mark_reads(struct marks m[2], struct extents e[2], const struct mafat_network *n, int l)
@@ -306,7 +326,8 @@ static void mark_reads(struct marks m[2], struct extents e[2], const struct mafa
 }
 
 /* Rows are axis 1, columns axis 0. A tile that is empty along one of them is not
- * computed, and needs nothing. A text's groups are runs of layers: each stands where its number is. */
+ * computed, and needs nothing. A text's groups are runs of layers: each stands where its number is.
+ */
 static void find_extents(struct extents e[2], const struct mafat_network *n, const bool *needed,
                          const struct mafat_group *g, int ty, int tx)
 {
@@ -333,15 +354,19 @@ static void find_extents(struct extents e[2], const struct mafat_network *n, con
   }
 }
 
-static size_t tile_bytes(const struct mafat_layer *l, const struct extents *y, const struct extents *x, int i)
+static size_t tile_bytes(const struct mafat_layer *l, const struct extents *y,
+                         const struct extents *x, int i)
 {
   size_t out = (size_t)y->out[i] * (size_t)x->out[i], in = 0;
   for (int k = 0; k < l->n_operands; k++)
     in += (size_t)y->in[i][k] * (size_t)x->in[i][k] * (size_t)l->operands[k].shape.c;
-  size_t taps = l->type == MAFAT_CONVOLUTIONAL || l->type == MAFAT_LOCAL ? (size_t)mafat_window_area(&l->window) : 0;
+  size_t taps = l->type == MAFAT_CONVOLUTIONAL || l->type == MAFAT_LOCAL
+                    ? (size_t)mafat_window_area(&l->window)
+                    : 0;
   size_t stride = taps ? (size_t)l->window.x.stride : 1;
   if (out == 0) return 0;
-  return 4 * ((out * (size_t)l->in.c * taps + stride - 1) / stride + out * (size_t)l->out.c + 2 * in);
+  return 4 *
+         ((out * (size_t)l->in.c * taps + stride - 1) / stride + out * (size_t)l->out.c + 2 * in);
 }
 
 static size_t group_bytes(const struct mafat_network *n, const struct mafat_group *g)
@@ -396,7 +421,8 @@ START_TEST(tiles_are_those_found_pixel_by_pixel)
         for (int g = 0; g < plan->n_groups; g++) {
           size_t bytes = group_bytes(n, &plan->groups[g]);
           if (p->groups[g].peak_bytes != bytes)
-            test_fail_case(cfg, text, "group %d: %zu bytes, expected %zu", g, p->groups[g].peak_bytes, bytes);
+            test_fail_case(cfg, text, "group %d: %zu bytes, expected %zu", g,
+                           p->groups[g].peak_bytes, bytes);
           if (bytes > most) most = bytes;
         }
         ck_assert_uint_eq(p->bytes, most + MAFAT_DEFAULT_BIAS_BYTES);
@@ -414,14 +440,16 @@ END_TEST
 /* The paper's own figures, whatever mafat would do with the plan. */
 START_TEST(the_algorithm_changes_nothing)
 {
-  static const char *const texts[] = {"5x5/8/2x2", "2x3/4/4x1/12/1x1", "[100,204]x[152]/2/[20,21]x[9]"};
+  static const char *const texts[] = {"5x5/8/2x2", "2x3/4/4x1/12/1x1",
+                                      "[100,204]x[152]/2/[20,21]x[9]"};
   struct mafat_network *n = test_network(YOLOV2_16);
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     struct mafat_plan_options plain = test_plain_options(), other;
     mafat_plan_defaults(&other);
     other.algorithm = MAFAT_WINOGRAD;
     other.n_threads = 2;
-    struct mafat_plan *a = test_plan_with(n, texts[i], &plain), *b = test_plan_with(n, texts[i], &other);
+    struct mafat_plan *a = test_plan_with(n, texts[i], &plain),
+                      *b = test_plan_with(n, texts[i], &other);
     struct mafat_paper_prediction *p = predict(n, a), *q = predict(n, b);
     ck_assert_uint_eq(p->bytes, q->bytes);
     ck_assert_mem_eq(p->groups, q->groups, (size_t)p->n_groups * sizeof *p->groups);
@@ -462,8 +490,9 @@ START_TEST(rows_and_panels_are_refused)
   struct mafat_diagnostic d = {""};
   ck_assert_int_eq(mafat_paper_predict(&p, n, plan, 0, &d), MAFAT_EUNSUPPORTED);
   ck_assert_ptr_null(p);
-  ck_assert_msg(strstr(d.text, _i % 2 ? "in panels" : "in rows") && strstr(d.text, _i < 2 ? "0..15" : "4..15"), "%s",
-                d.text);
+  ck_assert_msg(strstr(d.text, _i % 2 ? "in panels" : "in rows") &&
+                    strstr(d.text, _i < 2 ? "0..15" : "4..15"),
+                "%s", d.text);
   mafat_plan_close(&plan);
   mafat_network_close(&n);
 }
@@ -521,7 +550,8 @@ START_TEST(refused_memory_is_reported_and_nothing_leaks)
     failing_malloc_arm(i);
     code = mafat_paper_predict(&p, n, plan, 0, &d);
     failing_malloc_disarm(&unfreed);
-    ck_assert_msg(code == MAFAT_ENOMEM && !p && unfreed == 0, "allocation %ld: %d, %ld blocks leak", i, code, unfreed);
+    ck_assert_msg(code == MAFAT_ENOMEM && !p && unfreed == 0, "allocation %ld: %d, %ld blocks leak",
+                  i, code, unfreed);
     ck_assert_msg(strstr(d.text, "out of memory") != NULL, "allocation %ld: %s", i, d.text);
   }
   mafat_plan_close(&plan);

@@ -1,6 +1,6 @@
 /* Covers predictor/plan/{parts, partition}.c, predictor/schedule/{schedule_parts, parts_inputs,
- * parts_order, parts_scratch, rows_parts}.c: layers in parts: partition buffers and scratch of their own,
- * each alive as long as it is needed and no longer. */
+ * parts_order, parts_scratch, rows_parts}.c: layers in parts: partition buffers and scratch of
+ * their own, each alive as long as it is needed and no longer. */
 #include "predictor/plan/parts.h"
 #include "predictor/planning/planning.h"
 #include "predictor/schedule/schedule.h"
@@ -62,7 +62,8 @@ static void check_places(const struct subject *s)
       const struct mafat_buffer *a = &l->buffers[i], *b = &l->buffers[j];
       bool together = a->first <= b->last && b->first <= a->last && a->bytes && b->bytes;
       bool beside = a->offset + a->bytes <= b->offset || b->offset + b->bytes <= a->offset;
-      require(!together || beside, s, "buffers %d and %d of tensors %d and %d lie in one place", j, i, b->tensor, a->tensor);
+      require(!together || beside, s, "buffers %d and %d of tensors %d and %d lie in one place", j,
+              i, b->tensor, a->tensor);
       require(a->offset + a->bytes <= l->total_bytes, s, "buffer %d lies outside", i);
     }
 }
@@ -88,12 +89,15 @@ static void check_buffers(const struct subject *s, int p, int position, bool **m
     struct mafat_buffer_walk w = mafat_parts_reads(s->plan, s->network, part);
     while (mafat_parts_reads_next(&w)) {
       const struct mafat_buffer *b = buffer_of(s, w.tensor, w.buffer_index);
-      require(b->last >= 2 * position + 1 && b->first <= 2 * position, s, "part %d of layer %d reads tensor %d's buffer %d, which is not there",
-              p, part->layer, w.tensor, w.buffer_index);
-      require(!s->layout->tensors[w.tensor].partition || made[w.tensor][w.buffer_index], s, "nobody made tensor %d's buffer %d", w.tensor, w.buffer_index);
+      require(b->last >= 2 * position + 1 && b->first <= 2 * position, s,
+              "part %d of layer %d reads tensor %d's buffer %d, which is not there", p, part->layer,
+              w.tensor, w.buffer_index);
+      require(!s->layout->tensors[w.tensor].partition || made[w.tensor][w.buffer_index], s,
+              "nobody made tensor %d's buffer %d", w.tensor, w.buffer_index);
     }
   }
-  require(lives(buffer_of(s, part->layer, own), position), s, "part %d of layer %d makes what is not there", p, part->layer);
+  require(lives(buffer_of(s, part->layer, own), position), s,
+          "part %d of layer %d makes what is not there", p, part->layer);
   made[part->layer][own] = true;
 }
 
@@ -105,9 +109,11 @@ static size_t check_scratch(const struct subject *s, int p, int position)
   if (step.layer >= s->plan->n_layers) return 0;
   int buffer = mafat_layout_scratch_buffer(l, &step);
   size_t bytes = mafat_scratch_bytes(mafat_layout_scratch(l, &step), l->n_workers);
-  require((bytes > 0) == (buffer >= 0), s, "part %d of layer %d has scratch, or none", p, step.layer);
+  require((bytes > 0) == (buffer >= 0), s, "part %d of layer %d has scratch, or none", p,
+          step.layer);
   if (buffer < 0) return 0;
-  require(l->buffers[buffer].bytes >= bytes && lives(&l->buffers[buffer], position), s, "part %d of layer %d has too little scratch", p, step.layer);
+  require(l->buffers[buffer].bytes >= bytes && lives(&l->buffers[buffer], position), s,
+          "part %d of layer %d has too little scratch", p, step.layer);
   return (bytes + 63) / 64 * 64;
 }
 
@@ -117,7 +123,8 @@ static size_t live_at(const struct mafat_layout *l, int time)
   size_t sum = 0;
   for (int b = 0; b < l->n_buffers; b++) {
     bool of_parts = b >= l->run_buffers && b < l->run_buffers + l->part_scratch->n_runs;
-    if (!of_parts && l->buffers[b].first <= time && time <= l->buffers[b].last) sum += l->buffers[b].bytes;
+    if (!of_parts && l->buffers[b].first <= time && time <= l->buffers[b].last)
+      sum += l->buffers[b].bytes;
   }
   return sum;
 }
@@ -128,7 +135,8 @@ static void check_parts(const struct subject *s)
   int n = mafat_network_n_tensors(s->network);
   size_t bound = 0;
   bool **made = calloc((size_t)n, sizeof *made);
-  for (int t = 0; t < n; t++) made[t] = calloc((size_t)mafat_partition_n_parts(&parts->partitions[t]), sizeof **made);
+  for (int t = 0; t < n; t++)
+    made[t] = calloc((size_t)mafat_partition_n_parts(&parts->partitions[t]), sizeof **made);
   for (int g = 0; g < s->plan->n_groups; g++) {
     int position = s->plan->groups[g].positions.begin;
     for (int p = parts->at[g]; p < parts->at[g + 1]; p++, position++) {
@@ -140,8 +148,10 @@ static void check_parts(const struct subject *s)
   }
   for (int time = 0; time < 2 * s->plan->n_positions; time++)
     if (live_at(s->layout, time) > bound) bound = live_at(s->layout, time);
-  require(s->layout->bound_bytes == bound, s, "bound %zu, of parts that work one by one %zu", s->layout->bound_bytes, bound);
-  require(s->layout->total_bytes >= bound, s, "an arena of %zu bytes below its bound", s->layout->total_bytes);
+  require(s->layout->bound_bytes == bound, s, "bound %zu, of parts that work one by one %zu",
+          s->layout->bound_bytes, bound);
+  require(s->layout->total_bytes >= bound, s, "an arena of %zu bytes below its bound",
+          s->layout->total_bytes);
   for (int t = 0; t < n; t++) free(made[t]);
   free(made);
 }
@@ -151,7 +161,8 @@ static void check_members(const struct subject *s)
 {
   for (int l = 0; l < s->plan->n_layers; l++) {
     bool split = mafat_cut_has_parts(&mafat_plan_group(s->plan, l)->cut);
-    require(split || mafat_partition_n_parts(&s->plan->parts->partitions[l]) == 1, s, "layer %d is cut, but not its group", l);
+    require(split || mafat_partition_n_parts(&s->plan->parts->partitions[l]) == 1, s,
+            "layer %d is cut, but not its group", l);
   }
 }
 
@@ -160,12 +171,13 @@ static void check_inputs(const struct subject *s)
 {
   struct mafat_schedule *schedule;
   struct mafat_step step;
-  int rows = 0, picture = mafat_network_picture(s->network), h = mafat_network_picture_shape(s->network).h;
+  int rows = 0, picture = mafat_network_picture(s->network),
+      h = mafat_network_picture_shape(s->network).h;
   ck_assert_int_eq(mafat_schedule_open(&schedule, s->network, s->plan), MAFAT_OK);
   while (mafat_schedule_next(schedule, &step)) {
     if (step.layer != picture) continue;
-    require(step.kind == MAFAT_STEP_INPUT && step.out.y.begin == rows && step.out.y.end <= h, s, "the input's row %d comes behind row %d",
-            step.out.y.begin, rows);
+    require(step.kind == MAFAT_STEP_INPUT && step.out.y.begin == rows && step.out.y.end <= h, s,
+            "the input's row %d comes behind row %d", step.out.y.begin, rows);
     rows = step.out.y.end;
   }
   mafat_schedule_close(&schedule);
@@ -186,7 +198,8 @@ END_TEST
 /* ---- which tensors lie in partition buffers ---- */
 
 #define NET "[net]\nwidth=16\nheight=24\nchannels=3\n"
-#define CONV(filters) "[convolutional]\nfilters=" #filters "\nsize=3\nstride=1\npad=1\nactivation=leaky\n"
+#define CONV(filters) \
+  "[convolutional]\nfilters=" #filters "\nsize=3\nstride=1\npad=1\nactivation=leaky\n"
 
 static const struct {
   const char *plan;
@@ -240,17 +253,21 @@ START_TEST(buffers_die_one_by_one_across_groups)
   struct mafat_network *n = test_network(NET CONV(32) CONV(32) CONV(32));
   struct mafat_plan *plan = test_plan(n, "split(h3:0)/1/split(h3:1-2)/order=postorder");
   struct mafat_layout *l = test_layout(n, plan);
-  /* 5 parts of the input among 3 of layer 0, then 3 of layer 1, between which those of layer 2 run */
+  /* 5 parts of the input among 3 of layer 0, then 3 of layer 1, between which those of layer 2 run
+   */
   ck_assert_int_eq(plan->n_positions, 14);
   ck_assert_int_eq(buffers_of(l, 3), 5);
-  const struct mafat_buffer *input = &l->buffers[l->tensors[3].buffer], *crossing = &l->buffers[l->tensors[0].buffer];
+  const struct mafat_buffer *input = &l->buffers[l->tensors[3].buffer],
+                            *crossing = &l->buffers[l->tensors[0].buffer];
   for (int i = 0; i < 5; i++) {
     ck_assert_int_eq(input[i].tag, MAFAT_TAG_INPUT);
     if (i) ck_assert_int_gt(input[i].first, input[i - 1].first);
     if (i) ck_assert_int_ge(input[i].last, input[i - 1].last);
   }
   ck_assert_int_lt(input[0].last, input[4].first);
-  for (int i = 1; i < 3; i++) ck_assert(crossing[i].first > crossing[i - 1].first && crossing[i].last >= crossing[i - 1].last);
+  for (int i = 1; i < 3; i++)
+    ck_assert(crossing[i].first > crossing[i - 1].first &&
+              crossing[i].last >= crossing[i - 1].last);
   ck_assert_int_lt(crossing[0].last, 2 * plan->n_positions - 1);
   ck_assert_int_ge(crossing[0].last, 2 * plan->groups[1].positions.begin);
   ck_assert(mafat_layout_takes_rows(l));
@@ -292,7 +309,8 @@ Suite *parts_suite(void)
   TCase *t = tcase_create("parts");
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, each_part_finds_what_it_needs_and_no_more_is_alive, 0, test_seeds(400));
-  tcase_add_loop_test(t, what_parts_read_and_make_lies_in_buffers, 0, (int)(sizeof lying / sizeof *lying));
+  tcase_add_loop_test(t, what_parts_read_and_make_lies_in_buffers, 0,
+                      (int)(sizeof lying / sizeof *lying));
   tcase_add_test(t, buffers_die_one_by_one_across_groups);
   tcase_add_test(t, scratch_counts_where_it_is_used);
   suite_add_tcase(suite, t);

@@ -14,35 +14,42 @@
 Suite *plan_suite(void);
 
 /* Six layers: 0 and 1 keep 24 x 32, 2 halves it, 3 and 4 keep 12 x 16, 5 is 6 x 8. */
-static const char chain[] = "[net]\nheight=24\nwidth=32\nchannels=3\n"
-                            "[convolutional]\nfilters=8\nsize=3\npad=1\n[convolutional]\nfilters=8\nsize=1\n"
-                            "[maxpool]\nsize=2\nstride=2\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
-                            "[convolutional]\nfilters=8\nsize=1\n[maxpool]\nsize=2\nstride=2\n";
+static const char chain[] =
+    "[net]\nheight=24\nwidth=32\nchannels=3\n"
+    "[convolutional]\nfilters=8\nsize=3\npad=1\n[convolutional]\nfilters=8\nsize=1\n"
+    "[maxpool]\nsize=2\nstride=2\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
+    "[convolutional]\nfilters=8\nsize=1\n[maxpool]\nsize=2\nstride=2\n";
 
 /* A network to split along channels. */
-static const char wide[] = "[net]\nheight=6\nwidth=8\nchannels=3\n[convolutional]\nfilters=64\nsize=1\n"
-                           "[convolutional]\nfilters=64\nsize=1\n[convolutional]\nfilters=64\nsize=3\npad=1\n[softmax]\n";
+static const char wide[] =
+    "[net]\nheight=6\nwidth=8\nchannels=3\n[convolutional]\nfilters=64\nsize=1\n"
+    "[convolutional]\nfilters=64\nsize=1\n[convolutional]\nfilters=64\nsize=3\npad=1\n[softmax]\n";
 
 /* Layer 2 (reorg) and layers 5, 6, 7 cannot be tiled. */
-static const char mixed[] = "[net]\nheight=24\nwidth=32\nchannels=4\n"
-                            "[convolutional]\nfilters=8\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
-                            "[reorg]\nstride=2\n[convolutional]\nfilters=8\nsize=3\npad=1\n"
-                            "[maxpool]\nsize=2\nstride=2\n[avgpool]\n[connected]\noutput=5\n[softmax]\n";
+static const char mixed[] =
+    "[net]\nheight=24\nwidth=32\nchannels=4\n"
+    "[convolutional]\nfilters=8\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
+    "[reorg]\nstride=2\n[convolutional]\nfilters=8\nsize=3\npad=1\n"
+    "[maxpool]\nsize=2\nstride=2\n[avgpool]\n[connected]\noutput=5\n[softmax]\n";
 
 /* A convolution behind a layer that leaves one pixel. */
-static const char single[] = "[net]\nheight=8\nwidth=8\nchannels=3\n[convolutional]\n[avgpool]\n[convolutional]\n";
+static const char single[] =
+    "[net]\nheight=8\nwidth=8\nchannels=3\n[convolutional]\n[avgpool]\n[convolutional]\n";
 
 /* 3x3 layers of stride 1, 0 and 1 faster by Winograd; 3 is a maxpool. */
-static const char vgg[] = "[net]\nheight=64\nwidth=64\nchannels=64\n"
-                          "[convolutional]\nfilters=64\nsize=3\npad=1\n[convolutional]\nfilters=64\nsize=3\npad=1\n"
-                          "[convolutional]\nfilters=4\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
-                          "[convolutional]\nfilters=64\nsize=3\npad=1\n";
+static const char vgg[] =
+    "[net]\nheight=64\nwidth=64\nchannels=64\n"
+    "[convolutional]\nfilters=64\nsize=3\npad=1\n[convolutional]\nfilters=64\nsize=3\npad=1\n"
+    "[convolutional]\nfilters=4\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
+    "[convolutional]\nfilters=64\nsize=3\npad=1\n";
 
 /* Depthwise layers inside 1x1s: 0, 2, 6; 4 is read by a maxpool. */
 #define SEPARABLE(layer) "[convolutional]\nfilters=16\ngroups=16\nsize=3\npad=1\n" layer
-static const char mobile[] = "[net]\nheight=16\nwidth=16\nchannels=16\n"
-                             SEPARABLE("[convolutional]\nfilters=16\nsize=1\n") SEPARABLE("[convolutional]\nfilters=16\nsize=1\n")
-                             SEPARABLE("[maxpool]\nsize=2\nstride=2\n") SEPARABLE("[convolutional]\nfilters=16\nsize=1\n");
+static const char mobile[] =
+    "[net]\nheight=16\nwidth=16\nchannels=16\n" SEPARABLE("[convolutional]\nfilters=16\nsize=1\n")
+        SEPARABLE("[convolutional]\nfilters=16\nsize=1\n")
+            SEPARABLE("[maxpool]\nsize=2\nstride=2\n")
+                SEPARABLE("[convolutional]\nfilters=16\nsize=1\n");
 
 /* ---- reading ---- */
 
@@ -54,28 +61,29 @@ struct reading {
 static const struct reading readings[] = {
     {"1x1", chain, "1x1/NoCut"},
     {"1x1/NoCut", chain, "1x1/NoCut"},
-    {"5x5/4/2x2", chain, "5x5/4/2x2"},                         /* the paper's notation */
+    {"5x5/4/2x2", chain, "5x5/4/2x2"}, /* the paper's notation */
     {"2x2/NoCut", chain, "2x2/NoCut"},
-    {"3x2/1/2x3/2/1x1/5/6x8", chain, "3x2/1/2x3/2/1x1/5/6x8"}, /* any number of groups, a cut anywhere */
+    {"3x2/1/2x3/2/1x1/5/6x8", chain,
+     "3x2/1/2x3/2/1x1/5/6x8"}, /* any number of groups, a cut anywhere */
     {"1x1/1/1x1/2/1x1/3/1x1/4/1x1/5/1x1", chain, "1x1/1/1x1/2/1x1/3/1x1/4/1x1/5/1x1"},
     {"[2,5]x[4]", chain, "[2,5]x[4]/NoCut"},
     {"[1,2,3,4,5]x[]/5/1x1", chain, "[1,2,3,4,5]x[]/5/1x1"},
     {"[]x[]", chain, "1x1/NoCut"},
-    {"[2]x2", chain, "[2]x[4]/NoCut"},                         /* the even side becomes given, too */
-    {"1x1:balanced", chain, "1x1/NoCut"},                      /* nothing to balance */
+    {"[2]x2", chain, "[2]x[4]/NoCut"},    /* the even side becomes given, too */
+    {"1x1:balanced", chain, "1x1/NoCut"}, /* nothing to balance */
     {"2x2:balanced/4/1x1", chain, "2x2:balanced/4/1x1"},
     {"007x08/3/2x1", chain, "7x8/3/2x1"},
-    {"24x32/2/1x1", chain, "24x32/2/1x1"},                     /* as many tiles as pixels */
+    {"24x32/2/1x1", chain, "24x32/2/1x1"}, /* as many tiles as pixels */
     {"2x2", mixed, "2x2/2/1x1/3/2x2/5/1x1"},
-    {"1x1", mixed, "1x1/NoCut"},                               /* whole maps need no split */
-    {"5x9", mixed, "5x9/2/1x1/3/3x4/5/1x1"},       /* behind a split: at most a tile per pixel */
-    {"2x2:balanced", single, "2x2:balanced/1/1x1/2/1x1"},      /* one tile is not balanced */
+    {"1x1", mixed, "1x1/NoCut"},             /* whole maps need no split */
+    {"5x9", mixed, "5x9/2/1x1/3/3x4/5/1x1"}, /* behind a split: at most a tile per pixel */
+    {"2x2:balanced", single, "2x2:balanced/1/1x1/2/1x1"}, /* one tile is not balanced */
     {"[3]x[5]/2/1x1/3/[1]x[2,3]/5/1x1", mixed, "[3]x[5]/2/1x1/3/[1]x[2,3]/5/1x1"},
     {"rows", chain, "rows4/NoCut"},
     {"rows7", mixed, "rows7/2/1x1/3/rows7/5/1x1"},
     {"panels", chain, "panels/NoCut"},
     {"panels/NoCut", chain, "panels/NoCut"},
-    {"panels", mixed, "panels/NoCut"},                         /* whole maps */
+    {"panels", mixed, "panels/NoCut"}, /* whole maps */
     {"panels:apart/3/panels", chain, "panels:apart/3/panels"},
     {"rows4:loaded/2/panels:streamed", chain, "rows4:loaded/2/panels:streamed"},
     {"rows:streamed", mixed, "rows4:streamed/2/panels:streamed/3/rows4:streamed/5/panels:streamed"},
@@ -86,8 +94,8 @@ static const struct reading readings[] = {
     {"panels:streamed:apart", chain, "panels:apart:streamed/NoCut"}, /* in any order */
     {"2x2:loaded:balanced/4/1x1", chain, "2x2:balanced:loaded/4/1x1"},
     {"1x1:balanced:loaded", chain, "1x1:loaded/NoCut"},
-    {"1x1:winograd", chain, "1x1:winograd/NoCut"},             /* 0 and 3; of few channels: by default direct */
-    {"1x1:direct", chain, "1x1/NoCut"},                        /* what is so anyway is not written */
+    {"1x1:winograd", chain, "1x1:winograd/NoCut"}, /* 0 and 3; of few channels: by default direct */
+    {"1x1:direct", chain, "1x1/NoCut"},            /* what is so anyway is not written */
     {"1x1:winograd0", chain, "1x1:winograd0/NoCut"},
     {"1x1:winograd0,3", chain, "1x1:winograd/NoCut"},
     {"1x1:winograd0-5", chain, "1x1:winograd/NoCut"},
@@ -95,7 +103,7 @@ static const struct reading readings[] = {
     {"2x2:winograd3:balanced/4/1x1:direct", chain, "2x2:balanced:winograd3/4/1x1"},
     {"rows:streamed:winograd3/4/1x1", chain, "rows4:streamed:winograd3/4/1x1"},
     {"1x1:winograd", vgg, "1x1:winograd/NoCut"},
-    {"1x1:direct", vgg, "1x1:direct/NoCut"},                   /* by default Winograd, F(6x6): 0, 1 */
+    {"1x1:direct", vgg, "1x1:direct/NoCut"}, /* by default Winograd, F(6x6): 0, 1 */
     {"1x1:direct1:winograd2", vgg, "1x1:direct1:winograd2/NoCut"},
     {"1x1:direct0,4", vgg, "1x1:direct0/NoCut"},
     {"1x1:winograd2-4", vgg, "1x1:winograd2-4/NoCut"},
@@ -105,15 +113,15 @@ static const struct reading readings[] = {
     {"rows4:winograd-large4,2:direct1", vgg, "rows4:direct1:winograd-large2-4/NoCut"},
     {"1x1:direct0:winograd2,4", vgg, "1x1:direct0:winograd2-4/NoCut"},
     {"rows:direct0/2/panels:winograd4", vgg, "rows4:direct0/2/panels:winograd4"},
-    {"1x1:dw0", chain, "1x1/NoCut"},                           /* of no layer */
+    {"1x1:dw0", chain, "1x1/NoCut"}, /* of no layer */
     {"1x1:dw0", mobile, "1x1:dw0/NoCut"},
     {"1x1:dw(0:0-7)", mobile, "1x1:dw0/NoCut"},
     {"1x1:dw(3:0-1,3:2-4,3:6)", mobile, "1x1:dw3/NoCut"},
-    {"1x1:dw(4:4)", mobile, "1x1/NoCut"},                      /* of one that has no choice */
+    {"1x1:dw(4:4)", mobile, "1x1/NoCut"}, /* of one that has no choice */
     {"1x1:dw(2:2-6)", mobile, "1x1:dw(2:2-6)/NoCut"},
-    {"1x1:dw(2:2-7,0:6)", mobile, "1x1:dw(2:2,0:6)/NoCut"},    /* the last word holds */
+    {"1x1:dw(2:2-7,0:6)", mobile, "1x1:dw(2:2,0:6)/NoCut"}, /* the last word holds */
     {"rows2:dw5/2/panels:dw(0:6)", mobile, "rows2:dw5/2/panels:dw(0:6)"},
-    {"1x1:dw0/1/1x1:dw0", mobile, "1x1/1/1x1:dw0"},            /* 0 is read by another group */
+    {"1x1:dw0/1/1x1:dw0", mobile, "1x1/1/1x1:dw0"}, /* 0 is read by another group */
 };
 
 /* 0 ... extent, rising. */
@@ -135,11 +143,12 @@ static bool covers(const struct mafat_plan *plan, const struct mafat_network *n)
     if (g->at.begin != at || g->at.end <= at) return false;
     for (; at < g->at.end; at++) {
       bool rises = at == g->at.begin || plan->members[at - 1] < plan->members[at];
-      if (!rises || plan->group_of[plan->members[at]] != i || plan->group_of[plan->order[at]] != i) return false;
+      if (!rises || plan->group_of[plan->members[at]] != i || plan->group_of[plan->order[at]] != i)
+        return false;
     }
-    if (g->cut.kind == MAFAT_CUT_GRID
-            ? !bounds_cover(g->row_bounds, grid->n_rows, out.h) || !bounds_cover(g->col_bounds, grid->n_cols, out.w)
-            : g->row_bounds || g->col_bounds)
+    if (g->cut.kind == MAFAT_CUT_GRID ? !bounds_cover(g->row_bounds, grid->n_rows, out.h) ||
+                                            !bounds_cover(g->col_bounds, grid->n_cols, out.w)
+                                      : g->row_bounds || g->col_bounds)
       return false;
   }
   return at == plan->n_layers;
@@ -148,7 +157,8 @@ static bool covers(const struct mafat_plan *plan, const struct mafat_network *n)
 static bool same_grids(const struct mafat_group *g, const struct mafat_group *h)
 {
   const struct mafat_grid *a = &g->cut.as.grid, *b = &h->cut.as.grid;
-  return a->n_rows == b->n_rows && a->n_cols == b->n_cols && a->balanced == b->balanced && !a->rows == !b->rows &&
+  return a->n_rows == b->n_rows && a->n_cols == b->n_cols && a->balanced == b->balanced &&
+         !a->rows == !b->rows &&
          !memcmp(g->row_bounds, h->row_bounds, (size_t)(a->n_rows + 1) * sizeof(int)) &&
          !memcmp(g->col_bounds, h->col_bounds, (size_t)(a->n_cols + 1) * sizeof(int));
 }
@@ -157,7 +167,10 @@ static bool same_cuts(const struct mafat_group *g, const struct mafat_group *h)
 {
   if (g->cut.kind != h->cut.kind) return false;
   switch (g->cut.kind) {
-  case MAFAT_CUT_ROWS: return g->cut.as.rows.least == h->cut.as.rows.least && g->cut.as.rows.early == h->cut.as.rows.early && g->cut.as.rows.partitioned == h->cut.as.rows.partitioned;
+  case MAFAT_CUT_ROWS:
+    return g->cut.as.rows.least == h->cut.as.rows.least &&
+           g->cut.as.rows.early == h->cut.as.rows.early &&
+           g->cut.as.rows.partitioned == h->cut.as.rows.partitioned;
   case MAFAT_CUT_PANELS: return g->cut.as.panels.apart == h->cut.as.panels.apart;
   case MAFAT_CUT_SPLIT: return g->cut.as.split.n == h->cut.as.split.n;
   default: return same_grids(g, h);
@@ -177,7 +190,8 @@ static bool same_plans(const struct mafat_plan *a, const struct mafat_plan *b)
   size_t bytes = (size_t)a->n_layers * sizeof(int);
   for (int l = 0; l < a->n_layers; l++)
     if (mafat_plan_depthwise_rows(a, l) != mafat_plan_depthwise_rows(b, l)) return false;
-  return !memcmp(a->panel_producer, b->panel_producer, bytes) && !memcmp(a->inner, b->inner, bytes) && !memcmp(a->order, b->order, bytes) &&
+  return !memcmp(a->panel_producer, b->panel_producer, bytes) &&
+         !memcmp(a->inner, b->inner, bytes) && !memcmp(a->order, b->order, bytes) &&
          !memcmp(a->position, b->position, bytes) &&
          !memcmp(a->algorithms, b->algorithms, (size_t)a->n_layers * sizeof *a->algorithms) &&
          !memcmp(a->placement, b->placement, (size_t)a->n_layers * sizeof *a->placement);
@@ -208,7 +222,8 @@ START_TEST(plans_are_read_and_written)
   ck_assert_msg(covers(plan, n), "%s: groups or boundaries have holes", r->text);
   ck_assert_msg(is_made_again(plan, n), "%s: its spec gives another plan", r->text);
   ck_assert_uint_eq(test_plan_write(plan, n, text, sizeof text), strlen(text));
-  ck_assert_msg(strcmp(text, r->canonical) == 0, "%s is written as %s, expected %s", r->text, text, r->canonical);
+  ck_assert_msg(strcmp(text, r->canonical) == 0, "%s is written as %s, expected %s", r->text, text,
+                r->canonical);
   again = test_plan(n, text);
   ck_assert_msg(same_plans(plan, again), "%s: reading %s back gives another plan", r->text, text);
   mafat_plan_close(&plan);
@@ -248,7 +263,8 @@ START_TEST(random_plans_are_read_and_written)
     if (!is_made_again(plan, n)) test_fail_case(cfg, text, "its spec gives another plan");
     ck_assert_uint_lt(test_plan_write(plan, n, written, sizeof written), sizeof written);
     struct mafat_diagnostic d = {""};
-    if (mafat_plan_read(&again, written, n, n->n_layers, NULL, &d) != MAFAT_OK) test_fail_case(cfg, text, "%s", d.text);
+    if (mafat_plan_read(&again, written, n, n->n_layers, NULL, &d) != MAFAT_OK)
+      test_fail_case(cfg, text, "%s", d.text);
     if (!same_plans(plan, again)) test_fail_case(cfg, text, "%s gives another plan", written);
     mafat_plan_close(&plan);
     mafat_plan_close(&again);
@@ -346,51 +362,85 @@ static const struct refusal refusals[] = {
     {"2x2/4/", chain, "expected a grid like 5x5 at its end"},
     {"2x2/4/2x2/NoCut", chain, "expected a cut (a layer number) or NoCut"},
     {"2x2/NoCut/4", chain, "expected a cut (a layer number) or NoCut"},
-    {"2x2:even", chain, "expected balanced, loaded, streamed, direct, winograd, winograd-large or dw at character 5, found even"},
-    {"2x2:", chain, "expected balanced, loaded, streamed, direct, winograd, winograd-large or dw at its end"},
-    {"2x2:apart", chain, "expected balanced, loaded, streamed, direct, winograd, winograd-large or dw at character 5, found apart"},
-    {"2x2:kept", chain, "expected balanced, loaded, streamed, direct, winograd, winograd-large or dw at character 5, found kept"},
+    {"2x2:even", chain,
+     "expected balanced, loaded, streamed, direct, winograd, winograd-large or dw at character 5, "
+     "found even"},
+    {"2x2:", chain,
+     "expected balanced, loaded, streamed, direct, winograd, winograd-large or dw at its end"},
+    {"2x2:apart", chain,
+     "expected balanced, loaded, streamed, direct, winograd, winograd-large or dw at character 5, "
+     "found apart"},
+    {"2x2:kept", chain,
+     "expected balanced, loaded, streamed, direct, winograd, winograd-large or dw at character 5, "
+     "found kept"},
     {"2x2:loadedly", chain, "expected / before a cut at character 11, found ly"},
     {"2x2loaded", chain, "expected / before a cut at character 4, found loaded"},
     {":loaded", chain, "expected a grid like 5x5 at character 1, found :loaded"},
     {"panel", chain, "expected a grid like 5x5 at character 1, found panel"},
     {"panels4", chain, "expected / before a cut at character 7, found 4"},
     {"panelsx2", chain, "expected / before a cut at character 7, found x2"},
-    {"panels:", chain, "expected apart, loaded, streamed, direct, winograd, winograd-large or dw at its end"},
-    {"panels:balanced", chain, "expected apart, loaded, streamed, direct, winograd, winograd-large or dw at character 8, found balanced"},
-    {"panels:apart:balanced", chain, "expected apart, loaded, streamed, direct, winograd, winograd-large or dw at character 14, found balanced"},
-    {"rows:", chain, "expected early, bricks, loaded, streamed, direct, winograd, winograd-large or dw at its end"},
-    {"rows:apart", chain, "expected early, bricks, loaded, streamed, direct, winograd, winograd-large or dw at character 6, found apart"},
-    {"rows4:balanced", chain, "expected early, bricks, loaded, streamed, direct, winograd, winograd-large or dw at character 7, found balanced"},
+    {"panels:", chain,
+     "expected apart, loaded, streamed, direct, winograd, winograd-large or dw at its end"},
+    {"panels:balanced", chain,
+     "expected apart, loaded, streamed, direct, winograd, winograd-large or dw at character 8, "
+     "found balanced"},
+    {"panels:apart:balanced", chain,
+     "expected apart, loaded, streamed, direct, winograd, winograd-large or dw at character 14, "
+     "found balanced"},
+    {"rows:", chain,
+     "expected early, bricks, loaded, streamed, direct, winograd, winograd-large or dw at its end"},
+    {"rows:apart", chain,
+     "expected early, bricks, loaded, streamed, direct, winograd, winograd-large or dw at "
+     "character 6, found apart"},
+    {"rows4:balanced", chain,
+     "expected early, bricks, loaded, streamed, direct, winograd, winograd-large or dw at "
+     "character 7, found balanced"},
     {"rows4:streamed3", chain, "expected a ring of 4 to 64 reads, found 3"},
-    {"1x1:direct:winograd", chain, "expected layers behind :winograd, for another algorithm stands beside it"},
-    {"1x1:direct1:winograd", chain, "expected layers behind :winograd, for another algorithm stands beside it"},
-    {"1x1:winograd:winograd-large0", chain, "expected layers behind :winograd, for another algorithm stands beside it"},
-    {"1x1:winograd-large1", chain, "expected a 3x3 convolution of stride 1 behind :winograd-large, found layer 1 [convolutional]"},
+    {"1x1:direct:winograd", chain,
+     "expected layers behind :winograd, for another algorithm stands beside it"},
+    {"1x1:direct1:winograd", chain,
+     "expected layers behind :winograd, for another algorithm stands beside it"},
+    {"1x1:winograd:winograd-large0", chain,
+     "expected layers behind :winograd, for another algorithm stands beside it"},
+    {"1x1:winograd-large1", chain,
+     "expected a 3x3 convolution of stride 1 behind :winograd-large, found layer 1 "
+     "[convolutional]"},
     {"1x1:direct3:direct4", chain, "words stand once"},
     {"rows:early:early", chain, "words stand once"},
     {"rows:bricks:early:bricks", chain, "words stand once"},
-    {"1x1:bricks", chain, "expected balanced, loaded, streamed, direct, winograd, winograd-large or dw at character 5, found bricks"},
+    {"1x1:bricks", chain,
+     "expected balanced, loaded, streamed, direct, winograd, winograd-large or dw at character 5, "
+     "found bricks"},
     {"1x1/2,/1x1", chain, "expected a layer at character 7, found /1x1"},
     {"1x1/2,4-3/1x1", chain, "expected layers in rising order, found 4-3"},
-    {"1x1/2,1/1x1", chain, "expected layers of no group so far behind the cut at 2, below 6, found 1"},
-    {"1x1/2,6/1x1", chain, "expected layers of no group so far behind the cut at 2, below 6, found 6"},
-    {"1x1/2,3,3/1x1", chain, "expected layers of no group so far behind the cut at 2, below 6, found 3"},
-    {"1x1/2,3/1x1", chain, "layer 3 [convolutional] reads layer 2 [maxpool], which is in a later group"},
+    {"1x1/2,1/1x1", chain,
+     "expected layers of no group so far behind the cut at 2, below 6, found 1"},
+    {"1x1/2,6/1x1", chain,
+     "expected layers of no group so far behind the cut at 2, below 6, found 6"},
+    {"1x1/2,3,3/1x1", chain,
+     "expected layers of no group so far behind the cut at 2, below 6, found 3"},
+    {"1x1/2,3/1x1", chain,
+     "layer 3 [convolutional] reads layer 2 [maxpool], which is in a later group"},
     {"1x1/0,0-5/1x1", chain, "no layer is left for the last group"},
     {"1x1/0/1x1", chain, "expected a cut between 1 and 5, found 0"},
     {"1x1:direct6", chain, "expected layers 0 to 5 behind :direct, found 6"},
     {"1x1/2/1x1:direct1-3", chain, "expected layers 2 to 5 behind :direct, found 1"},
-    {"1x1:winograd1", chain, "expected a 3x3 convolution of stride 1 behind :winograd, found layer 1 [convolutional]"},
+    {"1x1:winograd1", chain,
+     "expected a 3x3 convolution of stride 1 behind :winograd, found layer 1 [convolutional]"},
     {"1x1:direct3-1", chain, "expected layers in rising order, found 3-1"},
     {"1x1:direct3,", chain, "expected a layer at character 13, found its end"},
     {"1x1:direct3-x", chain, "expected a layer at character 13, found x"},
     {"1x1:direct99999", chain, "expected a layer of the group at character 14"},
     {"1x1:direct-3", chain, "expected / before a cut at character 11, found -3"},
-    {"1x1/order=", chain, "expected file, postorder, forward, sp or best, and nothing behind it but /inplace, at its end"},
-    {"1x1/order=random", chain, "and nothing behind it but /inplace, at character 11, found random"},
-    {"1x1/order=best/2/1x1", chain, "and nothing behind it but /inplace, at character 11, found best/2/1x1"},
-    {"1x1/inplace/order=best", chain, "expected /inplace, and nothing behind it, at character 4, found /inplace/order=best"},
+    {"1x1/order=", chain,
+     "expected file, postorder, forward, sp or best, and nothing behind it but /inplace, at its "
+     "end"},
+    {"1x1/order=random", chain,
+     "and nothing behind it but /inplace, at character 11, found random"},
+    {"1x1/order=best/2/1x1", chain,
+     "and nothing behind it but /inplace, at character 11, found best/2/1x1"},
+    {"1x1/inplace/order=best", chain,
+     "expected /inplace, and nothing behind it, at character 4, found /inplace/order=best"},
     {"1x1/order=best/inplace/", chain, "at character 11, found best/inplace/"},
     {"1x1/2/inplace", chain, "expected a grid like 5x5 at character 7"},
     {"1x1/order=best/order=best", chain, "expected file, postorder"},
@@ -399,7 +449,8 @@ static const struct refusal refusals[] = {
     {"rows/order=sp", chain, "order=sp has nothing to order: in rows layers take turns"},
     {"split", chain, "expected a grid like 5x5 at character 1, found split"},
     {"split()", chain, "expected h, w or c, what a split is along, at character 7, found )"},
-    {"split(x2:1)", chain, "expected h, w or c, what a split is along, at character 7, found x2:1)"},
+    {"split(x2:1)", chain,
+     "expected h, w or c, what a split is along, at character 7, found x2:1)"},
     {"split(h:1)", chain, "expected a number of parts, or [ at character 8, found :1)"},
     {"split(h1:1)", chain, "expected 2 to 4096 parts, found 1"},
     {"split(h4097:1)", chain, "expected 2 to 4096 parts, found 4097"},
@@ -410,12 +461,18 @@ static const struct refusal refusals[] = {
     {"split(h[3,2]:1)", chain, "expected rising boundaries above 0, found 2"},
     {"split(h2:4-6)", chain, "expected layers 0 to 5 behind h2, found 6"},
     {"1x1/2/split(h2:1)", chain, "expected layers 2 to 5 behind h2, found 1"},
-    {"split(h2:1,h2:0-3)", chain, "layer 1 [convolutional] cannot be cut along rows: it is cut so twice"},
-    {"split(c2:0-2)", wide, "layer 1 [convolutional] cannot be cut along channels: it sums the channels that are cut, which only the last layer may"},
-    {"split(c5:0-1)", wide, "layer 0 [convolutional] has 64 channels, in units of 16, which are too few for 5 parts"},
-    {"split(c3:0-1):streamed", wide, "layer 0 [convolutional] has 64 channels, in units of 32, which are too few for 3 parts"},
+    {"split(h2:1,h2:0-3)", chain,
+     "layer 1 [convolutional] cannot be cut along rows: it is cut so twice"},
+    {"split(c2:0-2)", wide,
+     "layer 1 [convolutional] cannot be cut along channels: it sums the channels that are cut, "
+     "which only the last layer may"},
+    {"split(c5:0-1)", wide,
+     "layer 0 [convolutional] has 64 channels, in units of 16, which are too few for 5 parts"},
+    {"split(c3:0-1):streamed", wide,
+     "layer 0 [convolutional] has 64 channels, in units of 32, which are too few for 3 parts"},
     {"split(c[15]:0)", wide, "which are too few for 2 parts at these bounds"},
-    {"split(h2:0-3)", wide, "layer 3 [softmax] cannot be cut along rows: it puts out none without all of them"},
+    {"split(h2:0-3)", wide,
+     "layer 3 [softmax] cannot be cut along rows: it puts out none without all of them"},
     {"split(c2:2-3)", wide, "layer 3 [softmax] cannot be cut along channels"},
     {"split(c2:0-1):winograd1", wide, "expected a 3x3 convolution of stride 1 behind :winograd"},
     {"split(h99:1)", chain, "which are too few for 99 parts"},
@@ -427,9 +484,11 @@ static const struct refusal refusals[] = {
     {"1x1:dw(0:1-2,)", chain, "expected rows, : and layers at character 14, found )"},
     {"1x1:dw2:dw(0:1-2)", chain, "words stand once"},
     {"1x1:dw(0:4-6)", chain, "expected layers of its group, from 0 to 5, behind :dw, found 4-6"},
-    {"1x1/2/1x1:dw(0:1-3)", chain, "expected layers of its group, from 2 to 5, behind :dw, found 1-3"},
+    {"1x1/2/1x1:dw(0:1-3)", chain,
+     "expected layers of its group, from 2 to 5, behind :dw, found 1-3"},
     {"1x1:dw(0:2)", chain, "expected a depthwise convolution behind :dw, found layer 2 [maxpool]"},
-    {"2x2:loaded:streamed", chain, "words stand once, and weights are loaded or streamed, not both"},
+    {"2x2:loaded:streamed", chain,
+     "words stand once, and weights are loaded or streamed, not both"},
     {"rows:loaded:loaded", chain, "words stand once"},
     {"2x2:balanced:balanced", chain, "words stand once"},
     {"panels:apart:streamed:apart", chain, "words stand once"},
@@ -446,8 +505,10 @@ static const struct refusal refusals[] = {
     {"[3,2]x1", chain, "expected rising boundaries above 0, found 2"},
     {"[6]x[4]", chain, "has a row boundary outside the output map (6 x 8, height x width)"},
     {"[3]x[4,8]", chain, "has a column boundary outside the output map"},
-    {"[3]x[5]", mixed, "given boundaries over layers 0..7, but layer 2 [reorg] cannot be tiled: cut there"},
-    {"1x1/2/[3]x[4]", mixed, "given boundaries over layers 2..7, but layer 2 [reorg] cannot be tiled: cut there"},
+    {"[3]x[5]", mixed,
+     "given boundaries over layers 0..7, but layer 2 [reorg] cannot be tiled: cut there"},
+    {"1x1/2/[3]x[4]", mixed,
+     "given boundaries over layers 2..7, but layer 2 [reorg] cannot be tiled: cut there"},
 };
 
 START_TEST(other_texts_are_refused)
@@ -459,7 +520,8 @@ START_TEST(other_texts_are_refused)
   int code = mafat_plan_read(&plan, r->text, n, n->n_layers, NULL, &d);
   ck_assert_msg(code == MAFAT_EINVAL, "\"%s\": %s: %s", r->text, mafat_error_name(code), d.text);
   ck_assert_msg(plan == NULL, "\"%s\"", r->text);
-  ck_assert_msg(strstr(d.text, r->message) && strncmp(d.text, "plan ", 5) == 0, "\"%s\": %s", r->text, d.text);
+  ck_assert_msg(strstr(d.text, r->message) && strncmp(d.text, "plan ", 5) == 0, "\"%s\": %s",
+                r->text, d.text);
   ck_assert_int_eq(mafat_plan_read(&plan, r->text, n, n->n_layers, NULL, NULL), MAFAT_EINVAL);
   mafat_network_close(&n);
 }
@@ -494,7 +556,8 @@ START_TEST(the_defaults_are_auto_on_one_thread)
   ck_assert_int_eq(options.algorithm, MAFAT_AUTO);
   ck_assert_int_eq(options.n_threads, 1);
   ck_assert(!options.keep_all);
-  struct mafat_plan *by_none = test_plan(n, "2x2/4/1x1"), *by_default = test_plan_with(n, "2x2/4/1x1", &options);
+  struct mafat_plan *by_none = test_plan(n, "2x2/4/1x1"),
+                    *by_default = test_plan_with(n, "2x2/4/1x1", &options);
   ck_assert(same_plans(by_none, by_default));
   ck_assert_int_eq(by_none->n_threads, by_default->n_threads);
   ck_assert_mem_eq(by_none->algorithms, by_default->algorithms, 6 * sizeof *by_none->algorithms);
@@ -518,10 +581,12 @@ START_TEST(threads_are_1_to_64)
     options.n_threads = counts[i];
     int code = mafat_plan_read(&plan, "1x1", n, n->n_layers, &options, &d);
     if (counts[i] >= 1 && counts[i] <= MAFAT_MAX_THREADS) {
-      ck_assert_msg(code == MAFAT_OK && plan->n_threads == counts[i], "%d threads: %s", counts[i], d.text);
+      ck_assert_msg(code == MAFAT_OK && plan->n_threads == counts[i], "%d threads: %s", counts[i],
+                    d.text);
     } else {
       snprintf(message, sizeof message, "expected 1 to 64 threads, found %d", counts[i]);
-      ck_assert_msg(code == MAFAT_EINVAL && !plan, "%d threads: %s", counts[i], mafat_error_name(code));
+      ck_assert_msg(code == MAFAT_EINVAL && !plan, "%d threads: %s", counts[i],
+                    mafat_error_name(code));
       ck_assert_str_eq(d.text, message);
       ck_assert_int_eq(mafat_plan_untiled(&plan, n, n->n_layers, &options, NULL), MAFAT_EINVAL);
     }
@@ -533,7 +598,8 @@ END_TEST
 
 START_TEST(algorithms_are_found_by_their_names)
 {
-  static const char *const strangers[] = {"", "Auto", "direc", "directly", "winograd ", "gemm", "0"};
+  static const char *const strangers[] = {"",          "Auto", "direc", "directly",
+                                          "winograd ", "gemm", "0"};
   enum mafat_algorithm found;
   for (int a = MAFAT_AUTO; a < MAFAT_N_ALGORITHMS; a++) {
     found = (enum mafat_algorithm)((a + 1) % 3);
@@ -558,8 +624,9 @@ START_TEST(options_leave_the_text_alone)
   char text[TEST_PLAN_ROOM];
   for (int a = MAFAT_AUTO; a < MAFAT_N_ALGORITHMS; a++)
     for (int keep_all = 0; keep_all < 2; keep_all++) {
-      struct mafat_plan_options options = {
-          .algorithm = (enum mafat_algorithm)a, .n_threads = 1 + 3 * keep_all, .keep_all = keep_all};
+      struct mafat_plan_options options = {.algorithm = (enum mafat_algorithm)a,
+                                           .n_threads = 1 + 3 * keep_all,
+                                           .keep_all = keep_all};
       struct mafat_plan *plan = test_plan_with(n, "3x2/4/[1,2]x[3]", &options);
       test_plan_write(plan, n, text, sizeof text);
       ck_assert_str_eq(text, "3x2/4/[1,2]x[3]");
@@ -606,9 +673,11 @@ static const struct placement_row placement_rows[] = {
     {"rows:streamed", 1, true, "slsllsss-s-lsss", "d.d..ddd.d..ddd"},
     {"panels", 1, false, "kkkkkkkk-k-kkkk", "d....d..d.d.ddd"},
     {"panels:loaded", 1, false, "llllllll-l-llll", "d....d..d.d.ddd"},
-    {"panels:streamed", 1, false, "sllllsls-s-lsss", "d....d..d.d.ddd"}, /* 6 takes the panels of 5 */
+    {"panels:streamed", 1, false, "sllllsls-s-lsss",
+     "d....d..d.d.ddd"}, /* 6 takes the panels of 5 */
     {"panels:apart:streamed", 1, false, "sllllsss-s-lsss", "d....dd.d.d.ddd"},
-    {"panels:streamed", 2, false, "sllllsss-s-lsss", "d....dd.d.d.ddd"}, /* 64 filters are one panel */
+    {"panels:streamed", 2, false, "sllllsss-s-lsss",
+     "d....dd.d.d.ddd"}, /* 64 filters are one panel */
     {"panels:streamed", 1, true, "slsllsss-s-lsss", "d.d..ddd.d..ddd"},
     {"panels:streamed/6/rows:streamed/11/panels", 1, false, "sllllsss-s-kkkk", "d....dd.d.d.ddd"},
     {"rows:loaded/5/panels/7/1x1:streamed", 1, false, "lllllkkl-l-llll", ".....d........."},
@@ -629,10 +698,12 @@ START_TEST(weights_are_where_they_can_be)
       placement[l] = has_weights ? "kls"[plan->placement[l]] : '-';
       divided[l] = divides ? 'd' : '.';
       bool winograd = mafat_plan_winograd(plan, l) != NULL;
-      if (plan->outer[l] < 0) ck_assert_int_eq(mafat_plan_transforms(plan, n, l), divides && winograd);
+      if (plan->outer[l] < 0)
+        ck_assert_int_eq(mafat_plan_transforms(plan, n, l), divides && winograd);
     }
     ck_assert_msg(strcmp(placement, r->placement) == 0 && strcmp(divided, r->divided) == 0,
-                  "%s: %s, expected %s; divided %s, expected %s", r->plan, placement, r->placement, divided, r->divided);
+                  "%s: %s, expected %s; divided %s, expected %s", r->plan, placement, r->placement,
+                  divided, r->divided);
     mafat_plan_close(&plan);
   }
   mafat_network_close(&n);
@@ -664,11 +735,13 @@ START_TEST(balanced_is_never_worse_than_even)
     test_random_network(&rng, &style, cfg, sizeof cfg);
     struct mafat_network *n = test_network(cfg);
     struct mafat_shape out = n->layers[n->n_layers - 1].out;
-    int rows = test_random_int(&rng, 1, mafat_min(out.h, 6)), cols = test_random_int(&rng, 1, mafat_min(out.w, 6));
-    size_t even = plan_bytes(n, "%dx%d", rows, cols), balanced = plan_bytes(n, "%dx%d:balanced", rows, cols);
+    int rows = test_random_int(&rng, 1, mafat_min(out.h, 6)),
+        cols = test_random_int(&rng, 1, mafat_min(out.w, 6));
+    size_t even = plan_bytes(n, "%dx%d", rows, cols),
+           balanced = plan_bytes(n, "%dx%d:balanced", rows, cols);
     if (balanced > even)
-      test_fail_case(cfg, "balanced", "seed %d, %dx%d: %zu bytes balanced, %zu even", _i * 300 + i, rows, cols, balanced,
-                     even);
+      test_fail_case(cfg, "balanced", "seed %d, %dx%d: %zu bytes balanced, %zu even", _i * 300 + i,
+                     rows, cols, balanced, even);
     mafat_network_close(&n);
   }
 }
@@ -677,12 +750,14 @@ END_TEST
 /* Tiles at the map's edge grow back on one side only: they may be larger. */
 START_TEST(balanced_gives_the_edges_more)
 {
-  struct mafat_network *n = test_network("[net]\nheight=60\nwidth=60\nchannels=3\n"
-                                         "[convolutional]\nfilters=16\nsize=5\npad=1\n[convolutional]\nfilters=16\nsize=5\npad=1\n"
-                                         "[convolutional]\nfilters=16\nsize=5\npad=1\n");
+  struct mafat_network *n = test_network(
+      "[net]\nheight=60\nwidth=60\nchannels=3\n"
+      "[convolutional]\nfilters=16\nsize=5\npad=1\n[convolutional]\nfilters=16\nsize=5\npad=1\n"
+      "[convolutional]\nfilters=16\nsize=5\npad=1\n");
   struct mafat_plan *plan = test_plan(n, "4x1:balanced");
   const int *b = plan->groups[0].row_bounds;
-  ck_assert_msg(b[1] - b[0] > b[2] - b[1] && b[4] - b[3] >= b[3] - b[2], "%d %d %d %d %d", b[0], b[1], b[2], b[3], b[4]);
+  ck_assert_msg(b[1] - b[0] > b[2] - b[1] && b[4] - b[3] >= b[3] - b[2], "%d %d %d %d %d", b[0],
+                b[1], b[2], b[3], b[4]);
   ck_assert_uint_lt(plan_bytes(n, "%dx%d:balanced", 4, 1), plan_bytes(n, "%dx%d", 4, 1));
   mafat_plan_close(&plan);
   mafat_network_close(&n);
@@ -695,7 +770,8 @@ Suite *plan_suite(void)
   TCase *reading = tcase_create("reading");
   tcase_set_timeout(reading, 60);
   tcase_add_loop_test(reading, plans_are_read_and_written, 0, sizeof readings / sizeof *readings);
-  tcase_add_loop_test(reading, plans_may_lie_in_a_heap_of_their_own, 0, sizeof readings / sizeof *readings);
+  tcase_add_loop_test(reading, plans_may_lie_in_a_heap_of_their_own, 0,
+                      sizeof readings / sizeof *readings);
   tcase_add_loop_test(reading, random_plans_are_read_and_written, 0, test_seeds(10));
   tcase_add_test(reading, a_plan_may_end_before_the_network);
   tcase_add_test(reading, every_layer_has_its_group);
@@ -712,7 +788,8 @@ Suite *plan_suite(void)
   tcase_add_test(options, options_leave_the_text_alone);
   suite_add_tcase(suite, options);
   TCase *weights = tcase_create("weights");
-  tcase_add_loop_test(weights, weights_are_where_they_can_be, 0, sizeof placement_rows / sizeof *placement_rows);
+  tcase_add_loop_test(weights, weights_are_where_they_can_be, 0,
+                      sizeof placement_rows / sizeof *placement_rows);
   suite_add_tcase(suite, weights);
   TCase *balancing = tcase_create("balancing");
   tcase_set_timeout(balancing, 60);

@@ -43,7 +43,8 @@ static void lay_again(const char *text)
 
 static struct mafat_prediction predict(size_t process, size_t image, size_t file)
 {
-  struct mafat_footprint footprint = {.process_bytes = process, .image_bytes = image, .file_bytes = file};
+  struct mafat_footprint footprint = {
+      .process_bytes = process, .image_bytes = image, .file_bytes = file};
   struct mafat_prediction p;
   mafat_predict(&p, layout, &footprint);
   return p;
@@ -80,7 +81,8 @@ END_TEST
 /* Searching may take more than running: then that is what has to fit. */
 START_TEST(test_no_plan_costs_less_than_its_search)
 {
-  struct mafat_footprint footprint = {.process_bytes = 1 << 20, .opening_bytes = 1 << 20, .reserve_bytes = 123456};
+  struct mafat_footprint footprint = {
+      .process_bytes = 1 << 20, .opening_bytes = 1 << 20, .reserve_bytes = 123456};
   struct mafat_prediction small, large;
   mafat_predict(&small, layout, &footprint);
   ck_assert_uint_gt(small.charge_bytes, mafat_predict_opening(&footprint));
@@ -100,7 +102,8 @@ START_TEST(test_a_larger_process_is_counted_to_the_byte)
   for (size_t process = 1 << 20; process < 24 << 20; process += 777777)
     for (size_t more = 0; more < 6 << 20; more += 99 * 4096) {
       struct mafat_prediction p = predict(process, 0, 0), larger = predict(process + more, 0, 0);
-      ck_assert_uint_eq(mafat_predict_charge_with(p.charge_bytes, p.resident_bytes, more), larger.charge_bytes);
+      ck_assert_uint_eq(mafat_predict_charge_with(p.charge_bytes, p.resident_bytes, more),
+                        larger.charge_bytes);
     }
   ck_assert_uint_eq(mafat_predict_charge_with(SIZE_MAX, SIZE_MAX, 4096), SIZE_MAX);
 }
@@ -177,7 +180,8 @@ START_TEST(test_loaded_weights_are_in_the_arena)
   ck_assert_uint_ge(layout->total_bytes, kept + bytes);
   ck_assert_uint_eq(p.weights, bytes);
   ck_assert_uint_eq(p.weights + p.activations + p.scratch + p.input + p.io, layout->bound_bytes);
-  ck_assert_uint_eq(p.resident_bytes, p.process + (layout->total_bytes + MAFAT_PAGE - 1) / MAFAT_PAGE * MAFAT_PAGE);
+  ck_assert_uint_eq(p.resident_bytes,
+                    p.process + (layout->total_bytes + MAFAT_PAGE - 1) / MAFAT_PAGE * MAFAT_PAGE);
 }
 END_TEST
 

@@ -43,7 +43,8 @@ static void mark_inputs(const struct mafat_layer *l, int y, int x, struct marks 
     break;
   case MAFAT_UPSAMPLE: mark(m, y / l->factor, x / l->factor); break;
   case MAFAT_REORG3D:
-    for (int i = 0; i < l->factor * l->factor; i++) mark(m, y * l->factor + i / l->factor, x * l->factor + i % l->factor);
+    for (int i = 0; i < l->factor * l->factor; i++)
+      mark(m, y * l->factor + i / l->factor, x * l->factor + i % l->factor);
     break;
   case MAFAT_CROP: mark(m, y + (l->in.h - l->out.h) / 2, x + (l->in.w - l->out.w) / 2); break;
   case MAFAT_SHORTCUT:
@@ -83,7 +84,8 @@ static struct mafat_box hull(const struct marks *m)
 
 /* Marks the pixels of an operand that a box of the output reads, and those between, where its
  * sources have them. `capacity`: for the operand's pixels. */
-static void mark_operand(const struct mafat_layer *l, int operand, struct mafat_box out, struct marks *marks, bool *capacity)
+static void mark_operand(const struct mafat_layer *l, int operand, struct mafat_box out,
+                         struct marks *marks, bool *capacity)
 {
   const struct mafat_operand *o = &l->operands[operand];
   const struct mafat_sources *sources = &o->sources;
@@ -139,8 +141,9 @@ static struct mafat_plan_options options_of(int seed)
   static const int threads[] = {1, 1, 2, 8};
   struct mafat_plan_options options = test_plain_options();
   if (seed % 2)
-    options = (struct mafat_plan_options){.algorithm = seed % 4 == 1 ? MAFAT_WINOGRAD : MAFAT_DIRECT,
-                                          .n_threads = threads[seed / 4 % 4]};
+    options =
+        (struct mafat_plan_options){.algorithm = seed % 4 == 1 ? MAFAT_WINOGRAD : MAFAT_DIRECT,
+                                    .n_threads = threads[seed / 4 % 4]};
   return options;
 }
 
@@ -173,15 +176,17 @@ static void close_subject(struct subject *s)
 
 static bool contains(struct mafat_box outer, struct mafat_box inner)
 {
-  return mafat_box_is_empty(inner) || (outer.y.begin <= inner.y.begin && inner.y.end <= outer.y.end &&
-                                       outer.x.begin <= inner.x.begin && inner.x.end <= outer.x.end);
+  return mafat_box_is_empty(inner) ||
+         (outer.y.begin <= inner.y.begin && inner.y.end <= outer.y.end &&
+          outer.x.begin <= inner.x.begin && inner.x.end <= outer.x.end);
 }
 
 /* Does a window of this layer lie wholly in its padding? Then the box of what
  * it reads may be wider than needed along the other axis. */
 static bool sees_only_padding(const struct mafat_layer *l)
 {
-  return l->type == MAFAT_CONVOLUTIONAL && (l->window.y.before >= mafat_taps_reach(l->window.y) || l->window.x.before >= mafat_taps_reach(l->window.x));
+  return l->type == MAFAT_CONVOLUTIONAL && (l->window.y.before >= mafat_taps_reach(l->window.y) ||
+                                            l->window.x.before >= mafat_taps_reach(l->window.x));
 }
 
 static void check_tile(const struct subject *s, const struct mafat_group *g, int ty, int tx,
@@ -210,8 +215,9 @@ static void check_tile(const struct subject *s, const struct mafat_group *g, int
       needed = mafat_box_full(layer->out.h, layer->out.w);
     require(contains(b, needed), s, "tile %d,%d: layer %d lacks pixels that are read", ty, tx, l);
     require(!exact || mafat_box_area(b) == mafat_box_area(needed), s,
-            "tile %d,%d: layer %d computes rows %d..%d, columns %d..%d; %d..%d, %d..%d are needed", ty, tx, l,
-            b.y.begin, b.y.end, b.x.begin, b.x.end, needed.y.begin, needed.y.end, needed.x.begin, needed.x.end);
+            "tile %d,%d: layer %d computes rows %d..%d, columns %d..%d; %d..%d, %d..%d are needed",
+            ty, tx, l, b.y.begin, b.y.end, b.x.begin, b.x.end, needed.y.begin, needed.y.end,
+            needed.x.begin, needed.x.end);
     exact = exact && !sees_only_padding(layer);
     bool capacity[MOST_PIXELS];
     for (int k = 0; k < layer->n_operands; k++) mark_operand(layer, k, b, marks, capacity);
@@ -281,7 +287,8 @@ static bool runs_once(const struct mafat_group *g)
 static int all_channels(const struct subject *s, int layer)
 {
   const struct mafat_layer *reader = &s->network->layers[mafat_plan_reader(s->plan, layer)];
-  return reader->type == MAFAT_CONNECTED ? reader->in.h * reader->in.w * reader->in.c : reader->in.c;
+  return reader->type == MAFAT_CONNECTED ? reader->in.h * reader->in.w * reader->in.c
+                                         : reader->in.c;
 }
 
 static bool is_computed(const struct marks *m, struct mafat_box read)
@@ -292,21 +299,24 @@ static bool is_computed(const struct marks *m, struct mafat_box read)
   return true;
 }
 
-static void check_read(struct progress *p, const struct mafat_step *step, int tensor, struct mafat_box read)
+static void check_read(struct progress *p, const struct mafat_step *step, int tensor,
+                       struct mafat_box read)
 {
   const struct subject *s = p->s;
   const struct state *t = &p->states[tensor];
   if (mafat_box_is_empty(read)) return;
   if (mafat_layer_is_input(&s->network->layers[tensor])) {
     p->input_rows_read = read.y.end > p->input_rows_read ? read.y.end : p->input_rows_read;
-    require(contains(t->held, read), s, "layer %d reads rows %d..%d of the picture, %d..%d are there", step->layer,
+    require(contains(t->held, read), s,
+            "layer %d reads rows %d..%d of the picture, %d..%d are there", step->layer,
             read.y.begin, read.y.end, t->held.y.begin, t->held.y.end);
-  } else if (mafat_order_is_panel_consumer(s->plan, step->layer) && s->plan->panel_producer[step->layer] == tensor) {
-    require(p->open == tensor || p->states[tensor].at_tile == p->tile, s, "layer %d takes a panel of layer %d",
-            step->layer, tensor);
+  } else if (mafat_order_is_panel_consumer(s->plan, step->layer) &&
+             s->plan->panel_producer[step->layer] == tensor) {
+    require(p->open == tensor || p->states[tensor].at_tile == p->tile, s,
+            "layer %d takes a panel of layer %d", step->layer, tensor);
   } else if (s->plan->group_of[tensor] == step->group) {
-    require(!mafat_order_is_panel_producer(s->plan, tensor), s, "layer %d reads all of layer %d, which is a panel", step->layer,
-            tensor);
+    require(!mafat_order_is_panel_producer(s->plan, tensor), s,
+            "layer %d reads all of layer %d, which is a panel", step->layer, tensor);
     require(t->at_tile == p->tile && !t->begun && contains(t->held, read), s,
             "layer %d reads what its tile has not computed of layer %d", step->layer, tensor);
   } else {
@@ -320,12 +330,15 @@ static void check_reads(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
   bool transforms = mafat_plan_transforms(s->plan, s->network, step->layer);
-  for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, step->layer); mafat_reads_next(&r);)
+  for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, step->layer);
+       mafat_reads_next(&r);)
     if (step->kind == (r.operand == 0 && transforms ? MAFAT_STEP_TRANSFORM : MAFAT_STEP_COMPUTE))
       check_read(p, step, r.source->tensor,
                  (struct mafat_box){
-                     mafat_reads_rows(&r, mafat_fusion_in_span(s->plan, s->network, step->layer, r.operand, true, step->out.y)),
-                     mafat_fusion_in_span(s->plan, s->network, step->layer, r.operand, false, step->out.x)});
+                     mafat_reads_rows(&r, mafat_fusion_in_span(s->plan, s->network, step->layer,
+                                                               r.operand, true, step->out.y)),
+                     mafat_fusion_in_span(s->plan, s->network, step->layer, r.operand, false,
+                                          step->out.x)});
 }
 
 /* Every row once, in order; all of them ahead of all else unless the first group asks. */
@@ -335,15 +348,19 @@ static void take_input(struct progress *p, const struct mafat_step *step)
   int picture = mafat_network_picture(s->network);
   struct mafat_shape in = mafat_network_tensor_shape(s->network, picture);
   struct mafat_box map = mafat_box_full(in.h, in.w);
-  require(step->layer == picture && s->schedule->usage[picture].needed, s, "nobody needs the picture");
+  require(step->layer == picture && s->schedule->usage[picture].needed, s,
+          "nobody needs the picture");
   require(p->open < 0, s, "rows of the picture between the parts of layer %d", p->open);
-  require(step->out.y.begin == p->input_rows && step->out.y.end > p->input_rows && contains(map, step->out) &&
-              mafat_span_size(step->out.x) == in.w && contains(step->held, step->out) && contains(map, step->held),
-          s, "rows %d..%d of the picture, after %d", step->out.y.begin, step->out.y.end, p->input_rows);
+  require(step->out.y.begin == p->input_rows && step->out.y.end > p->input_rows &&
+              contains(map, step->out) && mafat_span_size(step->out.x) == in.w &&
+              contains(step->held, step->out) && contains(map, step->held),
+          s, "rows %d..%d of the picture, after %d", step->out.y.begin, step->out.y.end,
+          p->input_rows);
   require(step->filters.begin == 0 && step->filters.end == in.c && step->held_channels.begin == 0 &&
               step->held_channels.end == in.c, s, "some channels of the picture");
   if (s->schedule->usage[picture].external)
-    require(mafat_span_size(step->out.y) == in.h && p->position < 0, s, "the picture comes in parts");
+    require(mafat_span_size(step->out.y) == in.h && p->position < 0, s,
+            "the picture comes in parts");
   else
     require(step->group == 0 && s->plan->groups[0].cut.kind == MAFAT_CUT_ROWS, s,
             "group %d asks for rows of the picture", step->group);
@@ -357,11 +374,11 @@ static void begin_box(struct progress *p, const struct mafat_step *step)
   const struct subject *s = p->s;
   struct state *t = &p->states[step->layer];
   const struct mafat_group *g = &s->plan->groups[step->group];
-  require(p->open < 0 || s->plan->panel_producer[step->layer] == p->open, s, "layer %d begins between the parts of layer %d",
-          step->layer, p->open);
+  require(p->open < 0 || s->plan->panel_producer[step->layer] == p->open, s,
+          "layer %d begins between the parts of layer %d", step->layer, p->open);
   require(!t->done, s, "layer %d is run twice", step->layer);
-  require(g->cut.kind != MAFAT_CUT_ROWS || step->out.y.begin == t->rows, s, "layer %d computes row %d after row %d", step->layer,
-          step->out.y.begin, t->rows);
+  require(g->cut.kind != MAFAT_CUT_ROWS || step->out.y.begin == t->rows, s,
+          "layer %d computes row %d after row %d", step->layer, step->out.y.begin, t->rows);
   t->begun = true;
   t->transformed = false;
   t->out = step->out;
@@ -387,11 +404,14 @@ static void take_panel(struct progress *p, const struct mafat_step *step)
   struct state *t = &p->states[step->layer];
   struct mafat_span panel = p->states[s->plan->panel_producer[step->layer]].panel;
   bool pools = s->network->layers[step->layer].type == MAFAT_MAXPOOL;
-  struct mafat_span part = pools ? step->filters : step->channels, rest = pools ? step->channels : step->filters;
+  struct mafat_span part = pools ? step->filters : step->channels,
+                    rest = pools ? step->channels : step->filters;
   int all = pools ? all_channels(s, step->layer) : s->network->layers[step->layer].out.c;
-  require(part.begin == panel.begin && part.end == panel.end && rest.begin == 0 && rest.end == all, s,
-          "layer %d takes [%d, %d) where the panel is [%d, %d)", step->layer, part.begin, part.end, panel.begin, panel.end);
-  require((pools ? t->filter : t->channel) == part.begin, s, "layer %d takes a panel twice, or leaves one out", step->layer);
+  require(part.begin == panel.begin && part.end == panel.end && rest.begin == 0 && rest.end == all,
+          s, "layer %d takes [%d, %d) where the panel is [%d, %d)", step->layer, part.begin,
+          part.end, panel.begin, panel.end);
+  require((pools ? t->filter : t->channel) == part.begin, s,
+          "layer %d takes a panel twice, or leaves one out", step->layer);
   *(pools ? &t->filter : &t->channel) = part.end;
   t->begun = part.end < s->network->layers[s->plan->panel_producer[step->layer]].out.c;
 }
@@ -404,9 +424,11 @@ static void check_slice(const struct subject *s, const struct mafat_step *step, 
   const struct mafat_layer *l = &s->network->layers[reader];
   struct mafat_block_slice block_slices[256];
   if (mafat_span_size(step->channels) == all) return;
-  require(s->plan->placement[reader] == MAFAT_STREAMED, s, "layer %d is kept, yet sliced", step->layer);
+  require(s->plan->placement[reader] == MAFAT_STREAMED, s, "layer %d is kept, yet sliced",
+          step->layer);
   require(reader == step->layer || s->network->layers[step->layer].type != MAFAT_MAXPOOL ||
-              s->plan->algorithms[reader] == MAFAT_WINOGRAD, s, "layer %d pools slices", step->layer);
+              s->plan->algorithms[reader] == MAFAT_WINOGRAD,
+          s, "layer %d pools slices", step->layer);
   if (l->type == MAFAT_CONNECTED || step->channels.end == all) return;
   int n = mafat_block_slices(mafat_layer_sources(l), mafat_span(0, all), block_slices, 256), i = 0;
   ck_assert_int_le(n, 256);
@@ -424,16 +446,20 @@ static void take_part(struct progress *p, const struct mafat_step *step)
   int panel = MAFAT_PANEL * s->plan->n_threads;
   bool wide = mafat_order_is_panel_producer(s->plan, step->layer);
   if (!mafat_plan_divides(s->plan, s->network, step->layer)) panel = filters;
-  require(step->filters.begin == t->filter && step->filters.end == mafat_min(t->filter + panel, filters), s,
-          "layer %d: filters [%d, %d) after %d", step->layer, step->filters.begin, step->filters.end, t->filter);
+  require(step->filters.begin == t->filter &&
+              step->filters.end == mafat_min(t->filter + panel, filters),
+          s, "layer %d: filters [%d, %d) after %d", step->layer, step->filters.begin,
+          step->filters.end, t->filter);
   require(step->channels.begin == t->channel && step->channels.begin < step->channels.end &&
-              step->channels.end <= channels, s, "layer %d: channels [%d, %d) after %d", step->layer,
-          step->channels.begin, step->channels.end, t->channel);
+              step->channels.end <= channels,
+          s, "layer %d: channels [%d, %d) after %d", step->layer, step->channels.begin,
+          step->channels.end, t->channel);
   require(t->transformed == mafat_plan_transforms(s->plan, s->network, step->layer), s,
           "layer %d's input is not transformed", step->layer);
   require(step->held_channels.begin == (wide ? step->filters.begin : 0) &&
-              step->held_channels.end == (wide ? step->filters.end : filters), s,
-          "layer %d holds channels [%d, %d)", step->layer, step->held_channels.begin, step->held_channels.end);
+              step->held_channels.end == (wide ? step->filters.end : filters),
+          s, "layer %d holds channels [%d, %d)", step->layer, step->held_channels.begin,
+          step->held_channels.end);
   check_slice(s, step, channels);
   if (wide && t->channel == 0 && t->filter > 0) check_readers_took(p, step->layer);
   t->channel = step->channels.end;
@@ -463,9 +489,10 @@ static void check_place(struct progress *p, const struct mafat_step *step)
   const struct subject *s = p->s;
   const struct mafat_group *g = &s->plan->groups[step->group];
   int position = s->plan->position[step->layer];
-  require(step->group >= p->group && s->plan->group_of[step->layer] == step->group, s, "layer %d in group %d after %d",
-          step->layer, step->group, p->group);
-  require(!runs_once(g) || position >= p->position, s, "layer %d runs before its place", step->layer);
+  require(step->group >= p->group && s->plan->group_of[step->layer] == step->group, s,
+          "layer %d in group %d after %d", step->layer, step->group, p->group);
+  require(!runs_once(g) || position >= p->position, s, "layer %d runs before its place",
+          step->layer);
   if (step->group != p->group || (mafat_group_is_tiled(g) && position <= p->position)) p->tile++;
   p->group = step->group;
   p->position = position;
@@ -477,20 +504,21 @@ static void take_step(struct progress *p, const struct mafat_step *step)
   const struct mafat_layer *l = &s->network->layers[step->layer];
   struct state *t = &p->states[step->layer];
   check_place(p, step);
-  require(!mafat_layer_is_alias(l) && s->plan->outer[step->layer] < 0, s, "layer %d has no step, yet it is run",
-          step->layer);
+  require(!mafat_layer_is_alias(l) && s->plan->outer[step->layer] < 0, s,
+          "layer %d has no step, yet it is run", step->layer);
   require(!mafat_box_is_empty(step->out) && contains(step->held, step->out) &&
               contains(mafat_box_full(l->out.h, l->out.w), step->out),
           s, "layer %d computes a box outside its map", step->layer);
   if (!t->begun) begin_box(p, step);
-  require(contains(t->out, step->out) && contains(step->out, t->out), s, "parts of layer %d are of two boxes",
-          step->layer);
-  require(p->open < 0 || p->open == step->layer || s->plan->panel_producer[step->layer] == p->open, s,
-          "layer %d runs between the parts of layer %d", step->layer, p->open);
+  require(contains(t->out, step->out) && contains(step->out, t->out), s,
+          "parts of layer %d are of two boxes", step->layer);
+  require(p->open < 0 || p->open == step->layer || s->plan->panel_producer[step->layer] == p->open,
+          s, "layer %d runs between the parts of layer %d", step->layer, p->open);
   check_reads(p, step);
   if (step->kind == MAFAT_STEP_TRANSFORM) {
-    require(mafat_plan_transforms(s->plan, s->network, step->layer) && !t->transformed && t->filter == 0 &&
-                t->channel == 0, s, "layer %d's input is transformed once more", step->layer);
+    require(mafat_plan_transforms(s->plan, s->network, step->layer) && !t->transformed &&
+                t->filter == 0 && t->channel == 0,
+            s, "layer %d's input is transformed once more", step->layer);
     t->transformed = true;
     return;
   }
@@ -510,12 +538,13 @@ static void check_end(const struct progress *p)
     bool panels = mafat_plan_group(s->plan, t)->cut.kind == MAFAT_CUT_PANELS;
     if (panels) require(p->states[t].done, s, "layer %d is not run", t);
     if (panels || s->schedule->usage[t].external)
-      require(is_computed(m, mafat_box_full(m->shape.h, m->shape.w)), s, "the steps leave a hole in layer %d", t);
+      require(is_computed(m, mafat_box_full(m->shape.h, m->shape.w)), s,
+              "the steps leave a hole in layer %d", t);
   }
   const struct mafat_usage *picture = &s->schedule->usage[mafat_network_picture(s->network)];
   if (picture->needed && !picture->external)
-    require(p->input_rows == p->input_rows_read, s, "%d rows of the picture came, %d were read", p->input_rows,
-            p->input_rows_read);
+    require(p->input_rows == p->input_rows_read, s, "%d rows of the picture came, %d were read",
+            p->input_rows, p->input_rows_read);
 }
 
 static void check_run(const struct subject *s)
@@ -547,7 +576,8 @@ END_TEST
 /* The random cases are worth something: every kind of step and of part is among them. */
 START_TEST(every_kind_of_step_is_met)
 {
-  int panel_fusions = 0, pooled_panels = 0, slices = 0, connected_slices = 0, transforms = 0, row_transforms = 0, input_rows = 0;
+  int panel_fusions = 0, pooled_panels = 0, slices = 0, connected_slices = 0, transforms = 0,
+      row_transforms = 0, input_rows = 0;
   for (int seed = 0; seed < CASES * NETWORKS_PER_CASE; seed++) {
     struct subject s = open_subject(seed);
     struct mafat_step step;
@@ -567,10 +597,12 @@ START_TEST(every_kind_of_step_is_met)
     }
     close_subject(&s);
   }
-  ck_assert_msg(panel_fusions > 20 && pooled_panels > 0 && slices > 20 && connected_slices > 0 && transforms > 20 &&
-                    row_transforms > 20 && input_rows > 20,
-                "panel fusions %d, pooled %d, slices %d, connected %d, transforms %d, in rows %d, rows of the picture %d", panel_fusions,
-                pooled_panels, slices, connected_slices, transforms, row_transforms, input_rows);
+  ck_assert_msg(panel_fusions > 20 && pooled_panels > 0 && slices > 20 && connected_slices > 0 &&
+                    transforms > 20 && row_transforms > 20 && input_rows > 20,
+                "panel fusions %d, pooled %d, slices %d, connected %d, transforms %d, in rows %d, "
+                "rows of the picture %d",
+                panel_fusions, pooled_panels, slices, connected_slices, transforms, row_transforms,
+                input_rows);
 }
 END_TEST
 
@@ -592,23 +624,30 @@ static const struct slice_row slice_rows[] = {
     {"loaded", NET64 CONV80, "panels:loaded", 0, 8, MAFAT_DIRECT, "80x64 "},
     {"loaded in rows", NET64 CONV80, "rows16:loaded", 0, 8, MAFAT_DIRECT, "80x64 "},
     {"few channels", NET64 CONV80, "panels:streamed", 0, 1, MAFAT_DIRECT, "32x64 32x64 16x64 "},
-    {"wider panels, fewer channels", NET64 CONV80, "panels:streamed", 0, 2, MAFAT_DIRECT, "64x64 16x64 "},
+    {"wider panels, fewer channels", NET64 CONV80, "panels:streamed", 0, 2, MAFAT_DIRECT,
+     "64x64 16x64 "},
     {"the fewest channels", NET64 CONV80, "panels:streamed", 0, 8, MAFAT_DIRECT, "80x32 80x32 "},
     {"in rows", NET64 CONV80, "rows16:streamed", 0, 8, MAFAT_DIRECT, "80x32 80x32 "},
     {"Winograd", NET64 CONV80, "panels:streamed", 0, 8, MAFAT_WINOGRAD, "transform 80x32 80x32 "},
-    {"Winograd in rows", NET64 CONV80, "rows16:streamed", 0, 8, MAFAT_WINOGRAD, "transform 80x32 80x32 "},
-    {"Winograd, kept", NET64 CONV80, "panels", 0, 1, MAFAT_WINOGRAD, "transform 32x64 32x64 16x64 "},
+    {"Winograd in rows", NET64 CONV80, "rows16:streamed", 0, 8, MAFAT_WINOGRAD,
+     "transform 80x32 80x32 "},
+    {"Winograd, kept", NET64 CONV80, "panels", 0, 1, MAFAT_WINOGRAD,
+     "transform 32x64 32x64 16x64 "},
     {"Winograd, kept in rows", NET64 CONV80, "rows16", 0, 1, MAFAT_WINOGRAD, "80x64 "},
     {"Winograd, loaded in rows", NET64 CONV80, "rows16:loaded", 0, 1, MAFAT_WINOGRAD, "80x64 "},
-    {"pooled sums are not stored", NET64 CONV80 POOL, "panels:streamed", 1, 8, MAFAT_DIRECT, "80x64 "},
-    {"Winograd's are", NET64 CONV80 POOL, "panels:streamed", 1, 8, MAFAT_WINOGRAD, "transform 80x32 80x32 "},
-    {"inside a shortcut", NET64 CONV80 CONV80 "[shortcut]\nfrom=0\n", "panels:streamed", 2, 8, MAFAT_DIRECT,
-     "80x32 80x32 80x16 "},
-    {"5x5", NET64 "[convolutional]\nfilters=8\nsize=5\npad=1\n", "panels:streamed", 0, 2, MAFAT_DIRECT, "8x32 8x32 "},
-    {"connected", "[net]\nheight=8\nwidth=8\nchannels=64\n[connected]\noutput=40\n", "panels:streamed", 0, 1,
-     MAFAT_DIRECT, "32x1152 32x1152 32x1152 32x640 8x1152 8x1152 8x1152 8x640 "},
-    {"connected, kept", "[net]\nheight=8\nwidth=8\nchannels=64\n[connected]\noutput=40\n", "panels", 0, 1,
-     MAFAT_DIRECT, "32x4096 8x4096 "},
+    {"pooled sums are not stored", NET64 CONV80 POOL, "panels:streamed", 1, 8, MAFAT_DIRECT,
+     "80x64 "},
+    {"Winograd's are", NET64 CONV80 POOL, "panels:streamed", 1, 8, MAFAT_WINOGRAD,
+     "transform 80x32 80x32 "},
+    {"inside a shortcut", NET64 CONV80 CONV80 "[shortcut]\nfrom=0\n", "panels:streamed", 2, 8,
+     MAFAT_DIRECT, "80x32 80x32 80x16 "},
+    {"5x5", NET64 "[convolutional]\nfilters=8\nsize=5\npad=1\n", "panels:streamed", 0, 2,
+     MAFAT_DIRECT, "8x32 8x32 "},
+    {"connected", "[net]\nheight=8\nwidth=8\nchannels=64\n[connected]\noutput=40\n",
+     "panels:streamed", 0, 1, MAFAT_DIRECT,
+     "32x1152 32x1152 32x1152 32x640 8x1152 8x1152 8x1152 8x640 "},
+    {"connected, kept", "[net]\nheight=8\nwidth=8\nchannels=64\n[connected]\noutput=40\n", "panels",
+     0, 1, MAFAT_DIRECT, "32x4096 8x4096 "},
     {"tiles", NET64 CONV80, "2x2:streamed", 0, 8, MAFAT_DIRECT, "80x64 "},
 };
 
@@ -626,9 +665,10 @@ START_TEST(parts_of_known_layers)
   while (mafat_schedule_next(s, &step)) {
     if (step.layer != r->layer || step.out.y.begin > 0 || step.out.x.begin > 0) continue;
     int filters = mafat_span_size(step.filters), channels = mafat_span_size(step.channels);
-    used += (size_t)(step.kind == MAFAT_STEP_TRANSFORM
-                         ? snprintf(parts + used, sizeof parts - used, "transform ")
-                         : snprintf(parts + used, sizeof parts - used, "%dx%d ", filters, channels));
+    used +=
+        (size_t)(step.kind == MAFAT_STEP_TRANSFORM
+                     ? snprintf(parts + used, sizeof parts - used, "transform ")
+                     : snprintf(parts + used, sizeof parts - used, "%dx%d ", filters, channels));
   }
   ck_assert_msg(strcmp(parts, r->parts) == 0, "%s: %s, expected %s", r->what, parts, r->parts);
   mafat_schedule_close(&s);
@@ -644,8 +684,9 @@ static bool same_spans(struct mafat_span a, struct mafat_span b)
 
 static bool same_steps(const struct mafat_step *a, const struct mafat_step *b)
 {
-  return a->kind == b->kind && a->group == b->group && a->layer == b->layer && same_spans(a->out.y, b->out.y) &&
-         same_spans(a->out.x, b->out.x) && same_spans(a->held.y, b->held.y) && same_spans(a->held.x, b->held.x) &&
+  return a->kind == b->kind && a->group == b->group && a->layer == b->layer &&
+         same_spans(a->out.y, b->out.y) && same_spans(a->out.x, b->out.x) &&
+         same_spans(a->held.y, b->held.y) && same_spans(a->held.x, b->held.x) &&
          same_spans(a->held_channels, b->held_channels) && same_spans(a->filters, b->filters) &&
          same_spans(a->channels, b->channels);
 }
@@ -664,7 +705,8 @@ START_TEST(a_rewound_schedule_repeats_itself)
     for (int stop = n; stop > 0; stop = stop * 3 / 4) {
       mafat_schedule_rewind(s.schedule);
       for (int i = 0; i < stop; i++)
-        require(mafat_schedule_next(s.schedule, &step) && same_steps(&step, &first[i]), &s, "step %d differs", i);
+        require(mafat_schedule_next(s.schedule, &step) && same_steps(&step, &first[i]), &s,
+                "step %d differs", i);
     }
     close_subject(&s);
   }
@@ -674,10 +716,11 @@ END_TEST
 
 START_TEST(outputs_are_the_last_layer_and_every_head)
 {
-  struct mafat_network *n = test_network("[net]\nheight=8\nwidth=8\nchannels=3\n"
-                                         "[convolutional]\nfilters=6\nsize=1\n[yolo]\nclasses=1\nnum=1\n"
-                                         "[route]\nlayers=0\n[convolutional]\nfilters=9\nsize=1\n"
-                                         "[route]\nlayers=0\n[dropout]\n");
+  struct mafat_network *n =
+      test_network("[net]\nheight=8\nwidth=8\nchannels=3\n"
+                   "[convolutional]\nfilters=6\nsize=1\n[yolo]\nclasses=1\nnum=1\n"
+                   "[route]\nlayers=0\n[convolutional]\nfilters=9\nsize=1\n"
+                   "[route]\nlayers=0\n[dropout]\n");
   struct mafat_plan *plan = test_plan(n, "1x1/1/1x1");
   struct mafat_usage usage[7];
   mafat_usage_find(n, plan, usage);

@@ -50,9 +50,10 @@ static const struct row rows[] = {
     {"panels/3/1x1/order=file", "panels/3/1x1"}, /* as usual */
     {"1x1/inplace", "1x1/NoCut/inplace"},
     {"rows4/12,40,44-45/1x1", NULL}, /* sets of layers */
-    {"1x1:dw0/NoCut", NULL}, /* depthwise layers by themselves */
+    {"1x1:dw0/NoCut", NULL},         /* depthwise layers by themselves */
     {"panels:dw004:apart:direct3", "panels:apart:direct3:dw4/NoCut"},
-    {"1x1:dw(0:3,4:7-9)/12/rows2:dw(16:12-12):streamed", "1x1:dw(0:3,4:7-9)/12/rows2:streamed:dw(16:12)"},
+    {"1x1:dw(0:3,4:7-9)/12/rows2:dw(16:12-12):streamed",
+     "1x1:dw(0:3,4:7-9)/12/rows2:streamed:dw(16:12)"},
     {"rows4/0,40,44-45/1x1/40,41-41/panels", "rows4/0,40,44-45/1x1/40,41/panels"},
     {"rows1:early:streamed/3/rows:early", "rows1:early:streamed/3/rows:early"},
     {"rows1:bricks:early:streamed/3/rows:bricks", "rows1:early:bricks:streamed/3/rows:bricks"},
@@ -83,20 +84,27 @@ END_TEST
 START_TEST(what_is_read_is_in_the_struct)
 {
   struct mafat_spec *s;
-  const char *text = "[2,5]x3:loaded/4/rows2:loaded300/6/rows:streamed/9/panels:apart:streamed4:direct7-8";
+  const char *text =
+      "[2,5]x3:loaded/4/rows2:loaded300/6/rows:streamed/9/panels:apart:streamed4:direct7-8";
   ck_assert_int_eq(mafat_spec_read(&s, text, NULL), MAFAT_OK);
   ck_assert_int_eq(s->n_groups, 4);
   const struct mafat_group_spec *g = s->groups;
   ck_assert(g[0].end == 4 && g[1].end == 6 && g[2].end == 9 && g[3].end == 0);
-  ck_assert(g[0].cut.kind == MAFAT_CUT_GRID && g[0].cut.as.grid.n_rows == 3 && g[0].cut.as.grid.n_cols == 3);
-  ck_assert(g[0].cut.as.grid.rows[0] == 2 && g[0].cut.as.grid.rows[1] == 5 && !g[0].cut.as.grid.cols);
-  ck_assert(g[0].weights.placement == MAFAT_LOADED && !g[0].cut.as.grid.balanced && mafat_cut_is_tiled(&g[0].cut));
+  ck_assert(g[0].cut.kind == MAFAT_CUT_GRID && g[0].cut.as.grid.n_rows == 3 &&
+            g[0].cut.as.grid.n_cols == 3);
+  ck_assert(g[0].cut.as.grid.rows[0] == 2 && g[0].cut.as.grid.rows[1] == 5 &&
+            !g[0].cut.as.grid.cols);
+  ck_assert(g[0].weights.placement == MAFAT_LOADED && !g[0].cut.as.grid.balanced &&
+            mafat_cut_is_tiled(&g[0].cut));
   ck_assert(g[1].cut.kind == MAFAT_CUT_ROWS && g[1].cut.as.rows.least == 2);
   ck_assert(g[1].weights.placement == MAFAT_STREAMED && g[1].weights.loaded_kb == 300);
-  ck_assert(g[2].cut.as.rows.least == 0 && g[2].weights.placement == MAFAT_STREAMED && g[2].weights.ring == 0);
-  ck_assert(g[3].cut.kind == MAFAT_CUT_PANELS && g[3].cut.as.panels.apart && g[3].weights.ring == 4);
+  ck_assert(g[2].cut.as.rows.least == 0 && g[2].weights.placement == MAFAT_STREAMED &&
+            g[2].weights.ring == 0);
+  ck_assert(g[3].cut.kind == MAFAT_CUT_PANELS && g[3].cut.as.panels.apart &&
+            g[3].weights.ring == 4);
   ck_assert(g[3].algorithms[MAFAT_DIRECT].given && g[3].algorithms[MAFAT_DIRECT].n == 1 &&
-            g[3].algorithms[MAFAT_DIRECT].layers[0].begin == 7 && g[3].algorithms[MAFAT_DIRECT].layers[0].end == 9);
+            g[3].algorithms[MAFAT_DIRECT].layers[0].begin == 7 &&
+            g[3].algorithms[MAFAT_DIRECT].layers[0].end == 9);
   ck_assert(!g[3].algorithms[MAFAT_WINOGRAD].given && !mafat_cut_is_tiled(&g[3].cut));
   mafat_spec_close(&s);
 }
@@ -168,8 +176,10 @@ START_TEST(depthwise_words_are_in_the_struct)
   const struct mafat_group_spec *g = s->groups;
   ck_assert(g[0].n_depthwise == 1 && g[1].n_depthwise == 2 && g[2].n_depthwise == 0);
   ck_assert(g[0].depthwise[0].rows == 3 && mafat_span_size(g[0].depthwise[0].layers) == 0);
-  ck_assert(g[1].depthwise[0].rows == 0 && g[1].depthwise[0].layers.begin == 5 && g[1].depthwise[0].layers.end == 6);
-  ck_assert(g[1].depthwise[1].rows == 7 && g[1].depthwise[1].layers.begin == 8 && g[1].depthwise[1].layers.end == 10);
+  ck_assert(g[1].depthwise[0].rows == 0 && g[1].depthwise[0].layers.begin == 5 &&
+            g[1].depthwise[0].layers.end == 6);
+  ck_assert(g[1].depthwise[1].rows == 7 && g[1].depthwise[1].layers.begin == 8 &&
+            g[1].depthwise[1].layers.end == 10);
   mafat_spec_close(&s);
 }
 END_TEST
@@ -183,8 +193,10 @@ START_TEST(a_spec_is_made_group_by_group)
   ck_assert_str_eq(test_spec_text(spec), "rows3/5/1x1"); /* what is usual */
   g->weights.placement = MAFAT_STREAMED;
   g->algorithms[MAFAT_WINOGRAD].given = true;
-  ck_assert_int_eq(mafat_algorithm_word_add(NULL, &g->algorithms[MAFAT_WINOGRAD], mafat_span(6, 9)), MAFAT_OK);
-  ck_assert_int_eq(mafat_algorithm_word_add(NULL, &g->algorithms[MAFAT_WINOGRAD], mafat_span(11, 12)), MAFAT_OK);
+  ck_assert_int_eq(mafat_algorithm_word_add(NULL, &g->algorithms[MAFAT_WINOGRAD], mafat_span(6, 9)),
+                   MAFAT_OK);
+  ck_assert_int_eq(
+      mafat_algorithm_word_add(NULL, &g->algorithms[MAFAT_WINOGRAD], mafat_span(11, 12)), MAFAT_OK);
   ck_assert_str_eq(test_spec_text(spec), "rows3/5/1x1:streamed:winograd6-8,11");
   mafat_spec_close(&spec);
   mafat_spec_close(&spec);

@@ -34,7 +34,8 @@ static void add(const char *format, ...)
 
 static void convolution(int filters, int size, int stride, int groups)
 {
-  add("[convolutional]\nfilters=%d\nsize=%d\nstride=%d\npad=1\ngroups=%d\nactivation=relu\n", filters, size, stride, groups);
+  add("[convolutional]\nfilters=%d\nsize=%d\nstride=%d\npad=1\ngroups=%d\nactivation=relu\n",
+      filters, size, stride, groups);
 }
 
 static void classify(int classes)
@@ -44,8 +45,9 @@ static void classify(int classes)
 
 static void mobilenet_v1(int side, int classes)
 {
-  static const int out[13][2] = {{16, 1}, {32, 2}, {32, 1}, {64, 2}, {64, 1}, {128, 2}, {128, 1}, {128, 1},
-                                 {128, 1}, {128, 1}, {128, 1}, {256, 2}, {256, 1}};
+  static const int out[13][2] = {{16, 1},  {32, 2},  {32, 1},  {64, 2},  {64, 1},
+                                 {128, 2}, {128, 1}, {128, 1}, {128, 1}, {128, 1},
+                                 {128, 1}, {256, 2}, {256, 1}};
   int c = 8;
   begin(side, side, 3);
   convolution(8, 3, 2, 1);
@@ -58,7 +60,8 @@ static void mobilenet_v1(int side, int classes)
 
 static void mobilenet_v2(int side)
 {
-  static const int rows[7][4] = {{1, 8, 1, 1}, {6, 8, 2, 2}, {6, 8, 3, 2}, {6, 16, 4, 2}, {6, 24, 3, 1}, {6, 40, 3, 2}, {6, 80, 1, 1}};
+  static const int rows[7][4] = {{1, 8, 1, 1},  {6, 8, 2, 2},  {6, 8, 3, 2}, {6, 16, 4, 2},
+                                 {6, 24, 3, 1}, {6, 40, 3, 2}, {6, 80, 1, 1}};
   int c = 8;
   begin(side, side, 3);
   convolution(8, 3, 2, 1);
@@ -68,7 +71,8 @@ static void mobilenet_v2(int side)
       if (wide > c) convolution(wide, 1, 1, 1);
       convolution(wide, 3, stride, wide);
       convolution(rows[i][1], 1, 1, 1);
-      if (stride == 1 && c == rows[i][1]) add("[shortcut]\nfrom=%d\nactivation=linear\n", wide > c ? -4 : -3);
+      if (stride == 1 && c == rows[i][1])
+        add("[shortcut]\nfrom=%d\nactivation=linear\n", wide > c ? -4 : -3);
       c = rows[i][1];
     }
   convolution(1280, 1, 1, 1);
@@ -95,7 +99,8 @@ static const struct published {
   uint64_t one_pass, best_pairs;
 } published[N_NETWORKS] = {
     {"MV1-224", 41.0e6, 463.6e3, 2.9e6, 1.64e6, 2676384, 1346720},
-    {"MV1-128", 13.57e6, 463.6e3, 879.0e3, 459.4e3, 876960, 442784}, /* printed 491.9k, and -47.74 %, which is this */
+    {"MV1-128", 13.57e6, 463.6e3, 879.0e3, 459.4e3, 876960,
+     442784}, /* printed 491.9k, and -47.74 %, which is this */
     {"MV1-96", 7.49e6, 208.1e3, 497.03e3, 270.09e3, 491272, 247048},
     {"MV2-224", 37.20e6, 1.51e6, 5.83e6, 3.28e6, 5195072, 2571808},
     {"MV2-128", 13.01e6, 1.51e6, 2.47e6, 1.16e6, 1700768, 844192},
@@ -127,7 +132,8 @@ START_TEST(test_macs_and_weights_are_the_published)
   const struct published *p = &published[_i];
   uint64_t macs = 0, weights = 0;
   for (int l = 0; l < n->n_layers; l++) {
-    macs += mafat_layer_macs(&n->layers[l], (uint64_t)n->layers[l].out.h * (uint64_t)n->layers[l].out.w);
+    macs += mafat_layer_macs(&n->layers[l],
+                             (uint64_t)n->layers[l].out.h * (uint64_t)n->layers[l].out.w);
     weights += mafat_transfers_weight_bytes(n, &o, l);
   }
   ck_assert_double_le(fabs((double)macs / p->macs - 1), .002);
@@ -153,17 +159,24 @@ static double price_of_some(const void *context, const struct mafat_unit *u)
 {
   const int *blocks = context;
   if (u->how == MAFAT_FUSED_NONE) return (double)mafat_unit_moved(u);
-  return u->how == MAFAT_FUSED_DW_PW_ROWS && u->layers[1] <= 2 * *blocks ? (double)mafat_unit_moved(u) : INFINITY;
+  return u->how == MAFAT_FUSED_DW_PW_ROWS && u->layers[1] <= 2 * *blocks
+             ? (double)mafat_unit_moved(u)
+             : INFINITY;
 }
 
 START_TEST(test_keywords_move_what_is_published)
 {
-  static const struct { int blocks; uint64_t bytes; } cases[] = {{0, 144666}, {1, 128666}, {4, 80666}};
+  static const struct {
+    int blocks;
+    uint64_t bytes;
+  } cases[] = {{0, 144666}, {1, 128666}, {4, 80666}};
   struct mafat_network *n = open_network(5);
   struct mafat_transfers_options o = options_of(65536);
   struct mafat_transfers t;
-  ck_assert_int_eq(mafat_transfers_choose(&t, n, n->n_layers, &o, &(struct mafat_unit_price){price_of_some, &cases[_i].blocks}),
-                   MAFAT_OK);
+  ck_assert_int_eq(
+      mafat_transfers_choose(&t, n, n->n_layers, &o,
+                             &(struct mafat_unit_price){price_of_some, &cases[_i].blocks}),
+      MAFAT_OK);
   ck_assert_uint_eq(t.activation_bytes, cases[_i].bytes);
   ck_assert_uint_eq(t.again_bytes, 0);
   ck_assert_uint_eq(t.weight_bytes, 22016);
@@ -182,8 +195,11 @@ START_TEST(test_least_transfers_are_no_more_than_published)
   if (getenv("MAFAT_TEST_TELL"))
     printf("%s: base %llu (again %llu) least %llu (again %llu) weights %llu\n", published[_i].name,
            (unsigned long long)base.activation_bytes, (unsigned long long)base.again_bytes,
-           (unsigned long long)least.activation_bytes, (unsigned long long)least.again_bytes, (unsigned long long)least.weight_bytes);
-  for (int u = 0; u < least.n; u++) ck_assert_msg(least.units[u].fits && least.units[u].capacity_bytes <= o.fast_bytes, "unit %d", u);
+           (unsigned long long)least.activation_bytes, (unsigned long long)least.again_bytes,
+           (unsigned long long)least.weight_bytes);
+  for (int u = 0; u < least.n; u++)
+    ck_assert_msg(least.units[u].fits && least.units[u].capacity_bytes <= o.fast_bytes, "unit %d",
+                  u);
   ck_assert_double_le((double)least.activation_bytes, published[_i].least);
   ck_assert_uint_le(least.weight_bytes, base.weight_bytes);
   mafat_transfers_close(&base);
@@ -206,7 +222,8 @@ static struct mafat_network *open_pair(bool depthwise_first, int side, int strid
 enum { N_SHAPES = 36 };
 
 /* The 36 shapes of the published analysis, in the order of its loops. */
-static struct mafat_network *open_shape(bool depthwise_first, int i, int *side, int *stride, int *c, int *k)
+static struct mafat_network *open_shape(bool depthwise_first, int i, int *side, int *stride, int *c,
+                                        int *k)
 {
   *side = 32 << i % 3;
   *stride = 1 + i / 3 % 2;
@@ -228,7 +245,8 @@ START_TEST(test_buffers_between)
   mafat_network_close(&n);
   n = open_shape(false, _i, &side, &stride, &c, &k);
   for (int fd = 1; fd <= k; fd++) {
-    struct mafat_unit u = {.how = MAFAT_FUSED_PW_DW_CHANNELS, .layers = {0, 1}, .n = 2, .extent = fd};
+    struct mafat_unit u = {
+        .how = MAFAT_FUSED_PW_DW_CHANNELS, .layers = {0, 1}, .n = 2, .extent = fd};
     ck_assert(mafat_unit_count_at(&u, n, &o));
     ck_assert_uint_eq(u.mid_bytes, (uint64_t)fd * (uint64_t)side * (uint64_t)side);
   }
@@ -241,7 +259,8 @@ START_TEST(test_buffers_between)
 }
 END_TEST
 
-/* C = K = 512, 16 x 16: input and window of 3 rows and one output row are 57,344 bytes, and weights come on top. */
+/* C = K = 512, 16 x 16: input and window of 3 rows and one output row are 57,344 bytes, and weights
+ * come on top. */
 START_TEST(test_the_smallest_window_may_have_no_room)
 {
   struct mafat_network *n = open_pair(false, 16, 1, 512, 512);
@@ -265,8 +284,8 @@ static double random_price(const void *context, const struct mafat_unit *u)
 }
 
 /* The least over all sequences of units from layer `l` on. */
-static double try_all(const struct mafat_network *n, const struct mafat_transfers_options *o, const struct mafat_unit_price *price,
-                      int l)
+static double try_all(const struct mafat_network *n, const struct mafat_transfers_options *o,
+                      const struct mafat_unit_price *price, int l)
 {
   double least = INFINITY;
   if (l == n->n_layers) return 0;
@@ -328,11 +347,13 @@ END_TEST
 
 /* ---- copies ---- */
 
-static void check_copies(const struct mafat_network *n, const struct mafat_transfers_options *o, const struct mafat_unit *u)
+static void check_copies(const struct mafat_network *n, const struct mafat_transfers_options *o,
+                         const struct mafat_unit *u)
 {
   struct copy_counters c = {0};
   ck_assert_int_eq(copy_unit(&c, n, o, u), MAFAT_OK);
-  ck_assert_msg(!c.wrong, "layer %d, %s, %d: %s", u->layers[0], mafat_fused_name(u->how), u->extent, c.wrong ? c.wrong : "");
+  ck_assert_msg(!c.wrong, "layer %d, %s, %d: %s", u->layers[0], mafat_fused_name(u->how), u->extent,
+                c.wrong ? c.wrong : "");
   ck_assert_uint_eq(c.in, u->input_bytes);
   ck_assert_uint_eq(c.out, u->output_bytes);
   ck_assert_uint_eq(c.weights, u->weight_bytes);
@@ -346,7 +367,8 @@ START_TEST(test_counters_are_the_formula)
   struct mafat_transfers_options o = options_of(sizes[_i % 4]);
   for (int fused = 0; fused < 2; fused++) {
     struct mafat_transfers t;
-    int code = fused ? mafat_transfers_choose(&t, n, n->n_layers, &o, NULL) : mafat_transfers_unfused(&t, n, n->n_layers, &o);
+    int code = fused ? mafat_transfers_choose(&t, n, n->n_layers, &o, NULL)
+                     : mafat_transfers_unfused(&t, n, n->n_layers, &o);
     ck_assert_int_eq(code, MAFAT_OK);
     for (int u = 0; u < t.n; u++)
       if (t.units[u].fits) check_copies(n, &o, &t.units[u]);
@@ -366,10 +388,12 @@ START_TEST(test_counters_are_the_formula_at_every_extent)
     if (how != MAFAT_FUSED_DW_PW_ROWS) convolution(7, 1, 1, 1);
     int c = how == MAFAT_FUSED_DW_PW_ROWS ? 5 : 7;
     convolution(c, size, stride, c);
-    if (how == MAFAT_FUSED_DW_PW_ROWS || how == MAFAT_FUSED_BOTTLENECK_ROWS) convolution(5, 1, 1, 1);
+    if (how == MAFAT_FUSED_DW_PW_ROWS || how == MAFAT_FUSED_BOTTLENECK_ROWS)
+      convolution(5, 1, 1, 1);
     struct mafat_network *n = test_network(cfg);
     for (int extent = 1; extent <= side; extent++) {
-      struct mafat_unit u = {.how = (enum mafat_fused)how, .layers = {0, 1, 2}, .n = n->n_layers, .extent = extent};
+      struct mafat_unit u = {
+          .how = (enum mafat_fused)how, .layers = {0, 1, 2}, .n = n->n_layers, .extent = extent};
       if (mafat_unit_count_at(&u, n, &o)) check_copies(n, &o, &u);
     }
     mafat_network_close(&n);
@@ -390,7 +414,8 @@ START_TEST(test_counters_are_the_formula_around)
   add("[shortcut]\nfrom=-4\nactivation=linear\n");
   struct mafat_network *n = test_network(cfg);
   for (int extent = 1; extent <= side; extent++) {
-    struct mafat_unit u = {.how = MAFAT_FUSED_BOTTLENECK_ROWS, .layers = {1, 2, 3, 4}, .n = 4, .extent = extent};
+    struct mafat_unit u = {
+        .how = MAFAT_FUSED_BOTTLENECK_ROWS, .layers = {1, 2, 3, 4}, .n = 4, .extent = extent};
     ck_assert(mafat_unit_can(&u, n));
     if (mafat_unit_count_at(&u, n, &o)) check_copies(n, &o, &u);
     else ck_assert_int_lt(extent, size);

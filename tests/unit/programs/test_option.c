@@ -24,14 +24,28 @@ static const struct texts {
 #define AT(text) offsetof(struct texts, text)
 #define MEMBER(name) offsetof(struct values, name)
 static const struct mafat_option rows[N_ROWS] = {
-    [COUNT] = {.name = AT(count), .values = AT(range), .type = MAFAT_OPTION_COUNT, .member = MEMBER(count), .programs = ONE | OTHER},
-    [SECRET] = {.name = AT(none), .type = MAFAT_OPTION_TEXT, .member = MEMBER(secret), .programs = ONE},
+    [COUNT] = {.name = AT(count),
+               .values = AT(range),
+               .type = MAFAT_OPTION_COUNT,
+               .member = MEMBER(count),
+               .programs = ONE | OTHER},
+    [SECRET] = {.name = AT(none),
+                .type = MAFAT_OPTION_TEXT,
+                .member = MEMBER(secret),
+                .programs = ONE},
     [FLAG] = {.name = AT(flag), .type = MAFAT_OPTION_FLAG, .member = MEMBER(flag), .programs = ONE},
-    [FOREIGN] = {.name = AT(foreign), .values = AT(range), .type = MAFAT_OPTION_COUNT, .member = MEMBER(foreign), .programs = OTHER}};
+    [FOREIGN] = {.name = AT(foreign),
+                 .values = AT(range),
+                 .type = MAFAT_OPTION_COUNT,
+                 .member = MEMBER(foreign),
+                 .programs = OTHER}};
 
-static const struct mafat_option_variable variables[] = {
-    {COUNT, "OPTION_COUNT"}, {SECRET, "OPTION_SECRET"}, {FLAG, "OPTION_FLAG"}, {FOREIGN, "OPTION_FOREIGN"}};
-static const struct mafat_option_table table = {rows, N_ROWS, (const char *)&texts, variables, sizeof variables / sizeof *variables};
+static const struct mafat_option_variable variables[] = {{COUNT, "OPTION_COUNT"},
+                                                         {SECRET, "OPTION_SECRET"},
+                                                         {FLAG, "OPTION_FLAG"},
+                                                         {FOREIGN, "OPTION_FOREIGN"}};
+static const struct mafat_option_table table = {rows, N_ROWS, (const char *)&texts, variables,
+                                                sizeof variables / sizeof *variables};
 
 static void clear(void)
 {
@@ -39,7 +53,8 @@ static void clear(void)
 }
 
 /* Result of reading words, with the program's name first and NULL last. */
-static enum mafat_option_answer read_words(struct mafat_option_reader *r, struct values *v, char **words)
+static enum mafat_option_answer read_words(struct mafat_option_reader *r, struct values *v,
+                                           char **words)
 {
   int n = 0;
   enum mafat_option_answer answer;

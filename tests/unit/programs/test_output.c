@@ -109,16 +109,43 @@ static const double latencies[] = {12.5, 12.25, 13};
 
 static struct mafat_run_report full_report(void)
 {
-  return (struct mafat_run_report){
-      .image = "dog.jpg", .network_w = 608, .network_h = 416, .fork = "darknet", .n_layers = 32, .plan = "5x5/8/2x2",
-      .algorithm = "direct", .cpu = "avx2", .threads = 1, .memory_budget_bytes = 67108864,
-      .arena_bytes = 5000000000, .predicted_charge_bytes = 3, .predicted_resident_bytes = 4,
-      .measured_resident_bytes = 5, .vm_hwm_bytes = 6, .load_ms = 100.125, .image_ms = .5,
-      .layers_ms = 12, .latency_ms = 12.5, .latencies_ms = latencies, .n_latencies = 3,
-      .total_ms = 140, .swap_in_bytes = 0, .swap_out_bytes = 8192, .swap_scope = "cgroup",
-      .major_faults = 2, .weights_read_bytes = 203934260, .kind = MAFAT_MODEL_DETECTOR,
-      .detections = &detections, .reserve_bytes = 262144, .lock = "off", .lock_reason = "no group",
-      .locked_bytes = 0, .sandbox = "seccomp", .stall_scope = "system", .stall_some_us = 12, .stall_full_us = 11};
+  return (struct mafat_run_report){.image = "dog.jpg",
+                                   .network_w = 608,
+                                   .network_h = 416,
+                                   .fork = "darknet",
+                                   .n_layers = 32,
+                                   .plan = "5x5/8/2x2",
+                                   .algorithm = "direct",
+                                   .cpu = "avx2",
+                                   .threads = 1,
+                                   .memory_budget_bytes = 67108864,
+                                   .arena_bytes = 5000000000,
+                                   .predicted_charge_bytes = 3,
+                                   .predicted_resident_bytes = 4,
+                                   .measured_resident_bytes = 5,
+                                   .vm_hwm_bytes = 6,
+                                   .load_ms = 100.125,
+                                   .image_ms = .5,
+                                   .layers_ms = 12,
+                                   .latency_ms = 12.5,
+                                   .latencies_ms = latencies,
+                                   .n_latencies = 3,
+                                   .total_ms = 140,
+                                   .swap_in_bytes = 0,
+                                   .swap_out_bytes = 8192,
+                                   .swap_scope = "cgroup",
+                                   .major_faults = 2,
+                                   .weights_read_bytes = 203934260,
+                                   .kind = MAFAT_MODEL_DETECTOR,
+                                   .detections = &detections,
+                                   .reserve_bytes = 262144,
+                                   .lock = "off",
+                                   .lock_reason = "no group",
+                                   .locked_bytes = 0,
+                                   .sandbox = "seccomp",
+                                   .stall_scope = "system",
+                                   .stall_some_us = 12,
+                                   .stall_full_us = 11};
 }
 
 static struct json_object *run_object(const struct mafat_run_report *r)
@@ -235,7 +262,8 @@ END_TEST
 
 START_TEST(test_strange_numbers)
 {
-  static const double strange[] = {NAN, INFINITY, -INFINITY, DBL_MAX, -DBL_MAX, DBL_MIN, 1e-310, -0.};
+  static const double strange[] = {NAN,      INFINITY, -INFINITY, DBL_MAX,
+                                   -DBL_MAX, DBL_MIN,  1e-310,    -0.};
   enum { N = sizeof strange / sizeof *strange };
   struct mafat_run_report r = full_report();
   r.latencies_ms = strange;
@@ -263,17 +291,21 @@ static const struct {
 } strings[] = {
     {"", "", NULL},
     {"a \"quoted\" \\ back/slash", "a \"quoted\" \\ back/slash", NULL},
-    {"\x01\x02\b\t\n\v\f\r\x1b[31m\x1f\x7f", "\x01\x02\b\t\n\v\f\r\x1b[31m\x1f\x7f", "?????????[31m??"},
-    {"na\xc3\xafve \xe2\x82\xac \xf0\x9f\x90\x95", "na\xc3\xafve \xe2\x82\xac \xf0\x9f\x90\x95", NULL},
+    {"\x01\x02\b\t\n\v\f\r\x1b[31m\x1f\x7f", "\x01\x02\b\t\n\v\f\r\x1b[31m\x1f\x7f",
+     "?????????[31m??"},
+    {"na\xc3\xafve \xe2\x82\xac \xf0\x9f\x90\x95", "na\xc3\xafve \xe2\x82\xac \xf0\x9f\x90\x95",
+     NULL},
     {"\xc2\x80\xc2\x9b" "1m\xc2\xa0", "\xc2\x80\xc2\x9b" "1m\xc2\xa0", "??1m\xc2\xa0"},
     {"\xe2\x80\xa8\xe2\x80\xa9\xef\xbb\xbf", "\xe2\x80\xa8\xe2\x80\xa9\xef\xbb\xbf", NULL},
     {"\xff\xfe", FFFD FFFD, NULL},
     {"caf\xe9.jpg", "caf" FFFD ".jpg", NULL},
-    {"\x80" "a\xbf", FFFD "a" FFFD, NULL},
-    {"\xc0\xaf \xc1\xbf", FFFD FFFD " " FFFD FFFD, NULL},                 /* overlong */
+    {"\x80"
+     "a\xbf",
+     FFFD "a" FFFD, NULL},
+    {"\xc0\xaf \xc1\xbf", FFFD FFFD " " FFFD FFFD, NULL}, /* overlong */
     {"\xe0\x9f\xbf", FFFD FFFD FFFD, NULL},
     {"\xf0\x8f\xbf\xbf", FFFD FFFD FFFD FFFD, NULL},
-    {"\xed\xa0\x80 \xed\x9f\xbf", FFFD FFFD FFFD " \xed\x9f\xbf", NULL},  /* a surrogate */
+    {"\xed\xa0\x80 \xed\x9f\xbf", FFFD FFFD FFFD " \xed\x9f\xbf", NULL}, /* a surrogate */
     {"\xf4\x90\x80\x80 \xf4\x8f\xbf\xbf", FFFD FFFD FFFD FFFD " \xf4\x8f\xbf\xbf", NULL},
     {"\xf5\x80\x80\x80", FFFD FFFD FFFD FFFD, NULL},
     {"cut \xc3", "cut " FFFD, NULL},
@@ -387,7 +419,8 @@ START_TEST(test_run_text_of_other_networks)
   r.classes = scores;
   r.n_classes = 2;
   ck_assert_int_eq(mafat_output_run_text(&r, &writer), MAFAT_OK);
-  ck_assert_str_eq(take(), "dog.jpg: classified in 12.5 ms, memory 6.2 of 64.0 MiB\n  class 281 47.1 %\n  class 0 25.0 %\n");
+  ck_assert_str_eq(take(), "dog.jpg: classified in 12.5 ms, memory 6.2 of 64.0 MiB\n  class 281 "
+                           "47.1 %\n  class 0 25.0 %\n");
 }
 END_TEST
 
@@ -400,13 +433,16 @@ START_TEST(test_table)
       {MAFAT_ROW_GROUP, 8, 8, "a name that is longer than its column is", 0, 0, 0},
       {MAFAT_ROW_TOTAL, 0, 0, "", 1e300, INT64_MAX, INT64_MAX}};
   ck_assert_int_eq(mafat_output_table(rows, 4, &writer), MAFAT_OK);
-  ck_assert_str_eq(
-      take(),
-      "layers                                                  ms            MACs   GMAC/s           bytes\n"
-      "0-7         5x5 tiles                              100.000      2500000000    25.00        12582912\n"
-      "  0         convolutional 3x3                       10.500       315000000    30.00         1048576\n"
-      "  1                                                      -               -        -               -\n"
-      "8           a name that is longer than its column is     0.000               0        -               0\n");
+  ck_assert_str_eq(take(), "layers                                                  ms            "
+                           "MACs   GMAC/s           bytes\n"
+                           "0-7         5x5 tiles                              100.000      "
+                           "2500000000    25.00        12582912\n"
+                           "  0         convolutional 3x3                       10.500       "
+                           "315000000    30.00         1048576\n"
+                           "  1                                                      -             "
+                           "  -        -               -\n"
+                           "8           a name that is longer than its column is     0.000         "
+                           "      0        -               0\n");
   ck_assert_int_eq(mafat_output_table(&rows[4], 1, &writer), MAFAT_OK);
   ck_assert_ptr_nonnull(strstr(take(), "\ntotal "));
 }

@@ -8,9 +8,11 @@
 
 Suite *route_suite(void);
 
-static const struct mafat_route_rules open_rules = {NULL, 100000, .5f, .45f}, closed_rules = {"secret-1", 100000, .5f, .45f};
+static const struct mafat_route_rules open_rules = {NULL, 100000, .5f, .45f},
+                                      closed_rules = {"secret-1", 100000, .5f, .45f};
 
-static struct mafat_route find(const struct mafat_route_rules *rules, const char *first_line, const char *fields)
+static struct mafat_route find(const struct mafat_route_rules *rules, const char *first_line,
+                               const char *fields)
 {
   static char text[1024];
   struct mafat_http_request r;
@@ -18,7 +20,8 @@ static struct mafat_route find(const struct mafat_route_rules *rules, const char
   snprintf(text, sizeof text, "%s HTTP/1.1\r\nHost: a\r\n%s\r\n", first_line, fields);
   ck_assert_msg(mafat_http_read(&r, text, strlen(text)) == MAFAT_HTTP_WHOLE, "%s", text);
   mafat_route_find(&route, rules, &r);
-  ck_assert((route.kind == MAFAT_ROUTE_REFUSED) == (route.status != 0) && (route.status == 0) == (route.wrong == NULL));
+  ck_assert((route.kind == MAFAT_ROUTE_REFUSED) == (route.status != 0) &&
+            (route.status == 0) == (route.wrong == NULL));
   ck_assert((route.status == 405) == (route.allow != NULL));
   return route;
 }
@@ -43,8 +46,10 @@ static const struct row {
     {"POST /detect", LENGTH(100000), MAFAT_ROUTE_JOB, 0, 401},
     {"POST /detect", LENGTH(100001), MAFAT_ROUTE_REFUSED, 413, 401},
     {"POST /detect", LENGTH(0), MAFAT_ROUTE_REFUSED, 400, 401},
-    {"POST /detect", LENGTH(5) "Content-Type: application/x-www-form-urlencoded\r\n", MAFAT_ROUTE_JOB, 0, 401}, /* curl --data-binary says so */
-    {"POST /detect", LENGTH(5) "Content-Type: Multipart/form-data; boundary=a\r\n", MAFAT_ROUTE_REFUSED, 415, 401},
+    {"POST /detect", LENGTH(5) "Content-Type: application/x-www-form-urlencoded\r\n",
+     MAFAT_ROUTE_JOB, 0, 401}, /* curl --data-binary says so */
+    {"POST /detect", LENGTH(5) "Content-Type: Multipart/form-data; boundary=a\r\n",
+     MAFAT_ROUTE_REFUSED, 415, 401},
     {"POST /plan", LENGTH(5), MAFAT_ROUTE_REFUSED, 405, 405},
     {"GET /detect", "", MAFAT_ROUTE_REFUSED, 405, 405},
     {"PUT /", LENGTH(5), MAFAT_ROUTE_REFUSED, 405, 405},
@@ -76,17 +81,26 @@ static const struct row {
     {"POST /?size=4x3&format=mjpeg", LENGTH(20), MAFAT_ROUTE_REFUSED, 400, 401},
     {"POST /", LENGTH(20) RAW "; width=4; height=3; format=NV12\r\n", MAFAT_ROUTE_JOB, 0, 401},
     {"POST /", LENGTH(20) RAW ";width=4;height=3;format=\"I420\"\r\n", MAFAT_ROUTE_JOB, 0, 401},
-    {"POST /", LENGTH(36) RAW ", format=(string)RGB, width=(int)4, height=(int)3, framerate=(fraction)30/1\r\n", MAFAT_ROUTE_JOB, 0, 401},
+    {"POST /",
+     LENGTH(36) RAW
+     ", format=(string)RGB, width=(int)4, height=(int)3, framerate=(fraction)30/1\r\n",
+     MAFAT_ROUTE_JOB, 0, 401},
     {"POST /", LENGTH(24) RAW "; width=4; height=3; format=YUY2\r\n", MAFAT_ROUTE_JOB, 0, 401},
-    {"POST /?size=4x3&format=gray", LENGTH(12) RAW "; width=9; height=9; format=NV12\r\n", MAFAT_ROUTE_JOB, 0, 401}, /* the query is nearer */
+    {"POST /?size=4x3&format=gray", LENGTH(12) RAW "; width=9; height=9; format=NV12\r\n",
+     MAFAT_ROUTE_JOB, 0, 401}, /* the query is nearer */
     {"POST /", LENGTH(20) RAW "\r\n", MAFAT_ROUTE_REFUSED, 400, 401},
     {"POST /", LENGTH(20) RAW "; width=4; height=3\r\n", MAFAT_ROUTE_REFUSED, 400, 401},
-    {"POST /", LENGTH(20) RAW "; width=4; width=4; height=3; format=NV12\r\n", MAFAT_ROUTE_REFUSED, 400, 401},
+    {"POST /", LENGTH(20) RAW "; width=4; width=4; height=3; format=NV12\r\n", MAFAT_ROUTE_REFUSED,
+     400, 401},
     {"POST /", LENGTH(20) RAW "; width=; height=3; format=NV12\r\n", MAFAT_ROUTE_REFUSED, 400, 401},
-    {"POST /", LENGTH(20) RAW "; width=0x4; height=3; format=NV12\r\n", MAFAT_ROUTE_REFUSED, 400, 401},
-    {"POST /", LENGTH(20) RAW "; width=4; height=3; format=P010\r\n", MAFAT_ROUTE_REFUSED, 400, 401},
-    {"POST /", LENGTH(21) RAW "; width=4; height=3; format=NV12\r\n", MAFAT_ROUTE_REFUSED, 400, 401},
-    {"POST /", LENGTH(20) RAW "er; width=4; height=3; format=NV12\r\n", MAFAT_ROUTE_JOB, 0, 401}, /* another type: a picture's file */
+    {"POST /", LENGTH(20) RAW "; width=0x4; height=3; format=NV12\r\n", MAFAT_ROUTE_REFUSED, 400,
+     401},
+    {"POST /", LENGTH(20) RAW "; width=4; height=3; format=P010\r\n", MAFAT_ROUTE_REFUSED, 400,
+     401},
+    {"POST /", LENGTH(21) RAW "; width=4; height=3; format=NV12\r\n", MAFAT_ROUTE_REFUSED, 400,
+     401},
+    {"POST /", LENGTH(20) RAW "er; width=4; height=3; format=NV12\r\n", MAFAT_ROUTE_JOB, 0,
+     401}, /* another type: a picture's file */
     {"GET /", "Origin: http://b\r\n", MAFAT_ROUTE_REFUSED, 403, 403},
     {"POST /", LENGTH(5) "Origin: http://b\r\n", MAFAT_ROUTE_REFUSED, 403, 403},
     {"POST /", LENGTH(5) "Origin: http://a\r\n", MAFAT_ROUTE_JOB, 0, 401},
@@ -97,23 +111,27 @@ START_TEST(finds)
   const struct row *row = &rows[_i];
   char fields[256];
   struct mafat_route route = find(&open_rules, row->line, row->fields);
-  ck_assert_msg(route.kind == row->kind && route.status == row->status, "%s: %d, %d", row->line, route.kind, route.status);
+  ck_assert_msg(route.kind == row->kind && route.status == row->status, "%s: %d, %d", row->line,
+                route.kind, route.status);
   route = find(&closed_rules, row->line, row->fields);
   ck_assert_msg(route.status == row->closed_status, "%s: %d", row->line, route.status);
   snprintf(fields, sizeof fields, "%s%s", row->fields, TOKEN);
   route = find(&closed_rules, row->line, fields);
-  ck_assert_msg(route.kind == row->kind && route.status == row->status, "%s: %d, %d", row->line, route.kind, route.status);
+  ck_assert_msg(route.kind == row->kind && route.status == row->status, "%s: %d, %d", row->line,
+                route.kind, route.status);
 }
 END_TEST
 
 START_TEST(reads_what_is_asked_for)
 {
   struct mafat_route route = find(&open_rules, "POST /", LENGTH(5));
-  ck_assert(route.job == MAFAT_JOB_PICTURE && route.frame.w == 0 && route.thresh == .5f && route.nms == .45f);
+  ck_assert(route.job == MAFAT_JOB_PICTURE && route.frame.w == 0 && route.thresh == .5f &&
+            route.nms == .45f);
   route = find(&open_rules, "POST /?thresh=0.25&nms=0", LENGTH(5));
   ck_assert(route.thresh == .25f && route.nms == 0);
   route = find(&open_rules, "POST /?size=4x3&format=rgb0", LENGTH(48));
-  ck_assert(route.frame.w == 4 && route.frame.h == 3 && route.frame.channels == 4 && !route.frame.format);
+  ck_assert(route.frame.w == 4 && route.frame.h == 3 && route.frame.channels == 4 &&
+            !route.frame.format);
   route = find(&open_rules, "POST /", LENGTH(20) RAW "; width=4; height=3; format=I420\r\n");
   ck_assert(route.frame.w == 4 && route.frame.h == 3);
   ck_assert_str_eq(route.frame.format, "yuv420p");

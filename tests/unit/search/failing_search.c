@@ -18,7 +18,8 @@ void test_failing_search(const struct mafat_search_request *request)
     long asked = failing_malloc_disarm(&unfreed);
     ck_assert_int_eq(unfreed, 0);
     failed = asked > at;
-    ck_assert_msg(code == (failed ? MAFAT_ENOMEM : MAFAT_OK), "allocation %ld of %ld: %s", at, asked, mafat_error_name(code));
+    ck_assert_msg(code == (failed ? MAFAT_ENOMEM : MAFAT_OK), "allocation %ld of %ld: %s", at,
+                  asked, mafat_error_name(code));
     ck_assert_msg(!failed || d.text[0], "allocation %ld: no message", at);
   }
 }

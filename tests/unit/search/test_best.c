@@ -17,7 +17,8 @@
 
 Suite *best_suite(void);
 
-static const struct mafat_footprint footprint = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
+static const struct mafat_footprint footprint = {.process_bytes = 900 << 10,
+                                                 .image_bytes = 200 << 10};
 
 struct search {
   struct mafat_network *network;
@@ -31,8 +32,11 @@ static void set_up(struct search *s, struct mafat_network *n)
   s->network = n;
   mafat_plan_defaults(&s->options);
   mafat_calibration_defaults(&s->calibration, "avx2");
-  s->request = (struct mafat_search_request){
-      .network = n, .n_layers = n->n_layers, .options = &s->options, .footprint = &footprint, .calibration = &s->calibration};
+  s->request = (struct mafat_search_request){.network = n,
+                                             .n_layers = n->n_layers,
+                                             .options = &s->options,
+                                             .footprint = &footprint,
+                                             .calibration = &s->calibration};
 }
 
 static void random_options(struct search *s, struct test_rng *rng)
@@ -41,7 +45,10 @@ static void random_options(struct search *s, struct test_rng *rng)
   s->options.transposed = !s->options.packed && test_random_chance(rng, 30);
   s->options.n_threads = test_random_int(rng, 1, 4);
   if (test_random_chance(rng, 30)) s->request.most_threads = test_random_int(rng, 1, 3);
-  s->options.algorithm = test_random_chance(rng, 60) ? MAFAT_AUTO : test_random_chance(rng, 50) ? MAFAT_DIRECT : test_random_chance(rng, 50) ? MAFAT_WINOGRAD : MAFAT_WINOGRAD_LARGE;
+  s->options.algorithm = test_random_chance(rng, 60)   ? MAFAT_AUTO
+                         : test_random_chance(rng, 50) ? MAFAT_DIRECT
+                         : test_random_chance(rng, 50) ? MAFAT_WINOGRAD
+                                                       : MAFAT_WINOGRAD_LARGE;
   s->request.n_layers = test_random_int(rng, 1, s->network->n_layers);
 }
 
@@ -68,13 +75,17 @@ static struct mafat_candidate predict(const struct search *s, const char *text, 
   struct mafat_prediction p;
   struct mafat_latency latency;
   struct mafat_diagnostic d = {""};
-  ck_assert_msg(mafat_plan_read(&plan, text, s->network, s->request.n_layers, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_plan_read(&plan, text, s->network, s->request.n_layers, &options, &d) ==
+                    MAFAT_OK,
+                "%s", d.text);
   ck_assert_msg(mafat_layout_make(&layout, s->network, plan, &d) == MAFAT_OK, "%s", d.text);
   mafat_predict(&p, layout, &footprint);
-  ck_assert_int_eq(mafat_latency_predict(&latency, s->network, plan, layout, &s->calibration), MAFAT_OK);
+  ck_assert_int_eq(mafat_latency_predict(&latency, s->network, plan, layout, &s->calibration),
+                   MAFAT_OK);
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
-  return (struct mafat_candidate){.threads = threads, .charge_bytes = p.charge_bytes, .ms = latency.total_ms};
+  return (struct mafat_candidate){
+      .threads = threads, .charge_bytes = p.charge_bytes, .ms = latency.total_ms};
 }
 
 /* More bytes buy fewer milliseconds, and what the front says is what the predictor says. */
@@ -84,13 +95,18 @@ static void check_front(const struct search *s, const struct mafat_front *f, con
   for (int i = 0; i < f->n; i++) {
     const struct mafat_candidate *c = &f->list[i];
     struct mafat_candidate again = predict(s, text_of(c), c->threads);
-    if (again.charge_bytes != c->charge_bytes) test_fail_case(cfg, text_of(c), "%zu bytes, predicted %zu", c->charge_bytes, again.charge_bytes);
-    if (s->request.most_threads ? c->threads > s->request.most_threads : c->threads != s->options.n_threads)
+    if (again.charge_bytes != c->charge_bytes)
+      test_fail_case(cfg, text_of(c), "%zu bytes, predicted %zu", c->charge_bytes,
+                     again.charge_bytes);
+    if (s->request.most_threads ? c->threads > s->request.most_threads
+                                : c->threads != s->options.n_threads)
       test_fail_case(cfg, text_of(c), "%d threads", c->threads);
-    if (again.ms < c->ms || again.ms > c->ms) test_fail_case(cfg, text_of(c), "%g ms, predicted %g", c->ms, again.ms);
+    if (again.ms < c->ms || again.ms > c->ms)
+      test_fail_case(cfg, text_of(c), "%g ms, predicted %g", c->ms, again.ms);
     if (i == 0) continue;
     if (c->charge_bytes <= c[-1].charge_bytes || c->ms >= c[-1].ms)
-      test_fail_case(cfg, text_of(c), "%zu bytes and %g ms follow %zu and %g", c->charge_bytes, c->ms, c[-1].charge_bytes, c[-1].ms);
+      test_fail_case(cfg, text_of(c), "%zu bytes and %g ms follow %zu and %g", c->charge_bytes,
+                     c->ms, c[-1].charge_bytes, c[-1].ms);
   }
 }
 
@@ -103,8 +119,10 @@ static void check_budgets(const struct mafat_front *f, const char *cfg)
   ck_assert_ptr_eq(mafat_front_within(f, SIZE_MAX), &f->list[f->n - 1]);
   for (size_t budget = least; budget <= most + 4096; budget += (most - least) / 97 + 1) {
     const struct mafat_candidate *c = mafat_front_within(f, budget);
-    if (!c || c->charge_bytes > budget) test_fail_case(cfg, c ? text_of(c) : "", "does not fit into %zu bytes", budget);
-    if (before && c->ms > before->ms) test_fail_case(cfg, text_of(c), "slower with %zu bytes", budget);
+    if (!c || c->charge_bytes > budget)
+      test_fail_case(cfg, c ? text_of(c) : "", "does not fit into %zu bytes", budget);
+    if (before && c->ms > before->ms)
+      test_fail_case(cfg, text_of(c), "slower with %zu bytes", budget);
     before = c;
   }
 }
@@ -129,18 +147,20 @@ START_TEST(a_front_is_what_it_says)
 }
 END_TEST
 
-/* Two branches that are wide in the middle; both come to be wide before any gets narrow. Of Darknet's networks the order
- * stays what it is; of others each plan has its like that needs no more. */
+/* Two branches that are wide in the middle; both come to be wide before any gets narrow. Of
+ * Darknet's networks the order stays what it is; of others each plan has its like that needs no
+ * more. */
 START_TEST(layers_of_graphs_run_in_the_best_order)
 {
   struct search s;
-  set_up(&s, test_network("[net]\nheight=32\nwidth=32\nchannels=4\n"
-                          "[activation]\nactivation=relu\n"
-                          "[upsample]\nstride=4\n[route]\nlayers=0\n[upsample]\nstride=4\n"
-                          "[route]\nlayers=1\n[reorg]\nstride=2\n[route]\nlayers=3\n[reorg]\nstride=2\n"
-                          "[route]\nlayers=5\n[maxpool]\nsize=32\nstride=32\n"
-                          "[route]\nlayers=7\n[maxpool]\nsize=32\nstride=32\n[route]\nlayers=9,11\n"
-                          "[avgpool]\n"));
+  set_up(&s,
+         test_network("[net]\nheight=32\nwidth=32\nchannels=4\n"
+                      "[activation]\nactivation=relu\n"
+                      "[upsample]\nstride=4\n[route]\nlayers=0\n[upsample]\nstride=4\n"
+                      "[route]\nlayers=1\n[reorg]\nstride=2\n[route]\nlayers=3\n[reorg]\nstride=2\n"
+                      "[route]\nlayers=5\n[maxpool]\nsize=32\nstride=32\n"
+                      "[route]\nlayers=7\n[maxpool]\nsize=32\nstride=32\n[route]\nlayers=9,11\n"
+                      "[avgpool]\n"));
   struct mafat_front *file = find_front(&s);
   s.network->format.any_order = true;
   struct mafat_front *best = find_front(&s);
@@ -166,8 +186,9 @@ END_TEST
 START_TEST(outputs_are_in_place_where_they_need_less)
 {
   struct search s;
-  set_up(&s, test_network("[net]\nheight=1\nwidth=1\nchannels=65536\n[activation]\nactivation=tanh\n"
-                          "[activation]\nactivation=relu\n[activation]\nactivation=tanh\n"));
+  set_up(&s,
+         test_network("[net]\nheight=1\nwidth=1\nchannels=65536\n[activation]\nactivation=tanh\n"
+                      "[activation]\nactivation=relu\n[activation]\nactivation=tanh\n"));
   struct mafat_front *file = find_front(&s);
   s.network->format.any_order = true;
   struct mafat_front *best = find_front(&s);
@@ -188,9 +209,11 @@ START_TEST(deep_and_tall_networks_have_a_front)
   enum { ROOM = 128 << 10 };
   char *cfg = malloc(ROOM);
   struct search s;
-  int n = snprintf(cfg, ROOM, "[net]\nheight=%d\nwidth=%d\nchannels=3\n", shapes[_i].h, shapes[_i].w);
+  int n =
+      snprintf(cfg, ROOM, "[net]\nheight=%d\nwidth=%d\nchannels=3\n", shapes[_i].h, shapes[_i].w);
   for (int l = 0; l < shapes[_i].layers; l++)
-    n += snprintf(cfg + n, (size_t)(ROOM - n), "[convolutional]\nfilters=8\nsize=%d\npad=1\n", shapes[_i].size);
+    n += snprintf(cfg + n, (size_t)(ROOM - n), "[convolutional]\nfilters=8\nsize=%d\npad=1\n",
+                  shapes[_i].size);
   set_up(&s, test_network(cfg));
   struct mafat_front *f = find_front(&s);
   check_front(&s, f, "deep or tall");
@@ -203,7 +226,8 @@ END_TEST
 /* A layer that cannot be cut first, and nothing to compute at all. */
 START_TEST(odd_networks_have_a_front)
 {
-  static const char *const layers[] = {"[connected]\noutput=16\n[softmax]\n", "[dropout]\n", "[softmax]\n", "[avgpool]\n"};
+  static const char *const layers[] = {"[connected]\noutput=16\n[softmax]\n", "[dropout]\n",
+                                       "[softmax]\n", "[avgpool]\n"};
   char cfg[256];
   struct search s;
   snprintf(cfg, sizeof cfg, "[net]\nheight=4\nwidth=1\nchannels=3\n%s", layers[_i]);
@@ -215,14 +239,16 @@ START_TEST(odd_networks_have_a_front)
 }
 END_TEST
 
-/* A frame of video that stays until its boxes are drawn lies beside all groups alike: what is best without it is as good with it. Models of
- * cameras have maps about as large as frames. */
+/* A frame of video that stays until its boxes are drawn lies beside all groups alike: what is best
+ * without it is as good with it. Models of cameras have maps about as large as frames. */
 START_TEST(a_frame_that_stays_makes_no_other_plans)
 {
-  static const char *const cfgs[] = {"wide maps to narrow ones", "residual", "depthwise and narrow", "small"};
+  static const char *const cfgs[] = {"wide maps to narrow ones", "residual", "depthwise and narrow",
+                                     "small"};
   struct mafat_network *n;
   struct search s;
-  ck_assert_int_eq(mafat_calibrate_network(&n, _i, (struct mafat_calibrate_scale){1, 2}, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_calibrate_network(&n, _i, (struct mafat_calibrate_scale){1, 2}, NULL),
+                   MAFAT_OK);
   set_up(&s, n);
   s.options.packed = true;
   struct mafat_front *without = find_front(&s);
@@ -232,9 +258,12 @@ START_TEST(a_frame_that_stays_makes_no_other_plans)
   check_front(&s, f, cfgs[_i]);
   for (int i = 0; i < without->n; i++) {
     struct mafat_candidate c = predict(&s, text_of(&without->list[i]), without->list[i].threads);
-    const struct mafat_candidate *found = mafat_front_within(f, c.charge_bytes + c.charge_bytes / 64);
-    ck_assert_msg(found && found->ms <= c.ms * 1.01, "%s: %s: %g ms in %zu bytes, the front has %g (%s)", cfgs[_i], text_of(&without->list[i]), c.ms,
-                  c.charge_bytes, found ? found->ms : 0, found ? text_of(found) : "none");
+    const struct mafat_candidate *found =
+        mafat_front_within(f, c.charge_bytes + c.charge_bytes / 64);
+    ck_assert_msg(found && found->ms <= c.ms * 1.01,
+                  "%s: %s: %g ms in %zu bytes, the front has %g (%s)", cfgs[_i],
+                  text_of(&without->list[i]), c.ms, c.charge_bytes, found ? found->ms : 0,
+                  found ? text_of(found) : "none");
   }
   mafat_front_close(&f);
   mafat_front_close(&without);
@@ -245,7 +274,8 @@ END_TEST
 /* The fastest and the smallest plan are at least as good as what one would try first. */
 START_TEST(a_front_beats_the_usual_plans)
 {
-  static const char *const usual[] = {"1x1/NoCut", "rows/NoCut", "panels:streamed/NoCut", "2x2/NoCut", "rows1:loaded/NoCut"};
+  static const char *const usual[] = {"1x1/NoCut", "rows/NoCut", "panels:streamed/NoCut",
+                                      "2x2/NoCut", "rows1:loaded/NoCut"};
   struct test_rng rng = test_rng((uint64_t)_i);
   struct test_network_style style = test_network_style();
   char cfg[TEST_CFG_ROOM];
@@ -256,14 +286,18 @@ START_TEST(a_front_beats_the_usual_plans)
   struct mafat_front *f = find_front(&s);
   for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
     struct mafat_plan *plan;
-    if (mafat_plan_read(&plan, usual[i], s.network, s.network->n_layers, &s.options, NULL)) continue;
+    if (mafat_plan_read(&plan, usual[i], s.network, s.network->n_layers, &s.options, NULL))
+      continue;
     mafat_plan_close(&plan);
     struct mafat_candidate c = predict(&s, usual[i], 1);
     const struct mafat_candidate *found = mafat_front_within(f, c.charge_bytes);
     /* The tables that the search adds up are near, not exact. */
     if (f->list[0].charge_bytes > c.charge_bytes + c.charge_bytes / 16)
-      test_fail_case(cfg, usual[i], "needs %zu bytes, the front's least is %zu", c.charge_bytes, f->list[0].charge_bytes);
-    if (found && found->ms > c.ms * 1.05) test_fail_case(cfg, usual[i], "%g ms, the front has %g (%s)", c.ms, found->ms, text_of(found));
+      test_fail_case(cfg, usual[i], "needs %zu bytes, the front's least is %zu", c.charge_bytes,
+                     f->list[0].charge_bytes);
+    if (found && found->ms > c.ms * 1.05)
+      test_fail_case(cfg, usual[i], "%g ms, the front has %g (%s)", c.ms, found->ms,
+                     text_of(found));
   }
   mafat_front_close(&f);
   mafat_network_close(&s.network);
@@ -301,8 +335,9 @@ struct real {
 };
 
 static const struct real reals[] = {
-    {"yolov2", true, 0, 6, 215}, {"yolov2", true, 16, 6, 40}, {"yolov2", false, 0, 8, 215}, {"yolov3-tiny", true, 0, 5, 50},
-    {"resnet50", true, 0, 8, 110}, {"densenet201", true, 0, 7, 90}, {"yolov3", true, 0, 11, 280},
+    {"yolov2", true, 0, 6, 215},     {"yolov2", true, 16, 6, 40},   {"yolov2", false, 0, 8, 215},
+    {"yolov3-tiny", true, 0, 5, 50}, {"resnet50", true, 0, 8, 110}, {"densenet201", true, 0, 7, 90},
+    {"yolov3", true, 0, 11, 280},
 };
 
 /* Whole networks of hundreds of megabytes in about ten. */
@@ -318,9 +353,12 @@ START_TEST(real_networks_have_small_plans)
   struct mafat_front *f = find_front(&s);
   check_front(&s, f, r->cfg);
   check_budgets(f, r->cfg);
-  double least = (double)f->list[0].charge_bytes / 1048576, most = (double)f->list[f->n - 1].charge_bytes / 1048576;
-  ck_assert_msg(least <= r->least_mib, "%s: least %.2f MiB (%s)", r->cfg, least, text_of(&f->list[0]));
-  ck_assert_msg(most <= r->most_mib, "%s: fastest in %.2f MiB (%s)", r->cfg, most, text_of(&f->list[f->n - 1]));
+  double least = (double)f->list[0].charge_bytes / 1048576,
+         most = (double)f->list[f->n - 1].charge_bytes / 1048576;
+  ck_assert_msg(least <= r->least_mib, "%s: least %.2f MiB (%s)", r->cfg, least,
+                text_of(&f->list[0]));
+  ck_assert_msg(most <= r->most_mib, "%s: fastest in %.2f MiB (%s)", r->cfg, most,
+                text_of(&f->list[f->n - 1]));
   mafat_front_close(&f);
   mafat_network_close(&n);
 }
@@ -346,7 +384,8 @@ START_TEST(better_candidates_are_those_that_are_better)
   test_random_network(&rng, &style, cfg, sizeof cfg);
   set_up(&s, test_network(cfg));
   for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
-    struct mafat_cut cut = cuts[i].rows ? mafat_cut_grid(cuts[i].rows, cuts[i].rows) : mafat_cut_rows_partitioned(cuts[i].least, false);
+    struct mafat_cut cut = cuts[i].rows ? mafat_cut_grid(cuts[i].rows, cuts[i].rows)
+                                        : mafat_cut_rows_partitioned(cuts[i].least, false);
     struct mafat_group_spec group = {.cut = cut};
     struct mafat_spec spec = {.groups = &group, .n_groups = 1};
     struct mafat_candidate all = {.threads = 1}, found = {.threads = 1};
@@ -354,7 +393,9 @@ START_TEST(better_candidates_are_those_that_are_better)
     if (mafat_candidate_measure(&all, &s.request, &spec, &d)) continue;
     for (int more = 0; more < 2; more++) {
       struct mafat_candidate than = {.arena_bytes = all.arena_bytes + (size_t)more};
-      ck_assert_int_eq(mafat_candidate_measure_better(&found, &s.request, &spec, is_smaller, &than, &better, &d), MAFAT_OK);
+      ck_assert_int_eq(mafat_candidate_measure_better(&found, &s.request, &spec, is_smaller, &than,
+                                                      &better, &d),
+                       MAFAT_OK);
       ck_assert_int_eq(better, more);
     }
     ck_assert_uint_eq(found.arena_bytes, all.arena_bytes);
@@ -371,9 +412,11 @@ END_TEST
 START_TEST(every_failed_allocation_is_reported)
 {
   struct search s;
-  set_up(&s, test_network("[net]\nheight=24\nwidth=32\nchannels=3\n"
-                          "[convolutional]\nfilters=16\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
-                          "[convolutional]\nfilters=16\nsize=3\npad=1\ngroups=16\n[convolutional]\nfilters=16\nsize=1\n"));
+  set_up(&s,
+         test_network("[net]\nheight=24\nwidth=32\nchannels=3\n"
+                      "[convolutional]\nfilters=16\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
+                      "[convolutional]\nfilters=16\nsize=3\npad=1\ngroups=16\n[convolutional]"
+                      "\nfilters=16\nsize=1\n"));
   struct mafat_front *f = find_front(&s);
   mafat_front_close(&f);
   test_failing_search(&s.request);
@@ -384,7 +427,8 @@ START_TEST(every_failed_allocation_is_reported)
     int code = mafat_search_front(&f, &s.request, &d);
     mafat_front_close(&f);
     failed = failing_mmap_disarm() > at;
-    ck_assert_msg(code == (failed ? MAFAT_ENOMEM : MAFAT_OK), "mapping %ld: %s", at, mafat_error_name(code));
+    ck_assert_msg(code == (failed ? MAFAT_ENOMEM : MAFAT_OK), "mapping %ld: %s", at,
+                  mafat_error_name(code));
     ck_assert_msg(!failed || d.text[0], "mapping %ld: no message", at);
   }
   mafat_network_close(&s.network);

@@ -12,7 +12,8 @@
 
 Suite *depthwise_suite(void);
 
-static const struct mafat_footprint footprint = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
+static const struct mafat_footprint footprint = {.process_bytes = 900 << 10,
+                                                 .image_bytes = 200 << 10};
 static char cfg[TEST_CFG_ROOM];
 
 struct search {
@@ -39,11 +40,15 @@ static void set_up(struct search *s, const char *level, bool integers, int threa
   s->options.algorithm = MAFAT_DIRECT;
   s->options.n_threads = threads;
   mafat_calibration_defaults(&s->calibration, level);
-  s->request = (struct mafat_search_request){.network = s->network, .n_layers = s->network->n_layers, .options = &s->options,
-                                             .footprint = &footprint, .calibration = &s->calibration};
+  s->request = (struct mafat_search_request){.network = s->network,
+                                             .n_layers = s->network->n_layers,
+                                             .options = &s->options,
+                                             .footprint = &footprint,
+                                             .calibration = &s->calibration};
 }
 
-static struct mafat_candidate measure(const struct search *s, const struct mafat_spec *spec, int threads)
+static struct mafat_candidate measure(const struct search *s, const struct mafat_spec *spec,
+                                      int threads)
 {
   struct mafat_candidate c = {.threads = threads};
   struct mafat_diagnostic d = {""};
@@ -74,7 +79,8 @@ static int check_words(const struct search *s, const struct mafat_front *f)
     if (take_words(without)) {
       struct mafat_candidate usual = measure(s, without, c->threads);
       if (usual.charge_bytes <= c->charge_bytes && usual.ms < c->ms)
-        test_fail_case(cfg, test_spec_text(c->spec), "%zu bytes and %g ms, without words %zu and %g", c->charge_bytes, c->ms,
+        test_fail_case(cfg, test_spec_text(c->spec),
+                       "%zu bytes and %g ms, without words %zu and %g", c->charge_bytes, c->ms,
                        usual.charge_bytes, usual.ms);
       n++;
     }
@@ -109,9 +115,11 @@ END_TEST
 /* Few usual rows of a small map of bytes: the search takes more. */
 static void write_keywords(void)
 {
-  snprintf(cfg, sizeof cfg, "[net]\nheight=25\nwidth=5\nchannels=1\n[convolutional]\nfilters=64\nsize=3\npad=1\n");
+  snprintf(cfg, sizeof cfg,
+           "[net]\nheight=25\nwidth=5\nchannels=1\n[convolutional]\nfilters=64\nsize=3\npad=1\n");
   for (int i = 0; i < 2; i++)
-    strcat(cfg, "[convolutional]\nfilters=64\nsize=3\npad=1\ngroups=64\n[convolutional]\nfilters=64\nsize=1\n");
+    strcat(cfg, "[convolutional]\nfilters=64\nsize=3\npad=1\ngroups=64\n[convolutional]\nfilters="
+                "64\nsize=1\n");
 }
 
 START_TEST(small_maps_of_bytes_are_inside_as_a_whole)
@@ -138,7 +146,8 @@ struct found {
 
 static struct found found;
 
-static int note(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec, struct mafat_diagnostic *d)
+static int note(struct mafat_front *f, const struct mafat_search_request *r,
+                const struct mafat_spec *spec, struct mafat_diagnostic *d)
 {
   struct mafat_candidate c = {.threads = r->options->n_threads};
   (void)f;
@@ -158,15 +167,20 @@ START_TEST(no_other_words_are_better)
   struct search s;
   struct mafat_spec *usual;
   struct mafat_diagnostic d = {""};
-  int side = test_random_int(&rng, 8, 64), c = 4 * test_random_int(&rng, 1, 16), k = 4 * test_random_int(&rng, 1, 16);
-  snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n"
-           "[convolutional]\nfilters=%d\nsize=3\npad=1\ngroups=%d\n[convolutional]\nfilters=%d\nsize=1\n"
-           "[convolutional]\nfilters=%d\nsize=3\npad=1\nstride=2\ngroups=%d\n[convolutional]\nfilters=%d\nsize=1\n",
-           side, side, c, c, c, k, k, k, c);
+  int side = test_random_int(&rng, 8, 64), c = 4 * test_random_int(&rng, 1, 16),
+      k = 4 * test_random_int(&rng, 1, 16);
+  snprintf(
+      cfg, sizeof cfg,
+      "[net]\nheight=%d\nwidth=%d\nchannels=%d\n"
+      "[convolutional]\nfilters=%d\nsize=3\npad=1\ngroups=%d\n[convolutional]\nfilters=%d\nsize=1\n"
+      "[convolutional]\nfilters=%d\nsize=3\npad=1\nstride=2\ngroups=%d\n[convolutional]\nfilters=%"
+      "d\nsize=1\n",
+      side, side, c, c, c, k, k, k, c);
   set_up(&s, "avx512", _i % 2, test_random_int(&rng, 1, 2));
   ck_assert_int_eq(mafat_spec_read(&usual, cuts[_i / 2 % 2], NULL), MAFAT_OK);
   struct mafat_candidate before = measure(&s, usual, s.options.n_threads);
-  struct found best = found = (struct found){before.arena_bytes, before.ms, before.ms, before.arena_bytes};
+  struct found best = found =
+      (struct found){before.arena_bytes, before.ms, before.ms, before.arena_bytes};
   ck_assert_int_eq(mafat_depthwise_add(NULL, &s.request, usual, note, &d), MAFAT_OK);
   for (int a = 0; a <= side; a++)
     for (int b = 0; b <= (side + 1) / 2; b++) {
@@ -180,10 +194,13 @@ START_TEST(no_other_words_are_better)
       if (any.arena_bytes < best.least) best.least = any.arena_bytes;
       mafat_spec_close(&spec);
     }
-  if (found.ms > 1.02 * best.ms) test_fail_case(cfg, cuts[_i / 2 % 2], "%g ms, could be %g", found.ms, best.ms);
+  if (found.ms > 1.02 * best.ms)
+    test_fail_case(cfg, cuts[_i / 2 % 2], "%g ms, could be %g", found.ms, best.ms);
   if (found.in_arena_ms > 1.02 * best.in_arena_ms)
-    test_fail_case(cfg, cuts[_i / 2 % 2], "%g ms in the usual arena, could be %g", found.in_arena_ms, best.in_arena_ms);
-  if (found.least > best.least) test_fail_case(cfg, cuts[_i / 2 % 2], "an arena of %zu, could be %zu", found.least, best.least);
+    test_fail_case(cfg, cuts[_i / 2 % 2], "%g ms in the usual arena, could be %g",
+                   found.in_arena_ms, best.in_arena_ms);
+  if (found.least > best.least)
+    test_fail_case(cfg, cuts[_i / 2 % 2], "an arena of %zu, could be %zu", found.least, best.least);
   mafat_spec_close(&usual);
   mafat_network_close(&s.network);
 }

@@ -25,15 +25,18 @@ Suite *fdt_suite(void);
 /* ---- critical buffers ---- */
 
 /* B1 to B9 of the thesis, in a layout of 100. */
-static const struct mafat_allocation example[] = {{40, 100, 0, 0}, {0, 10, 0, 0},  {10, 50, 0, 0}, {50, 70, 0, 0}, {70, 100, 0, 0},
-                                              {30, 50, 0, 0},  {0, 30, 0, 0}, {80, 100, 0, 0}, {0, 80, 0, 0}};
+static const struct mafat_allocation example[] = {{40, 100, 0, 0}, {0, 10, 0, 0},   {10, 50, 0, 0},
+                                                  {50, 70, 0, 0},  {70, 100, 0, 0}, {30, 50, 0, 0},
+                                                  {0, 30, 0, 0},   {80, 100, 0, 0}, {0, 80, 0, 0}};
 enum { N_EXAMPLE = sizeof example / sizeof *example };
 
 START_TEST(chains_of_the_thesis_example)
 {
   static const int expected[] = {9, 3, 5, 7, 4, 6, 8, 2}; /* sizes 80, 40, 30, 30, 20, 20, 20, 10 */
   int critical[N_EXAMPLE], n;
-  ck_assert_int_eq(mafat_critical_find(critical, &n, example, N_EXAMPLE, 100, MAFAT_CRITICAL_CHAIN, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_critical_find(critical, &n, example, N_EXAMPLE, 100, MAFAT_CRITICAL_CHAIN,
+                                       NULL),
+                   MAFAT_OK);
   ck_assert_int_eq(n, sizeof expected / sizeof *expected);
   for (int i = 0; i < n; i++) ck_assert_int_eq(critical[i] + 1, expected[i]);
 }
@@ -43,19 +46,24 @@ END_TEST
 START_TEST(no_buffer_of_the_example_is_critical_alone)
 {
   int critical[N_EXAMPLE], n;
-  ck_assert_int_eq(mafat_critical_find(critical, &n, example, N_EXAMPLE, 100, MAFAT_CRITICAL_ALONE, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_critical_find(critical, &n, example, N_EXAMPLE, 100, MAFAT_CRITICAL_ALONE,
+                                       NULL),
+                   MAFAT_OK);
   ck_assert_int_eq(n, 0);
 }
 END_TEST
 
 START_TEST(what_all_chains_have_is_critical_alone)
 {
-  static const struct mafat_allocation fork[] = {{60, 100, 0, 1}, {0, 60, 0, 0}, {0, 60, 1, 1}, {0, 59, 2, 2}};
+  static const struct mafat_allocation fork[] = {
+      {60, 100, 0, 1}, {0, 60, 0, 0}, {0, 60, 1, 1}, {0, 59, 2, 2}};
   int critical[4], n;
-  ck_assert_int_eq(mafat_critical_find(critical, &n, fork, 4, 100, MAFAT_CRITICAL_ALONE, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_critical_find(critical, &n, fork, 4, 100, MAFAT_CRITICAL_ALONE, NULL),
+                   MAFAT_OK);
   ck_assert_int_eq(n, 1);
   ck_assert_int_eq(critical[0], 0);
-  ck_assert_int_eq(mafat_critical_find(critical, &n, fork, 4, 100, MAFAT_CRITICAL_CHAIN, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_critical_find(critical, &n, fork, 4, 100, MAFAT_CRITICAL_CHAIN, NULL),
+                   MAFAT_OK);
   ck_assert_int_eq(n, 3);
 }
 END_TEST
@@ -70,7 +78,8 @@ START_TEST(buffers_fall_before_chains_are_sought)
   ck_assert_uint_eq(total, 70);
   ck_assert_uint_eq(floating[0].begin, 40);
   ck_assert_uint_eq(floating[1].begin, 0);
-  ck_assert_int_eq(mafat_critical_find(critical, &n, floating, 3, 70, MAFAT_CRITICAL_CHAIN, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_critical_find(critical, &n, floating, 3, 70, MAFAT_CRITICAL_CHAIN, NULL),
+                   MAFAT_OK);
   ck_assert_int_eq(n, 2);
 }
 END_TEST
@@ -103,7 +112,9 @@ START_TEST(chains_are_those_that_walking_finds)
     e[i] = (struct mafat_allocation){begin, begin + size, 0, 0};
     if (e[i].end > total) total = e[i].end;
   }
-  ck_assert_int_eq(mafat_critical_find(critical, &n_critical, e, n, total, MAFAT_CRITICAL_CHAIN, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_critical_find(critical, &n_critical, e, n, total, MAFAT_CRITICAL_CHAIN,
+                                       NULL),
+                   MAFAT_OK);
   for (int i = 0; i < n; i++) {
     bool found = false;
     for (int k = 0; k < n_critical; k++) found |= critical[k] == i;
@@ -118,12 +129,14 @@ static bool are_apart(const struct mafat_allocation *e, int n)
 {
   for (int i = 0; i < n; i++)
     for (int k = 0; k < i; k++)
-      if (e[i].first <= e[k].last && e[k].first <= e[i].last && e[i].begin < e[k].end && e[k].begin < e[i].end) return false;
+      if (e[i].first <= e[k].last && e[k].first <= e[i].last && e[i].begin < e[k].end &&
+          e[k].begin < e[i].end)
+        return false;
   return true;
 }
 
-/* The published check: buffers of 5, 3, 2 and 4, each of which lives until the next one is made. By falling size alone they
- * take 10. */
+/* The published check: buffers of 5, 3, 2 and 4, each of which lives until the next one is made. By
+ * falling size alone they take 10. */
 START_TEST(climbing_places_the_published_chain_in_8)
 {
   static const size_t sizes[] = {5, 3, 2, 4};
@@ -152,7 +165,8 @@ static size_t least_of_orders(struct mafat_allocation *e, int n, int placed)
     for (bool moved = true; moved;) {
       moved = false;
       for (int k = 0; k < placed; k++)
-        if (e[k].first <= chosen.last && chosen.first <= e[k].last && e[k].begin < at + size && at < e[k].end) {
+        if (e[k].first <= chosen.last && chosen.first <= e[k].last && e[k].begin < at + size &&
+            at < e[k].end) {
           at = e[k].end;
           moved = true;
         }
@@ -175,7 +189,8 @@ START_TEST(climbing_finds_the_least_of_a_few)
   size_t total;
   for (int i = 0; i < n; i++) {
     int first = test_random_int(&rng, 0, 6);
-    e[i] = tried[i] = (struct mafat_allocation){0, (size_t)test_random_int(&rng, 1, 9), first, first + test_random_int(&rng, 0, 3)};
+    e[i] = tried[i] = (struct mafat_allocation){0, (size_t)test_random_int(&rng, 1, 9), first,
+                                                first + test_random_int(&rng, 0, 3)};
   }
   ck_assert_int_eq(mafat_allocations_climb(&total, e, n, NULL), MAFAT_OK);
   ck_assert(are_apart(e, n));
@@ -185,28 +200,36 @@ END_TEST
 
 /* ---- the running example of the thesis ---- */
 
-static void add_weights(struct test_message *graph, const char *name, int filters, int inputs, int rows, int cols)
+static void add_weights(struct test_message *graph, const char *name, int filters, int inputs,
+                        int rows, int cols)
 {
   static const double zeros[64 * 32 * 9];
   const int64_t dims[] = {filters, inputs, rows, cols};
   test_onnx_floats(graph, name, rows ? 4 : 2, dims, zeros);
 }
 
-/* 32x8x1, a convolution to 16x4x32, a depthwise one, one of 1x1 to 16x4x64, the mean of a map, a matrix to 6. */
+/* 32x8x1, a convolution to 16x4x32, a depthwise one, one of 1x1 to 16x4x64, the mean of a map, a
+ * matrix to 6. */
 static struct mafat_network *running_example(void)
 {
   static const int64_t in[] = {1, 1, 32, 8}, out[] = {1, 6};
   static const char *const nodes[][4] = {
-      {"Conv", "in w1", "c1", "kernel_shape=[6,2] strides=[2,2] pads=[2,0,2,0]"}, {"Relu", "c1", "r1", ""},
-      {"Conv", "r1 w2", "c2", "kernel_shape=[3,3] pads=[1,1,1,1] group=32"},      {"Relu", "c2", "r2", ""},
-      {"Conv", "r2 w3", "c3", "kernel_shape=[1,1]"},                              {"Relu", "c3", "r3", ""},
-      {"AveragePool", "r3", "p", "kernel_shape=[16,4]"},                          {"Flatten", "p", "f", "axis=1"},
-      {"Gemm", "f w4", "d", "transB=1"},                                          {"Relu", "d", "out", ""}};
+      {"Conv", "in w1", "c1", "kernel_shape=[6,2] strides=[2,2] pads=[2,0,2,0]"},
+      {"Relu", "c1", "r1", ""},
+      {"Conv", "r1 w2", "c2", "kernel_shape=[3,3] pads=[1,1,1,1] group=32"},
+      {"Relu", "c2", "r2", ""},
+      {"Conv", "r2 w3", "c3", "kernel_shape=[1,1]"},
+      {"Relu", "c3", "r3", ""},
+      {"AveragePool", "r3", "p", "kernel_shape=[16,4]"},
+      {"Flatten", "p", "f", "axis=1"},
+      {"Gemm", "f w4", "d", "transB=1"},
+      {"Relu", "d", "out", ""}};
   char path[] = "/tmp/mafat-test-XXXXXX";
   struct test_message graph = {0};
   struct mafat_network *n;
   struct mafat_diagnostic d = {""};
-  for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) test_onnx_add(&graph, nodes[i][0], nodes[i][1], nodes[i][2], nodes[i][3]);
+  for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+    test_onnx_add(&graph, nodes[i][0], nodes[i][1], nodes[i][2], nodes[i][3]);
   add_weights(&graph, "w1", 32, 1, 6, 2);
   add_weights(&graph, "w2", 32, 1, 3, 3);
   add_weights(&graph, "w3", 64, 32, 1, 1);
@@ -233,7 +256,8 @@ static struct mafat_sole_readers *lines_of(struct mafat_network *n)
   return lines;
 }
 
-static struct mafat_published account(const struct mafat_sole_readers *lines, const struct mafat_path *path)
+static struct mafat_published account(const struct mafat_sole_readers *lines,
+                                      const struct mafat_path *path)
 {
   struct mafat_published p;
   ck_assert_int_eq(mafat_published_find(&p, lines, path), MAFAT_OK);
@@ -253,8 +277,8 @@ START_TEST(the_running_example_untiled)
 }
 END_TEST
 
-/* FDTO PART, and FDTO PART FDTI, of 2 to 25 parts each; no path of maps, for the pool puts out a single pixel. Around the
- * outputs before it there is none: nothing behind them is less. */
+/* FDTO PART, and FDTO PART FDTI, of 2 to 25 parts each; no path of maps, for the pool puts out a
+ * single pixel. Around the outputs before it there is none: nothing behind them is less. */
 START_TEST(candidates_of_the_running_example)
 {
   struct mafat_network *n = running_example();
@@ -276,17 +300,20 @@ START_TEST(candidates_of_the_running_example)
 }
 END_TEST
 
-/* Upwards a version stops before each layer whose windows overlap: before the depthwise one along all axes, before the
- * first one, 6x2 with strides of 2, along rows alone. */
+/* Upwards a version stops before each layer whose windows overlap: before the depthwise one along
+ * all axes, before the first one, 6x2 with strides of 2, along rows alone. */
 START_TEST(versions_stop_before_overlap)
 {
-  static const struct { enum mafat_tiling tiling; int n, lengths[3]; } expected[] = {
-      {MAFAT_TILE_ROWS, 3, {1, 2, 3}}, {MAFAT_TILE_COLS, 2, {1, 3}}, {MAFAT_TILE_BOTH, 3, {1, 2, 3}}};
+  static const struct { enum mafat_tiling tiling; int n, lengths[3];
+  } expected[] = {{MAFAT_TILE_ROWS, 3, {1, 2, 3}},
+                  {MAFAT_TILE_COLS, 2, {1, 3}},
+                  {MAFAT_TILE_BOTH, 3, {1, 2, 3}}};
   struct mafat_network *n = running_example();
   struct mafat_sole_readers *lines = lines_of(n);
   int lengths[MAFAT_MOST_VERSIONS];
   for (int i = 0; i < 3; i++) {
-    ck_assert_int_eq(mafat_path_lengths(lengths, lines, CONV3, expected[i].tiling, -1), expected[i].n);
+    ck_assert_int_eq(mafat_path_lengths(lengths, lines, CONV3, expected[i].tiling, -1),
+                     expected[i].n);
     for (int k = 0; k < expected[i].n; k++) ck_assert_int_eq(lengths[k], expected[i].lengths[k]);
     ck_assert_int_eq(mafat_path_lengths(lengths, lines, CONV3, expected[i].tiling, 1), 0);
   }
@@ -300,7 +327,8 @@ START_TEST(overlap_of_the_running_example)
 {
   struct mafat_network *n = running_example();
   struct mafat_sole_readers *lines = lines_of(n);
-  struct mafat_path p = {.tiling = MAFAT_TILE_COLS, .n = 2, .layers = {CONV1, CONV2, CONV3}, .length = 3};
+  struct mafat_path p = {
+      .tiling = MAFAT_TILE_COLS, .n = 2, .layers = {CONV1, CONV2, CONV3}, .length = 3};
   for (int part = 0; part < 2; part++) {
     struct mafat_span made = mafat_path_span(lines, &p, 0, false, part);
     struct mafat_span read = mafat_layer_in_span(&n->layers[CONV1], 0, false, made);
@@ -312,7 +340,8 @@ START_TEST(overlap_of_the_running_example)
 }
 END_TEST
 
-/* With 22, 21 and 21 channels Conv1 and Conv2 are the peak, and no more parts make it less; nothing is computed twice. */
+/* With 22, 21 and 21 channels Conv1 and Conv2 are the peak, and no more parts make it less; nothing
+ * is computed twice. */
 START_TEST(three_parts_of_the_running_example)
 {
   static const uint64_t bytes[] = {16512, 16384, 16384, 16384};
@@ -325,7 +354,8 @@ START_TEST(three_parts_of_the_running_example)
     ck_assert_uint_eq(whole.bytes, bytes[p->n < 5 ? p->n - 2 : 3]);
     ck_assert_uint_eq(whole.macs, 174464);
   }
-  for (int i = 0; i < 3; i++) ck_assert_int_eq(mafat_span_size(mafat_path_part(64, 3, i)), i ? 21 : 22);
+  for (int i = 0; i < 3; i++)
+    ck_assert_int_eq(mafat_span_size(mafat_path_part(64, 3, i)), i ? 21 : 22);
   ck_assert_int_eq(mafat_path_part(64, 3, 2).end, 64);
   mafat_sole_readers_close(&lines);
   mafat_network_close(&n);
@@ -340,7 +370,8 @@ struct example {
   int n_measured, n_taken;
 };
 
-static int measure_example(void *user, size_t *bytes, const struct mafat_path *paths, int n, long long n_evaluations)
+static int measure_example(void *user, size_t *bytes, const struct mafat_path *paths, int n,
+                           long long n_evaluations)
 {
   struct example *e = user;
   (void)n_evaluations;
@@ -366,7 +397,8 @@ static int take_example(void *user)
   return MAFAT_OK;
 }
 
-/* A chain: each map lives until the next one is made. What lies inside the path is the largest of its parts. */
+/* A chain: each map lives until the next one is made. What lies inside the path is the largest of
+ * its parts. */
 static int find_critical_of_example(void *user, int **tensors, int *n)
 {
   struct example *e = user;
@@ -376,7 +408,8 @@ static int find_critical_of_example(void *user, int **tensors, int *n)
     size_t bytes = (size_t)mafat_tensor_bytes(e->lines->network, t);
     for (int i = 0; i + 1 < e->stands.length; i++) {
       int c = e->lines->network->layers[t].out.c;
-      if (e->stands.layers[i] == t) bytes = bytes / (size_t)c * (size_t)mafat_span_size(mafat_path_part(c, e->stands.n, 0));
+      if (e->stands.layers[i] == t)
+        bytes = bytes / (size_t)c * (size_t)mafat_span_size(mafat_path_part(c, e->stands.n, 0));
     }
     extents[t] = (struct mafat_allocation){0, bytes, t, t + 1};
   }
@@ -392,16 +425,19 @@ static bool always(const void *user)
   return true;
 }
 
-/* 24576 bytes become 16384 by FDTO PART in three parts, of 22, 21 and 21 channels: of all that are as good the shorter path, of
- * the fewest parts. Then Conv1 and Conv2 are critical, around which there is no path. */
+/* 24576 bytes become 16384 by FDTO PART in three parts, of 22, 21 and 21 channels: of all that are
+ * as good the shorter path, of the fewest parts. Then Conv1 and Conv2 are critical, around which
+ * there is no path. */
 START_TEST(the_flow_of_the_running_example)
 {
-  static const struct mafat_flow_callbacks callbacks = {measure_example, keep_example, take_example, find_critical_of_example, always};
+  static const struct mafat_flow_callbacks callbacks = {measure_example, keep_example, take_example,
+                                                        find_critical_of_example, always};
   struct mafat_network *n = running_example();
   static struct mafat_flow flow;
   static struct example e;
   e = (struct example){.lines = lines_of(n)};
-  flow = (struct mafat_flow){.lines = e.lines, .callbacks = &callbacks, .user = &e, .bytes = SIZE_MAX};
+  flow =
+      (struct mafat_flow){.lines = e.lines, .callbacks = &callbacks, .user = &e, .bytes = SIZE_MAX};
   ck_assert_int_eq(mafat_flow_begin(&flow, NULL, 0), MAFAT_OK);
   ck_assert_uint_eq(flow.bytes, 24576);
   ck_assert_int_eq(mafat_flow_run(&flow), MAFAT_OK);
@@ -413,7 +449,8 @@ START_TEST(the_flow_of_the_running_example)
   ck_assert_int_eq(flow.applied->layers[1], POOL);
   ck_assert(flow.applied->fan_out && !flow.applied->fan_in);
   ck_assert_int_eq(flow.applied->n, 3);
-  for (int i = 0; i < 3; i++) ck_assert_int_eq(mafat_span_size(mafat_path_part(64, flow.applied->n, i)), i ? 21 : 22);
+  for (int i = 0; i < 3; i++)
+    ck_assert_int_eq(mafat_span_size(mafat_path_part(64, flow.applied->n, i)), i ? 21 : 22);
   ck_assert_uint_eq(account(e.lines, flow.applied).macs, account(e.lines, NULL).macs);
   ck_assert_int_eq(e.n_taken, 2); /* untiled, and this */
   ck_assert_int_eq(e.n_measured, 1 + 2 * 24);
@@ -440,14 +477,18 @@ static struct mafat_network *chain_of(int side, int channels, const struct link 
   int64_t out[] = {1, channels, side, side};
   for (int i = 0; i < n_links; i++) {
     const char *o = links[i].operator;
-    bool mean = strcmp(o, "mean") == 0, wide = strcmp(o, "conv1") != 0, strided = strcmp(o, "stride2") == 0;
+    bool mean = strcmp(o, "mean") == 0, wide = strcmp(o, "conv1") != 0,
+         strided = strcmp(o, "stride2") == 0;
     snprintf(to, sizeof to, "t%d", i);
     snprintf(weights, sizeof weights, "w%d", i);
     snprintf(inputs, sizeof inputs, mean ? "%s" : "%s %s", from, weights);
     test_onnx_add(&graph, mean ? "GlobalAveragePool" : "Conv", inputs, to,
-                  mean ? "" : !wide ? "kernel_shape=[1,1]" : strided ? "kernel_shape=[3,3] pads=[1,1,1,1] strides=[2,2]"
-                                                                     : "kernel_shape=[3,3] pads=[1,1,1,1]");
-    if (!mean) add_weights(&graph, weights, links[i].channels, (int)out[1], wide ? 3 : 1, wide ? 3 : 1);
+                  mean      ? ""
+                  : !wide   ? "kernel_shape=[1,1]"
+                  : strided ? "kernel_shape=[3,3] pads=[1,1,1,1] strides=[2,2]"
+                            : "kernel_shape=[3,3] pads=[1,1,1,1]");
+    if (!mean)
+      add_weights(&graph, weights, links[i].channels, (int)out[1], wide ? 3 : 1, wide ? 3 : 1);
     out[1] = links[i].channels;
     if (strided) out[2] = out[3] = (out[2] + 1) / 2;
     if (mean) out[2] = out[3] = 1;
@@ -473,11 +514,13 @@ struct found {
 };
 
 /* By a search of that name. */
-static struct found search_by(const char *name, const struct mafat_network *n, const char *words, double seconds)
+static struct found search_by(const char *name, const struct mafat_network *n, const char *words,
+                              double seconds)
 {
   const struct mafat_search *by;
   const char *none;
-  static const struct mafat_footprint footprint = {.process_bytes = 3 << 20, .program_bytes = 4 << 20};
+  static const struct mafat_footprint footprint = {.process_bytes = 3 << 20,
+                                                   .program_bytes = 4 << 20};
   struct mafat_plan_options options;
   struct mafat_calibration calibration;
   struct mafat_front *front;
@@ -486,8 +529,13 @@ static struct found search_by(const char *name, const struct mafat_network *n, c
   mafat_plan_defaults(&options);
   options.algorithm = MAFAT_DIRECT;
   mafat_calibration_defaults(&calibration, "avx2");
-  struct mafat_search_request r = {.network = n, .n_layers = n->n_layers, .options = &options, .footprint = &footprint,
-                                   .calibration = &calibration, .words = words, .plan_seconds = seconds};
+  struct mafat_search_request r = {.network = n,
+                                   .n_layers = n->n_layers,
+                                   .options = &options,
+                                   .footprint = &footprint,
+                                   .calibration = &calibration,
+                                   .words = words,
+                                   .plan_seconds = seconds};
   ck_assert_int_eq(mafat_search_find(&by, &none, name, &d), MAFAT_OK);
   ck_assert_msg(by->find(&front, &r, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(front->n, 1);
@@ -514,7 +562,9 @@ static size_t search_least(const struct mafat_network *n)
 static bool has_tiles(const char *text)
 {
   for (const char *x = strchr(text, 'x'); x; x = strchr(x + 1, 'x'))
-    if (x > text && (x[-1] != '1' || x[1] != '1' || (x - 1 > text && x[-2] != '/') || (x[2] && x[2] != '/'))) return true;
+    if (x > text &&
+        (x[-1] != '1' || x[1] != '1' || (x - 1 > text && x[-2] != '/') || (x[2] && x[2] != '/')))
+      return true;
   return strstr(text, "split(h") != NULL;
 }
 
@@ -522,7 +572,8 @@ static bool has_tiles(const char *text)
 static void check_winner(struct mafat_network *n, bool fdt_wins, bool ffmt_wins)
 {
   struct found fdt = search_in(n, "tiling=fdt", 0), ffmt = search_in(n, "tiling=ffmt", 0);
-  struct found both = search_in(n, NULL, 0), climbed = search_in(n, "tiling=both,layout=published", 0);
+  struct found both = search_in(n, NULL, 0),
+               climbed = search_in(n, "tiling=both,layout=published", 0);
   bool fdt_cuts = strstr(fdt.text, "split(c"), ffmt_cuts = has_tiles(ffmt.text);
   ck_assert_msg(fdt_cuts == fdt_wins, "fdt: %s", fdt.text);
   ck_assert_msg(ffmt_cuts == ffmt_wins, "ffmt: %s", ffmt.text);
@@ -563,11 +614,13 @@ END_TEST
 
 /* ---- wide graphs ---- */
 
-/* So many branches, each a few convolutions of random width, all of which a last one reads: orders without number. */
+/* So many branches, each a few convolutions of random width, all of which a last one reads: orders
+ * without number. */
 static struct mafat_network *wide_network(struct test_rng *rng, int n_branches)
 {
   static const int64_t in[] = {1, 16, 16, 16}, out[] = {1, 8, 16, 16};
-  char path[] = "/tmp/mafat-test-XXXXXX", inputs[64], name[24], weights[24], from[24], *joined = calloc((size_t)n_branches, 24);
+  char path[] = "/tmp/mafat-test-XXXXXX", inputs[64], name[24], weights[24], from[24],
+       *joined = calloc((size_t)n_branches, 24);
   struct test_message graph = {0};
   struct mafat_network *n;
   struct mafat_diagnostic d = {""};
@@ -608,7 +661,8 @@ static struct mafat_network *wide_network(struct test_rng *rng, int n_branches)
   return n;
 }
 
-/* The processor's time: others may be at work, too. What it begins with is measured however short the time is. */
+/* The processor's time: others may be at work, too. What it begins with is measured however short
+ * the time is. */
 static double seconds_of(const struct mafat_network *n, double seconds, struct found *found)
 {
   clock_t begin = clock();

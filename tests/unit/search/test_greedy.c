@@ -14,11 +14,14 @@ Suite *greedy_suite(void);
 #define MIB ((size_t)1 << 20)
 #define MB ((size_t)1000000)
 #define POOL "[maxpool]\nsize=2\nstride=2\n"
-#define CONV3(filters) "[convolutional]\nfilters=" #filters "\nsize=3\nstride=1\npad=1\nactivation=leaky\n"
-#define CONV1(filters) "[convolutional]\nfilters=" #filters "\nsize=1\nstride=1\npad=1\nactivation=leaky\n"
+#define CONV3(filters) \
+  "[convolutional]\nfilters=" #filters "\nsize=3\nstride=1\npad=1\nactivation=leaky\n"
+#define CONV1(filters) \
+  "[convolutional]\nfilters=" #filters "\nsize=1\nstride=1\npad=1\nactivation=leaky\n"
 #define YOLOV2_16_FOR(side) \
-  "[net]\nwidth=" #side "\nheight=" #side "\nchannels=3\n" CONV3(32) POOL CONV3(64) POOL CONV3(128) CONV1(64) \
-  CONV3(128) POOL CONV3(256) CONV1(128) CONV3(256) POOL CONV3(512) CONV1(256) CONV3(512) CONV1(256)
+  "[net]\nwidth=" #side "\nheight=" #side "\nchannels=3\n" CONV3(32) POOL CONV3(64) \
+      POOL CONV3(128) CONV1(64) CONV3(128) POOL CONV3(256) CONV1(128) CONV3(256) POOL CONV3(512) \
+          CONV1(256) CONV3(512) CONV1(256)
 #define YOLOV2_16 YOLOV2_16_FOR(608)
 
 /* A choice by its text. */
@@ -95,7 +98,8 @@ START_TEST(the_table_as_the_printed_algorithms_have_it)
   for (int u = 0; u < 2; u++) {
     size_t limit = (size_t)r->limit * units[u];
     struct choice c = search(n, 16, limit, MAFAT_DEFAULT_BIAS_BYTES);
-    ck_assert_msg(strcmp(c.text, r->choice) == 0, "%d: %s, expected %s", r->limit, c.text, r->choice);
+    ck_assert_msg(strcmp(c.text, r->choice) == 0, "%d: %s, expected %s", r->limit, c.text,
+                  r->choice);
     ck_assert_uint_eq(c.bytes, bytes_of(n, r->choice, MAFAT_DEFAULT_BIAS_BYTES));
     ck_assert_double_eq_tol((double)c.bytes / (double)MIB, r->mib, .05);
     ck_assert(c.fits == (r->limit > 32) && c.fits == (c.bytes < limit));
@@ -111,7 +115,8 @@ START_TEST(the_papers_network_is_known_by_its_front)
   struct mafat_network *n = test_darknet_network("yolov2.cfg");
   if (!n) return; /* Debian's darknet package is not installed */
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    ck_assert_str_eq(search(n, 16, (size_t)table[i].limit * MIB, MAFAT_DEFAULT_BIAS_BYTES).text, table[i].choice);
+    ck_assert_str_eq(search(n, 16, (size_t)table[i].limit * MIB, MAFAT_DEFAULT_BIAS_BYTES).text,
+                     table[i].choice);
   mafat_network_close(&n);
 }
 END_TEST
@@ -142,22 +147,34 @@ static const struct order_row order_rows[] = {
     {"the paper's, small: no 5x5", YOLOV2_16_FOR(64), {12, 8}, true},
     {"one layer more", YOLOV2_16 CONV3(32), {12, 8, 4, 2}, false},
     {"a maxpool elsewhere",
-     "[net]\nwidth=320\nheight=320\nchannels=3\n" CONV3(32) POOL CONV3(64) POOL CONV3(128) POOL CONV3(64) CONV3(128)
-     CONV3(256) CONV1(128) CONV3(256) POOL CONV3(512) CONV1(256) CONV3(512) CONV1(256),
-     {12, 6, 4, 2}, false},
+     "[net]\nwidth=320\nheight=320\nchannels=3\n" CONV3(32) POOL CONV3(64) POOL CONV3(128)
+         POOL CONV3(64) CONV3(128) CONV3(256) CONV1(128) CONV3(256) POOL CONV3(512) CONV1(256)
+             CONV3(512) CONV1(256),
+     {12, 6, 4, 2},
+     false},
     {"no maxpool", "[net]\nwidth=64\nheight=64\nchannels=3\n" CONV3(8) CONV3(8), {0}, false},
-    {"a maxpool at its end is no cut", "[net]\nwidth=64\nheight=64\nchannels=3\n" CONV3(8) POOL CONV3(16) POOL, {2},
+    {"a maxpool at its end is no cut",
+     "[net]\nwidth=64\nheight=64\nchannels=3\n" CONV3(8) POOL CONV3(16) POOL,
+     {2},
      false},
     {"a graph",
-     "[net]\nwidth=96\nheight=64\nchannels=3\n" CONV3(16) POOL CONV3(16) "[shortcut]\nfrom=-2\n" POOL CONV3(32)
-     "[upsample]\nstride=2\n[route]\nlayers=-1,1\n" CONV1(8), {5, 2}, false},
-    {"layers that cannot be cut", "[net]\nwidth=64\nheight=64\nchannels=3\n" CONV3(16) POOL CONV3(16) POOL
-     "[connected]\noutput=10\n[softmax]\n", {4, 2}, false},
-    {"maps too small for most grids", "[net]\nwidth=5\nheight=3\nchannels=3\n" CONV3(4) POOL CONV3(4), {2}, false},
+     "[net]\nwidth=96\nheight=64\nchannels=3\n" CONV3(16)
+         POOL CONV3(16) "[shortcut]\nfrom=-2\n" POOL CONV3(
+             32) "[upsample]\nstride=2\n[route]\nlayers=-1,1\n" CONV1(8),
+     {5, 2},
+     false},
+    {"layers that cannot be cut",
+     "[net]\nwidth=64\nheight=64\nchannels=3\n" CONV3(16) POOL CONV3(16) POOL
+     "[connected]\noutput=10\n[softmax]\n",
+     {4, 2},
+     false},
+    {"maps too small for most grids",
+     "[net]\nwidth=5\nheight=3\nchannels=3\n" CONV3(4) POOL CONV3(4), {2}, false},
 };
 
 /* Expected result of the search, from a list of all its plans. */
-static void find(struct choice *c, const struct mafat_network *n, const struct order_row *r, size_t limit)
+static void find(struct choice *c, const struct mafat_network *n, const struct order_row *r,
+                 size_t limit)
 {
   memset(c, 0, sizeof *c);
   for (int i = -1; i < 0 || r->cuts[i]; i++)
@@ -185,9 +202,10 @@ START_TEST(the_first_that_fits_else_the_least)
   for (size_t limit = 0; limit <= largest + largest / 40; limit += largest / 40) {
     struct choice expected, c = search(n, n->n_layers, limit, 1000);
     find(&expected, n, r, limit);
-    ck_assert_msg(strcmp(c.text, expected.text) == 0 && c.bytes == expected.bytes && c.fits == expected.fits,
-                  "%s, %zu bytes: %s (%zu), expected %s (%zu)", r->what, limit, c.text, c.bytes, expected.text,
-                  expected.bytes);
+    ck_assert_msg(strcmp(c.text, expected.text) == 0 && c.bytes == expected.bytes &&
+                      c.fits == expected.fits,
+                  "%s, %zu bytes: %s (%zu), expected %s (%zu)", r->what, limit, c.text, c.bytes,
+                  expected.text, expected.bytes);
   }
   mafat_network_close(&n);
 }
@@ -205,8 +223,10 @@ START_TEST(random_networks_have_a_choice)
     size_t largest = bytes_of(n, "1x1/NoCut", 0);
     for (size_t limit = 0; limit <= largest + 1; limit += largest / 5 + 1) {
       struct choice c = search(n, n->n_layers, limit, 0);
-      if (c.bytes != bytes_of(n, c.text, 0) || c.fits != (c.bytes < limit) || (!c.fits && c.bytes > largest))
-        test_fail_case(cfg, c.text, "limit %zu: %zu bytes, %s", limit, c.bytes, c.fits ? "fits" : "does not fit");
+      if (c.bytes != bytes_of(n, c.text, 0) || c.fits != (c.bytes < limit) ||
+          (!c.fits && c.bytes > largest))
+        test_fail_case(cfg, c.text, "limit %zu: %zu bytes, %s", limit, c.bytes,
+                       c.fits ? "fits" : "does not fit");
     }
     ck_assert_str_eq(search(n, n->n_layers, largest + 1, 0).text, "1x1/NoCut");
     mafat_network_close(&n);

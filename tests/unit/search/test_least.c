@@ -18,7 +18,8 @@
 
 Suite *least_suite(void);
 
-static const struct mafat_footprint footprint = {.process_bytes = 3 << 20, .program_bytes = 4 << 20};
+static const struct mafat_footprint footprint = {.process_bytes = 3 << 20,
+                                                 .program_bytes = 4 << 20};
 
 struct search {
   struct mafat_network *network;
@@ -32,8 +33,12 @@ static void set_up(struct search *s, struct mafat_network *n)
   s->network = n;
   mafat_plan_defaults(&s->options);
   mafat_calibration_defaults(&s->calibration, "avx2");
-  s->request = (struct mafat_search_request){.network = n, .n_layers = n->n_layers, .options = &s->options, .footprint = &footprint,
-                                             .calibration = &s->calibration, .least = true};
+  s->request = (struct mafat_search_request){.network = n,
+                                             .n_layers = n->n_layers,
+                                             .options = &s->options,
+                                             .footprint = &footprint,
+                                             .calibration = &s->calibration,
+                                             .least = true};
 }
 
 static struct mafat_front *find(const struct search *s)
@@ -46,7 +51,8 @@ static struct mafat_front *find(const struct search *s)
 }
 
 /* Layout of a plan by its text; NULL: invalid for the network. */
-static struct mafat_layout *lay_out(const struct search *s, const char *text, struct mafat_plan **plan)
+static struct mafat_layout *lay_out(const struct search *s, const char *text,
+                                    struct mafat_plan **plan)
 {
   struct mafat_layout *layout;
   struct mafat_diagnostic d = {""};
@@ -64,9 +70,13 @@ static void check_plan(const struct search *s, const struct mafat_candidate *c, 
   ck_assert_ptr_nonnull(l);
   ck_assert_int_eq(mafat_latency_predict(&latency, s->network, plan, l, &s->calibration), MAFAT_OK);
   if (l->total_bytes != c->arena_bytes || latency.total_ms > c->ms || latency.total_ms < c->ms)
-    test_fail_case(cfg, text, "%zu bytes in %g ms instead of %zu in %g", c->arena_bytes, c->ms, l->total_bytes, latency.total_ms);
-  if (l->bytes_read || l->tag_bytes[MAFAT_TAG_WEIGHTS]) test_fail_case(cfg, text, "weights are not kept");
-  if (l->redundant_macs) test_fail_case(cfg, text, "%llu products are computed again", (unsigned long long)l->redundant_macs);
+    test_fail_case(cfg, text, "%zu bytes in %g ms instead of %zu in %g", c->arena_bytes, c->ms,
+                   l->total_bytes, latency.total_ms);
+  if (l->bytes_read || l->tag_bytes[MAFAT_TAG_WEIGHTS])
+    test_fail_case(cfg, text, "weights are not kept");
+  if (l->redundant_macs)
+    test_fail_case(cfg, text, "%llu products are computed again",
+                   (unsigned long long)l->redundant_macs);
   mafat_layout_close(&l);
   mafat_plan_close(&plan);
 }
@@ -74,8 +84,9 @@ static void check_plan(const struct search *s, const struct mafat_candidate *c, 
 /* None of the plans that one would try needs less, nor as much in less time. */
 static void check_usual(struct search *s, const struct mafat_candidate *c, const char *cfg)
 {
-  static const char *const usual[] = {"1x1", "panels", "panels:apart", "rows1", "rows2", "rows3", "rows4", "1x1:direct", "rows1:direct",
-                                      "rows4:direct", "panels:direct"};
+  static const char *const usual[] = {"1x1",          "panels",       "panels:apart", "rows1",
+                                      "rows2",        "rows3",        "rows4",        "1x1:direct",
+                                      "rows1:direct", "rows4:direct", "panels:direct"};
   for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
     char text[32];
     struct mafat_plan *plan;
@@ -83,7 +94,8 @@ static void check_usual(struct search *s, const struct mafat_candidate *c, const
     struct mafat_layout *l = lay_out(s, text, &plan);
     if (!l) continue;
     if (l->total_bytes < c->arena_bytes)
-      test_fail_case(cfg, text, "needs %zu bytes, the least is %zu (%s)", l->total_bytes, c->arena_bytes, test_spec_text(c->spec));
+      test_fail_case(cfg, text, "needs %zu bytes, the least is %zu (%s)", l->total_bytes,
+                     c->arena_bytes, test_spec_text(c->spec));
     mafat_layout_close(&l);
     mafat_plan_close(&plan);
   }
@@ -112,7 +124,10 @@ END_TEST
 START_TEST(a_thread_more_is_never_the_least)
 {
   struct search s;
-  set_up(&s, test_network("[net]\nheight=24\nwidth=32\nchannels=3\n[convolutional]\nfilters=16\nsize=3\npad=1\n"));
+  set_up(
+      &s,
+      test_network(
+          "[net]\nheight=24\nwidth=32\nchannels=3\n[convolutional]\nfilters=16\nsize=3\npad=1\n"));
   s.request.most_threads = 4;
   struct mafat_front *f = find(&s);
   ck_assert_int_eq(f->list[0].threads, 1);
@@ -125,8 +140,9 @@ END_TEST
  * nothing twice. */
 START_TEST(columns_are_cut_where_there_are_no_rows)
 {
-  static const char cfg[] = "[net]\nheight=1\nwidth=512\nchannels=16\n[convolutional]\nfilters=512\nsize=1\n"
-                            "[activation]\nactivation=leaky\n[convolutional]\nfilters=16\nsize=1\n";
+  static const char cfg[] =
+      "[net]\nheight=1\nwidth=512\nchannels=16\n[convolutional]\nfilters=512\nsize=1\n"
+      "[activation]\nactivation=leaky\n[convolutional]\nfilters=16\nsize=1\n";
   struct search s;
   struct mafat_plan *plan;
   set_up(&s, test_network(cfg));
@@ -142,11 +158,13 @@ START_TEST(columns_are_cut_where_there_are_no_rows)
 }
 END_TEST
 
-/* Two cells alike need as much: the first that needs less makes no smaller arena, and yet both have to be changed. */
+/* Two cells alike need as much: the first that needs less makes no smaller arena, and yet both have
+ * to be changed. */
 START_TEST(peaks_that_are_alike_all_go)
 {
-  static const char stage[] = "[convolutional]\nfilters=64\nsize=3\npad=1\n[activation]\nactivation=leaky\n"
-                              "[convolutional]\nfilters=4\nsize=3\npad=1\n";
+  static const char stage[] =
+      "[convolutional]\nfilters=64\nsize=3\npad=1\n[activation]\nactivation=leaky\n"
+      "[convolutional]\nfilters=4\nsize=3\npad=1\n";
   char cfg[1024];
   struct search s;
   struct mafat_plan *plan;
@@ -172,10 +190,13 @@ END_TEST
 
 /* ---- arenas that are known ---- */
 
-/* A plan of so many steps with two buffers: alive from step 0 to `first_last`, and from `second_first` to the last. */
+/* A plan of so many steps with two buffers: alive from step 0 to `first_last`, and from
+ * `second_first` to the last. */
 static uint64_t hash_of(int n_steps, size_t bytes, int first_last, int second_first)
 {
-  struct mafat_buffer buffers[] = {{.bytes = bytes, .first = 0, .last = 2 * first_last}, {.bytes = 64, .first = 2 * second_first, .last = 2 * n_steps - 1}};
+  struct mafat_buffer buffers[] = {
+      {.bytes = bytes, .first = 0, .last = 2 * first_last},
+      {.bytes = 64, .first = 2 * second_first, .last = 2 * n_steps - 1}};
   struct mafat_layout layout = {.buffers = buffers, .n_buffers = 2};
   struct mafat_plan plan = {.n_positions = n_steps};
   return mafat_known_arenas_hash(&layout, &plan);
@@ -184,11 +205,13 @@ static uint64_t hash_of(int n_steps, size_t bytes, int first_last, int second_fi
 START_TEST(arenas_are_known_by_what_lives_beside_what)
 {
   static struct mafat_known_arenas known;
-  uint64_t meet = hash_of(10, 128, 5, 4), apart = hash_of(10, 128, 3, 4), larger = hash_of(10, 256, 5, 4);
+  uint64_t meet = hash_of(10, 128, 5, 4), apart = hash_of(10, 128, 3, 4),
+           larger = hash_of(10, 256, 5, 4);
   ck_assert_uint_eq(mafat_known_arenas_find(&known, meet), 0);
   mafat_known_arenas_note(&known, meet, 192);
   mafat_known_arenas_note(&known, apart, 128);
-  ck_assert_uint_eq(mafat_known_arenas_find(&known, hash_of(100, 128, 70, 20)), 192); /* other times, the same order of them */
+  ck_assert_uint_eq(mafat_known_arenas_find(&known, hash_of(100, 128, 70, 20)),
+                    192); /* other times, the same order of them */
   ck_assert_uint_eq(mafat_known_arenas_find(&known, apart), 128);
   ck_assert_uint_eq(mafat_known_arenas_find(&known, larger), 0);
   mafat_known_arenas_note(&known, meet, 0);
@@ -225,9 +248,10 @@ START_TEST(networks_of_integers_run_in_kilobytes)
   check_plan(&s, &f->list[0], reals[_i].name);
   check_usual(&s, &f->list[0], reals[_i].name);
   struct mafat_layout *l = lay_out(&s, test_spec_text(f->list[0].spec), &plan);
-  size_t bytes = l->tag_bytes[MAFAT_TAG_INPUT] + l->tag_bytes[MAFAT_TAG_ACTIVATIONS] + l->tag_bytes[MAFAT_TAG_SCRATCH];
-  ck_assert_msg(bytes <= (size_t)reals[_i].kib << 10, "%s: %zu bytes, at most %d KiB: %s", reals[_i].name, bytes, reals[_i].kib,
-                test_spec_text(f->list[0].spec));
+  size_t bytes = l->tag_bytes[MAFAT_TAG_INPUT] + l->tag_bytes[MAFAT_TAG_ACTIVATIONS] +
+                 l->tag_bytes[MAFAT_TAG_SCRATCH];
+  ck_assert_msg(bytes <= (size_t)reals[_i].kib << 10, "%s: %zu bytes, at most %d KiB: %s",
+                reals[_i].name, bytes, reals[_i].kib, test_spec_text(f->list[0].spec));
   mafat_layout_close(&l);
   mafat_plan_close(&plan);
   mafat_front_close(&f);
@@ -240,8 +264,10 @@ END_TEST
 START_TEST(every_failed_allocation_is_reported)
 {
   struct search s;
-  set_up(&s, test_network("[net]\nheight=24\nwidth=32\nchannels=3\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
-                          "[maxpool]\nsize=2\nstride=2\n[convolutional]\nfilters=16\nsize=3\npad=1\n"));
+  set_up(&s,
+         test_network(
+             "[net]\nheight=24\nwidth=32\nchannels=3\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
+             "[maxpool]\nsize=2\nstride=2\n[convolutional]\nfilters=16\nsize=3\npad=1\n"));
   test_failing_search(&s.request);
   mafat_network_close(&s.network);
 }
@@ -257,7 +283,8 @@ Suite *least_suite(void)
   tcase_add_test(t, columns_are_cut_where_there_are_no_rows);
   tcase_add_test(t, peaks_that_are_alike_all_go);
   tcase_add_test(t, arenas_are_known_by_what_lives_beside_what);
-  tcase_add_loop_test(t, networks_of_integers_run_in_kilobytes, 0, test_slow_rows((int)(sizeof reals / sizeof *reals)));
+  tcase_add_loop_test(t, networks_of_integers_run_in_kilobytes, 0,
+                      test_slow_rows((int)(sizeof reals / sizeof *reals)));
   tcase_add_test(t, every_failed_allocation_is_reported);
   suite_add_tcase(suite, t);
   return suite;

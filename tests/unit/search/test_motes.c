@@ -30,13 +30,15 @@ static struct mafat_acg *make(const struct mafat_network *n)
 }
 
 #define INVERTED_BOTTLENECK \
-  "[net]\nheight=8\nwidth=12\nchannels=4\n[convolutional]\nfilters=24\nsize=1\nactivation=linear\n" \
+  "[net]\nheight=8\nwidth=12\nchannels=4\n[convolutional]\nfilters=24\nsize=1\nactivation=" \
+  "linear\n" \
   "[convolutional]\nfilters=24\ngroups=24\nsize=3\npad=1\nactivation=linear\n" \
   "[convolutional]\nfilters=4\nsize=1\nactivation=linear\n"
 
 static void check_map_axis(const struct mafat_acg *a, int input, enum mafat_acg_axis axis)
 {
-  for (int i = 0; i < 3; i++) ck_assert_int_eq(mafat_acg_part(a, i, axis), mafat_acg_part(a, input, axis));
+  for (int i = 0; i < 3; i++)
+    ck_assert_int_eq(mafat_acg_part(a, i, axis), mafat_acg_part(a, input, axis));
 }
 
 /* Rows; columns; the channels of the input; those of the depthwise convolution. */
@@ -61,8 +63,9 @@ END_TEST
 /* With a link around it the input's channels are the output's, too. */
 START_TEST(a_residual_link_joins_channels)
 {
-  struct mafat_network *n = test_network(INVERTED_BOTTLENECK "[convolutional]\nfilters=4\nsize=1\nactivation=linear\n"
-                                         "[shortcut]\nfrom=-2\nactivation=linear\n");
+  struct mafat_network *n =
+      test_network(INVERTED_BOTTLENECK "[convolutional]\nfilters=4\nsize=1\nactivation=linear\n"
+                                       "[shortcut]\nfrom=-2\nactivation=linear\n");
   struct mafat_acg *a = make(n);
   ck_assert_int_eq(mafat_acg_part(a, 4, MAFAT_ACG_C), mafat_acg_part(a, 2, MAFAT_ACG_C));
   ck_assert_int_eq(mafat_acg_part(a, 4, MAFAT_ACG_C), mafat_acg_part(a, 3, MAFAT_ACG_C));
@@ -80,9 +83,12 @@ struct rule {
 };
 
 static const struct rule rules[] = {
-    {"[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=linear\n", MAFAT_ACG_C, MAFAT_ACG_C, false},
-    {"[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=linear\n", MAFAT_ACG_C, MAFAT_ACG_REDUCED, true},
-    {"[convolutional]\nfilters=16\nsize=3\npad=1\nstride=2\nactivation=linear\n", MAFAT_ACG_H, MAFAT_ACG_H, true},
+    {"[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=linear\n", MAFAT_ACG_C, MAFAT_ACG_C,
+     false},
+    {"[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=linear\n", MAFAT_ACG_C,
+     MAFAT_ACG_REDUCED, true},
+    {"[convolutional]\nfilters=16\nsize=3\npad=1\nstride=2\nactivation=linear\n", MAFAT_ACG_H,
+     MAFAT_ACG_H, true},
     {"[maxpool]\nsize=2\nstride=2\n", MAFAT_ACG_H, MAFAT_ACG_H, true},
     {"[maxpool]\nsize=2\nstride=2\n", MAFAT_ACG_C, MAFAT_ACG_C, true},
     {"[avgpool]\n", MAFAT_ACG_C, MAFAT_ACG_C, true},
@@ -98,15 +104,22 @@ static const struct rule rules[] = {
     {"[softmax]\n", MAFAT_ACG_H, MAFAT_ACG_H, false},
     {"[softmax]\n", MAFAT_ACG_C, MAFAT_ACG_C, false},
     /* Channels of a join are none of one tensor; its rows are. */
-    {"[convolutional]\nfilters=16\nsize=1\nactivation=linear\n[route]\nlayers=-1,-2\n[activation]\nactivation=relu\n", MAFAT_ACG_C, MAFAT_ACG_C, false},
-    {"[convolutional]\nfilters=16\nsize=1\nactivation=linear\n[route]\nlayers=-1,-2\n[activation]\nactivation=relu\n", MAFAT_ACG_H, MAFAT_ACG_H, true},
+    {"[convolutional]\nfilters=16\nsize=1\nactivation=linear\n[route]\nlayers=-1,-2\n[activation]"
+     "\nactivation=relu\n",
+     MAFAT_ACG_C, MAFAT_ACG_C, false},
+    {"[convolutional]\nfilters=16\nsize=1\nactivation=linear\n[route]\nlayers=-1,-2\n[activation]"
+     "\nactivation=relu\n",
+     MAFAT_ACG_H, MAFAT_ACG_H, true},
 };
 
 START_TEST(axes_follow_from_kinds)
 {
   char cfg[1024];
   const struct rule *r = &rules[_i];
-  snprintf(cfg, sizeof cfg, "[net]\nheight=8\nwidth=12\nchannels=3\n[convolutional]\nfilters=16\nsize=1\nactivation=linear\n%s", r->layers);
+  snprintf(cfg, sizeof cfg,
+           "[net]\nheight=8\nwidth=12\nchannels=3\n[convolutional]\nfilters=16\nsize=1\nactivation="
+           "linear\n%s",
+           r->layers);
   struct mafat_network *n = test_network(cfg);
   struct mafat_acg *a = make(n);
   int from = mafat_acg_part(a, 0, r->from), to = mafat_acg_part(a, n->n_layers - 1, r->to);
@@ -139,18 +152,22 @@ static int add(struct counting *c, uint64_t bytes, bool in_place, const int *rea
 {
   int o = c->graph.n_operators++, made = add_buffer(c, bytes);
   ck_assert_int_lt(c->graph.n_uses + n + 1, MOST_USES);
-  for (int i = 0; i < n; i++) c->uses[c->graph.n_uses++] = (struct mafat_op_use){.operator = o, .buffer = reads[i]};
+  for (int i = 0; i < n; i++)
+    c->uses[c->graph.n_uses++] = (struct mafat_op_use){.operator= o, .buffer = reads[i]};
   c->uses[c->graph.n_uses++] = (struct mafat_op_use){.operator = o, .buffer = made, .makes = true};
   c->in_place[o] = in_place;
   return made;
 }
 
-#define ADD(c, bytes, in_place, ...) add(c, bytes, in_place, (const int[]){__VA_ARGS__}, (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)))
+#define ADD(c, bytes, in_place, ...) \
+  add(c, bytes, in_place, (const int[]){__VA_ARGS__}, \
+      (int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)))
 
 static struct counting *count(void)
 {
   struct counting *c = calloc(1, sizeof *c);
-  c->graph = (struct mafat_op_graph){.uses = c->uses, .bytes = c->bytes, .kept = c->kept, .in_place = c->in_place};
+  c->graph = (struct mafat_op_graph){
+      .uses = c->uses, .bytes = c->bytes, .kept = c->kept, .in_place = c->in_place};
   return c;
 }
 
@@ -171,7 +188,8 @@ static uint64_t peak_of(struct counting *c)
 static uint64_t coarse(bool in_place)
 {
   struct counting *c = count();
-  int input = add_buffer(c, 128), v1 = ADD(c, 512, false, input), v2 = ADD(c, 512, in_place, v1), v3 = ADD(c, 128, false, v2);
+  int input = add_buffer(c, 128), v1 = ADD(c, 512, false, input), v2 = ADD(c, 512, in_place, v1),
+      v3 = ADD(c, 128, false, v2);
   ADD(c, 128, in_place, v3, input);
   return peak_of(c);
 }
@@ -241,7 +259,8 @@ static void make_block(struct windows *w, int layer, int i)
   w->c->kept[w->made[layer][i]] = layer == w->layers;
 }
 
-/* (c): each part copies a slice that is larger by a row for each layer on both sides, and computes overlap again. */
+/* (c): each part copies a slice that is larger by a row for each layer on both sides, and computes
+ * overlap again. */
 static void make_part(struct windows *w, int i)
 {
   int reads[64], n = 0, block = w->rows / w->n, last = -1;
@@ -250,12 +269,16 @@ static void make_part(struct windows *w, int i)
     struct mafat_span rows = mafat_span_clip(mafat_span(first, end), w->rows);
     for (int k = 0; l == 0 && k < w->n; k++)
       if (k * block < rows.end && (k + 1) * block > rows.begin) reads[n++] = w->made[0][k];
-    last = l == 0 ? add(w->c, (uint64_t)mafat_span_size(rows), false, reads, n) : ADD(w->c, (uint64_t)mafat_span_size(rows), false, last);
+    last = l == 0 ? add(w->c, (uint64_t)mafat_span_size(rows), false, reads, n)
+                  : ADD(w->c, (uint64_t)mafat_span_size(rows), false, last);
   }
   w->c->kept[last] = true;
 }
 
-static const struct { int n, layers, rows; } pyramids[] = {{8, 2, 64}, {8, 4, 64}, {16, 4, 128}, {6, 3, 48}, {16, 6, 128}, {4, 2, 32}, {12, 5, 96}};
+static const struct {
+  int n, layers, rows;
+} pyramids[] = {{8, 2, 64},   {8, 4, 64}, {16, 4, 128}, {6, 3, 48},
+                {16, 6, 128}, {4, 2, 32}, {12, 5, 96}};
 
 /* Relative to twice the map: 1/2 + 1/n + (2L - 1)/H if each part computes overlap again, (n + L
  * + 1)/(2n) + 1/H with BlockConcat. */
@@ -272,21 +295,26 @@ START_TEST(overlapped_windows_by_counting)
 }
 END_TEST
 
-/* Rows that a block of b outputs reads: (b - 1) stride + k, at the map's edges fewer; of a 3x3 layer that are its own block and
- * both neighbours, up to nine where columns are in blocks, too. */
+/* Rows that a block of b outputs reads: (b - 1) stride + k, at the map's edges fewer; of a 3x3
+ * layer that are its own block and both neighbours, up to nine where columns are in blocks, too. */
 START_TEST(windows_of_blocks)
 {
-  struct mafat_network *n = test_network("[net]\nheight=32\nwidth=32\nchannels=3\n[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=linear\n"
-                                         "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=linear\n"
-                                         "[convolutional]\nfilters=8\nsize=5\npad=1\nstride=2\nactivation=linear\n");
+  struct mafat_network *n =
+      test_network("[net]\nheight=32\nwidth=32\nchannels=3\n[convolutional]\nfilters=8\nsize="
+                   "3\npad=1\nactivation=linear\n"
+                   "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=linear\n"
+                   "[convolutional]\nfilters=8\nsize=5\npad=1\nstride=2\nactivation=linear\n");
   struct mafat_plan *plan = test_plan(n, "split(h4:0-1,w4:0-1)/2/1x1");
   const struct mafat_partition *c = &plan->parts->partitions[0];
   for (int i = 0; i < 4; i++) {
-    struct mafat_span wide = mafat_layer_in_span(&n->layers[2], 0, true, mafat_span(4 * i, 4 * i + 4));
+    struct mafat_span wide =
+        mafat_layer_in_span(&n->layers[2], 0, true, mafat_span(4 * i, 4 * i + 4));
     ck_assert_int_eq(mafat_span_size(wide), 3 * 2 + 5 - (i == 0 || i == 3 ? i == 0 ? 2 : 1 : 0));
-    struct mafat_span in = mafat_layer_in_span(&n->layers[1], 0, true, mafat_partition_part(c, MAFAT_ALONG_H, i, 32));
+    struct mafat_span in =
+        mafat_layer_in_span(&n->layers[1], 0, true, mafat_partition_part(c, MAFAT_ALONG_H, i, 32));
     ck_assert_int_eq(mafat_span_size(in), 10 - (i == 0) - (i == 3));
-    struct mafat_span met = mafat_partition_span(c, MAFAT_ALONG_H, in), beside = mafat_partition_span(c, MAFAT_ALONG_W, in);
+    struct mafat_span met = mafat_partition_span(c, MAFAT_ALONG_H, in),
+                      beside = mafat_partition_span(c, MAFAT_ALONG_W, in);
     ck_assert_int_eq(met.begin, i == 0 ? 0 : i - 1);
     ck_assert_int_eq(met.end, i == 3 ? 4 : i + 2);
     ck_assert_int_eq(mafat_span_size(met) * mafat_span_size(beside), i == 0 || i == 3 ? 4 : 9);
@@ -302,16 +330,22 @@ END_TEST
 START_TEST(blocks_are_cells)
 {
   static const int cells[] = {0, 0, 0, 0, 1, 1, 1, 1};
-  struct mafat_network *n = test_network(
-      "[net]\nheight=8\nwidth=8\nchannels=16\n"
-      "[convolutional]\nfilters=64\nsize=1\nactivation=linear\n[convolutional]\nfilters=64\ngroups=64\nsize=3\npad=1\nactivation=linear\n"
-      "[convolutional]\nfilters=8\nsize=1\nactivation=linear\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n"
-      "[convolutional]\nfilters=64\nsize=1\nactivation=linear\n[convolutional]\nfilters=64\ngroups=64\nsize=3\npad=1\nactivation=linear\n"
-      "[convolutional]\nfilters=8\nsize=1\nactivation=linear\n[shortcut]\nfrom=3\nactivation=linear\n");
+  struct mafat_network *n =
+      test_network("[net]\nheight=8\nwidth=8\nchannels=16\n"
+                   "[convolutional]\nfilters=64\nsize=1\nactivation=linear\n[convolutional]"
+                   "\nfilters=64\ngroups=64\nsize=3\npad=1\nactivation=linear\n"
+                   "[convolutional]\nfilters=8\nsize=1\nactivation=linear\n[convolutional]"
+                   "\nfilters=8\nsize=1\nactivation=linear\n"
+                   "[convolutional]\nfilters=64\nsize=1\nactivation=linear\n[convolutional]"
+                   "\nfilters=64\ngroups=64\nsize=3\npad=1\nactivation=linear\n"
+                   "[convolutional]\nfilters=8\nsize=1\nactivation=linear\n[shortcut]\nfrom="
+                   "3\nactivation=linear\n");
   struct mafat_cells *c;
   ck_assert_int_eq(mafat_cells_find(&c, n, n->n_layers, NULL), MAFAT_OK);
   for (int l = 0; l < n->n_layers; l++)
-    if (l != 3) ck_assert_int_eq(c->cell_of[l] > c->cell_of[0], cells[l]); /* one as narrow as the next may end one */
+    if (l != 3)
+      ck_assert_int_eq(c->cell_of[l] > c->cell_of[0],
+                       cells[l]); /* one as narrow as the next may end one */
   mafat_cells_close(&c);
   mafat_network_close(&n);
 }
@@ -328,7 +362,8 @@ START_TEST(cells_hold_all_layers)
   struct mafat_network *n = test_network(cfg);
   ck_assert_int_eq(mafat_cells_find(&c, n, n->n_layers, NULL), MAFAT_OK);
   for (int l = 0; l < n->n_layers; l++)
-    ck_assert(mafat_layer_is_alias(&n->layers[l]) ? c->cell_of[l] == -1 : c->cell_of[l] >= 0 && c->cell_of[l] < c->n);
+    ck_assert(mafat_layer_is_alias(&n->layers[l]) ? c->cell_of[l] == -1
+                                                  : c->cell_of[l] >= 0 && c->cell_of[l] < c->n);
   mafat_cells_close(&c);
   mafat_network_close(&n);
 }
@@ -350,7 +385,8 @@ static struct ground find_schemes(struct mafat_network *n)
   g.bottlenecks = malloc(operators * sizeof *g.bottlenecks);
   for (size_t i = 0; i < operators; i++) g.within[i] = g.bottlenecks[i] = true;
   g.families = calloc(1, sizeof *g.families);
-  ck_assert_int_eq(mafat_schemes_find(g.families, n, n->n_layers, g.within, g.bottlenecks), MAFAT_OK);
+  ck_assert_int_eq(mafat_schemes_find(g.families, n, n->n_layers, g.within, g.bottlenecks),
+                   MAFAT_OK);
   return g;
 }
 
@@ -363,13 +399,15 @@ static void close_ground(struct ground *g)
   mafat_network_close(&g->network);
 }
 
-/* Rows of all three; the wide channels with the sum at their end, and without it. Channels of the input are no scheme's: what is
- * there comes as it comes. */
+/* Rows of all three; the wide channels with the sum at their end, and without it. Channels of the
+ * input are no scheme's: what is there comes as it comes. */
 START_TEST(schemes_of_an_inverted_bottleneck)
 {
-  struct ground g = find_schemes(test_network("[net]\nheight=8\nwidth=12\nchannels=4\n[convolutional]\nfilters=64\nsize=1\nactivation=linear\n"
-                                              "[convolutional]\nfilters=64\ngroups=64\nsize=3\npad=1\nactivation=linear\n"
-                                              "[convolutional]\nfilters=4\nsize=1\nactivation=linear\n"));
+  struct ground g = find_schemes(
+      test_network("[net]\nheight=8\nwidth=12\nchannels=4\n[convolutional]\nfilters=64\nsize="
+                   "1\nactivation=linear\n"
+                   "[convolutional]\nfilters=64\ngroups=64\nsize=3\npad=1\nactivation=linear\n"
+                   "[convolutional]\nfilters=4\nsize=1\nactivation=linear\n"));
   ck_assert_int_eq(g.families->n, 3);
   static const struct { enum mafat_split_axis axis; int layers, numbers, last; } expected[] = {
       {MAFAT_ALONG_H, 3, 3, 8}, {MAFAT_ALONG_C, 3, 2, 4}, {MAFAT_ALONG_C, 2, 2, 4}};
@@ -385,7 +423,8 @@ START_TEST(schemes_of_an_inverted_bottleneck)
 }
 END_TEST
 
-/* Both conditions: what is read by a layer of the scheme is made in parts there, or outside; what sums is read by none of it. */
+/* Both conditions: what is read by a layer of the scheme is made in parts there, or outside; what
+ * sums is read by none of it. */
 START_TEST(schemes_meet_both_conditions)
 {
   char cfg[TEST_CFG_ROOM];
@@ -396,11 +435,14 @@ START_TEST(schemes_meet_both_conditions)
   struct mafat_acg *a = make(g.network);
   for (int i = 0; i < g.families->n; i++) {
     const struct mafat_scheme *s = &g.families->list[i].scheme;
-    enum mafat_acg_axis axis = s->axis == MAFAT_ALONG_H ? MAFAT_ACG_H : s->axis == MAFAT_ALONG_W ? MAFAT_ACG_W : MAFAT_ACG_C;
+    enum mafat_acg_axis axis = s->axis == MAFAT_ALONG_H   ? MAFAT_ACG_H
+                               : s->axis == MAFAT_ALONG_W ? MAFAT_ACG_W
+                                                          : MAFAT_ACG_C;
     int part = mafat_acg_part(a, s->layers[0], axis);
     for (int k = 0; k < s->n_layers; k++) {
       bool own = mafat_acg_part(a, s->layers[k], axis) == part;
-      ck_assert(own || (k == s->n_layers - 1 && mafat_acg_part(a, s->layers[k], MAFAT_ACG_REDUCED) == part));
+      ck_assert(own || (k == s->n_layers - 1 &&
+                        mafat_acg_part(a, s->layers[k], MAFAT_ACG_REDUCED) == part));
     }
   }
   mafat_acg_close(&a);
@@ -408,7 +450,8 @@ START_TEST(schemes_meet_both_conditions)
 }
 END_TEST
 
-static float *run(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_weights *w, size_t *floats)
+static float *run(const struct mafat_network *n, const struct mafat_plan *plan,
+                  struct mafat_weights *w, size_t *floats)
 {
   struct mafat_executor_options options;
   struct mafat_executor *e;
@@ -441,9 +484,11 @@ static void compare(const struct mafat_network *n, const char *cfg, const char *
   int fd = test_weights_file(n, 1);
   ck_assert_int_eq(test_weights_from(&w, fd, n, n->n_layers, NULL, &d), MAFAT_OK);
   close(fd);
-  struct mafat_plan *whole = test_plan_with(n, "1x1/NoCut", &options), *plan = test_plan_with(n, text, &options);
+  struct mafat_plan *whole = test_plan_with(n, "1x1/NoCut", &options),
+                    *plan = test_plan_with(n, text, &options);
   float *expected = run(n, whole, w, &floats), *out = run(n, plan, w, &floats);
-  if (memcmp(expected, out, floats * sizeof *out) != 0) test_fail_case(cfg, text, "other bits than whole maps");
+  if (memcmp(expected, out, floats * sizeof *out) != 0)
+    test_fail_case(cfg, text, "other bits than whole maps");
   free(expected);
   free(out);
   mafat_plan_close(&plan);
@@ -452,7 +497,8 @@ static void compare(const struct mafat_network *n, const char *cfg, const char *
 }
 
 /* Some families, none of which clash, each in some number of parts. */
-static int choose_schemes(struct mafat_scheme *schemes, const struct mafat_scheme **list, struct test_rng *rng, const struct mafat_scheme_families *all)
+static int choose_schemes(struct mafat_scheme *schemes, const struct mafat_scheme **list,
+                          struct test_rng *rng, const struct mafat_scheme_families *all)
 {
   int n = 0;
   for (int i = 0; i < all->n && n < 4; i++) {
@@ -468,7 +514,8 @@ static int choose_schemes(struct mafat_scheme *schemes, const struct mafat_schem
   return n;
 }
 
-/* Random schemes are a plan, which is read back and gives the same bits; or its reader says why not. */
+/* Random schemes are a plan, which is read back and gives the same bits; or its reader says why
+ * not. */
 START_TEST(schemes_give_the_same_bits)
 {
   char cfg[TEST_CFG_ROOM];
@@ -485,7 +532,8 @@ START_TEST(schemes_give_the_same_bits)
   struct ground g = find_schemes(test_network(cfg));
   ck_assert_int_eq(mafat_cells_find(&cells, g.network, g.network->n_layers, NULL), MAFAT_OK);
   int n = choose_schemes(schemes, list, &rng, g.families);
-  int code = mafat_schemes_apply(&spec, g.network, g.network->n_layers, list, n, test_random_chance(&rng, 50) ? cells->cell_of : NULL,
+  int code = mafat_schemes_apply(&spec, g.network, g.network->n_layers, list, n,
+                                 test_random_chance(&rng, 50) ? cells->cell_of : NULL,
                                  test_random_chance(&rng, 50), false, NULL);
   if (code == MAFAT_OK) {
     spec->op_order = (enum mafat_op_order)test_random_int(&rng, 0, MAFAT_N_SORTINGS - 1);
@@ -509,11 +557,18 @@ END_TEST
 /* By the layers that they begin with, which rise. */
 START_TEST(cells_are_as_given)
 {
-  static const struct { const char *text, *says; } faults[] = {
-      {"", "expected a layer between 1 and 2 (cells), found nothing"}, {"1,", "expected a layer between 2 and 2 (cells), found nothing"},
-      {",1", "found ,1"}, {"1,,2", "found ,2"}, {"2,1", "expected a layer between 3 and 2 (cells), found 1"},
-      {"1,3", "expected a layer between 2 and 2 (cells), found 3"}, {"1 ", "found 1 "}, {"-1", "found -1"}, {"1,1", "found 1"}};
-  struct mafat_network *n = test_network("[net]\nheight=8\nwidth=8\nchannels=3\n[maxpool]\nsize=1\n[maxpool]\nsize=1\n[maxpool]\nsize=1\n");
+  static const struct { const char *text, *says;
+  } faults[] = {{"", "expected a layer between 1 and 2 (cells), found nothing"},
+                {"1,", "expected a layer between 2 and 2 (cells), found nothing"},
+                {",1", "found ,1"},
+                {"1,,2", "found ,2"},
+                {"2,1", "expected a layer between 3 and 2 (cells), found 1"},
+                {"1,3", "expected a layer between 2 and 2 (cells), found 3"},
+                {"1 ", "found 1 "},
+                {"-1", "found -1"},
+                {"1,1", "found 1"}};
+  struct mafat_network *n = test_network("[net]\nheight=8\nwidth=8\nchannels=3\n[maxpool]\nsize="
+                                         "1\n[maxpool]\nsize=1\n[maxpool]\nsize=1\n");
   struct mafat_diagnostic d = {""};
   struct mafat_cells *cells;
   ck_assert_int_eq(mafat_cells_read(&cells, "1,2", n, 3, NULL, &d), MAFAT_OK);
@@ -530,7 +585,8 @@ START_TEST(cells_are_as_given)
 }
 END_TEST
 
-/* A set of schemes is seen once, in whatever order it comes; another number of parts, axis or layer makes it another one. */
+/* A set of schemes is seen once, in whatever order it comes; another number of parts, axis or layer
+ * makes it another one. */
 START_TEST(states_are_seen_once)
 {
   struct mafat_motes_seen all = {NULL, 0, 0};
@@ -540,7 +596,8 @@ START_TEST(states_are_seen_once)
   for (int n = 2; n < 2000; n++) {
     for (int k = 0; k < 4; k++) {
       state.schemes[0] = (struct mafat_scheme){MAFAT_ALONG_H, n, some, 3};
-      state.schemes[1] = (struct mafat_scheme){k & 1 ? MAFAT_ALONG_W : MAFAT_ALONG_C, 4, k & 2 ? some : others, 3};
+      state.schemes[1] =
+          (struct mafat_scheme){k & 1 ? MAFAT_ALONG_W : MAFAT_ALONG_C, 4, k & 2 ? some : others, 3};
       ck_assert_int_eq(mafat_motes_see(&all, &state, &seen, NULL), MAFAT_OK);
       ck_assert(!seen);
       turned.schemes[0] = state.schemes[1];
@@ -553,9 +610,11 @@ START_TEST(states_are_seen_once)
 }
 END_TEST
 
-static const struct mafat_footprint footprint = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
+static const struct mafat_footprint footprint = {.process_bytes = 900 << 10,
+                                                 .image_bytes = 200 << 10};
 
-/* One plan, of no more bytes than whole maps and no more than delta times their time; the same bits. */
+/* One plan, of no more bytes than whole maps and no more than delta times their time; the same
+ * bits. */
 START_TEST(the_search_finds_a_plan_within_delta)
 {
   char cfg[TEST_CFG_ROOM];
@@ -571,8 +630,12 @@ START_TEST(the_search_finds_a_plan_within_delta)
   mafat_calibration_defaults(&calibration, "avx2");
   char words[32];
   snprintf(words, sizeof words, "delta=1.2,beam=%d", test_random_int(&rng, 1, 8));
-  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .footprint = &footprint,
-                                         .calibration = &calibration, .words = words};
+  struct mafat_search_request request = {.network = n,
+                                         .n_layers = n->n_layers,
+                                         .options = &options,
+                                         .footprint = &footprint,
+                                         .calibration = &calibration,
+                                         .words = words};
   ck_assert_msg(mafat_search_motes(&f, &request, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(f->n, 1);
   struct mafat_candidate whole = {.threads = 1};
@@ -581,7 +644,8 @@ START_TEST(the_search_finds_a_plan_within_delta)
   ck_assert_int_eq(mafat_candidate_measure(&whole, &request, spec, &d), MAFAT_OK);
   mafat_spec_close(&spec);
   if (f->list[0].ms > whole.ms * 1.25 || f->list[0].redundant_macs > 0)
-    test_fail_case(cfg, test_spec_text(f->list[0].spec), "%g ms, whole maps %g", f->list[0].ms, whole.ms);
+    test_fail_case(cfg, test_spec_text(f->list[0].spec), "%g ms, whole maps %g", f->list[0].ms,
+                   whole.ms);
   compare(n, cfg, test_spec_text(f->list[0].spec));
   mafat_front_close(&f);
   mafat_network_close(&n);
@@ -604,7 +668,8 @@ static bool has_parts(const struct mafat_plan *plan)
   return false;
 }
 
-static int say_ms(void *context, const struct mafat_plan *plan, const struct mafat_layout *layout, double *ms, struct mafat_diagnostic *d)
+static int say_ms(void *context, const struct mafat_plan *plan, const struct mafat_layout *layout,
+                  double *ms, struct mafat_diagnostic *d)
 {
   struct fake_timer *t = context;
   ck_assert_uint_gt(layout->total_bytes, 0);
@@ -629,12 +694,20 @@ static struct found search_with(struct mafat_search_timer timer, double delta, d
   if (delta > 0) snprintf(words, sizeof words, "delta=%g", delta);
   struct mafat_plan_options options = test_plain_options();
   struct mafat_calibration calibration;
-  struct mafat_network *n = test_network("[net]\nheight=32\nwidth=32\nchannels=16\n[convolutional]\nfilters=96\nsize=1\nactivation=relu\n"
-                                         "[convolutional]\nfilters=96\ngroups=96\nsize=3\npad=1\nactivation=relu\n"
-                                         "[convolutional]\nfilters=16\nsize=1\nactivation=linear\n");
+  struct mafat_network *n =
+      test_network("[net]\nheight=32\nwidth=32\nchannels=16\n[convolutional]\nfilters=96\nsize="
+                   "1\nactivation=relu\n"
+                   "[convolutional]\nfilters=96\ngroups=96\nsize=3\npad=1\nactivation=relu\n"
+                   "[convolutional]\nfilters=16\nsize=1\nactivation=linear\n");
   mafat_calibration_defaults(&calibration, "avx2");
-  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .footprint = &footprint,
-                                         .calibration = &calibration, .words = words, .plan_seconds = plan_seconds, .timer = timer};
+  struct mafat_search_request request = {.network = n,
+                                         .n_layers = n->n_layers,
+                                         .options = &options,
+                                         .footprint = &footprint,
+                                         .calibration = &calibration,
+                                         .words = words,
+                                         .plan_seconds = plan_seconds,
+                                         .timer = timer};
   struct mafat_front *front;
   f.code = mafat_search_motes(&front, &request, &f.d);
   if (f.code == MAFAT_OK) {
@@ -667,11 +740,13 @@ static const struct {
 START_TEST(the_timer_decides_what_is_in_time)
 {
   struct fake_timer timer = {verdicts[_i].whole_ms, verdicts[_i].parts_ms, -1, 0, 0};
-  struct found whole = search_timed(&(struct fake_timer){1, 1e6, -1, 0, 0}, 1, 0), f = search_timed(&timer, verdicts[_i].delta, 0);
+  struct found whole = search_timed(&(struct fake_timer){1, 1e6, -1, 0, 0}, 1, 0),
+               f = search_timed(&timer, verdicts[_i].delta, 0);
   ck_assert_msg(f.code == MAFAT_OK, "%s", f.d.text);
   ck_assert_int_eq(f.parts, verdicts[_i].parts);
   ck_assert(!whole.parts);
-  ck_assert_msg(f.parts ? f.arena_bytes < whole.arena_bytes : f.arena_bytes == whole.arena_bytes, "%zu bytes, whole maps %zu", f.arena_bytes, whole.arena_bytes);
+  ck_assert_msg(f.parts ? f.arena_bytes < whole.arena_bytes : f.arena_bytes == whole.arena_bytes,
+                "%zu bytes, whole maps %zu", f.arena_bytes, whole.arena_bytes);
 }
 END_TEST
 
@@ -700,13 +775,15 @@ START_TEST(what_the_timer_says_of_failures)
 }
 END_TEST
 
-/* Whole maps are slow at first but once, or always. What takes 1.2 times as long as they do, where they are not, is in time by the latter. */
+/* Whole maps are slow at first but once, or always. What takes 1.2 times as long as they do, where
+ * they are not, is in time by the latter. */
 struct slow_timer {
   struct fake_timer fake;
   int fast_at;
 };
 
-static int say_slowly(void *context, const struct mafat_plan *plan, const struct mafat_layout *layout, double *ms, struct mafat_diagnostic *d)
+static int say_slowly(void *context, const struct mafat_plan *plan,
+                      const struct mafat_layout *layout, double *ms, struct mafat_diagnostic *d)
 {
   struct slow_timer *t = context;
   int code = say_ms(&t->fake, plan, layout, ms, d);
@@ -746,7 +823,8 @@ Suite *motes_suite(void)
   tcase_add_test(t, a_residual_link_joins_channels);
   tcase_add_loop_test(t, axes_follow_from_kinds, 0, (int)(sizeof rules / sizeof *rules));
   tcase_add_test(t, the_worked_example);
-  tcase_add_loop_test(t, overlapped_windows_by_counting, 0, (int)(sizeof pyramids / sizeof *pyramids));
+  tcase_add_loop_test(t, overlapped_windows_by_counting, 0,
+                      (int)(sizeof pyramids / sizeof *pyramids));
   tcase_add_test(t, windows_of_blocks);
   tcase_add_test(t, blocks_are_cells);
   tcase_add_loop_test(t, cells_hold_all_layers, 0, test_seeds(60));
@@ -756,7 +834,8 @@ Suite *motes_suite(void)
   tcase_add_test(t, cells_are_as_given);
   tcase_add_test(t, states_are_seen_once);
   tcase_add_loop_test(t, the_search_finds_a_plan_within_delta, 0, test_seeds(20));
-  tcase_add_loop_test(t, the_timer_decides_what_is_in_time, 0, test_slow_rows((int)(sizeof verdicts / sizeof *verdicts)));
+  tcase_add_loop_test(t, the_timer_decides_what_is_in_time, 0,
+                      test_slow_rows((int)(sizeof verdicts / sizeof *verdicts)));
   tcase_add_test(t, what_the_timer_says_of_failures);
   tcase_add_test(t, of_whole_maps_the_least_of_several_counts);
   tcase_add_test(t, plan_time_bounds_what_is_timed);

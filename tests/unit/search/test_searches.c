@@ -1,6 +1,6 @@
-/* Covers search/{searches, common/words, smallest/smallest}.c: the searches by name, beside each other: the least arena is never
- * more than what a published search finds by as much as it asks for, weights that are kept and
- * nothing that is computed twice. */
+/* Covers search/{searches, common/words, smallest/smallest}.c: the searches by name, beside each
+ * other: the least arena is never more than what a published search finds by as much as it asks
+ * for, weights that are kept and nothing that is computed twice. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,15 +16,19 @@
 
 Suite *searches_suite(void);
 
-static const struct mafat_footprint footprint = {.process_bytes = 3 << 20, .program_bytes = 4 << 20};
+static const struct mafat_footprint footprint = {.process_bytes = 3 << 20,
+                                                 .program_bytes = 4 << 20};
 
-/* The published ones. Tiles of feature maps may compute overlap again, which ours do not: these are not compared. */
+/* The published ones. Tiles of feature maps may compute overlap again, which ours do not: these are
+ * not compared. */
 static const struct {
   const char *search;
   const char *words;
-} rivals[] = {{"motes", NULL}, {"fdt", "tiling=fdt"}, {"fdt", "tiling=ffmt"}, {"fdt", "tiling=both"}};
+} rivals[] = {
+    {"motes", NULL}, {"fdt", "tiling=fdt"}, {"fdt", "tiling=ffmt"}, {"fdt", "tiling=both"}};
 
-static struct mafat_candidate find(const char *name, const struct mafat_search_request *request, char *plan)
+static struct mafat_candidate find(const char *name, const struct mafat_search_request *request,
+                                   char *plan)
 {
   const struct mafat_search *search;
   const char *words;
@@ -39,7 +43,8 @@ static struct mafat_candidate find(const char *name, const struct mafat_search_r
   return found;
 }
 
-static void check_least(const struct mafat_network *n, const char *name, enum mafat_algorithm algorithm, int threads)
+static void check_least(const struct mafat_network *n, const char *name,
+                        enum mafat_algorithm algorithm, int threads)
 {
   char plan[TEST_PLAN_ROOM], other[TEST_PLAN_ROOM];
   struct mafat_plan_options options;
@@ -48,14 +53,19 @@ static void check_least(const struct mafat_network *n, const char *name, enum ma
   mafat_calibration_defaults(&calibration, "avx2");
   options.algorithm = algorithm;
   options.n_threads = threads;
-  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .footprint = &footprint, .calibration = &calibration};
+  struct mafat_search_request request = {.network = n,
+                                         .n_layers = n->n_layers,
+                                         .options = &options,
+                                         .footprint = &footprint,
+                                         .calibration = &calibration};
   const struct mafat_candidate least = find("least", &request, plan);
   if (least.redundant_macs) test_fail_case(name, plan, "computes something twice");
   for (size_t i = 0; i < sizeof rivals / sizeof *rivals; i++) {
     request.words = rivals[i].words;
     const struct mafat_candidate c = find(rivals[i].search, &request, other);
     if (!c.redundant_macs && c.arena_bytes < least.arena_bytes)
-      test_fail_case(name, plan, "%zu bytes, %s needs %zu: %s", least.arena_bytes, rivals[i].search, c.arena_bytes, other);
+      test_fail_case(name, plan, "%zu bytes, %s needs %zu: %s", least.arena_bytes, rivals[i].search,
+                     c.arena_bytes, other);
   }
 }
 
@@ -66,7 +76,8 @@ START_TEST(the_least_is_no_more_than_any_other)
   char cfg[TEST_CFG_ROOM];
   test_random_network(&rng, &style, cfg, sizeof cfg);
   struct mafat_network *n = test_network(cfg);
-  check_least(n, cfg, test_random_chance(&rng, 50) ? MAFAT_AUTO : MAFAT_DIRECT, test_random_int(&rng, 1, 2));
+  check_least(n, cfg, test_random_chance(&rng, 50) ? MAFAT_AUTO : MAFAT_DIRECT,
+              test_random_int(&rng, 1, 2));
   mafat_network_close(&n);
 }
 END_TEST
@@ -85,8 +96,9 @@ START_TEST(nor_where_numbers_are_whole)
 }
 END_TEST
 
-static const char *const reals[] = {"kws_ref_model", "text_class", "magic_wand", "cifar10", "vww_96_int8", "micro_speech_quantized",
-                                    "ad01_int8", "pretrainedResnet_quant", "mobilenet_v1_0.25_128_quant"};
+static const char *const reals[] = {
+    "kws_ref_model", "text_class", "magic_wand", "cifar10", "vww_96_int8", "micro_speech_quantized",
+    "ad01_int8", "pretrainedResnet_quant", "mobilenet_v1_0.25_128_quant"};
 
 START_TEST(nor_of_networks_that_are_small)
 {
@@ -119,7 +131,8 @@ static const struct {
     {"greedy:bias=0", NULL},
     {"greedy:bias=31MiB", NULL},
     {"mote", "expected a search (best, least, fdt, motes, separable, greedy), found mote"},
-    {"motes:beem=4", "--search motes expects words of its own (delta, measure, beam, cells), found beem"},
+    {"motes:beem=4",
+     "--search motes expects words of its own (delta, measure, beam, cells), found beem"},
     {"best:beam=4", "--search best expects no words, found beam"},
     {"motes:beam=65", "--search motes: beam expects a number from 1 to 64, found 65"},
     {"motes:beam=4.5", "beam expects a number from 1 to 64, found 4.5"},
@@ -141,7 +154,9 @@ START_TEST(words_are_those_of_their_search)
   struct mafat_diagnostic d = {""};
   int code = mafat_search_find(&search, &words, spelled[_i].text, &d);
   if (!spelled[_i].why) ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  else ck_assert_msg(code == MAFAT_EINVAL && strstr(d.text, spelled[_i].why), "%s: %s", spelled[_i].text, d.text);
+  else
+    ck_assert_msg(code == MAFAT_EINVAL && strstr(d.text, spelled[_i].why), "%s: %s",
+                  spelled[_i].text, d.text);
 }
 END_TEST
 
@@ -157,10 +172,13 @@ START_TEST(words_have_values)
     ck_assert(search->help && !search->find != !search->pick);
     for (int k = 0; k < search->n_words; k++) ck_assert(search->words[k].help && !values[k].given);
   }
-  ck_assert_int_eq(mafat_search_find(&motes, &words, "motes:beam=4,cells=2,43,delta=1.05,beam=5", NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_search_find(&motes, &words, "motes:beam=4,cells=2,43,delta=1.05,beam=5",
+                                     NULL),
+                   MAFAT_OK);
   ck_assert_int_eq(mafat_search_words_read(values, motes, words, NULL), MAFAT_OK);
   ck_assert(values[0].given && values[0].number == 1.05 && !values[1].given);
-  ck_assert(values[2].number == 5 && values[3].length == 4 && memcmp(values[3].text, "2,43", 4) == 0);
+  ck_assert(values[2].number == 5 && values[3].length == 4 &&
+            memcmp(values[3].text, "2,43", 4) == 0);
   ck_assert(mafat_search_is_timed(motes, "beam=4,measure") && !mafat_search_is_timed(motes, words));
 }
 END_TEST
@@ -172,8 +190,10 @@ Suite *searches_suite(void)
   tcase_set_timeout(t, 300);
   tcase_add_loop_test(t, the_least_is_no_more_than_any_other, 0, test_seeds(100));
   tcase_add_loop_test(t, nor_where_numbers_are_whole, 0, test_seeds(100));
-  tcase_add_loop_test(t, nor_of_networks_that_are_small, 0, test_slow_rows((int)(sizeof reals / sizeof *reals)));
-  tcase_add_loop_test(t, words_are_those_of_their_search, 0, (int)(sizeof spelled / sizeof *spelled));
+  tcase_add_loop_test(t, nor_of_networks_that_are_small, 0,
+                      test_slow_rows((int)(sizeof reals / sizeof *reals)));
+  tcase_add_loop_test(t, words_are_those_of_their_search, 0,
+                      (int)(sizeof spelled / sizeof *spelled));
   tcase_add_test(t, words_have_values);
   suite_add_tcase(suite, t);
   return suite;

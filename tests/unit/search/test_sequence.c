@@ -12,11 +12,14 @@
 Suite *sequence_suite(void);
 
 #define NET "[net]\nheight=32\nwidth=32\nchannels=3\n\n"
-#define CONV(filters, size) "[convolutional]\nfilters=" #filters "\nsize=" #size "\npad=1\nactivation=leaky\n\n"
+#define CONV(filters, size) \
+  "[convolutional]\nfilters=" #filters "\nsize=" #size "\npad=1\nactivation=leaky\n\n"
 #define ROUTE(...) "[route]\nlayers=" #__VA_ARGS__ "\n\n"
 
-/* Two cells: what squeezes the first one's map (layer 0) for the second stands behind the other branch. */
-static const char cells[] = NET CONV(64, 3) CONV(8, 1) CONV(8, 3) CONV(16, 3) ROUTE(0) CONV(8, 1) ROUTE(-1,3) CONV(64, 3);
+/* Two cells: what squeezes the first one's map (layer 0) for the second stands behind the other
+ * branch. */
+static const char cells[] =
+    NET CONV(64, 3) CONV(8, 1) CONV(8, 3) CONV(16, 3) ROUTE(0) CONV(8, 1) ROUTE(-1, 3) CONV(64, 3);
 
 static void check_order(const struct mafat_sequence *s, const struct mafat_network *n)
 {
@@ -24,8 +27,10 @@ static void check_order(const struct mafat_sequence *s, const struct mafat_netwo
   for (int t = n->n_layers; t < mafat_network_n_operators(n); t++) there[t] = true;
   for (int i = 0; i < s->n_layers; i++) {
     int l = s->layers[i];
-    for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); !mafat_layer_is_alias(&n->layers[l]) && mafat_reads_next(&r);)
-      ck_assert_msg(there[r.source->tensor], "layer %d comes before %d, which it reads", l, r.source->tensor);
+    for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]);
+         !mafat_layer_is_alias(&n->layers[l]) && mafat_reads_next(&r);)
+      ck_assert_msg(there[r.source->tensor], "layer %d comes before %d, which it reads", l,
+                    r.source->tensor);
     ck_assert(!there[l]);
     there[l] = true;
   }
@@ -38,7 +43,8 @@ START_TEST(what_frees_more_than_it_takes_comes_early)
   struct mafat_sequence *s;
   ck_assert_int_eq(mafat_sequence_make(&s, n, n->n_layers, false, NULL), MAFAT_OK);
   check_order(s, n);
-  ck_assert_int_eq(s->layers[1] + s->layers[2], 1 + 5); /* both have squeezed layer 0's map, which is gone */
+  ck_assert_int_eq(s->layers[1] + s->layers[2],
+                   1 + 5); /* both have squeezed layer 0's map, which is gone */
   ck_assert(s->crossing[3] == 2 * 8 * 32 * 32 * sizeof(float));
   int places[8], count = mafat_sequence_places(s, places, 8);
   bool found = false;
@@ -84,7 +90,8 @@ static size_t arena_of(const struct mafat_network *n, const char *text)
 
 static size_t grouping(struct mafat_network *n)
 {
-  static const struct mafat_footprint footprint = {.process_bytes = 3 << 20, .program_bytes = 4 << 20};
+  static const struct mafat_footprint footprint = {.process_bytes = 3 << 20,
+                                                   .program_bytes = 4 << 20};
   struct mafat_plan_options options;
   struct mafat_calibration calibration;
   struct mafat_front *front;
@@ -92,8 +99,12 @@ static size_t grouping(struct mafat_network *n)
   struct mafat_diagnostic d = {""};
   mafat_plan_defaults(&options);
   mafat_calibration_defaults(&calibration, "avx2");
-  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .footprint = &footprint,
-                                         .calibration = &calibration, .least = true};
+  struct mafat_search_request request = {.network = n,
+                                         .n_layers = n->n_layers,
+                                         .options = &options,
+                                         .footprint = &footprint,
+                                         .calibration = &calibration,
+                                         .least = true};
   ck_assert_int_eq(mafat_front_open(&front), MAFAT_OK);
   ck_assert_int_eq(mafat_sequence_make(&s, n, n->n_layers, false, NULL), MAFAT_OK);
   ck_assert_msg(mafat_grouping_least(front, &request, s, 1000000, &d) == MAFAT_OK, "%s", d.text);
@@ -125,7 +136,8 @@ START_TEST(no_grouping_needs_more_than_one_group)
     test_random_network(&rng, &style, cfg, sizeof cfg);
     struct mafat_network *n = test_network(cfg);
     size_t bytes = grouping(n);
-    if (bytes > arena_of(n, "1x1:direct/NoCut/inplace") || bytes > arena_of(n, "rows1:direct/NoCut/inplace"))
+    if (bytes > arena_of(n, "1x1:direct/NoCut/inplace") ||
+        bytes > arena_of(n, "rows1:direct/NoCut/inplace"))
       test_fail_case(cfg, "grouping", "needs %zu bytes", bytes);
     mafat_network_close(&n);
   }

@@ -16,7 +16,8 @@ enum { MOST_LAYERS = 64, N_COUNTS = 8 };
 
 /* ---- networks, layer by layer ---- */
 
-/* Built of layers that are named as they are read: convolutions count, all else only changes the map. */
+/* Built of layers that are named as they are read: convolutions count, all else only changes the
+ * map. */
 struct model {
   struct mafat_rank_layer list[MOST_LAYERS];
   int n, h, w, c;
@@ -33,7 +34,8 @@ static void add(struct model *m, uint64_t out, uint64_t weights, uint64_t multip
 static void conv(struct model *m, int filters, int size, int stride)
 {
   int h = (m->h + stride - 1) / stride, w = (m->w + stride - 1) / stride;
-  uint64_t weights = (uint64_t)size * (uint64_t)size * (uint64_t)m->c * (uint64_t)filters, pixels = (uint64_t)h * (uint64_t)w;
+  uint64_t weights = (uint64_t)size * (uint64_t)size * (uint64_t)m->c * (uint64_t)filters,
+           pixels = (uint64_t)h * (uint64_t)w;
   add(m, pixels * (uint64_t)filters, weights, weights * pixels);
   m->h = h;
   m->w = w;
@@ -175,23 +177,27 @@ START_TEST(each_layer_of_the_example)
 {
   static const uint64_t out[4] = {12, 16, 4, 2}, in[4] = {10, 20, 12, 6};
   for (int i = 0; i < 4; i++) {
-    ck_assert_uint_eq(mafat_scheme_exchange(MAFAT_FAN_OUT, &example[i], 2, i > 0, i < 3), 2 * out[i]);
+    ck_assert_uint_eq(mafat_scheme_exchange(MAFAT_FAN_OUT, &example[i], 2, i > 0, i < 3),
+                      2 * out[i]);
     ck_assert_uint_eq(mafat_scheme_exchange(MAFAT_FAN_IN, &example[i], 2, false, false), 2 * in[i]);
   }
 }
 END_TEST
 
-/* 22; and Nths that no table has rounded: 42.667, 63, 103.333, beside 66.667, 99, 163.333 by outputs alone. */
+/* 22; and Nths that no table has rounded: 42.667, 63, 103.333, beside 66.667, 99, 163.333 by
+ * outputs alone. */
 START_TEST(least_exchange_of_the_example)
 {
   static const struct {
     int ranks;
     uint64_t nths, outputs;
   } rows[] = {{2, 44, 68}, {3, 128, 200}, {4, 252, 396}, {6, 620, 980}};
-  const enum mafat_weight_sharing all[4] = {MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT};
+  const enum mafat_weight_sharing all[4] = {MAFAT_FAN_OUT, MAFAT_FAN_OUT, MAFAT_FAN_OUT,
+                                            MAFAT_FAN_OUT};
   enum mafat_weight_sharing schemes[4];
   uint64_t exchange;
-  ck_assert_int_eq(mafat_sharing_schemes(schemes, &exchange, example, 4, rows[_i].ranks, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_sharing_schemes(schemes, &exchange, example, 4, rows[_i].ranks, NULL),
+                   MAFAT_OK);
   ck_assert_uint_eq(exchange, rows[_i].nths);
   ck_assert_uint_eq(mafat_schemes_exchange(schemes, example, 4, rows[_i].ranks), rows[_i].nths);
   ck_assert_uint_eq(mafat_schemes_exchange(all, example, 4, rows[_i].ranks), rows[_i].outputs);
@@ -225,10 +231,14 @@ static const struct {
   double one_by_one;             /* SEQ */
   double all_single, all_shared; /* with pools and fully connected layers */
 } table[] = {
-    {yolov2, 23, 8, 50941792, 12938240, UINT64_C(31469126656), {255.52, 129.36, 87.30, 66.27, 53.66, 45.25, 34.73, 28.42}, 51.76, 262.91, 29.16},
-    {alexnet, 5, 1, 3745824, 444987, UINT64_C(1076634144), {16.76, 8.59, 6.11, 4.88, 4.13, 3.64, 3.02, 2.65}, 5.83, 251.25, 26.10},
-    {vgg16, 13, 4, 14710464, 6422528, UINT64_C(15346630656), {84.53, 42.79, 28.87, 21.91, 19.02, 17.10, 14.69, 13.24}, 25.84, 579.07, 62.70},
-    {extraction, 21, 2, 23418048, 953344, UINT64_C(4259340288), {97.49, 49.48, 33.95, 26.19, 21.53, 18.42, 14.54, 12.21}, 20.08, 0, 0},
+    {yolov2, 23, 8, 50941792, 12938240, UINT64_C(31469126656), {255.52, 129.36, 87.30, 66.27, 53.66,
+     45.25, 34.73, 28.42}, 51.76, 262.91, 29.16},
+    {alexnet, 5, 1, 3745824, 444987, UINT64_C(1076634144), {16.76, 8.59, 6.11, 4.88, 4.13, 3.64,
+     3.02, 2.65}, 5.83, 251.25, 26.10},
+    {vgg16, 13, 4, 14710464, 6422528, UINT64_C(15346630656), {84.53, 42.79, 28.87, 21.91, 19.02,
+     17.10, 14.69, 13.24}, 25.84, 579.07, 62.70},
+    {extraction, 21, 2, 23418048, 953344, UINT64_C(4259340288), {97.49, 49.48, 33.95, 26.19, 21.53,
+     18.42, 14.54, 12.21}, 20.08, 0, 0},
 };
 
 static double megabytes(uint64_t values, int parts)
@@ -258,7 +268,9 @@ START_TEST(memory_by_number_of_ranks)
   struct model m;
   table[_i].build(&m, false);
   for (int i = 0; i < N_COUNTS; i++)
-    ck_assert_double_eq(megabytes(mafat_ranks_hold(m.list, m.n, table[_i].from, counts[i]), counts[i]), table[_i].megabytes[i]);
+    ck_assert_double_eq(megabytes(mafat_ranks_hold(m.list, m.n, table[_i].from, counts[i]),
+                                  counts[i]),
+                        table[_i].megabytes[i]);
 }
 END_TEST
 
@@ -277,7 +289,9 @@ START_TEST(layers_one_by_one)
   table[_i].build(&m, false);
   int bounds[MOST_LAYERS + 1];
   uint64_t most;
-  ck_assert_int_eq(mafat_sharing_layers(bounds, &most, m.list, m.n, m.n, &(struct mafat_sharing_measure){.by_work = false}, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_sharing_layers(bounds, &most, m.list, m.n, m.n,
+                                        &(struct mafat_sharing_measure){.by_work = false}, NULL),
+                   MAFAT_OK);
   ck_assert_double_eq(megabytes(most, 1), table[_i].one_by_one);
 }
 END_TEST
@@ -288,11 +302,14 @@ START_TEST(memory_with_all_layers)
   table[_i].build(&m, true);
   if (table[_i].all_single == 0) return;
   ck_assert_double_eq(megabytes(mafat_ranks_hold(m.list, m.n, 0, 1), 1), table[_i].all_single);
-  ck_assert_double_eq(megabytes(mafat_ranks_hold(m.list, m.n, mafat_sharing_switch(m.list, m.n, 10), 10), 10), table[_i].all_shared);
+  ck_assert_double_eq(
+      megabytes(mafat_ranks_hold(m.list, m.n, mafat_sharing_switch(m.list, m.n, 10), 10), 10),
+      table[_i].all_shared);
 }
 END_TEST
 
-/* By hand at layer 17, the last convolution ahead of the fifth pool: 37.86. YOLOv2 on six, switched behind the third pool: 43.42. */
+/* By hand at layer 17, the last convolution ahead of the fifth pool: 37.86. YOLOv2 on six, switched
+ * behind the third pool: 43.42. */
 START_TEST(other_switches_of_yolov2)
 {
   struct model m;
@@ -307,7 +324,8 @@ END_TEST
 /* Values on six ranks, from the table's switch on. */
 START_TEST(exchange_on_six_ranks)
 {
-  static const uint64_t outputs[] = {30163054, 1968053, 21157547, 10577793}, least[] = {21868778, 1215200, 16558080, 6893320};
+  static const uint64_t outputs[] = {30163054, 1968053, 21157547, 10577793},
+                        least[] = {21868778, 1215200, 16558080, 6893320};
   enum mafat_weight_sharing schemes[MOST_LAYERS], all[MOST_LAYERS] = {MAFAT_FAN_OUT};
   struct model m;
   uint64_t exchange;
@@ -315,7 +333,8 @@ START_TEST(exchange_on_six_ranks)
   const struct mafat_rank_layer *list = m.list + table[_i].from;
   int n = m.n - table[_i].from;
   ck_assert_int_eq(mafat_sharing_schemes(schemes, &exchange, list, n, 6, NULL), MAFAT_OK);
-  ck_assert_double_eq(round((double)mafat_schemes_exchange(all, list, n, 6) / 6), (double)outputs[_i]);
+  ck_assert_double_eq(round((double)mafat_schemes_exchange(all, list, n, 6) / 6),
+                      (double)outputs[_i]);
   ck_assert_double_eq(round((double)exchange / 6), (double)least[_i]);
 }
 END_TEST
@@ -337,10 +356,14 @@ START_TEST(no_schemes_exchange_less)
   int n = test_random_int(&rng, 1, 6), n_ranks = test_random_int(&rng, 2, 9), all = 1;
   uint64_t least = UINT64_MAX, exchange;
   for (int i = 0; i < n; i++, all *= MAFAT_N_SCHEMES)
-    list[i] = (struct mafat_rank_layer){.in = (uint64_t)test_random_int(&rng, 1, 50), .out = (uint64_t)test_random_int(&rng, 1, 50)};
+    list[i] = (struct mafat_rank_layer){.in = (uint64_t)test_random_int(&rng, 1, 50),
+                                        .out = (uint64_t)test_random_int(&rng, 1, 50)};
   for (int code = 0; code < all; code++) {
-    for (int i = 0, rest = code; i < n; i++, rest /= MAFAT_N_SCHEMES) schemes[i] = (enum mafat_weight_sharing)(rest % MAFAT_N_SCHEMES);
-    if (allowed(schemes, n) && (exchange = mafat_schemes_exchange(schemes, list, n, n_ranks)) < least) least = exchange;
+    for (int i = 0, rest = code; i < n; i++, rest /= MAFAT_N_SCHEMES)
+      schemes[i] = (enum mafat_weight_sharing)(rest % MAFAT_N_SCHEMES);
+    if (allowed(schemes, n) &&
+        (exchange = mafat_schemes_exchange(schemes, list, n, n_ranks)) < least)
+      least = exchange;
   }
   ck_assert_int_eq(mafat_sharing_schemes(found, &exchange, list, n, n_ranks, NULL), MAFAT_OK);
   ck_assert(allowed(found, n));
@@ -353,7 +376,8 @@ END_TEST
 
 /* Values sent if each layer is on that rank; UINT64_MAX: some rank has too much, or ranks are
  * not in order. */
-static uint64_t crossing(const int *rank, const struct mafat_rank_layer *list, const bool *shared, int n, const uint64_t *capacity)
+static uint64_t crossing(const int *rank, const struct mafat_rank_layer *list, const bool *shared,
+                         int n, const uint64_t *capacity)
 {
   uint64_t sum = 0;
   for (int begin = 0, end, before = -1; begin < n; begin = end) {
@@ -371,8 +395,8 @@ static uint64_t crossing(const int *rank, const struct mafat_rank_layer *list, c
   return sum;
 }
 
-static uint64_t least_crossing(int *rank, int at, const struct mafat_rank_layer *list, const bool *shared, int n, int n_ranks,
-                               const uint64_t *capacity)
+static uint64_t least_crossing(int *rank, int at, const struct mafat_rank_layer *list,
+                               const bool *shared, int n, int n_ranks, const uint64_t *capacity)
 {
   uint64_t least = UINT64_MAX;
   if (at == n) return crossing(rank, list, shared, n, capacity);
@@ -396,7 +420,8 @@ START_TEST(runs_cross_least)
   for (int i = 0; i < 4; i++) capacity[i] = (uint64_t)test_random_int(&rng, 20, 300);
   for (int i = 0; i < N; i++) {
     uint64_t out = (uint64_t)test_random_int(&rng, 1, 50);
-    list[i] = (struct mafat_rank_layer){.layer = i, .in = in, .out = out, .weights = (uint64_t)test_random_int(&rng, 1, 60)};
+    list[i] = (struct mafat_rank_layer){
+        .layer = i, .in = in, .out = out, .weights = (uint64_t)test_random_int(&rng, 1, 60)};
     shared[i] = test_random_chance(&rng, 20);
     in = out;
   }
@@ -410,7 +435,8 @@ START_TEST(runs_cross_least)
 END_TEST
 
 /* Layers with weights, by the multiplications of their windows. */
-/* Thousands of layers, as many as a network may have, in a time that does not grow with their number's third power. */
+/* Thousands of layers, as many as a network may have, in a time that does not grow with their
+ * number's third power. */
 START_TEST(many_layers_are_shared_out_soon)
 {
   enum { LAYERS = 4000, RANKS = 4 };
@@ -419,10 +445,14 @@ START_TEST(many_layers_are_shared_out_soon)
   int bounds[RANKS + 1];
   uint64_t most, fullest = 0;
   for (int i = 0; i < LAYERS; i++)
-    list[i] = (struct mafat_rank_layer){.layer = i, .in = (uint64_t)test_random_int(&rng, 1, 5000), .out = (uint64_t)test_random_int(&rng, 1, 5000),
+    list[i] = (struct mafat_rank_layer){.layer = i,
+                                        .in = (uint64_t)test_random_int(&rng, 1, 5000),
+                                        .out = (uint64_t)test_random_int(&rng, 1, 5000),
                                         .weights = (uint64_t)test_random_int(&rng, 1, 90000)};
   clock_t begin = clock();
-  ck_assert_int_eq(mafat_sharing_layers(bounds, &most, list, LAYERS, RANKS, &(struct mafat_sharing_measure){.by_work = false}, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_sharing_layers(bounds, &most, list, LAYERS, RANKS,
+                                        &(struct mafat_sharing_measure){.by_work = false}, NULL),
+                   MAFAT_OK);
   double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
   for (int r = 0; r < RANKS; r++) {
     uint64_t own = mafat_ranks_hold_whole(list, bounds[r], bounds[r + 1]);
@@ -436,9 +466,10 @@ END_TEST
 
 START_TEST(layers_of_a_network)
 {
-  struct mafat_network *n = test_network("[net]\nwidth=16\nheight=12\nchannels=3\n"
-                                         "[convolutional]\nfilters=8\nsize=3\nstride=2\npad=1\nactivation=linear\n"
-                                         "[maxpool]\nsize=2\nstride=2\n[connected]\noutput=10\nactivation=linear\n");
+  struct mafat_network *n =
+      test_network("[net]\nwidth=16\nheight=12\nchannels=3\n"
+                   "[convolutional]\nfilters=8\nsize=3\nstride=2\npad=1\nactivation=linear\n"
+                   "[maxpool]\nsize=2\nstride=2\n[connected]\noutput=10\nactivation=linear\n");
   struct mafat_rank_layers layers;
   for (int all = 0; all < 2; all++) {
     ck_assert_int_eq(mafat_rank_layers_find(&layers, n, n->n_layers, all, NULL), MAFAT_OK);

@@ -19,14 +19,16 @@
 
 Suite *together_suite(void);
 
-static const struct mafat_footprint footprint = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
+static const struct mafat_footprint footprint = {.process_bytes = 900 << 10,
+                                                 .image_bytes = 200 << 10};
 static char cfg[8192];
 
 static void convolution(int filters, int size, int stride, int groups)
 {
   size_t at = strlen(cfg);
-  snprintf(cfg + at, sizeof cfg - at, "[convolutional]\nfilters=%d\nsize=%d\nstride=%d\npad=1\ngroups=%d\nactivation=relu\n", filters,
-           size, stride, groups);
+  snprintf(cfg + at, sizeof cfg - at,
+           "[convolutional]\nfilters=%d\nsize=%d\nstride=%d\npad=1\ngroups=%d\nactivation=relu\n",
+           filters, size, stride, groups);
 }
 
 static void shortcut(int from)
@@ -53,10 +55,15 @@ static struct mafat_network *open_network(int side, int c)
   return test_network(cfg);
 }
 
-static struct mafat_search_request request_of(const struct mafat_network *n, const struct mafat_plan_options *options,
+static struct mafat_search_request request_of(const struct mafat_network *n,
+                                              const struct mafat_plan_options *options,
                                               const struct mafat_calibration *c)
 {
-  return (struct mafat_search_request){.network = n, .n_layers = n->n_layers, .options = options, .footprint = &footprint, .calibration = c};
+  return (struct mafat_search_request){.network = n,
+                                       .n_layers = n->n_layers,
+                                       .options = options,
+                                       .footprint = &footprint,
+                                       .calibration = c};
 }
 
 /* ---- transfers ---- */
@@ -114,7 +121,9 @@ static double ms_of(const struct mafat_search_request *r, const struct mafat_spe
 static void measure(struct trial *t, int n, double sum)
 {
   struct mafat_spec *spec;
-  ck_assert_int_eq(mafat_units_spec(&spec, t->request->network, t->request->n_layers, t->units, n, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_units_spec(&spec, t->request->network, t->request->n_layers, t->units, n,
+                                    NULL),
+                   MAFAT_OK);
   t->ms = fmin(t->ms, ms_of(t->request, spec));
   t->sum = fmin(t->sum, sum);
   t->n_plans++;
@@ -154,16 +163,21 @@ START_TEST(no_sequence_of_units_is_faster)
   options.keep_all = false;
   mafat_calibration_defaults(&calibration, levels[_i % 3]);
   struct mafat_search_request request = request_of(n, &options, &calibration);
-  ck_assert_int_eq(mafat_unit_latency_open(&latency, n, n->n_layers, &options, &calibration, &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_unit_latency_open(&latency, n, n->n_layers, &options, &calibration, &d),
+                   MAFAT_OK);
   struct trial t = {.request = &request, .latency = &latency, .sum = INFINITY, .ms = INFINITY};
   try_all(&t, 0, 0, 0);
   ck_assert_int_gt(t.n_plans, 100);
   double sum = 0;
-  ck_assert_int_eq(mafat_transfers_choose(&chosen, n, n->n_layers, &o, &(struct mafat_unit_price){mafat_unit_ms, &latency}), MAFAT_OK);
+  ck_assert_int_eq(mafat_transfers_choose(&chosen, n, n->n_layers, &o,
+                                          &(struct mafat_unit_price){mafat_unit_ms, &latency}),
+                   MAFAT_OK);
   for (int i = 0; i < chosen.n; i++) sum += mafat_unit_ms(&latency, &chosen.units[i]);
   ck_assert_double_eq_tol(sum, t.sum, 1e-9);
   ck_assert_msg(mafat_search_separable(&f, &request, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_msg(f->list[f->n - 1].ms <= 1.01 * t.ms, "%s: %g ms, prices %g, the fastest of %d plans %g", test_spec_text(f->list[0].spec), f->list[f->n - 1].ms, sum, t.n_plans, t.ms);
+  ck_assert_msg(f->list[f->n - 1].ms <= 1.01 * t.ms,
+                "%s: %g ms, prices %g, the fastest of %d plans %g", test_spec_text(f->list[0].spec),
+                f->list[f->n - 1].ms, sum, t.n_plans, t.ms);
   mafat_front_close(&f);
   mafat_transfers_close(&chosen);
   mafat_unit_latency_close(&latency);
@@ -201,7 +215,8 @@ END_TEST
 /* Nothing is computed where layers only rename: the plan has a group all the same. */
 START_TEST(what_only_renames_has_a_plan)
 {
-  struct mafat_network *n = test_network("[net]\nheight=8\nwidth=8\nchannels=3\n[dropout]\nprobability=.5\n[dropout]\nprobability=.5\n");
+  struct mafat_network *n = test_network("[net]\nheight=8\nwidth=8\nchannels=3\n[dropout]"
+                                         "\nprobability=.5\n[dropout]\nprobability=.5\n");
   struct mafat_plan_options options;
   struct mafat_calibration calibration;
   struct mafat_diagnostic d = {""};

@@ -1,6 +1,6 @@
-/* Covers transform/{op_schedule, op_schedule_best, op_schedule_memo, op_schedule_parallel, op_scheduler}.c: orders of operators:
- * what each operator order makes of small graphs that are written down, and of random ones
- * beside all orders that there are. */
+/* Covers transform/{op_schedule, op_schedule_best, op_schedule_memo, op_schedule_parallel,
+ * op_scheduler}.c: orders of operators: what each operator order makes of small graphs that are
+ * written down, and of random ones beside all orders that there are. */
 #include "transform/op_schedule.h"
 #include "transform/op_schedule_memo.h"
 
@@ -45,7 +45,8 @@ static void add_use(struct graph *graph, int operator, int buffer, bool makes)
   graph->uses[graph->g.n_uses++] = (struct mafat_op_use){operator, buffer, makes, false};
 }
 
-/* An operator that makes a buffer of its own, and reads those of operators before it: "0 1"; returns its number. */
+/* An operator that makes a buffer of its own, and reads those of operators before it: "0 1";
+ * returns its number. */
 static int add_operator(struct graph *graph, uint64_t bytes, const char *reads)
 {
   int o = graph->g.n_operators++;
@@ -70,7 +71,8 @@ static bool comes_before(const struct graph *graph, int operator, int other)
   for (int i = 0; i < g->n_uses; i++)
     for (int j = 0; j < g->n_uses; j++) {
       const struct mafat_op_use *x = &g->uses[i], *y = &g->uses[j];
-      if (x->operator != operator || y->operator != other || x->buffer != y->buffer || !x->makes) continue;
+      if (x->operator!= operator|| y->operator!= other || x->buffer != y->buffer || !x->makes)
+        continue;
       if (!y->makes || operator < other) return true;
     }
   return false;
@@ -190,7 +192,8 @@ static uint64_t sort_once(const struct graph *graph, enum mafat_op_order how)
   return peak;
 }
 
-/* Two branches of three, joined: depth-first takes 120; the least, 110, goes over to the other in the middle. */
+/* Two branches of three, joined: depth-first takes 120; the least, 110, goes over to the other in
+ * the middle. */
 START_TEST(two_branches)
 {
   struct graph graph;
@@ -218,8 +221,8 @@ START_TEST(two_branches)
 }
 END_TEST
 
-/* 8 x 16 elements, to 64 wide, an activation in place, back, and added to the first: 768 where the activation takes its
- * input's place, 1152 where it does not. */
+/* 8 x 16 elements, to 64 wide, an activation in place, back, and added to the first: 768 where the
+ * activation takes its input's place, 1152 where it does not. */
 START_TEST(in_place)
 {
   struct graph graph;
@@ -247,7 +250,8 @@ START_TEST(one_gives_its_place)
   add_operator(&graph, 512, "1");
   add_operator(&graph, 128, "2");
   add_operator(&graph, 128, "3 0");
-  for (int u = 0; u < graph.g.n_uses; u++) graph.uses[u].gives = graph.uses[u].operator == 1 && !graph.uses[u].makes;
+  for (int u = 0; u < graph.g.n_uses; u++)
+    graph.uses[u].gives = graph.uses[u].operator== 1 && !graph.uses[u].makes;
   ck_assert_uint_eq(sort_once(&graph, MAFAT_OP_ORDER_BEST), 768);
   graph.bytes[1] = 400;
   ck_assert_uint_eq(sort_once(&graph, MAFAT_OP_ORDER_BEST), 768);
@@ -325,14 +329,16 @@ START_TEST(nothing_to_sort)
   add_buffer(&graph, 7);
   graph.kept[0] = true;
   struct mafat_op_scheduler *s = open_op_scheduler(&graph);
-  for (int how = 0; how < MAFAT_N_SORTINGS; how++) ck_assert_uint_eq(sort(s, (enum mafat_op_order)how, order, NULL), 7);
+  for (int how = 0; how < MAFAT_N_SORTINGS; how++)
+    ck_assert_uint_eq(sort(s, (enum mafat_op_order)how, order, NULL), 7);
   mafat_op_scheduler_close(&s);
 }
 END_TEST
 
 /* ---- random graphs ---- */
 
-/* n operators between two, all buffers read by one operator each: parts in a row, or beside each other. */
+/* n operators between two, all buffers read by one operator each: parts in a row, or beside each
+ * other. */
 static void grow(struct graph *graph, struct test_rng *rng, int from, int to, int n)
 {
   if (n == 0) {
@@ -374,17 +380,20 @@ static void check_random(const struct graph *graph, enum mafat_op_order exact, i
     ck_assert_uint_eq(check_order(graph, order), peak);
     if (how == (int)exact || how == MAFAT_OP_ORDER_BEST) ck_assert(proven);
     ck_assert_msg(!proven || peak == least, "graph %d, %s: %llu, and there is %llu", seed,
-                  mafat_op_order_name((enum mafat_op_order)how), (unsigned long long)peak, (unsigned long long)least);
+                  mafat_op_order_name((enum mafat_op_order)how), (unsigned long long)peak,
+                  (unsigned long long)least);
   }
   mafat_op_scheduler_close(&s);
 }
 
 static void give_places(struct graph *graph, struct test_rng *rng)
 {
-  for (int u = 0; u < graph->g.n_uses; u++) graph->uses[u].gives = !graph->uses[u].makes && test_random_chance(rng, 25);
+  for (int u = 0; u < graph->g.n_uses; u++)
+    graph->uses[u].gives = !graph->uses[u].makes && test_random_chance(rng, 25);
 }
 
-/* The optimum of series-parallel graphs is that of all orders; it is found without knowing what they are, too. */
+/* The optimum of series-parallel graphs is that of all orders; it is found without knowing what
+ * they are, too. */
 START_TEST(series_parallel)
 {
   struct graph graph;
@@ -415,7 +424,8 @@ static void random_graph(struct graph *graph, struct test_rng *rng)
     bool joins = o > 0 && n_before > n_inputs && test_random_chance(rng, 15);
     int made = joins ? n_before - 1 : add_buffer(graph, (uint64_t)test_random_int(rng, 0, 9));
     for (int b = 0; b < n_before; b++)
-      if (b != made && test_random_chance(rng, b + 3 > n_before ? 60 : 15)) add_use(graph, o, b, false);
+      if (b != made && test_random_chance(rng, b + 3 > n_before ? 60 : 15))
+        add_use(graph, o, b, false);
     add_use(graph, o, made, true);
     graph->in_place[o] = test_random_chance(rng, 30);
     if (test_random_chance(rng, 20)) graph->work[o] = (uint64_t)test_random_int(rng, 0, 5);
@@ -519,7 +529,8 @@ struct large {
 static void make_large(struct large *l, uint64_t seed)
 {
   struct test_rng rng = test_rng(seed);
-  l->g = (struct mafat_op_graph){.n_operators = LARGE, .n_buffers = LARGE, .uses = l->uses, .bytes = l->bytes};
+  l->g = (struct mafat_op_graph){
+      .n_operators = LARGE, .n_buffers = LARGE, .uses = l->uses, .bytes = l->bytes};
   for (int o = 0; o < LARGE; o++) {
     l->bytes[o] = (uint64_t)test_random_int(&rng, 1, 100);
     for (int from = o - 1; from >= 0 && from > o - 12; from--)
@@ -592,12 +603,14 @@ START_TEST(every_failed_allocation_is_reported)
     long asked = failing_malloc_disarm(&unfreed);
     ck_assert_int_eq(unfreed, 0);
     failed = asked > at;
-    ck_assert_msg(code == (failed ? MAFAT_ENOMEM : MAFAT_OK), "allocation %ld of %ld: %d", at, asked, code);
+    ck_assert_msg(code == (failed ? MAFAT_ENOMEM : MAFAT_OK), "allocation %ld of %ld: %d", at,
+                  asked, code);
   }
 }
 END_TEST
 
-/* The same as without; of more graphs than it has room for, each seen again, and of graphs that differ in one number. */
+/* The same as without; of more graphs than it has room for, each seen again, and of graphs that
+ * differ in one number. */
 START_TEST(a_memo_gives_the_same_orders)
 {
   static struct graph graph;
@@ -612,8 +625,12 @@ START_TEST(a_memo_gives_the_same_orders)
     sort_uses(&graph);
     for (int again = 0; again < 4; again++) {
       if (again == 2) graph.bytes[test_random_int(&rng, 0, graph.g.n_buffers - 1)] += 5;
-      ck_assert_int_eq(mafat_op_schedule_with_memo(memo, &graph.g, MAFAT_OP_ORDER_BEST, 100000, with, NULL), MAFAT_OK);
-      ck_assert_int_eq(mafat_op_schedule_with_memo(NULL, &graph.g, MAFAT_OP_ORDER_BEST, 100000, without, NULL), MAFAT_OK);
+      ck_assert_int_eq(mafat_op_schedule_with_memo(memo, &graph.g, MAFAT_OP_ORDER_BEST, 100000,
+                                                   with, NULL),
+                       MAFAT_OK);
+      ck_assert_int_eq(mafat_op_schedule_with_memo(NULL, &graph.g, MAFAT_OP_ORDER_BEST, 100000,
+                                                   without, NULL),
+                       MAFAT_OK);
       ck_assert_mem_eq(with, without, (size_t)graph.g.n_operators * sizeof *with);
     }
   }

@@ -53,7 +53,8 @@ START_TEST(test_even_numbers_keep_their_range)
   struct mafat_histogram *h = count_even(1);
   for (int m = 0; m < MAFAT_N_RANGE_METHODS; m++) {
     struct mafat_range r = mafat_histogram_range(h, (enum mafat_range_method)m);
-    ck_assert_msg(fabs(r.least + 1) < .04 && fabs(r.most - 3) < .04, "%d: %g to %g", m, r.least, r.most);
+    ck_assert_msg(fabs(r.least + 1) < .04 && fabs(r.most - 3) < .04, "%d: %g to %g", m, r.least,
+                  r.most);
   }
   free(h);
 }
@@ -62,9 +63,11 @@ END_TEST
 START_TEST(test_what_lies_far_away_is_cut_off)
 {
   struct mafat_histogram *h = count_even(100);
-  struct mafat_range squares = mafat_histogram_range(h, MAFAT_RANGE_SQUARES), percentile = mafat_histogram_range(h, MAFAT_RANGE_PERCENTILE);
+  struct mafat_range squares = mafat_histogram_range(h, MAFAT_RANGE_SQUARES),
+                     percentile = mafat_histogram_range(h, MAFAT_RANGE_PERCENTILE);
   ck_assert_msg(fabs(percentile.most - 3) < .05, "%g", percentile.most);
-  ck_assert_msg(squares.most > 30 && squares.most < 100, "%g", squares.most); /* its square is as much as rounding of all others */
+  ck_assert_msg(squares.most > 30 && squares.most < 100, "%g",
+                squares.most); /* its square is as much as rounding of all others */
   free(h);
 }
 END_TEST
@@ -77,21 +80,25 @@ START_TEST(test_least_squares_are_the_least)
   static float x[N];
   struct test_rng rng = test_rng((uint64_t)_i);
   int shape = test_random_int(&rng, 1, 9);
-  for (int i = 0; i < N; i++) x[i] = (float)pow(test_random_int(&rng, -1000, 1000) / 1000., 2 * shape - 1) * 7;
+  for (int i = 0; i < N; i++)
+    x[i] = (float)pow(test_random_int(&rng, -1000, 1000) / 1000., 2 * shape - 1) * 7;
   for (int i = 0; i < N && _i % 2; i++) x[i] = x[i] < 0 ? 0 : x[i];
   struct mafat_histogram *h = count(x, N);
-  struct mafat_range squares = mafat_histogram_range(h, MAFAT_RANGE_SQUARES), percentile = mafat_histogram_range(h, MAFAT_RANGE_PERCENTILE);
+  struct mafat_range squares = mafat_histogram_range(h, MAFAT_RANGE_SQUARES),
+                     percentile = mafat_histogram_range(h, MAFAT_RANGE_PERCENTILE);
   double error = mafat_histogram_error(h, squares);
   ck_assert(error <= mafat_histogram_error(h, h->seen));
   ck_assert(error <= mafat_histogram_error(h, percentile) * 1.05);
-  ck_assert(squares.least <= 0 && squares.most >= 0 && percentile.least <= 0 && percentile.most >= 0);
+  ck_assert(squares.least <= 0 && squares.most >= 0 && percentile.least <= 0 &&
+            percentile.most >= 0);
   free(h);
 }
 END_TEST
 
 START_TEST(test_zero_is_a_number_of_every_range)
 {
-  static const struct mafat_range ranges[] = {{0, 0}, {0, 5}, {-3, 0}, {-1, 2}, {-.001, 1e9}, {-1e-20, 1e-20}, {-1e30, 1}};
+  static const struct mafat_range ranges[] = {{0, 0},       {0, 5},          {-3, 0},   {-1, 2},
+                                              {-.001, 1e9}, {-1e-20, 1e-20}, {-1e30, 1}};
   static const unsigned char zeros[] = {0, 0, 255, 85, 0, 0, 255};
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
     float scale;
@@ -100,27 +107,33 @@ START_TEST(test_zero_is_a_number_of_every_range)
     ck_assert_int_eq(zero, zeros[i]);
     ck_assert(mafat_activations_is_scale(scale));
   }
-  ck_assert(!mafat_activations_is_scale(0) && !mafat_activations_is_scale(-1) && !mafat_activations_is_scale((float)INFINITY) &&
+  ck_assert(!mafat_activations_is_scale(0) && !mafat_activations_is_scale(-1) &&
+            !mafat_activations_is_scale((float)INFINITY) &&
             !mafat_activations_is_scale((float)NAN));
 }
 END_TEST
 
 /* ---- tables ---- */
 
-static const char small_cfg[] = "[net]\nwidth=12\nheight=12\nchannels=3\n"
-                                "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n"      /* 0: floats */
-                                "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=relu\n"       /* 1 */
-                                "[convolutional]\nfilters=8\nsize=1\nactivation=mish\n"              /* 2: a table */
-                                "[shortcut]\nfrom=-2\nactivation=linear\n"                           /* 3 */
-                                "[maxpool]\nsize=2\nstride=2\n"                                      /* 4 */
-                                "[convolutional]\nfilters=8\nsize=3\npad=1\ngroups=8\nactivation=leaky\n" /* 5 */
-                                "[upsample]\nstride=2\n"                                             /* 6 */
-                                "[route]\nlayers=-1,3\n"                                             /* 7 */
-                                "[convolutional]\nfilters=6\nsize=1\nactivation=linear\n";            /* 8: floats */
+static const char small_cfg[] =
+    "[net]\nwidth=12\nheight=12\nchannels=3\n"
+    "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n"           /* 0: floats */
+    "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=relu\n"            /* 1 */
+    "[convolutional]\nfilters=8\nsize=1\nactivation=mish\n"                   /* 2: a table */
+    "[shortcut]\nfrom=-2\nactivation=linear\n"                                /* 3 */
+    "[maxpool]\nsize=2\nstride=2\n"                                           /* 4 */
+    "[convolutional]\nfilters=8\nsize=3\npad=1\ngroups=8\nactivation=leaky\n" /* 5 */
+    "[upsample]\nstride=2\n"                                                  /* 6 */
+    "[route]\nlayers=-1,3\n"                                                  /* 7 */
+    "[convolutional]\nfilters=6\nsize=1\nactivation=linear\n";                /* 8: floats */
 
 static struct mafat_activation_numbers entry(int operator, bool computes)
 {
-  return (struct mafat_activation_numbers){.tensor = operator, .scale = .03f, .zero = 40, .before_scale = .05f, .before_zero = 128,
+  return (struct mafat_activation_numbers){.tensor = operator,
+                                           .scale = .03f,
+                                           .zero = 40,
+                                           .before_scale = .05f,
+                                           .before_zero = 128,
                                            .computes = computes};
 }
 
@@ -132,9 +145,11 @@ static struct mafat_activations *small_table(void)
   return a;
 }
 
-static int apply(struct mafat_network *n, const struct mafat_activations *a, struct mafat_diagnostic *d)
+static int apply(struct mafat_network *n, const struct mafat_activations *a,
+                 struct mafat_diagnostic *d)
 {
-  struct mafat_activations_places *places = calloc((size_t)mafat_network_n_tensors(n), sizeof *places);
+  struct mafat_activations_places *places =
+      calloc((size_t)mafat_network_n_tensors(n), sizeof *places);
   int code = mafat_activations_apply(n, a, true, places, "x.packed", d);
   free(places);
   return code;
@@ -146,10 +161,12 @@ START_TEST(test_a_table_makes_a_network)
     const char *kind;
     enum mafat_dtype type;
     int reads[2]; /* tensors; -1: no more */
-  } expected[] = {{"convolutional", MAFAT_F32, {14, -1}}, {"quantize", MAFAT_U8, {0, -1}},     {"convolutional", MAFAT_U8, {1, -1}},
-                  {"convolutional", MAFAT_U8, {2, -1}},   {"activation", MAFAT_U8, {3, -1}},   {"shortcut", MAFAT_U8, {4, -1}},
-                  {"quantize", MAFAT_F32, {5, -1}},       {"maxpool", MAFAT_U8, {5, -1}},      {"convolutional", MAFAT_U8, {7, -1}},
-                  {"upsample", MAFAT_U8, {8, -1}},        {"quantize", MAFAT_F32, {9, -1}},    {"route", MAFAT_F32, {10, 6}},
+  } expected[] = {{"convolutional", MAFAT_F32, {14, -1}}, {"quantize", MAFAT_U8, {0, -1}},
+                  {"convolutional", MAFAT_U8, {1, -1}},   {"convolutional", MAFAT_U8, {2, -1}},
+                  {"activation", MAFAT_U8, {3, -1}},      {"shortcut", MAFAT_U8, {4, -1}},
+                  {"quantize", MAFAT_F32, {5, -1}},       {"maxpool", MAFAT_U8, {5, -1}},
+                  {"convolutional", MAFAT_U8, {7, -1}},   {"upsample", MAFAT_U8, {8, -1}},
+                  {"quantize", MAFAT_F32, {9, -1}},       {"route", MAFAT_F32, {10, 6}},
                   {"convolutional", MAFAT_F32, {10, 6}}};
   enum { N = sizeof expected / sizeof *expected };
   struct mafat_network *n = test_network(small_cfg);
@@ -187,7 +204,8 @@ START_TEST(test_outputs_are_floats)
   n->n_outputs = 1;
   mafat_network_keep(n, layer);
   ck_assert_msg(apply(n, a, &d) == MAFAT_OK, "%s", d.text);
-  for (int l = 0; l < n->n_layers - 1; l++) ck_assert_int_eq(mafat_network_is_output(n, n->n_layers, l), l == source->tensor);
+  for (int l = 0; l < n->n_layers - 1; l++)
+    ck_assert_int_eq(mafat_network_is_output(n, n->n_layers, l), l == source->tensor);
   ck_assert_int_eq(n->layers[source->tensor].out_type, MAFAT_F32);
   free(a);
   mafat_network_close(&n);
@@ -206,7 +224,8 @@ START_TEST(test_tables_that_cannot_be_are_refused)
               {1, (float)NAN, 1, true, "has a scale that is none"},
               {1, (float)INFINITY, 1, true, "has a scale that is none"},
               {2, 1, 0, true, "has a scale that is none before its function"},
-              {3, .5f, 1, true, "operator 4 has another scale than what is read with it"}, /* a maxpool of it */
+              {3, .5f, 1, true,
+               "operator 4 has another scale than what is read with it"}, /* a maxpool of it */
               {7, 1, 1, false, "puts out nothing that could become integers"},
               {44, 1, 1, false, "is none of the network's"},
               {9, 1, 1, true, "does not compute with integers"}};
@@ -214,7 +233,8 @@ START_TEST(test_tables_that_cannot_be_are_refused)
     struct mafat_network *n = test_network(small_cfg);
     struct mafat_activations *a = small_table();
     struct mafat_diagnostic d = {""};
-    struct mafat_activation_numbers *at = rows[i].operator < 7 ? &a->list[rows[i].operator] : &a->list[a->n++];
+    struct mafat_activation_numbers *at =
+        rows[i].operator<7 ? &a->list[rows[i].operator] : & a->list[a->n++];
     *at = entry(rows[i].operator, rows[i].computes);
     at->scale = rows[i].scale;
     at->before_scale = rows[i].before;
@@ -250,13 +270,16 @@ static void write_weights(const struct mafat_network *n, uint64_t seed)
   char chunk[4096];
   int from = test_weights_file(n, seed), fd = open(test_darknet_path, O_WRONLY | O_TRUNC, 0600);
   ck_assert_int_eq(lseek(from, 0, SEEK_SET), 0);
-  for (ssize_t got; (got = read(from, chunk, sizeof chunk)) > 0;) ck_assert_int_eq(write(fd, chunk, (size_t)got), got);
+  for (ssize_t got; (got = read(from, chunk, sizeof chunk)) > 0;)
+    ck_assert_int_eq(write(fd, chunk, (size_t)got), got);
   close(from);
   close(fd);
 }
 
-/* Packs the cfg with a table, read from a file, and factors of channels, or NULL: the network that was packed. */
-static struct mafat_network *pack_with(const char *cfg_text, const struct mafat_activations *a, uint64_t seed, float *const *factors)
+/* Packs the cfg with a table, read from a file, and factors of channels, or NULL: the network that
+ * was packed. */
+static struct mafat_network *pack_with(const char *cfg_text, const struct mafat_activations *a,
+                                       uint64_t seed, float *const *factors)
 {
   struct test_model_files files = test_model_files(cfg_text, 1);
   struct mafat_cfg *cfg;
@@ -265,12 +288,15 @@ static struct mafat_network *pack_with(const char *cfg_text, const struct mafat_
   ck_assert_int_eq(mafat_cfg_read(&cfg, files.cfg, &d), MAFAT_OK);
   ck_assert_int_eq(mafat_darknet_make(&n, cfg, NULL, NULL, &d), MAFAT_OK);
   write_weights(n, seed);
-  struct mafat_activations_places *places = calloc((size_t)mafat_network_n_tensors(n), sizeof *places);
+  struct mafat_activations_places *places =
+      calloc((size_t)mafat_network_n_tensors(n), sizeof *places);
   int code = mafat_activations_apply(n, a, true, places, "x", &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   int fd = open(test_packed_path, O_RDWR | O_TRUNC, 0600);
-  code = mafat_packer_write(test_darknet_path, n, &(struct mafat_packed_origin){.cfg = cfg, .activations = a, .places = places, .factors = factors}, fd,
-                            test_packed_path, &d);
+  code = mafat_packer_write(test_darknet_path, n,
+                            &(struct mafat_packed_origin){
+                                .cfg = cfg, .activations = a, .places = places, .factors = factors},
+                            fd, test_packed_path, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   close(fd);
   free(places);
@@ -279,7 +305,8 @@ static struct mafat_network *pack_with(const char *cfg_text, const struct mafat_
   return n;
 }
 
-static struct mafat_network *pack(const char *cfg_text, const struct mafat_activations *a, uint64_t seed)
+static struct mafat_network *pack(const char *cfg_text, const struct mafat_activations *a,
+                                  uint64_t seed)
 {
   return pack_with(cfg_text, a, seed, NULL);
 }
@@ -296,7 +323,8 @@ static struct mafat_network *open_packed(void)
 START_TEST(test_a_file_holds_its_table)
 {
   struct mafat_activations *a = small_table();
-  struct mafat_network *packed = pack(small_cfg, a, 3), *read = open_packed(), *other = test_network(small_cfg);
+  struct mafat_network *packed = pack(small_cfg, a, 3), *read = open_packed(),
+                       *other = test_network(small_cfg);
   struct mafat_diagnostic d = {""};
   ck_assert_int_eq(packed->n_layers, read->n_layers);
   for (int l = 0; l < read->n_layers; l++) {
@@ -309,7 +337,8 @@ START_TEST(test_a_file_holds_its_table)
   ck_assert_int_eq(mafat_packer_check(test_packed_path, NULL, &d), MAFAT_OK);
   /* The network of floats is another one, and says so. */
   struct mafat_weights *w = NULL;
-  ck_assert_int_eq(mafat_weights_open_kept(&w, test_packed_path, other, other->n_layers, NULL, &d), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_weights_open_kept(&w, test_packed_path, other, other->n_layers, NULL, &d),
+                   MAFAT_EFORMAT);
   ck_assert_msg(strstr(d.text, "with activations as integers: it is run by itself"), "%s", d.text);
   free(a);
   mafat_network_close(&packed);
@@ -329,7 +358,8 @@ struct outputs {
 static void keep_output(void *context, struct mafat_executor *e, const struct mafat_step *step)
 {
   struct outputs *o = context;
-  if (step->kind == MAFAT_STEP_COMPUTE && step->layer < o->network->n_layers) mafat_executor_read_output(e, step->layer, o->of[step->layer]);
+  if (step->kind == MAFAT_STEP_COMPUTE && step->layer < o->network->n_layers)
+    mafat_executor_read_output(e, step->layer, o->of[step->layer]);
 }
 
 static float *random_input(const struct mafat_network *n, uint64_t seed)
@@ -341,8 +371,8 @@ static float *random_input(const struct mafat_network *n, uint64_t seed)
   return input;
 }
 
-static float *run(const struct mafat_network *n, const struct mafat_plan *plan, const char *path, const struct mafat_kernels *kernels,
-                  struct outputs *watched)
+static float *run(const struct mafat_network *n, const struct mafat_plan *plan, const char *path,
+                  const struct mafat_kernels *kernels, struct outputs *watched)
 {
   struct mafat_layout *layout = test_layout(n, plan);
   struct mafat_executor_options options;
@@ -356,7 +386,8 @@ static float *run(const struct mafat_network *n, const struct mafat_plan *plan, 
   if (watched) options.observe = keep_output, options.observe_context = watched;
   code = mafat_executor_open(&e, n, plan, layout, w, &options, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  float *input = random_input(n, 99), *out = malloc((size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof *out);
+  float *input = random_input(n, 99),
+        *out = malloc((size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof *out);
   mafat_executor_set_input(e, input);
   for (int i = 0; i < 2; i++) {
     memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, layout->total_bytes);
@@ -378,7 +409,8 @@ static float slope_of(const struct mafat_layer *l)
 
 /* Compares a float convolution of the packed layer's inputs: within half a step of its output,
  * and for each input the loss of its weights, one step of the filter's largest. */
-static void check_layer(const struct mafat_network *n, int layer, const float *in, const float *out, const float *weights, const float *bias)
+static void check_layer(const struct mafat_network *n, int layer, const float *in, const float *out,
+                        const float *weights, const float *bias)
 {
   const struct mafat_layer *l = &n->layers[layer];
   int taps = l->window.y.size, inputs = l->in.c / l->groups;
@@ -391,31 +423,39 @@ static void check_layer(const struct mafat_network *n, int layer, const float *i
         double sum = (double)bias[f], loss = (double)l->quantization.scale / 2;
         for (int c = 0; c < inputs; c++)
           for (int t = 0; t < taps * taps; t++) {
-            int iy = y * l->window.y.stride - l->window.y.before + t / taps, ix = x * l->window.x.stride - l->window.x.before + t % taps;
+            int iy = y * l->window.y.stride - l->window.y.before + t / taps,
+                ix = x * l->window.x.stride - l->window.x.before + t % taps;
             if (iy < 0 || ix < 0 || iy >= l->in.h || ix >= l->in.w) continue;
-            double value = (double)in[((f / (l->filters / l->groups) * inputs + c) * l->in.h + iy) * l->in.w + ix];
+            double value = (double)
+                in[((f / (l->filters / l->groups) * inputs + c) * l->in.h + iy) * l->in.w + ix];
             sum += value * (double)filter[c * taps * taps + t];
             loss += fabs(value) * (double)most / 127;
           }
         if (sum < 0) sum *= (double)slope_of(l);
         const struct mafat_quantization *q = &l->quantization;
-        double least = (double)q->scale * (q->least - q->zero), largest = (double)q->scale * (q->most - q->zero);
+        double least = (double)q->scale * (q->least - q->zero),
+               largest = (double)q->scale * (q->most - q->zero);
         sum = fmin(fmax(sum, least), largest);
         double is = (double)out[(f * l->out.h + y) * l->out.w + x];
-        ck_assert_msg(fabs(is - sum) <= loss * 1.001 + 1e-6, "layer %d, filter %d, (%d, %d): %g, expected %g within %g", layer, f, y, x, is, sum, loss);
+        ck_assert_msg(fabs(is - sum) <= loss * 1.001 + 1e-6,
+                      "layer %d, filter %d, (%d, %d): %g, expected %g within %g", layer, f, y, x,
+                      is, sum, loss);
       }
   }
 }
 
 /* A layer's weights as its maps with factors want them: those of [layer] of the packed network. */
-static void apply_factors(const struct mafat_network *n, int layer, float *const *factors, float *weights, float *bias)
+static void apply_factors(const struct mafat_network *n, int layer, float *const *factors,
+                          float *weights, float *bias)
 {
   const struct mafat_layer *l = &n->layers[layer];
   const float *in = factors[mafat_layer_sources(l)->list[0].tensor], *out = factors[layer];
   int taps = l->window.y.size * l->window.x.size, inputs = l->in.c / l->groups;
   for (int f = 0; f < l->out.c; f++) {
     bias[f] *= out[f];
-    for (int i = 0; i < inputs * taps; i++) weights[f * inputs * taps + i] *= out[f] / in[f / (l->filters / l->groups) * inputs + i / taps];
+    for (int i = 0; i < inputs * taps; i++)
+      weights[f * inputs * taps + i] *=
+          out[f] / in[f / (l->filters / l->groups) * inputs + i / taps];
   }
 }
 
@@ -425,37 +465,42 @@ static float **random_factors(int n_layers, int channels, uint64_t seed)
   float **factors = calloc((size_t)n_layers, sizeof *factors);
   for (int l = 0; l < n_layers; l++) {
     factors[l] = malloc((size_t)channels * sizeof **factors);
-    for (int c = 0; c < channels; c++) factors[l][c] = exp2f((float)test_random_int(&rng, -300, 300) / 100);
+    for (int c = 0; c < channels; c++)
+      factors[l][c] = exp2f((float)test_random_int(&rng, -300, 300) / 100);
   }
   return factors;
 }
 
-/* Layers 2 (relu), 3 (before mish) and 8 (depthwise, leaky) of the packed network, with weights as their file has them; of every second
- * seed maps have channels with factors. */
+/* Layers 2 (relu), 3 (before mish) and 8 (depthwise, leaky) of the packed network, with weights as
+ * their file has them; of every second seed maps have channels with factors. */
 START_TEST(test_convolutions_are_those_of_floats)
 {
   enum { N_PACKED = 13, CHANNELS = 16 };
   struct mafat_activations *a = small_table();
   float **factors = random_factors(N_PACKED, CHANNELS, (uint64_t)_i);
-  struct mafat_network *n = pack_with(small_cfg, a, 3 + (uint64_t)_i, _i % 2 ? factors : NULL), *wide = test_network(small_cfg);
+  struct mafat_network *n = pack_with(small_cfg, a, 3 + (uint64_t)_i, _i % 2 ? factors : NULL),
+                       *wide = test_network(small_cfg);
   ck_assert_int_eq(n->n_layers, N_PACKED);
   struct mafat_plan_options options = test_plain_options();
   options.packed = true;
   struct outputs o = {calloc((size_t)n->n_layers, sizeof *o.of), n};
-  for (int l = 0; l < n->n_layers; l++) o.of[l] = malloc((size_t)mafat_shape_elements(n->layers[l].out) * sizeof **o.of);
+  for (int l = 0; l < n->n_layers; l++)
+    o.of[l] = malloc((size_t)mafat_shape_elements(n->layers[l].out) * sizeof **o.of);
   struct mafat_plan *plan = test_plan_with(n, "1x1/NoCut", &options);
   free(run(n, plan, test_packed_path, mafat_kernels_find(NULL), &o));
   static const int made[] = {2, 3, 8}, was[] = {1, 2, 5};
   FILE *file = fopen(test_darknet_path, "rb");
   for (int i = 0; i < 3; i++) {
     const struct mafat_layer_constants *c = &wide->constants->layers[was[i]];
-    float *bias = malloc(c->biases.n * sizeof *bias), *weights = malloc(c->weights.n * sizeof *weights);
+    float *bias = malloc(c->biases.n * sizeof *bias),
+          *weights = malloc(c->weights.n * sizeof *weights);
     fseek(file, (long)c->biases.at, SEEK_SET);
     ck_assert_int_eq(fread(bias, sizeof *bias, c->biases.n, file), c->biases.n);
     fseek(file, (long)c->weights.at, SEEK_SET);
     ck_assert_int_eq(fread(weights, sizeof *weights, c->weights.n, file), c->weights.n);
     if (_i % 2) apply_factors(n, made[i], factors, weights, bias);
-    check_layer(n, made[i], o.of[mafat_layer_sources(&n->layers[made[i]])->list[0].tensor], o.of[made[i]], weights, bias);
+    check_layer(n, made[i], o.of[mafat_layer_sources(&n->layers[made[i]])->list[0].tensor],
+                o.of[made[i]], weights, bias);
     free(bias);
     free(weights);
   }
@@ -473,7 +518,8 @@ START_TEST(test_convolutions_are_those_of_floats)
 }
 END_TEST
 
-/* Products of small scales and the least slope have no float but 0, which says that negative sums have the factor of the others. */
+/* Products of small scales and the least slope have no float but 0, which says that negative sums
+ * have the factor of the others. */
 START_TEST(test_slopes_that_have_no_factor_are_none)
 {
   enum { LAYER = 8, FILTERS = 8, TAPS = 9 };
@@ -485,7 +531,11 @@ START_TEST(test_slopes_that_have_no_factor_are_none)
   l->activation = mafat_activating_sloped(FLT_MIN);
   ck_assert_int_eq(l->activation.kind, MAFAT_SLOPED);
   struct { signed char weights[TAPS * FILTERS]; float scale[FILTERS], bias[FILTERS]; } narrow;
-  struct { signed char weights[TAPS * FILTERS]; int32_t bias[FILTERS]; float above[FILTERS], below[FILTERS]; } packed;
+  struct {
+    signed char weights[TAPS * FILTERS];
+    int32_t bias[FILTERS];
+    float above[FILTERS], below[FILTERS];
+  } packed;
   struct mafat_block_slice pieces[FILTERS];
   ck_assert_uint_eq(mafat_packed_layer_bytes(l), sizeof packed);
   memset(narrow.weights, 1, sizeof narrow.weights);
@@ -505,17 +555,18 @@ END_TEST
 
 /* ---- channels that become alike ---- */
 
-static const char mobile_cfg[] = "[net]\nwidth=12\nheight=12\nchannels=3\n"
-                                 "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n"                /* 0: floats */
-                                 "[convolutional]\nfilters=8\nsize=1\nactivation=leaky\n"                        /* 1: read by a depthwise one */
-                                 "[convolutional]\nfilters=8\nsize=3\npad=1\ngroups=8\nactivation=relu\n"      /* 2: by a 1x1 */
-                                 "[convolutional]\nfilters=8\nsize=1\nactivation=linear\n"                       /* 3: by a shortcut, too */
-                                 "[convolutional]\nfilters=8\nsize=1\nactivation=relu6\n"                        /* 4: has a bound */
-                                 "[convolutional]\nfilters=8\nsize=1\nactivation=leaky\n"                        /* 5: by a convolution in groups */
-                                 "[convolutional]\nfilters=8\nsize=1\ngroups=2\nactivation=leaky\n"             /* 6: by a shortcut */
-                                 "[shortcut]\nfrom=-4\nactivation=linear\n"                                       /* 7 */
-                                 "[convolutional]\nfilters=8\nsize=1\nactivation=leaky\n"                        /* 8: by one of floats */
-                                 "[convolutional]\nfilters=6\nsize=1\nactivation=linear\n";                      /* 9: floats */
+static const char mobile_cfg[] =
+    "[net]\nwidth=12\nheight=12\nchannels=3\n"
+    "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n" /* 0: floats */
+    "[convolutional]\nfilters=8\nsize=1\nactivation=leaky\n"        /* 1: read by a depthwise one */
+    "[convolutional]\nfilters=8\nsize=3\npad=1\ngroups=8\nactivation=relu\n" /* 2: by a 1x1 */
+    "[convolutional]\nfilters=8\nsize=1\nactivation=linear\n" /* 3: by a shortcut, too */
+    "[convolutional]\nfilters=8\nsize=1\nactivation=relu6\n"  /* 4: has a bound */
+    "[convolutional]\nfilters=8\nsize=1\nactivation=leaky\n"  /* 5: by a convolution in groups */
+    "[convolutional]\nfilters=8\nsize=1\ngroups=2\nactivation=leaky\n" /* 6: by a shortcut */
+    "[shortcut]\nfrom=-4\nactivation=linear\n"                         /* 7 */
+    "[convolutional]\nfilters=8\nsize=1\nactivation=leaky\n"           /* 8: by one of floats */
+    "[convolutional]\nfilters=6\nsize=1\nactivation=linear\n";         /* 9: floats */
 
 static void open_mobile(struct mafat_equalized *e, struct mafat_network **n)
 {
@@ -531,7 +582,8 @@ START_TEST(test_maps_that_only_convolutions_read_can_have_factors)
   struct mafat_network *n;
   struct mafat_equalized e;
   open_mobile(&e, &n);
-  for (int l = 0; l < n->n_layers; l++) ck_assert_msg(!e.factors[l] == (l != 1 && l != 2), "layer %d", l);
+  for (int l = 0; l < n->n_layers; l++)
+    ck_assert_msg(!e.factors[l] == (l != 1 && l != 2), "layer %d", l);
   ck_assert(e.depthwise[1] && !e.depthwise[2]);
   mafat_equalized_close(&e);
   mafat_network_close(&n);
@@ -546,18 +598,24 @@ START_TEST(test_channels_become_alike)
   struct mafat_shape shape = {12, 12, 8};
   static float map[12 * 12 * 8], same[12 * 12 * 8];
   open_mobile(&e, &n);
-  for (int i = 0; i < 12 * 12 * 8; i++) map[i] = i / 144 == 7 ? 0 : exp2f((float)(i % 144 == 1 ? 2 - i / 144 : -i / 144)) * (i % 144 == 0 ? -1 : 1);
+  for (int i = 0; i < 12 * 12 * 8; i++)
+    map[i] = i / 144 == 7
+                 ? 0
+                 : exp2f((float)(i % 144 == 1 ? 2 - i / 144 : -i / 144)) * (i % 144 == 0 ? -1 : 1);
   for (int l = 0; l < n->n_layers; l++) mafat_equalized_see(&e, l, shape, map);
   mafat_equalized_choose(&e, n, 0);
   for (int c = 0; c < 8; c++) ck_assert(e.factors[1][c] == 1 && e.factors[2][c] == 1);
   mafat_equalized_choose(&e, n, .5f);
-  for (int c = 0; c < 7; c++) ck_assert(fabsf(e.factors[1][c] / exp2f((float)c) - 1) < 1e-6f && fabsf(e.factors[2][c] / exp2f((float)c / 2) - 1) < 1e-6f);
+  for (int c = 0; c < 7; c++)
+    ck_assert(fabsf(e.factors[1][c] / exp2f((float)c) - 1) < 1e-6f &&
+              fabsf(e.factors[2][c] / exp2f((float)c / 2) - 1) < 1e-6f);
   ck_assert(isfinite(e.factors[1][7]) && isfinite(e.factors[2][7]));
   struct mafat_range alike = mafat_equalized_range(&e, 1, 8);
   ck_assert(fabs(alike.least + 1) < 1e-6 && fabs(alike.most - 4) < 1e-6);
   memcpy(same, map, sizeof map);
   mafat_equalized_multiply(e.factors[1], shape, same);
-  for (int c = 0; c < 7; c++) ck_assert(fabsf(same[c * 144] + 1) < 1e-6f && fabsf(same[c * 144 + 1] - 4) < 1e-5f);
+  for (int c = 0; c < 7; c++)
+    ck_assert(fabsf(same[c * 144] + 1) < 1e-6f && fabsf(same[c * 144 + 1] - 4) < 1e-5f);
   mafat_equalized_divide(e.factors[1], shape, same);
   for (int i = 0; i < 12 * 12 * 8; i++) ck_assert(fabsf(same[i] - map[i]) <= 1e-6f * fabsf(map[i]));
   mafat_equalized_multiply(NULL, shape, same);
@@ -578,14 +636,19 @@ static struct mafat_activations *random_table(struct test_rng *rng, const struct
     computes[l] = mafat_activations_can_compute(n, l) && test_random_chance(rng, 85);
     if (!computes[l]) continue;
     listed[l] = true;
-    for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);) listed[r.source->tensor] = true;
+    for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);)
+      listed[r.source->tensor] = true;
   }
   for (int i = 0; i < n_operators; i++)
     if (listed[i]) a->list[a->n++] = entry(i, computes[i]);
   mafat_activations_find_classes(a, n, same);
   struct mafat_activation_numbers *of = calloc((size_t)n_operators, sizeof *of);
-  for (int i = 0; i < n_operators; i++) of[i].scale = (float)test_random_int(rng, 1, 100) / 1000, of[i].zero = (unsigned char)test_random_int(rng, 0, 255);
-  for (int i = 0; i < a->n; i++) a->list[i].scale = of[same[a->list[i].tensor]].scale, a->list[i].zero = of[same[a->list[i].tensor]].zero;
+  for (int i = 0; i < n_operators; i++)
+    of[i].scale = (float)test_random_int(rng, 1, 100) / 1000,
+    of[i].zero = (unsigned char)test_random_int(rng, 0, 255);
+  for (int i = 0; i < a->n; i++)
+    a->list[i].scale = of[same[a->list[i].tensor]].scale,
+    a->list[i].zero = of[same[a->list[i].tensor]].zero;
   free(of);
   free(listed);
   free(same);
@@ -612,7 +675,8 @@ static void check_plans(const char *cfg, struct test_rng *rng)
     options = test_random_packed_options(rng, MAFAT_DIRECT);
     plan = test_plan_with(n, text, &options);
     float *out = run(n, plan, test_packed_path, level, NULL);
-    if (memcmp(out, reference, bytes) != 0) test_fail_case(cfg, text, "%s, %d threads: outputs differ", level->name, options.n_threads);
+    if (memcmp(out, reference, bytes) != 0)
+      test_fail_case(cfg, text, "%s, %d threads: outputs differ", level->name, options.n_threads);
     free(out);
     mafat_plan_close(&plan);
   }
@@ -644,7 +708,8 @@ START_TEST(test_wide_layers_give_the_same_bits)
 }
 END_TEST
 
-/* Layers that compute with integers alone, but for the first and the last: the same at every level. */
+/* Layers that compute with integers alone, but for the first and the last: the same at every level.
+ */
 START_TEST(test_levels_give_the_same_numbers)
 {
   const struct mafat_kernels *levels[8];
@@ -659,7 +724,8 @@ START_TEST(test_levels_give_the_same_numbers)
   for (int i = 1; i < n_levels; i++) {
     float *out = run(n, plan, test_packed_path, levels[i], NULL);
     for (size_t k = 0; k < elements; k++)
-      ck_assert_msg(fabsf(out[k] - reference[k]) <= .05f * fmaxf(1, fabsf(reference[k])), "%s: %g, expected %g", levels[i]->name, (double)out[k], (double)reference[k]);
+      ck_assert_msg(fabsf(out[k] - reference[k]) <= .05f * fmaxf(1, fabsf(reference[k])),
+                    "%s: %g, expected %g", levels[i]->name, (double)out[k], (double)reference[k]);
     free(out);
   }
   free(reference);
@@ -671,10 +737,16 @@ END_TEST
 
 /* ---- damage ---- */
 
-/* Any byte of the table another one, and the file sealed again: it is refused with one line, or runs. */
+/* Any byte of the table another one, and the file sealed again: it is refused with one line, or
+ * runs. */
 START_TEST(test_damaged_tables_are_refused_or_harmless)
 {
-  enum { INDEX_BYTES_AT = 64, INDEX_CHECKSUM_AT = 72, HEADER_CHECKSUM_AT = 80, TABLE_BYTES = 8 + 7 * 24 };
+  enum {
+    INDEX_BYTES_AT = 64,
+    INDEX_CHECKSUM_AT = 72,
+    HEADER_CHECKSUM_AT = 80,
+    TABLE_BYTES = 8 + 7 * 24
+  };
   struct mafat_activations *a = small_table();
   struct mafat_network *made = pack(small_cfg, a, 3);
   static char beginning[3 * MAFAT_PACKED_ALIGNMENT];
@@ -697,8 +769,10 @@ START_TEST(test_damaged_tables_are_refused_or_harmless)
     struct mafat_weights *w = NULL;
     struct mafat_diagnostic d = {""};
     int code = test_packed_network_read(&n, test_packed_path, NULL, NULL, &d);
-    if (code == MAFAT_OK) code = mafat_weights_open_kept(&w, test_packed_path, n, n->n_layers, NULL, &d);
-    ck_assert((code == MAFAT_OK) == (w != NULL) && (code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n'))));
+    if (code == MAFAT_OK)
+      code = mafat_weights_open_kept(&w, test_packed_path, n, n->n_layers, NULL, &d);
+    ck_assert((code == MAFAT_OK) == (w != NULL) &&
+              (code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n'))));
     refused += code != MAFAT_OK;
     mafat_weights_close(&w);
     mafat_network_close(&n);

@@ -76,14 +76,17 @@ static bool all_equal(const float *x, size_t n)
 /* Somewhere, with something before it. */
 static struct mafat_constant put(struct writer *w, const float *x, size_t n)
 {
-  if (n > 0 && all_equal(x, n) && test_random_chance(&w->rng, 50)) return mafat_constant_fill(x[0], n);
-  struct mafat_constant c = {.n = n, .type = MAFAT_F32, .file = (uint64_t)test_random_int(&w->rng, 0, N_FILES - 1)};
+  if (n > 0 && all_equal(x, n) && test_random_chance(&w->rng, 50))
+    return mafat_constant_fill(x[0], n);
+  struct mafat_constant c = {
+      .n = n, .type = MAFAT_F32, .file = (uint64_t)test_random_int(&w->rng, 0, N_FILES - 1)};
   struct written *file = &w->files[c.file];
   if (test_random_chance(&w->rng, 20)) {
     c.file = MAFAT_CONSTANT_VALUES;
     file = &w->values;
   } else {
-    append(file, NULL, (size_t)test_random_int(&w->rng, 0, test_random_chance(&w->rng, 80) ? 40 : 9000));
+    append(file, NULL,
+           (size_t)test_random_int(&w->rng, 0, test_random_chance(&w->rng, 80) ? 40 : 9000));
   }
   c.at = file->n;
   append(file, x, n * sizeof *x);
@@ -116,8 +119,9 @@ static void finish(struct writer *w, struct mafat_network *n)
 
 /* ---- a network's twin ---- */
 
-static const enum mafat_order orders[] = {MAFAT_ORDER_FILTERS, MAFAT_ORDER_FILTERS_TAPS, MAFAT_ORDER_INPUTS,
-                                          MAFAT_ORDER_TAPS, MAFAT_ORDER_TRANSPOSED};
+static const enum mafat_order orders[] = {MAFAT_ORDER_FILTERS, MAFAT_ORDER_FILTERS_TAPS,
+                                          MAFAT_ORDER_INPUTS, MAFAT_ORDER_TAPS,
+                                          MAFAT_ORDER_TRANSPOSED};
 
 /* Index of a weight in an order. */
 static size_t place_of(const struct mafat_layer *l, enum mafat_order order, int f, int i, int t)
@@ -128,12 +132,14 @@ static size_t place_of(const struct mafat_layer *l, enum mafat_order order, int 
   case MAFAT_ORDER_FILTERS_TAPS: return (size_t)((f * m.taps + t) * m.inputs + i);
   case MAFAT_ORDER_INPUTS: return (size_t)((i * m.taps + t) * m.filters + f);
   case MAFAT_ORDER_TAPS: return (size_t)((t * m.inputs + i) * m.filters + f);
-  case MAFAT_ORDER_TRANSPOSED: return (size_t)(((f / filters * m.inputs + i) * filters + f % filters) * m.taps + t);
+  case MAFAT_ORDER_TRANSPOSED:
+    return (size_t)(((f / filters * m.inputs + i) * filters + f % filters) * m.taps + t);
   default: return (size_t)((f * m.inputs + i) * m.taps + t);
   }
 }
 
-static struct mafat_constant put_weights(struct writer *w, const struct mafat_layer *l, const float *x)
+static struct mafat_constant put_weights(struct writer *w, const struct mafat_layer *l,
+                                         const float *x)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   size_t n = (size_t)m.filters * (size_t)mafat_matrix_row(m);
@@ -143,7 +149,8 @@ static struct mafat_constant put_weights(struct writer *w, const struct mafat_la
   for (int f = 0; f < m.filters; f++)
     for (int i = 0; i < m.inputs; i++)
       for (int t = 0; t < m.taps; t++)
-        turned[place_of(l, order, f, i, flipped ? m.taps - 1 - t : t)] = x[place_of(l, MAFAT_ORDER_FILTERS, f, i, t)];
+        turned[place_of(l, order, f, i, flipped ? m.taps - 1 - t : t)] =
+            x[place_of(l, MAFAT_ORDER_FILTERS, f, i, t)];
   struct mafat_constant c = put(w, turned, n);
   c.order = order;
   c.flipped = flipped;
@@ -152,7 +159,8 @@ static struct mafat_constant put_weights(struct writer *w, const struct mafat_la
 }
 
 /* Means, or offsets that do what they do. */
-static void put_normalization(struct writer *w, struct mafat_layer_constants *c, const float *x, size_t n)
+static void put_normalization(struct writer *w, struct mafat_layer_constants *c, const float *x,
+                              size_t n)
 {
   struct mafat_normalization_parts *parts = c->parts = calloc(1, sizeof *parts);
   float *negative = malloc(n * sizeof *negative);
@@ -179,9 +187,11 @@ static void put_layer(struct writer *w, const struct mafat_layer *l, const char 
   }
   if (!mafat_layer_has_weights(l)) return;
   if (from->normalization.n > 0)
-    put_normalization(w, to, (const float *)(const void *)(file + from->normalization.at), from->normalization.n / 3);
+    put_normalization(w, to, (const float *)(const void *)(file + from->normalization.at),
+                      from->normalization.n / 3);
   if (from->biases.n > 0) to->biases = put_values(w, biases, from->biases.n, 0);
-  if (from->weights.n > 0) to->weights = put_weights(w, l, (const float *)(const void *)(file + from->weights.at));
+  if (from->weights.n > 0)
+    to->weights = put_weights(w, l, (const float *)(const void *)(file + from->weights.at));
 }
 
 /* Makes some of a layer's numbers alike, so that they can be said otherwise. */
@@ -206,8 +216,10 @@ static char *write_reference(const struct mafat_network *n, uint64_t seed)
     const struct mafat_layer_constants *c = &n->constants->layers[l];
     float *norm = (float *)(void *)(file + c->normalization.at);
     level(&rng, (float *)(void *)(file + c->biases.at), c->biases.n, 0);
-    for (size_t k = 0; k < 3; k++) level(&rng, norm + k * (c->normalization.n / 3), c->normalization.n / 3, k != 1);
-    if (test_random_chance(&rng, 10)) level(&rng, (float *)(void *)(file + c->weights.at), c->weights.n, .5f);
+    for (size_t k = 0; k < 3; k++)
+      level(&rng, norm + k * (c->normalization.n / 3), c->normalization.n / 3, k != 1);
+    if (test_random_chance(&rng, 10))
+      level(&rng, (float *)(void *)(file + c->weights.at), c->weights.n, .5f);
   }
   test_write_file(test_darknet_path, file, bytes);
   return file;
@@ -267,7 +279,8 @@ static void compare_all(const struct pair *p, const char *path)
   for (int l = 0; l < p->twin->n_layers; l++) {
     const struct mafat_layer *layer = &p->twin->layers[l];
     if (mafat_packed_layer_bytes(layer))
-      test_compare_layer(p->twin, l, w, p->kept, mafat_span(0, layer->out.c), mafat_span(0, test_inputs_of(layer)));
+      test_compare_layer(p->twin, l, w, p->kept, mafat_span(0, layer->out.c),
+                         mafat_span(0, test_inputs_of(layer)));
   }
   mafat_weights_close(&w);
 }
@@ -323,7 +336,8 @@ START_TEST(only_runs_of_filters_are_streamed)
   for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
     n->constants->layers[0].weights.order = orders[i];
     struct mafat_plan *plan = test_plan(n, "panels:streamed");
-    ck_assert_int_eq(plan->placement[0], mafat_order_has_filters(orders[i]) ? MAFAT_STREAMED : MAFAT_LOADED);
+    ck_assert_int_eq(plan->placement[0],
+                     mafat_order_has_filters(orders[i]) ? MAFAT_STREAMED : MAFAT_LOADED);
     mafat_plan_close(&plan);
   }
   mafat_network_close(&n);
@@ -338,13 +352,18 @@ START_TEST(parts_are_folded_in_double)
   const float numbers[5] = {3, .75f, 5, .3f, .0625f}; /* scale, bias, offset, mean, variance */
   struct mafat_normalization_parts parts = {.epsilon = .001};
   struct mafat_layer_constants c = {.parts = &parts};
-  struct mafat_constant *const places[5] = {&parts.scales, &c.biases, &parts.offsets, &parts.means, &parts.variances};
+  struct mafat_constant *const places[5] = {&parts.scales, &c.biases, &parts.offsets, &parts.means,
+                                            &parts.variances};
   for (unsigned i = 0; i < 5; i++) *places[i] = (struct mafat_constant){.at = 100 + 4 * i, .n = 1};
   ck_assert_int_eq(mafat_fetches_affine_rows(&c), 5);
   struct mafat_stretch s = mafat_constants_stretch(&c, ~0u);
-  ck_assert(s.parts == (1u << MAFAT_N_PARTS) - 1 && s.at == 100 && s.bytes == sizeof numbers && s.file == 0);
-  struct mafat_fetch fetch = {
-      .kind = MAFAT_FETCH_PARTS, .parts = s.parts, .position = s.at, .bytes = s.bytes, .folds = true};
+  ck_assert(s.parts == (1u << MAFAT_N_PARTS) - 1 && s.at == 100 && s.bytes == sizeof numbers &&
+            s.file == 0);
+  struct mafat_fetch fetch = {.kind = MAFAT_FETCH_PARTS,
+                              .parts = s.parts,
+                              .position = s.at,
+                              .bytes = s.bytes,
+                              .folds = true};
   ck_assert(mafat_affine_take_parts(&fetch, &c, (const char *)numbers, 1, rows));
   double factor = 3 / sqrt(.0625 + .001);
   ck_assert(rows[0] == (float)factor && rows[1] == (float)(.75 + (5 - (double).3f) * factor));
@@ -361,16 +380,19 @@ static void must_fail(const struct mafat_network *n, int code, const char *expec
   struct mafat_weights *w;
   ck_assert_int_eq(mafat_weights_open_kept(&w, paths[0], n, n->n_layers, NULL, &diagnostic), code);
   ck_assert_ptr_null(w);
-  ck_assert_msg(strstr(diagnostic.text, expected), "\"%s\" is not in \"%s\"", expected, diagnostic.text);
+  ck_assert_msg(strstr(diagnostic.text, expected), "\"%s\" is not in \"%s\"", expected,
+                diagnostic.text);
 }
 
 /* A convolution with weights at byte 2 of a file. */
 static struct mafat_network *small_network(unsigned file)
 {
   static const char bytes[2 + 9 * 4];
-  struct mafat_network *n = test_network("[net]\nwidth=8\nheight=8\nchannels=1\n[convolutional]\nfilters=1\nsize=3\n");
+  struct mafat_network *n =
+      test_network("[net]\nwidth=8\nheight=8\nchannels=1\n[convolutional]\nfilters=1\nsize=3\n");
   struct writer w = {0};
-  n->constants->layers[0] = (struct mafat_layer_constants){.weights = {.at = 2, .n = 9, .file = file}};
+  n->constants->layers[0] =
+      (struct mafat_layer_constants){.weights = {.at = 2, .n = 9, .file = file}};
   finish(&w, n);
   for (int i = 0; i < N_FILES; i++) test_write_file(paths[i], bytes, sizeof bytes);
   return n;
@@ -450,12 +472,13 @@ static double exact_sum(const void *problem, int c, int y, int x)
   struct mafat_shape s = mafat_network_picture_shape(p->network);
   const struct mafat_layer *l = &p->network->layers[CONSTANT];
   const struct mafat_strides *t = l->strides;
-  int64_t from = t->first + clip_index(l->out.h, y) * t->rows + clip_index(l->out.w, x) * t->columns +
-                 clip_index(l->out.c, c) * t->channels;
+  int64_t from = t->first + clip_index(l->out.h, y) * t->rows +
+                 clip_index(l->out.w, x) * t->columns + clip_index(l->out.c, c) * t->channels;
   return (double)p->input[(c * s.h + y) * s.w + x] + (double)p->numbers[from];
 }
 
-/* Axes in any order, some of them backwards, some of no extent; a little more than what is taken. */
+/* Axes in any order, some of them backwards, some of no extent; a little more than what is taken.
+ */
 static struct mafat_strides *random_strides(struct test_rng *rng, struct mafat_shape shape)
 {
   struct mafat_strides *s = calloc(1, sizeof *s);
@@ -483,24 +506,29 @@ static void make_constant(struct test_rng *rng, struct sum *p, struct mafat_shap
   l->operands[0] = (struct mafat_operand){.shape = shape};
   l->type = MAFAT_CONSTANT_LAYER;
   l->strides = random_strides(rng, shape);
-  int code = mafat_layer_infer(l, &(struct mafat_infer_context){"test.onnx", 1, CONSTANT, "constant", &diagnostic});
+  int code = mafat_layer_infer(l, &(struct mafat_infer_context){"test.onnx", 1, CONSTANT,
+                                                                "constant", &diagnostic});
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   p->numbers = malloc(l->strides->n * sizeof *p->numbers);
-  for (uint64_t i = 0; i < l->strides->n; i++) p->numbers[i] = (float)(test_random(rng) >> 8) / 8388608.0f - 1;
+  for (uint64_t i = 0; i < l->strides->n; i++)
+    p->numbers[i] = (float)(test_random(rng) >> 8) / 8388608.0f - 1;
 }
 
 static void make_sum(struct sum *p)
 {
   struct mafat_layer *l = &p->network->layers[SUM];
-  struct mafat_shape picture = mafat_network_picture_shape(p->network), shape = p->network->layers[CONSTANT].out;
+  struct mafat_shape picture = mafat_network_picture_shape(p->network),
+                     shape = p->network->layers[CONSTANT].out;
   struct mafat_source all = {CONSTANT, 0, shape.c, 0, shape.h};
   struct mafat_source input = {mafat_network_picture(p->network), 0, picture.c, 0, picture.h};
   struct mafat_operand operands[2] = {
-      {{&input, 1, 1}, picture, false}, {{&all, 1, 1}, shape, memcmp(&shape, &picture, sizeof shape) != 0}};
+      {{&input, 1, 1}, picture, false},
+      {{&all, 1, 1}, shape, memcmp(&shape, &picture, sizeof shape) != 0}};
   for (int k = 0; k < l->n_operands; k++) free(l->operands[k].sources.list);
   l->n_operands = 0;
   for (int k = 0; k < 2; k++) test_add_operand(l, &operands[k]);
-  int code = mafat_layer_infer(l, &(struct mafat_infer_context){"test.onnx", 1, SUM, "add", &diagnostic});
+  int code =
+      mafat_layer_infer(l, &(struct mafat_infer_context){"test.onnx", 1, SUM, "add", &diagnostic});
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
 }
 
@@ -509,19 +537,24 @@ static struct sum random_sum(struct test_rng *rng)
   char cfg[256];
   struct sum p = {0};
   struct writer w = {.rng = *rng};
-  struct mafat_shape s = {test_random_int(rng, 1, 13), test_random_int(rng, 1, 17), test_random_int(rng, 1, 50)};
-  snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[activation]\nactivation=relu\n"
-           "[shortcut]\nfrom=-1\n", s.h, s.w, s.c);
+  struct mafat_shape s = {test_random_int(rng, 1, 13), test_random_int(rng, 1, 17),
+                          test_random_int(rng, 1, 50)};
+  snprintf(cfg, sizeof cfg,
+           "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[activation]\nactivation=relu\n"
+           "[shortcut]\nfrom=-1\n",
+           s.h, s.w, s.c);
   p.network = test_network(cfg);
   p.input = malloc((size_t)(s.h * s.w * s.c) * sizeof *p.input);
-  for (int i = 0; i < s.h * s.w * s.c; i++) p.input[i] = (float)(test_random(rng) >> 8) / 8388608.0f - 1;
+  for (int i = 0; i < s.h * s.w * s.c; i++)
+    p.input[i] = (float)(test_random(rng) >> 8) / 8388608.0f - 1;
   if (test_random_chance(rng, 30)) s.h = s.w = 1;
   else if (test_random_chance(rng, 30)) s.c = 1;
   make_constant(rng, &p, s);
   make_sum(&p);
   mafat_constants_close(&p.network->constants);
   p.network->constants = mafat_constants_make(2);
-  p.network->constants->layers[CONSTANT].weights = put(&w, p.numbers, p.network->layers[CONSTANT].strides->n);
+  p.network->constants->layers[CONSTANT].weights =
+      put(&w, p.numbers, p.network->layers[CONSTANT].strides->n);
   finish(&w, p.network);
   return p;
 }
@@ -533,15 +566,17 @@ static void release_sum(struct sum *p)
   mafat_network_close(&p->network);
 }
 
-static const char *const sum_plans[] = {"1x1", "rows1", "rows4", "2x3", "panels", "1x1:loaded", "rows2:loaded",
-                                        "rows1:streamed", "panels:streamed", "1x1:loaded/1/rows1", "1x1/1/panels:loaded"};
+static const char *const sum_plans[] = {
+    "1x1", "rows1", "rows4", "2x3", "panels", "1x1:loaded", "rows2:loaded", "rows1:streamed",
+    "panels:streamed", "1x1:loaded/1/rows1", "1x1/1/panels:loaded"};
 
 /* Read as the plan has it: a store of the plan's own. */
 static void compare_sum(const struct sum *p, const char *text, int i)
 {
   struct mafat_plan *plan;
   struct mafat_weights *w;
-  if (mafat_plan_read(&plan, text, p->network, 2, NULL, &diagnostic) != MAFAT_OK) return; /* a grid that is too fine */
+  if (mafat_plan_read(&plan, text, p->network, 2, NULL, &diagnostic) != MAFAT_OK)
+    return; /* a grid that is too fine */
   struct mafat_layout *layout = test_layout(p->network, plan);
   int code = mafat_weights_open(&w, paths[0], p->network, plan, layout, NULL, NULL, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
@@ -556,7 +591,8 @@ START_TEST(constants_are_maps_in_any_plan)
 {
   struct test_rng rng = test_rng(900 + (uint64_t)_i);
   struct sum p = random_sum(&rng);
-  for (size_t i = 0; i < sizeof sum_plans / sizeof *sum_plans; i++) compare_sum(&p, sum_plans[i], _i);
+  for (size_t i = 0; i < sizeof sum_plans / sizeof *sum_plans; i++)
+    compare_sum(&p, sum_plans[i], _i);
   release_sum(&p);
 }
 END_TEST
@@ -565,9 +601,11 @@ static void check_plan(const struct mafat_search_request *r, const struct mafat_
 {
   struct mafat_latency latency;
   struct mafat_plan *plan;
-  ck_assert_int_eq(mafat_plan_make(&plan, c->spec, r->network, r->n_layers, r->options, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(
+      mafat_plan_make(&plan, c->spec, r->network, r->n_layers, r->options, &diagnostic), MAFAT_OK);
   struct mafat_layout *layout = test_layout(r->network, plan);
-  ck_assert_int_eq(mafat_latency_predict(&latency, r->network, plan, layout, r->calibration), MAFAT_OK);
+  ck_assert_int_eq(mafat_latency_predict(&latency, r->network, plan, layout, r->calibration),
+                   MAFAT_OK);
   ck_assert(isfinite(latency.total_ms) && latency.total_ms > 0);
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
@@ -583,8 +621,11 @@ START_TEST(plans_are_found_that_have_constants)
   struct sum p = random_sum(&rng);
   mafat_calibration_defaults(&calibration, "avx2");
   mafat_plan_defaults(&options);
-  const struct mafat_search_request request = {
-      .network = p.network, .n_layers = 2, .options = &options, .footprint = &footprint, .calibration = &calibration};
+  const struct mafat_search_request request = {.network = p.network,
+                                               .n_layers = 2,
+                                               .options = &options,
+                                               .footprint = &footprint,
+                                               .calibration = &calibration};
   ck_assert_int_eq(mafat_search_front(&front, &request, &diagnostic), MAFAT_OK);
   for (int i = 0; i < front->n; i++) check_plan(&request, &front->list[i]);
   mafat_front_close(&front);
@@ -596,10 +637,12 @@ START_TEST(strides_beyond_the_numbers_are_refused)
 {
   struct mafat_operand operand = {.shape = {2, 3, 4}};
   static const struct mafat_strides good = {24, 0, 12, 4, 1};
-  static const struct mafat_strides bad[] = {{23, 0, 12, 4, 1}, {24, 1, 12, 4, 1}, {24, 0, -12, 4, 1}, {24, -1, 12, 4, 1},
+  static const struct mafat_strides bad[] = {{23, 0, 12, 4, 1},        {24, 1, 12, 4, 1},
+                                             {24, 0, -12, 4, 1},       {24, -1, 12, 4, 1},
                                              {24, 0, INT64_MAX, 4, 1}, {24, INT64_MAX, 12, 4, 1}};
   struct mafat_strides strides = good;
-  struct mafat_layer l = {.type = MAFAT_CONSTANT_LAYER, .operands = &operand, .n_operands = 1, .strides = &strides};
+  struct mafat_layer l = {
+      .type = MAFAT_CONSTANT_LAYER, .operands = &operand, .n_operands = 1, .strides = &strides};
   const struct mafat_infer_context context = {"test.onnx", 1, 0, "constant", &diagnostic};
   ck_assert_int_eq(mafat_layer_infer(&l, &context), MAFAT_OK);
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -617,8 +660,10 @@ Suite *constants_suite(void)
   tcase_add_checked_fixture(t, make_files, remove_files);
   tcase_add_loop_test(t, scattered_weights_are_kept_as_darknets_are, 0, test_seeds(30));
   tcase_add_loop_test(t, scattered_weights_are_packed_as_darknets_are, 0, test_seeds(20));
-  tcase_add_loop_test(t, scattered_weights_are_loaded_and_streamed_as_darknets_are, 0, test_seeds(10));
-  tcase_add_loop_test(t, any_way_of_reading_reads_several_files, MAFAT_READS_AUTO, MAFAT_READS_THREAD + 1);
+  tcase_add_loop_test(t, scattered_weights_are_loaded_and_streamed_as_darknets_are, 0,
+                      test_seeds(10));
+  tcase_add_loop_test(t, any_way_of_reading_reads_several_files, MAFAT_READS_AUTO,
+                      MAFAT_READS_THREAD + 1);
   tcase_add_test(t, only_runs_of_filters_are_streamed);
   tcase_add_test(t, parts_are_folded_in_double);
   tcase_add_loop_test(t, constants_beyond_their_file_are_refused, 0, N_FILES);

@@ -33,7 +33,8 @@ enum { N_TYPES = sizeof types / sizeof *types };
 START_TEST(test_every_half_is_itself)
 {
   for (unsigned h = 0; h <= UINT16_MAX; h++)
-    if ((h & 0x7c00) != 0x7c00) ck_assert_uint_eq(mafat_narrow_half(mafat_half_value((uint16_t)h)), h);
+    if ((h & 0x7c00) != 0x7c00)
+      ck_assert_uint_eq(mafat_narrow_half(mafat_half_value((uint16_t)h)), h);
 }
 END_TEST
 
@@ -42,21 +43,26 @@ START_TEST(test_floats_become_the_nearest_half)
 {
   struct test_rng rng = test_rng(3);
   for (unsigned h = 0; h < 0x7bff; h++) {
-    double low = (double)mafat_half_value((uint16_t)h), high = (double)mafat_half_value((uint16_t)(h + 1));
+    double low = (double)mafat_half_value((uint16_t)h),
+           high = (double)mafat_half_value((uint16_t)(h + 1));
     double middle = (low + high) / 2;
     ck_assert_uint_eq(mafat_narrow_half((float)middle), h % 2 ? h + 1 : h);
     ck_assert_uint_eq(mafat_narrow_half(-(float)middle), 0x8000u | (h % 2 ? h + 1 : h));
     float x = (float)(low + (high - low) * (test_random_int(&rng, 1, 999) / 1000.));
-    ck_assert_uint_eq(mafat_narrow_half(x), (double)x < middle ? h : (double)x > middle ? h + 1 : h % 2 ? h + 1 : h);
+    ck_assert_uint_eq(mafat_narrow_half(x), (double)x < middle   ? h
+                                            : (double)x > middle ? h + 1
+                                            : h % 2              ? h + 1
+                                                                 : h);
   }
 }
 END_TEST
 
 /* ---- panels ---- */
 
-static const char panels_cfg[] = "[net]\nwidth=4\nheight=4\nchannels=21\n"
-                                 "[convolutional]\nfilters=24\nsize=3\npad=1\n[convolutional]\nfilters=30\nsize=1\n"
-                                 "[convolutional]\nfilters=30\nsize=3\ngroups=30\npad=1\n[connected]\noutput=17\n";
+static const char panels_cfg[] =
+    "[net]\nwidth=4\nheight=4\nchannels=21\n"
+    "[convolutional]\nfilters=24\nsize=3\npad=1\n[convolutional]\nfilters=30\nsize=1\n"
+    "[convolutional]\nfilters=30\nsize=3\ngroups=30\npad=1\n[connected]\noutput=17\n";
 
 /* Ordinary filters, and some of zeros, of few weights, large ones, tiny ones. */
 static void fill_panel(struct test_rng *rng, float *panel, size_t rows, int width)
@@ -82,7 +88,8 @@ static void widen_panel(const struct mafat_layer *l, int width, const char *from
   size_t lanes = (size_t)width;
   for (int c = 0, end; c < m.inputs; c = end) {
     end = mafat_dtypes[l->weights_type].scaled ? mafat_block_slice_end(l, c) : m.inputs;
-    mafat_reference_fused.widen[l->weights_type](from + mafat_panel_offset(l, lanes, c), (end - c) * m.taps, width,
+    mafat_reference_fused.widen[l->weights_type](from + mafat_panel_offset(l, lanes, c),
+                                                 (end - c) * m.taps, width,
                                                  to + (size_t)(c * m.taps) * lanes);
   }
   memcpy(to + (size_t)(m.inputs * m.taps) * lanes, from + mafat_panel_offset(l, lanes, m.inputs),
@@ -101,16 +108,21 @@ static double most_lost(enum mafat_dtype type, double most)
   return type == MAFAT_I4 ? INFINITY : most_error(type, most) / 2 * 1.01;
 }
 
-static void check_filter(const struct mafat_layer *l, int width, int lane, const float *wide, const float *narrow)
+static void check_filter(const struct mafat_layer *l, int width, int lane, const float *wide,
+                         const float *narrow)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   size_t rows = (size_t)(m.inputs * m.taps), lanes = (size_t)width;
-  double scale = (double)wide[rows * lanes + (size_t)lane], most = 0, squares = 0, errors = 0, lost = 0;
+  double scale = (double)wide[rows * lanes + (size_t)lane], most = 0, squares = 0, errors = 0,
+         lost = 0;
   double narrow_scale = (double)narrow[rows * lanes + (size_t)lane];
-  for (size_t r = 0; r < rows; r++) most = fmax(most, fabs((double)wide[r * lanes + (size_t)lane] * scale));
+  for (size_t r = 0; r < rows; r++)
+    most = fmax(most, fabs((double)wide[r * lanes + (size_t)lane] * scale));
   for (size_t r = 0; r < rows; r++) {
-    double is = (double)narrow[r * lanes + (size_t)lane] * narrow_scale, was = (double)wide[r * lanes + (size_t)lane] * scale;
-    ck_assert_msg(fabs(is - was) <= most_error(l->weights_type, most), "%s, lane %d, row %zu: %g instead of %g, most %g",
+    double is = (double)narrow[r * lanes + (size_t)lane] * narrow_scale,
+           was = (double)wide[r * lanes + (size_t)lane] * scale;
+    ck_assert_msg(fabs(is - was) <= most_error(l->weights_type, most),
+                  "%s, lane %d, row %zu: %g instead of %g, most %g",
                   mafat_dtype_name(l->weights_type), lane, r, is, was, most);
     if (was == 0) ck_assert(is == 0);
     lost += is - was;
@@ -119,7 +131,8 @@ static void check_filter(const struct mafat_layer *l, int width, int lane, const
   }
   if (most == 0) ck_assert(narrow_scale == scale);
   ck_assert(errors <= squares / 50);
-  ck_assert_msg(fabs(lost) <= most_lost(l->weights_type, most), "%s: %g lost, most %g", mafat_dtype_name(l->weights_type), lost, most);
+  ck_assert_msg(fabs(lost) <= most_lost(l->weights_type, most), "%s: %g lost, most %g",
+                mafat_dtype_name(l->weights_type), lost, most);
   ck_assert(wide[(rows + 1) * lanes + (size_t)lane] == narrow[(rows + 1) * lanes + (size_t)lane]);
 }
 
@@ -135,14 +148,16 @@ START_TEST(test_panels_lose_no_more_than_their_type_says)
       struct mafat_matrix m = mafat_layer_matrix(l);
       int width = mafat_panel_width(mafat_panel_end(l, 0));
       size_t rows = (size_t)(m.inputs * m.taps), floats = (rows + 2) * (size_t)width;
-      size_t bytes = mafat_panel_offset(l, (size_t)width, m.inputs) + mafat_panel_affine_bytes((size_t)width);
+      size_t bytes =
+          mafat_panel_offset(l, (size_t)width, m.inputs) + mafat_panel_affine_bytes((size_t)width);
       float *wide = malloc(floats * sizeof *wide), *narrow = malloc(floats * sizeof *narrow);
       char *packed = calloc(bytes, 1);
       fill_panel(&rng, wide, rows, width);
       ck_assert(mafat_narrow_panel(l, width, wide, packed));
       widen_panel(l, width, packed, narrow);
       for (int lane = 0; lane < width; lane++) check_filter(l, width, lane, wide, narrow);
-      for (int lane = 0; lane < width; lane++) wide[lane] = wide[rows * (size_t)width + (size_t)lane] = 1e38f;
+      for (int lane = 0; lane < width; lane++)
+        wide[lane] = wide[rows * (size_t)width + (size_t)lane] = 1e38f;
       memset(packed, 0, bytes);
       ck_assert(!mafat_narrow_panel(l, width, wide, packed));
       free(wide);
@@ -155,12 +170,16 @@ END_TEST
 
 START_TEST(test_layers_without_panels_stay_wide)
 {
-  struct mafat_network *n = test_network("[net]\nwidth=4\nheight=4\nchannels=6\n[batchnorm]\n[local]\nfilters=2\nsize=2\nstride=1\n"
-                                         "[convolutional]\nfilters=4\nsize=1\ngroups=2\n[connected]\noutput=3\n[softmax]\n");
-  static const bool takes[][4] = {{1, 0, 0, 0}, {1, 0, 0, 0}, {1, 1, 1, 0}, {1, 1, 1, 1}, {1, 0, 0, 0}};
+  struct mafat_network *n = test_network(
+      "[net]\nwidth=4\nheight=4\nchannels=6\n[batchnorm]\n[local]\nfilters=2\nsize=2\nstride=1\n"
+      "[convolutional]\nfilters=4\nsize=1\ngroups=2\n[connected]\noutput=3\n[softmax]\n");
+  static const bool takes[][4] = {
+      {1, 0, 0, 0}, {1, 0, 0, 0}, {1, 1, 1, 0}, {1, 1, 1, 1}, {1, 0, 0, 0}};
   for (int l = 0; l < n->n_layers; l++) {
-    for (int t = 0; t < N_TYPES; t++) ck_assert_int_eq(mafat_layer_takes_weights(&n->layers[l], types[t]), takes[l][t]);
-    ck_assert(!mafat_layer_takes_weights(&n->layers[l], MAFAT_U8) && !mafat_layer_takes_weights(&n->layers[l], MAFAT_I32));
+    for (int t = 0; t < N_TYPES; t++)
+      ck_assert_int_eq(mafat_layer_takes_weights(&n->layers[l], types[t]), takes[l][t]);
+    ck_assert(!mafat_layer_takes_weights(&n->layers[l], MAFAT_U8) &&
+              !mafat_layer_takes_weights(&n->layers[l], MAFAT_I32));
   }
   mafat_network_close(&n);
 }
@@ -197,32 +216,37 @@ static void write_packed(const struct mafat_network *n, uint64_t seed)
   char chunk[4096];
   int from = test_weights_file(n, seed), fd = open(test_darknet_path, O_WRONLY | O_TRUNC, 0600);
   ck_assert_int_eq(lseek(from, 0, SEEK_SET), 0);
-  for (ssize_t got; (got = read(from, chunk, sizeof chunk)) > 0;) ck_assert_int_eq(write(fd, chunk, (size_t)got), got);
+  for (ssize_t got; (got = read(from, chunk, sizeof chunk)) > 0;)
+    ck_assert_int_eq(write(fd, chunk, (size_t)got), got);
   close(from);
   close(fd);
   ck_assert_msg(test_pack(n, &d) == MAFAT_OK, "%s", d.text);
 }
 
-static void put_bytes(int fd, struct mafat_packed *p, int layer, size_t at, const void *bytes, size_t n)
+static void put_bytes(int fd, struct mafat_packed *p, int layer, size_t at, const void *bytes,
+                      size_t n)
 {
   p->entries[layer].checksum += mafat_packed_checksum(bytes, at, n);
   ck_assert_int_eq(pwrite(fd, bytes, n, (off_t)(p->entries[layer].offset + at)), (ssize_t)n);
 }
 
 /* A layer's weights as floats: those of a narrow one widened. */
-static void put_layer(int fd, struct mafat_packed *p, int layer, const struct mafat_layer *narrow, const struct mafat_layer *wide,
-                      const struct mafat_weights *w)
+static void put_layer(int fd, struct mafat_packed *p, int layer, const struct mafat_layer *narrow,
+                      const struct mafat_layer *wide, const struct mafat_weights *w)
 {
   struct mafat_weights_slice s;
   struct mafat_matrix m = mafat_layer_matrix(narrow);
   if (!mafat_layer_has_panels(narrow)) {
-    ck_assert_int_eq(mafat_weights_slice(w, layer, mafat_span(0, narrow->out.c), mafat_span(0, narrow->in.c), &s), MAFAT_OK);
+    ck_assert_int_eq(mafat_weights_slice(w, layer, mafat_span(0, narrow->out.c),
+                                         mafat_span(0, narrow->in.c), &s),
+                     MAFAT_OK);
     put_bytes(fd, p, layer, 0, s.scale ? s.scale : s.bias, mafat_packed_layer_bytes(wide));
     return;
   }
   for (int f = 0, end; f < narrow->out.c; f = end) {
     end = mafat_panel_end(narrow, f);
-    ck_assert_int_eq(mafat_weights_slice(w, layer, mafat_span(f, end), mafat_span(0, m.inputs), &s), MAFAT_OK);
+    ck_assert_int_eq(mafat_weights_slice(w, layer, mafat_span(f, end), mafat_span(0, m.inputs), &s),
+                     MAFAT_OK);
     size_t bytes = mafat_packed_offset(wide, end) - mafat_packed_offset(wide, f);
     float *panel = malloc(bytes);
     if (s.narrow) widen_panel(narrow, s.width, s.narrow, panel);
@@ -300,7 +324,8 @@ static void check_plans(const char *cfg, struct test_rng *rng, const struct mafa
   write_packed(narrow, test_random(rng));
   write_wide(narrow, wide);
   options.packed = true;
-  options.algorithm = (enum mafat_algorithm)test_random_int(rng, MAFAT_AUTO, MAFAT_N_ALGORITHMS - 1);
+  options.algorithm =
+      (enum mafat_algorithm)test_random_int(rng, MAFAT_AUTO, MAFAT_N_ALGORITHMS - 1);
   enum mafat_algorithm algorithm = options.algorithm;
   struct mafat_plan *plan = test_plan_with(wide, "1x1/NoCut", &options);
   float *reference = run(wide, plan, wide_path, kernels, &floats);
@@ -313,8 +338,9 @@ static void check_plans(const char *cfg, struct test_rng *rng, const struct mafa
     float *out = run(narrow, plan, test_packed_path, kernels, &floats);
     for (size_t f = 0; f < floats; f++)
       if (memcmp(&out[f], &reference[f], sizeof *out) != 0)
-        test_fail_case(cfg, text, "%s, %s, %d threads: output %zu of %zu is %.9g, with floats %.9g", kernels->name,
-                       mafat_algorithm_name(algorithm), options.n_threads, f, floats, (double)out[f], (double)reference[f]);
+        test_fail_case(cfg, text, "%s, %s, %d threads: output %zu of %zu is %.9g, with floats %.9g",
+                       kernels->name, mafat_algorithm_name(algorithm), options.n_threads, f, floats,
+                       (double)out[f], (double)reference[f]);
     free(out);
     mafat_plan_close(&plan);
   }
@@ -334,7 +360,8 @@ START_TEST(test_any_plan_gives_the_bits_of_widened_weights)
 }
 END_TEST
 
-/* Wide layers: several slices of a panel, panel fusions, connected layers of several groups of rows. */
+/* Wide layers: several slices of a panel, panel fusions, connected layers of several groups of
+ * rows. */
 START_TEST(test_wide_layers_give_the_bits_of_widened_weights)
 {
   struct test_rng rng = test_rng(700 + (uint64_t)_i);
@@ -370,18 +397,21 @@ START_TEST(test_a_network_takes_the_types_of_its_file)
   write_packed(n, 7);
   ck_assert_msg(test_packed_types(other, test_packed_path, &d) == MAFAT_OK, "%s", d.text);
   for (int l = 0; l < n->n_layers; l++)
-    if (mafat_layer_has_panels(&n->layers[l])) ck_assert_int_eq(n->layers[l].weights_type, other->layers[l].weights_type);
+    if (mafat_layer_has_panels(&n->layers[l]))
+      ck_assert_int_eq(n->layers[l].weights_type, other->layers[l].weights_type);
   mafat_network_close(&n);
   mafat_network_close(&other);
 }
 END_TEST
 
-/* A network of other types than the file's is refused, and types that a layer cannot have, damage. */
+/* A network of other types than the file's is refused, and types that a layer cannot have, damage.
+ */
 static void check_refused(const struct mafat_network *n, const char *what)
 {
   struct mafat_weights *w = NULL;
   struct mafat_diagnostic d = {""};
-  ck_assert_int_eq(mafat_weights_open_kept(&w, test_packed_path, n, n->n_layers, NULL, &d), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_weights_open_kept(&w, test_packed_path, n, n->n_layers, NULL, &d),
+                   MAFAT_EFORMAT);
   ck_assert_msg(strstr(d.text, what), "%s", d.text);
 }
 
@@ -397,18 +427,21 @@ START_TEST(test_other_types_are_refused)
   for (int l = 0; l < n->n_layers; l++) ck_assert_int_eq(p->types[l], n->layers[l].weights_type);
   p->types[4] = MAFAT_I4;
   ck_assert_int_eq(mafat_packed_give_types(p, other, "x", &d), MAFAT_EFORMAT);
-  ck_assert_msg(strstr(d.text, "layer 4 [convolutional] cannot have weights of type int4"), "%s", d.text);
+  ck_assert_msg(strstr(d.text, "layer 4 [convolutional] cannot have weights of type int4"), "%s",
+                d.text);
   mafat_packed_close(&p);
   mafat_network_close(&n);
   mafat_network_close(&other);
 }
 END_TEST
 
-/* Panels are narrowed by way of floats: on machines of 32 bits these may be more than there are addresses, where what they become, and
- * the file, are not. */
+/* Panels are narrowed by way of floats: on machines of 32 bits these may be more than there are
+ * addresses, where what they become, and the file, are not. */
 START_TEST(test_floats_that_no_address_reaches_are_refused)
 {
-  static const char cfg[] = "[net]\nwidth=8192\nheight=1366\nchannels=3\n[connected]\noutput=1\n"; /* 2^25 inputs, and some */
+  static const char cfg[] =
+      "[net]\nwidth=8192\nheight=1366\nchannels=3\n[connected]\noutput=1\n"; /* 2^25 inputs, and
+                                                                                some */
   if (SIZE_MAX > UINT32_MAX) return; /* they all have an address */
   struct mafat_network *n = test_network(cfg);
   struct mafat_diagnostic d = {""};
@@ -416,8 +449,10 @@ START_TEST(test_floats_that_no_address_reaches_are_refused)
   const int32_t header[5] = {0, 2, 0, 0, 0};
   const off_t bytes = (off_t)(sizeof header + mafat_weights_payload_bytes(n));
   n->layers[0].weights_type = types[_i];
-  int weights = open(test_darknet_path, O_WRONLY | O_TRUNC, 0600), out = open(test_packed_path, O_RDWR | O_TRUNC, 0600);
-  ck_assert(write(weights, header, sizeof header) == sizeof header && ftruncate(weights, bytes) == 0);
+  int weights = open(test_darknet_path, O_WRONLY | O_TRUNC, 0600),
+      out = open(test_packed_path, O_RDWR | O_TRUNC, 0600);
+  ck_assert(write(weights, header, sizeof header) == sizeof header &&
+            ftruncate(weights, bytes) == 0);
   struct mafat_model_source *source;
   ck_assert_int_eq(mafat_model_source_open(&source, test_darknet_path, NULL), MAFAT_OK);
   int code = mafat_packer_open(&p, source, n, NULL, out, test_packed_path, NULL, &d);
@@ -436,7 +471,8 @@ START_TEST(test_damaged_weights_are_seen)
   static const enum mafat_dtype narrow[] = {MAFAT_F16, MAFAT_I8, MAFAT_I4};
   struct mafat_network *n = test_network(test_wide_cfg);
   for (int l = 0; l < n->n_layers; l++)
-    if (mafat_layer_takes_weights(&n->layers[l], narrow[_i])) n->layers[l].weights_type = narrow[_i];
+    if (mafat_layer_takes_weights(&n->layers[l], narrow[_i]))
+      n->layers[l].weights_type = narrow[_i];
   write_packed(n, 7);
   struct mafat_packed *p = test_describe(test_packed_path);
   uint64_t at = p->entries[1].offset + p->entries[1].bytes / 2;

@@ -33,7 +33,8 @@ static struct test_integer_graph graph;
 struct packed {
   int fd;
   char path[64];
-  struct mafat_network *network; /* as the packed file has it; NULL: the model is not run by this version */
+  struct mafat_network
+      *network; /* as the packed file has it; NULL: the model is not run by this version */
 };
 
 static struct packed pack_graph(uint64_t seed)
@@ -71,7 +72,9 @@ static bool is_table(const struct packed *p, int layer)
 }
 
 /* The first model from the seed on that has such a layer. */
-static struct packed find_graph(uint64_t seed, bool (*has)(const struct packed *p, int layer, int what), int what, int *layer)
+static struct packed find_graph(uint64_t seed,
+                                bool (*has)(const struct packed *p, int layer, int what), int what,
+                                int *layer)
 {
   for (;; seed++) {
     struct packed p = pack_graph(seed);
@@ -97,14 +100,20 @@ START_TEST(any_plan_gives_the_rules_numbers)
 }
 END_TEST
 
-/* Weights that are kept; loaded, for a group; and read for each step, as many times as it has rows or panels. */
-static const char *const placements[] = {"1x1", "1x1:loaded", "1x1:streamed", "rows2:loaded", "rows1:streamed", "panels:streamed", "panels:streamed4"};
+/* Weights that are kept; loaded, for a group; and read for each step, as many times as it has rows
+ * or panels. */
+static const char *const placements[] = {
+    "1x1", "1x1:loaded", "1x1:streamed", "rows2:loaded", "rows1:streamed", "panels:streamed",
+    "panels:streamed4"};
 enum { N_PLACEMENTS = sizeof placements / sizeof *placements };
 
 static int run_placement(const struct packed *p, int which, int threads)
 {
-  const struct test_integer_run run = {
-      .path = p->path, .plan = placements[which], .packed = true, .keeps_all = threads % 2 == 0, .threads = threads};
+  const struct test_integer_run run = {.path = p->path,
+                                       .plan = placements[which],
+                                       .packed = true,
+                                       .keeps_all = threads % 2 == 0,
+                                       .threads = threads};
   return test_integer_run(&graph, p->network, &run, &diagnostic);
 }
 
@@ -112,10 +121,12 @@ static void check_placements(const struct packed *p)
 {
   for (int i = 0; i < N_PLACEMENTS; i++)
     for (int threads = 1; threads <= 3; threads++)
-      ck_assert_msg(run_placement(p, i, threads) == MAFAT_OK, "%s: %s", placements[i], diagnostic.text);
+      ck_assert_msg(run_placement(p, i, threads) == MAFAT_OK, "%s: %s", placements[i],
+                    diagnostic.text);
 }
 
-/* Filters whose panels are not all of the same width, as many inputs as several quads, or fewer than one. */
+/* Filters whose panels are not all of the same width, as many inputs as several quads, or fewer
+ * than one. */
 static bool has_panels(const struct packed *p, int layer, int filters)
 {
   const struct mafat_layer *l = &p->network->layers[layer];
@@ -154,7 +165,8 @@ static bool is_table_of(const struct packed *p, int layer, int which)
   bool used[MAFAT_MAX_LAYERS] = {false};
   if (!is_table(p, layer)) return false;
   find_used(p->network, used);
-  return used[layer] && weights_of(p, layer) % 4 == (size_t)which % 4 && graph.is_signed == which / 4;
+  return used[layer] && weights_of(p, layer) % 4 == (size_t)which % 4 &&
+         graph.is_signed == which / 4;
 }
 
 START_TEST(tables_are_as_long_as_they_are)
@@ -202,19 +214,21 @@ START_TEST(a_checksum_is_the_sum_of_any_parts)
 }
 END_TEST
 
-/* Wherever weights are: told in opening where they are kept, and by the end of the first run where they are not. */
+/* Wherever weights are: told in opening where they are kept, and by the end of the first run where
+ * they are not. */
 static void check_damage(const struct packed *p, int layer, uint64_t at)
 {
   char byte, says[64];
-  snprintf(says, sizeof says, "layer %d [%s] is damaged: ", layer, mafat_layer_type_name(p->network->layers[layer].type));
+  snprintf(says, sizeof says, "layer %d [%s] is damaged: ", layer,
+           mafat_layer_type_name(p->network->layers[layer].type));
   ck_assert_int_eq(pread(p->fd, &byte, 1, (off_t)at), 1);
   byte ^= 0x10;
   test_damage(p->path, (long)at, &byte, 1);
   for (int i = 0; i < N_PLACEMENTS; i++) {
     diagnostic.text[0] = '\0';
     int code = run_placement(p, i, 1);
-    ck_assert_msg(code == MAFAT_EFORMAT && strstr(diagnostic.text, says), "%s: expected %s, found %d, %s", placements[i], says, code,
-                  diagnostic.text);
+    ck_assert_msg(code == MAFAT_EFORMAT && strstr(diagnostic.text, says),
+                  "%s: expected %s, found %d, %s", placements[i], says, code, diagnostic.text);
   }
   ck_assert_int_eq(mafat_packer_check(p->path, NULL, &diagnostic), MAFAT_EFORMAT);
   ck_assert_msg(strstr(diagnostic.text, "is damaged: "), "%s", diagnostic.text);
@@ -252,9 +266,11 @@ static void is_refused(const struct packed *p, const char *says)
   struct mafat_weights *w = NULL;
   diagnostic.text[0] = '\0';
   int code = mafat_model_network(&n, p->path, NULL, NULL, NULL, &diagnostic);
-  if (code == MAFAT_OK) code = mafat_weights_open_kept(&w, p->path, n, n->n_layers, NULL, &diagnostic);
+  if (code == MAFAT_OK)
+    code = mafat_weights_open_kept(&w, p->path, n, n->n_layers, NULL, &diagnostic);
   ck_assert_int_eq(code, MAFAT_EFORMAT);
-  ck_assert_msg(strstr(diagnostic.text, says) && !strchr(diagnostic.text, '\n'), "expected %s, found %s", says, diagnostic.text);
+  ck_assert_msg(strstr(diagnostic.text, says) && !strchr(diagnostic.text, '\n'),
+                "expected %s, found %s", says, diagnostic.text);
   mafat_network_close(&n);
 }
 
@@ -270,19 +286,25 @@ static char *map_packed(const struct packed *p, size_t *bytes, uint64_t *index_e
   return whole;
 }
 
-static uint64_t pages_of(uint64_t bytes) { return bytes / MAFAT_PACKED_ALIGNMENT + (bytes % MAFAT_PACKED_ALIGNMENT > 0); }
+static uint64_t pages_of(uint64_t bytes)
+{
+  return bytes / MAFAT_PACKED_ALIGNMENT + (bytes % MAFAT_PACKED_ALIGNMENT > 0);
+}
 
 /* Before the network is asked: where the file does not end as it should. */
 static const char *what_is_said(uint64_t bytes, uint64_t other)
 {
   if (pages_of(other) > pages_of(bytes)) return ": the file ends in layer ";
-  return pages_of(other) < pages_of(bytes) ? " bytes, found " : "the table of layers is damaged: expected ";
+  return pages_of(other) < pages_of(bytes) ? " bytes, found "
+                                           : "the table of layers is damaged: expected ";
 }
 
 /* Lengths that a table of bytes may have, but not this one. */
 START_TEST(other_lengths_are_refused)
 {
-  static const uint64_t more[] = {1, 2, 3, 4, (uint64_t)-1, (uint64_t)-3, (uint64_t)-4, MAFAT_PACKED_ALIGNMENT, 1 << 20, UINT64_MAX / 2};
+  static const uint64_t more[] = {
+      1, 2, 3, 4, (uint64_t)-1, (uint64_t)-3, (uint64_t)-4, MAFAT_PACKED_ALIGNMENT, 1 << 20,
+      UINT64_MAX / 2};
   int table;
   size_t bytes;
   uint64_t end, length;
@@ -310,7 +332,9 @@ static const char *what_is_said_of_type(const struct packed *p)
   struct mafat_packed *described = test_describe(p->path);
   int l = 0;
   while (described->entries[l].bytes == 0 || described->types[l] != MAFAT_I8) l++;
-  const char *says = described->entries[l].bytes % sizeof(uint32_t) ? " is not where it should be" : "cannot have weights of type int4";
+  const char *says = described->entries[l].bytes % sizeof(uint32_t)
+                         ? " is not where it should be"
+                         : "cannot have weights of type int4";
   mafat_packed_close(&described);
   return says;
 }
@@ -324,7 +348,8 @@ START_TEST(other_types_are_refused)
   struct packed p = find_graph((uint64_t)_i * 1000, has_panels, 1, &layer);
   const char *says = what_is_said_of_type(&p);
   char *whole = map_packed(&p, &bytes, &end);
-  char *word = memmem(whole + MAFAT_PACKED_ALIGNMENT, end - MAFAT_PACKED_ALIGNMENT, "\5\0\0\0int8", 8);
+  char *word =
+      memmem(whole + MAFAT_PACKED_ALIGNMENT, end - MAFAT_PACKED_ALIGNMENT, "\5\0\0\0int8", 8);
   ck_assert_ptr_nonnull(word);
   memcpy(word + 4, "int4", 4);
   test_seal_packed(whole);
@@ -337,7 +362,8 @@ END_TEST
 /* ---- numbers that packing does not make ---- */
 
 /* Puts a number into a layer's weights, and seals them, the index and the header again. */
-static void put_number(char *whole, uint64_t end, const struct mafat_packed_entry *e, size_t at, int32_t number)
+static void put_number(char *whole, uint64_t end, const struct mafat_packed_entry *e, size_t at,
+                       int32_t number)
 {
   char *index = whole + MAFAT_PACKED_ALIGNMENT;
   const uint64_t place[] = {e->offset, e->bytes};
@@ -354,14 +380,17 @@ static void check_number(const struct packed *p, const char *says)
 {
   struct mafat_weights *w;
   if (!says) {
-    ck_assert_msg(mafat_weights_open_kept(&w, p->path, p->network, p->network->n_layers, NULL, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+    ck_assert_msg(mafat_weights_open_kept(&w, p->path, p->network, p->network->n_layers, NULL,
+                                          &diagnostic) == MAFAT_OK,
+                  "%s", diagnostic.text);
     mafat_weights_close(&w);
   }
   for (int i = 0; says && i < N_PLACEMENTS; i++) {
     diagnostic.text[0] = '\0';
     int code = run_placement(p, i, 1);
-    ck_assert_msg(code == MAFAT_EFORMAT && strstr(diagnostic.text, says) && !strchr(diagnostic.text, '\n'), "%s: expected %s, found %d, %s",
-                  placements[i], says, code, diagnostic.text);
+    ck_assert_msg(code == MAFAT_EFORMAT && strstr(diagnostic.text, says) &&
+                      !strchr(diagnostic.text, '\n'),
+                  "%s: expected %s, found %d, %s", placements[i], says, code, diagnostic.text);
   }
 }
 
@@ -381,11 +410,22 @@ START_TEST(only_multipliers_and_shifts_that_packing_makes)
     int row; /* 1: multipliers, 2: shifts */
     int32_t number;
     const char *says; /* NULL: such there are */
-  } rows[] = {{1, 1, "multiplier of 1,"}, {1, (1 << 30) - 1, "multiplier of 1073741823,"}, {1, 1 - (1 << 30), "multiplier of -1073741823,"},
-              {1, 0, NULL}, {1, 1 << 30, NULL}, {1, INT32_MAX, NULL}, {1, INT32_MIN, NULL},
-              {2, 31, "shift of 31,"}, {2, 0xffe0, "shift of -32,"}, {2, 0x7fff, "shift of 32767,"}, {2, 0x8000, "shift of -32768,"},
-              {2, 30, NULL}, {2, 0xffe1, NULL}, {2, (128 << 16) | 0xffff, "zero point of weights of 128,"},
-              {2, -129 * 65536, "zero point of weights of -129,"}, {2, INT32_MIN, "zero point of weights of -32768,"}};
+  } rows[] = {{1, 1, "multiplier of 1,"},
+              {1, (1 << 30) - 1, "multiplier of 1073741823,"},
+              {1, 1 - (1 << 30), "multiplier of -1073741823,"},
+              {1, 0, NULL},
+              {1, 1 << 30, NULL},
+              {1, INT32_MAX, NULL},
+              {1, INT32_MIN, NULL},
+              {2, 31, "shift of 31,"},
+              {2, 0xffe0, "shift of -32,"},
+              {2, 0x7fff, "shift of 32767,"},
+              {2, 0x8000, "shift of -32768,"},
+              {2, 30, NULL},
+              {2, 0xffe1, NULL},
+              {2, (128 << 16) | 0xffff, "zero point of weights of 128,"},
+              {2, -129 * 65536, "zero point of weights of -129,"},
+              {2, INT32_MIN, "zero point of weights of -32768,"}};
   int layer, filters = _i % 2 ? 33 : 1;
   size_t bytes;
   uint64_t end;
@@ -415,11 +455,12 @@ END_TEST
 static bool has_filled_quads(const struct packed *p, int layer, int filters)
 {
   const struct mafat_layer *l = &p->network->layers[layer];
-  return has_used_panels(p, layer, filters) && !mafat_layer_is_depthwise(l) && mafat_block_slice_end(l, 0) % MAFAT_QUAD;
+  return has_used_panels(p, layer, filters) && !mafat_layer_is_depthwise(l) &&
+         mafat_block_slice_end(l, 0) % MAFAT_QUAD;
 }
 
-/* Kernels read whole quads: of the bytes behind a pixel's last channel, whatever they are, a weight of another file would make something, by one
- * plan this, by another that. */
+/* Kernels read whole quads: of the bytes behind a pixel's last channel, whatever they are, a weight
+ * of another file would make something, by one plan this, by another that. */
 START_TEST(what_fills_up_quads_is_nothing)
 {
   int layer;
@@ -429,10 +470,12 @@ START_TEST(what_fills_up_quads_is_nothing)
   const struct mafat_layer *l = &p.network->layers[layer];
   int filter = _i % 2 ? l->out.c - 1 : 0, first = 0, taps = mafat_layer_matrix(l).taps;
   while (mafat_panel_end(l, first) <= filter) first = mafat_panel_end(l, first);
-  size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, first) - first), quads = (size_t)mafat_divide_up(mafat_block_slice_end(l, 0), MAFAT_QUAD);
+  size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, first) - first),
+         quads = (size_t)mafat_divide_up(mafat_block_slice_end(l, 0), MAFAT_QUAD);
   struct mafat_packed *described = test_describe(p.path);
   char *whole = map_packed(&p, &bytes, &end);
-  for (int tap = 0; tap < taps; tap += mafat_max(taps - 1, 1)) { /* of the first block slice: the first tap and the last */
+  for (int tap = 0; tap < taps;
+       tap += mafat_max(taps - 1, 1)) { /* of the first block slice: the first tap and the last */
     size_t quad = ((size_t)(tap + 1) * quads - 1) * width + (size_t)(filter - first);
     size_t at = mafat_packed_offset(l, first) + quad * MAFAT_QUAD;
     char before[MAFAT_QUAD], after[MAFAT_QUAD];
@@ -463,16 +506,22 @@ START_TEST(factors_are_numbers)
   struct mafat_layer l = p.network->layers[layer];
   l.quantization.rounding = MAFAT_REQUANTIZE_EVEN;
   const int32_t nan = 0x7fc00000;
-  size_t bytes = mafat_packed_layer_bytes(&l), last = bytes - sizeof nan; /* of the last panel's last filter, the factor of negative sums */
+  size_t bytes = mafat_packed_layer_bytes(&l),
+         last =
+             bytes - sizeof nan; /* of the last panel's last filter, the factor of negative sums */
   char *data = calloc(bytes, 1);
   ck_assert_ptr_nonnull(data);
-  for (int first = 0; first < l.out.c; first = mafat_panel_end(&l, first)) { /* weights of 0, for some are no channel's */
+  for (int first = 0; first < l.out.c;
+       first = mafat_panel_end(&l, first)) { /* weights of 0, for some are no channel's */
     size_t width = (size_t)mafat_panel_width(mafat_panel_end(&l, first) - first);
-    memset(data + mafat_packed_offset(&l, first) + mafat_quads_taps(&l, first) * width, 1, MAFAT_INTEGERS_OF_FILTER * sizeof(int32_t) * width);
+    memset(data + mafat_packed_offset(&l, first) + mafat_quads_taps(&l, first) * width, 1,
+           MAFAT_INTEGERS_OF_FILTER * sizeof(int32_t) * width);
   }
   ck_assert_ptr_null(mafat_pack_integers_find_fault(&l, 0, data, bytes).what);
   memcpy(data + last, &nan, sizeof nan);
-  struct mafat_integer_fault whole = mafat_pack_integers_find_fault(&l, 0, data, bytes), end = mafat_pack_integers_find_fault(&l, last, data + last, sizeof nan);
+  struct mafat_integer_fault whole = mafat_pack_integers_find_fault(&l, 0, data, bytes),
+                             end =
+                                 mafat_pack_integers_find_fault(&l, last, data + last, sizeof nan);
   ck_assert_str_eq(whole.what, "factor");
   ck_assert_str_eq(end.what, "factor");
   ck_assert_int_eq(whole.filter, end.filter);
@@ -494,15 +543,16 @@ static int open_beside(const struct packed *p, const char *path)
   return code;
 }
 
-/* Multipliers and biases are made of what numbers mean: beside a network in which they mean another, all the same but for that, such a
- * file is refused. */
+/* Multipliers and biases are made of what numbers mean: beside a network in which they mean
+ * another, all the same but for that, such a file is refused. */
 START_TEST(numbers_that_mean_another_are_refused)
 {
   int layer;
   char other[64];
   struct packed p = find_graph((uint64_t)_i * 1000, has_panels, 1, &layer);
   struct mafat_layer *l = &p.network->layers[layer], before = *l;
-  snprintf(other, sizeof other, "/dev/fd/%d", p.fd); /* the same file, by a name that is not the network's */
+  snprintf(other, sizeof other, "/dev/fd/%d",
+           p.fd); /* the same file, by a name that is not the network's */
   ck_assert_msg(open_beside(&p, other) == MAFAT_OK, "%s", diagnostic.text);
   for (int i = 0; i < 5; i++) {
     if (i == 0) l->quantization.scale *= 2;
@@ -511,14 +561,16 @@ START_TEST(numbers_that_mean_another_are_refused)
     if (i == 3) l->weights_zero ^= 1;
     if (i == 4) l->quantization.rounding ^= 1;
     ck_assert_int_eq(open_beside(&p, other), MAFAT_EFORMAT);
-    ck_assert_msg(strstr(diagnostic.text, "packed for another network than "), "%s", diagnostic.text);
+    ck_assert_msg(strstr(diagnostic.text, "packed for another network than "), "%s",
+                  diagnostic.text);
     *l = before;
   }
   close_packed(&p);
 }
 END_TEST
 
-/* Files of before do not have that in their hash: they are run by themselves, and beside no other network. */
+/* Files of before do not have that in their hash: they are run by themselves, and beside no other
+ * network. */
 START_TEST(files_without_it_go_with_their_own_network)
 {
   enum { NETWORK_HASH_AT = 24 };
@@ -535,7 +587,8 @@ START_TEST(files_without_it_go_with_their_own_network)
   memcpy(whole + NETWORK_HASH_AT, &hash, sizeof hash);
   test_seal_packed(whole);
   mafat_network_close(&p.network);
-  ck_assert_int_eq(mafat_model_network(&p.network, p.path, NULL, NULL, NULL, &diagnostic), MAFAT_OK); /* whose file was written to */
+  ck_assert_int_eq(mafat_model_network(&p.network, p.path, NULL, NULL, NULL, &diagnostic),
+                   MAFAT_OK); /* whose file was written to */
   ck_assert_msg(open_beside(&p, p.path) == MAFAT_OK, "%s", diagnostic.text);
   ck_assert_int_eq(open_beside(&p, other), MAFAT_EFORMAT);
   munmap(whole, bytes);

@@ -75,7 +75,8 @@ static struct file make_file(const char *folder, size_t bytes)
   snprintf(f.path, sizeof f.path, "%s/mafat-reads-XXXXXX", folder);
   int fd = mkstemp(f.path);
   ck_assert_msg(fd >= 0, "%s: %s", f.path, strerror(errno));
-  ck_assert(write(fd, f.content, bytes) == (ssize_t)bytes && fsync(fd) == 0 && futimens(fd, long_ago) == 0);
+  ck_assert(write(fd, f.content, bytes) == (ssize_t)bytes && fsync(fd) == 0 &&
+            futimens(fd, long_ago) == 0);
   posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   close(fd);
   return f;
@@ -118,7 +119,8 @@ static bool has_method(const char *path, enum mafat_read_queue_method method)
   return code == MAFAT_OK;
 }
 
-static struct mafat_read_queue *open_reads(const struct file *f, enum mafat_read_queue_method method)
+static struct mafat_read_queue *open_reads(const struct file *f,
+                                           enum mafat_read_queue_method method)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_read_queue *r = NULL;
@@ -128,7 +130,8 @@ static struct mafat_read_queue *open_reads(const struct file *f, enum mafat_read
   ck_assert(alignment > 0 && alignment <= PAGE && (alignment & (alignment - 1)) == 0);
   ck_assert_uint_eq(mafat_read_queue_file_bytes(r), f->bytes);
   ck_assert_uint_eq(mafat_read_queue_bytes(r), 0);
-  if (method != MAFAT_READS_AUTO) ck_assert_str_eq(mafat_read_queue_method_name(r), method_names[method]);
+  if (method != MAFAT_READS_AUTO)
+    ck_assert_str_eq(mafat_read_queue_method_name(r), method_names[method]);
   return r;
 }
 
@@ -166,25 +169,27 @@ static bool refuse(const struct refusals *r)
   }
   if (r->direct) {
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3));
-    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                 offsetof(struct seccomp_data, args[2]) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0)));
+    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2]) +
+                                               (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0)));
     ADD(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_DIRECT, 0, 1));
     ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL));
     ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FCNTL, 0, 3)); /* F_SETFL alone has such flags */
-    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                 offsetof(struct seccomp_data, args[2]) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0)));
+    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2]) +
+                                               (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0)));
     ADD(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_DIRECT, 0, 1));
     ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL));
   }
   ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 #undef ADD
   const struct sock_fprog program = {.len = n, .filter = code};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 /* Runs the body in a child under the filter. */
-static void run_refused(const struct refusals *refusals, void (*body)(const void *), const void *argument)
+static void run_refused(const struct refusals *refusals, void (*body)(const void *),
+                        const void *argument)
 {
   enum { WITHOUT_FILTERS = 77 };
   fflush(NULL);
@@ -201,7 +206,8 @@ static void run_refused(const struct refusals *refusals, void (*body)(const void
     printf("skip reads under a seccomp filter: the system has none\n");
     return;
   }
-  ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child under the filter ended by status %d", status);
+  ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+                "the child under the filter ended by status %d", status);
 }
 
 /* ---- each method, direct and ordinary ---- */
@@ -218,8 +224,10 @@ enum { N_METHODS = 3, N_WAYS = 2 * N_METHODS };
 static void run_way(int i, const struct file *file, void (*body)(const void *))
 {
   static const struct refusals no_direct = {.direct = true};
-  const struct way way = {.file = file, .method = (enum mafat_read_queue_method)(MAFAT_READS_URING + i % N_METHODS)};
-  if (!has_method(file->path, way.method)) printf("skip reads by %s: refused\n", method_names[way.method]);
+  const struct way way = {
+      .file = file, .method = (enum mafat_read_queue_method)(MAFAT_READS_URING + i % N_METHODS)};
+  if (!has_method(file->path, way.method))
+    printf("skip reads by %s: refused\n", method_names[way.method]);
   else if (i < N_METHODS) body(&way);
   else run_refused(&no_direct, body, &way);
 }
@@ -229,22 +237,26 @@ struct request {
   char *memory;
 };
 
-static struct request random_request(struct test_rng *rng, const struct mafat_read_queue *r, char *memory)
+static struct request random_request(struct test_rng *rng, const struct mafat_read_queue *r,
+                                     char *memory)
 {
   size_t a = mafat_read_queue_alignment(r), file = (size_t)mafat_read_queue_file_bytes(r);
   size_t offset = a * (size_t)test_random_int(rng, 0, (int)((file - 1) / a));
-  size_t bytes = a * (size_t)test_random_int(rng, 1, (int)(test_random_chance(rng, 50) ? MOST_READ / a : 4));
+  size_t bytes =
+      a * (size_t)test_random_int(rng, 1, (int)(test_random_chance(rng, 50) ? MOST_READ / a : 4));
   return (struct request){.offset = offset, .bytes = bytes, .memory = memory};
 }
 
 /* Waits, and compares with the file as far as it goes. Returns the bytes that it had. */
-static size_t await_request(struct mafat_read_queue *r, const struct file *f, unsigned slot, const struct request *q)
+static size_t await_request(struct mafat_read_queue *r, const struct file *f, unsigned slot,
+                            const struct request *q)
 {
   struct mafat_diagnostic d = {""};
   size_t there = f->bytes - q->offset < q->bytes ? f->bytes - q->offset : q->bytes;
   int code = mafat_read_queue_wait(r, slot, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  ck_assert_msg(memcmp(q->memory, f->content + q->offset, there) == 0, "%zu bytes at %zu", q->bytes, q->offset);
+  ck_assert_msg(memcmp(q->memory, f->content + q->offset, there) == 0, "%zu bytes at %zu", q->bytes,
+                q->offset);
   return there;
 }
 
@@ -264,7 +276,8 @@ static void ignore_tick(int number)
 static void tick(int microseconds)
 {
   struct sigaction action = {.sa_handler = ignore_tick};
-  const struct itimerval every = {.it_interval.tv_usec = microseconds, .it_value.tv_usec = microseconds};
+  const struct itimerval every = {.it_interval.tv_usec = microseconds,
+                                  .it_value.tv_usec = microseconds};
   sigaction(SIGALRM, &action, NULL);
   setitimer(ITIMER_REAL, &every, NULL);
 }
@@ -347,7 +360,8 @@ static void read_end(const void *argument)
   struct mafat_read_queue *r = open_reads(w->file, w->method);
   char *memory = map_memory(2 * MOST_READ);
   size_t a = mafat_read_queue_alignment(r), last = (w->file->bytes - 1) / a * a;
-  const struct request requests[] = {{last, a, memory}, {last, MOST_READ, memory}, {0, MOST_READ, memory + MOST_READ}};
+  const struct request requests[] = {
+      {last, a, memory}, {last, MOST_READ, memory}, {0, MOST_READ, memory + MOST_READ}};
   for (int i = 0; i < 3; i++) {
     submit(r, 5, &requests[i]);
     await_request(r, w->file, 5, &requests[i]);
@@ -378,8 +392,11 @@ static void read_far(const void *argument)
   ck_assert_msg(mafat_read_queue_open(&r, w->file->path, w->method, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_uint_eq(mafat_read_queue_file_bytes(r), far + 3);
   ck_assert_msg(mafat_read_queue_submit(r, 0, memory, PAGE, far, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_msg(mafat_read_queue_submit(r, 1, memory + PAGE, PAGE, far - PAGE, &d) == MAFAT_OK, "%s", d.text);
-  ck_assert_msg(mafat_read_queue_wait(r, 0, &d) == MAFAT_OK && mafat_read_queue_wait(r, 1, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_read_queue_submit(r, 1, memory + PAGE, PAGE, far - PAGE, &d) == MAFAT_OK,
+                "%s", d.text);
+  ck_assert_msg(mafat_read_queue_wait(r, 0, &d) == MAFAT_OK &&
+                    mafat_read_queue_wait(r, 1, &d) == MAFAT_OK,
+                "%s", d.text);
   ck_assert_int_eq(memcmp(memory, "far", 3), 0);
   ck_assert_int_eq(memory[PAGE], 0);
   mafat_read_queue_close(&r);
@@ -401,14 +418,19 @@ static void leave_no_pages(const void *argument)
 {
   const struct way *w = argument;
   struct mafat_read_queue *r = open_reads(w->file, w->method);
-  enum { STREAMS = 3, PIECE = 300 * 64, ROOM = 5 * PAGE }; /* no whole pages where that need not be */
+  enum {
+    STREAMS = 3,
+    PIECE = 300 * 64,
+    ROOM = 5 * PAGE
+  }; /* no whole pages where that need not be */
   size_t a = mafat_read_queue_alignment(r), piece = PIECE / a * a;
   char *memory = map_memory(STREAMS * ROOM);
   struct request requests[STREAMS] = {{0}};
   unsigned slot = 0;
   for (size_t offset = 0; offset < w->file->bytes; offset += piece, slot = (slot + 1) % STREAMS) {
     if (requests[slot].bytes) await_request(r, w->file, slot, &requests[slot]);
-    requests[slot] = (struct request){.offset = offset, .bytes = piece, .memory = memory + slot * ROOM};
+    requests[slot] =
+        (struct request){.offset = offset, .bytes = piece, .memory = memory + slot * ROOM};
     submit(r, slot, &requests[slot]);
   }
   for (unsigned s = 0; s < STREAMS; s++) await_request(r, w->file, s, &requests[s]);
@@ -421,7 +443,8 @@ static void leave_no_pages(const void *argument)
 START_TEST(nothing_stays_in_the_page_cache)
 {
   struct file f = make_file("/var/tmp", FILE_BYTES);
-  if (cached_pages(&f) > 0) printf("skip the page cache: what is written to /var/tmp stays in it\n");
+  if (cached_pages(&f) > 0)
+    printf("skip the page cache: what is written to /var/tmp stays in it\n");
   else run_way(_i, &f, leave_no_pages);
   remove_file(&f);
 }
@@ -436,7 +459,8 @@ static void allocate_nothing(const void *argument)
   failing_malloc_arm(-1);
   for (int round = 0; round < 3; round++) {
     for (unsigned slot = 0; slot < MAFAT_READS_DEPTH; slot++)
-      mafat_read_queue_submit(r, slot, memory + slot * (size_t)PAGE, PAGE, slot * (uint64_t)PAGE, NULL);
+      mafat_read_queue_submit(r, slot, memory + slot * (size_t)PAGE, PAGE, slot * (uint64_t)PAGE,
+                              NULL);
     for (unsigned slot = 0; slot < MAFAT_READS_DEPTH; slot++) mafat_read_queue_wait(r, slot, NULL);
   }
   asked = failing_malloc_disarm(&unfreed);
@@ -464,7 +488,9 @@ static void close_while_reading(const void *argument)
   size_t bytes = (size_t)16 * MOST_READ;
   char *memory = map_memory(bytes);
   for (unsigned slot = 0; slot < 16; slot++)
-    submit(r, slot, &(struct request){slot * (size_t)MOST_READ, MOST_READ, memory + slot * (size_t)MOST_READ});
+    submit(r, slot,
+           &(struct request){slot * (size_t)MOST_READ, MOST_READ,
+                             memory + slot * (size_t)MOST_READ});
   mafat_read_queue_close(&r);
   ck_assert(memcmp(memory, w->file->content, bytes) == 0);
   munmap(memory, bytes);
@@ -489,19 +515,23 @@ static void read_truncated(const void *argument)
   char *memory = map_memory(MOST_READ), expected[128];
   ck_assert_int_eq(mafat_reads_check(r, &d), MAFAT_OK);
   ck_assert_int_eq(truncate(w->file->path, END), 0);
-  static const struct { size_t offset, bytes, end; } rows[] = {
-      {BEFORE, PAGE, END}, {BEFORE - PAGE, MOST_READ, END}, {BEFORE + 2 * PAGE, MOST_READ, BEFORE + 2 * PAGE}};
+  static const struct { size_t offset, bytes, end;
+  } rows[] = {{BEFORE, PAGE, END},
+              {BEFORE - PAGE, MOST_READ, END},
+              {BEFORE + 2 * PAGE, MOST_READ, BEFORE + 2 * PAGE}};
   for (int i = 0; i < 3; i++) {
     int code = mafat_read_queue_submit(r, 1, memory, rows[i].bytes, rows[i].offset, &d);
     if (code == MAFAT_OK) code = mafat_read_queue_wait(r, 1, &d);
     ck_assert_msg(code == MAFAT_EFORMAT, "%s: %s", mafat_error_name(code), d.text);
-    snprintf(expected, sizeof expected, "%s: ended while being read, at byte %zu", w->file->path, rows[i].end);
+    snprintf(expected, sizeof expected, "%s: ended while being read, at byte %zu", w->file->path,
+             rows[i].end);
     ck_assert_str_eq(d.text, expected);
   }
   const struct request whole = {0, MOST_READ, memory}; /* what is there can be read on */
   submit(r, 1, &whole);
   await_request(r, w->file, 1, &whole);
-  snprintf(expected, sizeof expected, "%s: had %d bytes when opened, now %d", w->file->path, FILE_BYTES, END);
+  snprintf(expected, sizeof expected, "%s: had %d bytes when opened, now %d", w->file->path,
+           FILE_BYTES, END);
   ck_assert_int_eq(mafat_reads_check(r, &d), MAFAT_EIO);
   ck_assert_str_eq(d.text, expected);
   mafat_read_queue_close(&r);
@@ -528,7 +558,8 @@ static void read_into_nowhere(const void *argument)
     int code = mafat_read_queue_submit(r, 7, memory + 2 * PAGE - good, good + PAGE, PAGE, &d);
     if (code == MAFAT_OK) code = mafat_read_queue_wait(r, 7, &d);
     ck_assert_int_eq(code, MAFAT_EIO);
-    ck_assert_msg(strstr(d.text, ": cannot read at byte ") && strstr(d.text, strerror(EFAULT)), "%s", d.text);
+    ck_assert_msg(strstr(d.text, ": cannot read at byte ") && strstr(d.text, strerror(EFAULT)),
+                  "%s", d.text);
     const struct request sound = {0, 2 * PAGE, memory};
     submit(r, 7, &sound);
     await_request(r, w->file, 7, &sound);
@@ -598,7 +629,8 @@ static void check_refused(const char *path, int expected, const char *says)
     struct mafat_read_queue *r = NULL;
     int code = mafat_read_queue_open(&r, path, (enum mafat_read_queue_method)method, &d);
     ck_assert_ptr_null(r);
-    ck_assert_msg(code == expected && strstr(d.text, path) && strstr(d.text, says), "%s: %s", mafat_error_name(code), d.text);
+    ck_assert_msg(code == expected && strstr(d.text, path) && strstr(d.text, says), "%s: %s",
+                  mafat_error_name(code), d.text);
   }
 }
 
@@ -663,10 +695,19 @@ static const struct fallback {
     {"io_uring_setup, ENOSYS", {.calls = {SYS_io_uring_setup}, .error = ENOSYS}, true, false},
     {"io_uring_setup, ENOMEM", {.calls = {SYS_io_uring_setup}, .error = ENOMEM}, true, false},
     {"io_uring_enter", {.calls = {SYS_io_uring_enter}, .error = EPERM}, true, false},
-    {"io_uring_setup, io_setup", {.calls = {SYS_io_uring_setup, SYS_io_setup}, .error = EPERM}, true, true},
-    {"io_uring_setup, io_submit", {.calls = {SYS_io_uring_setup, SYS_io_submit}, .error = ENOSYS}, true, true},
+    {"io_uring_setup, io_setup",
+     {.calls = {SYS_io_uring_setup, SYS_io_setup}, .error = EPERM},
+     true,
+     true},
+    {"io_uring_setup, io_submit",
+     {.calls = {SYS_io_uring_setup, SYS_io_submit}, .error = ENOSYS},
+     true,
+     true},
     {"O_DIRECT", {.direct = true}, false, false},
-    {"O_DIRECT, io_uring_setup", {.calls = {SYS_io_uring_setup}, .error = EPERM, .direct = true}, true, false},
+    {"O_DIRECT, io_uring_setup",
+     {.calls = {SYS_io_uring_setup}, .error = EPERM, .direct = true},
+     true,
+     false},
 };
 
 struct expectation {
@@ -681,14 +722,16 @@ static void open_as_expected(const void *argument)
   const struct expectation *e = argument;
   const struct way way = {.file = e->file, .method = MAFAT_READS_AUTO};
   struct mafat_read_queue *r = open_reads(e->file, MAFAT_READS_AUTO);
-  ck_assert_msg(strcmp(mafat_read_queue_method_name(r), e->method) == 0, "refused: %s; expected %s, found %s", e->row->name,
-                e->method, mafat_read_queue_method_name(r));
+  ck_assert_msg(strcmp(mafat_read_queue_method_name(r), e->method) == 0,
+                "refused: %s; expected %s, found %s", e->row->name, e->method,
+                mafat_read_queue_method_name(r));
   ck_assert_int_eq(mafat_read_queue_direct(r), e->direct);
   mafat_read_queue_close(&r);
   read_at_random(&way);
   struct mafat_diagnostic d = {""};
   if (!e->row->no_uring) return;
-  ck_assert_int_eq(mafat_read_queue_open(&r, e->file->path, MAFAT_READS_URING, &d), MAFAT_EUNSUPPORTED);
+  ck_assert_int_eq(mafat_read_queue_open(&r, e->file->path, MAFAT_READS_URING, &d),
+                   MAFAT_EUNSUPPORTED);
   ck_assert_msg(strstr(d.text, e->file->path) != NULL, "%s", d.text);
   ck_assert_ptr_null(r);
 }
@@ -698,7 +741,8 @@ START_TEST(where_the_kernel_refuses_a_method_the_next_is_taken)
   const struct fallback *row = &fallbacks[_i];
   struct file f = make_file("/var/tmp", FILE_BYTES);
   struct mafat_read_queue *r = open_reads(&f, MAFAT_READS_AUTO);
-  struct expectation e = {.file = &f, .row = row, .direct = mafat_read_queue_direct(r) && !row->refusals.direct};
+  struct expectation e = {
+      .file = &f, .row = row, .direct = mafat_read_queue_direct(r) && !row->refusals.direct};
   mafat_read_queue_close(&r);
   bool uring = has_method(f.path, MAFAT_READS_URING) && !row->no_uring;
   bool aio = e.direct && has_method(f.path, MAFAT_READS_AIO) && !row->no_aio;
@@ -735,7 +779,8 @@ static void count_cached(const void *argument)
   const struct file *f = argument;
   int fd = open(f->path, O_RDWR);
   ck_assert_int_ge(fd, 0);
-  ck_assert_uint_eq(mafat_process_cached_bytes_of(fd, f->bytes), (f->bytes + PAGE - 1) / PAGE * PAGE);
+  ck_assert_uint_eq(mafat_process_cached_bytes_of(fd, f->bytes),
+                    (f->bytes + PAGE - 1) / PAGE * PAGE);
   ck_assert_int_eq(ftruncate(fd, 3 * PAGE), 0);
   ck_assert_int_eq(ftruncate(fd, 8 * PAGE + 1), 0); /* a hole is in no memory */
   ck_assert_uint_eq(mafat_process_cached_bytes_of(fd, 8 * PAGE + 1), 3 * PAGE);
@@ -803,7 +848,8 @@ Suite *reads_suite(void)
   suite_add_tcase(suite, ways);
   TCase *files = tcase_create("files");
   tcase_set_timeout(files, 60);
-  tcase_add_loop_test(files, a_file_that_is_not_what_was_opened_is_noticed, 0, sizeof changes / sizeof *changes);
+  tcase_add_loop_test(files, a_file_that_is_not_what_was_opened_is_noticed, 0,
+                      sizeof changes / sizeof *changes);
   tcase_add_test(files, what_is_no_regular_file_is_refused);
   tcase_add_test(files, an_empty_file_opens);
   tcase_add_test(files, refused_memory_is_reported_and_nothing_leaks);

@@ -46,7 +46,8 @@ static void compare_plans(const struct mafat_network *n, enum mafat_read_queue_m
     for (int n_threads = 1; n_threads <= 3; n_threads += 2)
       for (int packed = 0; packed < 2; packed++) {
         struct mafat_plan *plan = test_placement_plan(n, text, n_threads, packed);
-        if (plan) test_compare_run(n, plan, packed ? test_packed_path : test_darknet_path, method, kept);
+        if (plan)
+          test_compare_run(n, plan, packed ? test_packed_path : test_darknet_path, method, kept);
         mafat_plan_close(&plan);
       }
   mafat_weights_close(&kept);
@@ -61,8 +62,10 @@ START_TEST(packed_files_hold_what_is_kept)
   ck_assert_uint_eq(mafat_weights_bytes(a), mafat_weights_bytes(b));
   for (int l = 0; l < n->n_layers; l++)
     if (mafat_packed_layer_bytes(&n->layers[l]))
-      test_compare_layer(n, l, a, b, mafat_span(0, n->layers[l].out.c), mafat_span(0, test_inputs_of(&n->layers[l])));
-  ck_assert_msg(mafat_packer_check(test_packed_path, NULL, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+      test_compare_layer(n, l, a, b, mafat_span(0, n->layers[l].out.c),
+                         mafat_span(0, test_inputs_of(&n->layers[l])));
+  ck_assert_msg(mafat_packer_check(test_packed_path, NULL, &diagnostic) == MAFAT_OK, "%s",
+                diagnostic.text);
   mafat_weights_close(&a);
   mafat_weights_close(&b);
   mafat_network_close(&n);
@@ -108,9 +111,11 @@ START_TEST(fetches_are_counted_and_come_in_order)
         ck_assert_int_ge(f.step, step);
         ck_assert_int_ne(plan->placement[f.layer], MAFAT_KEPT);
         ck_assert_uint_gt(f.bytes, 0);
-        ck_assert_int_eq(f.kind == MAFAT_FETCH_SLICE, packed && plan->placement[f.layer] == MAFAT_STREAMED);
-        of_step = f.step == step && f.kind == MAFAT_FETCH_SLICE ? of_step + mafat_fetch_window(f.bytes)
-                                                               : mafat_fetch_window(f.bytes);
+        ck_assert_int_eq(f.kind == MAFAT_FETCH_SLICE,
+                         packed && plan->placement[f.layer] == MAFAT_STREAMED);
+        of_step = f.step == step && f.kind == MAFAT_FETCH_SLICE
+                      ? of_step + mafat_fetch_window(f.bytes)
+                      : mafat_fetch_window(f.bytes);
         most_of_step = of_step > most_of_step ? of_step : most_of_step;
         all += mafat_fetch_window(f.bytes);
         step = f.step;
@@ -149,7 +154,8 @@ START_TEST(kept_plans_read_nothing)
   struct mafat_plan *plan = test_plan(n, "rows4/3/panels");
   struct mafat_fetch_sizes sizes;
   ck_assert_int_eq(mafat_fetches_size(n, plan, &sizes), MAFAT_OK);
-  ck_assert(sizes.ring_bytes == 0 && sizes.panel_bytes == 0 && sizes.affine_bytes == 0 && sizes.bytes_read == 0);
+  ck_assert(sizes.ring_bytes == 0 && sizes.panel_bytes == 0 && sizes.affine_bytes == 0 &&
+            sizes.bytes_read == 0);
   mafat_plan_close(&plan);
   mafat_network_close(&n);
 }
@@ -167,8 +173,11 @@ static int run_wide(const char *path, int text, bool packed, void (*meddle)(cons
   struct mafat_weights *w;
   int code = mafat_weights_open(&w, path, n, plan, &a.layout, NULL, NULL, &diagnostic);
   if (code == MAFAT_OK && meddle) meddle(path);
-  for (int i = 0; i < 3 && code == MAFAT_OK; i++) code = test_walk(n, plan, w, a.memory, NULL, &diagnostic);
-  if (code && w) ck_assert_int_ne(test_walk(n, plan, w, a.memory, NULL, &diagnostic), MAFAT_OK); /* it stays so */
+  for (int i = 0; i < 3 && code == MAFAT_OK; i++)
+    code = test_walk(n, plan, w, a.memory, NULL, &diagnostic);
+  if (code && w)
+    ck_assert_int_ne(test_walk(n, plan, w, a.memory, NULL, &diagnostic),
+                     MAFAT_OK); /* it stays so */
   mafat_weights_close(&w);
   test_free_arena(&a);
   mafat_plan_close(&plan);
@@ -198,23 +207,28 @@ START_TEST(a_damaged_layer_is_found_however_it_is_read)
   for (int text = -1; text < TEST_N_PLACEMENTS; text++) {
     struct mafat_weights *w = NULL;
     diagnostic.text[0] = 0;
-    int code = text < 0 ? mafat_weights_open_kept(&w, test_packed_path, n, n->n_layers, NULL, &diagnostic)
-                        : run_wide(test_packed_path, text, true, NULL);
+    int code =
+        text < 0 ? mafat_weights_open_kept(&w, test_packed_path, n, n->n_layers, NULL, &diagnostic)
+                 : run_wide(test_packed_path, text, true, NULL);
     ck_assert_int_eq(code, MAFAT_EFORMAT);
-    ck_assert_msg(strstr(diagnostic.text, expected) && strstr(diagnostic.text, "damaged"), "%s", diagnostic.text);
+    ck_assert_msg(strstr(diagnostic.text, expected) && strstr(diagnostic.text, "damaged"), "%s",
+                  diagnostic.text);
   }
   ck_assert_int_eq(mafat_packer_check(test_packed_path, NULL, &diagnostic), MAFAT_EFORMAT);
   mafat_network_close(&n);
 }
 END_TEST
 
-/* Rows and channels are both cut, and the order goes on to other rows before all channels are there: what rows share comes
- * more than once before the rest comes for the first time. Sound files are sound all the same, and others are found out: of
- * 104 filters the last panel is narrower than what had come again. */
+/* Rows and channels are both cut, and the order goes on to other rows before all channels are
+ * there: what rows share comes more than once before the rest comes for the first time. Sound files
+ * are sound all the same, and others are found out: of 104 filters the last panel is narrower than
+ * what had come again. */
 START_TEST(what_parts_of_a_map_share_counts_once)
 {
-  static const char *const texts[] = {"split(h2:0-2,c2:0-2):streamed/order=postorder", "split(h2:0-2,c[96]:0-2):streamed/order=postorder",
-                                      "split(h3:0-2,c[32]:0-2):streamed/order=best", "split(h2:0-2,w2:0-2,c[64,96]:0-2):streamed/order=best"};
+  static const char *const texts[] = {"split(h2:0-2,c2:0-2):streamed/order=postorder",
+                                      "split(h2:0-2,c[96]:0-2):streamed/order=postorder",
+                                      "split(h3:0-2,c[32]:0-2):streamed/order=best",
+                                      "split(h2:0-2,w2:0-2,c[64,96]:0-2):streamed/order=best"};
   char cfg[256];
   int filters = _i % 2 ? 104 : 128;
   snprintf(cfg, sizeof cfg, "[net]\nwidth=16\nheight=16\nchannels=3\n"
@@ -238,8 +252,11 @@ START_TEST(what_parts_of_a_map_share_counts_once)
     struct test_arena a = test_make_arena(n, plan);
     test_write_both(n, 7);
     test_damage(test_packed_path, middle_of(test_packed_path, layer), &x, sizeof x);
-    ck_assert_int_eq(mafat_weights_open(&w, test_packed_path, n, plan, &a.layout, NULL, NULL, &diagnostic), MAFAT_OK);
-    ck_assert_msg(test_walk(n, plan, w, a.memory, NULL, &diagnostic) == MAFAT_EFORMAT, "layer %d", layer);
+    ck_assert_int_eq(mafat_weights_open(&w, test_packed_path, n, plan, &a.layout, NULL, NULL,
+                                        &diagnostic),
+                     MAFAT_OK);
+    ck_assert_msg(test_walk(n, plan, w, a.memory, NULL, &diagnostic) == MAFAT_EFORMAT, "layer %d",
+                  layer);
     ck_assert_ptr_nonnull(strstr(diagnostic.text, "damaged"));
     mafat_weights_close(&w);
     test_free_arena(&a);
@@ -275,7 +292,8 @@ START_TEST(a_file_that_changes_while_it_is_used_is_an_error)
   for (int text = 0; text < 3; text++)
     for (int packed = 0; packed < 2; packed++) {
       test_write_wide();
-      int code = run_wide(packed ? test_packed_path : test_darknet_path, text, packed, meddlers[_i]);
+      int code =
+          run_wide(packed ? test_packed_path : test_darknet_path, text, packed, meddlers[_i]);
       ck_assert_msg(code == MAFAT_EIO || code == MAFAT_EFORMAT, "%d", code);
     }
 }
@@ -287,7 +305,8 @@ START_TEST(weights_that_are_no_numbers_are_refused_in_the_first_run)
   struct mafat_network *n = test_network(test_wide_cfg);
   for (int text = 0; text < TEST_N_PLACEMENTS; text++) {
     test_write_darknet(n, 3);
-    long places[] = {20, (long)(mafat_weights_payload_bytes(n) / 8 * 4), (long)mafat_weights_payload_bytes(n) + 16};
+    long places[] = {20, (long)(mafat_weights_payload_bytes(n) / 8 * 4),
+                     (long)mafat_weights_payload_bytes(n) + 16};
     test_overwrite(test_darknet_path, places[_i], &nan, sizeof nan);
     ck_assert_int_eq(run_wide(test_darknet_path, text, false, NULL), MAFAT_EFORMAT);
     ck_assert_ptr_nonnull(strstr(diagnostic.text, "not finite"));
@@ -305,9 +324,10 @@ START_TEST(transposed_layers_want_packing)
   struct mafat_plan_options o;
   struct mafat_weights_kind kind;
   int32_t version[3] = {1001, 0, 0};
-  struct mafat_network *n = test_network("[net]\nwidth=20\nheight=20\nchannels=3\n"
-                                         "[convolutional]\nfilters=70\nsize=3\npad=1\n"
-                                         "[connected]\noutput=150\nbatch_normalize=1\n[connected]\noutput=37\n");
+  struct mafat_network *n =
+      test_network("[net]\nwidth=20\nheight=20\nchannels=3\n"
+                   "[convolutional]\nfilters=70\nsize=3\npad=1\n"
+                   "[connected]\noutput=150\nbatch_normalize=1\n[connected]\noutput=37\n");
   test_write_darknet(n, 4);
   test_overwrite(test_darknet_path, 0, version, sizeof version);
   ck_assert_int_eq(truncate(test_darknet_path, 16 + (off_t)mafat_weights_payload_bytes(n)), 0);
@@ -319,7 +339,8 @@ START_TEST(transposed_layers_want_packing)
     if (packed) {
       test_compare_run(n, plan, test_packed_path, MAFAT_READS_AUTO, kept);
     } else {
-      ck_assert_int_eq(mafat_weights_open(&w, test_darknet_path, n, plan, &a.layout, NULL, NULL, &diagnostic),
+      ck_assert_int_eq(mafat_weights_open(&w, test_darknet_path, n, plan, &a.layout, NULL, NULL,
+                                          &diagnostic),
                        MAFAT_EUNSUPPORTED);
       ck_assert_ptr_nonnull(strstr(diagnostic.text, "pack_weights"));
     }
@@ -370,7 +391,8 @@ START_TEST(every_failed_allocation_is_reported)
       struct mafat_weights *w;
       long unfreed;
       failing_malloc_arm(fail_at);
-      code = mafat_weights_open(&w, packed ? test_packed_path : test_darknet_path, n, plan, &a.layout, NULL, NULL, NULL);
+      code = mafat_weights_open(&w, packed ? test_packed_path : test_darknet_path, n, plan,
+                                &a.layout, NULL, NULL, NULL);
       if (code) ck_assert_ptr_null(w);
       mafat_weights_close(&w);
       long asked = failing_malloc_disarm(&unfreed);
@@ -394,7 +416,8 @@ Suite *streaming_suite(void)
   tcase_add_checked_fixture(t, test_make_weight_files, test_remove_weight_files);
   tcase_add_loop_test(t, packed_files_hold_what_is_kept, 0, test_seeds(12));
   tcase_add_loop_test(t, any_placement_gives_the_same_slices, 0, test_seeds(4));
-  tcase_add_loop_test(t, any_way_of_reading_gives_the_same_slices, MAFAT_READS_AUTO, MAFAT_READS_THREAD + 1);
+  tcase_add_loop_test(t, any_way_of_reading_gives_the_same_slices, MAFAT_READS_AUTO,
+                      MAFAT_READS_THREAD + 1);
   tcase_add_loop_test(t, fetches_are_counted_and_come_in_order, 0, test_seeds(20));
   tcase_add_loop_test(t, each_byte_is_read_once_where_each_layer_runs_once, 0, 3);
   tcase_add_test(t, kept_plans_read_nothing);

@@ -80,7 +80,8 @@ static void must_fail(const struct mafat_network *n, const char *expected)
   struct mafat_weights *w;
   ck_assert_int_eq(read_file(&w, n), MAFAT_EFORMAT);
   ck_assert_ptr_null(w);
-  ck_assert_msg(strstr(diagnostic.text, expected), "\"%s\" is not in \"%s\"", expected, diagnostic.text);
+  ck_assert_msg(strstr(diagnostic.text, expected), "\"%s\" is not in \"%s\"", expected,
+                diagnostic.text);
 }
 
 /* ---- header ---- */
@@ -92,7 +93,8 @@ static const struct {
 
 START_TEST(every_version_has_its_own_seen)
 {
-  struct mafat_network *n = test_network("[net]\nwidth=4\nheight=4\nchannels=1\n[convolutional]\nfilters=1\nsize=1\n");
+  struct mafat_network *n =
+      test_network("[net]\nwidth=4\nheight=4\nchannels=1\n[convolutional]\nfilters=1\nsize=1\n");
   put_header(headers[_i].major, headers[_i].minor, headers[_i].seen_bytes);
   put_floats(2, 7, 4); /* bias 7, weight 11 */
   struct mafat_weights *w = must_read(n);
@@ -106,7 +108,8 @@ END_TEST
 
 START_TEST(bad_headers_are_refused)
 {
-  struct mafat_network *n = test_network("[net]\nwidth=4\nheight=4\nchannels=1\n[convolutional]\nfilters=1\nsize=1\n");
+  struct mafat_network *n =
+      test_network("[net]\nwidth=4\nheight=4\nchannels=1\n[convolutional]\nfilters=1\nsize=1\n");
   file_bytes = 0;
   must_fail(n, "header");
   put_header(0, 2, 2);
@@ -124,7 +127,8 @@ END_TEST
  * filter has none. */
 START_TEST(each_darknet_has_its_epsilon)
 {
-  struct mafat_normalization tiny = {.bias = 1, .scale = .5f, .mean = .25f, .variance = -7e-44f}, dead = tiny;
+  struct mafat_normalization tiny = {.bias = 1, .scale = .5f, .mean = .25f, .variance = -7e-44f},
+                             dead = tiny;
   dead.variance = 0;
   struct mafat_affine inside = mafat_affine_fold(&tiny, MAFAT_EPSILON_IN_ROOT);
   double factor = .5 / sqrt((double)tiny.variance + .00001);
@@ -152,7 +156,8 @@ START_TEST(convolutions_are_packed_by_taps_and_channels)
     for (int f = first; f < panel.end; f++)
       for (int c = 0; c < 3; c++)
         for (int t = 0; t < 9; t++)
-          ck_assert(s.weights[(t * 3 + c) * s.width + f - first] == (float)((f * 3 + c) * 9 + t) / 8);
+          ck_assert(s.weights[(t * 3 + c) * s.width + f - first] ==
+                    (float)((f * 3 + c) * 9 + t) / 8);
     ck_assert(s.bias[0] == (float)first);
     for (int pad = panel.end - first; pad < s.width; pad++) ck_assert(s.weights[pad] == 0);
   }
@@ -181,8 +186,9 @@ END_TEST
 
 /* ---- connected ---- */
 
-static const char connected_cfg[] = "[net]\nwidth=3\nheight=2\nchannels=1\n"
-                                    "[connected]\noutput=35\nbatch_normalize=%d\nactivation=linear\n";
+static const char connected_cfg[] =
+    "[net]\nwidth=3\nheight=2\nchannels=1\n"
+    "[connected]\noutput=35\nbatch_normalize=%d\nactivation=linear\n";
 
 /* Darknet puts a connected layer's normalization behind its weights. */
 START_TEST(connected_layers_are_read_in_both_orders)
@@ -208,7 +214,8 @@ START_TEST(connected_layers_are_read_in_both_orders)
     struct mafat_weights_slice s;
     mafat_weights_slice(w, 0, panel, mafat_span(0, 6), &s);
     for (int o = first; o < panel.end; o++) {
-      for (int in = 0; in < 6; in++) ck_assert(s.weights[in * s.width + o - first] == (float)(6 * o + in));
+      for (int in = 0; in < 6; in++)
+        ck_assert(s.weights[in * s.width + o - first] == (float)(6 * o + in));
       double factor = normalize ? 2 / (1 + .000001) : 1;
       ck_assert(s.scale[o - first] == (float)factor);
       ck_assert(s.bias[o - first] == (float)(100 + o - (normalize ? o * factor : 0)));
@@ -221,8 +228,9 @@ END_TEST
 
 /* ---- lengths and contents ---- */
 
-static const char two_layers[] = "[net]\nwidth=4\nheight=4\nchannels=1\n"
-                                 "[convolutional]\nfilters=2\nsize=1\n[maxpool]\n[convolutional]\nfilters=%s\nsize=1\n%s";
+static const char two_layers[] =
+    "[net]\nwidth=4\nheight=4\nchannels=1\n"
+    "[convolutional]\nfilters=2\nsize=1\n[maxpool]\n[convolutional]\nfilters=%s\nsize=1\n%s";
 
 START_TEST(a_short_file_names_bytes_and_layer)
 {
@@ -281,7 +289,8 @@ Suite *weights_suite(void)
 {
   Suite *s = suite_create("weights");
   TCase *t = tcase_create("weights");
-  tcase_add_loop_test(t, every_version_has_its_own_seen, 0, (int)(sizeof headers / sizeof *headers));
+  tcase_add_loop_test(t, every_version_has_its_own_seen, 0,
+                      (int)(sizeof headers / sizeof *headers));
   tcase_add_test(t, bad_headers_are_refused);
   tcase_add_test(t, each_darknet_has_its_epsilon);
   tcase_add_test(t, convolutions_are_packed_by_taps_and_channels);

@@ -3,7 +3,8 @@
 #include "runner/kernels/integer_functions.h"
 #include "runner/engine/kinds/integer/integer.h"
 
-static void fill(const struct mafat_integer_kernels *kernels, const struct mafat_layer *l, const struct mafat_quantization *in, uint8_t *table)
+static void fill(const struct mafat_integer_kernels *kernels, const struct mafat_layer *l,
+                 const struct mafat_quantization *in, uint8_t *table)
 {
   if (l->quantization.rounding == MAFAT_REQUANTIZE_EVEN && l->activation.kind != MAFAT_LINEAR) {
     mafat_integer_table_even(kernels, table, in, &l->quantization, l->activation);
@@ -17,7 +18,9 @@ static void fill(const struct mafat_integer_kernels *kernels, const struct mafat
   case MAFAT_STEEP: mafat_integer_table_leaky(table, in, &l->quantization, l->activation.a); break;
   default:
     for (int q = 0; q < 256; q++)
-      table[q] = (uint8_t)(q < l->quantization.least ? l->quantization.least : q > l->quantization.most ? l->quantization.most : q);
+      table[q] = (uint8_t)(q < l->quantization.least  ? l->quantization.least
+                           : q > l->quantization.most ? l->quantization.most
+                                                      : q);
   }
 }
 
@@ -31,10 +34,14 @@ static int run_activation(const struct mafat_worker *w, const struct mafat_step 
   struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), step->filters);
   for (struct mafat_run run; mafat_runs_next(&runs, &run);)
     for (int y = step->out.y.begin; y < step->out.y.end; y++)
-      w->integers->table(mafat_runs_read_bytes(t, mafat_layer_sources(l), &run, y, step->out.x.begin),
-                     (int)mafat_tensors_pixel_bytes(t, run.tensor, run.block), mafat_rows_out_bytes(w, step, &run, y),
-                     (int)mafat_tensors_pixel_bytes(t, step->layer, run.out_block), mafat_span_size(step->out.x), run.n, table);
+      w->integers->table(mafat_runs_read_bytes(t, mafat_layer_sources(l), &run, y,
+                                               step->out.x.begin),
+                         (int)mafat_tensors_pixel_bytes(t, run.tensor, run.block),
+                         mafat_rows_out_bytes(w, step, &run, y),
+                         (int)mafat_tensors_pixel_bytes(t, step->layer, run.out_block),
+                         mafat_span_size(step->out.x), run.n, table);
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_integer_activation = {.run = run_activation, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_integer_activation = {.run = run_activation,
+                                                           .sharing = MAFAT_SHARED_BY_ROWS};

@@ -5,13 +5,18 @@
 #include "predictor/plan/fusion.h"
 
 /* By TFLite's rule, sums have the scale (twice the larger scale) / 2^20. */
-struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *n, int layer, const struct mafat_quantization *x)
+struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *n, int layer,
+                                                    const struct mafat_quantization *x)
 {
   enum { SUM_BITS = 20 };
   const struct mafat_layer *l = &n->layers[layer];
   struct mafat_quantization z = mafat_network_in_quantization(n, layer, 1);
-  double a = (double)x->scale, b = (double)z.scale, out = (double)l->quantization.scale, twice = 2 * (a > b ? a : b);
-  struct mafat_integer_blend_call call = {.blend = l->blend, .subtract = l->alpha * l->beta < 0, .x_zero = x->zero, .z_zero = z.zero,
+  double a = (double)x->scale, b = (double)z.scale, out = (double)l->quantization.scale,
+         twice = 2 * (a > b ? a : b);
+  struct mafat_integer_blend_call call = {.blend = l->blend,
+                                          .subtract = l->alpha * l->beta < 0,
+                                          .x_zero = x->zero,
+                                          .z_zero = z.zero,
                                           .to = l->quantization};
   if (l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) {
     bool sum = l->blend == MAFAT_BLEND_ADD;
@@ -57,14 +62,19 @@ static int run_blend(const struct mafat_worker *w, const struct mafat_step *step
     call.y_pixel_bytes = (int)mafat_tensors_pixel_bytes(t, step->layer, c / MAFAT_CHANNEL_BLOCK);
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
       int z_y = other->shape.h == 1 ? 0 : y, z_x = other->shape.w == 1 ? 0 : step->out.x.begin;
-      call.x = mafat_integer_source_at(t, mafat_layer_sources(l), c, y, step->out.x.begin, &call.x_pixel_bytes);
-      call.z = mafat_integer_source_at(t, &other->sources, call.z_single ? 0 : c, z_y, z_x, &call.z_pixel_bytes);
+      call.x = mafat_integer_source_at(t, mafat_layer_sources(l), c, y, step->out.x.begin,
+                                       &call.x_pixel_bytes);
+      call.z = mafat_integer_source_at(t, &other->sources, call.z_single ? 0 : c, z_y, z_x,
+                                       &call.z_pixel_bytes);
       if (other->shape.w == 1) call.z_pixel_bytes = 0;
-      call.y = (uint8_t *)mafat_tensors_address(t, step->layer, c / MAFAT_CHANNEL_BLOCK, y, step->out.x.begin) + c % MAFAT_CHANNEL_BLOCK;
+      call.y = (uint8_t *)mafat_tensors_address(t, step->layer, c / MAFAT_CHANNEL_BLOCK, y,
+                                                step->out.x.begin) +
+               c % MAFAT_CHANNEL_BLOCK;
       w->integers->blend(&call);
     }
   }
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_integer_shortcut = {.run = run_blend, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_integer_shortcut = {.run = run_blend,
+                                                         .sharing = MAFAT_SHARED_BY_ROWS};

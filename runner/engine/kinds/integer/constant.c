@@ -12,9 +12,11 @@ static int run_constant(const struct mafat_worker *w, const struct mafat_step *s
   for (int y = step->out.y.begin; y < step->out.y.end; y++)
     for (int x = step->out.x.begin; x < step->out.x.end; x++)
       for (int c = step->filters.begin; c < step->filters.end; c++)
-        mafat_tensors_address(t, step->layer, c / MAFAT_CHANNEL_BLOCK, y, x)[c % MAFAT_CHANNEL_BLOCK] =
+        mafat_tensors_address(t, step->layer, c / MAFAT_CHANNEL_BLOCK, y,
+                              x)[c % MAFAT_CHANNEL_BLOCK] =
             (char)(numbers[s->first + y * s->rows + x * s->columns + c * s->channels] ^ turn);
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_integer_constant = {.run = run_constant, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_integer_constant = {.run = run_constant,
+                                                         .sharing = MAFAT_SHARED_BY_ROWS};

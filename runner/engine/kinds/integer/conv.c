@@ -10,7 +10,9 @@
 #include <string.h>
 
 /* A scratch record holds a kernel's block slice and its reference. */
-_Static_assert(sizeof(struct mafat_integer_block_slice) + sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_INTEGER_PIECE, "block slice record");
+_Static_assert(sizeof(struct mafat_integer_block_slice) + sizeof(struct mafat_block_slice) <=
+                   MAFAT_SCRATCH_INTEGER_PIECE,
+               "block slice record");
 
 enum {
   NARROW_COLS = 8,
@@ -58,7 +60,9 @@ static void open_conv(struct conv *c, const struct mafat_worker *w, const struct
   c->input_sums = NULL;
   c->runs = NULL;
   c->rows = mafat_span(0, 0);
-  c->references = (struct mafat_block_slice *)(void *)(memory + s->block_slices_offset + (size_t)s->n_block_slices * sizeof *c->block_slices);
+  c->references =
+      (struct mafat_block_slice *)(void *)(memory + s->block_slices_offset +
+                                           (size_t)s->n_block_slices * sizeof *c->block_slices);
   c->block_slices = (struct mafat_integer_block_slice *)(void *)(memory + s->block_slices_offset);
   c->in_rows = (const uint8_t **)(void *)(memory + s->in_offset);
   c->out_rows = (uint8_t **)(void *)(memory + s->out_offset);
@@ -74,18 +78,21 @@ static void open_conv(struct conv *c, const struct mafat_worker *w, const struct
 
 /* Sets pointers to those of n input rows, from y on, that are in the first band; returns their
  * number. */
-static int point_at_band(const struct mafat_conv *c, const struct mafat_block_slice *block_slice, int y, int n, int x, const uint8_t **rows)
+static int point_at_band(const struct mafat_conv *c, const struct mafat_block_slice *block_slice,
+                         int y, int n, int x, const uint8_t **rows)
 {
   const struct mafat_sources *sources = mafat_layer_sources(c->layer);
   const struct mafat_source *s = mafat_sources_at(sources, block_slice->source, &y);
-  int channel = block_slice->block * MAFAT_CHANNEL_BLOCK + block_slice->lane - sources->list[block_slice->source].first + s->first;
+  int channel = block_slice->block * MAFAT_CHANNEL_BLOCK + block_slice->lane -
+                sources->list[block_slice->source].first + s->first;
   struct mafat_tensor_rows band = mafat_tensors_rows(c->worker->tensors, s->tensor, channel, y, x);
   n = mafat_min(n, s->first_row + s->n_rows - y);
   for (int r = 0; r < n; r++) rows[r] = mafat_integer_rows_next(&band);
   return n;
 }
 
-static void point_at_rows(const struct conv *c, const struct mafat_block_slice *block_slice, int first, int n, const uint8_t **rows)
+static void point_at_rows(const struct conv *c, const struct mafat_block_slice *block_slice,
+                          int first, int n, const uint8_t **rows)
 {
   const struct mafat_conv *common = &c->common;
   int x = mafat_taps_first(common->layer->window.x, common->box.x.begin);
@@ -98,7 +105,8 @@ static void point_at_rows(const struct conv *c, const struct mafat_block_slice *
 static void list_block_slices(struct conv *c, struct mafat_span channels)
 {
   const struct mafat_conv *common = &c->common;
-  c->n_block_slices = mafat_block_slices(mafat_layer_sources(common->layer), channels, c->references, common->worker->scratch->n_block_slices);
+  c->n_block_slices = mafat_block_slices(mafat_layer_sources(common->layer), channels,
+                                         c->references, common->worker->scratch->n_block_slices);
   c->rows = mafat_span(0, 0);
 }
 
@@ -117,24 +125,28 @@ static void point_at_input(struct conv *c, struct mafat_span rows)
     const struct mafat_block_slice *p = &c->references[i];
     const uint8_t **in = c->in_rows + (size_t)i * (size_t)s->in_rows;
     ptrdiff_t bytes;
-    if (i > 0 && mafat_conv_block_slices_apart(common, p, p - 1, &bytes)) mafat_conv_move_rows(in, in - s->in_rows, n, bytes, c->zeros);
+    if (i > 0 && mafat_conv_block_slices_apart(common, p, p - 1, &bytes))
+      mafat_conv_move_rows(in, in - s->in_rows, n, bytes, c->zeros);
     else point_at_rows(c, p, first, n, in);
     c->block_slices[i] = (struct mafat_integer_block_slice){
         in, p->n, (int)mafat_tensors_pixel_bytes(common->worker->tensors, p->tensor, p->block)};
   }
 }
 
-static int point_at_output(struct conv *c, struct mafat_span filters, int y0, int n, struct mafat_integer_segment segments[2])
+static int point_at_output(struct conv *c, struct mafat_span filters, int y0, int n,
+                           struct mafat_integer_segment segments[2])
 {
   struct mafat_conv *common = &c->common;
   const struct mafat_tensors *t = common->worker->tensors;
   int layer = common->step->layer, n_segments = 0;
   for (int f = filters.begin, end; f < filters.end; f = end) {
     int block = f / MAFAT_CHANNEL_BLOCK;
-    uint8_t **rows = c->out_rows + (size_t)n_segments * (size_t)common->worker->scratch->rows_per_call;
+    uint8_t **rows =
+        c->out_rows + (size_t)n_segments * (size_t)common->worker->scratch->rows_per_call;
     end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
     mafat_conv_point_at_filter(common, f, mafat_span(y0, y0 + n), c->out_rows, rows);
-    segments[n_segments++] = (struct mafat_integer_segment){rows, end - f, (int)mafat_tensors_pixel_bytes(t, layer, block)};
+    segments[n_segments++] = (struct mafat_integer_segment){
+        rows, end - f, (int)mafat_tensors_pixel_bytes(t, layer, block)};
   }
   return n_segments;
 }
@@ -149,14 +161,18 @@ static void add(const struct conv *c, struct mafat_span filters, int y0, int n)
   const struct mafat_sources *z = &common->shortcut->operands[1].sources;
   call.n_cols = mafat_span_size(common->step->out.x);
   for (int f = filters.begin, end; f < filters.end; f = end) {
-    int block = f / MAFAT_CHANNEL_BLOCK, lane = f % MAFAT_CHANNEL_BLOCK, x = common->step->out.x.begin;
+    int block = f / MAFAT_CHANNEL_BLOCK, lane = f % MAFAT_CHANNEL_BLOCK,
+        x = common->step->out.x.begin;
     int z_channel = z->list->first + f;
     end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
     call.n_channels = end - f;
-    call.x_pixel_bytes = call.y_pixel_bytes = (int)mafat_tensors_pixel_bytes(w->tensors, common->step->layer, block);
-    call.z_pixel_bytes = (int)mafat_tensors_pixel_bytes(w->tensors, z->list->tensor, z_channel / MAFAT_CHANNEL_BLOCK);
+    call.x_pixel_bytes = call.y_pixel_bytes =
+        (int)mafat_tensors_pixel_bytes(w->tensors, common->step->layer, block);
+    call.z_pixel_bytes = (int)mafat_tensors_pixel_bytes(w->tensors, z->list->tensor,
+                                                        z_channel / MAFAT_CHANNEL_BLOCK);
     for (int y = y0; y < y0 + n; y++) {
-      call.y = (uint8_t *)mafat_tensors_address(w->tensors, common->step->layer, block, y, x) + lane;
+      call.y =
+          (uint8_t *)mafat_tensors_address(w->tensors, common->step->layer, block, y, x) + lane;
       call.x = call.y;
       call.z = mafat_integer_read(w->tensors, z, 0, z_channel, y, x);
       c->kernels->blend(&call);
@@ -167,14 +183,17 @@ static void add(const struct conv *c, struct mafat_span filters, int y0, int n)
 /* ---- panels ---- */
 
 /* For a part of the input's channels: continues the sums of the parts before. */
-static void go_on(const struct conv *c, struct mafat_integer_conv_call *call, struct mafat_span filters, int y0)
+static void go_on(const struct conv *c, struct mafat_integer_conv_call *call,
+                  struct mafat_span filters, int y0)
 {
   const struct mafat_step *step = c->common.step;
   const struct mafat_layer *l = c->common.layer;
   size_t rows = (size_t)mafat_span_size(step->out.y), cols = (size_t)mafat_span_size(step->out.x);
   size_t pixel = (size_t)(y0 - step->out.y.begin) * cols;
-  call->sums = c->common.worker->sums + (size_t)filters.begin * rows * cols + pixel * (size_t)call->width;
-  call->weights += (size_t)step->channels.begin * (size_t)mafat_window_area(&l->window) * (size_t)call->width;
+  call->sums =
+      c->common.worker->sums + (size_t)filters.begin * rows * cols + pixel * (size_t)call->width;
+  call->weights +=
+      (size_t)step->channels.begin * (size_t)mafat_window_area(&l->window) * (size_t)call->width;
   call->start = step->channels.begin == 0;
   call->finish = step->channels.end == l->in.c;
 }
@@ -187,7 +206,9 @@ static void make_sorted_room(struct conv *c, int index, uint16_t *capacity)
   const struct mafat_layer *l = &common->worker->tensors->network->layers[index];
   const size_t quads = mafat_quads_taps(l, 0) / MAFAT_QUAD;
   if (!c->kernels->sorts || l->groups > 1) return;
-  if (mafat_span_size(common->box.y) * mafat_span_size(common->box.x) < SORTED_PIXELS || quads > MAFAT_SORTED_ROOM / 4) return;
+  if (mafat_span_size(common->box.y) * mafat_span_size(common->box.x) < SORTED_PIXELS ||
+      quads > MAFAT_SORTED_ROOM / 4)
+    return;
   c->sorted = capacity;
   c->sorted_capacity = SORTED_OF_PANEL + SORTED_OF_QUAD * (int)quads;
   c->n_sorted = mafat_min(MAFAT_SORTED_ROOM / c->sorted_capacity, mafat_conv_n_panels(common));
@@ -210,13 +231,17 @@ static void begin_panels(struct conv *c, int index, struct mafat_window window)
   call->runs = c->runs;
 }
 
-static void set_panel(struct conv *c, const struct mafat_layer *l, int index, struct mafat_span filters)
+static void set_panel(struct conv *c, const struct mafat_layer *l, int index,
+                      struct mafat_span filters)
 {
   struct mafat_integer_conv_call *call = c->call;
-  const int first = c->quads_taps ? filters.begin / MAFAT_PANEL * MAFAT_PANEL : mafat_pack_panel_begin(l, filters.begin);
+  const int first = c->quads_taps ? filters.begin / MAFAT_PANEL * MAFAT_PANEL
+                                  : mafat_pack_panel_begin(l, filters.begin);
   const int end = mafat_panel_end(l, first), width = mafat_panel_width(end - first);
-  const char *at = mafat_weights_integer_panel(c->common.worker->weights, index, first, c->quads_taps);
-  const struct mafat_integer_panel panel = mafat_integer_panel_at(l, at, c->quads_taps ? c->quads_taps : mafat_quads_taps(l, first), width);
+  const char *at =
+      mafat_weights_integer_panel(c->common.worker->weights, index, first, c->quads_taps);
+  const struct mafat_integer_panel panel = mafat_integer_panel_at(
+      l, at, c->quads_taps ? c->quads_taps : mafat_quads_taps(l, first), width);
   call->weights = panel.weights;
   call->width = width;
   call->weights_zero = panel.weights_zero;
@@ -262,7 +287,8 @@ static void run_ordinary(struct conv *c)
   mafat_conv_share(common, mafat_conv_n_panels(common));
   for (int panel; mafat_conv_take(common, &block, &panel);) {
     point_at_input(c, block.sums);
-    run_panel(c, common->index, mafat_conv_panel(common, panel), block.out_y, mafat_span_size(block.sums));
+    run_panel(c, common->index, mafat_conv_panel(common, panel), block.out_y,
+              mafat_span_size(block.sums));
   }
 }
 
@@ -280,7 +306,8 @@ static void run_grouped(struct conv *c)
   begin_panels(c, common->index, l->window);
   mafat_conv_share(common, n_groups);
   for (int index; mafat_conv_take(common, &block, &index);) {
-    int g = first + index, begin = mafat_max(wanted.begin, g * filters), end = mafat_min(wanted.end, (g + 1) * filters);
+    int g = first + index, begin = mafat_max(wanted.begin, g * filters),
+        end = mafat_min(wanted.end, (g + 1) * filters);
     list_block_slices(c, mafat_span(g * channels, (g + 1) * channels));
     point_at_input(c, block.sums);
     for (int f = begin, next; f < end; f = next) {
@@ -293,36 +320,50 @@ static void run_grouped(struct conv *c)
 /* ---- depthwise ---- */
 
 /* last: run whose pointers to the same rows are in the tables; NULL: none. */
-static void point_at_run(struct conv *c, const struct mafat_run *run, const struct mafat_run *last, struct mafat_span rows)
+static void point_at_run(struct conv *c, const struct mafat_run *run, const struct mafat_run *last,
+                         struct mafat_span rows)
 {
   const struct mafat_taps taps = c->common.layer->window.y;
-  const struct mafat_block_slice block_slice = mafat_conv_block_slice_of(run), before = mafat_conv_block_slice_of(last ? last : run);
+  const struct mafat_block_slice block_slice = mafat_conv_block_slice_of(run),
+                                 before = mafat_conv_block_slice_of(last ? last : run);
   const int n = mafat_taps_inputs(taps, mafat_span_size(rows));
   ptrdiff_t bytes;
-  if (last && mafat_conv_block_slices_apart(&c->common, &block_slice, &before, &bytes)) mafat_conv_move_rows(c->in_rows, c->in_rows, n, bytes, c->zeros);
+  if (last && mafat_conv_block_slices_apart(&c->common, &block_slice, &before, &bytes))
+    mafat_conv_move_rows(c->in_rows, c->in_rows, n, bytes, c->zeros);
   else point_at_rows(c, &block_slice, mafat_taps_first(taps, rows.begin), n, c->in_rows);
 }
 
 static void point_at_run_output(struct conv *c, const struct mafat_run *run, struct mafat_span rows)
 {
-  mafat_conv_point_at_filter(&c->common, run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane, rows, c->out_rows, c->out_rows);
+  mafat_conv_point_at_filter(&c->common, run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane, rows,
+                             c->out_rows, c->out_rows);
 }
 
 /* Computes rows of one run of channels, from in_rows to out_rows, which the caller sets. */
-static void run_depthwise_rows(struct conv *c, const struct mafat_run *run, struct mafat_span rows, int out_pixel_bytes)
+static void run_depthwise_rows(struct conv *c, const struct mafat_run *run, struct mafat_span rows,
+                               int out_pixel_bytes)
 {
   const struct mafat_conv *common = &c->common;
   const struct mafat_layer *l = common->layer;
   int block = run->out_block * MAFAT_CHANNEL_BLOCK, n = mafat_span_size(rows);
   const size_t taps = (size_t)mafat_window_area(&l->window);
   const int width = mafat_panel_width(mafat_panel_end(l, block) - block), lane = run->out_lane;
-  const struct mafat_integer_panel panel =
-      mafat_integer_panel_at(l, mafat_weights_integer_panel(common->worker->weights, common->index, block, taps), taps, width);
+  const struct mafat_integer_panel panel = mafat_integer_panel_at(
+      l, mafat_weights_integer_panel(common->worker->weights, common->index, block, taps), taps,
+      width);
   struct mafat_integer_depthwise_call call = {
-      .rows = c->in_rows, .out = c->out_rows, .n_channels = run->n,
-      .in_pixel_bytes = (int)mafat_tensors_pixel_bytes(common->worker->tensors, run->tensor, run->block),
-      .out_pixel_bytes = out_pixel_bytes, .n_rows = n, .n_cols = mafat_span_size(common->box.x), .window = l->window,
-      .weights = panel.weights + lane, .width = width, .weights_zero = panel.weights_zero,
+      .rows = c->in_rows,
+      .out = c->out_rows,
+      .n_channels = run->n,
+      .in_pixel_bytes =
+          (int)mafat_tensors_pixel_bytes(common->worker->tensors, run->tensor, run->block),
+      .out_pixel_bytes = out_pixel_bytes,
+      .n_rows = n,
+      .n_cols = mafat_span_size(common->box.x),
+      .window = l->window,
+      .weights = panel.weights + lane,
+      .width = width,
+      .weights_zero = panel.weights_zero,
       .to = {panel.bias + lane, panel.multipliers + lane, panel.shifts + lane, l->quantization}};
   c->kernels->depthwise(&call);
 }
@@ -334,12 +375,14 @@ static void run_depthwise(struct conv *c)
   struct mafat_conv_block block;
   mafat_conv_share(common, 1);
   for (int all; mafat_conv_take(common, &block, &all);) {
-    struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(common->layer), common->step->filters);
+    struct mafat_runs runs =
+        mafat_runs_of(mafat_layer_sources(common->layer), common->step->filters);
     struct mafat_run run, last;
     for (bool first = true; mafat_runs_next(&runs, &run); first = false, last = run) {
       point_at_run(c, &run, first ? NULL : &last, block.sums);
       point_at_run_output(c, &run, block.sums);
-      run_depthwise_rows(c, &run, block.sums, (int)mafat_tensors_pixel_bytes(t, common->step->layer, run.out_block));
+      run_depthwise_rows(c, &run, block.sums,
+                         (int)mafat_tensors_pixel_bytes(t, common->step->layer, run.out_block));
     }
   }
 }
@@ -356,7 +399,9 @@ static void run_depthwise_in_place(struct conv *c)
       for (int y = mafat_max(first, common->in_y.begin); y < rows.end; y++)
         c->in_rows[y - first] = (const uint8_t *)mafat_conv_kept_row(common, y);
       point_at_run_output(c, &run, rows);
-      run_depthwise_rows(c, &run, rows, (int)mafat_tensors_pixel_bytes(common->worker->tensors, common->step->layer, run.out_block));
+      run_depthwise_rows(c, &run, rows,
+                         (int)mafat_tensors_pixel_bytes(common->worker->tensors,
+                                                        common->step->layer, run.out_block));
     }
 }
 
@@ -369,7 +414,8 @@ static uint8_t *inner_row(const struct conv *c, int b, int r)
   const size_t cols = (size_t)s->inner_cols, before = (size_t)b * MAFAT_CHANNEL_BLOCK * cols;
   uint8_t *slot = (uint8_t *)c->common.worker->slot_memory + s->inner_offset;
   if (s->inner_cols > NARROW_COLS) return slot + (size_t)r * s->inner_row_elements + before;
-  return slot + before * (size_t)s->rows_per_call + (size_t)r * (size_t)mafat_block_width(c->common.layer->out.c, b) * cols;
+  return slot + before * (size_t)s->rows_per_call +
+         (size_t)r * (size_t)mafat_block_width(c->common.layer->out.c, b) * cols;
 }
 
 static void run_inner_rows(struct conv *c, struct mafat_span rows)
@@ -379,7 +425,8 @@ static void run_inner_rows(struct conv *c, struct mafat_span rows)
   struct mafat_run run, last;
   c->common.outputs.rows = mafat_span(0, 0);
   for (bool first = true; mafat_runs_next(&runs, &run); first = false, last = run) {
-    for (int r = 0; r < mafat_span_size(rows); r++) c->out_rows[r] = inner_row(c, run.out_block, r) + run.out_lane;
+    for (int r = 0; r < mafat_span_size(rows); r++)
+      c->out_rows[r] = inner_row(c, run.out_block, r) + run.out_lane;
     point_at_run(c, &run, first ? NULL : &last, rows);
     run_depthwise_rows(c, &run, rows, mafat_block_width(l->out.c, run.out_block));
   }
@@ -394,8 +441,9 @@ static void run_pointwise_rows(struct conv *c, struct mafat_span rows)
   for (int b = 0; b < c->n_block_slices; b++) {
     const uint8_t **in = c->in_rows + (size_t)b * (size_t)common->worker->scratch->in_rows;
     for (int r = 0; r < n; r++) in[r] = inner_row(c, b, r);
-    c->block_slices[b] = (struct mafat_integer_block_slice){in, mafat_min(MAFAT_CHANNEL_BLOCK, channels - b * MAFAT_CHANNEL_BLOCK),
-                                                mafat_block_width(channels, b)};
+    c->block_slices[b] = (struct mafat_integer_block_slice){
+        in, mafat_min(MAFAT_CHANNEL_BLOCK, channels - b * MAFAT_CHANNEL_BLOCK),
+        mafat_block_width(channels, b)};
   }
   c->input_sums->known = false;
   c->runs->known = false;
@@ -436,4 +484,5 @@ static int run_convolutional(const struct mafat_worker *w, const struct mafat_st
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_integer_convolutional = {.run = run_convolutional, .sharing = MAFAT_SHARED_BY_UNITS};
+const struct mafat_runner_kind mafat_integer_convolutional = {.run = run_convolutional,
+                                                              .sharing = MAFAT_SHARED_BY_UNITS};

@@ -13,12 +13,14 @@
 #include "network/kinds.def"
 
 /* Address of channel `channel` of source `source`, as in mafat_tensors_read. */
-static inline uint8_t *mafat_integer_read(const struct mafat_tensors *t, const struct mafat_sources *sources, int source,
+static inline uint8_t *mafat_integer_read(const struct mafat_tensors *t,
+                                          const struct mafat_sources *sources, int source,
                                           int channel, int y, int x)
 {
   const struct mafat_source *s = mafat_sources_at(sources, source, &y);
   int at = channel - sources->list[source].first + s->first;
-  return (uint8_t *)mafat_tensors_address(t, s->tensor, at / MAFAT_CHANNEL_BLOCK, y, x) + at % MAFAT_CHANNEL_BLOCK;
+  return (uint8_t *)mafat_tensors_address(t, s->tensor, at / MAFAT_CHANNEL_BLOCK, y, x) +
+         at % MAFAT_CHANNEL_BLOCK;
 }
 
 static inline uint8_t *mafat_integer_rows_next(struct mafat_tensor_rows *r)
@@ -27,17 +29,20 @@ static inline uint8_t *mafat_integer_rows_next(struct mafat_tensor_rows *r)
 }
 
 /* Address of channel c of the concatenated sources; *pixel_bytes: distance between pixels. */
-static inline uint8_t *mafat_integer_source_at(const struct mafat_tensors *t, const struct mafat_sources *sources, int c, int y,
-                                            int x, int *pixel_bytes)
+static inline uint8_t *mafat_integer_source_at(const struct mafat_tensors *t,
+                                               const struct mafat_sources *sources, int c, int y,
+                                               int x, int *pixel_bytes)
 {
   int i = 0;
   for (; c >= sources->list[i].n; i++) c -= sources->list[i].n;
   int channel = sources->list[i].first + c;
-  *pixel_bytes = (int)mafat_tensors_pixel_bytes(t, sources->list[i].tensor, channel / MAFAT_CHANNEL_BLOCK);
+  *pixel_bytes =
+      (int)mafat_tensors_pixel_bytes(t, sources->list[i].tensor, channel / MAFAT_CHANNEL_BLOCK);
   return mafat_integer_read(t, sources, i, channel, y, x);
 }
 
 /* Parameters of a blend whose first operand has quantization *x; all but the addresses. */
-struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *n, int layer, const struct mafat_quantization *x);
+struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *n, int layer,
+                                                    const struct mafat_quantization *x);
 
 #endif

@@ -10,7 +10,9 @@
 
 enum { SIGNED_TO_BYTE = MAFAT_SIGNED_TO_BYTE };
 
-_Static_assert(sizeof(struct mafat_integer_block_slice) + sizeof(struct mafat_block_slice) <= MAFAT_SCRATCH_INTEGER_PIECE, "block slice record");
+_Static_assert(sizeof(struct mafat_integer_block_slice) + sizeof(struct mafat_block_slice) <=
+                   MAFAT_SCRATCH_INTEGER_PIECE,
+               "block slice record");
 
 struct integer_product {
   const struct mafat_worker *worker;
@@ -26,18 +28,27 @@ struct integer_product {
                                          none */
 };
 
-static struct integer_product open_product(const struct mafat_worker *w, const struct mafat_step *step)
+static struct integer_product open_product(const struct mafat_worker *w,
+                                           const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   const struct mafat_scratch *s = w->scratch;
   char *memory = w->slot_memory, *tables = memory + s->block_slices_offset;
-  struct integer_product p = {.worker = w, .step = step, .layer = l, .block_slices = (struct mafat_integer_block_slice *)(void *)tables,
-                      .references = (struct mafat_block_slice *)(void *)(tables + (size_t)s->n_block_slices * sizeof *p.block_slices),
-                      .in_rows = (const uint8_t **)(void *)(memory + s->in_offset),
-                      .out_rows = (uint8_t **)(void *)(memory + s->out_offset), .panel = (int8_t *)(memory + s->panel_offset)};
-  p.n_block_slices = mafat_block_slices(mafat_layer_sources(l), mafat_span(0, l->in.c), p.references, s->n_block_slices);
+  struct integer_product p = {
+      .worker = w,
+      .step = step,
+      .layer = l,
+      .block_slices = (struct mafat_integer_block_slice *)(void *)tables,
+      .references = (struct mafat_block_slice *)(void *)(tables + (size_t)s->n_block_slices *
+                                                                      sizeof *p.block_slices),
+      .in_rows = (const uint8_t **)(void *)(memory + s->in_offset),
+      .out_rows = (uint8_t **)(void *)(memory + s->out_offset),
+      .panel = (int8_t *)(memory + s->panel_offset)};
+  p.n_block_slices = mafat_block_slices(mafat_layer_sources(l), mafat_span(0, l->in.c),
+                                        p.references, s->n_block_slices);
   p.y = -1;
-  for (int i = 0; i < p.n_block_slices; i++) p.channels += mafat_round_up(p.references[i].n, MAFAT_QUAD);
+  for (int i = 0; i < p.n_block_slices; i++)
+    p.channels += mafat_round_up(p.references[i].n, MAFAT_QUAD);
   return p;
 }
 
@@ -74,34 +85,44 @@ static inline void turn_quad(const uint8_t *from, size_t pixel, int8_t *to)
   memcpy(&b, from + pixel, sizeof b);
   memcpy(&c, from + 2 * pixel, sizeof c);
   memcpy(&d, from + 3 * pixel, sizeof d);
-  const pairs ab[] = {(pairs)__builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
-                      (pairs)__builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)};
-  const pairs cd[] = {(pairs)__builtin_shufflevector(c, d, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
-                      (pairs)__builtin_shufflevector(c, d, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)};
+  const pairs ab[] = {(pairs)__builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21,
+                                                     6, 22, 7, 23),
+                      (pairs)__builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13,
+                                                     29, 14, 30, 15, 31)};
+  const pairs cd[] = {(pairs)__builtin_shufflevector(c, d, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21,
+                                                     6, 22, 7, 23),
+                      (pairs)__builtin_shufflevector(c, d, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13,
+                                                     29, 14, 30, 15, 31)};
   for (int i = 0; i < 2; i++, to += 2 * sizeof a) {
-    const bytes low = (bytes)__builtin_shufflevector(ab[i], cd[i], 0, 8, 1, 9, 2, 10, 3, 11) - (uint8_t)SIGNED_TO_BYTE;
-    const bytes high = (bytes)__builtin_shufflevector(ab[i], cd[i], 4, 12, 5, 13, 6, 14, 7, 15) - (uint8_t)SIGNED_TO_BYTE;
+    const bytes low = (bytes)__builtin_shufflevector(ab[i], cd[i], 0, 8, 1, 9, 2, 10, 3, 11) -
+                      (uint8_t)SIGNED_TO_BYTE;
+    const bytes high = (bytes)__builtin_shufflevector(ab[i], cd[i], 4, 12, 5, 13, 6, 14, 7, 15) -
+                       (uint8_t)SIGNED_TO_BYTE;
     memcpy(to, &low, sizeof low);
     memcpy(to + sizeof low, &high, sizeof high);
   }
 #else
   for (int f = 0; f < MAFAT_CHANNEL_BLOCK; f++)
-    for (int k = 0; k < MAFAT_QUAD; k++) to[f * MAFAT_QUAD + k] = (int8_t)(from[(size_t)k * pixel + (size_t)f] - SIGNED_TO_BYTE);
+    for (int k = 0; k < MAFAT_QUAD; k++)
+      to[f * MAFAT_QUAD + k] = (int8_t)(from[(size_t)k * pixel + (size_t)f] - SIGNED_TO_BYTE);
 #endif
 }
 
 /* Packs the inputs of a run of filters; `from`: the first one's. */
-static void pack_run(const struct panel_place *to, const struct mafat_run *run, const uint8_t *from, size_t pixel, int lane)
+static void pack_run(const struct panel_place *to, const struct mafat_run *run, const uint8_t *from,
+                     size_t pixel, int lane)
 {
   int k = to->inputs.begin;
   if (run->n == MAFAT_CHANNEL_BLOCK)
-    for (; k + MAFAT_QUAD <= to->inputs.end; k += MAFAT_QUAD, from += MAFAT_QUAD * pixel) turn_quad(from, pixel, find(to, k, lane));
+    for (; k + MAFAT_QUAD <= to->inputs.end; k += MAFAT_QUAD, from += MAFAT_QUAD * pixel)
+      turn_quad(from, pixel, find(to, k, lane));
   for (; k < to->inputs.end; k++, from += pixel)
     for (int f = 0; f < run->n; f++) *find(to, k, lane + f) = (int8_t)(from[f] - SIGNED_TO_BYTE);
 }
 
 /* A block slice of the first map, and its part of the panel. */
-static struct panel_place place_of(const struct integer_product *p, int block_slice, int8_t *panel, int width)
+static struct panel_place place_of(const struct integer_product *p, int block_slice, int8_t *panel,
+                                   int width)
 {
   const struct mafat_block_slice *r = &p->references[block_slice];
   return (struct panel_place){mafat_span(r->position, r->position + r->n), panel, width};
@@ -114,14 +135,16 @@ static int8_t *after(const struct panel_place *p)
 
 /* Packs with columns of the second map as inputs, channels as filters: a whole row, which is in one
  * buffer. */
-static void pack_channels(const struct integer_product *p, const struct mafat_product_part *part, int width)
+static void pack_channels(const struct integer_product *p, const struct mafat_product_part *part,
+                          int width)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   const struct mafat_sources *sources = &p->layer->operands[1].sources;
   struct mafat_runs runs = mafat_runs_of(sources, part->filters);
   for (struct mafat_run run; mafat_runs_next(&runs, &run);) {
     const int first = p->references[0].position;
-    const uint8_t *row = mafat_runs_read_bytes(t, sources, &run, mafat_product_row(p->layer, 1, part->y), first);
+    const uint8_t *row =
+        mafat_runs_read_bytes(t, sources, &run, mafat_product_row(p->layer, 1, part->y), first);
     const size_t pixel = mafat_tensors_pixel_bytes(t, run.tensor, run.block);
     int lane = run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane - part->filters.begin;
     int8_t *panel = p->panel;
@@ -150,17 +173,21 @@ static int take_quads(const struct panel_place *to, const uint8_t *from, int inp
 }
 
 /* Packs with columns as filters, channels as inputs. */
-static void pack_columns(const struct integer_product *p, const struct mafat_product_part *part, const struct panel_place *to)
+static void pack_columns(const struct integer_product *p, const struct mafat_product_part *part,
+                         const struct panel_place *to)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   const struct mafat_sources *sources = &p->layer->operands[1].sources;
   struct mafat_runs runs = mafat_runs_of(sources, to->inputs);
   for (struct mafat_run run; mafat_runs_next(&runs, &run);) {
-    const uint8_t *from = mafat_runs_read_bytes(t, sources, &run, mafat_product_row(p->layer, 1, part->y), part->filters.begin);
+    const uint8_t *from = mafat_runs_read_bytes(
+        t, sources, &run, mafat_product_row(p->layer, 1, part->y), part->filters.begin);
     const size_t pixel = mafat_tensors_pixel_bytes(t, run.tensor, run.block);
-    int input = run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane, n = mafat_span_size(part->filters);
+    int input = run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane,
+        n = mafat_span_size(part->filters);
     for (int f = 0; f < n; f++, from += pixel)
-      for (int k = take_quads(to, from, input, run.n, f); k < run.n; k++) *find(to, input + k, f) = (int8_t)(from[k] - SIGNED_TO_BYTE);
+      for (int k = take_quads(to, from, input, run.n, f); k < run.n; k++)
+        *find(to, input + k, f) = (int8_t)(from[k] - SIGNED_TO_BYTE);
   }
 }
 
@@ -183,7 +210,8 @@ static void pack(const struct integer_product *p, const struct mafat_product_par
 /* ---- the product ---- */
 
 /* Initial sums: minus the first map's zero point times its factors. */
-static void begin(const struct integer_product *p, int width, int in_zero, int weights_zero, int32_t *bias)
+static void begin(const struct integer_product *p, int width, int in_zero, int weights_zero,
+                  int32_t *bias)
 {
   int32_t sums[MAFAT_QUAD * MAFAT_PANEL] = {0};
   const int8_t *quad = p->panel;
@@ -207,20 +235,24 @@ static void point_at_input(struct integer_product *p, const struct mafat_product
   for (int i = 0; i < p->n_block_slices; i++) {
     const struct mafat_block_slice *from = &p->references[i];
     int pixel_bytes;
-    p->in_rows[i] = mafat_integer_source_at(t, mafat_layer_sources(p->layer), from->position, y, part->cols.begin, &pixel_bytes);
+    p->in_rows[i] = mafat_integer_source_at(t, mafat_layer_sources(p->layer), from->position, y,
+                                            part->cols.begin, &pixel_bytes);
     p->block_slices[i] = (struct mafat_integer_block_slice){&p->in_rows[i], from->n, pixel_bytes};
   }
 }
 
-static int point_at_output(const struct integer_product *p, const struct mafat_product_part *part, struct mafat_integer_segment *segments)
+static int point_at_output(const struct integer_product *p, const struct mafat_product_part *part,
+                           struct mafat_integer_segment *segments)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   int layer = p->step->layer, n = 0;
   for (int f = part->filters.begin, end; f < part->filters.end; f = end, n++) {
     int block = f / MAFAT_CHANNEL_BLOCK;
     end = mafat_min(part->filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
-    p->out_rows[n] = (uint8_t *)mafat_tensors_address(t, layer, block, part->y, part->cols.begin) + f % MAFAT_CHANNEL_BLOCK;
-    segments[n] = (struct mafat_integer_segment){&p->out_rows[n], end - f, (int)mafat_tensors_pixel_bytes(t, layer, block)};
+    p->out_rows[n] = (uint8_t *)mafat_tensors_address(t, layer, block, part->y, part->cols.begin) +
+                     f % MAFAT_CHANNEL_BLOCK;
+    segments[n] = (struct mafat_integer_segment){&p->out_rows[n], end - f,
+                                                 (int)mafat_tensors_pixel_bytes(t, layer, block)};
   }
   return n;
 }
@@ -228,13 +260,22 @@ static int point_at_output(const struct integer_product *p, const struct mafat_p
 static void run_part(struct integer_product *p, const struct mafat_product_part *part)
 {
   const struct mafat_network *n = p->worker->tensors->network;
-  struct mafat_quantization a = mafat_network_in_quantization(n, p->step->layer, 0), b = mafat_network_in_quantization(n, p->step->layer, 1);
-  struct mafat_multiplier to = mafat_multiplier_even(a.scale, b.scale, p->layer->quantization.scale);
+  struct mafat_quantization a = mafat_network_in_quantization(n, p->step->layer, 0),
+                            b = mafat_network_in_quantization(n, p->step->layer, 1);
+  struct mafat_multiplier to =
+      mafat_multiplier_even(a.scale, b.scale, p->layer->quantization.scale);
   int32_t bias[MAFAT_PANEL], multipliers[MAFAT_PANEL], shifts[MAFAT_PANEL];
-  struct mafat_integer_conv_call call = {
-      .block_slices = p->block_slices, .n_block_slices = p->n_block_slices, .n_rows = 1, .n_cols = mafat_span_size(part->cols),
-      .window = mafat_window_square(1, 1, 0), .weights = p->panel, .width = mafat_panel_width(mafat_span_size(part->filters)),
-      .weights_zero = b.zero - SIGNED_TO_BYTE, .to = {bias, multipliers, shifts, p->layer->quantization}, .start = true, .finish = true};
+  struct mafat_integer_conv_call call = {.block_slices = p->block_slices,
+                                         .n_block_slices = p->n_block_slices,
+                                         .n_rows = 1,
+                                         .n_cols = mafat_span_size(part->cols),
+                                         .window = mafat_window_square(1, 1, 0),
+                                         .weights = p->panel,
+                                         .width = mafat_panel_width(mafat_span_size(part->filters)),
+                                         .weights_zero = b.zero - SIGNED_TO_BYTE,
+                                         .to = {bias, multipliers, shifts, p->layer->quantization},
+                                         .start = true,
+                                         .finish = true};
   for (int f = 0; f < MAFAT_PANEL; f++) multipliers[f] = to.multiplier, shifts[f] = to.shift;
   pack(p, part, call.width);
   begin(p, call.width, a.zero, call.weights_zero, bias);
@@ -250,4 +291,5 @@ static int run_matmul(const struct mafat_worker *w, const struct mafat_step *ste
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_integer_matmul = {.run = run_matmul, .sharing = MAFAT_SHARED_BY_UNITS};
+const struct mafat_runner_kind mafat_integer_matmul = {.run = run_matmul,
+                                                       .sharing = MAFAT_SHARED_BY_UNITS};

@@ -31,8 +31,10 @@ static int list_runs(struct norm_pixels *p, int first, int y, int x)
   for (struct mafat_run run; p->n < MOST_RUNS && mafat_runs_next(&runs, &run); c += run.n, p->n++) {
     int row = y;
     const struct mafat_source *s = mafat_sources_at(p->sources, run.source, &row);
-    int channel = run.block * MAFAT_CHANNEL_BLOCK + run.lane - p->sources->list[run.source].first + s->first;
-    const struct mafat_row_view view = mafat_tensors_row_view(p->tensors, s->tensor, channel, row, x);
+    int channel =
+        run.block * MAFAT_CHANNEL_BLOCK + run.lane - p->sources->list[run.source].first + s->first;
+    const struct mafat_row_view view =
+        mafat_tensors_row_view(p->tensors, s->tensor, channel, row, x);
     p->at[p->n] = view.at;
     p->step[p->n] = (int)view.pixel_bytes;
     p->first[p->n] = c;
@@ -69,7 +71,9 @@ static void open_softmax(struct softmax *s, const struct mafat_layer *l, float s
 {
   s->even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
   if (s->even) mafat_integer_exponentials_even(s->exact, scale);
-  else mafat_integer_exponentials(s->exponentials, scale, l->normalize->beta > 0 ? l->normalize->beta : 1);
+  else
+    mafat_integer_exponentials(s->exponentials, scale,
+                               l->normalize->beta > 0 ? l->normalize->beta : 1);
 }
 
 static void run_softmax(const struct softmax *s, const struct mafat_layer *l, uint8_t *pixel)
@@ -79,13 +83,16 @@ static void run_softmax(const struct softmax *s, const struct mafat_layer *l, ui
 }
 
 /* Floats of an operand from channel c on, at most a block; NULL: no such operand. */
-static const float *floats_at(const struct mafat_tensors *t, const struct mafat_layer *l, int operand, int c)
+static const float *floats_at(const struct mafat_tensors *t, const struct mafat_layer *l,
+                              int operand, int c)
 {
-  return operand < l->n_operands ? mafat_tensors_read(t, &l->operands[operand].sources, 0, c, 0, 0) : NULL;
+  return operand < l->n_operands ? mafat_tensors_read(t, &l->operands[operand].sources, 0, c, 0, 0)
+                                 : NULL;
 }
 
 /* Sums integers exactly; results are floats, rounded once. */
-static void run_layer(const struct mafat_tensors *t, const struct mafat_layer *l, const struct mafat_quantization *in, uint8_t *pixel)
+static void run_layer(const struct mafat_tensors *t, const struct mafat_layer *l,
+                      const struct mafat_quantization *in, uint8_t *pixel)
 {
   int64_t sum = 0, squares = 0;
   for (int c = 0; c < l->in.c; c++) {
@@ -93,7 +100,8 @@ static void run_layer(const struct mafat_tensors *t, const struct mafat_layer *l
     sum += number;
     squares += number * number;
   }
-  double scale = (double)in->scale, mean = (double)sum / l->in.c, variance = fmax((double)squares / l->in.c - mean * mean, 0);
+  double scale = (double)in->scale, mean = (double)sum / l->in.c,
+         variance = fmax((double)squares / l->in.c - mean * mean, 0);
   double factor = scale / sqrt(scale * scale * variance + (double)l->normalize->epsilon);
   for (int b = 0; b < l->in.c; b += MAFAT_CHANNEL_BLOCK) {
     const float *times = floats_at(t, l, 1, b), *plus = floats_at(t, l, 2, b);
@@ -116,7 +124,8 @@ static int run_normalize(const struct mafat_worker *w, const struct mafat_step *
   struct softmax softmax;
   const struct mafat_source own = {.tensor = step->layer, .n = l->in.c, .n_rows = l->out.h};
   const struct mafat_sources outputs = {.list = (struct mafat_source *)&own, .n = 1, .n_bands = 1};
-  struct norm_pixels in_pixels = {.tensors = t, .sources = mafat_layer_sources(l), .channels = l->in.c};
+  struct norm_pixels in_pixels = {
+      .tensors = t, .sources = mafat_layer_sources(l), .channels = l->in.c};
   struct norm_pixels out_pixels = {.tensors = t, .sources = &outputs, .channels = l->in.c};
   if (is_softmax) open_softmax(&softmax, l, in.scale);
   for (int y = step->out.y.begin; y < step->out.y.end; y++) {
@@ -131,4 +140,5 @@ static int run_normalize(const struct mafat_worker *w, const struct mafat_step *
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_integer_normalize = {.run = run_normalize, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_integer_normalize = {.run = run_normalize,
+                                                          .sharing = MAFAT_SHARED_BY_ROWS};

@@ -39,15 +39,21 @@ static int run_quantize(const struct mafat_worker *w, const struct mafat_step *s
   else mafat_integer_table_requantize(w->integers, numbers, &in, &l->quantization);
   for (struct mafat_run run; mafat_runs_next(&runs, &run);)
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
-      struct quantize_row r = {mafat_runs_read_bytes(t, mafat_layer_sources(l), &run, y, step->out.x.begin),
-                      to_floats ? (void *)mafat_rows_out(w, step, &run, y) : (void *)mafat_rows_out_bytes(w, step, &run, y),
-                      mafat_tensors_pixel_bytes(t, run.tensor, run.block),
-                      mafat_tensors_pixel_bytes(t, step->layer, run.out_block) / (to_floats ? sizeof(float) : 1), run.n,
-                      mafat_span_size(step->out.x)};
+      struct quantize_row r = {mafat_runs_read_bytes(t, mafat_layer_sources(l), &run, y,
+                                                     step->out.x.begin),
+                               to_floats ? (void *)mafat_rows_out(w, step, &run, y)
+                                         : (void *)mafat_rows_out_bytes(w, step, &run, y),
+                               mafat_tensors_pixel_bytes(t, run.tensor, run.block),
+                               mafat_tensors_pixel_bytes(t, step->layer, run.out_block) /
+                                   (to_floats ? sizeof(float) : 1),
+                               run.n,
+                               mafat_span_size(step->out.x)};
       if (to_floats) put_floats(&r, floats);
-      else w->integers->table(r.from, (int)r.in_pixel, r.to, (int)r.out_pixel, r.cols, r.n, numbers);
+      else
+        w->integers->table(r.from, (int)r.in_pixel, r.to, (int)r.out_pixel, r.cols, r.n, numbers);
     }
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_integer_quantize = {.run = run_quantize, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_integer_quantize = {.run = run_quantize,
+                                                         .sharing = MAFAT_SHARED_BY_ROWS};

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-static void fill(const struct mafat_tensors *t, const struct mafat_layer *l, int layer, struct mafat_box box)
+static void fill(const struct mafat_tensors *t, const struct mafat_layer *l, int layer,
+                 struct mafat_box box)
 {
   for (int block = 0; block < mafat_n_blocks(l->out.c); block++)
     for (int y = box.y.begin; y < box.y.end; y++)
@@ -30,8 +31,10 @@ static void copy_pixel(const struct mafat_strided_copy *m, int y, int x, struct 
   for (int c = 0; c < channels; c++) {
     struct mafat_place in = pixel;
     if (!mafat_copy_locate(m->part, MAFAT_AXIS_C, c, &in) || !settle(m, &in)) continue;
-    mafat_tensors_address(m->tensors, m->tensor, c / MAFAT_CHANNEL_BLOCK, y, x)[c % MAFAT_CHANNEL_BLOCK] =
-        (char)*mafat_integer_source_at(m->tensors, &m->operand->sources, in.at[MAFAT_AXIS_C], in.at[MAFAT_AXIS_H], in.at[MAFAT_AXIS_W], &bytes);
+    mafat_tensors_address(m->tensors, m->tensor, c / MAFAT_CHANNEL_BLOCK, y,
+                          x)[c % MAFAT_CHANNEL_BLOCK] =
+        (char)*mafat_integer_source_at(m->tensors, &m->operand->sources, in.at[MAFAT_AXIS_C],
+                                       in.at[MAFAT_AXIS_H], in.at[MAFAT_AXIS_W], &bytes);
   }
 }
 
@@ -57,10 +60,12 @@ struct copy_run {
 
 /* Sets the run's source. Its elements are `in_step` apart along `in_axis`: columns, rows, or
  * channels of a block; or a single element. */
-static void find_from(const struct mafat_strided_copy *m, int in_axis, int in_step, struct mafat_place in, struct copy_run *r)
+static void find_from(const struct mafat_strided_copy *m, int in_axis, int in_step,
+                      struct mafat_place in, struct copy_run *r)
 {
   int y = in.at[MAFAT_AXIS_H], x = in.at[MAFAT_AXIS_W], at = in.at[MAFAT_AXIS_C], source = 0;
-  for (; at >= m->operand->sources.list[source].n; source++) at -= m->operand->sources.list[source].n;
+  for (; at >= m->operand->sources.list[source].n; source++)
+    at -= m->operand->sources.list[source].n;
   const struct mafat_source *s = mafat_sources_at(&m->operand->sources, source, &y);
   const int channel = s->first + at, n = r->n;
   const struct mafat_row_view view = mafat_tensors_row_view(m->tensors, s->tensor, channel, y, x);
@@ -71,11 +76,13 @@ static void find_from(const struct mafat_strided_copy *m, int in_axis, int in_st
     r->n = mafat_min(n, (view.box.x.end - 1 - x) / in_step + 1);
   } else if (in_axis == MAFAT_AXIS_H && in_step > 0) {
     r->from_step = (ptrdiff_t)view.row_bytes * in_step;
-    r->n = mafat_min(n, (mafat_min(view.box.y.end, s->first_row + s->n_rows) - 1 - y) / in_step + 1);
+    r->n =
+        mafat_min(n, (mafat_min(view.box.y.end, s->first_row + s->n_rows) - 1 - y) / in_step + 1);
   } else if (in_axis == MAFAT_AXIS_C && in_step == 1) {
     r->from_step = 1;
     r->n = mafat_min(mafat_min(n, m->operand->sources.list[source].n - at),
-                     mafat_min(view.channels.end - channel, MAFAT_CHANNEL_BLOCK - channel % MAFAT_CHANNEL_BLOCK));
+                     mafat_min(view.channels.end - channel,
+                               MAFAT_CHANNEL_BLOCK - channel % MAFAT_CHANNEL_BLOCK));
   }
 }
 
@@ -87,11 +94,14 @@ static int copy_run(struct copy_run *r)
 
 /* Copies column i, and following ones in the same run, of a channel read at `in`. Returns their
  * number. */
-static int copy_columns_of(const struct mafat_strided_copy *m, const struct mafat_copy_columns *c, int y, int channel, int i, struct mafat_place in)
+static int copy_columns_of(const struct mafat_strided_copy *m, const struct mafat_copy_columns *c,
+                           int y, int channel, int i, struct mafat_place in)
 {
   const int x = c->x + i * c->step;
   const struct mafat_row_view view = mafat_tensors_row_view(m->tensors, m->tensor, channel, y, x);
-  struct copy_run r = {.to = view.at, .n = mafat_min(c->n - i, (view.box.x.end - 1 - x) / c->step + 1), .to_step = (ptrdiff_t)view.pixel_bytes * c->step};
+  struct copy_run r = {.to = view.at,
+                       .n = mafat_min(c->n - i, (view.box.x.end - 1 - x) / c->step + 1),
+                       .to_step = (ptrdiff_t)view.pixel_bytes * c->step};
   in.at[c->in_axis] += i * c->in_step;
   find_from(m, c->in_axis, c->in_step, in, &r);
   return copy_run(&r);
@@ -99,11 +109,15 @@ static int copy_columns_of(const struct mafat_strided_copy *m, const struct mafa
 
 /* Copies a channel of a pixel, and following ones in the same run, at most n. Returns their
  * number. */
-static int copy_channels_of(const struct mafat_strided_copy *m, int y, int x, int channel, int n, struct mafat_place in)
+static int copy_channels_of(const struct mafat_strided_copy *m, int y, int x, int channel, int n,
+                            struct mafat_place in)
 {
   const struct mafat_atom *last = &m->part->atoms[mafat_part_atoms(m->part, MAFAT_AXIS_C).end - 1];
   const struct mafat_row_view view = mafat_tensors_row_view(m->tensors, m->tensor, channel, y, x);
-  struct copy_run r = {.to = view.at, .to_step = 1, .n = mafat_min(mafat_min(n, view.channels.end - channel), MAFAT_CHANNEL_BLOCK - channel % MAFAT_CHANNEL_BLOCK)};
+  struct copy_run r = {.to = view.at,
+                       .to_step = 1,
+                       .n = mafat_min(mafat_min(n, view.channels.end - channel),
+                                      MAFAT_CHANNEL_BLOCK - channel % MAFAT_CHANNEL_BLOCK)};
   find_from(m, last->in_axis, last->in_step, in, &r);
   return copy_run(&r);
 }
@@ -113,7 +127,8 @@ static void copy_elements(const struct mafat_strided_copy *m)
 {
   const int channels = mafat_network_tensor_shape(m->tensors->network, m->tensor).c;
   for (struct mafat_copy_rows rows = mafat_copy_rows(m); mafat_copy_next_row(&rows);)
-    for (struct mafat_copy_columns c = mafat_copy_columns(m, rows.in, true); mafat_copy_next_columns(&c);)
+    for (struct mafat_copy_columns c = mafat_copy_columns(m, rows.in, true);
+         mafat_copy_next_columns(&c);)
       for (int channel = 0, n; channel < channels; channel += n) {
         struct mafat_place in = c.in;
         n = mafat_copy_locate(m->part, MAFAT_AXIS_C, channel, &in);
@@ -134,9 +149,11 @@ static bool is_whole(const struct mafat_strided_copy *m)
   struct mafat_part channels = *m->part;
   channels.n_atoms = 0;
   for (int i = 0; i < m->part->n_atoms; i++)
-    if (m->part->atoms[i].in_axis == MAFAT_AXIS_C) channels.atoms[channels.n_atoms++] = m->part->atoms[i];
+    if (m->part->atoms[i].in_axis == MAFAT_AXIS_C)
+      channels.atoms[channels.n_atoms++] = m->part->atoms[i];
   channels.in_first[MAFAT_AXIS_H] = channels.in_first[MAFAT_AXIS_W] = 0;
-  return mafat_part_run(m->part) > 1 && mafat_span_size(mafat_part_atoms(m->part, MAFAT_AXIS_C)) == 1 &&
+  return mafat_part_run(m->part) > 1 &&
+         mafat_span_size(mafat_part_atoms(m->part, MAFAT_AXIS_C)) == 1 &&
          !mafat_part_leaves(&channels, m->operand->shape) &&
          (m->part->outside == MAFAT_OUTSIDE_FILL || !mafat_part_leaves(m->part, m->operand->shape));
 }
@@ -173,29 +190,36 @@ static int channels_beside(const struct mafat_sources *sources, int from, int c,
 }
 
 /* Copies the part's channels of some columns of a row. */
-static void copy_columns(const struct mafat_strided_copy *m, int y, const struct mafat_copy_columns *columns)
+static void copy_columns(const struct mafat_strided_copy *m, int y,
+                         const struct mafat_copy_columns *columns)
 {
   const int first = columns->in.at[MAFAT_AXIS_C] - m->part->out_first[MAFAT_AXIS_C];
   const int begin = m->part->out_first[MAFAT_AXIS_C], end = begin + mafat_part_run(m->part);
   for (int c = begin, n; c < end; c += n) {
     int bytes, block = c / MAFAT_CHANNEL_BLOCK;
     n = channels_beside(&m->operand->sources, first + c, c, end - c);
-    const uint8_t *from = mafat_integer_source_at(m->tensors, &m->operand->sources, first + c, columns->in.at[MAFAT_AXIS_H],
-                                               columns->in.at[MAFAT_AXIS_W], &bytes);
-    char *to = mafat_tensors_address(m->tensors, m->tensor, block, y, columns->x) + c % MAFAT_CHANNEL_BLOCK;
-    const ptrdiff_t to_step = (ptrdiff_t)mafat_tensors_pixel_bytes(m->tensors, m->tensor, block) * columns->step;
+    const uint8_t *from =
+        mafat_integer_source_at(m->tensors, &m->operand->sources, first + c,
+                                columns->in.at[MAFAT_AXIS_H], columns->in.at[MAFAT_AXIS_W], &bytes);
+    char *to = mafat_tensors_address(m->tensors, m->tensor, block, y, columns->x) +
+               c % MAFAT_CHANNEL_BLOCK;
+    const ptrdiff_t to_step =
+        (ptrdiff_t)mafat_tensors_pixel_bytes(m->tensors, m->tensor, block) * columns->step;
     const ptrdiff_t from_step = (ptrdiff_t)bytes * columns->in_step;
     if (n == MAFAT_CHANNEL_BLOCK)
-      for (int i = 0; i < columns->n; i++, from += from_step, to += to_step) memcpy(to, from, MAFAT_CHANNEL_BLOCK);
+      for (int i = 0; i < columns->n; i++, from += from_step, to += to_step)
+        memcpy(to, from, MAFAT_CHANNEL_BLOCK);
     else
-      for (int i = 0; i < columns->n; i++, from += from_step, to += to_step) memcpy(to, from, (size_t)n);
+      for (int i = 0; i < columns->n; i++, from += from_step, to += to_step)
+        memcpy(to, from, (size_t)n);
   }
 }
 
 static void copy_pixels(const struct mafat_strided_copy *m)
 {
   for (struct mafat_copy_rows rows = mafat_copy_rows(m); mafat_copy_next_row(&rows);)
-    for (struct mafat_copy_columns c = mafat_copy_columns(m, rows.in, false); mafat_copy_next_columns(&c);) {
+    for (struct mafat_copy_columns c = mafat_copy_columns(m, rows.in, false);
+         mafat_copy_next_columns(&c);) {
       struct mafat_copy_columns inside = c;
       if (clip(m, &inside)) copy_columns(m, rows.y - 1, &inside);
     }
@@ -213,10 +237,12 @@ static int run_rearrange(const struct mafat_worker *w, const struct mafat_step *
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   fill(w->tensors, l, step->layer, step->out);
   for (int k = 0; k < l->n_operands; k++) {
-    struct mafat_strided_copy m = {w->tensors, &l->operands[k], &l->rearrange->parts[k], step->layer, step->out};
+    struct mafat_strided_copy m = {w->tensors, &l->operands[k], &l->rearrange->parts[k],
+                                   step->layer, step->out};
     mafat_copy_bytes(&m);
   }
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_integer_rearrange = {.run = run_rearrange, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_integer_rearrange = {.run = run_rearrange,
+                                                          .sharing = MAFAT_SHARED_BY_ROWS};

@@ -4,24 +4,28 @@
 #include "runner/engine/kinds/integer/integer.h"
 
 /* Reduces to one pixel of a run's channels. */
-static void reduce_pixel(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run, int y, int x)
+static void reduce_pixel(const struct mafat_worker *w, const struct mafat_step *step,
+                         const struct mafat_run *run, int y, int x)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
   struct mafat_quantization in = mafat_network_in_quantization(t->network, step->layer, 0);
-  struct mafat_multiplier scale = mafat_multiplier((double)in.scale / (double)l->quantization.scale);
+  struct mafat_multiplier scale =
+      mafat_multiplier((double)in.scale / (double)l->quantization.scale);
   struct mafat_span rows = l->reduce->rows ? mafat_span(0, l->in.h) : mafat_span(y, y + 1);
   struct mafat_span cols = l->reduce->cols ? mafat_span(0, l->in.w) : mafat_span(x, x + 1);
   int64_t sums[MAFAT_CHANNEL_BLOCK] = {0}; /* a row fits 32 bits, a map does not */
   for (int r = rows.begin; r < rows.end; r++) {
     int32_t of_row[MAFAT_CHANNEL_BLOCK] = {0};
     w->integers->add_pixels(mafat_runs_read_bytes(t, mafat_layer_sources(l), run, r, cols.begin),
-                            (int)mafat_tensors_pixel_bytes(t, run->tensor, run->block), mafat_span_size(cols), run->n, of_row);
+                            (int)mafat_tensors_pixel_bytes(t, run->tensor, run->block),
+                            mafat_span_size(cols), run->n, of_row);
     for (int i = 0; i < run->n; i++) sums[i] += of_row[i];
   }
   bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
   int n = mafat_span_size(rows) * mafat_span_size(cols);
-  uint8_t *out = (uint8_t *)mafat_tensors_address(t, step->layer, run->out_block, y, x) + run->out_lane;
+  uint8_t *out =
+      (uint8_t *)mafat_tensors_address(t, step->layer, run->out_block, y, x) + run->out_lane;
   for (int i = 0; i < run->n; i++)
     out[i] = even ? mafat_integer_mean_even(sums[i], n, &in, &l->quantization)
                   : mafat_integer_mean(sums[i], n, in.zero, scale, &l->quantization);
@@ -36,10 +40,12 @@ struct integer_region {
 
 static struct integer_region region_of(const struct mafat_layer *l, int y, int x)
 {
-  return (struct integer_region){mafat_layer_in_span(l, 0, true, mafat_span(y, y + 1)), mafat_layer_in_span(l, 0, false, mafat_span(x, x + 1))};
+  return (struct integer_region){mafat_layer_in_span(l, 0, true, mafat_span(y, y + 1)),
+                                 mafat_layer_in_span(l, 0, false, mafat_span(x, x + 1))};
 }
 
-static int64_t sum_of(const struct mafat_worker *w, const struct mafat_layer *l, const struct integer_region *r)
+static int64_t sum_of(const struct mafat_worker *w, const struct mafat_layer *l,
+                      const struct integer_region *r)
 {
   const struct mafat_tensors *t = w->tensors;
   int64_t sum = 0;
@@ -60,27 +66,35 @@ static void mean_of_pixel(const struct mafat_worker *w, const struct mafat_step 
   struct mafat_quantization in = mafat_network_in_quantization(w->tensors->network, step->layer, 0);
   struct integer_region r = region_of(l, y, x);
   int n = mafat_span_size(r.rows) * mafat_span_size(r.cols) * l->in.c;
-  struct mafat_multiplier scale = mafat_multiplier((double)in.scale / (double)l->quantization.scale);
+  struct mafat_multiplier scale =
+      mafat_multiplier((double)in.scale / (double)l->quantization.scale);
   int64_t sum = sum_of(w, l, &r);
   *(uint8_t *)mafat_tensors_address(w->tensors, step->layer, 0, y, x) =
-      l->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? mafat_integer_mean_even(sum, n, &in, &l->quantization)
-                                                        : mafat_integer_mean(sum, n, in.zero, scale, &l->quantization);
+      l->quantization.rounding == MAFAT_REQUANTIZE_EVEN
+          ? mafat_integer_mean_even(sum, n, &in, &l->quantization)
+          : mafat_integer_mean(sum, n, in.zero, scale, &l->quantization);
 }
 
 /* ---- indices along one axis ---- */
 
 /* Input value number `at` along the axis for output (y, x, c). */
-static int value_at(const struct mafat_worker *w, const struct mafat_layer *l, int c, int y, int x, int at)
+static int value_at(const struct mafat_worker *w, const struct mafat_layer *l, int c, int y, int x,
+                    int at)
 {
   const struct mafat_reduce *r = l->reduce;
   int bytes;
-  return *mafat_integer_source_at(w->tensors, mafat_layer_sources(l), r->channels ? at : c, r->rows ? at : y, r->cols ? at : x, &bytes);
+  return *mafat_integer_source_at(w->tensors, mafat_layer_sources(l), r->channels ? at : c,
+                                  r->rows ? at : y, r->cols ? at : x, &bytes);
 }
 
-static int find_place(const struct mafat_worker *w, const struct mafat_layer *l, int c, int y, int x)
+static int find_place(const struct mafat_worker *w, const struct mafat_layer *l, int c, int y,
+                      int x)
 {
   const struct mafat_reduce *r = l->reduce;
-  int n = r->channels ? l->in.c : r->rows ? l->in.h : l->in.w, place = 0, best = value_at(w, l, c, y, x, 0);
+  int n = r->channels ? l->in.c
+          : r->rows   ? l->in.h
+                      : l->in.w,
+      place = 0, best = value_at(w, l, c, y, x, 0);
   for (int at = 1; at < n; at++) {
     int value = value_at(w, l, c, y, x, at);
     bool better = r->how == MAFAT_REDUCE_ARG_MAX ? value > best : value < best;
@@ -99,7 +113,8 @@ static void find_places(const struct mafat_worker *w, const struct mafat_step *s
 /* ---- the kind ---- */
 
 static int run_pixels(const struct mafat_worker *w, const struct mafat_step *step,
-                      void (*pixel)(const struct mafat_worker *w, const struct mafat_step *step, int y, int x))
+                      void (*pixel)(const struct mafat_worker *w, const struct mafat_step *step,
+                                    int y, int x))
 {
   for (int y = step->out.y.begin; y < step->out.y.end; y++)
     for (int x = step->out.x.begin; x < step->out.x.end; x++) pixel(w, step, y, x);
@@ -118,4 +133,5 @@ static int run_reduce(const struct mafat_worker *w, const struct mafat_step *ste
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_integer_reduce = {.run = run_reduce, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_integer_reduce = {.run = run_reduce,
+                                                       .sharing = MAFAT_SHARED_BY_ROWS};

@@ -45,8 +45,8 @@ static make_row *row_maker(const struct mafat_layer *l)
   }
 }
 
-static void make_run(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run,
-                     const struct integer_columns *columns)
+static void make_run(const struct mafat_worker *w, const struct mafat_step *step,
+                     const struct mafat_run *run, const struct integer_columns *columns)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
@@ -55,15 +55,21 @@ static void make_run(const struct mafat_worker *w, const struct mafat_step *step
   const struct mafat_quantization in = mafat_network_in_quantization(t->network, step->layer, 0);
   make_row *make = row_maker(l);
   struct mafat_integer_resize_call call = {
-      .taps = columns->taps, .origin = columns->taps[0].at, .n_cols = columns->n, .n_channels = run->n,
+      .taps = columns->taps,
+      .origin = columns->taps[0].at,
+      .n_cols = columns->n,
+      .n_channels = run->n,
       .in_pixel_bytes = (int)mafat_tensors_pixel_bytes(t, run->tensor, run->block),
-      .out_pixel_bytes = (int)mafat_tensors_pixel_bytes(t, step->layer, run->out_block), .in = &in, .to = &l->quantization};
+      .out_pixel_bytes = (int)mafat_tensors_pixel_bytes(t, step->layer, run->out_block),
+      .in = &in,
+      .to = &l->quantization};
   for (int y = step->out.y.begin; y < step->out.y.end; y++) {
     const struct mafat_tap tap = mafat_points_tap(&points, y);
     call.above = mafat_runs_read_bytes(t, sources, run, tap.at, call.origin);
     call.below = mafat_runs_read_bytes(t, sources, run, tap.next, call.origin);
     call.weight = tap.weight;
-    call.out = (uint8_t *)mafat_tensors_address(t, step->layer, run->out_block, y, columns->begin) + run->out_lane;
+    call.out = (uint8_t *)mafat_tensors_address(t, step->layer, run->out_block, y, columns->begin) +
+               run->out_lane;
     make(&call);
   }
 }
@@ -79,4 +85,5 @@ static int run_resample(const struct mafat_worker *w, const struct mafat_step *s
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_integer_resample = {.run = run_resample, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_integer_resample = {.run = run_resample,
+                                                         .sharing = MAFAT_SHARED_BY_ROWS};
