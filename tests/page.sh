@@ -61,4 +61,4 @@ page_check() { # NAME BLOCK
   check "$1$promised" "does not say: $missing" test -z "$missing"
 }
 
-page_mask() { sed -E 's/[0-9.]+ ms/# ms/g; s/ +/ /g' "$1"; } # FILE: with no milliseconds
+page_mask() { sed -E 's/[0-9.]+ ms/# ms/g; s/memory [0-9.]+ of/memory # of/g; s/ +/ /g' "$1"; } # FILE: without measured figures
