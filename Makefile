@@ -211,10 +211,14 @@ $(SHARED): $(call objects,$(LIBRARY))
 $(BUILD)/libmafat.so: $(SHARED)
 	$(Q)ln -sf $(SONAME) $@
 
-# The linker script: code in parts, by when it is needed.
+# The linker script: code in parts, by when it is needed. A part begins at a page, or at a window:
+# the bytes that the kernel maps around a page that is entered. Smaller values make a smaller file,
+# of whose parts neighbours stay resident.
+WINDOW ?= 0x10000
+PAGE ?= 0x1000
 $(BUILD)/run_inference.ld: scripts/link_parts.awk base/levels.def runner/os/parts.def programs/run_inference/run_inference.ld
 	@mkdir -p $(@D)
-	$(Q)awk -f $(filter-out base/levels.def,$^) >$@.new && mv $@.new $@
+	$(Q)awk -v window=$(WINDOW) -v page=$(PAGE) -f $(filter-out base/levels.def,$^) >$@.new && mv $@.new $@
 
 # Stripped: a memory cgroup is charged for the pages of a program that the kernel reads ahead, also
 # for debug information. run_inference_dynamic keeps it; run_inference_symbols keeps function names

@@ -266,7 +266,7 @@ static void measure_process(struct mafat_footprint *footprint,
     footprint->winograd_bytes[i] = parts_bytes(r, footprint->decoders, 1u << i) - bytes;
 }
 
-/* If parts do not begin at windows (--defsym=mafat_window), making one resident late brings
+/* If parts do not begin at windows (make WINDOW=0x1000), making one resident late brings
  * neighbours in its windows. */
 static size_t late_part_bytes(const struct mafat_process_part *part)
 {

@@ -8,13 +8,13 @@ IMAGED := run_inference $(filter mafat_serve,$(RELEASED))
 RELEASED_PAGES := $(RELEASED:%=%.1) mafat-plan.7
 # Link maps list the archives that were used; INSIDE.md of a release is written from them.
 ONE_FILE = LDFLAGS='$(ALONE) -s -Wl,--gc-sections -Wl,-z,common-page-size=4096 $(TABLES_LEFT_OUT) -Wl,-Map=$$@.map' IMAGE_LIBS='-ljpeg -lpng -lz' $(SMALL)
-ONE_FILE += STRIPPED='-s -Wl,--gc-sections$(SMALL_LINK)'
+ONE_FILE += STRIPPED='-s -Wl,--gc-sections'
 # Small on Arm: -Os except for kernels, no position-independent library code, and no portable
 # kernels on aarch64, which always has NEON. Parts of the code start at a page instead of a 64 KB
-# window, which saves up to 60 KB each (runner/os/parts.def).
+# window, which saves up to 60 KB each, or anywhere instead of at a page, which saves 2 KB each
+# (runner/os/parts.def).
 ON_ARM := $(filter aarch64-% arm%,$(MACHINE))
-SMALL = $(if $(ON_ARM),SHAREABLE= OPT='-Os$(if $(filter aarch64-%,$(MACHINE)), -DMAFAT_WITHOUT_PORTABLE)')
-SMALL_LINK = $(if $(ON_ARM), -Wl$(comma)--defsym=mafat_window=0x1000)
+SMALL = $(if $(ON_ARM),WINDOW=0x1000 PAGE=64 SHAREABLE= OPT='-Os$(if $(filter aarch64-%,$(MACHINE)), -DMAFAT_WITHOUT_PORTABLE)')
 
 .PHONY: release released linked-released check-release print-release
 

@@ -1,7 +1,8 @@
-# Prints the linker script of a static program: awk -f link_parts.awk parts.def TEMPLATE. In the
-# template, @PARTS@ becomes one section for each part, @TABLES@ the library constants that runs
-# read, @UNREAD@ the address tables that no run reads. Where parts.def includes base/levels.def, it
-# reads the rows for which a macro was just defined.
+# Prints the linker script of a static program: awk -v window=BYTES -v page=BYTES -f link_parts.awk
+# parts.def TEMPLATE. A part begins and ends at a multiple of these bytes. In the template, @PARTS@
+# becomes one section for each part, @TABLES@ the library constants that runs read, @UNREAD@ the
+# address tables that no run reads. Where parts.def includes base/levels.def, it reads the rows for
+# which a macro was just defined.
 
 function fail(text) { print "link_parts.awk: " text >"/dev/stderr"; failed = 1; exit 1 }
 
@@ -76,11 +77,11 @@ function row(text,   kind, name, except) {
 }
 
 function sections(   i, name, align, next_align, out) {
-  next_align = "0x1000"
+  next_align = page
   for (i = 1; i <= n_parts; i++) {
     name = names[i]
     align = next_align
-    next_align = i < n_parts && (at[name] == "WINDOW" || at[names[i + 1]] == "WINDOW") ? WINDOW : "0x1000"
+    next_align = i < n_parts && (at[name] == "WINDOW" || at[names[i + 1]] == "WINDOW") ? window : page
     if (i == n_parts) body[name] = body[name] "    KEEP(*(SORT_NONE(.fini)))\n" # ends each run
     # filled to the next part: no hole, at which mprotect and munlock would stop
     out = out "  .text." name " : ALIGN(" align ")\n  {\n" body[name] \
@@ -108,7 +109,6 @@ BEGIN {
   OWN = ".text .text.[!.]* .rodata" # two dots: base/part.h
   CODE = OWN " .rodata.cst*"
   ADDRESSES = ".data.rel.ro .data.rel.ro.*"
-  WINDOW = "DEFINED(mafat_window) ? mafat_window : 0x10000"
 }
 FNR == NR {
   if (/^#define (LEVEL|INTEGERS)\(/) rows = "^" substr($2, 1, index($2, "(") - 1) "\\("

@@ -9,7 +9,12 @@
 
 #include <string.h>
 
+/* No 64-bit Arm uses them: releases leave them out (packaging/release.mk). */
+#if defined(__aarch64__) && defined(MAFAT_WITHOUT_PORTABLE)
+#define EVERYWHERE(table) NULL
+#else
 #define EVERYWHERE(table) (table)
+#endif
 
 #define INTEGERS(name, level, machine, features) \
   static bool has_##name(void) { return true features; }
@@ -41,7 +46,7 @@ int mafat_integer_kernels_list(const struct mafat_integer_kernels **list, int ca
 
 const struct mafat_integer_kernels *mafat_integer_kernels_find(const struct mafat_kernels *level)
 {
-  const struct mafat_integer_kernels *best = &mafat_integer_portable;
+  const struct mafat_integer_kernels *best = NULL; /* each level has a row without requirements */
   for (int r = 0; r < MAFAT_N_INTEGER_LEVELS; r++)
     if (strcmp(rows[r].level, level->name) == 0 && rows[r].table && rows[r].is_supported())
       best = rows[r].table;
