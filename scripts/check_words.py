@@ -22,7 +22,7 @@ import sys
 
 WIDTH = 100
 TEST_FOLDERS = ("tests/", "experiments/", "examples/", "darknet_patch/")
-ENFORCED = {"openers", "phrases", "names", "prose", "tags"}
+ENFORCED = {"openers", "phrases", "names", "prose", "tags", "width"}
 OPENER = re.compile(r"(Of|What|That|As|Such|Where|Whoever|Those)\b")
 
 # Phrases of messages, comments and pages; ~ is a space, a hyphen or the end of a line.
