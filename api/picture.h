@@ -1,5 +1,5 @@
-/* Chooses how pictures become a model's input: by the options, else by the file, else by a default
- * rule. */
+/* Chooses how pictures become a model's input: by the options, else by the file, else by Darknet's
+ * rule. Called by api/model.c, api/dry_run.c and api/packing/observe.c. Allocates nothing. */
 #ifndef MAFAT_API_PICTURE_H
 #define MAFAT_API_PICTURE_H
 
@@ -10,7 +10,7 @@
 /* Contains pointers into itself: must not be moved. */
 struct mafat_picture {
   struct mafat_image_input input;
-  struct mafat_pixel_rule rule; /* set even if input.rule is NULL */
+  struct mafat_pixel_rule rule; /* also set if input.rule is NULL: Darknet's */
   const char *source;           /* source of mean and scale: "options", "file" or "default" */
 };
 
@@ -19,7 +19,8 @@ int mafat_picture_make(struct mafat_picture *p, const struct mafat_network *n,
                        const struct mafat_model_options *o, const struct mafat_kernels *kernels,
                        struct mafat_diagnostic *d);
 
-/* Applies everything but Darknet's own rule (picture_options.c). */
+/* Changes *p, which has Darknet's rule, as the file and the options say. Called by
+ * mafat_picture_make; implemented in picture_options.c. */
 int mafat_picture_follow(struct mafat_picture *p, const struct mafat_network *n,
                          const struct mafat_model_options *o, struct mafat_diagnostic *d);
 

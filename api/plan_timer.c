@@ -11,7 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Short runs vary more, and cost less. */
+/* A plan runs until its runs took ENOUGH_MS together, within these numbers of runs. Short runs are
+ * repeated more, because they vary more and cost less. */
 enum { LEAST_RUNS = 4, MOST_RUNS = 64, ENOUGH_MS = 3 };
 
 struct mafat_plan_timer {

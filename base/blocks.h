@@ -1,7 +1,7 @@
 /* Sizes of channel blocks. A tensor is stored in blocks of 16 channels. Its last block is only as
  * wide as needed, rounded up to 4; 1 to 3 channels are not rounded, so that an image of 3 channels
- * costs 3 elements per pixel. Used by all folders that lay out tensors (network/, predictor/,
- * runner/). */
+ * costs 3 elements per pixel. Used wherever tensors are laid out or split: network/, formats/,
+ * transform/, predictor/, search/, runner/ and api/. */
 #ifndef MAFAT_BASE_BLOCKS_H
 #define MAFAT_BASE_BLOCKS_H
 
@@ -32,7 +32,7 @@ static inline int mafat_n_blocks(int channels)
   return (channels + MAFAT_CHANNEL_BLOCK - 1) / MAFAT_CHANNEL_BLOCK;
 }
 
-/* Elements per pixel in block `block` of a tensor of any element type. */
+/* Elements per pixel in block number `block`; the same for all element types. */
 static inline int mafat_block_width(int channels, int block)
 {
   int n = mafat_min(channels - block * MAFAT_CHANNEL_BLOCK, MAFAT_CHANNEL_BLOCK);

@@ -14,9 +14,10 @@ struct candidate {
   enum mafat_range_method method;
 };
 
-/* Equalizes most of the differences of channels; the rest stays in the following weights, which
- * then differ less. (Output errors of Yolo-Fastest 1.1 and -xl for shares of 0: 0.14, 0.36; 0.5:
- * 0.10, 0.17; 0.75: 0.095, 0.17; 1: 0.11, 0.18.) */
+/* Equalizes only part of the channels' differences in magnitude. The readers' weights are divided
+ * by the same factors, so they would differ more with a larger share. (Output errors of
+ * Yolo-Fastest 1.1 and -xl for shares of 0: 0.14, 0.36; 0.5: 0.10, 0.17; 0.75: 0.095, 0.17; 1:
+ * 0.11, 0.18.) */
 #define SHARE .75f
 static const struct candidate candidates[MAFAT_PACKING_CANDIDATES] = {{0, MAFAT_RANGE_SQUARES},
                                                                       {0, MAFAT_RANGE_PERCENTILE},
@@ -39,15 +40,15 @@ struct mafat_numbering {
   float **factors;                         /* [layer of `network`] */
   struct mafat_measure *measure;
   struct mafat_measured *errors, last;     /* [layer of wide] */
-  const struct candidate *calibrated;            /* candidate with this share was calibrated; NULL:
-                                                    none */
+  const struct candidate *calibrated;      /* candidate that was calibrated last; NULL: none */
   double moved[MAFAT_PACKING_CANDIDATES];        /* output error of each candidate */
   int candidate, n_candidates, best;                   /* current, number, best so far */
-  bool again;                              /* the best one again, because its file was
-                                              overwritten */
+  bool again;                              /* the best candidate is packed again, because
+                                              its file was overwritten */
 };
 
-/* Collects histograms with functions separated, and factors of this share. */
+/* Calibrates with this share of equalization: chooses factors and collects histograms, in a copy of
+ * the network whose table functions are layers of their own. */
 static int calibrate(struct mafat_numbering *q, float share, struct mafat_diagnostic *d)
 {
   const struct mafat_packing *p = q->packing;
@@ -66,7 +67,8 @@ static int calibrate(struct mafat_numbering *q, float share, struct mafat_diagno
   return code;
 }
 
-/* Assigns factors to packed layers, which are more than the model's. */
+/* Assigns the factors of the model's layers to the packed network. It has more layers, so their
+ * numbers differ. */
 static int place_factors(struct mafat_numbering *q, struct mafat_diagnostic *d)
 {
   free(q->factors);
@@ -201,7 +203,7 @@ static int report(const struct mafat_numbering *q, struct mafat_packing_run *run
 
 /* ---- steps ---- */
 
-/* Starts with a list of quantized layers, for which all candidates are to be tried. */
+/* Chooses the quantized layers, and starts over with the first candidate. */
 static int begin_candidates(struct mafat_numbering *q, struct mafat_diagnostic *d)
 {
   q->calibrated = NULL;

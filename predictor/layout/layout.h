@@ -1,5 +1,7 @@
 /* Bytes of a run: one list of buffers with lifetimes and offsets, made by a dry walk of the
- * schedule. The executor takes every pointer from this list, so the prediction is the run.
+ * schedule. The executor gets every pointer into the arena from this list, so a run uses exactly
+ * the predicted offsets and bytes. Made by predictor/layout/ in the plan's heap. Read by
+ * predictor/, search/, runner/ and api/.
  *
  * A tensor is stored as rows of channel blocks,
  *   [row][block][left + columns + right][width of the block]
@@ -23,7 +25,7 @@ enum mafat_tag {
 
 struct mafat_buffer {
   enum mafat_tag tag;
-  int tensor;      /* owner: a layer or input, the first of those that share the buffer; -1 for
+  int tensor;      /* owner: the first of the layers and inputs that share the buffer; -1 for
                       I/O */
   size_t bytes;    /* multiple of 64 */
   size_t offset;   /* in the arena */
@@ -60,7 +62,7 @@ struct mafat_layout {
   struct mafat_buffer *buffers;
   int n_buffers;
   struct mafat_tensor_layout *tensors; /* [tensor] */
-  struct mafat_scratch *scratch;       /* [layer]: if in parts, of the largest part */
+  struct mafat_scratch *scratch;       /* [layer]; in parts: scratch of the largest part */
   int *sums_buffers;                   /* [layer]: first partition buffer of integer sums continued
                                           from part to part (plan/partition.h); -1: none. NULL: no
                                           layer has any */
@@ -97,8 +99,9 @@ struct mafat_layout {
 /* Returns MAFAT_ELIMIT when sizes overflow. */
 int mafat_layout_make(struct mafat_layout **out, const struct mafat_network *n,
                       const struct mafat_plan *plan, struct mafat_diagnostic *d);
-/* Reduced layouts for a search. An outline has no offsets (total_bytes is bound_bytes), no reads
- * and their buffers, no MACs. A sketch is an outline with reads. */
+/* Reduced layouts for a search. An outline has no offsets (total_bytes is bound_bytes) and no MACs,
+ * and omits reads of weights and their buffers. A sketch has no offsets either, but includes the
+ * reads. */
 int mafat_layout_outline(struct mafat_layout **out, const struct mafat_network *n,
                          const struct mafat_plan *plan, struct mafat_diagnostic *d);
 int mafat_layout_sketch(struct mafat_layout **out, const struct mafat_network *n,
@@ -124,8 +127,9 @@ static inline int mafat_layout_scratch_buffer(const struct mafat_layout *layout,
 size_t mafat_layout_tensor_bytes(const struct mafat_layout *layout, int tensor);
 void mafat_layout_close(struct mafat_layout **layout);
 
-/* True if the picture is decoded row by row as layers read it. False: before all layers, or not
- * needed. Several inputs count as by rows, because reading one may run other steps. */
+/* True if the picture is decoded row by row as layers read it. False if it is decoded before all
+ * layers, or not needed. Always true with several inputs, because other steps may run between the
+ * reads of two inputs. */
 static inline bool mafat_layout_takes_rows(const struct mafat_layout *layout)
 {
   const struct mafat_tensor_layout *picture = &layout->tensors[layout->picture];

@@ -1,5 +1,5 @@
-/* Finds the lifetimes of tensors and partition buffers. Called by maker.c. Fills the maker's lists;
- * allocates nothing. */
+/* Finds the lifetimes of tensors and partition buffers. Called by maker.c; buffers.c calls the
+ * functions mafat_times_of_*. Fills the maker's lists; allocates nothing. */
 #include "predictor/layout/maker.h"
 
 #include "predictor/plan/parts.h"
@@ -54,9 +54,9 @@ static void live_through(struct mafat_layout_maker *m, int tensor, struct mafat_
   live(m, tensor, times.last);
 }
 
-/* Extends the life of what a step of `layer` reads. If layers alternate, tensors from outside the
- * group live until all are done. If Winograd transforms the input ahead of everything else, the
- * input dies then, and the output can reuse its buffer. */
+/* Extends the lives of the tensors that a step of `layer` reads. If the group's layers alternate,
+ * tensors from outside the group live until its last step. If Winograd transforms the whole input
+ * first, the input's life ends there, so the output can reuse its buffer. */
 static void note_reads(struct mafat_layout_maker *m, int layer)
 {
   int group = m->plan->group_of[layer], begin = 2 * m->plan->position[layer];
@@ -148,13 +148,14 @@ static void note_parts(struct mafat_layout_maker *m, int group)
   }
 }
 
-/* Inputs exist from the start, except those that are read in parts. */
+/* Inputs live from the start of the run. Exceptions: an input in partition buffers, and all inputs
+ * of a plan for one rank. */
 static void note_input(struct mafat_layout_maker *m, int input)
 {
   const struct mafat_usage *u = &m->schedule->usage[input];
   if (!u->needed || mafat_parts_partition(m->plan, input) || m->plan->rank >= 0) return;
   live(m, input, 0);
-  /* an alias of it is an output */
+  /* an output is an alias of the input */
   if (u->last_use == m->plan->n_layers) live(m, input, 2 * m->plan->n_positions - 1);
   if (!u->external) live_through(m, input, mafat_times_of_group(mafat_plan_group(m->plan, input)));
 }

@@ -1,5 +1,6 @@
-/* Makes a layout from a plan: mafat_layout_make, outline and sketch. Called by api/, the searches
- * and predictor/planning/. The layout is in the plan's heap. */
+/* Makes a layout from a plan: mafat_layout_make, outline and sketch. Called by api/, the searches,
+ * predictor/planning/, predictor/transfers/ and runner/calibrate/. Allocates the layout from the
+ * plan's heap. */
 #include "predictor/layout/maker.h"
 
 #include "predictor/plan/boxes_room.h"
@@ -68,8 +69,8 @@ static int assign_offsets(const struct mafat_layout_maker *m)
 
 /* ---- after the last step ---- */
 
-/* Buffer of a tensor that is readable after a run or, for a number past all tensors, of a frame
- * that stays; NULL: none. */
+/* Buffer of a tensor that is read after the run; NULL: none. The number after the last tensor
+ * stands for a video frame that stays. */
 static const struct mafat_buffer *output_buffer(const struct mafat_layout_maker *m, int tensor)
 {
   const struct mafat_layout *l = m->layout;
@@ -107,8 +108,8 @@ static size_t lowest_beside_outputs(const struct mafat_layout_maker *m, size_t b
   return at;
 }
 
-/* Places the memory for boxes in the arena, where everything but outputs is dead, and the rest past
- * its end. */
+/* Places the memory for boxes beside the outputs: all other buffers are dead by then. If it does
+ * not fit in the arena, it extends past the arena's end. */
 static void place_boxes(struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;
@@ -140,8 +141,8 @@ static bool has_bytes(const struct mafat_layout_maker *m)
   return false;
 }
 
-/* Finds the tensors in partition buffers, and counts partition buffers and parts of maps with
- * sums. */
+/* Finds the tensors that are stored in partition buffers. Returns the number of all partition
+ * buffers, including those of integer sums. */
 static int find_partition_buffers(struct mafat_layout_maker *m)
 {
   int n = 0;
@@ -190,7 +191,7 @@ static size_t records_of_parts(const struct mafat_layout_maker *m, size_t n_piec
 {
   const struct mafat_parts *parts = m->plan->parts;
   const struct mafat_parts_scratch *s = m->layout->part_scratch;
-  /* overhead of the C library for each of a part's lists: partition buffers along an axis, steps */
+  /* the C library's overhead of an allocation, once for each part and once for each tensor */
   enum { BLOCK = 16 };
   size_t of_a_part =
       sizeof *parts->list + sizeof *s->record_of + sizeof *s->run_of + sizeof *s->runs + BLOCK;
@@ -212,13 +213,14 @@ static int make(struct mafat_layout_maker *m)
   layout->n_workers = m->plan->n_threads;
   layout->winograds = list_winograds(m->plan);
   layout->ring_buffer = layout->panel_buffer = layout->affine_buffer = layout->frame_buffer = -1;
-  /* scratch, weights, sums; maps; I/O and a frame */
   layout->tensors = mafat_heap_calloc(layout->heap, n_operators, sizeof *layout->tensors);
   if (!layout->tensors) return MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = mafat_parts_scratch_open(&layout->part_scratch, m->plan, m->network);
   if (code) return code;
   size_t n_partition_buffers = (size_t)find_partition_buffers(m),
          n_runs = layout->part_scratch ? (size_t)layout->part_scratch->n_runs : 0;
+  /* scratch and weights of layers, tensors, partition buffers, scratch of parts, and 4 buffers for
+   * I/O and a frame */
   layout->buffers =
       mafat_heap_calloc(layout->heap, 2 * n + n_operators + n_partition_buffers + n_runs + 4,
                         sizeof *layout->buffers);
@@ -258,7 +260,7 @@ static int make_layout(struct mafat_layout **out, struct mafat_layout_maker m,
 {
   *out = NULL;
   struct mafat_heap *heap = m.plan->heap;
-  /* if the plan is in the C library's heap: keeps temporary memory from fragmenting it */
+  /* for temporary memory if the plan is in the C library's heap, which it would fragment */
   struct mafat_heap *own = NULL;
   int code = heap ? MAFAT_OK : mafat_heap_open(&own);
   m.work = own ? own : heap;

@@ -1,5 +1,5 @@
 /* State of a layout (layout.h) while it is made, and the stages of making it. maker.c calls the
- * functions below in this order; no other file does. */
+ * stages below in this order; buffers.c calls the functions mafat_times_of_*. */
 #ifndef MAFAT_PREDICTOR_LAYOUT_MAKER_H
 #define MAFAT_PREDICTOR_LAYOUT_MAKER_H
 

@@ -1,5 +1,8 @@
 /* Layers computed inside the step of the layer that reads them. The tensor between them then never
- * exists as a map. They are:
+ * exists as a map. Called by predictor/, runner/engine/, runner/weights/, search/ and api/.
+ * Allocates from the plan's heap.
+ *
+ * These are fused:
  *   - a convolution whose only reader is a 2x2 maxpool of stride 2: pooled in the store;
  *   - a depthwise convolution whose only reader is a 1x1 convolution: computed a few rows at
  *     a time into scratch;
@@ -8,23 +11,23 @@
  *   - a table of floats in which only one layer looks up values: read from its kept weights,
  *     whatever its group.
  *
- * Except for the table, all must be in one group. Nothing is computed twice and no bit changes, so
- * plans do not mention fusion, except rows of depthwise layers (spec.h). The functions below treat
- * such a step as one operation: use them for input spans, plan.h for sources, and the walk below
- * for all layers of a step. */
+ * Except for the table, all must be in one group. Nothing is computed twice and no bit of an
+ * output changes. So specs of plans do not mention fusion; they only choose the rows of depthwise
+ * layers (spec.h). The functions below treat such a step as one operation: use them for input
+ * spans, plan.h for sources, and the walk below for all layers of a step. */
 #ifndef MAFAT_PREDICTOR_PLAN_FUSION_H
 #define MAFAT_PREDICTOR_PLAN_FUSION_H
 
 #include "predictor/plan/plan.h"
 
 /* Applies a group's depthwise words to its layers (n_layers, ascending): fills
- * plan->depthwise_rows. MAFAT_EINVAL: a layer is not in the group, or is named alone and not
- * depthwise; MAFAT_ENOMEM. */
+ * plan->depthwise_rows. MAFAT_EINVAL: a word names a layer outside the group, or a single
+ * layer that is not depthwise; MAFAT_ENOMEM. */
 int mafat_fusion_apply(struct mafat_plan *plan, const struct mafat_network *n, const int *layers,
                        int n_layers, const struct mafat_group_spec *group,
                        struct mafat_diagnostic *d);
-/* Fills the depthwise words, empty before, of a group with these layers. Allocates from the heap.
- * MAFAT_ENOMEM. */
+/* Adds the plan's depthwise words to `group`, which consists of these layers and has no words yet.
+ * Allocates from `heap`. MAFAT_ENOMEM. */
 int mafat_fusion_words(const struct mafat_plan *plan, const struct mafat_network *n,
                        const int *layers, int n_layers, struct mafat_heap *heap,
                        struct mafat_group_spec *group);
@@ -78,8 +81,8 @@ struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const stru
 int mafat_fusion_granularity(const struct mafat_plan *plan, const struct mafat_network *n,
                              int layer);
 
-/* True if each operand is one tensor, starts at a block and covers the whole output. Such operands
- * are blended in one pass each, except the first. */
+/* True if each operand is one tensor that starts at a block, and covers the whole output or is
+ * broadcast. Then each operand after the first needs one pass, and the first needs no copy. */
 bool mafat_fusion_blends_alike(const struct mafat_layer *l);
 
 #endif

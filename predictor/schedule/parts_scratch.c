@@ -1,5 +1,6 @@
-/* Plans scratch of parts and merges runs that share a buffer. Called by predictor/layout/; sizes
- * also by parts_order.c. Allocates from the plan's heap. */
+/* Plans the scratch of parts, and merges runs of parts that can share a buffer. Called by
+ * predictor/layout/, and by parts_order.c for the sizes of scratch. Allocates from the plan's
+ * heap. */
 #include "predictor/schedule/parts_scratch.h"
 
 #include "base/part.h"
@@ -43,7 +44,7 @@ static int grow(struct scratch_maker *m)
   return MAFAT_OK;
 }
 
-/* Number of the layer's equal record; creates one if there is none. */
+/* Finds the layer's record that equals *s, or adds one. Sets *record to its number. */
 static int find_record(struct scratch_maker *m, int layer, const struct mafat_scratch *s,
                        int *record)
 {
@@ -160,7 +161,8 @@ static size_t most_alive(const size_t *live, int from, int until)
 void mafat_parts_scratch_join(struct mafat_parts_scratch *s, int n_parts, const size_t *live,
                               int n_times)
 {
-  /* beside: the run with which others are merged */
+  /* peak: most bytes at any time before merging; beside: most live bytes during the newest merged
+   * run */
   size_t peak = most_alive(live, 0, n_times), beside = 0;
   int n = 0;
   for (int i = 0; i < s->n_runs; i++)

@@ -16,9 +16,8 @@
 
 enum {
   SHOWN_BYTES = 40, /* of a wrong value in a message */
-  MOST_BYTES =
-      256
-      << 20 /* of a line: a million boxes, the most that run_inference looks at, take 200 each */
+  /* of a line: a million boxes, the most that run_inference considers, at 200 each */
+  MOST_BYTES = 256 << 20
 };
 
 /* Position of a field, for messages. */
@@ -69,8 +68,8 @@ static bool is_text(struct json_object *value)
          strlen(json_object_get_string(value)) == (size_t)json_object_get_string_len(value);
 }
 
-/* Reads a finite number from `low` on, which is 0 or -HUGE_VAL; `field` is its whole name for
- * messages. */
+/* Reads a finite number that is at least `low`: 0 or -HUGE_VAL. `field` is the number's full name,
+ * for messages. */
 static int read_number(const struct json_place *place, struct json_object *value, const char *field,
                        double low, double *out)
 {
@@ -257,8 +256,8 @@ static int grow(struct text_line *line, struct mafat_annotate_mistake *mistake)
   return MAFAT_OK;
 }
 
-/* The next line without what is blank at its end; *more is false at the end of the file, or where
- * it cannot be read. */
+/* Reads the next line, without blanks at its end. *more is false if there is none: at the end of
+ * the file, or after a read error. */
 static int read_line(struct text_line *line, FILE *file, bool *more,
                      struct mafat_annotate_mistake *mistake)
 {

@@ -1,5 +1,5 @@
 /* Fits prices to measurements: the cost of each kind of work, given amounts of work and total
- * times. Pure arithmetic. */
+ * times. Called by runner/calibrate/calibrate.c. mafat_fit_prices allocates its matrices. */
 #ifndef MAFAT_RUNNER_CALIBRATE_CALIBRATE_FIT_H
 #define MAFAT_RUNNER_CALIBRATE_CALIBRATE_FIT_H
 
@@ -10,9 +10,9 @@
 void mafat_fit_solve(int n, const double *gram, const double *moment, double *x);
 
 /* Finds prices (n_terms) such that counts (n, n_terms) x prices approximate ns (n). Minimizes
- * relative errors robustly: outliers count by their size, not its square. Stays near the given
- * prices where measurements do not decide; a given 0 leaves a price free. *error: median relative
- * error. MAFAT_ENOMEM. */
+ * a weighted sum of relative errors, not of their squares, so that outliers count less. A price
+ * that the measurements do not determine stays near the given one, unless that is 0. *error: median
+ * relative error. MAFAT_ENOMEM. */
 int mafat_fit_prices(size_t n, int n_terms, const double *counts, const double *ns, double *prices,
                      double *error);
 

@@ -1,6 +1,6 @@
-/* Runs plans step by step. Called by api/ and runner/calibrate/; sources of inputs in runner/image
- * call back into it. Opening allocates, maps the arena and starts threads; a run allocates
- * nothing. */
+/* Runs plans step by step. Called by api/, runner/calibrate/ and programs/mafat_ranks/; sources of
+ * inputs in runner/image/ call back into it. Opening allocates, maps the arena and starts threads.
+ * A run allocates nothing, but may read weights. */
 #include "runner/engine/executor.h"
 
 #include "predictor/plan/partition.h"
@@ -130,7 +130,8 @@ static void zero(struct zeros *z, char *begin, size_t n)
 
 /* Zeroes the padding columns beside a box of a tensor where it touches the map's true edge, because
  * the buffer's last owner left other bytes there. No kernel writes them, so the caller's thread
- * does it while others compute. In place it must come after the step. */
+ * does it while others compute. A step in place still reads the input's padding in this buffer, so
+ * there it must come after the step. */
 static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_box box,
                       struct mafat_span channels)
 {
@@ -339,7 +340,8 @@ static int read_input(struct mafat_executor *e, struct mafat_diagnostic *d)
 
 /* ---- steps ---- */
 
-/* Buffer in which the step's integer sums continue; NULL: none. */
+/* Buffer of the integer sums that this step continues from an earlier part, or leaves to a later
+ * one; NULL: none. */
 static int32_t *sums_of(const struct mafat_executor *e)
 {
   const struct mafat_step *step = &e->step;
@@ -485,8 +487,8 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
   while (mafat_schedule_next(e->schedule, &e->step)) {
     if (mafat_executor_is_canceled(e))
       return mafat_fail(d, MAFAT_ECANCELED, "%s: the run was canceled", e->network->path);
-    /* Not before: a whole picture's decoder, which is open until now, is predicted beside the input
-     * alone. */
+    /* Populates the arena only now. A decoder of whole pictures is open until here, and the
+     * prediction counts only the input and a frame beside it. */
     if (!computes && step->kind != MAFAT_STEP_INPUT) {
       computes = true;
       mafat_arena_populate(e->arena, e->layout->total_bytes);
@@ -617,7 +619,7 @@ const struct mafat_layer_part *mafat_executor_part(const struct mafat_executor *
   return &e->plan->parts->list[step->part];
 }
 
-/* Part of an output that a step makes. */
+/* Box and channels of one output that a step writes. */
 struct made_part {
   int tensor;
   struct mafat_box box;

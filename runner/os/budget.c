@@ -1,6 +1,6 @@
 /* Determines the memory budget from cgroup limits or available memory. Called by api/choose.c and
- * api/dry_run.c if no budget was given, by calibration (runner/calibrate/calibrate.c) and by `mafat
- * doctor`. Reads /proc and /sys; allocates nothing. */
+ * api/dry_run.c if no budget was given, by calibration (runner/calibrate/calibrate.c), by
+ * runner/os/lock.c and by `mafat doctor`. Reads /proc and /sys; allocates nothing. */
 #include "runner/os/budget.h"
 
 #include "runner/os/groups.h"

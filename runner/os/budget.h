@@ -1,5 +1,6 @@
 /* Memory budget of this process if the user gives none: the limit of its cgroups, else a share of
- * the available memory. */
+ * the available memory. Called by api/, runner/calibrate/, runner/os/lock.c and `mafat doctor`.
+ * Reads /proc and /sys; allocates nothing. */
 #ifndef MAFAT_RUNNER_OS_BUDGET_H
 #define MAFAT_RUNNER_OS_BUDGET_H
 
@@ -18,7 +19,7 @@ enum { MAFAT_BUDGET_SHARE = 8, MAFAT_BUDGET_LEFT = 16 << 20 };
 /* Finds the smallest visible limit among the process's cgroups and their ancestors: v1
  * (memory.limit_in_bytes) and v2 (memory.max). A limit above the machine's memory is ignored. So
  * are swap limits (memsw) and throttling limits (memory.high, soft limits). Without a limit, the
- * budget is MemAvailable minus the share of others.
+ * budget is MemAvailable minus the part that is left to other processes.
  *
  * `root` is prepended to every path: "" for this system; tests pass folders with their own proc and
  * sys. */

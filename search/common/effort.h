@@ -1,5 +1,5 @@
-/* Limit of a search: a deterministic effort, the same on any machine, or a deadline if
- * requested. */
+/* Limit of a search: a deterministic effort, the same on any machine, or a deadline if requested.
+ * Called by the searches. Reads the clock if there is a deadline. */
 #ifndef MAFAT_SEARCH_COMMON_EFFORT_H
 #define MAFAT_SEARCH_COMMON_EFFORT_H
 
@@ -17,7 +17,7 @@ static inline bool mafat_effort_left(const struct mafat_search_request *r, long 
   return r->plan_ends ? mafat_effort_now() < r->plan_ends : evaluations >= 0;
 }
 
-/* Additional effort of a plan with layers in parts, in layers. */
+/* Effort that the parts of a plan cost in addition to its layers. Unit: the effort of one layer. */
 static inline int mafat_effort_of_parts(const struct mafat_plan *plan)
 {
   return plan->parts ? plan->parts->n / MAFAT_EFFORT_PARTS : 0;

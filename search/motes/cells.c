@@ -1,5 +1,5 @@
-/* Finds cells by post-dominators. Called by search/motes/motes.c. Allocates in the caller's
- * heap. */
+/* Divides a network into cells (cells.h) by post-dominators, or by a text. Called by
+ * search/motes/motes.c. Allocates from the caller's heap. */
 #include "search/motes/cells.h"
 
 #include "network/dtype.h"
@@ -7,8 +7,9 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-/* Nodes are operators, then joins, then the end. For each node, the first node that all paths to
- * the end pass through (its immediate post-dominator) is found. */
+/* Graph of the network. A node is an operator, a join or the end, numbered in this order. A join is
+ * a list of several tensors that are read as one. The immediate post-dominator of a node is the
+ * first node that all its paths to the end pass through. */
 struct cell_finder {
   const struct mafat_network *network;
   int n_layers, n_operators, n_joins, end;
@@ -31,7 +32,7 @@ static bool are_equal(const struct mafat_sources *a, const struct mafat_sources 
   return equal;
 }
 
-/* Index of the join of several tensors; -1: none, or unknown. */
+/* Index of the join with these sources; -1: a single tensor, or a join that is not listed yet. */
 static int join_of(const struct cell_finder *f, const struct mafat_sources *sources)
 {
   for (int j = 0; sources->n > 1 && j < f->n_joins; j++)
@@ -134,7 +135,8 @@ static uint64_t node_bytes(const struct cell_finder *f, int node)
   return sum;
 }
 
-/* Finds the places: post-dominators of the input that are local minima of size, and joins. */
+/* Marks the places: joins, the end, and bottlenecks. A bottleneck is a post-dominator of the input
+ * that is no larger than the post-dominators before and after it. */
 static void find_places(struct cell_finder *f)
 {
   int input = f->n_layers < f->n_operators ? mafat_network_picture(f->network) : f->end;
@@ -210,7 +212,8 @@ static uint64_t open_bytes(const struct cell_finder *f, int cell, bool *read)
 
 enum { MOST_FOLLOWING = 3 }; /* steps after a cell's end that may join it */
 
-/* Adds following layers as long as the bytes read outside become fewer. */
+/* Adds layers that follow the cell, in up to MOST_FOLLOWING steps. Keeps the number of steps that
+ * leaves the fewest bytes to be read outside the cell, and returns it. */
 static int take_following(struct cell_finder *f, int cell, int *from, bool *read)
 {
   uint64_t least = open_bytes(f, cell, read);

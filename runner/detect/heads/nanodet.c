@@ -1,5 +1,6 @@
-/* Decodes NanoDet and NanoDet-Plus: per cell the classes, and per side of the box a distribution of
- * its distance in cells. Called by runner/detect/detect.c through its row in heads.c. */
+/* Decodes NanoDet and NanoDet-Plus. Each cell has a score for each class and, for each side of its
+ * box, a distribution of the side's distance in cells. Called by runner/detect/detect.c
+ * through its row in heads.c. */
 #include "runner/detect/heads/head.h"
 
 #include <math.h>
