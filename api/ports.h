@@ -1,5 +1,5 @@
-/* Inputs and outputs of a network by name. They are the file's own or, if it names none, Darknet's:
- * "data" in channel order, and "output", the last layer that runs. */
+/* Inputs and outputs of a network by name. The names are the model file's own. If it has none, they
+ * are Darknet's: "data" for the input, in CHW order, and "output" for the last layer that runs. */
 #ifndef MAFAT_API_PORTS_H
 #define MAFAT_API_PORTS_H
 
@@ -8,7 +8,7 @@
 
 struct mafat_ports {
   const struct mafat_network *network;
-  int n_layers; /* layers that run; if not all, only the last one is an output */
+  int n_layers; /* number of layers that run; if not all do, the last of them is the only output */
 };
 
 enum mafat_ports_side { MAFAT_PORTS_IN, MAFAT_PORTS_OUT };
@@ -20,11 +20,11 @@ const char *mafat_ports_input_name(const struct mafat_network *n, int index);
 /* name NULL: the only port. MAFAT_EINVAL: no port of that name, or several. */
 int mafat_ports_find(const struct mafat_ports *p, enum mafat_ports_side side, const char *name,
                      int *index, struct mafat_diagnostic *d);
-/* MAFAT_EINVAL: no such port, or the size of facts was not set. */
+/* MAFAT_EINVAL: no such port, or the caller did not set facts->size. */
 int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index,
                          struct mafat_port_facts *facts);
 void mafat_ports_output_view(const struct mafat_ports *p, int index, struct mafat_view *view);
-/* Sources of an output. self: storage for a source. */
+/* Returns the sources of an output. They may point to *self, so it must outlive them. */
 struct mafat_sources mafat_ports_output_sources(const struct mafat_ports *p, int index,
                                                 struct mafat_source *self);
 

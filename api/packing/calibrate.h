@@ -7,21 +7,23 @@
 #include "base/model_source.h"
 #include "runner/weights/equalize.h"
 
-/* Histograms of each operator's output, and of sums before functions that become tables. */
+/* Histograms of the operators' outputs (put) and of the sums that table functions read (before). */
 struct mafat_calibrated {
   int n_operators;
   struct mafat_histogram *put, *before; /* [operator] */
 };
 
-/* Chooses the layers that compute with integers. These are convolutions that can, except those that
- * read an input, those that feed no other convolution, and those in keep[n_layers]; and layers
- * between them whose operands are all quantized. Scales are not set. NULL: out of memory. */
+/* Chooses the layers that compute with integers. Layers in keep[n_layers] stay floats, as do layers
+ * that read an input of the network or whose outputs reach no convolution. All other convolutions
+ * that can are chosen, and then layers between them if all their operands are quantized. Does not
+ * set scales. NULL: out of memory. */
 struct mafat_activations *mafat_calibrate_choose(const struct mafat_network *n, const bool *keep);
 int mafat_calibrate_count(const struct mafat_activations *a);
 
-/* Runs `twin` on the pictures twice. twin is `wide` with functions separated
- * (mafat_activations_apply without types, by `a`). The first pass sets the factors of the maps of
- * `equalized`, with this share (equalize.h); the second collects histograms with them. */
+/* Runs `twin` on the pictures twice. `twin` is a copy of `wide` in which table functions are layers
+ * of their own (mafat_activations_apply of `a`, without types). The first pass observes ranges and
+ * sets the factors of `equalized` with this share (equalize.h). The second pass applies the factors
+ * and collects histograms. Opens pictures and weights; allocates. */
 int mafat_calibrate_see(struct mafat_calibrated *out, const struct mafat_network *twin,
                         const struct mafat_activations *a,
                         const struct mafat_activations_places *places,

@@ -1,6 +1,6 @@
 /* Measures the errors that narrow weights and quantized activations cause in layer outputs, on some
- * pictures. Each layer is measured alone, with float inputs; the network's outputs with all layers
- * together. */
+ * pictures. Each layer's error is measured alone, with float inputs. The error of the network's
+ * outputs is measured with all layers narrow. */
 #ifndef MAFAT_API_PACKING_MEASURE_H
 #define MAFAT_API_PACKING_MEASURE_H
 
@@ -20,10 +20,11 @@ struct mafat_measure;
 int mafat_measure_open(struct mafat_measure **out, const struct mafat_network *n,
                        struct mafat_model_source *weights, const char *const *pictures,
                        int n_pictures, struct mafat_diagnostic *d);
-/* Runs the network on the pictures, beside its packed file with network `narrow`. place[n's
- * layers]: layer of narrow with the same output; NULL: the same number. factors[n's layers]:
- * factors of its channels (equalize.h); NULL: none. Fills layers[n's layers] for layers that may
- * lose precision, and last for the network's outputs with all layers narrow. */
+/* Runs both the network and its packed file, whose network is `narrow`, on the pictures. Fills
+ * layers[n's layers] for layers that may lose precision, and *last for the network's outputs.
+ * place[n's layers]: number of the layer of `narrow` with the same output; NULL: equal numbers.
+ * factors[n's layers]: factors of its channels (equalize.h); NULL: none. Opens the packed file;
+ * allocates. */
 int mafat_measure_run(struct mafat_measure *m, const struct mafat_network *narrow,
                       const char *packed, const int *place, float *const *factors,
                       struct mafat_measured *layers, struct mafat_measured *last,

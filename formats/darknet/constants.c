@@ -77,8 +77,8 @@ static uint64_t end_of(const struct mafat_layer_constants *c)
   return weights > normalization ? weights : normalization;
 }
 
-/* Explains a length that fits another fork: AlexeyAB's Darknet writes biases before the other
- * constants of a [batchnorm], pjreddie's does not. */
+/* Fails if the surplus is what AlexeyAB's fork of Darknet writes: biases before the other constants
+ * of each [batchnorm]. pjreddie's Darknet does not write them. */
 static int refuse_fork(const struct mafat_network *n, uint64_t surplus, const char *name,
                        struct mafat_diagnostic *d)
 {

@@ -1,26 +1,28 @@
-/* Model inputs that are given as constants, each from its own file: raw or NumPy's .npy. The values
- * stay in the file. */
+/* Model inputs that the user gives as constants, each in its own file: raw or NumPy's .npy. Only
+ * headers are read; the values stay in the file. The formats' readers find the paths and read the
+ * headers; api/ checks the list. */
 #ifndef MAFAT_FORMATS_GRAPH_GIVEN_H
 #define MAFAT_FORMATS_GRAPH_GIVEN_H
 
 #include "base/model_file.h"
 #include "network/view.h"
 
-/* (n) "NAME=FILE". */
+/* List of n texts "NAME=FILE". */
 struct mafat_given {
   const char *const *list;
   int n;
 };
 
-/* Checks that the list has n entries. MAFAT_EINVAL. */
+/* Checks that none of the n entries is NULL. MAFAT_EINVAL. */
 int mafat_given_check(const struct mafat_given *given, struct mafat_diagnostic *d);
 
 /* The file's path if the text begins with "NAME="; else NULL. */
 const char *mafat_given_path(const char *text, const char *name);
-/* Reports that the text names no input: MAFAT_EINVAL. */
+/* Reports that the text names none of the model's inputs. Returns MAFAT_EINVAL. */
 int mafat_given_refuse(const char *model, const char *text, struct mafat_diagnostic *d);
 
-/* Type and dimensions of such a constant: as the model declares them, then as its file does. */
+/* Type and dimensions of a given constant. The caller fills in what the model declares, and
+ * mafat_array_read completes it from the file. */
 struct mafat_array {
   const char *type; /* NumPy's name of the element type: "<f4" */
   size_t type_bytes;

@@ -2,10 +2,10 @@
  * the table in kinds.c, and by split.c. Allocates nothing. */
 #include "predictor/kinds/rearrange.h"
 
-/* Fewer contiguous channels are copied one by one. */
+/* Runs of at least this many contiguous channels are copied whole; shorter runs, one by one. */
 enum { WHOLE = 4 };
 
-/* Columns copied consecutively. */
+/* Largest number of columns that a part copies consecutively. */
 static int columns_of(const struct mafat_part *p)
 {
   struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_W);
@@ -15,9 +15,9 @@ static int columns_of(const struct mafat_part *p)
   return most;
 }
 
-/* Elements of a part, weighted relative to single gathered ones. Two or three contiguous channels
- * cost more. Single channels come several columns at a time, every other one by shuffles, and the
- * channel's address is computed once for all columns. */
+/* Cost of a part, in units of one gathered element. Runs of two or three channels cost more than
+ * single channels. A single channel's address is computed once for all columns, and several columns
+ * are copied at a time. Every other channel is cheaper: shuffles extract it. */
 static double picks_of(const struct mafat_part *p)
 {
   if (mafat_part_run(p) > 1) return (double)mafat_part_elements(p) * (1.5 + 20.0 / columns_of(p));

@@ -48,7 +48,7 @@ size_t mafat_offsets_lower_bound(const struct mafat_block *blocks, int n)
 
 enum {
   N_STRETCHES = 128,
-  FEW_STRETCHES = 4, /* searching so many stretches is faster than searching all placed blocks */
+  FEW_STRETCHES = 4, /* up to this many are searched one by one; else all placed blocks are */
   MANY = 512         /* blocks */
 };
 
@@ -64,26 +64,26 @@ struct pile {
   int n;
 };
 
-/* Working state. `order` is a priority list of the tight blocks, which are arranged by trial: those
- * alive when most of the bound is. The others are placed afterwards. */
+/* Working state. A block is tight if it is alive at a time when most of the bound is alive. Several
+ * orders of the tight blocks are tried; the other blocks are placed afterwards. */
 struct assignment {
   struct mafat_heap *heap;
   struct mafat_block *blocks;
   int n, n_tight;
   bool *tight;
-  int *order;
+  int *order; /* (n_tight): tight blocks in the order in which they are placed */
   struct pile piles[N_STRETCHES + 1]; /* [stretch of time]: blocks alive in it; the last: all placed
                                          blocks */
   struct placed *capacity;                /* storage of all piles */
   int stretch_times;                  /* number of times in each stretch */
   int *sorting;          /* buffer for sorting */
   size_t *live;          /* [time]: bytes */
-  int *firsts;           /* [time]: prefix count of times at which blocks begin while much is
-                            alive */
+  int *firsts;           /* [time]: number of earlier times at which a block begins and most of the
+                            bound is alive */
   int n_times;
   size_t *best; /* offsets of the tight blocks */
   size_t best_total;
-  long long left; /* placements of all tight blocks left to try */
+  long long left; /* calls of place_all() left in the search limit */
   size_t *kept; /* offsets of all blocks, after the rest was placed */
 };
 
@@ -98,8 +98,8 @@ static int end_stretch(const struct assignment *a, const struct mafat_block *b)
   return b->first > b->last ? first_stretch(a, b) : b->last / a->stretch_times + 1;
 }
 
-/* Lowest offset from `at` on that is above all blocks of the pile that are alive with b and in its
- * way; *next: first block of the pile that may be. */
+/* Returns the lowest offset, from `at` on, at which b overlaps none of the pile's blocks that are
+ * alive with it and begin below its end. *next: first block of the pile not yet compared. */
 static size_t rise(const struct pile *pile, int *next, const struct mafat_block *b, size_t at)
 {
   int i = *next;
@@ -165,7 +165,8 @@ static void begin(struct assignment *a)
   for (int s = 0; s <= N_STRETCHES; s++) a->piles[s].n = 0;
 }
 
-/* About as long as an average life, so that few blocks are in many stretches. */
+/* Returns the number of times in a stretch: about as many as a block lives on average. Then few
+ * blocks are in many stretches. */
 static int find_stretch_times(const struct assignment *a)
 {
   long long sum = 0;
@@ -291,8 +292,8 @@ static void try_order(struct assignment *a, size_t bound, int promotions)
     total = place_all(a, i % 2 ? bound : 0);
 }
 
-/* Finds the tight blocks: alive at a time when more than `eighths` of the bound is. Only times at
- * which a block begins count, because the sum grows only there. */
+/* Finds the tight blocks: those alive at a time when at least `eighths` eighths of the bound are
+ * alive. Only times at which a block begins count, because the sum grows only there. */
 static void find_tight(struct assignment *a, size_t bound, size_t eighths)
 {
   memset(a->firsts, 0, ((size_t)a->n_times + 1) * sizeof *a->firsts);
@@ -334,7 +335,7 @@ static int try_orders(struct assignment *a, size_t bound, size_t most)
   a->best_total = a->n_tight ? most : 0;
   if (a->n_tight == 0) return MAFAT_OK;
   a->left = EFFORT / ((long long)a->n_tight * a->n_tight) + 1;
-  /* A chain alternates between both ends: exact for every untiled chain. */
+  /* Blocks of a chain alternate between bottom and top. This is optimal if it is untiled. */
   sort_order(a, earlier);
   place_all(a, bound);
   for (size_t o = 0; o < sizeof orders / sizeof *orders && a->best_total > bound; o++) {

@@ -1,5 +1,6 @@
-/* Finds layers to fuse, and computes the geometry of fused steps. Called by predictor/ and by the
- * kinds in runner/engine/kinds/. Fills plans; other functions are pure. */
+/* Finds layers to fuse, and computes the geometry of fused steps. Called by predictor/,
+ * search/ranks/ and runner/engine/kinds/. mafat_fusion_apply(), _find() and _words() fill plans or
+ * specs and allocate from their heap. The other functions are pure. */
 #include "predictor/plan/fusion.h"
 
 #include "base/part.h"
@@ -35,7 +36,7 @@ static bool lies_in_blocks(const struct mafat_operand *o)
   return mafat_sources_count(&o->sources) == 1 && o->sources.list->first % MAFAT_CHANNEL_BLOCK == 0;
 }
 
-/* Operands of a sum may differ in channels, and the other one may be larger. */
+/* The two operands may differ in channels, and the second may be larger than the output. */
 static bool is_added(const struct mafat_layer *conv, const struct mafat_layer *shortcut)
 {
   if (!mafat_layer_blends(shortcut) || shortcut->blend != MAFAT_BLEND_ADD ||
@@ -94,15 +95,16 @@ int mafat_fusion_apply(struct mafat_plan *plan, const struct mafat_network *n, c
   return code;
 }
 
-/* True if the layer may be fused and no word mentions it. Written words must not include it. */
+/* True if the layer can be fused and no word of the spec mentions it. A word that is written for a
+ * span of layers must not include it. */
 static bool is_usual(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   return mafat_layer_is_depthwise(&n->layers[layer]) && plan->outer[layer] >= 0 &&
          mafat_plan_depthwise_rows(plan, layer) < 0;
 }
 
-/* Last layer of a run with the same word, from layers[i] on; layers without a choice may be in
- * between. */
+/* Finds the run of layers that share a word, from layers[i] on; returns its last index. Layers that
+ * cannot be fused may be in between. */
 static int run_end(const struct mafat_plan *plan, const struct mafat_network *n, const int *layers,
                    int n_layers, int i)
 {
@@ -149,7 +151,8 @@ static void count_readers(const struct mafat_network *n, const struct mafat_plan
   }
 }
 
-/* Columns of a table are copied from any position, as contiguous channels. */
+/* Finds the table in which the layer looks up values; -1: none that can be fused. A lookup copies
+ * a column straight from the kept weights, so its channels must be contiguous floats. */
 static int find_table(const struct mafat_plan *plan, const struct mafat_network *n,
                       const int *readers, int layer)
 {
@@ -164,7 +167,7 @@ static int find_table(const struct mafat_plan *plan, const struct mafat_network 
   return apart || !kept ? -1 : table;
 }
 
-enum { BY_ITSELF = -1 }; /* instead of a number of readers: a word says so */
+enum { BY_ITSELF = -1 }; /* replaces a number of readers if a word forbids the layer's fusion */
 
 MAFAT_PART(opening)
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse)
@@ -199,7 +202,7 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
       plan->inner[l] = k;
       plan->outer[k] = l;
     }
-    /* layers without a choice are not mentioned */
+    /* drop the words of layers that cannot be fused anyway */
     for (int l = 0; l < plan->n_layers && plan->depthwise_rows; l++)
       if (plan->outer[l] < 0 && readers[l] != BY_ITSELF) plan->depthwise_rows[l] = -1;
     for (int l = 0; l < plan->n_layers && fuse; l++)
@@ -252,7 +255,7 @@ struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const stru
   if (operand > 0) return mafat_layer_in_span(&n->layers[layer], operand, axis_y, out);
   const struct mafat_layer *l = &n->layers[find_reader(plan, n, layer, axis_y, &out)];
   const struct mafat_winograd *winograd = mafat_plan_winograd(plan, layer);
-  /* Pooling an odd map leaves out its last row, which is in the last tile. */
+  /* Pooling an odd map does not read its last row, but the last Winograd tile computes it. */
   if (winograd) out = mafat_span_round_out(out, winograd->outputs, axis_y ? l->out.h : l->out.w);
   return mafat_layer_in_span(l, 0, axis_y, out);
 }

@@ -1,6 +1,7 @@
-/* Sequence of a run's reads from its weights file. A pure function of the plan and of the
- * constants' locations in the file. The layout walks it dry to size the ring and to count bytes;
- * the weights reader walks it ahead of the executor.
+/* Sequence of a run's reads from its weights file. It depends only on the plan and on the
+ * constants' locations in the file, and reads no file itself. The layout walks it to size the ring
+ * and to count bytes, and the latency prediction and search/best walk it to estimate costs. The
+ * weights reader walks it ahead of the executor.
  *
  * From a packed file, a streamed step reads its slices as stored; they stay in the ring while the
  * step runs. From Darknet's file come runs of whole filters, which are packed into the panel
@@ -27,8 +28,9 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
                        struct mafat_fetch_sizes *sizes);
 
 enum mafat_fetch_kind {
-  MAFAT_FETCH_SLICE, /* packed file: panels `filters`, inputs `channels`; the last of them includes
-                        scale and bias. Several panels only if all channels */
+  MAFAT_FETCH_SLICE, /* packed file: input channels `channels` of the panels `filters`. The last
+                        channels come with scale and bias. Several panels are fetched together
+                        only with all channels */
   MAFAT_FETCH_COPY,  /* floats copied unchanged to the layer's packed weights */
   /* Darknet's file: */
   MAFAT_FETCH_FILTERS,      /* weights of whole filters */
@@ -36,8 +38,8 @@ enum mafat_fetch_kind {
   MAFAT_FETCH_BIASES,       /* biases of all the layer's filters */
   MAFAT_FETCH_NORMALIZATION, /* scales, means and variances; also of a batchnorm layer */
   MAFAT_FETCH_AFFINE,       /* biases and normalization in one read */
-  MAFAT_FETCH_PARTS         /* `parts` of scales and biases (network/constant.h), at their positions
-                               in it */
+  MAFAT_FETCH_PARTS         /* `parts` that are folded into scales and biases (network/constant.h),
+                               at their file positions in the read bytes */
 };
 
 struct mafat_fetch {
@@ -46,8 +48,8 @@ struct mafat_fetch {
   struct mafat_span filters, channels;
   unsigned file;     /* file number, as in constants (network/constant.h) */
   unsigned parts;    /* bit set */
-  bool folds;        /* the last of the parts needed for folding */
-  uint64_t position; /* byte in the file; for a fill its bits */
+  bool folds;        /* true for the last parts: folding can begin */
+  uint64_t position; /* byte in the file; for a constant fill, the bits of its float */
   uint64_t into;     /* first byte in the packed weights: slices and copies */
   size_t bytes;
   bool last;         /* last fetch of a loaded or kept layer */
@@ -56,9 +58,9 @@ struct mafat_fetch {
 
 struct mafat_fetches;
 
-/* Opens the fetches of a run from a file with these constants. NULL: the network's own constants;
- * or, for a packed file that does not exist yet, each layer at byte 0. MAFAT_ENOMEM; MAFAT_ELIMIT
- * on overflow. */
+/* Opens the fetches of a run from a file with these constants. If `constants` is NULL and the plan
+ * is for a packed file, the file need not exist: each layer is assumed at byte 0. For other plans
+ * NULL means the network's own constants. MAFAT_ENOMEM; MAFAT_ELIMIT on overflow. */
 int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n,
                        const struct mafat_plan *plan, const struct mafat_constants *constants);
 /* Opens the fetches of whole layers, each once, in order: of the first n_layers those with
@@ -69,8 +71,8 @@ int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_net
                               const struct mafat_constants *constants, size_t most_bytes);
 /* Restricts fetches of whole layers to the panels that a rank keeps. The plan must outlive them. */
 void mafat_fetches_restrict(struct mafat_fetches *f, const struct mafat_plan *plan);
-/* Most packed bytes of the panels that one fetch fills, over wanted layers of which a rank keeps
- * some channels. */
+/* Largest number of packed bytes that one fetch fills. Counts only wanted layers of which a rank
+ * keeps some channels. */
 size_t mafat_fetches_channel_bytes(const struct mafat_fetches *f, const bool *wanted);
 void mafat_fetches_close(struct mafat_fetches **f);
 void mafat_fetches_rewind(struct mafat_fetches *f);
@@ -83,7 +85,8 @@ static inline size_t mafat_fetch_window(size_t bytes)
   return (bytes + 2 * MAFAT_FETCH_ALIGNMENT - 1) / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT;
 }
 
-/* Values for each filter needed to fold the layer's scales and biases, with these included. */
+/* Number of values that folding needs for each filter: scale and bias, and the parts that the layer
+ * has in addition. */
 int mafat_fetches_affine_rows(const struct mafat_layer_constants *c);
 
 /* True if the step uses the weights of its layers; false if it only prepares. */

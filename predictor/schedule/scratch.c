@@ -1,5 +1,6 @@
 /* Plans the scratch of a step by calling the kind of its innermost layer. Called by
- * predictor/layout/ and parts_scratch.c; helpers by predictor/kinds/. Allocates nothing. */
+ * predictor/layout/, predictor/planning/group_order.c, parts_order.c, parts_scratch.c and
+ * search/best/costs.c; the helpers, by predictor/kinds/. Allocates nothing. */
 #include "predictor/schedule/scratch.h"
 
 #include "predictor/plan/fusion.h"

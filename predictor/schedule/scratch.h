@@ -1,6 +1,10 @@
-/* Working memory of one step, as one record for each layer: a part that all workers share, then one
- * slot for each worker, and offsets in both. A pure function of shapes, largest box and number of
- * threads. Pointers count 8 bytes on all machines, so that a plan has the same bytes everywhere. */
+/* Working memory of one step. It begins with a part that all workers share, followed by one slot
+ * for each worker. Each layer has a record with the offsets in both. The record depends only on
+ * shapes, the largest box and the number of threads. A pointer counts as 8 bytes even on 32-bit
+ * machines, so that a plan needs the same bytes everywhere.
+ *
+ * Called by predictor/kinds/, layout/, planning/ and schedule/, and by search/best/. The executor
+ * and the kinds in runner/engine/ read the records. Nothing is allocated here. */
 #ifndef MAFAT_PREDICTOR_SCHEDULE_SCRATCH_H
 #define MAFAT_PREDICTOR_SCHEDULE_SCRATCH_H
 
@@ -18,7 +22,7 @@ struct mafat_scratch {
   size_t out_offset;    /* 2 * rows_per_call pointers */
   size_t zero_offset;   /* row of zeros, or of zero points: padding above and below */
   size_t zero_elements;
-  int lanes;            /* pixels processed together */
+  int lanes;            /* number of pixels processed together, one in each SIMD lane */
   size_t pixel_offset;  /* all or some channels of one pixel, for the heads */
   size_t inner_offset;  /* rows_per_call rows of a fused depthwise layer's output */
   size_t inner_row_elements; /* distance between its rows: [block][column][width of the block] */
@@ -26,16 +30,17 @@ struct mafat_scratch {
   size_t saved_offset;  /* depthwise in place: input rows of a channel block that the output
                            overwrites */
   size_t saved_row_bytes; /* distance between them */
-  int saved_rows;        /* number of them: row y is in slot y modulo this; 0: not in place */
+  int saved_rows;        /* number of them: row y is in slot y % saved_rows; 0: not in place */
   size_t panel_offset;  /* panel of a matmul's second operand, [channel][width] */
   size_t widened_offset; /* narrow weights widened to floats for some input channels of a panel,
                             [block slice][ky][kx][channel][width] */
   size_t widened_floats;
   size_t slot_bytes;    /* multiple of 64 */
-  /* Winograd, shared: transformed input (values), transformed weights (kernels), then sums, for as
-   * many workers as the largest step has units of work. Values or kernels that several workers need
-   * are computed once for all before use. Shared values have all tiles; in steps of panels they
-   * come from a separate step (mafat_plan_transforms). Shared kernels have all panels. */
+  /* Winograd, in the shared part: transformed input (values), transformed weights (kernels), and
+   * sums. A step is divided into turns of some rows of tiles; n_turns of them have buffers at once.
+   * Values or kernels that several workers need are shared: they are computed once, before use.
+   * Shared values hold all tiles, and shared kernels all panels. If the layer's steps are panels of
+   * filters, a separate step before them computes the shared values (mafat_plan_transforms). */
   bool shared_values;
   int tile_rows;        /* rows of tiles in a turn */
   int n_tiles;          /* most tiles in a turn */

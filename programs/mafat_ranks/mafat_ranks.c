@@ -1,6 +1,7 @@
-/* run_inference on several devices: mpirun -n 2 mafat_ranks ARGUMENT..., the arguments of
- * run_inference, all ranks the same. Rank 0 reads pictures and prints; the others have their parts
- * of the plan, and of the weights. */
+/* run_inference on several devices: mpirun -n 2 mafat_ranks ARGUMENT... All ranks have the same
+ * arguments, which are those of run_inference. Rank 0 reads pictures and prints results. The other
+ * ranks compute their parts of the plan, with their parts of the weights. Forks before it opens
+ * MPI: the parent waits for the child and reports its end (guard.h). */
 #include "runner/os/process.h"
 #include "api/model.h"
 #include "programs/mafat_ranks/guard.h"
@@ -25,7 +26,7 @@ static void report(const struct mafat_mpi *mpi, const struct mafat_model *m)
   mafat_mpi_say(mpi, text);
 }
 
-/* code: of reading the options. Where they are bad, rank 0 and all others have to hear of it. */
+/* code: the result of reading the options. If they are bad, reports this to all ranks. */
 static int open_model(struct mafat_session *s, int code)
 {
   struct mafat_rank_identity id;
@@ -40,14 +41,14 @@ static int open_model(struct mafat_session *s, int code)
   return differs ? differs : s->link->opened(s->link->context, code, 0, &s->d);
 }
 
-/* A rank that is not 0: whatever rank 0 does. */
+/* The main loop of ranks other than 0: executes the commands of rank 0. */
 static int serve(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int argc, char **argv)
 {
   static struct mafat_session s;
   enum mafat_mpi_word word;
   s.link = link;
   mafat_options_defaults(&s.options, MAFAT_RANKS);
-  int bad = mafat_options_read(&s.options, argc, argv, &s.d), code = bad; /* rank 0 says so */
+  int bad = mafat_options_read(&s.options, argc, argv, &s.d), code = bad; /* rank 0 reports it */
   s.options.quiet = true;
   while ((word = mafat_mpi_listen(mpi)) != MAFAT_MPI_END) {
     if (word == MAFAT_MPI_OPEN) code = open_model(&s, bad);
@@ -83,7 +84,8 @@ static int lead(struct mafat_mpi *mpi, const struct mafat_rank_link *link, int a
   return status;
 }
 
-/* Text that is asked for instead of a run, by one rank; NULL: none. */
+/* Returns the text that --help or --version asks for; NULL: neither. Rank 0 prints the help itself,
+ * and "" is returned. */
 static const char *asked(int argc, char **argv)
 {
   for (int i = 1; i < argc; i++) {
@@ -107,7 +109,7 @@ static int say_alone(const char *text, int status)
   return status;
 }
 
-/* Once it is known how many ranks there are: each has its budget. */
+/* Gives each rank a budget, once the number of ranks is known. */
 static int spread(struct mafat_options *own, int n_ranks, struct mafat_diagnostic *d)
 {
   struct mafat_option_sizes *budgets = &own->budgets;
@@ -124,7 +126,7 @@ int main(int argc, char **argv)
 {
   struct mafat_mpi *mpi;
   struct mafat_rank_link link;
-  static struct mafat_options own; /* of this program alone */
+  static struct mafat_options own; /* options of mafat_ranks alone, taken out of argv */
   struct mafat_diagnostic d = {""};
   mafat_streams_hold();
   mafat_session_name_program(mafat_streams_program(argv[0], "mafat_ranks"));

@@ -1,5 +1,6 @@
 /* Passes jobs between the thread of connections and the one that computes. Called by
- * connection.c and work.c. */
+ * connection.c, connection_pool.c, mafat_serve.c, server.c and work.c. Locks a mutex; opens an
+ * eventfd. */
 #include "programs/mafat_serve/job_queue.h"
 
 #include "programs/run_inference/session.h"

@@ -1,8 +1,7 @@
-/* make_weights: deterministic random weights for a .cfg, in Darknet's .weights
- * format, or an ONNX or TFLite model with others than its own, so that any network can
- * be run, timed and compared without a trained file. The convolutions in front of
- * Darknet's detection heads are set so that a picture gives some detections rather than none or
- * all. */
+/* make_weights writes deterministic random weights for a .cfg, in Darknet's .weights format, or a
+ * copy of an ONNX or TFLite model with random weights. Any network can then be run, timed and
+ * compared without a trained file. The convolutions before Darknet's detection heads get weights
+ * with which a picture gives some detections, not none or all. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -38,7 +37,7 @@ enum make_status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 struct make_options {
 #include "programs/shared/option_members.h"
   uint64_t chance;       /* of --seed */
-  const char *cfg, *out; /* cfg: or `like` */
+  const char *cfg, *out; /* cfg: NULL with --like */
 };
 
 #include "programs/shared/option_rows.h"
@@ -81,7 +80,8 @@ static void put_weights(struct numbers_file *w, const struct mafat_layer *head, 
     numbers_put(w, n / filters, 0, limit * (head ? aim_filter(head, (int)i).gain : 1));
 }
 
-/* In the order of the file. The branch's factor is in the scales, or else in the weights. */
+/* Writes a layer's constants in the order of the file. The branch's factor multiplies the scales if
+ * the layer is normalized, else the weights. */
 static void put_layer(struct numbers_file *w, const struct mafat_network *n, int index,
                       const struct recipe *r)
 {
@@ -122,7 +122,8 @@ static int write_weights(FILE *file, const struct mafat_network *n, const struct
   return code;
 }
 
-/* File `number` of it; under its own name only when it is whole. */
+/* Writes the model (number 0) or its file `number` of constants. The file gets its name only when
+ * it is complete. */
 static int write_file(const char *out, int number, const struct mafat_network *n,
                       const struct make_options *o, struct mafat_diagnostic *d)
 {
@@ -141,8 +142,8 @@ static int write_file(const char *out, int number, const struct mafat_network *n
   return code;
 }
 
-/* Path of the copy of a file with the model's constants: relative to OUT's folder as it is to
- * the model's. */
+/* Makes the path of the copy of a constants file: below OUT's folder as the original is below the
+ * model's folder. */
 static int place_beside(char *path, size_t capacity, const char *file, const struct make_options *o,
                         struct mafat_diagnostic *d)
 {
@@ -163,7 +164,7 @@ static int folder_of(const char *path, struct stat *st)
   return stat(folder, st);
 }
 
-/* Would both be one file? There is none yet. */
+/* True if both paths name the same file. It need not exist: names and folders are compared. */
 static bool is_one_place(const char *a, const char *b)
 {
   struct stat x, y;
@@ -172,7 +173,7 @@ static bool is_one_place(const char *a, const char *b)
   return folder_of(a, &x) == 0 && folder_of(b, &y) == 0 && mafat_is_one_file(&x, &y);
 }
 
-/* The files are there; and nothing that is there goes for what OUT's name does not say. */
+/* Checks that the model's constants files can be read and that their copies overwrite no file. */
 static int check_beside(const struct mafat_network *n, const struct make_options *o,
                         struct mafat_diagnostic *d)
 {
@@ -205,7 +206,8 @@ static void remove_files(const struct mafat_network *network, int n, const struc
     if (place_beside(path, sizeof path, network->files[i], o, NULL) == MAFAT_OK) unlink(path);
 }
 
-/* The model last: where it is, its files are; where it cannot be, they are gone. */
+/* Writes the constants files first and the model last, so that a model never lacks its files. On
+ * failure removes the files. */
 static int write_files(const struct mafat_network *n, const struct make_options *o,
                        struct mafat_diagnostic *d)
 {
@@ -258,7 +260,7 @@ static bool read_seed(struct make_options *o)
   return !o->seed || (*o->seed >= '0' && *o->seed <= '9' && !*end && !errno);
 }
 
-/* -1: go on; else the exit status. */
+/* Returns -1 to continue; else the exit status. */
 static int read_options(int argc, char **argv, struct make_options *o)
 {
   struct mafat_option_reader r;
@@ -278,7 +280,7 @@ static int read_options(int argc, char **argv, struct make_options *o)
   return -1;
 }
 
-/* Neither what is read nor a device gives way to the output. */
+/* Fails if the output would replace a device or the file that is read. */
 static int check_output(const struct make_options *o, struct mafat_diagnostic *d)
 {
   struct stat in, out;

@@ -1,5 +1,7 @@
-/* Finds a place for cgroups in v1 and v2 hierarchies, and starts systemd-run. Called by
- * memory_limit.c and check.c. */
+/* Finds a cgroup, in v1 or v2 hierarchies, below which memory_limit can create groups. Restarts the
+ * program with systemd-run if that helps. Called by memory_limit.c and guard.c; check.c, group.c,
+ * report.c and watch.c use its names and small-file functions. Reads and writes cgroup files,
+ * creates and removes a cgroup, sets environment variables, forks, and executes systemd-run. */
 #include "programs/memory_limit/place.h"
 
 #include <errno.h>
@@ -82,7 +84,7 @@ bool path_join(char path[PATH_ROOM], const char *mount, const char *group, const
   return false;
 }
 
-/* Does a path leave the folder that it is below, or come back to it? */
+/* True if a component of the path is "..", so that the path may leave its folder. */
 static bool climbs(const char *path)
 {
   for (size_t n; *path; path += n + (path[n] == '/'))
@@ -162,7 +164,7 @@ static void find_own(struct limit_place *p)
     if (cgroup_get_current_controller_path(getpid(), "memory", &found) != 0) return;
     if (strlen(found) < sizeof p->own) strcpy(p->own, found);
     free(found);
-  } else { /* by hand: v2's line of the file names no controller, and libcgroup finds none */
+  } else { /* parsed here: libcgroup searches by controller, and v2's line names none */
     char line[PATH_ROOM];
     FILE *file = fopen("/proc/self/cgroup", "re");
     while (file && fgets(line, sizeof line, file))
@@ -173,7 +175,7 @@ static void find_own(struct limit_place *p)
     if (file) fclose(file);
   }
   without_slashes(p->own);
-  /* In containers without a namespace of groups it is a path of the host's. */
+  /* In a container without a cgroup namespace, the path is the host's and does not exist here. */
   if (!path_join(path, p->mount, p->own, "") || !is_folder(path) || climbs(p->own))
     p->own[0] = '\0';
 }
@@ -192,7 +194,7 @@ __attribute__((format(printf, 2, 3))) static void help_with(struct limit_place *
                                                             const char *format, ...)
 {
   va_list values;
-  if (*p->help) return; /* the more particular one */
+  if (*p->help) return; /* the earlier help is more specific */
   va_start(values, format);
   vsnprintf(p->help, sizeof p->help, format, values);
   va_end(values);
@@ -201,7 +203,7 @@ __attribute__((format(printf, 2, 3))) static void help_with(struct limit_place *
 
 /* ---- v2: where controllers can be handed down ---- */
 
-/* Is the controller there for groups below the parent, or can it be? */
+/* True if groups below the parent have the memory controller or can get it. */
 static bool can_hand_down(struct limit_place *p, const char *parent, struct why *why)
 {
   char folder[PATH_ROOM], path[PATH_ROOM];
@@ -217,7 +219,7 @@ static bool can_hand_down(struct limit_place *p, const char *parent, struct why 
     return why_not(why, "%s has no memory controller", folder);
   path_join(path, p->mount, parent, "cgroup.type");
   if (access(path, F_OK) != 0)
-    return true; /* the real root may hold both processes and limited groups */
+    return true; /* only the real root has no type; it may hold processes and limited groups */
   char pids[64];
   path_join(path, p->mount, parent, "cgroup.procs");
   if (file_read(path, pids, sizeof pids) && !*pids) return true;
@@ -302,7 +304,7 @@ static bool choose_parent(struct limit_place *p, bool in_scope, struct why *why)
   p->means = in_scope ? MEANS_SYSTEMD_RUN : MEANS_DELEGATED;
   if (*p->own && is_usable(p, p->own, &other)) return true;
   p->scope_may_help = p->version == 2 && !in_scope;
-  bool almost = *p->own && *p->help; /* a group that was handed over, but is used otherwise */
+  bool almost = *p->own && *p->help; /* the group is delegated, but other processes are in it */
   if (almost) *why = other;
   if (almost && !in_scope) return false;
   help_user(p);
@@ -352,9 +354,9 @@ bool place_find(struct limit_place *p, const char *parent, bool in_scope, struct
 
 /* ---- v2: handing down ---- */
 
-/* By hand: libcgroup writes to every subtree_control from the top, also where the controller is on
- * already, which a user with a delegated group must not; and it leaves out the top itself where the
- * group is not directly below it. */
+/* Enables the controller in each subtree_control from the top down to the parent. libcgroup is not
+ * used for two reasons. It writes even if the controller is already on, which a user with a
+ * delegated group may not do. And it skips the top unless the group is directly below it. */
 static int hand_down(const struct limit_place *p, const char *controller)
 {
   char control[PATH_ROOM], group[PATH_ROOM], word[64];
@@ -393,14 +395,14 @@ bool place_prepare(const struct limit_place *p, bool cpuset, pid_t companion, st
   if (error)
     return why_not(why, "%s/%s does not hand the memory controller down: %s", p->mount, p->parent,
                    strerror(error));
-  if (cpuset) hand_down(p, "cpuset"); /* where it cannot be, affinity takes its place */
+  if (cpuset) hand_down(p, "cpuset"); /* if this fails, --cpus sets the affinity instead */
   return true;
 }
 
 void place_restore(const struct limit_place *p)
 {
   char path[PATH_ROOM], pid[32];
-  /* Elsewhere controllers stay handed down: other groups may have come to rely on it. */
+  /* Without a leaf, controllers stay handed down: other groups may rely on them by now. */
   if (!*p->leaf) return;
   path_join(path, p->mount, p->parent, "cgroup.subtree_control");
   file_write(path, "-cpuset");
@@ -415,18 +417,18 @@ void place_restore(const struct limit_place *p)
 
 bool place_in_scope(void)
 {
-  /* systemd-run --scope becomes what it starts: the process stays the same. */
+  /* systemd-run --scope executes the command in its own process, so the pid stays the same. */
   const char *value = getenv(SCOPE_VARIABLE);
   bool in_scope = value && atol(value) == (long)getpid();
   if (in_scope && strchr(value, '+'))
-    unsetenv("XDG_RUNTIME_DIR"); /* it was only set for systemd-run */
+    unsetenv("XDG_RUNTIME_DIR"); /* place_enter_scope() set it for systemd-run */
   unsetenv(SCOPE_VARIABLE);
   return in_scope;
 }
 
 #define SYSTEMD_RUN "systemd-run", "--user", "--scope", "--quiet", "-p", "Delegate=yes", "--"
 
-/* Does a systemd of this user's start scopes? */
+/* True if the user's systemd starts scopes. Forks and executes a trial run. */
 static bool scope_works(void)
 {
   char *words[] = {SYSTEMD_RUN, "true", NULL};

@@ -1,4 +1,5 @@
-/* Opens and checks standard streams and writes texts. Called by all programs. */
+/* Checks the standard streams, opens output files, and prints texts and messages. Called by all
+ * programs except swap_cost. May open /dev/null; messages are allocated. */
 #include "programs/shared/streams.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include "base/part.h"
 #include "base/utf8.h"
 
-/* The lowest number that is free is the one that is missing. */
+/* open() returns the lowest free descriptor, which is the missing one. */
 MAFAT_PART(opening) void mafat_streams_hold(void)
 {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -20,8 +21,8 @@ MAFAT_PART(opening) void mafat_streams_hold(void)
       return;
 }
 
-/* A descriptor's number, and nothing behind it; -1: it is none. By hand: scanf's code is large, and
- * nothing else needs it while a model is open. */
+/* Parses a text that is only a descriptor's number; -1: it is not. sscanf is avoided because its
+ * code is large, and nothing else needs it while a model is open. */
 static int read_descriptor(const char *text)
 {
   enum { MOST = 1 << 20 };
@@ -63,7 +64,7 @@ MAFAT_PART(opening) int mafat_streams_finish(void)
 {
   errno = 0;
   if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
-  if (errno == 0) errno = EIO; /* of what was printed before, nobody knows any more */
+  if (errno == 0) errno = EIO; /* an earlier write failed, and its errno is lost */
   return -1;
 }
 

@@ -6,7 +6,7 @@
 
 enum { MAFAT_CALIBRATE_NETWORKS = 6 };
 
-/* Divisors relative to an ordinary machine: 1, 2, 4. */
+/* Divisors that shrink the networks if memory is small: 1 (full size), 2 or 4. */
 struct mafat_calibrate_scale {
   int extent; /* of the picture's side */
   int channels;

@@ -1,11 +1,11 @@
-/* Finds the cells of a network, which MOTES opens one by one: sets of layers whose outputs all pass
- * through one place.
+/* Finds the cells of a network. MOTES opens them one by one. A cell is a set of layers whose data
+ * all pass through the same place on their way to the network's output.
  *
  * A place is a join, where several tensors are read as one, or a bottleneck. A bottleneck is a
- * tensor that all data pass through, no larger than the ones before and after it. A layer belongs
- * to the cell that ends at the first place that all paths from it lead through. Layers that read a
- * cell's end and make it smaller also belong to it: convolutions that squeeze it for the next
- * cells. */
+ * tensor that all data pass through, no larger than the ones before and after it. A cell ends at
+ * its place: a layer belongs to the first place that is on all paths from the layer to the output.
+ * Layers after the end also join the cell if fewer bytes are then read outside it, such as
+ * convolutions that squeeze its output for the next cells. */
 #ifndef MAFAT_SEARCH_MOTES_CELLS_H
 #define MAFAT_SEARCH_MOTES_CELLS_H
 
@@ -15,7 +15,7 @@
 
 struct mafat_cells {
   int n;
-  int *cell_of; /* [layer]: from 0 on, by the cells' ends; -1: the layer only renames */
+  int *cell_of; /* [layer]: number of its cell, in order of the cells' ends; -1: an alias layer */
   struct mafat_heap *heap;
 };
 

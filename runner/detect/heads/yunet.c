@@ -1,6 +1,6 @@
 /* Decodes YuNet: faces with five points each (the person's right eye, left eye, nose, right and
- * left corner of the mouth). Each of three grids has four outputs: two scores, of which the
- * geometric mean counts, a box, and points. Called by runner/detect/detect.c through its row in
+ * left corner of the mouth). Each of three grids has four outputs: two scores, whose geometric mean
+ * is the confidence, a box, and points. Called by runner/detect/detect.c through its row in
  * heads.c. */
 #include "runner/detect/heads/head.h"
 

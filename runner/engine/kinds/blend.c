@@ -4,14 +4,15 @@
 
 #include "predictor/plan/fusion.h"
 
-/* Alignment of an operand with the output along one axis: pixel i * stride of the operand is
- * blended into pixel i * sample, for each i in `at`. */
+/* Alignment of an operand with the output along one axis. For each i in `at`, the operand's pixel
+ * i * stride is blended into the output's pixel i * sample. */
 struct meeting {
   int stride, sample;
   struct mafat_span at;
 };
 
-/* Maps of different sizes align at every `stride`-th or `sample`-th pixel. */
+/* If the operand (size `from`) is larger than the output (size `to`), every stride-th of its pixels
+ * is read. If it is smaller, every sample-th output pixel is changed. */
 static struct meeting meet(int from, int to, bool broadcast, struct mafat_span out)
 {
   if (broadcast) return (struct meeting){from == 1 ? 0 : 1, 1, out};
@@ -37,7 +38,7 @@ static struct mafat_source output_of(const struct mafat_worker *w, const struct 
   return (struct mafat_source){step->layer, 0, out.c, 0, out.h};
 }
 
-/* Blends a run: values at the first aligned pixels, and those they are blended with. */
+/* Blends a run of channels at all aligned pixels, row by row. */
 static void blend_run(const struct mafat_worker *w, const struct mafat_step *step,
                       const struct turn *turn, const struct mafat_run *run)
 {
@@ -158,8 +159,8 @@ static bool meets_all(const struct meeting *m, struct mafat_span out)
   return m->sample == 1 && m->at.begin == out.begin && m->at.end == out.end;
 }
 
-/* True if two operands can be blended in one pass: the second may have other channels than the
- * first, or broadcast pixels, but each output is still computed at once from the first operand. */
+/* True if one pass can compute the output from both operands. The second must cover all pixels of
+ * the step, if need be by broadcasting; it may have fewer channels than the first. */
 static bool is_single_pass(const struct mafat_layer *l, const struct mafat_step *step,
                            const struct turn *turn)
 {
@@ -181,7 +182,8 @@ static void blend_single_pass(const struct mafat_worker *w, const struct mafat_s
   if (!mafat_span_is_empty(rest.filters)) mafat_rows_copy(w, &rest, l->activation);
 }
 
-/* Otherwise the output first gets a copy of the first operand. */
+/* Chooses the cheapest method. If the operands do not fit one pass, copies the first operand into
+ * the output, and then blends the others into it. */
 static int run_blend(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
