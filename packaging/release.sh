@@ -25,7 +25,7 @@ export SOURCE_DATE_EPOCH=$epoch
 
 # ---- A Debian with the libraries of all architectures
 
-packages=make,gcc,gcc-aarch64-linux-gnu,gcc-arm-linux-gnueabihf
+packages=make,gcc,elfutils,gcc-aarch64-linux-gnu,gcc-arm-linux-gnueabihf
 for architecture in amd64 arm64 armhf; do
   for library in libc6 libjpeg62-turbo libpng liburing libcgroup libproc2; do packages+=,$library-dev:$architecture; done
 done
@@ -71,7 +71,11 @@ for machine in "${wanted[@]}"; do
   to=$folder/$name
   rm -rf "$to"
   mkdir -p "$to"/bin "$to"/share/{doc/mafat,mafat/shapes}
-  for program in $programs; do install -m 755 "$room/mafat/build/$machine/$program" "$to/bin"; done
+  for program in $programs; do
+    built=build/$machine/$program
+    inside eu-strip --strip-sections -o "/mafat/$built.bare" "/mafat/$built" # only segments are read
+    install -m 755 "$room/mafat/$built.bare" "$to/bin/$program"
+  done
   for page in $pages; do install -D -m 644 "$room/mafat/build/$machine/man/$page" "$to/share/man/man${page##*.}/$page"; done
   install -m 644 LICENSE "$to/share/doc/mafat"
   awk -v page=CHANGELOG.md -v installed=LICENSE -f scripts/installed_page.awk CHANGELOG.md >"$to/share/doc/mafat/CHANGELOG.md"
