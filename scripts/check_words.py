@@ -61,9 +61,20 @@ class Finding(collections.namedtuple("Finding", "rule path line text")):
         return "%s:%d: %s: %s" % (self.path, self.line, self.rule, self.text.strip()[:120])
 
 
+def walked():
+    """All files but those of build folders, for a tree without git."""
+    builds = {"build", os.environ.get("BUILD", "build"), ".git", "__pycache__"}
+    for folder, folders, names in os.walk("."):
+        folders[:] = [name for name in folders if name not in builds and not name.startswith("build-")]
+        yield from (os.path.normpath(os.path.join(folder, name)) for name in names)
+
+
 def files():
-    listed = subprocess.run(["git", "ls-files", "-z"], check=True, capture_output=True, text=True).stdout
-    return [path for path in listed.split("\0") if path and os.path.isfile(path) and not os.path.islink(path)]
+    try:
+        listed = subprocess.run(["git", "ls-files", "-z"], check=True, capture_output=True, text=True).stdout.split("\0")
+    except (OSError, subprocess.CalledProcessError):
+        listed = walked()
+    return [path for path in listed if path and os.path.isfile(path) and not os.path.islink(path)]
 
 
 def kind_of(path):
