@@ -14,14 +14,23 @@ INSTALL    ?= install
 
 # Name in the build folder:installed name. memory_limit is installed dynamically linked, because
 # libcgroup and libproc2 are under the LGPL; swap_cost, because a static one has no advantage.
-SHIPPED := mafat run_inference mafat_serve make_weights pack_weights swap_cost_dynamic:swap_cost \
-           $(if $(ANNOTATE),annotate) $(if $(MEMORY_LIMIT),memory_limit_dynamic:memory_limit) $(if $(MPICC),mafat_ranks)
+SHIPPED := mafat run_inference mafat_serve make_weights:mafat-weights pack_weights:mafat-pack \
+           swap_cost_dynamic:swap_cost $(if $(ANNOTATE),annotate:mafat-annotate) \
+           $(if $(MEMORY_LIMIT),memory_limit_dynamic:mafat-limit) $(if $(MPICC),mafat_ranks)
+# Name in the sources, too general for a folder of all programs:installed name, that of `mafat WORD`
+# being mafat-WORD. In this version the names in the sources are installed as links.
+RENAMED := make_weights:mafat-weights pack_weights:mafat-pack $(if $(ANNOTATE),annotate:mafat-annotate) \
+           $(if $(MEMORY_LIMIT),memory_limit:mafat-limit)
 built_name = $(firstword $(subst :, ,$(1)))
 installed_name = $(lastword $(subst :, ,$(1)))
 PROGRAM_NAMES := $(foreach p,$(SHIPPED),$(call installed_name,$(p)))
-MAN_PAGES := $(PROGRAM_NAMES:%=%.1) libmafat.3 mafat-plan.7 $(if $(DROPIN),mafat-darknet.7)
+OLD_NAMES := $(foreach r,$(RENAMED),$(call built_name,$(r)))
+# By their names in the sources; packaging/installed_page.sed puts the installed names in.
+MAN_PAGES := $(patsubst %,%.1,$(filter-out $(foreach r,$(RENAMED),$(call installed_name,$(r))),$(PROGRAM_NAMES)) $(OLD_NAMES)) \
+             libmafat.3 mafat-plan.7 $(if $(DROPIN),mafat-darknet.7)
+page_name = $(firstword $(foreach r,$(RENAMED),$(if $(filter $(call built_name,$(r)).1,$(1)),$(call installed_name,$(r)).1)) $(1))
 # bash-completion looks for a file of the command's name.
-COMPLETED := $(filter-out mafat,$(PROGRAM_NAMES))
+COMPLETED := $(filter-out mafat,$(PROGRAM_NAMES)) $(OLD_NAMES)
 # Pages for users, in the same folders as here; links to files that are not installed become text.
 # Their pictures.
 PAGES := README.md CHANGELOG.md SECURITY.md $(filter-out $(addprefix doc/,architecture.md testing.md attacks.md),$(wildcard doc/*.md))
@@ -32,9 +41,10 @@ SHAPES := shapes.cfg shapes.weights shapes.names
 SHAPES_PICTURE := models/shapes/holdout/000004.jpg
 man_section = $(subst .,,$(suffix $(1)))
 
-INSTALLED = $(PROGRAM_NAMES:%=$(BINDIR)/%) $(LIBDIR)/$(SONAME) $(LIBDIR)/libmafat.so $(LIBDIR)/libmafat.a \
+INSTALLED = $(PROGRAM_NAMES:%=$(BINDIR)/%) $(OLD_NAMES:%=$(BINDIR)/%) $(LIBDIR)/$(SONAME) $(LIBDIR)/libmafat.so $(LIBDIR)/libmafat.a \
             $(LIBDIR)/pkgconfig/mafat.pc $(HEADERS:%=$(INCLUDEDIR)/%) $(PAGES:%=$(DOCDIR)/%) $(DOCUMENTS:%=$(DOCDIR)/%) \
-            $(foreach m,$(MAN_PAGES),$(MANDIR)/man$(call man_section,$(m))/$(m)) \
+            $(foreach m,$(MAN_PAGES),$(MANDIR)/man$(call man_section,$(m))/$(call page_name,$(m))) \
+            $(OLD_NAMES:%=$(MANDIR)/man1/%.1) \
             $(SHAPES:%=$(SHAPESDIR)/%) $(SHAPESDIR)/shapes.jpg \
             $(BASHDIR)/mafat $(COMPLETED:%=$(BASHDIR)/%) $(ZSHDIR)/_mafat \
             $(if $(DROPIN),$(LIBDIR)/mafat/libmafat-darknet.so $(LIBDIR)/mafat/libdarknet.so)
@@ -48,6 +58,9 @@ PLACES := PREFIX BINDIR LIBDIR INCLUDEDIR MANDIR DOCDIR SHAPESDIR BASHDIR ZSHDIR
 strange = $(filter-out 0 1,$(words $(1)))$(strip $(foreach c,' " & | \ % ;,$(findstring $(c),$(1))))
 check_places = $(foreach v,$(PLACES),$(if $(call strange,$($(v))),$(error $(v) expects a path without blanks and without any of '"&|\%;, found $($(v)))))\
                $(if $(findstring ',$(DESTDIR)),$(error DESTDIR expects a path without ', found $(DESTDIR)))
+
+# PAGE: where it is installed
+page_path = $(DESTDIR)$(MANDIR)/man$(call man_section,$(1))/$(call page_name,$(1))
 
 # FILE...: quoted for the shell, with DESTDIR
 destined = $(foreach f,$(1),'$(DESTDIR)$(f)')
@@ -91,6 +104,7 @@ shipped: $(COMPLETION) $(BUILT_PAGES) $(PAGES:%=$(BUILD)/pages/%) $(SHARED) $(BU
 install: shipped ## install programs, libraries and pages (PREFIX, DESTDIR, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR, SHAPESDIR, BASHDIR, ZSHDIR)
 	$(check_places)$(Q)$(INSTALL) -d $(call destined,$(FOLDERS))
 	$(Q)$(foreach p,$(SHIPPED),$(INSTALL) -s -m 755 $(BUILD)/$(call built_name,$(p)) '$(DESTDIR)$(BINDIR)/$(call installed_name,$(p))' &&) true
+	$(Q)$(foreach r,$(RENAMED),ln -sf $(call installed_name,$(r)) '$(DESTDIR)$(BINDIR)/$(call built_name,$(r))' &&) true
 	$(Q)$(INSTALL) -s -m 644 $(SHARED) '$(DESTDIR)$(LIBDIR)'
 	$(Q)$(INSTALL) -m 644 $(LIB) '$(DESTDIR)$(LIBDIR)'
 	$(Q)ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libmafat.so'
@@ -99,7 +113,9 @@ install: shipped ## install programs, libraries and pages (PREFIX, DESTDIR, BIND
 	  -e 's|@PRIVATE@|$(strip $(IMAGE_LIBS) $(if $(PNG),-lz) $(if $(URING),-luring)) -pthread $(LDLIBS)|' packaging/mafat.pc.in >'$(DESTDIR)$(LIBDIR)/pkgconfig/mafat.pc'
 	$(Q)chmod 644 '$(DESTDIR)$(LIBDIR)/pkgconfig/mafat.pc'
 	$(Q)$(INSTALL) -m 644 $(HEADERS:%=include/%) '$(DESTDIR)$(INCLUDEDIR)'
-	$(Q)$(foreach m,$(MAN_PAGES),$(INSTALL) -m 644 $(BUILD)/man/$(m) '$(DESTDIR)$(MANDIR)/man$(call man_section,$(m))' &&) true
+	$(Q)$(foreach m,$(MAN_PAGES),$(INSTALL) -m 644 $(BUILD)/man/$(m) '$(call page_path,$(m))' && \
+	  sed -f packaging/installed_page.sed $(BUILD)/man/$(m) >'$(call page_path,$(m))' &&) true
+	$(Q)$(foreach r,$(RENAMED),ln -sf $(call installed_name,$(r)).1 '$(DESTDIR)$(MANDIR)/man1/$(call built_name,$(r)).1' &&) true
 	$(Q)$(if $(DROPIN),sed -i 's|/usr/local/lib/|$(LIBDIR)/|' '$(DESTDIR)$(MANDIR)/man7/mafat-darknet.7')
 	$(Q)$(INSTALL) -m 644 $(COMPLETION) '$(DESTDIR)$(BASHDIR)/mafat'
 	$(Q)$(foreach p,$(COMPLETED),ln -sf mafat '$(DESTDIR)$(BASHDIR)/$(p)' &&) true

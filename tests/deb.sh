@@ -41,7 +41,7 @@ packages=$(for file in "$root"/try/*.deb; do dpkg-deb -f "$file" Package; done |
 
 tries install 'dpkg -i *.deb'
 tries audit "dpkg --audit | wc -l | grep -qx 0 && dpkg --verify $packages"
-for program in mafat run_inference mafat_serve make_weights pack_weights annotate memory_limit swap_cost; do
+for program in mafat run_inference mafat_serve mafat-weights mafat-pack mafat-annotate mafat-limit swap_cost make_weights pack_weights annotate memory_limit; do
   tries "$program" "$program --help && man -w $program"
 done
 tries 'mafat finds the others' 'mafat predict shapes/shapes.cfg && mafat doctor | grep ^processor'

@@ -326,7 +326,7 @@ int main(int argc, char **argv)
   struct annotate_options options = {0};
   struct mafat_annotate_json *json = NULL;
   enum annotate_status status;
-  program = mafat_streams_program(argv[0], "annotate");
+  program = mafat_streams_installed(argv[0], "mafat-annotate", "annotate");
   mafat_streams_hold();
   if (!read_options(argc, argv, &options, &status)) return status;
   mafat_unfinished_mind_signals();

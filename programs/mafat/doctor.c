@@ -68,7 +68,7 @@ struct machine {
   struct mafat_budget budget;
   struct mafat_limited_group group; /* folder "": no limit is in force */
   bool limited, v1, v2; /* v1: has the memory controller */
-  char groups[4096];    /* what `memory_limit --check` says, "": it is not there */
+  char groups[4096];    /* what `mafat-limit --check` says, "": it is not there */
   bool lockable;        /* the whole budget */
   rlim_t memlock;
   struct disk disk;
@@ -299,7 +299,7 @@ static void judge_groups(struct findings *f, const struct machine *m)
   int length;
   if (!m->groups[0]) {
     find(f, "cgroups", "%s", version);
-    advise(f, "memory_limit is not installed: it would say whether limits can be set here");
+    advise(f, "mafat-limit is not installed: it would say whether limits can be set here");
   } else if (said(m, "possible: ", &rest))
     find(f, "cgroups", "%s: limits can be set", version);
   else {
@@ -482,7 +482,9 @@ int doctor(int argc, char **argv, const char *bin)
   char memory_limit[PATH_MAX + 32];
   int status = read_options(argc, argv, &o);
   if (status >= 0) return status;
-  snprintf(memory_limit, sizeof memory_limit, "%s/memory_limit", bin);
+  snprintf(memory_limit, sizeof memory_limit, "%s/mafat-limit", bin);
+  if (access(memory_limit, X_OK) != 0) /* the build folder */
+    snprintf(memory_limit, sizeof memory_limit, "%s/memory_limit", bin);
   listen_to(m.groups, sizeof m.groups, memory_limit, "--check", o.json ? "--json" : NULL);
   if (o.json) keep_object(m.groups);
   find_memory(&m);

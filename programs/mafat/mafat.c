@@ -1,5 +1,4 @@
-/* mafat: one command for the programs beside it, which keep their own names: finds the one that a
- * word means, and becomes it. */
+/* mafat: one command for the programs beside it: finds the one a word means, and becomes it. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -16,7 +15,7 @@
 enum mafat_status { DONE = 0, FAILED = 1, MISUSE = 2 };
 
 static const struct command {
-  const char *word, *program; /* program NULL: here */
+  const char *word, *program; /* program: its name in the build folder; NULL: here */
   const char *options;        /* that go before the arguments, with a blank between; NULL: none */
   const char *needs; /* libraries without which `make` leaves the program out; NULL: none */
   const char *what, *try;     /* a line each of --help */
@@ -52,9 +51,11 @@ enum {
   NAME_ROOM = 32
 };
 
+/* Its path by the installed name, if there is such a file, else by its name in the build folder. */
 static void program_path(char path[PROGRAM_ROOM], const char *bin, const struct command *c)
 {
-  snprintf(path, PROGRAM_ROOM, "%s/%s", bin, c->program);
+  snprintf(path, PROGRAM_ROOM, "%s/mafat-%s", bin, c->word);
+  if (access(path, X_OK) != 0) snprintf(path, PROGRAM_ROOM, "%s/%s", bin, c->program);
 }
 
 static bool is_there(const char *bin, const struct command *c)

@@ -314,7 +314,7 @@ int main(int argc, char **argv)
   struct make_options o = {.chance = 1};
   struct mafat_diagnostic d = {""};
   struct mafat_network *n = NULL;
-  program = mafat_streams_program(argv[0], "make_weights");
+  program = mafat_streams_installed(argv[0], "mafat-weights", "make_weights");
   mafat_streams_hold();
   int status = read_options(argc, argv, &o);
   if (status >= 0) return status;

@@ -183,7 +183,7 @@ int main(int argc, char **argv)
 {
   static struct session session;
   struct limit_options o;
-  program = mafat_streams_program(argv[0], "memory_limit");
+  program = mafat_streams_installed(argv[0], "mafat-limit", "memory_limit");
   session.parent = getppid();
   struct why why = {""};
   bool in_scope = place_in_scope();

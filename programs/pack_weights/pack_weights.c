@@ -294,7 +294,7 @@ int main(int argc, char **argv)
 {
   struct pack_options o = {.keep_above = -1};
   struct mafat_diagnostic d = {""};
-  program = mafat_streams_program(argv[0], "pack_weights");
+  program = mafat_streams_installed(argv[0], "mafat-pack", "pack_weights");
   mafat_streams_hold();
   o.pack = (struct mafat_pack_options){.size = sizeof o.pack};
   o.pictures = calloc((size_t)argc, sizeof *o.pictures);

@@ -60,6 +60,13 @@ MAFAT_PART(opening) const char *mafat_streams_program(const char *called, const 
                                                                                         : name;
 }
 
+const char *mafat_streams_installed(const char *called, const char *installed, const char *name)
+{
+  const char *slash = called ? strrchr(called, '/') : NULL;
+  if (called && strcmp(slash ? slash + 1 : called, installed) == 0) return installed;
+  return mafat_streams_program(called, name);
+}
+
 MAFAT_PART(opening) int mafat_streams_finish(void)
 {
   errno = 0;

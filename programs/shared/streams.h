@@ -16,6 +16,10 @@ int mafat_streams_open(const char *path);
  * started it, which passes that as argv[0]. */
 const char *mafat_streams_program(const char *called, const char *name);
 
+/* The same for a program that is also installed by another name, such as "mafat-pack": that name,
+ * where argv[0] ends in it. */
+const char *mafat_streams_installed(const char *called, const char *installed, const char *name);
+
 /* All that was printed is on standard output; -1: it is not, errno. Only now does a full disk or a
  * closed pipe show. */
 int mafat_streams_finish(void);

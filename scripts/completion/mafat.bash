@@ -35,6 +35,7 @@ _mafat() {
     fi
     name=${COMP_WORDS[1]} program+=("$name")
     ;;
+  mafat-*) name=${name#mafat-} ;;
   run_inference) name=run ;;
   mafat_ranks) name=ranks ;;
   mafat_serve) name=serve ;;
@@ -56,4 +57,5 @@ _mafat() {
   fi
 }
 # Where nothing of this fits, files.
-complete -o bashdefault -o default -F _mafat mafat run_inference mafat_serve pack_weights make_weights annotate memory_limit mafat_ranks swap_cost
+complete -o bashdefault -o default -F _mafat mafat run_inference mafat_serve mafat-pack mafat-weights mafat-annotate mafat-limit mafat_ranks swap_cost \
+  pack_weights make_weights annotate memory_limit

@@ -83,13 +83,25 @@ lib=$root/usr/lib
 # ---- What is there
 
 has() { [ -s "$root/usr/$1" ] || fail there "$1 is missing"; }
-for name in mafat run_inference mafat_serve make_weights pack_weights swap_cost; do has "bin/$name"; done
-[ -x "$build/annotate" ] && has bin/annotate
-[ -x "$build/memory_limit" ] && has bin/memory_limit
+for name in mafat run_inference mafat_serve swap_cost; do has "bin/$name"; done
 [ -x "$build/mafat_ranks" ] && has bin/mafat_ranks
 for name in lib/libmafat.a lib/libmafat.so lib/libmafat.so.0 lib/pkgconfig/mafat.pc include/mafat{,_plan,_video,_pack,_ranks,_file}.h include/mafat.hpp share/man/man3/libmafat.3 share/man/man7/mafat-plan.7 share/doc/mafat/README.md share/doc/mafat/doc/{serve.md,dog.jpg} share/bash-completion/completions/mafat share/zsh/site-functions/_mafat share/mafat/shapes/shapes.weights share/mafat/shapes/shapes.jpg; do
   has "$name"
 done
+for pair in pack_weights:mafat-pack make_weights:mafat-weights annotate:mafat-annotate memory_limit:mafat-limit; do
+  old=${pair%:*} new=${pair#*:}
+  [ -x "$build/$old" ] || continue
+  has "bin/$new"
+  has "share/man/man1/$new.1"
+  for link in "bin/$old:$new" "share/man/man1/$old.1:$new.1"; do
+    [ "$(readlink "$root/usr/${link%:*}")" = "${link#*:}" ] || fail there "${link%:*} is no link to ${link#*:}"
+  done
+  grep -qx ".Nm $new" "$root/usr/share/man/man1/$new.1" || fail there "$new.1 has another name"
+  check "$new" 'its help has another name' test "$("$root/usr/bin/$new" --help | sed "s/$new/$old/g")" = "$("$root/usr/bin/$old" --help)"
+  check "mafat ${new#*-}" "it is not $new" test "$("$root/usr/bin/mafat" "${new#*-}" --help | sed "s/mafat ${new#*-}/$new/g")" = "$("$root/usr/bin/$new" --help)"
+done
+others=$(grep -lE '\b(Nm|Xr) (annotate|memory_limit|make_weights|pack_weights)\b' -r "$root/usr/share/man")
+check 'pages have the installed names' "$others" test -z "$others"
 for program in "$root"/usr/bin/*; do has "share/man/man1/${program##*/}.1"; has "share/bash-completion/completions/${program##*/}"; done
 [ "$failed" = 0 ] && ok there
 said=$(scripts/check_links.py "$root/usr/share/doc/mafat")
@@ -163,7 +175,7 @@ else skip 'from C++' 'no g++'; fi
 
 # ---- Manual pages, of everything
 
-for page in doc/man/* "$build"/man/*; do
+for page in doc/man/* "$build"/man/* "$root"/usr/share/man/*/*; do
   if command -v mandoc >/dev/null; then check "page ${page##*/}" 'mandoc' mandoc -T lint -W warning "$page"
   elif command -v man >/dev/null; then check "page ${page##*/}" 'man' test -z "$(man --warnings -E UTF-8 -l "$page" 2>&1 >/dev/null)"
   else skip "page ${page##*/}" 'neither mandoc nor man'; fi

@@ -130,7 +130,20 @@ run --help
 check 'alone: help tells' 'nothing is marked' test "$(grep -c '(not installed)' "$out")" = 9
 run doctor
 expect 'alone: doctor' 0
-check 'alone: doctor tells' 'memory_limit is not missed' grep -q 'memory_limit is not installed' "$out"
+check 'alone: doctor tells' 'mafat-limit is not missed' grep -q 'mafat-limit is not installed' "$out"
+# Installed names come before those of the build folder, and are what a program is called.
+mkdir "$work/installed"
+cp "$build/mafat" "$work/installed"
+program=$work/installed/mafat
+cp "$build/pack_weights" "$work/installed/mafat-pack"
+bad 'installed: found' 'mafat pack: expected MODEL.cfg' pack
+program=$work/installed/mafat-pack bad 'installed: names itself' 'mafat-pack: expected MODEL.cfg'
+ln -s mafat-pack "$work/installed/pack_weights"
+program=$work/installed/pack_weights bad 'the old name: names itself' 'pack_weights: expected MODEL.cfg'
+ln -s "$(type -P true)" "$work/installed/memory_limit"
+ln -s "$(type -P echo)" "$work/installed/mafat-limit"
+run limit installed
+check 'installed: first' "$(head -n 1 "$out")" grep -qx installed "$out"
 program=$build/mafat
 
 # All programs print control characters and ends of lines as '?'.
@@ -268,6 +281,8 @@ offers 'winograd winograd-large' mafat run --algorithm w
 offers 'winograd winograd-large' run_inference --algorithm w
 offers 'float32 fp16' pack_weights --weights f
 offers '--json' mafat doctor --j
+offers 'float32 fp16' mafat-pack --weights f
+offers '' mafat-limit -- cat models/sh
 offers '' mafat run dog # a file's name: bash's own
 offers '' memory_limit -- cat models/sh # and there, too: a list's words would end at the blanks of a name
 for value in $(. "$build/completion/mafat.bash" && _mafat_words run --algorithm && _mafat_words run --decode && _mafat_words run --search); do
