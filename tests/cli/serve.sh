@@ -235,8 +235,8 @@ many 400
 check 'too many: 200 and 429' "$(cat "$dir/many")" test "$code" = 0
 check 'some get status 429' "$(cat "$dir/many")" grep -qE '^200:[0-9]+ 429:[0-9]+ ' "$dir/many"
 ends 'after too many'
-sed 's/^width=.*/width=960/; s/^height=.*/height=960/' "$shapes.cfg" >"$dir/large.cfg" # so that many wait for seconds
-listen "${budget[@]}" --wait 600 "$dir/large.cfg" "$shapes.weights"
+sed 's/^width=.*/width=960/; s/^height=.*/height=960/' "$shapes.cfg" >"$dir/larger.cfg" # so that many wait for seconds
+listen "${budget[@]}" --wait 600 "$dir/larger.cfg" "$shapes.weights"
 many 40 &
 clients=$!
 for _ in {1..600}; do
