@@ -1,8 +1,9 @@
-/* Drawing detections on a picture: a coloured box for each, and a label with the
- * class and the confidence, the surest on top.
+/* Draws detections on a picture: a coloured box for each, and a label with class and confidence.
+ * The most confident is drawn last, on top.
  *
- * The picture and the report stay the caller's. gd keeps the font that it found
- * in a cache of the process, which mafat_annotate_draw_close() frees at the end. */
+ * The caller keeps the picture and the report. gd caches the font that it finds in the process;
+ * mafat_annotate_draw_close() frees it. Allocates through gd, which opens the font's file. Included
+ * by annotate.c. */
 #ifndef MAFAT_PROGRAMS_ANNOTATE_DRAW_H
 #define MAFAT_PROGRAMS_ANNOTATE_DRAW_H
 

@@ -1,9 +1,8 @@
-/* The lines of `run_inference --json`, read and checked: one report per line and
- * picture. Every field that is used later is checked here, so that nothing is
- * drawn from a file with a mistake in it.
+/* Reads and checks the lines of `run_inference --json`: one report per line and picture. Every
+ * field that is used later is checked here, so that nothing is drawn from a damaged file.
  *
- * The reports, and all strings that they point to, belong to the struct
- * mafat_annotate_json, which is closed by whoever read it. */
+ * The reports, and all strings that they point to, belong to the struct mafat_annotate_json, which
+ * the reader closes. Opens the file and allocates. Included by annotate.c and draw.h. */
 #ifndef MAFAT_PROGRAMS_ANNOTATE_JSON_H
 #define MAFAT_PROGRAMS_ANNOTATE_JSON_H
 

@@ -1,12 +1,11 @@
-/* Whole pictures in true colour: JPEG, PNG, PPM and PGM files in, JPEG and PNG
- * files out. The formats are those that run_inference reads, told by the first
- * bytes; gd decodes and encodes, except PPM and PGM, which it does not know.
- * Pictures are turned upright by their EXIF orientation, as run_inference does,
- * and lose transparency, which no detector sees.
+/* Whole pictures in true colour: reads JPEG, PNG, PPM and PGM files, writes JPEG and PNG files. The
+ * formats are those of run_inference, detected by the first bytes. gd decodes and encodes all but
+ * PPM and PGM. EXIF orientation is applied, as in run_inference; transparency is dropped, because
+ * no detector sees it.
  *
- * A picture that was read is the caller's, who frees it with gdImageDestroy().
- * Diagnostics do not name the file: the caller puts that in front. What gd says
- * goes through one static buffer, so this is for one thread. */
+ * The caller frees a picture with gdImageDestroy(), and puts the file's name in front of
+ * diagnostics. gd's messages go through one static buffer, so only one thread may call this. Opens
+ * files and allocates. Included by annotate.c. */
 #ifndef MAFAT_PROGRAMS_ANNOTATE_PICTURE_H
 #define MAFAT_PROGRAMS_ANNOTATE_PICTURE_H
 

@@ -1,5 +1,5 @@
-/* mafat doctor: what this machine has of what runs within a memory budget go by, and what to do
- * about what it has not. */
+/* `mafat doctor`: checks what this machine offers for runs within a memory budget, and advises on
+ * what is missing. Reads /proc and /sys, maps memory and forks. Included by mafat.c. */
 #ifndef MAFAT_PROGRAM_DOCTOR_H
 #define MAFAT_PROGRAM_DOCTOR_H
 

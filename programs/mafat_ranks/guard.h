@@ -1,11 +1,11 @@
-/* A rank is two processes: the one that mpirun started, which waits, and its child, which works.
- * Whatever ends the child, killed or out of memory too, the other is there to say so, with rank and
- * host, on the machine where it happened; and the child says so, and ends, where the other is gone.
- */
+/* Two processes of a rank: the parent, which mpirun started, waits; the child works. If the child
+ * ends for any reason, such as a kill for lack of memory, the parent reports it with rank and host.
+ * If the parent is gone, the child reports that and ends. Forks, and sets signal handlers. Included
+ * by mafat_ranks.c, mpi_link.c and mpi_watch.c. */
 #ifndef MAFAT_PROGRAM_GUARD_H
 #define MAFAT_PROGRAM_GUARD_H
 
-/* Before MPI begins. Returns in the child alone, or where there can be none. */
+/* Forks; called before MPI is initialized. Returns in the child only, or if fork fails. */
 void mafat_guard_begin(void);
 
 /* This rank's number in mpirun's environment variables, before MPI is initialized. */
@@ -16,8 +16,7 @@ const char *mafat_guard_host(void);
  * "rank 1 (host): TEXT" and ends. 0 seconds: no limit, which also ends an earlier one. */
 void mafat_guard_limit(double seconds, const char *text);
 
-/* The other process has nothing to wait for but this one's end: should somebody have stopped it, it
- * goes on. */
+/* Continues the parent if it was stopped, so that it can wait for this process's end. */
 void mafat_guard_end(void);
 
 #endif

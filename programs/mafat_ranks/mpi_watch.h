@@ -1,11 +1,10 @@
-/* A thread of each rank that sees to it that messages go on while the others compute, and that no
- * rank is waited for in vain.
+/* Watch thread of a rank: keeps messages going while others compute, and detects lost ranks.
  *
- * Ranks stand in a ring: each lets the next one know, again and again, that it is there. Whose rank
- * before has not been heard of for too long, a rank that is stopped, or whose machine or link is
- * gone, says so and ends them all. Of those that are lost, one follows one that is not, so somebody
- * says it. And a rank whose own work neither computes nor waits for a message for as long, one that
- * hangs in reading a file, says that of itself. */
+ * Ranks form a ring. Each repeatedly signals the next that it is alive. If the previous rank has
+ * been silent for too long (it was stopped, or its machine or link is gone), a rank reports this
+ * and ends all ranks. Some lost rank is followed by one that is not, so somebody reports it. A rank
+ * that neither computes nor waits for a message for as long, such as one that hangs in reading a
+ * file, reports itself. Starts a thread. Included by mpi_link.c. */
 #ifndef MAFAT_PROGRAM_MPI_WATCH_H
 #define MAFAT_PROGRAM_MPI_WATCH_H
 

@@ -1,4 +1,5 @@
-/* --pipeline: rank 0 begins a picture while others are still at those before it. */
+/* Implements --pipeline: rank 0 begins a picture while other ranks still compute earlier ones.
+ * Included by mafat_ranks.c. */
 #ifndef MAFAT_PROGRAM_PIPELINE_H
 #define MAFAT_PROGRAM_PIPELINE_H
 

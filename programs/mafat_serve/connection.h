@@ -1,5 +1,6 @@
-/* One connection: requests one after the other, each read, answered, and forgotten. It never waits:
- * what cannot go on now goes on when its socket, the room or the job queue has something for it. */
+/* One connection: its requests are read, answered and forgotten one after the other. It never
+ * blocks: what must wait continues when the socket, the connection pool or the job queue is ready.
+ * Reads and writes the socket and the body's file; allocates nothing. Included by server.h. */
 #ifndef MAFAT_PROGRAM_SERVE_CONNECTION_H
 #define MAFAT_PROGRAM_SERVE_CONNECTION_H
 

@@ -1,5 +1,6 @@
-/* Shared by all connections: their number, memory for their bodies in the order of requests, and
- * counters. Used by the thread of connections only. */
+/* State shared by all connections: their number, memory for bodies in the order of requests, and
+ * counters. Only the thread of connections uses it. Allocates nothing. Included by connection.h and
+ * server.h. */
 #ifndef MAFAT_PROGRAM_SERVE_CONNECTION_POOL_H
 #define MAFAT_PROGRAM_SERVE_CONNECTION_POOL_H
 

@@ -1,7 +1,7 @@
-/* The head of a request of HTTP/1.1 (RFC 9112), read from bytes that come as they come. Strict
- * where two readers could understand two things: what stands before this one may be a proxy.
- * Nothing is copied: texts are parts of the bytes that were given, which stay the caller's. A
- * body's length is known, or there is none: no transfer coding is taken. */
+/* Parses the head of an HTTP/1.1 request (RFC 9112) from bytes that arrive in parts. It is strict
+ * where two readers could disagree, because a proxy may stand in front. Texts are not copied: they
+ * point into the caller's bytes. A body's length is known, or there is no body: transfer codings
+ * are refused. Pure. Included by connection.c and route.h. */
 #ifndef MAFAT_PROGRAM_SERVE_HTTP_H
 #define MAFAT_PROGRAM_SERVE_HTTP_H
 

@@ -1,7 +1,7 @@
 /* Queue of jobs between the thread of connections and the thread that computes. The connection owns
  * a job before it is added and after it is done or dropped; in between the queue owns it. The
  * computing thread takes jobs one at a time, in order. A mutex guards the queue; nothing is
- * allocated. */
+ * allocated. Included by programs/mafat_serve. */
 #ifndef MAFAT_PROGRAM_SERVE_JOB_QUEUE_H
 #define MAFAT_PROGRAM_SERVE_JOB_QUEUE_H
 

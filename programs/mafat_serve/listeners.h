@@ -1,5 +1,5 @@
-/* Sockets that listen, by addresses that are numbers, or at paths: nobody is asked what a name
- * means. */
+/* Listening sockets, at numeric addresses or paths; names are never looked up. Opens sockets, and
+ * removes a stale one at its path. Included by server.h. */
 #ifndef MAFAT_PROGRAM_SERVE_LISTENERS_H
 #define MAFAT_PROGRAM_SERVE_LISTENERS_H
 

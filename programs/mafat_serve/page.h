@@ -1,4 +1,4 @@
-/* The page that a browser is shown: page.html, as it is. */
+/* The page for browsers: the bytes of page.html. Included by connection.c. */
 #ifndef MAFAT_PROGRAM_SERVE_PAGE_H
 #define MAFAT_PROGRAM_SERVE_PAGE_H
 

@@ -1,4 +1,5 @@
-/* Resource and rights of a request. Performs nothing itself. */
+/* Determines what a request asks for, and whether the caller may. Performs nothing itself. Included
+ * by connection.c. */
 #ifndef MAFAT_PROGRAM_SERVE_ROUTE_H
 #define MAFAT_PROGRAM_SERVE_ROUTE_H
 

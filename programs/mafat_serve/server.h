@@ -1,5 +1,5 @@
-/* The thread that talks: accepts connections, and lets each go on when there is something for it.
- * It asks for no memory. */
+/* Thread of connections: accepts them, and continues each when it is ready. Starts a thread;
+ * allocates nothing. Included by mafat_serve.c. */
 #ifndef MAFAT_PROGRAM_SERVE_SERVER_H
 #define MAFAT_PROGRAM_SERVE_SERVER_H
 

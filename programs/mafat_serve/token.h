@@ -1,4 +1,5 @@
-/* The secret that callers have to show. */
+/* Secret that callers must send. Opens the token file; allocates nothing. Included by
+ * mafat_serve.c. */
 #ifndef MAFAT_PROGRAM_SERVE_TOKEN_H
 #define MAFAT_PROGRAM_SERVE_TOKEN_H
 

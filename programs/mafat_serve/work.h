@@ -1,5 +1,5 @@
-/* The thread that computes: takes jobs from the job queue, one at a time, and writes what is
- * answered where the request's body was. */
+/* Thread that computes: takes jobs from the job queue, one at a time, and writes the answer where
+ * the request's body was. Included by connection.c, connection_pool.c and mafat_serve.c. */
 #ifndef MAFAT_PROGRAM_SERVE_WORK_H
 #define MAFAT_PROGRAM_SERVE_WORK_H
 
@@ -9,25 +9,25 @@
 #include "programs/run_inference/session.h"
 
 struct mafat_job_worker {
-  struct mafat_session *session;    /* its model is open */
+  struct mafat_session *session;    /* with an open model */
   const struct mafat_dry_run *dry_run;  /* of the same model */
   struct mafat_job_queue *job_queue;
   size_t capacity_bytes,
-      server_bytes; /* as told: for requests; of the reserve, what a server needs */
+      server_bytes; /* for bodies of requests; the server's part of the reserve */
 };
 
-/* Until the job queue ends. */
+/* Runs jobs until the job queue ends. */
 void mafat_job_worker_run(const struct mafat_job_worker *work);
 
-/* Heap, and code that nothing else enters, of an answer about a plan, beside the model. */
+/* Memory of an answer about a plan, besides the model: heap, and code that nothing else uses. */
 enum { MAFAT_WORK_PLAN_BYTES = 512 << 10 };
 
-/* {"error":TEXT,"status":413} into an emptied fd of at most room bytes; how many they are, 0: there
- * is no room. */
+/* Empties fd and writes {"error":TEXT,"status":413} to it, at most `capacity` bytes. Returns their
+ * number; 0: they do not fit. */
 size_t mafat_work_write_error(int fd, size_t capacity, int status, const char *text);
-/* Empties a body: the writer begins at its first byte, and has so much room. */
+/* Empties a body for a writer, which starts at its first byte and has `capacity` bytes. */
 void mafat_work_begin(struct mafat_writer *w, int fd, size_t capacity);
-/* Bytes written to it; 0: it had no room for them. */
+/* Returns the bytes written; 0: they did not fit. */
 size_t mafat_work_end(struct mafat_writer *w);
 
 #endif

@@ -1,4 +1,5 @@
-/* Random numbers, the same for a seed on every machine, into a file, with a progress bar. */
+/* Writes random numbers to a file, with a progress bar. For a seed they are the same on every
+ * machine. Allocates a buffer. Included by like.c and make_weights.c. */
 #ifndef MAFAT_PROGRAMS_MAKE_WEIGHTS_NUMBERS_H
 #define MAFAT_PROGRAMS_MAKE_WEIGHTS_NUMBERS_H
 

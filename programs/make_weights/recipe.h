@@ -1,6 +1,6 @@
-/* Random weights for a network: uniform with He's scale, sqrt(6 / fan-in), corrected by an
- * estimate of the magnitude of the layer's inputs (energy), so that activations neither grow nor
- * vanish at any depth. */
+/* Random weights for a network: uniform with He's scale, sqrt(6 / fan-in), corrected by an estimate
+ * of the magnitude of the layer's inputs (energy), so that activations neither grow nor vanish at
+ * any depth. Allocates. Included by like.c and make_weights.c. */
 #ifndef MAFAT_PROGRAMS_MAKE_WEIGHTS_RECIPE_H
 #define MAFAT_PROGRAMS_MAKE_WEIGHTS_RECIPE_H
 

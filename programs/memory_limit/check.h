@@ -1,4 +1,5 @@
-/* memory_limit --check: what this machine can do. */
+/* Implements memory_limit --check: reports what this machine can do. Reads /proc and cgroup files.
+ * Included by memory_limit.c. */
 #ifndef MAFAT_MEMORY_LIMIT_CHECK_H
 #define MAFAT_MEMORY_LIMIT_CHECK_H
 

@@ -1,4 +1,5 @@
-/* The kernel's counters: of a cgroup, a process, and the whole system. */
+/* Counters of the kernel for a cgroup, a process and the whole system. Reads /proc and the cgroup's
+ * files. Included by watch.h. */
 #ifndef MAFAT_MEMORY_LIMIT_COUNTERS_H
 #define MAFAT_MEMORY_LIMIT_COUNTERS_H
 

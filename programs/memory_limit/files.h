@@ -1,4 +1,4 @@
-/* Files of the command line: evicted from the page cache, or written. */
+/* Evicts files from the page cache, and opens output files. Included by memory_limit.c. */
 #ifndef MAFAT_MEMORY_LIMIT_FILES_H
 #define MAFAT_MEMORY_LIMIT_FILES_H
 

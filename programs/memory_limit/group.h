@@ -1,4 +1,5 @@
-/* The group that a command runs in: made, limited, joined, killed, removed. */
+/* The cgroup that a command runs in: created, limited, joined, killed and removed. Writes cgroup
+ * files and sends signals. Included by programs/memory_limit. */
 #ifndef MAFAT_MEMORY_LIMIT_GROUP_H
 #define MAFAT_MEMORY_LIMIT_GROUP_H
 

@@ -1,5 +1,5 @@
-/* A process that outlives memory_limit if that is killed by SIGKILL, with a session of
- * its own: it then kills what is in the group, and removes it. */
+/* Process that outlives memory_limit if SIGKILL ends it: in a session of its own, it then kills
+ * what is in the group and removes it. Forks. Included by memory_limit.c. */
 #ifndef MAFAT_MEMORY_LIMIT_GUARD_H
 #define MAFAT_MEMORY_LIMIT_GUARD_H
 

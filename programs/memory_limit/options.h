@@ -1,4 +1,4 @@
-/* The command line of memory_limit. */
+/* Command line of memory_limit. Included by programs/memory_limit. */
 #ifndef MAFAT_MEMORY_LIMIT_OPTIONS_H
 #define MAFAT_MEMORY_LIMIT_OPTIONS_H
 

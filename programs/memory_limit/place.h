@@ -1,5 +1,6 @@
-/* Finds where memory cgroups can be made on this machine: in which hierarchy, below which
- * cgroup, by which right. */
+/* Finds where memory cgroups can be made on this machine: in which hierarchy, below which cgroup,
+ * by which right. Writes cgroup files, and may restart the program with systemd-run. Included by
+ * check.h, group.h and memory_limit.c. */
 #ifndef MAFAT_MEMORY_LIMIT_PLACE_H
 #define MAFAT_MEMORY_LIMIT_PLACE_H
 

@@ -1,4 +1,5 @@
-/* Reports of memory_limit on a command that has ended. */
+/* Reports of memory_limit on a command that has ended. Writes through programs/shared/writer.h.
+ * Included by memory_limit.c. */
 #ifndef MAFAT_MEMORY_LIMIT_REPORT_H
 #define MAFAT_MEMORY_LIMIT_REPORT_H
 

@@ -1,4 +1,5 @@
-/* The command: started inside its group, looked at while it runs and as it ends. */
+/* The command: started inside its group, sampled while it runs, and measured as it ends. Forks.
+ * Included by memory_limit.c and report.h. */
 #ifndef MAFAT_MEMORY_LIMIT_WATCH_H
 #define MAFAT_MEMORY_LIMIT_WATCH_H
 

@@ -1,4 +1,5 @@
-/* Why something cannot be done: one line for the user, without the program's name. */
+/* Reason why something failed: one line for the user, without the program's name. Included by
+ * files.h, options.h and place.h. */
 #ifndef MAFAT_MEMORY_LIMIT_WHY_H
 #define MAFAT_MEMORY_LIMIT_WHY_H
 

@@ -1,6 +1,7 @@
-/* --map: the arena of a plan as a picture. Buffers are boxes over the steps of a run (to the right)
- * and their places in the arena (upwards); below them the bytes that are alive at each time, beside
- * them who is at the peak. */
+/* Implements --map: draws the arena of a plan. Buffers are boxes over the steps of a run (to the
+ * right) and their addresses in the arena (upwards). Below are the live bytes at each time, beside
+ * them the buffers at the peak. Allocates and writes a file. Included by
+ * programs/mafat_serve/work.c and programs/run_inference. */
 #ifndef MAFAT_PROGRAM_MAP_H
 #define MAFAT_PROGRAM_MAP_H
 

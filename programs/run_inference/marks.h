@@ -1,7 +1,7 @@
-/* When each layer ran: `run_inference --marks`. A line for each run of steps of
- * one layer: its index, its type, start and end in nanoseconds of
- * CLOCK_MONOTONIC; rows of the picture are "-1 image". Written through a small
- * buffer while the layers run, without an allocation. */
+/* Times of each layer: `run_inference --marks`. One line for each run of steps of a layer has its
+ * index, type, start and end in nanoseconds of CLOCK_MONOTONIC; rows of the picture are "-1 image".
+ * Lines are written through a small buffer while layers run. Allocates nothing. Included by
+ * session.h. */
 #ifndef MAFAT_PROGRAM_MARKS_H
 #define MAFAT_PROGRAM_MARKS_H
 

@@ -1,6 +1,6 @@
-/* The names of a network's classes: a text file with one label a line, line 0
- * for class 0, as Darknet's data/coco.names. Read once, never changed, closed
- * by whoever opened it. */
+/* Names of a network's classes, from a text file with one label a line, line 0 for class 0, like
+ * Darknet's data/coco.names. Read once, never changed; the opener closes it. Opens the file and
+ * allocates. Included by output.h and session.h. */
 #ifndef MAFAT_PROGRAM_NAMES_H
 #define MAFAT_PROGRAM_NAMES_H
 

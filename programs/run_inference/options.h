@@ -1,4 +1,5 @@
-/* The command line of run_inference, mafat_serve and mafat_ranks, read into one struct. */
+/* Command line of run_inference, mafat_serve and mafat_ranks, parsed into one struct. Included by
+ * programs/mafat_serve and programs/run_inference. */
 #ifndef MAFAT_PROGRAM_OPTIONS_H
 #define MAFAT_PROGRAM_OPTIONS_H
 

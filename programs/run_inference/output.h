@@ -1,7 +1,8 @@
-/* Results of a run: text, JSON, and a table of times.
+/* Writes results of a run: text, JSON and a table of times.
  *
- * Every mafat_output_* writes whole lines and flushes; MAFAT_EIO if a write fails
- * (the reason: mafat_writer_flush), now or earlier. Nothing here prints on its own. */
+ * Every mafat_output_* writes whole lines and flushes. It returns MAFAT_EIO if a write fails, now
+ * or earlier (the reason: mafat_writer_flush). Nothing here prints on its own. Included by
+ * programs/mafat_ranks/pipeline.c, programs/mafat_serve/work.c and programs/run_inference. */
 #ifndef MAFAT_PROGRAM_OUTPUT_H
 #define MAFAT_PROGRAM_OUTPUT_H
 

@@ -1,4 +1,5 @@
-/* Reports of --predict: text, JSON, tables over budgets. */
+/* Writes the reports of --predict: text, JSON, and tables over budgets. Included by
+ * programs/mafat_serve/work.h and programs/run_inference. */
 #ifndef MAFAT_PROGRAM_PLAN_REPORT_H
 #define MAFAT_PROGRAM_PLAN_REPORT_H
 

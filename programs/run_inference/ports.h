@@ -1,4 +1,5 @@
-/* --input and --dump-output: files of a model's inputs and outputs. */
+/* Files of a model's inputs and outputs: --input and --dump-output. Writes to open files. Included
+ * by programs/run_inference. */
 #ifndef MAFAT_PROGRAM_PORTS_H
 #define MAFAT_PROGRAM_PORTS_H
 

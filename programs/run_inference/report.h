@@ -1,5 +1,5 @@
-/* Reports of a run besides its results: --report's table, a note on memory, and whether the
- * prediction held. */
+/* Writes reports of a run besides its results: --report's table, a note on memory, and whether the
+ * prediction held. Allocates; prints on standard error. Included by run_inference.c and video.c. */
 #ifndef MAFAT_PROGRAM_REPORT_H
 #define MAFAT_PROGRAM_REPORT_H
 

@@ -1,4 +1,5 @@
-/* One call of run_inference: its command line, and what its parts share. */
+/* One call of run_inference: its command line, and the state that its parts share. Included by
+ * programs/mafat_ranks, programs/mafat_serve and programs/run_inference. */
 #ifndef MAFAT_PROGRAM_SESSION_H
 #define MAFAT_PROGRAM_SESSION_H
 

@@ -1,10 +1,9 @@
-/* Pictures as SVG, element by element through a writer: nothing is allocated, no library is needed,
- * and any program that shows SVG shows them, with or without style sheets. Lengths are pixels,
- * colours as in "#56b4e9".
+/* Writes SVG pictures, element by element through a writer, without a library. Any viewer shows
+ * them, with or without style sheets. Lengths are pixels; colours are written like "#56b4e9".
  *
- * Text from outside may hold anything: it is escaped, and what is no character becomes one that
- * says so. Widths are those of fonts all of whose characters are equally wide, which are asked for.
- */
+ * Foreign text may contain anything: it is escaped, and an invalid character is replaced by one
+ * that shows this. Widths are those of monospaced fonts, which the pictures request. Allocates
+ * nothing. Included by map_draw.c. */
 #ifndef MAFAT_PROGRAM_SVG_H
 #define MAFAT_PROGRAM_SVG_H
 

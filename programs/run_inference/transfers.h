@@ -1,4 +1,5 @@
-/* --fast-memory: a table of units, or an array of objects. */
+/* Prints the transfers of --fast-memory: a table of units, or an array of objects. Included by
+ * programs/run_inference. */
 #ifndef MAFAT_PROGRAM_TRANSFERS_H
 #define MAFAT_PROGRAM_TRANSFERS_H
 

@@ -1,6 +1,7 @@
-/* Numbers behind options, as people write them: 0.5, 2, 1e-3, -127.5. strtod takes more, which is a
- * slip of the finger here: 0x10, inf, nan, blanks before it. In a header, for programs that have
- * nothing else in common. */
+/* Parses numbers of options as people write them: 0.5, 2, 1e-3, -127.5. strtod also takes 0x10,
+ * inf, nan and leading blanks, which are typing errors here. It is a header, because some of its
+ * users share nothing else. Pure. Included by programs/mafat_serve/route.c, programs/shared and
+ * programs/swap_cost/swap_cost.c. */
 #ifndef MAFAT_PROGRAM_DECIMAL_H
 #define MAFAT_PROGRAM_DECIMAL_H
 

@@ -1,4 +1,5 @@
-/* Spelling: which known word a misspelled one is nearest to, for "did you mean". */
+/* Finds the known word nearest to a misspelled one, for "did you mean". Pure. Included by
+ * programs/mafat/mafat.c and refused_option.c. */
 #ifndef MAFAT_PROGRAM_NEAREST_H
 #define MAFAT_PROGRAM_NEAREST_H
 

@@ -1,6 +1,8 @@
-/* The options of a program as rows of integers (options.def): reading a command line by them, and
- * printing --help. Rows and texts hold no address, so that a program that is moved when it starts
- * writes to none of them. Nothing here calls the library. */
+/* Options of a program as rows of integers (options.def): parses a command line by them, and prints
+ * --help. Rows and texts contain no addresses, so a position-independent program relocates none of
+ * them. Nothing here calls the library. Included by programs/annotate/annotate.c,
+ * programs/make_weights/make_weights.c, programs/pack_weights/pack_weights.c,
+ * programs/run_inference/options.h and option_rows.h. */
 #ifndef MAFAT_PROGRAMS_OPTION_H
 #define MAFAT_PROGRAMS_OPTION_H
 

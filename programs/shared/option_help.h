@@ -1,5 +1,6 @@
-/* --help and --help=all from the rows of options.def. The includer has defined the section. No run
- * executes this. */
+/* --help and --help=all from the rows of options.def. The includer defines the section. No run
+ * executes this. Included by programs/annotate/annotate.c, programs/make_weights/make_weights.c,
+ * programs/pack_weights/pack_weights.c and programs/run_inference/help.c. */
 #ifndef MAFAT_PROGRAMS_OPTION_HELP_H
 #define MAFAT_PROGRAMS_OPTION_HELP_H
 

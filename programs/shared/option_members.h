@@ -1,5 +1,6 @@
-/* Members of a struct for the rows of options.def's section: its includer stands within the struct.
- */
+/* Members of a struct for the rows of options.def's section. It is included inside the struct.
+ * Included by programs/annotate/annotate.c, programs/make_weights/make_weights.c,
+ * programs/pack_weights/pack_weights.c and programs/run_inference/options.h. */
 #define MEMBER_FLAG bool
 #define MEMBER_TEXT const char *
 #define MEMBER_NAME const char *

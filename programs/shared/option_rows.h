@@ -1,6 +1,8 @@
 /* The rows of options.def as a static table `options_table` of the struct OPTIONS_STRUCT, with a
- * constant OPTION_id for each. Its includer has defined both that and the section. A program of one
- * section alone has no use for PROGRAMS. */
+ * constant OPTION_id for each. The includer defines both the struct and the section. A program with
+ * one section has no use for PROGRAMS. Included by programs/annotate/annotate.c,
+ * programs/make_weights/make_weights.c, programs/pack_weights/pack_weights.c and
+ * programs/run_inference/options.c. */
 #include "programs/shared/option.h"
 
 #ifndef RUN /* programs: bits of mafat_option.programs */

@@ -1,7 +1,7 @@
-/* How far something is that takes a while, for who looks at a terminal: one line of standard error,
- * written over as it goes on and erased at the end, so that nothing of it stays. Where standard
- * error is no terminal nothing is written. One at a time: whatever else is about to be printed
- * erases it first. */
+/* Progress of long work, for terminals: one line of standard error, overwritten as work goes on and
+ * erased at the end. Nothing is written if standard error is no terminal. Only one at a time: any
+ * other output erases it first. Allocates nothing. Included by programs/make_weights/numbers.c,
+ * programs/pack_weights/pack_weights.c and programs/run_inference. */
 #ifndef MAFAT_PROGRAMS_SHARED_PROGRESS_H
 #define MAFAT_PROGRAMS_SHARED_PROGRESS_H
 

@@ -1,4 +1,6 @@
-/* The message for a word of the command line that getopt_long rejects; the same in all programs. */
+/* Prints the message for a word of the command line that getopt_long rejects; the same in all
+ * programs. Included by programs/mafat/doctor.c, programs/memory_limit/options.c, option.c and
+ * programs/swap_cost/swap_cost.c. */
 #ifndef MAFAT_PROGRAM_REFUSED_OPTION_H
 #define MAFAT_PROGRAM_REFUSED_OPTION_H
 

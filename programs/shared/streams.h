@@ -1,35 +1,34 @@
-/* Standard input, output and error of a program. */
+/* Standard input, output and error of a program. Opens files; messages are allocated. Included by
+ * most folders of programs. */
 #ifndef MAFAT_PROGRAMS_SHARED_STREAMS_H
 #define MAFAT_PROGRAMS_SHARED_STREAMS_H
 
-/* To begin with: where a caller has closed one of them, its number is taken, and reading from it or
- * writing to it fails. The first file that is opened would have it else: messages would go into
- * results, and a list be read from weights. */
+/* Occupies the numbers of streams that the caller has closed; reads and writes on them fail.
+ * Otherwise the first opened file would get such a number, and messages would go into results.
+ * Called first in main(). */
 void mafat_streams_hold(void);
 
-/* A file to be written, emptied or made where it is none, closed on exec; -1: errno. /dev/stdout
- * and the like are the stream itself: opened by its name, a file would lose what has been written
- * there. */
+/* Opens a file for writing, created or truncated, closed on exec; -1: see errno. /dev/stdout and
+ * the like give the stream itself: opening it by name would truncate what was already written. */
 int mafat_streams_open(const char *path);
 
-/* The name that messages begin with: the program's own, or "mafat run" where the command mafat
- * started it, which passes that as argv[0]. */
+/* Name at the start of messages: the program's own, or "mafat run" if the command mafat started it
+ * and passed that as argv[0]. */
 const char *mafat_streams_program(const char *called, const char *name);
 
-/* The same for a program that is also installed by another name, such as "mafat-pack": that name,
- * where argv[0] ends in it. */
+/* The same for a program that is also installed under another name, such as "mafat-pack": that
+ * name if argv[0] ends in it. */
 const char *mafat_streams_installed(const char *called, const char *installed, const char *name);
 
-/* All that was printed is on standard output; -1: it is not, errno. Only now does a full disk or a
- * closed pipe show. */
+/* Flushes standard output; -1: see errno. A full disk or a closed pipe shows only now. */
 int mafat_streams_finish(void);
 
 /* Writes a text to standard output after everything printed before; -1: failed, with a message
  * on standard error. */
 int mafat_streams_say(const char *program, const char *text);
 
-/* One line on standard error, behind the program's name. What a terminal may obey of text from
- * outside, and its ends of lines, become '?'. */
+/* Prints one line on standard error, after the program's name. Control characters and line ends in
+ * foreign text become '?'. */
 __attribute__((format(printf, 2, 3))) void mafat_streams_complain(const char *program,
                                                                   const char *format, ...);
 

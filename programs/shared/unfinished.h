@@ -1,26 +1,28 @@
-/* A file that is written under a temporary name beside its own, which it gets when it is whole:
- * neither a failure nor a signal that ends the program leaves a part of it. One at a time. */
+/* Output file that has a temporary name beside its own until it is complete, so that no failure or
+ * signal leaves a part of it. Only one at a time. Opens, renames and removes files; sets signal
+ * handlers. Included by programs/annotate, programs/make_weights/make_weights.c,
+ * programs/pack_weights/pack_weights.c and programs/run_inference. */
 #ifndef MAFAT_PROGRAMS_SHARED_UNFINISHED_H
 #define MAFAT_PROGRAMS_SHARED_UNFINISHED_H
 
-/* Signals that end the program remove the file first. What a caller ignores, such as nohup's
- * hang-ups, stays ignored; writing to a pipe that nobody reads, or past the largest file that is
- * allowed, fails where it is written. */
+/* Installs handlers: a signal that ends the program removes the file first. Ignored signals, such
+ * as hang-ups under nohup, stay ignored. A write to a closed pipe, or past the limit of file sizes,
+ * returns an error instead of a signal. */
 void mafat_unfinished_mind_signals(void);
 
-/* The file, open for writing, with the rights of any new file; path is its own name, or a link to
- * one that there is. -1: errno says why. */
+/* Creates the temporary file with the permissions of a new file. `path` is the final name, or a
+ * link to an existing file. Returns a descriptor for writing; -1: see errno. */
 int mafat_unfinished_create(const char *path);
-/* The same, and minds signals; but what is there and no regular file (a device, a pipe, a link to
- * anything) is opened as it is, and neither finishing nor dropping it does anything. */
+/* Like create, and installs the signal handlers. But a path that exists and is no regular file
+ * (device, pipe, link) is opened itself; then finish and drop do nothing to it. */
 int mafat_unfinished_open(const char *path);
-/* It is whole, and closed: it takes its name, whatever had it; a link stays. -1: errno says why; it
- * is removed. */
+/* Renames the complete and closed file to its final name, replacing a file of that name; a link
+ * stays. -1: see errno; the file is removed. */
 int mafat_unfinished_finish(void);
-/* Removes it; errno stays. */
+/* Removes the file; keeps errno. */
 void mafat_unfinished_drop(void);
 
-/* For a program that names and creates the temporary file itself; "": there is none any more. */
+/* Registers a temporary file that the program creates itself; "": there is none any more. */
 void mafat_unfinished_remember(const char *temporary);
 
 #endif

@@ -3,7 +3,8 @@
  *
  * Foreign text (paths, labels) may contain anything: JSON escapes it, text has '?' for control
  * characters, both have U+FFFD for invalid UTF-8. Numbers have a decimal point in every locale, and
- * are never NaN or infinite. */
+ * are never NaN or infinite. Included by programs/mafat/doctor.c, programs/memory_limit and
+ * programs/run_inference. */
 #ifndef MAFAT_PROGRAM_WRITER_H
 #define MAFAT_PROGRAM_WRITER_H
 

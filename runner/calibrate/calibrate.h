@@ -3,7 +3,8 @@
  * Small networks with random weights run under plans of every kind, timed per layer. A file is read
  * past the page cache. The prices of the kinds of work are fitted to the times
  * (runner/calibrate/calibrate_fit.h). Takes about 20 seconds, under a minute on slow machines, and
- * temporary files in the cache folder, which are removed even after Ctrl-C. */
+ * temporary files in the cache folder, which are removed even after Ctrl-C. Allocates and maps
+ * memory. Included by calibrate.c. */
 #ifndef MAFAT_RUNNER_CALIBRATE_CALIBRATE_H
 #define MAFAT_RUNNER_CALIBRATE_CALIBRATE_H
 

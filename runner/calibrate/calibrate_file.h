@@ -1,6 +1,7 @@
 /* Stores a machine's calibration as text, a number per line, in the user's cache folder
  * ($XDG_CACHE_HOME/mafat, else ~/.cache/mafat). There is a file for each kernel level and machine.
- * Its name ends with a hash of host name and processor, because home folders may be shared. */
+ * Its name ends with a hash of host name and processor, because home folders may be shared.
+ * Included by api/choose.c, programs/mafat/doctor.c and calibrate.c. */
 #ifndef MAFAT_RUNNER_CALIBRATE_CALIBRATE_FILE_H
 #define MAFAT_RUNNER_CALIBRATE_CALIBRATE_FILE_H
 

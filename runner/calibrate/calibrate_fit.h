@@ -1,5 +1,5 @@
 /* Fits prices to measurements: the cost of each kind of work, given amounts of work and total
- * times. Called by runner/calibrate/calibrate.c. mafat_fit_prices allocates its matrices. */
+ * times. mafat_fit_prices allocates its matrices. Included by calibrate.c. */
 #ifndef MAFAT_RUNNER_CALIBRATE_CALIBRATE_FIT_H
 #define MAFAT_RUNNER_CALIBRATE_CALIBRATE_FIT_H
 

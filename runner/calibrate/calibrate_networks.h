@@ -1,4 +1,5 @@
-/* Networks that a calibration measures, generated from short descriptions. */
+/* Networks that a calibration measures, generated from short descriptions. Allocates. Included by
+ * calibrate.c. */
 #ifndef MAFAT_RUNNER_CALIBRATE_CALIBRATE_NETWORKS_H
 #define MAFAT_RUNNER_CALIBRATE_CALIBRATE_NETWORKS_H
 

@@ -1,5 +1,6 @@
 /* Measures how fast a file is read past the page cache, in the way that plans with streamed weights
- * read it. */
+ * read it. Reads through runner/weights/reads.h into the caller's memory. Included by
+ * programs/mafat/doctor.c and calibrate.c. */
 #ifndef MAFAT_RUNNER_CALIBRATE_DISK_H
 #define MAFAT_RUNNER_CALIBRATE_DISK_H
 

@@ -1,4 +1,5 @@
-/* The most confident boxes of all heads, up to a capacity. Other boxes are only counted. */
+/* The most confident boxes of all heads, up to a capacity. Other boxes are only counted. Stores
+ * them in the caller's memory. Included by detect.c and suppress.h. */
 #ifndef MAFAT_RUNNER_DETECT_BEST_BOXES_H
 #define MAFAT_RUNNER_DETECT_BEST_BOXES_H
 

@@ -4,7 +4,8 @@
  * The results equal those of Debian's Darknet (get_network_boxes, do_nms_sort, top_k), computed in
  * its order and precision. Only memory differs: Darknet keeps classes x boxes floats, this keeps
  * the best pairs above the threshold. Values are read through a callback, one at a time. The caller
- * closes the results. */
+ * closes the results. Results are allocated. Included by api/model.h and
+ * runner/detect/heads/heads.c. */
 #ifndef MAFAT_RUNNER_DETECT_DETECT_H
 #define MAFAT_RUNNER_DETECT_DETECT_H
 

@@ -1,4 +1,5 @@
-/* Non-maximum suppression as in Darknet (IoU) and AlexeyAB's fork (DIoU). */
+/* Non-maximum suppression as in Darknet (IoU) and AlexeyAB's fork (DIoU). Works in place; allocates
+ * nothing. Included by detect.c. */
 #ifndef MAFAT_RUNNER_DETECT_SUPPRESS_H
 #define MAFAT_RUNNER_DETECT_SUPPRESS_H
 

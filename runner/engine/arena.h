@@ -1,6 +1,6 @@
 /* The memory in which plans run: one mapping for one executor, or shared by several of which one
  * runs at a time. It is as large as the largest user needs. A user is identified by an opaque
- * pointer. All functions lock internally. */
+ * pointer. All functions lock internally. Included by api/footprint.h and executor.h. */
 #ifndef MAFAT_RUNNER_ENGINE_ARENA_H
 #define MAFAT_RUNNER_ENGINE_ARENA_H
 

@@ -1,6 +1,7 @@
 /* Interface of detection heads. A kind of head (runner/engine/kinds), or one that reads a file's
  * plain outputs (runner/detect/heads), walks over the values of its layer and passes on each box
- * with its class confidences. runner/detect/detect.c collects the best above the threshold. */
+ * with its class confidences. runner/detect/detect.c collects the best above the threshold.
+ * Included by runner/detect and runner/engine/kinds. */
 #ifndef MAFAT_RUNNER_ENGINE_DECODING_H
 #define MAFAT_RUNNER_ENGINE_DECODING_H
 

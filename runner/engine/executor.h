@@ -1,6 +1,7 @@
 /* Runs a plan: walks the schedule and computes every step in one arena of exactly
  * layout->mapped_bytes, or in the first bytes of a shared one. Opening maps the arena. A run calls
- * no allocator and no system call that maps memory. */
+ * no allocator and no system call that maps memory. Included by api, runner/calibrate/calibrate.c
+ * and runner/image. */
 #ifndef MAFAT_RUNNER_ENGINE_EXECUTOR_H
 #define MAFAT_RUNNER_ENGINE_EXECUTOR_H
 

@@ -1,7 +1,8 @@
 /* Threads that run one step together. The POSIX threads are created once and woken for each step.
  * All call the same function, whose work is divided into units. Each worker begins with its own
  * share, the same in every step, so that its cache still has what it wrote. When done, it takes
- * units of others, so a thread delayed by the system does less. The caller's thread is worker 0. */
+ * units of others, so a thread delayed by the system does less. The caller's thread is worker 0.
+ * Opening allocates and starts threads; steps only lock. Included by runner/engine/kinds/kind.h. */
 #ifndef MAFAT_RUNNER_ENGINE_TEAM_H
 #define MAFAT_RUNNER_ENGINE_TEAM_H
 

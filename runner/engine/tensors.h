@@ -1,5 +1,5 @@
 /* Addresses of tensors in the arena: turns the layout's integers into pointers. Internal to the
- * executor and the kinds of layers. */
+ * executor and the kinds of layers. Allocates nothing. Included by runner/engine/kinds/kind.h. */
 #ifndef MAFAT_RUNNER_ENGINE_TENSORS_H
 #define MAFAT_RUNNER_ENGINE_TENSORS_H
 

@@ -1,5 +1,5 @@
 /* Internals of the picture reader: the file's bytes, the decoders that turn them into rows, and
- * Darknet's resizing. Included by runner/image and its tests only. */
+ * Darknet's resizing. Decoders allocate. Included by runner/image. */
 #ifndef MAFAT_RUNNER_IMAGE_DECODER_H
 #define MAFAT_RUNNER_IMAGE_DECODER_H
 

@@ -1,6 +1,7 @@
 /* Video frames in the formats of cameras and pipes. Pixels are converted to RGB rows on demand,
  * like those of a picture (runner/image/image.h). YUV is BT.601: Y from 16 to 235, U and V from 16
- * to 240, or 0 to 255 for full range. Chroma is upsampled by nearest neighbour, as in ffmpeg. */
+ * to 240, or 0 to 255 for full range. Chroma is upsampled by nearest neighbour, as in ffmpeg.
+ * Included by api/frames.c and image.h. */
 #ifndef MAFAT_RUNNER_IMAGE_FRAME_H
 #define MAFAT_RUNNER_IMAGE_FRAME_H
 

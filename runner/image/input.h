@@ -1,4 +1,6 @@
-/* A picture as the input source of a run: decoded row by row, when the plan asks for it. */
+/* A picture as the input source of a run: decoded row by row, when the plan asks for it. Allocates
+ * a row or a whole turned picture. Included by api/footprint.c, api/model.c and
+ * api/packing/observe.c. */
 #ifndef MAFAT_RUNNER_IMAGE_INPUT_H
 #define MAFAT_RUNNER_IMAGE_INPUT_H
 

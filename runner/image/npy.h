@@ -1,4 +1,5 @@
-/* NumPy array files (.npy) as inputs: a text header, followed by the elements. */
+/* NumPy array files (.npy) as inputs: a text header, followed by the elements. Opens the file to
+ * read its header. Included by raw_input.c. */
 #ifndef MAFAT_RUNNER_IMAGE_NPY_H
 #define MAFAT_RUNNER_IMAGE_NPY_H
 

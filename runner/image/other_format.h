@@ -1,4 +1,5 @@
-/* Pictures in formats that no decoder here reads. */
+/* Pictures in formats that no decoder here reads. Reads the caller's bytes; pure. Included by
+ * image.c. */
 #ifndef MAFAT_IMAGE_OTHER_FORMAT_H
 #define MAFAT_IMAGE_OTHER_FORMAT_H
 

@@ -1,5 +1,5 @@
 /* Pixel normalization on the way into a network: (byte - mean) * scale per channel, applied in
- * place to each row. */
+ * place to each row. Pure. Included by image.h. */
 #ifndef MAFAT_RUNNER_IMAGE_PIXEL_RULE_H
 #define MAFAT_RUNNER_IMAGE_PIXEL_RULE_H
 

@@ -1,6 +1,6 @@
 /* Placement of a picture in a network's input, computed from both sizes. It maps boxes back to the
- * picture. Coordinates are of edges, not of pixel centres: 0 is the left edge of the first
- * pixel. */
+ * picture. Coordinates are of edges, not of pixel centres: 0 is the left edge of the first pixel.
+ * Pure. Included by runner/detect/detect.h and image.h. */
 #ifndef MAFAT_RUNNER_IMAGE_PLACEMENT_H
 #define MAFAT_RUNNER_IMAGE_PLACEMENT_H
 

@@ -1,7 +1,7 @@
 /* A file of elements, raw or NumPy's .npy, as the input source of a run. Its layout is mostly
  * planar (channel by channel), but a plan reads rows. So bands (some rows of every plane) are read
  * together, and the next band is read while layers run. Reads bypass the page cache unless the file
- * is cached already. */
+ * is cached already. Opening maps buffers. Included by api/footprint.c and api/model.h. */
 #ifndef MAFAT_RUNNER_IMAGE_RAW_INPUT_H
 #define MAFAT_RUNNER_IMAGE_RAW_INPUT_H
 

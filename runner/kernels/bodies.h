@@ -1,7 +1,8 @@
 /* All float kernels of one level: written once on vector.h, compiled per level. The including file
  * defines LEVEL_NAME, LEVEL_TABLE and LEVEL_VECTOR. It may define LEVEL_NARROW, a level of the same
  * class for calls with few filters. The executor's kinds (runner/engine/kinds) call them through
- * struct mafat_kernels (runner/kernels/kernels.h). */
+ * struct mafat_kernels (runner/kernels/kernels.h). Included by portable.c and the levels' sources
+ * in x86 and arm. */
 #include "runner/kernels/kernels.h"
 #include "runner/kernels/levels.h"
 #include "runner/kernels/vector.h"

@@ -1,7 +1,8 @@
 /* Video kernels: conversion of YUV rows to RGB, and resizing of lines. The conversion uses integer
  * arithmetic, so all levels give the same bytes. Resizing gives the same bits as `resample` in
  * runner/kernels/kernels.h; each stored row is resized once. These kernels have tables of their own
- * because runs on pictures never enter them. */
+ * because runs on pictures never enter them. Kernels allocate nothing. Included by runner/image and
+ * runner/kernels. */
 #ifndef MAFAT_RUNNER_KERNELS_FRAME_ROWS_H
 #define MAFAT_RUNNER_KERNELS_FRAME_ROWS_H
 

@@ -1,6 +1,7 @@
 /* Video kernels of frame_rows.h, written once and compiled per level. The including file defines
  * FRAME_ROWS_TABLE, and FRAME_ROWS_PLANES if the level has kernels for planes. Plain C in loops
- * that compilers vectorize. Products and sums are never fused. */
+ * that compilers vectorize. Products and sums are never fused. Included by frame_rows_portable.c
+ * and runner/kernels/x86/frame_rows_avx2.c. */
 #include "runner/kernels/frame_rows.h"
 
 #include <string.h>

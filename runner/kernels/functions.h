@@ -1,6 +1,6 @@
 /* Activations and blends that only graph models have, in plain C outside the kernel levels. Each
  * operation is rounded, so all levels give the same bits. Their code is resident only for networks
- * that use them (api/footprint.c). */
+ * that use them (api/footprint.c). Included by activation.h and integer_functions.c. */
 #ifndef MAFAT_RUNNER_KERNELS_FUNCTIONS_H
 #define MAFAT_RUNNER_KERNELS_FUNCTIONS_H
 

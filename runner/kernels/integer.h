@@ -16,7 +16,8 @@
  * sum(weight - weights' zero) over all taps.
  *
  * Kernels may read up to 3 bytes past a pixel's last channel and past a row's last pixel, with any
- * content. */
+ * content. Kernels allocate nothing. Included by api/footprint.c,
+ * runner/calibrate/calibrate_file.c, runner/engine and runner/kernels. */
 #ifndef MAFAT_RUNNER_KERNELS_INTEGER_H
 #define MAFAT_RUNNER_KERNELS_INTEGER_H
 

@@ -1,7 +1,8 @@
 /* Functions of integer networks computed element by element, in plain C by TFLite's and ONNX's
  * rules, equal on every level. A function of one byte is a table of 256 entries, made for each step
  * and applied by a kernel (runner/kernels/integer.h: table). Values are unsigned bytes; for signed
- * files, a zero point is 128 more than the file's. */
+ * files, a zero point is 128 more than the file's. Pure. Included by runner/engine/kinds/integer.
+ */
 #ifndef MAFAT_RUNNER_KERNELS_INTEGER_FUNCTIONS_H
 #define MAFAT_RUNNER_KERNELS_INTEGER_FUNCTIONS_H
 

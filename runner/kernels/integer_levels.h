@@ -1,4 +1,5 @@
-/* Declares the integer kernel table of each compiled level, for runner/kernels/integer.c. */
+/* Declares the integer kernel table of each compiled level. Included by integer.c and
+ * integer_bodies.h. */
 #ifndef MAFAT_RUNNER_KERNELS_INTEGER_LEVELS_H
 #define MAFAT_RUNNER_KERNELS_INTEGER_LEVELS_H
 

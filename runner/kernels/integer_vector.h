@@ -51,7 +51,9 @@
  *   ibytes_products(x, w), ibytes_add(a, b)   pair sums of products that fit; their sums
  *   ibytes_ones(), ibytes_sum(sum, p, ones)   sum + both pairs of each quad
  *   ibytes_weights_half(w, odd), ibytes_input_half(x, odd), ibytes_dot_half(sum, x, w)
- *                                     for others: channels 1 and 3, or 0 and 2 */
+ *                                     for others: channels 1 and 3, or 0 and 2
+ *
+ * Included by integer_bodies.h. */
 #ifndef MAFAT_RUNNER_KERNELS_INTEGER_VECTOR_H
 #define MAFAT_RUNNER_KERNELS_INTEGER_VECTOR_H
 

@@ -9,7 +9,8 @@
  * convolution's outputs hold partial sums until its call ends, so they must not alias its inputs.
  *
  * Levels of the *fused* class use a fused multiply-add for every product and agree bit for bit. The
- * *plain* class rounds products and has its own bits. */
+ * *plain* class rounds products and has its own bits. Included by api, programs/mafat,
+ * runner/calibrate, runner/engine, runner/image and runner/kernels. */
 #ifndef MAFAT_RUNNER_KERNELS_KERNELS_H
 #define MAFAT_RUNNER_KERNELS_KERNELS_H
 

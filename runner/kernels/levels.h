@@ -1,4 +1,4 @@
-/* Declares the float kernel table of each compiled level, for runner/kernels/kernels.c. */
+/* Declares the float kernel table of each compiled level. Included by bodies.h and kernels.c. */
 #ifndef MAFAT_RUNNER_KERNELS_LEVELS_H
 #define MAFAT_RUNNER_KERNELS_LEVELS_H
 

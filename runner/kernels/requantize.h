@@ -1,5 +1,6 @@
 /* Scalar requantization by TFLite's and ONNX's rules, in plain C, for layers that do not need
- * vectors. Used by the integer kernels and runner/engine/kinds/integer/normalize.c. */
+ * vectors. Pure. Included by runner/engine/kinds/integer/normalize.c, integer_bodies.h and
+ * integer_functions.c. */
 #ifndef MAFAT_RUNNER_KERNELS_REQUANTIZE_H
 #define MAFAT_RUNNER_KERNELS_REQUANTIZE_H
 

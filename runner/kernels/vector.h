@@ -30,7 +30,7 @@
  *
  * Options that are not defined count as 0. vec_max(a, b) is a > b ? a : b, like Darknet's pooling:
  * a NaN in a loses. vec_min(a, b) is a < b ? a : b. Sources are compiled with -ffp-contract=off, so
- * nothing else is fused. */
+ * nothing else is fused. Included by bodies.h and finish.h. */
 #ifndef MAFAT_RUNNER_KERNELS_VECTOR_H
 #define MAFAT_RUNNER_KERNELS_VECTOR_H
 

@@ -1,6 +1,6 @@
 /* Memory budget of this process if the user gives none: the limit of its cgroups, else a share of
- * the available memory. Called by api/, runner/calibrate/, runner/os/lock.c and `mafat doctor`.
- * Reads /proc and /sys; allocates nothing. */
+ * the available memory. Reads /proc and /sys; allocates nothing. Included by api,
+ * programs/mafat/doctor.c, runner/calibrate/calibrate.c and lock.c. */
 #ifndef MAFAT_RUNNER_OS_BUDGET_H
 #define MAFAT_RUNNER_OS_BUDGET_H
 

@@ -1,6 +1,6 @@
 /* Cgroups of this process (v1, v2 or both): memory limit and pressure file. `root` is prepended to
  * every path: "" for this system; tests pass folders with their own proc and sys. Allocates
- * nothing. */
+ * nothing. Included by programs/mafat/doctor.c and runner/os. */
 #ifndef MAFAT_RUNNER_OS_GROUPS_H
 #define MAFAT_RUNNER_OS_GROUPS_H
 

@@ -5,7 +5,8 @@
  * keeps those used since the last scan. So before the first run this module once touches as much
  * memory as the run will need. Meanwhile it touches all other pages of the process repeatedly: the
  * kernel then finds only foreign pages unused, such as the file system's metadata. Nothing is done
- * if everything fits. */
+ * if everything fits. Maps memory for a moment and reads /proc. Included by api/footprint.c and
+ * api/model.c. */
 #ifndef MAFAT_RUNNER_OS_HEADROOM_H
 #define MAFAT_RUNNER_OS_HEADROOM_H
 

@@ -1,6 +1,7 @@
 /* Reads small system files line by line through a stack buffer. Runs use it: touched stack stays
  * resident, so long lines are truncated. It calls only C library functions that runs need anyway
- * (runner/os/parts.def), because each other one could make 64 KB resident. */
+ * (runner/os/parts.def), because each other one could make 64 KB resident. Included by runner/os.
+ */
 #ifndef MAFAT_RUNNER_OS_LINES_H
 #define MAFAT_RUNNER_OS_LINES_H
 

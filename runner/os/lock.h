@@ -1,7 +1,9 @@
 /* Locks memory so that the kernel cannot swap it out (mlock2). In a full cgroup the kernel then
  * drops file pages instead, which are on the disk anyway. Pages are locked when touched, so locking
  * makes nothing resident. A process may lock RLIMIT_MEMLOCK bytes, or any number with CAP_IPC_LOCK;
- * the limit is found by trying. fork() does not inherit locks. */
+ * the limit is found by trying. fork() does not inherit locks. Maps memory to try the limit.
+ * Included by programs/mafat/doctor.c, runner/engine/arena.h, runner/os and
+ * runner/weights/weights.h. */
 #ifndef MAFAT_RUNNER_OS_LOCK_H
 #define MAFAT_RUNNER_OS_LOCK_H
 

@@ -1,4 +1,5 @@
-/* Private memory of this process: the pages that the kernel swaps out if the cgroup is full. */
+/* Private memory of this process: the pages that the kernel swaps out if the cgroup is full. Reads
+ * /proc; locks pages. Included by api and headroom.c. */
 #ifndef MAFAT_RUNNER_OS_OWN_H
 #define MAFAT_RUNNER_OS_OWN_H
 

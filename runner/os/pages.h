@@ -1,7 +1,6 @@
 /* Reads /proc/self/pagemap: which pages of this process are in memory, and which belong to files.
  * Reads in batches into a buffer of the caller's. Inline, because each caller is in a part of its
- * own (runner/os/parts.def). Used by runner/os/process.c, runner/os/headroom.c and
- * api/model_files.c. */
+ * own (runner/os/parts.def). Included by api/model_files.c, headroom.c and process.c. */
 #ifndef MAFAT_RUNNER_OS_PAGES_H
 #define MAFAT_RUNNER_OS_PAGES_H
 

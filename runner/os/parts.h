@@ -1,5 +1,5 @@
-/* Addresses of this program's parts (runner/os/parts.def), if it was linked with
- * run_inference.ld. */
+/* Addresses of this program's parts (runner/os/parts.def), if it was linked with run_inference.ld.
+ * Included by api/footprint.c. */
 #ifndef MAFAT_RUNNER_OS_PARTS_H
 #define MAFAT_RUNNER_OS_PARTS_H
 

@@ -1,5 +1,5 @@
 /* Time that tasks waited for memory (PSI): those of the process's v2 cgroup, else those of the
- * whole system. */
+ * whole system. Opens one file and keeps it open; allocates nothing. Included by api/model.h. */
 #ifndef MAFAT_RUNNER_OS_PRESSURE_H
 #define MAFAT_RUNNER_OS_PRESSURE_H
 

@@ -1,5 +1,6 @@
 /* Measures this process (resident bytes, faults, swap), and controls weight placement of its code.
- * Reads /proc through a small stack buffer. */
+ * Reads /proc through a small stack buffer. Included by api, programs/mafat, programs/mafat_ranks,
+ * runner/calibrate, runner/engine, runner/os and runner/weights. */
 #ifndef MAFAT_RUNNER_OS_PROCESS_H
 #define MAFAT_RUNNER_OS_PROCESS_H
 

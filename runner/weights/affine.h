@@ -1,5 +1,5 @@
 /* Per-filter scale and bias (y = sum * scale + bias), folded from the constants of a file: biases,
- * and batch normalization's scales, means and variances. */
+ * and batch normalization's scales, means and variances. Included by packer.c and weights.c. */
 #ifndef MAFAT_RUNNER_WEIGHTS_AFFINE_H
 #define MAFAT_RUNNER_WEIGHTS_AFFINE_H
 

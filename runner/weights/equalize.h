@@ -1,7 +1,8 @@
 /* Equalizes the channels of a map before quantization. Depthwise convolutions produce maps whose
  * channels differ in magnitude, but a quantized map has one scale. So the filters of the layer that
  * makes the map are multiplied by a factor each, and its readers' weights are divided. The float
- * network is the same except for rounding, with channels of similar magnitude. */
+ * network is the same except for rounding, with channels of similar magnitude. Allocates. Included
+ * by api/packing/calibrate.h and api/packing/measure.c. */
 #ifndef MAFAT_RUNNER_WEIGHTS_EQUALIZE_H
 #define MAFAT_RUNNER_WEIGHTS_EQUALIZE_H
 

@@ -12,7 +12,7 @@
  * For float16 and int8, the rounding error of a weight is added to the next one before rounding,
  * unless that is 0. The sum of a filter's weights then stays the same, which matters because inputs
  * are mostly similar, above all after a rectifier (Yolo-Fastest 1.1 in int8: the last layer's error
- * is 3.4 % instead of 6.8 %). For int4, with so few values, it does harm. */
+ * is 3.4 % instead of 6.8 %). For int4, with so few values, it does harm. Included by packer.c. */
 #ifndef MAFAT_RUNNER_WEIGHTS_NARROW_H
 #define MAFAT_RUNNER_WEIGHTS_NARROW_H
 

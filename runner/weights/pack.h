@@ -1,6 +1,6 @@
 /* Packs weights from a file's order into panels (predictor/plan/packing.h) of the same type. Pure
  * functions. `panels` hold packed bytes of a layer from offset `before` on: all panels (0), or some
- * of them. */
+ * of them. Included by runner/engine/kinds/integer/conv.c and runner/weights. */
 #ifndef MAFAT_RUNNER_WEIGHTS_PACK_H
 #define MAFAT_RUNNER_WEIGHTS_PACK_H
 

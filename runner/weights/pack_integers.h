@@ -1,5 +1,5 @@
 /* Packs integer weights from a file's order into panels of quads (predictor/plan/packing.h). Pure
- * functions. */
+ * functions. Included by packer.c and weights.c. */
 #ifndef MAFAT_RUNNER_WEIGHTS_PACK_INTEGERS_H
 #define MAFAT_RUNNER_WEIGHTS_PACK_INTEGERS_H
 

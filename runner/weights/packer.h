@@ -1,6 +1,7 @@
 /* Writes and verifies packed models (formats/packed/packed.h) in memory that does not grow with the
  * file. Exception: a layer stored with filters as its last dimension is packed as a whole, unless
- * it is connected and stays float. */
+ * it is connected and stays float. Allocates, maps, reads and writes files. Included by
+ * api/packing/packing.h, programs/pack_weights/pack_weights.c and runner/calibrate/calibrate.c. */
 #ifndef MAFAT_RUNNER_WEIGHTS_PACKER_H
 #define MAFAT_RUNNER_WEIGHTS_PACKER_H
 

@@ -1,5 +1,5 @@
 /* Chooses the range of reals that the 256 values of a byte represent, from observed values of a
- * tensor. */
+ * tensor. Pure. Included by equalize.h. */
 #ifndef MAFAT_RUNNER_WEIGHTS_RANGES_H
 #define MAFAT_RUNNER_WEIGHTS_RANGES_H
 

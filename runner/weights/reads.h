@@ -2,7 +2,9 @@
  * supports it; otherwise ordinary reads whose pages are dropped afterwards. The method is chosen at
  * opening: io_uring, Linux AIO, or a helper thread with pread, whichever the kernel allows first.
  * (AIO comes last for ordinary reads, because it would block at submission.) Submitting and waiting
- * allocate nothing. One thread at a time; it must not end before its reads are done. */
+ * allocate nothing. One thread at a time; it must not end before its reads are done. Opening opens
+ * files and allocates. Included by runner/calibrate, runner/image/raw_input.h and runner/weights.
+ */
 #ifndef MAFAT_RUNNER_WEIGHTS_READS_H
 #define MAFAT_RUNNER_WEIGHTS_READS_H
 

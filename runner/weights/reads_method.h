@@ -1,6 +1,6 @@
 /* Interface of a method for background reads (internal to reads*.c). A method moves bytes and
  * reports the kernel's results, including short reads; reads.c completes them. One thread at a
- * time. */
+ * time. Included by runner/weights. */
 #ifndef MAFAT_RUNNER_WEIGHTS_READS_METHOD_H
 #define MAFAT_RUNNER_WEIGHTS_READS_METHOD_H
 

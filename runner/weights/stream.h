@@ -1,6 +1,7 @@
 /* Streams the fetches of a run (predictor/schedule/fetches.h) through a ring in memory. Reads are
  * submitted ahead of use, as far as the ring has capacity. First in, first out: each fetch occupies
- * one aligned range of the ring until it is freed. One thread at a time; only opening allocates. */
+ * one aligned range of the ring until it is freed. One thread at a time; only opening allocates.
+ * Included by packer.c and weights_store.h. */
 #ifndef MAFAT_RUNNER_WEIGHTS_STREAM_H
 #define MAFAT_RUNNER_WEIGHTS_STREAM_H
 

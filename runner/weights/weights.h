@@ -8,7 +8,8 @@
  * The reads of a run (predictor/schedule/fetches.h) are submitted ahead of the steps, so that data
  * arrives while a step computes. Nothing is allocated between begin and end. NaN and infinite
  * weights, and damaged layers of a packed file, are detected the first time that a layer is read:
- * when opened, or in the first run. */
+ * when opened, or in the first run. Included by api, programs/make_weights/make_weights.c,
+ * runner/engine and weights_open.c. */
 #ifndef MAFAT_RUNNER_WEIGHTS_WEIGHTS_H
 #define MAFAT_RUNNER_WEIGHTS_WEIGHTS_H
 

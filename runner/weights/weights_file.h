@@ -1,6 +1,7 @@
 /* An open weights file: Darknet's (formats/darknet/constants.h), a packed one
  * (formats/packed/packed.h), or the ONNX or TFLite model itself. It is checked against its network
- * without reading the weights. */
+ * without reading the weights. Opens the file and allocates. Included by packer.c and
+ * weights_store.h. */
 #ifndef MAFAT_RUNNER_WEIGHTS_WEIGHTS_FILE_H
 #define MAFAT_RUNNER_WEIGHTS_WEIGHTS_FILE_H
 

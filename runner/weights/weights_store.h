@@ -1,4 +1,4 @@
-/* Internal state of open weights, shared by weights.c and weights_open.c. */
+/* Internal state of open weights. Included by weights.c and weights_open.c. */
 #ifndef MAFAT_RUNNER_WEIGHTS_WEIGHTS_STORE_H
 #define MAFAT_RUNNER_WEIGHTS_WEIGHTS_STORE_H
 

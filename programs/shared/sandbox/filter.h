@@ -1,4 +1,5 @@
-/* A filter of system calls, from a table. */
+/* Filter of system calls, built from a table. Included by programs/mafat_serve/listeners.h and
+ * sandbox.c. */
 #ifndef MAFAT_PROGRAM_SANDBOX_FILTER_H
 #define MAFAT_PROGRAM_SANDBOX_FILTER_H
 

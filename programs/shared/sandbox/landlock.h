@@ -1,4 +1,5 @@
-/* No path is written to, and no file executed, but where outputs go. */
+/* Landlock rules: no path is written to except outputs, and no file is executed. Included by
+ * sandbox.c. */
 #ifndef MAFAT_PROGRAM_SANDBOX_LANDLOCK_H
 #define MAFAT_PROGRAM_SANDBOX_LANDLOCK_H
 

@@ -1,6 +1,6 @@
-/* Locks a process into what it still has to do: whoever takes it over, by a flaw in a reader or a
- * decoder, can compute, read files and write to what is open, and no more. SECURITY.md says what
- * that leaves. */
+/* Restricts a process to what it still has to do. An attacker who takes it over through a flaw in a
+ * parser or decoder can only compute, read files, and write to what is open. SECURITY.md says what
+ * remains possible. Included by programs/run_inference/session.h. */
 #ifndef MAFAT_PROGRAM_SANDBOX_SANDBOX_H
 #define MAFAT_PROGRAM_SANDBOX_SANDBOX_H
 

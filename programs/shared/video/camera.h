@@ -1,7 +1,7 @@
-/* A camera of Video4Linux: frames in memory that the driver fills and this process has mapped. All
- * that may fail for its device is asked for when it is opened; what is left are the three calls
- * that the sandbox lets through (programs/shared/sandbox/filter.c): to start, to take a frame, to
- * give it back. */
+/* Video4Linux camera: frames in memory that the driver fills and this process maps. Everything that
+ * may fail for its device is checked at opening. Three calls remain, which the sandbox allows
+ * (programs/shared/sandbox/filter.c): to start, to take a frame, to return it. Opening maps memory.
+ * Included by programs/run_inference/video.c. */
 #ifndef MAFAT_PROGRAM_VIDEO_CAMERA_H
 #define MAFAT_PROGRAM_VIDEO_CAMERA_H
 

@@ -1,6 +1,6 @@
-/* Frames of video out of a pipe or a file, one behind the other: raw, with y4m's headers, or JPEGs.
- * What comes is foreign: it is checked before it is used, and of none more is read than there is
- * room for. Nothing is allocated. */
+/* Video frames from a pipe or a file, one after the other: raw, with y4m headers, or JPEGs. Foreign
+ * bytes are checked before use, and never more are read than fit. Allocates nothing. Included by
+ * programs/run_inference/video.c, camera.h and overlay.h. */
 #ifndef MAFAT_PROGRAM_VIDEO_FRAMES_H
 #define MAFAT_PROGRAM_VIDEO_FRAMES_H
 

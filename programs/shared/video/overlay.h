@@ -1,7 +1,7 @@
-/* Frames with boxes on them, as y4m: what players and ffmpeg take from a pipe without being told
- * anything. Boxes are drawn where the frame lies, for nobody needs it any more; what is no plane
- * yet is written plane by plane. JPEGs are decoded once more, row by row: luma is written as it
- * comes, chroma lies behind the JPEG until then, where there is room for longer ones. */
+/* Writes frames with boxes as y4m, which players and ffmpeg read from a pipe without options. Boxes
+ * are drawn into the frame itself, which is not used afterwards; what is not planar yet is written
+ * plane by plane. JPEGs are decoded again, row by row: luma is written at once, chroma is stored
+ * behind the JPEG until then. Included by programs/run_inference/video.c. */
 #ifndef MAFAT_PROGRAM_VIDEO_OVERLAY_H
 #define MAFAT_PROGRAM_VIDEO_OVERLAY_H
 

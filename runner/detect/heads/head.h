@@ -2,7 +2,8 @@
  * head is chosen by the outputs' dimensions when a model is opened. After a run it reports boxes
  * like detection layers do (runner/engine/decoding.h).
  *
- * A family is a file here and a row of the table in heads.c. */
+ * A family is a file here and a row of the table in heads.c. Heads read values and allocate
+ * nothing. Included by api and runner/detect. */
 #ifndef MAFAT_RUNNER_DETECT_HEADS_HEAD_H
 #define MAFAT_RUNNER_DETECT_HEADS_HEAD_H
 

@@ -1,4 +1,5 @@
-/* Chooses the head that decodes a network's outputs: by name, or by the outputs' dimensions. */
+/* Chooses the head that decodes a network's outputs: by name, or by the outputs' dimensions.
+ * Constant table; allocates nothing. Included by api/choose.c. */
 #ifndef MAFAT_RUNNER_DETECT_HEADS_HEADS_H
 #define MAFAT_RUNNER_DETECT_HEADS_HEADS_H
 

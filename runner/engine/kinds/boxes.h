@@ -1,4 +1,5 @@
-/* Decoders of heads in boxes_decode.c, called through the table entries in boxes.c after a run. */
+/* Decoders of heads in boxes_decode.c, called through the table entries in boxes.c after a run.
+ * Included by boxes_decode.c. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_BOXES_H
 #define MAFAT_RUNNER_ENGINE_KINDS_BOXES_H
 

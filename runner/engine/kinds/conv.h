@@ -1,5 +1,6 @@
 /* Shared by all convolutions: tables in scratch from which a kernel call reads its arguments, and
- * the division of a step into units. Internal to the kinds that sum. */
+ * the division of a step into units. Internal to the kinds that sum. Allocates nothing. Included by
+ * runner/engine/kinds. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_CONV_H
 #define MAFAT_RUNNER_ENGINE_KINDS_CONV_H
 

@@ -1,6 +1,7 @@
 /* Runner's interface of a kind of layer: computes a step from the tensors of its sources into its
  * own, by setting row pointers and calling kernels. Each kind has a file here, named as in
- * network/kinds and predictor/kinds, and an entry in the table. Internal to the executor. */
+ * network/kinds and predictor/kinds, and an entry in the table. Internal to the executor. Kinds
+ * allocate nothing in a run. Included by api, runner/detect/detect.c and runner/engine. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_KIND_H
 #define MAFAT_RUNNER_ENGINE_KINDS_KIND_H
 

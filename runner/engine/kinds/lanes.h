@@ -1,6 +1,6 @@
 /* Groups of pixels (lanes): all channels of some pixels of a row, channel by channel, so that an
  * operation across channels is vectorized over pixels. Results do not depend on the number of
- * lanes. */
+ * lanes. Included by normalize.c and reduce.c. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_LANES_H
 #define MAFAT_RUNNER_ENGINE_KINDS_LANES_H
 

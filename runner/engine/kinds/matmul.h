@@ -1,5 +1,5 @@
 /* Division of a product of two maps into units, for float and integer kinds. Internal to these
- * kinds. */
+ * kinds. Included by runner/engine/kinds/integer/matmul.c. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_MATMUL_H
 #define MAFAT_RUNNER_ENGINE_KINDS_MATMUL_H
 

@@ -1,5 +1,5 @@
 /* Addresses, rows and columns of copied elements, shared by the ways of copying. Internal to
- * rearrange. */
+ * rearrange. Included by runner/engine/kinds. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_REARRANGE_H
 #define MAFAT_RUNNER_ENGINE_KINDS_REARRANGE_H
 

@@ -1,4 +1,5 @@
-/* Row addresses, and the copy with activation, for kinds that process each row alone. */
+/* Row addresses, and the copy with activation, for kinds that process each row alone. Included by
+ * runner/engine/kinds. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_ROWS_H
 #define MAFAT_RUNNER_ENGINE_KINDS_ROWS_H
 

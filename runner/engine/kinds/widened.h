@@ -1,5 +1,5 @@
 /* Weights as floats for the kernels, whatever their type and storage. Internal to the kinds that
- * sum. */
+ * sum. Uses the step's scratch; allocates nothing. Included by runner/engine/kinds. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_WIDENED_H
 #define MAFAT_RUNNER_ENGINE_KINDS_WIDENED_H
 

@@ -1,5 +1,5 @@
-/* Interface of the kinds of layers with quantized inputs, and addresses of their bytes. Used by the
- * files of this folder, which have the same names as those for floats. */
+/* Interface of the kinds of layers with quantized inputs, and addresses of their bytes. Allocates
+ * nothing. Included by runner/engine/kinds/integer. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_INTEGER_INTEGER_H
 #define MAFAT_RUNNER_ENGINE_KINDS_INTEGER_INTEGER_H
 
