@@ -1,6 +1,6 @@
 /* Predictor's interface of a kind of layer: scratch and work of its steps. Each kind has a file in
  * predictor/kinds/, named as in network/kinds and runner/engine/kinds, and an entry in the table.
- * Called by cost/work.c and schedule/scratch.c. */
+ * Called by cost/work.c and schedule/scratch.c; included by kinds/. */
 #ifndef MAFAT_PREDICTOR_KIND_H
 #define MAFAT_PREDICTOR_KIND_H
 

@@ -1,4 +1,4 @@
-/* Reads class names, one a line. Called by run_inference.c and mafat_serve.c. */
+/* Reads class names, one a line. Called by run_inference.c and programs/mafat_serve. */
 #include "programs/run_inference/names.h"
 
 #include "base/part.h"

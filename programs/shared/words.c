@@ -1,4 +1,4 @@
-/* Parses sizes and lists in option values. Called by option.c and route.c. */
+/* Parses sizes and lists in option values. Called by option.c and mafat_serve/route.c. */
 #include "programs/shared/words.h"
 
 #include "programs/shared/decimal.h"

@@ -1,4 +1,4 @@
-/* Opens a Video4Linux camera and takes frames. Called by video.c. */
+/* Opens a Video4Linux camera and takes frames. Called by programs/run_inference/video.c. */
 #include "include/mafat_video.h"
 #include "programs/shared/video/camera.h"
 

@@ -1,4 +1,4 @@
-/* Reads frames from a pipe or file. Called by video.c. */
+/* Reads frames from a pipe or file. Called by programs/run_inference/video.c. */
 #include "include/mafat_video.h"
 #include "programs/shared/video/frames.h"
 

@@ -1,4 +1,4 @@
-/* Draws boxes on frames and writes y4m. Called by video.c for --overlay. */
+/* Draws boxes on frames and writes y4m. Called by programs/run_inference/video.c for --overlay. */
 #include "include/mafat_video.h"
 #include "programs/shared/video/overlay.h"
 
