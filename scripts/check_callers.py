@@ -22,7 +22,7 @@ import sys
 
 PRODUCT = ("base/", "network/", "formats/", "transform/", "predictor/", "search/", "runner/", "api/", "programs/")
 CALLERS = re.compile(r"(?:\b(?:Called|Included|Used) by|; (?:called|included|used) by)\b(.*?)(?=[.;](?:\s|$)|$)", re.S)
-NAME = re.compile(r"(?<![\w/.-])(?:[\w-]+/)*(?:[\w-]+\.(?:c|h|hpp|def)|[\w-]+/|(?<=/)[\w-]+)(?![\w/])")
+NAME = re.compile(r"(?<![\w/.-])(?:[\w-]+/)*(?:[\w-]+\.(?:c|h|hpp|def)|[\w-]+/|(?<=/)[\w-]+|api)(?![\w/])")
 ASIDE = re.compile(r",?\s(?:(?:through|which|after)\s|of include/)[^,;()]*(?:\([^()]*\))?")
 OWN = re.compile(r"^(?!static|typedef|extern)\w[\w \t*]*?\b(\w+)(?:\(|(?:\[[^\n]*\])? =)|^#define \w+ (mafat_\w+)$", re.M)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*(?:include|define \w+) "([^"]+)"', re.M)
