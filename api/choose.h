@@ -1,5 +1,7 @@
 /* Chooses the plan for a budget, given or found by a search, and predicts its cost. Reads no
- * weights (unless plans are timed) and no picture. */
+ * weights (unless plans are timed) and no picture. Included by api/dry_run.h, api/facts.h and
+ * api/model.h; called by api/model.c and api/dry_run.c. Reads the model, searches, and may run
+ * plans to time them; allocates. */
 #ifndef MAFAT_API_CHOOSE_H
 #define MAFAT_API_CHOOSE_H
 

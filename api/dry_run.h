@@ -1,5 +1,6 @@
 /* Dry run and plan report behind include/mafat_plan.h's opaque types. Reads no weights, unless
- * plans are timed, and only the header of a picture. */
+ * plans are timed, and only the header of a picture. Included by api/rank_dry_run.c and
+ * api/transfers.c. Declares the types only. */
 #ifndef MAFAT_API_DRY_RUN_H
 #define MAFAT_API_DRY_RUN_H
 

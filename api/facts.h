@@ -1,4 +1,5 @@
-/* Fills the public header's structs of facts from models and dry runs. */
+/* Fills the public header's structs of facts from models and dry runs. Included by api/dry_run.c
+ * and api/facts_layers.c. Reads /proc. */
 #ifndef MAFAT_API_FACTS_H
 #define MAFAT_API_FACTS_H
 

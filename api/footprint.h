@@ -1,11 +1,13 @@
 /* Measures the process footprint: everything that a run needs besides weights and arena, whatever
- * the plan. It consists of this process now, and of the picture's decoder, taken from the picture's
- * header. Used by models and by dry runs.
+ * the plan. It consists of this process now, and of the picture's decoder, taken from the
+ * picture's header.
  *
  * The kernel maps a program's code when it is entered, 64 KB around a fault if cached. To measure
  * the process before anything runs, code that a run will enter is made resident first: it is
  * contiguous, in parts (runner/os/parts.def). In a program not linked that way, its size is
- * estimated. */
+ * estimated.
+ *
+ * Included by api/. Reads /proc and picture headers; maps, drops and locks pages. */
 #ifndef MAFAT_API_FOOTPRINT_H
 #define MAFAT_API_FOOTPRINT_H
 

@@ -1,5 +1,6 @@
-/* The model behind include/mafat.h's opaque type: network, plan, layout, weights and executor, made
- * in this order. Used by the files of api/, and by programs/mafat_ranks. */
+/* The model behind include/mafat.h's opaque type: network, plan, layout, weights and executor,
+ * made in this order. Included by api/ and programs/mafat_ranks. Opening a model reads files, maps
+ * and locks memory, and starts threads. */
 #ifndef MAFAT_API_MODEL_H
 #define MAFAT_API_MODEL_H
 

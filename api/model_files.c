@@ -1,5 +1,5 @@
 /* Opens the files of a model once for all readers. Called by api/model.c, api/dry_run.c and
- * api/packing/pack.c. */
+ * api/packing/pack.c. Opens and reads files. */
 #include "api/model_files.h"
 
 #include "base/part.h"

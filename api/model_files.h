@@ -1,4 +1,5 @@
-/* Files of a model, opened once and shared by all its readers. */
+/* Files of a model, opened once and shared by all its readers. Included by api/ and
+ * programs/make_weights. Opens and reads files. */
 #ifndef MAFAT_API_MODEL_FILES_H
 #define MAFAT_API_MODEL_FILES_H
 

@@ -1,5 +1,5 @@
 /* Chooses how pictures become a model's input: by the options, else by the file, else by Darknet's
- * rule. Called by api/model.c, api/dry_run.c and api/packing/observe.c. Allocates nothing. */
+ * rule. Allocates nothing. Included by api/. */
 #ifndef MAFAT_API_PICTURE_H
 #define MAFAT_API_PICTURE_H
 

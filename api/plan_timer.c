@@ -1,4 +1,4 @@
-/* Times plans by running them. Called by choose.c for searches. Maps arenas, reads weights and
+/* Times plans by running them. Called by api/choose.c for searches. Maps arenas, reads weights and
  * starts threads. */
 #include "api/plan_timer.h"
 

@@ -1,5 +1,7 @@
 /* Times plans by running them, for a search that measures on this machine. Plans run in turn, each
- * alone in its own arena, with weights read once and kept, on inputs of zeros. */
+ * alone in its own arena, with weights read once and kept, on inputs of zeros. Included by
+ * api/choose.h; called by api/choose.c for searches. Maps arenas, reads weights and starts
+ * threads. */
 #ifndef MAFAT_API_PLAN_TIMER_H
 #define MAFAT_API_PLAN_TIMER_H
 

@@ -1,5 +1,6 @@
-/* Inputs and outputs of a network by name. The names are the model file's own. If it has none, they
- * are Darknet's: "data" for the input, in CHW order, and "output" for the last layer that runs. */
+/* Inputs and outputs of a network by name. The names are the model file's own. If it has none,
+ * they are Darknet's: "data" for the input, in CHW order, and "output" for the last layer that
+ * runs. Included by api/dry_run.c, api/facts.c and api/inputs.c. Allocates nothing. */
 #ifndef MAFAT_API_PORTS_H
 #define MAFAT_API_PORTS_H
 

@@ -1,6 +1,8 @@
 /* Chooses the plan that several ranks run: a given one, or one found by a strategy. Weights are
- * kept if they fit, else streamed. Shares follow the ranks' speeds, or differ if those do not fit.
- * Nothing is measured, so every rank chooses the same, unless the search has a time limit. */
+ * kept if they fit, else streamed. Shares follow the ranks' speeds, or differ if those do not
+ * fit. Nothing is measured, so every rank chooses the same, unless the search has a time limit.
+ * Included by api/model.c and api/rank_dry_run.c. Makes plans and layouts of all ranks;
+ * allocates. */
 #ifndef MAFAT_API_RANK_CHOICE_H
 #define MAFAT_API_RANK_CHOICE_H
 

@@ -1,5 +1,7 @@
 /* Properties that all ranks must share to choose one plan and compute the same bits. Exchanged and
- * compared before any rank opens the model; its bytes are the first message in every version. */
+ * compared before any rank opens the model; its bytes are the first message in every version.
+ * Included by api/rank_link.h; called by api/model.c and programs/mafat_ranks. Reads samples of
+ * the files. */
 #ifndef MAFAT_API_RANK_IDENTITY_H
 #define MAFAT_API_RANK_IDENTITY_H
 

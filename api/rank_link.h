@@ -1,5 +1,6 @@
 /* Link of a model that is one of several ranks of a plan. Filled by the program that passes
- * messages (programs/mafat_ranks); the library only calls it. */
+ * messages (programs/mafat_ranks); the library only calls it. Included by api/model.h and
+ * programs/mafat_ranks/mpi_link.h. Declares a struct of callbacks only. */
 #ifndef MAFAT_API_RANK_LINK_H
 #define MAFAT_API_RANK_LINK_H
 

@@ -1,5 +1,5 @@
 /* Message about a need that exceeds the memory budget. Called by api/choose.c, model.c and
- * plan_timer.c. */
+ * plan_timer.c. Fills a diagnostic; allocates nothing. */
 #include "api/unfit.h"
 
 #include "base/mebibytes.h"

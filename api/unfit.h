@@ -1,4 +1,5 @@
-/* Message about a need that exceeds the memory budget. */
+/* Message about a need that exceeds the memory budget. Included by api/choose.c, api/model.c and
+ * api/plan_timer.c. Fills a diagnostic; allocates nothing. */
 #ifndef MAFAT_API_UNFIT_H
 #define MAFAT_API_UNFIT_H
 

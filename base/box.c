@@ -1,6 +1,6 @@
-/* Span arithmetic of base/box.h: union, clipping, rounding, windows and equal shares. Called by all
- * folders that compute boxes of feature maps (network/, predictor/, runner/engine/). Pure
- * functions. */
+/* Span arithmetic of base/box.h: union, clipping, rounding, windows and equal shares. Called by
+ * all folders that compute boxes of feature maps (network/, predictor/, runner/engine,
+ * transform/split.c), and by formats/darknet/sections.c. Pure functions. */
 #include "base/box.h"
 
 struct mafat_span mafat_span_hull(struct mafat_span a, struct mafat_span b)

@@ -1,6 +1,7 @@
-/* Half-open boxes [y0,y1) x [x0,x1) of a feature map, and one-dimensional spans of rows or columns.
- * The planner computes with spans only: a layer's receptive field is the product of its row span
- * and its column span. */
+/* Half-open boxes [y0,y1) x [x0,x1) of a feature map, and one-dimensional spans of rows or
+ * columns. The planner computes with spans only: a layer's receptive field is the product of its
+ * row span and its column span. Included by network/, predictor/plan, predictor/transfers and
+ * transform/. Pure functions. */
 #ifndef MAFAT_BASE_BOX_H
 #define MAFAT_BASE_BOX_H
 

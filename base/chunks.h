@@ -1,5 +1,6 @@
 /* Memory for the result of reading a file: allocated from chunks, freed all at once. A maximum
- * keeps a hostile file from exhausting memory. */
+ * keeps a hostile file from exhausting memory. Included by formats/onnx/onnx.h; called by the ONNX
+ * reader (formats/onnx/model.c). Allocates with calloc. */
 #ifndef MAFAT_BASE_CHUNKS_H
 #define MAFAT_BASE_CHUNKS_H
 

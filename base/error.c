@@ -1,5 +1,5 @@
-/* Formats error messages into diagnostics, and warnings for a sink. Called by every reader and by
- * the library for all failures. Allocates nothing and prints nothing. */
+/* Formats error messages into diagnostics, and warnings for a sink. Called by all folders for
+ * every failure. Allocates nothing and prints nothing. */
 #include "base/error.h"
 
 #include "base/utf8.h"

@@ -3,7 +3,9 @@
  * A function that can fail returns MAFAT_OK or a negative code. The text for a person (file, line,
  * expected, found) goes into the caller's struct mafat_diagnostic, so that a reader can write
  * `return mafat_fail(d, MAFAT_EFORMAT, "...", ...)`. Only programs print it. mafat_fail is declared
- * in include/mafat.h. */
+ * in include/mafat.h.
+ *
+ * Included by nearly all folders. Allocates nothing and prints nothing. */
 #ifndef MAFAT_BASE_ERROR_H
 #define MAFAT_BASE_ERROR_H
 

@@ -1,6 +1,6 @@
 /* Length and modification time of a file, to detect that it was changed. The inode is left out:
- * some file systems assign a new number to a file that they evicted. Used by base/model_source.h,
- * by network/ and runner/image to keep the state, by api/packing and by programs/make_weights. */
+ * some file systems assign a new number to a file that they evicted. Included by api/packing,
+ * base/, network/, programs/make_weights and runner/image. Pure inline functions. */
 #ifndef MAFAT_BASE_FILE_STATE_H
 #define MAFAT_BASE_FILE_STATE_H
 

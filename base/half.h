@@ -1,5 +1,5 @@
-/* Converts IEEE 754 half precision (16 bits) to float. Used by formats/graph/places.c and
- * runner/weights/narrow.c. */
+/* Converts IEEE 754 half precision (16 bits) to float. Included by formats/graph/places.c and
+ * runner/weights/narrow.c. Pure inline functions. */
 #ifndef MAFAT_BASE_HALF_H
 #define MAFAT_BASE_HALF_H
 

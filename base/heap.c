@@ -1,5 +1,6 @@
-/* A heap whose pages are returned to the system together. Called by the search, the planner and the
- * cost model (search/, predictor/, api/choose.c). Maps memory with mmap; takes no lock. */
+/* A heap whose pages are returned to the system together. Called by the search, the planner and
+ * the cost model (search/, predictor/, transform/, api/choose.c). Maps memory with mmap; takes no
+ * lock. */
 #include "base/heap.h"
 
 #include "base/error.h"

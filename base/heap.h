@@ -2,7 +2,9 @@
  * blocks would fragment the C library's heap and keep its pages resident.
  *
  * NULL stands for the C library's heap, so a callee need not know which one it uses. One thread at
- * a time. */
+ * a time.
+ *
+ * Included by predictor/, search/ and transform/. Maps memory with mmap; takes no lock. */
 #ifndef MAFAT_BASE_HEAP_H
 #define MAFAT_BASE_HEAP_H
 

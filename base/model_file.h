@@ -1,6 +1,8 @@
 /* Reads a model file at random offsets through a small window, and skips its weights. It leaves
  * nothing in the page cache. The ranges that are read can be recorded, and an embedded graph
- * (base/embedded_graph.h) can be read in place of the file. */
+ * (base/embedded_graph.h) can be read in place of the file. Included by formats/,
+ * programs/make_weights and runner/weights. Opens and reads files; copies a pipe to an unnamed
+ * temporary file. Allocates. */
 #ifndef MAFAT_BASE_MODEL_FILE_H
 #define MAFAT_BASE_MODEL_FILE_H
 

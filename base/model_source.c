@@ -1,6 +1,7 @@
 /* Opens, identifies and reads one file of a model. Called by api/model_files.c and
- * api/model_paths.c, which open it, and by all readers and weight loaders. Opens file descriptors
- * and allocates; drops pages from the page cache. */
+ * api/model_paths.c, which open it, and by the readers and weight loaders (base/, formats/,
+ * api/packing, runner/weights). Opens file descriptors and allocates; drops pages from the page
+ * cache. */
 #include "base/model_source.h"
 
 #include "base/open_file.h"

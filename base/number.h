@@ -1,4 +1,6 @@
-/* Numbers as text with a decimal point, in any locale that the calling program has set. */
+/* Numbers as text with a decimal point, in any locale that the calling program has set. Included
+ * by formats/darknet/cfg.c and runner/calibrate/calibrate_file.c. Allocates nothing and leaves the
+ * locale alone. */
 #ifndef MAFAT_BASE_NUMBER_H
 #define MAFAT_BASE_NUMBER_H
 

@@ -1,4 +1,5 @@
-/* Opens files and reads parts of them, retrying after signals and short reads. */
+/* Opens files and reads parts of them, retrying after signals and short reads. Included by base/,
+ * runner/image and runner/weights. Opens file descriptors; allocates nothing. */
 #ifndef MAFAT_BASE_OPEN_FILE_H
 #define MAFAT_BASE_OPEN_FILE_H
 

@@ -1,6 +1,7 @@
 /* Assigns functions to parts of a static program (runner/os/parts.def). MAFAT_PART(name), before a
  * function's definition, decides its part. A function without it goes with its file. It has no
- * effect in programs without parts, such as those over libmafat.so. */
+ * effect in programs without parts, such as those over libmafat.so. Included by api/, base/,
+ * formats/, network/, predictor/, programs/ and runner/. Declares macros only. */
 #ifndef MAFAT_BASE_PART_H
 #define MAFAT_BASE_PART_H
 

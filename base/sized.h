@@ -1,5 +1,6 @@
 /* Structs of the public headers that begin with their size. The caller sets this size_t; its
- * version may know fewer or more fields than this one. */
+ * version may know fewer or more fields than this one. Included by api/ and runner/calibrate. Pure
+ * functions. */
 #ifndef MAFAT_BASE_SIZED_H
 #define MAFAT_BASE_SIZED_H
 

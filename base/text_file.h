@@ -1,4 +1,5 @@
-/* Reads a text file into one string. The library reads cfg files with it. */
+/* Reads a text file into one string. The library reads cfg files with it. Included by
+ * formats/darknet/cfg.c. Allocates the text; drops the file from the page cache. */
 #ifndef MAFAT_BASE_TEXT_FILE_H
 #define MAFAT_BASE_TEXT_FILE_H
 

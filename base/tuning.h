@@ -1,5 +1,6 @@
 /* Constants of kernels and machine that several folders share: packing of weights, execution, and
- * prediction of times. Each has one name and one place. */
+ * prediction of times. Each has one name and one place. Included by base/, formats/, predictor/,
+ * runner/ and search/. Declares types and constants only. */
 #ifndef MAFAT_BASE_TUNING_H
 #define MAFAT_BASE_TUNING_H
 

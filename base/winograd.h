@@ -1,6 +1,8 @@
 /* Winograd convolutions F(n x n, 3x3) (Lavin and Gray, 2016): the tile sizes that kernels,
  * predictions and the executor share. A tile of n x n outputs needs window x window inputs, and as
- * many products per channel. Tiles form a grid that begins at the map's origin. */
+ * many products per channel. Tiles form a grid that begins at the map's origin. Included by
+ * predictor/cost/predict.h, predictor/plan/winograd.h and runner/kernels/kernels.h; called by
+ * predictor/plan/winograd.c. Constant data and pure functions. */
 #ifndef MAFAT_BASE_WINOGRAD_H
 #define MAFAT_BASE_WINOGRAD_H
 

@@ -1,6 +1,7 @@
 /* File formats, one row each, in the table of readers.c. The first row that accepts a file's first
  * bytes reads it. Code outside formats/ never compares formats: it asks for a property of the row,
- * or of the network's struct mafat_format. */
+ * or of the network's struct mafat_format. Included by api/, formats/darknet, formats/onnx,
+ * formats/packed, formats/tflite and runner/weights. Reads the first bytes of files. */
 #ifndef MAFAT_FORMATS_READERS_H
 #define MAFAT_FORMATS_READERS_H
 

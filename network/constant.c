@@ -1,6 +1,6 @@
 /* Storage orders' names, and the parts of a filter's scale and bias that are read together. Called
- * by formats/, predictor/schedule/fetches.c and runner/weights. Only mafat_constants_make
- * allocates. */
+ * by formats/, network/network.c, predictor/schedule/fetches.c and runner/weights. Only
+ * mafat_constants_make allocates. */
 #include "network/constant.h"
 
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* Location and storage order of a network's constants (weights, biases, normalization) in the
- * user's files. The reader of a format fills these structs in; it reads no constants itself. */
+ * user's files. The reader of a format fills these structs in; it reads no constants itself.
+ * Included by api/, formats/, network/, predictor/, programs/ and runner/. Only
+ * mafat_constants_make allocates. */
 #ifndef MAFAT_NETWORK_CONSTANT_H
 #define MAFAT_NETWORK_CONSTANT_H
 

@@ -1,4 +1,5 @@
-/* The table of element types (dtypes.def), used everywhere through dtype.h. */
+/* The table of element types (dtypes.def). Used by all folders through dtype.h; its look-up is
+ * called by api/ (dry_run.c, packing/pack.c). Constant data. */
 #include "network/dtype.h"
 
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* Element types of tensors and weights. Each type is a row of dtypes.def. Code asks for a property
- * of a type and never compares types by name. */
+ * of a type and never compares types by name. Included by network/, runner/image, runner/kernels,
+ * search/fdt and search/motes. Pure functions. */
 #ifndef MAFAT_NETWORK_DTYPE_H
 #define MAFAT_NETWORK_DTYPE_H
 

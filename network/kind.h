@@ -1,6 +1,8 @@
 /* Kinds of layers and their properties. Each kind is a row that a file in network/kinds/ fills in:
  * its shapes, geometry and weights. Files of the same names in predictor/ and runner/ predict and
- * compute its steps. Other code asks for a property here and never compares kinds. */
+ * compute its steps. Other code asks for a property here and never compares kinds. Included by
+ * network/kinds/kinds.h, network/merge.c and network/network.h. Changes only the layer that is
+ * inferred. */
 #ifndef MAFAT_NETWORK_KIND_H
 #define MAFAT_NETWORK_KIND_H
 

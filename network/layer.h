@@ -1,5 +1,6 @@
-/* One layer or input of a network, as plain data: kind, operands, shapes and parameters. Properties
- * of a kind are in kind.h; networks of layers are in network.h. */
+/* One layer or input of a network, as plain data: kind, operands, shapes and parameters.
+ * Properties of a kind are in kind.h; networks of layers are in network.h. Included by network/
+ * and runner/kernels. Pure inline functions. */
 #ifndef MAFAT_NETWORK_LAYER_H
 #define MAFAT_NETWORK_LAYER_H
 

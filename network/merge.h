@@ -1,5 +1,6 @@
 /* Common subexpression elimination: merges layers that compute the same output. Exporters often
- * write one ReLU or pool per reader of a map. */
+ * write one ReLU or pool per reader of a map. Included by formats/graph/graph.c. Allocates tables
+ * of the network's size. */
 #ifndef MAFAT_NETWORK_MERGE_H
 #define MAFAT_NETWORK_MERGE_H
 

@@ -1,6 +1,7 @@
-/* Networks: closing and shortening them, requesting outputs, and checking operands. Called by the
- * readers in formats/, by api/, and by code in predictor/, runner/ and search/ that follows
- * sources. Frees networks, and allocates lists of outputs. */
+/* Networks: closing and shortening them, requesting outputs, and checking operands. Called by
+ * the readers in formats/, by api/, and by code in predictor/, runner/ and search/ that follows
+ * sources; programs/make_weights closes networks. Frees networks, and allocates lists of
+ * outputs. */
 #include "network/network.h"
 
 #include "base/blocks.h"

@@ -10,7 +10,10 @@
  * Layers come first, so that a layer's index is the number that users see: 0 is the first section
  * after [net]. Inputs follow all layers, even if fewer layers are run; they have no number
  * (mafat_network_number). The first output of an operator has the operator's index. Other outputs
- * have indices after the inputs, in the order of their layers. */
+ * have indices after the inputs, in the order of their layers.
+ *
+ * Included by nearly all folders. Allocates lists of outputs and frees networks; other functions
+ * are pure. */
 #ifndef MAFAT_NETWORK_NETWORK_H
 #define MAFAT_NETWORK_NETWORK_H
 

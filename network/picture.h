@@ -1,4 +1,5 @@
-/* Preprocessing of pictures as declared by a model's file. All zeros: not declared. */
+/* Preprocessing of pictures as declared by a model's file. All zeros: not declared. Included by
+ * formats/tflite/model.h and network/network.h. Pure inline functions. */
 #ifndef MAFAT_NETWORK_PICTURE_H
 #define MAFAT_NETWORK_PICTURE_H
 

@@ -1,7 +1,10 @@
 /* Quantization parameters of tensors, and the requantization rules of TFLite and ONNX.
  *
  * An 8-bit tensor always holds unsigned bytes. For a signed type in the file, 128 is added to the
- * zero point and to each value; results do not change. */
+ * zero point and to each value; results do not change.
+ *
+ * Included by network/layer.h, runner/kernels/integer.h and runner/kernels/requantize.h; called by
+ * formats/, network/kinds, runner/engine, runner/kernels and runner/weights. Pure functions. */
 #ifndef MAFAT_NETWORK_QUANTIZATION_H
 #define MAFAT_NETWORK_QUANTIZATION_H
 

@@ -6,7 +6,9 @@
  *   in[axis] = in_first[axis] + sum of i_k * in_step over the atoms with that in_axis
  * of the operand and written to
  *   out[axis] = out_first[axis] + sum of i_k * out_step over the atoms with that out_axis.
- * Atoms of different axes are independent, so each axis can be computed by itself. */
+ * Atoms of different axes are independent, so each axis can be computed by itself.
+ *
+ * Included by network/, predictor/kinds, runner/engine and search/motes. Pure functions. */
 #ifndef MAFAT_NETWORK_REARRANGE_H
 #define MAFAT_NETWORK_REARRANGE_H
 

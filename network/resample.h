@@ -1,6 +1,7 @@
 /* Parameters of resample, which resizes a map by interpolation, and the *taps* along an axis: the
  * inputs and weights of an output. Rows and columns are independent. File formats differ in the
- * coordinates and rounding. */
+ * coordinates and rounding. Included by formats/, network/, predictor/ and runner/. Pure
+ * functions. */
 #ifndef MAFAT_NETWORK_RESAMPLE_H
 #define MAFAT_NETWORK_RESAMPLE_H
 

@@ -3,7 +3,9 @@
  * All bands are divided into slices at the same channels. A slice's channels have the same
  * alignment to channel blocks in all bands, and the blocks have the same width. So channel blocks
  * (predictor/plan/packing.h), order of summation and packed weights of the first band hold for the
- * whole map. A reader of a row only needs the position where it begins. */
+ * whole map. A reader of a row only needs the position where it begins.
+ *
+ * Included by formats/graph and network/. Allocates lists, which the caller frees. */
 #ifndef MAFAT_NETWORK_SOURCES_H
 #define MAFAT_NETWORK_SOURCES_H
 

@@ -1,5 +1,5 @@
 /* Operations on tensor views: laying out dimensions, reshape, transpose, refinement. Called by
- * formats/graph, formats/onnx and formats/tflite while a model is read, and by api/ports.c. Pure
+ * formats/graph, formats/onnx and formats/tflite while a model is read, and by network/port.c. Pure
  * functions. */
 #include "network/view.h"
 

@@ -4,7 +4,9 @@
  * Each dimension is a list of *atoms*, the outermost first. Index i of a dimension of 12 = 3 x 4
  * atoms has digits i / 4 and i % 4; each digit moves along one axis by `step` elements. A reshape
  * that only splits and joins dimensions regroups atoms, and a transpose reorders them: no element
- * is copied. */
+ * is copied.
+ *
+ * Included by formats/graph, formats/npy, network/ and runner/image. Pure functions. */
 #ifndef MAFAT_NETWORK_VIEW_H
 #define MAFAT_NETWORK_VIEW_H
 

@@ -1,5 +1,6 @@
 /* Geometry of a sliding window: taps, stride, dilation and padding. Rows and columns are
- * independent, as everywhere in the planner. */
+ * independent, as everywhere in the planner. Included by network/layer.h, runner/kernels/integer.h
+ * and runner/kernels/kernels.h. Pure inline functions. */
 #ifndef MAFAT_NETWORK_WINDOW_H
 #define MAFAT_NETWORK_WINDOW_H
 

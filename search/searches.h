@@ -1,4 +1,5 @@
-/* The table of searches, and look-up by name. */
+/* The table of searches, and look-up by name. Included by api/choose.h; called by api/ (choose.c,
+ * dry_run.c). Allocates nothing. */
 #ifndef MAFAT_SEARCH_SEARCHES_H
 #define MAFAT_SEARCH_SEARCHES_H
 

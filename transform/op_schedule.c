@@ -1,6 +1,6 @@
 /* Operator scheduling by any method: runs the simple ones here and passes the others on. Called by
- * predictor/schedule/parts_order.c and transform/op_schedule_memo.c. Allocates in the scheduler's
- * heap. */
+ * predictor/schedule/parts_order.c and transform/op_schedule_memo.c; plans (predictor/plan/spec.c,
+ * predictor/planning/lay.c) ask for the names of methods. Allocates in the scheduler's heap. */
 #include "transform/op_schedule.h"
 
 /* ---- post-orders ---- */

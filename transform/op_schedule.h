@@ -1,5 +1,6 @@
 /* Operator scheduling: finds an execution order with a small memory peak. The order determines
- * which tensors live at the same time. */
+ * which tensors live at the same time. Included by predictor/schedule/parts_order.c and
+ * transform/op_schedule_memo.h. Allocates in the scheduler's heap. */
 #ifndef MAFAT_TRANSFORM_OP_SCHEDULE_H
 #define MAFAT_TRANSFORM_OP_SCHEDULE_H
 

@@ -1,4 +1,6 @@
-/* A cache of execution orders for the last graphs: searches schedule the same groups repeatedly. */
+/* A cache of execution orders for the last graphs: searches schedule the same groups repeatedly.
+ * Included by predictor/planning/group_order.h and search/best/best.c. Allocates entries in its
+ * heap. */
 #ifndef MAFAT_TRANSFORM_OP_SCHEDULE_MEMO_H
 #define MAFAT_TRANSFORM_OP_SCHEDULE_MEMO_H
 

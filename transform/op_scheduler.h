@@ -4,7 +4,10 @@
  * to its last reader. Operators that make parts of the same buffer keep their order in the file, so
  * that sums do not change. Buffers without a maker live from the start. A step needs the live
  * buffers, its operator's outputs and its scratch; then buffers that were read for the last time
- * are freed. The largest need of a step is the order's *peak*. */
+ * are freed. The largest need of a step is the order's *peak*.
+ *
+ * Included by transform/op_schedule.h, transform/op_schedule_best.c and
+ * transform/op_schedule_parallel.c. Allocates in the caller's heap. */
 #ifndef MAFAT_TRANSFORM_OP_SCHEDULER_H
 #define MAFAT_TRANSFORM_OP_SCHEDULER_H
 

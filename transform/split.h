@@ -5,7 +5,10 @@
  * A split along channels covers a chain of operators. The first may compute its channels from
  * all of its input (fan-out); the next ones work channel by channel; the last may sum the
  * channels up (fan-in), each part continuing the sums of the one before. So results are the same
- * bit for bit. */
+ * bit for bit.
+ *
+ * Included by predictor/plan/partition.h and predictor/plan/spec.h; called by predictor/plan
+ * (partition.c, parts.c, fusion.c). Allocates bounds in the caller's heap. */
 #ifndef MAFAT_TRANSFORM_SPLIT_H
 #define MAFAT_TRANSFORM_SPLIT_H
 

@@ -1,5 +1,6 @@
 /* Chooses which layers of a float network will compute with integers, and their scales, from the
- * layers' outputs for some pictures. */
+ * layers' outputs for some pictures. Included by api/packing/numbering.c. Runs the network on
+ * pictures through observe.c; allocates. */
 #ifndef MAFAT_API_PACKING_CALIBRATE_H
 #define MAFAT_API_PACKING_CALIBRATE_H
 

@@ -1,6 +1,7 @@
-/* Measures the errors that narrow weights and quantized activations cause in layer outputs, on some
- * pictures. Each layer's error is measured alone, with float inputs. The error of the network's
- * outputs is measured with all layers narrow. */
+/* Measures the errors that narrow weights and quantized activations cause in layer outputs, on
+ * some pictures. Each layer's error is measured alone, with float inputs. The error of the
+ * network's outputs is measured with all layers narrow. Included by api/packing/narrowing.c and
+ * api/packing/numbering.c. Runs two networks on pictures through observe.c; allocates. */
 #ifndef MAFAT_API_PACKING_MEASURE_H
 #define MAFAT_API_PACKING_MEASURE_H
 

@@ -1,5 +1,6 @@
 /* Packs with narrow weights. If errors are measured, layers that exceed the limit get the next
- * wider type. Called by pack.c. Writes the file and runs both networks; allocates. */
+ * wider type. Called by api/packing (pack.c, numbering.c). Writes the file and runs both networks;
+ * allocates. */
 #include "predictor/plan/packing.h"
 #include "api/packing/measure.h"
 #include "api/packing/packing.h"

@@ -1,4 +1,6 @@
-/* Runs a network on pictures, layer by layer with whole maps, and calls back after each layer. */
+/* Runs a network on pictures, layer by layer with whole maps, and calls back after each layer.
+ * Included by api/packing/calibrate.c and api/packing/measure.c. Opens weights and an executor;
+ * allocates. */
 #ifndef MAFAT_API_PACKING_OBSERVE_H
 #define MAFAT_API_PACKING_OBSERVE_H
 

@@ -1,6 +1,7 @@
 /* Writes packed files step by step: request, progress, and two modes. narrowing.c chooses weight
  * types, measured or not; numbering.c quantizes activations too. The file is rewritten until it
- * meets the request. Used by pack.c. */
+ * meets the request. Included by api/packing/narrowing.c, api/packing/numbering.c and
+ * api/packing/pack.c. Runs the network on pictures and writes a file; allocates. */
 #ifndef MAFAT_API_PACKING_PACKING_H
 #define MAFAT_API_PACKING_PACKING_H
 

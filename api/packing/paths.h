@@ -1,5 +1,5 @@
 /* Checks the paths of a packing: no input file may be overwritten, and only a complete file gets
- * the final name. */
+ * the final name. Included by api/packing/pack.c. Locks, links and removes files. */
 #ifndef MAFAT_API_PACKING_PATHS_H
 #define MAFAT_API_PACKING_PATHS_H
 

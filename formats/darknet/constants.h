@@ -3,7 +3,10 @@
  * A file has a header of three int32 (major, minor, revision) and `seen` (8 bytes from version 0.2
  * on, else 4). Each layer follows with biases, [scales, means, variances], weights; connected
  * layers with biases, weights, [scales, means, variances]. All values are little-endian float32. If
- * major or minor exceeds 1000, the weights of connected layers are stored transposed. */
+ * major or minor exceeds 1000, the weights of connected layers are stored transposed.
+ *
+ * Included by formats/darknet/darknet.c and runner/weights/weights_file.c. Allocates the table of
+ * locations. */
 #ifndef MAFAT_FORMATS_DARKNET_CONSTANTS_H
 #define MAFAT_FORMATS_DARKNET_CONSTANTS_H
 

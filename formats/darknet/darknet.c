@@ -1,6 +1,7 @@
 /* Reads networks from .cfg files, and the row of this format. Called by formats/readers.c through
- * mafat_darknet_reader, by formats/packed/network.c and by programs that need a cfg. Reads the file
- * and allocates the network. */
+ * mafat_darknet_reader, and by files that need a cfg: formats/packed/network.c,
+ * api/packing/pack.c, programs/make_weights and runner/calibrate. Reads the file and allocates the
+ * network. */
 #include "formats/darknet/darknet.h"
 
 #include "base/part.h"

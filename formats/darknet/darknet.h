@@ -1,4 +1,5 @@
-/* Reads a network from a .cfg of Darknet or of AlexeyAB's fork. */
+/* Reads a network from a .cfg of Darknet or of AlexeyAB's fork. Included by api/, formats/packed,
+ * programs/make_weights and runner/calibrate. Reads the file and allocates the network. */
 #ifndef MAFAT_FORMATS_DARKNET_DARKNET_H
 #define MAFAT_FORMATS_DARKNET_DARKNET_H
 

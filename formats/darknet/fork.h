@@ -1,5 +1,6 @@
 /* Detects the Darknet fork of a cfg: pjreddie's original or AlexeyAB's fork. They read the same
- * files but compute different results (doc/forks.md). */
+ * files but compute different results (doc/forks.md). Included by api/, formats/darknet and
+ * formats/packed. Pure functions. */
 #ifndef MAFAT_FORMATS_DARKNET_FORK_H
 #define MAFAT_FORMATS_DARKNET_FORK_H
 

@@ -1,4 +1,5 @@
-/* Readers of the sections of a cfg: [net] and every kind of layer. Used by mafat_darknet_make. */
+/* Readers of the sections of a cfg: [net] and every kind of layer. Included by
+ * formats/darknet/darknet.c. Allocates the layers' data. */
 #ifndef MAFAT_FORMATS_DARKNET_SECTIONS_H
 #define MAFAT_FORMATS_DARKNET_SECTIONS_H
 

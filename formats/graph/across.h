@@ -2,7 +2,10 @@
  * gather, resample.
  *
  * `out` is an empty value. `in` is a map and does not change. over[k] is true if dimension k takes
- * part. */
+ * part.
+ *
+ * Included by formats/onnx/import_channels.c, formats/onnx/import_dynamic.c and
+ * formats/tflite/import_channels.c. Allocates layers in the graph. */
 #ifndef MAFAT_FORMATS_GRAPH_ACROSS_H
 #define MAFAT_FORMATS_GRAPH_ACROSS_H
 

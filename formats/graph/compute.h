@@ -2,7 +2,9 @@
  * no other reader, the operator may be folded into the layer that made it.
  *
  * `out` is an empty value; `in` does not change. The caller chooses the dimensions of the
- * output. */
+ * output.
+ *
+ * Included by formats/graph, formats/onnx and formats/tflite. Allocates layers in the graph. */
 #ifndef MAFAT_FORMATS_GRAPH_COMPUTE_H
 #define MAFAT_FORMATS_GRAPH_COMPUTE_H
 

@@ -1,4 +1,5 @@
-/* Adds copy layers (kind rearrange), for reorderings that no tensor view can express. */
+/* Adds copy layers (kind rearrange), for reorderings that no tensor view can express. Included by
+ * formats/graph/joining.c and formats/graph/shape.c. Allocates layers in the graph. */
 #ifndef MAFAT_FORMATS_GRAPH_COPYING_H
 #define MAFAT_FORMATS_GRAPH_COPYING_H
 

@@ -1,6 +1,8 @@
 /* Model inputs that the user gives as constants, each in its own file: raw or NumPy's .npy. Only
  * headers are read; the values stay in the file. The formats' readers find the paths and read the
- * headers; api/ checks the list. */
+ * headers; api/ checks the list. Included by formats/onnx/onnx.h, formats/readers.h and
+ * formats/tflite/tflite.h; called by formats/onnx/bind.c, formats/tflite/give.c and, for checks,
+ * api/. Reads files. */
 #ifndef MAFAT_FORMATS_GRAPH_GIVEN_H
 #define MAFAT_FORMATS_GRAPH_GIVEN_H
 

@@ -3,7 +3,9 @@
  *
  * Operators exchange *values*: maps, or constants that are in the file or were computed while
  * reading. Most operators that only move elements change a value's view and add no layer. If an
- * operator needs its input on other axes, one rearrange layer copies it. */
+ * operator needs its input on other axes, one rearrange layer copies it.
+ *
+ * Included by formats/graph. Allocates the network; counts what a file requests against limits. */
 #ifndef MAFAT_FORMATS_GRAPH_GRAPH_H
 #define MAFAT_FORMATS_GRAPH_GRAPH_H
 

@@ -1,5 +1,7 @@
 /* Adds layers for matrix products, and the zero insertion of transposed convolutions. `out` is an
- * empty value; inputs do not change. */
+ * empty value; inputs do not change. Included by formats/onnx/import_layers.c,
+ * formats/onnx/import_matrices.c and formats/tflite/import_layers.c. Allocates layers in the
+ * graph. */
 #ifndef MAFAT_FORMATS_GRAPH_MATRICES_H
 #define MAFAT_FORMATS_GRAPH_MATRICES_H
 

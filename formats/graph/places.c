@@ -1,5 +1,5 @@
 /* Places constants in the file or in the network, and converts constants to maps. Called by
- * formats/graph and formats/onnx. Allocates the network's values. */
+ * formats/graph, formats/onnx and formats/tflite. Allocates the network's values. */
 #include "formats/graph/places.h"
 
 #include "base/half.h"

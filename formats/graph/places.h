@@ -1,5 +1,5 @@
 /* Places constants for layers: in the file if stored suitably there, else as values of the
- * network. */
+ * network. Included by formats/graph and formats/onnx. Allocates the network's values. */
 #ifndef MAFAT_FORMATS_GRAPH_PLACES_H
 #define MAFAT_FORMATS_GRAPH_PLACES_H
 

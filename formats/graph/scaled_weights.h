@@ -1,5 +1,6 @@
 /* Places quantized weights, with scales and a zero point, for convolutions. The layer already has
- * its shapes and types; the caller sets the storage order. */
+ * its shapes and types; the caller sets the storage order. Included by formats/graph/compute.c.
+ * Changes the layer and its constants. */
 #ifndef MAFAT_FORMATS_GRAPH_SCALED_WEIGHTS_H
 #define MAFAT_FORMATS_GRAPH_SCALED_WEIGHTS_H
 

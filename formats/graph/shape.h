@@ -1,6 +1,7 @@
 /* Operators that move elements of maps and constants: reshape, transpose, slice, split, concat,
  * pad, expand. Most only change the view; the others add a copy layer. `out` is an empty value;
- * `in` does not change. */
+ * `in` does not change. Included by formats/graph, formats/onnx and formats/tflite. Changes views,
+ * and adds copy layers if necessary. */
 #ifndef MAFAT_FORMATS_GRAPH_SHAPE_H
 #define MAFAT_FORMATS_GRAPH_SHAPE_H
 

@@ -1,5 +1,6 @@
 /* Reads the header of a NumPy array file (.npy): type, order and dimensions, as the text of a
- * dictionary. The elements follow it. */
+ * dictionary. The elements follow it. Included by formats/graph/given.c and runner/image/npy.c.
+ * Works on the caller's memory. */
 #ifndef MAFAT_FORMATS_NPY_NPY_H
 #define MAFAT_FORMATS_NPY_NPY_H
 

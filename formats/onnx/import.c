@@ -1,6 +1,6 @@
 /* Imports ONNX models: checks operators and inputs, makes values, and calls the importer of each
- * node. Called by formats/readers.c through mafat_onnx_reader, and by formats/packed/graph.c.
- * Allocates the network. */
+ * node. Called by formats/readers.c through mafat_onnx_reader, and by formats/packed/graph.c; the
+ * importers (import_*.c) call its helpers. Allocates the network. */
 #include "formats/onnx/import.h"
 
 #include "formats/onnx/importer.h"

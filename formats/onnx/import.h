@@ -1,6 +1,7 @@
 /* Imports an ONNX model as a network. Shape arithmetic on constants is evaluated. Batch
  * normalizations, biases and activations are folded into the layer before, and pads into the
- * windows after them. */
+ * windows after them. Included by formats/onnx/import.c and by tests; other files reach it through
+ * mafat_onnx_reader (formats/readers.c). Allocates the network. */
 #ifndef MAFAT_FORMATS_ONNX_IMPORT_H
 #define MAFAT_FORMATS_ONNX_IMPORT_H
 

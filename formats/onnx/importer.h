@@ -1,5 +1,6 @@
-/* State and functions that the operator importers (import_*.c) share: the current node, its inputs
- * as values, its attributes. */
+/* State and functions that the operator importers (import_*.c) share: the current node, its
+ * inputs as values, its attributes. Included by formats/onnx. The importers allocate layers in
+ * the graph. */
 #ifndef MAFAT_FORMATS_ONNX_IMPORTER_H
 #define MAFAT_FORMATS_ONNX_IMPORTER_H
 

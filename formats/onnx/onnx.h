@@ -1,6 +1,8 @@
 /* An ONNX file as plain data: nodes with attributes, the values between them, and the location of
  * constants. Weights are not read, so memory depends on the number of nodes and names. Only the
- * structure is checked; the importer checks the meaning: a value may have no maker or two. */
+ * structure is checked; the importer checks the meaning: a value may have no maker or two.
+ * Included by formats/onnx/import.h, formats/onnx/importer.h and formats/onnx/reader.h. The reader
+ * reads the file and allocates from chunks (base/chunks.h). */
 #ifndef MAFAT_FORMATS_ONNX_ONNX_H
 #define MAFAT_FORMATS_ONNX_ONNX_H
 

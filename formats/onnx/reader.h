@@ -1,5 +1,5 @@
 /* Functions that the files of the ONNX reader share. Functions that read a message return its
- * code. */
+ * code. Included by formats/onnx. Reads through the file's window; allocates from chunks. */
 #ifndef MAFAT_FORMATS_ONNX_READER_H
 #define MAFAT_FORMATS_ONNX_READER_H
 

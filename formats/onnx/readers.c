@@ -1,5 +1,6 @@
-/* Index of the nodes that read each value, so that looking ahead takes constant time. Built by
- * formats/onnx/import.c, used by the importers. Allocates the index. */
+/* Index of the nodes that read each value, so that looking ahead takes constant time. Called by
+ * formats/onnx/import.c, which builds it, and by the importers of formats/onnx. Allocates the
+ * index. */
 #include "formats/onnx/importer.h"
 
 int mafat_onnx_note_readers(struct mafat_onnx_importer *i)

@@ -1,4 +1,4 @@
-/* Decodes Protocol Buffers from a file. Called by the ONNX reader's files (formats/onnx/reader.h).
+/* Decodes Protocol Buffers from a file. Called by the files of the ONNX reader (formats/onnx).
  * Reads through the file's window; allocates nothing. */
 #include "formats/onnx/wire.h"
 

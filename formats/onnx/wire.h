@@ -2,7 +2,10 @@
  * fields. Contents of fields are skipped unless requested.
  *
  * A failure ends a message: mafat_wire_next returns false, `code` has the error, and the source's
- * diagnostic the message. */
+ * diagnostic the message.
+ *
+ * Included by formats/onnx/reader.h; called by the files of the ONNX reader. Reads through the
+ * file's window; allocates nothing. */
 #ifndef MAFAT_FORMATS_ONNX_WIRE_H
 #define MAFAT_FORMATS_ONNX_WIRE_H
 

@@ -8,7 +8,10 @@
  * integers. Quantize layers convert between such layers and the others: they follow the producer,
  * once for all readers. Rounding follows ONNX's rule, so a sum is rounded once. Bounds (relu)
  * become the output's range; a leaky rectifier goes into the factors of the sums; other functions
- * become a table layer after the sums. */
+ * become a table layer after the sums.
+ *
+ * Included by api/packing/calibrate.h, formats/packed/model.h and runner/weights/equalize.h;
+ * called by formats/packed/network.c and api/packing. Allocates the new layers. */
 #ifndef MAFAT_FORMATS_PACKED_ACTIVATIONS_H
 #define MAFAT_FORMATS_PACKED_ACTIVATIONS_H
 

@@ -1,5 +1,5 @@
 /* Reads and writes the embedded graph of packed ONNX and TFLite models. Called by formats/packed
- * (index.c, network.c, identity.c) and api/packing/pack.c. */
+ * (index.c, network.c, identity.c) and api/packing/pack.c. Allocates. */
 #include "formats/packed/graph.h"
 
 #include "formats/packed/hash.h"

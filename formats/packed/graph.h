@@ -7,7 +7,9 @@
  * importer finds every value that it uses (shapes, axes, limits of activations). It is small,
  * because weights and metadata that were not requested are not in it. If another version of the
  * importer makes a different network, the hash of the network and of its constants' locations
- * differs. The file is then rejected. */
+ * differs. The file is then rejected.
+ *
+ * Included by api/packing and formats/packed. Allocates. */
 #ifndef MAFAT_FORMATS_PACKED_GRAPH_H
 #define MAFAT_FORMATS_PACKED_GRAPH_H
 

@@ -1,4 +1,5 @@
-/* Hashes that identify the network of a packed file. */
+/* Hashes that identify the network of a packed file. Included by formats/packed/packed.c. Pure
+ * functions. */
 #ifndef MAFAT_FORMATS_PACKED_IDENTITY_H
 #define MAFAT_FORMATS_PACKED_IDENTITY_H
 

@@ -1,6 +1,7 @@
 /* Reads and writes the index of packed files of versions 2 to 5. It holds operators with
  * parameters, or the parts of an embedded graph (graph.h), and constants with types and offsets,
- * all by name. Byte format: doc/packed.md. */
+ * all by name. Byte format: doc/packed.md. Included by formats/packed/packed.c. Allocates the
+ * entries and the embedded network. */
 #ifndef MAFAT_FORMATS_PACKED_INDEX_H
 #define MAFAT_FORMATS_PACKED_INDEX_H
 

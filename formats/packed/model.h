@@ -1,4 +1,5 @@
-/* Contents of a packed file's header and index. */
+/* Contents of a packed file's header and index. Included by formats/packed and runner/weights.
+ * Pure inline functions. */
 #ifndef MAFAT_FORMATS_PACKED_MODEL_H
 #define MAFAT_FORMATS_PACKED_MODEL_H
 

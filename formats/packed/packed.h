@@ -3,7 +3,9 @@
  *
  * pack_weights writes packed files; doc/packed.md describes the bytes. Version 1 has no network and
  * needs its cfg. Version 2 embeds a cfg, version 3 the graph of an ONNX or TFLite model (graph.h).
- * The weights themselves are handled in runner/weights. All sizes are checked before use. */
+ * The weights themselves are handled in runner/weights. All sizes are checked before use.
+ *
+ * Included by api/, formats/packed and runner/weights. Reads the file; allocates the entries. */
 #ifndef MAFAT_FORMATS_PACKED_PACKED_H
 #define MAFAT_FORMATS_PACKED_PACKED_H
 

@@ -1,5 +1,5 @@
-/* Decodes FlatBuffers from a file, with all offsets checked. Called by the TFLite reader's files.
- * Reads through the file's window; allocates nothing. */
+/* Decodes FlatBuffers from a file, with all offsets checked. Called by the files of the TFLite
+ * reader (formats/tflite). Reads through the file's window; allocates nothing. */
 #include "formats/tflite/flat.h"
 
 #include <stdarg.h>

@@ -3,7 +3,10 @@
  *
  * Every offset is checked before it is read. Offsets point forwards only (vtables anywhere), so
  * following a bounded number of them always ends. The first failure is kept: afterwards every
- * number is 0, and every table and vector is empty. */
+ * number is 0, and every table and vector is empty.
+ *
+ * Included by formats/tflite/operators.h; called by the TFLite reader's files. Reads through the
+ * file's window; allocates nothing. */
 #ifndef MAFAT_FORMATS_TFLITE_FLAT_H
 #define MAFAT_FORMATS_TFLITE_FLAT_H
 

@@ -1,4 +1,5 @@
-/* Reads FlexBuffers in memory: a map with numeric values, from an untrusted file. */
+/* Reads FlexBuffers in memory: a map with numeric values, from an untrusted file. Included by
+ * formats/tflite/values.c. Allocates nothing. */
 #ifndef MAFAT_FORMATS_TFLITE_FLEX_H
 #define MAFAT_FORMATS_TFLITE_FLEX_H
 

@@ -1,6 +1,6 @@
 /* Imports TFLite models: makes values, checks types, and calls the importer of each operator.
- * Called by formats/readers.c through mafat_tflite_reader, and by formats/packed/graph.c. Allocates
- * the network. */
+ * Called by formats/readers.c through mafat_tflite_reader, and by formats/packed/graph.c; the
+ * importers (import_*.c) call its helpers. Allocates the network. */
 #include "formats/tflite/import.h"
 
 #include "formats/tflite/importer.h"

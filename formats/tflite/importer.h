@@ -1,5 +1,6 @@
 /* State and functions that the operator importers (import_*.c) share: the current operator, its
- * inputs as values, its options. */
+ * inputs as values, its options. Included by formats/tflite. The importers allocate layers in the
+ * graph. */
 #ifndef MAFAT_FORMATS_TFLITE_IMPORTER_H
 #define MAFAT_FORMATS_TFLITE_IMPORTER_H
 

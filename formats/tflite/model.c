@@ -1,5 +1,5 @@
-/* Labels, type names and sizes of TFLite tensors and operators. Used by the TFLite reader and
- * importers. Pure functions. */
+/* Labels, type names and sizes of TFLite tensors and operators. Called by the reader and importers
+ * of formats/tflite. Pure functions. */
 #include "formats/tflite/model.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Contents of a .tflite file: tensors with the location of constants, and operators in execution
- * order. */
+ * order. Included by formats/tflite. Pure functions. */
 #ifndef MAFAT_FORMATS_TFLITE_MODEL_H
 #define MAFAT_FORMATS_TFLITE_MODEL_H
 

@@ -1,4 +1,5 @@
-/* TFLite's operators: codes and names of the schema, and the options of the supported ones. */
+/* TFLite's operators: codes and names of the schema, and the options of the supported ones.
+ * Included by formats/tflite/model.h; called by formats/tflite/tflite.c. Allocates nothing. */
 #ifndef MAFAT_FORMATS_TFLITE_OPERATORS_H
 #define MAFAT_FORMATS_TFLITE_OPERATORS_H
 

@@ -1,4 +1,5 @@
-/* State and functions that the parts of the .tflite reader share. */
+/* State and functions that the parts of the .tflite reader share. Included by formats/tflite.
+ * Allocates blocks, limited in total. */
 #ifndef MAFAT_FORMATS_TFLITE_READER_H
 #define MAFAT_FORMATS_TFLITE_READER_H
 

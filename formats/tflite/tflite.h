@@ -3,7 +3,10 @@
  * The importer interprets them.
  *
  * All checks are here: indices of tensors are in range; constants are inside the file and have
- * their shape's size; every tensor is made once, before it is read. */
+ * their shape's size; every tensor is made once, before it is read.
+ *
+ * Included by formats/tflite/give.c and formats/tflite/import.c. Reads the file; allocates the
+ * model. */
 #ifndef MAFAT_FORMATS_TFLITE_TFLITE_H
 #define MAFAT_FORMATS_TFLITE_TFLITE_H
 

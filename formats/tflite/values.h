@@ -1,5 +1,6 @@
 /* Reads small constants and the options of custom operators, which determine what an operator
- * does. */
+ * does. Included by formats/tflite/import.c, formats/tflite/import_detection.c and
+ * formats/tflite/picture.c. Reads the file; may open a file of given constants. */
 #ifndef MAFAT_FORMATS_TFLITE_VALUES_H
 #define MAFAT_FORMATS_TFLITE_VALUES_H
 

@@ -1,5 +1,5 @@
-/* The table of kinds, and functions that several kinds share. Used by the kinds' files and through
- * network/kind.h. */
+/* The table of kinds, and functions that several kinds share. Called by the kinds' files
+ * (network/kinds) and through network/kind.h. Allocates a layer's list of outputs. */
 #include "network/network.h"
 
 #include "base/part.h"

@@ -1,5 +1,6 @@
 /* The kinds of layers (network/kinds.def), each defined in a file of this folder, and functions
- * that several kinds share. */
+ * that several kinds share. Included by network/kinds. Functions change only the layer that they
+ * infer, and may allocate its list of outputs. */
 #ifndef MAFAT_NETWORK_KINDS_KINDS_H
 #define MAFAT_NETWORK_KINDS_KINDS_H
 

@@ -1,6 +1,7 @@
 /* Shapes and geometry of kind rearrange: a strided copy of elements between maps; checks and
  * normalizes its parts. Called by the readers, predictor/ and runner/ through its row
- * (network/kind.h) and network/rearrange.h. Its infer fills in the layer; nothing is allocated. */
+ * (network/kind.h) and network/rearrange.h, and by network/kinds/split.c. Its infer fills in the
+ * layer; nothing is allocated. */
 #include "network/rearrange.h"
 
 #include "base/part.h"

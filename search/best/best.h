@@ -1,4 +1,6 @@
-/* The search "best": finds the Pareto front of plans by bytes and milliseconds. */
+/* The search "best": finds the Pareto front of plans by bytes and milliseconds. Included by
+ * search/smallest/smallest.c; api/ reaches it through its row in search/searches.c. Allocates in a
+ * heap of its own. */
 #ifndef MAFAT_SEARCH_BEST_BEST_H
 #define MAFAT_SEARCH_BEST_BEST_H
 

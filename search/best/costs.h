@@ -1,6 +1,7 @@
 /* Cost tables for the search: time and memory of each layer with each cut candidate. For each
  * candidate, the plan that applies it to the whole network is evaluated. Sums of these costs
- * approximate a plan's cost; the finalists of a search are laid out. */
+ * approximate a plan's cost; the finalists of a search are laid out. Included by
+ * search/best/spans.h; called by search/best (best.c, spans.c). Allocates in the options' heap. */
 #ifndef MAFAT_SEARCH_BEST_COSTS_H
 #define MAFAT_SEARCH_BEST_COSTS_H
 

@@ -1,6 +1,7 @@
 /* Optimizes the depthwise words (predictor/plan/spec.h) of a finished plan. Searches use the
  * default number of rows fused into a 1x1 convolution. More rows save time where maps are small,
- * and fewer rows or none save memory. */
+ * and fewer rows or none save memory. Included by search/best/best.c. Allocates in the options'
+ * heap. */
 #ifndef MAFAT_SEARCH_BEST_DEPTHWISE_H
 #define MAFAT_SEARCH_BEST_DEPTHWISE_H
 

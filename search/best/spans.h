@@ -1,5 +1,6 @@
-/* Candidate groups with their costs: for every span of blocks (costs.h) as a group split by rows,
- * the options on the Pareto front. */
+/* Candidate groups with their costs: for every span of blocks (costs.h) as a group split by
+ * rows, the options on the Pareto front. Included by search/best/best.c. Allocates in the
+ * options' heap. */
 #ifndef MAFAT_SEARCH_BEST_SPANS_H
 #define MAFAT_SEARCH_BEST_SPANS_H
 

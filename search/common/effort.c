@@ -1,4 +1,5 @@
-/* The clock of searches' deadlines. Called by the searches. Only reads the clock. */
+/* The clock of searches' deadlines. Called by search/best, search/fdt and search/common/front.c.
+ * Only reads the clock. */
 #include "search/common/effort.h"
 
 #include <time.h>

@@ -1,5 +1,6 @@
 /* Limit of a search: a deterministic effort, the same on any machine, or a deadline if requested.
- * Called by the searches. Reads the clock if there is a deadline. */
+ * Reads the clock if there is a deadline. Included by search/best, search/common, search/fdt,
+ * search/least and search/motes. */
 #ifndef MAFAT_SEARCH_COMMON_EFFORT_H
 #define MAFAT_SEARCH_COMMON_EFFORT_H
 

@@ -1,5 +1,6 @@
-/* Measures candidates and maintains the Pareto front. Called by the searches, and by api/
- * (choose.c, dry_run.c). Allocates in the front's heap and in the options'. */
+/* Measures candidates and maintains the Pareto front. Called by the searches (search/best, fdt,
+ * least, motes, separable, smallest), and by api/ (choose.c, dry_run.c). Allocates in the front's
+ * heap and in the options'. */
 #include "search/common/front.h"
 
 #include "predictor/cost/latency.h"

@@ -1,5 +1,6 @@
 /* The Pareto front of plans by bytes and milliseconds, and functions that measure candidates and
- * build the front. */
+ * build the front. Included by search/best, search/common and search/least. Allocates in the
+ * front's heap and in the options'. */
 #ifndef MAFAT_SEARCH_COMMON_FRONT_H
 #define MAFAT_SEARCH_COMMON_FRONT_H
 

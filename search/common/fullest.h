@@ -1,4 +1,5 @@
-/* Finds the group at an arena's peak: only changes to it can make the arena smaller. */
+/* Finds the group at an arena's peak: only changes to it can make the arena smaller. Included by
+ * search/least/least.c. Pure functions. */
 #ifndef MAFAT_SEARCH_COMMON_FULLEST_H
 #define MAFAT_SEARCH_COMMON_FULLEST_H
 

@@ -1,5 +1,6 @@
 /* A cache of arena sizes by the sizes and lives of buffers. Assigning many offsets is the slowest
- * part of measuring a plan, and plans that differ away from the peak share the result. */
+ * part of measuring a plan, and plans that differ away from the peak share the result. Included by
+ * search/least/least.c. Hashing allocates in the plan's heap. */
 #ifndef MAFAT_SEARCH_COMMON_KNOWN_ARENAS_H
 #define MAFAT_SEARCH_COMMON_KNOWN_ARENAS_H
 

@@ -1,4 +1,5 @@
-/* Inputs of a search. */
+/* Inputs of a search. Included by api/, search/best, search/common, search/fdt and search/motes.
+ * Declares types and constants only. */
 #ifndef MAFAT_SEARCH_COMMON_REQUEST_H
 #define MAFAT_SEARCH_COMMON_REQUEST_H
 

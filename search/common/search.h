@@ -1,6 +1,6 @@
 /* A search as a row of the table (search/searches.c), and its parameters ("words"):
  * "beam=8,delta=1.05". Each search defines its row and words in its own file; other code does not
- * name them. */
+ * name them. Included by search/. Parsing words allocates nothing. */
 #ifndef MAFAT_SEARCH_COMMON_SEARCH_H
 #define MAFAT_SEARCH_COMMON_SEARCH_H
 

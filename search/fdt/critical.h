@@ -4,7 +4,10 @@
  * A chain is a list of buffers from the layout's top to its bottom, each directly above the next.
  * By the chain rule every buffer of a chain is critical, even if another chain is as high. By the
  * narrow rule a buffer is critical if every chain contains it, so that a smaller one gives a
- * smaller layout. */
+ * smaller layout.
+ *
+ * Included by search/fdt/placing.h; called by search/fdt (placing.c, fdt.c). Allocates in the
+ * caller's heap. */
 #ifndef MAFAT_SEARCH_FDT_CRITICAL_H
 #define MAFAT_SEARCH_FDT_CRITICAL_H
 

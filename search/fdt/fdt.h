@@ -1,7 +1,8 @@
 /* The search "fdt": fused depthwise tiling with its automatic flow (Stahl et al. 2023), applied to
  * this project's plans. It lays out a plan, picks a critical buffer, and splits the path around it
  * in the way that gives the least arena. It repeats this until no critical buffer gives a smaller
- * arena. */
+ * arena. Included by search/smallest/smallest.c; api/ reaches it through its row in
+ * search/searches.c. Allocates in a heap of its own. */
 #ifndef MAFAT_SEARCH_FDT_FDT_H
 #define MAFAT_SEARCH_FDT_FDT_H
 

@@ -1,7 +1,8 @@
-/* The automatic flow of fused depthwise tiling, independent of how plans are measured. It picks the
- * largest critical buffer, measures every path around it with every number of parts, and applies
- * the least; ties go to the shorter path, then to fewer parts. It ends if no critical buffer has a
- * path that reduces memory. */
+/* The automatic flow of fused depthwise tiling, independent of how plans are measured. It picks
+ * the largest critical buffer, measures every path around it with every number of parts, and
+ * applies the least; ties go to the shorter path, then to fewer parts. It ends if no critical
+ * buffer has a path that reduces memory. Included by search/fdt/fdt.c. Allocates in the flow's
+ * heap. */
 #ifndef MAFAT_SEARCH_FDT_FLOW_H
 #define MAFAT_SEARCH_FDT_FLOW_H
 

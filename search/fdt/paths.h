@@ -7,7 +7,10 @@
  *     some input channels; PART: an output channel from the same input channel
  *   rows and columns of maps: SPLIT (FFMT or PART)* CONCAT; overlaps of windows are recomputed
  *
- * SPLIT and CONCAT are not layers here: parts read and write slices of whole buffers. */
+ * SPLIT and CONCAT are not layers here: parts read and write slices of whole buffers.
+ *
+ * Included by search/fdt/flow.h and search/fdt/published.h; called by search/fdt (flow.c, fdt.c,
+ * published.c). Allocates in the caller's heap. */
 #ifndef MAFAT_SEARCH_FDT_PATHS_H
 #define MAFAT_SEARCH_FDT_PATHS_H
 

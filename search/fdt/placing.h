@@ -1,4 +1,5 @@
-/* The buffers of a plan with their offsets, in which the flow looks for critical ones. */
+/* The buffers of a plan with their offsets, in which the flow looks for critical ones. Included by
+ * search/fdt/climb.c and search/fdt/fdt.c. Allocates in the options' heap. */
 #ifndef MAFAT_SEARCH_FDT_PLACING_H
 #define MAFAT_SEARCH_FDT_PLACING_H
 

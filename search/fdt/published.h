@@ -1,7 +1,8 @@
 /* Memory and operations of a path by the accounting of the publications, for their examples and
- * tables. They count a tensor's elements only, without padding and scratch; each layer is one step,
- * in file order, with the parts one after the other. The search itself uses real layouts
- * (predictor/layout/layout.h). */
+ * tables. They count a tensor's elements only, without padding and scratch; each layer is one
+ * step, in file order, with the parts one after the other. The search itself uses real layouts
+ * (predictor/layout/layout.h). Included by search/fdt/published.c and by tests. Allocates in the
+ * lines' heap. */
 #ifndef MAFAT_SEARCH_FDT_PUBLISHED_H
 #define MAFAT_SEARCH_FDT_PUBLISHED_H
 

@@ -1,4 +1,5 @@
-/* The search "greedy" of MAFAT: Algorithm 2 of Farley and Gerstlauer (2021). */
+/* The search "greedy" of MAFAT: Algorithm 2 of Farley and Gerstlauer (2021). Included by
+ * api/choose.c. Allocates plans while it compares them. */
 #ifndef MAFAT_SEARCH_GREEDY_GREEDY_H
 #define MAFAT_SEARCH_GREEDY_GREEDY_H
 

@@ -1,6 +1,6 @@
 /* Divides an order of layers into groups with the least arena. A group's memory depends on its own
- * layers only, so dynamic programming over the possible cuts finds the grouping whose largest group
- * is smallest. */
+ * layers only, so dynamic programming over the possible cuts finds the grouping whose largest
+ * group is smallest. Included by search/best/best.c. Allocates in the options' heap. */
 #ifndef MAFAT_SEARCH_LEAST_GROUPING_H
 #define MAFAT_SEARCH_LEAST_GROUPING_H
 

@@ -1,5 +1,6 @@
 /* Finds the plan of the least arena among those that keep all weights and compute nothing twice.
- * Arenas are compared to the byte; ties go to the faster plan. */
+ * Arenas are compared to the byte; ties go to the faster plan. Included by search/best/best.c and
+ * search/least/grouping.c. Allocates in the options' heap. */
 #ifndef MAFAT_SEARCH_LEAST_LEAST_H
 #define MAFAT_SEARCH_LEAST_LEAST_H
 

@@ -1,5 +1,6 @@
 /* Orders all layers so that consecutive layers make good groups: layers that free more than they
- * allocate come as early as possible, so that few bytes live across a cut. */
+ * allocate come as early as possible, so that few bytes live across a cut. Included by
+ * search/least/grouping.h and search/least/least.c. Allocates in the caller's heap. */
 #ifndef MAFAT_SEARCH_LEAST_SEQUENCE_H
 #define MAFAT_SEARCH_LEAST_SEQUENCE_H
 

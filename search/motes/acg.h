@@ -1,6 +1,6 @@
 /* MOTES' axis connecting graph: finds which axes of which tensors can only be split together.
  * Connections follow from a layer's kind (network/kind.h) and from the inputs that a part of its
- * output reads. */
+ * output reads. Included by search/motes/schemes.c. Allocates in the caller's heap. */
 #ifndef MAFAT_SEARCH_MOTES_ACG_H
 #define MAFAT_SEARCH_MOTES_ACG_H
 

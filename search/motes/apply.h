@@ -3,7 +3,10 @@
  * A scheme splits some layers into n parts, along one component of the axis connecting graph.
  * Schemes run together in a split group, with the layers between them, in two cases. They split a
  * layer along several axes; or they split along one axis, and one reads the other's output. All
- * other layers form groups of whole maps before, between and after. */
+ * other layers form groups of whole maps before, between and after.
+ *
+ * Included by search/motes/schemes.h and search/motes/state.h; called by search/motes (state.c,
+ * motes.c). Allocates in the caller's heap. */
 #ifndef MAFAT_SEARCH_MOTES_APPLY_H
 #define MAFAT_SEARCH_MOTES_APPLY_H
 

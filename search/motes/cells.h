@@ -5,7 +5,9 @@
  * tensor that all data pass through, no larger than the ones before and after it. A cell ends at
  * its place: a layer belongs to the first place that is on all paths from the layer to the output.
  * Layers after the end also join the cell if fewer bytes are then read outside it, such as
- * convolutions that squeeze its output for the next cells. */
+ * convolutions that squeeze its output for the next cells.
+ *
+ * Included by search/motes/motes.c. Allocates from the caller's heap. */
 #ifndef MAFAT_SEARCH_MOTES_CELLS_H
 #define MAFAT_SEARCH_MOTES_CELLS_H
 

@@ -1,6 +1,7 @@
 /* The search "motes": a beam search over partition schemes that opens the cells of memory
  * bottlenecks one by one, as published. A state is a plan of this project and is measured like any
- * other. */
+ * other. Included by search/smallest/smallest.c; api/ reaches it through its row in
+ * search/searches.c. Allocates in a heap of its own; may run plans through the request's timer. */
 #ifndef MAFAT_SEARCH_MOTES_MOTES_H
 #define MAFAT_SEARCH_MOTES_MOTES_H
 

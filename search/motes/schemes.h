@@ -5,7 +5,9 @@
  * Two conditions hold. Each output of the layers is split, or is a sum over split channels; and a
  * layer that sums is such an output. So with channels only the last layer may sum, and with rows
  * and columns no layer needs whole maps. Each component gives a scheme of all its layers, and
- * schemes of the layers near a bottleneck. */
+ * schemes of the layers near a bottleneck.
+ *
+ * Included by search/motes/motes.c. Allocates in the families' heap. */
 #ifndef MAFAT_SEARCH_MOTES_SCHEMES_H
 #define MAFAT_SEARCH_MOTES_SCHEMES_H
 

@@ -1,5 +1,5 @@
 /* A set of evaluated states. Beams only improve, so a state that was dropped needs no second
- * evaluation. */
+ * evaluation. Included by search/motes/motes.c. Allocates in the caller's heap. */
 #ifndef MAFAT_SEARCH_MOTES_SEEN_H
 #define MAFAT_SEARCH_MOTES_SEEN_H
 

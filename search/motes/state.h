@@ -1,4 +1,6 @@
-/* A state of MOTES' search: a set of partition schemes as a plan, and functions that measure it. */
+/* A state of MOTES' search: a set of partition schemes as a plan, and functions that measure it.
+ * Included by search/motes/motes.c and search/motes/seen.h. Allocates in the options' heap; may
+ * run plans through the request's timer. */
 #ifndef MAFAT_SEARCH_MOTES_STATE_H
 #define MAFAT_SEARCH_MOTES_STATE_H
 

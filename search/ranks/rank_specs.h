@@ -1,5 +1,6 @@
 /* Makes plans for several ranks: distributes layers by a method (sharing.h) and writes the result
- * as a spec. */
+ * as a spec. Included by api/rank_choice.h; called by api/ (rank_choice.c, rank_dry_run.c).
+ * Allocates in the options' heap. */
 #ifndef MAFAT_SEARCH_RANKS_RANK_SPECS_H
 #define MAFAT_SEARCH_RANKS_RANK_SPECS_H
 

@@ -1,7 +1,8 @@
 /* The search "separable": chooses which depthwise and 1x1 layers to fuse
  * (predictor/transfers/transfers.h). It minimizes the bytes moved between a fast memory and the
  * rest, or the predicted time. After Daghero et al. (2024), with dynamic programming instead of
- * their exhaustive search. */
+ * their exhaustive search. Included by search/separable/separable.c and by tests; api/ reaches it
+ * through its row in search/searches.c. Allocates in a heap of its own. */
 #ifndef MAFAT_SEARCH_SEPARABLE_SEPARABLE_H
 #define MAFAT_SEARCH_SEPARABLE_SEPARABLE_H
 
