@@ -1,5 +1,5 @@
 /* Methods of operator scheduling. Included by predictor/plan/spec.h and transform/op_schedule.h.
- * Declares types and constants only. */
+ * Pure functions. */
 #ifndef MAFAT_TRANSFORM_OP_ORDER_H
 #define MAFAT_TRANSFORM_OP_ORDER_H
 

@@ -1,6 +1,6 @@
 /* Distributes a network to several equal devices: the two integer programs of DeeperThings, solved
  * exactly by dynamic programming, and whole layers to devices. Costs: predictor/ranks/schemes.h.
- * Included by search/ranks/rank_specs.h for rank_specs.c. Allocates in the caller's heap. */
+ * Included by search/ranks/rank_specs.h. Allocates in the caller's heap. */
 #ifndef MAFAT_SEARCH_RANKS_SHARING_H
 #define MAFAT_SEARCH_RANKS_SHARING_H
 
