@@ -1,5 +1,6 @@
 /* Speed of a machine's computation and reads: prices for latency prediction (latency.h). They are
- * measured once by `run_inference --calibrate` and stored as text, or built in. */
+ * measured once by `run_inference --calibrate` and stored as text, or built in. Used by
+ * predictor/cost, predictor/transfers, search/common and runner/calibrate. */
 #ifndef MAFAT_PREDICTOR_COST_CALIBRATION_H
 #define MAFAT_PREDICTOR_COST_CALIBRATION_H
 

@@ -1,5 +1,5 @@
-/* Counts the work of a step (work.h) for the files of predictor/kinds/: adds terms, divides them
- * among threads, and has the parts that several kinds share: register tiles, weights, maps.
+/* Counts the work of a step (work.h): adds terms, divides them among threads, and has the parts
+ * that several kinds share: register tiles, weights, maps. Included by predictor/kinds and work.h.
  *
  * The counts follow the kernels. Convolutions compute register tiles of `tile_pixels` pixels of a
  * row times `tile_vectors` vectors of filters. */

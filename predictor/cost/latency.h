@@ -1,6 +1,7 @@
 /* Predicts the milliseconds of a plan. The schedule is walked dry: the work of each step (work.h)
  * times the calibration's prices, overlapped with the plan's reads (fetches.h), as far ahead as its
- * ring allows. */
+ * ring allows. Called by api/, the searches (search/common, search/best, search/motes),
+ * predictor/transfers/prices.c and runner/calibrate. */
 #ifndef MAFAT_PREDICTOR_COST_LATENCY_H
 #define MAFAT_PREDICTOR_COST_LATENCY_H
 

@@ -1,6 +1,6 @@
 /* MAFAT's own predictor: Algorithm 1 of Farley and Gerstlauer (2021), as printed. It serves those
  * who repeat the paper (doc/paper.md). The exact model (predict.h) decides everything that runs,
- * except that the greedy search picks its plan by this formula.
+ * except that the greedy search picks its plan by this formula. Called by search/greedy and api/.
  *
  * For every tile of a group and every layer it counts, in floats of 4 bytes,
  *

@@ -1,4 +1,5 @@
-/* Predicts the bytes of a plan, by tag, before it runs. */
+/* Predicts the bytes of a plan, by tag, before it runs. Called by api/, search/common and
+ * runner/calibrate. */
 #ifndef MAFAT_PREDICTOR_COST_PREDICT_H
 #define MAFAT_PREDICTOR_COST_PREDICT_H
 

@@ -1,6 +1,6 @@
 /* Predicts memory, traffic and time of each rank of a plan, from a calibration and a link between
  * every two ranks. The ranks' schedules are walked dry together; a rank waits at a receive until
- * the message is sent. */
+ * the message is sent. Called by api/rank_choice.c. */
 #ifndef MAFAT_PREDICTOR_COST_RANK_LATENCY_H
 #define MAFAT_PREDICTOR_COST_RANK_LATENCY_H
 

@@ -1,5 +1,6 @@
 /* Counts the work of a step: products, register tiles, outputs, transforms, and bytes by distance.
- * Milliseconds are the counts times the prices of a calibration (calibration.h). */
+ * Milliseconds are the counts times the prices of a calibration (calibration.h). Called by
+ * latency.c, rank_latency.c, search/best/costs.c and runner/calibrate. */
 #ifndef MAFAT_PREDICTOR_COST_WORK_H
 #define MAFAT_PREDICTOR_COST_WORK_H
 

@@ -1,4 +1,5 @@
-/* Property of heads with boxes that predictor and runner share. */
+/* Property of heads with boxes that predictor and runner share. Used by boxes.c and
+ * runner/engine/kinds/boxes.c. */
 #ifndef MAFAT_PREDICTOR_KINDS_BOXES_H
 #define MAFAT_PREDICTOR_KINDS_BOXES_H
 

@@ -1,4 +1,5 @@
-/* Functions that conv.c and conv_winograd.c share. */
+/* Functions that conv.c and conv_winograd.c share. Included by these and by
+ * runner/engine/kinds/conv.c. */
 #ifndef MAFAT_PREDICTOR_KINDS_CONV_H
 #define MAFAT_PREDICTOR_KINDS_CONV_H
 

@@ -1,4 +1,4 @@
-/* Counts the work of copying elements, for kinds rearrange and split. */
+/* Counts the work of copying elements, for kinds rearrange and split. Called by split.c. */
 #ifndef MAFAT_PREDICTOR_KINDS_REARRANGE_H
 #define MAFAT_PREDICTOR_KINDS_REARRANGE_H
 

@@ -1,6 +1,6 @@
 /* Bytes of a run: one list of buffers with lifetimes and offsets, made by a dry walk of the
  * schedule. The executor gets every pointer into the arena from this list, so a run uses exactly
- * the predicted offsets and bytes. Made by predictor/layout/ in the plan's heap. Read by
+ * the predicted offsets and bytes. Made by predictor/layout/ in the plan's heap. Used by
  * predictor/, search/, runner/ and api/.
  *
  * A tensor is stored as rows of channel blocks,

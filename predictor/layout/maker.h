@@ -1,5 +1,6 @@
 /* State of a layout (layout.h) while it is made, and the stages of making it. maker.c calls the
- * stages below in this order; buffers.c calls the functions mafat_times_of_*. */
+ * stages below in this order; buffers.c calls the functions mafat_times_of_*. Included by
+ * predictor/layout/ only. */
 #ifndef MAFAT_PREDICTOR_LAYOUT_MAKER_H
 #define MAFAT_PREDICTOR_LAYOUT_MAKER_H
 

@@ -1,5 +1,5 @@
 /* Assigns offsets in one arena to buffers with lifetimes. Buffers that are alive at the same time
- * do not overlap. */
+ * do not overlap. Called by maker.c. */
 #ifndef MAFAT_PREDICTOR_OFFSETS_H
 #define MAFAT_PREDICTOR_OFFSETS_H
 

@@ -1,4 +1,4 @@
-/* Finds the smallest arena of a few blocks, by branch and bound. */
+/* Finds the smallest arena of a few blocks, by branch and bound. Called by offsets.c. */
 #ifndef MAFAT_PREDICTOR_LAYOUT_OFFSETS_EXACT_H
 #define MAFAT_PREDICTOR_LAYOUT_OFFSETS_EXACT_H
 

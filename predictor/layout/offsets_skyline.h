@@ -1,4 +1,4 @@
-/* Assigns offsets from the bottom up (skyline), for many blocks. */
+/* Assigns offsets from the bottom up (skyline), for many blocks. Called by offsets.c. */
 #ifndef MAFAT_PREDICTOR_OFFSETS_SKYLINE_H
 #define MAFAT_PREDICTOR_OFFSETS_SKYLINE_H
 

@@ -1,5 +1,6 @@
-/* Chooses the algorithm of each convolution of a plan: the options' choice, unless the group's text
- * names another (spec.h). */
+/* Chooses the algorithm of each convolution of a plan: the options' choice, unless the group's
+ * text names another (spec.h). Called by predictor/planning (lay.c, planning.c) and
+ * search/best/best.c. */
 #ifndef MAFAT_PREDICTOR_PLAN_ALGORITHMS_H
 #define MAFAT_PREDICTOR_PLAN_ALGORITHMS_H
 

@@ -1,7 +1,8 @@
 /* Memory in which the boxes of a run are collected and compared after its layers are done. It
  * reuses the arena, whose buffers are dead by then, and extends past its end if necessary. If there
  * are more boxes than capacity, the most confident are kept. So the memory for detections is known
- * before anything runs. */
+ * before anything runs. Used by predictor/layout/maker.c, predictor/cost/predict.c and
+ * runner/detect. */
 #ifndef MAFAT_PREDICTOR_PLAN_BOXES_ROOM_H
 #define MAFAT_PREDICTOR_PLAN_BOXES_ROOM_H
 

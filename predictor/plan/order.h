@@ -1,4 +1,5 @@
-/* Order in which layers run, and which run together in panels.
+/* Order in which layers run, and which run together in panels. Called by predictor/ and
+ * search/best/costs.c.
  *
  * In groups that run each layer once (1x1 and panels), a layer that frees more than it allocates
  * runs as soon as its sources exist. Thus YOLOv2's route back to a wide map need not keep that map

@@ -1,5 +1,5 @@
-/* Groups channels and weights for the kernels. Pure functions of shapes, shared by the weights
- * reader, the layout and the executor.
+/* Groups channels and weights for the kernels. Pure functions of shapes. Called by predictor/,
+ * search/best, runner/, api/ and programs/make_weights.
  *
  * Channels are stored in blocks (base/blocks.h). A *block slice* is the part of one channel block
  * of one source tensor that a layer reads: the unit of summation. A *panel* is a sequence of up to

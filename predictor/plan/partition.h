@@ -1,5 +1,6 @@
 /* Parts of a split group's layers, in execution order, and the partition buffers of the tensors
- * between them, each with its own lifetime. */
+ * between them, each with its own lifetime. Used by predictor/, search/, runner/, api/dry_run.c and
+ * programs/mafat_ranks. */
 #ifndef MAFAT_PREDICTOR_PARTITION_H
 #define MAFAT_PREDICTOR_PARTITION_H
 

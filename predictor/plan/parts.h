@@ -1,5 +1,5 @@
 /* Parts of split groups: their creation, their order, and the partition buffers that each reads and
- * writes. */
+ * writes. Called by predictor/ (planning/lay.c, layout/maker.c, schedule/). */
 #ifndef MAFAT_PREDICTOR_PARTS_H
 #define MAFAT_PREDICTOR_PARTS_H
 

@@ -1,5 +1,6 @@
 /* A plan: groups of layers, their order, how each group's work is divided, and where weights are.
- * Plain data, made from a spec (spec.h), a network and options (planning.h), without weights. */
+ * Plain data, made from a spec (spec.h), a network and options (planning.h), without weights. Used
+ * by predictor/, search/ and api/. */
 #ifndef MAFAT_PREDICTOR_PLAN_PLAN_H
 #define MAFAT_PREDICTOR_PLAN_PLAN_H
 

@@ -1,6 +1,6 @@
 /* A plan's text as a struct: groups, how each is divided, where its weights are, algorithms.
  * Reading and writing a spec needs no network; applied to a network it becomes a plan (planning.h).
- * Searches produce specs.
+ * Searches produce specs. Used by plan.h, predictor/transfers, predictor/ranks and search/motes.
  *
  * The text, as in the paper and extended (mafat-plan(7)):
  *   5x5/8/2x2             layers 0..7 in 5 x 5 tiles, the rest in 2 x 2

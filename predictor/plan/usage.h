@@ -1,4 +1,5 @@
-/* Which layers read a tensor, and until when: the edges of a network under a plan. */
+/* Which layers read a tensor, and until when: the edges of a network under a plan. Used by
+ * predictor/ and search/ranks. */
 #ifndef MAFAT_PREDICTOR_PLAN_USAGE_H
 #define MAFAT_PREDICTOR_PLAN_USAGE_H
 

@@ -1,5 +1,6 @@
 /* Chooses where each layer's weights are while a plan runs. Some layers' steps are divided for it,
- * into panels of filters and slices of input channels. */
+ * into panels of filters and slices of input channels. Called by predictor/ and
+ * runner/engine/kinds/conv_winograd.c. */
 #ifndef MAFAT_PREDICTOR_PLAN_WEIGHT_PLACEMENT_H
 #define MAFAT_PREDICTOR_PLAN_WEIGHT_PLACEMENT_H
 

@@ -1,5 +1,5 @@
-/* Winograd convolutions: where they apply, where they are faster, and the sizes of each
- * algorithm. */
+/* Winograd convolutions: where they apply, where they are faster, and the sizes of each algorithm.
+ * Called by predictor/, search/best/costs.c and runner/engine/kinds. */
 #ifndef MAFAT_PREDICTOR_PLAN_WINOGRAD_H
 #define MAFAT_PREDICTOR_PLAN_WINOGRAD_H
 

@@ -1,6 +1,6 @@
 /* Uneven tiles (the paper's future work): finds boundaries that minimize the largest tile's bytes.
  * Tiles at the map's edge need overlap on one side only, so even shares make them smaller than
- * inner ones. */
+ * inner ones. Called by planning.c. */
 #ifndef MAFAT_PREDICTOR_PLANNING_BALANCE_H
 #define MAFAT_PREDICTOR_PLANNING_BALANCE_H
 

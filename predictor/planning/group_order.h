@@ -1,5 +1,5 @@
 /* Schedules the layers of each group as the plan's /order= asks, as operators and buffers
- * (transform/op_schedule.h). */
+ * (transform/op_schedule.h). Called by lay.c. */
 #ifndef MAFAT_PREDICTOR_PLANNING_GROUP_ORDER_H
 #define MAFAT_PREDICTOR_PLANNING_GROUP_ORDER_H
 

@@ -1,6 +1,7 @@
 /* In-place outputs: with /inplace, an output reuses the buffer of an operand that its layer reads
  * for the last time. Kernels read each element before they write its place. Depthwise convolutions
- * of stride 1 that keep the map's size copy some rows of a channel block before.
+ * of stride 1 that keep the map's size copy some rows of a channel block before. Called by lay.c
+ * and group_order.c.
  *
  * In groups that run each layer once, all maps are whole; any two of the same shape and type can
  * share a buffer. In tiles, both must hold the same pixels in every tile: the operand has only this

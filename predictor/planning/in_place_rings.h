@@ -1,7 +1,7 @@
 /* In-place rings: with /inplace, the output of a group of rows overlaps a map that the group reads
  * for the last time. Both are in one buffer, a ring; each output row is written over rows that are
  * dead. The output is a fixed number of slots ahead, the overlap distance: the most rows by which
- * it is ahead of the rows still needed.
+ * it is ahead of the rows still needed. Called by lay.c.
  *
  * Outputs of groups of tiles overlap in the same slots, if each tile of the dying map is read
  * before the output's tile is written, and never again.

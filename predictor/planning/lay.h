@@ -1,6 +1,6 @@
 /* Applies a spec to a network: divides groups at layers that cannot be tiled, sets boundaries, and
  * derives everything from groups and shapes. Balanced boundaries are left even here; planning.h
- * makes whole plans. */
+ * makes whole plans. Called by planning.c and balance.c. */
 #ifndef MAFAT_PREDICTOR_PLANNING_LAY_H
 #define MAFAT_PREDICTOR_PLANNING_LAY_H
 

@@ -1,4 +1,5 @@
-/* Makes a plan from a spec or its text, for a network and options. */
+/* Makes a plan from a spec or its text, for a network and options. Called by api/, search/,
+ * predictor/transfers/prices.c and runner/calibrate. */
 #ifndef MAFAT_PREDICTOR_PLANNING_PLANNING_H
 #define MAFAT_PREDICTOR_PLANNING_PLANNING_H
 

@@ -1,4 +1,6 @@
 /* Split groups on several devices: which rank runs which part, and which messages ranks exchange.
+ * Called by predictor/ (planning/lay.c, schedule/fetches.c, layout/buffers.c, cost/rank_latency.c)
+ * and runner/weights.
  *
  * A part runs on one rank. If parts on another rank read its output, that rank is sent it once: the
  * rows and columns that any of them reads. Sums of a fan-in continue from rank to rank in channel

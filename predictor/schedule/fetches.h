@@ -1,7 +1,7 @@
 /* Sequence of a run's reads from its weights file. It depends only on the plan and on the
- * constants' locations in the file, and reads no file itself. The layout walks it to size the ring
- * and to count bytes, and the latency prediction and search/best walk it to estimate costs. The
- * weights reader walks it ahead of the executor.
+ * constants' locations in the file, and reads no file itself. Called by predictor/layout/buffers.c
+ * to size the ring and to count bytes, by predictor/cost/latency.c and search/best to estimate
+ * costs, and by runner/weights, which reads ahead of the executor.
  *
  * From a packed file, a streamed step reads its slices as stored; they stay in the ring while the
  * step runs. From Darknet's file come runs of whole filters, which are packed into the panel

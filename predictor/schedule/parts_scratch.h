@@ -1,5 +1,6 @@
 /* Scratch of the parts of split groups: sizes, and which parts share a buffer, one after the other.
- * No scratch outlives its step, so the peak counts each buffer at its own time. */
+ * No scratch outlives its step, so the peak counts each buffer at its own time. Called by
+ * parts_order.c and predictor/layout. */
 #ifndef MAFAT_PREDICTOR_PARTS_SCRATCH_H
 #define MAFAT_PREDICTOR_PARTS_SCRATCH_H
 

@@ -1,5 +1,5 @@
 /* Records the steps of groups of rows with partition buffers. They become parts of the plan
- * (plan/parts.h). */
+ * (plan/parts.h). Called by predictor/planning/lay.c. */
 #ifndef MAFAT_PREDICTOR_ROWS_PARTS_H
 #define MAFAT_PREDICTOR_ROWS_PARTS_H
 

@@ -1,6 +1,7 @@
 /* Steps of a run, in order. There is one generator for each way of dividing a group. The layout
  * walks the schedule dry for sizes and costs; the executor walks the same one to compute. A
- * schedule is an iterator: steps are generated, never stored. */
+ * schedule is an iterator: steps are generated, never stored. Used by predictor/,
+ * search/least/grouping.c, runner/engine and runner/weights. */
 #ifndef MAFAT_PREDICTOR_SCHEDULE_SCHEDULE_H
 #define MAFAT_PREDICTOR_SCHEDULE_SCHEDULE_H
 

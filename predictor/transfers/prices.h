@@ -1,7 +1,7 @@
 /* Prices units (transfers.h) in milliseconds, by the latency model. The time comes from plans that
  * compute a unit in this way (units_spec.h), with the fastest FD. Overlapping units have a plan
  * each; all others share one. A step counts for the layer that owns it, so a layer inside another's
- * step costs nothing by itself. */
+ * step costs nothing by itself. Called by api/transfers.c and search/separable/separable.c. */
 #ifndef MAFAT_PREDICTOR_TRANSFERS_PRICES_H
 #define MAFAT_PREDICTOR_TRANSFERS_PRICES_H
 

@@ -6,7 +6,7 @@
  *   bottleneck rows   yields: rowsN
  *   pw-dw channels    a group in parts of at most FD channels, in blocks of 16: split(cN:layers)
  *
- * Consecutive whole maps form one group. */
+ * Consecutive whole maps form one group. Called by prices.c and search/separable/separable.c. */
 #ifndef MAFAT_PREDICTOR_TRANSFERS_UNITS_SPEC_H
 #define MAFAT_PREDICTOR_TRANSFERS_UNITS_SPEC_H
 
