@@ -1,4 +1,5 @@
-/* mafat: one command for the programs beside it: finds the one a word means, and becomes it. */
+/* mafat: one command for the programs beside it. Finds the program that a word means, and executes
+ * it. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* Forks the working process of a rank and reports how it ended. Called by mafat_ranks.c before
- * MPI is initialized. */
+/* Forks the working process of a rank and reports how it ended. Called by mafat_ranks.c before MPI
+ * is initialized, and by mpi_link.c and mpi_watch.c for time limits and names of hosts. */
 #include "programs/mafat_ranks/guard.h"
 
 #include "programs/run_inference/session.h"

@@ -1,4 +1,4 @@
-/* Parses heads of HTTP/1.1 requests. Called by connection.c. */
+/* Parses heads of HTTP/1.1 requests. Called by connection.c and route.c. Pure. */
 #include "programs/mafat_serve/http.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Opens listening sockets, by numeric address or path. Called by server.c. */
+/* Opens listening sockets, by numeric address or path, and accepts connections. Called by
+ * mafat_serve.c and server.c. */
 #include "programs/mafat_serve/listeners.h"
 
 #include <arpa/inet.h>

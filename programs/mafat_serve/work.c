@@ -1,4 +1,5 @@
-/* Runs jobs one at a time and writes their answers. Started by mafat_serve.c in its own thread. */
+/* Runs jobs one at a time and writes their answers. Called by mafat_serve.c, whose main thread runs
+ * the jobs; connection.c and connection_pool.c write answers through it. */
 #include "programs/mafat_serve/work.h"
 
 #include "include/mafat_video.h"

@@ -1,4 +1,5 @@
-/* --calibrate: measures the machine. */
+/* Implements --calibrate: measures this machine and prints the result. Called by run_inference.c.
+ */
 #include "programs/shared/progress.h"
 #include "programs/run_inference/session.h"
 

@@ -1,5 +1,6 @@
-/* A map, drawn: head, boxes, what is alive, steps, and a table of the peak. No text lies over
- * another: what there is no room for is left to titles, which are shown where the pointer is. */
+/* Draws a map: head, boxes, live bytes, steps, and a table of the peak. Called by map.c and
+ * mafat_serve's work.c. Texts never overlap: what does not fit becomes a title, shown under the
+ * pointer. Allocates. */
 #include "programs/run_inference/map.h"
 #include "programs/run_inference/output.h"
 #include "programs/run_inference/svg.h"

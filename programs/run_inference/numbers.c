@@ -1,4 +1,5 @@
-/* Numbers of --mean and --scale, beside the channels. In a file of its own: few runs enter it. */
+/* Checks the values of --mean and --scale against the channels. Called by predict.c and
+ * run_inference.c. It is a file of its own, because few runs enter it. */
 #include "programs/run_inference/session.h"
 
 int mafat_session_check_picture(struct mafat_session *s, const struct mafat_dry_run_facts *facts)

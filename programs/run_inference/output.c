@@ -1,5 +1,5 @@
-/* Writes results as text and JSON. Called by run_inference.c, video.c, and mafat_serve and
- * mafat_ranks. */
+/* Writes results as text and JSON. Called by the files of run_inference that print results and
+ * reports, by mafat_serve's work.c and by mafat_ranks. */
 #include "programs/run_inference/output.h"
 
 #include "base/mebibytes.h"

@@ -1,4 +1,5 @@
-/* Prints how pictures become the input. Called by the reports. */
+/* Prints how pictures become the input. Called by output.c, plan_report_json.c and
+ * plan_report_text.c. */
 #include "programs/run_inference/picture_facts.h"
 
 static int count_channels(const struct mafat_picture_facts *f)

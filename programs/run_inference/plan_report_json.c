@@ -1,4 +1,5 @@
-/* --predict for scripts: one object on one line. */
+/* Prints --predict for scripts: one object on one line. Called by predict.c, plan_report_text.c and
+ * mafat_serve's work.c. */
 #include "programs/run_inference/plan_report.h"
 #include "programs/run_inference/transfers.h"
 #include "programs/run_inference/output.h"

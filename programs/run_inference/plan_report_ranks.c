@@ -1,4 +1,5 @@
-/* --predict --ranks: what each rank needs, what they exchange, and how long it takes. */
+/* Prints --predict --ranks: what each rank needs, what they exchange, and how long it takes. Called
+ * by predict.c. */
 #include "include/mafat_ranks.h"
 #include "programs/run_inference/plan_report.h"
 #include "programs/run_inference/options.h"

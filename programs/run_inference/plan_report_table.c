@@ -1,4 +1,5 @@
-/* --predict --sweep and --pareto: a plan a line, or one array of objects. */
+/* Prints --predict --sweep and --pareto: one plan a line, or one array of objects. Called by
+ * predict.c. */
 #include "programs/shared/progress.h"
 #include "programs/run_inference/plan_report.h"
 

@@ -1,4 +1,4 @@
-/* --predict for people. */
+/* Prints --predict for people. Called by predict.c. */
 #include "base/mebibytes.h"
 #include "programs/run_inference/plan_report.h"
 #include "programs/run_inference/transfers.h"

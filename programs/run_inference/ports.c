@@ -1,4 +1,5 @@
-/* Handles --input and --dump-output: names, files and their types. Called by run_inference.c. */
+/* Handles --input and --dump-output: names, files and their types. Called by run_inference.c and
+ * predict.c; output.c and the plan reports print its names. */
 #include "programs/run_inference/ports.h"
 
 #include "base/part.h"

@@ -1,6 +1,6 @@
-/* run_inference: runs a Darknet network on pictures inside a memory budget, or says
- * what that would cost. Read top to bottom: the model is opened, then run picture by
- * picture. Of the library it uses nothing but its public header. */
+/* run_inference: runs a network on pictures inside a memory budget, or predicts what that costs.
+ * Called by main.c; mafat_ranks and video.c use its functions. Reads top to bottom: the model is
+ * opened, then run picture by picture. It uses only the library's public header. */
 #include "include/mafat.h"
 #include "programs/shared/progress.h"
 #include "programs/run_inference/output.h"

@@ -1,4 +1,5 @@
-/* Prints the units and bytes of --fast-memory. Called by the reports. */
+/* Prints the units and bytes of --fast-memory. Called by output.c, report.c, plan_report_json.c and
+ * plan_report_text.c. */
 #include "programs/run_inference/transfers.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* --video, --camera: frame by frame, a line of JSON for each. Where a frame comes from and where it
- * goes is in programs/shared/video; it lies in the arena, or in the camera's buffer, and nowhere
- * else. */
+/* Implements --video and --camera: frame by frame, one line of JSON for each. Called by
+ * run_inference.c. programs/shared/video reads and writes the frames. A frame is stored only in the
+ * arena or in the camera's buffer. */
 #include "base/part.h"
 #include "include/mafat_video.h"
 #include "programs/run_inference/output.h"

@@ -1,5 +1,5 @@
-/* Command lines by rows of options.def: getopt_long over a table that is made from them, and a
- * conversion for each type. */
+/* Parses command lines by rows of options.def: builds a table for getopt_long, and converts each
+ * type. Called by annotate, make_weights, pack_weights and run_inference/options.c. */
 #include "programs/shared/option.h"
 
 #include "programs/shared/decimal.h"

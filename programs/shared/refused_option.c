@@ -1,4 +1,5 @@
-/* Messages for command lines that getopt_long rejects. */
+/* Prints messages for command lines that getopt_long rejects. Called by option.c, mafat doctor,
+ * memory_limit and swap_cost. */
 #include "programs/shared/refused_option.h"
 
 #include <stdbool.h>

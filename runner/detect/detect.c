@@ -1,6 +1,7 @@
-/* Decodes the outputs of a network into boxes or classes. Called by api/model.c after a run; the
- * kinds of heads (runner/engine/kinds, runner/detect/heads) report boxes through mafat_decoding_*.
- * Allocates the result; boxes are collected in the caller's memory. */
+/* Decodes the outputs of a network into boxes or classes. Called by api/model.c after a run;
+ * api/facts.c, run_inference and mafat_serve use its results. The kinds of heads
+ * (runner/engine/kinds, runner/detect/heads) report boxes through mafat_decoding_*. Allocates the
+ * result; boxes are collected in the caller's memory. */
 #include "runner/detect/detect.h"
 
 #include "runner/detect/best_boxes.h"

@@ -1,5 +1,5 @@
-/* Implements the team of threads. Called by the executor and by kinds that take units. Creates
- * threads, sets affinities, and sleeps on condition variables. */
+/* Implements the team of threads. Called by executor.c, and by the kinds in runner/engine/kinds
+ * that take units. Creates threads, sets affinities, and sleeps on condition variables. */
 #include "runner/engine/team.h"
 
 #include <linux/futex.h>

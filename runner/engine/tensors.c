@@ -1,5 +1,5 @@
-/* Addresses in partition buffers, runs of channels, and copies of whole maps. Called by the
- * executor and the kinds in runner/engine/kinds/. Allocates nothing. */
+/* Addresses in partition buffers, runs of channels, and copies of whole maps. Called by
+ * runner/engine/executor.c and the kinds in runner/engine/kinds. Allocates nothing. */
 #include "runner/engine/tensors.h"
 
 /* View in partition buffers of whole rows. */

@@ -1,6 +1,6 @@
 /* Parses frame formats and decodes video frames (YUV, RGB, MJPEG) into RGB rows. Called by the
- * picture reader (runner/image/image.c) and by api/frames.c. Allocates one small struct; reads the
- * caller's bytes in place. */
+ * picture reader (runner/image/image.c) and by api/. Allocates one small struct; reads the caller's
+ * bytes in place. */
 #include "runner/image/frame.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
-/* Decodes and resizes pictures into a network's input, row by row. Called by api/model.c,
- * api/frames.c and runner/image/input.c; api/footprint.c asks for its memory. Reads the file,
- * allocates row buffers, and trims the heap after large decoders. */
+/* Decodes and resizes pictures into a network's input, row by row. Called by api/ (model.c,
+ * frames.c, picture.c, packing/observe.c) and runner/image/input.c; api/footprint.c asks for its
+ * memory. Reads the file, allocates row buffers, and trims the heap after large decoders. */
 #include "runner/image/image.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Delivers a picture's rows to a run, as floats or as quantized values. Called by api/model.c and
- * api/packing/observe.c; the executor pulls rows through struct mafat_input_source. Allocates a row
- * or a whole turned picture. */
+ * api/packing/observe.c; api/footprint.c asks for its memory. The executor pulls rows through
+ * struct mafat_input_source. Allocates a row or a whole turned picture. */
 #include "runner/image/input.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Reads a file of raw elements or a .npy file as the input of a run. Called by api/inputs.c and
- * api/model.c; the executor pulls rows through struct mafat_input_source. Maps buffers, and reads
- * ahead asynchronously (runner/weights/reads.h). */
+ * api/model.c; api/footprint.c asks for its memory. The executor pulls rows through struct
+ * mafat_input_source. Maps buffers, and reads ahead asynchronously (runner/weights/reads.h). */
 #include "runner/image/raw_input.h"
 
 #include "runner/image/npy.h"

@@ -1,5 +1,5 @@
 /* Computes resampling taps along an axis, and grey rows. Called by runner/image/image.c; the grey
- * conversion also by the decoders. Pure functions. */
+ * conversion also by frame.c, jpeg.c, pixels.c and ppm.c. Pure functions. */
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 

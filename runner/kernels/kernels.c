@@ -1,5 +1,6 @@
 /* Lists the float kernels of all levels and selects the best for the processor. Called by api/,
- * calibration and the executor. Queries processor features; constant tables. */
+ * runner/calibrate, runner/engine/executor.c, runner/image/image.c, integer.c and `mafat doctor`.
+ * Queries processor features; constant tables. */
 #include "runner/kernels/kernels.h"
 
 #include "runner/kernels/levels.h"

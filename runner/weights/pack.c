@@ -1,5 +1,6 @@
 /* Helpers of packing: panels, channel blocks, finiteness, dispatch by type. Called by
- * runner/weights/weights.c, weights_open.c and packer.c. Pure functions on the caller's memory. */
+ * runner/weights and by runner/engine/kinds/integer/conv.c. Pure functions on the caller's memory.
+ */
 #include "runner/weights/pack.h"
 
 #include <string.h>

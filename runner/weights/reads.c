@@ -1,6 +1,6 @@
-/* Asynchronous reads of files past the page cache. Called by runner/weights (stream.c,
- * weights_file.c, packer.c), runner/image/raw_input.c, calibration and `mafat doctor`. Opens
- * descriptors with O_DIRECT if possible; may start a thread. */
+/* Asynchronous reads of files past the page cache. Called by runner/weights (packer.c, stream.c,
+ * weights.c, weights_file.c, weights_open.c), runner/image/raw_input.c, runner/calibrate and `mafat
+ * doctor`. Opens descriptors with O_DIRECT if possible; may start a thread. */
 #include "runner/weights/reads.h"
 
 #include <assert.h>

@@ -1,6 +1,7 @@
 /* Loads the weights of each step during a run and returns slices of them to the kernels. Called by
- * the executor (runner/engine/executor.c) and the kinds in runner/engine/kinds. Reads files through
- * the stream; allocates nothing. */
+ * the executor (runner/engine/executor.c), the kinds in runner/engine/kinds, and weights_open.c;
+ * api/facts.c, make_weights and mafat_ranks ask for its counts of bytes. Reads files through the
+ * stream; allocates nothing. */
 #include "runner/weights/weights.h"
 
 #include "runner/weights/affine.h"

@@ -1,6 +1,6 @@
 /* Opens the weights of a model: checks the file, maps and reads kept layers, prepares reads of
- * runs. Called by api/model.c, api/packing/observe.c, api/plan_timer.c and calibration. Allocates,
- * maps, and may lock memory. */
+ * runs. Called by api/model.c, api/dry_run.c, api/packing/observe.c, api/plan_timer.c and
+ * runner/calibrate/calibrate.c. Allocates, maps, and may lock memory. */
 #include "include/mafat_pack.h"
 #include "runner/weights/weights.h"
 

@@ -1,5 +1,6 @@
-/* seccomp(2): a program of the kernel's that sees the number and the arguments of each call, but
- * not what pointers point at. So paths are none of its business (landlock.h), flags are. */
+/* Builds and installs a seccomp(2) filter. Called by sandbox.c. The kernel's filter sees the number
+ * and arguments of each call, but not what pointers point at. So it checks flags, not paths
+ * (landlock.h). */
 #include "programs/shared/sandbox/filter.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* Computes products of two maps: a 1x1 convolution of each row of the first, with the second as
- * weights. Called by the executor through the table in kinds.c. The second is packed to panels when
- * needed, in either orientation, so that each output is summed channel by channel. A unit is a
- * panel of a row, or some columns of it. Allocates nothing. */
+ * weights. Called by the executor through the table in kinds.c; integer/matmul.c uses its division
+ * into units. The second is packed to panels when needed, in either orientation, so that each
+ * output is summed channel by channel. A unit is a panel of a row, or some columns of it. Allocates
+ * nothing. */
 #include "runner/engine/kinds/matmul.h"
 
 #include "predictor/plan/packing.h"

@@ -1,6 +1,6 @@
 /* Copies elements of maps to other positions, part by part, after filling the rest. Called by the
  * executor through the table in kinds.c; chooses between rearrange_pixels.c and rearrange_lanes.c.
- * Allocates nothing. */
+ * split.c and integer/rearrange.c use its addresses. Allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"
 
 int mafat_copy_locate(const struct mafat_part *part, int axis, int out, struct mafat_place *in)

@@ -1,5 +1,5 @@
-/* Copies rows with an activation. Called by the kinds activation.c and others that process each row
- * alone. */
+/* Copies rows with an activation. Called by activation.c and blend.c, which process each row alone.
+ * Allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
 void mafat_rows_copy(const struct mafat_worker *w, const struct mafat_step *step,
