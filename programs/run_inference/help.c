@@ -1,5 +1,6 @@
-/* Prints --help and --help=all of run_inference, mafat_serve and mafat_ranks. Called by the main
- * files of these programs. It is a file in the part `rare`, because no run executes it. */
+/* Prints --help and --help=all of run_inference, mafat_serve and mafat_ranks. Called by
+ * run_inference.c, programs/mafat_serve and programs/mafat_ranks. It is a file in the part `rare`,
+ * because no run executes it. */
 #include "programs/run_inference/options.h"
 
 #include "include/mafat_plan.h"

@@ -1,6 +1,6 @@
 /* Draws a map: head, boxes, live bytes, steps, and a table of the peak. Called by map.c and
- * mafat_serve's work.c. Texts never overlap: what does not fit becomes a title, shown under the
- * pointer. Allocates. */
+ * programs/mafat_serve/work.c. Texts never overlap: what does not fit becomes a title, shown under
+ * the pointer. Allocates. */
 #include "programs/run_inference/map.h"
 #include "programs/run_inference/output.h"
 #include "programs/run_inference/svg.h"

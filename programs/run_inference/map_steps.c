@@ -1,5 +1,5 @@
 /* Collects the contents of a map: steps of layers, buffers, and live bytes at each time. Called by
- * map.c, map_draw.c and mafat_serve's work.c. Allocates. */
+ * map.c, map_draw.c and programs/mafat_serve/work.c. Allocates. */
 #include "programs/run_inference/map.h"
 
 #include <stdlib.h>

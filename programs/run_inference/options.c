@@ -1,5 +1,5 @@
 /* Parses the command line by the rows of options.def, and rejects contradictory options. Called by
- * session.c and by the main files of run_inference, mafat_serve and mafat_ranks. */
+ * session.c and by run_inference.c, programs/mafat_serve and programs/mafat_ranks. */
 #include "programs/run_inference/options.h"
 
 #include "include/mafat_ranks.h"

@@ -1,5 +1,5 @@
 /* Writes results as text and JSON. Called by the files of run_inference that print results and
- * reports, by mafat_serve's work.c and by mafat_ranks. */
+ * reports, by programs/mafat_serve/work.c and by mafat_ranks. */
 #include "programs/run_inference/output.h"
 
 #include "base/mebibytes.h"

@@ -1,5 +1,5 @@
 /* Prints --predict for scripts: one object on one line. Called by predict.c, plan_report_text.c and
- * mafat_serve's work.c. */
+ * programs/mafat_serve/work.c. */
 #include "programs/run_inference/plan_report.h"
 #include "programs/run_inference/transfers.h"
 #include "programs/run_inference/output.h"

@@ -1,4 +1,5 @@
-/* Implements --predict: plans, but runs nothing. Called by run_inference.c and mafat_serve.c. */
+/* Implements --predict: plans, but runs nothing. Called by run_inference.c and
+ * programs/mafat_serve/mafat_serve.c. */
 #include "base/mebibytes.h"
 #include "programs/shared/progress.h"
 #include "programs/run_inference/plan_report.h"

@@ -1,5 +1,5 @@
 /* Opens and closes a session: options, model, outputs, sandbox. Called by most files of
- * run_inference, mafat_serve and mafat_ranks. */
+ * programs/run_inference, programs/mafat_serve and programs/mafat_ranks. */
 #include "programs/run_inference/session.h"
 
 #include "base/part.h"

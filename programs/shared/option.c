@@ -1,5 +1,6 @@
 /* Parses command lines by rows of options.def: builds a table for getopt_long, and converts each
- * type. Called by annotate, make_weights, pack_weights and run_inference/options.c. */
+ * type. Called by programs/annotate, programs/make_weights, programs/pack_weights and
+ * programs/run_inference/options.c. */
 #include "programs/shared/option.h"
 
 #include "programs/shared/decimal.h"

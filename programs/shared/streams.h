@@ -1,5 +1,5 @@
 /* Standard input, output and error of a program. Opens files; messages are allocated. Included by
- * most folders of programs. */
+ * all folders of programs but swap_cost. */
 #ifndef MAFAT_PROGRAMS_SHARED_STREAMS_H
 #define MAFAT_PROGRAMS_SHARED_STREAMS_H
 

@@ -1,6 +1,6 @@
 /* Activation functions in single precision, scalar and vectorized, with identical bits. Every
  * operation is IEEE and nothing is contracted, so the compiler may vectorize them. Formulas are
- * Darknet's (relu6, mish, hard_mish, swish: AlexeyAB's fork). Included by the kernels of each level
+ * Darknet's (relu6, mish, hard_mish, swish: AlexeyAB's fork). Included by bodies.h and finish.h,
  * after vector.h. */
 #ifndef MAFAT_RUNNER_KERNELS_ACTIVATION_H
 #define MAFAT_RUNNER_KERNELS_ACTIVATION_H

@@ -1,5 +1,5 @@
-/* Epilogue of a sum: y = activation(sum * scale + bias) for vectors of filters. Included by kernel
- * sources only. */
+/* Epilogue of a sum: y = activation(sum * scale + bias) for vectors of filters. Included by
+ * bodies.h. */
 #ifndef MAFAT_RUNNER_KERNELS_FINISH_H
 #define MAFAT_RUNNER_KERNELS_FINISH_H
 

@@ -1,5 +1,5 @@
-/* Applies the sandbox: no new privileges, Landlock, seccomp. Called by run_inference/session.c
- * before run_inference and mafat_serve read foreign files. */
+/* Applies the sandbox: no new privileges, Landlock, seccomp. Called by
+ * programs/run_inference/session.c before run_inference and mafat_serve read foreign files. */
 #include "programs/shared/sandbox/sandbox.h"
 
 #include "programs/shared/sandbox/filter.h"
