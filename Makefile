@@ -116,7 +116,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-gate test-full golden golden-write run-check run-test run-gate run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds check-tables check-covered check-links check-words check-parts oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean files format packages run-planners run-demo run-paper run-figure separable ranks run-ranks
+.PHONY: all help demo darknet check test test-gate test-full golden golden-write run-check run-test run-gate run-full check-fresh check-latency check-predictor check-search check-asan check-tsan check-msan check-coverage analyze check-valgrind check-avxvnni check-includes check-kinds check-tables check-covered check-callers check-links check-words check-parts oracle networks planners planners-check fuzz fuzzers bench limits soak paper figure clean files format packages run-planners run-demo run-paper run-figure separable ranks run-ranks
 
 # --- building ----------------------------------------------------------------
 
@@ -440,7 +440,7 @@ test-full: packages ## all cases, sanitizers, fuzzing, cgroups v2, all memory li
 	@$(MAKE) --no-print-directory $(JOBS) run-full
 
 # Checks of the sources by scripts.
-CHECKS := check-includes check-kinds check-tables check-covered check-links check-words
+CHECKS := check-includes check-kinds check-tables check-covered check-callers check-links check-words
 run-check run-test run-gate run-full: $(TESTED) $(CHECKS)
 # Includes the fuzz targets' objects, so that they keep compiling.
 run-gate run-full: $(ORACLES) $(call objects,$(wildcard tests/fuzz/*.c)) check-arm-tests
@@ -577,6 +577,9 @@ check-tables: ## lists of kinds, options, levels and others are only in their ta
 
 check-covered: ## every source of the library is named by a unit test
 	@./scripts/check_covered.py
+
+check-callers: ## callers that first comments name include the header, and no other folder does
+	@./scripts/check_callers.py
 
 check-links: ## links of all pages exist
 	@./scripts/check_links.py

@@ -4,15 +4,18 @@
 usage: check_callers.py [--missing] [FOLDER...]
 
 Reads the sentences "Called by", "Included by" and "Used by" of opening comments. A name is a path
-from the root, from the file's folder, from its top folder, or from the folder of the name before.
-Text after "through", "which" or "after" names no callers. Prints PATH: expected ..., found ... if
+from the root, from the file's folder, from its top folder, or from the folder of the name before;
+"mafat_serve's work.c" and mafat_serve.c are in programs/mafat_serve. Text after "through", "which"
+or "after" names no callers. Prints PATH: expected ..., found ... and exits with 1 if
+  - a header names no callers;
   - a name does not exist;
   - a named file, or every file of a named folder, neither includes the header, itself or through
-    headers of its own folder, nor uses its functions or names. For a .c file, a header that declares its
-    functions counts; called "through" a table, any header of its top folder that it includes;
+    headers of its own folder, nor uses its functions or names. For a .c file, a header that
+    declares its functions counts; called "through" a table, any header of its top folder that it
+    includes;
   - a folder (two levels) includes a header but is not named. "all" and "every" name every folder,
     and more than six need no names.
-Exits with 1 if there are findings. --missing: prints also the headers that name no callers.
+--missing: prints only the headers that name no callers.
 """
 import collections
 import os
@@ -76,8 +79,10 @@ class Tree:
     def names(self, path, sentence):
         """(name, path or None) of each file or folder that the sentence names."""
         here = before = os.path.dirname(path)
-        for name in NAME.findall(sentence):
-            places = [os.path.normpath(os.path.join(base, name)) for base in ("", here, before, path.split("/")[0])]
+        top = path.split("/")[0]
+        for name in NAME.findall(re.sub(r"(\w)'s (?=[\w/]+\.[ch]\b)", r"\1/", sentence)):
+            bases = "", here, before, top, os.path.join(top, name.split(".")[0])
+            places = [os.path.normpath(os.path.join(base, name)) for base in bases]
             found = next((place for place in places if place in self.texts or place in self.folders), None)
             if found or name.endswith(("/", ".c", ".h", ".hpp", ".def")):
                 yield name, found
@@ -120,10 +125,11 @@ def main():
     for path in sorted(tree.texts):
         if path.endswith((".c", ".h")) and path.startswith(chosen):
             check(tree, path, findings, missing)
-    for line in findings + ["%s: names no callers" % path for path in missing if "--missing" in sys.argv]:
+    none = ["%s: expected callers in the opening comment, found none" % path for path in missing]
+    for line in none if "--missing" in sys.argv else findings + none:
         print(line)
     print("check_callers: %d findings; %d headers name no callers" % (len(findings), len(missing)))
-    return 1 if findings else 0
+    return 1 if findings or missing else 0
 
 
 sys.exit(main())
