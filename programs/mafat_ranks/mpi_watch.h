@@ -12,14 +12,14 @@
 
 struct mafat_mpi_watch;
 
-/* All ranks. seconds: what is too long; 0: nothing is. Of the calling thread it is looked at
- * whether it gets on. NULL: it cannot be. */
+/* Called by all ranks. `seconds` is the timeout; 0: none. The calling thread's progress is
+ * watched. NULL: failed. */
 struct mafat_mpi_watch *mafat_mpi_watch_open(double seconds);
-/* All ranks; waits for the others to come here. */
+/* Called by all ranks; waits for the others. */
 void mafat_mpi_watch_close(struct mafat_mpi_watch **watch);
 
-/* The caller waits for others, who are to be heard of; or it has work to do again, which is what it
- * begins with. */
+/* True: the caller waits for other ranks, which must show signs of life. False, as at opening: it
+ * computes. */
 void mafat_mpi_watch_rests(struct mafat_mpi_watch *watch, bool rests);
 
 #endif

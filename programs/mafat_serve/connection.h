@@ -7,59 +7,59 @@
 #include "programs/mafat_serve/job_queue.h"
 #include "programs/mafat_serve/connection_pool.h"
 
-enum { MAFAT_CONNECTION_HEAD = 4096 }; /* bytes of a request's head at most */
+enum { MAFAT_CONNECTION_HEAD = 4096 }; /* largest head of a request, in bytes */
 
 enum mafat_connection_state {
   MAFAT_CONNECTION_FREE,
-  MAFAT_CONNECTION_READS, /* a head, of which there may be nothing yet */
-  MAFAT_CONNECTION_WAITS, /* for room */
-  MAFAT_CONNECTION_TAKES, /* a body */
+  MAFAT_CONNECTION_READS, /* reads a head; nothing may have come yet */
+  MAFAT_CONNECTION_WAITS, /* waits for memory of the pool */
+  MAFAT_CONNECTION_TAKES, /* reads a body */
   MAFAT_CONNECTION_ASKS,  /* its job is in the job queue */
   MAFAT_CONNECTION_SENDS,
-  MAFAT_CONNECTION_DRAINS /* has sent its last: what still comes is thrown away, so that the other
-                             end reads that */
+  MAFAT_CONNECTION_DRAINS /* discards further bytes, so that the client reads the last
+                             answer */
 };
 
 struct mafat_connection {
   enum mafat_connection_state state;
   int fd;
-  int body_fd;         /* its own, for good: the request's body, then the answer's */
-  bool turned;         /* only asked to come again later */
-  bool closes;         /* after this answer */
-  bool gone;           /* the other end is, while its job runs */
-  bool expects, keeps, only_head; /* as the request has it */
-  double until_ms;     /* when it is given up in this state; INFINITY: not */
-  double since_ms;     /* in this state */
-  uint64_t ticket;     /* its number among those that wait for room */
-  size_t capacity;         /* that is its own */
-  size_t got;          /* of the body's job.body_bytes */
+  int body_fd;         /* file with the request's body, then the answer's; kept for all requests */
+  bool turned;         /* turned away: the client should retry later */
+  bool closes;         /* closes after this answer */
+  bool gone;           /* the client left while its job runs */
+  bool expects, keeps, only_head; /* Expect: 100-continue; keep-alive; HEAD */
+  double until_ms;     /* timeout of this state; INFINITY: none */
+  double since_ms;     /* beginning of this state */
+  uint64_t ticket;     /* position among connections that wait for memory */
+  size_t capacity;         /* bytes of the pool that it holds */
+  size_t got;          /* bytes read of the body's job.body_bytes */
   int n_answered;
   struct mafat_job job;
-  /* what is sent: head, then fixed or body_fd's first bytes */
+  /* The answer: head, then `fixed` or the first bytes of body_fd. */
   char head[512];
   size_t head_bytes, answer_bytes, sent;
-  const char *fixed;   /* NULL: it is in body_fd */
-  size_t have;         /* of bytes, not taken yet */
+  const char *fixed;   /* constant body; NULL: it is in body_fd */
+  size_t have;         /* unread bytes in `bytes` */
   char bytes[MAFAT_CONNECTION_HEAD];
 };
 
 void mafat_connection_begin(struct mafat_connection *c, struct mafat_connection_pool *pool, int fd);
-/* Answers instead that the client should come again in so many seconds. */
+/* Answers that the client should retry after `seconds`. */
 void mafat_connection_turn_away(struct mafat_connection *c, struct mafat_connection_pool *pool,
                                 int fd, int seconds);
 
-/* poll's events that it waits for. */
+/* Events for poll(2) that it waits for. */
 short mafat_connection_events(const struct mafat_connection *c);
-/* poll's answer; 0: something else has changed: room, the job queue, the time. */
+/* Continues after poll(2) returned `events`; 0: memory, the job queue or the time has changed. */
 void mafat_connection_go_on(struct mafat_connection *c, struct mafat_connection_pool *pool,
                             short events);
 
-/* One that waits for room, the first of them: is there enough? Then its body comes. */
+/* For the first connection that waits for memory. True: it got enough, and now reads its body. */
 bool mafat_connection_offer_room(struct mafat_connection *c, struct mafat_connection_pool *pool);
 
-/* Waits for its next request, and for nothing else. */
+/* True if it only waits for its next request. */
 bool mafat_connection_is_idle(const struct mafat_connection *c);
-/* No request is taken any more: what is not being computed, or sent, ends. */
+/* Accepts no further request, and closes unless an answer is being computed or sent. */
 void mafat_connection_end(struct mafat_connection *c, struct mafat_connection_pool *pool);
 void mafat_connection_close(struct mafat_connection *c, struct mafat_connection_pool *pool);
 

@@ -12,41 +12,42 @@
 
 enum {
   MAFAT_POOL_HELD = 64,  /* connections whose requests are read */
-  MAFAT_POOL_TURNED = 8, /* those that are asked to come again, and read no further */
+  MAFAT_POOL_TURNED = 8, /* connections that are asked to retry later */
   MAFAT_POOL_SIZE = MAFAT_POOL_HELD + MAFAT_POOL_TURNED
 };
 
-/* Statuses that are answered. */
+/* HTTP statuses of answers. */
 enum { MAFAT_POOL_STATUSES = 18 };
 extern const int mafat_pool_statuses[MAFAT_POOL_STATUSES];
 
 struct mafat_connection_pool {
   struct mafat_job_queue *job_queue;
-  const char *token; /* NULL: everybody may ask */
-  float thresh, nms; /* of requests that do not say */
+  const char *token; /* required of callers; NULL: none */
+  float thresh, nms; /* defaults of requests */
   double timeout_ms, wait_ms;
-  size_t budget_bytes, charge_bytes; /* as told */
-  int n_held;        /* connections in those places */
-  bool ends;         /* no request is taken any more */
+  size_t budget_bytes, charge_bytes; /* memory budget; predicted memory charge */
+  int n_held;        /* connections whose requests are read */
+  bool ends;         /* no further requests are accepted */
   size_t capacity_bytes, capacity_used;
-  int n_queued;      /* connections that wait for room */
-  uint64_t tickets;  /* that such have been given: the lowest is the next */
+  int n_queued;      /* connections that wait for memory */
+  uint64_t tickets;  /* number of tickets issued; the lowest ticket is next */
   uint64_t answers[MAFAT_POOL_STATUSES], accepted, turned, lost, body_bytes;
 };
 
-/* Whole pages for a body, or for its answer if that may be larger. */
+/* Bytes of whole pages for a body, or for its answer if that may be larger. */
 size_t mafat_pool_need(size_t bytes);
-/* Is there so much left? Then it is taken. */
+/* Takes bytes of the capacity. False: fewer are left. */
 bool mafat_pool_take(struct mafat_connection_pool *pool, size_t bytes);
 void mafat_pool_give(struct mafat_connection_pool *pool, size_t bytes);
 
 void mafat_pool_count(struct mafat_connection_pool *pool, int status);
 
-/* Milliseconds that another picture would wait, as pictures go now; 0 where nothing is before it,
- * however long one takes. */
+/* Estimated milliseconds that another picture would wait, by the moving average of pictures; 0 if
+ * no job is queued or running. */
 double mafat_pool_waiting_ms(struct mafat_connection_pool *pool);
 
-/* Prometheus' text, into a body's file; how many bytes, 0: no room. */
+/* Writes metrics in Prometheus' text format to a body's file. Returns the bytes; 0: they do not
+ * fit. */
 size_t mafat_pool_write_metrics(struct mafat_connection_pool *pool, int fd, size_t capacity);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Not ended by a NUL; bytes NULL: there is none. */
+/* Part of the request, without a NUL at its end; bytes NULL: absent. */
 struct mafat_http_text {
   const char *bytes;
   size_t n;
@@ -19,15 +19,15 @@ enum mafat_http_method { MAFAT_HTTP_GET, MAFAT_HTTP_HEAD, MAFAT_HTTP_POST, MAFAT
 
 struct mafat_http_request {
   enum mafat_http_method method;
-  struct mafat_http_text path;  /* as it was sent, behind scheme and host, from its first / on */
-  struct mafat_http_text query; /* behind the ? */
+  struct mafat_http_text path;  /* as sent, from the first / after scheme and host */
+  struct mafat_http_text query; /* after the ? */
   struct mafat_http_text host, origin, type,
-      authorization; /* of the fields Host, Origin, Content-Type, Authorization */
+      authorization; /* fields Host, Origin, Content-Type, Authorization */
   uint64_t body_bytes;
-  bool has_length;  /* Content-Length was there */
+  bool has_length;  /* Content-Length is present */
   bool keeps_alive; /* another request may follow */
-  bool expects;     /* "100-continue": the body comes when it is asked for */
-  size_t head_bytes; /* with the empty line */
+  bool expects;     /* "100-continue": the client waits before it sends the body */
+  size_t head_bytes; /* including the empty line */
 
   /* On an error: the answer's status and the reason. */
   int status;
@@ -46,16 +46,16 @@ enum mafat_http_progress mafat_http_read(struct mafat_http_request *r, const cha
 int mafat_http_parameter(const struct mafat_http_request *r, const char *name, char *text,
                          size_t capacity);
 
-/* Is it this text, letter by letter? */
+/* True if the texts are equal; case matters. */
 bool mafat_http_is(struct mafat_http_text text, const char *other);
 
-/* "Bearer TOKEN": is it this one? In a time that tells nothing of where they differ. */
+/* True if Authorization is "Bearer TOKEN". The time does not depend on where they differ. */
 bool mafat_http_bears(const struct mafat_http_request *r, const char *token);
 
-/* Does a page of this very host ask, or nobody's? A browser says so in Origin. */
+/* True if Origin, which browsers send, is this host or absent. */
 bool mafat_http_is_own(const struct mafat_http_request *r);
 
-/* "OK"; "" for a status that nobody here answers with. */
+/* Reason phrase, such as "OK"; "" for a status that this server does not use. */
 const char *mafat_http_reason(int status);
 
 #endif

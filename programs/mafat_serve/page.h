@@ -7,7 +7,7 @@
 extern const char mafat_page[];
 size_t mafat_page_bytes(void);
 
-/* Its type, and a line that keeps it to itself: it asks nobody but this server. */
+/* Content type, and a security policy by which the page connects to this server only. */
 extern const char mafat_page_type[];
 
 #endif

@@ -6,11 +6,11 @@
 #include "programs/mafat_serve/job_queue.h"
 #include "programs/mafat_serve/http.h"
 
-/* By what it is judged. */
+/* Limits and defaults of requests. */
 struct mafat_route_rules {
-  const char *token;  /* NULL: none is asked for */
-  size_t most_bytes;  /* of a body */
-  float thresh, nms;  /* where the request does not say */
+  const char *token;  /* NULL: none is required */
+  size_t most_bytes;  /* largest body */
+  float thresh, nms;  /* defaults */
 };
 
 enum mafat_route_kind {
@@ -20,10 +20,10 @@ enum mafat_route_kind {
 
 struct mafat_route {
   enum mafat_route_kind kind;
-  int status;        /* refused: why */
-  const char *wrong; /* a line */
-  const char *allow; /* of 405: what is allowed; else NULL */
-  /* of a job */
+  int status;        /* HTTP status of a refusal */
+  const char *wrong; /* reason of a refusal, one line */
+  const char *allow; /* allowed methods for status 405; else NULL */
+  /* Parameters of a job. */
   enum mafat_job_kind job;
   struct mafat_job_frame frame;
   float thresh, nms;

@@ -13,22 +13,22 @@
 struct mafat_server {
   struct mafat_connection_pool pool;
   struct mafat_listeners listeners;
-  double pauses_until_ms; /* nobody is accepted before: there were no descriptors */
+  double pauses_until_ms; /* no connection is accepted before: descriptors ran out */
   struct mafat_connection
-      places[MAFAT_POOL_SIZE]; /* the first MAFAT_POOL_HELD are read, the others turned away */
+      places[MAFAT_POOL_SIZE]; /* the first MAFAT_POOL_HELD are read, others turned away */
 };
 
-/* Makes the files that bodies are kept in. MAFAT_EIO. All of the server's memory is resident behind
- * it. */
+/* Creates the files for bodies; MAFAT_EIO on failure. Afterwards all of the server's memory is
+ * resident. */
 int mafat_server_open(struct mafat_server *server, struct mafat_diagnostic *d);
 void mafat_server_close(struct mafat_server *server);
 
-/* The kernel's and the heap's share that is not resident yet, of so much room. */
+/* Bytes of kernel and heap, not resident yet, for a pool of capacity_bytes. */
 size_t mafat_server_bytes(size_t capacity_bytes);
 
 int mafat_server_start(struct mafat_server *server, pthread_t *thread, struct mafat_diagnostic *d);
 
-/* By a signal's handler: no more requests are taken. */
+/* Ends the acceptance of requests; safe in a signal handler. */
 void mafat_server_end(void);
 
 #endif

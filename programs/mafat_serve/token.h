@@ -8,11 +8,11 @@
 enum {
   MAFAT_TOKEN_ROOM = 513,
   MAFAT_TOKEN_LEAST = 8
-}; /* a longer one does not fit into a request's head beside others */
+}; /* lengths in bytes; a longer token would not fit into a head beside other fields */
 
 /* Reads the first line of the token file, or, without one, the environment variable, which is wiped
- * and unset. "": neither is given. MAFAT_EIO, MAFAT_EINVAL: it is too short or long, or holds what
- * cannot be sent. */
+ * and unset. "": neither is given. MAFAT_EIO: reading fails. MAFAT_EINVAL: the token is too short
+ * or long, or contains characters that cannot be sent. */
 int mafat_token_read(char token[MAFAT_TOKEN_ROOM], const struct mafat_options *o,
                      struct mafat_diagnostic *d);
 
