@@ -13,13 +13,12 @@ struct mafat_dump {
   struct mafat_port_facts port;
 };
 
-/* Tells the model, if it is not NULL, which files its inputs are in: each FILE or NAME=FILE; of a
- * text with several = the longest name that an input has. Of a dry run the options are checked.
- * MAFAT_EINVAL: FILE alone, where there are several; one input twice, or one that an image is for.
- */
+/* Sets the files of the model's inputs: each option is FILE or NAME=FILE. If a text has several =,
+ * the longest name of an input counts. m NULL: only checks the options, by the dry run.
+ * MAFAT_EINVAL: FILE alone for several inputs; an input twice, or one that the picture fills. */
 int mafat_inputs_take(struct mafat_model *m, const struct mafat_dry_run *q,
                       const struct mafat_options *o, struct mafat_diagnostic *d);
-/* Which output goes where, as options say it. dumps: (o->n_dumps); NULL: they are only checked. */
+/* Finds the output and file of each --dump-output. dumps: (o->n_dumps); NULL: only checks. */
 int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m,
                      const struct mafat_dry_run *q, const struct mafat_options *o,
                      struct mafat_diagnostic *d);
@@ -28,7 +27,7 @@ int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m,
  * ends so. */
 int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m,
                      struct mafat_diagnostic *d);
-/* Is it written directly? Then it may be standard output, where the answer stands before it. */
+/* True if it is written directly. It may be standard output, after the results. */
 bool mafat_dump_is_direct(const struct mafat_dump *dump);
 
 /* "inputs": [{"name":"data","type":"float32","dims":[3,416,416]}], "outputs": ... of a model or,

@@ -8,11 +8,11 @@
 
 /* On standard output, with --json on standard error. MAFAT_EIO, MAFAT_ENOMEM. */
 int mafat_report_print_table(struct mafat_session *s, const struct mafat_run_report *r);
-/* On standard error. */
+/* Prints on standard error. */
 void mafat_report_print_note(const struct mafat_session *s, const struct mafat_run_report *r);
-/* A warning where boxes were left out. */
+/* Warns if boxes were left out. */
 void mafat_report_left_out(struct mafat_session *s, const struct mafat_run_report *r);
-/* A warning where what was measured is not what was predicted. */
+/* Warns if measurements contradict the prediction. */
 void mafat_report_check(struct mafat_session *s, const struct mafat_run_report *r);
 
 #endif

@@ -28,21 +28,21 @@ struct mafat_session {
   struct mafat_sandbox sandbox;
   char sandbox_text[48];
   bool fork_reported, decode_reported;
-  const char *frames;      /* of video, as a model's options have them; NULL: pictures are run */
-  size_t frames_beside;    /* memory that a camera's are in */
-  const struct mafat_rank_link *link; /* of build/mafat_ranks; NULL */
+  const char *frames;      /* video format, as in a model's options; NULL: pictures are run */
+  size_t frames_beside;    /* bytes of the camera's buffers */
+  const struct mafat_rank_link *link; /* link of mafat_ranks; NULL: no ranks */
   struct mafat_diagnostic d;
 };
 
-/* Ranks of build/mafat_ranks, on rank 0. run_all: runs all pictures and returns an exit status;
+/* Ranks of mafat_ranks, on rank 0. run_all: runs all pictures and returns an exit status;
  * NULL: one after the other. */
 struct mafat_session_ranks {
   const struct mafat_rank_link *link;
   int (*run_all)(struct mafat_session *s);
-  void (*report)(const struct mafat_session *s); /* once all has run, with --report */
+  void (*report)(const struct mafat_session *s); /* after all runs, with --report */
 };
 
-/* All of the program. NULL: there are no ranks. */
+/* The whole program. ranks: NULL if there are none. */
 int mafat_session_main(int argc, char **argv, const struct mafat_session_ranks *ranks);
 
 /* Times of the inferences of one picture: medians of the repetitions, except for waits. */
@@ -51,53 +51,52 @@ struct mafat_session_times {
   uint64_t stall_some_us, stall_full_us; /* of all */
 };
 
-/* Prints what came of a picture; before: measured before it was run. Returns an exit status. */
+/* Prints the results of a picture; `before` was measured before its run. Returns an exit status. */
 int mafat_session_report(struct mafat_session *s, const char *path,
                          const struct mafat_session_times *times,
                          const struct mafat_process_facts *before);
 
-/* The name that messages begin with, "run_inference" by default; it outlives the session. */
+/* Name at the start of messages, "run_inference" by default; must outlive the session. */
 void mafat_session_name_program(const char *name);
 const char *mafat_session_program(void);
 
 /* Milliseconds of CLOCK_MONOTONIC. */
 double mafat_session_now_ms(void);
 int mafat_session_exit_status(int code);
-/* One line on standard error. */
+/* Prints one line on standard error. */
 void mafat_session_complain(const char *text);
 /* The same, for warning sinks; the context is the session. Nothing with --quiet. */
 void mafat_session_warn(void *context, const char *text);
-/* How options that have become words of --search are written now, where there are any. Nothing with
- * --quiet. */
+/* Prints how options that have become words of --search are written now. Nothing with --quiet. */
 void mafat_session_note_renamed(struct mafat_session *s);
-/* Tells, once, that a cfg's keys have made it AlexeyAB's. fork_sign: the facts'. */
+/* Prints, once, that keys of the cfg mark it as AlexeyAB's. fork_sign: from the facts. */
 void mafat_session_report_fork(struct mafat_session *s, const char *fork_sign);
-/* Tells, once, which head was taken for the outputs where nobody had named one. decode, sign: the
- * facts'. */
+/* Prints, once, which head was chosen for the outputs if no option named one. decode, sign: from
+ * the facts. */
 void mafat_session_report_decode(struct mafat_session *s, const char *decode, const char *sign);
-/* The picture whose header decides what decoding costs; NULL: none is known yet. */
+/* Picture whose header determines the cost of decoding; NULL: none is known yet. */
 const char *mafat_session_picture(const struct mafat_session *s);
-/* The command line's, for a model or a dry run. */
+/* Options of the command line for a model or a dry run. */
 struct mafat_model_options mafat_session_model_options(struct mafat_session *s);
-/* The model of the command line, or the dry run of it, with such options. */
+/* Opens the model of the command line, or a dry run of it, with these options. */
 int mafat_session_open_model(struct mafat_session *s, const struct mafat_model_options *m);
 int mafat_session_open_dry_run(const struct mafat_session *s, struct mafat_dry_run **dry_run,
                                const struct mafat_model_options *m, struct mafat_diagnostic *d);
 
-/* Are there as many numbers of --mean and --scale as channels? facts: the dry run's; NULL: it is
- * the model's question. */
+/* Checks that --mean and --scale have as many numbers as the input has channels. facts: of the dry
+ * run; NULL: asks the model. */
 int mafat_session_check_picture(struct mafat_session *s, const struct mafat_dry_run_facts *facts);
 
-/* Before any file of the model is read, and once all are open: what the process may still do, as
- * --sandbox has it. */
+/* Restrict the process as --sandbox says: `confine` before any file of the model is read,
+ * `confine_run` when all files are open. */
 int mafat_session_confine(struct mafat_session *s);
 int mafat_session_confine_run(struct mafat_session *s);
-/* "seccomp, Landlock 7"; why there is none. Until the session is over. */
+/* Describes the sandbox, "seccomp, Landlock 7", or why there is none. Valid during the session. */
 const char *mafat_session_sandbox(struct mafat_session *s);
 
-/* Nothing is written over what it is made from. path: NULL where the option is not given. */
+/* Refuses an output that would overwrite an input. path: NULL if the option is not given. */
 int mafat_session_check_output(struct mafat_session *s, const char *option, const char *path);
-/* Nor over what has just been written. */
+/* Refuses outputs that would overwrite each other. */
 int mafat_session_check_dumps_apart(struct mafat_session *s);
 
 /* Fills in the report of a run and its memory; `before` was measured before it. */
@@ -112,17 +111,18 @@ int mafat_session_find_answers(struct mafat_session *s, struct mafat_run_report 
                                struct mafat_detections **detections, struct mafat_class_score *top);
 /* Returns free heap memory to the system. */
 void mafat_session_trim_heap(void);
-/* Makes room before the first run where the budget is tight. */
+/* Makes room before the first run if the budget is tight. */
 void mafat_session_make_room(const struct mafat_session *s);
 
-/* Frames of video (video.c). To prepare, before the process is confined: the camera; then, what the
- * frames are, which the first bytes of standard input may say; then all of them: an exit status. */
+/* Runs video (video.c). `prepare` opens the camera, before the process is confined. `begin` finds
+ * the frames' format, possibly from the first bytes of standard input. `run` runs all frames and
+ * returns an exit status. */
 int mafat_session_prepare_video(struct mafat_session *s);
 int mafat_session_begin_video(struct mafat_session *s);
 int mafat_session_run_video(struct mafat_session *s);
 void mafat_session_close_video(void);
 
-/* Modes in which nothing is run: they return an exit status. */
+/* Modes without a run; they return an exit status. */
 int mafat_session_predict(struct mafat_session *s);   /* predict.c */
 int mafat_session_calibrate(struct mafat_session *s); /* calibrate.c */
 

@@ -7,22 +7,22 @@
 
 #include <stdbool.h>
 
-/* what: "packing", stays the caller's until it is erased. quiet: nothing is shown. */
+/* what: name of the work, such as "packing"; must be valid until the end. quiet: shows nothing. */
 void mafat_progress_begin(const char *what, bool quiet);
-/* share: 0 to 1. What is shown changes with each percent. */
+/* share: 0 to 1. The line changes with each percent. */
 void mafat_progress_show(double share);
-/* n of them, of a number that is known; n counts from 1. */
+/* Shows item n of `all`; n counts from 1. */
 void mafat_progress_count(int n, int all);
-/* Is a line there? */
+/* true if a line is shown */
 extern bool mafat_progress_is_shown;
 void mafat_progress_wipe(void);
-/* The line goes, to come again with the next share. Where there is none, as in nearly every run, no
- * code of progress.c is entered, which would be resident then. */
+/* Erases the line until the next share. If none is shown, as in nearly every run, no code of
+ * progress.c is called, so none of it becomes resident. */
 static inline void mafat_progress_erase(void)
 {
   if (mafat_progress_is_shown) mafat_progress_wipe();
 }
-/* The line goes, and comes no more. */
+/* Erases the line for good. */
 void mafat_progress_end(void);
 
 #endif
