@@ -1,8 +1,9 @@
-/* Shared by the peers' programs, in C and C++: the command line, the clock, and the JSON object
- * on standard output, whose fields have the names of run_inference --json.
+/* Shared by the peers' programs, in C and C++: the command line, the clock, and the JSON object on
+ * standard output, whose fields have the names of run_inference --json.
  *     peer [--repeat N] [--dump FILE] MODEL.cfg MODEL.weights PICTURE     or, of a model that is
- * one file, peer [--repeat N] [--dump FILE] MODEL INPUT peer --idle       loads no model: the
- * resident bytes of its libraries */
+ *                                                                         one file,
+ *     peer [--repeat N] [--dump FILE] MODEL INPUT
+ *     peer --idle       loads no model: the resident bytes of its libraries */
 #ifndef MAFAT_EXPERIMENTS_PEERS_PEER_H
 #define MAFAT_EXPERIMENTS_PEERS_PEER_H
 

@@ -1,9 +1,9 @@
 /* Debian's Darknet as a peer: a picture is decoded, letterboxed and run. Beside the options of
  * peer.h
  *     --layers N     the first N layers only: the rest of the cfg is not even parsed, which would
- * allocate its weights
+ *                    allocate its weights
  *     --marks FILE   when each step ran, a line each: index, type, start and end in nanoseconds of
- * CLOCK_MONOTONIC; reading the picture is "-1 image" */
+ *                    CLOCK_MONOTONIC; reading the picture is "-1 image" */
 #include "peer.h"
 
 #include <ctype.h>

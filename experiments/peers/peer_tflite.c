@@ -1,8 +1,8 @@
-/* TFLite as a peer, by its C API: raw numbers as the model's input has them are read and run,
- * one thread. Its kernels are its own, or those of its XNNPACK delegate. Integers are dumped as
- * what they mean. Beside the options of peer.h
+/* TFLite as a peer, by its C API: raw numbers as the model's input has them are read and run, one
+ * thread. Its kernels are its own, or those of its XNNPACK delegate. Integers are dumped as what
+ * they mean. Beside the options of peer.h
  *     --xnnpack    the delegate, where it takes operators: of quantised types, too, which it leaves
- * to TFLite by default */
+ *                  to TFLite by default */
 #include "peer.h"
 
 #include "tensorflow/lite/c/c_api.h"

@@ -1,8 +1,9 @@
 /* A JPEG as the raw floats that a model file's input has: stretched, (value - mean) * scale, for
  * all programs alike.
  *     picture_floats [--mean X] [--scale X] [--bgr] [--channels-last] PICTURE.jpg WIDTH HEIGHT
- * CHANNELS OUT.raw Pixels lie channel by channel, or with --channels-last side by side. One channel
- * is the picture's brightness. */
+ *     CHANNELS OUT.raw
+ * Pixels lie channel by channel, or with --channels-last side by side. One channel is the picture's
+ * brightness. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

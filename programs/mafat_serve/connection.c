@@ -37,8 +37,8 @@ static void enter(struct mafat_connection *c, enum mafat_connection_state state,
 
 /* ---- room ---- */
 
-/* Nothing is left in the body, not of an answer without room either: the picture of whoever comes
- * next would go on in it. */
+/* Empties the body, also after an answer that exceeded its capacity: else the next client's picture
+ * would be appended to it. */
 static bool leave_body(struct mafat_connection *c, struct mafat_connection_pool *pool)
 {
   const bool emptied = ftruncate(c->body_fd, 0) == 0;

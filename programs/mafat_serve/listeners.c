@@ -88,8 +88,8 @@ static bool is_local(const union address *a)
   return ntohl(a->four.sin_addr.s_addr) >> 24 == 127;
 }
 
-/* A socket at that path where nobody listens any more: whoever did cannot take it away, confined as
- * it is (programs/shared/sandbox). */
+/* Removes a socket at that path if no process listens on it. The server that made it could not
+ * remove it: its sandbox forbids that (programs/shared/sandbox). */
 static void remove_old(const union address *a)
 {
   struct stat st;

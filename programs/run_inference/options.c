@@ -395,8 +395,8 @@ static int settle(struct mafat_options *o, const bool *given, struct mafat_diagn
 /* ---- the command line ---- */
 
 /* The model, where there is one: opened here, once, since its first bytes say what the arguments
- * after it are. A pipe that the process holds is not opened: the library reads that end. Whoever
- * reads a file that cannot be opened reports it. */
+ * after it are. A pipe that the process holds is not opened: the library reads that end. The
+ * reader of a file that cannot be opened reports it. */
 static int take_model(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
   struct stat st;

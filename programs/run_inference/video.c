@@ -86,9 +86,8 @@ int mafat_session_prepare_video(struct mafat_session *s)
   video.overlay = (struct mafat_overlay){.fd = -1};
   video.overlay_fd = -1;
   video.all = (struct mafat_video_report){.frames = NULL};
-  enum {
-    PIPE_BYTES = 256 << 10
-  }; /* so that a frame comes in few pieces; it is whoever writes who is charged for them */
+  /* A frame arrives in few reads. The pipe's bytes are charged to the writer. */
+  enum { PIPE_BYTES = 256 << 10 };
   if (o->overlay && strcmp(o->overlay, "-") == 0) mafat_writer_open(&s->out, STDERR_FILENO);
   if (o->camera) return open_camera(s);
   if (fcntl(STDIN_FILENO, F_GETPIPE_SZ) < PIPE_BYTES)
@@ -136,9 +135,8 @@ MAFAT_PART(run) void mafat_session_close_video(void)
 
 /* ---- a frame ---- */
 
-/* Has the next frame begun to come while this one was read? Then this one is late. Where it was
- * there before anybody had asked for it, whoever writes is blocked, and gets a moment to begin the
- * next. */
+/* True if the next frame began to arrive while this one was read. If this one had arrived before it
+ * was requested, its writer was blocked, and gets MOMENT_MS to begin the next. */
 static bool is_late(bool was_there)
 {
   enum { MOMENT_MS = 2 };
@@ -147,7 +145,7 @@ static bool is_late(bool was_there)
 
 static int read_frame(struct mafat_session *s, unsigned char **frame, size_t *n, long long *dropped)
 {
-  const double most_ms = 1000; /* whoever writes faster than is read would never see one run */
+  const double most_ms = 1000; /* else a writer faster than this reader would starve the runs */
   double began = mafat_session_now_ms();
   *frame = mafat_model_frame_room(s->model);
   *dropped = 0;

@@ -157,7 +157,7 @@ static void on_error(j_common_ptr cinfo)
 }
 
 /* After data that ends early or is invalid, libjpeg continues with invented pixels and a warning.
- * Those warnings are errors here. Other warnings cost no pixels, such as bytes between markers. */
+ * Here, these warnings are errors. Other warnings cost no pixels, such as bytes between markers. */
 static void on_message(j_common_ptr cinfo, int level)
 {
   if (level >= 0) return;

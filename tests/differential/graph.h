@@ -96,7 +96,7 @@ void graph_quantize(const struct random_graph *g, struct graph_numbers numbers[G
 /* Steps that TFLite's fastest kernels may be off its own rule, which is ours: products of matrices
  * are rounded once where the rule does it twice, softmax and the like come from tables of floats,
  * pixels between others of uint8 are summed in another order; and what becomes of that behind them.
- * Of nodes with nothing of it before them: 0. */
+ * A node after none of these has 0 steps. */
 void graph_count_steps(const struct random_graph *g,
                        const struct graph_numbers numbers[GRAPH_NODES], double steps[GRAPH_NODES]);
 /* Its map has the numbers of the input's: TFLite asks for that. */

@@ -2,13 +2,14 @@
  * algorithms, threads and ways of reading, out of the file itself or of one that was packed of it,
  * whose outputs are the same bits as untiled; then the file, its input and these outputs go to
  * standard output, for another program to run and compare (experiments/peers/judge_tflite.c,
- * judge_onnxruntime.js). What is a failure goes to standard error. random_graphs FORMAT FIRST COUNT
- * or     random_graphs FORMAT --print NUMBER [FILE] FORMAT: onnx or tflite, or onnx-integers or
- * tflite-integers: of 8 bits, which are another program's but for what that one rounds otherwise;
- * TFLite's are the same at any level; or tflite-strange: files of operators most of which are
- * refused, and some that no program runs. A frame, of 32-bit words of this machine: "MGRF", number,
- * bytes of the file, floats of the input, outputs; these bytes, these floats; then for each output:
- * bytes of its name, floats, these bytes, what a value may be off, and the floats. */
+ * judge_onnxruntime.js). What is a failure goes to standard error.
+ *     random_graphs FORMAT FIRST COUNT     or     random_graphs FORMAT --print NUMBER [FILE]
+ * FORMAT: onnx or tflite, or onnx-integers or tflite-integers: of 8 bits, which are another
+ * program's but for what that one rounds otherwise; TFLite's are the same at any level; or
+ * tflite-strange: files of operators most of which are refused, and some that no program runs. A
+ * frame, of 32-bit words of this machine: "MGRF", number, bytes of the file, floats of the input,
+ * outputs; these bytes, these floats; then for each output: bytes of its name, floats, these bytes,
+ * what a value may be off, and the floats. */
 #include "formats/onnx/import.h"
 #include "formats/packed/graph.h"
 #include "formats/tflite/import.h"

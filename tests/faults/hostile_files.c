@@ -3,15 +3,16 @@
  *
  *   off              not at all, from the beginning on: nothing is counted yet
  *   short N          reads give at most N bytes less than were asked for, but always some, past the
- * page cache whole blocks; drawn anew each time slow N           reads and writes take up to N ms
+ *                    page cache whole blocks; drawn anew each time
+ *   slow N           reads and writes take up to N ms
  *   at K CHANGE NAME before the K-th read of the file, from 0 on, it is changed: shrink (to half),
- * grow, rewrite (other bytes), touch, gone; or that read fails: fail full N           N more bytes
- * can be written nolinks          no file can have two names
+ *                    grow, rewrite (other bytes), touch, gone; or that read fails: fail
+ *   full N           N more bytes can be written
+ *   nolinks          no file can have two names
  *
- * What is done to files that have names of their own (no .part, no six letters behind it) is judged
- * as if power failed after every single change: only what fsync was told of is there then. .verdict
- * has how many changes there were to names and bytes, and after how many of them such a file was
- * there and not whole. */
+ * Files with names of their own (no .part, no suffix of six letters) are judged as if power failed
+ * after every change: only data that fsync covered remains. .verdict has the number of changes to
+ * names and bytes, and the change after which such a file existed and was not whole. */
 #define FUSE_USE_VERSION 35
 #include <fuse3/fuse.h>
 

@@ -1,18 +1,17 @@
-/* Times plans of one network, interleaved: each plan once a round, so that what
- * else the machine does meets them all alike. Reads lines "ALGORITHM PLAN" from
- * standard input, writes a line of JSON for each:
+/* Times plans of one network, interleaved: each plan once a round, so that what else the machine
+ * does meets them all alike. Reads lines "ALGORITHM PLAN" from standard input, writes a line of
+ * JSON for each:
  *
  *   {"plan": canonical text, "algorithm": ..., "charge_bytes": N, "predicted_ms": X,
- *    "ms": [X, ...], "pace": [X, ...]} one a round; pace: milliseconds of the same
- *                                      arithmetic just before, for knowing when the machine was
- * slow
+ *    "ms": [X, ...], "pace": [X, ...]} one a round; pace: milliseconds of the same arithmetic just
+ *    before, for knowing when the machine was slow
  *
- * with --layers-ms also "layers": [{"layer": N, "ms": median, "terms": {name: count}}],
- * for looking at what the latency model is made of. --rounds 0 runs nothing. --warm: each
- * plan once more just before, for others have driven its arena from the caches.
+ * with --layers-ms also "layers": [{"layer": N, "ms": median, "terms": {name: count}}], for looking
+ * at what the latency model is made of. --rounds 0 runs nothing. --warm: each plan once more just
+ * before, for others have driven its arena from the caches.
  *
  *   time_plans [--layers N] [--threads N] [--rounds N] [--cpu LEVEL] [--layers-ms] [--warm] CFG
- * WEIGHTS|MODEL */
+ *   WEIGHTS|MODEL */
 #include "predictor/cost/latency.h"
 #include "predictor/planning/planning.h"
 #include "predictor/cost/predict.h"

@@ -241,7 +241,7 @@ static const struct allowed allowed[] = {
     {.number = SYS_unlink, .when = OUTPUTS},
 #endif
     {.number = SYS_unlinkat, .when = OUTPUTS},
-    /* whoever calls, at the listeners; bodies, which are emptied */
+    /* connections at the listeners; bodies, which are emptied */
     {.number = SYS_accept4,
      .when = SERVING,
      .mask = ~(uint32_t)(MAFAT_SANDBOX_LISTENERS - 1),

@@ -16,9 +16,9 @@ static const char name[] = "standard input";
 
 /* ---- bytes ---- */
 
-/* Some of n; 0 at the end, or where it is to stop; -1: errno. A signal that comes just before the
- * wait does not end it: no wait is long. Whoever shares the pipe may have made it non-blocking:
- * then, too, it is waited for. */
+/* Reads up to n bytes. Returns their number, 0 at the end or after a stop, -1 with errno. A signal
+ * just before the wait does not end it, so waits are short. Also waits on a pipe that another
+ * process has made non-blocking. */
 static ssize_t read_some(const struct mafat_frames *f, unsigned char *to, size_t n,
                          const volatile int *stop)
 {
