@@ -102,19 +102,16 @@ class Mafat:
     name = "mafat"
     tolerance = 1e-4
     level = "unknown"   # of kernels, once it has run
+    FORK = ["--fork", "darknet"]   # the peers compute what pjreddie's Darknet does
 
     def __init__(self, build):
         self.program = os.path.join(build, "run_inference")
         if not os.path.exists(self.program):
             raise Unavailable("%s is missing; make" % self.program)
-        text = subprocess.run([self.program, "--help"], capture_output=True, text=True, check=True).stdout
-        self.has_algorithms, self.has_threads = "--algorithm" in text, "--threads" in text
-        # The peers compute what pjreddie's Darknet does.
-        self.fork = ["--fork", "darknet"] if "--fork" in text else []
         self.version = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
 
     def command(self, files, picture, repeat, options=(), dump=None):
-        words = [self.program, "--json", "--quiet", *(self.fork if files.is_darknet else []), "--repeat", str(repeat), *options]
+        words = [self.program, "--json", "--quiet", *(self.FORK if files.is_darknet else []), "--repeat", str(repeat), *options]
         for wish, _ in files.dumps(dump) if dump else []:
             words += ["--dump-output", wish]
         return words + files.words() + files.input_words(picture)

@@ -146,17 +146,12 @@ class Bench:
         except Unavailable as reason:
             self.note("yardstick: %s" % reason)
 
-    def algorithm(self, name):
-        """Options that choose how convolutions run, or None where run_inference has no choice."""
-        return ["--algorithm", name] if self.mafat.has_algorithms else None
-
     def our_rows(self, workload):
         """The first of a picture is what peers are compared with."""
         rows = []
 
         def add(setting, picture, options, cpus=self.cpus, **how):
-            if options is not None:
-                rows.append(report.Row(self.mafat, setting, picture, options, cpus, **how))
+            rows.append(report.Row(self.mafat, setting, picture, options, cpus, **how))
 
         if workload.format != "cfg" and workload.is_quantised:
             add("auto", workload.picture, [])
@@ -167,27 +162,26 @@ class Bench:
             add("auto", workload.picture, [])
             add("direct", workload.picture, ["--algorithm", "direct"])
             return rows
-        best, best_options = ("auto", self.algorithm("auto")) if self.mafat.has_algorithms else ("default", [])
-        add(best, "jpg", best_options)
-        add("direct", "jpg", self.algorithm("direct"))
+        add("auto", "jpg", [])
+        add("direct", "jpg", ["--algorithm", "direct"])
         if workload.layers:
             add(PAPER_PLAN, "jpg", ["--plan", PAPER_PLAN])
-        if workload.is_yolov2 and self.mafat.has_threads and len(self.all_cpus) > 1:
-            add(best + ", 2 threads", "jpg", best_options + ["--threads", "2"], self.all_cpus, threads=2)
+        if workload.is_yolov2 and len(self.all_cpus) > 1:
+            add("auto, 2 threads", "jpg", ["--threads", "2"], self.all_cpus, threads=2)
         for level in [None] + self.lower_levels():
             at_level = ["--cpu", level] if level else []
             for threads in self.threads(workload):
-                words = [best] + ([level] if level else []) + (["%d threads" % threads] if threads > 1 else [])
-                add(", ".join(words), "ppm", best_options + at_level + ["--threads", str(threads)], self.cpus_of(threads),
+                words = ["auto"] + ([level] if level else []) + (["%d threads" % threads] if threads > 1 else [])
+                add(", ".join(words), "ppm", at_level + ["--threads", str(threads)], self.cpus_of(threads),
                     level=level, threads=threads)
         if workload.is_yolov2:
-            add("direct", "ppm", self.algorithm("direct"))
-            add("winograd", "ppm", self.algorithm("winograd"))
+            add("direct", "ppm", ["--algorithm", "direct"])
+            add("winograd", "ppm", ["--algorithm", "winograd"])
         return rows
 
     def threads(self, workload):
         """How many threads the rows have that are compared with ncnn and onnxruntime."""
-        return [n for n in workload.threads if n == 1 or (self.mafat.has_threads and n <= len(self.all_cpus))]
+        return [n for n in workload.threads if n == 1 or n <= len(self.all_cpus)]
 
     def cpus_of(self, threads):
         return self.cpus if threads == 1 else self.all_cpus
@@ -387,10 +381,6 @@ class Bench:
                             dict(describe_machine(), runs=self.options.runs))
 
     def run(self):
-        if not self.mafat.has_algorithms:
-            self.note("mafat: this run_inference has no --algorithm: the rows auto, direct and winograd are left out")
-        if not self.mafat.has_threads:
-            self.note("mafat: this run_inference has no --threads: the rows of two threads are left out")
         self.find_yardstick()
         for workload in self.options.workloads:
             self.run_workload(workload)
