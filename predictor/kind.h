@@ -1,5 +1,5 @@
-/* Predictor's interface of a kind of layer: scratch and work of its steps. Each kind has a file in
- * predictor/kinds/, named as in network/kinds and runner/engine/kinds, and an entry in the table.
+/* Functions of a kind of layer (network/kinds.def) that predict the scratch and work of its steps.
+ * Each kind has a file in predictor/kinds/, named as in network/kinds and runner/engine/kinds.
  * Called by cost/work.c and schedule/scratch.c; included by kinds/. */
 #ifndef MAFAT_PREDICTOR_KIND_H
 #define MAFAT_PREDICTOR_KIND_H
@@ -11,20 +11,19 @@ struct mafat_scratch;         /* scratch.h */
 struct mafat_scratch_request;
 
 struct mafat_predictor_kind {
-  /* Plans the scratch of steps whose innermost layer is of this kind, in a zeroed record; false on
-   * overflow. NULL: no scratch. */
+  /* Fills in the scratch of steps whose innermost layer is of this kind. `s` is zeroed on entry.
+   * Returns false on overflow. NULL: no scratch. */
   bool (*scratch)(const struct mafat_scratch_request *r, struct mafat_scratch *s);
-  /* Counts the work of one layer in a step. */
+  /* Adds the work of one layer in a step to c->n. */
   void (*count)(struct mafat_counting *c);
 };
 
-/* Defined in the files of predictor/kinds/. */
 #define KIND(CONSTANT, name, integers) \
   extern const struct mafat_predictor_kind mafat_predictor_##name;
 #define STEPLESS(CONSTANT, name)
 #include "network/kinds.def"
 
-/* Returns NULL for a type without steps: an input or an alias. */
+/* Returns the functions of a kind; NULL for a type without steps (an input or an alias). */
 const struct mafat_predictor_kind *mafat_predictor_kind(enum mafat_layer_type type);
 
 #endif

@@ -1,5 +1,5 @@
-/* Built-in prices of all kernel levels. Called by api/model.c and runner/calibrate/, which replaces
- * them by measured ones. */
+/* Built-in prices of all kernel levels, for machines without a calibration. Called by api/model.c
+ * and runner/calibrate/. Changes only the struct that it fills in. */
 #include "predictor/cost/calibration.h"
 
 #include "base/tuning.h"
@@ -21,9 +21,10 @@ const char *mafat_term_name(enum mafat_term term)
   return term_names[term];
 }
 
-/* Nanoseconds, from `run_inference --calibrate` on a fourth-generation AMD EPYC at 3.7 GHz, one
- * core of two. For avx2 and avx512 the convolution terms (products, taps, tiles, transforms) were
- * fitted again in the same way, to the least processor time of each layer of six networks. */
+/* Nanoseconds per unit of each term, measured by `run_inference --calibrate` on one core of a
+ * fourth-generation AMD EPYC at 3.7 GHz. For avx2 and avx512 the convolution terms (products, taps,
+ * tiles, transforms) were fitted separately, to the least processor time of each layer of six
+ * networks. */
 static const double avx512_ns[MAFAT_N_TERMS] = {
     [MAFAT_TERM_STEP] = 230, [MAFAT_TERM_UNIT] = 262, [MAFAT_TERM_CONV_MACS] = 0.0178,
     [MAFAT_TERM_POINT_MACS] = 0.0176, [MAFAT_TERM_WINOGRAD_MACS] = 0.0178,
@@ -72,22 +73,22 @@ static const double portable_ns[MAFAT_N_TERMS] = {
     [MAFAT_TERM_WRITTEN_FAR] = 0.0717, [MAFAT_TERM_WRITTEN_COLD] = 0.0127,
     [MAFAT_TERM_WINOGRAD_FAR] = 0.0182, [MAFAT_TERM_WINOGRAD_COLD] = 0.291};
 
-/* Prices of a kernel level, besides its register tile. */
+/* Prices of a kernel level; fields of the same names are explained in calibration.h. */
 struct prices {
   double near_bytes, far_bytes;
-  const double *ns;
+  const double *ns;       /* [term] */
   double slower;          /* factor on ns */
   double disk_ns, disk_wait_ns;
 };
 
 static const struct prices portable_prices = {1 << 20, 12 << 20, portable_ns, 1, 1, 90e3};
 /* Not measured: a Cortex-A72 at 1.5 GHz with an SD card, assumed four times slower than the
- * portable kernels here. */
+ * portable kernels on the EPYC. */
 static const struct prices neon_prices = {512 << 10, 1 << 20, portable_ns, 4, 25, 500e3};
 static const struct prices avx2_prices = {1 << 20, 12 << 20, avx2_ns, 1, 1, 90e3};
 static const struct prices avx512_prices = {1 << 20, 12 << 20, avx512_ns, 1, 1, 90e3};
 
-/* Rows of base/levels.def. The first, the slowest, also stands for unknown levels. */
+/* Rows of base/levels.def. The first is the slowest; it is used for unknown levels. */
 static const struct level_prices {
   const char *name;
   int lanes, tile_pixels, tile_vectors, few_filters, few_pixels;
@@ -109,13 +110,12 @@ static const struct level_prices {
 
 enum { N_INTEGER_TERMS = MAFAT_N_TERMS - MAFAT_TERM_INTEGER_CALLS };
 
-/* Integer kernels: register tiles, and nanoseconds in the order of the terms. Fitted to the least
+/* Register tile and prices of one set of integer kernels. The prices were fitted to the least
  * processor time of each layer of seven int8 networks under five plans; for avx512 without VNNI
- * only products were fitted, to single layers. A machine's calibration scales them by the ratio
- * that it finds for the float prices. */
+ * only products were fitted, to single layers. */
 struct integers {
-  int lanes, pixels, vectors;
-  double ns[N_INTEGER_TERMS];
+  int lanes, pixels, vectors; /* sums per vector; pixels and vectors of a register tile */
+  double ns[N_INTEGER_TERMS]; /* nanoseconds per unit, from MAFAT_TERM_INTEGER_CALLS on */
 };
 
 static const struct integers portable_integers = {
@@ -126,7 +126,8 @@ static const struct integers avx512_integers = {
     16, 12, 2, {108, 0.0103, 0.0601, 2.61, 26.1, 0.0155, 0.136, 0.381, 4.04}};
 static const struct integers avx512vnni_integers = {
     16, 14, 2, {108, 0.004, 0.0601, 2.61, 26.1, 0.0155, 0.136, 0.381, 4.04}};
-/* Not measured: avx2 with products in one instruction; a Cortex-A72 as above; a core with sdot. */
+/* The following three are not measured: avx2 with dot-product instructions, an Arm core with sdot,
+ * and a Cortex-A72. */
 static const struct integers avxvnni_integers = {
     8, 6, 2, {130, 0.008, 0.0498, 0.621, 1.97, 0.0218, 0.284, 0.49, 4.12}};
 static const struct integers neondot_integers = {4, 6, 4, {300, 0.03, 0.2, 3, 8, 0.1, 0.8, 1, 8}};

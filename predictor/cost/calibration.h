@@ -1,6 +1,7 @@
-/* Speed of a machine's computation and reads: prices for latency prediction (latency.h). They are
- * measured once by `run_inference --calibrate` and stored as text, or built in. Used by
- * predictor/cost, predictor/transfers, search/common and runner/calibrate. */
+/* A calibration: the speed of a machine's kernels and disk, as prices for latency prediction
+ * (latency.h). `run_inference --calibrate` measures it once and stores it as text; without it,
+ * built-in prices are used. Used by predictor/cost, predictor/transfers, search/common and
+ * runner/calibrate. */
 #ifndef MAFAT_PREDICTOR_COST_CALIBRATION_H
 #define MAFAT_PREDICTOR_COST_CALIBRATION_H
 
@@ -9,20 +10,20 @@
 
 #include "base/error.h"
 
-/* Kinds of work, as counted by predictor/cost/work.c. */
+/* Kinds of work, counted by predictor/cost/work.c. Comments name the unit that is counted. */
 enum mafat_term {
-  MAFAT_TERM_STEP,             /* steps, layers inside them, and their turns of some rows */
-  MAFAT_TERM_UNIT,             /* kernel calls: a block of rows times a panel */
+  MAFAT_TERM_STEP,             /* steps; also fused layers, and their calls for a few rows */
+  MAFAT_TERM_UNIT,             /* kernel calls, each for a block of rows and a panel */
   MAFAT_TERM_CONV_MACS,        /* products of kernels 3x3 and larger, whole vectors */
   MAFAT_TERM_POINT_MACS,       /* products of 1x1 convolutions */
   MAFAT_TERM_WINOGRAD_MACS,    /* products of transformed tiles */
   MAFAT_TERM_TAPS,             /* register tiles times taps, of all three kinds above */
-  MAFAT_TERM_RUNS,             /* inner loops begun */
-  MAFAT_TERM_TILES,            /* register tiles begun and stored */
-  MAFAT_TERM_NARROW_TAPS,      /* taps of panels that another level computes (few_filters) */
+  MAFAT_TERM_RUNS,             /* inner loops entered */
+  MAFAT_TERM_TILES,            /* register tiles loaded and stored */
+  MAFAT_TERM_NARROW_TAPS,      /* taps of narrow panels (few_filters) */
   MAFAT_TERM_POOLED,           /* sums pooled in the store */
-  MAFAT_TERM_COSTLY,           /* outputs through exp, tanh and similar functions */
-  MAFAT_TERM_LOGISTIC,         /* outputs through a logistic function or swish */
+  MAFAT_TERM_COSTLY,           /* outputs activated one float at a time */
+  MAFAT_TERM_LOGISTIC,         /* outputs activated by a vectorized logistic function */
   MAFAT_TERM_WINOGRAD_INPUTS,  /* tiles times channels transformed */
   MAFAT_TERM_WINOGRAD_KERNELS, /* channels times filters transformed */
   MAFAT_TERM_WINOGRAD_OUTPUTS, /* tiles times filters transformed */
@@ -42,22 +43,22 @@ enum mafat_term {
   MAFAT_TERM_WEIGHTS_COLD,
   MAFAT_TERM_READ_FAR,         /* bytes of maps */
   MAFAT_TERM_READ_COLD,
-  MAFAT_TERM_WRITTEN_FIRST,    /* bytes to rolling windows that the run has not touched before */
+  MAFAT_TERM_WRITTEN_FIRST,    /* bytes of rolling windows written for the first time in a run */
   MAFAT_TERM_WRITTEN_FAR,
   MAFAT_TERM_WRITTEN_COLD,
   MAFAT_TERM_WINOGRAD_FAR,     /* bytes of transformed inputs */
   MAFAT_TERM_WINOGRAD_COLD,
-  /* Work of integer kernels. */
-  MAFAT_TERM_INTEGER_CALLS,     /* kernel calls: rows of a panel, or of a channel block */
+  /* Work of integer kernels. A quad is four input channels of one tap. */
+  MAFAT_TERM_INTEGER_CALLS,     /* kernel calls, each for a block of rows and a panel or channel
+                                   block */
   MAFAT_TERM_INTEGER_MACS,      /* products of convolutions, whole vectors of quads */
   MAFAT_TERM_INTEGER_TAPS,      /* register tiles times quads */
-  MAFAT_TERM_INTEGER_RUNS,      /* inner loops begun */
-  MAFAT_TERM_INTEGER_TILES,
+  MAFAT_TERM_INTEGER_RUNS,      /* inner loops entered */
+  MAFAT_TERM_INTEGER_TILES,     /* register tiles */
   MAFAT_TERM_INTEGER_DEPTHWISE, /* products and columns of pairs of rows, whole vectors */
   MAFAT_TERM_INTEGER_OUTPUTS,   /* sums rescaled, whole vectors */
-  MAFAT_TERM_INTEGER_BLENDED,
-  MAFAT_TERM_INTEGER_MAPPED,    /* one by one: table lookups, quantization, dequantization, pooled
-                                   and added bytes */
+  MAFAT_TERM_INTEGER_BLENDED,   /* outputs of element-wise operations */
+  MAFAT_TERM_INTEGER_MAPPED,    /* values looked up in a table, quantized or dequantized */
   MAFAT_N_TERMS
 };
 
@@ -65,19 +66,20 @@ struct mafat_calibration {
   char cpu[16];  /* kernel level (base/levels.def) */
   bool measured; /* measured on this machine; false: built in */
   double fit_error; /* median relative error of the fit over layers; 0: unknown */
-  int lanes, tile_pixels, tile_vectors; /* level's floats per vector, and its register tile */
-  int few_filters, few_pixels; /* panels of at most so many filters are computed by another level
-                                  with tiles of few_pixels; 0: none */
-  int integer_lanes, integer_pixels, integer_vectors; /* sums per vector, and register tile, of
-                                                         integer kernels */
+  int lanes, tile_pixels, tile_vectors; /* floats per vector; pixels and vectors of filters of a
+                                           register tile */
+  int few_filters, few_pixels; /* a panel of at most few_filters filters is narrow: another level
+                                  computes it, with register tiles of few_pixels; 0: none is */
+  int integer_lanes, integer_pixels, integer_vectors; /* the same for integer kernels; lanes: sums
+                                                         per vector */
   double near_bytes, far_bytes; /* bytes in a core's own caches; in the last cache before memory */
   double ns[MAFAT_N_TERMS];     /* nanoseconds for one unit of each term */
-  double thread_step_ns;        /* extra for a step that several threads share */
+  double thread_step_ns;        /* additional for each step, if there are several threads */
   double disk_ns;               /* for one byte read sequentially, past the page cache */
   double disk_wait_ns;          /* latency of a read when no other is queued */
   double read_ns;               /* processor time for each read */
-  double copy_ns, pack_ns;      /* processor time for one byte: loaded from a packed file; packed
-                                   from Darknet's */
+  double copy_ns, pack_ns;      /* processor time for one byte of weights: copied from a packed
+                                   file; packed from another file */
 };
 
 /* Built-in prices of a kernel level, with the integer kernels that processors of that level usually
@@ -86,7 +88,7 @@ void mafat_calibration_defaults(struct mafat_calibration *c, const char *cpu);
 /* Sets the integer kernels to another row of base/levels.def; also the prices, unless measured. */
 void mafat_calibration_set_integers(struct mafat_calibration *c, const char *kernels);
 
-/* Returns "conv_macs" ... */
+/* Returns the term's name in lower case, such as "conv_macs". */
 const char *mafat_term_name(enum mafat_term term);
 
 #endif

@@ -1,5 +1,5 @@
-/* Counts shares, register tiles, weights and maps. Called by the kinds in predictor/kinds/ for each
- * step. Allocates nothing. */
+/* Counts the parts of a step's work that several kinds of layers share: register tiles, weights,
+ * bytes of maps. Called by predictor/kinds/ for each step. Allocates nothing. */
 #include "predictor/cost/counting.h"
 
 #include "predictor/plan/packing.h"
@@ -51,7 +51,9 @@ void mafat_count_activation(struct mafat_counting *c, double outputs)
 /* ---- register tiles ---- */
 
 enum {
-  SUMS = 6 /* vectors of sums: fewer take as long, because of the latency of a multiply-add */
+  /* Vectors of sums in a register tile. Fewer need the same time, because of the latency of a
+   * multiply-add. */
+  SUMS = 6
 };
 
 struct mafat_width mafat_counting_width(const struct mafat_counting *c)
@@ -102,8 +104,8 @@ void mafat_count_tiles(struct mafat_counting *c, enum mafat_term macs, double ro
 
 /* ---- bytes ---- */
 
-/* Share of `bytes`, touched in turn, that a cache has lost: 0 if they fill half of it, 1 if they
- * are twice as large. */
+/* Share of `bytes`, touched cyclically, that a cache no longer holds: 0 if they fill at most half
+ * of it, 1 if they are at least twice as large. */
 static double beyond(double bytes, double cache_bytes)
 {
   double share = (bytes / cache_bytes - 0.5) / 1.5;
@@ -123,8 +125,8 @@ static const struct mafat_group *group_of(const struct mafat_counting *c)
   return &c->context->plan->groups[c->step->group];
 }
 
-/* Bytes of a waiting frame of video: between two visits of a layer only one of its rows is
- * touched. */
+/* Bytes of the video frame, if it is alive while the group runs; else 0. Between two steps of a
+ * layer only one of its rows is touched. */
 static double idle_bytes(const struct mafat_counting *c)
 {
   const struct mafat_layout *layout = c->context->layout;
@@ -133,8 +135,8 @@ static double idle_bytes(const struct mafat_counting *c)
   return frame && frame->last >= 2 * group_of(c)->at.begin ? (double)frame->bytes : 0;
 }
 
-/* Bytes touched between two visits of a layer in its group, where steps alternate in rows and
- * tiles. */
+/* Bytes touched between two steps of the same layer, in a group whose layers alternate. Cached for
+ * the group. */
 static double turn_bytes(const struct mafat_counting *c)
 {
   struct mafat_work_context *context = c->context;
@@ -159,6 +161,7 @@ bool mafat_counting_takes_turns(const struct mafat_counting *c)
   return g->cut.kind == MAFAT_CUT_ROWS || mafat_group_is_tiled(g);
 }
 
+/* True for the first step of a layer in a run. */
 static bool is_first_visit(const struct mafat_counting *c)
 {
   return c->step->out.y.begin == 0 && c->step->out.x.begin == 0;
@@ -195,7 +198,7 @@ static double maps_bytes(const struct mafat_counting *c)
          (double)out.h * out.w * out.c * mafat_dtype_size(c->layer->out_type);
 }
 
-/* Share of a step's rows written to a rolling window for the first time in a run. */
+/* Share of a step's rows that go to rows of the rolling window not yet written in this run. */
 static double fresh_window(const struct mafat_counting *c)
 {
   const struct mafat_step *step = c->step;

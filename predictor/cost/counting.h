@@ -1,5 +1,6 @@
-/* Counts the work of a step (work.h): adds terms, divides them among threads, and has the parts
- * that several kinds share: register tiles, weights, maps. Included by predictor/kinds and work.h.
+/* Counts the work of a step (work.h): functions with which a kind of layer adds terms, divided by
+ * the number of busy threads. Included by predictor/kinds and work.h. They change only the counts
+ * and the context.
  *
  * The counts follow the kernels. Convolutions compute register tiles of `tile_pixels` pixels of a
  * row times `tile_vectors` vectors of filters. */
@@ -16,9 +17,9 @@ struct mafat_work_context {
   const struct mafat_plan *plan;
   const struct mafat_layout *layout;
   const struct mafat_calibration *calibration;
-  double run_bytes;     /* bytes touched in a run: the distance of data used once a run */
-  int turn_group;       /* group of turn_bytes */
-  double turn_bytes;    /* bytes touched between two visits of a layer of that group */
+  double run_bytes;     /* bytes touched in a run, between two uses of data used once a run */
+  int turn_group;       /* group for which turn_bytes was computed; -1: none */
+  double turn_bytes;    /* bytes touched between two steps of a layer of that group */
 };
 
 /* One layer of a step. */
@@ -29,7 +30,7 @@ struct mafat_counting {
   const struct mafat_layer *layer; /* layer being counted */
   int index;                       /* its number */
   int inner;                       /* layer computed inside it, or -1 */
-  bool pooled;                     /* stored through the maxpool that contains it */
+  bool pooled;                     /* its outputs are pooled by the maxpool that contains it */
   struct mafat_box box;            /* box of its output; if pooled, of the sums before pooling */
   struct mafat_span filters, channels;
   double threads;                  /* average number of busy threads; 1 until mafat_count_share */
@@ -51,7 +52,7 @@ static inline double mafat_counting_out_bytes(const struct mafat_counting *c)
   return mafat_counting_outputs(c) * mafat_dtype_size(c->layer->out_type);
 }
 
-/* Bytes as stored: pooling stores one output of four. */
+/* Bytes stored for the box: fused pooling stores one of four outputs. */
 static inline double mafat_counting_stored_bytes(const struct mafat_counting *c)
 {
   return mafat_counting_out_bytes(c) / (c->pooled ? 4 : 1);
@@ -69,26 +70,27 @@ static inline double mafat_counting_inputs(const struct mafat_counting *c)
   return (double)c->layer->in.h * c->layer->in.w * c->layer->in.c;
 }
 
-/* True if steps of the group's layers alternate, in rows and tiles. */
+/* True if the steps of the group's layers alternate: in groups of rows and of tiles. */
 bool mafat_counting_takes_turns(const struct mafat_counting *c);
 
 /* Bytes that the layer reads for its box. */
 double mafat_counting_in_bytes(const struct mafat_counting *c);
 
+/* Adds n units of a term, divided by the number of busy threads. */
 static inline void mafat_count(struct mafat_counting *c, enum mafat_term term, double n)
 {
   c->n[term] += n / c->threads;
 }
 
-/* Shares `units` among the threads, for all counts that follow. A unit is not divided, so the
- * thread with most units decides. */
+/* Divides `units` of work among the threads, for all counts that follow. A unit is not divided, so
+ * the thread with the most units determines the time. */
 void mafat_count_share(struct mafat_counting *c, double units);
 
-/* Counts `bytes` last touched `distance` bytes ago as near, far or cold. */
+/* Counts `bytes` as near, far or cold, where `distance` bytes were touched since their last use. */
 void mafat_count_bytes(struct mafat_counting *c, enum mafat_term far, enum mafat_term cold,
                        double bytes, double distance);
 
-/* Price of an activation, in units of its term; 0 if the kernel computes it beside its stores. */
+/* Price of an activation, in units of its term; 0 if it costs no more than storing the output. */
 double mafat_counting_activation_price(const struct mafat_activating *a);
 enum mafat_term mafat_counting_activation_term(const struct mafat_activating *a);
 
@@ -99,10 +101,10 @@ void mafat_count_activation(struct mafat_counting *c, double outputs);
 
 /* Filters divided as in the kernels: panels in tiles of tile_vectors. */
 struct mafat_width {
-  double vectors; /* in all panels */
-  double tiles;   /* tiles of tile_vectors vectors */
-  double narrow;  /* panels computed in half vectors, not included above */
-  int panels;
+  double vectors; /* vectors in all panels but narrow ones */
+  double tiles;   /* tiles of tile_vectors vectors in these */
+  double narrow;  /* narrow panels (calibration.h: few_filters) */
+  int panels;     /* all panels */
 };
 
 struct mafat_width mafat_counting_width(const struct mafat_counting *c);
@@ -111,24 +113,22 @@ struct mafat_width mafat_counting_width(const struct mafat_counting *c);
  * are contiguous, else one for each tap. */
 double mafat_counting_runs(const struct mafat_counting *c, struct mafat_span channels);
 
-/* Counts rows x cols pixels of `w` filters, for sums of `taps` taps that are added in `calls`
- * calls. */
+/* Counts the register tiles of rows x cols pixels and the filters of `w`. Each output sums `taps`
+ * products, in `runs` inner loops and `calls` kernel calls. `macs`: the term of the products. */
 void mafat_count_tiles(struct mafat_counting *c, enum mafat_term macs, double rows, int cols,
                        struct mafat_width w, double taps, double runs, double calls);
 
-/* ---- bytes, and similar layers ---- */
+/* ---- bytes, and layers that copy ---- */
 
-/* Counts the weights of the first pass over the step's filters and of the following passes.
- * Streamed weights were just read into memory. */
+/* Counts `passes` passes over `bytes` bytes of weights. Only the first reads them from afar. */
 void mafat_count_weights(struct mafat_counting *c, double bytes, double passes);
 
-/* Counts bytes of input and output maps. A step reads what the step before wrote, or parts of a
- * whole map. It writes over a dead buffer: in a rolling window last touched a turn ago, or never;
- * else one or two layers ago. First lines of a whole map cost no more than others, because they are
- * contiguous. */
+/* Counts bytes of the input and output maps of a step. It reads what the step before wrote, or part
+ * of a whole map. It overwrites a dead buffer: a rolling window's rows were last used in the
+ * layer's previous step, or never; other buffers one or two layers ago. */
 void mafat_count_maps(struct mafat_counting *c, double in_bytes, double out_bytes);
 
-/* Shares the step's rows among threads; counts n of `term` and the maps. */
+/* Divides the step's rows among the threads. Counts n units of `term`, and the maps' bytes. */
 void mafat_count_rows(struct mafat_counting *c, enum mafat_term term, double n, double in_bytes,
                       double out_bytes);
 
@@ -138,13 +138,14 @@ void mafat_count_rows(struct mafat_counting *c, enum mafat_term term, double n, 
 bool mafat_counting_is_integer(const struct mafat_counting *c);
 /* Price of a table lookup relative to quantizing one float. */
 double mafat_counting_lookup(const struct mafat_counting *c);
-/* Integer convolutions whose rows are divided into `blocks`. */
+/* Count integer convolutions whose rows are divided into `blocks` blocks. */
 void mafat_count_integers(struct mafat_counting *c, double blocks);
 void mafat_count_integer_depthwise(struct mafat_counting *c, double blocks);
-/* Counts one pass over the whole output, with as many bytes of input. */
+/* Counts a copy of the step's output, with as many bytes of input. */
 void mafat_count_moved(struct mafat_counting *c);
 
-/* Counts sums over a flattened input of `panels` panels, shared in `units` units. */
+/* Counts the sums of a connected or local layer: `panels` kernel calls, divided among the threads
+ * in `units` units. */
 void mafat_count_dense(struct mafat_counting *c, double units, double panels);
 
 #endif

@@ -1,11 +1,11 @@
-/* Counts the work of integer steps. Called by the kinds in predictor/kinds/. As in the kernels
- * (runner/kernels/integer_conv.h), a register tile sums quads of channels, and sums become outputs
- * one vector at a time. */
+/* Counts the work of integer convolutions. Called by predictor/kinds/. Allocates nothing. As in the
+ * kernels (runner/kernels/integer_conv.h), a register tile sums quads, that is, four channels at a
+ * time, and sums are rescaled to outputs one vector at a time. */
 #include "predictor/cost/counting.h"
 
 #include "predictor/plan/packing.h"
 
-enum { SUMS = 8 /* vectors of sums: fewer take as long */ };
+enum { SUMS = 8 /* vectors of sums in a register tile; fewer need the same time */ };
 
 bool mafat_counting_is_integer(const struct mafat_counting *c)
 {
@@ -19,7 +19,7 @@ double mafat_counting_lookup(const struct mafat_counting *c)
   return lanes >= 16 ? 0.02 : lanes >= 8 ? 0.06 : 0.25;
 }
 
-/* Inner loops over a filter's inputs, and quads in all of them. */
+/* Numbers of inner loops over a filter's inputs, and of quads in all of them. */
 struct quads {
   double runs, n;
 };
@@ -35,8 +35,8 @@ static struct quads quads_of(const struct mafat_layer *l, int channels)
           (full * (double)(MAFAT_CHANNEL_BLOCK / MAFAT_QUAD) + mafat_divide_up(rest, MAFAT_QUAD))};
 }
 
-/* Sums rescaled to outputs by TFLite's rule. ONNX's rule takes 0.58 of the time (AVX-512), 0.76
- * (AVX2). */
+/* Counts n sums rescaled to outputs. TFLite's rule costs 1. ONNX's rule (MAFAT_REQUANTIZE_EVEN) was
+ * measured at 0.58 (AVX-512) and 0.76 (AVX2) of that. */
 static void count_outputs(struct mafat_counting *c, double n)
 {
   const double even = 0.65;
@@ -44,7 +44,7 @@ static void count_outputs(struct mafat_counting *c, double n)
               n * (c->layer->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? even : 1));
 }
 
-/* Filters of a panel in whole vectors, for `rows` rows of `cols` columns. */
+/* Counts one panel of `filters` filters over rows x cols pixels; quads: of one output. */
 static void count_panel(struct mafat_counting *c, int filters, double rows, int cols,
                         struct quads quads)
 {
@@ -72,8 +72,8 @@ void mafat_count_integers(struct mafat_counting *c, double blocks)
   }
 }
 
-/* Work of a vector of outputs: products, each of a pair of rows, and the columns assembled for
- * them. If columns are whole vectors, three of them serve several outputs. */
+/* Cost of an output: products, each of a pair of rows, and columns assembled for them. In windows 3
+ * wide, outputs in whole vectors (`whole`) share the assembled columns of their neighbours. */
 static double depthwise_work(const struct mafat_layer *l, int lanes, bool whole)
 {
   enum { WIDE = 16, COLUMN = 2, ALONE = 4 };

@@ -1,5 +1,6 @@
-/* Predicts the milliseconds of a plan by a dry walk of its schedule. Called by api/choose.c, by
- * searches and by predictor/transfers/prices.c. Opens a schedule and fetches in the plan's heap. */
+/* Predicts the milliseconds of a plan by a dry walk of its schedule. Called by api/choose.c, the
+ * searches and predictor/transfers/prices.c. Opens a schedule and fetches in the plan's heap, and
+ * closes them. */
 #include "predictor/cost/latency.h"
 
 #include "predictor/schedule/fetches.h"
@@ -10,23 +11,24 @@
 /* A read in the ring, as in runner/weights/stream.c. */
 struct read {
   struct mafat_fetch fetch;
-  double window; /* bytes of the ring */
-  double done;   /* time of its end */
+  double window; /* bytes occupied in the ring */
+  double done;   /* time at which the read ends */
 };
 
-/* Processor and disk, and the ring between them. Times are nanoseconds of the run. */
+/* Simulation of a processor and a disk with the ring between them. Times are nanoseconds since the
+ * run began. */
 struct read_pipeline {
   const struct mafat_calibration *calibration;
   struct mafat_fetches *fetches;
-  struct mafat_fetch next; /* to be read */
-  bool has_next, begun;
-  double ring_bytes, used;
+  struct mafat_fetch next;      /* next read to submit, if has_next */
+  bool has_next, begun;         /* begun: a step has needed weights; now the ring is kept full */
+  double ring_bytes, used;      /* the ring's size, and its bytes in use */
   struct read reads[MAFAT_READS_DEPTH]; /* circular: `n` from `first` on, the first n_taken of them
-                                           in use */
+                                           in use by the current step */
   unsigned first, n, n_taken;
-  double now, disk_free; /* processor's time; end of the disk's last read */
-  double waiting, reading;
-  bool packed;
+  double now, disk_free;        /* processor's time; end of the disk's last read */
+  double waiting, reading;      /* sums for struct mafat_latency */
+  bool packed;                  /* weights are in kernel order */
 };
 
 /* Latency of a read besides its transfer: full if it is alone in the ring, zero if there are ENOUGH
@@ -38,6 +40,7 @@ static double wait_ns(const struct read_pipeline *p)
   return in_ring >= ENOUGH ? 0 : p->calibration->disk_wait_ns * (ENOUGH - in_ring) / (ENOUGH - 1);
 }
 
+/* Submits reads as long as the ring has space. */
 static void submit(struct read_pipeline *p)
 {
   const struct mafat_calibration *c = p->calibration;
@@ -56,6 +59,7 @@ static void submit(struct read_pipeline *p)
   }
 }
 
+/* Frees the ring's space of the reads that the current step used. */
 static void free_taken(struct read_pipeline *p)
 {
   for (; p->n_taken > 0; p->n_taken--, p->n--) {
@@ -64,7 +68,7 @@ static void free_taken(struct read_pipeline *p)
   }
 }
 
-/* Takes the reads that step `number` needs, if the next read is for it. */
+/* Waits for the next read and returns true, if step `number` needs it. */
 static bool take(struct read_pipeline *p, long long number)
 {
   if (p->n_taken == p->n && (!p->has_next || p->next.step != number)) return false;

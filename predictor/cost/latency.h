@@ -1,7 +1,7 @@
-/* Predicts the milliseconds of a plan. The schedule is walked dry: the work of each step (work.h)
- * times the calibration's prices, overlapped with the plan's reads (fetches.h), as far ahead as its
- * ring allows. Called by api/, the searches (search/common, search/best, search/motes),
- * predictor/transfers/prices.c and runner/calibrate. */
+/* Predicts the milliseconds of a plan by a dry walk of its schedule. A step costs its work (work.h)
+ * times the calibration's prices. Reads of weights (fetches.h) overlap with the steps, as far ahead
+ * as the plan's ring allows. Called by api/, the searches (search/common, search/best,
+ * search/motes), predictor/transfers/prices.c and runner/calibrate. */
 #ifndef MAFAT_PREDICTOR_COST_LATENCY_H
 #define MAFAT_PREDICTOR_COST_LATENCY_H
 
@@ -10,8 +10,8 @@
 
 struct mafat_latency {
   double total_ms;   /* all steps, without decoding of the picture */
-  double compute_ms; /* kernels */
-  double reading_ms; /* reading weights, mostly overlapped with kernels */
+  double compute_ms; /* part of the total spent in kernels */
+  double reading_ms; /* time in which the disk transfers weights, mostly overlapped with kernels */
   double waiting_ms; /* part of the total spent waiting for weights */
 };
 
@@ -20,8 +20,8 @@ int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network 
                           const struct mafat_plan *plan, const struct mafat_layout *layout,
                           const struct mafat_calibration *c);
 
-/* Fills ms[n_layers of the plan] with kernel time for each layer's steps. A layer inside another's
- * step counts there. MAFAT_ENOMEM. */
+/* Fills ms[plan->n_layers] with the kernel time of each layer's steps. The time of a fused layer
+ * counts for the layer in whose step it is computed. MAFAT_ENOMEM. */
 int mafat_latency_of_layers(double *ms, const struct mafat_network *n,
                             const struct mafat_plan *plan, const struct mafat_layout *layout,
                             const struct mafat_calibration *c);

@@ -1,12 +1,12 @@
-/* Computes the paper's memory prediction. Called by the greedy search (search/greedy) and by
- * queries (api/dry_run.c). */
+/* Computes the paper's memory prediction (paper.h). Called by search/greedy and api/dry_run.c.
+ * Allocates from the C library's heap. */
 #include "predictor/cost/paper.h"
 
 #include "predictor/schedule/schedule.h"
 
 #include <stdlib.h>
 
-/* Checked count of floats or bytes; remembers overflow. */
+/* Number of floats or bytes, and whether a sum or product overflowed. */
 struct count {
   uint64_t value;
   bool overflow;
@@ -55,7 +55,7 @@ static struct count input_floats(const struct mafat_layer *l, struct mafat_box o
   return c;
 }
 
-/* Updates the group's peak with tile `out` of a layer; false on overflow. */
+/* Raises the group's peak if box `out` of a layer needs more; false on overflow. */
 static bool consider(struct mafat_paper_group *g, const struct mafat_layer *l, int layer,
                      struct mafat_box out)
 {
@@ -73,16 +73,16 @@ static bool consider(struct mafat_paper_group *g, const struct mafat_layer *l, i
   return true;
 }
 
-/* The plan's groups as the paper runs them: every layer by itself, directly. */
+/* The plan as the paper runs it: every layer by itself, without Winograd. */
 struct plain {
-  struct mafat_plan plan; /* copies all fields but these: */
-  enum mafat_algorithm *algorithms;
-  int *alone;
+  struct mafat_plan plan; /* shallow copy with these algorithms, and `alone` as inner and outer */
+  enum mafat_algorithm *algorithms; /* [layer]: MAFAT_DIRECT */
+  int *alone;             /* [tensor]: -1, no fusion */
   struct mafat_schedule *schedule;
   struct mafat_box *boxes; /* [layer]: its box in a tile */
 };
 
-/* Algorithm 1. */
+/* Algorithm 1 of the paper, for one group; false on overflow. */
 static bool predict_group(struct mafat_paper_group *p, const struct plain *plain, int group)
 {
   const struct mafat_schedule *s = plain->schedule;
@@ -145,9 +145,11 @@ int mafat_paper_predict(struct mafat_paper_prediction **out, const struct mafat_
   for (const struct mafat_group *g = plan->groups; g < plan->groups + plan->n_groups; g++)
     if (g->cut.kind != MAFAT_CUT_GRID)
       return mafat_fail(d, MAFAT_EUNSUPPORTED,
-                        "the paper's predictor knows grids only, layers %d..%d are run in %s",
+                        "the paper's predictor knows grids only, and layers %d..%d run in %s",
                         plan->members[g->at.begin], plan->members[g->at.end - 1],
-                        g->cut.kind == MAFAT_CUT_ROWS ? "rows" : "panels");
+                        g->cut.kind == MAFAT_CUT_ROWS     ? "rows"
+                        : g->cut.kind == MAFAT_CUT_PANELS ? "panels"
+                                                          : "parts");
   struct plain plain = {.schedule = NULL};
   struct mafat_paper_prediction *p = calloc(1, sizeof *p);
   int code = MAFAT_ENOMEM;

@@ -1,8 +1,8 @@
-/* MAFAT's own predictor: Algorithm 1 of Farley and Gerstlauer (2021), as printed. It serves those
- * who repeat the paper (doc/paper.md). The exact model (predict.h) decides everything that runs,
- * except that the greedy search picks its plan by this formula. Called by search/greedy and api/.
+/* The paper's memory predictor: Algorithm 1 of Farley and Gerstlauer (2021), as printed, for
+ * repeating the paper's experiments (doc/paper.md). The greedy search chooses its plan by this
+ * formula; everything else uses the exact model (predict.h). Called by search/greedy and api/.
  *
- * For every tile of a group and every layer it counts, in floats of 4 bytes,
+ * For every tile of a group and every layer it counts these floats of 4 bytes:
  *
  *   scratch = w_out * h_out * c_in * F^2 / S     the im2col matrix of a convolution
  *   output  = w_out * h_out * c_out
@@ -24,23 +24,24 @@
 
 #include "predictor/plan/plan.h"
 
-/* Largest tile of a group; the first of equals. */
+/* The tile and layer of a group that need the most bytes; the first of equals. */
 struct mafat_paper_group {
-  size_t peak_bytes;   /* scratch + output + 2 x input, without the bias */
+  size_t peak_bytes;   /* scratch + output + 2 x input, without the constant */
   size_t scratch_bytes, output_bytes, input_bytes; /* input: once */
   int peak_layer;      /* -1: no layer of the group computes anything */
   int tile_row, tile_col;
 };
 
 struct mafat_paper_prediction {
-  size_t bytes;                     /* largest group plus bias */
-  int peak_group;                   /* the first of equals */
+  size_t bytes;                     /* largest peak of a group, plus the constant */
+  int peak_group;                   /* that group; the first of equals */
   int n_groups;
   struct mafat_paper_group *groups; /* (n_groups) */
 };
 
-/* Grids only: returns MAFAT_EUNSUPPORTED for groups of rows or panels. Also MAFAT_ENOMEM;
- * MAFAT_ELIMIT when bytes overflow. *out is NULL after a failure. */
+/* bias_bytes: the paper's constant. Returns MAFAT_EUNSUPPORTED if a group is not a grid,
+ * MAFAT_ENOMEM, or MAFAT_ELIMIT when bytes overflow. *out is NULL after a failure; the caller frees
+ * it with the function below. */
 int mafat_paper_predict(struct mafat_paper_prediction **out, const struct mafat_network *n,
                         const struct mafat_plan *plan, size_t bias_bytes,
                         struct mafat_diagnostic *d);

@@ -1,5 +1,5 @@
-/* Adds up the charge of a plan from its layout and the process footprint. Called by api/ and by the
- * searches' fronts (search/common/front.c). Pure functions. */
+/* Adds up the charge of a plan from its layout and the process footprint. Called by api/ and
+ * search/common/front.c. Pure functions. */
 #include "predictor/cost/predict.h"
 
 #include "predictor/plan/boxes_room.h"
@@ -15,6 +15,7 @@ const char *mafat_tag_name(enum mafat_tag tag)
   return (unsigned)tag < MAFAT_N_TAGS ? names[tag] : "unknown";
 }
 
+/* Rounds up to whole pages; saturates. */
 static size_t pages(size_t bytes)
 {
   return bytes > SIZE_MAX - MAFAT_PAGE ? SIZE_MAX
@@ -28,6 +29,7 @@ static size_t plus(size_t a, size_t b)
   return __builtin_add_overflow(a, b, &sum) ? SIZE_MAX : sum;
 }
 
+/* Largest buffer that is alive at the arena's peak, or the kept weights if these are larger. */
 static struct mafat_peak find_peak(const struct mafat_layout *layout)
 {
   struct mafat_peak peak = {
@@ -47,6 +49,7 @@ bool mafat_predict_holds(size_t predicted_bytes, size_t measured_bytes)
          predicted_bytes - measured_bytes <= measured_bytes / 50 + MAFAT_PREDICT_SLACK;
 }
 
+/* Kernel memory of a process with this many resident bytes. */
 static size_t kernel_bytes(size_t resident_bytes)
 {
   return plus(MAFAT_KERNEL_BYTES + MAFAT_PAGE_TABLES, pages(resident_bytes / MAFAT_PAGE_TABLE));
@@ -60,6 +63,7 @@ size_t mafat_predict_opening(const struct mafat_footprint *footprint)
   return plus(own, plus(footprint->reserve_bytes, MAFAT_CHARGE_AHEAD));
 }
 
+/* Code of the Winograd sizes that the plan uses. */
 static size_t winograd_bytes(const struct mafat_layout *layout,
                              const struct mafat_footprint *footprint)
 {
@@ -91,11 +95,11 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
   size_t arena = own > shared ? own : shared,
          rest = plus(plus(p->process, p->threads), pages(layout->kept_bytes));
   rest = plus(rest, pages(footprint->frames_bytes));
-  /* From frame to frame there is no time before boxes, so their memory past the arena stays. */
+  /* With video, the boxes' memory past the arena's end stays resident from frame to frame. */
   if (layout->frame_buffer >= 0)
     rest = plus(rest, pages(layout->mapped_bytes - layout->total_bytes));
-  /* A whole picture is decoded before the first layer runs, when only the input and a frame are in
-   * use. A picture that comes row by row is decoded while layers run. */
+  /* A picture that is decoded row by row is decoded while layers run. Others are decoded before the
+   * first layer, when only the input and a frame are in use. */
   size_t first, end;
   mafat_layout_before_layers(layout, &first, &end);
   if (!mafat_layout_takes_rows(layout)) rest = plus(rest, pages(footprint->floats_bytes));

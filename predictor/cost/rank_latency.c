@@ -1,5 +1,5 @@
-/* Simulates the ranks of a plan together. Called by api/rank_choice.c. Allocates from the plans'
- * heap. */
+/* Simulates all ranks of a plan together, to predict their costs (rank_latency.h). Called by
+ * api/rank_choice.c. Allocates from the plans' heap, and frees all of it. */
 #include "predictor/cost/rank_latency.h"
 
 #include "predictor/cost/work.h"
@@ -12,10 +12,10 @@ struct runner {
   const struct mafat_plan *plan;
   struct mafat_schedule *schedule;
   struct mafat_work_context context;
-  struct mafat_step step;
+  struct mafat_step step; /* next step, if has_step */
   bool has_step;
   double speed;        /* relative to the calibrated machine */
-  double now, sending; /* nanoseconds; end of its last transmission */
+  double now, sending; /* its time, and the end of its last transmission; nanoseconds */
   struct mafat_rank_costs *costs;
 };
 
@@ -24,7 +24,7 @@ struct rank_walk {
   const struct mafat_calibration *calibration;
   const struct mafat_rank_wire *wire;
   struct runner *runners;
-  double *there; /* [message]: time of arrival; negative: not sent yet */
+  double *there; /* [message]: time of arrival in nanoseconds; negative: not sent yet */
   int n_ranks;
 };
 
@@ -62,7 +62,7 @@ static bool receive(struct rank_walk *w, struct runner *r, const struct mafat_la
   return true;
 }
 
-/* Executes the rank's current step, if it can. */
+/* Executes the rank's current step. Returns false if it has to wait for a message. */
 static bool take(struct rank_walk *w, struct runner *r)
 {
   const struct mafat_layer_part *part =
@@ -78,6 +78,7 @@ static bool take(struct rank_walk *w, struct runner *r)
   return true;
 }
 
+/* Runs each rank until it waits, again and again, until no rank proceeds. */
 static void walk(struct rank_walk *w)
 {
   for (bool moved = true; moved;) {

@@ -1,4 +1,4 @@
-/* Counts the work of a step by calling the kind of each layer in it. Called by the latency
+/* Counts the work of a step: calls the count function of each layer in it. Called by the latency
  * predictions, search/best/costs.c and runner/calibrate/. Allocates nothing. */
 #include "predictor/cost/work.h"
 
@@ -40,7 +40,7 @@ void mafat_work_add_step(struct mafat_work_context *context, const struct mafat_
                                .n = work->n};
     pooled = mafat_fusion_pools(context->plan, context->network, link->layer);
     mafat_count(&c, MAFAT_TERM_STEP, 1);
-    /* A step that only transforms inputs counts nothing else. */
+    /* A Winograd transform is work of the innermost layer only. */
     if (step->kind == MAFAT_STEP_COMPUTE || c.inner < 0) mafat_predictor_kind(l->type)->count(&c);
   }
 }

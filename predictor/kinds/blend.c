@@ -18,14 +18,15 @@ static double other_elements(const struct mafat_counting *c)
   return elements;
 }
 
-/* Elements of a map, weighted relative to copied ones: vectors are blended in long runs, but each
- * row of a block begins a new one. */
+/* Cost of one pass over the outputs, in copied floats. Vectors are blended in runs as long as a row
+ * of a block, and each run has a fixed cost. */
 static double blended(const struct mafat_counting *c)
 {
   return mafat_counting_outputs(c) * (0.2 + 9.0 / mafat_span_size(c->box.x));
 }
 
-/* Outputs of a convolution inside were just stored; the other map is older. */
+/* If a convolution is fused into the step, its outputs were just stored and are near; only the
+ * other maps are read. */
 static void count_blend(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;

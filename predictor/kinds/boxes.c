@@ -6,13 +6,14 @@
 #include "predictor/kind.h"
 #include "predictor/schedule/scratch.h"
 
-/* Scratch for all channels of a pixel, gathered. */
+/* Scratch: all channels of one pixel. */
 static bool plan_boxes(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   size_t channels = (size_t)r->network->layers[r->layer].in.c;
   return mafat_scratch_append_floats(&s->slot_bytes, &s->pixel_offset, channels);
 }
 
+/* Counts a head that is computed pixel by pixel. */
 static void count_pixels(struct mafat_counting *c)
 {
   double bytes = mafat_counting_out_bytes(c);
@@ -27,7 +28,7 @@ static void count_yolo(struct mafat_counting *c)
     count_pixels(c);
     return;
   }
-  /* Four values of each box, with or without sigmas, use more than the logistic function. */
+  /* Four values of each box (eight with sigmas) cost more than the logistic function. */
   mafat_count(c, MAFAT_TERM_CLASS_VALUES, outputs * 4 / (l->head.classes + l->head.coords + 1));
   mafat_count_rows(c, MAFAT_TERM_BOX_VALUES, outputs, bytes, bytes);
 }

@@ -1,4 +1,4 @@
-/* Property of heads with boxes that predictor and runner share. Used by boxes.c and
+/* Decides how a yolo head is computed, the same for the prediction and the run. Used by boxes.c and
  * runner/engine/kinds/boxes.c. */
 #ifndef MAFAT_PREDICTOR_KINDS_BOXES_H
 #define MAFAT_PREDICTOR_KINDS_BOXES_H
@@ -6,8 +6,8 @@
 #include "base/tuning.h"
 #include "network/network.h"
 
-/* True for a yolo layer (also Gaussian) whose channels start at a block: rows of a block are
- * activated as a whole. */
+/* True if a yolo layer (also Gaussian) is activated by whole rows of a channel block; else pixel by
+ * pixel. Requires an input whose channels start at a block. */
 static inline bool mafat_boxes_run_by_rows(const struct mafat_layer *yolo)
 {
   return !yolo->head.new_coords && mafat_layer_sources(yolo)->n == 1 &&

@@ -3,7 +3,7 @@
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 
-/* Converted element by element from arbitrary positions. */
+/* Elements are converted one by one, from arbitrary positions. */
 static void count_constant(struct mafat_counting *c)
 {
   mafat_count(c, MAFAT_TERM_GATHERED, mafat_counting_outputs(c));

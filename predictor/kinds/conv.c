@@ -1,6 +1,6 @@
-/* Plans the scratch and counts the work of convolutions, direct and depthwise; conv_winograd.c has
- * Winograd's. Called by cost/work.c and schedule/scratch.c through the table in kinds.c. Allocates
- * nothing. */
+/* Plans the scratch and counts the work of direct and depthwise convolutions; Winograd's are in
+ * conv_winograd.c. Called by cost/work.c and schedule/scratch.c through the table in kinds.c.
+ * Allocates nothing. */
 #include "predictor/kinds/conv.h"
 
 #include "base/part.h"
@@ -13,8 +13,8 @@
 
 /* ---- scratch ---- */
 
-/* Output rows per kernel call: as many as keep the pointer table and the input (256 channels at a
- * time) small. */
+/* Chooses the output rows per kernel call: as many as the limits of the call's pointer table and
+ * input bytes (of MAFAT_SPLIT_CHANNELS channels) allow. */
 static int choose_rows(const struct mafat_conv_request *r, int n_block_slices)
 {
   const struct mafat_layer *l = r->layer;
@@ -54,9 +54,8 @@ bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_conv_re
                                        s->zero_elements);
 }
 
-/* Units of one call's rows that threads share. If the weights are larger than the input: panels,
- * each with all rows. Else: rows, each with all panels. So not every thread reads the larger of the
- * two. */
+/* Work items into which one call's rows are divided for threads. One for each panel if the weights
+ * are larger than the input; else a single one. So not every thread reads the larger of the two. */
 static int units_per_call(const struct mafat_conv_request *r)
 {
   const struct mafat_layer *l = r->layer;
@@ -77,7 +76,7 @@ static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch
       mafat_conv_share_rows(s->rows_per_call, r->rows, units_per_call(r), r->plan->n_threads);
   if (r->pool) s->rows_per_call = mafat_round_up(s->rows_per_call, 2);
   s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
-  /* Pooled sums are not stored between slices, so all weights of a panel are widened. */
+  /* Fused pooling needs complete sums in one kernel call, so all weights of a panel are widened. */
   return mafat_scratch_append_tables(s, r->in_type) &&
          (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, r, r->cols)) &&
          mafat_scratch_append_widened(s,
@@ -85,8 +84,9 @@ static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch
                                                                       : mafat_widened_channels(l)));
 }
 
-/* Bytes for its rows, limited by what a map of bytes can spare. */
-static size_t inner_room(const struct mafat_layer *l)
+/* Most bytes of the rows of a fused depthwise layer. In quantized layers, whose maps are smaller,
+ * it depends on the input map. */
+static size_t inner_limit(const struct mafat_layer *l)
 {
   if (l->out_type == MAFAT_F32) return MAFAT_SCRATCH_INNER_BYTES;
   long long share = (long long)l->in.h * l->in.w * l->in.c / MAFAT_SCRATCH_INNER_SHARE;
@@ -94,8 +94,8 @@ static size_t inner_room(const struct mafat_layer *l)
   return share < MAFAT_SCRATCH_INNER_MOST ? (size_t)share : MAFAT_SCRATCH_INNER_MOST;
 }
 
-/* A depthwise layer inside a 1x1: its rows are in the slot, where the 1x1 reads them. Both use the
- * tables in turn. */
+/* A depthwise layer inside a 1x1 convolution: its rows are in the worker's slot, where the 1x1
+ * reads them. Both layers use the same pointer tables, one after the other. */
 static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = r->layer;
@@ -107,7 +107,7 @@ static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafa
                              &s->inner_row_elements) ||
       s->inner_row_elements > SIZE_MAX / 8)
     return false;
-  size_t fitting = inner_room(l) / (size_t)mafat_dtype_bytes(l->out_type, s->inner_row_elements);
+  size_t fitting = inner_limit(l) / (size_t)mafat_dtype_bytes(l->out_type, s->inner_row_elements);
   int planned = mafat_plan_depthwise_rows(r->plan, r->index);
   s->rows_per_call = mafat_min(r->rows, planned > 0    ? planned
                                         : fitting < 64 ? mafat_max((int)fitting, 1)
@@ -123,14 +123,14 @@ static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafa
          mafat_scratch_append_widened(s, inner > outer ? inner : outer);
 }
 
-/* A depthwise layer in place: input rows of a channel block are copied to the slot before outputs
- * overwrite them, as long as they are read. */
+/* A depthwise layer in place: input rows of a channel block that later outputs still need are
+ * copied to the worker's slot before they are overwritten. */
 static bool plan_kept_depthwise(const struct mafat_conv_request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = r->layer;
   size_t row = (size_t)mafat_taps_inputs(l->window.x, r->cols) * MAFAT_CHANNEL_BLOCK, elements;
   s->saved_row_bytes = (size_t)mafat_dtype_bytes(r->in_type, row);
-  size_t capacity = l->out_type == MAFAT_F32 ? MAFAT_SCRATCH_KEPT_BYTES : inner_room(l),
+  size_t capacity = l->out_type == MAFAT_F32 ? MAFAT_SCRATCH_KEPT_BYTES : inner_limit(l),
          fitting = capacity / s->saved_row_bytes;
   int before = l->window.y.before, more = fitting < 64 ? (int)fitting - before : 64;
   s->n_block_slices = 1;
@@ -171,14 +171,15 @@ static bool plan_convolutional(const struct mafat_scratch_request *request, stru
 
 /* ---- work ---- */
 
+/* Input channels that the step sums for each filter. */
 static double channels_per_filter(const struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
   return l->groups > 1 ? (double)l->in.c / l->groups : mafat_span_size(c->channels);
 }
 
-/* Blocks of rows, each of n panels or groups that threads take one by one; shares out all counts
- * that follow. */
+/* Returns the number of blocks of rows. Divides them, with n panels or groups each, among the
+ * threads, for all counts that follow. */
 static double share_blocks(struct mafat_counting *c, int n)
 {
   int rows = mafat_span_size(c->box.y), lines = c->pooled ? mafat_divide_up(rows, 2) : rows;
@@ -188,7 +189,8 @@ static double share_blocks(struct mafat_counting *c, int n)
   return blocks;
 }
 
-/* Counts float sums; returns how often outputs are stored and read. */
+/* Counts float sums. Returns how often an output is stored or read back: sums are stored after each
+ * kernel call and read by the next. */
 static double count_sums(struct mafat_counting *c, struct mafat_width w, double blocks)
 {
   const struct mafat_layer *l = c->layer;
@@ -226,7 +228,7 @@ static void count_depthwise(struct mafat_counting *c)
   const struct mafat_layer *l = c->layer;
   double outputs = mafat_counting_pixels(c) * l->out.c, blocks;
   bool inside = c->index != c->step->layer;
-  /* threads share channel blocks, which are copied */
+  /* in place: threads divide the channel blocks, and input rows are copied */
   if (mafat_plan_is_in_place(c->context->plan, c->index)) {
     mafat_count_share(c, mafat_n_blocks(l->out.c));
     mafat_count(c, MAFAT_TERM_MOVED,
@@ -235,8 +237,8 @@ static void count_depthwise(struct mafat_counting *c)
   } else {
     blocks = share_blocks(c, 1);
   }
-  /* Measured: a whole map costs one more step by itself than inside a 1x1. Inside, each turn but
-   * the first costs one; for integers the calls include it. */
+  /* Measured in steps: a whole map by itself costs one more than inside a 1x1. Inside, each block
+   * of rows but the first costs one; for integers the price of calls includes that. */
   bool integer = mafat_counting_is_integer(c), whole = !mafat_counting_takes_turns(c);
   mafat_count(c, MAFAT_TERM_STEP, inside ? (integer ? 0 : blocks - 1) : whole ? 1 : 0);
   if (integer) {
@@ -245,7 +247,7 @@ static void count_depthwise(struct mafat_counting *c)
     mafat_count(c, MAFAT_TERM_DEPTHWISE_MACS, outputs * mafat_window_area(&l->window));
     mafat_count_activation(c, outputs);
   }
-  /* Inside a 1x1 it writes the same few rows repeatedly, in near memory. */
+  /* Inside a 1x1 it writes the same few rows of scratch repeatedly, which stay in near caches. */
   double bytes = inside ? 0 : outputs * mafat_dtype_size(l->out_type);
   mafat_count_maps(c, mafat_counting_in_bytes(c), bytes);
 }

@@ -1,5 +1,5 @@
-/* Functions that conv.c and conv_winograd.c share. Included by these and by
- * runner/engine/kinds/conv.c. */
+/* Scratch of convolutions: what conv.c and conv_winograd.c share, and how the executor divides rows
+ * among threads. Included by these files and by runner/engine/kinds/conv.c. */
 #ifndef MAFAT_PREDICTOR_KINDS_CONV_H
 #define MAFAT_PREDICTOR_KINDS_CONV_H
 
@@ -10,30 +10,34 @@
 /* Request to plan the scratch of a convolution's steps. */
 struct mafat_conv_request {
   const struct mafat_plan *plan;
-  const struct mafat_layer *layer; /* layer that reads the input */
-  int index;                       /* its number */
-  const struct mafat_layer *pointwise; /* the 1x1 that contains it, if it is depthwise; or NULL */
-  enum mafat_dtype in_type;        /* type of its input */
-  int rows, cols;                  /* largest output */
+  const struct mafat_layer *layer; /* innermost layer of the step, which reads its input */
+  int index;                       /* number of that layer */
+  const struct mafat_layer *pointwise; /* layer that contains it, if there is one; else NULL */
+  enum mafat_dtype in_type;        /* type of the input */
+  int rows, cols;                  /* largest output box, before fused pooling */
   struct mafat_span channels;      /* input channels */
-  bool pool;                       /* pooled in the store */
+  bool pool;                       /* the outputs are pooled by the maxpool that contains it */
   const struct mafat_winograd *winograd; /* NULL: direct */
   bool transforms;                 /* Winograd's input is transformed in a separate step */
 };
 
+/* Number of panels of an ungrouped convolution. */
 int mafat_conv_layer_panels(const struct mafat_layer *l);
 
-/* Reduces rows per call if threads would get too few calls. */
+/* Returns rows_per_call, or fewer rows if n_threads threads would get too few calls of the `rows`
+ * rows. units_per_call: work items into which a call is divided. */
 int mafat_conv_share_rows(int rows_per_call, int rows, int units_per_call, int n_threads);
 
-/* Number of blocks, of at most rows_per_call rows, in which `rows` rows are computed. Each block
- * has n panels or groups. Chosen so that threads get equal numbers of units, as far as `lines` rows
- * that stay together allow. */
+/* Number of blocks, each of at most rows_per_call rows, in which `rows` rows are computed. A block
+ * has n units (panels or groups); the threads get equal numbers of units, if possible. At most
+ * `lines`: the number of rows, or of pairs of rows if these stay together. */
 int mafat_conv_blocks(int rows, int lines, int rows_per_call, int n, int n_threads);
 
-/* Appends a row of zeros as long as the taps of `cols` outputs. */
+/* Appends a row of zeros to each worker's slot, as long as the inputs of `cols` outputs. False on
+ * overflow. */
 bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_conv_request *r, int cols);
 
+/* conv_winograd.c: Winograd's scratch (false on overflow) and work. */
 bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_scratch *s);
 void mafat_conv_count_winograd(struct mafat_counting *c);
 

@@ -1,4 +1,8 @@
-/* Plans the scratch and counts the work of Winograd convolutions. Called by conv.c. */
+/* Plans the scratch and counts the work of Winograd convolutions. Called by conv.c. Allocates
+ * nothing.
+ *
+ * A step is divided into turns: a few rows of Winograd tiles that are transformed together. Values
+ * are transformed inputs, kernels are transformed weights (schedule/scratch.h). */
 #include "predictor/kinds/conv.h"
 
 #include "predictor/plan/weight_placement.h"
@@ -9,25 +13,24 @@
 /* ---- scratch ---- */
 
 enum {
-  /* Tiles of a turn: enough to keep the share of transformed weights small. The values of a turn
-   * should not be much larger than a second-level cache. Transforms of a small layer are kept for
-   * the whole step. */
+  /* Tiles wanted in a turn, of F(4x4) and F(6x6): enough to keep the cost of transforming weights
+   * in each turn small. */
   TURN_TILES = 64,
   LARGE_TURN_TILES = 64,
-  TURN_VALUES_BYTES = 8 << 20,
-  TURN_CHANNELS = 128,
-  /* if the input is transformed in a separate step: such plans have little memory */
+  TURN_VALUES_BYTES = 8 << 20, /* most bytes of a turn's values */
+  TURN_CHANNELS = 128,         /* input channels whose weights are transformed at a time */
+  /* the same if the input is transformed in a separate step: such plans have little memory */
   SLICE_CHANNELS = 64,
-  KEPT_WEIGHTS_BYTES = 1280 << 10
+  KEPT_WEIGHTS_BYTES = 1280 << 10 /* transformed weights up to this size are kept for a step */
 };
 
-/* Bytes of transformed tiles; floats, whatever the input's type. */
+/* Bytes of the values of some tiles and channels: floats, whatever the input's type. */
 static double values_bytes(const struct mafat_winograd *g, double tiles, double channels)
 {
   return tiles * channels * g->points * (double)sizeof(float);
 }
 
-/* Rows of tiles in a turn. */
+/* Chooses the rows of tiles in a turn. */
 static int choose_tile_rows(const struct mafat_conv_request *r, int tiles_across, int tiles_down)
 {
   int by_bytes = (int)(TURN_VALUES_BYTES / values_bytes(r->winograd, tiles_across, r->layer->in.c));
@@ -37,8 +40,8 @@ static int choose_tile_rows(const struct mafat_conv_request *r, int tiles_across
   return mafat_divide_up(tiles_down, mafat_divide_up(tiles_down, rows)); /* even turns */
 }
 
-/* True if values are made once for all threads, whose panels then read them. With more turns than
- * threads, few turns are read by two threads. */
+/* True if values are computed once for all threads. Not with more turns than threads: then few
+ * turns are divided between two threads, and each thread computes the values of its own turns. */
 static bool shares_values(int turns, int n_panels, int n_threads)
 {
   return n_threads > 1 && n_panels > 1 && turns <= n_threads;
@@ -54,8 +57,8 @@ static double time_used(int tiles_down, int turns, int n_panels, int n_threads)
   return (double)tiles_down * n_panels / (n_threads * most);
 }
 
-/* Number of turns: as wanted, or more if threads would be idle too long. Each turn transforms the
- * weights again. */
+/* Chooses the number of turns: as wanted, or more if threads would be idle too long. Each turn
+ * transforms the weights again, so no more than necessary. */
 static int share_turns(int wanted, int tiles_down, int n_panels, int n_threads)
 {
   const double enough = 7. / 8;
@@ -70,7 +73,7 @@ static int share_turns(int wanted, int tiles_down, int n_panels, int n_threads)
   return best;
 }
 
-/* Appends the buffers of n concurrent workers. */
+/* Appends the buffers of n turns that are computed at the same time. */
 static bool append_turns(struct mafat_scratch *s, int n)
 {
   size_t values = s->values_floats, kernels = s->kernel_floats, sums, *part = &s->shared_bytes;
@@ -83,6 +86,7 @@ static bool append_turns(struct mafat_scratch *s, int n)
          mafat_scratch_append_floats(part, &s->sums_offset, sums);
 }
 
+/* Filters of the widest panel, with padding. */
 static size_t widest_panel(const struct mafat_layer *l)
 {
   return (size_t)mafat_panel_width(mafat_min(l->filters, MAFAT_PANEL));
@@ -96,7 +100,8 @@ static int widest_block_slice(const struct mafat_sources *sources)
   return widest;
 }
 
-/* Divides the tiles of a step into turns of rows. */
+/* Divides the rows of tiles of a step into turns; returns their number. across, down: tiles of the
+ * step. */
 static int plan_turns(const struct mafat_conv_request *r, int across, int down,
                       struct mafat_scratch *s)
 {
@@ -111,7 +116,7 @@ static int plan_turns(const struct mafat_conv_request *r, int across, int down,
   return turns;
 }
 
-/* Sizes the transformed input: all of it, or a turn's. */
+/* Sizes the values: of the whole step if they are shared, else of a turn. */
 static bool plan_values(const struct mafat_conv_request *r, int across, int down,
                         struct mafat_scratch *s)
 {
@@ -126,8 +131,8 @@ static bool plan_values(const struct mafat_conv_request *r, int across, int down
                                  &s->values_floats);
 }
 
-/* Sizes the transformed weights: a panel's turn of channels, or all panels if several turns of
- * tiles read few weights. */
+/* Sizes the kernels: all of them if they are small and several turns read them, else those of one
+ * panel and turn_channels channels. */
 static bool plan_kernels(const struct mafat_conv_request *r, int turns, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = r->layer;
@@ -135,10 +140,10 @@ static bool plan_kernels(const struct mafat_conv_request *r, int turns, struct m
   for (int f = 0; f < l->filters; f = mafat_panel_end(l, f))
     width += (size_t)mafat_panel_width(mafat_panel_end(l, f) - f);
   if (__builtin_mul_overflow((size_t)l->in.c, width, &kept) || kept > SIZE_MAX / 1024) return false;
-  /* Each panel's points are padded. */
+  /* padding of each panel's points */
   kept = points * (kept + (size_t)mafat_conv_layer_panels(l) * 32);
   s->keep_weights = turns > 1 && kept <= KEPT_WEIGHTS_BYTES / sizeof(float);
-  /* A turn ends with a block slice, so it may be longer by a block slice less one channel. */
+  /* Channels end with a block slice, so there may be up to MAFAT_CHANNEL_BLOCK - 1 more. */
   int turn = r->winograd->block ? r->winograd->block
              : r->transforms    ? SLICE_CHANNELS
                                 : TURN_CHANNELS;
@@ -155,7 +160,7 @@ bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_s
   size_t points = (size_t)g->points;
   int turns = plan_turns(r, across, down, s);
   double units = (double)mafat_conv_layer_panels(r->layer) * turns;
-  /* transforms use the rows of a window */
+  /* the input transform reads the rows of one window */
   s->in_rows = g->size == MAFAT_WINOGRAD_4X4 ? g->points : g->window;
   s->rows_per_call = g->size == MAFAT_WINOGRAD_4X4 ? g->points : g->outputs;
   return plan_values(r, across, down, s) && plan_kernels(r, turns, s) &&
@@ -181,7 +186,8 @@ static const struct {
 } transform_costs[MAFAT_N_WINOGRADS] = {
     [MAFAT_WINOGRAD_4X4] = {1, 1, 1}, [MAFAT_WINOGRAD_6X6] = {2.4, 2, 3.2}};
 
-/* Counts `times` transforms of the tiles, into turn_values bytes at a time. */
+/* Counts the input transform of `tiles` tiles, each done `times` times; turn_values: bytes of
+ * values between writing and reading one. */
 static void count_input(struct mafat_counting *c, const struct mafat_winograd *g, double tiles,
                         double times, double turn_values)
 {
@@ -193,18 +199,19 @@ static void count_input(struct mafat_counting *c, const struct mafat_winograd *g
                     values_bytes(g, tiles, channels) * times, turn_values);
 }
 
-/* All threads share the transform of tile_rows rows of tiles. */
+/* Divides the transform of tile_rows rows of tiles among all threads, by rows and blocks. */
 static void count_input_share(struct mafat_counting *c, int tile_rows)
 {
   mafat_count_share(c, tile_rows * (double)mafat_n_blocks(c->layer->in.c));
 }
 
-/* How often a turn's values are made: by each thread with panels of it, unless they are shared. */
+/* How often a turn's values are computed, on average: once by each thread that computes panels of
+ * the turn, or once if they are shared. */
 static double makers_of_values(const struct mafat_counting *c, int turns, int n_panels)
 {
   int n_threads = c->context->plan->n_threads;
   if (c->scratch->shared_values || turns % n_threads == 0) return 1;
-  /* two threads, in turns where one thread's share ends */
+  /* twice in turns that are divided between two threads */
   double makers = 1 + (n_threads - 1.) / turns;
   return makers < n_panels ? makers : n_panels;
 }

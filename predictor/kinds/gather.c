@@ -3,7 +3,6 @@
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 
-/* Lookups read arbitrary parts of the table. */
 static void count_gather(struct mafat_counting *c)
 {
   double bytes = mafat_counting_out_bytes(c);

@@ -1,12 +1,12 @@
-/* Plans the scratch and counts the work of products of two maps. Called by cost/work.c and
- * schedule/scratch.c through the table in kinds.c. Allocates nothing. */
+/* Plans the scratch and counts the work of matmul layers, which multiply two maps. Called by
+ * cost/work.c and schedule/scratch.c through the table in kinds.c. Allocates nothing. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 #include "predictor/plan/packing.h"
 #include "predictor/schedule/scratch.h"
 
-/* Scratch: tables for one row of outputs, and a panel of the second map with as many channels as
- * are summed at a time; for integers all channels, each block slice's in quads. */
+/* Scratch: tables for one row of outputs, and a panel of the second map. The panel has as many
+ * channels as one kernel call sums; for integers all channels, each block slice padded to quads. */
 static bool plan_matmul(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = &r->network->layers[r->layer];
@@ -22,7 +22,8 @@ static bool plan_matmul(const struct mafat_scratch_request *r, struct mafat_scra
 
 enum { BYTES_AT_ONCE = 8 }; /* quantized values packed in the time of a float */
 
-/* Like a 1x1 convolution of one row at a time, whose weights are packed again for every row. */
+/* A matmul is computed as a 1x1 convolution of one row at a time. Its weights, the second map, are
+ * packed again for every row. */
 static void count_matmul(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;

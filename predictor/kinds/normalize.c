@@ -5,10 +5,10 @@
 #include "predictor/schedule/scratch.h"
 
 enum {
-  /* over a value, to gather its pixel's values and scatter them: each costs a gathered float */
-  PASSES = 3,
-  EXPONENTIAL = 3,    /* additional passes, at any level */
-  PIXEL = 8           /* fixed cost of each pixel, in gathered floats */
+  /* costs in gathered floats */
+  PASSES = 3,         /* of a value: it is gathered, summed and scattered */
+  EXPONENTIAL = 3,    /* of its exponential, if there is one */
+  PIXEL = 8           /* fixed cost of each pixel */
 };
 
 static void count_normalize(struct mafat_counting *c)

@@ -14,7 +14,7 @@ static bool plan_pool(const struct mafat_scratch_request *r, struct mafat_scratc
   return mafat_scratch_append(&s->slot_bytes, &s->in_offset, (size_t)s->in_rows, 8);
 }
 
-/* Sum of min(first + i * stride, limit) for i in `is`. */
+/* Sum of min(first + i * stride, limit) over all i in `is`. */
 static double sum_up_to(double limit, double first, double stride, struct mafat_span is)
 {
   double n = mafat_span_size(is), begin = first + is.begin * stride;
@@ -22,8 +22,9 @@ static double sum_up_to(double limit, double first, double stride, struct mafat_
   return below * begin + below * (below - 1) / 2 * stride + (n - below) * limit;
 }
 
-/* Sum of the rows (or columns) of windows inside the map. Computed in closed form, because it is
- * called for each step and a loop over wide maps would dominate planning. */
+/* Sum, over the outputs `out` along an axis, of the taps that are inside the map (`extent` rows or
+ * columns). In closed form unless the window is dilated: planning calls it for each step, and a
+ * loop over wide maps would be slow. */
 static double taps_inside(struct mafat_taps t, struct mafat_span out, int extent)
 {
   double taps = 0, n = mafat_span_size(out);
@@ -43,7 +44,7 @@ static double taps_inside(struct mafat_taps t, struct mafat_span out, int extent
 static void count_pool(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
-  if (c->inner >= 0) return; /* pooled in the store */
+  if (c->inner >= 0) return; /* the convolution inside counts its pooling */
   double channels = mafat_span_size(c->filters);
   mafat_count_rows(c, MAFAT_TERM_POOL_TAPS,
                    taps_inside(l->window.y, c->box.y, l->in.h) *

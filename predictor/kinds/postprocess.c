@@ -4,8 +4,9 @@
 #include "predictor/kind.h"
 #include "predictor/schedule/scratch.h"
 
-enum { CORNERS = 4, KEPT_BYTES = 16 };
+enum { CORNERS = 4, KEPT_BYTES = 16 /* record of a detection */ };
 
+/* Scratch: corners, best score and index of each anchor, and the detections that are kept. */
 static bool plan_postprocess(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = &r->network->layers[r->layer];

@@ -1,8 +1,10 @@
-/* Counts the work of transposes, slices and other copies of elements. Called by cost/work.c through
- * the table in kinds.c, and by split.c. Allocates nothing. */
+/* Counts the work of rearrangements: transposes, slices and other copies of elements
+ * (network/rearrange.h). Called by cost/work.c through the table in kinds.c, and by split.c.
+ * Allocates nothing. */
 #include "predictor/kinds/rearrange.h"
 
-/* Runs of at least this many contiguous channels are copied whole; shorter runs, one by one. */
+/* Runs of at least this many contiguous channels are copied as a whole; shorter runs channel by
+ * channel. */
 enum { WHOLE = 4 };
 
 /* Largest number of columns that a part copies consecutively. */
@@ -15,9 +17,9 @@ static int columns_of(const struct mafat_part *p)
   return most;
 }
 
-/* Cost of a part, in units of one gathered element. Runs of two or three channels cost more than
- * single channels. A single channel's address is computed once for all columns, and several columns
- * are copied at a time. Every other channel is cheaper: shuffles extract it. */
+/* Cost of a part, in gathered elements; measured. Runs of two or three channels cost more than
+ * single channels: for these an address is computed once for all columns, and several columns are
+ * copied at a time. A step of two channels is cheaper, because shuffles extract them. */
 static double picks_of(const struct mafat_part *p)
 {
   if (mafat_part_run(p) > 1) return (double)mafat_part_elements(p) * (1.5 + 20.0 / columns_of(p));

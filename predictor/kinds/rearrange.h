@@ -1,4 +1,4 @@
-/* Counts the work of copying elements, for kinds rearrange and split. Called by split.c. */
+/* Counts the work of copying elements, for the kinds rearrange and split. Called by split.c. */
 #ifndef MAFAT_PREDICTOR_KINDS_REARRANGE_H
 #define MAFAT_PREDICTOR_KINDS_REARRANGE_H
 
@@ -6,8 +6,8 @@
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 
-/* Counts `times` the step's output elements. Pixels copied whole cost as much as a copied map;
- * others are gathered element by element. */
+/* Counts copying `times` as many elements as the step's output has. Runs of channels cost as much
+ * as a copied map; other elements are gathered one by one. */
 void mafat_count_rearranged(struct mafat_counting *c, const struct mafat_rearrange *r,
                             double times);
 

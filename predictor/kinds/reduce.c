@@ -4,13 +4,13 @@
 #include "predictor/kind.h"
 #include "predictor/schedule/scratch.h"
 
-/* Reductions over channels process lanes of pixels. */
+/* Reductions over channels process several pixels at a time, one in each SIMD lane. */
 static bool plan_reduce(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   return !r->network->layers[r->layer].reduce->channels || mafat_scratch_plan_lanes(r, s);
 }
 
-/* Reductions over channels gather them first. */
+/* Reductions over channels gather them first, which costs two more passes. */
 static void count_reduce(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;

@@ -5,10 +5,9 @@
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 
-/* Three vector means of two pixels each, relative to a copy's loads and stores. */
-static const double MEANS = 1.5;
-/* Five sums of four products. */
-static const double SUMS = 6;
+/* Costs of an output relative to a copy. */
+static const double MEANS = 1.5; /* linear: three means of two pixels each */
+static const double SUMS = 6;    /* cubic: five sums of four products */
 
 static void count_resample(struct mafat_counting *c)
 {

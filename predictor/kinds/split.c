@@ -2,7 +2,8 @@
  * kinds.c. Allocates nothing. */
 #include "predictor/kinds/rearrange.h"
 
-/* Counts a rearrangement for each output, for the first output's pixels. */
+/* A step covers the first output's pixels; all outputs together have all / first as many
+ * elements. */
 static void count_split(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;

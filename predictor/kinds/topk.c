@@ -1,5 +1,6 @@
-/* Plans the scratch and counts the work of the k largest elements. Called by cost/work.c and
- * schedule/scratch.c through the table in kinds.c. Allocates nothing. */
+/* Plans the scratch and counts the work of topk layers, which find the k largest or smallest
+ * elements along an axis. Called by cost/work.c and schedule/scratch.c through the table in
+ * kinds.c. Allocates nothing. */
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 #include "predictor/schedule/scratch.h"
@@ -8,7 +9,10 @@
 
 #include <math.h>
 
-enum { KEPT_BYTES = 8, SIFT = 2 /* comparisons at each level of a heap */ };
+enum {
+  KEPT_BYTES = 8, /* record of an element that is kept */
+  SIFT = 2        /* comparisons at each level of a heap */
+};
 
 static bool plan_topk(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
