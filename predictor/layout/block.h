@@ -1,4 +1,5 @@
-/* A buffer with a lifetime, to be placed in an arena by offsets.h. Used by predictor/layout/. */
+/* A block: the size and lifetime of a buffer, and the offset that offset assignment (offsets.h)
+ * gives it. Used by predictor/layout/. */
 #ifndef MAFAT_PREDICTOR_LAYOUT_BLOCK_H
 #define MAFAT_PREDICTOR_LAYOUT_BLOCK_H
 
@@ -7,11 +8,12 @@
 
 struct mafat_block {
   size_t bytes;
-  int first, last; /* first and last time, inclusive */
-  int end_hint;    /* 0: anywhere, 1: prefer the bottom, 2: prefer the top */
-  size_t offset;   /* result */
+  int first, last; /* first and last time, inclusive; first > last: the block never lives */
+  int end_hint;    /* preferred end of the arena; 0: none, 1: bottom, 2: top */
+  size_t offset;   /* result, in bytes */
 };
 
+/* True if both are alive at some time. */
 static inline bool mafat_blocks_meet(const struct mafat_block *a, const struct mafat_block *b)
 {
   return a->first <= b->last && b->first <= a->last;

@@ -1,5 +1,6 @@
-/* Creates the buffers of a layout, with sizes and lifetimes. Called by maker.c after lives.c and
- * extents.c. Allocates from the plan's heap. */
+/* Creates the buffers of a layout, with sizes and lifetimes; maker.c assigns their offsets. Called
+ * by maker.c after lives.c and extents.c. Fills the layout that the caller allocated; frees its own
+ * temporary arrays. */
 #include "predictor/layout/maker.h"
 
 #include "predictor/schedule/fetches.h"
@@ -10,6 +11,7 @@
 #include <assert.h>
 #include <limits.h>
 
+/* Appends a buffer, its size rounded up to 64 bytes; returns its index. */
 static int add_buffer(struct mafat_layout_maker *m, enum mafat_tag tag, int tensor, size_t bytes,
                       struct mafat_times times)
 {
@@ -24,7 +26,7 @@ static enum mafat_tag map_tag(const struct mafat_layout_maker *m, int tensor)
   return mafat_network_is_input(m->network, tensor) ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS;
 }
 
-/* Bytes of a partition buffer, with its own part of the padding. */
+/* Bytes of a partition buffer, with the padding columns that it contains. */
 static size_t partition_buffer_bytes(const struct mafat_layout_maker *m, int tensor,
                                      struct mafat_partition_buffer b)
 {
@@ -39,6 +41,7 @@ static size_t partition_buffer_bytes(const struct mafat_layout_maker *m, int ten
           (uint64_t)mafat_partition_pixel(m->layout->tensors[tensor].partition, shape, b.channels));
 }
 
+/* Creates the partition buffers of a tensor. */
 static void size_partition_buffers(struct mafat_layout_maker *m, int tensor)
 {
   struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
@@ -62,15 +65,15 @@ static void size_partition_buffers(struct mafat_layout_maker *m, int tensor)
   }
 }
 
-/* Tensor that owns the buffer which this one shares, directly or through others. */
+/* Tensor that owns the buffer of this one: itself, or the end of a chain of sharing tensors. */
 static int owner_of(const struct mafat_layout_maker *m, int tensor)
 {
   for (int other; (other = mafat_plan_shares_with(m->plan, tensor)) >= 0; tensor = other) {}
   return tensor;
 }
 
-/* Maps that overlap are in one ring, with as many slots as the largest of them has rows, plus its
- * overlap distance. */
+/* Finds the number of slots of each in-place ring, which maps share: as many as each map, or its
+ * operand plus their overlap distance, needs. */
 static void size_rings(struct mafat_layout_maker *m)
 {
   const int *ring_shared_with = m->plan->ring_shared_with,
@@ -83,7 +86,7 @@ static void size_rings(struct mafat_layout_maker *m)
   }
 }
 
-/* Sets the slots of the ring, and the map's first slot in it. */
+/* Sets a tensor's number of row slots, and the slot of its row 0. */
 static void find_slots(struct mafat_layout_maker *m, int tensor)
 {
   struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
@@ -97,7 +100,8 @@ static void find_slots(struct mafat_layout_maker *m, int tensor)
 
 static int size_tensor(struct mafat_layout_maker *m, int tensor);
 
-/* Makes the tensor share the buffer of the one that it replaces, which already has one. */
+/* Gives the tensor the buffer of the one that it overwrites, and extends the buffer's lifetime.
+ * Returns the buffer; -1: sizes overflow. */
 static int share_place(struct mafat_layout_maker *m, int tensor)
 {
   int other = mafat_plan_shares_with(m->plan, tensor);
@@ -112,12 +116,13 @@ static int share_place(struct mafat_layout_maker *m, int tensor)
   return place->buffer;
 }
 
+/* Finds the row size and slots of a tensor, and creates its buffer or shares another's. */
 static int size_tensor(struct mafat_layout_maker *m, int tensor)
 {
   struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
   const struct mafat_extent *e = &m->extents[tensor];
   enum mafat_dtype type = mafat_network_tensor_type(m->network, tensor);
-  /* set also without readers: the tensor may be the first band of an operand */
+  /* also if nothing is held: the tensor may be in the first band of an operand */
   t->element_bytes = (unsigned char)mafat_dtype_bytes(type, 1);
   if (e->rows == 0) return MAFAT_OK;
   if (t->buffer >= 0) return MAFAT_OK; /* already set by a tensor that shares it */
@@ -148,8 +153,8 @@ static int size_outputs(struct mafat_layout_maker *m, int layer)
   return code;
 }
 
-/* No scratch outlives its step: layers that alternate share a buffer as large as the largest
- * needs. */
+/* Returns the scratch buffer of a layer. Scratch is dead after each step, so layers that alternate
+ * share one buffer, as large as the largest need. */
 static int share_scratch(struct mafat_layout_maker *m, int layer, size_t bytes)
 {
   struct mafat_layout *layout = m->layout;
@@ -171,7 +176,7 @@ static int size_scratch(struct mafat_layout_maker *m, int layer)
   const struct mafat_extent *e = &m->extents[layer];
   m->layout->scratch_buffers[layer] = -1;
   if (e->out_rows == 0) return MAFAT_OK;
-  /* its parts have their own scratch */
+  /* parts have their own scratch: size_part_scratch */
   if (mafat_cut_has_parts(&mafat_plan_group(m->plan, layer)->cut)) return MAFAT_OK;
   struct mafat_scratch *s = &m->layout->scratch[layer];
   int code = mafat_scratch_plan(m->plan, m->network, layer, e->out_rows, e->out_cols, s);
@@ -182,7 +187,8 @@ static int size_scratch(struct mafat_layout_maker *m, int layer)
   return MAFAT_OK;
 }
 
-/* Allocates, for each part of the map, integer sums that still lack some input channels. */
+/* Creates a buffer for the integer sums of each part of the map, if the layer sums its input
+ * channels in several parts. */
 static int size_sums(struct mafat_layout_maker *m, int layer)
 {
   const struct mafat_layer *l = &m->network->layers[layer];
@@ -204,8 +210,8 @@ static bool runs_here(const struct mafat_layout_maker *m, int layer)
   return m->plan->rank < 0 || m->parts[layer].first <= m->parts[layer].last;
 }
 
-/* Allocates a frame that exists before the first step. It lives until its last row is read, which
- * is at once if the input is whole. */
+/* Creates the buffer of a video frame, which exists before the first step. It lives until it is
+ * converted: at the first time, or row by row until the input's last row is read. */
 static int size_frame(struct mafat_layout_maker *m)
 {
   int picture = m->layout->picture;
@@ -219,7 +225,7 @@ static int size_frame(struct mafat_layout_maker *m)
   return MAFAT_OK;
 }
 
-/* Weights of a step's layers: kept ones are counted, loaded ones get buffers. */
+/* Adds the kept weights of a step's layers to kept_bytes, and creates buffers for loaded ones. */
 static int size_weights(struct mafat_layout_maker *m, int layer)
 {
   struct mafat_layout *layout = m->layout;
@@ -238,7 +244,8 @@ static int size_weights(struct mafat_layout_maker *m, int layer)
   return MAFAT_OK;
 }
 
-/* Allocates the ring and its buffers, from the first step that reads weights to the last. */
+/* Creates the ring and the buffers for streamed and loaded weights, alive from the first step that
+ * needs such weights to the last. */
 static int size_io(struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;
@@ -267,7 +274,7 @@ static int size_io(struct mafat_layout_maker *m)
   return MAFAT_OK;
 }
 
-/* For layers in parts: the scratch of the part with most. */
+/* Sets the scratch of each layer in parts to that of its largest part. */
 static void find_most_scratch(struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;
@@ -284,7 +291,8 @@ static void find_most_scratch(struct mafat_layout_maker *m)
   }
 }
 
-/* Bytes of everything else alive at each time. */
+/* Bytes of all buffers created so far, at each time. The caller frees the list; NULL: out of
+ * memory. */
 static size_t *live_bytes(const struct mafat_layout_maker *m)
 {
   size_t *live = mafat_heap_calloc(m->work, 2 * (size_t)m->plan->n_positions + 1, sizeof *live);
@@ -299,7 +307,8 @@ static size_t *live_bytes(const struct mafat_layout_maker *m)
   return live;
 }
 
-/* Called after all other buffers are known: parts share scratch depending on what is alive. */
+/* Creates the scratch buffers of parts. Called last, because which parts share a buffer depends on
+ * the bytes of all other buffers. */
 static int size_part_scratch(struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;

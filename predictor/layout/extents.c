@@ -6,7 +6,7 @@
 #include "predictor/plan/order.h"
 #include "predictor/plan/winograd.h"
 
-/* Finds the padding of each tensor that its readers need. */
+/* Finds the padding columns of each tensor: the most that a reader needs. */
 static void find_pads(struct mafat_layout_maker *m)
 {
   for (int l = 0; l < m->plan->n_layers; l++) {
@@ -23,12 +23,11 @@ static void find_pads(struct mafat_layout_maker *m)
   }
 }
 
-/* Tensors that share a buffer have the same columns, the larger padding of both. Sources come
- * first. */
+/* Gives tensors that share a buffer the same padding, the larger of both. */
 static void share_pads(struct mafat_layout_maker *m)
 {
   struct mafat_tensor_layout *tensors = m->layout->tensors;
-  for (bool grown = true; grown;) { /* backwards through chains of a few layers */
+  for (bool grown = true; grown;) { /* until chains of sharing tensors agree */
     grown = false;
     for (int l = 0; l < m->plan->n_layers; l++) {
       int other = mafat_plan_shares_with(m->plan, l);
@@ -41,6 +40,7 @@ static void share_pads(struct mafat_layout_maker *m)
   }
 }
 
+/* Extends what is held of a tensor by a box and some channels. */
 static void hold(struct mafat_layout_maker *m, int tensor, struct mafat_box held,
                  struct mafat_span channels)
 {
@@ -61,7 +61,7 @@ static uint64_t link_macs(const struct mafat_layer *l, const struct mafat_link *
                                mafat_span_size(link->filters), mafat_span_size(link->channels));
 }
 
-/* The same as multiplied by the kernels. */
+/* The products that the kernels compute for it, with the padding of panels and tiles. */
 static uint64_t link_padded_macs(const struct mafat_plan *plan, const struct mafat_layer *l,
                                  const struct mafat_link *link)
 {
@@ -93,7 +93,7 @@ static void count_step(struct mafat_layout_maker *m, const struct mafat_step *st
   }
 }
 
-/* MACs of a layer and of those inside it, over the whole map, each output once. */
+/* MACs of a layer and of those fused into it, if each output is computed once. */
 static uint64_t macs_once(const struct mafat_layout_maker *m, int layer)
 {
   uint64_t macs = 0;
@@ -104,8 +104,8 @@ static uint64_t macs_once(const struct mafat_layout_maker *m, int layer)
   return macs;
 }
 
-/* True for the first part of a step: the others hold the same region. Also for all panels of a
- * panel fusion, which share a buffer in turn. */
+/* True for the first part of a divided step; the others hold the same pixels. Also true for each
+ * panel of a panel fusion, whose panels use the buffer one after the other. */
 static bool is_first_part(const struct mafat_layout_maker *m, const struct mafat_step *step)
 {
   return mafat_step_begins(m->plan, step) ||
@@ -124,6 +124,8 @@ static void hold_outputs(struct mafat_layout_maker *m, const struct mafat_step *
   }
 }
 
+/* Skips the following parts of a divided step. Not in a panel fusion, whose readers run between
+ * the parts. */
 static void skip_parts(struct mafat_layout_maker *m, const struct mafat_step *step)
 {
   if (mafat_schedule_is_dividing(m->schedule, step->layer) &&
@@ -131,6 +133,7 @@ static void skip_parts(struct mafat_layout_maker *m, const struct mafat_step *st
     mafat_schedule_skip_parts(m->schedule);
 }
 
+/* Walks the schedule, and adds up MACs by group (not for outlines and sketches). */
 static void walk(struct mafat_layout_maker *m)
 {
   struct mafat_step step;

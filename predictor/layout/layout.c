@@ -1,5 +1,5 @@
-/* Frees a layout, and sums a tensor's buffers. Called by all that make layouts (api/, search/,
- * predictor/planning/). */
+/* Frees a layout, and adds up the bytes of a tensor's buffers. Called by the folders that make
+ * layouts (api/, search/, predictor/planning/). */
 #include "predictor/layout/layout.h"
 
 #include "base/part.h"

@@ -1,13 +1,13 @@
-/* Bytes of a run: one list of buffers with lifetimes and offsets, made by a dry walk of the
- * schedule. The executor gets every pointer into the arena from this list, so a run uses exactly
- * the predicted offsets and bytes. Made by predictor/layout/ in the plan's heap. Used by
+/* A layout: the list of all buffers of a run, with lifetimes, and offsets in one arena. It is made
+ * by a dry walk of the schedule. The executor gets every pointer into the arena from this list, so
+ * a run uses exactly the predicted bytes. Layouts are allocated in the plan's heap. Used by
  * predictor/, search/, runner/ and api/.
  *
  * A tensor is stored as rows of channel blocks,
  *   [row][block][left + columns + right][width of the block]
- * where left and right are zero columns for the padding of readers at the true edges of the map.
- * Row y of the map is in slot (first_slot + y) % rows. A buffer may hold only some blocks, so that
- * whole maps, tiles, rolling windows and panels are addressed alike. */
+ * where left and right are zero columns: the readers' padding at the edges of the whole map. A
+ * buffer may hold only some rows, columns or blocks of the map. It has `rows` row slots, and row y
+ * of the map is in slot (first_slot + y) % rows. */
 #ifndef MAFAT_PREDICTOR_LAYOUT_H
 #define MAFAT_PREDICTOR_LAYOUT_H
 
@@ -25,88 +25,89 @@ enum mafat_tag {
 
 struct mafat_buffer {
   enum mafat_tag tag;
-  int tensor;      /* owner: the first of the layers and inputs that share the buffer; -1 for
-                      I/O */
+  int tensor;      /* owner: a tensor, or for weights and scratch a layer; the first of those that
+                      share the buffer; -1 for I/O */
   size_t bytes;    /* multiple of 64 */
   size_t offset;   /* in the arena */
-  int first, last; /* lifetime, inclusive. A step in position p runs at time 2 * p + 1; Winograd may
-                      transform its input at 2 * p, before all else */
+  int first, last; /* lifetime, inclusive; first > last: never used. The step at position p of the
+                      order runs at time 2 * p + 1; a separate Winograd input transform at 2 * p */
 };
 
 struct mafat_tensor_layout {
-  int buffer;        /* index; -1: the tensor does not exist in this plan */
+  int buffer;        /* index of its buffer; -1: the tensor does not exist in this plan */
   bool external;     /* holds the whole map */
   const struct mafat_partition *partition; /* NULL: one buffer; else one for each partition buffer
                                               (plan/partition.h), from `buffer` on */
   unsigned char element_bytes; /* size of an element */
-  bool of_rows;      /* partition buffers are whole rows, with the `cols` and `row_bytes` of a
-                        single buffer */
+  bool of_rows;      /* each partition buffer is a range of whole rows with all channels, stored as
+                        in a map with the `cols` and `row_bytes` below */
   int rows;          /* row slots */
-  int first_slot;    /* slot of row 0; not 0 only if maps overlap in a ring
+  int first_slot;    /* slot of row 0; other than 0 only in an in-place ring
                         (planning/in_place_rings.h) */
   int cols;          /* columns of a row, padding included */
-  int left, right;   /* zero columns at the map's true edges */
+  int left, right;   /* columns of zeros at the edges of the whole map */
   size_t row_bytes;  /* distance between row slots */
 };
 
 struct mafat_group_cost {
   size_t peak_bytes; /* largest sum of live buffers while the group runs */
-  uint64_t macs, redundant_macs, padded_macs;
+  uint64_t macs, redundant_macs, padded_macs; /* as in struct mafat_layout */
 };
 
 struct mafat_layout {
   struct mafat_heap *heap; /* the plan's heap */
   int n_layers;
-  int picture; /* input into which pictures are decoded */
+  int picture; /* number of the input into which pictures are decoded */
   int n_inputs;
   struct mafat_buffer *buffers;
   int n_buffers;
   struct mafat_tensor_layout *tensors; /* [tensor] */
-  struct mafat_scratch *scratch;       /* [layer]; in parts: scratch of the largest part */
-  int *sums_buffers;                   /* [layer]: first partition buffer of integer sums continued
-                                          from part to part (plan/partition.h); -1: none. NULL: no
-                                          layer has any */
-  int *scratch_buffers;                /* [layer]: index or -1; layers that alternate share one */
-  struct mafat_parts_scratch *part_scratch; /* scratch of split groups; NULL: no group is split */
-  size_t parts_bytes;                  /* records of split groups, in the process footprint */
-  int run_buffers;                     /* scratch buffer of the first run of parts; others follow */
+  struct mafat_scratch *scratch;       /* [layer]; of a layer in parts: that of its largest part */
+  int *sums_buffers;                   /* [layer]: first of the buffers that hold integer sums
+                                          between channel parts (plan/partition.h); -1: none. NULL:
+                                          the plan has no parts */
+  int *scratch_buffers;                /* [layer]: index of its scratch; -1: none */
+  struct mafat_parts_scratch *part_scratch; /* scratch of parts; NULL: the plan has no parts */
+  size_t parts_bytes;                  /* records of parts on the heap, which belong to the process
+                                          footprint */
+  int run_buffers;                     /* scratch buffer of the first run of parts
+                                          (parts_scratch.h); the others follow */
   int n_workers;                       /* scratch slots, one for each thread */
   int *weights_buffers;                /* [layer]: buffer of packed weights, if loaded; else -1 */
   int ring_buffer, panel_buffer, affine_buffer; /* for streamed weights (fetches.h); -1: none */
   int frame_buffer;                    /* video: holds the frame when a run begins; -1: none */
-  size_t kept_bytes;                   /* weights outside the arena: kept, packed */
-  uint64_t bytes_read;                 /* from the weights file, in every run */
+  size_t kept_bytes;                   /* kept weights, which are outside the arena */
+  uint64_t bytes_read;                 /* bytes that each run reads from the weights file */
   size_t total_bytes;                  /* size of the arena */
   size_t most_boxes, boxes_offset;     /* capacity for boxes, and its offset in the arena after all
                                           steps (boxes_room.h); 0: no heads */
-  int box_points;                      /* points of each box, returned for the boxes that are
-                                          kept */
+  int box_points;                      /* points that are returned with each box (network.h) */
   size_t mapped_bytes;                 /* arena, plus the memory for boxes past its end, which no
                                           step touches */
   size_t bound_bytes;                  /* largest sum of live bytes: a lower bound of total_bytes */
-  size_t tag_bytes[MAFAT_N_TAGS];      /* live at the peak */
-  int peak_time;
+  size_t tag_bytes[MAFAT_N_TAGS];      /* [tag]: bytes alive at peak_time */
+  int peak_time;                       /* first time with bound_bytes alive */
   unsigned winograds;                  /* bit set of 1 << enum mafat_winograd_size: Winograd sizes
                                           in use */
-  uint64_t macs, redundant_macs;       /* multiplications of direct convolution, whatever the
-                                          algorithm */
-  uint64_t padded_macs;                /* multiplications in kernels: includes zero padding of
-                                          panels and tiles past the edge; fewer with Winograd */
-  uint64_t *layer_macs;                /* [layer], with recomputed outputs */
+  uint64_t macs, redundant_macs;       /* multiplications as if all convolutions were direct;
+                                          redundant: of outputs computed again by other tiles */
+  uint64_t padded_macs;                /* multiplications in kernels, with the zeros in panels and
+                                          in tiles past the map's edge; fewer with Winograd */
+  uint64_t *layer_macs;                /* [layer]: its part of macs */
   struct mafat_group_cost *groups;     /* [group] */
 };
 
-/* Returns MAFAT_ELIMIT when sizes overflow. */
+/* Makes the layout of a plan. MAFAT_ELIMIT when sizes overflow, MAFAT_ENOMEM; *out is NULL then.
+ * The caller closes it, before the plan's heap. */
 int mafat_layout_make(struct mafat_layout **out, const struct mafat_network *n,
                       const struct mafat_plan *plan, struct mafat_diagnostic *d);
-/* Reduced layouts for a search. An outline has no offsets (total_bytes is bound_bytes) and no MACs,
- * and omits reads of weights and their buffers. A sketch has no offsets either, but includes the
- * reads. */
+/* Reduced layouts for searches, without offsets and MACs; total_bytes is bound_bytes. An outline
+ * also omits the buffers for reading weights and the memory for boxes. */
 int mafat_layout_outline(struct mafat_layout **out, const struct mafat_network *n,
                          const struct mafat_plan *plan, struct mafat_diagnostic *d);
 int mafat_layout_sketch(struct mafat_layout **out, const struct mafat_network *n,
                         const struct mafat_plan *plan, struct mafat_diagnostic *d);
-/* Scratch of a step, and its buffer (-1: none). */
+/* Scratch record of a step. */
 static inline const struct mafat_scratch *mafat_layout_scratch(const struct mafat_layout *layout,
                                                                const struct mafat_step *step)
 {
@@ -115,6 +116,7 @@ static inline const struct mafat_scratch *mafat_layout_scratch(const struct mafa
              : &layout->part_scratch->records[layout->part_scratch->record_of[step->part]];
 }
 
+/* Scratch buffer of a step; -1: none. */
 static inline int mafat_layout_scratch_buffer(const struct mafat_layout *layout,
                                               const struct mafat_step *step)
 {
@@ -127,9 +129,8 @@ static inline int mafat_layout_scratch_buffer(const struct mafat_layout *layout,
 size_t mafat_layout_tensor_bytes(const struct mafat_layout *layout, int tensor);
 void mafat_layout_close(struct mafat_layout **layout);
 
-/* True if the picture is decoded row by row as layers read it. False if it is decoded before all
- * layers, or not needed. Always true with several inputs, because other steps may run between the
- * reads of two inputs. */
+/* True if the picture may be decoded while layers run: row by row, as layers read it, or between
+ * the reads of several inputs. False if it is decoded before all layers, or not needed. */
 static inline bool mafat_layout_takes_rows(const struct mafat_layout *layout)
 {
   const struct mafat_tensor_layout *picture = &layout->tensors[layout->picture];

@@ -1,5 +1,6 @@
-/* Finds the lifetimes of tensors and partition buffers. Called by maker.c; buffers.c calls the
- * functions mafat_times_of_*. Fills the maker's lists; allocates nothing. */
+/* Finds the lifetimes of tensors and partition buffers, in the times of struct mafat_buffer
+ * (layout.h). Called by maker.c; buffers.c calls the functions mafat_times_of_*. Fills the maker's
+ * lists; allocates nothing. */
 #include "predictor/layout/maker.h"
 
 #include "predictor/plan/parts.h"
@@ -34,6 +35,7 @@ static void widen(struct mafat_times *t, int time)
   if (time > t->last) t->last = time;
 }
 
+/* Extends the life of a tensor to `time`. */
 static void live(struct mafat_layout_maker *m, int tensor, int time)
 {
   widen(&m->lives[tensor], time);
@@ -54,9 +56,9 @@ static void live_through(struct mafat_layout_maker *m, int tensor, struct mafat_
   live(m, tensor, times.last);
 }
 
-/* Extends the lives of the tensors that a step of `layer` reads. If the group's layers alternate,
- * tensors from outside the group live until its last step. If Winograd transforms the whole input
- * first, the input's life ends there, so the output can reuse its buffer. */
+/* Extends the lives of the tensors that a step of `layer` reads. If layers run more than once, in
+ * tiles or rows, tensors from outside the group live until its last step. If Winograd transforms
+ * the whole input first, the input's life ends there, so the output can reuse its buffer. */
 static void note_reads(struct mafat_layout_maker *m, int layer)
 {
   int group = m->plan->group_of[layer], begin = 2 * m->plan->position[layer];
@@ -70,6 +72,7 @@ static void note_reads(struct mafat_layout_maker *m, int layer)
   }
 }
 
+/* Extends the lives of what a layer of a group without parts reads and writes. */
 static void note_step(struct mafat_layout_maker *m, int layer)
 {
   const struct mafat_group *g = mafat_plan_group(m->plan, layer);
@@ -90,6 +93,7 @@ static void note_step(struct mafat_layout_maker *m, int layer)
   }
 }
 
+/* Extends the life of the integer sums that a part writes or continues. */
 static void note_sums(struct mafat_layout_maker *m, const struct mafat_layer_part *part, int time)
 {
   const struct mafat_partition *c = &m->plan->parts->partitions[part->layer];
@@ -101,6 +105,7 @@ static void note_sums(struct mafat_layout_maker *m, const struct mafat_layer_par
         time);
 }
 
+/* Extends the life of a tensor, and of one of its partition buffers if it has any. */
 static void note_partition_buffer(struct mafat_layout_maker *m, int tensor, int buffer_index,
                                   int time)
 {
@@ -116,7 +121,7 @@ static void note_buffers_read(struct mafat_layout_maker *m, const struct mafat_l
   while (mafat_parts_reads_next(&w)) note_partition_buffer(m, w.tensor, w.buffer_index, time);
 }
 
-/* Outputs of a part live in both phases of its step. */
+/* Extends the lives of a part's outputs to both times of its step. */
 static void note_buffers_made(struct mafat_layout_maker *m, const struct mafat_layer_part *part,
                               int begin)
 {
@@ -131,7 +136,7 @@ static void note_buffers_made(struct mafat_layout_maker *m, const struct mafat_l
   }
 }
 
-/* Lives of what the parts of a split group read and write. */
+/* Extends the lives of what a group's parts read and write; finds the times of its layers. */
 static void note_parts(struct mafat_layout_maker *m, int group)
 {
   const struct mafat_parts *parts = m->plan->parts;
@@ -148,8 +153,8 @@ static void note_parts(struct mafat_layout_maker *m, int group)
   }
 }
 
-/* Inputs live from the start of the run. Exceptions: an input in partition buffers, and all inputs
- * of a plan for one rank. */
+/* Lets an input live from the start of the run, as the caller writes it before. Not an input in
+ * partition buffers, nor the inputs of a plan for one rank: there, steps read them. */
 static void note_input(struct mafat_layout_maker *m, int input)
 {
   const struct mafat_usage *u = &m->schedule->usage[input];
@@ -162,13 +167,13 @@ static void note_input(struct mafat_layout_maker *m, int input)
 
 void mafat_layout_find_lives(struct mafat_layout_maker *m)
 {
-  int n_operators = mafat_network_n_tensors(m->network);
-  for (int t = 0; t < n_operators; t++) m->lives[t] = (struct mafat_times){INT_MAX, -1};
+  int n_tensors = mafat_network_n_tensors(m->network);
+  for (int t = 0; t < n_tensors; t++) m->lives[t] = (struct mafat_times){INT_MAX, -1};
   for (int l = 0; l < m->plan->n_layers; l++)
     if (mafat_schedule_runs(m->schedule, l) &&
         !mafat_cut_has_parts(&mafat_plan_group(m->plan, l)->cut))
       note_step(m, l);
   for (int g = 0; g < m->plan->n_groups; g++)
     if (mafat_cut_has_parts(&m->plan->groups[g].cut)) note_parts(m, g);
-  for (int i = m->network->n_layers; i < n_operators; i++) note_input(m, i);
+  for (int i = m->network->n_layers; i < n_tensors; i++) note_input(m, i);
 }

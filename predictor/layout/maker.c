@@ -1,6 +1,6 @@
-/* Makes a layout from a plan: mafat_layout_make, outline and sketch. Called by api/, the searches,
- * predictor/planning/, predictor/transfers/ and runner/calibrate/. Allocates the layout from the
- * plan's heap. */
+/* Makes a layout from a plan, in full or reduced (mafat_layout_make, outline and sketch). Called by
+ * api/, the searches, predictor/planning/, predictor/transfers/ and runner/calibrate/. Allocates
+ * the layout from the plan's heap; frees temporary memory and the schedule before it returns. */
 #include "predictor/layout/maker.h"
 
 #include "predictor/plan/boxes_room.h"
@@ -13,7 +13,7 @@
 
 enum { IDLE_BYTES = 64 /* for a rank without work: an arena is never empty */ };
 
-/* Finds the peak, by tag: prefix sums over the begins and ends of buffers. */
+/* Finds the time with the most live bytes, these bytes by tag, and the peak of each group. */
 static int find_peaks(struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;
@@ -42,6 +42,8 @@ static int find_peaks(struct mafat_layout_maker *m)
   return MAFAT_OK;
 }
 
+/* Assigns offsets to all buffers. Consecutive maps prefer opposite ends of the arena (block.h:
+ * end_hint), because in a chain of layers only neighbours are alive together. */
 static int assign_offsets(const struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;
@@ -69,8 +71,8 @@ static int assign_offsets(const struct mafat_layout_maker *m)
 
 /* ---- after the last step ---- */
 
-/* Buffer of a tensor that is read after the run; NULL: none. The number after the last tensor
- * stands for a video frame that stays. */
+/* Buffer of a tensor that is read after the run; NULL: none. `tensor` may also be the number of
+ * tensors: this means the video frame, if it stays until boxes are drawn. */
 static const struct mafat_buffer *output_buffer(const struct mafat_layout_maker *m, int tensor)
 {
   const struct mafat_layout *l = m->layout;
@@ -82,6 +84,7 @@ static const struct mafat_buffer *output_buffer(const struct mafat_layout_maker 
              : NULL;
 }
 
+/* Bytes of all outputs and of the frame that stays. */
 static size_t outputs_bytes(const struct mafat_layout_maker *m)
 {
   size_t sum = 0;
@@ -92,7 +95,7 @@ static size_t outputs_bytes(const struct mafat_layout_maker *m)
   return sum;
 }
 
-/* Lowest offset that no output overlaps. */
+/* Lowest offset at which `bytes` bytes overlap no output. */
 static size_t lowest_beside_outputs(const struct mafat_layout_maker *m, size_t bytes)
 {
   size_t at = 0;
@@ -108,8 +111,8 @@ static size_t lowest_beside_outputs(const struct mafat_layout_maker *m, size_t b
   return at;
 }
 
-/* Places the memory for boxes beside the outputs: all other buffers are dead by then. If it does
- * not fit in the arena, it extends past the arena's end. */
+/* Places the memory for detected boxes where no output is: after the last step all other buffers
+ * are dead. If it does not fit in the arena, it extends past the arena's end. */
 static void place_boxes(struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;
@@ -123,6 +126,7 @@ static void place_boxes(struct mafat_layout_maker *m)
     layout->mapped_bytes = layout->boxes_offset + bytes;
 }
 
+/* Bit set of the Winograd sizes that the plan uses. */
 static unsigned list_winograds(const struct mafat_plan *plan)
 {
   unsigned list = 0;
@@ -133,7 +137,8 @@ static unsigned list_winograds(const struct mafat_plan *plan)
   return list;
 }
 
-/* True if there are tensors of bytes: kernels may read past the end of the last one. */
+/* True if there are 8-bit tensors. Kernels may read past the end of these (base/tuning.h:
+ * MAFAT_READ_BEHIND). */
 static bool has_bytes(const struct mafat_layout_maker *m)
 {
   for (int t = 0; t < mafat_network_n_tensors(m->network); t++)
@@ -156,24 +161,25 @@ static int find_partition_buffers(struct mafat_layout_maker *m)
   return n;
 }
 
+/* Allocates the maker's lists for plans with parts. The caller frees them. */
 static int open_parts(struct mafat_layout_maker *m, size_t n_partition_buffers)
 {
-  int n_operators = mafat_network_n_tensors(m->network), n = 0;
+  int n_tensors = mafat_network_n_tensors(m->network), n = 0;
   m->partition_buffers =
       mafat_heap_calloc(m->work, n_partition_buffers + 1, sizeof *m->partition_buffers);
   m->first_partition_buffer =
-      mafat_heap_calloc(m->work, (size_t)n_operators, sizeof *m->first_partition_buffer);
-  m->first_sums = mafat_heap_calloc(m->work, (size_t)n_operators, sizeof *m->first_sums);
-  m->parts = mafat_heap_calloc(m->work, (size_t)n_operators, sizeof *m->parts);
+      mafat_heap_calloc(m->work, (size_t)n_tensors, sizeof *m->first_partition_buffer);
+  m->first_sums = mafat_heap_calloc(m->work, (size_t)n_tensors, sizeof *m->first_sums);
+  m->parts = mafat_heap_calloc(m->work, (size_t)n_tensors, sizeof *m->parts);
   m->layout->sums_buffers =
-      mafat_heap_calloc(m->layout->heap, (size_t)n_operators, sizeof *m->layout->sums_buffers);
+      mafat_heap_calloc(m->layout->heap, (size_t)n_tensors, sizeof *m->layout->sums_buffers);
   if (!m->partition_buffers || !m->first_partition_buffer || !m->first_sums || !m->parts ||
       !m->layout->sums_buffers)
     return MAFAT_ENOMEM;
-  memset(m->layout->sums_buffers, -1, (size_t)n_operators * sizeof *m->layout->sums_buffers);
+  memset(m->layout->sums_buffers, -1, (size_t)n_tensors * sizeof *m->layout->sums_buffers);
   for (size_t b = 0; b < n_partition_buffers; b++)
     m->partition_buffers[b] = (struct mafat_times){INT_MAX, -1};
-  for (int t = 0; t < n_operators; t++) {
+  for (int t = 0; t < n_tensors; t++) {
     m->parts[t] = (struct mafat_times){INT_MAX, -1};
     m->first_partition_buffer[t] = n;
     if (m->layout->tensors[t].partition)
@@ -185,9 +191,9 @@ static int open_parts(struct mafat_layout_maker *m, size_t n_partition_buffers)
   return MAFAT_OK;
 }
 
-/* Bytes of the records that only plans with parts have. Their number depends on the plan, not on
- * the network alone. */
-static size_t records_of_parts(const struct mafat_layout_maker *m, size_t n_pieces)
+/* Bytes of the records that only plans with parts have; n_buffers: buffers of parts. The process
+ * footprint counts all other records, whose number depends on the network alone. */
+static size_t records_of_parts(const struct mafat_layout_maker *m, size_t n_buffers)
 {
   const struct mafat_parts *parts = m->plan->parts;
   const struct mafat_parts_scratch *s = m->layout->part_scratch;
@@ -198,13 +204,14 @@ static size_t records_of_parts(const struct mafat_layout_maker *m, size_t n_piec
   return (size_t)parts->n * of_a_part + (size_t)s->n_records * sizeof *s->records +
          (size_t)parts->n_tensors *
              (sizeof *parts->partitions + sizeof *m->layout->sums_buffers + BLOCK) +
-         n_pieces * sizeof *m->layout->buffers;
+         n_buffers * sizeof *m->layout->buffers;
 }
 
+/* Makes m->layout. The caller closes it after a failure, and frees the maker's lists. */
 static int make(struct mafat_layout_maker *m)
 {
   struct mafat_layout *layout = m->layout;
-  size_t n = (size_t)m->plan->n_layers, n_operators = (size_t)mafat_network_n_tensors(m->network);
+  size_t n = (size_t)m->plan->n_layers, n_tensors = (size_t)mafat_network_n_tensors(m->network);
   int code = mafat_schedule_open(&m->schedule, m->network, m->plan);
   layout->heap = m->plan->heap;
   layout->n_layers = m->plan->n_layers;
@@ -213,16 +220,16 @@ static int make(struct mafat_layout_maker *m)
   layout->n_workers = m->plan->n_threads;
   layout->winograds = list_winograds(m->plan);
   layout->ring_buffer = layout->panel_buffer = layout->affine_buffer = layout->frame_buffer = -1;
-  layout->tensors = mafat_heap_calloc(layout->heap, n_operators, sizeof *layout->tensors);
+  layout->tensors = mafat_heap_calloc(layout->heap, n_tensors, sizeof *layout->tensors);
   if (!layout->tensors) return MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = mafat_parts_scratch_open(&layout->part_scratch, m->plan, m->network);
   if (code) return code;
   size_t n_partition_buffers = (size_t)find_partition_buffers(m),
          n_runs = layout->part_scratch ? (size_t)layout->part_scratch->n_runs : 0;
-  /* scratch and weights of layers, tensors, partition buffers, scratch of parts, and 4 buffers for
-   * I/O and a frame */
+  /* at most: scratch and weights of each layer, tensors, partition buffers, scratch of parts, three
+   * I/O buffers and a frame */
   layout->buffers =
-      mafat_heap_calloc(layout->heap, 2 * n + n_operators + n_partition_buffers + n_runs + 4,
+      mafat_heap_calloc(layout->heap, 2 * n + n_tensors + n_partition_buffers + n_runs + 4,
                         sizeof *layout->buffers);
   layout->scratch = mafat_heap_calloc(layout->heap, n, sizeof *layout->scratch);
   layout->scratch_buffers = mafat_heap_calloc(layout->heap, n, sizeof *layout->scratch_buffers);
@@ -230,9 +237,9 @@ static int make(struct mafat_layout_maker *m)
   layout->layer_macs = mafat_heap_calloc(layout->heap, n, sizeof *layout->layer_macs);
   layout->groups =
       mafat_heap_calloc(layout->heap, (size_t)m->plan->n_groups, sizeof *layout->groups);
-  m->extents = mafat_heap_calloc(m->work, n_operators, sizeof *m->extents);
-  m->lives = mafat_heap_calloc(m->work, n_operators, sizeof *m->lives);
-  m->slots = mafat_heap_calloc(m->work, n_operators, sizeof *m->slots);
+  m->extents = mafat_heap_calloc(m->work, n_tensors, sizeof *m->extents);
+  m->lives = mafat_heap_calloc(m->work, n_tensors, sizeof *m->lives);
+  m->slots = mafat_heap_calloc(m->work, n_tensors, sizeof *m->slots);
   if (m->plan->parts && code == MAFAT_OK) {
     layout->parts_bytes = records_of_parts(m, n_partition_buffers + n_runs);
     code = open_parts(m, n_partition_buffers);
@@ -242,7 +249,7 @@ static int make(struct mafat_layout_maker *m)
       !m->slots)
     return MAFAT_ENOMEM;
   for (size_t l = 0; l < n; l++) layout->weights_buffers[l] = -1;
-  for (size_t t = 0; t < n_operators; t++) layout->tensors[t].buffer = -1;
+  for (size_t t = 0; t < n_tensors; t++) layout->tensors[t].buffer = -1;
   mafat_layout_find_lives(m);
   mafat_layout_find_extents(m);
   code = mafat_layout_list_buffers(m);
@@ -260,7 +267,8 @@ static int make_layout(struct mafat_layout **out, struct mafat_layout_maker m,
 {
   *out = NULL;
   struct mafat_heap *heap = m.plan->heap;
-  /* for temporary memory if the plan is in the C library's heap, which it would fragment */
+  /* If the plan is in the C library's heap (NULL), temporary memory comes from a heap of its own:
+   * it would fragment the C library's. */
   struct mafat_heap *own = NULL;
   int code = heap ? MAFAT_OK : mafat_heap_open(&own);
   m.work = own ? own : heap;

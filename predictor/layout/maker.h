@@ -1,5 +1,5 @@
 /* State of a layout (layout.h) while it is made, and the stages of making it. maker.c calls the
- * stages below in this order; buffers.c calls the functions mafat_times_of_*. Included by
+ * stages in the order below; buffers.c calls the functions mafat_times_of_*. Included by
  * predictor/layout/ only. */
 #ifndef MAFAT_PREDICTOR_LAYOUT_MAKER_H
 #define MAFAT_PREDICTOR_LAYOUT_MAKER_H
@@ -11,12 +11,12 @@
 
 /* Sizes of a tensor and of a layer's steps, found by the dry walk. */
 struct mafat_extent {
-  int rows, cols;         /* largest box held; cols with padding */
-  int pixel_width;        /* largest range of channels held, in elements of a pixel */
-  int out_rows, out_cols; /* largest box computed */
+  int rows, cols;         /* largest box of the tensor held at a time; cols with padding */
+  int pixel_width;        /* elements kept of each pixel: the largest range of channels held */
+  int out_rows, out_cols; /* largest box that a step of the layer computes */
 };
 
-/* First and last time of a lifetime, inclusive. */
+/* First and last time of a lifetime, inclusive (layout.h: struct mafat_buffer). */
 struct mafat_times {
   int first, last;
 };
@@ -27,31 +27,35 @@ struct mafat_layout_maker {
   struct mafat_schedule *schedule;
   struct mafat_layout *layout;
   struct mafat_extent *extents; /* [tensor] */
-  struct mafat_times *lives;    /* [tensor]; in partition buffers, of all of them together */
-  struct mafat_times *partition_buffers;   /* [partition buffer]: those of each tensor in turn, then
-                                              those of sums */
+  struct mafat_times *lives;    /* [tensor]: lifetime; in partition buffers: from the first time of
+                                   any of them to the last */
+  struct mafat_times *partition_buffers;   /* [partition buffer]: lifetime. Tensor by tensor: its
+                                              partition buffers, then its buffers of integer sums */
   int *first_partition_buffer;             /* [tensor]: index in that list */
-  int *first_sums;              /* [operator]: index in that list; one for each part of the map */
-  struct mafat_times *parts;    /* [operator]: steps of layers in parts */
-  int *slots;                   /* [tensor]: row slots of the ring that it owns; 0: owns none */
-  bool outline, sketch;         /* layout.h */
-  struct mafat_heap *work;      /* temporary: these lists and the work of offset assignment */
+  int *first_sums;              /* [tensor]: index in that list of its first buffer of sums; there
+                                   is one for each part of the map */
+  struct mafat_times *parts;    /* [layer]: first and last time of the steps of a layer in parts */
+  int *slots;                   /* [tensor]: row slots of the in-place ring that it owns; 0: none */
+  bool outline, sketch;         /* the layout is reduced (layout.h) */
+  struct mafat_heap *work;      /* heap of these lists and of all temporary memory */
 };
 
 /* lives.c: finds the first write and the last read of each tensor and partition buffer. */
 void mafat_layout_find_lives(struct mafat_layout_maker *m);
+/* From the group's first step to its last. */
 struct mafat_times mafat_times_of_group(const struct mafat_group *g);
 /* Lifetime of a step's scratch. Not for parts, which have their own (schedule/parts_scratch.h). */
 struct mafat_times mafat_times_of_step(const struct mafat_layout_maker *m, int layer);
-/* Lifetime of loaded weights and their read buffers: the whole group, the same in all tiles. */
+/* Lifetime of loaded weights: the layer's own steps if these follow each other; in tiles and rows
+ * the whole group, because each tile needs them. */
 struct mafat_times mafat_times_of_weights(const struct mafat_layout_maker *m, int layer);
 
 /* extents.c: walks the schedule dry. Finds how much of each tensor is held at a time, with its
  * readers' padding, and the sizes of the steps. */
 void mafat_layout_find_extents(struct mafat_layout_maker *m);
 
-/* buffers.c: creates a buffer for everything with a lifetime, from extents and lives. Returns
- * MAFAT_ELIMIT when sizes overflow, or MAFAT_ENOMEM. */
+/* buffers.c: creates all buffers, from extents and lives. Returns MAFAT_ELIMIT when sizes overflow,
+ * or MAFAT_ENOMEM. */
 int mafat_layout_list_buffers(struct mafat_layout_maker *m);
 
 /* True if steps of several layers alternate. */

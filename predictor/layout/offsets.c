@@ -1,5 +1,6 @@
-/* Assigns offsets to buffers with lifetimes: tries orders, and calls offsets_exact.c for few
- * blocks, offsets_skyline.c for many. Called by maker.c. Allocates from the given heap. */
+/* Assigns offsets to blocks: places them one by one in several orders and keeps the best result.
+ * Also tries offsets_exact.c on few blocks, and offsets_skyline.c. Called by maker.c. Allocates
+ * from the given heap, and frees all of it. */
 #include "predictor/layout/offsets.h"
 
 #include "base/blocks.h"
@@ -10,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Last time of all blocks; no time is negative. */
+/* Last time at which a block lives. */
 static int last_time(const struct mafat_block *blocks, int n)
 {
   int last = 0;
@@ -19,7 +20,7 @@ static int last_time(const struct mafat_block *blocks, int n)
   return last;
 }
 
-/* Bytes alive at each time. NULL: out of memory. */
+/* Bytes alive at each time. The caller frees the list; NULL: out of memory. */
 static size_t *live_bytes(const struct mafat_block *blocks, int n, struct mafat_heap *heap)
 {
   int end = last_time(blocks, n) + 1;
@@ -47,9 +48,9 @@ size_t mafat_offsets_lower_bound(const struct mafat_block *blocks, int n)
 }
 
 enum {
-  N_STRETCHES = 128,
-  FEW_STRETCHES = 4, /* up to this many are searched one by one; else all placed blocks are */
-  MANY = 512         /* blocks */
+  N_STRETCHES = 128, /* time is divided into this many stretches */
+  FEW_STRETCHES = 4, /* a block in more stretches is compared with all placed blocks instead */
+  MANY = 512         /* number of blocks from which each order is slow to try */
 };
 
 /* A placed block. */
@@ -58,14 +59,15 @@ struct placed {
   int first, last;
 };
 
-/* Sorted by offset. */
+/* Placed blocks, sorted by offset. */
 struct pile {
   struct placed *list; /* (n) */
   int n;
 };
 
-/* Working state. A block is tight if it is alive at a time when most of the bound is alive. Several
- * orders of the tight blocks are tried; the other blocks are placed afterwards. */
+/* Working state. The bound is the largest sum of bytes alive at one time; no arena is smaller. A
+ * block is tight if it lives at a time at which most of the bound is alive. Several orders of the
+ * tight blocks are tried; the other blocks are placed afterwards. */
 struct assignment {
   struct mafat_heap *heap;
   struct mafat_block *blocks;
@@ -74,20 +76,20 @@ struct assignment {
   int *order; /* (n_tight): tight blocks in the order in which they are placed */
   struct pile piles[N_STRETCHES + 1]; /* [stretch of time]: blocks alive in it; the last: all placed
                                          blocks */
-  struct placed *capacity;                /* storage of all piles */
+  struct placed *storage;             /* lists of all piles */
   int stretch_times;                  /* number of times in each stretch */
   int *sorting;          /* buffer for sorting */
-  size_t *live;          /* [time]: bytes */
-  int *firsts;           /* [time]: number of earlier times at which a block begins and most of the
-                            bound is alive */
+  size_t *live;          /* [time]: bytes alive */
+  int *firsts;           /* [time]: number of tight times before it; at a tight time a block begins
+                            and most of the bound is alive */
   int n_times;
-  size_t *best; /* offsets of the tight blocks */
-  size_t best_total;
+  size_t *best; /* [block]: best offsets of the tight blocks so far */
+  size_t best_total; /* arena of these; only a smaller one replaces them */
   long long left; /* calls of place_all() left in the search limit */
-  size_t *kept; /* offsets of all blocks, after the rest was placed */
+  size_t *kept; /* [block]: offsets of the best complete assignment */
 };
 
-/* First stretch of a block's life. */
+/* First stretch of a block's life, and the one after its last. */
 static int first_stretch(const struct assignment *a, const struct mafat_block *b)
 {
   return b->first / a->stretch_times;
@@ -98,8 +100,8 @@ static int end_stretch(const struct assignment *a, const struct mafat_block *b)
   return b->first > b->last ? first_stretch(a, b) : b->last / a->stretch_times + 1;
 }
 
-/* Returns the lowest offset, from `at` on, at which b overlaps none of the pile's blocks that are
- * alive with it and begin below its end. *next: first block of the pile not yet compared. */
+/* Raises offset `at` of b as far as the pile's blocks that live at the same time require. *next:
+ * first block of the pile to compare; becomes the first one above b. */
 static size_t rise(const struct pile *pile, int *next, const struct mafat_block *b, size_t at)
 {
   int i = *next;
@@ -111,6 +113,7 @@ static size_t rise(const struct pile *pile, int *next, const struct mafat_block 
   return at;
 }
 
+/* Lowest offset where b fits. */
 static size_t lowest_fit(const struct assignment *a, const struct mafat_block *b)
 {
   int first = first_stretch(a, b), n = end_stretch(a, b) - first, next[FEW_STRETCHES] = {0};
@@ -126,7 +129,7 @@ static size_t lowest_fit(const struct assignment *a, const struct mafat_block *b
   return at;
 }
 
-/* Highest offset below `top` where b fits; else the lowest. */
+/* Highest offset where b fits and ends at most at `top`; if there is none, the lowest. */
 static size_t highest_fit(const struct assignment *a, const struct mafat_block *b, size_t top)
 {
   const struct pile *all = &a->piles[N_STRETCHES];
@@ -160,6 +163,7 @@ static void place(struct assignment *a, int index, size_t offset)
   for (int s = first_stretch(a, b); s < end_stretch(a, b); s++) insert(&a->piles[s], &p);
 }
 
+/* Removes all placed blocks. */
 static void begin(struct assignment *a)
 {
   for (int s = 0; s <= N_STRETCHES; s++) a->piles[s].n = 0;
@@ -175,7 +179,7 @@ static int find_stretch_times(const struct assignment *a)
   return mafat_max(a->n_times / N_STRETCHES, (int)(sum / a->n)) + 1;
 }
 
-/* Allocates each pile for the blocks that live in its stretch. */
+/* Allocates the piles, each for the blocks that live in its stretch. False: out of memory. */
 static bool open_piles(struct assignment *a)
 {
   size_t n = (size_t)a->n;
@@ -185,15 +189,16 @@ static bool open_piles(struct assignment *a)
     for (int s = first_stretch(a, &a->blocks[i]); s < end_stretch(a, &a->blocks[i]); s++, n++)
       a->piles[s].n++;
   }
-  struct placed *capacity = a->capacity = mafat_heap_calloc(a->heap, n, sizeof *a->capacity);
+  struct placed *storage = a->storage = mafat_heap_calloc(a->heap, n, sizeof *a->storage);
   a->piles[N_STRETCHES].n = a->n;
-  for (int s = 0; s <= N_STRETCHES && capacity; capacity += a->piles[s++].n)
-    a->piles[s].list = capacity;
-  return capacity != NULL;
+  for (int s = 0; s <= N_STRETCHES && storage; storage += a->piles[s++].n)
+    a->piles[s].list = storage;
+  return storage != NULL;
 }
 
-/* Places all blocks in `order`; with a top, blocks that prefer it are placed downwards from it.
- * Stops when the total is not better than the best. */
+/* Places the tight blocks in `order`, and keeps the offsets if they are the best so far. Returns
+ * the arena's size. top: not 0 to place blocks that prefer the top downwards from it. Once the
+ * search limit is used up, stops at an arena that is not better. */
 static size_t place_all(struct assignment *a, size_t top)
 {
   size_t total = 0;
@@ -212,6 +217,7 @@ static size_t place_all(struct assignment *a, size_t top)
   return total;
 }
 
+/* True if x is placed before y. */
 typedef bool (*before)(const struct mafat_block *x, const struct mafat_block *y);
 
 static bool larger(const struct mafat_block *x, const struct mafat_block *y)
@@ -235,7 +241,7 @@ static bool heavier(const struct mafat_block *x, const struct mafat_block *y)
   return (double)x->bytes * (x->last - x->first + 1) > (double)y->bytes * (y->last - y->first + 1);
 }
 
-/* Merges adjacent runs. Stable, so equal blocks keep their order. */
+/* Merges two sorted runs of the order. Stable, so equal blocks keep their order. */
 static void merge(const struct assignment *a, before is_before, int from, int middle, int end)
 {
   int left = from, right = middle;
@@ -247,6 +253,7 @@ static void merge(const struct assignment *a, before is_before, int from, int mi
   memcpy(a->order + from, a->sorting + from, (size_t)(end - from) * sizeof *a->order);
 }
 
+/* Sorts the tight blocks, by merge sort. */
 static void sort_order(struct assignment *a, before is_before)
 {
   int n = 0;
@@ -257,7 +264,8 @@ static void sort_order(struct assignment *a, before is_before)
       merge(a, is_before, from, from + run, from + 2 * run < n ? from + 2 * run : n);
 }
 
-/* Moves the block with the highest end to the front of the order. */
+/* Moves the block that ends at `total`, the highest, to the front of the order. False: it is
+ * there. */
 static bool promote_highest(struct assignment *a, size_t total)
 {
   for (int i = 0; i < a->n_tight; i++) {
@@ -272,7 +280,7 @@ static bool promote_highest(struct assignment *a, size_t total)
   return false;
 }
 
-/* Fisher-Yates shuffle with a fixed seed: the same arena every time. */
+/* Fisher-Yates shuffle. The seed is fixed, so that a plan always gets the same arena. */
 static void shuffle(struct assignment *a, uint32_t *seed)
 {
   for (int i = a->n_tight - 1; i > 0; i--) {
@@ -292,8 +300,8 @@ static void try_order(struct assignment *a, size_t bound, int promotions)
     total = place_all(a, i % 2 ? bound : 0);
 }
 
-/* Finds the tight blocks: those alive at a time when at least `eighths` eighths of the bound are
- * alive. Only times at which a block begins count, because the sum grows only there. */
+/* Finds the tight blocks: those that live at a time with at least `eighths` eighths of the bound
+ * alive. Only times at which a block begins count, because live bytes grow only there. */
 static void find_tight(struct assignment *a, size_t bound, size_t eighths)
 {
   memset(a->firsts, 0, ((size_t)a->n_times + 1) * sizeof *a->firsts);
@@ -310,10 +318,10 @@ static void find_tight(struct assignment *a, size_t bound, size_t eighths)
   }
 }
 
-/* Places few blocks exactly, within a limit of placements. */
+/* Searches the smallest arena of the tight blocks, within a limit of placements. */
 static int assign_exact(struct assignment *a, size_t bound)
 {
-  enum { EFFORT = 10000000 }; /* a placement costs less than n^2 */
+  enum { EFFORT = 10000000 }; /* a placement costs less than n^2 of it */
   struct mafat_block few[MAFAT_FEW_BLOCKS];
   size_t total = a->best_total;
   sort_order(a, larger);
@@ -326,16 +334,16 @@ static int assign_exact(struct assignment *a, size_t bound)
   return code;
 }
 
-/* Tries orders of the tight blocks until one reaches the bound or the effort is spent. Results of
- * `most` bytes or more do not count. */
+/* Tries orders of the tight blocks until one reaches the bound or the search limit is used up. Only
+ * arenas smaller than `most` bytes count. */
 static int try_orders(struct assignment *a, size_t bound, size_t most)
 {
   static const before orders[] = {larger, earlier, longer, heavier};
-  enum { PROMOTIONS = 40, SHUFFLES = 60, EFFORT = 4000000 }; /* a placement costs about n^2 */
+  enum { PROMOTIONS = 40, SHUFFLES = 60, EFFORT = 4000000 }; /* placing all costs about n^2 */
   a->best_total = a->n_tight ? most : 0;
   if (a->n_tight == 0) return MAFAT_OK;
   a->left = EFFORT / ((long long)a->n_tight * a->n_tight) + 1;
-  /* Blocks of a chain alternate between bottom and top. This is optimal if it is untiled. */
+  /* In a chain of untiled layers, maps that alternate between bottom and top are optimal. */
   sort_order(a, earlier);
   place_all(a, bound);
   for (size_t o = 0; o < sizeof orders / sizeof *orders && a->best_total > bound; o++) {
@@ -353,7 +361,7 @@ static int try_orders(struct assignment *a, size_t bound, size_t most)
                                                                  : MAFAT_OK;
 }
 
-/* Restores the best order's offsets and places all other blocks. Returns the arena's size. */
+/* Places the tight blocks at their best offsets, then all others. Returns the arena's size. */
 static size_t place_rest(struct assignment *a)
 {
   size_t total = a->best_total;
@@ -369,14 +377,15 @@ static size_t place_rest(struct assignment *a)
   return total;
 }
 
-/* Saves the offsets of all blocks. */
+/* Saves the offsets of all blocks; returns `total`. */
 static size_t keep_offsets(struct assignment *a, size_t total)
 {
   for (int i = 0; i < a->n; i++) a->kept[i] = a->blocks[i].offset;
   return total;
 }
 
-/* Places the blocks alive when most of the bound is; if the rest then needs more, all blocks. */
+/* Assigns all blocks, those first that live when 6/8 of the bound is alive. If the others make the
+ * arena larger, tries again with all blocks as tight (0/8). */
 static int assign_tight(struct assignment *a, size_t bound, size_t *total)
 {
   for (int eighths = 6; eighths >= 0 && *total > bound; eighths -= 6) {
@@ -391,7 +400,8 @@ static int assign_tight(struct assignment *a, size_t bound, size_t *total)
   return MAFAT_OK;
 }
 
-/* Other arrangements of the tight blocks may fit the rest better. */
+/* Searches other offsets of the tight blocks, with 7/8 to 4/8 of the bound, which may leave more
+ * space for the others. */
 static int assign_others(struct assignment *a, size_t bound, size_t *total)
 {
   for (size_t eighths = 7; eighths >= 4 && *total > bound; eighths--) {
@@ -416,7 +426,8 @@ static int assign_skyline(struct assignment *a, size_t bound, size_t *total)
   return code;
 }
 
-/* With many blocks each order takes long, and few can be tried. */
+/* Assigns all blocks. With many blocks only few orders can be tried in the search limit, so the
+ * skyline comes first. */
 static int assign_all(struct assignment *a, size_t bound, size_t *total)
 {
   int code = a->n > MANY ? assign_skyline(a, bound, total) : MAFAT_OK;
@@ -449,7 +460,7 @@ size_t mafat_offsets_assign(struct mafat_block *blocks, int n, struct mafat_heap
   mafat_heap_free(heap, a.firsts);
   mafat_heap_free(heap, a.sorting);
   mafat_heap_free(heap, a.order);
-  mafat_heap_free(heap, a.capacity);
+  mafat_heap_free(heap, a.storage);
   mafat_heap_free(heap, a.best);
   mafat_heap_free(heap, a.tight);
   mafat_heap_free(heap, a.kept);

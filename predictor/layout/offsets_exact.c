@@ -1,5 +1,5 @@
 /* Branch and bound for the smallest arena of at most MAFAT_FEW_BLOCKS blocks. Called by offsets.c.
- * Allocates from the given heap. */
+ * Allocates its state from the given heap, and frees it. */
 #include "predictor/layout/offsets_exact.h"
 
 #include "base/error.h"
@@ -33,11 +33,11 @@ static int next(const struct set *s, int block)
   return MAFAT_FEW_BLOCKS;
 }
 
-/* State after some blocks are placed. */
+/* State of the search after some blocks are placed. */
 struct tower {
   struct set placed;
   int n_placed;
-  size_t level;                    /* last offset: no later block is lower */
+  size_t level;                    /* offset of the block placed last; no later block is lower */
   size_t floors[MAFAT_FEW_BLOCKS]; /* [block]: its lowest possible offset */
   size_t tops[MAFAT_FEW_BLOCKS];   /* [block]: at its first time, the end of the placed blocks */
   size_t above[MAFAT_FEW_BLOCKS];  /* [block]: at its first time, bytes of the unplaced blocks
@@ -53,8 +53,7 @@ struct few {
   struct set meets[MAFAT_FEW_BLOCKS]; /* [block]: blocks alive at a common time */
   struct set alive[MAFAT_FEW_BLOCKS]; /* [block]: blocks alive at its first time */
   struct set begins[MAFAT_FEW_BLOCKS]; /* [block]: blocks that begin while it is alive */
-  int low[MAFAT_FEW_BLOCKS];          /* [block]: a block that was low enough at its first time; the
-                                         search for others starts after it */
+  int low[MAFAT_FEW_BLOCKS];          /* [block]: result of the last has_lower, tried first */
   size_t offsets[MAFAT_FEW_BLOCKS];   /* offsets of placed blocks */
   size_t bound, total;                /* total: the smallest so far */
   long left;                          /* placements left to try */
@@ -86,8 +85,8 @@ static bool has_lower(struct few *f, const struct tower *t, int block, size_t he
   return false;
 }
 
-/* Lower bound: at the first time of each block, the unplaced blocks alive are above the placed ones
- * and the level. */
+/* True if the rest may be placed in an arena smaller than the best. At the first time of each block
+ * the unplaced blocks that are alive must fit above the placed ones and the level. */
 static bool can_be_smaller(struct few *f, const struct tower *t)
 {
   for (int i = 0; i < f->n; i++) {
@@ -98,6 +97,7 @@ static bool can_be_smaller(struct few *f, const struct tower *t)
   return true;
 }
 
+/* Saves the offsets of a complete arena. */
 static void keep(struct few *f)
 {
   f->total = 0;
@@ -108,8 +108,7 @@ static void keep(struct few *f)
   }
 }
 
-/* Lowest possible end of an unplaced block. A block placed above it could have been placed after
- * it. */
+/* Lowest possible end of an unplaced block. A block that starts higher is tried after it. */
 static size_t ceiling(const struct few *f, const struct tower *t)
 {
   size_t least = SIZE_MAX;
@@ -138,6 +137,8 @@ static void put(struct few *f, const struct tower *t, int block)
   }
 }
 
+/* Tries all next blocks, recursively. last: the block placed before, -1: none. Of blocks with equal
+ * offsets only the ascending order is tried. */
 static void place_next(struct few *f, const struct tower *t, int last)
 {
   if (--f->left < 0 || !can_be_smaller(f, t)) return;

@@ -1,4 +1,4 @@
-/* Finds the smallest arena of a few blocks, by branch and bound. Called by offsets.c. */
+/* Offset assignment for a few blocks, by branch and bound. Called by offsets.c. */
 #ifndef MAFAT_PREDICTOR_LAYOUT_OFFSETS_EXACT_H
 #define MAFAT_PREDICTOR_LAYOUT_OFFSETS_EXACT_H
 
@@ -7,9 +7,9 @@
 
 enum { MAFAT_FEW_BLOCKS = 80 };
 
-/* Searches for an arena of n <= MAFAT_FEW_BLOCKS blocks smaller than *total. Stops at an arena not
- * larger than `bound`, or after `placements` placements. On success updates *total and the offsets.
- * MAFAT_ENOMEM. */
+/* Searches for an arena of n <= MAFAT_FEW_BLOCKS blocks smaller than *total bytes. Stops at an
+ * arena not larger than `bound`, or after `placements` placed blocks. If it finds one, updates
+ * *total and the blocks' offsets. Working memory comes from `heap`. MAFAT_ENOMEM. */
 int mafat_offsets_assign_exact(struct mafat_block *blocks, int n, size_t bound, size_t *total,
                                long placements, struct mafat_heap *heap);
 

@@ -1,9 +1,10 @@
-/* Places many blocks from the bottom up. Called by offsets.c.
+/* Places many blocks from the bottom up. Called by offsets.c. Allocates from the given heap, and
+ * frees all of it.
  *
- * Placed blocks form a skyline: a height at each time. The lowest segment is filled next, with the
- * most important block whose life is within the segment. If there is none, the segment is raised to
- * its lower neighbour, and the space below is lost. Importance is learned: blocks that end above
- * the bound become more important in the next round. */
+ * Placed blocks form a skyline: a height (offset) at each time. The lowest segment is filled next,
+ * with the block of largest weight whose life is within the segment. If there is none, the segment
+ * is raised to its lower neighbour, and the space below is lost. Weights are learned over several
+ * rounds: a block that ends above the bound gets a larger weight in the next one. */
 #include "predictor/layout/offsets_skyline.h"
 
 #include "base/blocks.h"
@@ -14,42 +15,42 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { MANY = 512 }; /* blocks */
+enum { MANY = 512 }; /* number of blocks from which rounds are stopped early */
 
 static const double MORE = 1.3; /* factor on the weight of a block that ended above the bound */
 
-/* A stretch of time with nothing placed above it, indexed by its first time. Times count only those
- * at which blocks begin. */
+/* A stretch of time in which the skyline has one height, indexed by its first time. In this file,
+ * times are numbered anew: only times at which a block begins count. */
 struct skyline_segment {
   int end, before; /* end: also the begin of the next segment; before: begin of the previous one,
                       -1: none */
   size_t height;
-  bool there;
+  bool exists;
 };
 
-/* Candidate for the lowest segment; stale if the segment has changed. */
+/* Candidate for the lowest segment; stale if the segment has changed since. */
 struct low {
   size_t height;
   int begin;
 };
 
-/* A block; its index is its rank among blocks that live. */
+/* A block that lives at some time. Its rank is its index in order of first times. */
 struct life {
-  int begin, end; /* in the same times */
-  int block;
+  int begin, end; /* first time, and the one after the last */
+  int block;      /* index in the caller's list */
   size_t bytes;
 };
 
-/* Node of a tree over blocks by rank: the unplaced blocks below it. */
+/* Node of a binary tree whose leaves are the ranks. Summarizes the unplaced blocks below it. */
 struct node {
-  double weight; /* largest weight; negative: none */
-  int end;       /* earliest end of a life */
+  double weight; /* their largest weight; negative: there are none */
+  int end;       /* their earliest end of a life */
 };
 
 struct filler {
   struct life *lives;     /* (n) by first time */
   int n;
-  int *firsts;            /* [time], and one more: first rank that begins then */
+  int *firsts;            /* [time], (n_times + 1): first rank that begins then or later */
   int n_times;
   int n_leaves;           /* power of two */
   struct node *nodes;     /* (2 * n_leaves); node 1 is the root */
@@ -57,14 +58,15 @@ struct filler {
   struct low *lows;       /* (n_lows) heap of all segments but the one being filled */
   int n_lows;
   double *learnt;         /* [rank]: learned factor on the block's initial weight */
-  size_t *offsets;        /* [rank] */
-  size_t *best;           /* [rank]: those of the smallest arena */
+  size_t *offsets;        /* [rank]: offsets of this round */
+  size_t *best;           /* [rank]: offsets of the smallest arena */
   size_t bound, total;    /* total: the smallest so far */
   long left;              /* placements left */
 };
 
 /* ---- choice of a block ---- */
 
+/* Updates a node from its two children. */
 static void join(struct node *nodes, int i)
 {
   const struct node *a = &nodes[2 * i], *b = &nodes[2 * i + 1];
@@ -72,20 +74,22 @@ static void join(struct node *nodes, int i)
   nodes[i].end = mafat_min(a->end, b->end);
 }
 
+/* Removes a placed block from the tree. */
 static void take(struct filler *f, int rank)
 {
   int i = f->n_leaves + rank;
   for (f->nodes[i] = (struct node){-1, INT_MAX}; i > 1;) join(f->nodes, i /= 2);
 }
 
-/* Query below a node: ranks from `begin` to `end`, lives that end by `over`. */
+/* Search for the unplaced block of largest weight among ranks [begin, end) whose life ends at or
+ * before time `over`. */
 struct block_want {
   int begin, end, over;
-  int found; /* leaf; 0: none yet */
-  double weight;
+  int found; /* its leaf; 0: none yet */
+  double weight; /* its weight */
 };
 
-/* Searches a node that covers `width` ranks from `first` on. */
+/* Searches node i, which covers `width` ranks from `first` on. */
 static void look(const struct node *nodes, int i, int first, int width, struct block_want *w)
 {
   if (first >= w->end || first + width <= w->begin || nodes[i].end > w->over ||
@@ -102,7 +106,7 @@ static void look(const struct node *nodes, int i, int first, int width, struct b
   look(nodes, 2 * i + !right, first + !right * half, half, w);
 }
 
-/* Rank of the block to place in the segment; -1: none fits. */
+/* Rank of the block to place in the segment [begin, end); -1: none fits. */
 static int choose(const struct filler *f, int begin, int end)
 {
   struct block_want w = {f->firsts[begin], f->firsts[end], end, 0, -1};
@@ -117,6 +121,7 @@ static bool is_lower(const struct low *a, const struct low *b)
   return a->height != b->height ? a->height < b->height : a->begin < b->begin;
 }
 
+/* Adds a segment to the heap. */
 static void offer(struct filler *f, int begin)
 {
   struct low low = {f->segments[begin].height, begin};
@@ -125,6 +130,7 @@ static void offer(struct filler *f, int begin)
   f->lows[i] = low;
 }
 
+/* Removes the lowest candidate from the heap. */
 static struct low take_low(struct filler *f)
 {
   struct low top = f->lows[1], last = f->lows[f->n_lows--];
@@ -138,24 +144,24 @@ static struct low take_low(struct filler *f)
   return top;
 }
 
-/* Returns the lowest segment. */
+/* Removes the lowest segment from the heap, and returns its first time. */
 static int lowest(struct filler *f)
 {
   for (;;) {
     struct low low = take_low(f);
     const struct skyline_segment *v = &f->segments[low.begin];
-    if (v->there && v->height == low.height) return low.begin;
+    if (v->exists && v->height == low.height) return low.begin;
   }
 }
 
-/* Creates a segment from `begin` to the next one. */
+/* Sets the segment that begins at `begin`, and links the next one to it. */
 static void dig(struct filler *f, int begin, struct skyline_segment v)
 {
   f->segments[begin] = v;
   if (v.end < f->n_times) f->segments[v.end].before = begin;
 }
 
-/* Raises a segment to its lower neighbour and merges them. */
+/* Raises a segment to its lower neighbour and merges them. The space below stays empty. */
 static void fill(struct filler *f, int at)
 {
   struct skyline_segment v = f->segments[at];
@@ -164,11 +170,11 @@ static void fill(struct filler *f, int at)
   size_t to_left = left ? left->height : SIZE_MAX, to_right = right ? right->height : SIZE_MAX;
   int begin = at, end = v.end;
   if (to_right <= to_left) {
-    f->segments[v.end].there = false;
+    f->segments[v.end].exists = false;
     end = right->end;
   }
   if (to_left <= to_right) {
-    f->segments[at].there = false;
+    f->segments[at].exists = false;
     begin = v.before;
     dig(f, begin, (struct skyline_segment){end, left->before, to_left, true});
     return;
@@ -177,8 +183,8 @@ static void fill(struct filler *f, int at)
   offer(f, begin);
 }
 
-/* Places a block at the segment's bottom. Returns the rest of the segment, which is as low; -1:
- * none. */
+/* Places a block on the segment. Returns a remaining segment of the same height, which is not in
+ * the heap; -1: none. */
 static int put(struct filler *f, int at, const struct life *b)
 {
   struct skyline_segment v = f->segments[at];
@@ -192,9 +198,9 @@ static int put(struct filler *f, int at, const struct life *b)
   return at;
 }
 
-/* Places all blocks; returns the arena's size. With many blocks it stops once the total is not
- * smaller than the best; learning then uses the placed blocks only, and more rounds fit in the same
- * time. */
+/* One round: places all blocks and returns the arena's size. With many blocks it stops once the
+ * arena is not smaller than the best. Then only placed blocks learn, but more rounds fit in the
+ * same time. */
 static size_t pile(struct filler *f)
 {
   size_t total = 0;
@@ -224,6 +230,7 @@ static size_t pile(struct filler *f)
 
 /* ---- weights of blocks ---- */
 
+/* Initial weight of a block: its lifetime, lifetime times bytes, or bytes. */
 enum shape { LONG, HEAVY, LARGE, N_SHAPES };
 
 static double weight_of(const struct life *b, enum shape shape)
@@ -232,6 +239,7 @@ static double weight_of(const struct life *b, enum shape shape)
   return shape == LARGE ? (double)b->bytes : shape == HEAVY ? life * (double)b->bytes : life;
 }
 
+/* Builds the tree over all blocks. */
 static void plant(struct filler *f, enum shape shape)
 {
   for (int i = 0; i < f->n_leaves; i++) {
@@ -243,6 +251,7 @@ static void plant(struct filler *f, enum shape shape)
   for (int i = f->n_leaves - 1; i > 0; i--) join(f->nodes, i);
 }
 
+/* Runs rounds with one initial weight, until `placements` blocks were placed. */
 static void try_shape(struct filler *f, enum shape shape, long placements)
 {
   f->left = placements;
@@ -261,7 +270,7 @@ static void try_shape(struct filler *f, enum shape shape, long placements)
 
 /* ---- lives ---- */
 
-/* Lists living blocks by first time, by counting sort. False: out of memory. */
+/* Fills in lives, firsts and n_times: a counting sort by first time. False: out of memory. */
 static bool find_lives(struct filler *f, const struct mafat_block *blocks, int n,
                        struct mafat_heap *heap)
 {

@@ -1,9 +1,11 @@
-/* Chooses convolution algorithms, and converts words of a spec to and from them. Called by
- * predictor/planning/ and search/best. Allocates from the plan's heap. */
+/* Chooses the algorithm of each convolution, and converts a spec's words (":direct3") to such
+ * choices and back. Called by predictor/planning/ and search/best. Allocates from the plan's or the
+ * choice's heap. */
 #include "predictor/plan/algorithms.h"
 
 #include "predictor/plan/winograd.h"
 
+/* Algorithm of a layer if the options name `wanted`. */
 static enum mafat_algorithm default_of(enum mafat_algorithm wanted, const struct mafat_layer *l)
 {
   if (wanted == MAFAT_AUTO) return mafat_winograd_fastest(l);
@@ -44,7 +46,7 @@ int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *
   for (int i = 0; i < (word->n ? word->n : 1); i++) {
     bool begins = is_in(layers, n_layers, spans[i].begin);
     if (!begins || !is_in(layers, n_layers, spans[i].end - 1))
-      return mafat_fail(d, MAFAT_EINVAL, "expected layers %d to %d%s behind :%s, found %d",
+      return mafat_fail(d, MAFAT_EINVAL, "expected layers %d to %d%s after :%s, found %d",
                         all.begin, all.end - 1,
                         mafat_span_size(all) > n_layers ? ", as far as they are in the group," : "",
                         mafat_algorithm_name(algorithm),
@@ -55,7 +57,7 @@ int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *
       bool applies = algorithm == MAFAT_DIRECT || mafat_winograd_applies(&n->layers[l]);
       if (!applies && word->n && mafat_span_size(spans[i]) == 1)
         return mafat_fail(d, MAFAT_EINVAL,
-                          "expected a 3x3 convolution of stride 1 behind :%s, found layer %d [%s]",
+                          "expected a 3x3 convolution of stride 1 after :%s, found layer %d [%s]",
                           mafat_algorithm_name(algorithm), l,
                           mafat_layer_type_name(n->layers[l].type));
       if (applies) plan->algorithms[l] = algorithm;
@@ -64,15 +66,16 @@ int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *
   return MAFAT_OK;
 }
 
-/* ---- words for a choice ---- */
+/* ---- words for a choice; i is an index into choice->layers ---- */
 
-/* True if layer number i of the choice does not use the default. */
+/* True if the layer does not use the default. */
 static bool differs(const struct mafat_algorithm_choice *c, int i)
 {
   int layer = c->layers[i];
   return c->algorithms[layer] != default_of(c->wanted, &c->network->layers[layer]);
 }
 
+/* True if the layer could use Winograd. */
 static bool has_choice(const struct mafat_algorithm_choice *c, int i)
 {
   return mafat_winograd_applies(&c->network->layers[c->layers[i]]);
@@ -83,7 +86,8 @@ static bool uses(const struct mafat_algorithm_choice *c, int i, enum mafat_algor
   return c->algorithms[c->layers[i]] == algorithm;
 }
 
-/* Last layer of a run with the same deviation; layers without a choice may be in between. */
+/* Finds a run of layers that use this algorithm, from index i on; returns the index of the last one
+ * that differs from the default. Layers without a choice may be in between. */
 static int run_end(const struct mafat_algorithm_choice *c, int i, enum mafat_algorithm algorithm)
 {
   int last = i;
@@ -95,10 +99,11 @@ static int run_end(const struct mafat_algorithm_choice *c, int i, enum mafat_alg
   return last;
 }
 
+/* Fills the word of one algorithm: the layers that use it and differ from the default. */
 static int fill_word(const struct mafat_algorithm_choice *c, enum mafat_algorithm algorithm,
                      struct mafat_algorithm_word *word)
 {
-  bool everywhere = true; /* the word can stand for the whole group */
+  bool everywhere = true; /* the whole group may use it: the word needs no layers */
   for (int i = 0; i < c->n; i++) {
     word->given = word->given || (differs(c, i) && uses(c, i, algorithm));
     everywhere = everywhere && (!has_choice(c, i) || uses(c, i, algorithm));

@@ -9,13 +9,13 @@
 /* Fills plan->algorithms from the options alone. MAFAT_ENOMEM. */
 int mafat_algorithms_default(struct mafat_plan *plan, const struct mafat_network *n);
 
-/* Applies a word to a group's layers (n_layers, ascending). MAFAT_EINVAL: a layer is not in the
- * group, or has no such algorithm. */
+/* Applies the spec's word for `algorithm` to a group with these layers (ascending). MAFAT_EINVAL: a
+ * layer is not in the group, or cannot use the algorithm. */
 int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *n,
                            const int *layers, int n_layers, enum mafat_algorithm algorithm,
                            const struct mafat_algorithm_word *word, struct mafat_diagnostic *d);
 
-/* Algorithms of some layers, and the options' choice `wanted`. */
+/* Algorithms of a group's layers, and the algorithm that the options name (`wanted`). */
 struct mafat_algorithm_choice {
   const struct mafat_network *network;
   enum mafat_algorithm wanted;
@@ -25,8 +25,8 @@ struct mafat_algorithm_choice {
   struct mafat_heap *heap;                /* heap for the words */
 };
 
-/* Fills a group's words, empty before, with the algorithms of these layers that differ from the
- * options' choice. MAFAT_ENOMEM. */
+/* Fills the group's words, which are empty on entry, for those layers whose algorithm differs from
+ * the default of the options. MAFAT_ENOMEM. */
 int mafat_algorithms_words(const struct mafat_algorithm_choice *choice,
                            struct mafat_group_spec *group);
 

@@ -1,8 +1,7 @@
-/* Memory in which the boxes of a run are collected and compared after its layers are done. It
- * reuses the arena, whose buffers are dead by then, and extends past its end if necessary. If there
- * are more boxes than capacity, the most confident are kept. So the memory for detections is known
- * before anything runs. Used by predictor/layout/maker.c, predictor/cost/predict.c and
- * runner/detect. */
+/* Size of the memory in which detected boxes are collected and compared, after the layers have run.
+ * This memory is in the arena, where most buffers are dead by then, and extends past its end if
+ * necessary. Its capacity is fixed before a run; of more boxes, the most confident are kept. Used
+ * by predictor/layout/maker.c, predictor/cost/predict.c and runner/detect. Pure functions. */
 #ifndef MAFAT_PREDICTOR_PLAN_BOXES_ROOM_H
 #define MAFAT_PREDICTOR_PLAN_BOXES_ROOM_H
 
@@ -10,31 +9,31 @@
 
 enum {
   MAFAT_SCORED_BOX_BYTES = 32, /* a box with one of its classes (runner/detect/best_boxes.h) */
-  MAFAT_DETECTION_BYTES = 24,  /* bytes that the caller gets for it, in separate memory */
-  MAFAT_POINT_BYTES = 8,       /* bytes for each point besides the box */
-  /* part of the caller's detections covered by late_bytes and MAFAT_CHARGE_AHEAD */
+  MAFAT_DETECTION_BYTES = 24,  /* a detection that is returned to the caller, in other memory */
+  MAFAT_POINT_BYTES = 8,       /* each point that is returned with it */
+  /* bytes of returned detections that late_bytes and MAFAT_CHARGE_AHEAD (predict.h) cover */
   MAFAT_DETECTIONS_SHARE = 128 << 10
 };
 
-/* Capacity in boxes, counting a box once for each class above the threshold. `wanted` boxes; if 0,
- * as many as the heads have, from 2304 to 4096. The heads are those of the first n_layers, or of
- * the outputs. Never more than can occur. */
+/* Capacity in boxes, where a box counts once for each class above the threshold. Returns `wanted`;
+ * if that is 0, the number of boxes of all heads, but at least 2304 and at most 4096. Never more
+ * than can occur. Only heads in the first n_layers, or the decoded outputs, count. */
 size_t mafat_boxes_most(const struct mafat_network *n, int n_layers, int wanted);
 
-/* Grids that find boxes which may overlap another (runner/detect/suppress.h): 1 x 1 cell, 2 x 2 and
- * so on. All grids together have no more cells than boxes. */
-enum { MAFAT_BOXES_LEVELS = 10 }; /* upper bound */
+/* Number of grids (1 x 1 cells, 2 x 2, 4 x 4 and so on) that find boxes which may overlap another
+ * (runner/detect/suppress.h). All grids together have no more cells than `most` boxes. */
+enum { MAFAT_BOXES_LEVELS = 10 }; /* its upper bound */
 int mafat_boxes_levels(size_t most);
-/* Cells of n_levels grids. */
+/* Cells of n_levels grids together. */
 static inline size_t mafat_boxes_cells(int n_levels)
 {
   return (((size_t)1 << 2 * n_levels) - 1) / 3;
 }
 
-/* Bytes of the boxes followed by the cells, an integer each. Multiple of 64. */
+/* Bytes of `most` boxes, and of the cells, an integer each. Multiple of 64. */
 size_t mafat_boxes_room_bytes(size_t most);
-/* Bytes beyond MAFAT_DETECTIONS_SHARE for detections with `points` points each, plus the memory
- * past the end of the arena. */
+/* Bytes of `most` returned detections with `points` points each, and of beyond_bytes past the end
+ * of the arena, less MAFAT_DETECTIONS_SHARE. */
 size_t mafat_boxes_late_bytes(size_t most, int points, size_t beyond_bytes);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 
+/* True if the maxpool can be fused with the convolution that it reads. */
 static bool is_pooled(const struct mafat_layer *conv, const struct mafat_layer *pool)
 {
   return mafat_layer_pools(pool) && mafat_window_is_plain(&pool->window, 2, 2) &&
@@ -31,20 +32,23 @@ bool mafat_fusion_blends_alike(const struct mafat_layer *l)
   return true;
 }
 
-static bool lies_in_blocks(const struct mafat_operand *o)
+/* True if the operand is one tensor, from the start of a channel block on. */
+static bool starts_at_block(const struct mafat_operand *o)
 {
   return mafat_sources_count(&o->sources) == 1 && o->sources.list->first % MAFAT_CHANNEL_BLOCK == 0;
 }
 
-/* The two operands may differ in channels, and the second may be larger than the output. */
+/* True if the shortcut can be fused with the convolution that it reads. The operands may differ in
+ * channels, and the second may be larger than the output. */
 static bool is_added(const struct mafat_layer *conv, const struct mafat_layer *shortcut)
 {
   if (!mafat_layer_blends(shortcut) || shortcut->blend != MAFAT_BLEND_ADD ||
       shortcut->n_operands != 2)
     return false;
   const struct mafat_operand *x = &shortcut->operands[0], *z = &shortcut->operands[1];
-  return lies_in_blocks(x) && lies_in_blocks(z) && !z->broadcast && z->shape.w >= shortcut->out.w &&
-         z->shape.h >= shortcut->out.h && mafat_layer_is_ungrouped(conv);
+  return starts_at_block(x) && starts_at_block(z) && !z->broadcast &&
+         z->shape.w >= shortcut->out.w && z->shape.h >= shortcut->out.h &&
+         mafat_layer_is_ungrouped(conv);
 }
 
 /* ---- words of a spec ---- */
@@ -56,6 +60,7 @@ static bool is_among(const int *layers, int n_layers, int layer)
   return false;
 }
 
+/* Sets the rows of the depthwise layers that a word names. */
 static int apply_word(struct mafat_plan *plan, const struct mafat_network *n, const int *layers,
                       int n_layers, const struct mafat_depthwise_word *word,
                       struct mafat_diagnostic *d)
@@ -65,11 +70,11 @@ static int apply_word(struct mafat_plan *plan, const struct mafat_network *n, co
   if (all) span = mafat_span(layers[0], layers[n_layers - 1] + 1);
   if (!is_among(layers, n_layers, span.begin) || !is_among(layers, n_layers, span.end - 1))
     return mafat_fail(d, MAFAT_EINVAL,
-                      "expected layers of its group, from %d to %d, behind :dw, found %d-%d",
+                      "expected layers of its group, from %d to %d, after :dw, found %d-%d",
                       layers[0], layers[n_layers - 1], span.begin, span.end - 1);
   if (mafat_span_size(word->layers) == 1 && !mafat_layer_is_depthwise(&n->layers[span.begin]))
     return mafat_fail(d, MAFAT_EINVAL,
-                      "expected a depthwise convolution behind :dw, found layer %d [%s]",
+                      "expected a depthwise convolution after :dw, found layer %d [%s]",
                       span.begin, mafat_layer_type_name(n->layers[span.begin].type));
   for (int i = 0; i < n_layers; i++)
     if (layers[i] >= span.begin && layers[i] < span.end &&
@@ -95,16 +100,15 @@ int mafat_fusion_apply(struct mafat_plan *plan, const struct mafat_network *n, c
   return code;
 }
 
-/* True if the layer can be fused and no word of the spec mentions it. A word that is written for a
- * span of layers must not include it. */
+/* True if the layer is fused by default. The span of a word must not include it. */
 static bool is_usual(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   return mafat_layer_is_depthwise(&n->layers[layer]) && plan->outer[layer] >= 0 &&
          mafat_plan_depthwise_rows(plan, layer) < 0;
 }
 
-/* Finds the run of layers that share a word, from layers[i] on; returns its last index. Layers that
- * cannot be fused may be in between. */
+/* Finds the run of layers from layers[i] on that can share a word; returns the index of the last
+ * one. Layers that cannot be fused may be in between. */
 static int run_end(const struct mafat_plan *plan, const struct mafat_network *n, const int *layers,
                    int n_layers, int i)
 {
@@ -117,7 +121,7 @@ static int run_end(const struct mafat_plan *plan, const struct mafat_network *n,
   return last;
 }
 
-/* One word for each run, or one for the whole group if all are the same. */
+/* Adds one word for each run, or one for the whole group if all its layers share it. */
 MAFAT_PART(opening)
 int mafat_fusion_words(const struct mafat_plan *plan, const struct mafat_network *n,
                        const int *layers, int n_layers, struct mafat_heap *heap,
@@ -139,6 +143,7 @@ int mafat_fusion_words(const struct mafat_plan *plan, const struct mafat_network
 
 /* ---- finding fusions ---- */
 
+/* Counts the readers of each tensor; an output of the network counts as two more. */
 static void count_readers(const struct mafat_network *n, const struct mafat_plan *plan,
                           const struct mafat_usage *usage, int *readers)
 {
@@ -167,20 +172,20 @@ static int find_table(const struct mafat_plan *plan, const struct mafat_network 
   return apart || !kept ? -1 : table;
 }
 
-enum { BY_ITSELF = -1 }; /* replaces a number of readers if a word forbids the layer's fusion */
+enum { BY_ITSELF = -1 }; /* in readers[]: a word of the spec forbids the layer's fusion */
 
 MAFAT_PART(opening)
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse)
 {
-  size_t n_operators = (size_t)mafat_network_n_tensors(n);
-  struct mafat_usage *usage = mafat_heap_calloc(plan->heap, n_operators, sizeof *usage);
-  int *readers = mafat_heap_calloc(plan->heap, n_operators, sizeof *readers);
-  plan->inner = mafat_heap_calloc(plan->heap, n_operators, sizeof *plan->inner);
-  plan->outer = mafat_heap_calloc(plan->heap, n_operators, sizeof *plan->outer);
-  plan->table = mafat_heap_calloc(plan->heap, n_operators, sizeof *plan->table);
+  size_t n_tensors = (size_t)mafat_network_n_tensors(n);
+  struct mafat_usage *usage = mafat_heap_calloc(plan->heap, n_tensors, sizeof *usage);
+  int *readers = mafat_heap_calloc(plan->heap, n_tensors, sizeof *readers);
+  plan->inner = mafat_heap_calloc(plan->heap, n_tensors, sizeof *plan->inner);
+  plan->outer = mafat_heap_calloc(plan->heap, n_tensors, sizeof *plan->outer);
+  plan->table = mafat_heap_calloc(plan->heap, n_tensors, sizeof *plan->table);
   bool enough = usage && readers && plan->inner && plan->outer && plan->table;
   if (enough) {
-    for (size_t i = 0; i < n_operators; i++) plan->inner[i] = plan->outer[i] = plan->table[i] = -1;
+    for (size_t i = 0; i < n_tensors; i++) plan->inner[i] = plan->outer[i] = plan->table[i] = -1;
     mafat_usage_find(n, plan, usage);
     count_readers(n, plan, usage, readers);
     for (int l = 0; l < plan->n_layers && fuse; l++) {

@@ -1,9 +1,9 @@
-/* Layers computed inside the step of the layer that reads them. The tensor between them then never
- * exists as a map. Called by predictor/, runner/engine/, runner/weights/, search/ and api/.
- * Allocates from the plan's heap.
+/* Fusion: a layer is computed inside the step of the layer that reads it, so that the tensor
+ * between them is never stored as a map. Called by predictor/, runner/engine/, runner/weights/,
+ * search/ and api/. Allocates from the plan's heap.
  *
  * These are fused:
- *   - a convolution whose only reader is a 2x2 maxpool of stride 2: pooled in the store;
+ *   - a convolution whose only reader is a 2x2 maxpool of stride 2: pooled where it is stored;
  *   - a depthwise convolution whose only reader is a 1x1 convolution: computed a few rows at
  *     a time into scratch;
  *   - a convolution (and the depthwise inside it) whose only reader is a shortcut that adds one
@@ -12,15 +12,15 @@
  *     whatever its group.
  *
  * Except for the table, all must be in one group. Nothing is computed twice and no bit of an
- * output changes. So specs of plans do not mention fusion; they only choose the rows of depthwise
- * layers (spec.h). The functions below treat such a step as one operation: use them for input
- * spans, plan.h for sources, and the walk below for all layers of a step. */
+ * output changes. So specs only mention how depthwise layers are fused (spec.h). The step belongs
+ * to the outermost layer. Use the functions below for its input spans, plan.h for its sources, and
+ * mafat_fusion_inside to walk over its layers. */
 #ifndef MAFAT_PREDICTOR_PLAN_FUSION_H
 #define MAFAT_PREDICTOR_PLAN_FUSION_H
 
 #include "predictor/plan/plan.h"
 
-/* Applies a group's depthwise words to its layers (n_layers, ascending): fills
+/* Applies a group's depthwise words (":dw4") to its layers (n_layers, ascending): fills
  * plan->depthwise_rows. MAFAT_EINVAL: a word names a layer outside the group, or a single
  * layer that is not depthwise; MAFAT_ENOMEM. */
 int mafat_fusion_apply(struct mafat_plan *plan, const struct mafat_network *n, const int *layers,
@@ -32,7 +32,8 @@ int mafat_fusion_words(const struct mafat_plan *plan, const struct mafat_network
                        const int *layers, int n_layers, struct mafat_heap *heap,
                        struct mafat_group_spec *group);
 
-/* Fills plan->inner, plan->outer and plan->table; with no fusions if `fuse` is false. */
+/* Fills plan->inner, plan->outer and plan->table; with no fusions if `fuse` is false.
+ * MAFAT_ENOMEM. */
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse);
 
 /* Returns the layer computed inside a step of `layer`, or -1. To walk over all layers of a step,
@@ -44,7 +45,7 @@ static inline int mafat_fusion_inside(const struct mafat_plan *plan, int layer)
   return plan->inner[layer] >= 0 ? plan->inner[layer] : plan->table[layer];
 }
 
-/* True if the layer inside is pooled while it is stored. */
+/* True if `layer` is a maxpool that pools a convolution inside its step. */
 static inline bool mafat_fusion_pools(const struct mafat_plan *plan, const struct mafat_network *n,
                                       int layer)
 {
@@ -53,36 +54,38 @@ static inline bool mafat_fusion_pools(const struct mafat_plan *plan, const struc
 
 enum { MAFAT_FUSION_MOST = 3 }; /* layers that one step computes: depthwise, 1x1, shortcut */
 
-/* Part of one layer that a step computes. */
+/* Part of one layer that a step computes. A step has a list of links, from the outermost layer to
+ * the innermost. */
 struct mafat_link {
   int layer;
   struct mafat_box box; /* box of its output */
   struct mafat_span filters, channels;
 };
 
-/* Fills the links of a step. The caller gives the first, of the step's own layer; the innermost
- * comes last. Returns their number. */
+/* Fills the links of a step after links[0], which the caller sets for the step's own layer. Returns
+ * their number. */
 int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network *n,
                        struct mafat_link links[MAFAT_FUSION_MOST]);
 
-/* Span of the innermost layer's output needed for the span `out` of `layer`; `out` itself if
- * nothing is inside. */
+/* Rows (axis_y) or columns of the innermost layer's output that span `out` of `layer` needs; `out`
+ * if nothing is inside. */
 struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan,
                                           const struct mafat_network *n, int layer, bool axis_y,
                                           struct mafat_span out);
 
-/* Span of an operand of the step (plan.h: mafat_plan_reads) read for the span `out` of `layer`
- * (kind.h: mafat_layer_in_span). */
+/* Rows (axis_y) or columns of an operand of the step (plan.h: mafat_plan_reads) that span `out` of
+ * `layer` needs. */
 struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const struct mafat_network *n,
                                        int layer, int operand, bool axis_y, struct mafat_span out);
 
-/* Multiple to which boxes of a layer's output are rounded out: 1, or Winograd's tile of 4 (2 if
- * pooled). */
+/* Multiple to which boxes of a layer's output are rounded out: the outputs of a Winograd tile along
+ * one axis (half of these if pooled), else 1. */
 int mafat_fusion_granularity(const struct mafat_plan *plan, const struct mafat_network *n,
                              int layer);
 
-/* True if each operand is one tensor that starts at a block, and covers the whole output or is
- * broadcast. Then each operand after the first needs one pass, and the first needs no copy. */
+/* True if each operand of a blend is one tensor that starts at a channel block, and has the
+ * output's shape or is broadcast. Then the blend needs one pass for each operand after the first,
+ * and no copy of the first. */
 bool mafat_fusion_blends_alike(const struct mafat_layer *l);
 
 #endif

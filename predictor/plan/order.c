@@ -1,11 +1,12 @@
-/* Orders the layers of each group and finds panel fusions. Called by predictor/planning/lay.c.
- * Fills the plan; allocates from its heap. */
+/* Finds panel fusions and the default execution order of each group (order.h). Called by
+ * predictor/planning/lay.c. Fills the plan; allocates from its heap. */
 #include "predictor/plan/order.h"
 
 #include "predictor/plan/fusion.h"
 #include "predictor/plan/packing.h"
 #include "predictor/plan/usage.h"
 
+/* True if the layer has steps of its own. */
 static bool runs(const struct mafat_plan *plan, const struct mafat_network *n,
                  const struct mafat_usage *usage, int layer)
 {
@@ -21,6 +22,7 @@ static bool reads_whole(const struct mafat_plan *plan, const struct mafat_networ
   return mafat_network_sole_tensor(n, mafat_plan_sources(plan, n, layer)) == producer;
 }
 
+/* True if the step can continue the sums of its output, panel by panel of its input. */
 static bool sums_slices(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *reader = &n->layers[mafat_plan_reader(plan, layer)];
@@ -35,8 +37,8 @@ static double map_bytes(const struct mafat_network *n, int tensor)
   return (double)s.h * s.w * s.c * mafat_dtype_size(mafat_network_tensor_type(n, tensor));
 }
 
-/* True if the fusion saves memory: the readers' weights, which stay while it runs unless kept
- * anyway, are smaller than the map. */
+/* True if the fusion saves memory: the readers' weights, which are in the arena while it runs
+ * unless they are kept, are smaller than the map. */
 static bool saves_memory(const struct mafat_plan *plan, const struct mafat_network *n, int producer)
 {
   const struct mafat_group *g = mafat_plan_group(plan, producer);
@@ -50,14 +52,15 @@ static bool saves_memory(const struct mafat_plan *plan, const struct mafat_netwo
   return weights < map_bytes(n, producer);
 }
 
-/* True if the tensor exists when the layer begins, in any order. */
+/* True if the tensor is made before the layer runs, whatever the order. */
 static bool comes_before(const struct mafat_network *n, int tensor, int layer)
 {
   int maker = mafat_network_operator(n, tensor);
   return maker < layer || mafat_network_is_input(n, maker);
 }
 
-static bool can_spread(const struct mafat_plan *plan, const struct mafat_network *n,
+/* True if the convolution `producer` and its readers can be a panel fusion. */
+static bool can_fuse_panels(const struct mafat_plan *plan, const struct mafat_network *n,
                        const struct mafat_usage *usage, int producer)
 {
   const struct mafat_layer *l = &n->layers[producer];
@@ -84,16 +87,16 @@ static bool can_spread(const struct mafat_plan *plan, const struct mafat_network
 int mafat_order_find_panel_fusions(struct mafat_plan *plan, const struct mafat_network *n,
                                    bool spread)
 {
-  int n_operators = mafat_network_n_tensors(n);
-  struct mafat_usage *usage = mafat_heap_calloc(plan->heap, (size_t)n_operators, sizeof *usage);
+  int n_tensors = mafat_network_n_tensors(n);
+  struct mafat_usage *usage = mafat_heap_calloc(plan->heap, (size_t)n_tensors, sizeof *usage);
   plan->panel_producer =
-      mafat_heap_calloc(plan->heap, (size_t)n_operators, sizeof *plan->panel_producer);
+      mafat_heap_calloc(plan->heap, (size_t)n_tensors, sizeof *plan->panel_producer);
   bool enough = usage && plan->panel_producer;
   if (enough) {
-    for (int i = 0; i < n_operators; i++) plan->panel_producer[i] = -1;
+    for (int i = 0; i < n_tensors; i++) plan->panel_producer[i] = -1;
     mafat_usage_find(n, plan, usage);
     for (int l = 0; l < plan->n_layers && spread; l++) {
-      if (!can_spread(plan, n, usage, l)) continue;
+      if (!can_fuse_panels(plan, n, usage, l)) continue;
       plan->panel_producer[l] = l;
       for (int r = l + 1; r < plan->n_layers; r++)
         if (runs(plan, n, usage, r) && mafat_reads_meet(mafat_plan_reads(plan, n, r), l))
@@ -106,20 +109,22 @@ int mafat_order_find_panel_fusions(struct mafat_plan *plan, const struct mafat_n
 
 /* ---- order ---- */
 
-/* A layer that reads a tensor. */
+/* Entry of a list of the layers that read a tensor. */
 struct layer_reading {
   int layer, next; /* next: another reader of the same tensor; -1: none */
 };
 
+/* State of the ordering. A layer is placed once it has its position. */
 struct orderer {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_usage *usage;
-  int *readers; /* [tensor]: steps that have yet to read it; large if a later group reads it */
-  bool *placed; /* [operator]; inputs from the start */
+  int *readers; /* [tensor]: reads by layers that are not placed yet; plus MANY_READERS if a later
+                   group reads it */
+  bool *placed; /* [operator]; inputs are placed from the start */
   int n_placed;
-  /* Lets a layer be checked again only when something changed for it. Checking all layers after
-   * each placement would take minutes in a network of thousands. */
+  /* These avoid checking a layer again before something changed for it. Checking all layers after
+   * each placement would need minutes in a network of thousands. */
   struct layer_reading *readings;
   int *first_reading; /* [tensor]: index into readings; -1: none */
   int *lacks;         /* [operator]: operands not placed yet, counted once for each read */
@@ -133,7 +138,7 @@ static double tensor_bytes(const struct orderer *o, int tensor)
   return map_bytes(o->network, tensor);
 }
 
-/* Marks the tensor's readers for another check: they may free it now. */
+/* Marks the tensor's readers for another check: the last one will free it now. */
 static void look_again(struct orderer *o, int tensor)
 {
   for (int i = o->first_reading[tensor]; i >= 0; i = o->readings[i].next)
@@ -147,6 +152,7 @@ static void take_from_readers(struct orderer *o, int layer)
     if (--o->readers[r.source->tensor] == 1) look_again(o, r.source->tensor);
 }
 
+/* Counts the tensor as existing for its readers. */
 static void note_made(struct orderer *o, int tensor)
 {
   for (int i = o->first_reading[tensor]; i >= 0; i = o->readings[i].next)
@@ -171,6 +177,7 @@ static double made_bytes(const struct orderer *o, int layer)
   return bytes;
 }
 
+/* Appends a layer to the order: after the layer inside it, and with the readers of its panels. */
 static void place(struct orderer *o, int layer)
 {
   struct mafat_plan *plan = o->plan;
@@ -188,7 +195,7 @@ static void place(struct orderer *o, int layer)
     }
 }
 
-/* True if the sources exist and the layer frees more than its output takes. */
+/* True if the layer's sources exist and it frees more bytes than its outputs need. */
 static bool should_hoist(struct orderer *o, int layer)
 {
   const struct mafat_plan *plan = o->plan;
@@ -204,6 +211,7 @@ static bool should_hoist(struct orderer *o, int layer)
   return !o->refused[layer];
 }
 
+/* Places all layers of the group that free memory now. */
 static void hoist_what_frees(struct orderer *o, const struct mafat_group *g)
 {
   for (int i = g->at.begin; i < g->at.end; i++)
@@ -213,6 +221,7 @@ static void hoist_what_frees(struct orderer *o, const struct mafat_group *g)
     }
 }
 
+/* Number of entries of o->readings. */
 static size_t count_readings(const struct orderer *o)
 {
   size_t n = 0;
@@ -224,6 +233,7 @@ static size_t count_readings(const struct orderer *o)
   return n;
 }
 
+/* Fills readings, first_reading, lacks and readers. */
 static void note_readings(struct orderer *o)
 {
   const struct mafat_plan *plan = o->plan;
@@ -267,21 +277,20 @@ static void find_order(struct orderer *o)
 int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n)
 {
   struct mafat_heap *heap = plan->heap;
-  size_t n_layers = (size_t)plan->n_layers, n_operators = (size_t)mafat_network_n_tensors(n);
+  size_t n_layers = (size_t)plan->n_layers, n_tensors = (size_t)mafat_network_n_tensors(n);
   struct orderer o = {.plan = plan, .network = n};
-  o.usage = mafat_heap_calloc(heap, n_operators, sizeof *o.usage);
-  o.readers = mafat_heap_calloc(heap, n_operators, sizeof *o.readers);
-  o.placed = mafat_heap_calloc(heap, n_operators, sizeof *o.placed);
-  o.first_reading = mafat_heap_calloc(heap, n_operators, sizeof *o.first_reading);
-  o.lacks = mafat_heap_calloc(heap, n_operators, sizeof *o.lacks);
-  o.refused = mafat_heap_calloc(heap, n_operators, sizeof *o.refused);
+  o.usage = mafat_heap_calloc(heap, n_tensors, sizeof *o.usage);
+  o.readers = mafat_heap_calloc(heap, n_tensors, sizeof *o.readers);
+  o.placed = mafat_heap_calloc(heap, n_tensors, sizeof *o.placed);
+  o.first_reading = mafat_heap_calloc(heap, n_tensors, sizeof *o.first_reading);
+  o.lacks = mafat_heap_calloc(heap, n_tensors, sizeof *o.lacks);
+  o.refused = mafat_heap_calloc(heap, n_tensors, sizeof *o.refused);
   plan->order = mafat_heap_calloc(heap, n_layers, sizeof *plan->order);
   plan->position = mafat_heap_calloc(heap, n_layers, sizeof *plan->position);
   bool enough = o.usage && o.readers && o.placed && o.first_reading && o.lacks && o.refused &&
                 plan->order && plan->position;
   if (enough) {
     mafat_usage_find(n, plan, o.usage);
-    /* constants read nothing */
     o.readings = mafat_heap_calloc(heap, count_readings(&o) + 1, sizeof *o.readings);
     enough = o.readings;
   }

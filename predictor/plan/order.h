@@ -1,25 +1,25 @@
-/* Order in which layers run, and which run together in panels. Called by predictor/ and
- * search/best/costs.c.
+/* Default execution order of layers, and panel fusions. Called by predictor/ and
+ * search/best/costs.c. Fills the plan; allocates from its heap.
  *
  * In groups that run each layer once (1x1 and panels), a layer that frees more than it allocates
- * runs as soon as its sources exist. Thus YOLOv2's route back to a wide map need not keep that map
- * through the deepest layers. A spec may name another order for groups that are not by rows
- * (group_order.h).
+ * runs as soon as its sources exist. In YOLOv2, for example, the wide map that a route reads does
+ * not stay alive through the deepest layers. A spec may name another order for groups that are not
+ * by rows (group_order.h).
  *
- * A *panel fusion* (FDT: fan-out, fan-in) is a convolution read only by 1x1 convolutions and
- * maxpools. It is computed one panel of filters at a time, and its readers consume each panel at
- * once. A 1x1 reader uses the panel as a slice of its input channels and continues the sums in its
- * output. Only one panel of the wide map exists at a time. */
+ * A *panel fusion* (fused depthwise tiling, FDT) is a convolution read only by 1x1 convolutions and
+ * maxpools. It is computed one panel of filters at a time, and its readers process each panel
+ * before the next one is computed. A 1x1 reader uses the panel as a slice of its input channels and
+ * continues the sums in its output. Only one panel of the convolution's output exists at a time. */
 #ifndef MAFAT_PREDICTOR_PLAN_ORDER_H
 #define MAFAT_PREDICTOR_PLAN_ORDER_H
 
 #include "predictor/plan/plan.h"
 
-/* Fills plan->panel_producer; with no fusions if `spread` is false. Call after
- * mafat_fusion_find. */
+/* Fills plan->panel_producer; with no panel fusions if `spread` is false. Call after
+ * mafat_fusion_find. MAFAT_ENOMEM. */
 int mafat_order_find_panel_fusions(struct mafat_plan *plan, const struct mafat_network *n,
                                    bool spread);
-/* Fills plan->order and plan->position. Call after mafat_order_find_panel_fusions. */
+/* Fills plan->order and plan->position. Call after mafat_order_find_panel_fusions. MAFAT_ENOMEM. */
 int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n);
 
 /* True if `layer` is the convolution of a panel fusion. */
@@ -28,7 +28,7 @@ static inline bool mafat_order_is_panel_producer(const struct mafat_plan *plan, 
   return plan->panel_producer[layer] == layer;
 }
 
-/* True if `layer` reads the panels of one. */
+/* True if `layer` reads the panels of a panel fusion. */
 static inline bool mafat_order_is_panel_consumer(const struct mafat_plan *plan, int layer)
 {
   return plan->panel_producer[layer] >= 0 && plan->panel_producer[layer] != layer;

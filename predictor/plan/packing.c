@@ -1,5 +1,5 @@
-/* Computes sizes and offsets of channel block slices, panels and packed weights. Called by
- * predictor/, runner/weights/ and runner/engine/kinds/. Pure functions. */
+/* Computes the block slices and panels of layers, and sizes and offsets of packed weights. Called
+ * by predictor/, runner/weights/ and runner/engine/kinds/. Pure functions. */
 #include "predictor/plan/packing.h"
 
 #include <limits.h>
@@ -58,7 +58,7 @@ static size_t times(size_t a, size_t b)
   return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
 }
 
-/* Weights of one filter. */
+/* Number of weights of one filter. */
 static size_t taps_per_filter(const struct mafat_layer *l)
 {
   uint64_t taps = mafat_matrix_row(mafat_layer_matrix(l));
@@ -91,7 +91,7 @@ int mafat_block_slice_end(const struct mafat_layer *l, int channel)
              : mafat_slice_end(mafat_layer_sources(l), channel, 1);
 }
 
-/* Row groups that share scales, before `channel`. */
+/* Number of row groups before `channel`; 0 for weight types without scales. */
 static size_t groups_before(const struct mafat_layer *l, int channel)
 {
   size_t n = 0, taps = (size_t)mafat_layer_matrix(l).taps;
@@ -103,7 +103,8 @@ static size_t groups_before(const struct mafat_layer *l, int channel)
   return n;
 }
 
-/* Bytes of a panel's weights for some channels. */
+/* Bytes of `rows` rows of a panel: the weights of the first `channels` channels, and their
+ * scales. */
 static size_t rows_bytes(const struct mafat_layer *l, size_t width, size_t rows, int channels)
 {
   return plus(weights_bytes(l, times(width, rows)),
@@ -159,13 +160,13 @@ static size_t width_before(const struct mafat_layer *l, int first_filter)
 
 /* ---- integer sums ---- */
 
-
+/* Bytes of integer panels of this total width, with `taps` weights per filter. */
 static size_t integer_panel_bytes(size_t width, size_t taps)
 {
   return times(width, plus(taps, MAFAT_INTEGERS_OF_FILTER * sizeof(int32_t)));
 }
 
-/* Channels of a group, rounded up to quads in each block slice. */
+/* Input channels of the filter `first`, rounded up to quads in each block slice. */
 static int quads_channels(const struct mafat_layer *l, int first)
 {
   enum { SOME = 64 };
@@ -193,8 +194,8 @@ size_t mafat_quads_taps(const struct mafat_layer *l, int first)
   return mafat_layer_is_depthwise(l) ? taps : times(taps, (size_t)quads_channels(l, first));
 }
 
-/* Panels of an ungrouped layer are alike; those of groups may differ in their number of block
- * slices. */
+/* Offset of an integer panel. The panels of an ungrouped layer have equal numbers of weights per
+ * filter; in groups the block slices may differ. */
 static size_t integer_offset(const struct mafat_layer *l, int first_filter)
 {
   size_t bytes = 0;

@@ -1,5 +1,6 @@
-/* Finds partition buffers of a tensor and their sizes. Called by predictor/layout,
- * predictor/schedule and runner/engine/tensors.c. Pure functions, except mafat_parts_close. */
+/* Finds the partition buffers of a tensor and their pixel sizes; frees lists of parts. Called by
+ * predictor/layout, predictor/schedule and runner/engine/tensors.c. Pure functions, except
+ * mafat_parts_close. */
 #include "predictor/plan/partition.h"
 
 #include "predictor/plan/packing.h"

@@ -1,6 +1,7 @@
-/* Parts of a split group's layers, in execution order, and the partition buffers of the tensors
- * between them, each with its own lifetime. Used by predictor/, search/, runner/, api/dry_run.c and
- * programs/mafat_ranks. */
+/* Parts: pieces of work into which the layers of some groups are divided (split(...), or rows with
+ * partition buffers). A part writes a partition buffer, which is a part of a tensor and has a
+ * lifetime of its own. Used by predictor/, search/, runner/, api/dry_run.c and
+ * programs/mafat_ranks. Pure functions, except mafat_parts_close. */
 #ifndef MAFAT_PREDICTOR_PARTITION_H
 #define MAFAT_PREDICTOR_PARTITION_H
 
@@ -8,23 +9,23 @@
 
 /* Action of a part. Only MAFAT_PART_COMPUTE occurs on a single device (ranks/rank_parts.h). */
 enum mafat_part_act {
-  MAFAT_PART_COMPUTE, /* compute, or read an input */
+  MAFAT_PART_COMPUTE, /* compute the part, or read it from an input's source */
   MAFAT_PART_SEND,    /* begin to send; the data stays until MAFAT_PART_WAIT */
   MAFAT_PART_WAIT,    /* wait until it is sent */
   MAFAT_PART_RECEIVE  /* receive from another rank */
 };
 
-/* A step: the part of a layer to compute, or of an input to read. */
+/* One part. It becomes a step of the schedule, or several steps if it is divided into panels. */
 struct mafat_layer_part {
-  int layer; /* or input */
-  struct mafat_box out;
-  struct mafat_span filters, channels; /* ranges as in a step */
+  int layer; /* number of the layer or input */
+  struct mafat_box out; /* box of the output */
+  struct mafat_span filters, channels; /* of the output and of the input, as in a step */
   enum mafat_part_act act;
-  int peer, message; /* messages: the other rank, and a number that is the same on both */
-  bool sums;         /* message of sums to be continued there */
-  bool adds;         /* sums to be added to others received */
-  bool apart;        /* sums begin at zero although the part lacks the first channels: the sums of
-                        other ranks are added at its end */
+  int peer, message; /* for messages: the other rank, and a number that is the same on both */
+  bool sums;         /* the message has sums that its receiver continues */
+  bool adds;         /* the sums are added to others that were received */
+  bool apart;        /* the sums begin at zero although the part lacks the first channels; other
+                        ranks' sums are added at its end */
 };
 
 /* Owned by a plan (plan.h), in its heap. */
@@ -32,17 +33,16 @@ struct mafat_parts {
   int n_tensors;
   struct mafat_layer_part *list; /* (n) group by group, in execution order */
   int n;
-  int *at;                 /* [group + 1]: first part of a group; empty for groups without parts */
-  struct mafat_partition *partitions; /* [tensor]: a single part for layers in no split group */
-  bool *partitioned;            /* [tensor]: stored in partition buffers, one for each part along
-                                   each axis; false: whole */
-  bool *across;            /* [tensor]: not partitioned, because some part reads two tensors in the
-                              same rows, which must be in one buffer */
+  int *at;                 /* [group], (n_groups + 1): first part of the group in the list */
+  struct mafat_partition *partitions; /* [tensor]: division into parts; 1 x 1 x 1 if undivided */
+  bool *partitioned;            /* [tensor]: stored in partition buffers; false: in one buffer */
+  bool *across;            /* [tensor]: stored in one buffer only because some part reads several
+                              parts of the same row */
 };
 
-/* Steps of groups of rows with partition buffers, recorded in order before parts are made
- * (rows_parts.h). */
-struct mafat_walked {
+/* Steps of groups by rows with partition buffers, in execution order (rows_parts.h). plan/parts.c
+ * makes a part of each. The list is in the plan's heap; the caller frees it. */
+struct mafat_recorded_parts {
   struct mafat_layer_part *list; /* (n) */
   int n, capacity;
 };
@@ -55,20 +55,21 @@ struct mafat_partition_buffer {
   struct mafat_span channels;
 };
 
-/* Number of partition buffers. The sums of all channel parts share one. */
+/* Number of partition buffers. Parts that sum channels of the input write the same buffer. */
 static inline int mafat_partition_n_buffers(const struct mafat_partition *c)
 {
   return c->sums ? c->n[MAFAT_ALONG_H] * c->n[MAFAT_ALONG_W] : mafat_partition_n_parts(c);
 }
 
-/* Partition buffer number `index`; channels innermost, rows outermost. */
+/* Region of partition buffer `index`. Numbering: rows outermost, then columns, then channels. */
 struct mafat_partition_buffer mafat_partition_buffer_at(const struct mafat_partition *c,
                                                         struct mafat_shape shape, int index);
 
-/* Part along an axis that contains position `at`. Called for each row of each step; parts of equal
- * size are found without a search. */
+/* Binary search for mafat_partition_index. */
 int mafat_partition_search(const struct mafat_partition *c, enum mafat_split_axis axis, int at);
 
+/* Number of the part along an axis that contains position `at`. Called for each row of each step,
+ * so parts of equal size are found without a search. */
 static inline int mafat_partition_index(const struct mafat_partition *c, enum mafat_split_axis axis,
                                         int at)
 {
@@ -90,7 +91,7 @@ static inline int mafat_partition_find_buffer(const struct mafat_partition *c, i
                  : map * c->n[MAFAT_ALONG_C] + mafat_partition_index(c, MAFAT_ALONG_C, channel);
 }
 
-/* Returns that partition buffer, and its number in *index. */
+/* Returns the region of that partition buffer, and its number in *index. */
 static inline struct mafat_partition_buffer mafat_partition_buffer_holding(
     const struct mafat_partition *c, struct mafat_shape shape, int channel, int y, int x,
     int *index)
@@ -106,12 +107,12 @@ static inline struct mafat_partition_buffer mafat_partition_buffer_holding(
           c->sums ? mafat_span(0, shape.c) : mafat_partition_part(c, MAFAT_ALONG_C, part, shape.c)};
 }
 
-/* Elements of a pixel in a partition buffer, padded as blocks are. Parts of a block are packed
- * tightly. */
+/* Elements stored per pixel in a partition buffer with these channels. Whole blocks are padded as
+ * in a map; parts of a block are not padded. */
 int mafat_partition_pixel(const struct mafat_partition *c, struct mafat_shape shape,
                           struct mafat_span channels);
 
-/* Numbers, along an axis, of the parts that intersect a span that is not empty. */
+/* Numbers of the parts along an axis that intersect `span`, which is not empty. */
 struct mafat_span mafat_partition_span(const struct mafat_partition *c, enum mafat_split_axis axis,
                                        struct mafat_span span);
 

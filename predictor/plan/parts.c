@@ -1,5 +1,6 @@
-/* Divides split groups into parts and partition buffers. Called by predictor/planning/lay.c; the
- * walks also by predictor/layout, ranks and schedule. Allocates from the plan's heap. */
+/* Divides the layers of groups with parts, finds which tensors are stored in partition buffers, and
+ * walks over the buffers that a part reads. Called by predictor/planning/lay.c; the walks also by
+ * predictor/layout, ranks and schedule. Allocates plan->parts from the plan's heap. */
 #include "predictor/plan/parts.h"
 
 #include "base/blocks.h"
@@ -17,7 +18,7 @@ static bool meet(struct mafat_span a, struct mafat_span b)
   return a.begin < b.end && b.begin < a.end;
 }
 
-/* Channels of operand `operand` that the part reads. */
+/* Channels of an operand that the part reads. */
 static struct mafat_span channels_read(const struct mafat_plan *plan, const struct mafat_network *n,
                                        const struct mafat_layer_part *part, int operand)
 {
@@ -71,6 +72,7 @@ static void find_met(struct mafat_buffer_walk *w)
   }
 }
 
+/* Moves to the next partition buffer of the current source. */
 static bool next_buffer(struct mafat_buffer_walk *w)
 {
   const struct mafat_partition *c = mafat_parts_partition(w->plan, w->tensor);
@@ -117,22 +119,24 @@ struct parts_finder {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_usage *usage;
-  bool *runs; /* [tensor]: exists */
-  bool *cut;  /* [operator]: is in the group being split */
-  int *unit, *channel_unit; /* [layer] */
-  int *done;                /* [layer]: parts with bounds */
+  bool *runs; /* [tensor]: its layer has steps of its own, or the input is read */
+  bool *cut;  /* [layer]: runs, and is in the group being split */
+  int *unit, *channel_unit; /* [layer]: multiples at which it can be split (transform/split.h) */
+  int *done;                /* [layer]: parts whose bounds are set */
   struct mafat_parts *parts;
-  const struct mafat_layer_part *walked; /* (n_walked) recorded steps of groups of rows, group by
-                                            group */
-  int n_walked;
+  const struct mafat_layer_part *recorded; /* (n_recorded) steps of groups by rows, group by
+                                              group */
+  int n_recorded;
   struct mafat_diagnostic *d;
 };
 
-static bool is_split(const struct mafat_group *g)
+/* True if the group's layers are divided into parts. */
+static bool has_parts(const struct mafat_group *g)
 {
   return mafat_cut_has_parts(&g->cut);
 }
 
+/* Divides the layers of a split(...) group. Sums along channels need direct convolutions. */
 static int find_partitions(struct parts_finder *f, const struct mafat_group *g)
 {
   const struct mafat_plan *plan = f->plan;
@@ -154,8 +158,7 @@ static int find_partitions(struct parts_finder *f, const struct mafat_group *g)
     else
       code = mafat_fail(
           f->d, MAFAT_EINVAL,
-          "layer %d [%s] cannot be cut along channels: it is computed by %s, of all of them "
-          "at once",
+          "layer %d [%s] cannot be cut along channels: %s computes all of them at once",
           l, mafat_layer_type_name(f->network->layers[l].type),
           mafat_algorithm_name(plan->algorithms[l]));
   }
@@ -164,17 +167,18 @@ static int find_partitions(struct parts_finder *f, const struct mafat_group *g)
 
 /* ---- rows ---- */
 
+/* Counts the parts of each layer among the recorded steps [first, end). */
 static void count_rows(struct parts_finder *f, int first, int end)
 {
   for (int i = first; i < end; i++)
-    f->parts->partitions[f->walked[i].layer].n[MAFAT_ALONG_H] += f->walked[i].out.y.begin > 0;
+    f->parts->partitions[f->recorded[i].layer].n[MAFAT_ALONG_H] += f->recorded[i].out.y.begin > 0;
 }
 
-/* Creates a part for each recorded step, from `first` on. */
+/* Sets the bounds of each layer's parts to those of the recorded steps. */
 static int bound_rows(struct parts_finder *f, int first, int end)
 {
   for (int i = first; i < end; i++) {
-    const struct mafat_layer_part *part = &f->walked[i];
+    const struct mafat_layer_part *part = &f->recorded[i];
     struct mafat_partition *c = &f->parts->partitions[part->layer];
     int n = c->n[MAFAT_ALONG_H];
     if (n == 1) continue;
@@ -188,7 +192,7 @@ static int bound_rows(struct parts_finder *f, int first, int end)
   return MAFAT_OK;
 }
 
-static int check_walked(struct parts_finder *f, const struct mafat_group *g, int n_steps)
+static int check_recorded(struct parts_finder *f, const struct mafat_group *g, int n_steps)
 {
   int n = 0;
   for (int i = g->at.begin; i < g->at.end; i++)
@@ -201,21 +205,21 @@ static int check_walked(struct parts_finder *f, const struct mafat_group *g, int
                     f->plan->members[g->at.end - 1]);
 }
 
-/* Makes the steps of a group of rows its parts, in order; *next: first recorded step of the
- * group. */
+/* Divides the layers of a group by rows at the bounds of its recorded steps. *next: first recorded
+ * step of the group; becomes that of the next one. */
 static int cut_rows(struct parts_finder *f, int group, int *next)
 {
   const struct mafat_group *g = &f->plan->groups[group];
   int first = *next, code;
-  while (*next < f->n_walked && mafat_plan_group(f->plan, f->walked[*next].layer) == g) ++*next;
+  while (*next < f->n_recorded && mafat_plan_group(f->plan, f->recorded[*next].layer) == g) ++*next;
   count_rows(f, first, *next);
-  if ((code = check_walked(f, g, *next - first))) return code;
+  if ((code = check_recorded(f, g, *next - first))) return code;
   return bound_rows(f, first, *next) ? mafat_fail(f->d, MAFAT_ENOMEM, "out of memory") : MAFAT_OK;
 }
 
 /* ---- readers ---- */
 
-/* True if a part of the layer reads two parts of the tensor in the same rows. */
+/* True if a part of the layer reads several parts of the same row of the tensor. */
 static bool reads_across(const struct parts_finder *f, int layer, int operand,
                          const struct mafat_partition *c)
 {
@@ -232,8 +236,8 @@ static bool reads_across(const struct parts_finder *f, int layer, int operand,
   return false;
 }
 
-/* False if the layer needs the operand in one buffer: it may walk through all rows for one output
- * row, or it reads channels without regard to parts. */
+/* False if the layer needs the operand in one buffer: it reads all rows for one output row, or
+ * channels of several parts for one output channel. */
 static bool can_read_partition(const struct parts_finder *f, int layer, int operand,
                                const struct mafat_partition *c)
 {
@@ -250,13 +254,13 @@ static bool can_read_partition(const struct parts_finder *f, int layer, int oper
   if (c->lanes &&
       (!mafat_layer_goes_within_blocks(l) || f->parts->partitions[layer].lanes != c->lanes))
     return false;
-  /* pixels of another band may be as wide as whole blocks */
+  /* pixels of other bands may be stored in whole blocks */
   if (c->lanes && l->operands[operand].sources.n_bands > 1) return false;
   return true;
 }
 
-/* For parts of blocks: true if each part that the walk reads is within one of the tensor's parts.
- * Both have the same number of channels, but the source may begin inside a part. */
+/* For parts smaller than a channel block: true if each part of the reader is within one of the
+ * tensor's parts. Both have the same number of channels, but a source may begin inside a part. */
 static bool meets_lanes(const struct mafat_reads *r, int lanes)
 {
   int index = r->next - 1, first = 0;
@@ -265,17 +269,18 @@ static bool meets_lanes(const struct mafat_reads *r, int lanes)
   return (r->source->first - first) % lanes == 0;
 }
 
-/* True if the layer reads the tensor in parts, or as a whole map in one step. Inputs can only be
- * read in parts. */
+/* True if the layer reads the tensor once, in parts or in a single step. Of inputs, only readers in
+ * parts count. */
 static bool takes_partition(const struct parts_finder *f, int layer, int tensor)
 {
   const struct mafat_group *g = mafat_plan_group(f->plan, layer);
   bool whole = g->cut.kind == MAFAT_CUT_GRID && !mafat_group_is_tiled(g) &&
                !mafat_network_is_input(f->network, tensor);
-  return is_split(g) || whole;
+  return has_parts(g) || whole;
 }
 
-/* Tensors read by tiles, rolling windows or panels, and outputs of the network, stay whole. */
+/* Finds whether a tensor is stored in partition buffers. Outputs of the network, and tensors read
+ * by tiles, rolling windows or panels, are in one buffer. */
 static void find_partition_buffers(struct parts_finder *f, int tensor)
 {
   const struct mafat_partition *c = &f->parts->partitions[tensor];
@@ -311,7 +316,7 @@ static void mark_bounds(const struct parts_finder *f, int layer, int input, bool
   }
 }
 
-/* Divides the network's inputs where their readers are divided. */
+/* Divides an input of the network along rows, where the parts of its readers begin and end. */
 static int cut_input(struct parts_finder *f, int input)
 {
   struct mafat_heap *heap = f->plan->heap;
@@ -333,7 +338,7 @@ static int cut_input(struct parts_finder *f, int input)
   return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* All outputs of a layer are divided alike. */
+/* Copies the division of a layer's first output, for its other outputs. */
 static int copy_partition(struct parts_finder *f, const struct mafat_partition *from,
                           struct mafat_partition *to)
 {
@@ -369,10 +374,11 @@ static int find_all_partitions(struct parts_finder *f)
     if (code == MAFAT_OK) find_partition_buffers(f, i);
   }
   for (int l = 0; l < f->plan->n_layers && code == MAFAT_OK; l++)
-    if (is_split(mafat_plan_group(f->plan, l))) code = find_output_partitions(f, l);
+    if (has_parts(mafat_plan_group(f->plan, l))) code = find_output_partitions(f, l);
   return code;
 }
 
+/* Appends the parts of a layer. */
 static void add_parts(struct parts_finder *f, int layer)
 {
   const struct mafat_partition *c = &f->parts->partitions[layer];
@@ -392,22 +398,23 @@ static void add_parts(struct parts_finder *f, int layer)
       }
 }
 
-static void add_group(struct parts_finder *f, const struct mafat_group *g, int *walked)
+/* Appends the parts of a group; *recorded: its first recorded step, if it is by rows. */
+static void add_group(struct parts_finder *f, const struct mafat_group *g, int *recorded)
 {
-  if (!is_split(g)) return;
+  if (!has_parts(g)) return;
   if (g->cut.kind == MAFAT_CUT_SPLIT) {
     for (int i = g->at.begin; i < g->at.end; i++)
       if (f->runs[f->plan->members[i]]) add_parts(f, f->plan->members[i]);
     return;
   }
-  for (; *walked < f->n_walked && mafat_plan_group(f->plan, f->walked[*walked].layer) == g;
-       ++*walked)
-    f->parts->list[f->parts->n++] = f->walked[*walked];
+  for (; *recorded < f->n_recorded && mafat_plan_group(f->plan, f->recorded[*recorded].layer) == g;
+       ++*recorded)
+    f->parts->list[f->parts->n++] = f->recorded[*recorded];
 }
 
 static int make_parts(struct parts_finder *f)
 {
-  int walked = 0;
+  int recorded = 0;
   struct mafat_plan *plan = f->plan;
   struct mafat_parts *parts = f->parts;
   size_t n = 1;
@@ -418,14 +425,15 @@ static int make_parts(struct parts_finder *f)
   if (find_all_partitions(f)) return mafat_fail(f->d, MAFAT_ENOMEM, "out of memory");
   for (int g = 0; g < plan->n_groups; g++) {
     parts->at[g] = parts->n;
-    add_group(f, &plan->groups[g], &walked);
+    add_group(f, &plan->groups[g], &recorded);
     parts->at[g + 1] = parts->n;
   }
   return MAFAT_OK;
 }
 
-/* True if a direct convolution may begin anywhere in a panel. Vectors of weights then reach past
- * its end by less than one vector, so there must be weights of another layer. */
+/* True if the layer is a direct convolution that may begin at any filter of a panel. The kernel
+ * then reads less than one vector of weights past the layer's end, so the kept weights of another
+ * layer must follow. */
 static bool begins_in_panels(const struct parts_finder *f, int layer)
 {
   const struct mafat_plan *plan = f->plan;
@@ -440,14 +448,13 @@ static bool begins_in_panels(const struct parts_finder *f, int layer)
          mafat_plan_group(plan, layer)->weights.placement == MAFAT_KEPT;
 }
 
-/* Multiple at which channels can be split. Channels are in blocks, filters with weights in panels.
- * A direct convolution may begin inside a panel if all of it is in memory. Elsewhere a panel would
- * be read twice; Winograd transforms a panel's weights together; connected layers use weights as
- * they arrive. */
+/* Multiple at which output channels can be split: a panel of filters, because weights are read and
+ * transformed panel by panel. A channel block for layers without panels, and for direct
+ * convolutions whose panels are in memory. */
 static int channel_unit(const struct parts_finder *f, int layer)
 {
   const struct mafat_layer *l = &f->network->layers[layer];
-  /* among devices, which exchange blocks */
+  /* devices exchange whole blocks */
   bool shared = f->plan->ranks.n > 0 || f->plan->rank >= 0;
   if (!shared && (mafat_layer_goes_within_blocks(l) || begins_in_panels(f, layer))) return 1;
   bool within = mafat_layer_is_ungrouped(l) && f->plan->algorithms[layer] == MAFAT_DIRECT &&
@@ -492,19 +499,19 @@ static int open_finder(struct parts_finder *f)
 }
 
 int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n,
-                     const struct mafat_walked *walked, struct mafat_diagnostic *d)
+                     const struct mafat_recorded_parts *recorded, struct mafat_diagnostic *d)
 {
   struct parts_finder f = {
-      .plan = plan, .network = n, .walked = walked->list, .n_walked = walked->n, .d = d};
+      .plan = plan, .network = n, .recorded = recorded->list, .n_recorded = recorded->n, .d = d};
   int next = 0;
   bool any = false;
-  for (int g = 0; g < plan->n_groups; g++) any = any || is_split(&plan->groups[g]);
+  for (int g = 0; g < plan->n_groups; g++) any = any || has_parts(&plan->groups[g]);
   if (!any) return MAFAT_OK;
   int code = open_finder(&f);
   if (code) mafat_fail(d, code, "out of memory");
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) {
     if (plan->groups[g].cut.kind == MAFAT_CUT_SPLIT) code = find_partitions(&f, &plan->groups[g]);
-    else if (is_split(&plan->groups[g])) code = cut_rows(&f, g, &next);
+    else if (has_parts(&plan->groups[g])) code = cut_rows(&f, g, &next);
   }
   if (code == MAFAT_OK) code = make_parts(&f);
   mafat_heap_free(plan->heap, f.usage);
@@ -524,13 +531,13 @@ void mafat_parts_number(struct mafat_plan *plan)
   for (int g = 0; g < plan->n_groups; g++) {
     struct mafat_group *group = &plan->groups[g];
     int n =
-        is_split(group) ? plan->parts->at[g + 1] - plan->parts->at[g] : mafat_span_size(group->at);
-    /* aliases have no parts, but the maps they name need a position */
+        has_parts(group) ? plan->parts->at[g + 1] - plan->parts->at[g] : mafat_span_size(group->at);
+    /* a group of aliases has no parts, but the maps that they rename need a position */
     int positions = mafat_max(n, 1);
     group->positions = mafat_span(at, at + positions);
     for (int i = group->at.begin; i < group->at.end; i++)
       plan->position[plan->members[i]] += at - group->at.begin;
-    for (int p = n - 1; is_split(group) && p >= 0; p--) {
+    for (int p = n - 1; has_parts(group) && p >= 0; p--) {
       int layer = plan->parts->list[plan->parts->at[g] + p].layer;
       if (layer < plan->n_layers) plan->position[layer] = at + p;
     }

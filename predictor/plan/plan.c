@@ -1,4 +1,4 @@
-/* Default options, release of plans, and shares of grids. Called by api/, the searches and
+/* Sets default options, frees plans, and finds the parts of grids. Called by api/, the searches and
  * predictor/. */
 #include "predictor/plan/plan.h"
 

@@ -1,5 +1,6 @@
-/* Parses, formats, copies and compares specs, the text of plans. Called by api/, the searches and
- * predictor/planning/. Allocates from the spec's heap. */
+/* Parses, formats, copies and compares specs (spec.h). Called by api/, the searches and
+ * predictor/planning/. Allocates from the spec's heap; texts come from malloc. The parser's specs
+ * are in the C library's heap, so there mafat_heap_* is malloc, realloc and free. */
 #include "predictor/plan/spec.h"
 
 #include "base/part.h"
@@ -12,11 +13,11 @@
 #include <string.h>
 
 enum {
-  MAX_TEXT = 1 << 16,
+  MAX_TEXT = 1 << 16, /* characters */
   MAX_TILES_PER_AXIS = 1 << 16,
   MOST_RING = 64,
   MOST_LOADED_KB = 1 << 20,
-  COMPARED_TEXT = 8192,
+  COMPARED_TEXT = 8192, /* bytes of a text that are compared, with the NUL */
   GROUPS_AT_ONCE = 4
 };
 
@@ -33,7 +34,7 @@ struct mafat_spec *mafat_spec_new(struct mafat_heap *heap)
   return spec;
 }
 
-static int make_room(struct mafat_spec *spec, int n_groups)
+static int reserve_groups(struct mafat_spec *spec, int n_groups)
 {
   if (n_groups <= spec->capacity) return MAFAT_OK;
   struct mafat_group_spec *grown =
@@ -47,7 +48,7 @@ static int make_room(struct mafat_spec *spec, int n_groups)
 MAFAT_PART(opening) struct mafat_group_spec *mafat_spec_add(struct mafat_spec *spec)
 {
   if (spec->n_groups == spec->capacity &&
-      make_room(spec, spec->capacity + spec->capacity / 8 + GROUPS_AT_ONCE))
+      reserve_groups(spec, spec->capacity + spec->capacity / 8 + GROUPS_AT_ONCE))
     return NULL;
   struct mafat_group_spec *g = &spec->groups[spec->n_groups++];
   *g = (struct mafat_group_spec){.cut = mafat_cut_grid(1, 1)};
@@ -95,7 +96,7 @@ int mafat_group_spec_set_layers(struct mafat_heap *heap, struct mafat_group_spec
   return MAFAT_OK;
 }
 
-/* A number follows in a plan, so none ends in a digit. */
+/* In a plan's text a layer number may directly follow a name, so no name ends in a digit. */
 static const char *const algorithm_names[MAFAT_N_ALGORITHMS] = {"auto", "direct", "winograd",
                                                                 "winograd-large"};
 
@@ -206,7 +207,7 @@ int mafat_spec_append(struct mafat_spec *spec, const struct mafat_group_spec *gr
 MAFAT_PART(opening)
 int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, struct mafat_heap *heap)
 {
-  int code = (*out = mafat_spec_new(heap)) ? make_room(*out, spec->n_groups) : MAFAT_ENOMEM;
+  int code = (*out = mafat_spec_new(heap)) ? reserve_groups(*out, spec->n_groups) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) {
     (*out)->op_order = spec->op_order;
     (*out)->in_place = spec->in_place;
@@ -220,8 +221,9 @@ int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, stru
 
 /* ---- parser ---- */
 
+/* Each take_* function parses one element at `at` and moves past it. */
 struct parser {
-  const char *text, *at;
+  const char *text, *at; /* the whole text; the next character */
   struct mafat_diagnostic *d;
 };
 
@@ -230,6 +232,7 @@ static int out_of_memory(const struct parser *p)
   return mafat_fail(p->d, MAFAT_ENOMEM, "plan %.60s: out of memory", p->text);
 }
 
+/* Reports what was expected at the next character. */
 MAFAT_PART(opening) static int expected(const struct parser *p, const char *what)
 {
   if (*p->at == '\0')
@@ -238,6 +241,7 @@ MAFAT_PART(opening) static int expected(const struct parser *p, const char *what
                     p->text, what, (int)(p->at - p->text) + 1, p->at);
 }
 
+/* Moves past `word` and returns true, if it is next. */
 static bool take(struct parser *p, const char *word)
 {
   size_t n = strlen(word);
@@ -258,7 +262,7 @@ MAFAT_PART(opening) static int take_number(struct parser *p, const char *what, i
   return MAFAT_OK;
 }
 
-/* "[100,204]": inner boundaries. */
+/* Inner boundaries: "100,204]" of "[100,204]". */
 MAFAT_PART(opening) static int take_bounds(struct parser *p, int **bounds, int *n_parts)
 {
   int n = 0, code;
@@ -291,13 +295,14 @@ fail:
   return code;
 }
 
+/* One axis of a grid: "5" or "[100,204]". */
 MAFAT_PART(opening) static int take_side(struct parser *p, int **bounds, int *n_parts)
 {
   if (take(p, "[")) return take_bounds(p, bounds, n_parts);
   int code = take_number(p, "a grid like 5x5", n_parts);
   if (code) return code;
   if (*n_parts < 1 || *n_parts > MAX_TILES_PER_AXIS)
-    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 1 to %d tiles a side, found %d",
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 1 to %d tiles per axis, found %d",
                       p->text, MAX_TILES_PER_AXIS, *n_parts);
   return MAFAT_OK;
 }
@@ -306,9 +311,9 @@ static int take_rows(struct parser *p, struct mafat_cut *cut)
 {
   *cut = mafat_cut_rows(0);
   if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
-  int code = take_number(p, "rows a step", &cut->as.rows.least);
+  int code = take_number(p, "rows per step", &cut->as.rows.least);
   if (code || cut->as.rows.least >= 1) return code;
-  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected at least 1 row a step, found 0",
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected at least 1 row per step, found 0",
                     p->text);
 }
 
@@ -320,6 +325,7 @@ static int take_grid(struct parser *p, struct mafat_grid *grid)
   return take_side(p, &grid->cols, &grid->n_cols);
 }
 
+/* Like expected(), for messages about a layer number. */
 static int expected_layer(const struct parser *p, const char *what)
 {
   return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected %s at character %d, found %.20s",
@@ -332,13 +338,13 @@ MAFAT_PART(opening) static int take_layer(struct parser *p, int *layer)
   if (!isdigit((unsigned char)*p->at)) return expected_layer(p, "a layer");
   for (; isdigit((unsigned char)*p->at); ++p->at) {
     value = value * 10 + (*p->at - '0');
-    if (value >= MAFAT_MAX_LAYERS) return expected_layer(p, "a layer of the group");
+    if (value >= MAFAT_MAX_LAYERS) return expected_layer(p, "a smaller layer number");
   }
   *layer = (int)value;
   return MAFAT_OK;
 }
 
-/* "12", "12-17" */
+/* Layers: "12" or "12-17". */
 MAFAT_PART(opening) static int take_layer_span(struct parser *p, struct mafat_span *span)
 {
   int code = take_layer(p, &span->begin);
@@ -352,7 +358,7 @@ MAFAT_PART(opening) static int take_layer_span(struct parser *p, struct mafat_sp
   return MAFAT_OK;
 }
 
-/* "4" or "[20,30]" of "h4:12-17". */
+/* Parts of a split: "4" of "h4:12-17", or "[20,30]". */
 static int take_parts(struct parser *p, struct mafat_split *split)
 {
   int code = take(p, "[") ? take_bounds(p, &split->bounds, &split->n)
@@ -362,6 +368,7 @@ static int take_parts(struct parser *p, struct mafat_split *split)
                     MAFAT_MOST_SPLIT_PARTS, split->n);
 }
 
+/* One split: "h4:12-17". */
 static int take_split(struct parser *p, struct mafat_splits *splits)
 {
   int axis = 0;
@@ -373,7 +380,7 @@ static int take_split(struct parser *p, struct mafat_splits *splits)
     letter[0] = mafat_split_letter((enum mafat_split_axis)axis);
     if (take(p, letter)) break;
   }
-  if (axis == MAFAT_N_SPLIT_AXES) return expected(p, "h, w or c, what a split is along,");
+  if (axis == MAFAT_N_SPLIT_AXES) return expected(p, "the axis of a split (h, w or c)");
   struct mafat_split *grown = realloc(splits->list, (size_t)(splits->n + 1) * sizeof *grown);
   if (!grown) return out_of_memory(p);
   splits->list = grown;
@@ -381,10 +388,10 @@ static int take_split(struct parser *p, struct mafat_splits *splits)
   *split = (struct mafat_split){.axis = (enum mafat_split_axis)axis};
   int code = take_parts(p, split);
   if (code) return code;
-  return take(p, ":") ? take_layer_span(p, &split->layers) : expected(p, ": and layers");
+  return take(p, ":") ? take_layer_span(p, &split->layers) : expected(p, "a colon and layers");
 }
 
-/* After "split(". */
+/* Splits after "split(", and the closing parenthesis. */
 static int take_splits(struct parser *p, struct mafat_cut *cut)
 {
   *cut = (struct mafat_cut){.kind = MAFAT_CUT_SPLIT};
@@ -405,7 +412,7 @@ static int take_cut(struct parser *p, struct mafat_cut *cut)
   return MAFAT_OK;
 }
 
-/* "streamed", "streamed4" */
+/* Number of reads after ":streamed", or nothing. */
 static int take_ring(struct parser *p, struct mafat_group_weights *w)
 {
   w->placement = MAFAT_STREAMED;
@@ -416,7 +423,7 @@ static int take_ring(struct parser *p, struct mafat_group_weights *w)
                     p->text, MAFAT_RING_READS, MOST_RING, w->ring);
 }
 
-/* "loaded", "loaded300" */
+/* Kilobytes after ":loaded", or nothing. With a number, larger layers are streamed. */
 static int take_loaded(struct parser *p, struct mafat_group_weights *w)
 {
   w->placement = MAFAT_LOADED;
@@ -430,7 +437,7 @@ static int take_loaded(struct parser *p, struct mafat_group_weights *w)
                     MOST_LOADED_KB, w->loaded_kb);
 }
 
-/* Layers after ":direct": "22,26-28", or none. */
+/* Layers after the name of an algorithm: "22,26-28", or nothing. */
 static int take_layers(struct parser *p, struct mafat_algorithm_word *word)
 {
   word->given = true;
@@ -444,22 +451,23 @@ static int take_layers(struct parser *p, struct mafat_algorithm_word *word)
   return MAFAT_OK;
 }
 
-/* After "dw": "4", "(0:3,4:7-9)". */
+/* Rows after "dw": "4", or with layers "(0:3,4:7-9)". */
 static int take_depthwise(struct parser *p, struct mafat_group_spec *g)
 {
   bool listed = take(p, "(");
   do {
     struct mafat_depthwise_word word = {0, {0, 0}};
-    int code = take_number(p, listed ? "rows, : and layers" : "rows or ( behind dw", &word.rows);
+    int code =
+        take_number(p, listed ? "rows, a colon and layers" : "rows or ( after dw", &word.rows);
     if (code == MAFAT_OK && listed)
-      code = take(p, ":") ? take_layer_span(p, &word.layers) : expected(p, ": and layers");
+      code = take(p, ":") ? take_layer_span(p, &word.layers) : expected(p, "a colon and layers");
     if (code) return code;
     if (mafat_depthwise_word_add(NULL, g, word)) return out_of_memory(p);
   } while (listed && take(p, ","));
   return !listed || take(p, ")") ? MAFAT_OK : expected(p, "a comma or )");
 }
 
-/* One word after a colon; *again: it was given before. */
+/* One word after a colon. *again becomes true if it was given before, or contradicts another. */
 static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
 {
   static const char *const words[] = {
@@ -486,7 +494,7 @@ static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
     *again = *again || g->n_depthwise;
     return take_depthwise(p, g);
   }
-  /* Backwards, because some names are prefixes of others. */
+  /* from the last to the first, because "winograd" is a prefix of "winograd-large" */
   int a = MAFAT_N_ALGORITHMS - 1;
   while (a >= MAFAT_DIRECT && !take(p, algorithm_names[a])) a--;
   if (a < MAFAT_DIRECT) return expected(p, words[g->cut.kind]);
@@ -494,7 +502,7 @@ static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
   return take_layers(p, &g->algorithms[a]);
 }
 
-/* Words after a group: algorithms, and weight placement. */
+/* All words of a group, each after a colon. */
 static int take_words(struct parser *p, struct mafat_group_spec *g)
 {
   bool again = false;
@@ -504,7 +512,8 @@ static int take_words(struct parser *p, struct mafat_group_spec *g)
   }
   if (again)
     return mafat_fail(p->d, MAFAT_EINVAL,
-                      "plan %.60s: words stand once, and weights are loaded or streamed, not both",
+                      "plan %.60s: each word may be given once, and weights are loaded or "
+                      "streamed, not both",
                       p->text);
   int given = 0, whole = MAFAT_AUTO;
   for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS; a++) {
@@ -514,8 +523,8 @@ static int take_words(struct parser *p, struct mafat_group_spec *g)
   if (given > 1 && whole != MAFAT_AUTO)
     return mafat_fail(
         p->d, MAFAT_EINVAL,
-        "plan %.60s: expected layers behind :%s, for another algorithm stands beside it", p->text,
-        algorithm_names[whole]);
+        "plan %.60s: expected layers after :%s, because the group has another algorithm, too",
+        p->text, algorithm_names[whole]);
   const struct mafat_grid *grid = &g->cut.as.grid;
   if (g->cut.kind == MAFAT_CUT_GRID && grid->balanced && (grid->rows || grid->cols))
     return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: boundaries are given or balanced, not both",
@@ -523,12 +532,13 @@ static int take_words(struct parser *p, struct mafat_group_spec *g)
   return MAFAT_OK;
 }
 
+/* True if the text begins with `word`. */
 static bool begins(const char *text, const char *word)
 {
   return strncmp(text, word, strlen(word)) == 0;
 }
 
-/* True at the end of the groups; order, in-place and ranks may follow. */
+/* True at the end of the groups; suffixes for the whole plan may follow. */
 static bool groups_end(const struct parser *p)
 {
   return *p->at == '\0' || begins(p->at, ORDER) || begins(p->at, IN_PLACE) || begins(p->at, RANKS);
@@ -546,10 +556,11 @@ static int take_order(struct parser *p, enum mafat_op_order *op_order)
     p->at = after;
     return MAFAT_OK;
   }
-  return expected(p, "file, postorder, forward, sp or best, and nothing behind it but /inplace,");
+  return expected(
+      p, "file, postorder, forward, sp or best, followed by /inplace, /ranks= or nothing,");
 }
 
-/* After "/ranks=": "6", "6,8-11:2". */
+/* Ranks after "/ranks=": "6" or "6,8-11:2". */
 static int take_ranks(struct parser *p, struct mafat_ranks *ranks)
 {
   int code = take_number(p, "a number of ranks", &ranks->n);
@@ -563,28 +574,28 @@ static int take_ranks(struct parser *p, struct mafat_ranks *ranks)
     if (!grown) return out_of_memory(p);
     ranks->words = grown;
     code = take_layer_span(p, &word.layers);
-    if (code == MAFAT_OK && !take(p, ":")) code = expected(p, ": and a rank");
+    if (code == MAFAT_OK && !take(p, ":")) code = expected(p, "a colon and a rank");
     if (code == MAFAT_OK) code = take_number(p, "a rank", &word.rank);
     if (code == MAFAT_OK && word.rank >= ranks->n)
       code = mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected a rank below %d, found %d",
                         p->text, ranks->n, word.rank);
     if (code == MAFAT_OK) grown[ranks->n_words++] = word;
   }
-  return code || *p->at == '\0' ? code : expected(p, "a comma, or nothing behind the ranks,");
+  return code || *p->at == '\0' ? code : expected(p, "a comma, or nothing after the ranks,");
 }
 
-/* Words for all groups: "/order=best/inplace", "/order=best/ranks=6", each of these, or nothing. */
-static int take_end(struct parser *p, struct mafat_spec *spec)
+/* Suffixes of the plan: "/order=..." or nothing, then "/inplace", "/ranks=..." or nothing. */
+static int take_suffixes(struct parser *p, struct mafat_spec *spec)
 {
   int code = take_order(p, &spec->op_order);
   if (code || *p->at == '\0') return code;
   if (take(p, RANKS)) return take_ranks(p, &spec->ranks);
-  if (strcmp(p->at, IN_PLACE) != 0) return expected(p, "/inplace, and nothing behind it,");
+  if (strcmp(p->at, IN_PLACE) != 0) return expected(p, "/inplace, and nothing after it,");
   spec->in_place = true;
   return MAFAT_OK;
 }
 
-/* End of a group: "12", "12,40,44-45". */
+/* Layers of a group, after a slash: its end "12", and more layers "12,40,44-45". */
 static int take_end_of_group(struct parser *p, struct mafat_group_spec *g)
 {
   int code = take_number(p, "a cut (a layer number) or NoCut", &g->end);
@@ -596,7 +607,7 @@ static int take_end_of_group(struct parser *p, struct mafat_group_spec *g)
   return code;
 }
 
-/* A group and its end; *last: no end follows. */
+/* A group with its end; *last: it is the last group, which has no end. */
 static int take_group(struct parser *p, struct mafat_spec *spec, bool *last)
 {
   struct mafat_group_spec *g = mafat_spec_add(spec);
@@ -606,7 +617,7 @@ static int take_group(struct parser *p, struct mafat_spec *spec, bool *last)
   const char *at = p->at;
   if (spec->n_groups == 1) take(p, "/NoCut");
   *last = groups_end(p);
-  if (*last) return take_end(p, spec);
+  if (*last) return take_suffixes(p, spec);
   p->at = at;
   if (!take(p, "/")) return expected(p, "/ before a cut");
   if ((code = take_end_of_group(p, g))) return code;
@@ -631,7 +642,7 @@ int mafat_spec_read(struct mafat_spec **out, const char *text, struct mafat_diag
 
 /* ---- writer ---- */
 
-/* Text that may exceed its buffer. */
+/* Text that is cut off at the end of its buffer; `length` counts all of it. */
 struct spec_writer {
   char *text;
   size_t capacity, length;
@@ -758,7 +769,7 @@ static void write_depthwise(struct spec_writer *w, const struct mafat_group_spec
   if (listed) put(w, ")");
 }
 
-static void write_end(struct spec_writer *w, const struct mafat_group_spec *g)
+static void write_end_of_group(struct spec_writer *w, const struct mafat_group_spec *g)
 {
   put(w, "/");
   put_number(w, g->end);
@@ -779,7 +790,7 @@ size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t capaci
     for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS; a++)
       write_word(&w, (enum mafat_algorithm)a, &g->algorithms[a]);
     write_depthwise(&w, g);
-    if (i + 1 < spec->n_groups) write_end(&w, g);
+    if (i + 1 < spec->n_groups) write_end_of_group(&w, g);
   }
   if (spec->n_groups == 1) put(&w, "/NoCut");
   if (spec->op_order != MAFAT_OP_ORDER_FILE) {

@@ -1,5 +1,5 @@
-/* A plan's text as a struct: groups, how each is divided, where its weights are, algorithms.
- * Reading and writing a spec needs no network; applied to a network it becomes a plan (planning.h).
+/* A spec: a plan's text as a struct. It has groups, how each is divided, where its weights are, and
+ * algorithms. A spec exists without a network; applied to one it becomes a plan (planning.h).
  * Searches produce specs. Used by plan.h, predictor/transfers, predictor/ranks and search/motes.
  *
  * The text, as in the paper and extended (mafat-plan(7)):
@@ -9,44 +9,49 @@
  *   5x5:balanced/8/2x2    boundaries that minimize the largest tile's bytes
  *   [100,204]x[152]/8/1x1 inner boundaries on the group's output map: rows 0, 100, 204, end;
  *                         columns 0, 152, end
- *   rows4/12/1x1          layers 0..11 as a pipeline of rolling windows, at least four rows at a
- *                         time (rows: four)
+ *   rows4/12/1x1          layers 0..11 as a pipeline of rolling windows, at least four rows per
+ *                         step ("rows" without a number: four)
  *   rows4:early/NoCut     layers whose output is smaller than their input run as soon as they can,
  *                         instead of on demand
- *   rows4/12/panels       the rest as whole maps, 32 filters at a time. If a convolution is read
- *                         only by 1x1s and pools, they consume each panel at once, and the wide map
- *                         never exists (panels:apart: it does)
+ *   rows4:bricks/NoCut    the output of each step is a buffer with its own lifetime, instead of a
+ *                         rolling window
+ *   rows4/12/panels       layers 12 and later as whole maps, 32 filters (a panel) at a time. If
+ *                         only 1x1 convolutions and pools read a convolution, they process each
+ *                         panel as soon as it is computed, and its whole output is never stored.
+ *                         "panels:apart": it is stored
  *   rows4:loaded/12/panels:streamed
- *                         weights of the rows are read in every run and stay in memory while they
- *                         run; those of the rest are streamed one panel at a time (default: kept
- *                         from run to run)
+ *                         weights of the first group are read in each run and stay in memory while
+ *                         the group runs; those of the second are read one panel at a time, just
+ *                         before they are used. Default: they stay in memory from run to run
  *   panels:streamed4      a ring of four reads instead of eight
- *   rows4:loaded300       layers with at most 300 KB of weights are loaded, the others streamed
- *                         again in every step of rows (streamed: 80 KB)
+ *   rows4:loaded300       layers with at most 300 KB of weights are loaded; others are streamed,
+ *                         again for each step. "rows4:streamed" loads layers of at most 80 KB
  *   rows4:direct/12/panels:direct22,26-28
- *                         algorithm of convolutions, if not the options': of the whole group, or of
- *                         some layers (:winograd, :winograd-large)
+ *                         algorithm of the convolutions of the whole group, or of some layers
+ *                         (direct, winograd or winograd-large). Default: the options' algorithm
  *   1x1:dw0               depthwise layers run by themselves, not inside the 1x1 that reads them.
- *                         dw4: inside, 4 rows at a time. dw(0:3,4:7-9): layer 3 by itself, layers 7
- *                         to 9 inside, by 4 rows (default: inside, rows chosen)
+ *                         "dw4": inside, 4 rows at a time. "dw(0:3,4:7-9)": layer 3 by itself,
+ *                         layers 7 to 9 inside, 4 rows at a time. Default: inside, with as many
+ *                         rows as fit the caches
  *   split(h4:12-17,c8:3-5)/order=postorder
- *                         layers 12..17 in 4 parts by rows (h; w: columns), 3..5 in 8 by channels,
- *                         whose last layer sums its input part by part. h[20,30]:12-17: boundaries
- *                         on the last layer's map. Layers not named run whole
+ *                         layers 12..17 in 4 parts by rows (w would be columns), layers 3..5 in 8
+ *                         parts by channels: each part of layer 5 continues the sums over its input
+ *                         channels. "h[20,30]:12-17": boundaries on layer 17's map. Layers that are
+ *                         not named run whole
  *   rows4/12,40,44-45/1x1
  *                         layers 40, 44 and 45 run in the first group too. A group is a set of
  *                         layers that reads nothing made by a later group
  *   rows4/12/1x1/order=best
- *                         scheduling of the layers in each group that is not by rows (file,
- *                         postorder, forward, sp, best)
+ *                         execution order of the layers in each group that is not by rows: file
+ *                         (as in the file), postorder, forward, sp or best (transform/op_order.h)
  *   1x1/order=best/inplace
- *                         outputs reuse the buffer of an operand read for the last time, if they
- *                         can (planning/in_place.h); scheduling takes this into account
+ *                         outputs reuse the buffer of an operand that is read for the last time, if
+ *                         they can (planning/in_place.h); the order takes this into account
  *   split(h6:0-12,c6:13)/ranks=6
  *                         six devices share the parts (ranks/rank_parts.h). The last part of a
- *                         layer runs on the first device, as do whole layers. /ranks=6,8-11:2:
- *                         layers 8 to 11 on the third. split(whole)/ranks=2,9-15:1: only whole
- *                         layers */
+ *                         layer runs on the first device, as do layers that are not split.
+ *                         "/ranks=6,8-11:2": layers 8 to 11, if not split, run on the third.
+ *                         "split(whole)/ranks=2,9-15:1": no layer is split */
 #ifndef MAFAT_PREDICTOR_PLAN_SPEC_H
 #define MAFAT_PREDICTOR_PLAN_SPEC_H
 
@@ -60,7 +65,7 @@
 #include <stddef.h>
 
 enum mafat_algorithm {
-  MAFAT_AUTO,    /* for each layer the one expected to be fastest */
+  MAFAT_AUTO,    /* for each layer the algorithm that is expected to be fastest */
   MAFAT_DIRECT,
   MAFAT_WINOGRAD,      /* F(4x4, 3x3) where it applies, else direct */
   MAFAT_WINOGRAD_LARGE, /* F(6x6, 3x3) where it applies, else direct */
@@ -75,27 +80,28 @@ enum mafat_weight_placement {
 };
 
 enum {
-  MAFAT_USUAL_ROWS = 4, /* rows in a step */
-  MAFAT_USUAL_RING = 8, /* reads in a ring */
+  MAFAT_USUAL_ROWS = 4, /* default least rows in a step */
+  MAFAT_USUAL_RING = 8, /* default reads in a ring */
   MAFAT_MOST_RANKS = 64
 };
 
 enum mafat_cut_kind {
   MAFAT_CUT_GRID,  /* tiles of the output map; 1 x 1: whole maps, layer by layer */
   MAFAT_CUT_ROWS,  /* rolling windows of rows */
-  MAFAT_CUT_PANELS, /* some filters of the whole map at a time */
-  MAFAT_CUT_SPLIT   /* parts of layers, which run in any order (transform/split.h) */
+  MAFAT_CUT_PANELS, /* whole maps, some filters at a time */
+  MAFAT_CUT_SPLIT   /* parts of layers, which may run in any order (transform/split.h) */
 };
 
 enum { MAFAT_N_CUTS = MAFAT_CUT_SPLIT + 1 };
 
-/* N x M tiles. */
+/* n_rows x n_cols tiles of the group's output map. */
 struct mafat_grid {
   int n_rows, n_cols;
   int *rows, *cols; /* (n_rows - 1), (n_cols - 1) inner boundaries on the output map; NULL: even */
-  bool balanced;    /* boundaries are computed and not written */
+  bool balanced;    /* boundaries are computed for the network; the text has ":balanced" only */
 };
 
+/* How a group is divided. */
 struct mafat_cut {
   enum mafat_cut_kind kind;
   union {
@@ -112,17 +118,18 @@ struct mafat_cut {
   } as;
 };
 
+/* Placement of a group's weights. */
 struct mafat_group_weights {
   enum mafat_weight_placement placement;
   int ring;      /* streamed: reads in the ring; 0: MAFAT_USUAL_RING */
-  int loaded_kb; /* streamed: layers with at most so many kilobytes are loaded instead; 0: not
+  int loaded_kb; /* streamed: layers with at most this many kilobytes are loaded instead; 0: not
                     given */
 };
 
-/* ":direct", ":winograd22,26-28" */
+/* Word that names the layers of one algorithm: ":direct", ":winograd22,26-28". */
 struct mafat_algorithm_word {
   bool given;
-  struct mafat_span *layers; /* (n); none: the whole group */
+  struct mafat_span *layers; /* (n) ascending; n is 0 for the whole group */
   int n;
 };
 
@@ -133,54 +140,56 @@ struct mafat_depthwise_word {
   struct mafat_span layers; /* empty: the whole group */
 };
 
-/* Layers of a group: all below its end that are in no earlier group, and `more`. */
+/* A group. Its layers are all below its end that are in no earlier group, and `more`. */
 struct mafat_group_spec {
   int end; /* 0 in the last group: the end of the network or of the layers that run */
   struct mafat_span *more; /* (n_more) */
   int n_more;
   struct mafat_cut cut;
   struct mafat_group_weights weights;
-  struct mafat_algorithm_word algorithms[MAFAT_N_ALGORITHMS]; /* starting at MAFAT_DIRECT */
+  struct mafat_algorithm_word algorithms[MAFAT_N_ALGORITHMS]; /* [algorithm]; MAFAT_AUTO: unused */
   struct mafat_depthwise_word *depthwise; /* (n_depthwise) */
   int n_depthwise;
 };
 
-/* "/ranks=3,8-15:1": number of devices that share the parts. Layers that are not split run on the
- * first device, or on the one named. */
+/* The word "8-15:1" of "/ranks=3,8-15:1": these layers, if not split, run on this rank. */
 struct mafat_rank_word {
   struct mafat_span layers;
   int rank;
 };
 
+/* Devices that share the parts of a plan. */
 struct mafat_ranks {
-  int n; /* 0: not given */
+  int n; /* number of ranks; 0: not given */
   struct mafat_rank_word *words; /* (n_words) */
   int n_words;
 };
 
 struct mafat_spec {
   struct mafat_group_spec *groups; /* (n_groups), at least one, in order of their ends */
-  int n_groups, capacity; /* room: allocated groups */
+  int n_groups, capacity; /* capacity: allocated groups */
   enum mafat_op_order op_order;
   bool in_place;
   struct mafat_ranks ranks;
-  char *text; /* source text, for messages; else NULL */
+  char *text; /* source text, for messages, from malloc; NULL: made without a text */
   struct mafat_heap *heap; /* heap of everything but the text */
 };
 
-/* Parses a spec. MAFAT_EINVAL with the position and what was expected there; MAFAT_ENOMEM. */
+/* Parses a spec into the C library's heap. MAFAT_EINVAL: the diagnostic says where, and what was
+ * expected there; MAFAT_ENOMEM. */
 int mafat_spec_read(struct mafat_spec **out, const char *text, struct mafat_diagnostic *d);
 /* Formats a spec: writes at most `capacity` bytes including the NUL; returns the required length
- * without it. Defaults are left out. Reading the text gives the same spec. */
+ * without it. Defaults are left out. Reading the text gives the same spec, unless it has both
+ * in_place and ranks, which the text cannot combine. */
 size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t capacity);
 /* Formats a spec into allocated memory, for free(); NULL if out of memory. */
 char *mafat_spec_text(const struct mafat_spec *spec);
-/* Compares the texts as strcmp does; with `length`, shorter texts come first. */
+/* Compares the first 8191 characters of the texts as strcmp does; with `length`, shorter texts come
+ * first. */
 int mafat_spec_compare(const struct mafat_spec *a, const struct mafat_spec *b, bool length);
 
-/* Builds a spec: an empty one, then group by group, either with defaults (one tile, weights kept)
- * or as a copy of `group`. NULL or MAFAT_ENOMEM if out of memory. Memory that groups point to
- * belongs to the spec's heap. */
+/* Makes an empty spec; adds a group with defaults (one tile, weights kept), or a copy of `group`.
+ * NULL or MAFAT_ENOMEM: out of memory. Lists of groups are in the spec's heap. */
 struct mafat_spec *mafat_spec_new(struct mafat_heap *heap);
 struct mafat_group_spec *mafat_spec_add(struct mafat_spec *spec);
 int mafat_spec_append(struct mafat_spec *spec, const struct mafat_group_spec *group);
@@ -190,20 +199,21 @@ bool mafat_ranks_copy(struct mafat_heap *heap, struct mafat_ranks *out,
 bool mafat_splits_copy(struct mafat_heap *heap, struct mafat_splits *out,
                        const struct mafat_splits *from);
 void mafat_splits_free(struct mafat_heap *heap, struct mafat_splits *splits);
-/* Appends a layer to a word; it must be after the others. MAFAT_ENOMEM. */
+/* Appends layers to a word, which must come after those that it already has. MAFAT_ENOMEM. */
 int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_word *word,
                              struct mafat_span layers);
 /* Appends a depthwise word to a group. MAFAT_ENOMEM. */
 int mafat_depthwise_word_add(struct mafat_heap *heap, struct mafat_group_spec *group,
                              struct mafat_depthwise_word word);
-/* Sets the layers of group number `number`, which has none yet: those with this number in group_of
- * (n_layers). Groups are numbered in execution order. MAFAT_ENOMEM. */
+/* Sets the layers of an empty group (end and more) to those with group_of[layer] == number. Groups
+ * are numbered in execution order. MAFAT_ENOMEM. */
 int mafat_group_spec_set_layers(struct mafat_heap *heap, struct mafat_group_spec *group, int number,
                                 const int *group_of, int n_layers);
 int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec,
                     struct mafat_heap *heap);
 void mafat_spec_close(struct mafat_spec **spec);
 
+/* True for a grid of more than one tile. */
 static inline bool mafat_cut_is_tiled(const struct mafat_cut *cut)
 {
   return cut->kind == MAFAT_CUT_GRID && (long long)cut->as.grid.n_rows * cut->as.grid.n_cols > 1;
@@ -230,7 +240,7 @@ static inline struct mafat_cut mafat_cut_rows_partitioned(int least, bool early)
   return (struct mafat_cut){.kind = MAFAT_CUT_ROWS, .as.rows = {least, early, true}};
 }
 
-/* True if the group has a list of parts and partition buffers. */
+/* True if the group's layers are divided into parts with partition buffers (partition.h). */
 static inline bool mafat_cut_has_parts(const struct mafat_cut *cut)
 {
   return cut->kind == MAFAT_CUT_SPLIT || (cut->kind == MAFAT_CUT_ROWS && cut->as.rows.partitioned);

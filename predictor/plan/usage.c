@@ -1,8 +1,9 @@
-/* Finds the last reader of each tensor under a plan. Called by predictor/plan, planning, ranks and
- * schedule, and by searches. Allocates nothing. */
+/* Finds which tensors a plan needs, and the last reader of each. Called by predictor/plan,
+ * planning, ranks and schedule, and by searches. Fills the caller's list; allocates nothing. */
 #include "predictor/plan/usage.h"
 
-/* A layer runs if any of its outputs is needed. */
+/* Notes that `reader` reads the tensor; plan->n_layers: it is an output of the network. Its layer
+ * runs even if other outputs are not needed. */
 static void note_read(const struct mafat_network *n, const struct mafat_plan *plan,
                       struct mafat_usage *usage, int tensor, int reader)
 {
@@ -13,7 +14,8 @@ static void note_read(const struct mafat_network *n, const struct mafat_plan *pl
     u->external = first->any_external = true;
 }
 
-/* Marks the network's outputs among a layer's own, or among the tensors it renames. */
+/* Notes which outputs of a layer, or of an alias the tensors that it renames, are the network's
+ * outputs. */
 static void note_outputs(const struct mafat_network *n, const struct mafat_plan *plan,
                          struct mafat_usage *usage, int layer)
 {
@@ -36,7 +38,7 @@ void mafat_usage_find(const struct mafat_network *n, const struct mafat_plan *pl
   for (int l = plan->n_layers - 1; l >= 0; l--) {
     const struct mafat_layer *layer = &n->layers[l];
     note_outputs(n, plan, usage, l);
-    /* An alias reads nothing itself: its readers read the tensors it renames. */
+    /* Readers of an alias read the tensors that it renames. */
     if (mafat_layer_is_alias(layer) || !usage[l].needed) continue;
     for (struct mafat_reads r = mafat_plan_reads(plan, n, l); mafat_reads_next(&r);)
       note_read(n, plan, usage, r.source->tensor, l);

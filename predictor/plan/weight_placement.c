@@ -1,5 +1,5 @@
-/* Chooses for each layer whether weights are kept, loaded or streamed. Called by
- * predictor/planning/lay.c. Fills the plan. */
+/* Chooses for each layer whether its weights are kept, loaded or streamed (spec.h). Called by
+ * predictor/planning/lay.c. Fills the plan; allocates from its heap. */
 #include "predictor/plan/weight_placement.h"
 
 #include "base/part.h"
@@ -8,7 +8,7 @@
 #include "predictor/plan/packing.h"
 #include "predictor/plan/winograd.h"
 
-/* True if a step of the layer can compute some of its filters with their weights alone. */
+/* True if a step of the layer can compute some of its filters and needs only their weights. */
 static bool is_divisible(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   enum mafat_cut_kind cut = mafat_plan_group(plan, layer)->cut.kind;
@@ -18,15 +18,15 @@ static bool is_divisible(const struct mafat_plan *plan, const struct mafat_netwo
   return mafat_layer_is_ungrouped(l) && cut != MAFAT_CUT_GRID;
 }
 
-/* Packed bytes up to which a layer is loaded although others are streamed. Rows return to a layer
- * many times, so small ones are read once. */
+/* Packed bytes up to which a layer of a streaming group is loaded. A group by rows would stream a
+ * layer's weights again for each of its steps, so small layers are read once. */
 static size_t small_bytes(const struct mafat_group *g, const struct mafat_plan_options *options)
 {
   if (g->weights.loaded_kb) return (size_t)g->weights.loaded_kb << 10;
   return g->cut.kind == MAFAT_CUT_ROWS ? (size_t)options->small_bytes : 0;
 }
 
-/* True if a run of the layer's filters can be read alone. */
+/* True if the file stores the layer's weights so that some filters can be read alone. */
 static bool is_read_by_filters(const struct mafat_plan *plan, const struct mafat_network *n,
                                int layer)
 {
@@ -47,8 +47,8 @@ int mafat_weight_placement_find(struct mafat_plan *plan, const struct mafat_netw
                      is_read_by_filters(plan, n, l);
     if (!mafat_layer_has_weights(&n->layers[l]) || mafat_plan_must_keep(options, &n->layers[l]))
       continue;
-    /* Files other than packed ones deliver whole filters, which would be read again for each part
-     * of their sums. */
+    /* Only packed files can deliver some channels of a filter; from others, whole filters would be
+     * read again for each part of the channels. */
     if (mafat_parts_sum(plan, l) && !plan->packed) divisible = false;
     bool loaded = !divisible || mafat_packed_layer_bytes(&n->layers[l]) <= small_bytes(g, options);
     plan->placement[l] =

@@ -1,5 +1,5 @@
-/* Chooses where each layer's weights are while a plan runs. Some layers' steps are divided for it,
- * into panels of filters and slices of input channels. Called by predictor/ and
+/* Weight placement: where each layer's weights are while a plan runs (spec.h). Steps of layers with
+ * streamed weights are divided into panels of filters. Called by predictor/ and
  * runner/engine/kinds/conv_winograd.c. */
 #ifndef MAFAT_PREDICTOR_PLAN_WEIGHT_PLACEMENT_H
 #define MAFAT_PREDICTOR_PLAN_WEIGHT_PLACEMENT_H
@@ -10,10 +10,11 @@
 int mafat_weight_placement_find(struct mafat_plan *plan, const struct mafat_network *n,
                          const struct mafat_plan_options *options);
 
-/* True if the layer's steps are panels of filters, MAFAT_PANEL for each thread. Give the outermost
- * layer of fused ones, as in a step. */
+/* True if the layer's steps are divided into panels of filters (MAFAT_PANEL filters for each
+ * thread). `layer` has steps of its own: it is the outermost of fused layers. */
 bool mafat_plan_divides(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
-/* True if Winograd's input is transformed in a separate step, before all steps of panels. */
+/* True if the layer's Winograd input is transformed in a separate step, before those of its
+ * panels. */
 bool mafat_plan_transforms(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
 
 #endif

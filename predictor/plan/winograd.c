@@ -1,5 +1,5 @@
-/* Says where Winograd applies and where it is faster. Called by predictor/, runner/engine/kinds/
- * and search/best. Pure functions. */
+/* Decides which layers can use Winograd, and for which it is expected to be faster. Called by
+ * predictor/, runner/engine/kinds/ and search/best. Pure functions. */
 #include "predictor/plan/winograd.h"
 
 #include "base/part.h"
@@ -10,33 +10,32 @@ const struct mafat_winograd *mafat_winograd_of(enum mafat_algorithm algorithm)
   return algorithm == MAFAT_WINOGRAD_LARGE ? mafat_winograd_find(MAFAT_WINOGRAD_6X6) : NULL;
 }
 
-/* True for 3x3 of stride 1, one group.
+/* Stride 2 is not supported, although a trial was faster on maps of at least 16 x 16. The trial
+ * split input and kernel into four phases (even and odd rows and columns), with F(4, 2) along the
+ * even ones: 81 products for 4 x 4 outputs instead of 144, and 36 transformed weights as in
+ * F(4x4, 3x3). Its time relative to the direct kernels (Zen 4, one thread, blocks of 64 channels,
+ * medians of 9; outputs x channels: avx2, avx512):
+ *   208 x 208 x 32   0.74, 0.68      32 x 32 x 128   0.72, 0.65
+ *   104 x 104 x 64   0.68, 0.64      16 x 16 x 256   0.69, 0.69
+ *   52 x 52 x 128    0.67, 0.64      13 x 13 x 512   0.99, 1.06
+ *   26 x 26 x 256    0.73, 0.74      8 x 8 x 512     0.97, 0.94
+ * Outputs differed by at most 7e-6 of the largest output. Maps were padded to whole tiles and
+ * panels. It would need its own kernels, scratch and prices.
  *
- * Stride 2 is not supported, though it would be faster. By its four phases (even and odd rows and
- * columns), with F(4, 2) along the even ones, 4 x 4 outputs take 81 products instead of 144, with
- * 36 transformed weights as in F(4x4, 3x3). A single tap needs only the four finite ones of the
- * five points +-a, +-b and infinity, with the same weight. So all phases are summed in the same 25
- * sums of a tile. A trial (transforms, products, stores) took this share of the direct kernels'
- * time (Zen 4, one thread, blocks of 64 channels, medians of 9 in turn; avx2, avx512): 208 x 208
- * outputs of 32 channels 0.74, 0.68; 104 x 104 of 64 0.68, 0.64; 52 x 52 of 128 0.67, 0.64; 26 x 26
- * of 256 0.73, 0.74; 32 x 32 of 128 0.72, 0.65; 16 x 16 of 256 0.69, 0.69; 13 x 13 of 512 0.99,
- * 1.06; 8 x 8 of 512 0.97, 0.94. It was within 7e-6 of the direct kernels, relative to the largest
- * output. The trial had maps padded to whole tiles and panels. It would be a size of its own for
- * kernels, scratch and prices.
- *
- * Smaller tiles for the last row and column are not supported either. 13 x 13 would take 441
- * products instead of 576 for each channel and filter, 19 x 19 841 instead of 900. But each kind of
- * tile transforms the weights again: 18 points for 4 x 1 outputs and 18 for 1 x 4, besides the 36
- * that already take 57 % of the time on 13 x 13. It would also change the bits of existing
- * plans. */
+ * Smaller tiles for the last row and column are not supported either. 13 x 13 outputs would need
+ * 441 products instead of 576 for each channel and filter; 19 x 19 outputs, 841 instead of 900. But
+ * each kind of tile transforms the weights again: 18 points for 4 x 1 outputs and 18 for 1 x 4,
+ * besides the 36 that already need 57 % of the time on 13 x 13. It would also change the bits of
+ * existing plans. */
 MAFAT_PART(opening) bool mafat_winograd_applies(const struct mafat_layer *l)
 {
   return mafat_layer_is_ungrouped(l) && mafat_window_is_plain(&l->window, 3, 1) &&
          !mafat_layer_sums_integers(l);
 }
 
-/* Measured cost, in units of one product of a tile, channel and filter. Includes the transform of a
- * tile of one channel or filter, and of the weights of a channel and filter, for each point. */
+/* Cost of a layer in products of floats, fitted to measurements. For each point: one product per
+ * tile, channel and filter; `tile` for the transforms of a tile of one channel or filter; `weights`
+ * for the transform of one channel and filter. */
 static double cost_of(const struct mafat_winograd *g, const struct mafat_layer *l)
 {
   static const struct {

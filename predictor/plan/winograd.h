@@ -1,5 +1,6 @@
-/* Winograd convolutions: where they apply, where they are faster, and the sizes of each algorithm.
- * Called by predictor/, search/best/costs.c and runner/engine/kinds. */
+/* Winograd convolutions: which layers can use them, for which they are expected to be faster, and
+ * the tile sizes of each algorithm. Called by predictor/, search/best/costs.c and
+ * runner/engine/kinds. Pure functions. */
 #ifndef MAFAT_PREDICTOR_PLAN_WINOGRAD_H
 #define MAFAT_PREDICTOR_PLAN_WINOGRAD_H
 
@@ -7,13 +8,13 @@
 #include "network/network.h"
 #include "predictor/plan/plan.h"
 
-/* 3x3, stride 1, one group. */
+/* True for a 3x3 convolution of stride 1 without groups that sums floats. */
 bool mafat_winograd_applies(const struct mafat_layer *l);
 /* Returns the algorithm expected to be fastest: MAFAT_AUTO's choice. Depends on the layer's shape
  * alone, so it is the same on every machine. */
 enum mafat_algorithm mafat_winograd_fastest(const struct mafat_layer *l);
 
-/* Returns NULL for a direct algorithm. */
+/* Returns the tile sizes of an algorithm; NULL for MAFAT_DIRECT. */
 const struct mafat_winograd *mafat_winograd_of(enum mafat_algorithm algorithm);
 
 /* Winograd size of the convolution whose input a step of `layer` reads; NULL: direct, or not a

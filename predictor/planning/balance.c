@@ -1,5 +1,5 @@
-/* Finds boundaries of uneven tiles. Called by predictor/planning/planning.c. Makes plans and
- * layouts to compare; allocates from the spec's heap. */
+/* Finds boundaries of uneven tiles. Called by predictor/planning/planning.c. Writes the boundaries
+ * to the spec, in its heap. Makes plans and layouts to compare, and frees them. */
 #include "predictor/planning/balance.h"
 
 #include "predictor/layout/layout.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Balances one axis at a time. A tile's bytes are the sum, over live layers, of its extent on this
- * axis times the bytes of one row (or column). */
+/* State of the search, which balances one axis at a time. A tile's bytes are estimated as the sum,
+ * over live layers, of its extent on this axis times the bytes of one row (or column). */
 struct balancer {
   struct mafat_spec *spec;
   const struct mafat_ground *ground;
@@ -18,19 +18,21 @@ struct balancer {
   struct mafat_schedule *schedule;
   const struct mafat_group *group;
   bool axis_y;
-  double *unit_bytes;       /* [layer]: one row (column) of the other axis' largest tile */
+  double *unit_bytes;       /* [layer]: bytes of one row (column), for the largest tile of the
+                               other axis */
   struct mafat_box *boxes;  /* [layer]: working array */
 };
 
-static void take_up(struct balancer *b)
+static void close_plan(struct balancer *b)
 {
   mafat_schedule_close(&b->schedule);
   mafat_plan_close(&b->plan);
 }
 
-static int put_down(struct balancer *b)
+/* Makes the plan of the spec with its present boundaries. */
+static int make_plan(struct balancer *b)
 {
-  take_up(b);
+  close_plan(b);
   int code = mafat_lay(&b->plan, b->spec, b->ground, NULL);
   if (code == MAFAT_OK) code = mafat_schedule_open(&b->schedule, b->ground->network, b->plan);
   if (code == MAFAT_OK) b->group = &b->plan->groups[b->index];
@@ -47,7 +49,7 @@ static struct mafat_span *span_of(struct mafat_box *b, bool axis_y)
   return axis_y ? &b->y : &b->x;
 }
 
-/* Computes the bytes of a row (column) of each layer, with the other axis at its largest. */
+/* Fills unit_bytes for the group's layers. */
 static void find_units(struct balancer *b)
 {
   const struct mafat_group *g = b->group;
@@ -73,7 +75,7 @@ static double tile_bytes(struct balancer *b, int begin, int end)
   const struct mafat_group *g = b->group;
   const int *members = b->plan->members;
   int *bounds = bounds_of(b), saved[2] = {bounds[0], bounds[1]};
-  /* Grow back through the group, with part 0 set to this tile. */
+  /* find the tile's boxes in all layers, with tile 0 set to it */
   bounds[0] = begin;
   bounds[1] = end;
   mafat_schedule_tile_boxes(b->schedule, b->index, 0, 0, b->boxes);
@@ -93,8 +95,8 @@ static double tile_bytes(struct balancer *b, int begin, int end)
   return peak;
 }
 
-/* Divides greedily into tiles of at most `limit` bytes; true if n suffice. A tile's bytes grow with
- * its extent, so the longest tile that fits is right. */
+/* Divides the axis into n tiles, each as long as at most `limit` bytes allow. True if they cover
+ * the extent. */
 static bool cut_greedily(struct balancer *b, double limit, int n, int extent, int *bounds)
 {
   int at = 0;
@@ -113,7 +115,8 @@ static bool cut_greedily(struct balancer *b, double limit, int n, int extent, in
   return at == extent;
 }
 
-/* Bisects for the smallest limit of n tiles; bounds in `best`. */
+/* Finds the bounds of n tiles whose largest has the fewest bytes, by bisection of the limit. Fills
+ * best[n + 1]; trial is a working array of the same size. */
 static void minimise_largest(struct balancer *b, int n, int *best, int *trial)
 {
   const int *even = bounds_of(b);
@@ -135,7 +138,7 @@ static void minimise_largest(struct balancer *b, int n, int *best, int *trial)
   }
 }
 
-/* Peak of the group in a layout; SIZE_MAX if it cannot be counted. */
+/* Peak bytes of the group in a layout of the present plan; SIZE_MAX on overflow. */
 static int group_peak(const struct balancer *b, size_t *peak)
 {
   struct mafat_layout *layout;
@@ -145,21 +148,21 @@ static int group_peak(const struct balancer *b, size_t *peak)
   return code == MAFAT_ELIMIT ? MAFAT_OK : code;
 }
 
-/* Bounds of an axis with n tiles: even, best, and working buffers. */
+/* Bounds of an axis with n tiles. */
 struct bounds {
   int n, *even, *best, *trial;
-  int *inner; /* in the spec */
+  int *inner; /* the spec's list of inner boundaries, (n - 1) */
 };
 
-/* Sets boundaries in the spec and lays it again. */
+/* Sets boundaries in the spec and makes its plan. */
 static int cut_at(struct balancer *b, struct bounds *at, const int *bounds)
 {
   memcpy(at->inner, bounds + 1, (size_t)(at->n - 1) * sizeof *bounds);
-  return put_down(b);
+  return make_plan(b);
 }
 
-/* Every buffer has the size of its largest tile, and scratch counts too. So the layout decides
- * whether the uneven division is better. */
+/* Chooses even or balanced bounds by the peaks of their layouts, which also count scratch and the
+ * true size of each buffer. */
 static int choose_bounds(struct balancer *b, struct bounds *at)
 {
   size_t even_bytes, uneven_bytes;
@@ -207,11 +210,11 @@ int mafat_balance(struct mafat_spec *spec, const struct mafat_ground *ground)
   int code = b.unit_bytes && b.boxes ? MAFAT_OK : MAFAT_ENOMEM;
   for (; b.index < spec->n_groups && code == MAFAT_OK; b.index++) {
     if (!mafat_balance_applies(&spec->groups[b.index].cut)) continue;
-    code = put_down(&b);
+    code = make_plan(&b);
     if (code == MAFAT_OK) code = balance_axis(&b, true);
     if (code == MAFAT_OK) code = balance_axis(&b, false);
   }
-  take_up(&b);
+  close_plan(&b);
   free(b.unit_bytes);
   free(b.boxes);
   return code;

@@ -1,5 +1,6 @@
-/* Builds a graph of each group and schedules it (transform/op_schedule.h). Called by
- * predictor/planning/lay.c. Fills the plan's order; allocates from the plan's heap. */
+/* Orders the layers of each group: builds a graph of its steps and tensors, and orders that by
+ * transform/op_schedule.h. Called by predictor/planning/lay.c. Fills the plan's order; allocates
+ * temporary memory from the plan's heap. */
 #include "predictor/planning/group_order.h"
 
 #include "predictor/plan/fusion.h"
@@ -12,44 +13,49 @@
 
 #include <string.h>
 
-enum { EFFORT = 10 * 1000 * 1000 }; /* evaluations of operators: some tenths of a second */
+enum { EFFORT = 10 * 1000 * 1000 }; /* most evaluations of operators: some tenths of a second */
 
 /* Columns of padding that a tensor's readers need. */
 struct pads {
   int left, right;
 };
 
-/* Graph under construction. Steps are operators, numbered in the group; tensors are buffers. */
+/* Graph of a group (transform/op_schedule.h) while it is built. Its operators are the group's steps,
+ * its buffers are tensors; both are numbered within the group. */
 struct group_uses {
   const struct mafat_plan *plan;
   const struct mafat_network *network;
   const struct mafat_usage *usage;
   const struct pads *pads; /* [tensor] */
   int group;
-  bool place; /* outputs in place, where possible */
+  bool place; /* outputs reuse dead buffers, where possible */
   struct mafat_op_graph graph;
   struct mafat_op_use *uses;
-  int *operator_of;       /* [layer]: operator of its own step; or -1 */
-  int *buffer_of;         /* [tensor]: or -1 */
-  int *reader_of;         /* [tensor]: last operator noted as its reader */
-  uint64_t *bytes;
-  bool *kept, *in_place;
-  uint64_t *work;
+  int *operator_of;       /* [layer]: operator that is its step; -1: no step of its own */
+  int *buffer_of;         /* [tensor]: buffer; -1: none */
+  int *reader_of;         /* [tensor]: operator that was last noted as its reader; -1: none */
+  uint64_t *bytes;        /* [buffer] */
+  bool *kept, *in_place;  /* [buffer]: alive after the group; [operator]: its output can take its
+                             input's place */
+  uint64_t *work;         /* [operator]: bytes alive only during its step */
 };
 
 /* ---- tensors ---- */
 
+/* True if the layer has steps of its own. */
 static bool runs(const struct group_uses *c, int layer)
 {
   return c->usage[layer].needed && !mafat_layer_is_alias(&c->network->layers[layer]) &&
          c->plan->outer[layer] < 0;
 }
 
+/* True if the group runs each layer once. */
 static bool is_once(const struct group_uses *c)
 {
   return !mafat_group_is_tiled(&c->plan->groups[c->group]);
 }
 
+/* Finds the padding of each tensor: the most that a reader needs. */
 static void find_pads(const struct mafat_plan *plan, const struct mafat_network *n,
                       const struct mafat_usage *usage, struct pads *pads)
 {
@@ -66,12 +72,12 @@ static void find_pads(const struct mafat_plan *plan, const struct mafat_network 
   }
 }
 
-/* Bytes as in the layout. */
+/* Bytes of a tensor, as in the layout. 0 if they do not depend on the order. */
 static uint64_t tensor_bytes(const struct group_uses *c, int tensor)
 {
   struct mafat_shape s = mafat_network_tensor_shape(c->network, tensor);
   uint64_t pixels = (uint64_t)s.h * (uint64_t)(c->pads[tensor].left + s.w + c->pads[tensor].right);
-  /* Tiles alternate in it: it exists all the time. */
+  /* in tiled groups an external map exists all the time */
   if (!is_once(c) && c->usage[tensor].external) return 0;
   int channels = mafat_order_is_panel_producer(c->plan, tensor)
                      ? mafat_min(s.c, MAFAT_PANEL * c->plan->n_threads)
@@ -81,6 +87,7 @@ static uint64_t tensor_bytes(const struct group_uses *c, int tensor)
   return (bytes + 63) / 64 * 64;
 }
 
+/* Returns the buffer of a tensor; creates it at the first call. */
 static int find_buffer(struct group_uses *c, int tensor)
 {
   if (c->buffer_of[tensor] >= 0) return c->buffer_of[tensor];
@@ -90,7 +97,7 @@ static int find_buffer(struct group_uses *c, int tensor)
   return c->buffer_of[tensor] = b;
 }
 
-/* Tensors read by later groups do not die in this one. */
+/* Marks buffers of tensors that later groups read as alive after this one. */
 static void keep_what_is_read_later(struct group_uses *c)
 {
   for (int l = 0; l < c->plan->n_layers; l++) {
@@ -117,7 +124,7 @@ static bool gives(const struct group_uses *c, int layer, int tensor)
   return any;
 }
 
-/* Outputs without readers are not stored. */
+/* Notes the outputs of a layer that are stored. */
 static void note_makes(struct group_uses *c, int operator, int layer)
 {
   for (int k = 0; k < mafat_layer_n_outputs(&c->network->layers[layer]); k++) {
@@ -130,7 +137,7 @@ static void note_reads(struct group_uses *c, int operator, int layer)
 {
   for (struct mafat_reads r = mafat_plan_reads(c->plan, c->network, layer); mafat_reads_next(&r);) {
     int t = r.source->tensor;
-    /* noted once; not the panels of its own panel fusion */
+    /* each tensor once, and not the panels within a panel fusion */
     if (c->reader_of[t] == operator || c->operator_of[t] == operator) continue;
     c->reader_of[t] = operator;
     note_use(c, operator, t, false);
@@ -138,13 +145,13 @@ static void note_reads(struct group_uses *c, int operator, int layer)
   }
 }
 
-/* Bytes alive only during a step: scratch, and weights read for it. */
+/* Bytes alive only during a step: scratch, and loaded weights. */
 static uint64_t step_bytes(const struct group_uses *c, int layer)
 {
   struct mafat_scratch scratch;
   struct mafat_shape out = c->network->layers[layer].out;
   uint64_t bytes = 0;
-  if (!is_once(c)) return 0; /* in tiles it exists all the time */
+  if (!is_once(c)) return 0; /* in tiled groups these exist all the time */
   if (mafat_scratch_plan(c->plan, c->network, layer, out.h, out.w, &scratch) == MAFAT_OK)
     bytes = mafat_scratch_bytes(&scratch, c->plan->n_threads);
   for (int l = layer; l >= 0; l = mafat_fusion_inside(c->plan, l))
@@ -153,6 +160,7 @@ static uint64_t step_bytes(const struct group_uses *c, int layer)
   return bytes;
 }
 
+/* Adds the step of a layer as an operator, with the readers of its panels. */
 static void note_step(struct group_uses *c, int layer)
 {
   int o = c->graph.n_operators++;
@@ -236,18 +244,18 @@ static int operator_of(const struct group_uses *c, int layer)
   return c->operator_of[c->plan->panel_producer[step] >= 0 ? c->plan->panel_producer[step] : step];
 }
 
-/* Applies the order. Layers of an operator keep their order; layers without an operator come
- * last. */
+/* Applies the order of operators to plan->order and plan->position. Layers of one operator keep
+ * their order; layers without an operator come last. sorted: working array of all layers. */
 static void put_in_order(struct group_uses *c, struct mafat_plan *plan, const int *order,
-                         int *capacity)
+                         int *sorted)
 {
   struct mafat_span at = plan->groups[c->group].at;
   int n = 0;
   for (int i = 0; i <= c->graph.n_operators; i++)
     for (int k = at.begin; k < at.end; k++)
       if (operator_of(c, plan->order[k]) == (i < c->graph.n_operators ? order[i] : -1))
-        capacity[n++] = plan->order[k];
-  memcpy(plan->order + at.begin, capacity, (size_t)n * sizeof *capacity);
+        sorted[n++] = plan->order[k];
+  memcpy(plan->order + at.begin, sorted, (size_t)n * sizeof *sorted);
   for (int k = at.begin; k < at.end; k++) plan->position[plan->order[k]] = k;
   for (int k = at.begin; k < at.end; k++) {
     int l = plan->order[k];
@@ -271,9 +279,9 @@ static int sort_group(struct group_uses *c, struct mafat_plan *plan,
 int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *n, bool place,
                            struct mafat_op_schedule_memo *memo)
 {
-  size_t n_operators = (size_t)mafat_network_n_tensors(n);
-  struct mafat_usage *usage = mafat_heap_calloc(plan->heap, n_operators, sizeof *usage);
-  struct pads *pads = mafat_heap_calloc(plan->heap, n_operators, sizeof *pads);
+  size_t n_tensors = (size_t)mafat_network_n_tensors(n);
+  struct mafat_usage *usage = mafat_heap_calloc(plan->heap, n_tensors, sizeof *usage);
+  struct pads *pads = mafat_heap_calloc(plan->heap, n_tensors, sizeof *pads);
   int code = usage && pads ? MAFAT_OK : MAFAT_ENOMEM;
   if (usage) mafat_usage_find(n, plan, usage);
   if (usage && pads) find_pads(plan, n, usage, pads);

@@ -1,5 +1,5 @@
 /* Finds outputs that reuse an operand's buffer. Called by lay.c and group_order.c. Fills the plan;
- * walks its schedule. */
+ * allocates from its heap, and opens its schedule for a walk. */
 #include "predictor/planning/in_place.h"
 
 #include "base/blocks.h"
@@ -8,6 +8,7 @@
 #include "predictor/plan/parts.h"
 #include "predictor/schedule/schedule.h"
 
+/* True if the layer has steps of its own. */
 static bool runs(const struct mafat_plan *plan, const struct mafat_network *n,
                  const struct mafat_usage *usage, int layer)
 {
@@ -28,15 +29,17 @@ static bool keeps_rows(const struct mafat_layer *l)
   return mafat_layer_is_depthwise(l) && l->window.y.stride == 1 && l->window.x.stride == 1;
 }
 
-/* Blends read their first two operands together, element by element, and each further one after
- * some outputs are written. A second operand is read alone if the first must be copied before. */
+/* True if the kernels read each element of the operand before they write the output in its place.
+ * Blends do so for their first two operands, unless they must copy the first to the output; further
+ * operands are read after outputs are written. */
 static bool reads_before_writing(const struct mafat_layer *l, int operand)
 {
   if (operand == 0) return mafat_kind_of(l->type)->in_place || keeps_rows(l);
   return operand == 1 && mafat_layer_blends(l) && mafat_fusion_blends_alike(l);
 }
 
-/* True if other operands read the tensor together with what is written. */
+/* True if the layer's other operands may be the same tensor: only among the first two, and
+ * whole. */
 static bool others_agree(const struct mafat_network *n, const struct mafat_layer *l, int operand,
                          int tensor)
 {
@@ -53,6 +56,7 @@ static bool others_agree(const struct mafat_network *n, const struct mafat_layer
 
 /* ---- contents of maps ---- */
 
+/* Number of layers in the tensor's group that read it. */
 static int count_readers(const struct mafat_plan *plan, const struct mafat_network *n,
                          const struct mafat_usage *usage, int tensor)
 {
@@ -64,14 +68,15 @@ static int count_readers(const struct mafat_plan *plan, const struct mafat_netwo
   return count;
 }
 
-/* True if the tensor always has the same pixels as the output. */
+/* True if the tensor's buffer always holds the same pixels as the output's. */
 static bool holds_the_same(const struct mafat_plan *plan, const struct mafat_network *n,
                            const struct mafat_usage *usage, int tensor, int layer)
 {
   const struct mafat_group *g = mafat_plan_group(plan, layer);
   if (g->cut.kind == MAFAT_CUT_ROWS || g->cut.kind == MAFAT_CUT_SPLIT) return false;
   if (!mafat_group_is_tiled(g)) return !mafat_order_is_panel_producer(plan, tensor);
-  /* With several outputs, a tile is as large as the readers of all of them need. */
+  /* Both boxes are equal if the tensor has no other reader and nothing else enlarges its tiles: no
+   * second output of its layer, no later group, no rounding to Winograd tiles. */
   return !keeps_rows(&n->layers[layer]) && mafat_plan_makes(plan, plan->group_of[layer], tensor) &&
          !usage[tensor].external && !usage[layer].external &&
          mafat_network_sole_maker(n, tensor) >= 0 &&
@@ -97,8 +102,7 @@ int mafat_in_place_candidate(const struct mafat_plan *plan, const struct mafat_n
 
 /* ---- choice ---- */
 
-/* Finds the positions of each tensor's last readers; for a panel fusion's readers, a position that
- * none can use. */
+/* Fills last[tensor]: position of the last layer that reads it. */
 static void find_last_reads(const struct mafat_plan *plan, const struct mafat_network *n,
                             const struct mafat_usage *usage, int *last)
 {
@@ -110,7 +114,8 @@ static void find_last_reads(const struct mafat_plan *plan, const struct mafat_ne
   }
 }
 
-/* A map made in one step may lack last rows that no reader needs. */
+/* Box of the tensor that its buffer holds; boxes[layer] is that of the layer's first output. A map
+ * that is computed in one step may lack last rows that no reader needs. */
 static struct mafat_box held_box(const struct mafat_schedule *s, const struct mafat_box *boxes,
                                  int tensor)
 {
@@ -128,6 +133,7 @@ static bool is_same_box(struct mafat_box a, struct mafat_box b)
          a.x.end == b.x.end;
 }
 
+/* Finds the operand whose buffer the layer's output reuses. */
 static void take_place(struct mafat_plan *plan, const struct mafat_schedule *s, const int *last,
                        const struct mafat_box *boxes, int layer)
 {
@@ -153,15 +159,15 @@ static void take_places(struct mafat_plan *plan, const struct mafat_schedule *s,
 
 int mafat_in_place_find(struct mafat_plan *plan, const struct mafat_network *n, bool place)
 {
-  size_t n_operators = (size_t)mafat_network_n_tensors(n);
-  plan->place_of = mafat_heap_calloc(plan->heap, n_operators, sizeof *plan->place_of);
+  size_t n_tensors = (size_t)mafat_network_n_tensors(n);
+  plan->place_of = mafat_heap_calloc(plan->heap, n_tensors, sizeof *plan->place_of);
   if (!plan->place_of) return MAFAT_ENOMEM;
-  for (size_t t = 0; t < n_operators; t++) plan->place_of[t] = -1;
+  for (size_t t = 0; t < n_tensors; t++) plan->place_of[t] = -1;
   if (!place) return MAFAT_OK;
   struct mafat_schedule *s;
   int code = mafat_schedule_open(&s, n, plan);
-  int *last = mafat_heap_calloc(plan->heap, n_operators, sizeof *last);
-  struct mafat_box *boxes = mafat_heap_calloc(plan->heap, n_operators, sizeof *boxes);
+  int *last = mafat_heap_calloc(plan->heap, n_tensors, sizeof *last);
+  struct mafat_box *boxes = mafat_heap_calloc(plan->heap, n_tensors, sizeof *boxes);
   if (code == MAFAT_OK && last && boxes) take_places(plan, s, last, boxes);
   else code = MAFAT_ENOMEM;
   mafat_heap_free(plan->heap, last);

@@ -1,5 +1,6 @@
-/* Finds outputs that overlap a dying map in a ring of rows. Called by lay.c. Fills the plan; walks
- * its schedule. */
+/* Finds in-place rings: walks the schedule group by group and measures, for each output and each
+ * map that dies in the group, how far ahead the output must be. Called by lay.c. Fills the plan;
+ * allocates from its heap. */
 #include "predictor/planning/in_place_rings.h"
 
 #include "base/blocks.h"
@@ -7,16 +8,17 @@
 #include "predictor/plan/partition.h"
 #include "predictor/schedule/schedule.h"
 
-/* Limits for a group: a plan's text must not cause unbounded work. */
+/* Limits for a group, so that no plan's text causes unbounded work. */
 enum { MOST_TILES = 256, MOST_PAIRS = 256, MOST_TILED_PAIRS = 16 };
 
-/* An output and a map that dies while it is made; overlap_distance: most rows by which the output
- * is ahead of what is needed of the map. */
+/* An output of a group and a map that the group reads for the last time. overlap_distance: most
+ * rows by which the output is ahead of the rows still needed of the map. */
 struct pair {
   int output, dying, overlap_distance;
   bool clashes;             /* tiles: part of the map is read after the output overwrote it */
 };
 
+/* A box that an output has written. */
 struct written {
   int output;
   struct mafat_box box;
@@ -26,27 +28,29 @@ struct ring_finder {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_schedule *schedule;
-  bool *taken;       /* [tensor]: its buffer is used by another */
+  bool *taken;       /* [tensor]: another tensor reuses its buffer */
   int *last_group;   /* [tensor]: group of its last reader; n_groups: read after the run */
   int *before;       /* [tensor]: first row of a dying map that this step or a later one reads */
   int *after;        /* [tensor]: first row of a dying map that a later step reads */
-  int group;          /* being walked */
+  int group;          /* group whose steps are being walked */
   struct pair *pairs; /* (n) pairs of the group */
   int n, capacity;
-  struct mafat_step whole; /* current step, or its first part */
-  bool begun;
-  struct written *written; /* (n_written): regions that outputs of a group of tiles have written */
+  struct mafat_step whole; /* rows: current step, or its first part */
+  bool begun;              /* rows: there is a current step */
+  struct written *written; /* (n_written) tiles: boxes that outputs of the group have written */
   int n_written, written_capacity;
 };
 
 /* ---- pairs ---- */
 
+/* True if the tensor is a whole map in one buffer. */
 static bool is_map(const struct ring_finder *f, int tensor)
 {
   return f->schedule->usage[tensor].external &&
          !(f->plan->parts && f->plan->parts->partitioned[tensor]);
 }
 
+/* True if the tensor is a map from before the group that the group reads for the last time. */
 static bool dies_in(const struct ring_finder *f, int tensor, int group)
 {
   return is_map(f, tensor) && f->last_group[tensor] == group && f->plan->group_of[tensor] < group;
@@ -65,6 +69,7 @@ static int height(const struct ring_finder *f, int tensor)
   return mafat_network_tensor_shape(f->network, tensor).h;
 }
 
+/* True if the current group has tiles, but not too many. */
 static bool is_tiled(const struct ring_finder *f)
 {
   const struct mafat_group *g = &f->plan->groups[f->group];
@@ -86,6 +91,7 @@ static int add_pair(struct ring_finder *f, int output, int dying)
   return MAFAT_OK;
 }
 
+/* Lists the pairs of the current group that could share a ring. */
 static int list_pairs(struct ring_finder *f)
 {
   const struct mafat_group *g = &f->plan->groups[f->group];
@@ -113,6 +119,7 @@ static bool meet(struct mafat_box a, struct mafat_box b)
   return a.y.begin < b.y.end && b.y.begin < a.y.end && a.x.begin < b.x.end && b.x.begin < a.x.end;
 }
 
+/* True if the output has written a pixel of the box. */
 static bool is_written(const struct ring_finder *f, int output, struct mafat_box box)
 {
   for (int i = 0; i < f->n_written; i++)
@@ -120,7 +127,8 @@ static bool is_written(const struct ring_finder *f, int output, struct mafat_box
   return false;
 }
 
-/* A step must not read what an output has overwritten, nor what it overwrites itself. */
+/* Marks pairs that clash: the step reads pixels that the output has overwritten, or it is a step of
+ * the output itself. */
 static void note_tile_reads(struct ring_finder *f, const struct mafat_step *step)
 {
   for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer);
@@ -164,8 +172,8 @@ static int note_tile(struct ring_finder *f, const struct mafat_step *step)
 
 /* ---- walk over rows ---- */
 
-/* The schedule knows what is needed after a step as soon as it has returned the step or its first
- * part. */
+/* Sets `after` for the maps that the step reads. Call it after the schedule has returned the step
+ * or its first part. */
 static void begin_step(struct ring_finder *f, const struct mafat_step *step)
 {
   for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, step->layer);
@@ -182,6 +190,7 @@ static void end_step(struct ring_finder *f, const struct mafat_step *step)
     f->before[r.source->tensor] = f->after[r.source->tensor];
 }
 
+/* Raises the overlap distance of the pairs whose output the step writes. */
 static void note_output(struct ring_finder *f, const struct mafat_step *step)
 {
   for (int i = 0; i < f->n; i++) {
@@ -212,8 +221,8 @@ static int note_step(struct ring_finder *f, const struct mafat_step *step)
 
 /* ---- choice ---- */
 
-/* Chooses pairs by ascending overlap distance. The distance, which adds rows to the ring, may be at
- * most half of the rows saved. */
+/* Chooses pairs of the current group by ascending overlap distance. The distance adds rows to the
+ * ring; it may be at most half of the rows that sharing saves. */
 static void choose(struct ring_finder *f)
 {
   for (;;) {
@@ -248,12 +257,13 @@ static void find_last_groups(struct ring_finder *f)
   }
 }
 
-/* True for inputs read as a whole, ahead of all groups. */
+/* True for a step that reads an input as a whole, before all groups. */
 static bool is_ahead(const struct ring_finder *f, const struct mafat_step *step)
 {
   return step->kind == MAFAT_STEP_INPUT && f->plan->group_of[step->layer] < 0;
 }
 
+/* Chooses pairs of the group walked so far, and begins the next one. */
 static int begin_group(struct ring_finder *f, int group)
 {
   choose(f);
@@ -278,6 +288,7 @@ static int find(struct ring_finder *f)
   return code;
 }
 
+/* True if a group is by rows or tiled. */
 static bool has_turns(const struct mafat_plan *plan)
 {
   for (int g = 0; g < plan->n_groups; g++)
@@ -289,19 +300,19 @@ static bool has_turns(const struct mafat_plan *plan)
 
 int mafat_in_place_rings_find(struct mafat_plan *plan, const struct mafat_network *n, bool place)
 {
-  size_t n_operators = (size_t)mafat_network_n_tensors(n);
+  size_t n_tensors = (size_t)mafat_network_n_tensors(n);
   struct ring_finder f = {.plan = plan, .network = n};
   plan->ring_shared_with =
-      mafat_heap_calloc(plan->heap, 2 * n_operators, sizeof *plan->ring_shared_with);
+      mafat_heap_calloc(plan->heap, 2 * n_tensors, sizeof *plan->ring_shared_with);
   if (!plan->ring_shared_with) return MAFAT_ENOMEM;
-  plan->overlap_distance = plan->ring_shared_with + n_operators;
-  for (size_t t = 0; t < n_operators; t++) plan->ring_shared_with[t] = -1;
+  plan->overlap_distance = plan->ring_shared_with + n_tensors;
+  for (size_t t = 0; t < n_tensors; t++) plan->ring_shared_with[t] = -1;
   if (!place || !has_turns(plan)) return MAFAT_OK;
   int code = mafat_schedule_open(&f.schedule, n, plan);
-  f.last_group = mafat_heap_calloc(plan->heap, 3 * n_operators, sizeof *f.last_group);
-  f.before = f.last_group + n_operators;
-  f.after = f.before + n_operators;
-  f.taken = mafat_heap_calloc(plan->heap, n_operators, sizeof *f.taken);
+  f.last_group = mafat_heap_calloc(plan->heap, 3 * n_tensors, sizeof *f.last_group);
+  f.before = f.last_group + n_tensors;
+  f.after = f.before + n_tensors;
+  f.taken = mafat_heap_calloc(plan->heap, n_tensors, sizeof *f.taken);
   for (int l = 0; l < plan->n_layers && f.taken; l++)
     if (plan->place_of[l] >= 0) f.taken[plan->place_of[l]] = true;
   if (code == MAFAT_OK) code = f.last_group && f.taken ? find(&f) : MAFAT_ENOMEM;

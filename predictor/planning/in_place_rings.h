@@ -1,19 +1,19 @@
-/* In-place rings: with /inplace, the output of a group of rows overlaps a map that the group reads
- * for the last time. Both are in one buffer, a ring; each output row is written over rows that are
- * dead. The output is a fixed number of slots ahead, the overlap distance: the most rows by which
- * it is ahead of the rows still needed. Called by lay.c.
+/* In-place rings: with /inplace, an output of a group by rows shares a buffer with a map that the
+ * group reads for the last time (the dying map). The buffer is a ring of rows. The output's rows
+ * are stored a fixed number of slots ahead of the map's, the overlap distance, so that each
+ * overwrites rows that are dead. Called by lay.c.
  *
- * Outputs of groups of tiles overlap in the same slots, if each tile of the dying map is read
- * before the output's tile is written, and never again.
+ * In groups of tiles the overlap distance is 0. An output and a dying map can share a buffer if no
+ * pixel of the map is read after the output's pixel is written.
  *
- * Both exist outside the group, so they are whole maps with rows of equal length. In a later group
- * another tensor may overlap the output, so one ring can serve many maps in turn. */
+ * Both tensors exist outside the group, so they are whole maps; their rows have equal length. In a
+ * later group another output may share the same ring, so one ring can serve many maps. */
 #ifndef MAFAT_PREDICTOR_PLANNING_IN_PLACE_RINGS_H
 #define MAFAT_PREDICTOR_PLANNING_IN_PLACE_RINGS_H
 
 #include "predictor/plan/plan.h"
 
-/* Fills plan->ring_shared_with and plan->overlap_distance; with no rings if `place` is false. Call
+/* Fills plan->ring_shared_with and plan->overlap_distance; without rings if `place` is false. Call
  * after the order is found. MAFAT_ENOMEM. */
 int mafat_in_place_rings_find(struct mafat_plan *plan, const struct mafat_network *n, bool place);
 

@@ -1,5 +1,6 @@
-/* Lays a spec over a network: checks it and fills a plan step by step (fusion, order, placement,
- * parts, in place, ranks). Called by planning.c and balance.c. Allocates from the options' heap. */
+/* Applies a spec to a network: checks it and fills a plan step by step (groups, fusion, order,
+ * parts, weight placement, ranks, in place). Called by planning.c and balance.c. Allocates the plan
+ * from the options' heap. */
 #include "predictor/planning/lay.h"
 
 #include "predictor/plan/algorithms.h"
@@ -16,8 +17,9 @@
 #include "predictor/schedule/schedule.h"
 
 enum {
-  MAX_ROW_VISITS = 1 << 23, /* steps of rows times their operands and readers: yolov3 has 50000 */
-  /* tiles times layers of a group: 608 x 608 tiles of 16 layers are 6 million */
+  /* most visits of a schedule by rows (row_visits); yolov3 has 50000 */
+  MAX_ROW_VISITS = 1 << 23,
+  /* most tiles times layers of a group; 608 x 608 tiles of 16 layers are 6 million */
   MAX_TILE_STEPS = 1 << 24
 };
 
@@ -25,11 +27,11 @@ struct laying {
   const struct mafat_spec *spec;
   const struct mafat_network *network;
   struct mafat_plan *plan;
-  int n_laid;                 /* number of plan->members */
+  int n_laid;                 /* number of plan->members filled so far */
   struct mafat_diagnostic *d; /* without the plan's text, which mafat_lay prefixes */
 };
 
-/* Layers of a group, ascending: a range of plan->members. */
+/* Layers that become a group, ascending: a range of plan->members. */
 struct layer_run {
   const int *layers;
   int n;
@@ -56,7 +58,7 @@ static struct mafat_group *append_group(struct mafat_plan *plan, struct layer_ru
   return g;
 }
 
-/* Converts inner boundaries (NULL: even shares) to 0 ... extent. */
+/* Returns all n + 1 boundaries from 0 to extent, from the inner ones (NULL: even). */
 static int *make_bounds(struct mafat_heap *heap, const int *inner, int n, int extent)
 {
   int *bounds = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *bounds);
@@ -67,7 +69,7 @@ static int *make_bounds(struct mafat_heap *heap, const int *inner, int n, int ex
   return bounds;
 }
 
-/* If one axis has given boundaries, both count as given. */
+/* Sets the group's grid. If one axis has given boundaries, both count as given. */
 static bool make_grid(struct mafat_heap *heap, struct mafat_group *g, const struct mafat_grid *grid,
                       struct mafat_shape out)
 {
@@ -82,6 +84,7 @@ static bool make_grid(struct mafat_heap *heap, struct mafat_group *g, const stru
   return true;
 }
 
+/* Replaces fields that the spec does not give by defaults. */
 static struct mafat_group_weights usual_weights(struct mafat_group_weights w)
 {
   if (w.placement == MAFAT_STREAMED && !w.loaded_kb && !w.ring) w.ring = MAFAT_USUAL_RING;
@@ -96,12 +99,14 @@ static struct mafat_cut usual_cut(struct mafat_cut cut)
 
 /* ---- limits of a walk ---- */
 
+/* Most steps of a tensor by rows. */
 static long long row_steps(const struct mafat_network *n, int least, int tensor)
 {
   return mafat_network_tensor_shape(n, tensor).h / least + 1;
 }
 
-/* Evaluations of all steps of rows: each checks its operands and the readers of its outputs. */
+/* Estimated work of a schedule by rows: each step checks its operands and the readers of its
+ * outputs. */
 static long long row_visits(const struct mafat_network *n, int least, struct layer_run layers)
 {
   long long visits = 0;
@@ -142,7 +147,7 @@ static int check_grid(struct laying *l, const struct mafat_grid *grid, struct la
                     grid->n_cols, layers.layers[0], last_of(layers), why, out.h, out.w);
 }
 
-/* ---- laying ---- */
+/* ---- laying: applying a group spec to its layers ---- */
 
 static int lay_group(struct laying *l, const struct mafat_cut *cut,
                      struct mafat_group_weights weights, struct layer_run layers)
@@ -164,8 +169,8 @@ static int lay_group(struct laying *l, const struct mafat_cut *cut,
   return enough ? MAFAT_OK : mafat_fail(l->d, MAFAT_ENOMEM, "out of memory");
 }
 
-/* Division of layers that cannot be tiled or run by rows: whole maps, or panels if weights are
- * streamed in rows. */
+/* Division of layers of the group that cannot be tiled or run by rows: whole maps, or panels in a
+ * group by rows that streams its weights. */
 static struct mafat_cut whole_cut(const struct mafat_group_spec *g)
 {
   if (g->cut.kind == MAFAT_CUT_ROWS && g->weights.placement == MAFAT_STREAMED)
@@ -173,7 +178,8 @@ static struct mafat_cut whole_cut(const struct mafat_group_spec *g)
   return mafat_cut_grid(1, 1);
 }
 
-/* Reduces a grid for layers after a division, whose map may have fewer pixels than tiles. */
+/* Reduces a grid to the size of the output map. The spec's grid was for the first of the groups
+ * into which a written group is divided. */
 static struct mafat_cut fit_grid(struct mafat_cut cut, struct mafat_shape out)
 {
   if (cut.kind != MAFAT_CUT_GRID) return cut;
@@ -187,7 +193,7 @@ static bool is_given(const struct mafat_cut *cut)
   return cut->kind == MAFAT_CUT_GRID && (cut->as.grid.rows || cut->as.grid.cols);
 }
 
-/* Lays one written group; divides it at layers that cannot be tiled. */
+/* Lays one group of the spec; divides it at layers that cannot be tiled. */
 static int lay_run(struct laying *l, const struct mafat_group_spec *g, struct layer_run all)
 {
   const struct mafat_layer *layers = l->network->layers;
@@ -219,7 +225,7 @@ static int lay_run(struct laying *l, const struct mafat_group_spec *g, struct la
 
 /* ---- sets of layers ---- */
 
-enum { IN_NO_GROUP = -1, COMING = -2 /* in the group being made */ };
+enum { IN_NO_GROUP = -1, COMING = -2 }; /* in group_of; COMING: in the group being made */
 
 /* Marks the layers of a group: those below its end and those that it names. */
 static int mark(struct laying *l, const struct mafat_group_spec *g, int end)
@@ -232,8 +238,8 @@ static int mark(struct laying *l, const struct mafat_group_spec *g, int end)
       if (k >= l->plan->n_layers || group_of[k] != IN_NO_GROUP)
         return mafat_fail(
             l->d, MAFAT_EINVAL,
-            "expected layers of no group so far behind the cut at %d, below %d, found %d", g->end,
-            l->plan->n_layers, k);
+            "expected layers below %d that are in no group yet after the cut at %d, found %d",
+            l->plan->n_layers, g->end, k);
       group_of[k] = COMING;
     }
   return MAFAT_OK;
@@ -249,6 +255,7 @@ static struct layer_run collect(struct laying *l)
   return r;
 }
 
+/* Finds the layers of one group of the spec, applies its words, and lays it. */
 static int lay_written(struct laying *l, const struct mafat_group_spec *g, bool last)
 {
   int all = l->plan->n_layers, first = 0, code = MAFAT_OK;
@@ -267,8 +274,8 @@ static int lay_written(struct laying *l, const struct mafat_group_spec *g, bool 
   return code ? code : lay_run(l, g, layers);
 }
 
-/* Checks that no set of layers reads a tensor that a later one makes. Consecutive groups never
- * do. */
+/* Checks that no group reads a tensor that a later one makes. Needed only if groups are sets of
+ * layers; ranges of consecutive layers never do. */
 static int check_sets(struct laying *l)
 {
   const struct mafat_plan *plan = l->plan;
@@ -318,7 +325,8 @@ static int check_order(struct laying *l)
   if (l->spec->op_order == MAFAT_OP_ORDER_FILE) return MAFAT_OK;
   for (int g = 0; g < l->plan->n_groups; g++)
     if (l->plan->groups[g].cut.kind != MAFAT_CUT_ROWS) return MAFAT_OK;
-  return mafat_fail(l->d, MAFAT_EINVAL, "order=%s has nothing to order: in rows layers take turns",
+  return mafat_fail(l->d, MAFAT_EINVAL,
+                    "order=%s has no effect: layers of groups by rows run on demand",
                     mafat_op_order_name(l->spec->op_order));
 }
 
@@ -335,11 +343,11 @@ static int check_ranks(struct laying *l, const struct mafat_plan_options *option
                         l->spec->ranks.words[i].layers.end - 1);
   for (int g = 0; g < l->plan->n_groups && l->spec->ranks.n; g++)
     if (l->plan->groups[g].cut.kind != MAFAT_CUT_SPLIT)
-      return mafat_fail(l->d, MAFAT_EINVAL, "expected split groups alone where there are ranks");
+      return mafat_fail(l->d, MAFAT_EINVAL, "expected only split(...) groups in a plan with ranks");
   return MAFAT_OK;
 }
 
-/* Computes everything that follows from groups and shapes. */
+/* Fills the rest of the plan, which follows from groups, options and shapes. */
 static int complete(struct laying *l, const struct mafat_plan_options *options)
 {
   place_tensors(l);
@@ -347,10 +355,10 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   if (code == MAFAT_OK)
     code = mafat_order_find_panel_fusions(l->plan, l->network, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find(l->plan, l->network);
-  struct mafat_walked walked = {NULL, 0, 0};
-  if (code == MAFAT_OK) code = mafat_rows_parts_walk(&walked, l->plan, l->network);
-  int refused = code ? MAFAT_OK : mafat_parts_find(l->plan, l->network, &walked, l->d);
-  mafat_heap_free(l->plan->heap, walked.list);
+  struct mafat_recorded_parts recorded = {NULL, 0, 0};
+  if (code == MAFAT_OK) code = mafat_rows_parts_walk(&recorded, l->plan, l->network);
+  int refused = code ? MAFAT_OK : mafat_parts_find(l->plan, l->network, &recorded, l->d);
+  mafat_heap_free(l->plan->heap, recorded.list);
   if (refused) return refused;
   if (code == MAFAT_OK) code = mafat_weight_placement_find(l->plan, l->network, options);
   bool place = l->plan->in_place && !options->keep_all;
@@ -367,6 +375,7 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   return code ? mafat_fail(l->d, code, "out of memory") : MAFAT_OK;
 }
 
+/* Sets the fields that come from the options and the spec; allocates group_of and members. */
 static int begin(struct laying *l, const struct mafat_ground *ground)
 {
   const struct mafat_plan_options *options = ground->options;
@@ -391,7 +400,7 @@ static int begin(struct laying *l, const struct mafat_ground *ground)
   return enough ? MAFAT_OK : mafat_fail(l->d, MAFAT_ENOMEM, "out of memory");
 }
 
-/* Prefixes the plan's text to the error. */
+/* Reports the error with the plan's text before it. */
 static int refuse(const struct mafat_spec *spec, int code, const char *why,
                   struct mafat_diagnostic *d)
 {

@@ -1,6 +1,6 @@
-/* Applies a spec to a network: divides groups at layers that cannot be tiled, sets boundaries, and
- * derives everything from groups and shapes. Balanced boundaries are left even here; planning.h
- * makes whole plans. Called by planning.c and balance.c. */
+/* Applies a spec to a network, which gives a plan: divides groups at layers that cannot be tiled,
+ * and derives everything else from groups, options and shapes. Grids that are to be balanced stay
+ * even; planning.h makes complete plans. Called by planning.c and balance.c. */
 #ifndef MAFAT_PREDICTOR_PLANNING_LAY_H
 #define MAFAT_PREDICTOR_PLANNING_LAY_H
 
@@ -13,7 +13,8 @@ struct mafat_ground {
   const struct mafat_plan_options *options;
 };
 
-/* MAFAT_EINVAL with the reason if the spec does not fit this network; MAFAT_ENOMEM. */
+/* Makes a plan, in the options' heap. MAFAT_EINVAL: the spec does not fit this network, and the
+ * diagnostic says why; MAFAT_ENOMEM. *out is NULL after a failure. */
 int mafat_lay(struct mafat_plan **out, const struct mafat_spec *spec,
               const struct mafat_ground *ground, struct mafat_diagnostic *d);
 

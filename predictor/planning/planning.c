@@ -9,7 +9,8 @@
 
 /* ---- spec of a plan ---- */
 
-/* Describes one group alone; a grid's bounds are the plan's. */
+/* Returns the spec of a group without its layers and words. Boundaries of a grid are the plan's
+ * lists, not copies. */
 static struct mafat_group_spec describe(const struct mafat_group *g)
 {
   struct mafat_group_spec spec = {.cut = g->cut, .weights = g->weights};
@@ -17,6 +18,7 @@ static struct mafat_group_spec describe(const struct mafat_group *g)
   return spec;
 }
 
+/* Appends a group with its layers and words. */
 static int add_group(struct mafat_spec *spec, const struct mafat_plan *plan,
                      const struct mafat_network *network, int number)
 {
@@ -59,7 +61,7 @@ static bool wants_balance(const struct mafat_plan *plan)
   return false;
 }
 
-/* Lays the spec again, with balanced boundaries. */
+/* Replaces the plan by one with balanced boundaries. */
 static int balance(struct mafat_plan **plan, const struct mafat_ground *ground,
                    struct mafat_diagnostic *d)
 {
@@ -80,12 +82,13 @@ static int make(struct mafat_plan **out, const struct mafat_spec *spec,
   return code == MAFAT_OK && wants_balance(*out) ? balance(out, ground, d) : code;
 }
 
-/* Sets default options and checks the number of layers. */
-static int stake_out(struct mafat_ground *ground, struct mafat_plan_options *capacity,
-                     struct mafat_diagnostic *d)
+/* Checks the numbers of layers and threads. If no options are given, fills `defaults` and uses
+ * them. */
+static int check_ground(struct mafat_ground *ground, struct mafat_plan_options *defaults,
+                        struct mafat_diagnostic *d)
 {
-  mafat_plan_defaults(capacity);
-  if (!ground->options) ground->options = capacity;
+  mafat_plan_defaults(defaults);
+  if (!ground->options) ground->options = defaults;
   if (ground->n_layers < 1 || ground->n_layers > ground->network->n_layers)
     return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d layers, found %d",
                       ground->network->n_layers, ground->n_layers);
@@ -100,9 +103,9 @@ int mafat_plan_make(struct mafat_plan **out, const struct mafat_spec *spec,
                     const struct mafat_plan_options *options, struct mafat_diagnostic *d)
 {
   struct mafat_ground ground = {network, n_layers, options};
-  struct mafat_plan_options capacity;
+  struct mafat_plan_options defaults;
   *out = NULL;
-  int code = stake_out(&ground, &capacity, d);
+  int code = check_ground(&ground, &defaults, d);
   return code ? code : make(out, spec, &ground, d);
 }
 

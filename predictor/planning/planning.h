@@ -1,5 +1,6 @@
-/* Makes a plan from a spec or its text, for a network and options. Called by api/, search/,
- * predictor/transfers/prices.c and runner/calibrate. */
+/* Makes a plan from a spec or its text, for a network and options; and a spec from a plan. Called
+ * by api/, search/, predictor/transfers/prices.c and runner/calibrate. Allocates from the options'
+ * heap; the caller closes plans and specs. */
 #ifndef MAFAT_PREDICTOR_PLANNING_PLANNING_H
 #define MAFAT_PREDICTOR_PLANNING_PLANNING_H
 
@@ -7,7 +8,8 @@
 
 /* Makes a plan for the first n_layers of a network. options NULL: defaults. A layer that cannot be
  * tiled or run by rows divides its group: it becomes a 1x1 group, and the layers after it start a
- * new group. MAFAT_EINVAL with the reason if the spec does not fit this network. */
+ * new group. MAFAT_EINVAL: the spec does not fit this network, and the diagnostic says why;
+ * MAFAT_ENOMEM. *out is NULL after a failure. */
 int mafat_plan_make(struct mafat_plan **out, const struct mafat_spec *spec,
                     const struct mafat_network *network, int n_layers,
                     const struct mafat_plan_options *options, struct mafat_diagnostic *d);
@@ -15,12 +17,12 @@ int mafat_plan_make(struct mafat_plan **out, const struct mafat_spec *spec,
 int mafat_plan_read(struct mafat_plan **out, const char *text,
                     const struct mafat_network *network, int n_layers,
                     const struct mafat_plan_options *options, struct mafat_diagnostic *d);
-/* One group of one tile: layer by layer, whole maps. */
+/* Makes a plan of one group and one tile: layer by layer, whole maps. */
 int mafat_plan_untiled(struct mafat_plan **out, const struct mafat_network *network, int n_layers,
                        const struct mafat_plan_options *options, struct mafat_diagnostic *d);
 
-/* Canonical spec of a plan: making it again gives the same plan. It includes balanced boundaries,
- * though the writer leaves them out. MAFAT_ENOMEM. */
+/* Makes the canonical spec of a plan, in the plan's heap: a plan made from it is the same. It has
+ * the balanced boundaries, which its text leaves out. MAFAT_ENOMEM. */
 int mafat_plan_spec(struct mafat_spec **out, const struct mafat_plan *plan,
                     const struct mafat_network *network);
 

@@ -1,10 +1,11 @@
-/* Records the steps of groups of rows with partition buffers. Called by predictor/planning/lay.c.
- * Walks the schedule; allocates from the plan's heap. */
+/* Records the steps of groups by rows with partition buffers ("rows4:bricks"). Called by
+ * predictor/planning/lay.c. Walks the schedule; allocates the list from the plan's heap. */
 #include "predictor/schedule/rows_parts.h"
 
 #include "predictor/schedule/schedule.h"
 
-static int note(struct mafat_walked *w, const struct mafat_step *step, struct mafat_heap *heap)
+static int note(struct mafat_recorded_parts *w, const struct mafat_step *step,
+                struct mafat_heap *heap)
 {
   if (w->n == w->capacity) {
     int capacity = 2 * w->capacity + 1024;
@@ -19,7 +20,7 @@ static int note(struct mafat_walked *w, const struct mafat_step *step, struct ma
   return MAFAT_OK;
 }
 
-int mafat_rows_parts_walk(struct mafat_walked *walked, const struct mafat_plan *plan,
+int mafat_rows_parts_walk(struct mafat_recorded_parts *recorded, const struct mafat_plan *plan,
                           const struct mafat_network *n)
 {
   struct mafat_schedule *s = NULL;
@@ -33,7 +34,7 @@ int mafat_rows_parts_walk(struct mafat_walked *walked, const struct mafat_plan *
     s->group = g;
     mafat_generator_rows.begin(s);
     while (code == MAFAT_OK && mafat_generator_rows.next(s, &step))
-      code = note(walked, &step, plan->heap);
+      code = note(recorded, &step, plan->heap);
   }
   mafat_schedule_close(&s);
   return code;

@@ -7,7 +7,7 @@
 #include "predictor/plan/plan.h"
 
 /* Call after the order is found, before parts. Allocates from the plan's heap. MAFAT_ENOMEM. */
-int mafat_rows_parts_walk(struct mafat_walked *walked, const struct mafat_plan *plan,
+int mafat_rows_parts_walk(struct mafat_recorded_parts *recorded, const struct mafat_plan *plan,
                           const struct mafat_network *n);
 
 #endif

@@ -589,14 +589,14 @@ START_TEST(ranks_that_cannot_be)
 {
   static const struct {
     const char *text, *why;
-  } rows[] = {{"1x1/NoCut/ranks=2", "expected split groups alone where there are ranks"},
+  } rows[] = {{"1x1/NoCut/ranks=2", "expected only split(...) groups in a plan with ranks"},
               {"split(h2:0)/ranks=0", "expected 1 to 64 ranks, found 0"},
               {"split(h2:0)/ranks=65", "expected 1 to 64 ranks, found 65"},
               {"split(h2:0)/ranks=2,1-2:2", "expected a rank below 2, found 2"},
-              {"split(h2:0)/ranks=2,1-2", "expected : and a rank at its end"},
+              {"split(h2:0)/ranks=2,1-2", "expected a colon and a rank at its end"},
               {"split(h2:0)/ranks=2,7:1", "expected layers below 4 on rank 1, found 7"},
               {"split(h2:0)/ranks=2/inplace",
-               "expected a comma, or nothing behind the ranks, at character 20, found /inplace"}};
+               "expected a comma, or nothing after the ranks, at character 20, found /inplace"}};
   struct mafat_network *n = test_network(chain);
   struct mafat_plan *plan;
   struct mafat_diagnostic d = {""};
