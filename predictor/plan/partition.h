@@ -24,8 +24,8 @@ struct mafat_layer_part {
   int peer, message; /* for messages: the other rank, and a number that is the same on both */
   bool sums;         /* the message has sums that its receiver continues */
   bool adds;         /* the sums are added to others that were received */
-  bool apart;        /* the sums begin at zero although the part lacks the first channels; other
-                        ranks' sums are added at its end */
+  bool apart;        /* the sums begin at zero although the part lacks the first channels; the rank
+                        with the last channels adds the sums of all ranks */
 };
 
 /* Owned by a plan (plan.h), in its heap. */

@@ -20,8 +20,8 @@ struct pads {
   int left, right;
 };
 
-/* Graph of a group (transform/op_schedule.h) while it is built. Its operators are the group's steps,
- * its buffers are tensors; both are numbered within the group. */
+/* Graph of a group (transform/op_schedule.h) while it is built. Its operators are the group's
+ * steps, its buffers are tensors; both are numbered within the group. */
 struct group_uses {
   const struct mafat_plan *plan;
   const struct mafat_network *network;

@@ -1,6 +1,8 @@
-/* Distributes the parts of split groups among ranks and plans their messages. Called by
+/* Distributes the parts of a plan among ranks and plans their messages (rank_parts.h). Called by
  * predictor/planning/lay.c; sizes of kept weights also by layout, fetches and runner/weights/.
- * Allocates from the plan's heap. */
+ * Changes the plan; allocates from its heap.
+ *
+ * Parts of all ranks are numbered in the execution order that all ranks share. */
 #include "predictor/ranks/rank_parts.h"
 
 #include "base/blocks.h"
@@ -12,18 +14,21 @@
 
 #include <string.h>
 
-/* Message with a part to another rank, and the part before which it is received. */
+/* Message with (a region of) a part to another rank. */
 struct message {
-  int part, to, first; /* indices into parts of all ranks; first: number of parts for the end */
-  struct mafat_box box;
-  bool sums;
-  int next_made, next_wanted; /* lists of messages with the same part; with the same first */
+  int part;             /* part that it carries */
+  int to;               /* receiving rank */
+  int first;            /* part before which it is received; the number of parts: after all */
+  struct mafat_box box; /* region of the part that is sent */
+  bool sums;            /* it carries sums that are continued there */
+  int next_made, next_wanted; /* next message with the same part, and with the same `first`; -1:
+                                 none */
 };
 
 /* Region of a part that another rank needs. */
 struct box_want {
   struct mafat_box box; /* empty: nothing */
-  int first;
+  int first;            /* first part of that rank that needs it */
 };
 
 struct taker {
@@ -33,13 +38,14 @@ struct taker {
   struct mafat_layer_part *all; /* (n) parts of all ranks */
   int n, n_ranks;
   int *rank;                 /* [part]: its rank */
-  int *newest, *before;      /* [operator]: its last part with a complete output; [part]: the
-                                previous one, -1 */
-  int *going_on;             /* [part]: part that continues its sums; -1 */
-  struct box_want *wants;        /* [part * n_ranks + rank] */
+  int *newest, *before;      /* [operator]: its last part; [part]: the previous part of the same
+                                operator; -1: none */
+  int *continued_by;         /* [part]: part that continues its sums; -1: none */
+  struct box_want *wants;    /* [part * n_ranks + rank] */
   struct message *messages;  /* (n_messages) by part */
   int n_messages;
-  int *made, *wanted;        /* [part], [part or the end]: first message; -1 */
+  int *made, *wanted;        /* [part]: first message that carries it, and that is received before
+                                it; the last entry of wanted: after all parts; -1: none */
   struct mafat_layer_part *list; /* parts and messages of this rank */
   int n_list;
 };
@@ -60,6 +66,7 @@ static int ordinal(const struct mafat_partition *c, const struct mafat_layer_par
   return number;
 }
 
+/* Rank of a layer that is not divided. */
 static int rank_of_whole(const struct mafat_plan *plan, int layer)
 {
   int rank = 0;
@@ -87,17 +94,19 @@ static int channels_of(const struct taker *t, int layer)
   return mafat_layer_channels(&t->network->layers[mafat_plan_reader(t->plan, layer)]);
 }
 
-/* Sums become a tensor when their last part is done. */
+/* True if the part's output is complete: not if later parts continue its sums. */
 static bool is_last(const struct taker *t, const struct mafat_layer_part *p)
 {
   return !t->plan->parts->partitions[p->layer].sums || p->channels.end == channels_of(t, p->layer);
 }
 
+/* True if two parts of one layer have the same box. */
 static bool same_box(struct mafat_box a, struct mafat_box b)
 {
   return a.y.begin == b.y.begin && a.x.begin == b.x.begin;
 }
 
+/* Fills newest, before, rank and continued_by. */
 static void find_makers(struct taker *t)
 {
   for (int i = 0; i < mafat_network_n_tensors(t->network); i++) t->newest[i] = -1;
@@ -106,29 +115,29 @@ static void find_makers(struct taker *t)
     t->rank[i] = mafat_rank_parts_of(t->plan, t->network, p);
     t->before[i] = t->newest[p->layer];
     t->newest[p->layer] = i;
-    t->going_on[i] = -1;
+    t->continued_by[i] = -1;
     for (int k = t->before[i]; k >= 0 && t->plan->parts->partitions[p->layer].sums;
          k = t->before[k])
       if (same_box(t->all[k].out, p->out) && t->all[k].channels.end == p->channels.begin)
-        t->going_on[k] = i;
+        t->continued_by[k] = i;
   }
 }
 
-/* First part of the last uninterrupted sequence of sums in one box on a single rank, the last
- * part's; part: any of these. */
+/* The parts that sum one box form a chain. Returns the first part of the sequence at the end of the
+ * chain that runs on a single rank. part: any part of the chain. */
 static int last_stretch(const struct taker *t, int part)
 {
-  while (t->going_on[part] >= 0) part = t->going_on[part];
+  while (t->continued_by[part] >= 0) part = t->continued_by[part];
   for (int k = t->before[part], next = part; k >= 0; k = t->before[k]) {
     if (!same_box(t->all[k].out, t->all[part].out)) continue;
-    if (t->going_on[k] != next || t->rank[k] != t->rank[part]) return next;
+    if (t->continued_by[k] != next || t->rank[k] != t->rank[part]) return next;
     next = part = k;
   }
   return part;
 }
 
-/* Makes each rank begin its own sums, which are added at their end. Goes backwards from the last
- * part, so that following parts still continue theirs. */
+/* Makes each rank begin its sums at zero and send them to the rank with the last channels, which
+ * adds them. */
 static void set_apart(struct taker *t)
 {
   for (int i = t->n - 1; i >= 0; i--) {
@@ -138,10 +147,10 @@ static void set_apart(struct taker *t)
       continue;
     int target = last_stretch(t, i);
     for (int k = i, next; k != target && k >= 0; k = next) {
-      next = t->going_on[k];
+      next = t->continued_by[k];
       if (next < 0 || t->rank[next] == t->rank[k]) continue;
       t->all[next].apart = next != target;
-      t->going_on[k] = target;
+      t->continued_by[k] = target;
     }
   }
 }
@@ -158,11 +167,13 @@ static bool meet(struct mafat_span a, struct mafat_span b)
   return a.begin < b.end && b.begin < a.end;
 }
 
+/* Smallest span that contains both. */
 static struct mafat_span around(struct mafat_span a, struct mafat_span b)
 {
   return mafat_span(mafat_min(a.begin, b.begin), mafat_max(a.end, b.end));
 }
 
+/* Notes that `rank` needs a box of a part, for its part `first`. */
 static void want(struct taker *t, int part, int rank, struct mafat_box box, int first)
 {
   struct box_want *w = &t->wants[(size_t)part * (size_t)t->n_ranks + (size_t)rank];
@@ -171,7 +182,7 @@ static void want(struct taker *t, int part, int rank, struct mafat_box box, int 
   w->box = (struct mafat_box){around(w->box.y, box.y), around(w->box.x, box.x)};
 }
 
-/* Notes what a part reads from its producers. */
+/* Notes the regions of other parts that a part reads. */
 static void want_reads(struct taker *t, int reader)
 {
   struct mafat_buffer_walk w = mafat_parts_reads(t->plan, t->network, &t->all[reader]);
@@ -198,11 +209,13 @@ static bool is_put_out(const struct taker *t, const struct mafat_usage *usage, i
   return any;
 }
 
+/* Fills wants: inputs of parts, sums, and outputs of the network, which rank 0 gets. */
 static void find_wants(struct taker *t, const struct mafat_usage *usage)
 {
   for (int i = 0; i < t->n; i++) {
     if (!mafat_layer_is_input(&t->network->layers[t->all[i].layer])) want_reads(t, i);
-    if (t->going_on[i] >= 0) want(t, i, t->rank[t->going_on[i]], t->all[i].out, t->going_on[i]);
+    int next = t->continued_by[i];
+    if (next >= 0) want(t, i, t->rank[next], t->all[i].out, next);
   }
   for (int i = 0; i < t->n; i++)
     if (is_put_out(t, usage, t->all[i].layer) && is_last(t, &t->all[i]))
@@ -211,6 +224,7 @@ static void find_wants(struct taker *t, const struct mafat_usage *usage)
 
 /* ---- messages ---- */
 
+/* Makes a message of each want, and links the lists of messages. */
 static int find_messages(struct taker *t)
 {
   size_t n = 0;
@@ -224,7 +238,7 @@ static int find_messages(struct taker *t)
       const struct box_want *w = &t->wants[(size_t)i * (size_t)t->n_ranks + (size_t)r];
       if (!mafat_box_is_empty(w->box))
         t->messages[t->n_messages++] = (struct message){
-            .part = i, .to = r, .first = w->first, .box = w->box, .sums = t->going_on[i] >= 0};
+            .part = i, .to = r, .first = w->first, .box = w->box, .sums = t->continued_by[i] >= 0};
     }
   /* backwards, so that lists are in ascending order */
   for (int m = t->n_messages - 1; m >= 0; m--) {
@@ -238,6 +252,7 @@ static int find_messages(struct taker *t)
 
 /* ---- parts of this rank ---- */
 
+/* Appends a message as a part of this rank's list. */
 static void add_exchange(struct taker *t, int number, enum mafat_part_act act)
 {
   const struct message *m = &t->messages[number];
@@ -252,6 +267,8 @@ static void add_exchange(struct taker *t, int number, enum mafat_part_act act)
   t->list[t->n_list++] = part;
 }
 
+/* Appends the messages that are due at part `first`. received: this rank receives them; else it
+ * waits until its own are sent. */
 static void add_wanted(struct taker *t, int first, bool received)
 {
   bool sums = false;
@@ -266,6 +283,7 @@ static void add_wanted(struct taker *t, int first, bool received)
   }
 }
 
+/* Appends part i if this rank runs it, and all messages around it. */
 static void add_part(struct taker *t, int i)
 {
   bool own = t->rank[i] == t->plan->rank;
@@ -276,6 +294,7 @@ static void add_part(struct taker *t, int i)
   add_wanted(t, i, false);
 }
 
+/* Makes the list of this rank's parts and messages. */
 static int make_list(struct taker *t)
 {
   struct mafat_parts *parts = t->plan->parts;
@@ -298,8 +317,8 @@ static struct mafat_span along(struct mafat_box box, enum mafat_split_axis axis)
   return axis == MAFAT_ALONG_H ? box.y : box.x;
 }
 
-/* Region of a tensor's part that this rank has, by computing or receiving it; empty: none. */
-static struct mafat_box had(const struct taker *t, int part, struct mafat_maker m)
+/* Region of a part of tensor `m` that this rank computes or receives; empty: none. */
+static struct mafat_box own_region(const struct taker *t, int part, struct mafat_maker m)
 {
   const int own = t->plan->rank;
   struct mafat_box box = t->rank[part] == own
@@ -308,30 +327,30 @@ static struct mafat_box had(const struct taker *t, int part, struct mafat_maker 
   return mafat_layer_out_box(&t->network->layers[m.layer], m.output, box);
 }
 
-/* Marks the bounds of this rank's regions of a tensor along an axis; together: of their union.
- * False if a bound is inside a region of another part, which must stay in one partition buffer: the
- * rank has several parts of a grid. */
+/* Marks the bounds of this rank's regions of a tensor along an axis; if `together`, those of their
+ * union. False if a bound is inside a region, which must be in one partition buffer; this occurs if
+ * the rank has several parts of a grid. */
 static bool mark_bounds(const struct taker *t, int tensor, enum mafat_split_axis axis,
                         bool together, bool *marks)
 {
   const struct mafat_maker m = mafat_network_maker(t->network, tensor);
   struct mafat_span all = {0, 0};
   for (int i = t->newest[m.layer]; i >= 0; i = t->before[i]) {
-    struct mafat_span span = along(had(t, i, m), axis);
-    if (mafat_box_is_empty(had(t, i, m))) continue;
+    struct mafat_span span = along(own_region(t, i, m), axis);
+    if (mafat_box_is_empty(own_region(t, i, m))) continue;
     all = mafat_span_is_empty(all) ? span : around(all, span);
     if (!together) marks[span.begin] = marks[span.end] = true;
   }
   if (together) marks[all.begin] = marks[all.end] = true;
   for (int i = t->newest[m.layer]; i >= 0; i = t->before[i]) {
-    struct mafat_span span = along(had(t, i, m), axis);
+    struct mafat_span span = along(own_region(t, i, m), axis);
     for (int at = span.begin + 1; at < span.end; at++)
       if (marks[at]) return false;
   }
   return true;
 }
 
-/* Divides one axis of a tensor for this rank. MAFAT_ENOMEM. */
+/* Divides one axis of a tensor at the bounds of this rank's regions. MAFAT_ENOMEM. */
 static int recut_axis(struct taker *t, int tensor, enum mafat_split_axis axis, int size)
 {
   const bool together = t->plan->parts->across[tensor];
@@ -356,8 +375,9 @@ static int recut_axis(struct taker *t, int tensor, enum mafat_split_axis axis, i
   return there ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* Reduces a tensor divided along rows and columns to what this rank computes or receives. It gets
- * its own partition buffers, or a single one around its region if parts read across them. */
+/* Divides a tensor that is divided along rows and columns into this rank's regions, so that it
+ * stores no more. If parts read several parts of a row, the rank gets one buffer around all of
+ * them. */
 static int recut(struct taker *t, int tensor)
 {
   struct mafat_parts *parts = t->plan->parts;
@@ -374,7 +394,7 @@ static int recut(struct taker *t, int tensor)
 
 /* ---- weights ---- */
 
-/* True if some panels of a layer can be read without the others. */
+/* True if the weights file allows reading some panels of the layer without the others. */
 static bool has_own_panels(const struct taker *t, int layer)
 {
   const struct mafat_layer *l = &t->network->layers[layer];
@@ -386,6 +406,8 @@ static bool has_own_panels(const struct taker *t, int layer)
          (order == MAFAT_ORDER_READY || mafat_order_has_filters(order));
 }
 
+/* Extends own_channels by the channels that a part sums, if kept weights can be restricted to
+ * them. */
 static void add_channels(struct taker *t, const struct mafat_layer_part *p)
 {
   const struct mafat_layer *l = &t->network->layers[p->layer];
@@ -397,7 +419,8 @@ static void add_channels(struct taker *t, const struct mafat_layer_part *p)
   *own = mafat_span(mafat_min(own->begin, p->channels.begin), mafat_max(own->end, p->channels.end));
 }
 
-/* Finds the panels of the rank's own parts. Layers inside others keep all. */
+/* Finds the panels whose weights this rank's parts need. Fused layers, which have no parts of their
+ * own, keep all. */
 static int find_own_filters(struct taker *t)
 {
   struct mafat_plan *plan = t->plan;
@@ -425,7 +448,7 @@ static int find_own_filters(struct taker *t)
 
 /* ---- entry points ---- */
 
-/* Adds inputs that are read as a whole as parts of rank 0. */
+/* Fills t->all with the plan's parts. Inputs that are read as a whole come first, as parts. */
 static int collect(struct taker *t, const struct mafat_usage *usage)
 {
   const struct mafat_parts *parts = t->plan->parts;
@@ -443,18 +466,19 @@ static int collect(struct taker *t, const struct mafat_usage *usage)
   return MAFAT_OK;
 }
 
+/* Allocates the lists; mafat_rank_parts_take frees them. */
 static int open_taker(struct taker *t)
 {
   struct mafat_heap *heap = t->plan->heap;
-  size_t n = (size_t)t->n + 1, n_operators = (size_t)mafat_network_n_tensors(t->network);
+  size_t n = (size_t)t->n + 1, n_tensors = (size_t)mafat_network_n_tensors(t->network);
   t->rank = mafat_heap_calloc(heap, n, sizeof *t->rank);
-  t->newest = mafat_heap_calloc(heap, n_operators, sizeof *t->newest);
+  t->newest = mafat_heap_calloc(heap, n_tensors, sizeof *t->newest);
   t->before = mafat_heap_calloc(heap, n, sizeof *t->before);
-  t->going_on = mafat_heap_calloc(heap, n, sizeof *t->going_on);
+  t->continued_by = mafat_heap_calloc(heap, n, sizeof *t->continued_by);
   t->wants = mafat_heap_calloc(heap, n * (size_t)t->n_ranks, sizeof *t->wants);
   t->made = mafat_heap_calloc(heap, n, sizeof *t->made);
   t->wanted = mafat_heap_calloc(heap, n, sizeof *t->wanted);
-  return t->rank && t->newest && t->before && t->going_on && t->wants && t->made && t->wanted
+  return t->rank && t->newest && t->before && t->continued_by && t->wants && t->made && t->wanted
              ? MAFAT_OK
              : MAFAT_ENOMEM;
 }
@@ -485,13 +509,14 @@ int mafat_rank_parts_take(struct mafat_plan *plan, const struct mafat_network *n
   struct mafat_usage *usage =
       mafat_heap_calloc(plan->heap, (size_t)mafat_network_n_tensors(n), sizeof *usage);
   int code = usage ? take(&t, usage) : MAFAT_ENOMEM;
-  void *const rooms[] = {usage,   t.all,      t.rank, t.newest, t.before, t.going_on,
+  void *const lists[] = {usage,   t.all,      t.rank, t.newest, t.before, t.continued_by,
                          t.wants, t.messages, t.made, t.wanted, t.list};
-  for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) mafat_heap_free(plan->heap, rooms[i]);
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) mafat_heap_free(plan->heap, lists[i]);
   return code ? mafat_fail(d, code, "out of memory") : MAFAT_OK;
 }
 
 MAFAT_PART(run)
+/* True if the rank keeps only some filters of the layer. */
 static bool has_some(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   return plan && plan->own_filters &&
@@ -504,6 +529,7 @@ MAFAT_PART(run) bool mafat_rank_keeps_channels(const struct mafat_plan *plan, in
 }
 
 MAFAT_PART(run)
+/* Kept bytes of a panel of `filters` filters, restricted to the rank's channels. */
 static size_t kept_panel_bytes(const struct mafat_plan *plan, const struct mafat_layer *l,
                                int layer, int filters)
 {

@@ -1,31 +1,32 @@
-/* Split groups on several devices: which rank runs which part, and which messages ranks exchange.
+/* Parts on several devices (ranks): which rank runs which part, and which messages ranks exchange.
  * Called by predictor/ (planning/lay.c, schedule/fetches.c, layout/buffers.c, cost/rank_latency.c)
  * and runner/weights.
  *
- * A part runs on one rank. If parts on another rank read its output, that rank is sent it once: the
- * rows and columns that any of them reads. Sums of a fan-in continue from rank to rank in channel
- * order, so no bit depends on the number of ranks. The last part of a layer runs on rank 0, which
- * has the inputs and gets the outputs. schemes.h has the traffic of each scheme.
+ * A part runs on one rank. If parts on another rank read its output, it is sent to that rank once:
+ * the rows and columns that any of them reads. Sums over input channels that are divided among
+ * ranks continue from rank to rank in channel order, so no bit depends on the number of ranks. The
+ * last part of a layer runs on rank 0, which has the inputs and gets the outputs.
  *
- * All ranks have one order of parts. A message is sent after the part that makes it. It is received
- * before the first part that reads it, and waited for there. Everything that a rank waits for is
- * earlier in that order, so there is no deadlock. */
+ * All ranks have one order of parts. A message is sent after the part that it carries. It is
+ * received before the first part that reads it; the sender waits for its end there, too. Everything
+ * that a rank waits for is earlier in that order, so there is no deadlock. */
 #ifndef MAFAT_PREDICTOR_RANKS_RANK_PARTS_H
 #define MAFAT_PREDICTOR_RANKS_RANK_PARTS_H
 
 #include "predictor/plan/partition.h"
 #include "predictor/plan/plan.h"
 
-/* Rank that runs a part, in a plan with ranks. */
+/* Returns the rank that runs a part, in a plan with ranks. */
 int mafat_rank_parts_of(const struct mafat_plan *plan, const struct mafat_network *n,
                         const struct mafat_layer_part *part);
 
-/* Replaces plan->parts by those of plan->rank, with its messages. MAFAT_ENOMEM. */
+/* Replaces the list of plan->parts by the parts of plan->rank and its messages, adapts the
+ * partitions, and fills plan->own_filters and own_channels. MAFAT_ENOMEM. */
 int mafat_rank_parts_take(struct mafat_plan *plan, const struct mafat_network *n,
                           const struct mafat_plan_options *options, struct mafat_diagnostic *d);
 
-/* Range of a layer's packed weights that is kept in memory: first byte, and number of bytes. plan
- * NULL: all. */
+/* Range of a layer's packed weights that the plan's rank keeps: first byte, and number of bytes. A
+ * NULL plan keeps all. */
 size_t mafat_rank_kept_before(const struct mafat_plan *plan, const struct mafat_network *n,
                               int layer);
 size_t mafat_rank_kept_bytes(const struct mafat_plan *plan, const struct mafat_network *n,
@@ -37,7 +38,7 @@ bool mafat_rank_keeps_channels(const struct mafat_plan *plan, int layer);
 size_t mafat_rank_kept_panel(const struct mafat_plan *plan, const struct mafat_network *n,
                              int layer, int first_filter);
 
-/* Values of a part's `output` of its layer, as sent. */
+/* Number of values of a part that are sent for output number `output` of its layer. */
 uint64_t mafat_rank_part_values(const struct mafat_network *n, const struct mafat_layer_part *part,
                                 int output);
 

@@ -1,5 +1,6 @@
-/* Evaluates DeeperThings' formulas. Called by search/ranks/ and api/rank_dry_run.c. Allocates the
- * list of layers. */
+/* Evaluates the formulas of schemes.h. Called by search/ranks/ and api/rank_dry_run.c. Allocates
+ * the list of layers, which the caller closes; the rest are pure functions. Numbers in parentheses
+ * are those of the formulas in the thesis. */
 #include "predictor/ranks/schemes.h"
 
 #include "predictor/plan/packing.h"
@@ -11,8 +12,7 @@ static uint64_t values(struct mafat_shape s)
   return (uint64_t)s.h * (uint64_t)s.w * (uint64_t)s.c;
 }
 
-/* Multiplications of direct convolution. A weight is used once for each pixel of a map; in a
- * connected layer once. */
+/* Each weight is used once for each output pixel, so there are macs / pixels weights. */
 static struct mafat_rank_layer describe(const struct mafat_layer *l, int number)
 {
   uint64_t pixels = (uint64_t)l->out.h * (uint64_t)l->out.w, macs = mafat_layer_macs(l, pixels);
@@ -60,8 +60,9 @@ bool mafat_scheme_reuses(enum mafat_weight_sharing scheme, enum mafat_weight_sha
   return scheme == MAFAT_FAN_OUT && (next == MAFAT_FAN_OUT || next == MAFAT_FUSED_OUT);
 }
 
-/* (5.8), (5.9), (5.11): the input is broadcast, unless every rank has it, or scattered; the output
- * is gathered, or whole sums are. */
+/* (5.8), (5.9), (5.11). By output channels: the input is broadcast, unless every rank has it, and
+ * the output is gathered. By input channels: the input is scattered, and each rank's sums of the
+ * whole output are gathered. */
 uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct mafat_rank_layer *l,
                                int n_ranks, bool before, bool after)
 {
@@ -90,7 +91,7 @@ uint64_t mafat_schemes_exchange(const enum mafat_weight_sharing *schemes,
 
 /* ---- memory ---- */
 
-/* (5.12): whole maps where weights are shared, shares of maps where maps are. */
+/* (5.12) */
 uint64_t mafat_ranks_hold(const struct mafat_rank_layer *list, int n, int from, int n_ranks)
 {
   uint64_t ranks = (uint64_t)n_ranks, widest = 0, weights = 0;

@@ -1,8 +1,8 @@
-/* Traffic and memory of a network on several equal devices, by the formulas of DeeperThings (Stahl
- * 2024, chapter 5). Early layers are shared by maps: the devices share tiles, and each keeps all
- * weights. Later layers are shared by weights, and each device keeps whole maps. All results count
- * values. Shares are in Nths of a value, so nothing is rounded. Used by search/ranks and the
- * tests. */
+/* Traffic and memory of a network on several equal devices (ranks), by the formulas of DeeperThings
+ * (Stahl 2024, chapter 5). Early layers are shared by maps: each device computes some tiles and
+ * keeps all weights. Later layers are shared by weights: each device keeps whole maps and some
+ * weights. Results count values; those "in shares" count n_ranks for each value, so that nothing is
+ * rounded. Used by search/ranks and the tests. */
 #ifndef MAFAT_PREDICTOR_RANKS_SCHEMES_H
 #define MAFAT_PREDICTOR_RANKS_SCHEMES_H
 
@@ -10,19 +10,19 @@
 #include "network/network.h"
 #include "predictor/plan/spec.h"
 
-/* How the weights of a layer are shared. */
+/* How the weights of a layer are divided among ranks; FDT... are the names in the thesis. */
 enum mafat_weight_sharing {
   MAFAT_FAN_OUT,   /* FDTO: by output channels; every rank has the whole input */
   MAFAT_FAN_IN,    /* FDTI: by input channels; the root adds the sums of all ranks */
-  MAFAT_FUSED_OUT, /* FDT1: a fan-out whose outputs stay on their ranks */
-  MAFAT_FUSED_IN,  /* FDT2: the fan-in after it that reads them */
+  MAFAT_FUSED_OUT, /* FDT1: a fan-out whose outputs stay on the ranks that computed them */
+  MAFAT_FUSED_IN,  /* FDT2: the fan-in that follows it and reads these outputs */
   MAFAT_N_SCHEMES
 };
 
 /* A layer in these formulas. */
 struct mafat_rank_layer {
-  int layer;
-  uint64_t in, out, weights, multiplications;
+  int layer; /* its number */
+  uint64_t in, out, weights, multiplications; /* numbers of values, weights and products */
 };
 
 struct mafat_rank_layers {
@@ -31,31 +31,34 @@ struct mafat_rank_layers {
   int n;
 };
 
-/* Lists the layers with weights among the first n_layers. `connected` false: without fully
- * connected layers, as in the published tables. MAFAT_ENOMEM; MAFAT_ELIMIT: sizes overflow. */
+/* Lists the layers with weights among the first n_layers, in `heap`. `connected` false: without
+ * fully connected layers, as in the published tables. MAFAT_ENOMEM; MAFAT_ELIMIT: sizes overflow.
+ * The caller closes the list. */
 int mafat_rank_layers_find(struct mafat_rank_layers *out, const struct mafat_network *n,
                            int n_layers, bool connected, struct mafat_heap *heap);
 void mafat_rank_layers_close(struct mafat_rank_layers *layers);
 
 const char *mafat_scheme_name(enum mafat_weight_sharing scheme);
 
-/* True if a layer's output is reused on the ranks that made it; false: gathered by the root. */
+/* True if the output of a layer with `scheme` goes to all ranks, because the next layer reads it
+ * there; false: only the root gathers it. */
 bool mafat_scheme_reuses(enum mafat_weight_sharing scheme, enum mafat_weight_sharing next);
 
-/* Traffic between ranks for one layer, in Nths of values. before, behind: its input or output is
- * reused. */
+/* Traffic between ranks for one layer, in shares. before: all ranks have its input already. after:
+ * all ranks get its output (mafat_scheme_reuses). */
 uint64_t mafat_scheme_exchange(enum mafat_weight_sharing scheme, const struct mafat_rank_layer *l,
                                int n_ranks, bool before, bool after);
 /* The same for a sequence of layers. */
 uint64_t mafat_schemes_exchange(const enum mafat_weight_sharing *schemes,
                                 const struct mafat_rank_layer *list, int n, int n_ranks);
 
-/* Memory of each rank, in Nths of values, if layers from `from` on are shared by weights: its share
- * of those, all weights of the layers before, and the widest input and output (F FULL). */
+/* Memory of each rank, in shares, if layers from `from` on are shared by weights: its share of
+ * these weights, all weights of the layers before, and the largest input and output of a layer. */
 uint64_t mafat_ranks_hold(const struct mafat_rank_layer *list, int n, int from, int n_ranks);
 /* Memory of a rank that runs the layers [begin, end) whole, in values. */
 uint64_t mafat_ranks_hold_whole(const struct mafat_rank_layer *list, int begin, int end);
-/* Values sent from each device to the next if each runs whole layers: bounds (n_ranks + 1). */
+/* Values sent from each device to the next if device r runs the layers from bounds[r] to bounds[r +
+ * 1], exclusive. */
 uint64_t mafat_ranks_hand_on(const struct mafat_rank_layer *list, const int *bounds, int n_ranks);
 
 #endif

@@ -1,5 +1,6 @@
-/* Iterates over the reads of a run. Called by the layout and the latency prediction (dry), by
- * runner/weights/ and by search/best. Allocates from the plan's heap on opening only. */
+/* Iterates over the reads of a run from its weights file, without reading (fetches.h). Called by
+ * the layout, the latency prediction, search/best and runner/weights/. Allocates from the plan's
+ * heap, in the open functions only. */
 #include "predictor/schedule/fetches.h"
 
 #include "predictor/plan/fusion.h"
@@ -11,8 +12,8 @@
 
 /* Stages of fetching a layer, each once. */
 enum stage {
-  STAGE_AFFINE, /* per-filter values of Darknet's file */
-  STAGE_BEHIND, /* their normalization, if stored apart from the biases */
+  STAGE_AFFINE, /* per-filter values: biases and normalization */
+  STAGE_NORMALIZATION, /* normalization, if not stored next to the biases */
   STAGE_WEIGHTS,
   STAGE_DONE
 };
@@ -21,24 +22,24 @@ struct mafat_fetches {
   struct mafat_heap *heap;           /* the plan's */
   const struct mafat_network *network;
   const struct mafat_plan *plan;     /* NULL: whole layers */
-  const struct mafat_plan *keeper;   /* whole layers: plan of a rank that keeps its own panels;
-                                        NULL: all */
+  const struct mafat_plan *keeper;   /* whole layers: plan of the rank whose panels are fetched;
+                                        NULL: all panels */
   struct mafat_schedule *schedule;   /* NULL: whole layers */
   int n_layers;
   const struct mafat_constants *constants; /* NULL: in kernel order, position unknown */
   size_t most_bytes;                 /* limit of a read of weights; 0: default */
   bool *wanted;                      /* [layer]: whole layers to fetch; NULL: all */
-  bool *loaded;                      /* [layer]: fetched in this run */
+  bool *loaded;                      /* [layer]: begun in this run; loaded layers are read once */
   int affine_layer;                  /* layer whose per-filter values are in the affine buffer, or
                                         -1 */
   struct mafat_step step;            /* step being fetched */
   long long step_number;
-  int layer;                         /* current layer of the step; -1: take the next step */
+  int layer;                         /* current layer of the step; -1: none left in the step */
   int next_layer;                    /* whole layers: first one not begun */
   enum stage stage;
   bool streamed;                     /* fetch only what the step needs of the layer */
   int filter, row;                   /* next filter and row to fetch */
-  unsigned parts;                    /* bits left to fetch */
+  unsigned parts;                    /* bit set of parts left to fetch */
   uint64_t done;                     /* bytes of the layer copied so far */
 };
 
@@ -53,8 +54,8 @@ static bool has_too_many_rows(const struct mafat_fetches *f, int layer)
          mafat_order_rows(l, order) == INT_MAX;
 }
 
-/* Fetches are smaller than the packed weights of their layer, or nearly. If these sizes are valid,
- * nothing overflows. */
+/* Checks that sizes cannot overflow: a fetch is not much larger than the packed weights of its
+ * layer. */
 static int check_sizes(const struct mafat_fetches *f)
 {
   for (int l = 0; l < f->n_layers; l++)
@@ -76,12 +77,13 @@ static bool is_ready(const struct mafat_fetches *f)
   return constants_of(f)->weights.order == MAFAT_ORDER_READY;
 }
 
+/* True if per-filter values must be folded from several constants (network/constant.h). */
 static bool is_in_parts(const struct mafat_fetches *f)
 {
   return mafat_constants_in_parts(constants_of(f), (uint64_t)f->network->layers[f->layer].out.c);
 }
 
-/* Sets the part of the file: n values of a constant from number `first` on. */
+/* Sets the file range of a fetch: n values of a constant, from value `first` on. */
 static void place(struct mafat_fetch *fetch, const struct mafat_constant *c, uint64_t first,
                   uint64_t n)
 {
@@ -168,7 +170,7 @@ void mafat_fetches_rewind(struct mafat_fetches *f)
 
 /* ---- layer by layer ---- */
 
-/* Starts f->layer: decides what must be fetched now. */
+/* Starts f->layer: chooses its first stage. */
 static void begin_layer(struct mafat_fetches *f)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
@@ -187,10 +189,10 @@ static void begin_layer(struct mafat_fetches *f)
     f->stage = STAGE_WEIGHTS;
     return;
   }
-  /* The whole panel comes with its first slice and stays for the others. */
+  /* whole filters were fetched with the first slice of channels, and stay for the others */
   if (f->streamed && f->step.channels.begin > 0) return;
   f->stage = f->streamed && f->affine_layer == f->layer ? STAGE_WEIGHTS : STAGE_AFFINE;
-  /* it owns the affine buffer now */
+  /* the affine buffer now has this layer's values */
   if (mafat_layer_has_panels(l) || is_in_parts(f)) f->affine_layer = f->layer;
 }
 
@@ -228,11 +230,11 @@ static void fetch_affine(struct mafat_fetches *f, struct mafat_fetch *fetch)
                                  : MAFAT_FETCH_BIASES;
   fetch->last = c->weights.n == 0;
   f->stage = fetch->last                         ? STAGE_DONE
-             : c->normalization.n > 0 && !joined ? STAGE_BEHIND
+             : c->normalization.n > 0 && !joined ? STAGE_NORMALIZATION
                                                  : STAGE_WEIGHTS;
 }
 
-/* Fetches adjacent parts together; a fill of 0 if there are none. */
+/* Fetches adjacent parts together. If there are none, the fetch is a fill of 0. */
 static void fetch_parts(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer_constants *c = constants_of(f);
@@ -250,8 +252,8 @@ static void fetch_parts(struct mafat_fetches *f, struct mafat_fetch *fetch)
   f->stage = fetch->last ? STAGE_DONE : STAGE_WEIGHTS;
 }
 
-/* Fetches a normalization stored apart from the biases. */
-static void fetch_after(struct mafat_fetches *f, struct mafat_fetch *fetch)
+/* Fetches a normalization that is not stored next to the biases. */
+static void fetch_normalization(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_constant *c = &constants_of(f)->normalization;
   fetch->kind = MAFAT_FETCH_NORMALIZATION;
@@ -260,21 +262,22 @@ static void fetch_after(struct mafat_fetches *f, struct mafat_fetch *fetch)
   f->stage = STAGE_WEIGHTS;
 }
 
+/* Limits the bytes of a read. */
 static size_t at_most(const struct mafat_fetches *f, size_t bytes)
 {
   return f->most_bytes && f->most_bytes < bytes ? f->most_bytes : bytes;
 }
 
-/* Bytes of a fetch with as many weights as a float fetch has, so that the ring shrinks with the
- * weights' type. */
+/* Default bytes of a fetch: as many weights of the layer's type as a default fetch has floats, so
+ * that rings for narrow weights are smaller. */
 static size_t usual_bytes(const struct mafat_layer *l)
 {
   size_t bytes = (size_t)mafat_dtype_bytes(l->weights_type, MAFAT_FETCH_BYTES / sizeof(float));
   return bytes > MAFAT_FETCH_LEAST_BYTES ? bytes : MAFAT_FETCH_LEAST_BYTES;
 }
 
-/* Number of units of `bytes` bytes, out of `left`, in one fetch. Chosen so that the next fetch
- * begins with a panel, or with a vector of one. */
+/* Number of filters or rows of `bytes` bytes in one fetch, at most `left`. A multiple of a panel,
+ * or a power of two, so that the next fetch begins with a panel or with a vector in it. */
 static int how_many(const struct mafat_fetches *f, uint64_t bytes, int left)
 {
   uint64_t fit = at_most(f, MAFAT_FETCH_FILTERS_BYTES) / bytes;
@@ -301,6 +304,7 @@ size_t mafat_fetches_channel_bytes(const struct mafat_fetches *f, const bool *wa
   return most;
 }
 
+/* Fetches some whole filters. */
 static void fetch_filters(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
@@ -317,6 +321,7 @@ static void fetch_filters(struct mafat_fetches *f, struct mafat_fetch *fetch)
   fetch->last = !f->streamed && f->stage == STAGE_DONE;
 }
 
+/* Fetches some rows of weights that are not stored filter by filter. */
 static void fetch_transposed(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
@@ -333,7 +338,8 @@ static void fetch_transposed(struct mafat_fetches *f, struct mafat_fetch *fetch)
   fetch->last = f->stage == STAGE_DONE;
 }
 
-/* Fetches all packed weights, or a local layer's weights from any file, in chunks. */
+/* Fetches a chunk of weights that are copied unchanged: packed ones, or those in the file's
+ * order. */
 static void fetch_copy(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer_constants *c = constants_of(f);
@@ -355,7 +361,7 @@ static void fetch_copy(struct mafat_fetches *f, struct mafat_fetch *fetch)
   fetch->last = f->stage == STAGE_DONE;
 }
 
-/* Fetches a slice of one panel, or of several adjacent panels. */
+/* Fetches the step's channels of one panel, or of several adjacent panels with all channels. */
 static void fetch_slice(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
@@ -401,7 +407,7 @@ bool mafat_fetches_next(struct mafat_fetches *f, struct mafat_fetch *fetch)
   *fetch = (struct mafat_fetch){.layer = f->layer, .step = f->step_number};
   if (f->stage == STAGE_AFFINE && is_in_parts(f)) fetch_parts(f, fetch);
   else if (f->stage == STAGE_AFFINE) fetch_affine(f, fetch);
-  else if (f->stage == STAGE_BEHIND) fetch_after(f, fetch);
+  else if (f->stage == STAGE_NORMALIZATION) fetch_normalization(f, fetch);
   else fetch_weights(f, fetch);
   return true;
 }
@@ -422,7 +428,7 @@ static size_t most(size_t a, size_t b)
   return a > b ? a : b;
 }
 
-/* Sizes the buffers for filters of Darknet's file. */
+/* Raises the panel and affine buffers to what the current layer needs. */
 static void size_packing(const struct mafat_fetches *f, struct mafat_fetch_sizes *sizes)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
@@ -437,7 +443,7 @@ static void size_packing(const struct mafat_fetches *f, struct mafat_fetch_sizes
                                                     mafat_packed_offset(l, filters.begin));
 }
 
-/* Largest number of reads that any group asks for. */
+/* Largest number of reads in the ring that a group names. */
 static size_t reads_in_ring(const struct mafat_plan *plan)
 {
   int reads = MAFAT_RING_READS;
@@ -446,7 +452,7 @@ static size_t reads_in_ring(const struct mafat_plan *plan)
   return (size_t)reads;
 }
 
-/* Windows of the fetches that can be in flight at once: small ones do not fill a ring. */
+/* Ring space of the last MAFAT_READS_DEPTH fetches: the most that can be in flight at once. */
 struct under_way {
   size_t windows[MAFAT_READS_DEPTH], bytes, most_bytes;
   unsigned n;
@@ -465,7 +471,9 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
 {
   struct mafat_fetches *f;
   struct mafat_fetch fetch;
-  size_t largest = 0, slices = 0, all = 0; /* slices: of the step, which needs them together */
+  /* ring space: of the largest step; of the current step, which needs its slices together; of all
+   * fetches */
+  size_t largest = 0, slices = 0, all = 0;
   struct under_way under_way = {.n = 0};
   long long step = -1;
   *sizes = (struct mafat_fetch_sizes){0};
@@ -483,7 +491,8 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
     step = fetch.step;
     size_packing(f, sizes);
   }
-  /* Two of the largest, so that one is read while the other is used; more if they are small. */
+  /* space for the two largest, so that one is read while the other is used; more if they are
+   * small */
   size_t usual = largest < mafat_fetch_window(MAFAT_FETCH_BYTES)
                      ? largest
                      : mafat_fetch_window(MAFAT_FETCH_BYTES);
@@ -491,7 +500,7 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
   size_t wanted = usual * reads_in_ring(plan);
   sizes->ring_bytes =
       most(sizes->ring_bytes, wanted < under_way.most_bytes ? wanted : under_way.most_bytes);
-  /* The filters of the next panel, while this one is used; each read has its window. */
+  /* space for the filters of the next panel while this one is used; each read has its window */
   size_t ahead =
       sizes->panel_bytes ? mafat_fetch_window(sizes->panel_bytes) + 8 * MAFAT_FETCH_ALIGNMENT : 0;
   sizes->ring_bytes = most(sizes->ring_bytes, ahead);

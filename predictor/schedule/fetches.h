@@ -1,13 +1,12 @@
-/* Sequence of a run's reads from its weights file. It depends only on the plan and on the
- * constants' locations in the file, and reads no file itself. Called by predictor/layout/buffers.c
- * to size the ring and to count bytes, by predictor/cost/latency.c and search/best to estimate
- * costs, and by runner/weights, which reads ahead of the executor.
+/* Fetches: the sequence of a run's reads from its weights file. It depends only on the plan and on
+ * the constants' locations in the file; this code reads no file. Called by
+ * predictor/layout/buffers.c to size the ring and to count bytes, by predictor/cost/latency.c and
+ * search/best to estimate costs, and by runner/weights, which reads ahead of the executor.
  *
- * From a packed file, a streamed step reads its slices as stored; they stay in the ring while the
- * step runs. From Darknet's file come runs of whole filters, which are packed into the panel
- * buffer. Per-filter values come once at the start of a layer, into the affine buffer. A loaded
- * layer is read in chunks before its first step, and each chunk is copied or packed to its
- * destination. */
+ * A streamed step reads its slices from a packed file into the ring, where they stay while the step
+ * runs. From other files it reads whole filters, which are packed into the panel buffer, and once
+ * per layer the per-filter values, into the affine buffer. A loaded layer is read in chunks before
+ * its first step, and each chunk is copied or packed to its destination. */
 #ifndef MAFAT_PREDICTOR_SCHEDULE_FETCHES_H
 #define MAFAT_PREDICTOR_SCHEDULE_FETCHES_H
 
@@ -16,30 +15,31 @@
 #include "predictor/schedule/schedule.h"
 
 struct mafat_fetch_sizes {
-  size_t ring_bytes;   /* 0: nothing is read while the plan runs */
-  size_t panel_bytes;  /* holds filters of Darknet's file, packed for a step */
-  size_t affine_bytes; /* holds a layer's scales and biases from Darknet's file, and the values they
-                          are computed from */
-  uint64_t bytes_read; /* in one run, without alignment */
+  size_t ring_bytes;   /* ring of reads; 0: nothing is read while the plan runs */
+  size_t panel_bytes;  /* panel buffer: filters packed for a step */
+  size_t affine_bytes; /* affine buffer: a layer's scales and biases, and the values from which they
+                          are computed */
+  uint64_t bytes_read; /* bytes that one run reads, without alignment */
 };
 
-/* Walks all fetches of a run. MAFAT_ENOMEM; MAFAT_ELIMIT on overflow. */
+/* Finds these sizes by a walk over all fetches of a run. MAFAT_ENOMEM; MAFAT_ELIMIT on overflow. */
 int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *plan,
                        struct mafat_fetch_sizes *sizes);
 
 enum mafat_fetch_kind {
   MAFAT_FETCH_SLICE, /* packed file: input channels `channels` of the panels `filters`. The last
-                        channels come with scale and bias. Several panels are fetched together
+                        channels come with scales and biases. Several panels are fetched together
                         only with all channels */
-  MAFAT_FETCH_COPY,  /* floats copied unchanged to the layer's packed weights */
-  /* Darknet's file: */
+  MAFAT_FETCH_COPY,  /* values copied unchanged to the layer's packed weights */
+  /* files that are not packed: */
   MAFAT_FETCH_FILTERS,      /* weights of whole filters */
-  MAFAT_FETCH_TRANSPOSED,   /* rows `channels` of weights without filter order (packing.h) */
+  MAFAT_FETCH_TRANSPOSED,   /* rows `channels` of weights that are not stored filter by filter
+                               (packing.h: mafat_order_rows) */
   MAFAT_FETCH_BIASES,       /* biases of all the layer's filters */
   MAFAT_FETCH_NORMALIZATION, /* scales, means and variances; also of a batchnorm layer */
   MAFAT_FETCH_AFFINE,       /* biases and normalization in one read */
-  MAFAT_FETCH_PARTS         /* `parts` that are folded into scales and biases (network/constant.h),
-                               at their file positions in the read bytes */
+  MAFAT_FETCH_PARTS         /* `parts` (network/constant.h) that are folded into scales and
+                               biases */
 };
 
 struct mafat_fetch {
@@ -47,32 +47,33 @@ struct mafat_fetch {
   int layer;
   struct mafat_span filters, channels;
   unsigned file;     /* file number, as in constants (network/constant.h) */
-  unsigned parts;    /* bit set */
-  bool folds;        /* true for the last parts: folding can begin */
+  unsigned parts;    /* bit set of 1 << enum mafat_constant_part */
+  bool folds;        /* these are the layer's last parts: folding can begin */
   uint64_t position; /* byte in the file; for a constant fill, the bits of its float */
-  uint64_t into;     /* first byte in the packed weights: slices and copies */
+  uint64_t into;     /* slices and copies: first byte in the layer's packed weights */
   size_t bytes;
   bool last;         /* last fetch of a loaded or kept layer */
-  long long step;    /* number of the step that needs it, from 0; 0 for whole layers */
+  long long step;    /* number of the step that needs it, from 0; whole layers: 0 */
 };
 
 struct mafat_fetches;
 
-/* Opens the fetches of a run from a file with these constants. If `constants` is NULL and the plan
- * is for a packed file, the file need not exist: each layer is assumed at byte 0. For other plans
- * NULL means the network's own constants. MAFAT_ENOMEM; MAFAT_ELIMIT on overflow. */
+/* Opens the fetches of a run from a file with these constants. constants NULL: the network's own.
+ * If the plan is for a packed file, NULL means a file that need not exist, with each layer at byte
+ * 0. MAFAT_ENOMEM; MAFAT_ELIMIT on overflow. */
 int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n,
                        const struct mafat_plan *plan, const struct mafat_constants *constants);
-/* Opens the fetches of whole layers, each once, in order: of the first n_layers those with
- * wanted[layer] (NULL: all). Weights come in reads of at most most_bytes, or of one filter if
- * larger (0: as large as in runs). */
+/* Opens the fetches of whole layers, for reading kept weights: those of the first n_layers with
+ * wanted[layer] (NULL: all), each once and in order. most_bytes: largest read of weights, unless
+ * one filter is larger; 0: as in runs. */
 int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_network *n,
                               int n_layers, const bool *wanted,
                               const struct mafat_constants *constants, size_t most_bytes);
-/* Restricts fetches of whole layers to the panels that a rank keeps. The plan must outlive them. */
+/* Restricts fetches of whole layers to the panels that the plan's rank keeps. The plan must outlive
+ * the fetches. */
 void mafat_fetches_restrict(struct mafat_fetches *f, const struct mafat_plan *plan);
-/* Largest number of packed bytes that one fetch fills. Counts only wanted layers of which a rank
- * keeps some channels. */
+/* Most packed bytes that one fetch of whole filters fills, over the wanted layers of which the rank
+ * keeps only some channels; 0: none. */
 size_t mafat_fetches_channel_bytes(const struct mafat_fetches *f, const bool *wanted);
 void mafat_fetches_close(struct mafat_fetches **f);
 void mafat_fetches_rewind(struct mafat_fetches *f);

@@ -1,5 +1,5 @@
-/* Places the steps that read partitioned inputs, each before the first part that needs it. Called
- * by predictor/planning/lay.c. Allocates from the plan's heap. */
+/* Inserts the parts that read partitioned inputs, each before the first part that needs it. Called
+ * by predictor/planning/lay.c. Replaces plan->parts->list, in the plan's heap. */
 #include "predictor/plan/parts.h"
 
 struct placer {
@@ -7,7 +7,7 @@ struct placer {
   const struct mafat_network *network;
   struct mafat_layer_part *list; /* the new list */
   int n;
-  int *done;                     /* [input]: its partition buffers read so far */
+  int *done;                     /* [input]: number of its partition buffers read so far */
 };
 
 static bool reads_input_partition(const struct placer *p, int layer)
@@ -19,6 +19,7 @@ static bool reads_input_partition(const struct placer *p, int layer)
   return false;
 }
 
+/* Appends the parts that read an input, in order, up to a partition buffer. */
 static void read_until(struct placer *p, int input, int buffer_index)
 {
   struct mafat_shape shape = mafat_network_tensor_shape(p->network, input);
@@ -30,6 +31,7 @@ static void read_until(struct placer *p, int input, int buffer_index)
   }
 }
 
+/* Appends a part, after the inputs that it needs. */
 static void place_part(struct placer *p, const struct mafat_layer_part *part)
 {
   if (reads_input_partition(p, part->layer)) {

@@ -1,5 +1,7 @@
-/* Schedules the parts of a split group as operators, with partition buffers as buffers. Called by
- * predictor/planning/lay.c. Allocates from the plan's heap. */
+/* Orders the parts of each split group: builds a graph with parts as operators and partition
+ * buffers as buffers, and orders that by transform/op_schedule.h. Called by
+ * predictor/planning/lay.c. Reorders plan->parts->list; allocates temporary memory from the plan's
+ * heap. */
 #include "predictor/plan/parts.h"
 
 #include "predictor/plan/packing.h"
@@ -9,8 +11,9 @@
 
 #include <string.h>
 
-enum { EFFORT = 10 * 1000 * 1000 }; /* evaluations of operators: some tenths of a second */
+enum { EFFORT = 10 * 1000 * 1000 }; /* most evaluations of operators: some tenths of a second */
 
+/* Graph of a group while it is built. */
 struct part_uses {
   struct mafat_plan *plan;
   const struct mafat_network *network;
@@ -19,18 +22,18 @@ struct part_uses {
   struct mafat_op_graph graph;
   struct mafat_op_use *uses;
   int capacity;               /* allocated uses */
-  int *first_group, *last_group; /* [tensor]: groups of its first and last reader */
-  int n_inputs;           /* operators that read parts of the network's inputs, before all others */
-  int *first_buffer;      /* [tensor]: its first partition buffer; -1: none yet */
-  int *first_sums;        /* [tensor]: first buffer of integer sums continued by its parts; -1: none
-                             yet */
-  int *reader_of;         /* [buffer]: last operator noted as its user */
-  uint64_t *work;         /* [operator of the graph] */
-  uint64_t *bytes;
-  bool *kept;
-  int most_buffers;
+  int *first_group, *last_group; /* [tensor]: groups of its first and last reader; -1: none */
+  int n_inputs;           /* number of operators that read the network's inputs; these come first */
+  int *first_buffer;      /* [tensor]: number of its first partition buffer; -1: none yet */
+  int *first_sums;        /* [layer]: number of its first buffer of integer sums; -1: none yet */
+  int *reader_of;         /* [buffer]: operator that was last noted as its user */
+  uint64_t *work;         /* [operator]: scratch bytes */
+  uint64_t *bytes;        /* [buffer] */
+  bool *kept;             /* [buffer]: alive after the group */
+  int most_buffers;       /* allocated buffers */
 };
 
+/* Upper bound of the number of buffers. */
 static int count_buffers(const struct part_uses *c)
 {
   int n = 0;
@@ -45,6 +48,7 @@ static int count_buffers(const struct part_uses *c)
   return n;
 }
 
+/* Fills first_group and last_group. */
 static void find_groups(struct part_uses *c)
 {
   for (int l = 0; l < c->plan->n_layers; l++) {
@@ -109,12 +113,13 @@ static uint64_t partition_buffer_bytes(const struct part_uses *c, int tensor,
                            pixel * (uint64_t)mafat_box_area(b.box));
 }
 
-/* True if the tensor outlives the group. Tensors from outside die with their last reader here. */
+/* True if the tensor is used after the group. */
 static bool is_kept(const struct part_uses *c, int tensor)
 {
   return c->usage[tensor].last_use == c->plan->n_layers || c->last_group[tensor] > c->group;
 }
 
+/* Number of a partition buffer of a tensor; creates the tensor's buffers at the first call. */
 static int buffer_of(struct part_uses *c, int tensor, int buffer_index)
 {
   const struct mafat_partition *partition = mafat_parts_partition(c->plan, tensor);
@@ -131,6 +136,7 @@ static int buffer_of(struct part_uses *c, int tensor, int buffer_index)
   return c->first_buffer[tensor] + buffer_index;
 }
 
+/* Notes that an operator makes or reads a buffer. */
 static int note_buffer(struct part_uses *c, int operator, int buffer, bool makes)
 {
   if (c->reader_of[buffer] == operator) return MAFAT_OK;
@@ -153,7 +159,8 @@ static int note_use(struct part_uses *c, int operator, int tensor, int buffer_in
   return note_buffer(c, operator, buffer_of(c, tensor, buffer_index), makes);
 }
 
-/* Partition buffers of an input are read in order, enforced by buffers of 0 bytes. */
+/* Adds an operator for each partition buffer of an input. Buffers of 0 bytes between them keep them
+ * in order. */
 static int collect_input(struct part_uses *c, int input)
 {
   int n = mafat_partition_n_buffers(mafat_parts_partition(c->plan, input)), code = MAFAT_OK;
@@ -166,7 +173,7 @@ static int collect_input(struct part_uses *c, int input)
   return code;
 }
 
-/* Collects the inputs that no earlier group has read. */
+/* Adds the partitioned inputs that no earlier group has read. */
 static int collect_inputs(struct part_uses *c)
 {
   int code = MAFAT_OK;
@@ -178,7 +185,7 @@ static int collect_inputs(struct part_uses *c)
   return code;
 }
 
-/* Sums die with their last part. */
+/* Notes that a part uses a buffer of integer sums; it dies with the last such part. */
 static int note_sums(struct part_uses *c, int operator, const struct mafat_layer_part *part)
 {
   const struct mafat_partition *partition = &c->plan->parts->partitions[part->layer];
@@ -225,7 +232,7 @@ static int collect(struct part_uses *c)
     const struct mafat_layer_part *part = &parts->list[p];
     int operator = c->graph.n_operators++;
     struct mafat_buffer_walk w = mafat_parts_reads(c->plan, c->network, part);
-    /* Outputs first: if others write the buffer before, it exists before this part's operands. */
+    /* outputs first, because another part may have created the buffer before this one's operands */
     code = note_makes(c, operator, part);
     if (code == MAFAT_OK) code = note_sums(c, operator, part);
     while (code == MAFAT_OK && mafat_parts_reads_next(&w))
@@ -236,6 +243,7 @@ static int collect(struct part_uses *c)
   return code;
 }
 
+/* Orders the graph and applies the result to the group's part of the list. */
 static int sort_parts(struct part_uses *c)
 {
   struct mafat_heap *heap = c->plan->heap;
@@ -245,17 +253,17 @@ static int sort_parts(struct part_uses *c)
   struct mafat_op_schedule_result sorted;
   size_t n = (size_t)c->graph.n_operators;
   int *order = mafat_heap_calloc(heap, n + 1, sizeof *order);
-  struct mafat_layer_part *capacity = mafat_heap_calloc(heap, n + 1, sizeof *capacity);
-  int code = order && capacity ? mafat_op_scheduler_open(&s, &c->graph, heap) : MAFAT_ENOMEM;
+  struct mafat_layer_part *before = mafat_heap_calloc(heap, n + 1, sizeof *before);
+  int code = order && before ? mafat_op_scheduler_open(&s, &c->graph, heap) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = mafat_op_schedule(s, c->plan->op_order, EFFORT, order, &sorted);
   if (code == MAFAT_OK) {
-    memcpy(capacity, list, (n - (size_t)c->n_inputs) * sizeof *capacity);
+    memcpy(before, list, (n - (size_t)c->n_inputs) * sizeof *before);
     for (size_t i = 0; i < n; i++)
-      if (order[i] >= c->n_inputs) *list++ = capacity[order[i] - c->n_inputs];
+      if (order[i] >= c->n_inputs) *list++ = before[order[i] - c->n_inputs];
   }
   mafat_op_scheduler_close(&s);
   mafat_heap_free(heap, order);
-  mafat_heap_free(heap, capacity);
+  mafat_heap_free(heap, before);
   return code;
 }
 

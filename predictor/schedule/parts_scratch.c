@@ -1,6 +1,6 @@
-/* Plans the scratch of parts, and merges runs of parts that can share a buffer. Called by
- * predictor/layout/, and by parts_order.c for the sizes of scratch. Allocates from the plan's
- * heap. */
+/* Plans the scratch of parts, and merges runs of parts so that they share a buffer
+ * (parts_scratch.h). Called by predictor/layout/, and by parts_order.c for the sizes of scratch.
+ * Allocates from the plan's heap. */
 #include "predictor/schedule/parts_scratch.h"
 
 #include "base/part.h"
@@ -79,6 +79,7 @@ static int find_records(struct scratch_maker *m)
 
 /* ---- runs ---- */
 
+/* Adds a part at `position` to the last run, or to a new one. */
 static int add_part(struct mafat_parts_scratch *s, int part, int position, int n_workers)
 {
   struct mafat_scratch_run *last = s->n_runs ? &s->runs[s->n_runs - 1] : NULL;
@@ -120,7 +121,7 @@ static int make(struct scratch_maker *m)
   memset(m->newest, -1, n_layers * sizeof *m->newest);
   int code = find_records(m);
   if (code) return code;
-  /* kept until the plan is freed, so exactly sized */
+  /* the records stay as long as the layout, so they are copied to a list of the exact size */
   struct mafat_scratch *just =
       s->n_records ? mafat_heap_calloc(heap, (size_t)s->n_records, sizeof *just) : NULL;
   if (!just && s->n_records) return MAFAT_ENOMEM;
@@ -161,8 +162,8 @@ static size_t most_alive(const size_t *live, int from, int until)
 void mafat_parts_scratch_join(struct mafat_parts_scratch *s, int n_parts, const size_t *live,
                               int n_times)
 {
-  /* peak: most bytes at any time before merging; beside: most live bytes during the newest merged
-   * run */
+  /* peak: most bytes at any time before merging; beside: most bytes of `live` during the last run
+   * that was kept */
   size_t peak = most_alive(live, 0, n_times), beside = 0;
   int n = 0;
   for (int i = 0; i < s->n_runs; i++)

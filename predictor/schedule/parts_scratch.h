@@ -1,6 +1,6 @@
-/* Scratch of the parts of split groups: sizes, and which parts share a buffer, one after the other.
- * No scratch outlives its step, so the peak counts each buffer at its own time. Called by
- * parts_order.c and predictor/layout. */
+/* Scratch of parts: its size, and which consecutive parts (runs) use one buffer, one after the
+ * other. Each run's buffer is alive only during the run. Called by parts_order.c and
+ * predictor/layout. */
 #ifndef MAFAT_PREDICTOR_PARTS_SCRATCH_H
 #define MAFAT_PREDICTOR_PARTS_SCRATCH_H
 
@@ -8,17 +8,17 @@
 #include "predictor/plan/plan.h"
 #include "predictor/schedule/scratch.h"
 
-/* Consecutive parts with scratch of the same size. */
+/* Consecutive parts that use one buffer. */
 struct mafat_scratch_run {
-  size_t bytes;
-  int first, last; /* positions */
+  size_t bytes;    /* scratch of the largest part */
+  int first, last; /* positions of the first and the last part, inclusive */
 };
 
 struct mafat_parts_scratch {
-  struct mafat_scratch *records; /* (n_records) one for each size of a layer's parts */
+  struct mafat_scratch *records; /* (n_records) different records of each layer's parts */
   int n_records;
-  int *record_of, *run_of;       /* [part] as in plan->parts; -1: an input's part, without
-                                    scratch */
+  int *record_of, *run_of;       /* [part] of plan->parts: index of its record, and of its run; -1:
+                                    none */
   struct mafat_scratch_run *runs; /* (n_runs) */
   int n_runs;
 };
@@ -26,12 +26,12 @@ struct mafat_parts_scratch {
 /* Plans the scratch of one part. MAFAT_ELIMIT. */
 int mafat_parts_scratch_plan(const struct mafat_plan *plan, const struct mafat_network *n,
                              const struct mafat_layer_part *part, struct mafat_scratch *s);
-/* *out is NULL if no group is split. Allocates from the plan's heap. MAFAT_ENOMEM, MAFAT_ELIMIT;
- * close it even then. */
+/* Plans the scratch of all parts, in the plan's heap. *out is NULL if the plan has no parts.
+ * MAFAT_ENOMEM, MAFAT_ELIMIT; the caller closes *out even then. */
 int mafat_parts_scratch_open(struct mafat_parts_scratch **out, const struct mafat_plan *plan,
                              const struct mafat_network *n);
-/* Merges runs with following ones, for fewer buffers, as long as no time needs more than the peak.
- * live[n_times]: bytes of everything else. */
+/* Merges runs with the following ones, for fewer buffers, as long as no time needs more bytes than
+ * the peak. live[n_times]: bytes of all other buffers. */
 void mafat_parts_scratch_join(struct mafat_parts_scratch *s, int n_parts, const size_t *live,
                               int n_times);
 void mafat_parts_scratch_close(struct mafat_heap *heap, struct mafat_parts_scratch **s);

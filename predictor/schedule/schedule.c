@@ -1,6 +1,6 @@
-/* Iterates over the steps of a run: calls the generator of each group and divides steps. Called by
- * the layout and other dry walks, and by the executor. Allocates from the plan's heap on opening
- * only. */
+/* Iterates over the steps of a run: calls the generator of each group, and divides steps into
+ * panels and slices. Called by the layout and other dry walks, and by the executor. Allocates from
+ * the plan's heap when opened, and nothing later. */
 #include "predictor/schedule/schedule.h"
 
 #include "predictor/plan/fusion.h"
@@ -22,7 +22,8 @@ enum mafat_lifetime mafat_group_lifetime(const struct mafat_group *g)
   return mafat_group_is_tiled(g) ? MAFAT_LIFE_PER_TILE : MAFAT_LIFE_ONCE;
 }
 
-/* Rows with partition buffers were walked before, to find their parts. */
+/* Generator of a group's steps. Groups by rows with partition buffers use that of rows until their
+ * parts are found (rows_parts.h), and then that of parts. */
 static int generator_of(const struct mafat_plan *plan, int group)
 {
   const struct mafat_cut *cut = &plan->groups[group].cut;
@@ -30,7 +31,8 @@ static int generator_of(const struct mafat_plan *plan, int group)
                                                                       : (int)cut->kind;
 }
 
-static bool is_cut_so(const struct mafat_plan *plan, int cut)
+/* True if a group uses this generator. */
+static bool uses_generator(const struct mafat_plan *plan, int cut)
 {
   for (int g = 0; g < plan->n_groups; g++)
     if (generator_of(plan, g) == cut) return true;
@@ -50,7 +52,7 @@ int mafat_schedule_open(struct mafat_schedule **out, const struct mafat_network 
   int code = s->usage ? MAFAT_OK : MAFAT_ENOMEM;
   if (code == MAFAT_OK) mafat_usage_find(n, plan, s->usage);
   for (int cut = 0; cut < MAFAT_N_CUTS && code == MAFAT_OK; cut++)
-    if (is_cut_so(plan, cut)) code = generators[cut]->open(&s->states[cut], s);
+    if (uses_generator(plan, cut)) code = generators[cut]->open(&s->states[cut], s);
   if (code) mafat_schedule_close(&s);
   *out = s;
   return code;
@@ -87,7 +89,8 @@ void mafat_schedule_rewind(struct mafat_schedule *s)
   s->inputs_done = 0;
 }
 
-/* Step for a whole input that the first group does not read by rows. */
+/* Returns the step of the next input that is read as a whole, before all groups; false: none is
+ * left. */
 static bool next_whole_input(struct mafat_schedule *s, struct mafat_step *step)
 {
   while (s->inputs_done < s->network->n_inputs) {
@@ -114,7 +117,7 @@ bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step)
   return false;
 }
 
-/* In a group of rows each output has its own window for its readers. */
+/* In a group by rows each output has a window of its own, for its own readers. */
 struct mafat_box mafat_schedule_held(const struct mafat_schedule *s, const struct mafat_step *step,
                                      int output)
 {
@@ -158,9 +161,9 @@ void mafat_schedule_divide(struct mafat_schedule *s, struct mafat_step step)
                                                                               step.layer)};
 }
 
-/* End of a slice; slices limit the bytes streamed at a time. Pooled sums are not stored, so they
- * are not continued. Integer sums do not fit in outputs of bytes. Winograd continues its sums in
- * scratch, except for blocks summed separately. */
+/* End of the slice of input channels that begins at division.channel. Slices limit the bytes that
+ * are streamed at a time. All channels if sums cannot be continued by another step: sums before
+ * fused pooling are not stored, and integer sums do not fit in 8-bit outputs. */
 static int slice_end(const struct mafat_schedule *s)
 {
   const struct mafat_division *d = &s->division;
@@ -177,7 +180,7 @@ static int slice_end(const struct mafat_schedule *s)
   int taps = flat ? 1 : mafat_window_area(&l->window), width = MAFAT_PANEL * s->plan->n_threads;
   int n = MAFAT_SLICE_FLOATS / (width * taps);
   if (n < MAFAT_PANEL) n = MAFAT_PANEL;
-  /* whole row groups of flat layers */
+  /* a slice of a flat layer ends with a row group of its weights (packing.h) */
   if (mafat_dtypes[l->weights_type].scaled) n = n / MAFAT_SCALED_ROWS * MAFAT_SCALED_ROWS;
   return mafat_min(flat ? d->channel + n : mafat_slice_end(mafat_layer_sources(l), d->channel, n),
                    all);

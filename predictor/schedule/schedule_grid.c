@@ -1,11 +1,12 @@
-/* Generates the steps of tiles, each computed depth first, and grows boxes back through a group.
- * Called by schedule.c, and by predictors of tiles (cost/paper.c, planning/balance.c). Allocates
- * its state from the plan's heap. */
+/* Generates the steps of a group in tiles: all layers of one tile, then those of the next tile.
+ * From the last layer to the first, it finds the box of each layer that a tile needs. Called by
+ * schedule.c; tile boxes also by cost/paper.c and planning/balance.c. Allocates its state from the
+ * plan's heap. */
 #include "predictor/schedule/schedule.h"
 
 #include "predictor/plan/fusion.h"
 
-/* Extends the boxes of tensors made in the group by what box `b` of layer l reads. */
+/* Extends the boxes of the group's layers so that they cover what box `b` of layer l reads. */
 static void need_reads(const struct mafat_schedule *s, int group, int l, struct mafat_box b,
                        struct mafat_box *boxes)
 {
@@ -27,8 +28,9 @@ static void need_reads(const struct mafat_schedule *s, int group, int l, struct 
   }
 }
 
-/* Part of layer l's output that tile (ty, tx) computes: what later layers of the tile read, and its
- * share of external outputs, in whole Winograd tiles. Empty: none. */
+/* Box of layer l's output that tile (ty, tx) computes: `wanted`, which later layers of this tile
+ * read, and the tile's share of the map if it is used outside the group. Rounded out to whole
+ * Winograd tiles; the whole map if the layer cannot be tiled. */
 static struct mafat_box tile_box(const struct mafat_schedule *s, const struct mafat_group *g, int l,
                                  int ty, int tx, struct mafat_box wanted)
 {
@@ -63,7 +65,7 @@ void mafat_schedule_tile_boxes(const struct mafat_schedule *s, int group, int ty
 
 struct tiles {
   int y, x;  /* current tile */
-  int at;    /* in plan->order: next layer of the tile */
+  int at;    /* index in plan->order of the next layer of the tile */
   struct mafat_box boxes[]; /* [layer]: its box in the tile */
 };
 

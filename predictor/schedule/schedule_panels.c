@@ -1,15 +1,15 @@
-/* Generates the steps of whole maps, one panel of filters at a time. Readers in a panel fusion
- * consume each panel at once (order.h). Called by schedule.c. Allocates its state from the plan's
- * heap. */
+/* Generates the steps of a group in panels: whole maps, some filters at a time. In a panel fusion
+ * the readers' steps follow each panel (order.h). Called by schedule.c. Allocates its state from
+ * the plan's heap. */
 #include "predictor/schedule/schedule.h"
 
 #include "predictor/plan/order.h"
 #include "predictor/plan/weight_placement.h"
 
 struct panels {
-  int at;               /* in plan->order */
-  int next_reader;      /* in plan->order: next reader of the current panel in a panel fusion; 0:
-                           none */
+  int at;               /* index of the current layer in plan->order */
+  int next_reader;      /* panel fusion: index in plan->order of the next reader of the current
+                           panel; 0: none */
   int first_filter;     /* first filter of that panel */
 };
 
@@ -32,7 +32,7 @@ static struct mafat_step whole_step(const struct mafat_schedule *s, int layer)
   return mafat_schedule_step(s, layer, map, map);
 }
 
-/* Step of a reader for the panel in the wide layer's buffer. */
+/* Step in which a reader processes the current panel. */
 static struct mafat_step take_panel(const struct mafat_schedule *s, int reader,
                                     struct mafat_span panel)
 {
@@ -42,13 +42,13 @@ static struct mafat_step take_panel(const struct mafat_schedule *s, int reader,
   return step;
 }
 
-/* Next reader of the last computed panel; false after the last. */
+/* Returns the step of the next reader of the current panel; false after the last. */
 static bool next_reader(struct mafat_schedule *s, int producer, struct mafat_step *step)
 {
   struct panels *p = s->states[MAFAT_CUT_PANELS];
   while (p->next_reader && p->next_reader < s->plan->groups[s->group].at.end) {
     int reader = s->plan->order[p->next_reader++];
-    if (s->plan->outer[reader] >= 0) continue; /* inside the next one */
+    if (s->plan->outer[reader] >= 0) continue; /* computed in the step of another reader */
     if (s->plan->panel_producer[reader] != producer) break;
     *step = take_panel(s, reader, mafat_span(p->first_filter, s->division.filter));
     return true;
@@ -57,7 +57,7 @@ static bool next_reader(struct mafat_schedule *s, int producer, struct mafat_ste
   return false;
 }
 
-/* Next part of the divided layer; false after the last. */
+/* Returns the next part of the divided layer; false after the last. */
 static bool next_part(struct mafat_schedule *s, int layer, struct mafat_step *step)
 {
   struct panels *p = s->states[MAFAT_CUT_PANELS];

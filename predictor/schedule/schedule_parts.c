@@ -1,11 +1,11 @@
-/* Generates the steps of a split group: its parts in the plan's order. Called by schedule.c.
+/* Generates the steps of a group with parts: the parts in the plan's order. Called by schedule.c.
  * Allocates its state from the plan's heap. */
 #include "predictor/plan/parts.h"
 #include "predictor/plan/weight_placement.h"
 #include "predictor/schedule/schedule.h"
 
 struct parts_state {
-  int at; /* in plan->parts: next part */
+  int at; /* index in plan->parts->list of the next part */
 };
 
 static int parts_open(void **state, const struct mafat_schedule *s)

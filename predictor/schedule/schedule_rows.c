@@ -1,11 +1,11 @@
 /* Generates the steps of a group as a pipeline of rows. Called by schedule.c. Allocates its state
  * from the plan's heap.
  *
- * Every layer keeps a rolling window of the rows its readers still need. The next step is found by
- * demand: from the first unfinished output of the group back to a layer whose sources are ready.
- * The layer that asked for rows is checked again after each step of its source. If the plan says
- * `early`, layers whose output is smaller than their input run as soon as their sources are ready,
- * because their output rows need less memory than their inputs. */
+ * Every layer keeps a rolling window of the rows that its readers still need. The next step is
+ * found by demand: from an unfinished output of the group (begin_waiting) back to a layer whose
+ * sources are ready. A layer that waits for rows is checked again after each step of its source.
+ * With `early`, layers whose output is smaller than their input run as soon as their sources are
+ * ready, because their output rows need less memory than their input rows. */
 #include "predictor/schedule/schedule.h"
 
 #include "predictor/plan/fusion.h"
@@ -14,12 +14,13 @@
 #include "predictor/plan/winograd.h"
 
 enum {
-  /* Pixels of a step for each row asked for, so that fixed costs stay small: calls, row pointers
-   * and Winograd's transform of weights. So narrow maps advance by more rows than wide ones. */
+  /* A step computes at least this many pixels for each of the plan's least rows, because it has
+   * fixed costs: calls, row pointers, and Winograd's transform of weights. So steps of narrow maps
+   * have more rows. */
   STEP_PIXELS = 48,
-  STREAMED_STEP_PIXELS = 144, /* so that reading the weights again takes no longer than the step */
+  STREAMED_STEP_PIXELS = 144, /* so that reading the weights again is not slower than the step */
   WINOGRAD_STEP_PIXELS = 192,
-  INTEGER_STEP_PIXELS = 1 /* as few rows as possible: for quantized maps every kilobyte counts */
+  INTEGER_STEP_PIXELS = 1 /* no more than the least rows: with quantized maps every KB counts */
 };
 
 /* ---- state ---- */
@@ -31,12 +32,12 @@ struct row_reader {
 };
 
 struct rows_state {
-  int at;                    /* in plan->members: first output that may be unfinished */
-  int *done;                 /* [operator]: finished rows */
-  int *waiting, n_waiting;   /* stack of layers that wait for rows of the next entry */
+  int at;                    /* index in plan->members of the first output that may be unfinished */
+  int *done;                 /* [operator]: number of finished rows */
+  int *waiting, n_waiting;   /* stack of layers; each waits for rows of the entry above it */
   int *fresh, n_fresh;       /* operators with new rows, whose early readers must be checked */
-  signed char *change;       /* [layer]: sign of output bytes less input bytes; 0: not computed
-                                yet */
+  signed char *change;       /* [layer]: -1 if its output is smaller than its input, else 1; 0: not
+                                computed yet */
   struct row_reader *readers;    /* sorted by tensor */
   int *readers_at;           /* readers of tensor t: from readers[readers_at[t]] to
                                 readers[readers_at[t + 1]], ascending */
@@ -52,7 +53,7 @@ static struct row_reader reader_of(int layer, const struct mafat_reads *r)
   return (struct row_reader){layer, (unsigned short)r->operand, (unsigned short)(r->next - 1)};
 }
 
-/* Calls `note` for each tensor read by each layer with steps. */
+/* Calls `note` for each read of a tensor by a layer with steps. */
 static void for_readers(const struct mafat_schedule *s, struct rows_state *rows,
                         void (*note)(struct rows_state *rows, struct row_reader reader, int tensor))
 {
@@ -73,6 +74,7 @@ static void put_reader(struct rows_state *r, struct row_reader reader, int tenso
   r->readers[r->readers_at[tensor]++] = reader;
 }
 
+/* Fills readers and readers_at, by counting sort. */
 static int list_readers(const struct mafat_schedule *s, struct rows_state *r)
 {
   int n = mafat_network_n_tensors(s->network);
@@ -130,34 +132,34 @@ static bool is_done(const struct mafat_schedule *s, int l)
   return state_of(s)->done[l] >= s->network->layers[l].out.h;
 }
 
-/* Rows of layer l's next step: more than asked for if the map is narrow. */
+/* Rows of layer l's next step: the plan's least rows, or more if the map is narrow. */
 static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
 {
   int least = s->plan->groups[s->group].cut.as.rows.least;
   const struct mafat_layer *layer = &s->network->layers[l];
-  int reader = mafat_plan_reader(s->plan, l), begin = state_of(s)->done[l];
+  int innermost = mafat_plan_reader(s->plan, l), begin = state_of(s)->done[l];
   bool winograd = mafat_plan_winograd(s->plan, l) != NULL;
-  int width = s->network->layers[reader].out.w;
-  /* NULL while partition buffers are being found */
-  bool streamed = s->plan->placement && s->plan->placement[reader] == MAFAT_STREAMED;
+  int width = s->network->layers[innermost].out.w;
+  /* no placement yet if the walk is to find parts (rows_parts.h) */
+  bool streamed = s->plan->placement && s->plan->placement[innermost] == MAFAT_STREAMED;
   long long pixels = winograd   ? WINOGRAD_STEP_PIXELS
                      : streamed ? STREAMED_STEP_PIXELS
                                 : STEP_PIXELS;
   if (layer->out_type != MAFAT_F32 && !streamed) pixels = INTEGER_STEP_PIXELS;
   pixels *= least;
   int rows = (int)((pixels + width - 1) / width);
-  /* Pooled: half as many rows of twice the pixels. */
+  /* with fused pooling, a row needs two rows of the convolution */
   if (mafat_fusion_pools(s->plan, s->network, l)) rows = (rows + 1) / 2;
   if (rows < least) rows = least;
   rows = mafat_round_up(rows, mafat_fusion_granularity(s->plan, s->network, l));
-  /* A last step of a few rows costs as much as a whole one. */
+  /* a few rows that would be left are added to this step */
   int left = layer->out.h - begin;
   return mafat_span(begin, left < rows + rows / 2 ? layer->out.h : begin + rows);
 }
 
 enum { NONE = -1 };
 
-/* Rows that a layer still needs of a tensor. */
+/* Rows of a tensor that a layer still needs. */
 static struct mafat_span rows_needed(const struct mafat_schedule *s, struct row_reader reader)
 {
   int l = reader.layer;
@@ -180,32 +182,33 @@ int mafat_schedule_first_row(const struct mafat_schedule *s, int t)
   return first;
 }
 
+/* True for an unfinished output of the group. */
 static bool is_asked_for(const struct mafat_schedule *s, int l)
 {
   return s->usage[l].any_external && !is_done(s, l) && mafat_schedule_runs(s, l);
 }
 
 /* True if a smaller fraction of layer a is done than of b. */
-static bool comes_after(const struct mafat_schedule *s, int a, int b)
+static bool is_less_done(const struct mafat_schedule *s, int a, int b)
 {
   const int *done = state_of(s)->done;
   return (long long)done[a] * s->network->layers[b].out.h <
          (long long)done[b] * s->network->layers[a].out.h;
 }
 
-/* Pushes the unfinished output of which the smallest fraction is done. One output after the other
- * would keep shared tensors whole for later ones. Darknet's networks have few outputs, and the
- * first is made from what the others are, so these run one after the other. False at the group's
- * end. */
+/* Pushes an unfinished output of the group; false if all are done. In formats with any_order, it is
+ * the output of which the smallest fraction is done: if outputs were finished one after the other,
+ * tensors that they share would be kept whole for the later ones. In Darknet's networks, which have
+ * few outputs, it is the first one. */
 static bool begin_waiting(struct mafat_schedule *s)
 {
   struct rows_state *r = state_of(s);
-  bool in_turn = s->network->format.any_order;
+  bool alternate = s->network->format.any_order;
   int end = s->plan->groups[s->group].at.end, least = NONE;
   while (r->at < end && !is_asked_for(s, s->plan->members[r->at])) r->at++;
-  for (int i = r->at; i < end && (in_turn || least == NONE); i++) {
+  for (int i = r->at; i < end && (alternate || least == NONE); i++) {
     int l = s->plan->members[i];
-    if (is_asked_for(s, l) && (least == NONE || comes_after(s, l, least))) least = l;
+    if (is_asked_for(s, l) && (least == NONE || is_less_done(s, l, least))) least = l;
   }
   if (least == NONE) return false;
   r->waiting[r->n_waiting++] = least;
@@ -222,8 +225,8 @@ static struct mafat_step compute_rows(struct mafat_schedule *s, int l, struct ma
                              (struct mafat_box){{keep, rows.end}, x});
 }
 
-/* Operator that a step of these rows has to wait for first, or NONE; *end: its last needed row.
- * Rows of several outputs are made together. */
+/* Finds the first operator whose finished rows do not suffice for a step of these rows; NONE: all
+ * do. *end: end of the rows that are needed of it. */
 static int lacking(const struct mafat_schedule *s, int l, struct mafat_span rows, int *end)
 {
   int operand = -1;
@@ -258,6 +261,7 @@ static double made_bytes(const struct mafat_schedule *s, int layer)
   return bytes;
 }
 
+/* True if the layer's outputs are smaller than its inputs. */
 static bool shrinks(const struct mafat_schedule *s, int layer)
 {
   signed char *change = &state_of(s)->change[layer];
@@ -275,7 +279,7 @@ static bool runs_early(const struct mafat_schedule *s, int l)
   return mafat_plan_makes(s->plan, s->group, l) && !is_done(s, l) && shrinks(s, l);
 }
 
-/* An early reader of the tensor that has all rows for its next step; NONE. */
+/* Finds a reader of the tensor that runs early and has all rows for its next step; NONE: none. */
 static int find_early_reader(const struct mafat_schedule *s, int tensor)
 {
   const struct rows_state *r = state_of(s);
@@ -286,6 +290,7 @@ static int find_early_reader(const struct mafat_schedule *s, int tensor)
   return NONE;
 }
 
+/* Finds a layer that runs early now; NONE: none. */
 static int find_early(const struct mafat_schedule *s)
 {
   struct rows_state *r = state_of(s);
@@ -299,8 +304,7 @@ static int find_early(const struct mafat_schedule *s)
   return NONE;
 }
 
-/* Returns a step. Early layers run before waiting ones; all waiting layers but the first then check
- * again what they lack. */
+/* Issues a step; if its layer is divided, its first part. Always true. */
 static bool give(struct mafat_schedule *s, struct mafat_step *step)
 {
   struct rows_state *r = state_of(s);
@@ -319,6 +323,7 @@ static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
   if (s->division.going && mafat_schedule_next_part(s, step)) return true;
   int early = find_early(s);
   if (early != NONE) {
+    /* it may have freed rows or made some: the stack is found again from its first layer */
     r->n_waiting = mafat_min(r->n_waiting, 1);
     *step = compute_rows(s, early, next_rows(s, early));
     return give(s, step);
@@ -329,7 +334,7 @@ static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
     int l = r->waiting[r->n_waiting - 1], end;
     struct mafat_span rows = next_rows(s, l);
     int source = lacking(s, l, rows, &end);
-    /* inputs deliver what is asked for */
+    /* an input delivers exactly the rows that are needed */
     if (source != NONE && mafat_layer_is_input(&s->network->layers[source])) {
       *step = compute_rows(s, source, mafat_span(r->done[source], end));
       return give(s, step);

@@ -1,6 +1,7 @@
-/* Plans the scratch of a step by calling the kind of its innermost layer. Called by
+/* Plans the scratch of a step: calls the function of its innermost layer's kind. Called by
  * predictor/layout/, predictor/planning/group_order.c, parts_order.c, parts_scratch.c and
- * search/best/costs.c; the helpers, by predictor/kinds/. Allocates nothing. */
+ * search/best/costs.c; the mafat_scratch_append functions, by predictor/kinds/. Fills the caller's
+ * record; allocates nothing. */
 #include "predictor/schedule/scratch.h"
 
 #include "predictor/plan/fusion.h"

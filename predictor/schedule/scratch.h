@@ -1,7 +1,7 @@
-/* Working memory of one step. It begins with a part that all workers share, followed by one slot
- * for each worker. Each layer has a record with the offsets in both. The record depends only on
- * shapes, the largest box and the number of threads. A pointer counts as 8 bytes even on 32-bit
- * machines, so that a plan needs the same bytes everywhere.
+/* Scratch: working memory of one step. It begins with a part that all workers (threads) share,
+ * followed by one slot for each worker. A layer's record has the offsets in both. The record
+ * depends only on shapes, the largest box and the number of threads. A pointer counts as 8 bytes
+ * even on 32-bit machines, so that a plan needs the same bytes everywhere.
  *
  * Called by predictor/kinds/, layout/, planning/ and schedule/, and by search/best/. The executor
  * and the kinds in runner/engine/ read the records. Nothing is allocated here. */
@@ -12,42 +12,42 @@
 #include "predictor/plan/plan.h"
 
 struct mafat_scratch {
-  int n_block_slices;         /* most block slices of a kernel call */
+  int n_block_slices;         /* most block slices (packing.h) of one kernel call */
   int rows_per_call;    /* most output rows of one kernel call */
-  int in_rows;          /* input rows of one kernel call */
+  int in_rows;          /* most input rows of one kernel call */
   /* In a worker's slot: */
   size_t block_slices_offset; /* n_block_slices records of MAFAT_SCRATCH_BLOCK_SLICE bytes
                                  (integers: MAFAT_SCRATCH_INTEGER_PIECE) */
   size_t in_offset;     /* n_block_slices * in_rows pointers */
   size_t out_offset;    /* 2 * rows_per_call pointers */
   size_t zero_offset;   /* row of zeros, or of zero points: padding above and below */
-  size_t zero_elements;
+  size_t zero_elements; /* elements of that row */
   int lanes;            /* number of pixels processed together, one in each SIMD lane */
-  size_t pixel_offset;  /* all or some channels of one pixel, for the heads */
+  size_t pixel_offset;  /* channels of one pixel, or of `lanes` pixels; topk: elements kept */
   size_t inner_offset;  /* rows_per_call rows of a fused depthwise layer's output */
   size_t inner_row_elements; /* distance between its rows: [block][column][width of the block] */
-  int inner_cols;       /* columns of its rows */
+  int inner_cols;       /* columns of these rows */
   size_t saved_offset;  /* depthwise in place: input rows of a channel block that the output
                            overwrites */
-  size_t saved_row_bytes; /* distance between them */
-  int saved_rows;        /* number of them: row y is in slot y % saved_rows; 0: not in place */
+  size_t saved_row_bytes; /* distance between these rows */
+  int saved_rows;        /* number of these rows: row y is at y % saved_rows; 0: not in place */
   size_t panel_offset;  /* panel of a matmul's second operand, [channel][width] */
   size_t widened_offset; /* narrow weights widened to floats for some input channels of a panel,
                             [block slice][ky][kx][channel][width] */
-  size_t widened_floats;
-  size_t slot_bytes;    /* multiple of 64 */
+  size_t widened_floats; /* floats at widened_offset */
+  size_t slot_bytes;    /* size of a slot, a multiple of 64 */
   /* Winograd, in the shared part: transformed input (values), transformed weights (kernels), and
    * sums. A step is divided into turns of some rows of tiles; n_turns of them have buffers at once.
-   * Values or kernels that several workers need are shared: they are computed once, before use.
-   * Shared values hold all tiles, and shared kernels all panels. If the layer's steps are panels of
-   * filters, a separate step before them computes the shared values (mafat_plan_transforms). */
-  bool shared_values;
+   * Values or kernels that several workers need are computed once, before use: shared values hold
+   * all tiles, kept kernels all panels. If the layer's steps are panels of filters, a separate step
+   * before them computes the shared values (mafat_plan_transforms). */
+  bool shared_values;   /* all values exist at once, computed once a step for all workers */
   int tile_rows;        /* rows of tiles in a turn */
   int n_tiles;          /* most tiles in a turn */
   int turn_channels;    /* input channels whose transformed weights exist at once */
   bool keep_weights;    /* all transformed weights exist, computed once a step for all workers */
   int n_turns;          /* turns that exist at once, at most the number of threads */
-  int block_slice_channels;   /* channels of the widest block slice; capacity of each */
+  int block_slice_channels;   /* channels of the widest block slice; each gets as much space */
   size_t block_slice_padding; /* extra floats for each block slice and point, so that points of a
                                  block are an odd number of cache lines apart */
   size_t values_offset; /* transformed input, [block of block slices][point][tile][channel] */
@@ -62,12 +62,11 @@ struct mafat_scratch {
   size_t order_offset;  /* postprocess: index of each anchor */
   size_t kept_offset;   /* postprocess: detections, and those added by one class, 16 bytes each */
   size_t flat_offset;   /* input in Darknet's CHW order, for layers that sum in it */
-  size_t flat_floats;
-  size_t shared_bytes;  /* multiple of 64 */
+  size_t flat_floats;   /* floats at flat_offset */
+  size_t shared_bytes;  /* size of the shared part, a multiple of 64 */
 };
 
-/* Request of a layer's kind: steps of at most rows x cols output pixels, from these channels of its
- * input. */
+/* Request to plan the scratch of a layer's steps, each of at most rows x cols output pixels. */
 struct mafat_scratch_request {
   const struct mafat_plan *plan;
   const struct mafat_network *network;
@@ -75,35 +74,38 @@ struct mafat_scratch_request {
   struct mafat_span channels; /* input channels, as in a step */
 };
 
-/* Appends n objects of `size` bytes to a part of the scratch, aligned to 64; false on overflow. */
+/* The functions below append memory to the record's slot_bytes or shared_bytes, aligned to 64, and
+ * set its offset. They return false on overflow. */
+
+/* Appends n objects of `size` bytes to the part whose size is *part_bytes. */
 bool mafat_scratch_append(size_t *part_bytes, size_t *offset, size_t n, size_t size);
-/* Appends n floats, the type of kernels' sums for all tensor types. */
+/* Appends n floats. */
 bool mafat_scratch_append_floats(size_t *part_bytes, size_t *offset, size_t n);
 /* Appends n elements of a type. */
 bool mafat_scratch_append_elements(size_t *part_bytes, size_t *offset, enum mafat_dtype type,
                                    size_t n);
-/* Appends the tables of a kernel call's arguments, for elements of that type: block slices, row
- * pointers. */
+/* Appends the tables of a kernel call's arguments, for inputs of this type: block slices, and row
+ * pointers in and out. */
 bool mafat_scratch_append_tables(struct mafat_scratch *s, enum mafat_dtype type);
-/* Appends memory for widened weights (packing.h: mafat_widened_floats), if there are any. */
+/* Appends memory for widened weights (packing.h: mafat_widened_floats); nothing for 0 floats. */
 bool mafat_scratch_append_widened(struct mafat_scratch *s, size_t floats);
-/* Appends all channels of some pixels of a row, which are processed together. */
+/* Appends all channels of the pixels of a row that are processed together; sets s->lanes. */
 bool mafat_scratch_plan_lanes(const struct mafat_scratch_request *r, struct mafat_scratch *s);
-/* Appends the layer's whole input in Darknet's order; some kinds need nothing else. */
+/* Appends the layer's whole input as floats in Darknet's order. */
 bool mafat_scratch_plan_flat(const struct mafat_scratch_request *r, struct mafat_scratch *s);
 
-/* Returns MAFAT_ELIMIT when the bytes overflow. */
+/* Fills *s for the requested steps. MAFAT_ELIMIT when the bytes overflow. */
 int mafat_scratch_plan_step(const struct mafat_scratch_request *r, struct mafat_scratch *s);
-/* Plans steps of at most rows x cols output pixels of a layer, from all channels. */
+/* The same for steps that read all input channels. */
 int mafat_scratch_plan(const struct mafat_plan *plan, const struct mafat_network *n, int layer,
                        int rows, int cols, struct mafat_scratch *s);
 
-/* Bytes for n workers; SIZE_MAX on overflow. */
+/* Bytes of the shared part and n_workers slots; SIZE_MAX on overflow. */
 size_t mafat_scratch_bytes(const struct mafat_scratch *s, int n_workers);
 
-/* Floats between two Winograd points that have `floats` values each: an odd number of cache lines.
- * Transforms access all 36 points in turn; at a power of two apart these would share few cache sets
- * (measured: 520 instead of 150 cycles for 36 stores). */
+/* Distance in floats between two Winograd points with `floats` values each: an odd number of cache
+ * lines. Transforms access all points in turn; at distances of a power of two, these would share
+ * few cache sets (measured: 520 instead of 150 cycles for 36 stores). */
 static inline size_t mafat_scratch_point_floats(size_t floats)
 {
   return ((floats + 15) / 16 | 1) * 16;

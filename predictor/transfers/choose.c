@@ -1,8 +1,10 @@
-/* Chooses which layers form units, by dynamic programming over paths of sole readers. Called by
- * api/transfers.c and search/separable. Allocates.
+/* Chooses which layers form units, by dynamic programming over paths of sole readers (transfers.h).
+ * Called by api/transfers.c and search/separable. Allocates lists with malloc, which the caller
+ * frees.
  *
- * Prices of units add up and do not depend on neighbours. So the cheapest sequence that ends with a
- * layer is a unit that ends with it, after the cheapest sequence before that unit. */
+ * The prices of units add up and do not depend on other units. So the cheapest sequence of units
+ * that ends with a layer consists of one unit that ends with it, and of the cheapest sequence that
+ * ends just before that unit. */
 #include "predictor/transfers/transfers.h"
 
 #include "base/blocks.h"
@@ -22,7 +24,8 @@ void mafat_transfers_paths(const struct mafat_network *n, int n_layers, int *nex
       if (r.source->tensor < n_layers)
         next[r.source->tensor] = next[r.source->tensor] == NONE ? l : MANY;
   }
-  /* of several layers that it alone reads, the first continues the path */
+  /* if a layer is the sole reader of several layers, the one that its first operand names continues
+   * the path */
   for (int l = 0; l < n_layers; l++) {
     if (next[l] < 0) continue;
     const struct mafat_layer *reader = &n->layers[next[l]];
@@ -40,33 +43,36 @@ void mafat_transfers_paths(const struct mafat_network *n, int n_layers, int *nex
     if (next[l] < 0) next[l] = NONE;
 }
 
+/* Price: bytes moved. Units of several layers must fit. */
 static double price_bytes(const void *context, const struct mafat_unit *u)
 {
   (void)context;
   return u->fits || u->how == MAFAT_FUSED_NONE ? (double)mafat_unit_moved(u) : INFINITY;
 }
 
+/* Cheapest sequence of units that ends with a layer. */
 struct unit_choice {
-  double least;         /* total of all units up to this layer on its path */
-  struct mafat_unit unit; /* ends with this layer */
+  double least;         /* total price of all units up to this layer on its path */
+  struct mafat_unit unit; /* last unit of the sequence */
 };
 
 struct unit_chooser {
   const struct mafat_network *n;
   const struct mafat_transfers_options *o;
   struct mafat_unit_price price;
-  const struct mafat_plan *plan; /* whose units are counted, or NULL */
-  int *before;           /* [layer]: previous one on its path; -1 */
+  const struct mafat_plan *plan; /* plan whose units are counted; NULL: units are chosen freely */
+  int *before;           /* [layer]: previous layer on its path; -1: none */
   struct unit_choice *choices; /* [layer] */
 };
 
+/* Number of layers of a unit. variant 1: with one layer more (a shortcut around a bottleneck). */
 static int how_many(enum mafat_fused how, int variant)
 {
   static const int n[MAFAT_N_FUSED] = {1, 2, 2, 2, 3};
   return n[how] + variant;
 }
 
-/* Makes the unit of kind `how` that ends with the layer; false: not possible. */
+/* Makes the unit of n_layers layers that ends with `layer`; false: not possible. */
 static bool unit_at(const struct unit_chooser *c, int layer, enum mafat_fused how, int n_layers,
                     struct mafat_unit *u)
 {
@@ -78,7 +84,7 @@ static bool unit_at(const struct unit_chooser *c, int layer, enum mafat_fused ho
   return mafat_unit_can(u, c->n);
 }
 
-/* Uses the plan's FD, if given. */
+/* Counts the unit's bytes, with the plan's extent if it names one. */
 static void count(const struct unit_chooser *c, struct mafat_unit *u)
 {
   int planned = c->plan && u->how == MAFAT_FUSED_DW_PW_ROWS
@@ -116,6 +122,7 @@ void mafat_units_sort(struct mafat_unit *units, int n_units)
   qsort(units, (size_t)n_units, sizeof *units, compare_units);
 }
 
+/* Appends the units of the path that ends with layer `last`. */
 static void take_path(struct mafat_transfers *out, const struct unit_chooser *c, int last)
 {
   for (int l = last; l >= 0; l = c->before[c->choices[l].unit.layers[0]]) {
@@ -127,12 +134,13 @@ static void take_path(struct mafat_transfers *out, const struct unit_chooser *c,
   }
 }
 
-/* A layer's choice needs its predecessor's on the path, which comes earlier in the file. */
+/* True if the layer computes something, and so moves bytes. */
 static bool moves(const struct mafat_network *n, int layer)
 {
   return !mafat_layer_is_alias(&n->layers[layer]) && !mafat_layer_is_inert(&n->layers[layer]);
 }
 
+/* Fills next, and c->before. */
 static void find_before(struct unit_chooser *c, int n_layers, int *next)
 {
   mafat_transfers_paths(c->n, n_layers, next);
@@ -151,6 +159,7 @@ static int choose(struct mafat_transfers *out, struct unit_chooser c, int n_laye
   int code = next && c.before && c.choices && out->units ? MAFAT_OK : MAFAT_ENOMEM;
   if (code == MAFAT_OK) {
     find_before(&c, n_layers, next);
+    /* in the file's order, so that the choice of the layer before is known */
     for (int l = 0; l < n_layers; l++)
       if (moves(c.n, l)) choose_at(&c, l);
     for (int l = 0; l < n_layers; l++)
@@ -252,6 +261,7 @@ int mafat_transfers_best_pairs(uint64_t *bytes, const struct mafat_network *n, i
 
 /* ---- units of a plan ---- */
 
+/* True if a split along channels contains all layers of the unit. */
 static bool splits_channels(const struct mafat_cut *cut, const struct mafat_unit *u)
 {
   for (int i = 0; cut->kind == MAFAT_CUT_SPLIT && i < cut->as.split.n; i++) {

@@ -1,5 +1,6 @@
-/* Times units in plans by the latency model. Called by api/transfers.c and search/separable. Makes
- * plans and layouts; allocates. */
+/* Times units in plans by the latency model (prices.h). Called by api/transfers.c and
+ * search/separable. Makes plans and layouts, and frees them. Its lists are from calloc;
+ * mafat_unit_latency_close frees them. */
 #include "predictor/transfers/prices.h"
 
 #include "base/blocks.h"
@@ -20,14 +21,15 @@ struct pricing {
   const struct mafat_plan_options *options;
   const struct mafat_calibration *calibration;
   struct mafat_unit *units; /* (n_layers) units of a plan */
-  double *ms;               /* [layer]: time of its steps */
+  double *ms;               /* [layer]: milliseconds of its steps in the timed plan */
   bool *taken;              /* [layer]: in a unit of the plan */
   struct mafat_diagnostic *d;
 };
 
 /* ---- plans ---- */
 
-/* Makes each layer a unit, except those of the round, which use the given FD. */
+/* Fills p->units for a plan and returns their number: the round's units with the given extents (0:
+ * not this unit), and each remaining layer as a unit of its own. */
 static int fill_units(struct pricing *p, int round, const int *extents)
 {
   int n = 0;
@@ -48,6 +50,7 @@ static int fill_units(struct pricing *p, int round, const int *extents)
   return n;
 }
 
+/* Makes a plan of the units and fills p->ms. MAFAT_EINVAL: not possible for this network. */
 static int time_units(struct pricing *p, int n_units)
 {
   struct mafat_spec *spec = NULL;
@@ -68,8 +71,8 @@ static int time_units(struct pricing *p, int n_units)
 
 /* ---- units ---- */
 
-/* A unit's milliseconds in the timed plan. If its last layer runs inside the next one's step, the
- * increase of that step over its own time. */
+/* A unit's milliseconds in the timed plan. If its last layer is computed in the step of the next
+ * layer, this includes the time by which that step is longer than in the plan without units. */
 static double ms_of(const struct pricing *p, const struct mafat_unit *u)
 {
   double ms = 0;
@@ -80,7 +83,7 @@ static double ms_of(const struct pricing *p, const struct mafat_unit *u)
   return ms;
 }
 
-/* First round without overlap. */
+/* First round whose units share no layer with this one. */
 static int round_of(const struct pricing *p, int index)
 {
   const struct mafat_unit *u = &p->to->list[index].unit;
@@ -94,13 +97,13 @@ static int round_of(const struct pricing *p, int index)
   }
 }
 
-/* The i-th FD to try; 0: no more. Few rows, then up to all. */
+/* The i-th extent to try; 0: no more. Rows grow up to the whole map. */
 static int extent_at(const struct mafat_network *n, const struct mafat_unit *u, int i)
 {
   static const int rows[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
   enum { N_ROWS = sizeof rows / sizeof *rows };
   const struct mafat_layer *dw = &n->layers[u->layers[u->how == MAFAT_FUSED_DW_PW_ROWS ? 0 : 1]];
-  if (u->how == MAFAT_FUSED_PW_DW_CHANNELS) { /* sizes that give several parts */
+  if (u->how == MAFAT_FUSED_PW_DW_CHANNELS) { /* whole blocks, at least two parts */
     int channels = MAFAT_CHANNEL_BLOCK << i;
     return i < N_ROWS && channels < dw->out.c ? channels : 0;
   }
@@ -111,6 +114,8 @@ static int extent_at(const struct mafat_network *n, const struct mafat_unit *u, 
                             : (given - 1) * dw->window.y.stride + mafat_taps_reach(dw->window.y);
 }
 
+/* Times the units of a round with each extent, and keeps the fastest of each unit. extents: working
+ * array. */
 static int price_round(struct pricing *p, int round, int *extents)
 {
   for (int i = 0, any = 1; any; i++) {
@@ -135,6 +140,7 @@ static int price_round(struct pricing *p, int round, int *extents)
   return MAFAT_OK;
 }
 
+/* Times all layers by themselves, then all units, round by round. */
 static int price(struct pricing *p, int *extents)
 {
   int rounds = 0;
@@ -149,6 +155,7 @@ static int price(struct pricing *p, int *extents)
   return code;
 }
 
+/* Lists the candidate units, without prices. */
 static int list_units(struct mafat_unit_latency *l, int n_layers)
 {
   struct mafat_unit *units;

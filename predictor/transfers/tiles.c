@@ -1,5 +1,5 @@
-/* Finds the best tiles of one unit and counts its bytes. Called by choose.c and api/transfers.c.
- * Pure functions. */
+/* Finds the tiles of one unit that move the fewest bytes, and counts them (transfers.h). Called by
+ * choose.c and api/transfers.c. Changes only the unit. */
 #include "predictor/transfers/transfers.h"
 
 #include "base/box.h"
@@ -37,8 +37,9 @@ uint64_t mafat_transfers_weight_bytes(const struct mafat_network *n,
   return matrix_bytes(l, o, mafat_layer_matrix(l).filters);
 }
 
-/* ---- parts of a tile ---- */
+/* ---- parts of a tile; rows and channels are those of the unit's output unless noted ---- */
 
+/* A unit, with its first and last layer. */
 struct tiling {
   const struct mafat_network *n;
   const struct mafat_transfers_options *o;
@@ -63,7 +64,8 @@ static uint64_t output_bytes(const struct tiling *t, int rows, int channels)
       t->n, t->o, output_of(t), (uint64_t)rows * (uint64_t)t->last->out.w * (uint64_t)channels);
 }
 
-/* Bytes for some channels; of an operand read channel by channel, the same channels. */
+/* Bytes of `rows` rows of an operand, for a tile of `channels` output channels: these channels if
+ * the layer works channel by channel, else all. */
 static uint64_t operand_bytes(const struct tiling *t, const struct mafat_layer *l, int operand,
                               int rows, int channels)
 {
@@ -74,6 +76,7 @@ static uint64_t operand_bytes(const struct tiling *t, const struct mafat_layer *
                                       (uint64_t)rows * (uint64_t)p->shape.w * (uint64_t)c);
 }
 
+/* Bytes of `rows` rows of the output of the unit's layer number `index`. */
 static uint64_t bytes_between(const struct tiling *t, int index, int rows, int channels)
 {
   const struct mafat_layer *l = &t->n->layers[t->u->layers[index]];
@@ -81,7 +84,7 @@ static uint64_t bytes_between(const struct tiling *t, int index, int rows, int c
                                       (uint64_t)rows * (uint64_t)l->out.w * (uint64_t)channels);
 }
 
-/* Most rows of an operand that `rows` output rows of a tile read. */
+/* Most rows of an operand that a tile of `rows` output rows reads. */
 static int tile_in_rows(const struct mafat_layer *l, int operand, int rows)
 {
   int most = 0;
@@ -103,6 +106,7 @@ static int all_in_rows(const struct mafat_layer *l, int operand, int rows)
   return sum;
 }
 
+/* Number of tiles of size `part`. */
 static int tiles_in(int extent, int part)
 {
   return (extent + part - 1) / part;
@@ -110,7 +114,8 @@ static int tiles_in(int extent, int part)
 
 /* ---- one layer ---- */
 
-static uint64_t alone_room(const struct tiling *t, int rows, int channels)
+/* Fast memory of a tile of a single layer. */
+static uint64_t alone_bytes(const struct tiling *t, int rows, int channels)
 {
   const struct mafat_layer *l = t->first;
   struct mafat_matrix m = mafat_layer_matrix(l);
@@ -124,18 +129,19 @@ static uint64_t alone_room(const struct tiling *t, int rows, int channels)
 static int alone_channels(const struct tiling *t, int rows)
 {
   int low = 0, high = t->last->out.c;
-  if (alone_room(t, rows, high) <= t->o->fast_bytes) return high;
+  if (alone_bytes(t, rows, high) <= t->o->fast_bytes) return high;
   if (!(mafat_layer_along(t->first) & MAFAT_ALONG_FILTERS)) return 0;
   while (high - low > 1) {
     int middle = low + (high - low) / 2;
-    if (alone_room(t, rows, middle) <= t->o->fast_bytes) low = middle;
+    if (alone_bytes(t, rows, middle) <= t->o->fast_bytes) low = middle;
     else high = middle;
   }
   return low;
 }
 
-/* Channels are the outer loop, rows the inner. With several tiles of rows, the input is copied for
- * each channel tile, unless these read different channels. */
+/* Counts a single layer. The outer loop is over channel tiles, the inner one over row tiles. With
+ * several row tiles the input is copied for each channel tile, unless these read different
+ * channels. */
 static void count_alone(const struct tiling *t, int rows, int channels)
 {
   const struct mafat_layer *l = t->first;
@@ -155,9 +161,10 @@ static void count_alone(const struct tiling *t, int rows, int channels)
   }
   u->again_bytes = u->input_bytes - once;
   u->mid_bytes = 0;
-  u->capacity_bytes = alone_room(t, rows, channels);
+  u->capacity_bytes = alone_bytes(t, rows, channels);
 }
 
+/* The try_... functions count the unit for one extent; false: a tile does not fit. */
 static bool try_alone(const struct tiling *t, int rows)
 {
   int channels = alone_channels(t, rows);
@@ -168,6 +175,7 @@ static bool try_alone(const struct tiling *t, int rows)
 
 /* ---- layers together ---- */
 
+/* Bytes of all layers' weights and constants, with channels_of_last filters of the last one. */
 static uint64_t all_weights(const struct tiling *t, int channels_of_last)
 {
   uint64_t sum = 0;
@@ -181,7 +189,7 @@ static uint64_t all_weights(const struct tiling *t, int channels_of_last)
   return sum;
 }
 
-/* Counts all inputs once; further copies as input again. */
+/* Sets the input bytes for rows_copied rows; those copied more than once are also again_bytes. */
 static void count_input(const struct tiling *t, int rows_copied)
 {
   const struct mafat_layer *l = t->first;
@@ -190,7 +198,8 @@ static void count_input(const struct tiling *t, int rows_copied)
   t->u->again_bytes = t->u->input_bytes - operand_bytes(t, l, 0, mafat_span_size(all), l->out.c);
 }
 
-/* The 1x1's channels may be tiled if all rows are one tile: weights are then copied once. */
+/* The channels of the 1x1 may be tiled if all rows are one tile, because weights are then still
+ * copied once. */
 static bool try_dw_pw(const struct tiling *t, int rows)
 {
   struct mafat_unit *u = t->u;
@@ -225,7 +234,7 @@ static bool try_pw_dw_channels(const struct tiling *t, int channels)
   return u->capacity_bytes <= t->o->fast_bytes;
 }
 
-/* Most rows of the depthwise output from a window of `rows`; all if it holds the whole map. */
+/* Most rows of the depthwise output that a window of `rows` of its input gives. */
 static int rows_given(const struct mafat_layer *dw, int rows)
 {
   if (rows >= dw->in.h) return dw->out.h;
@@ -234,8 +243,9 @@ static int rows_given(const struct mafat_layer *dw, int rows)
   return most < dw->out.h ? most : dw->out.h;
 }
 
-/* Window of rows of the first 1x1's output. A shortcut around the unit keeps input rows until their
- * output is made: those by which the depthwise window is ahead. */
+/* The tile is a window of rows of the first 1x1's output. If a shortcut goes around the unit, its
+ * input rows stay until the output rows are computed: the depthwise window is ahead by its
+ * reach. */
 static bool try_window(const struct tiling *t, int rows)
 {
   struct mafat_unit *u = t->u;
@@ -249,7 +259,7 @@ static bool try_window(const struct tiling *t, int rows)
                   output_bytes(t, given, t->last->out.c) + all_weights(t, t->last->out.c);
   u->channels = t->last->out.c;
   u->n_channels = 1;
-  u->n_rows = tiles_in(whole, rows); /* at least: kept rows of the window are additional */
+  u->n_rows = tiles_in(whole, rows); /* lower bound: rows that stay in the window count again */
   count_input(t, t->first->in.h);
   return u->capacity_bytes <= t->o->fast_bytes;
 }
@@ -292,7 +302,7 @@ static bool try_at(const struct tiling *t, int extent)
   }
 }
 
-/* Largest FD. */
+/* Largest extent. */
 static int whole_extent(const struct tiling *t)
 {
   if (t->u->how == MAFAT_FUSED_PW_DW_CHANNELS) return t->first->out.c;
@@ -300,6 +310,7 @@ static int whole_extent(const struct tiling *t)
                                                                               : t->first->out.h;
 }
 
+/* Counts the bytes that do not depend on the tiles. */
 static void count_fixed(const struct tiling *t)
 {
   t->u->weight_bytes = 0;

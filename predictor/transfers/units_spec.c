@@ -1,13 +1,13 @@
-/* Makes the spec whose steps compute given units. Called by prices.c and search/separable.
- * Allocates from the given heap. */
+/* Makes the spec of a plan that computes given units (units_spec.h). Called by prices.c and
+ * search/separable. Allocates the spec from the given heap. */
 #include "predictor/transfers/units_spec.h"
 
 #include "base/blocks.h"
 
 #include <math.h>
 
-/* Parts along channels are whole blocks, at least two, of layers that are consecutive in the
- * file. */
+/* Parts along channels need two layers that are consecutive in the file and have several channel
+ * blocks. */
 bool mafat_unit_has_plan(const struct mafat_network *n, const struct mafat_unit *u)
 {
   if (u->how != MAFAT_FUSED_PW_DW_CHANNELS) return true;
@@ -20,7 +20,7 @@ double mafat_unit_bytes(const void *network, const struct mafat_unit *u)
   return fits ? (double)mafat_unit_moved(u) : INFINITY;
 }
 
-/* Rows of the depthwise output per step, once the window is full. */
+/* Rows of the depthwise output that a window of the unit's extent gives in each step. */
 static int rows_of(const struct mafat_network *n, const struct mafat_unit *u)
 {
   const struct mafat_layer *dw = &n->layers[u->layers[1]];
@@ -28,12 +28,14 @@ static int rows_of(const struct mafat_network *n, const struct mafat_unit *u)
   return mafat_max((u->extent - mafat_taps_reach(dw->window.y)) / dw->window.y.stride + 1, 1);
 }
 
+/* Number of parts along channels: each of about `extent` channels, at least two. */
 static int parts_of(const struct mafat_network *n, const struct mafat_unit *u)
 {
   int blocks = mafat_n_blocks(n->layers[u->layers[1]].out.c);
   return mafat_max(mafat_divide_up(blocks, mafat_max(u->extent / MAFAT_CHANNEL_BLOCK, 1)), 2);
 }
 
+/* True if the unit is computed in whole maps. */
 static bool is_plain(const struct mafat_unit *u)
 {
   return u->how == MAFAT_FUSED_NONE || u->how == MAFAT_FUSED_DW_PW_ROWS;
@@ -54,7 +56,7 @@ static void place_others(const struct mafat_network *n, int n_layers, int *group
   }
 }
 
-/* Adds the word for the unit's depthwise layer. */
+/* Adds the word for the unit's depthwise layer, if it begins with one. */
 static int add_word(struct mafat_spec *spec, const struct mafat_network *n,
                     const struct mafat_unit *u)
 {
@@ -64,6 +66,7 @@ static int add_word(struct mafat_spec *spec, const struct mafat_network *n,
   return mafat_depthwise_word_add(spec->heap, &spec->groups[spec->n_groups - 1], word);
 }
 
+/* Sets the division of the last group, which has one unit by rows or channels. */
 static int cut_group(struct mafat_spec *spec, const struct mafat_network *n,
                      const struct mafat_unit *u)
 {
@@ -96,7 +99,7 @@ int mafat_units_spec(struct mafat_spec **out, const struct mafat_network *n, int
     if (code == MAFAT_OK)
       code = plain ? add_word(spec, n, &units[i]) : cut_group(spec, n, &units[i]);
   }
-  /* only aliases */
+  /* a network of aliases only */
   if (code == MAFAT_OK && n_units == 0 && !mafat_spec_add(spec)) code = MAFAT_ENOMEM;
   if (code == MAFAT_OK) place_others(n, n_layers, group_of);
   for (int g = 0; code == MAFAT_OK && g < spec->n_groups; g++)
