@@ -1,5 +1,5 @@
-/* Covers predictor/plan/fusion.c: which layers are computed inside their readers, and what that
- * leaves as it was: geometry, sources, multiplications. */
+/* Covers predictor/plan/fusion.c: which layers are fused into their readers' steps, and that fusion
+ * does not change geometry, sources and multiplications. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ Suite *fusion_suite(void);
 
 struct row {
   const char *what, *cfg, *plan;
-  const char *inner; /* for every layer that is run the one computed inside its step, or - */
+  const char *inner; /* expected, for each layer that runs: layer inside its step, or - */
 };
 
 static const struct row rows[] = {
@@ -37,9 +37,9 @@ static const struct row rows[] = {
     {"maxpool without padding", NET CONV "[maxpool]\nsize=2\nstride=2\npadding=0\n", "1x1", "- 0"},
     {"each of two pairs", NET CONV POOL CONV POOL, "1x1", "- 0 - 2"},
     {"a tiled group", NET CONV POOL CONV POOL, "3x4", "- 0 - 2"},
-    {"behind a renaming layer", NET CONV "[route]\nlayers=-1\n" POOL, "1x1", "- - 0"},
-    {"behind dropout", NET CONV "[dropout]\nprobability=.5\n" POOL, "1x1", "- - 0"},
-    {"the maxpool is what the network puts out", NET CONV POOL "[route]\nlayers=1\n", "1x1",
+    {"after a renaming layer", NET CONV "[route]\nlayers=-1\n" POOL, "1x1", "- - 0"},
+    {"after dropout", NET CONV "[dropout]\nprobability=.5\n" POOL, "1x1", "- - 0"},
+    {"the maxpool is an output of the network", NET CONV POOL "[route]\nlayers=1\n", "1x1",
      "- 0 -"},
 
     {"maxpool 3x3", NET CONV "[maxpool]\nsize=3\nstride=2\n", "1x1", "- -"},
@@ -58,24 +58,26 @@ static const struct row rows[] = {
     {"nobody needs the maxpool", NET CONV POOL "[route]\nlayers=0\n" CONV, "1x1", "- - - -"},
     {"a detection head reads the convolution", NET HEAD "[route]\nlayers=0\n" POOL, "1x1",
      "- - - -"},
-    {"the network puts out the convolution instead", NET CONV POOL "[route]\nlayers=0\n", "1x1",
+    {"the convolution is the network's output instead", NET CONV POOL "[route]\nlayers=0\n", "1x1",
      "- - -"},
-    {"the network puts out the convolution, too", NET CONV POOL HEAD "[route]\nlayers=0\n", "1x1",
+    {"the convolution is another output of the network",
+     NET CONV POOL HEAD "[route]\nlayers=0\n", "1x1",
      "- - - - -"},
     {"half of the convolution's channels",
      NET CONV "[route]\nlayers=-1\ngroups=2\ngroup_id=0\n" POOL, "1x1", "- - -"},
     {"a concatenation", NET CONV CONV8 "[route]\nlayers=0,1\n" POOL, "1x1", "- - - -"},
     {"a cut between them", NET CONV POOL, "1x1/1/1x1", "- -"},
-    {"a cut behind them", NET CONV POOL CONV, "1x1/2/1x1", "- 0 -"},
+    {"a cut after them", NET CONV POOL CONV, "1x1/2/1x1", "- 0 -"},
     {"a cut between the first two only", NET CONV POOL CONV POOL, "2x2/1/3x3", "- - - 2"},
     {"the run ends between them", NET CONV POOL CONV POOL, "1x1", "-"},
-    {"the run ends behind the first two", NET CONV POOL CONV POOL, "1x1", "- 0"},
+    {"the run ends after the first two", NET CONV POOL CONV POOL, "1x1", "- 0"},
     {"the run ends between the next two", NET CONV POOL CONV POOL, "1x1", "- 0 -"},
 
     {"a depthwise convolution in a 1x1", NET DEPTHWISE POINTWISE, "1x1", "- 0"},
     {"a depthwise convolution of stride 2 in a 1x1",
      NET "[convolutional]\nfilters=8\ngroups=8\nsize=3\nstride=2\npad=1\n" POINTWISE, "1x1", "- 0"},
-    {"pad=1 of a 1x1 is none", NET DEPTHWISE "[convolutional]\nfilters=12\nsize=1\npad=1\n", "1x1",
+    {"pad=1 does not pad a 1x1",
+     NET DEPTHWISE "[convolutional]\nfilters=12\nsize=1\npad=1\n", "1x1",
      "- 0"},
     {"two depthwise pairs", NET DEPTHWISE POINTWISE DEPTHWISE POINTWISE, "1x1", "- 0 - 2"},
     {"a depthwise convolution in a 1x1 in a maxpool: the maxpool stays",
@@ -86,7 +88,7 @@ static const struct row rows[] = {
      "- -"},
     {"a 1x1 with groups", NET DEPTHWISE "[convolutional]\nfilters=12\nsize=1\ngroups=2\n", "1x1",
      "- -"},
-    {"a 3x3 behind a depthwise convolution", NET DEPTHWISE CONV, "1x1", "- -"},
+    {"a 3x3 after a depthwise convolution", NET DEPTHWISE CONV, "1x1", "- -"},
     {"groups of two channels before a 1x1",
      NET "[convolutional]\nfilters=8\ngroups=4\nsize=3\npad=1\n" POINTWISE, "1x1", "- -"},
     {"more filters than groups before a 1x1",
@@ -96,14 +98,18 @@ static const struct row rows[] = {
     {"a cut between the depthwise convolution and the 1x1", NET DEPTHWISE POINTWISE, "1x1/1/1x1",
      "- -"},
 
-    {"a word says that the depthwise convolution is by itself", NET DEPTHWISE POINTWISE, "1x1:dw0",
+    {"a word of the plan forbids fusing depthwise convolutions", NET DEPTHWISE POINTWISE, "1x1:dw0",
      "- -"},
-    {"one of two pairs is", NET DEPTHWISE POINTWISE DEPTHWISE POINTWISE, "1x1:dw(0:2)", "- 0 - -"},
-    {"inside, of as many rows as a word says", NET DEPTHWISE POINTWISE DEPTHWISE POINTWISE,
+    {"a word of the plan forbids it for one of two pairs",
+     NET DEPTHWISE POINTWISE DEPTHWISE POINTWISE, "1x1:dw(0:2)", "- 0 - -"},
+    {"a word of the plan forbids it for one pair and gives the rows of the other",
+     NET DEPTHWISE POINTWISE DEPTHWISE POINTWISE,
      "rows2:dw(0:0,3:1-3)", "- - - 2"},
-    {"the word is for one group", NET DEPTHWISE POINTWISE DEPTHWISE POINTWISE, "1x1:dw0/2/1x1",
+    {"the word applies to its own group only",
+     NET DEPTHWISE POINTWISE DEPTHWISE POINTWISE, "1x1:dw0/2/1x1",
      "- - - 2"},
-    {"the shortcut still adds to its 1x1", NET CONV8 DEPTHWISE POINTWISE "[shortcut]\nfrom=0\n",
+    {"the 1x1 is still fused with the shortcut",
+     NET CONV8 DEPTHWISE POINTWISE "[shortcut]\nfrom=0\n",
      "1x1:dw0", "- - - 2"},
 
     {"a convolution in its shortcut", NET POINTWISE CONV8 "[shortcut]\nfrom=-2\n", "1x1", "- - 1"},
@@ -125,10 +131,12 @@ static const struct row rows[] = {
     {"a shortcut whose convolution is read again",
      NET CONV8 CONV8 "[shortcut]\nfrom=0\n[shortcut]\nfrom=1\n", "1x1", "- - - -"},
     {"a cut before the shortcut", NET CONV8 CONV8 "[shortcut]\nfrom=0\n", "1x1/2/1x1", "- - -"},
-    {"the source lies before the cut", NET CONV8 CONV8 "[shortcut]\nfrom=0\n", "1x1/1/1x1",
+    {"the shortcut's other operand is from before the cut",
+     NET CONV8 CONV8 "[shortcut]\nfrom=0\n", "1x1/1/1x1",
      "- - 1"},
 };
 
+/* Writes the layer inside each step, as in struct row. */
 static void write_inner(const struct mafat_plan *plan, char *text, size_t capacity)
 {
   size_t used = 0;
@@ -141,7 +149,7 @@ static void write_inner(const struct mafat_plan *plan, char *text, size_t capaci
   }
 }
 
-/* inner and outer say the same. */
+/* Checks that plan->inner and plan->outer agree. */
 static void check_pairs(const struct mafat_plan *plan, const char *what)
 {
   for (int l = 0; l < plan->n_layers; l++) {
@@ -152,7 +160,7 @@ static void check_pairs(const struct mafat_plan *plan, const char *what)
   }
 }
 
-/* For as many layers as the row has words. */
+/* Makes the row's plan, for as many layers as its `inner` has words. */
 static struct mafat_plan *read_plan(const struct mafat_network *n, const struct row *r,
                                     bool keep_all)
 {
@@ -168,6 +176,7 @@ static struct mafat_plan *read_plan(const struct mafat_network *n, const struct 
   return plan;
 }
 
+/* Exactly the layers of each row are fused. */
 START_TEST(these_layers_are_computed_inside_their_readers)
 {
   const struct row *r = &rows[_i];
@@ -182,6 +191,7 @@ START_TEST(these_layers_are_computed_inside_their_readers)
 }
 END_TEST
 
+/* With keep_all, no layer is fused. */
 START_TEST(nothing_is_when_all_layers_are_kept)
 {
   const struct row *r = &rows[_i];
@@ -194,7 +204,7 @@ START_TEST(nothing_is_when_all_layers_are_kept)
 }
 END_TEST
 
-/* Whatever the network: one reader, in the same group, not an output. */
+/* In random plans, fused layers are convolutions in the same group as their reader. */
 START_TEST(pairs_of_random_plans_are_sound)
 {
   char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];
@@ -227,6 +237,7 @@ static struct mafat_plan *plan_by(const struct mafat_network *n, enum mafat_algo
   return test_plan_with(n, "1x1", &options);
 }
 
+/* mafat_fusion_inner_span and _in_span follow the spans of all layers inside a step. */
 START_TEST(spans_go_back_through_all_layers_of_a_step)
 {
   struct mafat_network *n = test_network(rows[_i].cfg);
@@ -240,7 +251,7 @@ START_TEST(spans_go_back_through_all_layers_of_a_step)
           struct mafat_span out = mafat_span(begin, end), expected_inner = out, expected = out;
           for (int k = l; k >= 0; k = plan->inner[k]) {
             expected_inner = expected;
-            /* Winograd reads what whole tiles of 4 pixels see. */
+            /* Winograd reads the inputs of whole tiles of 4 pixels. */
             if (plan->algorithms[k] == MAFAT_WINOGRAD)
               expected =
                   mafat_span_round_out(expected, 4, axis ? n->layers[k].out.h : n->layers[k].out.w);
@@ -280,6 +291,7 @@ static const struct span_row span_rows[] = {
     {NET CONV8 DEPTHWISE POINTWISE "[shortcut]\nfrom=0\n", 3, {2, 5}, {2, 5}, {1, 6}},
 };
 
+/* The same for known spans. */
 START_TEST(spans_of_known_steps)
 {
   const struct span_row *r = &span_rows[_i];
@@ -313,6 +325,7 @@ START_TEST(sources_are_those_of_the_innermost_layer)
 }
 END_TEST
 
+/* Boxes are multiples of Winograd tiles where Winograd is used; of half a tile if pooled. */
 START_TEST(boxes_are_rounded_to_tiles)
 {
   static const int direct[] = {1, 1, 1, 1, 1, 1}, winograd[] = {4, 2, 1, 4, 4, 1};
@@ -338,7 +351,8 @@ static bool is_balanced(const struct mafat_cut *cut)
   return mafat_cut_is_tiled(cut) && cut->as.grid.balanced;
 }
 
-/* Do its readers want all of it? A pool without padding may leave out the last row or column. */
+/* True if the readers need all of the layer's output. A pool without padding may leave out the last
+ * row or column. */
 static bool is_read_whole(const struct mafat_network *n, int layer)
 {
   struct mafat_shape out = n->layers[layer].out;
@@ -355,8 +369,8 @@ static bool is_read_whole(const struct mafat_network *n, int layer)
   return true;
 }
 
-/* No layer multiplies more, or less, for being computed inside another: less only where nobody
- * reads what is left out. */
+/* Fusion does not change the multiplications of any layer, except where pixels that no reader needs
+ * are left out. */
 START_TEST(multiplications_are_conserved)
 {
   bool less = false;
@@ -373,7 +387,8 @@ START_TEST(multiplications_are_conserved)
   options.keep_all = true;
   struct mafat_plan *kept = test_plan_with(n, text, &options);
   for (int g = 0; g < fused->n_groups; g++)
-    if (is_balanced(&fused->groups[g].cut)) goto done; /* by bytes: the boundaries differ */
+    /* balanced boundaries depend on bytes, so those of the two plans differ */
+    if (is_balanced(&fused->groups[g].cut)) goto done;
   struct mafat_layout *a = test_layout(n, fused), *b = test_layout(n, kept);
   for (int l = 0; l < n->n_layers; l++) {
     if (a->layer_macs[l] < b->layer_macs[l] && fused->outer[l] >= 0 && !is_read_whole(n, l))
@@ -394,6 +409,7 @@ done:
 }
 END_TEST
 
+/* Checks that fused layers have neither buffers nor steps. */
 static void check_no_buffer(const struct mafat_network *n, const struct mafat_plan *plan,
                             const struct mafat_layout *layout, const char *what)
 {
@@ -414,7 +430,8 @@ static void check_no_buffer(const struct mafat_network *n, const struct mafat_pl
   mafat_schedule_close(&s);
 }
 
-START_TEST(what_lies_between_has_no_buffer)
+/* A fused layer's output has no buffer. */
+START_TEST(fused_layers_have_no_buffer)
 {
   struct mafat_network *n = test_network(rows[_i].cfg);
   struct mafat_plan *plan = read_plan(n, &rows[_i], false);
@@ -426,7 +443,7 @@ START_TEST(what_lies_between_has_no_buffer)
 }
 END_TEST
 
-/* A convolution of 64 x 64 x 32 floats that is pooled: its map was the peak. */
+/* A pooled convolution's map of 64 x 64 x 32 floats, which was the peak, is not stored. */
 START_TEST(the_map_between_is_saved)
 {
   struct mafat_network *n =
@@ -467,7 +484,7 @@ Suite *fusion_suite(void)
   tcase_add_test(t, sources_are_those_of_the_innermost_layer);
   tcase_add_test(t, boxes_are_rounded_to_tiles);
   tcase_add_loop_test(t, multiplications_are_conserved, 0, test_seeds(200));
-  tcase_add_loop_test(t, what_lies_between_has_no_buffer, 0, N_ROWS);
+  tcase_add_loop_test(t, fused_layers_have_no_buffer, 0, N_ROWS);
   tcase_add_test(t, the_map_between_is_saved);
   suite_add_tcase(s, t);
   return s;

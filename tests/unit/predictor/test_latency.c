@@ -1,6 +1,6 @@
 /* Covers predictor/cost/{latency, work, counting, calibration}.c, predictor/kinds/{avgpool,
- * boxes, crop, dense, detection, local, norm, reorg3d, resize, softmax}.c: the latency model:
- * what is counted of a layer, what it costs, and when a run waits for its weights. */
+ * boxes, crop, dense, detection, local, norm, reorg3d, resize, softmax}.c: the latency model: the
+ * work that is counted for a layer, its price, and the time in which a run waits for weights. */
 #include "predictor/cost/latency.h"
 #include "predictor/kinds/conv.h"
 
@@ -34,11 +34,13 @@ static void close_case(void)
   mafat_network_close(&network);
 }
 
+/* Work of all steps of a layer. */
 static struct mafat_work work_of(int layer)
 {
   return test_work_of(network, plan, layout, &calibration, layer);
 }
 
+/* Work of the last layer of a network. */
 static struct mafat_work count(const char *cfg, const char *text, enum mafat_algorithm algorithm)
 {
   struct mafat_plan_options options;
@@ -63,8 +65,8 @@ static struct mafat_latency predict(void)
 
 START_TEST(test_products_of_a_direct_convolution)
 {
-  /* 28 columns are two tiles of 14, 40 filters are panels of 32 and 8: the narrow one
-   * is computed in tiles of 6. */
+  /* 28 columns are two tiles of 14; 40 filters are panels of 32 and 8. The narrow panel is computed
+   * in tiles of 6 columns. */
   struct mafat_work w =
       count(HEAD "[convolutional]\nfilters=40\nsize=3\npad=1\n", "1x1/NoCut", MAFAT_DIRECT);
   ck_assert_double_eq(w.n[MAFAT_TERM_CONV_MACS], 20.0 * 28 * 32 * 9 * 16);
@@ -91,6 +93,7 @@ START_TEST(test_products_of_winograd)
 }
 END_TEST
 
+/* Layers of other kinds, and the expected units of one term. */
 static const struct {
   const char *layer;
   enum mafat_term term;
@@ -110,6 +113,7 @@ START_TEST(test_work_of_other_kinds)
 }
 END_TEST
 
+/* By rows, the products are the same as in whole maps; there are more steps. */
 START_TEST(test_rows_do_the_same_work_in_more_steps)
 {
   const char *cfg =
@@ -123,8 +127,8 @@ START_TEST(test_rows_do_the_same_work_in_more_steps)
 }
 END_TEST
 
-/* A frame of video that waits for its boxes drives nothing out of a cache that layers take turns
- * in: weights come from far away once. */
+/* The bytes of a video frame that stays in the arena do not count as touched between two steps of a
+ * layer: weights are cold only once. */
 START_TEST(test_a_frame_that_waits_is_not_touched)
 {
   enum { WEIGHTS_BYTES = 16 * 16 * 9 * 4 };
@@ -141,6 +145,7 @@ START_TEST(test_a_frame_that_waits_is_not_touched)
 }
 END_TEST
 
+/* Two tiles compute two rows of overlap twice in the first layer, and none in the last. */
 START_TEST(test_tiles_compute_their_overlap_again)
 {
   const char *cfg = HEAD
@@ -154,6 +159,7 @@ START_TEST(test_tiles_compute_their_overlap_again)
 }
 END_TEST
 
+/* Only taps inside the map count. */
 START_TEST(test_windows_of_a_maxpool_end_with_the_map)
 {
   struct mafat_plan_options options = test_plain_options();
@@ -166,7 +172,7 @@ START_TEST(test_windows_of_a_maxpool_end_with_the_map)
 }
 END_TEST
 
-/* Rows, or columns, of the map that a window of one side sees, of all its outputs. */
+/* Taps inside the map along one axis, summed over all outputs. */
 static double seen(struct mafat_taps t, int outputs, int extent)
 {
   int n = 0;
@@ -178,7 +184,8 @@ static double seen(struct mafat_taps t, int outputs, int extent)
   return n;
 }
 
-/* Windows that reach over both sides of the map, over one or none. */
+/* The closed form equals a count, for windows that reach past both edges of the map, one or
+ * none. */
 START_TEST(test_taps_of_maxpools)
 {
   for (int size = 1; size <= 40; size += 3)
@@ -198,6 +205,7 @@ START_TEST(test_taps_of_maxpools)
 }
 END_TEST
 
+/* Two threads each have half of the products. */
 START_TEST(test_threads_share_a_step)
 {
   struct mafat_plan_options options = test_plain_options();
@@ -212,6 +220,7 @@ START_TEST(test_threads_share_a_step)
 }
 END_TEST
 
+/* The same for a depthwise layer, by itself and inside a 1x1. */
 START_TEST(test_threads_share_a_depthwise_layer)
 {
   struct mafat_plan_options options = test_plain_options();
@@ -232,9 +241,10 @@ START_TEST(test_threads_share_a_depthwise_layer)
 }
 END_TEST
 
+/* mafat_conv_blocks gives all threads equal numbers of units, if the rows allow it. */
 START_TEST(test_all_threads_have_as_many_units)
 {
-  /* Rows, those of one call, panels, threads; 1: each row by itself, 2: pairs. */
+  /* together: rows that stay together; blocks: expected number of blocks of rows */
   static const struct {
     int rows, per_call, panels, threads, together, blocks;
   } cases[] = {{40, 8, 1, 2, 1, 6},  {40, 8, 2, 2, 1, 5}, {10, 3, 1, 2, 1, 4}, {10, 10, 1, 3, 1, 3},
@@ -249,6 +259,7 @@ END_TEST
 
 /* ---- prices ---- */
 
+/* Raising the price of a term raises the predicted time by the counted units. */
 START_TEST(test_every_price_that_is_counted_counts)
 {
   struct test_rng rng = test_rng(_i);
@@ -276,6 +287,7 @@ START_TEST(test_every_price_that_is_counted_counts)
 }
 END_TEST
 
+/* All names of terms differ. */
 START_TEST(test_terms_have_names_of_their_own)
 {
   for (int t = 0; t < MAFAT_N_TERMS; t++) {
@@ -302,6 +314,7 @@ static void open_streamed(const char *text, bool packed)
   open_case(DEEP, text, &options);
 }
 
+/* With kept weights nothing is read, and no time is spent waiting. */
 START_TEST(test_kept_weights_are_not_waited_for)
 {
   open_streamed("1x1/NoCut", true);
@@ -313,6 +326,7 @@ START_TEST(test_kept_weights_are_not_waited_for)
 }
 END_TEST
 
+/* A disk without cost adds no waiting time. */
 START_TEST(test_a_fast_disk_is_not_waited_for)
 {
   open_streamed("panels:streamed/NoCut", _i);
@@ -325,6 +339,7 @@ START_TEST(test_a_fast_disk_is_not_waited_for)
 }
 END_TEST
 
+/* With a very slow disk the time is that of reading. */
 START_TEST(test_a_slow_disk_is_all_there_is)
 {
   open_streamed(_i ? "panels:streamed/NoCut" : "1x1:loaded/NoCut", true);
@@ -333,7 +348,7 @@ START_TEST(test_a_slow_disk_is_all_there_is)
   struct mafat_latency latency = predict();
   ck_assert_double_eq_tol(latency.reading_ms, bytes * 1e-3, bytes * 1e-9);
   ck_assert_double_ge(latency.total_ms, latency.reading_ms);
-  /* All but the first reads and the last step go on beside it. */
+  /* All steps but the last overlap with reads. */
   ck_assert_double_le(latency.total_ms, latency.reading_ms * 1.02 + latency.compute_ms);
   ck_assert_double_eq_tol(latency.waiting_ms, latency.total_ms - latency.compute_ms,
                           latency.total_ms * .02);
@@ -341,6 +356,7 @@ START_TEST(test_a_slow_disk_is_all_there_is)
 }
 END_TEST
 
+/* A slower disk never makes a run faster. */
 START_TEST(test_a_slower_disk_never_helps)
 {
   open_streamed("rows2:streamed/1/panels:streamed/2/rows1:loaded", _i);

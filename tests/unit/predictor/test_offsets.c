@@ -1,5 +1,5 @@
-/* Covers predictor/layout/{offsets, offsets_exact, offsets_skyline}.c: buffers with lives, placed
- * in an arena. */
+/* Covers predictor/layout/{offsets, offsets_exact, offsets_skyline}.c: offset assignment to blocks
+ * with lifetimes. */
 #include <check.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,6 +18,8 @@ static bool live_together(const struct mafat_block *a, const struct mafat_block 
   return a->first <= b->last && b->first <= a->last;
 }
 
+/* Checks that blocks that live at the same time do not overlap, and that the arena ends with the
+ * highest block. */
 static void check_offsets(const struct mafat_block *blocks, int n, size_t total)
 {
   size_t end = 0;
@@ -51,8 +53,8 @@ static int random_blocks(struct test_rng *rng, struct mafat_block *blocks, int m
 
 /* ---- the optimum of tiny cases, by trying every order ----
  *
- * Placing the blocks of some order, each as low as it goes, finds an optimum:
- * take the order of an optimum's offsets. */
+ * Some order gives an optimum if each block is placed as low as possible: the order of the offsets
+ * in an optimum. */
 
 struct search {
   struct mafat_block blocks[8];
@@ -61,6 +63,7 @@ struct search {
   size_t best;
 };
 
+/* Lowest offset where b overlaps no placed block. */
 static size_t lowest(const struct search *s, const struct mafat_block *b)
 {
   size_t at = 0;
@@ -97,6 +100,7 @@ static void try_orders(struct search *s, size_t height)
   }
 }
 
+/* Up to six blocks get the smallest arena. */
 START_TEST(tiny_cases_are_the_optimum)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
@@ -113,8 +117,7 @@ START_TEST(tiny_cases_are_the_optimum)
 }
 END_TEST
 
-/* Buffers of 5, 3, 2 and 4, each alive while the next one is made: placed by size, the arena
- * has 10. */
+/* A chain of blocks of 5, 3, 2 and 4 bytes gets an arena of 8; placed by size, it would need 10. */
 START_TEST(a_chain_that_sizes_do_not_order)
 {
   static const size_t bytes[] = {5, 3, 2, 4};
@@ -126,6 +129,7 @@ START_TEST(a_chain_that_sizes_do_not_order)
 }
 END_TEST
 
+/* Random blocks do not overlap. */
 START_TEST(blocks_do_not_overlap)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
@@ -137,6 +141,7 @@ START_TEST(blocks_do_not_overlap)
 }
 END_TEST
 
+/* The lower bound equals a count at each time. */
 START_TEST(lower_bound_is_the_most_alive_at_one_time)
 {
   struct test_rng rng = test_rng(1);
@@ -155,7 +160,7 @@ START_TEST(lower_bound_is_the_most_alive_at_one_time)
 }
 END_TEST
 
-/* Each buffer lives while it is written and while the next one is. */
+/* A chain, in which each block lives until the next one is written, gets the lower bound. */
 START_TEST(chains_reach_the_lower_bound)
 {
   struct test_rng rng = test_rng(2);
@@ -174,7 +179,7 @@ START_TEST(chains_reach_the_lower_bound)
 }
 END_TEST
 
-/* An arena that is full at all times, cut into blocks: how small it can be is known. */
+/* Cuts an arena that is full at all times into n blocks, so that the optimum is known. */
 static int cut_arena(struct test_rng *rng, struct mafat_block *blocks, int n, int times,
                      size_t height)
 {
@@ -194,7 +199,8 @@ static int cut_arena(struct test_rng *rng, struct mafat_block *blocks, int n, in
   return n;
 }
 
-START_TEST(many_blocks_find_room_in_a_quarter_more)
+/* For more than 600 blocks the arena is at most 25 % above the optimum. */
+START_TEST(many_blocks_need_at_most_a_quarter_more)
 {
   enum { MANY = 1500 };
   struct test_rng rng = test_rng((uint64_t)_i);
@@ -207,7 +213,9 @@ START_TEST(many_blocks_find_room_in_a_quarter_more)
 }
 END_TEST
 
-START_TEST(skylines_are_filled_as_well_as_said)
+/* The skyline reports the arena that its offsets need. If it finds no smaller arena than *total, it
+ * changes nothing. */
+START_TEST(skylines_report_their_arena)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
   for (int trial = 0; trial < 50; trial++) {
@@ -217,13 +225,14 @@ START_TEST(skylines_are_filled_as_well_as_said)
     ck_assert_int_eq(mafat_offsets_assign_skyline(blocks, n, bound, &total, 1000, NULL), 0);
     check_offsets(blocks, n, total);
     ck_assert_int_eq(mafat_offsets_assign_skyline(blocks, n, bound, &less, 1000, NULL),
-                     0); /* none is smaller: it stays */
+                     0); /* no arena is smaller than the bound */
     ck_assert_uint_eq(less, bound);
     check_offsets(blocks, n, total);
   }
 }
 END_TEST
 
+/* The result is deterministic. */
 START_TEST(the_same_blocks_get_the_same_offsets)
 {
   struct test_rng rng = test_rng(3);
@@ -235,7 +244,8 @@ START_TEST(the_same_blocks_get_the_same_offsets)
 }
 END_TEST
 
-START_TEST(nothing_takes_no_room)
+/* Without blocks the arena is empty. */
+START_TEST(no_blocks_need_no_arena)
 {
   ck_assert_uint_eq(mafat_offsets_assign(NULL, 0, NULL), 0);
   ck_assert_uint_eq(mafat_offsets_lower_bound(NULL, 0), 0);
@@ -252,10 +262,10 @@ Suite *offsets_suite(void)
   tcase_add_loop_test(blocks, blocks_do_not_overlap, 0, test_seeds(5));
   tcase_add_test(blocks, lower_bound_is_the_most_alive_at_one_time);
   tcase_add_test(blocks, chains_reach_the_lower_bound);
-  tcase_add_loop_test(blocks, many_blocks_find_room_in_a_quarter_more, 0, test_seeds(10));
-  tcase_add_loop_test(blocks, skylines_are_filled_as_well_as_said, 0, test_seeds(5));
+  tcase_add_loop_test(blocks, many_blocks_need_at_most_a_quarter_more, 0, test_seeds(10));
+  tcase_add_loop_test(blocks, skylines_report_their_arena, 0, test_seeds(5));
   tcase_add_test(blocks, the_same_blocks_get_the_same_offsets);
-  tcase_add_test(blocks, nothing_takes_no_room);
+  tcase_add_test(blocks, no_blocks_need_no_arena);
   suite_add_tcase(suite, blocks);
   return suite;
 }

@@ -1,4 +1,4 @@
-/* Covers predictor/plan/order.c: in which order layers run, and which of them are panel fusions. */
+/* Covers predictor/plan/order.c: the execution order of layers, and panel fusions. */
 #include "predictor/plan/order.h"
 
 #include "predictor/plan/fusion.h"
@@ -21,7 +21,7 @@ Suite *order_suite(void);
 #define HEAD \
   "[convolutional]\nfilters=18\nsize=1\n[yolo]\nclasses=1\nnum=3\nmask=0,1,2\nanchors=1,2,3,4,5,6\n"
 
-/* The layers in order, or the panel fusions they are of. */
+/* Writes a list of numbers; "-" for negative ones. */
 static void write_numbers(const int *numbers, int n, char *text, size_t capacity)
 {
   size_t used = 0;
@@ -40,12 +40,13 @@ struct panel_fusion_row {
   const char *what, *cfg, *plan;
   int n_threads;
   bool keep_all;
-  const char *fused; /* for every layer the convolution whose panels it takes, or - */
+  const char *fused; /* expected, for each layer: convolution of its panel fusion, or - */
 };
 
 static const struct panel_fusion_row panel_fusion_rows[] = {
     {"a 1x1", NET WIDE NARROW, "panels", 1, false, "0 0"},
-    {"wide by a 1x1", NET "[convolutional]\nfilters=80\nsize=1\n" NARROW, "panels", 1, false,
+    {"the producer is a 1x1",
+     NET "[convolutional]\nfilters=80\nsize=1\n" NARROW, "panels", 1, false,
      "0 0"},
     {"in the second group", NET CONV WIDE NARROW, "1x1/1/panels", 1, false, "- 1 1"},
     {"two 1x1s", NET WIDE NARROW "[route]\nlayers=0\n" NARROW "[route]\nlayers=1,3\n", "panels", 1,
@@ -56,13 +57,14 @@ static const struct panel_fusion_row panel_fusion_rows[] = {
      NET WIDE POOL CONV "[route]\nlayers=0\n" NARROW
                         "[reorg]\nstride=2\n[route]\nlayers=-1,2\n" CONV,
      "panels", 1, false, "0 0 - - 0 - - -"},
-    {"behind dropout", NET WIDE "[dropout]\nprobability=.5\n" NARROW, "panels", 1, false, "0 - 0"},
+    {"after dropout", NET WIDE "[dropout]\nprobability=.5\n" NARROW, "panels", 1, false, "0 - 0"},
     {"a 1x1 inside a shortcut", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n", "panels", 1, false,
      "- 1 - 1"},
-    {"a shortcut that adds what an earlier group made", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n",
+    {"a shortcut that adds a map of an earlier group", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n",
      "2x2/1/panels", 1, false, "- 1 - 1"},
     {"two panel fusions", NET WIDE NARROW WIDE NARROW, "panels", 1, false, "0 0 2 2"},
-    {"a panel fusion's reader begins none", NET WIDE "[convolutional]\nfilters=80\nsize=1\n" NARROW,
+    {"a reader in a panel fusion begins no other",
+     NET WIDE "[convolutional]\nfilters=80\nsize=1\n" NARROW,
      "panels", 1, false, "0 0 -"},
     {"nobody needs the other reader",
      NET WIDE NARROW "[route]\nlayers=0\n" CONV "[route]\nlayers=1\n", "panels", 1, false,
@@ -75,7 +77,7 @@ static const struct panel_fusion_row panel_fusion_rows[] = {
     {"no more filters than a panel", NET "[convolutional]\nfilters=32\nsize=3\npad=1\n" NARROW,
      "panels", 1, false, "- -"},
     {"no more than three threads' panels", NET WIDE NARROW, "panels", 3, false, "- -"},
-    {"apart", NET WIDE NARROW, "panels:apart", 1, false, "- -"},
+    {"the plan says apart", NET WIDE NARROW, "panels:apart", 1, false, "- -"},
     {"all maps are kept", NET WIDE NARROW, "panels", 1, true, "- -"},
     {"whole maps", NET WIDE NARROW, "1x1", 1, false, "- -"},
     {"rows", NET WIDE NARROW, "rows", 1, false, "- -"},
@@ -88,8 +90,9 @@ static const struct panel_fusion_row panel_fusion_rows[] = {
     {"a 1x1 and a 3x3", NET WIDE NARROW "[route]\nlayers=0\n" CONV "[route]\nlayers=1,3\n",
      "panels", 1, false, "- - - - -"},
     {"a maxpool alone", NET WIDE POOL3, "panels", 1, false, "- -"},
-    {"pooled in the store", NET WIDE POOL NARROW, "panels", 1, false, "- - -"},
-    {"a 1x1 that is pooled in the store", NET WIDE NARROW POOL, "panels", 1, false, "- - -"},
+    {"the producer is pooled where it is stored",
+     NET WIDE POOL NARROW, "panels", 1, false, "- - -"},
+    {"the 1x1 is pooled where it is stored", NET WIDE NARROW POOL, "panels", 1, false, "- - -"},
     {"a 1x1 of stride 2", NET WIDE "[convolutional]\nfilters=8\nsize=1\nstride=2\n", "panels", 1,
      false, "- -"},
     {"a 1x1 with padding", NET WIDE "[convolutional]\nfilters=8\nsize=1\npadding=1\n", "panels", 1,
@@ -99,7 +102,7 @@ static const struct panel_fusion_row panel_fusion_rows[] = {
     {"a 1x1 with a depthwise convolution inside",
      NET WIDE "[convolutional]\nfilters=80\ngroups=80\nsize=3\npad=1\n" NARROW, "panels", 1, false,
      "- - -"},
-    {"wide, with groups", NET "[convolutional]\nfilters=80\nsize=3\npad=1\ngroups=2\n" NARROW,
+    {"the producer has groups", NET "[convolutional]\nfilters=80\nsize=3\npad=1\ngroups=2\n" NARROW,
      "panels", 1, false, "- -"},
     {"half of the channels", NET WIDE "[route]\nlayers=-1\ngroups=2\ngroup_id=0\n" NARROW, "panels",
      1, false, "- - -"},
@@ -110,7 +113,8 @@ static const struct panel_fusion_row panel_fusion_rows[] = {
     {"an upsample",
      NET WIDE NARROW "[route]\nlayers=0\n[upsample]\nstride=2\n" POOL "[route]\nlayers=1,4\n",
      "panels", 1, false, "- - - - - -"},
-    {"the network puts it out", NET WIDE NARROW HEAD "[route]\nlayers=0\n", "panels", 1, false,
+    {"the producer is an output of the network",
+     NET WIDE NARROW HEAD "[route]\nlayers=0\n", "panels", 1, false,
      "- - - - -"},
     {"a detection head",
      NET "[convolutional]\nfilters=48\nsize=1\n[yolo]\nclasses=11\nnum=3\nmask=0,1,2\n"
@@ -119,11 +123,12 @@ static const struct panel_fusion_row panel_fusion_rows[] = {
     {"a shortcut that adds the wide map",
      NET WIDE "[convolutional]\nfilters=80\nsize=1\n[shortcut]\nfrom=0\n", "panels", 1, false,
      "- - -"},
-    {"a shortcut that adds what another reader makes",
+    {"a shortcut that adds the output of another reader",
      NET WIDE NARROW "[route]\nlayers=0\n" NARROW "[shortcut]\nfrom=1\n", "panels", 1, false,
      "- - - - -"},
 };
 
+/* Exactly the panel fusions of each row are found, with any algorithm. */
 START_TEST(panel_fusions_are_these)
 {
   const struct panel_fusion_row *r = &panel_fusion_rows[_i];
@@ -149,7 +154,7 @@ START_TEST(panel_fusions_are_these)
 }
 END_TEST
 
-/* Only a panel of the wide map exists. */
+/* Only one panel of the wide map is stored. */
 START_TEST(a_panel_fusion_saves_the_wide_map)
 {
   struct mafat_network *n = test_network("[net]\nheight=32\nwidth=32\nchannels=8\n"
@@ -178,7 +183,7 @@ struct order_row {
 
 static const struct order_row order_rows[] = {
     {"a chain", NET CONV CONV POOL3 CONV, "1x1", "0 1 2 3"},
-    {"a narrow reader far behind, once it is the last one",
+    {"a narrow reader of a wide map runs once it is the last reader",
      NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "1x1",
      "0 1 4 2 3 5"},
     {"the same in panels, apart",
@@ -192,35 +197,36 @@ static const struct order_row order_rows[] = {
      "rows", "0 1 2 3 4 5"},
     {"not across a cut", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n",
      "1x1/3/1x1", "0 1 2 3 4 5"},
-    {"nor where it frees no more than it takes",
+    {"not if it frees no more than it allocates",
      NET CONV POOL3 CONV "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "1x1",
      "0 1 2 3 4 5"},
-    {"of several readers the last",
+    {"the last of several readers runs early",
      NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=0\n" CONV
                          "[route]\nlayers=2,4,6\n",
      "1x1", "0 1 2 3 4 6 5 7"},
-    {"nor where the map is put out",
+    {"not if the map is an output of the network",
      NET WIDE POOL3 WIDE HEAD "[route]\nlayers=0\n" NARROW "[route]\nlayers=0\n", "1x1",
      "0 1 2 3 4 5 6 7"},
-    {"one makes way for another",
+    {"a layer that runs early lets another run early",
      NET WIDE POOL3 WIDE "[route]\nlayers=0\n[convolutional]\nfilters=40\nsize=1\n" NARROW
                          "[route]\nlayers=2,5\n",
      "1x1", "0 1 4 5 2 3 6"},
-    {"inner layers come with their outer ones", NET CONV "[route]\nlayers=0\n" POOL CONV, "1x1",
+    {"a fused layer comes just before its outer layer",
+     NET CONV "[route]\nlayers=0\n" POOL CONV, "1x1",
      "1 0 2 3"},
-    {"in rows, too", NET CONV "[route]\nlayers=0\n" POOL CONV, "rows", "1 0 2 3"},
+    {"the same in rows", NET CONV "[route]\nlayers=0\n" POOL CONV, "rows", "1 0 2 3"},
     {"a panel fusion's 1x1 inside a shortcut", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n" CONV,
      "panels", "0 1 2 3 4"},
-    {"two branches, each from its widest map down: what was numbered",
+    {"two branches with order=file: as numbered",
      NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=2,5\n", "1x1/order=file",
      "0 1 2 3 4 5 6"},
-    {"in post-order, as operands come: renaming layers stand behind all",
+    {"postorder: branches in the order of operands, renaming layers last",
      NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV,
      "1x1/order=postorder", "0 4 5 1 2 7 3 6"},
-    {"group by group",
+    {"postorder within each group",
      NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV,
      "1x1/3/2x2/order=postorder", "0 1 2 4 5 7 3 6"},
-    {"but in rows",
+    {"no postorder in rows",
      NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV,
      "rows/7/1x1/order=postorder", "0 1 2 3 4 5 6 7"},
     {"a panel fusion stays together",
@@ -230,6 +236,7 @@ static const struct order_row order_rows[] = {
      NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2\n", "1x1", "0 1 2 3 4 5"},
 };
 
+/* The layers run in the order of each row. */
 START_TEST(layers_run_in_this_order)
 {
   const struct order_row *r = &order_rows[_i];
@@ -243,6 +250,7 @@ START_TEST(layers_run_in_this_order)
 }
 END_TEST
 
+/* Checks that a layer runs after all layers whose outputs it reads. */
 static void check_reads(const struct mafat_network *n, const struct mafat_plan *plan, const int *at,
                         int layer, const char *cfg, const char *text)
 {
@@ -252,8 +260,8 @@ static void check_reads(const struct mafat_network *n, const struct mafat_plan *
                      r.source->tensor);
 }
 
-/* Whatever the network: each group's layers once, sources first, what is computed
- * inside a step just before it, and a panel fusion's readers right behind it. */
+/* Checks any plan's order: each layer of a group once, after its sources; a fused layer just before
+ * its outer layer; the readers of a panel fusion just after its convolution. */
 static void check_order(const struct mafat_network *n, const struct mafat_plan *plan,
                         const char *cfg, const char *text)
 {
@@ -261,12 +269,12 @@ static void check_order(const struct mafat_network *n, const struct mafat_plan *
   int *at = malloc(n_operators * sizeof *at), last = -1;
   struct mafat_usage *usage = calloc(n_operators, sizeof *usage);
   mafat_usage_find(n, plan, usage);
-  for (size_t i = 0; i < n_operators; i++) at[i] = -1; /* as inputs remain: ahead of all layers */
+  for (size_t i = 0; i < n_operators; i++) at[i] = -1; /* inputs stay before all layers */
   for (int i = 0; i < n->n_layers; i++) {
     int layer = plan->order[i];
     const struct mafat_group *g = mafat_plan_group(plan, layer);
     if (i == g->at.begin)
-      last = -1; /* groups are sets: another one may have had layers behind these */
+      last = -1; /* groups are sets: an earlier group may have later layers */
     if (at[layer] >= 0 || i < g->at.begin || i >= g->at.end)
       test_fail_case(cfg, text, "layer %d is misplaced", layer);
     at[layer] = i;
@@ -284,7 +292,7 @@ static void check_order(const struct mafat_network *n, const struct mafat_plan *
       test_fail_case(cfg, text, "layer %d has position %d", l, plan->position[l]);
     if (outer >= 0 && at[outer] != at[l] + 1)
       test_fail_case(cfg, text, "layer %d is not beside layer %d", l, outer);
-    for (int i = place + 1; i < at[l]; i++) { /* all between are of the panel fusion */
+    for (int i = place + 1; i < at[l]; i++) { /* all layers between belong to the panel fusion */
       int between = plan->order[i];
       while (plan->outer[between] >= 0) between = plan->outer[between];
       if (plan->panel_producer[between] != wide)
@@ -329,7 +337,7 @@ static size_t bound_of(const struct mafat_network *n, const char *group, const c
   return bound;
 }
 
-/* The scheduling's count equals the layout, except for the ring of weights that are not kept. */
+/* order=best needs no more bytes than any other order. */
 START_TEST(the_best_order_needs_least)
 {
   static const char *const orders[] = {"file", "postorder", "forward", "sp"};
@@ -353,8 +361,8 @@ END_TEST
 
 /* ---- yolov2 ---- */
 
-/* Layer 26 reads layer 16, as layer 17 does: run behind it, it lets go of that map
- * before the deepest layers. */
+/* Layers 17 and 26 read layer 16. Layer 26 runs just after 17, so that the wide map of layer 16
+ * dies before the deepest layers. */
 START_TEST(yolov2_lets_go_of_its_wide_map)
 {
   static const char *const texts[] = {"1x1", "panels:apart", "panels", "rows/12/panels",

@@ -1,4 +1,4 @@
-/* Covers predictor/plan/packing.c: how weights are packed: panels, blocks and slices. */
+/* Covers predictor/plan/packing.c: the layout of packed weights, in panels, blocks and slices. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@ Suite *packing_suite(void);
 
 /* ---- channel blocks ---- */
 
+/* The last block is as wide as its channels, rounded up. */
 START_TEST(blocks_are_as_wide_as_they_need_to_be)
 {
   static const struct {
@@ -33,7 +34,7 @@ END_TEST
 
 /* ---- block slices ---- */
 
-/* Channel `index` of a list of sources: whose, and which one of it. */
+/* Finds the tensor and channel of input channel `index`. */
 static void find_channel(const struct mafat_sources *sources, int index, int *tensor, int *channel)
 {
   int i = 0;
@@ -42,7 +43,7 @@ static void find_channel(const struct mafat_sources *sources, int index, int *te
   *channel = sources->list[i].first + index;
 }
 
-/* Is this the channel that the layer reads at `position`? */
+/* True if channel c of the block slice is the layer's input channel `position`. */
 static bool holds_channel(const struct mafat_block_slice *p, int c,
                           const struct mafat_sources *sources, int position)
 {
@@ -60,7 +61,8 @@ static void check_block_slices(const struct mafat_sources *sources, struct mafat
   for (int p = 0; p < n; p++) {
     bool fits =
         block_slices[p].n > 0 && block_slices[p].lane + block_slices[p].n <= MAFAT_CHANNEL_BLOCK;
-    if (!fits || block_slices[p].position != position) ck_abort_msg("piece %d is misplaced", p);
+    if (!fits || block_slices[p].position != position)
+      ck_abort_msg("block slice %d is misplaced", p);
     for (int c = 0; c < block_slices[p].n; c++, position++)
       if (!holds_channel(&block_slices[p], c, sources, position))
         ck_abort_msg("channel %d is missing", position);
@@ -68,6 +70,7 @@ static void check_block_slices(const struct mafat_sources *sources, struct mafat
   ck_assert_int_eq(position, channels.end);
 }
 
+/* The block slices of random sources have each input channel once, in order. */
 START_TEST(block_slices_cover_every_channel_once_in_order)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
@@ -87,8 +90,8 @@ START_TEST(block_slices_cover_every_channel_once_in_order)
 }
 END_TEST
 
-/* The written order of summation: sources in route order, blocks of 16, the
- * last one short, never merged across sources. */
+/* Block slices are in the documented order of summation: source by source, in blocks of 16 channels
+ * that are not merged across sources. */
 START_TEST(block_slices_end_at_blocks_and_sources)
 {
   struct mafat_source list[] = {{4, 0, 24, 0, 1}, {2, 8, 40, 0, 1}};
@@ -105,7 +108,8 @@ START_TEST(block_slices_end_at_blocks_and_sources)
 }
 END_TEST
 
-START_TEST(block_slices_stop_at_the_room)
+/* No more than `capacity` block slices are written; the number of all is returned. */
+START_TEST(block_slices_stop_at_the_capacity)
 {
   struct mafat_source source = {0, 0, 100, 0, 1};
   struct mafat_sources sources = {&source, 1, 1};
@@ -116,7 +120,7 @@ START_TEST(block_slices_stop_at_the_room)
 }
 END_TEST
 
-/* Slices end where block slices end: at the first of them that makes n channels. */
+/* A slice ends at the first end of a block slice after at least n channels. */
 START_TEST(slices_end_with_the_first_block_slice_that_makes_n)
 {
   struct test_rng rng = test_rng(500 + (uint64_t)_i);
@@ -144,6 +148,7 @@ START_TEST(slices_end_with_the_first_block_slice_that_makes_n)
 }
 END_TEST
 
+/* The same for known ends. */
 START_TEST(slices_of_known_sources)
 {
   struct mafat_source list[] = {{4, 0, 24, 0, 1},
@@ -161,6 +166,7 @@ START_TEST(slices_of_known_sources)
 }
 END_TEST
 
+/* The elements of some channels of a pixel are those of whole blocks. */
 START_TEST(parts_of_a_pixel_are_whole_blocks)
 {
   ck_assert_int_eq(mafat_pixel_width_of(70, mafat_span(0, 70)), mafat_pixel_width(70));
@@ -196,6 +202,7 @@ static struct mafat_network *network_of(const struct shape *s)
   return test_network(cfg);
 }
 
+/* The panels have each filter once, and do not cross groups or, with groups, channel blocks. */
 START_TEST(panels_cover_every_filter_within_groups_and_blocks)
 {
   struct mafat_network *n = network_of(&shapes[_i]);
@@ -220,8 +227,8 @@ START_TEST(panels_cover_every_filter_within_groups_and_blocks)
 }
 END_TEST
 
-/* Quads of channels do not cross block slices: 6 channels of a group are one quad and a half, or,
- * across blocks, more. */
+/* Integer panels store quads of channels, which do not cross block slices: each block slice is
+ * rounded up to quads. */
 START_TEST(panels_of_integers_have_quads)
 {
   struct mafat_network *n = network_of(&shapes[_i]);
@@ -247,6 +254,7 @@ START_TEST(panels_of_integers_have_quads)
 }
 END_TEST
 
+/* The offset of a panel is the size of all panels before it. */
 START_TEST(offsets_are_the_sums_of_the_panels_before)
 {
   struct mafat_network *n = network_of(&shapes[_i]);
@@ -266,6 +274,7 @@ START_TEST(offsets_are_the_sums_of_the_panels_before)
 }
 END_TEST
 
+/* mafat_packed_bytes adds up all layers, each rounded up to 64 bytes. */
 START_TEST(layers_add_up_each_aligned)
 {
   for (int seed = 0; seed < 200; seed++) {
@@ -281,7 +290,7 @@ START_TEST(layers_add_up_each_aligned)
       ck_assert_msg((bytes == 0) == (counts.biases + counts.normalization + counts.weights == 0),
                     "layer %d\n%s", l, cfg);
       ck_assert_msg(bytes >= counts.weights * sizeof(float),
-                    "layer %d has less room than weights\n%s", l, cfg);
+                    "layer %d has fewer bytes than weights\n%s", l, cfg);
       ck_assert_uint_eq(mafat_packed_bytes(n, l), before);
       before += (bytes + 63) / 64 * 64;
     }
@@ -291,6 +300,7 @@ START_TEST(layers_add_up_each_aligned)
 }
 END_TEST
 
+/* Sizes of a batchnorm, a connected and a softmax layer. */
 START_TEST(connected_and_others)
 {
   struct mafat_network *n =
@@ -312,7 +322,7 @@ Suite *packing_suite(void)
   tcase_add_test(channels, blocks_are_as_wide_as_they_need_to_be);
   tcase_add_loop_test(channels, block_slices_cover_every_channel_once_in_order, 0, 5);
   tcase_add_test(channels, block_slices_end_at_blocks_and_sources);
-  tcase_add_test(channels, block_slices_stop_at_the_room);
+  tcase_add_test(channels, block_slices_stop_at_the_capacity);
   tcase_add_loop_test(channels, slices_end_with_the_first_block_slice_that_makes_n, 0, 5);
   tcase_add_test(channels, slices_of_known_sources);
   tcase_add_test(channels, parts_of_a_pixel_are_whole_blocks);

@@ -1,5 +1,5 @@
-/* Covers predictor/cost/paper.c: the paper's predictor: its figures, and its formula against
- * tiles that are found pixel by pixel. */
+/* Covers predictor/cost/paper.c: the paper's predictor gives the paper's figures, and the same
+ * bytes as its formula for tiles that are found pixel by pixel. */
 #include "predictor/cost/paper.h"
 
 #include "tests/support/failing_malloc.h"
@@ -36,9 +36,9 @@ static struct mafat_paper_prediction *predict(const struct mafat_network *n,
 
 struct figure {
   const char *plan;
-  size_t bytes;    /* without the bias; found by a program of its own, axis by axis */
-  double mib;      /* with it */
-  int layer, tile; /* of the peak; tile row and column are the same */
+  size_t bytes;    /* without the constant; computed by another program */
+  double mib;      /* with the constant */
+  int layer, tile; /* layer of the peak, and its tile's row and column, which are equal */
 };
 
 static const struct figure figures[] = {
@@ -61,6 +61,7 @@ static const struct figure figures[] = {
     {"5x5/8/3x3", 8777728, 39.4, 8, 1},
 };
 
+/* YOLOv2 needs the bytes of each row. */
 START_TEST(yolov2_as_the_formula_has_it)
 {
   const struct figure *f = &figures[_i];
@@ -84,7 +85,8 @@ START_TEST(yolov2_as_the_formula_has_it)
 }
 END_TEST
 
-/* "At least 135 MB": 304 x 304 pixels of 32 * 9 taps, 64 outputs and 32 inputs. */
+/* Layer 2 needs the paper's "at least 135 MB": 304 x 304 pixels with 32 * 9 taps, 64 outputs and 32
+ * inputs. */
 START_TEST(the_papers_largest_layer)
 {
   struct mafat_network *n = test_network(YOLOV2_16);
@@ -103,12 +105,12 @@ START_TEST(the_papers_largest_layer)
 }
 END_TEST
 
-/* ---- what the formula counts of layers the paper does not have ---- */
+/* ---- layers that the paper does not have ---- */
 
 struct layer_row {
   const char *what, *cfg;
-  int layer; /* the peak of 1x1/NoCut */
-  size_t scratch, output, input; /* floats */
+  int layer; /* expected layer of the peak, in the plan 1x1/NoCut */
+  size_t scratch, output, input; /* expected floats */
 };
 
 #define NET "[net]\nheight=8\nwidth=10\nchannels=6\n"
@@ -118,10 +120,10 @@ static const struct layer_row layer_rows[] = {
     {"a stride divides the im2col matrix",
      NET "[convolutional]\nfilters=4\nsize=3\nstride=2\npad=1\n", 0, 4 * 5 * 6 * 9 / 2, 4 * 5 * 4,
      480},
-    {"half a float is a whole one",
+    {"a fraction of a float is rounded up",
      "[net]\nheight=5\nwidth=5\nchannels=1\n[convolutional]\nfilters=1\nsize=3\nstride=2\npad=1\n",
      0, 41, 9, 25},
-    {"groups of a convolution are not known",
+    {"groups of a convolution are ignored",
      NET "[convolutional]\nfilters=6\ngroups=6\nsize=3\npad=1\n", 0, 480 * 9, 480, 480},
     {"local layers have an im2col matrix", NET "[local]\nfilters=2\nsize=3\nstride=1\npad=1\n", 0,
      480 * 9, 160, 480},
@@ -136,10 +138,11 @@ static const struct layer_row layer_rows[] = {
      480, 960},
     {"the first of equals", NET "[activation]\nactivation=relu\n[activation]\nactivation=relu\n", 0,
      0, 480, 480},
-    {"what no output depends on",
+    {"layers that no output depends on count nothing",
      NET "[activation]\nactivation=relu\n" CONV3(64) "[route]\nlayers=0\n" POOL, 0, 0, 480, 480},
 };
 
+/* The peak has the floats of each row. */
 START_TEST(floats_of_a_layer)
 {
   const struct layer_row *r = &layer_rows[_i];
@@ -158,6 +161,7 @@ START_TEST(floats_of_a_layer)
 }
 END_TEST
 
+/* A group of aliases needs no bytes. */
 START_TEST(a_group_that_only_renames_counts_nothing)
 {
   struct mafat_network *n =
@@ -178,9 +182,9 @@ END_TEST
 
 enum { MOST_EXTENT = 256, MOST_TENSORS = 64, MOST_OPERANDS = 8};
 
-/* Which rows (or columns) of every tensor a tile needs. */
+/* Rows (or columns) of every tensor that a tile needs. */
 struct marks {
-  bool on[MOST_TENSORS][MOST_EXTENT]; /* [operator] */
+  bool on[MOST_TENSORS][MOST_EXTENT]; /* [tensor] */
 };
 
 static void mark(bool *on, int extent, int pixel, bool padding_touches)
@@ -198,7 +202,7 @@ static void mark_input(const struct mafat_layer *l, bool axis_y, int o, bool *on
   case MAFAT_CONVOLUTIONAL:
   case MAFAT_MAXPOOL:
   case MAFAT_LOCAL_AVGPOOL:
-    for (int k = 0; k < mafat_taps_reach(t); k++) /* what lies between dilated taps is held, too */
+    for (int k = 0; k < mafat_taps_reach(t); k++) /* pixels between dilated taps are held, too */
       mark(on, extent, mafat_taps_first(t, o) + k, l->type == MAFAT_CONVOLUTIONAL);
     break;
   case MAFAT_UPSAMPLE:
@@ -223,7 +227,8 @@ static void mark_input(const struct mafat_layer *l, bool axis_y, int o, bool *on
   }
 }
 
-/* Darknet's loop: output i * sample takes input i * stride, while both exist. */
+/* Marks the pixels of a shortcut's other operand, by Darknet's loop: output i * sample reads input
+ * i * stride, while both exist. */
 static void mark_other(const struct mafat_layer *l, int operand, bool axis_y, int o, bool *on)
 {
   struct mafat_shape shape = l->operands[operand].shape;
@@ -237,7 +242,7 @@ static void mark_other(const struct mafat_layer *l, int operand, bool axis_y, in
     if (i * sample == o) on[i * stride] = true;
 }
 
-/* From the first to the last pixel. */
+/* Marks all pixels from the first to the last marked one; returns their number. */
 static int fill(bool *on)
 {
   int first = 0, last = MOST_EXTENT - 1;
@@ -254,7 +259,7 @@ static bool any(const bool *on, int n)
   return false;
 }
 
-/* Marks the pixels of sources that are read along each of both axes. */
+/* Marks the pixels of an operand's sources along both axes. */
 static void mark_sources(struct marks m[2], const struct mafat_sources *sources,
                          bool on[2][MOST_EXTENT])
 {
@@ -275,7 +280,7 @@ static bool reads(const struct mafat_sources *sources, int tensor)
   return false;
 }
 
-/* Is a layer's output needed behind `end`, or an output of the network? */
+/* True if a layer from `end` on needs the layer's output, or it is an output of the network. */
 static bool leaves(const struct mafat_network *n, const bool *needed, int layer, int end)
 {
   struct mafat_source self;
@@ -294,12 +299,12 @@ static void find_needed(const struct mafat_network *n, bool *needed)
   }
 }
 
-/* Extents of a tile along one axis: of every layer's output, of what it reads. */
+/* Extents of a tile along one axis: of each layer's output, and of each operand. */
 struct extents {
   int out[MOST_TENSORS], in[MOST_TENSORS][MOST_OPERANDS];
 };
 
-/* The pixels that part `part` of the group has to make of a tensor that leaves it. */
+/* Marks the pixels that part `part` of the group computes of a tensor that is used outside. */
 static void mark_share(const struct mafat_group *g, bool axis_y, int part, int extent, bool *on)
 {
   const int *bounds = axis_y ? g->row_bounds : g->col_bounds;
@@ -325,9 +330,8 @@ static void mark_reads(struct marks m[2], struct extents e[2], const struct mafa
   }
 }
 
-/* Rows are axis 1, columns axis 0. A tile that is empty along one of them is not
- * computed, and needs nothing. A text's groups are runs of layers: each stands where its number is.
- */
+/* Finds the extents of tile (ty, tx) along columns (e[0]) and rows (e[1]). A box that is empty
+ * along one axis is not computed. Layers of a group are consecutive. */
 static void find_extents(struct extents e[2], const struct mafat_network *n, const bool *needed,
                          const struct mafat_group *g, int ty, int tx)
 {
@@ -386,7 +390,7 @@ static size_t group_bytes(const struct mafat_network *n, const struct mafat_grou
   return most;
 }
 
-/* Tells if all groups are runs of layers in grids, as in the paper. */
+/* True if all groups are grids of consecutive layers, as in the paper. */
 static bool is_grids(const struct mafat_plan *plan)
 {
   for (int g = 0; g < plan->n_groups; g++)
@@ -396,7 +400,8 @@ static bool is_grids(const struct mafat_plan *plan)
   return true;
 }
 
-/* Odd cases are chains. Whatever the plan's algorithm, fused or not. */
+/* Predictions of random plans, of any algorithm and fused or not, equal the formula for tiles that
+ * are found pixel by pixel. Odd cases are chains. */
 START_TEST(tiles_are_those_found_pixel_by_pixel)
 {
   static char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];
@@ -437,7 +442,7 @@ START_TEST(tiles_are_those_found_pixel_by_pixel)
 }
 END_TEST
 
-/* The paper's own figures, whatever mafat would do with the plan. */
+/* Algorithm and threads do not change the paper's prediction. */
 START_TEST(the_algorithm_changes_nothing)
 {
   static const char *const texts[] = {"5x5/8/2x2", "2x3/4/4x1/12/1x1",
@@ -462,7 +467,7 @@ START_TEST(the_algorithm_changes_nothing)
 }
 END_TEST
 
-/* Balanced boundaries make the largest tile of a direct run smaller; they are part of the plan. */
+/* Balanced boundaries make the largest tile smaller. */
 START_TEST(balanced_tiles_need_less)
 {
   struct mafat_network *n = test_network(YOLOV2_16);
@@ -481,6 +486,7 @@ END_TEST
 
 /* ---- refusals ---- */
 
+/* Groups by rows or panels are rejected, and the diagnostic names their layers. */
 START_TEST(rows_and_panels_are_refused)
 {
   static const char *const texts[] = {"rows4/NoCut", "panels/NoCut", "2x2/4/rows", "2x2/4/panels"};
@@ -498,6 +504,7 @@ START_TEST(rows_and_panels_are_refused)
 }
 END_TEST
 
+/* A sum of bytes that overflows is rejected. */
 START_TEST(bytes_beyond_the_address_space_are_refused)
 {
   struct mafat_network *n = test_network(NET POOL);
@@ -516,7 +523,7 @@ START_TEST(bytes_beyond_the_address_space_are_refused)
 }
 END_TEST
 
-/* 2^28 pixels, 2^11 channels, 2^24 taps: 2^65 bytes. */
+/* An im2col matrix of 2^65 bytes is rejected: 2^28 pixels, 2^11 channels, 2^24 taps. */
 START_TEST(a_matrix_beyond_counting_is_refused)
 {
   struct mafat_network *n = test_network("[net]\nheight=16384\nwidth=16384\nchannels=2048\n"
@@ -531,6 +538,7 @@ START_TEST(a_matrix_beyond_counting_is_refused)
 }
 END_TEST
 
+/* If any allocation fails, MAFAT_ENOMEM is returned and all memory is freed. */
 START_TEST(refused_memory_is_reported_and_nothing_leaks)
 {
   struct mafat_network *n = test_network(YOLOV2_16);

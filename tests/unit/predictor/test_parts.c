@@ -1,6 +1,6 @@
 /* Covers predictor/plan/{parts, partition}.c, predictor/schedule/{schedule_parts, parts_inputs,
- * parts_order, parts_scratch, rows_parts}.c: layers in parts: partition buffers and scratch of
- * their own, each alive as long as it is needed and no longer. */
+ * parts_order, parts_scratch, rows_parts}.c: layers in parts. Each partition buffer and scratch is
+ * alive as long as it is needed and no longer. */
 #include "predictor/plan/parts.h"
 #include "predictor/planning/planning.h"
 #include "predictor/schedule/schedule.h"
@@ -23,7 +23,7 @@ struct subject {
     if (!(holds)) test_fail_case((s)->cfg, (s)->text, __VA_ARGS__); \
   } while (0)
 
-/* False: no split was found that the network can have. */
+/* Opens a random network with a split plan. False: the random splits do not fit the network. */
 static bool open_subject(struct subject *s, int seed)
 {
   struct test_rng rng = test_rng(77000 + (uint64_t)seed);
@@ -54,6 +54,7 @@ static void close_subject(struct subject *s)
 
 /* ---- all buffers ---- */
 
+/* Checks that buffers that are alive together do not overlap. */
 static void check_places(const struct subject *s)
 {
   const struct mafat_layout *l = s->layout;
@@ -62,9 +63,9 @@ static void check_places(const struct subject *s)
       const struct mafat_buffer *a = &l->buffers[i], *b = &l->buffers[j];
       bool together = a->first <= b->last && b->first <= a->last && a->bytes && b->bytes;
       bool beside = a->offset + a->bytes <= b->offset || b->offset + b->bytes <= a->offset;
-      require(!together || beside, s, "buffers %d and %d of tensors %d and %d lie in one place", j,
-              i, b->tensor, a->tensor);
-      require(a->offset + a->bytes <= l->total_bytes, s, "buffer %d lies outside", i);
+      require(!together || beside, s, "buffers %d and %d of tensors %d and %d overlap", j, i,
+              b->tensor, a->tensor);
+      require(a->offset + a->bytes <= l->total_bytes, s, "buffer %d is outside the arena", i);
     }
 }
 
@@ -75,12 +76,14 @@ static const struct mafat_buffer *buffer_of(const struct subject *s, int tensor,
   return &s->layout->buffers[s->layout->tensors[tensor].buffer + buffer_index];
 }
 
+/* True if the buffer is alive at both times of a position. */
 static bool lives(const struct mafat_buffer *b, int position)
 {
   return b->first <= 2 * position && 2 * position + 1 <= b->last;
 }
 
-/* Inputs of a part were made and are live; its output is live until the last reader. */
+/* Checks that the buffers that a part reads were written and are alive, and that its output's
+ * buffer is alive. */
 static void check_buffers(const struct subject *s, int p, int position, bool **made)
 {
   const struct mafat_layer_part *part = &s->plan->parts->list[p];
@@ -90,18 +93,18 @@ static void check_buffers(const struct subject *s, int p, int position, bool **m
     while (mafat_parts_reads_next(&w)) {
       const struct mafat_buffer *b = buffer_of(s, w.tensor, w.buffer_index);
       require(b->last >= 2 * position + 1 && b->first <= 2 * position, s,
-              "part %d of layer %d reads tensor %d's buffer %d, which is not there", p, part->layer,
+              "part %d of layer %d reads tensor %d's buffer %d, which is not alive", p, part->layer,
               w.tensor, w.buffer_index);
       require(!s->layout->tensors[w.tensor].partition || made[w.tensor][w.buffer_index], s,
-              "nobody made tensor %d's buffer %d", w.tensor, w.buffer_index);
+              "no part has written tensor %d's buffer %d", w.tensor, w.buffer_index);
     }
   }
   require(lives(buffer_of(s, part->layer, own), position), s,
-          "part %d of layer %d makes what is not there", p, part->layer);
+          "part %d of layer %d writes a buffer that is not alive", p, part->layer);
   made[part->layer][own] = true;
 }
 
-/* A part works in as much as it wants, at its step. */
+/* Checks that a part's scratch is large enough and alive at its step; returns its bytes. */
 static size_t check_scratch(const struct subject *s, int p, int position)
 {
   const struct mafat_layout *l = s->layout;
@@ -109,15 +112,15 @@ static size_t check_scratch(const struct subject *s, int p, int position)
   if (step.layer >= s->plan->n_layers) return 0;
   int buffer = mafat_layout_scratch_buffer(l, &step);
   size_t bytes = mafat_scratch_bytes(mafat_layout_scratch(l, &step), l->n_workers);
-  require((bytes > 0) == (buffer >= 0), s, "part %d of layer %d has scratch, or none", p,
-          step.layer);
+  require((bytes > 0) == (buffer >= 0), s,
+          "part %d of layer %d: a scratch buffer does not match its record", p, step.layer);
   if (buffer < 0) return 0;
   require(l->buffers[buffer].bytes >= bytes && lives(&l->buffers[buffer], position), s,
           "part %d of layer %d has too little scratch", p, step.layer);
   return (bytes + 63) / 64 * 64;
 }
 
-/* All that is alive but scratch of parts. */
+/* Bytes alive at a time, without the scratch of parts. */
 static size_t live_at(const struct mafat_layout *l, int time)
 {
   size_t sum = 0;
@@ -129,6 +132,7 @@ static size_t live_at(const struct mafat_layout *l, int time)
   return sum;
 }
 
+/* Checks all parts, and that the peak is no more than what they need one after the other. */
 static void check_parts(const struct subject *s)
 {
   const struct mafat_parts *parts = s->plan->parts;
@@ -148,7 +152,7 @@ static void check_parts(const struct subject *s)
   }
   for (int time = 0; time < 2 * s->plan->n_positions; time++)
     if (live_at(s->layout, time) > bound) bound = live_at(s->layout, time);
-  require(s->layout->bound_bytes == bound, s, "bound %zu, of parts that work one by one %zu",
+  require(s->layout->bound_bytes == bound, s, "bound %zu, but the parts need %zu",
           s->layout->bound_bytes, bound);
   require(s->layout->total_bytes >= bound, s, "an arena of %zu bytes below its bound",
           s->layout->total_bytes);
@@ -156,7 +160,7 @@ static void check_parts(const struct subject *s)
   free(made);
 }
 
-/* A split is of its group's layers alone, whatever lies between them. */
+/* Checks that only layers of groups with parts are divided. */
 static void check_members(const struct subject *s)
 {
   for (int l = 0; l < s->plan->n_layers; l++) {
@@ -166,7 +170,7 @@ static void check_members(const struct subject *s)
   }
 }
 
-/* Rows of an input come from the first on, each once. */
+/* Checks that the rows of the input are read in order, each once. */
 static void check_inputs(const struct subject *s)
 {
   struct mafat_schedule *schedule;
@@ -177,12 +181,13 @@ static void check_inputs(const struct subject *s)
   while (mafat_schedule_next(schedule, &step)) {
     if (step.layer != picture) continue;
     require(step.kind == MAFAT_STEP_INPUT && step.out.y.begin == rows && step.out.y.end <= h, s,
-            "the input's row %d comes behind row %d", step.out.y.begin, rows);
+            "the input's row %d comes after row %d", step.out.y.begin, rows);
     rows = step.out.y.end;
   }
   mafat_schedule_close(&schedule);
 }
 
+/* In random split plans, each part's buffers are alive, and no more than necessary. */
 START_TEST(each_part_finds_what_it_needs_and_no_more_is_alive)
 {
   static struct subject s;
@@ -195,7 +200,7 @@ START_TEST(each_part_finds_what_it_needs_and_no_more_is_alive)
 }
 END_TEST
 
-/* ---- which tensors lie in partition buffers ---- */
+/* ---- which tensors are stored in partition buffers ---- */
 
 #define NET "[net]\nwidth=16\nheight=24\nchannels=3\n"
 #define CONV(filters) \
@@ -203,18 +208,18 @@ END_TEST
 
 static const struct {
   const char *plan;
-  int input, first, second; /* partition buffers of the input, and of what layers 0 and 1 put out */
-} lying[] = {
-    {"split(h4:0-3)", 7, 4, 4},              /* rows of one part, of two */
+  int input, first, second; /* expected buffers of the input, and of the outputs of layers 0, 1 */
+} buffer_rows[] = {
+    {"split(h4:0-3)", 7, 4, 4},              /* some rows of the input are read by two parts */
     {"split(h2:0-3)", 3, 2, 2},
     {"split(h[10]:0-3)", 3, 2, 2},
-    {"split(h2:0-1)/2/split(h3:2-3)", 3, 2, 2}, /* a later group reads partition buffers, too */
+    {"split(h2:0-1)/2/split(h3:2-3)", 3, 2, 2}, /* a later split group can read them */
     {"split(h2:0)/1/split(h3:1-3)", 3, 2, 3},
-    {"split(h2:0-1)/2/1x1", 3, 2, 2},        /* and one of whole maps, */
-    {"split(h2:0-1)/2/rows1", 3, 2, 1},      /* but none whose layers take turns, */
-    {"split(h2:0-1)/2/panels", 3, 2, 1},     /* nor any other */
+    {"split(h2:0-1)/2/1x1", 3, 2, 2},        /* so can one of whole maps, */
+    {"split(h2:0-1)/2/rows1", 3, 2, 1},      /* but not one by rows, */
+    {"split(h2:0-1)/2/panels", 3, 2, 1},     /* in panels or in tiles */
     {"split(h2:0-1)/2/2x2", 3, 2, 1},
-    {"rows2:bricks:direct/NoCut", 7, 4, 4},  /* a partition buffer for each step */
+    {"rows2:bricks:direct/NoCut", 7, 4, 4},  /* one for each step */
     {"rows4:early:bricks:direct/NoCut", 3, 2, 2},
     {"rows2:bricks:direct/2/rows4:bricks:direct", 7, 4, 4},
     {"rows2:bricks:direct/2/1x1", 7, 4, 4},
@@ -222,9 +227,9 @@ static const struct {
     {"1x1/1/rows2:bricks:direct", 1, 1, 4},
     {"1x1/1/split(h2:1-3)", 1, 1, 2},
     {"rows2/1/split(h2:1-3)", 1, 1, 2},
-    {"split(c2:0-1)", 1, 2, 1},              /* the input's channels lie in one block */
-    {"split(w2:0-3)", 1, 1, 1},              /* a window reads across columns */
-    {"split(h3:1-2)", 1, 1, 3},              /* whoever reads it first does it whole */
+    {"split(c2:0-1)", 1, 2, 1},              /* the input has a single channel block */
+    {"split(w2:0-3)", 1, 1, 1},              /* a window reads columns of two parts */
+    {"split(h3:1-2)", 1, 1, 3},              /* layer 0 reads the whole input */
 };
 
 static int buffers_of(const struct mafat_layout *l, int tensor)
@@ -232,14 +237,15 @@ static int buffers_of(const struct mafat_layout *l, int tensor)
   return l->tensors[tensor].partition ? mafat_partition_n_buffers(l->tensors[tensor].partition) : 1;
 }
 
-START_TEST(what_parts_read_and_make_lies_in_buffers)
+/* Tensors have as many buffers as each row says. */
+START_TEST(tensors_have_partition_buffers)
 {
   struct mafat_network *n = test_network(NET CONV(64) CONV(64) CONV(32) CONV(16));
-  struct mafat_plan *plan = test_plan(n, lying[_i].plan);
+  struct mafat_plan *plan = test_plan(n, buffer_rows[_i].plan);
   struct mafat_layout *l = test_layout(n, plan);
-  ck_assert_int_eq(buffers_of(l, 4), lying[_i].input);
-  ck_assert_int_eq(buffers_of(l, 0), lying[_i].first);
-  ck_assert_int_eq(buffers_of(l, 1), lying[_i].second);
+  ck_assert_int_eq(buffers_of(l, 4), buffer_rows[_i].input);
+  ck_assert_int_eq(buffers_of(l, 0), buffer_rows[_i].first);
+  ck_assert_int_eq(buffers_of(l, 1), buffer_rows[_i].second);
   ck_assert_int_eq(buffers_of(l, 3), 1); /* an output is whole */
   mafat_layout_close(&l);
   mafat_plan_close(&plan);
@@ -247,14 +253,14 @@ START_TEST(what_parts_read_and_make_lies_in_buffers)
 }
 END_TEST
 
-/* Each partition buffer of the input and of what a later group reads dies with its last reader. */
+/* Each partition buffer of the input, and of a tensor that a later group reads, dies with its last
+ * reader. */
 START_TEST(buffers_die_one_by_one_across_groups)
 {
   struct mafat_network *n = test_network(NET CONV(32) CONV(32) CONV(32));
   struct mafat_plan *plan = test_plan(n, "split(h3:0)/1/split(h3:1-2)/order=postorder");
   struct mafat_layout *l = test_layout(n, plan);
-  /* 5 parts of the input among 3 of layer 0, then 3 of layer 1, between which those of layer 2 run
-   */
+  /* 5 parts of the input and 3 of layer 0, then 3 parts of layer 1 and 3 of layer 2 alternately */
   ck_assert_int_eq(plan->n_positions, 14);
   ck_assert_int_eq(buffers_of(l, 3), 5);
   const struct mafat_buffer *input = &l->buffers[l->tensors[3].buffer],
@@ -279,7 +285,8 @@ END_TEST
 
 /* ---- scratch ---- */
 
-/* One layer works in much, the other in little: the peak has what is needed where it is. */
+/* Parts of the convolutions have more than four times the scratch of the maxpool's parts, and parts
+ * of equal size share a record. */
 START_TEST(scratch_counts_where_it_is_used)
 {
   struct mafat_network *n = test_network(NET CONV(32) "[maxpool]\nsize=3\nstride=1\n" CONV(32));
@@ -309,8 +316,8 @@ Suite *parts_suite(void)
   TCase *t = tcase_create("parts");
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, each_part_finds_what_it_needs_and_no_more_is_alive, 0, test_seeds(400));
-  tcase_add_loop_test(t, what_parts_read_and_make_lies_in_buffers, 0,
-                      (int)(sizeof lying / sizeof *lying));
+  tcase_add_loop_test(t, tensors_have_partition_buffers, 0,
+                      (int)(sizeof buffer_rows / sizeof *buffer_rows));
   tcase_add_test(t, buffers_die_one_by_one_across_groups);
   tcase_add_test(t, scratch_counts_where_it_is_used);
   suite_add_tcase(suite, t);

@@ -1,6 +1,6 @@
 /* Covers predictor/plan/{plan, algorithms, weight_placement}.c, predictor/planning/{balance,
- * group_order, in_place, lay, planning}.c: plans laid over networks: groups, cuts, algorithms,
- * weight placement. */
+ * group_order, in_place, lay, planning}.c: plans made from texts and networks: groups, cuts,
+ * algorithms, weight placement. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 Suite *plan_suite(void);
 
-/* Six layers: 0 and 1 keep 24 x 32, 2 halves it, 3 and 4 keep 12 x 16, 5 is 6 x 8. */
+/* Six layers. Maps of layers 0 and 1 are 24 x 32, of 2 to 4 12 x 16, of 5 6 x 8. */
 static const char chain[] =
     "[net]\nheight=24\nwidth=32\nchannels=3\n"
     "[convolutional]\nfilters=8\nsize=3\npad=1\n[convolutional]\nfilters=8\nsize=1\n"
@@ -32,18 +32,18 @@ static const char mixed[] =
     "[reorg]\nstride=2\n[convolutional]\nfilters=8\nsize=3\npad=1\n"
     "[maxpool]\nsize=2\nstride=2\n[avgpool]\n[connected]\noutput=5\n[softmax]\n";
 
-/* A convolution behind a layer that leaves one pixel. */
+/* A convolution after a layer whose map is one pixel. */
 static const char single[] =
     "[net]\nheight=8\nwidth=8\nchannels=3\n[convolutional]\n[avgpool]\n[convolutional]\n";
 
-/* 3x3 layers of stride 1, 0 and 1 faster by Winograd; 3 is a maxpool. */
+/* 3x3 layers of stride 1; layers 0 and 1 are expected to be faster by Winograd; 3 is a maxpool. */
 static const char vgg[] =
     "[net]\nheight=64\nwidth=64\nchannels=64\n"
     "[convolutional]\nfilters=64\nsize=3\npad=1\n[convolutional]\nfilters=64\nsize=3\npad=1\n"
     "[convolutional]\nfilters=4\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
     "[convolutional]\nfilters=64\nsize=3\npad=1\n";
 
-/* Depthwise layers inside 1x1s: 0, 2, 6; 4 is read by a maxpool. */
+/* Depthwise layers 0, 2 and 6 are inside 1x1s; a maxpool reads depthwise layer 4. */
 #define SEPARABLE(layer) "[convolutional]\nfilters=16\ngroups=16\nsize=3\npad=1\n" layer
 static const char mobile[] =
     "[net]\nheight=16\nwidth=16\nchannels=16\n" SEPARABLE("[convolutional]\nfilters=16\nsize=1\n")
@@ -55,7 +55,7 @@ static const char mobile[] =
 
 struct reading {
   const char *text, *cfg;
-  const char *canonical; /* what is written back */
+  const char *canonical; /* expected text of the plan's spec */
 };
 
 static const struct reading readings[] = {
@@ -69,15 +69,15 @@ static const struct reading readings[] = {
     {"[2,5]x[4]", chain, "[2,5]x[4]/NoCut"},
     {"[1,2,3,4,5]x[]/5/1x1", chain, "[1,2,3,4,5]x[]/5/1x1"},
     {"[]x[]", chain, "1x1/NoCut"},
-    {"[2]x2", chain, "[2]x[4]/NoCut"},    /* the even side becomes given, too */
+    {"[2]x2", chain, "[2]x[4]/NoCut"},    /* even boundaries of the other axis are written, too */
     {"1x1:balanced", chain, "1x1/NoCut"}, /* nothing to balance */
     {"2x2:balanced/4/1x1", chain, "2x2:balanced/4/1x1"},
     {"007x08/3/2x1", chain, "7x8/3/2x1"},
     {"24x32/2/1x1", chain, "24x32/2/1x1"}, /* as many tiles as pixels */
     {"2x2", mixed, "2x2/2/1x1/3/2x2/5/1x1"},
-    {"1x1", mixed, "1x1/NoCut"},             /* whole maps need no split */
-    {"5x9", mixed, "5x9/2/1x1/3/3x4/5/1x1"}, /* behind a split: at most a tile per pixel */
-    {"2x2:balanced", single, "2x2:balanced/1/1x1/2/1x1"}, /* one tile is not balanced */
+    {"1x1", mixed, "1x1/NoCut"},             /* a group of whole maps is not divided */
+    {"5x9", mixed, "5x9/2/1x1/3/3x4/5/1x1"}, /* later groups: at most a tile per pixel */
+    {"2x2:balanced", single, "2x2:balanced/1/1x1/2/1x1"}, /* one tile cannot be balanced */
     {"[3]x[5]/2/1x1/3/[1]x[2,3]/5/1x1", mixed, "[3]x[5]/2/1x1/3/[1]x[2,3]/5/1x1"},
     {"rows", chain, "rows4/NoCut"},
     {"rows7", mixed, "rows7/2/1x1/3/rows7/5/1x1"},
@@ -94,8 +94,8 @@ static const struct reading readings[] = {
     {"panels:streamed:apart", chain, "panels:apart:streamed/NoCut"}, /* in any order */
     {"2x2:loaded:balanced/4/1x1", chain, "2x2:balanced:loaded/4/1x1"},
     {"1x1:balanced:loaded", chain, "1x1:loaded/NoCut"},
-    {"1x1:winograd", chain, "1x1:winograd/NoCut"}, /* 0 and 3; of few channels: by default direct */
-    {"1x1:direct", chain, "1x1/NoCut"},            /* what is so anyway is not written */
+    {"1x1:winograd", chain, "1x1:winograd/NoCut"}, /* 0 and 3; few channels: direct by default */
+    {"1x1:direct", chain, "1x1/NoCut"},            /* defaults are not written */
     {"1x1:winograd0", chain, "1x1:winograd0/NoCut"},
     {"1x1:winograd0,3", chain, "1x1:winograd/NoCut"},
     {"1x1:winograd0-5", chain, "1x1:winograd/NoCut"},
@@ -103,7 +103,7 @@ static const struct reading readings[] = {
     {"2x2:winograd3:balanced/4/1x1:direct", chain, "2x2:balanced:winograd3/4/1x1"},
     {"rows:streamed:winograd3/4/1x1", chain, "rows4:streamed:winograd3/4/1x1"},
     {"1x1:winograd", vgg, "1x1:winograd/NoCut"},
-    {"1x1:direct", vgg, "1x1:direct/NoCut"}, /* by default Winograd, F(6x6): 0, 1 */
+    {"1x1:direct", vgg, "1x1:direct/NoCut"}, /* layers 0, 1: F(6x6) by default */
     {"1x1:direct1:winograd2", vgg, "1x1:direct1:winograd2/NoCut"},
     {"1x1:direct0,4", vgg, "1x1:direct0/NoCut"},
     {"1x1:winograd2-4", vgg, "1x1:winograd2-4/NoCut"},
@@ -113,18 +113,18 @@ static const struct reading readings[] = {
     {"rows4:winograd-large4,2:direct1", vgg, "rows4:direct1:winograd-large2-4/NoCut"},
     {"1x1:direct0:winograd2,4", vgg, "1x1:direct0:winograd2-4/NoCut"},
     {"rows:direct0/2/panels:winograd4", vgg, "rows4:direct0/2/panels:winograd4"},
-    {"1x1:dw0", chain, "1x1/NoCut"}, /* of no layer */
+    {"1x1:dw0", chain, "1x1/NoCut"}, /* no depthwise layer */
     {"1x1:dw0", mobile, "1x1:dw0/NoCut"},
     {"1x1:dw(0:0-7)", mobile, "1x1:dw0/NoCut"},
     {"1x1:dw(3:0-1,3:2-4,3:6)", mobile, "1x1:dw3/NoCut"},
-    {"1x1:dw(4:4)", mobile, "1x1/NoCut"}, /* of one that has no choice */
+    {"1x1:dw(4:4)", mobile, "1x1/NoCut"}, /* layer 4 cannot be fused */
     {"1x1:dw(2:2-6)", mobile, "1x1:dw(2:2-6)/NoCut"},
-    {"1x1:dw(2:2-7,0:6)", mobile, "1x1:dw(2:2,0:6)/NoCut"}, /* the last word holds */
+    {"1x1:dw(2:2-7,0:6)", mobile, "1x1:dw(2:2,0:6)/NoCut"}, /* the last word applies */
     {"rows2:dw5/2/panels:dw(0:6)", mobile, "rows2:dw5/2/panels:dw(0:6)"},
-    {"1x1:dw0/1/1x1:dw0", mobile, "1x1/1/1x1:dw0"}, /* 0 is read by another group */
+    {"1x1:dw0/1/1x1:dw0", mobile, "1x1/1/1x1:dw0"}, /* another group reads layer 0 */
 };
 
-/* 0 ... extent, rising. */
+/* True if the bounds rise from 0 to extent. */
 static bool bounds_cover(const int *bounds, int n, int extent)
 {
   bool rising = bounds[0] == 0 && bounds[n] == extent;
@@ -132,7 +132,7 @@ static bool bounds_cover(const int *bounds, int n, int extent)
   return rising;
 }
 
-/* Each layer is in one group, and of a grid boundaries follow each other without holes. */
+/* True if each layer is in one group, and the tiles of each grid cover the map. */
 static bool covers(const struct mafat_plan *plan, const struct mafat_network *n)
 {
   int at = 0;
@@ -197,7 +197,7 @@ static bool same_plans(const struct mafat_plan *a, const struct mafat_plan *b)
          !memcmp(a->placement, b->placement, (size_t)a->n_layers * sizeof *a->placement);
 }
 
-/* A plan's spec has all of it, boundaries that were found included. */
+/* True if the plan's spec gives the same plan again, with the balanced boundaries. */
 static bool is_made_again(const struct mafat_plan *plan, const struct mafat_network *n)
 {
   struct mafat_spec *spec;
@@ -213,6 +213,7 @@ static bool is_made_again(const struct mafat_plan *plan, const struct mafat_netw
   return same;
 }
 
+/* Each text gives a plan with the expected canonical text, which gives the same plan. */
 START_TEST(plans_are_read_and_written)
 {
   const struct reading *r = &readings[_i];
@@ -232,7 +233,8 @@ START_TEST(plans_are_read_and_written)
 }
 END_TEST
 
-START_TEST(plans_may_lie_in_a_heap_of_their_own)
+/* A plan in a heap of its own is the same plan. */
+START_TEST(plans_may_have_a_heap_of_their_own)
 {
   const struct reading *r = &readings[_i];
   struct mafat_network *n = test_network(r->cfg);
@@ -249,6 +251,7 @@ START_TEST(plans_may_lie_in_a_heap_of_their_own)
 }
 END_TEST
 
+/* The canonical text of a random plan gives the same plan. */
 START_TEST(random_plans_are_read_and_written)
 {
   for (int i = 0; i < 100; i++) {
@@ -273,6 +276,7 @@ START_TEST(random_plans_are_read_and_written)
 }
 END_TEST
 
+/* A plan may have only the first layers of a network. */
 START_TEST(a_plan_may_end_before_the_network)
 {
   struct mafat_network *n = test_network(mixed);
@@ -303,7 +307,7 @@ START_TEST(every_layer_has_its_group)
 }
 END_TEST
 
-/* Boundaries stand for any map of the group: shares of it cover it once. */
+/* Scaled to a map of any size, a grid's shares cover the map once. */
 START_TEST(shares_cover_maps_of_any_size)
 {
   struct mafat_network *n = test_network(chain);
@@ -327,7 +331,7 @@ END_TEST
 /* ---- refusing ---- */
 
 struct refusal {
-  const char *text, *cfg, *message; /* a part of the diagnostic */
+  const char *text, *cfg, *message; /* message: expected part of the diagnostic */
 };
 
 static const struct refusal refusals[] = {
@@ -511,6 +515,7 @@ static const struct refusal refusals[] = {
      "given boundaries over layers 2..7, but layer 2 [reorg] cannot be tiled: cut there"},
 };
 
+/* Each text is rejected with its message. */
 START_TEST(other_texts_are_refused)
 {
   const struct refusal *r = &refusals[_i];
@@ -527,6 +532,7 @@ START_TEST(other_texts_are_refused)
 }
 END_TEST
 
+/* A wrong number of layers, and a text that is too long, are rejected. */
 START_TEST(layers_and_lengths_are_checked)
 {
   struct mafat_network *n = test_network(chain);
@@ -547,6 +553,7 @@ END_TEST
 
 /* ---- options ---- */
 
+/* Without options, a plan has the default options. */
 START_TEST(the_defaults_are_auto_on_one_thread)
 {
   struct mafat_network *n = test_network(chain);
@@ -568,6 +575,7 @@ START_TEST(the_defaults_are_auto_on_one_thread)
 }
 END_TEST
 
+/* Numbers of threads other than 1 to 64 are rejected. */
 START_TEST(threads_are_1_to_64)
 {
   static const int counts[] = {1, 2, 64, 0, -1, 65, 1 << 30};
@@ -596,6 +604,7 @@ START_TEST(threads_are_1_to_64)
 }
 END_TEST
 
+/* Names of algorithms are found, and other names are not. */
 START_TEST(algorithms_are_found_by_their_names)
 {
   static const char *const strangers[] = {"",          "Auto", "direc", "directly",
@@ -617,7 +626,7 @@ START_TEST(algorithms_are_found_by_their_names)
 }
 END_TEST
 
-/* Options are no part of a plan's text. */
+/* Options do not change a plan's text. */
 START_TEST(options_leave_the_text_alone)
 {
   struct mafat_network *n = test_network(chain);
@@ -636,12 +645,12 @@ START_TEST(options_leave_the_text_alone)
 }
 END_TEST
 
-/* ---- where weights are, which layers are divided ---- */
+/* ---- weight placement, and which layers are divided ---- */
 
-/* An ordinary convolution (0), a depthwise one inside a 1x1 (1, 2), groups (3),
- * batchnorm (4), a wide convolution and a 1x1 behind it (5, 6), a maxpool with a
- * convolution inside (7, 8), a convolution inside a shortcut (9, 10), weights of
- * each pixel's own (11), a convolution (12), connected (13, 14). */
+/* A convolution (0), a depthwise one inside a 1x1 (1, 2), one with groups (3), batchnorm (4), a
+ * wide convolution and the 1x1 that reads it (5, 6), a convolution inside a maxpool (7, 8), a
+ * convolution inside a shortcut (9, 10), a local layer (11), a convolution (12), two connected
+ * layers (13, 14). */
 static const char weighty[] =
     "[net]\nheight=12\nwidth=16\nchannels=3\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
     "[convolutional]\nfilters=16\ngroups=16\nsize=3\npad=1\n[convolutional]\nfilters=24\nsize=1\n"
@@ -656,8 +665,8 @@ struct placement_row {
   const char *plan;
   int n_threads;
   bool keep_all;
-  const char *placement; /* of each layer: kept, loaded, streamed, or without weights */
-  const char *divided;   /* the steps of which are panels */
+  const char *placement; /* expected, for each layer: k(ept), l(oaded), s(treamed), or - */
+  const char *divided;   /* expected, for each layer: d if its steps are panels */
 };
 
 static const struct placement_row placement_rows[] = {
@@ -668,21 +677,22 @@ static const struct placement_row placement_rows[] = {
     {"2x2:balanced:streamed/5/1x1", 1, false, "lllllkkk-k-kkkk", "..............."},
     {"rows", 1, false, "kkkkkkkk-k-kkkk", "..............."},
     {"rows:loaded", 1, false, "llllllll-l-llll", "..............."},
-    /* The local layer and the connected ones are groups of their own: of panels. */
+    /* the local layer and the connected ones become groups in panels */
     {"rows:streamed", 1, false, "sllllsss-s-lsss", "d....dd.d.d.ddd"},
     {"rows:streamed", 1, true, "slsllsss-s-lsss", "d.d..ddd.d..ddd"},
     {"panels", 1, false, "kkkkkkkk-k-kkkk", "d....d..d.d.ddd"},
     {"panels:loaded", 1, false, "llllllll-l-llll", "d....d..d.d.ddd"},
     {"panels:streamed", 1, false, "sllllsls-s-lsss",
-     "d....d..d.d.ddd"}, /* 6 takes the panels of 5 */
+     "d....d..d.d.ddd"}, /* 5 and 6 are a panel fusion */
     {"panels:apart:streamed", 1, false, "sllllsss-s-lsss", "d....dd.d.d.ddd"},
     {"panels:streamed", 2, false, "sllllsss-s-lsss",
-     "d....dd.d.d.ddd"}, /* 64 filters are one panel */
+     "d....dd.d.d.ddd"}, /* 64 filters are one panel of two threads: no panel fusion */
     {"panels:streamed", 1, true, "slsllsss-s-lsss", "d.d..ddd.d..ddd"},
     {"panels:streamed/6/rows:streamed/11/panels", 1, false, "sllllsss-s-kkkk", "d....dd.d.d.ddd"},
     {"rows:loaded/5/panels/7/1x1:streamed", 1, false, "lllllkkl-l-llll", ".....d........."},
 };
 
+/* Weights are placed, and layers divided, as each row says, with any algorithm. */
 START_TEST(weights_are_where_they_can_be)
 {
   const struct placement_row *r = &placement_rows[_i];
@@ -724,6 +734,7 @@ static size_t plan_bytes(const struct mafat_network *n, const char *format, int 
   return bytes;
 }
 
+/* A balanced grid needs no more bytes than an even one. */
 START_TEST(balanced_is_never_worse_than_even)
 {
   for (int i = 0; i < 300; i++) {
@@ -747,7 +758,7 @@ START_TEST(balanced_is_never_worse_than_even)
 }
 END_TEST
 
-/* Tiles at the map's edge grow back on one side only: they may be larger. */
+/* In a balanced grid, tiles at the map's edge are larger, because they overlap on one side only. */
 START_TEST(balanced_gives_the_edges_more)
 {
   struct mafat_network *n = test_network(
@@ -770,7 +781,7 @@ Suite *plan_suite(void)
   TCase *reading = tcase_create("reading");
   tcase_set_timeout(reading, 60);
   tcase_add_loop_test(reading, plans_are_read_and_written, 0, sizeof readings / sizeof *readings);
-  tcase_add_loop_test(reading, plans_may_lie_in_a_heap_of_their_own, 0,
+  tcase_add_loop_test(reading, plans_may_have_a_heap_of_their_own, 0,
                       sizeof readings / sizeof *readings);
   tcase_add_loop_test(reading, random_plans_are_read_and_written, 0, test_seeds(10));
   tcase_add_test(reading, a_plan_may_end_before_the_network);

@@ -1,5 +1,4 @@
-/* Covers predictor/cost/predict.c: sums of bytes: what counts together at the peak, and that
- * nothing wraps. */
+/* Covers predictor/cost/predict.c: which bytes add up to the charge, and that sums do not wrap. */
 #include "predictor/cost/predict.h"
 
 #include "tests/support/support.h"
@@ -50,6 +49,7 @@ static struct mafat_prediction predict(size_t process, size_t image, size_t file
   return p;
 }
 
+/* The categories of the prediction add up to the layout's bytes. */
 START_TEST(test_the_parts_are_those_of_the_layout)
 {
   struct mafat_prediction p = predict(1 << 20, 0, 0);
@@ -62,6 +62,7 @@ START_TEST(test_the_parts_are_those_of_the_layout)
 }
 END_TEST
 
+/* The reserve adds to the charge, not to resident bytes. */
 START_TEST(test_the_reserve_is_charged_and_not_resident)
 {
   struct mafat_footprint footprint = {.process_bytes = 1 << 20};
@@ -78,7 +79,7 @@ START_TEST(test_the_reserve_is_charged_and_not_resident)
 }
 END_TEST
 
-/* Searching may take more than running: then that is what has to fit. */
+/* If choosing the plan needs more than running it, the charge is that of choosing. */
 START_TEST(test_no_plan_costs_less_than_its_search)
 {
   struct mafat_footprint footprint = {
@@ -96,7 +97,7 @@ START_TEST(test_no_plan_costs_less_than_its_search)
 }
 END_TEST
 
-/* So that what a table says of a plan is what a run of it is judged by, page tables and all. */
+/* mafat_predict_charge_with gives the same charge as a prediction for the larger process. */
 START_TEST(test_a_larger_process_is_counted_to_the_byte)
 {
   for (size_t process = 1 << 20; process < 24 << 20; process += 777777)
@@ -109,7 +110,7 @@ START_TEST(test_a_larger_process_is_counted_to_the_byte)
 }
 END_TEST
 
-/* The decoder is gone before the layers run: the larger of the two counts. */
+/* A whole picture is decoded before the layers run: the charge is the larger of the two. */
 START_TEST(test_a_small_decoder_hides_behind_the_layers)
 {
   ck_assert_uint_eq(predict(0, 4096, 0).charge_bytes, predict(0, 0, 0).charge_bytes);
@@ -129,8 +130,8 @@ static size_t charge_of(size_t image, size_t turned)
   return p.charge_bytes;
 }
 
-/* A picture that comes by rows is decoded while the layers run: the decoder, and the
- * picture turned in memory, lie beside the arena. */
+/* A picture that is read row by row is decoded while layers run: the decoder and the converted
+ * picture add to the arena. */
 START_TEST(test_a_picture_by_rows_lies_beside_the_layers)
 {
   lay_again("rows/NoCut");
@@ -142,8 +143,8 @@ START_TEST(test_a_picture_by_rows_lies_beside_the_layers)
 }
 END_TEST
 
-/* The reader of float files is kept for the next run if files are read before the layers run;
- * elsewhere it is freed with the last row. */
+/* The reader of float files stays resident for the next run if inputs are whole; if they are read
+ * row by row, it is freed after the last row. */
 START_TEST(test_what_reads_floats_is_resident_beside_whole_inputs)
 {
   const struct mafat_footprint footprint = {.floats_bytes = 3 * MAFAT_PAGE};
@@ -159,6 +160,7 @@ START_TEST(test_what_reads_floats_is_resident_beside_whole_inputs)
 }
 END_TEST
 
+/* turned_bytes do not count if the picture is whole. */
 START_TEST(test_a_whole_picture_is_never_turned)
 {
   static const char *const texts[] = {"1x1/NoCut", "2x2/NoCut", "panels/NoCut", "1x1/1/rows"};
@@ -185,7 +187,7 @@ START_TEST(test_loaded_weights_are_in_the_arena)
 }
 END_TEST
 
-/* Every thread beside the first has a stack, in the process and in the kernel. */
+/* Each thread but the first adds a stack in the process and one in the kernel. */
 START_TEST(test_threads_are_counted_apart)
 {
   struct mafat_prediction one = predict(1 << 20, 0, 0);
@@ -199,8 +201,8 @@ START_TEST(test_threads_are_counted_apart)
 }
 END_TEST
 
-/* Few detections are part of what comes late anyway; many are not, nor is room for them that the
- * arena does not have. */
+/* Memory for returned detections counts beyond MAFAT_DETECTIONS_SHARE; so does memory for boxes
+ * past the arena's end. */
 START_TEST(test_detections_are_counted)
 {
   static const int most[] = {0, 1, 5000, 12288, 1000000};
@@ -224,7 +226,7 @@ START_TEST(test_detections_are_counted)
 }
 END_TEST
 
-/* The kernel keeps eight bytes for each page of 4096, in tables of its own. */
+/* Page tables need eight bytes of kernel memory for each page of 4096. */
 START_TEST(test_page_tables_grow_with_what_is_mapped)
 {
   struct mafat_prediction small = predict(0, 0, 0), large = predict((size_t)512 << 20, 0, 0);
@@ -242,7 +244,7 @@ static void check_peak(const char *text, int layer)
   ck_assert_uint_le(p.peak.bytes, p.activations + p.scratch + p.input + p.weights + p.io);
 }
 
-/* 64 x 64 x 32 floats are the largest buffer of maps; rows keep few of them. */
+/* The prediction names the largest buffer at the peak. */
 START_TEST(test_the_buffer_that_decides_the_peak_has_a_name)
 {
   check_peak("1x1/NoCut", 1);
@@ -250,6 +252,7 @@ START_TEST(test_the_buffer_that_decides_the_peak_has_a_name)
 }
 END_TEST
 
+/* The peak may be the kept weights. */
 START_TEST(test_kept_weights_may_decide_it)
 {
   release_layout();
@@ -264,6 +267,7 @@ START_TEST(test_kept_weights_may_decide_it)
 }
 END_TEST
 
+/* A prediction holds if it is not below the measurement, and at most 2 % and the slack above. */
 START_TEST(test_a_prediction_is_never_below_and_little_above)
 {
   size_t measured = (size_t)100 << 20, most = measured + measured / 50 + MAFAT_PREDICT_SLACK;
@@ -274,6 +278,7 @@ START_TEST(test_a_prediction_is_never_below_and_little_above)
 }
 END_TEST
 
+/* Scratch of a Winograd convolution with this many filters on a map of side x side. */
 static size_t winograd_scratch(int filters, int side, int n_threads)
 {
   char cfg[256];
@@ -291,7 +296,7 @@ static size_t winograd_scratch(int filters, int side, int n_threads)
   return mafat_scratch_bytes(&scratch, n_threads);
 }
 
-/* Eight threads, of which one finds something to do, have one turn's memory. */
+/* If only one of eight threads has work, there is scratch for one turn. */
 START_TEST(test_threads_without_work_have_no_turn)
 {
   size_t one = winograd_scratch(32, 4, 1), eight = winograd_scratch(32, 4, 8);
@@ -300,6 +305,7 @@ START_TEST(test_threads_without_work_have_no_turn)
 }
 END_TEST
 
+/* Sums that overflow are SIZE_MAX. */
 START_TEST(test_sums_saturate)
 {
   ck_assert_uint_eq(predict(0, SIZE_MAX, 0).charge_bytes, SIZE_MAX);

@@ -1,5 +1,5 @@
 /* Covers predictor/schedule/{schedule, schedule_grid, schedule_panels, schedule_rows}.c,
- * predictor/plan/usage.c: the steps of plans: every output once, after what it reads. */
+ * predictor/plan/usage.c: the steps of a plan compute each output once, after its inputs. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@ Suite *schedule_suite(void);
 
 enum { CASES = 40, NETWORKS_PER_CASE = 40, MOST_PIXELS = 128 * 128 };
 
-/* ---- brute force: which pixels of its sources one output pixel needs ---- */
+/* ---- brute force: the pixels that one output pixel needs ---- */
 
-/* Pixels of one tensor that a tile needs. */
+/* Marked pixels of one tensor. */
 struct marks {
   bool *pixels; /* (h, w) */
   struct mafat_shape shape;
@@ -29,7 +29,7 @@ static void mark(struct marks *m, int y, int x)
   if (y >= 0 && y < m->shape.h && x >= 0 && x < m->shape.w) m->pixels[y * m->shape.w + x] = true;
 }
 
-/* Darknet's loops, a layer at a time: what output (y, x) reads of its input. */
+/* Marks the pixels of the input that output (y, x) reads, as Darknet's loops do. */
 static void mark_inputs(const struct mafat_layer *l, int y, int x, struct marks *m)
 {
   switch (l->type) {
@@ -57,7 +57,8 @@ static void mark_inputs(const struct mafat_layer *l, int y, int x, struct marks 
   }
 }
 
-/* shortcut_cpu: input i * stride is added to output i * sample. */
+/* Marks the pixels of another operand, as Darknet's shortcut_cpu: input i * stride is added to
+ * output i * sample. */
 static void mark_blended(const struct mafat_layer *l, int operand, int y, int x, struct marks *m)
 {
   if (l->operands[operand].broadcast) {
@@ -82,8 +83,8 @@ static struct mafat_box hull(const struct marks *m)
   return b;
 }
 
-/* Marks the pixels of an operand that a box of the output reads, and those between, where its
- * sources have them. `capacity`: for the operand's pixels. */
+/* Marks the pixels of an operand's sources in the hull of those that a box of the output reads.
+ * `capacity`: working array for the operand's pixels. */
 static void mark_operand(const struct mafat_layer *l, int operand, struct mafat_box out,
                          struct marks *marks, bool *capacity)
 {
@@ -127,8 +128,8 @@ static void close_marks(struct marks *m, const struct mafat_network *n)
   free(m);
 }
 
-/* A random network and plan; the seed names the case. Every other one keeps all
- * maps and is direct; the others are fused, of any algorithm, on some threads. */
+/* A random network and plan; the seed names the case. Even seeds keep all maps and are direct; odd
+ * ones are fused, of any algorithm, with several threads. */
 struct subject {
   char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];
   struct mafat_network *network;
@@ -181,14 +182,15 @@ static bool contains(struct mafat_box outer, struct mafat_box inner)
           outer.x.begin <= inner.x.begin && inner.x.end <= outer.x.end);
 }
 
-/* Does a window of this layer lie wholly in its padding? Then the box of what
- * it reads may be wider than needed along the other axis. */
+/* True if a window of the layer may be entirely in the padding. Then the box that it reads may be
+ * wider than needed along the other axis. */
 static bool sees_only_padding(const struct mafat_layer *l)
 {
   return l->type == MAFAT_CONVOLUTIONAL && (l->window.y.before >= mafat_taps_reach(l->window.y) ||
                                             l->window.x.before >= mafat_taps_reach(l->window.x));
 }
 
+/* Checks that the boxes of a tile have all pixels that are read, and no others. */
 static void check_tile(const struct subject *s, const struct mafat_group *g, int ty, int tx,
                        const struct mafat_box *boxes, struct marks *marks)
 {
@@ -224,6 +226,7 @@ static void check_tile(const struct subject *s, const struct mafat_group *g, int
   }
 }
 
+/* A tile's box of a layer is the hull of the pixels that later layers of the tile read. */
 START_TEST(boxes_are_the_hull_of_what_is_read)
 {
   for (int i = 0; i < NETWORKS_PER_CASE; i++) {
@@ -249,28 +252,28 @@ END_TEST
 
 /* ---- the steps of a run ---- */
 
-/* How far a layer has come. */
+/* Progress of a layer. */
 struct state {
-  struct mafat_box held; /* what its buffer holds, once it is finished */
+  struct mafat_box held; /* box in its buffer, once it is finished */
   int at_tile;           /* number of the tile that finished it last; -1: none */
-  int rows;              /* done in a group of rows */
-  bool done;             /* the whole map, in a group that runs each layer once */
-  bool begun;            /* some parts of `out` have come, others have not */
-  struct mafat_box out;  /* that the parts make */
-  int filter, channel;   /* of the next part */
-  struct mafat_span panel; /* of filters, complete: what a panel fusion's readers may take */
-  bool transformed;
+  int rows;              /* rows done in a group by rows */
+  bool done;             /* the whole map is done, in a group that runs each layer once */
+  bool begun;            /* some parts of box `out` are done, others are not */
+  struct mafat_box out;  /* box that the current parts compute */
+  int filter, channel;   /* expected first filter and channel of the next part */
+  struct mafat_span panel; /* complete filters that a panel fusion's readers may process */
+  bool transformed;      /* the transform step of `out` is done */
 };
 
-/* Computed parts of each tensor: whole maps, and the current tile. */
+/* Progress of a run. */
 struct progress {
   const struct subject *s;
-  struct marks *computed;
-  struct state *states; /* [operator] */
-  int tile, group;
-  int position; /* of the last step in the plan's order */
-  int open;     /* the layer whose parts have not all come, or -1 */
-  int input_rows, input_rows_read;
+  struct marks *computed; /* [tensor]: computed pixels */
+  struct state *states; /* [tensor] */
+  int tile, group;      /* number of the current tile, over all groups; current group */
+  int position; /* position of the last step in the plan's order */
+  int open;     /* layer some of whose parts are still to come; -1: none */
+  int input_rows, input_rows_read; /* rows of the picture that were delivered, and needed */
 };
 
 static int most(int a, int b)
@@ -283,7 +286,7 @@ static bool runs_once(const struct mafat_group *g)
   return g->cut.kind != MAFAT_CUT_ROWS && !mafat_group_is_tiled(g);
 }
 
-/* The channels that a step of the layer sums over, all of them. */
+/* Number of input channels of the layer's steps. */
 static int all_channels(const struct subject *s, int layer)
 {
   const struct mafat_layer *reader = &s->network->layers[mafat_plan_reader(s->plan, layer)];
@@ -299,6 +302,7 @@ static bool is_computed(const struct marks *m, struct mafat_box read)
   return true;
 }
 
+/* Checks that a box of a tensor that a step reads is computed and held. */
 static void check_read(struct progress *p, const struct mafat_step *step, int tensor,
                        struct mafat_box read)
 {
@@ -308,24 +312,25 @@ static void check_read(struct progress *p, const struct mafat_step *step, int te
   if (mafat_layer_is_input(&s->network->layers[tensor])) {
     p->input_rows_read = read.y.end > p->input_rows_read ? read.y.end : p->input_rows_read;
     require(contains(t->held, read), s,
-            "layer %d reads rows %d..%d of the picture, %d..%d are there", step->layer,
+            "layer %d reads rows %d..%d of the picture, %d..%d are held", step->layer,
             read.y.begin, read.y.end, t->held.y.begin, t->held.y.end);
   } else if (mafat_order_is_panel_consumer(s->plan, step->layer) &&
              s->plan->panel_producer[step->layer] == tensor) {
     require(p->open == tensor || p->states[tensor].at_tile == p->tile, s,
-            "layer %d takes a panel of layer %d", step->layer, tensor);
+            "layer %d reads a panel of layer %d that is not there", step->layer, tensor);
   } else if (s->plan->group_of[tensor] == step->group) {
     require(!mafat_order_is_panel_producer(s->plan, tensor), s,
             "layer %d reads all of layer %d, which is a panel", step->layer, tensor);
     require(t->at_tile == p->tile && !t->begun && contains(t->held, read), s,
-            "layer %d reads what its tile has not computed of layer %d", step->layer, tensor);
+            "layer %d reads pixels of layer %d that its tile has not computed", step->layer,
+            tensor);
   } else {
     require(is_computed(&p->computed[tensor], read), s,
             "layer %d reads pixels of layer %d that no step has computed", step->layer, tensor);
   }
 }
 
-/* If the input is transformed in a step of its own, only that step reads it. */
+/* Checks all reads of a step. If a separate step transforms the input, only that step reads it. */
 static void check_reads(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
@@ -341,7 +346,8 @@ static void check_reads(struct progress *p, const struct mafat_step *step)
                                           step->out.x)});
 }
 
-/* Every row once, in order; all of them ahead of all else unless the first group asks. */
+/* Checks a step that reads the picture: each row once and in order; all rows before the first
+ * layer, unless the first group is by rows. */
 static void take_input(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
@@ -368,7 +374,7 @@ static void take_input(struct progress *p, const struct mafat_step *step)
   p->states[picture].held = step->held;
 }
 
-/* A new box of a layer: nothing of an earlier one is left, nothing comes twice. */
+/* Begins a new box of a layer: the earlier one must be complete, and no box comes twice. */
 static void begin_box(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
@@ -386,18 +392,19 @@ static void begin_box(struct progress *p, const struct mafat_step *step)
   if (!mafat_order_is_panel_consumer(s->plan, step->layer)) p->open = step->layer;
 }
 
+/* Checks that all readers have processed the last panel of a panel fusion. */
 static void check_readers_took(const struct progress *p, int wide)
 {
   for (int r = 0; r < p->s->plan->n_layers; r++) {
     const struct state *t = &p->states[r];
     if (p->s->plan->panel_producer[r] != wide || r == wide) continue;
     require(most(t->filter, t->channel) == p->states[wide].panel.end || t->done, p->s,
-            "layer %d has not taken the last panel of layer %d", r, wide);
+            "layer %d has not processed the last panel of layer %d", r, wide);
   }
 }
 
-/* A panel fusion's reader takes the panel that is there: a maxpool as filters, a 1x1 as
- * channels; once. */
+/* Checks a step of a reader in a panel fusion: it processes the current panel once, a maxpool as
+ * filters, a 1x1 as input channels. */
 static void take_panel(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
@@ -408,16 +415,16 @@ static void take_panel(struct progress *p, const struct mafat_step *step)
                     rest = pools ? step->channels : step->filters;
   int all = pools ? all_channels(s, step->layer) : s->network->layers[step->layer].out.c;
   require(part.begin == panel.begin && part.end == panel.end && rest.begin == 0 && rest.end == all,
-          s, "layer %d takes [%d, %d) where the panel is [%d, %d)", step->layer, part.begin,
+          s, "layer %d processes [%d, %d), but the panel is [%d, %d)", step->layer, part.begin,
           part.end, panel.begin, panel.end);
   require((pools ? t->filter : t->channel) == part.begin, s,
-          "layer %d takes a panel twice, or leaves one out", step->layer);
+          "layer %d processes a panel twice, or leaves one out", step->layer);
   *(pools ? &t->filter : &t->channel) = part.end;
   t->begun = part.end < s->network->layers[s->plan->panel_producer[step->layer]].out.c;
 }
 
-/* Slices of input channels end where block slices end; only what is streamed has them,
- * and whose sums can be continued. */
+/* Checks a slice of input channels: it ends with a block slice; only streamed layers whose sums can
+ * be continued have slices. */
 static void check_slice(const struct subject *s, const struct mafat_step *step, int all)
 {
   int reader = mafat_plan_reader(s->plan, step->layer);
@@ -434,10 +441,11 @@ static void check_slice(const struct subject *s, const struct mafat_step *step, 
   ck_assert_int_le(n, 256);
   while (i < n && block_slices[i].position + block_slices[i].n < step->channels.end) i++;
   require(i < n && block_slices[i].position + block_slices[i].n == step->channels.end, s,
-          "a slice of layer %d ends at channel %d, in a piece", step->layer, step->channels.end);
+          "a slice of layer %d ends at channel %d, inside a block slice", step->layer,
+          step->channels.end);
 }
 
-/* Panels in order; in each the channels from 0 to the end. */
+/* Checks a part of a step: panels come in order, each with the channels from 0 to the end. */
 static void take_part(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
@@ -471,6 +479,7 @@ static void take_part(struct progress *p, const struct mafat_step *step)
   t->begun = t->filter < filters;
 }
 
+/* Marks the pixels of a complete box as computed. */
 static void finish_box(struct progress *p, const struct mafat_step *step)
 {
   struct state *t = &p->states[step->layer];
@@ -483,7 +492,8 @@ static void finish_box(struct progress *p, const struct mafat_step *step)
   if (p->open == step->layer) p->open = -1;
 }
 
-/* Groups one after the other; where each layer runs once, in the plan's order. */
+/* Checks that groups run one after the other and, if they run each layer once, in the plan's
+ * order. */
 static void check_place(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
@@ -491,7 +501,7 @@ static void check_place(struct progress *p, const struct mafat_step *step)
   int position = s->plan->position[step->layer];
   require(step->group >= p->group && s->plan->group_of[step->layer] == step->group, s,
           "layer %d in group %d after %d", step->layer, step->group, p->group);
-  require(!runs_once(g) || position >= p->position, s, "layer %d runs before its place",
+  require(!runs_once(g) || position >= p->position, s, "layer %d runs before its position",
           step->layer);
   if (step->group != p->group || (mafat_group_is_tiled(g) && position <= p->position)) p->tile++;
   p->group = step->group;
@@ -505,20 +515,20 @@ static void take_step(struct progress *p, const struct mafat_step *step)
   struct state *t = &p->states[step->layer];
   check_place(p, step);
   require(!mafat_layer_is_alias(l) && s->plan->outer[step->layer] < 0, s,
-          "layer %d has no step, yet it is run", step->layer);
+          "layer %d has a step, but is an alias or fused", step->layer);
   require(!mafat_box_is_empty(step->out) && contains(step->held, step->out) &&
               contains(mafat_box_full(l->out.h, l->out.w), step->out),
           s, "layer %d computes a box outside its map", step->layer);
   if (!t->begun) begin_box(p, step);
   require(contains(t->out, step->out) && contains(step->out, t->out), s,
-          "parts of layer %d are of two boxes", step->layer);
+          "parts of layer %d have different boxes", step->layer);
   require(p->open < 0 || p->open == step->layer || s->plan->panel_producer[step->layer] == p->open,
           s, "layer %d runs between the parts of layer %d", step->layer, p->open);
   check_reads(p, step);
   if (step->kind == MAFAT_STEP_TRANSFORM) {
     require(mafat_plan_transforms(s->plan, s->network, step->layer) && !t->transformed &&
                 t->filter == 0 && t->channel == 0,
-            s, "layer %d's input is transformed once more", step->layer);
+            s, "layer %d's input is transformed again", step->layer);
     t->transformed = true;
     return;
   }
@@ -527,6 +537,7 @@ static void take_step(struct progress *p, const struct mafat_step *step)
   if (!t->begun) finish_box(p, step);
 }
 
+/* Checks that all layers and the picture are complete after the last step. */
 static void check_end(const struct progress *p)
 {
   const struct subject *s = p->s;
@@ -543,8 +554,9 @@ static void check_end(const struct progress *p)
   }
   const struct mafat_usage *picture = &s->schedule->usage[mafat_network_picture(s->network)];
   if (picture->needed && !picture->external)
-    require(p->input_rows == p->input_rows_read, s, "%d rows of the picture came, %d were read",
-            p->input_rows, p->input_rows_read);
+    require(p->input_rows == p->input_rows_read, s,
+            "%d rows of the picture were delivered, %d were read", p->input_rows,
+            p->input_rows_read);
 }
 
 static void check_run(const struct subject *s)
@@ -563,6 +575,7 @@ static void check_run(const struct subject *s)
   close_marks(p.computed, s->network);
 }
 
+/* In random plans, each step reads only computed pixels, and all outputs are computed. */
 START_TEST(steps_compute_what_later_steps_read)
 {
   for (int i = 0; i < NETWORKS_PER_CASE; i++) {
@@ -573,7 +586,7 @@ START_TEST(steps_compute_what_later_steps_read)
 }
 END_TEST
 
-/* The random cases are worth something: every kind of step and of part is among them. */
+/* The random cases have every kind of step and of part. */
 START_TEST(every_kind_of_step_is_met)
 {
   int panel_fusions = 0, pooled_panels = 0, slices = 0, connected_slices = 0, transforms = 0,
@@ -606,12 +619,12 @@ START_TEST(every_kind_of_step_is_met)
 }
 END_TEST
 
-/* A step needs about MAFAT_SLICE_FLOATS of a layer's weights at most. */
+/* A step of a streamed layer needs about MAFAT_SLICE_FLOATS weights at most. */
 struct slice_row {
   const char *what, *cfg, *plan;
   int layer, n_threads;
   enum mafat_algorithm algorithm;
-  const char *parts; /* of the layer's first box: filters x channels, the input's transform */
+  const char *parts; /* expected parts of the layer's first box: filters x channels, or transform */
 };
 
 #define NET64 "[net]\nheight=16\nwidth=16\nchannels=64\n"
@@ -651,6 +664,7 @@ static const struct slice_row slice_rows[] = {
     {"tiles", NET64 CONV80, "2x2:streamed", 0, 8, MAFAT_DIRECT, "80x64 "},
 };
 
+/* The layer's first box has the parts of each row. */
 START_TEST(parts_of_known_layers)
 {
   const struct slice_row *r = &slice_rows[_i];
@@ -691,7 +705,7 @@ static bool same_steps(const struct mafat_step *a, const struct mafat_step *b)
          same_spans(a->channels, b->channels);
 }
 
-/* From its end, and from wherever a run stopped. */
+/* A schedule that is rewound, at its end or earlier, gives the same steps again. */
 START_TEST(a_rewound_schedule_repeats_itself)
 {
   enum { MOST = 4096 };
@@ -714,6 +728,7 @@ START_TEST(a_rewound_schedule_repeats_itself)
 }
 END_TEST
 
+/* The outputs of a Darknet network are its last layer and every head. */
 START_TEST(outputs_are_the_last_layer_and_every_head)
 {
   struct mafat_network *n =
@@ -725,7 +740,7 @@ START_TEST(outputs_are_the_last_layer_and_every_head)
   struct mafat_usage usage[7];
   mafat_usage_find(n, plan, usage);
   ck_assert_msg(usage[1].needed && usage[1].external, "the head");
-  ck_assert_msg(usage[0].needed && usage[0].external, "behind the last dropout");
+  ck_assert_msg(usage[0].needed && usage[0].external, "the map that the last dropout renames");
   ck_assert_msg(!usage[3].needed, "nobody reads layer 3");
   ck_assert_int_eq(usage[0].last_use, n->n_layers);
   int picture = mafat_network_picture(n);

@@ -11,7 +11,7 @@ Suite *spec_suite(void);
 /* ---- reading and writing, without a network ---- */
 
 struct row {
-  const char *text, *written; /* NULL: the same */
+  const char *text, *written; /* written: expected text of the spec; NULL: the same */
 };
 
 static const struct row rows[] = {
@@ -22,9 +22,9 @@ static const struct row rows[] = {
     {"007x08/3/2x1", "7x8/3/2x1"},
     {"2x2:balanced/4/1x1", NULL},
     {"[2,5]x[4]/NoCut", NULL},
-    {"[2]x2/NoCut", NULL}, /* a side by itself */
+    {"[2]x2/NoCut", NULL}, /* boundaries along one axis only */
     {"[1,2,3]x[]/5/1x1", "[1,2,3]x1/5/1x1"},
-    {"rows/NoCut", NULL}, /* as many as usual */
+    {"rows/NoCut", NULL}, /* the default number of rows */
     {"rows4/NoCut", NULL},
     {"rows2/12/panels", NULL},
     {"panels:apart/3/panels", NULL},
@@ -38,7 +38,7 @@ static const struct row rows[] = {
     {"1x1:winograd0,3", "1x1:winograd0,3/NoCut"},
     {"1x1:winograd2,4:direct22,26-28", "1x1:direct22,26-28:winograd2,4/NoCut"},
     {"1x1:direct3-3", "1x1:direct3/NoCut"},
-    {"9999x1/4000/[5,1000000]x[7]", NULL}, /* whether it is one for a network is asked later */
+    {"9999x1/4000/[5,1000000]x[7]", NULL}, /* too large for any network: not checked here */
     {"2x2/3/2x2/2/1x1", NULL},
     {"1x1/NoCut/order=best", NULL},
     {"split(h4:12-17,c8:3-5)/order=postorder", "split(h4:12-17,c8:3-5)/NoCut/order=postorder"},
@@ -47,10 +47,10 @@ static const struct row rows[] = {
     {"1x1/order=postorder", "1x1/NoCut/order=postorder"},
     {"rows4/12/panels/order=sp", NULL},
     {"2x2/3/1x1:direct/order=forward", NULL},
-    {"panels/3/1x1/order=file", "panels/3/1x1"}, /* as usual */
+    {"panels/3/1x1/order=file", "panels/3/1x1"}, /* the default */
     {"1x1/inplace", "1x1/NoCut/inplace"},
-    {"rows4/12,40,44-45/1x1", NULL}, /* sets of layers */
-    {"1x1:dw0/NoCut", NULL},         /* depthwise layers by themselves */
+    {"rows4/12,40,44-45/1x1", NULL}, /* a group that is a set of layers */
+    {"1x1:dw0/NoCut", NULL},         /* depthwise layers not fused */
     {"panels:dw004:apart:direct3", "panels:apart:direct3:dw4/NoCut"},
     {"1x1:dw(0:3,4:7-9)/12/rows2:dw(16:12-12):streamed",
      "1x1:dw(0:3,4:7-9)/12/rows2:streamed:dw(16:12)"},
@@ -63,6 +63,7 @@ static const struct row rows[] = {
     {"2x2/3/1x1/order=file/inplace", "2x2/3/1x1/inplace"},
 };
 
+/* Each text is written back as expected, and reading that gives the same spec. */
 START_TEST(specs_are_read_and_written)
 {
   const struct row *r = &rows[_i];
@@ -81,7 +82,8 @@ START_TEST(specs_are_read_and_written)
 }
 END_TEST
 
-START_TEST(what_is_read_is_in_the_struct)
+/* All words of a text are in the struct's fields. */
+START_TEST(words_are_in_the_struct)
 {
   struct mafat_spec *s;
   const char *text =
@@ -110,7 +112,7 @@ START_TEST(what_is_read_is_in_the_struct)
 }
 END_TEST
 
-/* Texts of random plans: what is written of them is written of it again, and of a copy. */
+/* The text written for a random plan's spec is the same after reading it again, and for a copy. */
 START_TEST(random_specs_are_read_and_written)
 {
   for (int i = 0; i < 100; i++) {
@@ -135,7 +137,8 @@ START_TEST(random_specs_are_read_and_written)
 }
 END_TEST
 
-START_TEST(written_text_fits_the_room)
+/* No more than `capacity` bytes are written, and the whole length is returned. */
+START_TEST(written_text_fits_the_capacity)
 {
   struct mafat_spec *spec;
   char text[64];
@@ -144,7 +147,7 @@ START_TEST(written_text_fits_the_room)
   for (size_t capacity = 0; capacity <= 20; capacity++) {
     memset(text, '#', sizeof text);
     ck_assert_uint_eq(mafat_spec_write(spec, text, capacity), length);
-    ck_assert_msg(text[capacity] == '#', "with room %zu it wrote more", capacity);
+    ck_assert_msg(text[capacity] == '#', "with capacity %zu it wrote more", capacity);
     if (capacity) ck_assert_uint_eq(strlen(text), capacity - 1 < length ? capacity - 1 : length);
   }
   char *own = mafat_spec_text(spec);
@@ -154,6 +157,7 @@ START_TEST(written_text_fits_the_room)
 }
 END_TEST
 
+/* Specs compare as their texts do; with `length`, shorter texts come first. */
 START_TEST(specs_are_ordered_by_their_texts)
 {
   struct mafat_spec *a, *b;
@@ -167,8 +171,9 @@ START_TEST(specs_are_ordered_by_their_texts)
 }
 END_TEST
 
-/* ---- making one ---- */
+/* ---- making specs ---- */
 
+/* Depthwise words are in the struct's fields. */
 START_TEST(depthwise_words_are_in_the_struct)
 {
   struct mafat_spec *s;
@@ -184,13 +189,14 @@ START_TEST(depthwise_words_are_in_the_struct)
 }
 END_TEST
 
+/* A spec can be made without a text. */
 START_TEST(a_spec_is_made_group_by_group)
 {
   struct mafat_spec *spec = mafat_spec_new(NULL);
   struct mafat_group_spec rolling = {.end = 5, .cut = mafat_cut_rows(3)};
   ck_assert_int_eq(mafat_spec_append(spec, &rolling), MAFAT_OK);
   struct mafat_group_spec *g = mafat_spec_add(spec);
-  ck_assert_str_eq(test_spec_text(spec), "rows3/5/1x1"); /* what is usual */
+  ck_assert_str_eq(test_spec_text(spec), "rows3/5/1x1"); /* the new group has defaults */
   g->weights.placement = MAFAT_STREAMED;
   g->algorithms[MAFAT_WINOGRAD].given = true;
   ck_assert_int_eq(mafat_algorithm_word_add(NULL, &g->algorithms[MAFAT_WINOGRAD], mafat_span(6, 9)),
@@ -210,10 +216,10 @@ Suite *spec_suite(void)
   TCase *t = tcase_create("text");
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, specs_are_read_and_written, 0, (int)(sizeof rows / sizeof *rows));
-  tcase_add_test(t, what_is_read_is_in_the_struct);
+  tcase_add_test(t, words_are_in_the_struct);
   tcase_add_test(t, depthwise_words_are_in_the_struct);
   tcase_add_loop_test(t, random_specs_are_read_and_written, 0, 5);
-  tcase_add_test(t, written_text_fits_the_room);
+  tcase_add_test(t, written_text_fits_the_capacity);
   tcase_add_test(t, specs_are_ordered_by_their_texts);
   tcase_add_test(t, a_spec_is_made_group_by_group);
   suite_add_tcase(s, t);

@@ -1,5 +1,6 @@
-/* Covers predictor/transfers/{tiles, choose}.c, experiments/separable/copying.c: bytes between a
- * fast memory and the rest, beside what Daghero et al. (2024) print of six networks. */
+/* Covers predictor/transfers/{tiles, choose}.c, experiments/separable/copying.c: bytes copied
+ * between a fast memory and the rest, compared with the figures that Daghero et al. (2024) give for
+ * six networks. */
 #include "predictor/transfers/transfers.h"
 
 #include "experiments/separable/copying.h"
@@ -14,7 +15,7 @@
 
 Suite *transfers_suite(void);
 
-/* ---- the six networks, a quarter of the width ---- */
+/* ---- the six networks, with a quarter of the usual channels ---- */
 
 static char cfg[1 << 15];
 
@@ -92,7 +93,7 @@ static void ds_cnn(void)
 
 enum { N_NETWORKS = 6 };
 
-/* Published figures: k is 1000, M a million. */
+/* Published figures, with k as 1000 and M as a million; one_pass and best_pairs are exact bytes. */
 static const struct published {
   const char *name;
   double macs, weights, baseline, least; /* activation bytes */
@@ -100,14 +101,14 @@ static const struct published {
 } published[N_NETWORKS] = {
     {"MV1-224", 41.0e6, 463.6e3, 2.9e6, 1.64e6, 2676384, 1346720},
     {"MV1-128", 13.57e6, 463.6e3, 879.0e3, 459.4e3, 876960,
-     442784}, /* printed 491.9k, and -47.74 %, which is this */
+     442784}, /* least: printed as 491.9k and as -47.74 %; the latter is 459.4k */
     {"MV1-96", 7.49e6, 208.1e3, 497.03e3, 270.09e3, 491272, 247048},
     {"MV2-224", 37.20e6, 1.51e6, 5.83e6, 3.28e6, 5195072, 2571808},
     {"MV2-128", 13.01e6, 1.51e6, 2.47e6, 1.16e6, 1700768, 844192},
     {"DSCNN", 2.66e6, 22.01e3, 144.67e3, 80.67e3, 144666, 80666},
 };
 
-/* The first window of the keywords' network has 10 x 4 taps, which no cfg can say. */
+/* The first window of the keyword network (DSCNN) has 10 x 4 taps, which no cfg can express. */
 static struct mafat_network *open_network(int index)
 {
   if (index < 3) mobilenet_v1(index == 0 ? 224 : index == 1 ? 128 : 96, index == 2 ? 2 : 1000);
@@ -119,12 +120,13 @@ static struct mafat_network *open_network(int index)
   return n;
 }
 
-/* int8, and sums of 32 bits in the end. */
+/* Options for int8 networks whose last layer has 32-bit outputs. */
 static struct mafat_transfers_options options_of(size_t fast)
 {
   return (struct mafat_transfers_options){.fast_bytes = fast, .element_bytes = 1, .logit_bytes = 4};
 }
 
+/* Multiply-accumulates and weights are the published ones. */
 START_TEST(test_macs_and_weights_are_the_published)
 {
   struct mafat_network *n = open_network(_i);
@@ -142,6 +144,7 @@ START_TEST(test_macs_and_weights_are_the_published)
 }
 END_TEST
 
+/* The two lower bounds have known values. */
 START_TEST(test_one_pass_and_best_pairs)
 {
   struct mafat_network *n = open_network(_i);
@@ -154,7 +157,7 @@ START_TEST(test_one_pass_and_best_pairs)
 }
 END_TEST
 
-/* Blocks of two layers that are fused, from the first on. */
+/* Price: bytes copied, where only the first *context pairs of layers may be fused. */
 static double price_of_some(const void *context, const struct mafat_unit *u)
 {
   const int *blocks = context;
@@ -164,6 +167,7 @@ static double price_of_some(const void *context, const struct mafat_unit *u)
              : INFINITY;
 }
 
+/* The keyword network copies the published bytes with 0, 1 and 4 fused pairs. */
 START_TEST(test_keywords_move_what_is_published)
 {
   static const struct {
@@ -185,6 +189,7 @@ START_TEST(test_keywords_move_what_is_published)
 }
 END_TEST
 
+/* The best choice copies no more than the published bytes, and all its units fit. */
 START_TEST(test_least_transfers_are_no_more_than_published)
 {
   struct mafat_network *n = open_network(_i);
@@ -232,6 +237,7 @@ static struct mafat_network *open_shape(bool depthwise_first, int i, int *side, 
   return open_pair(depthwise_first, *side, *stride, *c, *k);
 }
 
+/* Intermediate maps need extent x the bytes of a row or channel. */
 START_TEST(test_buffers_between)
 {
   int side, stride, c, k;
@@ -259,9 +265,9 @@ START_TEST(test_buffers_between)
 }
 END_TEST
 
-/* C = K = 512, 16 x 16: input and window of 3 rows and one output row are 57,344 bytes, and weights
- * come on top. */
-START_TEST(test_the_smallest_window_may_have_no_room)
+/* With 512 channels on 16 x 16 pixels no window fits: 3 rows of input and window and one output row
+ * need 57,344 bytes, without weights. */
+START_TEST(test_the_smallest_window_may_not_fit)
 {
   struct mafat_network *n = open_pair(false, 16, 1, 512, 512);
   struct mafat_transfers_options o = options_of(65536);
@@ -274,7 +280,7 @@ END_TEST
 
 /* ---- the choice ---- */
 
-/* A number that follows from the unit alone. */
+/* Random price that depends on the unit alone. */
 static double random_price(const void *context, const struct mafat_unit *u)
 {
   uint64_t seed = *(const uint64_t *)context * 977 + (uint64_t)u->how * 101 + (uint64_t)u->n;
@@ -283,7 +289,7 @@ static double random_price(const void *context, const struct mafat_unit *u)
   return (double)test_random_int(&rng, 1, 1000) * u->n;
 }
 
-/* The least over all sequences of units from layer `l` on. */
+/* Least total price over all sequences of units from layer `l` on. */
 static double try_all(const struct mafat_network *n, const struct mafat_transfers_options *o,
                       const struct mafat_unit_price *price, int l)
 {
@@ -301,6 +307,7 @@ static double try_all(const struct mafat_network *n, const struct mafat_transfer
   return least;
 }
 
+/* The choice has the least total price of all sequences of units. */
 START_TEST(test_the_choice_is_the_least_of_all)
 {
   uint64_t seed = (uint64_t)_i;
@@ -308,7 +315,7 @@ START_TEST(test_the_choice_is_the_least_of_all)
   struct mafat_transfers_options o = options_of(65536);
   struct mafat_transfers t;
   begin(8, 8, 8);
-  if (_i % 2) { /* an inverted bottleneck around which a shortcut goes */
+  if (_i % 2) { /* an inverted bottleneck with a shortcut around it */
     convolution(8, 3, 1, 1);
     convolution(24, 1, 1, 1);
     convolution(24, 3, 1, 24);
@@ -329,7 +336,8 @@ START_TEST(test_the_choice_is_the_least_of_all)
 }
 END_TEST
 
-START_TEST(test_more_room_never_moves_more)
+/* With a larger fast memory no more bytes are copied. */
+START_TEST(test_more_fast_memory_never_copies_more)
 {
   struct mafat_network *n = open_network(_i);
   uint64_t before = UINT64_MAX;
@@ -347,6 +355,7 @@ END_TEST
 
 /* ---- copies ---- */
 
+/* Executes the copies of a unit and compares the counted bytes with the prediction. */
 static void check_copies(const struct mafat_network *n, const struct mafat_transfers_options *o,
                          const struct mafat_unit *u)
 {
@@ -360,6 +369,7 @@ static void check_copies(const struct mafat_network *n, const struct mafat_trans
   ck_assert_uint_eq(c.most, u->capacity_bytes);
 }
 
+/* Counted copies equal the prediction, for the units of the six networks. */
 START_TEST(test_counters_are_the_formula)
 {
   static const size_t sizes[] = {36700, 48 << 10, 65536, 256 << 10};
@@ -378,7 +388,8 @@ START_TEST(test_counters_are_the_formula)
 }
 END_TEST
 
-/* Every FD, of windows of 3 to 7 rows, strides, and maps whose sides no FD divides. */
+/* The same for every extent, with windows of 3 to 7 rows, two strides, and several sides of
+ * maps. */
 START_TEST(test_counters_are_the_formula_at_every_extent)
 {
   int size = 3 + 2 * (_i % 3), stride = 1 + _i / 3 % 2, side = 7 + 4 * (_i / 6);
@@ -401,7 +412,7 @@ START_TEST(test_counters_are_the_formula_at_every_extent)
 }
 END_TEST
 
-/* A shortcut around keeps input rows, too. */
+/* The same for a bottleneck with a shortcut around it, which keeps input rows. */
 START_TEST(test_counters_are_the_formula_around)
 {
   int size = 3 + 2 * (_i % 3), side = 7 + 4 * (_i / 3);
@@ -426,6 +437,7 @@ END_TEST
 
 /* ---- plans ---- */
 
+/* mafat_transfers_of_plan finds the units that a plan's groups compute together. */
 START_TEST(test_a_plan_fuses_what_its_groups_say)
 {
   static const struct { const char *plan; enum mafat_fused how[3]; int n; } cases[] = {
@@ -461,9 +473,9 @@ Suite *transfers_suite(void)
   tcase_add_loop_test(tcase, test_keywords_move_what_is_published, 0, 3);
   tcase_add_loop_test(tcase, test_least_transfers_are_no_more_than_published, 0, N_NETWORKS);
   tcase_add_loop_test(tcase, test_buffers_between, 0, N_SHAPES);
-  tcase_add_test(tcase, test_the_smallest_window_may_have_no_room);
+  tcase_add_test(tcase, test_the_smallest_window_may_not_fit);
   tcase_add_loop_test(tcase, test_the_choice_is_the_least_of_all, 0, 20);
-  tcase_add_loop_test(tcase, test_more_room_never_moves_more, 0, N_NETWORKS);
+  tcase_add_loop_test(tcase, test_more_fast_memory_never_copies_more, 0, N_NETWORKS);
   tcase_add_loop_test(tcase, test_counters_are_the_formula, 0, 4 * N_NETWORKS);
   tcase_add_loop_test(tcase, test_counters_are_the_formula_at_every_extent, 0, 24);
   tcase_add_loop_test(tcase, test_counters_are_the_formula_around, 0, 12);
