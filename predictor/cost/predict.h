@@ -52,8 +52,9 @@ struct mafat_peak {
 const char *mafat_tag_name(enum mafat_tag tag);
 
 struct mafat_prediction {
-  /* Bytes of each category of base/tags.def, at the arena's peak. `process` does not depend on the
-   * plan. `kernel` is charged but not resident. */
+  /* Bytes of each category of base/tags.def, at the arena's peak. `process` is the process
+   * footprint with the plan's Winograd code and records. `kernel` and `image` are charged but not
+   * resident. */
 #define MEMORY(name, before) size_t name;
 #include "base/tags.def"
   size_t reserve;

@@ -321,7 +321,7 @@ static void find_tight(struct assignment *a, size_t bound, size_t eighths)
 /* Searches the smallest arena of the tight blocks, within a limit of placements. */
 static int assign_exact(struct assignment *a, size_t bound)
 {
-  enum { EFFORT = 10000000 }; /* a placement costs less than n^2 of it */
+  enum { EFFORT = 10000000 }; /* search limit; a placement counts n^2 */
   struct mafat_block few[MAFAT_FEW_BLOCKS];
   size_t total = a->best_total;
   sort_order(a, larger);
@@ -339,7 +339,7 @@ static int assign_exact(struct assignment *a, size_t bound)
 static int try_orders(struct assignment *a, size_t bound, size_t most)
 {
   static const before orders[] = {larger, earlier, longer, heavier};
-  enum { PROMOTIONS = 40, SHUFFLES = 60, EFFORT = 4000000 }; /* placing all costs about n^2 */
+  enum { PROMOTIONS = 40, SHUFFLES = 60, EFFORT = 4000000 }; /* placing all counts n^2 */
   a->best_total = a->n_tight ? most : 0;
   if (a->n_tight == 0) return MAFAT_OK;
   a->left = EFFORT / ((long long)a->n_tight * a->n_tight) + 1;

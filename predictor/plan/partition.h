@@ -1,4 +1,4 @@
-/* Parts: pieces of work into which the layers of some groups are divided (split(...), or rows with
+/* Parts: units of work into which the layers of some groups are divided (split(...), or rows with
  * partition buffers). A part writes a partition buffer, which is a part of a tensor and has a
  * lifetime of its own. Used by predictor/, search/, runner/, api/dry_run.c and
  * programs/mafat_ranks. Pure functions, except mafat_parts_close. */

@@ -450,7 +450,7 @@ static bool begins_in_panels(const struct parts_finder *f, int layer)
 
 /* Multiple at which output channels can be split: a panel of filters, because weights are read and
  * transformed panel by panel. A channel block for layers without panels, and for direct
- * convolutions whose panels are in memory. */
+ * convolutions whose panels are in memory. 1 for layers that may begin at any channel. */
 static int channel_unit(const struct parts_finder *f, int layer)
 {
   const struct mafat_layer *l = &f->network->layers[layer];
