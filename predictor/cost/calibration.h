@@ -21,7 +21,7 @@ enum mafat_term {
   MAFAT_TERM_RUNS,             /* inner loops entered */
   MAFAT_TERM_TILES,            /* register tiles loaded and stored */
   MAFAT_TERM_NARROW_TAPS,      /* taps of narrow panels (few_filters) */
-  MAFAT_TERM_POOLED,           /* sums pooled in the store */
+  MAFAT_TERM_POOLED,           /* sums of convolutions with fused pooling */
   MAFAT_TERM_COSTLY,           /* outputs activated one float at a time */
   MAFAT_TERM_LOGISTIC,         /* outputs activated by a vectorized logistic function */
   MAFAT_TERM_WINOGRAD_INPUTS,  /* tiles times channels transformed */
