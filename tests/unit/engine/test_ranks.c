@@ -251,7 +251,7 @@ static bool random_ranks(struct test_rng *rng, const struct mafat_network *n,
       return true;
     }
     /* One device alone may cut inside a block of channels. */
-    ck_assert_msg(strstr(d.text, "split groups alone") ||
+    ck_assert_msg(strstr(d.text, "only split(...) groups") ||
                       strstr(d.text, "channels, in units of 16, which are too few"),
                   "%s", d.text);
   }
