@@ -22,12 +22,12 @@ static void fill_memory(struct mafat_memory_facts *m, const struct mafat_layout 
                         const struct mafat_prediction *p)
 {
   *m = (struct mafat_memory_facts){
-#define MEMORY(name, before) .name = p->name,
+#define MEMORY(name, before, label) .name = p->name,
 #include "base/tags.def"
       .image_before = !mafat_layout_takes_rows(l),
       .resident_bytes = p->resident_bytes, .charge_bytes = p->charge_bytes};
   const size_t parts[] = {
-#define MEMORY(name, before) before ? 0 : m->name,
+#define MEMORY(name, before, label) before ? 0 : m->name,
 #include "base/tags.def"
   };
   m->rest = m->charge_bytes;

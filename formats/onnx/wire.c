@@ -161,9 +161,9 @@ bool mafat_wire_next(struct mafat_wire *w, struct mafat_wire_field *f)
     f->at = w->at;
     if (value > w->end - w->at)
       mafat_wire_fail(w, MAFAT_EFORMAT,
-                      "field %d at byte %llu is said to hold %llu bytes, where %llu are left",
-                      f->number, (unsigned long long)f->at, (unsigned long long)value,
-                      (unsigned long long)(w->end - w->at));
+                      "field %d at byte %llu: expected at most %llu bytes, found a length of %llu",
+                      f->number, (unsigned long long)f->at,
+                      (unsigned long long)(w->end - w->at), (unsigned long long)value);
     else w->at += value;
     break;
   default:

@@ -55,7 +55,7 @@ struct mafat_prediction {
   /* Bytes of each category of base/tags.def, at the arena's peak. `process` is the process
    * footprint with the plan's Winograd code and records. `kernel` and `image` are charged but not
    * resident. */
-#define MEMORY(name, before) size_t name;
+#define MEMORY(name, before, label) size_t name;
 #include "base/tags.def"
   size_t reserve;
   struct mafat_peak peak;

@@ -21,10 +21,6 @@
 
 #include <json-c/json.h>
 
-#ifndef MAFAT_VERSION
-#define MAFAT_VERSION "(unversioned)"
-#endif
-
 /* Exit codes; BAD_INPUT is also the answer to a misused command line. */
 enum annotate_status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 
@@ -106,7 +102,7 @@ static bool read_options(int argc, char **argv, struct annotate_options *options
   while ((answer = mafat_option_next(&r, options)) == MAFAT_OPTION_READ) {
     if (!options->show_help && !options->show_version) continue;
     if (options->show_help) *status = print_help();
-    else *status = mafat_streams_say(program, "annotate " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+    else *status = mafat_streams_say_version(program) == 0 ? DONE : FAILED;
     return false;
   }
   if (answer != MAFAT_OPTION_END) {

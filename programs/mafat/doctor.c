@@ -39,18 +39,18 @@ enum {
 
 static const char usage[] =
     "usage: mafat doctor [--json] [FILE]\n"
-    "Say what this machine has of what plans, budgets and speed go by, and below it,\n"
-    "where something can be done, what to do. Changes nothing.\n"
+    "Prints what this machine has for plans, memory budgets and speed, with advice\n"
+    "below each line that can be improved. Changes nothing.\n"
     "\n"
-    "  FILE       time reading it, 64 MiB and a second at most, past the page cache: weights\n"
-    "             on the disk that they are to be read from. Of a folder its largest\n"
-    "             file. Default: the current folder\n"
-    "  --json     one JSON object\n"
-    "  -h, --help     this text\n"
-    "  -V, --version  the version\n"
+    "  FILE       times the disk by reading this file past the page cache, at most 64 MiB\n"
+    "             or a second; name the weights that will be read. For a folder, its\n"
+    "             largest file. Default: the current folder\n"
+    "  --json     print one JSON object\n"
+    "  -h, --help     print this text\n"
+    "  -V, --version  print the version\n"
     "\n"
-    "Exit status: 0, whatever is missing; 2 misuse.\n"
-    "Next: mafat predict MODEL says what a network would take here.\n";
+    "Exit status: 0, also if something is missing; 2: wrong arguments.\n"
+    "Next: mafat predict MODEL predicts memory and time of a network here.\n";
 
 struct disk {
   char path[PATH_MAX];   /* that was read; "": no file is large enough */

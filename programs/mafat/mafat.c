@@ -12,37 +12,37 @@
 #include "programs/shared/nearest.h"
 #include "programs/shared/streams.h"
 
-/* Exit status, the same as in the project's other programs. */
+/* Exit status, as in the other programs. */
 enum mafat_status { DONE = 0, FAILED = 1, MISUSE = 2 };
 
 static const struct command {
-  const char *word, *program; /* program: its name in the build folder; NULL: here */
-  const char *options;        /* that go before the arguments, with a blank between; NULL: none */
+  const char *word, *program; /* program: its name in the build folder; NULL: in this program */
+  const char *options;        /* put before the arguments, separated by blanks; NULL: none */
   const char *needs; /* libraries without which `make` leaves the program out; NULL: none */
-  const char *what, *try;     /* a line each of --help */
+  const char *what, *try;     /* lines of --help: purpose, example */
 } commands[] = {
-    {"doctor", NULL, NULL, NULL, "what this machine has, and what to do about it", "mafat doctor"},
+    {"doctor", NULL, NULL, NULL, "show what this machine has, with advice", "mafat doctor"},
     {"predict", "run_inference", "--predict", NULL,
-     "what a network would take: memory, milliseconds; runs nothing",
+     "predict memory and milliseconds of a network; runs nothing",
      "mafat predict --sweep yolov3-tiny.cfg"},
-    {"run", "run_inference", NULL, NULL, "find what is in pictures, within a memory budget",
+    {"run", "run_inference", NULL, NULL, "detect or classify what is in pictures, within a memory budget",
      "mafat run --memory 32M yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
     {"bench", "run_inference", "--repeat 20 --report", NULL,
-     "milliseconds of a model's layers, spread, and its memory",
+     "measure time for each layer, its spread, and memory",
      "mafat bench --memory 32M yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
-    {"annotate", "annotate", NULL, "libgd, json-c and libexif", "draw what was found",
+    {"annotate", "annotate", NULL, "libgd, json-c and libexif", "draw detections on pictures",
      "mafat run --json MODEL.onnx dog.jpg | mafat annotate -o boxes/"},
-    {"serve", "mafat_serve", NULL, NULL, "the same over HTTP, and a page to look at",
+    {"serve", "mafat_serve", NULL, NULL, "run a network as an HTTP service with a web page",
      "mafat serve --memory 32M yolov3-tiny.cfg yolov3-tiny.weights"},
     {"pack", "pack_weights", NULL, NULL,
-     "weights in the order they are read: smaller budgets, faster",
+     "convert a model to one packed file: faster, for smaller budgets",
      "mafat pack yolov3-tiny.cfg yolov3-tiny.weights tiny.packed"},
-    {"weights", "make_weights", NULL, NULL, "random weights, where none are at hand",
+    {"weights", "make_weights", NULL, NULL, "make random weights, for measurements without a trained network",
      "mafat weights yolov3-tiny.cfg random.weights"},
     {"limit", "memory_limit", NULL, "libcgroup and libproc2",
-     "a command under a memory limit, and what it took",
+     "run a command under a memory limit and report its memory",
      "mafat limit --limit 32M -- mafat run tiny.packed dog.jpg"},
-    {"ranks", "mafat_ranks", NULL, "MPI", "a network on several devices",
+    {"ranks", "mafat_ranks", NULL, "MPI", "run a network on several devices",
      "mpirun -n 2 mafat ranks yolov3-tiny.cfg yolov3-tiny.weights dog.jpg"},
 };
 
@@ -52,7 +52,8 @@ enum {
   NAME_ROOM = 32
 };
 
-/* Its path by the installed name, if there is such a file, else by its name in the build folder. */
+/* Path of a command's program: by the installed name if that file exists, else by the name in the
+ * build folder. */
 static void program_path(char path[PROGRAM_ROOM], const char *bin, const struct command *c)
 {
   snprintf(path, PROGRAM_ROOM, "%s/mafat-%s", bin, c->word);
@@ -82,16 +83,16 @@ static int find_bin(char bin[PATH_MAX])
 static int help(const char *bin)
 {
   printf("usage: mafat COMMAND [ARGUMENT]...\n"
-         "Runs neural networks within a memory budget. A command is a program of its own,\n"
-         "and takes its options: mafat COMMAND --help has them.\n");
+         "Runs neural networks within a memory budget.\n"
+         "mafat COMMAND --help lists the options of a command.\n");
   for (int i = 0; i < N_COMMANDS; i++) {
     const struct command *c = &commands[i];
     printf("\n  %-10s%s%s\n  %10s$ %s\n", c->word, c->what,
            is_there(bin, c) ? "" : " (not installed)", "", c->try);
   }
   return mafat_streams_say("mafat", "\n-h, --help; -V, --version. Exit status: the command's; 2: "
-                                    "there is no such command.\n"
-                                    "Begin with: mafat doctor\n") == 0
+                                    "unknown command.\n"
+                                    "Start with: mafat doctor\n") == 0
              ? DONE
              : FAILED;
 }

@@ -269,7 +269,7 @@ static int read_options(int argc, char **argv, struct make_options *o)
   while ((answer = mafat_option_next(&r, o)) == MAFAT_OPTION_READ) {
     if (o->show_help) return print_help();
     if (o->show_version)
-      return mafat_streams_say(program, "make_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+      return mafat_streams_say_version(program) == 0 ? DONE : FAILED;
     if (!read_seed(o)) return misused("--seed expects a number from 0 to 2^64 - 1, found", o->seed);
   }
   if (answer != MAFAT_OPTION_END) return refuse_option(&r);

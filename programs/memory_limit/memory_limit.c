@@ -190,7 +190,7 @@ int main(int argc, char **argv)
   fill_standard_streams();
   if (!options_read(&o, argc, argv, &why)) return cannot(&why, NULL);
   if (o.help) return print(options_help);
-  if (o.version) return print("memory_limit " MAFAT_VERSION "\n");
+  if (o.version) return mafat_streams_say_version(program) == 0 ? 0 : ENDED_OTHERWISE;
   bool found = place_find(&session.place, o.parent, in_scope, &why);
   if (!found && session.place.scope_may_help) place_enter_scope(argv);
   if (o.check) return check(&session, &o, found, why);

@@ -276,7 +276,7 @@ static int read_options(int argc, char **argv, struct pack_options *o)
   while ((answer = mafat_option_next(&r, o)) == MAFAT_OPTION_READ) {
     if (o->show_help) return print_help(*o->show_help);
     if (o->show_version)
-      return mafat_streams_say(program, "pack_weights " MAFAT_VERSION "\n") == 0 ? DONE : FAILED;
+      return mafat_streams_say_version(program) == 0 ? DONE : FAILED;
     if (r.row == OPTION_calibrate) o->pictures[o->pack.n_calibrate++] = r.value;
   }
   if (answer != MAFAT_OPTION_END) return refuse(&r, answer);

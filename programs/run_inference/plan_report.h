@@ -67,9 +67,10 @@ int mafat_plan_report_write_ranks(const struct mafat_report_request *q,
 /* ---- what text and JSON share ---- */
 
 struct mafat_memory_part {
-  const char *name; /* "process" */
+  const char *name;  /* in JSON: "process" */
+  const char *label; /* in text: "program, libraries" */
   size_t bytes;
-  bool before;      /* the layers run, and not while they do: no part of their sum */
+  bool before; /* in use only before the layers run; not in the resident sum */
 };
 
 enum { MAFAT_MEMORY_PARTS = 12 };

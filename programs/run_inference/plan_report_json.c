@@ -148,10 +148,10 @@ int mafat_plan_report_memory_parts(const struct mafat_report_request *q,
                                    struct mafat_memory_part parts[MAFAT_MEMORY_PARTS])
 {
   const struct mafat_memory_part list[] = {
-#define MEMORY(name, before) {#name, m->name, before},
+#define MEMORY(name, before, label) {#name, label, m->name, before},
 #include "base/tags.def"
-      {"reserve", q->facts.reserve_bytes, false},
-      {"rest", m->rest - q->facts.reserve_bytes, false},
+      {"reserve", "reserve", q->facts.reserve_bytes, false},
+      {"rest", "other", m->rest - q->facts.reserve_bytes, false},
   };
   memcpy(parts, list, sizeof list);
   return (int)(sizeof list / sizeof *list);

@@ -178,19 +178,19 @@ static void put_parts(const struct mafat_report_request *q, const struct mafat_p
 {
   struct mafat_memory_part parts[MAFAT_MEMORY_PARTS];
   int n = mafat_plan_report_memory_parts(q, &p->memory, parts);
-  mafat_writer_put(w, "\nmemory            MiB\n");
+  mafat_writer_put(w, "\nmemory                   MiB\n");
   for (int i = 0; i < n; i++) {
     if (!parts[i].bytes) continue;
-    put_padded(w, parts[i].name, 12);
+    put_padded(w, parts[i].label, 19);
     put_mib_cell(w, parts[i].bytes);
     mafat_writer_put(w, parts[i].before ? "  before the layers run\n" : "\n");
   }
-  put_padded(w, "resident", 12);
+  put_padded(w, "resident", 19);
   put_mib_cell(w, p->memory.resident_bytes);
   mafat_writer_put(w, "  while the layers run\n");
-  put_padded(w, "charge", 12);
+  put_padded(w, "charge", 19);
   put_mib_cell(w, p->memory.charge_bytes);
-  mafat_writer_put(w, "  what a memory limit counts at most\n");
+  mafat_writer_put(w, "  at most this counts against a memory limit\n");
 }
 
 /* ---- where it costs ---- */

@@ -181,8 +181,8 @@ void mafat_report_check(struct mafat_session *s, const struct mafat_run_report *
   mafat_model_check(s->model, (size_t)r->measured_resident_bytes, &c);
   if (c.holds) return;
   snprintf(text, sizeof text,
-           "%zu bytes are resident, %zu were predicted: the %s takes %zu bytes %s than predicted",
-           c.measured_bytes, c.predicted_bytes, c.in_arena ? "arena" : "process", c.off_bytes,
-           c.measured_bytes > c.predicted_bytes ? "more" : "less");
+           "measured %.1f MiB resident, predicted %.1f MiB; the difference is mostly in the %s",
+           mafat_mebibytes(c.measured_bytes), mafat_mebibytes(c.predicted_bytes),
+           c.in_arena ? "arena" : "program and libraries");
   mafat_session_warn(s, text);
 }

@@ -83,6 +83,13 @@ int mafat_streams_say(const char *program, const char *text)
   return -1;
 }
 
+int mafat_streams_say_version(const char *program)
+{
+  char line[64];
+  snprintf(line, sizeof line, "%.40s " MAFAT_VERSION "\n", program);
+  return mafat_streams_say(program, line);
+}
+
 void mafat_streams_complain(const char *program, const char *format, ...)
 {
   char *text = NULL;

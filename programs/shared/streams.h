@@ -27,6 +27,9 @@ int mafat_streams_finish(void);
  * on standard error. */
 int mafat_streams_say(const char *program, const char *text);
 
+/* Writes "PROGRAM VERSION" as mafat_streams_say does. */
+int mafat_streams_say_version(const char *program);
+
 /* Prints one line on standard error, after the program's name. Control characters and line ends in
  * foreign text become '?'. */
 __attribute__((format(printf, 2, 3))) void mafat_streams_complain(const char *program,

@@ -102,7 +102,7 @@ struct mafat_dry_run *api_open_dry_run(const char *cfg, const struct mafat_model
 void api_check_sum(const struct mafat_memory_facts *m)
 {
   size_t sum = m->rest;
-#define MEMORY(name, before) sum += before ? 0 : m->name;
+#define MEMORY(name, before, label) sum += before ? 0 : m->name;
 #include "base/tags.def"
   ck_assert_uint_eq(sum, m->charge_bytes);
   ck_assert_uint_lt(m->resident_bytes, m->charge_bytes);

@@ -1,5 +1,6 @@
 /* Runs every suite; with arguments, those whose names are given. --list prints the names. */
 #include <check.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,18 @@ static int is_wanted(const char *name, int argc, char **argv)
   return argc == 1;
 }
 
+/* The first argument that names no suite; NULL: all do. */
+static const char *find_unknown(int argc, char **argv)
+{
+  for (int i = 1; i < argc; i++) {
+    bool known = false;
+    for (size_t s = 0; s < sizeof suites / sizeof *suites; s++)
+      known |= strcmp(argv[i], suites[s].name) == 0;
+    if (!known) return argv[i];
+  }
+  return NULL;
+}
+
 static void list_suites(void)
 {
   for (size_t i = 0; i < sizeof suites / sizeof *suites; i++) puts(suites[i].name);
@@ -66,17 +79,15 @@ int main(int argc, char **argv)
     list_suites();
     return EXIT_SUCCESS;
   }
-  SRunner *runner = srunner_create(NULL);
-  int n = 0;
-  for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)
-    if (is_wanted(suites[i].name, argc, argv)) {
-      srunner_add_suite(runner, suites[i].make());
-      n++;
-    }
-  if (n == 0) {
-    fprintf(stderr, "unit_tests: no suite of that name\n");
+  const char *unknown = find_unknown(argc, argv);
+  if (unknown) {
+    fprintf(stderr, "unit_tests: expected names of suites, found '%s'; --list prints all\n",
+            unknown);
     return 2;
   }
+  SRunner *runner = srunner_create(NULL);
+  for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)
+    if (is_wanted(suites[i].name, argc, argv)) srunner_add_suite(runner, suites[i].make());
   srunner_run_all(runner, CK_ENV);
   int failed = srunner_ntests_failed(runner);
   srunner_free(runner);

@@ -518,7 +518,7 @@ static const struct {
     {MODEL, BYTES("\x10\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02"), MAFAT_EFORMAT,
      "at most 64 bits"},
     {MODEL, BYTES("\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), MAFAT_EFORMAT,
-     "said to hold 18446744073709551615 bytes"},
+     "found a length of 18446744073709551615"},
     {MODEL, BYTES("\x1e\x00"), MAFAT_EFORMAT, "found 6"},
     {MODEL, BYTES("\xf8\xff\xff\xff\xff\x01\x00"), MAFAT_EFORMAT, "expected a field"},
     {GRAPH, BYTES("\x7a\x00"), MAFAT_EUNSUPPORTED, "sparse initializers"},
