@@ -167,9 +167,6 @@ static int read_word(struct mafat_search_value *values, const struct mafat_searc
   size_t length = equals ? (size_t)(equals - text) : n;
   int i = find_word(s, text, length);
   if (i < 0) return refuse_word(s, text, length, d);
-  if (values[i].given)
-    return mafat_fail(d, MAFAT_EINVAL, "--search %s: %s is given twice; leave one", s->name,
-                      s->words[i].name);
   values[i].given = true;
   if (s->words[i].type == MAFAT_WORD_FLAG && !equals) return MAFAT_OK;
   if (!equals) return refuse_value(s, &s->words[i], "nothing", 7, d);

@@ -133,7 +133,6 @@ static const struct {
     {"mote", "expected a search (best, least, fdt, motes, separable, greedy), found mote"},
     {"motes:beem=4",
      "--search motes expects words of its own (delta, measure, beam, cells), found beem"},
-    {"motes:beam=8,cells=2,beam=9", "--search motes: beam is given twice"},
     {"best:beam=4", "--search best expects no words, found beam"},
     {"motes:beam=65", "--search motes: beam expects a number from 1 to 64, found 65"},
     {"motes:beam=4.5", "beam expects a number from 1 to 64, found 4.5"},
