@@ -150,7 +150,7 @@ int mafat_plan_report_memory_parts(const struct mafat_report_request *q,
   const struct mafat_memory_part list[] = {
 #define MEMORY(name, before, label) {#name, label, m->name, before},
 #include "base/tags.def"
-      {"reserve", "reserve", q->facts.reserve_bytes, false},
+      {"reserve", "kept free", q->facts.reserve_bytes, false},
       {"rest", "other", m->rest - q->facts.reserve_bytes, false},
   };
   memcpy(parts, list, sizeof list);
