@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds Darknet from Debian's source package with the patches of this folder. See --help.
 set -u
-unset CDPATH # cd would print what it found by it
+unset CDPATH # cd prints the folder if CDPATH is set
 here=$(dirname "$(realpath "$0")") || exit 1
 name=apply.sh
 
@@ -66,7 +66,7 @@ mkdir -p -- "$folder" && folder=$(cd -- "$folder" && pwd) || die 1 "cannot make 
 
 # --- libmafat, for 0003 ------------------------------------------------------
 
-# In the program its archive, and those of what it needs where they are there: less to be resident than shared libraries.
+# The program gets static libraries where they exist: less is resident than with shared ones.
 mafat=$(cd "${BUILD:-build}" 2>/dev/null && pwd) || mafat=
 mafat_libs=()
 if [ -z "$unpatched$tree" ]; then
@@ -79,7 +79,7 @@ if [ -z "$unpatched$tree" ]; then
       *) if [ "$(gcc -print-file-name=lib$lib.so)" != lib$lib.so ]; then mafat_libs+=("-l$lib"); fi ;;
     esac
   done
-  mafat_libs+=(-Wl,--gc-sections) # what Darknet has no use for would lie between what is resident
+  mafat_libs+=(-Wl,--gc-sections) # unused code would separate what is resident
 fi
 
 link_program() { # OUT OBJECT-OR-ARCHIVE...: as Darknet's Makefile does
@@ -89,7 +89,7 @@ link_program() { # OUT OBJECT-OR-ARCHIVE...: as Darknet's Makefile does
   gcc -o "$out" "$@" "${mafat_libs[@]}" "${extra[@]}" -lm -pthread
 }
 
-# --- is there anything to do? ------------------------------------------------
+# --- is everything built?  ------------------------------------------------
 
 mapfile -t series <"$here/series"
 [ -z "$unpatched" ] || series=()
@@ -109,19 +109,19 @@ if is_built && is_linked; then
   exit 0
 fi
 
-# One at a time. The lock is on the folder itself and stays with a make that outlives this script.
+# One build at a time. The lock is on the folder itself; a make that outlives this script keeps it.
 exec 9<"$folder" || die 1 "cannot read $folder"
 if ! flock -n 9; then
   say "darknet: waiting for another $name in $folder"
   flock 9
 fi
-rm -rf "$folder"/work.?????? # of one that was killed
+rm -rf "$folder"/work.?????? # left by a killed build
 work=$(mktemp -d "$folder/work.XXXXXX") || die 1 "cannot write to $folder"
 building=
 clean_up() {
   if [ -n "$building" ]; then
     kill "$building" 2>/dev/null
-    wait "$building" 2>/dev/null # what it is still writing could not be removed
+    wait "$building" 2>/dev/null # files that it still writes could not be removed
   fi
   rm -rf "$work"
 }
@@ -130,7 +130,7 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-if is_built; then # by another meanwhile, or with an older libmafat
+if is_built; then # another build finished meanwhile, or libmafat is newer
   if ! is_linked; then
     link_program "$work/darknet" "$target/program.a" "$target/libdarknet.a" 2>"$work/log" && mv "$work/darknet" "$target/darknet" ||
       die 1 "cannot link $target/darknet: $(grep -m 1 -E 'undefined|error|cannot' "$work/log")"
@@ -183,7 +183,7 @@ fi
 # --- unpack, patch -----------------------------------------------------------
 
 say "darknet: unpacking, patching"
-apply() { # PATCH: lines of ours have no context, so patch would put them anywhere; it must be applied to what it was made for
+apply() { # PATCH: ours have no context, so patch would apply them to any source; the checksum prevents it
   local base files
   base=$(sed -n '1s/^# applies to //p' "$1")
   mapfile -t files < <(sed -n 's,^--- a/\([^\t]*\).*,\1,p' "$1")
@@ -207,11 +207,12 @@ fi
 
 # --- build -------------------------------------------------------------------
 
-# Debian's rules call `make OPENCV=1`, and the Makefile's own flags (-Ofast -fPIC ...) override what debhelper exports. Without OpenCV the
-# one C++ file is empty and C will do. Nothing of a make that calls this may get in.
+# Debian's rules call `make OPENCV=1`, and the Makefile's own flags (-Ofast -fPIC ...) override
+# what debhelper exports. Without OpenCV the one C++ file is empty, so a C compiler suffices.
+# Variables of a make that calls this script are removed.
 flags=(OPENCV=0 "CPP=gcc -x c")
 [ -z "$opencv" ] || flags=(OPENCV=1)
-if [ -z "$unpatched" ]; then # links, because make and its shell would take paths with spaces apart
+if [ -z "$unpatched" ]; then # links, because make and its shell split paths with spaces
   mkdir mafat && ln -s "$here"/../include/mafat*.h "$mafat/libmafat.a" "$mafat/libmafat.so.0" mafat/ || die 1 "cannot write to $folder"
   flags+=(MAFAT_CFLAGS=-Imafat "MAFAT_PROGRAM_LIBS=mafat/libmafat.a ${mafat_libs[*]:1}" "MAFAT_SHARED_LIBS=mafat/libmafat.so.0 '-Wl,-rpath,$mafat'")
 fi
@@ -235,7 +236,7 @@ mkdir -p "$target/include" && rm -rf "$target/built" "$target/source" || die 1 "
 mv darknet libdarknet.so libdarknet.a "$target/" && cp include/darknet.h "$target/include/" || die 1 "cannot write to $target"
 if [ -z "$unpatched" ]; then
   cp "$here"/*.h "$here"/../include/mafat*.h "$target/include/" || die 1 "cannot write to $target"
-  for file in examples/*.c; do # for linking it again with another libmafat.a
+  for file in examples/*.c; do # to link it again with another libmafat.a
     object=obj/$(basename "$file" .c).o
     [ ! -f "$object" ] || printf '%s\n' "$object"
   done | xargs ar rcs "$target/program.a"

@@ -1,3 +1,5 @@
+/* Runs Darknet's networks with libmafat; see the header. Called by dropin.c and by the patched
+ * Darknet. Opens models, frees buffers of Darknet's layers, ends the process on failures. */
 #include "bridge.h"
 
 #include <mafat_plan.h>
@@ -11,24 +13,23 @@
 
 enum { EXIT_RUNNING = 1, EXIT_INPUT = 2, EXIT_DOES_NOT_FIT = 3 };
 
-/* By which a file is known again; not by its inode, which some file systems number anew. */
+/* Identifies the content of a file. No inode: some file systems renumber them. */
 struct identity {
   off_t bytes;
   struct timespec written;
 };
 
-/* libmafat's data for a network. The first layer points to it, by a field that no layer of
- * Darknet uses. */
+/* libmafat's data for a network. The first layer points to it, in a field that Darknet does not
+ * use (state_state_layer). Freed by mafat_bridge_free. */
 struct bridge {
   struct mafat_model *model; /* NULL until weights are loaded */
-  char *cfg, *weights;       /* where they are, also after chdir() */
-  struct identity of_cfg,
-      of_weights;            /* what was there: both are read again, by resize_network() too */
-  int known;                 /* the first so many layers are run by libmafat */
-  int batch;                 /* that outputs have room for */
-  int w, h;                  /* of the input, after resize_network(); 0: the cfg's */
+  char *cfg, *weights;       /* absolute paths */
+  struct identity of_cfg, of_weights; /* to detect changes: both are read again later */
+  int known;                 /* number of leading layers that libmafat runs */
+  int batch;                 /* capacity of the output buffers, in pictures */
+  int w, h;                  /* input size after resize_network(); 0: the cfg's */
   int *outputs, n_outputs;   /* layers whose output is read, ascending */
-  float *temperatures;       /* (known) that the cfg gives to softmax layers */
+  float *temperatures;       /* (known) the cfg's softmax temperatures */
 };
 
 static struct {
@@ -38,7 +39,7 @@ static struct {
   int threads;
 } settings;
 
-/* While the parser runs in this thread: what it makes is a skeleton. */
+/* Set while the parser runs in this thread: layers below `known` are made as skeletons. */
 static _Thread_local struct {
   bool on;
   int known, at;
@@ -47,18 +48,19 @@ static _Thread_local bool left_to_darknet;
 
 /* ---- messages ---- */
 
+/* Prints one line on stderr. */
 static void say(const char *format, va_list list)
 {
   char line[1024];
   int n = vsnprintf(line, sizeof line, format, list);
   size_t length = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
-  for (size_t i = 0; i < length; i++) /* paths may hold anything */
+  for (size_t i = 0; i < length; i++) /* paths may contain control characters */
     if (iscntrl((unsigned char)line[i])) line[i] = '?';
   fprintf(stderr, "mafat: %s\n", line);
 }
 
-static void tell(const char *format, ...) MAFAT_PRINTF(1, 2);
-static void tell(const char *format, ...)
+static void report(const char *format, ...) MAFAT_PRINTF(1, 2);
+static void report(const char *format, ...)
 {
   va_list list;
   va_start(list, format);
@@ -87,7 +89,7 @@ static int exit_status(int code)
 static void warn(void *context, const char *text)
 {
   (void)context;
-  tell("warning: %s", text);
+  report("warning: %s", text);
 }
 
 static void *allocate(size_t n, size_t size)
@@ -152,7 +154,7 @@ void mafat_bridge_start(const struct mafat_bridge_settings *s)
   settings.on = true;
 }
 
-/* ---- which outputs somebody reads ---- */
+/* ---- outputs that are read ---- */
 
 static int output_layer(const network *net)
 {
@@ -161,7 +163,7 @@ static int output_layer(const network *net)
   return i;
 }
 
-/* A dropout layer has its predecessor's output for its own. */
+/* A dropout layer shares the output of the layer before it. */
 static int owner(const network *net, int i)
 {
   while (i > 0 && net->layers[i].type == DROPOUT) i--;
@@ -265,8 +267,8 @@ static void run_picture(const struct bridge *b, const network *net, int picture)
   if (code) stop(code == MAFAT_ELIMIT ? EXIT_DOES_NOT_FIT : EXIT_RUNNING, "%s", d.text);
 }
 
-/* The first layer's. Pages that a model leaves to the system are there for what comes
- * next: Darknet's pictures, as floats several times the network's need. */
+/* `forward` of the first layer. The arena's pages are given back after the batch: Darknet's
+ * picture, as floats, needs several times the network's memory. */
 static void forward_known(layer l, network net)
 {
   const struct bridge *b = bridge_of(&l);
@@ -315,8 +317,8 @@ static void drop(float **p)
   *p = NULL;
 }
 
-/* Whatever is as large as weights or maps, but the output. What stays is Darknet's to
- * free, and a head's anchors are among it. */
+/* Frees everything as large as weights or maps, except the output. Small arrays stay, such as a
+ * head's anchors; Darknet frees them. */
 static void strip_layer(layer *l)
 {
   float **large[] = {&l->delta,   &l->x,       &l->x_norm, &l->weights,        &l->weight_updates,
@@ -344,7 +346,7 @@ static void strip_network(struct bridge *b, network *net)
     layer *l = &net->layers[i];
     bool kept = k < b->n_outputs && b->outputs[k] == i;
     if (l->type == DROPOUT)
-      l->output = l->delta = NULL; /* the layer's before, which has freed what it does not keep */
+      l->output = l->delta = NULL; /* shared with the layer before, which frees its own */
     strip_layer(l);
     if (l->type == DROPOUT && i > 0) l->output = net->layers[i - 1].output;
     else make_output(l, kept);
@@ -372,7 +374,7 @@ static void close_bridge(struct bridge *b)
 static char *absolute(const char *path)
 {
   char *copy = realpath(path, NULL);
-  if (!copy) copy = strdup(path); /* whoever opens it says what is wrong */
+  if (!copy) copy = strdup(path); /* opening it reports the error */
   if (!copy) stop(EXIT_RUNNING, "out of memory");
   return copy;
 }
@@ -393,11 +395,12 @@ static void check_identity(const char *path, const struct identity *was)
               is.written.tv_nsec == was->written.tv_nsec;
   if (!same)
     stop(EXIT_INPUT,
-         "%s: was changed or replaced since the network was made of it, and had to be read again",
+         "%s: changed since the network was made from it; do not replace it while it is in use",
          path);
 }
 
-/* Three times it is read: by libmafat, by Darknet's parser, and when weights are loaded. */
+/* A cfg is read three times: by libmafat, by Darknet's parser and when weights are loaded. A
+ * pipe or device cannot be. */
 static void check_cfg(const char *path)
 {
   struct stat st;
@@ -418,7 +421,7 @@ static void make_bridge(network *net, const char *cfg, const struct identity *of
   strip_network(b, net);
 }
 
-/* How many leading layers libmafat is to run; 0: none. */
+/* Number of leading layers that libmafat will run; 0: Darknet runs the network. */
 static int layers_to_run(const char *cfg)
 {
   struct mafat_diagnostic d;
@@ -427,35 +430,35 @@ static int layers_to_run(const char *cfg)
   if (code) stop(exit_status(code), "%s", d.text);
   if (known == all) return known;
   if (!settings.mixes || known == 0) {
-    tell("%s: Darknet runs this network", d.text);
+    report("%s: Darknet runs this network", d.text);
     return 0;
   }
-  tell("%s: Darknet runs this layer and those behind it", d.text);
+  report("%s: Darknet runs this layer and those after it", d.text);
   return known;
 }
 
 void mafat_bridge_expect(const char *weights)
 {
   left_to_darknet = settings.on && !(weights && *weights);
-  if (left_to_darknet) tell("no weights are loaded: Darknet runs this network");
+  if (left_to_darknet) report("no weights are loaded: Darknet runs this network");
 }
 
-/* Between them stand the program's own code and constants, as the linker has it; of a library
- * nothing does. */
+/* Linker symbols around the program's code and constants; NULL in a library. */
 extern const char __executable_start[] __attribute__((weak)), __data_start[] __attribute__((weak));
 
-/* A page fault in code maps the pages around it, 64 KB or, since Linux 6.16, all that are cached,
- * but only within its mapping. This splits the code into short mappings by alternating advice that
- * has no effect on code, since most of Darknet and much of libmafat is used in few places. */
+/* Splits the program's code into short mappings. A page fault in code maps the pages around it
+ * (64 KB, or since Linux 6.16 all cached ones), but only within one mapping. Most code of
+ * Darknet and libmafat is used in few places, so this keeps it from becoming resident. The
+ * alternating advice has no other effect on code. */
 static void cut_code_mapping(void)
 {
-  static const uintptr_t piece = 8 << 10;
+  static const uintptr_t span = 8 << 10;
   static bool done;
   if (done || !__executable_start || !__data_start) return;
   done = true;
-  uintptr_t from = (uintptr_t)__executable_start / piece * piece + piece;
-  for (; from + piece < (uintptr_t)__data_start; from += 2 * piece)
-    madvise((void *)from, piece, MADV_DONTDUMP);
+  uintptr_t from = (uintptr_t)__executable_start / span * span + span;
+  for (; from + span < (uintptr_t)__data_start; from += 2 * span)
+    madvise((void *)from, span, MADV_DONTDUMP);
 }
 
 bool mafat_bridge_parse(const struct mafat_bridge_darknet *darknet, char *cfg, network **out)
@@ -497,7 +500,7 @@ static int open_model(struct bridge *b, const network *net, struct mafat_diagnos
   struct mafat_model_options o = {.size = sizeof o};
   o.memory_bytes = settings.memory_bytes;
   o.memory_name = settings.memory_name;
-  o.fork = "darknet"; /* whatever its keys say: this is pjreddie's program */
+  o.fork = "darknet"; /* not detected from the cfg's keys: this program is pjreddie's fork */
   o.plan = settings.plan;
   o.threads = settings.threads;
   o.layers = b->known;
@@ -515,7 +518,7 @@ static int open_model(struct bridge *b, const network *net, struct mafat_diagnos
   return code;
 }
 
-/* A cfg can mean different shapes to different Darknets. */
+/* Fails if the two Darknets read different shapes from the cfg. */
 static void check_shapes(const struct bridge *b, const network *net)
 {
   for (int k = 0; k < b->n_outputs; k++) {
@@ -542,7 +545,7 @@ static void open_bridge(struct bridge *b, const network *net)
   if (settings.memory_bytes)
     snprintf(budget, sizeof budget, ", the budget (%s) is %.1f MiB", settings.memory_name,
              (double)settings.memory_bytes / mib);
-  tell("%s: plan %s needs %.1f MiB%s", b->cfg, mafat_model_plan(b->model),
+  report("%s: plan %s needs %.1f MiB%s", b->cfg, mafat_model_plan(b->model),
        (double)mafat_model_charge_bytes(b->model) / mib, budget);
 }
 
@@ -574,7 +577,7 @@ bool mafat_bridge_load(network *net, char *weights, int start, int cutoff)
   b->weights = absolute(weights);
   b->of_weights = identify(b->weights);
   open_bridge(b, net);
-  if (b->known < net->n) return false; /* Darknet reads its own */
+  if (b->known < net->n) return false; /* Darknet reads the weights of its layers */
   read_seen(b->weights, net->seen);
   return true;
 }
@@ -615,6 +618,7 @@ bool mafat_bridge_resize(const struct mafat_bridge_darknet *darknet, network *ne
   return true;
 }
 
+/* Frees what Debian's free_network() forgets. */
 static void free_forgotten(network *net)
 {
   free(net->seen);
@@ -657,7 +661,8 @@ struct size {
   int w, h, c;
 };
 
-/* A row of the table that Darknet's parser prints; `work` in 10^9 operations, 0: untold. */
+/* Prints a row of the table that Darknet's parser prints. `work` is in 10^9 operations; 0:
+ * omitted. */
 static void print_row(const char *name, struct size in, struct size out, double work)
 {
   fprintf(stderr, "%-19s%4d x%4d x%4d   ->  %4d x%4d x%4d", name, in.w, in.h, in.c, out.w, out.h,
@@ -752,7 +757,7 @@ bool mafat_bridge_maxpool(layer *l, int batch, int h, int w, int c, int size, in
   return true;
 }
 
-/* The parser says what the output's shape is. */
+/* The parser sets the output's shape. */
 bool mafat_bridge_route(layer *l, int batch, int n, int *input_layers, int *input_sizes)
 {
   if (!makes_skeleton()) return false;

@@ -1,17 +1,16 @@
-/* Runs networks of Darknet's own struct by libmafat, so that what calls Darknet stays as it is.
+/* Runs Darknet's networks with libmafat, so that programs that call Darknet need no change.
  *
- * Darknet's parser makes the network as it always does, but as a skeleton: layers that
- * libmafat runs get neither weights nor buffers, except the outputs that somebody reads
- * later. The first layer's `forward` runs them all, on each picture of the batch, and
- * fills these outputs; that of the others does nothing. Whatever goes through the
- * pointers (network_predict(), network_predict_image(), network_predict_data() ...) or
- * reads outputs (get_network_boxes() ...) needs no change.
+ * Darknet's parser makes the network as always, but as a skeleton: layers that libmafat runs get
+ * no weights and no buffers, except outputs that are read later. The first layer's `forward`
+ * runs all of them on each picture of the batch and fills these outputs. The `forward` of the
+ * others does nothing. So network_predict() and its variants, which call these pointers, and
+ * get_network_boxes() and others, which read outputs, work unchanged.
  *
- * Compiled into the drop-in library (dropin.c) and into the patched Darknet
- * (command.c). Both call these functions at the beginning of Darknet's functions of
- * similar names; `true`: the work is done, `false`: Darknet's function does it. A failure
- * prints one line on stderr and ends the process, like failures in Darknet: status 2 for bad
- * files and wrong usage, 3 for what does not fit, 1 while running. */
+ * Compiled into the drop-in library (dropin.c) and into the patched Darknet (hooks.c and
+ * 0003-mafat.patch). Both call these functions at the beginning of Darknet's functions with
+ * similar names. true: the work is done; false: Darknet's own function has to do it. A failure
+ * prints one line on stderr and ends the process, as in Darknet: status 2 for bad files and
+ * wrong usage, 3 if the network does not fit the budget, 1 while running. */
 #ifndef MAFAT_DARKNET_BRIDGE_H
 #define MAFAT_DARKNET_BRIDGE_H
 
@@ -20,18 +19,19 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Names in messages: "-memory" or "MAFAT_MEMORY". All texts may be NULL. */
+/* All texts may be NULL. The *_name fields are used in messages, like "-memory" or
+ * "MAFAT_MEMORY". */
 struct mafat_bridge_settings {
-  const char *memory;   /* 64M, 16384K, bytes; NULL: the smallest limit of the process's cgroups,
-                           else the memory that is available */
+  const char *memory;   /* "64M", "16384K" or bytes; NULL: libmafat's default budget */
   const char *plan;     /* as in run_inference --plan; NULL: search */
-  const char *threads;  /* a number or "auto"; NULL: 1 */
-  const char *outputs;  /* "3,7" or "all": layers whose outputs the program reads, beside the heads'
-                           and the last */
+  const char *threads;  /* 1 to 64 or "auto"; NULL: 1 */
+  /* "3,7" or "all": layers whose outputs the program reads, besides heads and the last layer */
+  const char *outputs;
   const char *memory_name, *threads_name, *outputs_name;
-  bool keeps_arena; /* between predictions, rather than give its pages back */
-  bool mixes;       /* leading layers by libmafat, the rest by Darknet; else a network that libmafat
-                       does not run whole is Darknet's */
+  bool keeps_arena; /* keep the arena's pages between predictions */
+  /* if libmafat cannot run all layers, it runs the leading ones and Darknet the rest; false:
+   * Darknet then runs the whole network */
+  bool mixes;
 };
 
 /* Darknet's own functions, for the bridge to call. */
@@ -39,31 +39,33 @@ struct mafat_bridge_darknet {
   network *(*parse_network_cfg)(char *);
   int (*resize_network)(network *, int, int);
   void (*free_network)(network *);
-  bool frees_all; /* does it free what Debian's forgets? */
+  /* true if free_network frees what Debian's forgets (free_forgotten in bridge.c) */
+  bool frees_all;
 };
 
-/* From now on networks are libmafat's; the settings are copied, their texts are not. */
+/* From now on libmafat runs networks. Settings are copied; their texts must stay valid. */
 void mafat_bridge_start(const struct mafat_bridge_settings *settings);
 
 /* ---- networks ---- */
 
 bool mafat_bridge_parse(const struct mafat_bridge_darknet *darknet, char *cfg, network **out);
-/* Names the weights of networks that this thread loads without weights, until the next call. */
+/* The weights file of the networks that this thread parses next, until the next call. NULL or
+ * "": none, then Darknet runs them. */
 void mafat_bridge_expect(const char *weights);
 bool mafat_bridge_load(network *net, char *weights, int start, int cutoff);
 bool mafat_bridge_resize(const struct mafat_bridge_darknet *darknet, network *net, int w, int h);
 bool mafat_bridge_free(const struct mafat_bridge_darknet *darknet, network *net);
-/* Is it a network that libmafat runs, at least its first layers? */
+/* True if libmafat runs the network, or at least its first layers. */
 bool mafat_bridge_owns(const network *net);
-/* Ends the process where the network, or the layer, has no weights for `what`. */
+/* End the process if libmafat runs the network or layer, since `what` needs weights. */
 void mafat_bridge_refuse(const network *net, const char *what);
 void mafat_bridge_refuse_layer(const layer *l, const char *what);
 
 /* ---- layers, while the parser runs ---- */
 
-/* The parser comes to layer i; needed where settings.mixes. */
+/* Call before the parser makes layer i. Needed only if settings.mixes. */
 void mafat_bridge_layer(int i);
-/* Skips, in a weights file, those of a layer that libmafat runs. */
+/* Skips the weights of layer i in a weights file if libmafat runs the layer. */
 bool mafat_bridge_skip(const network *net, int i, FILE *weights);
 
 bool mafat_bridge_convolutional(layer *out, int batch, int h, int w, int c, int n, int groups,

@@ -1,16 +1,16 @@
-/* libmafat-darknet.so: stands before Debian's libdarknet.so, in programs that are linked with
- * it (LD_PRELOAD, LD_LIBRARY_PATH) and in those that open it while they run (Python's ctypes).
+/* libmafat-darknet.so: replaces functions of Debian's libdarknet.so, in programs that are linked
+ * with it (LD_PRELOAD, LD_LIBRARY_PATH) and in those that open it at run time (Python's ctypes).
  *
- * The dynamic linker finds the functions below first, in the program and, where one file of
- * Darknet's sources calls another, in Darknet itself: load_network() of network.c calls the
- * parser through the same table. Within one file calls are direct, so each function stands
- * for itself here. What is not here is Debian's.
+ * The dynamic linker finds the functions below first, for calls from the program and for calls
+ * between files of Darknet's sources: load_network() in network.c calls the parser through the
+ * same table. Calls within one file are direct, so each function has to be replaced itself.
+ * Functions that are not here are Debian's.
  *
- * A program that opens the library by name would look into that library alone, whatever is
- * preloaded. Therefore dlopen() is here, too: where it is asked for Debian's library it opens
- * the facade beside this one (libdarknet.so), which is empty and needs first this library, then
- * Debian's. Every other call goes through as it came: as a jump, so that the C library, which
- * searches the caller's RUNPATH, sees the same caller. */
+ * A program that opens the library by name searches that library alone, whatever is preloaded.
+ * Therefore dlopen() is replaced, too. For Debian's library it opens the facade beside this file
+ * (libdarknet.so), an empty library that depends on this one, then on Debian's. All other calls
+ * are passed on as a jump, so that the C library, which searches the caller's RUNPATH, sees the
+ * same caller. */
 #include "bridge.h"
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@
 
 #define VISIBLE __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
-/* The function of that name that would have been called without this library. */
+/* The function of that name that the caller would have called without this library. */
 #define REAL(function) ((__typeof__(&(function)))find_real(#function, CALLER))
 
 /* Darknet's functions that are not in its public header. */
@@ -56,13 +56,14 @@ static open_library *next_dlopen(void)
   open_library *f = atomic_load(&found);
   if (!f) {
     *(void **)&f = dlsym(RTLD_NEXT, "dlopen");
-    if (!f) *(void **)&f = dlsym(RTLD_DEFAULT, "dlopen"); /* the C library stands before this one */
+    /* the C library precedes this one in the search order */
+    if (!f) *(void **)&f = dlsym(RTLD_DEFAULT, "dlopen");
     atomic_store(&found, f);
   }
   return f;
 }
 
-/* A library that has been loaded: NULL where it has not. To be closed. */
+/* Handle of a library if it is loaded already, else NULL. The caller closes it. */
 static void *loaded(const char *path)
 {
   return next_dlopen()(path, RTLD_LAZY | RTLD_NOLOAD);
@@ -73,23 +74,23 @@ static void *symbol_in(const char *path, const char *name)
   void *handle = loaded(path);
   if (!handle) return NULL;
   void *found = dlsym(handle, name);
-  dlclose(handle); /* it was loaded before and stays so */
+  dlclose(handle); /* the library stays: it was loaded before */
   return found;
 }
 
-/* A call that comes from a Darknet is meant for that one. */
+/* If the caller is itself a Darknet library, the function of that same library; else NULL. */
 static void *find_beside(const char *name, void *caller)
 {
   Dl_info from, to, here;
   if (!dladdr(caller, &from) || !from.dli_fname) return NULL;
   if (!dladdr((void *)find_beside, &here) || from.dli_fbase == here.dli_fbase) return NULL;
   if (dladdr((void *)find_beside, &to) && to.dli_fbase == from.dli_fbase)
-    return NULL; /* one of our own, not a Darknet's */
+    return NULL; /* the caller is this library */
   void *found = symbol_in(from.dli_fname, name);
   return found && dladdr(found, &to) && to.dli_fbase == from.dli_fbase ? found : NULL;
 }
 
-static void *look_for(const char *name, void *caller)
+static void *find_or_null(const char *name, void *caller)
 {
   void *found = find_beside(name, caller);
   if (!found) found = dlsym(RTLD_NEXT, name);
@@ -100,7 +101,7 @@ static void *look_for(const char *name, void *caller)
 
 static void *find_real(const char *name, void *caller)
 {
-  void *found = look_for(name, caller);
+  void *found = find_or_null(name, caller);
   if (!found) {
     fprintf(stderr, "mafat: expected a Darknet with %s(), found none\n", name);
     exit(2);
@@ -110,7 +111,7 @@ static void *find_real(const char *name, void *caller)
 
 /* ---- which Darknet ---- */
 
-/* Two allocations of n bytes may differ by what was left over. */
+/* True if `p` was allocated with about n bytes. malloc may leave a block slightly larger. */
 static bool has_bytes(void *p, size_t n)
 {
   void *ours = malloc(n);
@@ -119,8 +120,8 @@ static bool has_bytes(void *p, size_t n)
   return theirs >= n && theirs <= expected + 2 * sizeof(void *);
 }
 
-/* Its structs are those of the header that this was compiled with, as far as their sizes
- * tell: a build for GPUs has more in them. */
+/* True if the library's structs have the sizes of the header that this file was compiled with. A
+ * build for GPUs has larger ones. */
 static bool has_our_structs(network *(*make)(int))
 {
   enum { N = 16 };
@@ -150,22 +151,23 @@ static void start_bridge(void)
   mafat_bridge_start(&s);
 }
 
-/* Is this function Debian's? Another Darknet, with other structs, is left alone. */
-static bool takes_part(void *real)
+/* True if the function belongs to Debian's library, which is checked once. Another Darknet, with
+ * other structs, is left alone. */
+static bool is_replaced(void *real)
 {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static void *ours;
-  static bool asked;
+  static bool checked;
   Dl_info info;
   if (!dladdr(real, &info) || !info.dli_fname) return false;
   pthread_mutex_lock(&lock);
-  if (!asked && is_debian(info.dli_fname)) {
-    asked = true;
+  if (!checked && is_debian(info.dli_fname)) {
+    checked = true;
     network *(*make)(int);
     *(void **)&make = symbol_in(info.dli_fname, "make_network");
     if (make && has_our_structs(make)) ours = info.dli_fbase;
     else
-      fprintf(stderr, "mafat: %s: not the package's structs, it is left alone\n", info.dli_fname);
+      fprintf(stderr, "mafat: %s: its structs differ from Debian's; Darknet runs all networks\n", info.dli_fname);
     if (ours) start_bridge();
   }
   bool same = ours && ours == info.dli_fbase;
@@ -173,13 +175,13 @@ static bool takes_part(void *real)
   return same;
 }
 
-/* Others than Debian's may not have all of them. */
+/* Darknet's functions for the bridge; NULL if this Darknet lacks one. */
 static struct mafat_bridge_darknet darknet_functions(void *caller)
 {
   struct mafat_bridge_darknet d = {.frees_all = false};
-  *(void **)&d.parse_network_cfg = look_for("parse_network_cfg", caller);
-  *(void **)&d.resize_network = look_for("resize_network", caller);
-  *(void **)&d.free_network = look_for("free_network", caller);
+  *(void **)&d.parse_network_cfg = find_or_null("parse_network_cfg", caller);
+  *(void **)&d.resize_network = find_or_null("resize_network", caller);
+  *(void **)&d.free_network = find_or_null("free_network", caller);
   return d;
 }
 
@@ -191,7 +193,7 @@ static network *parse(char *cfg, void *caller)
   *(void **)&real = find_real("parse_network_cfg", caller);
   struct mafat_bridge_darknet d = darknet_functions(caller);
   network *net;
-  return takes_part((void *)real) && mafat_bridge_parse(&d, cfg, &net) ? net : real(cfg);
+  return is_replaced((void *)real) && mafat_bridge_parse(&d, cfg, &net) ? net : real(cfg);
 }
 
 VISIBLE network *parse_network_cfg(char *cfg)
@@ -202,7 +204,7 @@ VISIBLE network *parse_network_cfg(char *cfg)
 VISIBLE network *load_network(char *cfg, char *weights, int clear)
 {
   __typeof__(&load_network) real = REAL(load_network);
-  if (!takes_part((void *)real)) return real(cfg, weights, clear);
+  if (!is_replaced((void *)real)) return real(cfg, weights, clear);
   mafat_bridge_expect(weights);
   network *net = parse(cfg, (void *)real);
   if (weights && *weights && !mafat_bridge_load(net, weights, 0, net->n))
@@ -247,7 +249,7 @@ VISIBLE int resize_network(network *net, int w, int h)
   return mafat_bridge_resize(&d, net, w, h) ? 0 : REAL(resize_network)(net, w, h);
 }
 
-/* Layers that put nothing out: an empty image, rather than one that points nowhere. */
+/* An empty image for layers whose output is not kept: Darknet would read through NULL. */
 VISIBLE image get_network_image_layer(network *net, int i)
 {
   if (mafat_bridge_owns(net) && !net->layers[i].output) return (image){0};
@@ -347,7 +349,7 @@ VISIBLE layer make_shortcut_layer(int batch, int index, int w, int h, int c, int
 
 /* ---- dlopen ---- */
 
-/* The first file of that name where the caller would look for it. */
+/* True if the first file of that name in the caller's search path is Debian's library. */
 static bool found_by_caller(const char *name, void *caller)
 {
   Dl_info info;
@@ -378,7 +380,7 @@ static bool means_debian(const char *file, void *caller)
   const char *base = strrchr(file, '/');
   if (base) return is_debian(file);
   if (strcmp(file, strrchr(MAFAT_DARKNET_LIBRARY, '/') + 1) != 0) return false;
-  struct link_map *map = loaded(file); /* by that name, whoever loaded it */
+  struct link_map *map = loaded(file); /* loaded under that name by any library */
   if (!map) return found_by_caller(file, caller);
   bool same = is_debian(map->l_name);
   dlclose(map);
@@ -401,8 +403,8 @@ static const char *facade(void)
   return path;
 }
 
-/* The file to open in place of this one; mostly itself. Who asks for what is loaded already, and
- * nothing else, is not answered by loading it. */
+/* The file to open instead of `file`: the facade for Debian's library, else `file` itself. With
+ * RTLD_NOLOAD a library that is not loaded stays so. */
 static const char *in_place_of(const char *file, int mode, void *caller)
 {
   if (!file || !means_debian(file, caller) || !*facade()) return file;

@@ -1,3 +1,4 @@
+/* Checks that Darknet lacks; see the header. Called from Darknet's sources through the patches. */
 #include "guard.h"
 
 #include <errno.h>
@@ -9,12 +10,12 @@
 
 int guard_display(void)
 {
-    static int told;
+    static int warned;
     const char *x11 = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
     if ((x11 && *x11) || (wayland && *wayland)) return 1;
-    if (!told)
+    if (!warned)
       fprintf(stderr, "darknet: no display (DISPLAY, WAYLAND_DISPLAY): no window is opened\n");
-    told = 1;
+    warned = 1;
     return 0;
 }
 
@@ -56,7 +57,7 @@ static const char *value_of(const list *options, const char *key)
     for (const node *n = options->front; n; n = n->next) {
         const kvp *pair = n->val;
         if (strcmp(pair->key, key) == 0)
-          return pair->val; /* by option_find it would count as read */
+          return pair->val; /* option_find() would mark it as read */
     }
     return NULL;
 }
@@ -102,7 +103,7 @@ int guard_least_batch(int batch)
 void guard_weights(FILE *from, const char *file, int i)
 {
     if (!inference_mode() || (!feof(from) && !ferror(from))) return;
-    fputc('\n', stderr); /* a line was begun when loading began */
+    fputc('\n', stderr); /* ends the line that Darknet began with "Loading weights" */
     if (ferror(from)) inference_fail(2, "cannot read %s: %s", file, strerror(errno));
     inference_fail(2, "%s: too short for this network: it ends within layer %d", file, i);
 }

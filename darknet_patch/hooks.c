@@ -1,3 +1,4 @@
+/* Options of Darknet's command line, and the bridge bound to this Darknet; see the header. */
 #include "hooks.h"
 
 #include "inference.h"

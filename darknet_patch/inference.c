@@ -1,3 +1,5 @@
+/* Memory of a Darknet that only infers; see the header. Called from Darknet's sources through
+ * 0001-inference-only.patch. Gives pages of the network's buffers back with madvise(). */
 #include "inference.h"
 
 #include <malloc.h>
@@ -11,9 +13,9 @@
 #include "guard.h"
 #include "option_list.h"
 
-static int mode;          /* INFERENCE_... */
-static int recurrent;     /* the layer that is being made is */
-static int filled;        /* the network that is being made gets all its weights from a file */
+static int mode;          /* INFERENCE_OFF, _ONLY or _LEAN */
+static int recurrent;     /* 1 if the layer being made is recurrent */
+static int filled;        /* 1 if the network being made gets all its weights from a file */
 
 void inference_fail(int status, const char *format, ...)
 {
@@ -41,11 +43,12 @@ int inference_mode(void)
 
 struct command {
     const char *name;
-    const char *verbs; /* each followed by a space; NULL: the command has none */
+    const char *verbs; /* each followed by a space; NULL: any */
     int mode;
 };
 
-/* Commands that neither train nor need gradients. Those that read inner outputs keep them. */
+/* Commands that neither train nor need gradients. INFERENCE_ONLY if they read outputs of inner
+ * layers. */
 static const struct command commands[] = {
     {"detector", "test valid valid2 recall demo ", INFERENCE_LEAN},
     {"detect", NULL, INFERENCE_LEAN},
@@ -81,17 +84,18 @@ void inference_command(int argc, char **argv)
         mode = commands[i].mode;
     }
     if (!mode) return;
-    /* Freed memory returns to the system at once, instead of staying below the next allocation. */
+    /* Malloc returns freed blocks to the system at once. Otherwise they stay in the heap below
+     * blocks that are in use. */
     mallopt(M_MMAP_THRESHOLD, 128 * 1024);
     mallopt(M_TRIM_THRESHOLD, 128 * 1024);
 }
 
-/* --- what is made --- */
+/* --- making layers --- */
 
 void inference_layer(LAYER_TYPE type)
 {
-    /* They are made of other layers, whose gradients they zero and move along in time even when
-     * they only infer. */
+    /* Recurrent layers consist of inner layers. They zero and shift the inner layers' gradients
+     * even when they only infer, so these buffers must exist. */
     recurrent = type == RNN || type == GRU || type == LSTM || type == CRNN;
 }
 
@@ -108,8 +112,8 @@ void inference_weights(const char *file)
 void inference_options(list *options)
 {
     if (mode) guard_section(options);
-    /* Layers that the file leaves as they are made: their random values depend on all that were
-     * drawn before. */
+    /* This layer keeps some random initial weights. They depend on every number drawn before
+     * them, so no layer may skip its initialization. */
     if (option_find(options, "dontload") || option_find(options, "numload") ||
         option_find(options, "dontloadscales"))
       filled = 0;
@@ -120,10 +124,9 @@ int inference_loads(void)
     return filled;
 }
 
-/* --- what runs --- */
+/* --- running --- */
 
-/* Gives the whole pages within a buffer back to the system. They read as zeros until they are
- * written. */
+/* Gives the pages that are completely inside a buffer back to the system. They read as zeros. */
 static void give_back(void *buffer, size_t bytes)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -132,8 +135,8 @@ static void give_back(void *buffer, size_t bytes)
     if (buffer && end > begin) madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
-/* Whether the output of layer i is read after the forward pass, or by layers in ways that are
- * not followed here. */
+/* True if the output of layer i is read after the forward pass, or in ways that reads() does not
+ * know. */
 static int stays(const network *net, int i)
 {
     const layer *l = &net->layers[i];
@@ -160,8 +163,8 @@ static int reads(const network *net, int i, const float *output)
     return i > 0 && net->layers[i - 1].output == output;
 }
 
-/* Gives the output of layer j back unless something behind layer i reads it. A dropout has the
- * output of the layer before it. */
+/* Gives the output of layer j back unless a layer after i reads it. A dropout layer shares its
+ * buffer with the layer before it, so all layers with this buffer are checked. */
 static void release(const network *net, int j, int i)
 {
     const layer *from = &net->layers[j];
@@ -187,7 +190,7 @@ void inference_done(const network *net, int i)
     if (l->type == SHORTCUT) release(net, l->index, i);
 }
 
-/* Columns of so many bytes stay in a cache while every filter goes over them. */
+/* size of a band's columns, so that they stay in cache while all filters are applied */
 enum { BAND_BYTES = 1 << 20 };
 
 static int band_rows(layer l)
@@ -204,7 +207,8 @@ size_t inference_workspace(layer l)
     return (size_t)band_rows(l) * l.out_w * l.size * l.size * (l.c / l.groups) * sizeof(float);
 }
 
-/* One value of every output pixel in rows [begin, end): input channel c at ky, kx of the filter. */
+/* Writes a row of the im2col matrix: for each output pixel in rows [begin, end), the value of
+ * `channel` at filter position (ky, kx). */
 static void column_row(layer l, const float *channel, int ky, int kx, int begin, int end, float *to)
 {
     for (int y = begin; y < end; ++y) {
@@ -239,13 +243,13 @@ int inference_convolves(layer l, const float *input, float *weights, float *outp
     return 1;
 }
 
-/* --- around it --- */
+/* --- pictures, labels, freeing --- */
 
-static struct stat dropped; /* the file of the picture that is not held */
+static struct stat dropped; /* state of the picture's file when its pixels were dropped */
 
 void inference_drop_picture(image *im, const char *file)
 {
-    /* A pipe could not be read again. */
+    /* Only a regular file can be read again. */
     if (mode < INFERENCE_LEAN || stat(file, &dropped) != 0 || !S_ISREG(dropped.st_mode)) return;
     free_image(*im);
     im->data = NULL;
@@ -269,7 +273,8 @@ void inference_reload_picture(image *im, char *file)
       }
       free_image(again);
     }
-    /* A camera's latest picture, say: what was found is still true of the one that was read. */
+    /* The file may be a camera's latest picture, overwritten meanwhile. The detections still
+     * belong to the picture that was read, so they are not drawn on the new one. */
     fprintf(stderr, "darknet: %s was changed while the network ran: boxes are drawn on black\n",
             file);
     *im = make_image(im->w, im->h, 3);
@@ -293,8 +298,8 @@ char *inference_line(char *line)
     return shorter ? shorter : line;
 }
 
-/* Layers that recurrent ones are made of. free_layer would not do: some of their buffers are
- * also the outer layer's. */
+/* Frees a layer inside a recurrent layer. Buffers shared with the outer layer are cleared first:
+ * free_layer() would free them twice. */
 static void free_inner(layer *inner, layer outer)
 {
     if (!inner) return;

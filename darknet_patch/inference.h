@@ -1,6 +1,8 @@
-/* Saves memory in commands that only infer: training buffers, weights that a file replaces, outputs
- * after their last reader. Compiled into the patched Darknet; the patches call the functions below
- * the line. Results keep their bits. */
+/* Saves memory in commands that only infer: makes no training buffers, does not initialize
+ * weights that a file replaces, and gives each layer's output back to the system after the last
+ * layer that reads it. Results are bit-identical to Debian's Darknet. Compiled into the patched
+ * Darknet: 0001-inference-only.patch inserts the calls. State is static: one mode a process, one
+ * dropped picture; not safe for two threads. */
 #ifndef MAFAT_INFERENCE_H
 #define MAFAT_INFERENCE_H
 
@@ -10,57 +12,64 @@
 extern "C" {
 #endif
 
-/* Modes, each with all of the one before. */
+/* Each mode also does what the modes before it do. */
 enum {
   INFERENCE_OFF = 0,  /* as Debian's Darknet */
-  INFERENCE_ONLY = 1, /* networks have no training buffers, convolutions a small workspace, and it
-                         is given back after each layer */
-  INFERENCE_LEAN = 2  /* outputs, too, once their last reader has run: then only those of heads and
-                         of the last layer can be read */
+  INFERENCE_ONLY = 1, /* no training buffers; a small workspace, given back after each layer */
+  INFERENCE_LEAN = 2  /* outputs are given back, too, except those of heads and of the last layer */
 };
 
-/* For networks that are made and run after the call; the library begins with INFERENCE_OFF, the
- * program with INFERENCE_LEAN where its command only infers. Who trains a network made so, or
- * asks for its gradients, reads through null pointers. Not to be called by two threads at a
- * time. */
+/* Sets the mode of networks made and run after the call. The library starts with INFERENCE_OFF,
+ * the program with INFERENCE_LEAN if its command only infers. Training such a network, or
+ * reading its gradients, dereferences null pointers. Not thread-safe. */
 void inference_only(int mode);
 int inference_mode(void);
 
-/* Chooses the mode for a command line of the program, and how malloc keeps what is freed. */
+/* Sets the mode for a command line of the program. If it only infers, malloc is told to return
+ * freed memory to the system. */
 void inference_command(int argc, char **argv);
 
-/* Whether the layer that is being made is trained: its buffers are wanted. */
+/* True if the layer being made needs its training buffers: the mode is off, or it is recurrent. */
 int inference_trains(void);
-void inference_layer(LAYER_TYPE type); /* this type is made next */
+void inference_layer(LAYER_TYPE type); /* call before a layer of this type is made */
 
-/* Whether weights need no first values, since all of them come from a file. */
+/* True if the network being made gets all its weights from a file. */
 int inference_loads(void);
-void inference_weights(const char *file); /* a network is made next that this file fills; NULL or
-                                             "": was made, or none does */
-void inference_options(list *options);    /* of a section of its cfg */
 
-/* After layer i of a forward pass. */
+/* Call with the weights file before its network is made, and with NULL afterwards. */
+void inference_weights(const char *file);
+
+/* Checks the options of a section of the cfg, and notes whether its layer keeps initial weights. */
+void inference_options(list *options);
+
+/* Call after layer i of a forward pass: gives back memory that no later layer reads. */
 void inference_done(const network *net, int i);
 
-/* The matrix products of one group of a convolution, some rows of its output map at a time: the
- * workspace holds their input columns alone. Each output is the same sum in the same order.
- * False: not done, the map is small or columns are not needed. */
+/* Computes one group of a convolution in bands of output rows, so that the workspace holds the
+ * im2col columns of one band only. Each output is the same sum in the same order. Returns 0
+ * without computing anything if the mode is off, one band covers the map or the filter is 1x1. */
 int inference_convolves(layer l, const float *input, float *weights, float *output,
                         float *workspace);
-size_t inference_workspace(layer l); /* bytes of the workspace that it uses */
+size_t inference_workspace(layer l); /* bytes of workspace that the layer uses */
 
-/* A picture's floats while the network runs: gone, and loaded again from the file if they are to
- * be drawn on; black if that was changed meanwhile. */
+/* Frees a picture's pixels while the network runs. Does nothing unless the file can be read
+ * again. */
 void inference_drop_picture(image *im, const char *file);
+
+/* Reads dropped pixels again, to draw boxes on them. A black picture if the file has changed. */
 void inference_reload_picture(image *im, char *file);
 
-image inference_character(image **alphabet, int size,
-                          int character); /* loads it when it is first asked for */
-char *inference_line(char *line); /* no longer than its text, and without the \r of other systems */
-void inference_free_layer(layer l);                                   /* what free_layer forgets */
+/* The picture of a character for labels, loaded at its first use. */
+image inference_character(image **alphabet, int size, int character);
+
+/* Strips a trailing \r and shrinks the allocation to the text. Returns the line, which may move. */
+char *inference_line(char *line);
+
+/* Free what free_layer() and free_network() forget. */
+void inference_free_layer(layer l);
 void inference_free_network(network *net);
 
-/* One line on stderr, and exit. */
+/* Prints one line on stderr and ends the process with `status`. */
 void inference_fail(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3), noreturn));
 

@@ -1,3 +1,5 @@
+/* --memory-trace, --dump and the other options that report on a run; see the header. Writes stderr,
+ * stdout and the files of --dump. */
 #include "instrument.h"
 
 #include <errno.h>
@@ -17,7 +19,7 @@ static struct {
 
 static const struct option {
     const char *name;  /* without dashes */
-    const char *value; /* what it is; NULL: it has none */
+    const char *value; /* description for messages; NULL: the option has no value */
     const char **to;
 } options[] = {
     {"memory-trace", NULL, &given.trace},
@@ -92,7 +94,7 @@ void instrument_check(int argc, char **argv)
 
 /* --- layers --- */
 
-static const network *made; /* the latest network */
+static const network *made; /* the network made last */
 
 void instrument_layers(network *net)
 {
@@ -116,7 +118,7 @@ layer instrument_head(network *net, layer last)
 
 static const char *type_name(LAYER_TYPE type)
 {
-    switch (type) { /* what Darknet has no names for */
+    switch (type) { /* Darknet has no names for these */
     case UPSAMPLE: return "upsample";
     case ISEG: return "iseg";
     case LOGXENT: return "logistic";
@@ -176,8 +178,8 @@ static void trace(const network *net, int i)
     fprintf(stderr, "trace %5d %-16s %10.3f %14lld %14zu\n", i, type_name(l->type), ms, resident,
             workspace);
     if (i < net->n - 1) return;
-    long long peak = peak_bytes(); /* of the process, between layers, too; the kernel counts it in
-                                      larger steps */
+    /* the peak includes what happens between layers; the kernel counts in larger steps */
+    long long peak = peak_bytes();
     fprintf(stderr, "trace   all %-16s %10.3f %14lld %14zu\n", "peak", total_ms,
             peak > most_resident ? peak : most_resident, most_workspace);
 }
@@ -229,10 +231,10 @@ void instrument_after(const network *net, int i)
 float *instrument_input(const network *net, float *input)
 {
     static float *floats;
-    static size_t held;
+    static size_t n_floats;
     size_t n = (size_t)net->inputs * net->batch;
     if (!given.input) return input;
-    if (held == n) return floats;
+    if (n_floats == n) return floats;
     FILE *from = fopen(given.input, "rb");
     if (!from) inference_fail(2, "cannot open %s: %s", given.input, strerror(errno));
     struct stat status;
@@ -244,12 +246,12 @@ float *instrument_input(const network *net, float *input)
     free(floats);
     floats = malloc(n * sizeof *floats);
     if (!floats) inference_fail(1, "no memory for %s", given.input);
-    for (held = 0; held < n; ++held) {
+    for (n_floats = 0; n_floats < n; ++n_floats) {
         unsigned char b[4];
         if (fread(b, 1, 4, from) != 4)
-          inference_fail(2, "%s: ends after %zu floats, the network has %zu", given.input, held, n);
+          inference_fail(2, "%s: ends after %zu floats, the network has %zu", given.input, n_floats, n);
         unsigned bits = b[0] | b[1] << 8 | b[2] << 16 | (unsigned)b[3] << 24;
-        memcpy(&floats[held], &bits, 4);
+        memcpy(&floats[n_floats], &bits, 4);
     }
     fclose(from);
     return floats;

@@ -1,4 +1,6 @@
-/* Options of the patched Darknet that report on a run, and their hooks. Compiled into it. */
+/* Options of the patched Darknet that report on a run, and the hooks that carry them out.
+ * Compiled into it; 0002-instrument.patch inserts the calls. Options and trace figures are
+ * static variables. */
 #ifndef MAFAT_INSTRUMENT_H
 #define MAFAT_INSTRUMENT_H
 
@@ -8,33 +10,40 @@
 extern "C" {
 #endif
 
-/* Takes the options that are ours out of a command line, with one dash or two; returns how many
- * arguments are left. A value that is missing or none: one line, exit status 2. */
+/* Removes our options, with one dash or two, from a command line and remembers them. Returns how
+ * many arguments are left. A missing or unexpected value prints one line and ends with status 2. */
 int instrument_options(int argc, char **argv);
-const char *instrument_given(
-    const char *name); /* an option's value, "" where it has none; NULL: not given */
-void instrument_check(int argc, char **argv); /* they are for commands that only infer; what else
-                                                 begins with two dashes there is not known */
 
-/* --layers: a network of so many layers, whatever follows. After its cfg has been counted,
- * before a layer is made. */
+/* The value of an option, "" for one without values; NULL: not given. */
+const char *instrument_given(const char *name);
+
+/* Call after inference_command(): fails for our options in commands that train, and for unknown
+ * options with two dashes in commands that only infer. */
+void instrument_check(int argc, char **argv);
+
+/* --layers N: keeps only the first N layers. Call when the cfg's layers are counted but not yet
+ * made. */
 void instrument_layers(network *net);
-/* The layer that tells how many classes detections have: the last one, or the last head where
- * the network ends without one. */
+/* The layer whose `classes` detections have: `last` if it has classes, else the last head. */
 layer instrument_head(network *net, layer last);
 
-/* Around each layer of a forward pass: --memory-trace, --dump. */
+/* Called before and after each layer of a forward pass: --memory-trace, --dump. */
 void instrument_before(const network *net, int i);
 void instrument_after(const network *net, int i);
 
-/* --input: its floats in place of a picture's. */
+/* --input: the file's floats, or `input` if the option is not given. The floats stay allocated. */
 float *instrument_input(const network *net, float *input);
-char *instrument_picture(
-    char *file); /* the picture that a command line names, else the input's name */
-int instrument_is_input(const char *file);    /* whether that is no picture, */
-image instrument_canvas(void); /* and what is drawn on then: black, of the network's size */
 
-/* --boxes: a line for every label of every detection. */
+/* The picture that the command line names, else the file of --input. */
+char *instrument_picture(char *file);
+
+/* True if `file` is that of --input, which is no picture. */
+int instrument_is_input(const char *file);
+
+/* A black picture of the network's size, to draw on instead. The caller frees it. */
+image instrument_canvas(void);
+
+/* --boxes: prints a line for each class of each detection above the threshold. */
 void instrument_boxes(image im, const detection *detections, int n, float threshold, char **names,
                       int classes);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# make_patch.sh BEFORE AFTER: a patch between two trees of Darknet's source, on stdout, as this folder's are: without context, with the checksum of
-# what it applies to, by which apply.sh knows that it still fits.
+# make_patch.sh BEFORE AFTER: prints a patch between two trees of Darknet's source, without
+# context. Its first line is the checksum of the files it applies to, which apply.sh compares.
 set -u
 if [ $# != 2 ] || [ ! -d "$1" ] || [ ! -d "$2" ]; then
   echo "usage: darknet_patch/make_patch.sh BEFORE AFTER: two folders; the patch goes to stdout" >&2

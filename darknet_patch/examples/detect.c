@@ -1,5 +1,5 @@
-/* Boxes on pictures, by Darknet's C interface. Nothing here knows of mafat: with
- * LD_PRELOAD=.../libmafat-darknet.so the same program runs in a fraction of the memory.
+/* Prints the boxes found on pictures, through Darknet's C interface. It does not use mafat's:
+ * with LD_PRELOAD=.../libmafat-darknet.so the same program needs a fraction of the memory.
  *
  *   gcc -I/usr/lib/darknet/include detect.c -o detect \
  *     -L/usr/lib/darknet -ldarknet -Wl,-rpath,/usr/lib/darknet -Wl,--allow-shlib-undefined
@@ -13,7 +13,7 @@ static void print_boxes(detection *boxes, int n, int classes, char **names)
 {
   for (int i = 0; i < n; i++)
     for (int k = 0; k < classes; k++) {
-      box b = boxes[i].bbox; /* its centre, in pixels of the picture */
+      box b = boxes[i].bbox; /* x, y: centre; in pixels of the picture */
       if (boxes[i].prob[k] > 0)
         printf("%s %.3f %.1f %.1f %.1f %.1f\n", names[k], boxes[i].prob[k], b.x - b.w / 2,
                b.y - b.h / 2, b.w, b.h);

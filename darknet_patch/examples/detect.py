@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Boxes on pictures, by ctypes, in the way of Darknet's own python/darknet.py. Nothing here knows of
-mafat: with LD_PRELOAD=.../libmafat-darknet.so the same script runs in a fraction of the memory.
+"""Prints the boxes found on pictures, through ctypes like Darknet's python/darknet.py. It does not
+use mafat: with LD_PRELOAD=.../libmafat-darknet.so the same script needs a fraction of the memory.
 
   python3 detect.py yolov3-tiny.cfg yolov3-tiny.weights coco.names 0.5 dog.jpg
 """
@@ -13,7 +13,7 @@ HIER, NMS = 0.5, 0.45
 
 
 class Box(Structure):
-    _fields_ = [(name, c_float) for name in "xywh"]  # x, y: the centre
+    _fields_ = [(name, c_float) for name in "xywh"]  # x, y: centre
 
 
 class Detection(Structure):

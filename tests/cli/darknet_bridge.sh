@@ -192,7 +192,7 @@ ends 'saving' 2 'prediction only' "${network[@]}" save net.cfg net.weights
 ends 'running without weights' 2 'no weights have been loaded' "${network[@]}" forget net.cfg net.weights
 ends 'a larger batch than the cfg' 2 'batch of at most 1' "${network[@]}" twice single.cfg net.weights
 "$build/make_weights" --quiet --seed 2 net.cfg other.weights && cp net.weights used.weights
-ends 'resize_network: other weights have taken the name' 2 'used.weights: was changed or replaced' "${network[@]}" replaced net.cfg used.weights other.weights
+ends 'resize_network: other weights have taken the name' 2 'used.weights: changed since the network was made' "${network[@]}" replaced net.cfg used.weights other.weights
 ends 'a cfg that can be read only once' 2 'expected a regular file, found a pipe' "${network[@]}" layers <(cat net.cfg) net.weights net.2
 ends 'another temperature' 2 "the cfg's temperature" "${network[@]}" warm class.cfg class.weights
 
@@ -330,7 +330,7 @@ seq -f class%g 10 >class.names
 printf 'classes=10\nnames=class.names\ntop=3\n' >class.data
 dumps 'of one net' class.cfg class.weights -threads 2
 dumps 'Darknet runs the rest' mixed.cfg foreign.weights
-check 'and stderr says so' "$(grep mafat "$err")" grep -q '^mafat: .*\[normalization\].*: Darknet runs this layer and those behind it' "$err"
+check 'and stderr says so' "$(grep mafat "$err")" grep -q '^mafat: .*\[normalization\].*: Darknet runs this layer and those after it' "$err"
 $darknet detector test coco.data $cfgs/yolov3-tiny.cfg tiny.weights $pictures/dog.jpg -thresh 0.9 -dump one >/dev/null 2>&1
 rm -rf two
 $darknet detector test coco.data $cfgs/yolov3-tiny.cfg tiny.weights $pictures/dog.jpg -thresh 0.9 -dump two -memory 64M >"$out" 2>"$err"
