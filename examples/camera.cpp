@@ -1,6 +1,8 @@
-/* The boxes of each frame of a camera, or of any other video, in its place in the arena:
+/* Counts the boxes in each frame of a camera or another video. Frames are read from standard
+ * input directly into the model's arena:
  *
- *     ffmpeg -v error -f v4l2 -video_size 640x480 -i /dev/video0 -f rawvideo -pix_fmt yuv420p - |
+ *     ffmpeg -v error -f v4l2 -video_size 640x480 -i /dev/video0 -f rawvideo -pix_fmt yuv420p -
+ *     |
  *         camera MODEL.cfg MODEL.weights 640x480
  *
  *     c++ camera.cpp $(pkg-config --cflags --libs mafat) */
@@ -15,13 +17,13 @@ int main(int argc, char **argv)
   }
   try {
     mafat::options options;
-    options.memory_bytes = 64 << 20; // of the whole process
-    options.frames = argv[3];        // the plan has room for one
+    options.memory_bytes = 64 << 20; // for the whole process
+    options.frames = argv[3];        // the plan reserves memory for one frame
     const mafat_frame_facts frames = mafat::frame_facts(argv[3]);
     if (frames.varies)
       throw mafat::error(
           MAFAT_EINVAL,
-          (std::string("expected frames that are all as long, found ") + argv[3]).c_str());
+          (std::string("expected a format whose frames have one size, found ") + argv[3]).c_str());
     const std::size_t bytes = frames.bytes;
     mafat::model model(argv[1], argv[2], options);
     for (int n = 0; std::fread(model.frame_room(), 1, bytes, stdin) == bytes; n++) {

@@ -1,13 +1,13 @@
-/* How many boxes each of many pictures has: many_pictures MODEL.cfg MODEL.weights PICTURE...
+/* Counts the boxes of each picture: many_pictures MODEL.cfg MODEL.weights PICTURE...
  *
- * The model is opened once and run for each picture, with its memory already mapped. A picture that
- * cannot be read is reported, and the others follow.
+ * The model is opened once and its memory is mapped once for all pictures. A picture that cannot
+ * be read is reported, and the next one follows.
  *
  *     cc many_pictures.c $(pkg-config --cflags --libs mafat) */
 #include <mafat.h>
 #include <stdio.h>
 
-static int look_at(struct mafat_model *model, const char *picture, struct mafat_diagnostic *d)
+static int run_on(struct mafat_model *model, const char *picture, struct mafat_diagnostic *d)
 {
   struct mafat_detections *boxes;
   int code = mafat_model_run_picture(model, picture, d);
@@ -29,14 +29,14 @@ int main(int argc, char **argv)
     fputs("usage: many_pictures MODEL.cfg MODEL.weights PICTURE...\n", stderr);
     return 2;
   }
-  options.picture = argv[3]; /* decoding one like it is part of what is predicted */
+  options.picture = argv[3]; /* the budget includes decoding a picture like this one */
   options.picture_may_fail = true;
   if (mafat_model_open(&model, argv[1], argv[2], &options, &d) != MAFAT_OK) {
     fprintf(stderr, "many_pictures: %s\n", d.text);
     return 1;
   }
   for (int i = 3; i < argc; i++)
-    if (look_at(model, argv[i], &d) != MAFAT_OK) {
+    if (run_on(model, argv[i], &d) != MAFAT_OK) {
       fprintf(stderr, "many_pictures: %s\n", d.text);
       status = 1;
     }

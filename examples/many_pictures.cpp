@@ -1,19 +1,19 @@
-/* How many boxes each of many pictures has: many_pictures MODEL.cfg MODEL.weights PICTURE...
+/* Counts the boxes of each picture: many_pictures MODEL.cfg MODEL.weights PICTURE...
  *
- * Opened once, run as often as there are pictures: what a run needs is mapped already. A picture
- * that cannot be read is reported, and the others go on.
+ * The model is opened once and its memory is mapped once for all pictures. A picture that cannot
+ * be read is reported, and the next one follows.
  *
  *     c++ many_pictures.cpp $(pkg-config --cflags --libs mafat) */
 #include <cstdio>
 #include <mafat.hpp>
 
-static void look_at(mafat::model &model, const char *picture)
+static void run_on(mafat::model &model, const char *picture)
 {
   model.run_picture(picture);
   std::printf("%s: %zu boxes\n", picture, model.detect().size());
 }
 
-static int told(const mafat::error &e)
+static int report(const mafat::error &e)
 {
   std::fprintf(stderr, "many_pictures: %s\n", e.what());
   return 1;
@@ -28,18 +28,18 @@ int main(int argc, char **argv)
   }
   try {
     mafat::options options;
-    options.picture = argv[3]; // decoding one like it is part of what is predicted
+    options.picture = argv[3]; // the budget includes decoding a picture like this one
     options.picture_may_fail = true;
     mafat::model model(argv[1], argv[2], options);
     for (int i = 3; i < argc; i++) {
       try {
-        look_at(model, argv[i]);
+        run_on(model, argv[i]);
       } catch (const mafat::error &e) {
-        status = told(e);
+        status = report(e);
       }
     }
   } catch (const mafat::error &e) {
-    return told(e);
+    return report(e);
   }
   return status;
 }

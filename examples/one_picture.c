@@ -1,4 +1,4 @@
-/* The boxes of one picture: one_picture MODEL.cfg MODEL.weights PICTURE
+/* Prints the boxes of one picture: one_picture MODEL.cfg MODEL.weights PICTURE
  *
  *     cc one_picture.c $(pkg-config --cflags --libs mafat) */
 #include <mafat.h>
@@ -22,7 +22,7 @@ int main(int argc, char **argv)
     fputs("usage: one_picture MODEL.cfg MODEL.weights PICTURE\n", stderr);
     return 2;
   }
-  options.memory_bytes = 64 << 20; /* of the whole process */
+  options.memory_bytes = 64 << 20; /* for the whole process */
   if (mafat_model_open(&model, argv[1], argv[2], &options, &d) != MAFAT_OK)
     return failed(&model, &d);
   if (mafat_model_run_picture(model, argv[3], &d) != MAFAT_OK) return failed(&model, &d);

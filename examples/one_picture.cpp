@@ -1,4 +1,4 @@
-/* The boxes of one picture: one_picture MODEL.cfg MODEL.weights PICTURE
+/* Prints the boxes of one picture: one_picture MODEL.cfg MODEL.weights PICTURE
  *
  *     c++ one_picture.cpp $(pkg-config --cflags --libs mafat) */
 #include <cstdio>
@@ -12,7 +12,7 @@ int main(int argc, char **argv)
   }
   try {
     mafat::options options;
-    options.memory_bytes = 64 << 20; // of the whole process
+    options.memory_bytes = 64 << 20; // for the whole process
     mafat::model model(argv[1], argv[2], options);
     model.run_picture(argv[3]);
     for (const mafat_detection &b : model.detect())

@@ -1,14 +1,14 @@
-/* Two networks that share the memory of their maps: two_models FIRST.cfg FIRST.weights SECOND.cfg
+/* Two networks that share one arena: two_models FIRST.cfg FIRST.weights SECOND.cfg
  * SECOND.weights PICTURE
  *
- * They run one after the other; what a run has made is read before the other one runs, which takes
- * its place.
+ * They run one after the other. Results of a run have to be read before the other network runs,
+ * because it overwrites them.
  *
  *     cc two_models.c $(pkg-config --cflags --libs mafat) */
 #include <mafat.h>
 #include <stdio.h>
 
-static int look(struct mafat_model *model, const char *name, const char *picture,
+static int run_on(struct mafat_model *model, const char *name, const char *picture,
                 struct mafat_diagnostic *d)
 {
   struct mafat_detections *boxes;
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
   for (int i = 0; i < 2 && code == MAFAT_OK; i++)
     code = mafat_model_open(&models[i], argv[1 + 2 * i], argv[2 + 2 * i], &options, &d);
   for (int i = 0; i < 2 && code == MAFAT_OK; i++)
-    code = look(models[i], argv[1 + 2 * i], argv[5], &d);
+    code = run_on(models[i], argv[1 + 2 * i], argv[5], &d);
   for (int i = 0; i < 2; i++) mafat_model_close(&models[i]);
   mafat_arena_close(&arena);
   if (code == MAFAT_OK) return 0;

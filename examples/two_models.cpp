@@ -1,14 +1,14 @@
-/* Two networks that share the memory of their maps: two_models FIRST.cfg FIRST.weights SECOND.cfg
+/* Two networks that share one arena: two_models FIRST.cfg FIRST.weights SECOND.cfg
  * SECOND.weights PICTURE
  *
- * They run one after the other; what a run has made is read before the other one runs, which takes
- * its place.
+ * They run one after the other. Results of a run have to be read before the other network runs,
+ * because it overwrites them.
  *
  *     c++ two_models.cpp $(pkg-config --cflags --libs mafat) */
 #include <cstdio>
 #include <mafat.hpp>
 
-static void look(mafat::model &model, const char *name, const char *picture)
+static void run_on(mafat::model &model, const char *name, const char *picture)
 {
   model.run_picture(picture);
   std::printf("%s: %zu boxes\n", name, model.detect().size());
@@ -22,12 +22,12 @@ int main(int argc, char **argv)
     return 2;
   }
   try {
-    mafat::arena arena; // closed after its models
+    mafat::arena arena; // destroyed after its models
     mafat::options options;
     options.arena = arena.get();
     mafat::model first(argv[1], argv[2], options), second(argv[3], argv[4], options);
-    look(first, argv[1], argv[5]);
-    look(second, argv[3], argv[5]);
+    run_on(first, argv[1], argv[5]);
+    run_on(second, argv[3], argv[5]);
   } catch (const mafat::error &e) {
     std::fprintf(stderr, "two_models: %s\n", e.what());
     return 1;

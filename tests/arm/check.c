@@ -1,5 +1,5 @@
-/* Implements the small Check of check.h for builds with only libc: forks for each test and
- * prints the summary. Linked into the cross-built unit tests. */
+/* Implements the subset of Check in check.h, for builds with only libc. Runs each test in a
+ * child process and prints the summary. Linked into the cross-built unit tests. */
 #include "tests/arm/check.h"
 
 #include <signal.h>
@@ -14,16 +14,16 @@
 enum { DEFAULT_TIMEOUT = 4, FAILED = 1 };
 
 #if defined(__arm__) && defined(__SANITIZE_ADDRESS__)
-/* AddressSanitizer supposes that the last of 4 GB is the kernel's; qemu-user gives it to whoever
- * asks for much. Nobody gets it here. */
-__attribute__((constructor)) static void keep_below_3_gb(void)
+/* AddressSanitizer expects the last of the 4 GB to be the kernel's, but qemu-user gives it to
+ * large allocations. Reserving it prevents that. */
+__attribute__((constructor)) static void reserve_fourth_gb(void)
 {
-  /* The third gigabyte but for a page, so that nothing ends at its end; above it are the
-   * kernel's pages of every process. */
+  /* Starts one page below 3 GB, so that no mapping ends exactly there, and ends at the pages
+   * that the kernel maps in every process. */
   const unsigned begin = 0xbffff000u, end = 0xffff0000u;
   if (syscall(SYS_mmap2, begin, end - begin, PROT_NONE,
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == -1)
-    fprintf(stderr, "the fourth GB is not kept\n");
+    fprintf(stderr, "check.c: cannot reserve the fourth GB of the address space\n");
 }
 #endif
 
@@ -35,8 +35,7 @@ struct test {
 
 struct TCase {
   const char *name;
-  double timeout; /* seconds; CK_TIMEOUT_MULTIPLIER, as of Check's, makes them more: an emulated
-                     processor is slow */
+  double timeout; /* seconds, multiplied by CK_TIMEOUT_MULTIPLIER: emulation is slow */
   void (*setup)(void), (*teardown)(void);
   struct test *tests;
   int n_tests;
@@ -54,7 +53,7 @@ struct SRunner {
   int n_checks, n_failures, n_errors;
 };
 
-/* Room for one more element; a test program that has none left ends. */
+/* Makes room for one more element. Aborts without memory. */
 static void *grow(void *list, int n, size_t element_bytes)
 {
   void *grown = realloc(list, ((size_t)n + 1) * element_bytes);
@@ -137,8 +136,8 @@ static void run_in_child(const TCase *t, const struct test *test, int i)
   exit(EXIT_SUCCESS);
 }
 
-/* CK_FORK=no, as of Check's: in this process, which ends with the first that fails. A child of
- * qemu-user translates all code anew. */
+/* CK_FORK=no: runs the test in this process, which ends at the first failure. Faster under
+ * qemu-user, where each child translates all code again. */
 static void run_here(SRunner *runner, const TCase *t, const struct test *test, int i)
 {
   if (t->setup) t->setup();

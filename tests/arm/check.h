@@ -1,7 +1,7 @@
-/* The part of Check (https://libcheck.github.io/check) that the suites use, for builds with
- * only libc: same macros, same summary line, every test in a
- * process of its own (CK_FORK=no: all in one). Found before the real <check.h> by -Itests/arm;
- * check.c implements it. */
+/* The subset of Check (https://libcheck.github.io/check) that the suites use, for builds with
+ * only libc. Same macros and summary line, each test in a process of its own (CK_FORK=no: all in
+ * one). -Itests/arm makes the compiler find this file before the real <check.h>; check.c
+ * implements it. */
 #ifndef MAFAT_TESTS_ARM_CHECK_H
 #define MAFAT_TESTS_ARM_CHECK_H
 
@@ -28,12 +28,12 @@ SRunner *srunner_create(Suite *s); /* s may be NULL */
 void srunner_add_suite(SRunner *runner, Suite *s);
 void srunner_run_all(SRunner *runner, enum print_output mode);
 int srunner_ntests_failed(const SRunner *runner);
-void srunner_free(SRunner *runner); /* and its suites */
+void srunner_free(SRunner *runner); /* frees its suites, too */
 
 #define START_TEST(name) static void name(int _i __attribute__((unused)))
 #define END_TEST
 
-/* Ends the test's process. */
+/* Prints the message and ends the test's process. */
 void check_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4), noreturn));
 
@@ -81,7 +81,7 @@ void check_fail(const char *file, int line, const char *format, ...)
   ck_assert_msg(memcmp(a, b, bytes) == 0, "%s and %s differ in their first %s bytes", #a, #b, \
                 #bytes)
 
-/* `within`: a NaN on either side fails. */
+/* The comparison is written so that a NaN on either side fails. */
 #define CHECK_DOUBLES(a, b, tolerance) \
   do { \
     double check_a = (a), check_b = (b), check_within = (tolerance); \

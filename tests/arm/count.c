@@ -1,12 +1,11 @@
-/* A plugin of qemu-user: counts the instructions that kernel_check --bench --once has
- * executed between bench_begin and bench_end, by kind, and says so on stdout. Emulation
- * has no clock of the processor's: how many instructions a layer takes, and how many of
- * them multiply and add, stands in for time. It knows nothing of caches, latencies or
- * units, nor that cores execute several instructions at once.
+/* A plugin of qemu-user, loaded by count.sh: counts instructions by kind between kernel_check's
+ * bench_begin and bench_end (--bench --once) and prints the counts on stdout. An emulator has no
+ * meaningful clock, so instructions of a layer, and the multiply-adds among them, stand in for
+ * time. Caches, latencies and parallel execution are not modelled.
  *
- * QEMU's interface is declared here as far as it is used (version 1, which 7.2 and later
- * offer): Debian 12 has no package of its header. Argument: functions=on, a line for
- * each function that takes more than a hundredth. */
+ * QEMU's interface (version 1, in 7.2 and later) is declared here as far as it is used: Debian
+ * 12 has no package with its header. Argument functions=on: prints a line for each function with
+ * more than 1 % of the instructions. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,15 +36,16 @@ EXPORTED int qemu_plugin_install(plugin_id id, const struct qemu_info *info, int
 
 int qemu_plugin_version = 1;
 
-/* Counted instructions. ON_STACK, in addition to LOAD or STORE: a spilled register. */
+/* Kinds of instructions. ON_STACK is counted in addition to LOAD or STORE: probably a spilled
+ * register. */
 enum { ALL, MULTIPLY_ADD, ARITHMETIC, LOAD, STORE, ON_STACK, N_KINDS };
 
-/* Instructions that are executed one after the other. */
+/* A translated block: instructions executed one after the other. */
 struct block {
   struct block *next;
   const char *function;
   uint64_t n[N_KINDS];
-  uint64_t times, times_before; /* executed; when counting began */
+  uint64_t times, times_before; /* executions so far; executions when counting began */
 };
 
 static struct block *blocks;
@@ -58,7 +58,8 @@ static bool begins(const char *text, const char *const *words)
   return false;
 }
 
-/* By the assembler's text: the same words serve both processors, armv7's after a v. */
+/* Classifies by the disassembled text. The prefixes serve both processors; armv7's have a v
+ * before them. */
 static void classify(const char *text, uint64_t n[N_KINDS])
 {
   static const char *const multiply_adds[] = {"fmla", "fmadd", "mla.f", "fma.f", NULL};
@@ -95,7 +96,7 @@ static uint64_t add_block(const struct block *b, uint64_t n[N_KINDS])
   return times * b->n[ALL];
 }
 
-/* Each function once: where its first block stands in the list. */
+/* Prints each function once, at its first block in the list. */
 static void print_functions(uint64_t all)
 {
   for (const struct block *b = blocks; b; b = b->next) {

@@ -1,11 +1,11 @@
-/* Host program of tests/arm.sh:
+/* Host program of tests/arm.sh: prepares inputs and compares outputs of emulated programs.
  *
  *   floats picture PICTURE W H FILE.raw FILE.ppm
- *       the picture letterboxed to W x H: as raw floats for --input (channel by
+ *       writes the picture letterboxed to W x H: as raw floats for --input (channel by
  *       channel), and as a PPM for builds without other decoders
  *   floats compare FOUND EXPECTED TOLERANCE
- *       two files of floats: differences of at most TOLERANCE times the largest
- *       magnitude expected; 0 asks for the same bits. Exit status 1 otherwise. */
+ *       compares two files of floats: exit status 1 if any differs by more than TOLERANCE
+ *       times the largest expected magnitude. TOLERANCE 0: the bits must be equal. */
 #include "runner/image/image.h"
 
 #include <math.h>
@@ -89,7 +89,7 @@ static float *read_floats(const char *path, size_t *n)
   return list;
 }
 
-/* A NaN anywhere is a difference. */
+/* A NaN on either side is a difference. */
 static int compare_floats(const float *found, const float *expected, size_t n, double tolerance)
 {
   double largest = 0, difference = 0;
@@ -112,7 +112,7 @@ static int compare(char **args)
   float *found = read_floats(args[0], &n), *expected = read_floats(args[1], &n_expected);
   int status = DONE;
   if (!found || !expected) status = fail(found ? args[1] : args[0], "cannot read");
-  else if (n != n_expected) status = fail(args[0], "has another length");
+  else if (n != n_expected) status = fail(args[0], "its length differs from the expected file's");
   else status = compare_floats(found, expected, n, strtod(args[2], NULL));
   free(found);
   free(expected);

@@ -1,10 +1,10 @@
-/* Runs ONNX's own test models, each in a process of its own, and says what became of them:
+/* Runs ONNX's own test models, each in a child process, and prints the results:
  *     onnx_nodes [--least PASSED | --write FOLDER] [--constant NAME=FILE]... FOLDER|MODEL...
- * A model is a folder with model.onnx and test_data_set_0; of other folders, all models that lie in
- * them. A line for each that was refused or failed, a table by operator, why others are not tried;
- * exit status 1 where one failed, or fewer passed than that.
- * --constant: an input's tensor, as a .pb file, is known before the run. --write: instead each that
- * would be run as one file, NAME.onnx, with its constants in it. */
+ * A model is a folder with model.onnx and test_data_set_0. In other folders, all models are run.
+ * Prints a line for each refused or failed model, a table by operator, and why models are not
+ * tried. Exit status 1 if one failed or fewer than PASSED passed. --constant: the input NAME is
+ * a constant, read from a .pb file. --write: instead of running the models, writes each as
+ * FOLDER/NAME.onnx with its constants. Started by tests/conformance/run.sh. */
 #include "tests/conformance/run_model.h"
 #include "tests/conformance/write_model.h"
 
@@ -15,17 +15,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Result of a model's process. */
+/* Result of a model; a child process sends it through a pipe. */
 struct verdict {
   enum model_outcome outcome;
-  char group[40]; /* the operator; of those that are excluded, why */
+  char group[40]; /* the operator; if excluded, the reason */
   char text[512];
 };
 
 enum { MAX_GROUPS = 200, SECONDS = 60 };
 
-static const char *written; /* the folder, or NULL */
-static char **constants;    /* NAME=FILE, behind a word each */
+static const char *written; /* folder of --write, or NULL */
+static char **constants;    /* pairs of arguments: --constant, NAME=FILE */
 static int n_constants;
 
 static struct group {
@@ -57,8 +57,8 @@ static struct verdict try_model(const char *folder)
   return v;
 }
 
-/* A model that ends its process has failed. */
-static struct verdict try_apart(const char *folder)
+/* Tries a model in a child process. A crash or timeout counts as failed. */
+static struct verdict try_in_child(const char *folder)
 {
   struct verdict v = {.outcome = FAILED, .group = "(ended)"};
   int ends[2], status;
@@ -72,7 +72,7 @@ static struct verdict try_apart(const char *folder)
     _exit(write(ends[1], &v, sizeof v) == sizeof v ? 0 : 1);
   }
   close(ends[1]);
-  ssize_t got = read(ends[0], &v, sizeof v); /* it is shorter than a pipe takes at once */
+  ssize_t got = read(ends[0], &v, sizeof v); /* shorter than PIPE_BUF: written at once */
   close(ends[0]);
   waitpid(child, &status, 0);
   if (got != sizeof v || status != 0) {
@@ -95,7 +95,7 @@ static struct group *group_of(const char *name)
 
 static void count_model(const char *folder)
 {
-  struct verdict v = try_apart(folder);
+  struct verdict v = try_in_child(folder);
   const char *slash = strrchr(folder, '/'), *after = strstr(v.text, "model.onnx: ");
   group_of(v.group)->n[v.outcome]++;
   totals[v.outcome]++;

@@ -1,5 +1,5 @@
-/* Imports a conformance model, plans and runs it, and compares its outputs. Called by
- * onnx_nodes.c. */
+/* Imports a conformance model, plans and runs it, and compares its outputs with the model's.
+ * Called by onnx_nodes.c. */
 #include "tests/conformance/run_model.h"
 
 #include "formats/onnx/import.h"
@@ -12,7 +12,7 @@
 
 static const double tolerance = 1e-5; /* of an output's largest value */
 
-/* ---- what goes in ---- */
+/* ---- input ---- */
 
 static int bind(struct node_trial *t, int input, struct mafat_diagnostic *d)
 {
@@ -23,22 +23,22 @@ static int bind(struct node_trial *t, int input, struct mafat_diagnostic *d)
   return code;
 }
 
-/* Difference between the file's integers and the executor's. */
-static int turn_of(const struct mafat_quantization *q)
+/* Difference between the file's integers and the executor's, which are unsigned. */
+static int offset_of(const struct mafat_quantization *q)
 {
   return q->is_signed ? MAFAT_SIGNED_TO_BYTE : 0;
 }
 
-/* The real that a number of an input means; floats mean themselves. */
+/* Dequantizes a value of the file. Floats stay as they are. */
 static float real_of(const struct mafat_network *n, const struct mafat_port *p, double number)
 {
   const struct mafat_quantization *q = &n->layers[p->sources.list->tensor].quantization;
   if (mafat_network_tensor_type(n, p->sources.list->tensor) == MAFAT_F32) return (float)number;
-  return (float)((number + turn_of(q) - q->zero) * (double)q->scale);
+  return (float)((number + offset_of(q) - q->zero) * (double)q->scale);
 }
 
-/* Its numbers in the order in which the executor takes them. */
-static int lay_input(float **out, const struct node_trial *t, int input,
+/* Reads the file's input into the layout that the executor expects. The caller frees *out. */
+static int make_input(float **out, const struct node_trial *t, int input,
                      const struct mafat_network *n, const struct mafat_port *p,
                      struct mafat_diagnostic *d)
 {
@@ -60,7 +60,7 @@ static int lay_input(float **out, const struct node_trial *t, int input,
   return code;
 }
 
-/* ---- what comes out ---- */
+/* ---- outputs ---- */
 
 /* Element i of an output. */
 static float output_at(const struct mafat_executor *e, const struct mafat_port *p, long long i)
@@ -72,12 +72,12 @@ static float output_at(const struct mafat_executor *e, const struct mafat_port *
   return mafat_executor_output_at(e, s->tensor, s->first + c, y, x);
 }
 
-/* The number that a file has for it. */
+/* Quantizes a value as the file stores it. */
 static double number_of(const struct mafat_network *n, const struct mafat_port *p, float real)
 {
   const struct mafat_quantization *q = &n->layers[p->sources.list->tensor].quantization;
   if (mafat_network_tensor_type(n, p->sources.list->tensor) == MAFAT_F32) return (double)real;
-  return rint((double)real / (double)q->scale) + q->zero - turn_of(q);
+  return rint((double)real / (double)q->scale) + q->zero - offset_of(q);
 }
 
 static int compare(const struct mafat_executor *e, const struct mafat_network *n,
@@ -94,7 +94,7 @@ static int compare(const struct mafat_executor *e, const struct mafat_network *n
   for (uint64_t i = 0; i < expected->n; i++) {
     double found = number_of(n, p, output_at(e, p, (long long)i)), exact = expected->values[i];
     double difference = found == exact || (isnan(found) && isnan(exact)) ? 0 : fabs(found - exact);
-    if (difference <= worst) continue; /* NaN is not */
+    if (difference <= worst) continue; /* false for NaN */
     worst = difference;
     at = i;
     if (!isfinite(difference)) break;
@@ -121,7 +121,7 @@ static int compare_all(const struct mafat_executor *e, const struct mafat_networ
   return code;
 }
 
-/* All elements of all outputs. */
+/* Number of elements of all outputs. */
 static long long count_outputs(const struct mafat_network *n)
 {
   long long all = 0;
@@ -138,12 +138,12 @@ static void read_outputs(const struct mafat_executor *e, const struct mafat_netw
 
 /* ---- a run ---- */
 
-/* Shared by all plans of a network. */
+/* Data shared by the runs of all plans. */
 struct bench {
   const struct node_trial *trial;
   const struct mafat_network *network;
   struct mafat_weights *weights;
-  float *input, *first, *outputs; /* first: what the first plan put out */
+  float *input, *first, *outputs; /* first: outputs of the first plan */
 };
 
 static int check_run(const struct bench *b, const struct mafat_executor *e, bool is_first,
@@ -167,7 +167,7 @@ static int run_plan(const struct bench *b, const char *text, bool is_first,
   struct mafat_executor *e = NULL;
   mafat_executor_defaults(&options);
   int code = mafat_plan_read(&plan, text, n, n->n_layers, NULL, d);
-  if (code && !is_first) return MAFAT_OK; /* small maps have not so many tiles */
+  if (code && !is_first) return MAFAT_OK; /* the plan has more tiles than the map */
   if (code == MAFAT_OK) code = mafat_layout_make(&layout, n, plan, d);
   if (code == MAFAT_OK) code = mafat_executor_open(&e, n, plan, layout, b->weights, &options, d);
   if (code == MAFAT_OK) {
@@ -206,7 +206,7 @@ static int run_network(const struct mafat_network *n, const struct node_trial *t
   int code = b.first && b.outputs ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "out of memory");
   if (code == MAFAT_OK)
     code = mafat_weights_open_kept(&b.weights, t->path, n, n->n_layers, NULL, d);
-  if (code == MAFAT_OK) code = lay_input(&b.input, t, input, n, &n->inputs[0], d);
+  if (code == MAFAT_OK) code = make_input(&b.input, t, input, n, &n->inputs[0], d);
   if (code == MAFAT_OK) code = run_plans(&b, d);
   free(b.input);
   free(b.first);

@@ -1,4 +1,5 @@
-/* A conformance model run by the project, from its file to its outputs. */
+/* Runs a conformance model, from its file to its outputs. Included by onnx_nodes.c and
+ * run_model.c. */
 #ifndef MAFAT_TESTS_CONFORMANCE_RUN_MODEL_H
 #define MAFAT_TESTS_CONFORMANCE_RUN_MODEL_H
 
@@ -6,8 +7,8 @@
 
 enum model_outcome { PASSED, EXCLUDED, REFUSED, FAILED, N_OUTCOMES };
 
-/* Runs it by several plans, which must put out the same bits, and compares with what it should put
- * out. The diagnostic says why it was refused or failed. */
+/* Runs the model by several plans, which must give the same bits, and compares with the expected
+ * outputs. The diagnostic says why it was refused or failed. */
 enum model_outcome run_model(struct node_trial *t, struct mafat_diagnostic *d);
 
 #endif

@@ -1,12 +1,11 @@
-/* Lists the conformance models that are run, and which of their inputs are constants. Called by
+/* Chooses the conformance models to run and which of their inputs are constants. Called by
  * onnx_nodes.c. */
 #include "tests/conformance/select.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Operators that are to be run, and which of their inputs have to be known before: bit k of input
- * k. */
+/* Operators to run, and inputs that have to be constants: bit k for input k. */
 static const struct {
   const char *op_type;
   unsigned known;
@@ -89,7 +88,7 @@ static const struct {
     {"Transpose", 0},
     {"Unsqueeze", 2},
     {"Upsample", 2},
-    /* of integers */
+    /* integers */
     {"ConvInteger", 2 | 4 | 8},
     {"DequantizeLinear", 2 | 4},
     {"DynamicQuantizeLinear", 0},
@@ -97,7 +96,7 @@ static const struct {
     {"QLinearConv", 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256},
     {"QLinearMatMul", 2 | 4 | 8 | 16 | 32 | 64 | 128},
     {"QuantizeLinear", 2 | 4},
-    /* of shapes */
+    /* shapes */
     {"Cast", 0},
     {"ConstantOfShape", 1},
     {"Shape", 0},
@@ -119,7 +118,7 @@ static int read_all(struct tensor_file *to, int n, const struct node_trial *t, c
   for (int i = 0; i < n; i++) {
     const struct mafat_onnx_value *v = *kind == 'i' ? t->model->inputs[i] : t->model->outputs[i];
     if (v->info && strcmp(v->info->form, "tensor") != 0) to[i].rank = -1;
-    else if (*kind == 'i' && v->initializer) to[i].rank = -1; /* the model has it */
+    else if (*kind == 'i' && v->initializer) to[i].rank = -1; /* the model contains the value */
     else {
       int code = tensor_file_read(&to[i], t->folder, kind, i, false, d);
       if (code) return code;
@@ -163,7 +162,7 @@ static bool is_known_before(const struct mafat_onnx *m, const struct mafat_onnx_
   return false;
 }
 
-/* Are maps of integers what the model is about? */
+/* True if the model is about integer maps. */
 static bool is_quantized(const struct node_trial *t)
 {
   for (int i = 0; i < t->model->n_nodes; i++)
@@ -175,8 +174,8 @@ static bool is_quantized(const struct node_trial *t)
 
 static bool is_element(const struct node_trial *t, int type)
 {
-  bool whole = type == MAFAT_ONNX_INT8 || type == MAFAT_ONNX_UINT8 || type == MAFAT_ONNX_INT32;
-  return type == MAFAT_ONNX_FLOAT || (whole && is_quantized(t));
+  bool integer = type == MAFAT_ONNX_INT8 || type == MAFAT_ONNX_UINT8 || type == MAFAT_ONNX_INT32;
+  return type == MAFAT_ONNX_FLOAT || (integer && is_quantized(t));
 }
 
 void trial_choose(struct node_trial *t)
@@ -209,21 +208,21 @@ int trial_input(const struct node_trial *t)
   return -1;
 }
 
-/* Is it something that a network can have as a map? Else why not. */
+/* NULL if the tensor can be a map of a network; else the reason, in `buffer`. */
 static const char *refuse_map(const struct tensor_file *t, const char *kind, bool is_of_type,
-                              char *capacity, size_t bytes)
+                              char *buffer, size_t bytes)
 {
-  if (t->rank < 0) snprintf(capacity, bytes, "an %s that is no tensor", kind);
+  if (t->rank < 0) snprintf(buffer, bytes, "an %s that is no tensor", kind);
   else if (!is_of_type)
-    snprintf(capacity, bytes, "an %s of another type than float", kind);
-  else if (t->rank > 4) snprintf(capacity, bytes, "more than four dimensions");
-  else if (t->rank == 4 && t->dims[0] != 1) snprintf(capacity, bytes, "a batch of more than 1");
-  else if (t->n == 0) snprintf(capacity, bytes, "a tensor without elements");
+    snprintf(buffer, bytes, "an %s of another type than float", kind);
+  else if (t->rank > 4) snprintf(buffer, bytes, "more than four dimensions");
+  else if (t->rank == 4 && t->dims[0] != 1) snprintf(buffer, bytes, "a batch of more than 1");
+  else if (t->n == 0) snprintf(buffer, bytes, "a tensor without elements");
   else return NULL;
-  return capacity;
+  return buffer;
 }
 
-const char *trial_excluded(const struct node_trial *t, char *capacity, size_t bytes)
+const char *trial_excluded(const struct node_trial *t, char *buffer, size_t bytes)
 {
   const char *why = NULL;
   int n_maps = 0;
@@ -233,13 +232,13 @@ const char *trial_excluded(const struct node_trial *t, char *capacity, size_t by
       strncmp(trial_operator(t), "Arg", 3) == 0 || strcmp(trial_operator(t), "TopK") == 0;
   for (int i = 0; i < t->n_outputs && !why; i++) {
     bool index = indices && t->outputs[i].type == MAFAT_ONNX_INT64;
-    why = refuse_map(&t->outputs[i], "output", index || is_element(t, t->outputs[i].type), capacity,
+    why = refuse_map(&t->outputs[i], "output", index || is_element(t, t->outputs[i].type), buffer,
                      bytes);
   }
   for (int i = 0; i < t->n_inputs && !why; i++) {
     const struct mafat_onnx_value *v = t->model->inputs[i];
     if (v->initializer || t->named[i] || is_known_before(t->model, v)) continue;
-    why = refuse_map(&t->inputs[i], "input", is_element(t, t->inputs[i].type), capacity, bytes);
+    why = refuse_map(&t->inputs[i], "input", is_element(t, t->inputs[i].type), buffer, bytes);
     n_maps++;
   }
   return why || n_maps ? why : "no input of floats";

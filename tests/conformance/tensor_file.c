@@ -1,4 +1,4 @@
-/* Reads TensorProto files. Called for inputs and outputs of conformance models. */
+/* Reads files with one TensorProto. Called by select.c and run_model.c. */
 #include "tests/conformance/tensor_file.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Tensors as the conformance models' inputs and outputs hold them: files of one TensorProto. */
+/* Inputs and outputs of conformance models: files with one TensorProto each. Included by this
+ * folder's files. */
 #ifndef MAFAT_TESTS_CONFORMANCE_TENSOR_FILE_H
 #define MAFAT_TESTS_CONFORMANCE_TENSOR_FILE_H
 
@@ -6,16 +7,17 @@
 
 struct tensor_file {
   char path[512];
-  int type, rank; /* rank: -1: it could not be read */
+  int type, rank; /* type: ONNX's number; rank -1: not read */
   int64_t dims[MAFAT_ONNX_MAX_RANK];
   uint64_t n;
-  double *values; /* NULL: of another type than numbers, or nobody asked */
+  double *values; /* NULL: not requested */
 };
 
-/* FOLDER/test_data_set_0/KIND_INDEX.pb; `values` are its closer's to free. */
+/* Reads FOLDER/test_data_set_0/KIND_INDEX.pb, with values if `values`. tensor_file_close frees
+ * them. */
 int tensor_file_read(struct tensor_file *t, const char *folder, const char *kind, int index,
                      bool values, struct mafat_diagnostic *d);
-/* The same of a file's path. */
+/* The same for a path. */
 int tensor_file_open(struct tensor_file *t, const char *path, bool values,
                      struct mafat_diagnostic *d);
 void tensor_file_close(struct tensor_file *t);

@@ -10,8 +10,8 @@
 
 enum { GRAPH = 7, INITIALIZER = 5, NAME = 8, MOST_BYTES = 1 << 24 };
 
-/* Bytes of a file, behind what there is. */
-static int put_stretch(struct test_message *to, struct mafat_model_file *file, uint64_t at,
+/* Appends bytes of a file to the message. */
+static int append_bytes(struct test_message *to, struct mafat_model_file *file, uint64_t at,
                        uint64_t bytes, struct mafat_diagnostic *d)
 {
   if (bytes > MOST_BYTES) return mafat_fail(d, MAFAT_ELIMIT, "%s: is too large", file->path);
@@ -29,8 +29,8 @@ static int put_initializer(struct test_message *graph, const char *name, const c
   struct test_message tensor = {0};
   int code = mafat_model_file_open(&file, path, d);
   if (code) return code;
-  code = put_stretch(&tensor, file, 0, file->bytes, d);
-  test_put_text(&tensor, NAME, name); /* the last one counts */
+  code = append_bytes(&tensor, file, 0, file->bytes, d);
+  test_put_text(&tensor, NAME, name); /* replaces the tensor's name: the last field counts */
   test_put_message(graph, INITIALIZER, &tensor);
   mafat_model_file_close(&file);
   return code;
@@ -40,7 +40,7 @@ static int put_graph(struct test_message *to, const struct node_trial *t,
                      const struct mafat_wire_field *f, struct mafat_diagnostic *d)
 {
   struct test_message graph = {0};
-  int input = trial_input(t), code = put_stretch(&graph, t->file, f->at, f->bytes, d);
+  int input = trial_input(t), code = append_bytes(&graph, t->file, f->at, f->bytes, d);
   for (int i = 0; i < t->n_inputs && code == MAFAT_OK; i++)
     if (i != input && t->inputs[i].rank >= 0)
       code = put_initializer(&graph, t->model->inputs[i]->name, t->inputs[i].path, d);
@@ -70,7 +70,7 @@ bool write_model(const struct node_trial *t, const char *folder, struct mafat_di
   int code = MAFAT_OK;
   for (struct mafat_wire_field f; code == MAFAT_OK && mafat_wire_next(&w, &f); begin = w.at)
     code = f.number == GRAPH ? put_graph(&m, t, &f, d)
-                             : put_stretch(&m, t->file, begin, w.at - begin, d);
+                             : append_bytes(&m, t->file, begin, w.at - begin, d);
   bool written = code == MAFAT_OK && w.code == MAFAT_OK && write_file(&m, t, folder, d);
   free(m.data);
   return written;

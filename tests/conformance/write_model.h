@@ -1,11 +1,11 @@
-/* A conformance model as one file, whose further inputs are initializers in it: for fuzzers, and
- * for other programs. */
+/* Writes a conformance model as one file in which all inputs but one are initializers, for
+ * fuzzers and other programs. Included by onnx_nodes.c and write_model.c. */
 #ifndef MAFAT_TESTS_CONFORMANCE_WRITE_MODEL_H
 #define MAFAT_TESTS_CONFORMANCE_WRITE_MODEL_H
 
 #include "tests/conformance/select.h"
 
-/* To FOLDER/NAME.onnx. False: the diagnostic says why not. */
+/* Writes FOLDER/NAME.onnx. False: the diagnostic has the reason. */
 bool write_model(const struct node_trial *t, const char *folder, struct mafat_diagnostic *d);
 
 #endif

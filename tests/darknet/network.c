@@ -1,22 +1,26 @@
-/* Uses Darknet's library like other programs, to compare it with and without libmafat-darknet.so.
+/* Uses Darknet's library like other programs do, to compare it with and without
+ * libmafat-darknet.so. Started by tests/cli/darknet_bridge.sh and tests/valgrind.sh.
  *
- *   network layers CFG WEIGHTS TO           runs on made-up floats; writes every layer that has an
- *                                           output: its number, how many floats (int32), the floats
- *   network batch CFG WEIGHTS TO            the same of the network's output, for a batch as large
- *                                           as the cfg's
- *   network resize CFG WEIGHTS W H TO       the same after resize_network(), and a second time
+ *   network layers CFG WEIGHTS TO           runs on generated floats; writes every layer that
+ *   has an
+ *                                           output: layer number, count (both int32), floats
+ *   network batch CFG WEIGHTS TO            writes the network's output for a batch as large as
+ *   the
+ *                                           cfg's, in the same format
+ *   network resize CFG WEIGHTS W H TO       writes the output after resize_network(), and again
  *                                           after resizing back
- *   network cycles N CFG WEIGHTS CFG WEIGHTS...   loads all, runs each, frees; N times. Prints
- *                                                 resident kB after the first tenth of them, and at
+ *   network cycles N CFG WEIGHTS CFG WEIGHTS...   N times: loads all, runs each, frees all.
+ *   Prints
+ *                                                 resident kB after a tenth of the cycles and at
  *                                                 the end
  *   network threads N CFG WEIGHTS CFG WEIGHTS...  each network in a thread of its own, N times;
  *                                                 prints sums of outputs
  *   network images CFG WEIGHTS              prints the size of each layer's image
  *   network seen CFG WEIGHTS CLEAR          prints how many pictures the network has seen
- *   network replaced CFG WEIGHTS OTHER      OTHER takes the name of WEIGHTS, which are in use,
- *                                           before resize_network()
- *   network WHAT CFG WEIGHTS                asks for something that a network without weights
- *                                           cannot do: train, save, forget (runs without weights),
+ *   network replaced CFG WEIGHTS OTHER      renames OTHER to WEIGHTS, which are in use, before
+ *                                           resize_network()
+ *   network WHAT CFG WEIGHTS                calls a function that a network without weights must
+ *                                           refuse: train, save, forget (runs without weights),
  *                                           twice (a batch of two), warm (a temperature) */
 #include <darknet.h>
 #include <stdint.h>

@@ -1,9 +1,11 @@
-/* outputs LIBRARY MODE CFG WEIGHTS INPUT TO [N]: loads a network by a libdarknet.so, runs it on raw
- * floats, frees it; N times. Prints the peak of resident kB. MODE is debian (nothing is asked for)
- * or what inference_only() is given. TO.heads gets the raw floats of the heads and of the last
- * layer, TO those of all layers where they can be read: not in mode 2.
- * MODE train: trains on the input for three steps instead, from first values that are always the
- * same, and TO gets the weights. */
+/* outputs LIBRARY MODE CFG WEIGHTS INPUT TO [N]: loads LIBRARY (a libdarknet.so); N times, loads
+ * the network, runs it on raw floats and frees it. Prints the peak of resident kB. Started by
+ * tests/cli/darknet_patch.sh.
+ * MODE is the argument of the library's inference_only(), or `debian` for Debian's library,
+ * which has no such function. TO.heads gets the raw floats of the heads and the last layer. TO
+ * gets those of all layers, except in mode 2, which does not keep them.
+ * MODE train: instead trains three steps on the input and writes the weights to TO. Initial
+ * weights are always the same. */
 #include <dlfcn.h>
 
 #include "darknet.h"

@@ -1,4 +1,5 @@
-/* One figure of /proc/self/status, in KB: "VmRSS", "VmHWM"; 0 where it is not told. */
+/* Reads one field of /proc/self/status in kB, such as "VmRSS" or "VmHWM"; 0 if it is missing.
+ * Included by network.c and outputs.c. */
 #ifndef TESTS_DARKNET_STATUS_H
 #define TESTS_DARKNET_STATUS_H
 

@@ -33,8 +33,7 @@ static const char *const names[GRAPH_KINDS] = {
     [GRAPH_MATMUL_CONSTANT] = "matmul constant", [GRAPH_DENSE] = "dense", [GRAPH_TOPK] = "topk",
     [GRAPH_SPLIT_REST] = "rest", [GRAPH_TOPK_PLACES] = "places"};
 
-/* Consecutive seeds would give the same numbers shifted by one, so seeds are spread as far as
- * possible. */
+/* Consecutive seeds would give sequences that are shifted by one, so seeds are broadcast. */
 struct test_rng graph_random(uint64_t number)
 {
   struct test_rng first = test_rng(number);
@@ -96,7 +95,7 @@ void graph_padding(const struct random_graph *g, int node, int axis, int *before
   *after = all > 0 ? all - *before : 0;
 }
 
-/* ---- what a node makes of what it reads; false: it cannot ---- */
+/* ---- shapes of outputs; false: the node cannot read these inputs ---- */
 
 static struct graph_map map_of(const int extents[GRAPH_AXES])
 {
@@ -115,7 +114,7 @@ static int count_windows(int extent, int before, int after, int reach, int strid
   return ceil && (n - 1) * stride >= extent + before ? n - 1 : n;
 }
 
-/* Padding of any side, as ONNX has it; of sums there may be more than the window has taps. */
+/* Draws padding for each side, as ONNX allows. Padding of sums may exceed the window's taps. */
 static void draw_padding(struct graph_node *o, struct test_rng *rng)
 {
   int more = !is_pool(o->kind) && test_random_chance(rng, 20) ? 3 : 0;
@@ -153,8 +152,9 @@ static bool slide(struct graph_node *o, struct graph_map in, bool tflite, struct
   if (!tflite && test_random_chance(rng, 35)) draw_padding(o, rng);
   for (int i = 0; i < 2; i++) {
     int reach = (o->kernel[i] - 1) * o->dilation[i] + 1;
+    /* with SAME the window may be larger than the map */
     if (reach > extents[i] + (o->given ? o->begin[i] + o->end[i] : 0) && !o->same)
-      return false; /* larger than the map it may be */
+      return false;
     out[i] = o->given
                  ? count_windows(extents[i], o->begin[i], o->end[i], reach, o->stride[i], o->ceil)
              : o->same ? (extents[i] + o->stride[i] - 1) / o->stride[i]
@@ -183,8 +183,8 @@ static bool slide_back(struct graph_node *o, struct graph_map in, bool tflite, s
   return true;
 }
 
-/* Both ways: where one has 1, the other may have more. */
-static bool spread(struct graph_node *o, struct graph_map a, struct graph_map b)
+/* Broadcasts in both directions along axes of extent 1. */
+static bool broadcast(struct graph_node *o, struct graph_map a, struct graph_map b)
 {
   int of_a[GRAPH_AXES], of_b[GRAPH_AXES], out[GRAPH_AXES];
   graph_extents(a, of_a);
@@ -197,7 +197,7 @@ static bool spread(struct graph_node *o, struct graph_map a, struct graph_map b)
   return true;
 }
 
-/* All axes but one the same, along which both are there. */
+/* Concatenates: all extents but one are equal. */
 static bool join(struct graph_node *o, struct graph_map a, struct graph_map b, struct test_rng *rng)
 {
   int of_a[GRAPH_AXES], of_b[GRAPH_AXES];
@@ -211,8 +211,8 @@ static bool join(struct graph_node *o, struct graph_map a, struct graph_map b, s
   return true;
 }
 
-/* One part of two, or places in any order and more than once. */
-static bool take(struct graph_node *o, struct graph_map in, struct test_rng *rng)
+/* Split: one of two parts. Gather: positions in any order, also repeated. */
+static bool split_or_gather(struct graph_node *o, struct graph_map in, struct test_rng *rng)
 {
   int extents[GRAPH_AXES];
   graph_extents(in, extents);
@@ -231,14 +231,14 @@ static bool take(struct graph_node *o, struct graph_map in, struct test_rng *rng
   return true;
 }
 
-/* The best elements along an axis: of TFLite the largest channels. */
+/* TopK along an axis; TFLite: the largest along channels. */
 static bool rank(struct graph_node *o, struct graph_map in, bool tflite, struct test_rng *rng)
 {
   enum { MOST_BEST = 20 };
   int extents[GRAPH_AXES];
   graph_extents(in, extents);
   o->axis = tflite ? GRAPH_CHANNELS : test_random_int(rng, 0, GRAPH_AXES - 1);
-  o->how = !tflite && test_random_chance(rng, 40); /* the smallest */
+  o->how = !tflite && test_random_chance(rng, 40); /* smallest instead of largest */
   const int most = extents[o->axis] < MOST_BEST ? extents[o->axis] : MOST_BEST;
   extents[o->axis] = o->size[0] = test_random_int(rng, 1, most);
   o->out = map_of(extents);
@@ -263,7 +263,7 @@ static bool reduce(struct graph_node *o, struct graph_map in, bool tflite, bool 
   return o->how != GRAPH_PRODUCT || n <= MOST_FACTORS; /* more would be infinite */
 }
 
-static bool turn(struct graph_node *o, struct graph_map in, struct test_rng *rng)
+static bool transpose(struct graph_node *o, struct graph_map in, struct test_rng *rng)
 {
   int extents[GRAPH_AXES], out[GRAPH_AXES];
   graph_extents(in, extents);
@@ -278,7 +278,7 @@ static bool turn(struct graph_node *o, struct graph_map in, struct test_rng *rng
   return true;
 }
 
-/* A factor of n, any of them. */
+/* A random divisor of n. */
 static int draw_factor(struct test_rng *rng, int n)
 {
   int factor = 1, found = 0;
@@ -287,7 +287,7 @@ static int draw_factor(struct test_rng *rng, int n)
   return factor;
 }
 
-/* A shape with as many elements, in the file's order. */
+/* A random shape with as many elements. */
 static bool reshape(struct graph_node *o, struct graph_map in, struct test_rng *rng)
 {
   int n = in.h * in.w * in.c, first = draw_factor(rng, n), second = draw_factor(rng, n / first);
@@ -295,11 +295,12 @@ static bool reshape(struct graph_node *o, struct graph_map in, struct test_rng *
   return first <= MANY_CHANNELS && second <= MANY_CHANNELS;
 }
 
-/* Is a pixel's place in the input, in numbers, just where the nearest one changes? 2 x 14 / 4 is 7,
- * in floats a little less: whoever cuts it has another pixel. */
+/* True if some output pixel maps exactly to the border between two nearest input pixels.
+ * Programs round there differently: 2 x 14 / 4 is 7, but slightly less in floats. */
 static bool is_on_the_edge(const struct graph_node *o, int in, int out)
 {
-  enum { ALIGNED = 1, PREFER_CEIL = 1 }; /* ways, and roundings up to there */
+  /* GRAPH_NEAREST: `how`, and the largest `rounding` of the half kind */
+  enum { ALIGNED = 1, PREFER_CEIL = 1 };
   const bool halves = o->how > ALIGNED;
   const int times = halves              ? 2 * in
                     : o->how == ALIGNED ? in - 1
@@ -315,7 +316,7 @@ static bool is_on_the_edge(const struct graph_node *o, int in, int out)
   return false;
 }
 
-/* Twice as large, or of any size. */
+/* Resizes to twice the size or to a random one. */
 static bool resize(struct graph_node *o, struct graph_map in, bool tflite, struct test_rng *rng)
 {
   bool twice = test_random_chance(rng, 40);
@@ -327,7 +328,7 @@ static bool resize(struct graph_node *o, struct graph_map in, bool tflite, struc
          !(is_on_the_edge(o, in.h, o->out.h) || is_on_the_edge(o, in.w, o->out.w));
 }
 
-static bool cut(struct graph_node *o, struct graph_map in, struct test_rng *rng)
+static bool slice(struct graph_node *o, struct graph_map in, struct test_rng *rng)
 {
   int extents[GRAPH_AXES];
   graph_extents(in, extents);
@@ -347,7 +348,7 @@ static bool cut(struct graph_node *o, struct graph_map in, struct test_rng *rng)
 static bool surround(struct graph_node *o, struct graph_map in, bool tflite, struct test_rng *rng)
 {
   o->how = test_random_int(
-      rng, 0, 1); /* with the last row and column, too: of TFLite, where mafat takes one of them */
+      rng, 0, 1); /* TFLite's mirror: 1: symmetric; mafat supports it with at most 1 row */
   int extents[2] = {in.h, in.w};
   for (int i = 0; i < 2; i++) {
     int most = o->kind == GRAPH_MIRROR && tflite && o->how     ? 1
@@ -387,7 +388,7 @@ static bool infer(struct graph_node *o, const struct random_graph *g, struct tes
   case GRAPH_SUB:
   case GRAPH_MUL:
   case GRAPH_MAX:
-  case GRAPH_MIN: return spread(o, a, b);
+  case GRAPH_MIN: return broadcast(o, a, b);
   case GRAPH_ADD_CONSTANT:
   case GRAPH_SUB_FROM_CONSTANT:
   case GRAPH_MUL_CONSTANT:
@@ -404,23 +405,23 @@ static bool infer(struct graph_node *o, const struct random_graph *g, struct tes
   case GRAPH_CUBIC:
   case GRAPH_LINEAR: return resize(o, a, tflite, rng);
   case GRAPH_SPLIT:
-  case GRAPH_GATHER: return take(o, a, rng);
+  case GRAPH_GATHER: return split_or_gather(o, a, rng);
   case GRAPH_TOPK: return rank(o, a, tflite, rng);
-  case GRAPH_TRANSPOSE: return turn(o, a, rng);
+  case GRAPH_TRANSPOSE: return transpose(o, a, rng);
   case GRAPH_RESHAPE: return reshape(o, a, rng);
   case GRAPH_REDUCE: return reduce(o, a, tflite, g->integers, rng);
   case GRAPH_SOFTMAX:
   case GRAPH_LOG_SOFTMAX:
     o->axis = tflite ? GRAPH_CHANNELS : test_random_int(rng, 0, GRAPH_AXES - 1);
     return true;
-  case GRAPH_MATMUL: /* of the last two dimensions */
+  case GRAPH_MATMUL: /* multiplies the last two dimensions */
     o->out = tflite ? (struct graph_map){a.h, a.w, b.c} : (struct graph_map){a.h, b.w, a.c};
     return tflite ? a.h == b.h && a.c == b.w : a.c == b.c && a.w == b.h;
   case GRAPH_MATMUL_CONSTANT:
     *(tflite ? &o->out.c : &o->out.w) = test_random_int(rng, 1, MOST_SIDE);
     return true;
   case GRAPH_SLICE:
-  case GRAPH_STRIDED: return cut(o, a, rng);
+  case GRAPH_STRIDED: return slice(o, a, rng);
   case GRAPH_SPACE_TO_DEPTH:
     o->out = (struct graph_map){a.h / 2, a.w / 2, 4 * a.c};
     return a.h % 2 == 0 && a.w % 2 == 0;
@@ -434,7 +435,7 @@ static bool infer(struct graph_node *o, const struct random_graph *g, struct tes
 
 /* ---- a graph ---- */
 
-static bool is_formats(enum graph_kind kind, const struct random_graph *g)
+static bool is_supported(enum graph_kind kind, const struct random_graph *g)
 {
   static const enum graph_kind floats[] = {GRAPH_BATCH_NORM,  GRAPH_LAYER_NORM, GRAPH_EXP,
                                            GRAPH_CUBE,        GRAPH_SQUARE,     GRAPH_SQRT,
@@ -457,7 +458,7 @@ static bool is_formats(enum graph_kind kind, const struct random_graph *g)
   return true;
 }
 
-/* Windows with weights are a third of all, layers with two outputs a tenth. */
+/* Draws a kind: a third are windows with weights, a tenth layers with two outputs. */
 static enum graph_kind draw_kind(struct test_rng *rng)
 {
   if (test_random_chance(rng, 10)) return test_random_chance(rng, 50) ? GRAPH_TOPK : GRAPH_SPLIT;
@@ -466,7 +467,7 @@ static enum graph_kind draw_kind(struct test_rng *rng)
   return (enum graph_kind)test_random_int(rng, GRAPH_MAX_POOL, GRAPH_DENSE - 1);
 }
 
-/* The newest, more often than not. */
+/* Draws a map to read: the newest with 60 %, else any. */
 static int draw_map(struct test_rng *rng, int n)
 {
   return test_random_chance(rng, 60) ? n - 1 : test_random_int(rng, 0, n - 1);
@@ -477,7 +478,7 @@ bool graph_reads_two(enum graph_kind kind)
   return (kind >= GRAPH_ADD && kind <= GRAPH_MIN) || kind == GRAPH_CONCAT || kind == GRAPH_MATMUL;
 }
 
-/* Has every program the same bits there? Then the best have the same places, too. */
+/* True if all programs compute the same bits for the node. Then TopK chooses the same positions. */
 static bool is_exact(const struct random_graph *g, int node)
 {
   const struct graph_node *o = &g->nodes[node];
@@ -509,8 +510,8 @@ static bool is_exact(const struct random_graph *g, int node)
   }
 }
 
-/* Exponents, cubes and waves are of what is between -1 and 1, roots of what is not below 0: others
- * would be infinite, or make much of little. */
+/* True if the kind suits its input's range: exponentials, cubes and waves need -1 to 1, roots
+ * need 0 or more. Other values become infinite or amplify small errors. */
 static bool suits(const struct random_graph *g, enum graph_kind kind, int a)
 {
   enum graph_kind before = g->nodes[a].kind;
@@ -536,7 +537,7 @@ static bool add_node(struct random_graph *g, enum graph_kind kind, struct test_r
     o.alpha = test_random_int(rng, 1, 128);
     o.beta = test_random_int(rng, 1, 128);
     o.fused = g->for_tflite && test_random_chance(rng, 20) ? test_random_int(rng, 1, 3) : 0;
-    if (g->integers && kind == GRAPH_CONCAT) o.fused = 0; /* TFLite does not take it */
+    if (g->integers && kind == GRAPH_CONCAT) o.fused = 0; /* TFLite refuses it */
     if (o.out.h * o.out.w * o.out.c > MOST_ELEMENTS || o.out.c > 4 * MOST_CHANNELS || o.out.h < 1 ||
         o.out.w < 1)
       continue;
@@ -548,7 +549,7 @@ static bool add_node(struct random_graph *g, enum graph_kind kind, struct test_r
   return false;
 }
 
-/* Most of those that have a second output are asked for it. Places are no 8-bit numbers. */
+/* Adds the second output of a split or TopK for 80 % of them. Positions are not 8-bit integers. */
 static void add_second_output(struct random_graph *g, struct test_rng *rng)
 {
   const struct graph_node *first = &g->nodes[g->n - 1];
@@ -579,7 +580,7 @@ struct random_graph graph_make(uint64_t number, enum graph_format format)
     *(test_random_chance(&rng, 50) ? &g.nodes[0].out.h : &g.nodes[0].out.w) = 1;
   while (g.n < n) {
     enum graph_kind kind = draw_kind(&rng);
-    if (is_formats(kind, &g) && add_node(&g, kind, &rng)) add_second_output(&g, &rng);
+    if (is_supported(kind, &g) && add_node(&g, kind, &rng)) add_second_output(&g, &rng);
   }
   if (test_random_chance(&rng, 20)) add_node(&g, GRAPH_DENSE, &rng);
   for (int i = 1; i < g.n; i++) g.nodes[i].put_out = test_random_chance(&rng, 5);

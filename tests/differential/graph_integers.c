@@ -1,5 +1,5 @@
-/* Quantization of a random graph's maps, as a quantizer would choose it: wide enough for most of
- * a map's values, so that some are clamped. */
+/* Chooses quantization for a random graph's maps, wide enough for most of a map's values, so
+ * that some are clamped. Called by random_graphs.c, graph_onnx.c and graph_tflite.c. */
 #include "tests/differential/graph.h"
 
 #include <math.h>
@@ -57,7 +57,7 @@ bool graph_keeps_numbers(const struct graph_node *o)
   }
 }
 
-/* Number of values in one sum or mean. */
+/* Number of values that each output of a reduction combines. */
 static double count_reduced(const struct random_graph *g, const struct graph_node *o)
 {
   int extents[GRAPH_AXES];
@@ -94,16 +94,16 @@ static struct range range_of(const struct random_graph *g, const struct graph_no
   }
 }
 
-/* An activation behind it: as files number them, behind 0. */
-static struct range cut_off(struct range r, int fused)
+/* Limits a range by a fused activation, as files number it; 0: none. */
+static struct range clamp_range(struct range r, int fused)
 {
   const struct range kept[] = {
       r, {0, r.most}, {fmax(r.least, -1), fmin(r.most, 1)}, {0, fmin(r.most, 6)}};
   return kept[fused];
 }
 
-/* Quantization that TFLite requires. */
-static bool is_given(enum graph_kind kind, struct graph_numbers *numbers)
+/* True if TFLite prescribes the output's quantization. */
+static bool is_prescribed(enum graph_kind kind, struct graph_numbers *numbers)
 {
   switch (kind) {
   case GRAPH_LOGISTIC:
@@ -135,22 +135,22 @@ void graph_quantize(const struct random_graph *g, struct graph_numbers numbers[G
       ranges[i] = ranges[o->a];
       continue;
     }
-    ranges[i] = scaled(cut_off(range_of(g, o, ranges), o->fused), jitter);
-    if (!is_given(o->kind, &numbers[i])) numbers[i] = numbers_of(ranges[i]);
+    ranges[i] = scaled(clamp_range(range_of(g, o, ranges), o->fused), jitter);
+    if (!is_prescribed(o->kind, &numbers[i])) numbers[i] = numbers_of(ranges[i]);
     else
       ranges[i] = (struct range){(double)numbers[i].scale * (-128 - numbers[i].zero),
                                  (double)numbers[i].scale * (127 - numbers[i].zero)};
   }
 }
 
-/* ---- what is off ---- */
+/* ---- differences to other programs ---- */
 
 static double most_of(struct graph_numbers n)
 {
   return (double)n.scale * fmax(128 + n.zero, 127 - n.zero);
 }
 
-/* At most so much of what an input is off is in the output, as if each were a number of its own. */
+/* Upper bound of the factor by which a node amplifies an error of its input. */
 static double gain(const struct random_graph *g, const struct graph_numbers *numbers,
                    const struct graph_node *o)
 {
@@ -160,8 +160,7 @@ static double gain(const struct random_graph *g, const struct graph_numbers *num
   case GRAPH_TRANSPOSED:
   case GRAPH_MATMUL_CONSTANT:
   case GRAPH_DENSE:
-    return 2; /* weights are less than 1.7 over the root of how many there are, and few numbers are
-                 off */
+    return 2; /* weights are below 1.7 / sqrt(count), and few inputs differ */
   case GRAPH_MUL: return fmax(most_of(numbers[o->a]), most_of(numbers[o->b]));
   case GRAPH_MUL_CONSTANT:
   case GRAPH_HARD_SWISH: return 2;
@@ -172,8 +171,8 @@ static double gain(const struct random_graph *g, const struct graph_numbers *num
   }
 }
 
-/* All computing operators of ONNX: float sums in another order can round to the other side of a
- * half. */
+/* True if another program may round the node's result differently. In ONNX, all operators that
+ * compute: float sums in another order can fall on the other side of a half. */
 static bool is_rounded_otherwise(const struct random_graph *g, const struct graph_node *o)
 {
   if (!g->for_tflite)
@@ -198,12 +197,12 @@ void graph_count_steps(const struct random_graph *g,
   steps[0] = 0;
   for (int i = 1; i < g->n; i++) {
     const struct graph_node *o = &g->nodes[i];
-    double off = steps[o->a] * (double)numbers[o->a].scale;
-    if (graph_reads_two(o->kind)) off += steps[o->b] * (double)numbers[o->b].scale;
-    if (off > 0)
-      off = gain(g, numbers, o) * off +
-            (double)numbers[i].scale; /* what is rounded may be on the other side */
-    steps[i] = off / (double)numbers[i].scale + is_rounded_otherwise(g, o);
+    double error = steps[o->a] * (double)numbers[o->a].scale;
+    if (graph_reads_two(o->kind)) error += steps[o->b] * (double)numbers[o->b].scale;
+    if (error > 0)
+      error = gain(g, numbers, o) * error + /* rounding may add a step */
+            (double)numbers[i].scale;
+    steps[i] = error / (double)numbers[i].scale + is_rounded_otherwise(g, o);
     if (graph_keeps_numbers(o) && !graph_reads_two(o->kind) && o->kind != GRAPH_MEAN_POOL &&
         o->kind != GRAPH_LINEAR)
       steps[i] = steps[o->a];

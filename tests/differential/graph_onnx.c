@@ -1,4 +1,4 @@
-/* Writes a random graph as an ONNX file. Called by random_graphs.c. */
+/* Writes a random graph as an ONNX file. Called by random_graphs.c. The caller frees the file. */
 #include "tests/differential/graph.h"
 
 #include "tests/support/onnx_writer.h"
@@ -13,12 +13,12 @@ enum { TEXT = 200 };
 struct author {
   const struct random_graph *g;
   struct test_message graph;
-  struct graph_numbers numbers[GRAPH_NODES]; /* of integers */
-  double *scales; /* of the weights that were put last, and */
+  struct graph_numbers numbers[GRAPH_NODES]; /* quantization, in integer graphs */
+  double *scales; /* (n_scales) of the weights written last */
   int n_scales;
 };
 
-static void *take_room(size_t bytes)
+static void *allocate(size_t bytes)
 {
   void *all = malloc(bytes);
   if (!all) abort();
@@ -34,15 +34,15 @@ static size_t count(int rank, const int64_t *dims)
 
 /* ---- integers: between QuantizeLinear and DequantizeLinear ---- */
 
-enum { FLOAT = 1, UINT8 = 2, INT8 = 3, INT32 = 6 }; /* as files number types */
+enum { FLOAT = 1, UINT8 = 2, INT8 = 3, INT32 = 6 }; /* ONNX's numbers of types */
 
-/* Scales and zero points of what is called so: "S" and "Z" before its name; one, or a list. */
+/* Writes scales and zero points for a tensor: initializers "S" and "Z" + its name. */
 static void put_meaning(struct author *a, const char *name, int type, int n, const double *scales,
                         int zero)
 {
   char called[TEXT];
   const int64_t dims = n;
-  double *zeros = take_room((size_t)n * sizeof *zeros);
+  double *zeros = allocate((size_t)n * sizeof *zeros);
   for (int i = 0; i < n; i++) zeros[i] = zero + (type == UINT8 ? 128 : 0);
   snprintf(called, sizeof called, "S%s", name);
   test_onnx_floats(&a->graph, called, n > 1, &dims, scales);
@@ -53,7 +53,7 @@ static void put_meaning(struct author *a, const char *name, int type, int n, con
   free(zeros);
 }
 
-/* A node's map, which is made as f, is t as numbers have it. */
+/* Quantizes and dequantizes a node's map "f", giving "t". */
 static void put_numbers(struct author *a, int node)
 {
   char name[16], list[TEXT], to[16];
@@ -67,12 +67,12 @@ static void put_numbers(struct author *a, int node)
   test_onnx_add(&a->graph, "DequantizeLinear", list, to, "");
 }
 
-/* In place of a constant of floats. Each of n_scales is that of one place along a dimension. */
+/* A constant that is written quantized. Scales are along `dimension`. */
 struct constant {
   int node, type, rank;
   char letter;
   const int64_t *dims;
-  double *values; /* become numbers */
+  double *values; /* floats; replaced by the quantized values */
   int n_scales, dimension, zero;
   const double *scales;
 };
@@ -102,7 +102,7 @@ static void put_quantized(struct author *a, const struct constant *c)
   test_onnx_add(&a->graph, "DequantizeLinear", list, to, axis);
 }
 
-/* Quantizes weights; int8 has a scale for each filter along this dimension. */
+/* Quantizes weights. With int8, convolutions get a scale for each filter. */
 static void quantize_weights(struct author *a, struct constant *c, struct test_rng *rng,
                              double most)
 {
@@ -112,7 +112,7 @@ static void quantize_weights(struct author *a, struct constant *c, struct test_r
   c->n_scales = each ? (int)c->dims[0] : 1;
   c->zero = a->g->is_signed ? 0 : test_random_int(rng, -10, 10);
   free(a->scales);
-  a->scales = take_room((size_t)c->n_scales * sizeof *a->scales);
+  a->scales = allocate((size_t)c->n_scales * sizeof *a->scales);
   a->n_scales = c->n_scales;
   for (int i = 0; i < c->n_scales; i++)
     a->scales[i] =
@@ -120,7 +120,7 @@ static void quantize_weights(struct author *a, struct constant *c, struct test_r
   c->scales = a->scales;
 }
 
-/* Letters: w, weights; b, what is added behind them; c, what is beside a map. */
+/* Writes a constant as integers. Letters: w weights, b bias, c another operand. */
 static void put_as_numbers(struct author *a, struct constant *c, struct test_rng *rng, double most)
 {
   double *scales = NULL;
@@ -129,7 +129,7 @@ static void put_as_numbers(struct author *a, struct constant *c, struct test_rng
   else {
     c->n_scales = c->letter == 'b' ? a->n_scales : 1;
     c->zero = c->letter == 'b' ? 0 : test_random_int(rng, -40, 40);
-    scales = take_room((size_t)c->n_scales * sizeof *scales);
+    scales = allocate((size_t)c->n_scales * sizeof *scales);
     for (int i = 0; i < c->n_scales; i++)
       scales[i] = c->letter == 'b'
                       ? (double)(a->numbers[a->g->nodes[c->node].a].scale * (float)a->scales[i])
@@ -142,13 +142,13 @@ static void put_as_numbers(struct author *a, struct constant *c, struct test_rng
 
 /* ---- constants ---- */
 
-/* A constant "c3" of node 3, "d3" ... beside it; floats times `scale`, plus `shift`. */
+/* Writes a constant of node 3 as "c3": random floats times `scale`, plus `shift`. */
 static void put_floats(struct author *a, int node, char letter, int rank, const int64_t *dims,
                        struct test_rng *rng, double scale, double shift)
 {
   char name[16];
   size_t n = count(rank, dims);
-  double *values = take_room(n * sizeof *values);
+  double *values = allocate(n * sizeof *values);
   for (size_t i = 0; i < n; i++)
     values[i] = (double)(float)((double)graph_constant(rng) * scale + shift);
   snprintf(name, sizeof name, "%c%d", letter, node);
@@ -162,7 +162,7 @@ static void put_floats(struct author *a, int node, char letter, int rank, const 
   free(values);
 }
 
-/* Suffix of a node's output before it is quantized. */
+/* First letter of a node's output before it is quantized. */
 static char made(const struct author *a)
 {
   return a->g->integers ? 'f' : 't';
@@ -175,8 +175,8 @@ static void put_ints(struct author *a, int node, char letter, int n, const int64
   test_onnx_int64s(&a->graph, name, n, values);
 }
 
-/* A node "op" of what it reads and of constants: in `inputs` t is replaced by its map, u by the
- * other, another letter by that constant. */
+/* Writes node "op". In `inputs`, t is the node's first input, u the second, any other letter the
+ * constant with that letter. */
 static void put_node(struct author *a, int node, const char *op, const char *inputs,
                      const char *attributes)
 {
@@ -242,7 +242,7 @@ static void put_convolution(struct author *a, int node)
   put_window(a, node, o->kind == GRAPH_TRANSPOSED ? "ConvTranspose" : "Conv", "t w b", group);
 }
 
-/* The axis of the file's dimension 1 + i: batch, channels, rows, columns. */
+/* The axis of dimension 1 + i of the file, whose order is batch, channels, rows, columns. */
 static const int axis_of[GRAPH_AXES] = {GRAPH_CHANNELS, GRAPH_ROWS, GRAPH_COLUMNS};
 
 static int dimension(int axis)
@@ -331,7 +331,8 @@ static void put_reduced(struct author *a, int node)
   int n = 0;
   for (int i = 0; i < GRAPH_AXES; i++)
     if (o->axes >> i & 1)
-      axes[n++] = o->alpha % 2 ? dimension(i) : dimension(i) - 4; /* from the end, too */
+      /* some negative, counted from the end */
+      axes[n++] = o->alpha % 2 ? dimension(i) : dimension(i) - 4;
   if (o->how == GRAPH_SUM) {
     put_ints(a, node, 'x', n, axes);
     put_node(a, node, ops[o->how], "t x", "");
@@ -428,7 +429,7 @@ static void put_layer_norm(struct author *a, int node)
   put_node(a, node, "LayerNormalization", "t s b", "axis=-1 epsilon=.0625");
 }
 
-/* Attributes of 64ths: alpha, or this other one, and beta. */
+/* Writes attribute `name` (alpha) and, if set, beta, both in 64ths. */
 static void put_parametric(struct author *a, int node, const char *op, const char *name, bool beta)
 {
   const struct graph_node *o = &a->g->nodes[node];
@@ -529,7 +530,7 @@ static void put(struct author *a, int node)
   case GRAPH_GATHER: put_gathered(a, node); break;
   case GRAPH_TOPK: put_best(a, node); break;
   case GRAPH_TOPK_PLACES: put_places(a, node); break;
-  case GRAPH_SPLIT_REST: break; /* an output of the node before */
+  case GRAPH_SPLIT_REST: break; /* written with the node before */
   case GRAPH_TRANSPOSE: put_transposed(a, node); break;
   case GRAPH_RESHAPE: put_reshaped(a, node); break;
   case GRAPH_DEPTH_TO_SPACE:

@@ -1,4 +1,4 @@
-/* Writes a random graph as a TFLite file. Called by random_graphs.c. */
+/* Writes a random graph as a TFLite file. Called by random_graphs.c. The caller frees the file. */
 #include "tests/differential/graph.h"
 
 #include "formats/tflite/model.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { MOST_TENSORS = 8 * GRAPH_NODES, MOST_OPERATORS = 3 * GRAPH_NODES, LEAST = -128, MOST = 127 };
-/* Options by their numbers in the schema. */
+/* Numbers of the options' types in TFLite's schema. */
 enum {
   CONV = 1, DEPTHWISE = 2, POOL = 5, DENSE = 8, SOFTMAX = 9, CONCATENATION = 10, ADD = 11,
   BILINEAR = 15, SPACE_TO_DEPTH = 19, MUL = 21, RESHAPE = 17, PAD = 22, TRANSPOSE = 26,
@@ -23,11 +23,11 @@ enum {
 
 struct author {
   const struct random_graph *g;
-  struct test_tflite_tensor tensors[MOST_TENSORS]; /* the first are the nodes' maps */
+  struct test_tflite_tensor tensors[MOST_TENSORS]; /* the first ones are the nodes' maps */
   struct test_tflite_operator operators[MOST_OPERATORS];
   char names[MOST_TENSORS][8];
   void *owned[3 * MOST_TENSORS];
-  struct graph_numbers numbers[GRAPH_NODES]; /* of integers */
+  struct graph_numbers numbers[GRAPH_NODES]; /* quantization, in integer graphs */
   int n_tensors, n_operators, n_owned;
 };
 
@@ -67,7 +67,7 @@ static int add_floats(struct author *a, int rank, const int32_t *dims, struct te
 
 /* ---- integers ---- */
 
-/* So many of each; of 8 bits zero is int8's. */
+/* Sets n scales and zero points. `zero` is int8's; uint8's is 128 more. */
 static void set_numbers(struct author *a, int tensor, int n, const float *scales, int zero,
                         int dimension)
 {
@@ -91,7 +91,7 @@ static int map_type(const struct author *a)
                            : MAFAT_TFLITE_UINT8;
 }
 
-/* A map with the numbers of this node's. */
+/* A map with the quantization of node `like`. */
 static int add_map(struct author *a, int like, const int32_t dims[4])
 {
   int tensor = add_tensor(a, map_type(a), 4, dims, NULL, 0);
@@ -99,7 +99,8 @@ static int add_map(struct author *a, int like, const int32_t dims[4])
   return tensor;
 }
 
-/* dimension: that of weights whose channels have scales of their own, in int8; -1: none have. */
+/* A constant of bytes in -most to most. dimension: in int8, scales are per channel along it; -1:
+ * one scale. */
 static int add_bytes(struct author *a, int rank, const int32_t *dims, struct test_rng *rng,
                      double most, int zero, int dimension)
 {
@@ -120,7 +121,7 @@ static int add_bytes(struct author *a, int rank, const int32_t *dims, struct tes
   return tensor;
 }
 
-/* Between -most and most. */
+/* Weights between -most and most. */
 static int add_weights(struct author *a, int rank, const int32_t *dims, struct test_rng *rng,
                        double most, int dimension)
 {
@@ -147,7 +148,7 @@ static int add_biases(struct author *a, int input, int weights, int32_t n, struc
   return tensor;
 }
 
-/* A list, or a list of pairs. */
+/* A list of integers, or with `pairs` a list of pairs. */
 static int add_ints(struct author *a, int n, const int32_t *values, bool pairs)
 {
   int32_t *list = own(a, (size_t)n * sizeof *list);
@@ -170,8 +171,7 @@ static struct test_tflite_operator *add(struct author *a, int node, int code, in
   return o;
 }
 
-/* The second map that a node reads, with the numbers that it puts out, where these have to be the
- * same. */
+/* The second map that a node reads, requantized if TFLite requires its output's quantization. */
 static int second(struct author *a, int node)
 {
   const struct graph_node *o = &a->g->nodes[node];
@@ -191,7 +191,7 @@ static void option(struct test_tflite_operator *o, int number, int bytes, int va
       (struct test_tflite_field){.number = number, .bytes = bytes, .value = value};
 }
 
-/* `fused` is the number of the field that says what stands behind it. */
+/* Sets the options of a window. `fused`: number of the field of the activation; 0: none. */
 static struct test_tflite_operator *window(struct test_tflite_operator *o,
                                            const struct graph_node *node, int fused)
 {
@@ -251,8 +251,8 @@ static void put_pool(struct author *a, int node, int code)
   option(p, 4, 4, o->kernel[0]);
 }
 
-/* Writes a constant of the input's extent along the axes and 1 elsewhere. Dimension 1 + axis of
- * the file is our axis. */
+/* Writes a constant with the input's extent along the axes and 1 elsewhere. Axis i is dimension
+ * 1 + i of the file. */
 static int along(struct author *a, int node, unsigned axes, double scale, double shift)
 {
   struct test_rng rng = graph_constants(a->g, node);
@@ -281,7 +281,8 @@ static void put_reduced(struct author *a, int node)
   int32_t axes[GRAPH_AXES];
   int n = 0;
   for (int i = 0; i < GRAPH_AXES; i++)
-    if (o->axes >> i & 1) axes[n++] = o->alpha % 2 ? 1 + i : i - 3; /* from the end, too */
+    /* some negative, counted from the end */
+    if (o->axes >> i & 1) axes[n++] = o->alpha % 2 ? 1 + i : i - 3;
   option(add(a, node, codes[o->how], REDUCER, 2, o->a, add_ints(a, n, axes, false), 0), 0, 1, 1);
 }
 
@@ -307,7 +308,7 @@ static void put_split(struct author *a, int node)
   option(p, 0, 4, 2);
 }
 
-/* The places are cast to floats, if they are asked for. */
+/* TopK; if its positions are an output, casts them to floats. */
 static void put_best(struct author *a, int node)
 {
   const struct graph_node *o = &a->g->nodes[node];
@@ -341,7 +342,7 @@ static void put_gathered(struct author *a, int node)
          0, 4, 1 + o->axis);
 }
 
-/* The dimensions that are multiplied are the last two: columns and channels. */
+/* A product with constant weights, over the channels. */
 static void put_product(struct author *a, int node)
 {
   const struct graph_node *o = &a->g->nodes[node];
@@ -390,8 +391,8 @@ static void put_resized(struct author *a, int node)
   struct test_tflite_operator *p =
       add(a, node, nearest ? MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR : MAFAT_TFLITE_RESIZE_BILINEAR,
           nearest ? NEAREST : BILINEAR, 2, o->a, s, 0);
-  option(p, nearest ? 0 : 2, 1, o->how == 1); /* corners are */
-  option(p, nearest ? 1 : 3, 1, o->how == 2); /* pixels have their middle where */
+  option(p, nearest ? 0 : 2, 1, o->how == 1); /* align_corners */
+  option(p, nearest ? 1 : 3, 1, o->how == 2); /* half_pixel_centers */
 }
 
 static void put_dense(struct author *a, int node)
@@ -410,7 +411,7 @@ static void put_dense(struct author *a, int node)
 static void put(struct author *a, int node)
 {
   static const struct {
-    int code, options, n; /* n: 0: of no kind that is put so */
+    int code, options, n; /* n: number of inputs; 0: not in this table */
   } plain[GRAPH_KINDS] = {[GRAPH_MAX] = {MAFAT_TFLITE_MAXIMUM, 0, 2},
                           [GRAPH_MIN] = {MAFAT_TFLITE_MINIMUM, 0, 2},
                           [GRAPH_RELU] = {MAFAT_TFLITE_RELU, 0, 1},
@@ -488,7 +489,7 @@ static void put(struct author *a, int node)
   case GRAPH_GATHER: put_gathered(a, node); break;
   case GRAPH_TOPK: put_best(a, node); break;
   case GRAPH_SPLIT_REST:
-  case GRAPH_TOPK_PLACES: break; /* made with the node before */
+  case GRAPH_TOPK_PLACES: break; /* written with the node before */
   case GRAPH_MATMUL: add(a, node, MAFAT_TFLITE_BATCH_MATMUL, MATMUL, 2, o->a, o->b, 0); break;
   case GRAPH_MATMUL_CONSTANT: put_product(a, node); break;
   case GRAPH_PAD:
@@ -517,7 +518,7 @@ static void put(struct author *a, int node)
   }
 }
 
-/* In place of an input or output of integers one of floats; put out behind all else. */
+/* Replaces an integer input or output by a float one, with QUANTIZE or DEQUANTIZE. Returns it. */
 static int put_floats(struct author *a, int node, bool in)
 {
   const struct test_tflite_tensor *t = &a->tensors[node];

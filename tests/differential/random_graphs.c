@@ -1,15 +1,15 @@
-/* Random graphs as ONNX or TFLite files, run: number by number by random plans, levels of kernels,
- * algorithms, threads and ways of reading, out of the file itself or of one that was packed of it,
- * whose outputs are the same bits as untiled; then the file, its input and these outputs go to
- * standard output, for another program to run and compare (experiments/peers/judge_tflite.c,
- * judge_onnxruntime.js). What is a failure goes to standard error.
+/* For each number, makes a random graph as an ONNX or TFLite file and runs it untiled, then by
+ * random plans with random kernels, threads and weight placement, from the file or a packed
+ * copy. Every run must give the same bits as the untiled one. Then writes the file, its input
+ * and the outputs to standard output, so that another program can run the file and compare
+ * (experiments/peers/judge_tflite.c, judge_onnxruntime.js). Prints failures on standard error.
  *     random_graphs FORMAT FIRST COUNT     or     random_graphs FORMAT --print NUMBER [FILE]
- * FORMAT: onnx or tflite, or onnx-integers or tflite-integers: of 8 bits, which are another
- * program's but for what that one rounds otherwise; TFLite's are the same at any level; or
- * tflite-strange: files of operators most of which are refused, and some that no program runs. A
- * frame, of 32-bit words of this machine: "MGRF", number, bytes of the file, floats of the input,
- * outputs; these bytes, these floats; then for each output: bytes of its name, floats, these bytes,
- * what a value may be off, and the floats. */
+ * FORMAT: onnx or tflite (floats); onnx-integers or tflite-integers (8 bits; TFLite's must give
+ * the same outputs at all kernel levels); or tflite-strange (unusual operators, most of which
+ * are refused).
+ * A frame, in native byte order: "MGRF" and uint32 number, bytes of the file, floats of the
+ * input, number of outputs; then the file and the input. Then for each output: uint32 length of
+ * its name, uint32 number of floats, the name, a float tolerance, the floats. Started by run.py. */
 #include "formats/onnx/import.h"
 #include "formats/packed/graph.h"
 #include "formats/tflite/import.h"
@@ -31,14 +31,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PLANS = 3, HOW_ROOM = TEST_PLAN_ROOM + 100 };
+enum { PLANS = 3 };
 
-/* Tolerances relative to an output's largest value. If rounding each product before the addition
- * changes the same sums by more, TIMES that change: then the graph itself amplifies small
- * differences. */
+/* Tolerances relative to an output's largest value. Fused and plain kernels differ by rounding
+ * alone. If TIMES their difference is larger, it is the tolerance: the graph itself amplifies
+ * small errors. */
 static const double TOLERANCE = 2e-5, LARGE_TOLERANCE = 1e-4, TIMES = 8;
-/* Values that are all small are what is left of others of about 1; fewer values than that may be so
- * by chance: so many times as much. */
+/* Small outputs are usually differences of values of about 1, so the tolerance is relative to at
+ * least LEAST. An output of fewer than FEW values may be small by chance: TIMES_OF_FEW. */
 enum { FEW = 100, TIMES_OF_FEW = 5 };
 static const double LEAST = .5;
 
@@ -58,9 +58,9 @@ struct subject {
     char path[32];
     int fd;
     struct mafat_network *network;
-  } plain, packed; /* the latter of some graphs: else it has no network */
-  float *input, *chw; /* in the dimensions' order, and as it is run */
-  long long n_input, n_output; /* of the outputs, together */
+  } plain, packed; /* packed: only for even numbers; else its network is NULL */
+  float *input, *chw; /* input: in the file's order; chw: in the executor's */
+  long long n_input, n_output; /* floats of the input and of all outputs */
 };
 
 struct counts {
@@ -93,7 +93,7 @@ static void close_subject(struct subject *s)
   if (s->packed.fd >= 0) close(s->packed.fd);
 }
 
-/* One that 8 bits have: whoever quantizes it has no halves to round. */
+/* A value that the input's quantization represents exactly: no program has to round a half. */
 static float draw_number(const struct subject *s, struct test_rng *rng)
 {
   struct graph_numbers numbers[GRAPH_NODES];
@@ -140,19 +140,19 @@ static int open_subject(struct subject *s, struct mafat_diagnostic *d)
 {
   s->file = write_file(&s->graph, s->format, &s->bytes);
   if (!make_file(&s->plain) || write(s->plain.fd, s->file, s->bytes) != (ssize_t)s->bytes)
-    return mafat_fail(d, MAFAT_EIO, "no file in memory");
+    return mafat_fail(d, MAFAT_EIO, "cannot write a memory file");
   int code = (s->graph.for_tflite ? test_tflite_network_read : test_onnx_network_read)(
       &s->plain.network, s->plain.path, NULL, d);
   if (code == MAFAT_OK) make_input(s);
   return code;
 }
 
-/* Packs like pack_weights. */
+/* Packs the file into a second memory file, as pack_weights does. */
 static int pack(struct subject *s, struct mafat_diagnostic *d)
 {
   struct mafat_network *n = NULL;
   struct mafat_embedded_graph *embedded_graph = NULL;
-  if (!make_file(&s->packed)) return mafat_fail(d, MAFAT_EIO, "no file in memory");
+  if (!make_file(&s->packed)) return mafat_fail(d, MAFAT_EIO, "cannot write a memory file");
   int code = test_packed_graph_read(&n, &embedded_graph, NULL, s->plain.path, NULL, d);
   if (code == MAFAT_OK)
     code = mafat_packer_write(s->plain.path, n,
@@ -165,8 +165,8 @@ static int pack(struct subject *s, struct mafat_diagnostic *d)
 
 /* ---- runs ---- */
 
-/* All outputs, one after the other, to be freed; NULL: a failure. In an arena full of NaN: whoever
- * reads what nobody wrote shows. */
+/* Runs a plan. Returns all outputs, one after the other; the caller frees them. NULL: failed.
+ * The arena is filled with NaN first, so that reads of unwritten memory show in the outputs. */
 static float *compute(struct subject *s, const struct copy *copy, struct counts *counts,
                       const char *text, const struct mafat_plan_options *how,
                       const struct mafat_kernels *kernels, bool kept)
@@ -216,7 +216,7 @@ static void draw_plan(struct subject *s, const struct mafat_plan_options *option
     test_random_plan(&s->rng, s->plain.network, s->plain.network->n_layers, text, TEST_PLAN_ROOM);
 }
 
-/* references: by fused, and by plain kernels. */
+/* Runs a random plan and compares. references: outputs of fused and of plain kernels. */
 static void compare_plan(struct subject *s, struct counts *counts, float *const references[2],
                          enum mafat_algorithm algorithm)
 {
@@ -249,7 +249,7 @@ static void compare_plan(struct subject *s, struct counts *counts, float *const 
 
 static void put(const void *data, size_t n)
 {
-  if (fwrite(data, 1, n, stdout) != n) exit(3); /* nobody reads */
+  if (fwrite(data, 1, n, stdout) != n) exit(3); /* the reader has closed the pipe */
 }
 
 static void put_word(size_t word)
@@ -258,7 +258,7 @@ static void put_word(size_t word)
   put(&w, sizeof w);
 }
 
-/* Near zero a root makes of what its argument is off a multiple. */
+/* Near zero, a square root amplifies the error of its argument. */
 static bool has_roots(const struct random_graph *g)
 {
   for (int i = 0; i < g->n; i++)
@@ -267,22 +267,22 @@ static bool has_roots(const struct random_graph *g)
 }
 
 /* Tolerance of output k, whose values begin at `at`. */
-static float may_be_off(const struct subject *s, float *const references[2], int k, long long at,
+static float tolerance_of(const struct subject *s, float *const references[2], int k, long long at,
                         double tolerance)
 {
   const long long n = mafat_view_elements(&s->plain.network->outputs[k].view);
-  double largest = 0, apart = 0;
+  double largest = 0, difference = 0;
   for (long long i = at; i < at + n; i++) {
     largest = fmax(largest, fabs((double)references[0][i]));
-    apart = fmax(apart, fabs((double)references[0][i] - (double)references[1][i]));
+    difference = fmax(difference, fabs((double)references[0][i] - (double)references[1][i]));
   }
   return (float)fmax(tolerance * fmax(largest, LEAST) * (n < FEW ? TIMES_OF_FEW : 1),
-                     TIMES * apart);
+                     TIMES * difference);
 }
 
-/* Tolerance of float outputs computed from integers: some steps of the last integers, since
- * TFLite's products can be one step off and later weights amplify that. */
-static float may_be_off_strangely(const struct subject *s)
+/* Tolerance of tflite-strange graphs, whose float outputs come from integers: 8 steps of the
+ * last integer layer. TFLite's products can differ by one step, and later weights amplify that. */
+static float tolerance_of_strange(const struct subject *s)
 {
   const double steps = 8;
   const struct mafat_network *n = s->plain.network;
@@ -293,7 +293,7 @@ static float may_be_off_strangely(const struct subject *s)
 }
 
 /* Tolerance of integer outputs in steps of the output node's scale. */
-static float may_be_off_by_steps(const struct subject *s, int k)
+static float tolerance_of_integers(const struct subject *s, int k)
 {
   const double part = .01;
   struct graph_numbers numbers[GRAPH_NODES];
@@ -320,8 +320,9 @@ static void put_frame(const struct subject *s, float *const references[2], doubl
   for (int k = 0; k < n->n_outputs; k++) {
     long long floats = mafat_view_elements(&n->outputs[k].view);
     float off =
-        s->graph.integers ? may_be_off_by_steps(s, k) : may_be_off(s, references, k, at, tolerance);
-    if (s->format == GRAPH_TFLITE_STRANGE) off = fmaxf(off, may_be_off_strangely(s));
+        s->graph.integers ? tolerance_of_integers(s, k) 
+                          : tolerance_of(s, references, k, at, tolerance);
+    if (s->format == GRAPH_TFLITE_STRANGE) off = fmaxf(off, tolerance_of_strange(s));
     put_word(strlen(n->outputs[k].name));
     put_word((size_t)floats);
     put(n->outputs[k].name, strlen(n->outputs[k].name));
@@ -331,7 +332,7 @@ static void put_frame(const struct subject *s, float *const references[2], doubl
   }
 }
 
-/* Larger ones only take longer. */
+/* True if the graph is too large to be worth the time. */
 static bool is_large(const struct mafat_network *n)
 {
   const long long most = 1 << 16;
@@ -382,10 +383,10 @@ static void try_graph(uint64_t number, enum graph_format format, struct counts *
     float *references[2] = {
         compute(&s, &s.plain, counts, "1x1/NoCut", &untiled, mafat_kernels_find("avx2"), true),
         compute(&s, &s.plain, counts, "1x1/NoCut", &untiled, mafat_kernels_find("portable"), true)};
-    /* Operators without an integer form in ONNX are computed in floats. */
+    /* Not in ONNX: there, operators without an integer form are computed in floats. */
     if (s.graph.integers && s.graph.for_tflite && references[0] && references[1] &&
         memcmp(references[0], references[1], (size_t)s.n_output * sizeof(float)) != 0)
-      fail(counts, &s, "other numbers by avx2 than by portable kernels");
+      fail(counts, &s, "avx2 and portable kernels give different outputs");
     for (int i = 0; i < PLANS && references[0] && references[1]; i++)
       compare_plan(&s, counts, references, untiled.algorithm);
     if (references[0] && references[1] && (!strange || is_finite(&s, references[0])))
@@ -400,7 +401,7 @@ static void try_graph(uint64_t number, enum graph_format format, struct counts *
   close_subject(&s);
 }
 
-/* For whoever looks at a failure. */
+/* Prints a graph and writes its file, to look into a failure. */
 static int print_graph(uint64_t number, enum graph_format format, const char *path)
 {
   struct random_graph g = draw_graph(number, format);
@@ -431,7 +432,7 @@ int main(int argc, char **argv)
   for (uint64_t i = first; i < first + n; i++) try_graph(i, format, &counts);
   if (fflush(stdout) != 0) return 3;
   fprintf(stderr,
-          "%s %lld graphs: %lld plans of the same bits; %lld refused, %lld failures; %lld have "
+          "%s %lld graphs: %lld plans compared; %lld refused, %lld failures; %lld have "
           "layers of several outputs\n",
           counts.failures ? "FAIL" : "ok", counts.graphs, counts.plans, counts.refused,
           counts.failures, counts.several);

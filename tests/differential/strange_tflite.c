@@ -1,10 +1,10 @@
-/* Small TFLite files of one to three operators, number by number the same on every machine. What
- * they read belongs together, but for one thing in ten or twenty: extents, lists, options, scales
- * and zero points that are others', or none that have a meaning. Most are refused; what is not has
- * to be what TFLite makes of it. What that is known to leave out is not written: TANH behind
- * another operator, any activation behind a transposed convolution, scales for each row of a
- * FULLY_CONNECTED (2.9.0); nor quotients: bounds make numbers of NaN in one and not in the other.
- */
+/* Writes small TFLite files of one to three operators; a number gives the same file on every
+ * machine. Operands fit together, except for one thing in ten or twenty: extents, lists,
+ * options, scales or zero points of something else, or meaningless ones. Most files are refused.
+ * Those that run must give TFLite's outputs. Known gaps of TFLite 2.9.0 are not written: TANH
+ * after another operator, activations after a transposed convolution, per-row scales of
+ * FULLY_CONNECTED. Neither are quotients, where the programs treat NaN differently. Called by
+ * random_graphs.c. */
 #include "formats/tflite/model.h"
 #include "formats/tflite/operators.h"
 #include "tests/differential/graph.h"
@@ -32,10 +32,10 @@ struct author {
   float scales[MOST_TENSORS][MOST_SCALES];
   int64_t zeros[MOST_TENSORS][MOST_SCALES];
   void *data[MOST_TENSORS];
-  int type; /* of maps */
+  int type; /* element type of maps */
   int n_tensors, n_operators;
-  int map;              /* what the next operator reads; */
-  struct extents shape; /* and what its extents are, as far as is known */
+  int map;              /* tensor that the next operator reads */
+  struct extents shape; /* its extents, as far as they are known */
 };
 
 typedef struct author author;
@@ -54,7 +54,7 @@ static int pick(author *a, const int *list, int n)
 }
 static bool chance(author *a, int percent) { return test_random_chance(&a->rng, percent); }
 
-/* A number that belongs nowhere. */
+/* A value that is probably invalid. */
 static int strange(author *a)
 {
   return PICK(a, 0, 0, -1, 1, 2, 3, 7, -2, 4096, 1 << 20, INT32_MAX, INT32_MIN);
@@ -93,8 +93,7 @@ static void *own(author *a, int tensor, size_t bytes)
   return a->data[tensor];
 }
 
-/* So many scales along a dimension; of more than one the zero points are those that weights have.
- */
+/* Sets n scales along a dimension. If n > 1, zero points are those of weights. */
 static void set_scales(author *a, int tensor, int n, int dimension)
 {
   struct test_tflite_tensor *t = &a->tensors[tensor];
@@ -114,7 +113,7 @@ static void set_scales(author *a, int tensor, int n, int dimension)
   t->dimension = dimension;
 }
 
-/* An operator's output; a file may say of its extents what it likes. */
+/* An operator's output. Extents in the file are arbitrary; readers infer them. */
 static int add_map(author *a)
 {
   int tensor = add_tensor(a,
@@ -126,7 +125,7 @@ static int add_map(author *a)
   return tensor;
 }
 
-/* A constant of a map's type, of these extents or nearly so. */
+/* A constant of the maps' type with these extents, or, rarely, others. */
 static int add_constant(author *a, int rank, const int *extents)
 {
   int32_t list[TEST_TFLITE_RANK];
@@ -148,7 +147,7 @@ static int add_constant(author *a, int rank, const int *extents)
   return tensor;
 }
 
-/* Weights of int8 may have a scale for each filter. */
+/* int8 weights may have a scale for each filter. */
 static int add_weights(author *a, int dimension, const int extents[4])
 {
   int tensor = add_constant(a, 4, extents);
@@ -179,8 +178,8 @@ static int add_bias(author *a, int n)
 
 /* ---- operators ---- */
 
-/* options: the schema's number for them; 0: none. It puts out a new map, which the next one reads.
- */
+/* Adds an operator with a new output, which the next operator reads. options: number of the
+ * options' type in the schema; 0: none. */
 static struct test_tflite_operator *add(author *a, int code, int options, int n, const int *inputs)
 {
   struct test_tflite_operator *o = &a->operators[a->n_operators++];
@@ -224,7 +223,7 @@ static void convolve(author *a)
   option(a, o, 5, 4, PICK(a, 1, 1, 3));
 }
 
-static void convolve_each(author *a)
+static void convolve_depthwise(author *a)
 {
   int multiplier = PICK(a, 1, 1, 2);
   const int extents[4] = {1, PICK(a, 1, 2, 3), PICK(a, 1, 2, 3), channels(a) * multiplier};
@@ -266,7 +265,7 @@ static void connect(author *a)
   option(a, o, 2, 1, PICK(a, 0, 1));
 }
 
-/* Beside a constant that has 1 where the map has more, or the other way round. */
+/* Combines the map with a constant or itself, with broadcasting. */
 static void combine(author *a)
 {
   static const struct {
@@ -464,7 +463,7 @@ static void multiply(author *a)
   option(a, o, 1, 1, PICK(a, 0, 0, 1));
 }
 
-/* x * LOGISTIC(x), which is made as one. */
+/* x * LOGISTIC(x), which readers fuse. */
 static void swish(author *a)
 {
   int x = a->map;
@@ -475,7 +474,7 @@ static void swish(author *a)
 
 /* ---- files ---- */
 
-/* Integers have floats in front and behind, and so the writer of frames has no more than those. */
+/* Adds a float input or output around integers, so that the frames contain floats only. */
 static int with_floats(author *a, bool in, int map)
 {
   int floats = add_tensor(a, MAFAT_TFLITE_FLOAT32, a->tensors[map].rank, a->tensors[map].shape);
@@ -490,7 +489,7 @@ static int with_floats(author *a, bool in, int map)
 char *graph_write_strange(uint64_t number, size_t *n)
 {
   static void (*const kinds[])(author *) = {
-      convolve,      convolve, convolve_each, convolve_transposed, pool,          pool,
+      convolve,      convolve, convolve_depthwise, convolve_transposed, pool,          pool,
       connect,       combine, combine,       compute, resize,        join,
       reshape,       name_dimensions, transpose,     surround, surround,      block,
       reduce,        gather, slice,         slice, split,         multiply, swish};
