@@ -167,7 +167,8 @@ static bool is_replaced(void *real)
     *(void **)&make = symbol_in(info.dli_fname, "make_network");
     if (make && has_our_structs(make)) ours = info.dli_fbase;
     else
-      fprintf(stderr, "mafat: %s: its structs differ from Debian's; Darknet runs all networks\n", info.dli_fname);
+      fprintf(stderr, "mafat: %s: its structs differ from Debian's; Darknet runs all networks\n",
+              info.dli_fname);
     if (ours) start_bridge();
   }
   bool same = ours && ours == info.dli_fbase;

@@ -25,8 +25,8 @@ enum {
 void inference_only(int mode);
 int inference_mode(void);
 
-/* Sets the mode for a command line of the program. If it only infers, malloc is told to return
- * freed memory to the system. */
+/* Sets the mode for a command line of the program. If it only infers, malloc also returns freed
+ * memory to the system. */
 void inference_command(int argc, char **argv);
 
 /* True if the layer being made needs its training buffers: the mode is off, or it is recurrent. */

@@ -249,7 +249,8 @@ float *instrument_input(const network *net, float *input)
     for (n_floats = 0; n_floats < n; ++n_floats) {
         unsigned char b[4];
         if (fread(b, 1, 4, from) != 4)
-          inference_fail(2, "%s: ends after %zu floats, the network has %zu", given.input, n_floats, n);
+          inference_fail(2, "%s: ends after %zu floats, the network has %zu", given.input,
+                     n_floats, n);
         unsigned bits = b[0] | b[1] << 8 | b[2] << 16 | (unsigned)b[3] << 24;
         memcpy(&floats[n_floats], &bits, 4);
     }

@@ -1,8 +1,8 @@
-/* A program of include/mafat.h whose system calls fail (tests/faults/inject.py): failing_library
- * MODEL WEIGHTS PICTURE. It asks for plans, opens two models in one arena, runs both, by streamed
- * weights and kept ones, and prints what is found. With OUT behind the picture it packs the model
- * into that file, by the picture. A failure must have a code that there is, words, and nothing in
- * what it would have made; then its name is printed, and the exit status is 1. */
+/* Uses include/mafat.h while system calls fail; started by tests/faults/inject.py. Makes dry
+ * runs, opens two models in one arena, runs both with streamed and kept weights, and prints the
+ * results. With OUT it instead packs the model into that file. A failed call must return a known
+ * code and a message, and leave no object; its name is printed and the exit status is 1. Usage:
+ * failing_library MODEL WEIGHTS PICTURE [OUT] */
 #include "include/mafat_pack.h"
 #include "include/mafat_plan.h"
 
@@ -31,7 +31,7 @@ static int ask(const char *model, const char *weights, const struct mafat_model_
   if (code) return failed(code, dry_run != NULL, &d);
   struct mafat_dry_run_facts facts = {.size = sizeof facts};
   mafat_dry_run_describe(dry_run, &facts);
-  printf("a plan at most: %d\n", facts.n_inputs);
+  printf("inputs: %d\n", facts.n_inputs);
   mafat_dry_run_close(&dry_run);
   return 0;
 }
@@ -53,7 +53,8 @@ static int find_boxes(struct mafat_model *model, const char *picture)
   return 0;
 }
 
-/* One after the other, and the first again: what lies in the arena is another's by then. */
+/* Runs the first model, the second, and the first again, whose arena has been overwritten by
+ * then. */
 static int run_both(const char *model, const char *weights, const char *picture,
                     struct mafat_model_options *options)
 {
@@ -95,7 +96,7 @@ int main(int argc, char **argv)
 {
   struct mafat_model_options options = {.size = sizeof options};
   if (argc != 4 && argc != 5) return 2;
-  fcntl(0, F_GETFD); /* where injecting begins */
+  fcntl(0, F_GETFD); /* inject.py starts injecting at this call */
   signal(SIGPIPE, SIG_IGN);
   options.memory_bytes = 64 << 20;
   options.algorithm = "direct";

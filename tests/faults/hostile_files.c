@@ -1,18 +1,18 @@
-/* A file system in memory whose files misbehave (libfuse3; tests/faults/hostile_files.sh):
- * hostile_files FOLDER. Words that are written to the file .control in it say how:
+/* A file system in memory whose files misbehave: hostile_files FOLDER. Started by
+ * tests/faults/hostile_files.sh; needs libfuse3. Words written to its file .control choose how:
  *
- *   off              not at all, from the beginning on: nothing is counted yet
- *   short N          reads give at most N bytes less than were asked for, but always some, past the
- *                    page cache whole blocks; drawn anew each time
+ *   off              no misbehaviour; counters start at 0
+ *   short N          reads return up to N bytes less than requested, but never 0; direct reads
+ *                    (past the page cache) lose whole blocks. Drawn for each read.
  *   slow N           reads and writes take up to N ms
- *   at K CHANGE NAME before the K-th read of the file, from 0 on, it is changed: shrink (to half),
- *                    grow, rewrite (other bytes), touch, gone; or that read fails: fail
- *   full N           N more bytes can be written
+ *   at K CHANGE NAME before read K of the file, from 0: shrink (to half), grow, rewrite (other
+ *                    bytes), touch or gone changes it; fail makes the read fail
+ *   full N           the disk is full after N more bytes
  *   nolinks          no file can have two names
  *
- * Files with names of their own (no .part, no suffix of six letters) are judged as if power failed
- * after every change: only data that fsync covered remains. .verdict has the number of changes to
- * names and bytes, and the change after which such a file existed and was not whole. */
+ * Files with final names (no .part, no suffix of six letters) are checked as if power failed
+ * after every change: only data covered by fsync remains. .verdict has the number of changes to
+ * names and bytes, and of the changes after which a final file was incomplete. */
 #define FUSE_USE_VERSION 35
 #include <fuse3/fuse.h>
 
@@ -33,14 +33,14 @@ struct content {
   size_t n, capacity;
 };
 
-/* A file that has names or is open. */
+/* A file that has names or is open; freed when it has neither. */
 struct file {
   int names, opens;
   mode_t mode;
   struct timespec changed;
   struct content now;
-  bool synced; /* all of it is on the disk */
-  int reads;   /* since `off` */
+  bool synced; /* its content is covered by fsync */
+  int reads;   /* number of reads since `off` */
 };
 
 static struct name {
@@ -56,7 +56,7 @@ static struct {
   char change[16], name[NAME_ROOM];
   size_t left;
   bool full, no_links;
-} ways = {.at = -1};
+} faults = {.at = -1};
 static unsigned n_changes, n_parts, state = 1;
 
 static unsigned draw(unsigned below)
@@ -86,7 +86,7 @@ static struct name *add(const char *path, struct file *file)
   return NULL;
 }
 
-static void let_go(struct file *file)
+static void free_unused(struct file *file)
 {
   if (file->names || file->opens) return;
   free(file->now.bytes);
@@ -98,10 +98,10 @@ static void remove_name(struct name *name)
   struct file *file = name->file;
   name->text[0] = '\0';
   file->names--;
-  let_go(file);
+  free_unused(file);
 }
 
-/* ---- what would be there without power ---- */
+/* ---- what a power failure would leave ---- */
 
 static bool is_final(const char *name)
 {
@@ -112,8 +112,7 @@ static bool is_final(const char *name)
            strspn(end + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != 6));
 }
 
-/* After each change. A file that is made under its own name is empty at first: that is a part of
- * it, too. */
+/* Called after each change. A file created under its final name is incomplete until its fsync. */
 static void judge(void)
 {
   n_changes++;
@@ -130,7 +129,7 @@ static void change(struct file *file)
   clock_gettime(CLOCK_REALTIME, &file->changed);
 }
 
-/* ---- what goes wrong ---- */
+/* ---- misbehaviour ---- */
 
 static bool resize(struct content *c, size_t n)
 {
@@ -146,25 +145,25 @@ static bool resize(struct content *c, size_t n)
   return true;
 }
 
-/* False: this read fails. */
+/* Applies `at K CHANGE NAME`. False: this read fails. */
 static bool disturb(struct name *name, struct file *file)
 {
-  if (ways.at < 0 || strcmp(name ? name->text : "", ways.name) != 0 || file->reads++ != ways.at)
+  if (faults.at < 0 || strcmp(name ? name->text : "", faults.name) != 0 || file->reads++ != faults.at)
     return true;
-  if (strcmp(ways.change, "fail") == 0) return false;
-  if (strcmp(ways.change, "gone") == 0) remove_name(name);
-  if (strcmp(ways.change, "shrink") == 0) resize(&file->now, file->now.n / 2);
-  if (strcmp(ways.change, "grow") == 0) resize(&file->now, file->now.n + 4096);
-  if (strcmp(ways.change, "rewrite") == 0)
+  if (strcmp(faults.change, "fail") == 0) return false;
+  if (strcmp(faults.change, "gone") == 0) remove_name(name);
+  if (strcmp(faults.change, "shrink") == 0) resize(&file->now, file->now.n / 2);
+  if (strcmp(faults.change, "grow") == 0) resize(&file->now, file->now.n + 4096);
+  if (strcmp(faults.change, "rewrite") == 0)
     for (size_t i = 0; i < file->now.n; i++) file->now.bytes[i] = (char)(file->now.bytes[i] + 1);
   clock_gettime(CLOCK_REALTIME, &file->changed);
   return true;
 }
 
-/* By whole blocks, but not by all. */
+/* Shortens a read by a random number of whole blocks; at least one remains. */
 static size_t shorten(size_t n, size_t block)
 {
-  size_t blocks = n / block, most = (ways.less + block - 1) / block;
+  size_t blocks = n / block, most = (faults.less + block - 1) / block;
   if (blocks < 2) return n;
   return (blocks - draw((unsigned)(most < blocks - 1 ? most : blocks - 1) + 1)) * block;
 }
@@ -172,31 +171,31 @@ static size_t shorten(size_t n, size_t block)
 static void wait_a_little(void)
 {
   pthread_mutex_lock(&lock);
-  unsigned us = ways.delay_ms ? draw(ways.delay_ms * 1000) : 0;
+  unsigned us = faults.delay_ms ? draw(faults.delay_ms * 1000) : 0;
   pthread_mutex_unlock(&lock);
   if (us) usleep(us);
 }
 
-static void obey(const char *text)
+static void set_control(const char *text)
 {
   size_t n;
   unsigned ms;
   if (strncmp(text, "off", 3) == 0) {
-    memset(&ways, 0, sizeof ways);
-    ways.at = -1;
+    memset(&faults, 0, sizeof faults);
+    faults.at = -1;
     n_changes = n_parts = 0;
     for (int i = 0; i < MOST_FILES; i++)
       if (names[i].text[0]) {
         names[i].file->reads = 0;
         names[i].file->synced = true;
       }
-  } else if (sscanf(text, "short %zu", &n) == 1) ways.less = n;
-  else if (sscanf(text, "slow %u", &ms) == 1) ways.delay_ms = ms;
+  } else if (sscanf(text, "short %zu", &n) == 1) faults.less = n;
+  else if (sscanf(text, "slow %u", &ms) == 1) faults.delay_ms = ms;
   else if (sscanf(text, "full %zu", &n) == 1) {
-    ways.full = true;
-    ways.left = n;
-  } else if (strncmp(text, "nolinks", 7) == 0) ways.no_links = true;
-  else sscanf(text, "at %d %15s %255s", &ways.at, ways.change, ways.name);
+    faults.full = true;
+    faults.left = n;
+  } else if (strncmp(text, "nolinks", 7) == 0) faults.no_links = true;
+  else sscanf(text, "at %d %15s %255s", &faults.at, faults.change, faults.name);
 }
 
 /* ---- operations ---- */
@@ -211,7 +210,7 @@ static struct file *opened(struct fuse_file_info *info)
 static void *begin(struct fuse_conn_info *connection, struct fuse_config *config)
 {
   (void)connection;
-  config->direct_io = 1; /* what a read gives is what we give, and nothing is kept */
+  config->direct_io = 1; /* each read reaches us, and its result is not cached */
   config->entry_timeout = config->attr_timeout = config->negative_timeout = 0;
   config->hard_remove = 1;
   return NULL;
@@ -293,7 +292,7 @@ static int do_release(const char *path, struct fuse_file_info *info)
   if (!info->fh) return 0;
   pthread_mutex_lock(&lock);
   opened(info)->opens--;
-  let_go(opened(info));
+  free_unused(opened(info));
   pthread_mutex_unlock(&lock);
   return 0;
 }
@@ -318,7 +317,7 @@ static int do_read(const char *path, char *to, size_t n, off_t at, struct fuse_f
   bool works = disturb(path ? find(path) : NULL, file);
   size_t there = (size_t)at < file->now.n ? file->now.n - (size_t)at : 0;
   if (n > there) n = there;
-  if (ways.less) n = shorten(n, info->flags & O_DIRECT ? BLOCK : 1);
+  if (faults.less) n = shorten(n, info->flags & O_DIRECT ? BLOCK : 1);
   if (n) memcpy(to, file->now.bytes + at, n);
   pthread_mutex_unlock(&lock);
   return works ? (int)n : -EIO;
@@ -331,7 +330,7 @@ static int do_write(const char *path, const char *from, size_t n, off_t at,
     char text[NAME_ROOM + 32];
     snprintf(text, sizeof text, "%.*s", (int)n, from);
     pthread_mutex_lock(&lock);
-    obey(text);
+    set_control(text);
     pthread_mutex_unlock(&lock);
     return (int)n;
   }
@@ -340,12 +339,12 @@ static int do_write(const char *path, const char *from, size_t n, off_t at,
   struct file *file = opened(info);
   pthread_mutex_lock(&lock);
   int done = (int)n;
-  if (ways.full && n > ways.left) done = ways.left ? (int)ways.left : -ENOSPC;
+  if (faults.full && n > faults.left) done = faults.left ? (int)faults.left : -ENOSPC;
   if (done > 0 && (size_t)at + (size_t)done > file->now.n &&
       !resize(&file->now, (size_t)at + (size_t)done))
     done = -ENOSPC;
   if (done > 0) {
-    if (ways.full) ways.left -= (size_t)done;
+    if (faults.full) faults.left -= (size_t)done;
     memcpy(file->now.bytes + at, from, (size_t)done);
     change(file);
     judge();
@@ -410,7 +409,7 @@ static int do_link(const char *from, const char *to)
   pthread_mutex_lock(&lock);
   struct name *name = find(from);
   int code = !name                 ? -ENOENT
-             : ways.no_links       ? -EPERM
+             : faults.no_links       ? -EPERM
              : find(to)            ? -EEXIST
              : add(to, name->file) ? 0
                                    : -ENOSPC;

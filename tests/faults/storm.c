@@ -1,6 +1,6 @@
-/* To be preloaded: SIGALRM every half millisecond, with a handler that does nothing, so that every
- * call that waits ends again and again by EINTR. The timer is the process's own: neither what it
- * forks nor what it executes has it. */
+/* Preloaded library: sends SIGALRM every 0.5 ms, with a handler that does nothing, so that
+ * waiting calls keep ending with EINTR. The timer belongs to the process: children and executed
+ * programs do not inherit it. Used by tests/faults/kills.py. */
 #include <signal.h>
 #include <stddef.h>
 #include <time.h>

@@ -1,14 +1,12 @@
-/* Replays the log of dm-log-writes, one write after the other:
+/* Replays a log of dm-log-writes: replay LOG DISK FROM COUNT. Started by tests/flakey/inside.sh.
  *
- *     replay LOG DISK FROM COUNT
+ * Writes COUNT entries of LOG to DISK, from entry FROM (the first is 0), and prints a line for
+ * the last one: "write", "mark NAME", or "end" if there is none. Exit status 1: LOG is not a
+ * log, or DISK cannot be written.
  *
- * Writes COUNT entries of LOG to DISK, from number FROM on (the first is 0), and prints a line for
- * the last: "write", "mark NAME", or "end" if there is none. Exit status 1: no such log, or a disk
- * that cannot be written.
- *
- * The log's form is the kernel's (Documentation/admin-guide/device-mapper/log-writes.rst,
- * drivers/md/dm-log-writes.c): a header sector; then for each entry a sector, with a mark's name if
- * it is one, and the written sectors. */
+ * The log's format is the kernel's (Documentation/admin-guide/device-mapper/log-writes.rst,
+ * drivers/md/dm-log-writes.c): a header sector; then for each entry a sector, which includes a
+ * mark's name, and the written sectors. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -36,13 +34,13 @@ static int fail(const char *what)
   return 1;
 }
 
-/* From the log to the disk, at the same sector as it was written to. */
+/* Copies an entry's sectors to the disk. */
 static bool copy(int log, off_t from, int disk, off_t to, uint64_t bytes)
 {
-  char piece[1 << 16];
+  char buffer[1 << 16];
   for (ssize_t got; bytes > 0; bytes -= (uint64_t)got, from += got, to += got) {
-    got = pread(log, piece, bytes < sizeof piece ? (size_t)bytes : sizeof piece, from);
-    if (got <= 0 || pwrite(disk, piece, (size_t)got, to) != got) return false;
+    got = pread(log, buffer, bytes < sizeof buffer ? (size_t)bytes : sizeof buffer, from);
+    if (got <= 0 || pwrite(disk, buffer, (size_t)got, to) != got) return false;
   }
   return true;
 }

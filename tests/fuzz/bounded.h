@@ -1,5 +1,6 @@
-/* Bounds the memory that a fuzz target allocates between two places by the limit for a file of that
- * size (tests/support/reading.h). Sanitizers report each block; without one nothing is checked. */
+/* Checks the memory that a fuzz target allocates between bounded_begin and bounded_end against
+ * the limit for its file's size (tests/support/reading.h); aborts above it. Counts through the
+ * sanitizer's hooks; without a sanitizer nothing is checked. Included by fuzz targets. */
 #ifndef MAFAT_TESTS_FUZZ_BOUNDED_H
 #define MAFAT_TESTS_FUZZ_BOUNDED_H
 
@@ -23,7 +24,7 @@ static void bounded_note_malloc(const volatile void *block, size_t bytes)
   if (bounded_now > bounded_most) bounded_most = bounded_now;
 }
 
-/* Memory allocated before may be freed, too. */
+/* Also sees frees of memory allocated before bounded_begin, hence the clamp at 0. */
 static void bounded_note_free(const volatile void *block)
 {
   if (!bounded_counts || !block) return;

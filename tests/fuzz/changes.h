@@ -1,4 +1,5 @@
-/* Small damages of a model that is right, as fuzzers choose them. */
+/* Applies changes chosen by a fuzzer to the bytes of a valid model. Included by fuzz_import.c
+ * and fuzz_onnx.c. */
 #ifndef MAFAT_TESTS_FUZZ_CHANGES_H
 #define MAFAT_TESTS_FUZZ_CHANGES_H
 
@@ -6,7 +7,7 @@
 
 #include <string.h>
 
-/* Four bytes for each change: where, what, and whether a byte is put in, taken out or another. */
+/* how: position (2 bytes), value, action: replaces, removes or inserts a byte. */
 static inline void change_byte(struct test_message *m, const uint8_t *how)
 {
   size_t at = (how[0] + 256 * (size_t)how[1]) % m->n;

@@ -1,7 +1,7 @@
-/* libFuzzer target: calls of include/mafat.h on a small model that stays open, three bytes each:
- * which, and two numbers, of which those that break things are likely. Every array is as long as
- * the call says, so that a byte behind it is seen. What fails has a code and one line, and makes
- * nothing. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: calls functions of include/mafat.h on a small model that stays open. Three
+ * bytes a call: the function and two numbers, often extreme ones. Arrays are exactly as long as
+ * the call says, so sanitizers see any access past the end. A failed call must return a code and
+ * a one-line message and make nothing. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
@@ -30,7 +30,7 @@ static struct memory_file cfg_file, weights_file;
 static const char *cfg_path, *weights_path;
 static float weights[5 + WEIGHTS];
 
-/* ---- what is called with ---- */
+/* ---- arguments ---- */
 
 static long long number(uint8_t b)
 {
@@ -41,7 +41,7 @@ static long long number(uint8_t b)
   return b < 256 - N ? b % 64 : numbers[b - (256 - N)];
 }
 
-static int whole(uint8_t b)
+static int to_int(uint8_t b)
 {
   long long x = number(b);
   return x > INT_MAX ? INT_MAX : x < INT_MIN ? INT_MIN : (int)x;
@@ -64,8 +64,8 @@ static const char *text(uint8_t b)
   return texts[b % (sizeof texts / sizeof *texts)];
 }
 
-/* Allocates the requested size, up to the most that a test may allocate. */
-static void *capacity(size_t n, size_t size)
+/* Allocates n elements; NULL if n is too large for a test. */
+static void *allocate(size_t n, size_t size)
 {
   void *all = n > 1 << 16 ? NULL : malloc(n * size + (n == 0));
   if (all) memset(all, 0x5a, n * size);
@@ -85,7 +85,7 @@ static void run_floats(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
   size_t n = b < 128 ? INPUTS : (size_t)number(b);
-  float *floats = capacity(n, sizeof *floats);
+  float *floats = allocate(n, sizeof *floats);
   for (size_t i = 0; floats && i < n; i++) floats[i] = real(a);
   reported(mafat_model_run_floats(model, floats, n, &d), &d);
   free(floats);
@@ -94,18 +94,18 @@ static void run_floats(uint8_t a, uint8_t b)
 static void run_pixels(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
-  int w = whole(a), h = whole(b), channels = a % 5;
+  int w = to_int(a), h = to_int(b), channels = a % 5;
   bool good = w > 0 && h > 0 && w < 100 && h < 100 && channels != 0 && channels != 2;
   size_t stride =
       (size_t)w * (size_t)channels + (size_t)(b & 1 ? number(a) & 15 : 0) - (b % 7 == 0);
   unsigned char *pixels =
-      capacity(good ? (size_t)(h - 1) * stride + (size_t)w * (size_t)channels : 1, 1);
+      allocate(good ? (size_t)(h - 1) * stride + (size_t)w * (size_t)channels : 1, 1);
   if (good || w <= 0 || h <= 0 || channels == 0 || channels == 2)
     reported(mafat_model_run_pixels(model, a == 7 ? NULL : pixels, w, h, channels, stride, &d), &d);
   free(pixels);
 }
 
-static int see_row(void *context, unsigned char *rgb, int y, struct mafat_diagnostic *d)
+static int fail_row(void *context, unsigned char *rgb, int y, struct mafat_diagnostic *d)
 {
   int *left = context;
   memset(rgb, y, 3);
@@ -114,7 +114,7 @@ static int see_row(void *context, unsigned char *rgb, int y, struct mafat_diagno
   return MAFAT_ELIMIT;
 }
 
-/* The model is for pictures: of a frame it was not opened for it has no rows. */
+/* The model was not opened for frames, so it must refuse them. */
 static void run_frame(uint8_t a, uint8_t b)
 {
   static const char *const frames[] = {
@@ -125,9 +125,9 @@ static void run_frame(uint8_t a, uint8_t b)
   int rows = b;
   if (format) mafat_frame_describe(format, &facts, NULL);
   size_t n = b % 3 ? facts.bytes : (size_t)number(b);
-  unsigned char *frame = capacity(facts.bytes, 1);
+  unsigned char *frame = allocate(facts.bytes, 1);
   reported(mafat_model_run_frame_of(model, format, b == 7 ? NULL : frame, n, &d), &d);
-  reported(mafat_model_frame_rows(model, frame, n, b & 1 ? see_row : NULL, &rows, &d), &d);
+  reported(mafat_model_frame_rows(model, frame, n, b & 1 ? fail_row : NULL, &rows, &d), &d);
   free(frame);
 }
 
@@ -158,7 +158,7 @@ static void read_output(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
   size_t n = (size_t)number(b), first = (size_t)number(a);
-  float *floats = capacity(n, sizeof *floats);
+  float *floats = allocate(n, sizeof *floats);
   reported(mafat_model_read_output(model, text(a), floats, floats ? n : 0, &d), &d);
   if (floats) reported(mafat_model_read_output_part(model, text(a), first, floats, n, &d), &d);
   free(floats);
@@ -167,12 +167,12 @@ static void read_output(uint8_t a, uint8_t b)
 static void read_layer(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
-  int h, w, c, layer = whole(a);
+  int h, w, c, layer = to_int(a);
   if (mafat_model_layer_shape(model, layer, &h, &w, &c) != MAFAT_OK) h = w = c = 0;
-  float *floats = capacity((size_t)h * (size_t)w * (size_t)c, sizeof *floats),
-        *row = capacity((size_t)w, sizeof *row);
+  float *floats = allocate((size_t)h * (size_t)w * (size_t)c, sizeof *floats),
+        *row = allocate((size_t)w, sizeof *row);
   reported(mafat_model_read_layer(model, layer, floats, &d), &d);
-  reported(mafat_model_read_row(model, layer, whole(b), whole((uint8_t)(b * 7)), row, &d), &d);
+  reported(mafat_model_read_row(model, layer, to_int(b), to_int((uint8_t)(b * 7)), row, &d), &d);
   free(floats);
   free(row);
 }
@@ -192,19 +192,19 @@ static void detect(uint8_t a, uint8_t b)
 static void classify(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
-  int n = 0, k = whole(a);
-  struct mafat_class_score *top = capacity(k > 0 ? (size_t)k : 0, sizeof *top);
+  int n = 0, k = to_int(a);
+  struct mafat_class_score *top = allocate(k > 0 ? (size_t)k : 0, sizeof *top);
   if (top) reported(mafat_model_classify(model, top, k, &n, &d), &d);
   free(top);
   if (b == 3) mafat_model_rest(model);
 }
 
-/* Facts into structs of any length. */
+/* Fills structs of any size. */
 static void describe(uint8_t a, uint8_t b)
 {
   size_t bytes = (size_t)a * 3;
-  void *facts = capacity(bytes < sizeof bytes ? sizeof bytes : bytes, 1);
-  int index = whole(b);
+  void *facts = allocate(bytes < sizeof bytes ? sizeof bytes : bytes, 1);
+  int index = to_int(b);
   memcpy(facts, &bytes, sizeof bytes);
   switch (b % 11) {
   case 0: mafat_model_describe(model, facts); break;
@@ -244,7 +244,7 @@ static void ask(uint8_t a, uint8_t b)
             (packed != NULL));
   mafat_dry_run_close(&packed);
   const struct mafat_ranks_request request = {.size = sizeof request,
-                                              .n_ranks = whole(b),
+                                              .n_ranks = to_int(b),
                                               .search = text(a),
                                               .link_bits_per_second = (double)number(a),
                                               .link_seconds = (double)real(b),
@@ -254,34 +254,35 @@ static void ask(uint8_t a, uint8_t b)
   mafat_ranks_report_close(&ranks);
 }
 
-/* Options of the wrong size: the bytes after them belong to others. */
+/* Opens a model with options of any size. Bytes past the size must not be read. */
 static void open_another(uint8_t a, uint8_t b)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_model_options *o;
   struct mafat_model *other = NULL;
-  size_t bytes = b % 5 == 0 ? (size_t)a * 2 / 8 * 8 : sizeof *o; /* a version's end is a field's */
+  /* any version's size is a multiple of 8 */
+  size_t bytes = b % 5 == 0 ? (size_t)a * 2 / 8 * 8 : sizeof *o;
   const size_t bytes_of = (size_t)number(b);
   struct mafat_model_options usual = {.size = bytes};
   switch (a % 16) {
   case 0: usual.memory_bytes = (size_t)number(b); break;
   case 1: usual.plan = text(b); break;
   case 2: usual.search = text(b); break;
-  case 3: usual.layers = whole(b); break;
-  case 4: usual.width = whole(b), usual.height = whole(a); break;
+  case 3: usual.layers = to_int(b); break;
+  case 4: usual.width = to_int(b), usual.height = to_int(a); break;
   case 5: usual.algorithm = text(b); break;
-  case 6: usual.threads = whole(b) > 2 && whole(b) <= 64 ? 2 : whole(b); break;
+  case 6: usual.threads = to_int(b) > 2 && to_int(b) <= 64 ? 2 : to_int(b); break;
   case 7: usual.cpu = text(b); break;
-  case 8: usual.max_boxes = whole(b); break;
+  case 8: usual.max_boxes = to_int(b); break;
   case 9: usual.reserve_bytes = &bytes_of; break;
-  case 10: usual.n_outputs = whole(b) > 0 ? 0 : whole(b); break;
+  case 10: usual.n_outputs = to_int(b) > 0 ? 0 : to_int(b); break;
   case 11: usual.lock = text(b), usual.channels = text(a); break;
   case 12: usual.resize = text(b), usual.decode = text(a); break;
-  case 13: usual.plan_seconds = whole(b) > 0 ? -1 : (double)real(b), usual.search = text(a); break;
-  case 14: usual.n_constants = whole(b) > 0 ? 0 : whole(b), usual.fork = text(a); break;
+  case 13: usual.plan_seconds = to_int(b) > 0 ? -1 : (double)real(b), usual.search = text(a); break;
+  case 14: usual.n_constants = to_int(b) > 0 ? 0 : to_int(b), usual.fork = text(a); break;
   default: usual.search = b & 1 ? "motes:beam=1,delta=1" : "fdt:tiling=ffmt"; break;
   }
-  o = capacity(bytes < sizeof bytes ? sizeof bytes : bytes, 1);
+  o = allocate(bytes < sizeof bytes ? sizeof bytes : bytes, 1);
   memset(o, 0, bytes);
   memcpy(o, &usual,
          bytes < sizeof bytes   ? sizeof bytes
@@ -302,20 +303,20 @@ struct source {
   size_t n;
 };
 
-/* Gives the source complete, truncated, or as nothing that can be opened. Returns the block of a
- * source in memory. */
+/* Describes the source as complete, truncated or invalid. Returns the block of memory that *f
+ * may point into; the caller frees it. */
 static char *give(struct mafat_file *f, const struct source *s, uint8_t how)
 {
   const size_t n = s->n;
   size_t part = how / 8 % 4 ? n : n * (how / 32) / 8;
   char *block = malloc(part + 1);
   require(block != NULL);
-  memcpy(block + 1, s->bytes, part); /* at an odd address */
+  memcpy(block + 1, s->bytes, part); /* misaligned on purpose */
   *f = (struct mafat_file){.size = sizeof *f};
   switch (how % 8) {
   case 0: f->path = s->file->path; break;
   case 1: f->has_fd = true, f->fd = s->file->fd; break;
-  case 2: f->has_fd = true, f->fd = how & 8 ? INT_MAX : -1; break; /* nobody's */
+  case 2: f->has_fd = true, f->fd = how & 8 ? INT_MAX : -1; break; /* not open */
   case 3: f->data = block + 1, f->bytes = part, f->has_fd = true, f->fd = -1; break;
   case 4: f->size = part % (sizeof *f + 16), f->path = s->file->path; break;
   case 5: f->bytes = n; break;
@@ -340,7 +341,7 @@ static void run_once(struct mafat_model *m, float outputs[OUTPUTS])
   require(mafat_model_read_output(m, NULL, outputs, OUTPUTS, NULL) == MAFAT_OK);
 }
 
-/* The bits of the model that was opened by path. */
+/* Both models must give the same bits. */
 static void compare_outputs(struct mafat_model *other)
 {
   float a[OUTPUTS], b[OUTPUTS];
@@ -349,7 +350,7 @@ static void compare_outputs(struct mafat_model *other)
   require(memcmp(a, b, sizeof a) == 0);
 }
 
-/* Both files whole: all of it opens. */
+/* Opening must succeed if both files are complete. */
 static void open_files(uint8_t a, uint8_t b)
 {
   static const struct source sources[2] = {{&cfg_file, cfg_text, sizeof cfg_text - 1},
@@ -377,7 +378,7 @@ static void open_files(uint8_t a, uint8_t b)
   for (int i = 0; i < 2; i++) free(blocks[i]);
 }
 
-/* The first step would make the file, where there is no such folder. */
+/* The output folder does not exist, so no step may write a file. */
 static void pack(uint8_t a, uint8_t b)
 {
   const char *const pictures[] = {cfg_path};
@@ -389,7 +390,7 @@ static void pack(uint8_t a, uint8_t b)
   o.weights = text(a);
   o.activations = a & 1 ? "int8" : text(b);
   o.calibrate = pictures;
-  o.n_calibrate = a & 2 ? 1 : whole(b) > 1 ? 0 : whole(b);
+  o.n_calibrate = a & 2 ? 1 : to_int(b) > 1 ? 0 : to_int(b);
   o.keep_above = a & 4 ? &most_error : NULL;
   o.measure = a & 8 ? cfg_path : NULL;
   o.n_constants = b == 9 ? -1 : 0;
@@ -403,7 +404,7 @@ static void pack(uint8_t a, uint8_t b)
   struct mafat_pack_layer_facts layer = {.size = sizeof layer};
   if (file) {
     mafat_pack_describe(file, &facts);
-    require(mafat_pack_layer(file, whole(a), &layer) == MAFAT_EINVAL);
+    require(mafat_pack_layer(file, to_int(a), &layer) == MAFAT_EINVAL);
     require(!reported(mafat_pack_step(file, &done, &d), &d) && !done);
   }
   mafat_pack_close(&file);
@@ -433,6 +434,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   if (!model) open_all();
   for (size_t i = 0; i + 2 < n && i < 3 * MOST_CALLS; i += 3)
     calls[bytes[i] % (sizeof calls / sizeof *calls)](bytes[i + 1], bytes[i + 2]);
-  mafat_model_set_input(model, NULL, NULL, 0, NULL); /* as it was */
+  mafat_model_set_input(model, NULL, NULL, 0, NULL); /* the input is unset again */
   return 0;
 }

@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes, as a cfg; a network that comes of it is planned
- * and laid out. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads any bytes as a cfg. A resulting network is checked, planned and laid
+ * out. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -26,7 +26,8 @@ static void check_operand(const struct mafat_network *n, int layer, int operand)
     const struct mafat_source *s = &o->sources.list[i];
     require((s->tensor >= n->n_layers) == mafat_layer_is_input(&n->layers[s->tensor]));
     require(s->first_row == 0 &&
-            s->n_rows == mafat_network_tensor_shape(n, s->tensor).h); /* a cfg has no others */
+            /* sources of a cfg are whole maps */
+            s->n_rows == mafat_network_tensor_shape(n, s->tensor).h);
   }
   struct mafat_span y = mafat_layer_in_span(l, operand, true, mafat_span(0, l->out.h));
   struct mafat_span x = mafat_layer_in_span(l, operand, false, mafat_span(0, l->out.w));

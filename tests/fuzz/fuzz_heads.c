@@ -1,8 +1,8 @@
-/* libFuzzer target: what a model puts out. Bytes: the family whose outputs these are like, the
- * input's width and height, the head that is asked for, how detections are asked for, classes,
- * boxes; how many dimensions are changed, and for each of them which, and to what; then numbers,
- * again and again. Whatever is decoded is read within its outputs, and is finite, in order and of a
- * class that there is. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: decodes generated outputs of models. Bytes: head family, input width,
+ * height, requested head, options of the detection, classes, boxes, number of changed
+ * dimensions; then two bytes a change (dimension, new size); then values, repeated. Decoding
+ * must stay within the outputs; results must be finite, sorted and of an existing class. Build
+ * with clang -fsanitize=fuzzer,address,undefined. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,14 +16,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-/* More numbers to be read only take longer. */
+/* Larger outputs only take longer. */
 static const double MOST_NUMBERS = 1 << 19;
 
 /* ---- the outputs ---- */
 
 enum { MAX_OUTPUTS = 14, MAX_TOP = 9 };
 
-/* Which byte says what. */
+/* Positions of the bytes. */
 enum { FAMILY, WIDTH, HEIGHT, HEAD, ASKED, CLASSES, BOXES, CHANGES, RECIPE };
 
 struct model {
@@ -71,13 +71,13 @@ static void add_outputs(struct model *m, int family, int w, int h, int classes, 
   case 6: add_output(m, 3, 1, 3 * (classes % 2 ? cells : plus), classes + 5, 0); break;
   case 7: add_output(m, 3, 1, classes + 4, cells, 0); break;
   case 8: add_output(m, 4, 1, classes + 5, (h + 15) / 16, (w + 15) / 16); break;
-  default: /* as many as they are */
+  default: /* any number of outputs */
     for (int i = 0; i < boxes % (MAX_OUTPUTS + 1); i++)
       add_output(m, 1 + i % 4, classes, boxes, 1, w);
   }
 }
 
-/* Another size of a dimension, or a dimension less. */
+/* Changes a dimension's size or removes it. */
 static void change(struct model *m, const uint8_t *how)
 {
   static const long long sizes[] = {
@@ -93,11 +93,11 @@ static void change(struct model *m, const uint8_t *how)
   else if (n_dims > 0) dims[how[0] / 16 % n_dims] = sizes[how[1] % SIZES];
   for (int i = 0; i < n_dims; i++)
     if (__builtin_mul_overflow(all, dims[i] ? dims[i] : 1, &all))
-      return; /* no reader lets it through */
+      return; /* readers refuse such sizes */
   mafat_view_linear(v, n_dims, dims, MAFAT_AXIS_NUMBERS);
 }
 
-/* False: too short. */
+/* Makes the model from the bytes. False: too few bytes. */
 static bool make(struct model *m, const uint8_t *bytes, size_t n)
 {
   if (n < RECIPE || n - RECIPE < 2 * (size_t)bytes[CHANGES] + 1) return false;
@@ -117,9 +117,9 @@ static bool make(struct model *m, const uint8_t *bytes, size_t n)
   return true;
 }
 
-/* ---- their numbers ---- */
+/* ---- values of outputs ---- */
 
-/* Most are shares, some the logarithms and pixels of boxes. */
+/* Most values are in 0..1; some are like logarithms and pixels of boxes, some are extreme. */
 static float number_of(uint8_t byte)
 {
   static const float others[] = {NAN,          -NAN,          INFINITY,     -INFINITY, 3e38f,
@@ -140,11 +140,11 @@ static void read_numbers(const void *context, int output, long long first, int n
     to[i] = number_of(m->numbers[((size_t)(first + i) + 7 * (size_t)output) % m->n_numbers]);
 }
 
-/* ---- what comes of them ---- */
+/* ---- decoding ---- */
 
 static bool is_finite_pixel(float x)
 {
-  return fabsf(x) <= 1e9f; /* no NaN is */
+  return fabsf(x) <= 1e9f; /* false for NaN */
 }
 
 static void check_points(const struct model *m, const struct mafat_detections *found)
@@ -159,7 +159,8 @@ static void check_detections(const struct model *m, const struct mafat_detect_in
 {
   const struct mafat_decoded *decoded = &m->network.decoded;
   bool numbered = decoded->head && strcmp(decoded->head->name, "ssd") ==
-                                       0; /* a class is a number of the output there */
+                                       /* there the class is a value of an output, not an index */
+                                       0;
   require(found->n <= in->most_boxes);
   for (size_t i = 0; i < found->n; i++) {
     const struct mafat_detection *d = &found->list[i];
@@ -211,7 +212,7 @@ static void classify(const struct model *m, uint8_t asked)
   }
 }
 
-/* Outputs that heads read completely, and no more. */
+/* The decoder uses existing outputs with plausible values. */
 static void check_decoded(const struct model *m)
 {
   const struct mafat_decoded *found = &m->network.decoded;

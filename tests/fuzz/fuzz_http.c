@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes, as requests that come piece by piece; what is asked for is looked
- * up. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads any bytes as an HTTP request, in growing prefixes, and looks up its
+ * route. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void check_part(struct mafat_http_text t, const char *bytes, size_t n)
   static const char slash[] = "/";
   require(t.bytes || t.n == 0);
   if (!t.bytes || (t.n == 1 && strcmp(t.bytes, slash) == 0))
-    return; /* of an address without a path */
+    return; /* an address without a path has "/" */
   require(t.bytes >= bytes && t.bytes + t.n <= bytes + n);
 }
 
@@ -41,7 +41,7 @@ static void check_request(const struct mafat_http_request *r, const char *bytes,
   mafat_http_is_own(r);
 }
 
-/* Frames of Y, U and V: the formats exist and the lengths match. */
+/* The frame's format exists and its length matches. */
 static void check_frame(const struct mafat_job_frame *f, uint64_t bytes)
 {
   char text[64];
@@ -69,11 +69,11 @@ static void check_route(const struct mafat_http_request *r, const char *token)
   require(route.thresh >= 0 && route.thresh <= 1 && route.nms >= 0 && route.nms <= 1);
 }
 
-/* Whatever is there of it says what all of it says, or that more is wanted. */
+/* Each prefix gives the whole request's result, or asks for more bytes. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   struct mafat_http_request r, part;
-  char *bytes = malloc(size ? size : 1); /* exactly as long: what is read behind it is seen */
+  char *bytes = malloc(size ? size : 1); /* no spare bytes: sanitizers see reads past the end */
   require(bytes != NULL);
   memcpy(bytes, data, size);
   enum mafat_http_progress all = mafat_http_read(&r, bytes, size);

@@ -1,5 +1,6 @@
-/* libFuzzer target: any bytes, as a picture for a colour and for a grey
- * network, for one that may be shrunk, and for one whose size and fit are the last two bytes. Build
+/* libFuzzer target: opens any bytes as a picture for five network inputs: colour, grey, with
+ * shrinking allowed, cropped, and one whose size, channels and fit are the last two bytes.
+ * Aborts on an impossible placement, a pixel out of range, or an error without a message. Build
  * with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,14 +10,15 @@
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 
-/* A budget, above which a caller refuses before decoding. */
+/* Pictures whose decoder needs more memory are not decoded, as a caller with this budget would
+ * do. */
 static const size_t BUDGET_BYTES = (size_t)64 << 20;
 
-/* Larger ones only take longer. */
+/* Larger pictures only take longer. */
 static const long long MAX_PIXELS = 16 << 20;
 
-/* Placement of the picture: beyond the input's edges if cropped, else within; its corner is at a
- * corner. */
+/* Aborts unless the placed picture covers the input if cropped, or else is inside it, and unless
+ * its corners map to the picture's corners. */
 static void check_placement(const struct mafat_placement *p)
 {
   bool crops = p->fit == MAFAT_FIT_CROP;
@@ -61,7 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   static const struct mafat_image_input shrunk = {24, 16, 3, .fit = MAFAT_FIT_LETTERBOX,
                                                   .shrinks = true};
   static const struct mafat_pixel_rule swapped = {
-      .swapped = true, .scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}}; /* 0 to 1, nearly */
+      /* maps 0..255 to 0..1, up to rounding */
+      .swapped = true, .scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}};
   static const struct mafat_image_input cropped = {7, 40, 3, .fit = MAFAT_FIT_CROP,
                                                    .rule = &swapped};
   static const struct mafat_image_input grey = {32, 32, 1, .fit = MAFAT_FIT_STRETCH};

@@ -1,6 +1,6 @@
-/* libFuzzer target: an ONNX file; or, where the bytes do not begin like one, which of the small
- * ones of an operator, or of some that belong together, and what to change in it
- * (tests/fuzz/changes.h). What comes of it: tests/fuzz/imported.h. Build with clang
+/* libFuzzer target: imports an ONNX file. If the bytes are no ONNX file, they choose a small
+ * model of one operator, or a chain of operators, and changes of its bytes
+ * (tests/fuzz/changes.h). tests/fuzz/imported.h checks the result. Build with clang
  * -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
@@ -20,11 +20,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-/* ---- operators that belong together ---- */
+/* ---- chains of operators ---- */
 
 enum { MAX_NODES = 5, SEQUENCES = 3 };
 
-/* Inputs of one picture or a batch of sequences. */
+/* Chains with their input: one picture or a batch of sequences. */
 static const struct {
   int rank;
   int64_t dims[4];
@@ -141,15 +141,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   return 0;
 }
 
-/* A file, which the number of one may become. */
+/* Mutates a file by its structure. A byte that chooses a model may be replaced by that model's
+ * file. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
 {
   if (n >= MAFAT_ONNX_BEGINNING && mafat_onnx_begins((const char *)data))
     return mutate_wire(data, n, most, seed);
   if (n == 0 || seed % 3) return LLVMFuzzerMutate(data, n, most);
   struct test_message m = model(data[0]);
-  size_t whole = m.n <= most ? m.n : 0;
-  memcpy(data, m.data, whole);
+  size_t size = m.n <= most ? m.n : 0;
+  memcpy(data, m.data, size);
   free(m.data);
-  return whole ? whole : LLVMFuzzerMutate(data, n, most);
+  return size ? size : LLVMFuzzerMutate(data, n, most);
 }

@@ -1,4 +1,4 @@
-/* libFuzzer target: lines of JSON, as annotate reads them; what is read is drawn on a small
+/* libFuzzer target: reads lines of JSON as annotate does, and draws some of them on a small
  * picture. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <math.h>
 #include <stdint.h>
@@ -14,11 +14,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-/* More boxes only take longer; and as drawing takes far longer than reading does, some inputs are
- * drawn. */
+/* Drawing takes far longer than reading, so only 1 of DRAWN_OF inputs is drawn, with at most
+ * MOST_DRAWN boxes. */
 enum { MOST_DRAWN = 40, DRAWN_OF = 16 };
 
-/* fontconfig keeps 288 bytes to the end, however often it draws. */
+/* fontconfig never frees 288 bytes, however often it draws. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

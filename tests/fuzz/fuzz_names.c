@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes, as a list of labels. Build with
- * clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads any bytes as a list of labels. Build with clang
+ * -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

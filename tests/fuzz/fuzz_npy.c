@@ -1,6 +1,6 @@
-/* libFuzzer target: a file of an array, as NumPy writes it or raw, that is given for an input. The
- * first three bytes say what is known of it: its type, how many dimensions, which of them are not
- * known. Whatever is accepted lies in the file. Build with clang
+/* libFuzzer target: reads an array file (NumPy's format or raw) as a constant and as an input.
+ * The first three bytes choose the expected type, number of dimensions, and which dimensions are
+ * unknown. An accepted array must be inside the file. Build with clang
  * -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ enum { KNOWN = 3, MOST_DIMS = 4 };
 
 static const long long dims[MOST_DIMS] = {1, 3, 4, 2};
 
-/* A constant of a model. */
+/* Reads the array as a constant of a model. */
 static void read_array(const uint8_t *known, const char *path)
 {
   static const enum mafat_dtype types[] = {MAFAT_F32, MAFAT_I8, MAFAT_F16};
@@ -44,7 +44,7 @@ static void read_array(const uint8_t *known, const char *path)
   mafat_model_file_close(&file);
 }
 
-/* The beginning of a run. */
+/* Reads the array as an input of a run. */
 static void read_input(const uint8_t *known, const char *path, size_t bytes)
 {
   struct mafat_diagnostic d = {""};

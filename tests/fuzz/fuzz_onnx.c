@@ -1,6 +1,6 @@
-/* libFuzzer target: an ONNX file; or, where the bytes do not begin like one, what to change in a
- * small one that is right: which of them, then four bytes for each change: where, what, and whether
- * a byte is put in, taken out or another. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads an ONNX file. If the bytes are no ONNX file, the first chooses a small
+ * valid model and four bytes each describe a change of it (tests/fuzz/changes.h). Build with
+ * clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void check_tensor(const struct mafat_onnx *m, const struct mafat_onnx_ten
   require(t->bytes == 0 || t->file > 0 ||
           (t->at <= m->file->bytes && t->bytes <= m->file->bytes - t->at));
   size_t n = t->n < MOST ? (size_t)t->n : MOST;
-  if (t->file > 0) return; /* whose bytes are not there */
+  if (t->file > 0) return; /* its file does not exist */
   require(mafat_onnx_tensor_ints(m, t, t->n - n, n, ints, &d) == MAFAT_OK || d.text[0]);
   d.text[0] = 0;
   require(mafat_onnx_tensor_doubles(m, t, t->n - n, n, doubles, &d) == MAFAT_OK || d.text[0]);
@@ -108,15 +108,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   return 0;
 }
 
-/* A file, which the number of one may become. */
+/* Mutates a file by its structure. A byte that chooses a model may be replaced by that model's
+ * file. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
 {
   if (n >= MAFAT_ONNX_BEGINNING && mafat_onnx_begins((const char *)data))
     return mutate_wire(data, n, most, seed);
   if (n == 0 || seed % 3) return LLVMFuzzerMutate(data, n, most);
   struct test_message m = test_onnx_sample(data[0]);
-  size_t whole = m.n <= most ? m.n : 0;
-  memcpy(data, m.data, whole);
+  size_t size = m.n <= most ? m.n : 0;
+  memcpy(data, m.data, size);
   free(m.data);
-  return whole ? whole : LLVMFuzzerMutate(data, n, most);
+  return size ? size : LLVMFuzzerMutate(data, n, most);
 }

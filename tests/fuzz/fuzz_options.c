@@ -1,7 +1,7 @@
-/* libFuzzer target: lines, as the words of a command line of run_inference, and each as a search
- * with its words. What is accepted is within what the options' and the words' descriptions say; the
- * same words as mafat_serve has them, which names no picture. No file is opened but to learn
- * whether it holds weights. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads lines as words of a command line of run_inference and of mafat_serve,
+ * and each line as a search with its parameters. Accepted values must be within the documented
+ * ranges. Files are opened only to find out which one has weights. Build with clang
+ * -fsanitize=fuzzer,address,undefined. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static void check_value(const struct mafat_search_value *v, const struct mafat_s
     require(is_within(v->text, v->length, text) && v->text[-1] == '=');
 }
 
-/* "motes:beam=8", or anything else. */
+/* Reads a search with parameters, such as "motes:beam=8", or any other text. */
 static void check_search(const char *text)
 {
   struct mafat_search_value values[MAFAT_MOST_SEARCH_WORDS];

@@ -1,9 +1,9 @@
-/* libFuzzer target: a cfg, and behind a NUL bytes to be changed in the packed file of version 2
- * that is made of it, three for each: where, and what. Or, behind a byte of 255, what comes last (0
- * an ONNX, 1 a TFLite model; the number, times 4, of a small TFLite model that is made, or that and
- * 2: a random one of integers), how many changes there are, and these: in a file of version 3.
- * Weights are zeros. What is changed is sealed again, so that it gets past the checksums. Each
- * network is packed as it is, and with all layers that can computing with integers (versions 4 and
+/* libFuzzer target: packs a network, changes the packed file and opens it. Input: a cfg, a NUL,
+ * then three bytes a change of the packed file (version 2): position (2), value. Or, after a
+ * byte 255: a model kind (0 ONNX, 1 TFLite; 4 * N a generated TFLite model, 4 * N + 2 a random
+ * integer one), number of changes, changes, and the model; packed as version 3. Weights are
+ * zeros. Checksums are recomputed after the changes, so that reading gets past them. Each
+ * network is packed with float layers and with all possible layers in integers (versions 4 and
  * 5). Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
@@ -27,19 +27,19 @@
 #include "runner/weights/weights.h"
 #include "runner/weights/weights_file.h"
 
-/* Larger ones only take longer. */
+/* Larger files only take longer. */
 static const uint64_t MAX_FILE_BYTES = 1 << 20;
 
-static bool in_turn; /* to be opened in every way (ways.h) */
+static bool in_turn; /* true: also opened by descriptor and in memory (ways.h) */
 
-/* Places in a header (doc/packed.md). */
+/* Offsets in the header (doc/packed.md). */
 enum { INDEX_BYTES_AT = 64, INDEX_CHECKSUM_AT = 72, HEADER_CHECKSUM_AT = 80 };
 
 static void seal_again(char *beginning, const struct mafat_packed *p)
 {
   uint64_t index_bytes, sum;
   memcpy(&index_bytes, beginning + INDEX_BYTES_AT, sizeof index_bytes);
-  if (mafat_packed_has_embedded_graph(p->version)) { /* behind the format's word */
+  if (mafat_packed_has_embedded_graph(p->version)) { /* the checksum follows the format's name */
     sum = mafat_hash(MAFAT_HASH_START, beginning + p->begin_bytes, (size_t)p->embedded_graph_bytes);
     memcpy(beginning + MAFAT_PACKED_ALIGNMENT + (strcmp(p->format.name, "onnx") == 0 ? 9 : 11),
            &sum, sizeof sum);
@@ -52,7 +52,7 @@ static void seal_again(char *beginning, const struct mafat_packed *p)
   memcpy(beginning + HEADER_CHECKSUM_AT, &sum, sizeof sum);
 }
 
-/* The first 128 positions are in the header, the others in the index and after it. */
+/* Positions below 128 are in the header, the others in the index and after it. */
 static void change(char *beginning, const struct mafat_packed *p, const uint8_t *bytes, size_t n)
 {
   for (; n >= 3; bytes += 3, n -= 3) {
@@ -101,7 +101,7 @@ static void write_file(int fd, const char *beginning, const struct mafat_packed 
   require(pwrite(fd, beginning, (size_t)p->data_at, 0) == (ssize_t)p->data_at);
 }
 
-/* The embedded graph of a model, which is the only file. */
+/* Copies the ranges of the embedded graph from the model, the only file. */
 static void fill_embedded_graph(char *to, const struct mafat_embedded_graph *e,
                                 const uint8_t *model)
 {
@@ -157,7 +157,7 @@ static char *write_made(unsigned which, size_t *n)
                            n);
 }
 
-/* Layers that can compute with integers, and their inputs, all with one scale. */
+/* Lists all layers that can compute with integers, and their inputs, with one scale. */
 static struct mafat_activations *list_all(const struct mafat_network *n)
 {
   int n_operators = mafat_network_n_tensors(n);
@@ -182,7 +182,7 @@ static struct mafat_activations *list_all(const struct mafat_network *n)
   return a;
 }
 
-/* The network becomes another one. */
+/* Tries the network with integer layers. Modifies the network. */
 static void try_activations(struct mafat_network *n, const struct mafat_packed_origin *origin,
                             const uint8_t *model, const uint8_t *changes, size_t n_changes)
 {
@@ -201,7 +201,7 @@ static void try_activations(struct mafat_network *n, const struct mafat_packed_o
   free(a);
 }
 
-/* A model without constants in other files, which it may name. */
+/* Tries a model. It may name other files, but no constants are read from them. */
 static void try_graph(const uint8_t *bytes, size_t n)
 {
   struct mafat_network *network;
@@ -256,7 +256,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   return 0;
 }
 
-/* A cfg before its end, the model that stands last, or any byte. */
+/* Mutates the cfg, or the model at the end, or any byte. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
 {
   enum { GRAPH = 255, BEFORE = 3 };

@@ -1,6 +1,5 @@
-/* libFuzzer target: any bytes, as a plan for three fixed networks. A plan that
- * is accepted is laid out, written and read back. Build with
- * clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads any bytes as a plan for three fixed networks. An accepted plan is laid
+ * out, written and read back. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@ static const char *const cfgs[] = {
     "[convolutional]\nfilters=8\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
     "[convolutional]\nfilters=17\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
     "[convolutional]\nfilters=5\nsize=5\nstride=2\npad=1\n[convolutional]\nfilters=4\nsize=1\n",
-    /* edges across cuts, and layers that cannot be tiled */
+    /* edges between groups, and layers that cannot be tiled */
     "[net]\nheight=20\nwidth=28\nchannels=3\n"
     "[convolutional]\nfilters=24\nsize=3\npad=1\n[convolutional]\nfilters=96\nsize=1\n"
     "[route]\nlayers=-1,-2\n[convolutional]\nfilters=24\nsize=3\nstride=2\npad=1\n"
@@ -56,7 +55,7 @@ static void check_groups(const struct mafat_network *n, const struct mafat_plan 
   require(at == plan->n_layers);
 }
 
-/* Two plans made from one text have the same cuts and boundaries. */
+/* Two plans made from one text divide groups equally. */
 static void check_cuts(const struct mafat_group *a, const struct mafat_group *b)
 {
   const struct mafat_grid *x = &a->cut.as.grid, *y = &b->cut.as.grid;
@@ -90,8 +89,8 @@ static void check_same(const struct mafat_plan *plan, const struct mafat_plan *a
       !memcmp(plan->placement, again->placement, (size_t)plan->n_layers * sizeof *plan->placement));
 }
 
-/* A plan's spec is written; that, and reading back what is written, give the same
- * groups, boundaries, algorithms, and places of weights. */
+/* Making the plan again from its spec, and from the spec's text, gives the same groups,
+ * boundaries, algorithms and weight placement. */
 static void check_rewriting(const struct mafat_network *n, const struct mafat_plan *plan)
 {
   static char text[1 << 17];
@@ -103,7 +102,7 @@ static void check_rewriting(const struct mafat_network *n, const struct mafat_pl
   mafat_plan_close(&again);
   size_t length = mafat_spec_write(spec, text, sizeof text);
   mafat_spec_close(&spec);
-  if (length >= 1 << 16) return; /* longer than a plan may be */
+  if (length >= 1 << 16) return; /* plans have at most 65,535 characters */
   require(strlen(text) == length);
   require(mafat_plan_read(&again, text, n, plan->n_layers, NULL, NULL) == MAFAT_OK);
   check_same(plan, again);

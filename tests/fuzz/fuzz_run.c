@@ -1,9 +1,8 @@
-/* libFuzzer target: a plan, a newline, a cfg. A small network that comes of them is run with the
- * portable kernels, which are instrumented, and random weights: as the plan says, and as one whole
- * map after the other, whose bits must be the same. A plan behind an exclamation mark gets an input
- * of numbers that no picture has, and what comes out is only taken for boxes. A third of the models
- * are opened by descriptor and in memory, too (ways.h). Build with clang
- * -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: input is a plan, a newline and a cfg. A small network is run with the
+ * portable kernels, which are instrumented, and random weights: by the plan and untiled. The
+ * bits must be equal. After "!" at the plan's beginning, the input has values that no picture
+ * has, and outputs are only decoded. A third of the models are also opened by descriptor and in
+ * memory (ways.h). Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,10 +19,10 @@
 #include "runner/detect/detect.h"
 #include "runner/engine/executor.h"
 
-/* Larger ones only take longer. */
+/* Larger networks only take longer. */
 enum { MAX_MACS = 1 << 20, MAX_BYTES = 8 << 20, MAX_FLOATS = 1 << 17, MAX_TAPS = 1 << 21 };
 
-/* ---- what is run ---- */
+/* ---- plans and inputs ---- */
 
 struct run {
   const struct mafat_network *network;
@@ -39,7 +38,7 @@ static void close_run(struct run *r)
   mafat_plan_close(&r->plan);
 }
 
-/* False: the plan is not one of this network's, or too much work. */
+/* False: the plan does not fit this network, or needs too much work. */
 static bool open_run(struct run *r, const struct mafat_network *n, const char *text)
 {
   struct mafat_plan_options options;
@@ -126,7 +125,8 @@ static void check_boxes(const struct run *r, const struct mafat_executor *e)
 
 /* ---- runs ---- */
 
-/* In an arena full of NaN: whoever reads what nobody wrote shows. */
+/* Runs the plan. The arena is filled with NaN first, so that reads of unwritten memory show in
+ * the output. */
 static void run(struct run *r, const char *weights_path, const float *input)
 {
   struct mafat_executor_options options;
@@ -223,7 +223,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   return 0;
 }
 
-/* The plan, or the cfg behind it. */
+/* Mutates the plan, or the cfg after it. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
 {
   const uint8_t *newline = memchr(data, '\n', n);

@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes, as the text of a plan, without a network. Build with
- * clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads any bytes as a plan's text, without a network. Build with clang
+ * -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-/* A spec is read without a network, and what is written of it is the same again. */
+/* Reads a spec; writing and reading it again gives the same text. */
 static void check_spec(const char *text)
 {
   static char written[1 << 17], twice[1 << 17];

@@ -1,7 +1,7 @@
-/* libFuzzer target: a .tflite file, read and imported; or, where the bytes do not begin like one,
- * what to change in a small one that is right: which of them, of floats or a random one of
- * integers, then three bytes for each change: where, and what. What comes of it:
- * tests/fuzz/imported.h. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads and imports a .tflite file. If the bytes are no such file, the first
+ * chooses a small valid model (floats, or a random integer one) and three bytes each describe a
+ * change of it: position (2), value. tests/fuzz/imported.h checks the result. Build with clang
+ * -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void check_operator(const struct mafat_tflite *m, struct mafat_model_file
   require(code == MAFAT_OK ? found.max_detections > 0 && found.num_classes > 0 : d.text[0] != 0);
 }
 
-/* The network of the file there. */
+/* Imports the file and checks the network. */
 static void check_model(const struct mafat_tflite *m, struct mafat_model_file *file,
                         const struct way_file *f)
 {
@@ -88,11 +88,11 @@ static void check_file(const char *data, size_t n)
   close(fd);
 }
 
-/* One of floats, or of integers; its maker's to free. */
+/* Makes a float model or a random integer model; the caller frees it. */
 static char *make_model(unsigned number, size_t *n)
 {
-  enum { OF_NUMBERS = 128 };
-  return number >= OF_NUMBERS ? test_integer_graph_write(number, n)
+  enum { FIRST_INTEGER = 128 };
+  return number >= FIRST_INTEGER ? test_integer_graph_write(number, n)
                               : test_tflite_write(test_tflite_model(number), n);
 }
 
@@ -117,15 +117,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   return 0;
 }
 
-/* A file, which the number of one may become. */
+/* Mutates a file by its structure. A byte that chooses a model may be replaced by that model's
+ * file. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
 {
   if (is_file(data, n)) return mutate_flat(data, n, most, seed);
   if (n == 0 || seed % 3) return LLVMFuzzerMutate(data, n, most);
-  size_t whole;
-  char *model = make_model(data[0], &whole);
-  if (whole > most) whole = 0;
-  memcpy(data, model, whole);
+  size_t size;
+  char *model = make_model(data[0], &size);
+  if (size > most) size = 0;
+  memcpy(data, model, size);
   free(model);
-  return whole ? whole : LLVMFuzzerMutate(data, n, most);
+  return size ? size : LLVMFuzzerMutate(data, n, most);
 }

@@ -1,6 +1,6 @@
-/* libFuzzer target: frames out of a pipe. The first byte says whether they are y4m, JPEGs or raw.
- * Whatever comes, no more is written than a frame's room, JPEGs end behind FF D9, and what is
- * refused is explained in one line. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads frames from a pipe. The first byte chooses y4m, JPEGs or raw frames. A
+ * frame is never longer than its buffer, a JPEG ends with FF D9, and a refused one has a
+ * one-line message. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,22 +18,23 @@ enum { MOST_ROOM = 1 << 20, MOST_FRAMES = 200 };
 static void read_frames(struct mafat_frames *f)
 {
   struct mafat_diagnostic d = {""};
-  unsigned char *capacity = malloc(f->frame_bytes); /* as long as it is, for the sanitizer */
+  /* no spare bytes: sanitizers see writes past the end */
+  unsigned char *frame = malloc(f->frame_bytes);
   size_t got = 1;
   int code = MAFAT_OK;
-  require(capacity);
+  require(frame);
   for (int i = 0; i < MOST_FRAMES && code == MAFAT_OK && got > 0; i++) {
     bounded_begin();
-    code = mafat_frames_next(f, capacity, &got, NULL, &d);
+    code = mafat_frames_next(f, frame, &got, NULL, &d);
     bounded_end(TEST_READER_VIDEO, 0);
     require(code == MAFAT_OK || (d.text[0] && !strchr(d.text, '\n') && got == 0));
     require(got <= f->frame_bytes &&
             (got == 0 || f->kind == MAFAT_FRAMES_JPEG || got == f->frame_bytes));
     if (got && f->kind == MAFAT_FRAMES_JPEG)
-      require(got >= 4 && capacity[0] == 0xff && capacity[1] == 0xd8 && capacity[got - 2] == 0xff &&
-              capacity[got - 1] == 0xd9);
+      require(got >= 4 && frame[0] == 0xff && frame[1] == 0xd8 && frame[got - 2] == 0xff &&
+              frame[got - 1] == 0xd9);
   }
-  free(capacity);
+  free(frame);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)

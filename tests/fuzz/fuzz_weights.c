@@ -1,6 +1,6 @@
-/* libFuzzer target: any bytes, as the .weights file of three fixed networks, and as packed
- * ones of both versions, with wide weights and narrow ones, whose headers are sealed for the bytes
- * to get past them. Build with clang -fsanitize=fuzzer,address,undefined. */
+/* libFuzzer target: reads any bytes as the .weights file of three fixed networks, and as packed
+ * files of both versions, with float and narrow weights, whose checksums are recomputed so that
+ * reading gets past them. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #include "runner/weights/weights_file.h"
 
 static const char *const cfgs[] = {
-    /* every way of packing a convolution: 3 channels, a route, groups, depthwise */
+    /* every kind of packed convolution: 3 channels, a route, groups, depthwise */
     "[net]\nheight=8\nwidth=8\nchannels=3\n"
     "[convolutional]\nbatch_normalize=1\nfilters=5\nsize=3\npad=1\n[convolutional]\nfilters="
     "8\nsize=1\n"
@@ -38,7 +38,7 @@ static const char *const cfgs[] = {
 
 enum { N_CFGS = sizeof cfgs / sizeof *cfgs, N_NETWORKS = 2 * N_CFGS };
 
-/* Networks with float weights, and with narrow weights in turn. */
+/* Networks with float weights, then the same with narrow weights. */
 static struct mafat_network *networks[N_NETWORKS];
 
 static void narrow(struct mafat_network *n)
@@ -49,7 +49,7 @@ static void narrow(struct mafat_network *n)
       n->layers[l].weights_type = types[l % 3];
 }
 
-/* Reads the ends of every slice, so that the sanitizers see each access. Their hash. */
+/* Reads the ends of every slice, so that sanitizers see each access. Returns their hash. */
 static uint64_t touch_slices(struct mafat_weights *w, const struct mafat_network *n)
 {
   uint64_t hash = MAFAT_HASH_START;
@@ -75,7 +75,7 @@ static uint64_t touch_slices(struct mafat_weights *w, const struct mafat_network
   return hash;
 }
 
-/* The weights of a network are the same in every way of opening the file. */
+/* Weights must be the same by path, by descriptor and in memory. */
 static void try_network(const struct way_file *f, const struct mafat_network *n)
 {
   struct way_result results[N_WAYS] = {{.code = 0}};
@@ -93,7 +93,7 @@ static void try_network(const struct way_file *f, const struct mafat_network *n)
   }
 }
 
-/* Opens what the file holds now, for every network. */
+/* Opens the file for every network. */
 static void try_file(const char *path, int fd)
 {
   struct way_file f = way_file_make(path, fd);
@@ -134,7 +134,7 @@ static struct mafat_packed *lay_out(const struct mafat_network *n)
   return p;
 }
 
-/* Places in a header (doc/packed.md). */
+/* Offsets in a header (doc/packed.md). */
 enum {
   VERSION_AT = 12, N_LAYERS_AT = 16, NETWORK_HASH_AT = 24, TABLE_CHECKSUM_AT = 48,
   HEADER_CHECKSUM_1_AT = 56, INDEX_BYTES_AT = 64, INDEX_CHECKSUM_AT = 72,
@@ -146,7 +146,7 @@ static void put_number(char *beginning, size_t at, uint64_t number)
   memcpy(beginning + at, &number, sizeof number);
 }
 
-/* Version 2: as it is made, with the bytes for weights; or with the bytes for its index. */
+/* Version 2: the bytes become weights, or, with as_index, the index. */
 static void try_version_2(int fd, const char *path, const struct mafat_network *network,
                           bool as_index, const uint8_t *bytes, size_t n)
 {
@@ -168,7 +168,7 @@ static void try_version_2(int fd, const char *path, const struct mafat_network *
   mafat_packed_close(&p);
 }
 
-/* Version 1: a table that is right, or the bytes for one; then the bytes for weights. */
+/* Version 1: the bytes become weights, or, with as_table, the table and weights. */
 static void try_version_1(int fd, const char *path, const struct mafat_network *network,
                           bool as_table, const uint8_t *bytes, size_t n)
 {
@@ -176,7 +176,8 @@ static void try_version_1(int fd, const char *path, const struct mafat_network *
   const uint32_t version = 1, byte_order = 0x01020304;
   struct mafat_packed *p = lay_out(network);
   size_t table = (size_t)network->n_layers * sizeof *p->entries;
-  require(p->data_at == sizeof beginning); /* one block each, whatever the version */
+  /* header and table have one block each in both versions */
+  require(p->data_at == sizeof beginning);
   memset(beginning, 0, sizeof beginning);
   memcpy(beginning, "MAFATPK1", 8);
   memcpy(beginning + 8, &byte_order, sizeof byte_order);
@@ -195,7 +196,7 @@ static void try_version_1(int fd, const char *path, const struct mafat_network *
   mafat_packed_close(&p);
 }
 
-/* The first byte says which. */
+/* The first byte chooses the version, network, type of weights and what the bytes become. */
 static void try_packed(int fd, const char *path, const uint8_t *bytes, size_t n)
 {
   if (n == 0) return;

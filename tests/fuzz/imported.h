@@ -1,7 +1,6 @@
-/* Shared by fuzz targets that import foreign models. Imported networks are checked. Small ones
- * with one input are run by two plans with the portable kernels, which are instrumented; the
- * bits must be the same. A third of the files are also opened by descriptor and in memory
- * (ways.h). */
+/* Checks networks imported by fuzz targets. Small ones with one input are run by two plans with
+ * the portable kernels, which are instrumented; the bits must be equal. A third of the files are
+ * also opened by descriptor and in memory (ways.h). Included by fuzz targets. */
 #ifndef MAFAT_TESTS_FUZZ_IMPORTED_H
 #define MAFAT_TESTS_FUZZ_IMPORTED_H
 
@@ -14,10 +13,10 @@
 
 #include <math.h>
 
-/* Larger ones only take longer. */
+/* Larger networks only take longer. */
 enum { MAX_MACS = 1 << 20, MAX_BYTES = 8 << 20, MAX_FLOATS = 1 << 16, MAX_LAYERS = 60 };
 
-/* ---- what came of the file ---- */
+/* ---- the network ---- */
 
 static inline void check_operand(const struct mafat_network *n, int layer, int operand)
 {
@@ -51,7 +50,7 @@ static inline void check_network(const struct mafat_network *n)
     require(l->out.h > 0 && l->out.w > 0 && l->out.c > 0 && l->n_operands > 0);
     for (int k = 0; k < l->n_operands; k++)
       if (mafat_sources_count(&l->operands[k].sources) > 0)
-        check_operand(n, i, k); /* else it reads nothing */
+        check_operand(n, i, k); /* an operand without sources reads nothing */
   }
   for (int i = 0; i < n->n_inputs; i++) check_port(&n->inputs[i]);
   for (int i = 0; i < n->n_outputs; i++) check_port(&n->outputs[i]);
@@ -72,7 +71,7 @@ static inline void close_run(struct import_run *r)
   mafat_plan_close(&r->plan);
 }
 
-/* False: the plan is not one of this network's, or too much work. */
+/* False: the plan does not fit this network, or needs too much work. */
 static inline bool open_run(struct import_run *r, const struct mafat_network *n, const char *text)
 {
   struct mafat_plan_options options;
@@ -89,7 +88,8 @@ static inline bool open_run(struct import_run *r, const struct mafat_network *n,
          r->layout->total_bytes <= MAX_BYTES;
 }
 
-/* In an arena full of NaN: whoever reads what nobody wrote shows. */
+/* Runs the plan. The arena is filled with NaN first, so that reads of unwritten memory show in
+ * the output. */
 static inline void run(struct import_run *r, const struct mafat_network *n, struct mafat_weights *w,
                        const float *input)
 {
@@ -148,7 +148,7 @@ static inline void run_plans(const struct mafat_network *n, const struct way_fil
   close_run(&other);
 }
 
-/* In every way, of what is not stored in several files. */
+/* Opens the file in all ways, unless the model is stored in several files. */
 static inline void check_ways(const struct way_file *f, const struct mafat_network *n,
                               const char *plan)
 {
@@ -161,7 +161,7 @@ static inline void check_ways(const struct way_file *f, const struct mafat_netwo
   close_run(&run);
 }
 
-/* The network of the file. */
+/* Checks an imported network, and runs it if it is small. */
 static inline void check_imported(struct mafat_network *n, const struct way_file *f)
 {
   check_network(n);

@@ -1,5 +1,6 @@
-/* Under MemorySanitizer: what the kernel writes is known. clang 14 watches the names that stat had
- * in glibc before 2.33, and neither statx nor what has no function of the C library's. */
+/* For MemorySanitizer: marks memory that the kernel writes as initialized. clang 14 intercepts
+ * the names that stat had before glibc 2.33, but not statx, nor system calls without a function
+ * in the C library. Linked into MemorySanitizer builds; empty in others. */
 #if defined(__has_feature)
 #if __has_feature(memory_sanitizer)
 #include <errno.h>
@@ -43,7 +44,7 @@ int statx(int folder, const char *restrict path, int flags, unsigned mask,
 }
 
 #ifdef __x86_64__
-/* Marks the events and the memory that was read as initialized. */
+/* Marks the events and the memory that they read as initialized. */
 static void know_events(const struct io_event *events, long n)
 {
   for (long i = 0; i < n; i++) {
@@ -54,7 +55,8 @@ static void know_events(const struct io_event *events, long n)
   }
 }
 
-/* Linux AIO has no function of the C library's. Not all arguments are there of every call. */
+/* Replaces syscall(), through which Linux AIO is called. Not all calls pass six arguments; the
+ * surplus is ignored. */
 __attribute__((no_sanitize("memory"))) long syscall(long number, ...)
 {
   va_list list;
@@ -79,4 +81,4 @@ __attribute__((no_sanitize("memory"))) long syscall(long number, ...)
 #endif
 #endif
 #endif
-typedef int known; /* elsewhere the file is empty */
+typedef int known; /* ISO C forbids an empty translation unit */

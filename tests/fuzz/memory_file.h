@@ -1,5 +1,5 @@
-/* A file in memory with a name, for readers that want one: the same for all inputs of a target, for
- * to make one takes longer than to read what is small. */
+/* A memory file with a path, for readers that need one. A target reuses one file, because making
+ * one takes longer than reading small inputs. Included by fuzz targets. */
 #ifndef MAFAT_TESTS_FUZZ_MEMORY_FILE_H
 #define MAFAT_TESTS_FUZZ_MEMORY_FILE_H
 
@@ -14,7 +14,7 @@ struct memory_file {
   int fd;
 };
 
-/* It holds these bytes from now on. Its name. */
+/* Replaces the content. Returns the path; aborts on failure. */
 static inline const char *memory_file_write(struct memory_file *f, const void *bytes, size_t n)
 {
   if (!f->path[0]) {

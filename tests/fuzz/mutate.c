@@ -1,4 +1,4 @@
-/* Shared steps of the mutators: splicing, copying, numbers, and libFuzzer's own mutation. Called
+/* Steps shared by the mutators: splice, copy, extreme numbers, libFuzzer's own mutation. Called
  * by mutate_text.c, mutate_wire.c, mutate_flat.c and fuzz targets. */
 #include "tests/fuzz/mutate.h"
 
@@ -34,7 +34,7 @@ size_t mutation_scramble(uint8_t *bytes, size_t n, size_t most)
   n = LLVMFuzzerMutate(bytes, n, most);
 #if defined(__has_feature)
 #if __has_feature(memory_sanitizer)
-  __msan_unpoison(&n, sizeof n); /* which does not watch libFuzzer */
+  __msan_unpoison(&n, sizeof n); /* MemorySanitizer does not see libFuzzer's writes */
   __msan_unpoison(bytes, n);
 #endif
 #endif

@@ -1,9 +1,9 @@
-/* Changes that know what they change: of a cfg's text, a plan's, a message of protocol buffers, a
- * FlatBuffers file. A target's LLVMFuzzerCustomMutator asks for one of them, and now and then for
- * libFuzzer's own, which knows nothing.
+/* Structured mutations of a cfg, a plan, a protocol buffer message and a FlatBuffers file, for a
+ * target's LLVMFuzzerCustomMutator. Each sometimes calls libFuzzer's own mutation. Included by
+ * mutators and fuzz targets.
  *
- * Each changes `data` of n bytes in place, where there is room for `most`, and returns how many
- * there are then. */
+ * Each changes `data` of n bytes in place, in a buffer of `most` bytes, and returns the new
+ * size. */
 #ifndef MAFAT_TESTS_FUZZ_MUTATE_H
 #define MAFAT_TESTS_FUZZ_MUTATE_H
 
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* libFuzzer's. */
+/* libFuzzer's own mutation. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t n, size_t most);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed);
 
@@ -20,7 +20,7 @@ size_t mutate_plan(uint8_t *data, size_t n, size_t most, unsigned seed);
 size_t mutate_wire(uint8_t *data, size_t n, size_t most, unsigned seed);
 size_t mutate_flat(uint8_t *data, size_t n, size_t most, unsigned seed);
 
-/* ---- what they share ---- */
+/* ---- shared steps ---- */
 
 struct mutation {
   uint8_t *data;
@@ -28,22 +28,21 @@ struct mutation {
   unsigned state;
 };
 
-/* Below `below`, which is not 0. */
+/* A random number below `below`, which is at least 1. */
 static inline unsigned mutation_random(struct mutation *m, size_t below)
 {
   m->state = m->state * 1664525u + 1013904223u;
   return (unsigned)((m->state >> 8) % below);
 }
 
-/* In place of `gone` bytes others; false: there is no room. What is put in may not lie in what is
- * moved. */
+/* Replaces `gone` bytes at `at` by n bytes, which must not be in the moved part of the data.
+ * False: too little space. */
 bool mutation_splice(struct mutation *m, size_t at, size_t gone, const void *bytes, size_t n);
-/* The same, of bytes that lie in the data. */
+/* The same with n bytes at offset `from` of the data. */
 bool mutation_copy(struct mutation *m, size_t to, size_t gone, size_t from, size_t n);
-/* Mutates n bytes with libFuzzer; marks them as initialized for MemorySanitizer. Returns the new
- * number of bytes. */
+/* Mutates n bytes with libFuzzer. Returns the new size. */
 size_t mutation_scramble(uint8_t *bytes, size_t n, size_t most);
-/* A number that breaks things: ends of types, powers of two, what lies beside. */
+/* A number that often breaks code: limits of types, powers of two, and their neighbours. */
 long long mutation_number(struct mutation *m);
 
 #endif

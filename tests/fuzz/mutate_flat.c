@@ -1,6 +1,7 @@
-/* FlatBuffers files: tables, found by what they look like, lose fields and get others' values,
- * vectors other lengths. No schema is needed: a table begins with its distance from a list of where
- * its fields lie. */
+/* Mutates FlatBuffers files without a schema: removes fields, copies values of other fields,
+ * changes lengths of vectors. Tables are found by their form: a table begins with its distance
+ * from its vtable, the list of field offsets. Called by fuzz_tflite.c and fuzz_packed.c through
+ * mutate.h. */
 #include "tests/fuzz/mutate.h"
 
 #include <string.h>
@@ -31,7 +32,7 @@ static void put_half(struct mutation *m, size_t at, uint16_t value)
   memcpy(m->data + at, &value, sizeof value);
 }
 
-/* A table, and the list of its fields' places. */
+/* A table and its vtable. */
 struct table {
   size_t at, list;
   unsigned n_fields;
@@ -50,7 +51,7 @@ static bool read_table(const struct mutation *m, size_t at, struct table *t)
   return true;
 }
 
-/* All that a word of the file may point to. */
+/* Finds everything that looks like a table and that a word of the file may point to. */
 static size_t list_tables(const struct mutation *m, struct table *tables)
 {
   size_t n = 0;
@@ -61,17 +62,17 @@ static size_t list_tables(const struct mutation *m, struct table *tables)
   return n;
 }
 
-/* Position of a field's entry in the list, and of the field; false: the field is absent. */
+/* Position of a field's entry in the vtable, and of the field. False: the field is absent. */
 static bool find_field(const struct mutation *m, const struct table *t, unsigned number,
                        size_t *entry, size_t *at)
 {
   *entry = t->list + 4 + 2 * (size_t)number;
-  uint16_t place = half_at(m, *entry);
-  *at = t->at + place;
-  return place != 0 && *at + 4 <= m->n;
+  uint16_t offset = half_at(m, *entry);
+  *at = t->at + offset;
+  return offset != 0 && *at + 4 <= m->n;
 }
 
-/* A vector's length, its numbers, or a byte of what it holds. */
+/* Changes a vector's length, an element, or one byte. */
 static bool change_vector(struct mutation *m, size_t at)
 {
   size_t vector = at + word_at(m, at);
@@ -87,7 +88,7 @@ static bool change_vector(struct mutation *m, size_t at)
   return true;
 }
 
-/* A copy of a vector at the file's end, some numbers longer or shorter, in its place. */
+/* Replaces a vector by a longer or shorter copy at the file's end. */
 static bool move_vector(struct mutation *m, size_t at)
 {
   size_t vector = at + word_at(m, at);
@@ -109,8 +110,8 @@ static bool move_vector(struct mutation *m, size_t at)
   return true;
 }
 
-/* A dimension becomes less, and a vector of as many bytes, which may be its tensor's, with it: else
- * it is refused for its bytes, and what comes of it is not seen. */
+/* Reduces a dimension, and a vector of as many bytes, which may be the tensor's data. Otherwise
+ * the file would be refused for its size only. */
 static bool change_shape(struct mutation *m, size_t at)
 {
   enum { MOST_RANK = 5, MOST_NUMBER_BYTES = 4 };

@@ -1,4 +1,5 @@
-/* Text: a cfg's sections and lines, the words of a plan. */
+/* Mutates text: sections and lines of a cfg, words of a plan. Called by fuzz targets through
+ * mutate.h. */
 #include "tests/fuzz/mutate.h"
 
 #include <ctype.h>
@@ -13,8 +14,7 @@ enum { MOST_PARTS = 400 };
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* Another number where digits stand: one beside it, twice as much, or any. False: there are none.
- */
+/* Changes a number by 1, by a factor of 2 or to an extreme one. False: there is none. */
 static bool change_number(struct mutation *m)
 {
   if (m->n == 0) return false;
@@ -71,7 +71,7 @@ static const char *const lines[] = {
     "=\n",
 };
 
-/* Divides the text at lines that `begins` accepts. */
+/* Divides the text into sections or lines. Returns their number. */
 static size_t divide(const struct mutation *m, bool into_sections, struct part *parts)
 {
   size_t count = 0;
@@ -90,7 +90,7 @@ static bool put_text(struct mutation *m, const struct part *parts, size_t count,
   return mutation_splice(m, k == count ? m->n : parts[k].at, 0, text, strlen(text));
 }
 
-/* Twice, away, or elsewhere. */
+/* Copies, removes or moves a section or line. */
 static bool move_part(struct mutation *m, bool of_sections)
 {
   struct part parts[MOST_PARTS];
@@ -138,7 +138,7 @@ static bool is_boundary(uint8_t c)
   return c == '/' || c == ':' || c == ',' || c == '(' || c == ')' || c == 'x';
 }
 
-/* From one boundary to a later one. */
+/* Chooses text from one boundary to a later one. */
 static struct part choose_words(struct mutation *m)
 {
   size_t at = mutation_random(m, m->n), end = at + 1;

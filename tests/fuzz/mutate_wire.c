@@ -1,20 +1,21 @@
-/* Messages of protocol buffers: fields leave, come twice, move, and get other values, and the
- * lengths of all messages around them are put right, so that what is changed is read. */
+/* Mutates protocol buffer messages: removes, copies and moves fields and changes values. Lengths
+ * of the enclosing messages are corrected, so that the changed field is read. Called by fuzz
+ * targets through mutate.h. */
 #include "tests/fuzz/mutate.h"
 
 #include <string.h>
 
 enum { MOST_FIELDS = 200, MOST_DEPTH = 12, VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
-/* Position of a field and of its contents. */
+/* Offsets of a field and of its content. */
 struct field {
   unsigned type;
-  size_t at, end;        /* from its tag on */
-  size_t length_at;      /* of bytes: where their number is */
+  size_t at, end;        /* including the tag */
+  size_t length_at;      /* WIRE_BYTES: offset of the length */
   size_t payload;
 };
 
-/* Returns how many bytes it has; 0: there is none. */
+/* Returns the encoded size in bytes; 0: not a varint. */
 static size_t read_varint(const uint8_t *data, size_t n, uint64_t *value)
 {
   *value = 0;
@@ -57,7 +58,7 @@ static bool read_field(const uint8_t *data, size_t at, size_t end, struct field 
   return bytes > 0 && bytes <= left;
 }
 
-/* All fields between two places; 0: there is something else. */
+/* Lists the fields in [at, end). Returns their number; 0: the bytes are not a message. */
 static size_t list_fields(const uint8_t *data, size_t at, size_t end, struct field *fields)
 {
   size_t n = 0;
@@ -68,10 +69,10 @@ static size_t list_fields(const uint8_t *data, size_t at, size_t end, struct fie
   return n;
 }
 
-/* A field, and the fields around it. */
+/* A field and the fields that enclose it. */
 struct path {
   struct field around[MOST_DEPTH], field;
-  struct field beside; /* another one of the same message */
+  struct field beside; /* another field of the same message */
   int depth;
 };
 
@@ -83,7 +84,7 @@ static bool find(struct mutation *m, struct path *p)
     size_t n = list_fields(m->data, at, end, fields);
     if (n == 0) return false;
     p->field = fields[mutation_random(m, n)];
-    if (mutation_random(m, 2)) /* the largest of three: a graph rather than a version */
+    if (mutation_random(m, 2)) /* the largest of three: more often the graph than a version */
       for (int i = 0; i < 2; i++) {
         const struct field *other = &fields[mutation_random(m, n)];
         if (other->end - other->at > p->field.end - p->field.at) p->field = *other;
@@ -101,8 +102,8 @@ static bool find(struct mutation *m, struct path *p)
   }
 }
 
-/* The lengths of what is around, after `more` bytes were put in there. */
-static void mend(struct mutation *m, const struct path *p, long more)
+/* Corrects the lengths of enclosing fields after `more` bytes were inserted. */
+static void correct_lengths(struct mutation *m, const struct path *p, long more)
 {
   for (int i = p->depth - 1; i >= 0 && more; i--) {
     const struct field *f = &p->around[i];
@@ -110,7 +111,7 @@ static void mend(struct mutation *m, const struct path *p, long more)
     size_t n = write_varint(length, (uint64_t)((long)(f->end - f->payload) + more)),
            before = f->payload - f->length_at;
     if (!mutation_splice(m, f->length_at, before, length, n))
-      return; /* damaged: that, too, may come */
+      return; /* leaves the message damaged */
     more += (long)n - (long)before;
   }
 }
@@ -137,7 +138,7 @@ static bool put_float(struct mutation *m, const struct field *f)
   return true;
 }
 
-/* Bytes behind their number in place of a field's. */
+/* Replaces the content of a WIRE_BYTES field. */
 static bool put_bytes(struct mutation *m, const struct field *f, const void *bytes, size_t n)
 {
   uint8_t length[10];
@@ -189,7 +190,7 @@ static bool change_value(struct mutation *m, const struct field *f)
   }
 }
 
-/* In place of what a field of bytes has, `want` of them: the first ones, and zeros. */
+/* Resizes a field's content to `want` bytes, filled with zeros. */
 static bool resize_bytes(struct mutation *m, const struct field *f, size_t want)
 {
   static const uint8_t zeros[1024];
@@ -201,8 +202,8 @@ static bool resize_bytes(struct mutation *m, const struct field *f, size_t want)
   return done && mutation_splice(m, f->length_at, f->payload - f->length_at, length, n);
 }
 
-/* A dimension of the tensor around the field, and its data with it: else it is refused for these,
- * and what comes of it is not seen. */
+/* Changes a dimension of the enclosing tensor, and the size of its data. Otherwise the file
+ * would be refused for its size only. */
 static bool change_dimension(struct mutation *m, const struct path *p)
 {
   enum { DIMS = 1 << 3 | VARINT, RAW_DATA = 9 << 3 | WIRE_BYTES };
@@ -222,7 +223,8 @@ static bool change_dimension(struct mutation *m, const struct path *p)
   uint8_t value = few[mutation_random(m, sizeof few)];
   size_t bytes = raw->end - raw->payload,
          want = old && old <= bytes ? bytes / (size_t)old * value : bytes;
-  bool data_first = raw->at > dim->at; /* what lies before the first change stays where it is */
+  /* the later field first: offsets before a change stay valid */
+  bool data_first = raw->at > dim->at;
   return (!data_first || resize_bytes(m, raw, want)) &&
          mutation_splice(m, dim->payload, dim->end - dim->payload, &value, 1) &&
          (data_first || resize_bytes(m, raw, want));
@@ -239,7 +241,7 @@ static bool change(struct mutation *m)
   case 0: done = mutation_splice(m, f->at, f->end - f->at, NULL, 0); break;
   case 1: done = mutation_copy(m, b->at, 0, f->at, f->end - f->at); break;
   case 2: done = mutation_copy(m, f->at, f->end - f->at, b->at, b->end - b->at); break;
-  case 3: /* what another one of its kind holds */
+  case 3: /* the content of another field of this type */
     done = f->type == b->type && mutation_copy(m, f->length_at, f->end - f->length_at, b->length_at,
                                                b->end - b->length_at);
     break;
@@ -250,7 +252,7 @@ static bool change(struct mutation *m)
   case 5: done = change_dimension(m, &p); break;
   default: done = change_value(m, f);
   }
-  mend(m, &p, (long)m->n - (long)before);
+  correct_lengths(m, &p, (long)m->n - (long)before);
   return done;
 }
 

@@ -1,4 +1,4 @@
-/* Fixed networks against which fuzz targets check a reader. Shared by those targets. */
+/* Makes fixed networks from cfgs, for fuzz targets. Included by fuzz targets. */
 #ifndef MAFAT_TESTS_FUZZ_NETWORKS_H
 #define MAFAT_TESTS_FUZZ_NETWORKS_H
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ends the run: libFuzzer keeps the input that broke the promise. */
+/* Aborts unless it holds; libFuzzer then saves the input. */
 static inline void require(bool holds)
 {
   if (!holds) abort();

@@ -1,5 +1,5 @@
-/* A model's bytes opened by path, by descriptor and in memory: the three ways accept and refuse the
- * same files with the same messages, and a run has the same bits. */
+/* Opens a model by path, by descriptor and in memory. All three must accept the same files, fail
+ * with the same messages and compute the same bits. Included by fuzz targets and imported.h. */
 #ifndef MAFAT_TESTS_FUZZ_WAYS_H
 #define MAFAT_TESTS_FUZZ_WAYS_H
 
@@ -15,13 +15,13 @@
 
 enum open_way { WAY_PATH, WAY_DESCRIPTOR, WAY_MEMORY, N_WAYS };
 
-/* A third of all inputs take the time for it. */
+/* True for a third of the inputs, since it takes time. */
 static inline bool way_is_in_turn(size_t n)
 {
   return n % 3 == 0;
 }
 
-/* A file, and its bytes in a block that ends with them and begins at an odd address. */
+/* A file, and its bytes at block + 1: misaligned, and without spare bytes at the end. */
 struct way_file {
   const char *path;
   int fd;
@@ -42,7 +42,7 @@ static inline void way_file_free(struct way_file *f)
   free(f->block);
 }
 
-/* The path names the file in messages. */
+/* How the file is passed to the library. The path also names it in messages. */
 static inline struct mafat_file way_file_as(const struct way_file *f, enum open_way way)
 {
   struct mafat_file file = {.size = sizeof file, .path = f->path};
@@ -72,7 +72,7 @@ static inline struct mafat_model_source *way_source(const struct way_file *f, en
   return s;
 }
 
-/* Result of a way: a code, and a message on failure. */
+/* Result of opening or running: a code, and a message on failure. */
 struct way_result {
   int code;
   struct mafat_diagnostic said;
@@ -88,8 +88,8 @@ static inline uint64_t way_hash(const struct mafat_network *n)
   return mafat_packed_network_hash(n, MAFAT_PACKED_GRAPH_VERSION);
 }
 
-/* A model in memory has no folder: it may be refused where the file at a path is not, if it names
- * others beside itself. */
+/* True if a difference is allowed: in memory a model has no folder, so it may be refused if it
+ * names other files. */
 static inline bool way_may_differ(enum open_way way, const struct way_result *r,
                                   const struct mafat_network *by_path)
 {
@@ -113,14 +113,14 @@ static inline void way_check_networks(const struct way_file *f)
   for (enum open_way way = WAY_PATH; way < N_WAYS; way++) mafat_network_close(&n[way]);
 }
 
-/* ---- runs of the public interface, where inputs and outputs follow each other ---- */
+/* ---- runs through the public interface; outputs are concatenated ---- */
 
 struct way_run {
   float *outputs;
   size_t n;
 };
 
-/* All of them begin with the first of the floats, which are returned and stay until the run. */
+/* Sets all inputs from one array, which must stay until the run. The caller frees it. */
 static inline float *way_set_inputs(struct mafat_model *m)
 {
   struct mafat_port_facts f = {.size = sizeof f};
@@ -153,7 +153,7 @@ static inline struct mafat_model_options way_options(const char *plan)
       .cpu = "portable", .algorithm = "direct", .floats_only = true, .decode = "none"};
 }
 
-/* weights: NULL: the model has its own. */
+/* weights: NULL if the model contains them. */
 static inline struct way_result way_run(struct way_run *run, const struct way_file *model,
                                         const struct way_file *weights, enum open_way way,
                                         const char *plan)
@@ -175,7 +175,7 @@ static inline struct way_result way_run(struct way_run *run, const struct way_fi
   return r;
 }
 
-/* NaN are the same whatever their bits. */
+/* True for equal bits, or two NaN with any bits. */
 static inline bool way_is_same_float(const float *a, const float *b)
 {
   return memcmp(a, b, sizeof *a) == 0 || (isnan(*a) && isnan(*b));
@@ -196,7 +196,7 @@ static inline void way_check_runs(const struct way_file *model, const struct way
   for (enum open_way way = WAY_PATH; way < N_WAYS; way++) free(runs[way].outputs);
 }
 
-/* Without running. The plan is given: a search would take longer than all else. */
+/* Compares dry runs and packing. The plan is fixed, because a search would take longest. */
 static inline void way_check_queries(const struct way_file *model, const struct way_file *weights)
 {
   struct way_result queries[N_WAYS] = {{.code = 0}}, packs[N_WAYS] = {{.code = 0}};
