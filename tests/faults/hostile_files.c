@@ -148,7 +148,8 @@ static bool resize(struct content *c, size_t n)
 /* Applies `at K CHANGE NAME`. False: this read fails. */
 static bool disturb(struct name *name, struct file *file)
 {
-  if (faults.at < 0 || strcmp(name ? name->text : "", faults.name) != 0 || file->reads++ != faults.at)
+  if (faults.at < 0 || strcmp(name ? name->text : "", faults.name) != 0 ||
+      file->reads++ != faults.at)
     return true;
   if (strcmp(faults.change, "fail") == 0) return false;
   if (strcmp(faults.change, "gone") == 0) remove_name(name);

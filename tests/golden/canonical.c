@@ -1,5 +1,5 @@
-/* Writes the text behind each golden hash: plan, steps, buffers, reads, costs. Called by
- * golden.c. */
+/* Writes the texts that the golden hashes are of: plan, steps, buffers, reads, costs. Called by
+ * golden.c. A change of any format here changes the hashes. */
 #include "tests/golden/canonical.h"
 
 #include "network/constant.h"
@@ -35,11 +35,11 @@ void golden_say(struct golden_text *text, const char *format, ...)
   va_start(args, format);
   int length = vsnprintf(line, sizeof line, format, args);
   va_end(args);
-  if (length >= MAX_LINE) abort(); /* no line of ours is so long */
+  if (length >= MAX_LINE) abort(); /* no line is so long */
   put(text, line, (size_t)length);
 }
 
-/* A layer by its number in the cfg; what has none is the input, or as little a layer's. */
+/* The operator's index as text, or "input" if it has no number in the cfg. */
 static const char *name_of(const struct mafat_network *n, int operator, char capacity[12])
 {
   snprintf(capacity, 12, "%d", operator);
@@ -160,8 +160,8 @@ static int write_steps(struct golden_text *t, const struct golden_case *c)
 
 /* ---- the arena ---- */
 
-/* Twice the position among the cfg's layers as they are run, the first of which is 0; one
- * more behind a transform. The network's input begins at 0, too. */
+/* Times: position k in the execution order is time 2k, after its Winograd transform 2k + 1. The
+ * network's input is alive from 0. */
 static void write_life(struct golden_text *t, const struct mafat_buffer *b)
 {
   if (b->first > b->last) golden_say(t, ", never alive");
@@ -220,9 +220,8 @@ static const char *fetch_name(enum mafat_fetch_kind kind)
   return names[kind];
 }
 
-/* Fetches from a packed file are named by the bytes of the layer's own weights, since their
- * offset depends on the file; from Darknet's file by the bytes after its header, where the first
- * layer begins. */
+/* Offsets in a packed file depend on the file's alignment, so only the layer's byte counts are
+ * written. Offsets in Darknet's file are counted from the end of its header. */
 static void write_fetch(struct golden_text *t, const struct golden_case *c,
                         const struct mafat_fetch *f)
 {
@@ -253,7 +252,7 @@ static int write_reads(struct golden_text *t, const struct golden_case *c)
   return MAFAT_OK;
 }
 
-/* ---- what it costs ---- */
+/* ---- costs ---- */
 
 static void write_macs(struct golden_text *t, const struct golden_case *c)
 {

@@ -1,6 +1,7 @@
-/* A plan's consequences as text in the user's terms: layers by their numbers in the cfg, kinds by
- * name, bytes and rows as numbers. It does not depend on structs, values of enums, the process or
- * paths, so that a different text means different behaviour. */
+/* Writes everything that follows from a plan as text: layers by their numbers in the cfg, kinds
+ * by name, bytes and rows as numbers. The text does not depend on struct layouts, enum values,
+ * addresses or paths, so a changed text means changed behaviour. Included by canonical.c and
+ * golden.c. */
 #ifndef MAFAT_TESTS_GOLDEN_CANONICAL_H
 #define MAFAT_TESTS_GOLDEN_CANONICAL_H
 
@@ -11,29 +12,30 @@
 #include <stdio.h>
 
 enum golden_aspect {
-  GOLDEN_PLAN,  /* its canonical text, groups with their members and bounds, order; of layers:
-                   algorithm, weight placement */
-  GOLDEN_STEPS, /* of the schedule, in order */
-  GOLDEN_ARENA, /* buffers with bytes, offsets and lives; maps as they lie in them */
-  GOLDEN_READS, /* of the weights file, in order; the ring */
-  GOLDEN_COST,  /* multiply-adds, predicted bytes without the process, milliseconds at built-in
-                   prices */
+  /* text, groups with layers and bounds, order; each layer's algorithm and weight placement */
+  GOLDEN_PLAN,
+  GOLDEN_STEPS, /* steps of the schedule, in order */
+  /* buffers with bytes, offsets and lifetimes; maps with their position in a buffer */
+  GOLDEN_ARENA,
+  GOLDEN_READS, /* reads of the weights file, in order; size of the ring */
+  /* multiply-adds, predicted bytes without the process footprint, ms at built-in prices */
+  GOLDEN_COST,
   GOLDEN_N_ASPECTS
 };
 
-/* "plan" ... */
+/* "plan", "steps", "arena", "reads" or "cost". */
 const char *golden_aspect_name(enum golden_aspect aspect);
 
-/* Destination of text: it is hashed, and written to `show` if that is not NULL. */
+/* Destination of text, which is hashed and, if `show` is not NULL, written there. */
 struct golden_text {
-  uint64_t hash; /* GOLDEN_HASH_START */
+  uint64_t hash; /* GOLDEN_HASH_START at first */
   FILE *show;
 };
 
 void golden_say(struct golden_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A plan, and all that follows from it. */
+/* A plan and what was made from it. */
 struct golden_case {
   const struct mafat_network *network;
   const struct mafat_plan *plan;
@@ -41,7 +43,7 @@ struct golden_case {
   const struct mafat_calibration *calibration;
 };
 
-/* MAFAT_ENOMEM, MAFAT_ELIMIT. */
+/* Writes one aspect. Returns MAFAT_OK, MAFAT_ENOMEM or MAFAT_ELIMIT. */
 int golden_write(struct golden_text *text, enum golden_aspect aspect, const struct golden_case *c);
 
 #endif

@@ -1,6 +1,6 @@
-/* Prints what a network's plans come to as hashes: a line for each of twenty plans, with a hash for
- * each aspect (canonical.h); one for what the searches find, one for the bits that come out.
- * tests/golden/run.sh compares the lines with those in golden.txt. */
+/* Prints golden hashes of a network: a line for each of its 21 plans, with a hash for each
+ * aspect (canonical.h), one for the plans that searches find, one for the output bits.
+ * tests/golden/run.sh compares the lines with golden.txt. */
 #include "formats/darknet/darknet.h"
 #include "predictor/planning/planning.h"
 #include "tests/golden/canonical.h"
@@ -14,15 +14,14 @@
 static const char usage[] =
     "usage: golden MODEL.cfg\n"
     "       golden --show MODEL.cfg PLAN [ASPECT]\n"
-    "Print the golden hashes of a network; or the text that they are of: of a plan, 1 to 21, in "
-    "one aspect\n"
-    "(plan, steps, arena, reads, cost) or in all; \"search\" for PLAN: what the searches find.\n"
+    "Print the golden hashes of a network, or with --show the hashed text of plan 1 to 21: one\n"
+    "aspect (plan, steps, arena, reads, cost) or all; PLAN \"search\": what searches find.\n"
     "\n"
     "Exit status: 0 done, 1 failed, 2 misuse.\n";
 
 struct session {
   const char *cfg;
-  char name[64]; /* of the cfg file, without folder and ending */
+  char name[64]; /* the cfg file's name without folder and ending */
   struct mafat_network *network;
   struct golden_searches searches;
   struct mafat_diagnostic d;
@@ -42,8 +41,7 @@ static int print_cfg(struct session *s)
   return MAFAT_OK;
 }
 
-/* All that follows from a plan's text: in one aspect (or all: GOLDEN_N_ASPECTS) to `show`, or else
- * as hashes. */
+/* Writes one aspect (GOLDEN_N_ASPECTS: all) to `show`, or prints the hashes if `show` is NULL. */
 static int write_case(const struct golden_case *c, enum golden_aspect only, FILE *show)
 {
   int code = MAFAT_OK;
@@ -56,7 +54,7 @@ static int write_case(const struct golden_case *c, enum golden_aspect only, FILE
   return code;
 }
 
-/* Makes plan `number` and all of it; *refused: the network has no such plan. */
+/* Makes the plan and writes it. *refused: the network cannot have this plan. */
 static int write_plan(struct session *s, const struct golden_request *r, enum golden_aspect only,
                       FILE *show, bool *refused)
 {
@@ -186,7 +184,7 @@ static void name_session(struct session *s, const char *cfg)
   if (dot) *dot = '\0';
 }
 
-/* A cfg that cannot be read is reported like a refused plan. */
+/* A cfg that is not supported is printed as refused, like a plan. */
 static int work(struct session *s, const char *plan, enum golden_aspect only)
 {
   int code = mafat_darknet_read(&s->network, s->cfg, NULL, NULL, &s->d);

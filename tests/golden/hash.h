@@ -1,5 +1,5 @@
-/* FNV-1a of 64 bits, byte by byte (Fowler, Noll and Vo): golden hashes depend on nothing of the
- * library. */
+/* 64-bit FNV-1a, byte by byte (Fowler, Noll and Vo). Written here so that golden hashes do not
+ * depend on the library. Included by this folder's files. */
 #ifndef MAFAT_TESTS_GOLDEN_HASH_H
 #define MAFAT_TESTS_GOLDEN_HASH_H
 

@@ -1,4 +1,4 @@
-/* Computes the hash of a network's outputs. Called by golden.c. */
+/* Computes hashes of a network's outputs. Called by golden.c. Weights are in memory files. */
 #include "tests/golden/outputs.h"
 
 #include "formats/darknet/darknet.h"
@@ -17,7 +17,7 @@
 
 enum { MAX_WEIGHTS = 20000000, MAX_SIDE = 96, SEED = 1 };
 
-/* A network, its input and its weights, of both kinds. */
+/* A network, its input, and its weights in a Darknet and in a packed file. */
 struct bench {
   struct mafat_network *network;
   float *input;
@@ -36,9 +36,9 @@ static uint64_t count_weights(const struct mafat_network *n)
   return sum;
 }
 
-/* ---- what runs have in common ---- */
+/* ---- data shared by the runs ---- */
 
-/* Smaller, where the cfg allows it. */
+/* Reads the network again with a smaller input, if the cfg allows it. */
 static int open_network(struct bench *b, const char *cfg, struct mafat_diagnostic *d)
 {
   struct mafat_darknet_overrides overrides = {.width = MAX_SIDE, .height = MAX_SIDE};
@@ -47,7 +47,7 @@ static int open_network(struct bench *b, const char *cfg, struct mafat_diagnosti
   if (in.h <= MAX_SIDE && in.w <= MAX_SIDE) return MAFAT_OK;
   int code = mafat_darknet_read(&small, cfg, &overrides, NULL, d);
   if (code == MAFAT_ENOMEM) return code;
-  if (code) return MAFAT_OK; /* the cfg's own size it is */
+  if (code) return MAFAT_OK; /* keeps the cfg's size */
   mafat_network_close(&b->network);
   b->network = small;
   return MAFAT_OK;
@@ -134,14 +134,14 @@ static void note(struct golden_outputs *o, enum golden_class class, int number, 
   o->runs++;
 }
 
-/* The portable level takes its time: it runs the first plan, and the one of packed weights. */
-static bool takes_part(const struct golden_outputs *o, enum golden_class class,
+/* The portable level is slow, so it runs only the first plan and those with packed weights. */
+static bool runs_plan(const struct golden_outputs *o, enum golden_class class,
                        const struct golden_request *r)
 {
   return class != GOLDEN_PLAIN || !o->there[GOLDEN_PLAIN] || r->options.packed;
 }
 
-/* The plan's weights are opened once, for kernels of both classes. */
+/* Runs a plan by kernels of both classes. Its weights are opened once. */
 static int run_classes(struct golden_outputs *o, const struct bench *b, int number,
                        const struct golden_request *r, const struct mafat_plan *plan,
                        struct mafat_diagnostic *d)
@@ -154,7 +154,7 @@ static int run_classes(struct golden_outputs *o, const struct bench *b, int numb
     code = mafat_weights_open(&weights, b->paths[r->options.packed], b->network, plan, layout, NULL,
                               NULL, d);
   for (int class = 0; class < GOLDEN_N_CLASSES && code == MAFAT_OK; class++) {
-    if (!b->kernels[class] || !takes_part(o, (enum golden_class)class, r)) continue;
+    if (!b->kernels[class] || !runs_plan(o, (enum golden_class)class, r)) continue;
     code = run(&hash, b, plan, layout, weights, b->kernels[class], d);
     if (code == MAFAT_OK) note(o, (enum golden_class)class, number, hash);
   }
@@ -163,7 +163,7 @@ static int run_classes(struct golden_outputs *o, const struct bench *b, int numb
   return code;
 }
 
-/* Plans with more tiles than the small maps have pixels are passed over. */
+/* Plans with more tiles than the small maps have pixels are skipped. */
 static int run_plans(struct golden_outputs *o, const struct bench *b, struct mafat_diagnostic *d)
 {
   struct golden_request r;

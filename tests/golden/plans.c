@@ -1,4 +1,4 @@
-/* Makes the plans of a network for the golden hashes. Called by golden.c. */
+/* Makes the plans of a network for the golden hashes. Called by golden.c and outputs.c. */
 #include "tests/golden/plans.h"
 
 #include "search/greedy/greedy.h"
@@ -9,15 +9,15 @@
 /* Origin of a plan's text. */
 enum origin {
   WRITTEN,
-  GREEDY,  /* Algorithm 2 for 48 MB, as it says */
-  LEAST,   /* of the best: the smallest, */
-  TWICE,   /*   the fastest in twice as much, */
-  MIDDLE,  /*   half way between smallest and fastest, */
+  GREEDY,  /* greedy search (the paper's Algorithm 2) for 48 MB */
+  LEAST,   /* of the Pareto front: the smallest */
+  TWICE,   /* the fastest in twice the smallest's bytes */
+  MIDDLE,  /* the one half way between smallest and fastest */
   FASTEST
 };
 
-/* In texts capitals stand for numbers: A and B are layers at a third and two thirds of the
- * network, L its last one; Y, Z and X rows and a column of what A's group puts out. */
+/* Capitals in texts are replaced by numbers: A and B by layers at a third and two thirds of the
+ * network, L by the last layer, Y, Z and X by rows and a column of the output of A's group. */
 static const struct golden_entry {
   enum origin origin;
   const char *text;
@@ -84,7 +84,7 @@ static void expand(const char *pattern, const struct mafat_network *n, char *tex
   text[length] = '\0';
 }
 
-static void take_options(struct golden_request *r, const struct golden_entry *e)
+static void set_options(struct golden_request *r, const struct golden_entry *e)
 {
   mafat_plan_defaults(&r->options);
   r->options.algorithm = e->algorithm;
@@ -99,7 +99,7 @@ bool golden_request_fixed(struct golden_request *r, int number, const struct maf
 {
   const struct golden_entry *e = &entries[number];
   if (e->origin != WRITTEN) return false;
-  take_options(r, e);
+  set_options(r, e);
   expand(e->text, n, r->text, sizeof r->text);
   return true;
 }
@@ -148,7 +148,7 @@ int golden_request_make(struct golden_request *r, int number, const struct golde
 {
   const struct golden_entry *e = &entries[number];
   if (golden_request_fixed(r, number, s->network)) return MAFAT_OK;
-  take_options(r, e);
+  set_options(r, e);
   if (e->origin == GREEDY) {
     struct mafat_greedy_choice greedy;
     int code = mafat_search_greedy(&greedy, s->network, s->network->n_layers, (size_t)48 << 20,

@@ -1,5 +1,5 @@
-/* Runs --bench: times the kernels and the other libraries in turn and prints the tables. Called
- * by kernel_check.c. */
+/* Runs --bench: times our kernels and other libraries' in turn and prints tables. Called by
+ * kernel_check.c. */
 #include "tests/kernel_check/bench.h"
 
 #include "tests/kernel_check/peak.h"
@@ -16,8 +16,8 @@
 
 enum { MAX_LEVELS = 8 };
 
-/* Milliseconds that this thread has computed: other programs on the machine do not
- * count, nor does a library's idle thread. Everyone has been told to use one. */
+/* CPU time of this thread in ms: other programs and idle threads of libraries do not count. All
+ * contenders use one thread. */
 static double now_ms(void)
 {
   struct timespec t;
@@ -41,7 +41,7 @@ static const struct {
 #endif
 };
 
-/* The best of so many trials of a few milliseconds; 0 for a level without a loop. */
+/* Peak in GFLOP/s: the best of n_trials of a few ms; 0 if the level has no loop. */
 static double measure_peak(const struct mafat_kernels *k, int n_trials)
 {
   enum { LOOPS = 1000000 };
@@ -82,7 +82,7 @@ static double shape_weights(const struct bench_shape *s)
   return is_kernel(s, "depthwise") ? taps * s->c : 0;
 }
 
-/* Products and sums; comparisons of a pooling; two for each weight that is transformed. */
+/* Number of products and sums; a pooling counts comparisons, winograd_weights 2 per weight. */
 static double shape_operations(const struct bench_shape *s)
 {
   double taps = (double)s->size * s->size;
@@ -93,7 +93,7 @@ static double shape_operations(const struct bench_shape *s)
   return shape_outputs(s) * (is_kernel(s, "blend") ? 3 : 2);
 }
 
-/* Input, weights and output, each touched once. */
+/* Bytes of input, weights and output. */
 static double shape_bytes(const struct bench_shape *s)
 {
   const double input = (double)s->h * s->w * s->c;
@@ -132,10 +132,11 @@ static void data_close(struct bench_data *d)
 /* --- timing --- */
 
 struct timing {
-  int repeats; /* of a run, so that it lasts a few milliseconds */
+  int repeats; /* calls in a run, so that it lasts a few ms */
   double *ms, median;
   double
-      difference; /* from the first contender, relative to its largest output; NAN: not compared */
+      /* from the first contender's output, relative to its largest value; NAN: not compared */
+      difference;
 };
 
 static double time_once(const struct bench_contender *c, int repeats)
@@ -151,7 +152,7 @@ static int compare(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* All contenders in turn, `runs` times over. */
+/* Times all contenders in turn, `runs` times. */
 static int time_all(const struct bench_contender *list, int n, int runs, struct timing *t)
 {
   enum { WARM_UPS = 2 };
@@ -185,7 +186,7 @@ static int compare_outputs(const struct bench_shape *s, const struct bench_conte
     list[c].read(list[c].state, other);
     for (size_t i = 0; i < n_outputs; i++) {
       double off = fabs((double)other[i] - first[i]);
-      most = off <= most ? most : off; /* a NaN is taken */
+      most = off <= most ? most : off; /* a NaN counts as the largest */
     }
     t[c].difference = largest > 0 ? most / largest : most;
   }
@@ -198,10 +199,10 @@ static int compare_outputs(const struct bench_shape *s, const struct bench_conte
 struct printer {
   const struct bench_options *options;
   double peaks[MAX_LEVELS];
-  bool first; /* no result has been printed */
+  bool first; /* no result has been printed yet */
 };
 
-/* The peak that a contender is held against: its level's; of others, the highest. */
+/* The peak to compare with: that of the contender's level; for other libraries the highest. */
 static double peak_of(const struct printer *p, const struct mafat_kernels *level)
 {
   double highest = 0;
@@ -212,7 +213,7 @@ static double peak_of(const struct printer *p, const struct mafat_kernels *level
   return highest;
 }
 
-/* Once more: the clock of a processor that has worked for a while may be higher. */
+/* Measures again: the clock may rise after a while of work. */
 static void raise_peaks(struct printer *p, int n_trials)
 {
   for (int i = 0; i < p->options->n_levels; i++)
@@ -325,8 +326,8 @@ __attribute__((noinline)) void bench_end(void)
   __asm__ volatile("" ::: "memory");
 }
 
-/* So many rows that counting takes seconds under an emulator, and Winograd's tiles of either size
- * are full. */
+/* Fewer rows, so that counting under an emulator takes seconds; a multiple of both Winograd
+ * tiles. */
 static struct bench_shape few_rows(const struct bench_shape *s)
 {
   enum { OPERATIONS = 1 << 26, ROWS = 12 };
@@ -337,7 +338,7 @@ static struct bench_shape few_rows(const struct bench_shape *s)
   return few;
 }
 
-/* A line: layer, contender, operations, and whatever is counted. */
+/* Prints a line: layer, contender, operations, and what the emulator's plugin counts. */
 static int bench_once(const struct bench_options *o, const struct bench_shape *shape)
 {
   const struct bench_shape s = few_rows(shape);
@@ -384,7 +385,7 @@ out:
 
 static bool is_wanted(const struct bench_options *o, const struct bench_shape *s)
 {
-  /* Winograd's transforms are measured with the convolution they make up. */
+  /* Winograd contenders belong to convolutions. */
   bool kernel = !o->kernel || is_kernel(s, o->kernel) ||
                 (strncmp(o->kernel, "winograd", 8) == 0 && is_kernel(s, "conv") && s->size == 3 &&
                  s->stride == 1);

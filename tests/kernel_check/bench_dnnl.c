@@ -1,5 +1,6 @@
-/* oneDNN's convolution on the same layer: one thread, layouts of its own choice,
- * weights reordered beforehand, bias and leaky inside. The API is that of oneDNN 2. */
+/* oneDNN's convolution of the same layer, for bench.c: one thread, layouts chosen by oneDNN,
+ * weights reordered beforehand, bias and leaky included. For the API of oneDNN 2; without it no
+ * contender. */
 #include "tests/kernel_check/bench.h"
 
 #if defined(HAVE_DNNL)
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From oneDNN's OpenMP library; the installed header may belong to another. */
+/* Declared here because the installed omp.h may be of another OpenMP than oneDNN's. */
 void omp_set_num_threads(int n);
 
 struct bench_peer {
@@ -20,10 +21,10 @@ struct bench_peer {
   dnnl_primitive_desc_t description;
   dnnl_primitive_t primitive;
   dnnl_memory_t src, weights, bias, dst;
-  dnnl_memory_desc_t plain_dst; /* planes */
+  dnnl_memory_desc_t plain_dst; /* layout of planes */
 };
 
-/* Reads or writes an array in a plain layout through oneDNN's own. */
+/* Copies between a plain layout and oneDNN's. */
 static int reorder(const struct bench_peer *p, dnnl_memory_t from,
                    const dnnl_memory_desc_t *from_layout, dnnl_memory_t to,
                    const dnnl_memory_desc_t *to_layout)
@@ -41,8 +42,8 @@ static int reorder(const struct bench_peer *p, dnnl_memory_t from,
   return failed ? -1 : 0;
 }
 
-/* Memory in the layout that the primitive wants, filled from a plain array. */
-static int bring(const struct bench_peer *p, dnnl_memory_t *memory, dnnl_query_t which, int index,
+/* Allocates memory in the primitive's layout and fills it from a plain array. */
+static int load(const struct bench_peer *p, dnnl_memory_t *memory, dnnl_query_t which, int index,
                  const dnnl_memory_desc_t *plain, float *values)
 {
   const dnnl_memory_desc_t *layout = dnnl_primitive_desc_query_md(p->description, which, index);
@@ -100,10 +101,10 @@ static int peer_fill(struct bench_peer *p, const struct bench_shape *s, const st
       dnnl_memory_desc_init_by_tag(&p->plain_dst, 4, dst, dnnl_f32, dnnl_nchw) ||
       describe(p, s, algorithm, any, &plain_bias))
     return -1;
-  return bring(p, &p->src, dnnl_query_src_md, 0, &plain_src, d->input) ||
-                 bring(p, &p->weights, dnnl_query_weights_md, 0, &plain_weights, d->weights) ||
-                 bring(p, &p->bias, dnnl_query_weights_md, 1, &plain_bias, d->bias) ||
-                 bring(p, &p->dst, dnnl_query_dst_md, 0, NULL, NULL)
+  return load(p, &p->src, dnnl_query_src_md, 0, &plain_src, d->input) ||
+                 load(p, &p->weights, dnnl_query_weights_md, 0, &plain_weights, d->weights) ||
+                 load(p, &p->bias, dnnl_query_weights_md, 1, &plain_bias, d->bias) ||
+                 load(p, &p->dst, dnnl_query_dst_md, 0, NULL, NULL)
              ? -1
              : 0;
 }
@@ -171,7 +172,8 @@ int bench_dnnl(const struct bench_shape *s, const struct bench_data *d,
     *c = (struct bench_contender){
         .state = p, .run = peer_run, .read = peer_read, .close = peer_close};
     snprintf(c->name, sizeof c->name, "%s", algorithms[i].name);
-    bool is_new = peer_fill(p, s, d, algorithms[i].algorithm) == 0; /* else: not for this shape */
+    /* false: cannot compute this shape */
+    bool is_new = peer_fill(p, s, d, algorithms[i].algorithm) == 0;
     for (int j = first; is_new && j < n; j++)
       is_new = strcmp(implementation(c), implementation(&list[j])) != 0;
     if (is_new) n++;

@@ -1,7 +1,7 @@
-/* --bench of integer convolutions: each level beside the float kernel of the same layer, in turn,
- * the least of all runs. The peak that a level is held against is that of its float multiply-adds,
- * 4 times where an instruction sums quads of bytes, 2 times where it sums pairs of 16 bits: both
- * run where those run. */
+/* --bench of integer convolutions: times each integer level and the float kernel of the same
+ * layer in turn and takes the fastest run. A level's peak is that of float multiply-adds, times
+ * 4 if an instruction sums products of 4 bytes, times 2 if of 2 16-bit values: they use the same
+ * execution units. Called by kernel_check.c. */
 #include "tests/kernel_check/bench.h"
 
 #include "base/blocks.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-/* MobileNet v2's, 224 x 224. */
+/* Layers of MobileNet v2 with 224 x 224 pixels. */
 static const struct bench_shape shapes[] = {
     {"first", "conv", 224, 224, 3, 32, 3, 2},
     {"112: 32-16", "conv", 112, 112, 32, 16, 1, 1},
@@ -50,8 +50,8 @@ struct layer {
   int in_w, in_h, out_w, out_h, rows_per_call;
   uint8_t *in, *out;
   int8_t *weights;
-  uint16_t (*sorted)[SORTED_ROOM]; /* of each panel, from the first rows on */
-  int32_t *finish; /* bias, multiplier, shift: of a panel each */
+  uint16_t (*sorted)[SORTED_ROOM]; /* cache for `sorted` weights of each panel */
+  int32_t *finish; /* rows of bias, multiplier and shift, for each panel */
   struct mafat_integer_block_slice *block_slices;
   const uint8_t **in_rows; /* [block][row] */
   uint8_t *out_rows[2][MAX_ROWS];
@@ -73,7 +73,7 @@ static int block_channels(int c, int block)
 static struct mafat_integer_finish finish_of(const struct layer *l, int filter)
 {
   const int32_t *rows = l->finish + 3 * filter;
-  const bool positive = l->shape->filters >= l->shape->c; /* the others have no activation */
+  const bool positive = l->shape->filters >= l->shape->c; /* the others are linear */
   return (struct mafat_integer_finish){rows, rows + MAFAT_PANEL, rows + 2 * MAFAT_PANEL,
                                        {.scale = 1, .zero = positive ? 0 : 128, .most = 255}};
 }
@@ -180,16 +180,16 @@ static void *filled(size_t n, uint32_t seed)
   return x;
 }
 
-/* Weights like those of networks: around 0, so that sums of two, and of some four, are below 128
+/* Weights distributed like real ones, around 0: sums of two are below 128, and of some four
  * (kernels/integer_sorted.h). */
 static int8_t *filled_with_weights(size_t n)
 {
-  enum { DRAWN = 8 };
-  int8_t *x = aligned_alloc(64, (n + 127) / 64 * 64), *drawn = filled(DRAWN * n, 3);
+  enum { TERMS = 8 };
+  int8_t *x = aligned_alloc(64, (n + 127) / 64 * 64), *drawn = filled(TERMS * n, 3);
   for (size_t i = 0; x && drawn && i < n; i++) {
     int sum = 0;
-    for (int d = 0; d < DRAWN; d++) sum += drawn[DRAWN * i + (size_t)d];
-    x[i] = (int8_t)(sum / DRAWN);
+    for (int d = 0; d < TERMS; d++) sum += drawn[TERMS * i + (size_t)d];
+    x[i] = (int8_t)(sum / TERMS);
   }
   free(drawn);
   return x;
@@ -240,7 +240,8 @@ static double now_ms(void)
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* Which floats a level of integers is held against, and how much more it multiplies at a time. */
+/* An integer level, the float level to compare with, and how many more products an instruction
+ * has. */
 struct level {
   const struct mafat_integer_kernels *k;
   const struct mafat_kernels *floats;
@@ -270,7 +271,7 @@ static int float_data(struct bench_data *d, const struct bench_shape *s)
   return d->input && d->weights && d->bias ? 0 : -1;
 }
 
-/* A row: of each level milliseconds, GMAC/s, the share of its peak, times the floats' speed. */
+/* Prints a row: for each level ms, GMAC/s, share of its peak, speed relative to floats. */
 static int bench_one(const struct bench_shape *s, const struct level *levels, int n_levels,
                      const double *peaks, int runs)
 {

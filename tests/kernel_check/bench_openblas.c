@@ -1,5 +1,5 @@
-/* im2col and OpenBLAS's sgemm on the same layer, as Darknet would run it: one
- * thread; a 1x1 layer is its own im2col. */
+/* im2col and OpenBLAS's sgemm on the same layer, like in Darknet, for bench.c: one thread, no
+ * im2col for 1x1. Without OpenBLAS no contender. */
 #include "tests/kernel_check/bench.h"
 
 #if defined(HAVE_OPENBLAS)
@@ -17,12 +17,12 @@ struct bench_peer {
   float *output;
 };
 
-/* Row y of the map, seen by tap kx: out_w floats. */
+/* Copies row y of the map as tap kx reads it: out_w floats. */
 static void copy_row(const struct bench_peer *p, const float *plane, int y, int kx, float *out)
 {
   const struct bench_shape *s = p->shape;
   const int shift = kx - s->size / 2;
-  int first = 0, end = p->out_w; /* the outputs whose tap lies inside the map */
+  int first = 0, end = p->out_w; /* outputs whose tap is inside the map */
   if (y < 0 || y >= s->h) end = 0;
   while (first < end && first * s->stride + shift < 0) first++;
   while (end > first && (end - 1) * s->stride + shift >= s->w) end--;

@@ -1,5 +1,6 @@
-/* The kernels on whole layers, called as runner/engine/kinds/conv_direct.c calls them: rows
- * in bands that a cache holds, panels of 32 filters, channels in block slices. */
+/* Our kernels on whole layers, for bench.c. They are called like in
+ * runner/engine/kinds/conv_direct.c: bands of rows that fit a cache, panels of 32 filters,
+ * channels in block slices. */
 #include "tests/kernel_check/bench.h"
 
 #include "predictor/plan/packing.h"
@@ -10,20 +11,20 @@
 #include <string.h>
 
 enum {
-  INPUT_BYTES = 512 << 10, /* of a band */
-  SPLIT_CHANNELS = 256,    /* a call's channels where a panel's weights exceed SPLIT_BYTES */
+  INPUT_BYTES = 512 << 10, /* input of a band */
+  SPLIT_CHANNELS = 256,    /* channels of a call if a panel's weights exceed SPLIT_BYTES */
   SPLIT_BYTES = 256 << 10,
-  TURN_TILES = 96,         /* Winograd: tiles and bytes of transformed input in a turn */
+  TURN_TILES = 96,         /* Winograd: tiles, and bytes of transformed input, at a time */
   TURN_BYTES = 2 << 20,
-  MAX_POINTS = 64, /* of a Winograd tile */
+  MAX_POINTS = 64, /* points of a Winograd tile */
   MAX_SIDE = 6
 };
 
 /* A map with its padding: [row][block][column][width of the block]. */
 struct map {
   float *floats;
-  int h, w, c,
-      pad_before; /* rows and columns of the memory, of which pad_before precede the map's first */
+  int h, w, c;    /* with padding */
+  int pad_before; /* rows and columns before the map */
   size_t row_floats;
 };
 
@@ -31,14 +32,14 @@ struct ours {
   const struct bench_shape *shape;
   const struct mafat_kernels *k;
   struct map in, out;
-  float *weights, *other; /* packed; a second input */
+  float *weights, *other; /* packed weights; second input of `blend` */
   int n_blocks, rows_per_call;
   struct mafat_conv_block_slice *block_slices;
   const float **in_rows;  /* [block][row of a band] */
   float **out_rows;       /* [segment][row of a band] */
   /* Winograd: */
   const struct mafat_winograd *size;
-  int tiles_across, tile_rows, n_tiles, block; /* block: of channels */
+  int tiles_across, tile_rows, n_tiles, block; /* block: channels in a block */
   float *values, *sums;
 };
 
@@ -58,7 +59,7 @@ static int map_open(struct map *m, int h, int w, int c, int pad_before, int pad_
   return 0;
 }
 
-/* Row y and column x of the memory. */
+/* Address of row y and column x, counted with padding. */
 static float *map_at(const struct map *m, int block, int y, int x)
 {
   return m->floats + (size_t)y * m->row_floats +
@@ -84,12 +85,13 @@ static int block_channels(int c, int block)
 
 /* --- direct --- */
 
-/* Panels as predictor/plan/packing.h has them, each followed by scale and bias. */
+/* Packs panels as in predictor/plan/packing.h, each followed by scale and bias. */
 static float *pack(const struct bench_shape *s, const struct bench_data *d)
 {
   const int taps = s->size * s->size, padded = mafat_round_up(s->filters, MAFAT_PANEL_STEP);
   const size_t bytes = ((size_t)s->c * (size_t)taps + 2) * (size_t)padded * sizeof(float);
-  float *packed = aligned_alloc(64, (bytes + 63) / 64 * 64), *w = packed; /* as in a packed file */
+  /* aligned as in a packed file */
+  float *packed = aligned_alloc(64, (bytes + 63) / 64 * 64), *w = packed;
   if (!packed) return NULL;
   memset(packed, 0, bytes);
   for (int f = 0; f < s->filters; f += MAFAT_PANEL) {
@@ -212,7 +214,7 @@ static float *pack_depthwise(const struct bench_shape *s, const struct bench_dat
   return packed;
 }
 
-/* --- rows by themselves --- */
+/* --- kernels of single rows --- */
 
 static void run_maxpool(void *state)
 {
@@ -270,7 +272,7 @@ static void run_scale(void *state)
 
 /* --- Winograd --- */
 
-/* From one point to the next, of values of so many channels. */
+/* Floats from one point to the next, with this many channels. */
 static size_t point_floats(const struct ours *o, int channels)
 {
   return ((size_t)(o->n_tiles * channels + 15) / 16 | 1) * 16;
@@ -368,8 +370,8 @@ static void run_winograd(void *state)
   }
 }
 
-/* A panel's filters, transformed: [point][channel][width], points `point` floats apart; returns
- * what follows them. */
+/* Transforms a panel's filters to [point][channel][width], with `point` floats between points.
+ * Returns the address after the filters. */
 static const float *transform_panel(const struct ours *o, const float *from, int width, float *to,
                                     size_t point)
 {
@@ -381,7 +383,7 @@ static const float *transform_panel(const struct ours *o, const float *from, int
   return from;
 }
 
-/* Panel after panel to one place. */
+/* Transforms one panel after another, to the same memory. */
 static void run_weights(void *state)
 {
   const struct ours *o = state;
@@ -402,7 +404,7 @@ static int make_weights(struct ours *o, enum mafat_winograd_size size)
   return o->values ? 0 : -1;
 }
 
-/* All weights transformed, ahead of time: [panel][point][channel][width], scale, bias. */
+/* Transforms all weights beforehand: [panel][point][channel][width], scale, bias. */
 static int transform_weights(struct ours *o)
 {
   const struct bench_shape *s = o->shape;
@@ -444,7 +446,7 @@ static int make_winograd(struct ours *o, enum mafat_winograd_size size)
   return transform_weights(o);
 }
 
-/* --- making one --- */
+/* --- opening a contender --- */
 
 static void ours_read(void *state, float *planes)
 {
@@ -468,7 +470,7 @@ static void ours_close(void *state)
   free(o);
 }
 
-/* Rows whose input stays in a second-level cache. */
+/* Number of output rows whose input stays in the second-level cache. */
 static int choose_rows(const struct bench_shape *s, int out_h)
 {
   size_t row = ((size_t)s->w + (size_t)s->size) * (size_t)mafat_min(s->c, 256) * sizeof(float);

@@ -1,4 +1,4 @@
-/* Layers of the networks of Debian's darknet package and of Yolo-Fastest. */
+/* Layers of the networks of Debian's darknet package and of Yolo-Fastest, for --bench. */
 #include "tests/kernel_check/bench.h"
 
 const struct bench_shape bench_shapes[] = {

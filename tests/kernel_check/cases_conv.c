@@ -1,4 +1,4 @@
-/* Convolution: shapes that networks have and shapes that they do not. */
+/* Cases of the convolution: common shapes and unusual ones. Called by kernel_check.c. */
 #include "tests/kernel_check/check.h"
 
 #include "predictor/plan/packing.h"
@@ -7,9 +7,9 @@
 #include <string.h>
 
 enum {
-  MAX_PIECES = 6,
+  MAX_SLICES = 6,
   MAX_IN_ROWS = 64,
-  MACS = 200000 /* of a case, about */
+  MACS = 200000 /* approximate limit for a case */
 };
 
 /* The fixed property of a case; the rest is random. */
@@ -17,7 +17,7 @@ enum shape {
   USUAL,
   NARROW,   /* one column */
   WIDE,     /* up to 700 columns */
-  POOLED,   /* the largest of each 2 x 2 is stored */
+  POOLED,   /* stores the maximum of each 2 x 2 */
   POINTS,   /* 1 x 1, up to 36 rows */
   CONNECTED, /* one block slice of many channels, one output */
   SHORT      /* one block slice of few channels, filters of whole vectors or half of one */
@@ -25,8 +25,8 @@ enum shape {
 
 struct conv_case {
   struct mafat_conv_call call;
-  struct mafat_conv_block_slice block_slices[MAX_PIECES];
-  const float *in_rows[MAX_PIECES][MAX_IN_ROWS];
+  struct mafat_conv_block_slice block_slices[MAX_SLICES];
+  const float *in_rows[MAX_SLICES][MAX_IN_ROWS];
   enum shape shape;
   enum value_range values;
   int n_filters, n_channels;
@@ -45,7 +45,7 @@ static int choose_size(void)
   return one_in(4) ? random_in(1, 11) : favoured[one_in(3) ? random_in(2, 5) : random_in(0, 1)];
 }
 
-/* Usually the same both ways; dilated ones are small. */
+/* Usually equal in both directions; dilated windows are small. */
 static struct mafat_window choose_window(void)
 {
   struct mafat_window w = mafat_window_square(choose_size(), one_in(2) ? 1 : random_in(1, 4), 0);
@@ -63,7 +63,7 @@ static void choose_shape(struct conv_case *c)
   c->shape = shapes[random_in(0, 11)];
   c->n_filters = one_in(3) ? 32 : one_in(3) ? 16 : random_in(1, 32);
   call->window = choose_window();
-  call->n_block_slices = random_in(1, MAX_PIECES);
+  call->n_block_slices = random_in(1, MAX_SLICES);
   call->n_rows = random_in(1, 6);
   call->n_cols = one_in(3) ? random_in(1, 60) : random_in(1, 15);
   call->activation = random_activation();
@@ -100,7 +100,7 @@ static void choose_channels(struct conv_case *c)
   if (c->shape == SHORT) c->block_slices[0].n_channels = one_in(3) ? 3 : 4 * random_in(1, 2);
   while (macs(c) > MACS) {
     if (call->n_block_slices > 1) call->n_block_slices--;
-    else if (call->n_rows > 2) call->n_rows -= 2; /* odd stays odd */
+    else if (call->n_rows > 2) call->n_rows -= 2; /* an odd number stays odd */
     else if (c->block_slices[0].n_channels > 1) c->block_slices[0].n_channels /= 2;
     else if (c->n_filters > 1) c->n_filters /= 2;
     else break;
@@ -112,8 +112,7 @@ static void choose_channels(struct conv_case *c)
   }
 }
 
-/* Every row between pages of its own; now and then one row stands for several,
- * as the row of zeros does. */
+/* Each row is between guard pages. Sometimes one row stands for several, like the row of zeros. */
 static void make_inputs(struct conv_case *c)
 {
   const struct mafat_conv_call *call = &c->call;
@@ -129,7 +128,7 @@ static void make_inputs(struct conv_case *c)
   }
 }
 
-/* Panels are `width` floats a tap: the filters', then zeros. */
+/* A panel has `width` floats a tap: those of the filters, then zeros. */
 static float *make_panel(float *panel, size_t n_taps, int n_filters, int width, enum value_range v)
 {
   memset(panel, 0, n_taps * (size_t)width * sizeof *panel);
@@ -140,7 +139,7 @@ static float *make_panel(float *panel, size_t n_taps, int n_filters, int width, 
 static void make_weights(struct conv_case *c)
 {
   struct mafat_conv_call *call = &c->call;
-  /* Huge or denormal weights as well as inputs would overflow, or say nothing. */
+  /* Huge or denormal weights and inputs together would overflow or vanish. */
   enum value_range v = c->values == ZEROS || c->values == SPARSE ? c->values : ORDINARY;
   size_t n_taps = (size_t)(c->n_channels * mafat_window_area(&call->window));
   int width = mafat_panel_width(c->n_filters);
@@ -165,7 +164,7 @@ static void make_outputs(struct conv_case *c, struct check_call *check)
   check_place_outputs(check, !call->start);
 }
 
-/* The largest of the sums (row, col) ... that one output stands for. */
+/* The exact output: with pooling the largest of its sums. */
 static struct check_value exact_output(const struct conv_case *c, int filter, int row, int col)
 {
   const struct mafat_conv_call *call = &c->call;
@@ -215,7 +214,7 @@ void check_conv(struct kernel_check *check)
   make_outputs(c, &run);
   compute_exact(c, &run);
   snprintf(run.text, sizeof run.text,
-           "%s, %d channels in %d pieces, %d filters, %d x %d%s%s%s, %s, %s values",
+           "%s, %d channels in %d slices, %d filters, %d x %d%s%s%s, %s, %s values",
            window_text(&call->window, (char[80]){0}, 80), c->n_channels, call->n_block_slices,
            c->n_filters, call->n_rows, call->n_cols, call->pool ? " pooled" : "",
            call->start ? "" : ", continued", call->finish ? "" : ", raw",

@@ -1,4 +1,5 @@
-/* Depthwise convolution and pooling: channels by themselves. */
+/* Cases of depthwise convolution and pooling, which treat channels separately. Called by
+ * kernel_check.c. */
 #include "tests/kernel_check/check.h"
 
 #include "predictor/plan/packing.h"
@@ -16,7 +17,7 @@ static void run_depthwise(const struct mafat_kernels *k, const void *call)
   k->depthwise(call);
 }
 
-/* A run may begin at any lane of its panel: only its own lanes may be read. */
+/* The channels may start at any lane of their panel; only their own lanes may be read. */
 static const float *make_weights(int n_taps, int n_channels, int width, enum value_range v)
 {
   return input_pixels(n_taps, n_channels, width, v);
@@ -28,7 +29,7 @@ static struct mafat_taps choose_taps(int size)
   return (struct mafat_taps){size, one_in(2) ? random_in(1, 2) : random_in(1, 4), dilation, 0, 0};
 }
 
-/* Usually the same both ways. */
+/* Usually equal in both directions. */
 static struct mafat_window choose_window(int largest)
 {
   struct mafat_window w;
@@ -77,7 +78,7 @@ void check_depthwise(struct kernel_check *check)
   check_run(check, &run);
 }
 
-/* NaN, which loses every comparison, and infinities among the values. */
+/* Puts infinities and NaN, which loses every comparison, among the values. */
 static void add_oddities(float *x, int n)
 {
   static const float odd[] = {NAN, INFINITY, -INFINITY, FLT_MAX, -FLT_MAX};
@@ -124,7 +125,7 @@ static struct check_value exact_mean(const struct mafat_pool_call *c, int col, i
   return (struct check_value){mean.value, check_tolerance(mean, taps, MAFAT_LINEAR)};
 }
 
-/* A call whose every window sees the map, where its taps are side by side. */
+/* A random call in which every window reads the map if its taps are not dilated. */
 static struct mafat_pool_call choose_pool(struct mafat_taps taps)
 {
   const int n = one_in(3) ? 16 : random_in(1, 16);
@@ -140,7 +141,8 @@ static struct mafat_pool_call choose_pool(struct mafat_taps taps)
     call.padded_after = random_in(0, 3);
   call.n_rows = random_in(1, call.taps.size);
   call.first_col = call.in_begin - random_in(0, call.taps.size - 1);
-  int seen = call.first_col + mafat_taps_inputs(call.taps, call.n_cols); /* behind the last tap */
+  /* end of the last window */
+  int seen = call.first_col + mafat_taps_inputs(call.taps, call.n_cols);
   call.in_end = seen - random_in(0, call.taps.size - 1);
   if (call.in_end <= call.in_begin) call.in_end = call.in_begin + 1;
   return call;

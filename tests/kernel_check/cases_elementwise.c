@@ -1,11 +1,12 @@
-/* Kernels without sums over taps: blend, scale, activate, softmax. */
+/* Cases of kernels without sums over taps: blend, scale, activate, softmax. Called by
+ * kernel_check.c. */
 #include "tests/kernel_check/check.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* One row of outputs. */
+/* A check call with one row of outputs. */
 static struct check_call one_row(const char *kernel,
                                  void (*run)(const struct mafat_kernels *, const void *),
                                  const void *call, int n_cols, int n_lanes, int pixel_floats,
@@ -49,7 +50,7 @@ static struct mafat_exact exact_blend(const struct mafat_blend_call *c, int col,
   return y;
 }
 
-/* Tolerance of a product on 32-bit Arm, which flushes a denormal factor to zero. */
+/* Extra tolerance of a product on 32-bit Arm, which flushes denormal factors to zero. */
 static double flushed_product(const struct mafat_blend_call *c, int col, int ch)
 {
 #if defined(__arm__)
@@ -171,8 +172,8 @@ static void run_activate(const struct mafat_kernels *k, const void *call)
   k->activate(c->y, c->n, c->activation);
 }
 
-/* Largest error, relative to max(1, |y|), of single precision's formulas: exact
- * ones round once or twice, the others carry 2 ulp of the exponential. */
+/* Largest error in single precision, relative to max(1, |y|). Simple formulas round once or
+ * twice, the others have 2 ulp of the exponential. */
 static const double activation_bounds[MAFAT_EXACT_GENTLE] = {
     [MAFAT_LINEAR] = 0,        [MAFAT_LEAKY] = 1.5e-7,
     [MAFAT_RELU] = 0,          [MAFAT_RELU6] = 0, [MAFAT_LOGISTIC] = 2.5e-7, [MAFAT_MISH] = 4e-7,
@@ -180,7 +181,7 @@ static const double activation_bounds[MAFAT_EXACT_GENTLE] = {
     [MAFAT_HARDTAN] = 0,       [MAFAT_RAMP] = 2e-7,
     [MAFAT_LOGGY] = 4e-7,      [MAFAT_PLSE] = 2.5e-7,
     [MAFAT_STAIR] = 1.5e-7,    [MAFAT_RELIE] = 1.5e-7,
-    [MAFAT_LHTAN] = 2e-7,      [MAFAT_HARD_MISH] = 2.5e-7, /* two terms of up to 2 */
+    [MAFAT_LHTAN] = 2e-7,      [MAFAT_HARD_MISH] = 2.5e-7, /* two terms, each up to 2 */
     [MAFAT_CLIP] = 0,          [MAFAT_SLOPED] = 1.5e-7,
     [MAFAT_STEEP] = 1.5e-7,    [MAFAT_HARD_SIGMOID] = 1.5e-7,
     [MAFAT_HARD_SWISH] = 3e-7, [MAFAT_SCALED_ELU] = 5e-7,
@@ -191,7 +192,7 @@ static const double activation_bounds[MAFAT_EXACT_GENTLE] = {
     [MAFAT_AFFINE] = 2.5e-7,   [MAFAT_SIN] = 1.5e-7, [MAFAT_COS] = 1.5e-7,
 };
 
-/* The exponential is clamped at e^-87: x times what should vanish does not quite. */
+/* The exponential is clamped at e^-87, so x times it is not quite 0. */
 static double activation_tolerance(double x, double y, enum mafat_activation a)
 {
   double tolerance = activation_bounds[a] * fmax(1, fabs(y)) + FLT_TRUE_MIN;
@@ -258,7 +259,7 @@ void check_softmax(struct kernel_check *check)
   call.out = run.views[0].rows[0];
   for (size_t i = 0; i < call.n; i++) sum += exp((x[i] - largest) / call.temperature);
   for (size_t i = 0; i < call.n; i++) {
-    /* The exponent is a difference of rounded quotients. */
+    /* The exponent is a difference of two rounded quotients. */
     double y = exp((x[i] - largest) / call.temperature) / sum, exponent = spread / call.temperature;
     run.exact[i] = (struct check_value){y, y * (4e-7 + 4 * exponent * 0x1p-24) + 1e-37};
   }

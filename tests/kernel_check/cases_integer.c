@@ -1,5 +1,6 @@
-/* Kernels of 8-bit integers, bit for bit against the rule (tests/kernels/integer_rule.h). Half of
- * the numbers are the ends of their types, half of the biases near the ends of what sums may be. */
+/* Cases of 8-bit integer kernels, compared bit for bit with the rule
+ * (tests/kernels/integer_rule.h). Half of the values are limits of their types, half of the
+ * biases make sums reach their limits. Called by kernel_check.c. */
 #include "tests/kernel_check/check.h"
 #include "tests/kernels/integer_rule.h"
 
@@ -9,11 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_IN_ROWS = 64, MAX_PIECES = 12, MAX_OUT_ROWS = 6, BEHIND = 3 };
+enum { MAX_IN_ROWS = 64, MAX_SLICES = 12, MAX_OUT_ROWS = 6, BYTES_AFTER = 3 };
 
-/* ---- numbers ---- */
+/* ---- random values ---- */
 
-enum nastiness { EVEN_ONES, ENDS, LARGEST, N_NASTINESS };
+enum nastiness { UNIFORM, ENDS, LARGEST, N_NASTINESS };
 
 static uint8_t random_byte(enum nastiness how)
 {
@@ -61,7 +62,8 @@ static struct mafat_rule_output as_output(const struct mafat_quantization *q)
   return (struct mafat_rule_output){q->zero, q->least, q->most};
 }
 
-/* Factors of ONNX's rule: some give halves of sums, all are below 2^(most + 1). */
+/* Factors of ONNX's rule, as float bits, below 2^(most + 1); some are powers of two, so that
+ * halves occur. */
 static int32_t factor_of(int usual, int most)
 {
   const float f = ldexpf(one_in(2) ? 1 : 1 + (float)random_in(0, (1 << 23) - 1) * 0x1p-23f,
@@ -83,15 +85,15 @@ static float as_factor(int32_t bits)
   return f;
 }
 
-/* The rows behind a panel's weights, in an array of n filters each: sums that a call may reach stay
- * in 32 bits. */
+/* Random rows of bias, multiplier and shift, of n filters each. Biases are small enough that
+ * sums stay in 32 bits. */
 static struct mafat_integer_finish random_finish(int n, int64_t largest_sum)
 {
   int32_t *rows = (int32_t *)(void *)input_floats(3 * (size_t)n);
   const int32_t capacity = (int32_t)(INT32_MAX - largest_sum);
-  const bool small = one_in(2), negative = one_in(2); /* of weights whose scale is negative */
-  const bool alike =
-      one_in(2); /* sums of both signs, as factors of less than a half have it as a rule */
+  const bool small = one_in(2), negative = one_in(2); /* weights with a negative scale */
+  const bool alike = /* one factor for both signs, below a half: the usual case */
+      one_in(2);
   for (int i = 0; i < n; i++) {
     struct mafat_rule_scale s = random_scale(small ? -12 : -31, small ? -3 : one_in(4) ? 30 : 0);
     rows[i] = one_in(3) ? (one_in(2) ? capacity : -capacity) : random_in(-200000, 200000);
@@ -102,7 +104,7 @@ static struct mafat_integer_finish random_finish(int n, int64_t largest_sum)
   if (to.out.rounding == MAFAT_REQUANTIZE_EVEN)
     for (int i = 0; i < n; i++) {
       rows[n + i] = alike ? factor_of(-2, -2) : random_factor();
-      rows[2 * n + i] = alike || one_in(2) ? 0 : random_factor(); /* of negative sums */
+      rows[2 * n + i] = alike || one_in(2) ? 0 : random_factor(); /* factor of negative sums */
     }
   return to;
 }
@@ -117,10 +119,10 @@ static uint8_t finished(const struct mafat_integer_finish *to, int filter, int32
       as_output(&to->out));
 }
 
-/* A row of pixels, the last of which is followed by what may be read behind it. */
+/* A row of pixels, followed by the bytes that may be read past the end. */
 static const uint8_t *input_row(int n_pixels, int channels, int pixel_bytes, enum nastiness how)
 {
-  size_t n = (size_t)(n_pixels - 1) * (size_t)pixel_bytes + (size_t)channels + BEHIND;
+  size_t n = (size_t)(n_pixels - 1) * (size_t)pixel_bytes + (size_t)channels + BYTES_AFTER;
   uint8_t *row = byte_inputs(n);
   for (size_t i = 0; i < n; i++) row[i] = random_byte(how);
   return row;
@@ -143,10 +145,11 @@ static struct mafat_window random_window(int largest)
 
 /* ---- convolution ---- */
 
-static const uint8_t *in_rows[MAX_PIECES][MAX_IN_ROWS];
+static const uint8_t *in_rows[MAX_SLICES][MAX_IN_ROWS];
 static uint8_t *out_rows[2][MAX_OUT_ROWS];
 
-/* With room for what a level finds out about weights and inputs, a second time: by what it kept. */
+/* Runs the kernel without its optional caches, then twice with them: the second time it uses
+ * what it stored. */
 static void run_conv(const struct mafat_integer_kernels *k, const void *call)
 {
   const struct mafat_integer_conv_call *c = call;
@@ -162,7 +165,7 @@ static void run_conv(const struct mafat_integer_kernels *k, const void *call)
   k->conv(&again);
 }
 
-/* Rows of an input: each by itself, or each where the one before it ends. */
+/* Rows of an input: separate, or contiguous. */
 static void make_rows(const uint8_t **rows, int n_rows, int n_cols, int n, int pixel,
                       enum nastiness how, bool follow)
 {
@@ -216,8 +219,8 @@ static int32_t conv_sum(const struct mafat_integer_conv_call *c, int row, int co
   return sum;
 }
 
-/* Neighbours whose products by bytes fit 16 bits together, as far as their sum may go: of one sign
- * not beyond `reach`, which is 128, or 64 and 32 of what fits with one other quad or with three. */
+/* Changes a pair of weights so that the sum of products fits in 16 bits: their magnitudes of one
+ * sign add up to at most `reach` (128; 64 or 32 if two or four quads are summed). */
 static void make_fit(int8_t *pair, int reach)
 {
   pair[0] = (int8_t)mafat_max(-reach, mafat_min(pair[0], reach));
@@ -226,8 +229,8 @@ static void make_fit(int8_t *pair, int reach)
   pair[1] = (int8_t)(one_in(3) ? least : one_in(2) ? most : random_in(least, most));
 }
 
-/* Weights of n channels, zeros after the last one of a block slice. `reach` bounds single
- * weights or sums of them; 0: no bound. */
+/* Weights of n <= 4 channels, then zeros. `reach` bounds single weights or sums (make_fit); 0:
+ * no bound. */
 static void make_quad(int8_t *w, int n, enum nastiness how, int reach)
 {
   for (int i = 0; i < 4; i++) w[i] = (int8_t)(i < n ? random_weight(how) : 0);
@@ -288,12 +291,12 @@ static void expect_conv(const struct mafat_integer_conv_call *c)
 
 void check_integer_conv(struct kernel_check *check)
 {
-  struct mafat_integer_block_slice block_slices[MAX_PIECES];
+  struct mafat_integer_block_slice block_slices[MAX_SLICES];
   const enum nastiness how = (enum nastiness)random_in(0, N_NASTINESS - 1);
   const int n_filters = one_in(3) ? 32 : random_in(1, 32);
   struct mafat_integer_conv_call call = {
       .block_slices = block_slices,
-      .n_block_slices = one_in(4) ? random_in(1, MAX_PIECES) : random_in(1, 3),
+      .n_block_slices = one_in(4) ? random_in(1, MAX_SLICES) : random_in(1, 3),
       .n_rows = random_in(1, 6),
       .n_cols = one_in(3) ? random_in(1, 60) : random_in(1, 20),
       .width = mafat_panel_width(n_filters),
@@ -311,7 +314,7 @@ void check_integer_conv(struct kernel_check *check)
   expect_conv(&call);
   struct check_bytes_call run = {.kernel = "integer_conv", .run = run_conv, .call = &call};
   snprintf(run.text, sizeof run.text,
-           "%s, %d pieces, %d quads, %d filters from %d to %d, %d x %d, weights' zero %d%s%s",
+           "%s, %d slices, %d quads, %d filters from %d to %d, %d x %d, weights' zero %d%s%s",
            window_text(&call.window, (char[80]){0}, 80), call.n_block_slices, n_quads, n_filters,
            call.first, call.end, call.n_rows, call.n_cols, call.weights_zero,
            call.start ? "" : ", goes on", call.finish ? "" : ", does not finish");
@@ -345,8 +348,8 @@ static void expect_depthwise(const struct mafat_integer_depthwise_call *c)
 void check_integer_depthwise(struct kernel_check *check)
 {
   const enum nastiness how = (enum nastiness)random_in(0, N_NASTINESS - 1);
-  const bool usual =
-      one_in(3); /* three by three, of whole blocks, which kernels have code of their own for */
+  const bool usual = /* 3 x 3 of complete blocks: kernels have special code for it */
+      one_in(3);
   const int n = usual || one_in(3) ? 16 : random_in(1, 16);
   struct mafat_integer_depthwise_call call = {
       .rows = in_rows[0],
@@ -412,7 +415,7 @@ static uint8_t pooled(const struct mafat_integer_pool_call *c, int col, int ch, 
   return (uint8_t)(y < c->to.least ? c->to.least : y > c->to.most ? c->to.most : y);
 }
 
-/* A map of columns from in_begin to in_end; each window has a tap in it. */
+/* Pools a map of columns in_begin to in_end; each window has a tap inside it. */
 static void check_pool(struct kernel_check *check, const char *kernel, bool mean)
 {
   const enum nastiness how = (enum nastiness)random_in(0, N_NASTINESS - 1);
@@ -589,7 +592,7 @@ static struct table_call random_table_call(void)
   struct table_call c = {
       .n_cols = random_in(1, 60), .n = n, .x_pixel = n + gap, .y_pixel = n + gap};
   inputs_reset();
-  c.x = input_row(c.n_cols, n, c.x_pixel, EVEN_ONES);
+  c.x = input_row(c.n_cols, n, c.x_pixel, UNIFORM);
   c.table = byte_inputs(256);
   outputs_reset();
   return c;
@@ -619,7 +622,7 @@ void check_integer_sums(struct kernel_check *check)
   check_run_bytes(check, &run);
 }
 
-/* ---- reals ---- */
+/* ---- quantization of floats ---- */
 
 struct reals_call {
   struct mafat_quantization q;
@@ -634,8 +637,8 @@ static void run_reals(const struct mafat_integer_kernels *k, const void *call)
   k->reals(&c->q, c->from, c->to, c->n);
 }
 
-/* At halves and at steps of 1/512, within and beyond all numbers, what lies beside each, and what
- * no step reaches. */
+/* Values at halves and steps of 1/512, inside and outside the range, their neighbours, and
+ * values far beyond. */
 void check_integer_reals(struct kernel_check *check)
 {
   static const float scales[] = {1, 0.5f, 0.0078125f, 0.1f, 1.0f / 3, 1e-30f, 1e30f};

@@ -1,8 +1,8 @@
-/* Kernels of pictures: bytes to floats, and between two lines of them. */
+/* Cases of picture kernels: bytes to floats, and interpolation between two lines. Called by
+ * kernel_check.c. */
 #include "tests/kernel_check/check.h"
 
-/* n bytes that are read, up to a page's end or from its begin on where the floats they lie in are.
- */
+/* n readable bytes, which end at a page's end or begin where an array of floats may begin. */
 static uint8_t *input_bytes(int n)
 {
   const size_t floats = ((size_t)n + 3) / 4;
@@ -58,7 +58,7 @@ static float random_weight(void)
   return one_in(4) ? (float)random_in(0, 1) : (1 + random_float()) / 2;
 }
 
-/* Neighbours, or one pixel twice; up along the line, or down. */
+/* Taps between neighbours or at one pixel, in ascending or descending order. */
 static void random_taps(struct mafat_resample_tap *taps, int n_taps, int n_pixels, int n_channels)
 {
   const bool down = one_in(2);

@@ -1,4 +1,4 @@
-/* Weights of narrow types as floats. */
+/* Cases of the kernels that convert narrow weights to floats. Called by kernel_check.c. */
 #include "tests/kernel_check/check.h"
 
 #include "base/blocks.h"
@@ -24,7 +24,7 @@ static uint16_t random_half(void)
   uint16_t half;
   do half = (uint16_t)random_in(0, UINT16_MAX);
   while ((half & 0x7c00) == 0x7c00);
-  return one_in(4) ? half & 0x83ff : half; /* a denormal */
+  return one_in(4) ? half & 0x83ff : half; /* masked: a denormal */
 }
 
 static double half_value(uint16_t h)
@@ -57,7 +57,7 @@ static double half_at(const unsigned char *from, int i)
   return half_value(half);
 }
 
-/* Exact values of the bytes, and how they are filled. */
+/* Fills the bytes with random values and sets their exact results. */
 static void fill_numbers(const struct widen_call *c, unsigned char *bytes,
                          struct check_value *exact)
 {

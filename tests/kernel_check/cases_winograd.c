@@ -1,4 +1,5 @@
-/* Winograd: the three transforms, the products, and a convolution put together from them. */
+/* Cases of Winograd: the three transforms, the products, and a convolution made from them.
+ * Called by kernel_check.c. */
 #include "tests/kernel_check/check.h"
 
 #include "predictor/plan/packing.h"
@@ -15,13 +16,13 @@ enum {
   MAX_TILES = 4
 };
 
-/* One of the sizes. */
+/* A random size. */
 static const struct mafat_winograd *random_winograd(void)
 {
   return mafat_winograd_find((enum mafat_winograd_size)random_in(0, MAFAT_N_WINOGRADS - 1));
 }
 
-/* Relative to the magnitudes of what is summed. */
+/* relative to the sum of magnitudes */
 static const double transform_bound = 1e-6;
 
 static struct check_call transform_call(const char *kernel,
@@ -37,7 +38,7 @@ static struct check_value transformed(struct mafat_exact y)
   return (struct check_value){y.value, transform_bound * y.magnitude + 1e-43};
 }
 
-/* The exact value of output (row, column, lane) of the only view. */
+/* The exact value of output (row, col, lane) of the only view. */
 static struct check_value *exact_at(const struct check_call *c, int row, int col, int lane)
 {
   const struct check_view *v = &c->views[0];
@@ -62,19 +63,20 @@ static void run_weights(const struct mafat_kernels *k, const void *call)
                                      c->point_floats);
 }
 
-/* Views have rows with random gaps; points lie the same number of floats apart. */
+/* Makes rows equidistant: points are a fixed number of floats apart, unlike rows of views. */
 static void even_rows(struct check_view *v, size_t row_floats)
 {
   for (int r = 1; r < v->n_rows; r++) v->rows[r] = v->rows[0] + (size_t)r * row_floats;
 }
 
-/* Lays the view's rows out `gap` floats apart; returns from one row to the next. */
+/* Places the view's rows with `gap` floats between them. Returns the distance of two rows in
+ * floats. */
 static size_t place_points(struct check_call *c, int gap)
 {
   struct check_view *v = &c->views[0];
   size_t row = (size_t)(v->n_cols - 1) * (size_t)v->pixel_floats + (size_t)v->n_lanes,
          pitch = row + (size_t)gap;
-  /* One long row first, so that its end is the page's end in a part of the cases. */
+  /* Placed as one long row first, so that its end is sometimes the page's end. */
   const struct check_view points = *v;
   *v = (struct check_view){
       .n_rows = 1, .n_cols = 1, .n_lanes = (int)(pitch * (size_t)(points.n_rows - 1) + row)};
@@ -190,9 +192,8 @@ static void run_output(const struct mafat_kernels *k, const void *call)
   k->winograd[c->size->size].output(&c->call);
 }
 
-/* Takes finished sums into the view, which may be pooled: its exact values must
- * be -infinity before. */
-static void take_exact(struct check_call *run, bool pool, int row, int col, int lane,
+/* Stores an exact output, or with pooling the maximum. Exact values are -infinity at first. */
+static void store_exact(struct check_call *run, bool pool, int row, int col, int lane,
                        struct check_value y)
 {
   struct check_value *most = exact_at(run, pool ? row / 2 : row, pool ? col / 2 : col, lane);
@@ -220,11 +221,11 @@ static void exact_output(const struct output_call *output, int tile, int f, stru
       struct mafat_exact y =
           mafat_exact_finish(out[row * side + col % side], c->scale[f], c->bias[f], &c->activation);
       double tolerance = 1.76 * transform_bound * y.magnitude + 4e-7 * fmax(1, fabs(y.value));
-      take_exact(run, c->pool, row, col, f, (struct check_value){y.value, tolerance});
+      store_exact(run, c->pool, row, col, f, (struct check_value){y.value, tolerance});
     }
 }
 
-/* n lanes of which the first are random, as a panel's scale and bias. */
+/* `width` floats: n random ones, then zeros, like a panel's scale or bias. */
 static const float *panel_lanes(int n, int width, enum value_range v)
 {
   float *x = input_floats((size_t)width);
@@ -348,7 +349,7 @@ void check_product(struct kernel_check *check)
 
 /* --- the whole convolution --- */
 
-/* A map of h x w with one pixel of padding, one panel of up to 32 filters. */
+/* A map of h x w with one pixel of padding, and one panel of up to 32 filters. */
 struct winograd_case {
   const struct mafat_winograd *size;
   int h, w, n_channels, n_block_slices, n_filters, width;
@@ -356,16 +357,16 @@ struct winograd_case {
   struct mafat_activating activation;
   const float *rows[MAX_CHANNELS / 16][MAX_SIDE + MAX_WINDOW]; /* [block slice][padded row] */
   int block_slice_channels[MAX_CHANNELS / 16];
-  const float *weights, *scale, *bias; /* as `conv` reads them */
+  const float *weights, *scale, *bias; /* in the layout of `conv` */
   struct check_view *views;
 };
 
-/* Transformed numbers between the calls. */
+/* Transformed values, passed from one call to the next. */
 static float input_values[MAX_POINTS * MAX_TILES * MAX_CHANNELS], sums[MAX_POINTS * MAX_TILES * 32];
 static float weight_values[MAX_POINTS * MAX_CHANNELS * 32];
 static struct winograd_case winograd_case;
 
-/* Transforms the inputs of a row of tiles, block slice by block slice. */
+/* Transforms the inputs of a row of tiles, one block slice after another. */
 static void transform_inputs(const struct mafat_kernels *k, const struct winograd_case *c,
                              int tile_row, int n_tiles)
 {
@@ -383,7 +384,7 @@ static void transform_inputs(const struct mafat_kernels *k, const struct winogra
   }
 }
 
-/* A matrix product for each point, and for each block of channels. */
+/* Computes a matrix product for each point and each block of channels. */
 static void multiply(const struct mafat_kernels *k, const struct winograd_case *c, int n_tiles)
 {
   const int block = c->size->block ? c->size->block : c->n_channels;
@@ -409,7 +410,7 @@ static void run_whole(const struct mafat_kernels *k, const void *call)
 {
   const struct winograd_case *c = call;
   const int side = c->size->outputs, n_tiles = mafat_winograd_tiles(c->size, c->w);
-  /* Pieces one after the other, as `conv` wants them at every point. */
+  /* Block slices follow each other at every point, as `conv` expects. */
   const float *weights = c->weights;
   for (int p = 0; p < c->n_block_slices; p++) {
     k->winograd[c->size->size].weights(weights, c->block_slice_channels[p], c->width,
@@ -463,8 +464,8 @@ static void make_map(struct winograd_case *c)
 static const double whole_bounds[MAFAT_N_WINOGRADS] = {
     [MAFAT_WINOGRAD_4X4] = 1e-5, [MAFAT_WINOGRAD_6X6] = 2e-5};
 
-/* The direct convolution, in double precision. Few outputs may all be small by
- * cancellation: their terms count instead. */
+/* The direct convolution in double precision. If there are few outputs, all may be small by
+ * cancellation; then the tolerance is relative to their terms. */
 static void exact_whole(const struct winograd_case *c, struct check_call *run)
 {
   struct mafat_conv_block_slice block_slices[MAX_CHANNELS / 16];
@@ -515,12 +516,12 @@ void check_winograd(struct kernel_check *check)
                               .n_filters = random_in(1, 8),
                               .pool = one_in(3),
                               .activation.kind = one_in(2) ? MAFAT_LEAKY : MAFAT_LINEAR};
-  if (one_in(3)) { /* more filters, of a smaller map */
+  if (one_in(3)) { /* more filters, smaller map */
     c->n_filters = random_in(9, 32);
     c->h = mafat_min(c->h, 6);
     c->w = mafat_min(c->w, 9);
   }
-  if (one_in(8)) { /* many channels, of one row of tiles */
+  if (one_in(8)) { /* many channels, one row of tiles */
     c->n_channels = random_in(USUAL_CHANNELS, MAX_CHANNELS);
     c->n_filters = random_in(1, 8);
     c->h = mafat_min(c->h, c->size->outputs);

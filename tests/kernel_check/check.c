@@ -93,7 +93,7 @@ const char *window_text(const struct mafat_window *w, char *text, size_t capacit
 
 /* --- memory --- */
 
-/* n arrays of `bytes` with a page that faults before and behind each. */
+/* n arrays of `bytes` each, with a guard page before and after each. */
 struct guarded {
   char *memory;
   size_t bytes, pitch;
@@ -102,8 +102,9 @@ struct guarded {
 
 static struct guarded slots, panel, outputs;
 static int n_slots;
-static size_t output_bytes;             /* from the begin of `outputs` on, in use by the case */
-static float *initial, *expected;       /* copies of it */
+static size_t output_bytes;             /* bytes of `outputs` used by the case */
+/* the used part of `outputs` before the call, and as expected after it */
+static float *initial, *expected;
 static struct check_value *exact_values;
 
 static int guarded_open(struct guarded *g, int n, size_t bytes)
@@ -134,14 +135,14 @@ int check_open(void)
   return 0;
 }
 
-/* A NaN that no kernel computes. */
+/* Fills with a NaN that no kernel computes. */
 static void poison(float *x, size_t n)
 {
   const uint32_t bits = 0x7fdeadbe;
   for (size_t i = 0; i < n; i++) memcpy(x + i, &bits, sizeof bits);
 }
 
-/* n floats in array i of g: against its begin, its end, or anywhere. */
+/* n floats in array i of g: at its beginning, at its end, or anywhere. */
 static float *place(const struct guarded *g, int i, size_t n)
 {
   assert(n <= g->bytes / sizeof(float));
@@ -203,7 +204,7 @@ void check_place_outputs(struct check_call *c, bool before)
       offsets[i][r] = used;
       used += view_row_floats(&c->views[i]) + (size_t)random_in(GUARD, 2 * GUARD);
     }
-  /* At the end: the last row's last lane is the last float of the page. */
+  /* At the end means: the last row's last lane is the last float of the page. */
   const struct check_view *last = &c->views[c->n_views - 1];
   size_t end = offsets[c->n_views - 1][last->n_rows - 1] + view_row_floats(last);
   size_t capacity = outputs.bytes / sizeof(float);
@@ -222,7 +223,7 @@ void check_place_outputs(struct check_call *c, bool before)
   c->exact = exact_values;
 }
 
-/* The first byte that belongs to the case's outputs and guards. */
+/* The first float of the case's outputs and guards. */
 static float *outputs_begin(const struct check_call *c)
 {
   float *begin = (float *)outputs.memory, *first = c->views[0].rows[0];
@@ -231,23 +232,23 @@ static float *outputs_begin(const struct check_call *c)
 
 double check_tolerance(struct mafat_exact y, int n_terms, enum mafat_activation a)
 {
-  const double slope = 1.76; /* selu's, the steepest */
+  const double slope = 1.76; /* the largest slope, selu's */
   double tolerance = (n_terms + 8) * (y.magnitude * 0x1p-24 + FLT_TRUE_MIN) * slope;
   return a == MAFAT_LINEAR ? tolerance : tolerance + 4e-7 * fmax(1, fabs(y.value));
 }
 
 /* --- running --- */
 
-static sigjmp_buf escape;
+static sigjmp_buf after_fault;
 static volatile sig_atomic_t fault;
 
 static void on_fault(int number)
 {
   fault = number;
-  siglongjmp(escape, 1);
+  siglongjmp(after_fault, 1);
 }
 
-/* False if the kernel touched what it may not, or met an unknown instruction. */
+/* Runs a kernel. False: it accessed a guard page or met an unknown instruction. */
 static bool run_caught(const struct check_result *r, const struct check_call *c,
                        const struct check_bytes_call *of_bytes)
 {
@@ -255,7 +256,7 @@ static bool run_caught(const struct check_result *r, const struct check_call *c,
   struct sigaction action = {.sa_handler = on_fault}, before[3];
   for (int i = 0; i < 3; i++) sigaction(signals[i], &action, &before[i]);
   fault = 0;
-  if (sigsetjmp(escape, 1) == 0) {
+  if (sigsetjmp(after_fault, 1) == 0) {
     if (c) c->run(r->level, c->call);
     else of_bytes->run(r->integers, of_bytes->call);
   }
@@ -263,7 +264,7 @@ static bool run_caught(const struct check_result *r, const struct check_call *c,
   return fault == 0;
 }
 
-/* 32-bit Arm's vector unit has no denormals. */
+/* 32-bit Arm's vector unit flushes denormals to zero. */
 static bool flushes_denormals(const struct mafat_kernels *k)
 {
 #if defined(__arm__)
@@ -277,7 +278,7 @@ static bool flushes_denormals(const struct mafat_kernels *k)
 struct findings {
   bool bits, close, guards;
   double worst, largest;
-  char where[200]; /* the first bad output */
+  char where[200]; /* description of the first wrong output */
 };
 
 static void judge_output(const struct check_call *c, const struct mafat_kernels *k, int view,
@@ -289,7 +290,7 @@ static void judge_output(const struct check_call *c, const struct mafat_kernels 
          tolerance = exact.tolerance;
   bool bits = memcmp(&found, &wanted, sizeof found) == 0;
   if (flushes_denormals(k) && fabsf(found) < FLT_MIN && fabsf(wanted) < FLT_MIN) {
-    bits = true; /* an activation's tail, which a pooling's comparison takes for zero */
+    bits = true; /* a tiny activation value, which a pooling's comparison treats as zero */
     tolerance += FLT_MIN;
   }
   if (c->denormals && flushes_denormals(k)) {
@@ -308,7 +309,8 @@ static void judge_output(const struct check_call *c, const struct mafat_kernels 
   if (!isnan(error)) f->worst = fmax(f->worst, error);
 }
 
-/* Compares, and leaves the guards for memcmp: outputs become as expected. */
+/* Compares the outputs, then sets them to the expected values, so that memcmp can check the
+ * guards. */
 static void judge_outputs(const struct check_call *c, const struct mafat_kernels *k,
                           struct findings *f)
 {
@@ -329,7 +331,7 @@ static void judge_outputs(const struct check_call *c, const struct mafat_kernels
 static void report(const struct kernel_check *check, const struct check_result *r,
                    const char *kernel, const char *text, const char *what, const char *where)
 {
-  if (r->n_failures > 3) return; /* the first ones tell enough */
+  if (r->n_failures > 3) return; /* the first ones are enough */
   fprintf(stderr,
           "kernel_check: %s, %s: %s: %s%s%s\n"
           "  repeat: kernel_check --kernel %s --cpu %s --seed %llu --cases 1\n",
@@ -391,8 +393,8 @@ void check_run(struct kernel_check *check, struct check_call *c)
 enum { BYTES_BETWEEN = 24 };
 
 static struct {
-  bool at_end, copied; /* copied: what they hold before the case is kept */
-  size_t used;         /* bytes, from the region's end that arrays begin at */
+  bool at_end, copied; /* copied: the contents before the case were saved */
+  size_t used;         /* bytes allocated, from the region's beginning or end */
 } bytes;
 
 static void fill_bytes(uint8_t *x, size_t n)

@@ -1,10 +1,10 @@
-/* The ground that the cases of kernel_check stand on: random numbers, memory
- * between pages that fault, and the comparison of every level with the
- * reference of its class and with double precision.
+/* Support for the cases of kernel_check: random values, memory between guard pages, comparison
+ * of every level with its class's reference and with double precision. Included by
+ * kernel_check.c and the case files.
  *
- * A case fills one struct check_call in check.memory's arrays and hands it to
- * check_run, which does the rest. Case i of a run has the seed `seed` + i and
- * is made from it alone. */
+ * A case fills one struct check_call, with arrays from the functions below, and passes it to
+ * check_run, which does the rest. Case i of a run has the seed `seed` + i and depends on nothing
+ * else. */
 #ifndef MAFAT_TESTS_KERNEL_CHECK_CHECK_H
 #define MAFAT_TESTS_KERNEL_CHECK_CHECK_H
 
@@ -17,8 +17,9 @@
 /* --- random numbers --- */
 
 void random_seed(uint64_t seed);
-/* least ... most */
+/* A random integer from least to most, inclusive. */
 int random_in(int least, int most);
+/* True with a probability of 1/n. */
 bool one_in(int n);
 /* Uniform in [-1, 1). */
 float random_float(void);
@@ -26,20 +27,21 @@ float random_float(void);
 enum value_range {
   ORDINARY,  /* uniform in [-1, 1) */
   ZEROS,     /* +0 and -0 */
-  SPARSE,    /* ordinary ones among +0 and -0 */
-  HUGE_ONES, /* ordinary ones and some of 1e18 */
+  SPARSE,    /* some ordinary values, the others +0 and -0 */
+  HUGE_ONES, /* ordinary values and some of 1e18 */
   TINY,      /* denormals */
-  MIXED,     /* all of these */
+  MIXED,     /* all of the above */
   N_VALUES
 };
-struct mafat_activating random_activation(
-    void);                            /* the usual ones half of the time; none that is steep */
-enum value_range random_values(void); /* ordinary ones half of the time */
+
+/* A common activation in half of the cases; none that is steep. */
+struct mafat_activating random_activation(void);
+enum value_range random_values(void); /* ORDINARY in half of the cases */
 static inline bool has_denormals(enum value_range v) { return v == TINY || v == MIXED; }
 const char *values_name(enum value_range v);
 void fill(float *x, size_t n, enum value_range v);
 
-/* "size 3x3 stride 1x1 dilation 1x1", rows first; returns `text`. */
+/* Writes "size 3x3 stride 1x1 dilation 1x1", rows first. Returns `text`. */
 const char *window_text(const struct mafat_window *w, char *text, size_t capacity);
 
 /* --- memory --- */
@@ -53,15 +55,15 @@ enum {
   MAX_VIEWS = 2
 };
 
-/* Forgets the last case's inputs. */
+/* Releases the last case's inputs. */
 void inputs_reset(void);
-/* n floats that are read: at a page's begin or end beside a page that faults,
- * or at any multiple of four bytes. At most SLOT_FLOATS; the contents are NaN. */
+/* n floats of input: at the beginning or end of a page next to a guard page, or anywhere. At
+ * most SLOT_FLOATS; the contents are NaN. */
 float *input_floats(size_t n);
-/* The same for the one array that is larger: at most MAX_WEIGHTS. */
+/* The same for the only larger array: at most MAX_WEIGHTS. */
 float *weight_floats(size_t n);
-/* A row of pixels of which the first `channels` floats may be read: filled with
- * values there and with NaN between them. The last pixel ends with its channels. */
+/* A row of pixels. The first `channels` floats of each have values, the gaps are NaN. The last
+ * pixel ends after its channels. */
 float *input_pixels(int n_pixels, int channels, int pixel_floats, enum value_range v);
 
 /* Layout of outputs: rows of pixels of n_lanes floats. */
@@ -73,29 +75,29 @@ struct check_view {
 /* --- a case --- */
 
 struct check_value {
-  double value, tolerance; /* of an output */
+  double value, tolerance; /* exact value of an output, and its tolerance */
 };
 
 struct check_call {
   const char *kernel;
-  char text[200];                 /* what is special about it, for the message of a failure */
+  char text[200];                 /* description of the case, for failure messages */
   void (*run)(const struct mafat_kernels *k, const void *call);
   const void *call;
   struct check_view views[MAX_VIEWS];
   int n_views;
-  bool ordinary;                  /* its error counts for the table */
-  bool denormals; /* a level that flushes them may differ from the reference's bits */
-  struct check_value *exact;      /* [view][row][column][lane], check_outputs() of them */
+  bool ordinary;                  /* count its error in the table */
+  bool denormals; /* has denormals; levels that flush them may differ from the reference's bits */
+  struct check_value *exact;      /* [view][row][column][lane]: check_n_outputs() values */
 };
 
-/* Lays the views' rows out between guards, fills them: with random numbers where
- * an output is (`before`: a sum that the call continues), else with NaN. Sets
- * c->exact to an array for the values. */
+/* Places the views' rows between guards and fills them: outputs with random values if `before`
+ * (a sum that the call continues), all else with NaN. Sets c->exact to an array for the exact
+ * values. */
 void check_place_outputs(struct check_call *c, bool before);
 size_t check_n_outputs(const struct check_call *c);
 
-/* Relative to the magnitudes of the terms, the bound of n products and sums one
- * after the other; activations add 4e-7 of the value or of 1. */
+/* The error bound of n products and sums in sequence, from the magnitudes of the terms.
+ * Activations add 4e-7 times the larger of the value and 1. */
 double check_tolerance(struct mafat_exact y, int n_terms, enum mafat_activation a);
 
 /* --- levels and their results --- */
@@ -104,25 +106,25 @@ enum { MAX_LEVELS = 8 };
 
 struct check_result {
   const char *name;
-  const struct mafat_kernels *level;            /* of kernels of floats */
-  const struct mafat_integer_kernels *integers; /* of kernels of integers */
+  const struct mafat_kernels *level;            /* set for float kernels */
+  const struct mafat_integer_kernels *integers; /* set for integer kernels */
   int n_cases, n_failures;
-  double worst;           /* error relative to the largest output of its case */
-  bool bits, guards;      /* all as the reference has them; all bytes beside the outputs intact */
+  double worst;           /* largest error, relative to the largest output of its case */
+  bool bits, guards;      /* all outputs have the reference's bits; all other bytes are intact */
 };
 
 struct kernel_check {
   struct check_result levels[MAX_LEVELS];
   int n_levels;
-  uint64_t seed; /* of the case being run */
+  uint64_t seed; /* seed of the current case */
 };
 
-/* 0, or -1 where memory is short. */
+/* Allocates all memory. Returns 0; -1: out of memory. */
 int check_open(void);
-/* Runs the call on every level; prints what fails on stderr. */
+/* Runs the call on every level and prints failures on stderr. */
 void check_run(struct kernel_check *check, struct check_call *c);
 
-/* --- integers: the same of bytes, against the rule (tests/kernels/integer_rule.h) --- */
+/* --- integers: bytes, compared with the rule (tests/kernels/integer_rule.h) --- */
 
 struct check_bytes_call {
   const char *kernel;
@@ -131,17 +133,17 @@ struct check_bytes_call {
   const void *call;
 };
 
-/* n bytes that are read, at a page's end most of the time: at most SLOT_FLOATS * 4; random. */
+/* n random bytes of input, mostly at a page's end: at most SLOT_FLOATS * 4. */
 uint8_t *byte_inputs(size_t n);
-/* Weights, in the one array that is larger. */
+/* Weights, in the only larger array. */
 uint8_t *byte_weights(size_t n);
 
-/* Outputs of the next case: none so far. Then arrays of them, which begin at a multiple of
- * `alignment`, with others' bytes between them; the first ends where a page does, or all begin
- * where one does. */
+/* outputs_reset releases the last case's outputs. byte_outputs allocates an array at a multiple
+ * of `alignment`, with other bytes between arrays. The first array ends at a page's end, or all
+ * start from a page's beginning. */
 void outputs_reset(void);
 void *byte_outputs(size_t n, size_t alignment);
-/* Address of the expected output, which is compared. Allocate all outputs before. */
+/* Address of the expected output, for the case to fill. Allocate all outputs before. */
 void *expected_of(const void *output);
 void check_run_bytes(struct kernel_check *check, const struct check_bytes_call *c);
 

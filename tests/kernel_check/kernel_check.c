@@ -1,9 +1,9 @@
 /* Covers runner/kernels/{kernels, portable, integer, integer_portable}.c,
  * runner/kernels/x86/{avx2, avx512, integer_avx2, integer_avx512, integer_avx512vnni,
- * integer_avxvnni}.c, runner/kernels/arm/{neon, integer_neon, integer_neondot}.c: kernel_check:
- * every kernel of every level on random and nasty shapes, its arrays between pages that fault,
- * against the reference of its class (bits) and double precision (error). --bench: how fast,
- * beside oneDNN and OpenBLAS. */
+ * integer_avxvnni}.c, runner/kernels/arm/{neon, integer_neon, integer_neondot}.c:
+ * Program kernel_check: runs every kernel of every level on random shapes and extreme values,
+ * with guard pages around its arrays, and compares it with the reference of its class (bits) and
+ * with double precision (error). --bench times kernels, oneDNN and OpenBLAS. */
 #include "tests/kernel_check/bench.h"
 #include "tests/kernel_check/check.h"
 
@@ -48,7 +48,7 @@ static const char usage[] =
 struct options {
   const char *kernel, *cpu, *shape;
   uint64_t seed;
-  int cases; /* 0: each kernel's own */
+  int cases; /* 0: the kernel's default */
   int runs;
   bool bench, json, once, version;
 };
@@ -86,7 +86,7 @@ static const struct {
 
 enum { N_KERNELS = sizeof kernels / sizeof *kernels };
 
-static bool is_of_integers(const char *kernel)
+static bool is_integer(const char *kernel)
 {
   return strncmp(kernel, "integer_", 8) == 0;
 }
@@ -113,7 +113,7 @@ static bool is_kernel(const char *name)
   return false;
 }
 
-/* DONE, or MISUSE after a message; *help if that is all that is asked for. */
+/* Returns DONE, or MISUSE after a message. *help: only help was requested. */
 static enum status read_options(struct options *o, int argc, char **argv, bool *help)
 {
   enum { KERNEL = 256, CPU, SEED, CASES, BENCH, SHAPE, RUNS, JSON, ONCE };
@@ -150,7 +150,7 @@ static enum status read_options(struct options *o, int argc, char **argv, bool *
       if (!read_number("runs", optarg, 1000, &n)) return MISUSE;
       o->runs = n > 0 ? (int)n : 1;
       break;
-    default: return MISUSE; /* getopt_long has said why */
+    default: return MISUSE; /* getopt_long has printed the reason */
     }
   }
   if (optind < argc) {
@@ -161,14 +161,14 @@ static enum status read_options(struct options *o, int argc, char **argv, bool *
     fprintf(stderr, "kernel_check: --json, --shape and --once go with --bench\n");
     return MISUSE;
   }
-  if (o->bench && o->kernel && is_of_integers(o->kernel) && (o->json || o->once)) {
+  if (o->bench && o->kernel && is_integer(o->kernel) && (o->json || o->once)) {
     fprintf(stderr, "kernel_check: --bench of integers has neither --json nor --once\n");
     return MISUSE;
   }
   return !o->kernel || is_kernel(o->kernel) ? DONE : MISUSE;
 }
 
-/* Levels of floats and of integers. */
+/* Levels of float and integer kernels. */
 struct levels {
   const struct mafat_kernels *floats[MAX_LEVELS];
   const struct mafat_integer_kernels *integers[MAX_LEVELS];
@@ -185,7 +185,7 @@ static void keep_level(struct levels *l, const char *cpu)
     if (strcmp(l->integers[i]->name, cpu) == 0) l->integers[l->n_integers++] = l->integers[i];
 }
 
-/* The levels to check: all, or the one that is asked for. */
+/* Chooses the levels to check: all, or level `cpu`. */
 static enum status choose_levels(const char *cpu, struct levels *l)
 {
   l->n_floats = mafat_kernels_list(l->floats, MAX_LEVELS);
@@ -212,10 +212,10 @@ static void print_result(const char *kernel, const struct check_result *r)
   fflush(stdout);
 }
 
-/* How many calls failed. */
+/* Checks a kernel on all levels. Returns the number of failed calls. */
 static int check_kernel(int kernel, const struct options *o, const struct levels *l)
 {
-  const bool integer = is_of_integers(kernels[kernel].name);
+  const bool integer = is_integer(kernels[kernel].name);
   const int n_levels = integer ? l->n_integers : l->n_floats;
   struct kernel_check check = {.n_levels = n_levels};
   int n = o->cases ? o->cases : kernels[kernel].n_cases, n_failures = 0;
@@ -263,7 +263,7 @@ static enum status bench_all(const struct options *o, const struct levels *level
                                         .runs = o->runs,
                                         .json = o->json,
                                         .once = o->once};
-  const bool integers = o->kernel && is_of_integers(o->kernel);
+  const bool integers = o->kernel && is_integer(o->kernel);
   int code = integers ? bench_integers(&options, levels->integers, levels->n_integers)
                       : bench_run(&options);
   if (code == -1) fprintf(stderr, "kernel_check: not enough memory\n");

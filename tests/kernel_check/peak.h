@@ -1,9 +1,9 @@
-/* Loops of multiply-adds that wait for nothing: a core's peak, by instruction
- * set. Each is compiled with its level's flags. */
+/* Loops of independent multiply-adds, which reach a core's peak on each instruction set. Each is
+ * compiled with its level's flags. Included by bench.c and peak_body.h. */
 #ifndef MAFAT_TESTS_KERNEL_CHECK_PEAK_H
 #define MAFAT_TESTS_KERNEL_CHECK_PEAK_H
 
-/* Runs `loops` rounds on start[0 ... 1023]; returns the floating-point operations done. */
+/* Runs `loops` rounds on start[0..1023]. Returns the number of floating-point operations. */
 typedef double peak_function(float *start, long loops);
 
 peak_function peak_portable;

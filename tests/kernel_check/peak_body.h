@@ -1,5 +1,5 @@
-/* A peak loop on a level's vectors. The including file defines LEVEL_VECTOR,
- * PEAK_FUNCTION and ACCUMULATORS: enough for latency x units, few enough for the
+/* A peak loop on a level's vectors. The including file (peak_avx2.c and the like) defines
+ * LEVEL_VECTOR, PEAK_FUNCTION and ACCUMULATORS: at least latency x units, at most what fits the
  * registers. */
 #include "tests/kernel_check/peak.h"
 

@@ -1,4 +1,5 @@
-/* Compiled with the flags of runner/kernels/arm/neon.c. */
+/* Peak loop of the neon level, for bench.c. Compiled with the flags of
+ * runner/kernels/arm/neon.c. */
 #include "tests/kernel_check/peak.h"
 
 #if defined(__ARM_NEON)
@@ -11,5 +12,5 @@
 #endif
 #include "tests/kernel_check/peak_body.h"
 #else
-typedef int peak_neon_is_for_arm;
+typedef int peak_neon_is_for_arm; /* ISO C forbids an empty translation unit */
 #endif

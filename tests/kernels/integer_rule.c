@@ -16,7 +16,7 @@ static int32_t saturate(int64_t x)
   return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (int32_t)x;
 }
 
-/* n / d, d > 0, to minus infinity. */
+/* n / d for d > 0, rounded to minus infinity. */
 static int64_t floor_divide(int64_t n, int64_t d)
 {
   return n >= 0 ? n / d : -((-n + d - 1) / d);
@@ -66,7 +66,7 @@ int mafat_rule_finish(int32_t x, struct mafat_rule_scale scale, struct mafat_rul
   return clamp((int64_t)mafat_rule_rescale(x, scale) + out.zero, out);
 }
 
-/* Rounds a float far below 2^52, above which doubles have no fractions. */
+/* Rounds to the nearest integer, halves to even. |x| must be far below 2^52. */
 static int64_t nearest_even(float x)
 {
   double below = floor((double)x), rest = (double)x - below;
@@ -117,7 +117,7 @@ static const int16_t *pixel(const struct mafat_rule_map *m, int y, int x)
   return m->at + ((size_t)y * (size_t)m->w + (size_t)x) * (size_t)m->c;
 }
 
-/* The input of a tap of output (y, x); NULL outside the map. */
+/* The input pixel of a tap of output (y, x); NULL outside the map. */
 static const int16_t *tap_pixel(const struct mafat_rule_map *m, const struct mafat_rule_window *w,
                                 int y, int x, int tap)
 {
@@ -219,7 +219,7 @@ int mafat_rule_multiply(int x, int x_zero, int z, int z_zero, struct mafat_rule_
   return mafat_rule_finish((x - x_zero) * (z - z_zero), scale, out);
 }
 
-/* ---- one number at a time ---- */
+/* ---- element by element ---- */
 
 int mafat_rule_requantise(int q, int zero, struct mafat_rule_scale scale,
                           struct mafat_rule_output out)
@@ -247,7 +247,7 @@ float mafat_rule_dequantise(int q, float scale, int zero)
   return scale * (float)(q - zero);
 }
 
-/* ---- fixed point: Qn has n integer bits, 31 - n behind the point; a product's bits add up ---- */
+/* ---- fixed point: Qn has n integer and 31 - n fraction bits; Qa times Qb is Q(a + b) ---- */
 
 static int32_t times_power_of_two(int32_t x, int exponent)
 {
@@ -255,7 +255,7 @@ static int32_t times_power_of_two(int32_t x, int exponent)
                       : mafat_rule_divide(x, -exponent);
 }
 
-/* e^a of Q0 in [-1/4, 0): Taylor's polynomial about -1/8, to the fourth power. */
+/* e^a in Q0 for a of Q0 in [-1/4, 0): Taylor's polynomial about -1/8, up to the fourth power. */
 static int32_t exp_near_zero(int32_t a)
 {
   const int32_t at_eighth = 1895147668, third = 715827883; /* e^(-1/8), 1/3 */
@@ -266,8 +266,8 @@ static int32_t exp_near_zero(int32_t a)
   return at_eighth + mafat_rule_double_high(at_eighth, x + higher);
 }
 
-/* e^a in Q0 of a <= 0 with n integer bits: the last quarter by the polynomial, the rest by factors.
- */
+/* e^a in Q0 for a <= 0 with n integer bits: the part below a quarter by the polynomial, the rest
+ * by factors. */
 static int32_t exp_negative(int32_t a, int n)
 {
   static const int32_t factors[] = {1672461947, 1302514674, 790015084, 290630308,
@@ -281,8 +281,7 @@ static int32_t exp_negative(int32_t a, int n)
   return y;
 }
 
-/* 2 / (1 + a) in Q2, of a in Q0 from 0 to 1: Newton's division, three steps from 48/17 - 32/17 d.
- */
+/* 2 / (1 + a) in Q2 for a of Q0 in 0..1: three steps of Newton's division from 48/17 - 32/17 d. */
 static int32_t twice_reciprocal(int32_t a)
 {
   const int32_t one = 1 << 29;
@@ -297,7 +296,7 @@ static int32_t twice_reciprocal(int32_t a)
 
 enum { FUNCTION_BITS = 4, SOFTMAX_BITS = 5, SUM_BITS = 12 };
 
-/* From where on, in steps of the input, values have no room in Qn. */
+/* The smallest input, in quantization steps, that does not fit in Qn. */
 static int input_radius(int n, int shift)
 {
   return (int)floor(((1 << n) - 1) * ldexp(1, 31 - n - shift));
@@ -334,7 +333,7 @@ int mafat_rule_tanh(int q, int zero, float scale)
   if (x >= radius) return 127;
   int32_t a = mafat_rule_rescale(x, in);
   if (a == 0) return 0;
-  /* The raw value of a in one integer bit more is twice a. */
+  /* exp_negative(.., FUNCTION_BITS + 1) reads the same bits as 2a. */
   int32_t y =
       times_power_of_two(twice_reciprocal(exp_negative(-abs(a), FUNCTION_BITS + 1)) - (1 << 29), 2);
   return clamp(mafat_rule_divide(a < 0 ? -y : y, 24), int8_output);
@@ -362,8 +361,8 @@ static int16_t saturate_16(int64_t x)
   return x > INT16_MAX ? INT16_MAX : x < INT16_MIN ? INT16_MIN : (int16_t)x;
 }
 
-/* x times (x / 3 as a number from -1 to 1, raised to 0 ... 1), in 16 bits; the last product is
- * rounded to zero. */
+/* x * relu6(x + 3) / 6 in 16 bits, as x times a slope from 0 to 1. The last product is rounded
+ * to zero. */
 int mafat_rule_hard_swish(const struct mafat_rule_hard_swish *h, int q)
 {
   int16_t x = (int16_t)((q - h->zero) * 128), slope = x;
@@ -395,7 +394,7 @@ int mafat_rule_prelu(int q, int zero, int slope, int slope_zero, struct mafat_ru
                 : mafat_rule_finish(x * (slope - slope_zero), negative, out);
 }
 
-/* The exponent's input in Q5: at most 2^31 - 1 times a step of q. */
+/* Scale of the exponent's input in Q5, limited to 2^31 - 1 per step of q. */
 static struct mafat_rule_scale softmax_scale(float scale, float beta)
 {
   double real = (double)beta * (double)scale * (1 << (31 - SOFTMAX_BITS));
@@ -430,7 +429,7 @@ void mafat_rule_softmax(const int16_t *q, int16_t *out, int n, float scale, floa
 enum { RESIZE_BITS = 10, RESIZE_ONE = 1 << RESIZE_BITS };
 
 struct resize_taps {
-  int first, second, weight; /* of the second, in 1/1024 */
+  int first, second, weight; /* weight: of `second`, in 1/1024 */
 };
 
 static struct resize_taps resize_taps(enum mafat_rule_grid grid, int in, int out, int at)
@@ -460,7 +459,7 @@ int mafat_rule_bilinear(const struct mafat_rule_map *in, enum mafat_rule_grid gr
 
 struct single_taps {
   int first, second;
-  float weight; /* of the second */
+  float weight; /* of `second` */
 };
 
 static struct single_taps single_taps(enum mafat_rule_grid grid, int in, int out, int at)

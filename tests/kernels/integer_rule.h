@@ -1,11 +1,12 @@
-/* The arithmetic of networks of 8-bit integers, as TFLite's reference kernels have it: written down
- * once in plain C, from the rule and not from the kernels, which are compared with it bit for bit
- * (kernel_check). experiments/integer_rule compares it with tflite-micro's reference kernels.
+/* Arithmetic of 8-bit integer networks, as in TFLite's reference kernels. Written in plain C
+ * from the rule, not from our kernels; kernel_check compares them bit for bit.
+ * experiments/integer_rule compares this rule with tflite-micro's reference kernels. Included by
+ * unit tests, kernel_check and experiments.
  *
- * A number q stands for scale * (q - zero). Numbers here are as a file has them: -128 ... 127 or 0
- * ... 255; both go by one rule but for two that round by the sign of q itself, averages and
- * resizing. Sums are exact in 32 bits. Where the reference would overflow, this saturates: its own
- * contract excludes that. */
+ * A value q means scale * (q - zero). Values are as in files: -128..127 or 0..255. One rule
+ * serves both, except for averages and resizing, which round by the sign of q. Sums are exact in
+ * 32 bits. This code saturates where the reference would overflow, which the reference's
+ * contract excludes. */
 #ifndef MAFAT_TESTS_KERNELS_INTEGER_RULE_H
 #define MAFAT_TESTS_KERNELS_INTEGER_RULE_H
 
@@ -20,31 +21,30 @@ struct mafat_rule_scale {
   int shift; /* -31 ... 30 */
 };
 
-/* Outputs: their zero point, the least and the most that they may be (their type's ends, or a fused
- * activation's). */
+/* An output's zero point and its smallest and largest value: limits of the type or of a fused
+ * activation. */
 struct mafat_rule_output {
   int zero, least, most;
 };
 
-/* 2 * a * b / 2^32 rounded to the nearest, halves up; INT32_MIN * INT32_MIN saturates. */
+/* 2 * a * b / 2^32, rounded to the nearest, halves up; INT32_MIN * INT32_MIN saturates. */
 int32_t mafat_rule_double_high(int32_t a, int32_t b);
 int16_t mafat_rule_double_high_16(int16_t a, int16_t b);
-/* x / 2^exponent rounded to the nearest, halves away from zero; 0 ... 31. */
+/* x / 2^exponent, rounded to the nearest, halves away from zero; exponent 0..31. */
 int32_t mafat_rule_divide(int32_t x, int exponent);
-/* x times the factor, rounded twice: shifted left, double_high, divided. */
+/* x times the factor, rounded twice: shifted left, double_high, then divided. */
 int32_t mafat_rule_rescale(int32_t x, struct mafat_rule_scale scale);
-/* The factor of a real number: its fraction rounded to 31 bits, halves away from zero; 0 below
+/* A real number as a factor: its fraction rounded to 31 bits, halves away from zero; 0 below
  * 2^-32. */
 struct mafat_rule_scale mafat_rule_scale_of(double real);
 /* clamp(zero + rescaled x) */
 int mafat_rule_finish(int32_t x, struct mafat_rule_scale scale, struct mafat_rule_output out);
 
-/* ONNX's: clamp(zero + the nearest integer to x times the factor, both floats, halves to the even
- * one). Negative x have a factor of their own, unless it is 0. */
+/* ONNX's rule: clamp(zero + x times the float factor, rounded to the nearest, halves to even).
+ * Negative x use the factor `below`, unless it is 0. */
 int mafat_rule_finish_even(int32_t x, float factor, float below, struct mafat_rule_output out);
-/* By that rule, of numbers without their zero points: a mean of n numbers of such a sum of floats,
- * sum / n / scale; x * x_factor + z * z_factor; x * z * factor; x * x_factor where x is not
- * negative, else x * z * factor. */
+/* By ONNX's rule, for values without zero points: sum / n / scale; x * x_factor + z * z_factor;
+ * x * z * factor; and x * x_factor for x >= 0, else x * z * factor. */
 int mafat_rule_mean_even(float sum, int n, float scale, struct mafat_rule_output out);
 int mafat_rule_add_even(int x, float x_factor, int z, float z_factor, struct mafat_rule_output out);
 int mafat_rule_multiply_even(int x, int z, float factor, struct mafat_rule_output out);
@@ -58,12 +58,13 @@ struct mafat_rule_map {
 };
 
 struct mafat_rule_window {
-  int size_y, size_x, stride_y, stride_x, dilation_y, dilation_x, pad_y, pad_x; /* pads: before */
+  /* pads: before the map */
+  int size_y, size_x, stride_y, stride_x, dilation_y, dilation_x, pad_y, pad_x;
 };
 
-/* A convolution's sum: of (x - zero) * (w - zero) over the taps inside the map, and the bias.
- * Weights are [filter][ky][kx] [channel of its group]; where filters have no zero point of their
- * own, theirs is 0. A dense layer is one pixel's. */
+/* A convolution's sum of (x - zero) * (w - zero) over the taps inside the map, plus the bias.
+ * Weights are [filter][ky][kx][channel of its group]; weights_zero is 0 if there is none. A
+ * dense layer is a convolution of one pixel. */
 struct mafat_rule_conv {
   struct mafat_rule_map in;
   struct mafat_rule_window window;
@@ -73,7 +74,7 @@ struct mafat_rule_conv {
 };
 int32_t mafat_rule_conv(const struct mafat_rule_conv *c, int y, int x, int filter);
 
-/* Depthwise convolution: `multiplier` filters for each channel, filter by filter; weights are
+/* Depthwise convolution: `multiplier` filters for each channel, stored together; weights are
  * [ky][kx][filter]. */
 struct mafat_rule_depthwise {
   struct mafat_rule_map in;
@@ -84,7 +85,7 @@ struct mafat_rule_depthwise {
 };
 int32_t mafat_rule_depthwise(const struct mafat_rule_depthwise *c, int y, int x, int filter);
 
-/* Pools over the taps inside the map. The average is rounded to the nearest, halves away from
+/* Pools over the taps inside the map. Averages are rounded to the nearest, halves away from
  * zero. */
 int mafat_rule_maxpool(const struct mafat_rule_map *in, const struct mafat_rule_window *w, int y,
                        int x, int channel, struct mafat_rule_output out);
@@ -92,15 +93,14 @@ int mafat_rule_avgpool(const struct mafat_rule_map *in, const struct mafat_rule_
                        int x, int channel, struct mafat_rule_output out);
 int mafat_rule_average(int32_t sum, int n);
 
-/* The mean of n numbers with that sum: n is divided out of the factor, its multiplier rounded down.
- */
+/* The mean of n values with this sum. The factor is divided by n, its multiplier rounded down. */
 int mafat_rule_mean(int64_t sum, int n, int zero, struct mafat_rule_scale scale,
                     struct mafat_rule_output out);
 
 /* ---- two maps ---- */
 
-/* Sums are formed 2^20 times as fine as twice the coarser input: scales are of the inputs in that
- * and of the result. */
+/* Sums are computed in units of twice the larger input scale / 2^20. x, z, result: scales of the
+ * inputs and from the sum to the output. */
 struct mafat_rule_add {
   int x_zero, z_zero;
   struct mafat_rule_scale x, z, result; /* shifts up to 0 */
@@ -113,55 +113,57 @@ int mafat_rule_add(const struct mafat_rule_add *a, int x, int z);
 int mafat_rule_multiply(int x, int x_zero, int z, int z_zero, struct mafat_rule_scale scale,
                         struct mafat_rule_output out);
 
-/* ---- one number at a time ---- */
+/* ---- element by element ---- */
 
-/* From one scale and zero point to others. */
+/* From one scale and zero point to another. */
 int mafat_rule_requantise(int q, int zero, struct mafat_rule_scale scale,
                           struct mafat_rule_output out);
-/* The same in a join of uint8 files: in floats, rounded to the nearest, halves away from zero. */
+/* The same in a concatenation of uint8 files: in floats, rounded to the nearest, halves away
+ * from zero. */
 int mafat_rule_join(int q, int zero, float scale, int out_zero, float out_scale);
 int mafat_rule_quantise(float x, float scale, struct mafat_rule_output out);
 float mafat_rule_dequantise(int q, float scale, int zero);
 
-/* int8's: outputs of zero -128 and scale 1/256, of zero 0 and 1/128. `scale` is the input's. */
+/* int8 logistic (output zero point -128, scale 1/256) and tanh (0, 1/128). `scale` is the
+ * input's. */
 int mafat_rule_logistic(int q, int zero, float scale);
 int mafat_rule_tanh(int q, int zero, float scale);
 
 struct mafat_rule_hard_swish {
   int zero;
   int16_t output_multiplier, relu_multiplier;
-  int output_shift, relu_shift; /* the first at most 0 */
+  int output_shift, relu_shift; /* output_shift is at most 0 */
   struct mafat_rule_output out;
 };
 struct mafat_rule_hard_swish mafat_rule_hard_swish_of(float scale, float out_scale);
 int mafat_rule_hard_swish(const struct mafat_rule_hard_swish *h, int q);
 
-/* Below zero by the slope's factor, else by the other. */
+/* Multiplies negative inputs by the slope's factor, others by `positive`. */
 int mafat_rule_leaky(int q, int zero, struct mafat_rule_scale positive,
                      struct mafat_rule_scale negative, struct mafat_rule_output out);
 int mafat_rule_prelu(int q, int zero, int slope, int slope_zero, struct mafat_rule_scale positive,
                      struct mafat_rule_scale negative, struct mafat_rule_output out);
 
-/* Softmax of n numbers to numbers of int8, zero -128, scale 1/256. The reference refuses sums of
- * 512 times the largest and more; here such outputs are what the formula says, 0. */
+/* Softmax of n values to int8 with zero point -128 and scale 1/256. The reference refuses sums
+ * of 512 times the largest term or more; here these outputs follow the formula and are 0. */
 void mafat_rule_softmax(const int16_t *q, int16_t *out, int n, float scale, float beta);
 
 /* ---- resizing ---- */
 
-/* How outputs lie on inputs: at their corners, at pixels' centres, or neither. */
+/* How output pixels map to input pixels: corners aligned, centres aligned, or neither. */
 enum mafat_rule_grid { MAFAT_RULE_ASYMMETRIC, MAFAT_RULE_CORNERS, MAFAT_RULE_CENTRES };
 
-/* Places and weights in 1/1024; rounded to the nearest, halves away from zero. */
+/* Positions and weights are in 1/1024; rounded to the nearest, halves away from zero. */
 int mafat_rule_bilinear(const struct mafat_rule_map *in, enum mafat_rule_grid grid, int out_h,
                         int out_w, int y, int x, int channel);
-/* The same in floats, with a half added: of uint8. */
+/* The same in floats, adding a half to round: for uint8. */
 int mafat_rule_bilinear_single(const struct mafat_rule_map *in, enum mafat_rule_grid grid,
                                int out_h, int out_w, int y, int x, int channel);
-/* ONNX's: of four numbers around a point, above and below it on the left, then on the right; how
- * near it is to lower and right ones. */
+/* ONNX's rule: interpolates four values around a point: upper left, lower left, upper right,
+ * lower right. `down` and `across`: weights of the lower and right ones. */
 int mafat_rule_between_even(const int *numbers, int zero, float down, float across, float factor,
                             struct mafat_rule_output out);
-/* The input row or column of one of the output's. */
+/* The input row or column of an output row or column. */
 int mafat_rule_nearest(enum mafat_rule_grid grid, int in, int out, int at);
 
 #endif

@@ -7,7 +7,7 @@
 struct mafat_activating mafat_exact_activating(enum mafat_activation kind, float p, float q)
 {
   switch (kind) {
-  case MAFAT_CLIP: return (struct mafat_activating){kind, p, q}; /* crossed, half of the time */
+  case MAFAT_CLIP: return (struct mafat_activating){kind, p, q}; /* in half of the cases p > q */
   case MAFAT_SLOPED: return (struct mafat_activating){kind, fmaxf(fabsf(p), FLT_MIN), 0};
   case MAFAT_STEEP: return (struct mafat_activating){kind, q * 1.5f, 0};
   case MAFAT_HARD_SIGMOID: return (struct mafat_activating){kind, .2f + .1f * p, .5f + .1f * q};
@@ -21,7 +21,7 @@ struct mafat_activating mafat_exact_activating(enum mafat_activation kind, float
   }
 }
 
-/* Activations that no kernel computes. */
+/* Activations that are computed by functions of the math library. */
 static double exact_function(double x, enum mafat_activation kind, double a, double b)
 {
   const double sqrt_2 = 1.41421356237309504880, sqrt_8_by_pi = 1.59576912160573071176;
@@ -103,7 +103,7 @@ struct mafat_exact mafat_exact_finish(struct mafat_exact x, double scale, double
                               x.magnitude * fabs(scale) + fabs(bias)};
 }
 
-/* The input of a tap of output (row, col), from rows of pixels. */
+/* The input pixel of a tap of output (row, col). */
 static const float *tap_at(const float *const *rows, const struct mafat_window *w, int tap, int row,
                            int col, int pixel_floats)
 {
@@ -141,7 +141,7 @@ struct mafat_exact mafat_exact_depthwise(const struct mafat_depthwise_call *c, i
   return mafat_exact_finish(sum, c->scale[channel], c->bias[channel], &c->activation);
 }
 
-/* T x T', with T of n x m and x of m x m. */
+/* T x T' with n x m matrix T and m x m matrix x. */
 static void transform(int n, int m, const double *t, const double *x, struct mafat_exact *out)
 {
   for (int i = 0; i < n; i++)
@@ -153,9 +153,9 @@ static void transform(int n, int m, const double *t, const double *x, struct maf
     }
 }
 
-/* The matrices follow from the points of interpolation: 0, the others in pairs, infinity. */
+/* Interpolation points, which determine the matrices: 0, the others in pairs, infinity. */
 struct points {
-  int outputs, n; /* n: with infinity */
+  int outputs, n; /* n: number of points, including infinity */
   double at[8];
 };
 
@@ -166,7 +166,7 @@ static const struct points sizes[MAFAT_N_WINOGRADS] = {
     [MAFAT_WINOGRAD_4X4] = {4, 6, {0, ROOT_HALF, -ROOT_HALF, ROOT_2, -ROOT_2}},
     [MAFAT_WINOGRAD_6X6] = {6, 8, {0, 1, -1, 2, -2, 0.5, -0.5}}};
 
-/* The product of (x - point) over the finite points but `without`: its coefficients. */
+/* Coefficients of the product of (x - point) over the finite points except number `without`. */
 static void polynomial(const struct points *p, int without, double *c)
 {
   for (int i = 0; i < p->n; i++) c[i] = i == 0;
@@ -177,7 +177,8 @@ static void polynomial(const struct points *p, int without, double *c)
   }
 }
 
-/* Product of the distances of point i from the others. At 0 both matrices have the other sign. */
+/* Product of the distances of point i from the others. At point 0 both matrices have the
+ * opposite sign. */
 static double distances(const struct points *p, int i)
 {
   double product = 1;

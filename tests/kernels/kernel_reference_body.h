@@ -1,8 +1,8 @@
-/* The reference, compiled once per class. Sums are written here a second time,
- * as the contract reads; activations and Winograd's transforms, whose operations
- * no contract lists, are the kernels' own on vectors of one lane, and
- * kernel_exact.h judges what they compute. The including file defines
- * REFERENCE_FUSED and REFERENCE_TABLE. */
+/* The reference kernels, compiled once per class. Sums are written again from the contract. No
+ * contract lists the operations of activations and Winograd transforms, so these are the
+ * kernels' own code on vectors of one lane; kernel_exact.h checks their values. The including
+ * file defines REFERENCE_FUSED and REFERENCE_TABLE. Included by kernel_reference_fused.c and
+ * kernel_reference_plain.c. */
 #define LEVEL_VECTOR "tests/kernels/kernel_reference_vector.h"
 #define LEVEL_PART(name)
 #include "runner/kernels/vector.h"
@@ -235,7 +235,7 @@ static void resample(const struct mafat_resample_call *c)
       c->out[(size_t)i * c->out_stride + (size_t)k] = resampled(c, &c->taps[i], k);
 }
 
-/* A number of 16 bits, as IEEE 754 has it. */
+/* A half float of IEEE 754. */
 static float widen_half(uint16_t h)
 {
   const int exponent = h >> 10 & 31, mantissa = h & 1023;

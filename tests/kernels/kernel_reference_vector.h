@@ -1,5 +1,5 @@
-/* Vectors of one lane, fused or plain as REFERENCE_FUSED says. See
- * runner/kernels/vector.h. */
+/* Vectors of one lane, fused or plain by REFERENCE_FUSED; runner/kernels/vector.h documents the
+ * operations. Included by kernel_reference_body.h through LEVEL_VECTOR. */
 #ifndef MAFAT_TESTS_KERNELS_KERNEL_REFERENCE_VECTOR_H
 #define MAFAT_TESTS_KERNELS_KERNEL_REFERENCE_VECTOR_H
 
