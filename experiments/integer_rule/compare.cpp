@@ -1,6 +1,6 @@
-// compare: tests/kernels/integer_rule.c beside tflite-micro's reference kernels, bit for bit, on
-// random and nasty numbers. run.sh builds it where a tree of tflite-micro is there. Prints a line
-// for each operator: values compared, values that differ.
+// Compares tests/kernels/integer_rule.c with tflite-micro's reference kernels, bit for bit, on
+// random and extreme values. Prints a line for each operator: values compared, values that differ.
+// run.sh builds it with a source tree of tflite-micro.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -217,7 +217,7 @@ static P sums_of(const mafat_rule_window &w, int zero, int weights_zero,
   return p;
 }
 
-// Scales of each filter, also in tflite-micro's form.
+// Factors of each filter, also in tflite-micro's form.
 struct filter_factors {
   std::vector<mafat_rule_scale> all;
   std::vector<int32_t> multipliers, shifts;
@@ -227,7 +227,7 @@ struct filter_factors {
   }
 };
 
-// The rule's sums of all outputs, each by the factor of its filter or by the one of all.
+// Compares the rule's outputs, each scaled by its filter's factor or a common one.
 template <typename T, typename Call>
 static void same_sums(const std::vector<T> &y, const shape &s, const Call &call,
                       int32_t (*sum)(const Call *, int, int, int), int filters,
@@ -366,7 +366,7 @@ static void pools()
   p.quantized_activation_max = out.most;
   RuntimeShape to = dims({1, s.out_h, s.out_w, m.c});
   std::vector<T> most((size_t)to.FlatSize()), average(most.size());
-  // Every window has a tap in the map.
+  // Every window has a tap inside the map.
   if ((s.out_h - 1) * s.w.stride_y - s.w.pad_y >= m.h ||
       (s.out_w - 1) * s.w.stride_x - s.w.pad_x >= m.w)
     return;
@@ -426,7 +426,7 @@ static void blends()
   p.left_shift = 20;
   a.x_zero = element<T>();
   a.z_zero = element<T>();
-  // The bounds of its own checks.
+  // The limits of tflite-micro's own checks.
   if (a.x_zero == 255 || a.z_zero == 255) return;
   p.input1_offset = -a.x_zero;
   p.input2_offset = -a.z_zero;

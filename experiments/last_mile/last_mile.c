@@ -1,9 +1,9 @@
-/* Measures the parts of the time of one picture, in a small network:
+/* Measures the parts of the time of one picture in a small network, through include/mafat.h:
  *
  *   last_mile [--cpu LEVEL] [--plan TEXT] [--repeat N] MODEL [WEIGHTS] PICTURE
  *
- * writes CSV: part, microseconds, steps, millions of multiply-adds; for each layer and each
- * other part the least of N runs. */
+ * Writes CSV: part, microseconds, steps, millions of multiply-adds. Each time is the least of N
+ * runs. Started by run.py. */
 #include "include/mafat_plan.h"
 
 #include <getopt.h>
@@ -21,7 +21,7 @@ struct kind {
   int steps;
 };
 
-/* Times of a run's steps, and the least of all runs. */
+/* Times of a run's steps, and the least over all runs. */
 struct watch {
   double run[MOST_LAYERS + 1], least[MOST_LAYERS + 1]; /* [layer + 1] ms; [0]: the picture */
   int steps[MOST_LAYERS + 1];
@@ -57,14 +57,14 @@ static void ran(void *context, const struct mafat_step_facts *step)
   w->sum += ms;
 }
 
-/* "1x1 + depthwise inside + shortcut": by its own layer and those inside. */
+/* Names a layer by its kind and the kinds inside it, like "1x1 + depthwise inside + shortcut". */
 static void name_kind(char *name, size_t capacity, const struct mafat_model *m, int layer)
 {
   struct mafat_layer_facts own = {.size = sizeof own}, inner = {.size = sizeof inner};
   size_t n = 0;
   mafat_model_layer(m, layer, &own);
   name[0] = '\0';
-  for (int l = layer; l >= 0; l--) { /* those inside come before it */
+  for (int l = layer; l >= 0; l--) { /* inner layers precede it */
     if (mafat_model_layer(m, l, &inner) || (l != layer && inner.inside != layer)) continue;
     bool convolves = strcmp(inner.type, "convolutional") == 0;
     uint64_t dense = (uint64_t)inner.out_h * (uint64_t)inner.out_w * (uint64_t)inner.out_c *
@@ -76,7 +76,7 @@ static void name_kind(char *name, size_t capacity, const struct mafat_model *m, 
     else
       n += (size_t)snprintf(name + n, capacity - n, "%s%dx%d", n ? " + " : "", inner.kernel_size,
                             inner.kernel_size);
-    if (l != layer) layer = l; /* what lies inside the one inside */
+    if (l != layer) layer = l; /* continue with layers inside the inner one */
   }
 }
 
@@ -99,13 +99,12 @@ static void print(const char *what, double us, int steps, double macs)
   printf("\"%s\",%.1f,%d,%.3f\n", what, us, steps, macs * 1e-6);
 }
 
-/* Into the page cache, where the decoder then leaves it: what reading a disk takes is another
- * question. */
+/* Reads the file into the page cache, to leave the disk out of the measurement. */
 static void keep_in_cache(const char *path)
 {
-  char piece[1 << 16];
+  char buffer[1 << 16];
   FILE *f = fopen(path, "rb");
-  while (f && fread(piece, 1, sizeof piece, f) > 0) continue;
+  while (f && fread(buffer, 1, sizeof buffer, f) > 0) continue;
   if (f) fclose(f);
 }
 
@@ -146,7 +145,7 @@ int main(int argc, char **argv)
   long later = page_faults();
   run(m, picture, &d);
   later = page_faults() - later;
-  for (int i = 0; i < repeat; i++) { /* without a watch of steps */
+  for (int i = 0; i < repeat; i++) { /* without timing of steps */
     began = now_ms();
     run(m, picture, &d);
     double ms = now_ms() - began;

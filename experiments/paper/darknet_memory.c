@@ -1,7 +1,7 @@
-/* Which of Darknet's buffers an inference touches: the network is loaded and run once on a picture,
- * then the pages of each layer's buffers that are in memory are counted (/proc/self/pagemap).
- * Prints a CSV; needs all of the network in memory, so no limit. darknet_memory MODEL.cfg
- * MODEL.weights PICTURE [LAYERS] */
+/* Shows which of Darknet's buffers an inference touches: darknet_memory MODEL.cfg MODEL.weights
+ * PICTURE [LAYERS]. Loads the network, runs it on a picture, and counts the resident pages of
+ * each layer's buffers (/proc/self/pagemap). Prints CSV. Needs memory for the whole network.
+ * Started by run.py. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,11 +14,11 @@
 #include <darknet.h>
 #pragma GCC diagnostic pop
 
-static FILE *out;      /* the real standard output; the library's talk is dropped */
-static int pagemap;    /* of this process: 8 bytes a page */
+static FILE *out;      /* the real standard output; the library's output is dropped */
+static int pagemap;    /* /proc/self/pagemap: 8 bytes a page */
 static size_t counted; /* resident bytes of all buffers so far */
 
-/* Bytes of the buffer whose pages are in memory (bit 63 of an entry). */
+/* Resident bytes of the buffer: pages with bit 63 set. */
 static size_t resident_bytes(const void *start, size_t bytes)
 {
   size_t page = (size_t)sysconf(_SC_PAGESIZE), n = 0;
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
   int n_loaded = net->n;
   if (argc == 5 && atoi(argv[4]) > 0 && atoi(argv[4]) < net->n) net->n = atoi(argv[4]);
   size_t loaded_bytes = process_bytes(), workspace = 0;
-  for (int i = 0; i < n_loaded; i++) /* one for all layers, as large as the largest asks for */
+  for (int i = 0; i < n_loaded; i++) /* shared by all layers: the largest */
     if (net->layers[i].workspace_size > workspace) workspace = net->layers[i].workspace_size;
   image loaded = load_image(argv[3], 0, 0, net->c),
         fitted = letterbox_image(loaded, net->w, net->h);

@@ -41,7 +41,7 @@ static void answer(int signal, siginfo_t *info, void *context)
 
 typedef int (*sigaction_function)(int, const struct sigaction *, struct sigaction *);
 
-/* Node sets all signals back to what they are by default. */
+/* Ignores changes of SIGILL: Node resets all signals to their defaults. */
 int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
   static sigaction_function next;

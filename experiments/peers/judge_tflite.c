@@ -1,6 +1,7 @@
-/* Runs TFLite files from standard input, each with an input and the expected outputs (frames of
- * tests/differential/random_graphs.c), by the TFLite library with its own kernels, and compares.
- * A file that the library rejects is reported and does not count as a failure. */
+/* Runs TFLite files from standard input with the TFLite library's own kernels and compares
+ * outputs. Input: frames of tests/differential/random_graphs.c, each a file, its input and the
+ * expected outputs. A file that the library rejects is counted but is no failure. Started by
+ * tests/differential/run.py. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,9 +11,9 @@
 #include "tensorflow/lite/c/c_api.h"
 
 static long long n_graphs, n_floats, n_refused, n_failures;
-static double worst; /* of what a value may be off */
+static double worst; /* largest difference relative to its tolerance */
 
-static void *take(size_t n)
+static void *read_bytes(size_t n)
 {
   void *all = malloc(n + 1);
   if (!all || fread(all, 1, n, stdin) != n) {
@@ -23,19 +24,19 @@ static void *take(size_t n)
   return all;
 }
 
-static uint32_t take_word(void)
+static uint32_t read_word(void)
 {
   uint32_t word;
   if (fread(&word, sizeof word, 1, stdin) != 1) exit(2);
   return word;
 }
 
-/* An output, and how far it is off, over how far it may be. */
+/* Compares an output. Differences are relative to its tolerance. */
 static void compare(uint32_t number, const TfLiteInterpreter *interpreter, int index)
 {
-  uint32_t name_bytes = take_word(), n = take_word();
-  char *name = take(name_bytes);
-  float *off = take(sizeof *off), *expected = take(n * sizeof *expected);
+  uint32_t name_bytes = read_word(), n = read_word();
+  char *name = read_bytes(name_bytes);
+  float *off = read_bytes(sizeof *off), *expected = read_bytes(n * sizeof *expected);
   const TfLiteTensor *tensor =
       interpreter ? TfLiteInterpreterGetOutputTensor(interpreter, index) : NULL;
   double most = 0;
@@ -52,7 +53,7 @@ static void compare(uint32_t number, const TfLiteInterpreter *interpreter, int i
     }
     n_floats += n;
     if (most > 1 || isnan(most)) {
-      printf("FAIL graph %u: output %s is off by %.2f times what it may be\n", number, name, most);
+      printf("FAIL graph %u: output %s differs by %.2f times its tolerance\n", number, name, most);
       n_failures++;
     } else if (most > worst) worst = most;
   }
@@ -82,9 +83,9 @@ int main(void)
   char magic[4];
   while (fread(magic, 1, sizeof magic, stdin) == sizeof magic &&
          memcmp(magic, "MGRF", sizeof magic) == 0) {
-    uint32_t number = take_word(), bytes = take_word(), n = take_word(), n_outputs = take_word();
-    char *file = take(bytes);
-    float *input = take(n * sizeof *input);
+    uint32_t number = read_word(), bytes = read_word(), n = read_word(), n_outputs = read_word();
+    char *file = read_bytes(bytes);
+    float *input = read_bytes(n * sizeof *input);
     TfLiteModel *model = TfLiteModelCreate(file, bytes);
     TfLiteInterpreter *interpreter = run(model, input, n);
     if (!interpreter) {
@@ -98,8 +99,8 @@ int main(void)
     free(file);
     free(input);
   }
-  printf("%s %lld graphs as TFLite puts them out, %lld values, %.2f of what they may be off at "
-         "most; %lld refused, %lld failures\n",
+  printf("%s %lld graphs compared with TFLite, %lld values, largest difference %.2f of its "
+         "tolerance; %lld refused, %lld failures\n",
          n_failures ? "FAIL" : "ok", n_graphs, n_floats, worst, n_refused, n_failures);
   return n_failures != 0;
 }

@@ -1,9 +1,8 @@
-/* Shared by the peers' programs, in C and C++: the command line, the clock, and the JSON object on
- * standard output, whose fields have the names of run_inference --json.
- *     peer [--repeat N] [--dump FILE] MODEL.cfg MODEL.weights PICTURE     or, of a model that is
- *                                                                         one file,
- *     peer [--repeat N] [--dump FILE] MODEL INPUT
- *     peer --idle       loads no model: the resident bytes of its libraries */
+/* Command line, clock and JSON report of the peers' programs, in C and C++. Fields are named as
+ * in run_inference --json. Included by the peer_ programs of this folder.
+ *     peer [--repeat N] [--dump FILE] MODEL.cfg MODEL.weights PICTURE
+ *     peer [--repeat N] [--dump FILE] MODEL INPUT      for models that are one file
+ *     peer --idle       loads no model: reports resident bytes of the libraries */
 #ifndef MAFAT_EXPERIMENTS_PEERS_PEER_H
 #define MAFAT_EXPERIMENTS_PEERS_PEER_H
 
@@ -18,11 +17,13 @@ enum { PEER_MAX_REPEAT = 20000 };
 struct peer {
   const char *version;
   int repeat, idle;
-  const char *dump; /* raw float32 output of the last layer, or all outputs of a model, or NULL */
-  const char *cfg, *weights, *picture; /* of a model that is one file, it, NULL and its input */
-  FILE *out; /* the real standard output; the libraries' talk is dropped */
+  /* file for the last layer's output (or all outputs of a model) as float32, or NULL */
+  const char *dump;
+  /* MODEL INPUT: cfg is the model, weights NULL, picture the input */
+  const char *cfg, *weights, *picture;
+  FILE *out; /* the real standard output; the libraries' output is dropped */
   int n_latencies, n_detections;
-  double load_ms, image_ms, layers_ms; /* the latter two of the last run */
+  double load_ms, image_ms, layers_ms; /* image_ms, layers_ms: of the last run */
   double latencies_ms[PEER_MAX_REPEAT];
 };
 
@@ -39,7 +40,7 @@ static inline void peer_fail(const char *what)
   exit(1);
 }
 
-/* A kilobyte count of /proc/self/FILE, in bytes; -1 where there is none. */
+/* A field in kB of a file in /proc/self, in bytes; -1: missing. */
 static inline long peer_bytes_of(const char *path, const char *format)
 {
   char line[256];
@@ -89,7 +90,7 @@ static inline void peer_begin(struct peer *p, int argc, char **argv)
   peer_begin_files(p, argc, argv, 3);
 }
 
-/* One run: picture from before to between, layers from between to now. */
+/* Adds a run: the picture took from `before` to `between`, the layers until now. */
 static inline void peer_add_run(struct peer *p, double before, double between)
 {
   double now = peer_now_ms();

@@ -1,8 +1,8 @@
-/* Debian's Darknet as a peer: a picture is decoded, letterboxed and run. Beside the options of
- * peer.h
- *     --layers N     the first N layers only: the rest of the cfg is not even parsed, which would
- *                    allocate its weights
- *     --marks FILE   when each step ran, a line each: index, type, start and end in nanoseconds of
+/* Debian's Darknet as a peer: decodes, letterboxes and runs a picture. Started by run.py.
+ * Options besides those of peer.h:
+ *     --layers N     only the first N layers; the rest of the cfg is not parsed, because parsing
+ *                    allocates weights
+ *     --marks FILE   writes a line for each step: index, type, start and end in nanoseconds of
  *                    CLOCK_MONOTONIC; reading the picture is "-1 image" */
 #include "peer.h"
 
@@ -14,13 +14,13 @@
 #include <darknet.h>
 #pragma GCC diagnostic pop
 
-char *get_layer_string(LAYER_TYPE type); /* of libdarknet, in no header */
+char *get_layer_string(LAYER_TYPE type); /* of libdarknet, but in no header */
 
 static int n_layers; /* 0: all */
 static FILE *marks;
 
-/* Takes this program's own options out of the command line. */
-static int take_options(int argc, char **argv)
+/* Removes this program's options from the command line. Returns the number of arguments left. */
+static int read_options(int argc, char **argv)
 {
   int n = 1;
   for (int i = 1; i < argc; i++) {
@@ -46,7 +46,7 @@ static int is_key(const char *line, const char *key)
   return *line == '=';
 }
 
-/* The cfg up to its n_layers-th layer, for one picture, in memory: a path to read it by. */
+/* Copies the cfg up to layer n_layers, with batch=1, to a memory file. Returns its path. */
 static const char *cut_cfg(const char *path)
 {
   static char cut_path[64];
@@ -57,7 +57,7 @@ static const char *cut_cfg(const char *path)
   if (!in || !out) peer_fail("cannot read the cfg");
   while (getline(&line, &size, in) >= 0) {
     const char *start = line + strspn(line, " \t");
-    if (*start == '[' && n_sections++ > n_layers) break; /* [net] is no layer */
+    if (*start == '[' && n_sections++ > n_layers) break; /* [net] is not a layer */
     if (is_key(line, "batch")) fputs("batch=1\n", out);
     else if (is_key(line, "subdivisions")) fputs("subdivisions=1\n", out);
     else fputs(line, out);
@@ -65,7 +65,8 @@ static const char *cut_cfg(const char *path)
   if (n_sections <= n_layers) peer_fail("the cfg has fewer layers than --layers names");
   free(line);
   fclose(in);
-  if (fflush(out) != 0) peer_fail("cannot keep the cfg"); /* out stays open: it is the file */
+  /* `out` stays open: the path refers to it */
+  if (fflush(out) != 0) peer_fail("cannot keep the cfg");
   snprintf(cut_path, sizeof cut_path, "/proc/self/fd/%d", fd);
   return cut_path;
 }
@@ -77,7 +78,7 @@ static void mark(int index, const char *type, double start_ms)
   fflush(marks); /* a run may be killed before its end */
 }
 
-/* Like network_predict, one layer at a time. */
+/* Runs like network_predict(), with a mark for each layer. */
 static void predict_marked(network *net, float *input)
 {
   network state = *net;
@@ -88,7 +89,7 @@ static void predict_marked(network *net, float *input)
     double start = peer_now_ms();
     layer l = net->layers[i];
     state.index = i;
-    if (l.delta) fill_cpu(l.outputs * l.batch, 0, l.delta, 1); /* so does forward_network */
+    if (l.delta) fill_cpu(l.outputs * l.batch, 0, l.delta, 1); /* as in forward_network() */
     l.forward(l, state);
     state.input = l.output;
     if (l.truth) state.truth = l.output;
@@ -130,8 +131,8 @@ static int count_detections(network *net)
 int main(int argc, char **argv)
 {
   static struct peer p;
-  peer_begin(&p, take_options(argc, argv), argv);
-  p.version = DARKNET_VERSION; /* the package's: the library does not tell */
+  peer_begin(&p, read_options(argc, argv), argv);
+  p.version = DARKNET_VERSION; /* of the package: the library does not report one */
   if (!p.idle) {
     double before = peer_now_ms();
     network *net = load_network((char *)(n_layers ? cut_cfg(p.cfg) : p.cfg), (char *)p.weights, 0);

@@ -1,9 +1,9 @@
-/* ncnn as a peer, by its C API: a PPM is read, brought to the network's size by ncnn's own function
- * and run, up to where the heads begin; or raw floats as the model's input has them. ncnn's options
- * are its defaults, but everything is computed and kept as float32. MODEL.cfg is its .param,
- * MODEL.weights its .bin, as write_ncnn.py writes them. Beside the options of peer.h
- *     --threads N    1 by default
- *     --output NAME  of a model whose input is raw: what it puts out, once for each, in order */
+/* ncnn as a peer, through its C API. Reads a PPM, resizes it with ncnn's function and runs the
+ * network up to its heads; or reads raw floats. ncnn's options are the defaults, except that
+ * everything is float32. MODEL.cfg is the .param, MODEL.weights the .bin file that write_ncnn.py
+ * writes. Started by run.py. Options besides those of peer.h:
+ *     --threads N    default 1
+ *     --output NAME  for raw inputs: an output; may be repeated */
 #include "peer.h"
 
 #include <ncnn/c_api.h>
@@ -13,8 +13,8 @@ enum { MOST_OUTPUTS = 16 };
 static int n_threads = 1, n_names;
 static const char *names[MOST_OUTPUTS];
 
-/* Takes this program's own option out of the command line. */
-static int take_options(int argc, char **argv)
+/* Removes this program's options from the command line. Returns the number of arguments left. */
+static int read_options(int argc, char **argv)
 {
   int n = 1;
   for (int i = 1; i < argc; i++) {
@@ -60,7 +60,7 @@ struct size {
   int w, h, c;
 };
 
-/* The network's input as the line of a .param has it: the API does not tell. */
+/* Reads the input's size from the .param file; the API does not report it. */
 static struct size read_input_size(const char *param)
 {
   char line[512];
@@ -78,7 +78,7 @@ static struct size read_input_size(const char *param)
 static ncnn_net_t load(const struct peer *p)
 {
   ncnn_net_t net = ncnn_net_create();
-  ncnn_option_t option = ncnn_net_get_option(net); /* of the net: not to be destroyed */
+  ncnn_option_t option = ncnn_net_get_option(net); /* owned by the net */
   ncnn_option_set_num_threads(option, n_threads);
   ncnn_option_set_use_fp16_packed(option, 0);
   ncnn_option_set_use_fp16_storage(option, 0);
@@ -119,7 +119,7 @@ static int is_raw(const struct peer *p)
   return n > 4 && strcmp(p->picture + n - 4, ".raw") == 0;
 }
 
-/* Channels of a map are padded in memory. */
+/* Writes an output without the padding between its channels. */
 static void dump(FILE *file, ncnn_mat_t output)
 {
   size_t dims = (size_t)ncnn_mat_get_dims(output), plane = (size_t)ncnn_mat_get_w(output);
@@ -131,7 +131,7 @@ static void dump(FILE *file, ncnn_mat_t output)
       peer_fail("cannot write --dump");
 }
 
-/* The last output of a picture, all that are named of raw floats. */
+/* Dumps the last output of a picture, or all named outputs. */
 static void dump_outputs(const struct peer *p, const ncnn_mat_t *outputs, int n)
 {
   FILE *file = fopen(p->dump, "wb");
@@ -146,7 +146,8 @@ static int extract(ncnn_extractor_t extractor, ncnn_net_t net, int i, ncnn_mat_t
              : ncnn_extractor_extract_index(extractor, ncnn_net_get_output_index(net, i), output);
 }
 
-/* The outputs are what is named, or what no layer reads, in the order of the layers. */
+/* Runs the network. Outputs are those named, else those that no layer reads, in the layers'
+ * order. */
 static void run(struct peer *p, ncnn_net_t net, struct size size, int is_last)
 {
   int n_outputs = n_names ? n_names : ncnn_net_get_output_count(net);
@@ -168,7 +169,7 @@ static void run(struct peer *p, ncnn_net_t net, struct size size, int is_last)
 int main(int argc, char **argv)
 {
   static struct peer p;
-  peer_begin(&p, take_options(argc, argv), argv);
+  peer_begin(&p, read_options(argc, argv), argv);
   p.version = ncnn_version();
   if (!p.idle) {
     double before = peer_now_ms();

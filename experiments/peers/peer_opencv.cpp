@@ -1,5 +1,5 @@
-/* OpenCV's DNN module as a peer: imread, blobFromImage (which stretches), and
- * forward of what no layer reads: the heads with their boxes, or the last layer. */
+/* OpenCV's DNN module as a peer: imread, blobFromImage (stretched), and forward to the outputs
+ * that no layer reads: heads with their boxes, or the last layer. Started by run.py. */
 #include "peer.h"
 
 #include <opencv2/dnn.hpp>

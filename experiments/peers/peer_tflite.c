@@ -1,26 +1,26 @@
-/* TFLite as a peer, by its C API: raw numbers as the model's input has them are read and run, one
- * thread. Its kernels are its own, or those of its XNNPACK delegate. Integers are dumped as what
- * they mean. Beside the options of peer.h
- *     --xnnpack    the delegate, where it takes operators: of quantised types, too, which it leaves
- *                  to TFLite by default */
+/* TFLite as a peer, through its C API. Reads raw inputs and runs the model with one thread, by
+ * TFLite's kernels or its XNNPACK delegate's. Integer outputs are dumped dequantized. Started by
+ * run.py. Option besides those of peer.h:
+ *     --xnnpack    use the delegate, also for quantized operators, which it leaves to TFLite by
+ *                  default */
 #include "peer.h"
 
 #include "tensorflow/lite/c/c_api.h"
 
-/* The start of the delegate's options in version 2.9, since the package lacks its header; the
- * rest is 0. */
+/* The first fields of the delegate's options in version 2.9; the others are 0. The package lacks
+ * its header. */
 struct delegate_options {
   int32_t n_threads;
   uint32_t flags;
   void *rest[6];
 };
-enum { TAKES_INT8 = 1, TAKES_UINT8 = 2 }; /* its flags */
+enum { TAKES_INT8 = 1, TAKES_UINT8 = 2 }; /* values of `flags` */
 TfLiteDelegate *TfLiteXNNPackDelegateCreate(const struct delegate_options *options);
 
 static int uses_xnnpack;
 
-/* Takes this program's own option out of the command line. */
-static int take_options(int argc, char **argv)
+/* Removes this program's option from the command line. Returns the number of arguments left. */
+static int read_options(int argc, char **argv)
 {
   int n = 1;
   for (int i = 1; i < argc; i++) {
@@ -45,7 +45,7 @@ static TfLiteInterpreter *load(const struct peer *p)
   return interpreter;
 }
 
-/* Straight into the input, as ours; of several one after the other. */
+/* Reads the file directly into the input tensors, one after the other. */
 static void read_input(const struct peer *p, TfLiteInterpreter *interpreter)
 {
   FILE *file = fopen(p->picture, "rb");
@@ -102,7 +102,7 @@ static void run(struct peer *p, TfLiteInterpreter *interpreter)
 int main(int argc, char **argv)
 {
   static struct peer p;
-  peer_begin_files(&p, take_options(argc, argv), argv, 2);
+  peer_begin_files(&p, read_options(argc, argv), argv, 2);
   p.version = TfLiteVersion();
   if (!p.idle) {
     double before = peer_now_ms();

@@ -1,16 +1,16 @@
-/* A JPEG as the raw floats that a model file's input has: stretched, (value - mean) * scale, for
- * all programs alike.
+/* Writes a JPEG as raw floats, stretched, (value - mean) * scale, so that all programs get the
+ * same input. Started by model_works.py.
  *     picture_floats [--mean X] [--scale X] [--bgr] [--channels-last] PICTURE.jpg WIDTH HEIGHT
  *     CHANNELS OUT.raw
- * Pixels lie channel by channel, or with --channels-last side by side. One channel is the picture's
- * brightness. */
+ * The order is channels, rows, columns, or with --channels-last rows, columns, channels. With
+ * one channel, the picture's brightness. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <jpeglib.h>
 
-struct wish {
+struct request {
   float mean, scale;
   int is_bgr, is_channels_last;
   const char *picture, *out;
@@ -54,8 +54,8 @@ static struct picture read_jpeg(const char *path, int n_channels)
   return picture;
 }
 
-/* Maps the middle of pixel i of n to an axis of n_from pixels: between the returned one and the
- * next, at `part` of the distance. */
+/* Maps the centre of pixel i of n to an axis of n_from pixels. The result is between the
+ * returned pixel and the next, at fraction *part of the distance. */
 static int place(int i, int n, int n_from, float *part)
 {
   float at = ((float)i + 0.5f) * (float)n_from / (float)n - 0.5f;
@@ -64,11 +64,11 @@ static int place(int i, int n, int n_from, float *part)
   return (int)at;
 }
 
-static float sample(const struct picture *p, const struct wish *wish, int y, int x, int c)
+static float sample(const struct picture *p, const struct request *request, int y, int x, int c)
 {
   float dy, dx, sum = 0;
-  int y0 = place(y, wish->h, p->h, &dy), x0 = place(x, wish->w, p->w, &dx);
-  int channel = wish->is_bgr ? p->c - 1 - c : c;
+  int y0 = place(y, request->h, p->h, &dy), x0 = place(x, request->w, p->w, &dx);
+  int channel = request->is_bgr ? p->c - 1 - c : c;
   for (int k = 0; k < 4; k++) {
     int from_y = y0 + (k / 2 && y0 + 1 < p->h), from_x = x0 + (k % 2 && x0 + 1 < p->w);
     float weight = (k / 2 ? dy : 1 - dy) * (k % 2 ? dx : 1 - dx);
@@ -76,51 +76,52 @@ static float sample(const struct picture *p, const struct wish *wish, int y, int
         weight * (float)p->pixels[((size_t)from_y * (size_t)p->w + (size_t)from_x) * (size_t)p->c +
                                   (size_t)channel];
   }
-  return (sum - wish->mean) * wish->scale;
+  return (sum - request->mean) * request->scale;
 }
 
-static void write_floats(const struct wish *wish, const struct picture *picture)
+static void write_floats(const struct request *request, const struct picture *picture)
 {
-  int n[3] = {wish->c, wish->h, wish->w}, i[3];
-  FILE *file = fopen(wish->out, "wb");
-  if (wish->is_channels_last) n[0] = wish->h, n[1] = wish->w, n[2] = wish->c;
+  int n[3] = {request->c, request->h, request->w}, i[3];
+  FILE *file = fopen(request->out, "wb");
+  if (request->is_channels_last) n[0] = request->h, n[1] = request->w, n[2] = request->c;
   for (i[0] = 0; file && i[0] < n[0]; i[0]++)
     for (i[1] = 0; i[1] < n[1]; i[1]++)
       for (i[2] = 0; i[2] < n[2]; i[2]++) {
-        float value = wish->is_channels_last ? sample(picture, wish, i[0], i[1], i[2])
-                                             : sample(picture, wish, i[1], i[2], i[0]);
+        float value = request->is_channels_last ? sample(picture, request, i[0], i[1], i[2])
+                                             : sample(picture, request, i[1], i[2], i[0]);
         if (fwrite(&value, sizeof value, 1, file) != 1) fail("cannot write the floats");
       }
   if (!file || fclose(file) != 0) fail("cannot write the floats");
 }
 
-static struct wish read_options(int argc, char **argv)
+static struct request read_options(int argc, char **argv)
 {
-  struct wish wish = {.mean = 0, .scale = 1};
+  struct request request = {.mean = 0, .scale = 1};
   int i = 1;
   for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
-    if (strcmp(argv[i], "--bgr") == 0) wish.is_bgr = 1;
-    else if (strcmp(argv[i], "--channels-last") == 0) wish.is_channels_last = 1;
-    else if (strcmp(argv[i], "--mean") == 0 && i + 1 < argc) wish.mean = strtof(argv[++i], NULL);
-    else if (strcmp(argv[i], "--scale") == 0 && i + 1 < argc) wish.scale = strtof(argv[++i], NULL);
+    if (strcmp(argv[i], "--bgr") == 0) request.is_bgr = 1;
+    else if (strcmp(argv[i], "--channels-last") == 0) request.is_channels_last = 1;
+    else if (strcmp(argv[i], "--mean") == 0 && i + 1 < argc) request.mean = strtof(argv[++i], NULL);
+    else if (strcmp(argv[i], "--scale") == 0 && i + 1 < argc)
+      request.scale = strtof(argv[++i], NULL);
     else fail("expected --mean X, --scale X, --bgr, --channels-last");
   }
   if (argc - i != 5) fail("expected PICTURE.jpg WIDTH HEIGHT CHANNELS OUT.raw");
-  wish.picture = argv[i];
-  wish.w = atoi(argv[i + 1]);
-  wish.h = atoi(argv[i + 2]);
-  wish.c = atoi(argv[i + 3]);
-  wish.out = argv[i + 4];
-  if (wish.w < 1 || wish.h < 1 || (wish.c != 1 && wish.c != 3))
+  request.picture = argv[i];
+  request.w = atoi(argv[i + 1]);
+  request.h = atoi(argv[i + 2]);
+  request.c = atoi(argv[i + 3]);
+  request.out = argv[i + 4];
+  if (request.w < 1 || request.h < 1 || (request.c != 1 && request.c != 3))
     fail("expected a size, and 1 or 3 channels");
-  return wish;
+  return request;
 }
 
 int main(int argc, char **argv)
 {
-  struct wish wish = read_options(argc, argv);
-  struct picture picture = read_jpeg(wish.picture, wish.c);
-  write_floats(&wish, &picture);
+  struct request request = read_options(argc, argv);
+  struct picture picture = read_jpeg(request.picture, request.c);
+  write_floats(&request, &picture);
   free(picture.pixels);
   return 0;
 }

@@ -1,5 +1,5 @@
-/* A network as those see it who put operators in order: each layer that computes, with nothing
- * inside another. */
+/* Prints a network's graph as scheduling papers define it: each layer that computes, none inside
+ * another. Called by lay_plans.c. */
 #include "experiments/planners/lay_plans.h"
 
 #include "predictor/planning/in_place.h"
@@ -43,7 +43,7 @@ static void put_operands(const struct lay_model *m, int layer, FILE *out)
   free(seen);
 }
 
-/* Prints the inputs that its output can replace in place, if it is their last reader. */
+/* Prints the inputs whose buffer the output can take if the layer is their last reader. */
 static void put_places(const struct lay_model *m, const struct lay_plan *p,
                        const struct mafat_usage *usage, int layer, FILE *out)
 {

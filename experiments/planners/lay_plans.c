@@ -1,16 +1,18 @@
-/* Prints the graph of a model, and lays out and runs plans; used by the Python scripts here.
+/* Prints a model's graph, or lays out and runs plans. Used by the Python scripts of this folder.
  *
- *   lay_plans --graph MODEL                the network as it is scheduled: layers that compute,
- *                                          what each reads, bytes (lay_graph.c)
- *   lay_plans [--rounds N] MODEL           plans, one a line of standard input: a line of JSON for
- *                                          each
+ *   lay_plans --graph MODEL                the graph as it is scheduled: layers that compute,
+ *   what
+ *                                          each reads, bytes (lay_graph.c)
+ *   lay_plans [--rounds N] [--filled] MODEL   reads plans from standard input, one a line;
+ *   prints
+ *                                          a line of JSON for each
  *
- * A plan's line has its text, arena bytes, peak of live bytes, the number of bytes that a run wrote
- * and the offset of the last one, a hash of all outputs, multiply-adds, live bytes at each step,
- * and each group's peak. With --rounds also milliseconds, for groups the least; each plan runs once
- * a round, so that other load affects all. --rounds 0, the default, does not run plans; with
- * --filled it runs each in an arena full of other bytes. Convolutions are direct, with one thread.
- * An invalid plan gives a line with "error". */
+ * A line has the plan's text, arena bytes, peak of live bytes, the number of bytes that a run
+ * wrote and the offset of the last one, a hash of all outputs, multiply-adds, live bytes at each
+ * step, and each group's peak. With --rounds also milliseconds (for groups the least); each plan
+ * runs once a round, so that other load affects all. --rounds 0, the default, does not run
+ * plans; with --filled it runs each in an arena filled with other bytes. Convolutions are
+ * direct, with one thread. An invalid plan gives a line with "error". */
 #include "experiments/planners/lay_plans.h"
 
 #include <getopt.h>

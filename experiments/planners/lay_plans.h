@@ -1,5 +1,5 @@
-/* A model with plans of it, as lay_plans.c opens them: for experiments that ask the library what
- * its public header does not tell. */
+/* A model with plans, for experiments that need more than the public header offers. Included by
+ * this folder's C files. */
 #ifndef MAFAT_EXPERIMENTS_PLANNERS_LAY_PLANS_H
 #define MAFAT_EXPERIMENTS_PLANNERS_LAY_PLANS_H
 
@@ -16,7 +16,7 @@ struct lay_model {
   const char *path;
   struct mafat_network *network;
   const struct mafat_kernels *kernels;
-  struct mafat_weights *weights; /* kept, of all plans; NULL before the first is run */
+  struct mafat_weights *weights; /* kept weights for all plans; NULL before the first run */
   float **inputs;                /* [input] */
   struct mafat_file_order *orders;
 };
@@ -26,25 +26,29 @@ struct lay_plan {
   struct mafat_plan *plan;
   struct mafat_layout *layout;
   struct mafat_executor *executor; /* NULL: not run yet */
-  uint64_t hash;                   /* of all outputs */
-  bool dirty_differs;  /* outputs were others where the arena was filled with something before */
-  size_t touched, end; /* bytes of the arena that a run wrote; behind the last of them */
+  uint64_t hash;                   /* hash of all outputs */
+  bool dirty_differs;  /* outputs changed when the arena was filled before the run */
+  size_t touched, end; /* bytes of the arena that a run wrote; end of the last one */
   double ms[LAY_MAX_ROUNDS];
-  double *group_ms;                /* [group]: the least of all rounds; NULL: none was timed */
+  double *group_ms;                /* [group]: least of all rounds; NULL: not timed */
 };
 
-/* keep_all: nothing is computed inside its reader. NULL: the diagnostic says why. */
+/* Makes a plan and its layout. keep_all: no layer is computed inside its reader. NULL: the
+ * diagnostic has the reason. */
 struct lay_plan *lay_plan_open(struct lay_model *m, const char *text, bool keep_all,
                                struct mafat_diagnostic *d);
 void lay_plan_close(struct lay_plan *p);
 
-/* The network as it is scheduled: one object of JSON on a line. */
+/* Writes the graph as it is scheduled: a JSON object on one line. */
 int lay_graph_write(struct lay_model *m, FILE *out, struct mafat_diagnostic *d);
 
-/* Makes the executor, runs it three times: in an arena as it is mapped, and twice in one that was
- * filled before. */
+/* Opens the executor and runs the plan three times: in a fresh arena, and in two filled ones. */
 int lay_plan_run(struct lay_model *m, struct lay_plan *p, struct mafat_diagnostic *d);
+
+/* Times a run as round `round`. */
 int lay_plan_time(struct lay_plan *p, int round, struct mafat_diagnostic *d);
+
+/* Writes the plan's line of JSON. */
 void lay_plan_write(const struct lay_model *m, const struct lay_plan *p, int rounds, FILE *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* Lays out and runs a plan: its arena as predicted and as used. Called by lay_plans.c. */
+/* Runs and times a plan, and writes its line: the arena as predicted and as used. Called by
+ * lay_plans.c. */
 #include "experiments/planners/lay_plans.h"
 
 #include "network/kind.h"
@@ -53,7 +54,8 @@ static void note_touched(const unsigned char *arena, size_t bytes, unsigned char
   for (size_t i = 0; i < bytes; i++) touched[i] |= arena[i] != fill;
 }
 
-/* A byte that was written has another value than it was filled with, once at least of two. */
+/* Finds the bytes that a run writes: after runs in arenas filled with two different values, a
+ * written byte differs from at least one of them. */
 static int run_filled(struct lay_model *m, struct lay_plan *p, struct mafat_diagnostic *d)
 {
   static const unsigned char fills[] = {0xa5, 0x3c};
@@ -108,9 +110,9 @@ int lay_plan_time(struct lay_plan *p, int round, struct mafat_diagnostic *d)
   return code ? code : note_groups(p, round, d);
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
-/* Tells if the buffer's tensor is a constant. */
+/* True if the buffer's tensor is a constant. */
 static bool is_constant(const struct lay_model *m, const struct mafat_buffer *b)
 {
   return b->tag == MAFAT_TAG_ACTIVATIONS &&
@@ -128,7 +130,7 @@ static size_t constant_bytes(const struct lay_model *m, const struct mafat_layou
   return sum;
 }
 
-/* At each step, without constants. */
+/* Live bytes at each step, without constants. */
 static void put_live(const struct lay_model *m, const struct lay_plan *p, FILE *out)
 {
   int n = 2 * p->plan->n_positions;
@@ -171,7 +173,7 @@ static void put_canonical(const struct lay_model *m, const struct lay_plan *p, F
   mafat_spec_close(&spec);
 }
 
-/* Behind the last buffer, where tensors are of bytes: what is read there, and never written. */
+/* Bytes after the last buffer: byte kernels may read them, never write. */
 static size_t after_bytes(const struct mafat_layout *l)
 {
   size_t end = 0;

@@ -1,3 +1,4 @@
+/* Simulates units by copying tiles; see the header. Called by separable.c. */
 #include "experiments/separable/copying.h"
 
 #include "base/box.h"
@@ -7,17 +8,17 @@
 
 enum { CONSTANTS = 8, MARK = 0xA5 };
 
-/* A map in the slow memory, channel by channel. */
+/* A map in the slow memory, [channel][row][column]. */
 struct map {
   unsigned char *bytes;
   int h, w, c;
   size_t element;
 };
 
-/* Rows of some channels of a map in the arena, row by row: [row][channel][column]. */
+/* Rows of some channels of a map in the arena: [row][channel][column]. */
 struct tile {
   unsigned char *bytes;
-  size_t row; /* bytes */
+  size_t row; /* distance of two rows in bytes */
 };
 
 struct copier {
@@ -29,7 +30,7 @@ struct copier {
   size_t used;
 };
 
-static unsigned char *take(struct copier *c, size_t bytes)
+static unsigned char *allocate(struct copier *c, size_t bytes)
 {
   unsigned char *place = c->arena + c->used;
   if (bytes > c->o->fast_bytes - c->used) {
@@ -63,11 +64,11 @@ static int open_map(struct map *m, const struct copier *c, int tensor, struct ma
 static struct tile tile_of(struct copier *c, const struct map *m, int rows, int channels)
 {
   struct tile t = {NULL, (size_t)channels * (size_t)m->w * m->element};
-  t.bytes = take(c, (size_t)rows * t.row);
+  t.bytes = allocate(c, (size_t)rows * t.row);
   return t;
 }
 
-/* Rows into the tile, from its row `at` on. */
+/* Copies rows of the map into the tile, from the tile's row `at`. */
 static void copy_in(struct copier *c, const struct tile *t, int at, const struct map *m,
                     struct mafat_span rows, struct mafat_span channels)
 {
@@ -95,7 +96,7 @@ static void copy_out(struct copier *c, const struct tile *t, struct map *m, stru
     }
 }
 
-/* Does the tile hold these rows of the map, from its row `at` on? */
+/* Checks that the tile holds these rows of the map, from its row `at`. */
 static void check_rows(struct copier *c, const struct tile *t, int at, const struct map *m,
                        struct mafat_span rows)
 {
@@ -105,14 +106,14 @@ static void check_rows(struct copier *c, const struct tile *t, int at, const str
       c->counters->wrong = "a row is not in its tile";
 }
 
-/* Copies the weights of some filters, with space for their constants. */
+/* Copies the weights of some filters, and reserves memory for their constants. */
 static void copy_weights(struct copier *c, int layer, struct mafat_span filters)
 {
   struct mafat_matrix m = mafat_layer_matrix(&c->n->layers[layer]);
   if (m.filters == 0) return;
   size_t row = mafat_transfers_weight_bytes(c->n, c->o, layer) / (size_t)m.filters,
          n = row * (size_t)mafat_span_size(filters);
-  unsigned char *place = take(c, n + (size_t)mafat_span_size(filters) * CONSTANTS),
+  unsigned char *place = allocate(c, n + (size_t)mafat_span_size(filters) * CONSTANTS),
                 *slow = calloc(n, 1);
   if (!slow) c->counters->wrong = "out of memory";
   if (c->counters->wrong == NULL) memcpy(place, slow, n);
@@ -137,7 +138,7 @@ static int needed(const struct mafat_layer *l, int operand, int rows)
 
 /* ---- the kernels ---- */
 
-/* Channels outside, rows inside; an input tile that is there stays. */
+/* A single layer: loops over channels, then rows. An input tile that is already loaded stays. */
 static void run_alone(struct copier *c, struct map *in, struct map *out)
 {
   const struct mafat_layer *l = &c->n->layers[c->u->layers[0]];
@@ -168,7 +169,7 @@ static void run_dw_pw(struct copier *c, struct map *in, struct map *out)
 {
   const struct mafat_layer *dw = &c->n->layers[c->u->layers[0]];
   struct tile from = tile_of(c, in, needed(dw, 0, c->u->extent), in->c);
-  take(c, mafat_transfers_tensor_bytes(c->n, c->o, c->u->layers[0],
+  allocate(c, mafat_transfers_tensor_bytes(c->n, c->o, c->u->layers[0],
                                        (uint64_t)c->u->extent * (uint64_t)dw->out.w *
                                            (uint64_t)dw->out.c));
   copy_weights(c, c->u->layers[0], mafat_span(0, dw->out.c));
@@ -196,7 +197,7 @@ static void run_pw_dw_channels(struct copier *c, struct map *in, struct map *out
   for (int k = 0; k < out->c; k += c->u->extent) {
     struct mafat_span filters = part(k, c->u->extent, out->c);
     c->used = base;
-    take(c, mafat_transfers_tensor_bytes(c->n, c->o, c->u->layers[0],
+    allocate(c, mafat_transfers_tensor_bytes(c->n, c->o, c->u->layers[0],
                                          (uint64_t)mafat_span_size(filters) * (uint64_t)pw->out.h *
                                              (uint64_t)pw->out.w));
     copy_weights(c, c->u->layers[0], filters);
@@ -206,9 +207,9 @@ static void run_pw_dw_channels(struct copier *c, struct map *in, struct map *out
   }
 }
 
-/* Rows lo .. hi of the first 1x1's output are in the window, in a tile that stands for it; what
- * a step does not need any more leaves it. A shortcut's input rows stay until their output is
- * made. */
+/* A fused unit with a window: rows lo..hi of the first 1x1's output are in it, represented by a
+ * tile. Rows that later steps do not need are dropped. A shortcut's input rows stay until their
+ * output is written. */
 static void run_window(struct copier *c, struct map *in, struct map *out)
 {
   const struct mafat_unit *u = c->u;
@@ -225,7 +226,7 @@ static void run_window(struct copier *c, struct map *in, struct map *out)
   struct tile from = tile_of(c, in, capacity, in->c), window = tile_of(c, &mid, u->extent, mid.c),
               to = {NULL, 0};
   if (u->n > 2)
-    take(c,
+    allocate(c,
          mafat_transfers_tensor_bytes(c->n, c->o, u->layers[1],
                                       (uint64_t)given * (uint64_t)dw->out.w * (uint64_t)dw->out.c));
   to = tile_of(c, out, given, out->c);

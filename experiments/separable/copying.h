@@ -1,20 +1,21 @@
-/* Units run as copies: tiles of inputs, weights and outputs go through an arena of the fast
- * memory's size, and every byte that is copied in or out is counted. Nothing is computed; that each
- * tile holds the rows it needs, and that each output is written, is checked by contents. The loops
- * are those of the kernels, and know nothing of the formula (predictor/transfers). */
+/* Simulates units by copying: tiles of inputs, weights and outputs pass through an arena of the
+ * fast memory's size, and every byte copied in or out is counted. Nothing is computed; contents
+ * show whether each tile has the rows it needs and each output is written. The loops follow the
+ * kernels and do not use the formula (predictor/transfers). Included by copying.c and
+ * separable.c. */
 #ifndef MAFAT_EXPERIMENTS_SEPARABLE_COPYING_H
 #define MAFAT_EXPERIMENTS_SEPARABLE_COPYING_H
 
 #include "predictor/transfers/transfers.h"
 
 struct copy_counters {
-  uint64_t in, out, weights; /* bytes between the arena and the rest */
-  uint64_t moved;            /* inside the arena: rows that a window keeps */
-  uint64_t most;             /* of the arena in use */
-  const char *wrong;         /* NULL: nothing */
+  uint64_t in, out, weights; /* bytes copied between the arena and the slow memory */
+  uint64_t moved;            /* bytes moved inside the arena: rows that a window keeps */
+  uint64_t most;             /* largest number of arena bytes in use */
+  const char *wrong;         /* first error; NULL: none */
 };
 
-/* Adds to the counters. The unit fits. MAFAT_ENOMEM. */
+/* Simulates a unit that fits and adds to the counters. Returns MAFAT_OK or MAFAT_ENOMEM. */
 int copy_unit(struct copy_counters *c, const struct mafat_network *n,
               const struct mafat_transfers_options *o, const struct mafat_unit *u);
 

@@ -1,14 +1,15 @@
-/* Bytes between a fast memory and the rest, of three choices for one network, counted by formula
- * and by copying:
+/* Counts bytes between a fast memory and the rest for three choices of units of a network, by
+ * formula and by copying:
  *
  *   separable [--fast BYTES] [--bytes N] [--logits N] [--units] MODEL
  *
  *   separable --plan TEXT... [--rounds N] [--seconds S] [--cpu LEVEL] MODEL
  *
- * writes CSV: a line for each choice, with its plan; --units: a line for each unit. --bytes: of
- * an element and weight, --logits: of the last layer's elements, whatever the file has.
- * Predicted ms are of one thread. --plan, as often as wanted, runs plans side by side: least
- * milliseconds of each. "apart": of whole maps, nothing inside another layer's step. */
+ * Writes CSV: a line for each choice, with its plan; --units: a line for each unit. --bytes N:
+ * size of an element and a weight, --logits N: of an element of the last layer, whatever the
+ * file has. Predicted ms are for one thread. --plan, repeatable: times plans in turn and writes
+ * the least ms of each; "apart" stands for whole maps with no layer inside another's step.
+ * Started by run.py. */
 #include "experiments/separable/copying.h"
 #include "experiments/separable/timing.h"
 #include "predictor/planning/planning.h"
@@ -100,8 +101,8 @@ static void print_times(struct timed_plan *plans, int n_plans, const struct mafa
            plans[i].convolutions_ms);
 }
 
-/* Counts it again with FD as is fastest, where that has room. */
-static void take_fastest(struct mafat_transfers *t, int index, const struct mafat_network *n,
+/* Counts the unit again with the fused extent that is fastest, if it fits. */
+static void choose_fastest(struct mafat_transfers *t, int index, const struct mafat_network *n,
                          const struct mafat_transfers_options *o,
                          const struct mafat_unit_latency *l)
 {
@@ -168,7 +169,7 @@ int main(int argc, char **argv)
     int code = i == 0 ? mafat_transfers_unfused(&t, n, n->n_layers, &o)
                       : mafat_transfers_choose(&t, n, n->n_layers, &o, i == 1 ? &by_ms : &by_bytes);
     if (code) die("out of memory");
-    for (int k = 0; k < t.n && i == 1; k++) take_fastest(&t, k, n, &o, &latency);
+    for (int k = 0; k < t.n && i == 1; k++) choose_fastest(&t, k, n, &o, &latency);
     if (units) print_units(names[i], n, &t, &latency);
     else print_choice(names[i], n, &o, &t, &latency);
     mafat_transfers_close(&t);

@@ -1,3 +1,4 @@
+/* Times plans; see the header. Called by separable.c. */
 #include "experiments/separable/timing.h"
 
 #include "predictor/planning/planning.h"

@@ -320,7 +320,7 @@ static void put_frame(const struct subject *s, float *const references[2], doubl
   for (int k = 0; k < n->n_outputs; k++) {
     long long floats = mafat_view_elements(&n->outputs[k].view);
     float off =
-        s->graph.integers ? tolerance_of_integers(s, k) 
+        s->graph.integers ? tolerance_of_integers(s, k)
                           : tolerance_of(s, references, k, at, tolerance);
     if (s->format == GRAPH_TFLITE_STRANGE) off = fmaxf(off, tolerance_of_strange(s));
     put_word(strlen(n->outputs[k].name));

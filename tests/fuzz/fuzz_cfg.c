@@ -25,8 +25,7 @@ static void check_operand(const struct mafat_network *n, int layer, int operand)
   for (int i = 0; i < mafat_sources_count(&o->sources); i++) {
     const struct mafat_source *s = &o->sources.list[i];
     require((s->tensor >= n->n_layers) == mafat_layer_is_input(&n->layers[s->tensor]));
-    require(s->first_row == 0 &&
-            /* sources of a cfg are whole maps */
+    require(s->first_row == 0 && /* sources of a cfg are whole maps */
             s->n_rows == mafat_network_tensor_shape(n, s->tensor).h);
   }
   struct mafat_span y = mafat_layer_in_span(l, operand, true, mafat_span(0, l->out.h));

@@ -158,9 +158,8 @@ static void check_detections(const struct model *m, const struct mafat_detect_in
                              const struct mafat_detections *found)
 {
   const struct mafat_decoded *decoded = &m->network.decoded;
-  bool numbered = decoded->head && strcmp(decoded->head->name, "ssd") ==
-                                       /* there the class is a value of an output, not an index */
-                                       0;
+  /* ssd's class is a value of an output, not an index */
+  bool numbered = decoded->head && strcmp(decoded->head->name, "ssd") == 0;
   require(found->n <= in->most_boxes);
   for (size_t i = 0; i < found->n; i++) {
     const struct mafat_detection *d = &found->list[i];

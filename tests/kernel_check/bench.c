@@ -134,9 +134,8 @@ static void data_close(struct bench_data *d)
 struct timing {
   int repeats; /* calls in a run, so that it lasts a few ms */
   double *ms, median;
-  double
-      /* from the first contender's output, relative to its largest value; NAN: not compared */
-      difference;
+  /* from the first contender's output, relative to its largest value; NAN: not compared */
+  double difference;
 };
 
 static double time_once(const struct bench_contender *c, int repeats)

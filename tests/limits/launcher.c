@@ -1,10 +1,7 @@
-/* Joins a memory group and becomes another program: a start without a shell, of which nothing
- * but a few pages is charged.
+/* Joins a memory cgroup and executes a program: launcher GROUP-FOLDER PROGRAM [ARGUMENT...].
+ * Unlike a shell it has only a few pages charged. Used by tests/limits, tests/soak and others.
  *
- *   launcher GROUP-FOLDER PROGRAM [ARGUMENT...]
- *
- * Exit status: the program's; 125 where the group cannot be joined, 127 where the program cannot be
- * run. */
+ * Exit status: the program's; 125: cannot join the group; 127: cannot run the program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

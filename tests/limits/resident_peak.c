@@ -1,11 +1,10 @@
-/* The most that a program has resident at any time, exactly: the kernel's own peak (VmHWM) goes by
- * counters of each processor, and is off by up to 128 KB for each of them and kind of page. Pages
- * are given back in system calls alone, so those that are mapped are counted before each.
+/* Measures a program's exact peak of resident bytes: resident_peak FILE PROGRAM [ARGUMENT...].
+ * The kernel's peak (VmHWM) uses counters of each processor and can be off by 128 KB for each of
+ * them and each kind of page. Pages become unmapped only in system calls, so this program traces
+ * it and counts resident bytes before each call.
  *
- *   resident_peak FILE PROGRAM [ARGUMENT...]
- *
- * Writes the bytes to FILE. Exit status: the program's; 125 where it cannot be traced or written,
- * 127 where it cannot be run. */
+ * Writes the bytes to FILE. Exit status: the program's; 125: cannot trace or write; 127: cannot
+ * run the program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -25,7 +24,7 @@ static int fail(const char *what)
   return 125;
 }
 
-/* 0: the process is ending. */
+/* Resident bytes of the process; 0: it is ending. */
 static unsigned long long resident_bytes(pid_t process)
 {
   char path[64], text[1024];
@@ -47,7 +46,7 @@ static pid_t start(char **command)
   _exit(127);
 }
 
-/* All its threads, until the process ends; its status as wait() has it. */
+/* Traces all threads until the process ends. Returns its wait() status. */
 static int watch(pid_t process, unsigned long long *most)
 {
   int status;
@@ -63,7 +62,7 @@ static int watch(pid_t process, unsigned long long *most)
       if (now > *most) *most = now;
     }
     bool own = signal == CALL_STOP || status >> 16 ||
-               (signal == SIGSTOP && thread != process); /* a stop that is ours */
+               (signal == SIGSTOP && thread != process); /* a stop caused by tracing */
     ptrace(PTRACE_SYSCALL, thread, NULL, (void *)(long)(own ? 0 : signal));
   }
   return 125 << 8;

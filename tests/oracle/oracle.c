@@ -1,4 +1,5 @@
-/* Loads networks with libdarknet and makes shared inputs. Called by the oracle's programs. */
+/* Loads networks with libdarknet and makes inputs for both programs. Called by the other files
+ * of this folder. */
 #include "tests/oracle/oracle.h"
 
 #include <errno.h>
@@ -6,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "batch = 64" -> its name's length if it is one of the keys that are forced to 1. */
+/* The key if the line sets one that is forced to 1, like "batch = 64"; else NULL. */
 static const char *forced_key(const char *line)
 {
   static const char *const keys[] = {"batch", "subdivisions"};
@@ -37,7 +38,7 @@ static int copy_single(const char *from, const char *to, struct mafat_diagnostic
   return code;
 }
 
-/* load_network() narrates on stderr, and a little on stdout. */
+/* Drops what load_network() prints on stderr and stdout. */
 static network *load_silently(char *cfg, char *weights)
 {
   fflush(stdout);
@@ -101,7 +102,7 @@ void oracle_update_yolo(network *net, int index, const struct mafat_layer *l)
   int pixels = l->out.h * l->out.w, per_box = h->coords + 1 + h->classes;
   if (h->new_coords)
     memcpy(theirs->output, net->layers[index - 1].output, (size_t)theirs->outputs * sizeof(float));
-  if (h->scale_xy == 1) return; /* most networks; and the formula would round */
+  if (h->scale_xy == 1) return; /* the usual case; the formula would round */
   for (int a = 0; a < h->n_anchors; a++)
     for (int i = 0; i < 2 * pixels; i++) {
       float *x = &theirs->output[a * per_box * pixels + i];

@@ -1,7 +1,6 @@
-/* Debian's libdarknet as the judge of our results: loading a network by it, and
- * the tensors that both are fed. Whatever libdarknet prints while loading is
- * dropped. It ends the program on files that it cannot read: load by ours
- * first. */
+/* Debian's libdarknet as reference: loads networks, and makes tensors that both get as input.
+ * Drops libdarknet's output while loading. libdarknet ends the program for unreadable files, so
+ * read them with mafat first. Included by this folder's files. */
 #ifndef MAFAT_TESTS_ORACLE_ORACLE_H
 #define MAFAT_TESTS_ORACLE_ORACLE_H
 
@@ -12,18 +11,18 @@
 
 #include "network/network.h"
 
-/* With batch=1 and subdivisions=1 whatever the cfg says: Darknet allocates for
- * every picture of a batch. */
+/* Loads a network with batch=1 and subdivisions=1: Darknet allocates memory for every picture of
+ * a batch. free_network() frees it. */
 int oracle_load(network **out, const char *cfg, const char *weights, struct mafat_diagnostic *d);
 
-/* The picture as libdarknet decodes and letterboxes it for `net`; `original`
- * gets its size. The data is the caller's, CHW, for free(). NULL: no memory. */
+/* The picture as libdarknet decodes and letterboxes it for `net`, CHW; its original size in
+ * *original_w, *original_h. The caller frees it. NULL: out of memory. */
 float *oracle_picture(const network *net, const char *path, int *original_w, int *original_h);
-/* Deterministic noise in 0 ... 1 of the same size. */
+/* Deterministic noise in 0..1, as large as the network's input. The caller frees it. */
 float *oracle_noise(const network *net);
 
-/* Debian's Darknet does not know scale_x_y and new_coords of [yolo]: turns the
- * outputs of layer `index` into what a Darknet that does would put out. */
+/* Applies scale_x_y and new_coords of [yolo], which Debian's Darknet does not know, to the
+ * outputs of layer `index`. */
 void oracle_update_yolo(network *net, int index, const struct mafat_layer *l);
 
 #endif

@@ -1,5 +1,6 @@
-/* Compares detections with libdarknet's: the same labels, boxes and confidences. Ours come from
- * `run_inference --json`, libdarknet's from get_network_boxes() and do_nms_sort(). */
+/* Compares detections with libdarknet's: labels, boxes and confidences must agree. Ours come
+ * from `run_inference --json`, libdarknet's from get_network_boxes() and do_nms_sort(). Started
+ * by tests/oracle/run.sh. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -18,8 +19,8 @@ static const double EDGE_TOLERANCE = 1, CONFIDENCE_TOLERANCE = 0.005; /* pixels;
 static const float NMS = .45f;
 
 struct options {
-  float thresh; /* 0: choose */
-  int n_boxes;  /* detections wanted when it is chosen */
+  float thresh; /* 0: choose by n_boxes */
+  int n_boxes;  /* number of detections before NMS if thresh is 0 */
   const char *program, *cfg, *weights;
   char **pictures;
   int n_pictures;
@@ -35,7 +36,7 @@ static const char usage[] =
     "\n"
     "Exit status: 0 all agree, 1 they differ, 2 something could not be loaded or run.\n";
 
-/* In pixels of the picture. */
+/* A detection, in pixels of the picture. */
 struct found {
   int class;
   double confidence, left, top, right, bottom;
@@ -56,7 +57,7 @@ static int append(struct found_list *l, struct found f)
   return MAFAT_OK;
 }
 
-/* ---- libdarknet's ---- */
+/* ---- libdarknet's detections ---- */
 
 static int descending(const void *a, const void *b)
 {
@@ -64,10 +65,10 @@ static int descending(const void *a, const void *b)
   return (x < y) - (x > y);
 }
 
-/* Between the n_boxes-th and the next confidence, in the range of --thresh. */
+/* A threshold between the n_boxes-th confidence and the next, within the range of --thresh. */
 static float choose_thresh(network *net, int n_boxes)
 {
-  const float least = .001f, most = .999f; /* [detection] may put out more than 1 */
+  const float least = .001f, most = .999f; /* [detection] may exceed 1 */
   int n = 0, classes = net->layers[net->n - 1].classes;
   size_t used = 0;
   detection *dets = get_network_boxes(net, 1, 1, least, .5f, NULL, 1, &n);
@@ -94,7 +95,7 @@ static int find_theirs(struct found_list *theirs, network *net, const struct maf
 {
   int n = 0, code = MAFAT_OK, classes = net->layers[net->n - 1].classes;
   detection *dets = get_network_boxes(net, w, h, thresh, .5f, NULL, 1, &n);
-  /* [detection] ignores `relative` and answers in pixels. */
+  /* [detection] ignores `relative` and gives pixels. */
   bool pixels = ours->layers[ours->n_layers - 1].type == MAFAT_DETECTION;
   double sx = pixels ? 1 : w, sy = pixels ? 1 : h;
   do_nms_sort(dets, n, classes, NMS);
@@ -111,7 +112,7 @@ static int find_theirs(struct found_list *theirs, network *net, const struct maf
   return code;
 }
 
-/* ---- ours ---- */
+/* ---- our detections ---- */
 
 static double member_number(struct json_object *o, const char *key)
 {
@@ -129,7 +130,7 @@ static int read_found(struct found_list *ours, struct json_object *o)
                                      y + member_number(b, "height"), false});
 }
 
-/* The program's standard output, one line: for free(). */
+/* Runs the program. Returns its standard output, one line; the caller frees it. */
 static char *run_program(const struct options *o, float thresh, const char *picture)
 {
   char threshold[32], *line = NULL;
@@ -175,7 +176,7 @@ static int find_ours(struct found_list *ours, const struct options *o, float thr
   return code;
 }
 
-/* ---- Side by side ---- */
+/* ---- comparison ---- */
 
 static double overlap(double a0, double a1, double b0, double b1)
 {
@@ -200,7 +201,7 @@ static double edge_distance(const struct found *a, const struct found *b)
 static struct found *find_partner(const struct found *f, struct found_list *among)
 {
   struct found *best = NULL;
-  double best_iou = .5; /* less is another object */
+  double best_iou = .5; /* less: another object */
   for (size_t i = 0; i < among->n; i++) {
     struct found *g = &among->list[i];
     if (g->paired || g->class != f->class || !(iou(f, g) > best_iou)) continue;
@@ -216,7 +217,7 @@ static void print_found(const char *what, const struct found *f)
          f->confidence, f->left, f->top, f->right, f->bottom);
 }
 
-/* One side's detections without a partner: allowed only at the threshold. */
+/* Detections without a partner are allowed only close to the threshold. */
 static bool accept_unpaired(const struct found_list *l, const char *what, float thresh)
 {
   bool good = true;
@@ -276,7 +277,7 @@ static int compare_picture(network *net, const struct mafat_network *n, const st
   return code;
 }
 
-/* -1: go on; else the exit status. */
+/* Returns -1 to continue, else the exit status. */
 static int read_options(int argc, char **argv, struct options *o)
 {
   static const struct option names[] = {{"program", required_argument, NULL, 'p'},

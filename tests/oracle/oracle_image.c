@@ -1,7 +1,7 @@
-/* The picture reader against Debian's libdarknet: load_image_color(), then
- * letterbox_image() and resize_image(), for Darknet's own pictures, those on the
- * command line, and variants made here of every format. One line for each
- * picture; the exit status says whether all were within the tolerance. */
+/* Compares the picture reader with Debian's libdarknet (load_image_color(), letterbox_image(),
+ * resize_image()), on Darknet's pictures, those of the command line, and generated ones of every
+ * format. Prints a line for each picture. Exit status 0: all are within the tolerance. Started
+ * by tests/oracle/run.sh. */
 #include <darknet.h>
 #include <math.h>
 #include <png.h>
@@ -14,8 +14,7 @@
 
 static const double TOLERANCE = 1e-6;
 
-/* Takes the place of libdarknet's, which swaps the first plane of every picture
- * with a third that a grey one does not have. */
+/* Replaces libdarknet's function, which swaps plane 0 with plane 2 even in grey pictures. */
 void rgbgr_image(image im);
 void rgbgr_image(image im)
 {
@@ -34,12 +33,12 @@ static double difference(const image *darknet, const float *ours)
     for (int i = 0; i < darknet->w * darknet->h; i++) {
       double d = fabs((double)darknet->data[k * darknet->w * darknet->h + i] -
                       (double)ours[i * darknet->c + k]);
-      if (!(d <= worst)) worst = d; /* also when d is no number */
+      if (!(d <= worst)) worst = d; /* also true for NaN */
     }
   return worst;
 }
 
-/* Infinite when ours cannot be read at all. */
+/* Largest difference; infinite if we cannot read the picture. */
 static double compare(const char *path, const image *loaded, const struct mafat_image_input *input)
 {
   image wanted = input->fit == MAFAT_FIT_LETTERBOX ? letterbox_image(*loaded, input->w, input->h)
@@ -185,8 +184,8 @@ static bool check_ppms(const char *path)
   return good;
 }
 
-/* Odd proportions. Where Darknet's resized picture is one row high it divides by
- * zero and aborts, so none of these becomes that. */
+/* Pictures of unusual proportions. None of them is resized to a height of 1, for which Darknet
+ * divides by zero and aborts. */
 static bool check_shapes(const char *path)
 {
   static const int shapes[][2] = {{1, 1},   {1, 9},   {9, 1},    {2, 2},

@@ -1,9 +1,9 @@
-/* Our results against libdarknet's, layer by layer: both get the same input and
- * run the whole network, every layer from its own earlier ones or (--fed) from libdarknet's; every
- * layer's output that exists as a whole map is compared, for each level of kernels and each
- * algorithm. Softmax, which turns differences of its input into larger ones, is fed with
- * libdarknet's own input instead. Nothing is computed inside its reader in these runs; that this
- * changes no bit of what the network puts out is looked at last, with one thread and with two. */
+/* Compares our results with libdarknet's, layer by layer. Both get the same input and run the
+ * whole network; each of our layers reads our earlier outputs or (--fed) libdarknet's. All
+ * outputs that exist as a whole map are compared, for each kernel level and algorithm. Softmax
+ * amplifies differences, so it is compared on libdarknet's input. In these runs no layer is
+ * computed inside its reader; at the end, runs with one and two threads check that doing so does
+ * not change the output bits. Started by tests/oracle/run.sh. */
 #include <getopt.h>
 #include <math.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static const double SOFTMAX_TOLERANCE = 1e-6;
 
 struct options {
   double tolerance;
-  const char *plan, *picture, *cpu, *algorithm; /* NULL: the default */
+  const char *plan, *picture, *cpu, *algorithm; /* NULL: default */
   bool each_class, fed, verbose, layout_only;
   const char *cfg, *weights;
 };
@@ -35,9 +35,8 @@ static const char usage[] =
     "  --plan TEXT     run by this plan (default: layer by layer)\n"
     "  --image FILE    feed a picture (default: noise)\n"
     "  --cpu LEVEL     kernels to use (default: every level that this CPU has)\n"
-    "  --fed           every layer reads libdarknet's outputs of the layers before it, so that "
-    "what differs\n"
-    "                  is its own\n"
+    "  --fed           every layer reads libdarknet's outputs of earlier layers, so that\n"
+    "                  differences do not accumulate\n"
     "  --each-class    of the levels the best with fused multiply-adds and the best without: "
     "their\n"
     "                  bits are those of the others (kernel_check)\n"
@@ -49,17 +48,17 @@ static const char usage[] =
     "\n"
     "Exit status: 0 all agree, 1 a layer differs, 2 something could not be loaded.\n";
 
-/* Shared by all runs. */
+/* Data shared by all runs. */
 struct bench {
   struct options options;
   struct mafat_network *network;
   struct mafat_weights *weights;
-  network *darknet; /* after its own run */
+  network *darknet; /* after its run */
   float *input;
-  bool good;        /* all agree so far */
+  bool good;        /* true while everything agrees */
 };
 
-/* One way to run it. */
+/* A run of the network. */
 struct run {
   const struct mafat_kernels *kernels;
   struct mafat_plan_options how;
@@ -72,14 +71,14 @@ struct worst {
   int layer; /* -1: none yet */
 };
 
-/* One run beside libdarknet's. */
+/* A run that is compared with libdarknet's. */
 struct comparison {
   const struct bench *bench;
   const struct run *run;
-  int *last_step; /* [layer]: number of the step that completes it, -1: never runs */
+  int *last_step; /* [layer]: the step that completes it; -1: it never runs */
   int step;
-  float *values;  /* room for the largest output */
-  int n_compared, n_hidden; /* hidden: never whole in this plan */
+  float *values;  /* buffer for the largest output */
+  int n_compared, n_hidden; /* hidden: never stored as a whole map */
   struct worst output, softmax;
 };
 
@@ -100,7 +99,7 @@ static void describe(const struct mafat_network *n, int index, char *text, size_
            l->out.h, l->out.w, l->out.c);
 }
 
-/* Notes how far a layer is off; prints it where it is too far, or when asked. */
+/* Records a layer's difference. Prints it if it exceeds the tolerance or with --verbose. */
 static void judge(const struct comparison *c, int index, const char *what, double ratio,
                   double tolerance, struct worst *worst)
 {
@@ -114,7 +113,7 @@ static void judge(const struct comparison *c, int index, const char *what, doubl
   if (worst->layer < 0 || !(ratio <= worst->ratio)) *worst = (struct worst){ratio, index};
 }
 
-/* Infinite where either side is not finite. */
+/* Relative difference; infinite if a value is not finite. */
 static double ratio_of(double difference, double largest)
 {
   if (isnan(difference) || !(largest < INFINITY)) return INFINITY;
@@ -122,7 +121,7 @@ static double ratio_of(double difference, double largest)
   return difference / largest;
 }
 
-/* Is element i of the layer's output a softmax's? Those are compared apart. */
+/* True if element i of the output is a softmax's; these are compared separately. */
 static bool is_softmax(const struct mafat_layer *l, size_t i)
 {
   const struct mafat_head *h = &l->head;
@@ -138,13 +137,13 @@ static bool is_softmax(const struct mafat_layer *l, size_t i)
   }
 }
 
-/* The requested tolerance, or the largest of the plan's algorithms. */
+/* The requested tolerance, or the largest that the plan's algorithms need. */
 static double tolerance_of(const struct comparison *c)
 {
   const struct mafat_plan *plan = c->run->plan;
   double tolerance = 2e-5;
   if (c->bench->options.tolerance > 0) return c->bench->options.tolerance;
-  if (c->bench->options.fed) return tolerance; /* errors do not add up */
+  if (c->bench->options.fed) return tolerance; /* errors do not accumulate */
   for (int l = 0; l < plan->n_layers; l++)
     if (plan->algorithms[l] == MAFAT_WINOGRAD_LARGE) tolerance = 1e-4;
   return tolerance;
@@ -160,7 +159,7 @@ static void compare_output(struct comparison *c, const struct mafat_executor *e,
   for (size_t i = 0; i < floats_of(l->out); i++) {
     if (is_softmax(l, i)) continue;
     double d = fabs((double)c->values[i] - (double)reference[i]), r = fabs((double)reference[i]);
-    if (!(d <= difference)) difference = d; /* also when d is no number */
+    if (!(d <= difference)) difference = d; /* also true for NaN */
     if (!(r <= largest)) largest = r;
   }
   judge(c, index, "output", ratio_of(difference, largest), tolerance_of(c), &c->output);
@@ -180,7 +179,7 @@ static void observe(void *context, struct mafat_executor *e, const struct mafat_
     mafat_executor_write_output(e, step->layer, c->bench->darknet->layers[step->layer].output);
 }
 
-/* One softmax: n values, `stride` apart, of what libdarknet's layer read. */
+/* Compares one softmax of n values, `stride` apart, computed from libdarknet's input. */
 static double softmax_ratio(const struct comparison *c, int index, size_t first, size_t n,
                             size_t stride, float temperature)
 {
@@ -197,7 +196,7 @@ static double softmax_ratio(const struct comparison *c, int index, size_t first,
   return ratio_of(difference, largest);
 }
 
-/* All of a layer's softmaxes: how many, how long each. */
+/* Compares all softmaxes of a layer. */
 static void compare_softmaxes(struct comparison *c, int index)
 {
   const struct mafat_layer *l = &c->bench->network->layers[index];
@@ -206,7 +205,7 @@ static void compare_softmaxes(struct comparison *c, int index)
          per_box = (size_t)(h->coords + 1 + h->classes);
   size_t count = 0, n = 0, stride = 1;
   double worst = 0;
-  if (index == 0) return; /* its input is not kept */
+  if (index == 0) return; /* the network's input is not stored */
   if (l->type == MAFAT_SOFTMAX) {
     count = (size_t)l->n_softmaxes;
     n = floats_of(l->in) / count;
@@ -230,7 +229,7 @@ static void compare_softmaxes(struct comparison *c, int index)
   if (l->type == MAFAT_SOFTMAX) c->n_compared++;
 }
 
-/* Which step completes each layer: the schedule, walked dry. */
+/* Finds the step that completes each layer, by a dry walk of the schedule. */
 static int find_last_steps(struct comparison *c, struct mafat_diagnostic *d)
 {
   struct mafat_schedule *s = NULL;
@@ -278,7 +277,7 @@ static struct mafat_plan_options how_to_run(enum mafat_algorithm algorithm, bool
   return how;
 }
 
-/* Runs it; the executor is left open for its outputs. */
+/* Runs the network. The executor stays open, so that its outputs can be read. */
 static int execute(struct mafat_executor **e, const struct bench *b, const struct run *r,
                    struct comparison *c, struct mafat_diagnostic *d)
 {
@@ -337,7 +336,7 @@ static void report(const struct comparison *c)
   printf(", worst %.1e at %s\n", c->output.ratio, text);
 }
 
-/* Every layer of one run, beside libdarknet's. */
+/* Compares every layer of a run with libdarknet's. */
 static int compare_layers(struct bench *b, struct run run, struct mafat_diagnostic *d)
 {
   struct comparison c = {.bench = b, .run = &run, .output = {0, -1}, .softmax = {0, -1}};
@@ -361,7 +360,7 @@ static int compare_layers(struct bench *b, struct run run, struct mafat_diagnost
   return code;
 }
 
-/* Outputs of the network: the heads and the last layer. */
+/* True for outputs of the network: heads and the last layer. */
 static bool is_output(const struct mafat_network *n, int layer)
 {
   return layer == n->n_layers - 1 || mafat_layer_is_head(&n->layers[layer]);
@@ -390,7 +389,7 @@ static int compute_outputs(const struct bench *b, struct run run, float *outputs
   return code;
 }
 
-/* Layers computed inside their readers, on one thread and on two: the same bits. */
+/* Checks that layers computed inside their readers, on one and two threads, give the same bits. */
 static int compare_fused(struct bench *b, const struct mafat_kernels *kernels,
                          enum mafat_algorithm algorithm, struct mafat_diagnostic *d)
 {
@@ -416,7 +415,7 @@ static int compare_fused(struct bench *b, const struct mafat_kernels *kernels,
   return code;
 }
 
-/* Is there a better level with the same bits? */
+/* True if a better level with the same bits follows. */
 static bool has_better(const struct mafat_kernels *const *levels, int n_levels, int level)
 {
   for (int i = level + 1; i < n_levels; i++)
@@ -424,7 +423,7 @@ static bool has_better(const struct mafat_kernels *const *levels, int n_levels, 
   return false;
 }
 
-/* Every level and algorithm that was asked for. */
+/* Compares all requested levels and algorithms. */
 static int compare_runs(struct bench *b, struct mafat_diagnostic *d)
 {
   const struct mafat_kernels *levels[MOST_LEVELS];
@@ -485,7 +484,7 @@ static int print_layout(const struct bench *b, struct mafat_diagnostic *d)
   return code;
 }
 
-/* -1: go on; else the exit status. */
+/* Returns -1 to continue, else the exit status. */
 static int read_options(int argc, char **argv, struct options *o)
 {
   static const struct option names[] = {

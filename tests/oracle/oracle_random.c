@@ -1,8 +1,9 @@
-/* Random networks beside libdarknet, many in one process: number by number a cfg, weights and an
- * input, the same on every machine. Each layer is fed libdarknet's outputs of those before it, and
- * puts out what libdarknet does, to 2e-5 of its largest value. By random plans, algorithms,
- * threads, levels of kernels and ways of reading, the network puts out the same bits as untiled.
- * What only AlexeyAB's Darknet knows is left out: libdarknet would read over it. */
+/* Compares random networks with libdarknet, many in one process: a number gives a cfg, weights
+ * and an input, the same on every machine. Each layer reads libdarknet's earlier outputs and
+ * must agree with libdarknet within 2e-5 of its largest value. Random plans, algorithms,
+ * threads, kernel levels and weight placements must give the bits of the untiled network.
+ * Features that only AlexeyAB's fork has are left out: libdarknet would ignore them. Started by
+ * tests/oracle/run.sh. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -22,8 +23,8 @@
 
 enum { PLANS = 3, WORKSPACE_BYTES = 32 << 20 };
 
-/* Relative to the largest value that a layer reads or writes: its outputs can be small by chance
- * next to the products that they sum. */
+/* Relative to the largest value that a layer reads or writes: outputs can be small by chance
+ * compared with the products they sum. */
 static const double TOLERANCE = 2e-5, ROUNDING = 0x1p-22;
 
 struct subject {
@@ -33,7 +34,7 @@ struct subject {
   int cfg_fd, weights_fd;
   struct mafat_network *network;
   struct mafat_weights *kept;
-  network *darknet; /* behind its own run */
+  network *darknet; /* after its run */
   float *input;
 };
 
@@ -59,7 +60,7 @@ fail(struct counts *c, const struct subject *s, const char *format, ...)
   c->failures++;
 }
 
-/* ---- a network that libdarknet can have ---- */
+/* ---- networks that libdarknet supports ---- */
 
 static bool knows_activation(const char *line)
 {
@@ -71,8 +72,8 @@ static bool knows_activation(const char *line)
   return false;
 }
 
-/* Its own activations in place of those it has not. */
-static void take_known_activations(char *text)
+/* Replaces activations that libdarknet does not have. */
+static void replace_unknown_activations(char *text)
 {
   static const char key[] = "activation=";
   for (char *at = text; (at = strstr(at, key));) {
@@ -90,11 +91,11 @@ static bool is_known(const char *text)
   static const char *const others[] = {
       "dilation=",        "stride_x=", "stride_y=",        "group_id=", "[Gaussian_yolo]",  "[sam]",
       "[scale_channels]", "[local_avgpool]", "[reorg3d]",        "scale_x_y=",
-      "scale_wh=",        "[cost]"}; /* it puts out nothing without a truth to compare with */
+      "scale_wh=",        "[cost]"}; /* [cost] has no output without a truth */
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (strstr(text, others[i])) return false;
   for (const char *at = text; (at = strstr(at, "from=")); at++)
-    if (memchr(at, ',', strcspn(at, "\n"))) return false; /* more than two addends */
+    if (memchr(at, ',', strcspn(at, "\n"))) return false; /* a shortcut of more than two layers */
   return true;
 }
 
@@ -106,9 +107,9 @@ static bool write_cfg(struct subject *s)
   return s->cfg_fd >= 0 && write(s->cfg_fd, s->cfg_text, n) == (ssize_t)n;
 }
 
-/* Cases in which libdarknet differs: 1x1 convolutions read the map in order, whatever their
- * stride and padding, and a padded [local] allocates as many rows as the input but computes as
- * many as its window gives. */
+/* False for cases that libdarknet computes wrongly: 1x1 convolutions ignore stride and padding;
+ * a padded [local] allocates as many rows as its input has, but computes all that its window
+ * gives. */
 static bool computes_right(const struct mafat_network *n)
 {
   for (int l = 0; l < n->n_layers; l++) {
@@ -139,8 +140,8 @@ static int draw_network(struct subject *s, struct mafat_diagnostic *d)
   for (;;) {
     test_random_network(&s->rng, &style, s->cfg_text, sizeof s->cfg_text);
     if (!is_known(s->cfg_text)) continue;
-    take_known_activations(s->cfg_text);
-    if (!write_cfg(s)) return mafat_fail(d, MAFAT_EIO, "no file in memory");
+    replace_unknown_activations(s->cfg_text);
+    if (!write_cfg(s)) return mafat_fail(d, MAFAT_EIO, "cannot write a memory file");
     int code = mafat_darknet_read(&s->network, s->cfg, &overrides, NULL, d);
     if (code != MAFAT_OK || computes_right(s->network)) return code;
     mafat_network_close(&s->network);
@@ -148,10 +149,11 @@ static int draw_network(struct subject *s, struct mafat_diagnostic *d)
   }
 }
 
-/* A padded [local] writes behind what libdarknet has allocated to work in: it gets plenty. */
+/* Loads the network with a large workspace: a padded [local] writes past the end of
+ * libdarknet's. */
 static int load(network **net, const struct subject *s, struct mafat_diagnostic *d)
 {
-  static float workspace[WORKSPACE_BYTES / sizeof(float)]; /* which free_network does not free */
+  static float workspace[WORKSPACE_BYTES / sizeof(float)]; /* free_network() does not free it */
   int code = oracle_load(net, s->cfg, s->weights, d);
   if (code != MAFAT_OK) return code;
   free((*net)->workspace);
@@ -159,8 +161,8 @@ static int load(network **net, const struct subject *s, struct mafat_diagnostic 
   return MAFAT_OK;
 }
 
-/* Does libdarknet outlive it? What it cannot read or run, such as [batchnorm], or maps behind a
- * vector, ends the process. */
+/* True if libdarknet can run the network, tried in a child process: it ends the process for
+ * networks that it cannot read or run, such as maps after a vector. */
 static bool can_run(const struct subject *s)
 {
   struct mafat_diagnostic d = {""};
@@ -177,8 +179,8 @@ static bool can_run(const struct subject *s)
   return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* Both have the network, its weights, an input; and libdarknet's outputs. MAFAT_EUNSUPPORTED:
- * libdarknet has none. */
+/* Opens the network in both programs and runs libdarknet's. MAFAT_EUNSUPPORTED: libdarknet
+ * cannot run it. */
 static int open_subject(struct subject *s, struct mafat_diagnostic *d)
 {
   int code = draw_network(s, d);
@@ -194,7 +196,7 @@ static int open_subject(struct subject *s, struct mafat_diagnostic *d)
     return mafat_fail(d, MAFAT_EFORMAT, "Darknet sees %d layers", s->darknet->n);
   for (int l = 0; l < s->network->n_layers; l++)
     if (s->darknet->layers[l].outputs == 0)
-      return MAFAT_EUNSUPPORTED; /* behind a softmax it knows no map */
+      return MAFAT_EUNSUPPORTED; /* after a softmax libdarknet has no map */
     else if ((size_t)s->darknet->layers[l].outputs != floats_of(s->network->layers[l].out))
       return mafat_fail(d, MAFAT_EFORMAT, "layer %d: Darknet puts out %d values", l,
                         s->darknet->layers[l].outputs);
@@ -203,13 +205,13 @@ static int open_subject(struct subject *s, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-/* ---- each layer beside libdarknet's ---- */
+/* ---- each layer compared with libdarknet's ---- */
 
 struct fed {
   struct subject *subject;
   struct counts *counts;
   const char *how;
-  int *last_step; /* [layer] that completes it */
+  int *last_step; /* [layer]: the step that completes it */
   int step;
   float *values;
 };
@@ -221,9 +223,9 @@ static double largest_of(const layer *l)
   return largest;
 }
 
-/* Change of a softmax's powers if the difference of its inputs is rounded (a unit in the last
- * place of the largest, in both directions), and of its sum, which libdarknet adds one after the
- * other. */
+/* Possible rounding error of a softmax: of the difference of its inputs (one unit in the last
+ * place of the largest, in both directions) and of its sum, which libdarknet accumulates in
+ * order. */
 static double softmax_rounding(const struct subject *s, int index)
 {
   const layer *before = index > 0 ? &s->darknet->layers[index - 1] : NULL;
@@ -239,11 +241,12 @@ static void compare_layer(struct fed *f, const struct mafat_executor *e, int ind
   mafat_executor_read_output(e, index, f->values);
   for (size_t i = 0; i < floats_of(l->out); i++) {
     double d = fabs((double)f->values[i] - (double)theirs[i]);
-    if (!(d <= difference)) difference = d; /* also when it is no number */
+    if (!(d <= difference)) difference = d; /* also true for NaN */
     largest = fmax(largest, fabs((double)theirs[i]));
   }
   if (index > 0) largest = fmax(largest, largest_of(&f->subject->darknet->layers[index - 1]));
-  double ratio = difference <= ROUNDING ? 0 : difference / largest; /* as of 2 / (1 + e) - 1 */
+  /* tiny differences, as of 2 / (1 + e) - 1, are rounding */
+  double ratio = difference <= ROUNDING ? 0 : difference / largest;
   f->counts->layers++;
   if (ratio <= TOLERANCE + softmax_rounding(f->subject, index))
     f->counts->worst = fmax(f->counts->worst, ratio);
@@ -259,7 +262,7 @@ static void observe(void *context, struct mafat_executor *e, const struct mafat_
   struct mafat_shape out = f->subject->network->layers[step->layer].out;
   const struct mafat_box *held = &step->held;
   if (held->y.begin > 0 || held->y.end < out.h || held->x.begin > 0 || held->x.end < out.w)
-    return; /* a [crop] behind it leaves some out */
+    return; /* incomplete: a later [crop] does not read all of it */
   compare_layer(f, e, step->layer);
   mafat_executor_write_output(e, step->layer, f->subject->darknet->layers[step->layer].output);
 }
@@ -330,8 +333,8 @@ static size_t output_floats(const struct mafat_network *n)
   return floats;
 }
 
-/* The network's outputs, to be freed; NULL: a failure. The arena is filled with NaN, which shows
- * reads of unwritten bytes. */
+/* Runs a plan. Returns the outputs, which the caller frees; NULL: failed. The arena is filled
+ * with NaN first, so that reads of unwritten memory show in the outputs. */
 static float *compute(struct subject *s, struct counts *counts, const char *text,
                       const struct mafat_plan_options *how, const struct mafat_kernels *kernels,
                       bool from_file)
@@ -371,7 +374,7 @@ static float *compute(struct subject *s, struct counts *counts, const char *text
   return NULL;
 }
 
-/* Another level of the same class, whose bits are the same. */
+/* A random level of the same class, whose bits must be equal. */
 static const struct mafat_kernels *other_level(struct subject *s,
                                                const struct mafat_kernels *kernels)
 {

@@ -1,9 +1,10 @@
-/* Packs models, and runs each beside its packed file by several plans: the same inputs and outputs
- * by name and dimensions, and the same bits. packed_models [--least N] [--cpu LEVEL]
- * MODEL...|--operators
- * --operators: small TFLite models, one for each way of an operator. --cpu: the highest level of
- * kernels. A line for each that differs; those that are refused are counted. Exit status 1 where
- * one differs, or fewer than N are the same. */
+/* Packs models and runs each and its packed file by several plans. Names and dimensions of
+ * inputs and outputs, and all output bits, must be equal.
+ *     packed_models [--least N] [--cpu LEVEL] MODEL...|--operators
+ * --operators: small TFLite models, one for each variant of an operator. --cpu: the highest
+ * kernel level. Prints a line for each model that differs, and the number of refused ones. Exit
+ * status 1 if one differs or fewer than N are equal. Started by tests/packed/run.sh; packs into
+ * memory files. */
 #include "formats/packed/graph.h"
 #include "api/model_files.h"
 #include "runner/weights/packer.h"
@@ -21,11 +22,11 @@
 enum pack_outcome { SAME, REFUSED, DIFFERS, N_OUTCOMES };
 
 static struct mafat_diagnostic diagnostic;
-static const char *cpu; /* NULL: the best there is */
+static const char *cpu; /* NULL: the best level */
 
 /* ---- packing ---- */
 
-/* NULL: packed into the file. */
+/* Packs into the file. Returns NULL, or the reason why not. */
 static const char *pack(const char *path, int fd, enum pack_outcome *outcome)
 {
   struct mafat_network *n = NULL;
@@ -65,7 +66,7 @@ static struct mafat_model_facts facts_of(const struct mafat_model *m)
   return facts;
 }
 
-/* Names, types and dimensions of inputs and outputs. */
+/* Writes names, types and dimensions of inputs and outputs as text. */
 static void describe(const struct mafat_model *m, char *text, size_t capacity)
 {
   size_t n = 0;
@@ -82,7 +83,7 @@ static void describe(const struct mafat_model *m, char *text, size_t capacity)
   }
 }
 
-/* Between 0 and 2: also good as numbers of rows. Of an input of integers any that it may have. */
+/* A value between 0 and 2, also usable as an index. For integer inputs any representable value. */
 static float any_value(const struct mafat_port_facts *f, uint32_t *state)
 {
   int least = strcmp(f->type, "int8") == 0 ? -128 : 0;
@@ -91,7 +92,7 @@ static float any_value(const struct mafat_port_facts *f, uint32_t *state)
   return (float)(*state >> 8) * 0x1p-23f;
 }
 
-/* The floats lie where they are until the run is over. */
+/* Sets all inputs. The floats must stay in place until the run is over. */
 static bool set_inputs(struct mafat_model *m, struct bits *floats)
 {
   uint32_t state = 1;
@@ -123,7 +124,7 @@ static bool read_outputs(struct mafat_model *m, struct bits *out)
   return true;
 }
 
-/* False, with a diagnostic: it cannot be opened, or run. */
+/* Opens and runs a model. False: failed, with a diagnostic. */
 static bool run(const char *path, const char *plan, char *ports, size_t capacity, struct bits *out)
 {
   struct mafat_model_options o = {.size = sizeof o};
@@ -141,8 +142,8 @@ static bool run(const char *path, const char *plan, char *ports, size_t capacity
   return done;
 }
 
-/* The first plan keeps all weights; the packed file's read them in runs, in as many ways as the
- * second word has. */
+/* Compares the model by `first`, which keeps all weights, with the packed file by each of
+ * `plans`, which place weights differently. */
 static const char *compare(const char *path, const char *packed, const char *first,
                            const char *const *plans, enum pack_outcome *outcome)
 {
@@ -161,7 +162,8 @@ static const char *compare(const char *path, const char *packed, const char *fir
       else if (found.n != wanted.n ||
                memcmp(found.floats, wanted.floats, found.n * sizeof(float)) != 0)
         wrong = "has other bits";
-    } else if (i == 0 || !strstr(diagnostic.text, "tiles")) { /* small maps have not so many */
+    /* more tiles than the map has pixels */
+    } else if (i == 0 || !strstr(diagnostic.text, "tiles")) {
       wrong = diagnostic.text;
     }
     if (wrong) snprintf(text, sizeof text, "plan %s: %s", plans[i], wrong);
@@ -182,7 +184,7 @@ static const char *try_model(const char *path, enum pack_outcome *outcome)
                                          "panels:winograd:streamed4/NoCut", NULL};
   char packed[64];
   int fd = memfd_create("packed", MFD_CLOEXEC);
-  if (fd < 0) return "no room for a file";
+  if (fd < 0) return "cannot make a memory file";
   snprintf(packed, sizeof packed, "/proc/self/fd/%d", fd);
   const char *wrong = pack(path, fd, outcome);
   if (!wrong && mafat_packer_check(packed, NULL, &diagnostic) != MAFAT_OK) wrong = diagnostic.text;

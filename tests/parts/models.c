@@ -1,6 +1,5 @@
-/* Small models of pictures for check.py, in the folder that is named: picture.onnx,
- * picture.tflite; integers.tflite, whose layers compute with integers; boxes.onnx, whose output is
- * a head's. */
+/* Writes small picture models into a folder, for check.py: picture.onnx, picture.tflite,
+ * integers.tflite (integer layers), boxes.onnx (with a detection head). */
 #include "tests/support/onnx_writer.h"
 #include "tests/support/tflite_writer.h"
 
@@ -50,7 +49,7 @@ static int write_boxes(const char *folder)
   return write_file(folder, "boxes.onnx", file.data, file.n);
 }
 
-/* A convolution, the largest of 2 x 2, and a logistic function. */
+/* A convolution, a 2 x 2 maxpool and a logistic function. */
 static int write_tflite(const char *folder, const char *name, int type)
 {
   static float floats[TAPS], scales[] = {.0371f, .0117f, .0913f, 1.f / 256};

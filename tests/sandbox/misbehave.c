@@ -1,7 +1,6 @@
 /* Imitates a decoder under an attacker's control. Preloaded, it tries forbidden calls when
- * libjpeg reads the first row of a JPEG, or when rows of a PPM are read. It prints the results
- * on standard error, for tests/cli/sandbox.sh and tests/sandbox/inside.sh, and then decodes as
- * usual. */
+ * libjpeg reads the first row of a JPEG, or when rows of a PPM are read, and then decodes as
+ * usual. Prints the results on stderr, for tests/cli/sandbox.sh and tests/sandbox/inside.sh. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static pid_t parent; /* inside nobody may ask */
+static pid_t parent; /* stored early: the sandbox forbids getppid() */
 
 __attribute__((constructor)) static void remember_parent(void) { parent = getppid(); }
 
@@ -68,7 +67,7 @@ static bool made_ring(void)
   return opened((int)syscall(SYS_io_uring_setup, 4, &p));
 }
 
-/* A file that may be read. */
+/* Opens a readable file and changes its mode. */
 static bool changed_open_file(const char *path)
 {
   int fd = open(path, O_RDONLY);
@@ -79,7 +78,7 @@ static bool changed_open_file(const char *path)
   return done;
 }
 
-/* To where it may be already. */
+/* Binds the process to the CPUs that it may already use. */
 static bool bound(pid_t process)
 {
   cpu_set_t where;
@@ -87,7 +86,7 @@ static bool bound(pid_t process)
          sched_setaffinity(process, sizeof where, &where) == 0;
 }
 
-/* The kernel signals whoever is at a terminal that says so, whoever asked for it. */
+/* O_ASYNC makes the kernel signal the terminal's owner, whichever process set it. */
 static bool asked_for_signals(int fd)
 {
   return fcntl(fd, F_SETFL, O_ASYNC) == 0 && fcntl(fd, F_SETFL, 0) == 0;
@@ -125,8 +124,8 @@ static void try_everything(void)
   report("connect locally", opened(socket(AF_UNIX, SOCK_STREAM, 0)));
   report("fork", forked());
   report("make a thread", made_thread());
-  report("trace", ptrace(PTRACE_PEEKDATA, parent, NULL, NULL) ==
-                      0); /* outside: no such process. Attached, it would stop */
+  /* Outside the sandbox this fails with ESRCH. Attaching would stop the parent. */
+  report("trace", ptrace(PTRACE_PEEKDATA, parent, NULL, NULL) == 0);
   report("signal", kill(parent, 0) == 0);
   report("make code", made_code());
   report("map code",
@@ -134,8 +133,8 @@ static void try_everything(void)
   report("make a ring", made_ring());
   report("open by handle", opened((int)syscall(SYS_openat2, AT_FDCWD, old, NULL, 0)));
   report("read another's memory", syscall(SYS_process_vm_readv, parent, NULL, 0, NULL, 0, 0) == 0);
-  report("mount", syscall(SYS_mount, "none", "/nowhere", "tmpfs", 0, NULL) ==
-                      0); /* outside: no such folder */
+  /* Outside the sandbox this fails with ENOENT. */
+  report("mount", syscall(SYS_mount, "none", "/nowhere", "tmpfs", 0, NULL) == 0);
   report("execute", execv("/bin/true", arguments) == 0);
 }
 
@@ -148,7 +147,7 @@ static void try_once(void)
   }
 }
 
-/* libjpeg's. */
+/* Replaces libjpeg's function. */
 unsigned jpeg_read_scanlines(void *cinfo, void *rows, unsigned n);
 unsigned jpeg_read_scanlines(void *cinfo, void *rows, unsigned n)
 {
@@ -158,18 +157,18 @@ unsigned jpeg_read_scanlines(void *cinfo, void *rows, unsigned n)
   return real(cinfo, rows, n);
 }
 
-/* A PPM's beginning is read before the model is open, when a thread or a ring may yet be made
- * (SECURITY.md); what is behind 16 KiB, when it runs. */
+/* Tries the calls once a PPM is read past its beginning. The beginning is read before the model
+ * is open, when making a thread or a ring is still allowed (SECURITY.md). */
 static void note_read(int fd, ssize_t got, const void *bytes, off64_t at)
 {
-  static ino_t picture; /* descriptors are used again */
+  static ino_t picture; /* an inode: descriptors are reused */
   struct stat st;
   if (fstat(fd, &st) != 0) return;
   if (at == 0 && got > 2 && memcmp(bytes, "P6\n", 3) == 0) picture = st.st_ino;
   if (at > 0 && st.st_ino == picture) try_once();
 }
 
-/* The C library's: of files that the page cache has, and of others. */
+/* Replace the C library's functions: for files in the page cache, and for others. */
 ssize_t preadv64v2(int fd, const struct iovec *pieces, int n, off64_t at, int flags)
 {
   static ssize_t (*real)(int, const struct iovec *, int, off64_t, int);

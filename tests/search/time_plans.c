@@ -1,17 +1,18 @@
-/* Times plans of one network, interleaved: each plan once a round, so that what else the machine
- * does meets them all alike. Reads lines "ALGORITHM PLAN" from standard input, writes a line of
- * JSON for each:
+/* Times plans of a network in turn, each once a round, so that other load affects all alike.
+ * Reads lines "ALGORITHM PLAN" from standard input; writes a line of JSON for each:
  *
  *   {"plan": canonical text, "algorithm": ..., "charge_bytes": N, "predicted_ms": X,
- *    "ms": [X, ...], "pace": [X, ...]} one a round; pace: milliseconds of the same arithmetic just
- *    before, for knowing when the machine was slow
+ *    "ms": [X, ...], "pace": [X, ...]}
  *
- * with --layers-ms also "layers": [{"layer": N, "ms": median, "terms": {name: count}}], for looking
- * at what the latency model is made of. --rounds 0 runs nothing. --warm: each plan once more just
- * before, for others have driven its arena from the caches.
+ * ms and pace have a value for each round; pace is the time of a fixed computation just before,
+ * which shows when the machine was slow. --layers-ms adds "layers": [{"layer": N, "ms": median,
+ * "terms": {name: count}}], the terms of the latency model. --rounds 0 runs nothing. --warm runs
+ * each plan once just before, because the others have evicted its arena from the caches.
  *
  *   time_plans [--layers N] [--threads N] [--rounds N] [--cpu LEVEL] [--layers-ms] [--warm] CFG
- *   WEIGHTS|MODEL */
+ *   WEIGHTS|MODEL
+ *
+ * Started by check_latency.py, check_search.py and other scripts. */
 #include "predictor/cost/latency.h"
 #include "predictor/planning/planning.h"
 #include "predictor/cost/predict.h"
@@ -34,7 +35,7 @@ struct entry {
   enum mafat_algorithm algorithm;
   struct mafat_plan *plan;
   struct mafat_layout *layout;
-  struct mafat_weights *own; /* NULL: all kept, from the shared store */
+  struct mafat_weights *own; /* NULL: all weights kept, in the shared store */
   struct mafat_executor *executor;
   double charge, predicted;
   double ms[MAX_ROUNDS], pace[MAX_ROUNDS];
@@ -74,7 +75,8 @@ static bool keeps_all(const struct entry *e)
   return true;
 }
 
-/* False for a plan that is not one for this network. */
+/* Makes the plan's layout and prediction, and opens it. False: the plan does not fit the
+ * network. */
 static bool open_entry(struct bench *b, struct entry *e)
 {
   struct mafat_plan_options options;
@@ -129,7 +131,7 @@ static void read_entries(struct bench *b)
   }
 }
 
-/* A chain of multiplications: as long as the processor is as fast. */
+/* Milliseconds of a fixed chain of multiplications: constant while the clock is. */
 static double pace(void)
 {
   double before = mafat_process_now_ms();

@@ -1,8 +1,9 @@
-/* A program of include/mafat.h that goes on for long: endless MODEL WEIGHTS OTHER OTHER-WEIGHTS
- * RUNS OPENS. Runs a model on floats RUNS times, and opens, runs and closes it OPENS times, alone
- * and beside the other one in one arena, by plans that keep, load and stream weights. Every output
- * must have the bits of the first; after a beginning neither mappings, descriptors, threads, the
- * heap nor what is resident may grow. Prints a line of each; exit status 1: something is not so. */
+/* Uses include/mafat.h for a long time: endless MODEL WEIGHTS OTHER OTHER-WEIGHTS RUNS OPENS.
+ * Runs a model on floats RUNS times; opens, runs and closes it OPENS times, alone and together
+ * with the other one in one arena, by plans that keep, load and stream weights. All outputs must
+ * have the bits of the first run. After a while neither mappings, descriptors, threads, heap nor
+ * resident bytes may grow. Prints a line for each; exit status 1: one failed. Started by
+ * endless.py. */
 #include "include/mafat_plan.h"
 
 #include <dirent.h>
@@ -14,10 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-  BEGINNING = 200,
-  SLACK_KB = 64
-}; /* of which the heap's and the page tables' ends need some */
+/* Runs before the first measurement; growth allowed for the ends of the heap and page tables. */
+enum { BEGINNING = 200, SLACK_KB = 64 };
 
 static struct mafat_diagnostic d;
 
@@ -32,14 +31,14 @@ static void require(int code, const char *what)
   if (code) fail(what);
 }
 
-/* ---- what a process has ---- */
+/* ---- resources of the process ---- */
 
 struct holdings {
   long resident_kb, heap_bytes, mappings, descriptors, threads;
 };
 
-/* The kernel's threads, for a ring, come and go. */
-static bool is_of_kernel(const char *thread)
+/* True for io_uring's kernel threads, which come and go. */
+static bool is_kernel_thread(const char *thread)
 {
   char path[300], name[32] = "";
   snprintf(path, sizeof path, "/proc/self/task/%s/comm", thread);
@@ -54,7 +53,7 @@ static long count_entries(const char *path)
   long n = 0;
   DIR *folder = opendir(path);
   if (!folder) return -1;
-  for (struct dirent *entry; (entry = readdir(folder));) n += !is_of_kernel(entry->d_name);
+  for (struct dirent *entry; (entry = readdir(folder));) n += !is_kernel_thread(entry->d_name);
   closedir(folder);
   return n;
 }
@@ -64,9 +63,9 @@ static struct holdings measure(void)
   struct holdings h = {0};
   char line[512];
   FILE *file = fopen("/proc/self/smaps_rollup",
-                     "r"); /* counted: what status tells may be 64 pages a CPU off */
-  /* The process's own: code comes and goes as the system has room, 64 KB at a time, and is no more
-   * than the program. */
+                     "r"); /* exact: VmRSS may be off by 64 pages a CPU */
+  /* Anonymous memory only: pages of code come and go 64 KB at a time, and are bounded by the
+   * program. */
   while (file && fgets(line, sizeof line, file)) sscanf(line, "Anonymous: %ld", &h.resident_kb);
   if (file) fclose(file);
   file = fopen("/proc/self/maps", "r");
@@ -119,7 +118,7 @@ static void run(struct subject *s, struct mafat_model *model)
   if (memcmp(s->output, s->expected, s->n_output * sizeof *s->output)) fail("other bits");
 }
 
-/* Its input, and what should come of it. */
+/* Makes the input and the expected output. */
 static void begin(struct subject *s)
 {
   struct mafat_model *model;
@@ -153,7 +152,7 @@ static bool run_often(struct subject *s, long n)
   return check("runs", n, &first, &last);
 }
 
-/* The same arena holds two models, one after the other in use. */
+/* Two models in one arena, run one after the other. */
 static void open_two(struct subject *s, struct subject *other)
 {
   struct mafat_arena *arena;
@@ -178,7 +177,7 @@ static bool open_often(struct subject *s, struct subject *other, long n)
     struct mafat_model *model;
     if (i % 8 == 7) open_two(s, other);
     else {
-      open_by(&model, s, plans[i % 4], 1 + i % 16 / 15, NULL); /* now and then a thread beside */
+      open_by(&model, s, plans[i % 4], 1 + i % 16 / 15, NULL); /* sometimes two threads */
       run(s, model);
       mafat_model_close(&model);
     }
@@ -194,7 +193,7 @@ int main(int argc, char **argv)
     fprintf(stderr, "usage: endless MODEL WEIGHTS OTHER OTHER-WEIGHTS RUNS OPENS\n");
     return 2;
   }
-  mallopt(M_MXFAST, 0); /* what waits there counts as taken */
+  mallopt(M_MXFAST, 0); /* no fast bins: blocks in them would count as used */
   struct subject one = {.cfg = argv[1], .weights = argv[2]},
                  other = {.cfg = argv[3], .weights = argv[4]};
   begin(&one);

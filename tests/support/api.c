@@ -1,4 +1,4 @@
-/* Makes small networks, weights and pictures in a folder. Called by the suites in
+/* Makes small networks, weights and pictures in a temporary folder. Called by the suites in
  * tests/unit/api. */
 #include "tests/support/api.h"
 

@@ -1,5 +1,5 @@
-/* Small networks with weights, a picture and floats for them, in a folder of a test's own; and
- * opening them as a program does that has the public header alone. */
+/* Small networks with weights, a picture and floats in a temporary folder of each test, and
+ * functions that open them through the public header. Included by the suites in tests/unit/api. */
 #ifndef MAFAT_TESTS_SUPPORT_API_H
 #define MAFAT_TESTS_SUPPORT_API_H
 
@@ -7,7 +7,7 @@
 
 #include <check.h>
 
-/* The process also has the sanitizer's shadow memory. */
+/* ThreadSanitizer's shadow memory counts, too. */
 #ifdef __SANITIZE_THREAD__
 #define API_MEMORY_BYTES ((size_t)64 << 30)
 #else
@@ -23,18 +23,18 @@ extern const char api_detector[], api_classifier[], api_five_channels[]; /* .cfg
 extern char api_folder[64], api_weights[96], api_picture[96], api_raw[96];
 extern float api_input[API_INPUTS];
 
-/* A case of the suite in which these files are there. */
+/* A case whose tests find these files; they are removed afterwards. */
 TCase *api_case(Suite *suite, const char *name, double seconds);
 
-/* The path of a file with this text. */
+/* Writes a file with this text and returns its path. */
 const char *api_cfg(const char *text);
-/* Weights of the three networks have different lengths: the file is cut to what is asked for. */
+/* Truncates the weights file to this many floats: the three networks need different lengths. */
 void api_cut_weights(int floats);
 
 struct mafat_model *api_open_model(const char *cfg, const char *plan);
 struct mafat_dry_run *api_open_dry_run(const char *cfg, const struct mafat_model_options *options);
 
-/* The parts of what is predicted are all of it. */
+/* Checks that the parts of the prediction add up to the whole. */
 void api_check_sum(const struct mafat_memory_facts *m);
 
 #endif

@@ -1,5 +1,5 @@
 /* Wraps the allocators: fails chosen allocations and counts blocks. Called by suites that test
- * failures of memory. */
+ * memory failures. */
 #include "tests/support/failing_malloc.h"
 
 #include "base/heap.h"
@@ -51,8 +51,8 @@ static size_t bytes_of(void *p)
   return p ? malloc_usable_size(p) + sizeof(size_t) : 0;
 }
 
-/* An allocation in place of `before` bytes. What was there before it was armed may be freed, too.
- */
+/* Counts an allocation that replaces `before` bytes. Blocks from before arming may also be
+ * freed. */
 static void count_bytes(void *p, size_t before)
 {
   bytes_now += bytes_of(p);
@@ -73,7 +73,7 @@ static void *count(void *p)
   return p;
 }
 
-/* One of the C library's. */
+/* Counts a block of the C library. */
 static void *count_block(void *p)
 {
   if (armed) count_bytes(p, 0);
@@ -114,7 +114,7 @@ void __wrap_free(void *p)
   __real_free(p);
 }
 
-/* ---- heaps of our own (base/heap.h): the C library's is refused above ---- */
+/* ---- mafat's heaps (base/heap.h) ---- */
 
 void *__real_mafat_heap_calloc(struct mafat_heap *heap, size_t n, size_t bytes);
 void *__real_mafat_heap_realloc(struct mafat_heap *heap, void *block, size_t bytes);
@@ -142,17 +142,17 @@ void __wrap_mafat_heap_free(struct mafat_heap *heap, void *block)
   __real_mafat_heap_free(heap, block);
 }
 
-/* ---- mappings: with 64-bit file offsets, calls of mmap are calls of mmap64 ---- */
+/* ---- mappings: with 64-bit file offsets, mmap() is mmap64() ---- */
 
 void *__real_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 void *__wrap_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 
 static bool mmap_armed;
-static long mmap_victim, mapped;
+static long failing_mapping, mapped;
 
 void failing_mmap_arm(long fail_at)
 {
-  mmap_victim = fail_at;
+  failing_mapping = fail_at;
   mapped = 0;
   mmap_armed = true;
 }
@@ -165,7 +165,7 @@ long failing_mmap_disarm(void)
 
 void *__wrap_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-  if (mmap_armed && mapped++ == mmap_victim) {
+  if (mmap_armed && mapped++ == failing_mapping) {
     errno = ENOMEM;
     return MAP_FAILED;
   }

@@ -1,4 +1,4 @@
-/* Writes models' bytes to files and imports them. Called by suites of ONNX and TFLite files. */
+/* Writes models to memory files and imports them. Called by suites of ONNX and TFLite files. */
 #include "tests/support/network_files.h"
 #include "tests/support/imported.h"
 

@@ -1,4 +1,5 @@
-/* A model's bytes as a file, and the network that a format's reader makes of them. */
+/* Models in memory files, and the networks that a format's reader makes of them. Included by
+ * suites of ONNX and TFLite files. */
 #ifndef MAFAT_TESTS_SUPPORT_IMPORTED_H
 #define MAFAT_TESTS_SUPPORT_IMPORTED_H
 
@@ -13,7 +14,7 @@ typedef int test_network_reader(struct mafat_network **out, const char *path,
 struct test_imported {
   char path[64];
   int fd, code;
-  struct mafat_network *network; /* NULL: refused, for a reason, in one line */
+  struct mafat_network *network; /* NULL: refused; the diagnostic has one line */
 };
 
 struct test_imported test_import(test_network_reader *read, const char *data, size_t n,
@@ -24,7 +25,7 @@ struct test_imported test_import_tflite(const struct test_tflite_model *model,
                                         struct mafat_diagnostic *d);
 void test_imported_close(struct test_imported *m);
 
-/* A model that is refused, and what is said of it. */
+/* A model that must be refused, with the expected code and a part of the message. */
 struct test_onnx_refusal {
   struct test_onnx_operator operator;
   int code;
@@ -32,8 +33,8 @@ struct test_onnx_refusal {
 };
 void test_onnx_is_refused(const struct test_onnx_refusal *refusal);
 
-/* Fails each allocation of reading that file in turn: every failure is reported, and nothing is
- * left. */
+/* Fails each allocation during reading in turn. Every failure must be reported and all memory
+ * freed. */
 void test_import_without_memory(test_network_reader *read, const char *path,
                                 const struct mafat_given *given, const char *name);
 

@@ -26,8 +26,8 @@ static int least(const graph *g) { return g->is_signed ? -128 : 0; }
 static int most(const graph *g) { return least(g) + 255; }
 static int any_number(graph *g) { return test_random_int(&g->rng, least(g), most(g)); }
 
-/* One scale and zero point; zero points are few at the ends and in the middle. */
-static void set_meaning(graph *g, int tensor, float scale, int zero)
+/* Sets a scale and zero point. */
+static void set_quantization(graph *g, int tensor, float scale, int zero)
 {
   struct test_tflite_tensor *t = &g->tensors[tensor];
   float *scales = own(g, sizeof *scales);
@@ -46,7 +46,7 @@ static int any_zero(graph *g)
 static float any_scale(graph *g)
 {
   float fraction = (float)test_random_int(&g->rng, 0, 1000) /
-                   1001; /* first, so that all compilers have the same graphs */
+                   1001; /* drawn first: the order of arguments depends on the compiler */
   return ldexpf(1 + fraction, test_random_int(&g->rng, -8, -3));
 }
 
@@ -87,7 +87,7 @@ static int add_bytes(graph *g, int rank, const int *shape, const int16_t *number
   return tensor;
 }
 
-/* A map that the next operator puts out. */
+/* Adds an output for the next operator. */
 static map *add_map(graph *g, int h, int w, int c, bool flat, float scale, int zero)
 {
   const int four[] = {1, h, w, c}, two[] = {1, c};
@@ -95,7 +95,7 @@ static map *add_map(graph *g, int h, int w, int c, bool flat, float scale, int z
   *m = (map){.h = h, .w = w, .c = c, .scale = scale, .zero = zero, .flat = flat};
   m->tensor = add_tensor(g, type_of(g), flat ? 2 : 4, flat ? two : four);
   m->at = own(g, (size_t)(h * w * c) * sizeof *m->at);
-  set_meaning(g, m->tensor, scale, zero);
+  set_quantization(g, m->tensor, scale, zero);
   return m;
 }
 
@@ -134,7 +134,7 @@ static void set_real(struct test_tflite_operator *o, int number, float real)
   o->fields[o->n_fields++] = (struct test_tflite_field){.number = number, .bytes = 4, .real = real};
 }
 
-/* Bounds of a map's numbers after a fused activation. */
+/* Limits of a map's values after a fused activation. */
 static struct mafat_rule_output bounds_of(const graph *g, const map *m, int fused)
 {
   struct mafat_rule_output out = {m->zero, least(g), most(g)};
@@ -213,7 +213,7 @@ static void set_window(struct test_tflite_operator *o, const struct window *w)
 
 /* ---- convolutions, fully connected layers ---- */
 
-/* A matrix: values [n], scales for each filter or one, biases; and its sums. */
+/* A matrix: n weights a filter, one scale or one for each filter, biases. */
 struct matrix {
   int16_t *weights;
   float *scales;
@@ -238,7 +238,7 @@ static struct matrix any_matrix(graph *g, int filters, int n)
     if (test_random_chance(&g->rng, 3))
       m.bias[f] = (test_random_chance(&g->rng, 50) ? 1 : -1) * (1 << 30);
     if (m.n_scales > 1 && test_random_chance(&g->rng, 5))
-      m.scales[f] *= -1; /* normalizations have been negative */
+      m.scales[f] *= -1; /* normalizations may be negative */
   }
   return m;
 }
@@ -262,7 +262,7 @@ static int add_bias(graph *g, const struct matrix *m, int filters)
   return tensor;
 }
 
-/* Sums [pixel][filter] of x become a map whose scale has room for most of them. */
+/* Makes a map of sums [pixel][filter]. Its scale covers most of them. */
 static map *finish_sums(graph *g, const map *x, const struct matrix *m, const int32_t *sums, int h,
                         int w, int filters, bool flat, int fused)
 {
@@ -285,7 +285,7 @@ static map *finish_sums(graph *g, const map *x, const struct matrix *m, const in
   return out;
 }
 
-/* Adds a convolution over all channels, or over each if it has a multiplier. m->bias NULL: none. */
+/* Adds a convolution, or a depthwise one if multiplier > 0. m->bias NULL: no bias. */
 static struct test_tflite_operator *add_convolution(graph *g, const map *x, const struct matrix *m,
                                                     const int shape[4], const struct window *w,
                                                     int fused, int multiplier)
@@ -329,7 +329,7 @@ static bool convolve(graph *g)
   return true;
 }
 
-static bool convolve_each(graph *g)
+static bool convolve_depthwise(graph *g)
 {
   map *x = any_map(g);
   int multiplier = test_random_chance(&g->rng, 80) ? 1 : test_random_int(&g->rng, 2, 3),
@@ -370,7 +370,7 @@ static bool connect(graph *g)
   return true;
 }
 
-/* ---- pools, means, places ---- */
+/* ---- pools, means, argmax ---- */
 
 static bool pool(graph *g)
 {
@@ -431,7 +431,7 @@ static bool average(graph *g)
   return true;
 }
 
-/* Along rows, columns or channels: the first of the largest. */
+/* Argmax along rows, columns or channels: the first of the largest. */
 static bool find_largest(graph *g)
 {
   map *x = any_map(g);
@@ -464,16 +464,16 @@ static bool find_largest(graph *g)
   return true;
 }
 
-/* ---- of two ---- */
+/* ---- two operands ---- */
 
-/* Can it stand for all of a map: is each of its sides as long, or 1? */
-static bool stands_for(const map *m, const map *z)
+/* True if z can be broadcast to m: each extent is equal or 1. */
+static bool can_broadcast(const map *m, const map *z)
 {
   return m != z && !m->flat && !z->flat && !z->places && (z->h == m->h || z->h == 1) &&
          (z->w == m->w || z->w == 1) && (z->c == m->c || z->c == 1);
 }
 
-/* A constant: a number, one for each channel, or a map. It is no map of the graph's. */
+/* A constant operand: a scalar, a value for each channel, or a map. Not among the graph's maps. */
 static map any_constant(graph *g, const map *x)
 {
   int how = test_random_int(&g->rng, 0, 2);
@@ -486,11 +486,11 @@ static map any_constant(graph *g, const map *x)
   m.at = own(g, (size_t)elements(&m) * sizeof *m.at);
   for (int i = 0; i < elements(&m); i++) m.at[i] = (int16_t)any_number(g);
   m.tensor = add_bytes(g, 4, shape, m.at);
-  set_meaning(g, m.tensor, m.scale, m.zero);
+  set_quantization(g, m.tensor, m.scale, m.zero);
   return m;
 }
 
-static int stretched(const map *m, int y, int x, int c)
+static int broadcast_at(const map *m, int y, int x, int c)
 {
   return *at(m, m->h == 1 ? 0 : y, m->w == 1 ? 0 : x, m->c == 1 ? 0 : c);
 }
@@ -522,7 +522,7 @@ static bool combine(graph *g)
   int which = test_random_int(&g->rng, 0, 4), code = rows[which].code;
   map *x = any_map(g), *other = any_map(g), constant;
   if (x->flat) return false;
-  if (!stands_for(x, other) || code == MAFAT_TFLITE_PRELU)
+  if (!can_broadcast(x, other) || code == MAFAT_TFLITE_PRELU)
     constant = any_constant(g, x), other = &constant;
   const map *pair[] = {x, other};
   bool turned = code != MAFAT_TFLITE_PRELU && test_random_chance(&g->rng, 50);
@@ -541,16 +541,16 @@ static bool combine(graph *g)
   for (int y = 0; y < out->h; y++)
     for (int col = 0; col < out->w; col++)
       for (int c = 0; c < out->c; c++)
-        *at(out, y, col, c) = (int16_t)combine_two(code, a, b, out, stretched(a, y, col, c),
-                                                   stretched(b, y, col, c), to);
+        *at(out, y, col, c) = (int16_t)combine_two(code, a, b, out, broadcast_at(a, y, col, c),
+                                                   broadcast_at(b, y, col, c), to);
   return true;
 }
 
 static int join_one(const graph *g, const map *from, const map *to, int q)
 {
-  int turn = g->is_signed ? 128 : 0;
-  return mafat_rule_join(q + turn, from->zero + turn, from->scale, to->zero + turn, to->scale) -
-         turn;
+  int shift = g->is_signed ? 128 : 0;
+  return mafat_rule_join(q + shift, from->zero + shift, from->scale, to->zero + shift, to->scale) -
+         shift;
 }
 
 static bool join(graph *g)
@@ -579,21 +579,21 @@ static bool join(graph *g)
   return true;
 }
 
-/* ---- number by number ---- */
+/* ---- elementwise ---- */
 
 enum function { LOGISTIC, TANH, HARD_SWISH, LEAKY, CLIP, CLIP_6, RESCALE, N_FUNCTIONS };
 
 static int function_of(const graph *g, enum function f, const map *x, const map *out, int q,
                        float slope)
 {
-  int turn = g->is_signed ? 0 : 128;
+  int shift = g->is_signed ? 0 : 128;
   struct mafat_rule_output to = bounds_of(g, out,
                                           f == CLIP     ? MAFAT_TFLITE_FUSED_RELU
                                           : f == CLIP_6 ? MAFAT_TFLITE_FUSED_RELU6
                                                         : MAFAT_TFLITE_FUSED_NONE);
   switch (f) {
-  case LOGISTIC: return mafat_rule_logistic(q, x->zero, x->scale) + turn;
-  case TANH: return mafat_rule_tanh(q, x->zero, x->scale) + turn;
+  case LOGISTIC: return mafat_rule_logistic(q, x->zero, x->scale) + shift;
+  case TANH: return mafat_rule_tanh(q, x->zero, x->scale) + shift;
   case HARD_SWISH: {
     struct mafat_rule_hard_swish h = mafat_rule_hard_swish_of(x->scale, out->scale);
     h.zero = x->zero, h.out = to;
@@ -612,7 +612,7 @@ static int function_of(const graph *g, enum function f, const map *x, const map 
   }
 }
 
-static bool compute_each(graph *g)
+static bool apply_function(graph *g)
 {
   static const int codes[] = {MAFAT_TFLITE_LOGISTIC,   MAFAT_TFLITE_TANH, MAFAT_TFLITE_HARD_SWISH,
                               MAFAT_TFLITE_LEAKY_RELU, MAFAT_TFLITE_RELU, MAFAT_TFLITE_RELU6,
@@ -638,7 +638,7 @@ static bool compute_each(graph *g)
   return true;
 }
 
-static bool soften(graph *g)
+static bool apply_softmax(graph *g)
 {
   map *x = any_map(g);
   float beta = (float)test_random_int(&g->rng, 1, 30) / 10;
@@ -655,9 +655,9 @@ static bool soften(graph *g)
   return true;
 }
 
-/* ---- in other places ---- */
+/* ---- padding, transposing, resizing ---- */
 
-static bool surround(graph *g)
+static bool pad_map(graph *g)
 {
   map *x = any_map(g);
   int pads[8] = {0};
@@ -679,7 +679,7 @@ static bool surround(graph *g)
     static const int one = 1;
     int16_t number = (int16_t)fill;
     take(o, add_bytes(g, 1, &one, &number));
-    set_meaning(g, o->inputs[2], x->scale, x->zero);
+    set_quantization(g, o->inputs[2], x->scale, x->zero);
   }
   map *out = add_map(g, x->h + pads[2] + pads[3], x->w + pads[4] + pads[5],
                      x->c + pads[6] + pads[7], false, x->scale, x->zero);
@@ -694,8 +694,8 @@ static bool surround(graph *g)
   return true;
 }
 
-/* Columns become rows. */
-static bool turn(graph *g)
+/* Transposes rows and columns. */
+static bool transpose(graph *g)
 {
   static const int order[] = {0, 2, 1, 3};
   map *x = any_map(g);
@@ -711,8 +711,7 @@ static bool turn(graph *g)
   return true;
 }
 
-/* Resizes to other rows and columns: nearest or linear; int8 by integers of 1/1024, uint8 by
- * floats. */
+/* Resizes by nearest or linear interpolation; int8 in 1/1024, uint8 in floats. */
 static bool resize(graph *g)
 {
   enum { MOST = 20 };
@@ -744,9 +743,9 @@ static bool resize(graph *g)
   return true;
 }
 
-/* ---- all of it ---- */
+/* ---- models ---- */
 
-/* The last map, and some others: what is put out is fused with nothing. */
+/* Outputs are the last map and some others. An output is not fused with later layers. */
 static void choose_outputs(graph *g)
 {
   struct test_tflite_model *m = &g->model;
@@ -758,9 +757,9 @@ static void choose_outputs(graph *g)
 void test_integer_graph_open(struct test_integer_graph *g, uint64_t seed)
 {
   static bool (*const add[])(
-      graph * g) = {convolve, convolve,     convolve,     convolve_each, convolve_each, connect,
+      graph * g) = {convolve, convolve, convolve, convolve_depthwise, convolve_depthwise, connect,
                     pool,     average,      find_largest, combine,       combine,       join,
-                    join,     compute_each, soften,       surround,      turn,          resize};
+                    join,     apply_function, apply_softmax, pad_map, transpose, resize};
   enum { N = sizeof add / sizeof *add };
   *g = (graph){.rng = test_rng(seed)};
   g->is_signed = test_random_chance(&g->rng, 60);

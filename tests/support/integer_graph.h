@@ -1,6 +1,6 @@
-/* Random models of integers as .tflite files, and what each of their operators puts out by the
- * written rule (tests/kernels/integer_rule.h), one after the other, in plain C: what running them
- * must give, to the bit. */
+/* Random integer models as .tflite files, with the output of each operator computed in plain C
+ * by the rule (tests/kernels/integer_rule.h). Running a model must give exactly these values.
+ * Included by integer suites and fuzz targets. */
 #ifndef MAFAT_TESTS_SUPPORT_INTEGER_GRAPH_H
 #define MAFAT_TESTS_SUPPORT_INTEGER_GRAPH_H
 
@@ -9,13 +9,13 @@
 
 enum { TEST_INTEGER_TENSORS = 64, TEST_INTEGER_OPERATORS = 16 };
 
-/* A tensor that is no constant: numbers as the file has them, rows of columns of channels. */
+/* A tensor that is not constant: values as in the file, [row][column][channel]. */
 struct test_integer_map {
   int tensor, h, w, c;
   float scale;
   int zero;
-  bool flat;   /* of two dimensions: a row of channels */
-  bool places; /* no numbers: 32-bit places of the largest */
+  bool flat;   /* two dimensions: one row of channels */
+  bool places; /* 32-bit indices of an argmax, not quantized values */
   int16_t *at;
 };
 
@@ -23,7 +23,7 @@ struct test_integer_graph {
   struct test_tflite_model model;
   struct test_tflite_tensor tensors[TEST_INTEGER_TENSORS];
   struct test_tflite_operator operators[TEST_INTEGER_OPERATORS];
-  struct test_integer_map maps[TEST_INTEGER_OPERATORS + 1]; /* the first is the input */
+  struct test_integer_map maps[TEST_INTEGER_OPERATORS + 1]; /* maps[0] is the input */
   int n_maps;
   bool is_signed;
   struct test_rng rng;
@@ -34,9 +34,9 @@ struct test_integer_graph {
 
 void test_integer_graph_open(struct test_integer_graph *g, uint64_t seed);
 void test_integer_graph_close(struct test_integer_graph *g);
-/* The file of one of them, to be freed. */
+/* Makes model `number` and returns its file of *n bytes; the caller frees it. */
 char *test_integer_graph_write(unsigned number, size_t *n);
-/* The map that output `index` of the model is. */
+/* The map of output `index` of the model. */
 const struct test_integer_map *test_integer_graph_output(const struct test_integer_graph *g,
                                                          int index);
 

@@ -15,7 +15,7 @@
 
 enum { PLANS = 7, HOW_ROOM = TEST_PLAN_ROOM + 64 };
 
-/* ---- what is put in, and found ---- */
+/* ---- inputs and outputs ---- */
 
 static float *make_input(const struct test_integer_graph *g, const struct mafat_port *port)
 {
@@ -95,7 +95,7 @@ int test_integer_run(const struct test_integer_graph *g, const struct mafat_netw
   return code;
 }
 
-/* The text of the plan of the least arena. */
+/* Finds the plan with the smallest arena. */
 static void find_least(const struct mafat_network *n, char *text, size_t capacity)
 {
   static const struct mafat_footprint footprint = {.process_bytes = 3 << 20};

@@ -1,5 +1,5 @@
-/* Runs of random models of integers (integer_graph.h): what they put out is compared with what the
- * rule says. */
+/* Runs random integer models (integer_graph.h) and compares their outputs with the rule.
+ * Included by integer suites. */
 #ifndef MAFAT_TESTS_SUPPORT_INTEGER_RUNS_H
 #define MAFAT_TESTS_SUPPORT_INTEGER_RUNS_H
 
@@ -8,19 +8,19 @@
 #include "tests/support/integer_graph.h"
 
 struct test_integer_run {
-  const char *path, *plan; /* of the weights: the model's file, or a packed one */
-  bool packed, keeps_all;  /* of the plan's options */
+  const char *path, *plan; /* path: weights, in the model's file or a packed one */
+  bool packed, keeps_all;  /* options of the plan */
   int threads;
   const struct mafat_kernels *kernels; /* NULL: the best */
 };
 
-/* Opens, runs twice and compares; where the weights are refused, in opening or in a run, the code,
- * with a diagnostic. */
+/* Opens the model, runs it twice and compares. Returns an error if the weights are refused, at
+ * opening or in a run. */
 int test_integer_run(const struct test_integer_graph *g, const struct mafat_network *n,
                      const struct test_integer_run *run, struct mafat_diagnostic *d);
 
-/* The plans that anybody uses the one of the least arena and random ones, at any level, none of
- * them refused. */
+/* Runs common plans, the one with the smallest arena and random ones, at random levels. None may
+ * be refused. */
 void test_integer_run_plans(struct test_integer_graph *g, const struct mafat_network *n,
                             const char *path, bool packed);
 

@@ -1,8 +1,6 @@
-/* Check notes every assertion that holds, with a write to a file, to say behind which of them a
- * test died. Suites that compare much would spend most of their time on it; one a millisecond says
- * nearly as much.
- *
- * Wants the linker's --wrap=_mark_point. */
+/* Wraps Check's _mark_point, which writes to a file at every assertion that holds, to know where
+ * a test died. That takes most of the time of suites with many comparisons, so this writes once
+ * a millisecond. Needs the linker option --wrap=_mark_point. */
 #include <stdatomic.h>
 #include <stdint.h>
 #include <time.h>
@@ -10,7 +8,7 @@
 void __real__mark_point(const char *file, int line);
 void __wrap__mark_point(const char *file, int line);
 
-/* Tests assert in threads of their own, too. */
+/* Atomic, since tests also assert in their own threads. */
 void __wrap__mark_point(const char *file, int line)
 {
   static _Atomic int64_t last_ns;

@@ -1,4 +1,4 @@
-/* Networks of model files at a path, by the reader of one format. */
+/* Reads networks from a path by the reader of one format. Included by suites of model files. */
 #ifndef MAFAT_TESTS_SUPPORT_NETWORK_FILES_H
 #define MAFAT_TESTS_SUPPORT_NETWORK_FILES_H
 
@@ -48,7 +48,7 @@ static inline int test_packed_network_read(struct mafat_network **out, const cha
   return code;
 }
 
-/* reader: NULL: by the first bytes. */
+/* reader NULL: detected from the first bytes. */
 static inline int test_packed_graph_read(struct mafat_network **out,
                                          struct mafat_embedded_graph **embedded_graph,
                                          const struct mafat_reader *reader, const char *path,

@@ -33,7 +33,7 @@ struct test_message test_onnx_whole(void)
       &graph, &(struct test_onnx_tensor){
                   .name = "nothing", .type = 1, .rank = 1, .dims = nothing, .values = six});
   test_onnx_input(&graph, "x", 4, map);
-  test_onnx_input(&graph, "w", 4, weights); /* as the first versions list them */
+  test_onnx_input(&graph, "w", 4, weights); /* as in the first versions of ONNX */
   test_onnx_output(&graph, "y", 2, batch);
   return test_onnx_model(&graph, 13);
 }

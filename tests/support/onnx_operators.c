@@ -11,9 +11,9 @@
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* ---- what nodes read ---- */
+/* ---- inputs and constants ---- */
 
-enum { UINT8 = 2, INT8 = 3, INT16 = 5, INT32 = 6 }; /* as files number them */
+enum { UINT8 = 2, INT8 = 3, INT16 = 5, INT32 = 6 }; /* ONNX's numbers of types */
 
 struct named {
   const char *name;
@@ -24,7 +24,7 @@ struct named {
 static const struct named inputs[] = {
     {"x", 4, {1, 4, 6, 6}}, {"s", 3, {1, 4, 6}}, {"t", 3, {4, 1, 6}}, {"r", 2, {3, 4}}};
 
-/* Float constants: rows of mixed signs, without zeros. */
+/* Float constants: values of mixed signs, without zeros. */
 static const struct named floats[] = {
     {"w", 4, {4, 4, 3, 3}}, {"wd", 4, {4, 1, 3, 3}}, {"ws", 3, {4, 4, 3}}, {"wt", 4, {4, 2, 2, 2}},
     {"c4", 1, {4}},         {"c4b", 1, {4}},         {"c4c", 1, {4}},      {"c4v", 1, {4}},
@@ -74,7 +74,7 @@ static const struct {
 /* Scales. */
 static const struct {
   const char *name;
-  int n; /* 0: a number that is no list */
+  int n; /* 0: a scalar */
   double values[5];
 } scales[] = {{"sx", 0, {.03125}},
               {"sw", 0, {.01171875}},
@@ -93,7 +93,7 @@ static const struct {
 
 static const double values[] = {.5, -1.25, 2, .75, -.5, 1.5, 3, -2, .25, 1};
 
-/* Is the word one of the text's, that are divided by spaces? */
+/* True if the word is among the text's words, which are separated by spaces. */
 static bool has_word(const char *text, const char *word)
 {
   size_t n = strlen(word);
@@ -120,7 +120,7 @@ static void put_quantized(struct test_message *graph, size_t which)
     list[i] = (double)test_random_int(&rng, type == UINT8 ? 0 : -127, type == UINT8 ? 255 : 127) *
               (type == INT32 ? 10 : 1);
   if (*quantized[which].name == 'z')
-    memset(list, 0, sizeof list); /* zero points: of uint8 one that is not 0 */
+    memset(list, 0, sizeof list); /* zero points are 0, except uint8's */
   if (strcmp(quantized[which].name, "zu") == 0) *list = 121;
   const struct test_onnx_tensor t = {.name = quantized[which].name,
                                      .type = type,
@@ -156,15 +156,15 @@ static void put_inputs(struct test_message *graph, const char *words)
   if (has_word(words, "v")) test_onnx_typed_input(graph, "v", INT8, inputs->rank, inputs->dims);
 }
 
-/* Scale and zero point of a constant, by its dimensions. */
-static const char *said_of(const char *name)
+/* Names of a constant's scale and zero point, by its dimensions. */
+static const char *quantization_of(const char *name)
 {
   if (strncmp(name, "qb", 2) == 0) return "sb z32";
   if (strcmp(name, "qw") == 0 || strcmp(name, "qwd") == 0) return "sw4 z4";
   return strcmp(name, "qwu") == 0 || strcmp(name, "qc") == 0 ? "sw zu" : "sw zs";
 }
 
-/* An input that is quantized. */
+/* Adds a DequantizeLinear for an input or constant, after a QuantizeLinear for an input. */
 static void put_dequantized(struct test_message *graph, const char *name)
 {
   char numbers[40], list[80];
@@ -174,13 +174,13 @@ static void put_dequantized(struct test_message *graph, const char *name)
     snprintf(list, sizeof list, "%s sx zu", name);
     test_onnx_add(graph, "QuantizeLinear", list, numbers, "");
   }
-  snprintf(list, sizeof list, "%s %s", numbers, *name == 'q' ? said_of(name) : "sx zu");
+  snprintf(list, sizeof list, "%s %s", numbers, *name == 'q' ? quantization_of(name) : "sx zu");
   snprintf(numbers, sizeof numbers, "%s_d", name);
   test_onnx_add(graph, "DequantizeLinear", list, numbers, "axis=0");
 }
 
-/* "q:x w": nodes before it; the inputs, with these nodes' outputs. */
-static void take_inputs(struct test_message *graph, const char *inputs_of, char *list, size_t bytes)
+/* For inputs like "q:x w": adds the nodes for "q:" and lists the inputs of the operator. */
+static void list_inputs(struct test_message *graph, const char *inputs_of, char *list, size_t bytes)
 {
   char copy[200], done[200] = "", *rest = copy;
   snprintf(copy, sizeof copy, "%s", inputs_of);
@@ -201,7 +201,7 @@ static struct test_message make_model(const struct test_onnx_operator *o, bool o
   const char *outputs = o->outputs ? o->outputs : "y";
   const bool quantizes = strstr(o->inputs, "q:") != NULL;
   char list[200], words[400];
-  take_inputs(&graph, o->inputs, list, sizeof list);
+  list_inputs(&graph, o->inputs, list, sizeof list);
   test_onnx_add(&graph, o->op_type, list, quantizes ? "f" : outputs, o->attributes);
   if (quantizes) test_onnx_add(&graph, "QuantizeLinear", "f sy zu", "y", "");
   snprintf(words, sizeof words, "%s", o->inputs);

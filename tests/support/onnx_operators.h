@@ -1,15 +1,15 @@
-/* A small ONNX model for each operator that is imported, or way in which one is. Needs no test
- * framework. */
+/* A small ONNX model for each imported operator or variant of one. Included by ONNX suites and
+ * fuzz targets. Needs no test framework. */
 #ifndef MAFAT_TESTS_SUPPORT_ONNX_OPERATORS_H
 #define MAFAT_TESTS_SUPPORT_ONNX_OPERATORS_H
 
 #include "tests/support/onnx_writer.h"
 
-/* One node, of the constants in onnx_operators.c and the inputs "x" [1, 4, 6, 6], "s" [1, 4, 6],
- * "t" [4, 1, 6] and "r" [3, 4], and "u" of uint8 and "v" of int8, as large as x: those that are
- * named. `opset`: 0: 17. An input as "q:x" has a DequantizeLinear before it, of a constant of
- * integers, or behind a QuantizeLinear; then the output y is that of a QuantizeLinear behind the
- * node, which puts out "f". */
+/* A model of one node. `inputs` names constants of onnx_operators.c and the model's inputs: "x"
+ * [1, 4, 6, 6], "s" [1, 4, 6], "t" [4, 1, 6], "r" [3, 4], and "u" (uint8) and "v" (int8), as
+ * large as x. `opset` 0: 17. "q:x" puts a QuantizeLinear and a DequantizeLinear before an input,
+ * a DequantizeLinear after an integer constant; then the node's output is "f", and the model's
+ * output y a QuantizeLinear of it. */
 struct test_onnx_operator {
   const char *op_type, *inputs, *attributes;
   int opset;
@@ -17,10 +17,10 @@ struct test_onnx_operator {
 };
 
 struct test_message test_onnx_operator_model(const struct test_onnx_operator *o);
-/* The same; "f" is an output of the model, too, so that it has to be there. */
+/* The same model with "f" as a further output, so that it has to be computed. */
 struct test_message test_onnx_operator_model_of_floats(const struct test_onnx_operator *o);
 
-/* Number i of those that are run, and how many there are. */
+/* Operator i, and their number. */
 const struct test_onnx_operator *test_onnx_operator(unsigned i);
 unsigned test_onnx_n_operators(void);
 

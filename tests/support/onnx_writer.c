@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Types and fields as onnx.proto numbers them. */
+/* Numbers of types and wire types, as in onnx.proto. */
 enum { FLOAT = 1, INT64 = 7, STRING = 8, DOUBLE = 11, N_TYPES = 17 };
 enum { FIXED32 = 5, BYTES = 2, VARINT = 0 };
 
@@ -78,14 +78,14 @@ static const struct {
     [9] = {1, 5, VARINT},   [10] = {2, 5, VARINT},  [11] = {8, 10, 1},    [12] = {4, 11, VARINT},
     [13] = {8, 11, VARINT}, [14] = {8, 4, FIXED32}, [15] = {16, 10, 1},   [16] = {2, 5, VARINT}};
 
-/* One element, as it lies in memory. */
+/* Writes one element as in raw_data. */
 static void put_raw(struct test_message *m, int type, double value)
 {
   float single = (float)value;
-  int64_t whole = (int64_t)value;
+  int64_t integer = (int64_t)value;
   if (type == FLOAT) test_put_bytes(m, &single, sizeof single);
   else if (type == DOUBLE) test_put_bytes(m, &value, sizeof value);
-  else test_put_bytes(m, &whole, (size_t)types[type].bytes);
+  else test_put_bytes(m, &integer, (size_t)types[type].bytes);
 }
 
 static void put_typed(struct test_message *m, int type, double value)
@@ -155,7 +155,7 @@ struct test_message test_onnx_tensor(const struct test_onnx_tensor *t)
 
 /* ---- nodes ---- */
 
-/* The next word, of at most room - 1 bytes; NULL: there is none. */
+/* Copies the next word, of at most capacity - 1 bytes. NULL: none. */
 static const char *next_word(const char *text, char *word, size_t capacity)
 {
   text += strspn(text, " ");
@@ -184,7 +184,7 @@ struct test_message test_onnx_node(const char *op_type, const char *name, const 
   return m;
 }
 
-/* The attribute's value; returns its type. */
+/* Writes the attribute's value. Returns its type. */
 static int put_list(struct test_message *a, const char *list)
 {
   int is_float = strchr(list, '.') != NULL;

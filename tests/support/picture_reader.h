@@ -1,4 +1,5 @@
-/* A folder with one picture, for a test; and that picture, read as a network's input. */
+/* A temporary folder with one picture, and reading that picture as a network's input. Included
+ * by the suites in tests/unit/image. */
 #ifndef MAFAT_TESTS_SUPPORT_PICTURE_READER_H
 #define MAFAT_TESTS_SUPPORT_PICTURE_READER_H
 
@@ -7,15 +8,15 @@
 #include <check.h>
 
 extern char picture_folder[64], picture_path[128];
-extern struct mafat_diagnostic picture_diagnostic; /* of the last reading */
+extern struct mafat_diagnostic picture_diagnostic; /* diagnostic of the last read */
 
-/* A case of the suite in which the folder is there. */
+/* A case whose tests find the folder; it is removed afterwards. */
 TCase *picture_case(Suite *suite, const char *name, double seconds);
 
 int picture_read(const struct mafat_image_input *input, float *pixels);
-/* (h, w, c), to be freed. */
+/* The pixels, (h, w, c); the caller frees them. Failures fail the test. */
 float *picture_must_read(int w, int h, int c, enum mafat_fit fit);
-/* The error, told of this file. */
+/* Reading must fail with this code and name the file. */
 void picture_must_fail(int code);
 
 #endif

@@ -21,7 +21,7 @@ unsigned picture_sample(int x, int y, int k)
 
 static FILE *open_or_die(const char *path, const char *mode)
 {
-  /* Truncating a file makes ext4 write it out at close, some milliseconds. */
+  /* ext4 writes truncated files out at close, which takes some ms. */
   if (*mode == 'w') unlink(path);
   FILE *file = fopen(path, mode);
   if (!file) {
@@ -38,8 +38,7 @@ static void *allocate_or_die(size_t n)
   return block;
 }
 
-/* TIFF with two tags: a make, stored outside the directory, and the
- * orientation. */
+/* A TIFF block with two tags: a make, stored outside the directory, and the orientation. */
 static size_t make_exif(uint8_t *out, int orientation, bool big_endian)
 {
   const uint16_t shorts[][2] = {/* offset, value */
@@ -67,7 +66,7 @@ static int jpeg_channels(enum jpeg_colours colours)
 
 static void set_jpeg_colours(struct jpeg_compress_struct *cinfo, enum jpeg_colours colours)
 {
-  static const J_COLOR_SPACE spaces[][2] = {/* handed over, stored */
+  static const J_COLOR_SPACE spaces[][2] = {/* given to libjpeg, stored */
                                             [JPEG_GREY] = {JCS_GRAYSCALE, JCS_GRAYSCALE},
                                             [JPEG_YCC] = {JCS_RGB, JCS_YCbCr},
                                             [JPEG_RGB] = {JCS_RGB, JCS_RGB},

@@ -1,7 +1,7 @@
-/* Writes small test pictures of every kind that runner/image/image.h reads, with
- * libjpeg and libpng themselves. The content is a function of the position:
- * smooth, with some noise and different in every channel, so that a wrong turn
- * or a swapped channel shows. Aborts when a file cannot be written. */
+/* Writes small test pictures of every format that runner/image/image.h reads, with libjpeg and
+ * libpng. A pixel's value depends on its position: smooth with some noise, different in every
+ * channel, so that a wrong orientation or channel order shows. Aborts if a file cannot be
+ * written. Included by suites that need pictures. */
 #ifndef MAFAT_TESTS_SUPPORT_PICTURE_WRITER_H
 #define MAFAT_TESTS_SUPPORT_PICTURE_WRITER_H
 
@@ -13,13 +13,13 @@ enum jpeg_colours { JPEG_GREY, JPEG_YCC, JPEG_RGB, JPEG_CMYK, JPEG_YCCK };
 
 struct jpeg_style {
   enum jpeg_colours colours;
-  int h, v;          /* chroma's sampling: luma has h x v samples for one; 0 is 1 */
+  int h, v;          /* luma samples per chroma sample, horizontally and vertically; 0 is 1 */
   bool progressive;
   bool arithmetic;
   int restart_rows;  /* MCU rows between restart markers, 0 for none */
   int orientation;   /* 0: no EXIF */
-  bool big_endian;   /* of the EXIF */
-  bool xmp_first;    /* an APP1 of XMP before the one of EXIF */
+  bool big_endian;   /* byte order of the EXIF */
+  bool xmp_first;    /* an APP1 with XMP before the EXIF */
 };
 
 struct png_style {
@@ -32,20 +32,20 @@ struct png_style {
   bool gamma;        /* a gAMA chunk of 1/2.2 */
 };
 
-/* 16 bits of channel k at (x, y); the upper 8 are the sample of 8 bits. */
+/* Channel k at (x, y) with 16 bits; the upper 8 are the 8-bit sample. */
 unsigned picture_sample(int x, int y, int k);
 
-/* Builds without libraries have none of these: who calls them is left out there. */
+/* Missing in builds without libraries; their callers are left out there, too. */
 #ifndef MAFAT_TESTS_WITHOUT_LIBRARIES
 void picture_write_jpeg(const char *path, int width, int height, const struct jpeg_style *style);
 void picture_write_png(const char *path, int width, int height, const struct png_style *style);
 
-/* kind is '2', '3', '5' or '6', of P2, P3, P5, P6. */
+/* kind '2', '3', '5' or '6': P2, P3, P5 or P6. */
 void picture_write_ppm(const char *path, int width, int height, char kind, int maxval);
 
 void picture_write_bytes(const char *path, const void *bytes, size_t n);
 
-/* The whole file, to be freed. */
+/* Reads a whole file; the caller frees it. */
 uint8_t *picture_read_bytes(const char *path, size_t *n);
 #endif
 

@@ -20,10 +20,9 @@ struct planner {
   const struct mafat_network *network;
   char *text;
   size_t capacity, length;
-  bool ordered; /* a group whose layers can be put in another order */
-  bool sets; /* some layers run in groups before those that they stand among; then nothing is tiled
-              */
-  bool taken[MAFAT_MAX_LAYERS]; /* [layer]: by a group before */
+  bool ordered; /* true: a group whose layers can run in another order */
+  bool sets; /* true: some groups contain layers from further behind; then nothing is tiled */
+  bool taken[MAFAT_MAX_LAYERS]; /* [layer]: in an earlier group */
 };
 
 __attribute__((format(printf, 2, 3))) static void write_plan(struct planner *p, const char *format,
@@ -36,7 +35,7 @@ __attribute__((format(printf, 2, 3))) static void write_plan(struct planner *p, 
   ck_assert_uint_lt(p->length, p->capacity);
 }
 
-/* A grid may be as fine as the output of the group's first tileable run. */
+/* The finest grid of a group: the output of its first sequence of tileable layers. */
 static struct mafat_shape finest_grid(const struct mafat_network *n, int first, int end,
                                       bool *whole_maps)
 {
@@ -75,8 +74,8 @@ static void write_grid(struct planner *p, int first, int end)
   write_plan(p, "%dx%d%s", rows, cols, style >= 85 ? ":balanced" : "");
 }
 
-/* How many rows of depthwise layers are computed inside their 1x1: of all of the group, or of those
- * from one of its own on. */
+/* Writes how many rows of depthwise layers are computed inside their 1x1 layers: of the whole
+ * group, or from one of its layers on. */
 static void write_depthwise(struct planner *p, int first, int end)
 {
   int layer = test_random_int(p->rng, first, end - 1);
@@ -107,8 +106,8 @@ static void write_group(struct planner *p, int first, int end)
   write_depthwise(p, first, end);
 }
 
-/* Does the layer read nothing but what groups that end there, and what they take, have? */
-static bool can_take(const struct planner *p, int layer, int end)
+/* True if the layer reads only layers before `end` and layers already in groups. */
+static bool can_add(const struct planner *p, int layer, int end)
 {
   const struct mafat_layer *l = &p->network->layers[layer];
   if (mafat_layer_is_alias(l)) return true;
@@ -119,11 +118,11 @@ static bool can_take(const struct planner *p, int layer, int end)
   return true;
 }
 
-/* Some of the layers behind the next group's first, but for the last. */
-static void take_some(struct planner *p, int end, int n_layers)
+/* Adds up to three later layers to the next group, but not the last one. */
+static void add_later_layers(struct planner *p, int end, int n_layers)
 {
   for (int l = end + 1, n = 0; l < n_layers - 1 && n < 3; l++) {
-    if (p->taken[l] || !can_take(p, l, end) || !test_random_chance(p->rng, 40)) continue;
+    if (p->taken[l] || !can_add(p, l, end) || !test_random_chance(p->rng, 40)) continue;
     p->taken[l] = true;
     write_plan(p, ",%d", l);
     n++;
@@ -149,7 +148,7 @@ void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n
     if (left == 1) end = n_layers;
     write_group(&p, first, end);
     if (left > 1) write_plan(&p, "/%d", end);
-    if (left > 1 && p.sets) take_some(&p, end, n_layers);
+    if (left > 1 && p.sets) add_later_layers(&p, end, n_layers);
     if (left > 1) write_plan(&p, "/");
     first = end;
   }
@@ -161,7 +160,7 @@ void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n
 
 /* ---- random units ---- */
 
-/* A number that follows from the unit alone; none where no plan has it. */
+/* A random price that depends on the unit only; infinite if no plan has the unit. */
 static double price_at_random(const void *context, const struct mafat_unit *u)
 {
   const struct planner *p = context;
@@ -199,7 +198,7 @@ void test_random_units(struct test_rng *rng, const struct mafat_network *n, char
 
 enum { TRIES = 30, MOST_ITEMS = 3 };
 
-/* "h3:4-7" */
+/* Writes an item of a split, like "h3:4-7". */
 static size_t write_item(struct test_rng *rng, struct mafat_span group, char *text, size_t capacity)
 {
   int first = test_random_int(rng, group.begin, group.end - 1),
@@ -214,7 +213,7 @@ static size_t write_item(struct test_rng *rng, struct mafat_span group, char *te
   return (size_t)snprintf(text, capacity, "%c%s:%d-%d", axis, parts, first, last);
 }
 
-/* Or rows in partition buffers. */
+/* Writes a split group, or rows in partition buffers. */
 static size_t write_split_group(struct test_rng *rng, struct mafat_span group, char *text,
                                 size_t capacity)
 {
@@ -231,7 +230,7 @@ static size_t write_split_group(struct test_rng *rng, struct mafat_span group, c
   return n + (size_t)snprintf(text + n, capacity - n, ")%s", words[test_random_int(rng, 0, 3)]);
 }
 
-/* Sometimes two split groups one behind the other. */
+/* Writes a plan with a split group, sometimes with two in a row. */
 static void write_split(struct test_rng *rng, int n_layers, char *text, size_t capacity)
 {
   static const char *const orders[] = {"", "/order=postorder", "/order=forward", "/order=sp",
@@ -249,7 +248,7 @@ static void write_split(struct test_rng *rng, int n_layers, char *text, size_t c
     n += write_split_group(rng, first, text + n, capacity - n);
     n += (size_t)snprintf(text + n, capacity - n, "/%d", group.begin = first.end);
     if (group.end - group.begin > 2 &&
-        test_random_chance(rng, 30)) /* a set; what it reads may be in a later group */
+        test_random_chance(rng, 30)) /* a further layer; its inputs may be in a later group */
       n += (size_t)snprintf(text + n, capacity - n, ",%d",
                             test_random_int(rng, group.begin + 1, group.end - 2));
     n += (size_t)snprintf(text + n, capacity - n, "/");
@@ -276,9 +275,9 @@ bool test_random_split(struct test_rng *rng, const struct mafat_network *n,
     int code = mafat_plan_make(&plan, spec, n, n->n_layers, options, &d);
     ck_assert_msg(code == MAFAT_OK || (code == MAFAT_EINVAL && d.text[0]), "%s: %s", text,
                   mafat_error_name(code));
-    found = code == MAFAT_OK && plan->parts; /* rows of layers that cannot be cut have none */
+    found = code == MAFAT_OK && plan->parts; /* layers that cannot be divided have no parts */
     for (int l = 0; l < n->n_layers && found;
-         l++) /* sums in parts are direct: other bits than Winograd's */
+         l++) /* partial sums are direct convolutions: other bits than Winograd's */
       found = !plan->parts->partitions[l].sums || options->algorithm != MAFAT_AUTO ||
               mafat_winograd_fastest(&n->layers[l]) == MAFAT_DIRECT;
     if (code == MAFAT_OK) mafat_plan_close(&plan);

@@ -14,7 +14,7 @@
 
 enum { COPY, FIRST, FIRST_RELU, AGAIN, SECOND, SECOND_RELU, LAST, MOST_SLICES = 64 };
 
-/* ---- made ---- */
+/* ---- making a problem ---- */
 
 void test_problem_open(struct test_problem *p, struct test_rng *rng, enum mafat_layer_type type,
                        struct mafat_shape one, struct mafat_shape two)
@@ -47,7 +47,7 @@ void test_problem_close(struct test_problem *p)
   mafat_network_close(&p->network);
 }
 
-/* A tensor of that size. */
+/* A random tensor of this width, at least as high and as deep. */
 static int random_tensor(const struct test_problem *p, struct test_rng *rng,
                          struct mafat_shape wanted)
 {
@@ -98,7 +98,7 @@ static struct mafat_shape shape_of(const struct test_problem *p)
   return mafat_layer_output_shape(p->layer, p->output);
 }
 
-/* ---- what it reads ---- */
+/* ---- expected inputs ---- */
 
 static double tensor_at(const struct test_problem *p, int tensor, int c, int y, int x)
 {
@@ -117,7 +117,7 @@ double test_problem_at(const struct test_problem *p, int operand, int c, int y, 
   return tensor_at(p, s->tensor, c, y, x);
 }
 
-/* ---- what is computed ---- */
+/* ---- runs ---- */
 
 static struct mafat_weights *no_weights(const struct mafat_network *n)
 {
@@ -184,7 +184,7 @@ static void check_plan(const struct test_problem *p, const char *plan, const flo
   free(found);
 }
 
-/* Layers in parts, as far as they can be. */
+/* Runs plans that divide layers into parts, if possible. */
 static void check_splits(const struct test_problem *p, const float *expected, int number,
                          const struct mafat_kernels *level)
 {

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- numbers: splitmix64 ---- */
+/* ---- random numbers: splitmix64 ---- */
 
 struct test_rng test_rng(uint64_t seed)
 {

@@ -10,14 +10,14 @@ enum test_reader {
   TEST_READER_CFG,
   TEST_READER_ONNX,
   TEST_READER_TFLITE,
-  TEST_READER_PACKED,       /* of a cfg's network */
-  TEST_READER_PACKED_GRAPH, /* of an ONNX or TFLite file's */
+  TEST_READER_PACKED,       /* packed from a cfg */
+  TEST_READER_PACKED_GRAPH, /* packed from ONNX or TFLite */
   TEST_READER_LABELS,
   TEST_READER_PLAN,
   TEST_READER_ARRAY,
   TEST_READER_CALIBRATION,
-  TEST_READER_VIDEO,        /* frames as they come, whose room is the run's */
-  TEST_READER_JSON          /* annotate's */
+  TEST_READER_VIDEO,        /* a stream of frames; the run provides their buffer */
+  TEST_READER_JSON          /* as annotate reads it */
 };
 
 struct test_reading {
@@ -25,9 +25,9 @@ struct test_reading {
   double seconds, seconds_a_megabyte;
 };
 
-/* A graph may work out 4 Mi numbers, 32 MiB of doubles, and cut maps into 2 Mi parts, 40 MiB,
- * whatever its size; names in a TFLite file, which may be one name for all, are 16 MiB. A packed
- * file of such a graph may be of either. */
+/* Whatever its size, a graph may compute 4 Mi values (32 MiB of doubles) and divide maps into 2
+ * Mi parts (40 MiB). Names in a TFLite file may all be one name: 16 MiB. A packed file may come
+ * from either format. */
 static const struct test_reading test_readings[] = {
     [TEST_READER_CFG] = {256 << 10, 40, .1, 1},
     [TEST_READER_ONNX] = {80 << 20, 120, 1, 1},

@@ -78,7 +78,7 @@ struct mafat_plan_options test_plain_options(void)
   mafat_plan_defaults(&options);
   options.algorithm = MAFAT_DIRECT;
   options.keep_all = true;
-  options.small_bytes = 0; /* the tests' networks are small */
+  options.small_bytes = 0; /* networks of tests are small */
   return options;
 }
 
@@ -173,7 +173,7 @@ static bool set_comma_locale(void)
   return false;
 }
 
-/* One of numbers alone: made in a moment. */
+/* Makes a locale with LC_NUMERIC only, which is fast. */
 static void make_comma_locale(const char *folder)
 {
   static const char source[] =
@@ -186,7 +186,7 @@ static void make_comma_locale(const char *folder)
   fclose(file);
   snprintf(command, sizeof command, "localedef -c -i %s -f ANSI_X3.4-1968 %s/comma >/dev/null 2>&1",
            path, folder);
-  if (system(command) != 0) return; /* warnings, or there is none: seen when it is set */
+  if (system(command) != 0) return; /* warnings, or no localedef: setting the locale will show */
 }
 
 bool test_comma_locale(void)
@@ -239,7 +239,7 @@ struct author {
   const struct test_network_style *style;
   char *text;
   size_t capacity, length;
-  struct mafat_shape shapes[MAX_GENERATED]; /* of each layer written so far */
+  struct mafat_shape shapes[MAX_GENERATED]; /* output of each layer written so far */
   struct mafat_shape input;
   int n;
 };
@@ -303,12 +303,12 @@ static const char *any_activation(struct author *a)
 struct conv {
   int filters, size, stride, groups;
   int padding;
-  bool half_pad; /* pad=1: half the size */
-  int dilation;  /* 0: none */
-  bool any_shape; /* nobody relies on the output's */
+  bool half_pad; /* pad=1: padding is half the size */
+  int dilation;  /* 0: not written */
+  bool any_shape; /* no later code relies on the output's shape */
 };
 
-/* Now and then strides are written for each axis: stride_x=2. */
+/* Writes strides, sometimes a different one for an axis (stride_x=2). */
 static void write_strides(struct author *a, int stride, bool vary, int *down, int *across)
 {
   *down = *across = stride;
@@ -390,7 +390,7 @@ static bool grouped_conv(struct author *a)
   return c.groups > 1 && add_conv(a, &c);
 }
 
-/* Channels 24 + 96: a concatenation that does not end at a block of 16. */
+/* Concatenations with ends inside a block of 16 channels, such as 24 + 96. */
 static bool concatenation(struct author *a)
 {
   static const int first[] = {24, 24, 3, 17, 20}, second[] = {96, 33, 8, 40};
@@ -417,7 +417,7 @@ static bool pool(struct author *a, const char *kind)
   if (written) padding = test_random_int(a->rng, 0, size);
   int h = in.h + padding - size, w = in.w + padding - size, pad = padding / 2;
   if (h < 0 || w < 0) return false;
-  /* Strides of 1: no window lies further out. */
+  /* With stride 1, no window may be completely outside the map. */
   if (h - pad >= in.h || w - pad >= in.w) return false;
   int down, across;
   write_cfg(a, "[%s]\nsize=%d\n", kind, size);
@@ -430,7 +430,7 @@ static bool pool(struct author *a, const char *kind)
   return true;
 }
 
-/* A layer number, sometimes absolute, sometimes relative. */
+/* A layer number: absolute or relative. */
 static int layer_number(struct author *a, int index)
 {
   return test_random_chance(a->rng, 50) ? index : index - a->n;
@@ -462,14 +462,14 @@ static bool route(struct author *a)
   return true;
 }
 
-/* Darknet: both maps relate by one whole factor. */
+/* Darknet's condition for a shortcut: rows and columns differ by one integer factor. */
 static bool factors_agree(struct mafat_shape from, struct mafat_shape to)
 {
   return from.w / to.w == from.h / to.h && to.w / from.w == to.h / from.h &&
          (from.w / to.w || to.w / from.w);
 }
 
-/* One or two more, of the same size. */
+/* Adds one or two more inputs of the same shape. */
 static void add_addends(struct author *a)
 {
   int wanted = test_random_int(a->rng, 1, 2);
@@ -486,7 +486,7 @@ static bool shortcut(struct author *a)
   for (int attempt = 0; attempt < 8 && a->n > 0; attempt++) {
     int from = test_random_int(a->rng, 0, a->n - 1);
     if (!factors_agree(a->shapes[from], in)) continue;
-    if (!same_map(a->shapes[from], in) && attempt < 6) continue; /* unequal sizes are rare */
+    if (!same_map(a->shapes[from], in) && attempt < 6) continue; /* unequal shapes are rare */
     write_cfg(a, "[shortcut]\nactivation=%s\nfrom=%d", any_activation(a), layer_number(a, from));
     if (same_map(a->shapes[from], in) && test_random_chance(a->rng, 30)) add_addends(a);
     write_cfg(a, "\n");
@@ -498,9 +498,9 @@ static bool shortcut(struct author *a)
   return false;
 }
 
-/* Wide, then 1x1s and maxpools that take its panels; sometimes inside a shortcut, or
- * with a second reader. */
-static bool fan(struct author *a)
+/* A wide convolution, whose readers are 1x1 convolutions and maxpools that can consume its
+ * panels; sometimes inside a shortcut or with a second reader. */
+static bool wide_and_readers(struct author *a)
 {
   static const int wide[] = {33, 48, 64, 96}, narrow[] = {3, 16, 24, 40};
   int before = a->n - 1, channels = here(a).c, filters = TEST_PICK(a->rng, wide);
@@ -647,8 +647,8 @@ static bool avgpool(struct author *a)
   return true;
 }
 
-/* One pixel of every channel: of their means, or by a window of the whole map, which rows can wait
- * for. */
+/* Reduces a map to 1 x 1: by its mean, or by a window over the whole map, which rows can
+ * compute. */
 static void squeeze(struct author *a)
 {
   struct mafat_shape in = here(a);
@@ -661,7 +661,7 @@ static void squeeze(struct author *a)
   put(a, 1, 1, in.c);
 }
 
-/* A map times what is made of it: a value for each channel, for each pixel, for each of both. */
+/* Multiplies a map by values computed from it: for each channel, each pixel, or both. */
 static bool attention(struct author *a)
 {
   static const int narrow[] = {1, 3, 8, 16, 24};
@@ -731,10 +731,10 @@ static void add_layer(struct author *a)
     else if (dice < 66) added = softmax(a);
     else if (dice < 67) added = local(a);
     else if (dice < 68 && style->heads && style->edges && a->n > 0) {
-      added = map_head(a) && route(a); /* and on from an earlier layer, as in yolov3 */
+      added = map_head(a) && route(a); /* continue from an earlier layer, as in yolov3 */
     }
   } else if (dice >= 70 && dice < 82) {
-    added = fan(a);
+    added = wide_and_readers(a);
   } else if (dice >= 82 && dice < 84) {
     added = pool(a, "local_avgpool");
   } else if (dice >= 84 && dice < 86) {

@@ -1,4 +1,4 @@
-/* Small .tflite models for tests. Need no test framework. */
+/* Small .tflite models. Included by TFLite suites and fuzz_tflite.c. Need no test framework. */
 #ifndef MAFAT_TESTS_SUPPORT_TFLITE_MODELS_H
 #define MAFAT_TESTS_SUPPORT_TFLITE_MODELS_H
 
@@ -14,7 +14,7 @@ enum { WHOLE_CONVOLUTION, WHOLE_RESHAPE, WHOLE_DETECTION, WHOLE_OPERATORS };
 
 struct test_tflite_model test_tflite_whole(void);
 
-/* One of them all, whatever the number. */
+/* Any of the models; every number is valid. */
 const struct test_tflite_model *test_tflite_model(unsigned number);
 
 #endif

@@ -26,7 +26,7 @@ float test_tflite_number(uint32_t *state)
 
 /* ---- tensors ---- */
 
-/* Ended by 0, which none has. */
+/* Extents, ended by 0. */
 struct dims {
   int32_t list[TEST_TFLITE_RANK];
 };
@@ -52,7 +52,7 @@ static int map(struct dims dims)
   return tensor(MAFAT_TFLITE_FLOAT32, dims, NULL, 0);
 }
 
-/* A constant. */
+/* Adds a float constant. */
 static int floats(struct dims dims)
 {
   float *to = made.floats + made.n_floats;
@@ -105,7 +105,7 @@ static void real(struct test_tflite_operator *o, int number, float value)
       (struct test_tflite_field){.number = number, .bytes = 4, .real = value};
 }
 
-/* Padding, and strides, which are the first fields of all windows. */
+/* Sets padding and strides, the first options of all windows. */
 static struct test_tflite_operator *window(struct test_tflite_operator *o, int padding,
                                            int stride_w, int stride_h)
 {
@@ -115,7 +115,7 @@ static struct test_tflite_operator *window(struct test_tflite_operator *o, int p
   return o;
 }
 
-/* The last tensor, or the last n of them, are the network's outputs. */
+/* Makes the last n tensors the network's outputs. */
 static void put_out(int n)
 {
   made.model.n_outputs = n;
@@ -250,7 +250,7 @@ static void subtract_from_constant(void)
   operator(MAFAT_TFLITE_SUB, 28, LIST(c, x), LIST(y));
 }
 
-/* The operators of a squeeze and excitation. */
+/* A squeeze-and-excitation block. */
 static void multiply_by_means(void)
 {
   int x = map(DIMS(1, 4, 5, 6)), a = INTS(1, 2), m = map(DIMS(1, 1, 1, 6)),
@@ -276,7 +276,7 @@ static void activations(void)
   operator(MAFAT_TFLITE_HARD_SWISH, 0, LIST(b), LIST(y));
 }
 
-/* Functions of values above 0. */
+/* Functions of positive values. */
 static void functions(void)
 {
   int x = map(DIMS(1, 4, 5, 6)), a = map(DIMS(1, 4, 5, 6)), b = map(DIMS(1, 4, 5, 6)),
@@ -452,7 +452,7 @@ static void space_to_depth(void)
   option(operator(MAFAT_TFLITE_SPACE_TO_DEPTH, 19, LIST(x), LIST(y)), 0, 4, 2);
 }
 
-/* A shape that is worked out from the input's, as files with a batch of any size have it. */
+/* A shape computed from the input's, as in files with a batch of any size. */
 static void reshape_by_shape(void)
 {
   int x = map(DIMS(1, 4, 5, 6)), n = tensor(MAFAT_TFLITE_INT32, DIMS(4), NULL, 0), b = INTS(0),
@@ -475,7 +475,7 @@ static void slice_of_slice(void)
   operator(MAFAT_TFLITE_STRIDED_SLICE, 32, LIST(m, c, f, t), LIST(y));
 }
 
-/* Rows and columns change places before and behind it. */
+/* A softmax between two transpositions of rows and columns. */
 static void softmax_turned(void)
 {
   int x = map(DIMS(1, 4, 5, 6)), p = INTS(0, 2, 1, 3), a = map(DIMS(1, 5, 4, 6)),
@@ -485,7 +485,7 @@ static void softmax_turned(void)
   operator(MAFAT_TFLITE_TRANSPOSE, 26, LIST(b, p), LIST(y));
 }
 
-/* Channels, in front of the map as other files have them: a single one, and behind it six. */
+/* Concatenates one and six channels in a file with channels first. */
 static void concatenation_with_one(void)
 {
   int x = map(DIMS(1, 4, 5, 6)), m = map(DIMS(1, 4, 5, 6)), a = INTS(3),
@@ -500,8 +500,8 @@ static void concatenation_with_one(void)
 
 /* ---- detections ---- */
 
-/* Boxes and scores of 5 classes and the background for each of 30 anchors, by random numbers that
- * begin with `seed`. */
+/* Random boxes and scores of 5 classes and background for each of 30 anchors; `seed` starts the
+ * generator. */
 static void put_detections(uint32_t seed, const struct test_flex_entry *entries, int n, int columns)
 {
   static char options[512];
@@ -545,7 +545,7 @@ static void detections_by_class(void)
   put_detections(44, entries, sizeof entries / sizeof *entries, 20);
 }
 
-/* Its rows and columns are of several axes, the constant's channels of one. */
+/* An addition whose map has rows and columns of several axes, but channels of one. */
 static void add_after_depth_to_space(void)
 {
   int x = map(DIMS(1, 3, 4, 12)), m = map(DIMS(1, 6, 8, 3)), c = floats(DIMS(3)),
@@ -554,7 +554,7 @@ static void add_after_depth_to_space(void)
   operator(MAFAT_TFLITE_ADD, 11, LIST(m, c), LIST(y));
 }
 
-/* Joins the first of 16 channels, in a block of 16, with all of 9, in a block of 12. */
+/* Concatenates the first 9 of 16 channels (in a block of 16) with 9 channels in a block of 12. */
 static void concatenation_of_slices(void)
 {
   int x = map(DIMS(1, 4, 5, 16)), b = INTS(0, 0, 0, 0), s = INTS(1, 2, 5, 9),
@@ -564,7 +564,7 @@ static void concatenation_of_slices(void)
   option(operator(MAFAT_TFLITE_CONCATENATION, 10, LIST(m, r), LIST(y)), 0, 4, 1);
 }
 
-/* ---- all of them ---- */
+/* ---- list of models ---- */
 
 #define MODELS(X) \
   X(conv_same) \

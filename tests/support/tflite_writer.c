@@ -7,14 +7,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Tables are written in front of what they point to: an offset is filled in when its target is
- * written. */
+/* Tables are written before their targets: an offset is filled in when its target is written. */
 struct writer {
   char *data;
   size_t n, capacity;
 };
 
-/* A field of a table: of so many bytes, or 0: an offset, whose place goes to *where. */
+/* A field of a table. bytes 0: an offset, whose position is stored in *where. */
 struct field {
   int number, bytes;
   uint64_t value;
@@ -32,14 +31,14 @@ static void put(struct writer *w, const void *data, size_t n)
   w->n += n;
 }
 
-/* Until so many bytes before a multiple of `step`. */
+/* Pads until `before` bytes before a multiple of `step`. */
 static void pad(struct writer *w, size_t step, size_t before)
 {
   while ((w->n + before) % step) put(w, "", 1);
 }
 
-/* The offset at `where` points to here. */
-static void land(struct writer *w, size_t where)
+/* Makes the offset at `where` point here. */
+static void point_here(struct writer *w, size_t where)
 {
   uint32_t offset = (uint32_t)(w->n - where);
   memcpy(w->data + where, &offset, sizeof offset);
@@ -51,7 +50,7 @@ static void put_table(struct writer *w, const struct field *fields, int n)
   int most = 0;
   char table[128] = {0};
   for (int step = 8; step;
-       step /= 2) /* wide ones first, after the four bytes of the vtable's place */
+       step /= 2) /* wide fields first, after the 4 bytes of the vtable's offset */
     for (int i = 0; i < n; i++)
       if ((fields[i].bytes ? fields[i].bytes : 4) == step) {
         at = (uint16_t)((at + step - 1) / step * step);
@@ -70,7 +69,7 @@ static void put_table(struct writer *w, const struct field *fields, int n)
   put(w, table, at);
 }
 
-/* A table begins on a multiple of 8, and is what `where` points to. */
+/* Writes a table at a multiple of 8, with `where` pointing to it. */
 static void put_table_at(struct writer *w, size_t where, const struct field *fields, int n)
 {
   int most = 0;
@@ -78,8 +77,8 @@ static void put_table_at(struct writer *w, size_t where, const struct field *fie
     if (fields[i].number >= most) most = fields[i].number + 1;
   size_t vtable = 4 + 2 * (size_t)most;
   pad(w, 8, vtable);
-  w->n += vtable; /* where the table will begin */
-  land(w, where);
+  w->n += vtable; /* the table's position */
+  point_here(w, where);
   w->n -= vtable;
   put_table(w, fields, n);
 }
@@ -89,7 +88,7 @@ static void put_vector(struct writer *w, size_t where, const void *data, size_t 
 {
   uint32_t count = (uint32_t)n;
   pad(w, element_bytes == 1 ? 16 : 8, sizeof count);
-  land(w, where);
+  point_here(w, where);
   put(w, &count, sizeof count);
   put(w, data, n * element_bytes);
 }
@@ -100,12 +99,12 @@ static void put_string(struct writer *w, size_t where, const char *text)
   put(w, "", 1);
 }
 
-/* A vector of tables that are not there yet: where its first offset lies. */
+/* Writes a vector of tables that are not written yet. Returns the position of its first offset. */
 static size_t put_places(struct writer *w, size_t where, int n)
 {
   uint32_t none = 0, count = (uint32_t)n;
   pad(w, 4, 0);
-  land(w, where);
+  point_here(w, where);
   put(w, &count, sizeof count);
   size_t first = w->n;
   for (int i = 0; i < n; i++) put(w, &none, sizeof none);
@@ -207,7 +206,7 @@ static int find_code(const struct test_tflite_model *m, int i)
   return code;
 }
 
-/* A tensor's buffer is the one behind its number: 0 is empty. */
+/* Tensor i uses buffer i + 1; buffer 0 is empty. */
 static void put_graph(struct writer *w, size_t where, const struct test_tflite_model *m)
 {
   size_t tensors, inputs, outputs, operators;
@@ -246,7 +245,7 @@ static void put_unit(struct writer *w, size_t where, const struct test_tflite_mo
   put_vector(w, deviations, m->deviations, (size_t)m->n_means, 4);
 }
 
-/* The metadata's own file: of one input, what it is normalized by, behind something else. */
+/* The metadata, a file of its own: normalization of the first input, after other metadata. */
 static struct writer make_metadata(const struct test_tflite_model *m)
 {
   struct writer w = {0};

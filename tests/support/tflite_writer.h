@@ -1,4 +1,5 @@
-/* Small .tflite files for tests, from a description as plain data. Needs no test framework. */
+/* Writes small .tflite files from a description in plain data. Included by tests and fuzz
+ * targets. Needs no test framework. */
 #ifndef MAFAT_TESTS_SUPPORT_TFLITE_WRITER_H
 #define MAFAT_TESTS_SUPPORT_TFLITE_WRITER_H
 
@@ -7,35 +8,35 @@
 
 enum { TEST_TFLITE_RANK = 8, TEST_TFLITE_LIST = 8, TEST_TFLITE_FIELDS = 8 };
 
-/* A field of an operator's options. bytes: 1 or 4, or 0: a list of n numbers. */
+/* A field of an operator's options. bytes: 1 or 4; 0: a list of n integers. */
 struct test_tflite_field {
   int number, bytes;
   int32_t value;
-  float real; /* where it is not 0, in place of value */
+  float real; /* replaces `value` unless 0 */
   int n;
   int32_t list[TEST_TFLITE_LIST];
 };
 
 struct test_tflite_tensor {
   const char *name;
-  int type;               /* as in the schema */
+  int type;               /* the schema's number */
   int rank;
   int32_t shape[TEST_TFLITE_RANK];
-  const void *data;       /* of a constant */
+  const void *data;       /* constants only */
   size_t bytes;
   const int32_t *signature; /* (rank), NULL: none */
   int n_scales, variable, sparse;
-  const float *scales;      /* (n_scales); NULL: all .5, and a zero point of 3 */
-  const int64_t *zero_points; /* (n_zero_points) beside these */
+  const float *scales;      /* (n_scales); NULL: .5 each, with zero point 3 */
+  const int64_t *zero_points; /* (n_zero_points), used with `scales` */
   int n_zero_points, dimension;
 };
 
 struct test_tflite_operator {
   int code;
-  const char *custom;     /* of code 32 */
+  const char *custom;     /* name, for code 32 */
   int n_inputs, n_outputs;
   int32_t inputs[TEST_TFLITE_LIST], outputs[TEST_TFLITE_LIST];
-  int options;            /* the schema's number for them; 0: none */
+  int options;            /* the schema's number of their type; 0: none */
   int n_fields;
   struct test_tflite_field fields[TEST_TFLITE_FIELDS];
   const void *custom_options;
@@ -48,25 +49,25 @@ struct test_tflite_model {
   int n_tensors, n_operators;
   int n_inputs, n_outputs;
   int32_t inputs[TEST_TFLITE_LIST], outputs[TEST_TFLITE_LIST];
-  int n_codes;     /* 0: each operator has one of its own, of which a file may have 4096 */
+  int n_codes;     /* 0: each operator has its own code; a file may have 4096 */
   const int *codes;
-  int n_subgraphs; /* 0: one */
-  int version;     /* 0: 3 */
-  int n_means;     /* 0: no metadata; else of the first input, as many means as deviations */
+  int n_subgraphs; /* 0: means 1 */
+  int version;     /* 0: means 3 */
+  int n_means;     /* number of means and deviations of the first input; 0: no metadata */
   float means[4], deviations[4];
 };
 
-/* The file in memory, to be freed, of *n bytes. */
+/* The file of *n bytes; the caller frees it. */
 char *test_tflite_write(const struct test_tflite_model *m, size_t *n);
-/* The same as a file without a name: its descriptor; -1: a failure. */
+/* The same as a memory file: its descriptor, or -1. */
 int test_tflite_file(const struct test_tflite_model *m);
 
-/* A map of FlexBuffers whose values are floats or integers, in `to`: its length. Keys are to be in
- * order. */
+/* Writes a FlexBuffers map with float or integer values to `to`. Returns its length. Keys must
+ * be sorted. */
 struct test_flex_entry {
   const char *key;
   int32_t whole;
-  float real; /* where it is not 0 */
+  float real; /* replaces `whole` unless 0 */
 };
 size_t test_flex_write(const struct test_flex_entry *entries, int n, char to[512]);
 

@@ -1,14 +1,15 @@
-/* Files that tests write: by themselves, and in a folder in which files stand where a system's
- * would: /proc/self/cgroup, /sys/fs/cgroup. One at a time; as the fixture of a test case. */
+/* Files that tests write: single ones, and a temporary folder with files of a system, such as
+ * /proc/self/cgroup and /sys/fs/cgroup. One folder at a time, as the fixture of a test case.
+ * Included by suites. */
 #ifndef MAFAT_TESTS_SUPPORT_TREE_H
 #define MAFAT_TESTS_SUPPORT_TREE_H
 
 #include <stddef.h>
 
-/* All of it, anew. */
+/* Writes a whole file, replacing an existing one. */
 void test_write_file(const char *path, const void *bytes, size_t n);
 
-/* With 4 GB, of which 2 GB are available. */
+/* Makes the folder of a system with 4 GB, 2 GB of them available. */
 void test_tree_make(void);
 void test_tree_remove(void);
 const char *test_tree(void);

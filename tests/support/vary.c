@@ -1,5 +1,5 @@
-/* Changes random networks: operands of several sources, views, other kinds of layers. Called by
- * suites with random networks. */
+/* Gives random networks features that no cfg has: operands of several sources, broadcasts, other
+ * kinds. Called by suites with random networks. */
 #include "network/rearrange.h"
 #include "tests/support/support.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- windows ---- */
 
-/* Another window along one axis that gives as many outputs from as many inputs. */
+/* Another window along an axis with as many outputs from as many inputs. */
 static struct mafat_taps vary_taps(struct test_rng *rng, struct mafat_taps t, int inputs,
                                    int outputs)
 {
@@ -18,13 +18,13 @@ static struct mafat_taps vary_taps(struct test_rng *rng, struct mafat_taps t, in
   other.before = test_random_int(rng, 0, (other.size - 1) * other.dilation);
   other.after = mafat_taps_inputs(other, outputs) - inputs - other.before;
   if (other.after < 0) other.after = 0;
-  /* No window lies behind the map; where the map is as wide as taps are apart, none steps over it.
-   */
+  /* No window may begin past the map. If the map is narrower than the dilation, a window could
+   * miss it. */
   bool sees_map = (outputs - 1) * other.stride - other.before < inputs && other.dilation <= inputs;
   return mafat_taps_outputs(other, inputs) == outputs && sees_map ? other : t;
 }
 
-/* Gives some windows rows and columns of their own: what no cfg can say. */
+/* Makes rows and columns of some windows different, which no cfg can express. */
 static void vary_windows(struct mafat_network *n, uint64_t seed)
 {
   struct test_rng rng = test_rng(seed);
@@ -40,7 +40,7 @@ static void vary_windows(struct mafat_network *n, uint64_t seed)
 
 /* ---- blends ---- */
 
-/* Maps of one shape, each whole. */
+/* True for a blend of whole maps of one shape. */
 static bool blends_alike_maps(const struct mafat_layer *l)
 {
   for (int k = 1; k < l->n_operands; k++)
@@ -60,8 +60,8 @@ void test_add_operand(struct mafat_layer *l, const struct mafat_operand *operand
   memcpy(o->sources.list, operand->sources.list, sources * sizeof *o->sources.list);
 }
 
-/* A value for each row, column or channel, or for several of them, from some tensor that has as
- * many. */
+/* Adds an operand with a value for each row, column, channel or combination, from a tensor of
+ * that shape. */
 static void add_broadcast(struct test_rng *rng, const struct mafat_network *n, int layer)
 {
   struct mafat_layer *l = &n->layers[layer];
@@ -74,7 +74,7 @@ static void add_broadcast(struct test_rng *rng, const struct mafat_network *n, i
   test_add_operand(l, &(struct mafat_operand){{&slice, 1, 1}, {s.h, s.w, channels}, true});
 }
 
-/* Gives some blends what no cfg can say: the larger one, other broadcasts. */
+/* Gives some blends features that no cfg can express: the maximum, other broadcasts. */
 static void vary_blends(struct mafat_network *n, uint64_t seed)
 {
   static const enum mafat_blend blends[] = {MAFAT_BLEND_ADD, MAFAT_BLEND_MUL, MAFAT_BLEND_MAX,
@@ -96,13 +96,13 @@ static void vary_blends(struct mafat_network *n, uint64_t seed)
 
 /* ---- rows ---- */
 
-/* A reader, and what is made of one of its operands. */
+/* A layer, and the operand whose sources are replaced. */
 struct weaver {
   struct test_rng *rng;
   const struct mafat_network *network;
   int layer;
   const struct mafat_operand *operand;
-  int channels; /* that its sources have */
+  int channels; /* channels of its sources */
 };
 
 static void join(struct mafat_sources *to, struct mafat_sources *more,
@@ -114,7 +114,7 @@ static void join(struct mafat_sources *to, struct mafat_sources *more,
   else *to = *more;
 }
 
-/* Some channels of as many rows of a tensor that is there; false where that one has not so many. */
+/* Adds some channels of `rows` rows of a random tensor; false if it does not have as many. */
 static bool add_slice(const struct weaver *w, int rows, int channels, struct mafat_sources *band)
 {
   int tensor = mafat_network_above(w->network, test_random_int(w->rng, 0, w->layer));
@@ -133,7 +133,8 @@ static bool add_slice(const struct weaver *w, int rows, int channels, struct maf
   return true;
 }
 
-/* Rows of any tensors, as many channels as the operand has; false where these are not found. */
+/* Makes a band of rows of any tensors with as many channels as the operand; false if none are
+ * found. */
 static bool make_foreign_band(const struct weaver *w, int rows, struct mafat_sources *band)
 {
   int left = w->channels;
@@ -146,7 +147,7 @@ static bool make_foreign_band(const struct weaver *w, int rows, struct mafat_sou
   return left == 0;
 }
 
-/* Rows of what the operand was: these, or others. */
+/* Makes a band of the operand's own rows: the same ones or others. */
 static void make_own_band(const struct weaver *w, struct mafat_span rows,
                           struct mafat_sources *band)
 {
@@ -157,7 +158,7 @@ static void make_own_band(const struct weaver *w, struct mafat_span rows,
                    MAFAT_OK);
 }
 
-/* One to four bands of rows in place of what the operand is made of. */
+/* Replaces the operand's sources by one to four bands of rows. */
 static struct mafat_sources weave(const struct weaver *w)
 {
   struct mafat_sources made = {NULL, 0, 0};
@@ -198,7 +199,7 @@ const struct mafat_source *test_source_at(const struct mafat_operand *o, int *c,
   return s;
 }
 
-/* Makes some operands of slices in rows, of one tensor or of several below each other. */
+/* Composes some operands of bands of rows, from one tensor or several. */
 static void vary_rows(struct mafat_network *n, uint64_t seed)
 {
   struct test_rng rng = test_rng(seed + 2);
@@ -207,7 +208,7 @@ static void vary_rows(struct mafat_network *n, uint64_t seed)
       if (test_random_chance(&rng, 30)) test_weave(&rng, n, i, k);
 }
 
-/* Gives some of those that have an activation one with parameters. */
+/* Gives some layers with an activation one with parameters. */
 static void vary_activations(struct mafat_network *n, uint64_t seed)
 {
   static const struct mafat_activating others[] = {
@@ -222,7 +223,7 @@ static void vary_activations(struct mafat_network *n, uint64_t seed)
           others[test_random_int(&rng, 0, (int)(sizeof others / sizeof *others) - 1)];
 }
 
-/* Makes some layers that are an activation alone normalize the channels of each pixel. */
+/* Turns some activation layers into normalizations over channels. */
 static void vary_kinds(struct mafat_network *n, uint64_t seed)
 {
   struct test_rng rng = test_rng(seed + 4);
@@ -248,7 +249,8 @@ void test_vary(struct mafat_network *n, uint64_t seed)
 
 /* ---- several outputs ---- */
 
-/* Does its output have the rows and columns of its only operand, and no more channels? */
+/* True if the layer's output has the rows and columns of its only operand and at most as many
+ * channels. */
 static bool can_have_several(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
@@ -277,7 +279,7 @@ static void add_run(struct mafat_part *p, int axis, int size, int first, int ste
                                                .in_step = step};
 }
 
-/* A box of the input, along some axes turned around. */
+/* Sets a part to a box of the input, reversed along some axes. */
 static void set_slice(struct test_rng *rng, struct mafat_part *p, struct mafat_shape in,
                       struct mafat_shape out)
 {
@@ -287,7 +289,7 @@ static void set_slice(struct test_rng *rng, struct mafat_part *p, struct mafat_s
             axis != MAFAT_AXIS_H && test_random_chance(rng, 30) ? -1 : 1);
 }
 
-/* The first part is what the layer put out; others are alike, or any box. */
+/* Sets 2 to 4 parts. The first has the layer's shape; others have the same or any. */
 static void set_split(struct test_rng *rng, struct mafat_layer *l)
 {
   int n = test_random_int(rng, 2, 4);
@@ -304,7 +306,7 @@ static void set_split(struct test_rng *rng, struct mafat_layer *l)
   }
 }
 
-/* Readers of the layer read any of its outputs of the same shape. */
+/* Makes readers read any output with the same shape. */
 static void lead_readers(struct test_rng *rng, struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

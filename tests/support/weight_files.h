@@ -1,5 +1,5 @@
-/* Files of weights for tests: Darknet's and a packed one of the same numbers, under names of their
- * own from the fixture's first to its last line. */
+/* A Darknet and a packed file with the same weights, in temporary files that exist from the
+ * fixture's setup to its teardown. Included by the suites in tests/unit/weights. */
 #ifndef MAFAT_TESTS_SUPPORT_WEIGHT_FILES_H
 #define MAFAT_TESTS_SUPPORT_WEIGHT_FILES_H
 
@@ -11,27 +11,27 @@
 
 extern char test_darknet_path[64], test_packed_path[64];
 
-/* A checked fixture: makes both files, empty; removes them. */
+/* A checked fixture: makes both files, empty, and removes them. */
 void test_make_weight_files(void);
 void test_remove_weight_files(void);
 
-/* Numbers that are also good as variances. */
+/* Writes random weights that are valid as variances. */
 void test_write_darknet(const struct mafat_network *n, uint64_t seed);
-/* Packs Darknet's file, without a graph: the packer's code. */
+/* Packs Darknet's file, without an embedded graph. Returns the packer's code. */
 int test_pack(const struct mafat_network *n, struct mafat_diagnostic *d);
 void test_write_both(const struct mafat_network *n, uint64_t seed);
 void test_overwrite(const char *path, long offset, const void *data, size_t bytes);
-/* The same as a disk does it that is wrong: the file says that nobody wrote to it. */
+/* Changes bytes like a faulty disk: the file's times do not change. */
 void test_damage(const char *path, long offset, const void *data, size_t bytes);
-/* Packs an ONNX or TFLite model, its weights as narrow as that type where they can be (MAFAT_F32:
- * as they are). */
+/* Packs an ONNX or TFLite model into fd. Weights become as narrow as `type` where possible
+ * (MAFAT_F32: unchanged). */
 void test_pack_graph(const struct mafat_reader *reader, const char *path,
                      const struct mafat_given *given, enum mafat_dtype type, int fd);
-/* Description of a packed file. */
+/* Description of a packed file; the caller closes it. */
 struct mafat_packed *test_describe(const char *path);
 
-/* Places in a packed file's header (doc/packed.md); index and header with checksums that are right
- * again. */
+/* Offsets in a packed file's header (doc/packed.md). test_seal_packed recomputes the checksums
+ * of index and header. */
 enum {
   TEST_INDEX_BYTES_AT = 64,
   TEST_INDEX_CHECKSUM_AT = 72,
@@ -40,8 +40,8 @@ enum {
 };
 void test_seal_packed(char *whole);
 
-/* Wide enough for several slices and fetches of a layer, with a panel fusion and a connected layer;
- * and both its files. */
+/* A network wide enough for several slices and fetches a layer, with a panel fusion and a
+ * connected layer. test_write_wide writes both files for it. */
 extern const char test_wide_cfg[];
 void test_write_wide(void);
 

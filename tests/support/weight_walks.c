@@ -22,9 +22,9 @@ struct mafat_weights *test_open_kept(const char *path, const struct mafat_networ
   return w;
 }
 
-/* ---- an arena of nothing but weights ---- */
+/* ---- an arena with weights only ---- */
 
-enum { GUARD = 4096 + 64 }; /* bytes that nobody may write; offsets that are multiples of 64 only */
+enum { GUARD = 4096 + 64 }; /* bytes between buffers that must not change; a multiple of 64 */
 
 static int add_buffer(struct test_arena *a, size_t bytes)
 {
@@ -74,7 +74,7 @@ void test_free_arena(struct test_arena *a)
   free(a->weights_buffers);
 }
 
-/* ---- comparing ---- */
+/* ---- comparison ---- */
 
 int test_inputs_of(const struct mafat_layer *l)
 {
@@ -103,7 +103,7 @@ static void compare_slices(const struct mafat_layer *l, int layer, const struct 
   mafat_weights_release(b, &y);
 }
 
-/* Some filters and channels of a layer; whole, and by pieces. */
+/* Compares slices of a layer: the whole range, and parts of it. */
 void test_compare_layer(const struct mafat_network *n, int layer, const struct mafat_weights *a,
                         const struct mafat_weights *b, struct mafat_span filters,
                         struct mafat_span channels)
@@ -142,7 +142,7 @@ static void compare_step(const struct mafat_network *n, const struct mafat_plan 
   }
 }
 
-/* A run of nothing but acquiring and releasing; with `kept`, compared. */
+/* Acquires and releases weights of all steps; compares them with `kept` if it is not NULL. */
 int test_walk(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_weights *w,
               char *arena, const struct mafat_weights *kept, struct mafat_diagnostic *d)
 {
@@ -162,7 +162,7 @@ int test_walk(const struct mafat_network *n, const struct mafat_plan *plan, stru
   if (code == MAFAT_OK) code = mafat_weights_end(w, d);
   else mafat_weights_stop(w);
   long allocations = failing_malloc_disarm(&unfreed);
-  if (!kept) ck_assert_int_eq(allocations, 0); /* Check's own, when something is compared */
+  if (!kept) ck_assert_int_eq(allocations, 0); /* with comparisons Check allocates memory itself */
   mafat_schedule_close(&s);
   return code;
 }
@@ -179,7 +179,7 @@ struct mafat_plan *test_placement_plan_with(const struct mafat_network *n, int t
   struct mafat_plan *plan;
   snprintf(plan_text, sizeof plan_text, plan_texts[text], n->n_layers / 3);
   int code = mafat_plan_read(&plan, plan_text, n, n->n_layers, o, &diagnostic);
-  return code == MAFAT_OK ? plan : NULL; /* not every text is a plan of every network */
+  return code == MAFAT_OK ? plan : NULL; /* not every text fits every network */
 }
 
 struct mafat_plan *test_placement_plan(const struct mafat_network *n, int text, int n_threads,
@@ -202,7 +202,7 @@ void test_compare_run(const struct mafat_network *n, const struct mafat_plan *pl
   int code = mafat_weights_open(&w, path, n, plan, &a.layout, &o, NULL, &diagnostic);
   if (code == MAFAT_EUNSUPPORTED && method != MAFAT_READS_AUTO) {
     test_free_arena(&a);
-    return; /* this kernel does without */
+    return; /* this kernel lacks the method */
   }
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   for (int run = 0; run < 3; run++) {

@@ -1,15 +1,15 @@
-/* Runs of nothing but acquiring and releasing weights: what slices hold, wherever the plan has
- * them, is compared with what weights hold that are all kept. */
+/* Walks through plans acquiring and releasing weights only. Slices must equal those of weights
+ * that are all kept. Included by the suites in tests/unit/weights. */
 #ifndef MAFAT_TESTS_SUPPORT_WEIGHT_WALKS_H
 #define MAFAT_TESTS_SUPPORT_WEIGHT_WALKS_H
 
 #include "runner/weights/weights.h"
 #include "tests/support/support.h"
 
-/* All of the first n_layers kept; a failure fails the test. */
+/* Opens the first n_layers, all kept. A failure fails the test. */
 struct mafat_weights *test_open_kept(const char *path, const struct mafat_network *n, int n_layers);
 
-/* An arena of nothing but weights, with guards between its buffers. */
+/* An arena with weights only, and guards between its buffers. */
 struct test_arena {
   struct mafat_layout layout;
   struct mafat_buffer *buffers;
@@ -22,23 +22,23 @@ struct test_arena test_make_arena(const struct mafat_network *n, const struct ma
 void test_check_guards(const struct test_arena *a);
 void test_free_arena(struct test_arena *a);
 
-/* Inputs of a filter. */
+/* Number of inputs of a filter. */
 int test_inputs_of(const struct mafat_layer *l);
-/* Some filters and channels of a layer; whole, and by pieces. */
+/* Compares slices of a layer: the whole range of filters and channels, and parts of it. */
 void test_compare_layer(const struct mafat_network *n, int layer, const struct mafat_weights *a,
                         const struct mafat_weights *b, struct mafat_span filters,
                         struct mafat_span channels);
 
-/* One run, allocating nothing; compared with `kept`, or, where that is NULL, not. Its code. */
+/* One walk. Compares with `kept`, or, if NULL, checks that nothing is allocated. Returns its
+ * code. */
 int test_walk(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_weights *w,
               char *arena, const struct mafat_weights *kept, struct mafat_diagnostic *d);
-/* Opens the weights for the plan, and walks three times. Skips methods that this kernel does
- * without. */
+/* Opens the weights for the plan and walks three times. Skips methods that this kernel lacks. */
 void test_compare_run(const struct mafat_network *n, const struct mafat_plan *plan,
                       const char *path, enum mafat_read_queue_method method,
                       const struct mafat_weights *kept);
 
-/* Plans with weights anywhere; NULL: the text is none of this network. */
+/* Plans with various weight placements; NULL: text `text` does not fit the network. */
 enum { TEST_N_PLACEMENTS = 6 };
 struct mafat_plan *test_placement_plan_with(const struct mafat_network *n, int text,
                                             const struct mafat_plan_options *o);

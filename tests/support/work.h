@@ -1,4 +1,5 @@
-/* Work of a plan's steps, as the latency model counts it. */
+/* Work of a plan's steps, as the latency model counts it. Included by test_latency.c and
+ * test_gather.c. */
 #ifndef MAFAT_TESTS_SUPPORT_WORK_H
 #define MAFAT_TESTS_SUPPORT_WORK_H
 
