@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The picture of run_inference --predict --map as a PNG, by gnuplot's Cairo.
+"""Draws the picture of run_inference --predict --map as a PNG, with gnuplot's Cairo.
 
-    arena_map.py FILE.svg FILE.png
-    arena_map.py FILE.png [OPTION...] MODEL...       options and model as of run_inference --predict
+  arena_map.py FILE.svg FILE.png
+  arena_map.py FILE.png [OPTION...] MODEL...       options and model as for run_inference --predict
 
-Knows the elements that --map writes, and no others. BUILD names the build folder (default: build)."""
+Supports only the elements that --map writes. BUILD names the build folder (default: build)."""
 
 import os
 import re
@@ -15,11 +15,11 @@ import xml.etree.ElementTree
 
 SVG = "{http://www.w3.org/2000/svg}"
 BUILD = os.environ.get("BUILD", "build")
-SCALE = 2   # pixels of the PNG for one of the picture
+SCALE = 2   # PNG pixels for one SVG pixel
 
 
 def colour(name, opacity):
-    """gnuplot's #AARRGGBB, where AA is how much is seen through it."""
+    """gnuplot's #AARRGGBB; AA is the transparency."""
     return "#%02x%s" % (round(255 * (1 - opacity)), name[1:])
 
 
@@ -28,7 +28,7 @@ def quoted(text):
 
 
 def path_points(steps):
-    """The corners of "M x y H x V y ... Z"."""
+    """Corners of a path "M x y H x V y ... Z"."""
     x = y = None
     for letter, numbers in re.findall("([MHVZ])([^MHVZ]*)", steps):
         values = [float(number) for number in numbers.split()]
@@ -39,7 +39,7 @@ def path_points(steps):
 
 
 class Drawing:
-    """Commands of gnuplot, in the order in which the elements are painted."""
+    """gnuplot commands, in the order in which the elements are painted."""
 
     def __init__(self, root):
         self.width, self.height = float(root.get("width")), float(root.get("height"))
@@ -74,7 +74,8 @@ class Drawing:
         self.object("polygon from " + " to ".join("first %g,%g" % point for point in points + points[:1]), look)
 
     def line(self, _, look):
-        """Thin boxes: arrows of gnuplot lie above all of them. Lines are level or upright; dashes are 4 long, with 3 between."""
+        """Draws a line as thin boxes, because gnuplot's arrows cover all of them. Lines are
+        horizontal or vertical; dashes are 4 long with gaps of 3."""
         x1, y1, x2, y2 = (float(look[name]) for name in ("x1", "y1", "x2", "y2"))
         length, level = max(x2 - x1, y2 - y1), y1 == y2
         step, dash = (7, 4) if "stroke-dasharray" in look else (length, length)
@@ -90,7 +91,7 @@ class Drawing:
         size = float(look["font-size"])
         align = {"middle": "center", "end": "right"}.get(look.get("text-anchor"), "left")
         turned = " rotate by 90" if "transform" in look else ""
-        # gnuplot has a text's middle where SVG has its base line.
+        # gnuplot positions a text by its middle, SVG by its base line.
         x, y = float(look["x"]) - (.35 * size if turned else 0), float(look["y"]) - (0 if turned else .35 * size)
         bold = ":Bold" if look.get("font-weight") == "bold" else ""
         self.commands.append('set label %s at first %g,%g %s%s noenhanced front font "DejaVu Sans Mono%s,%g" textcolor rgb "%s"' % (

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Cost of narrower types: a network packed with each type of weights, and with integer activations, run on pictures
-beside its floats. Prints a markdown table: bytes of the file, boxes, mean average precision where labels are given,
-milliseconds of user time for each inference at two kernel levels.
+"""Measures the cost of narrower types: a network packed with each type of weights, and with integer
+activations, is run on pictures and compared with its floats. Prints a Markdown table: bytes of
+the file, boxes, mean average precision if labels are given, milliseconds of user time per
+inference at two kernel levels.
 
-Times are user time of runs of many repeats less that of one, on a picture of the network's size, so that neither opening,
-decoding nor what else the machine does counts; the least of three."""
+User time of many repeats less that of one, on a picture of the network's size, so that opening,
+decoding and other load do not count; the least of three."""
 import argparse
 import json
 import os
@@ -50,7 +51,8 @@ def pair(wanted, found):
 
 
 def compare(floats, ours, thresh):
-    """Boxes of the floats above the threshold: how many are there, how far off; those that only we have."""
+    """Boxes of the float network above the threshold: how many are found and how far off, and the
+    boxes that only we have."""
     wanted = there = more = 0
     confidence, least = 0.0, 1.0
     for a, b in zip(floats, ours):
@@ -79,7 +81,7 @@ def precision(build, packed, names, labels):
 
 
 def size_of(cfg):
-    """The input's size; pictures of that size are not resized."""
+    """The input's size. Pictures of that size are not resized."""
     with open(cfg, encoding="utf-8") as file:
         text = file.read()
     return tuple(int(re.search(rf"^{key} *= *(\d+)", text, re.MULTILINE)[1]) for key in ("width", "height"))

@@ -1,4 +1,4 @@
-"""Markdown as the experiments write it: prose in lines of 100 columns."""
+"""Wraps the Markdown that experiments write at 100 columns."""
 
 import re
 
@@ -7,7 +7,7 @@ KEPT = re.compile(r"\||#|!\[|    |<|\[SVG\]|$")   # tables, headings, pictures, 
 
 
 def filled(words, first, rest):
-    """Lines of words; the first begins with `first`, the others with `rest`."""
+    """Lines of words. The first starts with `first`, the others with `rest`."""
     lines = [first + words[0]]
     for word in words[1:]:
         if len(lines[-1]) + 1 + len(word) <= WIDTH or re.fullmatch(r"[-+*]|1\.|#+|>", word):
@@ -18,7 +18,7 @@ def filled(words, first, rest):
 
 
 def words(text):
-    """Separated by blanks; code and links stay whole."""
+    """Splits at blanks, except inside code and links."""
     return re.findall(r"(?:`[^`]*`|!?\[[^]]*\]\([^)]*\)|\S)+", text)
 
 

@@ -1,7 +1,8 @@
 #!/bin/sh
-# tests/kernels/integer_rule.c, which the integer kernels are compared with, beside tflite-micro's reference kernels: bit for
-# bit. TFLITE_MICRO names a tree of tflite-micro (github:tensorflow/tflite-micro), of which nothing is copied; gemmlowp's
-# headers are Debian's libgemmlowp-dev. Skipped where either is missing. run.sh [ROUNDS]
+# Compares tests/kernels/integer_rule.c, the reference of the integer kernels, bit for bit with
+# tflite-micro's reference kernels. TFLITE_MICRO names a source tree of tflite-micro
+# (github:tensorflow/tflite-micro); nothing of it is copied. gemmlowp's headers are Debian's
+# libgemmlowp-dev. Skipped if either is missing. run.sh [ROUNDS]
 set -eu
 cd "$(dirname "$0")/../.."
 lite=${TFLITE_MICRO:-}/tensorflow/lite

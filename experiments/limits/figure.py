@@ -1,4 +1,5 @@
-"""The figure: latency against the memory limit, a panel for each part of the network; PNG and SVG."""
+"""Draws the figure: latency against the memory limit, a panel for each part of the network; PNG and
+SVG."""
 
 import math
 
@@ -8,24 +9,25 @@ WIDTH, HEIGHT = 1600, 940
 FONT = "DejaVu Sans,20"
 SIZES = {"label": 20, "small": 17, "title": 23}
 PANELS = [(16, "first 16 layers of YOLOv2, 608 x 608"), (None, "YOLOv2 whole, 608 x 608")]   # layers, title; None: all else
-WEIGHTS = {16: 13717396}          # bytes of Darknet's file; whole: the next
+WEIGHTS = {16: 13717396}          # bytes of Darknet's weights file for the layers
 WEIGHTS_WHOLE = 203934264
-LOW_MS, STRIP = 50, 1.55          # where y begins; a row of kills above the time-outs is so many times as high as the one below
+LOW_MS, STRIP = 50, 1.55          # start of the y axis; height of a row of kills relative to the one below
 MB = plot.MEGABYTE
-# Label in the CSV: what the figure calls it, colour, symbol, width, dash, how far beside its limit a time-out stands, so that
-# none hides another. In the order of drawing: ours last, on top.
+# Label in the CSV: name in the figure, colour, symbol, width, dash, horizontal shift of its
+# time-outs, so that none hides another. In drawing order: ours last, on top.
 CURVES = {"Darknet": ("Darknet", plot.COLOURS["darknet"], 7, 4, 1, 1),
           "OpenCV DNN": ("OpenCV DNN", plot.COLOURS["opencv"], 7, 4, 1, 1.07),
           "onnxruntime": ("onnxruntime", plot.COLOURS["onnxruntime"], 7, 4, 1, 0.93),
           "mafat": ("mafat", plot.COLOURS["mafat"], 7, 6, 1, 1),
           "mafat, packed weights": ("packed", plot.COLOURS["mafat"], 5, 3, 2, 1)}
 OURS = ("mafat, packed weights", "mafat")
-FREE = {"OpenCV DNN, libraries free": "OpenCV DNN", "onnxruntime, libraries free": "onnxruntime"}   # as whom they are drawn, thinner
+# drawn thinner, with the style of this program
+FREE = {"OpenCV DNN, libraries free": "OpenCV DNN", "onnxruntime, libraries free": "onnxruntime"}
 SHOWN_LIMIT = 16 * MB             # limit at which the factor to the fastest peer is printed
 
 
 def swapped(point):
-    """Did one of the runs that ended well swap?"""
+    """True if one of the successful runs swapped."""
     return any(map(rows.swapped, point.good))
 
 
@@ -38,8 +40,8 @@ def at(points, limit):
 
 
 def lead(labels, limit=SHOWN_LIMIT, free=True):
-    """(our best latency, the fastest peer's, its label) at a limit, of those that survive, free: with libraries for nothing
-    too; None where one is missing."""
+    """(our best latency, the fastest peer's, its label) at a limit, among those that survive. free:
+    also peers with free libraries. None if one is missing."""
     found = {label: at(points, limit) for label, points in labels.items()}
     good = {label: point.latency_ms for label, point in found.items() if point and point.good}
     ours = min((ms for label, ms in good.items() if label in OURS), default=None)
@@ -79,7 +81,7 @@ def number(value):
 
 
 class Scale:
-    """Both axes, the same for all panels but for the limits that are ticks."""
+    """Both axes; panels differ only in the limits shown as ticks."""
 
     def __init__(self, networks):
         everything = [point for labels in networks.values() for label, points in labels.items() if label in CURVES or label in FREE for point in points]
@@ -100,7 +102,7 @@ class Scale:
 
     def commands(self, with_times):
         powers = [2 ** n for n in range(0, 20) if self.low <= 2 ** n <= (self.limits[-1] / MB if self.limits else 0)]
-        names = {512: "", 1024: "1G"}   # where texts would touch
+        names = {512: "", 1024: "1G"}   # labels that would overlap others
         ticks = ["%s %g" % (plot.quote(names.get(n, "%g" % n)), n) for n in powers]
         ticks.append('"none" %.9g' % self.none)
         times = [10 ** n for n in range(0, 8) if LOW_MS <= 10 ** n <= self.top]
@@ -127,7 +129,7 @@ def draw_curve(canvas, scale, points, style, thin=False):
     canvas.plot(timeouts, "points %s linewidth 3.5 pointtype 8 pointsize 2.6" % ink)
     first = next((point for point in points if point.mark == "timeout"), None)
     last = [pair for pair in good if first and pair[0] > scale.x(first.limit)]
-    if timeouts and last:   # on its way to the time-out
+    if timeouts and last:   # line towards the time-out
         canvas.plot([min(last), max(timeouts)], "lines %s linewidth %g dashtype 3" % (ink, max(2, width / 2)))
 
 
@@ -142,7 +144,7 @@ def draw_kills(canvas, scale, labels):
 
 
 def draw_names(canvas, scale, labels):
-    """Each curve's name beside its right end, moved apart where they would touch."""
+    """Each curve's name at its right end, moved apart if names would overlap."""
     ends = []
     for label, points in labels.items():
         ends_at = [(point.latency_ms, point.limit) for point in points if point.good] or [(point.timeout_ms, point.limit) for point in points if point.timeout_ms]
@@ -158,7 +160,7 @@ def draw_names(canvas, scale, labels):
 
 def draw_lead(canvas, scale, labels):
     found = lead(labels)
-    if not found or found[1] < 1.5 * found[0]:   # no room for an arrow, and nothing to be told
+    if not found or found[1] < 1.5 * found[0]:   # too small a factor for an arrow
         return
     ours, theirs, _ = found
     x = number(scale.x(SHOWN_LIMIT))

@@ -1,4 +1,4 @@
-"""README.md of this folder, from the CSV alone."""
+"""Writes README.md of this folder from the CSV."""
 
 import math
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Latency against the memory limit, beside other programs: measured, drawn, told. README.md is written by it; HELP is its help."""
+"""Measures and draws latency against the memory limit for mafat and other programs, and writes
+README.md. HELP is its help."""
 
 import os
 import re
@@ -48,7 +49,7 @@ What times out at a limit is not tried at smaller ones. Exit status: 0 done, 1 i
 here, 128 + N after signal N.
 """
 
-# Label: words of a sweep's program. The order is that of tables; figure.py says how each is drawn.
+# Label: words of a sweep's program, in the order of tables; figure.py has the style of each.
 PROGRAMS = {"mafat": "mafat", "mafat, packed weights": "mafat-packed", "Darknet": "darknet --cold-libraries",
             "OpenCV DNN": "opencv --cold-libraries", "onnxruntime": "onnxruntime --cold-libraries",
             "OpenCV DNN, libraries free": "opencv", "onnxruntime, libraries free": "onnxruntime"}
@@ -64,7 +65,7 @@ QUICK_OURS = "none,64M,32M,16M,10M,8M,6M,4M"
 QUICK = {("first16", "ours"): QUICK_OURS, ("first16", "peers"): "none,256M,64M,16M", ("first16", "free"): "64M,16M",
          ("whole", "ours"): "256M," + QUICK_OURS, ("whole", "peers"): "none,256M,64M", ("whole", "free"): "64M"}
 TIMEOUT, QUICK_TIMEOUT = 180, 20
-STEP = 128 << 10   # least limits are tried in these steps
+STEP = 128 << 10   # least limits are searched in these steps
 CSV = "runs.csv"
 
 
@@ -93,7 +94,7 @@ def read_options(arguments):
     partial = options.quick or options.part or options.limits or options.program
     if options.folder or options.draw:
         options.work = options.folder = os.path.abspath(options.folder or HERE)
-    else:   # rows of another machine are in the repository: a run begins with its own
+    else:   # the repository's rows are of another machine: a run starts with its own
         options.work = os.path.join(build_folder(), "limits", "quick" if options.quick else "whole")
         options.folder = options.work if partial else HERE
     return options
@@ -109,7 +110,8 @@ def kind(words):
 
 
 def available(options):
-    """{label: Program} of what is to be run. Peers that are missing are named and left out, but for those that were asked for."""
+    """{label: Program} to be run. Missing peers are reported and left out, unless they were
+    requested."""
     chosen = {label: cells.Program("%s: %s" % (label, words)) for label, words in PROGRAMS.items() if label in (options.program or PROGRAMS)}
     missing = {}
     for who in dict.fromkeys(program.who for program in chosen.values()):   # ours first
@@ -137,12 +139,13 @@ def least_bytes(found, network, label):
     """The minimum that a refused run of this program printed; None: none was refused."""
     said = [re.search(r"(?:needs (\d+) bytes|(\d+)K would do).*no plan needs less", row["message"] or "") for row in found
             if (row["network"], row["layers"], row["label"]) == (network.name, network.layers, label)]
-    # the budget that would do is at least 64 KB above the need; messages of older runs have the need itself
+    # the proposed budget is at least 64 KB above the need; messages of older versions give the
+    # need
     return max((int(match.group(1)) if match.group(1) else (int(match.group(2)) - 64) << 10 for match in said if match), default=None)
 
 
 def least_cells(options, programs, found):
-    """Ours at the least limit that it names itself, in whole steps."""
+    """Runs ours at the least limit that it reports, rounded up to whole steps."""
     more = []
     for network in networks(options).values():
         for label, program in programs.items():

@@ -1,10 +1,11 @@
-"""NASNet-A and DARTS: networks of cells. Of each there are two: as a generator of one shape makes them all (script/nas.py of
-github.com/wzh99/HMCOS, which papers on the order of operators use), and as their authors define them."""
+"""NASNet-A and DARTS, networks of cells. There are two versions of each: as a generator with one
+pattern makes them (script/nas.py of github.com/wzh99/HMCOS, used by papers on operator
+scheduling), and as their authors define them."""
 
 from graph import Graph
 
-# Pairs of (operation, state) whose sums are new states, and the states that are joined. State 0 is what the last cell but one put out,
-# 1 the last one.
+# Pairs of (operation, state), whose sums are new states, and the states that are concatenated.
+# State 0 is the output of the cell before the last one, 1 that of the last.
 NASNET_NORMAL = ([("sep5", 1), ("sep3", 0)], [("sep5", 0), ("sep3", 0)], [("avg", 1), ("id", 0)], [("avg", 0), ("avg", 0)],
                  [("sep3", 1), ("id", 1)]), (0, 2, 3, 4, 5, 6)
 NASNET_REDUCTION = ([("sep5", 1), ("sep7", 0)], [("max", 1), ("sep7", 0)], [("avg", 1), ("sep5", 0)], [("id", 3), ("avg", 2)],
@@ -20,7 +21,7 @@ def squeeze(graph, x, filters):
 
 
 def reduce(graph, x, filters):
-    """Half as high and wide: every other pixel, and those between."""
+    """Halves height and width: every other pixel, and the pixels between."""
     x = graph.relu(x)
     return graph.concat([graph.conv(x, filters // 2, 1, 2), graph.conv(x, filters - filters // 2, 1, 2, shifted=True)])
 
@@ -61,7 +62,8 @@ def classify(graph, x, classes):
 
 
 def generated(name, cells, side, filters, counts, classes):
-    """A network of the generator. counts: numbers of normal cells, with a reduction cell between; 0: none."""
+    """A network of the generator. counts: numbers of normal cells, with a reduction cell between
+    them; 0: none."""
     graph = Graph(name, (3, side, side))
     prev, cur = None, graph.conv(graph.input, 32, 3, 2 if side > 32 else 1)
     normal, reduction = cells
@@ -77,7 +79,7 @@ def generated(name, cells, side, filters, counts, classes):
 
 
 def nasnet_mobile(name):
-    """4 @ 1056 of tensorflow/models: the first cell's other state is what the stem puts out, as it is."""
+    """4 @ 1056 of tensorflow/models: the first cell's other state is the stem's output."""
     graph, (normal, reduction) = Graph(name, (3, 224, 224)), NASNET
     prev, cur, first = None, graph.conv(graph.input, 32, 3, 2, pads=(0, 0, 0, 0)), True
     for filters, kind in [(11, reduction), (22, reduction)] + [(44, normal)] * 4 + [(88, reduction)] + [(88, normal)] * 4 + (

@@ -4,7 +4,8 @@ from graph import Graph
 from mobile import MOBILENET_V2, RELU6, inverted
 
 CLASSES = 91   # of COCO, with the background
-EXTRA = ((256, 512), (128, 256), (128, 256), (64, 128))   # between and out, of the layers behind the backbone
+# inner and output channels of the layers after the backbone
+EXTRA = ((256, 512), (128, 256), (128, 256), (64, 128))
 RADAR_GESTURES = 6
 
 
@@ -26,7 +27,7 @@ def ssdlite_maps(graph):
 
 
 def ssdlite_head(graph, maps, values):
-    """values of each anchor, for all anchors of all maps."""
+    """values: numbers of each anchor, concatenated over all anchors and maps."""
     parts = []
     for k, one in enumerate(maps):
         anchors = 3 if k == 0 else 6
@@ -36,14 +37,16 @@ def ssdlite_head(graph, maps, values):
 
 
 def ssdlite(name):
-    """MobileNetV2 at 300 x 300: boxes and scores of 1917 anchors, neither decoded nor scaled to shares."""
+    """MobileNetV2 at 300 x 300: raw boxes and scores of 1917 anchors, neither decoded nor
+    normalized."""
     graph = Graph(name, (3, 300, 300))
     maps = ssdlite_maps(graph)
     return graph.finish(ssdlite_head(graph, maps, 4), ssdlite_head(graph, maps, CLASSES))
 
 
 def radar(name):
-    """Gestures from a map of 32 ranges and 32 speeds; of the size of a network that was never published: 0.09 million multiply-adds."""
+    """Gestures from a map of 32 ranges and 32 speeds; as large as an unpublished network: 0.09
+    million multiply-adds."""
     graph = Graph(name, (1, 32, 32))
     x = graph.pool("max", graph.conv(graph.input, 8, 3, activation="relu", pads=(0, 0, 0, 0)), 3, 3, padded=False)
     x = graph.linear(graph.flat(x), 32, "relu")

@@ -1,8 +1,8 @@
 """A network as a graph of operators, as papers on memory count them, and as ONNX.
 
-One node is one operator with one output: batch norms are folded, activations behind convolutions and linear layers are part of
-them. Where ONNX needs several operators for one (a shuffle of channels), they are one node all the same. Weights are drawn when a
-file is written; counting needs none."""
+One node is one operator with one output. Batch norms are folded; activations after convolutions and
+linear layers are part of them. Where ONNX needs several operators for one (a channel shuffle), they
+are one node. Weights are drawn when a file is written; counting needs none."""
 
 import array
 import math
@@ -19,9 +19,9 @@ class Node:
 
     def __init__(self, name, inputs, shape, in_place=False, macs=0, weights=0):
         self.name, self.inputs, self.shape = name, inputs, tuple(shape)
-        self.in_place = in_place   # element by element or a change of shape: may take the place of its first input
+        self.in_place = in_place   # elementwise or a reshape: may take the buffer of its first input
         self.macs, self.weights = macs, weights
-        self.is_rectified = False  # half of its elements are zero: so weights that read them are drawn larger
+        self.is_rectified = False  # half of its elements are zero, so its readers' weights are drawn larger
 
     @property
     def size(self):
@@ -35,7 +35,7 @@ class Graph:
         self.name = name
         self.input = Node("input", [], input_shape)
         self.nodes, self.outputs = [], []
-        self.operators = []   # ONNX's: (kind, inputs, output, attributes)
+        self.operators = []   # ONNX operators: (kind, inputs, output, attributes)
         self.constants = []   # (name, dimensions, how its values are made)
 
     # ---- writing ----
@@ -49,7 +49,7 @@ class Graph:
             file.write(onnx_file.model(self.name, nodes, constants, ends[:1], ends[1:]))
 
     def example_input(self, seed):
-        """Raw floats: tokens around 0; a map from 0 to 1, smooth as a picture is, with some noise."""
+        """Raw floats: tokens around 0; a map from 0 to 1, smooth like a picture with some noise."""
         draw = random.Random(seed)
         if len(self.input.shape) != 3:
             return random_floats(draw, self.input.size, 1.0)
@@ -91,8 +91,8 @@ class Graph:
     # ---- operators ----
 
     def conv(self, x, filters, kernel, stride=1, activation=None, groups=1, dilation=1, shifted=False, pads=None):
-        """Same-padded, unless pads says otherwise: (top, left, bottom, right). shifted: reads x without its first row and column, of
-        which there is one more of zeros at the end."""
+        """Same-padded unless pads is given: (top, left, bottom, right). shifted: reads x without
+        its first row and column, with a row and a column of zeros more at the end."""
         (channels, *sides), kernel, strides = x.shape, pair(kernel), pair(stride)
         before = [dilation * (size - 1) // 2 for size in kernel]
         pads = pads or before * 2
@@ -134,7 +134,7 @@ class Graph:
         return self.conv(x, x.shape[0], kernel, stride, activation, x.shape[0], dilation)
 
     def linear(self, x, features, activation=None):
-        """A linear layer, of a vector or of each token."""
+        """A linear layer, for a vector or each token."""
         tokens = math.prod(x.shape[:-1])
         weights = features * x.shape[-1]
         node = self.add_node("linear", [x], (*x.shape[:-1], features), macs=weights * tokens, weights=weights)
@@ -145,14 +145,14 @@ class Graph:
         return node
 
     def flat(self, x):
-        """A vector."""
+        """Reshapes to a vector."""
         node = self.add_node("flat", [x], (x.size,), in_place=True)
         node.is_rectified = x.is_rectified
         self.emit("Flatten", [x], node.name, axis=1)
         return node
 
     def anchors(self, x, values):
-        """A head's map as values of anchors, pixel by pixel."""
+        """Reshapes a head's map to values of anchors, pixel by pixel."""
         channels, height, width = x.shape
         n = channels // values * height * width
         node = self.add_node("anchors", [x], (n, values))
@@ -166,7 +166,7 @@ class Graph:
         return node
 
     def pool(self, kind, x, kernel, stride=1, padded=True):
-        """kind: max or avg; what is padded is not averaged."""
+        """kind: max or avg. Padding is not averaged."""
         kernel, strides = pair(kernel), pair(stride)
         pads = [size // 2 if padded else 0 for size in kernel]
         out = [(side + 2 * pads[k] - kernel[k]) // strides[k] + 1 for k, side in enumerate(x.shape[1:])]
@@ -207,7 +207,7 @@ class Graph:
         return node
 
     def shuffle(self, x, groups):
-        """Channels of groups, one of each in turn."""
+        """A channel shuffle: one channel of each group in turn."""
         channels, height, width = x.shape
         node = self.add_node("shuffle", [x], x.shape)
         self.shapes(x, node.name, [1, groups, channels // groups, height, width], [0, 2, 1, 3, 4], [1, channels, height, width])
@@ -237,7 +237,7 @@ class Graph:
                 x = self.emit(kind, [x], name, perm=values)
 
     def heads(self, x, n, is_turned=False):
-        """Tokens of features to n heads of tokens; is_turned: of features of tokens, a right operand of products of rows."""
+        """Splits tokens into n heads. is_turned: transposed, as right operand of a product of rows."""
         tokens, features = x.shape
         sides = (features // n, tokens) if is_turned else (tokens, features // n)
         node = self.add_node("heads", [x], (n, *sides))
@@ -264,7 +264,7 @@ class Graph:
         return self.function("Softmax", x, in_place=False, axis=-1)
 
     def layer_norm(self, x):
-        """Over each token's features."""
+        """Layer normalization over each token's features."""
         node, features = self.add_node("norm", [x], x.shape), x.shape[-1]
         words = [self.floats(node.name + "_scale", [1.0] * features), self.random_constant(node.name + "_bias", (features,), 0.1)]
         self.emit("LayerNormalization", [x] + words, node.name, axis=-1, epsilon=EPSILON)
@@ -281,7 +281,7 @@ def pair(value):
 
 
 def random_floats(draw, n, deviation):
-    """Evenly spread over 65536 values around 0, with this standard deviation; draw None: zeros."""
+    """Uniform over 65536 values around 0 with this standard deviation; draw None: zeros."""
     if draw is None:
         return bytes(4 * n)
     step = deviation * math.sqrt(3) / 32768

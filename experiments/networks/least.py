@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""The least arenas of the networks that papers on memory measure on, as a table in Markdown.
+"""Prints the least arenas of the networks that papers on memory measure on, as a Markdown table.
 
-    least.py [--run] [NETWORK...]
+  least.py [--run] [NETWORK...]
 
-Reads BUILD/networks (make networks). Of their int8 twins: activations, input and scratch in KiB, weights kept and nothing computed
-twice, of whole maps and of what `--search least` finds, with the arena that holds them, beside what was asked for, and how many seconds
-finding it took. --run: how long the networks of floats take relative to whole maps, the least of some runs, in turn: by their least plans,
-and by the fastest of those plans that keep within what was asked for, an element counted as a byte, with its KiB: of the least one, what
-`--predict --pareto` lists, and rows."""
+Reads BUILD/networks (make networks). For their int8 twins: activations, input and scratch in KiB,
+with kept weights and nothing computed twice, of whole maps and of what `--search least` finds; the
+arena that holds them; the published target; and the seconds of the search. --run: time of the float
+networks relative to whole maps, the least of some runs, in turn: by their least plans, and by the
+fastest plan within the target, with an element counted as a byte, and its KiB. Candidates are the
+least plan, those of `--predict --pareto`, and rows."""
 
 import argparse
 import json
@@ -25,7 +26,7 @@ ROUNDS, REPEATS = 5, 5
 
 
 def ask(arguments, refused=None):
-    """run_inference's answer; None: refused, with the reason appended to `refused`."""
+    """run_inference's JSON; None: refused, with the reason appended to `refused`."""
     done = subprocess.run([os.path.join(BUILD, "run_inference"), "--json", "--quiet"] + arguments, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return json.loads(done.stdout)
@@ -39,7 +40,7 @@ def run(arguments):
 
 
 def predict(path, choice):
-    """The plan, and KiB of what it computes in."""
+    """The plan, and the KiB in which it computes."""
     facts = run(["--predict"] + choice + [path])
     if facts["redundant_macs"]:
         sys.exit("least.py: %s: %s computes again" % (path, facts["plan"]))

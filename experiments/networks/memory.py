@@ -1,11 +1,12 @@
-"""Memory of a plain interpreter: orders of a graph's operators, and the most bytes that are live at once.
+"""Memory of a plain interpreter: execution orders of a graph, and the most bytes live at once.
 
-Numbers of 8 bits, one byte each. A tensor lives from the operator that makes it until the last one that reads it; the input is there
-from the start, outputs stay to the end. Weights are not counted."""
+Values have 8 bits. A tensor lives from its operator to its last reader; the input lives from the
+start, outputs to the end. Weights are not counted."""
 
 
 def order_back(graph):
-    """Depth first from the outputs over operands in their order: an operator stands behind all that it reads."""
+    """Depth first from the outputs, over operands in their order: an operator follows all that it
+    reads."""
     return depth_first(reversed_stack(graph.outputs), lambda node: node.inputs, {graph.input.name})
 
 
@@ -23,7 +24,8 @@ def reversed_stack(nodes):
 
 
 def depth_first(stack, following, done):
-    """Post-order, without recursion: networks are deeper than Python's stack. The last of the stack is first."""
+    """Post-order without recursion: networks are deeper than Python's stack. The stack's last
+    element comes first."""
     order = []
     while stack:
         node = stack[-1]
@@ -41,8 +43,8 @@ def depth_first(stack, following, done):
 
 
 def peak(graph, order, in_place=False):
-    """The most bytes that live while an operator of the order runs; in_place: what is computed element by element takes the place of
-    its first input of the same size, where that input dies."""
+    """The most bytes live while an operator of the order runs. in_place: an elementwise output
+    takes the buffer of its first input of the same size if that input dies."""
     ends = last_readers(graph, order)
     live, most = graph.input.size, graph.input.size
     for at, node in enumerate(order):

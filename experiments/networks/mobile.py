@@ -22,7 +22,7 @@ def classify(graph, x, features, classes, activation=RELU6):
 
 
 def inverted(graph, x, expand, filters, stride):
-    """expand: channels between."""
+    """expand: number of inner channels."""
     out = x if expand == x.shape[0] else graph.conv(x, expand, 1, activation=RELU6)
     out = graph.conv(graph.depthwise(out, 3, stride, RELU6), filters, 1)
     return graph.add(out, x) if stride == 1 and filters == x.shape[0] else out
@@ -78,13 +78,13 @@ def fpnas(name):
     return classify(graph, x, 1280, 1000, "relu")
 
 
-# Depthwise convolutions' strides and what the 1x1 behind each puts out.
+# Strides of the depthwise convolutions, and output channels of the following 1x1.
 MOBILENET_V1_QUARTER = ((16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2)) + ((128, 1),) * 5 + ((256, 2), (256, 1))
 MOBILENET_V2_QUARTER = ((1, 8, 1, 1), (6, 8, 2, 2), (6, 8, 3, 2), (6, 16, 4, 2), (6, 24, 3, 1), (6, 40, 3, 2), (6, 80, 1, 1))
 
 
 def mobilenet_v1(name, side, classes):
-    """A quarter of its width."""
+    """MobileNet v1 with a quarter of its width."""
     graph = Graph(name, (3, side, side))
     x = graph.conv(graph.input, 8, 3, 2, "relu")
     for filters, stride in MOBILENET_V1_QUARTER:
@@ -93,7 +93,7 @@ def mobilenet_v1(name, side, classes):
 
 
 def ds_cnn(name):
-    """Keywords from 49 times 10 numbers."""
+    """Keyword spotting from 49 x 10 values."""
     graph = Graph(name, (1, 49, 10))
     x = graph.conv(graph.input, 64, (10, 4), 2, "relu", pads=(4, 1, 5, 1))
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""The networks by name, each beside what is known of it."""
+"""The networks by name, with what is published about each."""
 
 from cells import DARTS, NASNET, darts_cifar, darts_imagenet, generated, nasnet_mobile
 from detectors import fan_example, radar, ssdlite

@@ -1,11 +1,12 @@
-"""Writes ONNX files (protobuf) with Python's standard library alone. Numbers of fields are those of onnx.proto."""
+"""Writes ONNX files (protobuf) with Python's standard library only. Field numbers are those of
+onnx.proto."""
 
 import struct
 
 OPSET = 20   # the first with Gelu
 IR_VERSION = 9
 FLOAT, INT64 = 1, 7
-VARINT, BYTES, FIXED32 = 0, 2, 5   # how a field is written
+VARINT, BYTES, FIXED32 = 0, 2, 5   # wire types
 
 
 def varint(number):

@@ -14,7 +14,7 @@ def attention(graph, x, n):
 
 
 def bert(name, layers=2, features=128, n=2, tokens=512):
-    """BERT from the output of its embedding on, without pooling and heads."""
+    """BERT after its embedding, without pooling and heads."""
     graph = Graph(name, (tokens, features))
     x = graph.input
     for _ in range(layers):

@@ -20,22 +20,23 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 QUANTISER = os.path.join(ROOT, "experiments", "peers", "quantize_onnx.py")
 DEBIAN_PYTHON = "/usr/bin/python3"   # python3-onnx is Debian's; another python3 may come first in PATH
 HEADING = ("network", "operators", "peak A", "peak B", "peak F", "multiply-adds", "weights")
-INPUTS = 2   # that a twin's ranges are found with
+INPUTS = 2   # inputs from which a twin's ranges are measured
 
 
 class Parser(argparse.ArgumentParser):
-    """Misuse is one line."""
+    """Reports misuse in one line."""
 
     def error(self, message):
         self.exit(2, "write_networks.py: %s\n" % message)
 
 
 class Failed(Exception):
-    """The message says what cannot be quantised, and why."""
+    """Raised for what cannot be quantised; the message has the reason."""
 
 
 def facts(graph):
-    """Operators; peaks A (nothing in place), B (element by element in place) and F (B in the forward order); multiply-adds, weights."""
+    """Number of operators; peaks A (nothing in place), B (elementwise in place) and F (B in the
+    forward order); multiply-adds, weights."""
     back, forward = memory.order_back(graph), memory.order_forward(graph)
     return (len(graph.nodes), memory.peak(graph, back), memory.peak(graph, back, True), memory.peak(graph, forward, True),
             sum(node.macs for node in graph.nodes), sum(node.weights for node in graph.nodes))
@@ -49,7 +50,7 @@ def show(names):
 
 
 def quantise(graph, path, folder):
-    """A twin of numbers of 8 bits, by the ranges that its tensors have on made inputs."""
+    """Writes an 8-bit twin, with ranges measured on generated inputs."""
     inputs = [os.path.join(folder, "%s-%d.raw" % (graph.name, seed)) for seed in range(INPUTS)]
     try:
         for seed, name in enumerate(inputs):
@@ -66,7 +67,7 @@ def quantise(graph, path, folder):
 
 
 def quantiser_is_there(build):
-    """Says so where it is not: what it needs is heavy, and nothing else needs it."""
+    """Reports a missing package: what quantizing needs is heavy, and nothing else needs it."""
     found = os.path.isdir(os.path.join(build, "peers", "node_modules", "onnxruntime-node")) and subprocess.run(
         [DEBIAN_PYTHON, "-c", "import onnx"], capture_output=True, check=False).returncode == 0
     if not found:

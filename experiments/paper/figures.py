@@ -1,4 +1,5 @@
-"""The paper's four figures, and one more with everything we have: PNG and SVG, from what was measured."""
+"""Draws the paper's four figures, and one more with all of mafat's features, from the measurements:
+PNG and SVG."""
 
 import math
 import os
@@ -18,7 +19,7 @@ TITLES = {
 NETWORK = "YOLOv2's first 16 layers"
 SEQUENCE = ("#440154", "#3b528b", "#21918c", "#5ec962", "#c7b400")   # from coarse to fine
 TILES = plot.COLOURS["mafat tiles"]
-ZERO_MB = 0.1    # where a logarithmic axis shows nothing
+ZERO_MB = 0.1    # what a logarithmic axis shows for 0
 
 
 def limit_bytes(limit):
@@ -26,7 +27,7 @@ def limit_bytes(limit):
 
 
 def limit_axis(limits, size=None):
-    """Ticks at the limits that were measured; of those whose texts would touch, the powers of two."""
+    """Ticks at the measured limits; where labels would overlap, at powers of two."""
     axis = plot.LimitAxis([limit_bytes(limit) for limit in limits])
     width = (size or (plot.WIDTH, 0))[0] - 210
     first, last = axis.ticks[0][0], axis.ticks[-1][0]
@@ -45,7 +46,7 @@ def limit_axis(limits, size=None):
 
 
 def latencies(runs, label, axis, limits):
-    """Points of one label: medians, and marks where no run ended well."""
+    """Points of one label: medians, and marks where no run succeeded."""
     points = []
     for limit in limits:
         rows = runs.rows_of(label, limit)
@@ -163,7 +164,7 @@ FIGURES = {"fig1": figure_1, "fig2": figure_2, "fig3": figure_3, "fig4": figure_
 
 
 def drawable(runs, limits):
-    """Names of those that there is data for."""
+    """Names of the figures for which there is data."""
     return [name for name, function in FIGURES.items() if function(runs, limits)]
 
 

@@ -1,17 +1,18 @@
-"""The least limit in which a program swaps nothing, as the paper measures it: lowered until swap appears. Here by bisection; which
-limit is asked next follows from what was asked, so that a search goes on where it was interrupted."""
+"""Finds the least limit in which a program does not swap, as in the paper, but by bisection. The
+next limit depends only on the limits tried, so an interrupted search continues."""
 
 from sweep import rows as sweep_rows
 
 
 def is_dry(row):
-    """It ended well, and its group swapped nothing."""
+    """True if the run succeeded and its group swapped nothing."""
     return row["outcome"] == "exit" and row["exit_status"] == 0 and not sweep_rows.swapped(row)
 
 
 class Search:
-    """The search for one label's least limit. start: bytes, a guess, rounded up to whole steps; step: bytes; confirmations: dry runs beside the first; most:
-    bytes, where it gives up, as for a program that never ends well."""
+    """The search for one label's least limit. start: a guess in bytes, rounded up to steps; step:
+    bytes; confirmations: dry runs besides the first; most: bytes at which it gives up, for
+    programs that never succeed."""
 
     def __init__(self, start, step, confirmations=2, most=1 << 50):
         self.step, self.confirmations, self.most = step, confirmations, most
@@ -22,17 +23,18 @@ class Search:
         self.tried.setdefault(row["limit_bytes"], []).append(row)
 
     def bounds(self):
-        """(the greatest limit in which a run was not dry, the least one above in which all were); None: not known."""
+        """(the largest limit with a run that swapped, the least one above in which none did); None:
+        unknown."""
         wet = max((limit for limit, rows in self.tried.items() if not all(map(is_dry, rows))), default=None)
         dry = min((limit for limit, rows in self.tried.items() if all(map(is_dry, rows)) and (wet is None or limit > wet)), default=None)
         return wet, dry
 
     def stride(self):
-        """Doubles while only one side is known."""
+        """Doubles the step while only one bound is known."""
         return self.step << max(0, len(self.tried) - 1)
 
     def next(self):
-        """(limit, which run of it) to be tried, or None when it is found."""
+        """(limit, number of the run) to try next, or None when done."""
         wet, dry = self.bounds()
         if dry is None and wet is not None and wet >= self.most:
             return None
@@ -54,7 +56,7 @@ class Search:
         return None if self.next() else self.bounds()[1]
 
     def below(self):
-        """The outcome one step below, in words."""
+        """The outcome one step below the least limit, as text."""
         wet = self.bounds()[0]
         if wet is None:
             return ""
@@ -66,5 +68,5 @@ class Search:
         return "%.1f MB in swap at once, %.1f MB read back" % tuple((row[column] or 0) / 1048576 for column in ("swap_peak_bytes", "swap_in_bytes"))
 
     def runs(self):
-        """(all, those in the least limit)"""
+        """(all runs, runs in the least limit)"""
         return sum(map(len, self.tried.values())), len(self.tried.get(self.found(), []))

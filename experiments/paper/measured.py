@@ -17,7 +17,7 @@ TEXTS = ("label", "below", "swap", "cgroup", "machine", "kernel", "commit", "dat
 
 
 def number(text):
-    """None where the field is empty."""
+    """None if the field is empty."""
     if text == "":
         return None
     value = int(text)
@@ -27,7 +27,7 @@ def number(text):
 
 
 def read_csv(path, columns):
-    """Lines as dictionaries of numbers, None where there is none, and texts. Raises Misuse."""
+    """Lines as dictionaries of numbers, texts and None. Raises Misuse."""
     with open(path, encoding="utf-8", newline="") as file:
         reader = csv.reader(file.read().splitlines())
     heading = next(reader, [])
@@ -63,7 +63,7 @@ class Runs:
         return {label for label, _ in self.cells}
 
     def limits(self, labels=None):
-        """Ascending, no limit last; of the labels, or of all."""
+        """Limits of the labels (or all), ascending, no limit last."""
         found = {limit for label, limit in self.cells if labels is None or label in labels}
         return sorted(found - {None}) + ([None] if None in found else [])
 
@@ -79,7 +79,7 @@ class Runs:
         return statistics.median(values) if values else None
 
     def mark(self, label, limit):
-        """How most of the runs that did not end well ended (sweep's mark()); None: there are none."""
+        """How most failed runs ended (sweep's mark()); None: there are none."""
         bad = [sweep_rows.mark(row) for row in self.rows_of(label, limit) if not sweep_rows.succeeded(row)]
         return max(sorted(set(bad)), key=bad.count) if bad else None
 
@@ -89,13 +89,13 @@ class Runs:
         return max(sorted(set(plans)), key=plans.count) if plans else None
 
     def is_dry(self, label, limit):
-        """Some run ended well, and none of those swapped."""
+        """True if a run succeeded and no successful run swapped."""
         good = self.good(label, limit)
         return bool(good) and not any(map(sweep_rows.swapped, good))
 
     def best(self, limit, labels):
-        """The quickest of the labels by medians, and its ms. Where some were run more often than the others, these alone are asked:
-        a single lucky run decides nothing."""
+        """The fastest of the labels by medians, and its ms. If some were run more often, only these
+        count, so that one lucky run decides nothing."""
         tried = {label: len(self.good(label, limit)) for label in labels}
         most = max(tried.values(), default=0)
         if most == 0:
@@ -105,12 +105,12 @@ class Runs:
         return label, medians[label]
 
     def texts(self, column):
-        """All that are found in a column, in order."""
+        """All values of a column, in order."""
         return list(dict.fromkeys(row[column] for row in self.rows if row[column]))
 
 
 def read_runs(folder):
-    """Raises Misuse, also where there are no runs."""
+    """Reads the runs. Raises Misuse, also if there are none."""
     path = os.path.join(folder, RUNS)
     try:
         rows = sweep_rows.read_rows(path)
@@ -122,7 +122,7 @@ def read_runs(folder):
 
 
 def read_limits(folder):
-    """By label; empty where they were not measured."""
+    """Limits by label; empty if not measured."""
     path = os.path.join(folder, LIMITS)
     return {line["label"]: line for line in read_csv(path, LIMIT_COLUMNS)} if os.path.exists(path) else {}
 

@@ -2,9 +2,9 @@
 
 LAYERS = 16
 PAPER_LIMITS = (256, 192, 128, 96, 80, 64, 48, 32, 16)   # MB
-PAPER_FLOOR = 66          # MB: 5x5/8/2x2, below which the authors' runs swap
-PAPER_DARKNET_SWAPS = 192  # MB: the authors' Darknet swaps below
-PAPER_SLOWER = 6.5        # times: the authors' Darknet at 16 MB
+PAPER_FLOOR = 66          # MB: below it the authors' 5x5/8/2x2 swaps
+PAPER_DARKNET_SWAPS = 192  # MB: below it the authors' Darknet swaps
+PAPER_SLOWER = 6.5        # factor by which the authors' Darknet slows down at 16 MB
 SPEED_UPS = {64: 1.37, 16: 2.78}   # over Darknet, on the authors' Raspberry Pi 3
 BIAS = 31                 # MB: what Algorithm 1 adds
 
@@ -22,11 +22,11 @@ TABLE_1 = {
 }
 
 TOPS = (1, 2, 3, 4, 5)
-CUTS = (4, 8, 12)      # after maxpools; 2 is a candidate that the paper's tables never show
+CUTS = (4, 8, 12)      # cuts after maxpools; the paper's tables never show 2
 BOTTOMS = (2, 3, 1)
 
 DARKNET, SEARCH = "Darknet", "Algorithm 2"
-OURS = {   # label: program and options, everything we have
+OURS = {   # label: program and options, with all of mafat's features
     "mafat, direct": "mafat --algorithm direct --best-effort",
     "mafat, direct, packed": "mafat-packed --algorithm direct --best-effort",
     "mafat": "mafat --best-effort",
@@ -55,7 +55,7 @@ def bottom_of(plan):
 
 
 def is_plan(text):
-    """Tells if this is a measured plan: the paper's notation, at most one cut."""
+    """True for a measured plan: the paper's notation, at most one cut."""
     return text in ALL_PLANS
 
 
@@ -68,7 +68,7 @@ FIGURE_2 = {"NoCut": [plan_text(top) for top in TOPS], "8/2x2": [plan_text(top, 
 
 
 def quick_plans():
-    """Enough for every figure to have all its lines."""
+    """The fewest plans for which every figure has all its lines."""
     return [plan_text(top) for top in (1, 2, 5)] + [plan_text(top, 8) for top in TOPS] + [plan_text(top, cut) for cut in (4, 12) for top in (2, 5)]
 
 

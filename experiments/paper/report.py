@@ -1,4 +1,4 @@
-"""experiments/paper/README.md, from the CSV files: all figures come from them, and each claim is checked against them."""
+"""Writes experiments/paper/README.md from the CSV files, and checks each claim against them."""
 
 import os
 import statistics
@@ -97,7 +97,8 @@ class Report:
     # ---- figure 1
 
     def darknet_swaps(self):
-        """(the least limit from which on it swaps nothing, the greatest in which it swaps), of those tried."""
+        """(the least limit from which it does not swap, the largest in which it swaps), of those
+        tried."""
         known = [limit for limit in self.runs.limits([plans.DARKNET]) if limit is not None and self.runs.good(plans.DARKNET, limit)]
         dry = [limit for limit in known if self.runs.is_dry(plans.DARKNET, limit)]
         wet = max(set(known) - set(dry), default=None)
@@ -158,7 +159,7 @@ class Report:
                             "peak in swap MB, its group"], lines), self.darknet_buffers())
 
     def darknet_buffers(self):
-        """Darknet's buffers that a run touches: they explain where its curve begins."""
+        """Darknet's buffers that a run touches, which explain where its curve starts."""
         if not self.buffers:
             return ""
         allocated, touched, layers = {}, {}, {}
@@ -183,7 +184,7 @@ class Report:
     # ---- figure 2
 
     def deviation(self, labels, column):
-        """Predicted less measured, in words."""
+        """Predicted minus measured, as text."""
         values = [megabytes(self.limits[label][column] - self.limits[label]["least_bytes"]) for label in labels
                   if self.limits[label][column] is not None and self.limits[label]["least_bytes"] is not None]
         if not values:
@@ -216,7 +217,7 @@ class Report:
     # ---- figure 3
 
     def roomy(self, limits):
-        """From the largest down, those in which no plan swaps."""
+        """Limits in which no plan swaps, descending."""
         found = []
         for limit in reversed(limits):
             if not all(self.runs.is_dry(label, limit) for label in self.tiles if self.runs.rows_of(label, limit)):
@@ -232,7 +233,7 @@ class Report:
                 " are not significant." % (counts.count(1), len(counts), max(counts)))
 
     def tilings_sentence(self, tilings, limits):
-        """Only limits where some plan swaps; elsewhere differences are noise."""
+        """Limits where some plan swaps; elsewhere differences are noise."""
         if len(tilings) < 2:
             return ""
         groups, roomy = {}, self.roomy(limits)
@@ -360,7 +361,7 @@ class Report:
     # ---- everything we have
 
     def least_dry(self, label):
-        """The least limit from which on nothing was swapped; None if there is none."""
+        """The least limit from which nothing was swapped, or None."""
         least = None
         for limit in sorted((limit for limit in self.runs.limits([label]) if limit), reverse=True):
             if not self.runs.is_dry(label, limit):
@@ -384,7 +385,7 @@ class Report:
                     limit, label, words.duration(value), self.failure(plans.DARKNET, limit))
 
     def chosen_lines(self):
-        """A line for each plan that a label chose, with the limits."""
+        """A line for each plan that a label chose, with its limits."""
         for label in self.ours:
             found = {}
             for limit in reversed(self.runs.limits([label])):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The paper's Figures 1 to 4 and Table 1 beside Darknet, and the same with everything mafat has, under memory limits. The help text is
-below, in HELP; README.md beside this file is what comes of it."""
+"""Measures the paper's Figures 1 to 4 and Table 1 with Darknet, and the same with all of mafat's
+features, under memory limits. HELP is its help; README.md beside this file is the result."""
 
 import csv
 import json
@@ -27,7 +27,8 @@ import report       # noqa: E402
 
 MEGABYTE = measured.MEGABYTE
 NAME = "paper"
-SLOW = 64 * MEGABYTE      # Darknet takes minutes below: these limits come last, and once
+# below it Darknet takes minutes: these limits come last, with one run each
+SLOW = 64 * MEGABYTE
 
 
 HELP = """usage: make paper PAPER='options', or experiments/paper/run.py options
@@ -70,9 +71,9 @@ class Settings:
         self.darknet_limits = "1024M,128M,64M" if quick else "none,1024M,768M,512M,384M,256M,192M,128M,96M,80M,64M,48M,32M,16M"
         self.plans = plans.quick_plans() if quick else plans.ALL_PLANS
         self.repeats = 1 if quick else 3
-        self.again, self.best = (1, 3) if quick else (3, 5)    # more runs of the best plans at each limit, and of how many
+        self.again, self.best = (1, 3) if quick else (3, 5)    # number of best plans to run again at each limit
         self.step, self.confirmations = (MEGABYTE, 0) if quick else (MEGABYTE // 4, 2)
-        self.darknet_step = 0 if quick else 4 * MEGABYTE       # 0: its least limit is not searched
+        self.darknet_step = 0 if quick else 4 * MEGABYTE       # 0: no search for its least limit
         self.timeout, self.slow_timeout = 120, 1800
 
     def take(self, options):
@@ -118,7 +119,8 @@ def read_options():
 
 
 class Paper:
-    """All stages, on one session of files and swap. Each leaves its rows in the work folder; what has its rows is passed over."""
+    """All stages, on one session of files and swap. Each writes rows to the work folder and skips
+    what has rows."""
 
     def __init__(self, options, settings, session):
         self.options, self.settings, self.session = options, settings, session
@@ -165,7 +167,7 @@ class Paper:
                      self.cells(plans.OURS, self.settings.our_limits, repeats) + self.cells([plans.DARKNET], quick, repeats))
 
     def best_again(self):
-        """Which are the best is asked of first runs alone: it is the same when the stage is taken up again."""
+        """Chooses the best plans by first runs only, so that a continued stage chooses the same."""
         found = measured.read_runs(self.options.work)
         first = measured.Runs([row for row in found.rows if row["repeat"] == 1])
         cells = []
@@ -184,7 +186,7 @@ class Paper:
         """Darknet's buffers, and the predictions of Algorithm 1 and of the exact predictor."""
         if os.path.exists(self.path(measured.BUFFERS)) and os.path.exists(self.path("predicted.json")):
             return
-        self.session.open()   # its folder goes however this ends
+        self.session.open()   # its folder is removed in any case
         folder = os.path.join(self.session.place.folder, "buffers")
         os.mkdir(folder)
         workload = workloads.Workload("yolov2-16", "", "yolov2", 1, layers=plans.LAYERS)
@@ -205,13 +207,13 @@ class Paper:
             self.search({plans.DARKNET: process}, self.settings.darknet_step, self.settings.timeout)
 
     def search(self, starts, step, timeout):
-        """Asks one limit of every label in turn, until the least is known of each."""
-        most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")   # a larger limit limits nothing
+        """Tries one limit of each label in turn until all least limits are known."""
+        most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")   # more than the machine has
         searches = {label: least.Search(start, step, self.settings.confirmations, most) for label, start in starts.items()}
         path, added = self.path("probes.csv"), set()
         rows = measured.sweep_rows.read_rows(path) if os.path.exists(path) else []
         self.session.options.timeout = timeout
-        patience, self.session.options.patience = self.session.options.patience, math.inf   # what is slow is confirmed, too
+        patience, self.session.options.patience = self.session.options.patience, math.inf   # slow runs are confirmed, too
         while True:
             for row in rows:
                 if row["label"] in searches and measured.sweep_rows.key(row) not in added:
@@ -228,7 +230,7 @@ class Paper:
         self.write_limits(rows, searches)
 
     def write_limits(self, rows, searches):
-        """Adds what was found to limits.csv; lines of other labels stay."""
+        """Adds the results to limits.csv; lines of other labels stay."""
         path = self.path(measured.LIMITS)
         lines = measured.read_limits(self.options.work)
         for label, search in searches.items():
@@ -326,7 +328,7 @@ def measure(options, settings):
         with results_folder(options.output), results_folder(options.work), runs.Session(sweep_options) as session:
             paper = Paper(options, settings, session)
             if options.fresh and os.listdir(options.work):
-                session.open()   # before anything is dropped that could not be measured again
+                session.open()   # fails before anything is deleted
                 shutil.rmtree(options.work)   # of earlier runs of ours, in the build folder
                 os.mkdir(options.work)
             paper.run()

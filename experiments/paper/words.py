@@ -1,4 +1,4 @@
-"""Numbers as words, lines as tables: what a report is made of."""
+"""Formats numbers and tables for a report."""
 
 MEGABYTE = 1048576
 
@@ -10,7 +10,7 @@ def ms(value):
 
 
 def duration(value):
-    """Milliseconds, in running text."""
+    """Milliseconds for running text."""
     if value < 1000:
         return ms(value) + " ms"
     return "%.1f s" % (value / 1000) if value < 100e3 else "%.0f s" % (value / 1000)
@@ -27,7 +27,7 @@ def limit(value):
 
 
 def limits(values):
-    """From the largest down."""
+    """Limits as texts, descending."""
     return [limit(value) for value in reversed(values)]
 
 
@@ -36,7 +36,7 @@ def times(value):
 
 
 def percent(value, base):
-    """How much more than the base."""
+    """Percent more than the base."""
     return "%+.0f %%" % (100 * (value / base - 1)) if value and base else ""
 
 
@@ -51,7 +51,7 @@ def listed(words):
 
 
 def named(name, value):
-    """A plan and its milliseconds, in one cell."""
+    """A plan and its milliseconds in one cell."""
     return "%s: %s" % (name, ms(value)) if name and value else ""
 
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Boxes and keypoints of detectors beside a plain decoding of what onnxruntime puts out.
+"""Compares boxes and keypoints of detectors with a plain decoding of onnxruntime's outputs.
 
 boxes.py [--verbose] [PICTURE...]
 
-yolox_nano, FastestDet, ultraface and yunet of MAFAT_MODELS/onnx, on two pictures of Debian's darknet package and on a photograph of a
-face (experiments/peers/install.sh fetches it), or on those that are named; at thresholds of 0.5, 0.3 and 0.05. Both are given the
-numbers that run_inference makes of the picture. A box is to be within 0.01 pixels, its confidence within 1e-4.
+Models: yolox_nano, FastestDet, ultraface and yunet of MAFAT_MODELS/onnx. Pictures: two of Debian's
+darknet package and a photograph of a face (fetched by experiments/peers/install.sh), or the named
+ones; thresholds 0.5, 0.3 and 0.05. Both programs get the input that run_inference makes of the
+picture. Boxes must agree within 0.01 pixels, confidences within 1e-4.
 
-Exit status: 0 all are; 1 one is not, or a face is not found; 2 misuse."""
+Exit status: 0 all agree; 1 one differs, or no face is found; 2 misuse."""
 
 import argparse
 import array
@@ -27,13 +28,13 @@ from model_works import ModelFiles
 from workloads import PICTURE, Unavailable
 
 PICTURES = [PICTURE, os.path.join(os.path.dirname(PICTURE), "person.jpg")]
-FACE = "astronaut.png"           # in the folder of the peers
+FACE = "astronaut.png"           # in the peers' folder
 THRESHOLDS, NMS = (0.5, 0.3, 0.05), 0.45
-PIXELS, SHARE = 0.01, 1e-4       # of difference
-NEAR = 100                       # boxes whose confidence may be nearly the same
+PIXELS, SHARE = 0.01, 1e-4       # largest differences
+NEAR = 100                       # candidates of nearly equal confidence
 
 
-# ---- what the outputs hold: (class, confidence, left, top, right, bottom, points), in pixels of the input ----
+# ---- decoding: (class, confidence, left, top, right, bottom, points), in pixels of the input ----
 
 def cells(width, height, strides):
     for stride in strides:
@@ -102,7 +103,7 @@ FAMILIES = [
 ]
 
 
-# ---- what is done with boxes ----
+# ---- comparing boxes ----
 
 def overlap(a, b):
     w, h = min(a[4], b[4]) - max(a[2], b[2]), min(a[5], b[5]) - max(a[3], b[3])
@@ -131,13 +132,13 @@ def size_of(path):
 
 
 def distance(a, b):
-    """The most that an edge, or a point, of one lies from the other's."""
+    """Largest distance between edges or points of two boxes."""
     return max([abs(p - q) for p, q in zip(a[2:6], b[2:6])] + [abs(p - q) for m, n in zip(a[6], b[6]) for p, q in zip(m, n)])
 
 
 def to_picture(found, family, picture, width, height):
     w, h = size_of(picture)
-    if family.is_corner:   # it fills whole pixels of the input
+    if family.is_corner:   # its box covers complete pixels
         width, height = min(width, w * height // h), min(height, h * width // w)
     x, y = w / width, h / height
     return [(kind, share, left * x, top * y, right * x, bottom * y, [(px * x, py * y) for px, py in points])
@@ -158,7 +159,7 @@ def varint(n):
 
 
 def write_same(path, dims):
-    """A model that puts out the picture as it gets it."""
+    """Writes a model whose output is its input."""
     shape = b"".join(field(1, field(1, n)) for n in dims)
     kind = field(2, field(1, field(1, 1) + field(2, shape)))
     node = field(1, b"in") + field(2, b"out") + field(4, b"Identity")
@@ -201,7 +202,8 @@ class Boxes:
 
     @staticmethod
     def differ(ours, theirs):
-        """The largest difference in pixels; None where they are not the same boxes. Of nearly equal confidence either may come first."""
+        """The largest difference in pixels; None: different boxes. Boxes of nearly equal confidence
+        may swap."""
         worst, left = 0, list(theirs)
         for a in ours:
             near = [b for b in left[:NEAR] if a[0] == b[0] and abs(a[1] - b[1]) <= SHARE and len(a[6]) == len(b[6])]

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Cuts a quantized ONNX model (QDQ) into its operators, so that each can be given what onnxruntime's put out.
+"""Cuts a quantized ONNX model (QDQ) into its operators, so that each can be given the values of
+onnxruntime's previous operators.
 
-    cut_onnx.py MODEL.onnx INPUT.raw FOLDER
+  cut_onnx.py MODEL.onnx INPUT.raw FOLDER
 
-FOLDER/K.TYPE.raw are the numbers of tensor K, of all that are of 8 bits, as onnxruntime computes them; FOLDER/piece-K.onnx are the operators between
-them, some side by side: their inputs are such tensors, and so are their outputs. Standard output: JSON, for each piece {"inputs": {"name in
-the piece": "file of its numbers"}, "outputs": {"name": "file"}}.
+FOLDER/K.TYPE.raw has the values of 8-bit tensor K as onnxruntime computes them. FOLDER/piece-K.onnx
+has the operators between such tensors, some in parallel. Standard output: JSON, for each piece
+{"inputs": {"name in the piece": "file of its values"}, "outputs": {"name": "file"}}.
 
 Needs Debian's python3-onnx and what experiments/peers/install.sh installs."""
 
@@ -18,12 +19,12 @@ import onnx
 from onnx import helper
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MOST_INPUTS, MOST_OUTPUTS = 16, 16   # of run_inference's options
+MOST_INPUTS, MOST_OUTPUTS = 16, 16   # limits of run_inference's options
 GIVEN = "_given"
 
 
 class Cutter:
-    """A model whose tensors of numbers stand between its operators."""
+    """A model with 8-bit tensors between its operators."""
 
     def __init__(self, path):
         self.model = onnx.load(path)
@@ -34,10 +35,10 @@ class Cutter:
         self.numbers = [node.output[0] for node in graph.node if node.op_type == "QuantizeLinear"]
         self.types = {node.output[0]: self.constants[node.input[2]].data_type for node in graph.node if node.op_type == "QuantizeLinear"}
         self.types.update((one.name, one.type.tensor_type.elem_type) for one in graph.input)
-        self.shapes, self.files = {}, {}   # of the tensors of numbers, and of the input
+        self.shapes, self.files = {}, {}   # of 8-bit tensors and the input
 
     def run(self, given, folder):
-        """By onnxruntime; so shapes are known."""
+        """Runs the model with onnxruntime, which also gives the shapes."""
         path, modules = os.path.join(folder, "whole.onnx"), os.path.join(os.environ.get("BUILD", os.path.join(HERE, "..", "..", "build")), "peers", "node_modules")
         graph = self.model.graph
         self.write(path, graph.node, graph.input, self.numbers, graph.initializer)
@@ -53,7 +54,8 @@ class Cutter:
             self.files[one.name] = given
 
     def needs(self, tensor):
-        """Nodes between it and the tensors that it is made of, from the first on; and these tensors."""
+        """Nodes between a tensor and the 8-bit tensors it is computed from, in order; and these
+        tensors."""
         nodes, ends = [], []
 
         def visit(name):
@@ -73,7 +75,7 @@ class Cutter:
         return nodes, ends
 
     def pieces(self):
-        """(nodes, inputs, outputs), as many tensors in one as there are options for."""
+        """(nodes, inputs, outputs), with at most as many tensors as there are options."""
         now = ([], [], [])
         for tensor in self.numbers:
             nodes, ends = self.needs(tensor)
@@ -89,7 +91,7 @@ class Cutter:
         return helper.make_tensor_value_info(name, self.types[tensor], self.shapes.get(tensor))
 
     def write_piece(self, path, nodes, inputs, outputs):
-        """Inputs have names of their own: some are outputs, too."""
+        """Renames inputs, because some are also outputs."""
         copies, read = [], set()
         for node in nodes:
             copy = onnx.NodeProto()

@@ -1,17 +1,18 @@
-"""TFLite files cut into their operators, so that each can be given what the library's put out: the file's bytes with other lists of
-inputs, outputs and operators. And hybrid ones with floats for their narrow weights."""
+"""Cuts TFLite files into their operators, so that each can be given the values of the library's
+previous operators: copies of the file with other lists of inputs, outputs and operators. Also
+widens hybrid files' narrow weights to floats."""
 
 import array
 import struct
 
 from flatbuffer import INT8, UINT8, model_of
 
-INPUTS, OUTPUTS, OPERATORS = 1, 2, 3   # fields of a subgraph
+INPUTS, OUTPUTS, OPERATORS = 1, 2, 3   # field numbers of a subgraph
 FLOAT = 0
 
 
 class Map:
-    """A tensor of 8-bit numbers, or a graph's input."""
+    """An 8-bit tensor, or a graph's input."""
 
     def __init__(self, index, tensor):
         self.index, self.kind, self.name = index, tensor.number(1, "b"), tensor.text(3)
@@ -50,11 +51,12 @@ class Cut:
         self.operators = [(operator.numbers(1, "i"), operator.numbers(2, "i")) for operator in self.graph.tables(OPERATORS)]
 
     def made(self):
-        """All maps of numbers that operators put out."""
+        """All 8-bit outputs of operators."""
         return [self.maps[t] for _, outputs in self.operators for t in outputs if self.maps[t].has_numbers()]
 
     def pieces(self):
-        """(operator, maps it reads, maps it puts out), of those that do both with numbers, or read the input."""
+        """(operator, its input maps, its output maps), for operators between 8-bit maps or that
+        read the input."""
         for k, (reads, puts) in enumerate(self.operators):
             inputs = list(dict.fromkeys(t for t in reads if t in self.maps))
             known = all(self.maps[t].has_numbers() or t in self.inputs for t in inputs)
@@ -62,7 +64,7 @@ class Cut:
                 yield k, [self.maps[t] for t in inputs], [self.maps[t] for t in puts]
 
     def write(self, path, outputs, inputs=None, operator=None):
-        """With these maps as outputs; of one operator alone, which reads these."""
+        """The file with these outputs, or with one operator that reads these inputs."""
         data = bytearray(self.data)
         self.put(data, OUTPUTS, outputs)
         if operator is not None:
@@ -78,14 +80,14 @@ class Cut:
 
 
 def append(data, place, n, items):
-    """A vector at the end of the file, in the place of another."""
-    data += bytes(-(len(data) + 4) % 16)   # behind its length tensors lie at multiples of 16
+    """Appends a vector to the file, replacing another."""
+    data += bytes(-(len(data) + 4) % 16)   # tensors are aligned to 16 after their length
     struct.pack_into("<I", data, place, len(data) - place)
     data += struct.pack("<I", n) + items
 
 
 def widen(path, out):
-    """Writes a hybrid file's float twin: of its int8 constants what they mean."""
+    """Writes a hybrid file's float twin: int8 constants are dequantized."""
     with open(path, "rb") as file:
         data = bytearray(file.read())
     model = model_of(bytes(data))

@@ -1,6 +1,6 @@
-"""A TFLite file of floats, its operators computed in double precision by numpy: what programs of floats are compared with where they differ
-by their roundings. As many operators as hybrid files have.
-    double_tflite.py MODEL.tflite INPUT.raw OUTPUT.raw    floats in, floats out: all outputs, one after the other"""
+"""Computes a float TFLite file in double precision with numpy: a reference where float programs
+differ by rounding. Supports the operators of hybrid files.
+  double_tflite.py MODEL.tflite INPUT.raw OUTPUT.raw    floats; outputs are concatenated"""
 
 import sys
 
@@ -112,7 +112,7 @@ def compute(code, inputs, options):
 
 
 def constants(model, graph):
-    """Tensors that the file has, of floats as doubles."""
+    """Constants of the file, floats as doubles."""
     buffers, found = model.tables(4), {}
     for index, tensor in enumerate(graph.tables(0)):
         data = bytes(buffers[tensor.number(2, "I")].numbers(0, "B"))
@@ -123,7 +123,7 @@ def constants(model, graph):
 
 
 def run(path, numbers):
-    """All outputs, one after the other, of one input."""
+    """All outputs for one input, one after the other."""
     with open(path, "rb") as file:
         model = model_of(file.read())
     graph = model.tables(2)[0]

@@ -1,4 +1,4 @@
-"""TFLite files as tables: as much of flatbuffers as reading them takes."""
+"""Reads TFLite files as tables: the needed part of FlatBuffers."""
 
 import struct
 
@@ -51,7 +51,7 @@ def model_of(data):
 
 
 def integers(path):
-    """Which tensors of the file have 8 bits: "maps", only "weights", or "" if none."""
+    """Which tensors have 8 bits: "maps", only "weights", or "" for none."""
     with open(path, "rb") as file:
         model = model_of(file.read())
     buffers, found = model.tables(4), ""

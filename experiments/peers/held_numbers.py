@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Does a program held to AVX2 put out the numbers that it puts out with all of the processor's instructions?
+"""Checks whether a program restricted to AVX2 gives the same outputs as with all instructions.
 
-    held_numbers.py [MODEL.tflite ...]
+  held_numbers.py [MODEL.tflite ...]
 
-Runs onnxruntime on a twin of each file (by twin_onnx.py; default: the quantised files of MAFAT_MODELS/tflite that bench times), on
-random numbers, either way, and mafat at both levels on the file itself; counts the outputs that differ. Needs what `make bench` needs
-for its rows held to AVX2. BUILD names the build folder. Exit status: 0 told, 77 cannot be tried here."""
+Runs onnxruntime on a twin of each file (by twin_onnx.py; default: the quantised files of
+MAFAT_MODELS/tflite that bench times) on random values, both ways, and mafat at both levels on the
+file; counts the outputs that differ. Needs what `make bench` needs for its rows restricted to AVX2.
+BUILD names the build folder. Exit status: 0 printed, 77 not possible here."""
 
 import array
 import json
@@ -40,7 +41,7 @@ def ours(model, numbers, level, folder, names):
 
 
 def told_of(model):
-    """Numbers for its input, and names of its outputs."""
+    """Values for the input, and names of the outputs."""
     told = json.loads(subprocess.run([BUILD + "/run_inference", "--predict", "--json", "--quiet", model], check=True,
                                      capture_output=True).stdout)
     rng, wanted = random.Random(1), told["inputs"][0]

@@ -1,4 +1,5 @@
-"""Libraries of peers held to AVX2 on a processor that has more: copies whose CPUID instructions cpuid.c answers."""
+"""Restricts peers' libraries to AVX2 on a processor that has more: copies whose CPUID instructions
+cpuid.c answers."""
 
 import os
 import re
@@ -27,7 +28,8 @@ def file_offset(segments, address):
 
 
 def held_library(library, copy):
-    """Writes the copy, unless it is newer. A library that asks no CPUID is refused: it would not be held."""
+    """Writes the copy unless it is newer. Refuses a library without CPUID instructions: it would
+    not be restricted."""
     if os.path.exists(copy) and os.path.getmtime(copy) > os.path.getmtime(library):
         return
     segments = [[int(word, 16) for word in found.groups()]
@@ -50,7 +52,7 @@ def held_library(library, copy):
 
 
 def held_package(package, copy, library):
-    """A copy of a folder, one library below it held; None: none is."""
+    """Copies a folder with one library below it restricted; None: there is none."""
     for folder, _, files in os.walk(package):
         there = os.path.join(copy, os.path.relpath(folder, package))
         os.makedirs(there, exist_ok=True)
@@ -63,7 +65,7 @@ def held_package(package, copy, library):
 
 
 def preloaded(build):
-    """The library that answers."""
+    """Builds the preloaded library that answers CPUID."""
     source, out = os.path.join(HERE, "cpuid.c"), os.path.join(os.path.abspath(build), "peers", "avx2", "cpuid.so")
     if not os.path.exists(out) or os.path.getmtime(out) < os.path.getmtime(source):
         os.makedirs(os.path.dirname(out), exist_ok=True)

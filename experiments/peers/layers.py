@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
-"""Time of each layer: share of the FMA peak, parts of a layer's time,
-how long ncnn takes.
+"""Measures the time of each layer, its share of the FMA peak, its parts, and ncnn's time.
 
-Layers that run_inference computes in one step stand in one line, and ncnn's are added up as ours are.
-README.md beside this file says what is needed and what the columns mean.
-"""
+Layers that run_inference computes in one step share a line, with ncnn's times added up. README.md
+beside this file lists requirements and columns."""
 
 import argparse
 import bisect
@@ -24,7 +22,7 @@ from report import number, ratio, table
 from workloads import WORKLOADS, Unavailable, prepare, read_text, section_name, split_sections
 from write_ncnn import number as cfg_number, shapes
 
-# The kernels' functions: bodies.h names them for all levels alike.
+# Kernel functions: bodies.h names them alike for all levels.
 SHARES = (("weights", r"winograd_weights"), ("input", r"winograd_input"), ("products", r"tile_\d|conv$"),
           ("output", r"winograd_output"), ("depthwise", r"depthwise"))
 
@@ -52,12 +50,12 @@ def percent_of_peak(macs, ms, peak):
 
 
 class Step:
-    """The layers that one step of ours computes, the last of which reads the others."""
+    """The layers of one of our steps; the last one reads the others."""
 
     def __init__(self, layers, algorithm, macs):
         self.layers, self.algorithm, self.macs = layers, algorithm, macs
         self.ms, self.theirs = None, None
-        self.samples = {}     # part of SHARES, or another function's name -> samples of it
+        self.samples = {}     # part of SHARES or another function -> number of samples
 
     def add_sample(self, function):
         part = next((name for name, pattern in SHARES if re.match(pattern, function)), function)
@@ -68,14 +66,14 @@ class Step:
         return self.samples.get(part, 0) / total if total else None
 
     def rest(self):
-        """The most frequent functions that are no part of SHARES."""
+        """The most frequent functions outside SHARES."""
         names = [name for name, _ in SHARES]
         others = sorted(((self.share(name), name) for name in self.samples if name not in names), reverse=True)
         return ", ".join("%s %.0f" % (name, 100 * share) for share, name in others[:2] if share >= 0.02)
 
 
 class Layers:
-    """One workload: its steps, and what was measured of them."""
+    """A workload, its steps and their measurements."""
 
     def __init__(self, workload, options, files, folder):
         self.workload, self.options, self.files, self.folder = workload, options, files, folder
@@ -93,7 +91,7 @@ class Layers:
         return self.ours + [*more, self.files.cfg, self.files.weights, self.files.ppm]
 
     def read_steps(self):
-        """From the lines of --report: a layer that is computed inside another names it."""
+        """Reads the steps from --report, where a layer computed inside another names it."""
         done = subprocess.run(self.our_command("--report"), capture_output=True, text=True, check=True)
         self.plan = json.loads(done.stdout)["plan"]
         inside, found = {}, {}
@@ -115,14 +113,14 @@ class Layers:
                      sum(found[layer][1] for layer in layers)) for _, layers in sorted(members.items())]
 
     def run_ours(self, repeat, *before):
-        """Every run's intervals."""
+        """Runs our program and returns the intervals of every run."""
         path = os.path.join(self.folder, "marks")
         command = [*before, *self.our_command("--marks", path, "--repeat", str(repeat))]
         programs.run(command, self.cpus, self.folder)
         return self.read_marks(path, repeat)
 
     def read_marks(self, path, repeat):
-        """Every interval in nanoseconds with its step, run by run: each has as many lines."""
+        """Intervals in nanoseconds with their steps, run by run; runs have equally many lines."""
         with open(path, encoding="utf-8") as file:
             words = [line.split() for line in file]
             lines = [(int(index), int(start), int(end)) for index, _, start, end in words]
@@ -133,7 +131,7 @@ class Layers:
                 for i in range(0, len(lines), n)]
 
     def time_ours(self):
-        """Each step's least time of the runs of a process: other programs only add to it."""
+        """Each step's least time over the runs of a process: other load only adds."""
         for run in self.run_ours(self.workload.repeat):
             sums = {}
             for start, end, step in run:
@@ -142,9 +140,10 @@ class Layers:
                 step.ms = ms if step.ms is None else min(step.ms, ms)
 
     def sample_ours(self):
-        """perf's clock asks every 0.1 ms which function runs; --marks tells which step."""
+        """Samples the running function every 0.1 ms with perf; --marks gives the step."""
         data = os.path.join(self.folder, "perf.data")
-        repeat = min(1000, 1 + int(3000 / sum(step.ms for step in self.steps if step.ms)))   # three seconds
+        # repeats for three seconds
+        repeat = min(1000, 1 + int(3000 / sum(step.ms for step in self.steps if step.ms)))
         record = ["perf", "record", "-o", data, "-e", "cpu-clock", "-F", "10000", "-k", "CLOCK_MONOTONIC"]
         runs = self.run_ours(repeat, *record)
         intervals = sorted((interval for run in runs for interval in run), key=lambda interval: interval[0])
@@ -162,7 +161,8 @@ class Layers:
     # ---- ncnn ----
 
     def time_theirs(self, ncnn):
-        """Built with NCNN_BENCHMARK it prints a line a layer to standard error; names begin with Darknet's numbers."""
+        """With NCNN_BENCHMARK, ncnn prints a line for each layer on stderr; names start with
+        Darknet's numbers."""
         command = ncnn.command(self.files, self.files.ppm, self.workload.repeat)
         with open(os.path.join(self.folder, "lines"), "w+", encoding="utf-8", errors="replace") as lines:
             if programs.start(command, self.cpus, lines).wait() != 0:
@@ -197,7 +197,7 @@ class Layers:
         return cfg_number(net, "channels", 3), cfg_number(net, "height"), cfg_number(net, "width")
 
     def megabytes(self, step):
-        """Input, weights as they are kept and output of a step, each once: the least that comes from far away."""
+        """Bytes of input, stored weights and output of a step, each once: the least traffic."""
         def floats(shape):
             return shape[0] * shape[1] * shape[2]
         total = floats(self.shape_before(step.layers[0])) + floats(self.shapes[step.layers[-1]])
@@ -210,14 +210,15 @@ class Layers:
         return total * 4 / 1e6
 
     def computed(self, step):
-        """Multiply-adds as the kernels do them: Winograd's tiles of 4 x 4 outputs are whole and have 36 products."""
+        """Multiply-adds as computed: Winograd computes complete tiles of 4 x 4 outputs with 36
+        products each."""
         if step.algorithm != "winograd":
             return step.macs
         _, h, w = self.shapes[step.layers[0]]
         return step.macs * 36 / 144 * (-(-h // 4) * 4 * (-(-w // 4) * 4)) / (h * w)
 
     def lost(self, step, peak):
-        """Milliseconds above what the multiply-adds as computed take at the peak."""
+        """Milliseconds beyond the computed multiply-adds at peak speed."""
         return step.ms - self.computed(step) / (peak * 1e6)
 
     def lines(self, peak):
@@ -257,7 +258,7 @@ CLASS_HEADS = ["kind", "layers", "ms", "ncnn ms", "ours / ncnn", "% of peak"]
 
 
 def measure_peak(options):
-    """Multiply-adds a second of the level, in 1e9, as kernel_check has it."""
+    """The level's peak in 1e9 multiply-adds a second, from kernel_check."""
     command = [os.path.join(options.build, "kernel_check"), "--bench", "--cpu", options.level, "--shape", "yolov2/12"]
     with tempfile.TemporaryDirectory(prefix="layers-") as folder:
         text = programs.run(command, {options.cpu}, folder).output
@@ -294,7 +295,7 @@ def describe(layers, step):
 
 
 def print_worst(everything, peak, n):
-    """Shares of the workload's time, so that small networks count as much as large ones."""
+    """Shares of the workload's time, so that small networks weigh as much as large ones."""
     totals = {layers: sum(step.ms or 0 for step in layers.steps) for layers in everything}
     steps = [(layers, step) for layers in everything for step in layers.steps if step.ms]
     for title, lost in (("Most time above the peak's", lambda layers, step: layers.lost(step, peak)),

@@ -9,7 +9,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def read_first(path, start):
-    """The value of the first line `start ...: value`, or of the whole file where start is empty; None: there is none."""
+    """The value of the first line `start ...: value`, or the whole file if start is empty; None:
+    missing."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             if not start:
@@ -23,7 +24,7 @@ def read_first(path, start):
 
 
 def find_levels():
-    """The instruction sets of this machine at which programs are compared, the best first."""
+    """Instruction sets of this machine at which programs are compared, best first."""
     if platform.machine() != "x86_64":
         return ["neon"]
     flags = (read_first("/proc/cpuinfo", "flags") or "").split()
@@ -47,7 +48,7 @@ def drop_from_page_cache(paths):
     for path in paths:
         fd = os.open(path, os.O_RDONLY)
         try:
-            os.fsync(fd)   # what is still to be written is not dropped
+            os.fsync(fd)   # dirty pages cannot be dropped
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         finally:
             os.close(fd)

@@ -1,4 +1,4 @@
-"""Works that are ONNX and TFLite files, which everybody reads as they are: what is fed to each, and what it puts out."""
+"""Workloads from ONNX and TFLite files: their inputs and outputs."""
 
 import array
 import json
@@ -11,7 +11,7 @@ from programs import compile_program
 from workloads import PICTURE, Unavailable
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Mean, scale and channel order of pictures; default: 0 ... 1, red first.
+# Mean, scale and channel order of pictures; default: 0..1, red first.
 FEEDS = {
     "yolox_nano": (0, 1, "bgr"),
     "yolox_nano_dynamic_range": (0, 1, "bgr"),
@@ -23,31 +23,32 @@ FEEDS = {
     "pretrainedResnet": (0, 1, "rgb"),
     "posenet_mobilenet_v1_100_257x257_integer_quant": (127.5, 1 / 127.5, "rgb"),
 }
-BYTES = {"uint8": 0, "int8": 0x80}    # what a picture's bytes are turned by to be an input's
-SAMPLES = ("cifar10", "magic_wand", "text_class")   # what these are fed with lies in MAFAT_MODELS/samples
-# Recorded inputs of quantised files, below MAFAT_MODELS/samples: floats, or bytes, those of a picture or the input's own.
+BYTES = {"uint8": 0, "int8": 0x80}    # XORed into a picture's bytes to give the input's
+SAMPLES = ("cifar10", "magic_wand", "text_class")   # their inputs are in MAFAT_MODELS/samples
+# Recorded inputs of quantised files, in MAFAT_MODELS/samples: floats, or bytes of a picture or of
+# the input.
 RECORDED = {"kws_ref_model": "aww", "vww_96_int8": "vww", "pretrainedResnet_quant": "resnet", "micro_speech_quantized": "micro_speech",
             "ssd_mobilenet_v1_quant": "ssd"}
 OF_PICTURES = ("resnet", "ssd")
-LEAST_SIDE = 28                                     # of what is taken for a picture
+LEAST_SIDE = 28                                     # smallest input that counts as a picture
 
 
 class Refused(Exception):
-    """run_inference does not run the file; its message."""
+    """Raised if run_inference refuses the file, with its message."""
 
 
 class Tensor:
-    """An input or an output as --predict tells it."""
+    """An input or output as described by --predict."""
 
     def __init__(self, told):
         self.name, self.dims, self.type = told["name"], told["dims"], told["type"]
-        self.scale, self.zero = told.get("scale"), told.get("zero_point")   # of numbers of 8 bits
+        self.scale, self.zero = told.get("scale"), told.get("zero_point")   # of 8-bit ports
         self.n = 1
         for size in self.dims:
             self.n *= size
 
     def picture(self):
-        """(height, width, channels, is channels-last), or None where it is no picture's."""
+        """(height, width, channels, is channels-last), or None if it is no picture."""
         if len(self.dims) != 4 or self.dims[0] != 1:
             return None
         for at, is_last in ((1, False), (3, True)):
@@ -58,7 +59,7 @@ class Tensor:
 
 
 class ModelFiles:
-    """A model and what is fed to it, in a folder of their own."""
+    """A model and its input, in a folder of their own."""
 
     is_darknet = False
 
@@ -66,10 +67,10 @@ class ModelFiles:
         self.folder, self.model, self.tflite = folder, model, model
         self.onnx = model if model.endswith(".onnx") else model + ".twin.onnx"
         self.param, self.bin = model + ".param", model + ".bin"
-        self.made = (self.param, self.bin)    # by ncnn's converter
+        self.made = (self.param, self.bin)    # written by ncnn's converter
         self.raw = os.path.join(folder, "input.raw")
         asked = subprocess.run([run_inference, "--predict", "--json", "--quiet", model], capture_output=True, text=True, check=False)
-        if asked.returncode not in (0, 3):   # 3: does not fit, with the same report
+        if asked.returncode not in (0, 3):   # 3: does not fit, but the report is the same
             raise Refused(asked.stderr.strip().splitlines()[-1] if asked.stderr.strip() else "exit status %d" % asked.returncode)
         told = json.loads(asked.stdout)
         self.inputs = [Tensor(one) for one in told["inputs"]]
@@ -87,7 +88,7 @@ class ModelFiles:
         return [("%s=%s.%d" % (output.name, path, i), "%s.%d" % (path, i)) for i, output in enumerate(self.outputs)]
 
     def split(self, values):
-        """All outputs, one after the other, as one array each; None where there are not as many values."""
+        """Splits concatenated values into an array for each output; None: wrong number of values."""
         if len(values) != sum(output.n for output in self.outputs):
             return None
         parts, at = [], 0
@@ -97,7 +98,7 @@ class ModelFiles:
         return parts
 
     def feed(self, picture, build, samples):
-        """Writes the input: of a picture, a recorded sample, or random numbers from 0 to 1."""
+        """Writes the input: a picture, a recorded sample, or random values in 0..1."""
         if len(self.inputs) != 1:
             raise Unavailable("it has %d inputs" % len(self.inputs))
         name, wanted = os.path.splitext(os.path.basename(self.model))[0], self.inputs[0]
@@ -159,7 +160,7 @@ class ModelFiles:
 
 
 def picture_program(build):
-    """Decodes, stretches and scales pictures."""
+    """Builds the program that decodes, stretches and scales pictures."""
     program = os.path.join(build, "peers", "picture_floats")
     compile_program(["gcc", "-std=c11", "-O2", "-o", program, os.path.join(HERE, "picture_floats.c"), "-ljpeg"],
                     "apt-get install libjpeg62-turbo-dev")
@@ -174,12 +175,12 @@ def models_folder():
 
 
 class ModelWorkload:
-    """A file onnx/NAME.onnx or tflite/NAME.tflite of the folder MAFAT_MODELS, and how often a process runs it."""
+    """A file onnx/NAME.onnx or tflite/NAME.tflite of MAFAT_MODELS, and how often a process runs it."""
 
     layers, is_yolov2, threads = None, False, (1,)
-    picture = "raw"    # numbers, as everybody reads them
+    picture = "raw"    # raw values for all programs
     is_quantised = False
-    tolerance = None   # each program's own
+    tolerance = None   # the program's own
 
     def __init__(self, name, title, path, repeat, is_memory_judged=False):
         self.name, self.title, self.path, self.repeat = name, title, path, repeat
@@ -207,7 +208,8 @@ class ModelWorkload:
 
 
 class QuantisedWorkload(ModelWorkload):
-    """Integers: TFLite's kernels, which are not its reference's, are a step off here and there, and what follows takes it on."""
+    """Integers: TFLite's fast kernels sometimes differ by a step from its reference, and later
+    layers amplify it."""
 
     is_quantised, tolerance = True, 0.25
 

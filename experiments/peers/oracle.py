@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
-"""Every output of ONNX and TFLite files beside what onnxruntime and the TFLite library put out.
+"""Compares every output of ONNX and TFLite files with onnxruntime's and the TFLite library's.
 
 oracle.py [--verbose] [--operators] [MODEL...]
 
-Of all models of MAFAT_MODELS/onnx and MAFAT_MODELS/tflite, or of those that are named, on two pictures (or numbers, where a model
-takes none). An error is the largest difference in any output, relative to that output's largest value: with direct convolutions at
-most 2e-5, by --algorithm auto 1e-4, of outputs that are softmaxed 1e-5. Quantised ONNX files, and a quantised twin of each of floats
-(quantize_onnx.py), are within one step of what onnxruntime puts out. For quantized TFLite files it prints how many steps the library is
-off, also on recorded samples, whose kernels differ from the written rule, and of hybrid ones how far, which quantises what they read: their
-outputs' largest values are to be in the same places. Hybrid ones are within 2e-5 of the floats that their weights mean, computed in double
-precision (double_tflite.py); of these TFLite's own kernels and XNNPACK's are 2e-5 apart.
-In deep networks with random weights a step somewhere is many at the end, and onnxruntime is as far from itself, optimised and not: with
---operators, quantised ONNX files are compared operator by operator, each of them given the numbers that onnxruntime's put out: every
-tensor within one step. So are quantised TFLite files, of which each operator is a file of its own, given what the library's put out, and
-random numbers.
+Models: all of MAFAT_MODELS/onnx and MAFAT_MODELS/tflite, or the named ones, on two pictures (or
+random values). An error is the largest difference in an output relative to its largest value: at
+most 2e-5 with direct convolutions, 1e-4 with --algorithm auto, 1e-5 for softmax outputs. Quantised
+ONNX files, and a quantised twin of each float file (quantize_onnx.py), must be within one step of
+onnxruntime. For quantized TFLite files it prints by how many steps the library differs, also on
+recorded samples; its kernels differ from the written rule. For hybrid files, whose inputs TFLite
+quantises, it prints the difference; the largest output must be the same one. Hybrid files must be
+within 2e-5 of the same file with dequantized weights in double precision (double_tflite.py).
+In deep networks with random weights one step can become many, and onnxruntime differs as much from
+itself, optimised or not. With --operators, quantised ONNX and TFLite files are therefore compared
+operator by operator, each with the other program's values as inputs (TFLite's also with random
+ones): every tensor must be within one step.
 
-Exit status: 0 all are within that; 1 one is not, or is not run; 2 misuse."""
+Exit status: 0 all agree; 1 one differs, or does not run; 2 misuse."""
 
 import argparse
 import array
@@ -42,16 +43,18 @@ from workloads import PICTURE, Unavailable
 PICTURES = [PICTURE, os.path.join(os.path.dirname(PICTURE), "person.jpg")]
 BARS = {"direct": 2e-5, "auto": 1e-4}
 SOFTMAX_BAR = 1e-5
-QUANTISED = re.compile(r"quanti|\bu?int(8|16)\b|QLinear|hybrid", re.IGNORECASE)   # in the line that refuses a file
+# in the message that refuses a file
+QUANTISED = re.compile(r"quanti|\bu?int(8|16)\b|QLinear|hybrid", re.IGNORECASE)
 CUTTER = os.path.join(programs.HERE, "cut_onnx.py")
 QUANTISER = os.path.join(programs.HERE, "quantize_onnx.py")
 STEP_BAR = 1.01
-# Each graph of floats is run as it is written: optimised, onnxruntime differs from itself. Of integers it has kernels only then.
+# Float graphs run as written: optimised, onnxruntime differs from itself. Integer kernels exist
+# only in optimised graphs.
 PEERS = {".onnx": (programs.OnnxRuntime, ["--plain"]), ".tflite": (programs.TFLite, [])}
 
 
 def is_softmax(values, tensor):
-    """Whether the values along its last dimension that is not 1 are shares of 1."""
+    """True if values along the last dimension other than 1 sum up to 1."""
     size = next((n for n in reversed(tensor.dims) if n > 1), 1)
     return size > 1 and min(values) >= 0 and all(
         abs(sum(values[at:at + size]) - 1) < 1e-4 for at in range(0, len(values), size))
@@ -63,8 +66,8 @@ def is_quantised(path):
 
 
 def as_steps(ours, theirs, tensor):
-    """How many steps the numbers of an output are apart at most. It may be one of numbers, which onnxruntime puts out and mafat's reals
-    stand for; else reals that stand for numbers."""
+    """Largest difference of an output in steps. It may hold integers, which onnxruntime returns and
+    mafat dequantizes, or dequantized values."""
     if tensor.scale is not None:
         return max(abs(round(real / tensor.scale) + tensor.zero - number) for real, number in zip(ours, theirs))
     return max(abs(a - b) for a, b in zip(ours, theirs)) / step_of(theirs)
@@ -78,26 +81,27 @@ def read_array(kind, path):
 
 
 def step_of(values):
-    """The quantization step of these values: the least distance of two, or a 255th of their range, whichever is larger."""
+    """Estimates the quantization step: the least distance of two values, or 1/255 of the range if
+    that is larger."""
     found = sorted(set(values) | {0.0})
     reach = (found[-1] - found[0]) / 255
     return max(min((b - a for a, b in zip(found, found[1:]) if b - a > reach / 2), default=0), reach) or 1.0
 
 
 def has_same_largest(ours, theirs):
-    """Whether what is largest to them is so to us, but for two steps, one for each of two that are as large."""
+    """True if their largest value is our largest, within two steps."""
     return ours[theirs.index(max(theirs))] >= max(ours) - 2 * STEP_BAR * step_of(ours)
 
 
 class Files:
-    """A model, and what is fed to it."""
+    """A model and its input."""
 
     def __init__(self, model, raw):
         self.tflite, self.raw = model, raw
 
 
 class Oracle:
-    """The peers that are there, and what is found with them."""
+    """The available peers, and the results."""
 
     def __init__(self, build, folder, is_verbose, has_operators):
         self.build, self.folder, self.is_verbose, self.has_operators = build, folder, is_verbose, has_operators
@@ -111,7 +115,7 @@ class Oracle:
                 print("skip oracle *%s: %s: %s" % (suffix, kind.name, reason))
 
     def compare_steps(self, files):
-        """How many steps of its numbers each output is off at most."""
+        """Largest difference of each output in steps."""
         peer, _ = self.peers[".onnx"]
         expected, found = self.outputs(peer, files, []), self.outputs(self.mafat, files, [])
         if expected is None or found is None:
@@ -163,14 +167,15 @@ class Oracle:
             "FAIL" if is_bad else "ok", name, picture, len(files.outputs), " " if len(files.outputs) == 1 else "s", max(steps)), *bad, sep="\n", flush=True)
 
     def run_floats(self, path, files):
-        """In double precision, of a hybrid file with floats for its weights."""
+        """Outputs in double precision of a hybrid file with dequantized weights."""
         twin, dump = os.path.join(self.folder, "widened.tflite"), os.path.join(self.folder, "dump")
         widen(path, twin)
         programs.run([programs.DEBIAN_PYTHON, os.path.join(programs.HERE, "double_tflite.py"), twin, files.raw, dump], self.cpus, self.folder)
         return files.split(read_array("f", dump))
 
     def tell_library(self, name, picture, files, kind):
-        """How far TFLite is from a file of integers ("maps") or a hybrid one ("weights"); this one, from its twin of floats."""
+        """Difference of TFLite from an integer file ("maps") or a hybrid one ("weights"), and of
+        ours from its float twin."""
         algorithm = ["--algorithm", "direct"] if kind == "weights" else []
         expected, found = self.outputs(self.peers[".tflite"][0], files, []), self.outputs(self.mafat, files, algorithm)
         if expected is None or found is None:
@@ -189,7 +194,7 @@ class Oracle:
             "FAIL" if is_bad else "ok", name, picture, len(files.outputs), " " if len(files.outputs) == 1 else "s", text, why if is_bad else ""), flush=True)
 
     def run_cut(self, files, cut, inputs, outputs):
-        """The outputs of the library's run of `files`. inputs: their files."""
+        """The library's outputs for `files`. inputs: their files."""
         with open(files.raw, "wb") as file:
             for path in inputs:
                 with open(path, "rb") as one:
@@ -202,7 +207,7 @@ class Oracle:
             at += one.n
 
     def run_operator(self, model, inputs, outputs):
-        """By mafat, of one operator. inputs: files, in the order of its maps."""
+        """mafat's outputs of one operator. inputs: files, in the order of its maps."""
         told = ModelFiles(self.folder, model, self.mafat.program)
         words = [self.mafat.program, "--json", "--quiet", "--decode", "none"]
         for tensor, path in zip(told.inputs, inputs):
@@ -214,7 +219,8 @@ class Oracle:
         return [one.values(one.numbers(read_array("f", path))) for one, path in zip(outputs, dumps)]
 
     def tell_pieces(self, name, shown, files):
-        """Each operator of a TFLite file, given what the library's put out, and random numbers, beside the library's."""
+        """Compares each operator of a TFLite file with the library, on the library's values and on
+        random ones."""
         cut, rows, draw = Cut(files.model), [], random.Random(1)
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             whole = Files(os.path.join(folder, "whole.tflite"), os.path.join(folder, "in.raw"))
@@ -281,7 +287,8 @@ class Oracle:
         return errors, [is_softmax(values, tensor) for values, tensor in zip(expected, files.outputs)]
 
     def tell(self, name, picture, files, errors, softmaxed):
-        """A line for the model; one for each output that is too far off, or that is asked for."""
+        """Prints a line for the model, and one for each output that differs too much or is
+        requested."""
         bad = []
         for i, output in enumerate(files.outputs):
             bars = {algorithm: SOFTMAX_BAR if softmaxed[i] else bar for algorithm, bar in BARS.items()}

@@ -19,7 +19,7 @@ from workloads import Unavailable
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEBIAN_PYTHON = "/usr/bin/python3"   # python3-onnx is Debian's; another python3 may come first in PATH
 TIMEOUT_SECONDS = 1800
-ONNX2NCNN = "onnx2ncnn"   # of ncnn's tools; is built where there is protobuf
+ONNX2NCNN = "onnx2ncnn"   # one of ncnn's tools; built if protobuf is installed
 
 
 class Failed(Exception):
@@ -31,9 +31,9 @@ class Run:
 
     def __init__(self, output, total_ms, cpu_ms, cpu_share):
         self.output = output
-        self.cpu_ms = cpu_ms         # of the whole process
-        self.total_ms = total_ms     # from before it was started until its first line of output had arrived
-        self.cpu_share = cpu_share   # CPU time over elapsed time: below 1, it waited for files or for other processes
+        self.cpu_ms = cpu_ms         # CPU time of the whole process
+        self.total_ms = total_ms     # from before its start to its first line of output
+        self.cpu_share = cpu_share   # CPU time / elapsed time; below 1 it waited
 
 
 def last_line(text, code):
@@ -42,7 +42,8 @@ def last_line(text, code):
 
 
 def start(command, cpus, log, cwd=None, env=None):
-    """Starts a process on the given CPUs: it inherits them, so that no other program is started in between."""
+    """Restricts this process to the given CPUs; a started process inherits them, so no other
+    program runs in between."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cpus)
     try:
@@ -82,7 +83,7 @@ def run(command, cpus, folder, cwd=None, env=None):
 
 
 def compile_program(command, hint, libraries=()):
-    """Nothing is done where the program is newer than its source, peer.h and the libraries."""
+    """Builds a program unless it is newer than its source, peer.h and the libraries."""
     out = command[command.index("-o") + 1]
     sources = [word for word in command if word.startswith(HERE)] + [os.path.join(HERE, "peer.h"), *libraries]
     if os.path.exists(out) and os.path.getmtime(out) > max(os.path.getmtime(source) for source in sources):
@@ -101,8 +102,8 @@ class Mafat:
 
     name = "mafat"
     tolerance = 1e-4
-    level = "unknown"   # of kernels, once it has run
-    FORK = ["--fork", "darknet"]   # the peers compute what pjreddie's Darknet does
+    level = "unknown"   # kernel level, known after a run
+    FORK = ["--fork", "darknet"]   # the peers compute like pjreddie's Darknet
 
     def __init__(self, build):
         self.program = os.path.join(build, "run_inference")
@@ -125,16 +126,16 @@ class Mafat:
 
 
 class Peer:
-    """Programs that print one JSON object, as peer.h says."""
+    """Programs that print one JSON object, as documented in peer.h."""
 
     environment = None
-    tolerance = 1e-4   # of the largest value
-    may_read = reads = ("cfg",)   # formats of models; what is missing may make them fewer
-    reads_twins = False   # of quantised TFLite files, by twin_onnx.py
-    is_held = False    # to a level below the processor's
-    converts = False   # reads no format of ours, but what is made of it
-    picture, takes_threads = "jpg", False   # of networks of a cfg
-    settings = {"1 thread": []}             # where it takes no threads
+    tolerance = 1e-4   # relative to the largest value
+    may_read = reads = ("cfg",)   # formats of models; fewer if something is missing
+    reads_twins = False   # quantised TFLite files, through twin_onnx.py
+    is_held = False    # restricted to a level below the processor's
+    converts = False   # reads only converted models
+    picture, takes_threads = "jpg", False   # for networks of a cfg
+    settings = {"1 thread": []}             # if it has no option for threads
     hint = "experiments/peers/install.sh"
 
     def command(self, files, picture, repeat, options=(), dump=None):
@@ -152,7 +153,7 @@ class Peer:
         return [path]
 
     def prepare(self, files, folder):
-        """Writes what the peer reads beyond cfg and weights."""
+        """Writes what the peer needs besides cfg and weights."""
 
     def idle(self, cpus, folder):
         """Memory of a process that loaded the libraries but no model, and the library's version."""
@@ -185,7 +186,7 @@ class OpenCV(Peer):
     """OpenCV's DNN module."""
 
     name = "OpenCV DNN"
-    tolerance = 2e-4   # its batch norm has the 1e-6 below the root, Darknet's beside it: trained variances are small
+    tolerance = 2e-4   # it adds 1e-6 below the root, Darknet after it; some trained variances are small
     hint = "apt-get install --no-install-recommends g++ pkg-config libopencv-dev"
 
     def __init__(self, build):
@@ -200,7 +201,7 @@ class OpenCV(Peer):
 
 
 class OnnxRuntime(Peer):
-    """onnxruntime by its package for node."""
+    """onnxruntime, through its package for node."""
 
     name = "onnxruntime"
     may_read, reads, reads_twins = ("cfg", "onnx", "tflite"), ("cfg", "onnx"), True
@@ -217,7 +218,7 @@ class OnnxRuntime(Peer):
 
     @staticmethod
     def missing_converter():
-        """Why no cfg can be run, or None."""
+        """The reason why no cfg can be run, or None."""
         found = subprocess.run([DEBIAN_PYTHON, "-c", "import onnx"], capture_output=True, check=False)
         return None if found.returncode == 0 else ("python3-onnx, which its models are written with, is missing; "
                                                    "apt-get install --no-install-recommends python3-onnx")
@@ -255,7 +256,7 @@ class HeldOnnxRuntime(OnnxRuntime):
 
 
 class TFLite(Peer):
-    """TFLite's C library out of a package for node; with its own kernels, and with its XNNPACK delegate's."""
+    """TFLite's C library from a package for node, with its own kernels or its XNNPACK delegate."""
 
     name = "TFLite"
     may_read = reads = ("tflite",)
@@ -281,7 +282,7 @@ class HeldTFLite(TFLite):
     """The same on a processor that is said to have AVX2 at most."""
 
     name, level, is_held = "TFLite, avx2", "avx2", True
-    reads, reads_twins = (), True    # quantised files alone
+    reads, reads_twins = (), True    # quantised files only
 
     def __init__(self, build):
         super().__init__(build)
@@ -294,7 +295,7 @@ class HeldTFLite(TFLite):
 
 
 class Ncnn(Peer):
-    """ncnn, of an installed tree; its models are converted by the tree's own tools."""
+    """ncnn from an installed tree, whose tools convert the models."""
 
     name = "ncnn"
     may_read, converts = ("cfg", "onnx"), True
@@ -329,7 +330,7 @@ class Ncnn(Peer):
         raise Unavailable("no %s in a tree that MAFAT_NCNN names; %s" % (patterns[0], self.hint))
 
     def find_level(self):
-        """The best of this machine that it was built for."""
+        """The best level of this machine for which it was built."""
         found = find_levels()
         if found == ["neon"]:
             return "neon"
@@ -340,7 +341,7 @@ class Ncnn(Peer):
         return both[0]
 
     def tells_layers(self):
-        """Built to print each layer's time."""
+        """True if built to print each layer's time."""
         return "BENCHMARK" in self.built_with
 
     def model(self, files):
@@ -351,7 +352,8 @@ class Ncnn(Peer):
         return super().command(files, picture, repeat, [*options, *named], dump)
 
     def convert(self, files, folder):
-        """An ONNX file. Its converter does not tell the input's size, which ncnn takes other algorithms for."""
+        """Converts an ONNX file. The converter does not report the input's size, on which ncnn's
+        choice of algorithms depends."""
         dims, cpus = files.inputs[0].dims, os.sched_getaffinity(0)
         run([os.path.join(self.tools, ONNX2NCNN), files.onnx, files.param, files.bin], cpus, folder)
         size = dict(enumerate(reversed(dims[1:]))) if len(dims) == 4 else {0: dims[-1]}
@@ -369,7 +371,7 @@ class Ncnn(Peer):
 
 
 class Yardstick:
-    """A hard-wired YOLOv2 that shows what speed is reachable; found by the variable MAFAT_YARDSTICK."""
+    """A hard-wired YOLOv2 that shows the reachable speed; found by MAFAT_YARDSTICK."""
 
     name = "yardstick"
     settings = {"direct": ["-R", "2"],
@@ -380,12 +382,12 @@ class Yardstick:
         source = os.environ.get("MAFAT_YARDSTICK")
         if not source:
             raise Unavailable("MAFAT_YARDSTICK does not name its folder")
-        self.folder = folder   # it reads w.bin and img.bin where it runs
+        self.folder = folder   # it reads w.bin and img.bin in its working folder
         self.program = os.path.join(folder, "net")
         compile_program(["gcc", "-O3", "-march=native", "-w", "-o", self.program, os.path.join(source, "net.c"), "-lm"],
                         "it needs AVX-512")
         try:
-            run([self.program], cpus, folder, cwd=folder)   # the first call writes its weights, and stops
+            run([self.program], cpus, folder, cwd=folder)   # the first call only writes its weights
         except Failed as error:
             raise Unavailable("does not run (%s)" % error) from None
 
@@ -394,7 +396,7 @@ class Yardstick:
 
     @staticmethod
     def read(output):
-        """Its line of text: milliseconds and bytes."""
+        """Parses its line: milliseconds and bytes."""
         match = re.search(r"best ([\d.]+) avg ([\d.]+) .* HWM (\d+) kB", output)
         if not match:
             raise Failed("printed something unexpected")

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
-"""Writes a quantized twin of an ONNX model of floats: weights of int8 with a scale for each filter, activations of 8 bits with one
-scale each, by their ranges over some inputs.
+"""Writes a quantized twin of a float ONNX model: int8 weights with a scale for each filter, 8-bit
+activations with one scale each, from their ranges over some inputs.
 
-    quantize_onnx.py [--activations uint8|int8] [--ends] MODEL.onnx OUT.onnx INPUT.raw...
+  quantize_onnx.py [--activations uint8|int8] [--ends] MODEL.onnx OUT.onnx INPUT.raw...
 
---ends: what the model is given and puts out are numbers of 8 bits, too, where it is quantized.
+--ends: the model's inputs and outputs are 8-bit, too, if they are quantized.
 
-Each tensor between operators that can be quantized has a QuantizeLinear and a DequantizeLinear (QDQ), as onnxruntime's own quantizer
-writes them, which is not packaged. What such operators leave as they are stays a float. onnxruntime finds the ranges
-(experiments/peers/install.sh). INPUT: raw floats, as the model's input has them; it has one.
+Each tensor between quantizable operators gets a QuantizeLinear and a DequantizeLinear (QDQ), as
+from onnxruntime's own quantizer, which is not packaged. Other tensors stay floats. onnxruntime
+finds the ranges (experiments/peers/install.sh). INPUT: raw floats for the model's only input.
 
 Needs Debian's python3-onnx."""
 
@@ -25,21 +25,21 @@ from onnx import TensorProto, helper, numpy_helper, shape_inference, version_con
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 OPSET = 13
-WEIGHTED = {"Conv": 1, "Gemm": 1, "MatMul": 1}   # which input are weights
+WEIGHTED = {"Conv": 1, "Gemm": 1, "MatMul": 1}   # index of the weights among the inputs
 COMPUTED = ("Add", "Mul", "AveragePool", "GlobalAveragePool", "Concat", "Relu", "Clip", "LeakyRelu", "Sigmoid", "HardSigmoid", "HardSwish", "Gelu",
             "LayerNormalization", "Softmax")
 MOVED = ("MaxPool", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Split", "Identity")
-BOUNDS = ("Relu", "Clip")   # part of the operator before
+BOUNDS = ("Relu", "Clip")   # fused with the operator before
 TYPES = {"uint8": (TensorProto.UINT8, numpy.uint8, 0), "int8": (TensorProto.INT8, numpy.int8, -128)}
 
 
 class Unsupported(Exception):
-    """The message says what of the model cannot be quantized."""
+    """Raised for what cannot be quantized; the message has the reason."""
 
 
 def convert(model):
-    """To operators of today. The converter needs shapes, which it does not find in all files; Softmax of the last of three dimensions, and
-    lists of axes, are the only ones here that have changed."""
+    """Converts old operators. ONNX's converter needs shapes that some files lack; here only Softmax
+    on the last of three dimensions and lists of axes have changed."""
     try:
         return version_converter.convert_version(shape_inference.infer_shapes(model), OPSET)
     except RuntimeError:
@@ -59,7 +59,7 @@ def convert(model):
 
 
 class Model:
-    """A model's graph: who makes and who reads each tensor, and which tensors are constants."""
+    """A model's graph: producers and readers of each tensor, and constants."""
 
     def __init__(self, path):
         model = onnx.load(path)
@@ -84,7 +84,7 @@ class Model:
                 self.readers.setdefault(name, []).append(node)
 
     def fold_normalizations(self):
-        """Into the convolutions before them."""
+        """Folds batch norms into the convolutions before them."""
         for node in [node for node in self.graph.node if node.op_type == "BatchNormalization"]:
             conv = self.makers.get(node.input[0])
             if conv is None or conv.op_type != "Conv" or conv.input[1] not in self.constants or len(self.readers[node.input[0]]) > 1 or node.input[0] in self.outputs:
@@ -101,7 +101,7 @@ class Model:
         self.find()
 
     def put(self, node, index, values):
-        """A constant of its own as a node's input."""
+        """Gives a node a constant of its own as an input."""
         name = "%s_folded_%d" % (node.output[0], index)
         self.constants[name] = numpy.ascontiguousarray(values, "f4")
         if index == len(node.input):
@@ -111,7 +111,7 @@ class Model:
 
 
 def find_ranges(model, inputs):
-    """Ranges of the input and of all computed tensors, by onnxruntime."""
+    """Ranges of the input and all computed tensors, measured with onnxruntime."""
     whole = onnx.ModelProto()
     whole.CopyFrom(model.model)
     del whole.graph.initializer[:]
@@ -136,13 +136,13 @@ def find_ranges(model, inputs):
 
 
 class Twin:
-    """The graph that is written."""
+    """The graph to write."""
 
     def __init__(self, model, ranges, activations, has_ends):
         self.model, self.ranges, self.has_ends = model, ranges, has_ends
         self.type, self.numbers, self.least = TYPES[activations]
         self.nodes, self.constants = [], dict(model.constants)
-        self.scales = {}   # (scale, zero point) of tensors that are quantized
+        self.scales = {}   # (scale, zero point) of quantized tensors
         self.standing = {}  # tensor -> the output of its DequantizeLinear
 
     def constant(self, name, values):
@@ -152,7 +152,7 @@ class Twin:
     # ---- what is quantized ----
 
     def takes(self, node):
-        """Is it an operator whose inputs and output are quantized?"""
+        """True if the operator's inputs and output are quantized."""
         if self.is_weighted(node):
             return True
         if not self.is_float(node.output[0]):
@@ -164,7 +164,7 @@ class Twin:
         return node.op_type in COMPUTED + MOVED and self.is_float(node.input[0])
 
     def is_weighted(self, node):
-        """By constants?"""
+        """True if the node multiplies by constant weights."""
         return node.op_type in WEIGHTED and node.input[1] in self.model.constants and node.input[0] not in self.model.constants and (
             node.op_type != "MatMul" or self.model.constants[node.input[1]].ndim == 2)
 
@@ -172,13 +172,13 @@ class Twin:
         return name in self.ranges
 
     def is_inside(self, name):
-        """Between an operator and the bounds of what it puts out?"""
+        """True for a tensor between an operator and its clamping."""
         readers = self.model.readers.get(name, [])
         return len(readers) == 1 and readers[0].op_type in BOUNDS and name not in self.model.outputs and (
             self.model.makers.get(name) is not None and self.model.makers[name].op_type in tuple(WEIGHTED) + ("Add", "Mul"))
 
     def scale_of(self, name):
-        """The scale of a tensor; operators that only move elements keep it."""
+        """A tensor's scale; operators that only move elements keep it."""
         if name not in self.scales:
             maker = self.model.makers.get(name)
             if maker is not None and maker.op_type in MOVED and self.is_float(maker.input[0]):
@@ -192,12 +192,12 @@ class Twin:
     # ---- writing ----
 
     def pair(self, name, source):
-        """A QuantizeLinear and a DequantizeLinear of a tensor; the name that its readers read."""
+        """Writes a QuantizeLinear and a DequantizeLinear. Returns the name for readers."""
         scale, zero = self.scale_of(name)
         words = [self.constant(name + "_scale", scale), self.constant(name + "_zero", self.numbers(zero))]
         is_end = self.is_end(name)
         numbers, out = name if is_end else name + "_quantized", name if source != name and not is_end else name + "_dequantized"
-        if source != numbers:   # the input is there
+        if source != numbers:   # an input exists already
             self.nodes.append(helper.make_node("QuantizeLinear", [source] + words, [numbers], name=name + "_q"))
         if not is_end or name in self.model.readers:
             self.nodes.append(helper.make_node("DequantizeLinear", [numbers] + words, [out], name=name + "_dq"))
@@ -205,7 +205,7 @@ class Twin:
         return out
 
     def is_end(self, name):
-        """Is it an input or output of numbers?"""
+        """True for an 8-bit input or output of the model."""
         if not self.has_ends or not self.is_float(name):
             return False
         maker = self.model.makers.get(name)
@@ -219,13 +219,13 @@ class Twin:
                 if self.is_end(one.name) else one for one in values]
 
     def read(self, name):
-        """A tensor that is an operand of what is quantized."""
+        """A tensor as an operand of a quantized operator."""
         if name in self.model.constants:
             return self.number(name)
         return name if self.is_inside(name) else self.standing.get(name) or self.pair(name, name)
 
     def number(self, name):
-        """A constant that is added or multiplied, at one scale."""
+        """An added or multiplied constant, with one scale."""
         values = self.model.constants[name]
         largest = float(abs(values).max()) or 1.0
         scale = numpy.float32(largest / 127)
@@ -239,7 +239,7 @@ class Twin:
         return out
 
     def weighted(self, node):
-        """Weights with a scale for each filter, a bias at that of the sums."""
+        """Weights with a scale for each filter, and a bias with the sums' scale."""
         values, attributes = self.model.constants[node.input[1]], {one.name: one for one in node.attribute}
         turned = node.op_type == "MatMul" or (node.op_type == "Gemm" and not attributes.get("transB", helper.make_attribute("transB", 0)).i)
         axis = 1 if turned else 0
@@ -262,7 +262,7 @@ class Twin:
             copy.input[:] = [self.standing.get(name, name) for name in node.input]
             return
         self.nodes.pop()
-        moved = node.op_type in MOVED + ("Clip", "LayerNormalization")   # the others of whose inputs are no maps
+        moved = node.op_type in MOVED + ("Clip", "LayerNormalization")   # whose other inputs are not maps
         inputs = self.weighted(node) if self.is_weighted(node) else [
             self.read(name) if k == 0 or not moved else name for k, name in enumerate(node.input)]
         copy.input[:] = inputs

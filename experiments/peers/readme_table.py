@@ -20,7 +20,8 @@ NETWORKS = [
     ("yolo-fastest-1.1", "Yolo-Fastest 1.1, 320 x 320"),
     ("resnet50", "ResNet-50, 256 x 256"),
 ]
-# Heading, and the row of results.csv: node has no JPEG decoder, so onnxruntime reads a PPM of the network's size.
+# Heading, and the row of results.csv. node has no JPEG decoder, so onnxruntime reads a PPM of the
+# network's size.
 PROGRAMS = [
     ("Darknet", ("Darknet", "1 thread, jpg")),
     ("OpenCV DNN", ("OpenCV DNN", "1 thread, jpg")),
@@ -30,7 +31,7 @@ PROGRAMS = [
 
 
 def read(path):
-    """{(workload, program, setting, metric): value}, and where and when it was measured."""
+    """{(workload, program, setting, metric): value}, and place and date of the measurement."""
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     values = {(r["workload"], r["program"], r["setting"], r["metric"]): float(r["value"]) for r in rows}
@@ -38,14 +39,14 @@ def read(path):
 
 
 def number(value):
-    """One decimal below 100."""
+    """A number with one decimal below 100."""
     return "%.0f" % value if value >= 100 else "%.1f" % value
 
 
 def cell(values, workload, row):
     warm = values.get((workload, *row, "warm_ms"))
     resident = values.get((workload, *row, "resident_bytes"))
-    if warm is None or resident is None:   # a program that ran nothing was not installed
+    if warm is None or resident is None:   # nothing was run: the program was not installed
         return "not supported" if any(key[1] == row[0] and key[0] for key in values) else "not measured"
     return "%s ms, %s MiB" % (number(warm), number(resident / MIB))
 

@@ -1,4 +1,4 @@
-"""Samples -> medians -> a markdown table and a CSV."""
+"""Computes medians from samples, and writes a Markdown table and a CSV."""
 
 import csv
 import os
@@ -11,21 +11,21 @@ from pages import wrapped   # noqa: E402
 
 MEGABYTE = 1048576
 COLUMNS = ("workload", "program", "setting", "metric", "value", "unit", "machine", "kernel", "commit", "date")
-PEAK_SHARES = {"onnxruntime": 0.25, "TFLite": 0.5}      # of a peer's peak, at most
-PREDICTION_SHARE, PREDICTION_BYTES = 0.02, 256 << 10   # above what is resident, at most
+PEAK_SHARES = {"onnxruntime": 0.25, "TFLite": 0.5}      # largest ratio of our peak to the peer's
+PREDICTION_SHARE, PREDICTION_BYTES = 0.02, 256 << 10   # largest excess over the resident bytes
 UNITS = {"ms": "ms", "bytes": "bytes", "difference": "ratio", "share": "ratio"}
 
 
 class Row:
-    """One line of a workload's table: who ran it, how, and everything that was measured."""
+    """A row of a workload's table: program, setting and all measurements."""
 
     def __init__(self, program, setting, picture, options=(), cpus=None, level=None, threads=1):
         self.program, self.setting, self.picture = program, setting, picture
         self.options, self.cpus = list(options), cpus
-        self.level, self.threads = level, threads   # level: None is the machine's best
+        self.level, self.threads = level, threads   # level None: the machine's best
         self.repeat, self.tolerance = 0, 0
         self.samples = {}      # metric -> one value a round
-        self.failure = None    # why it is not measured any more
+        self.failure = None    # reason why it is no longer measured
 
     @property
     def name(self):
@@ -65,7 +65,8 @@ def table(heads, lines):
 
 
 def like(row):
-    """The properties that compared rows share. mafat's rows are compared with the first of their picture."""
+    """Properties that compared rows share. mafat's rows are compared with the first of their
+    picture."""
     return (row.picture,) if row.name == "mafat" else (row.picture, row.level, row.threads)
 
 
@@ -93,7 +94,7 @@ def speed_table(rows):
 
 
 def yardstick_lines(workload, rows):
-    """Per algorithm: the yardstick's best setting beside our row that was fed a PPM."""
+    """For each algorithm: the yardstick's best setting and our row for a PPM."""
     lines = []
     for algorithm in ("direct", "winograd"):
         theirs = [row for row in rows if row.name == "yardstick" and row.setting.startswith(algorithm) and row.median("best_ms")]
@@ -111,20 +112,22 @@ def yardstick_lines(workload, rows):
 
 
 def paired_ratio(above, below):
-    """The median over rounds of the ratio of two rows' warm latencies: what disturbs a round mostly disturbs both."""
+    """Median over rounds of the ratio of two rows' warm latencies: disturbances of a round mostly
+    affect both."""
     pairs = list(zip(above.samples.get("warm_ms", []), below.samples.get("warm_ms", []))) if above and below else []
     return statistics.median(a / b for a, b in pairs) if pairs else None
 
 
 def best_peer_lines(workload, rows):
-    """One line for each level and number of threads at which ncnn is there, or onnxruntime at the machine's best."""
+    """A line for each level and number of threads at which ncnn exists, or onnxruntime at the
+    machine's best."""
     ours = {}
     for row in rows:
         if row.name == "mafat" and row.picture == "ppm" and row.median("warm_ms"):
             ours.setdefault((row.level, row.threads), row)
     for (level, threads), our in ours.items():
         ncnn = next((row for row in rows if row.name.startswith("ncnn") and like(row)[1:] == (level, threads)), None)
-        # onnxruntime takes the best instructions of the machine, whatever level we are held to.
+        # onnxruntime uses the machine's best instructions, whatever our level.
         onnxruntime = next((row for row in rows if row.name == "onnxruntime" and row.threads == threads), None)
         peers = [row for row in (ncnn, onnxruntime) if row and row.median("warm_ms")]
         if not peers or (level and not ncnn):
@@ -142,8 +145,8 @@ def model_rows(rows):
 
 
 def model_time_lines(workload, rows):
-    """One line for each peer; the best is of those that read the file as it is. Of quantised files for each level of ours, too: beside peers held
-    to it, where there are any."""
+    """A line for each peer; the best of those that read the file directly. For quantised files also
+    for each of our levels, against peers restricted to it, if any."""
     first, peers = model_rows(rows)
     for our in (row for row in rows if row is first or (row.name == "mafat" and row.level and row.median("warm_ms"))):
         alike = [row for row in peers if row.level == our.level] or [row for row in peers if not row.level]
@@ -156,7 +159,7 @@ def model_time_lines(workload, rows):
 
 
 def shares_of_peaks(rows):
-    """Our peak over each peer's, and what it may be at most."""
+    """Our peak divided by each peer's, and its limit."""
     ours, peers = model_rows(rows)
     for name in dict.fromkeys(row.name for row in peers if not row.program.is_held) if ours else []:
         peak = min(row.median("peak_resident_bytes") for row in peers if row.name == name)
@@ -224,7 +227,8 @@ def markdown(results, idle, versions, notes, about):
 
 
 def quietness(results):
-    """A pinned process on a quiet machine has its CPU to itself, but for loading its files."""
+    """Warns if processes had less than a whole CPU, apart from loading: then the machine was not
+    quiet."""
     shares = [share for _, rows in results for row in rows for share in row.samples.get("cpu_share", [])
               if len(row.cpus) == 1]
     return "The timed processes had %.0f %% of their CPU (median; least: %.0f %%).\n" % (
@@ -247,7 +251,7 @@ def csv_lines(results, idle, about):
 
 
 def write(folder, results, idle, versions, notes, about):
-    """Both files; returns the markdown."""
+    """Writes both files. Returns the Markdown."""
     os.makedirs(folder, exist_ok=True)
     text = markdown(results, idle, versions, notes, about)
     with open(os.path.join(folder, "results.md"), "w", encoding="utf-8") as file:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""mafat beside other programs that run the same networks: end to end, in one run, interleaved, medians.
+"""Measures mafat and other programs on the same networks: end to end, interleaved in one run,
+medians.
 
-README.md beside this file has the protocol. What is missing is reported and left out.
-"""
+README.md beside this file has the protocol. Missing programs are reported and left out."""
 
 import argparse
 import array
@@ -27,7 +27,7 @@ from workloads import WORKLOADS, Unavailable
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAPER_PLAN = "5x5/8/2x2"
 ALL_WORKLOADS = WORKLOADS + MODEL_WORKLOADS
-CPU_REPEAT = 10    # from this many runs in a process, the CPU time of one is reported
+CPU_REPEAT = 10    # with this many runs in a process, the CPU time of one is reported
 
 
 def read_options():
@@ -67,7 +67,7 @@ def read_options():
 
 
 def difference(found, expected):
-    """The largest, relative to the largest value of the output that it is in."""
+    """The largest difference, relative to its output's largest value."""
     if found is None or [len(part) for part in found] != [len(part) for part in expected]:
         raise Failed("puts out %s values instead of %s" % (
             *("+".join(str(len(part)) for part in parts) if parts else "other" for parts in (found, expected)),))
@@ -80,7 +80,7 @@ def difference(found, expected):
 
 
 class Bench:
-    """One run of everything: options, programs, where files go, what was found missing."""
+    """A complete run: options, programs, folders, and what is missing."""
 
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -99,7 +99,8 @@ class Bench:
             print("\r\033[K" + text, end="", file=sys.stderr, flush=True)
 
     def note(self, text):
-        """Notes what is left out, on the terminal and in the results, without this machine's paths."""
+        """Reports what is left out, on the terminal and in the results, without paths of this
+        machine."""
         for path in (self.folder, self.options.build, ROOT, os.environ.get("MAFAT_YARDSTICK"), os.environ.get("MAFAT_MODELS")):
             if path:
                 text = text.replace(path.rstrip("/") + "/", "")
@@ -147,7 +148,7 @@ class Bench:
             self.note("yardstick: %s" % reason)
 
     def our_rows(self, workload):
-        """The first of a picture is what peers are compared with."""
+        """Our rows. Peers are compared with the first of their picture."""
         rows = []
 
         def add(setting, picture, options, cpus=self.cpus, **how):
@@ -180,7 +181,7 @@ class Bench:
         return rows
 
     def threads(self, workload):
-        """How many threads the rows have that are compared with ncnn and onnxruntime."""
+        """Numbers of threads of rows compared with ncnn and onnxruntime."""
         return [n for n in workload.threads if n == 1 or n <= len(self.all_cpus)]
 
     def cpus_of(self, threads):
@@ -219,10 +220,10 @@ class Bench:
         self.note("%s, %s, %s: %s%s" % (workload.name, row.name, row.setting, not_ours, reason))
         self.failed |= row.program is self.mafat
 
-    # ---- the same results? ----
+    # ---- comparing results ----
 
     def dump(self, row, files, picture):
-        """The outputs that are compared, an array each."""
+        """The compared outputs, an array each."""
         path = os.path.join(self.folder, "dump")
         if hasattr(row.program, "prepare"):
             row.program.prepare(files, self.folder)
@@ -240,7 +241,7 @@ class Bench:
         return files.split(values)
 
     def twin_of(self, row, probe):
-        """The file that a program runs in place of this one, if it has its own rule of rounding."""
+        """The file that a program runs instead, if it has its own rounding rule."""
         if probe.is_darknet or probe.onnx == probe.model or not getattr(row.program, "reads_twins", False):
             return None
         row.program.prepare(probe, self.folder)
@@ -249,7 +250,8 @@ class Bench:
         return twin
 
     def compare(self, workload, rows, files):
-        """Every program's outputs, or those before each head, against our direct convolutions, relative to the largest value."""
+        """Compares every program's outputs, or those before each head, with our direct
+        convolutions, relative to the largest value."""
         checked = {}
         for row in rows:
             if row.program is not self.yardstick:
@@ -268,7 +270,7 @@ class Bench:
                     row.add("difference", difference(found, self.dump(reference, twin, twin.raw) if twin else expected))
                 except Failed as reason:
                     self.give_up(workload, row, "%s: %s" % (what, reason))
-        for row in rows:   # the worst of all heads, also in the rows of the other picture
+        for row in rows:   # the worst of all heads, also for rows of the other picture
             judged = checked.get(row.key())
             if judged and judged.samples.get("difference"):
                 row.samples["difference"] = [max(judged.samples["difference"])]
@@ -322,7 +324,7 @@ class Bench:
         command = row.program.command(files, picture, 1, row.options)
         cold = programs.run(command, row.cpus, self.folder, env=environment)
         row.add("total_ms", cold.total_ms)
-        if row.repeat >= CPU_REPEAT:   # what it costs to start and to load is in both
+        if row.repeat >= CPU_REPEAT:   # cancels the cost of starting and loading
             row.add("cpu_ms", (process.cpu_ms - cold.cpu_ms) / (row.repeat - 1))
 
     def time(self, workload, rows, files):

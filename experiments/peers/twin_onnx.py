@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Writes a quantized TFLite file as an ONNX model of the same numbers, for programs that read no TFLite: each operator between a
-DequantizeLinear and a QuantizeLinear (QDQ).
+"""Writes a quantized TFLite file as an ONNX model with the same quantization, for programs that do
+not read TFLite: each operator is between a DequantizeLinear and a QuantizeLinear (QDQ).
 
-    twin_onnx.py MODEL.tflite OUT.onnx
+  twin_onnx.py MODEL.tflite OUT.onnx
 
-Maps are [1, c, h, w] but for the input and outputs; int8 becomes uint8 behind the input, 128 more of each number and zero point, for
-which onnxruntime has more kernels. Scales are the file's. Of the operators there are those that the compared files have; a custom one at the end is left out.
+Maps are [1, c, h, w] except for inputs and outputs. After the input, int8 becomes uint8 (values and
+zero points plus 128), for which onnxruntime has more kernels. Scales are the file's. Supports the
+operators of the compared files; a custom one at the end is left out.
 
 Needs Debian's python3-onnx."""
 
@@ -23,11 +24,11 @@ OPSET = 13
 NUMPY = {0: numpy.float32, 2: numpy.int32, 3: numpy.uint8, 4: numpy.int64, 9: numpy.int8}
 KINDS = {0: TensorProto.FLOAT, UINT8: TensorProto.UINT8, INT8: TensorProto.INT8}
 SAME = 0
-LAST = (0, 3, 1, 2)   # of [n, c, h, w], channels are the last in the file
+LAST = (0, 3, 1, 2)   # file's dimension for each of [n, c, h, w]: channels are last
 
 
 class Unsupported(Exception):
-    """The message says what of the file has no twin."""
+    """Raised for what has no twin; the message has the reason."""
 
 
 class Tensor:
@@ -95,7 +96,7 @@ class Twin:
         return self.values[index]
 
     def write(self, index, name):
-        """Floats as the tensor's numbers, and these as floats again."""
+        """Quantizes floats to the tensor's type, and dequantizes them again."""
         tensor = self.tensors[index]
         if tensor.type not in (UINT8, INT8):
             self.values[index] = name
@@ -104,10 +105,10 @@ class Twin:
         self.values[index] = self.node("DequantizeLinear", [numbers] + self.said(tensor), tensor.name + "_d")
 
     def weights(self, index, bias, source, order, axis):
-        """Weights, in ONNX's order, and biases, each with their scales."""
+        """Weights in ONNX's order, and biases, with their scales."""
         tensor = self.tensors[index]
         numbers, scales, signs = tensor.values, tensor.scales, numpy.sign(tensor.scales).astype("i1")
-        if (signs < 0).any():   # a filter's, along the last dimension of a depthwise convolution's, else along the first
+        if (signs < 0).any():   # of a filter: last dimension for depthwise convolutions, else the first
             numbers = (numbers * signs.reshape([-1 if k == (3 if order and order[0] == 3 else 0) else 1 for k in range(numbers.ndim)])).astype("i1")
         zero = numpy.zeros(scales.size, numpy.int8) if tensor.type == INT8 else tensor.zeros.astype("u1")
         shape = () if scales.size == 1 else (-1,)
@@ -159,7 +160,7 @@ class Twin:
         return self.bounded(self.node(kind, [self.read(inputs[0])], out, kernel_shape=kernel, strides=strides, pads=pads), options.number(5, "b"))
 
     def reshape(self, source, shape, out):
-        """Elements in the file's order."""
+        """The tensor with elements in the file's order."""
         tensor, name = self.tensors[source], self.read(source)
         if self.is_map(tensor) and tensor.shape[1] * tensor.shape[2] > 1 and tensor.shape[3] > 1:
             name = self.node("Transpose", [name], out + "_last", perm=[0, 2, 3, 1])
@@ -182,7 +183,7 @@ class Twin:
         return self.node("Pad", [self.read(inputs[0]), self.constant(out + "_pads", numpy.concatenate([pads[:, 0], pads[:, 1]]).astype("i8"))], out)
 
     def transpose(self, inputs, out):
-        """Dimension k of a map is that which the file counts as LAST[k]."""
+        """Dimension k of a map is the file's dimension LAST[k]."""
         perm = [int(one) for one in self.tensors[inputs[1]].values]
         if len(perm) == 4:
             perm = [LAST.index(perm[LAST[k]]) for k in range(4)]
@@ -249,7 +250,7 @@ class Twin:
         return helper.make_tensor_value_info("input", KINDS[tensor.type], tensor.shape)
 
     def end(self, index, name):
-        """Maps as the file has them."""
+        """Maps with the file's order of dimensions."""
         if self.is_map(self.tensors[index]):
             return self.node("Transpose", [self.values[index]], name, perm=[0, 2, 3, 1])
         return self.node("Identity", [self.values[index]], name)

@@ -12,27 +12,27 @@ HEADS = ("yolo", "region", "softmax")
 
 
 class Unavailable(Exception):
-    """A workload or a program that cannot be had here; the message says why and what would help."""
+    """Raised if a workload or program is missing; the message has the reason and a remedy."""
 
 
 class Workload:
-    """Darknet's files: a network, or its first `layers` layers, and how often a process runs it."""
+    """Darknet's files: a network or its first `layers` layers, and how often a process runs it."""
 
-    format, picture = "cfg", "ppm"    # the picture of the rows that are compared with ncnn and onnxruntime
+    format, picture = "cfg", "ppm"    # picture of rows compared with ncnn and onnxruntime
     tolerance = None    # each program's own
 
     def __init__(self, name, title, network, repeat, layers=None, trained=False, threads=(1,)):
         self.name, self.title, self.network, self.layers = name, title, network, layers
-        self.repeat = repeat      # of the quick programs; Darknet runs fewer times
-        self.trained = trained    # weights come from MAFAT_MODELS, else they are made
-        self.threads = threads    # of the rows that are compared with ncnn and onnxruntime
+        self.repeat = repeat      # for fast programs; Darknet has fewer
+        self.trained = trained    # trained weights from MAFAT_MODELS, else generated ones
+        self.threads = threads    # for rows compared with ncnn and onnxruntime
         self.is_yolov2 = network == "yolov2"
 
     def prepare(self, folder, build):
         return prepare(self, folder, os.path.join(build, "make_weights"))
 
     def probes(self, files):
-        """The compared layers: files that end there, made one at a time."""
+        """Files that end at each compared layer, made one at a time."""
         for depth in probe_depths(files):
             yield "layer %d" % (depth - 1), make_probe(files, depth)
 
@@ -76,12 +76,13 @@ class Files:
         return [(path, path)]
 
     def split(self, values):
-        """The outputs that are compared: one."""
+        """The compared outputs: one."""
         return [values]
 
 
 def read_text(path):
-    """Reads text of any encoding, since comments in a cfg have any; write_text() restores the same bytes."""
+    """Reads text of any encoding, which comments in a cfg may have; write_text() restores the same
+    bytes."""
     with open(path, encoding="utf-8", errors="surrogateescape") as file:
         return file.read()
 
@@ -92,7 +93,7 @@ def write_text(path, text):
 
 
 def split_sections(text):
-    """[net], then one text a layer."""
+    """[net], then a text for each layer."""
     return [part for part in re.split(r"(?m)^(?=\[)", text) if part.startswith("[")]
 
 
@@ -101,7 +102,7 @@ def section_name(text):
 
 
 def single_picture(text):
-    """batch and subdivisions 1: peers allocate for every picture of a batch."""
+    """Sets batch and subdivisions to 1: peers allocate for every picture of a batch."""
     return re.sub(r"(?m)^\s*(batch|subdivisions)\s*=.*$", r"\1=1", text)
 
 
@@ -115,7 +116,7 @@ def input_size(text):
 
 
 def write_ppm(path, width, height):
-    """Coarse random blocks: sharp edges and flat areas, the same in every run."""
+    """A picture of coarse random blocks with sharp edges and flat areas, the same in every run."""
     generator = random.Random(1)
     block = 16
     with open(path, "wb") as file:
@@ -128,7 +129,8 @@ def write_ppm(path, width, height):
 
 
 def prepare(workload, folder, make_weights):
-    """The workload's Files in `folder`: cfg for one picture, weights, a JPEG, a PPM of the network's size."""
+    """The workload's Files in `folder`: cfg for one picture, weights, a JPEG, a PPM of the
+    network's size."""
     source = CFGS
     if workload.trained:
         source = os.environ.get("MAFAT_MODELS")
@@ -155,7 +157,8 @@ def prepare(workload, folder, make_weights):
 
 
 def make_probe(files, layers):
-    """The same files with a cfg that ends after `layers` layers: a peer's last output can then be compared."""
+    """The same files with a cfg that ends after `layers` layers, so that a peer's last output can
+    be compared."""
     probe = Files(files.folder, "probe-%d" % layers)
     write_text(probe.cfg, first_layers(read_text(files.cfg), layers))
     probe.weights, probe.jpg, probe.ppm = files.weights, files.jpg, files.ppm

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes a Darknet network (.cfg and .weights) as an ncnn model (.param and .bin) by ncnn's own tools.
+"""Writes a Darknet network (.cfg and .weights) as an ncnn model (.param and .bin) with ncnn's
+tools.
 
-darknet2ncnn converts, ncnnoptimize folds batch norm and activations into the convolutions, as ncnn
-advises. What the former does not know is made good in the text between the two: [reorg], a [shortcut]
-of another shape, [softmax], the epsilon of batch norm. A [yolo] or [region] head is left out, as
-write_onnx.py does.
-"""
+darknet2ncnn converts; ncnnoptimize folds batch norm and activations into the convolutions, as ncnn
+recommends. This script adds what darknet2ncnn lacks to the text between the two: [reorg], a
+[shortcut] of another shape, [softmax], the epsilon of batch norm. A [yolo] or [region] head is left
+out, as in write_onnx.py."""
 
 import argparse
 import os
@@ -22,7 +22,7 @@ LEFT_OUT = ("yolo", "region", "softmax", "cost")
 
 
 class Unsupported(Exception):
-    """The message says what is not supported."""
+    """Raised for what is not supported; the message has the reason."""
 
 
 def number(section, key, default=0):
@@ -65,8 +65,8 @@ def shapes(sections):
 
 
 def readable_cfg(sections):
-    """The cfg as darknet2ncnn reads it. Of the sizes of maps it makes nothing but a check of shortcuts: with one pixel
-    all agree. A [reorg] is a [route] with as many channels."""
+    """The cfg for darknet2ncnn. It uses map sizes only to check shortcuts; with one pixel all
+    agree. A [reorg] becomes a [route] with as many channels."""
     text = re.sub(r"(?m)^\s*(width|height)\s*=.*$", r"\1=1", sections[0])
     for section in sections[1:]:
         kind = section_name(section)
@@ -95,13 +95,13 @@ class Layer:
         return " ".join([self.kind, self.name, *counts, *self.inputs, *self.outputs, *self.parameters]) + "\n"
 
     def index(self):
-        """The Darknet layer of which it is a part, or None."""
+        """The Darknet layer that it belongs to, or None."""
         found = re.match(r"(\d+)_\d+$", self.name)
         return int(found.group(1)) if found else None
 
 
 def chain(name, blob, *steps):
-    """Layers one after the other from a blob on; the last one's output is called as the first argument says."""
+    """A chain of layers from a blob on; the first argument names the last one's output."""
     for i, (kind, *parameters) in enumerate(steps):
         own = name if i == len(steps) - 1 else "%s_%s%d" % (name, kind.lower(), i)
         yield Layer(kind, own, [blob], [own], parameters)
@@ -113,8 +113,8 @@ def size_parameters(c, h, w):
 
 
 def reorg(layer, stride, shape):
-    """Darknet takes (c, h, w) for (c / s^2, h s, w s) and gathers every s-th pixel: (c, h, w) again, which is taken for
-    (c s^2, h / s, w / s)."""
+    """Darknet reads (c, h, w) as (c / s^2, h s, w s) and gathers every s-th pixel; the result (c,
+    h, w) is read as (c s^2, h / s, w / s)."""
     c, h, w = shape
     return chain(layer.name, layer.inputs[0],
                  ("Reshape", *size_parameters(c // stride ** 2, h * stride, w * stride)),
@@ -148,7 +148,7 @@ def make_good(layers, sections):
             net = sections[0]
             layer.parameters = size_parameters(number(net, "channels", 3), number(net, "height"), number(net, "width"))
         elif layer.kind == "BatchNorm":
-            # Darknet adds its 1e-6 to the root: nothing below the root is nearer to that than their 1e-5.
+            # Darknet adds 1e-6 after the root; adding nothing below it is closer than ncnn's 1e-5.
             layer.parameters[1] = "1=0"
         if layer.kind == "Concat" and section_name(section) == "reorg":
             yield from reorg(layer, number(section, "stride", 1), known[i - 1])
@@ -162,7 +162,7 @@ def make_good(layers, sections):
 
 
 def drop_unread(layers):
-    """Removes outputs of splits that only the replacement of a [reorg] read."""
+    """Removes outputs of splits that only a replaced [reorg] read."""
     read = {blob for layer in layers for blob in layer.inputs}
     for layer in layers:
         if layer.kind == "Split":

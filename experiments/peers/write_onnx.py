@@ -1,13 +1,11 @@
 #!/usr/bin/python3
 """Writes a Darknet network (.cfg and .weights) as an ONNX model.
 
-Batch norm is folded into the convolutions, as onnxruntime would do itself. Paddings, routes
-and the order of [reorg] are Darknet's. A [yolo] or [region] head is left out: the model puts
-out what the head would read, so a peer that runs it is spared a little work. Layers and
-activations that the compared networks do not have are refused by name and line.
+Batch norm is folded into the convolutions, as onnxruntime does. Paddings, routes and the order of
+[reorg] are Darknet's. A [yolo] or [region] head is left out: the outputs are the head's inputs,
+which saves a peer a little work. Unsupported layers and activations are refused by name and line.
 
-Needs Debian's python3-onnx.
-"""
+Needs Debian's python3-onnx."""
 
 import argparse
 import sys
@@ -23,7 +21,7 @@ IGNORED = ("dropout", "cost")
 
 
 class Unsupported(Exception):
-    """The message names the line of the cfg and what stands there."""
+    """Raised for unsupported sections; the message has the line of the cfg and its text."""
 
 
 class Section:
@@ -59,7 +57,7 @@ def read_cfg(path):
 
 
 class Weights:
-    """The floats of a .weights file, taken in the order in which they lie there."""
+    """The floats of a .weights file, in the file's order."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -90,8 +88,8 @@ class Writer:
     def __init__(self, weights):
         self.weights = weights
         self.nodes, self.constants = [], []
-        self.tensors = []   # one a layer; None where a head was left out
-        self.now = None     # what the next layer reads
+        self.tensors = []   # one for each layer; None: a head that was left out
+        self.now = None     # input of the next layer
 
     def add(self, kind, inputs, **attributes):
         name = "%d_%s_%d" % (len(self.tensors), kind.lower(), len(self.nodes))
@@ -153,7 +151,7 @@ class Writer:
     def maxpool(self, section):
         now, stride = self.now, section.number("stride", 1)
         size = section.number("size", stride)
-        padding = section.number("padding", size - 1)   # of both sides together; the smaller half comes first
+        padding = section.number("padding", size - 1)   # sum of both sides; the smaller half comes first
         before = padding // 2
         height, width = ((n + padding - size) // stride + 1 for n in (now.height, now.width))
         after = [max(0, (out - 1) * stride + size - n - before) for out, n in ((height, now.height), (width, now.width))]
@@ -181,8 +179,8 @@ class Writer:
         return Tensor(name, now.channels, now.height * stride, now.width * stride)
 
     def reorg(self, section):
-        """Darknet takes the flat input for (c / s^2, h s, w s) and gathers every s-th pixel of it; the result,
-        (c, h, w), is then taken for (c s^2, h / s, w / s)."""
+        """Darknet reads the flat input as (c / s^2, h s, w s) and gathers every s-th pixel; the
+        result (c, h, w) is read as (c s^2, h / s, w / s)."""
         now, s = self.now, section.number("stride", 1)
         if section.number("reverse") or section.number("flatten") or section.number("extra"):
             raise section.unsupported("reverse, flatten or extra")
@@ -208,8 +206,9 @@ class Writer:
         return Tensor(name, sum(source.channels for source in sources), sources[0].height, sources[0].width)
 
     def shortcut(self, section):
-        """Darknet adds every s-th pixel of a larger map, and only the channels that both maps have. (Slice and Pad in place
-        of MaxPool and Concat take onnxruntime as long, a strided convolution by the identity longer.)"""
+        """Darknet adds every s-th pixel of a larger map, and only channels that both maps have.
+        (Slice and Pad instead of MaxPool and Concat take onnxruntime equally long; a strided
+        identity convolution takes longer.)"""
         now, (index,) = self.now, section.numbers("from")
         other = self.resolve(section, index)
         name, stride = other.name, other.width // now.width

@@ -1,4 +1,5 @@
-"""Figures from the CSV: bytes that live over the steps of each method, a figure for each network; and the least arenas of all."""
+"""Draws figures from the CSV: live bytes over the steps of each method for each network, and the
+least arenas."""
 
 import csv
 import os
@@ -12,7 +13,8 @@ COLOURS = {"whole": "#8d99ae", "tflm": "#5c4033", "milp": "#b5838d", "serenity":
            "ffmt": "#e07a9f", "fdt": "#c1121f", "fdt_both": "#780000", "motes": "#6a4c93", "least": "#0b6e4f", "quick": "#7fb069"}
 DASHES = {"whole": 2, "tflm": 3}
 SYMBOLS = {"whole": 2, "tflm": 1, "milp": 12, "serenity": 4, "hmcos": 8, "tinyengine": 10, "ffmt": 12, "fdt": 9, "fdt_both": 11, "motes": 13, "least": 7, "quick": 6}
-SHOWN = ["whole", "hmcos", "tinyengine", "fdt", "fdt_both", "motes", "quick", "least"]   # over steps: of the others the orders are much the same
+# methods in figures over steps; orders of the others are similar
+SHOWN = ["whole", "hmcos", "tinyengine", "fdt", "fdt_both", "motes", "quick", "least"]
 SIZE, SUMMARY_SIZE = (1000, 560), (1700, 800)
 SHORT = {"text_class": "text", "magic_wand": "wand", "nasnet_a_cifar": "nasnet 32", "darts_cifar": "darts 32", "nasnet_a_imagenet": "nasnet 224",
          "darts_imagenet": "darts 224", "mobilenet_v2": "mobilenet", "mcunet_v2_se_large": "mcunet", "bert_tiny": "bert"}
@@ -39,7 +41,7 @@ def panel_of(network, live):
 
 
 def arena(row):
-    """Without constants, and what is read behind it."""
+    """Arena bytes without constants and bytes after the last buffer."""
     return int(row["arena_bytes"]) - int(row["constant_bytes"])
 
 
@@ -58,7 +60,7 @@ def summary(runs):
 
 
 def draw_one(path, panel, size):
-    """The SVG alone."""
+    """Writes only the SVG."""
     with tempfile.TemporaryDirectory() as folder:
         plot.draw(os.path.join(folder, "figure.png"), [panel], size=size)
         with open(os.path.join(folder, "figure.svg"), encoding="utf-8") as drawn, open(path, "w", encoding="utf-8") as file:

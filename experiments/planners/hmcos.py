@@ -1,11 +1,14 @@
-"""HMCOS (Wang et al., 2022), as reimplemented: cells as groups, an order of groups, and groups opened where the peak is.
+"""HMCOS (Wang et al., 2022), reimplemented: cells as groups, a schedule of groups, and groups
+opened at the peak.
 
-Each join of several tensors ends a cell: what is post-dominated by it (everything that is made of it goes through the join) and is in
-no earlier cell is a group. To it come operators that only read what the group and earlier ones make, as long as fewer bytes live
-behind them. Groups and what is in none are put in order by the programme of serenity.py. Inside a group the order is reverse
-post-order where that needs no more than the group begins and ends with, else by the same programme; it is found once for each set of
-outer tensors that die in the group. Then the groups that hold what lives at the peak are opened, and all is put in order again,
-within the peak that there was, until that changes nothing."""
+Each join of several tensors ends a cell. All operators that the join post-dominates (everything
+computed from them passes through it), and that are in no earlier cell, form a group. Operators that
+only read the group and earlier ones are added while fewer bytes are live after them. Groups and
+lone operators are scheduled by the program of serenity.py. Inside a group the order is reverse
+post-order if that needs no more bytes than the group's start and end, else that of the same
+program; it is found once for each set of outer tensors that die in the group. Then groups that hold
+live tensors at the peak are opened, and everything is scheduled again within the previous peak,
+until nothing changes."""
 
 import time
 
@@ -18,7 +21,8 @@ INNER_STATES, OUTER_STATES = 1000, 4000
 # ---- groups ----
 
 def joins(graph):
-    """(tensors of a join, its readers), by the last tensor: operands of several tensors, or an operator that the file calls so."""
+    """(tensors of a join, its readers), by the last tensor. A join is an operand of several
+    tensors, or a concatenation operator of the file."""
     found = {}
     for i, operands in enumerate(graph.operands):
         for operand in operands:
@@ -30,7 +34,7 @@ def joins(graph):
 
 
 def cell_of(graph, tensors, readers, taken, own):
-    """Operators all of whose readers are in the cell, or read the join only."""
+    """Operators whose readers are all in the cell, or that only read the join."""
     cell = set(readers) if own else set()
     candidates = sorted(ancestors(graph, tensors), reverse=True)
     for i in candidates:
@@ -52,7 +56,7 @@ def ancestors(graph, tensors):
 
 
 def lengthened(graph, cell, taken):
-    """With what may follow, as far as fewer bytes live then: the best of greedily taken operators."""
+    """Adds operators greedily while fewer bytes are live after them."""
     done = mask(taken | cell)
     live, best, more, best_more = 0, 0, [], []
     tried = set()
@@ -86,7 +90,7 @@ def find_groups(graph):
 # ---- the graph of groups ----
 
 class Units:
-    """Groups and lone operators as if each were one operator: what serenity.Search asks of a graph."""
+    """Groups and lone operators as single operators, with the interface that serenity.Search needs."""
 
     def __init__(self, graph, groups, ends):
         self.graph, self.ends, self.memory = graph, ends, {}
@@ -100,7 +104,8 @@ class Units:
         self.outer = [self.outer_of(u) for u in range(self.n)]
 
     def outer_of(self, u):
-        """(tensor, units that read it) of what a unit reads and does not make, where it may die."""
+        """(tensor, units that read it) for each tensor that a unit reads, does not make, and may
+        free."""
         tensors = dict.fromkeys(t for i in self.units[u] for t in self.graph.reads[i] if self.unit_of.get(t) != u)
         return [(t, mask(self.unit_of[i] for i in self.graph.readers[t])) for t in tensors if t not in self.graph.outputs]
 
@@ -111,7 +116,8 @@ class Units:
         return [u for u in range(self.n) if not done >> u & 1 and not self.before[u] & ~done]
 
     def inner(self, u, units):
-        """(order, bytes at most, bytes more behind it) of a unit, relative to what lives before it."""
+        """(order, peak bytes, change of live bytes) of a unit, relative to the live bytes before
+        it."""
         units |= 1 << u
         dying = tuple(t for t, readers in self.outer[u] if not readers & ~units)
         if (u, dying) not in self.memory:
@@ -131,7 +137,7 @@ class Units:
 
 
 def sort_units(graph, units):
-    """In an order in which they could run; a group that would have to wait for itself is opened."""
+    """Units in a possible order; a group that would wait for itself is opened."""
     where = {i: u for u, unit in enumerate(units) for i in unit}
     need = [{where[k] for i in unit for k in bits(graph.before[i])} - {u} for u, unit in enumerate(units)]
     done, order = set(), []
@@ -149,7 +155,7 @@ def sort_units(graph, units):
 def order_inside(graph, unit, dying, ends):
     inside = set(unit)
     outer = sorted({t for i in unit for t in graph.reads[i] if t not in inside})
-    done = 0   # all that reads what dies, and is not of the group
+    done = 0   # readers of tensors that die, outside the group
     for t in dying:
         done |= graph.reader_mask[t]
     done &= ~mask(unit)
@@ -168,7 +174,7 @@ def order_inside(graph, unit, dying, ends):
 
 
 def subgraph(graph, unit, outer, dying):
-    """A group by itself; what it reads and may not free is as if it were an output."""
+    """A group as a graph; inputs that it may not free count as outputs."""
     names = list(unit) + outer
     number = {t: k for k, t in enumerate(names)}
     operands = [[[number[t] for t in operand] for operand in graph.operands[i]] for i in unit]
@@ -179,10 +185,10 @@ def subgraph(graph, unit, outer, dying):
     return Graph(operands, [graph.sizes[t] for t in names], outputs, places, [graph.facts[i] for i in unit]), names
 
 
-# ---- the whole ----
+# ---- the search ----
 
 def at_peak(graph, order):
-    """Operators that run at the peak, those that make what lives then, and those that read it."""
+    """Operators that run at the peak, producers of tensors live there, and their readers."""
     done, live, alive = 0, graph.start(), set(graph.inputs())
     most, found = -1, set()
     for i in order:
@@ -198,7 +204,7 @@ def at_peak(graph, order):
 
 
 def schedule(graph, seconds=None):
-    """(order, groups that were left, groups that there were)."""
+    """(order, number of groups left, number of groups)."""
     ends = None if seconds is None else time.monotonic() + seconds
     groups = find_groups(graph)
     n_groups, best = len(groups), None
@@ -237,7 +243,7 @@ def peak_of(units, order):
 
 
 def order_units(units, ends, start):
-    """The programme, its budget from what plain orders need downwards."""
+    """The search of serenity.py, with the budget lowered from that of plain orders."""
     orders = [greedy_units(units), list(range(units.n)), units_order(units, reverse_post_order(units.graph))] + ([start] if start else [])
     best = min(orders, key=lambda order: peak_of(units, order))
     return serenity.descend(units, best, lambda order: peak_of(units, order), units.start(), OUTER_STATES, ends)[0]

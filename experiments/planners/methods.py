@@ -1,4 +1,4 @@
-"""The methods, each from a model file to a plan: what it counts itself, how long it took."""
+"""The methods, each from a model file to a plan, its own byte count, and its time."""
 
 import json
 import os
@@ -12,21 +12,22 @@ import timed
 import tinyengine
 from operators import ELEMENTS, NOTHING, lives, order_plan, peak, tool
 
-MOST_MILP = 16        # operators: each pair is a binary variable or two, each operator at each step two more
+MOST_MILP = 16        # operators: one or two binary variables for each pair, two for each operator and step
 MILP_SECONDS = 60
 DELTA = "1.05"
-AT_ONCE = 48          # plans that a program has open, each with weights of its own
+AT_ONCE = 48          # plans that a process holds open, each with its own weights
 
 
 class Found:
-    """A plan, or why there is none; own_bytes: what the method says that it needs, where it says something."""
+    """A plan, or the reason why there is none; own_bytes: the method's own count, if it has one."""
 
     def __init__(self, plan=None, own_bytes=None, note=""):
         self.plan, self.own_bytes, self.note, self.seconds = plan, own_bytes, note, None
 
 
 class Task:
-    """A model file, its graph, plans that other methods found; before: what timed programs are run by."""
+    """A model file, its graph, and other methods' plans. before: command that starts timed
+    programs."""
 
     def __init__(self, path, graph, seconds, known=None, before=()):
         self.path, self.graph, self.seconds, self.known, self.before = path, graph, seconds, known or {}, before
@@ -37,7 +38,7 @@ def whole(task):
 
 
 def run_tflm(task):
-    """The file's order; nothing in place."""
+    """The file's order, nothing in place."""
     graph = task.graph.in_place(NOTHING)
     order = list(range(graph.n))
     return Found(order_plan(graph, order), tflm.arena(lives(graph, order)))
@@ -61,7 +62,7 @@ def run_milp(task):
         return Found(note="not asked: %d operators" % graph.n)
     try:
         found = milp.schedule(graph, MILP_SECONDS)
-    except milp.Missing:   # an exact method of our own in its place
+    except milp.Missing:   # falls back to our exact method
         order, proven = serenity.schedule(graph, seconds=task.seconds)
         return Found(order_plan(graph, order), peak(graph, order), "no solver is installed: Serenity's order")
     if not found:
@@ -73,7 +74,8 @@ def run_milp(task):
 
 
 def run_tinyengine(task):
-    """The least arena of all patch sizes and ends, as the program lays it out; among equal ones the fewest patches."""
+    """The least arena over all patch sizes and ends, as the program lays it out; on ties the fewest
+    patches."""
     whole_maps = order_plan(task.graph, list(range(task.graph.n)), True)
     plans = [(1, 0, whole_maps)] + list(tinyengine.plans(task.graph))
     least = min(zip(lay(task.path, [plan for _, _, plan in plans]), plans), key=lambda one: (one[0].get("arena_bytes", 1 << 60), one[0].get("macs", 0)))
@@ -82,7 +84,7 @@ def run_tinyengine(task):
 
 
 def search(*words):
-    """A search of the program; where it does not know the words, that is said."""
+    """A search of the program. Reports if the program does not know it."""
     def find(task):
         command = [tool("run_inference"), "--predict", "--json", "--quiet", "--algorithm", "direct", *words, task.path]
         try:
@@ -98,16 +100,17 @@ def search(*words):
 
 
 def run_quick(task):
-    """The least arena of plans that take no longer than DELTA allows, measured in turn. The plans: ours for every budget, ours
-    with the least arena, these with some groups divided more coarsely, groups between any two of all their cuts (timed.py), and
-    those of all other planners."""
+    """The least arena of plans that take at most DELTA times whole maps, measured in turn.
+    Candidates: ours for every budget, ours with the least arena, these with some groups divided
+    more coarsely, groups between any two of all their cuts (timed.py), and all other planners'
+    plans."""
     def measure(plans, rounds="7"):
         return [facts for at in range(0, len(plans), AT_ONCE) for facts in lay(task.path, plans[at:at + AT_ONCE], "--rounds", rounds, before=task.before)]
 
     ours = list(dict.fromkeys([task.known[name] for name in ("least",) if name in task.known] + front(task)))
     plans = [task.known.get("whole") or whole(task).plan] + ours
     plans = list(dict.fromkeys(plans + [plan for name, plan in task.known.items() if name != "quick"]))
-    allowed = 1 + 0.7 * (float(DELTA) - 1)   # not at the very edge, where another measurement says otherwise
+    allowed = 1 + 0.7 * (float(DELTA) - 1)   # with a margin for noise
     variants = [timed.variants(plan) for plan in ours]
     first, *told = measure(plans[:1] + [text for one in variants for text in timed.texts(one)])
     for one in variants:
@@ -128,14 +131,14 @@ def run_quick(task):
 
 
 def front(task):
-    """The program's plans for every budget, of those that keep their weights."""
+    """The program's plans for every budget that keep their weights."""
     command = [tool("run_inference"), "--predict", "--pareto", "--json", "--quiet", "--algorithm", "direct", task.path]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     plans = [one["plan"] for one in json.loads(done.stdout)] if done.returncode in (0, 3) else []
     return [plan for plan in plans if ":loaded" not in plan and ":streamed" not in plan]
 
 
-# Name in the CSV: (in tables, how it is found)
+# Name in the CSV: (name in tables, function)
 METHODS = {
     "whole": ("whole maps", whole),
     "tflm": ("TFLite Micro", run_tflm),
@@ -150,11 +153,11 @@ METHODS = {
     "least": ("ours", search("--search", "least")),
     "quick": ("ours, in time", run_quick),
 }
-SEARCHES = ("ffmt", "fdt", "fdt_both", "motes")   # published planners of the program
+SEARCHES = ("ffmt", "fdt", "fdt_both", "motes")   # published planners in the program
 
 
 def processor_seconds():
-    """Processor seconds of this process and its children, which do not depend on other load."""
+    """CPU seconds of this process and its children, which do not depend on other load."""
     return sum(os.times()[:4])
 
 
@@ -166,7 +169,7 @@ def find(name, task):
 
 
 def lay(path, plans, *options, before=()):
-    """The answers of build/lay_plans for each plan."""
+    """Results of build/lay_plans for each plan."""
     done = subprocess.run([*before, tool("lay_plans"), *options, path], input="".join(plan + "\n" for plan in plans),
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:

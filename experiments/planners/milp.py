@@ -1,5 +1,5 @@
-"""FDT's mixed integer programmes, an order of operators and a layout of buffers, for whichever solver is installed: cbc (Debian's
-coinor-cbc) or lp_solve (lp-solve). A file and a process: nothing is linked."""
+"""FDT's mixed integer programs for operator scheduling and memory planning, solved by cbc (Debian's
+coinor-cbc) or lp_solve (lp-solve) in a process of its own."""
 
 import os
 import re
@@ -21,7 +21,8 @@ def solver():
 
 
 class Programme:
-    """min of one variable, rows of (coefficients, at most); variables by name, of which some are whole or 0 and 1."""
+    """Minimizes one variable under rows of (coefficients, limit); some variables are integer or
+    binary."""
 
     def __init__(self, goal):
         self.goal, self.rows, self.whole, self.binary, self.bounds = goal, [], set(), set(), {}
@@ -38,7 +39,7 @@ class Programme:
         self.whole.add(name)
 
     def one_of(self, alternatives, big):
-        """At least one of the rows (terms, most) holds: a binary for each, of which one is 1."""
+        """At least one of the rows (terms, most) holds: adds a binary for each, one of which is 1."""
         names = []
         for terms, most in alternatives:
             name = "h%d" % len(self.binary)
@@ -74,7 +75,7 @@ class Programme:
         file.write("int %s;\n" % ", ".join(sorted(self.whole | self.binary)) if self.whole | self.binary else "")
 
     def solve(self, seconds, name=None):
-        """(values by name, is it proven to be the least?), or None: nothing was found in time."""
+        """(values by name, proven optimal?), or None: nothing was found in time."""
         name = name or solver()
         if not name:
             raise Missing("neither %s is installed" % " nor ".join(SOLVERS))
@@ -113,8 +114,9 @@ def run_lp_solve(path, _, seconds):
 # ---- an order ----
 
 def order_programme(graph):
-    """The integer programme of operators, an input and a sink that reads all outputs; each output lives in steps while an operator
-    runs that makes or reads it, and between. Positions t, live matrix H[x][i], helper Z[x][i], as they were published."""
+    """The program for operators, an input and a sink that reads all outputs. An output lives while
+    operators run that make or read it, and between them. Positions t, live matrix H[x][i],
+    helper Z[x][i], as published."""
     if len(graph.inputs()) > 1:
         raise ValueError("expected a network of one input")
     n = graph.n + 2
@@ -123,7 +125,8 @@ def order_programme(graph):
     after = [sorted(set(graph.readers[i]) | ({sink} if i in graph.outputs else set())) for i in range(graph.n)]
     after += [sorted(set(r for t in graph.inputs() for r in graph.readers[t])), []]
     p = Programme("m")
-    p.row([(-1, "m")], -max(sum(sizes[k] for k in range(n) if i in after[k] or k == i) for i in range(n)))   # what each needs by itself
+    # bytes that each operator needs
+    p.row([(-1, "m")], -max(sum(sizes[k] for k in range(n) if i in after[k] or k == i) for i in range(n)))
     for i in range(n):
         p.bound("t%d" % i, 1, n)
     for x in range(1, n + 1):
@@ -132,10 +135,10 @@ def order_programme(graph):
     for i in range(n):
         for s in after[i]:
             p.row([(1, "t%d" % i), (-1, "t%d" % s)], -1)
-        if i not in (source, sink):   # first and last, whatever they are to each other
+        if i not in (source, sink):   # first and last in any case
             p.row([(1, "t%d" % source), (-1, "t%d" % i)], -1)
             p.row([(1, "t%d" % i), (-1, "t%d" % sink)], -1)
-        for j in sorted(set(range(i)) - related(graph, i)):   # of others one of both is so anyway
+        for j in sorted(set(range(i)) - related(graph, i)):   # for related ones the order is given
             p.one_of([([(1, "t%d" % i), (-1, "t%d" % j)], -1), ([(1, "t%d" % j), (-1, "t%d" % i)], -1)], n + 1)
     for x in range(1, n + 1):
         live(p, x, n, sizes, after)
@@ -143,7 +146,7 @@ def order_programme(graph):
 
 
 def related(graph, i):
-    """Operators before i and behind it, and those that stand at the ends."""
+    """Operators that must run before i and after it."""
     if i >= graph.n:
         return set(range(i))
     before, behind, stack = set(), set(), list(bits(graph.before[i]))
@@ -168,7 +171,7 @@ def live(p, x, n, sizes, after):
         p.one_of([([(1, t)], x - 1), ([(-1, t)], -x - 1), ([(-1, h)], -1)], n + 1)
         for s in after[i]:
             p.one_of([([(1, "t%d" % s)], x - 1), ([(1, z)], 0)], n + 1)
-        # Z may only be 0 where a successor is not before x: then the output lives, if it is there.
+        # Z may be 0 only if a successor is not before x: then the output, if it exists, is live.
         p.one_of([([(-1, t)], -x), ([(-1, z)], -1), ([(-1, h)], -1)], n + 1)
 
 
@@ -184,7 +187,8 @@ def schedule(graph, seconds, name=None):
 # ---- a layout ----
 
 def layout_programme(lives):
-    """End offsets e of buffers (first step, last step, bytes); those that live together lie one above the other, either way."""
+    """End offsets e of buffers (first step, last step, bytes); buffers that live together do not
+    overlap."""
     p = Programme("m")
     total = sum(size for _, _, size in lives)
     for b, (first, last, size) in enumerate(lives):
@@ -209,7 +213,7 @@ def layout(lives, seconds, name=None):
 
 
 def least_layout(lives):
-    """By looking at all of them: buffers one after the other in every order, each as low as it may."""
+    """Exhaustive: buffers in every order, each at the lowest possible offset."""
     best = [sum(size for _, _, size in lives)]
 
     def go(left, placed, most):

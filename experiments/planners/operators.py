@@ -1,7 +1,8 @@
-"""A network as operators that are put in order, each with one output; what lives meanwhile.
+"""A network as operators to be scheduled, each with one output, and its live bytes.
 
-Operators are numbered from 0, in an order in which they could run; tensor i is operator i's output, and the network's inputs are
-the numbers behind: they are there from the start. Sets of operators are integers, a bit for each."""
+Operators are numbered from 0 in a possible order; tensor i is operator i's output. The network's
+inputs have the following numbers and live from the start. Sets of operators are integers with a bit
+for each."""
 
 import json
 import os
@@ -9,13 +10,14 @@ import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
-# Operators whose output a published planner may store in place of an input.
+# Operators whose output may take an input's buffer in a published planner.
 NOTHING, ELEMENTS, ALL = "nothing", "elements", "all"
 
 
 class Graph:
-    """operands: of each operator lists of tensors, a list of several being a join that is no operator of its own; sizes: bytes, of
-    the inputs too; places: (number of) tensors whose place an output may take; facts: of each operator, a dict."""
+    """operands: for each operator lists of tensors; a list of several is a join that is not an
+    operator. sizes: bytes, also of inputs. places: tensors whose buffer an output may take.
+    facts: a dict for each operator."""
 
     def __init__(self, operands, sizes, outputs=(), places=None, facts=None):
         self.n, self.operands, self.sizes = len(operands), operands, list(sizes)
@@ -35,8 +37,8 @@ class Graph:
         return range(self.n, len(self.sizes))
 
     def in_place(self, how):
-        """The same graph, by whose count outputs take the place of an input that dies there: none, element by element, or all
-        that the program's kernels can."""
+        """The same graph in which outputs take the buffer of a dying input: never, for elementwise
+        operators, or whenever the program's kernels can."""
         def allowed(i):
             if how == NOTHING or how == ELEMENTS and self.facts[i].get("depthwise"):
                 return []
@@ -46,12 +48,12 @@ class Graph:
         return Graph(self.operands, self.sizes, self.outputs, [allowed(i) for i in range(self.n)], self.facts)
 
     def dying(self, i, done):
-        """Tensors that operator i is the last to read, once those in `done` have run."""
+        """Tensors whose last reader is operator i, after those in `done`."""
         done |= 1 << i
         return [t for t in self.reads[i] if t not in self.outputs and not self.reader_mask[t] & ~done]
 
     def step(self, i, done, live):
-        """Bytes while operator i runs where `live` lived before, and behind it."""
+        """Bytes while operator i runs, with `live` before it, and after it."""
         dying = self.dying(i, done)
         taken = next((self.sizes[t] for t in self.places[i] if t in dying and self.sizes[t] == self.sizes[i]), 0)
         lost = 0 if self.readers[i] or i in self.outputs else self.sizes[i]
@@ -85,7 +87,7 @@ def bits(number):
 # ---- what an order needs ----
 
 def profile(graph, order):
-    """Bytes at each step of it."""
+    """Live bytes at each step of an order."""
     done, live, steps = 0, graph.start(), []
     for i in order:
         during, live = graph.step(i, done, live)
@@ -99,7 +101,8 @@ def peak(graph, order):
 
 
 def lives(graph, order):
-    """(first step, last step, bytes) of each tensor, those that take each other's place as one; inputs from the first step on."""
+    """(first step, last step, bytes) of each buffer; tensors in the same place are one. Inputs live
+    from the first step."""
     at = {i: k for k, i in enumerate(order)}
     end = [max([at[i] for i in readers] + [at.get(t, 0)]) for t, readers in enumerate(graph.readers)]
     for t in graph.outputs:
@@ -132,7 +135,7 @@ def tool(name):
 
 
 def read_graph(path):
-    """A model's graph from build/lay_plans. Constants have no bytes, since they are no activations."""
+    """A model's graph from build/lay_plans. Constants have 0 bytes: they are no activations."""
     done = subprocess.run([tool("lay_plans"), "--graph", path], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ValueError(done.stderr.strip())
@@ -147,7 +150,7 @@ def read_graph(path):
 
 
 def order_plan(graph, order, in_place=False):
-    """The plan that runs whole maps in just that order: one group for each operator, and nothing computed inside another."""
+    """The plan that runs whole maps in this order: a group for each operator, nothing fused."""
     groups = ["1x1/0,%d" % graph.layers[i] for i in order[:-1]]
     return "/".join(groups + ["1x1"] + (["NoCut"] if not groups else [])) + ("/inplace" if in_place else "")
 
@@ -155,10 +158,10 @@ def order_plan(graph, order, in_place=False):
 # ---- plain orders ----
 
 def reverse_post_order(graph):
-    """Depth first from the outputs over what is read, in the order of operands."""
+    """Depth first from the outputs, in the order of operands."""
     done, order = set(graph.inputs()), []
     stack = sorted(graph.outputs, reverse=True)
-    stack = [i for i in range(graph.n - 1, -1, -1) if i not in graph.outputs] + stack   # and what nobody reads, last
+    stack = [i for i in range(graph.n - 1, -1, -1) if i not in graph.outputs] + stack   # and unread tensors last
     while stack:
         i = stack[-1]
         waiting = [t for t in graph.reads[i] if t not in done] if i not in done else []
@@ -173,7 +176,8 @@ def reverse_post_order(graph):
 
 
 def greedy_order(graph):
-    """Always runs the ready operator that leaves the fewest bytes live; among equal ones the one that allocates the fewest."""
+    """Greedy: runs the ready operator that leaves the fewest bytes live; on ties the one that
+    allocates the fewest."""
     done, live, order = 0, graph.start(), []
     for _ in range(graph.n):
         best = min(graph.ready(done), key=lambda i: (graph.step(i, done, live)[1], graph.step(i, done, live)[0], i))
@@ -184,7 +188,7 @@ def greedy_order(graph):
 
 
 def exhaustive(graph):
-    """The least peak of all orders, by looking at each of them."""
+    """The least peak over all orders, exhaustively."""
     best = [None]
 
     def go(done, live, most):

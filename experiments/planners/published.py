@@ -1,6 +1,6 @@
-"""Published figures, and where the networks are. kB are 1000 bytes, KB 1024."""
+"""Published figures and paths of the networks. kB are 1000 bytes, KB 1024."""
 
-# Name: (file, below: MAFAT_MODELS, or BUILD/networks; whose measure it is)
+# Name: (folder: MAFAT_MODELS or BUILD/networks, file, publication)
 NETWORKS = {
     "kws": ("models", "tflite/kws_ref_model.tflite"),
     "text_class": ("models", "tflite/text_class.tflite"),
@@ -19,11 +19,12 @@ NETWORKS = {
     "mcunet_v2_se_large": ("networks", "mcunet_v2_se_large-int8.onnx"),
     "bert_tiny": ("networks", "bert_tiny-int8.onnx"),
 }
-EXTRA = {"vww": ("models", "tflite/vww_96_int8.tflite")}   # for run.py --check alone
+EXTRA = {"vww": ("models", "tflite/vww_96_int8.tflite")}   # only for run.py --check
 MOTES_NETWORKS = list(NETWORKS)[8:]
 
-# Stahl et al. 2023, Table 2, and the thesis of 2024, Table 4.1: kB of RAM untiled, FFMT, FDT; percent saved by FFMT, FDT; percent
-# more multiply-adds by FFMT. Where the thesis has the same row it stands twice.
+# Stahl et al. 2023, Table 2, and the thesis of 2024, Table 4.1: kB of RAM untiled, FFMT, FDT;
+# percent saved by FFMT, FDT; percent more multiply-adds by FFMT. Rows that are also in the thesis
+# occur twice.
 FDT_PAPER = {
     "kws": (65.6, 65.6, 53.7, 0.0, 18.1, 0.0),
     "text_class": (18.6, 18.6, 4.43, 0.0, 76.2, 0.0),
@@ -36,12 +37,13 @@ FDT_PAPER = {
 FDT_THESIS = dict(FDT_PAPER, text_class=(18.6, 18.6, 4.4, 0.0, 76.2, 0.0), magic_wand=(17.6, 6.8, 11.3, 61.3, 35.5, 32.5),
                   cifar10=(157, 60, 148, 61.8, 5.7, 12.0), radar=(35, 27, 28, 22.0, 19.6, 0.0))
 
-# MOTES: the most KB that its text leaves each method (8-bit numbers, delta 1.05); the bars of its figure 8 are not legible.
+# MOTES: the limit in KB that its text gives each method (8-bit values, delta 1.05); the bars of
+# its figure 8 are not legible.
 MOTES_LIMIT, MOTES_MOST = 320, dict.fromkeys(MOTES_NETWORKS, 320)
 HMCOS_MOST = {"nasnet_a_cifar": 457, "darts_cifar": 457}
 TINYENGINE_MOST = {"mobilenet_v2": 320, "mcunet_v2_se_large": 320}
 
-# How the networks here differ from those that were measured.
+# Differences between these networks and the published ones.
 DIFFERENCES = {
     "kws": "The published bytes are of maps of 4-byte elements, as in the compiler's fused graph; here elements have one byte, and a convolution's "
            "wide sums exist only in scratch. All maps of the trunk have 8000 values, so splitting channels saves at most a part of one of "

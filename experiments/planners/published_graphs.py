@@ -1,4 +1,5 @@
-"""The networks of experiments/networks as their papers count them: a join of channels is an operator with an output of its own."""
+"""The networks of experiments/networks as papers count them: a concatenation of channels is an
+operator with its own output."""
 
 import os
 import sys
@@ -11,7 +12,7 @@ from operators import Graph
 
 
 def build(name):
-    """Bytes of 8-bit numbers; in place: what experiments/networks/memory.py counts so."""
+    """Bytes of 8-bit tensors; in place as in experiments/networks/memory.py."""
     graph = networks.build(name)
     number = {node.name: i for i, node in enumerate(graph.nodes)}
     number[graph.input.name] = len(graph.nodes)

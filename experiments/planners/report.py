@@ -1,4 +1,4 @@
-"""README.md: measured figures from runs.csv, published ones from published.py."""
+"""Writes README.md: measured figures from runs.csv, published ones from published.py."""
 
 import os
 
@@ -7,7 +7,7 @@ from methods import METHODS, SEARCHES
 from pages import wrapped
 from published import (DIFFERENCES, FDT_PAPER, FDT_THESIS, HMCOS_MOST, MOTES_LIMIT, MOTES_MOST, MOTES_NETWORKS, NETWORKS, TINYENGINE_MOST)
 
-LINE = 64            # bytes that buffers are multiples of
+LINE = 64            # buffers are multiples of this many bytes
 SMALLER, SLOWER = 0.8, 1.05
 ORDERS = ("tflm", "milp", "serenity", "hmcos")
 RIVALS = ("fdt", "ffmt", "fdt_both", "motes")
@@ -80,7 +80,7 @@ class Runs:
         return a / b if a is not None and b else None
 
     def rivals(self, network):
-        """(bytes, method) of the best of FDT, in all its tilings, and MOTES."""
+        """(bytes, method) of the best of FDT, with all tilings, and MOTES."""
         return min(((self.arena(network, name), name) for name in RIVALS if self.arena(network, name)), default=None)
 
 
@@ -194,7 +194,7 @@ OURS = ("least", "quick")
 
 
 def judged(runs, network, name):
-    """Ours relative to (bytes of the better of FDT and MOTES, time of whole maps); None if unknown."""
+    """Ours relative to (bytes of the better of FDT and MOTES, time of whole maps); None: unknown."""
     rival, ours = runs.rivals(network), runs.arena(network, name)
     return ours / rival[0] if ours and rival else None, runs.ratio(network, name, "ms")
 
@@ -256,7 +256,7 @@ def fdt_table(runs):
 
 
 def verdict(pairs):
-    """Is each at least the published figure, to its printed digits?"""
+    """"yes" if each reaches the published figure to its printed digits."""
     return "-" if any(here is None for here, _ in pairs) else yes(all(round(here, 1) >= there for here, there in pairs))
 
 
@@ -278,7 +278,7 @@ def motes_table(runs):
 
 
 def alive(runs, network):
-    """Peak live bytes of MOTES' plan, as its publication counts; it has no arenas."""
+    """Peak live bytes of MOTES' plan, as in its publication, which has no arenas."""
     bound, constant = (runs.number(network, "motes", field) for field in ("bound_bytes", "constant_bytes"))
     return None if bound is None else bound - constant
 

@@ -39,7 +39,8 @@ from published import EXTRA, NETWORKS
 FIELDS = ["network", "method", "plan", "own_bytes", "arena_bytes", "bound_bytes", "input_bytes", "activations_bytes", "scratch_bytes", "constant_bytes", "behind_bytes", "used_bytes", "hash",
           "filled_differs", "macs", "redundant_macs", "ms", "seconds", "machine", "commit", "note"]
 LIVE_FIELDS = ["network", "method", "live"]
-MAPPED = {"kws": "least", "cifar10": "least", "mobilenet_v2": "least"}   # networks whose arena is drawn
+# networks whose arenas are drawn
+MAPPED = {"kws": "least", "cifar10": "least", "mobilenet_v2": "least"}
 POINTS, LONGEST_PLAN = 240, 400
 
 
@@ -48,7 +49,7 @@ def say(text):
 
 
 def path_of(network):
-    """The path of its model, or None."""
+    """The path of the network's model, or None."""
     where, name = (NETWORKS | EXTRA)[network]
     folder = os.environ.get("MAFAT_MODELS") if where == "models" else os.path.join(BUILD, "networks")
     path = folder and os.path.join(folder, name)
@@ -65,7 +66,7 @@ def read_rows(path):
 
 
 def write_rows(path, fields, rows):
-    """In the order of networks and methods."""
+    """Rows in the order of networks and methods."""
     order = [(network, method) for network in NETWORKS for method in methods.METHODS]
     with open(path + ".part", "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fields, extrasaction="ignore", lineterminator="\n")
@@ -75,7 +76,7 @@ def write_rows(path, fields, rows):
 
 
 def write_checks(path, rows):
-    """By networks, each as it was run: whatever commands there are."""
+    """Writes the results by network, with every command that was run."""
     with open(path + ".part", "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, CHECK_FIELDS, lineterminator="\n")
         writer.writeheader()
@@ -84,7 +85,7 @@ def write_checks(path, rows):
 
 
 def shortened(live):
-    """The most of each of a few stretches; without what has a place in the order and no step."""
+    """The maximum of each of a few stretches; steps without an operator are dropped."""
     live = [n for n in live if n] or [0]
     n = min(len(live), POINTS)
     return [max(live[k * len(live) // n:max((k + 1) * len(live) // n, k * len(live) // n + 1)]) for k in range(n)]
@@ -158,7 +159,7 @@ def count_joins(store, seconds):
 def plan_network(store, network, path, names, seconds, before):
     graph, news = read_graph(path), False
     for name in names:
-        if store.has(network, name) and not (name == "quick" and news):   # which chooses among what the others found
+        if store.has(network, name) and not (name == "quick" and news):   # quick chooses among the others' plans
             continue
         known = {other: store.plan(network, other) for other in methods.METHODS if store.plan(network, other)}
         found = methods.find(name, methods.Task(path, graph, seconds, known, before))
@@ -183,7 +184,7 @@ def note_run(store, network, name, facts):
 
 
 def measure_network(store, network, path, before, timed_seconds, again):
-    """Each plan in an arena that was full, then all of them in turn."""
+    """Runs each plan in a filled arena, then times all in turn."""
     planned = [name for name in methods.METHODS if (network, name) in store.runs and store.plan(network, name)]
     plans = [store.plan(network, name) for name in planned]
     if all(store.runs[network, name]["ms"] for name in planned) and not again:
@@ -204,8 +205,8 @@ CHECK_FIELDS = ["network", "method", "plans", "same_bits", "to_the_line", "machi
 
 
 def judge(plain, told):
-    """How many plans gave the bits of `plain`, whatever the arena held; how many wrote up to the last line that was predicted, and
-    whether any went further or was refused."""
+    """Number of plans with the bits of `plain`, whatever the arena held; number that wrote exactly
+    the predicted lines; whether any wrote more or was refused."""
     ran = [facts for facts in told if "error" not in facts]
     same = sum(facts["hash"] == plain["hash"] and not facts["dirty_differs"] for facts in ran)
     ends = [(-(-facts["touched_end"] // report.LINE) * report.LINE, facts["arena_bytes"] - facts["behind_bytes"]) for facts in ran]
@@ -213,8 +214,8 @@ def judge(plain, told):
 
 
 def check_network(store, network, path, names, seconds, command):
-    """Plans of all methods, run by a command such as valgrind, or by none: do they end well, with the bits of whole maps, in the arena that
-    was predicted?"""
+    """Runs plans of all methods, by a command such as valgrind or none: they must succeed with the
+    bits of whole maps in the predicted arena."""
     plans = {name: store.plan(network, name) for name in names}
     graph = read_graph(path)
     plans = {name: plan or methods.find(name, methods.Task(path, graph, seconds)).plan for name, plan in plans.items() if plan or name != "quick"}
@@ -232,7 +233,7 @@ def check_network(store, network, path, names, seconds, command):
 
 
 def draw_maps(store, folder):
-    """Draws three plans with --map, with the model's name without its folder."""
+    """Draws three plans with --map; pictures name the model without its folder."""
     for network, method in MAPPED.items():
         path, plan = path_of(network), store.plan(network, method)
         if path and plan:

@@ -1,13 +1,16 @@
-"""Serenity (Ahn et al., 2020): dynamic programming over sets of operators that have run, under a budget that adapts.
+"""Serenity (Ahn et al., 2020): dynamic programming over sets of executed operators under an
+adaptive budget.
 
-A state is the set of operators that have run (the published signature, the set of those that could run next, says the same); of each
-the least peak of all ways to it is kept. States whose peak is above the budget are dropped. The budget begins as what a plain order
-needs; if a step of the search has too many states, it is halved towards what was too little, if nothing is left, it is raised
-(adaptive soft budgeting).
+A state is the set of operators that have run (equivalent to the published signature, the set of
+ready operators), with the least peak of all orders that lead to it. States with a peak above the
+budget are dropped. The budget starts at what a plain order needs. It is halved towards the last
+infeasible one if a step has too many states, and raised if no state is left (adaptive soft
+budgeting).
 
-What is added, for graphs of hundreds of operators: an operator that leaves no more bytes than there were, and fits the budget while it
-runs, runs at once. Any order within the budget can be changed so without leaving it, so the least peak stays the least
-(tests/planners/check.py: with and without, beside exhaustive search)."""
+Addition for graphs of hundreds of operators: an operator that leaves no more bytes than before, and
+fits the budget, runs at once. Any order within the budget can be changed like this without
+exceeding it, so the optimum stays the same (tests/planners/check.py compares both with exhaustive
+search)."""
 
 import time
 
@@ -17,14 +20,14 @@ TOO_MANY = "too many"
 
 
 class Search:
-    """One run of the programme, of operators and their states."""
+    """One run of the search, on operators and their states."""
 
     def __init__(self, graph, budget, most_states, ends, eager):
         self.graph, self.budget, self.most_states, self.ends, self.eager = graph, budget, most_states, ends, eager
-        self.came_from = {}   # state: (the one before, operators between)
+        self.came_from = {}   # state: (previous state, operators between)
 
     def settle(self, done, live, most, ready):
-        """Runs what may run at once."""
+        """Runs operators that can run at once."""
         ran = []
         found = self.eager
         while found:
@@ -87,7 +90,7 @@ class Search:
 
 
 def schedule(graph, most_states=20000, seconds=None, eager=True, start=None):
-    """(order, is it the least?). start: an order to begin with."""
+    """(order, proven optimal?). start: an order to begin with."""
     ends = None if seconds is None else time.monotonic() + seconds
     orders = ([start] if start else []) + [reverse_post_order(graph), greedy_order(graph), list(range(graph.n))]
     best = min(orders, key=lambda order: peak(graph, order))
@@ -95,11 +98,12 @@ def schedule(graph, most_states=20000, seconds=None, eager=True, start=None):
 
 
 def descend(graph, best, peak_of, low, most_states, ends, eager=True):
-    """Lowers the budget from what the best order needs: to the least, as far as states are few enough, first of few, then of more."""
+    """Lowers the budget from the best order's peak towards the optimum, first with few states, then
+    with more."""
     high = peak_of(best)
     states = min(400, most_states)
     while low < high:
-        budget, crowded = high - 1, None   # the least budget that had too many states
+        budget, crowded = high - 1, None   # smallest budget with too many states
         while low <= budget:
             found = Search(graph, budget, states, ends, eager).find()
             if found is TOO_MANY:
@@ -120,7 +124,8 @@ def descend(graph, best, peak_of, low, most_states, ends, eager=True):
 
 
 def least_bound(graph):
-    """While an operator runs, what it reads and its output are there, but where one takes the other's place."""
+    """Lower bound: while an operator runs, its inputs and output are live, unless one takes the
+    other's place."""
     def own(i):
         taken = max((graph.sizes[t] for t in graph.places[i]), default=0)
         return sum(graph.sizes[t] for t in graph.reads[i]) + graph.sizes[i] - taken

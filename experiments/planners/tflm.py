@@ -1,8 +1,9 @@
-"""The layout of TFLite Micro: largest buffers first, each at the lowest place where none lies that lives with it."""
+"""The memory planner of TFLite Micro: largest buffers first, each at the lowest offset free during
+its life."""
 
 
 def layout(lives, align=16):
-    """lives: (first step, last step, bytes) of each buffer; their offsets."""
+    """lives: (first step, last step, bytes) of each buffer. Returns their offsets."""
     offsets = [0] * len(lives)
     placed = []
     for b in sorted(range(len(lives)), key=lambda k: -lives[k][2]):

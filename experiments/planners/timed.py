@@ -1,11 +1,12 @@
-"""Plans of few bytes that take little time, from others: of their groups, and of groups from any of their cuts to any other, the
-quickest way of each within a limit of bytes, as measured.
+"""Makes plans of few bytes that are fast from other plans: from their groups, and from groups
+between any two of their cuts, each divided in the fastest measured way within a byte limit.
 
-What a group needs and how long it takes hardly depends on how the others are cut. So plans are timed whose groups are all cut
-alike: those of a plan as they are, more and more coarsely (variants), and those between any two places where some plan cuts the
-list of layers (Table). For a limit of bytes each group takes the quickest cut whose peak is within it (compose), or groups are
-chosen, too (Table.compose: dynamic programming over the places). The least limits that are quick enough give plans, which are
-measured in their turn."""
+A group's bytes and time hardly depend on how other groups are divided. So plans are timed whose
+groups are all divided alike: a plan's groups as they are and more and more coarsely (variants), and
+groups between any two places where some plan cuts the list of layers (Table). For a byte limit,
+each group takes the fastest division whose peak is within it (compose), or the groups are chosen,
+too (Table.compose: dynamic programming over the places). The smallest limits that are fast enough
+give plans, which are then measured."""
 
 import re
 
@@ -13,12 +14,12 @@ COARSER = (1, 2, 3, 4, 6, 8, 12, 16, 32)
 WHOLE = 1 << 30
 WAYS = ("1x1", "1x1:dw0", *("rows%d" % n for n in (1, 2, 3, 4, 6, 8, 16)), *("rows%d:bricks" % n for n in (1, 2, 3, 4, 6, 8)),
         *("rows%d:early:bricks" % n for n in (1, 2, 4)))
-MOST_PLACES = 24   # that groups of a table begin at
-FURTHEST = 10      # places from where a group begins to where it ends
+MOST_PLACES = 24   # places at which a table's groups start
+FURTHEST = 10      # most places between a group's start and end
 
 
 def groups_of(plan):
-    """Texts of groups, of cuts between them, and what stands behind."""
+    """Texts of the groups, of the cuts between them, and of the rest."""
     words = plan.split("/")
     behind = [word for word in words if word in ("inplace", "NoCut") or word.startswith("order=")]
     words = [word for word in words if word not in behind]
@@ -26,7 +27,7 @@ def groups_of(plan):
 
 
 def text_of(groups, cuts, behind):
-    """An order is for groups that are not by rows."""
+    """Adds an order if some groups are not by rows."""
     if all(group.startswith("rows") for group in groups):
         behind = [word for word in behind if not word.startswith("order=")]
     words = [groups[0]]
@@ -36,7 +37,7 @@ def text_of(groups, cuts, behind):
 
 
 def coarser(group, times):
-    """rows1 by 4: rows4; 1x32 by 4: 1x8; by WHOLE: 1x1."""
+    """Divides more coarsely: rows1 by 4 is rows4, 1x32 by 4 is 1x8, by WHOLE 1x1."""
     head, colon, tail = group.partition(":")
     if head.startswith("rows"):
         if times == WHOLE:
@@ -50,13 +51,13 @@ def coarser(group, times):
 
 
 def by_words(group, words):
-    """The rows of a group with other words behind them."""
+    """A group's rows with other words after them."""
     head = group.partition(":")[0]
     return head + words if head.startswith("rows") else group
 
 
 def variants(plan):
-    """Whole maps in the best order, where the plan names none."""
+    """Whole maps in the best order, if the plan names none."""
     groups, cuts, behind = groups_of(plan)
     if not any(word.startswith("order=") for word in behind):
         behind = ["order=best"] + behind
@@ -92,7 +93,7 @@ def texts(variants_of_it):
 
 
 def places(plans):
-    """Layers before which plans begin a group; those of few plans last."""
+    """Layers at which plans start a group; rare ones last."""
     found = {}
     for plan in plans:
         for cut in groups_of(plan)[1]:
@@ -102,7 +103,7 @@ def places(plans):
 
 
 class Table:
-    """Bytes and milliseconds of groups between any two places, by each way of WAYS."""
+    """Bytes and milliseconds of groups between any two places, for each of WAYS."""
 
     def __init__(self, plans):
         self.places = [0, *places(plans), None]
