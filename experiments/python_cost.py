@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Overhead of Python: the same pictures with the package (python/) and with run_inference, in turn.
+"""Measures the overhead of Python: the same pictures with the package (python/) and with
+run_inference, in turn.
 
-    python_cost.py [--rounds N] [--runs N] [--build FOLDER] MODEL.cfg MODEL.weights PICTURE
+  python_cost.py [--rounds N] [--runs N] [--build FOLDER] MODEL.cfg MODEL.weights PICTURE
 
-Milliseconds, medians of the rounds' medians: of run_inference what it says of a picture, opening, decoding and layers; of Python a call of
-Model.detect by the clock, boxes and all. Once on the picture's file, once on pixels of the network's size, which C reads from a PPM file
-in memory and Python from an array. Resident KB: of Python with ctypes and NumPy before and after it imports the package, with the library;
-and after runs, less those before and less the same growth of a C program, which is what the library and the model take.
+Milliseconds are medians of the rounds' medians: for run_inference, its own time of a picture
+(opening, decoding, layers); for Python, a complete call of Model.detect by the clock. Once for the
+picture's file, once for pixels of the network's size (C reads a PPM file in memory, Python an
+array). Resident KB: a Python process with ctypes and NumPy before and after it imports the package;
+and the growth after runs, less that of a C program, which is what the library and the model need.
 
-Exit status 1 where it is above what is promised: 3 % and 1 ms, 1024 KB."""
+Exit status 1 if a promise is exceeded: 3 % and 1 ms, 1024 KB."""
 import argparse
 import json
 import os
@@ -61,7 +63,7 @@ def resident():
 
 
 def child(model, weights, picture, runs):
-    """In a process of its own: prints what it took as JSON."""
+    """Runs in a child process: prints its measurements as JSON."""
     import ctypes  # pylint: disable=unused-import
     import numpy
     resident()
@@ -71,7 +73,7 @@ def child(model, weights, picture, runs):
     with open(picture, "rb") as file:
         head = file.read(2)
         pixels = None
-        if head == b"P6":  # as write_ppm has it
+        if head == b"P6":  # as write_ppm writes it
             side = [int(n) for n in file.readline().split()[:2]]
             pixels = numpy.frombuffer(file.read(), numpy.uint8).reshape(side[1], side[0], 3)
     with mafat.open(model, weights, memory="1G") as opened:
@@ -112,7 +114,7 @@ class Bench:
                                 picture], env=self.environment))
 
     def growth_in_c(self):
-        """KB that a C program has more resident with the library and after runs."""
+        """Growth in resident KB of a C program: with the library, and after runs."""
         kb = []
         for name, flags in (("empty", []), ("runs", [f"-DRUNS={self.a.runs}"])):
             program, source = os.path.join(self.folder, name), os.path.join(self.folder, name + ".c")
@@ -126,7 +128,7 @@ class Bench:
 
 
 def compare(bench, name, picture, rounds):
-    bench.in_python(picture)  # leaves compiled modules
+    bench.in_python(picture)  # warm-up: compiles Python modules
     c, python = [], []
     for _ in range(rounds):
         milliseconds, plan = bench.in_c(picture)

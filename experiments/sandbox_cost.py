@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Overhead of run_inference's sandbox: the same runs with and without it, in turn; or the overhead of another build, as one that is
-hardened beside one that is not (make BUILD=build/soft HARDENED=).
+"""Measures the overhead of run_inference's sandbox: the same runs with and without it, in turn; or
+of another build, such as hardened and not (make BUILD=build/soft HARDENED=).
 
-    sandbox_cost.py [--rounds N] [--only TEXT] [--build FOLDER] [--beside FOLDER]
+  sandbox_cost.py [--rounds N] [--only TEXT] [--build FOLDER] [--beside FOLDER]
 
-Works: the project's own network, and real ones of each format where MAFAT_MODELS names their folder; pictures one and several,
-weights kept and streamed, one thread and two. Of each: milliseconds of a process of one run, from its start to its end, of
-which there are STARTS a round; of one run, the least of RUNS of a process; both, and their differences and ratios with and without,
-as medians; the most that it ever has resident (BUILD/resident_peak); and, as root and with control groups v1, what the kernel takes
-for itself. What has one thread keeps to one CPU.
+Works: the project's own network, and real ones of each format if MAFAT_MODELS names their folder;
+one and several pictures, kept and streamed weights, one and two threads. For each: milliseconds of
+a process with one run (STARTS a round); of one run, the least of RUNS in a process; medians of
+both, with their differences and ratios; peak resident bytes (BUILD/resident_peak); and, as root
+with control groups v1, the kernel's memory. Single threads are pinned to one CPU.
 
-With --beside, "off" is that build and "on" is --build's, both with a sandbox where there is one.
+With --beside, "off" is that build and "on" is --build's, both with a sandbox if available.
 
-Exit status 1 where one is above what is promised: 1.01 times the time of runs, 0.5 ms of the process, 16 KiB resident; 64 KiB of
-another build."""
+Exit status 1 if a promise is exceeded: 1.01 times the time of runs, 0.5 ms of the process, 16 KiB
+resident; 64 KiB for another build."""
 
 import argparse
 import json
@@ -58,7 +58,7 @@ class Bench:
         self.launcher, self.peak = os.path.join(build, "launcher"), os.path.join(build, "resident_peak")
 
     def time(self, side, arguments, runs):
-        """Milliseconds of the process, and of a run of it at best, of each picture."""
+        """Milliseconds of the process, and the least of a run, for each picture."""
         command = [*self.sides[side], "--json", "--quiet", "--repeat", str(runs), *arguments]
         path = os.path.join(self.folder, "told")
         actions = [(os.POSIX_SPAWN_OPEN, 1, path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)]
@@ -83,7 +83,7 @@ class Bench:
             return int(told.read().split()[0])
 
     def charge(self, side, arguments):
-        """The kernel's own memory for the process, at most; None where it is not counted by itself."""
+        """Peak of the kernel's memory for the process; None if it is not counted separately."""
         group = os.path.join(GROUPS, "mafat-sandbox-cost-%d" % os.getpid()) if GROUPS else ""
         try:
             os.mkdir(group)
@@ -100,12 +100,12 @@ class Bench:
 
 
 def measure(bench, arguments, rounds):
-    """By what it is: of each round, without and with."""
+    """Measurements by kind: (without, with) for each round."""
     found = {"process": [], "run": [], "resident": [], "charge": []}
     for i in range(rounds + 1):
         for runs in [1] * STARTS + [RUNS]:
             times = {s: bench.time(s, arguments, runs) for s in (("off", "on") if i % 2 else ("on", "off"))}
-            if i:  # the first reads files
+            if i:  # the first run reads files
                 name, which = ("process", 0) if runs == 1 else ("run", 1)
                 found[name].append([times["off"][which], times["on"][which]])
     for _ in range(3):

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Swap for experiments: a file of its own that is switched on, and removed again whatever happens. --help lists the commands.
+# Swap for experiments: switches on a file of its own and removes it again in any case. --help
+# lists the commands.
 #
-# The file is removed by a guard, a process in a session of its own that is started before the file is made. It waits on a pipe
-# whose other end is held by this process alone, and by what works on the file meanwhile, never by the user's command. So the
-# file goes also when this process is killed by SIGKILL, and no signal of a terminal reaches who takes pages back from it.
+# A guard removes the file. It is a process in its own session, started before the file is made,
+# and waits on a pipe whose other end only this process and its helpers hold, never the user's
+# command. So the file is removed even if this process is killed by SIGKILL, and no terminal signal
+# reaches the guard.
 set -u
 PATH=$PATH:/usr/sbin:/sbin
 self=${BASH_SOURCE[0]}
@@ -58,14 +60,14 @@ is_on() { # FILE
   return 1
 }
 
-# ours FILE: whether swap.sh made it, by which command in $kind and by which process in $maker
+# ours FILE: true if swap.sh made it; its command in $kind, its process in $maker
 ours() {
   kind='' maker=''
   [[ ${1##*/} =~ ^mafat-swap-(on|with)-([0-9]+)$ ]] && [ -f "$1" ] && [ ! -L "$1" ] || return 1
   kind=${BASH_REMATCH[1]} maker=${BASH_REMATCH[2]}
 }
 
-# unlocked FILE: whoever made it has gone, or is done
+# unlocked FILE: true if its maker has ended or is done with it
 unlocked() {
   local lock free=1
   { exec {lock}<"$1"; } 2>/dev/null || return 1
@@ -76,19 +78,20 @@ unlocked() {
 
 # ---- Removing
 
-remove() { # FILE: switches it off and deletes it; says why it cannot
+remove() { # FILE: switches it off and deletes it, or prints the reason why not
   local tries why=''
   for ((tries = 0; tries < 10; tries++)); do
     [ $tries = 0 ] || sleep 1
-    if is_on "$1"; then why=$(swapoff -- "$1" 2>&1) || continue; fi # no memory for its pages: perhaps soon
+    # too little memory for its pages; try again
+    if is_on "$1"; then why=$(swapoff -- "$1" 2>&1) || continue; fi
     why=$(rm -f -- "$1.log" "$1" 2>&1) && return
   done
   echo "swap.sh: $1 cannot be removed: ${why##*failed: }" >&2
   return 1
 }
 
-# abandoned FILE: left by a call that was killed together with its guard, or by the end of the machine. A container's
-# processes have numbers of their own, so the lock is asked too.
+# abandoned FILE: left by a call that was killed with its guard, or by a crash. A container has its
+# own process numbers, so the lock is checked, too.
 abandoned() {
   ours "$1" && ! kill -0 "$maker" 2>/dev/null && unlocked "$1" && { [ "$kind" = with ] || ! is_on "$1"; }
 }
@@ -99,8 +102,9 @@ leftovers() { # FOLDER
   for file in "$1"/mafat-swap-*; do ! abandoned "$file" || remove "$file"; done
 }
 
-# guard FILE: reports that it runs, then waits for the message to keep the file, or until the pipe's other end is closed.
-# It receives the command's process number, and ends the command if swap.sh ends.
+# guard FILE: reports that it runs, then waits for the message to keep the file, or until the
+# pipe's other end is closed. It receives the command's process number, and ends the command if
+# swap.sh ends.
 guard() {
   local word pid='' tries
   trap '' HUP INT TERM
@@ -127,7 +131,7 @@ guard() {
 
 guard_pid='' hold='' held='' file='' kept='' child='' running='' work=''
 
-tell() { # WORD: to the guard, where it is still there
+tell() { # WORD: sends it to the guard, if it still runs
   trap '' PIPE
   [ -z "${GUARD[1]-}" ] || { echo "$1" >&"${GUARD[1]}"; } 2>/dev/null
   trap - PIPE
@@ -137,7 +141,7 @@ tell() { # WORD: to the guard, where it is still there
 # shellcheck disable=SC2317 # called by a trap
 finish() {
   local status=$?
-  case $BASHPID in $$) ;; *) exit $status ;; esac # a copy of this shell that was killed before it became the command
+  case $BASHPID in $$) ;; *) exit $status ;; esac # a forked shell that was killed before it executed the command
   trap '' HUP INT TERM
   [ -z "$work" ] || rm -rf "$work"
   [ -n "$guard_pid" ] || exit $status
@@ -145,7 +149,7 @@ finish() {
   [ -z "${GUARD[1]-}" ] || exec {GUARD[1]}>&-
   [ -z "$hold" ] || exec {hold}>&-
   wait "$guard_pid" 2>/dev/null
-  if [ -n "$file" ] && [ -z "$kept" ] && [ -e "$file" ]; then # the guard was killed, or has said why it cannot
+  if [ -n "$file" ] && [ -z "$kept" ] && [ -e "$file" ]; then # the guard was killed or failed with a message
     remove "$file" 2>/dev/null || [ $status != 0 ] || status=1
   fi
   exit $status
@@ -158,7 +162,7 @@ stop() { # SIGNAL STATUS
   if [ -n "$child" ]; then
     for ((tries = 0; tries < 120; tries++)); do
       kill -0 "$child" 2>/dev/null || break
-      [ $tries != 2 ] || kill -s "$1" "$child" 2>/dev/null # a terminal's signal has reached it before
+      [ $tries != 2 ] || kill -s "$1" "$child" 2>/dev/null # a terminal has already signalled it
       sleep 0.1
     done
     { kill -KILL "$child" && wait "$child"; } 2>/dev/null
@@ -166,7 +170,7 @@ stop() { # SIGNAL STATUS
   exit "$2"
 }
 
-# run COMMAND...: in the background, so that traps need not wait for it, otherwise as in the foreground
+# run COMMAND...: runs it in the background, so that traps need not wait for it
 run() {
   local status=0
   (
@@ -184,7 +188,7 @@ run() {
 
 in_memory() { case $(stat -fc %T -- "$1") in tmpfs | ramfs) return 0 ;; *) return 1 ;; esac }
 
-find_folder() { # in $folder: what was asked for, else the first that is on a disk
+find_folder() { # in $folder: the requested one, else the first one on a disk
   local dir
   folder=$asked
   if [ -z "$folder" ]; then
@@ -197,7 +201,7 @@ find_folder() { # in $folder: what was asked for, else the first that is on a di
   folder=$(realpath -- "$folder") && [[ $folder != *$'\n'* ]] || cannot "$folder: not a name for a swap file's folder"
 }
 
-room_for() { # BYTES: a tenth of the disk must stay free
+room_for() { # BYTES: fails unless a tenth of the disk stays free
   local blocks free block_bytes
   read -r blocks free block_bytes < <(stat -f -c '%b %a %S' -- "$folder")
   blocks=$((blocks * block_bytes)) free=$((free * block_bytes))
@@ -229,15 +233,16 @@ make() {
   read -r ready <&"${GUARD[0]}"
   [ "$ready" = ready ] || cannot 'its guard does not start'
   file=$folder/mafat-swap-$1-$$
-  exec {hold}>"/proc/$$/fd/${GUARD[1]}" # unlike a duplicate, programs that are started have it
+  exec {hold}>"/proc/$$/fd/${GUARD[1]}" # programs inherit this descriptor, unlike a duplicate
   umask_before=$(umask)
   umask 077
-  rm -f -- "$file" "$file.log" # of an earlier process of this number
-  # Anybody may put a link where they will be, in a folder like /var/tmp: new files only.
+  rm -f -- "$file" "$file.log" # left by an earlier process with this number
+  # In a folder like /var/tmp anybody may have put a link here, so only new files are accepted.
   (set -C && : >"$file" && : >"$file.log") 2>/dev/null || cannot "$folder: no file can be made there"
   exec {held}<"$file" && flock -n "$held"
   [ "$system" != btrfs ] || chattr +C "$file"
-  if ! { run fallocate -l "$bytes" "$file" && switch_on; } 2>"$file.log"; then # some want every block written
+  # some file systems need every block written
+  if ! { run fallocate -l "$bytes" "$file" && switch_on; } 2>"$file.log"; then
     { run dd if=/dev/zero of="$file" bs=1M count="$bytes" iflag=count_bytes conv=notrunc status=none && switch_on; } 2>"$file.log" ||
       cannot "$folder ($system) takes no swap file: $(sed -n '$s/.*failed: //;$p' "$file.log")"
   fi
@@ -260,7 +265,7 @@ json_text() { # TEXT: as a JSON string
   printf '"%s"' "$text"
 }
 
-# disk_of DEVICE TYPE: where its bytes are, in $disk, and what it is, in $kind
+# disk_of DEVICE TYPE: the disk that holds it in $disk, its kind in $kind
 disk_of() {
   disk=$1 kind=$2
   case $1 in /dev/zram*) kind=zram ;; esac
@@ -277,8 +282,8 @@ cost() {
   while read -r type bytes used rest; do free=$((free + bytes - used)); done < <(swaps)
   [ $free -ge 33554432 ] || cannot "$free bytes of swap are free, 32 MiB are needed: $self with 256M $self cost"
   work=$(mktemp -d) || exit 2
-  # In memory of a quarter, so that nearly all of it has to go out. A group is killed now and then although swap is free:
-  # what is read ahead fills it.
+  # The limit is a quarter, so that nearly everything is swapped out. Sometimes a group is killed
+  # although swap is free, because readahead fills it.
   bytes=$((free / 2 < 67108864 ? free / 2 : 67108864))
   for ((tries = 0; tries < 3; tries++)); do
     run "$build/memory_limit" --limit $((bytes / 4)) -o "$work/report" -- "$build/swap_cost" --size $bytes >"$work/found" 2>"$work/why" && break
@@ -322,7 +327,7 @@ off() {
   while read -r rest rest rest rest name; do
     ours "$name" && [ "$kind" = on ] && unlocked "$name" && { [ -z "$asked" ] || [ "${name%/*}" = "$folder" ]; } && found+=("$name")
   done < <(swaps)
-  for name in "$folder"/mafat-swap-*; do # after a restart they are there, but not on
+  for name in "$folder"/mafat-swap-*; do # after a restart they exist, but are not on
     ! abandoned "$name" || found+=("$name")
   done
   [ ${#found[@]} -gt 0 ] || return 0

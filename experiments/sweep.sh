@@ -1,6 +1,7 @@
 #!/bin/sh
-# One network under many memory limits, by many programs: --help, and experiments/sweep/README.md.
+# Runs a network under many memory limits by many programs; see --help and
+# experiments/sweep/README.md.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-# By its folder, not by -m: that would look for modules in the folder one is in, too.
+# Started by its folder: -m would also look for modules in the current folder.
 PYTHONPATH=$here${PYTHONPATH:+:$PYTHONPATH} exec python3 -B -S "$here/sweep" "$@"

@@ -80,7 +80,7 @@ trap 'stop 143' TERM
 disk_of "$work" || cannot "$reason"
 calibration=${calibration:-$work/calibration}
 
-# in_group RATE OPTION... -- COMMAND...: by memory_limit, its reads throttled
+# in_group RATE OPTION... -- COMMAND...: runs it by memory_limit with throttled reads
 in_group() {
   local rate=$1 options=() status=0 name=mafat-throttled-$$
   shift

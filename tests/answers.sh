@@ -1,8 +1,10 @@
 # shellcheck shell=bash
-# Answers as JSON, read by python3. Sourced after tests/check.sh, in the folder $folder, with answers in $out.
+# Reads JSON output with python3. Source it after tests/check.sh, in the folder $folder, with the
+# output in $out.
 # shellcheck disable=SC2154 # set by the caller
 
-# json NAME EXPRESSION...: python's, true of the answer `a` on stdout; b: the one in $folder/before.
+# json NAME EXPRESSION...: each Python expression must be true of the object `a` on stdout; b is
+# the one in $folder/before.
 cat >told.py <<'PYTHON'
 import json, sys
 def read(path):

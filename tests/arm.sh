@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# tests/arm.sh TRIPLET...: the cross-builds in BUILD/TRIPLET under qemu-user: unit
-# tests, kernels, and inference, whose outputs are compared with those of BUILD.
-# The fused class has the same bits everywhere; plain ones agree within 1e-5 of
-# the largest output. Set MAFAT_MODELS for yolo-fastest as well.
+# tests/arm.sh TRIPLET...: tests the cross-builds in BUILD/TRIPLET under qemu-user: unit tests,
+# kernels, and inference, whose outputs are compared with BUILD's. The fused class has the same
+# bits everywhere; plain ones agree within 1e-5 of the largest output. Set MAFAT_MODELS for
+# yolo-fastest as well.
 set -u
 export MAFAT_TEST_SIZE=${MAFAT_TEST_SIZE:-check} CK_DEFAULT_TIMEOUT=60 CK_TIMEOUT_MULTIPLIER=${CK_TIMEOUT_MULTIPLIER:-20} # emulation is slow
 BUILD=${BUILD:-build}
@@ -16,7 +16,7 @@ tiles=(--plan 4x4/4/3x5 --threads 2)
 # shellcheck source=tests/arm/emulate.sh
 . tests/arm/emulate.sh
 
-# ---- what to run, and what the host says ----
+# ---- inputs, and the host's outputs ----
 
 side() { sed -n "s/^ *$1 *= *\([0-9]*\).*/\1/p" "$2" | head -n 1; } # width or height of a cfg
 
@@ -28,7 +28,8 @@ if [ -n "${MAFAT_MODELS:-}" ]; then models+=("$MAFAT_MODELS/yolo-fastest-1.1"); 
   skip "arm yolo-fastest" "MAFAT_MODELS does not name the folder with the trained networks"
 fi
 
-# infer OUT MODEL ALGORITHM OPTION... -- PROGRAM...: the output of each head, OUT.LAYERS, and a JSON line, OUT.json
+# infer OUT MODEL ALGORITHM OPTION... -- PROGRAM...: writes each head's output to OUT.LAYERS and a
+# JSON line to OUT.json
 infer() {
   local out=$1 model=$2 options=(--algorithm "$3") layers
   shift 3
@@ -43,7 +44,7 @@ infer() {
   done
 }
 
-# Only what was found: times and bytes are another machine's.
+# Only detections: times and bytes differ between machines.
 detections() { sed 's/.*"detections"/"detections"/' "$1"; }
 
 host_level=
@@ -106,7 +107,7 @@ inference() { # TRIPLET
   done
 }
 
-# A picture from file to boxes: the plain class's arithmetic is IEEE's, and so are reading and detecting.
+# From a picture to boxes: the plain class, reading and detecting use only IEEE arithmetic.
 picture() { # TRIPLET
   local triplet=$1 out=$dir/$1.picture
   if emulate "$triplet" "$BUILD/$triplet/run_inference" --memory 1G --json --quiet --cpu portable \
@@ -118,7 +119,8 @@ picture() { # TRIPLET
   fi
 }
 
-# A packed file has the same bytes wherever it is made, and a run that reads its weights the same bits as one that keeps them.
+# A packed file has the same bytes on every machine; runs with streamed and kept weights give the
+# same bits.
 packed() { # TRIPLET
   local triplet=$1 out=$dir/$1.packed model=models/shapes/shapes what file layers
   local pack=(emulate "$triplet" "$BUILD/$triplet/pack_weights" --quiet) run=(emulate "$triplet" "$BUILD/$triplet/run_inference")
@@ -144,7 +146,7 @@ packed() { # TRIPLET
   done
 }
 
-# Sums of bytes are exact: the host's numbers, whatever level and plan.
+# Sums of bytes are exact: the host's integers at every level and plan.
 integers() { # TRIPLET
   local triplet=$1 model bytes level plan out=$dir/$1.numbers
   if [ ! -r "${MAFAT_MODELS:-}/tflite/kws_ref_model.tflite" ]; then
@@ -188,7 +190,7 @@ budget() { # TRIPLET
   fi
 }
 
-# armv7 does not promise NEON.
+# armv7 does not guarantee NEON.
 without_neon() { # TRIPLET
   local triplet=$1 out=$dir/$1.without
   QEMU_CPU=max,neon=off emulate "$triplet" "$BUILD/$triplet/run_inference" --memory 1G --json --quiet --cpu neon \
@@ -198,7 +200,7 @@ without_neon() { # TRIPLET
   fi
 }
 
-# The last line of a test program tells.
+# The last line of a test program has the result.
 program() { # TRIPLET PROGRAM ARGUMENT...
   local triplet=$1 name="$1 ${*:2}" out=$dir/$1.program
   if emulate "$triplet" "$BUILD/$triplet/$2" "${@:3}" >"$out" 2>&1; then
@@ -209,8 +211,9 @@ program() { # TRIPLET PROGRAM ARGUMENT...
   fi
 }
 
-# A process for each suite: each has the time that emulate gives, and what ends one leaves the others. A child of qemu-user translates all
-# code anew: in these that takes longer than the tests do.
+# A process for each suite, with its own timeout; a crash affects only its suite. These suites use
+# no child for each test: under qemu-user a child translates all code again, which takes longer
+# than the tests.
 unit_tests() { # TRIPLET
   local each
   for each in $(emulate "$1" "$BUILD/$1/unit_tests" --list); do
@@ -237,7 +240,7 @@ everything() { # TRIPLET
   return "$failed"
 }
 
-# All processors at once: emulation is slow.
+# All CPUs at once: emulation is slow.
 declare -A jobs
 for triplet in "$@"; do
   everything "$triplet" >"$dir/$triplet.log" 2>&1 &

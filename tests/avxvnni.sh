@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The integer kernels for AVX-VNNI where only AVX-512 with VNNI is at hand: the same code, but that its one instruction, vpdpbusd, is
-# in AVX-512's encoding. Compiled to assembly, of which {vex} is taken; the processor is said to have them; then kernel_check.
-# `make check-avxvnni` runs it: COMPILE compiles the kernels with their flags, LINK links OBJECT... to a kernel_check.
+# Tests the integer kernels for AVX-VNNI on a processor that only has AVX-512 VNNI. The only
+# difference is the encoding of vpdpbusd: this script compiles to assembly, removes {vex}, makes
+# the program believe in AVX-VNNI, and runs kernel_check. `make check-avxvnni` calls it: COMPILE
+# compiles the kernels with their flags, LINK links OBJECT... to a kernel_check.
 set -u
 suite=avxvnni
 # shellcheck source=tests/check.sh

@@ -3,11 +3,11 @@
 # Results of command-line tests: lines of ok, skip and FAIL, which run.sh counts. Sourced by all of them, also by shells other than
 # bash (v2/inside.sh). $suite, if set, precedes every name. $log, if set, receives what checks print; a failure quotes its last line.
 failed=0
-[ -n "${XDG_CACHE_HOME-}" ] || export XDG_CACHE_HOME=/dev/null # as tests/run.sh has it, nothing that --calibrate kept decides; and nothing can be kept there, not even by root
+[ -n "${XDG_CACHE_HOME-}" ] || export XDG_CACHE_HOME=/dev/null # as in tests/run.sh: no stored calibration has an effect, and none can be stored, not even by root
 
 ok() { printf 'ok %s%s\n' "${suite:+$suite }" "$1"; }
 skip() { printf 'skip %s%s: %s\n' "${suite:+$suite }" "$1" "$2"; }
-fail() { # in one line
+fail() { # NAME WHY: prints one line
   printf 'FAIL %s%s: %s\n' "${suite:+$suite }" "$1" "$(echo "$2" | tr '\n' ' ')"
   failed=1
 }
@@ -17,11 +17,12 @@ check() { # NAME WHY COMMAND...: the command must succeed
   if "$@" >"${log:-/dev/null}" 2>&1; then ok "$name"; else fail "$name" "$why${log:+; $(tail -n 1 "$log")}"; fi
 }
 
-# Does the program need a dynamic loader? A static one does not, position independent or not.
+# True if the program needs a dynamic loader. Static ones do not, position independent or not.
 needs_loader() { readelf -lW "$1" 2>/dev/null | grep -q INTERP; } # PROGRAM
 
-# at_end COMMAND: runs it when this shell ends, also by a signal. A forked copy of the shell that is killed before it becomes another
-# program still has the traps: it does not run the command. (There a command's status may be that of the wait for it: case, not test.)
+# at_end COMMAND: runs it when this shell ends, also by a signal. A forked shell that is killed
+# before it executes a program still has the traps; it does not run the command. (There a command's
+# status may be that of the wait for it: case, not test.)
 at_end() {
   # shellcheck disable=SC2064 # now
   trap "case \${BASHPID:-$$} in $$) $1 ;; esac" EXIT

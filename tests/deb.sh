@@ -10,7 +10,7 @@ suite=deb
 . tests/check.sh
 
 if [ "$(id -u)" != 0 ]; then skip install 'needs root'; exit 0; fi
-if [ "${1-}" != inside ]; then # in a mount namespace, with which all of it goes away
+if [ "${1-}" != inside ]; then # in a mount namespace, which disappears with all changes
   exec unshare --mount --propagation private bash "$0" inside
 fi
 
@@ -74,7 +74,7 @@ else
 fi
 
 tries remove "dpkg -P $packages"
-left=$(while read -r file; do # folders of others stay
+left=$(while read -r file; do # folders that other packages own stay
   [ ! -e "$root$file" ] && [ ! -L "$root$file" ] || [ -e "$file" ] || echo "$file"
 done <"$work/files" | head -n 3)
 check 'nothing is left' "left: $left" test -z "$left"

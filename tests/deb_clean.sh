@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Follows doc/tutorial.md word by word in a minimal Debian that has nothing but apt and the packages of `make deb`: what they need is
-# installed with them, by the page's own command. Run from the project's root, as root; needs mmdebstrap (scripts/packages.sh fresh) and a
-# Debian mirror; some minutes. BUILD names the build folder, MAFAT_MODELS the folder with ONNX files.
+# Follows doc/tutorial.md in a minimal Debian that has only apt and the packages of `make deb`; the
+# page's own command installs their dependencies. Run from the project's root, as root; needs
+# mmdebstrap (scripts/packages.sh fresh) and a Debian mirror; takes minutes. BUILD names the build
+# folder, MAFAT_MODELS the folder with ONNX files.
 set -u
 build=$(realpath -m "${BUILD:-build}")
 # shellcheck disable=SC2034 # by tests/check.sh
@@ -29,7 +30,7 @@ ok debian
 debian_mount "$root" || exit 1
 if ! debian_run "$root" apt-get update -q >"$work/log" 2>&1; then skip packages "no mirror: $(tail -n 1 "$work/log")"; exit 0; fi
 
-# ---- What the reader of the page has: the packages, a model of their own, a release
+# ---- The reader's files: the packages, a model, a release
 
 home=$root/root camera=$root/root/camera
 mkdir -p "$camera"

@@ -1,15 +1,18 @@
 # shellcheck shell=bash
-# A Debian kernel for an emulated machine, and the few modules that it needs there: sourced by who boots one, with `cannot` and check.sh's
-# functions. An installed kernel, else one that apt downloads, once, into $kernel; $work is a folder of the run's own. $wanted are modules, whose
-# own needs are found; $maybe, those that newer kernels have built in; $folders of a kernel's package, in which they all are. $architecture, as
-# Debian has it, where that is not this machine's: its lists of packages are fetched, too.
+# Finds a Debian kernel and the modules that an emulated machine needs. Source it with `cannot` and
+# check.sh's functions defined. Uses an installed kernel, else apt downloads one, once, into
+# $kernel; $work is a folder of this run. $wanted: modules, whose dependencies are added; $maybe:
+# modules that newer kernels have built in; $folders: folders of a kernel's package that contain
+# all of them. $architecture: Debian's name if it is not this machine's; then its package lists are
+# fetched, too.
 apt_options=()
 
-module_file() { # NAME FOLDER: its path in the folder; nothing for one that is not there
+module_file() { # NAME FOLDER: its path in the folder; nothing if missing
   find "$2" -name "$1.ko*" -o -name "${1//_/-}.ko*" | head -n 1
 }
 
-# take_modules FOLDER: those wanted, and before each what it needs, uncompressed, in $work/kernel; their order beside them
+# take_modules FOLDER: copies the wanted modules and their dependencies, uncompressed, to
+# $work/kernel, with a list of their order
 take_modules() {
   local name
   for name in $maybe; do take_module "$name" "$1"; done
@@ -33,7 +36,7 @@ take_module() {
   echo "$1.ko" >>"$work/kernel/modules/order"
 }
 
-# take_kernel IMAGE FOLDER: an image and the modules of its folder become the cache's
+# take_kernel IMAGE FOLDER: stores an image and its folder's modules in the cache
 take_kernel() {
   rm -rf "$work/kernel" && mkdir -p "$work/kernel/modules"
   [ -r "$1" ] && [ -e "$2/modules.builtin" ] && take_modules "$2" && cp "$1" "$work/kernel/vmlinuz" || return 1
@@ -41,7 +44,7 @@ take_kernel() {
   rm -rf "$kernel" && mv "$work/kernel" "$kernel"
 }
 
-# know_packages: of another architecture, in folders of the run's own
+# know_packages: fetches package lists of another architecture into folders of this run
 know_packages() {
   [ -n "${architecture-}" ] && [ "${#apt_options[@]}" = 0 ] || return 0
   mkdir -p "$work"/apt/{lists,archives}/partial
@@ -50,7 +53,7 @@ know_packages() {
   timeout 300 apt-get "${apt_options[@]}" update >"$work/log" 2>&1 || cannot "apt knows no packages of $architecture: $(tail -n 1 "$work/log")"
 }
 
-# download_package NAME: unpacks it into $work/unpacked, the files named for `tar`
+# download_package NAME: unpacks the files named for `tar` into $work/unpacked
 download_package() {
   local package=$1
   shift
@@ -61,7 +64,7 @@ download_package() {
   dpkg-deb --fsys-tarfile "$work"/unpacked/*.deb | tar -x -C "$work/unpacked" --wildcards "$@" || cannot "$package cannot be unpacked"
 }
 
-find_kernel() { # [PACKAGE]: that one, whatever is installed
+find_kernel() { # [PACKAGE]: this package, even if a kernel is installed
   local image package=${1-}
   [ ! -e "$kernel/version" ] || return 0
   for image in /boot/vmlinuz-*; do

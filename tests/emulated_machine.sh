@@ -1,17 +1,20 @@
 # shellcheck shell=bash disable=SC2119,SC2154 # $suite is who sources this'; functions without arguments
-# An emulated machine for one test, whose first process is the test's own inside.sh in an initramfs: sourced in the project's folder by who
-# boots one, with $suite (a folder of tests/), $wanted, $maybe and $folders (tests/emulated_kernel.sh). It needs no root. The build folder
-# is $build; the machine's console is shown at the end where `console` is not empty. An x86-64; with $architecture arm64, a Raspberry Pi 4's processor.
+# Boots an emulated machine whose first process is the test's own inside.sh in an initramfs. Source
+# it in the project's folder with $suite (a folder of tests/), $wanted, $maybe and $folders
+# (tests/emulated_kernel.sh). Needs no root. $build: build folder; non-empty $console: print the
+# machine's console at the end. An x86-64; with $architecture arm64, a Raspberry Pi 4's processor.
 #
-#     begin_machine PROGRAM...    or says what is missing and ends; then $to is the initramfs, with busybox, the kernel's modules, inside.sh
-#     add_program PROGRAM...      to its /bin, with what they are linked with
-#     boot_machine SECONDS PROCESSORS MEGABYTES   until it ends, or that long; shows its results, and ends
+#     begin_machine PROGRAM...    fails if something is missing; then $to is the initramfs with
+#     busybox, the kernel's modules, inside.sh
+#     add_program PROGRAM...      copies programs and their libraries to its /bin
+#     boot_machine SECONDS PROCESSORS MEGABYTES   runs it, at most that long; prints its results
+#     and ends
 build=${BUILD:-build}
 cache=$build/$suite
 kernel=$cache/kernel
 # shellcheck source=tests/check.sh
 . tests/check.sh
-cannot() { # what one says who cannot
+cannot() { # REASON: reports that the test cannot run
   skip "$suite" "$1"
   exit 0
 }
@@ -27,7 +30,7 @@ at_end end_machine
 . tests/emulated_kernel.sh
 
 case ${architecture-} in
-  arm64) # which has one serial port, for both
+  arm64) # has one serial port, used for both
     emulator=qemu-system-aarch64 machine_options=(-machine virt -cpu cortex-a72) serial=ttyAMA0 ports=(results)
     kernel_package=linux-image-cloud-arm64
     ;;

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# `make demo` and `make test` as somebody has them who has just installed Debian: a minimal system of its own with make, gcc and
-# libc6-dev and nothing else, no git, no models; the tree is copied there. Run from the project's root, as root; needs mmdebstrap
-# (scripts/packages.sh fresh) and a Debian mirror, and takes 4 GB of disk and a quarter of an hour. The host's sources, proxies and
-# resolver are taken over. BUILD names the build folder, in which all of it lies while it runs: in namespaces of its own, with
-# which mounts and processes go, also when this is killed. FRESH='COMMAND...' instead of both: what to run there.
+# Runs `make demo` and `make test` in a freshly installed Debian: a minimal system with only make,
+# gcc and libc6-dev, no git, no models, and a copy of the tree. Run from the project's root, as
+# root; needs mmdebstrap (scripts/packages.sh fresh) and a Debian mirror, 4 GB of disk and a
+# quarter of an hour. Uses the host's sources, proxies and resolver. Everything is in BUILD and in
+# its own namespaces, which disappear with mounts and processes, also if this is killed.
+# FRESH='COMMAND...': what to run instead.
 set -u
 build=$(realpath -m "${BUILD:-build}")
 # shellcheck disable=SC2034 # by tests/check.sh
@@ -36,7 +37,7 @@ debian_mount "$root" || exit 1
 
 # ---- In it
 
-inside() { # COMMAND...: with what it says shown
+inside() { # COMMAND...: runs it there and shows its output
   # shellcheck disable=SC2016 # the other shell's
   debian_run "$root" sh -c 'cd /mafat && exec "$@"' - "$@" </dev/null
 }

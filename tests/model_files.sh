@@ -11,7 +11,8 @@ at_end 'rm -rf "$dir"'
 log=$dir/log out=$dir/out err=$dir/err patience=20
 program=$build/run_inference
 
-# writer NAME SOURCE...: the C that stands on stdin, with these files of tests/support, as the program $dir/NAME
+# writer NAME SOURCE...: compiles the C code on stdin with these files of tests/support to
+# $dir/NAME
 writer() {
   local cc to=$dir/$1
   shift
@@ -24,7 +25,8 @@ writer() {
 
 # shellcheck disable=SC2317 # called by check
 tells() { grep -qe "$1" "$err"; } # PATTERN
-# refuses_model COMMAND NAME PATTERN OPTION...: what the command says of these options; in one line
+# refuses_model COMMAND NAME PATTERN OPTION...: the command must refuse these options with one
+# matching line
 refuses_model() {
   local command=$1 name=$2 pattern=$3 status
   "$command" "${@:4}"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Small networks of every format run end to end by programs that clang has built with MemorySanitizer, with the portable kernels,
-# in floats and in integers, weights kept, loaded and streamed: nothing is read that was not written. BUILD names the folder
-# (make check-msan). Pictures are PPM, and reads are the helper thread's: other libraries, and the kernel's own, are not instrumented.
+# Runs small networks of every format with programs built by clang with MemorySanitizer, portable
+# kernels, floats and integers, weights kept, loaded and streamed: no uninitialized reads. BUILD
+# names the folder (make check-msan). Pictures are PPM, and the helper thread reads: other
+# libraries, and kernel rings, are not instrumented.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${BUILD:-build/msan}
@@ -11,7 +12,7 @@ suite=msan
 dir=$(mktemp -d) || exit 1
 at_end 'rm -rf "$dir"'
 
-# runs NAME COMMAND...: and says nothing of a sanitizer
+# runs NAME COMMAND...: must succeed without a sanitizer's message
 runs() {
   local name=$1
   shift
@@ -44,7 +45,8 @@ run_network 'net.weights, winograd' --algorithm winograd --plan 1x1/NoCut "$dir/
 runs predict "$build/run_inference" --sandbox off --predict --memory 64M --map "$dir/map.svg" "$dir/net.cfg"
 runs sweep "$build/run_inference" --sandbox off --predict --sweep 16M,64M "$dir/net.cfg"
 
-# ONNX and TFLite: each operator by eight plans and two ways of packing, as files and packed.
+# ONNX and TFLite: each operator by eight plans and two ways of packing, from model and packed
+# files.
 runs "TFLite's operators" "$build/packed_models" --least 42 --cpu portable --operators
 data=/usr/share/libonnx-testdata/data
 if [ -d $data ]; then

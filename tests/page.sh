@@ -2,8 +2,9 @@
 # Shared by tests of pages: extracts commands from the page itself, so that page and test cannot differ. Source it after
 # tests/check.sh.
 
-# page_blocks PAGE FOLDER: each block of commands (```sh) as FOLDER/NNN.sh, the number of its first line in FOLDER/NNN.line, and
-# what a block of text (```text) that is the next thing there promises in FOLDER/NNN.text
+# page_blocks PAGE FOLDER: writes each block of commands (```sh) to FOLDER/NNN.sh, its first line's
+# number to FOLDER/NNN.line, and a block of text (```text) that follows, its expected output, to
+# FOLDER/NNN.text
 page_blocks() {
   mkdir -p "$2"
   awk -v folder="$2" '
@@ -15,8 +16,9 @@ page_blocks() {
   ' "$1"
 }
 
-# page_leave_out FOLDER PATTERN REASON: lines that match (an extended regular expression; what ends in a backslash is one line with
-# the next) are not run, and said to be skipped for that reason. A block that has lost a command promises nothing.
+# page_leave_out FOLDER PATTERN REASON: lines that match (an extended regular expression; a
+# backslash at the end joins lines) are not run and reported as skipped. A block without a command
+# has no expected output.
 page_leave_out() {
   local block out before
   for block in "$1"/*.sh; do
@@ -33,9 +35,9 @@ page_leave_out() {
   rm -f "$1/left_out" "$1/kept"
 }
 
-# page_run FOLDER SHELL...: the blocks one after the other in one shell, so that folders and variables last; the first command that
-# fails ends it. A check for each block: that it was run, and that it says what the page promises, but for milliseconds.
-# Nothing of FOLDER has to be there where the shell is.
+# page_run FOLDER SHELL...: runs the blocks in one shell, so that folders and variables persist;
+# the first failing command ends it. A check for each block: it ran, and printed the expected
+# output except for milliseconds. FOLDER need not exist where the shell runs.
 page_run() {
   # shellcheck disable=SC2016 # the other shell's
   local folder=$1 block name script='set -eE -o pipefail; trap '\''printf "\n=> failed: %s\n" "$BASH_COMMAND"'\'' ERR'$'\n'

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Checks what `make release` has made: that it is whole, static, small, says what is inside; that the programs of every machine, under
-# qemu-user where it is another one, find in a picture what this build's find; that the images hold what they say, and run. Run from the
-# project's root; BUILD names the build folder (default: build).
+# Checks the output of `make release`: complete, static, small, with lists of contents; programs
+# for every machine (under qemu-user if needed) find this build's boxes in a picture; images have
+# the right contents and run. Run from the project's root; BUILD names the build folder (default:
+# build).
 set -u
 build=$(realpath "${BUILD:-build}")
 folder=$build/release
@@ -21,10 +22,10 @@ pictures=(models/shapes/holdout/00000[0-4].jpg)
 sums_hold() { (cd "$1" && sha256sum --quiet -c "$2"); } # FOLDER FILE
 check sums 'a checksum differs' sums_hold "$folder" SHA256SUMS
 
-# ---- What this build says
+# ---- Results of this build
 
-found() { sed 's/.*"detections"/"detections"/' "$1"; } # FILE: what was found, not times and bytes
-say() { # OUT LEVEL PROGRAM...: boxes of some pictures
+found() { sed 's/.*"detections"/"detections"/' "$1"; } # FILE: detections without times and bytes
+say() { # OUT LEVEL PROGRAM...: writes boxes of some pictures
   local out=$1 level=$2
   shift 2
   "$@" --memory 64M --quiet --json --cpu "$level" --algorithm direct --names $shapes.names $shapes.cfg $shapes.weights "${pictures[@]}" >"$out" 2>"$log"
@@ -36,7 +37,7 @@ say "$work/best" "$host" "$build/run_inference"
 
 # ---- Programs
 
-# runs MACHINE: the words that a program of it is started by; none where it is this one
+# runs MACHINE: prints the words that start its programs; none for this machine
 runs() {
   [ "$1" = "$(uname -m)" ] || case $1 in
     aarch64) command -v qemu-aarch64-static ;;
@@ -77,7 +78,8 @@ programs_of() { # MACHINE FOLDER
   check "$machine mafat doctor" 'failed' "$@" "$bin/mafat" doctor "$work"
 }
 
-# same MACHINE WHAT PROGRAM...: this build's boxes, to the digit, by a level of the same class as this one's. A release for aarch64 has neon alone.
+# same MACHINE WHAT PROGRAM...: this build's boxes, to the digit, at a level of the same class. An
+# aarch64 release has only neon.
 same() {
   local machine=$1 level=portable
   [ "$machine" != aarch64 ] || level=neon
@@ -88,8 +90,8 @@ same() {
     diff <(found "$work/said") <(found "$work/$level")
 }
 
-# Levels of the fused class have the same bits, aarch64's neon and avx2 among them; armv7's is of the plain class, and takes
-# denormals for zero: within 1e-4.
+# Levels of the fused class, including aarch64's neon and avx2, have the same bits. armv7's level
+# is plain and flushes denormals: within 1e-4.
 near() { # NAME FOUND WANTED
   check "$1: this build's boxes" 'they differ by more than 1e-4' python3 - "$2" "$3" <<'PY'
 import json, sys

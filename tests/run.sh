@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# The tests of the project, in four sizes: run.sh [check|test|gate|full]. check is what to run before every commit; test (the default)
-# and gate decide, gate with what takes longer; full is all there is, and takes hours. Prints what fails and what is skipped, and
-# seconds, section by section, and at the end every failure once more, and a summary; exits 1 when anything failed. BUILD names the
-# build folder. What is run learns its size from MAFAT_TEST_SIZE. A new section is a line of the table below.
+# Runs the project's tests in four sizes: run.sh [check|test|gate|full]. check is for every commit;
+# test (the default) and gate decide about a change, gate with slower tests; full is everything,
+# and takes hours. Prints failures, skips and seconds section by section, and all failures and a
+# summary at the end; exits with 1 if anything failed. BUILD names the build folder. Sections get
+# their size in MAFAT_TEST_SIZE. A new section is a line of the table below.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export BUILD=${BUILD:-build} MAFAT_TEST_SIZE=${1:-test}
-unset MAKEFLAGS MFLAGS MAKELEVEL # its jobs are not ours to use
+unset MAKEFLAGS MFLAGS MAKELEVEL # a calling make's job server is not for us
 
-# The sections: sizes, class and command, the longest first. The class says what may run beside it:
+# The sections: sizes, class and command, the longest first. The class says what may run at the
+# same time:
 #   cpu    anything; as many as there are CPUs, at most two
 #   swap   one at a time, because it switches swap files on; counts as a CPU
 #   waits  the same, but it mostly waits: does not count as a CPU
@@ -99,7 +101,7 @@ full             alone  make limits
 END
 }
 
-queue=() # sections that are still to be run: class and command
+queue=() # sections still to be run: class and command
 while read -r sizes class command; do
   case ,$sizes, in *,"$MAFAT_TEST_SIZE",*) queue+=("$class $command") ;; esac
 done < <(sections)
@@ -116,7 +118,7 @@ for script in tests/cli/*.sh; do
 done
 
 work=$(mktemp -d) || exit 1
-export XDG_CACHE_HOME=$work/cache # what --calibrate has kept for the user would choose other plans than the tests expect
+export XDG_CACHE_HOME=$work/cache # a user's stored calibration would choose other plans than the tests expect
 declare -A running=() # by process: class and command
 stop() {
   trap '' HUP INT TERM
@@ -132,7 +134,7 @@ at_once=$(nproc)
 [ "$at_once" -le 2 ] || at_once=2
 passed=0 failed=0 skipped=0
 
-# may_start CLASS: may a section of this class start now?
+# may_start CLASS: true if a section of this class may start now
 may_start() {
   local other busy=0
   for other in "${running[@]}"; do
@@ -142,7 +144,7 @@ may_start() {
   [ "$1" = waits ] || [ $busy -lt "$at_once" ]
 }
 
-# Lines of failures: of a command-line test, a unit test, a kernel.
+# Patterns of failures: of command-line tests, unit tests, kernels.
 failure='^FAIL |^[^ :]+:-?[0-9]+:[EFS]:| NO +intact$| BROKEN$'
 
 # section LOG COMMAND...: runs it; output to the log, seconds to LOG.seconds. A failing exit status without a failure's line adds one.
@@ -150,21 +152,21 @@ section() {
   local log=$1 name=${*:2} status=0 TIMEFORMAT='%1R s, of CPU %1U + %1S s'
   shift
   case $1 in *.sh) set -- bash "$@" ;; esac
-  set -- env --default-signal=HUP "$@" # nohup ignores it, and tests send it
+  set -- env --default-signal=HUP "$@" # nohup ignores HUP, which tests send
   { time "$@" >"$log" 2>&1 </dev/null || status=$?; } 2>"$log.seconds"
-  if [ $status = 77 ] || grep -qE '^make.* Error 77$' "$log"; then # it cannot be tried here
+  if [ $status = 77 ] || grep -qE '^make.* Error 77$' "$log"; then # not possible here
     echo "skip $name: $(grep -v '^make' "$log" | tail -n 1)" >>"$log"
   elif [ $status != 0 ] && ! grep -qE "$failure" "$log"; then
     echo "FAIL $name: exit status $status" >>"$log"
   fi
 }
 
-start_some() { # the first sections that may start
+start_some() { # starts the first sections that may start
   local i class command
   for i in "${!queue[@]}"; do
     read -r class command <<<"${queue[i]}"
     may_start "$class" || continue
-    set -m # a process group of its own, to be ended with
+    set -m # its own process group, so that it can be ended
     # shellcheck disable=SC2086 # a command's words
     section "$work/${command//[\/ ]/_}" $command &
     set +m
@@ -180,13 +182,13 @@ count() { # LOG: passed, failed, skipped
     END { print passed + 0, failed + 0, skipped + 0 }' "$1"
 }
 
-failures=() # of all sections, to be printed again at the end: section and line
+failures=() # failures of all sections, printed again at the end: section and line
 report() { # COMMAND
   local log=$work/${1//[\/ ]/_} p f s line
   echo "== $1: $(cat "$log.seconds")"
   read -r p f s < <(count "$log")
   if [ "$f" != 0 ]; then grep -vE '^(ok |100%: |Running suite)| yes +intact$' "$log" | tail -n 100; else
-    grep -E '^skip |^   ' "$log" # and lists, such as what becomes of every cfg
+    grep -E '^skip |^   ' "$log" # and lists, such as the results for every cfg
   fi
   while IFS= read -r line; do failures+=("$1: $line"); done < <(grep -E "$failure" "$log")
   echo "$p checks passed"

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The unit tests, suite by suite, as many at once as there are CPUs: what each says, one after the other. BUILD names the build
-# folder. unit.sh SUITE: that one.
+# Runs the unit tests suite by suite, as many at once as there are CPUs, and prints their outputs
+# in order. BUILD names the build folder. unit.sh SUITE: only this one.
 set -u
 program=${BUILD:-build}/unit_tests
-export CK_DEFAULT_TIMEOUT=60 # Check's own 4 seconds are short where others use the machine, too
+export CK_DEFAULT_TIMEOUT=60 # Check's default of 4 seconds is too short on a busy machine
 
-# In these, a process for each test takes longer than the tests: all share one, and each has its own where that one dies.
+# Suites in which a process for each test takes longer than the tests: all tests share one, and get
+# their own if it dies.
 shared=' kernels fusion joins '
 
 suite() {
@@ -16,14 +17,15 @@ suite() {
     status=0
     said=$("$program" "$1" 2>&1) || status=$?
   fi
-  if [ $status != 0 ] && ! grep -qE '^[0-9]+%: .*(Failures|Errors): [1-9]' <<<"$said"; then # died, or of what it did to itself
+  # the process died, perhaps by its own fault
+  if [ $status != 0 ] && ! grep -qE '^[0-9]+%: .*(Failures|Errors): [1-9]' <<<"$said"; then
     said+=$'\n'"FAIL unit tests, $1: exit status $status"
   fi
   printf '%s\n' "$said"
 }
 
 if [ $# = 1 ]; then suite "$1"; else
-  # The longest suites first. A sample (check) has none that searches for a quarter of its time.
+  # The longest suites first. In a sample (check) no suite searches for a quarter of its time.
   left_out=' '
   [ "${MAFAT_TEST_SIZE:-}" != check ] || left_out=' motes separable '
   { printf '%s\n' motes streaming image_damage image_memory executor kernels && "$program" --list; } |

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run_inference, make_weights and pack_weights under valgrind: no error, no leak, also on the
-# ways that end in a message. Small networks, so that it takes seconds.
+# Runs run_inference, make_weights and pack_weights under valgrind: no error, no leak, also for
+# runs that end with a message. Small networks, so that it takes seconds.
 set -u
 BUILD=${BUILD:-build}
 # shellcheck disable=SC2034 # by tests/check.sh
@@ -14,7 +14,7 @@ fi
 dir=$(mktemp -d)
 at_end 'rm -rf "$dir"'
 
-# clean NAME EXPECTED-STATUS COMMAND...: by valgrind's judgement, too
+# clean NAME EXPECTED-STATUS COMMAND...: also without valgrind errors
 clean() {
   local name=$1 expected=$2 status=0
   shift 2
@@ -31,7 +31,7 @@ cp tests/data/small.cfg "$dir/net.cfg"
 head -c 5000 "$dir/noise.ppm" >"$dir/short.ppm"
 weights=$dir/net.weights
 
-# Valgrind is the process: it makes code, which the sandbox would refuse it.
+# Valgrind generates code in the process, which the sandbox would refuse.
 clean make_weights 0 "$BUILD/make_weights" --quiet "$dir/net.cfg" "$weights"
 clean untiled 0 "$BUILD/run_inference_dynamic" --sandbox off --thresh 0.01 "$dir/net.cfg" "$weights" "$dir/noise.ppm"
 clean tiled 0 "$BUILD/run_inference_dynamic" --sandbox off --plan 3x2:balanced/3/2x2 --json --report --repeat 2 \
@@ -60,7 +60,8 @@ for file in "$weights" "$packed"; do
     "$dir/short.ppm" "$dir/noise.ppm"
 done
 
-# Programs of Darknet's library through the drop-in: two networks, loaded, run and freed again and again.
+# Programs of Darknet's library through the drop-in: two networks are loaded, run and freed
+# repeatedly.
 lib=$(realpath "$BUILD/dropin/libmafat-darknet.so" 2>/dev/null)
 if [ -z "$lib" ] || [ ! -f "$lib" ]; then
   skip "100 networks of Darknet's" 'the drop-in is not built'
@@ -71,9 +72,10 @@ gcc -g -isystem /usr/lib/darknet/include tests/darknet/network.c -o "$dir/networ
 printf '[net]\nwidth=16\nheight=16\nchannels=3\n[convolutional]\nfilters=6\nsize=3\nstride=2\nbatch_normalize=1\nactivation=leaky\n[dropout]\n[avgpool]\n[connected]\noutput=4\n[softmax]\n[cost]\n' >"$dir/class.cfg"
 sed 's/width=64/width=32/; s/height=48/height=32/; s/mish/leaky/' "$dir/net.cfg" >"$dir/head.cfg"
 "$BUILD/make_weights" --quiet "$dir/class.cfg" "$dir/class.weights" && "$BUILD/make_weights" --quiet "$dir/head.cfg" "$dir/head.weights"
-cycles=100 # what one leaves behind, ten do, too
+cycles=100 # a leak shows after ten cycles, too
 [ "${MAFAT_TEST_SIZE:-}" != gate ] || cycles=10
-# Libraries of Darknet's begin with instructions that valgrind has only where the processor says that it has them: rdtscp.
+# Darknet's libraries use instructions that valgrind has only if the processor reports them:
+# rdtscp.
 begins() { { valgrind -q "$dir/network"; } >/dev/null 2>&1; echo $?; }
 if [ "$(begins 2>/dev/null)" = 132 ]; then
   skip "$cycles networks of Darknet's" "valgrind cannot begin a library that Darknet's needs on this processor"

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""Writes a quantized twin of a float ONNX model: int8 weights with a scale for each filter, 8-bit
-activations with one scale each, from their ranges over some inputs.
+"""Writes a quantized twin of a float ONNX model.
 
   quantize_onnx.py [--activations uint8|int8] [--ends] MODEL.onnx OUT.onnx INPUT.raw...
 
---ends: the model's inputs and outputs are 8-bit, too, if they are quantized.
+Weights are int8 with a scale for each filter, activations 8-bit with one scale each, from their
+ranges over some inputs. --ends: the model's inputs and outputs are 8-bit, too, if they are
+quantized.
 
 Each tensor between quantizable operators gets a QuantizeLinear and a DequantizeLinear (QDQ), as
 from onnxruntime's own quantizer, which is not packaged. Other tensors stay floats. onnxruntime

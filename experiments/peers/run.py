@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Measures mafat and other programs on the same networks: end to end, interleaved in one run,
-medians.
+"""Measures mafat and other programs on the same networks: end to end, interleaved, medians.
 
 README.md beside this file has the protocol. Missing programs are reported and left out."""
 

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Writes a quantized TFLite file as an ONNX model with the same quantization, for programs that do
-not read TFLite: each operator is between a DequantizeLinear and a QuantizeLinear (QDQ).
+"""Writes a quantized TFLite file as an ONNX model with the same quantization (QDQ).
 
   twin_onnx.py MODEL.tflite OUT.onnx
 
-Maps are [1, c, h, w] except for inputs and outputs. After the input, int8 becomes uint8 (values and
-zero points plus 128), for which onnxruntime has more kernels. Scales are the file's. Supports the
-operators of the compared files; a custom one at the end is left out.
+For programs that do not read TFLite. Each operator is between a DequantizeLinear and a
+QuantizeLinear. Maps are [1, c, h, w] except for inputs and outputs. After the input, int8 becomes
+uint8 (values and zero points plus 128), for which onnxruntime has more kernels. Scales are the
+file's. Supports the operators of the compared files; a custom one at the end is left out.
 
 Needs Debian's python3-onnx."""
 

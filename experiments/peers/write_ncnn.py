@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a Darknet network (.cfg and .weights) as an ncnn model (.param and .bin) with ncnn's
-tools.
+"""Writes a Darknet network (.cfg, .weights) as an ncnn model (.param, .bin) with ncnn's tools.
 
 darknet2ncnn converts; ncnnoptimize folds batch norm and activations into the convolutions, as ncnn
 recommends. This script adds what darknet2ncnn lacks to the text between the two: [reorg], a

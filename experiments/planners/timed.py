@@ -68,8 +68,8 @@ def variants(plan):
 
 
 def compose(variants_of_it, told, most_ms, keep=6):
-    """Plans for the least limits within which each group by its quickest cut, in sum, takes at most most_ms; told: what
-    build/lay_plans says of the variants."""
+    """Plans for the smallest limits within which each group's fastest division takes at most most_ms in sum.
+    told: build/lay_plans' results for the variants."""
     cuttings, cuts, behind = variants_of_it
     known = [(groups, facts) for groups, facts in zip(cuttings, told) if len(facts.get("groups", ())) == len(groups)]
     n = len(known[0][0]) if known else 0
@@ -117,7 +117,7 @@ class Table:
         return text_of(ways, cuts, ["order=best"])
 
     def plans(self):
-        """Each group of each way in one of them at least: (steps, text)."""
+        """Plans that together have each group, divided in each way, at least once: (steps, text)."""
         for length in range(1, min(FURTHEST, self.last) + 1):
             for first in range(min(length, self.last - length + 1)):
                 ends = sorted({0, first, *range(first, self.last + 1, length), self.last})
@@ -126,7 +126,7 @@ class Table:
                     yield steps, self.text(steps)
 
     def learn(self, steps, facts):
-        """facts: what build/lay_plans says of the plan."""
+        """facts: build/lay_plans' result for the plan."""
         if len(facts.get("groups", ())) != len(steps):
             return
         for (begin, end, way), group in zip(steps, facts["groups"]):
@@ -134,7 +134,7 @@ class Table:
             ways[way] = min((group["ms"], group["peak_bytes"]), ways.get(way, (float("inf"), 0)))
 
     def quickest(self, limit):
-        """Milliseconds, and (from, to, way) of the groups within so many bytes; None: there are none."""
+        """Milliseconds, and (from, to, way) of the groups, within so many bytes; None: impossible."""
         best = [(0, ())] + [None] * self.last
         for end in range(1, self.last + 1):
             options = [(best[begin][0] + ms, (*best[begin][1], (begin, end, way))) for begin in range(end) if best[begin]
@@ -143,7 +143,7 @@ class Table:
         return best[self.last]
 
     def compose(self, most_ms, keep=12):
-        """Plans for the least limits within which groups take at most most_ms in sum."""
+        """Plans for the smallest limits within which groups take at most most_ms in sum."""
         found = []
         for limit in sorted({peak for ways in self.groups.values() for _, peak in ways.values()}):
             quickest = self.quickest(limit)

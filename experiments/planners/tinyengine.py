@@ -1,5 +1,6 @@
-"""TinyEngine's patches (Lin et al., 2021): the leading layers in n x n patches of the map that ends them, each with all it needs
-computed anew; what follows layer by layer. A plan of a grid, and of whole maps."""
+"""TinyEngine's patches (Lin et al., 2021): the leading layers run in n x n patches of the map that
+ends them, with overlaps computed again; the others layer by layer. A plan of a grid, then whole
+maps."""
 
 from operators import ALL, order_plan
 
@@ -7,7 +8,8 @@ PATCHES = range(2, 8)
 
 
 def ends(graph):
-    """Operators at which the leading layers may end: everything before is done, and of all that only one map is read behind."""
+    """Operators at which the leading layers may end: everything before is done, and later operators
+    read only one map of it."""
     found = []
     done = 0
     for i in range(graph.n - 1):
@@ -33,7 +35,7 @@ def plans(graph):
 
 
 def spans(numbers):
-    """12,14-17 as a plan has it."""
+    """A list of layers as in a plan: 12,14-17."""
     out = []
     for number in sorted(numbers):
         if out and number == out[-1][1] + 1:
@@ -44,8 +46,9 @@ def spans(numbers):
 
 
 def patch_macs(layers, n):
-    """Multiply-adds of a chain in n x n patches, whose borders are not looked at: as the published walk back has it. layers: dicts of
-    side (of the output), window, stride, work (multiply-adds of a pixel of the output)."""
+    """Multiply-adds of a chain in n x n patches, ignoring the map's borders, as in the published
+    computation. layers: dicts of side (of the output), window, stride, work (multiply-adds of an
+    output pixel)."""
     rows = -(-layers[-1]["side"] // n)
     total = 0
     for layer in reversed(layers):
@@ -54,4 +57,4 @@ def patch_macs(layers, n):
     return total
 
 
-IN_PLACE = ALL   # depthwise, too
+IN_PLACE = ALL   # also for depthwise convolutions

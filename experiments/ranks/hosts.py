@@ -1,5 +1,6 @@
-"""Hosts that are network namespaces: each has a name of its own and a link of so many bits a second to one bridge. Everything is gone
-when they are closed, also after a signal. Needs root, ip and tc (Debian's iproute2), and Open MPI."""
+"""Emulates hosts by network namespaces, each with a name and a link of limited bandwidth to one
+bridge. Closing removes everything, also after a signal. Needs root, ip and tc (Debian's
+iproute2), and Open MPI."""
 
 import os
 import shutil
@@ -11,7 +12,7 @@ import tempfile
 
 
 class Unavailable(Exception):
-    """The message says what is missing."""
+    """Raised if something is missing; the message names it."""
 
 
 def call(*words):
@@ -22,7 +23,7 @@ def call(*words):
 
 
 class Hosts:
-    """`with Hosts(6, 100) as hosts`: six of 100 Mbit/s."""
+    """`with Hosts(6, 100) as hosts`: six hosts with 100 Mbit/s."""
 
     def __init__(self, n, megabits):
         if os.geteuid() != 0:
@@ -75,7 +76,7 @@ class Hosts:
             call("ip", "-n", space, "link", "set", "eth0", "up")
             self.limit(space, "eth0")
             self.limit(hub, port)
-        # Used by mpirun in place of ssh to start its daemons: AGENT HOST WORD...
+        # mpirun uses this instead of ssh to start its daemons: AGENT HOST WORD...
         self.agent = os.path.join(self.folder, "agent")
         with open(self.agent, "w", encoding="ascii") as file:
             file.write('#!/bin/sh\nhost=$((${1##*.} - 1))\nshift\n'
@@ -83,7 +84,7 @@ class Hosts:
         os.chmod(self.agent, stat.S_IRWXU)
 
     def mpirun(self, n, command):
-        """The words that run a command on the first n hosts, from the first of them."""
+        """The words that run a command on the first n hosts, started from the first one."""
         hosts = ",".join(self.address(host) + ":1" for host in range(n))
         words = ["mpirun", "--allow-run-as-root", "--bind-to", "none", "--mca", "plm_rsh_agent", self.agent, "--mca", "pml", "ob1",
                  "--mca", "orte_tmpdir_base", self.folder, "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "eth0", "--mca", "oob_tcp_if_include", "eth0",
@@ -91,7 +92,7 @@ class Hosts:
         return ["ip", "netns", "exec", self.space(0), "unshare", "--uts", "sh", "-c", 'hostname mafat-0; exec "$@"', "sh"] + words
 
     def sent_bytes(self, host):
-        """By the interface's own counter: with what TCP and MPI add."""
+        """Sent bytes by the interface's counter, including TCP and MPI overhead."""
         return int(call("ip", "netns", "exec", self.space(host), "cat", "/sys/class/net/eth0/statistics/tx_bytes"))
 
     def end_processes(self, space):

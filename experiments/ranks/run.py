@@ -34,7 +34,7 @@ BYTES = {"float32": 4, "int32": 4, "int64": 8}
 
 
 def predicted(program, files, way, n, megabits):
-    """`way` may say what memory each has: best:256M."""
+    """`way` may include the memory of each rank: best:256M."""
     way, _, memory = way.partition(":")
     command = [program, "--predict", "--json", "--quiet", "--ranks", str(n), "--link", "%dM:0.1ms" % megabits, "--search", way, "--algorithm", "direct"]
     done = subprocess.run(command + (["--memory", memory] if memory else []) + files, capture_output=True, text=True, check=False)
@@ -50,7 +50,7 @@ def read(path):
 
 
 def one_device(program, files, given, folder):
-    """Every output, as one device has it."""
+    """Every output of a run on one device."""
     path = os.path.join(folder, "one.raw")
     subprocess.run([program, "--quiet", "--algorithm", "direct", "--threads", "1", "--dump-output", path] + given + files, check=True,
                    stdout=subprocess.DEVNULL)
@@ -58,8 +58,8 @@ def one_device(program, files, given, folder):
 
 
 def measured(hosts, program, plan, n, files, given, repeat, folder):
-    """Least milliseconds; bytes sent in one run, by the interfaces in all; of each rank what was predicted to be resident and was, beside
-    what was before any work, which is MPI's; outputs."""
+    """Least milliseconds; bytes sent in a run, by all interfaces; for each rank predicted and
+    measured resident bytes, without those of MPI before any work; outputs."""
     before = sum(hosts.sent_bytes(host) for host in range(n))
     path = os.path.join(folder, "ranks.raw")
     command = [program, "--quiet", "--report", "--json", "--algorithm", "direct", "--threads", "1", "--repeat", str(repeat), "--dump-output", path,
@@ -79,7 +79,7 @@ def measured(hosts, program, plan, n, files, given, repeat, folder):
 
 
 def rows_of_network(o, build, name, files, given):
-    """`given`: the input, or the picture behind the files."""
+    """`given`: the input, or the picture after the model's files."""
     program, single, cpus = os.path.join(build, "mafat_ranks"), os.path.join(build, "run_inference"), len(os.sched_getaffinity(0))
     folder = os.path.join(build, "ranks")
     alone = one_device(single, files, given, folder)
@@ -96,7 +96,7 @@ def rows_of_network(o, build, name, files, given):
 
 
 def numbers_for(program, files, folder):
-    """A file of random numbers for a model's input: --input of it."""
+    """Writes random values for a model's input, and returns the --input option."""
     told = json.loads(subprocess.run([program, "--predict", "--json", "--quiet"] + files, check=True, capture_output=True, text=True).stdout)
     n_bytes = BYTES.get(told["inputs"][0]["type"], 1)
     n, draw, path = math.prod(told["inputs"][0]["dims"]), random.Random(1), os.path.join(folder, "input.raw")
@@ -132,7 +132,8 @@ def cells(row):
 
 
 def write_tables():
-    """Behind the last line of README.md that is no table's: one for each link. And the figure, where there is gnuplot."""
+    """Writes the tables, one for each link, after the last other line of README.md; and the figure
+    if gnuplot is installed."""
     with open(os.path.join(HERE, "results.csv"), encoding="ascii") as file:
         rows = list(csv.DictReader(file))
     if shutil.which("gnuplot"):
@@ -155,7 +156,8 @@ def write_tables():
 
 
 def draw(rows):
-    """ranks.svg: of each network what the fullest rank holds, what is sent, and milliseconds as predicted, by ranks; by the slowest link that all of them have."""
+    """Draws ranks.svg: for each network the fullest rank's bytes, sent bytes, and predicted
+    milliseconds by ranks; at the slowest link that all of them have."""
     networks = list(dict.fromkeys(r["network"] for r in rows))
     of_all = [mbit for mbit in {r["mbit"] for r in rows} if {r["network"] for r in rows if r["mbit"] == mbit} == set(networks)]
     mbit = min(of_all, key=int)

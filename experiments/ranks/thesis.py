@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""DeeperThings' Tables 5.1 and 5.2 (Stahl 2024, chapter 5) computed again, and its two integer programmes by a solver.
+"""Computes DeeperThings' Tables 5.1 and 5.2 (Stahl 2024, chapter 5) again, and solves its two
+integer programs.
 
-    thesis.py [--lp FOLDER] [--write]
+  thesis.py [--lp FOLDER] [--write]
 
-For the four networks of the thesis, of which it counts convolutions alone: what one device, ten, and ten with whole layers hold, and what
-six exchange where every weight layer is FDTO and where the second programme chooses (OWP), beside the published numbers. Both programmes
-are solved by dynamic programming, as `--search deeperthings` does it (search/ranks/sharing.c), and, where cbc or lp_solve is installed,
-as LP files, which must find the same. --lp keeps those files. --write makes README.md's tables of it.
-Exit status: 0 done, 1 a solver found something else."""
+For the thesis' four networks, of which it counts only convolutions: bytes held by one device, by
+ten, and by ten with whole layers; and bytes exchanged by six if every weight layer is FDTO and if
+the second program chooses (OWP), with the published figures. Both programs are solved by dynamic
+programming, like `--search deeperthings` (search/ranks/sharing.c), and, if cbc or lp_solve is
+installed, as LP files with the same result. --lp keeps these files. --write writes README.md's
+tables.
+Exit status: 0 done, 1 a solver found another result."""
 
 import argparse
 import os
@@ -20,14 +23,16 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "planners"))
 from milp import Missing, Programme, solver   # noqa: E402
 
 BEGIN, END = "<!-- thesis.py -->\n", "<!-- /thesis.py -->\n"
-# Published figures: MB that one device holds, ten, ten with whole layers; MB that six exchange, by FDTO alone and by OWP.
+# Published figures: MB held by one device, by ten, by ten with whole layers; MB exchanged by six,
+# with FDTO alone and with OWP.
 PUBLISHED = {"YOLOv2": (256, 28.4, 51.8, 84.0, 59.8), "AlexNet": (16.8, 2.65, 5.82, 9.69, 9.11),
              "VGG-16": (84.5, 13.2, 25.8, 202, 182), "Extraction": (97.5, 12.2, 20.1, 47.0, 41.8)}
-SWITCHES = {"YOLOv2": 8, "AlexNet": 1, "VGG-16": 4, "Extraction": 2}   # the table's, among the convolutions
+# the table's, counted in convolutions
+SWITCHES = {"YOLOv2": 8, "AlexNet": 1, "VGG-16": 4, "Extraction": 2}
 
 
 class Net:
-    """Convolutions as (values read, made, weights)."""
+    """Convolutions as (values read, values made, weights)."""
 
     def __init__(self, height, width, channels):
         self.h, self.w, self.c, self.layers = height, width, channels, []
@@ -55,7 +60,8 @@ def yolov2():
     deep = (net.h, net.w)
     net.h, net.w, net.c = wide
     net.conv(64, 1)
-    net.h, net.w, net.c = deep + (256 + 1024,)   # its pixels by fours, beside the last map
+    # its reorganized pixels, concatenated with the last map
+    net.h, net.w, net.c = deep + (256 + 1024,)
     return net.conv(1024).conv(425, 1).layers
 
 
@@ -89,7 +95,7 @@ def extraction():
 NETWORKS = {"YOLOv2": yolov2, "AlexNet": alexnet, "VGG-16": vgg16, "Extraction": extraction}
 
 
-# ---- the first programme: from where on weights are shared (5.12 to 5.15); values times n ----
+# ---- first program: the first layer with shared weights (5.12 to 5.15); values times n ----
 
 def held(layers, switch, n):
     maps = [(read + made) * (n if i >= switch else 1) for i, (read, made, _) in enumerate(layers)]
@@ -112,10 +118,10 @@ def switch_programme(layers, n):
     return p
 
 
-# ---- the second: what each layer exchanges (5.16 to 5.23); values times n ----
+# ---- second program: what each layer exchanges (5.16 to 5.23); values times n ----
 
 def exchange(kind, before, after, layer, n):
-    """r of (5.20): an output stays where it is made, if what follows goes on from there."""
+    """r of (5.20): an output stays where it is made if the next layer continues there."""
     read, made, _ = layer
     stays, stayed = kind == "o" and after in ("o", "f"), before == "o" and kind in ("o", "f")
     if kind == "o":
@@ -130,7 +136,8 @@ def may_follow(kind, after):
 
 
 def least_exchange(layers, n):
-    best = {(None, kind): 0 for kind in "oif"}   # of the layers before; (the one before, this one)
+    # best cost so far by (kind of the previous layer, of this one)
+    best = {(None, kind): 0 for kind in "oif"}
     for i, layer in enumerate(layers):
         found = {}
         for (before, kind), sum_before in best.items():
@@ -159,7 +166,7 @@ def schemes_programme(layers, n):
             continue
         p.row([(1, f), (-1, "s%d" % (l + 1))], 0)
         p.row([(-1, f), (1, "s%d" % (l + 1))], 0)
-        # Products of two binaries: the output stays, and what reads it needs no broadcast.
+        # Products of two binaries: the output stays, and its reader needs no broadcast.
         for after in "of":
             z, other = "z%s%d" % (after, l), "%s%d" % (after, l + 1)
             p.binary.add(z)
@@ -196,19 +203,20 @@ def tables():
 
 
 def switch_of(values, layers):
-    """The first layer that a solver shares by weights."""
+    """The first layer whose weights a solver shares."""
     return sum(values.get("b%d" % i, 0) < .5 for i in range(len(layers)))
 
 
 def exchange_of(values, layers, n):
-    """By the schemes that a solver chose."""
+    """The cost of the schemes that a solver chose."""
     kinds = [next(kind for kind in "oifs" if values.get("%s%d" % (kind, l), 0) > .5) for l in range(len(layers))]
     around = [None] + kinds + [None]
     return sum(exchange(kind, around[l], around[l + 2], layers[l], n) for l, kind in enumerate(kinds))
 
 
 def check(name, what, programme, cost_of, expected, folder):
-    """One programme by a solver: what it chose costs what dynamic programming finds. (Of its own goal lp_solve prints six digits.)"""
+    """Solves one program: the solver's choice must cost as much as dynamic programming's. (lp_solve
+    prints its own objective with only six digits.)"""
     if folder:
         with open(os.path.join(folder, "%s_%s.lp" % (name.lower().replace("-", ""), what)), "w", encoding="ascii") as file:
             programme.write_cplex(file)

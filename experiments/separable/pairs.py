@@ -1,4 +1,5 @@
-"""Two layers as an ONNX file: a depthwise 3x3 and a 1x1 in either order, of floats or of bytes, with random weights."""
+"""Writes two layers as an ONNX file: a depthwise 3x3 and a 1x1 in either order, of floats or bytes,
+with random weights."""
 
 import os
 import random
@@ -16,7 +17,8 @@ def scalar(name, kind, number):
 
 
 def constants_of_bytes(draw, name, shape):
-    """Weights, their scale and zero point, a bias, and what the output means: what is put out is about as large as what is read."""
+    """Weights, their scale and zero point, a bias, and the output's quantization: outputs are about
+    as large as inputs."""
     count, inputs = shape[0] * shape[1] * shape[2] * shape[3], shape[1] * shape[2] * shape[3]
     weights = bytes(draw.randrange(256) for _ in range(count))
     bias = struct.pack("<%di" % shape[0], *(draw.randrange(-1000, 1000) for _ in range(shape[0])))

@@ -1,4 +1,4 @@
-"""README.md and the figure, from the CSV files of this folder."""
+"""Writes README.md and the figure from this folder's CSV files."""
 
 import csv
 import os
@@ -77,7 +77,7 @@ def median(values):
 
 
 def shape_rows(shapes):
-    """For each order and side: the number of fused shapes, how, at which FD, and the saving."""
+    """For each order and side: number of fused shapes, the way, the extent (FD), and the saving."""
     cases = {}
     for r in shapes:
         key = (r["order"], r["side"], r["stride"], r["c"], r["k"])
@@ -116,7 +116,7 @@ def percent(ratio):
 
 
 def best_of(case, how=None):
-    """(how, extent) of the fastest that is together."""
+    """(how, extent) of the fastest fused plan."""
     return min((k for k in case if k[0] != "apart" and how in (None, k[0])), key=lambda k: case[k])
 
 
@@ -133,7 +133,7 @@ def kernel_summary(kernels):
 
 
 def kernel_extents(kernels):
-    """The median of each way and FD over the shapes that have it, relative to separate layers."""
+    """The median of each way and extent over the shapes that have it, relative to separate layers."""
     found = {}
     for (kind, _, _), cases in cases_of(kernels).items():
         for case in cases:
@@ -154,7 +154,7 @@ def cache(cached):
 
 
 def figure(published, choices):
-    """Bars: activations beside the published baseline's."""
+    """Bars: our activations and the published baseline's."""
     width, row, left, scale = 900, 60, 110, 640
     out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="13">' % (width, 40 + row * len(published)),
            '<rect width="100%" height="100%" fill="white"/>',

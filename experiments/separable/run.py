@@ -22,7 +22,7 @@ BUILD = os.environ.get("BUILD", "build")
 PROGRAM = os.path.join(BUILD, "separable")
 FAST = (65536, 36700)
 LOGITS = ["--logits", "4"]
-# Plans of today's that hold what one step reads in few bytes, beside whole maps.
+# Other plans for comparison, which need few bytes a step, and whole maps.
 PLANS = ("1x1", "rows4")
 EXTENTS = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64)   # rows of a depthwise output at a time
 CACHED = ("mobilenet_v1_025_224", "mobilenet_v1_025_128", "mobilenet_v2_025_224", "ds_cnn")
@@ -34,7 +34,8 @@ def table(arguments, before=()):
 
 
 def times(plans, path, timed, seconds, column="ms"):
-    """The least milliseconds of each plan; plans that the program considers equal run equally often."""
+    """The least milliseconds of each plan; plans that the program considers equal run equally
+    often."""
     arguments = [word for plan in plans for word in ("--plan", plan)]
     return [row[column] for row in table(arguments + ["--seconds", str(seconds), path], timed)]
 
@@ -68,7 +69,7 @@ def convolution(filters, size, stride, groups):
 
 
 def shapes():
-    """The 36 shapes of the published analysis, both ways round."""
+    """The 36 shapes of the published analysis, in both orders."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "pair.cfg")
@@ -88,7 +89,7 @@ def shapes():
 
 
 def kernel_plans(depthwise_first, rows, stride, channels):
-    """(how, FD, plan over the layers from 0 on): apart first."""
+    """(how, extent, plan from layer 0 on): separate layers first."""
     extents = [n for n in EXTENTS if n < rows] + [rows]
     plans = [("apart", 0, "1x1:dw0")]
     if depthwise_first:
@@ -98,7 +99,7 @@ def kernel_plans(depthwise_first, rows, stride, channels):
 
 
 def kernels(timed, seconds, kinds):
-    """The 36 shapes, both ways round, of bytes and of floats: each FD beside the two layers apart."""
+    """The 36 shapes in both orders, of bytes and floats: each extent and the two layers separately."""
     rows = [row for row in report.read("kernels.csv") if (row["type"], row["order"]) not in kinds]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "pair.onnx")
@@ -119,7 +120,7 @@ def kernels(timed, seconds, kinds):
 
 
 def misses(name, plan, rounds):
-    """First-level and last-level misses of reads and writes, of all the program."""
+    """First- and last-level misses of reads and writes of the whole program."""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "out")
         subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=yes", "--I1=32768,8,64", "--D1=65536,8,64", "--LL=524288,8,64",
@@ -134,7 +135,8 @@ def misses(name, plan, rounds):
 
 
 def cachegrind():
-    """Cache misses of one run in bytes: half of the difference between three and two rounds, of two runs each, in lines of 64."""
+    """Cache misses of one run in bytes: half the difference between three and two rounds of two
+    runs each, in lines of 64."""
     rows = []
     for name in CACHED:
         for plan in PLANS:

@@ -1,9 +1,9 @@
-"""experiments/sweep.sh: one network under many memory limits, by many programs. The help text is there, in HELP."""
+"""experiments/sweep.sh: runs a network under many memory limits by many programs. HELP is its help."""
 
 import signal
 
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)   # while modules are imported: no traceback; runs.Session takes over
+    signal.signal(signal.SIGINT, signal.SIG_DFL)   # no traceback during imports; runs.Session replaces the handler
 
 import os
 import shutil

@@ -8,7 +8,8 @@ from sweep.cells import Misuse
 
 
 class Parser(argparse.ArgumentParser):
-    """Misuse is one line; options are not abbreviated, and each program has a help text of its own."""
+    """A parser that reports misuse in one line, does not accept abbreviations and prints a given
+    help."""
 
     def __init__(self, name):
         super().__init__(prog=name, add_help=False, allow_abbrev=False)
@@ -36,5 +37,5 @@ SECONDS = number(float, 0.01, "seconds")
 
 
 def build_folder():
-    """The variable BUILD, or build/."""
+    """The build folder: the variable BUILD, or build/."""
     return os.path.abspath(os.environ.get("BUILD") or os.path.join(ROOT, "build"))

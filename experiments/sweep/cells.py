@@ -7,22 +7,23 @@ import shlex
 from workloads import CFGS, PICTURE, read_text, split_sections
 
 PROGRAMS = ("mafat", "mafat-packed", "darknet", "opencv", "onnxruntime")
-COLD_LIBRARIES = "--cold-libraries"   # of a peer: copies of its own, its group pays for them
+# option of a peer: private copies of its libraries, charged to its group
+COLD_LIBRARIES = "--cold-libraries"
 PAGE = os.sysconf("SC_PAGE_SIZE")
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 class Misuse(Exception):
-    """Something in the options, the files or this machine forbids it; the message is one line."""
+    """The options, the files or this machine do not allow it; the message is one line."""
 
 
 def tidy(text):
-    """A name as in the CSV: one line, single spaces."""
+    """A name for the CSV: one line, single spaces."""
     return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
 
 
 def read_size(text, what):
-    """10M, 10.5M, 16384K or bytes, in bytes."""
+    """Parses 10M, 10.5M, 16384K or bytes. Returns bytes."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     size = float(match.group(1)) * UNITS[match.group(2).upper()] if match else 0
     if not 1 <= size < 1 << 60:
@@ -31,7 +32,8 @@ def read_size(text, what):
 
 
 def read_limits(text, what="--limits"):
-    """A list of sizes; "none" is None. In whole pages, as the kernel keeps them; none twice."""
+    """Parses a list of sizes; "none" is None. Rounded to whole pages as in the kernel, without
+    duplicates."""
     limits = []
     for word in text.split(","):
         limit = None if word.strip() == "none" else read_size(word, what) // PAGE * PAGE
@@ -43,7 +45,7 @@ def read_limits(text, what="--limits"):
 
 
 def limit_text(limit):
-    """The shortest way to write a limit: none, 64M, 10.5M, 16388K."""
+    """The shortest text for a limit: none, 64M, 10.5M, 16388K."""
     if limit is None:
         return "none"
     for unit in ("G", "M"):
@@ -53,7 +55,8 @@ def limit_text(limit):
 
 
 class Network:
-    """cfg, weights and picture, as given. layers: the first N only, None: all. weights: None: made by make_weights."""
+    """cfg, weights and picture. layers: the first N only; None: all. weights None: made by
+    make_weights."""
 
     def __init__(self, cfg, weights, image, layers=None, name=None):
         self.cfg, self.weights, self.image = cfg, weights, image
@@ -70,14 +73,14 @@ class Network:
             raise Misuse("%s: expected a Darknet cfg, found no layers" % cfg)
         if layers is not None and not 1 <= layers <= n_layers:
             raise Misuse("--layers expects a number from 1 to the %d of %s, found %d" % (n_layers, os.path.basename(cfg), layers))
-        self.layers = layers or n_layers   # as rows say it
+        self.layers = layers or n_layers   # as in rows
 
     def __str__(self):
         return self.name if not self.part else "%s, first %d layers" % (self.name, self.part)
 
 
 def yolov2(layers=None):
-    """Debian's cfg and picture, weights made. Raises Misuse where the package is missing."""
+    """Debian's cfg and picture, with generated weights. Raises Misuse if the package is missing."""
     cfg = os.path.join(CFGS, "yolov2.cfg")
     for path in (cfg, PICTURE):
         if not os.path.isfile(path):
@@ -86,7 +89,7 @@ def yolov2(layers=None):
 
 
 class Program:
-    """'WHO OPTION...', or 'LABEL: WHO OPTION...'. The label is the words where none is given."""
+    """Parses 'WHO OPTION...' or 'LABEL: WHO OPTION...'. Without a label the words are the label."""
 
     def __init__(self, text):
         match = re.match(r"([^:]+):\s+(.*)", text, re.DOTALL)
@@ -123,7 +126,7 @@ class Cell:
         return self.network.name, self.network.layers, self.program.label, self.limit, self.repeat
 
     def point(self):
-        """All repeats together."""
+        """The key without the repeat."""
         return self.key()[:-1]
 
     def __str__(self):

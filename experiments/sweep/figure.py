@@ -3,11 +3,11 @@
 from sweep import plot
 from sweep.cells import limit_text
 
-SYMBOLS = (7, 5, 9, 13, 15, 11)   # gnuplot's, filled
+SYMBOLS = (7, 5, 9, 13, 15, 11)   # gnuplot's filled symbols
 
 
 def series(labels, x):
-    """A plot.Series a label; those of one colour differ by dash and symbol."""
+    """A plot.Series for each label; those of one colour differ by dash and symbol."""
     used, found = {}, []
     for label, points in labels.items():
         first = points[0].rows[0]
@@ -25,7 +25,7 @@ def panel(name, labels, title=None):
 
 
 def draw(png, networks):
-    """networks: of rows.points()."""
+    """Draws the figure. networks: from rows.points()."""
     plot.draw(png, [panel(name, labels) for name, labels in networks.items()])
 
 
@@ -43,7 +43,7 @@ def cell_text(point):
 
 
 def table(networks):
-    """Medians, a line a limit, a column a label."""
+    """A table of medians: a line for each limit, a column for each label."""
     lines = []
     for (name, layers), labels in networks.items():
         limits = sorted({point.limit for points in labels.values() for point in points}, key=lambda n: -(n or 1 << 62))

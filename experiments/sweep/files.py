@@ -1,5 +1,5 @@
-"""Private copies of what runs and of what it reads, in a folder of their own on a disk: nobody else holds them in the page
-cache, so they can be evicted before each run."""
+"""Private copies of programs and their files, in a folder on a disk: no other process holds them in
+the page cache, so they can be evicted before each run."""
 
 import os
 import re
@@ -33,7 +33,8 @@ def is_foreign(path):
 
 
 def find_program(who, build):
-    """Builds it where it is ours to build. Raises Misuse where it is missing: the message says what would install it."""
+    """Builds a program if it is ours. Raises Misuse if it is missing; the message says how to
+    install it."""
     try:
         program = KINDS[who](build)
     except workloads.Unavailable as missing:
@@ -48,7 +49,7 @@ def find_program(who, build):
 
 
 class Runner:
-    """A program that is there, with a private copy of what is ours."""
+    """An available program, with private copies of our files."""
 
     def __init__(self, who, build, folder):
         self.peer = find_program(who, build)
@@ -89,17 +90,18 @@ class Runner:
         return words, [os.path.join(root, name) for root, _, names in os.walk(self.copies) for name in names]
 
     def make_cold(self, prepared):
-        """Gives it libraries of its own."""
+        """Uses private copies of its libraries."""
         words, prepared.cold_libraries = self.copy_libraries()
         program, *options = prepared.command
-        copy = os.path.join(self.copies, os.path.basename(os.path.realpath(shutil.which(program))))   # of node: it is a library here
+        # node's binary counts as a library here
+        copy = os.path.join(self.copies, os.path.basename(os.path.realpath(shutil.which(program))))
         prepared.command = [*words, copy if os.path.exists(copy) else program, *options]
         prepared.first_option = len(words) + 1
 
 
 class Prepared:
-    """One program on one network: the command, where its options begin, the files to evict, libraries that are to be in the page
-    cache, libraries that are evicted too, the environment."""
+    """One program on one network: command, start of its options, files to evict, libraries to keep
+    in the page cache, libraries to evict, environment."""
 
     def __init__(self, command, evicted, environment):
         self.command, self.first_option, self.evicted, self.environment = command, 1, evicted, environment
@@ -107,7 +109,7 @@ class Prepared:
 
 
 class Files:
-    """Everything in `folder`; each file is made when it is first asked for."""
+    """Files in `folder`, each made at its first use."""
 
     def __init__(self, folder, build):
         self.folder, self.build = folder, build
@@ -124,11 +126,12 @@ class Files:
             raise Misuse("%s: %s" % (what, self.clean(programs.last_line(done.stderr, done.returncode))))
 
     def clean(self, text):
-        """Without the paths of this folder."""
+        """The text without paths of this folder."""
         return re.sub(re.escape(self.folder) + r"/(\d+-[^/]*/)?", "", text)
 
     def source(self, network):
-        """The whole network, whatever part of it is run: cfg for one picture, weights, picture, a PPM of its size."""
+        """The whole network, whichever part is run: cfg for one picture, weights, picture, a PPM of
+        its size."""
         key = network.cfg, network.weights, network.image
         if key in self.sources:
             return self.sources[key]
@@ -148,7 +151,7 @@ class Files:
         return files
 
     def part(self, network):
-        """The network cut off where the run ends: for programs that only run whole ones."""
+        """The network truncated at the last layer, for programs that only run whole ones."""
         source = self.source(network)
         key = source.folder, network.part
         if key not in self.parts:
@@ -161,7 +164,7 @@ class Files:
         return self.parts[key]
 
     def prepare(self, network, program):
-        """Returns Prepared. Raises Misuse where the program is missing, or cannot be given this network."""
+        """Returns Prepared. Raises Misuse if the program is missing or cannot run this network."""
         key = network, program.label
         if key not in self.prepared:
             self.prepared[key] = self.make(network, program)

@@ -1,5 +1,5 @@
-"""The work folder and swap file of a sweep, and the process that removes them: a guard in a session of its own
-that waits for the end of a pipe. The kernel closes the other end however the sweep ends."""
+"""The work folder and swap file of a sweep, and the guard that removes them: a process in its own
+session that waits for the end of a pipe. The kernel closes the other end however the sweep ends."""
 
 import contextlib
 import os
@@ -12,8 +12,8 @@ from sweep.cells import Misuse
 from sweep.files import in_memory
 
 PREFIX = "mafat-sweep-"
-# $1: where the pipe can be read, $2: the folder. Says that it is there, perhaps to nobody any more, waits, removes: again where
-# a program of the sweep, which ends just after it, made one more file meanwhile.
+# $1: the pipe, $2: the folder. Reports that it runs (perhaps to nobody), waits, and removes;
+# repeatedly, because a program of the sweep may still make a file.
 GUARD = """trap "" HUP INT TERM PIPE; echo ready 2>/dev/null; cat "$1" >/dev/null
 for again in 1 2 3 4 5 6 7 8 9 10; do rm -rf -- "$2" 2>/dev/null && break; sleep 0.2; done"""
 SWAP = os.path.join(EXPERIMENTS, "swap.sh")
@@ -39,7 +39,7 @@ def remove_leftovers(base):
 
 @contextlib.contextmanager
 def results_folder(folder):
-    """There, and writable, before anything runs; gone again where nothing came of it. Raises Misuse."""
+    """Makes the folder before anything runs; removes it if nothing was written. Raises Misuse."""
     made = not os.path.isdir(folder)
     try:
         os.makedirs(folder, exist_ok=True)
@@ -51,7 +51,7 @@ def results_folder(folder):
         yield
     finally:
         if made:
-            with contextlib.suppress(OSError):   # not empty: something came of it
+            with contextlib.suppress(OSError):   # not empty: keep it
                 os.rmdir(folder)
 
 
@@ -71,14 +71,14 @@ class Place:
         self.swap = swap
 
     def open(self, held):
-        """held: in it no signal comes between. Raises Misuse where there is no swap to be had: the message is swap.sh's."""
+        """held: blocks signals. Raises Misuse with swap.sh's message if swap is not possible."""
         reading, self.pipe = os.pipe()
         command = ["sh", "-c", GUARD, "guard", "/dev/fd/%d" % reading, self.folder]
         if self.swap:
             command = [SWAP, "with", self.swap, *command]
         try:
             with tempfile.TemporaryFile("w+", dir=os.path.dirname(self.folder), encoding="utf-8", errors="replace") as errors:
-                with held():   # from here on it removes what there is, whatever becomes of this process
+                with held():   # from here on the guard cleans up in any case
                     self.guard = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
                                                   pass_fds=[reading], start_new_session=True, cwd="/")
                 self.ready = self.guard.stdout.readline().strip() == b"ready"
@@ -98,7 +98,7 @@ class Place:
             self.pipe = None
         if self.guard:
             if not self.ready:
-                self.guard.terminate()   # still making the swap file, perhaps for minutes
+                self.guard.terminate()   # may still be making the swap file, for minutes
             self.guard.wait()
             self.guard.stdout.close()
             self.guard = None

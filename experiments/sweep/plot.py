@@ -20,12 +20,12 @@ MEGABYTE = 1048576
 WIDTH, HEIGHT = 1200, 760        # pixels of a figure of one panel
 FONT = "DejaVu Sans,19"
 MARKS = {"oom": ("killed: out of memory", 2), "timeout": ("time-out", 8), "refused": ("refused: does not fit", 6),
-         "failed": ("failed", 3), "given-up": ("not tried", 1)}   # what the legend says, gnuplot's symbol
-ROW = 0.055                      # height of a row of marks above the data, of a panel's height
+         "failed": ("failed", 3), "given-up": ("not tried", 1)}   # legend text, gnuplot's symbol
+ROW = 0.055                      # height of a row of marks, as share of a panel's height
 
 
 class Missing(Exception):
-    """gnuplot is not there, or did not like what it got."""
+    """gnuplot is missing or failed."""
 
 
 def colour_of(program, options=""):
@@ -39,11 +39,11 @@ def colour_of(program, options=""):
 
 
 class Axis:
-    """log: None, or the base; ticks: [(value, text)], None: gnuplot's own."""
+    """log: None or the base; ticks: [(value, text)], None: gnuplot's own."""
 
     def __init__(self, label, log=None, low=None, high=None, ticks=None):
         self.label, self.log, self.low, self.high, self.ticks = label, log, low, high, ticks
-        self.gap = None   # (a, b): nothing is between them, and a line across is only hinted at
+        self.gap = None   # (a, b): a gap without data; lines across it are dotted
 
     def scale(self, value):
         return math.log(value) if self.log else value
@@ -52,7 +52,7 @@ class Axis:
         return math.exp(value) if self.log else value
 
     def range(self, values, margin):
-        """(low, high) in scaled values: as given, else of the data with a margin."""
+        """(low, high) in scaled values: the given ones, else the data's range with a margin."""
         found = [self.scale(value) for value in values if value is not None and (value > 0 or not self.log)]
         low, high = (min(found), max(found)) if found else (0.0, 1.0)
         pad = (high - low) * margin or 0.5
@@ -61,7 +61,7 @@ class Axis:
 
 
 class LimitAxis(Axis):
-    """Memory limits in MB, log; no limit is at the right edge."""
+    """Memory limits in MB, logarithmic; "none" is at the right edge."""
 
     def __init__(self, limits, label="memory limit, MB"):
         numbers = sorted({limit / MEGABYTE for limit in limits if limit is not None})
@@ -69,7 +69,7 @@ class LimitAxis(Axis):
         self.none = (numbers[-1] if numbers else 64.0) * step
         ticks, last = [], 0.0
         for number in numbers:
-            if number >= last * (numbers[-1] / numbers[0]) ** 0.035:   # else their texts would touch
+            if number >= last * (numbers[-1] / numbers[0]) ** 0.035:   # labels would overlap
                 ticks.append((number, "%g" % number))
                 last = number
         if None in limits:
@@ -88,14 +88,15 @@ def time_text(ms):
 
 
 def latency_axis(label="latency", low=None, high=None):
-    """Milliseconds, log."""
+    """Milliseconds, logarithmic."""
     ticks = [(n * 10 ** power, time_text(n * 10 ** power)) for power in range(-1, 7) for n in (1, 2, 3, 4, 5, 7)]
     return Axis(label, 10, low, high, ticks)
 
 
 class Series:
-    """One entry of the legend. style: linespoints, lines, points, steps, area or bars (as wide as `width`, in
-    units of x); dash: 1 solid, 2 dashed, 3 dotted ...; point: gnuplot's symbol; second: against the panel's y2."""
+    """An entry of the legend. style: linespoints, lines, points, steps, area or bars (`width` in
+    units of x); dash: 1 solid, 2 dashed, 3 dotted ...; point: gnuplot's symbol; second: uses the
+    panel's y2."""
 
     def __init__(self, label, points, colour, style="linespoints", dash=1, point=7, width=None, second=False):
         self.label, self.colour, self.style, self.dash, self.point = label, colour, style, dash, point
@@ -113,7 +114,8 @@ class Series:
 
 
 class Panel:
-    """One diagram. verticals: [(x, text)], thin lines across it; legend: where, in gnuplot's words, or None."""
+    """One diagram. verticals: [(x, text)], thin vertical lines; legend: position in gnuplot's
+    words, or None."""
 
     def __init__(self, title, x, y, series, y2=None, verticals=(), legend="bmargin left horizontal maxcols 3 Left reverse"):
         self.title, self.x, self.y, self.y2, self.series = title, x, y, y2, list(series)
@@ -121,7 +123,7 @@ class Panel:
 
 
 def quote(text):
-    """For gnuplot, which runs what stands in backquotes, but not between single quotes."""
+    """Quotes text for gnuplot, which executes text in backquotes except inside single quotes."""
     return "'%s'" % str(text).replace("'", "''").replace("\n", " ")
 
 
@@ -134,14 +136,14 @@ def block(name, points):
 def ticks_text(axis, low, high):
     """Ticks within the range, thinned if there are many."""
     inside = [(value, text) for value, text in axis.ticks if low <= axis.scale(value) <= high]
-    for digits in ((1, 2, 5), (1,)):   # fewer where they are many
+    for digits in ((1, 2, 5), (1,)):   # fewer ticks if there are many
         if axis.log == 10 and len(inside) > 9:
             inside = [(value, text) for value, text in inside if round(value / 10 ** math.floor(math.log10(value) + 1e-9)) in digits]
     return "(%s)" % ", ".join("%s %.9g" % (quote(text), value) for value, text in inside)
 
 
 def axis_commands(letter, axis, low, high, top):
-    """top: where the axis ends, above `high` where marks have their rows."""
+    """top: end of the axis, above `high` if there are rows of marks."""
     grid = axis.ticks is not None
     return ["set %slabel %s%s" % (letter, quote(axis.label), " offset 0,0.5" if letter == "x" else ""),
             "set logscale %s %d" % (letter, axis.log) if axis.log else "unset logscale %s" % letter,
@@ -150,7 +152,7 @@ def axis_commands(letter, axis, low, high, top):
 
 
 def solid_parts(axis, points):
-    """Points as lines show them: sorted, broken at the axis's gap; and the hint across the gap."""
+    """Points for a line: sorted and broken at the axis's gap, and the dotted line across the gap."""
     points = sorted(points)
     if not axis.gap:
         return points, []
@@ -205,7 +207,7 @@ class Sheet:
             self.add([(x, y)], "points %s linewidth 2.5 pointtype %d pointsize 2.2" % (colour, MARKS["timeout"][1]), axes=axes)
 
     def draw_marks(self, failing, low, high, height):
-        """A row of marks for each series that has some, above a line above the data."""
+        """A row of marks for each series that has some, above the data."""
         axis = self.panel.y
         if not failing:
             return
@@ -238,7 +240,7 @@ class Sheet:
         for series in panel.series:
             self.draw_series(series)
         self.draw_marks(failing, *y, height)
-        for mark in self.used:   # the legend says what they mean, in black
+        for mark in self.used:   # legend entries for the marks, in black
             self.add([], "points linecolor rgb 'black' linewidth 2.5 pointtype %d pointsize 1.7" % MARKS[mark][1], MARKS[mark][0])
         return "\n".join(self.blocks + self.commands + ["plot " + ", \\\n  ".join(self.plots)])
 
@@ -256,8 +258,8 @@ set key samplen 2.5 spacing 1.2 width -1 font ",16"
 
 
 def draw(png, panels, columns=1, size=None, title=None):
-    """Writes `png` and the SVG beside it. Panels stand in rows of `columns`; size: (width, height) in pixels.
-    Raises Missing where gnuplot is not there or fails."""
+    """Writes `png` and an SVG beside it. Panels are in rows of `columns`; size: (width, height) in
+    pixels. Raises Missing if gnuplot is missing or fails."""
     rows = -(-len(panels) // columns)
     width, height = size or (WIDTH, HEIGHT if rows == 1 else int(HEIGHT * 0.72) * rows)
     body = []
@@ -270,7 +272,7 @@ def draw(png, panels, columns=1, size=None, title=None):
 
 
 def run(commands, png, size, font=FONT):
-    """gnuplot's commands, drawn to `png` and to the SVG beside it, or to neither. Raises Missing."""
+    """Runs gnuplot's commands to write `png` and an SVG beside it, or neither. Raises Missing."""
     if not shutil.which("gnuplot"):
         raise Missing("gnuplot is missing; apt-get install --no-install-recommends gnuplot-nox")
     stem = os.path.splitext(png)[0]

@@ -1,4 +1,4 @@
-"""The CSV: one row a run, values as text or empty; read back as numbers, None where empty."""
+"""The CSV: a row for each run, with numbers, texts and empty fields (None)."""
 
 import csv
 import fcntl
@@ -24,7 +24,7 @@ def heading():
 
 
 def text_of(row):
-    """One line. A break in a value would make two of it."""
+    """A row as one line; newlines in values are removed."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerow([tidy(str(row[c])) if row.get(c) is not None else "" for c in COLUMNS])
     return out.getvalue()
@@ -42,7 +42,8 @@ def read_line(values):
 
 
 def read_rows(path):
-    """The whole rows of a CSV, in its order, as dictionaries; a last line without an end is left out. Raises Misuse."""
+    """The complete rows of a CSV in order, as dictionaries; an unfinished last line is ignored.
+    Raises Misuse."""
     with open(path, encoding="utf-8", errors="replace", newline="") as file:
         text = file.read()
     lines = text.split("\n")[:-1]
@@ -70,20 +71,21 @@ def succeeded(row):
 
 
 def swapped(row):
-    """Did its group swap, by its own counters? Where this machine has none, did the whole machine?"""
+    """True if the group swapped, by its counters, or, if this machine has none, the whole machine."""
     own = [row[column] for column in ("swap_peak_bytes", "swap_in_bytes", "swap_out_bytes") if row[column] is not None]
     return any(own) if own else bool(row["system_swap_in_bytes"] or row["system_swap_out_bytes"])
 
 
 def mark(row):
-    """How a figure marks a run that gave no latency (plot.MARKS)."""
+    """The mark of a run without a latency (plot.MARKS)."""
     if row["outcome"] == "exit":
         return "refused" if row["exit_status"] == REFUSED else "failed"
     return row["outcome"] if row["outcome"] in ("oom", "timeout", "given-up") else "failed"
 
 
 class Point:
-    """All runs of one program at one limit: median latency of those that succeeded, and a mark where some did not."""
+    """All runs of one program at one limit: median latency of the successful ones, and a mark if
+    some failed."""
 
     def __init__(self, rows):
         good = [row for row in rows if succeeded(row)]
@@ -94,7 +96,7 @@ class Point:
         self.timeout_ms = max((row["wall_ms"] for row in rows if row["outcome"] == "timeout"), default=None)
 
     def median(self, column):
-        """Over the runs that succeeded and know it."""
+        """Median over the successful runs that have the value."""
         values = [row[column] for row in self.good if row[column] is not None]
         return statistics.median(values) if values else None
 
@@ -106,7 +108,8 @@ class Point:
 
 
 def points(rows):
-    """{(network, layers): {label: [Point by limit, the largest first, none before all]}}, in the order of the rows."""
+    """{(network, layers): {label: [Point by limit, largest first, "none" before all]}}, in the
+    order of the rows."""
     groups = {}
     for row in rows:
         labels = groups.setdefault((row["network"], row["layers"]), {})
@@ -116,7 +119,8 @@ def points(rows):
 
 
 class Writer:
-    """Appends whole rows: each is one write, so that a kill leaves no half of one, and a full disk none. One sweep at a time has the file."""
+    """Appends whole rows. Each is one write, so that neither a kill nor a full disk leaves half a
+    row. The file is locked."""
 
     def __init__(self, path, fresh=False):
         self.path, self.rows, self.file = path, [], None
@@ -141,7 +145,7 @@ class Writer:
         self.fresh = fresh
 
     def begin(self):
-        """Before the first row: what was cut off goes, and with --fresh everything."""
+        """Called before the first row: removes an unfinished line, and with --fresh everything."""
         with open(self.path, "rb") as file:
             text = file.read()
         whole = 0 if self.fresh else text.rfind(b"\n") + 1
@@ -150,10 +154,10 @@ class Writer:
             self.put(heading())
 
     def put(self, text):
-        """All of it or nothing: half a row, and the next one behind it, would be none."""
+        """Writes all or nothing: half a row would also spoil the next one."""
         before, data = os.fstat(self.file).st_size, text.encode()
         try:
-            while data:   # less is written where the disk is nearly full: the next write tells why
+            while data:   # partial write: the disk is nearly full, and the next write reports it
                 data = data[os.write(self.file, data):]
         except OSError as error:
             os.ftruncate(self.file, before)
@@ -165,7 +169,7 @@ class Writer:
         self.rows.append(read_line(next(csv.reader([line]))))
 
     def close(self):
-        """Leaves no file behind that holds nothing."""
+        """Removes the file if it is empty."""
         if self.file is not None:
             if self.made and not os.fstat(self.file).st_size:
                 os.unlink(self.path)

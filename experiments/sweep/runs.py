@@ -1,13 +1,14 @@
-"""Runs cells: each in a memory group of its own by build/memory_limit, its row appended to the CSV as soon as it ends.
+"""Runs cells, each in its own memory group by build/memory_limit, and appends a row to the CSV when
+it ends.
 
-    runs.run(cells, "out.csv", runs.Options(timeout=60))      # -> the CSV's rows
+  runs.run(cells, "out.csv", runs.Options(timeout=60))      # -> the CSV's rows
 
-A Session keeps files and swap from one run() to the next, for whoever chooses the next cells by the last ones' rows:
+A Session keeps files and swap from one run() to the next, for callers that choose cells by earlier
+rows:
 
-    with runs.Session(runs.Options()) as session:
-        rows = session.run(cells, "out.csv")
-        row = session.measure(cell)                           # into no CSV
-"""
+  with runs.Session(runs.Options()) as session:
+      rows = session.run(cells, "out.csv")
+      row = session.measure(cell)                           # into no CSV"""
 
 import contextlib
 import ctypes
@@ -40,13 +41,14 @@ class Options:
     timeout: float = 120        # seconds of one run
     cpus: str = None            # None: the last CPU that this process may use
     swap: str = "2G"            # a file of its own of this size; "none": what would swap is killed; "asis": what is on
-    warm: bool = False          # files are in the page cache instead of evicted
-    parent: str = None          # a memory group that this user may make groups in (memory_limit --parent)
-    seed: int = None            # of the order; None: another one each time
-    patience: float = 20        # seconds; slower is run once at that limit
-    give_up: bool = False       # what failed at a limit by an outcome of give_up_for is not tried at smaller ones
+    warm: bool = False          # files stay in the page cache
+    # a memory group in which this user may make groups (memory_limit --parent)
+    parent: str = None
+    seed: int = None            # seed of the order; None: a new one each time
+    patience: float = 20        # seconds; a slower program runs once at that limit
+    give_up: bool = False       # programs that failed at a limit (give_up_for) are not tried at smaller ones
     give_up_for: tuple = ("oom", "timeout")
-    fresh: bool = False         # the CSV is started anew
+    fresh: bool = False         # start the CSV anew
     quiet: bool = False
     build: str = None           # None: the variable BUILD, or build/
 
@@ -54,7 +56,7 @@ class Options:
         self.build = os.path.abspath(self.build or build_folder())
         self.cpus = self.cpus or str(max(os.sched_getaffinity(0)))
         if self.swap not in ("none", "asis"):
-            self.swap = str(read_size(self.swap, "--swap"))   # however it was written
+            self.swap = str(read_size(self.swap, "--swap"))   # normalized
 
 
 LIBC = ctypes.CDLL(None)
@@ -66,7 +68,7 @@ def die_with_parent():
 
 
 class Interrupted(Exception):
-    """By the signal that it holds."""
+    """Ended by the signal that it holds."""
 
     def __init__(self, number):
         super().__init__(signal.Signals(number).name)
@@ -78,7 +80,8 @@ class Stopped(Exception):
 
 
 class Signals:
-    """INT, TERM and HUP become one Interrupted, but not while held(): where it would leave a thing half known."""
+    """Turns INT, TERM and HUP into one Interrupted, delayed while held(), so that no step is left
+    half done."""
 
     NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -96,8 +99,8 @@ class Signals:
             signal.signal(number, handler)
 
     def take(self, number, _frame):
-        for other in self.before:   # one is enough; cleaning up is not interrupted
-            signal.signal(other, lambda *_: None)   # not SIG_IGN: a program that is just being started would inherit it
+        for other in self.before:   # only the first: cleaning up is not interrupted
+            signal.signal(other, lambda *_: None)   # not SIG_IGN, which a starting program would inherit
         if self.depth:
             self.pending = number
         else:
@@ -116,7 +119,7 @@ class Signals:
 
 
 class Progress:
-    """A line on a terminal: how far, what now, how long still."""
+    """A progress line on a terminal: done, current, remaining time."""
 
     def __init__(self, quiet, total):
         self.shown = not quiet and sys.stderr.isatty()
@@ -147,7 +150,8 @@ def took_s(row):
 
 
 def time_left_s(cells, rows, timeout):
-    """Estimated time of the cells: each as its program took at the nearest limit, else the average of all rows."""
+    """Estimated time of the cells: each as its program took at the nearest limit, else the mean of
+    all rows."""
     by_label, mean_s = {}, sum(map(took_s, rows)) / len(rows)
     for row in rows:
         if row["outcome"] != "given-up":
@@ -161,7 +165,8 @@ def time_left_s(cells, rows, timeout):
 
 
 def order(cells, seed, give_up):
-    """Random within a repeat. With give_up larger limits come first, so that smaller ones can be left out."""
+    """Random order within a repeat. With give_up larger limits come first, so that smaller ones can
+    be skipped."""
     generator = random.Random(seed)
     cells = list(cells)
     generator.shuffle(cells)
@@ -181,7 +186,8 @@ def digest(path):
 
 
 class Meta:
-    """Beside the CSV: which cfg, weights and picture its networks' names stand for, and whether they were in the page cache."""
+    """A file beside the CSV: which cfg, weights and picture belong to its networks' names, and
+    whether they were cached."""
 
     def __init__(self, csv, fresh):
         self.csv, self.path = csv, csv + ".meta.json"
@@ -194,7 +200,7 @@ class Meta:
                 raise Misuse("%s: not written by a sweep; without it, rows of another network cannot be told apart" % self.path) from None
 
     def check(self, network, warm, known):
-        """known: whether the CSV has rows of that name. Raises Misuse where they are of something else."""
+        """known: the CSV has rows with that name. Raises Misuse if they are of other files."""
         found = {"cfg": digest(network.cfg), "weights": digest(network.weights), "picture": digest(network.image),
                  "page cache": "warm" if warm else "cold"}
         before = self.networks.get(network.name, {}) if known else {}
@@ -212,7 +218,7 @@ class Meta:
 
 
 def swap_text(state, cost):
-    """In words, from swap.sh's status and cost."""
+    """The swap in words, from swap.sh's status and cost."""
     if not state or not state["swaps"]:
         return "none is on"
     texts = ["%s on %s of %.2f GB" % (swap["kind"], swap["disk"] or swap["device"], swap["size_bytes"] / (1 << 30)) for swap in state["swaps"]]
@@ -222,7 +228,8 @@ def swap_text(state, cost):
 
 
 class Session:
-    """Files, swap and programs for as many run() as wanted. Raises Misuse where something is missing, before anything runs."""
+    """Files, swap and programs for any number of run(). Raises Misuse if something is missing,
+    before anything runs."""
 
     def __init__(self, options):
         self.options = options
@@ -246,7 +253,7 @@ class Session:
     # ---- What is needed
 
     def open(self):
-        """Work folder, swap, and whether a group can be made here at all."""
+        """Opens work folder and swap, and checks that groups can be made."""
         if self.place:
             return
         self.try_limiter()
@@ -263,12 +270,13 @@ class Session:
         self.about["swap"] = "none" if self.options.swap == "none" else swap_text(self.ask_swap("status"), self.ask_swap("cost"))
 
     def ask_swap(self, what):
-        """The JSON of a command of swap.sh; None: it cannot tell."""
+        """The JSON of a command of swap.sh; None: it failed."""
         status, out, _ = self.call([SWAP, what, "--json"], {"BUILD": self.options.build})
         return json.loads(out) if status == 0 else None
 
     def call(self, command, environment=None):
-        """Runs a child to its end: (exit status, output, errors). It ends when we do."""
+        """Runs a child to its end: (exit status, output, errors). The child ends when this process
+        does."""
         with self.signals.held():
             self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                           errors="replace", env=dict(os.environ, **(environment or {})), preexec_fn=die_with_parent)
@@ -277,7 +285,8 @@ class Session:
         return status, out, err
 
     def try_limiter(self):
-        """Does a group with a limit and these CPUs work here? memory_limit knows best, and says what would help."""
+        """Checks that groups with a limit and these CPUs work here. memory_limit reports what would
+        help."""
         if not os.access(self.limiter, os.X_OK):
             raise Misuse("%s is missing; make %s" % (self.limiter, self.limiter.replace(ROOT + "/", "")))
         command = [self.limiter, *self.group_options(64 << 20), "-o", os.devnull, "--", "true"]
@@ -295,20 +304,20 @@ class Session:
         self.open()
         try:
             return self.files.prepare(cell.network, cell.program)
-        except OSError as error:   # a disk that is full
+        except OSError as error:   # the disk is full
             raise Misuse(self.files.clean(str(error))) from None
 
     # ---- One run
 
     def end_child(self):
-        """memory_limit ends what it runs, and removes its group."""
+        """Ends memory_limit, which ends its command and removes its group."""
         if self.child and self.child.poll() is None:
             self.child.terminate()
             self.child.wait()
         self.child = None
 
     def cache(self, paths):
-        """Reads files into the page cache, where they are not the group's."""
+        """Reads files into the page cache, outside the group."""
         for path in paths:
             with contextlib.suppress(OSError), open(path, "rb", buffering=0) as file:
                 while file.read(CHUNK):
@@ -367,7 +376,7 @@ class Session:
     # ---- Many
 
     def skip(self, cell, rows):
-        """Why a cell needs no run: "slow", "given-up", or None."""
+        """Reason why a cell is skipped: "slow", "given-up", or None."""
         mine = [row for row in rows if csv_rows.key(row)[:4] == cell.point()]
         if any(took_s(row) > self.options.patience or row["outcome"] == "given-up" for row in mine):
             return "slow"
@@ -381,7 +390,7 @@ class Session:
         return None
 
     def check(self, cells, writer):
-        """Before anything runs: do the CSV's rows mean the same as ours?"""
+        """Called before anything runs: checks that the CSV's rows belong to the same files."""
         meta = Meta(writer.path, self.options.fresh)
         names = {row["network"] for row in writer.rows}
         for network in {cell.network.name: cell.network for cell in cells}.values():
@@ -409,7 +418,7 @@ class Session:
                     if cell.key() not in done and self.skip(cell, writer.rows) != "slow"]
             if todo:
                 self.run_all(todo, writer, meta)
-            self.options.fresh = False   # of the next run() neither
+            self.options.fresh = False   # not for the next run() either
             return writer.rows
         finally:
             with self.signals.held():
@@ -420,7 +429,7 @@ class Session:
         try:
             progress.show("files, swap, programs", time.monotonic())
             for who in sorted({cell.program.who for cell in todo}):
-                find_program(who, self.options.build)   # before anything is made
+                find_program(who, self.options.build)   # fails before anything is made
             for cell in todo:
                 self.prepare(cell)
             begun = False
@@ -461,7 +470,7 @@ def read_text(path):
 
 
 def read_answer(out):
-    """The JSON object that a program prints; None: it did not get that far."""
+    """The JSON object that a program prints; None: it failed before."""
     try:
         answer = json.loads(out)
         return answer if answer.get("latencies_ms") else None
@@ -470,13 +479,14 @@ def read_answer(out):
 
 
 def run(cells, path, options=None):
-    """Runs what the CSV at `path` has no rows of, and returns all its rows. Raises Misuse (nothing was done), Stopped, Interrupted."""
+    """Runs the cells without rows in the CSV at `path`, and returns all its rows. Raises Misuse
+    (nothing was done), Stopped, Interrupted."""
     with Session(options or Options()) as session:
         return session.run(cells, path)
 
 
 def main(function, name):
-    """Runs function() -> exit status, and says in one line what stopped it."""
+    """Runs function(), which returns an exit status, and reports in one line what stopped it."""
     def say(text):
         print("%s: %s" % (name, text), file=sys.stderr)
     try:

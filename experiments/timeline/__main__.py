@@ -1,4 +1,4 @@
-"""experiments/timeline.sh: memory and swap over the time of one inference. The help text is there, in HELP."""
+"""experiments/timeline.sh: memory and swap over the time of one inference. HELP is its help."""
 
 import os
 import shutil
@@ -39,7 +39,7 @@ Examples
   timeline.sh --limit 64M --program darknet --program mafat model.cfg model.weights dog.jpg
 """
 PROGRAMS = ("Darknet, untiled: darknet", "MAFAT's tiles: mafat --plan 5x5/8/2x2 --algorithm direct --best-effort", "mafat: mafat-packed")
-LAYERS = 16   # of the default network: the paper's
+LAYERS = 16   # layers of the default network, as in the paper
 
 
 def read_options(arguments):
@@ -107,7 +107,7 @@ def timeline(arguments):
                 traces.write(options.folder, found)
             except OSError as error:
                 raise runs.Stopped("%s: %s" % (options.folder, error.strerror)) from None
-    found = traces.read(options.folder)   # what is drawn is what the CSVs say
+    found = traces.read(options.folder)   # draws what the CSVs have
     try:
         figure.draw(os.path.join(options.folder, "timeline.png"), found)
         with open(os.path.join(options.folder, "README.md"), "w", encoding="utf-8") as file:

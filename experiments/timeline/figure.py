@@ -1,4 +1,5 @@
-"""The figure: for each program memory and swap over its own time, and below which layer runs. PNG and SVG."""
+"""Draws the figure: for each program memory and swap over its own time, and which layer runs. PNG
+and SVG."""
 
 from sweep import plot, rows
 from timeline.traces import PICTURE
@@ -9,8 +10,8 @@ FONT = "DejaVu Sans,18"
 SMALL, TITLE = 15, 19
 SWAP = "#6a4c93"
 SHADES = ("#f3f3f3", "#ffffff")
-LEAST_WIDTH = 0.021   # of the panel: layers narrower than that are not numbered
-STRIP = 0.26          # of a panel: its lower part, which layer runs
+LEAST_WIDTH = 0.021   # share of the panel; narrower layers are not numbered
+STRIP = 0.26          # share of a panel for the lower part: which layer runs
 
 
 def time_unit(end_ms):
@@ -26,7 +27,7 @@ def size(n_bytes):
 
 
 def outcome(trace):
-    """How it went, for a title."""
+    """The outcome, for a title."""
     row = trace.row
     if row["latency_ms"] is not None:
         return duration(row["latency_ms"])
@@ -53,7 +54,7 @@ def title(trace):
 
 
 def rounded(value):
-    """Upwards, to a number that makes a good end of an axis."""
+    """Rounds up to a good end of an axis."""
     power = 1.0
     while power * 10 <= value:
         power *= 10
@@ -72,7 +73,7 @@ class Scale:
 
 
 def step(most, n):
-    """Between ticks, for about n of them."""
+    """Distance between about n ticks."""
     return next(width for power in (1, 10, 100, 1000, 10000) for width in (power, 2 * power, 5 * power) if most / width <= n)
 
 
@@ -85,7 +86,7 @@ def first(value):
 
 
 def cut_text(cut):
-    """A group's word in the plan, for people."""
+    """A group's division in words."""
     kind = cut.split(":")[0]
     if kind.startswith("rows"):
         return "rows"
@@ -93,7 +94,7 @@ def cut_text(cut):
 
 
 def shade_layers(trace, unit, width_ms):
-    """Behind everything: layers or groups, one dark, one light, and which they are."""
+    """The background: layers or groups, alternately dark and light, with their names."""
     commands = []
     for n, (low, high, cut, start, end) in enumerate(trace.groups()):
         x0, x1 = start / unit, end / unit
@@ -135,7 +136,8 @@ def memory_part(trace, scale, colour, unit, end_ms, name):
 
 
 def bars(trace):
-    """(start, end, lowest, highest layer): what is computed inside another layer's step has no turn of its own."""
+    """(start, end, lowest, highest layer). A layer computed inside another's step has no own
+    interval."""
     marked = sorted({mark.layer for mark in trace.marks})
     below = {layer: (before + 1 if before >= 0 or layer == 0 else 0) for before, layer in zip([PICTURE] + marked, marked)}
     found = []
@@ -146,7 +148,7 @@ def bars(trace):
 
 
 def strip_part(trace, scale, colour, unit, unit_name, end_ms, name):
-    least = end_ms / 3000   # so that it is seen at all
+    least = end_ms / 3000   # wide enough to be visible
     lines = ["%.9g %.9g %.9g %.9g" % (start / unit, max(end, start + least) / unit, low - 0.5, high + 0.5) for start, end, low, high in bars(trace)]
     commands = ["set yrange [-1.5:%g]" % (scale.layers + 0.5), "set ytics nomirror %g" % step(scale.layers + 1, 4), "unset y2tics", "unset y2label",
                 "set ylabel 'layer' textcolor rgb '#444444'", "set xtics format '%%g %s'" % unit_name, "unset grid"]

@@ -1,4 +1,4 @@
-"""README.md of a timeline's folder, from its CSVs alone; and a summary."""
+"""Writes README.md of a timeline's folder from its CSVs, and a summary."""
 
 from pages import wrapped
 from sweep.cells import limit_text
@@ -24,7 +24,7 @@ def table(traces):
 
 
 def slowest_layers(trace):
-    """The slowest layers, of programs that run a layer at a time."""
+    """The slowest layers of programs that run one layer after the other."""
     turns = sorted(((end - start, low) for low, high, cut, start, end in trace.groups() if not cut), reverse=True)[:3]
     return "The slowest layers of %s are %s." % (named(trace), ", ".join("%d (%s)" % (layer, duration(ms)) for ms, layer in turns)) if len(turns) == 3 else ""
 

@@ -1,4 +1,5 @@
-"""One process each: samples of its group's memory and swap, and marks of when its layers ran; and both as CSVs."""
+"""Traces of single runs: samples of the group's memory and swap, and the times of its layers; and
+both as CSVs."""
 
 import contextlib
 import csv
@@ -9,22 +10,23 @@ import re
 from sweep import rows
 from sweep.cells import Misuse
 
-MOST_SAMPLES = 1000   # of a run, in the CSV: of neighbours the one with the most memory and swap together
+MOST_SAMPLES = 1000   # of a run, in the CSV; of neighbours the one with the most memory and swap is kept
 SAMPLE_COLUMNS = ("label", "ms", "usage_bytes", "anon_bytes", "cache_bytes", "swap_bytes", "system_swap_in_bytes", "system_swap_out_bytes")
 MARK_COLUMNS = ("label", "layer", "type", "start_ms", "end_ms")
-MARKED = ("mafat", "mafat-packed", "darknet")   # programs that say when their layers run
+MARKED = ("mafat", "mafat-packed", "darknet")   # programs that report when their layers run
 PICTURE = -1
 
 
 class Mark:
-    """A layer, or the picture, had its turn; milliseconds since the process was started."""
+    """The interval of a layer or the picture, in milliseconds since the start of the process."""
 
     def __init__(self, layer, kind, start_ms, end_ms):
         self.layer, self.kind, self.start_ms, self.end_ms = layer, kind, start_ms, end_ms
 
 
 class Trace:
-    """A run: its row as a sweep has it, samples as dictionaries of numbers (None: unknown here), marks in order."""
+    """A run: its row as in a sweep, samples as dictionaries of numbers (None: unknown here), marks
+    in order."""
 
     def __init__(self, row, samples, marks):
         self.row, self.samples, self.marks = row, samples, marks
@@ -38,7 +40,8 @@ class Trace:
         return max((sample[column] or 0 for sample in self.samples), default=0)
 
     def groups(self):
-        """[(first layer, last layer, how it is cut, start, end)] of mafat's plan; each layer of the others."""
+        """[(first layer, last layer, division, start, end)] of mafat's plan; each layer of other
+        programs."""
         layers = [mark for mark in self.marks if mark.layer != PICTURE]
         if not self.row["plan"]:
             return [(mark.layer, mark.layer, "", mark.start_ms, mark.end_ms) for mark in layers]
@@ -58,7 +61,8 @@ def number(text):
 
 
 def read_samples(path):
-    """memory_limit's timeline: (nanoseconds of its clock at the start, samples). A last line that was cut off is left out."""
+    """memory_limit's timeline: (start in nanoseconds of its clock, samples). An unfinished last
+    line is ignored."""
     start_ns, names, samples = None, None, []
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -84,7 +88,7 @@ def read_marks(path, start_ns):
 
 
 def thin(samples):
-    """At most MOST_SAMPLES, the first and the last among them."""
+    """At most MOST_SAMPLES samples, including the first and the last."""
     if len(samples) <= MOST_SAMPLES:
         return samples
     inside, n = samples[1:-1], MOST_SAMPLES - 2
@@ -122,7 +126,7 @@ def text(value, form):
 
 
 def write(folder, traces):
-    """All three are there before one takes its name: where the disk is full, those of the last time stay together."""
+    """Writes three files and only then renames them: on a full disk the old ones stay together."""
     texts = {
         "runs.csv": rows.heading() + "".join(rows.text_of(trace.row) for trace in traces),
         "samples.csv": table_text(SAMPLE_COLUMNS,

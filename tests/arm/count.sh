@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# tests/arm/count.sh BUILD TRIPLET [OPTION...]: instructions of kernel_check's layers at the level
-# neon, counted by the plugin BUILD/count.so under qemu-user. They stand in for time, which
-# emulation cannot tell: see count.c. Options are those of kernel_check --bench (--shape, --kernel).
-# The share is that of the multiply-adds of four lanes that the algorithm needs where tiles fit its maps.
-# FUNCTIONS=1 adds a line for each function, with its part of the layer's instructions.
+# tests/arm/count.sh BUILD TRIPLET [OPTION...]: counts the instructions of kernel_check's layers at
+# the level neon with the plugin BUILD/count.so under qemu-user. They stand in for time, which an
+# emulator cannot measure: see count.c. Options are those of kernel_check --bench (--shape,
+# --kernel). The share is that of the multiply-adds of four lanes that the algorithm needs if tiles
+# fit its maps. FUNCTIONS=1 adds a line for each function, with its share of the layer's
+# instructions.
 set -eu
 build=$1 triplet=$2 processor=${2%%-*}
 shift 2

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# tests/arm/sanitized.sh TRIPLET...: the cross-builds with AddressSanitizer and UndefinedBehaviorSanitizer in BUILD/TRIPLET, under
-# qemu-user: every kernel on random shapes, unit tests (their sizes are those of MAFAT_TEST_SIZE, check), runs from a picture to boxes.
+# tests/arm/sanitized.sh TRIPLET...: tests the cross-builds with AddressSanitizer and
+# UndefinedBehaviorSanitizer in BUILD/TRIPLET under qemu-user: kernels on random shapes, unit tests
+# (with the sizes of MAFAT_TEST_SIZE=check), runs from a picture to boxes.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${BUILD:-build/arm-asan}
 export MAFAT_TEST_SIZE=${MAFAT_TEST_SIZE:-check} CK_TIMEOUT_MULTIPLIER=50 CK_FORK=no
-export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 # who looks for leaks traces the process, which qemu-user has not
+export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 # leak detection needs ptrace, which qemu-user lacks
 dir=$(mktemp -d) || exit 1
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -13,12 +14,13 @@ at_end 'rm -rf "$dir"'
 # shellcheck source=tests/arm/emulate.sh
 . tests/arm/emulate.sh
 
-# Suites of kernels, arrays and foreign files. Suites of processes, time and searches do not depend on the machine.
+# Suites of kernels, arrays and model files. Suites of processes, time and searches do not depend
+# on the machine.
 suites='box quantization cfg packed packed_graph onnx tflite plan layout parts reads weights streaming narrow activations packed_integers
   functions rearrange resample normalize matmul gather postprocess fan_out integer_rule integer_functions integer_matmul integer_rearrange kernels
   winograd windows blends joins floors executor separable api arena route'
 
-works() { # NAME COMMAND...: and says nothing of a sanitizer
+works() { # NAME COMMAND...: must succeed without a sanitizer's message
   local name=$1
   shift
   if "$@" >"$dir/out" 2>&1 && ! grep -qE 'AddressSanitizer|runtime error' "$dir/out"; then ok "$name"; else

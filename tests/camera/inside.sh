@@ -1,13 +1,13 @@
 #!/bin/busybox sh
-# The first process of the machine that run.sh boots, in an initramfs. Prints to the second serial port a line "ok NAME" or
-# "FAIL NAME: why" for each thing tried, at the end "finished".
+# First process of the machine that run.sh boots, in an initramfs. Prints to the second serial port
+# a line "ok NAME" or "FAIL NAME: why" for each check, and "finished" at the end.
 /bin/busybox --install -s /bin
 export PATH=/bin
 mount -t proc none /proc
 mount -t sysfs none /sys
 mount -t devtmpfs none /dev
 exec </dev/null >/dev/ttyS1 2>&1
-stty raw <&1 # line feeds as they are
+stty raw <&1 # do not translate line feeds
 # shellcheck disable=SC2034 # by check.sh
 suite=camera
 # shellcheck source=tests/check.sh
@@ -22,12 +22,13 @@ until [ -c /dev/video0 ] || [ $tries = 0 ]; do
 done
 if [ -c /dev/video0 ]; then ok 'a camera'; else fail 'a camera' "$(cat /tmp/insmod)"; fi
 
-# seen OPTION...: for some seconds; lines in /tmp/out, the report last, messages in /tmp/err; at least three frames
+# seen OPTION...: runs some seconds; lines go to /tmp/out, the report last, messages to /tmp/err;
+# at least three frames
 seen() {
   timeout -s INT 12 ./run_inference --report --camera /dev/video0 "$@" --names shapes.names shapes.cfg shapes.weights >/tmp/out 2>/tmp/err
   [ "$(grep -c '^{"frame":' /tmp/out)" -ge 3 ] && grep -q '^{"video":' /tmp/out
 }
-value() { sed -n 's/.*"'"$1"'":\([0-9.]*\).*/\1/p' /tmp/out | tail -n 1; } # of the report
+value() { sed -n 's/.*"'"$1"'":\([0-9.]*\).*/\1/p' /tmp/out | tail -n 1; } # a number of the report
 # tried NAME COMMAND...
 tried() {
   name=$1

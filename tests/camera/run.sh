@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Boots a Debian kernel in an emulated machine, where its driver vivid is a camera, and runs run_inference --camera there: frames of
-# every format that it has, its buffers in the budget, the sandbox. Needs no root. BUILD names the build folder; --console shows the
-# machine's console at the end.
+# Boots a Debian kernel in an emulated machine, whose driver vivid emulates a camera, and runs
+# run_inference --camera: every frame format, buffers inside the budget, the sandbox. Needs no
+# root. BUILD names the build folder; --console prints the machine's console at the end.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck disable=SC2034 # by tests/emulated_machine.sh

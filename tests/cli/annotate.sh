@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks build/annotate through its command line. Run from the project's root; BUILD names the build folder (default: build).
-# Needs nothing but the shell's usual tools: the pictures are made here, of grey squares that JPEG keeps exactly.
+# Checks build/annotate through its command line. Run from the project's root; BUILD names the
+# build folder (default: build). Needs only common tools: pictures are generated here, with grey
+# squares that JPEG stores exactly.
 
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -24,7 +25,8 @@ pgm() {
     }'
 }
 
-# oriented N < JPEG > JPEG: puts an Exif segment with that orientation in front (big-endian TIFF, one entry in IFD 0).
+# oriented N < JPEG > JPEG: inserts an Exif segment with that orientation (big-endian TIFF, one
+# entry in IFD 0).
 oriented() {
     cat >stored.tmp
     printf '\377\330\377\341\000\042Exif\000\000MM\000\052\000\000\000\010'
@@ -32,7 +34,7 @@ oriented() {
     tail -c +3 stored.tmp
 }
 
-# size FILE: "WIDTHxHEIGHT" as its header says; nothing if it is neither PNG nor JPEG or has no proper end.
+# size FILE: "WIDTHxHEIGHT" from its header; nothing unless it is a PNG or JPEG with a proper end.
 size() {
     [ -f "$1" ] || return
     case $(od -An -tx1 -N4 "$1" | tr -d ' ') in
@@ -183,7 +185,8 @@ expect_size box-empty empty.png 80x64
 boxed thin 0 0 1 64
 expect_size box-thin thin.png 80x64
 
-# labels: long, without name, with what gd and JSON treat specially; on a picture of 8x8 pixels there is no room for one
+# labels: long, missing, with characters that are special to gd and JSON; on an 8x8 picture there
+# is no space for one
 long=$(printf '%0300d' 0)
 for label in "\"$long\"" '""' null '"a&amp;b&#60;<>"' '"\u00e4\u20ac\ud83d\udeb2"' '"a\nb\t\u001b[31m"' \
     '"\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac"'; do
@@ -262,7 +265,7 @@ run -q -p squares.pgm -o wide.jpg none.json
 oriented 6 <wide.jpg >tall.jpg
 run -q -p tall.jpg -o tall.png one.json
 expect_size exif-6-size tall.png 64x80
-# PNG: the same as a chunk behind the header (8 + 25 bytes)
+# PNG: the same as a chunk after the header (8 + 25 bytes)
 run -q -o wide.png none.json
 {
     head -c 33 wide.png
@@ -273,7 +276,7 @@ run -q -p tall-png.png -o turned.png one.json
 expect exif-png 0 ''
 expect_size exif-png-size turned.png 64x80
 if cmp -s tall.png turned.png; then ok exif-png-same; else fail exif-png-same 'it differs from the JPEG'; fi
-# An Exif segment that lies about its lengths must do no harm.
+# An Exif segment with wrong lengths must do no harm.
 for n in 1 2 3 4 5 6 7; do
     { head -c $((n * 5)) tall.jpg; printf '\377\377\377\377'; tail -c +$((n * 5 + 5)) tall.jpg; } >bad-exif.jpg
     run -q -p bad-exif.jpg -o bad-exif.png none.json
@@ -368,7 +371,8 @@ for points in '{}' 7 "[$(yes '0,' | head -n 32 | tr -d '\n')0]"; do
 done
 bad_json keypoint 'detections[0].keypoints: expected objects with x and y, found 3' "{\"image\": \"a\", \"detections\": [$start\"keypoints\": [3]}]}"
 bad_json keypoint.y 'detections[0].keypoints.y: expected a finite number, found nothing' "{\"image\": \"a\", \"detections\": [$start\"keypoints\": [{\"x\": 3}]}]}"
-# large NAME TEXT HEAD PIECE TAIL: of 1 MiB of pieces, within 320 bytes for each (tests/support/reading.h) and what the process takes itself
+# large NAME TEXT HEAD PIECE TAIL: 1 MiB of pieces must need at most 320 bytes each
+# (tests/support/reading.h), plus the process itself
 large() {
     local name=$1 text=$2
     { printf '%s' "$3"; yes "$4" | head -n $((1048576 / ${#4})); printf '%s\n' "$5"; } | tr -d '\n' >large.json
@@ -419,7 +423,7 @@ run -p self.png -o self.png one.json
 expect picture-itself 2 'self.png: expected an output other than the picture itself'
 if cmp -s plain.png self.png; then ok picture-kept; else fail picture-kept 'the picture was overwritten'; fi
 
-# dog-annotated.png is what dog.png's boxes would be written to, and a picture of the next line.
+# dog-annotated.png is the output for dog.png and the input of the next line.
 mkdir others && cp plain.png others/dog.png && cp squares.pgm dog-annotated.png
 printf '{"image": "%s", "detections": []}\n' others/dog.png dog-annotated.png >others.json
 run -q others.json
@@ -437,7 +441,7 @@ expect write-in-file 1 'one.json/out.png: cannot write'
 mkdir locked
 chmod 555 locked
 if [ -w locked ]; then
-    run -o /proc/out.png one.json  # the superuser may write in a locked folder
+    run -o /proc/out.png one.json  # root may write in a read-only folder
     expect write-locked 1 '/proc/out.png: cannot write'
 else
     run -o locked/out.png one.json
@@ -445,7 +449,7 @@ else
 fi
 mkdir limited
 echo old >limited/out.png
-# Files may not grow; standard error is a pipe for that reason.
+# Files may not grow, so standard error is a pipe.
 (ulimit -f 0 && exec "$program" -q -o limited/out.png one.json) 2>&1 | cat >err
 if grep -q 'limited/out.png: cannot write' err; then ok write-limited; else fail write-limited "found: $(cat err)"; fi
 if [ "$(cat limited/out.png)" = old ]; then ok write-old-kept; else fail write-old-kept 'the old output is gone'; fi

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The public headers are enough: run_inference is a program of it like others, and the second example of libmafat(3)
-# is one. Run from the project's root; BUILD names the build folder (default: build).
+# Checks that the public headers suffice: run_inference uses only them, and so does the second
+# example of libmafat(3). Run from the project's root; BUILD names the build folder (default:
+# build).
 set -u
 build=${BUILD:-build}
 # shellcheck disable=SC2034 # by tests/check.sh
@@ -16,7 +17,7 @@ picture=$(find "$shapes/holdout" -name '*.jpg' | sort | head -n 1)
 read -ra cc <<<"${CC:-gcc}"
 program=$build/run_inference_dynamic
 
-# ---- Of the project it includes, and is linked with, what others have, too; and a header without a .c file, of what UTF-8 is
+# ---- It includes and links only public parts, and a header for UTF-8 without a .c file
 
 mkdir "$work/alone" "$work/alone/include" "$work/alone/base" "$work/alone/network"
 cp include/mafat*.h "$work/alone/include"
@@ -34,9 +35,9 @@ else
   check needs 'it is not linked with libmafat.so.0' grep -q 'NEEDED.*libmafat.so.0' <(readelf -d "$program")
   check decoders 'it needs a decoder' test -z "$(readelf -d "$program" | grep -E 'NEEDED.*(jpeg|png|uring)')"
 
-  # ---- The same answers, whichever way it is linked
+  # ---- Static and shared programs give the same results
 
-  answers() { # PROGRAM OPTION...: without times, bytes that are measured, and what follows from bytes: which plan needs the least
+  answers() { # PROGRAM OPTION...: results without times, measured bytes, and what depends on bytes
     local one=$1
     shift
     "$one" --quiet "$@" 2>&1 | sed -E 's/"[a-z_]*(_ms|_us|_bytes|faults)":[^,}]*,?//g; s/"latencies_ms":\[[^]]*\],?//; s/"breakdown":\{[^}]*\}//; s/[0-9.]+ (ms|MB|MiB|bytes)/N/g; s/memory [0-9.]+ of/memory N of/g;
@@ -60,7 +61,7 @@ else
   same predict --predict --plan 3x3/4/1x1 --json $shapes/shapes.cfg
 fi
 
-# ---- The headers, each by itself, and the example of libmafat(3) that asks first
+# ---- Each header by itself, and the example of libmafat(3) with a dry run
 
 for header in include/mafat*.h; do
   echo "#include \"$header\"" >"$work/header.c"

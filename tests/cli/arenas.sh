@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The least arenas of trained models (MAFAT_MODELS): what doc/models.md promises of them, that runs are as predicted, and the bits of
-# other plans. Searches of minutes, all together. Run from the project's root; BUILD names the build folder (default: build).
+# Checks the least arenas of trained models (MAFAT_MODELS): the promises of doc/models.md, that
+# runs match predictions, and the bits of other plans. The searches take minutes. Run from the
+# project's root; BUILD names the build folder (default: build).
 set -u
 
 # shellcheck source=tests/check.sh
@@ -11,7 +12,7 @@ root=$PWD
 folder=$(mktemp -d) || exit 1
 at_end 'rm -rf "$folder"'
 cd "$folder" || exit 1
-export XDG_CACHE_HOME=$folder/cache # no calibration is there
+export XDG_CACHE_HOME=$folder/cache # no stored calibration
 
 # shellcheck disable=SC2034 # by tests/check.sh
 out=$folder/out err=$folder/err suite=arenas patience=1200
@@ -20,7 +21,7 @@ predict() { run --predict "$@"; }
 . "$root/tests/answers.sh"
 if ! command -v python3 >/dev/null; then skip python3 'is needed'; exit 0; fi
 
-# least: the answer on stdout is of a plan that keeps weights and computes nothing twice
+# least: the plan on stdout keeps weights and computes nothing twice
 kib='(a["breakdown"]["activations"] + a["breakdown"]["input"] + a["breakdown"]["scratch"]) / 1024'
 least='a["search"] == "least" and a["redundant_macs"] == 0 and a["weights_read_bytes"] == 0 and a["breakdown"]["io"] == 0'
 
@@ -46,7 +47,8 @@ kilobytes 112 176*176*3 mcunet-320kb-1mb_imagenet
 kilobytes 220 224*224*3 mobilenet_v2_1.0_224_quant
 kilobytes 330 224*224*3 mcunetv2_large f
 
-# motes INPUTS NAME: the plan of --search motes takes no more than whole maps, read back the same bytes, and gives the same bits.
+# motes INPUTS NAME: the plan of --search motes needs no more than whole maps, reads back with the
+# same bytes and gives the same bits.
 motes() {
   local model=${MAFAT_MODELS:-}/tflite/$2.tflite plan
   [ -r "$model" ] || { skip "motes $2" 'MAFAT_MODELS names no folder that has it'; return; }
@@ -67,7 +69,7 @@ motes() {
 motes 49*10 kws_ref_model
 motes 96*96*3 vww_96_int8
 
-# The arenas of model files in doc/models.md: measured ones are not larger, nor much smaller.
+# Arenas in doc/models.md: measured ones must not be larger, nor much smaller.
 sed -nE 's/^\| ([A-Za-z0-9_.-]+)\.(onnx|tflite)[^|]*\|([^|]*\|)? ([0-9.]+) \|.*/\2 \1.\2 \4/p' "$root/doc/models.md" >told.arenas
 check least-told "found: $(cat told.arenas)" test "$(wc -l <told.arenas)" -ge 16
 while read -r format name told; do

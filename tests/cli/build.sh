@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks the build itself: libraries that come and go rebuild what uses them and no more, --help of a target installs and builds
-# nothing, and groups of packages.txt. Run from the project's root; BUILD names the build folder (default: build).
+# Checks the build: appearing or disappearing libraries rebuild their users and no more; --help of
+# a target installs and builds nothing; groups of packages.txt. Run from the project's root; BUILD
+# names the build folder (default: build).
 set -u
 build=${BUILD:-build}
 # shellcheck disable=SC2034 # by tests/check.sh
@@ -12,16 +13,18 @@ at_end 'rm -rf "$work"'
 unset MAKEFLAGS MFLAGS MAKELEVEL
 quietly() { make --no-print-directory "$@" 2>&1; }
 
-# ---- A library goes and comes again
+# ---- A library disappears and returns
 
 png=$({ git grep -l MAFAT_WITHOUT_PNG -- '*.c' 2>/dev/null || grep -rl --include='*.c' MAFAT_WITHOUT_PNG .; } | head -n 1)
 png=${png#./}
-compiles() { # NAME SOURCES VARIABLE...: what make compiles of two objects, the first of which uses the library
+# NAME SOURCES VARIABLE...: sources that make would compile, of two objects, the first of which
+# uses the library
+compiles() {
   local said
   said=$(quietly BUILD="$work/b" "$work/b/obj/${png%.c}.o" "$work/b/obj/base/box.o" "${@:3}" | sed -n 's/^  CC  *//p' | sort | xargs)
   check "$1" "expected to compile '$2', found '$said'" test "$said" = "$2"
 }
-links() { # NAME PROGRAMS VARIABLE...: what make would link of three programs
+links() { # NAME PROGRAMS VARIABLE...: programs that make would link, of three
   local said
   said=$(quietly -n BUILD="$build" "$build"/{run_inference,mafat,libmafat.so.0} "${@:3}" | sed -n "s,^printf.* LD $build/,,p" | sort | xargs)
   check "$1" "expected to link '$2', found '$said'" test "$said" = "$2"
@@ -37,7 +40,7 @@ else
   links 'libpng goes: links' 'libmafat.so.0 mafat run_inference' PNG=
 fi
 
-# ---- What asks for help: no package is there, and none may be asked for
+# ---- --help must not require packages
 
 mkdir "$work/none"
 printf '#!/bin/sh\necho "$@" >>%s\necho "0 upgraded, 7 newly installed"\n[ "$2" = --print-uris ]\n' "$work/asked" | tee "$work/none"/{apt-get,dpkg-query,sudo} >/dev/null
@@ -71,7 +74,7 @@ check 'help of all targets' "not tried: $left" test -z "$left"
 
 # ---- Groups of packages.txt
 
-asks() { # GROUP...: what would be installed
+asks() { # GROUP...: packages that would be installed
   without_packages scripts/packages.sh "$@" 2>&1 | sed -n '1s/^packages.sh: installing [^:]*: \([^;]*\).*/\1/p' | xargs -n 1
 }
 check 'a group has those it includes' "$(asks demo)" test -z "$(asks run | grep -vxF "$(asks demo)")"

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Programs of Darknet's library, with libmafat-darknet.so before it and without: the same answers, in C and in Python, in every way
-# of being found; and the patched Darknet's commands with -memory. Run from the project's root; BUILD names the build folder
-# (default: build). Needs Debian's libdarknet-dev and darknet's cfgs and pictures; the commands need Darknet's source, which
-# darknet_patch/apply.sh fetches. MAFAT_MODELS: a folder with Yolo-Fastest 1.1-xl. MAFAT_BRIDGE=all: whole yolov2 on every picture.
-# With MAFAT_TEST_SIZE=gate, boxes of yolov2 are compared at 320 x 320, which takes Darknet a quarter of the time.
+# Runs programs of Darknet's library with libmafat-darknet.so and without: results must agree, in C
+# and Python, for every way of loading; and the patched Darknet's commands with -memory. Run from
+# the project's root; BUILD names the build folder (default: build). Needs Debian's libdarknet-dev
+# and darknet's cfgs and pictures; the commands need Darknet's source, which darknet_patch/apply.sh
+# fetches. MAFAT_MODELS: a folder with Yolo-Fastest 1.1-xl. MAFAT_BRIDGE=all: whole yolov2 on every
+# picture. With MAFAT_TEST_SIZE=gate, boxes of yolov2 are compared at 320 x 320, four times faster
+# for Darknet.
 set -u
 suite=bridge
 root=$PWD
@@ -101,7 +103,7 @@ activation=linear
 [cost]
 type=sse
 CFG
-# Dropouts behind layers whose buffers Darknet makes itself: they share these.
+# Dropouts share the buffers of the layers before them, which Darknet allocates.
 cat >drop.cfg <<'CFG'
 [net]
 batch=2
@@ -204,9 +206,9 @@ check 'a layer that the library does not know: Darknet runs the network' 'other 
 check 'and stderr says so' "$(grep mafat "$err")" grep -q '^mafat: .*foreign.cfg.*\[normalization\].*: Darknet runs this network' "$err"
 check 'a network without weights stays with Darknet' "$(tail -n 1 "$err")" with ./network layers net.cfg '' net.2
 
-# ---- ways of being found
+# ---- ways of loading the library
 
-runs() { # NAME yes|no COMMAND...: by mafat or not, the boxes the same
+runs() { # NAME yes|no COMMAND...: runs by mafat or not, with the same boxes
   local name=$1 takes=$2
   shift 2
   "$@" net.cfg net.weights names 0.02 $pictures/dog.jpg >"$out" 2>"$err"
@@ -231,7 +233,8 @@ runs 'ctypes, libdarknet.so: LD_LIBRARY_PATH' yes env DARKNET_LIBRARY=libdarknet
 ln -s $debian/libdarknet.so link.so
 runs 'ctypes, a link to the library: preloaded' yes env DARKNET_LIBRARY=./link.so LD_PRELOAD="$lib" "${python[@]}"
 
-# Every other dlopen is as it was: a plug-in whose RUNPATH leads to its own library; another Darknet of the same name.
+# Other calls of dlopen are unchanged: a plug-in whose RUNPATH finds its own library; another
+# Darknet with the same name.
 mkdir -p plug/deps fork
 echo 'int answer(void) { return 42; }' | gcc -shared -fPIC -x c - -o plug/deps/libanswer.so
 echo '#include <dlfcn.h>
@@ -269,12 +272,12 @@ peak='import resource, subprocess, sys
 with open(sys.argv[1], "w") as out, open(sys.argv[2], "w") as err: code = subprocess.run(sys.argv[3:], stdout=out, stderr=err).returncode
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
 sys.exit(code)'
-measured() { # OUT COMMAND...: MB of its peak
+measured() { # OUT COMMAND...: prints its peak in MB
   local to=$1
   shift
   python3 -c "$peak" "$to" "$err" "$@"
 }
-detects() { # NAME THRESHOLD CFG WEIGHTS PICTURE...: in C both ways, in Python by mafat
+detects() { # NAME THRESHOLD CFG WEIGHTS PICTURE...: in C with and without mafat, in Python with it
   local name=$1 threshold=$2 theirs ours
   shift 2
   local arguments=("$1" "$2" "$names" "$threshold" "${@:3}")

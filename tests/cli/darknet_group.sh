@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# YOLOv2 whole, at 608 x 608, by the patched Darknet with -memory 16M in a group of 24 MB, everything in it counted: private copies of
-# the program, its libraries and files, in no cache. From the project's root; BUILD names the build folder (default: build). Needs
-# root with a memory controller, and Darknet's source, which darknet_patch/apply.sh fetches.
+# Runs whole YOLOv2 at 608 x 608 by the patched Darknet with -memory 16M in a group of 24 MB that
+# is charged for everything: private copies of program, libraries and files, none cached. Run from
+# the project's root; BUILD names the build folder (default: build). Needs root with a memory
+# controller, and Darknet's source, which darknet_patch/apply.sh fetches.
 set -u
 suite=bridge
 root=$PWD

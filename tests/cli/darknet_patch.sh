@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds Darknet by darknet_patch/apply.sh and compares it with Debian's: the same bits, less memory; and what the patches add. Run from the project's
-# root; BUILD names the build folder (default: build), MAFAT_MODELS a folder with the trained yolo-fastest-1.1-xl.
+# Builds Darknet with darknet_patch/apply.sh and compares it with Debian's: the same bits, less
+# memory; checks what the patches add. Run from the project's root; BUILD names the build folder
+# (default: build), MAFAT_MODELS a folder with the trained yolo-fastest-1.1-xl.
 set -u
 root=$PWD
 build=$(realpath -m "${BUILD:-build}")
@@ -20,7 +21,8 @@ unset DISPLAY WAYLAND_DISPLAY
 
 # --- the patches' text ---------------------------------------------------------
 
-# A checksum, headers, hunks without the name of a function, added lines; nothing of Darknet's.
+# Patches may contain only a checksum, headers, hunks without function names, and added lines: no
+# text of Darknet's.
 foreign() { awk 'NR == 1 && /^# applies to [0-9a-f]+$/ { sum = 1; next } /^--- a\// || /^\+\+\+ b\// || /^@@ -[0-9,]+ \+[0-9,]+ @@$/ || /^\+/ { next } { print FILENAME ": " $0; found = 1 } END { if (!sum) print "no checksum of what it applies to"; exit sum && !found }' "$1"; }
 for patch in darknet_patch/*.patch; do
   if text=$(foreign "$patch"); then fail "text of $(basename "$patch")" "$(head -n 1 <<<"$text")"; else ok "text of $(basename "$patch")"; fi
@@ -57,7 +59,7 @@ check "outputs.c" "does not compile" gcc -O1 -Wall -Wextra -I"$build/darknet/inc
 configs=$root/tests/darknet
 cd "$folder" || exit 1
 
-random_file() { # FILE FLOATS LEAST MOST [header]: raw floats, behind the header of a weights file that has seen 7 pictures
+random_file() { # FILE FLOATS LEAST MOST [header]: raw floats, after a weights header with 7 seen pictures
   python3 - "$@" <<'END'
 import array, random, struct, sys
 file, count, least, most = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4])
@@ -75,8 +77,9 @@ random_file weights 1500000 .01 .2 header
 
 outputs() { ./outputs "$@" 2>err; }
 peak=0 peak2=0
-# differ LIBRARY CFG WEIGHTS MODE...: in what the patched library's outputs in these modes are not the LIBRARY's; nothing: the same bits. $peak is the
-# LIBRARY's, $peak0 ... are those of the modes.
+# differ LIBRARY CFG WEIGHTS MODE...: prints how the patched library's outputs in these modes
+# differ from LIBRARY's; nothing if the bits are the same. $peak is LIBRARY's peak, $peak0 ...
+# those of the modes.
 differ() {
   local library=$1 cfg=$2 weights=$3 mode
   shift 3
@@ -90,7 +93,8 @@ differ() {
     rm -f found*
   done
 }
-# same NAME CFG WEIGHTS MODE...: as Debian's library. Where another compiler built that, as the unpatched one by this compiler.
+# same NAME CFG WEIGHTS MODE...: the bits of Debian's library, or, if another compiler built it, of
+# the unpatched one built here.
 same() {
   local name=$1
   shift
@@ -127,7 +131,7 @@ same "yolov2, 608 x 608, the same bits" $share/cfg/yolov2.cfg yolo.weights 2
 
 # --- trace, layers, dump, input ------------------------------------------------------
 
-layers() { # of a trace: number, type, ms, resident, workspace
+layers() { # columns of a trace: number, type, ms, resident, workspace
   awk '$1 == "trace" && $2 ~ /^[0-9]+$/' err
 }
 "$darknet" detector test $share/cfg/coco.data $share/cfg/yolov2.cfg yolo.weights $share/data/dog.jpg --memory-trace >out 2>err
@@ -138,7 +142,8 @@ traced=$(awk '$1 == "trace" && $2 == "all" { print int($5 / 1024) }' err)
 [ -z "$debian" ] || check "the program's peak, too" "resident kB: ${traced:-none} of $peak" test $((${traced:-peak} * 5)) -le $((peak * 2))
 check "workspace of a megabyte" "$(grep 'trace   all' err)" test "$(awk '$1 == "trace" && $2 == "all" { print $6 }' err)" -le 1048576
 
-# The beginning of the file that the first 16 layers need, to the byte. Each has weights and four values a filter.
+# Exactly the bytes of the file that the first 16 layers need: weights and four values for each
+# filter.
 head -c $((20 + 4 * 3429344)) yolo.weights >sixteen.weights
 "$darknet" detector test $share/cfg/coco.data $share/cfg/yolov2.cfg sixteen.weights --input input16 --layers 16 --dump dump --boxes >out 2>err
 [ $? = 2 ] && grep -q 'input16' err && ok "--input: no such file" || fail "--input: no such file" "$(tail -n 1 err)"
@@ -193,7 +198,8 @@ check "classifier predict: dump, trace" "$(tail -n 1 err)" test $code = 0 -a "$(
 code=$?
 check "classes without a name are numbers" "$(head -n 3 out)" test $code = 0 -a "$(grep -cE '^ *[0-9.]+%: [0-9]+$' out)" -gt 0
 
-# A camera's file, say, that is written anew while the network runs: its input comes out of a pipe, so it has begun when that is open.
+# A picture that is overwritten while the network runs. The input comes from a pipe, whose opening
+# shows that the run has started.
 mkfifo floats
 cp "$photo" latest.jpg
 { head -c 100 "$photo" >latest.jpg && head -c 307200 input; } >floats &
@@ -316,7 +322,8 @@ fi
 arm='arm-linux-gnueabihf'
 if ! command -v $arm-gcc >/dev/null || ! command -v qemu-arm-static >/dev/null; then
   skip "32 bits" "needs $arm-gcc, qemu-arm-static"
-elif ! { cp -r "$root/darknet_patch" without_mafat && sed -i '/^0003-/d' without_mafat/series; } || # which would have to be built for it, too
+# mafat would have to be built for 32 bits, too
+elif ! { cp -r "$root/darknet_patch" without_mafat && sed -i '/^0003-/d' without_mafat/series; } ||
   ! without_mafat/apply.sh --build "$build/darknet" --source source >"$log" 2>&1; then
   fail "32 bits" "$(tail -n 1 "$log")"
 else

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --decode through the command line: models of one output each, which are written here.
+# Checks --decode through the command line, with generated models of one output.
 set -u
 # shellcheck disable=SC2034 # by tests/check.sh
 suite=decode
@@ -51,7 +51,7 @@ check 'of all the likeliest' 'another' test "$(sed -n 2p "$dir/out")" = '  class
 
 for head in yolov8 nanodet fastestdet ssd ultraface yunet classes; do
   case $head in
-  yolov8) ;; # has such dimensions, too
+  yolov8) ;; # yolov8 accepts these dimensions, too
   *) refuses "no $head" "boxes.onnx: outputs cannot be decoded as $head: expected .*, found y \[1, 3, 7\]" --decode $head ;;
   esac
 done

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The examples: each says the same in C, C++ and Python, which is what run_inference finds, and one line where something is wrong. They are
-# compiled as their users do, with the headers and libmafat.so alone. Run from the project's root; BUILD names the build folder.
+# Checks the examples: each prints the same in C, C++ and Python, equal to run_inference's results,
+# and one line on errors. They are compiled like a user's programs, with only the headers and
+# libmafat.so. Run from the project's root; BUILD names the build folder.
 set -u
 # shellcheck disable=SC2034 # by tests/check.sh
 suite=examples
@@ -40,7 +41,7 @@ for one in python3 /usr/bin/python3; do
   break
 done
 
-# says NAME ARGUMENT...: what is in $work/wanted, in every language
+# says NAME ARGUMENT...: prints $work/wanted, in every language
 says() {
   local name=$1
   shift
@@ -63,7 +64,7 @@ larger=$("$build/run_inference" --quiet "$work/large.cfg" $shapes.weights "${pic
 printf '%s: %s boxes\n' $shapes.cfg "$(boxes "${pictures[1]}")" "$work/large.cfg" "$larger" >"$work/wanted"
 says two_models $shapes.cfg $shapes.weights "$work/large.cfg" $shapes.weights "${pictures[1]}"
 
-# A frame of 320 x 320 grey pixels, and half of another, as rgb24.
+# A frame of 320 x 320 grey pixels and half of another, as rgb24.
 head -c $((320 * 320 * 9 / 2)) /dev/zero | tr '\0' 'x' >"$work/frames"
 echo 'frame 0: 0 boxes' >"$work/wanted"
 for language in "${languages[@]}"; do
@@ -77,7 +78,7 @@ for language in "${languages[@]}"; do
   expect "camera.$language, frames of any length" 1 'camera: expected frames that are all as long'
 done
 
-# ---- One line, and what goes on goes on
+# ---- Errors: one line, and the next picture follows
 
 for language in "${languages[@]}"; do
   for name in one_picture many_pictures two_models camera; do

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The figure of latency against the memory limit (experiments/limits) from the rows that are stored: what is in the repository is what
-# they give, and what is refused. Nothing is measured but a last small part, where a memory group can be made. From the project's root.
+# Checks the figure of latency against the memory limit (experiments/limits) from stored rows: the
+# repository's files are reproduced, and misuse is refused. Only a small part is measured, if a
+# memory group can be made. Run from the project's root.
 set -u
 
 build=${BUILD:-build}
@@ -81,7 +82,7 @@ assert found >= {(layers, program) for layers in ("16", "32") for program in ("m
 ours = [row for row in rows if row["program"].startswith("mafat") and row["exit_status"] == "0"]
 assert all(row["swap_in_bytes"] == row["swap_peak_bytes"] == "0" for row in ours), "ours swapped"
 PYTHON
-# A killed program, one that timed out, and nobody but ours: drawn all the same.
+# Figures with a killed program, a timed-out one, and only our rows.
 grep -E '^network|,mafat,' "$stored/runs.csv" >"$folder/runs.csv"
 run --draw --quiet --folder "$folder"
 check 'mafat alone' "exit status $code, $(head -n 1 "$err")" picture "$folder/limits" 1600
@@ -106,7 +107,7 @@ check 'nobody else survives: told' 'not as killed' grep -q '| killed |' "$folder
 # ---- Where the rows are kept, and who is left out
 
 [ -x "$build/run_inference" ] || { skip 'who is left out' "needs $build/run_inference" && exit $failed; }
-mkdir "$folder/bare" && ln -s "$build/run_inference" "$build/pack_weights" "$folder/bare" # no peer is installed there
+mkdir "$folder/bare" && ln -s "$build/run_inference" "$build/pack_weights" "$folder/bare" # no peers there
 BUILD=$folder/bare check 'a peer that is missing is left out; a run begins with rows of its own' "$(cat "$folder/log")" python3 - "$stored" "$folder/bare" <<'PYTHON'
 import contextlib, io, sys
 sys.dont_write_bytecode = True
@@ -127,7 +128,7 @@ for arguments, work, folder in (([], "whole", run.HERE), (["--quick"], "quick", 
     options = run.read_options(arguments)
     assert options.work == "%s/limits/%s" % (sys.argv[2], work) and options.folder == (folder or options.work), (options.work, options.folder)
 PYTHON
-# Sentences about other rows: times are from the rows, and nothing is claimed that was not counted.
+# Sentences follow the rows: times are from the rows, and nothing uncounted is claimed.
 check 'sentences follow the rows' 'they do not' python3 - "$stored" <<'PYTHON'
 import sys
 sys.dont_write_bytecode = True

@@ -21,7 +21,7 @@ if [ -n "${HARDENED+set}" ] && [ -z "$HARDENED" ]; then
   exit 0
 fi
 
-# ---- What the loader leaves
+# ---- Sections after loading
 
 is_shared() { readelf -dW "$1" | grep -q NEEDED; } # a program, or a library
 for name in "${programs[@]}"; do
@@ -37,10 +37,10 @@ for name in "${programs[@]}"; do
   fi
 done
 
-# ---- Where it lies
+# ---- Random addresses
 
 picture=$(find "$PWD/models/shapes/holdout" -name '*.jpg' | sort | head -n 1)
-place() { # PROGRAM: where its code begins, while it waits for pictures
+place() { # PROGRAM: start of its code while it waits for pictures
   coproc "$1" --quiet models/shapes/shapes.cfg models/shapes/shapes.weights -
   # shellcheck disable=SC2154 # by coproc
   local pid=$COPROC_PID to=${COPROC[1]} from=${COPROC[0]}
@@ -63,7 +63,7 @@ for name in run_inference run_inference_dynamic; do
   fi
 done
 
-# ---- What code does
+# ---- Canaries and checked copies
 
 asks() { nm -u "$build/obj/$1.o" 2>/dev/null | grep -qE " $2\$"; } # OBJECT FUNCTION
 if [ ! -d "$build/obj/formats" ]; then
@@ -83,7 +83,7 @@ else
   check 'kernels are as fast as without' "they call: $found" test -z "$found"
 fi
 
-# ---- And what becomes of somebody who writes beyond an end, by the same flags
+# ---- Writing beyond an end, with the same flags
 
 flags=$(MAKEFLAGS='' make --no-print-directory -n -B V=1 BUILD="$folder/flags" "$folder/flags/obj/base/box.o" 2>/dev/null | sed -n 's/^[^ ].* \(-U_FORTIFY.*\) -MMD.*/\1/p')
 cat >"$folder/beyond.c" <<'C'

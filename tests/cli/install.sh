@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks make install: what is put where, what it needs, that programs in C build against it and run, that uninstall leaves
-# nothing. Run from the project's root; BUILD names the build folder (default: build).
+# Checks make install: which files are installed, what they need, that C programs build against
+# them and run, and that uninstall removes all. Run from the project's root; BUILD names the build
+# folder (default: build).
 set -u
 build=${BUILD:-build}
 # shellcheck disable=SC2034 # by tests/check.sh
@@ -15,25 +16,26 @@ shapes=models/shapes
 picture=$(find "$shapes/holdout" -name '*.jpg' | sort | head -n 1)
 cc=${CC:-gcc}
 
-# A make that runs these tests passes its variables on, but not its job server.
+# Variables of a calling make are passed on, but not its job server.
 # shellcheck disable=SC2317 # called by check
 installs() { # TARGET ROOT PREFIX
   MAKEFLAGS=${MAKEFLAGS:+$(printf '%s' "$MAKEFLAGS" | sed 's/ *--jobserver-[^ ]*//g; s/-j[0-9]*//')} \
     make --no-print-directory BUILD="$build" DESTDIR="$2" PREFIX="$3" "$1"
 }
-needed() { # FILE: the shared libraries it names, without their versions, one a line
+needed() { # FILE: the shared libraries it needs, without versions, one a line
   readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort
 }
 
-# ---- A build folder that has a folder of mafat's name: a checkout beside which it is built (BUILD=..), a home
+# ---- A build folder that contains a folder named mafat, such as a checkout (BUILD=..) or a home
 
 mkdir -p "$work/beside/mafat" "$work/old/mafat"
 echo precious >"$work/beside/mafat/Makefile"
-touch "$work/old/mafat/libdarknet.so" # the drop-in's folder had this name
+touch "$work/old/mafat/libdarknet.so" # the drop-in's folder once had this name
 for folder in beside old; do
-  # With every file that make would write anew: a link to build/obj would pass the new object on to the other tests.
+  # Copies of files that make would write: links into build/obj would change the other tests'
+  # objects.
   ln -s "$(realpath "$build/obj")" "$(realpath "$build/generated")" "$(realpath "$build/libmafat.a")" "$(realpath "$build/features")" "$work/$folder"
-  touch -d 2000-01-01 "$work/$folder/mafat" # older than what it would be linked of
+  touch -d 2000-01-01 "$work/$folder/mafat" # older than its inputs
 done
 # shellcheck disable=SC2317 # called by check
 at_build() { # FOLDER
@@ -44,7 +46,8 @@ code=$?
 check "another's folder" "exit status $code, $(tail -n 1 "$work/said")" test $code != 0 -a "$(cat "$work/beside/mafat/Makefile")" = precious
 check 'the folder that was' 'make failed' at_build old
 
-# copy_tree.sh, which packages and releases use, copies the whole tree, whatever repository is above it.
+# copy_tree.sh, used by packages and releases, copies the whole tree even inside another
+# repository.
 mkdir -p "$work/above/tree" "$work/copy" "$work/tools"
 cp packaging/copy_tree.sh "$work/above/tree"
 if command -v git >/dev/null; then git -C "$work/above" init -q && echo '*' >"$work/above/.gitignore"; fi
@@ -56,7 +59,7 @@ chmod 755 "$work/tools/tar"
 code=$?
 check 'a tree of which something is missing' 'copy_tree.sh ended with 0' test $code != 0
 
-# A package that is installed for two architectures counts as installed.
+# A package installed for two architectures counts as installed.
 if command -v dpkg >/dev/null; then
   cat >"$work/tools/dpkg-query" <<STUB
 #!/bin/sh
@@ -71,7 +74,7 @@ STUB
   check 'packages of two architectures' "exit status $code, $(head -n 1 "$work/said")" test "$code" = 0 -a ! -s "$work/said"
 fi
 
-# Flags of whoever builds stand beside those that decide bits, not in place of them.
+# User flags are added to the flags that determine bits and do not replace them.
 make --no-print-directory -n -B BUILD="$work/flags" CFLAGS=-Os CPPFLAGS=-DOWN "$work/flags/obj/base/box.o" >"$work/said" 2>&1
 check 'own flags' "$(tail -n 1 "$work/said")" grep -q -e '-DOWN .*-I\. .*-Os .*-std=c11 .*-ffp-contract=off ' "$work/said"
 
@@ -80,7 +83,7 @@ check install 'make install failed' installs install "$root" /usr
 [ "$failed" = 0 ] || exit 1
 lib=$root/usr/lib
 
-# ---- What is there
+# ---- Installed files
 
 has() { [ -s "$root/usr/$1" ] || fail there "$1 is missing"; }
 for name in mafat run_inference mafat_serve swap_cost; do has "bin/$name"; done
@@ -109,7 +112,7 @@ check 'links of the installed pages' "$said" test -z "$said"
 check modes 'a file that others may write to' test -z "$(find "$root" -type f -perm /022)"
 check paths 'the place where it was put together is in what was installed' test -z "$(grep -rl "$work" "$root")"
 
-# ---- Which names can be seen: the headers', no more and no fewer
+# ---- Exported names: exactly the headers'
 
 sed -n 's/^MAFAT_API .*[ *]\(mafat_[a-z0-9_]*\)(.*/\1/p' include/mafat*.h | sort >"$work/declared"
 sed -n 's/^[a-z].*[ *]\(mafat_[a-z0-9_]*\)(.*/\1/p' include/mafat*.h | sort >"$work/without"
@@ -126,14 +129,14 @@ check rpath 'a program or library has a search path' test -z "$(readelf -d "$roo
 version=$(sed -n 's/^VERSION *:= *//p' Makefile)
 check version "debian/changelog and the Makefile ($version) differ" test "$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)" = "$version"
 
-# ---- What the programs need. The LGPL asks that these two can be replaced.
+# ---- Libraries of the programs. The LGPL requires that these two can be replaced.
 
 if [ -x "$root/usr/bin/memory_limit" ]; then
   for name in libcgroup libproc2; do
     check "needs $name" 'memory_limit is not linked with it dynamically' grep -qx "$name" <(needed "$root/usr/bin/memory_limit")
   done
 fi
-for program in "$root"/usr/bin/*; do # nothing of ours that would have to be found
+for program in "$root"/usr/bin/*; do # must not need our shared library
   needed "$program" | grep -q mafat && fail needs "${program##*/} needs libmafat"
 done
 others=$(needed "$lib/libmafat.so.0" | grep -vxE 'libc|libm|libjpeg|libpng[0-9]*|libz|liburing|libgcc_s|libpthread|ld-linux.*')
@@ -149,7 +152,7 @@ else
   read -ra shared <<<"$(flags)"
   read -ra static <<<"$(flags --static)"
   export LC_ALL=C
-  boxes() { # NAME PROGRAM: what it prints is what run_inference finds
+  boxes() { # NAME PROGRAM: its output equals run_inference's results
     local found wanted
     found=$(LD_LIBRARY_PATH=$lib "$work/$2" "$shapes/shapes.cfg" "$shapes/shapes.weights" "$picture" 2>"$log" | grep -c '^class ')
     wanted=$("$root/usr/bin/run_inference" --quiet --memory 32M --thresh 0.5 --names "$shapes/shapes.names" \
@@ -173,7 +176,7 @@ if command -v g++ >/dev/null; then
   check 'from C++' 'the header does not compile' g++ -Wall -Werror -I"$root/usr/include" -fsyntax-only "$work/one.cc"
 else skip 'from C++' 'no g++'; fi
 
-# ---- Manual pages, of everything
+# ---- Manual pages for everything
 
 for page in doc/man/* "$build"/man/* "$root"/usr/share/man/*/*; do
   if command -v mandoc >/dev/null; then check "page ${page##*/}" 'mandoc' mandoc -T lint -W warning "$page"
@@ -181,12 +184,12 @@ for page in doc/man/* "$build"/man/* "$root"/usr/share/man/*/*; do
   else skip "page ${page##*/}" 'neither mandoc nor man'; fi
 done
 
-# ---- Other places, with blanks, and back
+# ---- Other prefixes, with blanks, and uninstall
 
 far="$work/far % & away"
 check 'other places' 'make install failed' installs install "$far" /opt/mafat
 check 'pkg-config elsewhere' 'mafat.pc does not name /opt/mafat/lib' grep -qx 'libdir=/opt/mafat/lib' "$far/opt/mafat/lib/pkgconfig/mafat.pc"
-for prefix in '/opt/a b' '/opt/a&b' '/opt/a%b' "/opt/a'b"; do # files would come elsewhere, or go there
+for prefix in '/opt/a b' '/opt/a&b' '/opt/a%b' "/opt/a'b"; do # an unquoted prefix would misplace files
   for target in install uninstall; do
     installs $target "$work/nowhere" "$prefix" >"$work/said" 2>&1
     code=$?

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks build/mafat: that its commands are the programs beside it, what it says of words that are none, mafat doctor, and the
-# completion of both shells. Run from the project's root; BUILD names the build folder (default: build).
+# Checks build/mafat: its commands run the programs beside it; unknown words; mafat doctor;
+# completion for both shells. Run from the project's root; BUILD names the build folder (default:
+# build).
 set -u
 build=$(realpath "${BUILD:-build}")
 # shellcheck disable=SC2034 # by tests/check.sh
@@ -28,7 +29,7 @@ done
 run --version
 check version "$(head -c 100 "$out")" grep -qx "mafat $(sed -n 's/^VERSION *:= *//p' Makefile)" "$out"
 
-same() { # WORD PROGRAM: both print the same help, but for their name in it
+same() { # WORD PROGRAM: both print the same help, except for their name
   if [ ! -x "$build/$2" ]; then skip "mafat $1" "$2 is not built"; else
     run "$1" --help
     if "$build/$2" --help | cmp -s - <(sed "s/mafat $1/$2/g" "$out"); then ok "mafat $1"; else fail "mafat $1" "not what $2 prints"; fi
@@ -72,7 +73,7 @@ check 'help has the name' "$(head -n 1 "$out")" grep -q '^usage: mafat run ' "$o
 # ---- Help, version and misspelled options of all programs
 
 version=$(sed -n 's/^VERSION *:= *//p' Makefile)
-asked() { # NAME COMMAND...: its -h, --help, --help=all, -V, --version, and an option misspelled
+asked() { # NAME COMMAND...: checks -h, --help, --help=all, -V, --version and a misspelled option
   local name=$1 lines
   shift
   "$@" --help >"$work/help" 2>"$err"
@@ -109,9 +110,9 @@ misspelled memory_limit --limt --limit
 misspelled swap_cost --sise --size
 bad 'doctor --jsno is --json' 'unknown option --jsno: did you mean --json?' doctor --jsno
 
-# ---- Words that are none
+# ---- Unknown words
 
-bad 'no word' 'expected a command, such as doctor' # and no arguments
+bad 'no word' 'expected a command, such as doctor' # without arguments
 meant() { bad "$1 is $2" "no command '$1': did you mean mafat $2?" "$1"; }
 meant rnu run
 meant packs pack
@@ -131,7 +132,7 @@ check 'alone: help tells' 'nothing is marked' test "$(grep -c '(not installed)' 
 run doctor
 expect 'alone: doctor' 0
 check 'alone: doctor tells' 'mafat-limit is not missed' grep -q 'mafat-limit is not installed' "$out"
-# Installed names come before those of the build folder, and are what a program is called.
+# Installed programs take precedence over the build folder's, and give the name.
 mkdir "$work/installed"
 cp "$build/mafat" "$work/installed"
 program=$work/installed/mafat
@@ -193,7 +194,7 @@ assert text.count("\n") == 1
 for expression in sys.argv[2:]:
     assert eval("(" + expression + ")"), "not so: %s in %.900s" % (expression, text)
 PYTHON
-  json() { # NAME EXPRESSION...: python's, true of the object `a`
+  json() { # NAME EXPRESSION...: Python, true of the object `a`
     local name=$1 said
     shift
     if said=$(python3 "$work/told.py" "$out" "$@" 2>&1); then ok "$name"; else fail "$name" "$(tail -n 1 <<<"$said")"; fi
@@ -229,7 +230,7 @@ fi
 
 # ---- Completion: every option of a program's --help, and what the commands are
 
-# complete_bash WORD...: what bash would offer for the last word, one a line
+# complete_bash WORD...: bash's offers for the last word, one a line
 complete_bash() {
   # shellcheck disable=SC2016 # in that shell
   PATH=$build:$PATH BUILD=$build bash -c '. "$BUILD/completion/mafat.bash"
@@ -237,7 +238,7 @@ complete_bash() {
     _mafat "$1"
     printf "%s\n" "${COMPREPLY[@]}"' bash "$@"
 }
-options_of() { # COMMAND...: of its --help=all, found otherwise than the completion finds them
+options_of() { # COMMAND...: options in its --help=all, found independently of the completion
   "$@" --help=all | awk '/^  -/ { for (i = 1; i <= NF && $i ~ /^(--?[a-zA-Z]|[A-Z[<]|[a-z]+\|)/; i++) { sub(/[,:]$/, "", $i); if ($i ~ /^--/) print $i } }' | sort -u
 }
 has_all() { # NAME OFFERED WANTED
@@ -260,7 +261,7 @@ for pair in pack_weights:pack make_weights:weights annotate:annotate mafat_serve
   has_all "bash: $name --" "$work/offered" "$work/wanted.$name"
   [ -z "${pair#*:}" ] || complete_bash mafat "${pair#*:}" -- | sort | cmp -s - "$work/offered" || fail 'bash: a command is its program' "mafat ${pair#*:}"
 done
-# mafat_ranks passes on what runs something: not what only asks
+# mafat_ranks passes on options of runs only
 if [ -x "$build/mafat_ranks" ]; then
   { options_of "$build/mafat_ranks"; "$build/mafat_ranks" --help | grep -oE '^  --[a-z-]+' | tr -d ' '; grep -vxE -e '--(predict|sweep|pareto|map|predictor|calibrate|ranks)' "$work/wanted"; } |
     sort -u >"$work/wanted.ranks"
@@ -270,7 +271,7 @@ if [ -x "$build/mafat_ranks" ]; then
     check "bash: $words" "differ: $(comm -3 "$work/offered" "$work/wanted.ranks" | tr -s '\t\n' ' ')" cmp "$work/offered" "$work/wanted.ranks"
   done
 else skip 'bash: mafat_ranks --' 'it is not built'; fi
-offers() { # WANTED WORD...: those words of the last one, in this order
+offers() { # WANTED WORD...: the offers for the last word, in this order
   local name="bash: ${*:2}" offered
   offered=$(complete_bash "${@:2}" | tr '\n' ' ')
   check "$name" "offered: $offered" test "$offered" = "$1 "
@@ -290,7 +291,7 @@ for value in $(. "$build/completion/mafat.bash" && _mafat_words run --algorithm 
 done
 
 if ! command -v zsh >/dev/null; then skip zsh 'is not installed'; else
-  # Prints the function's offers: the shell's own commands are replaced by ones that print.
+  # Prints the function's offers: the shell's builtins are replaced by printing ones.
   cat >"$work/offer.zsh" <<'ZSH'
 _describe() { [[ $1 == -o ]] && shift; print -l -- ${(P)2} }
 _files() { print files }

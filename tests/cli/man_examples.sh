@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs the commands of the manual pages: all of EXAMPLES, and those elsewhere that begin with a program of the project. They run on
-# what `make install` puts into a folder, in a folder with the files that they name. A command that cannot run here has a reason
-# below, and a command without either fails. Run from the project's root; BUILD names the build folder (default: build),
-# MAFAT_MODELS the folder with ONNX files.
+# Runs the commands of the manual pages: all of EXAMPLES, and others that begin with a program of
+# the project, on an installation by `make install`, in a folder with the files they name. A
+# command that cannot run here has a reason below; any other must succeed. Run from the project's
+# root; BUILD names the build folder (default: build), MAFAT_MODELS the folder with ONNX files.
 set -u
 build=$(realpath "${BUILD:-build}")
 root=$PWD
@@ -21,7 +21,8 @@ MAKEFLAGS='' make -s --no-print-directory BUILD="$build" DESTDIR="$work/root" PR
 PATH=$work/root/usr/bin:$build:$PATH
 export PATH
 
-# A command a line. Literal blocks and .Dl lines; what ends in a backslash or a pipe goes on in the next line. Blocks of C are left out.
+# Prints a command a line, from literal blocks and .Dl lines; a backslash or pipe at the end joins
+# lines. Skips C code.
 commands() {
   awk '
     /^\.Sh / { example = $0 == ".Sh EXAMPLES" }
@@ -63,13 +64,13 @@ if command -v ffmpeg >/dev/null; then
   ffmpeg -v error -loop 1 -i dog.jpg -frames:v 2 -pix_fmt yuv420p -vf scale=640:480 dog.mp4 && cp dog.mp4 film.mp4
 fi
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])') || port=8080
-# Open MPI: as root, and more ranks than processors
+# Open MPI: allow root, and more ranks than processors
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 
 # ---- Each of them
 
 there() { command -v "$1" >/dev/null; }
-reason() { # COMMAND: why it is not run here; nothing: it is
+reason() { # COMMAND: reason why it is not run; nothing: it is run
   case $1 in
     *'-- ...') echo 'names no command' ;;
     *--camera* | rpicam-vid*) echo 'needs a camera: tests/cli/video.sh' ;;
@@ -96,7 +97,7 @@ reason() { # COMMAND: why it is not run here; nothing: it is
 # shellcheck disable=SC2317 # both are called by check
 as_it_stands() { timeout 300 bash -eu -o pipefail -c "$1" </dev/null; } # COMMAND
 # shellcheck disable=SC2317
-serve() { # COMMAND: in the background, for the requests that follow; also at a Unix socket
+serve() { # COMMAND: in the background, for later requests; also at a Unix socket
   [ -z "$server" ] || { kill "$server"; wait "$server"; rm -f "$work/socket"; } 2>/dev/null
   ${1/mafat_serve/mafat_serve --listen 127.0.0.1:$port --listen unix:$work/socket} </dev/null &
   server=$!
@@ -111,7 +112,7 @@ while IFS= read -r command; do
   if [ -n "$why" ]; then skip "$command" "$why"; continue; fi
   run=${command//127.0.0.1:8080/127.0.0.1:$port}
   run=${run//--unix-socket \/run\/mafat/--unix-socket $work/socket}
-  run=${run/--host big,small1,small2/-n 3}   # three ranks of one machine
+  run=${run/--host big,small1,small2/-n 3}   # three ranks on one machine
   run=${run/--cases 200000/--cases 2000}     # a minute less
   case $command in
     mafat_serve*) check "$command" 'does not answer' serve "$run" ;;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# run_inference --predict --map: the picture of a plan's arena beside --predict --json, of few layers and of hundreds; names that have to
-# be escaped; what is refused, and that nothing half-written is left. Run from the project's root; BUILD names the build folder.
+# Checks run_inference --predict --map: the picture of an arena against --predict --json, for few
+# layers and hundreds; names that need escaping; refusals, after which no partial file is left. Run
+# from the project's root; BUILD names the build folder.
 set -u
 
 build=$(realpath "${BUILD:-build}")
@@ -17,7 +18,7 @@ if ! command -v python3 >/dev/null; then
   exit 0
 fi
 
-# ---- What a picture holds
+# ---- Contents of a picture
 
 cat >"$folder/holds.py" <<'PYTHON'
 import json, re, sys, xml.etree.ElementTree
@@ -37,7 +38,7 @@ class Buffer:
         self.x, self.y, self.w, self.h = (float(box.get(name)) for name in ("x", "y", "width", "height"))
 buffers = [Buffer(box) for box in boxes]
 
-# Each where its bytes are; no two in one place, and all of the arena is used.
+# Each box is at its bytes; no two overlap, and the whole arena is used.
 assert max(b.offset + b.bytes for b in buffers) + 64 >= told["arena_bytes"]
 assert all(b.offset + b.bytes <= told["arena_bytes"] for b in buffers)
 assert all(b.w > 0 and b.x >= 0 and b.x + b.w <= width + .02 for b in buffers)
@@ -46,7 +47,7 @@ for i, a in enumerate(buffers):
         shared = min(a.x + a.w, b.x + b.w) - max(a.x, b.x) > .03
         assert not shared or a.offset + a.bytes <= b.offset or b.offset + b.bytes <= a.offset, (a.__dict__, b.__dict__)
 
-# The peak: what the steps tell at most, what is written, and what JSON says.
+# The peak: the largest value of the steps, the printed one and JSON's are equal.
 peak = max(int(re.search(r", (\d+) bytes alive", step.find(SVG + "title").text).group(1)) for step in steps)
 assert peak == told["arena_bound_bytes"], (peak, told["arena_bound_bytes"])
 assert any(text.startswith("peak: ") and " %d bytes" % peak in text for text in texts), texts
@@ -56,7 +57,7 @@ assert any(text.startswith("%d bytes: %d bytes (" % (told["arena_bytes"], told["
 sums = [sum(b.bytes for b in buffers if b.x <= x < b.x + b.w) for x in sorted({b.x + .03 for b in buffers})]
 assert max(sums) == peak, (max(sums), peak)
 
-# Nor is a box missing elsewhere: over each step they hold what it tells, at its fullest.
+# No box is missing: over each step the boxes add up to its bytes.
 for step in steps:
     left, right = float(step.get("x")), float(step.get("x")) + float(step.get("width"))
     alive = int(re.search(r", (\d+) bytes alive", step.find(SVG + "title").text).group(1))
@@ -64,7 +65,7 @@ for step in steps:
     found = max(sum(b.bytes for b in buffers if b.x <= x < b.x + b.w) for x in edges)
     assert found == alive, "step at %.2f: boxes of %d bytes, %d alive" % (left, found, alive)
 
-# No text lies over another, and all is within the picture.
+# Texts do not overlap and are inside the picture.
 def place(text):
     size, n = float(text.get("font-size")), len("".join(text.itertext()).replace((text.findtext(SVG + "title") or ""), "", 1))
     x, y, length = float(text.get("x")), float(text.get("y")), .602 * size * n
@@ -81,7 +82,8 @@ for i, (a, name) in enumerate(places):
         assert b[1] >= a[3] - .1 or a[1] >= b[3] - .1, "%s over %s" % (name, other)
 print(len(boxes))
 PYTHON
-# draws NAME LEAST ARGUMENT...: a picture of so many boxes at least, the same with each run, and the same report as without it
+# draws NAME LEAST ARGUMENT...: a picture of at least LEAST boxes, the same each time, with an
+# unchanged report
 draws() {
   local name=$1 least=$2 file="$folder/picture.svg"
   shift 2
@@ -132,7 +134,7 @@ cp "$folder/small.cfg" "$odd"
 draws 'a name that has to be escaped' 5 --plan 1x1 "$odd"
 check 'a name is shown' "found: $(grep -a '<text' "$folder/picture.svg" | head -n 1)" grep -qF 'a &amp; b &lt;c&gt; &quot;d&quot;' "$folder/picture.svg"
 
-# ---- What is refused, and what is left
+# ---- Refusals
 
 mkdir "$folder/empty"
 cd "$folder/empty" || exit 1
@@ -161,7 +163,8 @@ left 'larger than is allowed'
 run --predict --memory 1 --map unfit.svg "$small"
 expect 'what does not fit is drawn' 3 'does not fit'
 check 'what does not fit is whole' 'it is not' grep -q '</svg>' unfit.svg
-# Pools leave out the last of 13 rows, for which the last of the rows before them are not needed: a partition buffer that never lives.
+# Pools ignore the last of 13 rows, so the last rows before them are not needed: a partition buffer
+# that is never live.
 conv='[convolutional]\nfilters=16\nsize=3\nstride=1\npad=0\nactivation=relu\n' pool='[maxpool]\nsize=2\nstride=2\npadding=0\n'
 printf '%b' "[net]\nheight=32\nwidth=32\nchannels=3\n$conv$pool$conv$pool$conv" >"$folder/odd.cfg"
 run --predict --algorithm direct --plan rows1:bricks/4/1x1 --map odd.svg "$folder/odd.cfg"

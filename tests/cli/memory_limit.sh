@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks build/memory_limit through its command line, with real groups. Run from the project's root; BUILD names the build folder
-# (default: build). Needs python3; most of it needs root and a memory controller, and says so when it skips.
+# Checks build/memory_limit through its command line, with real groups. Run from the project's
+# root; BUILD names the build folder (default: build). Needs python3; most of it needs root and a
+# memory controller, and is skipped otherwise.
 set -u
 
 # shellcheck source=tests/check.sh
@@ -11,7 +12,7 @@ root=$PWD
 man=$root/doc/man/memory_limit.1
 folder=$(mktemp -d) || exit 1
 chmod 755 "$folder"
-own=() # groups that are made here
+own=() # groups made here
 # shellcheck disable=SC2317 # called by the trap
 leave() {
   local group
@@ -24,7 +25,7 @@ cd "$folder" || exit 1
 out=$folder/out err=$folder/err report=$folder/report at_once=5
 # limited ARGUMENT...: with a report as JSON in $report
 limited() { run --json -o "$report" "$@"; }
-# json NAME EXPRESSION...: python's, true of the report `a`
+# json NAME EXPRESSION...: Python, true of the report `a`
 cat >told.py <<'PYTHON'
 import json, sys
 text = open(sys.argv[1]).read()
@@ -103,7 +104,7 @@ check check-text "exit status $code, found: $(cat "$out")" test "$code" -eq "$po
 
 # ---- As another user
 
-# as_user ARGUMENT...: the program, which nobody may not reach where it was built
+# as_user ARGUMENT...: runs a copy that user nobody can reach
 as_user() {
   timeout 60 setpriv --reuid 65534 --regid 65534 --clear-groups "$folder/memory_limit" "$@" >"$out" 2>"$err" </dev/null
   code=$?
@@ -141,7 +142,7 @@ fi
 
 # left PID: groups of a call
 left() { find "$mount" /sys/fs/cgroup/cpuset -maxdepth 1 -name "mafat-$1*" 2>/dev/null; }
-# running SECONDS: the processes that sleep so long
+# running SECONDS: processes that sleep this long
 running() { pgrep -fx "sleep $1"; }
 # shellcheck disable=SC2317 # called through check
 until_gone() { # COMMAND...: waits until it prints nothing
@@ -152,7 +153,7 @@ until_gone() { # COMMAND...: waits until it prints nothing
   done
   return 1
 }
-# The word tells these from other tests' processes.
+# An argument unique to this test's processes.
 word=300.$$
 
 # ---- How commands end
@@ -183,7 +184,7 @@ check timeout-rest "running: $(running $word)" until_gone running $word
 limited -- sh -c "setsid sh -c 'sleep $word; sleep $word' & sleep $word & exit 0"
 expect rest 0
 check rest-killed "running: $(running $word)" until_gone running $word
-if [ "$(id -u)" = 0 ]; then # a command that goes to another group, as su and its like do
+if [ "$(id -u)" = 0 ]; then # a command that changes its group, like su
   timeout -s KILL 60 "$program" --timeout 0.2 --json -o "$report" -- sh -c "echo \$\$ >'$mount/cgroup.procs' && exec sleep $word"
   check gone-elsewhere "exit status $?" test $? -eq 1
   json gone-elsewhere-json 'a["outcome"] == "timeout" and a["signal"] == 9'
@@ -209,7 +210,8 @@ limited --limit 64M -- python3 -c "$hog" 32
 expect inside 0
 json inside-json 'a["outcome"] == "exit" and a["oom_kills"] == 0 and 30 * MIB < a["anon_peak_bytes"] < 60 * MIB' \
   'a["peak_bytes"] is None or 32 * MIB < a["peak_bytes"] <= 64 * MIB' 'a["vm_hwm_bytes"] > 32 * MIB and a["user_ms"] + a["system_ms"] > 0'
-# Neither a thread that becomes another program nor the end of the first thread alone is the command's end.
+# Executing a program from a thread, or the end of the first thread alone, is not the command's
+# end.
 limited -- python3 -c "import os, threading
 threading.Thread(target=os.execvp, args=('python3', ['python3', '-c', '''$hog
 import time; time.sleep(0.2)''', '32'])).start()"
@@ -236,7 +238,7 @@ for limit in 4K 64K; do
   json "limit-too-small-$limit-json" 'a["outcome"] == "oom"'
 done
 bad limit-below-a-page 'are less than a page' --limit 100 -- true
-# Swap that is made for this, or that is on: what is on may be somebody's who switches it off meanwhile.
+# Swap made for this test: other active swap may be switched off by others.
 with=(bash "$root/experiments/swap.sh" with 128M)
 "${with[@]}" true >/dev/null 2>"$err" || with=()
 if [ "$has_swap" = 1 ] || [ ${#with[@]} -gt 0 ]; then
@@ -254,9 +256,9 @@ else
 fi
 [ "$version" != v1 ] || bad swap-without-limit 'option --swap expects a --limit beside it on control groups v1' --swap none -- true
 
-# ---- What is refused, with nothing left
+# ---- Refusals leave nothing
 
-# orphans: groups of calls that have ended; others may be at work.
+# orphans: groups of ended calls; others may be in use
 # shellcheck disable=SC2317 # called through check
 orphans() {
   local group pid
@@ -310,7 +312,7 @@ if [ "$(id -u)" = 0 ] && [ "$version" = v1 ] && mkdir "$small"; then
   own+=("$small")
   echo 8M >"$small/memory.limit_in_bytes"
   bad limit-above "$small/memory.limit_in_bytes limits memory to 8388608 bytes already" --parent "${small##*/}" --limit 16M -- true
-  # The root of the hierarchy, as a container sees it.
+  # The hierarchy's root as seen in a container.
   if unshare --mount true 2>"$err"; then
     unshare --mount sh -c "mount --bind '$small' '$mount' && exec '$program' --limit 16M -- true" >"$out" 2>"$err"
     code=$?
@@ -330,7 +332,7 @@ case $(stat -fc %T "$folder") in
     limited --evict cold --evict plain -- cat cold
     json evict 'a["outcome"] == "exit" and a["read_bytes"] >= 8 * MIB and a["cache_bytes"] >= 8 * MIB and a["cache_peak_bytes"] >= 8 * MIB' \
       'a["block_reads"] >= 16384'
-    cat cold >/dev/null # what the group had cached went with it
+    cat cold >/dev/null # the group's cache was removed with it
     limited -- cat cold
     json warm 'a["read_bytes"] < MIB'
     ;;
@@ -427,7 +429,7 @@ cat >end.py <<'PYTHON'
 import glob, json, os, random, signal, subprocess, sys, time
 program, mount, word, first, n = sys.argv[1:5] + [int(sys.argv[5])]
 rng = random.Random(20)
-# memory_limit would inherit ignored signals (of nohup, of a background job).
+# memory_limit would inherit ignored signals (nohup, background jobs).
 for by in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP): signal.signal(by, signal.SIG_DFL)
 def running():
     found = []
@@ -451,7 +453,7 @@ for k in range(n):
         if not left or time.monotonic() > until: break
         time.sleep(0.005)
     assert not left, "signal %d, group %d: left %s" % (by, group, left)
-    # Before it has made anything, the signal does what signals do.
+    # Before it has made a group, signals have their default effect.
     assert status in (-by, 128 + by), "signal %d, group %d: status %d" % (by, group, status)
     if status == 128 + by:
         report = json.load(open("ended"))
@@ -479,7 +481,7 @@ sys.exit(started.wait())
 PYTHON
 timeout 60 python3 thread.py "$program" --json -o "$report" -- sleep 0.6
 check parent-thread "exit status $?" test $? -eq 0
-# A guard that was killed as well leaves the group to the next call.
+# If the guard is killed, too, the next call removes the group.
 "$program" -o ended -- sleep $word &
 pid=$!
 until [ -n "$(running $word)" ]; do sleep 0.01; done
@@ -489,7 +491,7 @@ check no-guard "no group mafat-$pid is left" test -n "$(left $pid)"
 limited -- true
 check swept "left: $(left $pid)" test -z "$(left $pid)"
 check swept-processes "running: $(running $word)" until_gone running $word
-# One that was killed alone is not missed.
+# If only the guard is killed, nothing is lost.
 "$program" --json -o "$report" -- sh -c 'until [ -e go ]; do sleep 0.01; done' &
 pid=$!
 until [ -n "$(left $pid)" ]; do sleep 0.01; done
@@ -499,7 +501,7 @@ wait $pid
 check guard-killed "exit status $?" test $? -eq 0
 json guard-killed-json 'a["outcome"] == "exit"'
 check guard-killed-group "left: $(left $pid)" test -z "$(left $pid)"
-# Another container's process of the same number, or of a number that nobody has here: its group stays as it is.
+# A group named after a process number of another container, or one unknown here, is left alone.
 others=$mount/mafat-test-others-$$
 if [ "$(id -u)" = 0 ] && [ "$version" = v1 ] && unshare --pid --fork --mount-proc true 2>"$err" && mkdir "$others"; then
   mkdir "$others/mafat-1" "$others/mafat-4194999" "$others/mafat-4194998"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# experiments/networks: what is refused, the networks beside what was published of them, and the small ones as files: the same each
-# time, and run. From the project's root; BUILD names the build folder.
+# Checks experiments/networks: refusals, networks against published figures, and the small ones as
+# files: the same each time, and runnable. Run from the project's root; BUILD names the build
+# folder.
 set -u
 
 build=${BUILD:-build}

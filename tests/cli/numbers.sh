@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Models of integers, first with one thing wrong: invalid scales, zero points and biases are reported in one line, with the operator's name,
-# whatever the format, and whichever program asks. Then what pictures become for them.
+# Checks integer models. First with one error: invalid scales, zero points and biases are reported
+# in one line with the operator's name, in every format and program. Then how pictures become their
+# inputs.
 set -u
 # shellcheck disable=SC2034 # by tests/check.sh
 suite=numbers
@@ -8,7 +9,8 @@ suite=numbers
 . tests/model_files.sh
 cd "$dir" || exit 1
 
-# A convolution of two filters: write FORMAT [WHAT VALUE], of which WHAT is changed; so many of scales, zero points and biases are written.
+# write FORMAT [WHAT VALUE]: a convolution of two filters with WHAT changed; VALUE has as many
+# scales, zero points or biases as are written.
 writer write onnx_writer.c tflite_writer.c <<'C'
 #include "tests/support/onnx_writer.h"
 #include "tests/support/tflite_writer.h"
@@ -127,7 +129,7 @@ while IFS='|' read -r what value tflite qdq qlinear; do
     qdq.onnx) says=${qdq:-$tflite} ;;
     *) says=${qlinear:-${qdq:-$tflite}} ;;
     esac
-    [ "$says" != - ] || continue # cannot be written, or means something
+    [ "$says" != - ] || continue # not expressible in this format, or valid
     ./write $format "$what" "$value" >bad.$format
     rm -f bad.packed
     for command in "run_inference --predict --decode none" "run_inference --quiet --input floats.raw" "pack_weights"; do
@@ -173,7 +175,7 @@ biases|3|expected 2 biases, found 3
 biases|4|expected 2 biases, found 4
 END
 
-# A packed file has them in its embedded graph: no other scale or zero point gets in unseen.
+# A packed file has them in its embedded graph, so changes are noticed.
 program=$build/run_inference
 for format in tflite qdq.onnx qlinear.onnx; do
   for scale in '\x2b\xf6\x17\x3d' '\x7f\xfb\xba\x3d' '\x5b\xb1\xbf\x3c'; do # .0371, .0913, .0234
@@ -189,8 +191,9 @@ for format in tflite qdq.onnx qlinear.onnx; do
   done
 done
 
-# Pictures: a network that puts out its input's numbers gets what the options make of each byte, rounded once to the input's scale; the
-# same as a raw file of these numbers. pictures TYPE SCALE ZERO CHANNELS: the model, picture.ppm, and for MEAN FACTOR ORDER the numbers.
+# Pictures: a network that returns its input gets each byte converted as the options say, rounded
+# once to the input's scale; the same as from a raw file. pictures TYPE SCALE ZERO CHANNELS: the
+# model, picture.ppm, and the expected values for MEAN FACTOR ORDER.
 writer pictures tflite_writer.c <<'C'
 #include "tests/support/tflite_writer.h"
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# pack_weights and make_weights --like on ONNX and TFLite models, which are written here.
+# Checks pack_weights and make_weights --like with generated ONNX and TFLite models.
 set -u
 # shellcheck disable=SC2034 # by tests/check.sh
 suite=pack_graph
@@ -7,8 +7,8 @@ suite=pack_graph
 . tests/model_files.sh
 cd "$dir" || exit 1
 
-# A convolution, normalized, and a matrix. With a word: its weights lie in numbers.bin beside it. With two: a table of the
-# largest numbers, of both signs.
+# write [ARGUMENT...]: a convolution, a normalization and a matrix. One argument: weights are in
+# numbers.bin beside the model. Two: a table of the largest integers of both signs.
 writer write onnx_writer.c <<'C'
 #include "tests/support/onnx_writer.h"
 #include <stdio.h>
@@ -72,7 +72,7 @@ head -c 864 /dev/zero | tr '\0' '\076' >beside/numbers.bin # floats of .19
 head -c 768 /dev/zero | tr '\0' 'm' >picture.raw
 head -c 192 /dev/zero | tr '\0' '\077' >floats.raw
 
-# infer OUT MODEL OPTION...: on floats
+# infer OUT MODEL OPTION...: runs the model on floats
 infer() {
   timeout 20 "$build/run_inference" --quiet --input floats.raw --dump-output "$1" "${@:3}" "$2" >out 2>err
   code=$?
@@ -93,7 +93,7 @@ cp beside/b.onnx c.onnx
 run c.onnx c.packed; expect 'numbers that are not there' 2 'numbers.bin'
 timeout 20 "$build/run_inference" --predict --decode none c.onnx >out 2>err
 code=$?; expect 'asked without them' 0
-for kind in folder pipe device; do # the same of small numbers: unit test a_file_beside_is_regular
+for kind in folder pipe device; do # the same for small files: unit test a_file_beside_is_regular
   mkdir "its-$kind" && cp c.onnx "its-$kind"
   case $kind in
   folder) mkdir its-folder/numbers.bin ;;
@@ -173,7 +173,7 @@ run --like elsewhere/b.onnx elsewhere/c.onnx; expect 'in the same folder' 2 'els
 check 'nothing beside numbers that are there' 'something is left' [ ! -e another/c.onnx -a ! -e elsewhere/c.onnx ]
 mkdir one
 run --like elsewhere/b.onnx one/../one/numbers.bin; expect 'a name for two' 2 "that of the model's constants"
-long=$(printf 'x%.0s' {1..250}) # with the ending that it has for the time being there is no such name
+long=$(printf 'x%.0s' {1..250}) # with a temporary suffix the name would be too long
 run --like elsewhere/b.onnx "one/$long"; expect 'numbers alone' 1 'File name too long'
 check 'are not left' "$(ls one)" [ -z "$(ls one)" ]
 cp elsewhere/b.onnx c.onnx
@@ -188,7 +188,7 @@ run --like a.onnx; expect 'like, and no name' 2 'expected one OUT'
 run --like; expect 'like what' 2 '--like expects a value'
 run -lx a.onnx x.onnx; expect 'an unknown letter' 2 'unknown option -l;'
 
-# Nothing that is read gives way to the weights, no device does, and a link stays.
+# An input, a device or a link is never replaced by the weights.
 printf '[net]\nwidth=8\nheight=8\nchannels=64\n[connected]\noutput=60\nactivation=linear\n' >small.cfg
 cp small.cfg kept.cfg
 run small.cfg small.cfg; expect 'not in place of the cfg' 2 'found the cfg'
@@ -205,7 +205,7 @@ check 'what it leads to' "$(ls -l other)" [ "$(stat -c %s other/real.weights)" -
 (ulimit -f 1; "$program" --quiet small.cfg limited.weights 2>err >out) 2>log
 code=$?; expect 'past the largest file' 1 'limited.weights: '
 
-# Stopped while it writes.
+# Interrupted while writing.
 sed -e 's/=8/=64/' -e 's/=60/=600/' small.cfg >large.cfg
 stopped() { # SIGNAL
   "$program" --quiet large.cfg stopped.weights 2>err >out &

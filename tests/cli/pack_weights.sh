@@ -55,7 +55,7 @@ rm pipe
 run a.cfg a.weights same.packed
 { cmp -s a.packed same.packed && ok "the same file again"; } || fail "the same file again" "they differ"
 
-# Fewer bits.
+# Narrow weights.
 printf 'P6 40 30 255\n' >a.ppm
 head -c 3600 a.weights >>a.ppm
 for type in fp16 int8 int4; do
@@ -76,7 +76,7 @@ run --keep-above 0.1 a.cfg a.weights x.packed; expect "keep without a measure" 2
 run --measure a.ppm --keep-above -1 a.cfg a.weights x.packed; expect "a negative error" 2 "0 or more"
 run --measure a.ppm --keep-above 0x1 a.cfg a.weights x.packed; expect "no decimal error" 2 "0 or more"
 run --measure no.ppm a.cfg a.weights x.packed; expect "no picture" 1 "no.ppm"
-# Activations as integers: of three convolutions the one in the middle.
+# Integer activations: the middle one of three convolutions.
 printf "$net"'[convolutional]\nfilters=40\nsize=3\npad=1\nactivation=leaky\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n' >w.cfg
 "$build/make_weights" --quiet w.cfg w.weights || fail make_weights w.cfg
 cp a.ppm b.ppm
@@ -85,7 +85,7 @@ run --activations int8 --calibrate a.ppm b.ppm w.cfg w.weights w.packed; expect 
   fail "integers: the table" "$(cat out)"
 { [ "$(grep -c '^ranges by .*, channels equalized: ' out)" -eq 0 ] && [ "$(grep -c '^ranges by .*, taken$' out)" -eq 1 ]; } || fail "integers: nothing to equalize" "$(cat out)"
 run --check w.packed; expect "integers: check" 0
-# Depthwise convolutions, whose channels may become alike.
+# Depthwise convolutions whose channels may be equalized.
 printf "$net"'[convolutional]\nfilters=40\nsize=1\nactivation=leaky\n[convolutional]\nfilters=40\ngroups=40\nsize=3\npad=1\nactivation=relu\n[convolutional]\nfilters=24\nsize=1\nactivation=linear\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n' >d.cfg
 "$build/make_weights" --quiet d.cfg d.weights || fail make_weights d.cfg
 run --activations int8 --calibrate a.ppm b.ppm d.cfg d.weights d.packed; expect "depthwise integers" 0
@@ -123,12 +123,12 @@ head -c 100 a.packed >short.packed
 run --check short.packed; expect "check of a short file" 2 short.packed
 [ ! -e x.packed ] && [ ! -e x.packed.part ] || fail "failures leave nothing" "$(ls)"
 
-# Layer 2 begins behind header, table and layer 0.
+# Layer 2 starts after header, table and layer 0.
 cp a.packed damaged.packed
 printf 'x' | dd of=damaged.packed bs=1 seek=12300 conv=notrunc 2>dd.log
 run --check damaged.packed; expect "check of a damaged file" 2 "is damaged"
 
-# A file that may not grow any more, as on a full disk; and a link in place of it, which is not followed.
+# A file that cannot grow, as on a full disk; and a link in its place, which is not followed.
 (trap '' XFSZ && ulimit -f 8 && exec "$program" a.cfg a.weights full.packed) >out 2>err
 code=$?; expect "a full disk" 1 "cannot write"
 [ ! -e full.packed ] && [ ! -e full.packed.part ] || fail "a full disk leaves nothing" "$(ls full*)"
@@ -147,7 +147,7 @@ fi
 code=$?; expect "past the largest file" 1 "cannot write"
 [ ! -e large.packed.part ] || fail "past the largest file" "$(ls large*)"
 
-# Interrupted: a network large enough to be met at work.
+# Interrupted, with a network large enough to be at work.
 printf '[net]\nwidth=64\nheight=64\nchannels=64\n[connected]\noutput=600\nactivation=linear\n' >large.cfg
 "$build/make_weights" --quiet large.cfg large.weights
 "$program" large.cfg large.weights large.packed 2>err &
@@ -169,7 +169,7 @@ kill -HUP $pid 2>kill.log
 wait $pid
 code=$?; expect "hang-ups that are ignored" 0
 
-# Inferences are the same: with the cfg, and without.
+# Results are the same with the cfg and without.
 "$build/make_weights" --quiet a.cfg a.weights
 printf 'P6\n8 8\n255\n%192s' ' ' | tr ' ' 'm' >picture.ppm
 if "$build/run_inference" --json a.cfg a.weights picture.ppm >darknet.json 2>err; then
@@ -207,7 +207,7 @@ infer --quiet --dump-output old.raw --input floats.raw "$version1.cfg" "$version
 { [ -s new.raw ] && cmp -s new.raw old.raw && ok "version 1 has the same bits"; } || fail "version 1 has the same bits" "they differ"
 run --check "$version1.packed"; expect "check of version 1" 0
 infer --input floats.raw "$version1.packed"; expect "version 1 without its cfg" 2 "without their network"
-# A packed file is of one of the two Darknets.
+# A packed file belongs to one of the two forks.
 printf "$net"'[convolutional]\nbatch_normalize=1\nfilters=40\nsize=1\nactivation=linear\n' >fork.cfg
 "$build/make_weights" --quiet fork.cfg fork.weights
 run --fork nobody fork.cfg fork.weights fork.packed; expect "fork unknown" 2 "expected a fork of Darknet (auto, darknet, alexeyab), found nobody"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The paper's figures and report from stored rows (tests/data/paper), without running anything: what is written, what it says when the
-# rows say something else, what is refused; the report in the repository is what its CSV files give. Run from the project's root.
+# Checks the paper's figures and report from stored rows (tests/data/paper), without running
+# anything: outputs, claims that follow changed rows, refusals; and that the repository's report is
+# reproduced from its CSV files. Run from the project's root.
 set -u
 
 root=$PWD
@@ -18,7 +19,7 @@ if ! command -v python3 >/dev/null; then
 fi
 
 out=$folder/out err=$folder/err
-report() { # FOLDER [OPTION...]: writes README.md there, and its text in one line, as page
+report() { # FOLDER [OPTION...]: writes README.md there; its text in one line is the file page
   run --report-only --output "$@"
   [ ! -e "$1/README.md" ] || tr '\n' ' ' <"$1/README.md" >"$1/page"
 }
@@ -31,9 +32,9 @@ refused() { # NAME TEXT: exit status 2, one line with TEXT, no report
   [ ! -e "$new/README.md" ] || fail "$1" "a report was written"
 }
 
-# ---- what is written
+# ---- outputs
 
-pictures() { # FOLDER: every figure that the report shows is a whole PNG and a well-formed SVG
+pictures() { # FOLDER: every figure of the report is a valid PNG and SVG
   python3 - "$1" <<'PYTHON'
 import re, struct, sys, xml.dom.minidom
 folder = sys.argv[1] + "/"
@@ -51,7 +52,7 @@ for name in names:
 PYTHON
 }
 
-says_all() { # FOLDER: every limit, plan and program of the rows is in the report
+says_all() { # FOLDER: the report names every limit, plan and program of the rows
   python3 - "$1" <<'PYTHON'
 import csv, re, sys
 folder = sys.argv[1] + "/"
@@ -104,7 +105,7 @@ report "$new" --no-figures
 check 'a part of the rows' "exit status $code; $(head -c 300 "$err")" test "$code" = 0
 check 'a part of the rows: no figure without data' 'there is one' sh -c "! grep -q 'fig[12].png' '$new/README.md'"
 
-# ---- what is refused
+# ---- refusals
 
 mkdir "$folder/bin" && ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$folder/bin/python3" && ln -s "$(command -v env)" "$folder/bin/env"
 new no-gnuplot
@@ -163,7 +164,7 @@ for need in (1, STEP, 5 * STEP, 5 * STEP + 1, 91 * STEP + 7, 2560 * STEP):
             search.add(row(asked[0], need))
             asked = search.next()
         assert search.found() == -(-need // STEP) * STEP, (need, start, search.found())
-# A program that never ends well: given up, not asked for ever.
+# A program that never succeeds: the search gives up.
 search = least.Search(4 * STEP, STEP, most=4096 * STEP)
 asked = search.next()
 while asked:
@@ -171,7 +172,7 @@ while asked:
     search.add(dict(row(asked[0], 0), exit_status=1))
     asked = search.next()
 assert search.found() is None and search.below() == "failed"
-# Without counters of a group's own, the machine's decide.
+# Without group counters, the machine's are used.
 unknown = dict(row(STEP, 0), swap_out_bytes=None, swap_in_bytes=None, swap_peak_bytes=None, system_swap_in_bytes=0, system_swap_out_bytes=4096)
 assert not least.is_dry(unknown) and least.is_dry(dict(unknown, system_swap_out_bytes=0))
 PYTHON

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# mafat-plan(7) is true: every plan on the page is one, is read back as the page says, and is refused as it says. Run from the
-# project's root; BUILD names the build folder (default: build).
+# Checks mafat-plan(7): every plan on the page is valid, reads back as documented, or is refused as
+# documented. Run from the project's root; BUILD names the build folder (default: build).
 set -u
 build=${BUILD:-build}
 # shellcheck disable=SC2034 # by tests/check.sh
@@ -18,7 +18,7 @@ if [ ! -f "$cfg" ]; then
   exit 0
 fi
 
-predict() { # PLAN OPTION...: what would run
+predict() { # PLAN OPTION...: predicts the plan
   local plan=$1
   shift
   "$build/run_inference" --predict "$@" --memory 4G --plan "$plan" "$cfg"
@@ -33,7 +33,7 @@ section() { # NAME: its lines
   sed -n "/^\.Sh $1\$/,/^\.Sh /p" "$page"
 }
 
-# ---- Plans, and words behind one that may have them
+# ---- Plans, and plans with further words
 
 sed -n 's/^\.\(It Li\|Ql\) \([0-9[rp][^ ]*[x0-9s/][^ ]*\).*/\2/p; s/.* --plan \([^ ]*\) .*/\1/p' "$page" | grep -E '^(rows|panels|[0-9[])' |
   sort -u >"$work/plans"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# experiments/planners: its methods beside exhaustive search and worked examples, and what is refused. From the project's root; BUILD
-# names the build folder.
+# Checks experiments/planners: methods against exhaustive search and worked examples, and refusals.
+# Run from the project's root; BUILD names the build folder.
 set -u
 
 build=${BUILD:-build}

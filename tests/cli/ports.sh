@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Inputs and outputs by name through the command line: a model of two inputs and two outputs that is written here.
+# Checks inputs and outputs by name, with a generated model of two inputs and two outputs.
 set -u
 # shellcheck disable=SC2034 # by tests/check.sh
 suite=ports
 # shellcheck source=tests/model_files.sh
 . tests/model_files.sh
 
-# a of 1 x 2 x 3 x 4 comes out in "rows", channels last; b of 5 in "flat", both as they are where they are not negative.
+# Input a (1 x 2 x 3 x 4) gives output "rows", channels last; b (5) gives "flat"; negative values
+# become 0.
 writer write onnx_writer.c <<'C'
 #include "tests/support/onnx_writer.h"
 #include <stdio.h>
@@ -27,7 +28,7 @@ int main(void)
 C
 "$dir/write" >"$dir/two.onnx"
 
-floats() { # little-endian, of small integers
+floats() { # little-endian floats of small integers
   local n
   for n in "$@"; do
     case $n in
@@ -50,7 +51,8 @@ check 'an output raw' 'it differs' cmp "$dir/rows" "$dir/rows.expected"
 check 'an output as .npy' 'it differs' cmp <(tail -c 20 "$dir/flat.npy") "$dir/b.bin"
 check 'its header' 'it differs' grep -aq "{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }" "$dir/flat.npy"
 # shellcheck disable=SC2317 # called by check
-streamed() { # REDIRECTION: what stood in the file, the text of the run, and the output, in this order
+# REDIRECTION: prints the file's previous content, the run's text and the output, in this order
+streamed() {
   local left=0
   echo before >"$dir/stream"
   if [ "$1" = append ]; then
@@ -67,7 +69,7 @@ check 'an input as .npy' 'it fails' run --input "b=$dir/flat.npy" --input "a=$di
 check 'the same from it' 'it differs' cmp "$dir/flat" "$dir/b.bin"
 check 'JSON' 'no ports' grep -q '"inputs":\[{"name":"a","type":"float32","dims":\[1,2,3,4\]},{"name":"b","type":"float32","dims":\[5\]}\],"outputs":\[{"name":"rows"' "$dir/out"
 # shellcheck disable=SC2317 # called by check
-within() { # what others do to the page cache may bring a page of the program more: once in three is enough
+within() { # the page cache may add a page; one success of three suffices
   for _ in 1 2 3; do
     "$program" --input "b=$dir/flat.npy" --input "a=$dir/a=a" "$dir/two.onnx" >"$dir/out" 2>"$dir/err" && ! tells 'more than predicted' && return
   done
@@ -76,13 +78,13 @@ within() { # what others do to the page cache may bring a page of the program mo
 check 'an array takes no more bytes than predicted' "$(grep -h predicted "$dir/err")" within
 check 'prediction' 'no ports' grep -q '^outputs *rows float32\[1, 3, 4, 2\], flat float32\[5\]' <("$program" --predict "$dir/two.onnx")
 
-# Its graph says all that is asked: it may come through a pipe that is open already, and be without weights.
+# --predict needs only the graph: it may come through an open pipe and lack weights.
 piped() { "$program" --predict --json "$1" >"$dir/out" 2>"$dir/err" && grep -q '"name":"rows"' "$dir/out"; }
 check 'a model in a pipe' "$(head -c 200 "$dir/err")" piped /dev/stdin < <(cat "$dir/two.onnx")
 check 'one of a process' "$(head -c 200 "$dir/err")" piped <(cat "$dir/two.onnx")
 mkfifo "$dir/fifo"
 
-# One without an end fills no disk: a small one of its own, to be sure.
+# An endless pipe must not fill the disk; tried on a small one.
 mkdir "$dir/small"
 if unshare --mount mount -t tmpfs -o size=1m none "$dir/small" 2>"$err"; then
   # shellcheck disable=SC2317 # called by refuses_model
@@ -126,7 +128,7 @@ check 'an input that is called like a part' 'it fails' run --input "a=$dir/a=a" 
 check 'it is kept' 'it is not' cmp "$dir/b.bin" "$dir/x.part"
 check 'outputs that go nowhere' 'it fails' run --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output rows=/dev/null --dump-output flat=/dev/null
 
-# Stopped while it writes 50 MB.
+# Interrupted while writing 50 MB.
 printf '[net]\nwidth=512\nheight=512\nchannels=3\n[upsample]\nstride=4\n' >"$dir/large.cfg"
 head -c 20 /dev/zero >"$dir/large.weights"
 head -c $((4 * 3 * 512 * 512)) /dev/zero >"$dir/large.bin"
@@ -145,7 +147,7 @@ for end in TERM HUP XCPU; do
 done
 check 'nothing left' "$(ls "$dir/stopped")" test -z "$(ls "$dir/stopped")"
 
-# ---- only to ask
+# ---- predictions
 
 "$program" --predict --input "a=$dir/none" --input b=none --dump-output "rows=$dir/none" "$dir/two.onnx" >"$dir/out" 2>&1
 status=$?
@@ -159,9 +161,9 @@ asks 'no such input' 'input expects NAME=FILE, with one of the names a, b' --inp
 asks 'one twice' 'input a has two files' --input a=x --input a=y
 asks 'no such output' 'dump-output expects NAME=FILE, with one of the names rows, flat' --dump-output a=x
 
-# ---- inputs that are known beforehand
+# ---- constant inputs
 
-# x of 1 x 2 x 2 x 2 is multiplied by w of 2 x 2 x 1 x 1, and takes the shape that an input says.
+# x (1 x 2 x 2 x 2) is multiplied by w (2 x 2 x 1 x 1) and reshaped to an input's value.
 writer constants onnx_writer.c <<'C'
 #include "tests/support/onnx_writer.h"
 #include <stdio.h>
@@ -210,7 +212,7 @@ for kind in raw npy pb; do
     check "what they make, $kind, $plan" 'it differs' cmp "$dir/y.raw" "$dir/y.expected"
   done
 done
-# Packed, they are in the file: what they were read from may be gone, and the file be elsewhere.
+# Packed files contain the constants: their files may be deleted, and the packed file moved.
 mkdir "$dir/given" "$dir/elsewhere"
 packed() { "$program" --quiet "$@" "$dir/elsewhere/$kind.packed" >"$dir/out" 2>"$dir/err"; }
 for kind in raw npy pb; do
@@ -251,7 +253,7 @@ constants 'over a constant' 'expects a file of its own' --constant "w=$dir/w.raw
 run() { "$program" --quiet "$@" models/shapes/shapes.cfg models/shapes/shapes.weights >"$dir/out" 2>"$dir/err"; }
 refuses 'constants of a cfg' 'constants are given to ONNX and TFLite files, found a=b' --constant a=b --input "$dir/x.raw"
 
-# ---- an input of integers: files have it as the model has it
+# ---- integer inputs: files have the model's type
 
 writer whole onnx_writer.c <<'C'
 #include "tests/support/onnx_writer.h"

@@ -15,7 +15,7 @@ cfgs=/usr/share/darknet/cfg
 folder=$(mktemp -d) || exit 1
 at_end 'rm -rf "$folder"'
 cd "$folder" || exit 1
-export XDG_CACHE_HOME=$folder/cache # no calibration is there
+export XDG_CACHE_HOME=$folder/cache # no stored calibration
 
 out=$folder/out err=$folder/err
 predict() { run --predict "$@"; }
@@ -56,7 +56,7 @@ covered='a["groups"][0]["first"] == 0 and a["groups"][-1]["last"] == a["network"
 sums='all(a[k] == sum(g[k] for g in a["groups"]) for k in ("macs", "redundant_macs", "padded_macs"))'
 sane='a["least_charge_bytes"] <= a["predicted_charge_bytes"] and a["predicted_resident_bytes"] < a["predicted_charge_bytes"] and
   a["predicted_latency_ms"] > 0 and (not a["fits"] or a["predicted_charge_bytes"] <= a["memory_budget_bytes"])'
-answer() { # NAME ARGUMENT...: as text and as JSON, with exit status 0
+answer() { # NAME ARGUMENT...: predicts as text and JSON, with exit status 0
   local name=$1
   shift
   predict "$@"
@@ -80,7 +80,7 @@ answer weights plain.cfg plain.weights
 json weights-given 'not a["weights_assumed"] and a["weights_file"] == "darknet"'
 answer packed plain.cfg plain.packed
 json packed-given 'not a["weights_assumed"] and a["weights_file"] == "packed"'
-# A limit that was predicted for one process is for the next one, too.
+# A limit predicted for one process also holds for the next one.
 if ldd "$program" >/dev/null 2>&1; then skip 'the same each time' 'loaded libraries differ'; else
   detector=${MAFAT_MODELS:-}/onnx/FastestDet.onnx
   [ -r "$detector" ] || detector=
@@ -88,7 +88,7 @@ if ldd "$program" >/dev/null 2>&1; then skip 'the same each time' 'loaded librar
     for _ in {1..24}; do "$program" --predict --quiet --json "$model" | grep -o '"predicted_charge_bytes":[0-9]*'; done | sort | uniq -c >charges
     check "the same each time: ${model##*/}" "$(tr '\n' ' ' <charges)" test "$(wc -l <charges)" = 1
   done
-  # And for who runs it, and names classes.
+  # Also for a run with class names.
   seq -f 'class number %g' 80 >many.names
   for model in "plain.cfg plain.weights" plain.packed $detector; do
     # shellcheck disable=SC2086 # two words
@@ -106,7 +106,7 @@ says image-text '^plain.cfg: 96 x 64, 7 layers; packed weights; a.ppm$'
 predict --json plain.cfg plain.weights -
 json image-list 'a["image"] is None and a["image_assumed"]'
 predict --json --input no-such-file plain.cfg
-json input '0 < a["breakdown"]["image"] <= 1 << 18 and not a["image_assumed"]' # what raw floats are read through
+json input '0 < a["breakdown"]["image"] <= 1 << 18 and not a["image_assumed"]' # buffer for reading raw floats
 answer channels channels17.cfg
 json channels-floats 'not a["image_assumed"]'
 [ ! -d "$shapes" ] || answer shapes "$shapes/shapes.cfg" "$shapes/shapes.weights"
@@ -114,7 +114,7 @@ for name in yolov2 densenet201; do
   if [ -r $cfgs/$name.cfg ]; then answer $name $cfgs/$name.cfg; else skip $name 'the darknet package is not installed'; fi
 done
 
-# The file is not read: its first bytes say what it is.
+# The file is not read: its first bytes identify it.
 head -c 64 plain.packed >stub.packed
 predict --json plain.cfg stub.packed
 json weights-unread 'a["fits"] and a["weights_file"] == "packed"'
@@ -136,7 +136,7 @@ json cuts-tiles '[(g["cut"], g["weights"]) for g in a["groups"]] == [("5x5:balan
 
 # ---- The least arena
 
-# least NAME OPTIONS...: the answer on stdout is of a plan that keeps weights and computes nothing twice
+# least NAME OPTIONS...: the plan on stdout keeps weights and computes nothing twice
 least='a["search"] == "least" and a["redundant_macs"] == 0 and a["weights_read_bytes"] == 0 and a["breakdown"]["io"] == 0'
 predict --json --search least plain.cfg
 json least "$least" 'all(g["weights"] == "kept" for g in a["groups"])'
@@ -209,7 +209,7 @@ predict --objective latency --search least plain.cfg
 expect objective-least 2 '--objective makes no sense with --search least: it expects --search separable'
 run --fast-memory 64K plain.cfg plain.weights a.ppm
 expect fast-memory-alone 2 '--fast-memory expects --predict, --report, --json or --objective'
-# An objective finds the plan, which runs, with the same bits; its bytes are those of the run, too.
+# An objective finds the plan; it runs with the same bits and the predicted bytes.
 "$build/make_weights" --quiet bottleneck.cfg bottleneck.weights
 python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack("<8192f", *[i % 13 / 13 for i in range(8192)]))' >bottleneck.raw
 for objective in transfers latency; do
@@ -226,13 +226,13 @@ predict --json --fast-memory 64K --objective transfers bottleneck.cfg
 json 'objective transfers, its plan' 'a["plan"].startswith("rows")'
 run --quiet --report --fast-memory 64K $files
 says 'fast memory, report' '^bytes between 65536 bytes of fast memory and the rest, by the plan$'
-# Options that have become words of their search still run; a line has the new form.
-found() { # of the last answer, what a search decides
+# Options that became parameters of a search still work; a line gives the new form.
+found() { # the decisions of the search, from the last output
   python3 -c 'import json, sys
 a = json.load(open(sys.argv[1]))
 print(*[a.get(key) for key in ("plan", "search", "arena_bytes", "fast_memory", "paper_bytes")])' "$out"
 }
-renamed() { # NOTE OLD NEW: options; the answers are the same
+renamed() { # NOTE OLD NEW: old and new options give the same result
   local one
   # shellcheck disable=SC2086 # options
   predict --json $3 bottleneck.cfg
@@ -250,7 +250,7 @@ renamed '--bias: now --search greedy:bias=0' '--search greedy --bias 0' '--searc
 renamed '--bias: now --predictor paper:bias=0' '--predictor paper --plan 2x2/NoCut --bias 0' '--predictor paper:bias=0 --plan 2x2/NoCut'
 predict --quiet --search motes --cells 1 bottleneck.cfg
 expect 'renamed, quietly' 0
-# A group that is a set has its own layers in the report, each once.
+# A group of scattered layers lists its own layers in the report, each once.
 { net 32 32 8; conv 8 3; conv 8 3; printf '[route]\nlayers=-2\n'; conv 8 3; printf '[route]\nlayers=-1,-3\n'; conv 8 1; } >branches.cfg
 "$build/make_weights" --quiet branches.cfg branches.weights
 run --quiet --report --plan 1x1/1,3/1x1 --input bottleneck.raw branches.cfg branches.weights
@@ -259,8 +259,9 @@ check report-sets-once "found: $(cat "$out")" test "$(grep -oE '^  [0-9]+' "$out
 run --quiet --algorithm direct --search least --dump-output least.floats $files
 run --quiet --algorithm direct --dump-output best.floats $files
 check least-bits 'they differ' cmp least.floats best.floats
-# measured MODEL...: by a delta that is more than any plan takes, a plan of no more than whole maps, read back the same bytes; a run by the search
-# gives the same bits, and is no larger than predicted.
+# measured MODEL...: with a delta larger than any plan needs, a plan that needs no more than whole
+# maps and reads back with the same bytes; its run gives the same bits and is not larger than
+# predicted.
 measured() {
   local name=${*: -1} plan
   predict --json --plan 1x1/order=postorder "$@"
@@ -301,7 +302,7 @@ predict --json --reserve 0 plain.cfg
 json reserve-none 'a["breakdown"]["reserve"] == 0' "$adds_up"
 rm before
 
-# ---- What does not fit
+# ---- Plans that do not fit
 
 predict --memory 1 plain.cfg
 expect unfit 3 'would do; no plan was found that needs less'
@@ -401,7 +402,7 @@ if [ -r $cfgs/yolov2.cfg ]; then
   check 'none of the greedy search' "found: $(cat "$out")" test "$(grep -c packed "$out")" = 0
   json greedy-sweep '[r["memory_budget_bytes"] >> 20 for r in a] == [16, 32, 48, 64, 80, 96, 128, 192, 256]' "$within" \
     'all(r["paper_bytes"] < r["memory_budget_bytes"] or r["plan"] == "5x5/8/2x2" for r in a)' 'a[0]["plan"] == "5x5/8/2x2"'
-  # The exact bytes decide whether a plan fits, not the paper's predictor.
+  # Exact bytes decide whether a plan fits, not the paper's predictor.
   predict --json --search greedy --memory 8M $sixteen
   expect greedy-unfit 3 'it is what --search greedy takes'
   json greedy-unfit-answer 'not a["fits"] and a["plan"] == "5x5/8/2x2"'
@@ -507,14 +508,14 @@ says calibrated-text "^time .* \\(by this machine's calibration\\)$"
 # ---- The group's limit is the budget
 
 limiter=$build/memory_limit
-grouped() { # LIMIT ARGUMENT...: in a group of its own, of which $folder/group tells
+grouped() { # LIMIT ARGUMENT...: runs in a new group; $folder/group is its report
   local limit=$1
   shift
   timeout 60 "$limiter" --limit "$limit" --json -o "$folder/group" -- "$program" "$@" >"$out" 2>"$err"
   code=$?
 }
-# nested OUTER INNER ARGUMENT...: in a group inside one with another limit, on control groups v1. By hand: memory_limit refuses
-# a limit that the outer one would undercut.
+# nested OUTER INNER ARGUMENT...: in a group inside one with another limit, on control groups v1.
+# Made here, because memory_limit refuses a limit above the outer one.
 nested() {
   local outer=$1 inner=$2
   shift 2
@@ -545,7 +546,7 @@ else
   grouped 20M --quiet --json $files
   json group-run 'a["memory_budget_bytes"] == 20 << 20 and a["predicted_charge_bytes"] <= 20 << 20'
   if [ -r $cfgs/yolov2.cfg ]; then
-    grouped 8M --predict --json $cfgs/yolov2.cfg # the answer itself takes little
+    grouped 8M --predict --json $cfgs/yolov2.cfg # predicting needs little memory
     check group-small "$(cat "$folder/group" "$err")" python3 -c 'import json, sys; a = json.load(open(sys.argv[1]))
 sys.exit(a["exit_status"] not in (0, 2, 3) or (a["peak_bytes"] or 0) > 8 << 20)' "$folder/group"
     json group-small-budget 'a["memory_budget_bytes"] == 8 << 20'

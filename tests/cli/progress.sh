@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks what programs show of things that take a while: on a terminal one line, which is gone at the end; elsewhere, and with --quiet,
-# nothing. Run from the project's root; BUILD names the build folder (default: build).
+# Checks progress output: one line on a terminal, erased at the end; nothing elsewhere or with
+# --quiet. Run from the project's root; BUILD names the build folder (default: build).
 set -u
 build=$(realpath "${BUILD:-build}")
 # shellcheck disable=SC2034 # by tests/check.sh
@@ -12,7 +12,7 @@ at_end 'rm -rf "$work"'
 shapes=models/shapes/shapes
 if ! command -v script >/dev/null; then skip 'on a terminal' 'script is not installed'; exit 0; fi
 
-on_terminal() { # COMMAND: its streams, as a terminal gets them
+on_terminal() { # COMMAND: its streams as a terminal receives them
   script -qec "$1" /dev/null </dev/null >"$work/seen"
   code=$?
   sed 's/\r/\n/g' "$work/seen" >"$work/lines"
@@ -25,7 +25,7 @@ shows() { # NAME PATTERN COMMAND
   check "$1: a bar" "$(head -c 300 "$work/lines")" grep -qE "$2" "$work/lines"
   check "$1: it goes" "stays: $(stays | head -c 300)" test -z "$(stays | grep -E "$2")"
 }
-silent() { # NAME COMMAND: on no terminal, and on one with --quiet
+silent() { # NAME COMMAND: prints nothing without a terminal, or on one with --quiet
   bash -c "$2" >"$work/out" 2>"$work/err" </dev/null
   check "$1: no terminal, no bar" "$(head -c 300 "$work/err")" test -z "$(tr -d -c '\r\033' <"$work/err")"
   on_terminal "${2/ / --quiet }"
@@ -42,7 +42,7 @@ silent pictures "$run"
 sweep="$build/run_inference --predict --sweep $shapes.cfg"
 shows sweep 'looking for plans [1-4] of 4' "$sweep"
 silent sweep "$sweep"
-# A failure's line stands alone.
+# A failure's line is not mixed with progress.
 on_terminal "$build/run_inference --memory 16M --quiet $shapes.cfg $shapes.weights /nonexistent/a.jpg models/shapes/holdout/000001.jpg"
 check 'a failure: exit status' "$code" test "$code" = 2
 on_terminal "$build/run_inference --memory 16M $shapes.cfg $shapes.weights /nonexistent/a.jpg models/shapes/holdout/000001.jpg"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The Python package (python/): its unit tests, and that it installs where there is no network. Run from the project's root; BUILD names
-# the build folder (default: build). Skipped where no Python has NumPy.
+# Tests the Python package (python/): its unit tests, and installation without a network. Run from
+# the project's root; BUILD names the build folder (default: build). Skipped if no Python has
+# NumPy.
 set -u
 # shellcheck disable=SC2034 # by tests/check.sh
 suite=python

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# mafat_ranks on one host: on any number of ranks the bits of one device, weights shared out, what is refused; --predict --ranks, which
-# needs no MPI. What dies: ranks_killed.sh. Run from the project's root; BUILD names the build folder.
+# Checks mafat_ranks on one host: any number of ranks gives the bits of one device; distribution of
+# weights; refusals; --predict --ranks, which needs no MPI. ranks_killed.sh kills ranks. Run from
+# the project's root; BUILD names the build folder.
 set -u
 
 build=$(realpath "${BUILD:-build}")
@@ -15,7 +16,7 @@ shapes=$PWD/models/shapes
 files=("$shapes/shapes.cfg" "$shapes/shapes.weights")
 picture=$(find "$shapes/holdout" -name '*.jpg' | sort | head -n 1)
 
-# ---- What it would cost
+# ---- Predictions
 
 run --predict --ranks 3 --link 100M:0.2ms "${files[@]}"
 expect 'ranks are predicted' 0
@@ -80,14 +81,14 @@ fi
 options=()
 if mpirun --version 2>/dev/null | grep -q 'Open MPI'; then options=(--oversubscribe --bind-to none); fi
 [ "$(id -u)" != 0 ] || [ ${#options[@]} = 0 ] || options+=(--allow-run-as-root)
-# ranks N ARGUMENT...: as run
+# ranks N ARGUMENT...: runs on N ranks
 ranks() {
   local n=$1
   shift
   timeout 120 mpirun "${options[@]}" -n "$n" "$build/mafat_ranks" --quiet "$@" >"$out" 2>"$err"
   code=$?
 }
-# differ NAME LINE WORD...: rank 1 gets these words in place of the model's files
+# differ NAME LINE WORD...: rank 1 gets these arguments instead of the model's files
 differ() {
   local name=$1 line=$2
   shift 2
@@ -99,7 +100,8 @@ differ() {
 }
 timeless() { sed 's/ in [0-9.]* ms, memory [0-9. of]* MiB//'; }
 
-# same NAME N ARGUMENT...: the text and the bits of one device, by direct convolution, as sums that go on are
+# same NAME N ARGUMENT...: text and bits of one device, with direct convolution, on which continued
+# sums depend
 same() {
   local name=$1 n=$2
   shift 2
@@ -148,7 +150,8 @@ else
   skip 'trained networks' 'MAFAT_MODELS is not set'
 fi
 
-# Each rank has its budget, and shares are found that fit. (The smallest network has few panels: no other shares, but a plan.)
+# Each rank has a budget, and a fitting distribution is found. (The smallest network has few
+# panels: no other distribution, but a plan.)
 alone "${files[@]}" "$picture"
 extra=(--memory 1500K,1500K,700K)
 same 'budgets by rank' 3 "${files[@]}" "$picture"
@@ -160,7 +163,8 @@ ranks 3 --memory 4M,4M,50K "${files[@]}" "$picture"
 check 'one budget is too small' "status $code, $(cat "$err")" test "$code" = 3
 check 'that of rank 2' "$(cat "$err")" grep -q 'does not fit: rank 2 of 3 needs .* MiB, its budget (--memory) is 0.0 MiB; [0-9]*K would do' "$err"
 
-# Pictures that follow each other over the ranks: in their order, and the bits of one device; those that cannot be read in their turn.
+# Pictures pipelined over the ranks: in order, with the bits of one device; unreadable ones are
+# reported in turn.
 mapfile -t pictures < <(find "$shapes/holdout" -name '*.jpg' | sort)
 head -c 2000 "${pictures[1]}" >"$dir/broken.jpg"
 pictures=("${pictures[@]}" "$dir/missing.jpg" "${pictures[@]}" "$dir/broken.jpg" "${pictures[0]}")
@@ -180,7 +184,7 @@ check 'no pipeline of shared layers' "status $code, $(cat "$err")" grep -q 'pipe
 ranks 2 --pipeline --repeat 2 "${files[@]}" "$picture"
 check 'nor of one picture' "status $code, $(cat "$err")" grep -q 'pipeline makes no sense with --repeat' "$err"
 
-# Sums that need not be those of one device: it is said, and they are near.
+# Sums that may differ from one device's: reported, and close.
 alone "${files[@]}" "$picture"
 timeout 120 mpirun "${options[@]}" -n 3 "$build/mafat_ranks" --quiet --reduce fast --algorithm direct --dump-output "$dir/fast.npy" \
   "${files[@]}" "$picture" >"$out" 2>"$err"
@@ -201,7 +205,7 @@ for n in 2 3; do
   check "payload on $n ranks" "$(cat "$dir/predicted" "$dir/counted")" cmp "$dir/predicted" "$dir/counted"
 done
 
-# ---- What is refused
+# ---- Refusals
 
 ranks 2 "$shapes/shapes.cfg" "$dir/missing.weights" "$picture"
 check 'missing weights end all ranks' "status $code, $(cat "$err")" test "$code" = 2
@@ -214,7 +218,7 @@ ranks 2 "${files[@]}" "$picture" "$dir/missing.jpg" "$dir/broken.jpg" "$picture"
 check 'a missing or broken picture is reported, the others run' "$(cat "$out")" test "$(grep -c detections "$out")" = 2 -a "$code" = 2
 check 'each in a line' "$(cat "$err")" test "$(grep -cE 'missing.jpg: cannot open|broken.jpg: truncated' "$err")" = 2
 
-# Ranks that are none of the same: one line names which, and how it differs.
+# Ranks with different files: one line names the rank and the difference.
 cp "${files[0]}" "$dir/other.cfg"
 echo '# another' >>"$dir/other.cfg"
 "$build/make_weights" --quiet "${files[0]}" "$dir/other.weights"
@@ -237,14 +241,14 @@ check 'one rank helps' "$(cat "$err")" test "$(grep -c '^usage: mpirun' "$out")"
 timeout 60 mpirun "${options[@]}" -n 2 "$build/mafat_ranks" --version >"$out" 2>"$err"
 check 'one rank says which it is' "$(cat "$err" "$out")" sh -c 'test "$(wc -l <"$1")" = 1 && grep -q "^mafat_ranks [0-9]" "$1"' sh "$out"
 
-# ---- The thesis' tables: computed again, as the page has them, and by a solver where there is one
+# ---- The thesis' tables: as in the page, and by a solver if installed
 
 experiments/ranks/thesis.py >"$out" 2>"$err"
 code=$?
 check 'the programmes, solved' "status $code, $(cat "$out" "$err")" test "$code" = 0
 check 'the tables of the page' "$(cat "$out")" sh -c 'grep "^|" "$1" | while read -r line; do grep -qF "$line" experiments/ranks/README.md || exit 1; done' sh "$out"
 
-# ---- Hosts of their own: what is sent goes over their interfaces
+# ---- Separate hosts: data goes over their interfaces
 
 if [ "${MAFAT_TEST_SIZE-}" = check ]; then
   skip 'hosts of their own' 'in make test'

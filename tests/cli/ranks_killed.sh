@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# mafat_ranks where a rank is lost: killed at a random moment, MAFAT_KILLS times, both its processes in turn; or stopped. All is over
-# within ten seconds, with one line of ours that names rank and host, and nothing is left. Run from the project's root; BUILD names
-# the build folder, MAFAT_SEED the moments.
+# Checks mafat_ranks when a rank is lost: killed at a random moment, MAFAT_KILLS times, both its
+# processes in turn; or stopped. Everything ends within ten seconds with one line that names rank
+# and host, and nothing is left. Run from the project's root; BUILD names the build folder,
+# MAFAT_SEED seeds the moments.
 set -u
 
 build=$(realpath "${BUILD:-build}")
@@ -22,13 +23,13 @@ if mpirun --version 2>/dev/null | grep -q 'Open MPI'; then open_mpi=yes options=
 times=${MAFAT_KILLS:-$([ "${MAFAT_TEST_SIZE-}" = check ] && echo 3 || echo 12)}
 seed=${MAFAT_SEED:-$$} RANDOM=${MAFAT_SEED:-$$}
 host=$(hostname)
-# A name that no other process has; and a place of our own for what MPI keeps in files.
+# An argument unique to this test's processes, and an own folder for MPI's files.
 cp "$(find "$shapes/holdout" -name '*.jpg' | sort | head -n 1)" "$dir/lost.jpg"
 mkdir "$dir/tmp"
 segments() { find /dev/shm -maxdepth 1 -name 'vader_segment.*' 2>/dev/null | sort; }
 segments >"$dir/segments"
 
-# begin N ARGUMENT...: ranks that have work for a while; $mpi: mpirun
+# begin N ARGUMENT...: starts ranks that run for a while; $mpi: mpirun
 begin() {
   local n=$1
   shift
@@ -36,7 +37,7 @@ begin() {
     "$shapes/shapes.weights" "$dir/lost.jpg" >"$dir/out" 2>"$dir/err" &
   mpi=$!
 }
-# Both processes of each rank, once they are there: those that mpirun started, and their children
+# Waits for both processes of each rank: children of mpirun, and their children
 find_ranks() {
   local n=$1 tries
   for tries in $(seq 1000); do
@@ -53,15 +54,16 @@ left() {
   for tries in $(seq 40); do
     found=$(pgrep -f "$dir/lost.jpg"; find "$dir/tmp" -mindepth 1
             segments | comm -13 "$dir/segments" - | while read -r segment; do
-              grep -qsF "$segment" /proc/[0-9]*/maps || echo "$segment" # another job's is mapped
+              # segments of other jobs are mapped
+              grep -qsF "$segment" /proc/[0-9]*/maps || echo "$segment"
             done)
     [ -n "$found" ] || return 0
     sleep 0.05
   done
   echo "$found"
 }
-# is_over RANK HOW: within ten seconds of now, counted as it passes for us, who may be paused with all of them; in $took milliseconds;
-# $why it is not, else
+# is_over RANK HOW: ends within ten seconds, in time that this test runs (everything may be
+# paused); $took: milliseconds; $why: reason if not
 is_over() {
   took=0
   while [ -d /proc/$mpi ] && [ $took -lt 20000 ]; do
@@ -94,7 +96,7 @@ for i in $(seq "$times"); do
   begin $n
   if ! find_ranks $n; then
     bad="$bad; $i: $n ranks do not begin: $(head -c 300 "$dir/err")"
-    kill -9 $mpi # told to end while it starts ranks, Open MPI 4.1's may wait for itself
+    kill -9 $mpi # Open MPI 4.1's mpirun may wait for itself if it is ended while starting ranks
     wait $mpi 2>/dev/null
     left >"$dir/rest"
     rm -rf "${dir:?}/tmp/"*
@@ -103,14 +105,15 @@ for i in $(seq "$times"); do
   sleep "$pause"
   if [ $((i % 2)) = 1 ]; then victim=${workers[$rank]}; else victim=${guards[$rank]}; fi
   kill -9 "$victim" 2>"$dir/why" || bad="$bad; $i: $n ranks, rank $rank after $pause s was gone: $(cat "$dir/why" "$dir/err")"
-  # mpirun may have stopped listening to a rank whose own process is gone: then its own line has rank and host
+  # mpirun may no longer listen to a rank whose own process is gone; then its own line has rank and
+  # host
   lost_guard=$((1 - i % 2))
   is_over $rank 'ended by ' || bad="$bad; $i: $n ranks, rank $rank after $pause s: $why"
   [ $took -le $longest ] || longest=$took
 done
 check "$times times, the longest end took $longest ms" "seed $seed$bad" test -z "$bad"
 
-# ---- Stopped: nobody would ever hear of it
+# ---- Stopped: no message would ever come
 
 lost_guard=0
 for rank in 0 1; do
@@ -125,7 +128,7 @@ for rank in 0 1; do
   check "rank $rank is stopped" "$why" test -z "$why"
 done
 
-# ---- Told to end: nothing is lost, and nobody is blamed
+# ---- Asked to end: nothing is lost, no rank is blamed
 
 begin 2
 find_ranks 2

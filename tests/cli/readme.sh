@@ -19,14 +19,14 @@ at_most() { # NAME FOUND MOST
 at_most 'lines of README' "$(wc -l <README.md)" 120
 at_most 'bytes of CONTRIBUTING' "$(wc -c <CONTRIBUTING.md)" 8192
 at_most 'lines of 0.1.0 in CHANGELOG' "$(awk '/^## /{ on = $2 == "0.1.0" } on' CHANGELOG.md | wc -l)" 80
-at_most 'entries of the glossary' "$(grep -c '^| ' doc/glossary.md)" 46 # with the heading
+at_most 'entries of the glossary' "$(grep -c '^| ' doc/glossary.md)" 46 # including the heading
 wide=
 for page in README.md CHANGELOG.md CONTRIBUTING.md doc/{architecture,testing,glossary}.md; do
   wide+=$(awk -v page="$page" 'length > 100 && !/^(\||    )/ && !/https?:/ { printf " %s:%d", page, FNR }' "$page")
 done
 check width "more than 100 characters:$wide" test -z "$wide"
 
-# ---- What the pages name
+# ---- Files named by the pages
 
 said=$(scripts/check_links.py)
 check links "$said" test -z "$said"

@@ -10,11 +10,11 @@ suite='readme commands'
 work=$(mktemp -d) || exit 1
 # shellcheck source=tests/check.sh
 . tests/check.sh
-server= # its process, while it answers
+server= # process of the server while it runs
 at_end 'rm -rf "$work"; [ -z "$server" ] || kill "$server"'
 log=$work/log
 
-# Lines of indented blocks, and `code` that begins as a command does; comments are removed.
+# Prints lines of indented blocks, and `code` that begins like a command; removes comments.
 commands() {
   {
     awk '/^    [a-z-]+(=| |$|\/)/ && !/: [0-9]+ detections/ { print substr($0, 5) }' README.md
@@ -35,7 +35,7 @@ fi
 models=${MAFAT_MODELS:-/nonexistent}
 for file in yolo-fastest-1.1-xl.{cfg,weights} onnx/yolox_nano.onnx; do [ ! -e "$models/$file" ] || cp "$models/$file" .; done
 
-# A camera module: three black frames.
+# A camera module with three black frames.
 mkdir tools
 printf '#!/bin/sh\nexec head -c %d /dev/zero\n' $((640 * 480 * 3 / 2 * 3)) >tools/rpicam-vid
 chmod 755 tools/rpicam-vid
@@ -43,7 +43,7 @@ PATH=$work/tools:$PATH
 
 # ---- Each of them
 
-reason() { # COMMAND: why it is not run here; nothing: it is
+reason() { # COMMAND: reason why it is not run; nothing: it is run
   case $1 in
     scripts/packages.sh*) echo 'installs packages: make check-fresh runs it in a Debian of its own' ;;
     'make -j'* | 'make deb' | 'make release') echo 'minutes: what is tested was made by make; make check-deb, check-release' ;;
@@ -68,7 +68,8 @@ n=0
 while IFS= read -r command; do
   n=$((n + 1))
   case ${command#export } in
-    [a-zA-Z]*=*) case ${command#export } in *' '*=*) ;; *) eval "export ${command#export }" && continue ;; esac ;; # of the commands below
+    # variables for the commands below
+    [a-zA-Z]*=*) case ${command#export } in *' '*=*) ;; *) eval "export ${command#export }" && continue ;; esac ;;
   esac
   why=$(reason "$command" | head -n 1)
   if [ -n "$why" ]; then skip "$command" "$why"; continue; fi
@@ -82,7 +83,7 @@ while IFS= read -r command; do
       ;;
     curl*) run="${command/8080/$port} | grep -q detections" ;;
     mafat\ *\ *) run=$command ;;
-    mafat\ [a-ce-z]*) run="$command --help" ;; # its name alone
+    mafat\ [a-ce-z]*) run="$command --help" ;; # a bare name
     *) run=$command ;;
   esac
   check "$command" 'failed' as_it_stands "$run"

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Checks build/run_inference through its command line. Run from the project's root; BUILD names the build folder (default: build).
-# Needs nothing but the shell's usual tools: networks and pictures are made here, weights by make_weights. jq or python3 (to validate
-# JSON) and a JPEG (from cjpeg or models/shapes) are used where there are any.
+# Checks build/run_inference through its command line. Run from the project's root; BUILD names the
+# build folder (default: build). Needs only common tools: networks and pictures are generated,
+# weights made by make_weights. jq or python3 (to validate JSON) and a JPEG (from cjpeg or
+# models/shapes) are used if present.
 set -u
 
 # shellcheck source=tests/check.sh
 . tests/check.sh
 build=$(realpath "${BUILD:-build}")
 program=$build/run_inference
-sanitized=0 # it has a shadow of tens of megabytes, which grows
+sanitized=0 # a sanitizer's shadow memory is tens of megabytes and grows
 if grep -q __asan_init "$program"; then sanitized=1; fi
 jpegs=("$PWD"/models/shapes/holdout/*.jpg)
 folder=$(mktemp -d) || exit 1
@@ -35,7 +36,7 @@ else
   valid_json() { [ "$(grep -c '^{.*}$' "$1")" -eq "$(wc -l <"$1")" ]; }
 fi
 
-# value KEY [LINE]: of a number or string on a line of $out.
+# value KEY [LINE]: prints a number or string of a line of $out.
 value() { sed -n "${2:-1}p" "$out" | sed -n 's/.*"'"$1"'":\("[^"]*"\|[^],}]*\).*/\1/p'; }
 count() { grep -o "$1" "$2" | wc -l; } # occurrences in a file
 
@@ -51,7 +52,7 @@ done
 net() { printf '[net]\nwidth=%d\nheight=%d\nchannels=%d\n' "$@"; }
 conv() { printf '[convolutional]\nfilters=%d\nsize=%d\npad=1\nactivation=%s\n' "$@"; }
 
-# Everything that tiles; maps of 32 x 40 (height x width) and, in layers 1 to 4, of 16 x 20.
+# Every kind that can be tiled; maps of 32 x 40 (height x width), in layers 1 to 4 of 16 x 20.
 {
   net 40 32 3
   conv 8 3 leaky
@@ -94,7 +95,7 @@ for cfg in *.cfg; do
 done
 model="plain.cfg plain.weights"
 
-# ppm WIDTH HEIGHT > FILE: plain text, some pattern.
+# ppm WIDTH HEIGHT > FILE: a plain-text pattern.
 ppm() {
   awk -v w="$1" -v h="$2" 'BEGIN {
     print "P3 # made by a test\n" w, h, 255
@@ -250,7 +251,7 @@ bad image-folder '.: expected a picture, found a directory' $model .
 bad image-empty 'expected a picture, found an empty file' $model "$io/empty.ppm"
 bad image-cut 'truncated PPM picture: the file ends after' $model "$io/cut.ppm"
 bad image-kind 'plain.cfg: expected a JPEG, PNG, PPM or PGM picture, found none of them' $model plain.cfg
-other() { # FORMAT BYTES: as printf has them
+other() { # FORMAT BYTES: bytes in printf's notation
   # shellcheck disable=SC2059 # escapes
   printf "$2" >"$io/other"
   bad "image-kind $1" "other: expected a JPEG, PNG, PPM or PGM picture, found $1; ImageMagick converts it: convert FILE picture.png" $model "$io/other"
@@ -329,31 +330,31 @@ for cpu in portable ''; do
     rm -f "$io/tiled"
     run --quiet --json ${cpu:+--cpu $cpu} --plan "$plan" --dump-output "$io/tiled" $model a.ppm
     same "plan ${cpu:-default} $plan" "$io/whole$cpu" "$io/tiled"
-    # The plan as printed is a plan, and the same one.
+    # The printed plan can be given as an option and is the same plan.
     printed=$(value plan | tr -d '"')
     run --quiet --json --plan "$printed" $model a.ppm
     check "plan ${cpu:-default} $plan printed" "$printed became $(value plan)" test "$(value plan)" = "\"$printed\""
   done
 done
-# The search chooses algorithms layer by layer, and its plan says so: as a given plan it gives the same bits.
+# The search chooses algorithms layer by layer. Its plan, given as an option, gives the same bits.
 run --quiet --json --dump-output "$io/chosen" $model a.ppm
 run --quiet --plan "$(value plan | tr -d '"')" --dump-output "$io/again" $model a.ppm
 same plan-chosen "$io/chosen" "$io/again"
 run --quiet --algorithm direct --dump-output "$io/chosen-direct" $model a.ppm
 run --quiet --algorithm direct --plan 1x1/NoCut --dump-output "$io/again" $model a.ppm
 same plan-chosen-direct "$io/chosen-direct" "$io/again"
-for model_name in yolo class; do # heads and whole-map layers behind a grid
+for model_name in yolo class; do # heads and whole-map layers after a grid
   run --quiet --plan 1x1/NoCut --dump-output "$io/head-whole" $model_name.cfg $model_name.weights b.ppm
   run --quiet --plan 4x4/NoCut --dump-output "$io/head-tiled" $model_name.cfg $model_name.weights b.ppm
   same "plan $model_name" "$io/head-whole" "$io/head-tiled"
 done
 
-# near FILE FILE TOLERANCE: floats that differ by at most so much of the largest.
+# near FILE FILE TOLERANCE: floats differ by at most this share of the largest.
 floats() { od -An -v -tf4 -w4 "$1"; }
 near() {
   paste <(floats "$1") <(floats "$2") | awk -v tolerance="$3" '
     { d = $1 > $2 ? $1 - $2 : $2 - $1; a = $1 < 0 ? -$1 : $1; if (d > worst) worst = d; if (a > most) most = a }
-    NF != 2 || $1 $2 ~ /n/ { bad = 1 } # of different length, or no number
+    NF != 2 || $1 $2 ~ /n/ { bad = 1 } # different length, or not a number
     END { exit !(!bad && most > 0 && worst <= tolerance * most) }'
 }
 differ() { ! cmp -s "$1" "$2"; }
@@ -364,7 +365,7 @@ check plan-chosen-near 'the chosen algorithms differ from direct by more than 2e
 check cpu-tolerance 'portable and the default differ by more than 1e-5 of the largest value' near "$io/whole" "$io/wholeportable" 1e-5
 levels='portable neon avx2 avx512' # slowest first
 place() { set -- "$1" ${levels%%"$1"*}; echo $#; }
-for cpu in $levels; do # each is accepted everywhere, and means the best that there is up to it
+for cpu in $levels; do # every level is accepted, and means the best available up to it
   run --quiet --json --cpu $cpu --dump-output "$io/level-$cpu" $model a.ppm
   found=$(value cpu | tr -d '"')
   check "cpu $cpu" "exit status $code, ran $found" test "$code" -eq 0 -a "$(place "${found:-none}")" -le "$(place $cpu)"
@@ -393,8 +394,9 @@ for network in plain wide; do
 done
 run --quiet --cpu portable --algorithm winograd --dump-output "$io/wide-portable" $wide a.ppm
 check algorithm-portable 'winograd of two levels differs by more than 2e-5 of the largest value' near "$io/wide-winograd" "$io/wide-portable" 2e-5
-same algorithm-auto "$io/wide-auto" "$io/wide-winograd" # its only 3x3 layer of stride 1 is worth it
-run --quiet --threads 64 --plan 1x1/NoCut --dump-output "$io/threads" $model a.ppm # more than there are rows to share, and likely processors
+# Winograd pays for its only 3x3 layer of stride 1
+same algorithm-auto "$io/wide-auto" "$io/wide-winograd"
+run --quiet --threads 64 --plan 1x1/NoCut --dump-output "$io/threads" $model a.ppm # more threads than rows and probably processors
 same threads-64 "$io/whole" "$io/threads"
 boxes() { grep -o '"detections":.*' "$out"; }
 for options in '--threads 1' '--threads 2' '--threads 3' '--threads 2 --plan 4x3' '--threads 3 --plan 5x5/2/2x2'; do
@@ -403,10 +405,11 @@ for options in '--threads 1' '--threads 2' '--threads 3' '--threads 2 --plan 4x3
   check "detections $options" 'other boxes than with one thread' test "$code" -eq 0 -a "$(boxes)" = "$(cat "$io/boxes")"
 done
 
-# The budget in bytes that a refusal says would do: 64 to 128 KB above the need.
+# The sufficient budget in bytes that a refusal reports: 64 to 128 KB above the need.
 would_do() { echo $((1024 * $(sed -n 's/.*; --memory \([0-9]*\)K would do.*/\1/p' "$err"))); }
 
-# auto is direct if only direct fits: everywhere in a given plan, where necessary in a chosen one. A refusal names the need of the smallest plan.
+# auto means direct if only direct fits: everywhere in a given plan, where necessary in a chosen
+# one. A refusal reports the smallest plan's need.
 needs() { # OPTION...
   run --quiet --memory 1 "$@" $wide a.ppm
   would_do
@@ -451,13 +454,13 @@ done
 run --json --memory 1 $model a.ppm
 check memory-json "exit status $code, $(cat "$out")" test "$code" -eq 3 -a "$(value exit_code)" = 3
 
-# The reserve is a part of what is predicted; 0 is none.
+# The reserve is part of the prediction; 0 means none.
 charge_with() { # RESERVE...
   run --quiet --json --plan 1x1/NoCut "$@" $model a.ppm
   value predicted_charge_bytes
 }
 usual=$(charge_with) kept=$(value reserve_bytes) none=$(charge_with --reserve 0) much=$(charge_with --reserve 3M)
-off=$((sanitized ? 1 << 20 : 1 << 16)) # what the process is by itself is measured in each
+off=$((sanitized ? 1 << 20 : 1 << 16)) # each run measures the process footprint again
 check reserve "charges $usual, $none, $much, a reserve of $kept" test "${kept:-0}" -gt 0 -a $(((usual - kept - none) ** 2)) -le $((off ** 2)) \
   -a $(((much - none - 3145728) ** 2)) -le $((off ** 2))
 run --memory $((none + usual)) --reserve $((2 * usual)) --plan 1x1/NoCut $model a.ppm
@@ -466,7 +469,7 @@ bad reserve-bad '--reserve expects 0 or a size like 512K, found much' --reserve 
 
 # ---- Locked in memory
 
-# may_lock COMMAND...: with a limit of 16 KB and without the right to do without
+# may_lock COMMAND...: with a lock limit of 16 KB and without CAP_IPC_LOCK
 may_lock() (
   ulimit -l 16
   if [ "$(id -u)" = 0 ]; then setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock "$@"; else "$@"; fi
@@ -495,7 +498,7 @@ if [ -r /proc/pressure/memory ] && cat /proc/pressure/memory >/dev/null 2>&1; th
   check stall "found: $(cat "$out")" grep -qE '"stall_some_us":[0-9]+,"stall_full_us":[0-9]+,"stall_scope":"(cgroup|system)"' "$out"
 else skip stall 'this kernel does not count'; fi
 
-# In a group of its own: auto locks what is predicted to fit its limit.
+# In a separate group: auto locks if the prediction fits its limit.
 if answer=$("$build/memory_limit" --check 2>&1); then
   limited() { "$build/memory_limit" --limit "$1" -o "$io/group" -- "$program" --quiet --json "${@:2}" $model a.ppm >"$out" 2>"$err"; } # SIZE OPTION...
   limited $((sanitized ? 128 : 32))M
@@ -507,7 +510,7 @@ else skip lock-auto "$answer"; fi
 # ---- Layers, raw input and output, repetitions
 
 n=0
-for size in 40960 10240 25600 25600 25600 102400 143360 30720; do # of 8, 8, 20, 20, 20, 20, 28 and 6 maps
+for size in 40960 10240 25600 25600 25600 102400 143360 30720; do # 8, 8, 20, 20, 20, 20, 28 and 6 maps
   n=$((n + 1))
   run --quiet --layers $n --dump-output "$io/layer$n" $model a.ppm
   check "layers $n" "exit status $code, $(bytes "$io/layer$n") bytes instead of $size; $(cat "$err")" test "$(bytes "$io/layer$n")" -eq $size
@@ -531,7 +534,7 @@ for size in 0 15359 15361; do
 done
 bad input-missing 'no-such: cannot open' --input no-such $model
 bad input-folder 'file of 15360 bytes' --input . $model
-for channels in 1 2 17; do # of 8 x 6
+for channels in 1 2 17; do # channels of 8 x 6
   head -c $((192 * channels)) "$io/layer1" >"$io/input$channels"
   run --quiet --input "$io/input$channels" --plan 1x1/NoCut --dump-output "$io/raw1" channels$channels.cfg channels$channels.weights
   run --quiet --input "$io/input$channels" --plan 3x4/NoCut --dump-output "$io/raw2" channels$channels.cfg channels$channels.weights
@@ -546,8 +549,8 @@ for repeat in 1 2 7; do
   same "repeat $repeat output" "$io/chosen" "$io/repeated"
 done
 
-# Opening reads the weights through a ring that takes the arena's place: where the arena is small, so are the reads. At no time
-# is more resident than was predicted of running.
+# Opening reads the weights through a ring in the arena's place: a small arena has small reads.
+# Resident bytes never exceed the prediction for running.
 {
   printf '[net]\nwidth=16\nheight=16\nchannels=3\n'
   for filters in 64 256 256; do
@@ -564,8 +567,9 @@ else
   check open-peak "exit status $code; opening took $more bytes more than was predicted of running" test "$code" -eq 0 -a "$more" -le 0
 fi
 
-# Code that few runs enter is predicted, too: of progressive and arithmetic JPEGs, of heads that activate a few numbers at a time, of
-# a JPEG that is decoded to an eighth. What is missing among the parts (runner/os/parts.def) comes back with 64 KB around it.
+# Rarely used code is predicted, too: progressive and arithmetic JPEGs, heads that activate few
+# values at a time, a JPEG decoded to an eighth. Code missing in the parts (runner/os/parts.def)
+# would fault in with 64 KB around it.
 base64 -d >"$io/progressive.jpg" <<'EOF'
 /9j/2wBDAFA3PEY8MlBGQUZaVVBfeMiCeG5uePWvuZHI////////////////////////////////////////////////////wgALCAAQABABAREA/8QAFAABAAAAAAAA
 AAAAAAAAAAAAA//aAAgBAQAAAAE3B//EABUQAQEAAAAAAAAAAAAAAAAAAAAD/9oACAEBAAE/AJJJJP/aAAgBAQAAABCv/9k=
@@ -590,9 +594,9 @@ for picture in progressive.jpg arithmetic.jpg plain.png; do
   done
 done
 
-# Since Linux 6.3 code that is advised of as read at random is what a full memory group loses first, however often it runs: what
-# runs enter is not.
-not_at_random() { # PID: kilobytes of its code in memory that are not advised of so
+# Since Linux 6.3 a full memory group first loses code advised as randomly read, however often it
+# runs. Code that runs use must not be.
+not_at_random() { # PID: resident kilobytes of its code without that advice
   awk '/^[0-9a-f]+-/ { code = $2 ~ /x/ && /run_inference/ } /^Rss:/ { n = $2 } /^VmFlags:/ && code && !/ rr/ { sum += n } END { print sum + 0 }' \
     "/proc/$1/smaps"
 }
@@ -647,7 +651,7 @@ cp "$out" "$io/default"
 run --json --thresh 0.5 --nms 0.45 yolo.cfg yolo.weights a.ppm
 check thresh-default 'not 0.5 and 0.45' test "$(grep -o '"detections":.*' "$out")" = "$(grep -o '"detections":.*' "$io/default")"
 
-# Fewer boxes than found: the beginning of the list, with a report.
+# Fewer boxes than found: the list's beginning, and a warning.
 run --json --thresh 0 --nms 0.01 yolo.cfg yolo.weights a.ppm
 grep -o '{"label[^}]*}}' "$out" >"$io/all"
 check boxes-all "$(grep -o '"boxes_left_out":.*' "$out")" grep -qF '"boxes_left_out":0}' "$out"
@@ -658,7 +662,8 @@ check boxes-some "exit status $code, $(wc -l <"$io/some") of $(wc -l <"$io/all")
 check boxes-beginning 'another list' cmp -s "$io/some" <(head -n "$(wc -l <"$io/some")" "$io/all")
 check boxes-json "$(grep -o '"boxes_left_out":.*' "$out")" grep -qF '"boxes_left_out":1304}' "$out"
 check boxes-told "found on stderr: $(cat "$err")" grep -q '^run_inference: warning: a.ppm: 1304 of 2304 boxes above the threshold 0 were left out' "$err"
-# However many there are, no run fails after its work: at its least budget it finds what it finds without one.
+# However many boxes there are, no run fails at the end: its least budget gives the same result as
+# none.
 run --memory 1K yolo.cfg yolo.weights a.ppm
 run --json --thresh 0 --nms 0 --memory "$(($(would_do) + (sanitized ? 16 : 0) * 1048576))" yolo.cfg yolo.weights a.ppm
 check boxes-least "exit status $code, $(cat "$err")" test "$code" -eq 0 -a "$(count '"confidence":' "$out")" -eq "$unsuppressed"
@@ -708,7 +713,7 @@ bad quiet-errors 'no-such.ppm: cannot open' --quiet $model no-such.ppm
 run $model -- a.ppm
 expect double-dash 0
 
-# ---- Kinds of pictures, strange names
+# ---- Kinds of pictures, unusual names
 
 run $model c.png
 if [ "$code" -eq 2 ] && grep -q 'cannot read PNG' "$err"; then skip png 'built without libpng'; else expect png 0; fi
@@ -749,14 +754,14 @@ check several-runs 'not a result for each good one' test "$(sed -n '1p;7p' "$out
 check several-messages "$(wc -l <"$err") messages instead of 5" test "$(wc -l <"$err")" -eq 5
 run $model no-such.ppm a.ppm
 check several-first "exit status $code, $(cat "$out")" test "$code" -eq 2 -a "$(grep -c '^a.ppm: run' "$out")" -eq 1
-run --quiet --dump-output "$io/several" $model b.ppm a.ppm # whose output would it be?
+run --quiet --dump-output "$io/several" $model b.ppm a.ppm # ambiguous: two pictures, one output
 check several-dump "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(grep -c 'one image' "$err")" -eq 1
 run --quiet --dump-output a.ppm $model a.ppm
 check dump-over-input "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(grep -c 'which is read' "$err")" -eq 1
 
 # ---- When layers ran
 
-# marks OF-WHAT: lines of index, type, start, end; each begins where none before is running.
+# marks NAME: lines of index, type, start, end; no interval starts while an earlier one runs.
 marks() {
   check "marks $1" "found: $(head -n 3 "$io/marks")" awk '
     NF != 4 || $3 > $4 || $3 < end || ($1 == -1) != ($2 == "image") { exit 1 } { end = $4 }
@@ -777,7 +782,7 @@ run --quiet --marks no/such/folder $model a.ppm
 check marks-no-folder "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(grep -c 'no/such/folder: cannot' "$err")" -eq 1
 run --quiet --marks /dev/full $model a.ppm
 check marks-full "exit status $code: $(cat "$err")" test "$code" -eq 1 -a "$(grep -c 'cannot write' "$err")" -eq 1
-# If a picture fails while layers run, its marks are reported, under its own name.
+# If a picture fails while layers run, its marks are written under its own name.
 head -c $(($(stat -c %s "${jpegs[0]}") / 2)) "${jpegs[0]}" >"$io/half.jpg"
 run --quiet --plan rows2/NoCut --marks "$io/marks" $model a.ppm
 whole=$(wc -l <"$io/marks")
@@ -792,8 +797,8 @@ printf 'a.ppm\n\nno-such.ppm\nb.ppm' >"$io/list"
 run --json $model - <"$io/list"
 check list "exit status $code, $(wc -l <"$out") lines" test "$code" -eq 2 -a "$(wc -l <"$out")" -eq 3
 check list-order 'not in the order of the list' test "$(value image 1)$(value image 2)$(value image 3)" = '"a.ppm""no-such.ppm""b.ppm"'
-# A pipe that somebody who shares it has made non-blocking is waited for: a list, a cfg.
-slowly() { # FILE ARGUMENT...: FILE comes by such a pipe, which is standard input, in three parts
+# A pipe made non-blocking by another process is waited for: for a list, a cfg.
+slowly() { # FILE ARGUMENT...: FILE arrives through such a pipe on standard input, in three parts
   python3 - "$@" >"$out" 2>"$err" <<'PYTHON'
 import os, subprocess, sys, time
 data = open(sys.argv[1], "rb").read()
@@ -811,7 +816,7 @@ PYTHON
 if command -v python3 >/dev/null; then
   slowly "$io/list" "$program" --json $model -
   check list-non-blocking "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(value image 1)$(value image 2)$(value image 3)" = '"a.ppm""no-such.ppm""b.ppm"'
-  shapes=${jpegs[0]%/holdout/*}/shapes # of a process that has no more than is predicted, else it says so
+  shapes=${jpegs[0]%/holdout/*}/shapes # warns if the process uses more than predicted
   if [ $sanitized = 0 ] && [ -e "$shapes.weights" ]; then
     slowly "$io/list" "$program" --json --memory 16M "$shapes.cfg" "$shapes.weights" -
     check list-non-blocking-resident "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(wc -l <"$err")" -eq 1
@@ -827,7 +832,7 @@ run --json --marks /dev/full $model a.ppm b.ppm
 check json-one-line "exit status $code: $(cat "$out")" test "$code" -eq 1 -a "$(wc -l <"$out")" -eq 2 -a "$(grep -c '"error":"cannot write' "$out")" -eq 2
 run --json --dump-output /dev/full $model a.ppm
 check json-one-line-dump "exit status $code: $(cat "$out")" test "$code" -eq 1 -a "$(wc -l <"$out")" -eq 1 -a "$(grep -c '"error":"/dev/full: cannot write' "$out")" -eq 1
-printf 'a.ppm\0b.ppm\0\nb.ppm\n' >"$io/list" # find -print0
+printf 'a.ppm\0b.ppm\0\nb.ppm\n' >"$io/list" # as from find -print0
 run --json $model - <"$io/list"
 check list-zero "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(value image 1)$(value image 2)" = '"a.ppm""b.ppm"' -a \
   "$(grep -c 'expected a path a line, found a byte 0 behind a.ppm' "$err")" -eq 1 -a "$(grep -c '"error"' "$out")" -eq 1
@@ -855,7 +860,7 @@ code=${PIPESTATUS[0]}
 check closed-pipe "exit status $code" test "$code" -le 1
 "$program" --quiet --dump-output "$io/closed" $model a.ppm >"$out" 2>&- <&-
 same closed-others "$io/chosen" "$io/closed"
-# Files that are opened get no closed stream's number.
+# Opened files do not get the number of a closed standard stream.
 "$program" --marks "$io/marks" $model a.ppm >&- 2>&- <&-
 code=$?
 check closed-all "exit status $code, and $(tail -n 1 "$io/marks")" test "$code" -eq 1 -a "$(grep -c ppm "$io/marks")" -eq 0
@@ -870,7 +875,7 @@ check dump-folder "exit status $code: $(cat "$err")" test "$code" -eq 1
 run --dump-output kept/x $model a.ppm
 check dump-in-file "exit status $code: $(cat "$err")" test "$code" -eq 1
 mkdir limited
-# Files may not grow beyond 8 KiB; standard error is a pipe for that reason.
+# Files may not grow beyond 8 KiB, so standard error is a pipe.
 (trap '' XFSZ && ulimit -f 8 && exec "$program" --quiet --dump-output limited/dump $model a.ppm) 2>&1 | cat >"$err"
 code=${PIPESTATUS[0]}
 check dump-limited "exit status $code, $(cat "$err")" test "$code" -eq 1 -a "$(grep -c 'limited/dump: cannot write' "$err")" -eq 1
@@ -878,7 +883,7 @@ check dump-limited-rest "left behind: $(ls -A limited)" test -z "$(ls -A limited
 mkdir locked
 chmod 555 locked
 if [ -w locked ]; then
-  run --dump-output /proc/no-such-file $model a.ppm # the superuser may write in a locked folder
+  run --dump-output /proc/no-such-file $model a.ppm # root may write in a read-only folder
 else
   run --dump-output locked/dump $model a.ppm
 fi

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# run_inference's sandbox: everything that it is for goes on inside; a decoder that misbehaves gets nowhere; what it says where there
-# is none. Run from the project's root; BUILD names the build folder.
+# Checks run_inference's sandbox: everything that a run needs works inside; a misbehaving decoder
+# is contained; messages without a sandbox. Run from the project's root; BUILD names the build
+# folder.
 set -u
 
 build=$(realpath "${BUILD:-build}")
@@ -17,7 +18,7 @@ picture=$(find "$shapes/holdout" -name '*.jpg' | sort | head -n 1)
 
 timeless() { sed 's/ in [0-9.]* ms, memory [0-9. of]* MiB//'; }
 
-# ---- What a run is for
+# ---- Normal runs
 
 run --sandbox on --quiet "${files[@]}" "$picture"
 if [ "$code" = 1 ] && grep -q -e '--sandbox on: ' "$err"; then
@@ -29,7 +30,7 @@ fi
 run --sandbox off --quiet "${files[@]}" "$picture"
 timeless <"$out" >"$dir/plain"
 
-inside() { # NAME ARGUMENT...: runs inside as it does outside
+inside() { # NAME ARGUMENT...: the same result inside and outside
   local name=$1
   shift
   run --sandbox on --quiet "$@"
@@ -57,7 +58,7 @@ for plan in 1x1/NoCut rows1/NoCut; do
   expect "an input of numbers, $plan" 0
 done
 
-# Peak of resident bytes of a small process: code that only the sandbox calls would bring in 64 KB around it.
+# Peak resident bytes of a small process: code used only by the sandbox would add 64 KB.
 printf '[net]\nwidth=8\nheight=8\nchannels=3\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n' >"$dir/small.cfg"
 { printf 'P6\n8 8\n255\n'; head -c 192 /dev/zero; } >"$dir/small.ppm"
 "$build/make_weights" --quiet "$dir/small.cfg" "$dir/small.weights"
@@ -89,7 +90,7 @@ bad 'a word that is none' '--sandbox expects auto, on or off' --sandbox maybe "$
 # shellcheck disable=SC2086 # a compiler may be a command with a word before it
 ${CC:-cc} -shared -fPIC -o "$dir/misbehave.so" tests/sandbox/misbehave.c -ldl || { fail everything "the decoder that misbehaves cannot be built"; exit 1; }
 program=$build/run_inference_dynamic
-misbehaves() { # ARGUMENT...: what became of it, in $err
+misbehaves() { # ARGUMENT...: runs a misbehaving decoder; its report is in $err
   echo kept >"$dir/kept"
   MISBEHAVE_FILE=$dir/kept MISBEHAVE_NEW=$dir/new MISBEHAVE_FOLDER=$dir LD_PRELOAD=$dir/misbehave.so timeout 60 "$program" --quiet "$@" "${files[@]}" "$picture" >"$out" 2>"$err"
 }
@@ -101,16 +102,16 @@ tried='change an open file.s rights|make a program|bind another|have others sign
 memory="open another's memory"
 landlock=0
 "$program" --report "${files[@]}" "$picture" 2>&1 | grep Landlock >"$dir/landlock" && landlock=1
-refused() { # NAME: it gets nowhere, and decodes
+refused() { # NAME: nothing succeeded, and the picture was decoded
   check "$1: it decodes all the same" "$(cat "$err")" cmp <(timeless <"$out") "$dir/plain"
   confined "$1"
 }
-confined() { # NAME: of all that it tried, nothing is done but reading
+confined() { # NAME: nothing succeeded but reading
   check "$1: it may read" "$(cat "$err")" grep -q 'read a file: done' "$err"
   check "$1: all is tried" "$(cat "$err")" test "$(grep -cE "misbehave: ($tried): " "$err")" = 27
   check "$1: nothing else is done" "$(grep ': done' "$err")" test "$(grep -v "$memory" "$err" | grep -c ': done')" = 1
   check "$1: for lack of rights" "$(cat "$err")" test "$(grep -v "$memory" "$err" | grep -cE ': (Operation not permitted|Permission denied)$')" = 27
-  # A path, which only Landlock knows; some kernels refuse it by themselves.
+  # A path, which only Landlock checks; some kernels refuse it themselves.
   if [ "$landlock" = 0 ]; then skip "$1: others' memory" 'the kernel has no Landlock'; return; fi
   check "$1: others' memory" "$(cat "$err")" grep -qE "$memory: (Operation not permitted|Permission denied)$" "$err"
   check "$1: nothing is left" "found: $(ls "$dir")" test "$(cat "$dir/kept")" = kept -a ! -e "$dir/new"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# build/mafat_serve: what it answers good clients and bad ones, slow and many, who may ask, what it takes of memory, how it ends, and its page
-# in a browser. Run from the project's root; BUILD names the build folder.
+# Checks build/mafat_serve: valid, invalid, slow and many clients, access control, memory, ending,
+# and its page in a browser. Run from the project's root; BUILD names the build folder.
 set -u
 
 build=$(realpath "${BUILD:-build}")
@@ -21,11 +21,11 @@ shapes=models/shapes/shapes
 files=("$shapes.cfg" "$shapes.weights")
 picture=models/shapes/holdout/000004.jpg
 unset MAFAT_SERVE_TOKEN
-# A sanitizer's shadow is taken for what the process needs itself, and grows.
+# A sanitizer's shadow memory counts as the process's, and grows.
 sanitized=0 budget=(--memory 16M)
 if grep -qE '__[at]san_init' "$program"; then sanitized=1 budget=(--memory 512M --room 2M); fi
 
-# ---- What is refused before anything is listened at
+# ---- Refusals before listening
 
 bad 'no model' 'expected MODEL.cfg MODEL.weights, or a MODEL that holds both, found 0 arguments'
 bad 'a picture' 'found 3 arguments' "${files[@]}" "$picture"
@@ -83,7 +83,7 @@ listen_with() {
   port=$(sed -n 's|.*listens at http://.*:\([0-9]*\)/$|\1|p' "$err" | head -n 1)
 }
 listen() { listen_with "$program" --listen 127.0.0.1:0 "$@"; }
-ends() { # NAME [SIGNAL]: it ends as it should, and leaves nothing
+ends() { # NAME [SIGNAL]: the server ends properly and leaves nothing
   kill -"${2:-TERM}" "$pid"
   wait "$pid"
   code=$?
@@ -129,7 +129,7 @@ sockets=$(find "/proc/$pid/fd" -lname 'socket:*' | wc -l)
 check 'no connection is left open' "$sockets sockets" test "$sockets" = 1
 ends 'TERM ends it'
 
-many() { # CLIENTS: what became of them, in $dir/many
+many() { # CLIENTS: their results, in $dir/many
   python3 tests/serve/many.py "$port" "$picture" "$1" >"$dir/many" 2>&1
   code=$?
 }
@@ -138,7 +138,7 @@ get() { # PATH...
   for path; do python3 -c "import urllib.request as u; u.urlopen('http://127.0.0.1:$port/$path').read()" || return; done
 }
 
-# Many requests leave as many resident bytes as few.
+# Many requests need as many resident bytes as few.
 listen "${budget[@]}" --names "$shapes.names" "${files[@]}"
 resident() { awk '/^VmRSS/ { print $2 }' "/proc/$pid/status"; }
 many 50
@@ -150,7 +150,7 @@ get plan plan?memory=8M map?memory=8M map metrics healthz
 check 'nothing grows' "from $before to $(resident) KB" test "$(resident)" -le $((before + (sanitized ? 65536 : 64)))
 ends 'INT ends it' INT
 
-# ---- Who may ask
+# ---- Access
 
 printf 'secret-token-1\nmore\n' >"$dir/token"
 listen "${budget[@]}" --timeout 5 --token-file "$dir/token" --names "$shapes.names" "${files[@]}"
@@ -185,9 +185,9 @@ if grep -q '\[::1\]' "$err"; then
   ends 'two addresses: it ends'
 else skip 'two addresses' "$(tail -n 1 "$err")"; wait "$pid"; pid=; fi
 
-# ---- At a path
+# ---- Unix sockets
 
-by_path() { # ADDRESS METHOD PATH [FILE]: the answer's status
+by_path() { # ADDRESS METHOD PATH [FILE]: prints the response's status
   python3 - "$@" <<'PYTHON'
 import http.client, socket, sys
 class Connection(http.client.HTTPConnection):
@@ -223,19 +223,20 @@ check 'which stays' "$(cat "$dir/file")" grep -qx text "$dir/file"
 for path in '' @ "$(printf '%0200d' 0)"; do bad "no path: ${path:0:9}" '--listen expects an address and a port' --listen "unix:$path" "${files[@]}"; done
 bad 'no folder' "--listen unix:$dir/nowhere/socket: No such file" --listen "unix:$dir/nowhere/socket" "${files[@]}"
 
-# ---- Those who are slow, and those who are too many
+# ---- Slow and many clients
 
 listen "${budget[@]}" --timeout 1 "${files[@]}"
 python3 tests/serve/slow.py "$port" "$picture" 2>&1 || failed=1
 ends 'after slow ones'
 sed 's/^width=.*/width=480/; s/^height=.*/height=480/' "$shapes.cfg" >"$dir/large.cfg"
 listen "${budget[@]}" --wait 0.2 "$dir/large.cfg" "$shapes.weights"
-many 40 # now it knows how long one takes
+many 40 # the server has measured a request by now
 many 400
 check 'too many: 200 and 429' "$(cat "$dir/many")" test "$code" = 0
 check 'some get status 429' "$(cat "$dir/many")" grep -qE '^200:[0-9]+ 429:[0-9]+ ' "$dir/many"
 ends 'after too many'
-sed 's/^width=.*/width=960/; s/^height=.*/height=960/' "$shapes.cfg" >"$dir/larger.cfg" # so that many wait for seconds
+# so that requests wait for seconds
+sed 's/^width=.*/width=960/; s/^height=.*/height=960/' "$shapes.cfg" >"$dir/larger.cfg"
 listen "${budget[@]}" --wait 600 "$dir/larger.cfg" "$shapes.weights"
 many 40 &
 clients=$!
@@ -250,12 +251,12 @@ done
 ends 'ended while many wait'
 wait $clients
 check 'what runs is answered, the others hear of it' "$(cat "$dir/many")" grep -qE '^200:[0-9]+ 503:[0-9]+ ' "$dir/many"
-# Bytes that the server has sent and no client has read, in hexadecimal.
+# Sent but unread bytes, in hexadecimal.
 unsent() { awk -v port="$(printf ':%04X' "$port")" '$4 == "01" && substr($2, length($2) - 4) == port { print substr($5, 1, 8) }' /proc/net/tcp; }
 for second in TERM INT; do
-  listen "${budget[@]}" --timeout 600 "${files[@]}" # so long it would wait for who reads
+  listen "${budget[@]}" --timeout 600 "${files[@]}" # how long it waits for a slow reader
   exec 5<>"/dev/tcp/127.0.0.1/$port"
-  for _ in {1..1000}; do printf 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'; done >&5 # more than any buffer holds, and nothing is read: it waits for that
+  for _ in {1..1000}; do printf 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'; done >&5 # more than all buffers hold, and nothing is read: the server waits
   sent=
   for _ in {1..100}; do
     sleep 0.2
@@ -276,7 +277,7 @@ for second in TERM INT; do
     test "$waits" = yes -a "$code" = $((128 + $(kill -l $second))) -a $SECONDS -lt 60
 done
 
-# ---- What it takes
+# ---- Memory
 
 run --predict --json "${budget[@]}" "${files[@]}"
 expect 'it is predicted' 0
@@ -285,12 +286,12 @@ run --predict --json "${budget[@]}" --room 4M "${files[@]}"
 more=$(grep -o '"predicted_charge_bytes":[0-9]*' "$out" | cut -d: -f 2)
 check 'room is part of it' "$charge and $more bytes" test $((more - charge)) = $((2 << 20)) -o $sanitized = 1
 
-# in_group NAME LIMIT CLIENTS ARGUMENT...: clients at once, within the limit; what is predicted holds
+# in_group NAME LIMIT CLIENTS ARGUMENT...: serves clients at once within the limit, as predicted
 in_group() {
   local name=$1 limit=$2 clients=$3 served said
   shift 3
   listen_with "$build/memory_limit" --json -o "$dir/report" --limit "$limit" -- "$program" --listen 127.0.0.1:0 --memory "$limit" "$@"
-  served=$(pgrep -P "$pid" -x mafat_serve) # it has a guard, too
+  served=$(pgrep -P "$pid" -x mafat_serve) # without its guard
   if [ -z "$port" ]; then fail "$name" "$(tail -n 2 "$err")"; wait "$pid"; pid=; return; fi
   charge=$(python3 -c "import json, urllib.request as u; print(json.load(u.urlopen('http://127.0.0.1:$port/plan'))['predicted_charge_bytes'])")
   many "$clients"

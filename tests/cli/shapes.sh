@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The embedded model on its hold-out pictures: precision, and the same answer
-# under a tight budget, in tiles, and from the portable kernels' plain bits.
+# Runs the embedded model on its hold-out pictures: precision, and the same result under a tight
+# budget, in tiles, and by portable kernels.
 set -u
 BUILD=${BUILD:-build}
 # shellcheck disable=SC2034 # by tests/check.sh
@@ -29,7 +29,7 @@ same_detections() {
 sed "s,^,$folder/," $folder/holdout.txt >"$dir/holdout.txt"
 detect "$dir/whole" --memory 16M
 check 'mAP at least 0.85' 'it is not' python3 $folder/evaluate.py $folder/holdout.txt "$dir/whole" --at-least 0.85
-# Which algorithm a layer uses is the search's choice; named, it changes no bit.
+# The search chooses a layer's algorithm; a named one gives fixed bits.
 detect "$dir/direct" --memory 16M --algorithm direct
 detect "$dir/tiles" --plan 4x4/4/3x5 --algorithm direct
 check 'same detections in tiles' 'they differ' same_detections "$dir/direct" "$dir/tiles"

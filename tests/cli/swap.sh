@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks experiments/swap.sh: what it refuses, and that its file is gone afterwards however it ends, killed at random moments too.
-# Run from the project's root; BUILD names the build folder (default: build), whose disk takes the small swap files. As root.
+# Checks experiments/swap.sh: refusals, and that its file is removed however it ends, also when
+# killed at random moments. Run from the project's root, as root; BUILD names the build folder
+# (default: build), whose disk holds the small swap files.
 set -u
 
 build=${BUILD:-build}
@@ -8,7 +9,7 @@ mkdir -p "$build" && build=$(realpath "$build") || exit 1
 export BUILD=$build
 program=$PWD/experiments/swap.sh
 folder=$build/swap-test.$$
-stubs=$folder.stubs # first in PATH: makes a step of swap.sh fail or last
+stubs=$folder.stubs # first in PATH: makes a step of swap.sh fail or take long
 mkdir "$folder" "$stubs" || exit 1
 # shellcheck source=tests/check.sh
 . "$PWD/tests/check.sh"
@@ -16,7 +17,7 @@ at_end 'rm -rf "$folder" "$stubs"'
 out=$stubs/out err=$stubs/err
 is_on() { grep -qF "$folder/mafat-swap-$1-" /proc/swaps; }
 guards() { pgrep -f "swap.sh guard $folder/" >/dev/null; }
-# gone NAME: neither files nor guards are left in the test's folder, at the latest after a while
+# gone NAME: no files or guards are left in the test's folder after a while
 gone() {
   local tries
   for ((tries = 0; tries < 250; tries++)); do
@@ -28,7 +29,7 @@ gone() {
   done
   fail "$1" "$(ls "$folder"; cat "$err"; pgrep -af "$folder/"; grep -F "$folder/" /proc/swaps)"
 }
-# Swap that no call of swap.sh has switched on.
+# Active swap that swap.sh did not switch on.
 others() { grep -vF "$folder/" /proc/swaps | grep -vE '/mafat-swap-(on|with)-[0-9]+ ' | awk '{ print $1, $2, $3 }'; }
 
 # ---- Commands that need no swap
@@ -56,7 +57,7 @@ s = json.load(open(sys.argv[1]))
 assert len(s["swaps"]) == len(open("/proc/swaps").readlines()) - 1
 assert all(set(d) == {"device", "kind", "disk", "size_bytes", "used_bytes", "priority", "ours"} for d in s["swaps"])' "$out"
 
-# A name is a name, whatever is in it: JSON has words for what it has none of as such.
+# Names may contain anything: JSON escapes it.
 check 'names in JSON' 'another text came back' python3 -c '
 import json, subprocess, sys
 name = "".join(map(chr, range(1, 127)))
@@ -126,7 +127,7 @@ gone 'off: nothing is left'
 run off --folder "$folder"
 check 'off: again is no error' "exit status $code" test $code = 0 -a ! -s "$err"
 truncate -s 1M "$folder/mafat-swap-on-1234x" "$folder/mafat-swap"
-: >"$folder/mafat-swap-on-4194999" # as after a restart: no process can have this number
+: >"$folder/mafat-swap-on-4194999" # as after a restart: no process has this number
 "$program" off --folder "$folder"
 check 'off: what is left of another day, and nothing that is called otherwise' "$(ls "$folder")" \
   test "$(ls "$folder" | xargs)" = 'mafat-swap mafat-swap-on-1234x'
@@ -170,7 +171,7 @@ gone 'two at once: nothing is left'
 
 # ---- Killed
 
-# start ARGUMENT...: in the background, where SIGINT would be ignored, and SIGHUP under nohup
+# start ARGUMENT...: in the background with default signals, which a background job would ignore
 start() {
   env --default-signal=INT,HUP "$program" "$@" >/dev/null 2>"$err" &
   child=$!
@@ -194,7 +195,7 @@ for ((k = 0; k < ${#signals[@]}; k++)); do
   sleep "$when"
   { kill -$signal $child && wait $child; } 2>/dev/null
   status=$?
-  "$program" off --folder "$folder" # it may have been done before the signal
+  "$program" off --folder "$folder" # the signal may have come too late
   gone "killed: $signal after $when s: nothing is left"
   check "killed: $signal after $when s: nor the command" "exit status $status" eval '! pgrep -f "sleep 77.$$" >/dev/null'
 done

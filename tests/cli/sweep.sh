@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks experiments/sweep.sh: rows of every kind, resuming, and that nothing stays behind however it is ended. Run from the project's root;
-# BUILD names the build folder (default: build). Needs root with a memory controller, and Debian's libdarknet for what is to fail for real.
+# Checks experiments/sweep.sh: rows of every kind, resuming, and that nothing is left however it
+# ends. Run from the project's root; BUILD names the build folder (default: build). Needs root with
+# a memory controller, and Debian's libdarknet for real failures.
 set -u
 
 # shellcheck source=tests/check.sh
@@ -29,14 +30,15 @@ if ! command -v python3 >/dev/null; then
   exit 0
 fi
 
-# Two convolutions on a large map: 0.1 s of ours, seconds of Darknet's; and a network that is done at once.
+# Two convolutions on a large map, 0.1 s for mafat and seconds for Darknet; and a network that is
+# done at once.
 printf '[net]\nwidth=416\nheight=416\nchannels=3\nbatch=8\n[convolutional]\nfilters=64\nsize=3\npad=1\nactivation=leaky\n' >slow.cfg
 printf '[convolutional]\nfilters=64\nsize=3\npad=1\nactivation=leaky\n[maxpool]\nsize=2\nstride=2\n' >>slow.cfg
 printf '[net]\nwidth=64\nheight=64\nchannels=3\n[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=leaky\n[maxpool]\nsize=2\nstride=2\n' >fast.cfg
 for name in slow fast; do "$build/make_weights" --quiet $name.cfg $name.weights || exit 1; done
 { printf 'P6\n64 64\n255\n' && head -c 12288 /dev/zero | tr '\0' 'p'; } >dot.ppm
 
-# clean NAME TEXT ARGUMENT...: refused, and no file is there that was not before
+# clean NAME TEXT ARGUMENT...: refused, and no new file exists
 clean() {
   local before
   before=$(find . -type f | sort)
@@ -75,7 +77,7 @@ echo 'a,b' >other.csv
 clean "no file for the CSV" "regular file" --csv pipe "${own[@]}"
 clean "a CSV of something else" "heading" --csv other.csv "${own[@]}"
 
-# A row that the disk has room for half of is none, and not 0.
+# A row that fits only in part on the disk is not written at all.
 said=$(PYTHONPATH=$experiments python3 -B -S - 2>&1 <<'PYTHON'
 import os, resource
 from sweep import rows
@@ -106,7 +108,7 @@ if ! "$build/memory_limit" --limit 64M -o /dev/null -- true 2>err; then
   skip sweep "no memory group can be made here: $(tail -n 1 err)"
   exit $failed
 fi
-# Groups go below one of ours where that is simple: nobody else's are there, of another container, say, whose processes cannot be seen.
+# Groups are made below our own if possible: no other process's groups are there.
 groups=$("$build/memory_limit" --check --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["cgroup"] == "v1" and a["mount"] or "")')
 groups=${groups:+$groups/mafat-test-$$}
 if [ -n "$groups" ] && mkdir "$groups" 2>/dev/null; then
@@ -118,11 +120,11 @@ mkdir bare
 for name in memory_limit run_inference; do ln -s "$build/$name" bare/; done
 BUILD=$folder/bare clean "missing peer" "install" --csv a.csv --program onnxruntime "${own[@]}"
 BUILD=$folder/bare clean "missing pack_weights" "pack_weights is missing; make" --csv a.csv --program mafat-packed "${own[@]}"
-own_swap=32M # none, where it takes root
+own_swap=32M # none if swap needs root
 "$experiments/swap.sh" with 32M true 2>err || { skip "swap" "$(tail -n 1 err)" && own_swap=none; }
 [ $own_swap = none ] || clean "a swap file that does not fit" "disk" --swap 900000G --csv a.csv "${own[@]}"
 
-# rows CSV EXPRESSION: over the list r of its rows; prints what it is
+# rows CSV EXPRESSION: prints a Python expression over the list r of its rows
 rows() {
   PYTHONPATH=$experiments python3 -B -S -c '
 import sys
@@ -131,7 +133,7 @@ r = rows.read_rows(sys.argv[1])
 of = lambda label: [row for row in r if row["label"] == label]
 print(eval(sys.argv[2]))' "$1" "$2"
 }
-# is NAME CSV EXPRESSION: it must be true
+# is NAME CSV EXPRESSION: the expression must be true
 is() { check "$1" "status $code, $(rows "$2" 'len(r), r[-1]' 2>&1 | tail -n 1 | head -c 600); $(head -c 300 err)" test "$(rows "$2" "$3")" = True; }
 
 run --csv a.csv --swap none --limits none,16M --repeats 2 --program mafat --program 'packed: mafat-packed --threads 1' --program 'bad: mafat --plan 9x9x9' \
@@ -170,7 +172,7 @@ clean "rows of another machine" "Another machine" --csv moved.csv --swap none "$
 check "one sweep at a time" "$(cat err)" grep -q 'another sweep' err
 run --csv a.csv --fresh --swap none --limits 16M --repeats 1 "${own[@]}"
 is "fresh" a.csv 'len(r) == 1'
-# Nobody else's modules, and any encoding in a comment.
+# Modules in the current folder are not used; comments may have any encoding.
 mkdir odd
 printf 'raise SystemExit("a module of the folder one is in")\n' | tee odd/json.py odd/random.py >odd/sweep.py
 { printf '# caf\351\n' && cat fast.cfg; } >odd/fast.cfg
@@ -185,7 +187,7 @@ fi
 # ---- However it ends, nothing stays
 
 gone() { ! kill -0 "$1" 2>/dev/null; }
-# left: what is still there of calls that have ended
+# left: remains of ended calls
 left() {
   local path pid places=("$groups"/)
   [ ${#parent[@]} -gt 0 ] || places=(/sys/fs/cgroup/{,memory/,cpuset/,unified/})
@@ -215,7 +217,8 @@ for strike in "${all[@]}"; do
   signal=${strike%:*} swap=${strike#*:} seconds=3
   [ "$swap" = none ] || swap=$own_swap
   [ "$swap" != none ] || seconds=2
-  # Resets ignored signals (of nohup, of a background job): a sweep that ignores its signal would run for minutes.
+  # Resets ignored signals (nohup, background jobs): a sweep that ignores its signal would run for
+  # minutes.
   env --default-signal=HUP,INT,TERM "$program" --swap "$swap" --repeats 50 "${arguments[@]}" >out 2>err &
   pid=$!
   sleep "$((RANDOM % seconds)).$((RANDOM % 10))$((RANDOM % 10))"
@@ -225,11 +228,11 @@ for strike in "${all[@]}"; do
   strikes+=" $signal:$status"
   [ $status != 0 ] || { wrong="$signal was ignored" && break; }
   guards_take=0
-  [ "$signal" != KILL ] || guards_take=10 # until they are done
+  [ "$signal" != KILL ] || guards_take=10 # time for the guards to finish
   settled $guards_take || { wrong="after $signal this is left: $(left; true)" && break; }
-  # Before Python has read a line of ours, INT is Python's own affair.
+  # Before Python runs our code, it handles INT itself.
   [ "$signal" != INT ] || grep -q "${program%.sh}" err || : >err
-  # Others fill the disk meanwhile: the rest without swap.
+  # Other processes fill the disk: continue without swap.
   ! grep -q 'has to stay free' err || { own_swap=none && : >err; }
   [ ! -s err ] || { wrong="after $signal it said: $(cat err)" && break; }
   [ ! -e k.csv ] || rows k.csv 'len(r)' >/dev/null || { wrong="after $signal the CSV is damaged" && break; }
@@ -241,7 +244,7 @@ run --swap none --repeats "$rounds" "${arguments[@]}"
 is "gone on with to its end" k.csv "len(r) == 16 * $rounds and len({rows.key(row) for row in r}) == 16 * $rounds"
 check "nothing stays" "$(left)" settled 0
 
-# ---- What fails for real
+# ---- Real failures
 
 if ! [ -e /usr/lib/darknet/include/darknet.h ]; then
   skip "killed and timed-out runs" "libdarknet is missing; apt-get install darknet"

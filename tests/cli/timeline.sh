@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# experiments/timeline.sh: what it refuses, the stored example from its CSVs, and a run on a small network where a memory group can be
-# made. Run from the project's root; BUILD names the build folder.
+# Checks experiments/timeline.sh: refusals, the stored example from its CSVs, and a run of a small
+# network if a memory group can be made. Run from the project's root; BUILD names the build folder.
 set -u
 
 build=${BUILD:-build}
@@ -41,7 +41,7 @@ fi
 { printf 'P6 64 64 255\n' && head -c 12288 /dev/zero | tr '\0' 'Q'; } >"$folder/a.ppm"
 model="$folder/small.cfg $folder/small.weights $folder/a.ppm"
 
-# ---- A disk that is full: the CSVs of the last time stay as they are, together
+# ---- A full disk: the old CSVs stay, all of them
 
 mkdir "$folder/kept"
 said=$(PYTHONPATH=$PWD/experiments:$PWD/experiments/peers python3 -B -S - "$folder/kept" "$stored" 2>&1 <<'PYTHON'
@@ -134,7 +134,8 @@ for label in ("mafat", "tiles"):
 tiles = [mark for mark in marks if mark["label"] == "tiles" and mark["layer"] == "1"]
 assert len(tiles) == 4, tiles
 PYTHON
-  # A refused run has a panel, too. Not in 1M: there the kernel may read and drop pages of the program for minutes.
+  # A refused run has a panel, too. Not at 1M: there the kernel may read and drop the program's
+  # pages for minutes.
   run --limit 1536K --swap none --folder "$folder/refused" --program mafat $model
   check 'refused' "exit status $code, $(head -n 1 "$err")" test $code = 0 -a -s "$folder/refused/timeline.png"
   check 'refused: told' "found: $(head -n 1 "$out")" grep -q '^mafat: \(refused: does not fit\|killed\)' "$out"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs the commands of doc/tutorial.md, as they stand there, from top to bottom, on what `make install` puts into a folder. What needs
-# more than this machine may have is left out, with the reason; tests/deb_clean.sh runs it in a fresh Debian. Run from the project's
-# root; BUILD names the build folder (default: build), MAFAT_MODELS the folder with ONNX files.
+# Runs the commands of doc/tutorial.md from top to bottom on an installation by `make install`.
+# Commands that need more than this machine may have are left out with a reason; tests/deb_clean.sh
+# runs all in a fresh Debian. Run from the project's root; BUILD names the build folder (default:
+# build), MAFAT_MODELS the folder with ONNX files.
 set -u
 build=$(realpath "${BUILD:-build}")
 # shellcheck disable=SC2034 # by tests/check.sh
@@ -18,7 +19,7 @@ MAKEFLAGS='' make -s --no-print-directory BUILD="$build" DESTDIR="$work/root" PR
 blocks=$work/blocks
 page_blocks doc/tutorial.md "$blocks"
 
-# ---- What cannot be done here
+# ---- Commands that cannot run here
 
 page_leave_out "$blocks" '^apt-get install' 'needs root and a mirror, and changes the system: tests/deb_clean.sh'
 page_leave_out "$blocks" '^(scp|ssh) ' 'needs a device'
@@ -37,7 +38,7 @@ PYTHONPATH=$PWD/python MAFAT_LIBRARY=$build/libmafat.so.0 python3 -c 'import maf
 "$build/memory_limit" --check 2>/dev/null | grep -q ^possible ||
   page_leave_out "$blocks" '^(mafat limit|mkfifo|exec|echo shapes.jpg|until|wait|cat took)' 'no control group can be made here'
 
-# ---- The rest. What the packages would put into /usr, and the files that a reader has, are where they can be.
+# ---- The other commands, with the packages' files and the reader's files in place
 
 camera=$work/home/camera
 mkdir -p "$camera"
@@ -53,7 +54,7 @@ in_home() {
 python=$PWD/python
 page_run "$blocks" in_home
 
-# ---- The service: its command in a group of its limit, told of a picture by a pipe
+# ---- The service: its command in a group with its limit, notified of a picture through a pipe
 
 unit=$camera/camera.service
 setting() { sed -n "s/^$1=//p" "$unit"; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Frames for tests/cli/video.sh: makes them of a picture, and compares what is said of them."""
+"""Makes frames from a picture for tests/cli/video.sh, and compares results."""
 import json
 import sys
 
@@ -15,7 +15,7 @@ def clamp(x):
 
 
 def planes_of(w, h, rgb):
-    """Y, U and V of BT.601, limited range; U and V of the first of each two by two pixels."""
+    """Y, U and V of BT.601, limited range; U and V from the first of each 2 x 2 pixels."""
     ys, us, vs = bytearray(), bytearray(), bytearray()
     for y in range(h):
         for x in range(w):
@@ -28,7 +28,7 @@ def planes_of(w, h, rgb):
 
 
 def back(w, h, ys, us, vs):
-    """Colours of the planes in floating point, each pixel with the nearest chroma."""
+    """RGB of the planes in floating point, each pixel with the nearest chroma."""
     rgb, half = bytearray(), (w + 1) // 2
     for y in range(h):
         for x in range(w):
@@ -61,12 +61,12 @@ def found(path, number=0):
 
 
 def same(a, b, number=0):
-    """To the bit."""
+    """True if frame `number` of b has a's boxes, to the bit."""
     return len(found(a)) > 0 and found(a) == found(b, int(number))
 
 
 def near(a, b):
-    """Labels; confidences to 0.02; edges to two pixels."""
+    """True if labels are equal, confidences within 0.02 and edges within two pixels."""
     one, other = found(a), found(b)
     if not one or len(one) != len(other):
         return False
@@ -79,14 +79,14 @@ def near(a, b):
 
 
 def numbered(path, n):
-    """Lines of n frames, in order, each with all that it has to have."""
+    """True for the lines of n frames in order, each complete."""
     lines = [json.loads(line) for line in open(path)]
     return [line["frame"] for line in lines] == list(range(int(n))) and all(
         line["dropped"] == 0 and line["latency_ms"] >= line["image_ms"] + line["layers_ms"] and line["wait_ms"] >= 0 for line in lines)
 
 
 def dropped(path, n):
-    """One line, of the frame before which n were left out."""
+    """True for one line, of a frame after n skipped ones."""
     lines = [json.loads(line) for line in open(path)]
     return [line["dropped"] for line in lines] == [int(n)]
 
@@ -100,7 +100,7 @@ def holds(path):
 
 
 def drawn(before, after):
-    """y4m of the same frames, of which some pixels are others, and not many."""
+    """True if two y4m files have the same frames, with some but not many pixels changed."""
     a, b = open(before, "rb").read(), open(after, "rb").read()
     a, b = a[a.index(b"\n"):], b[b.index(b"\n"):]
     changed = sum(x != y for x, y in zip(a, b))
@@ -108,7 +108,8 @@ def drawn(before, after):
 
 
 def decoded(jpeg, y4m, n):
-    """n frames of what the JPEG holds: 4:2:0, the full range, chroma the mean of two by two pixels; within what libjpeg rounds."""
+    """True for n frames with the JPEG's content: 4:2:0, full range, chroma the mean of 2 x 2
+    pixels, within libjpeg's rounding."""
     import PIL.Image
     w, h, rgb = (image := PIL.Image.open(jpeg).convert("RGB")).width, image.height, image.tobytes()
     half, high = (w + 1) // 2, (h + 1) // 2

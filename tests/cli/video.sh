@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Frames of video through the command line: each kind of them beside the same picture, what is damaged, late frames, boxes on frames,
-# bytes predicted and measured. BUILD names the build folder.
+# Checks video frames through the command line: each format against the same picture, damage, late
+# frames, boxes on frames, predicted and measured bytes. BUILD names the build folder.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 suite=video
@@ -88,13 +88,13 @@ truncated 'mjpeg: of another size' 'expected a JPEG picture of 64x48' 64x48:mjpe
 truncated 'mjpeg: one that is damaged' 'damaged JPEG picture' "$size:mjpeg" "$dir/damaged"
 check 'the ones beside it are run' 'they are not' test "$(grep -c '"detections":\[{' "$out")" = 2
 
-# ---- late frames: of those that are there, the newest
+# ---- late frames: the newest one is used
 
 printf 'P6\n64 48\n255\n' >"$dir/small.ppm" && head -c 9216 "$dir/frame.rgb24" >>"$dir/small.ppm"
 mkfifo "$dir/frames.rgb24"
 exec 5<>"$dir/frames.rgb24"
 for _ in 1 2 3 4 5 6; do head -c 9216 "$dir/frame.rgb24"; done >"$dir/six"
-cat "$dir/six" >&5 # by one write: a pipe holds 16 pages, and each end of a write may leave one of them half empty
+cat "$dir/six" >&5 # in one write: a pipe holds 16 pages, and each write may leave one half empty
 "$program" --quiet --live --video 64x48:rgb24 "${model[@]}" <"$dir/frames.rgb24" >"$dir/live.json" 5>&- &
 for _ in {1..600}; do [ ! -s "$dir/live.json" ] || break; sleep 0.1; done
 exec 5>&-
@@ -153,7 +153,7 @@ check 'JPEGs' 'it fails' video "$size:mjpeg" "$dir/two.mjpeg" "$dir/report.json"
 check 'JPEGs: resident as predicted' 'it is not' of holds "$dir/report.json"
 check 'JPEGs with boxes' 'it fails' video "$size:mjpeg" "$dir/two.mjpeg" "$dir/report.json" --report --overlay /dev/null
 check 'JPEGs with boxes: resident as predicted' 'it is not' of holds "$dir/report.json"
-# In a group of as much as is predicted.
+# In a group with the predicted limit.
 if [ -x "$build/memory_limit" ] && "$build/memory_limit" --check >/dev/null 2>&1; then
   charge=$("$program" --predict --json --video "$size" "${model[@]:2}" | sed 's/.*"predicted_charge_bytes":\([0-9]*\).*/\1/')
   check 'at the predicted charge' 'it fails' "$build/memory_limit" --json -o "$dir/group.json" --limit "$charge" -- \

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# ONNX's own test models, those of single operators and those that come from PyTorch (Debian's libonnx-testdata): each that is of
-# the project's operators, of floats, of at most four dimensions and a batch of 1 is run by several plans and compared.
+# Runs ONNX's own test models, of single operators and from PyTorch (Debian's libonnx-testdata):
+# each with supported operators, floats, at most four dimensions and a batch of 1 is run by several
+# plans and compared.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/check.sh
@@ -10,7 +11,7 @@ if [ ! -d $data ]; then
   exit 77
 fi
 
-# models NAME LEAST FOLDER...: at least so many pass, and none fails
+# models NAME LEAST FOLDER...: at least LEAST models pass, and none fails
 models() {
   local name=$1 least=$2
   shift 2
@@ -18,7 +19,7 @@ models() {
 }
 models "ONNX's operators" 391 $data/node
 models "PyTorch's models" 59 $data/pytorch-converted $data/pytorch-operator
-# Either of two maps may be known before the run.
+# Either of two operands may be constant.
 add=$data/node/test_add_bcast
 for name in x=$add/test_data_set_0/input_0.pb y=$add/test_data_set_0/input_1.pb; do
   if "$program" --least 1 --constant "$name" "$add" >/dev/null; then ok "a constant ${name%%=*}"; else fail "a constant ${name%%=*}" 'it fails'; fi

@@ -1,5 +1,6 @@
-"""boxes.py BOXES BOXES THRESHOLD: are there boxes, and the same in both, by label and within a pixel? One box a line: label,
-probability, left, top, width, height (or right, bottom). What is close to the threshold may be missing in one."""
+"""boxes.py BOXES BOXES THRESHOLD: compares two lists of boxes, which must not be empty: labels must
+be equal, edges within a pixel. A box a line: label, probability, left, top, width, height (or
+right, bottom). Boxes close to the threshold may be missing in one."""
 import sys
 
 CLOSE, PIXEL = 0.002, 1

@@ -1,5 +1,6 @@
-"""floats.py [--some] FILE FILE: the same layers (as tests/darknet/network.c writes them, or two folders of raw floats), each within
-2e-5 of the largest value of the first's? --some: the second may lack layers."""
+"""floats.py [--some] FILE FILE: compares layers (in the format of tests/darknet/network.c, or two
+folders of raw floats): each must be within 2e-5 of the first one's largest value. --some: the
+second file may lack layers."""
 import array
 import os
 import struct

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Random graphs of three formats beside the programs that have run such files for years, in batches.
+"""Compares random graphs of three formats with established programs, in batches.
 
-    run.py [--graphs N] [--batch N] [--only FORMAT] [--first N]
+  run.py [--graphs N] [--batch N] [--only FORMAT] [--first N]
 
-FORMAT is darknet (libdarknet, layer by layer: tests/oracle/oracle_random.c), onnx or onnx-integers (onnxruntime), tflite or tflite-integers
-(TFLite's library), of floats and of 8-bit numbers; or tflite-strange: files of operators that belong together but for some
-(all as experiments/peers/install.sh has them: tests/differential/random_graphs.c makes the files,
-experiments/peers/judge_* run them). Each graph is
-also run by three random plans, on one to three threads, at random levels of kernels, by random algorithms and ways of reading, and gives the
-same bits as untiled. A batch that a program does not outlive is run again in halves: what one graph alone does is a failure; what none of them does by itself
-is what libdarknet's own writes behind its arrays come to. N graphs of each (1000), numbers from --first on.
+FORMAT: darknet (libdarknet, layer by layer: tests/oracle/oracle_random.c); onnx or onnx-integers
+(onnxruntime); tflite or tflite-integers (TFLite's library), of floats and 8-bit integers; or
+tflite-strange: files with some operators that do not fit together. experiments/peers/install.sh
+installs the programs, tests/differential/random_graphs.c makes the files, experiments/peers/judge_*
+run them. Each graph is also run by three random plans, on one to three threads, at random kernel
+levels, with random algorithms and weight placement, and must give the bits of the untiled run. If a
+program crashes in a batch, the batch is run again in halves: a crash by a single graph is a
+failure. A crash that no single graph causes comes from libdarknet's writes past its arrays. N
+graphs of each (1000), numbers from --first on.
 
-Exit status: 0, 1 with failures, 77 where none of the programs is there."""
+Exit status: 0, 1 with failures, 77 if none of the programs is installed."""
 
 import argparse
 import os
@@ -28,7 +30,7 @@ DONE = re.compile(r"^(ok|FAIL) (\d+) graphs")
 
 
 def pipe(producer, consumer, environment=None):
-    """Lines of both, and whether both ended by themselves."""
+    """Lines of both programs, and whether both ended normally."""
     with subprocess.Popen(producer, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=False) as maker:
         judge = subprocess.run(consumer, stdin=maker.stdout, capture_output=True, check=False, env=dict(os.environ, **(environment or {})))
         maker.stdout.close()
@@ -85,7 +87,7 @@ class TFLiteIntegers(TFLite):
 
 class TFLiteStrange(TFLite):
     name = "tflite-strange"
-    may_end = True  # TFLite's library, by some of these files
+    may_end = True  # some of these files crash TFLite's library
 
 
 class Count:
@@ -108,7 +110,7 @@ class Count:
             if line.startswith("FAIL") and not DONE.match(line):
                 found = re.match(r"FAIL \D*(\d+):", line)
                 if found and n > 1 and peer.name == "darknet" and not any(again.startswith("FAIL") for again in peer.run(int(found.group(1)), 1)[0]):
-                    self.unsteady += 1  # what libdarknet reads, or writes, behind its arrays
+                    self.unsteady += 1  # caused by libdarknet's accesses past its arrays
                     continue
                 self.failures += 1
                 print("FAIL differential %s: %s" % (peer.name, line[5:]), flush=True)
@@ -131,7 +133,8 @@ def main():
             print("skip differential %s: its program is not there (experiments/peers/install.sh)" % peer.name)
             peers.remove(peer)
     counts = {p.name: Count() for p in peers}
-    for first in range(o.first, o.first + o.graphs, o.batch):  # in turns, so that whoever stops it has some of each
+    # formats in turns: an interrupted run has some of each
+    for first in range(o.first, o.first + o.graphs, o.batch):
         for peer in peers:
             counts[peer.name].try_batch(peer, first, min(o.batch, o.first + o.graphs - first))
             print("   %s %d: %d graphs, %d failures" % (peer.name, first, counts[peer.name].graphs, counts[peer.name].failures), flush=True)

@@ -1,5 +1,5 @@
-"""Command lines of all programs that inject.py and kills.py run while something fails, each in folders of its
-own, and what may be left of it."""
+"""Command lines of all programs that inject.py and kills.py run while something fails, each in its
+own folders, and checks of what is left."""
 
 import http.client
 import json
@@ -25,9 +25,10 @@ GROUPS = "/sys/fs/cgroup/memory" if os.path.isdir("/sys/fs/cgroup/memory") else 
 
 
 class Case:
-    """A command; {out} in it is a folder for what it makes, {given} one of what there is; measures: its answer goes by what is measured; needs: a program that may
-    not be there; group: it makes a control group, below one of its own; always: a call and an error that are in every sample, each time they can be; serves: at {socket}, where it is asked for a picture
-    and ended by TERM: what it answers is its answer."""
+    """A command. {out} is a folder for its outputs, {given} one of its inputs. measures: its
+    results depend on measurements. needs: a program that may be missing. group: makes a control
+    group, below one of its own. always: a call and an error included in every sample. serves: a
+    server at {socket} that is asked for a picture and ended by TERM; its response is the result."""
 
     def __init__(self, name, command, makes=(), statuses=(0, 1, 2, 3), says="run_inference: ", measures=False, needs=None, group=False, always=None,
                  serves=False):
@@ -58,7 +59,7 @@ def cases():
         Case("tiles", run + ["--plan", "2x2:loaded/NoCut", CFG, WEIGHTS, JPEG]),
         Case("several", run + ["--memory", "64M", CFG, WEIGHTS, JPEG, JPEG.replace("000000", "000001")]),
         Case("sweep", run + ["--predict", "--sweep", "8M,64M", CFG]),
-        Case("front", run + ["--predict", "--pareto", "--memory", "64M", CFG], measures=True),  # which plans no other beats goes by what is resident
+        Case("front", run + ["--predict", "--pareto", "--memory", "64M", CFG], measures=True),  # the Pareto front depends on resident bytes
         Case("dump", run + ["--dump-output", "{out}/output", "--marks", "{out}/marks", CFG, WEIGHTS, JPEG], makes=("output", "marks")),
         Case("predict", run + ["--predict", "--memory", "64M", "--map", "{out}/map.svg", CFG], makes=("map.svg",)),
         Case("tight", run + ["--sandbox", "off", "--lock", "on", "--memory", "5M", CFG, WEIGHTS, JPEG]),
@@ -75,7 +76,7 @@ def cases():
              says="annotate: ", needs=program("annotate")),
         Case("limit", [program("memory_limit"), "--parent", "{group}", "--limit", "64M", "--output", "{out}/report", "--timeline", "{out}/timeline", "--"] + run + [CFG, WEIGHTS, JPEG],
              makes=("report", "timeline"), statuses=(0, 1, 2), says=("memory_limit: ", "run_inference: "),
-             needs=program("memory_limit"), group=True, always=("close", "EIO")),  # an end of a pipe that stays open, and nobody waits for it
+             needs=program("memory_limit"), group=True, always=("close", "EIO")),  # a pipe's end that stays open unnoticed
         Case("doctor", [program("mafat"), "doctor", "--json", "{given}/bytes"], statuses=(0, 1, 2), says=("mafat doctor: ", "mafat: "), measures=True),
         Case("doctor-folder", [program("mafat"), "doctor", "{given}"], statuses=(0, 1, 2), says=("mafat doctor: ", "mafat: "), measures=True),
         Case("mafat", [program("mafat"), "run", "--quiet", CFG, WEIGHTS, JPEG], says=("mafat: ", "run_inference: ")),
@@ -92,8 +93,8 @@ def cases():
 
 
 class Client:
-    """A client of a starting server: requests a picture and the other pages, and ends the server; `found`, once it is joined, is what was in the picture, None
-    where no answer came, or one that said why not, or that not all is in it."""
+    """A client of a starting server: requests a picture and the other pages, and ends the server.
+    `found`, once joined: the picture's result; None without a complete response."""
 
     class Connection(http.client.HTTPConnection):
         def connect(self):
@@ -122,7 +123,7 @@ class Client:
             connection.close()
 
     def wait(self):
-        """Until it listens, or has ended."""
+        """Waits until it listens or has ended."""
         ends = time.monotonic() + PATIENCE / 2
         while self.process.poll() is None and time.monotonic() < ends:
             if self.ask("GET", "/healthz")[0]:
@@ -159,7 +160,7 @@ class Client:
 
 
 def answer(text):
-    """Detections or plan of an answer, without measured memory and milliseconds."""
+    """Detections or plan of an output, without measured memory and milliseconds."""
     if text.startswith(b"{"):
         told = json.loads(text)
         return [told[key] for key in ("image", "network", "inputs", "outputs", "detections")]
@@ -177,7 +178,7 @@ def is_json(text):
 
 
 def collect_groups(path):
-    """Removes a group; were there any below?"""
+    """Removes a group. True if there were groups below it."""
     below = [name for name in os.listdir(path) if os.path.isdir(os.path.join(path, name))]
     for name in below:
         os.rmdir(os.path.join(path, name))
@@ -186,7 +187,7 @@ def collect_groups(path):
 
 
 def is_whole(name, content):
-    """Tells if a file with measured or drawn contents is complete."""
+    """True if a file with measured or drawn contents is complete."""
     if name.endswith(".png"):
         return content.endswith(b"IEND\xaeB\x60\x82")
     if name.endswith(".jpg"):
@@ -206,8 +207,8 @@ class Bench:
             file.write(bytes(range(256)) * 6000)
 
     def run(self, case, wrapper=(), meanwhile=None):
-        """Exit status (None: it did not end), stdout, stderr, and what it left, by name. wrapper: words before the command; meanwhile: is
-        called with the process once it is started."""
+        """Exit status (None: timeout), stdout, stderr, and remaining files by name. wrapper: words
+        before the command. meanwhile: called with the started process."""
         out = tempfile.mkdtemp(dir=self.folder)
         group = os.path.join("mafat-faults", os.path.basename(out))
         if case.group:
@@ -223,7 +224,7 @@ class Bench:
                 stdout, stderr = process.communicate(timeout=PATIENCE)
                 status = process.returncode
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)  # with what it traces
+                os.killpg(process.pid, signal.SIGKILL)  # and the processes that it traces
                 stdout, stderr = process.communicate()
                 status = None
             if client:
@@ -238,7 +239,7 @@ class Bench:
 
 
 def goes_on(session):
-    """Is any process of the session there, after ten seconds?"""
+    """True if a process of the session exists after ten seconds."""
     for _ in range(1000):
         try:
             os.killpg(session, 0)
@@ -249,7 +250,7 @@ def goes_on(session):
 
 
 def collect(out):
-    """The files by name; a calibration's name, a hash, is replaced, since it depends on the machine."""
+    """The files by name. A calibration's name is a hash of the machine, so it is replaced."""
     left = {}
     for folder, _, names in os.walk(out):
         for name in names:
@@ -265,7 +266,8 @@ def wrong_files(case, left, expected):
         if name not in case.makes:
             return "leaves %s" % name
         measured = name.endswith((".png", ".jpg")) or name in ("marks", "report", "timeline", "calibration")
-        if measured and name != "marks" and not is_whole(name, content):  # these are emptied first, and grow
+        # marks are truncated first, then grow
+        if measured and name != "marks" and not is_whole(name, content):
             return "leaves a part of %s: %s" % (name, content[-40:])
         measured |= name.endswith(".svg") and len(content) == len(expected[name])
         if not measured and content != expected[name]:
@@ -274,7 +276,7 @@ def wrong_files(case, left, expected):
 
 
 def wrong_answer(case, status, stdout, left, expected):
-    """The problem with the answer of a successful run, or None."""
+    """The problem with the output of a successful run, or None."""
     if status != 0:
         return None
     if case.serves:

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Files that give less than they are asked for, take their time, change, shrink or fail while they are read, and disks that are full or
-# lose power, on a file system of our own (hostile_files.c): the right answer or a failure that says so, and outputs whole or not there.
-# Run from the project's root; BUILD names the build folder.
+# Runs programs on files that return less than requested, are slow, change, shrink or fail while
+# being read, and on disks that are full or lose power (hostile_files.c): results must be right or
+# a failure reported, outputs complete or missing. Run from the project's root; BUILD names the
+# build folder.
 set -u
 build=$(realpath "${BUILD:-build}")
 # shellcheck disable=SC2034 # by tests/check.sh
@@ -31,7 +32,7 @@ if [ ! -e "$files/.control" ]; then
   exit 0
 fi
 
-how() { # WORDS...: anew, one after the other
+how() { # WORDS...: resets, then sets each behaviour
   echo off >"$files/.control"
   for word in "$@"; do echo "$word" >"$files/.control"; done
 }
@@ -45,13 +46,13 @@ timeless() { sed 's/ in [0-9.]* ms, memory [0-9. of]* MiB//'; }
 kept=("$files/shapes.cfg" "$files/shapes.weights" "$files/picture.jpg")
 packed=("$files/packed" "$files/picture.jpg")
 plans=('1x1/NoCut' 'rows1:streamed/NoCut' '1x1:loaded/6/1x1:loaded')
-for i in 0 1 2; do # of each plan, which may have other bits than another's algorithm
+for i in 0 1 2; do # results of each plan, whose algorithms may give other bits
   "$build/run_inference" --quiet --plan "${plans[i]}" "${kept[@]}" | timeless >"$dir/answer$i"
 done
 program=$build/run_inference
 patience=120
 
-# reads NAME: all plans, from Darknet's files and packed ones, answer as ever
+# reads NAME: all plans give the usual results, from Darknet's files and packed ones
 reads() {
   local i model
   for i in 0 1 2; do
@@ -76,20 +77,20 @@ check 'packing from short reads' "$(cat "$err")" cmp "$files/again" "$dir/packed
 check 'checking by short reads' "$(cat "$err")" test $? = 0
 rm -f "$files/again"
 
-# ---- files that change while they are read: before each of the first reads, and some later ones
+# ---- files that change while they are read: before each of the first reads and some later ones
 
 refused_in_a_line() { # NAME
   if [ "$code" != 1 ] && [ "$code" != 2 ]; then fail "$1" "exit status $code: $(head -c 200 "$err")"; fi
   [ "$(wc -l <"$err")" = 1 ] || fail "$1" "not one line: $(head -c 300 "$err")"
 }
-# answers_or_fails NAME PLAN-NUMBER STATUS...: of what was run: right, or refused in one line
+# answers_or_fails NAME PLAN-NUMBER STATUS...: the run was right, or failed with one line
 answers_or_fails() {
   if [ "$code" = 0 ]; then
     timeless <"$out" | cmp -s - "$dir/answer$2" || fail "$1" "a wrong answer: $(head -c 200 "$out")"
   else refused_in_a_line "$1"; fi
 }
 refused=0 right=0
-# disturbed FILE CHANGE MODEL: restored each time
+# disturbed FILE CHANGE MODEL: changes the file during runs, restoring it each time
 disturbed() {
   local i k name
   local -n words=$3
@@ -107,7 +108,7 @@ cp $shapes/shapes.cfg $shapes/shapes.weights "$dir/"
 cp $shapes/holdout/000000.jpg "$dir/picture.jpg"
 for change in shrink grow fail gone touch rewrite; do
   disturbed packed $change packed
-  if [ $change != rewrite ]; then disturbed shapes.weights $change kept; fi # other floats are another model, as good as the first
+  if [ $change != rewrite ]; then disturbed shapes.weights $change kept; fi # other floats are a valid model, too
   if [ $change = rewrite ] || [ $change = shrink ] || [ $change = fail ]; then
     cp "$dir/shapes.weights" "$files/"
     cp "$dir/packed" "$files/"
@@ -120,7 +121,7 @@ for change in shrink fail; do
   for k in 0 1 2 3; do
     cp "$dir/picture.jpg" "$files/picture.jpg" && how "at $k $change picture.jpg"
     run --quiet "${kept[@]}"
-    # Half a picture has an answer of its own.
+    # Half a picture gives other valid boxes.
     if [ "$code" != 0 ]; then refused_in_a_line "picture, $change before read $k"; fi
     cp "$dir/picture.jpg" "$files/picture.jpg"
     cp "$dir/shapes.cfg" "$files/shapes.cfg" && how "at $k $change shapes.cfg"
@@ -129,7 +130,8 @@ for change in shrink fail; do
     cp "$dir/shapes.cfg" "$files/shapes.cfg"
   done
 done
-# Weights that are read in every run, rewritten between them, by another program or another file in their place.
+# Weights read in every run, rewritten between runs by another program, or replaced by another
+# file.
 cp "$dir/picture.jpg" "$dir/shapes.cfg" "$files/"
 for change in rewrite touch gone; do
   for k in 5 20 60 120; do
@@ -142,9 +144,10 @@ for change in rewrite touch gone; do
   done
 done
 
-# ---- completions: short ones and failures, as each way of reading has them, where the kernel refuses the others
+# ---- completions: short ones and failures for each way of reading, if the kernel refuses the
+# others
 
-# without CALL...: run_inference
+# without CALL...: runs run_inference with these calls failing
 without() {
   local inject=()
   for call in "$@"; do inject+=(-e "inject=$call:error=ENOSYS"); done
@@ -172,7 +175,7 @@ if ! strace -qq -o /dev/null true 2>/dev/null; then skip completions 'needs stra
   program=$build/run_inference
 fi
 
-# ---- outputs: a disk that is full after so many bytes, and one that loses power
+# ---- outputs: a disk that becomes full, and one that loses power
 
 how
 cp "$dir/packed" "$dir/shapes.weights" "$dir/shapes.cfg" "$dir/picture.jpg" "$files/"
@@ -204,7 +207,7 @@ for which in 0 1 2 3 4; do
   check "$name is made" "$(cat "$err")" test -s "${made[which]}"
   bytes=$(stat -c %s "${made[which]}")
   rm -f "${made[which]}"
-  for left in 0 1 $((bytes / 3)) $((bytes / 2)); do # a packed file has holes
+  for left in 0 1 $((bytes / 3)) $((bytes / 2)); do # packed files have holes
     how "full $left"
     make_file $which >"$out" 2>"$err"
     code=$?

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""System calls that fail, one by one.
+"""Makes system calls fail, one at a time.
 
-    inject.py [--only TEXT] [--sample N] [--jobs N] [--seed N] [CASE...]
+  inject.py [--only TEXT] [--sample N] [--jobs N] [--seed N] [CASE...]
 
-Runs each case once under strace to learn which calls it makes, in what order. Then once for every call of those that may
-fail, on files, memory, threads and rings, and for every error that it may fail with: that call fails, and all else is as ever.
-Each such run must end by itself within a time, by a documented exit status; with one line where that is not 0; with the right
-answer where it is; and must leave no file but one that is whole. --sample: so many points of each case, drawn by --seed;
---only: of calls whose name has TEXT in it.
+Runs each case once under strace to record its calls in order. Then, for every call on files,
+memory, threads and rings that may fail, and for every error that it may have, runs the case again
+with only that call failing. Each such run must end by itself in time with a documented exit status,
+print one line if it fails, give the right result if it succeeds, and leave only complete files.
+--sample: this many points of each case, drawn by --seed; --only: calls whose name contains TEXT.
 
-What happens before main, where the C library maps and protects what it needs, is not looked at: its messages are its own.
-Exit status: 0 all is well, 1 a point is not, 77 nothing can be injected here."""
+Calls before main, in which the C library maps and protects memory, are not tested: it prints its
+own messages. Exit status: 0 all pass, 1 a point fails, 77 injection is not possible here."""
 
 import argparse
 import concurrent.futures
@@ -23,7 +23,8 @@ import tempfile
 
 from bench import Bench, can_run, cases, wrong_answer, wrong_files
 
-# Which errors a call may fail with. Less than was asked for: tests/faults/hostile_files.sh, for the bytes must be there.
+# Errors that a call may have. Short reads are in tests/faults/hostile_files.sh, which has to
+# provide the bytes.
 ERRORS = {
     "openat": ["ENOENT", "EACCES", "EMFILE", "ENOMEM", "EIO"], "open": ["ENOENT", "EMFILE"],
     "read": ["EIO", "EINTR", "EAGAIN"], "pread64": ["EIO", "EINTR", "EAGAIN"], "readv": ["EIO"], "preadv": ["EIO"], "preadv2": ["EIO", "EOPNOTSUPP"],
@@ -52,7 +53,7 @@ def strace(trace, injected=None):
 
 class Injector(Bench):
     def points(self, case, only):
-        """(call, which of them in its thread, error), and the run as it should be."""
+        """(call, its number in its thread, error), and the expected run."""
         trace = os.path.join(self.folder, case.name + ".trace")
         expected = self.run(case, strace(trace))
         if expected[0] != 0:
@@ -65,11 +66,12 @@ class Injector(Bench):
                     continue
                 thread, call = found.groups()
                 counts[thread, call] = counts.get((thread, call), 0) + 1
-                # main's first call asks whether the standard streams are open; a child's calls are counted from its own start.
+                # main's first call checks the standard streams; a child's calls are counted from
+                # its own start.
                 if before is None and call == "fcntl" and "F_GETFD" in line:
                     before = {c: n for (_, c), n in counts.items()}
                     before[call] -= 1
-                # A program that another becomes is not looked at before its own main, either.
+                # Calls before the main of an executed program are not tested either.
                 if call == "execve" and before is not None and " = -1 " not in line:
                     loading.add(thread)
                 elif call == "fcntl" and "F_GETFD" in line:
@@ -83,14 +85,16 @@ class Injector(Bench):
             most[call] = max(most.get(call, 0), n)
         found = []
         for call in sorted(first):
-            if only not in call or (case.serves and call == "rt_sigprocmask"):  # pthread_create's own: all signals stay blocked, TERM too
+            # pthread_create's own call: all signals stay blocked, also TERM
+            if only not in call or (case.serves and call == "rt_sigprocmask"):
                 continue
             for error in ERRORS.get(call, []):
                 found += [(call, n, error) for n in range(first[call], most[call] + 1) if (call, n) not in loaded]
         return found, expected
 
     def loses_words(self, case, point):
-        """Is it what would have been said that cannot be written? Of several processes each one's n-th call fails."""
+        """True if the failed write is that of the message itself. With several processes the n-th
+        call of each fails."""
         trace = os.path.join(self.folder, "words-%s-%s-%d" % (case.name, point[2], point[1]))
         self.run(case, strace(trace, "%s:error=%s:when=%d" % (point[0], point[2], point[1])))
         with open(trace, encoding="ascii", errors="replace") as lines:
@@ -104,7 +108,8 @@ class Injector(Bench):
         if status not in case.statuses:
             return "exit status %d: %s" % (status, stderr[-200:].decode(errors="replace"))
         told = any(line.startswith(case.says) for line in stderr.decode(errors="replace").splitlines())
-        told = told or (case.group and status == 1 and "report" in left)  # which says how the command ended
+        # the report shows how the command ended
+        told = told or (case.group and status == 1 and "report" in left)
         if status != 0 and not told and not (point[0] == "write" and self.loses_words(case, point)):
             return "exit status %d without a word: %s" % (status, stderr[-200:].decode(errors="replace"))
         return wrong_files(case, left, expected[3]) or wrong_answer(case, status, stdout, left, expected)

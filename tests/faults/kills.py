@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Signals at random moments.
+"""Sends signals at random moments.
 
-    kills.py [--times N] [--jobs N] [--seed N] [--only SIGNAL] [CASE...]
+  kills.py [--times N] [--jobs N] [--seed N] [--only SIGNAL] [CASE...]
 
-Runs the cases of bench.py in turn, N times all together (2000), and sends each a signal at a random moment of its life: TERM, INT, HUP,
-QUIT, KILL; or STOP, and CONT a little later; or these two again and again until it ends (STORM); or none, but SIGALRM comes every half a
-millisecond, and ends each call that waits by EINTR (ALRM; tests/faults/storm.c, of dynamic programs). A signalled process ends by that signal, or as if it had not come, where all was done
-by then; whoever was stopped goes on to the right answer. Ten seconds later no process and no control group is there, and no file but a
-whole one: behind KILL, and of what does nothing about signals (a program of the library; memory_limit about QUIT), also what had not got its name yet (.part, six
-letters behind the name, calibrating-), and the reports of memory_limit, which are emptied first.
+Runs the cases of bench.py in turn, N times in all (2000), and sends each a signal at a random
+moment: TERM, INT, HUP, QUIT or KILL; STOP, then CONT a little later; STOP and CONT repeatedly
+(STORM); or SIGALRM every 0.5 ms, which ends waiting calls with EINTR (ALRM; tests/faults/storm.c,
+dynamic programs only). A process ends by the signal, or normally if its work was done; a stopped
+one continues to the right result. Ten seconds later no process, control group or incomplete file
+may be left. After KILL, and for programs without a signal handler (users of the library;
+memory_limit and QUIT), temporary files may be left (.part, a suffix of six letters, calibrating-),
+as well as truncated reports of memory_limit.
 
-Exit status: 0 all is well, 1 a run is not."""
+Exit status: 0 all pass, 1 a run fails."""
 
 import argparse
 import concurrent.futures
@@ -36,7 +38,7 @@ class Moment:
 
     def __init__(self, case, name, seconds, pause):
         if name == "ALRM" and case.name == "tight":
-            name = "STORM"  # with libraries of its own it does not fit there
+            name = "STORM"  # STORM does not work with private libraries
         self.case, self.name, self.seconds, self.pause = case, name, seconds, pause
         if name == "ALRM":
             self.case = copy.copy(case)
@@ -73,7 +75,8 @@ class Moment:
         if self.name in GOES_ON:
             return (0,)
         number = getattr(signal, "SIG" + self.name)
-        return (0, -number, 128 + number) + ((2,) if self.name != "KILL" and self.case.group else ())  # memory_limit's own: the command was ended
+        # memory_limit's status if the command was ended
+        return (0, -number, 128 + number) + ((2,) if self.name != "KILL" and self.case.group else ())
 
 
 def wrong(bench, moment, expected):

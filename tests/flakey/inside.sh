@@ -1,13 +1,13 @@
 #!/bin/busybox sh
-# The first process of the machine that run.sh boots, in an initramfs. Prints to the second serial port a line "ok NAME" or
-# "FAIL NAME: why" for each thing tried, at the end "finished".
+# First process of the machine that run.sh boots, in an initramfs. Prints to the second serial port
+# a line "ok NAME" or "FAIL NAME: why" for each check, and "finished" at the end.
 /bin/busybox --install -s /bin
-export PATH=/bin DM_DISABLE_UDEV=1 # nobody but dmsetup makes nodes here
+export PATH=/bin DM_DISABLE_UDEV=1 # dmsetup makes the nodes itself
 mount -t proc none /proc
 mount -t sysfs none /sys
 mount -t devtmpfs none /dev
 exec </dev/null >/dev/ttyS1 2>&1
-stty raw <&1 # line feeds as they are
+stty raw <&1 # do not translate line feeds
 # shellcheck disable=SC2034 # by check.sh
 suite=flakey
 # shellcheck source=tests/check.sh
@@ -18,13 +18,13 @@ while read -r module; do insmod "/modules/$module"; done </modules/order 2>/tmp/
 losetup /dev/loop0 /image
 size=$(($(stat -c %s /image) / 512))
 
-# table FLAKEY-ARGUMENTS: seconds up, seconds down, features; what is under way is not waited for
+# table FLAKEY-ARGUMENTS: seconds up, seconds down, features; does not wait for pending requests
 table() {
   dmsetup suspend --noudevsync --nolockfs --noflush disk && dmsetup load --noudevsync disk --table "0 $size flakey /dev/loop0 0 $*" && dmsetup resume --noudevsync disk
 }
-fails() { table 0 86400; }                      # every read and write
+fails() { table 0 86400; }                      # all reads and writes fail
 fails_writes() { table 0 86400 1 error_writes; }
-loses_writes() { table 0 86400 1 drop_writes; } # and says that they were done
+loses_writes() { table 0 86400 1 drop_writes; } # writes are dropped and reported as done
 works() { table 86400 0; }
 
 if dmsetup create --noudevsync disk --table "0 $size flakey /dev/loop0 0 86400 0" && [ -e /dev/mapper/disk ] && mount -t ext4 /dev/mapper/disk /disk; then
@@ -44,7 +44,8 @@ without_ms() { sed 's/ in [0-9.]* ms, memory [0-9. of]* MiB//' "$1"; }
 without_ms /tmp/expected >/tmp/expected.text
 without_ms /tmp/expected_packed >/tmp/expected_packed.text
 
-# judged STATUS EXPECTED: a run is refused by one line, with status 1, or 2 where the file could not even be opened; or right
+# judged STATUS EXPECTED: a run fails with one line and status 1 (2 if the file could not be
+# opened), or is right
 judged() {
   without_ms /tmp/out >/tmp/out.text
   case $1 in
@@ -54,7 +55,8 @@ judged() {
   esac
 }
 
-# Reads that fail from a random moment on, and then work again: of Darknet's file and a packed one, past the page cache and through it.
+# Reads that fail from a random moment and then work again: of Darknet's file and a packed one,
+# past the page cache and through it.
 wrong=0 refused=0 right=0
 for i in $(seq 1 60); do
   sync
@@ -85,7 +87,7 @@ for i in $(seq 1 60); do
 done
 [ $wrong = 0 ] && ok "60 runs while reads fail: $refused refused, $right right"
 
-# Writes that fail: a failure, and no file.
+# Failing writes: a failure, and no file.
 mount_again || fail 'the disk' 'is lost'
 fails_writes
 pack_weights --quiet shapes.cfg shapes.weights /disk/out >/tmp/out 2>/tmp/err
@@ -98,8 +100,8 @@ elif [ "$(wc -l </tmp/err)" != 1 ]; then fail 'writes that fail' "$(cat /tmp/err
 elif [ -e /disk/out ]; then fail 'writes that fail' 'a file is there'
 else ok 'writes that fail: one line, no file'; fi
 
-# Power that fails: what is written from a moment on is lost, whatever the disk says. The file is whole or not there; and whole where the
-# program had ended before, and the file system was synced.
+# Power failure: later writes are lost although the disk reports success. The file is complete or
+# missing; complete if the program had ended and the file system was synced.
 lost=0 there=0 absent=0
 for i in $(seq 1 60); do
   rm -f /disk/out /disk/out.part
@@ -124,12 +126,13 @@ for i in $(seq 1 60); do
 done
 [ $lost = 0 ] && ok "power fails at 60 moments: the file is whole $there times, absent $absent times"
 
-# Power that fails behind every single write of a disk, as dm-log-writes has them in order: a file is whole or not there; one that is replaced is
-# the old or the new one; and what had been synced stays. Another program syncs all the while, so that parts of files are written, too.
+# Power failure after every single write, in the order of dm-log-writes: a file is complete or
+# missing; a replaced one is old or new; synced data stay. Another program syncs continuously, so
+# that parts of files are written, too.
 umount /disk
 truncate -s 96M /log
 losetup /dev/loop1 /before && losetup /dev/loop2 /log
-cp /before /replayed # what it was before the first of them
+cp /before /replayed # the disk before the first write
 if dmsetup create --noudevsync logged --table "0 $(($(stat -c %s /before) / 512)) log-writes /dev/loop1 /dev/loop2" && mount -t ext4 /dev/mapper/logged /logged; then
   mark() { dmsetup message --noudevsync logged 0 mark "$1"; }
   while :; do usleep 30000; sync; done &
@@ -148,8 +151,8 @@ else
   fail 'a disk with a log' "$(cat /tmp/insmod; dmsetup targets)"
 fi
 
-may='absent out' dump='absent dump' # what the files may be
-is() { # FILE: the name of what it is
+may='absent out' dump='absent dump' # allowed states of the files
+is() { # FILE: prints which state it has
   [ -e "$1" ] || { echo absent && return; }
   for wanted in out half dump; do ! cmp -s "$1" /want/$wanted || { echo $wanted && return; }; done
   echo "another, of $(stat -c %s "$1") bytes"

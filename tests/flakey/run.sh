@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Boots a Debian kernel in an emulated machine with disks that fail, below ext4. dm-flakey: weights are streamed while reads fail, and files
-# are packed while writes fail, or are lost from a moment on, as when power fails. dm-log-writes: every write of a disk on which files are made,
-# so that power fails behind each of them (replay.c). Needs no root. BUILD names the build folder; --console shows the machine's console at
-# the end.
+# Boots a Debian kernel in an emulated machine with failing disks below ext4. dm-flakey: weights
+# are streamed while reads fail, and files are packed while writes fail or are lost from a moment
+# on, as in a power failure. dm-log-writes: records every write of a disk, to emulate a power
+# failure after each (replay.c). Needs no root. BUILD names the build folder; --console prints the
+# machine's console at the end.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck disable=SC2034 # by tests/emulated_machine.sh

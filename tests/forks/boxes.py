@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""How far the forks' ways of doing things move a trained network's boxes: the second table of doc/forks.md.
+"""Measures how far the forks' differences move a trained network's boxes: the second table of
+doc/forks.md.
 
-Runs one network on the pictures of Debian's darknet package as pjreddie's Darknet would and as AlexeyAB's: all of it, stretched, with AlexeyAB's
-batch norm epsilon, with his suppression (computed here from boxes that are not suppressed), with pictures resized as OpenCV does it (by libdarknet's decoder,
-through ctypes). Prints for each how many detections are the same ones, how far their edges and confidences are, and how many
-are on one side only. Looks for Yolo-Fastest 1.1-xl in MAFAT_MODELS; BUILD names the build folder."""
+Runs one network on the pictures of Debian's darknet package like pjreddie's Darknet, and like
+AlexeyAB's: with everything, stretched, with AlexeyAB's batch norm epsilon, with his suppression
+(computed here from unsuppressed boxes), with pictures resized like OpenCV (by libdarknet's decoder,
+through ctypes). Prints for each the number of equal detections, differences of edges and
+confidences, and detections of one side only. Needs Yolo-Fastest 1.1-xl in MAFAT_MODELS; BUILD names
+the build folder."""
 
 import argparse
 import ctypes
@@ -41,7 +44,8 @@ def edges(a, b):
 
 
 def distance(a, b):
-    """DIoU's: how far apart the centres are beside the diagonal of the box around both, squared."""
+    """DIoU's penalty: squared distance of the centres relative to the diagonal of the enclosing
+    box."""
     w = max(a[2] + a[4], b[2] + b[4]) - min(a[2], b[2])
     h = max(a[3] + a[5], b[3] + b[5]) - min(a[3], b[3])
     x, y = (a[2] - b[2] + (a[4] - b[4]) / 2), (a[3] - b[3] + (a[5] - b[5]) / 2)
@@ -49,7 +53,8 @@ def distance(a, b):
 
 
 def suppress(found, size, beta):
-    """Boxes after greedy suppression at 0.45. beta: DIoU's exponent, None: IoU. Coordinates are shares of the picture, as in Darknet."""
+    """Boxes after greedy suppression at 0.45. beta: DIoU's exponent; None: IoU. Coordinates are
+    fractions of the picture, as in Darknet."""
     kept = []
     for d in sorted((c, p, x / size[0], y / size[1], w / size[0], h / size[1]) for c, p, x, y, w, h in found)[::-1]:
         if all(k[0] != d[0] or iou(k, d) - (distance(k, d) ** beta if beta else 0) <= .45 for k in kept):
@@ -74,7 +79,7 @@ def compare(name, ours, theirs):
           f"{max(abs(a[1] - b[1]) for a, b in pairs):.2g} |", flush=True)
 
 
-# ---- weights as another fork's batch norm sees them ----
+# ---- weights changed to another fork's batch norm ----
 
 def layers_of(cfg_text):
     """(filters, weights per filter, normalized) of each [convolutional]; channels are followed as far as Yolo-Fastest needs."""
@@ -100,7 +105,7 @@ def layers_of(cfg_text):
 
 
 def with_alexeyabs_epsilon(cfg, weights, to):
-    """Variances v become v' with sqrt(v') + 1e-6 = sqrt(v + 1e-5). Returns all variances."""
+    """Changes variances v to v' with sqrt(v') + 1e-6 = sqrt(v + 1e-5). Returns all variances."""
     with open(weights, "rb") as f:
         data = bytearray(f.read())
     with open(cfg) as f:

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Checks doc/forks.md: pjreddie's Darknet, AlexeyAB's fork and mafat.
 
-Every case is a network of a few layers on numbers that are made here. Both forks' formulas are written down below, as plain
-loops; run_inference must give what the fork gives that the case names. How far the other fork's formula is from that, beside
-the layer's largest value, is the figure of doc/forks.md, and must be within a tenth of it. Where Debian's libdarknet can
-judge (build/oracle_layers is there), it must agree or differ as the case says.
+Each case is a network of a few layers on generated values. Both forks' formulas are below, as plain
+loops; run_inference must give the result of the fork that the case names. The difference to the
+other fork's formula, relative to the layer's largest value, is the figure in doc/forks.md, within a
+tenth. If build/oracle_layers exists, Debian's libdarknet must agree or differ as the case says.
 
-BUILD names the build folder. Lines `ok NAME`, `FAIL NAME: why`, `skip NAME: why`; exit status 1 when one failed."""
+BUILD names the build folder. Prints lines `ok NAME`, `FAIL NAME: why`, `skip NAME: why`; exit
+status 1 if one failed."""
 
 import argparse
 import json
@@ -20,13 +21,13 @@ import tempfile
 
 BUILD = os.environ.get("BUILD", "build")
 DOC = "doc/forks.md"
-TOLERANCE = 2e-5  # of a layer's largest value, as tests/oracle
+TOLERANCE = 2e-5  # relative to a layer's largest value, as in tests/oracle
 
 
-# ---- maps of numbers and the layers that both forks compute alike ----
+# ---- maps, and layers that both forks compute alike ----
 
 class Map:
-    """Numbers in channel, row, column order."""
+    """Values in channel, row, column order."""
 
     def __init__(self, c, h, w, values=None):
         self.c, self.h, self.w = c, h, w
@@ -48,7 +49,7 @@ class Map:
 
 
 class Random:
-    """Numerical Recipes' linear congruential generator: the same numbers everywhere."""
+    """Numerical Recipes' linear congruential generator: the same values everywhere."""
 
     def __init__(self, seed):
         self.state = seed
@@ -110,7 +111,8 @@ def logistic(x):
 # ---- where they differ ----
 
 def shortcut_pjreddie(m, other, alpha=1.0, beta=1.0):
-    """Every stride-th pixel of the larger map meets a pixel of the smaller one, in the channels that both have."""
+    """Adds every stride-th pixel of the larger map to the smaller one, in the channels that both
+    have."""
     out = Map(m.c, m.h, m.w, list(m.values))
     stride, sample = max(other.w // m.w, 1), max(m.w // other.w, 1)
     for c in range(min(m.c, other.c)):
@@ -122,12 +124,13 @@ def shortcut_pjreddie(m, other, alpha=1.0, beta=1.0):
 
 
 def shortcut_alexeyab(m, other):
-    """The n-th number of one map meets the n-th of the other, as far as both go; no alpha, no beta."""
+    """Adds the n-th value of one map to the n-th of the other, as far as both go; no alpha, no
+    beta."""
     return Map(m.c, m.h, m.w, [v + (other.values[i] if i < len(other.values) else 0) for i, v in enumerate(m.values)])
 
 
 def reorg(m, stride):
-    """[reorg] of both: the input's h, w and c are taken for those of the deeper map."""
+    """[reorg] of both forks: reads the input's h, w and c as those of the deeper map."""
     flat, depth = [], m.c // stride ** 2
     for k in range(m.c):
         for j in range(m.h):
@@ -139,7 +142,7 @@ def reorg(m, stride):
 
 
 def reorg_back(m, stride):
-    """[reorg] with reverse=1, of both."""
+    """[reorg] with reverse=1 of both forks."""
     flat, depth = [0.0] * len(m.values), m.c // stride ** 2
     for k, j, i in m.places():
         c, offset = k % depth, k // depth
@@ -173,7 +176,8 @@ def deviation_alexeyab(variance):
 
 
 def packed_columns(m, weights, biases, stride):
-    """pjreddie's 1x1 convolution of a stride: the output's pixels are the first of the channels' numbers in one row."""
+    """pjreddie's 1x1 convolution with a stride: its output pixels are the first values of each
+    channel."""
     filters, h, w = len(biases), (m.h - 1) // stride + 1, (m.w - 1) // stride + 1
     out, n = Map(filters, h, w), h * w
     for f in range(filters):
@@ -198,7 +202,7 @@ def softmax(values):
 
 
 def gaussian_yolo(m, classes, scale):
-    """AlexeyAB's: each of x, y, w, h with its sigma; w and h alone stay as they are."""
+    """AlexeyAB's Gaussian head: x, y, w, h, each with its sigma; only w and h are not activated."""
     out = Map(m.c, m.h, m.w)
     for c, y, x in m.places():
         entry, v = c % (classes + 9), m[c, y, x]
@@ -241,7 +245,7 @@ def relu6(x):
 
 
 def resize(m, h, w, position):
-    """Bilinear; position: where output i of `to` lies in an input of `from`."""
+    """Bilinear resizing; position: maps output i of `to` to the input of `from`."""
     out = Map(m.c, h, w)
 
     def taps(i, start, to):
@@ -257,12 +261,12 @@ def resize(m, h, w, position):
 
 
 def corners(i, start, to):
-    """Darknet's, of both forks: the outermost pixels stay the outermost."""
+    """Both forks' Darknet: corner pixels are aligned."""
     return i * (start - 1) / (to - 1)
 
 
 def centres(i, start, to):
-    """OpenCV's INTER_LINEAR, of AlexeyAB's Python and videos: areas keep their place."""
+    """OpenCV's INTER_LINEAR, in AlexeyAB's Python and videos: pixel areas are aligned."""
     return (i + .5) * start / to - .5
 
 
@@ -278,8 +282,9 @@ def letterbox(m, h, w):
 # ---- the cases ----
 
 class Case:
-    """ours: what run_inference gives; other: what the other fork makes of the same (None: the same). debian: "agrees",
-    "differs", "dies" (it reads where nothing is), or None where libdarknet is not asked. fork: as of --fork; None: not given."""
+    """ours: run_inference's result; other: the other fork's (None: the same). debian: "agrees",
+    "differs", "dies" (invalid reads), or None if libdarknet is not tried. fork: as in --fork;
+    None: not given."""
 
     def __init__(self, name, cfg, ours, weights=(), given=None, other=None, debian=None, picture=None,
                  header=(0, 2, 0, 0, 0), fork=None):
@@ -295,7 +300,7 @@ COPY = "[activation]\nactivation=linear\n"
 
 
 def blend_cases():
-    """AlexeyAB's layers; a sum of several is one to pjreddie's Darknet."""
+    """AlexeyAB's layers; pjreddie's Darknet sums only one input."""
     m = noise(6, 8, 8)
     leaky, relued = m.like(lambda v: v if v > 0 else .1 * v), m.like(relu)
     before = net(m) + COPY + "[activation]\nactivation=leaky\n[activation]\nactivation=relu\n"
@@ -381,7 +386,7 @@ def convolution_cases():
         yield Case(f"AlexeyAB's batch norm, variance {name}",
                    net(m) + "[convolutional]\nbatch_normalize=1\nfilters=6\nsize=1\nactivation=linear\n", both[1],
                    [0.0] * 6 + scales + means + variances + weights, m, both[0], fork="alexeyab")
-    tiny = [-7e-44, -1e-45, 0.0, 1e-40, -5e-6, 1e-5]  # as in his published files
+    tiny = [-7e-44, -1e-45, 0.0, 1e-40, -5e-6, 1e-5]  # as in AlexeyAB's published files
     yield Case("AlexeyAB's batch norm, variances below 0",
                net(m) + "[convolutional]\nbatch_normalize=1\nfilters=6\nsize=1\nactivation=mish\n",
                normalize(plain, [1e-3] * 6, means, tiny, [0.0] * 6, deviation_alexeyab).like(mish),
@@ -396,7 +401,8 @@ def convolution_cases():
 
 def activation_cases():
     m = Map(1, 1, 161, [i / 10 - 8 for i in range(161)])
-    # Debian's Darknet takes unknown activations for relu; the oracle's noise, 0 to 1, tells relu6 and relu not apart.
+    # Debian's Darknet uses relu for unknown activations. The oracle's noise in 0..1 does not
+    # distinguish relu6 from relu.
     for f, verdict in (mish, "differs"), (swish, "differs"), (relu6, "agrees"):
         yield Case(f"activation {f.__name__}", net(m) + f"[activation]\nactivation={f.__name__}\n" + COPY, m.like(f), [], m,
                    m.like(relu), verdict)
@@ -461,7 +467,7 @@ REFUSED = {
 }
 REFUSED_SECTIONS = ("conv_lstm history implicit empty silence "
                     "contrastive normalization lrn deconvolutional l2norm logistic iseg rnn gru lstm crnn").split()
-# Read by nothing and told: a fork that knows it would do something else.
+# Ignored with a warning: a fork that knows the key would act on it.
 WARNED = {"shortcut": "bate=1", "convolutional": "bin_output=1 reverse=1"}
 BEFORE = {"convolutional": COPY, "maxpool": COPY, "reorg": COPY, "softmax": COPY, "upsample": COPY,
           "shortcut": COPY * 3, "yolo": "[convolutional]\nfilters=6\n",
@@ -511,7 +517,7 @@ def header_bytes(header):
 
 
 def judge_by_debian(case, cfg, weights):
-    """None, or why libdarknet's verdict is not the expected one."""
+    """None, or the reason why libdarknet's verdict is not the expected one."""
     done = subprocess.run([f"{BUILD}/oracle_layers", cfg, weights], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     verdict = {0: "agrees", 1: "differs", 2: "differs"}.get(done.returncode, "dies")
     if verdict == case.debian:
@@ -520,7 +526,7 @@ def judge_by_debian(case, cfg, weights):
 
 
 def try_case(case, folder, oracle):
-    """Why it is not as it should be, or None; and how far the other fork is."""
+    """The problem, or None; and the other fork's difference."""
     cfg = write(folder, "a.cfg", case.cfg)
     weights = write(folder, "a.weights", header_bytes(case.header) + floats(case.weights))
     dump = os.path.join(folder, "out")
@@ -599,7 +605,7 @@ def try_warnings(tally, folder):
 
 
 def try_batchnorm_of_alexeyab(tally, folder):
-    """His weights files hold biases before a [batchnorm]'s scales."""
+    """AlexeyAB's weights files have biases before a [batchnorm]'s scales."""
     cfg = write(folder, "a.cfg", NET + "[batchnorm]\n")
     weights = write(folder, "a.weights", header_bytes((0, 2, 5, 0, 0)) + floats([0.5] * 16))
     given = write(folder, "in", floats([0.0] * 256))
@@ -621,7 +627,7 @@ def try_variances(tally, folder):
 
 
 def try_recorded(tally, models):
-    """Recorded answers of pjreddie's Darknet (README of the models): letterboxed, threshold 0.3."""
+    """Recorded results of pjreddie's Darknet (README of the models): letterboxed, threshold 0.3."""
     wanted = {"yolo-fastest-1.1-xl": {"dog": {16: .94, 2: .88, 1: .86}, "person": {0: 1.00, 16: .98, 18: .87, 19: .58}},
               "yolo-fastest-1.1": {"dog": {16: .61, 1: .60, 2: .54}}}
     for network, pictures in wanted.items():
@@ -643,7 +649,7 @@ def try_recorded(tally, models):
 # ---- doc/forks.md ----
 
 def check_doc(tally, figures):
-    """Every case is named in the doc, what it names exists, and its figures are these."""
+    """Every case is in the document, every name in it exists, and its figures match."""
     with open(DOC) as f:
         text = f.read()
     named = re.findall(r"^\| `([^`]+)` \| *([^|]*)\|", text[text.index("| test | other fork |"):], re.M)

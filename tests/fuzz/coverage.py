@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Which lines of each reader are reached by fuzzing, and by fuzzing and faults together.
+"""Measures which lines of each reader are reached by fuzzing, and by fuzzing and fault tests
+together.
 
-    coverage.py [--verbose] [--keep]          after make (make check-coverage)
+  coverage.py [--verbose] [--keep]          after make (make check-coverage)
 
-The fuzz targets run what is in their corpora: the inputs of tests/fuzz/corpus (unpacked in BUILD/inputs), seeds, and what past
-runs of `make fuzz` kept in build/fuzz/corpus. The unit tests of readers fail allocations and calls in turn, damage files byte by
-byte, and read what is wrong. Of each reader at least 95 % of its lines are reached; the rest is in tests/fuzz/unreached.txt, function
-by function, with a reason: file, function, why, with " | " between. Lines in neither are printed, as are reasons for lines that are reached:
-past runs keep other inputs on another machine. --verbose prints all lines; --keep does not run anything again. Kernels are not
-optimised here, and their stack is too large for one test of threads (activations).
+The fuzz targets run their corpora: the inputs of tests/fuzz/corpus (unpacked in BUILD/inputs),
+seeds, and what past runs of `make fuzz` kept in build/fuzz/corpus. The readers' unit tests fail
+allocations and calls in turn, damage files byte by byte, and read invalid files. At least 95 % of
+each reader's lines must be reached. The others are in tests/fuzz/unreached.txt, function by
+function, with a reason: file, function, reason, separated by " | ". Lines in neither are printed,
+and so are reasons for lines that are reached: other machines keep other inputs. --verbose prints
+all lines; --keep does not run anything again. Kernels are not optimised here, and need too much
+stack for one test of threads (activations).
 
-Exit status: 0, 1, or 77 where clang's tools are missing."""
+Exit status: 0, 1, or 77 if clang's tools are missing."""
 
 import argparse
 import glob
@@ -51,7 +54,7 @@ READERS = {
 
 
 def function_at(lines, number):
-    """The function of a line."""
+    """The function that contains a line."""
     for one in reversed(lines[:number]):
         found = re.match(r"^[A-Za-z_].*?\b(\w+)\(", one)
         if found and not one.rstrip().endswith(";"):

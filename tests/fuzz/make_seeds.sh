@@ -279,7 +279,7 @@ cat > "$1/cfg.dict" <<'END'
 "2147483647"
 END
 
-# Names of options, of searches and of their words, as their tables have them.
+# Names of options, searches and their parameters, from their tables.
 {
   sed -n 's/^\(OPTION\|RENAMED\)([a-z_]*, "\([a-z-]*\)".*/"--\2"/p' programs/shared/options.def
   sed -n 's/^  SEARCH(\([a-z]*\)).*/"\1:"/p' search/searches.c
@@ -327,7 +327,8 @@ for plan in 1x1/NoCut 1x1/NoCut/order=best/inplace 5x5/4/2x2 3x2/2/2x2/4/1x1 4x4
   printf %s "$plan" > "$1/spec/$i"
 done
 
-# A plan and a cfg; a cfg to be packed, and one whose file has two other bytes: of its layers' number, and in its index.
+# A plan and a cfg; a cfg to be packed, and one whose packed file has two changed bytes: the number
+# of layers, and in the index.
 for cfg in "$1"/cfg/*; do
   { echo 2x2/1/rows2:streamed/3/panels; cat "$cfg"; } > "$1/run/cut-${cfg##*/}"
   { echo rows1/NoCut; cat "$cfg"; } > "$1/run/rows-${cfg##*/}"
@@ -336,7 +337,7 @@ for cfg in "$1"/cfg/*; do
   { cat "$cfg"; printf '\0\020\0\377\220\0\001'; } > "$1/packed/changed-${cfg##*/}"
 done
 
-# Requests, and the words of which such are made.
+# Requests, and a dictionary of their words.
 printf 'POST /detect?size=4x3&format=rgb24 HTTP/1.1\r\nHost: a:8080\r\nContent-Length: 36\r\nExpect: 100-continue\r\nAuthorization: Bearer secret-1\r\nContent-Type: image/jpeg\r\nOrigin: http://a:8080\r\nConnection: close\r\n\r\n0123' > "$1/http/post"
 printf '\r\nGET http://a/plan?memory=%%38M HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\nGET /' > "$1/http/get"
 printf 'HEAD /metrics HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nX: a\r\n\r\n' > "$1/http/head"
@@ -357,7 +358,7 @@ cat > "$1/http.dict" <<'END'
 "format=gray"
 "memory="
 END
-# Calls of each kind, of likely numbers and of others (fuzz_api.c).
+# Calls of each kind with likely and other numbers (fuzz_api.c).
 for call in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
   printf "\\0\\1\\0\\$(printf %o $call)\\7\\3\\$(printf %o $call)\\1\\376\\7\\0\\170" > "$1/api/$call"
 done
@@ -399,7 +400,7 @@ printf '%s\n' --predict --search motes:beam=8,delta=1.05,cells=2,43,measure --pr
 printf '%s\n' --search fdt:tiling=ffmt,layout=published separable:objective=transfers,fast=64KiB greedy:bias=31M best: m.onnx a.png > "$1/options/words"
 printf '%s\n' --predict --predictor paper:bias=12M --memory 64M a.cfg > "$1/options/paper"
 printf '%s\n' --predict --delta=1.1 --beam 4 --measure --search motes a.cfg > "$1/options/renamed"
-# Each of these is refused by a line of its own.
+# Each of these is refused by a different line.
 i=0
 while read -r words; do printf '%s\n' $words > "$1/options/refused$((i += 1))"; done <<'OPTIONS'
 --layers 0
@@ -422,7 +423,7 @@ OPTIONS
   printf '%s\n' '{"image":"b","error":"cannot read","exit_status":2}' '' '{"image":"\u00e9","detections":[],"more":[null,true,{}]}'; } > "$1/json/lines"
 printf '%s\n' '{"image":"a","detections":[{"label":null,"class":0,"confidence":2.0,"box":{"x":0,"y":0,"width":40,"height":30}}]}' > "$1/json/plain"
 
-# Arrays of three versions, in C's order and Fortran's, and a raw one.
+# Arrays of three versions, in C's and Fortran's order, and a raw one.
 for version in 1 2 3; do
   for array in "'<f4', 'fortran_order': False, 'shape': (1, 3)" "'|i1', 'fortran_order': False, 'shape': (1, 3, 4)" \
     "'<f4', 'fortran_order': True, 'shape': (3,)" "'<i8', 'fortran_order': False, 'shape': ()"; do
@@ -436,7 +437,8 @@ for version in 1 2 3; do
 done
 { printf '\0\3\2'; head -c 48 /dev/zero; } > "$1/npy/raw"
 
-# Outputs of each family, detected and by the head's name (fuzz_heads.c): likely values, any values, other dimensions.
+# Outputs of each family, detected and by the head's name (fuzz_heads.c): likely values, any
+# values, other dimensions.
 for family in 0 1 2 3 4 5 6 7 8 9; do
   for head in 9 "$family"; do
     octal=$(printf '\\%o\\037\\025\\%o' "$family" "$head")
@@ -446,7 +448,8 @@ for family in 0 1 2 3 4 5 6 7 8 9; do
   done
 done
 
-# Every sample (fuzz_onnx.c), unchanged, and where they are Debian's small models: as they are, and with their constants in them.
+# Every sample (fuzz_onnx.c), unchanged; and Debian's small models, if installed, as they are and
+# with their constants inside.
 for number in $(seq 0 2 108); do printf "\\$(printf %o "$number")" > "$1/onnx/sample-$number"; done
 printf '\001' > "$1/onnx/whole"
 nodes=/usr/share/libonnx-testdata/data/node
@@ -454,7 +457,8 @@ for model in "$nodes"/test_[a-r]*/model.onnx; do
   [ "$(stat -c %s "$model" 2>/dev/null || echo 9999)" -gt 1500 ] || cp "$model" "$1/onnx/$(basename "$(dirname "$model")")"
 done
 if [ -d "$nodes" ] && [ -x "${BUILD:-build}/onnx_nodes" ]; then "${BUILD:-build}/onnx_nodes" --write "$1/import" "$nodes" > "$1/import.log"; fi
-# Packed: models with their constants in them, unchanged and with two other bytes; small ones of TFLite by number.
+# Packed: models with their constants inside, unchanged and with two changed bytes; small TFLite
+# ones by number.
 for model in "$1"/import/*.onnx; do
   [ -f "$model" ] && [ "$(stat -c %s "$model")" -lt 1200 ] || continue
   name=$(basename "$model" .onnx)
@@ -463,7 +467,8 @@ for model in "$1"/import/*.onnx; do
 done
 for number in $(seq 4 4 252) $(seq 6 8 250); do printf "\\377\\$(printf %o "$number")\\0" > "$1/packed/tflite-$number"; done
 
-# Frames (fuzz_video.c): of y4m, the header in both ways and a frame with a word more; JPEGs, one that is cut; raw ones.
+# Frames (fuzz_video.c): y4m with both forms of the header and an extended frame; JPEGs, one
+# truncated; raw ones.
 printf '\0YUV4MPEG2 W4 H4 F30000:1001 Ip A1:1 C420jpeg XCOLORRANGE=FULL\nFRAME\n0123456789abcdef01234567FRAME Ip\n0123456789abcdef01234567' > "$1/video/y4m"
 printf '\0YUV4MPEG2 H2 W3\nFRAME\n0123456789FRAME\n01' > "$1/video/y4m-short"
 { printf '\1'; for n in 900 3000; do head -c "$n" models/shapes/holdout/000002.jpg; printf '\377\331'; done; } > "$1/video/jpegs"

@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
-"""Runs the fuzz targets that `make fuzz` has built in BUILD: for hours, one process after the other, each for its share of the processor.
+"""Runs the fuzz targets that `make fuzz` has built in BUILD, for hours, one after the other, each
+for its share of CPU time.
 
-    turns.py [--turn S] [--hours H] [--executions N] [TARGET...]
-    turns.py --each S [TARGET...]     each once, for S seconds by the clock, until one finds something (make fuzz)
-    turns.py --keep [TARGET...]       adds inputs to the repository's, tests/fuzz/corpus/TARGET.tar.xz
+  turns.py [--turn S] [--hours H] [--executions N] [TARGET...]
+  turns.py --each S [TARGET...]     each once, for S seconds by the clock, until one finds something
+  (make fuzz)
+  turns.py --keep [TARGET...]       adds inputs to the repository's, tests/fuzz/corpus/TARGET.tar.xz
 
-A turn is TURN seconds of the processor (60), not by the clock, so that a busy machine takes longer and tries no less. Next is who has had the
-least for its share; api, which calls the whole library, begins. What was tried is added up in BUILD/tally.json, run by run, and the
-corpora in BUILD/corpus grow: a run that is stopped (INT, TERM) goes on where it was. Without a limit it runs until it is stopped.
---table prints what there is.
+A turn is TURN seconds of CPU time (60), so that a busy machine tries no less. The next target is
+the one with the least time for its share; api, which calls the whole library, starts. Totals are in
+BUILD/tally.json, and the corpora in BUILD/corpus grow: a stopped run (INT, TERM) continues. Without
+a limit it runs until it is stopped. --table prints the totals.
 
---keep adds what reaches code that neither the seeds nor the repository's inputs reach, the shortest first, 32 KB of each target at most, so
-that the next run, on whatever machine, begins where this one ended.
+--keep adds inputs that reach code which neither seeds nor the repository's inputs reach, shortest
+first, at most 32 KB for each target, so that the next run on any machine starts from there.
 
-A finding stays in BUILD as TARGET-crash-... and is printed at once; the target has no more turns until it is rebuilt.
-Exit status: 0, or 1 with findings."""
+A finding stays in BUILD as TARGET-crash-... and is printed at once; its target is not run again
+until it is rebuilt. Exit status: 0, or 1 with findings."""
 
 import argparse
 import contextlib
@@ -34,10 +36,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.environ.get("BUILD", "build/fuzz")
 LENGTHS = {"run": 6000, "packed": 6000, "plan": 256, "spec": 256, "api": 256, "heads": 600, "npy": 600, "options": 600, "calibration": 2500, "http": 2500,
            "json": 2500, "image": 20000, "video": 8000}
-KEPT_BYTES = 32 << 10  # in the repository, of each target
-# Small readers come to millions of executions in minutes; what makes graphs, and runs networks, to a few hundred in a second, and has the more to lose.
+KEPT_BYTES = 32 << 10  # limit for each target in the repository
+# Small readers reach millions of executions in minutes. Targets that make graphs or run networks
+# reach hundreds a second, and find more.
 SHARES = {"api": 4, "run": 5, "import": 4, "onnx": 3, "tflite": 4, "packed": 4, "cfg": 3, "plan": 2, "weights": 2}
-# Without stacks of allocations, a third of the time of small readers: running a finding by itself prints them.
+# Allocation stacks take a third of small readers' time; running a finding alone prints them.
 OPTIONS = {"ASAN_OPTIONS": "malloc_context_size=2:quarantine_size_mb=16"}
 
 
@@ -81,7 +84,7 @@ class Tally:
 
 
 def cpu_seconds(pid):
-    """Processor seconds of a running process; None: it has ended."""
+    """CPU seconds of a running process; None: it has ended."""
     try:
         with open("/proc/%d/stat" % pid, encoding="ascii") as file:
             words = file.read().rpartition(")")[2].split()
@@ -91,7 +94,8 @@ def cpu_seconds(pid):
 
 
 def folders(target):
-    """Folders of inputs, besides those that runs found: the seeds, and the unpacked corpus of the repository."""
+    """Folders of inputs besides those found by runs: the seeds, and the repository's unpacked
+    corpus."""
     return [f for f in (os.path.join(BUILD, "seeds", target), os.path.join(BUILD, "inputs", target)) if os.path.isdir(f)]
 
 
@@ -112,17 +116,18 @@ def command(target, timeout):
 
 
 def run_turn(target, seconds, timeout):
-    """The executions, seconds, and whether it ended as it should."""
+    """Executions, seconds, and whether it ended normally."""
     log = os.path.join(BUILD, target + ".log")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with open(log, "wb") as file:
-        # In a session of its own: what stops us all at once (Ctrl-C, timeout) would end it in the midst of an input, as a finding does.
+        # In its own session: a signal to all of us (Ctrl-C, timeout) would end it within an input,
+        # like a finding.
         child = subprocess.Popen(command(target, timeout), stdout=file, stderr=file, env=dict(os.environ, **OPTIONS), start_new_session=True)
         told = False
         while child.poll() is None:
             used = cpu_seconds(child.pid)
             if not told and (Stop.asked or (used is not None and used >= seconds)):
-                child.send_signal(signal.SIGUSR1)  # it ends behind the input that it is at, and tells its statistics
+                child.send_signal(signal.SIGUSR1)  # it ends after the current input and prints its statistics
                 told = True
             time.sleep(.2)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -142,13 +147,14 @@ class Stop:
 
 
 def next_target(tally, names):
-    """The target with the least time for its share, of those without a finding since they were built; api first."""
+    """The target with the least time for its share, of those without findings since they were
+    built; api first."""
     able = [t for t in names if not tally.row(t)["findings"] or tally.row(t)["built"] != os.path.getmtime(os.path.join(BUILD, "fuzz_" + t))]
     return min(able, key=lambda t: (tally.row(t)["seconds"] / SHARES.get(t, 1), t != "api", t), default=None)
 
 
 def run_each(names, seconds, timeout):
-    """Each target once. False: one has found something."""
+    """Runs each target once. False: one has found something."""
     for target in names:
         print("fuzz_%s for %g s" % (target, seconds), flush=True)
         log = os.path.join(BUILD, target + ".log")
@@ -164,7 +170,7 @@ def run_each(names, seconds, timeout):
 
 
 def keep(target, timeout):
-    """Adds to the inputs of the repository; returns how many there are then."""
+    """Adds to the repository's inputs. Returns their number."""
     kept = os.path.join(BUILD, "inputs", target)
     os.makedirs(kept, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -172,10 +178,10 @@ def keep(target, timeout):
         for to, sources in ((merged, folders(target)), (found, [corpus(target)])):
             os.mkdir(to)
             for path in (os.path.join(source, name) for source in sources for name in os.listdir(source)):
-                with contextlib.suppress(FileNotFoundError):  # a run that goes on beside this one takes inputs away
+                with contextlib.suppress(FileNotFoundError):  # a concurrent run removes inputs
                     shutil.copy(path, to)
         before = set(os.listdir(merged))
-        # Edges alone: how often each was passed is what a search is guided by, and not worth an input here.
+        # Edges only: counts guide a search but are not worth an input here.
         subprocess.run([program(target), "-merge=1", "-use_counters=0", "-timeout=%d" % timeout, "-rss_limit_mb=1500", merged, found],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         new = [os.path.join(merged, name) for name in set(os.listdir(merged)) - before]

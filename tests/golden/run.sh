@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# Compares what 21 plans of every network come to with tests/golden/golden.txt, and says which aspect of which plan differs:
+# Compares the golden hashes of 21 plans of every network with tests/golden/golden.txt, and prints
+# which aspect of which plan differs:
 #   run.sh            compare
-#   run.sh --write    write golden.txt anew; only where a change of behaviour is meant, and the commit says so
-# To see what changed, compare the texts of two builds: build/golden --show MODEL.cfg PLAN ASPECT. BUILD names the build folder.
+#   run.sh --write    write golden.txt anew; only for an intended change of behaviour, named in the
+#   commit
+# To see what changed, compare the texts of two builds: build/golden --show MODEL.cfg PLAN ASPECT.
+# BUILD names the build folder.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 export LC_ALL=C BUILD=${BUILD:-build}
@@ -20,7 +23,7 @@ if [ ${#networks[@]} = 0 ]; then
 fi
 networks+=(models/*/*.cfg)
 
-# Two at a time, each into a file of its own.
+# Two at a time, each into its own file.
 # shellcheck disable=SC2016 # for the inner shell
 printf '%s\0' "${networks[@]}" | xargs -0 -n 1 -P 2 sh -c '
   name=$(basename "$2" .cfg)
@@ -34,8 +37,8 @@ if [ "${1-}" = --write ]; then
   exit 0
 fi
 
-# A line is "NETWORK PLAN aspect=hash ... | what was asked for". Networks that were not looked at are passed over, and so are bits of a
-# class that this processor does not have.
+# A line is "NETWORK PLAN aspect=hash ... | request". Networks that are missing are skipped, and so
+# are bits of a kernel class that this processor lacks.
 awk '
   function aspects(line, into,    words, n, i, pair) {
     split("", into)

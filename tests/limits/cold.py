@@ -41,7 +41,7 @@ COLUMNS = ("model", "input", "state", "memory", "limit_bytes", "predicted_charge
 
 
 def run(o, limit, memory, repeat):
-    """One run; what is known of it."""
+    """Runs once. Returns the measurements."""
     program = os.path.realpath(o.program)
     launcher = os.path.realpath(BUILD + "/launcher")
     make_cold(o.cold, [program, launcher] + [word for word in o.command if os.path.isfile(word)])
@@ -66,13 +66,14 @@ def row(o, found, limit, memory):
 
 
 def least_memory(o):
-    """The budget that a refused run says would do."""
+    """The sufficient budget that a refused run reports."""
     found = re.search(r"--memory (\d+K) would do", run(o, None, "1M", 1)["message"])
     return found.group(1) if found else "1M"
 
 
 def bisect(o, free, memory, table):
-    """The least limit that passes, from at most a MiB below the predicted charge up to it; None where that fails."""
+    """The least limit that passes, from at most 1 MiB below the predicted charge up to it; None if
+    that fails."""
     def passes(limit):
         for _ in range(o.runs):
             pair = [row(o, run(o, limit, memory, repeat), limit, memory) for repeat in (1, o.repeat)]
@@ -114,7 +115,7 @@ def arguments():
     o.command = words[at + 1:]
     if not o.command:
         parser.error("expected -- MODEL PICTURE")
-    # The model first, for the CSV; run_inference takes its options anywhere.
+    # The model comes first, for the CSV; run_inference accepts options anywhere.
     if o.command[0] == "--input":
         o.command = o.command[2:] + o.command[:2]
     return o

@@ -1,12 +1,13 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # variables are results
-# A disk that reads slowly, for limit.sh: by the blkio controller of control groups v1 or the io controller of v2. Sourced.
+# Throttles a disk for limit.sh, by the blkio controller of control groups v1 or the io controller
+# of v2. Sourced.
 
-# disk_of FOLDER: in $disk "major:minor" of the disk that holds it (the whole disk, also of a partition); fails with $reason.
+# disk_of FOLDER: sets $disk to "major:minor" of its (whole) disk; fails with $reason.
 disk_of() {
   local numbers source device
   numbers=$(stat -c '%d' "$1") && numbers=$((numbers >> 8 & 0xfff)):$((numbers & 0xff | numbers >> 12 & 0xfff00))
-  if [ ! -e "/sys/dev/block/$numbers" ]; then # btrfs, overlay: a device of no disk
+  if [ ! -e "/sys/dev/block/$numbers" ]; then # btrfs, overlay: not a disk's device
     source=$(findmnt -no SOURCE -T "$1" 2>/dev/null)
     source=${source%%\[*}
     numbers=
@@ -19,8 +20,9 @@ disk_of() {
   reason=
 }
 
-# throttle_make NAME DISK BYTES VERSION MOUNT: a group that reads the disk at most so many bytes a second; its folder in $throttle.
-# MOUNT is the memory controller's: v1's blkio stands beside it, v2's groups are in it. Fails with $reason.
+# throttle_make NAME DISK BYTES VERSION MOUNT: makes a group that reads at most BYTES a second from
+# the disk; its folder in $throttle. MOUNT is the memory controller's: v1's blkio is beside it,
+# v2's groups are in it. Fails with $reason.
 throttle_make() {
   local file rule
   throttle=$5/$1
@@ -39,7 +41,7 @@ throttle_make() {
   reason=
 }
 
-throttle_remove() { # FOLDER: once nothing is in it
+throttle_remove() { # FOLDER: removes it once it is empty
   local tries
   for ((tries = 0; tries < 100; tries++)); do
     [ -d "$1" ] && ! rmdir "$1" 2>/dev/null || return 0

@@ -1,5 +1,5 @@
-"""Memory groups of control groups v1, what is read of them while a program runs there, and how files come to be in no page cache:
-for cold.py and ../soak."""
+"""Memory groups of control groups v1, their figures while a program runs, and evicting files from
+the page cache. Used by cold.py and ../soak."""
 
 import os
 import signal
@@ -29,14 +29,14 @@ def whole_pages(size):
 
 
 def why_not():
-    """Why nothing can be tried here; None where it can."""
+    """The reason why tests cannot run here; None: they can."""
     if not os.access(MOUNT + "/memory.limit_in_bytes", os.F_OK) or os.geteuid() != 0:
         return "needs control groups v1 and root"
     return None
 
 
 def make_cold(how, files):
-    """drop: of the whole machine; evict: these files; warm: nothing."""
+    """drop: the whole machine's cache; evict: these files; warm: nothing."""
     if how == "drop":
         os.sync()
         write("/proc/sys/vm/drop_caches", "3\n")
@@ -48,7 +48,7 @@ def make_cold(how, files):
 
 
 class Group:
-    """A memory group that goes again, with its limit and who is left in it."""
+    """A memory group with a limit; closing removes it and the processes in it."""
 
     def __init__(self, name, limit=None):
         self.folder = "%s/%s.%d" % (MOUNT, name, os.getpid())
@@ -86,7 +86,7 @@ class Group:
 
 
 def swapped_of(pid):
-    """Bytes of a process that are in swap; 0 where it is gone."""
+    """Bytes of a process in swap; 0 if it has ended."""
     try:
         found = [line.split()[1] for line in text("/proc/%d/status" % pid).splitlines() if line.startswith("VmSwap:")]
     except OSError:
@@ -95,8 +95,8 @@ def swapped_of(pid):
 
 
 def follow(group, process, interval=0.0005, late=None, waits=False):
-    """Until it ends, or is killed because it is late: what the group held where it held most, and the most of it that was in swap. A
-    starter that `waits` in the group, idle, has pages of its own there, which are not counted: they are no run's."""
+    """Watches a process until it ends or times out: the group's state at its peak, and its peak of
+    swap. A starter that `waits` idle in the group has pages there, which are not counted."""
     most, usage, swap, starter = group.stat(), 0, 0, 0
     while process.poll() is None:
         now, used = group.stat(), group.read("usage_in_bytes")
@@ -112,8 +112,8 @@ def follow(group, process, interval=0.0005, late=None, waits=False):
 
 
 def charged(group, most, swap, starter=0):
-    """The charge of the group; a page of its own counts as swapped if it was seen in swap, or came back from there, but for those of
-    who started it."""
+    """The group's charge. An own page counts as swapped if it was seen in swap or came back from
+    there; the starter's pages do not count."""
     after = group.stat()
     pages = max(swap // PAGE, after.get("workingset_refault_anon", 0)) - starter // PAGE
     return {"peak_bytes": group.read("max_usage_in_bytes"), "kernel_bytes": group.read("kmem.max_usage_in_bytes"),
@@ -122,5 +122,5 @@ def charged(group, most, swap, starter=0):
 
 
 def outcome(status):
-    """The outcome of a process, or of one whose starter reports it as shells do."""
+    """The outcome of a process, or of one whose shell reports it."""
     return "done" if status == 0 else "killed" if status in (-9, 137) else "exit %d" % status

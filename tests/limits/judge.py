@@ -10,8 +10,8 @@ import re
 import statistics
 import sys
 
-FAULTS_LATER = 10          # major faults in an inference after the first, at most
-TIME_RATIO = 1.25          # of the same run without a limit
+FAULTS_LATER = 10          # limit of major faults in a later inference
+TIME_RATIO = 1.25          # limit relative to the same run without a memory limit
 NO_BITS = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"   # sha256 of nothing
 
 
@@ -24,7 +24,8 @@ def text(folder, name):
 
 
 def swap_of(report):
-    """The most of the group's swap that there is evidence of, in bytes: seen, or swapped out and back in between two looks."""
+    """The largest proven swap of the group in bytes: seen, or swapped out and back in between two
+    samples."""
     seen = [report[k] or 0 for k in ("swap_peak_bytes", "swap_in_bytes", "swap_out_bytes")]
     return max(seen + [(report["refaults_anon"] or 0) * os.sysconf("SC_PAGESIZE")])
 
@@ -108,12 +109,12 @@ def faults_later(run):
 
 
 def shown(run):
-    """Without what is too long to show."""
+    """The run without long fields."""
     return {k: v for k, v in run.items() if k not in ("answer", "answers_agree")}
 
 
 def complaints(run, unlimited, time_decides):
-    """Why this run inside the limit does not pass."""
+    """Reasons why this run inside the limit fails."""
     if run["outcome"] != "done":
         return [run["outcome"] + (": " + run["message"] if run["message"] else "")]
     found = []
@@ -136,7 +137,7 @@ def complaints(run, unlimited, time_decides):
 
 
 def compare_bits(by_kind):
-    """Direct convolution has one result for every plan: rule 2 of doc/architecture.md."""
+    """Direct convolution gives one result for every plan: rule 2 of doc/architecture.md."""
     found = []
     for ours in by_kind.get("limited-bits", []):
         if ours["outcome"] != "done" or ours["swap_bytes"]:

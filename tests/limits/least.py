@@ -30,7 +30,7 @@ INFERENCES = 3
 
 
 def cases():
-    """Names and paths below MAFAT_MODELS."""
+    """Names of cases and their paths in MAFAT_MODELS."""
     rows = [line.split() for line in text(HERE + "/cases.txt").splitlines() if line.strip() and not line.startswith("#")]
     found = [(row[0], row[1].removeprefix("MODELS/")) for row in rows if row[4] == "own" and row[8] == "must"]
     return dict(found)
@@ -44,7 +44,7 @@ def least(model):
 
 
 def run(model, limit, cold):
-    """One process; why it is not as it should be, or None, and the most that was charged."""
+    """Runs one process. Returns the problem or None, and the peak charge."""
     make_cold(cold, [LAUNCHER, PROGRAM, model, PICTURE])
     with Group("mafat-least", limit) as group:
         command = [LAUNCHER, group.folder, PROGRAM, "--json", "--quiet", model] + [PICTURE] * INFERENCES
@@ -60,7 +60,7 @@ def run(model, limit, cold):
 
 
 def try_case(name, model, n_runs, cold):
-    """Prints its line; whether it is as it should be."""
+    """Prints a case's line. True if it passes."""
     charge, plan = least(model)
     limit = whole_pages(charge)
     results = [run(model, limit, cold) for _ in range(n_runs)]

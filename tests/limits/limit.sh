@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Does a run of run_inference stay inside a memory limit? Runs it by memory_limit in a fresh group, from files that are in no page
-# cache, with swap at hand, beside the same run without a limit, in turn. Needs what memory_limit --check asks for; exit status 0
-# it passes, 1 it does not, 2 misuse, 77 cannot be tried here. --help lists the options.
+# Checks that run_inference stays inside a memory limit. Runs it by memory_limit in a fresh group,
+# with uncached files and available swap, alternating with the same run without a limit. Needs what
+# memory_limit --check requires. Exit status 0: passes, 1: fails, 2: misuse, 77: not possible here.
+# --help lists the options.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/limits/disk.sh
@@ -96,14 +97,14 @@ answer=$("$tool" --check --json) ||
   cannot "$(python3 -c 'import json, sys; a = json.loads(sys.argv[1]); print(a["reason"], *(a["command"] and ["this would help:", a["command"]] or []))' "$answer")"
 read -r version mount < <(python3 -c 'import json, sys; a = json.loads(sys.argv[1]); print(a["cgroup"], a["mount"])' "$answer")
 
-# ---- What is made, and goes again
+# ---- Temporary files
 
 place=${TMPDIR:-$build}
 name=mafat-limit.$$
 work='' throttle='' runner='' reader=''
 cleaned=0
 
-# leftovers: of earlier calls that were killed before they could clean up.
+# leftovers: removes those of killed calls
 leftovers() {
   local path
   for path in "$mount"/mafat-limit.* "$(dirname "$mount")"/blkio/mafat-limit.*; do
@@ -119,7 +120,7 @@ clean() {
   [ $cleaned = 0 ] || return
   cleaned=1
   trap '' HUP INT TERM
-  [ -z "$runner" ] || { kill -TERM "$runner" && wait "$runner"; } 2>/dev/null # it cleans up before it goes
+  [ -z "$runner" ] || { kill -TERM "$runner" && wait "$runner"; } 2>/dev/null # it cleans up before it ends
   exec 5>&-
   [ -z "$reader" ] || { kill "$reader" && wait "$reader"; } 2>/dev/null
   [ -z "$throttle" ] || throttle_remove "$throttle"
@@ -138,8 +139,8 @@ find_place() {
   esac
 }
 
-# need_swap: where no swap is on that will stay, swap.sh makes a file for this very call, which starts again as its command.
-# Writes the active swap to $swap_note.
+# need_swap: if no lasting swap is on, swap.sh makes a file and starts this call again as its
+# command. Writes the active swap to $swap_note.
 need_swap() {
   local others swap=$here/../../experiments/swap.sh why
   if grep -q "/mafat-swap-with-$PPID " /proc/swaps; then
@@ -175,7 +176,7 @@ copy_of() { # FILE: its copy in $copy
   files+=("$copy")
 }
 
-has() { # WORD WORD...: the first is one of the others, or its start is, up to "="
+has() { # WORD WORD...: true if the first word, or its part up to "=", is one of the others
   local word=$1 other
   shift
   for other; do [ "$other" != "$word" ] && [[ $other != "$word="* ]] || return 0; done
@@ -210,8 +211,9 @@ outputs = json.load(sys.stdin).get("outputs", [])
 print(outputs[-1]["name"] + "=" if len(outputs) > 1 else "")') 2>/dev/null || output_name=
 }
 
-# one KIND LIMIT COMMAND...: one process in a group of its own; what is known of it goes to a folder in $work/runs. Kinds that end
-# in -bits run once and leave the last layer's digest, the others run the picture $repeat times.
+# one KIND LIMIT COMMAND...: runs one process in a new group; results go to a folder in $work/runs.
+# Kinds that end in -bits run once and store the last layer's digest, the others run the picture
+# $repeat times.
 n_done=0
 one() {
   local kind=$1 bound=$2 folder options=() status=0 n=$repeat line=() file
@@ -240,7 +242,7 @@ one() {
     echo "kind $kind"
     echo "repeat $n"
   } >"$folder/what"
-  exec 5<>"$work/bits" 6<"$work/bits" # held open, so that neither end waits for the other
+  exec 5<>"$work/bits" 6<"$work/bits" # kept open, so that neither end blocks
   sha256sum <&6 >"$folder/bits" 5>&- 6<&- &
   reader=$!
   exec 6<&-
@@ -297,7 +299,7 @@ if [ ${#other[@]} -gt 0 ]; then
 fi
 [ $json = 1 ] || echo "limit $limit bytes, control groups $version, swap: $swap_note; $([ $warm = 1 ] && echo warm || echo cold)"
 
-# round SUFFIX: the run, and what it is compared with
+# round SUFFIX: the run and its reference
 round() {
   one "limited$1" "$limit" "${limited[@]}"
   well=0

@@ -1,4 +1,5 @@
-"""One line of run.sh's table, or of make test-gate's output, from limit.sh's verdict; and one of the CSV.
+"""Prints a line of run.sh's table, or of make test-gate's output, from limit.sh's verdict, and a
+line of the CSV.
 
 report.py head
 report.py row|sample VERDICT CASE GOAL CSV     exit status 1: the goal is not reached"""
@@ -33,7 +34,7 @@ def mebibytes(value):
 
 
 def reached(result, goal):
-    """Does it what the case is there for? A stretch may be missed."""
+    """True if the case reaches its goal. A stretch may be missed."""
     if goal == "caught":
         return result["verdict"] == "fail" and bool(result["swap_bytes"] or result["oom_kills"])
     return result["verdict"] == "pass"

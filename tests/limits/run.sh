@@ -79,7 +79,7 @@ fi
 n_runs=${n_runs:-5}
 
 child='' answers=''
-# stop: limit.sh cleans up before it goes.
+# stop: ends limit.sh, which cleans up first
 # shellcheck disable=SC2317 # called by the traps
 stop() {
   trap '' HUP INT TERM
@@ -95,13 +95,13 @@ progress() { [ ! -t 2 ] || printf '\r\033[K%s' "$1" >&2; }
 
 # ---- Cases
 
-# take LINE: its columns; what the options say instead
+# take LINE: sets the columns of a case; options override them
 take() {
   read -r name cfg size layers weights algorithm plan limit goal against bar <<<"$1"
   weights=${new_weights:-$weights} algorithm=${new_algorithm:-$algorithm} plan=${new_plan:-$plan} limit=${new_limit:-$limit}
 }
 
-selected() { # is the taken case asked for?
+selected() { # true if the case is selected by the options
   local pattern
   if [ ${#wanted[@]} -gt 0 ]; then
     # shellcheck disable=SC2053 # patterns
@@ -114,7 +114,8 @@ selected() { # is the taken case asked for?
   esac
 }
 
-# made TARGET COMMAND...: runs the command, whose last word stands for the file that it makes, beside its place.
+# made TARGET COMMAND...: makes the file atomically; the command's last word is replaced by a
+# temporary name
 made() {
   local target=$1
   shift
@@ -125,8 +126,8 @@ made() {
   return 1
 }
 
-# prepare: picture of the taken case in $picture, its model in $model and, with kept weights, in $kept_model: cfg and weights, or a
-# file by itself; the weights' files of both in $the_weights and $kept_weights; and whether weights are $random; fails with $why
+# prepare: sets $picture, $model and (with kept weights) $kept_model: cfg and weights, or one file;
+# their weights files in $the_weights and $kept_weights; and $random; fails with $why
 prepare() {
   local source=$cfg
   why='' picture=/usr/share/darknet/data/dog.jpg
@@ -153,7 +154,7 @@ prepare() {
   fi
 }
 
-# prepare_darknet CFG: copies of the size that the case has, and weights, which are made where they are not there.
+# prepare_darknet CFG: copies with the case's size, and weights, which are made if missing.
 prepare_darknet() {
   local source=$1 stem the_cfg
   random=yes
@@ -186,12 +187,13 @@ prepare_darknet() {
   why=
 }
 
-# compose: limit.sh's words for the prepared case in $words, from "--" on in $command
+# compose: sets limit.sh's arguments in $words, and those after "--" in $command
 compose() {
   local options=() other
   [ "$layers" = - ] || options+=(--layers "$layers")
-  case $goal in caught | stretch) options+=(--best-effort) ;; esac # also what is predicted not to fit
-  [ "$random" = no ] || options+=(--thresh 0.7) # random weights see boxes everywhere
+  # also run plans predicted not to fit
+  case $goal in caught | stretch) options+=(--best-effort) ;; esac
+  [ "$random" = no ] || options+=(--thresh 0.7) # random weights give boxes everywhere
   words=(--limit "$limit_bytes" --repeat "$repeat" --time "$time" --no-copy "$the_weights")
   command=(-- "$build/run_inference" "${options[@]}" --algorithm "$algorithm")
   [ "$plan" = - ] || command+=(--plan "$plan")
@@ -213,8 +215,8 @@ compose() {
   fi
 }
 
-# try N: N processes of the taken case in $limit MiB; what limit.sh says of them in $answers/lines and, of all, $answers/verdict.
-# Its exit status.
+# try N: runs N processes of the case at $limit MiB; limit.sh's lines go to $answers/lines, its
+# result to $answers/verdict. Returns its exit status.
 try() {
   local status=0 runs=$1
   limit_bytes=$(awk "BEGIN { printf \"%d\", $limit * 1048576 }")
@@ -233,11 +235,11 @@ try() {
   return $status
 }
 
-report() { # WHAT: a line for the case, from $answers/verdict
+report() { # WHAT: prints a line for the case from $answers/verdict
   python3 $here/report.py "$1" "$answers/verdict" "$name" "$goal" "$csv"
 }
 
-# floor_of: the least limit of the taken and prepared case
+# floor_of: finds the case's least limit
 floor_of() {
   local low high middle status=0 step=0.25
   at() { limit=$(awk "BEGIN { print $1 * $step }"); }
@@ -251,7 +253,7 @@ floor_of() {
     at "$middle"
     if try 1; then high=$middle; else low=$middle; fi
   done
-  while at "$high" && ! try "$n_runs"; do # one process may be lucky
+  while at "$high" && ! try "$n_runs"; do # a single process may be lucky
     high=$((high + 1))
     [ $high -lt 8192 ] || return 1
   done
@@ -269,7 +271,7 @@ if [ $mode = list ]; then
   exit 0
 fi
 
-cannot() { # what one says who cannot
+cannot() { # REASON: reports that the test cannot run
   if [ $mode = sample ]; then
     skip everything "$1"
     exit 0

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# How latency depends on the disk: one command inside a memory limit, its reads throttled and not, in turn. A table on standard
-# output. Needs what limit.sh needs, and the blkio (control groups v1) or io controller (v2). Exit status: 0 done, 1 a run
-# failed, 2 misuse, 77 cannot be tried here.
+# Measures how latency depends on the disk: one command inside a memory limit, with and without
+# throttled reads, in turn. Prints a table. Needs what limit.sh needs, and the blkio (control
+# groups v1) or io controller (v2). Exit status: 0 done, 1 a run failed, 2 misuse, 77 not possible
+# here.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 here=tests/limits
@@ -47,7 +48,7 @@ for word; do
   [ "$word" != --against ] || break
   command+=("$word")
 done
-# Nothing to compare with: --bar goes, and its value.
+# There is no reference run: --bar and its value are removed.
 options=()
 for ((i = 0; i < ${#words[@]}; i++)); do
   case ${words[i]} in

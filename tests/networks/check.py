@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The networks of experiments/networks beside what was published of them, and beside what run_inference says of their files.
+"""Compares the networks of experiments/networks with published figures, and with run_inference's
+predictions for their files.
 
-    check.py FOLDER        files are written there, without weights; BUILD names the build folder"""
+  check.py FOLDER        writes files there, without weights; BUILD names the build folder"""
 
 import json
 import os
@@ -20,8 +21,8 @@ import networks
 from graph import Graph, Node
 from write_networks import facts
 
-# Operators; peaks in bytes with nothing in place, element by element in place, and that in the forward order; millions of
-# multiply-adds and of weights, as they were printed.
+# Operators; peaks in bytes with nothing in place, elementwise in place, and that in the forward
+# order; millions of multiply-adds and of weights, as published.
 PUBLISHED = {
     "nasnet_a_cifar": (868, 671744, 655360, 589824, "516.75", "3.351"),
     "nasnet_a_imagenet": (702, 1251264, 1229312, 940800, "615.97", "5.291"),
@@ -35,8 +36,8 @@ PUBLISHED = {
     "mcunet_v2_se_large": (128, 1505280, 1505280, 1505280, "216.63", "1.597"),
     "bert_tiny": (38, 1114112, 1114112, 1179648, "335.54", "0.393"),
 }
-# Operators; bytes that all of them read and write, results of 32 bits; millions of multiply-adds and thousands of weights as they were
-# printed (of ds_cnn 22.01, its 22016 cut off).
+# Operators; bytes that all of them read and write, with 32-bit results; millions of multiply-adds
+# and thousands of weights, as published (ds_cnn's 22.01 is 22016 truncated).
 MOBILE = {
     "mobilenet_v1_025_224": (29, 2676384, "41.0", "463.6"),
     "mobilenet_v1_025_128": (29, 876960, "13.57", "463.6"),
@@ -55,10 +56,11 @@ def check(name, found, expected):
 
 
 def left_out(name):
-    """Multiply-adds and weights that a network's printed figures omit or add: see README.md there."""
-    if name == "mcunet_v2_se_large":   # squeeze and excite
+    """Multiply-adds and weights that a network's published figures omit or add: see README.md
+    there."""
+    if name == "mcunet_v2_se_large":   # squeeze and excitation
         return (sum(2 * expand * squeezed for expand, _, _, _, squeezed, _ in mobile.MCUNET_V2),) * 2
-    if name == "nasnet_a_mobile":      # the stem's map is 111 wide and high, and was counted as 112
+    if name == "nasnet_a_mobile":      # the stem's 111 x 111 map was counted as 112 x 112
         return (111 ** 2 - 112 ** 2) * 3 * 3 * 3 * 32, 0
     return 0, 0
 
@@ -85,7 +87,8 @@ def check_published():
 
 
 def worked_example(is_fine):
-    """A linear layer, a function of each element, a linear layer, and the input added; fine: halves of rows, and of the wide layer."""
+    """A linear layer, an elementwise function, a linear layer, and the input added; fine: split
+    into halves of rows and of the wide layer."""
     graph = Graph("example", (8, 16))
 
     def node(inputs, size, in_place=False):

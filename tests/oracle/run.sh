@@ -1,9 +1,11 @@
 #!/bin/bash
-# Compares this build with Debian's libdarknet: every layer of real architectures on made weights, labels and boxes on real
-# pictures, and what becomes of every cfg in the package. Run from the project's root; BUILD names the build folder (default:
-# build), MAFAT_MODELS a folder with the trained yolo-fastest-1.1[-xl].cfg and .weights. Made weights exist one file at a time. Where
-# MAFAT_TEST_SIZE is gate, what another network or test decides is left out: networks whose layers and heads others have, levels of
-# kernels with the bits of another (kernel_check), plans whose bits the golden hashes hold; large networks are planned only.
+# Compares this build with Debian's libdarknet: every layer of real architectures with generated
+# weights, labels and boxes on real pictures, and the result for every cfg in the package. Run from
+# the project's root; BUILD names the build folder (default: build), MAFAT_MODELS a folder with the
+# trained yolo-fastest-1.1[-xl].cfg and .weights. Only one generated weights file exists at a time.
+# With MAFAT_TEST_SIZE=gate, everything covered by other networks or tests is left out: networks
+# with the same layers and heads, kernel levels with the bits of another (kernel_check), plans
+# covered by golden hashes; large networks are only planned.
 
 set -u
 models=${MAFAT_MODELS:+$(realpath -- "$MAFAT_MODELS")}
@@ -34,7 +36,8 @@ export TMPDIR=$folder # libdarknet's copies of the cfg files
 # report NAME STATUS TEXT: ok when the status is 0
 report() { if [ "$2" -eq 0 ]; then ok "$1: $3"; else fail "$1" "$3"; fi; }
 
-# layers NAME CFG WEIGHTS [OPTION]...: every layer, at every level of kernels, by each algorithm; whether they are equal
+# layers NAME CFG WEIGHTS [OPTION]...: compares every layer, at every kernel level, by each
+# algorithm
 layers() {
     local name=$1 cfg=$2 weights=$3 text line
     shift 3
@@ -46,7 +49,8 @@ layers() {
     fi
 }
 
-# boxes NAME CFG WEIGHTS [OPTION]...: labels, boxes and confidences through the program itself, on $shown
+# boxes NAME CFG WEIGHTS [OPTION]...: compares labels, boxes and confidences of the program on
+# $shown
 shown=("$pictures/dog.jpg" "$pictures/person.jpg")
 boxes() {
     local name=$1 cfg=$2 weights=$3 text
@@ -58,8 +62,8 @@ boxes() {
     fi
 }
 
-# draw_group, draw_plan N_LAYERS, pick WORD...: random ones in $drawn (in a subshell, RANDOM would forget its seed). A group is a
-# grid, sometimes balanced, or rolling windows of rows.
+# draw_group, draw_plan N_LAYERS, pick WORD...: random ones in $drawn (in a subshell, RANDOM would
+# forget its seed). A group is a grid, sometimes balanced, or rows.
 draw_group() {
     drawn=$((RANDOM % 5 + 1))x$((RANDOM % 5 + 1))
     case $((RANDOM % 4)) in
@@ -82,15 +86,16 @@ pick() {
     drawn=$1
 }
 
-# infer ANSWER CFG WEIGHTS PLAN ALGORITHM THREADS: the last layer's output to ANSWER.bits, what is detected to ANSWER
+# infer ANSWER CFG WEIGHTS PLAN ALGORITHM THREADS: writes the last layer's output to ANSWER.bits,
+# the detections to ANSWER
 infer() {
     "$build/run_inference" --quiet --json --plan "$4" --algorithm "$5" --threads "$6" --dump-output "$1.bits" "$2" "$3" \
         $pictures/dog.jpg >"$1" 2>"$folder/log" && sed -i 's/.*"detections"/"detections"/' "$1"
 }
 
-# plans NAME CFG WEIGHTS: $n_plans random plans, on one to four threads, give the bits of the untiled run on one by the same algorithm,
-# in the last layer's output and in what is detected. The algorithm is auto or, drawn once for the network, direct or winograd. A
-# plan with more tiles than a map has pixels is refused and drawn anew.
+# plans NAME CFG WEIGHTS: $n_plans random plans on one to four threads give the bits and detections
+# of the untiled run on one thread by the same algorithm: auto or, drawn once for the network,
+# direct or winograd. A plan with more tiles than pixels is refused and drawn again.
 plans() {
     local name=$1 cfg=$2 weights=$3 n_layers drawn plan text algorithm other threads answer=$folder/answer reference tries=0 n=0 good=0
     n_layers=$(($(grep -c '^\[' "$cfg") - 1))
@@ -122,9 +127,9 @@ plans() {
     elif [ $n -lt $n_plans ]; then fail "$name plans" "only $n of $tries tries fit"; fi
 }
 
-declare -A equal=() # networks that were as they are, all of their layers
-# made NAME SIDE CHECK [OPTION]...: the package's NAME.cfg at SIDE x SIDE pixels (-: as it is) with made weights; CHECK is
-# "layers", or "boxes" for both.
+declare -A equal=() # networks run unchanged, all of whose layers agreed
+# made NAME SIDE CHECK [OPTION]...: the package's NAME.cfg at SIDE x SIDE pixels (-: unchanged)
+# with generated weights; CHECK is "layers", or "boxes" for both.
 made() {
     local name=$1 side=$2 check=$3 cfg=$folder/$1.cfg weights=$folder/$1.weights text
     shift 3
@@ -152,7 +157,7 @@ trained() {
         layers "$name" "$cfg" "$weights"
         layers "$name fed" "$cfg" "$weights" --fed
         layers "$name tiled" "$cfg" "$weights" --plan 3x3/8/2x2
-        [ -n "$short" ] || boxes "$name" "$cfg" "$weights" --thresh 0.3 # of these, too
+        [ -n "$short" ] || boxes "$name" "$cfg" "$weights" --thresh 0.3 # boxes of these, too
         local shown=("$pictures"/*.jpg)
         boxes "$name every picture" "$cfg" "$weights" --thresh 0.05
         plans "$name" "$cfg" "$weights"
@@ -161,9 +166,10 @@ trained() {
     fi
 }
 
-# Every cfg of the package: small ones are run and compared, if they were not above, larger ones only run. Networks are only
-# planned if time is short, if they have a twin, or if their weights are too large for the disk.
-twins=' cifar go resnet18 ' # cifar.test's layers and fewer, go.test's, resnet50's
+# Every cfg of the package: small ones are run and compared, unless done above; larger ones only
+# run. Networks are only planned if time is short, if they have a twin, or if their weights are too
+# large for the disk.
+twins=' cifar go resnet18 ' # same layers as cifar.test, go.test, resnet50
 every_cfg() {
     local cfg name text weight_bytes macs arena outcome large n=0 runs=0 compared=0
     for cfg in "$cfgs"/*.cfg; do
@@ -212,7 +218,7 @@ fi
 made yolov2-tiny - $heads
 made yolov2 224 boxes
 made yolov3-tiny - boxes
-made yolov3-spp 160 $heads # yolov3's layers, and more
+made yolov3-spp 160 $heads # yolov3's layers and more
 [ -n "$short" ] || made yolov3 160 boxes
 made darknet19 - layers
 [ -n "$short" ] || made darknet53 128 layers

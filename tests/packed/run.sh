@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Packed files of ONNX and TFLite models run as these do, to the bit: ONNX's own test models (Debian's libonnx-testdata) with their
-# constants in them, and, where MAFAT_MODELS says where they are, real ones.
+# Checks that packed files of ONNX and TFLite models run to the bit like the models: ONNX's own
+# test models (Debian's libonnx-testdata) with their constants inside, and real ones of
+# MAFAT_MODELS.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/check.sh
@@ -8,7 +9,7 @@ build=${BUILD:-build} data=/usr/share/libonnx-testdata/data
 folder=$(mktemp -d) || exit 1
 at_end 'rm -rf "$folder"'
 
-# same NAME LEAST MODEL...: at least so many run as packed, and none differs
+# same NAME LEAST MODEL...: at least LEAST are equal, and none differs
 same() {
   local name=$1 least=$2
   shift 2

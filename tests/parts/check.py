@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""check.py [--all]: does a run enter code that the program has dropped? For every format, level of
-kernels and decoder, and for common command lines, gdb takes all rights from what
-run_inference_symbols drops (seal.py). Each function that a run enters there is a failure, named with
+"""check.py [--all]: checks that no run enters code that the program has dropped. For every format,
+kernel level and decoder, and for common command lines, gdb makes what run_inference_symbols
+drops inaccessible (seal.py). Each function that a run enters there is a failure, printed with
 its part and caller: place it in `run`, or in a part that this run needs (runner/os/parts.def).
 Without --all: a sample. Exit status 77 if gdb is missing or may not trace.
 Covers runner/os/parts.c: where each part of the program is."""
@@ -106,7 +106,7 @@ def png(width, height, pixels):
 
 
 def make_pictures(folder):
-    """One for each decoder."""
+    """Writes a picture for each decoder."""
     width, height = 50, 30
     pixels = bytes(i * 7 % 256 for i in range(width * height * 3))
     pictures = {"jpeg": "models/shapes/holdout/000000.jpg",
@@ -135,7 +135,7 @@ def make_models(folder):
 
 
 def zeros(folder, model):
-    """--input for each input of a model, None if it cannot run."""
+    """--input options for each input of a model; None: it cannot run."""
     said = tool("run_inference", "--predict", "--json", "--quiet", *model.split())
     inputs = re.search(r'"inputs":\[(.*?)\],"outputs"', said or "")
     arguments = []
@@ -149,7 +149,7 @@ def zeros(folder, model):
 
 
 def matrix(folder, models, pictures, levels, everything):
-    """Formats x levels x decoders; of a sample one level for each of the others."""
+    """Formats x levels x decoders; in a sample only one level for each combination of the others."""
     formats = [*FORMATS, "kinds", "int8", "packed-onnx", "packed-tflite"] if everything else FORMATS
     decoders = [*DECODERS, "arithmetic"] if everything else DECODERS
     for i, name in enumerate(formats):
@@ -180,7 +180,7 @@ def graphs(folder, levels, n):
 
 def run(arguments):
     """The entries of one run, and failures."""
-    # a sandbox forbids to give a page its rights back
+    # a sandbox forbids making pages executable again
     sandbox = [] if "--sandbox" in arguments else ["--sandbox", "off"]
     command = ["gdb", "-q", "-nx", "-batch", "-x", SEAL, "--args", PROGRAM, "--quiet", *sandbox, *arguments]
     try:

@@ -1,8 +1,8 @@
-"""Runs in gdb, for check.py: takes all rights from the code that a static program drops while a
-model runs. Each page of it that is entered nevertheless is opened, so that the run goes on; at the
-end it prints a line for each: the part, the function, its caller.
+"""Runs in gdb, for check.py: makes the code that a static program drops while a model runs
+inaccessible. A page that is entered is made accessible again, so that the run continues; at the
+end each is printed: part, function, caller.
 
-The program itself says what it drops and what it makes resident: by mafat_process_keep_code,
+The program's own calls show what it drops and makes resident: mafat_process_keep_code,
 mafat_process_drop and mafat_process_populate. Readers of model files (`import`) are sealed when
 they are dropped by name: opening the weights of a packed model enters them once more."""
 import re
@@ -11,7 +11,7 @@ import struct
 import gdb
 
 PAGE, READ, EXECUTE = 4096, 1, 4
-# For each architecture: the instruction of a system call, the number of mprotect, the registers of
+# For each architecture: the system call instruction, the number of mprotect, the registers of
 # program counter, number and arguments, and those that a call overwrites.
 CALLS = {
     "i386:x86-64": (b"\x0f\x05", 10, "rip", "rax", ("rdi", "rsi", "rdx"), ("rcx", "r11")),
@@ -36,7 +36,7 @@ def name_of(address):
 
 
 class Program:
-    """The process, its file's segments and parts, and the pages that are sealed."""
+    """The process, its file's segments and parts, and the sealed pages."""
 
     def __init__(self):
         process = gdb.selected_inferior()
@@ -66,7 +66,7 @@ class Program:
         return last[0] if last and not last[0].endswith("_end") else "no part"
 
     def protect(self, begin, end, rights):
-        """The system call, made by the process between two of its instructions."""
+        """Makes a system call in the process, between two of its instructions."""
         registers = (self.pc, self.call, *self.arguments)
         before = {name: number(f"${name}") for name in (*registers, *self.lost)}
         for name, value in zip(registers, (self.gate, self.mprotect, begin, end - begin, rights)):
@@ -97,7 +97,7 @@ class Program:
         return number(f"${self.arguments[index]}")
 
     def keep(self):
-        """mafat_process_keep_code(parts, n): all that is between the parts is dropped."""
+        """mafat_process_keep_code(parts, n): everything between the parts is dropped."""
         memory = gdb.selected_inferior().read_memory(self.argument(0), 16 * self.argument(1))
         kept = list(struct.iter_unpack("<QQ", bytes(memory)))
         places = {part: at for at, part in self.parts}
@@ -143,7 +143,7 @@ def main():
             gdb.execute("finish", to_string=True)
             if program.begin <= begin < program.end:
                 (program.seal if stop == "drop" else program.open)(begin, end)
-            if stop == "populate": # a decoder: opening its first picture enters it, then it is counted
+            if stop == "populate": # a decoder: entered when its first picture is opened, then counted
                 program.entries = [entry for entry in program.entries if not begin <= entry[0] < end]
         elif not program.fault():
             break

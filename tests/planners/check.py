@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""The planners of experiments/planners beside exhaustive search and worked examples of publications.
+"""Compares the planners of experiments/planners with exhaustive search and worked examples of
+publications.
 
-    check.py [--all]       a part of the random graphs in some seconds; all of them, and cell networks, in minutes
+  check.py [--all]       some of the random graphs, in seconds; all, and cell networks, in minutes
 
-BUILD names the build folder: plans of orders are laid out and run by its lay_plans, of a model that is written for it."""
+BUILD names the build folder: plans of orders are laid out and run by its lay_plans, for a generated
+model."""
 
 import os
 import random
@@ -43,7 +45,8 @@ def skip(name, why):
 
 
 def random_graph(draw, most, in_place=True):
-    """Operators that read up to three tensors before them; some of the same size as what they could take the place of."""
+    """Random operators that read up to three earlier tensors; some have the size of an input they
+    could replace."""
     n = draw.randint(1, most)
     operands = [[[t] for t in draw.sample(pool, min(len(pool), draw.randint(1, 3)))] for pool in ([*range(i), n] for i in range(n))]
     sizes = [draw.randint(1, 12) for _ in range(n + 1)]
@@ -58,7 +61,7 @@ def random_graph(draw, most, in_place=True):
 # ---- orders ----
 
 def check_serenity(count):
-    """With and without what runs at once."""
+    """With and without operators that run at once."""
     draw, wrong = random.Random(1), []
     for k in range(count):
         graph = random_graph(draw, 9)
@@ -73,7 +76,7 @@ def check_serenity(count):
 
 
 def check_hmcos(count):
-    """No groups in small graphs: the same programme; its orders are orders."""
+    """Small graphs without groups give the same result; orders are valid."""
     draw, wrong = random.Random(2), []
     for k in range(count):
         graph = random_graph(draw, 9)
@@ -142,7 +145,7 @@ def check_layouts():
 
 # ---- integer programmes ----
 
-# FDT's example of two branches that are joined; no source.
+# FDT's example of two branches that join; without a source.
 BRANCHES = operators.Graph([[[7]], [[0]], [[1]], [[7]], [[3]], [[4]], [[2], [5]]], [50, 30, 40, 40, 40, 40, 30, 0])
 
 
@@ -175,7 +178,8 @@ def check_programmes(count, most):
 # ---- TinyEngine ----
 
 def check_patches():
-    """MCUNetV2-SE-Large up to its map of 28 x 28 x 40, as its publication has more multiply-adds: borders are not looked at."""
+    """MCUNetV2-SE-Large up to its map of 28 x 28 x 40, with the publication's additional
+    multiply-adds: borders are ignored."""
     layers = [(112, 3, 2, 3 * 9 * 16), (112, 1, 1, 16 * 16), (112, 1, 1, 16 * 96), (56, 3, 2, 9 * 96), (56, 1, 1, 96 * 24), (56, 1, 1, 24 * 96),
               (28, 3, 2, 9 * 96), (28, 1, 1, 96 * 40)]
     chain = [dict(zip(("side", "window", "stride", "work"), layer)) for layer in layers]
@@ -185,7 +189,7 @@ def check_patches():
     check("runs of layers as a plan has them", tinyengine.spans([3, 0, 1, 2, 7, 9, 8]), "0-3,7-9")
 
 
-# ---- plans that take less time ----
+# ---- faster plans ----
 
 def check_timed():
     for plan in ("1x1/NoCut/order=best/inplace", "rows1/12,40,44-45/1x1", "rows1:early/4/1x8/9/1x1/inplace"):
@@ -194,7 +198,7 @@ def check_timed():
     check("coarser cuts", found, ["rows4", "rows8:early", "1x8", "1x1", "panels", "1x1"])
     check("whole maps in the best order, where there are some", [timed.texts(timed.variants(plan))[0] for plan in ("rows1/9/1x1/inplace", "rows1/9/rows2")],
           ["rows1/9/1x1/order=best/inplace", "rows1/9/rows2"])
-    # Two groups: the first is quicker coarsely and takes more, the second is what it is.
+    # Two groups: the first is faster and larger if divided coarsely, the second cannot be divided.
     cuttings = [["rows%d" % n, "1x1"] for n in (1, 2, 4)]
     told = [{"groups": [{"peak_bytes": 100 * n, "ms": 8 / n}, {"peak_bytes": 250, "ms": 1}]} for n in (1, 2, 4)]
     of_it = cuttings, ["3"], ["inplace"]
@@ -206,7 +210,7 @@ def check_timed():
 # ---- orders as plans ----
 
 def check_plans(folder):
-    """An order of whole operators, laid out and run: the least there is for the model, and one that is none."""
+    """Lays out and runs orders of whole operators: the least one of the model, and an invalid one."""
     if not os.path.exists(operators.tool("lay_plans")):
         return skip("plans", "build/lay_plans is not there")
     path = os.path.join(folder, "branches.onnx")
@@ -239,7 +243,8 @@ def write_branches(path):
 # ---- make planners-check ----
 
 def check_again(folder):
-    """By hand: plans that give other bits, go by what was in the arena, write less than was predicted, or more; one that is refused."""
+    """Hand-made results: other bits, dependence on the arena's content, fewer or more written bytes
+    than predicted, a refusal."""
     def facts(**more):
         return {"hash": "a", "dirty_differs": False, "touched_end": 1000, "arena_bytes": 1088, "behind_bytes": 64} | more
 

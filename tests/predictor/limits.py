@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Is the smallest memory limit in which a run passes the one that was predicted?
+"""Checks that the smallest memory limit in which a run passes is the predicted one.
 
-For each case of tests/limits/cases.txt that is named here, with its plan: the predicted charge, and from there down in steps of
-256 KiB, whether the run passes in a fresh memory group (tests/limits/limit.sh: no swap, no major faults after the first
-inference, no more than 1.25 times the time without a limit). It must pass in what was predicted, and no longer 768 KiB below.
-Without the reserve: here the file system's records are in the system's caches and the starter is in no group, so nothing uses it.
-Needs root; BUILD names the build folder. Exit status 0 as predicted, 1 not, 77 cannot be tried here."""
+For each listed case of tests/limits/cases.txt with its plan: the predicted charge, and from there
+down in steps of 256 KiB, whether the run passes in a fresh memory group (tests/limits/limit.sh: no
+swap, no major faults after the first inference, at most 1.25 times the time without a limit). It
+must pass at the prediction and fail 768 KiB below. Without the reserve: here the file system's
+records are in the system's caches and the starter is in no group, so nothing uses it. Needs root;
+BUILD names the build folder. Exit status 0 as predicted, 1 not, 77 not possible here."""
 
 import argparse
 import json
@@ -16,7 +17,7 @@ import sys
 
 STEP, WITHIN, TIMES = 256 << 10, 512 << 10, 3
 BUILD = os.environ.get("BUILD", "build")
-# Rows and panels, kept, loaded and streamed weights, both algorithms, pictures in rows and whole.
+# Rows and panels; kept, loaded and streamed weights; both algorithms; pictures in rows and whole.
 CASES = ["yolov2-16-8", "yolov2-16-6", "yolov2-16-10-auto", "yolov2-7", "resnet50", "densenet201", "yolo-fastest-4",
          "yolo-fastest-xl-6", "vgg-16", "sample-yolov2", "sample-shapes"]
 
@@ -34,7 +35,7 @@ class Case:
         self.name, self.options = name, []
         self.command = [words[after + 1], "--best-effort", "--reserve", "0"] + words[after + 2:end]
         options = words[1:after]
-        for i in range(0, len(options), 2):  # without what the comparison is with, and without the limit
+        for i in range(0, len(options), 2):  # without options for the reference run and the limit
             if options[i] not in ("--against-limit", "--limit", "--bar", "--time"):
                 self.options += options[i:i + 2]
 
@@ -43,7 +44,8 @@ class Case:
         return json.loads(done.stdout)["predicted_charge_bytes"]
 
     def passes(self, limit):
-        """The verdict, and why. A time alone is tried again, for others use the machine too; swap and faults are not."""
+        """The verdict and its reason. Too long a time is tried again, because others use the
+        machine, too; swap and faults are not."""
         for _ in range(TIMES):
             good, reasons = self.try_limit(limit)
             if good or not all("times the time" in reason for reason in reasons):

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Is what was predicted to be resident what was measured? Runs networks, plans, budgets and pictures, and compares.
+"""Compares predicted and measured resident bytes of networks, plans, budgets and pictures.
 
-Never below, at most 2 % and 256 KiB above. Without --whole a sample of small networks. Weights are made, random ones, for one
-network at a time; BUILD names the build folder, MAFAT_MODELS the folder with the trained Yolo-Fastest and with ONNX and TFLite files.
-Exit status 0: all within the bar."""
+The prediction must never be below, and at most 2 % and 256 KiB above. Without --whole a sample of
+small networks. Weights are random, generated for one network at a time; BUILD names the build
+folder, MAFAT_MODELS the folder with the trained Yolo-Fastest and with ONNX and TFLite files. Exit
+status 0: all within the bar."""
 
 import argparse
 import csv
@@ -24,11 +25,12 @@ import zlib
 BUILD = os.environ.get("BUILD", "build")
 CFGS = "/usr/share/darknet/cfg"
 DOG = "/usr/share/darknet/data/dog.jpg"
-SLACK_BYTES, SLACK_SHARE = 256 << 10, 0.02   # above what is measured, at most; never below
+SLACK_BYTES, SLACK_SHARE = 256 << 10, 0.02   # largest excess over the measurement
 SAMPLE = ["cifar", "tiny", "yolov3-tiny"]
 MODELS = ["onnx/yolox_nano.onnx", "onnx/FastestDet.onnx", "onnx/ultraface_RFB-320.onnx", "onnx/yunet_n_320_320.onnx",
           "tflite/mobilenet_v1_0.25_128_float.tflite", "tflite/vww_96_float.tflite", "tflite/kws_ref_model.tflite",
-          "tflite/mobilenet_v1_0.25_128_quant.tflite", "tflite/ssd_mobilenet_v1_quant.tflite"]   # of the sample
+          # models of the sample
+          "tflite/mobilenet_v1_0.25_128_quant.tflite", "tflite/ssd_mobilenet_v1_quant.tflite"]
 RUNS_OF_A_CFG, RUNS_OF_OURS = 4, 20
 MAY_LOCK = os.geteuid() == 0 or resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
 
@@ -61,10 +63,10 @@ def write_elements(path, n, kind):
 # ---- networks
 
 class Network:
-    """A cfg, its weights of both kinds where they are wanted, and pictures for it, in a folder of their own."""
+    """A cfg, its weights (both kinds if needed), and pictures, in a folder of their own."""
 
-    repeats = 3   # of two threads: often enough that both find work
-    type = "float32"   # of the input
+    repeats = 3   # with two threads: often enough that both find work
+    type = "float32"   # type of the input
 
     def __init__(self, cfg, weights, folder, rng):
         self.cfg, self.folder = cfg, folder
@@ -111,7 +113,7 @@ class Network:
 
 
 class Model(Network):
-    """An ONNX or TFLite file, which brings its weights."""
+    """An ONNX or TFLite file, which contains its weights."""
 
     def __init__(self, path, folder, rng):
         self.path, self.folder, self.name = path, folder, os.path.basename(path)
@@ -131,7 +133,7 @@ class Model(Network):
 
 
 def predicted(path):
-    """The prediction for a model, or None if it is not run."""
+    """The prediction for a model; None: it is not run."""
     done = subprocess.run([BUILD + "/run_inference", "--predict", "--json", "--quiet", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     return json.loads(done.stdout) if done.returncode in (0, 3) else None
 
@@ -153,7 +155,7 @@ def run(network, options, kind, picture):
     return answer, done.returncode, " ".join(words[2:])
 
 
-# ---- what is tried
+# ---- cases
 
 def random_plan(network, rng):
     streams = rng.choice(["", "", ":loaded", ":streamed", ":streamed%d" % rng.randint(4, 16), ":loaded%d" % rng.choice([100, 300])])
@@ -175,7 +177,8 @@ def needed(answer):
 
 
 def draws(network, n, rng):
-    """n runs: (what it is, options, kind of weights, picture). Budgets lie between the floor and what an unlimited run takes."""
+    """n runs: (description, options, kind of weights, picture). Budgets are between the minimum and
+    an unlimited run's need."""
     answer, status, _ = run(network, ["--memory", "1K"], "packed", next(iter(network.pictures)))
     floor = needed(answer) if status == 3 else None
     for i in range(n):
@@ -216,7 +219,7 @@ def networks(whole, only):
 
 
 def runnable(cfg):
-    """A cfg that is refused by name and line has nothing to predict."""
+    """True if the cfg is refused by name and line: then there is no prediction."""
     if not cfg.endswith(".cfg"):
         return predicted(cfg) is not None
     done = subprocess.run([BUILD + "/run_inference", "--json", "--quiet", cfg, "/dev/null", DOG], stdout=subprocess.PIPE,
@@ -225,8 +228,9 @@ def runnable(cfg):
 
 
 def judge(answer):
-    """Bytes above the measured, and whether that is within the bar. A thread that never finds work, because the others have
-    its processor, touches nothing of its own: then the prediction is what it may take."""
+    """Bytes above the measurement, and whether that is within the bar. A thread that finds no work,
+    because the others have its processor, touches none of its memory; then the prediction is an
+    upper bound."""
     over = answer["predicted_resident_bytes"] - answer["measured_resident_bytes"]
     idle = answer["threads"] > len(os.sched_getaffinity(0))
     return over, 0 <= over and (idle or over <= bar(answer["measured_resident_bytes"]))
@@ -244,7 +248,7 @@ def try_network(cfg, weights, n, folder, rng, rows):
                 over, good = judge(answer)
                 rows.append((over, good, network.name, what, answer["plan"], answer, picture, command))
                 done += 1
-            elif status not in (2, 3):  # a plan that cannot be, a budget that is too small
+            elif status not in (2, 3):  # an impossible plan, or too small a budget
                 rows.append((0, False, network.name, what, "exit %d" % status, {}, picture, command))
                 done += 1
     network.close()

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Predicted against measured bytes. Without an option a sample of runs, in less than a minute; --whole: more than 200 runs of
-# every network that runs; --limits: predicted charge against the least memory limit that passes (root). Other words go to
-# resident.py or, behind --limits, to limits.py; both have --help. BUILD names the build folder.
+# Compares predicted and measured bytes. Without an option a sample of runs, in less than a minute;
+# --whole: more than 200 runs of all networks; --limits: predicted charge against the least memory
+# limit that passes (root). Other arguments are passed to resident.py or, after --limits, to
+# limits.py; both have --help. BUILD names the build folder.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 export BUILD=${BUILD:-build}

@@ -1,6 +1,7 @@
 #!/bin/busybox sh
-# The first process of the machine that run.sh boots, in an initramfs. For each architecture, whose programs lie in a folder of its name:
-# a line "ok NAME" or "FAIL NAME: why" for each thing tried, at the end "finished". What tests/cli/sandbox.sh is for x86-64.
+# First process of the machine that run.sh boots, in an initramfs. For each architecture, whose
+# programs are in a folder with its name, prints a line "ok NAME" or "FAIL NAME: why" for each
+# check; "finished" at the end. The counterpart of tests/cli/sandbox.sh for Arm.
 /bin/busybox --install -s /bin
 export PATH=/bin
 mount -t proc none /proc
@@ -9,7 +10,7 @@ mount -t devtmpfs none /dev
 mkdir -p /etc /tmp
 echo 'root:x:0:0::/:/bin/sh' >/etc/passwd
 exec </dev/null >/dev/ttyAMA0 2>&1
-stty raw <&1 # line feeds as they are
+stty raw <&1 # do not translate line feeds
 # shellcheck disable=SC2034 # by check.sh
 suite=sandbox
 # shellcheck source=tests/check.sh
@@ -17,7 +18,7 @@ suite=sandbox
 cd /files || exit 1
 
 timeless() { sed 's/ in [0-9.]* ms, memory [0-9. of]* MiB//' "$1"; }
-# inside NAME ARGUMENT...: runs inside as it does outside
+# inside NAME ARGUMENT...: the same result inside and outside
 inside() {
   name=$1
   shift
@@ -67,7 +68,7 @@ for machine in *-linux-*; do
   $run --json --report integers picture.ppm >/tmp/out 2>/tmp/err
   holds 'resident as predicted, integers' as_predicted
 
-  # A decoder that misbehaves
+  # A misbehaving decoder.
   for how in off auto threads output; do
     case $how in
       off) set -- --sandbox off ;;
@@ -87,7 +88,7 @@ for machine in *-linux-*; do
     timeless /tmp/out >/tmp/timeless
     holds "misbehaving, $how: it decodes all the same" cmp /tmp/timeless /tmp/plain
     holds "misbehaving, $how: it may read" grep -q 'read a file: done' /tmp/err
-    # But for another's memory, a path, which only Landlock knows.
+    # Without another process's memory: a path, which only Landlock checks.
     holds "misbehaving, $how: nothing else is done" test "$(count ': done$')" -le $((landlock > 0 ? 1 : 2))
     holds "misbehaving, $how: all is tried" test "$(count '^misbehave: .*: (Operation not permitted|Permission denied)$')" -ge 27
     holds "misbehaving, $how: nothing is left" test "$(cat /tmp/kept)" = kept -a ! -e /tmp/new

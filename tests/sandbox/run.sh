@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# tests/sandbox/run.sh TRIPLET...: boots a Debian kernel for arm64 in an emulated machine, which runs the programs of both Arms that are built
-# in BUILD/TRIPLET (make check-arm): their filters of system calls, and Landlock, as a Raspberry Pi has them. Needs no root. --console, first, shows
-# the machine's console at the end.
+# tests/sandbox/run.sh TRIPLET...: boots a Debian kernel for arm64 in an emulated machine, which
+# runs the Arm programs built in BUILD/TRIPLET (make check-arm): their system call filters, and
+# Landlock, as on a Raspberry Pi. Needs no root. --console, first, prints the machine's console at
+# the end.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 console=''
@@ -18,7 +19,7 @@ for triplet in "$@"; do
 done
 [ -x "$build/pack_weights" ] || cannot "needs $build/pack_weights"
 begin_machine
-# The C library, of a folder for each: they have the same names.
+# The C libraries, in a folder for each triplet: they have the same names.
 for triplet in "$@"; do
   files=$to/files/$triplet libraries=$to/lib/$triplet
   mkdir -p "$files" "$libraries"

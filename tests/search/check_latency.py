@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""How well latency is predicted: random plans of real networks, timed in turns, beside
-what the model says with this machine's calibration (run_inference --calibrate), which
-has seen none of these networks. Runs that something else held up do not count. Prints, per network and over all, the error's median and worst, the
-share of pairs of plans more than 8 % apart that are ordered right, and how far the plan
-that the model likes best is from the best that was measured.
+"""Measures how well latency is predicted: times random plans of real networks in turns, and
+compares with the model and this machine's calibration (run_inference --calibrate), which is
+independent of these networks. Disturbed runs do not count. Prints, for each network and over
+all, the median and largest error, the share of pairs of plans more than 8 % apart that are
+ordered right, and how much slower the model's favourite is than the best measured plan.
 
   check_latency.py [--seed N] [--plans N] [--rounds N] [--weights kept|packed|darknet]
                    [--cpu LEVEL] [--threads N] [--limits] [--worst N] [NETWORK...]
 
-NETWORK: NAME of Debian's darknet package, NAME:LAYERS, CFG,WEIGHTS, or an ONNX or TFLite file. --limits: fails
-when the median is beyond 5 %, the worst beyond 15 %, or more than 5 % of pairs are wrong."""
+NETWORK: NAME of Debian's darknet package, NAME:LAYERS, CFG,WEIGHTS, or an ONNX or TFLite file.
+--limits: fails if the median is beyond 5 %, the largest beyond 15 %, or more than 5 % of pairs are
+wrong."""
 import argparse, json, os, random, statistics, subprocess, sys
 
 BUILD = os.environ.get("BUILD", "build")
@@ -25,7 +26,7 @@ def run(*command, **more):
 
 
 def files_of(name, weights):
-    """cfg, weights, layers: made once in the build folder."""
+    """cfg, weights and layers, made once in the build folder."""
     folder = f"{BUILD}/latency"
     os.makedirs(folder, exist_ok=True)
     name, _, layers = name.partition(":")
@@ -84,8 +85,8 @@ def measure(name, options):
     for line in output.splitlines():
         j = json.loads(line)
         seen.setdefault((j["algorithm"], j["plan"]), (j["predicted_ms"], j["ms"], j["pace"]))
-    # Other load only makes runs longer, often for minutes. A run counts if
-    # plain arithmetic just before it was as fast as ever, and of those the faster half.
+    # Other load only slows runs down, often for minutes. A run counts if plain arithmetic just
+    # before it was fast, and only the faster half of these.
     best = min(min(pace) for _, _, pace in seen.values())
     good = {}
     for key, (predicted, ms, pace) in seen.items():

@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
-"""Is the plan that the search chooses the best there is to measure?
+"""Checks whether the plan that the search chooses is the best one measured.
 
-For each case (network, budget) up to 60 other plans that fit are timed beside the
-choice, interleaved: the model's best, one-step neighbours of the choice, and random
-ones. The best of sixty medians is the luckiest one: the five best and the choice are
-then timed again, interleaved, and the median of their times round by round, choice
-against other, says how far the choice is from the best. Also reported: how far it was in
-the first timing, and how many of the pairs measured more than 8 % apart the model puts
-in the right order.
+For each case (network, budget) up to 60 other fitting plans are timed in turn with the choice: the
+model's best, one-step neighbours of the choice, and random ones. The best of sixty medians is the
+luckiest one. So the five best and the choice are timed again in turn, and the median over rounds of
+the ratio of choice and other is the excess of the choice. Also printed: the excess in the first
+timing, and how many of the pairs more than 8 % apart the model orders right.
 
-  check_search.py [--build DIR] [--work DIR] [--seed N] [--rounds N] [--finals N] [--only REGEX] [--plans N] [--cpu LEVEL] [--csv FILE]
-"""
+  check_search.py [--build DIR] [--work DIR] [--seed N] [--rounds N] [--finals N] [--only REGEX]
+                  [--plans N] [--cpu LEVEL] [--csv FILE]"""
 import argparse
 import csv
 import os
@@ -62,7 +60,7 @@ def prepare(args, name, cfg, size):
 
 
 def three_by_three(cfg):
-    """Layers that can be Winograd."""
+    """Layers that can use Winograd."""
     with open(cfg) as file:
         sections = re.split(r"^\[", file.read(), flags=re.M)[2:]
     found = set()
@@ -102,7 +100,7 @@ def draw(rng, network, choice, budget, n_layers, winograds, n):
 
 
 def run_finals(args, network, records):
-    """The choice against each of the five best, timed again: -> (excess, plan of the best)."""
+    """Times the choice and the five best again: (excess, plan of the best)."""
     choice = records[0]
     best = sorted(records[1:], key=lambda r: r["median"])[:5]
     again = network.time_plans([r["plan"] for r in [choice, *best]], args.finals)

@@ -1,6 +1,6 @@
-"""Plans as texts (predictor/plan/plan.h), for the checks of the search: random ones, and
-those that are one step away from a given one. What a plan costs is asked of
-run_inference --predict; texts that are no plan for the network are passed over."""
+"""Plans as texts (predictor/plan/plan.h) for the checks of the search: random ones, and those one
+step away from a given one. run_inference --predict gives a plan's cost; texts that do not fit
+the network are skipped."""
 import json
 import re
 import subprocess
@@ -49,7 +49,7 @@ def words_of(group):
 
 
 def layers_of(words, kind):
-    """Layers that a word such as direct22,26-28 names; None: the word stands alone."""
+    """Layers of a word such as direct22,26-28; None: the word without layers."""
     for word in words:
         if word == kind:
             return None
@@ -63,7 +63,7 @@ def layers_of(words, kind):
 
 
 def flips(words, first, end, three_by_three):
-    """The group's words with one layer's algorithm told explicitly, each way."""
+    """The group's words with one layer's algorithm given explicitly, for each algorithm."""
     for layer in range(first, end):
         if layer not in three_by_three:
             continue
@@ -71,7 +71,7 @@ def flips(words, first, end, three_by_three):
             mine, others = layers_of(words, kind), layers_of(words, other)
             if mine is None or layer in mine:
                 continue
-            # A word that stands for the whole group is written out.
+            # A word for the whole group becomes a list of layers.
             theirs = (set(range(first, end)) & three_by_three if others is None else others) - {layer}
             told = [f"{kind}{','.join(map(str, sorted(mine | {layer})))}"]
             if theirs:
@@ -124,8 +124,9 @@ class Network:
         return json.loads(run.stdout)
 
     def time_plans(self, texts, rounds):
-        """Interleaved, each run right behind one of the same plan that is not timed. One record a plan: {"plan", "charge_bytes", "predicted_ms", "ms": [...]}; with 0
-        rounds nothing is run. The bytes are without what the process itself needs."""
+        """Times plans in turn, each right after an untimed run of itself. One record for each plan:
+        {"plan", "charge_bytes", "predicted_ms", "ms": [...]}; with 0 rounds nothing is run. The
+        bytes are without the process footprint."""
         lines = "".join(f"auto {text}\n" for text in texts)
         run = subprocess.run([*self.time, "--warm", "--rounds", str(rounds), *self.files], input=lines, capture_output=True, text=True)
         if run.returncode:

@@ -26,7 +26,7 @@ def check(name, holds, found=""):
 
 
 def soon(holds):
-    """Does it hold, or within a minute? What clients leave behind is seen to when the server comes to it."""
+    """True if the condition holds within a minute: the server notices later what clients leave."""
     until = time.monotonic() + 60
     while not holds() and time.monotonic() < until:
         time.sleep(.05)
@@ -34,7 +34,7 @@ def soon(holds):
 
 
 def ask(method, path, body=None, headers=None):
-    """One request on a connection of its own: status, headers, body."""
+    """One request on its own connection: status, headers, body."""
     c = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
     headers = dict(headers or {})
     if TOKEN:
@@ -47,7 +47,7 @@ def ask(method, path, body=None, headers=None):
 
 
 def speak(data, finish=False, patience=60):
-    """Bytes as they are, and all that comes back until the other end closes."""
+    """Sends raw bytes, and returns everything until the other end closes."""
     s = socket.create_connection(("127.0.0.1", PORT), timeout=patience)
     try:
         s.sendall(data)
@@ -81,7 +81,7 @@ def get(path, more=""):
 
 
 def is_error(answer, status):
-    """A line of JSON that says what is wrong."""
+    """True for a JSON line with an error message."""
     try:
         told = json.loads(answer[2])
         return answer[0] == status and told["status"] == status and len(told["error"]) > 3
@@ -109,7 +109,7 @@ def metric(name):
     return None
 
 
-# ---- what it is for
+# ---- valid requests ----
 
 status, headers, body = ask("POST", "/detect", PICTURE)
 found = json.loads(body)
@@ -152,7 +152,7 @@ status, headers, body = ask("GET", "/map?memory=8M")
 check("map", status == 200 and headers["Content-Type"] == "image/svg+xml" and b"<svg" in body and body.rstrip().endswith(b"</svg>"), body)
 check("metrics", metric("mafat_pictures_total") >= 5 and metric("mafat_connections") == 1, ask("GET", "/metrics")[2])
 
-# ---- what it is not for
+# ---- invalid requests ----
 
 refused("no picture", 422, "POST", "/detect", b"these are no pixels")
 refused("half a picture", 422, "POST", "/detect", PICTURE[:len(PICTURE) // 2])
@@ -186,7 +186,7 @@ broken("a head of 5000 bytes", 431, get("/", "X: %s\r\n" % ("a" * 5000)))
 broken("a line that never ends", 431, b"G" * 5000)
 broken("noise", 400, os.urandom(64).replace(b"G", b"\x00") + b"\n")
 
-# ---- how it speaks
+# ---- HTTP ----
 
 got = speak(get("/healthz") + post(close=False) + get("/none") + post())
 check("four at once, in order", statuses(got) == [200, 200, 404, 200], got)
@@ -221,7 +221,7 @@ check("byte by byte", statuses(one_by_one()) == [200])
 
 
 def expect(length, status):
-    """Is the body asked for, and not before?"""
+    """True if the server asks for the body, and not before."""
     s = socket.create_connection(("127.0.0.1", PORT), timeout=60)
     data = post(more="Expect: 100-continue\r\n")
     head = data.index(b"\r\n\r\n") + 4
@@ -241,21 +241,21 @@ def expect(length, status):
 check("100 before the body", statuses(expect(len(PICTURE), 100)) == [100, 200])
 check("413 in place of it", statuses(expect(ROOM + 1, 413)) == [413])
 
-# ---- who comes and goes
+# ---- connections ----
 
 before = metric("mafat_connections_lost_total")
 for cut in (10, 60, 2000):
     s = socket.create_connection(("127.0.0.1", PORT))
     s.sendall(post()[:cut])
     s.close()
-for i in range(8):  # a reset while it waits or runs
+for i in range(8):  # a reset while the request waits or runs
     s = socket.create_connection(("127.0.0.1", PORT))
     s.sendall(post())
     s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     s.close()
 check("who leaves is counted", soon(lambda: metric("mafat_connections_lost_total") > before))
 check("and no matter", json.loads(ask("POST", "/detect", PICTURE)[2])["detections"] == first)
-part = b"P5 40 30 255\n" + pixels[:20]  # what an answer that nobody has taken has left would be the rest of it
+part = b"P5 40 30 255\n" + pixels[:20]  # would be the rest of an unread response
 whole = []
 for i in range(300):
     s = socket.create_connection(("127.0.0.1", PORT))
@@ -265,7 +265,8 @@ for i in range(300):
     answer = ask("POST", "/detect", part)
     whole += [answer] if answer[0] != 422 else []
 check("an answer that is lost is in no other's picture", not whole, (len(whole), whole))
-idle = [socket.create_connection(("127.0.0.1", PORT)) for i in range(80)]  # more than are held
+# more than the server holds
+idle = [socket.create_connection(("127.0.0.1", PORT)) for i in range(80)]
 time.sleep(1.5)
 check("idle ones make room", ask("GET", "/healthz")[0] == 200)
 for s in idle:
@@ -273,7 +274,7 @@ for s in idle:
 check("room is given back", soon(lambda: metric("mafat_room_used_bytes") == 0), metric("mafat_room_used_bytes"))
 
 
-# Bodies of half the room each, at once: they wait for each other.
+# Bodies of half the buffer each, at once: they wait for each other.
 answers = []
 half = PICTURE + bytes(ROOM // 2 - len(PICTURE))
 threads = [threading.Thread(target=lambda: answers.append(ask("POST", "/detect", half)[0])) for i in range(12)]

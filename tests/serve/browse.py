@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Tests the page of build/mafat_serve in a headless browser: browse.py CHROMIUM PORT PICTURE FOLDER [TOKEN]. Commands go to Chromium over its
-remote debugging, a socket of the web. Prints a line for each check."""
+"""Tests the page of build/mafat_serve in a headless browser: browse.py CHROMIUM PORT PICTURE FOLDER
+[TOKEN]. Controls Chromium through remote debugging over a WebSocket. Prints a line for each
+check."""
 import base64
 import json
 import os
@@ -25,7 +26,7 @@ def check(name, holds, found=""):
 
 
 class Page:
-    """One tab, over a connection of its own."""
+    """A tab with its own connection."""
 
     def __init__(self, address):
         host, path = address[len("ws://"):].split("/", 1)
@@ -86,7 +87,7 @@ def text(name):
 
 
 def start():
-    """A browser of its own folder and process group, and its port."""
+    """Starts a browser with its own folder and process group. Returns its port, too."""
     browser = subprocess.Popen([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--mute-audio",
                                 "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--user-data-dir=" + FOLDER,
                                 "--remote-debugging-port=0", "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Many clients at once, each with a connection of its own: many.py PORT PICTURE CLIENTS. Prints how many of each status, and how long they
-waited; exit status 1 where one got no answer. One process: what is asked shares the machine with those who ask."""
+"""Many clients at once, each with its own connection: many.py PORT PICTURE CLIENTS. Prints the
+number of each status and the waiting times; exit status 1 if one got no response. A single
+process, because clients and server share the machine."""
 import collections
 import selectors
 import socket
@@ -48,7 +49,7 @@ class Client:
         except BlockingIOError:
             pass
         except OSError as error:
-            # Turned away while it was still sending: the answer may be there.
+            # Refused while still sending: the response may have arrived.
             try:
                 self.got += self.socket.recv(65536)
             except OSError:

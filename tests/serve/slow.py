@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Clients that do not get on, while others are answered: slow.py PORT PICTURE, of a mafat_serve with --timeout 1. Prints a line for each check."""
+"""Slow clients while others are served: slow.py PORT PICTURE, for a mafat_serve with --timeout 1.
+Prints a line for each check."""
 import http.client
 import re
 import socket
@@ -70,7 +71,7 @@ given_up("half a head", REQUEST[:30], [408])
 given_up("half a body", REQUEST[:len(REQUEST) // 2], [408])
 given_up("nothing at all", b"", [])
 
-# Byte by byte, for ever.
+# Byte by byte without an end.
 s, began, ended = connect(), time.monotonic(), False
 try:
     for byte in REQUEST[:200]:
@@ -81,7 +82,7 @@ except OSError:
 check("a trickle ends", ended or b"408" in rest(s), time.monotonic() - began)
 s.close()
 
-# Answers that nobody reads: 20 maps, of which sockets hold a part.
+# Unread responses: 20 maps, of which sockets hold a part.
 readers = []
 for i in range(20):
     s = connect(4096)
@@ -97,7 +98,7 @@ while used != "0" and time.monotonic() < until:
     used = room_used()
 check("and room is given back", used == "0", used)
 
-# All places are taken by those who do not get on: they make room in time.
+# All connections are taken by slow clients: they are closed in time.
 stuck = []
 for i in range(70):
     s = connect()

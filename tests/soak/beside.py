@@ -1,4 +1,4 @@
-"""Conditions of a soak run: its starter, swap, and neighbours."""
+"""Conditions of a soak run: starter, swap, and neighbours."""
 
 import json
 import os
@@ -13,22 +13,22 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 LAUNCHER = os.path.realpath(BUILD + "/launcher")
 MEMORY_LIMIT = os.path.realpath(BUILD + "/memory_limit")
 SWAP_BYTES = 256 << 20
-LARGE_BYTES = 256 << 20   # the file that neighbours read
+LARGE_BYTES = 256 << 20   # file that neighbours read
 
 
-# ---- Starters: the words before the command, which ends up in the group
+# ---- Starters: words before the command, which runs in the group
 
 def by_launcher(group, _):
     return [LAUNCHER, group.folder]
 
 
 def by_shell(group, _):
-    """The shell becomes the program."""
+    """The shell executes the program."""
     return ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', group.folder]
 
 
 def by_waiting_shell(group, _):
-    """The shell stays, in the same group, and forks."""
+    """The shell stays in the same group and forks."""
     return ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && { "$@"; exit $?; }', group.folder]
 
 
@@ -37,7 +37,7 @@ def by_namespaces(group, _):
 
 
 def by_memory_limit(_, report):
-    """In a group of its own, whose figures it reports."""
+    """In memory_limit's group, whose figures it reports."""
     return [MEMORY_LIMIT, "--json", "-o", report]
 
 
@@ -51,7 +51,7 @@ STARTERS = {"launcher": by_launcher, "sh": by_shell, "sh-waits": by_waiting_shel
 
 
 class Scope(Group):
-    """The group that systemd-run makes; it is gone as soon as the command has ended."""
+    """In a group of systemd-run, which disappears when the command ends."""
 
     def __init__(self, name, limit=None):
         super().__init__(name, limit)
@@ -97,7 +97,7 @@ def says(*command):
 
 
 def missing_starter(name):
-    """Why this machine cannot start so; None where it can."""
+    """The reason why this machine lacks the starter; None: it has it."""
     if name == "systemd-run":
         state = says("systemctl", "is-system-running") if shutil.which("systemd-run") else "not installed"
         return None if state in ("running", "degraded") else "systemd: %s" % (state.splitlines() or ["?"])[0]
@@ -110,7 +110,7 @@ def missing_starter(name):
     return None
 
 
-# ---- Swap: held by a process that takes it away when its standard input ends, however we end
+# ---- Swap: a process removes it when its standard input ends, however we end
 
 def swap_command(kind, folder):
     if kind == "file":
@@ -138,7 +138,7 @@ class Swap:
 
     def __enter__(self):
         if self.kind not in ("none", "system"):
-            # Its own session: a terminal's Ctrl-C is for us, who let go of it.
+            # In its own session: a terminal's Ctrl-C is for us, and we end it.
             self.holder = subprocess.Popen(swap_command(self.kind, self.folder) + ["sh", "-c", "echo on; exec cat"],
                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
             self.holder.stdout.readline()
@@ -163,8 +163,8 @@ def large_file(folder):
 
 
 def words_of(neighbour, folder):
-    """Its limit and its command. In a quarter of the memory that it takes, one swaps all the time; where there is no swap it
-    fills most of its group again and again."""
+    """A neighbour's limit and command. One has a quarter of the memory it needs and swaps all the
+    time; without swap it refills most of its group again and again."""
     again = "while :; do %s; done"
     if neighbour == "cache":
         return 64 << 20, again % ("dd if='%s' of=/dev/null bs=1M 2>/dev/null" % large_file(folder))
@@ -176,7 +176,7 @@ def words_of(neighbour, folder):
 
 
 class Neighbour:
-    """Works beside a run while this is entered."""
+    """Runs a neighbour inside the with block."""
 
     def __init__(self, kind, folder):
         self.group = None
@@ -198,7 +198,7 @@ class Neighbour:
 
 
 def remove_leftovers():
-    """Groups of a soak that was killed."""
+    """Removes groups of a killed soak."""
     for name in os.listdir(MOUNT):
         if name.startswith("mafat-soak") and not os.path.exists("/proc/" + name.rsplit(".", 1)[1]):
             group = Group("mafat-soak")
@@ -207,5 +207,5 @@ def remove_leftovers():
 
 
 def swapped_out():
-    """Pages, of the whole machine: no page of anybody's went to swap where this stands still."""
+    """The machine's counter of swapped-out pages; unchanged: nothing was swapped."""
     return next(int(line.split()[1]) for line in text("/proc/vmstat").splitlines() if line.startswith("pswpout "))

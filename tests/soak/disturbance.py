@@ -1,6 +1,8 @@
-"""Other causes that take pages from a run, with or without a limit: kernel threads that page out what they hold to be cold (DAMON; some virtual machines
-start one, to give memory back), which go by physical addresses, so that a new process in old memory loses pages to them; and others who
-drop all caches. A trace of its own, of the kernel's tracefs, and /proc/vmstat tell whether that happened during a run."""
+"""Detects other causes that take pages from a run, with or without a limit: kernel threads that
+page out memory they consider cold (DAMON; some virtual machines use it to return memory), by
+physical address, so that a new process in old memory loses pages; and processes that drop all
+caches. A separate instance of the kernel's tracefs, and /proc/vmstat, show whether that happened
+during a run."""
 
 import glob
 import os
@@ -8,8 +10,8 @@ import os
 from groups import numbers, text
 
 INSTANCES = "/sys/kernel/tracing/instances/mafat-soak-"
-FOLDER = INSTANCES + str(os.getpid())   # two soaks at once each have their own
-EVENTS = ("damon/damos_before_apply", "vmscan/mm_vmscan_reclaim_pages")   # it begins, and ends, with a piece of memory
+FOLDER = INSTANCES + str(os.getpid())   # separate for each soak
+EVENTS = ("damon/damos_before_apply", "vmscan/mm_vmscan_reclaim_pages")   # start and end of paging out a region
 
 
 def write(path, word):
@@ -23,7 +25,7 @@ def pages_out(thread):
 
 
 def is_paged_out():
-    """Is there such a thread here?"""
+    """True if there is such a thread here."""
     try:
         return any(pages_out(thread) for thread in glob.glob("/sys/kernel/mm/damon/admin/kdamonds/[0-9]*"))
     except OSError:
@@ -31,14 +33,14 @@ def is_paged_out():
 
 
 def remove_leftovers():
-    """Removes traces of soaks that were killed."""
+    """Removes traces of killed soaks."""
     for folder in glob.glob(INSTANCES + "[0-9]*"):
         if not os.path.exists("/proc/" + folder[len(INSTANCES):]):
             os.rmdir(folder)
 
 
 class Disturbance:
-    """Watches while this is entered; of one run from begin() on."""
+    """Watches inside the with block; begin() starts a run."""
 
     def __init__(self):
         self.traces, self.drops = False, 0
@@ -54,7 +56,7 @@ class Disturbance:
                 os.makedirs(FOLDER, exist_ok=True)
                 self.switch("1")
                 self.traces = True
-            except OSError:   # then it is not known when it works
+            except OSError:   # then its activity is unknown
                 pass
         return self
 

@@ -1,4 +1,4 @@
-"""Which run comes next: drawn by a seed, so that all pairs of values come early."""
+"""Draws the next run by a seed, so that all pairs of values come early."""
 
 import fnmatch
 import itertools
@@ -7,7 +7,7 @@ CANDIDATES = 24
 
 
 class Drawing:
-    """factors: of each, the values and how often one is to be drawn, beside the others."""
+    """factors: for each its values and their relative frequencies."""
 
     def __init__(self, random, factors):
         self.random, self.factors = random, factors
@@ -22,7 +22,8 @@ class Drawing:
         return set(itertools.combinations(sorted(choice.items()), 2))
 
     def next(self, given):
-        """With what is given and a case as often as its chance: of some candidates the one with the most pairs that are new."""
+        """Draws with the given values and a case by frequency: of some candidates the one with the
+        most new pairs."""
         given = {"case": self.one("case"), **given}
         candidates = [{**{name: self.one(name) for name in self.factors}, **given} for _ in range(CANDIDATES)]
         best = max(candidates, key=lambda choice: len(self.pairs(choice) - self.seen))
@@ -31,7 +32,7 @@ class Drawing:
 
 
 def only(factors, wishes):
-    """The factors' values that a wish "factor=pattern" for each leaves; ValueError where that is none."""
+    """The factors' values that the options "factor=pattern" leave; ValueError if none."""
     left = dict(factors)
     for wish in wishes:
         name, _, patterns = wish.partition("=")

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Long runs: does anything grow, or is anything lost?
+"""Checks in long runs that nothing grows or is lost.
 
-    endless.py [--pictures N] [--opens N] [--sample]
+  endless.py [--pictures N] [--opens N] [--sample]
 
-A small network, with random weights. run_inference reads the same picture N times (10^6) from a list, its weights streamed: every
-answer must be the first's, and what is resident, open and mapped no more at the end than after the first tenth. The library
-(tests/soak/endless.c) does the same with floats, a tenth as often, and opens and closes models (10^5), some of them two in one arena.
+Uses a small network with random weights. run_inference reads the same picture N times (10^6) from a
+list, with streamed weights: every result must equal the first, and resident bytes, descriptors and
+mappings must not grow after the first tenth. The library (tests/soak/endless.c) does the same with
+floats, a tenth as often, and opens and closes models (10^5), some of them two in one arena.
 --sample: 10^4 and 10^3. Exit status 0 or 1."""
 
 import argparse
@@ -17,7 +18,7 @@ import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(ROOT, "build")))
-SLACK_KB = 64  # the heap's and the page tables' ends
+SLACK_KB = 64  # for the ends of the heap and page tables
 NETWORK = """[net]
 width=16
 height=12
@@ -44,20 +45,20 @@ softmax=1
 
 
 def holdings(pid):
-    """KB resident of its own (code comes and goes as the system has room, 64 KB at a time), descriptors, mappings, threads."""
-    with open("/proc/%d/smaps_rollup" % pid, encoding="ascii") as lines:   # counted: what status tells may be 64 pages a CPU off
+    """Anonymous resident KB (code comes and goes 64 KB at a time), descriptors, mappings, threads."""
+    with open("/proc/%d/smaps_rollup" % pid, encoding="ascii") as lines:   # exact: VmRSS may be off by 64 pages a CPU
         resident = next(int(line.split()[1]) for line in lines if line.startswith("Anonymous:"))
     with open("/proc/%d/maps" % pid, encoding="utf-8") as lines:
         mappings = len(lines.readlines())
     threads = 0
     for task in os.listdir("/proc/%d/task" % pid):
         with open("/proc/%d/task/%s/comm" % (pid, task), encoding="utf-8") as name:
-            threads += not name.read().startswith("iou-")  # the kernel's, for a ring, come and go
+            threads += not name.read().startswith("iou-")  # io_uring's kernel threads come and go
     return resident, len(os.listdir("/proc/%d/fd" % pid)), mappings, threads
 
 
 def feed(stream, line, n, seen):
-    """The list ends when what the process has has been seen."""
+    """Writes the list; it ends when the process was measured."""
     piece = line * 1000
     try:
         for _ in range(n // 1000):
@@ -70,7 +71,7 @@ def feed(stream, line, n, seen):
 
 
 def pictures(folder, cfg, weights, n):
-    """Answers are compared as they come; the list goes through a pipe."""
+    """Compares results as they arrive; the list goes through a pipe."""
     picture = os.path.join(folder, "picture.ppm")
     with open(picture, "wb") as file:
         file.write(b"P6 20 10 255\n" + bytes(i * 37 % 256 for i in range(600)))
@@ -118,7 +119,8 @@ def main():
             subprocess.run([os.path.join(BUILD, "make_weights"), "--quiet", cfg, weights], check=True)
             models += [cfg, weights]
         good = pictures(folder, models[0], models[1], n)
-        # Without the C library's caches of freed blocks, which count as taken: then no byte more may be.
+        # Without the C library's caches of freed blocks, which count as used, so that not one byte
+        # may grow.
         exact = dict(os.environ, GLIBC_TUNABLES="glibc.malloc.tcache_count=0")
         good &= subprocess.run([os.path.join(BUILD, "endless")] + models + [str(n // 10), str(opens)], check=False, env=exact).returncode == 0
     return 0 if good else 1

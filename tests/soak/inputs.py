@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Made inputs: a picture as PNG and as PPM, floats for a network.
+"""Makes inputs: a picture as PNG and as PPM, and floats for a network.
 
-inputs.py FOLDER MODEL    writes picture.png, picture.ppm and MODEL.raw there, where they are not yet"""
+inputs.py FOLDER MODEL    writes missing ones of picture.png, picture.ppm and MODEL.raw there"""
 
 import array
 import json
@@ -15,11 +15,11 @@ import sys
 import zlib
 
 BUILD = os.environ.get("BUILD", "build")
-WIDTH, HEIGHT = 768, 576   # as of the usual JPEG
+WIDTH, HEIGHT = 768, 576   # as the usual JPEG
 
 
 def rows():
-    """Rows of pixels: slopes with noise, so that PNG does not compress them to nothing."""
+    """Rows of pixels: slopes with noise, so that PNG does not compress them much."""
     noise = random.Random(1).randbytes(3 * WIDTH)
     for y in range(HEIGHT):
         slope = bytes((x // 4 + y // 3) & 0xf0 for x in range(WIDTH) for _ in range(3))
@@ -46,7 +46,7 @@ def input_sizes(model):
         told = subprocess.run([BUILD + "/run_inference", "--predict", "--json", model], stdout=subprocess.PIPE, check=True).stdout
         return json.loads(told)["inputs"][0]["dims"]
     with open(model, encoding="utf-8") as file:
-        words = file.read()   # the network's own come first
+        words = file.read()   # the [net] section comes first
     return [int(re.search(r"^%s *= *(\d+)" % key, words, re.M).group(1)) for key in ("channels", "height", "width")]
 
 

@@ -1,13 +1,13 @@
 # shellcheck shell=sh disable=SC2154 # $root of who sources this
-# soak.py's sibling for control groups v2: sourced by ../v2/inside.sh in its machine, where nobody else swaps. A line "soak ..." of CSV
-# for each run, at its end one for all.
+# The counterpart of soak.py for control groups v2: sourced by ../v2/inside.sh in its machine,
+# where nothing else swaps. Prints a CSV line "soak ..." for each run, and a summary at the end.
 
 soak_columns=run,work,input,state,starter,lock,limit_bytes,swapped_pages,faults_later,latency_ms,outcome
 soak_pictures=3
 soak_group=$root/soak
 
 pages_out() { awk '$1 == "pswpout" { print $2 }' /proc/vmstat; }
-of_first() { sed -n "1s/.*\"$1\":\([0-9]*\).*/\1/p" /tmp/out; } # KEY: a number of the first answer
+of_first() { sed -n "1s/.*\"$1\":\([0-9]*\).*/\1/p" /tmp/out; } # KEY: a number of the first result
 nth() { # N WORD...: that word, from 0
   shift $(($1 + 1))
   echo "$1"
@@ -29,7 +29,7 @@ soak_words() {
   esac
 }
 
-# soak_start STARTER COMMAND...: in "$soak_group" or, by memory_limit, in one of its own with $limit
+# soak_start STARTER COMMAND...: in "$soak_group", or by memory_limit in a new group with $limit
 soak_start() {
   starter=$1
   shift
@@ -53,11 +53,12 @@ soak_cold() { # STATE
   esac
 }
 
-# soak_limit WORK INPUT: what is predicted for it, in whole pages, in $limit
+# soak_limit WORK INPUT: sets $limit to the prediction, in whole pages
 soak_limit() {
   known=/tmp/predicted.$1.$2
   if [ ! -s "$known" ]; then
-    if [ "$1" != kept ] && [ ! -s "/tmp/least.$1" ]; then # of a JPEG, which needs most; the process is measured anew each time
+    # for a JPEG, which needs most; the process is measured again each time
+    if [ "$1" != kept ] && [ ! -s "/tmp/least.$1" ]; then
       soak_words "$1" jpg
       $words 2>&1 >/dev/null | sed -n 's/.*--memory \([0-9]*K\) would do.*/\1/p' | head -n 1 >/tmp/least.$$
       mv /tmp/least.$$ "/tmp/least.$1"
@@ -69,7 +70,7 @@ soak_limit() {
   limit=$(awk '{ print int(($1 + 4095) / 4096) * 4096 }' "$known")
 }
 
-# soak_one RUN: drawn by its number, so that all values come early
+# soak_one RUN: draws a run by its number, so that all values come early
 soak_one() {
   at=$(($1 * 97 % 450))
   starter=$(nth $((at % 5)) launcher sh sh-waits namespaces memory_limit) at=$((at / 5))
@@ -89,7 +90,7 @@ soak_one() {
   killed=$(awk '$1 == "oom_kill" { print $2 }' "$soak_group"/memory.events)
   case $status in 0) outcome=done ;; 137) outcome=killed ;; *) outcome="exit $status" ;; esac
   [ "$killed" = 0 ] || outcome=killed
-  # Raw floats give one result for all three runs, with the faults of the first.
+  # Raw floats give one result for all three runs, with the first one's faults.
   faults=$(sed -n "$([ "$input" = raw ] && echo 1 || echo '2,$')s/.*\"major_faults\":\([0-9]*\).*/\1/p" /tmp/out | sort -n | tail -n 1)
   echo "soak $1,$work,$input,$state,$starter,$lock,$limit,$swapped,$faults,$(sed -n '1s/.*"latency_ms":\([0-9.]*\).*/\1/p' /tmp/out),$outcome"
   [ "$outcome" = done ] && [ "$swapped" = 0 ] || fail "soak: run $1" "$outcome, $swapped pages swapped; $(cat /tmp/err /tmp/report 2>/dev/null)"

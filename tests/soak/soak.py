@@ -51,16 +51,16 @@ from works import INPUTS, PLANS, Impossible, Work, read_cases   # noqa: E402
 
 PROGRAM = os.path.realpath(BUILD + "/run_inference")
 PATIENCE = 300       # seconds, for a run
-INTERVAL = 0.001     # seconds, between two looks at its group
+INTERVAL = 0.001     # seconds between two samples of its group
 SWAP_RUNS = 20       # with the same swap
-TRIES = 3            # of a pair that takes too long
-QUIET_TRIES = 6      # of a run that others took pages from
+TRIES = 3            # for a pair that takes too long
+QUIET_TRIES = 6      # for a run that lost pages to others
 SAMPLE_RUNS = 20
 SAMPLE_SECONDS = 18
 
 
 class Stopped(Exception):
-    """By a signal."""
+    """Ended by a signal."""
 
 
 def stop(number, _):
@@ -72,14 +72,14 @@ def stop(number, _):
 def start(command, out, err, given):
     process = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.PIPE if given else subprocess.DEVNULL)
     if given:
-        with contextlib.suppress(BrokenPipeError):   # it may have ended before it read the list
+        with contextlib.suppress(BrokenPipeError):   # the process may end before it reads the list
             process.stdin.write(given)
             process.stdin.close()
     return process
 
 
 def reported(path):
-    """memory_limit's report, in the soak's words."""
+    """memory_limit's report in the soak's fields."""
     with open(path, encoding="utf-8") as file:
         report = json.load(file)
     found = {"peak_bytes": report["peak_bytes"], "kernel_bytes": None, "rss_bytes": report["anon_peak_bytes"],
@@ -90,7 +90,7 @@ def reported(path):
 
 
 def run(starter, state, limit, arguments, work, disturbance=None):
-    """One run; what is known of it."""
+    """Runs once. Returns the measurements."""
     make_cold(state, [path for path in [PROGRAM, LAUNCHER, MEMORY_LIMIT] + work.files if os.path.exists(path)])
     if disturbance:
         disturbance.begin()
@@ -104,7 +104,7 @@ def run(starter, state, limit, arguments, work, disturbance=None):
         try:
             most, swap, waiting = follow(group, process, INTERVAL, late, starter == "sh-waits")
         except BaseException:
-            process.terminate()   # memory_limit cleans up before it goes
+            process.terminate()   # memory_limit cleans up before it ends
             group.kill()
             process.wait()
             raise
@@ -119,7 +119,7 @@ def run(starter, state, limit, arguments, work, disturbance=None):
 
 
 def told(answers):
-    """The program's own report. For raw floats it prints one for all three runs."""
+    """The program's report. For raw floats it prints one for all three runs."""
     first = answers[0] if answers else {}
     return {"predicted_charge_bytes": first.get("predicted_charge_bytes"), "locked_bytes": first.get("locked_bytes"),
             "latency_ms": statistics.median(a["latency_ms"] for a in answers) if answers else None,
@@ -130,7 +130,7 @@ def told(answers):
 # ---- A choice: without a limit, and at the predicted charge
 
 class Soak:
-    """Draws and runs."""
+    """Draws and executes runs."""
 
     def __init__(self, o, factors, cases, disturbance):
         self.o, self.factors, self.disturbance = o, factors, disturbance
@@ -159,7 +159,7 @@ class Soak:
         return work
 
     def unlimited(self, choice, work, anew=False):
-        """The same without a limit, beside the same neighbour; of those there were, the fastest."""
+        """The same run without a limit, with the same neighbour; the fastest of those so far."""
         key = choice["case"], choice["plan"], choice["input"], choice["neighbour"]
         if anew or key not in self.free:
             found = run("launcher", "warm", None, work.arguments("auto"), work)
@@ -171,7 +171,7 @@ class Soak:
         return self.free[key]
 
     def undisturbed(self, *what):
-        """A run; again where somebody took pages from it, whatever its limit."""
+        """A run, repeated if it lost pages to others, whatever its limit."""
         lost = 0
         for disturbed in range(QUIET_TRIES):
             found = run(*what, self.disturbance)
@@ -184,13 +184,14 @@ class Soak:
         found = self.undisturbed(choice["starter"], choice["state"], limit, work.arguments(choice["lock"]), work)
         if choice["input"] == "raw" and found["outcome"] == "done":
             found["faults_later"] = found["faults_first"]
-            if found["faults_first"] > 10:   # which of them are the first one's?
+            if found["faults_first"] > 10:   # which of them belong to the first picture?
                 first = self.undisturbed(choice["starter"], choice["state"], limit, work.arguments(choice["lock"], 1), work)
                 found["faults_later"] = max(0, found["faults_first"] - (first["faults_first"] or 0))
         return found
 
     def row(self, choice):
-        """One line of the CSV, of one run at the predicted charge, or two more where only time tells against it."""
+        """A line of the CSV for a run at the predicted charge; up to two repetitions if only its
+        time is too long."""
         work = self.work(choice)
         with Neighbour(choice["neighbour"], self.o.folder):
             free = self.unlimited(choice, work)
@@ -214,7 +215,7 @@ class Soak:
 # ---- All of them
 
 def tell(o, row):
-    """A line for a run that is not as it should be; of a sample, for each."""
+    """Prints a line for a failing run; in a sample for each."""
     bad, figures = problems(row, o.sample), slow(row)
     name = " ".join(row[key] for key in ("case", "plan", "input", "state", "starter", "lock", "swap", "neighbour"))
     if o.sample:
@@ -267,7 +268,7 @@ def finish(soak):
 # ---- What there is
 
 def factors_here(o, cases):
-    """Factors with the chances of their values; and what cannot be tried here, with the reason."""
+    """Factors with the frequencies of their values, and what is not possible here, with reasons."""
     missing = {"starter": {name: why for name in STARTERS for why in [missing_starter(name)] if why},
                "swap": {kind: why for kind in ("file", "zram", "none") for why in [missing_swap(kind, o.folder)] if why}}
     factors = {"state": {"drop": 1, "evict": 1, "warm": 1}, "lock": {"auto": 1, "off": 1},
@@ -281,7 +282,7 @@ def factors_here(o, cases):
 
 def sample_of(factors):
     small = {name: 1 for name in factors["case"] if name.startswith("sample-shapes") or name.startswith("yolo-fastest-4")}
-    # zram is the soak's alone: it is the whole machine's.
+    # Only the soak uses zram, which is the whole machine's.
     swap = {kind: weight for kind, weight in factors["swap"].items() if kind != "zram"}
     return {**factors, "case": small, "swap": swap, "neighbour": {"none": 3, "cache": 1}}
 
@@ -321,7 +322,7 @@ def main():
     cases = read_cases()
     factors, missing = factors_here(o, cases)
     if not factors["swap"]:
-        factors["swap"] = {"system": 1}   # what others have switched on
+        factors["swap"] = {"system": 1}   # swap that is already on
     for factor, names in missing.items():
         for name, reason in names.items():
             print("%s %s %s: %s" % ("skip soak" if o.sample else "without", factor, name, reason))

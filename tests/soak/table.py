@@ -1,7 +1,7 @@
-"""A soak's rows of CSV, and the table that they come to."""
+"""A soak's CSV rows and the summary table."""
 
 FAULTS_LATER = 10     # major faults after the first picture, at most
-TIME_RATIO = 1.25     # of the time without a limit
+TIME_RATIO = 1.25     # limit relative to the time without a limit
 
 COLUMNS = ("run", "case", "plan", "input", "state", "starter", "lock", "swap", "neighbour", "limit_bytes", "predicted_charge_bytes",
            "peak_bytes", "limit_hits", "kernel_bytes", "rss_bytes", "cache_bytes", "locked_bytes", "swapped_pages", "faults_first",
@@ -10,13 +10,14 @@ BY = ("state", "starter", "input", "lock", "swap", "neighbour", "plan", "case")
 
 
 def problems(row, sample=False):
-    """Why a run is not as it should be; the first decide, the others are figures."""
+    """Problems of a run; the first ones decide, the others are figures."""
     found = []
     if row["outcome"] != "done":
         found.append("%s%s" % (row["outcome"], ": " + row["message"] if row["message"] else ""))
     if row["swapped_pages"]:
         found.append("%d pages swapped" % row["swapped_pages"])
-    if not sample and (row["faults_later"] or 0) > FAULTS_LATER:   # of a sample a figure, as times are: one cold run in 70 has up to 15
+    # in a sample only a figure, like times: one cold run in 70 has up to 15
+    if not sample and (row["faults_later"] or 0) > FAULTS_LATER:
         found.append("%d major faults after the first picture" % row["faults_later"])
     return found
 
@@ -39,7 +40,7 @@ def shown(value):
 
 
 def table(rows):
-    """Lines: of all, and by each value of each factor."""
+    """Lines: for all runs, and for each value of each factor."""
     lines = [["", *sums(rows)], ["all", *map(shown, sums(rows).values())]]
     for factor in BY:
         lines.append([factor])

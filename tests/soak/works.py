@@ -1,4 +1,4 @@
-"""The runs of a soak: the cases of tests/limits/cases.txt, with several plans and kinds of inputs."""
+"""Runs of a soak: the cases of tests/limits/cases.txt with several plans and kinds of inputs."""
 
 import os
 import re
@@ -11,12 +11,12 @@ from groups import text
 
 PLANS = ("given", "searched", "least", "kept")
 INPUTS = ("jpeg", "png", "ppm", "raw", "list")
-AMPLE = "1G"         # where weights are kept; and beside a plan that is given
+AMPLE = "1G"         # budget with kept weights, or with a given plan
 LATER_SAMPLES = 2    # pictures after the first
 
 
 class Impossible(Exception):
-    """Not on this machine, or not at all."""
+    """Not possible on this machine, or at all."""
 
 
 class Case:
@@ -24,15 +24,15 @@ class Case:
 
     def __init__(self, line):
         self.name, self.cfg, _, self.layers, weights, _, self.plan, self.mib, self.goal = line.split()[:9]
-        self.n_files = 1 if weights == "own" else 2   # of the model
+        self.n_files = 1 if weights == "own" else 2   # files of the model
         self.words, self.why = None, None
 
     def chance(self):
-        """Small ones often, large ones seldom."""
+        """Weight of a case: small ones are frequent, large ones rare."""
         return 48 if "/" in self.cfg else 3 if self.layers != "-" else 1
 
     def prepare(self):
-        """The words that run it, by run.sh, which makes the files that are missing."""
+        """The command's words, from run.sh, which makes missing files."""
         if self.words or self.why:
             return
         made = subprocess.run(["bash", ROOT + "/tests/limits/run.sh", "--command", self.name], cwd=ROOT, stdout=subprocess.PIPE,
@@ -53,7 +53,7 @@ def read_cases():
 
 
 def without(words, option, n_values):
-    """The words without that option."""
+    """The words without an option."""
     if option not in words:
         return words
     at = words.index(option)
@@ -61,7 +61,7 @@ def without(words, option, n_values):
 
 
 class Work:
-    """A command of run_inference, but for the program: a case by a plan, from inputs of a kind."""
+    """Arguments of run_inference: a case with a plan and a kind of input."""
 
     def __init__(self, case, plan, kind, folder):
         case.prepare()
@@ -102,7 +102,7 @@ class Work:
         return words
 
     def take_least(self, message):
-        """The budget that the message of a run in less memory says would do."""
+        """The sufficient budget that a run with less memory reports."""
         found = re.search(r"--memory (\d+K) would do", message)
         if not found:
             raise Impossible(message or "no least memory")

@@ -1,6 +1,7 @@
 #!/bin/sh
-# zram.sh SIZE COMMAND...: runs the command with a compressed swap device of SIZE bytes in memory; it is gone when the command has
-# ended, also by a signal to this script. Root. Exit status: the command's, 2 where there is no zram.
+# zram.sh SIZE COMMAND...: runs the command with a compressed swap device of SIZE bytes in memory,
+# which is removed afterwards, also after a signal. Needs root. Exit status: the command's; 2
+# without zram.
 set -u
 PATH=$PATH:/usr/sbin:/sbin
 size=$1
@@ -17,7 +18,7 @@ device=/dev/zram$number
 remove() {
   status=$?
   trap '' HUP INT TERM
-  for _ in 1 2 3 4 5 6 7 8 9 10; do # where there is no memory for its pages, perhaps soon
+  for _ in 1 2 3 4 5 6 7 8 9 10; do # retry: there may be too little memory for its pages
     grep -q "^$device " /proc/swaps || break
     swapoff "$device" 2>/dev/null || sleep 0.5
   done

@@ -1,7 +1,8 @@
 #!/bin/busybox sh
-# The first process of the machine that run.sh boots, in an initramfs. Prints to the second serial port a line "ok NAME",
-# "FAIL NAME: why" or "report NAME JSON" (judge.py reads those) for each thing tried, at the end "finished". The kernel's
-# command line says which layout (v2_layout): v2, mixed or disabled; or soak, with v2_soak runs.
+# First process of the machine that run.sh boots, in an initramfs. Prints to the second serial port
+# a line "ok NAME", "FAIL NAME: why" or "report NAME JSON" (for judge.py) for each check, and
+# "finished" at the end. The kernel's command line has the layout (v2_layout): v2, mixed or
+# disabled; or soak, with v2_soak runs.
 /bin/busybox --install -s /bin
 export PATH=/bin
 mount -t proc none /proc
@@ -10,7 +11,7 @@ mount -t devtmpfs none /dev
 mkdir -p /tmp /data /sys/fs/cgroup
 chmod 1777 /tmp
 exec </dev/null >/dev/ttyS1 2>&1
-stty raw <&1 # line feeds as they are
+stty raw <&1 # do not translate line feeds
 echo root:x:0:0::/:/bin/sh >/etc/passwd
 echo user:x:1000:1000::/tmp:/bin/sh >>/etc/passwd
 
@@ -19,7 +20,8 @@ root=/sys/fs/cgroup
 . /check.sh
 # shellcheck source=tests/soak/inside.sh
 . /inside.sh
-# limited NAME STATUS OPTION... -- COMMAND...: its report goes to judge.py, its exit status must be so
+# limited NAME STATUS OPTION... -- COMMAND...: its report goes to judge.py; its exit status must be
+# STATUS
 limited() {
   name=$1 expected=$2
   shift 2
@@ -32,7 +34,7 @@ limited() {
     fail "$name" "exit status $status instead of $expected; $(cat /tmp/err)"
   fi
 }
-# refused NAME TEXT COMMAND...: exit status 2 and one line that has the text
+# refused NAME TEXT COMMAND...: exit status 2 and one line with the text
 refused() {
   name=$1 text=$2
   shift 2
@@ -52,7 +54,7 @@ soon() {
     sleep 0.1
   done
 }
-allocate() { echo "dd if=/dev/zero of=/dev/null bs=$1 count=1"; } # holds so much anonymous memory, all of it written
+allocate() { echo "dd if=/dev/zero of=/dev/null bs=$1 count=1"; } # uses this much anonymous memory, all written
 as_user() { su user -c "exec $*"; }
 
 modules() {
@@ -60,12 +62,12 @@ modules() {
   soon test -b /dev/vdb
 }
 
-disks() { # swap, and files that are in no page cache
+disks() { # swap, and uncached files
   mkswap /dev/vda >/dev/null && swapon /dev/vda && mke2fs /dev/vdb >/dev/null && mount -t ext2 /dev/vdb /data &&
     cp /files/* /data && sync && umount /data && mount -t ext2 /dev/vdb /data
 }
 
-limits() { # PREFIX: the same on each layout
+limits() { # PREFIX: checks for every layout
   limited "$1unlimited" 0 -- $(allocate 20M)
   limited "$1limit" 0 --limit 64M --swap none -- $(allocate 20M)
   limited "$1killed" 1 --limit 16M --swap none -- $(allocate 40M)
@@ -81,7 +83,7 @@ limits() { # PREFIX: the same on each layout
   check "$1no group is left" "$(find $root -name 'mafat-*')" no_groups
 }
 
-killed_itself() { # PREFIX: memory_limit by SIGKILL, and by SIGTERM
+killed_itself() { # PREFIX: memory_limit killed by SIGKILL and by SIGTERM
   memory_limit --limit 64M -- sleep 77 2>/dev/null &
   pid=$!
   soon pidof sleep >/dev/null
@@ -111,7 +113,7 @@ inference() { # PREFIX
   check "$1inference: what does not fit is refused" "$(cat /tmp/out /tmp/err /tmp/report)" grep -q 'does not fit' /tmp/err
 }
 
-users() { # without root: only where a group was handed over
+users() { # without root: only in a delegated group
   refused 'a user without a group' 'sudo' as_user memory_limit --limit 64M -- true
   echo +memory +cpuset >$root/cgroup.subtree_control
   mkdir -p $root/handed/shell
@@ -156,7 +158,7 @@ v2() {
   users
 }
 
-# mixed: v1 with its memory controller, v2 beside it without one; then v2 with it, and v1 beside it.
+# mixed: v1 with the memory controller and v2 without one; then v2 with it and v1 without.
 mixed() {
   mount -t tmpfs none $root
   mkdir $root/memory $root/cpuset $root/unified
@@ -192,5 +194,5 @@ check 'disks' "$(cat /proc/swaps /proc/mounts)" disks
 # shellcheck disable=SC2154 # of the kernel's command line
 $v2_layout
 echo finished
-sleep 0.2 # the serial port
+sleep 0.2 # let the serial port drain
 reboot -f

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads what inside.sh wrote: reports of memory_limit and answers of run_inference, and says whether they are as they should be.
+"""Checks the results of inside.sh: reports of memory_limit and outputs of run_inference.
 
 usage: judge.py BUILD PICTURE RESULTS"""
 import json
@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 MIB = 1 << 20
-SLACK = 64 << 10  # the kernel lets a few pages through while it kills
+SLACK = 64 << 10  # the kernel allows a few pages more while it kills
 
 # Conditions on the report of this name, for each layout.
 REPORTS = {
@@ -85,7 +85,7 @@ def same(a, b):
 
 
 def judge_inference(name, answer, build, picture):
-    """The same plan on this machine finds the same, to the bit."""
+    """The same plan on this machine gives the same result, to the bit."""
     command = [f"{build}/run_inference", "--json", "--quiet", "--cpu", answer["cpu"], "--plan", answer["plan"], "--algorithm", answer["algorithm"],
                "--names", "models/shapes/shapes.names", "models/shapes/shapes.cfg", "models/shapes/shapes.weights", picture]
     here = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)

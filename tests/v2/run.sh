@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Boots a Debian kernel in an emulated machine and tries memory_limit, swap and one inference there: control groups v2 for real,
-# whatever this machine has. Needs no root. BUILD names the build folder. --help lists the options; README.md tells more.
+# Boots a Debian kernel in an emulated machine and tests memory_limit, swap and one inference with
+# real control groups v2, independent of this machine. Needs no root. BUILD names the build folder.
+# --help lists the options; see README.md.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root" || exit 1
@@ -25,7 +26,7 @@ The variable V2_ACCEL=kvm takes hardware virtualisation; without it everything i
 package that stands for another kernel, such as linux-image-6.12-amd64, which is downloaded whatever is installed.
 HELP
 }
-console='' soak='' patience=150 # seconds, until a machine is ended
+console='' soak='' patience=150 # seconds until a machine is ended
 while [ $# -gt 0 ]; do
   case $1 in
     --console) console=$1 ;;
@@ -47,7 +48,7 @@ while [ $# -gt 0 ]; do
 done
 # shellcheck source=tests/check.sh
 . tests/check.sh
-cannot() { # what one says who cannot
+cannot() { # REASON: reports that the test cannot run
   skip v2 "$1"
   exit 0
 }
@@ -83,7 +84,7 @@ mkdir -p "$cache" && work=$(mktemp -d "$cache/run.XXXXXX") || exit 1
 # shellcheck disable=SC2034 # by tests/emulated_kernel.sh
 {
   wanted='virtio_pci virtio_blk ext4'
-  maybe=crc32c_generic # what ext4 asks modprobe for, by another name
+  maybe=crc32c_generic # ext4 asks modprobe for it by another name
   folders=('crypto/*' 'fs/ext4/*' 'fs/jbd2/*' 'fs/mbcache*' 'drivers/virtio/*' 'drivers/block/virtio*' 'lib/*')
 }
 # shellcheck source=tests/emulated_kernel.sh
@@ -109,7 +110,7 @@ make_initramfs() {
   (cd "$to" && find . | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$work/initramfs.gz"
 }
 
-add_soak() { # FOLDER: what the runs at the predicted charge take
+add_soak() { # FOLDER: files for the runs at the predicted charge
   cp "$build/launcher" "$1/bin"
   python3 tests/soak/inputs.py "$1/files" models/shapes/shapes.cfg
   "$build/pack_weights" models/shapes/shapes.cfg models/shapes/shapes.weights "$1/files/shapes.packed" >"$work/log" 2>&1

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# By hand, as root: a whole Debian with systemd in the emulated machine, where an ordinary user who has logged in runs memory_limit,
-# which has to ask systemd-run for a scope. Needs debootstrap (a download of 60 MB) and mke2fs; run.sh must have been there before, for
-# the kernel. Prints what the user sees. BUILD names the build folder; the Debian stays in v2/debian there.
+# Manual test, as root: a whole Debian with systemd in the emulated machine, where an ordinary user
+# runs memory_limit, which has to ask systemd-run for a scope. Needs debootstrap (a download of 60
+# MB) and mke2fs; run.sh must have been run before, for the kernel. Prints what the user sees.
+# BUILD names the build folder; the Debian stays in v2/debian there.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root" || exit 1
@@ -21,7 +22,7 @@ if [ ! -e "$debian/made" ]; then
     chroot "$debian" useradd -m -s /bin/bash user && touch "$debian/made" || exit 1
 fi
 
-# The user logs in at the second serial port by itself; what is tried is in the profile.
+# The user logs in automatically at the second serial port; the profile runs the commands.
 mkdir -p "$debian/home/user/files"
 cp "$build"/{memory_limit,swap_cost} "$debian/usr/local/bin"
 cp "$build/run_inference" models/shapes/shapes.{cfg,weights,names} models/shapes/holdout/000000.jpg "$debian/home/user/files"
@@ -42,7 +43,8 @@ ExecStart=/bin/sh -c 'mkswap /dev/vdb && swapon /dev/vdb; until [ -e /tmp/finish
 WantedBy=multi-user.target
 UNIT
 for unit in ends login; do ln -sf /etc/systemd/system/$unit.service "$debian/etc/systemd/system/multi-user.target.wants/"; done
-ln -sf /dev/null "$debian/etc/systemd/system/serial-getty@ttyS0.service" # no udev would announce it
+# without udev it would not be announced
+ln -sf /dev/null "$debian/etc/systemd/system/serial-getty@ttyS0.service"
 cat >"$debian/home/user/.profile" <<'PROFILE'
 stty cols 400
 cd files
