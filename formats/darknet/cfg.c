@@ -41,12 +41,27 @@ static bool is_blank(char c)
   return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';
 }
 
-/* Copies one line without blanks, NUL-terminated; returns its length. */
-static size_t strip_line(char *to, const char *from, size_t n)
+static bool is_of_number(char c)
+{
+  return (c >= '0' && c <= '9') || c == '.' || c == '-';
+}
+
+/* Copies one line without blanks, as Darknet does, NUL-terminated; returns its length. *joined: the
+ * blanks separated numbers of a value, so that "10 13" became 1013. */
+static size_t strip_line(char *to, const char *from, size_t n, bool *joined)
 {
   size_t length = 0;
-  for (size_t i = 0; i < n; i++)
-    if (!is_blank(from[i])) to[length++] = from[i];
+  bool value = false, comment = false;
+  *joined = false;
+  for (size_t i = 0; i < n; i++) {
+    if (is_blank(from[i])) continue;
+    comment = comment || from[i] == '#';
+    if (value && !comment && is_blank(from[i - 1]) && is_of_number(from[i]) &&
+        is_of_number(to[length - 1]))
+      *joined = true;
+    value = value || from[i] == '=';
+    to[length++] = from[i];
+  }
   to[length] = '\0';
   return length;
 }
@@ -64,7 +79,7 @@ static int parse_header(struct mafat_cfg *cfg, char *line, size_t length,
   return MAFAT_OK;
 }
 
-static int parse_option(struct mafat_cfg *cfg, char *line, int number,
+static int parse_option(struct mafat_cfg *cfg, char *line, int number, bool joined,
                         int *n_options, struct mafat_diagnostic *d)
 {
   char *equals = strchr(line, '='), *comment = strchr(line, '#');
@@ -84,7 +99,8 @@ static int parse_option(struct mafat_cfg *cfg, char *line, int number,
                       "%s:%d: expected at most %d keys in a section, found one more in [%.60s]",
                       cfg->path, number, MAFAT_CFG_MAX_KEYS, s->type);
   struct mafat_cfg_option *o = &cfg->options[(*n_options)++];
-  *o = (struct mafat_cfg_option){.key = line, .value = equals + 1, .line = number};
+  *o = (struct mafat_cfg_option){
+      .key = line, .value = equals + 1, .line = number, .joined = joined};
   if (s->n_options++ == 0) s->options = o;
   return MAFAT_OK;
 }
@@ -101,7 +117,8 @@ static int parse_lines(struct mafat_cfg *cfg, const char *text, size_t bytes,
     size_t end = newline ? (size_t)(newline - text) : bytes;
     number++;
     char *line = free_text;
-    size_t length = strip_line(line, text + begin, end - begin);
+    bool joined;
+    size_t length = strip_line(line, text + begin, end - begin, &joined);
     begin = end + 1;
     if (length == 0 || line[0] == '#' || line[0] == ';') continue;
     if (strlen(line) != length)
@@ -109,7 +126,7 @@ static int parse_lines(struct mafat_cfg *cfg, const char *text, size_t bytes,
                         number);
     free_text += length + 1;
     code = line[0] == '[' ? parse_header(cfg, line, length, number, d)
-                          : parse_option(cfg, line, number, &n_options, d);
+                          : parse_option(cfg, line, number, joined, &n_options, d);
   }
   if (code == MAFAT_OK && cfg->n_sections == 0)
     code = mafat_fail(d, MAFAT_EFORMAT, "%s: expected a section [net], found none", cfg->path);
@@ -251,6 +268,15 @@ MAFAT_PART(opening) static int count_entries(const char *text)
   return n;
 }
 
+MAFAT_PART(opening)
+static int check_commas(const struct mafat_cfg *cfg, const struct mafat_cfg_option *o,
+                        struct mafat_diagnostic *d)
+{
+  if (!o->joined) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: %s expects commas between numbers, found blanks",
+                    cfg->path, o->line, o->key);
+}
+
 MAFAT_PART(opening) int mafat_cfg_ints(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
                    const char *key, int **values, int *n,
                    struct mafat_diagnostic *d)
@@ -259,7 +285,8 @@ MAFAT_PART(opening) int mafat_cfg_ints(const struct mafat_cfg *cfg, struct mafat
   *values = NULL;
   *n = 0;
   if (!o) return MAFAT_OK;
-  int count = count_entries(o->value), code = MAFAT_OK;
+  int count = count_entries(o->value), code = check_commas(cfg, o, d);
+  if (code) return code;
   int *list = calloc((size_t)count, sizeof *list);
   if (!list) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg->path);
   const char *text = o->value;
@@ -284,7 +311,8 @@ MAFAT_PART(opening) int mafat_cfg_floats(const struct mafat_cfg *cfg, struct maf
   *values = NULL;
   *n = 0;
   if (!o) return MAFAT_OK;
-  int count = count_entries(o->value), code = MAFAT_OK;
+  int count = count_entries(o->value), code = check_commas(cfg, o, d);
+  if (code) return code;
   float *list = calloc((size_t)count, sizeof *list);
   if (!list) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg->path);
   const char *text = o->value;

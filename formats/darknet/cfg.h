@@ -9,7 +9,8 @@
 struct mafat_cfg_option {
   const char *key, *value;
   int line;
-  bool used; /* a reader looked it up */
+  bool joined; /* blanks were deleted between two numbers of the value */
+  bool used;   /* a reader looked it up */
 };
 
 struct mafat_cfg_section {

@@ -8,6 +8,17 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "weights files are lit
 
 enum { NARROW_HEADER_BYTES = 16, WIDE_HEADER_BYTES = 20 };
 
+/* Darknet's first versions wrote learning rate, momentum and decay as floats, then `seen` of 4
+ * bytes, and connected layers transposed: vgg-16.weights begins with 1e-5, .9, .0005. */
+static bool is_oldest(const char *beginning)
+{
+  float rates[3];
+  memcpy(rates, beginning, sizeof rates);
+  for (int i = 0; i < 3; i++)
+    if (!(rates[i] > 1e-9f) || !(rates[i] <= 1)) return false;
+  return true;
+}
+
 int mafat_darknet_header_read(struct mafat_darknet_header *h, const char *beginning,
                               uint64_t file_bytes, const char *name, struct mafat_diagnostic *d)
 {
@@ -16,6 +27,10 @@ int mafat_darknet_header_read(struct mafat_darknet_header *h, const char *beginn
     return mafat_fail(d, MAFAT_EFORMAT,
                       "%s: expected a weights header of 16 or 20 bytes, found %llu bytes", name,
                       (unsigned long long)file_bytes);
+  if (is_oldest(beginning)) {
+    *h = (struct mafat_darknet_header){NARROW_HEADER_BYTES, true};
+    return MAFAT_OK;
+  }
   memcpy(version, beginning, sizeof version);
   int major = version[0], minor = version[1];
   if (major < 0 || minor < 0 || major > 1 << 20 || minor > 1 << 20)
@@ -75,6 +90,16 @@ static uint64_t end_of(const struct mafat_layer_constants *c)
   uint64_t weights = mafat_constant_end(&c->weights),
            normalization = mafat_constant_end(&c->normalization);
   return weights > normalization ? weights : normalization;
+}
+
+bool mafat_darknet_header_fit(struct mafat_darknet_header *h, const struct mafat_network *n,
+                              uint64_t file_bytes)
+{
+  uint64_t values = end_of(&n->constants->layers[n->n_layers - 1]) - usual.bytes,
+           other = NARROW_HEADER_BYTES + WIDE_HEADER_BYTES - h->bytes;
+  if (n->cut || h->bytes + values == file_bytes || other + values != file_bytes) return false;
+  h->bytes = other;
+  return true;
 }
 
 /* Fails if the surplus is what AlexeyAB's fork of Darknet writes: biases before the other constants

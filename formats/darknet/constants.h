@@ -1,7 +1,8 @@
 /* Locates the constants in Darknet's .weights files.
  *
  * A file has a header of three int32 (major, minor, revision) and `seen` (8 bytes from version 0.2
- * on, else 4). Each layer follows with biases, [scales, means, variances], weights; connected
+ * on, else 4; some exporters write the other size). In the oldest files three floats stand in place
+ * of the integers. Each layer follows with biases, [scales, means, variances], weights; connected
  * layers with biases, weights, [scales, means, variances]. All values are little-endian float32. If
  * major or minor exceeds 1000, the weights of connected layers are stored transposed.
  *
@@ -24,6 +25,11 @@ struct mafat_darknet_header {
  * MAFAT_EFORMAT: not a header; the message begins with `name`. */
 int mafat_darknet_header_read(struct mafat_darknet_header *h, const char *beginning,
                               uint64_t file_bytes, const char *name, struct mafat_diagnostic *d);
+
+/* Corrects the size of `seen` if the file's length fits the other size and not this one. Returns
+ * whether it did. n->constants: of the usual header. */
+bool mafat_darknet_header_fit(struct mafat_darknet_header *h, const struct mafat_network *n,
+                              uint64_t file_bytes);
 
 /* True for the version that Darknet writes, with connected layers not transposed. */
 bool mafat_darknet_header_is_usual(const struct mafat_darknet_header *h);

@@ -400,14 +400,30 @@ static int read_softmax(struct section_reader *r)
   return get_float(r, "temperature", &l->temperature);
 }
 
-/* Reads anchors= into pairs: `least` of them, or all that are given. Missing values are 0.5, as in
- * Darknet. */
+/* Refuses anchors that are no pairs, or fewer than num=. Darknet takes 0.5 for those that are
+ * missing: boxes half a pixel large, which no network was trained for. */
+static int check_anchors(struct section_reader *r, int n, int least)
+{
+  const struct mafat_cfg_option *o = mafat_cfg_find(r->section, "anchors");
+  if (!o || (n % 2 == 0 && n >= 2 * least)) return MAFAT_OK;
+  return mafat_fail(r->d, MAFAT_EFORMAT,
+                    "%s:%d: anchors expects a width and a height for each of num=%d boxes, found "
+                    "%d numbers",
+                    r->cfg->path, o->line, least, n);
+}
+
+/* Reads anchors= into pairs: `least` of them, or all that are given. Without the key all are 0.5,
+ * as in Darknet. */
 static int read_anchors(struct section_reader *r, int least, float **pairs, int *n_pairs)
 {
   float *given = NULL;
   int n = 0, code = mafat_cfg_floats(r->cfg, r->section, "anchors", &given, &n, r->d);
-  if (code) return code;
-  *n_pairs = n > 2 * least ? (n + 1) / 2 : least;
+  if (code == MAFAT_OK) code = check_anchors(r, n, least);
+  if (code) {
+    free(given);
+    return code;
+  }
+  *n_pairs = n > 2 * least ? n / 2 : least;
   *pairs = malloc((size_t)*n_pairs * 2 * sizeof **pairs);
   if (!*pairs) code = mafat_fail(r->d, MAFAT_ENOMEM, "%s: out of memory", r->cfg->path);
   for (int i = 0; *pairs && i < 2 * *n_pairs; i++) (*pairs)[i] = i < n ? given[i] : .5f;

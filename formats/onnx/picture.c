@@ -33,8 +33,10 @@ void mafat_onnx_picture(struct mafat_picture_declared *declared, const struct ma
   for (int i = 0; i < m->n_properties; i++) {
     const struct mafat_onnx_property *p = &m->properties[i];
     if (strcmp(p->key, "Image.NominalPixelRange") == 0) take_range(declared, p->value);
-    if (strcmp(p->key, "Image.BitmapPixelFormat") == 0)
+    if (strcmp(p->key, "Image.BitmapPixelFormat") == 0) {
+      declared->ordered = true;
       declared->swapped = strcmp(p->value, "Bgr8") == 0;
+    }
   }
 }
 

@@ -50,6 +50,11 @@ static int place_darknet(struct mafat_weights_file *f, const char *beginning,
   uint64_t file_bytes = mafat_read_queue_file_bytes(f->reads);
   int code = mafat_darknet_header_read(&header, beginning, file_bytes, f->name, d);
   if (code) return code;
+  if (mafat_darknet_header_fit(&header, n, file_bytes))
+    mafat_warn(warnings,
+               "%s: read with a header of %llu bytes, which the file's length fits, not with the "
+               "one of its version",
+               f->name, (unsigned long long)header.bytes);
   if (!mafat_darknet_header_is_usual(&header) &&
       mafat_darknet_constants(&f->own_constants, n, &header) != MAFAT_OK)
     return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", f->name);

@@ -691,7 +691,10 @@ static bool map_head(struct author *a)
             gaussian ? "Gaussian_yolo"
             : yolo   ? "yolo"
                      : "region",
-            classes, yolo ? 3 : boxes, yolo || boxes == 3 ? "1,2, 3,4, 5,6" : "1.5,2.25");
+            classes, yolo ? 3 : boxes,
+            yolo || boxes == 3 ? "1,2, 3,4, 5,6"
+            : boxes == 2       ? "1.5,2.25,3,2"
+                               : "1.5,2.25");
   if (yolo) write_cfg(a, "mask=%s\n%s\n", boxes == 1 ? "1" : boxes == 2 ? "0,2" : "0,1,2",
                       test_random_chance(a->rng, 30) ? "scale_x_y=1.1\n" : "");
   else write_cfg(a, "coords=4\nsoftmax=%d\n\n", test_random_int(a->rng, 0, 1));
