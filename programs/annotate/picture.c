@@ -199,10 +199,12 @@ static gdImagePtr decode(unsigned char *data, int bytes, const char **problem)
   } else if (bytes >= 8 && memcmp(data, "\x89PNG\r\n\x1a\n", 8) == 0) {
     stored = gdImageCreateFromPngPtr(bytes, data);
     orientation = png_orientation(data, (size_t)bytes);
+  } else if (bytes >= 2 && memcmp(data, "BM", 2) == 0) {
+    stored = gdImageCreateFromBmpPtr(bytes, data);
   } else if (bytes >= 3 && data[0] == 'P' && data[1] && strchr("2356", data[1])) {
     stored = decode_pnm(bytes, data);
   } else {
-    *problem = "expected a JPEG, PNG, PPM or PGM picture, found something else";
+    *problem = "expected a JPEG, PNG, BMP, PPM or PGM picture, found something else";
     return NULL;
   }
   *problem = "cannot decode the picture";

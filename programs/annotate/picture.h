@@ -1,4 +1,4 @@
-/* Whole pictures in true colour: reads JPEG, PNG, PPM and PGM files, writes JPEG and PNG files. The
+/* Whole pictures in true colour: reads JPEG, PNG, BMP, PPM and PGM files, writes JPEG and PNG. The
  * formats are those of run_inference, detected by the first bytes. gd decodes and encodes all but
  * PPM and PGM. EXIF orientation is applied, as in run_inference; transparency is dropped, because
  * no detector sees it.

@@ -104,6 +104,9 @@ int mafat_image_png_open(struct mafat_image_decoder **out,
 int mafat_image_ppm_open(struct mafat_image_decoder **out,
                          struct mafat_image_source *source, const char *name,
                          int channels, struct mafat_diagnostic *d);
+int mafat_image_bmp_open(struct mafat_image_decoder **out,
+                         struct mafat_image_source *source, const char *name,
+                         int channels, struct mafat_diagnostic *d);
 
 /* Decodes pixels in memory; needs no source. */
 int mafat_image_pixels_open(struct mafat_image_decoder **out, const struct mafat_image_pixels *from,

@@ -90,6 +90,8 @@ static int open_decoder(struct mafat_image *im, struct mafat_diagnostic *d)
   if (n >= 3 && p[0] == 'P' && strchr(" \t\n\v\f\r#", p[2]) && p[2] != 0 && strchr("2356", p[1]) &&
       p[1] != 0)
     return mafat_image_ppm_open(&im->decoder, source, im->name, c, d);
+  if (n >= 2 && memcmp(p, "BM", 2) == 0)
+    return mafat_image_bmp_open(&im->decoder, source, im->name, c, d);
   return mafat_image_refuse_format(im->name, p, n, d);
 }
 

@@ -1,4 +1,4 @@
-/* Reads pictures (JPEG, PNG, PPM, PGM; detected by content) into a network's input. They are
+/* Reads pictures (JPEG, PNG, BMP, PPM, PGM; detected by content) into a network's input. They are
  * decoded row by row, and resized or letterboxed on the way.
  *
  * The values equal those of Debian's Darknet (load_image_color(), then letterbox_image() or
@@ -51,7 +51,7 @@ struct mafat_image_info {
   /* video frame other than MJPEG, with code in a part of its own (api/footprint.c) */
   bool frame;
   bool whole;           /* progressive or interlaced: decoded completely before row 0 */
-  const char *format;   /* "JPEG", "PNG", "PPM", "PGM", "pixels", or a frame format */
+  const char *format;   /* "JPEG", "PNG", "PPM", "PGM", "BMP", "pixels", or a frame format */
   size_t decoder_bytes; /* the decoder's share of mafat_image_bytes() */
 };
 

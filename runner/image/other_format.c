@@ -9,7 +9,7 @@ static const struct {
   uint8_t offset, length;
   char bytes[9];
 } formats[] = {
-    {"WebP", 8, 4, "WEBP"},           {"GIF", 0, 4, "GIF8"},         {"BMP", 0, 2, "BM"},
+    {"WebP", 8, 4, "WEBP"},           {"GIF", 0, 4, "GIF8"},
     {"TIFF", 0, 4, "II*"},            {"TIFF", 0, 4, "MM\0*"},       {"AVIF", 4, 8, "ftypavif"},
     {"HEIC", 4, 8, "ftypheic"},       {"HEIC", 4, 8, "ftypheix"},    {"HEIF", 4, 8, "ftypmif1"},
     {"JPEG XL", 0, 2, "\xff\x0a"},    {"JPEG XL", 4, 4, "JXL "},     {"JPEG 2000", 4, 4, "jP  "},
@@ -20,7 +20,7 @@ static const struct {
 int mafat_image_refuse_format(const char *name, const uint8_t *bytes, size_t n,
                               struct mafat_diagnostic *d)
 {
-  static const char expected[] = "expected a JPEG, PNG, PPM or PGM picture, found";
+  static const char expected[] = "expected a JPEG, PNG, BMP, PPM or PGM picture, found";
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
     const size_t end = (size_t)formats[i].offset + formats[i].length;
     if (n < end || memcmp(bytes + formats[i].offset, formats[i].bytes, formats[i].length) != 0)

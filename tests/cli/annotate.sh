@@ -412,7 +412,7 @@ wrong() {
 wrong no-such.png 'cannot open the picture'
 wrong several 'cannot read the picture'
 wrong empty.png 'cannot read the picture: the file is empty'
-wrong one.json 'expected a JPEG, PNG, PPM or PGM picture'
+wrong one.json 'expected a JPEG, PNG, BMP, PPM or PGM picture'
 wrong cut.png 'cannot decode the picture'
 wrong cut.jpg 'cannot decode the picture'
 wrong cut.pgm 'cannot decode the picture: damaged PPM or PGM'

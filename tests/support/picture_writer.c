@@ -213,6 +213,61 @@ void picture_write_ppm(const char *path, int width, int height, char kind, int m
   fclose(file);
 }
 
+static void put_little(FILE *file, unsigned value, int bytes)
+{
+  for (; bytes > 0; bytes--, value >>= 8) putc((int)(value & 255), file);
+}
+
+/* The bits of a pixel; a grey's index, if there are few. */
+static unsigned bmp_pixel(const struct bmp_style *s, int x, int y)
+{
+  unsigned c[3];
+  for (int k = 0; k < 3; k++) c[k] = picture_sample(x, y, k);
+  if (s->bits <= 8) return c[0] >> (16 - s->bits);
+  if (s->bits == 16 && s->masks) return c[0] >> 11 << 11 | c[1] >> 10 << 5 | c[2] >> 11;
+  if (s->bits == 16) return c[0] >> 11 << 10 | c[1] >> 11 << 5 | c[2] >> 11;
+  if (s->masks) return c[2] >> 8 << 16 | c[1] >> 8 << 8 | c[0] >> 8;
+  return c[0] >> 8 << 16 | c[1] >> 8 << 8 | c[2] >> 8;
+}
+
+static void put_bmp_row(FILE *file, int width, int y, const struct bmp_style *s)
+{
+  long start = ftell(file);
+  for (int x = 0; x < width; x++) {
+    unsigned pixel = bmp_pixel(s, x, y);
+    if (s->bits == 4 && x % 2 == 0 && x + 1 < width) continue; /* written with the next one */
+    if (s->bits == 4)
+      pixel = x % 2 ? bmp_pixel(s, x - 1, y) << 4 | pixel : pixel << 4;
+    put_little(file, pixel, s->bits <= 8 ? 1 : s->bits / 8);
+  }
+  while ((ftell(file) - start) % 4) putc(0, file);
+}
+
+void picture_write_bmp(const char *path, int width, int height, const struct bmp_style *s)
+{
+  FILE *file = open_or_die(path, "wb");
+  unsigned colours = s->bits <= 8 ? 1u << s->bits : 0, header = s->core ? 12 : 40;
+  unsigned before = 14 + header + (s->masks ? 12 : 0) + colours * (s->core ? 3 : 4);
+  fputs("BM", file);
+  put_little(file, 0, 8);
+  put_little(file, before, 4);
+  put_little(file, header, 4);
+  put_little(file, (unsigned)width, s->core ? 2 : 4);
+  put_little(file, (unsigned)(s->top_down ? -height : height), s->core ? 2 : 4);
+  put_little(file, 1, 2);
+  put_little(file, (unsigned)s->bits, 2);
+  if (!s->core) {
+    put_little(file, s->masks ? 3 : 0, 4);
+    for (int i = 0; i < 5; i++) put_little(file, 0, 4);
+  }
+  static const unsigned masks[2][3] = {{0xf800, 0x7e0, 0x1f}, {0xff, 0xff00, 0xff0000}};
+  for (int k = 0; s->masks && k < 3; k++) put_little(file, masks[s->bits == 32][k], 4);
+  for (unsigned i = 0; i < colours; i++)
+    put_little(file, i * 255 / (colours - 1) * 0x10101, s->core ? 3 : 4);
+  for (int y = 0; y < height; y++) put_bmp_row(file, width, s->top_down ? y : height - 1 - y, s);
+  fclose(file);
+}
+
 void picture_write_bytes(const char *path, const void *bytes, size_t n)
 {
   FILE *file = open_or_die(path, "wb");

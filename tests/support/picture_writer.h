@@ -43,6 +43,14 @@ void picture_write_png(const char *path, int width, int height, const struct png
 /* kind '2', '3', '5' or '6': P2, P3, P5 or P6. */
 void picture_write_ppm(const char *path, int width, int height, char kind, int maxval);
 
+struct bmp_style {
+  int bits;      /* 4 and 8: an index into greys; 16, 24, 32: colours */
+  bool top_down;
+  bool core;     /* OS/2's header of 12 bytes */
+  bool masks;    /* of 16 bits: 5, 6 and 5 bits a colour; of 32: red first */
+};
+void picture_write_bmp(const char *path, int width, int height, const struct bmp_style *style);
+
 void picture_write_bytes(const char *path, const void *bytes, size_t n);
 
 /* Reads a whole file; the caller frees it. */

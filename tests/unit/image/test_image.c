@@ -1,4 +1,5 @@
-/* Covers runner/image/{image, jpeg, other_format, png, ppm, resize, source}.c: pictures as inputs:
+/* Covers runner/image/{bmp, image, jpeg, other_format, png, ppm, resize, source}.c: pictures as
+ * inputs:
  * every kind of file against what was written into it; resized, shrunk, turned, row by row. */
 #include <check.h>
 #include <math.h>
@@ -220,6 +221,47 @@ START_TEST(ppm_pixels)
   if (kinds[_i] != '3') return;
   picture_write_ppm(picture_path, WIDTH, HEIGHT, '3', 100);
   check_samples(3, scaled_of_100, 1e-6);
+}
+END_TEST
+
+static float first_4_bits_of_bmp(int x, int y, int k)
+{
+  (void)k;
+  return (float)(picture_sample(x, y, 0) >> 12) / 15;
+}
+
+static float bits_of_555(int x, int y, int k)
+{
+  return (float)((picture_sample(x, y, k) >> 11) * 255 / 31) / 255;
+}
+
+static float bits_of_565(int x, int y, int k)
+{
+  if (k != 1) return bits_of_555(x, y, k);
+  return (float)((picture_sample(x, y, k) >> 10) * 255 / 63) / 255;
+}
+
+static const struct {
+  struct bmp_style style;
+  float (*wanted)(int x, int y, int k);
+} bmps[] = {{{.bits = 24}, sample8},
+            {{.bits = 24, .top_down = true}, sample8},
+            {{.bits = 24, .core = true}, sample8},
+            {{.bits = 32}, sample8},
+            {{.bits = 32, .masks = true}, sample8},
+            {{.bits = 8}, first_sample},
+            {{.bits = 8, .core = true}, first_sample},
+            {{.bits = 4}, first_4_bits_of_bmp},
+            {{.bits = 16}, bits_of_555},
+            {{.bits = 16, .masks = true, .top_down = true}, bits_of_565}};
+
+enum { N_BMPS = sizeof bmps / sizeof *bmps };
+
+START_TEST(bmp_pixels)
+{
+  picture_write_bmp(picture_path, WIDTH, HEIGHT, &bmps[_i].style);
+  check_samples(3, bmps[_i].wanted, 1e-6);
+  if (bmps[_i].wanted == sample8) check_samples(1, grey_sample, 1.01 / 255);
 }
 END_TEST
 
@@ -512,6 +554,7 @@ Suite *image_suite(void)
   tcase_add_test(pixels, target_may_be_wider_than_the_input);
   tcase_add_loop_test(pixels, png_pixels, 0, n_pngs);
   tcase_add_loop_test(pixels, ppm_pixels, 0, 4);
+  tcase_add_loop_test(pixels, bmp_pixels, 0, N_BMPS);
   tcase_add_loop_test(pixels, jpeg_pixels, 0, n_jpegs);
   tcase_add_loop_test(pixels, shrunk_pictures_are_like_exact_ones, 0, 5);
   tcase_add_test(pixels, only_jpegs_are_shrunk);

@@ -1,4 +1,5 @@
-/* Covers runner/image/{jpeg, png, ppm}.c: files that are cut, damaged, no pictures or too large
+/* Covers runner/image/{bmp, jpeg, png, ppm}.c: files that are cut, damaged, no pictures or too
+ * large
  * a one: refused, with a word of why, or harmless. */
 #include <check.h>
 #include <fcntl.h>
@@ -48,10 +49,12 @@ static void write_case(int i, const char *to)
   case 5: picture_write_ppm(to, 29, 21, '6', 255); break;
   case 6: picture_write_ppm(to, 29, 21, '5', 1000); break;
   case 7: picture_write_ppm(to, 29, 21, '3', 255); break;
+  case 8: picture_write_bmp(to, 29, 21, &(struct bmp_style){.bits = 24}); break;
+  case 9: picture_write_bmp(to, 29, 21, &(struct bmp_style){.bits = 4}); break;
   }
 }
 
-enum { N_CASES = 8, PLAIN_PPM = 7 };
+enum { N_CASES = 10, PLAIN_PPM = 7 };
 
 START_TEST(truncated_files_are_refused)
 {

@@ -86,6 +86,10 @@ START_TEST(bytes_bound_what_is_used)
     picture_write_ppm(picture_path, W, H, '6', 255);
     check_memory("PPM", true);
     break;
+  case 6:
+    picture_write_bmp(picture_path, W, H, &(struct bmp_style){.bits = 24});
+    check_memory("BMP", true);
+    break;
   case 3:
     picture_write_jpeg(picture_path, W, H, &(struct jpeg_style){.colours = JPEG_CMYK});
     check_memory("CMYK JPEG", true);
@@ -181,7 +185,7 @@ Suite *image_memory_suite(void)
 {
   Suite *suite = suite_create("image_memory");
   TCase *memory = picture_case(suite, "memory", 120);
-  tcase_add_loop_test(memory, bytes_bound_what_is_used, 0, test_slow_rows(6));
+  tcase_add_loop_test(memory, bytes_bound_what_is_used, 0, test_slow_rows(7));
   tcase_add_loop_test(memory, large_files_take_little_page_cache, 0, 2);
   tcase_add_test(memory, a_cached_file_stays_cached);
   return suite;
