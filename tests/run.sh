@@ -66,6 +66,7 @@ test,full        cpu    tests/cli/plan.sh
 test,full        cpu    tests/cli/ports.sh
 test,full        cpu    tests/cli/video.sh
 test,full        cpu    tests/cli/decode.sh
+test,full        cpu    tests/cli/raw_inputs.sh
 test,full        cpu    tests/cli/map.sh
 check,test,full  cpu    tests/cli/api.sh
 test,full        cpu    tests/cli/python.sh

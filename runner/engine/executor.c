@@ -296,6 +296,18 @@ void mafat_executor_set_input_line(struct mafat_executor *e, int input,
       mafat_executor_set_input_row(e, input, order, c, y, line);
 }
 
+void mafat_executor_set_input_channels(struct mafat_executor *e, int input,
+                                       struct mafat_span channels, const float *values)
+{
+  int tensor = e->network->n_layers + input;
+  for (int c = channels.begin, end; c < channels.end; c = end) {
+    end = (c / MAFAT_CHANNEL_BLOCK + 1) * MAFAT_CHANNEL_BLOCK;
+    if (end > channels.end) end = channels.end;
+    memcpy(mafat_tensors_element(&e->tensors, tensor, c, 0, 0), values + (c - channels.begin),
+           (size_t)(end - c) * sizeof *values);
+  }
+}
+
 static int read_floats(void *context, struct mafat_executor *e, struct mafat_span rows,
                        struct mafat_diagnostic *d)
 {
@@ -434,9 +446,10 @@ static int compute(struct mafat_executor *e, struct mafat_diagnostic *d)
   }
   turn_pads(e);
   if (code == MAFAT_OK) return code;
+  char text[100];
+  mafat_kinds_explain(&caller, step, code, text, sizeof text);
   return mafat_fail(d, code, "%s: layer %d [%s]: %s", e->network->path, step->layer,
-                    mafat_layer_type_name(e->network->layers[step->layer].type),
-                    mafat_error_name(code));
+                    mafat_layer_type_name(e->network->layers[step->layer].type), text);
 }
 
 /* Sends or receives. Received data is held and padded as if computed here. */

@@ -84,6 +84,10 @@ void mafat_executor_set_input_numbers(struct mafat_executor *e, int input,
 void mafat_executor_set_input_line(struct mafat_executor *e, int input,
                                    const struct mafat_file_order *order, int y, const float *line);
 
+/* Sets these channels of a float input of one pixel. values: one for each. */
+void mafat_executor_set_input_channels(struct mafat_executor *e, int input,
+                                       struct mafat_span channels, const float *values);
+
 /* Called for every step, with its begin and end time (mafat_process_now_ms). */
 struct mafat_step_watch {
   void (*ran)(void *context, const struct mafat_step *step, double from_ms, double to_ms);

@@ -29,6 +29,12 @@ static size_t row_bytes(const struct mafat_raw_input *r)
   return (size_t)mafat_dtype_bytes(r->type, r->order->row_elements);
 }
 
+/* 64 bits: may exceed the address space of a 32-bit process, which still reads it by rows. */
+static uint64_t elements_bytes(const struct mafat_raw_input *r)
+{
+  return (uint64_t)row_bytes(r) * (uint64_t)r->order->rows * (uint64_t)r->order->planes;
+}
+
 /* True for 8-bit types, which are copied to the map unchanged. */
 static bool is_number(enum mafat_dtype type)
 {
@@ -40,6 +46,12 @@ static size_t room_of(const struct mafat_raw_input *r)
   return r->type == MAFAT_F32 && is_number(r->order->type) ? NUMBERS_ROOM : ROOM;
 }
 
+/* Number of reads of a band. */
+static int n_groups(const struct mafat_raw_input *r)
+{
+  return (r->order->planes + r->band_planes - 1) / r->band_planes;
+}
+
 /* Returns the bytes of a read of that many rows at any alignment. */
 static size_t read_bytes(const struct mafat_raw_input *r, int rows)
 {
@@ -48,12 +60,28 @@ static size_t read_bytes(const struct mafat_raw_input *r, int rows)
 }
 
 /* Chooses bands. If two bands fit, each is read completely, with one read per plane. Otherwise
- * single rows are read, as many as fit. */
+ * single rows are read, as many as fit. Whole planes are contiguous: many of them are read at once,
+ * if the file fits, or as many as half of the buffers hold if each is a single row. */
 static void cut(struct mafat_raw_input *r)
 {
   const struct mafat_file_order *o = r->order;
-  r->band_rows = 1;
-  if (2 * o->planes <= MAFAT_READS_DEPTH)
+  bool many = 2 * o->planes > MAFAT_READS_DEPTH;
+  r->band_rows = r->band_planes = 1;
+  if (many && elements_bytes(r) <= room_of(r)) {
+    r->band_rows = o->rows;
+    r->band_planes = o->planes;
+    r->read_bytes = read_bytes(r, o->planes * o->rows);
+    r->n_places = 1;
+    return;
+  }
+  if (o->rows == 1 && o->planes > 1) {
+    size_t most = (room_of(r) / 2 - 2 * MAFAT_FETCH_ALIGNMENT) / row_bytes(r);
+    r->band_planes = most < 1 ? 1 : most < (size_t)o->planes ? (int)most : o->planes;
+    r->read_bytes = read_bytes(r, r->band_planes);
+    r->n_places = n_groups(r) < 2 || 2 * r->read_bytes > room_of(r) ? 1 : 2;
+    return;
+  }
+  if (!many)
     while (r->band_rows < o->rows &&
            2 * (size_t)o->planes * read_bytes(r, r->band_rows + 1) <= room_of(r))
       r->band_rows++;
@@ -92,12 +120,6 @@ size_t mafat_raw_input_bytes(const struct mafat_file_order *order)
 }
 
 /* ---- opening ---- */
-
-/* 64 bits: may exceed the address space of a 32-bit process, which still reads it by rows. */
-static uint64_t elements_bytes(const struct mafat_raw_input *r)
-{
-  return (uint64_t)row_bytes(r) * (uint64_t)r->order->rows * (uint64_t)r->order->planes;
-}
 
 static const char *name_elements(const struct mafat_raw_input *r)
 {
@@ -216,8 +238,8 @@ void mafat_raw_input_close(struct mafat_raw_input *r)
 static uint64_t offset_of(const struct mafat_raw_input *r, long long number)
 {
   const struct mafat_file_order *o = r->order;
-  uint64_t plane = (uint64_t)(number % o->planes),
-           row = (uint64_t)(number / o->planes) * (uint64_t)r->band_rows;
+  uint64_t plane = (uint64_t)(number % n_groups(r)) * (uint64_t)r->band_planes,
+           row = (uint64_t)(number / n_groups(r)) * (uint64_t)r->band_rows;
   return r->begin + (plane * (uint64_t)o->rows + row) * row_bytes(r);
 }
 
@@ -230,8 +252,12 @@ static int submit(struct mafat_raw_input *r, struct mafat_diagnostic *d)
 {
   const struct mafat_file_order *o = r->order;
   long long number = r->submitted;
-  int row = (int)(number / o->planes) * r->band_rows;
+  int row = (int)(number / n_groups(r)) * r->band_rows;
   int rows = o->rows - row < r->band_rows ? o->rows - row : r->band_rows;
+  if (r->band_planes > 1) {
+    int plane = (int)(number % n_groups(r)) * r->band_planes;
+    rows = o->rows * (o->planes - plane < r->band_planes ? o->planes - plane : r->band_planes);
+  }
   size_t a = mafat_read_queue_alignment(r->reads), bytes = (size_t)rows * row_bytes(r);
   uint64_t begin = offset_of(r, number) / a * a,
            end = (offset_of(r, number) + bytes + a - 1) / a * a;
@@ -244,7 +270,7 @@ static int submit(struct mafat_raw_input *r, struct mafat_diagnostic *d)
 /* Submits as many reads as there are buffers, then waits for this one. */
 static int await(struct mafat_raw_input *r, long long number, struct mafat_diagnostic *d)
 {
-  long long n = (long long)((r->order->rows + r->band_rows - 1) / r->band_rows) * r->order->planes;
+  long long n = (long long)((r->order->rows + r->band_rows - 1) / r->band_rows) * n_groups(r);
   int code = MAFAT_OK;
   while (code == MAFAT_OK && r->submitted < n && r->submitted < r->released + r->n_places)
     code = submit(r, d);
@@ -308,16 +334,44 @@ static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int pl
   const struct mafat_file_order *o = r->order;
   bool whole = o->rows < o->shape.h; /* one row of the file holds all */
   int band = whole ? 0 : rows.begin / r->band_rows, first = band * r->band_rows;
-  long long number = (long long)band * o->planes + plane;
-  int code = await(r, number, d);
+  long long number = (long long)band * n_groups(r) + plane / r->band_planes;
+  int code = await(r, number, d), in_group = plane % r->band_planes;
   if (code) return code;
-  const char *bytes =
-      place_of(r, number) + offset_of(r, number) % mafat_read_queue_alignment(r->reads);
+  const char *bytes = place_of(r, number) +
+                      offset_of(r, number) % mafat_read_queue_alignment(r->reads) +
+                      (size_t)in_group * (size_t)o->rows * row_bytes(r);
+  bool last = in_group == r->band_planes - 1 || plane == o->planes - 1;
   if (is_number(r->type))
     take_numbers(r, e, plane, rows, (const unsigned char *)bytes, whole ? 0 : first);
   else take_floats(r, e, plane, rows, bytes, whole ? 0 : first);
-  if (rows.end == o->shape.h || (!whole && rows.end == first + r->band_rows)) r->released++;
+  if (last && (rows.end == o->shape.h || (!whole && rows.end == first + r->band_rows)))
+    r->released++;
   return MAFAT_OK;
+}
+
+/* Copies the only pixel of a map from a group of planes: its channels are contiguous. */
+static int take_pixel(struct mafat_raw_input *r, struct mafat_executor *e,
+                      struct mafat_diagnostic *d)
+{
+  int planes = r->order->planes;
+  for (int number = 0, plane = 0; plane < planes; number++, plane += r->band_planes) {
+    int code = await(r, number, d);
+    if (code) return code;
+    const char *bytes =
+        place_of(r, number) + offset_of(r, number) % mafat_read_queue_alignment(r->reads);
+    int end = planes - plane < r->band_planes ? planes : plane + r->band_planes;
+    mafat_executor_set_input_channels(e, r->input, mafat_span(plane, end), (const float *)bytes);
+    r->released++;
+  }
+  return MAFAT_OK;
+}
+
+/* True if the map is one pixel of floats, which the file has as floats too. */
+static bool is_pixel(const struct mafat_raw_input *r)
+{
+  const struct mafat_shape *s = &r->order->shape;
+  return r->order->planes == s->c && s->c > 1 && s->h == 1 && s->w == 1 && r->type == MAFAT_F32 &&
+         r->order->type == MAFAT_F32;
 }
 
 static int read_rows(void *context, struct mafat_executor *e, struct mafat_span rows,
@@ -330,10 +384,10 @@ static int read_rows(void *context, struct mafat_executor *e, struct mafat_span 
       return mafat_fail(d, MAFAT_ECANCELED, "%s: reading was canceled", r->path);
     end = o->rows < o->shape.h ? rows.end : (y / r->band_rows + 1) * r->band_rows;
     if (end > rows.end) end = rows.end;
-    for (int plane = 0; plane < o->planes; plane++) {
-      int code = take_rows(r, e, plane, mafat_span(y, end), d);
-      if (code) return code;
-    }
+    int code = is_pixel(r) ? take_pixel(r, e, d) : MAFAT_OK;
+    for (int plane = 0; plane < o->planes && !is_pixel(r) && code == MAFAT_OK; plane++)
+      code = take_rows(r, e, plane, mafat_span(y, end), d);
+    if (code) return code;
   }
   if (rows.end < o->shape.h) return MAFAT_OK;
   int code = mafat_read_queue_check_bytes(r->reads, d);

@@ -10,8 +10,8 @@
 #include "runner/engine/executor.h"
 #include "runner/weights/reads.h"
 
-/* Reads of a file: one per plane of each band, in order of use. Each occupies a buffer until the
- * last row of its band is consumed. */
+/* Reads of a file: one per plane of each band, or per group of planes, in order of use. Each
+ * occupies a buffer until the last row of its band is consumed. */
 struct mafat_raw_input {
   const char *path;
   int input;         /* index of the network's input */
@@ -23,7 +23,8 @@ struct mafat_raw_input {
   size_t memory_bytes;
   bool keeps_memory; /* kept for the next file of the same order; set by the caller */
   size_t read_bytes; /* size of one read buffer */
-  int band_rows;
+  int band_rows;     /* rows of a plane in one read */
+  int band_planes;   /* planes in one read: several only if band_rows is all rows */
   int n_places;      /* number of read buffers */
   long long submitted, awaited, released; /* counts of reads so far */
 };

@@ -2,14 +2,15 @@
  * table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* Column for an index; negative ones count from the end. NaN: 0. */
+/* Column for an index; negative ones count from the end. NaN: 0. -1: out of range. */
 static int column_of(float number, int n)
 {
   float from_start = number < 0 ? number + (float)n : number;
-  if (!(from_start > 0)) return 0;
-  return from_start >= (float)n ? n - 1 : (int)from_start;
+  if (from_start <= -1 || from_start >= (float)n) return -1;
+  return from_start > 0 ? (int)from_start : 0;
 }
 
 /* A table of any element type. */
@@ -38,8 +39,8 @@ static struct gather_table table_of_run(const struct mafat_worker *w, int layer,
       mafat_tensors_pixel_bytes(t, run->tensor, run->block)};
 }
 
-/* Copies one row of a run's channels. */
-static void gather_row(const struct mafat_worker *w, const struct mafat_step *step,
+/* Copies one row of a run's channels. MAFAT_EINVAL: an index is out of range. */
+static int gather_row(const struct mafat_worker *w, const struct mafat_step *step,
                        const struct mafat_run *run, int y)
 {
   const struct mafat_tensors *t = w->tensors;
@@ -56,9 +57,12 @@ static void gather_row(const struct mafat_worker *w, const struct mafat_step *st
       mafat_tensors_pixel_floats(t, source->tensor, source->first / MAFAT_CHANNEL_BLOCK);
   size_t out_bytes = mafat_tensors_pixel_bytes(t, step->layer, run->out_block);
   for (int x = step->out.x.begin; x < step->out.x.end;
-       x++, number += number_floats, out += out_bytes)
-    memcpy(out, table.first + (size_t)column_of(*number, n) * table.column_bytes,
-           (size_t)run->n * element);
+       x++, number += number_floats, out += out_bytes) {
+    int column = column_of(*number, n);
+    if (column < 0) return MAFAT_EINVAL;
+    memcpy(out, table.first + (size_t)column * table.column_bytes, (size_t)run->n * element);
+  }
+  return MAFAT_OK;
 }
 
 static int run_gather(const struct mafat_worker *w, const struct mafat_step *step)
@@ -67,9 +71,28 @@ static int run_gather(const struct mafat_worker *w, const struct mafat_step *ste
   struct mafat_runs runs = mafat_runs_of(&l->operands[1].sources, step->filters);
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run))
-    for (int y = step->out.y.begin; y < step->out.y.end; y++) gather_row(w, step, &run, y);
+    for (int y = step->out.y.begin; y < step->out.y.end; y++)
+      if (gather_row(w, step, &run, y)) return MAFAT_EINVAL;
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_gather = {.run = run_gather,
-                                                      .sharing = MAFAT_SHARED_BY_ROWS};
+/* Names the first index that is out of range. */
+static void explain_gather(const struct mafat_worker *w, const struct mafat_step *step, char *text,
+                           size_t capacity)
+{
+  const struct mafat_tensors *t = w->tensors;
+  const struct mafat_layer *l = &t->network->layers[step->layer];
+  const struct mafat_sources *numbers = mafat_layer_sources(l);
+  int n = l->operands[1].shape.w, first = numbers->list->first;
+  for (int y = step->out.y.begin; y < step->out.y.end; y++)
+    for (int x = step->out.x.begin; x < step->out.x.end; x++) {
+      float number = *mafat_tensors_read(t, numbers, 0, first, y, x);
+      if (column_of(number, n) >= 0) continue;
+      snprintf(text, capacity, "expected an index from %d to %d, found %.0f", -n, n - 1,
+               (double)number);
+      return;
+    }
+}
+
+const struct mafat_runner_kind mafat_runner_gather = {
+    .run = run_gather, .explain = explain_gather, .sharing = MAFAT_SHARED_BY_ROWS};

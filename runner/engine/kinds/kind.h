@@ -46,8 +46,12 @@ struct mafat_runner_kind {
   /* Number of rounds: in each, all workers run, then wait for each other, so that a round can use
    * all results of the one before. NULL: 1. */
   int (*rounds)(const struct mafat_worker *w, const struct mafat_step *step);
-  /* Computes the worker's share of a step or round. MAFAT_OK, or an error of reading weights. */
+  /* Computes the worker's share of a step or round. MAFAT_OK, or an error of reading weights;
+   * MAFAT_EINVAL: values of the input that `explain` describes. */
   int (*run)(const struct mafat_worker *w, const struct mafat_step *step);
+  /* Writes what was expected and found after MAFAT_EINVAL. NULL: `run` never returns that. */
+  void (*explain)(const struct mafat_worker *w, const struct mafat_step *step, char *text,
+                  size_t capacity);
   enum mafat_sharing sharing;
   /* Passes on all boxes of the head's output. NULL: not a head. */
   void (*decode)(struct mafat_decoding *d);
@@ -72,5 +76,8 @@ int mafat_kinds_check(const struct mafat_network *n, int n_layers, struct mafat_
 void mafat_kinds_prepare(const struct mafat_worker *w, const struct mafat_step *step);
 int mafat_kinds_rounds(const struct mafat_worker *w, const struct mafat_step *step);
 int mafat_kinds_run(const struct mafat_worker *w, const struct mafat_step *step);
+/* Describes the failure `code` of a step. */
+void mafat_kinds_explain(const struct mafat_worker *w, const struct mafat_step *step, int code,
+                         char *text, size_t capacity);
 
 #endif

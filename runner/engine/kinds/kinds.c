@@ -5,6 +5,7 @@
 #include "predictor/plan/fusion.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
 #define KIND(CONSTANT, name, integers) [MAFAT_##CONSTANT] = &mafat_runner_##name,
@@ -82,4 +83,12 @@ int mafat_kinds_run(const struct mafat_worker *w, const struct mafat_step *step)
   const struct mafat_runner_kind *kind = kind_of(w, step);
   if (kind->sharing == MAFAT_SHARED_BY_ROWS) return run_shares_of_rows(w, step, kind);
   return kind->sharing == MAFAT_SHARED_BY_UNITS || w->index == 0 ? kind->run(w, step) : MAFAT_OK;
+}
+
+void mafat_kinds_explain(const struct mafat_worker *w, const struct mafat_step *step, int code,
+                         char *text, size_t capacity)
+{
+  const struct mafat_runner_kind *kind = kind_of(w, step);
+  snprintf(text, capacity, "%s", mafat_error_name(code));
+  if (code == MAFAT_EINVAL && kind->explain) kind->explain(w, step, text, capacity);
 }

@@ -13,8 +13,7 @@ static double gathered(const void *problem, int c, int y, int x)
 {
   const struct test_problem *p = problem;
   int n = p->layer->operands[1].shape.w, number = (int)test_problem_at(p, 0, 0, y, x);
-  if (number < 0) number += n;
-  return test_problem_at(p, 1, c, 0, number < 0 ? 0 : number >= n ? n - 1 : number);
+  return test_problem_at(p, 1, c, 0, number < 0 ? number + n : number);
 }
 
 START_TEST(outputs_are_columns)
@@ -28,10 +27,10 @@ START_TEST(outputs_are_columns)
     test_problem_add(&p, &rng, numbers);
     test_problem_add(&p, &rng, table);
     struct mafat_shape s = mafat_network_picture_shape(p.network);
-    float range =
-        (float)table.w *
-        (test_random_chance(&rng, 70) ? 1 : 2); /* the table's columns, or also some outside */
-    for (int k = 0; k < mafat_shape_elements(s); k++) p.input[k] = truncf(p.input[k] * range);
+    for (int k = 0; k < mafat_shape_elements(s); k++) {
+      float number = truncf(p.input[k] * (float)table.w);
+      p.input[k] = fminf(fmaxf(number, (float)-table.w), (float)table.w - 1);
+    }
     p.tolerance = 0;
     test_problem_infer(&p);
     test_problem_check(&p, &(struct test_meaning){gathered, &p, i});
