@@ -77,7 +77,8 @@ struct mafat_picture_facts mafat_facts_picture(const struct mafat_picture *p)
                                       .mean = {r->mean[0], r->mean[1], r->mean[2]},
                                       .scale = {r->scale[0], r->scale[1], r->scale[2]},
                                       .pad = r->pad,
-                                      .source = p->source};
+                                      .source = p->source,
+                                      .assumed = p->assumed};
 }
 
 /* ---- models ---- */
@@ -121,7 +122,8 @@ int mafat_model_describe(const struct mafat_model *m, struct mafat_model_facts *
       .decode = mafat_head_name(m->network),
       .decode_sign = mafat_head_name(m->network) ? m->network->decoded.sign : NULL,
       .n_inputs = mafat_ports_count(&ports, MAFAT_PORTS_IN),
-      .n_outputs = mafat_ports_count(&ports, MAFAT_PORTS_OUT)};
+      .n_outputs = mafat_ports_count(&ports, MAFAT_PORTS_OUT),
+      .n_classes = mafat_detect_classes(m->network, m->n_layers)};
   return mafat_sized_give(out, &f, sizeof f);
 }
 

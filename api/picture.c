@@ -3,13 +3,16 @@
 #include "api/picture.h"
 
 #include "api/footprint.h"
+#include "runner/detect/heads/head.h"
 
 static const struct mafat_pixel_rule darknets = {.scale = {1 / 255.f, 1 / 255.f, 1 / 255.f},
                                                  .pad = 127.5f};
 
 static bool is_darknets(const struct mafat_network *n, const struct mafat_model_options *o)
 {
-  return !(n->format.pad > 0) && !o->mean && !o->scale && !o->channels && !o->resize && !o->pad;
+  bool usual = n->decoded.head && n->decoded.head->usual;
+  return !usual && !(n->format.pad > 0) && !o->mean && !o->scale && !o->channels && !o->resize &&
+         !o->pad;
 }
 
 int mafat_picture_make(struct mafat_picture *p, const struct mafat_network *n,

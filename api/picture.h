@@ -1,5 +1,6 @@
-/* Chooses how pictures become a model's input: by the options, else by the file, else by Darknet's
- * rule. Allocates nothing. Included by api/. */
+/* Chooses how pictures become a model's input: by the options, else by the file, else as is usual
+ * for the head that decodes its outputs, else by Darknet's rule. Allocates nothing. Included by
+ * api/. */
 #ifndef MAFAT_API_PICTURE_H
 #define MAFAT_API_PICTURE_H
 
@@ -11,7 +12,8 @@
 struct mafat_picture {
   struct mafat_image_input input;
   struct mafat_pixel_rule rule; /* also set if input.rule is NULL: Darknet's */
-  const char *source;           /* source of mean and scale: "options", "file" or "default" */
+  const char *source;  /* source of mean and scale: "options", "file", "head" or "default" */
+  const char *assumed; /* head whose usual preprocessing is used for some value; NULL: none */
 };
 
 /* MAFAT_EINVAL: wrong options. */

@@ -2,6 +2,8 @@
  * picture.c. Separate file, because no run of Darknet's networks enters it. */
 #include "api/picture.h"
 
+#include "runner/detect/heads/head.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -42,7 +44,7 @@ static int take_normalization(struct mafat_picture *p,
 static int take_channels(struct mafat_picture *p, const struct mafat_network *n,
                          const char *channels, struct mafat_diagnostic *d)
 {
-  p->rule.swapped = p->input.c == 3 && n->picture.swapped;
+  if (n->picture.ordered) p->rule.swapped = p->input.c == 3 && n->picture.swapped;
   if (!channels) return MAFAT_OK;
   bool gray = strcmp(channels, "gray") == 0, bgr = strcmp(channels, "bgr") == 0;
   if (!gray && !bgr && strcmp(channels, "rgb") != 0)
@@ -79,7 +81,7 @@ static int take_fit(struct mafat_picture *p, const char *resize, struct mafat_di
 static int take_pad(struct mafat_picture *p, const struct mafat_network *n, const float *pad,
                     struct mafat_diagnostic *d)
 {
-  if (n->format.pad > 0) p->rule.pad = n->format.pad;
+  if (!p->assumed && n->format.pad > 0) p->rule.pad = n->format.pad;
   if (!pad) return MAFAT_OK;
   if (!(*pad >= 0) || !(*pad <= 255))
     return mafat_fail(d, MAFAT_EINVAL, "expected a pad from 0 to 255, found %g", (double)*pad);
@@ -87,9 +89,25 @@ static int take_pad(struct mafat_picture *p, const struct mafat_network *n, cons
   return MAFAT_OK;
 }
 
+/* Starts from what is usual for the head, unless the options leave nothing to assume. */
+static void assume_usual(struct mafat_picture *p, const struct mafat_network *n,
+                         const struct mafat_model_options *o)
+{
+  const struct mafat_outputs_head *head = n->decoded.head;
+  bool normalized = n->picture.normalized || (o->mean && o->scale),
+       ordered = n->picture.ordered || o->channels || p->input.c != 3;
+  if (!head || !head->usual || (normalized && ordered && o->resize)) return;
+  p->assumed = head->name;
+  p->rule = head->usual->rule;
+  p->rule.swapped = p->rule.swapped && p->input.c == 3;
+  p->input.fit = head->usual->fit;
+  p->source = "head";
+}
+
 int mafat_picture_follow(struct mafat_picture *p, const struct mafat_network *n,
                          const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
+  assume_usual(p, n, o);
   int code = take_normalization(p, &n->picture, o, d);
   if (code == MAFAT_OK) code = take_channels(p, n, o->channels, d);
   if (code == MAFAT_OK) code = take_fit(p, o->resize, d);

@@ -146,9 +146,10 @@ struct mafat_model_options {
                            it, and a memory cgroup's limit is no less than the prediction */
   const char *image_scaling; /* default "exact", as Darknet scales; "fast": a large JPEG is decoded
                            at 1/2, 1/4 or 1/8 of its size, which changes pixels and boxes */
-  /* Each byte of a picture becomes (byte - mean) * scale. Default: the model file's values. */
-  const float *mean, *scale; /* (3) in the order of the input's channels, (1) if it is grey; 0 and
-                           1 / 255 if the file has no values */
+  /* Each byte of a picture becomes (byte - mean) * scale. Default: the model file's values, else
+   * those that are usual for the head that decodes the outputs, else 0 and 1 / 255. The same for
+   * channels, resize and pad. */
+  const float *mean, *scale; /* (3) in the order of the input's channels, (1) if it is grey */
   const char *channels; /* order of three: "rgb", "bgr"; of one: "gray" */
   const char *resize;   /* "stretch"; with the proportions kept: "letterbox" (centered), "corner"
                            (top left), "crop" (the middle fills the input) */
@@ -199,7 +200,9 @@ struct mafat_picture_facts {
   const char *resize;
   float mean[3], scale[3]; /* a grey input uses the first */
   float pad;
-  const char *source;    /* of mean and scale: "options", "file", "default" */
+  const char *source;    /* of mean and scale: "options", "file", "head", "default" */
+  const char *assumed;   /* head whose usual preprocessing stands in for values that neither options
+                            nor the file give; NULL: nothing is assumed */
 };
 
 struct mafat_model_facts {
@@ -225,6 +228,7 @@ struct mafat_model_facts {
   const char *decode;        /* as in the options; NULL: by Darknet's layers, or not at all */
   const char *decode_sign;   /* output that decided it: "output [1, 3549, 85]"; or NULL */
   int n_inputs, n_outputs;   /* of mafat_model_describe_input, mafat_model_describe_output */
+  int n_classes;             /* of boxes or pictures; 0: unknown, or none */
 };
 
 MAFAT_API int mafat_model_describe(const struct mafat_model *model,
@@ -255,7 +259,7 @@ MAFAT_API int mafat_model_describe_output(const struct mafat_model *model, int i
  * A run discards the outputs of the previous one. If the plan reads weights during runs, each may
  * return MAFAT_EIO (the weights file changed) or MAFAT_EFORMAT (the weights file is damaged). */
 
-/* Decodes a JPEG, PNG or PPM file into the first input and runs. MAFAT_ELIMIT: this picture's
+/* Decodes a JPEG, PNG, BMP or PPM file into the first input and runs. MAFAT_ELIMIT: this picture's
  * decoder exceeds the budget. MAFAT_EIO, MAFAT_EFORMAT, MAFAT_EUNSUPPORTED: the file. */
 MAFAT_API int mafat_model_run_picture(struct mafat_model *model, const char *path,
                                       struct mafat_diagnostic *d);

@@ -9,7 +9,8 @@
 struct mafat_picture_declared {
   bool normalized; /* input = (byte - mean) * scale, in the order of the input's channels */
   float mean[3], scale[3];
-  bool swapped;             /* channel order blue, green, red */
+  bool ordered; /* the channel order is declared: `swapped` */
+  bool swapped; /* channel order blue, green, red */
 };
 
 /* True if every byte gives a finite value. */

@@ -79,11 +79,12 @@ static int open_model(struct serving *s)
   m.warnings = (struct mafat_warning_sink){NULL, NULL}; /* they were told of the query */
   if (code == MAFAT_OK) code = mafat_session_open_model(session, &m);
   if (code) return code;
+  mafat_session_check_names(session);
   mafat_model_describe(session->model, &facts);
   s->server.pool.budget_bytes = facts.budget_bytes;
   s->server.pool.charge_bytes = mafat_model_charge_bytes(session->model);
   mafat_session_report_fork(session, facts.fork_sign);
-  mafat_session_report_decode(session, facts.decode, facts.decode_sign);
+  mafat_session_report_decode(session, facts.decode, facts.decode_sign, &facts.picture);
   return check_kind(s, &facts, &session->d);
 }
 

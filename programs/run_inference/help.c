@@ -19,7 +19,7 @@ static const char run_usage[] =
     "       % [options] MODEL IMAGE...\n"
     "       % --predict [options] MODEL.cfg [MODEL.weights [IMAGE]]\n"
     "Runs a neural network on pictures within a memory budget and prints what it finds.\n"
-    "MODEL: an .onnx, .tflite or .packed file. IMAGE: JPEG, PNG or PPM; - reads paths\n"
+    "MODEL: an .onnx, .tflite or .packed file. IMAGE: JPEG, PNG, BMP or PPM; - reads paths\n"
     "from standard input.\n"
     "\n";
 
@@ -43,7 +43,7 @@ static const char run_usage_all[] =
     "Runs a neural network on pictures within a memory budget and prints what it finds.\n"
     "MODEL: an .onnx, .tflite or .packed file. MODEL.weights: Darknet's file, or one\n"
     "packed from it by pack_weights; plans with streamed weights need less memory for\n"
-    "that, and it is a MODEL, too, as it contains the cfg. IMAGE: JPEG, PNG or PPM; -\n"
+    "that, and it is a MODEL, too, as it contains the cfg. IMAGE: JPEG, PNG, BMP or PPM; -\n"
     "reads paths from standard input.\n";
 
 static const char run_end_all[] =
@@ -80,7 +80,7 @@ static const char serve_end[] =
 static const char serve_end_all[] =
     "\n"
     "Requests\n"
-    "  POST / or /detect    a JPEG, PNG or PPM as the body: the objects in it. With\n"
+    "  POST / or /detect    a JPEG, PNG, BMP or PPM as the body: the objects in it. With\n"
     "                       ?size=WIDTHxHEIGHT&format=nv12 (yuv420p, yuyv, rgb24, gray,\n"
     "                       rgb0) a raw frame; or by its type, video/x-raw; width=640;\n"
     "                       height=480; format=NV12; ?thresh=X and ?nms=X for this one\n"

@@ -4,6 +4,7 @@
 
 #include "include/mafat_ranks.h"
 #include "include/mafat_video.h"
+#include "programs/run_inference/arguments.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -436,13 +437,13 @@ static int read_question(struct mafat_options *o, int n, char **rest, struct maf
   return MAFAT_OK;
 }
 
-/* So much for a run: a model's name may be misspelt. */
+/* Reports arguments that are missing for a run; or the first one, if it cannot be opened. */
 static int refuse_few(int n, char **rest, bool alone, struct mafat_diagnostic *d)
 {
   if (n > 0 && access(rest[0], R_OK) != 0)
     return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", rest[0], strerror(errno));
   if (alone || n == 2)
-    return mafat_fail(d, MAFAT_EINVAL, "expected an image or --input behind %.200s; see --help",
+    return mafat_fail(d, MAFAT_EINVAL, "expected an IMAGE or --input after %.200s; see --help",
                       rest[n - 1]);
   return mafat_fail(d, MAFAT_EINVAL,
                     "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s; see --help", n,
@@ -483,6 +484,8 @@ static int take_arguments(struct mafat_options *o, const bool *given, int n, cha
                           struct mafat_diagnostic *d)
 {
   int code = take_model(o, n, rest, d);
+  if (code == MAFAT_OK)
+    code = mafat_arguments_check(rest, n, n > 0 && mafat_file_holds_weights(&o->model), d);
   if (code) return code;
   if ((code = o->predict ? read_question(o, n, rest, d) : read_run(o, n, rest, d))) return code;
   if (o->inputs.n && o->n_images &&

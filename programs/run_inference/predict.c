@@ -120,7 +120,8 @@ int mafat_session_predict(struct mafat_session *s)
              : o->sweep.given || o->pareto ? report_table(s, &q, &said)
                                            : report_one(s, &q, &said);
     if (code == MAFAT_OK) mafat_session_report_fork(s, q.facts.fork_sign);
-    if (code == MAFAT_OK) mafat_session_report_decode(s, q.facts.decode, q.facts.decode_sign);
+    if (code == MAFAT_OK)
+      mafat_session_report_decode(s, q.facts.decode, q.facts.decode_sign, &q.facts.picture);
   }
   mafat_dry_run_close(&dry_run);
   mafat_progress_end();

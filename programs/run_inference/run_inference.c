@@ -48,6 +48,7 @@ static int open_session(struct mafat_session *s)
   if (!s->latencies_ms || !s->layers_ms || (o->dumps.n && !s->dumps))
     return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
   if ((code = mafat_session_open_model(s, &m))) return code;
+  mafat_session_check_names(s);
   if ((o->mean.n == 3 || o->scale.n == 3) && (code = mafat_session_check_picture(s, NULL)))
     return code;
   if ((code = mafat_inputs_take(s->model, NULL, o, &s->d))) return code;
@@ -269,7 +270,8 @@ int mafat_session_report(struct mafat_session *s, const char *path,
   if (code == MAFAT_OK && !s->link)
     mafat_report_check(s, &report); /* MPI's own memory was not predicted */
   if (code == MAFAT_OK) mafat_session_report_fork(s, report.fork_sign);
-  if (code == MAFAT_OK) mafat_session_report_decode(s, report.decode, report.decode_sign);
+  if (code == MAFAT_OK) mafat_session_report_decode(s, report.decode, report.decode_sign,
+                                                      &report.picture);
   mafat_detections_close(&detections);
   return code ? EXIT_RUNNING : 0;
 }
@@ -356,6 +358,13 @@ static int refuse_line(struct mafat_session *s, const char *line)
   return EXIT_INPUT;
 }
 
+/* Drops the CR of a list with CR LF, unless a file has that name. */
+static void drop_return(char *line)
+{
+  size_t n = strlen(line);
+  if (n > 0 && line[n - 1] == '\r' && access(line, F_OK) != 0) line[n - 1] = '\0';
+}
+
 /* Paths from standard input, one a line. */
 static int run_list(struct mafat_session *s, int status)
 {
@@ -364,6 +373,7 @@ static int run_list(struct mafat_session *s, int status)
   bool whole;
   posix_fadvise(STDIN_FILENO, 0, 0, POSIX_FADV_RANDOM);
   for (; !s->out.error && read_line(line, sizeof line, &whole); mind_page_cache(&dropped)) {
+    drop_return(line);
     if (!whole) status = merge_status(status, refuse_line(s, line), false);
     else if (line[0]) status = merge_status(status, run_and_report(s, line), false);
   }

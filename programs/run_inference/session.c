@@ -62,10 +62,12 @@ void mafat_session_complain(const char *text)
   }
 }
 
+enum { DECODE_TEXT = 1000 }; /* longest message about heads and preprocessing */
+
 void mafat_session_warn(void *context, const char *text)
 {
   const struct mafat_session *s = context;
-  char line[600];
+  char line[DECODE_TEXT + 16];
   snprintf(line, sizeof line, "warning: %s", text);
   if (!s->options.quiet) mafat_session_complain(line);
 }
@@ -85,15 +87,52 @@ void mafat_session_report_fork(struct mafat_session *s, const char *fork_sign)
   mafat_session_warn(s, text);
 }
 
-void mafat_session_report_decode(struct mafat_session *s, const char *decode, const char *sign)
+/* Formats "1", or "0.5,0.4,0.3" if a channel differs. */
+static void format_numbers(char text[64], const float numbers[3], bool gray)
 {
-  char text[400];
-  bool wished = s->options.decode && strcmp(s->options.decode, "auto") != 0;
-  if (!decode || !sign || wished || s->options.quiet || s->decode_reported) return;
+  bool same = gray || (!(numbers[0] < numbers[1]) && !(numbers[0] > numbers[1]) &&
+                       !(numbers[0] < numbers[2]) && !(numbers[0] > numbers[2]));
+  if (same) snprintf(text, 64, "%.6g", (double)numbers[0]);
+  else
+    snprintf(text, 64, "%.6g,%.6g,%.6g", (double)numbers[0], (double)numbers[1],
+             (double)numbers[2]);
+}
+
+/* Formats assumed preprocessing as the options that would ask for it. */
+static void format_assumed(char *text, size_t capacity, const struct mafat_picture_facts *p)
+{
+  char mean[64], scale[64];
+  bool gray = strcmp(p->channels, "gray") == 0;
+  format_numbers(mean, p->mean, gray);
+  format_numbers(scale, p->scale, gray);
+  snprintf(text, capacity,
+           "; pictures as usual for %s: --channels %s --mean %s --scale %s --resize %s --pad %.4g "
+           "(options override)",
+           p->assumed, p->channels, mean, scale, p->resize, (double)p->pad);
+}
+
+void mafat_session_report_decode(struct mafat_session *s, const char *decode, const char *sign,
+                                 const struct mafat_picture_facts *picture)
+{
+  char text[DECODE_TEXT], assumed[400] = "";
+  bool named = s->options.decode && strcmp(s->options.decode, "auto") != 0,
+       pictures = picture->channels && !mafat_options_floats_only(&s->options);
+  if (!decode || !sign || s->decode_reported) return;
   s->decode_reported = true;
-  snprintf(text, sizeof text, "%.200s: decoded as %s, by its dimensions: %s; see --decode",
-           s->options.cfg, decode, sign);
-  mafat_session_complain(text);
+  if (pictures && picture->assumed) format_assumed(assumed, sizeof assumed, picture);
+  if (named)
+    snprintf(text, sizeof text, "%.200s: decoded as %s%s", s->options.cfg, decode, assumed);
+  else
+    snprintf(text, sizeof text, "%.200s: decoded as %s, by its dimensions: %s%s", s->options.cfg,
+             decode, sign, *assumed ? assumed : "; see --decode");
+  if (!s->options.quiet && (!named || *assumed)) mafat_session_complain(text);
+  if (!pictures || strcmp(decode, "classes") != 0 || strcmp(picture->source, "default") != 0)
+    return;
+  snprintf(text, sizeof text,
+           "%.200s: the file declares no preprocessing, so pictures are %s, byte / 255, %s; if the "
+           "network was trained otherwise, give --mean, --scale, --channels and --resize",
+           s->options.cfg, picture->channels, picture->resize);
+  mafat_session_warn(s, text);
 }
 
 /* A list that is still to be read is taken for ordinary JPEGs. */
@@ -123,6 +162,20 @@ MAFAT_PART(opening) struct mafat_model_options mafat_session_model_options(struc
 }
 
 /* ---- files that are opened ---- */
+
+void mafat_session_check_names(struct mafat_session *s)
+{
+  struct mafat_model_facts facts = {.size = sizeof facts};
+  char text[400];
+  int labels = mafat_names_count(s->names);
+  if (!s->names || mafat_model_describe(s->model, &facts) || !facts.n_classes ||
+      labels == facts.n_classes)
+    return;
+  snprintf(text, sizeof text,
+           "%.200s: has %d labels, but %.100s has %d classes; are these its labels?",
+           s->options.names, labels, s->options.cfg, facts.n_classes);
+  mafat_session_warn(s, text);
+}
 
 int mafat_session_open_model(struct mafat_session *s, const struct mafat_model_options *m)
 {

@@ -71,9 +71,10 @@ void mafat_session_warn(void *context, const char *text);
 void mafat_session_note_renamed(struct mafat_session *s);
 /* Prints, once, that keys of the cfg mark it as AlexeyAB's. fork_sign: from the facts. */
 void mafat_session_report_fork(struct mafat_session *s, const char *fork_sign);
-/* Prints, once, which head was chosen for the outputs if no option named one. decode, sign: from
- * the facts. */
-void mafat_session_report_decode(struct mafat_session *s, const char *decode, const char *sign);
+/* Prints, once, which head was chosen for the outputs if no option named one, and which
+ * preprocessing of pictures was assumed. decode, sign, picture: from the facts. */
+void mafat_session_report_decode(struct mafat_session *s, const char *decode, const char *sign,
+                                 const struct mafat_picture_facts *picture);
 /* Picture whose header determines the cost of decoding; NULL: none is known yet. */
 const char *mafat_session_picture(const struct mafat_session *s);
 /* Options of the command line for a model or a dry run. */
@@ -82,6 +83,9 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s);
 int mafat_session_open_model(struct mafat_session *s, const struct mafat_model_options *m);
 int mafat_session_open_dry_run(const struct mafat_session *s, struct mafat_dry_run **dry_run,
                                const struct mafat_model_options *m, struct mafat_diagnostic *d);
+
+/* Warns if --names has more or fewer labels than the opened model has classes. */
+void mafat_session_check_names(struct mafat_session *s);
 
 /* Checks that --mean and --scale have as many numbers as the input has channels. facts: of the dry
  * run; NULL: asks the model. */

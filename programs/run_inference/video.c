@@ -294,7 +294,7 @@ static int report(struct mafat_session *s, const struct mafat_process_facts *bef
   note(s, &r);
   mafat_report_check(s, &r);
   mafat_session_report_fork(s, r.fork_sign);
-  mafat_session_report_decode(s, r.decode, r.decode_sign);
+  mafat_session_report_decode(s, r.decode, r.decode_sign, &r.picture);
   return 0;
 }
 

@@ -114,6 +114,7 @@ class Picture(Facts):
     scale: tuple[float, ...]
     pad: float
     source: str | None    # of mean and scale: "options", "file", "default"
+    assumed: str | None   # head whose usual preprocessing is used where neither options nor the file give a value
 
 
 class Port(Facts):

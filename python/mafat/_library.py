@@ -117,7 +117,7 @@ class LayerFacts(Sized):
 
 class PictureFacts(Structure):
     _fields_ = [("channels", c_char_p), ("resize", c_char_p), ("mean", c_float * 3), ("scale", c_float * 3), ("pad", c_float),
-                ("source", c_char_p)]
+                ("source", c_char_p), ("assumed", c_char_p)]
 
 
 class ModelFacts(Sized):
@@ -126,7 +126,7 @@ class ModelFacts(Sized):
                 ("reads_method", c_char_p), ("reads_directly", c_bool), ("load_ms", c_double),
                 ("fork", c_char_p), ("fork_sign", c_char_p), ("max_boxes", c_int), ("reserve_bytes", c_size_t), ("lock", c_char_p),
                 ("lock_reason", c_char_p), ("locked_bytes", c_size_t), ("picture", PictureFacts), ("decode", c_char_p),
-                ("decode_sign", c_char_p), ("n_inputs", c_int), ("n_outputs", c_int)]
+                ("decode_sign", c_char_p), ("n_inputs", c_int), ("n_outputs", c_int), ("n_classes", c_int)]
 
 
 class PortFacts(Sized):

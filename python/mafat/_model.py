@@ -186,7 +186,7 @@ class Model(c.Handle):
                inputs: dict[str, Input] | None = None) -> list[Box]:
         """Boxes, most confident first.
 
-        picture: the path of a JPEG, PNG or PPM file; a Pillow image; or bytes of (rows, columns, channels), red first (bgr: blue
+        picture: the path of a JPEG, PNG, BMP or PPM file; a Pillow image; or bytes of (rows, columns, channels), red first (bgr: blue
         first, as in OpenCV), read in place if the pixels of a row are contiguous. None: boxes of the last run.
         thresh: smallest confidence; nms: overlap above which the less confident of two boxes is removed.
         """

@@ -259,6 +259,18 @@ bool mafat_classify_is_able(const struct mafat_network *n, int n_layers)
   return (n->decoded.head && n->decoded.head->classify) || mafat_classify_layer(n, n_layers) >= 0;
 }
 
+int mafat_detect_classes(const struct mafat_network *n, int n_layers)
+{
+  /* the outputs of an SSD name one class a box, but not how many there are */
+  if (n->decoded.head) return n->decoded.best && n->decoded.classes == 1 ? 0 : n->decoded.classes;
+  int layer = mafat_classify_layer(n, n_layers), most = 0;
+  for (int i = 0; i < n_layers && !n->decoded.nothing; i++)
+    if (mafat_layer_is_head(&n->layers[i]) && n->layers[i].head.classes > most)
+      most = n->layers[i].head.classes;
+  int64_t all = layer >= 0 ? mafat_shape_elements(n->layers[layer].out) : 0;
+  return most ? most : all <= INT_MAX ? (int)all : 0;
+}
+
 void mafat_class_scores_insert(struct mafat_class_score *top, int k, int *n_top,
                                struct mafat_class_score score)
 {

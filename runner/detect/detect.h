@@ -62,6 +62,9 @@ bool mafat_detect_has_head(const struct mafat_network *n, int n_layers);
 int mafat_classify_layer(const struct mafat_network *n, int n_layers);
 bool mafat_classify_is_able(const struct mafat_network *n, int n_layers);
 
+/* Returns the number of classes that boxes or pictures get; 0: unknown, or none. */
+int mafat_detect_classes(const struct mafat_network *n, int n_layers);
+
 /* Returns the k most likely classes in descending order; of equals, the lower class first. Fewer if
  * there are fewer classes. Uses at, context and n_layers of `in`. MAFAT_EINVAL: not a classifier.
  * MAFAT_ELIMIT: a class would not fit an int. */

@@ -108,7 +108,7 @@ ppm 1 1 >pixel.ppm
 printf '\211\120\116\107\015\012\032\012\000\000\000\015\111\110\104\122\000\000\000\002\000\000\000\002\010\002\000\000\000\375\324\232\163' >c.png
 printf '\000\000\000\021\111\104\101\124\170\234\143\070\221\142\304\045\042\307\000\241\000\032\344\003\065\162\107\153' >>c.png
 printf '\032\000\000\000\000\111\105\116\104\256\102\140\202' >>c.png
-printf 'cat\ndog\n' >two.names
+printf 'cat\ndog\n\n' >two.names # the third has none
 
 # ---- Help, version, misuse
 
@@ -150,8 +150,21 @@ done
 
 bad arguments-none 'expected MODEL.cfg MODEL.weights IMAGE...'
 bad arguments-one 'expected MODEL.cfg MODEL.weights IMAGE..., found 1 argument' plain.cfg
-bad arguments-two 'expected an image or --input behind plain.weights' $model
+bad arguments-two 'expected an IMAGE or --input after plain.weights' $model
 bad arguments-misspelt 'no.onnx: cannot open' no.onnx dog.jpg
+
+# A file in another's place: which, what it is, and the order.
+printf 'P6\n1 1\n255\nabc' >"$io/first.ppm"
+printf '\211PNG\r\n\032\nrest' >"$io/first.png"
+: >"$io/empty"
+bad wrong-first-picture 'first.ppm: expected a model, found a PPM picture; the order is MODEL.cfg MODEL.weights IMAGE' "$io/first.ppm"
+bad wrong-first-pictures 'first.png: expected a model, found a PNG picture' "$io/first.png" a.ppm
+bad wrong-first-empty 'empty: expected a model, found an empty file' "$io/empty" a.ppm
+bad wrong-first-folder '.: expected a model, found a directory' . a.ppm
+bad wrong-predict 'first.ppm: expected a model, found a PPM picture' --predict "$io/first.ppm"
+bad wrong-no-weights 'first.ppm: expected the weights of plain.cfg, found a PPM picture; the order is MODEL.cfg MODEL.weights IMAGE' plain.cfg "$io/first.ppm"
+bad wrong-weights-folder '.: expected the weights of plain.cfg, found a directory' plain.cfg . a.ppm
+bad wrong-weights-empty 'empty: expected the weights of plain.cfg, found an empty file' plain.cfg "$io/empty" a.ppm
 bad arguments-input-and-image '--input takes the place of images, found a.ppm' --input a.ppm $model a.ppm
 
 # expects OPTION WHAT VALUE...
@@ -189,14 +202,14 @@ bad layers-too-many 'found 9' --layers 9 $model a.ppm
 # ---- Bad files
 
 bad cfg-missing 'no-such.cfg: cannot open' no-such.cfg plain.weights a.ppm
-bad cfg-folder 'expected a cfg file, found a directory' . plain.weights a.ppm
+bad cfg-folder 'expected a model, found a directory' . plain.weights a.ppm
 # cfg NAME TEXT CONTENT
 bad_cfg() {
   printf "$3" >"$io/bad.cfg"
   bad "cfg $1" "$io/bad.cfg$2" "$io/bad.cfg" plain.weights a.ppm
 }
 start='[net]\nwidth=40\nheight=32\nchannels=3\n'
-bad_cfg empty ': expected a section [net]' ''
+bad_cfg empty ': expected a model, found an empty file' ''
 bad_cfg binary ':1: ' '\001\002\377[net'
 bad_cfg words ':1: expected key=value' 'good morning\n'
 bad_cfg no-net ':1: expected the first section to be [net]' '[convolutional]\nfilters=1\n'
@@ -222,19 +235,41 @@ done
 check weights-short-layer "found: $(cat "$err")" grep -qF 'in layer 2 [convolutional]' "$err"
 head -c 100 plain.weights >"$io/short.weights"
 bad weights-cut "expected $(bytes plain.weights) bytes for plain.cfg, found 100: the file ends in layer 0 [convolutional]" plain.cfg "$io/short.weights" a.ppm
-for size in 0 10; do
-  head -c $size plain.weights >"$io/short.weights"
-  bad "weights-header $size" "$io/short.weights: expected a weights header" plain.cfg "$io/short.weights" a.ppm
-done
-bad weights-kind 'a.ppm: expected a weights header' plain.cfg a.ppm a.ppm
+head -c 10 plain.weights >"$io/short.weights"
+bad weights-header "$io/short.weights: expected a weights header" plain.cfg "$io/short.weights" a.ppm
+{ printf '\377\377\377\377'; tail -c +5 plain.weights; } >"$io/strange.weights"
+bad weights-kind "$io/strange.weights: expected a weights header, found version -1.2" plain.cfg "$io/strange.weights" a.ppm
 { cat yolo.weights; printf more; } >"$io/long.weights"
 bad weights-surplus-head "expected $(bytes yolo.weights) bytes for yolo.cfg, found $(($(bytes yolo.weights) + 4)): 4 too many" yolo.cfg "$io/long.weights" a.ppm
 { cat plain.weights; printf more; } >"$io/long.weights"
 run plain.cfg "$io/long.weights" a.ppm
 expect weights-surplus 0 'warning: '
 check weights-surplus-text "found: $(cat "$err")" grep -qF '4 bytes beyond the last layer of plain.cfg are ignored' "$err"
+
+# Headers: `seen` of the other size, and three floats in place of the version. Connected layers are transposed then.
+{ net 6 5 3 && conv 4 3 leaky && printf '[connected]\noutput=7\nactivation=linear\n[softmax]\n'; } >"$io/flat.cfg"
+"$build/make_weights" "$io/flat.cfg" "$io/flat.weights" >"$io/made" 2>&1
+run --json "$io/flat.cfg" "$io/flat.weights" a.ppm
+cp "$out" "$io/usual.json"
+header() { # NAME BYTES: those weights with another header
+  { printf "$2" && tail -c +21 "$io/flat.weights"; } >"$io/$1.weights"
+  run --json "$io/flat.cfg" "$io/$1.weights" a.ppm
+}
+answers() { sed 's/.*"classes"/"classes"/' "$1"; }
+header seen-narrow '\0\0\0\0\2\0\0\0\1\0\0\0\144\0\0\0'
+expect seen-narrow 0 'seen-narrow.weights: read with a header of 16 bytes'
+check seen-narrow-classes 'other classes' cmp -s <(answers "$out") <(answers "$io/usual.json")
+header seen-wide '\0\0\0\0\1\0\0\0\0\0\0\0\144\0\0\0\0\0\0\0'
+expect seen-wide 0 'seen-wide.weights: read with a header of 20 bytes'
+check seen-wide-classes 'other classes' cmp -s <(answers "$out") <(answers "$io/usual.json")
+header transposed '\351\3\0\0\0\0\0\0\0\0\0\0\144\0\0\0'
+check transposed "exit status $code: $(cat "$err")" test "$code" -eq 0 -a ! -s "$err"
+cp "$out" "$io/transposed.json"
+check transposed-classes 'the same classes' test "$(answers "$out")" != "$(answers "$io/usual.json")"
+header oldest '\157\022\203\072\0\0\200\076\027\267\321\070\144\0\0\0' # .001, .25, .0001
+check oldest "exit status $code: $(cat "$err")" test "$code" -eq 0 -a ! -s "$err"
+check oldest-classes 'other classes' cmp -s <(answers "$out") <(answers "$io/transposed.json")
 bad weights-missing 'no-such.weights: cannot open' plain.cfg no-such.weights a.ppm
-bad weights-folder '.: expected a regular file' plain.cfg . a.ppm
 bad weights-device '/dev/zero: expected a regular file, found a device' plain.cfg /dev/zero a.ppm
 mkfifo "$io/pipe"
 bad weights-pipe "$io/pipe: expected a regular file, found a pipe: weights are read here and there" plain.cfg "$io/pipe" a.ppm
@@ -250,15 +285,14 @@ bad image-missing 'no-such.ppm: cannot open' $model no-such.ppm
 bad image-folder '.: expected a picture, found a directory' $model .
 bad image-empty 'expected a picture, found an empty file' $model "$io/empty.ppm"
 bad image-cut 'truncated PPM picture: the file ends after' $model "$io/cut.ppm"
-bad image-kind 'plain.cfg: expected a JPEG, PNG, PPM or PGM picture, found none of them' $model plain.cfg
+bad image-kind 'plain.cfg: expected a JPEG, PNG, BMP, PPM or PGM picture, found none of them' $model plain.cfg
 other() { # FORMAT BYTES: bytes in printf's notation
   # shellcheck disable=SC2059 # escapes
   printf "$2" >"$io/other"
-  bad "image-kind $1" "other: expected a JPEG, PNG, PPM or PGM picture, found $1; ImageMagick converts it: convert FILE picture.png" $model "$io/other"
+  bad "image-kind $1" "other: expected a JPEG, PNG, BMP, PPM or PGM picture, found $1; ImageMagick converts it: convert FILE picture.png" $model "$io/other"
 }
 other WebP 'RIFF\044\0\0\0WEBPVP8 '
 other GIF 'GIF89a\001\0'
-other BMP 'BM\001\0\0\0'
 other TIFF 'II*\0\010\0'
 other TIFF 'MM\0*\0\010'
 other AVIF '\0\0\0\034ftypavif'
@@ -280,6 +314,15 @@ bad image-channels 'channels2.cfg: expected a network of 1 or 3 input channels f
 run channels1.cfg channels1.weights a.ppm
 expect image-grey 0
 
+printf 'one\ntwo\n' >"$io/two.names"
+run --names "$io/two.names" yolo.cfg yolo.weights a.ppm
+expect names-few 0 "two.names: has 2 labels, but yolo.cfg has 3 classes"
+printf 'one\ntwo\nthree\n\nfive\n' >"$io/five.names"
+run --names "$io/five.names" yolo.cfg yolo.weights a.ppm
+expect names-many 0 "five.names: has 5 labels, but yolo.cfg has 3 classes"
+printf 'one\r\ntwo\r\nthree\r\n' >"$io/three.names"
+run --names "$io/three.names" yolo.cfg yolo.weights a.ppm
+check names-right "$(cat "$err")" test "$code" -eq 0 -a ! -s "$err"
 bad names-missing 'no-such.names: cannot open' --names no-such.names $model a.ppm
 bad names-folder 'found a directory' --names . $model a.ppm
 printf 'a\0b\n' >"$io/nul.names"
@@ -832,6 +875,13 @@ run --json --marks /dev/full $model a.ppm b.ppm
 check json-one-line "exit status $code: $(cat "$out")" test "$code" -eq 1 -a "$(wc -l <"$out")" -eq 2 -a "$(grep -c '"error":"cannot write' "$out")" -eq 2
 run --json --dump-output /dev/full $model a.ppm
 check json-one-line-dump "exit status $code: $(cat "$out")" test "$code" -eq 1 -a "$(wc -l <"$out")" -eq 1 -a "$(grep -c '"error":"/dev/full: cannot write' "$out")" -eq 1
+printf 'a.ppm\r\nb.ppm\r\n' >"$io/list" # from Windows
+run --json $model - <"$io/list"
+check list-returns "exit status $code: $(cat "$err")" test "$code" -eq 0 -a "$(value image 1)$(value image 2)" = '"a.ppm""b.ppm"'
+cp b.ppm "$io/$(printf 'c.ppm\r')" # a name that ends so is kept
+printf '%s/c.ppm\r\n' "$io" >"$io/list"
+run --json $model - <"$io/list"
+check list-return-kept "exit status $code: $(cat "$err")" grep -q 'c\.ppm\\[ru]' "$out"
 printf 'a.ppm\0b.ppm\0\nb.ppm\n' >"$io/list" # as from find -print0
 run --json $model - <"$io/list"
 check list-zero "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(value image 1)$(value image 2)" = '"a.ppm""b.ppm"' -a \

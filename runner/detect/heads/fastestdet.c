@@ -64,6 +64,10 @@ static void decode(struct mafat_decoding *d)
   }
 }
 
+static const struct mafat_usual_picture usual = {
+    .rule = {.swapped = true, .scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}, .pad = 114},
+    .fit = MAFAT_FIT_STRETCH};
+
 const struct mafat_outputs_head mafat_head_fastestdet = {
-    .name = "fastestdet", .fits = fits, .decode = decode,
+    .name = "fastestdet", .fits = fits, .usual = &usual, .decode = decode,
     .expects = "one output [1, 5 + classes, rows, columns] of cells of 16 x 16 pixels"};

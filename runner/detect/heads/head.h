@@ -8,6 +8,7 @@
 #define MAFAT_RUNNER_DETECT_HEADS_HEAD_H
 
 #include "runner/engine/decoding.h"
+#include "runner/image/image.h"
 
 /* Outputs of a model file. */
 struct mafat_head_shapes {
@@ -19,9 +20,16 @@ struct mafat_head_shapes {
   const struct mafat_port_facts *list; /* (n) */
 };
 
+/* Preprocessing that the models of a family are trained with: (byte - mean) * scale. */
+struct mafat_usual_picture {
+  struct mafat_pixel_rule rule;
+  enum mafat_fit fit;
+};
+
 struct mafat_outputs_head {
   const char *name;    /* value of --decode */
   const char *expects; /* expected dimensions, for messages */
+  const struct mafat_usual_picture *usual; /* NULL: the family has no usual preprocessing */
   /* Checks whether the outputs fit, and then fills *found except for head and sign. `told`: no
    * other head has such dimensions. */
   bool (*fits)(const struct mafat_head_shapes *s, struct mafat_decoded *found);

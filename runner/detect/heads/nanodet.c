@@ -69,6 +69,11 @@ static void decode(struct mafat_decoding *d)
   }
 }
 
+static const struct mafat_usual_picture usual = {
+    .rule = {.swapped = true, .mean = {103.53f, 116.28f, 123.675f},
+             .scale = {1 / 57.375f, 1 / 57.12f, 1 / 58.395f}, .pad = 114},
+    .fit = MAFAT_FIT_STRETCH};
+
 const struct mafat_outputs_head mafat_head_nanodet = {
-    .name = "nanodet", .fits = fits, .decode = decode,
+    .name = "nanodet", .fits = fits, .usual = &usual, .decode = decode,
     .expects = "one output [1, cells of strides 8, 16, 32 and, of NanoDet-Plus, 64, classes + 32]"};

@@ -32,6 +32,11 @@ static void decode(struct mafat_decoding *d)
   }
 }
 
+static const struct mafat_usual_picture usual = {
+    .rule = {.mean = {127.5f, 127.5f, 127.5f}, .scale = {1 / 127.5f, 1 / 127.5f, 1 / 127.5f},
+             .pad = 114},
+    .fit = MAFAT_FIT_STRETCH};
+
 const struct mafat_outputs_head mafat_head_ssd = {
-    .name = "ssd", .fits = fits, .decode = decode,
+    .name = "ssd", .fits = fits, .usual = &usual, .decode = decode,
     .expects = "four outputs [1, boxes, 4], [1, boxes], [1, boxes] and [1]"};

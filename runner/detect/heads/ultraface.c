@@ -30,8 +30,13 @@ static void decode(struct mafat_decoding *d)
   }
 }
 
+static const struct mafat_usual_picture usual = {
+    .rule = {.mean = {127, 127, 127}, .scale = {1 / 128.f, 1 / 128.f, 1 / 128.f}, .pad = 114},
+    .fit = MAFAT_FIT_STRETCH};
+
 const struct mafat_outputs_head mafat_head_ultraface = {
     .name = "ultraface",
     .fits = fits,
+    .usual = &usual,
     .decode = decode,
     .expects = "two outputs [1, boxes, 2] and [1, boxes, 4]"};

@@ -37,8 +37,13 @@ static void decode(struct mafat_decoding *d)
   }
 }
 
+static const struct mafat_usual_picture usual = {
+    .rule = {.scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}, .pad = 114},
+    .fit = MAFAT_FIT_LETTERBOX};
+
 const struct mafat_outputs_head mafat_head_yolov5 = {.name = "yolov5",
                                                      .fits = fits,
+                                                     .usual = &usual,
                                                      .decode = decode,
                                                      .expects =
                                                          "a first output [1, boxes, 5 + classes]"};

@@ -62,8 +62,13 @@ static void decode(struct mafat_decoding *d)
   }
 }
 
+static const struct mafat_usual_picture usual = {
+    .rule = {.scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}, .pad = 114},
+    .fit = MAFAT_FIT_LETTERBOX};
+
 const struct mafat_outputs_head mafat_head_yolov8 = {.name = "yolov8",
                                                      .fits = fits,
+                                                     .usual = &usual,
                                                      .decode = decode,
                                                      .expects =
                                                          "one output [1, 4 + classes, boxes]"};

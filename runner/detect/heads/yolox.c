@@ -34,6 +34,11 @@ static void decode(struct mafat_decoding *d)
   }
 }
 
+/* demo/ONNXRuntime of YOLOX since 0.1.1: bytes as they are. */
+static const struct mafat_usual_picture usual = {
+    .rule = {.swapped = true, .scale = {1, 1, 1}, .pad = 114},
+    .fit = MAFAT_FIT_CORNER};
+
 const struct mafat_outputs_head mafat_head_yolox = {
-    .name = "yolox", .fits = fits, .decode = decode,
+    .name = "yolox", .fits = fits, .usual = &usual, .decode = decode,
     .expects = "one output [1, cells of strides 8, 16 and 32, 5 + classes]"};

@@ -86,9 +86,14 @@ static void find_point(const struct mafat_decoding *d, uint32_t number, int poin
   *y = (v[1] + (float)p.cell.y) * (float)p.cell.stride / (float)d->in_h;
 }
 
+static const struct mafat_usual_picture usual = {
+    .rule = {.swapped = true, .scale = {1, 1, 1}, .pad = 114},
+    .fit = MAFAT_FIT_STRETCH};
+
 const struct mafat_outputs_head mafat_head_yunet = {
     .name = "yunet",
     .fits = fits,
+    .usual = &usual,
     .decode = decode,
     .point = find_point,
     .expects = "for each of the strides 8, 16 and 32 two outputs [1, cells, 1], one [1, cells, 4], "
