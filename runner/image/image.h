@@ -9,7 +9,7 @@
  * Pixels of a whole picture are held only if the file format requires it: a progressive or
  * multi-scan JPEG (coefficients) and an interlaced PNG (pixels). mafat_image_bytes() reports this
  * before decoding, and the caller decides whether it fits. Nothing here limits it but the format's
- * own sizes. Included by api and runner/image. */
+ * own sizes. Included by api, runner/detect and runner/image. */
 #ifndef MAFAT_RUNNER_IMAGE_IMAGE_H
 #define MAFAT_RUNNER_IMAGE_IMAGE_H
 
