@@ -1,5 +1,5 @@
-/* Decodes uncompressed BMP of 1, 4, 8, 16, 24 and 32 bits per pixel, as Darknet's reader (stb_image)
- * does. Called by runner/image/image.c through struct mafat_image_decoder_ops. Allocates one block
+/* Decodes uncompressed BMP of 1, 4, 8, 16, 24 and 32 bits per pixel, as Darknet's reader
+ * (stb_image) does. Called by runner/image/image.c through struct mafat_image_decoder_ops. Allocates one block
  * of rows. Rows are usually stored bottom up, so blocks are read from the file's end backwards. */
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +54,8 @@ static int read_at(const struct bmp *b, uint64_t at, uint8_t *bytes, size_t n,
                    struct mafat_diagnostic *d)
 {
   ssize_t got = mafat_image_source_peek(b->base.source->fd, (off_t)at, bytes, n);
-  if (got < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", b->base.name, strerror(errno));
+  if (got < 0)
+    return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", b->base.name, strerror(errno));
   if ((size_t)got < n)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: truncated BMP picture: the file ends after %llu bytes",
                       b->base.name, (unsigned long long)at + (unsigned long long)got);
