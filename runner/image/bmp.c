@@ -1,6 +1,7 @@
 /* Decodes uncompressed BMP of 1, 4, 8, 16, 24 and 32 bits per pixel, as Darknet's reader
- * (stb_image) does. Called by runner/image/image.c through struct mafat_image_decoder_ops. Allocates one block
- * of rows. Rows are usually stored bottom up, so blocks are read from the file's end backwards. */
+ * (stb_image) does. Called by runner/image/image.c through struct mafat_image_decoder_ops.
+ * Allocates one block of rows. Rows are usually stored bottom up, so blocks are read from the
+ * file's end backwards. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
