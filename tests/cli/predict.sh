@@ -62,7 +62,7 @@ answer() { # NAME ARGUMENT...: predicts as text and JSON, with exit status 0
   predict "$@"
   expect "$name text" 0
   for line in 'plan +[^ ]+$' 'fits +yes: needs [0-9]+\.[0-9] MiB' 'least +[0-9]+\.[0-9] MiB, [0-9.]+ ms: plan [^ ]+$' 'time +[0-9.]+ ms' \
-    'work +[0-9.]+ million multiply-adds, ' 'reads +' 'process +[0-9.]+$' 'resident +[0-9.]+ ' 'charge +[0-9.]+ ' 'largest at the peak: [a-z].*, [0-9]+\.[0-9] MiB$'; do
+    'work +[0-9.]+ million multiply-adds, ' 'reads +' 'program, libraries +[0-9.]+$' 'resident +[0-9.]+ ' 'charge +[0-9.]+ ' 'largest at the peak: [a-z].*, [0-9]+\.[0-9] MiB$'; do
     says "$name text ${line%% *}" "^$line"
   done
   check "$name peak" "found: $(cat "$out")" test "$(grep -cE '^[0-9-]+ .* [0-9.]+ #{40} peak$' "$out")" -ge 1
