@@ -7,6 +7,7 @@
 #include "formats/darknet/fork.h"
 #include "predictor/planning/planning.h"
 #include "runner/os/budget.h"
+#include "runner/os/groups.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/detect/heads/heads.h"
 #include "runner/os/process.h"
@@ -216,8 +217,8 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers,
 /* Number of processors that a plan may use. */
 static int processors(void)
 {
-  int n = mafat_process_processors();
-  return n < 1 ? 1 : n > MAFAT_MAX_THREADS ? MAFAT_MAX_THREADS : n;
+  int n = mafat_groups_processors(mafat_process_processors(), "");
+  return n > MAFAT_MAX_THREADS ? MAFAT_MAX_THREADS : n;
 }
 
 /* Finds the search by name and its words. A given plan needs only the paper's predictor from it. */

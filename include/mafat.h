@@ -143,7 +143,7 @@ struct mafat_model_options {
                            the file system's; default MAFAT_DEFAULT_RESERVE_BYTES */
   const char *lock;     /* locks arena and kept weights in memory: "on" (MAFAT_ELIMIT:
                            RLIMIT_MEMLOCK is too low), "off"; default "auto": if that limit allows
-                           it, and a memory cgroup's limit is no less than the prediction */
+                           it, and the prediction is free below a memory cgroup's limit */
   const char *image_scaling; /* default "exact", as Darknet scales; "fast": a large JPEG is decoded
                            at 1/2, 1/4 or 1/8 of its size, which changes pixels and boxes */
   /* Each byte of a picture becomes (byte - mean) * scale. Default: the model file's values, else

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     class Options(TypedDict, total=False):
         """Keyword arguments of mafat.open, predict and sweep. None is the default of all."""
 
-        memory: int | str        # budget of the whole process: bytes or "16M"; default: the cgroup's limit, else available memory
+        memory: int | str        # budget of the whole process: bytes or "16M"; default: what is free below the cgroup's limit, else available memory
         plan: str                # mafat-plan(7); default: search for one
         search: str              # "best", "greedy", "least", "fdt", "motes", "separable", with parameters: "motes:beam=8,delta=1.1"
         layers: int              # run only the first layers

@@ -11,6 +11,7 @@
 #include "predictor/cost/predict.h"
 #include "predictor/cost/work.h"
 #include "runner/os/budget.h"
+#include "runner/os/groups.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/calibrate/calibrate_fit.h"
 #include "runner/calibrate/calibrate_networks.h"
@@ -24,7 +25,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -404,12 +404,6 @@ static int fit(struct bench *b, struct mafat_diagnostic *d)
 
 /* ---- threads ---- */
 
-static int usable_processors(void)
-{
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 /* Measures the overhead of a shared step: small steps with two threads, minus the predicted
  * time. */
 static int measure_threads(struct bench *b, struct mafat_diagnostic *d)
@@ -422,7 +416,7 @@ static int measure_threads(struct bench *b, struct mafat_diagnostic *d)
   struct mafat_schedule *schedule = NULL;
   struct mafat_step step;
   double ms[MOST_ROUNDS], n_steps = 0;
-  if (usable_processors() < 2) return MAFAT_OK;
+  if (mafat_groups_processors(mafat_process_processors(), "") < 2) return MAFAT_OK;
   mafat_plan_defaults(&options);
   options.n_threads = 2;
   int code = plan_run(&r, s->network, "rows2/NoCut", &options, d);

@@ -1,6 +1,7 @@
-/* Determines the memory budget from cgroup limits or available memory. Called by api/choose.c and
- * api/dry_run.c if no budget was given, by calibration (runner/calibrate/calibrate.c), by
- * runner/os/lock.c and by `mafat doctor`. Reads /proc and /sys; allocates nothing. */
+/* Determines the memory budget from what is free in cgroups or available in the machine. Called by
+ * api/choose.c and api/dry_run.c if no budget was given, by calibration
+ * (runner/calibrate/calibrate.c), by runner/os/lock.c and by `mafat doctor`. Reads /proc and /sys;
+ * allocates nothing. */
 #include "runner/os/budget.h"
 
 #include "runner/os/groups.h"
@@ -22,23 +23,23 @@ static size_t to_size(uint64_t bytes)
 bool mafat_budget_of_groups(size_t *bytes, const char *root)
 {
   struct mafat_limited_group group;
-  uint64_t total_kb = 0;
   mafat_groups_find_limit(&group, root);
-  mafat_groups_number(root, "/proc/meminfo", "MemTotal:", &total_kb);
-  *bytes = to_size(group.limit);
-  return total_kb ? group.limit < total_kb << 10 : group.limit < (uint64_t)1 << 60;
+  *bytes = to_size(group.limit - group.others);
+  return group.limit < UINT64_MAX;
 }
 
 void mafat_budget_find(struct mafat_budget *budget, const char *root)
 {
-  uint64_t available_kb = 0;
-  size_t limit;
-  mafat_groups_number(root, "/proc/meminfo", "MemAvailable:", &available_kb);
-  if (mafat_budget_of_groups(&limit, root))
-    *budget = (struct mafat_budget){limit, "cgroup limit"};
-  else if (available_kb)
-    *budget =
-        (struct mafat_budget){to_size(without_others(available_kb << 10)), "available memory"};
+  struct mafat_limited_group group;
+  struct mafat_machine_memory machine;
+  mafat_groups_find_limit(&group, root);
+  mafat_groups_find_memory(&machine, root);
+  if (group.limit < UINT64_MAX)
+    *budget = (struct mafat_budget){to_size(group.limit - group.others),
+                                    group.others ? "free in cgroup" : "cgroup limit"};
+  else if (machine.available_kb)
+    *budget = (struct mafat_budget){to_size(without_others(machine.available_kb << 10)),
+                                    "available memory"};
   else
     *budget = (struct mafat_budget){SIZE_MAX, "unknown"};
 }

@@ -1,8 +1,10 @@
-/* Finds this process's cgroups, their memory limit and their pressure file. Called by
- * runner/os/budget.c, headroom.c and pressure.c, and by `mafat doctor`. Reads /proc and /sys
- * through the stack; caches the mounts of this system once per process. */
+/* Finds this process's cgroups, their free memory, processor quota and pressure file. Called by
+ * api/choose.c, runner/calibrate/calibrate.c, runner/os/budget.c, headroom.c and pressure.c, and by
+ * `mafat doctor`. Reads /proc and /sys through the stack; caches the mounts of this system once per
+ * process. */
 #include "runner/os/groups.h"
 
+#include "base/part.h"
 #include "runner/os/lines.h"
 
 #include <fcntl.h>
@@ -10,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 bool mafat_groups_number(const char *root, const char *path, const char *key, uint64_t *value)
@@ -29,17 +33,31 @@ bool mafat_groups_number(const char *root, const char *path, const char *key, ui
   return found;
 }
 
+void mafat_groups_find_memory(struct mafat_machine_memory *m, const char *root)
+{
+  struct sysinfo s;
+  *m = (struct mafat_machine_memory){0, 0};
+  mafat_groups_number(root, "/proc/meminfo", "MemTotal:", &m->total_kb);
+  mafat_groups_number(root, "/proc/meminfo", "MemAvailable:", &m->available_kb);
+  if (m->total_kb || sysinfo(&s) != 0) return;
+  m->total_kb = (uint64_t)s.totalram * s.mem_unit >> 10;
+  m->available_kb = ((uint64_t)s.freeram + s.bufferram) * s.mem_unit >> 10;
+}
+
 /* ---- cgroups ---- */
+
+/* Kinds of hierarchies; v1 may mount several controllers in one. */
+enum { V2 = 1, V1_MEMORY = 2, V1_CPU = 4 };
 
 /* A cgroup hierarchy, and this process's path in it. */
 struct hierarchy {
-  bool v2;
+  int kinds;
   char path[MAFAT_PATH_ROOM];
 };
 
-/* A mount of a hierarchy that counts memory, from /proc/self/mountinfo. */
+/* A mount of such a hierarchy, from /proc/self/mountinfo. */
 struct mount {
-  bool v2;
+  int kinds;
   char root[MAFAT_PATH_ROOM];  /* cgroup that is mounted */
   char point[MAFAT_PATH_ROOM];
 };
@@ -52,6 +70,12 @@ static bool has_word(const char *list, const char *word)
   return false;
 }
 
+static int v1_kinds(const char *controllers)
+{
+  return (has_word(controllers, "memory") ? V1_MEMORY : 0) |
+         (has_word(controllers, "cpu") ? V1_CPU : 0);
+}
+
 /* Parses "4:cpu,memory:/a/b", or "0::/a/b" for v2. */
 static bool read_group(struct hierarchy *h, char *line)
 {
@@ -59,9 +83,8 @@ static bool read_group(struct hierarchy *h, char *line)
   char *path = controllers ? strchr(controllers + 1, ':') : NULL;
   if (!path) return false;
   *path++ = '\0';
-  h->v2 = *++controllers == '\0';
-  return (h->v2 || has_word(controllers, "memory")) &&
-         snprintf(h->path, sizeof h->path, "%s", path) < MAFAT_PATH_ROOM;
+  h->kinds = *++controllers == '\0' ? V2 : v1_kinds(controllers);
+  return h->kinds && snprintf(h->path, sizeof h->path, "%s", path) < MAFAT_PATH_ROOM;
 }
 
 /* Decodes octal escapes of mountinfo paths, such as \040 for a space. */
@@ -96,10 +119,11 @@ static bool read_mount(struct mount *m, char *line)
     if (!(fields[i] = next_field(&rest))) return false;
   while ((field = next_field(&rest)) && strcmp(field, "-") != 0) {}
   const char *type = next_field(&rest), *source = next_field(&rest);
-  m->v2 = source && strcmp(type, "cgroup2") == 0;
-  if (!m->v2 && !(source && strcmp(type, "cgroup") == 0 && rest && has_word(rest, "memory")))
-    return false;
-  return unescape(m->root, fields[3]) && unescape(m->point, fields[4]);
+  m->kinds = !source                                  ? 0
+             : strcmp(type, "cgroup2") == 0           ? V2
+             : strcmp(type, "cgroup") == 0 && rest ? v1_kinds(rest)
+                                                      : 0;
+  return m->kinds && unescape(m->root, fields[3]) && unescape(m->point, fields[4]);
 }
 
 /* ---- mounts ---- */
@@ -110,7 +134,7 @@ enum { UNREAD, BEING_READ, READ, TOO_LONG };
 static struct {
   atomic_int state;
   size_t bytes;
-  char texts[1 << 10]; /* per mount: version as '1' or '2', root, NUL, point, NUL */
+  char texts[1 << 10]; /* per mount: kinds, root, NUL, point, NUL */
 } known;
 
 /* Iterator over mounts. */
@@ -129,7 +153,7 @@ static void keep(const struct mount *m)
     return;
   }
   char *to = known.texts + known.bytes;
-  *to = m->v2 ? '2' : '1';
+  *to = (char)m->kinds;
   memcpy(to + 1, m->root, root);
   memcpy(to + 1 + root, m->point, point);
   known.bytes += 1 + root + point;
@@ -161,7 +185,7 @@ static bool next_mount(struct mounts *all, struct mount *m)
     if (read_mount(m, all->l.line)) return true;
   if (!all->is_known || all->next >= known.bytes) return false;
   const char *at = known.texts + all->next;
-  m->v2 = *at++ == '2';
+  m->kinds = *at++;
   size_t root = strlen(at) + 1, point = strlen(at + root) + 1;
   memcpy(m->root, at, root);
   memcpy(m->point, at + root, point);
@@ -169,7 +193,22 @@ static bool next_mount(struct mounts *all, struct mount *m)
   return true;
 }
 
-/* ---- limits ---- */
+/* ---- levels ---- */
+
+/* A cgroup between the process's own and the outermost visible one. */
+struct level {
+  const char *root, *point, *path; /* folder: root, point and the first `length` bytes of path */
+  int length, whole;               /* whole: length of the process's own cgroup */
+  bool v2;
+};
+
+/* Hierarchies to search, and the function called for each level, from the inside out. */
+struct search {
+  int kinds; /* of hierarchies */
+  const char *v1_folder;
+  void (*take)(const struct level *l, void *found);
+  void *found;
+};
 
 /* True if the path leaves the visible cgroup namespace, so that it has no name. */
 static bool leads_out(const char *path)
@@ -185,140 +224,278 @@ static const char *below(const char *path, const char *root)
   return leads_out(path + n) ? NULL : path + n;
 }
 
-static bool read_number(const char *root, const char *point, const char *path, int length,
-                        const char *file, const char *key, uint64_t *value)
+/* Writes the path of a level's file; file "": its folder. False: it is too long. */
+static bool name_file(char path[MAFAT_PATH_ROOM], const struct level *l, const char *file)
 {
-  char name[MAFAT_PATH_ROOM];
-  int n = snprintf(name, sizeof name, "%s%.*s/%s", point, length, path, file);
-  return n > 0 && (size_t)n < sizeof name && mafat_groups_number(root, name, key, value);
+  int n = snprintf(path, MAFAT_PATH_ROOM, "%s%s%.*s%s%s", l->root, l->point, l->length, l->path,
+                   *file ? "/" : "", file);
+  return n > 0 && n < MAFAT_PATH_ROOM;
 }
 
-/* Lowers the limit in *least. Of cgroups with the same limit, the outermost wins: it is charged
- * most. */
-static void take_limit(const char *root, const char *point, const char *path, int length,
-                       const char *file, const char *key, struct mafat_limited_group *least)
+static bool read_number(const struct level *l, const char *file, const char *key, uint64_t *value)
 {
-  uint64_t limit;
-  if (!read_number(root, point, path, length, file, key, &limit) || limit > least->limit) return;
-  least->limit = limit;
-  int n = snprintf(least->folder, sizeof least->folder, "%s%.*s", point, length, path);
-  if (n < 0 || (size_t)n >= sizeof least->folder) least->folder[0] = '\0';
+  char path[MAFAT_PATH_ROOM];
+  return name_file(path, l, file) && mafat_groups_number("", path, key, value);
 }
 
-/* True if a v1 cgroup counts its descendants' memory. Old kernels make this optional. */
-static bool counts_descendants(const char *root, const char *point, const char *path, int length)
+/* Opens a file of a level; -1: there is none. */
+static int open_file(const struct level *l, const char *file)
 {
-  uint64_t hierarchical;
-  return !read_number(root, point, path, length, "memory.use_hierarchy", "", &hierarchical) ||
-         hierarchical != 0;
+  char path[MAFAT_PATH_ROOM];
+  return name_file(path, l, file) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 }
 
-/* Finds the least limit of cgroup `path` and its mounted ancestors. */
-static void take_limits(const char *root, const char *point, const char *path, bool v2,
-                        struct mafat_limited_group *least)
+/* Reads a short file of a level, "" if it is empty. False: there is none. */
+static bool read_text(const struct level *l, const char *file, char *text, size_t capacity)
 {
-  int whole = (int)strlen(path), length = whole;
-  if (strcmp(point, "/") == 0) point = "";
-  while (length > 0 && path[length - 1] == '/') length--;
-  /* The kernel's own figure includes ancestors beyond the mount. */
-  if (!v2)
-    take_limit(root, point, path, length, "memory.stat", "hierarchical_memory_limit ", least);
-  for (bool own = true;; own = false) {
-    if (v2) take_limit(root, point, path, length, "memory.max", "", least);
-    else if (own || counts_descendants(root, point, path, length))
-      take_limit(root, point, path, length, "memory.limit_in_bytes", "", least);
-    if (length == 0) return;
-    while (length > 0 && path[length - 1] != '/') length--;
-    if (length > 0) length--;
+  int fd = open_file(l, file);
+  if (fd < 0) return false;
+  mafat_lines_read(fd, text, capacity);
+  close(fd);
+  return true;
+}
+
+/* Visits cgroup `path` and its mounted ancestors. */
+static void visit(const struct search *s, const char *root, const char *point, const char *path,
+                  bool v2)
+{
+  struct level l = {root, strcmp(point, "/") == 0 ? "" : point, path, (int)strlen(path), 0, v2};
+  while (l.length > 0 && path[l.length - 1] == '/') l.length--;
+  for (l.whole = l.length;;) {
+    s->take(&l, s->found);
+    if (l.length == 0) return;
+    while (l.length > 0 && path[l.length - 1] != '/') l.length--;
+    if (l.length > 0) l.length--;
   }
 }
 
-/* Applies the limits of a hierarchy's mounts: of those that contain the process's cgroup or, with
- * `any`, of every mount. True if there was such a mount. */
-static bool ask_mounts(const char *root, const struct hierarchy *h, bool any,
-                       struct mafat_limited_group *least)
+/* Visits the levels in a hierarchy's mounts: in those that contain the process's cgroup or, with
+ * `any`, in every mount. True if there was such a mount. */
+static bool visit_mounts(const struct search *s, const char *root, const struct hierarchy *h,
+                         bool any)
 {
   struct mounts all;
   struct mount m;
-  bool asked = false;
+  bool visited = false;
   if (!open_mounts(&all, root)) return false;
   while (next_mount(&all, &m)) {
-    if (m.v2 != h->v2) continue;
+    if (!(m.kinds & h->kinds & s->kinds)) continue;
     const char *path = any ? "" : below(h->path, m.root);
     if (!path) continue;
-    take_limits(root, m.point, path, h->v2, least);
-    asked = true;
+    visit(s, root, m.point, path, m.kinds == V2);
+    visited = true;
   }
-  return asked;
+  return visited;
 }
 
 /* In a container, its own cgroup may be mounted under another name than the process sees: then
  * every mount counts. If mounts cannot be read, tries the usual folders. */
-static void ask_hierarchy(const char *root, const struct hierarchy *h,
-                          struct mafat_limited_group *least)
+static void visit_hierarchy(const struct search *s, const char *root, const struct hierarchy *h)
 {
-  if (ask_mounts(root, h, false, least) || ask_mounts(root, h, true, least)) return;
+  if (visit_mounts(s, root, h, false) || visit_mounts(s, root, h, true)) return;
   const char *path = leads_out(h->path) ? "" : h->path;
-  if (h->v2) {
-    take_limits(root, "/sys/fs/cgroup", path, true, least);
-    take_limits(root, "/sys/fs/cgroup/unified", path, true, least);
-  } else {
-    take_limits(root, "/sys/fs/cgroup/memory", path, false, least);
+  if (h->kinds & V2) {
+    visit(s, root, "/sys/fs/cgroup", path, true);
+    visit(s, root, "/sys/fs/cgroup/unified", path, true);
   }
+  if (h->kinds & s->kinds & ~V2) visit(s, root, s->v1_folder, path, false);
 }
 
-void mafat_groups_find_limit(struct mafat_limited_group *least, const char *root)
+static void visit_all(const struct search *s, const char *root)
 {
   struct mafat_lines l;
   struct hierarchy h;
-  *least = (struct mafat_limited_group){.limit = UINT64_MAX};
-  if (!mafat_lines_open(&l, root, "/proc/self/cgroup")) return;
-  while (mafat_lines_next(&l)) {
-    if (!read_group(&h, l.line)) continue;
-    uint64_t before = least->limit;
-    ask_hierarchy(root, &h, least);
-    if (least->limit < before) least->v2 = h.v2;
+  if (mafat_lines_open(&l, root, "/proc/self/cgroup")) {
+    while (mafat_lines_next(&l))
+      if (read_group(&h, l.line) && h.kinds & s->kinds) visit_hierarchy(s, root, &h);
+  } else { /* without /proc: what a container sees is its own */
+    h = (struct hierarchy){.kinds = V2 | V1_MEMORY | V1_CPU};
+    visit_hierarchy(s, root, &h);
   }
+}
+
+/* ---- memory ---- */
+
+/* Bytes charged to a cgroup and its descendants. */
+struct charged {
+  uint64_t all;
+  /* file: droppable pages, of which some are mapped; kernel and before: not droppable */
+  enum { FILES, MAPPED, UNEVICTABLE, SHARED, ANONYMOUS, KERNEL, N_PARTS } part;
+  uint64_t of[N_PARTS];
+  unsigned known; /* bits of the parts that the kernel reports */
+};
+
+/* Adds a line of memory.stat. v1 reports a cgroup's own figures first, then totals with its
+ * descendants; some names differ. */
+static void add_stat(struct charged *c, const char *line, bool v2)
+{
+  static const struct { char part, key[15]; } rows[] = {
+      {FILES, "inactive_file "}, {FILES, "active_file "}, {MAPPED, "mapped_file "},
+      {MAPPED, "file_mapped "},  {SHARED, "shmem "},      {UNEVICTABLE, "unevictable "},
+      {ANONYMOUS, "rss "},       {ANONYMOUS, "anon "},    {KERNEL, "kernel "}};
+  static const char total[] = "total_";
+  const size_t before = v2 ? 0 : sizeof total - 1;
+  if (strncmp(line, total, before) != 0) return;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    size_t n = before + strlen(rows[i].key);
+    if (strncmp(line + before, rows[i].key, n - before) != 0) continue;
+    c->of[(int)rows[i].part] += strtoull(line + n, NULL, 10);
+    c->known |= 1u << rows[i].part;
+  }
+}
+
+static bool read_charged(struct charged *c, const struct level *l)
+{
+  struct mafat_lines stat;
+  char path[MAFAT_PATH_ROOM];
+  *c = (struct charged){0};
+  if (!read_number(l, l->v2 ? "memory.current" : "memory.usage_in_bytes", "", &c->all))
+    return false;
+  if (!l->v2 && read_number(l, "memory.kmem.usage_in_bytes", "", &c->of[KERNEL]))
+    c->known |= 1u << KERNEL;
+  if (name_file(path, l, "memory.stat") && mafat_lines_open(&stat, "", path))
+    while (mafat_lines_next(&stat)) add_stat(c, stat.line, l->v2);
+  return true;
+}
+
+/* Returns the bytes that cannot be dropped. The counter includes pages that each processor charged
+ * ahead; the sum of the parts does not, but is late. The smaller one is nearer. */
+static uint64_t held_bytes(const struct charged *c)
+{
+  const unsigned needed = 1u << SHARED | 1u << ANONYMOUS | 1u << KERNEL;
+  uint64_t held = c->all > c->of[FILES] ? c->all - c->of[FILES] : 0, sum = 0;
+  for (int i = UNEVICTABLE; i < N_PARTS; i++) sum += c->of[i];
+  return (c->known & needed) == needed && sum < held ? sum : held;
+}
+
+/* True if this process is the only one at its own level or, at an outer level, if all processes are
+ * in the child that contains it. */
+static bool contains_only(const struct level *l, bool own)
+{
+  char text[32], expected[32] = "", folder[MAFAT_PATH_ROOM];
+  struct stat st;
+  if (own) snprintf(expected, sizeof expected, "%d\n", (int)getpid());
+  return read_text(l, "cgroup.procs", text, sizeof text) && strcmp(text, expected) == 0 &&
+         name_file(folder, l, "") && stat(folder, &st) == 0 &&
+         st.st_nlink == (own ? 2 : 3); /* a folder is linked from itself and its children */
+}
+
+/* Search for the cgroup with the least free memory. */
+struct least {
+  struct mafat_limited_group *group;
+  uint64_t machine_bytes; /* limits from there on are none */
+  bool alone;             /* this process is the only one of the last level */
+};
+
+/* Returns the bytes that other processes hold at a level and that cannot be dropped. */
+static uint64_t others_bytes(const struct level *l, const struct charged *c, bool alone)
+{
+  uint64_t own_kb = 0, held = alone ? c->of[SHARED] : held_bytes(c);
+  if (!alone && !mafat_groups_number(l->root, "/proc/self/smaps_rollup", "Anonymous:", &own_kb))
+    mafat_groups_number(l->root, "/proc/self/status", "RssAnon:", &own_kb);
+  held = held > own_kb << 10 ? held - (own_kb << 10) : 0;
+  return held > MAFAT_GROUPS_UNCOUNTED ? held : 0;
+}
+
+/* Among cgroups with as little free memory, the outermost wins: it is charged most. */
+static void take_limit(const struct level *l, const char *file, const char *key,
+                       const struct least *least)
+{
+  struct mafat_limited_group *g = least->group, new = {.v2 = l->v2};
+  char path[MAFAT_PATH_ROOM];
+  struct charged c;
+  if (!read_number(l, file, key, &new.limit) || new.limit >= least->machine_bytes) return;
+  if (read_charged(&c, l)) new.others = others_bytes(l, &c, least->alone);
+  if (new.others > new.limit) new.others = new.limit;
+  if (new.limit - new.others > g->limit - g->others) return;
+  new.throttles = strcmp(file, "memory.high") == 0;
+  new.droppable = c.of[FILES] > c.of[MAPPED] ? c.of[FILES] - c.of[MAPPED] : 0;
+  if (name_file(path, l, "")) strcpy(new.folder, path + strlen(l->root));
+  *g = new;
+}
+
+/* True if a v1 cgroup counts its descendants' memory. Old kernels make this optional. */
+static bool counts_descendants(const struct level *l)
+{
+  uint64_t hierarchical;
+  return !read_number(l, "memory.use_hierarchy", "", &hierarchical) || hierarchical != 0;
+}
+
+static void take_memory(const struct level *l, void *found)
+{
+  struct least *least = found;
+  bool own = l->length == l->whole;
+  least->alone = (own || least->alone) && contains_only(l, own);
+  if (l->v2) {
+    take_limit(l, "memory.high", "", least);
+    take_limit(l, "memory.max", "", least);
+    return;
+  }
+  /* the kernel's own figure includes ancestors beyond the mount */
+  if (own) take_limit(l, "memory.stat", "hierarchical_memory_limit ", least);
+  if (own || counts_descendants(l)) take_limit(l, "memory.limit_in_bytes", "", least);
+}
+
+void mafat_groups_find_limit(struct mafat_limited_group *group, const char *root)
+{
+  struct mafat_machine_memory machine;
+  mafat_groups_find_memory(&machine, root);
+  struct least least = {group, machine.total_kb ? machine.total_kb << 10 : (uint64_t)1 << 60,
+                        false};
+  const struct search search = {V2 | V1_MEMORY, "/sys/fs/cgroup/memory", take_memory, &least};
+  *group = (struct mafat_limited_group){.limit = UINT64_MAX};
+  visit_all(&search, root);
+}
+
+/* ---- processors ---- */
+
+/* Lowers the number of thousandths to the quota of a level. */
+MAFAT_PART(opening) static void take_quota(const struct level *l, void *found)
+{
+  uint64_t *least = found, quota_us = 0, period_us = 0;
+  char text[64], *end; /* "50000 100000", "max 100000" */
+  if (l->v2 && read_text(l, "cpu.max", text, sizeof text)) {
+    quota_us = strtoull(text, &end, 10);
+    period_us = strtoull(end, NULL, 10);
+  } else if (!l->v2) {
+    read_number(l, "cpu.cfs_quota_us", "", &quota_us); /* -1: none */
+    read_number(l, "cpu.cfs_period_us", "", &period_us);
+  }
+  uint64_t thousandths = period_us ? quota_us * 1000 / period_us : 0;
+  if (quota_us && period_us && thousandths < *least) *least = thousandths;
+}
+
+MAFAT_PART(opening) uint64_t mafat_groups_quota(const char *root)
+{
+  uint64_t least = UINT64_MAX;
+  const struct search search = {V2 | V1_CPU, "/sys/fs/cgroup/cpu", take_quota, &least};
+  visit_all(&search, root);
+  return least;
+}
+
+MAFAT_PART(opening) int mafat_groups_processors(int allowed, const char *root)
+{
+  uint64_t whole = mafat_groups_quota(root) / 1000;
+  int n = whole < (uint64_t)allowed ? (int)whole : allowed;
+  return n < 1 ? 1 : n;
 }
 
 /* ---- pressure ---- */
 
 /* The hierarchy's root is no cgroup: it has no type file, and its pressure is the whole
  * system's. */
-static bool is_group(const char *folder)
+static void take_pressure(const struct level *l, void *found)
 {
-  char name[MAFAT_PATH_ROOM];
-  int n = snprintf(name, sizeof name, "%s/cgroup.type", folder);
-  int fd = n > 0 && (size_t)n < sizeof name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
-  if (fd >= 0) close(fd);
-  return fd >= 0;
-}
-
-static bool find_folder(const char *root, const struct hierarchy *h, char folder[MAFAT_PATH_ROOM])
-{
-  struct mounts all;
-  struct mount m;
-  bool found = false;
-  if (!open_mounts(&all, root)) return false;
-  while (next_mount(&all, &m)) {
-    const char *path = m.v2 ? below(h->path, m.root) : NULL;
-    if (found || !path) continue;
-    int n = snprintf(folder, MAFAT_PATH_ROOM, "%s%s%s", root, m.point,
-                     strcmp(path, "/") == 0 ? "" : path);
-    found = n > 0 && n < MAFAT_PATH_ROOM && is_group(folder);
-  }
-  return found;
+  int *fd = found, type = *fd < 0 && l->length == l->whole ? open_file(l, "cgroup.type") : -1;
+  if (type < 0) return;
+  close(type);
+  *fd = open_file(l, "memory.pressure");
 }
 
 int mafat_groups_open_pressure(const char *root)
 {
-  struct mafat_lines l;
-  struct hierarchy h;
-  char folder[MAFAT_PATH_ROOM], path[MAFAT_PATH_ROOM];
-  bool found = false;
-  if (!mafat_lines_open(&l, root, "/proc/self/cgroup")) return -1;
-  while (mafat_lines_next(&l))
-    if (!found && read_group(&h, l.line) && h.v2) found = find_folder(root, &h, folder);
-  int n = found ? snprintf(path, MAFAT_PATH_ROOM, "%s/memory.pressure", folder) : -1;
-  return n > 0 && n < MAFAT_PATH_ROOM ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+  int fd = -1;
+  const struct search search = {V2, "", take_pressure, &fd};
+  visit_all(&search, root);
+  return fd;
 }

@@ -18,33 +18,27 @@
 
 /* ---- usage of the cgroup ---- */
 
-/* The cgroup with the least limit. */
+/* The cgroup with the least free memory. */
 struct memory_group {
-  uint64_t limit;
-  int usage_fd, stat_fd; /* -1: not readable */
+  uint64_t limit, droppable;
+  int usage_fd; /* -1: not readable */
 };
-
-static int open_in(const char *root, const char *folder, const char *file)
-{
-  char name[MAFAT_PATH_ROOM];
-  int n = snprintf(name, sizeof name, "%s%s/%s", root, folder, file);
-  return n > 0 && (size_t)n < sizeof name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
-}
 
 static void open_group(struct memory_group *g, const char *root)
 {
   struct mafat_limited_group found;
+  char name[MAFAT_PATH_ROOM];
   mafat_groups_find_limit(&found, root);
-  *g = (struct memory_group){found.limit, -1, -1};
+  *g = (struct memory_group){found.limit, found.droppable, -1};
   if (found.limit == UINT64_MAX || !found.folder[0]) return;
-  g->usage_fd = open_in(root, found.folder, found.v2 ? "memory.current" : "memory.usage_in_bytes");
-  g->stat_fd = open_in(root, found.folder, "memory.stat");
+  int n = snprintf(name, sizeof name, "%s%s/%s", root, found.folder,
+                   found.v2 ? "memory.current" : "memory.usage_in_bytes");
+  if (n > 0 && (size_t)n < sizeof name) g->usage_fd = open(name, O_RDONLY | O_CLOEXEC);
 }
 
 static void close_group(const struct memory_group *g)
 {
   if (g->usage_fd >= 0) close(g->usage_fd);
-  if (g->stat_fd >= 0) close(g->stat_fd);
 }
 
 static bool read_usage(const struct memory_group *g, uint64_t *bytes)
@@ -53,28 +47,6 @@ static bool read_usage(const struct memory_group *g, uint64_t *bytes)
   if (!mafat_lines_read(g->usage_fd, text, sizeof text)) return false;
   *bytes = strtoull(text, NULL, 10);
   return true;
-}
-
-/* Returns 0 if the key is absent. */
-static uint64_t number_of(const char *text, const char *key)
-{
-  uint64_t number = 0;
-  mafat_lines_number(text, key, &number);
-  return number;
-}
-
-/* Returns the bytes of cached file pages that no process maps. v1 reports a cgroup's own figures
- * first, then totals with its descendants. */
-static uint64_t droppable_bytes(const struct memory_group *g)
-{
-  char text[8192];
-  if (!mafat_lines_read(g->stat_fd, text, sizeof text)) return 0;
-  bool v1 = strstr(text, "total_inactive_file ") != NULL;
-  uint64_t cached =
-      v1 ? number_of(text, "total_inactive_file ") + number_of(text, "total_active_file ")
-         : number_of(text, "inactive_file ") + number_of(text, "active_file ");
-  uint64_t mapped = number_of(text, v1 ? "total_mapped_file " : "file_mapped ");
-  return cached > mapped ? cached - mapped : 0;
 }
 
 /* ---- pages of this process ---- */
@@ -174,7 +146,7 @@ static void inflate_once(const struct memory_group *g, size_t bytes)
  * reclaim, too. */
 static size_t balloon_bytes(const struct memory_group *g, uint64_t free_bytes, size_t bytes)
 {
-  uint64_t droppable = droppable_bytes(g), possible = free_bytes + droppable - droppable / 8;
+  uint64_t possible = free_bytes + g->droppable - g->droppable / 8;
   return bytes < possible ? bytes : (size_t)possible;
 }
 

@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 /* Reclaims cached pages until the predicted charge fits the process's cgroups. charge_bytes is the
- * prediction, capped at the least limit; here_bytes of it are resident. root: runner/os/groups.h.
+ * prediction, capped at the limit; here_bytes of it are resident. root: runner/os/groups.h.
  * Returns the bytes that had to be reclaimed; 0: none. Temporarily maps the missing memory. */
 size_t mafat_headroom_make(size_t charge_bytes, size_t here_bytes, const char *root);
 

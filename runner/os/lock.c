@@ -92,14 +92,14 @@ MAFAT_PART(opening)
 int mafat_lock_decide(struct mafat_lock *lock, size_t charge_bytes, size_t bytes, const char *root,
                       struct mafat_diagnostic *d)
 {
-  size_t limit;
+  size_t free_bytes;
   lock->on = false;
   lock->reason = NULL;
   if (lock->mode == MAFAT_LOCK_OFF) return MAFAT_OK;
-  if (lock->mode == MAFAT_LOCK_AUTO && !mafat_budget_of_groups(&limit, root))
+  if (lock->mode == MAFAT_LOCK_AUTO && !mafat_budget_of_groups(&free_bytes, root))
     lock->reason = "no group limits its memory";
-  else if (lock->mode == MAFAT_LOCK_AUTO && limit < charge_bytes)
-    lock->reason = "its group's limit is less than was predicted";
+  else if (lock->mode == MAFAT_LOCK_AUTO && free_bytes < charge_bytes)
+    lock->reason = "less than was predicted is free below its group's limit";
   if (lock->reason) return MAFAT_OK;
   lock->on = true;
   int error = bytes ? try_to_lock(bytes) : 0;

@@ -23,8 +23,8 @@ struct mafat_lock {
 int mafat_lock_find(enum mafat_lock_mode *mode, const char *name, struct mafat_diagnostic *d);
 
 /* Decides whether a process locks `bytes` bytes, given its predicted charge. `auto` locks only if a
- * cgroup limit is at least that charge. root: runner/os/groups.h. MAFAT_ELIMIT: `on`, but the
- * process may not. */
+ * cgroup has a limit and at least that charge free. root: runner/os/groups.h. MAFAT_ELIMIT: `on`,
+ * but the process may not. */
 int mafat_lock_decide(struct mafat_lock *lock, size_t charge_bytes, size_t bytes, const char *root,
                       struct mafat_diagnostic *d);
 

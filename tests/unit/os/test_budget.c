@@ -1,7 +1,8 @@
-/* Covers runner/os/{budget, groups, lines}.c: budgets from control groups and available memory,
- * in trees of files like those of real systems: v1, v2, both, containers, names that lead out of
- * a namespace. */
+/* Covers runner/os/{budget, groups, lines}.c: budgets from what is free in control groups and from
+ * available memory, and quotas of processors, in trees of files like those of real systems: v1, v2,
+ * both, containers, names that lead out of a namespace. */
 #include "runner/os/budget.h"
+#include "runner/os/groups.h"
 #include "tests/support/tree.h"
 
 #include <check.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 Suite *budget_suite(void);
@@ -89,10 +91,29 @@ START_TEST(sixteen_megabytes_at_least_are_left_but_no_more_than_half)
 }
 END_TEST
 
-START_TEST(nothing_is_known_without_proc)
+START_TEST(without_proc_the_system_call_gives_the_free_memory)
 {
+  struct mafat_budget b;
+  struct sysinfo s;
   put("/proc/meminfo", "");
-  check_budget("unknown", SIZE_MAX);
+  mafat_budget_find(&b, test_tree());
+  ck_assert_str_eq(b.source, "available memory");
+  ck_assert_int_eq(sysinfo(&s), 0);
+  ck_assert_uint_gt(b.bytes, 0);
+  ck_assert_uint_lt(b.bytes, (uint64_t)s.totalram * s.mem_unit);
+}
+END_TEST
+
+/* A container without /proc sees its own group. */
+START_TEST(without_proc_the_visible_groups_count)
+{
+  char path[256];
+  put("/sys/fs/cgroup/memory.max", "50331648\n");
+  snprintf(path, sizeof path, "%s/proc/meminfo", test_tree());
+  ck_assert_int_eq(unlink(path), 0);
+  check_limit(48 * MIB);
+  put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "25165824\n");
+  check_limit(24 * MIB);
 }
 END_TEST
 
@@ -119,9 +140,29 @@ START_TEST(v2_without_limits)
   put_mounts(v2_mounts);
   check_no_limit();
   put("/sys/fs/cgroup/user.slice/memory.max", "max\n");
-  put("/sys/fs/cgroup/user.slice/memory.high", "1048576\n"); /* slows down, no limit */
+  put("/sys/fs/cgroup/user.slice/memory.high", "max\n");
   put("/sys/fs/cgroup/user.slice/memory.swap.max", "0\n");
   check_no_limit();
+}
+END_TEST
+
+/* Above it the kernel slows processes down, on hosts without swap for ever. */
+START_TEST(v2_high_is_a_limit)
+{
+  struct mafat_limited_group g;
+  put_groups("0::/user.slice/app\n");
+  put_mounts(v2_mounts);
+  put("/sys/fs/cgroup/user.slice/app/memory.max", "67108864\n");
+  put("/sys/fs/cgroup/user.slice/memory.high", "41943040\n");
+  check_limit(40 * MIB);
+  mafat_groups_find_limit(&g, test_tree());
+  ck_assert(g.throttles);
+  ck_assert_str_eq(g.folder, "/sys/fs/cgroup/user.slice");
+  put("/sys/fs/cgroup/user.slice/app/memory.high", "134217728\n");
+  put("/sys/fs/cgroup/user.slice/memory.high", "max\n");
+  check_limit(64 * MIB);
+  mafat_groups_find_limit(&g, test_tree());
+  ck_assert(!g.throttles);
 }
 END_TEST
 
@@ -313,6 +354,179 @@ START_TEST(a_limit_above_the_machine_is_none)
 }
 END_TEST
 
+/* ---- others in the group ---- */
+
+/* A group of 64 MiB that holds 50: 8 of cached files, of which the kernel can drop 6 (2 are
+ * locked), 3 of tmpfs, 36 of data, of which 5 are this process's, and 3 of the kernel's. */
+static const char v2_stat[] = "anon 37748736\nfile 11534336\nkernel 3145728\nshmem 3145728\n"
+                              "file_mapped 1048576\ninactive_anon 40894464\nactive_anon 0\n"
+                              "inactive_file 4194304\nactive_file 2097152\nunevictable 2097152\n";
+static const char v1_stat[] =
+    "cache 0\nrss 4096\nshmem 0\nmapped_file 0\ninactive_file 0\nactive_file 0\nunevictable 0\n"
+    "hierarchical_memory_limit 67108864\ntotal_cache 11534336\ntotal_rss 37748736\n"
+    "total_shmem 3145728\ntotal_mapped_file 1048576\ntotal_inactive_anon 40894464\n"
+    "total_active_anon 0\ntotal_inactive_file 4194304\ntotal_active_file 2097152\n"
+    "total_unevictable 2097152\n";
+
+static void put_procs(const char *folder, const char *procs)
+{
+  char path[256];
+  snprintf(path, sizeof path, "%s/cgroup.procs", folder);
+  put(path, procs);
+}
+
+static void put_full_group(bool v2)
+{
+  const char *folder = v2 ? "/sys/fs/cgroup/a/" : "/sys/fs/cgroup/memory/a/";
+  char path[256];
+  put_groups(v2 ? "0::/a\n" : "4:memory:/a\n");
+  put_mounts(v2 ? v2_mounts : v1_mounts);
+  const char *const files[][2] = {
+      {v2 ? "memory.max" : "memory.limit_in_bytes", "67108864\n"},
+      {v2 ? "memory.current" : "memory.usage_in_bytes", "52428800\n"},
+      {"memory.stat", v2 ? v2_stat : v1_stat},
+      {"memory.kmem.usage_in_bytes", "3145728\n"}};
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    snprintf(path, sizeof path, "%s%s", folder, files[i][0]);
+    put(path, files[i][1]);
+  }
+  put("/proc/self/smaps_rollup", "Rss: 9000 kB\nAnonymous:           5120 kB\n");
+}
+
+/* 50 MiB less 6 that can be dropped, less 5 of this process: 39 remain. */
+START_TEST(what_others_hold_is_not_free)
+{
+  struct mafat_limited_group g;
+  put_full_group(_i);
+  check_budget("free in cgroup", 25 * MIB);
+  mafat_groups_find_limit(&g, test_tree());
+  ck_assert_uint_eq(g.limit, 64 * MIB);
+  ck_assert_uint_eq(g.others, 39 * MIB);
+  ck_assert_uint_eq(g.droppable, 5 * MIB);
+}
+END_TEST
+
+/* Pages that processors charged ahead are in the counter, but not in its parts. */
+START_TEST(the_smaller_account_counts)
+{
+  put_full_group(_i);
+  put(_i ? "/sys/fs/cgroup/a/memory.current" : "/sys/fs/cgroup/memory/a/memory.usage_in_bytes",
+      "54525952\n");
+  check_budget("free in cgroup", 25 * MIB);
+}
+END_TEST
+
+START_TEST(the_private_memory_of_old_kernels)
+{
+  put_full_group(_i);
+  put("/proc/self/smaps_rollup", "");
+  check_budget("free in cgroup", 20 * MIB);
+  put("/proc/self/status", "VmRSS: 9000 kB\nRssAnon:\t    4096 kB\n");
+  check_budget("free in cgroup", 24 * MIB);
+}
+END_TEST
+
+/* Everything but files in tmpfs is its own then, also what the kernel holds for it. */
+START_TEST(alone_it_has_all_but_tmpfs)
+{
+  char procs[32];
+  const char *folder = _i ? "/sys/fs/cgroup/a" : "/sys/fs/cgroup/memory/a";
+  snprintf(procs, sizeof procs, "%d\n", (int)getpid());
+  put_full_group(_i);
+  put("/proc/self/smaps_rollup", "Anonymous: 1024 kB\n");
+  put_procs(folder, procs);
+  check_budget("free in cgroup", 61 * MIB);
+  snprintf(procs, sizeof procs, "%d\n1\n", (int)getpid());
+  put_procs(folder, procs);
+  check_budget("free in cgroup", 21 * MIB);
+  put_procs(folder, "1\n");
+  check_budget("free in cgroup", 21 * MIB);
+}
+END_TEST
+
+START_TEST(in_a_child_group_it_may_be_alone)
+{
+  char procs[32];
+  snprintf(procs, sizeof procs, "%d\n", (int)getpid());
+  put_full_group(true);
+  put_groups("0::/a/b\n");
+  put("/proc/self/smaps_rollup", "Anonymous: 0 kB\n");
+  put_procs("/sys/fs/cgroup/a", "");
+  put_procs("/sys/fs/cgroup/a/b", procs);
+  check_budget("free in cgroup", 61 * MIB);
+  put_procs("/sys/fs/cgroup/a/c", ""); /* another child group */
+  check_budget("free in cgroup", 20 * MIB);
+}
+END_TEST
+
+/* The limit is in a group, the neighbour in another one below it. */
+START_TEST(every_level_counts)
+{
+  put_full_group(true);
+  put_groups("0::/a/b/c\n");
+  put("/sys/fs/cgroup/a/b/memory.max", "33554432\n");
+  put("/sys/fs/cgroup/a/b/memory.current", "6291456\n");
+  check_budget("free in cgroup", 25 * MIB);
+  put("/sys/fs/cgroup/a/b/c/memory.max", "29360128\n");
+  put("/sys/fs/cgroup/a/b/c/memory.current", "18874368\n");
+  check_budget("free in cgroup", 15 * MIB);
+}
+END_TEST
+
+START_TEST(little_of_others_is_in_every_prediction)
+{
+  put_groups("0::/a\n");
+  put_mounts(v2_mounts);
+  put("/sys/fs/cgroup/a/memory.max", "33554432\n");
+  put("/sys/fs/cgroup/a/memory.current", "524288\n");
+  check_limit(32 * MIB);
+  put("/sys/fs/cgroup/a/memory.current", "528384\n");
+  check_budget("free in cgroup", 33554432 - 528384);
+  put("/sys/fs/cgroup/a/memory.current", "34603008\n"); /* the limit was lowered */
+  check_budget("free in cgroup", 0);
+}
+END_TEST
+
+/* ---- processors ---- */
+
+static const struct {
+  const char *groups, *mounts, *files[4]; /* files: path, text, path, text */
+  uint64_t thousandths;
+} quotas[] = {
+    {"0::/a/b\n", v2_mounts, {"/sys/fs/cgroup/a/b/cpu.max", "max 100000\n"}, UINT64_MAX},
+    {"0::/a/b\n", v2_mounts, {"/sys/fs/cgroup/a/b/cpu.max", "250000 100000\n"}, 2500},
+    {"0::/a/b\n",
+     v2_mounts,
+     {"/sys/fs/cgroup/a/b/cpu.max", "40000 20000\n", "/sys/fs/cgroup/a/cpu.max", "75000 50000\n"},
+     1500},
+    {"0::/a/b\n",
+     v2_mounts,
+     {"/sys/fs/cgroup/a/b/cpu.max", "10000 100000\n", "/sys/fs/cgroup/a/cpu.max", "max 50000\n"},
+     100},
+    {"6:cpu,cpuacct:/a\n4:memory:/\n", v1_mounts,
+     {"/sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "-1\n",
+      "/sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n"}, UINT64_MAX},
+    {"6:cpu,cpuacct:/a\n4:memory:/\n", v1_mounts,
+     {"/sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "70000\n",
+      "/sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "20000\n"}, 3500},
+    {"6:cpuset:/a\n4:memory:/\n", v1_mounts,
+     {"/sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "70000\n",
+      "/sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "20000\n"}, UINT64_MAX},
+    {"0::/a\n", v2_mounts, {"/sys/fs/cgroup/a/cpu.max", "50000\n"}, UINT64_MAX}, /* damaged */
+};
+
+START_TEST(the_least_quota_counts)
+{
+  put_groups(quotas[_i].groups);
+  put_mounts(quotas[_i].mounts);
+  for (int i = 0; i < 4 && quotas[_i].files[i]; i += 2)
+    put(quotas[_i].files[i], quotas[_i].files[i + 1]);
+  ck_assert_uint_eq(mafat_groups_quota(test_tree()), quotas[_i].thousandths);
+  uint64_t whole = quotas[_i].thousandths / 1000, expected = whole < 1 ? 1 : whole < 3 ? whole : 3;
+  ck_assert_int_eq(mafat_groups_processors(3, test_tree()), (int)expected);
+}
+END_TEST
+
 /* ---- what should not be there ---- */
 
 static const char *const damaged[] = {"",           "\n",       ":\n",         "::\n",
@@ -364,9 +578,11 @@ Suite *budget_suite(void)
   tcase_add_test(t, without_groups_an_eighth_is_left_to_others);
   tcase_add_loop_test(t, sixteen_megabytes_at_least_are_left_but_no_more_than_half, 0,
                       COUNT(margins));
-  tcase_add_test(t, nothing_is_known_without_proc);
+  tcase_add_test(t, without_proc_the_system_call_gives_the_free_memory);
+  tcase_add_test(t, without_proc_the_visible_groups_count);
   tcase_add_test(t, v2_takes_the_smallest_of_a_group_and_its_ancestors);
   tcase_add_test(t, v2_without_limits);
+  tcase_add_test(t, v2_high_is_a_limit);
   tcase_add_test(t, v2_namespace_has_its_own_group_as_the_root);
   tcase_add_loop_test(t, v2_group_outside_of_the_namespace, 0, COUNT(outside));
   tcase_add_test(t, a_group_may_be_named_with_two_points);
@@ -383,6 +599,14 @@ Suite *budget_suite(void)
   tcase_add_test(t, hybrid_takes_the_smaller_one);
   tcase_add_test(t, where_mounts_cannot_be_read_they_are_in_their_usual_places);
   tcase_add_test(t, a_limit_above_the_machine_is_none);
+  tcase_add_loop_test(t, what_others_hold_is_not_free, 0, 2);
+  tcase_add_loop_test(t, the_smaller_account_counts, 0, 2);
+  tcase_add_loop_test(t, the_private_memory_of_old_kernels, 0, 2);
+  tcase_add_loop_test(t, alone_it_has_all_but_tmpfs, 0, 2);
+  tcase_add_test(t, in_a_child_group_it_may_be_alone);
+  tcase_add_test(t, every_level_counts);
+  tcase_add_test(t, little_of_others_is_in_every_prediction);
+  tcase_add_loop_test(t, the_least_quota_counts, 0, COUNT(quotas));
   tcase_add_loop_test(t, damaged_files_are_no_limits, 0, COUNT(damaged));
   tcase_add_test(t, long_lines_are_passed_over);
   tcase_add_test(t, the_system_has_a_budget);
