@@ -255,6 +255,8 @@ static void measure_process(struct mafat_footprint *footprint,
                             const struct mafat_footprint_request *r)
 {
   size_t mapped = measure_code(&footprint->process_bytes);
+  if (!footprint->process_bytes) /* without /proc */
+    footprint->process_bytes = mafat_process_most_resident_bytes();
   footprint->process_bytes += r->absent_bytes;
   footprint->opening_bytes = footprint->process_bytes;
   if (!mafat_code_is_placed()) return;

@@ -129,8 +129,9 @@ size_t mafat_pool_write_metrics(struct mafat_connection_pool *pool, int fd, size
     put_metric(&w, "mafat_budget_bytes", "gauge", "The memory budget.", (double)pool->budget_bytes);
   put_metric(&w, "mafat_predicted_charge_bytes", "gauge",
              "What is predicted to be charged for, at most.", (double)pool->charge_bytes);
-  put_metric(&w, "process_resident_memory_bytes", "gauge", "Resident now.",
-             (double)process.resident_bytes);
+  if (process.resident_bytes)
+    put_metric(&w, "process_resident_memory_bytes", "gauge", "Resident now.",
+               (double)process.resident_bytes);
   put_metric(&w, "process_major_faults_total", "counter", "Pages that had to be read.",
              (double)process.major_faults);
   return mafat_work_end(&w);

@@ -231,7 +231,8 @@ static void write_running(const struct mafat_job_worker *work, struct mafat_writ
                    f.budget_bytes == SIZE_MAX ? -1 : (int64_t)f.budget_bytes);
   mafat_json_string(w, "budget_source", f.budget_source);
   mafat_json_count(w, "predicted_charge_bytes", (int64_t)plan.memory.charge_bytes);
-  mafat_json_count(w, "measured_resident_bytes", (int64_t)process.resident_bytes);
+  mafat_json_count(w, "measured_resident_bytes",
+                   process.resident_bytes ? (int64_t)process.resident_bytes : -1);
   mafat_json_count(w, "server_bytes", (int64_t)work->server_bytes);
   mafat_json_count(w, "room_bytes", (int64_t)work->capacity_bytes);
   mafat_json_string(w, "sandbox", mafat_session_sandbox(s));

@@ -242,11 +242,23 @@ int mafat_output_video_json(const struct mafat_run_report *r, const struct mafat
   return mafat_json_finish_line(w);
 }
 
+const char *mafat_output_resident(const struct mafat_run_report *r,
+                                  char text[MAFAT_OUTPUT_RESIDENT])
+{
+  if (r->measured_resident_bytes < 0) return "unknown";
+  snprintf(text, MAFAT_OUTPUT_RESIDENT, "%.1f MiB",
+           mafat_mebibytes((size_t)r->measured_resident_bytes));
+  return text;
+}
+
 /* ", memory 6.2 of 64.0 MiB" */
 static void text_memory(struct mafat_writer *w, const struct mafat_run_report *r)
 {
-  if (r->measured_resident_bytes < 0) return;
   mafat_writer_put(w, ", memory ");
+  if (r->measured_resident_bytes < 0) {
+    mafat_writer_put(w, "unknown");
+    return;
+  }
   mafat_writer_put_fixed(w, mafat_mebibytes((size_t)r->measured_resident_bytes), 1);
   if (r->memory_budget_bytes >= 0) {
     mafat_writer_put(w, " of ");

@@ -106,6 +106,11 @@ int mafat_output_error_json(const char *image, const char *message, int exit_cod
 void mafat_output_describe_peak(const struct mafat_plan_facts *p, const char *type, char *text,
                                 size_t capacity);
 
+enum { MAFAT_OUTPUT_RESIDENT = 32 };
+/* "6.2 MiB", or "unknown". Returns text or a constant. */
+const char *mafat_output_resident(const struct mafat_run_report *r,
+                                  char text[MAFAT_OUTPUT_RESIDENT]);
+
 /* The arena beyond the largest sum of live buffers, percent. */
 double mafat_output_arena_excess(const struct mafat_plan_facts *p);
 

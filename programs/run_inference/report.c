@@ -146,7 +146,7 @@ void mafat_report_print_note(const struct mafat_session *s, const struct mafat_r
   struct mafat_layer_facts layer = {.size = sizeof layer};
   struct mafat_plan_facts plan = {.size = sizeof plan};
   const struct mafat_plan_facts *p = &plan;
-  char peak[96];
+  char peak[96], resident[MAFAT_OUTPUT_RESIDENT];
   mafat_model_describe(s->model, &model);
   mafat_model_describe_plan(s->model, &plan);
   mafat_output_describe_peak(
@@ -155,11 +155,10 @@ void mafat_report_print_note(const struct mafat_session *s, const struct mafat_r
   fprintf(stderr, "plan: %s\n", p->text);
   fprintf(stderr,
           "memory: arena %.1f MiB (%.1f %% above the least possible), weights %.1f MiB, %s %.1f "
-          "MiB; resident %.1f MiB, predicted %.1f MiB; budget ",
+          "MiB; resident %s, predicted %.1f MiB; budget ",
           mafat_mebibytes(p->arena_bytes), mafat_output_arena_excess(p),
           mafat_mebibytes(model.kept_weights_bytes), peak, mafat_mebibytes(p->peak_bytes),
-          mafat_mebibytes((size_t)r->measured_resident_bytes),
-          mafat_mebibytes((size_t)r->predicted_resident_bytes));
+          mafat_output_resident(r, resident), mafat_mebibytes((size_t)r->predicted_resident_bytes));
   if (r->memory_budget_bytes < 0) fputs("unknown\n", stderr);
   else fprintf(stderr, "%.1f MiB (%s)\n", mafat_mebibytes(model.budget_bytes), model.budget_source);
   fprintf(stderr,
@@ -178,6 +177,7 @@ void mafat_report_check(struct mafat_session *s, const struct mafat_run_report *
 {
   struct mafat_check c = {.size = sizeof c};
   char text[200];
+  if (r->measured_resident_bytes < 0) return;
   mafat_model_check(s->model, (size_t)r->measured_resident_bytes, &c);
   if (c.holds) return;
   snprintf(text, sizeof text,

@@ -131,6 +131,12 @@ static int infer(struct mafat_session *s, const char *path, struct mafat_session
   return MAFAT_OK;
 }
 
+/* 0, which no running process has, means that the system does not report it. */
+static int64_t known(uint64_t bytes)
+{
+  return bytes ? (int64_t)bytes : -1;
+}
+
 /* Fills in the change of memory since `before` was measured. */
 static void fill_memory(const struct mafat_session *s, const struct mafat_session_times *t,
                         const struct mafat_process_facts *before, struct mafat_run_report *r)
@@ -141,11 +147,13 @@ static void fill_memory(const struct mafat_session *s, const struct mafat_sessio
   mafat_model_describe(s->model, &model);
   mafat_process_measure(&process);
   mafat_model_last_run(s->model, &run);
-  r->measured_resident_bytes = (int64_t)process.resident_bytes;
-  r->vm_hwm_bytes = (int64_t)process.peak_bytes;
-  r->swap_in_bytes = (int64_t)(process.swap_in_bytes - before->swap_in_bytes);
-  r->swap_out_bytes = (int64_t)(process.swap_out_bytes - before->swap_out_bytes);
-  r->swap_scope = "system";
+  r->measured_resident_bytes = known(process.resident_bytes);
+  r->vm_hwm_bytes = known(process.peak_bytes);
+  if (process.resident_bytes) { /* else there is no /proc that counts swap */
+    r->swap_in_bytes = (int64_t)(process.swap_in_bytes - before->swap_in_bytes);
+    r->swap_out_bytes = (int64_t)(process.swap_out_bytes - before->swap_out_bytes);
+    r->swap_scope = "system";
+  }
   r->major_faults = (int64_t)(process.major_faults - before->major_faults);
   r->weights_read_bytes = (int64_t)run.weights_read_bytes;
   r->lock = model.lock;

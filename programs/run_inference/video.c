@@ -269,12 +269,12 @@ static int run_frames(struct mafat_session *s)
 
 static void note(const struct mafat_session *s, const struct mafat_run_report *r)
 {
-  char text[256];
+  char text[256], resident[MAFAT_OUTPUT_RESIDENT];
   const struct mafat_video_report *v = &video.all;
   snprintf(
       text, sizeof text,
-      "%lld frames in %.1f s, %lld dropped; %.2f ms each; resident %.1f MiB, predicted %.1f MiB",
-      v->n, v->seconds, v->dropped, v->frame_ms, (double)r->measured_resident_bytes / 1048576,
+      "%lld frames in %.1f s, %lld dropped; %.2f ms each; resident %s, predicted %.1f MiB",
+      v->n, v->seconds, v->dropped, v->frame_ms, mafat_output_resident(r, resident),
       (double)r->predicted_resident_bytes / 1048576);
   if (!s->options.quiet) mafat_session_complain(text);
 }

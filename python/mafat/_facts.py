@@ -142,7 +142,7 @@ class Run(Facts):
 
 
 class Process(Facts):
-    """This process since its start; swap counts the whole system."""
+    """This process since its start; swap counts the whole system. 0: not reported by the system."""
 
     resident_bytes: int  # now
     peak_bytes: int

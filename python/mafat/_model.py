@@ -39,7 +39,8 @@ class Report(Facts):
         m, r = self.plan.memory, self.run
         lines = [f"plan {self.plan.text}, {self.plan.threads} thread{'s' * (self.plan.threads != 1)}",
                  f"predicted {m.charge_bytes / mib:.1f} MiB charged, {m.resident_bytes / mib:.1f} MiB resident, {self.plan.latency_ms:.1f} ms",
-                 f"measured  {self.process.resident_bytes / mib:.1f} MiB resident now, {r.image_ms:.1f} + {r.layers_ms:.1f} ms"]
+                 f"measured  {f'{self.process.resident_bytes / mib:.1f} MiB' if self.process.resident_bytes else 'unknown'} resident now, "
+                 f"{r.image_ms:.1f} + {r.layers_ms:.1f} ms"]
         lines += [f"  {tag:<12}{value / mib:9.1f} MiB" for tag, value in zip(Memory._fields, m[:10]) if value]
         lines += ["layer  type             group  out            algorithm           ms"]
         lines += [f"{i:5}  {l.type:<15}  {l.group:5}  {f'{l.out_h}x{l.out_w}x{l.out_c}':<13}  {l.algorithm or '':<14}  {l.ms:6.2f}"

@@ -59,6 +59,12 @@ size_t mafat_process_resident_bytes(void)
   return strtoul(end, &end, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+MAFAT_PART(opening) size_t mafat_process_most_resident_bytes(void)
+{
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss << 10 : 0;
+}
+
 size_t mafat_process_resident_bytes_of(const void *begin, size_t bytes)
 {
   unsigned char pages[SMALL_FILE];

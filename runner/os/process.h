@@ -13,6 +13,9 @@ enum { MAFAT_PROCESS_STACK = 20 << 10 };
 /* Returns Rss of /proc/self/smaps_rollup in bytes: exact, unlike the batched VmRSS. Falls back to
  * /proc/self/statm; 0 without /proc. */
 size_t mafat_process_resident_bytes(void);
+/* Returns the largest resident set of this process, and of the one that executed it; needs no
+ * /proc. */
+size_t mafat_process_most_resident_bytes(void);
 /* Returns the resident bytes of a mapping; `bytes` if the system does not report them. */
 size_t mafat_process_resident_bytes_of(const void *begin, size_t bytes);
 /* Returns the bytes of a file in the page cache; all `bytes` if the system does not report them. */
