@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,15 +58,19 @@ struct disk {
   char path[PATH_MAX];   /* that was read; "": no file is large enough */
   struct mafat_diagnostic why_not; /* "": it could be read */
   const char *method;    /* NULL: not known */
+  const char *io_uring;  /* why reads do not use it; NULL: they do, or it was not tried */
+  const char *memory;    /* file system that keeps the file in memory; NULL: it is on a disk */
   bool direct;
   struct mafat_disk_pass pass;
 };
 
 struct machine {
   const struct mafat_kernels *levels[MOST_LEVELS]; /* slowest first */
-  int n_levels, n_processors;
+  int n_levels, n_processors; /* n_processors: by affinity, which a cpuset restricts */
+  uint64_t quota;             /* thousandths of a processor; UINT64_MAX: none */
   bool calibrated;
-  uint64_t memory_kb, available_kb, swap_kb, swap_free_kb;
+  struct mafat_machine_memory memory;
+  uint64_t swap_kb, swap_free_kb;
   struct mafat_budget budget;
   struct mafat_limited_group group; /* folder "": no limit is in force */
   bool limited, v1, v2; /* v1: has the memory controller */
@@ -131,14 +137,12 @@ static void find_versions(struct machine *m)
 
 static void find_memory(struct machine *m)
 {
-  size_t bytes;
-  mafat_groups_number("", "/proc/meminfo", "MemTotal:", &m->memory_kb);
-  mafat_groups_number("", "/proc/meminfo", "MemAvailable:", &m->available_kb);
+  mafat_groups_find_memory(&m->memory, "");
   mafat_groups_number("", "/proc/meminfo", "SwapTotal:", &m->swap_kb);
   mafat_groups_number("", "/proc/meminfo", "SwapFree:", &m->swap_free_kb);
   mafat_budget_find(&m->budget, "");
-  m->limited = mafat_budget_of_groups(&bytes, "");
   mafat_groups_find_limit(&m->group, "");
+  m->limited = m->group.limit < UINT64_MAX;
 }
 
 static void find_locks(struct machine *m)
@@ -158,6 +162,7 @@ static void find_processor(struct machine *m)
   const struct mafat_warning_sink nobody = {0};
   m->n_levels = mafat_kernels_list(m->levels, MOST_LEVELS);
   m->n_processors = mafat_process_processors();
+  m->quota = mafat_groups_quota("");
   m->calibrated =
       mafat_calibration_load(&calibration, m->levels[m->n_levels - 1]->name, &nobody) == MAFAT_OK;
 }
@@ -180,12 +185,35 @@ static void find_largest(char path[PATH_MAX], const char *folder)
   closedir(open_folder);
 }
 
+/* Why a file is not read by io_uring: NULL if it can be. A build without liburing reports the same
+ * as a kernel without io_uring. */
+static const char *refusal_of_io_uring(const char *path)
+{
+  static struct mafat_diagnostic d;
+  struct mafat_read_queue *reads;
+  int code = mafat_read_queue_open(&reads, path, MAFAT_READS_URING, &d);
+  if (code == MAFAT_OK) mafat_read_queue_close(&reads);
+  const char *reason = code ? strrchr(d.text, ':') : NULL;
+  return reason ? reason + 2 : NULL;
+}
+
+static const char *memory_file_system(const char *path)
+{
+  struct statfs fs;
+  if (statfs(path, &fs) != 0) return NULL;
+  return fs.f_type == TMPFS_MAGIC ? "tmpfs" : fs.f_type == RAMFS_MAGIC ? "ramfs" : NULL;
+}
+
+/* The method is chosen as for a run, which tries the next one if the kernel refuses one. */
 static void time_reads(struct disk *disk, struct mafat_diagnostic *d)
 {
   struct mafat_read_queue *reads = NULL;
   if (mafat_read_queue_open(&reads, disk->path, MAFAT_READS_AUTO, d) != MAFAT_OK) return;
+  d->text[0] = '\0'; /* of the methods that were refused */
+  disk->memory = memory_file_system(disk->path);
   disk->method = mafat_read_queue_method_name(reads);
   disk->direct = mafat_read_queue_direct(reads);
+  if (strcmp(disk->method, "io_uring") != 0) disk->io_uring = refusal_of_io_uring(disk->path);
   char *memory =
       mmap(NULL, MAFAT_DISK_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) mafat_fail(d, MAFAT_ENOMEM, "out of memory");
@@ -250,8 +278,13 @@ static double mebibytes(uint64_t kb)
 static void judge_processor(struct findings *f, const struct machine *m)
 {
   const char *best = m->levels[m->n_levels - 1]->name;
-  find(f, "processor", "%d for this process; kernels: %s", m->n_processors, best);
-  if (strcmp(best, MAFAT_LEVEL_WITHOUT_VECTORS) == 0)
+  if (m->quota < UINT64_MAX)
+    find(f, "processor", "%d for this process, quota of its control group %.2f; kernels: %s",
+         m->n_processors, (double)m->quota * 1e-3, best);
+  else find(f, "processor", "%d for this process; kernels: %s", m->n_processors, best);
+  if (m->quota < 2000 && m->n_processors > 1)
+    advise(f, "--threads auto uses one: with more, all of them wait when the quota is used up");
+  else if (strcmp(best, MAFAT_LEVEL_WITHOUT_VECTORS) == 0)
     advise(f, "without AVX2 or NEON layers take several times as long: choose small networks");
   else if (m->n_processors > 1)
     advise(f, "--threads auto uses as many as are predicted to be the fastest");
@@ -262,19 +295,27 @@ static void judge_processor(struct findings *f, const struct machine *m)
     advise(f, "mafat run --calibrate measures this one, once, in less than a minute");
 }
 
+static void judge_limit(struct findings *f, const struct mafat_limited_group *g)
+{
+  char others[96] = "";
+  if (g->others)
+    snprintf(others, sizeof others, "; others hold %.1f MiB of it that cannot be dropped",
+             (double)g->others / 1048576);
+  find(f, "limit", "%.1f MiB by control group%s%s%s%s", (double)g->limit / 1048576,
+       g->folder[0] ? " " : "", g->folder, g->throttles ? " (memory.high)" : "", others);
+  if (g->throttles)
+    advise(f, "above memory.high the kernel slows all processes of the group down, and kills none");
+}
+
 static void judge_memory(struct findings *f, const struct machine *m)
 {
-  if (m->memory_kb)
-    find(f, "memory", "%.0f MiB, %.0f available", mebibytes(m->memory_kb),
-         mebibytes(m->available_kb));
-  else find(f, "memory", "not known: /proc/meminfo cannot be read");
+  find(f, "memory", "%.0f MiB, %.0f available", mebibytes(m->memory.total_kb),
+       mebibytes(m->memory.available_kb));
   if (m->budget.bytes == SIZE_MAX) advise(f, "--memory SIZE says what may be used");
   else
     advise(f, "without --memory SIZE a run takes up to %.0f MiB (%s)",
            (double)m->budget.bytes / 1048576, m->budget.source);
-  if (m->limited)
-    find(f, "limit", "%.1f MiB by control group%s%s", (double)m->group.limit / 1048576,
-         m->group.folder[0] ? " " : "", m->group.folder);
+  if (m->limited) judge_limit(f, &m->group);
   else {
     find(f, "limit", "no control group limits this process");
     advise(f, "mafat limit --limit 32M -- mafat run ... tries one");
@@ -337,15 +378,18 @@ static void judge_disk(struct findings *f, const struct disk *disk)
     advise(f, "name a larger one on that disk");
   } else {
     find(f, "disk", "%.0f MB/s by %s, %s; %.0f MB of %s", mbs, disk->method,
-         disk->direct ? "O_DIRECT" : "through the page cache", (double)disk->pass.bytes * 1e-6,
-         disk->path);
-    if (!disk->direct)
+         disk->memory ? disk->memory : disk->direct ? "O_DIRECT" : "through the page cache",
+         (double)disk->pass.bytes * 1e-6, disk->path);
+    if (disk->memory)
+      advise(f, "%s keeps the file in memory: this is no disk's speed, and the file counts as used "
+                "memory", disk->memory);
+    else if (!disk->direct)
       advise(f, "the file system has no O_DIRECT: this may be the speed of memory, not of a disk");
     else if (mbs < SLOW_DISK_MBS)
       advise(f, "streamed weights wait for it: mafat pack --weights int8 makes them a quarter");
-    else if (strcmp(disk->method, "io_uring") != 0)
-      advise(f, "io_uring is refused here (kernel.io_uring_disabled, a container's filter): reads "
-                "cost more");
+    else if (disk->io_uring)
+      advise(f, "no io_uring (%s: kernel.io_uring_disabled, a container's filter, an old kernel, "
+                "or a build without liburing): reads cost more processor time", disk->io_uring);
   }
 }
 
@@ -383,6 +427,8 @@ static void write_disk(struct mafat_writer *w, const struct disk *disk)
   mafat_json_begin(w, "{");
   mafat_json_string(w, "file", disk->path[0] ? disk->path : NULL);
   mafat_json_string(w, "method", disk->method);
+  mafat_json_string(w, "io_uring_refused", disk->io_uring);
+  mafat_json_string(w, "in_memory", disk->memory);
   write_bool(w, "direct", disk->direct);
   mafat_json_count(w, "bytes", timed ? (int64_t)disk->pass.bytes : -1);
   mafat_json_number(w, "mb_s", timed ? 1e3 / disk->pass.byte_ns : NAN);
@@ -394,15 +440,19 @@ static void write_json(struct mafat_writer *w, const struct machine *m, const st
   mafat_json_begin(w, "{");
   mafat_json_string(w, "version", MAFAT_VERSION);
   mafat_json_count(w, "processors", m->n_processors);
+  mafat_json_number(w, "processor_quota",
+                    m->quota < UINT64_MAX ? (double)m->quota * 1e-3 : NAN);
   mafat_json_key(w, "levels");
   mafat_json_begin(w, "[");
   for (int i = 0; i < m->n_levels; i++) mafat_json_string(w, NULL, m->levels[i]->name);
   mafat_json_end(w, "]");
   write_bool(w, "calibrated", m->calibrated);
-  mafat_json_count(w, "memory_bytes", bytes_of(m->memory_kb));
-  mafat_json_count(w, "available_bytes", bytes_of(m->available_kb));
+  mafat_json_count(w, "memory_bytes", bytes_of(m->memory.total_kb));
+  mafat_json_count(w, "available_bytes", bytes_of(m->memory.available_kb));
   mafat_json_count(w, "budget_bytes", m->budget.bytes == SIZE_MAX ? -1 : (int64_t)m->budget.bytes);
   mafat_json_string(w, "budget_source", m->budget.source);
+  mafat_json_count(w, "others_bytes", m->limited ? (int64_t)m->group.others : -1);
+  write_bool(w, "limit_throttles", m->group.throttles);
   mafat_json_count(w, "limit_bytes", m->limited ? (int64_t)m->group.limit : -1);
   mafat_json_string(w, "limit_folder", m->limited && m->group.folder[0] ? m->group.folder : NULL);
   mafat_json_string(w, "cgroups", m->v1 ? m->v2 ? "hybrid" : "v1" : m->v2 ? "v2" : NULL);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "programs/mafat/doctor.h"
@@ -70,12 +71,13 @@ static bool is_there(const char *bin, const struct command *c)
   return access(path, X_OK) == 0;
 }
 
-/* Folder of this program, also if it was started by a link. */
+/* Folder of this program, also if it was started by a link; without /proc, by the name that it was
+ * executed by. */
 static int find_bin(char bin[PATH_MAX])
 {
   ssize_t n = readlink("/proc/self/exe", bin, PATH_MAX - 1);
-  if (n < 0) return -1;
-  bin[n] = '\0';
+  if (n >= 0) bin[n] = '\0';
+  else if (!realpath((const char *)getauxval(AT_EXECFN), bin)) return -1;
   char *end = strrchr(bin, '/');
   if (!end) return -1;
   *end = '\0';
@@ -167,7 +169,7 @@ int main(int argc, char **argv)
     return MISUSE;
   }
   if (find_bin(bin) != 0) {
-    fprintf(stderr, "mafat: cannot find the programs beside it: /proc/self/exe: %s\n",
+    fprintf(stderr, "mafat: cannot find the folder of its programs: %s; call it by its path\n",
             strerror(errno));
     return FAILED;
   }
