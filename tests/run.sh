@@ -76,6 +76,7 @@ test,full        cpu    tests/cli/build.sh
 test             cpu    tests/parts/check.py
 full             cpu    tests/parts/check.py --all
 test,full        alone  tests/cli/memory_limit.sh
+test,full        alone  tests/cli/neighbour.sh
 gate,full        alone  tests/predictor/run.sh
 test,full        cpu    tests/release.sh
 full             alone  tests/deb_clean.sh

@@ -20,6 +20,8 @@ root=/sys/fs/cgroup
 . /check.sh
 # shellcheck source=tests/soak/inside.sh
 . /inside.sh
+# shellcheck source=tests/soak/neighbour.sh
+. /neighbour.sh
 # limited NAME STATUS OPTION... -- COMMAND...: its report goes to judge.py; its exit status must be
 # STATUS
 limited() {
@@ -113,6 +115,40 @@ inference() { # PREFIX
   check "$1inference: what does not fit is refused" "$(cat /tmp/out /tmp/err /tmp/report)" grep -q 'does not fit' /tmp/err
 }
 
+# neighbours: runs beside a process that holds 10 to 90 % of the limit
+neighbours() {
+  echo +memory +cpu >$root/cgroup.subtree_control
+  run=0 refused=0
+  while [ $run -lt "${v2_neighbours:-9}" ]; do
+    percent=$((10 + run * 37 % 81))
+    neighbour_run $root/neighbour 50331648 $percent /tmp/pipe /data/run_inference --json --quiet /data/net.cfg /data/net.weights /data/picture.jpg
+    status=$?
+    [ $status != 3 ] || [ $percent -lt 85 ] || status=0 refused=$((refused + 1))
+    [ $status = 0 ] && [ -z "$neighbour_why" ] || fail "a neighbour of $percent %" "exit status $status, $neighbour_why; $(cat /tmp/pipe.err)"
+    run=$((run + 1))
+  done
+  [ "$failed" != 0 ] || ok "neighbours: $run runs, $refused refused, nobody killed, nothing swapped"
+}
+
+# own_group FILE VALUE COMMAND...: in a group with this setting
+own_group() {
+  mkdir $root/own && echo "$2" >"$root/own/$1"
+  shift 2
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' $root/own "$@" >/tmp/out 2>/tmp/err
+  rmdir $root/own
+}
+
+settings() { # memory.high and cpu.max
+  echo +memory +cpu >$root/cgroup.subtree_control
+  own_group memory.high 24M /data/run_inference --predict --json /data/shapes.cfg
+  check 'memory.high is a limit' "$(cat /tmp/out /tmp/err)" grep -q '"memory_budget_bytes":25165824,"budget_source":"cgroup limit"' /tmp/out
+  own_group cpu.max '70000 50000' /data/run_inference --predict --json --threads auto --plan 1x1/NoCut /data/net.cfg
+  check 'cpu.max bounds --threads auto' "$(cat /tmp/out /tmp/err)" grep -q '"threads":1,' /tmp/out
+  own_group cpu.max 'max 50000' /data/run_inference --predict --json --threads auto --plan 1x1/NoCut /data/net.cfg
+  check 'cpu.max without a quota' "$(cat /tmp/out /tmp/err)" grep -q '"threads":2,' /tmp/out
+}
+
 users() { # without root: only in a delegated group
   refused 'a user without a group' 'sudo' as_user memory_limit --limit 64M -- true
   echo +memory +cpuset >$root/cgroup.subtree_control
@@ -155,7 +191,14 @@ v2() {
   inference ''
   limited 'swap_cost' 0 --limit 8M -- swap_cost --size 32M --seconds 2
   echo "report cost $(cat /tmp/out)"
+  settings
+  neighbours
   users
+}
+
+beside() {
+  mount -t cgroup2 none $root
+  neighbours
 }
 
 # mixed: v1 with the memory controller and v2 without one; then v2 with it and v1 without.

@@ -13,29 +13,31 @@ kernel=$cache/kernel${V2_KERNEL:+-$V2_KERNEL}
 
 usage() {
   cat <<'HELP'
-usage: run.sh [--console] [--soak N]
+usage: run.sh [--console] [--soak N | --neighbours N]
 
 Boots a Debian kernel in qemu-system-x86_64 (its control groups in three layouts) and runs build/memory_limit, build/swap_cost and
 build/run_inference there. The kernel is an installed one, else one that apt downloads to the build folder, once.
 
   --console   shows the machines' consoles at the end
   --soak N    instead, N runs at exactly the predicted charge (tests/soak/inside.sh); a line for each in soak/v2.csv of the build folder
+  --neighbours N  instead, N runs beside a process of the same group that holds 10 to 90 % of its limit (default: 9, with the rest)
   --help
 
 The variable V2_ACCEL=kvm takes hardware virtualisation; without it everything is emulated, which takes a minute. V2_KERNEL names, for --soak, a
 package that stands for another kernel, such as linux-image-6.12-amd64, which is downloaded whatever is installed.
 HELP
 }
-console='' soak='' patience=150 # seconds until a machine is ended
+console='' soak='' neighbours='' patience=150 # seconds until a machine is ended
 while [ $# -gt 0 ]; do
   case $1 in
     --console) console=$1 ;;
-    --soak)
+    --soak | --neighbours)
       [[ ${2-} =~ ^[1-9][0-9]*$ ]] || {
-        echo "run.sh: --soak expects a number of runs, found '${2-}'" >&2
+        echo "run.sh: $1 expects a number of runs, found '${2-}'" >&2
         exit 2
       }
-      soak=$2 patience=$((150 + 15 * soak))
+      if [ "$1" = --soak ]; then soak=$2; else neighbours=$2; fi
+      patience=$((150 + 15 * $2))
       shift
       ;;
     --help) usage && exit 0 ;;
@@ -71,6 +73,7 @@ for tool in qemu-system-x86_64 busybox cpio python3; do
 done
 busybox=$(command -v busybox)
 if needs_loader "$busybox"; then cannot "$busybox is not static (busybox-static)"; fi
+[ -x "$build/make_weights" ] || cannot "needs $build/make_weights"
 for program in memory_limit swap_cost run_inference ${soak:+launcher}; do
   [ -x "$build/$program" ] || cannot "needs $build/$program"
   if needs_loader "$build/$program"; then cannot "$build/$program is not static"; fi
@@ -105,7 +108,9 @@ make_initramfs() {
   cp "$build/run_inference" models/shapes/shapes.{cfg,weights,names} "$to/files"
   cp "$picture" "$to/files/picture.jpg"
   cp $here/inside.sh "$to/init" && chmod 755 "$to/init"
-  cp tests/check.sh tests/soak/inside.sh "$to"
+  cp tests/check.sh tests/soak/inside.sh tests/soak/neighbour.sh "$to"
+  sh -c '. tests/soak/neighbour.sh && neighbour_cfg' >"$to/files/net.cfg"
+  "$build/make_weights" "$to/files/net.cfg" "$to/files/net.weights" >"$work/log" 2>&1
   [ -z "$soak" ] || add_soak "$to"
   (cd "$to" && find . | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$work/initramfs.gz"
 }
@@ -121,7 +126,7 @@ boot() { # LAYOUT KERNEL-OPTION...: its results in $work/LAYOUT, its console in 
   shift
   [ "$accel" = tcg ] || model=host
   truncate -s 256M "$work/$layout.swap"
-  truncate -s 32M "$work/$layout.disk"
+  truncate -s 64M "$work/$layout.disk"
   timeout -k 5 $patience qemu-system-x86_64 -accel "$accel" -cpu $model -smp 2 -m 512 -nodefaults -display none -no-reboot \
     -serial "file:$work/$layout.console" -serial "file:$work/$layout" -kernel "$kernel/vmlinuz" -initrd "$work/initramfs.gz" \
     -append "console=ttyS0 loglevel=4 panic=-1 v2_layout=$layout $*" \
@@ -136,6 +141,9 @@ layouts='v2 mixed disabled'
 if [ -n "$soak" ]; then
   layouts=soak
   boot soak "v2_soak=$soak"
+elif [ -n "$neighbours" ]; then
+  layouts=beside
+  boot beside "v2_neighbours=$neighbours"
 else
   boot v2
   boot mixed
