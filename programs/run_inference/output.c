@@ -254,11 +254,8 @@ const char *mafat_output_resident(const struct mafat_run_report *r,
 /* ", memory 6.2 of 64.0 MiB" */
 static void text_memory(struct mafat_writer *w, const struct mafat_run_report *r)
 {
+  if (r->measured_resident_bytes < 0) return;
   mafat_writer_put(w, ", memory ");
-  if (r->measured_resident_bytes < 0) {
-    mafat_writer_put(w, "unknown");
-    return;
-  }
   mafat_writer_put_fixed(w, mafat_mebibytes((size_t)r->measured_resident_bytes), 1);
   if (r->memory_budget_bytes >= 0) {
     mafat_writer_put(w, " of ");

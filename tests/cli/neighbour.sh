@@ -127,7 +127,7 @@ else
   check 'without /proc: the process is predicted' "$(cat "$out")" test "$(field predicted_resident_bytes "$out")" -gt 1500000
   chroot "$jail" /bin/run_inference --report /bin/shapes.cfg /bin/shapes.weights /bin/picture.jpg >"$out" 2>"$err"
   check 'without /proc: the report says so' "$(cat "$out" "$err")" grep -q 'resident unknown, predicted' "$err"
-  check 'without /proc: and so does the text' "$(cat "$out")" grep -q ', memory unknown' "$out"
+  check 'without /proc: the text has no figure' "$(cat "$out")" grep -qv ', memory' "$out"
   if needs_loader "$build/mafat"; then
     for library in $(ldd "$build/mafat" | grep -o '/[^ ]*'); do cp --parents -L "$library" "$jail"; done
   fi
