@@ -1,7 +1,7 @@
-/* Sizes of channel blocks. A tensor is stored in blocks of 16 channels. Its last block is only as
- * wide as needed, rounded up to 4; 1 to 3 channels are not rounded, so that an image of 3 channels
- * costs 3 elements per pixel. Included by api/, formats/, network/, predictor/, runner/, search/
- * and transform/. Pure inline functions. */
+/* Sizes of channel blocks, and small integer arithmetic. A tensor is stored in blocks of 16
+ * channels. The last block has only the remaining channels: 1 to 3, or more rounded up to a
+ * multiple of 4. An image of 3 channels therefore costs 3 elements per pixel. Included by api/,
+ * formats/, network/, predictor/, runner/, search/ and transform/. Pure inline functions. */
 #ifndef MAFAT_BASE_BLOCKS_H
 #define MAFAT_BASE_BLOCKS_H
 

@@ -41,8 +41,8 @@ struct mafat_span mafat_span_clip(struct mafat_span s, int limit);
 struct mafat_span mafat_span_round_out(struct mafat_span s, int granularity,
                                        int limit);
 
-/* Returns the inputs that a window reads for the outputs `out`. The window has `size` taps,
- * `stride` apart, the first at -pad. Not clipped: the span may reach outside the map. */
+/* Returns the inputs that are read for the outputs `out`: output i reads `size` inputs from
+ * i * stride - pad on. Not clipped: the span may reach outside the map. */
 struct mafat_span mafat_span_window(struct mafat_span out, int size, int stride,
                                     int pad);
 

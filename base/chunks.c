@@ -1,5 +1,5 @@
 /* Allocates zeroed memory from chunks that are freed together. Called by the ONNX reader
- * (formats/onnx/model.c). Takes memory from calloc. */
+ * (formats/onnx/model.c). Touches only its struct and the chunks. */
 #include "base/chunks.h"
 
 #include <stdlib.h>
@@ -8,7 +8,8 @@ enum { UNIT = _Alignof(max_align_t), CHUNK = 8 << 10 };
 
 struct mafat_chunk {
   struct mafat_chunk *older;
-  size_t used, bytes; /* capacity of data */
+  size_t used;  /* bytes of data handed out */
+  size_t bytes; /* capacity of data */
   _Alignas(max_align_t) char data[];
 };
 
@@ -29,13 +30,13 @@ static struct mafat_chunk *add(struct mafat_chunks *c, size_t bytes)
 void *mafat_chunks_take(struct mafat_chunks *c, size_t n, size_t bytes)
 {
   if (__builtin_mul_overflow(n, bytes, &bytes) || bytes > c->most_bytes) return NULL;
-  bytes += (UNIT - bytes % UNIT) % UNIT; /* cannot overflow: most_bytes is far below SIZE_MAX */
+  bytes += (UNIT - bytes % UNIT) % UNIT; /* no overflow: see most_bytes */
   struct mafat_chunk *chunk = c->newest;
   if (!chunk || bytes > chunk->bytes - chunk->used) chunk = add(c, bytes);
   if (!chunk) return NULL;
-  void *piece = chunk->data + chunk->used;
+  void *taken = chunk->data + chunk->used;
   chunk->used += bytes;
-  return piece;
+  return taken;
 }
 
 void mafat_chunks_free(struct mafat_chunks *c)

@@ -8,14 +8,15 @@
 
 struct mafat_chunk;
 
-/* Initialized as {.most_bytes = ...}. */
+/* Initialized as {.most_bytes = ...}, which must be well below SIZE_MAX. */
 struct mafat_chunks {
   struct mafat_chunk *newest;
-  size_t bytes, most_bytes; /* of all chunks: allocated now, and the maximum */
+  size_t bytes;      /* bytes of all chunks */
+  size_t most_bytes; /* maximum of `bytes` */
 };
 
-/* Returns n * bytes zeroed bytes, aligned for any type. NULL: out of memory, or above the
- * maximum. */
+/* Returns n * bytes zeroed bytes, aligned for any type. A request usually adds a chunk of 8 KiB,
+ * which counts as a whole. NULL: out of memory, or above the maximum. */
 void *mafat_chunks_take(struct mafat_chunks *c, size_t n, size_t bytes);
 void mafat_chunks_free(struct mafat_chunks *c);
 

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NEAR = 32 }; /* bytes between two ranges that are merged: another range costs as much */
+/* Largest gap, in bytes, between ranges that are merged. Storing a range costs about as much. */
+enum { NEAR = 32 };
 
 struct mafat_embedded_graph *mafat_embedded_graph_make(void)
 {
@@ -41,8 +42,7 @@ static int count_before(const struct mafat_embedded_graph *e, const char *name)
   return begin;
 }
 
-/* Binary search: a model names files for every constant, and long names may differ in their last
- * bytes only. */
+/* A binary search, because a model may name a file for each of its constants. */
 int mafat_embedded_graph_find_file(const struct mafat_embedded_graph *e, const char *name)
 {
   int place = count_before(e, name), file = place < e->n_files ? e->files[place].by_name : -1;
@@ -80,8 +80,8 @@ static int compare(const void *a, const void *b)
   return (x->at > y->at) - (x->at < y->at);
 }
 
-/* True if the range ends at byte `at` or at most NEAR bytes before it. It must not begin after
- * `at`. */
+/* True if byte `at` is in the range, or at most NEAR bytes past its end. The range must not begin
+ * after `at`. */
 static bool reaches(const struct mafat_embedded_range *p, uint64_t at)
 {
   return at <= p->at + p->bytes || at - (p->at + p->bytes) <= NEAR;
@@ -92,6 +92,7 @@ static void extend(struct mafat_embedded_range *p, uint64_t end)
   if (end > p->at + p->bytes) p->bytes = end - p->at;
 }
 
+/* Sorts the file's ranges and merges close ones. */
 static void settle_file(struct mafat_embedded_graph_file *f)
 {
   size_t n = 0;
@@ -105,7 +106,8 @@ static void settle_file(struct mafat_embedded_graph_file *f)
   f->n = n;
 }
 
-/* Grows the array. It merges ranges first, because most of many ranges repeat earlier ones. */
+/* Makes room for one more range. Merges the ranges first, because in a long list most repeat
+ * earlier ones. */
 static bool make_room(struct mafat_embedded_graph_file *f)
 {
   enum { LEAST = 256 };
@@ -149,7 +151,7 @@ void mafat_embedded_graph_settle(struct mafat_embedded_graph *e)
 bool mafat_embedded_graph_locate(const struct mafat_embedded_graph_file *f, uint64_t at, uint64_t n,
                                  uint64_t *offset)
 {
-  /* invariant: [begin, end) has the last range that begins at or before `at` */
+  /* invariant: [begin, end) contains the last range that begins at or before `at` */
   size_t begin = 0, end = f->n;
   if (n == 0) {
     *offset = 0;

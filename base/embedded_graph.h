@@ -1,5 +1,5 @@
-/* Embedded graph: the byte ranges of a model's files that its reader needs. They suffice to read
- * the model again without the files, and contain none of its weights. They are recorded while a
+/* Embedded graph: the byte ranges of a model's files that describe its layers. With them the model
+ * can be read again without the files; they contain no weights. They are recorded while a
  * model is read, and stored in a packed file (base/model_file.h, formats/packed/graph.h). Included
  * by base/model_file.h and formats/packed/model.h; called by base/model_file.c and
  * formats/packed/graph.c. Allocates; opens no file. */
@@ -19,12 +19,13 @@ struct mafat_embedded_range {
 
 struct mafat_embedded_graph_file {
   char *name;     /* path below the model's folder; "" for the model itself */
-  /* name of the input that this file is the constant of; NULL if the model itself names the file */
+  /* name of the model input whose constant value the user gave in this file; else NULL */
   char *given;
   uint64_t bytes; /* file length */
   struct mafat_embedded_range *ranges; /* after settling: ascending and disjoint */
-  size_t n, capacity;
-  int by_name; /* index of the file that is i-th in order of names, where i is this file's index */
+  size_t n, capacity; /* ranges: present, allocated */
+  /* files[i].by_name is the index of the i-th file in the order of names */
+  int by_name;
 };
 
 struct mafat_embedded_graph {
@@ -40,17 +41,19 @@ void mafat_embedded_graph_close(struct mafat_embedded_graph **embedded_graph);
 
 /* Returns the index of the file with that name, or -1. */
 int mafat_embedded_graph_find_file(const struct mafat_embedded_graph *e, const char *name);
-/* Adds a file, or returns the one that has the name. -1: too many files, or out of memory. */
+/* Returns the index of the file with that name, and adds it if it is absent. -1: too many files, or
+ * out of memory. */
 int mafat_embedded_graph_add_file(struct mafat_embedded_graph *e, const char *name, uint64_t bytes);
-/* Records that the file was given as the constant of an input. Sets e->failed if out of memory. */
+/* Records that the user gave the file as the constant value of `input`, whose name is copied. Sets
+ * e->failed if out of memory. */
 void mafat_embedded_graph_give(struct mafat_embedded_graph *e, int file, const char *input);
 /* Records n bytes of the file from offset `at`. Sets e->failed if out of memory. */
 void mafat_embedded_graph_add(struct mafat_embedded_graph *e, int file, uint64_t at, uint64_t n);
 /* Sorts the ranges, merges close ones, and assigns their offsets in the embedded graph. */
 void mafat_embedded_graph_settle(struct mafat_embedded_graph *e);
 
-/* Finds the offset of bytes [at, at + n) in the embedded graph. False if not all of them are in
- * it. */
+/* Finds the offset of the file's bytes [at, at + n) in the embedded graph. False if not all of them
+ * are in it. */
 bool mafat_embedded_graph_locate(const struct mafat_embedded_graph_file *f, uint64_t at, uint64_t n,
                                  uint64_t *offset);
 

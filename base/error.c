@@ -27,7 +27,7 @@ int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...)
 {
   if (d) {
     va_list args;
-    /* larger than a diagnostic: paths may be long, and the end of a message says most */
+    /* Larger than a diagnostic, which keeps both ends of a long message: the end matters most. */
     char whole[8192];
     enum { HEAD = 150, TAIL = sizeof d->text - HEAD - sizeof "..." };
     va_start(args, format);

@@ -20,7 +20,7 @@ enum {
   STEPS = 4,               /* size classes per doubling: at most a fifth of a block is wasted */
   N_SIZES = 44,            /* size classes from UNIT to LARGE */
   LARGE = 64 << 10,
-  CHUNK = 256 << 10        /* a page becomes resident when it is first written */
+  CHUNK = 256 << 10        /* bytes of a mapping; a page becomes resident when first written */
 };
 
 struct heap_block {
@@ -34,7 +34,7 @@ struct freed {
 
 /* A mapping: a chunk, or one large block. */
 struct mapping {
-  _Alignas(UNIT) struct mapping *before;
+  _Alignas(UNIT) struct mapping *before; /* previous in the list */
   struct mapping *next;
   size_t bytes;
   size_t written; /* bytes of a chunk that blocks were carved from; a multiple of UNIT */
@@ -46,6 +46,7 @@ struct mafat_heap {
   size_t in_large, most; /* bytes of large blocks; peak of all pages */
 };
 
+/* AddressSanitizer is on. It can check only blocks of the C library's heap. */
 #if defined(__SANITIZE_ADDRESS__)
 enum { WATCHED = true };
 #elif defined(__has_feature)
@@ -67,6 +68,7 @@ static size_t size_of(size_t number)
   return doubling == 0 ? step * UNIT : (STEPS + step) * (size_t)UNIT << (doubling - 1);
 }
 
+/* Returns the smallest class that holds the bytes. */
 static size_t number_of(size_t bytes)
 {
   size_t number = 0;
@@ -131,8 +133,7 @@ MAFAT_PART(opening) size_t mafat_heap_bytes(const struct mafat_heap *heap)
   return sum;
 }
 
-/* Updates the peak. Called before a large block is freed and when the peak is read: between those,
- * usage only grows. */
+/* Updates the peak. Called before a large block is freed, the only time when usage shrinks. */
 static void note_most(struct mafat_heap *heap)
 {
   size_t now = mafat_heap_bytes(heap);

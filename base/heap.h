@@ -12,13 +12,13 @@
 
 struct mafat_heap;
 
-/* Returns MAFAT_ENOMEM on failure. Under AddressSanitizer *out is NULL, so that it checks every
- * block. */
+/* Returns MAFAT_ENOMEM on failure. Under AddressSanitizer *out is NULL, the C library's heap, so
+ * that each block is checked. */
 int mafat_heap_open(struct mafat_heap **out);
 /* Frees all blocks, too. */
 void mafat_heap_close(struct mafat_heap **heap);
 
-/* Like calloc, realloc and free, for blocks of the same heap. */
+/* Like calloc, realloc and free. Each block goes back to the heap that it came from. */
 void *mafat_heap_calloc(struct mafat_heap *heap, size_t n, size_t bytes);
 void *mafat_heap_realloc(struct mafat_heap *heap, void *block, size_t bytes);
 void mafat_heap_free(struct mafat_heap *heap, void *block);

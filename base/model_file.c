@@ -47,7 +47,7 @@ static int copy_to(int copy, const char *folder, struct mafat_model_file *f,
     if (f->bytes > most)
       return mafat_fail(
           d, MAFAT_EIO,
-          "%s: is no regular file: expected at most %llu bytes, copied to %.200s, found more",
+          "%s: not a regular file: expected at most %llu bytes, copied to %.200s, found more",
           f->path, (unsigned long long)most, folder);
     if (!write_all(copy, f->window, (size_t)got)) break;
   }
@@ -84,7 +84,7 @@ static int check_kind(struct mafat_model_file *f, bool regular, struct mafat_dia
   return mafat_model_source_is_regular(s) ? MAFAT_OK : spool(f, d);
 }
 
-/* `own`: the file closes the source, also after a failure. */
+/* own: the file closes the source, also after a failure. regular: pipes are refused. */
 static int open_file(struct mafat_model_file **out, struct mafat_model_source *source, bool own,
                      bool regular, struct mafat_diagnostic *d)
 {
@@ -179,7 +179,7 @@ static int open_in_embedded_graph(struct mafat_model_file **out, const struct ma
   int number = mafat_embedded_graph_find_file(f->embedded_graph, path);
   if (number < 0) number = mafat_embedded_graph_find_file(f->embedded_graph, name);
   if (number < 0)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: has nothing of the file \"%.100s\"", f->path, name);
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: does not contain the file \"%.100s\"", f->path, name);
   int code = open_file(out, f->source, false, false, d);
   if (code) return code;
   mafat_model_file_embedded_graph(*out, f->embedded_graph, f->embedded_graph_at);

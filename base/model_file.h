@@ -1,5 +1,6 @@
-/* Reads a model file at random offsets through a small window, and skips its weights. It leaves
- * nothing in the page cache. The ranges that are read can be recorded, and an embedded graph
+/* Reads a model file at random offsets through a small buffer, the window, so that weights can be
+ * skipped. Closing it drops its pages from the page cache. The ranges that are read can be
+ * recorded, and an embedded graph
  * (base/embedded_graph.h) can be read in place of the file. Included by formats/,
  * programs/make_weights and runner/weights. Opens and reads files; copies a pipe to an unnamed
  * temporary file. Allocates. */
@@ -13,7 +14,7 @@ enum { MAFAT_MODEL_WINDOW = 16 << 10 };
 
 struct mafat_model_file {
   const char *path; /* for messages */
-  struct mafat_model_source *source; /* source that is read */
+  struct mafat_model_source *source; /* file, pipe's copy or memory that is read */
   /* source opened for this file alone; NULL: the source is the caller's */
   struct mafat_model_source *own;
   struct mafat_model_source *copy;   /* copy of a pipe; NULL: none */
@@ -25,7 +26,7 @@ struct mafat_model_file {
   struct mafat_embedded_graph *notes; /* records the ranges that are read; NULL: no recording */
   /* embedded graph read in place of the model's files; NULL: none */
   const struct mafat_embedded_graph *embedded_graph;
-  int number;                          /* index of this file in `notes` or `embedded graph` */
+  int number;                          /* index of this file in `notes` or `embedded_graph` */
   uint64_t embedded_graph_at;                 /* offset of the embedded graph in its file */
 };
 
@@ -43,8 +44,9 @@ void mafat_model_file_close(struct mafat_model_file **file);
  * graph if the model is. MAFAT_EFORMAT: the graph has no such file. */
 int mafat_model_file_open_beside(struct mafat_model_file **out, const struct mafat_model_file *file,
                                  const char *path, struct mafat_diagnostic *d);
-/* Opens the file of an input's constant, anywhere; in an embedded graph, `path` is its name there.
- * Pipes are refused, because the values are read more than once. */
+/* Opens the file that the user gave as the constant value of `input`, in any folder. In an embedded
+ * graph, `path` is its name there. Pipes are refused, because the values are read more than
+ * once. */
 int mafat_model_file_open_given(struct mafat_model_file **out, const struct mafat_model_file *file,
                                 const char *path, const char *input, struct mafat_diagnostic *d);
 /* Checks that the file is unchanged since *before. If that is unknown, sets it to the present
@@ -54,8 +56,7 @@ int mafat_model_file_same(const struct mafat_model_file *file, struct mafat_file
 /* Starts recording the ranges that are read. MAFAT_ENOMEM. */
 int mafat_model_file_note(struct mafat_model_file *file, struct mafat_embedded_graph *notes,
                           struct mafat_diagnostic *d);
-/* Makes the file read the model from an embedded graph that begins at that byte of the file and
- * ends in it. */
+/* From now on reads the model from the embedded graph that is stored at byte `at` of the file. */
 void mafat_model_file_embedded_graph(struct mafat_model_file *file,
                                      const struct mafat_embedded_graph *embedded_graph,
                                      uint64_t at);

@@ -1,6 +1,6 @@
 /* Reads and writes decimal numbers independently of the locale. Called by the cfg reader
- * (formats/darknet/cfg.c) and the calibration file (runner/calibrate/calibrate_file.c). Touches
- * nothing global. */
+ * (formats/darknet/cfg.c) and the calibration file (runner/calibrate/calibrate_file.c). Reads the
+ * locale and does not change it. */
 #include "base/number.h"
 
 #include <langinfo.h>

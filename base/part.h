@@ -1,7 +1,8 @@
-/* Assigns functions to parts of a static program (runner/os/parts.def). MAFAT_PART(name), before a
- * function's definition, decides its part. A function without it goes with its file. It has no
- * effect in programs without parts, such as those over libmafat.so. Included by api/, base/,
- * formats/, network/, predictor/, programs/ and runner/. Declares macros only. */
+/* Groups the code of a static program into parts by when it is needed. Code of the part "opening",
+ * for example, is dropped from memory before the first run (runner/os/parts.def). MAFAT_PART(name)
+ * before a function's definition puts it into that part; without it, the function's file decides.
+ * It has no effect on other programs or libmafat.so. Included by api/, base/, formats/, network/,
+ * predictor/, programs/ and runner/. Declares macros only. */
 #ifndef MAFAT_BASE_PART_H
 #define MAFAT_BASE_PART_H
 

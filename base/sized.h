@@ -1,5 +1,6 @@
-/* Structs of the public headers that begin with their size. The caller sets this size_t; its
- * version may know fewer or more fields than this one. Included by api/ and runner/calibrate. Pure
+/* Structs of the public headers that begin with their size, a size_t that the caller sets. A caller
+ * built for another version may know fewer or more fields than this one. In both functions `bytes`
+ * is the size of the struct in this version. Included by api/ and runner/calibrate. Pure
  * functions. */
 #ifndef MAFAT_BASE_SIZED_H
 #define MAFAT_BASE_SIZED_H

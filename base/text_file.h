@@ -1,5 +1,5 @@
-/* Reads a text file into one string. The library reads cfg files with it. Included by
- * formats/darknet/cfg.c. Allocates the text; drops the file from the page cache. */
+/* Reads a text file, such as a cfg, into one string. Included by formats/darknet/cfg.c. Allocates
+ * the text; drops the file from the page cache. */
 #ifndef MAFAT_BASE_TEXT_FILE_H
 #define MAFAT_BASE_TEXT_FILE_H
 
@@ -11,7 +11,7 @@
  * failure. */
 int mafat_text_file_read(const char *path, const char *what, size_t max_bytes, char **text,
                          size_t *bytes, struct mafat_diagnostic *d);
-/* Reads an open source from its beginning, likewise. */
+/* The same for an open source, from its beginning. */
 int mafat_text_source_read(const struct mafat_model_source *source, const char *what,
                            size_t max_bytes, char **text, size_t *bytes,
                            struct mafat_diagnostic *d);

@@ -1,6 +1,5 @@
-/* Constants of kernels and machine that several folders share: packing of weights, execution, and
- * prediction of times. Each has one name and one place. Included by base/, formats/, predictor/,
- * runner/ and search/. Declares types and constants only. */
+/* Constants that the packing of weights, the kernels and the predictions share. Included by base/,
+ * formats/, predictor/, runner/ and search/. Declares types and constants only. */
 #ifndef MAFAT_BASE_TUNING_H
 #define MAFAT_BASE_TUNING_H
 
@@ -22,8 +21,8 @@ enum {
   MAFAT_SPLIT_BYTES = 256 << 10,
   /* approximate floats of a panel's weights in one slice of input channels */
   MAFAT_SLICE_FLOATS = MAFAT_PANEL * 9 * 128,
-  /* Input channels x taps of a panel's narrow weights that are widened at a time. 36 KB fit a
-   * second-level cache, and mostly a first-level one. */
+  /* Input channels x taps of a panel's narrow weights (4, 8 or 16 bits) that are widened to floats
+   * at a time. These 36 KB fit a second-level cache, and mostly a first-level one. */
   MAFAT_WIDENED_ROWS = 288
 };
 
@@ -31,18 +30,21 @@ enum {
 
 enum {
   MAFAT_SCRATCH_BLOCK_SLICE = 64, /* bytes of the record of a channel block */
-  MAFAT_SCRATCH_INTEGER_PIECE = 40, /* the same in quantized layers */
+  MAFAT_SCRATCH_INTEGER_PIECE = 40, /* bytes of this record in quantized layers */
   MAFAT_SCRATCH_POINTERS = 2048, /* most input row pointers per call, if it covers several rows */
   MAFAT_SCRATCH_INPUT_BYTES = 512 << 10, /* input of one call: fits a second-level cache */
   MAFAT_SCRATCH_INNER_BYTES = 128 << 10, /* rows of a fused depthwise layer */
   /* rows of a depthwise layer that works in place: fit a first-level cache */
   MAFAT_SCRATCH_KEPT_BYTES = 24 << 10,
-  MAFAT_SCRATCH_INNER_INTEGERS = 4 << 10, /* least bytes of those rows for quantized layers; */
-  MAFAT_SCRATCH_INNER_MOST = 64 << 10, /* most bytes; */
-  MAFAT_SCRATCH_INNER_SHARE = 2,       /* in between, the input map's bytes divided by this */
-  MAFAT_LANES = 16,           /* pixels processed together, */
+  /* Rows of a fused depthwise layer that is quantized: the input map's bytes divided by SHARE,
+   * clamped to INTEGERS..MOST bytes. */
+  MAFAT_SCRATCH_INNER_INTEGERS = 4 << 10,
+  MAFAT_SCRATCH_INNER_MOST = 64 << 10,
+  MAFAT_SCRATCH_INNER_SHARE = 2,
+  MAFAT_LANES = 16,            /* pixels that normalize and reduce layers process together, */
   MAFAT_LANES_CHANNELS = 8192, /* if a pixel has at most this many channels */
-  /* least work items per thread, if rows allow; more would read the weights again */
+  /* work items per thread that a step has at least, if there are rows enough; with more of them the
+   * weights would be read more often */
   MAFAT_SCRATCH_UNITS = 2
 };
 
@@ -67,12 +69,12 @@ enum {
 
 #include "base/levels.def"
 
-/* Bytes past the end of an arena with 8-bit tensors. Kernels read channels by fours, and up to 3
- * bytes past the last channel of the last pixel, with any content. The arena's size is a multiple
- * of it. */
+/* Spare bytes past the end of an arena with 8-bit tensors. Kernels read channels by fours, so they
+ * read up to 3 bytes past the last channel of the last pixel, and ignore their values. The arena's
+ * size is a multiple of this. */
 enum { MAFAT_READ_BEHIND = 64 };
 
-/* most filters of a panel that a level leaves to its FEW level */
+/* most filters of a panel that is left to the FEW level of a level (base/levels.def) */
 enum { MAFAT_NARROW_FILTERS = MAFAT_AVX512_LANES / 2 };
 
 #endif

@@ -1,6 +1,6 @@
 /* Winograd convolutions F(n x n, 3x3) (Lavin and Gray, 2016): the tile sizes that kernels,
  * predictions and the executor share. A tile of n x n outputs needs window x window inputs, and as
- * many products per channel. Tiles form a grid that begins at the map's origin. Included by
+ * many products for each channel. Tiles form a grid that begins at the map's origin. Included by
  * predictor/cost/predict.h, predictor/plan/winograd.h and runner/kernels/kernels.h; called by
  * predictor/plan/winograd.c. Constant data and pure functions. */
 #ifndef MAFAT_BASE_WINOGRAD_H
@@ -15,7 +15,7 @@ struct mafat_winograd {
   /* products per tile, channel and filter: window * window; direct convolution has 9 * outputs *
    * outputs */
   int points;
-  /* channels summed separately, for as many such blocks as are full; 0: one sum over all */
+  /* channels of a partial sum: each full block of them is summed separately; 0: one sum over all */
   int block;
 };
 
