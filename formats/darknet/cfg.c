@@ -108,7 +108,7 @@ static int parse_option(struct mafat_cfg *cfg, char *line, int number, bool join
 static int parse_lines(struct mafat_cfg *cfg, const char *text, size_t bytes,
                        struct mafat_diagnostic *d)
 {
-  char *free_text = cfg->text;
+  char *free_text = cfg->text; /* first free byte */
   int number = 0, n_options = 0, code = MAFAT_OK;
   /* byte order mark, written by some editors */
   size_t bom = bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
@@ -137,7 +137,7 @@ struct capacity {
   size_t n_lines, n_sections, n_options; /* upper bounds */
 };
 
-/* Counts upper bounds: lines that begin with [ may be sections, lines with = may be options. */
+/* Counts upper bounds: lines with [ may be sections, lines with = may be options. */
 static struct capacity room_for(const char *text, size_t n)
 {
   struct capacity capacity = {0};

@@ -28,13 +28,13 @@ struct mafat_cfg {
   struct mafat_cfg_option *options; /* of all sections, contiguous */
 };
 
-/* Limits. Bytes of a file: the largest known cfg has 40 KB. Keys of a section, which are compared
- * with each other: known sections have at most 27. */
+/* Limits: bytes of a file (the largest known cfg has 40 KB), and keys of a section, which are
+ * compared with each other (known sections have at most 27). */
 enum { MAFAT_CFG_MAX_BYTES = 4 << 20, MAFAT_CFG_MAX_KEYS = 512 };
 
 int mafat_cfg_read(struct mafat_cfg **out, const char *path,
                    struct mafat_diagnostic *d);
-/* Reads from a source, likewise. */
+/* The same for an open source. */
 int mafat_cfg_read_source(struct mafat_cfg **out, const struct mafat_model_source *source,
                           struct mafat_diagnostic *d);
 /* Parses text in memory; messages use `name` as the path. */
@@ -54,7 +54,8 @@ int mafat_cfg_int(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
                   struct mafat_diagnostic *d);
 int mafat_cfg_float(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
                     const char *key, float *value, struct mafat_diagnostic *d);
-/* Comma-separated lists, allocated. If the key is absent, *n is 0 and *values is NULL. */
+/* Reads a comma-separated list; the caller frees *values. If the key is absent, *n is 0 and *values
+ * is NULL. */
 int mafat_cfg_ints(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
                    const char *key, int **values, int *n,
                    struct mafat_diagnostic *d);

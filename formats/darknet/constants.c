@@ -44,6 +44,7 @@ int mafat_darknet_header_read(struct mafat_darknet_header *h, const char *beginn
 
 /* ---- locations ---- */
 
+/* Locates the next n floats, and advances *at past them. */
 static struct mafat_constant place(uint64_t *at, uint64_t n, enum mafat_order order)
 {
   struct mafat_constant c = {.at = *at, .n = n, .type = MAFAT_F32, .order = order};

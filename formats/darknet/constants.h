@@ -34,15 +34,15 @@ bool mafat_darknet_header_fit(struct mafat_darknet_header *h, const struct mafat
 /* True for the version that Darknet writes, with connected layers not transposed. */
 bool mafat_darknet_header_is_usual(const struct mafat_darknet_header *h);
 
-/* Computes the location of all constants after such a header; NULL: the usual one, of version 0.2.
- * MAFAT_ENOMEM. */
+/* Computes the locations of all constants in a file with header h. NULL: the usual header, of
+ * version 0.2. The caller frees *out. MAFAT_ENOMEM. */
 int mafat_darknet_constants(struct mafat_constants **out, const struct mafat_network *n,
                             const struct mafat_darknet_header *h);
 
 /* Compares the file's length with what the whole cfg needs. A shorter file is an error, and so is a
  * longer one if there is a detection head. Otherwise a longer file only gets a warning: the cfg may
- * be the backbone of a larger network. A network that is cut has no upper limit. MAFAT_EFORMAT
- * names bytes and layer; MAFAT_EUNSUPPORTED: weights of another fork. */
+ * be the backbone of a larger network. If layers were left out (n->cut), the length has no upper
+ * limit. MAFAT_EFORMAT; MAFAT_EUNSUPPORTED: weights of another fork. */
 int mafat_darknet_check_length(const struct mafat_constants *c, const struct mafat_network *n,
                                uint64_t file_bytes, const char *name,
                                const struct mafat_warning_sink *warnings,

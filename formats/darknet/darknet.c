@@ -1,5 +1,5 @@
-/* Reads networks from .cfg files, and the row of this format. Called by formats/readers.c through
- * mafat_darknet_reader, and by files that need a cfg: formats/packed/network.c,
+/* Reads networks from .cfg files. Called by formats/readers.c through mafat_darknet_reader, this
+ * format's row in its table, and by files that need a cfg: formats/packed/network.c,
  * api/packing/pack.c, programs/make_weights and runner/calibrate. Reads the file and allocates the
  * network. */
 #include "formats/darknet/darknet.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Allocates a network with the cfg's number of layers, all unread, and its input. */
+/* Allocates a network with room for the cfg's layers and its input; none is read yet. */
 static int begin(struct mafat_network **out, const struct mafat_cfg *cfg,
                  struct mafat_diagnostic *d)
 {
@@ -34,7 +34,7 @@ static int begin(struct mafat_network **out, const struct mafat_cfg *cfg,
   return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg->path);
 }
 
-/* Reads the input, and as many layers as are supported: *known. */
+/* Reads the input, and layers up to the first that fails. *known: number of layers read. */
 static int read_sections(struct mafat_network *n, struct mafat_cfg *cfg,
                          const struct mafat_darknet_overrides *overrides, int *known,
                          struct mafat_diagnostic *d)
@@ -126,7 +126,7 @@ static int read_source(struct mafat_network **out, struct mafat_model_source *so
   return code;
 }
 
-/* For a weights file of a cfg. */
+/* Reads from a weights file's header whether connected layers are stored transposed. */
 MAFAT_PART(run)
 static void describe(struct mafat_weights_kind *kind, const char beginning[MAFAT_SOURCE_BEGINNING])
 {

@@ -10,11 +10,12 @@
 struct mafat_darknet_overrides {
   int width, height; /* of the input; 0: the cfg's */
   enum mafat_fork fork; /* MAFAT_FORK_AUTO: detected from the cfg's keys */
-  int n_layers;      /* if above 0: later layers may be unreadable, and are then left out */
+  /* if above 0: when a later layer cannot be read, the network ends after this many layers */
+  int n_layers;
 };
 
-/* Makes a network from a file, or from a parsed cfg. `overrides` NULL: no deviations. MAFAT_EINVAL:
- * invalid input sizes. */
+/* Makes a network from a file, or from a parsed cfg. `overrides` NULL: no deviations. Keys that
+ * were used are marked in the cfg. MAFAT_EINVAL: invalid input sizes. */
 int mafat_darknet_read(struct mafat_network **out, const char *path,
                        const struct mafat_darknet_overrides *overrides,
                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- keys that pjreddie's parser (Debian: 0.0.0+git20180914) does not read ---- */
+/* ---- words that only AlexeyAB's parser reads, not pjreddie's (Debian: 0.0.0+git20180914) ---- */
 
 typedef const char *const words[];
 

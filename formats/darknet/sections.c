@@ -109,7 +109,7 @@ static int append_output(struct mafat_network *net, struct mafat_sources *to, in
   return code;
 }
 
-/* Adds an operand: the first n channels of layer `index`'s output, or all if it has fewer. */
+/* Adds an operand with the first n channels of layer `index`'s output, or all if it has fewer. */
 static int connect(struct section_reader *r, int index, int n)
 {
   struct mafat_operand *o = append_operand(r->layer);
@@ -121,7 +121,7 @@ static int connect(struct section_reader *r, int index, int n)
   return code ? mafat_fail(r->d, code, "%s: out of memory", r->cfg->path) : MAFAT_OK;
 }
 
-/* Connects the default operand: the layer above, or the input. */
+/* Adds the default operand: the layer above, or the network's input. */
 static int connect_to_previous(struct section_reader *r)
 {
   return connect(r, mafat_network_above(r->network, r->index), INT_MAX);
@@ -175,8 +175,8 @@ static int read_convolutional(struct section_reader *r)
     return code;
   if (size == 1) dilation = 1;
   if (pad) padding = size / 2;
-  /* AlexeyAB's code dilates the padding, but not the sizes of its maps. Both agree if the padding
-   * is half a window. */
+  /* AlexeyAB's code dilates the padding, but computes the map's size without dilation. Its size and
+   * ours agree only if the padding is half a window. */
   if (dilation > 1 && 2 * padding != size - 1)
     return fail_here(r, MAFAT_EUNSUPPORTED, "with dilation expects an odd size and pad=1");
   l->window = mafat_window_square(size, 1, padding * dilation);
@@ -708,10 +708,9 @@ static void warn_of_letterbox(const struct mafat_cfg *cfg, const struct mafat_ne
   for (int i = 1; i <= n->n_layers; i++)
     if (strcmp(cfg->sections[i].type, "detection") == 0)
       mafat_warn(warnings,
-                 "%s:%d: boxes of [detection] are as Darknet's detector test gives them, off where "
-                 "pictures are not "
-                 "of the network's proportions; letter_box=0 in [net] stretches pictures, as its "
-                 "yolo test does",
+                 "%s:%d: boxes of [detection] are as Darknet's detector test gives them: misplaced "
+                 "if the picture's aspect ratio differs from the network's; letter_box=0 in [net] "
+                 "stretches pictures, as its yolo test does",
                  cfg->path, cfg->sections[i].line);
 }
 

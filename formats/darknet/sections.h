@@ -6,7 +6,8 @@
 #include "formats/darknet/cfg.h"
 #include "network/network.h"
 
-/* Reads [net]. `width` and `height` replace the cfg's; 0: the cfg's. */
+/* Reads [net] and makes the network's input. `width` and `height` replace the cfg's; 0: the
+ * cfg's. */
 int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, int width, int height,
                             struct mafat_diagnostic *d);
 /* Reads section s as layer `index`; the layers before it are complete. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Assigns the selected dimensions to channels, and the others to other axes. */
-static void set_apart(const struct mafat_value *in, const bool *over, int *axes)
+static void separate_axes(const struct mafat_value *in, const bool *over, int *axes)
 {
   int next = MAFAT_AXIS_W;
   for (int k = in->view.n_dims; k-- > 0;) {
@@ -19,8 +19,9 @@ static void set_apart(const struct mafat_value *in, const bool *over, int *axes)
   }
 }
 
-/* True if the map lies on these axes, and no axis has both selected and other dimensions. */
-static bool stands_apart(const struct mafat_value *in, const bool *over, const int *axes)
+/* True if the map's dimensions are on these axes, and no axis has both selected and other
+ * dimensions. Dimensions of size 1 do not count. */
+static bool are_separate(const struct mafat_value *in, const bool *over, const int *axes)
 {
   struct mafat_view v;
   long long e[MAFAT_N_AXES];
@@ -37,7 +38,7 @@ static bool stands_apart(const struct mafat_value *in, const bool *over, const i
 
 /* True if the selected dimensions, and no others, are on channels. The order of pixels does not
  * matter. */
-static bool lies_on_channels(const struct mafat_value *in, const bool *over)
+static bool is_over_channels(const struct mafat_value *in, const bool *over)
 {
   const struct mafat_view_atom *atom = in->view.atoms;
   for (int k = 0; k < in->view.n_dims; k++)
@@ -46,12 +47,13 @@ static bool lies_on_channels(const struct mafat_value *in, const bool *over)
   return true;
 }
 
+/* Copies the map, if necessary, to a layout with the selected dimensions on channels. */
 static int lay_over_channels(struct mafat_graph *g, struct mafat_value *out,
                              const struct mafat_value *in, const bool *over)
 {
   int axes[MAFAT_VIEW_DIMS];
-  if (lies_on_channels(in, over)) return mafat_value_copy(g, out, in);
-  set_apart(in, over, axes);
+  if (is_over_channels(in, over)) return mafat_value_copy(g, out, in);
+  separate_axes(in, over, axes);
   return mafat_graph_lay(g, out, in, axes);
 }
 
@@ -122,6 +124,7 @@ static int end_reduce(struct mafat_graph *g, struct mafat_value *out, const stru
   return code;
 }
 
+/* Sets the map axes that hold the selected dimensions. */
 static void choose_axes(const struct mafat_value *laid, const bool *over, const int *axes,
                         struct mafat_reduce *how)
 {
@@ -137,8 +140,8 @@ static void choose_axes(const struct mafat_value *laid, const bool *over, const 
   how->cols = !how->channels && !how->rows;
 }
 
-/* If only dimensions of size 1 are reduced, some axis must have extent 1. Frees rows if none
- * has. */
+/* If all selected dimensions have size 1, the layer reduces an axis of extent 1. If there is none,
+ * moves all dimensions off the rows. */
 static void free_an_axis(const struct mafat_value *in, const bool *over, int *axes)
 {
   struct mafat_view v;
@@ -152,12 +155,12 @@ static void free_an_axis(const struct mafat_value *in, const bool *over, int *ax
   for (int k = 0; k < n; k++) axes[k] = k == n - 1 ? MAFAT_AXIS_C : MAFAT_AXIS_W;
 }
 
-/* Lays the map on axes where selected dimensions share no axis with others. */
-static int lay_apart(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                     const bool *over, int *axes)
+/* Makes a map where selected dimensions share no axis with others; returns the axes. */
+static int lay_separately(struct mafat_graph *g, struct mafat_value *out,
+                          const struct mafat_value *in, const bool *over, int *axes)
 {
   mafat_graph_axes(in, axes);
-  if (!stands_apart(in, over, axes)) set_apart(in, over, axes);
+  if (!are_separate(in, over, axes)) separate_axes(in, over, axes);
   free_an_axis(in, over, axes);
   return mafat_graph_lay(g, out, in, axes);
 }
@@ -167,7 +170,7 @@ int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const str
 {
   struct mafat_value laid = {.maker = -1};
   int axes[MAFAT_VIEW_DIMS];
-  int code = lay_apart(g, &laid, in, over, axes);
+  int code = lay_separately(g, &laid, in, over, axes);
   if (code == MAFAT_OK) choose_axes(&laid, over, axes, &how);
   struct mafat_layer *l = code ? NULL : mafat_graph_begin(g, MAFAT_REDUCE, &laid);
   if (!l && code == MAFAT_OK) code = MAFAT_EUNSUPPORTED;
@@ -208,7 +211,7 @@ int mafat_graph_topk(struct mafat_graph *g, struct mafat_value *values, struct m
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "K: expected 1 to %lld, found %lld",
                             in->view.dims[dim], k);
   over[dim] = true;
-  int code = lay_apart(g, &laid, in, over, axes);
+  int code = lay_separately(g, &laid, in, over, axes);
   struct mafat_layer *l = code ? NULL : mafat_graph_begin(g, MAFAT_TOPK, &laid);
   if (code == MAFAT_OK && !l) code = MAFAT_EUNSUPPORTED;
   if (code == MAFAT_OK) {
@@ -226,7 +229,7 @@ int mafat_graph_topk(struct mafat_graph *g, struct mafat_value *values, struct m
 
 enum { MOST_PLACES = 1024 };
 
-/* Length of the run of indices with a constant distance, which is one slice. */
+/* Returns how many indices from the first on have a constant distance: one slice reads them. */
 static int run_of(const long long *index, int n, long long *step)
 {
   int run = 1;
@@ -247,7 +250,8 @@ static int gather_runs(struct mafat_graph *g, struct mafat_value *out, const str
     long long step;
     int run = run_of(index + k, n - k, &step);
     if (n_parts == MAFAT_MAX_OPERANDS)
-      code = mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "takes elements from more than %d places",
+      code = mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
+                              "expected indices in at most %d equidistant runs, found more",
                               MAFAT_MAX_OPERANDS);
     if (code) break;
     parts[n_parts] = (struct mafat_value){.maker = -1};
@@ -270,13 +274,15 @@ static int gather_known(struct mafat_graph *g, struct mafat_value *out,
   int n, n_dims = 0, code = mafat_value_integers(g, places, MOST_PLACES, index, &n);
   if (code) return code;
   if (in->view.n_dims - 1 + places->view.n_dims > MAFAT_VIEW_DIMS || n < 1)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "takes %d places, of %d dimensions", n,
-                            places->view.n_dims);
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
+                            "expected indices that give at most %d dimensions, found %d indices "
+                            "of %d dimensions",
+                            MAFAT_VIEW_DIMS, n, places->view.n_dims);
   for (int k = 0; k < n; k++) {
     if (index[k] < 0) index[k] += in->view.dims[dim];
     if (index[k] < 0 || index[k] >= in->view.dims[dim])
-      return mafat_graph_fail(g, MAFAT_EFORMAT, "place %lld is none of %lld", index[k],
-                              in->view.dims[dim]);
+      return mafat_graph_fail(g, MAFAT_EFORMAT, "index %lld is out of range of %lld elements",
+                              index[k], in->view.dims[dim]);
   }
   for (int k = 0; k < in->view.n_dims; k++) {
     if (k != dim) dims[n_dims++] = in->view.dims[k];
@@ -291,8 +297,8 @@ static int gather_known(struct mafat_graph *g, struct mafat_value *out,
 /* ---- gather by run-time indices ---- */
 
 /* Lays indices as a map of one channel, with the last dimension along columns. */
-static int lay_places(struct mafat_graph *g, struct mafat_value *out,
-                      const struct mafat_value *places)
+static int lay_indices(struct mafat_graph *g, struct mafat_value *out,
+                       const struct mafat_value *places)
 {
   int axes[MAFAT_VIEW_DIMS];
   for (int k = 0; k < places->view.n_dims; k++)
@@ -323,7 +329,7 @@ static int look_up(struct mafat_graph *g, struct mafat_value *out, const struct 
                             table->view.n_dims);
   memcpy(dims, places->view.dims, sizeof dims);
   dims[n] = table->view.dims[1];
-  int code = lay_places(g, &numbers, places);
+  int code = lay_indices(g, &numbers, places);
   if (code == MAFAT_OK) code = mafat_graph_constant_map(g, &map, table, on);
   if (code == MAFAT_OK) code = gather_layer(g, &found, &numbers, &map);
   if (code == MAFAT_OK) code = mafat_graph_reshape(g, out, &found, n + 1, dims);
@@ -339,7 +345,7 @@ int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const str
   if (mafat_value_is_constant(places)) return gather_known(g, out, in, places, dim);
   if (dim != 0)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
-                            "axis: expected 0 where places are computed in runs, found %d", dim);
+                            "axis: expected 0 for indices known only at run time, found %d", dim);
   return look_up(g, out, in, places);
 }
 
@@ -356,7 +362,7 @@ int mafat_graph_resample(struct mafat_graph *g, struct mafat_value *out,
   *l->resample = *how;
   int code = mafat_graph_end_layer(g, l);
   bool between = how->interpolation == MAFAT_INTERPOLATE_LINEAR && mafat_value_is_integer(g, in);
-  /* the scale may change */
+  /* with this rounding, interpolated integers may have another scale than the input */
   if (between && g->makes.numbers.rounding == MAFAT_REQUANTIZE_EVEN)
     l->quantization = g->makes.numbers;
   return code ? code : mafat_graph_output(g, out, l, view);

@@ -1,8 +1,8 @@
 /* Adds layers for operators that combine elements along dimensions: normalize, reduce, topk,
  * gather, resample.
  *
- * `out` is an empty value. `in` is a map and does not change. over[k] is true if dimension k takes
- * part.
+ * `out` is an empty value; the caller clears it. `in` is a map and does not change. over[k] is true
+ * if the operator combines elements along dimension k.
  *
  * Included by formats/onnx/import_channels.c, formats/onnx/import_dynamic.c and
  * formats/tflite/import_channels.c. Allocates layers in the graph. */
@@ -27,15 +27,16 @@ int mafat_graph_normalize_scaled(struct mafat_graph *g, struct mafat_value *out,
  * in here. */
 int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                        const bool *over, struct mafat_reduce how, bool keep);
-/* Puts out the k largest or smallest elements along a dimension, best first, and their indices. */
+/* Finds the k largest or smallest elements along a dimension, best first: `values`. `places`: their
+ * indices in the dimension. */
 int mafat_graph_topk(struct mafat_graph *g, struct mafat_value *values, struct mafat_value *places,
                      const struct mafat_value *in, int dim, long long k, bool smallest);
-/* Selects elements of one dimension by indices; the dimensions of `places` replace it. Indices
- * known only at run time: only dimension 0 of a constant with two dimensions. */
+/* Selects elements of one dimension by the indices in `places`, whose dimensions replace it. If the
+ * indices are known only at run time, `in` must be a constant of two dimensions, and dim 0. */
 int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                        const struct mafat_value *places, int dim);
 
-/* Resizes rows and columns; the result has this view. */
+/* Resizes rows and columns. `view` describes the result. */
 struct mafat_resample;
 int mafat_graph_resample(struct mafat_graph *g, struct mafat_value *out,
                          const struct mafat_value *in, const struct mafat_resample *how,

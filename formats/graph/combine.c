@@ -93,7 +93,8 @@ static int combine_affine(struct mafat_graph *g, struct mafat_value *out,
   return code;
 }
 
-/* True if the constant has one value per channel, or a single one, for a map on these axes. */
+/* True if the constant has one value per channel, or a single one. axes: of the map's
+ * dimensions. */
 static bool is_by_channel(const struct mafat_value *map, const struct mafat_value *c,
                           const int *axes)
 {
@@ -105,7 +106,7 @@ static bool is_by_channel(const struct mafat_value *map, const struct mafat_valu
   return true;
 }
 
-/* Finds an activation that is equivalent to the operator with one number. */
+/* Finds an activation that is equivalent to the operator with one constant operand. */
 static bool find_activation(enum mafat_graph_binary op, bool reversed, float number,
                             struct mafat_activating *activation)
 {
@@ -124,6 +125,7 @@ static bool find_activation(enum mafat_graph_binary op, bool reversed, float num
   }
 }
 
+/* True if the result is larger than the map. */
 static bool grows(const struct mafat_value *map, const struct mafat_value *c)
 {
   for (int i = 0; i < map->view.n_dims; i++)
@@ -131,7 +133,7 @@ static bool grows(const struct mafat_value *map, const struct mafat_value *c)
   return false;
 }
 
-/* Combines a map with a constant without making a map of it. *done false: it must become a map. */
+/* Combines a map with a constant that becomes no map. *done false: not possible. */
 static int combine_constant(struct mafat_graph *g, struct mafat_value *out,
                             enum mafat_graph_binary op, const struct mafat_value *map,
                             const struct mafat_value *c, bool reversed, bool *done)
@@ -159,29 +161,31 @@ static int combine_constant(struct mafat_graph *g, struct mafat_value *out,
 
 /* ---- two maps ---- */
 
-/* A layer's parameters for the operator; reversed: the second map is the first operand. */
-struct manner {
+/* Parameters of the layer that computes an operator; reversed: its operands are exchanged. */
+struct blending {
   enum mafat_blend blend;
   float alpha, beta;
 };
 
-static struct manner manner_of(enum mafat_graph_binary op, bool reversed)
+static struct blending parameters_of(enum mafat_graph_binary op, bool reversed)
 {
   switch (op) {
   case MAFAT_GRAPH_SUB:
-    return (struct manner){MAFAT_BLEND_ADD, reversed ? -1 : 1, reversed ? 1 : -1};
-  case MAFAT_GRAPH_MUL: return (struct manner){MAFAT_BLEND_MUL, 1, 1};
-  case MAFAT_GRAPH_DIV: return (struct manner){reversed ? MAFAT_BLEND_RDIV : MAFAT_BLEND_DIV, 1, 1};
-  case MAFAT_GRAPH_MAX: return (struct manner){MAFAT_BLEND_MAX, 1, 1};
-  case MAFAT_GRAPH_MIN: return (struct manner){MAFAT_BLEND_MIN, 1, 1};
-  case MAFAT_GRAPH_POW: return (struct manner){reversed ? MAFAT_BLEND_RPOW : MAFAT_BLEND_POW, 1, 1};
-  case MAFAT_GRAPH_PRELU: return (struct manner){MAFAT_BLEND_PRELU, 1, 1};
-  default: return (struct manner){MAFAT_BLEND_ADD, 1, 1};
+    return (struct blending){MAFAT_BLEND_ADD, reversed ? -1 : 1, reversed ? 1 : -1};
+  case MAFAT_GRAPH_MUL: return (struct blending){MAFAT_BLEND_MUL, 1, 1};
+  case MAFAT_GRAPH_DIV:
+    return (struct blending){reversed ? MAFAT_BLEND_RDIV : MAFAT_BLEND_DIV, 1, 1};
+  case MAFAT_GRAPH_MAX: return (struct blending){MAFAT_BLEND_MAX, 1, 1};
+  case MAFAT_GRAPH_MIN: return (struct blending){MAFAT_BLEND_MIN, 1, 1};
+  case MAFAT_GRAPH_POW:
+    return (struct blending){reversed ? MAFAT_BLEND_RPOW : MAFAT_BLEND_POW, 1, 1};
+  case MAFAT_GRAPH_PRELU: return (struct blending){MAFAT_BLEND_PRELU, 1, 1};
+  default: return (struct blending){MAFAT_BLEND_ADD, 1, 1};
   }
 }
 
 /* True if map z can be broadcast to x: each axis is equal or 1. */
-static bool can_stand_for(const struct mafat_shape *x, const struct mafat_shape *z)
+static bool can_broadcast(const struct mafat_shape *x, const struct mafat_shape *z)
 {
   return (z->h == x->h || z->h == 1) && (z->w == x->w || z->w == 1) && (z->c == x->c || z->c == 1);
 }
@@ -191,7 +195,7 @@ static bool is_same(const struct mafat_shape *x, const struct mafat_shape *z)
   return x->h == z->h && x->w == z->w && x->c == z->c;
 }
 
-static int blend(struct mafat_graph *g, struct mafat_value *out, struct manner how,
+static int blend(struct mafat_graph *g, struct mafat_value *out, struct blending how,
                  const struct mafat_value *x, const struct mafat_value *z)
 {
   struct mafat_layer *l = mafat_graph_begin(g, MAFAT_SHORTCUT, x);
@@ -205,8 +209,8 @@ static int blend(struct mafat_graph *g, struct mafat_value *out, struct manner h
   return code ? code : mafat_graph_output(g, out, l, &x->view);
 }
 
-/* Combines a map that has all dimensions of the result with one that may lack some. */
-static int combine_laid(struct mafat_graph *g, struct mafat_value *out, struct manner how,
+/* Combines map x, which has all dimensions of the result, with z, which may be broadcast. */
+static int combine_laid(struct mafat_graph *g, struct mafat_value *out, struct blending how,
                         const struct mafat_value *x, const struct mafat_value *z)
 {
   struct mafat_value a = {.maker = -1}, b = {.maker = -1}, whole = {.maker = -1};
@@ -216,8 +220,8 @@ static int combine_laid(struct mafat_graph *g, struct mafat_value *out, struct m
   if (code == MAFAT_OK)
     code = z->form == MAFAT_VALUE_MAP ? mafat_graph_lay(g, &b, z, axes)
                                       : mafat_graph_constant_map(g, &b, z, axes);
-  if (code == MAFAT_OK && !can_stand_for(&a.shape, &b.shape)) {
-    code = mafat_graph_expand(g, &whole, &b, a.view.dims); /* on axes that suit the smaller one */
+  if (code == MAFAT_OK && !can_broadcast(&a.shape, &b.shape)) {
+    code = mafat_graph_expand(g, &whole, &b, a.view.dims); /* may choose other axes */
     mafat_value_clear(&b);
     if (code == MAFAT_OK) code = mafat_graph_lay(g, &b, &whole, axes);
     mafat_value_clear(&whole);
@@ -228,7 +232,7 @@ static int combine_laid(struct mafat_graph *g, struct mafat_value *out, struct m
   return code;
 }
 
-static bool has_all(const struct mafat_value *v, const long long *dims)
+static bool has_dims(const struct mafat_value *v, const long long *dims)
 {
   return memcmp(v->view.dims, dims, (size_t)v->view.n_dims * sizeof *dims) == 0;
 }
@@ -240,10 +244,10 @@ static int combine_maps(struct mafat_graph *g, struct mafat_value *out, enum maf
   struct mafat_value whole = {.maker = -1};
   bool map_a = a->form == MAFAT_VALUE_MAP, map_b = b->form == MAFAT_VALUE_MAP;
   if (map_a && map_b && mafat_view_equals(&a->view, &b->view) && is_same(&a->shape, &b->shape))
-    return blend(g, out, manner_of(op, false), a, b);
-  if (map_a && has_all(a, dims)) return combine_laid(g, out, manner_of(op, false), a, b);
-  if (map_b && has_all(b, dims) && op != MAFAT_GRAPH_PRELU)
-    return combine_laid(g, out, manner_of(op, true), b, a);
+    return blend(g, out, parameters_of(op, false), a, b);
+  if (map_a && has_dims(a, dims)) return combine_laid(g, out, parameters_of(op, false), a, b);
+  if (map_b && has_dims(b, dims) && op != MAFAT_GRAPH_PRELU)
+    return combine_laid(g, out, parameters_of(op, true), b, a);
   int code = map_a ? mafat_graph_expand(g, &whole, a, dims) : MAFAT_OK;
   if (!map_a) {
     struct mafat_value map = {.maker = -1};
@@ -253,7 +257,7 @@ static int combine_maps(struct mafat_graph *g, struct mafat_value *out, enum maf
     if (code == MAFAT_OK) code = mafat_graph_expand(g, &whole, &map, dims);
     mafat_value_clear(&map);
   }
-  if (code == MAFAT_OK) code = combine_laid(g, out, manner_of(op, false), &whole, b);
+  if (code == MAFAT_OK) code = combine_laid(g, out, parameters_of(op, false), &whole, b);
   mafat_value_clear(&whole);
   return code;
 }
@@ -270,6 +274,7 @@ static int lengthen(struct mafat_graph *g, struct mafat_value *out, const struct
   return mafat_graph_reshape(g, out, v, n_dims, dims);
 }
 
+/* Finds the dimensions of the result. Both inputs have equally many. */
 static int find_dims(struct mafat_graph *g, const struct mafat_value *a,
                      const struct mafat_value *b, long long *dims)
 {
@@ -277,14 +282,16 @@ static int find_dims(struct mafat_graph *g, const struct mafat_value *a,
     long long x = a->view.dims[i], y = b->view.dims[i];
     if (x != y && x != 1 && y != 1)
       return mafat_graph_fail(g, MAFAT_EFORMAT,
-                              "dimension %d is %lld of one input and %lld of the other", i, x, y);
+                              "dimension %d: one input has %lld elements, the other %lld", i, x,
+                              y);
     dims[i] = x == 1 ? y : x;
   }
   return MAFAT_OK;
 }
 
-static int combine_long(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
-                        const struct mafat_value *a, const struct mafat_value *b)
+/* Combines two values with equally many dimensions. */
+static int combine_equal(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
+                         const struct mafat_value *a, const struct mafat_value *b)
 {
   long long dims[MAFAT_VIEW_DIMS] = {0};
   bool constant_a = mafat_value_is_constant(a), constant_b = mafat_value_is_constant(b),
@@ -301,12 +308,12 @@ int mafat_graph_combine(struct mafat_graph *g, struct mafat_value *out, enum maf
                         const struct mafat_value *a, const struct mafat_value *b)
 {
   int n_dims = a->view.n_dims > b->view.n_dims ? a->view.n_dims : b->view.n_dims;
-  if (a->view.n_dims == b->view.n_dims) return combine_long(g, out, op, a, b);
+  if (a->view.n_dims == b->view.n_dims) return combine_equal(g, out, op, a, b);
   struct mafat_value longer = {.maker = -1};
   bool first = a->view.n_dims < n_dims;
   int code = lengthen(g, &longer, first ? a : b, n_dims);
   longer.readers = (first ? a : b)->readers;
-  if (code == MAFAT_OK) code = combine_long(g, out, op, first ? &longer : a, first ? b : &longer);
+  if (code == MAFAT_OK) code = combine_equal(g, out, op, first ? &longer : a, first ? b : &longer);
   mafat_value_clear(&longer);
   return code;
 }

@@ -50,7 +50,7 @@ static struct mafat_layer_constants *constants_of(struct mafat_graph *g,
   return &g->network->constants->layers[l - g->network->layers];
 }
 
-/* Places weights of floats (wide or narrow) or integers. */
+/* Places the weights by their kind: quantized, narrow (stored in few bits) or 32-bit floats. */
 static int place_weights(struct mafat_graph *g, struct mafat_layer *l,
                          const struct mafat_graph_conv *conv)
 {
@@ -122,8 +122,8 @@ static int put_parts(struct mafat_graph *g, struct mafat_layer_constants *c,
   return code ? code : place_if(g, &c->biases, a->biases, channels);
 }
 
-/* The convolution that made the map, if scale and bias can be folded into it. */
-static struct mafat_layer *convolution_after(struct mafat_graph *g, const struct mafat_value *in)
+/* Returns the convolution that made the map, if scale and bias can be folded into it; else NULL. */
+static struct mafat_layer *convolution_before(struct mafat_graph *g, const struct mafat_value *in)
 {
   struct mafat_layer *l = mafat_graph_maker(g, in);
   return l && mafat_layer_convolves(l) && l->activation.kind == MAFAT_LINEAR &&
@@ -135,7 +135,7 @@ static struct mafat_layer *convolution_after(struct mafat_graph *g, const struct
 int mafat_graph_normalize(struct mafat_graph *g, struct mafat_value *out,
                           const struct mafat_value *in, const struct mafat_graph_affine *affine)
 {
-  struct mafat_layer *l = convolution_after(g, in);
+  struct mafat_layer *l = convolution_before(g, in);
   struct mafat_layer_constants *c = l ? constants_of(g, l) : NULL;
   bool bias_only = !affine->means && !affine->variances && !affine->scales;
   int code;
@@ -155,7 +155,7 @@ int mafat_graph_normalize(struct mafat_graph *g, struct mafat_value *out,
 
 /* ---- activations ---- */
 
-static bool takes_activation(const struct mafat_layer *l)
+static bool can_activate(const struct mafat_layer *l)
 {
   bool computes = mafat_layer_convolves(l) || mafat_layer_blends(l);
   return computes && l->activation.kind == MAFAT_LINEAR;
@@ -165,7 +165,7 @@ int mafat_graph_activate(struct mafat_graph *g, struct mafat_value *out,
                          const struct mafat_value *in, struct mafat_activating activation)
 {
   struct mafat_layer *l = mafat_value_is_integer(g, in) ? NULL : mafat_graph_maker(g, in);
-  if (l && takes_activation(l)) {
+  if (l && can_activate(l)) {
     l->activation = activation;
     return mafat_value_copy(g, out, in);
   }

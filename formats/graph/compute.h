@@ -1,5 +1,5 @@
 /* Adds layers for operators that compute elementwise or by convolution. If an operator's input has
- * no other reader, the operator may be folded into the layer that made it.
+ * no other reader, the operator may be folded into the layer that made that input.
  *
  * `out` is an empty value; `in` does not change. The caller chooses the dimensions of the
  * output.
@@ -21,14 +21,14 @@ struct mafat_graph_conv {
   int groups, filters;
   const struct mafat_value *weights, *bias; /* bias NULL: none */
   enum mafat_order order;                   /* order of the weights' dimensions, row-major */
-  bool flipped;
+  bool flipped; /* the weights are stored with rows and columns reversed */
   bool single; /* integers only: see network/quantization.h */
 };
 
 /* Makes a value of the layer's output, with its dimensions on these axes. */
 int mafat_graph_output_on(struct mafat_graph *g, struct mafat_value *out,
                           const struct mafat_layer *l, const struct mafat_graph_dims *dims);
-/* Adds a convolution. The channels, rows and columns of `in` must each lie on one axis
+/* Adds a convolution. The channels, rows and columns of `in` must each be on one axis
  * (mafat_graph_lay). */
 int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out,
                          const struct mafat_value *in, const struct mafat_graph_conv *conv,
@@ -50,7 +50,7 @@ int mafat_graph_normalize(struct mafat_graph *g, struct mafat_value *out,
 int mafat_graph_activate(struct mafat_graph *g, struct mafat_value *out,
                          const struct mafat_value *in, struct mafat_activating activation);
 
-/* Converts the elements to a type and scale. rounding: for integers converted to integers. */
+/* Converts the elements to a type and scale. `rounding` applies to integers from integers. */
 int mafat_graph_quantize(struct mafat_graph *g, struct mafat_value *out,
                          const struct mafat_value *in, struct mafat_meaning to,
                          enum mafat_requantizing rounding);
@@ -75,7 +75,7 @@ enum mafat_graph_binary {
 };
 int mafat_graph_combine(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
                         const struct mafat_value *a, const struct mafat_value *b);
-/* Combines a value with a number, likewise. */
+/* Combines a value with a number. */
 int mafat_graph_combine_number(struct mafat_graph *g, struct mafat_value *out,
                                enum mafat_graph_binary op, const struct mafat_value *a, double b);
 

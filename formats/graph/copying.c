@@ -36,7 +36,8 @@ int mafat_graph_set_copy(struct mafat_graph *g, struct mafat_part *p, struct maf
 {
   if (!mafat_view_refine(&from, &to) || from.n_atoms > MAFAT_MAX_ATOMS)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
-                            "its elements would be moved along more than %d axes", MAFAT_MAX_ATOMS);
+                            "expected a copy along at most %d strided dimensions, found more",
+                            MAFAT_MAX_ATOMS);
   p->n_atoms = from.n_atoms;
   for (int k = 0; k < from.n_atoms; k++)
     p->atoms[k] = (struct mafat_atom){(int)from.atoms[k].size, (signed char)to.atoms[k].axis,
@@ -68,9 +69,9 @@ int mafat_graph_end_copy(struct mafat_graph *g, struct mafat_value *out, struct 
 
 /* ---- merging copies ---- */
 
-/* True if a layer is a plain strided copy; returns its origin and strides. */
-static bool takes_steps(const struct mafat_layer *l, long long first[MAFAT_N_AXES],
-                        long long step[MAFAT_N_AXES])
+/* True if a layer only selects equidistant elements along each axis; returns origin and strides. */
+static bool is_strided_copy(const struct mafat_layer *l, long long first[MAFAT_N_AXES],
+                            long long step[MAFAT_N_AXES])
 {
   const struct mafat_rearrange *r = l->rearrange;
   if (l->type != MAFAT_REARRANGE || r->n_parts != 1) return false;
@@ -101,7 +102,7 @@ int mafat_graph_copy_again(struct mafat_graph *g, struct mafat_layer **layer,
   long long at[MAFAT_N_AXES], step[MAFAT_N_AXES], e[MAFAT_N_AXES];
   struct mafat_layer *l = mafat_graph_maker(g, in);
   *layer = NULL;
-  if (!l || !takes_steps(l, at, step)) return MAFAT_OK;
+  if (!l || !is_strided_copy(l, at, step)) return MAFAT_OK;
   for (int k = 0; k < from.n_atoms; k++) from.atoms[k].step *= step[from.atoms[k].axis];
   for (int a = 0; a < MAFAT_N_AXES; a++) at[a] += in_first[a] * step[a];
   mafat_view_lay(&view, to->n_dims, to->dims, axes, e);

@@ -5,25 +5,25 @@
 
 #include "formats/graph/graph.h"
 
-/* Adds a copy layer with n_parts parts, whose output has these dimensions on these axes; fills in
- * its view. NULL: failed, with a message. */
+/* Adds a copy layer with room for n_parts parts. Its output has these dimensions on these axes;
+ * *view describes it. NULL: failed, with a message. */
 struct mafat_layer *mafat_graph_begin_copy(struct mafat_graph *g, int n_parts, int n_dims,
                                            const long long *dims, const int *axes,
                                            struct mafat_view *view);
-/* Sets a part that copies from view `from` to view `to`, both with the same dimensions, relative to
- * these origins. */
+/* Makes the part copy from view `from` of the input to view `to` of the output, which have the same
+ * dimensions. in_first, out_first: element of each where its view begins, by axis. */
 int mafat_graph_set_copy(struct mafat_graph *g, struct mafat_part *part, struct mafat_view from,
                          struct mafat_view to, const long long in_first[MAFAT_N_AXES],
                          const long long out_first[MAFAT_N_AXES]);
-/* Adds an operand with such a part. */
+/* Adds operand v and sets the next part to copy from it. */
 int mafat_graph_add_copy(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v,
                          struct mafat_view from, struct mafat_view to,
                          const long long in_first[MAFAT_N_AXES],
                          const long long out_first[MAFAT_N_AXES]);
-extern const long long mafat_graph_origin[MAFAT_N_AXES];
-/* Merges a copy into the strided copy that made its input, if that map has no other reader: the
- * earlier layer then copies the final elements directly and is returned. *layer NULL: not such a
- * map. The result must not have more elements than the input. */
+extern const long long mafat_graph_origin[MAFAT_N_AXES]; /* all 0 */
+/* Tries to merge a copy from `in` into the layer that made `in`. That layer must be a strided copy
+ * with no other reader. It then copies the final elements directly, and *layer returns it. *layer
+ * NULL: not possible. The result must not have more elements than the input. */
 int mafat_graph_copy_again(struct mafat_graph *g, struct mafat_layer **layer,
                            const struct mafat_value *in, struct mafat_view from,
                            const struct mafat_view *to, const int *axes,

@@ -42,8 +42,9 @@ static void write_shape(const struct mafat_array *a, char *text, size_t capacity
   if (end < capacity) snprintf(text + end, capacity - end, ")");
 }
 
-/* Fills unknown dimensions from the file's. Leading dimensions of size 1 are ignored. */
-static bool take_dims(struct mafat_array *a, const long long *dims, int rank)
+/* Sets unknown dimensions to the file's, and compares the known ones. Leading dimensions of size 1
+ * are ignored. False: they differ. */
+static bool match_dims(struct mafat_array *a, const long long *dims, int rank)
 {
   if (a->rank < 0) {
     a->rank = rank;
@@ -71,13 +72,13 @@ static int read_npy(struct mafat_array *a, char *bytes, size_t n, const char *pa
                       a->type, mafat_npy_type_bytes(&npy), npy.type);
   write_shape(a, expected, sizeof expected);
   a->at = npy.begin;
-  if (npy.rank >= 0 && take_dims(a, npy.dims, npy.rank)) return MAFAT_OK;
+  if (npy.rank >= 0 && match_dims(a, npy.dims, npy.rank)) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a .npy file of shape %s, found %.*s", path,
                     expected, mafat_npy_shape_bytes(&npy), npy.shape);
 }
 
-/* Infers the one unknown dimension from the file's length. */
-static int find_raw(struct mafat_array *a, const struct mafat_model_file *file,
+/* Sets the only unknown dimension, if any, from the length of a raw file. */
+static int read_raw(struct mafat_array *a, const struct mafat_model_file *file,
                     struct mafat_diagnostic *d)
 {
   uint64_t row = a->type_bytes;
@@ -112,7 +113,7 @@ int mafat_array_read(struct mafat_array *a, struct mafat_model_file *file,
   uint64_t expected = 0;
   int code = mafat_model_file_read(file, 0, n, bytes, d);
   if (code == MAFAT_OK)
-    code = mafat_npy_begins(bytes, n) ? read_npy(a, bytes, n, file->path, d) : find_raw(a, file, d);
+    code = mafat_npy_begins(bytes, n) ? read_npy(a, bytes, n, file->path, d) : read_raw(a, file, d);
   if (code) return code;
   bool counted = count(a, &expected);
   if (counted && a->at <= file->bytes && expected == file->bytes - a->at) return MAFAT_OK;

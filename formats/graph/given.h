@@ -1,6 +1,6 @@
 /* Model inputs that the user gives as constants, each in its own file: raw or NumPy's .npy. Only
- * headers are read; the values stay in the file. The formats' readers find the paths and read the
- * headers; api/ checks the list. Included by formats/onnx/onnx.h, formats/readers.h and
+ * headers are read; the values stay in the file. Included by formats/onnx/onnx.h,
+ * formats/readers.h and
  * formats/tflite/tflite.h; called by formats/onnx/bind.c, formats/tflite/give.c and, for checks,
  * api/. Reads files. */
 #ifndef MAFAT_FORMATS_GRAPH_GIVEN_H
@@ -20,7 +20,7 @@ int mafat_given_check(const struct mafat_given *given, struct mafat_diagnostic *
 
 /* The file's path if the text begins with "NAME="; else NULL. */
 const char *mafat_given_path(const char *text, const char *name);
-/* Reports that the text names none of the model's inputs. Returns MAFAT_EINVAL. */
+/* Fails because the text names none of the inputs of `model`. Returns MAFAT_EINVAL. */
 int mafat_given_refuse(const char *model, const char *text, struct mafat_diagnostic *d);
 
 /* Type and dimensions of a given constant. The caller fills in what the model declares, and
@@ -30,11 +30,13 @@ struct mafat_array {
   size_t type_bytes;
   int rank;         /* -1: unknown */
   long long dims[MAFAT_VIEW_DIMS]; /* -1: unknown; known after reading */
-  uint64_t n, at;   /* number of elements, and byte offset of the first */
+  uint64_t n;       /* number of elements */
+  uint64_t at;      /* byte offset of the first element */
 };
 
-/* Reads the header of the file. A raw file determines at most one unknown dimension. MAFAT_EFORMAT:
- * the file differs; MAFAT_EINVAL: too many unknown dimensions. */
+/* Reads the header of the file. A raw file has none: its length determines at most one unknown
+ * dimension. MAFAT_EFORMAT: the file has another type or shape; MAFAT_EINVAL: too many unknown
+ * dimensions. */
 int mafat_array_read(struct mafat_array *a, struct mafat_model_file *file,
                      struct mafat_diagnostic *d);
 

@@ -61,8 +61,8 @@ void mafat_graph_close(struct mafat_graph **graph)
   *graph = NULL;
 }
 
-/* Returns unused memory for layers, because a graph has fewer layers than nodes. */
-static int give_back(struct mafat_graph *g)
+/* Frees unused memory for layers: there are usually fewer layers than nodes. */
+static int shrink(struct mafat_graph *g)
 {
   struct mafat_network *n = g->network;
   struct mafat_layer *layers =
@@ -89,7 +89,7 @@ int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, i
   }
   if (code == MAFAT_OK && mafat_network_merge(g->network))
     code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
-  if (code == MAFAT_OK) code = give_back(g);
+  if (code == MAFAT_OK) code = shrink(g);
   if (code == MAFAT_OK) {
     *out = g->network;
     g->network = NULL;
@@ -100,9 +100,9 @@ int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, i
 
 /* ---- limits over all nodes ---- */
 
-/* Limits of what a file can make the importer compute, independent of its size. Of 36 trained
- * models and seven large published ones, none examines more than 70000 values, keeps more than
- * 18300 or has more than 2300 parts. A mask of 1024 by 1024, made by three operators, fits. */
+/* Limits of what a file can make the importer compute, independent of its size: values examined,
+ * values stored, sources listed. 43 real models examine at most 70000 values, store at most 18300
+ * and list at most 2300 sources. A mask of 1024 by 1024, made by three operators, fits. */
 enum { MOST_LOOKED_AT = 1 << 27, MOST_KEPT = 1 << 22, MOST_SOURCES = 1 << 21 };
 
 static int add_up(struct mafat_graph *g, long long *sum, long long n, int most, const char *what)
@@ -112,20 +112,20 @@ static int add_up(struct mafat_graph *g, long long *sum, long long n, int most, 
     return MAFAT_OK;
   }
   return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
-                          "expected at most %d %s of all operators together, found more", most,
+                          "expected at most %d %s in all operators together, found more", most,
                           what);
 }
 
 int mafat_graph_look_at(struct mafat_graph *g, long long n_numbers)
 {
   return add_up(g, &g->n_looked_at, n_numbers, MOST_LOOKED_AT,
-                "numbers to look at while it is read,");
+                "values of constants to examine");
 }
 
 int mafat_graph_keep(struct mafat_graph *g, long long n_numbers)
 {
   return add_up(g, &g->n_kept, n_numbers, MOST_KEPT,
-                "numbers that are worked out while it is read,");
+                "values of constants to compute");
 }
 
 int mafat_graph_list_sources(struct mafat_graph *g, long long n_sources)
@@ -135,7 +135,7 @@ int mafat_graph_list_sources(struct mafat_graph *g, long long n_sources)
 
 int mafat_graph_cut_sources(struct mafat_graph *g, long long n_sources)
 {
-  enum { LOOKS = 64 }; /* searches that take as long as one copied source */
+  enum { LOOKS = 64 }; /* comparisons that cost as much time as one copied source */
   return mafat_graph_list_sources(g, n_sources + n_sources * n_sources / LOOKS);
 }
 
@@ -213,7 +213,7 @@ int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int
   return out->numbers ? MAFAT_OK : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
 }
 
-/* Index of element `index` of a constant in its storage. */
+/* Returns where a constant stores its row-major element `index`, in elements. */
 static uint64_t number_at(const struct mafat_view *v, long long index)
 {
   long long places[MAFAT_N_AXES] = {0};
@@ -222,7 +222,7 @@ static uint64_t number_at(const struct mafat_view *v, long long index)
   return (uint64_t)places[MAFAT_AXIS_NUMBERS];
 }
 
-static bool lies_in_order(const struct mafat_view *v)
+static bool is_row_major(const struct mafat_view *v)
 {
   struct mafat_view linear;
   mafat_view_linear(&linear, v->n_dims, v->dims, MAFAT_AXIS_NUMBERS);
@@ -249,12 +249,12 @@ int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long
   *numbers = NULL;
   if (!mafat_value_is_constant(v))
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
-                            "expected a constant, found what is computed in runs");
+                            "expected a constant, found a tensor computed at run time");
   if (n > most)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
                             "expected a constant of at most %lld numbers, found %lld", most, n);
-  enum { BY_PLACE = 4 }; /* cost of a value read by position, in copied values */
-  bool in_order = lies_in_order(&v->view);
+  enum { BY_PLACE = 4 }; /* cost of a value that is read by its position, as multiple of a copy */
+  bool in_order = is_row_major(&v->view);
   int code = mafat_graph_look_at(g, in_order ? n : BY_PLACE * n);
   if (code) return code;
   /* avoids a zero-sized allocation; a scalar has one value */
@@ -311,8 +311,8 @@ int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int
 
 /* ---- layers ---- */
 
-static int take_tensor(struct mafat_graph *g, struct mafat_value *out, int tensor,
-                       const struct mafat_view *view)
+static int make_map(struct mafat_graph *g, struct mafat_value *out, int tensor,
+                    const struct mafat_view *view)
 {
   struct mafat_shape s = mafat_network_tensor_shape(g->network, tensor);
   struct mafat_source all = {tensor, 0, s.c, 0, s.h};
@@ -341,7 +341,7 @@ int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out,
   l->out_type = g->makes.type;
   l->quantization = g->makes.numbers;
   l->out = l->in = (struct mafat_shape){(int)e[0], (int)e[1], (int)e[2]};
-  return take_tensor(g, out, g->network->n_layers + index, &view);
+  return make_map(g, out, g->network->n_layers + index, &view);
 }
 
 struct mafat_layer *mafat_graph_add_layer(struct mafat_graph *g, enum mafat_layer_type type)
@@ -406,8 +406,8 @@ int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const str
 int mafat_graph_output_of(struct mafat_graph *g, struct mafat_value *out,
                           const struct mafat_layer *l, int output, const struct mafat_view *view)
 {
-  return take_tensor(g, out,
-                     mafat_network_output(g->network, (int)(l - g->network->layers), output), view);
+  return make_map(g, out,
+                  mafat_network_output(g->network, (int)(l - g->network->layers), output), view);
 }
 
 /* ---- inputs and outputs by name ---- */
@@ -434,7 +434,8 @@ int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name,
   return code;
 }
 
-/* Copies inputs that are outputs, because inputs do not live to the end of a run. */
+/* Copies a value that is an input of the network and becomes an output: inputs do not live to the
+ * end of a run. */
 static int copy_inputs(struct mafat_graph *g, struct mafat_value *v)
 {
   bool has_input = false;

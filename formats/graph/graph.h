@@ -1,9 +1,10 @@
 /* A network under construction, which the readers of ONNX and TFLite files extend operator by
  * operator.
  *
- * Operators exchange *values*: maps, or constants that are in the file or were computed while
- * reading. Most operators that only move elements change a value's view and add no layer. If an
- * operator needs its input on other axes, one rearrange layer copies it.
+ * Operators exchange *values*. A value is a map (a tensor computed at run time), or a constant that
+ * is in the file or was computed while reading. Its view (network/view.h) says which element is
+ * stored where. Most operators that only move elements change the view and add no layer. If an
+ * operator needs its input in another layout, a rearrange layer copies it.
  *
  * Included by formats/graph. Allocates the network; counts what a file requests against limits. */
 #ifndef MAFAT_FORMATS_GRAPH_GRAPH_H
@@ -19,25 +20,25 @@ enum { MAFAT_GRAPH_PAD = 114 };
 enum mafat_value_form {
   MAFAT_VALUE_NONE,    /* absent input */
   MAFAT_VALUE_MAP,     /* map, described by `sources` */
-  MAFAT_VALUE_PLACE,   /* constant in a file, or one repeated value, described by `place` */
+  MAFAT_VALUE_PLACE,   /* constant in a file, or one repeated value; `place` says where */
   MAFAT_VALUE_NUMBERS  /* constant in memory, in `numbers` */
 };
 
 /* Quantization of an integer constant in the file: real = scale * (value - zero). */
 struct mafat_scales {
   struct mafat_constant list; /* one scale, or one per index of `dimension`; n is 0: none */
-  int dimension;
+  int dimension;              /* that the scales are along */
   float scale;                /* the first scale */
   int zero;                   /* common zero point */
   unsigned run : 31;          /* consecutive values with the same scale */
-  unsigned real : 1;          /* the constant stands for its dequantized values: floats */
+  unsigned real : 1;          /* operators read dequantized floats instead of the integers */
 };
 
 struct mafat_value {
-  struct mafat_view view;       /* PLACE: of the constant; NUMBERS: row-major */
+  struct mafat_view view;       /* dimensions, and where elements are; NUMBERS: row-major */
   enum mafat_value_form form;
   int maker; /* layer whose whole output this is, if it has no other reader; else -1 */
-  int readers;                  /* readers that are not imported yet */
+  int readers;                  /* number of nodes that still have to read the value */
   struct mafat_shape shape;     /* MAP only; the sources are owned */
   struct mafat_sources sources;
   struct mafat_constant place;
@@ -45,14 +46,16 @@ struct mafat_value {
   double *numbers;              /* NUMBERS only, row-major; owned */
 };
 
-/* Reads the values of a constant in a file, as doubles. */
+/* Callback of the format's reader: reads n values of a constant in a file, from value `first` on,
+ * as doubles. */
 struct mafat_graph_numbers {
   int (*read)(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n,
               double *to, struct mafat_diagnostic *d);
   void *context;
 };
 
-/* Type and quantization parameters of a tensor. */
+/* Meaning of a tensor's stored elements: their type, and the quantization parameters of
+ * integers. */
 struct mafat_meaning {
   enum mafat_dtype type; /* element type */
   struct mafat_quantization numbers;
@@ -63,32 +66,32 @@ struct mafat_graph {
   int n_layers;
   const char *operator_name;     /* of the node being imported, for messages */
   const char *node_name;
-  int node;
+  int node;                      /* index in the file */
   struct mafat_meaning makes;    /* type of the outputs of computing layers; floats unless set */
   struct mafat_graph_numbers numbers;
-  long long n_looked_at, n_kept, n_sources; /* totals over all operators, limited below */
+  /* values of constants examined, values stored in memory, sources listed: totals over all nodes */
+  long long n_looked_at, n_kept, n_sources;
   struct mafat_diagnostic *d;
   int code; /* code of the first mafat_graph_fail, for functions that only return NULL */
 };
 
 /* A few bytes of a hostile file could request millions of values or thousands of sources. These
- * functions count the totals over all nodes against limits. MAFAT_EUNSUPPORTED: exceeded. */
+ * functions add to the totals above and fail beyond a limit: MAFAT_EUNSUPPORTED. */
 int mafat_graph_look_at(struct mafat_graph *g, long long n_numbers);
 int mafat_graph_keep(struct mafat_graph *g, long long n_numbers);
 int mafat_graph_list_sources(struct mafat_graph *g, long long n_sources);
-/* Counts a list that is composed of lists of this length, entry by entry, each with a search. */
+/* Counts a list of sources whose making searches all n_sources for each of them. */
 int mafat_graph_cut_sources(struct mafat_graph *g, long long n_sources);
 /* Reads values of a constant in a file, and counts them. */
 int mafat_graph_read_numbers(struct mafat_graph *g, const struct mafat_constant *place, uint64_t n,
                              double *to);
 
-/* Opens a network for at most most_layers layers. MAFAT_ENOMEM; MAFAT_EUNSUPPORTED: more than a
- * network can have. */
+/* Opens a network for at most most_layers layers, and at most MAFAT_MAX_LAYERS. MAFAT_ENOMEM. */
 int mafat_graph_open(struct mafat_graph **out, const char *path, int most_layers, int n_inputs,
                      struct mafat_diagnostic *d);
 void mafat_graph_close(struct mafat_graph **graph);
-/* Returns the network and closes the graph. If `code` is an error, closes it and returns the first
- * failure. */
+/* Closes the graph. Returns its network in *out if `code`, the result of importing, is MAFAT_OK;
+ * else returns the code of the first failure. */
 int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, int code);
 
 /* Reports "model.onnx: Conv 'stem.0': ...", and returns `code`. */
@@ -97,11 +100,11 @@ int mafat_graph_fail(struct mafat_graph *g, int code, const char *format, ...) M
 /* ---- values ---- */
 
 void mafat_value_clear(struct mafat_value *v);
-/* Copies a map, with its own view. */
+/* Copies a value; *out owns the copy. Constants in a file are not read. */
 int mafat_value_copy(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v);
 
-/* The only atom of a dimension, if it is the outermost one of its axis. A part of the dimension is
- * then a part of the map. NULL: it is not. */
+/* Returns the atom of dimension dim if it is the dimension's only one and the outermost on rows or
+ * channels: a range of the dimension is then a range of rows or channels. Else NULL. */
 struct mafat_view_atom *mafat_value_outermost(struct mafat_value *v, int dim);
 
 static inline bool mafat_value_is_constant(const struct mafat_value *v)
@@ -119,11 +122,13 @@ static inline struct mafat_meaning mafat_value_meaning(const struct mafat_graph 
                                 *mafat_network_tensor_quantization(g->network, tensor)};
 }
 
+/* True for a map of integers. */
 static inline bool mafat_value_is_integer(const struct mafat_graph *g, const struct mafat_value *v)
 {
   return v->form == MAFAT_VALUE_MAP && mafat_value_meaning(g, v).type != MAFAT_F32;
 }
 
+/* True for a constant of integers with scales that is read as integers. */
 static inline bool mafat_value_is_quantized(const struct mafat_value *v)
 {
   return v->form == MAFAT_VALUE_PLACE && v->scales.list.n > 0 && !v->scales.real;
@@ -136,7 +141,8 @@ static inline bool mafat_value_is_narrow(const struct mafat_value *v)
          mafat_dtypes[v->place.type].narrow;
 }
 
-/* Quantization parameters of such a constant, as tensors store it: unsigned bytes. */
+/* Quantization parameters of a quantized constant after conversion to unsigned bytes, as tensors
+ * store it. */
 static inline struct mafat_quantization mafat_value_quantization(const struct mafat_value *v)
 {
   return mafat_quantization(
@@ -167,13 +173,13 @@ int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int
 int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out, int n_dims,
                       const long long *dims, const int *axes);
 
-/* Names input `index`, or adds a named output. The port gets a copy of the value. Outputs live to
- * the end of a run. */
+/* Names input `index`, or adds a named output. Both copy the value. Outputs live to the end of a
+ * run. */
 int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name,
                            enum mafat_dtype type, const struct mafat_value *v);
 int mafat_graph_name_output(struct mafat_graph *g, const char *name, const struct mafat_value *v);
 
-/* Adds an empty layer. NULL: too many layers, with a message. Valid until the next call. */
+/* Adds an empty layer. NULL: too many layers, with a message. */
 struct mafat_layer *mafat_graph_add_layer(struct mafat_graph *g, enum mafat_layer_type type);
 /* Adds an operand to the layer: a whole map. */
 int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l,
@@ -186,8 +192,8 @@ int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const str
 /* The same for output `output` of a layer with several; 0 is the first. */
 int mafat_graph_output_of(struct mafat_graph *g, struct mafat_value *out,
                           const struct mafat_layer *l, int output, const struct mafat_view *view);
-/* A second reference to a value, for a node that reads it twice; not to be cleared. Operators will
- * not be folded into its maker. */
+/* Returns a second reference to a value, for a node that reads it more than once. It is not
+ * cleared. It counts as one more reader, so operators are not folded into the value's maker. */
 static inline struct mafat_value mafat_value_again(const struct mafat_value *v)
 {
   struct mafat_value again = *v;

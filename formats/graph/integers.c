@@ -1,5 +1,5 @@
-/* Adds layers that requantize integers. Called by the importers in formats/onnx and
- * formats/tflite. */
+/* Adds layers that quantize, requantize and clamp integers. Called by the importers in formats/onnx
+ * and formats/tflite. Allocates layers in the graph. */
 #include "formats/graph/compute.h"
 
 static int end_one(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
@@ -19,13 +19,13 @@ int mafat_graph_quantize(struct mafat_graph *g, struct mafat_value *out,
 {
   if (in->form != MAFAT_VALUE_MAP)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
-                            "expected what is computed in runs, found constants alone");
+                            "expected a tensor computed at run time, found only constants");
   struct mafat_meaning from = mafat_value_meaning(g, in);
   bool numbers = from.type != MAFAT_F32 && to.type != MAFAT_F32;
   to.numbers.rounding = (unsigned)rounding & 0x7f;
   if (numbers && !mafat_multiplier_can(mafat_requantizing_factor(&from.numbers, &to.numbers)))
     return mafat_graph_fail(g, MAFAT_EFORMAT,
-                            "a scale of %g cannot become one of %g: a multiplier of 2^30 or more",
+                            "scale %g to scale %g: would need a multiplier of 2^30 or more",
                             (double)from.numbers.scale, (double)to.numbers.scale);
   return end_one(g, out, in, mafat_graph_begin(g, MAFAT_QUANTIZE, in), to);
 }
@@ -40,7 +40,7 @@ int mafat_graph_clamp(struct mafat_graph *g, struct mafat_value *out, const stru
                       float least, float most)
 {
   struct mafat_layer *l = mafat_graph_maker(g, in);
-  if (l && (l->rearrange || l->resample)) l = NULL; /* copies elements or interpolates */
+  if (l && (l->rearrange || l->resample)) l = NULL; /* layers that copy elements cannot clamp */
   int code = l ? mafat_value_copy(g, out, in)
                : mafat_graph_rename_numbers(g, out, in, mafat_value_meaning(g, in));
   if (code) return code;

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The innermost atom of the dimension in the first map that has more than one index of it.
- * Otherwise on channels, if there is only one. Size 0: unknown. */
+/* Returns the innermost atom of the dimension in the first map where its size exceeds 1. If there
+ * is none: an atom on channels if the first map has one channel, else of size 0 (unknown). */
 static struct mafat_view_atom atom_along(const struct mafat_value *const *in, int n, int dim)
 {
   for (int i = 0; i < n; i++) {
@@ -22,8 +22,8 @@ static struct mafat_view_atom atom_along(const struct mafat_value *const *in, in
   return (struct mafat_view_atom){in[0]->shape.c == 1, 1, MAFAT_AXIS_C};
 }
 
-/* Adds an atom on that axis to a dimension of size 1, which may lie on any axis. */
-static void stand_along(struct mafat_view *v, int dim, struct mafat_view_atom atom)
+/* Gives a dimension of size 1, which has no atom, one with this axis and step. */
+static void add_unit_atom(struct mafat_view *v, int dim, struct mafat_view_atom atom)
 {
   if (v->atoms_of[dim] || atom.size == 0 || v->n_atoms == MAFAT_VIEW_ATOMS) return;
   int first = mafat_view_first_atom(v, dim);
@@ -34,8 +34,8 @@ static void stand_along(struct mafat_view *v, int dim, struct mafat_view_atom at
   v->n_atoms++;
 }
 
-/* True if both sources end in channel blocks of equal width: blocks of a wider tensor may be
- * wider. */
+/* True if the last channel blocks of both sources are equally wide in their tensors. A tensor with
+ * more channels may store that block wider. */
 static bool blocks_alike(const struct mafat_network *n, const struct mafat_source *x,
                          const struct mafat_source *y)
 {
@@ -47,8 +47,8 @@ static bool blocks_alike(const struct mafat_network *n, const struct mafat_sourc
 
 /* True if both have the same layout, except for the size of a dimension that is outermost on its
  * axis in both. */
-static bool lie_alike(const struct mafat_graph *g, struct mafat_value *a, struct mafat_value *b,
-                      int dim)
+static bool can_join(const struct mafat_graph *g, struct mafat_value *a, struct mafat_value *b,
+                     int dim)
 {
   const struct mafat_view_atom *x = mafat_value_outermost(a, dim),
                                *y = mafat_value_outermost(b, dim);
@@ -59,13 +59,14 @@ static bool lie_alike(const struct mafat_graph *g, struct mafat_value *a, struct
   bool rows = x->axis == MAFAT_AXIS_H;
   bool same =
       a->shape.w == b->shape.w && (rows ? a->shape.c == b->shape.c : a->shape.h == b->shape.h);
-  /* Bands need equal slices: anything else is copied. */
+  /* rows of one operand need the same channels and block widths; anything else is copied */
   bool plain = !rows || (a->sources.n == 1 && b->sources.n == 1 && a->sources.list->first == 0 &&
                          b->sources.list->first == 0 &&
                          blocks_alike(g->network, a->sources.list, b->sources.list));
   return same && plain && mafat_view_equals(&v, &w);
 }
 
+/* Appends the sources of `more` to those of `to`: no element is copied. */
 static int join(struct mafat_graph *g, struct mafat_value *to, const struct mafat_value *more,
                 int dim)
 {
@@ -81,7 +82,7 @@ static int join(struct mafat_graph *g, struct mafat_value *to, const struct mafa
   if (code) return code;
   code = rows ? mafat_sources_join_rows(&to->sources, &more->sources)
               : mafat_sources_join_channels(&to->sources, &more->sources);
-  if (code) return mafat_graph_fail(g, code, "its map would consist of too many parts");
+  if (code) return mafat_graph_fail(g, code, "the map would consist of too many parts");
   *(rows ? &to->shape.h : &to->shape.c) += rows ? more->shape.h : more->shape.c;
   to->view.dims[dim] += more->view.dims[dim];
   atom->size += more->view.dims[dim];
@@ -89,8 +90,8 @@ static int join(struct mafat_graph *g, struct mafat_value *to, const struct mafa
   return MAFAT_OK;
 }
 
-/* Axes of the innermost atoms. If all dimensions would be on channels, as in lists of vectors, uses
- * the default axes. */
+/* Returns the axes of the innermost atoms; the default axes if several dimensions would be on
+ * channels, as in lists of vectors. */
 static void axes_apart(const struct mafat_value *v, int *axes)
 {
   int n_on[MAFAT_N_AXES] = {0};
@@ -177,12 +178,14 @@ int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out,
   bool maps = true, known = true, alike = true;
   for (int i = 0; i < n; i++) {
     if (in[i]->view.n_dims != in[0]->view.n_dims)
-      return mafat_graph_fail(g, MAFAT_EFORMAT, "input %d has other dimensions than the first", i);
+      return mafat_graph_fail(g, MAFAT_EFORMAT,
+                              "input %d: expected as many dimensions as the first, %d, found %d", i,
+                              in[0]->view.n_dims, in[i]->view.n_dims);
     for (int k = 0; k < in[0]->view.n_dims; k++)
       if (k != dim && in[i]->view.dims[k] != in[0]->view.dims[k])
         return mafat_graph_fail(g, MAFAT_EFORMAT,
-                                "dimension %d of input %d is %lld, of the first %lld", k, i,
-                                in[i]->view.dims[k], in[0]->view.dims[k]);
+                                "input %d: dimension %d: expected %lld as in the first, found %lld",
+                                i, k, in[0]->view.dims[k], in[i]->view.dims[k]);
     maps = maps && in[i]->form == MAFAT_VALUE_MAP;
     known = known && mafat_value_is_constant(in[i]);
   }
@@ -190,11 +193,11 @@ int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out,
   if (!maps) return concat_mixed(g, out, in, n, dim);
   int code = mafat_value_copy(g, out, in[0]);
   struct mafat_view_atom along = atom_along(in, n, dim);
-  if (n > 1) stand_along(&out->view, dim, along);
+  if (n > 1) add_unit_atom(&out->view, dim, along);
   for (int i = 1; i < n && code == MAFAT_OK && alike; i++) {
     struct mafat_value next = *in[i];
-    stand_along(&next.view, dim, along);
-    alike = lie_alike(g, out, &next, dim);
+    add_unit_atom(&next.view, dim, along);
+    alike = can_join(g, out, &next, dim);
     if (alike) code = join(g, out, in[i], dim);
   }
   if (code || alike) return code;

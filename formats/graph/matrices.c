@@ -1,4 +1,5 @@
-/* Adds matrix products and zero insertion. Called by the importers in formats/onnx and
+/* Adds matrix products, and zero insertion for transposed convolutions. Called by the importers in
+ * formats/onnx and
  * formats/tflite. Allocates layers in the graph. */
 #include "formats/graph/matrices.h"
 
@@ -22,7 +23,8 @@ static int lay_matrix(struct mafat_graph *g, struct mafat_value *out, const stru
   return mafat_graph_lay(g, out, in, axes);
 }
 
-/* True if a row's elements are a whole map, in the order of whole-map filters. */
+/* True if the value is one row whose elements are a whole map of several pixels, in the order h, w,
+ * c. A filter as large as the map can then replace the product. */
 static bool is_whole_map(const struct mafat_value *v)
 {
   static const int axes[] = {MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C};
@@ -36,8 +38,7 @@ static bool is_whole_map(const struct mafat_value *v)
          mafat_view_equals(&view, &v->view);
 }
 
-/* True if the scales of integers are multiplied as floats, which is the rule for weights with one
- * scale. */
+/* Value of mafat_graph_conv.single: TFLite's rule for quantized weights with one scale. */
 static bool single(const struct mafat_value *weights)
 {
   return weights->scales.list.n == 1;

@@ -12,17 +12,18 @@
 int mafat_graph_multiply_constant(struct mafat_graph *g, struct mafat_value *out,
                                   const struct mafat_value *a, const struct mafat_value *b,
                                   bool transposed, const struct mafat_value *bias);
-/* Multiplies the matrices in the last two dimensions. Dimensions before are batches: equal, or one.
- * Constants become maps. */
+/* Multiplies the matrices in the last two dimensions. Earlier dimensions number the matrices; each
+ * is equal in both, or 1 in one of them. Constants become maps. */
 int mafat_graph_multiply_maps(struct mafat_graph *g, struct mafat_value *out,
                               const struct mafat_value *a, const struct mafat_value *b);
 
-/* Zero insertion along rows or columns: elements are `stride` apart after `first` zeros, in `size`
- * elements. */
+/* Zero insertion along rows or columns. The output has `size` elements: `first` zeros, then the
+ * input's elements, `stride` apart, with zeros between and after them. */
 struct mafat_graph_spread {
   long long size, first, stride;
 };
-/* Rows and columns of `in` each lie on one axis; dims: axes of the result. */
+/* Inserts zeros. The rows and columns of `in` must each be on one axis; dims: axes of the
+ * result. */
 struct mafat_graph_dims;
 int mafat_graph_spread(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                        const struct mafat_graph_spread *rows,

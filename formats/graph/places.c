@@ -8,47 +8,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* limit; a model with more such values is probably wrong */
+/* limit of values stored in the network; a model with more of them is probably wrong */
 enum { MOST_VALUES = 1 << 26 };
 
 double mafat_graph_number(const char *bytes, enum mafat_dtype type)
 {
   float real = 0;
-  int32_t whole = 0;
+  int32_t integer = 0;
   uint16_t half = 0;
   memcpy(&half, bytes, type == MAFAT_F16 ? sizeof half : 0);
   memcpy(&real, bytes, type == MAFAT_F32 ? sizeof real : 0);
-  memcpy(&whole, bytes, type == MAFAT_I32 ? sizeof whole : 0);
+  memcpy(&integer, bytes, type == MAFAT_I32 ? sizeof integer : 0);
   switch (type) {
   case MAFAT_I8: return (signed char)*bytes;
   case MAFAT_U8: return (unsigned char)*bytes;
-  case MAFAT_I32: return whole;
+  case MAFAT_I32: return integer;
   case MAFAT_F16: return (double)mafat_half_value(half);
   default: return (double)real;
   }
 }
 
-/* Appends room for n floats to the network's values. Smaller types leave the rest of the last one
- * 0. */
-static int make_room(struct mafat_graph *g, size_t n, float **capacity)
+/* Appends n floats to the network's values; *stored points to them. The last one is zeroed, because
+ * values of smaller types may not fill it. */
+static int make_room(struct mafat_graph *g, size_t n, float **stored)
 {
   struct mafat_network *net = g->network;
   if (n > MOST_VALUES - net->n_values)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
-                            "has too many numbers that lie otherwise in the file");
+                            "too many constants whose storage in the file does not suit the layer");
   float *grown = realloc(net->values, (net->n_values + n + 1) * sizeof *grown);
   if (!grown) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   net->values = grown;
-  *capacity = grown + net->n_values;
-  if (n > 0) (*capacity)[n - 1] = 0;
+  *stored = grown + net->n_values;
+  if (n > 0) (*stored)[n - 1] = 0;
   net->n_values += n;
   return MAFAT_OK;
 }
 
-static struct mafat_constant place_of(const struct mafat_graph *g, const float *capacity, size_t n,
+static struct mafat_constant place_of(const struct mafat_graph *g, const float *stored, size_t n,
                                       enum mafat_dtype type)
 {
-  return (struct mafat_constant){.at = (uint64_t)(capacity - g->network->values) * sizeof *capacity,
+  return (struct mafat_constant){.at = (uint64_t)(stored - g->network->values) * sizeof *stored,
                                  .n = n,
                                  .file = MAFAT_CONSTANT_VALUES,
                                  .type = (unsigned)type & 0x1f};
@@ -57,15 +57,15 @@ static struct mafat_constant place_of(const struct mafat_graph *g, const float *
 int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out,
                              const double *numbers, size_t n)
 {
-  float *capacity;
-  int code = make_room(g, n, &capacity);
+  float *stored;
+  int code = make_room(g, n, &stored);
   if (code) return code;
-  for (size_t i = 0; i < n; i++) capacity[i] = (float)numbers[i];
-  *out = place_of(g, capacity, n, MAFAT_F32);
+  for (size_t i = 0; i < n; i++) stored[i] = (float)numbers[i];
+  *out = place_of(g, stored, n, MAFAT_F32);
   return MAFAT_OK;
 }
 
-/* Checks the range: the storage of other types may hold more than the type. */
+/* True if the type can represent the number. ONNX may store it in a wider type. */
 static bool holds(enum mafat_dtype type, double number)
 {
   double least = type == MAFAT_U8 ? 0 : type == MAFAT_I8 ? INT8_MIN : INT32_MIN;
@@ -76,24 +76,25 @@ static bool holds(enum mafat_dtype type, double number)
 int mafat_graph_keep_whole(struct mafat_graph *g, struct mafat_constant *out, const double *numbers,
                            size_t n, enum mafat_dtype type)
 {
-  float *capacity;
+  float *stored;
   size_t size = mafat_dtypes[type].bits / 8;
-  int code = make_room(g, (n * size + sizeof *capacity - 1) / sizeof *capacity, &capacity);
+  int code = make_room(g, (n * size + sizeof *stored - 1) / sizeof *stored, &stored);
   if (code) return code;
-  char *to = (char *)capacity;
+  char *to = (char *)stored;
   for (size_t i = 0; i < n; i++, to += size) {
     if (!holds(type, numbers[i]))
-      return mafat_graph_fail(g, MAFAT_EFORMAT, "a constant of %s has number %zu, %.12g",
+      return mafat_graph_fail(g, MAFAT_EFORMAT,
+                              "a constant of %s: value %zu, %.12g, is out of range",
                               mafat_dtype_name(type), i, numbers[i]);
     int32_t number = (int32_t)numbers[i]; /* the low bytes are the smaller type */
     memcpy(to, &number, size);
   }
-  *out = place_of(g, capacity, n, type);
+  *out = place_of(g, stored, n, type);
   return MAFAT_OK;
 }
 
-/* True if the value is a whole constant in the file, row-major. */
-static bool lies_so(const struct mafat_value *v)
+/* True if the value is all of a constant in the file, stored row-major. */
+static bool is_row_major_in_file(const struct mafat_value *v)
 {
   struct mafat_view linear;
   mafat_view_linear(&linear, v->view.n_dims, v->view.dims, MAFAT_AXIS_NUMBERS);
@@ -104,7 +105,7 @@ static bool lies_so(const struct mafat_value *v)
 bool mafat_graph_place_narrow(struct mafat_graph *g, struct mafat_layer *l,
                               const struct mafat_value *v)
 {
-  if (!mafat_value_is_narrow(v) || !lies_so(v) || v->scales.zero) return false;
+  if (!mafat_value_is_narrow(v) || !is_row_major_in_file(v) || v->scales.zero) return false;
   g->network->constants->layers[l - g->network->layers].weights = v->place;
   l->weights_type = (enum mafat_dtype)v->place.type;
   return true;
@@ -115,7 +116,7 @@ int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out,
 {
   bool fill = v->form == MAFAT_VALUE_PLACE && v->place.file == MAFAT_CONSTANT_FILL;
   bool quantized = mafat_value_is_quantized(v), ready = quantized || v->place.type == MAFAT_F32;
-  if (fill || (ready && lies_so(v))) {
+  if (fill || (ready && is_row_major_in_file(v))) {
     *out = v->place;
     out->n = (uint64_t)mafat_value_elements(v);
     return MAFAT_OK;
@@ -160,8 +161,8 @@ static bool find_steps(const struct mafat_view *v, const int *axes, long long st
   return true;
 }
 
-/* Locates a constant for a map with these extents; v's dimensions are grouped by axes. Integers
- * stay in the file, with any strides. */
+/* Locates constant v for a map with extents e, and finds its strides. v's dimensions are grouped by
+ * axes. Integers stay in the file, with any constant strides. */
 static int place_map(struct mafat_graph *g, struct mafat_constant *place,
                      struct mafat_strides *strides, const struct mafat_value *v, const int *axes,
                      const long long *e)
@@ -194,7 +195,8 @@ int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out,
   int on[MAFAT_VIEW_DIMS];
   if (v->form == MAFAT_VALUE_PLACE && v->scales.list.n > 1)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
-                            "a constant of integers beside maps: expected one scale, found %llu",
+                            "an integer constant combined with a map: expected one scale, "
+                            "found %llu",
                             (unsigned long long)v->scales.list.n);
   memcpy(on, axes, (size_t)v->view.n_dims * sizeof *on);
   int code = mafat_value_copy(g, &grouped, v);

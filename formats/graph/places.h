@@ -1,5 +1,6 @@
-/* Places constants for layers: in the file if stored suitably there, else as values of the
- * network. Included by formats/graph and formats/onnx. Allocates the network's values. */
+/* Decides where layers find their constants: in the file if it stores them as the kernels need
+ * them, else in a copy in the network (mafat_network.values). Included by formats/graph and
+ * formats/onnx. Allocates the network's values. */
 #ifndef MAFAT_FORMATS_GRAPH_PLACES_H
 #define MAFAT_FORMATS_GRAPH_PLACES_H
 
@@ -7,20 +8,20 @@
 
 /* Decodes one stored value. */
 double mafat_graph_number(const char *bytes, enum mafat_dtype type);
-/* Stores values as floats in the network. */
+/* Copies values to the network as floats; *out says where they are. */
 int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out,
                              const double *numbers, size_t n);
-/* Stores values as integers of a type in the network, as a file would. */
+/* Copies values to the network as integers of a type, in that type's bytes. */
 int mafat_graph_keep_whole(struct mafat_graph *g, struct mafat_constant *out, const double *numbers,
                            size_t n, enum mafat_dtype type);
 /* Places a constant row-major, in the file or in the network: floats, or integers if quantized. */
 int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out,
                       const struct mafat_value *v);
-/* Leaves a layer's weights in the file if the kernels can widen them as stored. False: they
- * cannot. */
+/* Makes the layer read narrow weights (4, 8 or 16 bits) from the file if the kernels can widen them
+ * as stored. False: they cannot, and nothing changes. */
 bool mafat_graph_place_narrow(struct mafat_graph *g, struct mafat_layer *l,
                               const struct mafat_value *v);
-/* Makes a constant a map, with its dimensions on these axes. */
+/* Adds a layer that puts out a constant as a map, with its dimensions on these axes. */
 int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out,
                              const struct mafat_value *v, const int *axes);
 /* Ensures that input `input` of an operator, *in, is a map: a constant is converted to *own, which

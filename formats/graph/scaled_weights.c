@@ -1,5 +1,5 @@
-/* Places quantized weights and their scales. Called by formats/graph/compute.c. Changes the layer
- * and its constants. */
+/* Decides where quantized weights and their scales are, and checks them. Called by
+ * formats/graph/compute.c. Changes the layer and its constants. */
 #include "formats/graph/scaled_weights.h"
 
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static int check_scales(struct mafat_graph *g, const struct mafat_layer *l,
     if (!mafat_multiplier_can(factor))
       code =
           mafat_graph_fail(g, MAFAT_EFORMAT,
-                           "filter %llu: scales of %g, %g and %g make a multiplier of 2^30 or more",
+                           "filter %llu: scales %g * %g / %g: would need a multiplier of 2^30 or "
+                           "more",
                            (unsigned long long)i, (double)in, scales[i], (double)out);
   }
   free(scales);
@@ -28,8 +29,8 @@ static int check_scales(struct mafat_graph *g, const struct mafat_layer *l,
 }
 
 /* Sets the zero point of the weights, as int8; TFLite's rule requires 0. */
-static int take_zero(struct mafat_graph *g, struct mafat_layer *l,
-                     const struct mafat_value *weights)
+static int set_zero(struct mafat_graph *g, struct mafat_layer *l,
+                    const struct mafat_value *weights)
 {
   int zero = weights->scales.zero - (weights->place.type == MAFAT_U8 ? MAFAT_SIGNED_TO_BYTE : 0);
   l->weights_zero = (signed char)zero;
@@ -63,11 +64,11 @@ int mafat_graph_place_hybrid(struct mafat_graph *g, struct mafat_layer *l,
   struct mafat_value real = *weights;
   if (mafat_network_in_type(g->network, (int)(l - g->network->layers)) != MAFAT_F32)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
-                            "an input of integers and floats as output: not run by this version");
+                            "integers as input and floats as output: not run by this version");
   if (!weights->scales.real && (weights->place.type != MAFAT_I8 || weights->scales.zero))
     return mafat_graph_fail(
         g, MAFAT_EUNSUPPORTED,
-        "weights beside floats: expected int8 with a zero point of 0, found %s with %d",
+        "weights of a float layer: expected int8 with a zero point of 0, found %s with %d",
         mafat_dtype_name((enum mafat_dtype)weights->place.type), weights->scales.zero);
   int code = check_scale_count(g, l, &weights->scales);
   if (code) return code;
@@ -88,10 +89,10 @@ int mafat_graph_place_integers(struct mafat_graph *g, struct mafat_layer *l,
         g, MAFAT_EUNSUPPORTED,
         "weights of %s, floats as input and integers as output: not run by this version", type);
   if (bias && bias->form != MAFAT_VALUE_NONE && bias->place.type != MAFAT_I32)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a bias of int32 beside weights of %s",
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a bias of int32 with weights of %s",
                             type);
   int code = check_scale_count(g, l, s);
-  if (code == MAFAT_OK) code = take_zero(g, l, weights);
+  if (code == MAFAT_OK) code = set_zero(g, l, weights);
   if (code == MAFAT_OK) code = check_scales(g, l, s, single);
   if (code == MAFAT_OK) code = put_scales(g, l, s);
   if (code) return code;

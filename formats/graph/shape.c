@@ -13,7 +13,7 @@
 
 /* ---- axes ---- */
 
-/* The axis of each dimension's innermost atom; the default axis for dimensions without atoms. */
+/* Returns the axis of each dimension's innermost atom; the default axis if it has no atom. */
 void mafat_graph_axes(const struct mafat_value *v, int *axes)
 {
   mafat_view_usual_axes(v->view.n_dims, axes);
@@ -47,7 +47,7 @@ int mafat_graph_lay(struct mafat_graph *g, struct mafat_value *out, const struct
 
 /* ---- views ---- */
 
-/* Copies all elements onto one axis first, if the dimensions cannot be split as they are. */
+/* Reshapes after copying all elements to channels, row-major: a view of those always exists. */
 static int reshape_flat(struct mafat_graph *g, struct mafat_value *out,
                         const struct mafat_value *in, int n_dims, const long long *dims)
 {
@@ -57,7 +57,7 @@ static int reshape_flat(struct mafat_graph *g, struct mafat_value *out,
   int code = mafat_graph_lay(g, out, in, axes);
   if (code == MAFAT_OK) mafat_view_linear(&out->view, 1, &all, MAFAT_AXIS_C);
   if (code == MAFAT_OK && !mafat_view_reshape(&out->view, &out->view, n_dims, dims))
-    code = mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "cannot be given these dimensions");
+    code = mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "cannot be reshaped to these dimensions");
   return code;
 }
 
@@ -89,7 +89,9 @@ int mafat_graph_reshape_open(struct mafat_graph *g, struct mafat_value *out,
     closed[k] = dims[k];
     if (dims[k] == -1 && open < 0) open = k;
     else if (dims[k] < 1 || __builtin_mul_overflow(known, dims[k], &known))
-      return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d would be %lld", k, dims[k]);
+      return mafat_graph_fail(g, MAFAT_EFORMAT,
+                              "dimension %d: expected at least 1, or one -1, found %lld", k,
+                              dims[k]);
   }
   if (open >= 0 && all % known)
     return mafat_graph_fail(g, MAFAT_EFORMAT, "cannot divide %lld elements by %lld", all, known);
@@ -97,7 +99,7 @@ int mafat_graph_reshape_open(struct mafat_graph *g, struct mafat_value *out,
   return mafat_graph_reshape(g, out, in, n_dims, closed);
 }
 
-/* Makes a constant in memory row-major again. */
+/* Reorders the values of a constant in memory to row-major, as its form requires. */
 static int settle_numbers(struct mafat_graph *g, struct mafat_value *v)
 {
   if (v->form != MAFAT_VALUE_NUMBERS) return MAFAT_OK;
@@ -121,6 +123,7 @@ int mafat_graph_transpose(struct mafat_graph *g, struct mafat_value *out,
 
 /* ---- slices ---- */
 
+/* Slices without a copy: keeps only the sources of these rows or channels. */
 static int slice_part(struct mafat_graph *g, struct mafat_value *v, int dim,
                       struct mafat_view_atom atom, long long first, long long n)
 {
@@ -131,7 +134,7 @@ static int slice_part(struct mafat_graph *g, struct mafat_value *v, int dim,
   int code = mafat_graph_cut_sources(g, mafat_sources_count(&v->sources));
   if (code) return code;
   code = mafat_sources_part(&part, &v->sources, rows, channels);
-  if (code) return mafat_graph_fail(g, code, "its map would consist of too many parts");
+  if (code) return mafat_graph_fail(g, code, "the map would consist of too many parts");
   free(v->sources.list);
   v->sources = part;
   v->shape.h = mafat_span_size(rows);
@@ -219,7 +222,7 @@ static bool is_view(const struct mafat_value *in, int dim)
   return mafat_value_outermost(&v, dim) != NULL;
 }
 
-/* Sets a slice as a part of a split layer, and its view. */
+/* Makes `part` of a split layer copy one slice; *to describes the slice's map. */
 static int set_output(struct mafat_graph *g, struct mafat_part *part, const struct mafat_value *in,
                       int dim, long long first, long long n, const int *axes, struct mafat_view *to)
 {
@@ -306,7 +309,7 @@ int mafat_graph_pad(struct mafat_graph *g, struct mafat_value *out, const struct
     steps[i] = e[axes[i]];
     dims[i] = laid.view.dims[i] + before[i] + after[i];
     if (dims[i] < 1)
-      code = mafat_graph_fail(g, MAFAT_EFORMAT, "nothing of dimension %d would be left", i);
+      code = mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d would have no elements", i);
     if (shares && (before[i] || after[i]))
       code = mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
                               "pads dimension %d, which shares an axis with others", i);
@@ -353,7 +356,8 @@ int mafat_graph_expand(struct mafat_graph *g, struct mafat_value *out, const str
       return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d of %lld cannot become %lld", i,
                               in->view.dims[i], dims[i]);
     if (from.n_atoms == MAFAT_VIEW_ATOMS - (in->view.n_atoms - next))
-      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "its elements lie along more than %d axes",
+      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
+                              "expected at most %d strided dimensions, found more",
                               MAFAT_VIEW_ATOMS);
     from.atoms_of[i] = 1;
     from.atoms[from.n_atoms++] =

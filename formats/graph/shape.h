@@ -16,23 +16,26 @@ int mafat_graph_reshape(struct mafat_graph *g, struct mafat_value *out,
 int mafat_graph_transpose(struct mafat_graph *g, struct mafat_value *out,
                           const struct mafat_value *in, const int *order);
 
-/* Puts each dimension whole on one axis, row-major within an axis; copies the map if necessary. */
+/* Puts each dimension on one axis of the map, axes[k], row-major within an axis. Copies the map if
+ * necessary. */
 int mafat_graph_lay(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                     const int *axes);
-/* The axes that the dimensions lie on, or the preferred ones if they are spread over several. */
+/* Returns the axis of each dimension. If a dimension is spread over several, that of its innermost
+ * elements. */
 void mafat_graph_axes(const struct mafat_value *v, int *axes);
 
 /* Selects n elements of one dimension, `step` apart, from `first` on; all are in range. */
 int mafat_graph_slice(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                       int dim, long long first, long long n, long long step);
-/* Splits a dimension into slices of these sizes; outs[k] NULL: not needed. If no view can express
- * it, adds one layer with an output per needed slice. */
+/* Splits a dimension into n slices of these sizes; outs[k] NULL: slice k is not needed. If the
+ * slices cannot be views, adds one layer with an output for each needed slice. */
 int mafat_graph_split(struct mafat_graph *g, struct mafat_value *const *outs,
                       const struct mafat_value *in, int dim, const long long *sizes, int n);
 /* Concatenates along one dimension. */
 int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out,
                        const struct mafat_value *const *in, int n, int dim);
-/* Adds elements before and after each dimension; negative counts remove elements. */
+/* Adds before[k] and after[k] elements at the ends of each dimension; negative counts remove
+ * elements. `outside`: how new elements are made; `fill`: their value if constant. */
 int mafat_graph_pad(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                     const long long *before, const long long *after, enum mafat_outside outside,
                     float fill);

@@ -13,7 +13,7 @@ bool mafat_npy_begins(const char *bytes, size_t n)
   return n >= sizeof magic - 1 && memcmp(bytes, magic, sizeof magic - 1) == 0;
 }
 
-/* Text after 'key': in a dictionary; NULL: absent. */
+/* Returns the text after 'key': in the header; NULL: absent. */
 static const char *find(const char *text, const char *key)
 {
   char quoted[32];
@@ -40,7 +40,8 @@ static int read_shape(const char *text, long long *dims)
   }
 }
 
-/* Offset of the header text, and its length; 0: unknown version, or the text is incomplete. */
+/* Returns the offset of the header's text; *length: its bytes. 0: unknown version, or the text is
+ * incomplete. */
 static size_t find_text(const char *bytes, size_t n, size_t *length)
 {
   const unsigned char *u = (const unsigned char *)bytes;

@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* bytes that a caller provides, or the whole file; NumPy's own headers have 128 */
+/* bytes of the file's beginning that a caller reads; NumPy's own headers have 128 */
 enum { MAFAT_NPY_ROOM = 4096 };
 
 struct mafat_npy {
-  const char *type, *shape; /* as in the text: '<f4', (1, 3) */
+  const char *type, *shape; /* begin in the header's text, unterminated: '<f4', (1, 3) */
   int rank;                 /* -1: not a shape, or more dimensions than a view has */
   long long dims[MAFAT_VIEW_DIMS];
   uint64_t begin;           /* byte offset of the elements */
