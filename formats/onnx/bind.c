@@ -1,10 +1,11 @@
-/* Makes values constants, from files of their own (TensorProto, raw or .npy). Called when a model
- * is read (import.c, through mafat_onnx_give). Opens these files. */
+/* Makes inputs and other values constants whose elements are in separate files (TensorProto, raw or
+ * .npy). Called when a model is read (import.c, through mafat_onnx_give). Opens these files. */
 #include "formats/onnx/reader.h"
 
 #include <string.h>
 
-/* Declared type and dimensions of a value, at most MAFAT_VIEW_DIMS. */
+/* Returns the declared type and dimensions of a value; rank -1 if unknown or above
+ * MAFAT_VIEW_DIMS. */
 static struct mafat_array known(const struct mafat_onnx_value *v)
 {
   struct mafat_array a = {.rank = -1};
@@ -52,7 +53,7 @@ static int read_array(struct mafat_onnx *m, const struct mafat_onnx_value *v, co
   struct mafat_array a = known(v);
   if (!a.type)
     return mafat_fail(d, MAFAT_EINVAL,
-                      "%s: the model does not say its type: expected a file NAME.pb of a tensor",
+                      "%s: the model declares no type for it: expected a tensor in a .pb file",
                       file->path);
   int code = mafat_array_read(&a, file, d);
   struct mafat_onnx_tensor *t = code ? NULL : mafat_onnx_take(&r, &w, 1, sizeof *t);

@@ -24,7 +24,7 @@ static int read_scales(const struct mafat_onnx_importer *i, const struct mafat_v
   return code;
 }
 
-/* Scales of each filter's sums: the input's times the weights'. */
+/* Computes the scale of each filter's sums: the input's scale times the weights'. */
 static int sum_scales(const struct mafat_onnx_importer *i, long long n, double **out)
 {
   float in = mafat_onnx_scale_of(i, mafat_onnx_in(i, 0));
@@ -33,7 +33,7 @@ static int sum_scales(const struct mafat_onnx_importer *i, long long n, double *
   return code;
 }
 
-/* True if the scales equal the sums' up to rounding. */
+/* True if the biases' scales equal the sums' scales up to rounding. */
 static bool are_alike(const double *scales, const double *sums, long long n)
 {
   for (long long k = 0; k < n; k++)
@@ -41,7 +41,7 @@ static bool are_alike(const double *scales, const double *sums, long long n)
   return true;
 }
 
-/* Quantizes biases at the sums' scales. *fit: they fit int32. */
+/* Quantizes biases at the sums' scales. Sets *fit to false if they do not fit int32. */
 static int round_biases(const struct mafat_onnx_importer *i, const struct mafat_value *bias,
                         const double *sums, struct mafat_value *out, bool *fit)
 {
@@ -65,8 +65,8 @@ static int round_biases(const struct mafat_onnx_importer *i, const struct mafat_
   return code;
 }
 
-/* Converts input 2 to int32. *fit false: impossible. */
-static int take_bias(const struct mafat_onnx_importer *i, struct mafat_value *out, bool *fit)
+/* Converts the bias, input 2, to int32 at the sums' scales. *fit false: impossible. */
+static int convert_bias(const struct mafat_onnx_importer *i, struct mafat_value *out, bool *fit)
 {
   const struct mafat_value *bias = mafat_onnx_in(i, 2), *weights = mafat_onnx_in(i, 1);
   bool whole = bias->form == MAFAT_VALUE_PLACE && bias->place.type == MAFAT_I32;
@@ -94,6 +94,7 @@ static int take_bias(const struct mafat_onnx_importer *i, struct mafat_value *ou
 
 /* ---- integers ---- */
 
+/* Runs the operator's importer; its output goes to *out and has type and scale *to. */
 static int run_row(struct mafat_onnx_importer *i, struct mafat_value *out,
                    const struct mafat_meaning *to)
 {
@@ -107,7 +108,7 @@ static int run_row(struct mafat_onnx_importer *i, struct mafat_value *out,
   return code;
 }
 
-/* Runs the operator's importer with other operands. */
+/* The same, with other operands than the node's. */
 static int run_with(struct mafat_onnx_importer *i, const struct mafat_value *const *list, int n,
                     struct mafat_value *out, const struct mafat_meaning *to)
 {
@@ -125,7 +126,7 @@ static int run_with_bias(struct mafat_onnx_importer *i, struct mafat_value *out,
                          const struct mafat_meaning *to, bool *done)
 {
   struct mafat_value bias;
-  int code = take_bias(i, &bias, done);
+  int code = convert_bias(i, &bias, done);
   const struct mafat_value *const list[MOST_OPERANDS] = {mafat_onnx_in(i, 0), mafat_onnx_in(i, 1),
                                                          &bias};
   if (code == MAFAT_OK && *done) code = run_with(i, list, MOST_OPERANDS, out, to);
@@ -171,6 +172,7 @@ int mafat_onnx_compute_whole(struct mafat_onnx_importer *i, struct mafat_value *
 
 /* ---- floats ---- */
 
+/* Converts a value to floats; copies it if it is not quantized. */
 static int floats_of(const struct mafat_onnx_importer *i, struct mafat_value *out,
                      const struct mafat_value *v)
 {
@@ -194,6 +196,7 @@ int mafat_onnx_make_floats(struct mafat_onnx_importer *i, int value)
   return MAFAT_OK;
 }
 
+/* Dequantizes the operands, computes the operator in floats, and quantizes its output. */
 static int compute_floats(struct mafat_onnx_importer *i, struct mafat_value *out,
                           const struct mafat_meaning *to)
 {

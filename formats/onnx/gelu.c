@@ -4,7 +4,7 @@
 #include "formats/onnx/importer.h"
 
 enum {
-  AHEAD = 16,      /* nodes among which the chain, with its constants, is expected */
+  AHEAD = 16, /* number of nodes, from the current one on, in which the chain is searched */
   MOST_LINKS = 5,
   MOST_NUMBERS = 3
 };
@@ -20,7 +20,7 @@ struct gelu_chain {
 
 /* ---- structure of the chain ---- */
 
-/* Finds a reader from the current node on, other than `but`. */
+/* Finds a node that reads v, among the next AHEAD nodes and other than `but`. */
 static const struct mafat_onnx_node *find_reader(const struct mafat_onnx_importer *i,
                                                  const struct mafat_onnx_value *v,
                                                  const struct mafat_onnx_node *but)
@@ -42,7 +42,7 @@ static bool can_be_left_out(const struct mafat_onnx_importer *i, const struct ma
          value->readers == 1;
 }
 
-/* The only reader of this node's output. */
+/* Returns the only reader of this node's output; NULL: none, or several. */
 static const struct mafat_onnx_node *next_of(const struct mafat_onnx_importer *i,
                                              const struct mafat_onnx_node *n)
 {
@@ -50,7 +50,7 @@ static const struct mafat_onnx_node *next_of(const struct mafat_onnx_importer *i
                                                                  : NULL;
 }
 
-/* The other one of two inputs, besides v. NULL: another operator. */
+/* Returns the other input of a node with two inputs, one of them v. NULL: not such an op_type. */
 static const struct mafat_onnx_value *beside(const struct mafat_onnx_node *n, const char *op_type,
                                              const struct mafat_onnx_value *v)
 {
@@ -58,6 +58,7 @@ static const struct mafat_onnx_value *beside(const struct mafat_onnx_node *n, co
   return n->inputs[0] == v ? n->inputs[1] : n->inputs[0];
 }
 
+/* Adds a node to the chain, and a number to be checked later. False: `number` is NULL. */
 static bool expect(struct gelu_chain *c, const struct mafat_onnx_node *n,
                    const struct mafat_onnx_value *number, double expected)
 {
@@ -68,7 +69,7 @@ static bool expect(struct gelu_chain *c, const struct mafat_onnx_node *n,
   return true;
 }
 
-/* True for v * factor, or v divided by its inverse. */
+/* True if the node computes v * factor or v / (1 / factor). The factor is checked later. */
 static bool scales(struct gelu_chain *c, const struct mafat_onnx_node *n,
                    const struct mafat_onnx_value *v, double factor)
 {
@@ -76,7 +77,8 @@ static bool scales(struct gelu_chain *c, const struct mafat_onnx_node *n,
   return n && n->inputs[0] == v && expect(c, n, beside(n, "Div", v), 1 / factor);
 }
 
-/* Finds the multiplication by 1/2, which may apply to the product, to the sum or to x. */
+/* Finds the end of the chain: the product of x and the sum, and the multiplication by 1/2, which
+ * may apply to the product, to the sum or to x. of_x: the second node that reads x. */
 static bool ends(const struct mafat_onnx_importer *i, struct gelu_chain *c,
                  const struct mafat_onnx_value *x, const struct mafat_onnx_node *of_x,
                  const struct mafat_onnx_node *sum)
@@ -98,6 +100,8 @@ static bool ends(const struct mafat_onnx_importer *i, struct gelu_chain *c,
          beside(next, "Mul", s) == of_x->outputs[0];
 }
 
+/* Finds the nodes of a GELU of x. scale, of_x: the two nodes that read x; scale divides by
+ * sqrt(2). */
 static bool find_chain(const struct mafat_onnx_importer *i, struct gelu_chain *c,
                        const struct mafat_onnx_value *x, const struct mafat_onnx_node *scale,
                        const struct mafat_onnx_node *of_x)
@@ -113,7 +117,8 @@ static bool find_chain(const struct mafat_onnx_importer *i, struct gelu_chain *c
 
 /* ---- constants of the chain ---- */
 
-/* Checks that a constant is one number, which does not change the dimensions. */
+/* *is: the value is a constant with one element, equal to `expected`, of at most n_dims
+ * dimensions. With more, it would change the dimensions of the result. */
 static int check_number(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
                         double expected, int n_dims, bool *is)
 {
@@ -130,7 +135,8 @@ static int check_number(const struct mafat_onnx_importer *i, const struct mafat_
   return MAFAT_OK;
 }
 
-/* Replaces the chain. Outputs of the other nodes are marked as made, so they are skipped. */
+/* Adds the activation. Outputs of the chain's other nodes get some value, so that these nodes are
+ * skipped later. */
 static int fold(struct mafat_onnx_importer *i, const struct gelu_chain *c, struct mafat_value *in)
 {
   struct mafat_value *out = &i->values[c->last->outputs[0]->index];

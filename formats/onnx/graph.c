@@ -115,7 +115,7 @@ static void read_initializer(struct mafat_onnx_reader *r, struct mafat_wire *w,
 
 /* ---- the graph ---- */
 
-/* Lists with a known number of entries. */
+/* The graph's lists, allocated with the counts of a first pass. */
 struct lists {
   struct mafat_onnx_node *nodes;
   struct mafat_onnx_tensor *tensors;

@@ -168,7 +168,7 @@ static int read_numbers(void *context, const struct mafat_constant *place, uint6
   return mafat_onnx_tensor_doubles(i->model, &t, first, (size_t)n, to, d);
 }
 
-static int take_dims(struct mafat_graph *g, const struct mafat_onnx_tensor *t, long long *dims)
+static int copy_dims(struct mafat_graph *g, const struct mafat_onnx_tensor *t, long long *dims)
 {
   if (t->rank > MAFAT_VIEW_DIMS)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "constant '%.100s' has %d dimensions", t->name,
@@ -177,7 +177,8 @@ static int take_dims(struct mafat_graph *g, const struct mafat_onnx_tensor *t, l
   return MAFAT_OK;
 }
 
-/* Type of a constant that stays in the file; MAFAT_N_DTYPES: it is read instead. */
+/* Returns the element type of a constant that stays in the file; MAFAT_N_DTYPES: its values are
+ * read now. */
 static enum mafat_dtype place_type(const struct mafat_onnx_tensor *t)
 {
   if (t->form != MAFAT_ONNX_PLACE) return MAFAT_N_DTYPES;
@@ -190,7 +191,7 @@ int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value 
   enum { MOST = 1 << 20 };
   static const uint64_t most_placed = (UINT64_C(1) << 40) - 1; /* limit of elements in the file */
   long long dims[MAFAT_VIEW_DIMS];
-  int code = take_dims(i->g, t, dims);
+  int code = copy_dims(i->g, t, dims);
   if (code) return code;
   enum mafat_dtype type = place_type(t);
   if (t->n > most_placed)
@@ -229,7 +230,7 @@ static enum mafat_dtype input_type(const struct mafat_onnx_value *v)
   }
 }
 
-/* Dimensions of an input; an unknown first dimension is the batch of 1. */
+/* Returns the dimensions of an input. An unknown first dimension is the batch, taken as 1. */
 static int input_dims(struct mafat_graph *g, const struct mafat_onnx_value *v, long long *dims)
 {
   const struct mafat_onnx_info *info = v->info;
@@ -264,7 +265,7 @@ static int make_inputs(struct mafat_onnx_importer *i)
     if (v->initializer) continue;
     if (value->form != MAFAT_VALUE_NONE) {
       code =
-          mafat_graph_fail(i->g, MAFAT_EFORMAT, "input '%.100s' is there more than once", v->name);
+          mafat_graph_fail(i->g, MAFAT_EFORMAT, "input '%.100s' is listed more than once", v->name);
       break;
     }
     if ((code = input_dims(i->g, v, dims))) break;
@@ -295,8 +296,9 @@ static struct mafat_value *begin_value(struct mafat_onnx_importer *i,
   return value;
 }
 
-/* Initializes only values that are made, read, or inputs or outputs. Others stay zero and take no
- * memory pages: a file of names alone would need a hundred times its size. */
+/* Initializes values and counts their readers. Values that no node, input or output names are not
+ * touched, so their memory pages stay unallocated: a file with only names would otherwise need a
+ * hundred times its size. */
 static void begin_values(struct mafat_onnx_importer *i)
 {
   for (int n = 0; n < i->model->n_nodes; n++) {
@@ -307,11 +309,11 @@ static void begin_values(struct mafat_onnx_importer *i)
       if (node->outputs[k]) begin_value(i, node->outputs[k]);
   }
   for (int k = 0; k < i->model->n_inputs; k++) begin_value(i, i->model->inputs[k]);
-  /* an output is not changed later */
+  /* two more readers: nothing is folded into the layer that makes an output */
   for (int k = 0; k < i->model->n_outputs; k++) begin_value(i, i->model->outputs[k])->readers += 2;
 }
 
-/* Clears values; some are listed twice. */
+/* Clears the values of a list. Clearing one twice does no harm. */
 static void clear_values(struct mafat_onnx_importer *i, const struct mafat_onnx_value *const *list,
                          int n)
 {
@@ -350,7 +352,7 @@ int mafat_onnx_variant(const struct mafat_onnx_importer *i)
   return i->row->variant;
 }
 
-/* Makes values of initializers, when they are first read. */
+/* Makes values of the node's inputs that are initializers and were not read before. */
 static int make_ready(struct mafat_onnx_importer *i)
 {
   for (int k = 0; k < i->node->n_inputs; k++) {
@@ -378,15 +380,15 @@ static int check_outputs(struct mafat_onnx_importer *i)
              : mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no output");
 }
 
-/* True if an earlier node made this node's output as well. */
+/* True if the import of an earlier node made this node's only output, as when both were folded. */
 static bool is_made(const struct mafat_onnx_importer *i)
 {
   return i->node->n_outputs == 1 && i->node->outputs[0] &&
          mafat_onnx_out(i, 0)->form != MAFAT_VALUE_NONE && i->node->outputs[0]->makers == 1;
 }
 
-/* Makes a node the current one; fails if its operator is unsupported. */
-static int take_node(struct mafat_onnx_importer *i, int index)
+/* Makes node `index` the current one; fails if its operator is unsupported. */
+static int set_node(struct mafat_onnx_importer *i, int index)
 {
   i->node = &i->model->nodes[index];
   i->g->node = index;
@@ -405,11 +407,11 @@ static int take_node(struct mafat_onnx_importer *i, int index)
                           i->node->n_outputs);
 }
 
-/* Checks all operators first, because an unsupported operator is the most helpful message. */
+/* Checks all operators before anything else: an unsupported operator explains most failures. */
 static int check_operators(struct mafat_onnx_importer *i)
 {
   int code = MAFAT_OK;
-  for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) code = take_node(i, n);
+  for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) code = set_node(i, n);
   if (code == MAFAT_OK) i->g->operator_name = NULL;
   return code;
 }
@@ -422,7 +424,7 @@ static int check_inputs(struct mafat_onnx_importer *i)
     for (int k = 0; k < node->n_outputs; k++) {
       const struct mafat_onnx_value *v = node->outputs[k];
       if (!v || !v->is_input) continue;
-      int code = take_node(i, n);
+      int code = set_node(i, n);
       return code ? code
                   : mafat_graph_fail(i->g, MAFAT_EFORMAT,
                                      "output '%.100s' is an input of the model", v->name);
@@ -437,7 +439,7 @@ static int check_constants(struct mafat_onnx_importer *i)
   for (int k = 0; k < mafat_onnx_n_values(i->model); k++) {
     const struct mafat_onnx_value *v = mafat_onnx_value(i->model, k);
     if (v->initializer && v->makers > 1 && v->node < 0)
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "initializer '%.100s' is there more than once",
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "initializer '%.100s' is listed more than once",
                               v->name);
   }
   return MAFAT_OK;
@@ -447,7 +449,7 @@ static int import_node(struct mafat_onnx_importer *i, int index)
 {
   i->node = &i->model->nodes[index];
   if (is_made(i)) return MAFAT_OK;
-  int code = take_node(i, index), readers[MAFAT_ONNX_MOST_PARTS];
+  int code = set_node(i, index), readers[MAFAT_ONNX_MOST_PARTS];
   if (code) return code;
   i->opset = i->own_opset;
   if (!(i->node->n_inputs > 0 && i->node->inputs[0]) && strcmp(i->row->op_type, "Constant") != 0)
@@ -498,7 +500,7 @@ static int copy_paths(struct mafat_onnx_importer *i)
   return n->n_files == count ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
 }
 
-/* Copies the states of files, as far as they were opened. */
+/* Copies the state of each file to the network; unknown for files that were not opened. */
 static void copy_states(struct mafat_onnx_importer *i)
 {
   struct mafat_network *n = i->g->network;
@@ -523,7 +525,7 @@ static int import(struct mafat_onnx_importer *i)
   begin_values(i);
   code = mafat_onnx_note_readers(i);
   if (code == MAFAT_OK) code = make_inputs(i);
-  /* first the Constant nodes, for importers that look ahead */
+  /* Constant nodes first, because importers look at constants of later nodes */
   for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) {
     const struct mafat_onnx_node *node = &i->model->nodes[n];
     if (strcmp(node->op_type, "Constant") == 0 && node->n_outputs == 1) code = import_node(i, n);

@@ -10,12 +10,13 @@
 
 extern const struct mafat_reader mafat_onnx_reader;
 
-/* The caller keeps the model and may close it afterwards. MAFAT_EUNSUPPORTED: an unsupported
+/* Makes a network from a model, which may be closed afterwards. MAFAT_EUNSUPPORTED: an unsupported
  * operator or attribute, named by the diagnostic; MAFAT_EFORMAT: the model is inconsistent. */
 int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *model,
                        struct mafat_diagnostic *d);
 
-/* Reads the file, then imports. given: inputs that are constants; NULL: none. */
+/* Reads a file and makes a network from it. given: inputs to be replaced by constants; NULL:
+ * none. */
 int mafat_onnx_network_of(struct mafat_network **out, struct mafat_model_file *file,
                           const struct mafat_given *given, struct mafat_diagnostic *d);
 

@@ -50,7 +50,8 @@ static int invert_deviation(struct mafat_onnx_importer *i, const struct mafat_va
   return code;
 }
 
-/* Adds layers for outputs that only training reads. */
+/* Makes the second and third output, mean and inverse deviation, which usually only training
+ * reads. */
 static int put_out_statistics(struct mafat_onnx_importer *i, const struct mafat_value *in,
                               const bool *over, float epsilon)
 {
@@ -66,7 +67,7 @@ static int put_out_statistics(struct mafat_onnx_importer *i, const struct mafat_
   return code;
 }
 
-/* Normalizes integers with float factors per channel (takes.c). */
+/* Normalizes integers, with float factors and offsets per channel. takes.c has checked them. */
 static int normalize_numbers(struct mafat_onnx_importer *i, const struct mafat_value *in,
                              const bool *over, struct mafat_normalize how)
 {
@@ -133,19 +134,20 @@ static int import_lp_norm(struct mafat_onnx_importer *i)
 /* ---- reductions ---- */
 
 /* True if the reduction of a single element is the element. */
-static bool takes_one_as_it_is(enum mafat_reduction how)
+static bool keeps_one(enum mafat_reduction how)
 {
   return how != MAFAT_REDUCE_L1 && how != MAFAT_REDUCE_L2 && how != MAFAT_REDUCE_SUM_OF_SQUARES &&
          how != MAFAT_REDUCE_LOG_SUM;
 }
 
-/* Rejects reductions of integers whose result would have to be truncated. */
+/* Rejects reductions of integers whose result may have a fraction, which ONNX truncates. */
 static int refuse_fractions(const struct mafat_onnx_importer *i, enum mafat_reduction how)
 {
   bool cuts = how == MAFAT_REDUCE_MEAN || how == MAFAT_REDUCE_L2 || how == MAFAT_REDUCE_LOG_SUM ||
               how == MAFAT_REDUCE_LOG_SUM_EXP;
   if (!cuts || !mafat_onnx_is_whole(i, 0)) return MAFAT_OK;
-  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "of integers: expected an input of type float");
+  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                          "expected an input of type float, found integers");
 }
 
 static int import_reduce(struct mafat_onnx_importer *i)
@@ -160,7 +162,7 @@ static int import_reduce(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = mafat_onnx_flag(i, "keepdims", true, &keep);
   if (code == MAFAT_OK) code = mafat_onnx_flag(i, "noop_with_empty_axes", false, &nothing);
   if (code == MAFAT_OK) code = refuse_fractions(i, how);
-  /* no axes at all: each element by itself */
+  /* none: noop_with_empty_axes is set, so each element is reduced by itself */
   bool none = code == MAFAT_OK && n < 1 && nothing, all = n < 1 && !none;
   /* duplicates are ignored, like in onnxruntime */
   for (int k = 0; k < n && code == MAFAT_OK; k++) {
@@ -168,7 +170,7 @@ static int import_reduce(struct mafat_onnx_importer *i)
     if (code == MAFAT_OK) over[dim] = true;
   }
   for (int k = 0; code == MAFAT_OK && k < in->view.n_dims; k++) over[k] = over[k] || all;
-  if (code == MAFAT_OK && none && takes_one_as_it_is(how))
+  if (code == MAFAT_OK && none && keeps_one(how))
     code = mafat_value_copy(i->g, mafat_onnx_out(i, 0), in);
   else if (code == MAFAT_OK)
     code = mafat_graph_reduce(i->g, mafat_onnx_out(i, 0), in, over,
@@ -222,7 +224,7 @@ static int import_topk(struct mafat_onnx_importer *i)
   return code;
 }
 
-/* The mean or maximum of each map of a picture. */
+/* Reduces all dimensions after batch and channels: the mean or maximum of each channel. */
 static int import_global_pool(struct mafat_onnx_importer *i)
 {
   struct mafat_value own;
@@ -261,7 +263,7 @@ static bool find_word(const char *word, const char *const *words, int n, int *in
   return false;
 }
 
-static int take_cubic(struct mafat_onnx_importer *i, struct mafat_resample *r)
+static int read_cubic(struct mafat_onnx_importer *i, struct mafat_resample *r)
 {
   bool exclude;
   int code = mafat_onnx_float(i, "cubic_coeff_a", -.75f, &r->keys);
@@ -272,7 +274,7 @@ static int take_cubic(struct mafat_onnx_importer *i, struct mafat_resample *r)
   return MAFAT_OK;
 }
 
-/* Rejects options of newer opsets. */
+/* Rejects unsupported attributes of newer opsets. */
 static int refuse_more(struct mafat_onnx_importer *i)
 {
   static const char *const stretch = "stretch";
@@ -293,7 +295,7 @@ static int refuse_more(struct mafat_onnx_importer *i)
   return MAFAT_OK;
 }
 
-static int take_modes(struct mafat_onnx_importer *i, struct mafat_resample *r)
+static int read_modes(struct mafat_onnx_importer *i, struct mafat_resample *r)
 {
   static const char *const coordinates[MAFAT_N_COORDINATES] = {
       "half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
@@ -323,11 +325,12 @@ static int take_modes(struct mafat_onnx_importer *i, struct mafat_resample *r)
   if (!find_word(rounding, roundings, MAFAT_N_ROUNDINGS, &index))
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute nearest_mode: found '%.40s'", rounding);
   r->rounding = (enum mafat_rounding)index;
-  return take_cubic(i, r);
+  return read_cubic(i, r);
 }
 
-/* Reads sizes or scales of all dimensions; scales are 0 if sizes are given. */
-static int take_sizes(struct mafat_onnx_importer *i, const struct mafat_value *in, long long *sizes,
+/* Reads the output's sizes, or scales and computes the sizes. All scales are 0 if the node has
+ * sizes. */
+static int read_sizes(struct mafat_onnx_importer *i, const struct mafat_value *in, long long *sizes,
                       double *scales)
 {
   int n = 0, n_dims = in->view.n_dims, at = i->opset < 11 ? 1 : 2, code = MAFAT_OK;
@@ -355,7 +358,7 @@ static int take_sizes(struct mafat_onnx_importer *i, const struct mafat_value *i
   for (int k = 0; k < n; k++) {
     if (!(scales[k] > 0 && scales[k] < 1e6))
       return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected scales above 0, found %g", scales[k]);
-    /* 10 x 0.7 gives 7, as ONNX' own shape inference computes */
+    /* in floats, as ONNX's own shape inference does: 10 * 0.7 gives 7 */
     sizes[k] = (long long)floorf((float)in->view.dims[k] * (float)scales[k]);
   }
   return MAFAT_OK;
@@ -374,7 +377,7 @@ static int find_old_rounding(struct mafat_onnx_importer *i, const double *scales
   if (fewer && more && r->interpolation == MAFAT_INTERPOLATE_NEAREST)
     return mafat_graph_fail(
         i->g, MAFAT_EUNSUPPORTED,
-        "scales: of rows and columns one above 1 and one below, which is not run");
+        "scales: enlarging rows and shrinking columns, or the reverse, is not supported");
   r->rounding = fewer ? MAFAT_ROUND_CEIL : MAFAT_ROUND_FLOOR;
   return MAFAT_OK;
 }
@@ -386,9 +389,9 @@ static int resize(struct mafat_onnx_importer *i, const struct mafat_value *in)
   struct mafat_view view;
   long long sizes[MAFAT_VIEW_DIMS], e[MAFAT_N_AXES];
   double scales[MAFAT_VIEW_DIMS];
-  int axes[MAFAT_VIEW_DIMS], n = in->view.n_dims, code = take_modes(i, &r);
+  int axes[MAFAT_VIEW_DIMS], n = in->view.n_dims, code = read_modes(i, &r);
   if (code == MAFAT_OK) code = refuse_more(i);
-  if (code == MAFAT_OK) code = take_sizes(i, in, sizes, scales);
+  if (code == MAFAT_OK) code = read_sizes(i, in, sizes, scales);
   if (code == MAFAT_OK && i->opset < 11) code = find_old_rounding(i, scales, n, &r);
   if (code) return code;
   if (n < 1 || n > 4)
@@ -399,7 +402,7 @@ static int resize(struct mafat_onnx_importer *i, const struct mafat_value *in)
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "dimension %d would be %lld", k, sizes[k]);
     if (k < n - 2 && sizes[k] != in->view.dims[k])
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                              "dimension %d would be another: expected the last two alone", k);
+                              "dimension %d would be resized: expected only the last two", k);
   }
   r.x = (struct mafat_resample_axis){(int)sizes[n - 1], scales[n - 1]};
   r.y = n > 1 ? (struct mafat_resample_axis){(int)sizes[n - 2], scales[n - 2]}

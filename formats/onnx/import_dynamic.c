@@ -6,7 +6,7 @@
 #include "formats/graph/shape.h"
 #include "formats/onnx/importer.h"
 
-/* The maximum or minimum of all elements and 0. */
+/* Computes the maximum or minimum of all elements and 0. */
 static int find_end(struct mafat_onnx_importer *i, struct mafat_value *out,
                     const struct mafat_value *in, bool largest)
 {
@@ -24,7 +24,8 @@ static int find_end(struct mafat_onnx_importer *i, struct mafat_value *out,
 
 enum { STEPS = 255 }; /* of uint8 */
 
-/* Computes (maximum - minimum) / 255; if all elements are 0, any scale is right. */
+/* Computes (maximum - minimum) / 255, but at least the smallest normal float: if all elements are
+ * 0, any scale above 0 is right. */
 static int find_scale(struct mafat_onnx_importer *i, struct mafat_value *out,
                       const struct mafat_value *least, const struct mafat_value *most)
 {
@@ -71,7 +72,7 @@ static int import_dynamic(struct mafat_onnx_importer *i)
   for (int k = 0; k < N_PARTS; k++) parts[k] = (struct mafat_value){.maker = -1};
   if (code == MAFAT_OK && in->form != MAFAT_VALUE_MAP)
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "expected what is computed in runs, found a constant");
+                            "expected a tensor computed at run time, found a constant");
   if (code == MAFAT_OK) code = find_end(i, &parts[LEAST], in, false);
   if (code == MAFAT_OK) code = find_end(i, &parts[MOST], in, true);
   parts[LEAST].readers = 2; /* both are read here */
@@ -92,8 +93,8 @@ static int import_dynamic(struct mafat_onnx_importer *i)
 
 /* ---- integer products, without zero points ---- */
 
-/* Lays a zero point: per tensor, or per index of a dimension (the last one of b, the one before of
- * a). */
+/* Reshapes a zero point so that it can be subtracted from `of`: one number, or one for each index
+ * of dimension `dim`. */
 static int lay_zero(struct mafat_onnx_importer *i, struct mafat_value *out,
                     const struct mafat_value *zero, const struct mafat_value *of, int dim)
 {
@@ -105,7 +106,8 @@ static int lay_zero(struct mafat_onnx_importer *i, struct mafat_value *out,
   return mafat_graph_reshape(i->g, out, zero, of->view.n_dims, dims);
 }
 
-static int take_factor(struct mafat_onnx_importer *i, struct mafat_value *out, int index, int zero,
+/* Converts input `index` to floats, minus the zero point in input `zero`, if any. */
+static int make_factor(struct mafat_onnx_importer *i, struct mafat_value *out, int index, int zero,
                        int dim)
 {
   struct mafat_value plain = {.maker = -1}, laid = {.maker = -1};
@@ -129,8 +131,8 @@ static int import_product(struct mafat_onnx_importer *i)
   struct mafat_value a = {.maker = -1}, b = {.maker = -1};
   const struct mafat_value *const list[2] = {&a, &b};
   int n_a = mafat_onnx_in(i, 0)->view.n_dims, n_b = mafat_onnx_in(i, 1)->view.n_dims;
-  int code = take_factor(i, &a, 0, 2, windows ? -1 : n_a - 2);
-  if (code == MAFAT_OK) code = take_factor(i, &b, 1, 3, windows ? 0 : n_b - 1);
+  int code = make_factor(i, &a, 0, 2, windows ? -1 : n_a - 2);
+  if (code == MAFAT_OK) code = make_factor(i, &b, 1, 3, windows ? 0 : n_b - 1);
   if (code) goto end;
   i->operands = list;
   i->n_operands = 2;

@@ -17,8 +17,8 @@ static const struct mafat_graph_dims dims_of_rows = {
 static const struct mafat_graph_dims dims_of_columns = {
     4, {MAFAT_AXIS_W, MAFAT_AXIS_C, MAFAT_AXIS_H, -1}};
 
-/* True for a batch of pictures. It is supported if each picture is one row or one column of a
- * map. */
+/* True for a batch of several pictures. It is supported only if each picture has a single row or
+ * column: the batch then becomes the rows or columns of one map. */
 static bool is_batch(const struct mafat_value *in)
 {
   return in->view.n_dims == 4 && in->view.dims[0] > 1;
@@ -50,9 +50,9 @@ static int refuse_map(struct mafat_onnx_importer *i, const struct mafat_value *i
                           "expected an input of 3 or 4 dimensions, found %d", in->view.n_dims);
 }
 
-/* Input as a map of one picture, with its channels on the channel axis. A batch of sequences
- * becomes the rows of a map, if no window spans rows. The caller clears *own. */
-static int take_map(struct mafat_onnx_importer *i, int index, struct mafat_value *own)
+/* Returns input `index` as a map of one picture, with its channels on the channel axis. The caller
+ * clears *own. */
+static int read_map(struct mafat_onnx_importer *i, int index, struct mafat_value *own)
 {
   struct mafat_value constant;
   const struct mafat_value *in;
@@ -72,7 +72,7 @@ struct window_attributes {
   bool ceil;
 };
 
-static int take_pair(struct mafat_onnx_importer *i, const char *name, int n_space,
+static int read_pair(struct mafat_onnx_importer *i, const char *name, int n_space,
                      long long otherwise, long long *values)
 {
   int n, code = mafat_onnx_ints(i, name, n_space, values, &n);
@@ -89,7 +89,8 @@ static int take_pair(struct mafat_onnx_importer *i, const char *name, int n_spac
   return MAFAT_OK;
 }
 
-/* auto_pad: padding for one output per stride. */
+/* Sets the padding of auto_pad SAME: ceil(extent / stride) outputs. upper: the odd pixel goes
+ * after. */
 static void pad_same(struct window_attributes *w, const struct mafat_shape *in, bool upper)
 {
   const int extents[2] = {in->h, in->w};
@@ -103,7 +104,7 @@ static void pad_same(struct window_attributes *w, const struct mafat_shape *in, 
   }
 }
 
-static int take_pads(struct mafat_onnx_importer *i, const struct mafat_shape *in, int n_space,
+static int read_pads(struct mafat_onnx_importer *i, const struct mafat_shape *in, int n_space,
                      struct window_attributes *w)
 {
   const char *mode;
@@ -130,28 +131,28 @@ static int take_pads(struct mafat_onnx_importer *i, const struct mafat_shape *in
   return MAFAT_OK;
 }
 
-/* Reads the window's attributes. kernel[k] 0: from the attribute. */
-static int take_window(struct mafat_onnx_importer *i, const struct mafat_value *in,
+/* Reads the window's attributes. kernel: size of the weights; NULL: only kernel_shape has it. */
+static int read_window(struct mafat_onnx_importer *i, const struct mafat_value *in,
                        const long long *kernel, struct window_attributes *w)
 {
   int n_space = in->view.n_dims - 2, code = MAFAT_OK;
   *w = (struct window_attributes){{1, 1}, {1, 1}, {1, 1}, {0}, false};
   if (mafat_onnx_attribute(i->node, "kernel_shape"))
-    code = take_pair(i, "kernel_shape", n_space, 1, w->kernel);
+    code = read_pair(i, "kernel_shape", n_space, 1, w->kernel);
   else if (kernel) memcpy(w->kernel, kernel, sizeof w->kernel);
   else code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no attribute kernel_shape");
   if (code == MAFAT_OK && kernel && memcmp(kernel, w->kernel, sizeof w->kernel) != 0)
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT,
                             "attribute kernel_shape is %lld x %lld, of weights for %lld x %lld",
                             w->kernel[0], w->kernel[1], kernel[0], kernel[1]);
-  if (code == MAFAT_OK) code = take_pair(i, "strides", n_space, 1, w->strides);
-  if (code == MAFAT_OK) code = take_pair(i, "dilations", n_space, 1, w->dilations);
+  if (code == MAFAT_OK) code = read_pair(i, "strides", n_space, 1, w->strides);
+  if (code == MAFAT_OK) code = read_pair(i, "dilations", n_space, 1, w->dilations);
   for (int k = 0; k < 2 && code == MAFAT_OK; k++)
     if ((w->kernel[k] - 1) * w->dilations[k] >= MAFAT_MAX_EXTENT)
       code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
                               "a window of %lld taps, %lld apart, is too large", w->kernel[k],
                               w->dilations[k]);
-  if (code == MAFAT_OK) code = take_pads(i, &in->shape, n_space, w);
+  if (code == MAFAT_OK) code = read_pads(i, &in->shape, n_space, w);
   if (code == MAFAT_OK) mafat_onnx_take_pads(i, w->pads);
   if (code == MAFAT_OK) code = mafat_onnx_flag(i, "ceil_mode", false, &w->ceil);
   int k = is_of_columns(in);
@@ -159,8 +160,8 @@ static int take_window(struct mafat_onnx_importer *i, const struct mafat_value *
   return code == MAFAT_OK && is_batch(in) && !alone ? refuse_map(i, in) : code;
 }
 
-/* Taps along an axis. With ceil_mode the last output's window may exceed the padding, but begins
- * inside or before the map. */
+/* Returns the taps along axis k (0: rows). With ceil_mode the last output's window may exceed the
+ * padding, but it must begin before the map's end. */
 static struct mafat_taps taps_of(const struct window_attributes *w, int k, int extent)
 {
   struct mafat_taps t = {(int)w->kernel[k], (int)w->strides[k], (int)w->dilations[k],
@@ -180,14 +181,14 @@ static struct mafat_window window_of(const struct window_attributes *w,
 
 /* ---- convolutions ---- */
 
-/* Kernel size from weights [a][b][kernel], with one or two kernel dimensions. */
+/* Reads the kernel's size from the dimensions of the weights: the last one or two. */
 static int weights_kernel(struct mafat_onnx_importer *i, const struct mafat_value *in,
                           const struct mafat_value *weights, long long *kernel)
 {
   int n_space = in->view.n_dims - 2;
   if (!mafat_value_is_constant(weights))
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "expected constant weights, found what is computed in runs");
+                            "expected constant weights, found a tensor computed at run time");
   if (weights->view.n_dims != n_space + 2)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected weights of %d dimensions, found %d",
                             n_space + 2, weights->view.n_dims);
@@ -205,7 +206,7 @@ static int weights_kernel(struct mafat_onnx_importer *i, const struct mafat_valu
   return MAFAT_OK;
 }
 
-static int take_groups(struct mafat_onnx_importer *i, long long *groups)
+static int read_groups(struct mafat_onnx_importer *i, long long *groups)
 {
   int code = mafat_onnx_int(i, "group", 1, groups);
   if (code == MAFAT_OK && (*groups < 1 || *groups > MAFAT_MAX_EXTENT))
@@ -219,12 +220,12 @@ static int convolve(struct mafat_onnx_importer *i, const struct mafat_value *in)
   struct window_attributes w;
   long long kernel[2], groups = 1;
   int code = weights_kernel(i, in, weights, kernel);
-  if (code == MAFAT_OK) code = take_groups(i, &groups);
-  if (code == MAFAT_OK) code = take_window(i, in, kernel, &w);
+  if (code == MAFAT_OK) code = read_groups(i, &groups);
+  if (code == MAFAT_OK) code = read_window(i, in, kernel, &w);
   if (code == MAFAT_OK &&
       (weights->view.dims[1] * groups != in->shape.c || weights->view.dims[0] % groups))
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT,
-                            "weights for %lld channels in %lld groups, an input of %d",
+                            "weights for %lld channels in each of %lld groups, but an input of %d",
                             weights->view.dims[1], groups, in->shape.c);
   if (code == MAFAT_OK && bias->form == MAFAT_VALUE_MAP)
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected a constant bias");
@@ -238,20 +239,20 @@ static int convolve(struct mafat_onnx_importer *i, const struct mafat_value *in)
 static int import_conv(struct mafat_onnx_importer *i)
 {
   struct mafat_value in;
-  int code = take_map(i, 0, &in);
+  int code = read_map(i, 0, &in);
   if (code == MAFAT_OK) code = convolve(i, &in);
   mafat_value_clear(&in);
   return code;
 }
 
-/* Attributes of a transposed convolution: its window, and the outputs that are cropped before and
- * after. */
+/* Attributes of a transposed convolution, for rows and columns: its window, outputs cropped before
+ * and after, and outputs added at the end (output_padding). */
 struct transposed {
   long long kernel[2], strides[2], dilations[2], before[2], after[2], more[2];
 };
 
 /* Reads one value per axis from an optional attribute; the default is `least`. */
-static int take_extents(struct mafat_onnx_importer *i, const char *name, int n_space,
+static int read_extents(struct mafat_onnx_importer *i, const char *name, int n_space,
                         long long least, long long *values)
 {
   long long list[2];
@@ -269,16 +270,16 @@ static int take_extents(struct mafat_onnx_importer *i, const char *name, int n_s
   return MAFAT_OK;
 }
 
-static int take_transposed(struct mafat_onnx_importer *i, const struct mafat_value *in,
+static int read_transposed(struct mafat_onnx_importer *i, const struct mafat_value *in,
                            const long long *kernel, struct transposed *t)
 {
   struct window_attributes w;
-  int n_space = in->view.n_dims - 2, code = take_window(i, in, kernel, &w);
+  int n_space = in->view.n_dims - 2, code = read_window(i, in, kernel, &w);
   long long shape[2];
   const char *mode;
   const int extents[2] = {in->shape.h, in->shape.w};
-  if (code == MAFAT_OK) code = take_extents(i, "output_padding", n_space, 0, t->more);
-  if (code == MAFAT_OK) code = take_extents(i, "output_shape", n_space, 0, shape);
+  if (code == MAFAT_OK) code = read_extents(i, "output_padding", n_space, 0, t->more);
+  if (code == MAFAT_OK) code = read_extents(i, "output_shape", n_space, 0, shape);
   if (code == MAFAT_OK) code = mafat_onnx_string(i, "auto_pad", "NOTSET", &mode);
   if (code) return code;
   bool same = strncmp(mode, "SAME_", 5) == 0, upper = strcmp(mode, "SAME_UPPER") == 0;
@@ -297,8 +298,9 @@ static int take_transposed(struct mafat_onnx_importer *i, const struct mafat_val
   return MAFAT_OK;
 }
 
-/* Zero insertion that makes it an ordinary convolution with reversed taps. Inputs are `strides`
- * apart, and the margin is the window's reach minus the cropped outputs. */
+/* Returns the zero insertion after which an ordinary convolution with reversed taps gives the same
+ * output. Inputs are `strides` apart, and the margin is the window's reach minus the cropped
+ * outputs. */
 static struct mafat_graph_spread spread_of(const struct transposed *t, int k, int extent)
 {
   long long reach = (t->kernel[k] - 1) * t->dilations[k], first = reach - t->before[k];
@@ -314,10 +316,10 @@ static int convolve_transposed(struct mafat_onnx_importer *i, const struct mafat
   struct transposed t;
   long long kernel[2], groups = 1;
   int code = weights_kernel(i, in, weights, kernel);
-  if (code == MAFAT_OK) code = take_groups(i, &groups);
-  if (code == MAFAT_OK) code = take_transposed(i, in, kernel, &t);
+  if (code == MAFAT_OK) code = read_groups(i, &groups);
+  if (code == MAFAT_OK) code = read_transposed(i, in, kernel, &t);
   if (code == MAFAT_OK && weights->view.dims[0] != in->shape.c)
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld channels, an input of %d",
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld channels, but an input of %d",
                             weights->view.dims[0], in->shape.c);
   if (code) return code;
   struct mafat_graph_spread rows = spread_of(&t, 0, in->shape.h),
@@ -334,7 +336,7 @@ static int convolve_transposed(struct mafat_onnx_importer *i, const struct mafat
 static int import_conv_transpose(struct mafat_onnx_importer *i)
 {
   struct mafat_value in, wide = {.maker = -1};
-  int code = take_map(i, 0, &in);
+  int code = read_map(i, 0, &in);
   if (code == MAFAT_OK && is_batch(&in)) code = refuse_map(i, &in);
   if (code == MAFAT_OK) code = convolve_transposed(i, &in, &wide);
   mafat_value_clear(&in);
@@ -348,11 +350,11 @@ static int pool(struct mafat_onnx_importer *i, const struct mafat_value *in, boo
 {
   struct window_attributes w;
   bool count_padding = false;
-  int code = take_window(i, in, NULL, &w);
+  int code = read_window(i, in, NULL, &w);
   if (code == MAFAT_OK && mean)
     code = mafat_onnx_flag(i, "count_include_pad", false, &count_padding);
   if (code == MAFAT_OK && mafat_onnx_wants(i, 1))
-    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "where the largest were is not put out");
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "output 1, indices, is not supported");
   struct mafat_layer *l =
       code ? NULL : mafat_graph_begin(i->g, mean ? MAFAT_LOCAL_AVGPOOL : MAFAT_MAXPOOL, in);
   if (!l) return code ? code : MAFAT_EUNSUPPORTED;
@@ -361,7 +363,7 @@ static int pool(struct mafat_onnx_importer *i, const struct mafat_value *in, boo
   l->counted_y = (int)w.pads[2];
   l->counted_x = (int)w.pads[3];
   code = mafat_graph_end_layer(i->g, l);
-  /* the scale may change */
+  /* a mean of integers may have another scale than its input */
   if (mean && mafat_value_is_integer(i->g, in)) l->quantization = i->g->makes.numbers;
   return code ? code : mafat_graph_output_on(i->g, mafat_onnx_out(i, 0), l, map_dims(in));
 }
@@ -369,7 +371,7 @@ static int pool(struct mafat_onnx_importer *i, const struct mafat_value *in, boo
 static int import_pool(struct mafat_onnx_importer *i)
 {
   struct mafat_value in;
-  int code = take_map(i, 0, &in);
+  int code = read_map(i, 0, &in);
   if (code == MAFAT_OK) code = pool(i, &in, mafat_onnx_variant(i));
   mafat_value_clear(&in);
   return code;
@@ -388,11 +390,11 @@ static int import_batch_norm(struct mafat_onnx_importer *i)
   int code = mafat_onnx_float(i, "epsilon", 1e-5f, &a.epsilon);
   if (code == MAFAT_OK) code = mafat_onnx_flag(i, "training_mode", false, &training);
   if (code == MAFAT_OK && (training || mafat_onnx_wants(i, 1)))
-    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "is of a network in training");
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "training mode is not supported");
   for (int k = 1; k < 5 && code == MAFAT_OK; k++)
     if (!mafat_value_is_constant(mafat_onnx_in(i, k)))
       code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %d: expected a constant", k);
-  if (code == MAFAT_OK) code = take_map(i, 0, &in);
+  if (code == MAFAT_OK) code = read_map(i, 0, &in);
   if (code) return code;
   in.readers = mafat_onnx_in(i, 0)->readers;
   code = mafat_graph_normalize(i->g, mafat_onnx_out(i, 0), &in, &a);

@@ -70,7 +70,8 @@ static const struct unary_operator {
     [COS] = {MAFAT_COS, {NULL, NULL}, {0, 0}},
 };
 
-/* Evaluates operators that shape arithmetic uses. */
+/* Applies an operator to a number. False: not supported on constants; only operators that shape
+ * arithmetic needs are. */
 static bool apply(enum unary which, double *x)
 {
   switch (which) {
@@ -94,7 +95,7 @@ static int activate_numbers(struct mafat_onnx_importer *i, enum unary which)
   double *numbers, test = 1;
   if (!apply(which, &test))
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "expected what is computed in runs, found a constant");
+                            "expected a tensor computed at run time, found a constant");
   int code = mafat_value_numbers(i->g, in, 1 << 22, &numbers);
   if (code == MAFAT_OK) code = mafat_value_make_numbers(i->g, out, in->view.n_dims, in->view.dims);
   for (long long k = 0; code == MAFAT_OK && k < mafat_value_elements(in); k++) {
@@ -111,8 +112,8 @@ static bool can_be_made(const struct mafat_onnx_importer *i, const struct mafat_
   return v && v->makers == 1 && !v->initializer && i->values[v->index].form == MAFAT_VALUE_NONE;
 }
 
-/* The Mul of x * Sigmoid(x), if x and the sigmoid have no other reader: both become one activation.
- * The Mul is skipped later, because its output is made. */
+/* Finds the Mul of x * Sigmoid(x), where the current node is the Sigmoid and x has no third reader.
+ * Both become one activation. The Mul is skipped later, because its output is already made. */
 static const struct mafat_onnx_node *product_of(const struct mafat_onnx_importer *i)
 {
   const struct mafat_onnx_value *x = i->node->inputs[0], *y = i->node->outputs[0];
@@ -175,13 +176,14 @@ static int import_leaky(struct mafat_onnx_importer *i)
   float slope;
   int code = mafat_onnx_float(i, "alpha", .01f, &slope);
   if (code == MAFAT_OK && mafat_onnx_in(i, 0)->form != MAFAT_VALUE_MAP)
-    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs");
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected a tensor computed at run time");
   return code ? code
               : mafat_graph_activate(i->g, mafat_onnx_out(i, 0), mafat_onnx_in(i, 0),
                                      mafat_activating_sloped(slope));
 }
 
-static int take_bound(struct mafat_onnx_importer *i, const char *name, int index, float otherwise,
+/* Reads a bound from input `index` or, in older opsets, from an attribute. */
+static int read_bound(struct mafat_onnx_importer *i, const char *name, int index, float otherwise,
                       float *value)
 {
   double number = 0;
@@ -193,8 +195,8 @@ static int take_bound(struct mafat_onnx_importer *i, const char *name, int index
 
 int mafat_onnx_bounds(struct mafat_onnx_importer *i, float *least, float *most)
 {
-  int code = take_bound(i, "min", 1, -INFINITY, least);
-  return code ? code : take_bound(i, "max", 2, INFINITY, most);
+  int code = read_bound(i, "min", 1, -INFINITY, least);
+  return code ? code : read_bound(i, "max", 2, INFINITY, most);
 }
 
 static int import_clip(struct mafat_onnx_importer *i)
@@ -203,7 +205,7 @@ static int import_clip(struct mafat_onnx_importer *i)
   const struct mafat_value *in = mafat_onnx_in(i, 0);
   int code = mafat_onnx_bounds(i, &clip.a, &clip.b);
   if (code == MAFAT_OK && in->form != MAFAT_VALUE_MAP)
-    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs");
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected a tensor computed at run time");
   if (code) return code;
   if (clip.a == 0 && clip.b == 6) clip.kind = MAFAT_RELU6;
   return mafat_graph_activate(i->g, mafat_onnx_out(i, 0), in, clip);
@@ -227,15 +229,15 @@ static int align_old(struct mafat_onnx_importer *i, const struct mafat_value *a,
   return mafat_graph_reshape(i->g, own, b, a->view.n_dims, dims);
 }
 
-/* Truncates quotients and powers of integers towards 0. */
+/* Truncates constant quotients and powers of integers towards 0. */
 static int cut_fractions(struct mafat_onnx_importer *i, struct mafat_value *out)
 {
   bool divides = mafat_onnx_variant(i) == MAFAT_GRAPH_DIV;
-  /* only powers, which have no fractions */
+  /* a map: powers of integers are taken to have no fractions */
   if (out->form != MAFAT_VALUE_NUMBERS && !divides) return MAFAT_OK;
   if (out->form != MAFAT_VALUE_NUMBERS)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "divides integers that are computed in runs, which is not run");
+                            "divides integers computed at run time, which is not run");
   for (long long k = 0; k < mafat_value_elements(out); k++)
     out->numbers[k] = trunc(out->numbers[k]);
   return MAFAT_OK;

@@ -3,7 +3,8 @@
 #include "formats/graph/matrices.h"
 #include "formats/onnx/importer.h"
 
-/* Makes a vector a matrix of one row or one column; the dimension is removed again afterwards. */
+/* Makes a vector a matrix of one row or one column. The caller removes this dimension from the
+ * product. */
 static int as_matrix(struct mafat_onnx_importer *i, struct mafat_value *out,
                      const struct mafat_value *v, bool column)
 {
@@ -65,7 +66,7 @@ static int import_gemm(struct mafat_onnx_importer *i)
     code =
         trans_a ? mafat_graph_transpose(i->g, &a, in_a, turned) : mafat_value_copy(i->g, &a, in_a);
   bool constant = mafat_value_is_constant(in_b) && a.form == MAFAT_VALUE_MAP;
-  /* their sums start with the bias */
+  /* integer layers add the bias themselves: sums start with it */
   bool integers = mafat_value_is_quantized(in_b) && mafat_value_is_integer(i->g, in_a);
   if (code == MAFAT_OK)
     code = trans_b && !constant ? mafat_graph_transpose(i->g, &b, in_b, turned)

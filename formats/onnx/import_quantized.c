@@ -1,6 +1,7 @@
-/* Imports QuantizeLinear, DequantizeLinear, and the QLinear operators of onnxruntime's quantizer.
- * The latter are ordinary operators between a DequantizeLinear of each input and a QuantizeLinear
- * (integers.c). Called by formats/onnx/import.c through its table. */
+/* Imports QuantizeLinear, DequantizeLinear, and the QLinear operators of onnxruntime's quantizer. A
+ * QLinear operator is imported like the ordinary one between a DequantizeLinear of each input and a
+ * QuantizeLinear (computing.c). Called by formats/onnx/import.c through its table. Adds layers to
+ * the graph. */
 #include "formats/graph/places.h"
 #include "formats/graph/shape.h"
 #include "formats/onnx/importer.h"
@@ -16,7 +17,7 @@ static int refuse_blocks(const struct mafat_onnx_importer *i)
                                            "attribute block_size: expected 0, found %lld", block);
 }
 
-static int take_axis(const struct mafat_onnx_importer *i, const struct mafat_value *in, int *dim)
+static int read_axis(const struct mafat_onnx_importer *i, const struct mafat_value *in, int *dim)
 {
   long long axis;
   int code = mafat_onnx_int(i, "axis", 1, &axis);
@@ -24,7 +25,8 @@ static int take_axis(const struct mafat_onnx_importer *i, const struct mafat_val
   return code;
 }
 
-/* Lays a list along dimension `dim` of n_dims; a scalar stays a scalar. */
+/* Reshapes input `index`, a list, so that it is along dimension `dim` of n_dims. A single number
+ * becomes a scalar. */
 static int lay_along(struct mafat_onnx_importer *i, struct mafat_value *out, int index, int n_dims,
                      int dim)
 {
@@ -38,7 +40,8 @@ static int lay_along(struct mafat_onnx_importer *i, struct mafat_value *out, int
   return mafat_graph_reshape(i->g, out, v, n_dims, dims);
 }
 
-/* Combines x with input `index`; x unchanged if the input is absent. */
+/* Combines x with input `index`, one number or one for each index of dimension `dim`. Copies x if
+ * the input is absent. */
 static int apply_input(struct mafat_onnx_importer *i, struct mafat_value *out,
                        enum mafat_graph_binary op, const struct mafat_value *x, int index, int dim)
 {
@@ -50,7 +53,7 @@ static int apply_input(struct mafat_onnx_importer *i, struct mafat_value *out,
   return code;
 }
 
-/* Declared type of the node's quantized values, or UNDEFINED. */
+/* Returns the type of QuantizeLinear's output: of its zero point, else output_dtype, else uint8. */
 static int declared_type(const struct mafat_onnx_importer *i)
 {
   const struct mafat_onnx_value *zero = i->node->n_inputs > 2 ? i->node->inputs[2] : NULL;
@@ -73,7 +76,7 @@ static int quantize_floats(struct mafat_onnx_importer *i, const struct mafat_val
 {
   enum { SCALED, ROUNDED, MOVED, N_STEPS };
   struct mafat_value steps[N_STEPS];
-  int dim, code = take_axis(i, in, &dim);
+  int dim, code = read_axis(i, in, &dim);
   struct mafat_activating clip = {MAFAT_CLIP, type == MAFAT_ONNX_INT8 ? -128 : 0,
                                   type == MAFAT_ONNX_INT8 ? 127 : 255};
   for (int k = 0; k < N_STEPS; k++) steps[k] = (struct mafat_value){.maker = -1};
@@ -101,14 +104,14 @@ static int quantize_constant(struct mafat_onnx_importer *i, const struct mafat_v
   struct mafat_value *out = mafat_onnx_out(i, 0);
   double *reals, *scales;
   struct mafat_constant place;
-  int dim, code = take_axis(i, in, &dim), least = declared->type == MAFAT_ONNX_INT8 ? -128 : 0;
+  int dim, code = read_axis(i, in, &dim), least = declared->type == MAFAT_ONNX_INT8 ? -128 : 0;
   if (code == MAFAT_OK && declared->apart)
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
                             "expected one zero point of a constant's channels, found several");
   if (code == MAFAT_OK && declared->n > 1 &&
       (dim < 0 || dim >= in->view.n_dims || in->view.dims[dim] != declared->n))
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT,
-                            "expected a scale for each place along dimension %d, found %lld", dim,
+                            "expected a scale for each index of dimension %d, found %lld", dim,
                             declared->n);
   if (code == MAFAT_OK) code = mafat_value_numbers(i->g, in, MOST, &reals);
   if (code) return code;
@@ -169,11 +172,12 @@ static int import_quantize(struct mafat_onnx_importer *i)
   return code ? code : quantize_floats(i, mafat_onnx_in(i, 0), type);
 }
 
-/* Dequantizes in floats: for values that are floats already, or without quantization parameters. */
+/* Dequantizes by float operators: (x - zero) * scale. For values that are floats, scales per
+ * channel, and scales known only at run time. */
 static int dequantize_floats(struct mafat_onnx_importer *i, const struct mafat_value *in)
 {
   struct mafat_value plain = {.maker = -1}, moved = {.maker = -1};
-  int dim, code = take_axis(i, in, &dim);
+  int dim, code = read_axis(i, in, &dim);
   if (code == MAFAT_OK) code = mafat_onnx_plain_floats(i, &plain, in, 0);
   if (code == MAFAT_OK) code = apply_input(i, &moved, MAFAT_GRAPH_SUB, &plain, 2, dim);
   if (code == MAFAT_OK)
@@ -196,7 +200,7 @@ static int dequantize_map(struct mafat_onnx_importer *i, const struct mafat_valu
 static int dequantize_constant(struct mafat_onnx_importer *i, const struct mafat_value *in,
                                const struct mafat_onnx_declared *declared)
 {
-  int dim, code = take_axis(i, in, &dim);
+  int dim, code = read_axis(i, in, &dim);
   if (declared->n == 1) dim = 0;
   if (code == MAFAT_OK && declared->apart)
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
@@ -228,12 +232,13 @@ static int import_dequantize(struct mafat_onnx_importer *i)
 
 enum { MOST_TRIPLES = 3 };
 
-/* Positions of inputs: triples of values, scale and zero point; a bias; the output's scale and zero
+/* How a QLinear operator's inputs are ordered. Each operand is a triple: values, scale, zero
  * point. */
 static const struct composed {
-  const char *as;
-  int n, first[MOST_TRIPLES];
-  int bias, out; /* bias -1: none */
+  const char *as;             /* the ordinary operator */
+  int n, first[MOST_TRIPLES]; /* number of triples, and the input where each begins */
+  int bias;                   /* input with the bias; -1: none */
+  int out;                    /* input with the output's scale; its zero point follows */
 } composed[] = {
     {"Conv", 2, {0, 3, 0}, 8, 6},
     {"MatMul", 2, {0, 3, 0}, -1, 6},
@@ -252,7 +257,7 @@ enum {
   CONCAT
 };
 
-/* The dimension of filters in constant weights. */
+/* Returns the dimension of the weights that numbers the filters. */
 static int filters_of(const struct mafat_onnx_importer *i, const struct composed *c,
                       const struct mafat_value *v)
 {
@@ -263,8 +268,8 @@ static int filters_of(const struct mafat_onnx_importer *i, const struct composed
              : v->view.n_dims - 1;
 }
 
-/* An input with the quantization parameters that the node declares. */
-static int take_numbers(struct mafat_onnx_importer *i, const struct composed *c, int index,
+/* Makes *out of input `index`, with the quantization parameters that the node declares for it. */
+static int read_operand(struct mafat_onnx_importer *i, const struct composed *c, int index,
                         struct mafat_value *out)
 {
   const struct mafat_value *in = mafat_onnx_in(i, index);
@@ -296,7 +301,7 @@ static int take_numbers(struct mafat_onnx_importer *i, const struct composed *c,
   return code ? code : mafat_onnx_rename(i, out, in, is);
 }
 
-static int take_bias(const struct mafat_onnx_importer *i, const struct composed *c,
+static int read_bias(const struct mafat_onnx_importer *i, const struct composed *c,
                      struct mafat_value *out)
 {
   *out = (struct mafat_value){.form = MAFAT_VALUE_NONE, .maker = -1};
@@ -312,14 +317,14 @@ static int take_bias(const struct mafat_onnx_importer *i, const struct composed 
                                 MAFAT_I32);
 }
 
-static int take_output(const struct mafat_onnx_importer *i, int index, struct mafat_meaning *to)
+static int read_output(const struct mafat_onnx_importer *i, int index, struct mafat_meaning *to)
 {
   struct mafat_onnx_declared declared;
   int code = mafat_onnx_read_quantization(i, index, index + 1, MAFAT_ONNX_UNDEFINED, &declared);
   return code ? code : mafat_onnx_declared_meaning(i, &declared, to);
 }
 
-/* Computes the equivalent operator on these operands. */
+/* Computes the ordinary operator on these operands. */
 static int compute(struct mafat_onnx_importer *i, const struct composed *c,
                    const struct mafat_value *const *list, int n, const struct mafat_meaning *to)
 {
@@ -343,7 +348,7 @@ static int import_composed(struct mafat_onnx_importer *i)
   const struct mafat_value *list[MOST_TRIPLES];
   struct mafat_meaning to;
   long long channels_last;
-  int n = c->n, code = take_output(i, c->out, &to);
+  int n = c->n, code = read_output(i, c->out, &to);
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "channels_last", 0, &channels_last);
   if (code == MAFAT_OK && channels_last)
     code =
@@ -351,9 +356,9 @@ static int import_composed(struct mafat_onnx_importer *i)
   for (int k = 0; k < MOST_TRIPLES; k++) {
     own[k] = (struct mafat_value){.form = MAFAT_VALUE_NONE, .maker = -1};
     list[k] = &own[k];
-    if (code == MAFAT_OK && k < n) code = take_numbers(i, c, c->first[k], &own[k]);
+    if (code == MAFAT_OK && k < n) code = read_operand(i, c, c->first[k], &own[k]);
   }
-  if (code == MAFAT_OK) code = take_bias(i, c, &own[n]);
+  if (code == MAFAT_OK) code = read_bias(i, c, &own[n]);
   if (code == MAFAT_OK) code = compute(i, c, list, n + (own[n].form != MAFAT_VALUE_NONE), &to);
   for (int k = 0; k < MOST_TRIPLES; k++) mafat_value_clear(&own[k]);
   return code;
@@ -366,14 +371,14 @@ static int import_join(struct mafat_onnx_importer *i)
   struct mafat_value own[MAFAT_MAX_OPERANDS];
   const struct mafat_value *list[MAFAT_MAX_OPERANDS];
   struct mafat_meaning to;
-  int n = (i->node->n_inputs - 2) / 3, code = take_output(i, c->out, &to);
+  int n = (i->node->n_inputs - 2) / 3, code = read_output(i, c->out, &to);
   if (n < 1 || n > MAFAT_MAX_OPERANDS || i->node->n_inputs != 3 * n + 2)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected 5, 8, 11 ... inputs, found %d",
                             i->node->n_inputs);
   for (int k = 0; k < n; k++) {
     own[k] = (struct mafat_value){.maker = -1};
     list[k] = &own[k];
-    if (code == MAFAT_OK) code = take_numbers(i, c, 2 + 3 * k, &own[k]);
+    if (code == MAFAT_OK) code = read_operand(i, c, 2 + 3 * k, &own[k]);
   }
   if (code == MAFAT_OK) code = compute(i, c, list, n, &to);
   for (int k = 0; k < n; k++) mafat_value_clear(&own[k]);
@@ -383,7 +388,7 @@ static int import_join(struct mafat_onnx_importer *i)
 /* ---- inputs of the model ---- */
 
 /* True if the node declares the quantization parameters of its input `index`. */
-static bool says(const struct mafat_onnx_node *n, int index)
+static bool declares(const struct mafat_onnx_node *n, int index)
 {
   const struct mafat_onnx_operator *o = mafat_onnx_quantized_operators;
   while (o->op_type && strcmp(o->op_type, n->op_type) != 0) o++;
@@ -395,8 +400,10 @@ static bool says(const struct mafat_onnx_node *n, int index)
   return false;
 }
 
-static int ask(struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, int index, int type,
-               struct mafat_meaning *out)
+/* Reads the quantization parameters that node n declares for its input `index`. Leaves *out alone
+ * if they are not constants, or per channel. */
+static int read_declared(struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, int index,
+                         int type, struct mafat_meaning *out)
 {
   struct mafat_onnx_declared declared;
   int code = MAFAT_OK;
@@ -429,7 +436,7 @@ int mafat_onnx_input_meaning(struct mafat_onnx_importer *i, const struct mafat_o
   for (size_t r = 0; r < n_readers; r++) {
     const struct mafat_onnx_node *n = &i->model->nodes[readers[r]];
     for (int k = 0; k < n->n_inputs && (r == 0 || readers[r] != readers[r - 1]); k++)
-      if (n->inputs[k] == v && says(n, k)) return ask(i, n, k, type, out);
+      if (n->inputs[k] == v && declares(n, k)) return read_declared(i, n, k, type, out);
   }
   return MAFAT_OK;
 }

@@ -19,12 +19,12 @@ static int import_dropout(struct mafat_onnx_importer *i)
       mafat_onnx_has(i, 2) ? mafat_value_number(i->g, mafat_onnx_in(i, 2), &drops) : MAFAT_OK;
   if (code) return code;
   if (drops != 0 || mafat_onnx_wants(i, 1))
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "is of a network in training");
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "training mode is not supported");
   return import_same(i);
 }
 
-/* Casts a float map to uint8: removes fractions. Negative reals are undefined; those above -1
- * become 0. */
+/* Casts a float map to uint8 by removing fractions. The result of ONNX is undefined for negative
+ * numbers; here they become 0. */
 static int cut_map(struct mafat_onnx_importer *i, const struct mafat_value *in)
 {
   struct mafat_value reals = {.maker = -1};
@@ -69,7 +69,7 @@ static int import_cast(struct mafat_onnx_importer *i)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts to %s: expected float or int64",
                             mafat_onnx_type_name((int)to));
   if (in->form == MAFAT_VALUE_MAP && whole)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts what is computed to %s",
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts a tensor computed at run time to %s",
                             mafat_onnx_type_name((int)to));
   struct mafat_value *out = mafat_onnx_out(i, 0);
   bool cuts = whole && mafat_value_is_constant(in) && !mafat_onnx_is_whole(i, 0);
@@ -191,8 +191,8 @@ static int import_split(struct mafat_onnx_importer *i)
   for (int k = 0; k < n_parts; first += sizes[k++]) {
     if (sizes[k] < 1 || sizes[k] > all - first)
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                              "part %d has %lld of %lld elements along axis %d", k, sizes[k], all,
-                              dim);
+                              "part %d: expected 1 to %lld elements along axis %d, found %lld", k,
+                              all - first, dim, sizes[k]);
     outs[k] = mafat_onnx_wants(i, k) ? mafat_onnx_out(i, k) : NULL;
   }
   return mafat_graph_split(i->g, outs, in, dim, sizes, n_parts);
@@ -202,7 +202,8 @@ struct onnx_slice {
   long long start, end, step;
 };
 
-/* NumPy's rules: negative positions count from the end, and positions out of range are clamped. */
+/* Finds the first index and the number of indices of a slice, by NumPy's rules: negative positions
+ * count from the end, and positions out of range are clamped. */
 static int find_slice(struct mafat_onnx_importer *i, struct onnx_slice s, long long extent,
                       long long *first, long long *n)
 {
@@ -219,7 +220,7 @@ static int find_slice(struct mafat_onnx_importer *i, struct onnx_slice s, long l
   *n = reach > 0 ? (reach - 1) / step + 1 : 0;
   /* a shape may become empty */
   if (*n > 0 || mafat_value_is_constant(mafat_onnx_in(i, 0))) return MAFAT_OK;
-  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "leaves nothing of %lld elements", extent);
+  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "a slice of %lld elements is empty", extent);
 }
 
 static int import_slice(struct mafat_onnx_importer *i)
@@ -353,8 +354,9 @@ static int import_blocks(struct mafat_onnx_importer *i)
 
 /* ---- shapes and constants ---- */
 
-/* Reads a dimension: negative ones count from the end, and those out of range are clamped. */
-static int take_end(const struct mafat_onnx_importer *i, const char *name, int otherwise,
+/* Reads an attribute that is a dimension. Negative ones count from the end, and those out of range
+ * are clamped. */
+static int read_end(const struct mafat_onnx_importer *i, const char *name, int otherwise,
                     int n_dims, int *dim)
 {
   long long at;
@@ -369,8 +371,8 @@ static int import_shape_of(struct mafat_onnx_importer *i)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);
   struct mafat_value *out = mafat_onnx_out(i, 0);
-  int n_dims = in->view.n_dims, start, end, code = take_end(i, "start", 0, n_dims, &start);
-  if (code == MAFAT_OK) code = take_end(i, "end", n_dims, n_dims, &end);
+  int n_dims = in->view.n_dims, start, end, code = read_end(i, "start", 0, n_dims, &start);
+  if (code == MAFAT_OK) code = read_end(i, "end", n_dims, n_dims, &end);
   if (code) return code;
   long long n = end > start ? end - start : 0;
   code = mafat_value_make_numbers(i->g, out, 1, &n);

@@ -1,6 +1,8 @@
 /* State and functions that the operator importers (import_*.c) share: the current node, its
- * inputs as values, its attributes. Included by formats/onnx. The importers allocate layers in
- * the graph. */
+ * inputs as values, its attributes. "Whole" types are integer types. A "meaning" is a type with
+ * quantization parameters (formats/graph/graph.h). Functions that return int return an error code
+ * and have filled in the diagnostic. Included by formats/onnx. The importers allocate layers in the
+ * graph. */
 #ifndef MAFAT_FORMATS_ONNX_IMPORTER_H
 #define MAFAT_FORMATS_ONNX_IMPORTER_H
 
@@ -14,7 +16,7 @@
 
 struct mafat_onnx_pads; /* pads.c */
 
-enum { MAFAT_ONNX_MOST_PARTS = 256 }; /* outputs of a Split node */
+enum { MAFAT_ONNX_MOST_PARTS = 256 }; /* most outputs of a node */
 
 struct mafat_onnx_importer {
   const struct mafat_onnx *model;
@@ -23,10 +25,11 @@ struct mafat_onnx_importer {
   int64_t own_opset;           /* version of ONNX's own domain */
   int64_t opset;               /* version of the current node's domain */
   struct mafat_value *values;  /* [value of the model] */
-  /* [value of the model]: dequantized integers, which no node has needed as floats yet */
+  /* [value of the model]: a map of integers that stands for dequantized floats; no node has needed
+   * the floats yet */
   bool *dequantized;
   bool *whole;                 /* [value of the model]: node output or input with an integer type */
-  const struct mafat_onnx_operator *row; /* importer of the current node */
+  const struct mafat_onnx_operator *row; /* table entry of the current node's operator */
   /* (n_operands) replace the node's inputs; `target` replaces its first output; NULL: the node's
    * own are used */
   const struct mafat_value *const *operands;
@@ -35,8 +38,8 @@ struct mafat_onnx_importer {
   /* (n_pads) zero padding of values, still to be folded into their readers */
   struct mafat_onnx_pads *pads;
   int n_pads;
-  /* [value of the model]: start of its readers in the list `reading`; the next entry is their
-   * end */
+  /* [value of the model]: index of its first reader in the list `reading`, where all its readers
+   * are consecutive; the next entry is their end */
   size_t *first_reader;
   int *reading;
 };
@@ -58,10 +61,11 @@ const struct mafat_onnx_operator *mafat_onnx_find_operator(const char *op_type);
 
 /* Fills first_reader and reading. MAFAT_ENOMEM, with a message. */
 int mafat_onnx_note_readers(struct mafat_onnx_importer *i);
-/* The nodes that read a value, in order; a node that reads it twice is listed twice. */
+/* Returns indices of the *n nodes that read a value, ascending. A node that reads it twice is
+ * listed twice. */
 const int *mafat_onnx_readers(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
                               size_t *n);
-/* The only node that reads a value, once; NULL: none. */
+/* Returns the only node that reads a value, if it reads it once; NULL: none. */
 const struct mafat_onnx_node *mafat_onnx_only_reader(const struct mafat_onnx_importer *i,
                                                      const struct mafat_onnx_value *v);
 
@@ -71,17 +75,19 @@ void mafat_onnx_picture(struct mafat_picture_declared *declared, const struct ma
 void mafat_onnx_input_axes(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
                            int *axes);
 
+/* Returns the variant in the current operator's table entry. */
 int mafat_onnx_variant(const struct mafat_onnx_importer *i);
 
-/* Input `index`; form NONE if absent. */
+/* Returns input `index`; its form is NONE if absent. */
 const struct mafat_value *mafat_onnx_in(const struct mafat_onnx_importer *i, int index);
 bool mafat_onnx_has(const struct mafat_onnx_importer *i, int index);
 int mafat_onnx_n_inputs(const struct mafat_onnx_importer *i);
-/* Output `index`, to be filled in; a spare value if it has no readers. */
+/* Returns output `index`, to be filled in. The node must have it. */
 struct mafat_value *mafat_onnx_out(const struct mafat_onnx_importer *i, int index);
+/* True if the node has output `index` and something reads it. */
 bool mafat_onnx_wants(const struct mafat_onnx_importer *i, int index);
 
-/* Attributes with their defaults. */
+/* Read attributes of the current node. `otherwise`: the default. */
 int mafat_onnx_int(const struct mafat_onnx_importer *i, const char *name, long long otherwise,
                    long long *value);
 /* Must be 0 or 1. */
@@ -99,7 +105,8 @@ int mafat_onnx_list(const struct mafat_onnx_importer *i, const char *name, int i
                     long long *values, int *n);
 /* Normalizes an axis from [-n_dims, n_dims - 1]. */
 int mafat_onnx_axis(const struct mafat_onnx_importer *i, long long axis, int n_dims, int *out);
-/* The same for a list of axes without duplicates. seen: [n_dims], updated. */
+/* The same for each axis of a list; fails if it is in the list twice. seen: [n_dims], false at
+ * first. */
 int mafat_onnx_axis_of_list(const struct mafat_onnx_importer *i, long long axis, int n_dims,
                             bool *seen, int *out);
 
@@ -107,18 +114,18 @@ int mafat_onnx_axis_of_list(const struct mafat_onnx_importer *i, long long axis,
  * file; other integers (shapes and the like) are few and are read. */
 int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value *out,
                         const struct mafat_onnx_tensor *t);
-/* Makes input `index` a map: a constant is converted to *own, which the caller clears; *in is that
- * or the input. */
+/* Returns input `index` as a map in *in. A constant is converted to *own, which the caller
+ * clears. */
 int mafat_onnx_map(const struct mafat_onnx_importer *i, int index, struct mafat_value *own,
                    const struct mafat_value **in);
 
 /* ---- types ---- */
 
-/* True for all types without fractions, except text. */
+/* True for all types but floating-point ones. */
 bool mafat_onnx_is_whole_type(int type);
-/* True if input `index` has such a type; false for replaced operands that are floats. */
+/* True if input `index` has such a type; false if `operands` replace the inputs. */
 bool mafat_onnx_is_whole(const struct mafat_onnx_importer *i, int index);
-/* Notes the types of the node's outputs, once they are made. */
+/* Sets `whole` for the node's outputs, once they are made. */
 void mafat_onnx_note_type(struct mafat_onnx_importer *i);
 
 /* ---- quantized values ---- */
@@ -129,26 +136,28 @@ struct mafat_onnx_declared {
   long long n; /* number of scales */
   float scale; /* first scale and zero point */
   int zero;
-  bool apart;  /* zero points differ */
+  bool apart;  /* several zero points, which differ */
   int scales;  /* index of the input with the scales */
 };
 
-/* Type of a constant; UNDEFINED: unknown. */
+/* Returns the ONNX type of a constant; UNDEFINED: unknown. */
 int mafat_onnx_constant_type(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v);
-/* int8, uint8 and int32; MAFAT_N_DTYPES for other types. */
+/* Returns the element type of int8, uint8 and int32; MAFAT_N_DTYPES for other types. */
 enum mafat_dtype mafat_onnx_whole_type(int type);
 /* ONNX type of an element type. */
 int mafat_onnx_file_type(enum mafat_dtype type);
-/* Reads the scale and zero point inputs of the node; the zero point is optional. type: of the
- * values, or UNDEFINED. */
+/* Reads the node's inputs number `scale` and `zero`, its scale and optional zero point. type: ONNX
+ * type of the quantized values, or UNDEFINED. */
 int mafat_onnx_read_quantization(const struct mafat_onnx_importer *i, int scale, int zero, int type,
                                  struct mafat_onnx_declared *declared);
 
-/* Meaning of a map of int8 or uint8. */
+/* Returns the meaning of a map of ONNX type int8 or uint8. */
 struct mafat_meaning mafat_onnx_meaning(int type, float scale, int zero);
+/* The same for declared parameters; fails unless there is one scale. */
 int mafat_onnx_declared_meaning(const struct mafat_onnx_importer *i,
                                 const struct mafat_onnx_declared *declared,
                                 struct mafat_meaning *out);
+/* Returns the ONNX type of a map: float, int8 or uint8. */
 int mafat_onnx_map_type(const struct mafat_onnx_importer *i, const struct mafat_value *map);
 /* Keeps a map's integers and changes their quantization parameters. */
 int mafat_onnx_rename(const struct mafat_onnx_importer *i, struct mafat_value *out,
@@ -159,53 +168,59 @@ int mafat_onnx_rename(const struct mafat_onnx_importer *i, struct mafat_value *o
 int mafat_onnx_input_meaning(struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
                              struct mafat_meaning *out);
 
-/* A constant with quantization parameters; and dequantized. */
+/* Makes *out a copy of constant v, quantized as declared, with scales along `axis`. */
 int mafat_onnx_quantized_constant(const struct mafat_onnx_importer *i, struct mafat_value *out,
                                   const struct mafat_value *v,
                                   const struct mafat_onnx_declared *declared, int axis);
+/* Makes *out a quantized constant's dequantized values, in memory. */
 int mafat_onnx_dequantized(const struct mafat_onnx_importer *i, struct mafat_value *out,
                            const struct mafat_value *v);
 
-/* Imports a node with quantized inputs. If integer arithmetic fits, *done: the node and its
- * successors up to a QuantizeLinear are imported. Otherwise its inputs are dequantized. */
+/* Imports a node with quantized inputs if its kernels can work on integers, together with the nodes
+ * after it up to a QuantizeLinear; sets *done. Otherwise dequantizes the inputs. */
 int mafat_onnx_import_numbers(struct mafat_onnx_importer *i, bool *done);
-/* True if input `index` is not a map of integers, or is one that stands for floats. */
+/* False if input `index` is a map of integers that is read as integers. True if it is absent, a
+ * constant, a map of floats, or a map of integers that stands for floats. */
 bool mafat_onnx_is_dequantized(const struct mafat_onnx_importer *i, int index);
 /* Scale of a map; the first one of a constant. */
 float mafat_onnx_scale_of(const struct mafat_onnx_importer *i, const struct mafat_value *v);
 /* True if the node can be computed in integers from its operands, with output type `to`. */
 bool mafat_onnx_takes(const struct mafat_onnx_importer *i, const struct mafat_meaning *to);
-/* Computes it in integers if possible; sets *done. */
+/* Computes the node in integers if possible; sets *done. */
 int mafat_onnx_compute_whole(struct mafat_onnx_importer *i, struct mafat_value *out,
                              const struct mafat_meaning *to, bool *done);
 /* The same, with a fallback to floats. Operands are integers or constants. */
 int mafat_onnx_compute(struct mafat_onnx_importer *i, struct mafat_value *out,
                        const struct mafat_meaning *to);
-/* True if the node is a resize operator; true if its mode attribute equals `mode`. */
+/* True if the node is a Resize or Upsample. */
 bool mafat_onnx_resizes(const struct mafat_onnx_importer *i);
+/* True if the node's attribute "mode" equals `mode`; the default is nearest. */
 bool mafat_onnx_is_mode(const struct mafat_onnx_importer *i, const char *mode);
-/* Minimum and maximum of a Clip. */
+/* Reads minimum and maximum of a Clip. */
 int mafat_onnx_bounds(struct mafat_onnx_importer *i, float *least, float *most);
-/* Integers as floats of the same value, minus `zero`; floats unchanged. */
+/* Converts integers to floats of the same value, minus `zero`; copies floats. */
 int mafat_onnx_plain_floats(struct mafat_onnx_importer *i, struct mafat_value *out,
                             const struct mafat_value *in, int zero);
-/* Converts a value of the model to floats. */
+/* Replaces value number `value` of the model by its dequantized floats, if it is quantized. */
 int mafat_onnx_make_floats(struct mafat_onnx_importer *i, int value);
-/* Padding value for a map of integers: the quantized real, or the file's integer. False: not
- * representable. */
+/* Computes the padding value that is stored in a map of integers, from the node's value: `real` is
+ * quantized if the map stands for floats. False: not representable. */
 bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct mafat_value *in,
                             float real, float *number);
 
 /* Defers zero padding of a map to the convolutions that read it, if nothing else reads the node's
- * output: *left, and the output is the unpadded map. number: the file's padding value for integers
- * that do not stand for floats; else NULL. _pass_ passes pads on through nodes that only declare
- * quantization. _take_ adds the deferred pads to rows and columns before and after. */
+ * output. *left: it does so, and the output is the unpadded map. number: the file's padding value
+ * for integers that do not stand for floats; else NULL. */
 int mafat_onnx_leave_pads(struct mafat_onnx_importer *i, const struct mafat_value *in,
                           const long long *pads, const int *number, bool *left);
+/* Passes deferred pads of the input on to the output of a node that only declares quantization. */
 int mafat_onnx_pass_pads(struct mafat_onnx_importer *i);
+/* Adds the deferred pads of the current node's input to pads: rows and columns before, then
+ * after. */
 void mafat_onnx_take_pads(const struct mafat_onnx_importer *i, long long *pads);
 
-/* Folds a GELU that is written out, beginning with this Mul or Div: *done if so. */
+/* If this Mul or Div begins the operators of a GELU, imports all of them as one activation and sets
+ * *done. */
 int mafat_onnx_fold_gelu(struct mafat_onnx_importer *i, bool *done);
 
 #endif

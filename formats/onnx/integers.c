@@ -13,7 +13,7 @@ static bool is_map(const struct mafat_onnx_importer *i, const struct mafat_value
 
 /* ---- chains up to a QuantizeLinear ---- */
 
-/* The only later node that reads a value. */
+/* Returns the only node that reads a value, if it is a later one and reads it as input 0. */
 static const struct mafat_onnx_node *reader_of(const struct mafat_onnx_importer *i,
                                                const struct mafat_onnx_value *v)
 {
@@ -23,8 +23,9 @@ static const struct mafat_onnx_node *reader_of(const struct mafat_onnx_importer 
 
 /* Nodes from an operator to its QuantizeLinear. */
 struct integer_chain {
-  const struct mafat_onnx_node *bounds, *last; /* a Relu or Clip, or NULL; the QuantizeLinear */
-  struct mafat_meaning to;
+  const struct mafat_onnx_node *bounds; /* Relu or Clip; NULL: none */
+  const struct mafat_onnx_node *last;   /* the QuantizeLinear */
+  struct mafat_meaning to;              /* type and scale of its output */
 };
 
 /* Runs a function with another node as the current one. */
@@ -55,6 +56,7 @@ static int make_constants(struct mafat_onnx_importer *i)
   return code;
 }
 
+/* Reads the output's type and scale; c->last becomes NULL if they are not constant. */
 static int ask_meaning(struct mafat_onnx_importer *i, struct integer_chain *c)
 {
   struct mafat_onnx_declared declared;
@@ -70,6 +72,7 @@ static int ask_meaning(struct mafat_onnx_importer *i, struct integer_chain *c)
   return code ? code : mafat_onnx_declared_meaning(i, &declared, &c->to);
 }
 
+/* Clamps the output's range to the bounds of the Relu or Clip. */
 static int ask_bounds(struct mafat_onnx_importer *i, struct integer_chain *c)
 {
   float least = 0, most = INFINITY;
@@ -80,7 +83,7 @@ static int ask_bounds(struct mafat_onnx_importer *i, struct integer_chain *c)
   return code;
 }
 
-/* True if a Relu or Clip has constant bounds. */
+/* True for a Relu, and for a Clip with constant bounds. */
 static bool are_bounds(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n)
 {
   if (strcmp(n->op_type, "Relu") == 0) return true;
@@ -108,8 +111,8 @@ static int find_chain(struct mafat_onnx_importer *i, struct integer_chain *c)
   return code == MAFAT_OK && c->last && c->bounds ? ask(i, c->bounds, c, ask_bounds) : code;
 }
 
-/* Computes the whole chain. Outputs of the nodes between are not needed, and the last one is marked
- * as made, so they are skipped. */
+/* Computes the whole chain as one layer. All outputs of its nodes get a value, so that these nodes
+ * are skipped later. */
 static int compute_chain(struct mafat_onnx_importer *i, bool *done)
 {
   struct integer_chain c;
@@ -127,10 +130,10 @@ static int compute_chain(struct mafat_onnx_importer *i, bool *done)
 
 /* ---- operators that move elements ---- */
 
-/* Inputs that are moved; the others are parameters. */
+/* Operators that only move elements. */
 static const struct moving {
   const char *op_type;
-  bool all;
+  bool all; /* of all inputs; else of input 0, and the others are parameters */
 } moving[] = {{"Identity", false},  {"Dropout", false},      {"Reshape", false},
               {"Flatten", false},   {"Squeeze", false},      {"Unsqueeze", false},
               {"Transpose", false}, {"Slice", false},        {"Split", false},
@@ -162,6 +165,7 @@ static bool can_pad(const struct mafat_onnx_importer *i)
   return mafat_onnx_fill_number(i, mafat_onnx_in(i, 0), fill, &number);
 }
 
+/* True if the node only moves integers, which all have one scale and zero point. */
 static bool moves(const struct mafat_onnx_importer *i)
 {
   const struct moving *m = NULL;
@@ -184,6 +188,7 @@ static bool moves(const struct mafat_onnx_importer *i)
   return strcmp(m->op_type, "Pad") != 0 || can_pad(i);
 }
 
+/* Imports such a node; its outputs are marked like input 0. */
 static int move(struct mafat_onnx_importer *i)
 {
   bool floats = mafat_onnx_is_dequantized(i, 0);
@@ -195,7 +200,8 @@ static int move(struct mafat_onnx_importer *i)
   return code;
 }
 
-/* Moves a constant with one scale, or with one per index of a dimension that is transposed. */
+/* Imports a Transpose of a quantized constant, or a Reshape of one with a single scale. The scales'
+ * dimension is transposed, too. */
 static int move_constant(struct mafat_onnx_importer *i, bool *done)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);
@@ -215,7 +221,7 @@ static int move_constant(struct mafat_onnx_importer *i, bool *done)
 /* ---- dispatch ---- */
 
 /* True for operators that declare quantization themselves. */
-static bool speaks_of_numbers(const struct mafat_onnx_importer *i)
+static bool declares_quantization(const struct mafat_onnx_importer *i)
 {
   static const struct mafat_onnx_operator *const tables[] = {mafat_onnx_quantized_operators,
                                                              mafat_onnx_dynamic_operators};
@@ -234,8 +240,8 @@ static int cast(struct mafat_onnx_importer *i, bool *done)
   return *done ? mafat_onnx_plain_floats(i, mafat_onnx_out(i, 0), mafat_onnx_in(i, 0), 0) : code;
 }
 
-/* True for int8 weights of a float operator, with one scale or one per filter, which stay
- * narrow. */
+/* True if input `index` is int8 weights of a float operator, with one scale or one per filter. They
+ * stay int8, and are dequantized when they are read. */
 static bool are_narrow(const struct mafat_onnx_importer *i, int index)
 {
   const struct mafat_value *w = mafat_onnx_in(i, index);
@@ -251,6 +257,7 @@ static bool are_narrow(const struct mafat_onnx_importer *i, int index)
   return w->scales.list.n == 1 || w->scales.dimension == !turned;
 }
 
+/* Dequantizes the node's inputs. */
 static int need_floats(struct mafat_onnx_importer *i)
 {
   int code = MAFAT_OK;
@@ -269,7 +276,7 @@ int mafat_onnx_import_numbers(struct mafat_onnx_importer *i, bool *done)
 {
   bool any = false;
   int code = MAFAT_OK;
-  if (speaks_of_numbers(i)) return MAFAT_OK;
+  if (declares_quantization(i)) return MAFAT_OK;
   for (int k = 0; k < i->node->n_inputs; k++)
     any = any || is_map(i, mafat_onnx_in(i, k)) || mafat_value_is_quantized(mafat_onnx_in(i, k));
   if (!any) return MAFAT_OK;

@@ -21,12 +21,12 @@ enum { MOST_BYTES = 64 << 20 };
 void *mafat_onnx_take(struct mafat_onnx_reader *r, struct mafat_wire *w, size_t n, size_t bytes)
 {
   struct mafat_chunks *memory = &r->model->memory;
-  void *piece = w->code ? NULL : mafat_chunks_take(memory, n, bytes);
-  if (piece || w->code) return piece;
+  void *taken = w->code ? NULL : mafat_chunks_take(memory, n, bytes);
+  if (taken || w->code) return taken;
   size_t all, left = memory->most_bytes - memory->bytes;
   if (__builtin_mul_overflow(n, bytes, &all) || all > left || left < MAFAT_ONNX_MAX_TEXT * 4)
     mafat_wire_fail(w, MAFAT_ELIMIT,
-                    "expected no more than %zu MB can hold of names, nodes and numbers",
+                    "its names, nodes and attributes need more than %zu MB: too large",
                     memory->most_bytes >> 20);
   else mafat_wire_fail(w, MAFAT_ENOMEM, "out of memory");
   return NULL;
@@ -100,7 +100,7 @@ int mafat_onnx_refer_file(struct mafat_onnx_reader *r, struct mafat_wire *w, con
   int file = mafat_onnx_names_find(m->paths, path);
   if (file >= 0) return file;
   if (mafat_onnx_names_count(m->paths) == MAFAT_CONSTANT_VALUES)
-    mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected numbers in at most %d files, found more",
+    mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected constants in at most %d files, found more",
                     MAFAT_CONSTANT_VALUES - 1);
   struct mafat_onnx_file *kept = mafat_onnx_take(r, w, 1, sizeof *kept);
   if (kept) kept->path = keep_text(r, w, path);
@@ -202,7 +202,7 @@ static int read_model(struct mafat_onnx_reader *r)
 
 bool mafat_onnx_begins(const char beginning[MAFAT_ONNX_BEGINNING])
 {
-  /* field 1, with a small number */
+  /* field 1 of ModelProto, the version of the format: a small number */
   return beginning[0] == IR_VERSION << 3 && beginning[1] > 0 && beginning[1] < ' ';
 }
 

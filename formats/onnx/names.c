@@ -1,5 +1,5 @@
-/* A crit-bit tree of names. Called by formats/onnx (model.c, bind.c). Allocates entries; names are
- * not copied. */
+/* Maps names to pointers by a crit-bit tree. Called by formats/onnx (model.c, bind.c). Allocates
+ * entries; names are not copied. */
 #include "formats/onnx/names.h"
 
 #include <stdlib.h>
@@ -10,12 +10,12 @@ struct name_entry {
   void *meaning;
 };
 
-/* A branch: the names on one side have a bit that those on the other lack; all agree before it. */
+/* A branch: below it, all names agree up to one bit, and the sides differ in it. */
 struct fork {
   size_t byte;
-  unsigned char others; /* all bits of the byte except that one */
+  unsigned char others; /* mask of the byte's other bits */
   int any;              /* index of some name below the branch */
-  int sides[2];         /* without and with the bit: index of a branch, or ~entry */
+  int sides[2];         /* bit is 0, bit is 1: index of a branch, or ~index of an entry */
 };
 
 /* A tree of branches, later bits below earlier ones. A look-up takes at most as many steps as the
@@ -53,8 +53,8 @@ static int side_of(const struct fork *f, const char *name, size_t length)
   return (int)((1 + (f->others | byte)) >> 8);
 }
 
-/* Finds a name with the longest common prefix. Names below a branch at a byte past this name are
- * longer and share its bytes. */
+/* Returns the index of a name with the longest common prefix. Below a branch at a byte past the
+ * name's end, all names begin with the same bytes, so any of them will do. */
 static int closest(const struct mafat_onnx_names *names, const char *name, size_t length)
 {
   int at = names->root;
@@ -84,7 +84,7 @@ static bool grow(struct mafat_onnx_names *names)
   return true;
 }
 
-/* The first difference between two names. */
+/* Returns the byte and bit of the first difference between two names; its other fields are 0. */
 static struct fork fork_between(const char *name, const char *other)
 {
   struct fork f = {.byte = 0};
@@ -95,6 +95,7 @@ static struct fork fork_between(const char *name, const char *other)
   return f;
 }
 
+/* Inserts the branch for a new name, which will be the next entry. */
 static void add_fork(struct mafat_onnx_names *names, const char *name)
 {
   size_t length = strlen(name);

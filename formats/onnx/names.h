@@ -10,13 +10,14 @@ struct mafat_onnx_names;
 
 void mafat_onnx_names_close(struct mafat_onnx_names **names);
 
-/* `names` may be NULL: empty. Numbers are 0 to count - 1. */
+/* Names are numbered 0 to count - 1. NULL is an empty map. */
 int mafat_onnx_names_count(const struct mafat_onnx_names *names);
 void *mafat_onnx_names_get(const struct mafat_onnx_names *names, int number);
-/* The number of a name; -1: absent. */
+/* Returns the number of a name; -1: absent. */
 int mafat_onnx_names_find(const struct mafat_onnx_names *names, const char *name);
 
-/* Inserts a name that is not present yet. *names is NULL before the first. False: out of memory. */
+/* Inserts a name that is not present yet; `meaning` is the pointer that mafat_onnx_names_get
+ * returns. Allocates the map if *names is NULL. False: out of memory, or too many names. */
 bool mafat_onnx_names_put(struct mafat_onnx_names **names, const char *name, const void *meaning);
 
 #endif

@@ -44,8 +44,8 @@ const char *mafat_onnx_attribute_type_name(int type)
 
 /* ---- attributes ---- */
 
-/* Counts the elements in all occurrences of a list's field; strings are one element per
- * occurrence. */
+/* Counts the elements of a list over all occurrences of its field. A string is an occurrence of its
+ * own. */
 static uint64_t count_list(struct mafat_wire w, int field, int *code)
 {
   enum mafat_wire_type type =
@@ -59,7 +59,7 @@ static uint64_t count_list(struct mafat_wire w, int field, int *code)
   return n;
 }
 
-/* Reads elements of a list with room for `counted`. */
+/* Appends the elements of one occurrence to a list that has room for `counted`. */
 static void read_numbers(struct mafat_wire *w, const struct mafat_wire_field *f,
                          struct mafat_onnx_attribute *a, void *to, size_t counted)
 {

@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-/* Destination of elements: one of two types. */
+/* Destination of elements; one of the pointers is NULL. */
 struct sink {
   int64_t *ints;
   double *doubles;
 };
 
-enum { ELEMENT = 8 };
+enum { ELEMENT = 8 }; /* bytes of the largest element */
 
 #define LOADER(type) \
   static type load_##type(const char *from) \
@@ -73,7 +73,7 @@ static int refuse(const struct mafat_onnx_tensor *t, const struct mafat_wire_sou
                                 mafat_onnx_type_name(t->type));
 }
 
-/* True for types stored in an int32 field, whose values may exceed the type. */
+/* True for types that are stored in an int32 field, which could hold larger values. */
 static bool is_narrow(int type)
 {
   return type == MAFAT_ONNX_UINT8 || type == MAFAT_ONNX_INT8 || type == MAFAT_ONNX_UINT16 ||
@@ -85,10 +85,11 @@ static int check_narrow(const struct mafat_onnx_tensor *t, const struct mafat_wi
 {
   int32_t number = (int32_t)(uint32_t)bits;
   if (!is_narrow(t->type) || load_whole(t->type, element) == number) return MAFAT_OK;
-  return mafat_wire_source_fail(s, MAFAT_EFORMAT, "%d is no number of type %s", number,
+  return mafat_wire_source_fail(s, MAFAT_EFORMAT, "%d is out of range of type %s", number,
                                 mafat_onnx_type_name(t->type));
 }
 
+/* Reads elements [first, first + n) that are stored in place, as in memory. */
 static int read_place(struct mafat_wire_source *s, const struct mafat_onnx_tensor *t,
                       uint64_t first, size_t n, const struct sink *to)
 {
@@ -142,8 +143,8 @@ static int read_numbers(const struct mafat_onnx *m, const struct mafat_onnx_tens
   bool is_number = is_whole(t->type) ||
                    (to->doubles && (t->type == MAFAT_ONNX_FLOAT || t->type == MAFAT_ONNX_DOUBLE));
   if (!is_number)
-    return mafat_wire_source_fail(&s, MAFAT_EUNSUPPORTED, "expected %snumbers, found type %s",
-                                  to->ints ? "whole " : "", mafat_onnx_type_name(t->type));
+    return mafat_wire_source_fail(&s, MAFAT_EUNSUPPORTED, "expected %s, found type %s",
+                                  to->ints ? "integers" : "numbers", mafat_onnx_type_name(t->type));
   if (first > t->n || n > t->n - first)
     return mafat_wire_source_fail(&s, MAFAT_EINVAL, "expected %llu numbers, found %llu",
                                   (unsigned long long)(first + n), (unsigned long long)t->n);

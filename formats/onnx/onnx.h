@@ -1,6 +1,6 @@
 /* An ONNX file as plain data: nodes with attributes, the values between them, and the location of
  * constants. Weights are not read, so memory depends on the number of nodes and names. Only the
- * structure is checked; the importer checks the meaning: a value may have no maker or two.
+ * structure is checked; the importer rejects, for example, values that no node or two nodes make.
  * Included by formats/onnx/import.h, formats/onnx/importer.h and formats/onnx/reader.h. The reader
  * reads the file and allocates from chunks (base/chunks.h). */
 #ifndef MAFAT_FORMATS_ONNX_ONNX_H
@@ -14,7 +14,7 @@
 
 enum { MAFAT_ONNX_MAX_RANK = 8, MAFAT_ONNX_BEGINNING = 2 };
 
-/* Numbers of the file format. */
+/* Element types, with the file format's numbers. */
 enum mafat_onnx_type {
   MAFAT_ONNX_UNDEFINED, MAFAT_ONNX_FLOAT, MAFAT_ONNX_UINT8, MAFAT_ONNX_INT8, MAFAT_ONNX_UINT16,
   MAFAT_ONNX_INT16, MAFAT_ONNX_INT32, MAFAT_ONNX_INT64, MAFAT_ONNX_STRING, MAFAT_ONNX_BOOL,
@@ -30,11 +30,11 @@ const char *mafat_onnx_type_array(int type);
 /* Bytes of an element in memory; 0: a string or an unknown type. */
 size_t mafat_onnx_type_bytes(int type);
 
-/* Storage of a tensor's elements. */
+/* How a tensor's elements are stored. */
 enum mafat_onnx_form {
   MAFAT_ONNX_PLACE, /* n little-endian elements: bytes [at, at + bytes) of the file */
-  /* typed field of the message in bytes [at, at + bytes), read by mafat_onnx_tensor_ints and
-   * _doubles */
+  /* encoded in a field of the TensorProto in bytes [at, at + bytes); mafat_onnx_tensor_ints and
+   * _doubles decode them */
   MAFAT_ONNX_WIRE
 };
 
@@ -73,7 +73,7 @@ struct mafat_onnx_value {
   const struct mafat_onnx_info *info;          /* NULL: undeclared */
 };
 
-/* Numbers of the file format. */
+/* Attribute types, with the file format's numbers. */
 enum mafat_onnx_attribute_type {
   MAFAT_ONNX_ATTRIBUTE_UNDEFINED, MAFAT_ONNX_ATTRIBUTE_FLOAT, MAFAT_ONNX_ATTRIBUTE_INT,
   MAFAT_ONNX_ATTRIBUTE_STRING, MAFAT_ONNX_ATTRIBUTE_TENSOR, MAFAT_ONNX_ATTRIBUTE_GRAPH,
@@ -85,7 +85,7 @@ enum mafat_onnx_attribute_type {
 
 const char *mafat_onnx_attribute_type_name(int type);
 
-/* Graphs, sparse tensors and types have no content here. */
+/* Attributes of graphs, sparse tensors and types have no content here. */
 struct mafat_onnx_attribute {
   const char *name;
   int type; /* enum mafat_onnx_attribute_type */
@@ -106,7 +106,7 @@ struct mafat_onnx_node {
   const char *op_type, *domain, *name;
   int n_inputs, n_outputs, n_attributes;
   const struct mafat_onnx_value *const *inputs, *const *outputs; /* NULL: absent */
-  const struct mafat_onnx_attribute *attributes;                 /* with different names */
+  const struct mafat_onnx_attribute *attributes;                 /* names are unique */
 };
 
 struct mafat_onnx_opset {
@@ -123,7 +123,7 @@ struct mafat_onnx_names;
 /* A file that holds constants. */
 struct mafat_onnx_file {
   const char *path;
-  struct mafat_file_state state; /* when the file was first opened, if it was */
+  struct mafat_file_state state; /* state when it was first opened; unknown: not yet */
 };
 
 struct mafat_onnx {
@@ -135,16 +135,16 @@ struct mafat_onnx {
   /* of the graph, in the file's order */
   const struct mafat_onnx_value *const *inputs, *const *outputs;
   const struct mafat_onnx_property *properties; /* metadata; long entries are left out */
-  struct mafat_onnx_names *values, *paths;      /* see below */
+  struct mafat_onnx_names *values, *paths;      /* mafat_onnx_value, mafat_onnx_file by name */
   struct mafat_chunks memory;
 };
 
 /* True if a file with these first bytes may be ONNX. */
 bool mafat_onnx_begins(const char beginning[MAFAT_ONNX_BEGINNING]);
 
-/* The caller keeps the file and leaves it open while tensors are read. MAFAT_EFORMAT: damaged;
- * MAFAT_EUNSUPPORTED: sparse initializers, segments, training, functions; MAFAT_ELIMIT: too large.
- * *out is NULL after a failure. */
+/* Reads a file. The caller leaves it open while tensors are read, and closes it. MAFAT_EFORMAT:
+ * damaged; MAFAT_EUNSUPPORTED: sparse initializers, segments, training, functions; MAFAT_ELIMIT:
+ * too large. *out is NULL after a failure. */
 int mafat_onnx_read(struct mafat_onnx **out, struct mafat_model_file *file,
                     struct mafat_diagnostic *d);
 /* Reads a file that holds a single tensor (TensorProto) into an otherwise empty model. */
@@ -157,12 +157,12 @@ void mafat_onnx_close(struct mafat_onnx **model);
  * MAFAT_EFORMAT: wrong number of elements. */
 int mafat_onnx_bind(struct mafat_onnx *m, const char *name, const char *path,
                     struct mafat_diagnostic *d);
-/* Makes inputs constants, likewise. MAFAT_EINVAL: no such input; MAFAT_EFORMAT: another type or
- * other dimensions. */
+/* Does so for each "NAME=FILE" in `given`, where NAME is an input of the model. MAFAT_EINVAL: no
+ * such input; MAFAT_EFORMAT: another type or other dimensions. */
 int mafat_onnx_give(struct mafat_onnx *m, const struct mafat_given *given,
                     struct mafat_diagnostic *d);
 
-/* Values by index 0 to count - 1, or by name; NULL: none. */
+/* Find values by index, 0 to count - 1, or by name; NULL: none. */
 int mafat_onnx_n_values(const struct mafat_onnx *m);
 const struct mafat_onnx_value *mafat_onnx_value(const struct mafat_onnx *m, int index);
 const struct mafat_onnx_value *mafat_onnx_value_of(const struct mafat_onnx *m, const char *name);
@@ -174,7 +174,7 @@ struct mafat_onnx_file *mafat_onnx_file(const struct mafat_onnx *m, int file);
 /* Finds an attribute by name; NULL: none. */
 const struct mafat_onnx_attribute *mafat_onnx_attribute(const struct mafat_onnx_node *n,
                                                         const char *name);
-/* Version of an imported domain; 0: not imported. */
+/* Returns the version of a domain that the model imports; 0: not imported. */
 int64_t mafat_onnx_opset(const struct mafat_onnx *m, const char *domain);
 
 /* Reads elements [first, first + n) of a tensor: integers and bools, or numbers of any type.

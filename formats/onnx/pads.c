@@ -27,13 +27,14 @@ static int keep(struct mafat_onnx_importer *i, struct mafat_onnx_pads pads)
 
 /* ---- readers ---- */
 
-static bool names_numbers(const struct mafat_onnx_node *n)
+/* True if the node only declares quantization. */
+static bool is_quantizer(const struct mafat_onnx_node *n)
 {
   return strcmp(n->op_type, "QuantizeLinear") == 0 || strcmp(n->op_type, "DequantizeLinear") == 0;
 }
 
-/* True if the node has explicit pads. */
-static bool pads_as_declared(const struct mafat_onnx_node *n)
+/* True if the node's padding is its attribute pads, or none. */
+static bool has_explicit_pads(const struct mafat_onnx_node *n)
 {
   const struct mafat_onnx_attribute *a = mafat_onnx_attribute(n, "auto_pad");
   return !a || (a->type == MAFAT_ONNX_ATTRIBUTE_STRING &&
@@ -54,16 +55,16 @@ static bool is_zero_to(const struct mafat_onnx_importer *i, const struct mafat_o
          zero == number;
 }
 
-/* True for a convolution that can take over the padding. */
-static bool takes(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n,
-                  const int *number)
+/* True for a convolution that can do the padding. number: as in mafat_onnx_leave_pads. */
+static bool can_pad(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n,
+                    const int *number)
 {
   bool convolves = strcmp(n->op_type, number ? "QLinearConv" : "Conv") == 0;
-  return convolves && pads_as_declared(n) && (!number || is_zero_to(i, n, *number));
+  return convolves && has_explicit_pads(n) && (!number || is_zero_to(i, n, *number));
 }
 
-/* Number of such convolutions that read the value. *names: a node between that only declares
- * quantization and reads it. */
+/* Counts such convolutions that read the value. *names: a QuantizeLinear or DequantizeLinear that
+ * reads it; NULL: none. */
 static int count(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
                  const int *number, const struct mafat_onnx_node **names)
 {
@@ -74,17 +75,18 @@ static int count(const struct mafat_onnx_importer *i, const struct mafat_onnx_va
   for (size_t k = 0; k < n_readers; k++) {
     const struct mafat_onnx_node *n = &i->model->nodes[readers[k]];
     if (n <= i->node || n->inputs[0] != v || (k > 0 && readers[k] == readers[k - 1])) continue;
-    if (takes(i, n, number)) n_windows++;
-    else if (!number && names_numbers(n) && n->n_outputs == 1 && n->outputs[0]) *names = n;
+    if (can_pad(i, n, number)) n_windows++;
+    else if (!number && is_quantizer(n) && n->n_outputs == 1 && n->outputs[0]) *names = n;
   }
   return n_windows;
 }
 
-/* True if only convolutions read it, possibly through a QuantizeLinear and a DequantizeLinear. */
+/* True if only convolutions read the value, possibly through a QuantizeLinear and a
+ * DequantizeLinear. */
 static bool only_windows_read(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v,
                               const int *number)
 {
-  enum { BETWEEN = 2 };
+  enum { BETWEEN = 2 }; /* most nodes between */
   const struct mafat_onnx_node *names;
   for (int k = 0; k <= BETWEEN; k++) {
     int readers = i->values[v->index].readers;
@@ -117,7 +119,7 @@ int mafat_onnx_leave_pads(struct mafat_onnx_importer *i, const struct mafat_valu
 int mafat_onnx_pass_pads(struct mafat_onnx_importer *i)
 {
   const struct mafat_onnx_pads *left =
-      i->n_pads && names_numbers(i->node) ? find(i, i->node->inputs[0]) : NULL;
+      i->n_pads && is_quantizer(i->node) ? find(i, i->node->inputs[0]) : NULL;
   if (!left) return MAFAT_OK;
   struct mafat_onnx_pads p = *left;
   p.value = i->node->outputs[0]->index;

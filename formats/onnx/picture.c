@@ -47,7 +47,7 @@ static bool is_constant(const struct mafat_onnx_importer *i, const struct mafat_
 }
 
 /* True if a node works element by element, such as (byte - mean) * scale. */
-static bool is_of_elements(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n,
+static bool is_elementwise(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n,
                            const struct mafat_onnx_value *v)
 {
   static const char *const names[] = {
@@ -61,14 +61,14 @@ static bool is_of_elements(const struct mafat_onnx_importer *i, const struct maf
   return known && n->n_outputs == 1 && n->outputs[0];
 }
 
-/* True if the input has channels last, as exporters from TensorFlow leave it: a transpose moves
- * channels first before any operator but elementwise ones. */
-static bool is_put_in_front(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
+/* True if the input has channels last, as models converted from TensorFlow do: a Transpose moves
+ * them first, and before it there are only elementwise operators. */
+static bool has_channels_last(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
 {
   enum { MOST = 8 }; /* a longer chain is not a normalization */
   static const int64_t front[] = {0, 3, 1, 2};
   const struct mafat_onnx_node *n = mafat_onnx_only_reader(i, v);
-  for (int k = 0; k < MOST && n && is_of_elements(i, n, v); k++) {
+  for (int k = 0; k < MOST && n && is_elementwise(i, n, v); k++) {
     v = n->outputs[0];
     n = mafat_onnx_only_reader(i, v);
   }
@@ -84,6 +84,6 @@ void mafat_onnx_input_axes(const struct mafat_onnx_importer *i, const struct maf
   static const int of_four[] = {MAFAT_AXIS_H, MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W},
                    after[] = {MAFAT_AXIS_H, MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C};
   int n_dims = v->info->rank;
-  if (n_dims == 4) memcpy(axes, is_put_in_front(i, v) ? after : of_four, sizeof of_four);
+  if (n_dims == 4) memcpy(axes, has_channels_last(i, v) ? after : of_four, sizeof of_four);
   else mafat_view_usual_axes(n_dims, axes);
 }

@@ -43,7 +43,7 @@ enum mafat_dtype mafat_onnx_whole_type(int type)
 /* ---- declared parameters ---- */
 
 /* Reads a list or a scalar; *n: its length. */
-static int take_list(const struct mafat_onnx_importer *i, int index, const char *what,
+static int read_list(const struct mafat_onnx_importer *i, int index, const char *what,
                      double **list, long long *n)
 {
   const struct mafat_value *v = mafat_onnx_in(i, index);
@@ -51,7 +51,7 @@ static int take_list(const struct mafat_onnx_importer *i, int index, const char 
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "its %s is left out", what);
   if (v->form == MAFAT_VALUE_MAP)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "%s: expected a constant, found what is computed in runs", what);
+                            "%s: expected a constant, found a tensor computed at run time", what);
   *n = mafat_value_elements(v);
   if (v->view.n_dims > 1 || *n < 1)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT,
@@ -60,11 +60,11 @@ static int take_list(const struct mafat_onnx_importer *i, int index, const char 
   return mafat_value_numbers(i->g, v, MOST_SCALES, list);
 }
 
-static int take_scales(const struct mafat_onnx_importer *i, int index,
+static int read_scales(const struct mafat_onnx_importer *i, int index,
                        struct mafat_onnx_declared *declared)
 {
   double *list;
-  int code = take_list(i, index, "scale", &list, &declared->n);
+  int code = read_list(i, index, "scale", &list, &declared->n);
   if (code) return code;
   const struct mafat_onnx_value *v = i->node->inputs[index];
   int type = mafat_onnx_constant_type(i, v);
@@ -80,7 +80,7 @@ static int take_scales(const struct mafat_onnx_importer *i, int index,
   return code;
 }
 
-/* Checks the range: tensor fields may hold more than the type. */
+/* Checks the range, because the fields of a tensor could hold larger values than its type. */
 static int check_zero(const struct mafat_onnx_importer *i, int type, double zero)
 {
   int least = type == MAFAT_ONNX_INT8 ? INT8_MIN : 0,
@@ -90,14 +90,14 @@ static int check_zero(const struct mafat_onnx_importer *i, int type, double zero
                           most, zero);
 }
 
-static int take_zeros(const struct mafat_onnx_importer *i, int index,
+static int read_zeros(const struct mafat_onnx_importer *i, int index,
                       struct mafat_onnx_declared *declared)
 {
   double *list;
   long long n;
   if (!mafat_onnx_has(i, index)) return MAFAT_OK; /* default 0 */
   int type = mafat_onnx_constant_type(i, i->node->inputs[index]),
-      code = take_list(i, index, "zero point", &list, &n);
+      code = read_list(i, index, "zero point", &list, &n);
   if (code) return code;
   if (mafat_onnx_whole_type(type) == MAFAT_N_DTYPES)
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
@@ -128,8 +128,8 @@ int mafat_onnx_read_quantization(const struct mafat_onnx_importer *i, int scale,
                                  struct mafat_onnx_declared *declared)
 {
   *declared = (struct mafat_onnx_declared){.type = type, .scales = scale};
-  int code = take_scales(i, scale, declared);
-  if (code == MAFAT_OK) code = take_zeros(i, zero, declared);
+  int code = read_scales(i, scale, declared);
+  if (code == MAFAT_OK) code = read_zeros(i, zero, declared);
   if (code == MAFAT_OK && declared->type == MAFAT_ONNX_UNDEFINED) declared->type = MAFAT_ONNX_UINT8;
   return code;
 }
@@ -152,7 +152,7 @@ int mafat_onnx_declared_meaning(const struct mafat_onnx_importer *i,
 {
   if (declared->n != 1)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "expected one scale of what is computed in runs, found %lld",
+                            "expected one scale of a tensor computed at run time, found %lld",
                             declared->n);
   if (declared->type == MAFAT_ONNX_INT32)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
@@ -189,7 +189,9 @@ int mafat_onnx_quantized_constant(const struct mafat_onnx_importer *i, struct ma
   for (int k = axis + 1; declared->n > 1 && k > 0 && k < v->view.n_dims && run <= INT32_MAX; k++)
     run *= v->view.dims[k];
   if (run < 1 || run > INT32_MAX)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "a scale for %lld numbers", run);
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "expected at most %d consecutive values with one scale, found %lld",
+                            INT32_MAX, run);
   if (declared->n > 1 && (axis < 0 || axis >= v->view.n_dims || v->view.dims[axis] != declared->n))
     return mafat_graph_fail(i->g, MAFAT_EFORMAT,
                             "expected %lld scales along dimension %d, found %lld",

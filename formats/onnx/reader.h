@@ -1,5 +1,6 @@
-/* Functions that the files of the ONNX reader share. Functions that read a message return its
- * code. Included by formats/onnx. Reads through the file's window; allocates from chunks. */
+/* Functions that the files of the ONNX reader share. Those that read a message return its error
+ * code. Included by formats/onnx. Reads the file through base/model_file.h; allocates in the
+ * model's memory. */
 #ifndef MAFAT_FORMATS_ONNX_READER_H
 #define MAFAT_FORMATS_ONNX_READER_H
 
@@ -13,7 +14,7 @@ struct mafat_onnx_reader {
   int file; /* index of the file being read, among the model's files */
 };
 
-/* A reader of one of the model's files. */
+/* Makes a reader of one of the model's files. */
 struct mafat_onnx_reader mafat_onnx_reader_of(struct mafat_onnx *m, struct mafat_model_file *file,
                                               struct mafat_diagnostic *d);
 
@@ -24,8 +25,8 @@ void *mafat_onnx_take(struct mafat_onnx_reader *r, struct mafat_wire *w, size_t 
 /* Copies a field's text, which lives as long as the model. */
 const char *mafat_onnx_text(struct mafat_onnx_reader *r, struct mafat_wire *w,
                             const struct mafat_wire_field *f);
-/* Lists are counted in a first pass, then read. False if there is no room for one more than n: the
- * file changed meanwhile, and w fails. */
+/* True if n entries of a list are fewer than a first pass counted. Else the file has changed
+ * meanwhile, and w fails. */
 bool mafat_onnx_is_short(struct mafat_wire *w, size_t n, size_t counted);
 /* Finds or adds the value with that name; it lives as long as the model. NULL: w has failed. */
 struct mafat_onnx_value *mafat_onnx_refer(struct mafat_onnx_reader *r, struct mafat_wire *w,
@@ -51,9 +52,10 @@ int mafat_onnx_read_tensor_file(struct mafat_onnx *m, const char *path,
                                 struct mafat_model_file *file, struct mafat_onnx_tensor **out,
                                 struct mafat_diagnostic *d);
 
-/* Number of the typed field for elements of a type not stored as raw bytes; 0: none. */
+/* Returns the number of the TensorProto field for elements of a type, if they are not stored as raw
+ * bytes; 0: none. */
 int mafat_onnx_typed_field(int type);
-/* Wire type of that field's elements. */
+/* Returns the wire type of that field's elements. */
 enum mafat_wire_type mafat_onnx_typed_wire(int field);
 /* Normalizes the two names of ONNX's own domain. */
 const char *mafat_onnx_domain(const char *name);

@@ -1,6 +1,6 @@
-/* Index of the nodes that read each value, so that looking ahead takes constant time. Called by
- * formats/onnx/import.c, which builds it, and by the importers of formats/onnx. Allocates the
- * index. */
+/* Index of the nodes that read each value, so that importers find later nodes without a search.
+ * Called by formats/onnx/import.c, which builds it, and by the importers of formats/onnx. Allocates
+ * the index. */
 #include "formats/onnx/importer.h"
 
 int mafat_onnx_note_readers(struct mafat_onnx_importer *i)
@@ -9,7 +9,9 @@ int mafat_onnx_note_readers(struct mafat_onnx_importer *i)
   size_t n = 0, n_values = (size_t)mafat_onnx_n_values(m);
   i->first_reader = calloc(n_values + 2, sizeof *i->first_reader);
   if (!i->first_reader) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
-  size_t *next = i->first_reader + 1; /* per value: its count, then its begin, then its end */
+  /* by value: first the number of its readers in next[v + 1]; then the begin of its readers in
+   * next[v], which ends as their end: the begin of value v + 1 */
+  size_t *next = i->first_reader + 1;
   for (int k = 0; k < m->n_nodes; k++)
     for (int j = 0; j < m->nodes[k].n_inputs; j++)
       if (m->nodes[k].inputs[j]) next[m->nodes[k].inputs[j]->index + 1]++, n++;

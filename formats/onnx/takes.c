@@ -6,12 +6,13 @@
 
 /* ---- operands ---- */
 
+/* True for a map of integers. */
 static bool is_map(const struct mafat_onnx_importer *i, const struct mafat_value *v)
 {
   return mafat_value_is_integer(i->g, v);
 }
 
-/* A constant of 8 bits. */
+/* True for a quantized constant of 8 bits. */
 static bool is_constant(const struct mafat_value *v)
 {
   return mafat_value_is_quantized(v) && v->place.type != MAFAT_I32;
@@ -28,7 +29,7 @@ float mafat_onnx_scale_of(const struct mafat_onnx_importer *i, const struct mafa
   return mafat_value_is_quantized(v) ? v->scales.scale : mafat_value_meaning(i->g, v).numbers.scale;
 }
 
-/* True if sums at this scale can be requantized to the output's. */
+/* True if integers of this scale can be requantized to the output's scale. */
 static bool fits(float in, const struct mafat_meaning *to)
 {
   return mafat_multiplier_can((double)(in / to->numbers.scale));
@@ -36,7 +37,8 @@ static bool fits(float in, const struct mafat_meaning *to)
 
 /* ---- operators ---- */
 
-/* True for constant weights with filters along this dimension. */
+/* True if input 0 is a map of integers, and w quantized weights with one scale, or one for each
+ * index of `dimension`, that the output's scale permits. n_dims 0: any number of dimensions. */
 static bool are_weights(const struct mafat_onnx_importer *i, const struct mafat_value *w,
                         int n_dims, int dimension, const struct mafat_meaning *to)
 {
@@ -46,12 +48,12 @@ static bool are_weights(const struct mafat_onnx_importer *i, const struct mafat_
   return fits(mafat_onnx_scale_of(i, mafat_onnx_in(i, 0)) * w->scales.scale, to);
 }
 
-static bool takes_conv(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
+static bool can_conv(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   return are_weights(i, mafat_onnx_in(i, 1), 0, 0, to);
 }
 
-static bool takes_matmul(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
+static bool can_matmul(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   const struct mafat_value *a = mafat_onnx_in(i, 0), *b = mafat_onnx_in(i, 1);
   if (is_map(i, a) && is_map(i, b))
@@ -59,7 +61,7 @@ static bool takes_matmul(const struct mafat_onnx_importer *i, const struct mafat
   return are_weights(i, mafat_onnx_in(i, 1), 2, 1, to);
 }
 
-static bool takes_gemm(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
+static bool can_gemm(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   bool trans_a, trans_b;
   float alpha, beta;
@@ -71,7 +73,8 @@ static bool takes_gemm(const struct mafat_onnx_importer *i, const struct mafat_m
          are_weights(i, mafat_onnx_in(i, 1), 2, !trans_b, to);
 }
 
-/* True for maps and constants per tensor, at least one of them a map. */
+/* True if each operand is a map of integers or a constant with one scale, and at least one is a
+ * map. */
 static bool are_operands(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   bool any = false;
@@ -85,39 +88,40 @@ static bool are_operands(const struct mafat_onnx_importer *i, const struct mafat
   return any;
 }
 
-static bool takes_add(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
+static bool can_add(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   return mafat_onnx_n_inputs(i) == 2 && are_operands(i, to);
 }
 
-static bool takes_mul(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
+static bool can_mul(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
-  return takes_add(i, to) && fits(mafat_onnx_scale_of(i, mafat_onnx_in(i, 0)) *
-                                      mafat_onnx_scale_of(i, mafat_onnx_in(i, 1)),
+  return can_add(i, to) && fits(mafat_onnx_scale_of(i, mafat_onnx_in(i, 0)) *
+                                mafat_onnx_scale_of(i, mafat_onnx_in(i, 1)),
                                   to);
 }
 
-/* Slopes must be constant, because only one operand may have them. */
-static bool takes_prelu(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
+/* The slopes, input 1, must be constant. */
+static bool can_prelu(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
-  return takes_mul(i, to) && is_map(i, mafat_onnx_in(i, 0)) && is_constant(mafat_onnx_in(i, 1));
+  return can_mul(i, to) && is_map(i, mafat_onnx_in(i, 0)) && is_constant(mafat_onnx_in(i, 1));
 }
 
-static bool takes_map(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
+static bool can_map(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   return is_map(i, mafat_onnx_in(i, 0)) && fits(mafat_onnx_scale_of(i, mafat_onnx_in(i, 0)), to);
 }
 
-/* The mean must exclude padding. */
-static bool takes_average(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
+/* The integer kernel leaves padding out of the mean. */
+static bool can_average(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   bool count;
   return mafat_onnx_flag(i, "count_include_pad", false, &count) == MAFAT_OK && !count &&
-         takes_map(i, to);
+         can_map(i, to);
 }
 
-/* True if these dimensions share no axis with others; at least one has more than one index. */
-static bool lie_apart(const struct mafat_value *in, const bool *over)
+/* True if no axis of the map holds both selected and other dimensions, and a selected dimension has
+ * more than one index. */
+static bool are_separate(const struct mafat_value *in, const bool *over)
 {
   int axes[MAFAT_VIEW_DIMS];
   bool any = false;
@@ -130,31 +134,31 @@ static bool lie_apart(const struct mafat_value *in, const bool *over)
   return any;
 }
 
-static bool takes_global(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
+static bool can_global(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);
   bool over[MAFAT_VIEW_DIMS] = {false};
   long long channels_last;
-  if (mafat_onnx_int(i, "channels_last", 0, &channels_last) || channels_last || !takes_map(i, to))
+  if (mafat_onnx_int(i, "channels_last", 0, &channels_last) || channels_last || !can_map(i, to))
     return false;
   for (int k = 2; k < in->view.n_dims; k++) over[k] = true;
-  return lie_apart(in, over);
+  return are_separate(in, over);
 }
 
-static bool takes_mean(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
+static bool can_mean(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);
   bool over[MAFAT_VIEW_DIMS] = {false};
   long long axes[MAFAT_VIEW_DIMS];
   int n;
-  if (!takes_map(i, to) || mafat_onnx_list(i, "axes", 1, MAFAT_VIEW_DIMS, axes, &n) != MAFAT_OK)
+  if (!can_map(i, to) || mafat_onnx_list(i, "axes", 1, MAFAT_VIEW_DIMS, axes, &n) != MAFAT_OK)
     return false;
   for (int k = 0; k < n; k++) {
     long long dim = axes[k] < 0 ? axes[k] + in->view.n_dims : axes[k];
     if (dim < 0 || dim >= in->view.n_dims) return false;
     over[dim] = true;
   }
-  return lie_apart(in, over);
+  return are_separate(in, over);
 }
 
 bool mafat_onnx_resizes(const struct mafat_onnx_importer *i)
@@ -169,21 +173,22 @@ bool mafat_onnx_is_mode(const struct mafat_onnx_importer *i, const char *mode)
          strcmp(declared, mode) == 0;
 }
 
-/* Linear interpolation; nearest only moves elements. */
-static bool takes_resize(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
+/* Only linear interpolation computes. Nearest moves elements (integers.c). */
+static bool can_resize(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
-  return mafat_onnx_is_mode(i, "linear") && takes_map(i, to);
+  return mafat_onnx_is_mode(i, "linear") && can_map(i, to);
 }
 
-/* Any number of dimensions may be joined. */
-static bool takes_softmax(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
+/* Any axis is possible. network/kinds/normalize.c checks the output's scale. */
+static bool can_softmax(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   (void)to;
   return is_map(i, mafat_onnx_in(i, 0));
 }
 
-/* Only over the last dimension, with float factors of its length. */
-static bool takes_layer_norm(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
+/* Only over the last dimension, with as many constant float factors and offsets as it has
+ * elements. */
+static bool can_layer_norm(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);
   long long axis;
@@ -203,42 +208,42 @@ static bool takes_layer_norm(const struct mafat_onnx_importer *i, const struct m
 
 static const struct computing {
   const char *op_type;
-  bool (*takes)(const struct mafat_onnx_importer *i, const struct mafat_meaning *to);
+  bool (*can)(const struct mafat_onnx_importer *i, const struct mafat_meaning *to);
 } computing[] = {
-    {"Conv", takes_conv},
-    {"MatMul", takes_matmul},
-    {"Gemm", takes_gemm},
-    {"Add", takes_add},
-    {"Sub", takes_add},
-    {"Mul", takes_mul},
-    {"PRelu", takes_prelu},
+    {"Conv", can_conv},
+    {"MatMul", can_matmul},
+    {"Gemm", can_gemm},
+    {"Add", can_add},
+    {"Sub", can_add},
+    {"Mul", can_mul},
+    {"PRelu", can_prelu},
     {"Concat", are_operands},
-    {"AveragePool", takes_average},
-    {"GlobalAveragePool", takes_global},
-    {"ReduceMean", takes_mean},
-    {"Softmax", takes_softmax},
-    {"LayerNormalization", takes_layer_norm},
-    {"Relu", takes_map},
-    {"Clip", takes_map},
-    {"LeakyRelu", takes_map},
-    {"Sigmoid", takes_map},
-    {"Tanh", takes_map},
-    {"Elu", takes_map},
-    {"Selu", takes_map},
-    {"Celu", takes_map},
-    {"HardSigmoid", takes_map},
-    {"HardSwish", takes_map},
-    {"Softplus", takes_map},
-    {"Softsign", takes_map},
-    {"ThresholdedRelu", takes_map},
-    {"Mish", takes_map},
-    {"Resize", takes_resize},
-    {"Upsample", takes_resize},
-    {"Gelu", takes_map},
-    {"Exp", takes_map},
-    {"Erf", takes_map},
-    {"Abs", takes_map},
-    {"Neg", takes_map},
+    {"AveragePool", can_average},
+    {"GlobalAveragePool", can_global},
+    {"ReduceMean", can_mean},
+    {"Softmax", can_softmax},
+    {"LayerNormalization", can_layer_norm},
+    {"Relu", can_map},
+    {"Clip", can_map},
+    {"LeakyRelu", can_map},
+    {"Sigmoid", can_map},
+    {"Tanh", can_map},
+    {"Elu", can_map},
+    {"Selu", can_map},
+    {"Celu", can_map},
+    {"HardSigmoid", can_map},
+    {"HardSwish", can_map},
+    {"Softplus", can_map},
+    {"Softsign", can_map},
+    {"ThresholdedRelu", can_map},
+    {"Mish", can_map},
+    {"Resize", can_resize},
+    {"Upsample", can_resize},
+    {"Gelu", can_map},
+    {"Exp", can_map},
+    {"Erf", can_map},
+    {"Abs", can_map},
+    {"Neg", can_map},
 };
 
 bool mafat_onnx_takes(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
@@ -246,6 +251,6 @@ bool mafat_onnx_takes(const struct mafat_onnx_importer *i, const struct mafat_me
   bool all = true;
   for (int k = 0; k < mafat_onnx_n_inputs(i); k++) all = all && mafat_onnx_is_dequantized(i, k);
   for (size_t k = 0; k < sizeof computing / sizeof *computing; k++)
-    if (strcmp(computing[k].op_type, i->row->op_type) == 0) return all && computing[k].takes(i, to);
+    if (strcmp(computing[k].op_type, i->row->op_type) == 0) return all && computing[k].can(i, to);
   return false;
 }

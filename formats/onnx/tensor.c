@@ -74,11 +74,11 @@ enum mafat_wire_type mafat_onnx_typed_wire(int field)
   }
 }
 
-/* Storage of the elements, as a message declares it. */
+/* Location of the elements, as far as the message has been read. */
 struct data {
   int64_t dims[MAFAT_ONNX_MAX_RANK], type, location;
-  int field;            /* typed field; 0: none */
-  uint64_t n, n_fields; /* entries in it; occurrences of it */
+  int field;            /* field with the elements; 0: none */
+  uint64_t n, n_fields; /* entries in that field; occurrences of it */
   struct mafat_wire_field first, raw;
   const char *path;        /* external data: path relative to the file's folder */
   uint64_t offset, length; /* 0: not given */
@@ -104,6 +104,7 @@ static void read_dims(struct mafat_wire *w, const struct mafat_wire_field *f, st
   if (numbers.code) w->code = numbers.code;
 }
 
+/* Notes an occurrence of a field with elements. */
 static void note_numbers(struct mafat_wire *w, const struct mafat_wire_field *f, struct data *data)
 {
   enum mafat_wire_type type = mafat_onnx_typed_wire(f->number);
@@ -112,7 +113,7 @@ static void note_numbers(struct mafat_wire *w, const struct mafat_wire_field *f,
   if (data->field == 0) data->first = *f;
   else if (data->field != f->number)
     mafat_wire_fail(w, MAFAT_EFORMAT,
-                    "expected a tensor's numbers in one field, found them in %d and %d",
+                    "expected a tensor's elements in one field, found them in %d and %d",
                     data->field, f->number);
   data->field = f->number;
   data->n += n; /* cannot overflow: fewer than the file's bytes */
@@ -259,7 +260,7 @@ static int place_raw(struct mafat_wire *w, const struct data *data, struct mafat
   return MAFAT_OK;
 }
 
-/* Packed floats can be read in place; other typed fields are decoded. */
+/* Elements in a typed field: packed floats are stored as in memory; others have to be decoded. */
 static int place_typed(struct mafat_wire *w, const struct data *data,
                        const struct mafat_wire *whole, struct mafat_onnx_tensor *t)
 {

@@ -1,6 +1,6 @@
-/* Tracks which values have an integer type. Constants and maps are computed as reals, whatever
- * their declared type; but quotients and casts to integers must be truncated. Called by the
- * importers in formats/onnx. Sets flags of the importer's values. */
+/* Tracks which values have an integer type. Arithmetic is done on reals, whatever the declared
+ * type, but quotients of integers and casts to them must be truncated. Called by the importers in
+ * formats/onnx. Sets the importer's flags `whole`. */
 #include "formats/onnx/importer.h"
 
 bool mafat_onnx_is_whole_type(int type)
@@ -17,7 +17,7 @@ bool mafat_onnx_is_whole(const struct mafat_onnx_importer *i, int index)
   return v->initializer ? mafat_onnx_is_whole_type(v->initializer->type) : i->whole[v->index];
 }
 
-/* True if a Constant or ConstantOfShape has an integer type; the default is float. */
+/* True if the output of a Constant or ConstantOfShape has an integer type; the default is float. */
 static bool says_whole(const struct mafat_onnx_node *n)
 {
   const struct mafat_onnx_attribute *value = mafat_onnx_attribute(n, "value"),
@@ -27,7 +27,7 @@ static bool says_whole(const struct mafat_onnx_node *n)
   return a && (a->type == MAFAT_ONNX_ATTRIBUTE_INT || a->type == MAFAT_ONNX_ATTRIBUTE_INTS);
 }
 
-/* Default for other operators: the type of their first input. */
+/* True if the node's first output has an integer type. By default it has the type of input 0. */
 static bool makes_whole(const struct mafat_onnx_importer *i)
 {
   static const char *const always[] = {"Shape",  "Size",          "ArgMax",
@@ -46,7 +46,7 @@ static bool makes_whole(const struct mafat_onnx_importer *i)
 
 void mafat_onnx_note_type(struct mafat_onnx_importer *i)
 {
-  bool whole = makes_whole(i), places = strcmp(i->node->op_type, "TopK") == 0;
+  bool whole = makes_whole(i), indices = strcmp(i->node->op_type, "TopK") == 0;
   for (int k = 0; k < i->node->n_outputs; k++)
-    if (i->node->outputs[k]) i->whole[i->node->outputs[k]->index] = whole || (places && k == 1);
+    if (i->node->outputs[k]) i->whole[i->node->outputs[k]->index] = whole || (indices && k == 1);
 }

@@ -12,7 +12,7 @@ enum { MAX_VARINT_BYTES = 10, MAX_FIELD = (1 << 29) - 1 };
 
 /* ---- failures ---- */
 
-/* Writes the context: node 12 (Conv "name"): attribute "pads": */
+/* Writes the context of a message, such as: node 12 (Conv "name"): attribute "pads": */
 static void write_where(const struct mafat_wire_source *s, char *text, size_t capacity)
 {
   char number[16] = "", name[160] = "", part[100] = "";
@@ -115,7 +115,7 @@ struct mafat_wire mafat_wire_whole(struct mafat_wire_source *source)
   return (struct mafat_wire){.source = source, .at = 0, .end = source->file->bytes};
 }
 
-/* Checks the field's wire type. */
+/* True if the field has this wire type; else w fails. */
 static bool is(struct mafat_wire *w, const struct mafat_wire_field *f, enum mafat_wire_type type)
 {
   if (f->type == type) return true;

@@ -1,11 +1,11 @@
-/* Reads the wire format of Protocol Buffers: a message is a range of a file that holds consecutive
- * fields. Contents of fields are skipped unless requested.
+/* Reads the wire format of Protocol Buffers. A message is a range of a file that holds consecutive
+ * fields. Contents of fields are read only on request.
  *
  * A failure ends a message: mafat_wire_next returns false, `code` has the error, and the source's
  * diagnostic the message.
  *
- * Included by formats/onnx/reader.h; called by the files of the ONNX reader. Reads through the
- * file's window; allocates nothing. */
+ * Included by formats/onnx/reader.h; called by the files of the ONNX reader. Reads the file through
+ * base/model_file.h; allocates nothing. */
 #ifndef MAFAT_FORMATS_ONNX_WIRE_H
 #define MAFAT_FORMATS_ONNX_WIRE_H
 
@@ -20,8 +20,8 @@ enum mafat_wire_type {
   MAFAT_WIRE_FIXED32 = 5
 };
 
-/* State shared by all messages of a file; the context is for diagnostics, NULL and -1 if
- * unknown. */
+/* State that all messages of a file share. The fields after `d` describe, for diagnostics, what is
+ * being read; they are NULL or -1 if unknown. */
 struct mafat_wire_source {
   struct mafat_model_file *file;
   struct mafat_diagnostic *d; /* may be NULL */
@@ -31,13 +31,14 @@ struct mafat_wire_source {
   const char *part;        /* attribute of the node */
 };
 
+/* A message: the rest of it is bytes [at, end) of the file. */
 struct mafat_wire {
   struct mafat_wire_source *source;
   uint64_t at, end;
-  int code;
+  int code; /* MAFAT_OK until it fails */
 };
 
-/* The content, of any type, is bytes [at, at + bytes). */
+/* A field; its content is bytes [at, at + bytes) of the file. */
 struct mafat_wire_field {
   int number;
   enum mafat_wire_type type;
@@ -46,9 +47,11 @@ struct mafat_wire_field {
 
 /* ---- messages ---- */
 
+/* Returns the whole file as a message. */
 struct mafat_wire mafat_wire_whole(struct mafat_wire_source *source);
-/* The content of a field as a message; failed if the field has another type. */
+/* Returns the content of a field as a message, which has failed if the field has another type. */
 struct mafat_wire mafat_wire_message(const struct mafat_wire *w, const struct mafat_wire_field *f);
+/* Reads the next field's number and type, and skips its content. False: no more, or a failure. */
 bool mafat_wire_next(struct mafat_wire *w, struct mafat_wire_field *f);
 
 /* Counts fields 0 to n - 1 in the rest of a message. Changes w only on failure. */
@@ -68,12 +71,13 @@ float mafat_wire_float(struct mafat_wire *w, const struct mafat_wire_field *f);
 /* Copies a text of f->bytes bytes without NUL, and appends a NUL. */
 void mafat_wire_text(struct mafat_wire *w, const struct mafat_wire_field *f, char *to);
 
-/* The elements of a repeated field's occurrence, packed or not. `type`: of each element. */
+/* Returns the elements in one occurrence of a repeated field, packed or not, to be read by
+ * mafat_wire_number. `type`: wire type of an element. */
 struct mafat_wire mafat_wire_numbers(const struct mafat_wire *w, const struct mafat_wire_field *f,
                                      enum mafat_wire_type type);
 /* Reads the next element. False: no more, or a failure. */
 bool mafat_wire_number(struct mafat_wire *numbers, enum mafat_wire_type type, uint64_t *bits);
-/* Number of elements. */
+/* Counts the elements in one occurrence of a repeated field. */
 uint64_t mafat_wire_n_numbers(struct mafat_wire *w, const struct mafat_wire_field *f,
                               enum mafat_wire_type type);
 

@@ -69,7 +69,7 @@ static int check_weights(struct mafat_tflite_importer *i, const struct mafat_val
   enum { MOST_TAPS = 4096 };
   if (!mafat_value_is_constant(weights))
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "expected constant weights, found what is computed in runs");
+                            "expected constant weights, found a tensor computed at run time");
   if (weights->view.n_dims != 4)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected weights of 4 dimensions, found %d",
                             weights->view.n_dims);
@@ -105,7 +105,7 @@ static int check_bias(struct mafat_tflite_importer *i, int index)
   const struct mafat_value *bias = take_bias(i, index);
   if (!bias || mafat_value_is_constant(bias)) return MAFAT_OK;
   return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                          "expected a constant bias, found what is computed in runs");
+                          "expected a constant bias, found a tensor computed at run time");
 }
 
 /* Checks that scales per channel are along the dimension of filters. */

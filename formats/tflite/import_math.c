@@ -27,7 +27,7 @@ static int import_logistic(struct mafat_tflite_importer *i)
       in->form == MAFAT_VALUE_MAP && !mafat_value_is_integer(i->g, in) ? product_of(i) : NULL;
   if (in->form != MAFAT_VALUE_MAP)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "expected what is computed in runs, found a constant");
+                            "expected a tensor computed at run time, found a constant");
   if (!product)
     return mafat_graph_activate(i->g, mafat_tflite_out(i, 0), in, mafat_activating(MAFAT_LOGISTIC));
   struct mafat_tflite_slot *x = mafat_tflite_in_slot(i, 0);
@@ -85,7 +85,7 @@ static int import_activation(struct mafat_tflite_importer *i)
   const struct mafat_value *in = mafat_tflite_in(i, 0);
   if (in->form != MAFAT_VALUE_MAP)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "expected what is computed in runs, found a constant");
+                            "expected a tensor computed at run time, found a constant");
   if (mafat_value_is_integer(i->g, in) && is_clip(i->o->code)) return import_clip(i, in);
   return mafat_graph_activate(i->g, mafat_tflite_out(i, 0), in, activation_of(i->o));
 }
@@ -123,7 +123,7 @@ static int cut_quotients(struct mafat_tflite_importer *i, struct mafat_value *ma
 {
   if (made->form != MAFAT_VALUE_NUMBERS)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "divides integers that are computed in runs, which is not run");
+                            "divides integers computed at run time, which is not run");
   for (long long k = 0; k < mafat_value_elements(made); k++)
     made->numbers[k] = trunc(made->numbers[k]);
   return MAFAT_OK;
@@ -137,7 +137,8 @@ static int import_binary(struct mafat_tflite_importer *i)
   const struct mafat_value *a = mafat_tflite_in(i, 0), *b = mafat_tflite_in(i, 1);
   if (i->g->makes.type != MAFAT_F32 && mafat_value_is_constant(a) && mafat_value_is_constant(b))
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "expected what is computed in runs, found two quantized constants");
+                            "expected a tensor computed at run time, found two quantized "
+                            "constants");
   int code =
       mafat_graph_combine(i->g, &made, (enum mafat_graph_binary)mafat_tflite_variant(i), a, b);
   if (code == MAFAT_OK && i->o->code == MAFAT_TFLITE_DIV &&
@@ -173,7 +174,7 @@ static int import_quantize(struct mafat_tflite_importer *i)
   }
   if (in->form != MAFAT_VALUE_MAP)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "expected what is computed in runs, found a constant");
+                            "expected a tensor computed at run time, found a constant");
   if ((i->o->code == MAFAT_TFLITE_DEQUANTIZE && !numbers) ||
       (i->o->code == MAFAT_TFLITE_QUANTIZE && i->g->makes.type == MAFAT_F32))
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected INT8 or UINT8, found FLOAT32");

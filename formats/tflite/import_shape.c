@@ -94,7 +94,7 @@ static int import_cast(struct mafat_tflite_importer *i)
   bool cuts = !is_whole(from) && is_whole(to);
   if (cuts && in->form == MAFAT_VALUE_MAP && !is_looked_up(i, i->o->outputs[0]))
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "casts what is computed in runs to %s, which is not run",
+                            "casts a tensor computed at run time to %s, which is not run",
                             mafat_tflite_type_name((int)to));
   if (cuts && in->form == MAFAT_VALUE_PLACE)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts a constant of the file");

@@ -82,11 +82,11 @@ static const struct test_onnx_refusal refusals[] = {
     {{"TopK", "x i7", "axis=1", 0, "y z"}, MAFAT_EUNSUPPORTED, "K: expected 1 to 4, found 7"},
     {{"TopK", "x s", "axis=1", 0, "y z"},
      MAFAT_EUNSUPPORTED,
-     "expected a constant, found what is computed in runs"},
-    {{"Gather", "x i7", "axis=1", 0, NULL}, MAFAT_EFORMAT, "place 7 is none of 4"},
+     "expected a constant, found a tensor computed at run time"},
+    {{"Gather", "x i7", "axis=1", 0, NULL}, MAFAT_EFORMAT, "index 7 is out of range of 4 elements"},
     {{"Gather", "x s", "axis=1", 0, NULL},
      MAFAT_EUNSUPPORTED,
-     "expected 0 where places are computed in runs, found 1"},
+     "expected 0 for indices known only at run time, found 1"},
     {{"MatMul", "x r", "", 0, NULL}, MAFAT_EFORMAT, "cannot multiply"},
     {{"Sigmoid", "c4", "", 0, NULL}, MAFAT_EUNSUPPORTED, "has no input"},
 };
@@ -137,8 +137,8 @@ START_TEST(nothing_is_there_twice)
 {
   static const int64_t map[] = {1, 2};
   static const double ones[] = {1, 1}, twos[] = {2, 2};
-  static const char *const says[] = {"initializer 'w' is there more than once",
-                                     "input 'x' is there more than once"};
+  static const char *const says[] = {"initializer 'w' is listed more than once",
+                                     "input 'x' is listed more than once"};
   struct test_message graph = {0};
   test_onnx_add(&graph, "Add", "x w", "y", "");
   test_onnx_floats(&graph, "w", 2, map, ones);
@@ -525,7 +525,7 @@ START_TEST(numbers_lie_in_so_many_files)
   for (int more = 1; more <= 3; more++) {
     m = import_files(MOST + more, 4);
     ck_assert_msg(m.code == MAFAT_EUNSUPPORTED &&
-                      strstr(diagnostic.text, "expected numbers in at most 4093 files"),
+                      strstr(diagnostic.text, "expected constants in at most 4093 files"),
                   "%s", diagnostic.text);
     test_imported_close(&m);
   }
@@ -571,7 +571,7 @@ START_TEST(a_view_has_so_many_digits)
   test_onnx_output(&graph, "y", -1, NULL);
   struct test_imported m = import(test_onnx_model(&graph, 13));
   ck_assert_msg(m.code == MAFAT_EUNSUPPORTED &&
-                    strstr(diagnostic.text, "its elements lie along more than 24 axes"),
+                    strstr(diagnostic.text, "expected at most 24 strided dimensions, found more"),
                 "%s", diagnostic.text);
   test_imported_close(&m);
 }

@@ -324,7 +324,8 @@ START_TEST(other_hybrids_are_refused_by_name)
   ck_assert(make_twins(find("conv_same"), INT8_OF_ALL));
   narrow_tensors[1].zero_points = three;
   check_refused(MAFAT_EUNSUPPORTED,
-                "weights beside floats: expected int8 with a zero point of 0, found int8 with 3");
+                "weights of a float layer: expected int8 with a zero point of 0, "
+                "found int8 with 3");
   narrow_tensors[1].type = MAFAT_TFLITE_UINT8;
   check_refused(MAFAT_EUNSUPPORTED, "found uint8 with 3");
   ck_assert(make_twins(find("conv_same"), INT8_OF_FILTERS));

@@ -464,7 +464,8 @@ static const struct {
     {weights_zero, MAFAT_EUNSUPPORTED,
      ": CONV_2D 'y': weights of int8: expected a zero point of 0, found 1"},
     {multiplier_large, MAFAT_EFORMAT,
-     ": CONV_2D 'y': filter 0: scales of 1e+20, 0.25 and 1e-20 make a multiplier of 2^30 or more"},
+     ": CONV_2D 'y': filter 0: scales 1e+20 * 0.25 / 1e-20: would need a multiplier of "
+     "2^30 or more"},
     {three_scales, MAFAT_EFORMAT,
      ": CONV_2D 'y': tensor w: expected 2 scales along dimension 0, found 3"},
     {two_of_a_map, MAFAT_EUNSUPPORTED, ": tensor x: expected one scale, found 2"},
