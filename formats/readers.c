@@ -1,4 +1,4 @@
-/* The table of file formats, and the choice of a row by a file's first bytes. Called by api/ and
+/* The table of file formats, and the choice of a reader by a file's first bytes. Called by api/ and
  * runner/weights when files are opened, and by formats/packed/graph.c. Reads the first bytes of a
  * file. */
 #include "formats/readers.h"

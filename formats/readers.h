@@ -1,6 +1,7 @@
-/* File formats, one row each, in the table of readers.c. The first row that accepts a file's first
- * bytes reads it. Code outside formats/ never compares formats: it asks for a property of the row,
- * or of the network's struct mafat_format. Included by api/, formats/darknet, formats/onnx,
+/* Table of the file formats (readers.c), with a struct mafat_reader for each. The first one that
+ * accepts a file's first bytes reads it. Code outside formats/ never compares formats: it looks at
+ * a property of the reader, or of the network's struct mafat_format. Included by api/,
+ * formats/darknet, formats/onnx,
  * formats/packed, formats/tflite and runner/weights. Reads the first bytes of files. */
 #ifndef MAFAT_FORMATS_READERS_H
 #define MAFAT_FORMATS_READERS_H
@@ -11,7 +12,7 @@
 
 struct mafat_darknet_overrides; /* formats/darknet/darknet.h */
 
-/* Options of reading a network. Zeros: as the file has it. */
+/* Options of reading a network; zeros are the defaults. */
 struct mafat_reading {
   const struct mafat_darknet_overrides *overrides;     /* for a cfg; NULL: none */
   const struct mafat_given *given; /* for a graph: inputs that are constants; NULL: none */
@@ -40,10 +41,10 @@ struct mafat_reader {
   void (*describe)(struct mafat_weights_kind *kind, const char beginning[MAFAT_SOURCE_BEGINNING]);
 };
 
-/* Finds the row by the first bytes. Unknown files count as cfg, and its reader reports the
- * error. */
+/* Finds the reader by the file's first bytes. An unknown file gets the reader of cfg files, which
+ * reports the error. */
 const struct mafat_reader *mafat_reader_of(struct mafat_model_source *source);
-/* Finds the row of a graph format by name; NULL: none. */
+/* Finds the reader of a graph format by name; NULL: none. */
 const struct mafat_reader *mafat_reader_of_graphs(const char *name);
 struct mafat_weights_kind mafat_reader_weights_kind(struct mafat_model_source *source);
 

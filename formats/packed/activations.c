@@ -24,7 +24,7 @@ bool mafat_activations_is_scale(float scale)
 
 /* ---- supported layers ---- */
 
-/* Form in which an integer layer computes an activation (network/activations.def). */
+/* How an integer layer computes an activation (network/activations.def). */
 enum { NEVER, BOUNDS, SLOPE, TABLE };
 
 static int form_of(enum mafat_activation kind)
@@ -38,14 +38,14 @@ static int form_of(enum mafat_activation kind)
   return forms[kind];
 }
 
-/* Slope of negative sums; 0: not of that form. */
+/* Returns the slope of negative sums; 0: the activation has another form. */
 static float slope_of(struct mafat_activating f)
 {
   if (form_of(f.kind) != SLOPE) return 0;
   return f.kind == MAFAT_LEAKY ? .1f : f.a;
 }
 
-/* Finds the output range of an activation. False: not of that form. */
+/* Finds the output range of an activation. False: the activation has another form. */
 static bool find_bounds(struct mafat_activating f, float *least, float *most)
 {
   *least = f.kind == MAFAT_CLIP ? f.a : f.kind == MAFAT_LINEAR ? -INFINITY : 0;
@@ -58,6 +58,7 @@ bool mafat_activations_has_table(const struct mafat_layer *l)
   return form_of(l->activation.kind) == TABLE;
 }
 
+/* True if a layer with weights can compute in integers. */
 static bool can_sum(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
@@ -70,7 +71,7 @@ static bool can_sum(const struct mafat_network *n, int layer)
          mafat_matrix_row(mafat_layer_matrix(l)) <= MAFAT_ACTIVATIONS_MOST_ROW;
 }
 
-static bool meets(struct mafat_shape a, struct mafat_shape b)
+static bool is_same(struct mafat_shape a, struct mafat_shape b)
 {
   return a.h == b.h && a.w == b.w && a.c == b.c;
 }
@@ -92,7 +93,7 @@ static bool can_blend(const struct mafat_layer *l)
     return false;
   const struct mafat_operand *x = &l->operands[0], *z = &l->operands[1];
   return channels_of(&x->sources) == x->shape.c && channels_of(&z->sources) == z->shape.c &&
-         meets(x->shape, l->out) && (z->broadcast || meets(z->shape, l->out));
+         is_same(x->shape, l->out) && (z->broadcast || is_same(z->shape, l->out));
 }
 
 bool mafat_activations_can_compute(const struct mafat_network *n, int layer)
@@ -111,7 +112,7 @@ bool mafat_activations_can_compute(const struct mafat_network *n, int layer)
 
 /* ---- shared quantization parameters ---- */
 
-/* Representative of a tensor's group. */
+/* Returns the first tensor of the group that tensor i is in. */
 static int first_of(const int *same, int i)
 {
   while (same[i] != i) i = same[i];
@@ -124,7 +125,8 @@ static void join(int *same, int a, int b)
   same[first > other ? first : other] = first > other ? other : first;
 }
 
-/* Joins the sources of each operand, and the output of layers that keep values unchanged. */
+/* Joins the sources of each operand into one group. If the layer keeps values unchanged, its output
+ * joins them. */
 static void join_reads(int *same, const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
@@ -153,9 +155,10 @@ struct making {
   const struct mafat_activation_numbers **of; /* [tensor]: its table entry, or NULL */
   struct mafat_activations_places *places;    /* [tensor] */
   bool *for_floats, *for_numbers;             /* [tensor]: read as floats; read as integers */
-  struct mafat_layer *layers;                 /* new layers */
-  int n_layers, n_operators, n_tensors; /* number of new layers; of old operators and tensors */
-  bool types;
+  struct mafat_layer *layers;                 /* layers and inputs of the new network */
+  int n_layers;                               /* layers of the new network */
+  int n_operators, n_tensors;                 /* of the old network */
+  bool types;                                 /* as in mafat_activations_apply */
 };
 
 static bool computes(const struct making *m, int layer)
@@ -192,7 +195,7 @@ static void note_readers(const struct making *m)
       m->for_floats[mafat_network_output(n, last, k)] = true;
 }
 
-/* Places conversions of a layer's outputs after its first one, after the layer. */
+/* Numbers the conversions of a layer's second and later outputs, from `next` on. */
 static int place_more(const struct making *m, int layer, int next)
 {
   for (int k = 1; k < mafat_layer_n_outputs(&m->n->layers[layer]); k++) {
@@ -202,7 +205,7 @@ static int place_more(const struct making *m, int layer, int next)
   return next;
 }
 
-/* Computes the position of each tensor's layers. */
+/* Numbers the layers of the new network, in execution order: fills in m->places. */
 static int place(struct making *m, const char *name, struct mafat_diagnostic *d)
 {
   int next = 0, n_layers = m->n->n_layers;
@@ -225,7 +228,7 @@ static int place(struct making *m, const char *name, struct mafat_diagnostic *d)
                     MAFAT_MAX_LAYERS);
 }
 
-/* Quantization parameters with the full range, by ONNX's rule. */
+/* Returns quantization parameters with the full range, rounded by ONNX's rule. */
 static struct mafat_quantization numbers_of(float scale, unsigned char zero)
 {
   struct mafat_quantization q = mafat_quantization(scale, zero);
@@ -233,7 +236,7 @@ static struct mafat_quantization numbers_of(float scale, unsigned char zero)
   return q;
 }
 
-/* Adds a layer with the same shape after layer `after`. */
+/* Makes new layer `at`, which reads new layer `after` and has the same shape. */
 static int append(struct making *m, int at, enum mafat_layer_type type, int after)
 {
   const struct mafat_shape shape = mafat_network_tensor_shape(m->n, after);
@@ -255,7 +258,7 @@ static int append(struct making *m, int at, enum mafat_layer_type type, int afte
   return MAFAT_OK;
 }
 
-/* Adds a layer for the activation of sums. */
+/* Makes the layer that applies the activation of `layer` to its sums, by a table. */
 static int append_function(struct making *m, int layer)
 {
   const struct mafat_activations_places *p = &m->places[layer];
@@ -271,8 +274,8 @@ static int append_function(struct making *m, int layer)
   return MAFAT_OK;
 }
 
-/* Makes a layer compute in integers. */
-static void turn(struct making *m, int layer)
+/* Makes a layer of the new network compute in integers. */
+static void quantize_layer(struct making *m, int layer)
 {
   const struct mafat_activation_numbers *a = m->of[layer];
   struct mafat_layer *l = &m->layers[m->places[layer].made];
@@ -290,7 +293,7 @@ static void turn(struct making *m, int layer)
   }
 }
 
-/* Adds the conversion of a tensor from integers to floats or back. */
+/* Makes the layer that converts tensor i from integers to floats or back, if it is needed. */
 static int append_other(struct making *m, int i)
 {
   const struct mafat_activations_places *p = &m->places[i];
@@ -303,7 +306,9 @@ static int append_other(struct making *m, int i)
   return MAFAT_OK;
 }
 
-static void follow(const struct making *m, struct mafat_sources *s, bool numbers, bool alias)
+/* Replaces old tensors by new ones: integers if `numbers`, else floats. An alias keeps integers
+ * that have no float version. */
+static void renumber(const struct making *m, struct mafat_sources *s, bool numbers, bool alias)
 {
   for (int i = 0; i < mafat_sources_count(s); i++) {
     const struct mafat_activations_places *p = &m->places[s->list[i].tensor];
@@ -311,7 +316,7 @@ static void follow(const struct making *m, struct mafat_sources *s, bool numbers
   }
 }
 
-/* Moves operands to the new network's indices. */
+/* Moves the old layers to their new positions, and renumbers everything that refers to them. */
 static void move(struct making *m)
 {
   struct mafat_network *n = m->n;
@@ -319,18 +324,19 @@ static void move(struct making *m)
     struct mafat_layer *l = &m->layers[m->places[i].made];
     *l = n->layers[i];
     for (int k = 0; k < l->n_operands; k++)
-      follow(m, &l->operands[k].sources, computes(m, i),
-             i < n->n_layers && mafat_layer_is_alias(l));
+      renumber(m, &l->operands[k].sources, computes(m, i),
+               i < n->n_layers && mafat_layer_is_alias(l));
   }
-  for (int i = 0; n->inputs && i < n->n_inputs; i++) follow(m, &n->inputs[i].sources, false, false);
-  for (int i = 0; i < n->n_outputs; i++) follow(m, &n->outputs[i].sources, false, false);
+  for (int i = 0; n->inputs && i < n->n_inputs; i++)
+    renumber(m, &n->inputs[i].sources, false, false);
+  for (int i = 0; i < n->n_outputs; i++) renumber(m, &n->outputs[i].sources, false, false);
   for (int i = 0; i < n->n_more; i++) n->makers[i].layer = m->places[n->makers[i].layer].made;
   free(n->layers);
   n->layers = m->layers;
 }
 
-/* Moves constants. New layers have none; their position in the file follows the previous layer, as
- * in Darknet's files. */
+/* Moves the constants. New layers have none: their offset in the file is the end of the previous
+ * layer's constants, as in Darknet's files. */
 static void move_constants(const struct making *m, struct mafat_constants *to)
 {
   struct mafat_constants *from = m->n->constants;
@@ -346,7 +352,7 @@ static void move_constants(const struct making *m, struct mafat_constants *to)
   m->n->constants = to;
 }
 
-/* ---- applying the table ---- */
+/* If the layer is an output of the network, makes its float version the output instead. */
 static void move_output(struct making *m, int layer)
 {
   const struct mafat_activations_places *p = &m->places[layer];
@@ -363,14 +369,15 @@ static int make(struct making *m, struct mafat_constants *constants)
   m->n->n_layers = m->n_layers;
   for (int i = 0; i < m->n_tensors && code == MAFAT_OK; i++) {
     if (i < n_layers && m->places[i].put != m->places[i].made) code = append_function(m, i);
-    if (code == MAFAT_OK && m->types && i < n_layers && m->of[i] && m->of[i]->computes) turn(m, i);
+    if (code == MAFAT_OK && m->types && i < n_layers && m->of[i] && m->of[i]->computes)
+      quantize_layer(m, i);
     if (code == MAFAT_OK) code = append_other(m, i);
     if (code == MAFAT_OK && i < n_layers) move_output(m, i);
   }
   return code;
 }
 
-/* Checks that the tensors of a group have the same parameters. */
+/* ---- checking the table ---- */
 
 static int refuse(const char *name, int tensor, const char *what, struct mafat_diagnostic *d)
 {
@@ -381,19 +388,19 @@ static int refuse(const char *name, int tensor, const char *what, struct mafat_d
 static const char *find_fault(const struct mafat_network *n,
                               const struct mafat_activation_numbers *a)
 {
-  if (a->tensor < 0 || a->tensor >= mafat_network_n_tensors(n)) return "is none of the network's";
+  if (a->tensor < 0 || a->tensor >= mafat_network_n_tensors(n)) return "is not in the network";
   const struct mafat_layer *l = mafat_network_made_by(n, a->tensor);
   if (mafat_network_tensor_type(n, a->tensor) != MAFAT_F32 || mafat_layer_is_alias(l))
-    return "puts out nothing that could become integers";
-  if (!mafat_activations_is_scale(a->scale)) return "has a scale that is none";
+    return "has no output that could become integers";
+  if (!mafat_activations_is_scale(a->scale)) return "has an invalid scale";
   if (a->computes && (a->tensor >= n->n_layers || !mafat_activations_can_compute(n, a->tensor)))
-    return "does not compute with integers";
+    return "cannot compute in integers";
   if (a->computes && mafat_activations_has_table(l) && !mafat_activations_is_scale(a->before_scale))
-    return "has a scale that is none before its function";
+    return "has an invalid scale before its activation";
   return NULL;
 }
 
-/* Tensors of a class share scale and zero point. */
+/* Checks that tensors of a group have the same scale and zero point. */
 static int check_classes(const struct making *m, const struct mafat_activations *a,
                          const char *name, struct mafat_diagnostic *d)
 {
@@ -403,18 +410,19 @@ static int check_classes(const struct making *m, const struct mafat_activations 
   for (int i = 0; i < a->n && code == MAFAT_OK; i++) {
     const struct mafat_activation_numbers *one = &a->list[i], *first = m->of[same[one->tensor]];
     if (!first || first->scale != one->scale || first->zero != one->zero)
-      code = refuse(name, one->tensor, "has another scale than what is read with it", d);
+      code = refuse(name, one->tensor, "has another scale than tensors that are read with it", d);
   }
   free(same);
   return code;
 }
 
-static int take_table(struct making *m, const struct mafat_activations *a, const char *name,
-                      struct mafat_diagnostic *d)
+/* Checks the table, and fills in m->of, m->for_floats and m->for_numbers. */
+static int check_table(struct making *m, const struct mafat_activations *a, const char *name,
+                       struct mafat_diagnostic *d)
 {
   if (a->n_layers != m->n->n_layers)
     return mafat_fail(d, MAFAT_EFORMAT,
-                      "%s: the index is damaged: numbers of %d layers, expected %d", name,
+                      "%s: the index is damaged: activations of %d layers, expected %d", name,
                       a->n_layers, m->n->n_layers);
   for (int i = 0; i < a->n; i++) {
     const char *fault = find_fault(m->n, &a->list[i]);
@@ -424,14 +432,14 @@ static int take_table(struct making *m, const struct mafat_activations *a, const
   note_readers(m);
   for (int i = 0; i < m->n_tensors && m->types; i++)
     if (m->for_numbers[i] && !m->of[i])
-      return refuse(name, i, "is read as integers, which have no scale", d);
+      return refuse(name, i, "is read as integers, but has no scale", d);
   return m->types ? check_classes(m, a, name, d) : MAFAT_OK;
 }
 
 static int make_of(struct making *m, const struct mafat_activations *a, const char *name,
                    struct mafat_diagnostic *d)
 {
-  int code = take_table(m, a, name, d);
+  int code = check_table(m, a, name, d);
   if (code == MAFAT_OK) code = place(m, name, d);
   if (code) return code;
   m->layers = calloc((size_t)(m->n_layers + m->n->n_inputs), sizeof *m->layers);

@@ -38,12 +38,12 @@ struct mafat_activations {
 /* Allocates an empty table for `capacity` entries; the caller frees it. NULL: out of memory. */
 struct mafat_activations *mafat_activations_make(int n_layers, int capacity);
 
-/* True if products of two such scales cannot overflow a float. */
+/* True for scales from 2^-40 to 2^40: the product of two cannot overflow a float. */
 bool mafat_activations_is_scale(float scale);
 
 /* True if this layer of the float network can compute in integers. */
 bool mafat_activations_can_compute(const struct mafat_network *n, int layer);
-/* True if its activation then becomes a table after the sums. */
+/* True if the layer's activation then becomes a table layer after the sums. */
 bool mafat_activations_has_table(const struct mafat_layer *l);
 
 /* Groups tensors that must share scale and zero point: maps read as one, and inputs and outputs of
@@ -51,16 +51,16 @@ bool mafat_activations_has_table(const struct mafat_layer *l);
 void mafat_activations_find_classes(const struct mafat_activations *a,
                                     const struct mafat_network *n, int *same);
 
-/* Tensors of the new network that correspond to one tensor of the float network. */
+/* Tensors of the new network that stand for one tensor of the float network. */
 struct mafat_activations_places {
-  int made;    /* computed output */
-  int put;     /* output after the activation */
-  int floats, numbers; /* its float and its integer version; -1: not needed */
+  int made;    /* output of the layer itself */
+  int put;     /* output after the table layer; the same if there is none */
+  int floats, numbers; /* the tensor as floats and as integers; -1: not needed */
 };
 
-/* Converts n. places: [tensor of the float network]. `types` false: only splits table functions off
- * as layers, and all values stay floats; this is used to observe the sums. MAFAT_EFORMAT: invalid
- * table; `name` is for messages, and n must be closed. MAFAT_ENOMEM. */
+/* Converts n, and fills in places: [tensor of the float network]. `types` false: only makes table
+ * layers, and all values stay floats; this is used to observe the sums. name: for messages.
+ * MAFAT_EFORMAT: invalid table; MAFAT_ENOMEM. After a failure n may only be closed. */
 int mafat_activations_apply(struct mafat_network *n, const struct mafat_activations *a, bool types,
                             struct mafat_activations_places *places, const char *name,
                             struct mafat_diagnostic *d);

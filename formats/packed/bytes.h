@@ -17,10 +17,10 @@ struct mafat_bytes {
 
 void mafat_bytes_put_u32(struct mafat_bytes *b, uint32_t value);
 void mafat_bytes_put_u64(struct mafat_bytes *b, uint64_t value);
-/* A word: its length with the closing zero, then both. */
+/* Writes a string: its length with the closing zero as u32, then its bytes and the zero. */
 void mafat_bytes_put_word(struct mafat_bytes *b, const char *word);
 
-/* A position in a buffer. Past the end all reads return 0 and "". */
+/* A position in a buffer. Reads past its end return 0 or "". */
 struct mafat_bytes_reader {
   const char *at;
   size_t left;
@@ -29,7 +29,7 @@ struct mafat_bytes_reader {
 
 uint32_t mafat_bytes_u32(struct mafat_bytes_reader *r);
 uint64_t mafat_bytes_u64(struct mafat_bytes_reader *r);
-/* The word, in place. */
+/* Returns a string, which stays in the buffer. */
 const char *mafat_bytes_word(struct mafat_bytes_reader *r);
 
 #endif

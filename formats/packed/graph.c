@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* appended to the format's name if inputs were given as constants */
+/* suffix of the format's name in the index, if inputs were given as constants */
 static const char with_constants[] = " with constants";
 
 /* ---- networks ---- */
@@ -55,7 +55,8 @@ static int check_embedded_graph(struct mafat_model_file *file, const struct mafa
   return mafat_fail(d, MAFAT_EFORMAT, "%s: the graph is damaged: its checksum differs", file->path);
 }
 
-/* Makes "INPUT=FILE" for each file that was given as a constant; NULL: out of memory. */
+/* Returns a list of "INPUT=FILE", one for each file that was given as a constant; the caller frees
+ * it. The list, or an entry, is NULL: out of memory. */
 static char **list_given(const struct mafat_embedded_graph *e, int *n)
 {
   char **list = calloc((size_t)e->n_files, sizeof *list);
@@ -102,27 +103,28 @@ int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_pa
 
 /* ---- the index ---- */
 
-/* The bytes of a file follow those of the files before it. */
+/* Reads the ranges of one file; e may be NULL. Returns NULL or the error. */
 static const char *read_ranges(struct mafat_packed *p, struct mafat_bytes_reader *from,
                                struct mafat_embedded_graph_file *f, struct mafat_embedded_graph *e)
 {
-  enum { PIECE = 16 };
+  enum { RANGE_BYTES = 16 };
   uint32_t n = mafat_bytes_u32(from);
   uint64_t end = 0;
-  if (from->failed || n > from->left / PIECE)
-    return "a file of the model has more pieces than there are";
+  if (from->failed || n > from->left / RANGE_BYTES)
+    return "a file of the model declares more ranges than the index has";
   for (uint32_t i = 0; i < n; i++) {
     uint64_t at = mafat_bytes_u64(from), bytes = mafat_bytes_u64(from);
     if (bytes == 0 || at < end || at > f->bytes || bytes > f->bytes - at)
-      return "a piece of the model is not in its file";
+      return "a range of the model is not in its file";
     if (__builtin_add_overflow(p->embedded_graph_bytes, bytes, &p->embedded_graph_bytes))
-      return "the pieces of the model are too long";
+      return "the ranges of the model are too long";
     end = at + bytes;
     if (e) mafat_embedded_graph_add(e, (int)(f - e->files), at, bytes);
   }
   return NULL;
 }
 
+/* Reads a file of the model: its name, the input it is given for, its length, its ranges. */
 static const char *read_file(struct mafat_packed *p, struct mafat_bytes_reader *from, int number,
                              bool given, struct mafat_embedded_graph *e)
 {
@@ -132,12 +134,12 @@ static const char *read_file(struct mafat_packed *p, struct mafat_bytes_reader *
   if (number == 0 && *input) return "the model is a constant of its own";
   if (!e) return read_ranges(p, from, &unwanted, NULL);
   if (mafat_embedded_graph_add_file(e, name, unwanted.bytes) != number)
-    return "the files of the model have not a name each";
+    return "two files of the model have the same name";
   if (*input) mafat_embedded_graph_give(e, number, input);
   return read_ranges(p, from, &e->files[number], e);
 }
 
-/* Finds the reader of a format name. NULL: unknown. */
+/* Finds the reader by a format's name in the index. *given: it has the suffix. NULL: unknown. */
 static const struct mafat_reader *find_reader(bool *given, const char *word)
 {
   char name[40];
@@ -158,7 +160,7 @@ const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_b
   p->embedded_graph_bytes = 0;
   uint32_t n = mafat_bytes_u32(from);
   if (from->failed || n < 1 || n > MAFAT_EMBEDDED_GRAPH_MAX_FILES)
-    return "it has no model's files, or too many";
+    return "it lists no files of the model, or too many";
   if (wanted && !(p->embedded_graph = mafat_embedded_graph_make())) return "out of memory";
   const char *wrong = NULL;
   for (uint32_t i = 0; i < n && !wrong; i++)
@@ -167,7 +169,7 @@ const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_b
   if (!wrong && p->embedded_graph) {
     mafat_embedded_graph_settle(p->embedded_graph);
     if (p->embedded_graph->bytes != p->embedded_graph_bytes)
-      wrong = "pieces of the model lie too near each other";
+      wrong = "ranges of the model are too close to each other";
   }
   return wrong;
 }
@@ -195,7 +197,7 @@ void mafat_packed_graph_index_write(const struct mafat_packed *p,
   }
 }
 
-/* ---- identity ---- */
+/* ---- hash of the constants ---- */
 
 static uint64_t hash_number(uint64_t hash, uint64_t number)
 {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Version 1 hashed the index of a kind in this list. */
+/* Version 1 hashed a kind's index in this list; later versions hash its name. */
 static const char *const version_1_kinds[] = {"convolutional", "maxpool",   "avgpool", "route",
                                               "shortcut",      "upsample",  "reorg",   "connected",
                                               "local",         "batchnorm", "crop",    "activation",
@@ -55,7 +55,7 @@ static uint64_t hash_weights(uint64_t hash, const struct mafat_layer *l)
   return hash;
 }
 
-/* Mixed into the hash of networks with AlexeyAB's folding of normalization. */
+/* Added to the hash of a network if normalization is folded as in AlexeyAB's fork. */
 #define ALEXEYABS_MARK UINT64_C(0x4178656c41)
 
 uint64_t mafat_packed_shapes_hash(const struct mafat_network *n, unsigned version)

@@ -5,7 +5,8 @@
 
 #include "network/network.h"
 
-/* Hash of all properties of a network that packing depends on, for a version of the format. */
+/* Returns the hash of all properties of a network that packed weights depend on. version: of the
+ * format. */
 uint64_t mafat_packed_network_hash(const struct mafat_network *n, unsigned version);
 /* The same without quantization parameters; equal for float networks. */
 uint64_t mafat_packed_shapes_hash(const struct mafat_network *n, unsigned version);

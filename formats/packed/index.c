@@ -1,5 +1,5 @@
 /* Reads and writes the index of packed files. Called by formats/packed/packed.c. Allocates the
- * entries and the embedded network. */
+ * cfg or embedded graph, and the table of activations. */
 #include "formats/packed/index.h"
 
 #include "base/part.h"
@@ -12,7 +12,7 @@
 
 struct index {
   struct mafat_bytes_reader bytes;
-  const char *name; /* of the file */
+  const char *name; /* path of the file, for messages */
   struct mafat_diagnostic *d;
 };
 
@@ -61,6 +61,7 @@ static bool read_operator(struct mafat_bytes_reader *r, struct mafat_cfg *cfg,
   return true;
 }
 
+/* Reads the operators as a cfg; p->graph keeps it if `wanted`. */
 static int read_graph(struct mafat_packed *p, struct index *i, bool wanted)
 {
   enum { LEAST_OPERATOR = 13, LEAST_PARAMETER = 10 }; /* minimum bytes of each */
@@ -69,7 +70,7 @@ static int read_graph(struct mafat_packed *p, struct index *i, bool wanted)
   bool alike = n - 1 == (uint32_t)p->n_layers ||
                (mafat_packed_has_activations(p->version) && n - 1 < (uint32_t)p->n_layers);
   if (!alike || n > i->bytes.left / LEAST_OPERATOR || parameters > i->bytes.left / LEAST_PARAMETER)
-    return damaged(i, "it has not the operators that it should have");
+    return damaged(i, "its number of operators is wrong");
   struct mafat_cfg *cfg = begin_graph(i, n, parameters);
   if (!cfg) return mafat_fail(i->d, MAFAT_ENOMEM, "%s: out of memory", i->name);
   struct mafat_bytes_reader copy = {cfg->text, i->bytes.left, false};
@@ -85,10 +86,10 @@ static int read_graph(struct mafat_packed *p, struct index *i, bool wanted)
   i->bytes.left = copy.left;
   if (good && wanted) p->graph = cfg;
   else mafat_cfg_close(&cfg);
-  return good ? MAFAT_OK : damaged(i, "an operator is not as it should be");
+  return good ? MAFAT_OK : damaged(i, "an operator is invalid");
 }
 
-/* Name of a layer's kind; n may have additional layers between those of the cfg. */
+/* Returns the name of the kind of layer `layer` of the cfg. n may have more layers between. */
 static const char *name_of(const struct mafat_network *n, const struct mafat_packed_origin *origin,
                            int layer)
 {
@@ -123,7 +124,7 @@ static void write_graph(const struct mafat_network *n, const struct mafat_packed
 
 /* ---- constants ---- */
 
-/* True for a type that weights can be packed in. */
+/* Finds a type by name. False: weights cannot be packed in it. */
 static bool find_type(enum mafat_dtype *type, const char *word)
 {
   for (int t = 0; t < MAFAT_N_DTYPES; t++) {
@@ -145,11 +146,11 @@ static int read_constant(struct mafat_packed *p, struct index *i, int *next)
   e.bytes = mafat_bytes_u64(&i->bytes);
   e.checksum = mafat_bytes_u64(&i->bytes);
   if (i->bytes.failed || layer >= (uint32_t)p->n_layers || (int)layer < *next || e.bytes == 0)
-    return damaged(i, "weights are not as they should be");
+    return damaged(i, "an entry of weights is invalid");
   if (!find_type(&p->types[layer], type) || strcmp(order, mafat_order_name(MAFAT_ORDER_READY)) != 0)
     return mafat_fail(
         i->d, MAFAT_EUNSUPPORTED,
-        "%s: expected weights of a type that is packed, in order %s, found %.40s, %.40s", i->name,
+        "%s: expected weights of a supported type, in order %s, found %.40s, %.40s", i->name,
         mafat_order_name(MAFAT_ORDER_READY), type, order);
   p->entries[layer] = e;
   *next = (int)layer + 1;
@@ -197,7 +198,8 @@ static uint32_t bits_of(float x)
   return bits;
 }
 
-/* Reads a table entry. False: a value does not fit a byte. The network is checked later. */
+/* Reads an entry of the table of activations. False: a value is out of its type's range. The rest
+ * is checked with the network. */
 static bool read_numbers(struct mafat_bytes_reader *r, struct mafat_activation_numbers *a)
 {
   uint32_t operator = mafat_bytes_u32(r), computes = mafat_bytes_u32(r), zero, before_zero;
@@ -217,7 +219,7 @@ static int read_activations(struct mafat_packed *p, struct index *i, bool wanted
   enum { NUMBERS_BYTES = 24 };
   uint32_t n_layers = mafat_bytes_u32(&i->bytes), n = mafat_bytes_u32(&i->bytes);
   if (n_layers > (uint32_t)p->n_layers || n > i->bytes.left / NUMBERS_BYTES)
-    return damaged(i, "it has not the activations that it should have");
+    return damaged(i, "its number of activations is wrong");
   struct mafat_activations *a = mafat_activations_make((int)n_layers, (int)n);
   if (!a) return mafat_fail(i->d, MAFAT_ENOMEM, "%s: out of memory", i->name);
   bool good = true;
@@ -227,7 +229,7 @@ static int read_activations(struct mafat_packed *p, struct index *i, bool wanted
   }
   if (good && wanted) p->activations = a;
   else free(a);
-  return good ? MAFAT_OK : damaged(i, "activations are not as they should be");
+  return good ? MAFAT_OK : damaged(i, "an entry of activations is invalid");
 }
 
 static void write_activations(const struct mafat_activations *a, struct mafat_bytes *to)
@@ -246,15 +248,15 @@ static void write_activations(const struct mafat_activations *a, struct mafat_by
 
 /* ---- whole index ---- */
 
-/* Reads the vocabulary of the operators: the name of a Darknet fork or of a graph format. */
-static int read_vocabulary(struct mafat_packed *p, struct index *i)
+/* Reads which Darknet fork's names the operators have. */
+static int read_fork(struct mafat_packed *p, struct index *i)
 {
   const char *words = mafat_bytes_word(&i->bytes);
-  if (i->bytes.failed) return damaged(i, "it has no vocabulary");
+  if (i->bytes.failed) return damaged(i, "it names no fork");
   if (mafat_fork_find(&p->fork, words, NULL) == MAFAT_OK && p->fork != MAFAT_FORK_AUTO)
     return MAFAT_OK;
   return mafat_fail(i->d, MAFAT_EUNSUPPORTED,
-                    "%s: expected operators in the words of darknet or alexeyab, found %.40s",
+                    "%s: expected operators of darknet or alexeyab, found %.40s",
                     i->name, words);
 }
 
@@ -265,13 +267,13 @@ int mafat_packed_index_read(struct mafat_packed *p, const char *index, size_t by
   bool embedded_graph = mafat_packed_has_embedded_graph(p->version);
   const char *wrong = embedded_graph ? mafat_packed_graph_index_read(p, &i.bytes, graph) : NULL;
   int code = wrong ? damaged(&i, wrong) : MAFAT_OK;
-  if (!embedded_graph) code = read_vocabulary(p, &i);
+  if (!embedded_graph) code = read_fork(p, &i);
   if (!embedded_graph && code == MAFAT_OK) code = read_graph(p, &i, graph);
   if (code == MAFAT_OK) code = read_constants(p, &i);
   if (code == MAFAT_OK && mafat_packed_has_activations(p->version))
     code = read_activations(p, &i, graph);
   if (code == MAFAT_OK && (i.bytes.failed || i.bytes.left > 0))
-    code = damaged(&i, "it does not end where it should");
+    code = damaged(&i, "its length is wrong");
   return code;
 }
 

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* Versions of the format. Version 1 is read, too. */
+/* Versions that are written. Version 1, without a network, can still be read. */
 enum {
   MAFAT_PACKED_VERSION = 2,       /* networks from a cfg */
   MAFAT_PACKED_GRAPH_VERSION = 3, /* networks with an embedded graph */
@@ -54,13 +54,14 @@ struct mafat_packed {
   int n_layers;
   uint64_t network_hash;              /* identity.h */
   uint64_t source_hash, source_bytes; /* hash and size of the original weights file */
-  uint64_t begin_bytes;               /* header with index or table */
+  uint64_t begin_bytes;               /* bytes of the header and the index (version 1: table) */
   uint64_t data_at, file_bytes;       /* offset of the first layer's weights; size of the file */
   struct mafat_packed_entry *entries; /* [layer] */
   enum mafat_dtype *types;            /* [layer]: of the weights; float32 for layers without */
-  enum mafat_fork fork; /* fork of the graph and of the folded weights; version 1: auto */
+  /* of the cfg, and of the rule by which weights were folded; version 1: auto */
+  enum mafat_fork fork;
   struct mafat_cfg *graph;            /* the network; NULL: none, or not requested */
-  /* format of the network; for embedded graphs known after reading the index */
+  /* format of an embedded graph, known after the index was read */
   struct mafat_format format;
   uint64_t embedded_graph_bytes, embedded_graph_hash;
   struct mafat_embedded_graph *embedded_graph;      /* NULL: not requested */

@@ -1,5 +1,5 @@
-/* Reads the network of a packed file, and the rows of the packed formats. Called by
- * formats/readers.c through these rows, and by api/ (model.c, dry_run.c). */
+/* Reads the network of a packed file. Called by formats/readers.c through mafat_packed_reader and
+ * mafat_packed_graph_reader, and by api/ (model.c, dry_run.c). Allocates the network. */
 #include "base/part.h"
 #include "formats/darknet/darknet.h"
 #include "formats/packed/graph.h"

@@ -38,7 +38,7 @@ struct packed_header {
 _Static_assert(sizeof(struct packed_header) == MAFAT_PACKED_HEADER &&
                    offsetof(struct packed_header, as) == 48 &&
                    sizeof(struct mafat_packed_entry) == 24,
-               "these are written as they lie in memory");
+               "these structs are written as they are in memory");
 
 bool mafat_packed_begins(const char beginning[MAFAT_PACKED_MAGIC_BYTES])
 {
@@ -128,7 +128,8 @@ static int check_header(struct packed_header *h, struct mafat_model_source *from
   return MAFAT_OK;
 }
 
-/* True if the file is for the same network, folded by the other Darknet's rule. */
+/* True if the file is for the same network, but its weights were folded by the other fork's
+ * rule. */
 static bool is_of_other_fork(const struct packed_header *h, const struct mafat_network *n)
 {
   struct mafat_network other = *n;
@@ -136,8 +137,8 @@ static bool is_of_other_fork(const struct packed_header *h, const struct mafat_n
   return h->network_hash == mafat_packed_network_hash(&other, h->version);
 }
 
-/* Compares hashes. Old files have a hash without quantization parameters, which suffices for the
- * network inside the file. */
+/* True if the file was packed for network n. Old files have a hash without quantization parameters,
+ * which suffices if n was read from this same file. */
 static bool is_of(const struct packed_header *h, struct mafat_model_source *from,
                   const struct mafat_network *n)
 {
@@ -157,9 +158,8 @@ static int read_header(struct packed_header *h, struct mafat_model_source *from,
   if (!n || is_of(h, from, n)) return MAFAT_OK;
   if (mafat_packed_has_embedded_graph(h->version))
     return mafat_fail(d, MAFAT_EFORMAT,
-                      "%s: packed for another network than %s, or by a version that read it "
-                      "otherwise: pack the model "
-                      "again",
+                      "%s: packed for another network than %s, or by a version that read the model "
+                      "differently: pack the model again",
                       from->path, n->path);
   if (mafat_packed_has_activations(h->version))
     return mafat_fail(d, MAFAT_EFORMAT,
@@ -212,7 +212,7 @@ static int check_entries(struct mafat_packed *p, struct mafat_model_source *from
                     (unsigned long long)offset, (unsigned long long)from->bytes);
 }
 
-/* Version 1: a table of offsets, lengths and checksums of all layers. */
+/* Reads the table of version 1: offsets, lengths and checksums of all layers. */
 static int read_table(struct mafat_packed *p, const struct packed_header *h,
                       struct mafat_model_source *from, struct mafat_diagnostic *d)
 {

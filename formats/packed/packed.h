@@ -31,9 +31,9 @@ void mafat_packed_close(struct mafat_packed **packed);
 
 /* ---- reading ---- */
 
-/* Reads and checks header and index, also against the network unless it is NULL. `graph`: read the
- * embedded network, too. MAFAT_EFORMAT: damaged, or for another network; MAFAT_EUNSUPPORTED:
- * another version, type or order; MAFAT_ENOMEM; errors of reading. */
+/* Reads and checks header and index, and that the file was packed for network n, unless n is NULL.
+ * graph: reads the cfg or the embedded graph's ranges, too. MAFAT_EFORMAT: damaged, or for another
+ * network; MAFAT_EUNSUPPORTED: another version, type or order; MAFAT_ENOMEM; errors of reading. */
 int mafat_packed_open(struct mafat_packed **out, struct mafat_model_source *from,
                       const struct mafat_network *n, bool graph, struct mafat_diagnostic *d);
 /* Reads the network of a packed file. MAFAT_EFORMAT: none, or damaged; errors of the readers. */
@@ -56,9 +56,9 @@ int mafat_packed_check_layer(const struct mafat_packed *p, const char *name,
 
 /* ---- writing ---- */
 
-/* Computes the layout of a file for a network, from the bytes and types of its layers' weights. The
- * caller fills in checksums and source later. The origin may be NULL; the caller keeps all
- * arguments. MAFAT_ENOMEM; MAFAT_ELIMIT: too large to address or to index. */
+/* Computes the layout of a file for a network. layer_bytes: bytes of each layer's packed weights.
+ * The caller fills in checksums and source later, and closes *out. origin NULL: the network is not
+ * stored. MAFAT_ENOMEM; MAFAT_ELIMIT: too large to address or to index. */
 int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n,
                       const struct mafat_packed_origin *origin, const uint64_t *layer_bytes);
 /* Serializes header and index of a complete packed file, p->begin_bytes bytes; the caller frees

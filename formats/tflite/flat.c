@@ -1,5 +1,5 @@
 /* Decodes FlatBuffers from a file, with all offsets checked. Called by the files of the TFLite
- * reader (formats/tflite). Reads through the file's window; allocates nothing. */
+ * reader (formats/tflite). Reads the file through base/model_file.h; allocates nothing. */
 #include "formats/tflite/flat.h"
 
 #include <stdarg.h>
@@ -103,7 +103,7 @@ struct mafat_flat_table mafat_flat_root_at(struct mafat_flat *f, uint64_t at,
   return f->code ? (struct mafat_flat_table){0} : table_at(f, at + root);
 }
 
-/* Reads a field's bytes. False: absent. */
+/* Reads a field's bytes. False: absent, or a failure. */
 static bool field(struct mafat_flat *f, const struct mafat_flat_table *t, int number, int bytes,
                   void *to)
 {
@@ -142,7 +142,7 @@ float mafat_flat_float(struct mafat_flat *f, const struct mafat_flat_table *t, i
   return f->code ? 0 : otherwise;
 }
 
-/* Follows a field's offset; 0: absent. */
+/* Returns the byte that a field's offset points to; 0: absent, or a failure. */
 static uint64_t follow(struct mafat_flat *f, const struct mafat_flat_table *t, int number)
 {
   uint32_t offset;
@@ -190,7 +190,7 @@ struct mafat_flat_table mafat_flat_element(struct mafat_flat *f, const struct ma
 {
   uint64_t at = v->at + (uint64_t)i * sizeof offset;
   if (!f->code && offset < sizeof offset)
-    mafat_flat_fail(f, MAFAT_EFORMAT, "the table that byte %llu points to is not there",
+    mafat_flat_fail(f, MAFAT_EFORMAT, "the offset in byte %llu points to no table",
                     (unsigned long long)at);
   return f->code ? (struct mafat_flat_table){0} : table_at(f, at + offset);
 }

@@ -1,12 +1,14 @@
 /* Reads FlatBuffers from an untrusted file: tables whose fields are found by number through a
  * vtable, vectors, strings.
  *
- * Every offset is checked before it is read. Offsets point forwards only (vtables anywhere), so
- * following a bounded number of them always ends. The first failure is kept: afterwards every
- * number is 0, and every table and vector is empty.
+ * Every offset is checked before it is followed. Offsets point forwards only (vtables anywhere), so
+ * there are no cycles. The first failure is kept: afterwards every number is 0, and every table and
+ * vector is empty.
  *
- * Included by formats/tflite/operators.h; called by the TFLite reader's files. Reads through the
- * file's window; allocates nothing. */
+ * `field` is the number of a field in a table, below MAFAT_FLAT_FIELDS.
+ *
+ * Included by formats/tflite/operators.h; called by the TFLite reader's files. Reads the file
+ * through base/model_file.h; allocates nothing. */
 #ifndef MAFAT_FORMATS_TFLITE_FLAT_H
 #define MAFAT_FORMATS_TFLITE_FLAT_H
 
@@ -42,7 +44,7 @@ struct mafat_flat_vector {
   uint32_t n;
 };
 
-/* True if a file with these first bytes has this identifier, of four letters. */
+/* True if bytes 4 to 7 of a file's beginning are this identifier, which has four letters. */
 bool mafat_flat_begins(const char beginning[MAFAT_FLAT_IDENTIFIER_BYTES], const char *identifier);
 
 struct mafat_flat mafat_flat(struct mafat_model_file *file, struct mafat_diagnostic *d);
@@ -50,8 +52,10 @@ struct mafat_flat mafat_flat(struct mafat_model_file *file, struct mafat_diagnos
 void mafat_flat_fail(struct mafat_flat *f, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Returns the root table of the file. */
 struct mafat_flat_table mafat_flat_root(struct mafat_flat *f);
-/* Root of a FlatBuffer that begins at that byte of the file. */
+/* Returns the root table of a FlatBuffer that begins at byte `at` of the file. Fails if it has
+ * another identifier. */
 struct mafat_flat_table mafat_flat_root_at(struct mafat_flat *f, uint64_t at,
                                            const char *identifier);
 
@@ -70,14 +74,15 @@ float mafat_flat_float(struct mafat_flat *f, const struct mafat_flat_table *t, i
                        float otherwise);
 struct mafat_flat_table mafat_flat_table(struct mafat_flat *f, const struct mafat_flat_table *t,
                                          int field);
-/* Reads a vector; all its elements are within the file. A string is a vector of bytes. */
+/* Reads a vector's length and location; fails unless all its elements are inside the file. A string
+ * is a vector of bytes. */
 struct mafat_flat_vector mafat_flat_vector(struct mafat_flat *f, const struct mafat_flat_table *t,
                                            int field, int element_bytes);
 
-/* Copies the first n elements. */
+/* Copies the first n elements to `to`. */
 void mafat_flat_copy(struct mafat_flat *f, const struct mafat_flat_vector *v, uint32_t n,
                      int element_bytes, void *to);
-/* Element i of a vector of tables, by its offset from mafat_flat_copy. */
+/* Returns element i of a vector of tables. `offset`: its element as copied by mafat_flat_copy. */
 struct mafat_flat_table mafat_flat_element(struct mafat_flat *f, const struct mafat_flat_vector *v,
                                            uint32_t i, uint32_t offset);
 

@@ -23,7 +23,7 @@ static bool take(const struct mafat_flex_map *m, size_t at, unsigned width, uint
   return true;
 }
 
-/* Offsets point backwards from their own position. */
+/* Follows an offset, which points backwards from its own position. */
 static bool follow(const struct mafat_flex_map *m, size_t at, unsigned width, size_t *to)
 {
   uint64_t back;

@@ -8,14 +8,14 @@
 #include <stdint.h>
 
 struct mafat_flex_map {
-  const char *bytes; /* of the whole buffer */
+  const char *bytes; /* the whole buffer */
   size_t n_bytes;
-  size_t keys, values;           /* offsets of the keys and of the values */
-  unsigned key_width, width;     /* bytes of a key offset and of a value */
-  uint64_t n;
+  size_t keys, values;           /* offsets in the buffer: of the keys and of the values */
+  unsigned key_width, width;     /* bytes of a key's offset and of a value */
+  uint64_t n;                    /* entries */
 };
 
-/* Reads the map at a buffer's root; it points into the buffer. */
+/* Reads the map at the root of a buffer, which must outlive it. False: there is no valid map. */
 bool mafat_flex_map(struct mafat_flex_map *map, const char *bytes, size_t n_bytes);
 /* Finds a number by key. False: no such key, or not a number; *value is unchanged. */
 bool mafat_flex_number(const struct mafat_flex_map *map, const char *key, double *value);

@@ -38,7 +38,7 @@ static struct mafat_activating fused_activation(int fused)
   }
 }
 
-/* Applies a fused activation to integers as a range. */
+/* Applies a fused activation to integers, by clamping their range. */
 static int clamp_numbers(struct mafat_tflite_importer *i, struct mafat_value *out,
                          const struct mafat_value *made, int fused)
 {
@@ -52,7 +52,7 @@ static int clamp_numbers(struct mafat_tflite_importer *i, struct mafat_value *ou
   }
 }
 
-/* Clamps at the output's scale: pools keep their input's integers and may have other parameters. */
+/* The same, after giving `made` the output's scale and zero point: a pool keeps its input's. */
 static int clamp_fused(struct mafat_tflite_importer *i, struct mafat_value *out,
                        const struct mafat_value *made, int fused)
 {
@@ -170,13 +170,13 @@ static void drop_value(struct mafat_tflite_slot *slot)
   slot->value = NULL;
 }
 
-/* Counts a reader as done; frees the value after the last one. */
+/* Counts one reader of the tensor as imported; frees its value after the last one. */
 static void release(const struct mafat_tflite_importer *i, int tensor)
 {
   if (tensor >= 0 && --i->slots[tensor].left == 0) drop_value(&i->slots[tensor]);
 }
 
-static void take_dims(const struct mafat_tflite_tensor *t, long long *dims)
+static void copy_dims(const struct mafat_tflite_tensor *t, long long *dims)
 {
   for (int k = 0; k < t->rank; k++) dims[k] = t->shape[k];
 }
@@ -191,7 +191,7 @@ static int make_constant(const struct mafat_tflite_importer *i, int tensor)
   int n, code = mafat_tflite_make(i, tensor);
   if (code) return code;
   struct mafat_value *v = i->slots[tensor].value;
-  take_dims(t, dims);
+  copy_dims(t, dims);
   if (t->type == MAFAT_TFLITE_FLOAT32 || t->type == MAFAT_TFLITE_FLOAT16 ||
       mafat_tflite_is_quantized(t)) {
     v->form = MAFAT_VALUE_PLACE;
@@ -236,7 +236,7 @@ static int make_input(const struct mafat_tflite_importer *i, int index, int tens
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
                             "input %s is of type %s: expected FLOAT32, INT8 or UINT8", t->name,
                             mafat_tflite_type_name((int)t->type));
-  take_dims(t, dims);
+  copy_dims(t, dims);
   for (int k = 0; k < t->rank; k++)
     if (dims[k] < 1)
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %s: dimension %d is %lld", t->name,
@@ -271,7 +271,8 @@ static int make_outputs(const struct mafat_tflite_importer *i)
 
 /* ---- operators ---- */
 
-static bool takes_pads(const struct mafat_tflite_operator *o)
+/* True for convolutions that can take over zero padding of their input. */
+static bool can_pad(const struct mafat_tflite_operator *o)
 {
   return (o->code == MAFAT_TFLITE_CONV_2D || o->code == MAFAT_TFLITE_DEPTHWISE_CONV_2D) &&
          o->options.window.padding == MAFAT_TFLITE_VALID;
@@ -285,7 +286,7 @@ static void count_readers(const struct mafat_tflite_importer *i)
     for (int k = 0; k < o->n_inputs; k++) {
       if (o->inputs[k] < 0) continue;
       i->slots[o->inputs[k]].readers++;
-      i->slots[o->inputs[k]].windows += k == 0 && takes_pads(o);
+      i->slots[o->inputs[k]].windows += k == 0 && can_pad(o);
       i->slots[o->inputs[k]].lookups += k == 1 && o->code == MAFAT_TFLITE_GATHER;
     }
   }
@@ -316,8 +317,8 @@ static bool changes_type(int code)
          code == MAFAT_TFLITE_CUSTOM;
 }
 
-/* Checks that input and output have the same type, unless only one is quantized; that case is
- * checked elsewhere. */
+/* Checks that input and output have the same type. If only one is quantized, other functions check
+ * them. */
 static int check_pair(const struct mafat_tflite_importer *i, const struct mafat_tflite_tensor *in,
                       const struct mafat_tflite_tensor *out)
 {
@@ -349,8 +350,8 @@ static int check_one_type(const struct mafat_tflite_importer *i)
   return code;
 }
 
-/* Rejects quantized tensors in operators without integer support, and quantized constants beside
- * floats. */
+/* Rejects variables, types that are not supported, and quantized tensors in operators without
+ * integer support. */
 static int check_types(const struct mafat_tflite_importer *i, const struct mafat_tflite_row *row)
 {
   for (int k = 0; k < i->o->n_inputs + i->o->n_outputs; k++) {
@@ -374,6 +375,7 @@ static int check_types(const struct mafat_tflite_importer *i, const struct mafat
   return MAFAT_OK;
 }
 
+/* Makes values of the operator's constant inputs, and empty values for its outputs. */
 static int make_ready(const struct mafat_tflite_importer *i)
 {
   int code = MAFAT_OK;
@@ -386,6 +388,7 @@ static int make_ready(const struct mafat_tflite_importer *i)
   return code;
 }
 
+/* After an operator: counts it as a reader of its inputs, and frees values without readers. */
 static void settle(const struct mafat_tflite_importer *i)
 {
   for (int k = 0; k < i->o->n_outputs; k++) {
@@ -396,8 +399,10 @@ static void settle(const struct mafat_tflite_importer *i)
   for (int k = 0; k < i->o->n_inputs; k++) release(i, i->o->inputs[k]);
 }
 
-/* Applies the output tensor's quantization parameters to moved integer constants. */
-static int agree_constant(const struct mafat_tflite_importer *i, int tensor, struct mafat_value *v)
+/* Gives a constant that an operator made from another one, by moving its integers, the quantization
+ * parameters of its tensor. */
+static int declare_constant(const struct mafat_tflite_importer *i, int tensor,
+                            struct mafat_value *v)
 {
   enum { MOST = 1 << 24 };
   const struct mafat_tflite_tensor *t = &i->model->tensors[tensor];
@@ -426,12 +431,13 @@ static int agree_constant(const struct mafat_tflite_importer *i, int tensor, str
   return code;
 }
 
-/* Requantizes the output of moving operators if the file declares other parameters for it. */
-static int agree(const struct mafat_tflite_importer *i, int tensor)
+/* Gives an output the quantization parameters that the file declares for it. The stored integers
+ * stay. */
+static int declare_output(const struct mafat_tflite_importer *i, int tensor)
 {
   struct mafat_value *v = i->slots[tensor].value, other = {.maker = -1};
   struct mafat_meaning declared;
-  if (v && mafat_value_is_constant(v)) return agree_constant(i, tensor, v);
+  if (v && mafat_value_is_constant(v)) return declare_constant(i, tensor, v);
   if (!v || v->form != MAFAT_VALUE_MAP) return MAFAT_OK;
   int code = mafat_tflite_meaning(i, tensor, &declared);
   struct mafat_meaning is = mafat_value_meaning(i->g, v);
@@ -468,7 +474,8 @@ static int import_operator(struct mafat_tflite_importer *i, int index)
   if (code == MAFAT_OK) code = make_ready(i);
   if (code == MAFAT_OK) code = mafat_tflite_meaning(i, i->o->outputs[0], &i->g->makes);
   if (code == MAFAT_OK) code = row->import(i);
-  for (int k = 0; code == MAFAT_OK && k < i->o->n_outputs; k++) code = agree(i, i->o->outputs[k]);
+  for (int k = 0; code == MAFAT_OK && k < i->o->n_outputs; k++)
+    code = declare_output(i, i->o->outputs[k]);
   if (code == MAFAT_OK) settle(i);
   return code;
 }

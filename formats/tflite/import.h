@@ -10,13 +10,14 @@
 
 extern const struct mafat_reader mafat_tflite_reader;
 
-/* The caller keeps model and file and may close them afterwards. MAFAT_EUNSUPPORTED: an unsupported
- * operator or option, named by the diagnostic with its output; MAFAT_EFORMAT: the model is
- * inconsistent. */
+/* Makes a network from a model and its file, which may be closed afterwards. MAFAT_EUNSUPPORTED: an
+ * unsupported operator or option, named by the diagnostic with its output; MAFAT_EFORMAT: the model
+ * is inconsistent. */
 int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *model,
                          struct mafat_model_file *file, struct mafat_diagnostic *d);
 
-/* Reads the file, then imports. given: inputs that are constants; NULL: none. */
+/* Reads a file and makes a network from it. given: inputs to be replaced by constants; NULL:
+ * none. */
 int mafat_tflite_network_of(struct mafat_network **out, struct mafat_model_file *file,
                             const struct mafat_given *given, struct mafat_diagnostic *d);
 

@@ -54,7 +54,7 @@ static int import_l2(struct mafat_tflite_importer *i)
 
 /* ---- reductions ---- */
 
-static int take_over(struct mafat_tflite_importer *i, const struct mafat_value *in, bool *over)
+static int read_axes(struct mafat_tflite_importer *i, const struct mafat_value *in, bool *over)
 {
   long long axes[MAFAT_VIEW_DIMS];
   int n, dim, code = mafat_tflite_list(i, 1, MAFAT_VIEW_DIMS, axes, &n);
@@ -75,8 +75,8 @@ static int import_reduce(struct mafat_tflite_importer *i)
   if (code == MAFAT_OK && i->o->code == MAFAT_TFLITE_MEAN &&
       mafat_tflite_is_whole(i, i->o->inputs[0]))
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "of integers: expected an input of FLOAT32, INT8 or UINT8");
-  if (code == MAFAT_OK) code = take_over(i, in, over);
+                            "expected an input of FLOAT32, INT8 or UINT8, found integers");
+  if (code == MAFAT_OK) code = read_axes(i, in, over);
   if (code == MAFAT_OK)
     code = mafat_graph_reduce(
         i->g, mafat_tflite_out(i, 0), in, over,
@@ -106,7 +106,7 @@ static int import_arg(struct mafat_tflite_importer *i)
   return code;
 }
 
-/* Over the last dimension. */
+/* Imports TOPK_V2, which works along the last dimension. */
 static int import_topk(struct mafat_tflite_importer *i)
 {
   struct mafat_value own, unwanted = {.maker = -1};
@@ -146,8 +146,8 @@ static int import_gather(struct mafat_tflite_importer *i)
 
 /* ---- resizes ---- */
 
-/* Precision of TFLite's coordinates: floats, or fixed point for int8. Linear interpolation of
- * floats uses exact ones. */
+/* Returns the precision in which TFLite computes the coordinates of pixels: exact for linear
+ * interpolation of floats, fixed point for int8, else floats. */
 static enum mafat_precision precision_of(const struct mafat_meaning *is, bool nearest)
 {
   if (nearest) return MAFAT_POINTS_SINGLE;
@@ -156,7 +156,7 @@ static enum mafat_precision precision_of(const struct mafat_meaning *is, bool ne
                                  : MAFAT_POINTS_SINGLE;
 }
 
-/* Converts TFLite's two flags. */
+/* Converts TFLite's flags align_corners and half_pixel_centers. */
 static struct mafat_resample resample_of(const struct mafat_tflite_resize *options, bool nearest)
 {
   struct mafat_resample r = {.interpolation =

@@ -3,10 +3,12 @@
 #include "formats/tflite/importer.h"
 #include "formats/tflite/values.h"
 
+/* Numbers of inputs and outputs; channels of the layer's output: box (0 to 3), class, score, number
+ * of detections. */
 enum { INPUTS = 3, OUTPUTS = 4, CLASS = 4, SCORE, COUNT };
 
-/* Lays an input with dimensions [1, anchors, n] or [anchors, n] as a map of one row, with a column
- * per anchor. */
+/* Makes an input with dimensions [1, anchors, n] or [anchors, n] a map of one row, with a column
+ * for each anchor. */
 static int lay_input(struct mafat_tflite_importer *i, int index, struct mafat_value *out)
 {
   struct mafat_value own;
@@ -38,8 +40,8 @@ static struct mafat_postprocess parameters_of(const struct mafat_tflite_detectio
                                     .w_scale = d->w_scale};
 }
 
-/* Puts out channels from `first` on as [1, detections, n]; for a single channel without the last
- * dimension. */
+/* Makes output `index` of n channels, from `first` on: [1, detections, n], or [1, detections] if n
+ * is 1. */
 static int put_channels(struct mafat_tflite_importer *i, int index, const struct mafat_value *all,
                         int first, int n)
 {

@@ -9,8 +9,8 @@ static const struct mafat_graph_dims dims_of_four = {
 
 /* ---- windows ---- */
 
-/* Input as a map of one picture [1, h, w, c]. The caller clears *own. */
-static int take_map(struct mafat_tflite_importer *i, int index, struct mafat_value *own)
+/* Returns input `index` as a map of one picture, [1, h, w, c]. The caller clears *own. */
+static int read_map(struct mafat_tflite_importer *i, int index, struct mafat_value *own)
 {
   struct mafat_value constant;
   const struct mafat_value *in;
@@ -26,7 +26,8 @@ static int take_map(struct mafat_tflite_importer *i, int index, struct mafat_val
   return code;
 }
 
-/* Taps along an axis. SAME: one output per stride; an odd pixel of padding is at the end. */
+/* Returns the taps along an axis. padding SAME: ceil(extent / stride) outputs; an odd pixel of
+ * padding is at the end. */
 static struct mafat_taps taps_of(int padding, int size, int stride, int dilation, int extent)
 {
   struct mafat_taps t = {size, stride, dilation, 0, 0};
@@ -38,7 +39,7 @@ static struct mafat_taps taps_of(int padding, int size, int stride, int dilation
   return t;
 }
 
-/* The window, with the padding that was deferred to it. */
+/* Returns the window, with the padding of PAD operators that were folded into it. */
 static struct mafat_window window_of(struct mafat_tflite_importer *i, const struct mafat_shape *in,
                                      int kernel_h, int kernel_w)
 {
@@ -51,8 +52,7 @@ static struct mafat_window window_of(struct mafat_tflite_importer *i, const stru
   return window;
 }
 
-/* Rejects windows that exceed any map, with matching padding: useless, and too large for their
- * fields. */
+/* Rejects windows that are larger than any map: with their padding, sizes would overflow. */
 static int check_reach(struct mafat_tflite_importer *i, long long kernel, int dilation)
 {
   if ((kernel - 1) * dilation < MAFAT_MAX_EXTENT) return MAFAT_OK;
@@ -83,32 +83,33 @@ static int check_weights(struct mafat_tflite_importer *i, const struct mafat_val
   return MAFAT_OK;
 }
 
-static const struct mafat_value *take_bias(struct mafat_tflite_importer *i, int index)
+static const struct mafat_value *bias_of(struct mafat_tflite_importer *i, int index)
 {
   const struct mafat_value *bias = mafat_tflite_in(i, index);
   return bias->form == MAFAT_VALUE_NONE ? NULL : bias;
 }
 
-/* Finds the bias; an integer bias stays in the file and becomes *own, else *own is empty. */
+/* Finds the bias in input `index`; *bias NULL: none. For integer layers it points to *own, an int32
+ * constant in the file. */
 static int find_bias(struct mafat_tflite_importer *i, int index, struct mafat_value *own,
                      const struct mafat_value **bias)
 {
   bool integers = mafat_value_is_quantized(mafat_tflite_in(i, 1)) && i->g->makes.type != MAFAT_F32;
   *own = (struct mafat_value){.maker = -1};
   int code = integers ? mafat_tflite_bias(i, index, own) : MAFAT_OK;
-  *bias = integers && own->form != MAFAT_VALUE_NONE ? own : take_bias(i, index);
+  *bias = integers && own->form != MAFAT_VALUE_NONE ? own : bias_of(i, index);
   return code;
 }
 
 static int check_bias(struct mafat_tflite_importer *i, int index)
 {
-  const struct mafat_value *bias = take_bias(i, index);
+  const struct mafat_value *bias = bias_of(i, index);
   if (!bias || mafat_value_is_constant(bias)) return MAFAT_OK;
   return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
                           "expected a constant bias, found a tensor computed at run time");
 }
 
-/* Checks that scales per channel are along the dimension of filters. */
+/* Checks that scales per filter are along the dimension that numbers the filters. */
 static int check_dimension(struct mafat_tflite_importer *i, const struct mafat_value *weights,
                            int dimension)
 {
@@ -118,7 +119,7 @@ static int check_dimension(struct mafat_tflite_importer *i, const struct mafat_v
                           weights->scales.dimension);
 }
 
-/* Unsigned weights use the older of two rules. */
+/* True for unsigned weights, which follow the older of TFLite's two rules. */
 static bool is_single(const struct mafat_value *weights)
 {
   return mafat_value_is_quantized(weights) && weights->place.type == MAFAT_U8;
@@ -136,11 +137,12 @@ static int convolve(struct mafat_tflite_importer *i, struct mafat_value *made,
   if (code == MAFAT_OK) code = check_bias(i, 2);
   if (code == MAFAT_OK && depthwise && (d[0] != 1 || d[3] % in->shape.c))
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT,
-                            "weights for %lld filters, an input of %d channels", d[3], in->shape.c);
+                            "weights for %lld filters, but an input of %d channels", d[3],
+                            in->shape.c);
   if (code == MAFAT_OK && !depthwise && (in->shape.c % d[3] || d[0] % (in->shape.c / d[3])))
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT,
-                            "weights for %lld filters of %lld channels, an input of %d", d[0], d[3],
-                            in->shape.c);
+                            "weights for %lld filters of %lld channels, but an input of %d", d[0],
+                            d[3], in->shape.c);
   struct mafat_value own;
   const struct mafat_value *bias;
   if (code == MAFAT_OK) code = find_bias(i, 2, &own, &bias);
@@ -157,14 +159,14 @@ static int convolve(struct mafat_tflite_importer *i, struct mafat_value *made,
 static int import_conv(struct mafat_tflite_importer *i)
 {
   struct mafat_value in, made = {.maker = -1};
-  int code = take_map(i, 0, &in);
+  int code = read_map(i, 0, &in);
   if (code == MAFAT_OK) code = convolve(i, &made, &in, mafat_tflite_variant(i));
   mafat_value_clear(&in);
   return mafat_tflite_finish(i, code, &made, i->o->options.window.fused);
 }
 
-/* Zero insertion that makes it an ordinary convolution with reversed taps. Inputs are `stride`
- * apart, and the margin is the window's reach minus the padding. */
+/* Returns the zero insertion after which an ordinary convolution with reversed taps gives the same
+ * output. Inputs are `stride` apart, and the margin is the window's reach minus the padding. */
 static struct mafat_graph_spread spread_of(const struct mafat_tflite_window *w, int in,
                                            long long out, int kernel, int stride)
 {
@@ -173,8 +175,8 @@ static struct mafat_graph_spread spread_of(const struct mafat_tflite_window *w, 
                                      stride};
 }
 
-/* True if the forward convolution of the output has this input size; other sizes are not handled
- * consistently by existing programs. */
+/* True if a forward convolution of the output would give this input size. Programs differ for other
+ * sizes. */
 static bool is_of_outputs(const struct mafat_tflite_window *w, int in, long long out,
                           long long kernel, int stride)
 {
@@ -198,8 +200,8 @@ static int convolve_transposed(struct mafat_tflite_importer *i, struct mafat_val
        shape[2] > MAFAT_MAX_EXTENT || shape[3] != d[0] || d[3] != in->shape.c))
     code = mafat_graph_fail(
         i->g, MAFAT_EFORMAT,
-        "weights for %lld filters of %lld channels, an input of %d, and another output_shape", d[0],
-        d[3], in->shape.c);
+        "weights for %lld filters of %lld channels do not fit an input of %d, or output_shape",
+        d[0], d[3], in->shape.c);
   if (code == MAFAT_OK && !(is_of_outputs(w, in->shape.h, shape[1], d[1], w->stride_h) &&
                             is_of_outputs(w, in->shape.w, shape[2], d[2], w->stride_w)))
     code = mafat_graph_fail(
@@ -225,7 +227,7 @@ static int convolve_transposed(struct mafat_tflite_importer *i, struct mafat_val
 static int import_transposed(struct mafat_tflite_importer *i)
 {
   struct mafat_value in, made = {.maker = -1};
-  int code = take_map(i, 2, &in);
+  int code = read_map(i, 2, &in);
   if (code == MAFAT_OK) code = convolve_transposed(i, &made, &in);
   mafat_value_clear(&in);
   return mafat_tflite_finish(i, code, &made, i->o->options.window.fused);
@@ -254,7 +256,7 @@ static int pool(struct mafat_tflite_importer *i, struct mafat_value *made,
 static int import_pool(struct mafat_tflite_importer *i)
 {
   struct mafat_value in, made = {.maker = -1};
-  int code = take_map(i, 0, &in);
+  int code = read_map(i, 0, &in);
   if (code == MAFAT_OK) code = pool(i, &made, &in);
   mafat_value_clear(&in);
   return mafat_tflite_finish(i, code, &made, i->o->options.window.fused);
@@ -262,8 +264,8 @@ static int import_pool(struct mafat_tflite_importer *i)
 
 /* ---- matrices ---- */
 
-/* Lays the input as rows of `inputs` values; keep_num_dims keeps the dimensions. */
-static int take_rows(struct mafat_tflite_importer *i, struct mafat_value *rows,
+/* Reshapes the input to rows of `inputs` values; with keep_num_dims it stays as it is. */
+static int make_rows(struct mafat_tflite_importer *i, struct mafat_value *rows,
                      const struct mafat_value *in, long long inputs)
 {
   long long elements = mafat_value_elements(in),
@@ -271,7 +273,8 @@ static int take_rows(struct mafat_tflite_importer *i, struct mafat_value *rows,
   if (i->o->options.dense.keep_num_dims) return mafat_value_copy(i->g, rows, in);
   if (inputs < 1 || elements % inputs)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT,
-                            "weights for %lld inputs, an input of %lld numbers", inputs, elements);
+                            "weights for %lld inputs, but an input of %lld values", inputs,
+                            elements);
   return mafat_graph_reshape(i->g, rows, in, 2, dims);
 }
 
@@ -289,7 +292,7 @@ static int multiply(struct mafat_tflite_importer *i, struct mafat_value *made,
                             "weights_format: expected 0, found 1, which is not run");
   int code = find_bias(i, 2, &own, &bias);
   if (code == MAFAT_OK) code = check_dimension(i, weights, 0);
-  if (code == MAFAT_OK) code = take_rows(i, &rows, in, weights->view.dims[1]);
+  if (code == MAFAT_OK) code = make_rows(i, &rows, in, weights->view.dims[1]);
   bool constant = mafat_value_is_constant(weights) && (!bias || mafat_value_is_constant(bias));
   if (code == MAFAT_OK && constant)
     code = mafat_graph_multiply_constant(i->g, made, &rows, weights, true, bias);
@@ -316,8 +319,9 @@ static int import_dense(struct mafat_tflite_importer *i)
   return mafat_tflite_finish(i, code, &made, i->o->options.dense.fused);
 }
 
-/* Input of a matrix product; adj_x or adj_y transposes the last two dimensions. */
-static int take_matrix(struct mafat_tflite_importer *i, int index, bool turned,
+/* Returns input `index` of a matrix product. turned: transposes the last two dimensions (adj_x,
+ * adj_y). */
+static int read_matrix(struct mafat_tflite_importer *i, int index, bool turned,
                        struct mafat_value *out)
 {
   const struct mafat_value *in = mafat_tflite_in(i, index);
@@ -333,8 +337,8 @@ static int import_matmul(struct mafat_tflite_importer *i)
 {
   struct mafat_value a = {.maker = -1}, b = {.maker = -1};
   const struct mafat_tflite_matmul *m = &i->o->options.matmul;
-  int code = take_matrix(i, 0, m->adj_x, &a);
-  if (code == MAFAT_OK) code = take_matrix(i, 1, m->adj_y, &b);
+  int code = read_matrix(i, 0, m->adj_x, &a);
+  if (code == MAFAT_OK) code = read_matrix(i, 1, m->adj_y, &b);
   bool constant = code == MAFAT_OK && a.form == MAFAT_VALUE_MAP && mafat_value_is_constant(&b) &&
                   b.view.n_dims == 2;
   if (constant)

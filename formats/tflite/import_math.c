@@ -4,6 +4,8 @@
 
 /* ---- one operand ---- */
 
+/* Finds the MUL of x * LOGISTIC(x), where the current operator is the LOGISTIC and x has no third
+ * reader. NULL: none among the next operators. */
 static const struct mafat_tflite_operator *product_of(const struct mafat_tflite_importer *i)
 {
   enum { NEAR = 8 };
@@ -19,7 +21,7 @@ static const struct mafat_tflite_operator *product_of(const struct mafat_tflite_
   return NULL;
 }
 
-/* Makes x * LOGISTIC(x) one activation, if neither has another reader; the later MUL is skipped. */
+/* Imports LOGISTIC; x * LOGISTIC(x) becomes one activation, and the later MUL is skipped. */
 static int import_logistic(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 0);
@@ -68,7 +70,7 @@ static bool is_clip(int code)
          code == MAFAT_TFLITE_RELU_N1_TO_1 || code == MAFAT_TFLITE_RELU_0_TO_1;
 }
 
-/* Requantizes integers to the output's scale, with its range. */
+/* Imports a RELU of integers: requantizes them to the output's scale and clamps them. */
 static int import_clip(struct mafat_tflite_importer *i, const struct mafat_value *in)
 {
   struct mafat_meaning to = i->g->makes;
@@ -132,7 +134,7 @@ static int cut_quotients(struct mafat_tflite_importer *i, struct mafat_value *ma
 static int import_binary(struct mafat_tflite_importer *i)
 {
   struct mafat_value made = {.maker = -1};
-  /* made by the LOGISTIC already */
+  /* import_logistic has made the output */
   if (mafat_tflite_out(i, 0)->form != MAFAT_VALUE_NONE) return MAFAT_OK;
   const struct mafat_value *a = mafat_tflite_in(i, 0), *b = mafat_tflite_in(i, 1);
   if (i->g->makes.type != MAFAT_F32 && mafat_value_is_constant(a) && mafat_value_is_constant(b))

@@ -1,5 +1,6 @@
 /* Imports TFLite operators that join values or take parts of them: concatenation, pack, split,
- * slices. Called by formats/tflite/import.c through its table. */
+ * slices. Called by formats/tflite/import.c through its table; import_shape.c calls
+ * mafat_tflite_insert_dim. Adds layers to the graph. */
 #include "formats/tflite/importer.h"
 
 /* ---- adding and removing dimensions ---- */
@@ -28,7 +29,8 @@ static int remove_dim(struct mafat_tflite_importer *i, struct mafat_value *out,
 
 /* ---- joins ---- */
 
-/* Converts constants to maps if other operands are maps. */
+/* Joins n values along a dimension. If one is a map, constants with as many dimensions become maps
+ * first. */
 static int concatenate(struct mafat_tflite_importer *i, struct mafat_value *out,
                        const struct mafat_value *const *in, int n, int dim)
 {
@@ -62,12 +64,12 @@ static int bring_to_scale(struct mafat_tflite_importer *i, const struct mafat_va
     if ((*in)->scales.list.n == 1 && mafat_quantization_equals(&declared, &to.numbers))
       return MAFAT_OK;
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "joins a constant of another scale than its output's");
+                            "an input is a constant with another scale than the output");
   }
   if (!mafat_value_is_integer(i->g, *in)) return MAFAT_OK;
   if (to.type == MAFAT_F32)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT,
-                            "joins integers: expected an output of their type, found floats");
+                            "inputs of integers: expected an output of their type, found floats");
   struct mafat_meaning is = mafat_value_meaning(i->g, *in);
   if (mafat_quantization_equals(&is.numbers, &to.numbers)) return MAFAT_OK;
   int code = mafat_graph_quantize(i->g, own, *in, to, MAFAT_REQUANTIZE_FLOAT);
@@ -125,9 +127,10 @@ static int import_pack(struct mafat_tflite_importer *i)
 
 enum { MOST_PARTS = 256 };
 
-/* Makes each output a range of the input, consecutively. Outputs without readers are skipped. */
-static int take_parts(struct mafat_tflite_importer *i, const struct mafat_value *in, int dim,
-                      const long long *sizes, int n)
+/* Cuts the input into consecutive ranges along a dimension, one for each output. Outputs without
+ * readers are skipped. */
+static int cut_parts(struct mafat_tflite_importer *i, const struct mafat_value *in, int dim,
+                     const long long *sizes, int n)
 {
   struct mafat_value *outs[MOST_PARTS];
   long long first = 0, all = in->view.dims[dim];
@@ -137,17 +140,17 @@ static int take_parts(struct mafat_tflite_importer *i, const struct mafat_value 
   for (int k = 0; k < n; first += sizes[k++]) {
     if (sizes[k] < 1 || sizes[k] > all - first)
       return mafat_graph_fail(i->g, MAFAT_EFORMAT,
-                              "part %d has %lld of %lld elements along dimension %d", k, sizes[k],
-                              all, dim);
+                              "part %d: expected 1 to %lld elements along dimension %d, found %lld",
+                              k, all - first, dim, sizes[k]);
     outs[k] = i->slots[i->o->outputs[k]].readers ? mafat_tflite_out(i, k) : NULL;
   }
   if (first != all)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "its parts have %lld of %lld elements", first,
-                            all);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "expected parts of %lld elements in all, found %lld", all, first);
   return mafat_graph_split(i->g, outs, in, dim, sizes, n);
 }
 
-static int take_axis(struct mafat_tflite_importer *i, int index, int n_dims, int *dim)
+static int read_axis(struct mafat_tflite_importer *i, int index, int n_dims, int *dim)
 {
   long long axis;
   int n, code = mafat_tflite_list(i, index, 1, &axis, &n);
@@ -160,30 +163,33 @@ static int import_split(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 1);
   long long sizes[MOST_PARTS];
-  int dim, n = i->o->n_outputs, code = take_axis(i, 0, in->view.n_dims, &dim);
+  int dim, n = i->o->n_outputs, code = read_axis(i, 0, in->view.n_dims, &dim);
   if (code) return code;
   if (n > MOST_PARTS || in->view.dims[dim] % n)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "num_splits: cannot divide %lld elements by %d", in->view.dims[dim], n);
+                            "num_splits: cannot divide %lld elements into %d parts (at most %d)",
+                            in->view.dims[dim], n, MOST_PARTS);
   for (int k = 0; k < n; k++) sizes[k] = in->view.dims[dim] / n;
-  return take_parts(i, in, dim, sizes, n);
+  return cut_parts(i, in, dim, sizes, n);
 }
 
 static int import_split_v(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 0);
   long long sizes[MOST_PARTS], known = 0;
-  int dim, n, rest = -1, code = take_axis(i, 2, in->view.n_dims, &dim);
+  int dim, n, rest = -1, code = read_axis(i, 2, in->view.n_dims, &dim);
   if (code == MAFAT_OK) code = mafat_tflite_list(i, 1, MOST_PARTS, sizes, &n);
   if (code) return code;
   for (int k = 0; k < n; k++) {
     if (sizes[k] == -1 && rest < 0) rest = k;
     else if (sizes[k] < 1 || sizes[k] > in->view.dims[dim])
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "part %d has %lld elements", k, sizes[k]);
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                              "size_splits: part %d: expected 1 to %lld elements, found %lld", k,
+                              in->view.dims[dim], sizes[k]);
     else known += sizes[k];
   }
   if (rest >= 0) sizes[rest] = in->view.dims[dim] - known;
-  return take_parts(i, in, dim, sizes, n);
+  return cut_parts(i, in, dim, sizes, n);
 }
 
 static int import_unpack(struct mafat_tflite_importer *i)
@@ -212,8 +218,8 @@ struct tflite_slice {
 };
 
 /* Slices one dimension after the other. */
-static int take_slices(struct mafat_tflite_importer *i, struct mafat_value *out,
-                       const struct mafat_value *in, const struct tflite_slice *slices)
+static int cut_slices(struct mafat_tflite_importer *i, struct mafat_value *out,
+                      const struct mafat_value *in, const struct tflite_slice *slices)
 {
   struct mafat_value at, next = {.maker = -1};
   int code = mafat_value_copy(i->g, &at, in);
@@ -222,7 +228,8 @@ static int take_slices(struct mafat_tflite_importer *i, struct mafat_value *out,
     if (slices[k].n < 1)
       code =
           mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                           "leaves nothing of %lld elements of dimension %d", in->view.dims[k], k);
+                           "the slice of dimension %d, of %lld elements, is empty", k,
+                           in->view.dims[k]);
     else
       code = mafat_graph_slice(i->g, &next, &at, k, slices[k].first, slices[k].n, slices[k].step);
     mafat_value_clear(&at);
@@ -250,19 +257,20 @@ static int import_slice(struct mafat_tflite_importer *i)
     slices[k] = (struct tflite_slice){begins[k], sizes[k] == -1 ? all - begins[k] : sizes[k], 1};
     if (begins[k] < 0 || begins[k] > all || slices[k].n > all - begins[k])
       return mafat_graph_fail(i->g, MAFAT_EFORMAT,
-                              "dimension %d: %lld elements from %lld on, of %lld", k, sizes[k],
-                              begins[k], all);
+                              "dimension %d: begin %lld, size %lld exceed its %lld elements",
+                              k, begins[k], sizes[k], all);
   }
-  return take_slices(i, mafat_tflite_out(i, 0), in, slices);
+  return cut_slices(i, mafat_tflite_out(i, 0), in, slices);
 }
 
-static long long within(long long value, long long least, long long most)
+static long long clamp(long long value, long long least, long long most)
 {
   return value < least ? least : value > most ? most : value;
 }
 
-/* NumPy's rules: negative positions count from the end, and positions out of range are clamped.
- * Masks: from the first, or to the last. */
+/* Finds the slice of dimension k by NumPy's rules: negative positions count from the end, and
+ * positions out of range are clamped. A bit of begin_mask or end_mask replaces that position by the
+ * dimension's end in the direction of the step. */
 static int find_slice(struct mafat_tflite_importer *i, int k, long long all, long long begin,
                       long long end, long long step, struct tflite_slice *s)
 {
@@ -273,20 +281,22 @@ static int find_slice(struct mafat_tflite_importer *i, int k, long long all, lon
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "strides: dimension %d: found %lld", k, step);
   if (o->offset) end += begin;
   long long from = o->begin_mask >> k & 1 ? (up ? 0 : all - 1)
-                                          : within(begin < 0 ? begin + all : begin, least, most);
+                                          : clamp(begin < 0 ? begin + all : begin, least, most);
   long long to =
-      o->end_mask >> k & 1 ? (up ? all : -1) : within(end < 0 ? end + all : end, least, most);
+      o->end_mask >> k & 1 ? (up ? all : -1) : clamp(end < 0 ? end + all : end, least, most);
   long long reach = up ? to - from : from - to, stride = up ? step : -step;
   *s = (struct tflite_slice){from, reach > 0 ? (reach - 1) / stride + 1 : 0, step};
   if (!(o->shrink_axis_mask >> k & 1)) return MAFAT_OK;
   if (!up)
     return mafat_graph_fail(
         i->g, MAFAT_EFORMAT,
-        "strides: dimension %d, of which one element is left: expected 1, found %lld", k, step);
+        "strides: dimension %d is in shrink_axis_mask: expected a stride above 0, found %lld", k,
+        step);
   if (from < 0 || from >= all)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT,
-                            "shrink_axis_mask: place %lld of dimension %d is none of %lld", begin,
-                            k, all);
+                            "shrink_axis_mask: dimension %d: index %lld is outside its %lld "
+                            "elements",
+                            k, begin, all);
   *s = (struct tflite_slice){from, 1, 1};
   return MAFAT_OK;
 }
@@ -322,7 +332,7 @@ static int import_strided_slice(struct mafat_tflite_importer *i)
   struct mafat_value part = {.maker = -1};
   long long dims[MAFAT_VIEW_DIMS];
   int n = 0, code = find_slices(i, in, slices);
-  if (code == MAFAT_OK) code = take_slices(i, &part, in, slices);
+  if (code == MAFAT_OK) code = cut_slices(i, &part, in, slices);
   for (int k = 0; k < in->view.n_dims; k++)
     if (code == MAFAT_OK && !(i->o->options.strided.shrink_axis_mask >> k & 1))
       dims[n++] = part.view.dims[k];

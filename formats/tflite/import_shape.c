@@ -118,10 +118,9 @@ static int import_shape_of(struct mafat_tflite_importer *i)
 
 /* ---- pads ---- */
 
-/* True if padding of rows and columns with zeros can be deferred to all readers, which are
- * windows. */
-static bool is_taken_in(const struct mafat_tflite_importer *i, const struct mafat_value *in,
-                        const long long *before, const long long *after)
+/* True if the node pads only rows and columns, and all readers are convolutions that can do it. */
+static bool can_defer(const struct mafat_tflite_importer *i, const struct mafat_value *in,
+                      const long long *before, const long long *after)
 {
   const struct mafat_tflite_slot *out = &i->slots[i->o->outputs[0]];
   if (in->form != MAFAT_VALUE_MAP || in->view.n_dims != 4 || out->readers == 0 ||
@@ -134,8 +133,9 @@ static bool is_taken_in(const struct mafat_tflite_importer *i, const struct mafa
   return true;
 }
 
-static int take_in(struct mafat_tflite_importer *i, const struct mafat_value *in,
-                   const long long *before, const long long *after)
+/* Defers the padding to the convolutions that read the output. */
+static int defer(struct mafat_tflite_importer *i, const struct mafat_value *in,
+                 const long long *before, const long long *after)
 {
   int *pads = i->slots[i->o->outputs[0]].pads;
   pads[0] = (int)before[1], pads[1] = (int)after[1];
@@ -144,7 +144,7 @@ static int take_in(struct mafat_tflite_importer *i, const struct mafat_value *in
 }
 
 /* Reads pads [n][2]: before and after each dimension. */
-static int take_pads(struct mafat_tflite_importer *i, int n_dims, long long *before,
+static int read_pads(struct mafat_tflite_importer *i, int n_dims, long long *before,
                      long long *after)
 {
   long long list[2 * MAFAT_VIEW_DIMS];
@@ -181,16 +181,16 @@ static int read_fill(struct mafat_tflite_importer *i, const struct mafat_value *
   return code;
 }
 
-/* Padding value; for integers the output's zero point by default, because the elements are moved
- * unchanged. */
-static int take_fill(struct mafat_tflite_importer *i, const struct mafat_value *in, float *fill)
+/* Finds the padding value as maps store it. The default is 0: for integers, the output's zero
+ * point. */
+static int find_fill(struct mafat_tflite_importer *i, const struct mafat_value *in, float *fill)
 {
   *fill = mafat_value_is_integer(i->g, in) ? i->g->makes.numbers.zero : 0;
   return i->o->code == MAFAT_TFLITE_PADV2 ? read_fill(i, in, fill) : MAFAT_OK;
 }
 
-/* Rule for reads outside the map. Mirroring one row with the edge repeats the edge; without it,
- * pads must be shorter than the input. */
+/* Finds the rule for reads outside the map. SYMMETRIC is supported for one row, where it repeats
+ * the edge; for REFLECT, pads must be shorter than the input. */
 static int find_outside(struct mafat_tflite_importer *i, const struct mafat_value *in,
                         const long long *before, const long long *after,
                         enum mafat_outside *outside)
@@ -209,7 +209,7 @@ static int find_outside(struct mafat_tflite_importer *i, const struct mafat_valu
   return MAFAT_OK;
 }
 
-/* The stored value of 0. */
+/* Returns the integer that stands for 0 in the map; 0 for floats. */
 static float zero_of(const struct mafat_tflite_importer *i, const struct mafat_value *in)
 {
   return mafat_value_meaning(i->g, in).numbers.zero;
@@ -223,12 +223,12 @@ static int import_pad(struct mafat_tflite_importer *i)
   enum mafat_outside outside;
   float fill;
   int code = mafat_tflite_map(i, 0, &own, &in);
-  if (code == MAFAT_OK) code = take_pads(i, in->view.n_dims, before, after);
-  if (code == MAFAT_OK) code = take_fill(i, in, &fill);
+  if (code == MAFAT_OK) code = read_pads(i, in->view.n_dims, before, after);
+  if (code == MAFAT_OK) code = find_fill(i, in, &fill);
   if (code == MAFAT_OK) code = find_outside(i, in, before, after, &outside);
   if (code == MAFAT_OK && outside == MAFAT_OUTSIDE_FILL && fill == zero_of(i, in) &&
-      is_taken_in(i, in, before, after))
-    code = take_in(i, in, before, after);
+      can_defer(i, in, before, after))
+    code = defer(i, in, before, after);
   else if (code == MAFAT_OK)
     code = mafat_graph_pad(i->g, mafat_tflite_out(i, 0), in, before, after, outside, fill);
   mafat_value_clear(&own);

@@ -15,12 +15,11 @@
 /* State of a tensor during import. */
 struct mafat_tflite_slot {
   struct mafat_value *value; /* NULL: not made yet, or no longer needed */
-  /* number of readers (operators and network outputs): all, and not imported yet */
-  int readers, left;
+  int readers;               /* operators that read it; an output of the network counts as 2 */
+  int left;                  /* readers that are not imported yet */
   int windows;               /* readers that are convolutions and could take over padding */
   int lookups;               /* readers that use it as indices of a table */
-  /* zero padding, still to be folded into its readers: rows before and after, columns before and
-   * after */
+  /* zero padding that its readers will do: rows before and after, columns before and after */
   int pads[4];
 };
 
@@ -28,8 +27,8 @@ struct mafat_tflite_importer {
   const struct mafat_tflite *model;
   struct mafat_model_file *file;
   struct mafat_graph *g;
-  const struct mafat_tflite_operator *o;
-  struct mafat_tflite_slot *slots; /* (n_tensors) */
+  const struct mafat_tflite_operator *o; /* current operator */
+  struct mafat_tflite_slot *slots; /* [tensor] */
 };
 
 /* Imports one operator. On failure the diagnostic has the message. */
@@ -48,18 +47,19 @@ extern const struct mafat_tflite_row mafat_tflite_layer_rows[], mafat_tflite_sha
     mafat_tflite_part_rows[], mafat_tflite_math_rows[], mafat_tflite_channel_rows[],
     mafat_tflite_custom_rows[];
 
-/* Chooses the axes of an input's dimensions. Usually TFLite's order: rows, columns, channels. Some
- * exporters store channels first, and transpose the input, possibly after elementwise operators;
- * then the axes are chosen so that the transpose only changes the view. */
+/* Chooses the axes of an input's dimensions, usually rows, columns, channels. Some models have
+ * channels first and transpose the input, possibly after elementwise operators. Then the axes are
+ * chosen so that the transpose only changes the view. */
 int mafat_tflite_input_axes(const struct mafat_tflite_importer *i, int tensor, int n_dims,
                             int *axes);
 
+/* Returns the variant in the current operator's table entry. */
 int mafat_tflite_variant(const struct mafat_tflite_importer *i);
 
-/* Input `index`; form NONE if absent. */
+/* Returns input `index`; its form is NONE if absent. The slot is NULL if it is absent. */
 const struct mafat_value *mafat_tflite_in(const struct mafat_tflite_importer *i, int index);
 struct mafat_tflite_slot *mafat_tflite_in_slot(const struct mafat_tflite_importer *i, int index);
-/* Output `index`, to be filled in. */
+/* Returns output `index`, to be filled in. */
 struct mafat_value *mafat_tflite_out(const struct mafat_tflite_importer *i, int index);
 /* Makes an empty value for a tensor that has none; done already for outputs. */
 int mafat_tflite_make(const struct mafat_tflite_importer *i, int tensor);
@@ -82,23 +82,22 @@ static inline bool mafat_tflite_is_quantized(const struct mafat_tflite_tensor *t
   return t->type == MAFAT_TFLITE_INT8 || t->type == MAFAT_TFLITE_UINT8;
 }
 
-/* Type and quantization parameters of a tensor that is not constant. */
+/* Returns type and quantization parameters of a tensor that is not constant. */
 int mafat_tflite_meaning(const struct mafat_tflite_importer *i, int tensor,
                          struct mafat_meaning *out);
-/* Scales of a quantized constant, all checked. */
+/* Locates the scales of a quantized constant, and checks all of them. */
 int mafat_tflite_scales(const struct mafat_tflite_importer *i, int tensor,
                         struct mafat_scales *out);
-/* An int32 bias in the file. */
+/* Returns input `index` as an int32 bias in the file; its form is NONE if absent. */
 int mafat_tflite_bias(const struct mafat_tflite_importer *i, int index, struct mafat_value *out);
-/* Element type in messages and files; for integers the file's type, which maps may store
- * differently. */
+/* Returns a tensor's element type in the file. Maps store int8 as unsigned bytes. */
 enum mafat_dtype mafat_tflite_file_type(const struct mafat_tflite_tensor *t);
 
-/* Makes input `index` a map: a constant is converted to *own, which the caller clears; *in is that
- * or the input. */
+/* Returns input `index` as a map in *in. A constant is converted to *own, which the caller
+ * clears. */
 int mafat_tflite_map(const struct mafat_tflite_importer *i, int index, struct mafat_value *own,
                      const struct mafat_value **in);
-/* Values of a constant input (axes, sizes): *n, at most `most`. */
+/* Reads the *n values, at most `most`, of a constant input (axes, sizes). */
 int mafat_tflite_list(const struct mafat_tflite_importer *i, int index, int most, long long *values,
                       int *n);
 /* Inserts a dimension of size 1 before dimension `dim`. */

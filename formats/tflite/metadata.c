@@ -1,6 +1,6 @@
 /* Reads the preprocessing of pictures from the metadata of a .tflite file: a FlatBuffer with its
  * own schema in a buffer of the file. Damaged metadata is ignored. Called by
- * formats/tflite/tflite.c. */
+ * formats/tflite/tflite.c. Reads the file. */
 #include "formats/tflite/reader.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ enum { UNIT_NORMALIZES = 1, IDENTIFIER_BYTES = 4, MAX_METADATA = 64 };
 
 static const char name[] = "TFLITE_METADATA", identifier[] = "M001";
 
-/* Element i of a vector of tables; absent if out of range or if the vector is too long. */
+/* Returns element i of a vector of tables; absent if out of range or if the vector is too long. */
 static struct mafat_flat_table table_of(struct mafat_flat *f, const struct mafat_flat_vector *v,
                                         uint32_t i)
 {
@@ -42,7 +42,7 @@ static bool has_name(struct mafat_flat *f, const struct mafat_flat_table *t)
   return memcmp(text, name, v.n) == 0;
 }
 
-/* Location of the metadata in the file; empty if none. */
+/* Returns the location of the metadata in the file; empty if none. */
 static struct mafat_flat_vector find_metadata(struct mafat_flat *f,
                                               const struct mafat_tflite_reader *r,
                                               const struct mafat_flat_table *model)

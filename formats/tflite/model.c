@@ -4,11 +4,11 @@
 
 #include <stdio.h>
 
-/* Bytes of an element; 0: packed, or no fixed size. */
+/* Indexed by enum mafat_tflite_type. */
 static const struct {
   const char *name;
-  unsigned bytes;
-  const char *array; /* NumPy's name */
+  unsigned bytes;    /* of an element; 0: packed, or no fixed size */
+  const char *array; /* NumPy's name; NULL: none */
 } types[MAFAT_TFLITE_N_TYPES] = {
     {"FLOAT32", 4, "<f4"},  {"FLOAT16", 2, "<f2"}, {"INT32", 4, "<i4"},   {"UINT8", 1, "|u1"},
     {"INT64", 8, "<i8"},    {"STRING", 0, NULL},   {"BOOL", 1, "|b1"},    {"INT16", 2, "<i2"},
@@ -40,10 +40,10 @@ uint64_t mafat_tflite_elements(const struct mafat_tflite_tensor *t)
 }
 
 const char *mafat_tflite_label(const struct mafat_tflite *m, const struct mafat_tflite_operator *o,
-                               char capacity[MAFAT_TFLITE_LABEL_ROOM])
+                               char text[MAFAT_TFLITE_LABEL_ROOM])
 {
-  int made = o->n_outputs > 0 ? o->outputs[0] : -1;
-  snprintf(capacity, MAFAT_TFLITE_LABEL_ROOM, "%.80s %.150s", o->name,
-           made >= 0 && made < m->n_tensors ? m->tensors[made].name : "");
-  return capacity;
+  int output = o->n_outputs > 0 ? o->outputs[0] : -1;
+  snprintf(text, MAFAT_TFLITE_LABEL_ROOM, "%.80s %.150s", o->name,
+           output >= 0 && output < m->n_tensors ? m->tensors[output].name : "");
+  return text;
 }

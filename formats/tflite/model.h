@@ -6,7 +6,7 @@
 #include "formats/tflite/operators.h"
 #include "network/picture.h"
 
-/* Numbers of the schema. */
+/* Element types that are used by name, with the schema's numbers. */
 enum mafat_tflite_type {
   MAFAT_TFLITE_FLOAT32 = 0,
   MAFAT_TFLITE_FLOAT16 = 1,
@@ -22,11 +22,13 @@ enum mafat_tflite_type {
 enum {
   MAFAT_TFLITE_MAX_TENSORS = 1 << 16,
   MAFAT_TFLITE_MAX_OPERATORS = 1 << 16,
-  /* limit of all names and lists of tensors; operators may share them in a file */
+  /* Limit of the memory for names and lists. In a file many operators can point to one list, so the
+   * copies could be far larger than the file. */
   MAFAT_TFLITE_MAX_LIST_BYTES = 16 << 20
 };
 
-/* real = scale * (value - zero_point), per tensor or per index of `dimension`. */
+/* Quantization parameters: real = scale * (value - zero_point), with one scale and zero point, or
+ * one for each index of `dimension`. */
 struct mafat_tflite_quantization {
   int n_scales, n_zero_points;           /* 0: none */
   uint64_t scales_at, zero_points_at;    /* byte offsets in the file: of floats and of int64 */
@@ -38,10 +40,11 @@ struct mafat_tflite_tensor {
   enum mafat_tflite_type type;
   int rank;
   int32_t shape[MAFAT_TFLITE_MAX_RANK];
-  unsigned unknown; /* bit i: dimension i is dynamic by the signature, and shape has its default */
-  bool constant;        /* stored in the file, or empty */
+  /* bit i: the file's shape_signature leaves dimension i open; shape[i] is then its default */
+  unsigned unknown;
+  bool constant;        /* has data in a file, or no elements */
   bool variable;        /* keeps its value between runs */
-  int file;             /* constants: 0: the model's file, else paths[file - 1] */
+  int file;             /* constants: 0: in the model's file, else in paths[file - 1] */
   uint64_t at, bytes;   /* constants: offset in the file, and size */
   struct mafat_tflite_quantization quantization;
 };
@@ -65,24 +68,24 @@ struct mafat_tflite {
   const int32_t *inputs, *outputs;
   struct mafat_tflite_block *blocks; /* memory of names and lists */
   size_t list_bytes;
-  char **paths;                      /* (n_paths) files of given constants; owned, with the list */
+  char **paths;                      /* (n_paths) files that the user gave for constants; owned */
   int n_paths;
-  struct mafat_file_state *states;   /* [n_paths] when they were read; owned */
+  struct mafat_file_state *states;   /* (n_paths) state of each when it was read; owned */
   struct mafat_picture_declared picture; /* preprocessing of the first input */
 };
 
-/* Label of an operator for messages: its name and its output's. Returns `capacity`. */
+/* Writes an operator's label for messages, its name and its output's, to `text`, and returns it. */
 enum { MAFAT_TFLITE_LABEL_ROOM = 240 };
 const char *mafat_tflite_label(const struct mafat_tflite *m, const struct mafat_tflite_operator *o,
-                               char capacity[MAFAT_TFLITE_LABEL_ROOM]);
+                               char text[MAFAT_TFLITE_LABEL_ROOM]);
 
 /* "FLOAT32"; NULL: not in the schema. */
 const char *mafat_tflite_type_name(int type);
-/* NumPy's name: "<f4"; NULL: none. */
+/* NumPy's name: "<f4"; NULL: none. The type must be in the schema. */
 const char *mafat_tflite_type_array(int type);
 /* Bytes of an element; 0: packed types, or no fixed size. */
 unsigned mafat_tflite_type_bytes(int type);
-/* Number of elements of a shape. */
+/* Returns the number of elements of the tensor's shape. */
 uint64_t mafat_tflite_elements(const struct mafat_tflite_tensor *t);
 
 #endif

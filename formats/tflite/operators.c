@@ -1,5 +1,5 @@
-/* Codes of operators and the layout of their options. Called by formats/tflite/tflite.c. Allocates
- * nothing. */
+/* Names of operators by their codes, and the fields of their options. Called by
+ * formats/tflite/tflite.c. Allocates nothing. */
 #include "formats/tflite/operators.h"
 
 #include <limits.h>
@@ -44,12 +44,14 @@ const char *mafat_tflite_code_name(int code)
 
 enum field_type { TINY, WHOLE, FLAG, NUMBER, LIST }; /* int8, int32, bool, float, vector of int32 */
 
-/* A field of an operator's options: number in the table, offset in our struct, valid range. */
+/* A field of an operator's options. */
 struct option_field {
   const char *name;
-  unsigned char type, number, place;
-  int least, most;
-  float otherwise;
+  unsigned char type;   /* enum field_type */
+  unsigned char number; /* in the schema's table */
+  unsigned char place;  /* offset in union mafat_tflite_options */
+  int least, most;      /* valid range of integers */
+  float otherwise;      /* default */
 };
 
 #define PLACE(member) offsetof(union mafat_tflite_options, member)
@@ -125,9 +127,9 @@ static const struct option_field matmul[] = {FLAG_AT(0, matmul., adj_x),
                                              FLAG_AT(1, matmul., adj_y)};
 static const struct option_field gelu[] = {FLAG_AT(0, , approximate)};
 
-/* Operators with options: the schema's union type, and their fields. */
+/* Operators with options. */
 static const struct operator_row {
-  unsigned char code, kind, n;
+  unsigned char code, kind, n; /* kind: type number in the schema's union of options */
   const struct option_field *fields;
 } rows[] = {
 #define ROW(code, kind, fields) \

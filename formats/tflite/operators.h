@@ -5,7 +5,7 @@
 
 #include "formats/tflite/flat.h"
 
-/* Codes that are used by name. */
+/* Codes that are used by name, with the schema's numbers. */
 enum mafat_tflite_code {
   MAFAT_TFLITE_ADD = 0,
   MAFAT_TFLITE_AVERAGE_POOL_2D = 1,
@@ -78,7 +78,7 @@ enum mafat_tflite_code {
   MAFAT_TFLITE_RELU_0_TO_1 = 152
 };
 
-/* Numbers of the schema. */
+/* Paddings and activations, with the schema's numbers. */
 enum mafat_tflite_padding { MAFAT_TFLITE_SAME, MAFAT_TFLITE_VALID };
 
 enum mafat_tflite_fused {

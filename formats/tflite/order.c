@@ -7,9 +7,10 @@
 /* State of the check. */
 struct order {
   struct mafat_tflite_reader *r;
-  unsigned char *made; /* (n_tensors) tensor has a value */
+  unsigned char *made; /* [tensor]: it has a value */
 };
 
+/* who: the operator's label, for messages. */
 static void check_number(struct order *o, int32_t tensor, const char *who)
 {
   if (tensor < 0 || tensor >= o->r->model->n_tensors)

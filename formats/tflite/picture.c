@@ -3,7 +3,7 @@
 #include "formats/tflite/importer.h"
 #include "formats/tflite/values.h"
 
-/* The only operator that reads a tensor, once; NULL: none. */
+/* Returns the only operator that reads a tensor, if it reads it once; NULL: none. */
 static const struct mafat_tflite_operator *only_reader(const struct mafat_tflite_importer *i,
                                                        int tensor)
 {
@@ -14,8 +14,8 @@ static const struct mafat_tflite_operator *only_reader(const struct mafat_tflite
   return NULL;
 }
 
-/* Follows elementwise operators, such as (byte - mean) * scale, to the tensor that something else
- * reads. */
+/* Follows elementwise operators, such as (byte - mean) * scale, to the first tensor that another
+ * operator reads. */
 static int after_elements(const struct mafat_tflite_importer *i, int tensor)
 {
   enum { MOST = 8 }; /* a longer chain is not a normalization */

@@ -1,5 +1,5 @@
-/* Reads and checks quantization parameters of TFLite tensors, each once. Called by the importers in
- * formats/tflite. */
+/* Reads and checks quantization parameters of TFLite tensors. Called by the importers in
+ * formats/tflite. Reads the file. */
 #include "formats/tflite/importer.h"
 
 enum { LEAST_OF_INT8 = -128, MOST_OF_INT8 = 127, MOST_OF_UINT8 = 255 };
@@ -15,7 +15,8 @@ enum mafat_dtype mafat_tflite_file_type(const struct mafat_tflite_tensor *t)
   }
 }
 
-/* Reads a scale. Weights may have negative ones, from filters with a negative normalization. */
+/* Reads scale `index`. Weights with several scales may have negative ones, if a normalization with
+ * a negative factor was folded into a filter. */
 static int read_scale(const struct mafat_tflite_importer *i, const struct mafat_tflite_tensor *t,
                       int index, float *out)
 {
@@ -86,7 +87,7 @@ int mafat_tflite_meaning(const struct mafat_tflite_importer *i, int tensor,
   return MAFAT_OK;
 }
 
-/* Checks the remaining scales (per index of a dimension), and that all zero points are equal. */
+/* Checks the second and later scales, and that all zero points are equal. */
 static int read_others(const struct mafat_tflite_importer *i, const struct mafat_tflite_tensor *t,
                        int zero)
 {
@@ -99,7 +100,7 @@ static int read_others(const struct mafat_tflite_importer *i, const struct mafat
         q->dimension < 0 || q->dimension >= t->rank ? 0 : t->shape[q->dimension], q->dimension,
         q->n_scales);
   code = mafat_graph_look_at(i->g, (long long)q->n_scales + q->n_zero_points);
-  /* One list after the other, because the file is read through a single window. */
+  /* one list after the other: alternating would read the file's window anew each time */
   for (int k = 1; k < q->n_scales && code == MAFAT_OK; k++) code = read_scale(i, t, k, &scale);
   for (int k = 1; k < q->n_zero_points && code == MAFAT_OK; k++) {
     code = read_zero(i, t, k, &other);
@@ -125,8 +126,10 @@ int mafat_tflite_scales(const struct mafat_tflite_importer *i, int tensor, struc
   if (code == MAFAT_OK && q->n_zero_points) code = read_zero(i, t, 0, &out->zero);
   if (code == MAFAT_OK && q->n_scales > 1) code = read_others(i, t, out->zero);
   if (code == MAFAT_OK && (run < 1 || run > INT32_MAX))
-    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "tensor %s: a scale for %llu numbers",
-                            t->name, (unsigned long long)run);
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "tensor %s: expected at most %d consecutive values with one scale, "
+                            "found %llu",
+                            t->name, INT32_MAX, (unsigned long long)run);
   out->list =
       (struct mafat_constant){.at = q->scales_at, .n = (uint64_t)q->n_scales, .type = MAFAT_F32};
   return code;

@@ -1,4 +1,4 @@
-/* Memory for names and lists, and common vectors, of the .tflite reader. Called by formats/tflite
+/* Copies names and lists of a .tflite file to the model's memory. Called by formats/tflite
  * (tflite.c, tensors.c, order.c). Allocates blocks, limited in total. */
 #include "formats/tflite/reader.h"
 
@@ -21,7 +21,7 @@ void *mafat_tflite_keep(struct mafat_tflite_reader *r, size_t bytes)
   m->list_bytes += bytes;
   if (m->list_bytes > MAFAT_TFLITE_MAX_LIST_BYTES)
     mafat_flat_fail(&r->f, MAFAT_EUNSUPPORTED,
-                    "its names and lists of tensors take more than %d bytes",
+                    "its names and lists of tensors need more than %d bytes",
                     MAFAT_TFLITE_MAX_LIST_BYTES);
   if (r->f.code) return NULL;
   if (!b || b->capacity - b->used < bytes) {

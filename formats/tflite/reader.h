@@ -19,22 +19,24 @@ struct mafat_tflite_reader {
   struct mafat_tflite_code_entry {
     int code, version;
     const char *name;
-  } *codes;
+  } *codes; /* (n_codes) operator codes of the file */
   int n_codes;
-  struct mafat_flat_vector buffers;
-  uint32_t *buffer_offsets;
+  struct mafat_flat_vector buffers; /* tables with the data of constants */
+  uint32_t *buffer_offsets;         /* [buffer]: for mafat_flat_element */
 };
 
-/* calloc. NULL: failed, recorded in f. */
+/* Like calloc, also for n = 0; the caller frees it. NULL: failed, recorded in f. */
 void *mafat_tflite_zeros(struct mafat_flat *f, size_t n, size_t bytes);
 /* Allocates memory for names and lists, owned by the model. NULL: failed. */
 void *mafat_tflite_keep(struct mafat_tflite_reader *r, size_t bytes);
 /* Reads a string for messages; never NULL. Long strings are truncated. */
 const char *mafat_tflite_keep_string(struct mafat_tflite_reader *r,
                                      const struct mafat_flat_table *t, int field);
+/* Reads a list of integers, *n of them. NULL: failed. */
 const int32_t *mafat_tflite_keep_list(struct mafat_tflite_reader *r,
                                       const struct mafat_flat_table *t, int field, int *n);
-/* Reads the offsets of a vector of tables; the caller frees them. More than `most` is an error. */
+/* Reads the offsets of a vector of tables; the caller frees them. Fails if there are more than
+ * `most`. what: their name in messages. */
 uint32_t *mafat_tflite_offsets(struct mafat_flat *f, const struct mafat_flat_vector *v,
                                uint32_t most, const char *what);
 

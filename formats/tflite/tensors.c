@@ -53,8 +53,8 @@ static void read_quantization(struct mafat_tflite_reader *r, const struct mafat_
       (int)mafat_flat_int(&r->f, &table, QUANTIZATION_DIMENSION, 4, 0)};
 }
 
-/* Locates a constant: in a vector, or, for files too large for vectors, by its offset in the
- * file. */
+/* Locates the constant in buffer `number`: its data is a vector, or, in files above 2 GB, at an
+ * offset of the file. */
 static void read_buffer(struct mafat_tflite_reader *r, uint32_t number,
                         struct mafat_tflite_tensor *to)
 {

@@ -15,12 +15,13 @@
 
 bool mafat_tflite_begins(const char beginning[MAFAT_FLAT_IDENTIFIER_BYTES]);
 
-/* MAFAT_EFORMAT: damaged; MAFAT_EUNSUPPORTED: control flow, sparse constants, another version;
- * MAFAT_ENOMEM; errors of reading. *out is NULL after a failure. The caller keeps the file open. */
+/* Reads a model; the caller closes the file. MAFAT_EFORMAT: damaged; MAFAT_EUNSUPPORTED: control
+ * flow, sparse constants, another version; MAFAT_ENOMEM; errors of reading. *out is NULL after a
+ * failure. */
 int mafat_tflite_read(struct mafat_tflite **out, struct mafat_model_file *file,
                       struct mafat_diagnostic *d);
-/* Makes inputs constants, whose values are in files of their own. MAFAT_EINVAL: no such input;
- * MAFAT_EFORMAT: another type or other dimensions. */
+/* Makes an input a constant for each "NAME=FILE" in `given`. file: of the model. MAFAT_EINVAL: no
+ * such input; MAFAT_EFORMAT: another type or other dimensions. */
 int mafat_tflite_give(struct mafat_tflite *m, const struct mafat_model_file *file,
                       const struct mafat_given *given, struct mafat_diagnostic *d);
 void mafat_tflite_close(struct mafat_tflite **model);

@@ -69,7 +69,7 @@ int mafat_tflite_open(const struct mafat_tflite *m, struct mafat_model_file *fil
   return code;
 }
 
-/* Reads into one of two types; the other is NULL. */
+/* Reads into ints or floats; the other one is NULL. */
 static int read_values(const struct mafat_tflite *m, struct mafat_model_file *file, int tensor,
                        int most, int64_t *ints, float *floats, int *n, struct mafat_diagnostic *d)
 {

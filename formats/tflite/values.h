@@ -6,16 +6,16 @@
 
 #include "formats/tflite/model.h"
 
-/* Values of a constant tensor with at most `most` elements, *n of them. ints: INT32, INT64, INT16,
- * INT8, UINT8 or BOOL; floats: FLOAT32, too. Quantized values are not dequantized.
+/* Read the *n values of a constant tensor with at most `most` elements. ints: of type INT32, INT64,
+ * INT16, INT8, UINT8 or BOOL; floats: also FLOAT32. Quantized values are not dequantized.
  * MAFAT_EUNSUPPORTED: not constant, another type, or too many. */
 int mafat_tflite_ints(const struct mafat_tflite *m, struct mafat_model_file *file, int tensor,
                       int most, int64_t *values, int *n, struct mafat_diagnostic *d);
 int mafat_tflite_floats(const struct mafat_tflite *m, struct mafat_model_file *file, int tensor,
                         int most, float *values, int *n, struct mafat_diagnostic *d);
 
-/* Opens the file that holds a constant, by its number: the model's file, which is open already, or
- * *own, which the caller closes. */
+/* Returns in *out the file with this number (mafat_tflite_tensor.file). 0 is the model's `file`;
+ * another one is opened as *own, which the caller closes. */
 int mafat_tflite_open(const struct mafat_tflite *m, struct mafat_model_file *file, int number,
                       struct mafat_model_file **out, struct mafat_model_file **own,
                       struct mafat_diagnostic *d);
@@ -28,8 +28,8 @@ struct mafat_tflite_detection {
   float y_scale, x_scale, h_scale, w_scale;
 };
 
-/* Reads the options of operator o, which must have this type. MAFAT_EFORMAT: damaged, missing or
- * invalid options. */
+/* Reads the options of operator o, a TFLite_Detection_PostProcess. MAFAT_EFORMAT: damaged, missing
+ * or invalid options. */
 int mafat_tflite_detection_read(struct mafat_tflite_detection *to, const struct mafat_tflite *m,
                                 struct mafat_model_file *file,
                                 const struct mafat_tflite_operator *o, struct mafat_diagnostic *d);

@@ -234,7 +234,7 @@ START_TEST(what_is_read_otherwise_is_refused)
     if (i == 4) c->parts->scales.file++;
     ck_assert_int_eq(mafat_weights_open_kept(&w, packed_path, n, n->n_layers, NULL, &diagnostic),
                      MAFAT_EFORMAT);
-    ck_assert_msg(strstr(diagnostic.text, "read it otherwise"), "%s", diagnostic.text);
+    ck_assert_msg(strstr(diagnostic.text, "read the model differently"), "%s", diagnostic.text);
     *c = before;
     c->parts->epsilon = epsilon;
     c->parts->scales.file = 0;
@@ -350,12 +350,12 @@ static const struct {
     {4, 'x', 1, "its graph is of an unknown format"},
     {0, 500000, 4, "its graph is of an unknown format"},
     {9, 1, 8, "the graph is damaged"},
-    {17, 0, 4, "no model's files, or too many"},
-    {17, 5000, 4, "no model's files, or too many"},
+    {17, 0, 4, "no files of the model, or too many"},
+    {17, 5000, 4, "no files of the model, or too many"},
     {17, 1, 4, "damaged"},
     {26, 10, 8, "not in its file"},
     {26, UINT64_MAX, 8, ""},
-    {34, UINT32_MAX, 4, "more pieces than there are"},
+    {34, UINT32_MAX, 4, "more ranges than the index has"},
     {34, 0, 4, "no name"},
     {38, 1, 8, ""},
     {38, UINT64_MAX, 8, "not in its file"},

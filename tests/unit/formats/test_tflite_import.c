@@ -354,7 +354,7 @@ static const struct {
     {leave_out_weights, MAFAT_EFORMAT, ": CONV_2D 't3': input 1 is left out"},
     {give_two_inputs, MAFAT_EFORMAT, ": CONV_2D 't3': expected at least 2 inputs, found 1"},
     {widen_weights, MAFAT_EFORMAT,
-     ": CONV_2D 't3': weights for 5 filters of 9 channels, an input of 5"},
+     ": CONV_2D 't3': weights for 5 filters of 9 channels, but an input of 5"},
     {put_out_a_batch, MAFAT_EUNSUPPORTED,
      ": CONV_2D 't3': expected an input of 4 dimensions, the first of them 1, found 4 and 2"},
     {reach_far, MAFAT_EUNSUPPORTED,
@@ -422,8 +422,8 @@ static const struct meaningless {
      {2, 2, 2},
      {{0, 1}, {3, 2}, {1, -1}},
      MAFAT_EFORMAT,
-     ": STRIDED_SLICE 'y': strides: dimension 1, of which one element is left: expected 1, found "
-     "-1"},
+     ": STRIDED_SLICE 'y': strides: dimension 1 is in shrink_axis_mask: expected a stride above 0, "
+     "found -1"},
     {{.code = MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR,
       .options = 74,
       .n_fields = 2,

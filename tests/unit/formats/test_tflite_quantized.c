@@ -483,7 +483,7 @@ static const struct {
     {fused_tanh, MAFAT_EUNSUPPORTED,
      ": CONV_2D 'y': fused_activation_function: TANH is not run on quantized tensors"},
     {floats_of_joined, MAFAT_EFORMAT,
-     ": CONCATENATION 'm': joins integers: expected an output of their type, found floats"},
+     ": CONCATENATION 'm': inputs of integers: expected an output of their type, found floats"},
     {numbers_of_numbers, MAFAT_EFORMAT, ": DEQUANTIZE 'm': expected an output of FLOAT32"},
     {float_output, MAFAT_EUNSUPPORTED,
      ": CONV_2D 'y': an input of integers and floats as output: not run by this version"},

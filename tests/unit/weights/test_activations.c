@@ -219,16 +219,17 @@ START_TEST(test_tables_that_cannot_be_are_refused)
     float scale, before;
     bool computes;
     const char *message;
-  } rows[] = {{1, 0, 1, true, "has a scale that is none"},
-              {1, -1, 1, true, "has a scale that is none"},
-              {1, (float)NAN, 1, true, "has a scale that is none"},
-              {1, (float)INFINITY, 1, true, "has a scale that is none"},
-              {2, 1, 0, true, "has a scale that is none before its function"},
+  } rows[] = {{1, 0, 1, true, "has an invalid scale"},
+              {1, -1, 1, true, "has an invalid scale"},
+              {1, (float)NAN, 1, true, "has an invalid scale"},
+              {1, (float)INFINITY, 1, true, "has an invalid scale"},
+              {2, 1, 0, true, "has an invalid scale before its activation"},
               {3, .5f, 1, true,
-               "operator 4 has another scale than what is read with it"}, /* a maxpool of it */
-              {7, 1, 1, false, "puts out nothing that could become integers"},
-              {44, 1, 1, false, "is none of the network's"},
-              {9, 1, 1, true, "does not compute with integers"}};
+               /* a maxpool of it */
+               "operator 4 has another scale than tensors that are read with it"},
+              {7, 1, 1, false, "has no output that could become integers"},
+              {44, 1, 1, false, "is not in the network"},
+              {9, 1, 1, true, "cannot compute in integers"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     struct mafat_network *n = test_network(small_cfg);
     struct mafat_activations *a = small_table();
