@@ -1,5 +1,5 @@
-/* Storage orders' names, and the parts of a filter's scale and bias that are read together. Called
- * by formats/, network/network.c, predictor/schedule/fetches.c and runner/weights. Only
+/* Names of storage orders, and ranges of the file that hold several parts of a normalization.
+ * Called by formats/, network/network.c, predictor/schedule/fetches.c and runner/weights. Only
  * mafat_constants_make allocates. */
 #include "network/constant.h"
 
@@ -32,7 +32,7 @@ const char *mafat_order_name(enum mafat_order order)
 
 /* ---- parts ---- */
 
-enum { NEAR = 4096 }; /* gap in bytes up to which two reads are combined */
+enum { NEAR = 4096 }; /* largest gap in bytes between two parts that are read together */
 
 const struct mafat_constant *mafat_constants_part(const struct mafat_layer_constants *c,
                                                   enum mafat_constant_part part)
@@ -54,7 +54,8 @@ bool mafat_constants_in_parts(const struct mafat_layer_constants *c, uint64_t fi
   return c->parts || (c->normalization.n == 0 && c->biases.n != filters);
 }
 
-/* Adds the part to the range if it overlaps or is near. */
+/* Adds part c, which has this bit, to the range if it overlaps it or is near. False: it does
+ * not. */
 static bool join(struct mafat_stretch *s, const struct mafat_constant *c, unsigned bit)
 {
   uint64_t end = s->at + s->bytes, part_end = mafat_constant_end(c);

@@ -1,5 +1,5 @@
 /* Location and storage order of a network's constants (weights, biases, normalization) in the
- * user's files. The reader of a format fills these structs in; it reads no constants itself.
+ * model's files. The reader of a format fills these structs in; it reads no constants itself.
  * Included by api/, formats/, network/, predictor/, programs/ and runner/. Only
  * mafat_constants_make allocates. */
 #ifndef MAFAT_NETWORK_CONSTANT_H
@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Storage order of a layer's weights. The dimensions are filters, inputs of the filter's group, and
- * taps of the window, row by row; a connected layer has one tap. Packed files store an order by its
- * name. */
+/* Storage order of a layer's weights, outermost dimension first. The dimensions are filters, inputs
+ * of the filter's group, and taps of the window, row by row; a connected layer has one tap. Packed
+ * files store an order by its name. */
 enum mafat_order {
   MAFAT_ORDER_FILTERS, /* (filters, inputs, taps) */
   MAFAT_ORDER_INPUTS,  /* (inputs, taps, filters) */
-  MAFAT_ORDER_READY,   /* the kernels' layout (predictor/plan/packing.h), with scales and biases */
+  MAFAT_ORDER_READY,   /* the kernels' layout (predictor/plan/packing.h), scales, biases included */
   MAFAT_ORDER_FILTERS_TAPS, /* (filters, taps, inputs): the channels of a tap are contiguous */
   MAFAT_ORDER_TAPS,         /* (taps, inputs, filters); depthwise convolutions: (taps, filters) */
   /* transposed convolution: (inputs of all groups, filters of a group, taps) */
@@ -41,7 +41,7 @@ struct mafat_constant {
   uint64_t flipped : 1; /* the taps are stored in reverse order */
 };
 
-/* A normalization whose constants are stored apart. For each filter
+/* A normalization whose constants are stored separately. For each filter
  *   y = (sum + offset - mean) / sqrt(variance + epsilon) * scale + bias.
  * Each constant has one value per filter or one for all. Absent offsets, means and biases are 0;
  * absent variances (with their epsilon) and scales are 1. */
@@ -53,7 +53,7 @@ struct mafat_normalization_parts {
 /* The constants of one layer. */
 struct mafat_layer_constants {
   struct mafat_constant biases; /* one per filter, one for all, or none */
-  /* one block of all scales, all means, all variances; excludes `parts` */
+  /* one block of all scales, all means, all variances; empty if `parts` is not NULL */
   struct mafat_constant normalization;
   struct mafat_constant weights;
   struct mafat_normalization_parts *parts; /* owned; NULL: none */
@@ -96,35 +96,35 @@ enum mafat_constant_part {
   MAFAT_N_PARTS
 };
 
-/* Returns a part; its n is 0 if the layer has none. The normalization must not be a block. */
+/* Returns a part; its n is 0 if the layer has none. Not for layers with a block
+ * (`normalization`). */
 const struct mafat_constant *mafat_constants_part(const struct mafat_layer_constants *c,
                                                   enum mafat_constant_part part);
-/* True if scale and bias are folded from these parts, rather than from one bias per filter or a
- * block. */
+/* True if a filter's scale and bias are computed from these parts. False: from a block, or there is
+ * only one bias for each of the `filters`. */
 bool mafat_constants_in_parts(const struct mafat_layer_constants *c, uint64_t filters);
 
-/* A contiguous range of a file that holds several parts, which are read together as bits (1 <<
- * part). */
+/* A range of a file that holds several parts and is read at once. */
 struct mafat_stretch {
-  unsigned parts;
+  unsigned parts;     /* bits 1 << enum mafat_constant_part */
   uint64_t at, bytes;
-  unsigned file;
+  unsigned file;      /* as in struct mafat_constant */
 };
 
-/* Returns the first of the wanted parts, together with the parts stored near it. `parts` is 0 if
- * there is none. */
+/* Returns the range of the first wanted part, extended by wanted parts that are stored near it.
+ * wanted: bits of parts. The result's `parts` is 0 if there is none. */
 struct mafat_stretch mafat_constants_stretch(const struct mafat_layer_constants *c,
                                              unsigned wanted);
 
 /* ---- bytes ---- */
 
-/* Bytes of n elements of the constant. */
+/* Returns the bytes of n elements of the constant. */
 static inline uint64_t mafat_constant_bytes(const struct mafat_constant *c, uint64_t n)
 {
   return mafat_dtype_bytes((enum mafat_dtype)c->type, n);
 }
 
-/* Byte offset of element `i`. */
+/* Returns the byte offset of element `i` in its file; the value's bits for a repeated value. */
 static inline uint64_t mafat_constant_at(const struct mafat_constant *c, uint64_t i)
 {
   return c->file == MAFAT_CONSTANT_FILL ? c->at : c->at + mafat_constant_bytes(c, i);

@@ -1,6 +1,6 @@
-/* Element types of tensors and weights. Each type is a row of dtypes.def. Code asks for a property
- * of a type and never compares types by name. Included by network/, runner/image, runner/kernels,
- * search/fdt and search/motes. Pure functions. */
+/* Element types of tensors and weights, and their properties. Each type is a row of dtypes.def.
+ * Included by network/, runner/image, runner/kernels, search/fdt and search/motes. Pure
+ * functions. */
 #ifndef MAFAT_NETWORK_DTYPE_H
 #define MAFAT_NETWORK_DTYPE_H
 
@@ -17,11 +17,11 @@ struct mafat_dtype_traits {
   const char *name;  /* unique */
   const char *array; /* NumPy's name: "<f4"; NULL: none */
   unsigned bits;     /* per element */
-  uint32_t exponent; /* exponent bits, which are all set in infinities and NaN; 0: integers */
+  uint32_t exponent; /* mask of the exponent bits: all set in infinities and NaN; 0: integers */
   bool scaled;       /* weights: rows of a panel share scales (predictor/plan/packing.h) */
   bool narrow;       /* weights: the kernels widen them to floats */
-  const char *packing; /* name for packing weights; NULL: weights are not packed in this type */
-  enum mafat_dtype wider; /* weights: next wider packed type; float32's is itself */
+  const char *packing; /* value of pack_weights --type; NULL: weights are not packed in this type */
+  enum mafat_dtype wider; /* weights: next wider type of packed weights; float32's is itself */
 };
 
 extern const struct mafat_dtype_traits mafat_dtypes[MAFAT_N_DTYPES];

@@ -1,5 +1,5 @@
-/* Kinds of layers and their properties. Each kind is a row that a file in network/kinds/ fills in:
- * its shapes, geometry and weights. Files of the same names in predictor/ and runner/ predict and
+/* Kinds of layers and their properties. Each kind has a struct mafat_kind, defined by a file in
+ * network/kinds/. Files of the same names in predictor/kinds/ and runner/engine/kinds/ predict and
  * compute its steps. Other code asks for a property here and never compares kinds. Included by
  * network/kinds/kinds.h, network/merge.c and network/network.h. Changes only the layer that is
  * inferred. */
@@ -16,9 +16,9 @@
 /* Dimensions along which a layer can be split into steps. */
 enum {
   MAFAT_ALONG_ROWS = 1,    /* rows of the output, from a range of rows of the input */
-  MAFAT_ALONG_COLS = 2,    /* columns of the output, likewise */
+  MAFAT_ALONG_COLS = 2,    /* columns of the output, from a range of columns of the input */
   MAFAT_ALONG_MAP = MAFAT_ALONG_ROWS | MAFAT_ALONG_COLS,
-  MAFAT_ALONG_FILTERS = 4, /* channels of the output, from their weights or their channels */
+  MAFAT_ALONG_FILTERS = 4, /* channels of the output */
   MAFAT_ALONG_INPUTS = 8   /* channels of the input, summed part by part */
 };
 
@@ -73,45 +73,45 @@ struct mafat_kind {
   bool convolves;  /* sums windows over the channels of each group, by the convolution kernels */
   bool pools;      /* takes the maximum of each window */
   bool blends;     /* combines operands element by element */
-  bool flat;       /* treats its input's height, width and channels as one list of channels */
+  bool flat;       /* reads all elements of its input as channels of one pixel */
   bool classifies; /* puts out a probability for each class */
   bool constant;   /* reads no tensor: its only operand has no sources and the output's shape */
   /* output channel c depends only on channel c of each operand (or on the operand's only
    * channel) */
   bool lanewise;
-  /* output elements are elements of the last operand, their maxima or values between: the
-   * quantization parameters stay the same */
+  /* output elements are elements of the last operand, their maxima, or interpolated: the output has
+   * its quantization parameters */
   bool keeps;
   /* the output may overwrite the first operand, of the same shape and type: no element is read
    * after it is written */
   bool in_place;
   bool multiplies; /* multiplies its first operand by its second, by the convolution kernels */
   bool mergeable;  /* output is determined by the input and the fields that merge.c compares */
-  bool within;     /* can read and write part of a channel block (floats only) */
+  bool within;     /* can read and write some channels of a channel block (floats only) */
   bool looks_up; /* copies columns of its second operand, from anywhere, by indices in the first */
   /* not in any cfg: its code is resident only for networks that use it (api/footprint.c) */
   bool apart;
 
-  /* Checks the parameters against the shapes of the operands. Fills in `out` and, for several
-   * outputs, `more`. */
+  /* Checks the parameters against the shapes of the operands. Sets l->out and, for several outputs,
+   * l->more. */
   int (*infer)(struct mafat_layer *l, const struct mafat_infer_context *context);
-  /* Returns the rows (axis_y) or columns of an operand that output span `out` needs: clipped to the
-   * map, and all of it along an axis that cannot be cut. `out` is not empty. */
+  /* Returns the rows (axis_y) or columns of an operand that output span `out` needs, clipped to the
+   * map; all of them along an axis that cannot be split. `out` is not empty. */
   struct mafat_span (*in_span)(const struct mafat_layer *l, int operand, bool axis_y,
                                struct mafat_span out);
   /* bits of `along` that the layer's parameters exclude; NULL: none */
   unsigned (*not_along)(const struct mafat_layer *l);
-  /* Columns of zero padding beside the input that windows reach into; NULL: none. */
+  /* Returns the columns of zero padding that windows read beside the input; NULL: none. */
   void (*pads)(const struct mafat_layer *l, int *left, int *right);
   struct mafat_matrix (*matrix)(const struct mafat_layer *l);        /* NULL: no matrix */
   struct mafat_weight_counts (*counts)(const struct mafat_layer *l); /* NULL: no weights */
-  /* Multiply-accumulates for this many pixels and filters of the output and channels of the input
-   * (mafat_layer_channels); NULL: none. */
+  /* Returns the multiply-accumulates for this many pixels and filters of the output and channels of
+   * the input (mafat_layer_channels); NULL: none. */
   uint64_t (*macs)(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
   /* number of boxes of a head, each with all classes; NULL: not a head */
   uint64_t (*boxes)(const struct mafat_layer *l);
-  /* Explains why a layer of integers, or of integers and floats, is unsupported; the text follows
-   * "layer [conv] ". NULL result: supported. NULL function: the kind supports no integers. */
+  /* Returns NULL if a layer with integers as input or output is supported, else the reason why not;
+   * the text follows "layer [conv] ". NULL function: the kind supports no integers. */
   const char *(*numbers)(const struct mafat_network *n, int layer);
 };
 
@@ -125,8 +125,8 @@ static inline const struct mafat_kind *mafat_kind_of(enum mafat_layer_type type)
 /* The kind's name; "unknown" for an invalid type. */
 const char *mafat_layer_type_name(enum mafat_layer_type type);
 
-/* Derives the rest of a layer from what its reader set: kind, parameters, operands and their
- * shapes. If such a layer is invalid, the diagnostic says why. */
+/* Derives shapes from what a layer's reader has set: kind, parameters, operands and their shapes.
+ * If the layer is invalid, the diagnostic says why. */
 int mafat_layer_infer(struct mafat_layer *l, const struct mafat_infer_context *context);
 
 /* Returns the rows (axis_y) or columns of an operand that output span `out` needs, clipped to the
@@ -140,8 +140,8 @@ void mafat_layer_pads(const struct mafat_layer *l, int *left, int *right);
 struct mafat_matrix mafat_layer_matrix(const struct mafat_layer *l);
 struct mafat_weight_counts mafat_layer_weight_counts(const struct mafat_layer *l);
 
-/* Multiply-accumulates for `pixels` of the output map: for all its filters, or for some filters
- * over some input channels. */
+/* Return the multiply-accumulates for `pixels` of the output map: for all its filters, or for some
+ * filters over some input channels. */
 uint64_t mafat_layer_macs(const struct mafat_layer *l, uint64_t pixels);
 uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int filters,
                                int channels);
@@ -161,15 +161,16 @@ static inline struct mafat_shape mafat_layer_output_shape(const struct mafat_lay
   return output ? l->more->list[output - 1].shape : l->out;
 }
 
-/* Steps count rows, columns and channels of the first output. Along an axis that can be cut, all
- * outputs have the same extent and are computed together. Along the others, an output of a
- * different extent is computed whole. */
+/* Steps count rows, columns and channels of the first output. Along an axis that can be split, all
+ * outputs have the same extent, and their corresponding parts are computed together. An output with
+ * another extent than the first is computed whole. Converts a span of an axis with `extent` to the
+ * span of an axis with extent `other`. */
 static inline struct mafat_span mafat_span_across(struct mafat_span span, int extent, int other)
 {
   return extent == other || mafat_span_is_empty(span) ? span : mafat_span(0, other);
 }
 
-/* Part of an output that is computed together with part `first` of the first output. */
+/* Returns the part of an output that is computed together with part `first` of the first output. */
 static inline struct mafat_box mafat_layer_out_box(const struct mafat_layer *l, int output,
                                                    struct mafat_box first)
 {
@@ -184,7 +185,7 @@ static inline struct mafat_span mafat_layer_out_channels(const struct mafat_laye
   return mafat_span_across(first, l->out.c, mafat_layer_output_shape(l, output).c);
 }
 
-/* Part of the first output that is computed together with part `box` of another output. */
+/* Returns the part of the first output that is computed together with part `box` of another. */
 static inline struct mafat_box mafat_layer_first_box(const struct mafat_layer *l, int output,
                                                      struct mafat_box box)
 {
@@ -209,7 +210,7 @@ struct mafat_reads {
   const struct mafat_layer *layer;
   const struct mafat_sources *sources; /* sources of that operand */
   int next, end;                       /* position in their list, and its length */
-  bool first_alone;                    /* skip operands after the first: they are not tensors */
+  bool first_alone;                    /* read only the first operand */
 };
 
 static inline struct mafat_reads mafat_layer_reads(const struct mafat_layer *l)
@@ -230,7 +231,7 @@ static inline bool mafat_reads_next(struct mafat_reads *r)
   return true;
 }
 
-/* Rows of the source's tensor that correspond to rows `in` of the operand. */
+/* Returns the rows of the current source's tensor that are rows `in` of the operand. */
 static inline struct mafat_span mafat_reads_rows(const struct mafat_reads *r, struct mafat_span in)
 {
   return mafat_sources_rows(r->sources, r->next - 1, in);
@@ -305,7 +306,8 @@ static inline bool mafat_layer_is_depthwise(const struct mafat_layer *l)
   return mafat_layer_is_grouped(l) && l->groups == l->in.c && l->groups == l->filters;
 }
 
-/* True if only the layer's parameters make output channels depend on several input channels. */
+/* True if output channels of a lanewise kind depend on several input channels because of the
+ * layer's parameters. */
 static inline bool mafat_layer_mixes_channels(const struct mafat_layer *l)
 {
   return mafat_kind_of(l->type)->lanewise && !(mafat_layer_along(l) & MAFAT_ALONG_FILTERS);
@@ -344,12 +346,14 @@ static inline bool mafat_layer_multiplies(const struct mafat_layer *l)
   return mafat_kind_of(l->type)->multiplies;
 }
 
+/* True if the layer's code is resident only for networks that use it: no cfg has such layers. */
 static inline bool mafat_layer_is_apart(const struct mafat_layer *l)
 {
   return mafat_kind_of(l->type)->apart || l->activation.kind >= MAFAT_N_KERNEL_ACTIVATIONS ||
          l->blend >= MAFAT_N_KERNEL_BLENDS;
 }
 
+/* True if steps of the layer may cover some channels of a channel block. */
 static inline bool mafat_layer_goes_within_blocks(const struct mafat_layer *l)
 {
   return mafat_kind_of(l->type)->within && mafat_layer_is_lanewise(l) && l->out_type == MAFAT_F32;
@@ -370,7 +374,7 @@ static inline bool mafat_layer_is_flat(const struct mafat_layer *l)
   return mafat_kind_of(l->type)->flat;
 }
 
-/* Channels of the input, as steps count them. */
+/* Returns the channels of the input, as steps count them. */
 static inline int mafat_layer_channels(const struct mafat_layer *l)
 {
   return mafat_layer_is_flat(l) ? l->in.h * l->in.w * l->in.c : l->in.c;
@@ -404,8 +408,8 @@ static inline bool mafat_layer_sums_integers(const struct mafat_layer *l)
   return l->weights_type == MAFAT_I8 && l->out_type == MAFAT_U8 && mafat_layer_has_panels(l);
 }
 
-/* True if the weights may have this type. Integer layers: only the type that they have. Float
- * layers: narrow types need panels; types with shared scales also need a single group. */
+/* True if the layer supports weights of this type. Integer layers support only the type that they
+ * have. In float layers, narrow types need panels, and types with shared scales a single group. */
 static inline bool mafat_layer_takes_weights(const struct mafat_layer *l, enum mafat_dtype type)
 {
   if (l->out_type != MAFAT_F32) return type == l->weights_type;
@@ -413,8 +417,8 @@ static inline bool mafat_layer_takes_weights(const struct mafat_layer *l, enum m
   return mafat_layer_has_panels(l) && (!mafat_dtypes[type].scaled || l->groups <= 1);
 }
 
-/* The narrowest type that the layer supports: at least as wide as `wanted`, and not wider than its
- * weights are now. */
+/* Returns the narrowest type for the weights that the layer supports, among types from `wanted` to
+ * the type that they have now. */
 static inline enum mafat_dtype mafat_layer_narrowest(const struct mafat_layer *l,
                                                      enum mafat_dtype wanted)
 {

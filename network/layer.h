@@ -23,8 +23,8 @@ enum mafat_activation {
 #define FUNCTION DARKNET
 #include "network/activations.def"
   MAFAT_N_ACTIVATIONS,
-  /* Number of Darknet's activations, which come first; and number of activations, from the first
-   * on, that the kernels of every level implement. */
+  /* numbers of Darknet's activations, and of activations in the kernels of every level: both begin
+   * with the first */
 #define DARKNET(...) + 1
 #define KERNEL(...)
 #define FUNCTION(...)
@@ -56,7 +56,7 @@ static inline struct mafat_activating mafat_activating_sloped(float a)
 
 /* Elementwise operation on operands x and z. */
 enum mafat_blend {
-  MAFAT_BLEND_ADD,   /* alpha * x + beta * z; their difference with 1 and -1 */
+  MAFAT_BLEND_ADD,   /* alpha * x + beta * z */
   MAFAT_BLEND_MUL,
   MAFAT_BLEND_MAX,   /* z if larger, else x */
   MAFAT_BLEND_MIN,   /* z if smaller, else x */
@@ -74,8 +74,8 @@ enum {
   MAFAT_MAX_EXTENT = 1 << 20, /* maximum of a map's height and width, of filters and of groups */
   MAFAT_MAX_OPERANDS = 64,
   MAFAT_MAX_OUTPUTS = 256, /* per layer */
-  MAFAT_MAX_SOURCES = 4096, /* per operand: nested routes would double them without limit */
-  /* over all operands (5 MB): bounds what a short file can make a reader allocate */
+  MAFAT_MAX_SOURCES = 4096, /* per operand: nested routes could double their number each time */
+  /* over all operands (5 MB): a short file must not make a reader allocate more */
   MAFAT_MAX_ALL_SOURCES = 1 << 18
 };
 
@@ -114,7 +114,7 @@ struct mafat_operand {
  * of the enclosing box) to the power 0.6 (greedy) or beta_nms (DIoU). */
 enum mafat_nms { MAFAT_NMS_IOU, MAFAT_NMS_GREEDY, MAFAT_NMS_DIOU };
 
-/* Point of a box that lies in the grid cell. */
+/* Point of a box whose grid cell predicts the box. */
 enum mafat_point { MAFAT_POINT_CENTER, MAFAT_POINT_LEFT_TOP, MAFAT_POINT_RIGHT_BOTTOM };
 
 /* Parameters of the detection heads. */
@@ -132,8 +132,8 @@ struct mafat_head {
   bool sqrt;                      /* detection: sizes are stored as square roots */
 };
 
-/* Strides of a map in a constant: element (y, x, c) is value first + y * rows + x * columns + c *
- * channels of n. A stride of 0 broadcasts the axis. */
+/* How a map is read from a constant of n values: element (y, x, c) is value first + y * rows + x *
+ * columns + c * channels. A stride of 0 broadcasts the axis. */
 struct mafat_strides {
   uint64_t n;
   int64_t first, rows, columns, channels;
@@ -185,7 +185,7 @@ struct mafat_reduce {
   bool last; /* arg: the last of equal maxima or minima, rather than the first */
 };
 
-/* Parameters of topk: k elements along an axis (rearrange.h), largest or smallest first. */
+/* Parameters of topk: the k largest or smallest elements along an axis (rearrange.h). */
 struct mafat_topk {
   int k;
   signed char axis;
@@ -194,11 +194,12 @@ struct mafat_topk {
 
 /* Parameters of postprocess, which decodes a detector's outputs per anchor into boxes. */
 struct mafat_postprocess {
-  int detections, classes_per_detection; /* maximum of detections in the output; classes of each */
-  /* regular: maximum per class; number of class scores, which are the last ones */
-  int detections_per_class, classes;
+  int detections;            /* most detections in the output */
+  int classes_per_detection; /* best classes that are put out for each box, if not `regular` */
+  int detections_per_class;  /* most detections of a class, if `regular` */
+  int classes;               /* number of classes: the last scores of each anchor */
   bool regular; /* suppress boxes class by class; else once per anchor, with its best classes */
-  float least_score, most_overlap;
+  float least_score, most_overlap; /* thresholds of detections, and of suppression */
   float y_scale, x_scale, h_scale, w_scale; /* divisors of the box encodings */
 };
 
@@ -213,8 +214,7 @@ struct mafat_output {
 /* The outputs of a layer after its first one. One allocation, owned by the layer. */
 struct mafat_more_outputs {
   int n;
-  /* index of the first one among all such outputs of the network, the others follow; -1: not
-   * assigned yet */
+  /* index of list[0] in the network's `makers`, where the others follow; -1: not assigned yet */
   int first;
   struct mafat_output list[];
 };
@@ -222,24 +222,24 @@ struct mafat_more_outputs {
 /* Compact, because a network may have thousands of layers. */
 struct mafat_layer {
   enum mafat_layer_type type;
-  int line;                   /* line of its section in the cfg */
+  int line;                   /* line of its section in the cfg, or index of its node */
   /* (n_operands) the first is the input, the others are combined with it */
   struct mafat_operand *operands;
   int n_operands;
   struct mafat_shape in, out; /* in: shape of the first operand */
   enum mafat_dtype out_type : 8; /* element type of the output */
-  /* type that the kernels multiply by; scales and biases are floats, but integer sums have a bias,
-   * a multiplier and a shift per filter */
+  /* type of the weights; scales and biases are floats, but a layer that sums integers has an int32
+   * bias, a multiplier and a shift per filter */
   enum mafat_dtype weights_type : 8;
   signed char weights_zero;   /* zero point of int8 weights */
-  bool single;                /* int8: multiply the scales as floats (quantization.h) */
+  bool single;                /* quantized weights: multiply scales as floats (quantization.h) */
   struct mafat_quantization quantization; /* quantization of an integer output */
   struct mafat_activating activation;
   int filters, groups;        /* groups: of a convolution's channels and filters */
   struct mafat_window window; /* convolution, maxpool, local_avgpool, local */
   bool count_padding;         /* local_avgpool: the mean includes taps in the padding */
   bool batch_normalize;
-  /* matmul: the second operand has a column, rather than a channel, for each filter */
+  /* matmul: the second operand is transposed: it has a column for each output channel */
   bool transposed;
   bool reverse;               /* reorg */
   bool noadjust;              /* crop: keep the range [0, 1] instead of scaling it to [-1, 1] */

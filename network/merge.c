@@ -36,7 +36,8 @@ static bool are_equal_sources(const struct mafat_sources *a, const struct mafat_
   return true;
 }
 
-static bool put_out_alike(const struct mafat_layer *a, const struct mafat_layer *b)
+/* True if both outputs have the same shape, type and quantization parameters. */
+static bool have_equal_outputs(const struct mafat_layer *a, const struct mafat_layer *b)
 {
   const struct mafat_quantization *p = &a->quantization, *q = &b->quantization;
   return a->out_type == b->out_type && are_equal_shapes(&a->out, &b->out) &&
@@ -44,7 +45,7 @@ static bool put_out_alike(const struct mafat_layer *a, const struct mafat_layer 
          p->rounding == q->rounding && p->is_signed == q->is_signed;
 }
 
-static bool compute_alike(const struct mafat_layer *a, const struct mafat_layer *b)
+static bool have_equal_parameters(const struct mafat_layer *a, const struct mafat_layer *b)
 {
   return a->type == b->type && a->activation.kind == b->activation.kind &&
          a->activation.a == b->activation.a && a->activation.b == b->activation.b &&
@@ -55,13 +56,12 @@ static bool compute_alike(const struct mafat_layer *a, const struct mafat_layer 
 
 static bool are_equal(const struct mafat_layer *a, const struct mafat_layer *b)
 {
-  return can_merge(a) && compute_alike(a, b) && put_out_alike(a, b) &&
+  return can_merge(a) && have_equal_parameters(a, b) && have_equal_outputs(a, b) &&
          are_equal_shapes(&a->in, &b->in) &&
          are_equal_sources(&a->operands->sources, &b->operands->sources);
 }
 
-/* Equal layers have equal hashes; unequal ones nearly always differ, so that few sources are
- * compared. */
+/* Returns a hash by which most unequal layers are told apart without comparing their sources. */
 static uint64_t hash_of(const struct mafat_layer *l)
 {
   uint64_t hash = 14695981039346656037u;
@@ -87,6 +87,7 @@ struct merger {
   int *same_as;     /* [tensor]: itself, or the equal one */
 };
 
+/* Replaces merged tensors in a list of sources. */
 static void read_instead(const struct merger *m, struct mafat_sources *s)
 {
   for (int i = 0; i < mafat_sources_count(s); i++)
@@ -104,6 +105,7 @@ static void become_alias(const struct merger *m, int layer)
   to->output = to->output || l->output;
 }
 
+/* Returns the first layer that equals this one; itself if there is none. */
 static int find_equal(const struct merger *m, int layer)
 {
   const struct mafat_layer *layers = m->network->layers;

@@ -6,8 +6,9 @@
 
 #include "network/network.h"
 
-/* Turns each layer without constants whose output equals an earlier layer's, bit for bit, into a
- * route to that layer, and redirects its readers. Layers keep their indices. MAFAT_ENOMEM. */
+/* Turns each layer that computes the same output as an earlier one into a route to that layer, and
+ * redirects its readers. Only layers without weights are merged. Layers keep their indices.
+ * MAFAT_ENOMEM. */
 int mafat_network_merge(struct mafat_network *network);
 
 #endif

@@ -37,8 +37,7 @@ static void free_layer(struct mafat_layer *l)
   free(l->more);
 }
 
-/* Moves references to tensors after the layers' first outputs by `by`, after layers were
- * removed. */
+/* Decrements tensor indices from n_layers on by `by`, after that many layers were removed. */
 static void move_sources(struct mafat_sources *sources, int n_layers, int by)
 {
   for (int i = 0; i < mafat_sources_count(sources); i++)
@@ -142,27 +141,28 @@ static const char *find_source_fault(const struct mafat_network *n, int layer,
                                      const struct mafat_operand *o, const struct mafat_source *s)
 {
   if (s->tensor < 0 || s->tensor >= mafat_network_n_tensors(n))
-    return "reads what is not made before it";
+    return "reads a tensor that is not made before it";
   int maker = mafat_network_operator(n, s->tensor);
   if (!mafat_network_is_input(n, maker) && maker >= layer)
-    return "reads what is not made before it";
-  if (mafat_layer_is_alias(&n->layers[maker])) return "reads what only renames";
+    return "reads a tensor that is not made before it";
+  if (mafat_layer_is_alias(&n->layers[maker])) return "reads a layer that has no tensor";
   struct mafat_shape shape = mafat_network_tensor_shape(n, s->tensor);
   if (s->n < 1 || s->first < 0 || s->n > shape.c - s->first)
-    return "reads channels that a map has not";
+    return "reads channels outside a map";
   if (s->n_rows < 1 || s->first_row < 0 || s->n_rows > shape.h - s->first_row)
-    return "reads rows that a map has not";
+    return "reads rows outside a map";
   if (shape.w != o->shape.w) return "reads maps of another width";
   if (mafat_network_tensor_type(n, s->tensor) !=
       mafat_network_tensor_type(n, o->sources.list[0].tensor))
     return "reads elements of several types";
   if (!mafat_quantization_equals(mafat_network_tensor_quantization(n, s->tensor),
                                  mafat_network_tensor_quantization(n, o->sources.list[0].tensor)))
-    return "reads numbers of several scales";
+    return "reads integers of several scales or zero points";
   return NULL;
 }
 
-/* Compares a slice of a band with the slice of the first band. */
+/* Compares slice s of a band with the same slice of the first band: both need the same channels,
+ * alignment and block widths (sources.h). */
 static const char *find_slice_fault(const struct mafat_network *n, const struct mafat_source *s,
                                     const struct mafat_source *first)
 {
@@ -170,12 +170,12 @@ static const char *find_slice_fault(const struct mafat_network *n, const struct 
   int lane = s->first % MAFAT_CHANNEL_BLOCK, first_lane = first->first % MAFAT_CHANNEL_BLOCK;
   if (s->n != first->n) return "has bands of rows that are cut at different channels";
   if (lane != first_lane && mafat_max(lane, first_lane) + s->n > MAFAT_CHANNEL_BLOCK)
-    return "has bands of rows whose channels lie in different places of their blocks";
+    return "has bands of rows whose channels are aligned differently in their blocks";
   /* blocks before the last are full, because channels follow them */
   int last = mafat_n_blocks(lane + s->n) - 1;
   if (mafat_block_width(mafat_network_tensor_shape(n, s->tensor).c, block + last) !=
       mafat_block_width(mafat_network_tensor_shape(n, first->tensor).c, first_block + last))
-    return "has bands of rows whose channels lie in blocks of different widths";
+    return "has bands of rows whose channels are in blocks of different widths";
   return NULL;
 }
 
@@ -189,7 +189,7 @@ static const char *find_operand_fault(const struct mafat_network *n, int layer,
     const char *fault = find_source_fault(n, layer, o, &s->list[i]);
     if (!fault) fault = find_slice_fault(n, &s->list[i], &s->list[i % s->n]);
     if (!fault && s->list[i].n_rows != band->n_rows)
-      fault = "has a band of different numbers of rows";
+      fault = "has a band of sources with different numbers of rows";
     if (fault) return fault;
     if (i < s->n) channels += s->list[i].n;
     if (i % s->n == 0) rows += s->list[i].n_rows;
@@ -197,8 +197,8 @@ static const char *find_operand_fault(const struct mafat_network *n, int layer,
   /* other operands of a blend may have fewer channels */
   bool input = o == n->layers[layer].operands;
   if (input ? channels != o->shape.c : channels > o->shape.c)
-    return "reads more or fewer channels than it has";
-  return rows != o->shape.h ? "reads more or fewer rows than it has" : NULL;
+    return "has sources with more or fewer channels than its shape";
+  return rows != o->shape.h ? "has sources with more or fewer rows than its shape" : NULL;
 }
 
 MAFAT_PART(opening)

@@ -1,5 +1,5 @@
 /* A network as plain data: layers, shapes, edges. A reader in formats/ creates it without reading
- * weights; it does not change afterwards.
+ * weights. It does not change afterwards.
  *
  * A network consists of *operators*: its layers and its inputs. Inputs read no tensor; a run reads
  * their rows from a source. A *tensor* is one of an operator's outputs; most operators have one.
@@ -23,12 +23,13 @@
 #include "network/picture.h"
 #include "network/port.h"
 
-/* The Darknet fork that trained a network. It determines batch normalization, the conversion of
- * pictures, and non-maximum suppression (doc/forks.md). */
+/* The Darknet fork that a network is for: pjreddie's (MAFAT_FORK_DARKNET) or AlexeyAB's. It
+ * determines batch normalization, the conversion of pictures, and non-maximum suppression
+ * (doc/forks.md). */
 enum mafat_fork { MAFAT_FORK_AUTO, MAFAT_FORK_DARKNET, MAFAT_FORK_ALEXEYAB };
 
-/* Properties of the file format that a network was read from, set by its row in formats/readers.c.
- * Zeros are Darknet's. */
+/* Properties of the file format that a network was read from (struct mafat_reader in
+ * formats/readers.h). Zeros are Darknet's. */
 struct mafat_format {
   const char *name;
   bool own_weights; /* constants are in the network's own files; else in a separate weights file */
@@ -51,12 +52,12 @@ enum { MAFAT_DECODED_OUTPUTS = 12 };
  * comes from the user, the file or the outputs' shapes. */
 struct mafat_decoded {
   const struct mafat_outputs_head *head; /* NULL: outputs are not decoded */
-  bool nothing;              /* ignore detection layers, too */
+  bool nothing;              /* decode nothing, not even detection layers */
   bool declared;                 /* chosen by the user or the file, not guessed */
   int outputs[MAFAT_DECODED_OUTPUTS]; /* outputs that the head reads, in its order */
   uint64_t boxes;            /* 0: classes of the whole picture */
   int classes, points;       /* per box */
-  bool best;                 /* a box has its best class only */
+  bool best;                 /* each box has only its best class */
   bool shares;               /* box coordinates are relative to the input's size, not in pixels */
   char sign[120];            /* reason for the choice: "output [1, 3549, 85]" */
 };
@@ -67,7 +68,7 @@ struct mafat_network {
   /* reason for the choice: "line 7: mosaic=1 in [net]"; "": default or requested */
   char fork_sign[120];
   bool letterbox;           /* keep the picture's aspect ratio; else stretch it */
-  struct mafat_layer *layers; /* (n_layers), followed by (n_inputs), at least one */
+  struct mafat_layer *layers; /* (n_layers + n_inputs), inputs last; at least one input */
   int n_layers, n_inputs;
   /* (n_more) makers of the tensors after the operators' first outputs; owned */
   struct mafat_maker *makers;
@@ -76,13 +77,14 @@ struct mafat_network {
   struct mafat_constants *constants; /* constant.h; Darknet: offsets in the weights file */
   char **files; /* (n_files) paths of other files that hold constants; owned, with the list */
   int n_files;
-  /* [0: path; f: files[f - 1]] the files' state when the network was read; NULL: unknown */
+  /* state of the files when the network was read: [0] of path, [f] of files[f - 1]; NULL:
+   * unknown */
   struct mafat_file_state *states;
   float *values;            /* (n_values) constants that are in no file; owned */
   size_t n_values;
   struct mafat_picture_declared picture;
-  int n_sources;            /* over all operands that were accepted */
-  bool cut;                 /* the cfg continues with unsupported layers */
+  int n_sources;            /* total over all operands checked so far */
+  bool cut;                 /* the cfg has more layers, which are unsupported */
   /* (n_inputs), (n_outputs) with names, owned; NULL, 0: Darknet's, without names */
   struct mafat_port *inputs, *outputs;
   int n_outputs;
@@ -111,7 +113,7 @@ static inline int mafat_network_n_tensors(const struct mafat_network *n)
   return mafat_network_n_operators(n) + n->n_more;
 }
 
-/* Index of the tensor that is output `output` of an operator:
+/* Returns the index of the tensor that is output `output` of an operator:
  *   for (int k = 0; k < mafat_layer_n_outputs(l); k++) ... mafat_network_output(n, layer, k) */
 static inline int mafat_network_output(const struct mafat_network *n, int layer, int output)
 {
@@ -126,7 +128,7 @@ static inline struct mafat_maker mafat_network_maker(const struct mafat_network 
   return more < 0 ? (struct mafat_maker){tensor, 0} : n->makers[more];
 }
 
-/* Index of the operator that makes a tensor. */
+/* Returns the index of the operator that makes a tensor. */
 static inline int mafat_network_operator(const struct mafat_network *n, int tensor)
 {
   return mafat_network_maker(n, tensor).layer;
@@ -138,7 +140,7 @@ static inline const struct mafat_layer *mafat_network_made_by(const struct mafat
   return &n->layers[mafat_network_operator(n, tensor)];
 }
 
-/* An output after the first of its layer; NULL: the tensor is a first output. */
+/* Returns a tensor's entry among its layer's further outputs; NULL: it is the first output. */
 static inline struct mafat_output *mafat_network_more(const struct mafat_network *n, int tensor)
 {
   if (tensor < n->n_layers) return NULL;
@@ -146,8 +148,8 @@ static inline struct mafat_output *mafat_network_more(const struct mafat_network
   return m.output ? &n->layers[m.layer].more->list[m.output - 1] : NULL;
 }
 
-/* Assigns indices to the layer's outputs after its first. Called once per layer, in order, after
- * infer. MAFAT_ENOMEM. */
+/* Assigns indices to the layer's further outputs. Called once per layer, in order, after infer.
+ * MAFAT_ENOMEM. */
 int mafat_network_add_outputs(struct mafat_network *n, int layer);
 
 /* The input for decoded pictures, which the first layer reads. */
@@ -161,8 +163,8 @@ static inline struct mafat_shape mafat_network_picture_shape(const struct mafat_
   return n->layers[mafat_network_picture(n)].out;
 }
 
-/* Storage order of input `index` in a file: row-major by its dimensions, or channel by channel
- * (Darknet). */
+/* Returns the storage order of input `index` in a file: row-major by its dimensions, or channel by
+ * channel (Darknet). */
 static inline void mafat_network_input_order(const struct mafat_network *n, int index,
                                              struct mafat_file_order *order)
 {
@@ -172,13 +174,13 @@ static inline void mafat_network_input_order(const struct mafat_network *n, int 
   order->type = n->inputs ? n->inputs[index].type : MAFAT_F32;
 }
 
-/* Default predecessor of layer `layer`: the layer above, or the picture. */
+/* Returns the default predecessor of a layer: the layer above it in the cfg, or the picture. */
 static inline int mafat_network_above(const struct mafat_network *n, int layer)
 {
   return layer > 0 ? layer - 1 : mafat_network_picture(n);
 }
 
-/* The operator's number for users: a layer's index; -1 for an input or none. */
+/* Returns an operator's number for users: a layer's index; -1 for an input. */
 static inline int mafat_network_number(const struct mafat_network *n, int index)
 {
   return index < n->n_layers ? index : -1;
@@ -220,9 +222,9 @@ static inline bool mafat_layer_has_asked(const struct mafat_layer *l)
   return any;
 }
 
-/* True if the tensor is an output of the first n_layers: a requested tensor, a head's, or the first
- * output of the last layer unless another one of it is requested. For layers that rename, ask for
- * the renamed tensors. */
+/* True if the tensor is an output of a network of the first n_layers: a requested tensor, a head's,
+ * or the first output of the last layer unless another output of that layer is requested. Not for
+ * layers that rename: ask for the renamed tensors. */
 static inline bool mafat_network_is_output(const struct mafat_network *n, int n_layers, int tensor)
 {
   struct mafat_maker m = mafat_network_maker(n, tensor);
@@ -239,7 +241,7 @@ static inline void mafat_network_keep(struct mafat_network *n, int tensor)
   *(more ? &more->asked : &n->layers[tensor].output) = true;
 }
 
-/* Index of the layer whose only output is this tensor; -1: none, or an input. */
+/* Returns the layer whose only output is this tensor; -1: none, or an input. */
 static inline int mafat_network_sole_maker(const struct mafat_network *n, int tensor)
 {
   return tensor >= 0 && tensor < n->n_layers && !n->layers[tensor].more ? tensor : -1;
@@ -272,7 +274,7 @@ static inline struct mafat_quantization mafat_network_in_quantization(const stru
  * layer and the reason. */
 int mafat_network_check_numbers(const struct mafat_network *n, struct mafat_diagnostic *d);
 
-/* The tensor that the sources cover completely and alone; -1: none. */
+/* Returns the tensor if the sources are all of one tensor and nothing else; else -1. */
 static inline int mafat_network_sole_tensor(const struct mafat_network *n,
                                             const struct mafat_sources *sources)
 {
@@ -287,16 +289,16 @@ static inline int mafat_network_sole_tensor(const struct mafat_network *n,
  * MAFAT_EFORMAT, MAFAT_EUNSUPPORTED. */
 int mafat_network_check_operand(const struct mafat_network *n, int layer, int operand,
                                 const struct mafat_infer_context *context);
-/* Checks all operands of a layer, likewise, and counts their sources; once per layer read from a
- * file. MAFAT_EUNSUPPORTED also if all layers so far have more than MAFAT_MAX_ALL_SOURCES. */
+/* Checks all operands of a layer in this way and adds their sources to n->n_sources; called once
+ * for each layer that is read. MAFAT_EUNSUPPORTED also if that exceeds MAFAT_MAX_ALL_SOURCES. */
 int mafat_network_take_operands(struct mafat_network *n, int layer,
                                 const struct mafat_infer_context *context);
 
-/* Sources of a tensor, or of a renaming layer's output: `self`, filled in, or the renamed
- * tensors. */
+/* Returns the sources of operator `index`'s output: the renamed tensors for a layer that renames,
+ * else all of its tensor, in *self, which the caller provides. */
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,
                                                   struct mafat_source *self);
-/* Sources that cover all of a tensor; `self` is filled in. */
+/* Returns sources that are all of a tensor; *self holds the only one. */
 struct mafat_sources mafat_network_tensor_sources(const struct mafat_network *n, int tensor,
                                                   struct mafat_source *self);
 

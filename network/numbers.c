@@ -14,7 +14,8 @@ static bool has_numbers(const struct mafat_network *n, int layer)
   return some;
 }
 
-/* All sources of a map must have one type and the same quantization parameters. */
+/* Returns NULL if all sources of a map have the same type and quantization parameters, else the
+ * fault. */
 static const char *find_mixture(const struct mafat_network *n, const struct mafat_sources *sources)
 {
   for (int i = 1; i < mafat_sources_count(sources); i++) {
@@ -24,7 +25,7 @@ static const char *find_mixture(const struct mafat_network *n, const struct mafa
     if (type != MAFAT_F32 &&
         !mafat_quantization_equals(mafat_network_tensor_quantization(n, first),
                                    mafat_network_tensor_quantization(n, other)))
-      return "reads a map of numbers of several scales or zero points";
+      return "reads a map of integers with several scales or zero points";
   }
   return NULL;
 }

@@ -1,6 +1,6 @@
 /* Mapping between a port's dimensions and its map, and the order of an input file. Called when
- * models run, by api/ports.c and runner/engine; view.c is only needed while a model is read, so it
- * is another section of code. */
+ * models run, by api/ports.c and runner/engine. Separate from view.c, whose code is dropped from
+ * memory after a model is read. Pure functions. */
 #include "network/port.h"
 
 void mafat_view_planes(struct mafat_view *view, struct mafat_shape shape)
@@ -17,13 +17,14 @@ void mafat_view_planes(struct mafat_view *view, struct mafat_shape shape)
   }
 }
 
-/* Atoms are the digits of the index, outermost first. */
+/* The index has one digit for each atom, the outermost first. */
 void mafat_view_find(const struct mafat_view *view, long long index, long long places[MAFAT_N_AXES])
 {
   for (int k = view->n_atoms; k-- > 0; index /= view->atoms[k].size)
     places[view->atoms[k].axis] += index % view->atoms[k].size * view->atoms[k].step;
 }
 
+/* True if the file stores the map channel by channel, row by row. */
 static bool is_planes(const struct mafat_view *view, struct mafat_shape shape)
 {
   struct mafat_view planes;
@@ -32,7 +33,7 @@ static bool is_planes(const struct mafat_view *view, struct mafat_shape shape)
          mafat_view_equals(&planes, view);
 }
 
-/* True if the rows of the map are consecutive, in any order within a row. */
+/* True if the file stores the map row by row, in any order within a row. */
 static bool is_rows(const struct mafat_view *view, struct mafat_shape shape)
 {
   long long row = (long long)shape.w * shape.c, left = row * shape.h;
@@ -51,7 +52,7 @@ static void set_strides(struct mafat_file_order *o)
   for (int k = o->view.n_atoms; k-- > 0; stride *= o->view.atoms[k].size) o->strides[k] = stride;
 }
 
-/* Removes an axis that selects planes or rows from the strides within a row. */
+/* Removes an axis that selects a plane or a row: it does not count in strides within a row. */
 static void forget_axis(struct mafat_file_order *o, int axis)
 {
   for (int k = 0; k < o->view.n_atoms; k++)
@@ -66,7 +67,7 @@ static void set_column(struct mafat_file_order *o)
   o->column = n == 0 ? 1 : n == 1 && o->view.atoms[last].step == 1 ? o->strides[last] : 0;
 }
 
-enum form { WHOLE, ROWS, PLANES };
+enum form { WHOLE, ROWS, PLANES }; /* one row for all; one plane of rows; a plane per channel */
 
 static void lay(struct mafat_file_order *o, const struct mafat_view *view, struct mafat_shape shape,
                 enum form form)
@@ -81,7 +82,7 @@ static void lay(struct mafat_file_order *o, const struct mafat_view *view, struc
   set_column(o);
 }
 
-/* A short single row is read at once, rather than channel by channel. */
+/* True for a map of one short row, which is read at once rather than channel by channel. */
 static bool is_short(struct mafat_shape shape)
 {
   enum { MOST = 16 << 10 };

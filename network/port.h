@@ -14,12 +14,13 @@ struct mafat_port {
   struct mafat_view view;       /* its dimensions on the axes of the map */
   struct mafat_sources sources; /* of an input: its own tensor */
   struct mafat_shape shape;
-  /* in files; may differ from the map's: int8 for a map of bytes, int64 for one of floats */
+  /* type in files. It may differ from the map's: int8 for a map of unsigned bytes, int64 for a map
+   * of floats */
   enum mafat_dtype type;
 };
 
-/* Adds to `places` the position in the map of element `index`, in row-major order of the
- * dimensions. */
+/* Finds the position in the map of element `index`, in row-major order of the dimensions; adds it
+ * to `places`. */
 void mafat_view_find(const struct mafat_view *view, long long index,
                      long long places[MAFAT_N_AXES]);
 
@@ -33,12 +34,13 @@ static inline void mafat_port_find(const struct mafat_port *p, long long index, 
   *c = (int)places[MAFAT_AXIS_C];
 }
 
-/* Sets three dimensions: channels, rows, columns. */
+/* Makes a view of three dimensions: channels, rows, columns. */
 void mafat_view_planes(struct mafat_view *view, struct mafat_shape shape);
 
-/* Storage order of an input in a row-major file, divided so that its map can be read by rows:
- * *planes* of *rows* of row_elements each, contiguous. Row y of the map is row y of each plane: one
- * plane per channel, or one plane with all channels. If neither fits, the whole file is one row. */
+/* Storage order of an input in a row-major file, for reading its map row by row. The file consists
+ * of `planes` planes, each of `rows` rows, each of row_elements contiguous elements. Row y of the
+ * map consists of row y of all planes. There is one plane per channel, or one with all channels. If
+ * neither is possible, the whole file is one row. */
 struct mafat_file_order {
   enum mafat_dtype type;    /* of an element */
   struct mafat_shape shape; /* of the map */
@@ -49,12 +51,13 @@ struct mafat_file_order {
   long long column;         /* elements between neighbouring columns; 0: not constant */
 };
 
-/* The view must cover every element of the map once. */
+/* Finds the order by the port's view, which must cover every element of the map once. The caller
+ * sets order->type. */
 void mafat_file_order_make(struct mafat_file_order *order, const struct mafat_view *view,
                            struct mafat_shape shape);
-/* Order of floats stored channel by channel, row by row, for any shape. */
+/* Sets the order of elements stored channel by channel, row by row. */
 void mafat_file_order_planes(struct mafat_file_order *order, struct mafat_shape shape);
-/* Elements from the start of a plane's row to index `at` along an axis. */
+/* Returns the elements from the start of a plane's row to index `at` along an axis. */
 long long mafat_file_order_offset(const struct mafat_file_order *order, int axis, int at);
 
 #endif

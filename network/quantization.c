@@ -5,14 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-/* real / scale as a float, rounded halves away from zero, or to even by ONNX's rule. */
+/* Returns the quantized value of a real, not clamped. Halves are rounded away from zero, or to even
+ * by ONNX's rule. */
 static double number_of(const struct mafat_quantization *q, float real)
 {
   float steps = real / q->scale;
   return q->zero + (double)(q->rounding == MAFAT_REQUANTIZE_EVEN ? rintf(steps) : roundf(steps));
 }
 
-static int keep_byte(double number)
+static int clamp_byte(double number)
 {
   return number < 0 ? 0 : number > 255 ? 255 : (int)number;
 }
@@ -20,18 +21,18 @@ static int keep_byte(double number)
 void mafat_quantization_clamp(struct mafat_quantization *q, float least, float most)
 {
   if (isfinite(least) && number_of(q, least) > q->least)
-    q->least = (unsigned char)keep_byte(number_of(q, least));
+    q->least = (unsigned char)clamp_byte(number_of(q, least));
   if (isfinite(most) && number_of(q, most) < q->most)
-    q->most = (unsigned char)keep_byte(number_of(q, most));
+    q->most = (unsigned char)clamp_byte(number_of(q, most));
 }
 
 int mafat_quantization_number(const struct mafat_quantization *q, float real)
 {
-  return isnan(real) ? q->least : keep_byte(number_of(q, real));
+  return isnan(real) ? q->least : clamp_byte(number_of(q, real));
 }
 
-/* If the factor is a short fraction, many values are halves, and the factor's last bit decides
- * their rounding. */
+/* The precision of the division matters: many products can be exactly halves, and the factor's last
+ * bit decides how they are rounded. */
 double mafat_requantizing_factor(const struct mafat_quantization *from,
                                  const struct mafat_quantization *to)
 {
@@ -53,8 +54,8 @@ bool mafat_multiplier_can(double factor)
   return fabs(factor) < 0x1p30 && mafat_multiplier(factor).shift <= 30;
 }
 
-/* Its products have 16 bits. The first shift must be to the right by at most that, and the output's
- * never to the left. */
+/* TFLite computes it in 16 bits: both shifts must be to the right by less than 16, and the output's
+ * shift must not be to the left. */
 bool mafat_quantization_can_hard_swish(const struct mafat_quantization *in,
                                        const struct mafat_quantization *out)
 {

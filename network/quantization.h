@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-/* Rule of rounding when integers are brought to another scale. */
+/* Rule of rounding when integers are converted to another scale. */
 enum mafat_requantizing {
   MAFAT_REQUANTIZE_FIXED, /* TFLite: a 31-bit multiplier and a shift */
   MAFAT_REQUANTIZE_SINGLE, /* the same, with scales divided as floats: TFLite's RELU bounds */
@@ -21,12 +21,14 @@ enum mafat_requantizing {
   MAFAT_REQUANTIZE_EVEN   /* ONNX: a product with a float scale, halves to even */
 };
 
-/* real = scale * (value - zero); outputs are clamped to [least, most]. A scale of 0: floats. */
+/* Quantization parameters: real = scale * (value - zero). Layers clamp their output to [least,
+ * most]. A scale of 0: floats. */
 struct mafat_quantization {
   float scale;
   unsigned char zero, least, most;
   unsigned char rounding : 7; /* enum mafat_requantizing, the rule that makes this output */
-  unsigned char is_signed : 1; /* signed in the file: means round halves away from the signed 0 */
+  /* the file's type is signed: means are rounded with halves away from its 0, byte 128 */
+  unsigned char is_signed : 1;
 };
 
 enum { MAFAT_SIGNED_TO_BYTE = 128 }; /* added to a signed byte */
@@ -42,12 +44,13 @@ static inline bool mafat_requantizes_by_multiplier(const struct mafat_quantizati
   return to->rounding == MAFAT_REQUANTIZE_FIXED || to->rounding == MAFAT_REQUANTIZE_SINGLE;
 }
 
-/* Factor of values of `from`, for those two rules. */
+/* Returns the factor that converts values of scale `from` to scale `to`, by the rule of `to`, one
+ * of those two. */
 double mafat_requantizing_factor(const struct mafat_quantization *from,
                                  const struct mafat_quantization *to);
 
-/* Factor of products of two values by TFLite's rule, computed in floats: may become infinite or
- * 0. */
+/* Returns the factor that converts products of values of scales a and b to scale `out`, by TFLite's
+ * rule. Computed in floats: it may be infinite or 0. */
 static inline double mafat_product_factor(float a, float b, float out)
 {
   return (double)(a * b / out);
@@ -60,17 +63,16 @@ static inline bool mafat_quantization_equals(const struct mafat_quantization *a,
   return a->scale == b->scale && a->zero == b->zero;
 }
 
-/* Clamps outputs to a range of reals; infinite bounds are ignored. */
+/* Narrows q->least and q->most to a range of reals; infinite bounds are ignored. */
 void mafat_quantization_clamp(struct mafat_quantization *q, float least, float most);
 
-/* Quantizes a real to the nearest value: halves away from zero (TFLite's QUANTIZE), or to even by
- * ONNX's rule. */
+/* Quantizes a real: to the nearest byte, with halves away from zero (TFLite's QUANTIZE), or to even
+ * by ONNX's rule. NaN gives q->least. */
 int mafat_quantization_number(const struct mafat_quantization *q, float real);
 
-/* A factor as value * multiplier / 2^31 * 2^shift. multiplier is in [2^30, 2^31), for negative
- * factors in [-2^31, -2^30]; shift is -31 to 30. Both are 0 for smaller factors. The factor is
- * less than 2^30 (mafat_multiplier_can): TFLite's reference would overflow an int with a larger
- * shift. */
+/* A factor in fixed point: multiplier / 2^31 * 2^shift. multiplier is in [2^30, 2^31), for negative
+ * factors in [-2^31, -2^30]; shift is -31 to 30. Both are 0 for smaller factors. Factors are below
+ * 2^30 (mafat_multiplier_can): a larger shift would overflow an int in TFLite's reference. */
 struct mafat_multiplier {
   int32_t multiplier;
   int shift;
@@ -78,19 +80,20 @@ struct mafat_multiplier {
 
 struct mafat_multiplier mafat_multiplier(double factor);
 
-/* True if a multiplier exists: false for NaN, and for a factor that needs a larger shift. */
+/* True if the factor has such a form. False for NaN, and if it needs a larger shift. */
 bool mafat_multiplier_can(double factor);
 
-/* True if hard swish, whose input has 7 more bits of precision, can produce that scale. */
+/* True if TFLite's hard swish of integers, which adds 7 bits of precision to its input, can convert
+ * between these scales. */
 bool mafat_quantization_can_hard_swish(const struct mafat_quantization *in,
                                        const struct mafat_quantization *out);
 
-/* Factor from sums of products to the output's scale. TFLite multiplies the two scales as floats
- * if `single` (weights with one scale, in a fully connected or an unsigned operator), else as
- * doubles. */
+/* Returns the factor that converts sums of products to the output's scale. TFLite multiplies the
+ * two scales as floats if `single` (weights with one scale, in a fully connected or an unsigned
+ * operator), else as doubles. */
 double mafat_quantization_factor(float in_scale, float weights_scale, float out_scale, bool single);
 
-/* Factor by ONNX's rule, in floats; its bits are stored in the multiplier. */
+/* Returns the factor by ONNX's rule, a float whose bits are stored as the multiplier. */
 struct mafat_multiplier mafat_multiplier_even(float in_scale, float weights_scale, float out_scale);
 
 #endif

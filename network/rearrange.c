@@ -1,5 +1,5 @@
-/* Properties of normalized parts. Called by formats/graph/copying.c and by the kinds rearrange,
- * split and topk in network/, predictor/ and runner/. Pure functions. */
+/* Properties of normalized parts of strided copies. Called by formats/graph/copying.c and by the
+ * kinds rearrange, split and topk in network/, predictor/ and runner/. Pure functions. */
 #include "network/rearrange.h"
 
 struct mafat_span mafat_part_atoms(const struct mafat_part *part, int out_axis)
@@ -10,7 +10,7 @@ struct mafat_span mafat_part_atoms(const struct mafat_part *part, int out_axis)
   return s;
 }
 
-/* The last atom has the smallest step. Without atoms there is one channel per pixel. */
+/* The last atom has the smallest step. Without atoms on channels, a pixel has one channel. */
 int mafat_part_run(const struct mafat_part *part)
 {
   struct mafat_span atoms = mafat_part_atoms(part, MAFAT_AXIS_C);

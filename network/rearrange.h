@@ -19,7 +19,7 @@ enum { MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C, MAFAT_N_AXES };
 
 enum { MAFAT_MAX_ATOMS = 8 };
 
-/* Steps may be negative. An in_step of 0 repeats an element. */
+/* One index of a part's index space. Steps may be negative. An in_step of 0 repeats an element. */
 struct mafat_atom {
   int size;
   signed char out_axis;
@@ -30,13 +30,13 @@ struct mafat_atom {
 
 /* How elements outside the operand's map are read. */
 enum mafat_outside {
-  MAFAT_OUTSIDE_FILL,    /* not at all: the element is `fill` */
+  MAFAT_OUTSIDE_FILL,    /* nothing is read: the element is `fill` */
   MAFAT_OUTSIDE_REFLECT, /* mirrored at the edge, without repeating it */
   MAFAT_OUTSIDE_EDGE     /* the nearest element of the map */
 };
 
-/* Atoms may be given in any order. infer normalizes them: as few as possible, with positive
- * out_steps, larger ones first. */
+/* Atoms may be given in any order. infer normalizes them: as few as possible, sorted by out_axis,
+ * with positive out_steps, larger ones first. */
 struct mafat_part {
   struct mafat_atom atoms[MAFAT_MAX_ATOMS];
   int n_atoms;
@@ -52,24 +52,25 @@ struct mafat_rearrange {
   struct mafat_part parts[];
 };
 
-/* Normalizes a part for an output of that shape. Returns NULL, or the error. */
+/* Checks a part for an output of that shape, and normalizes it. Returns NULL, or the error. */
 const char *mafat_part_settle_atoms(struct mafat_part *part, struct mafat_shape out);
-/* The smallest output that contains the part; extents are limited to 2^30. */
+/* Returns the smallest output that contains all that the part writes; extents are at most 2^30. */
 struct mafat_shape mafat_part_shape(const struct mafat_part *part);
 
 /* ---- functions of normalized parts ---- */
 
-/* Range [begin, end) of the atoms with that out_axis. */
+/* Returns the range of the atoms with that out_axis. */
 struct mafat_span mafat_part_atoms(const struct mafat_part *part, int out_axis);
-/* Rows (axis_y) or columns of an operand of that shape that output span `out` needs. */
+/* Returns the rows (axis_y) or columns of an operand of that shape that output span `out` needs. */
 struct mafat_span mafat_part_in_span(const struct mafat_part *part, struct mafat_shape operand,
                                      bool axis_y, struct mafat_span out);
-/* Channels that are copied contiguously; 0: pixels are not kept together. */
+/* Returns how many channels are contiguous in both maps; 0: neighbouring channels are not. */
 int mafat_part_run(const struct mafat_part *part);
 long long mafat_part_elements(const struct mafat_part *part);
-/* True if it reads outside the operand's map. */
+/* True if the part reads outside an operand of that shape. */
 bool mafat_part_leaves(const struct mafat_part *part, struct mafat_shape operand);
-/* Index that is read for index `at` of an axis of that extent; -1: none. */
+/* Returns the index that is read for index `at`, which may be outside an axis of that extent; -1:
+ * none. */
 int mafat_part_settle(enum mafat_outside outside, int at, int extent);
 
 #endif

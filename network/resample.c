@@ -31,8 +31,8 @@ struct mafat_points mafat_resample_points(const struct mafat_resample *r, bool a
   return p;
 }
 
-/* Files store scales as floats. This moves coordinates that a scale such as 8/3 would put on a
- * pixel, or halfway, exactly there. */
+/* Rounds a coordinate that is almost on a pixel or halfway between two. Files store scales such as
+ * 8/3 as floats, so that coordinates are slightly off. */
 static double snap(double point)
 {
   double halves = floor(2 * point + .5) / 2;
@@ -52,10 +52,11 @@ double mafat_points_nearest(const struct mafat_points *p, double point)
 
 /* ---- inexact coordinates: TFLite's ---- */
 
-enum { FIXED_ONE = 1024 };
+enum { FIXED_ONE = 1024 }; /* 1 in TFLite's fixed point */
 
-/* Tap of `at` pixels and a fraction; pixels outside repeat the edge. */
-static struct mafat_tap keep_tap(const struct mafat_points *p, double at, float weight)
+/* Returns the tap between pixel `at` and the next one, with this weight of the next one. Pixels
+ * outside repeat the edge. */
+static struct mafat_tap clamp_tap(const struct mafat_points *p, double at, float weight)
 {
   double last = p->in - 1, edge = at > 0 ? at < last ? at : last : 0;
   return (struct mafat_tap){(int)edge, (int)edge + (at >= 0 && at < last && weight > 0), weight};
@@ -66,20 +67,20 @@ static struct mafat_tap fixed_tap(const struct mafat_points *p, int out)
   const int64_t up = (int64_t)p->up, down = (int64_t)p->down,
                 step = (FIXED_ONE * up + down / 2) / down;
   const int64_t place = out * step + (p->shift > 0 ? step / 2 - FIXED_ONE / 2 : 0);
-  if (place < 0 || place / FIXED_ONE >= p->in) return keep_tap(p, place < 0 ? 0 : p->in, 0);
-  return keep_tap(p, (double)(place / FIXED_ONE), (float)(place % FIXED_ONE) / FIXED_ONE);
+  if (place < 0 || place / FIXED_ONE >= p->in) return clamp_tap(p, place < 0 ? 0 : p->in, 0);
+  return clamp_tap(p, (double)(place / FIXED_ONE), (float)(place % FIXED_ONE) / FIXED_ONE);
 }
 
-/* Beyond the edges both pixels are equal, but their weights are still computed: as floats they may
- * not add up to one. */
+/* Beyond the edges both pixels are equal. Their weights are computed all the same, because as
+ * floats they may not add up to one. */
 static struct mafat_tap single_tap(const struct mafat_points *p, int out)
 {
   const float scale = (float)p->up / (float)p->down,
               point = ((float)out + (float)p->shift) * scale + (float)p->offset;
   if (p->nearest)
-    return keep_tap(p, (double)(p->rounding == MAFAT_ROUND_FLOOR ? floorf(point) : roundf(point)),
-                    0);
-  return keep_tap(p, (double)floorf(point), point - fmaxf(floorf(point), 0));
+    return clamp_tap(p, (double)(p->rounding == MAFAT_ROUND_FLOOR ? floorf(point) : roundf(point)),
+                     0);
+  return clamp_tap(p, (double)floorf(point), point - fmaxf(floorf(point), 0));
 }
 
 struct mafat_tap mafat_points_rounded_tap(const struct mafat_points *p, int out)
@@ -89,7 +90,7 @@ struct mafat_tap mafat_points_rounded_tap(const struct mafat_points *p, int out)
 
 /* ---- cubic ---- */
 
-/* Keys' weight of a pixel at this distance, which is below 2. */
+/* Returns the weight of a pixel at this distance, by Keys' polynomials with slope a. */
 static double keys_weight(double a, double distance)
 {
   double x = fabs(distance);

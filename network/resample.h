@@ -14,7 +14,7 @@ enum mafat_interpolation {
   MAFAT_N_INTERPOLATIONS
 };
 
-/* Coordinate of output x in input pixels, counted from the first pixel's. The names are those of
+/* Coordinate of output x in input pixels; the first pixel has coordinate 0. The names are those of
  * ONNX's Resize. */
 enum mafat_coordinates {
   MAFAT_COORDINATES_HALF_PIXEL,           /* (x + 0.5) / scale - 0.5; TFLite: half_pixel_centers */
@@ -63,8 +63,8 @@ struct mafat_resample {
   enum mafat_precision precision;
 };
 
-/* An axis with `in` inputs: the coordinate of output x is (x + shift) * up / down + offset. Exact
- * whenever sizes or scale put it on a pixel. */
+/* Coordinates along an axis with `in` inputs: that of output x is (x + shift) * up / down + offset.
+ * It is exact if it is on a pixel. */
 struct mafat_points {
   double shift, up, down, offset;
   int in;
@@ -75,31 +75,34 @@ struct mafat_points {
   bool exclude_outside;
 };
 
+/* Returns the coordinates along rows (axis_y) or columns of a map with that many `in`. */
 struct mafat_points mafat_resample_points(const struct mafat_resample *r, bool axis_y, int in);
 
-/* output = (1 - weight) * input[at] + weight * input[next]. `next` equals `at` if weight is 0 and
- * at the edges. */
+/* Inputs of an output: output = (1 - weight) * input[at] + weight * input[next]. `next` equals `at`
+ * if weight is 0, and at the edges. */
 struct mafat_tap {
   int at, next;
   float weight;
 };
 
-/* output = sum of weights[k] * input[at[k]], in that order. */
+/* Inputs of an output by cubic interpolation: the sum of weights[k] * input[at[k]], in that
+ * order. */
 struct mafat_cubic_tap {
   int at[4];
   float weights[4];
 };
 
-/* Taps of output `out` by cubic interpolation. All indices rise with `out`. */
+/* Returns the tap of output `out` by cubic interpolation. No index falls if `out` rises. */
 struct mafat_cubic_tap mafat_points_cubic_tap(const struct mafat_points *p, int out);
 
-/* Taps of output `out` with inexact coordinates. */
+/* Returns the tap of output `out` for a precision other than MAFAT_POINTS_EXACT. */
 struct mafat_tap mafat_points_rounded_tap(const struct mafat_points *p, int out);
 
-/* Index of the pixel nearest to a coordinate. */
+/* Returns the index of the pixel for a coordinate by p->rounding; it may be outside the map. */
 double mafat_points_nearest(const struct mafat_points *p, double point);
 
-/* Taps of output `out`. Both indices rise with `out`. */
+/* Returns the tap of output `out` by nearest or linear interpolation. No index falls if `out`
+ * rises. */
 static inline struct mafat_tap mafat_points_tap(const struct mafat_points *p, int out)
 {
   if (p->precision != MAFAT_POINTS_EXACT) return mafat_points_rounded_tap(p, out);

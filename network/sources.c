@@ -9,7 +9,7 @@
 
 /* ---- boundaries ---- */
 
-/* End of the band that contains a row. */
+/* Returns the end of the band that contains a row. */
 static int band_end(const struct mafat_sources *s, int row)
 {
   int end = 0;
@@ -17,7 +17,7 @@ static int band_end(const struct mafat_sources *s, int row)
   return end;
 }
 
-/* End of the slice that contains a channel. */
+/* Returns the end of the slice that contains a channel. */
 static int slice_end(const struct mafat_sources *s, int channel)
 {
   int end = 0;
@@ -37,7 +37,8 @@ static int all_channels(const struct mafat_sources *s)
   return n;
 }
 
-/* The source with these rows and channels, which lie in one band and one slice. */
+/* Returns the source with these rows and channels of the operand, which are in one band and one
+ * slice. */
 static struct mafat_source cell(const struct mafat_sources *s, struct mafat_span rows,
                                 struct mafat_span channels)
 {
@@ -53,6 +54,7 @@ static struct mafat_source cell(const struct mafat_sources *s, struct mafat_span
 
 /* ---- building lists ---- */
 
+/* Allocates a list of n slices in each of n_bands bands. */
 static int make_room(struct mafat_sources *s, int n, int n_bands)
 {
   *s = (struct mafat_sources){NULL, 0, 0};
@@ -62,7 +64,8 @@ static int make_room(struct mafat_sources *s, int n, int n_bands)
   return s->list ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-static int take(struct mafat_sources *to, int code, struct mafat_sources made)
+/* Replaces a list, unless `code` is an error; returns `code`. */
+static int replace(struct mafat_sources *to, int code, struct mafat_sources made)
 {
   if (code) return code;
   free(to->list);
@@ -105,10 +108,10 @@ int mafat_sources_join_channels(struct mafat_sources *to, const struct mafat_sou
       }
     }
   }
-  return take(to, code, made);
+  return replace(to, code, made);
 }
 
-/* Range of lanes, within channel blocks, at which `channel` lies in the bands. */
+/* Extends `lanes` by the positions in its channel block that `channel` has in the bands. */
 static void note_lanes(const struct mafat_sources *s, int channel, struct mafat_span *lanes)
 {
   for (int b = 0, y = 0; b < s->n_bands; y += s->list[b++ * s->n].n_rows) {
@@ -118,8 +121,9 @@ static void note_lanes(const struct mafat_sources *s, int channel, struct mafat_
   }
 }
 
-/* End of the slice that begins at `channel` in two joined lists: where a slice of either ends. If
- * lanes differ between bands, also where a channel block ends. */
+/* Returns the end of the slice that begins at `channel` when two lists are joined by rows: the
+ * nearest end of a slice of either. If the channel's position in its block differs between bands,
+ * the slice also ends where a channel block ends. */
 static int joined_end(const struct mafat_sources *a, const struct mafat_sources *b, int channel)
 {
   struct mafat_span lanes = {0, 0};
@@ -148,5 +152,5 @@ int mafat_sources_join_rows(struct mafat_sources *to, const struct mafat_sources
       }
     }
   }
-  return take(to, code, made);
+  return replace(to, code, made);
 }

@@ -1,9 +1,10 @@
-/* Lists of sources: finding an operand's rows, and building lists.
+/* Lists of sources: finding an operand's rows, and building lists. An operand consists of bands of
+ * rows, and each band of slices of channels (struct mafat_sources in network/layer.h).
  *
  * All bands are divided into slices at the same channels. A slice's channels have the same
- * alignment to channel blocks in all bands, and the blocks have the same width. So channel blocks
- * (predictor/plan/packing.h), order of summation and packed weights of the first band hold for the
- * whole map. A reader of a row only needs the position where it begins.
+ * alignment to channel blocks in all bands, and the blocks have the same width. Therefore the order
+ * of summation and the packed weights are the same for all bands, and a kernel only needs the
+ * address where each row begins.
  *
  * Included by formats/graph and network/. Allocates lists, which the caller frees. */
 #ifndef MAFAT_NETWORK_SOURCES_H
@@ -12,13 +13,13 @@
 #include "base/box.h"
 #include "network/layer.h"
 
-/* Sources of all bands. */
+/* Returns the number of sources in all bands. */
 static inline int mafat_sources_count(const struct mafat_sources *s)
 {
   return s->n * s->n_bands;
 }
 
-/* First row of source `index` in the operand. */
+/* Returns the row of the operand where source `index` begins. */
 static inline int mafat_sources_row(const struct mafat_sources *s, int index)
 {
   int row = 0;
@@ -26,7 +27,8 @@ static inline int mafat_sources_row(const struct mafat_sources *s, int index)
   return row;
 }
 
-/* Rows of the tensor of source `index` that hold rows `in` of the operand. `in` lies in the map. */
+/* Returns the rows of source `index`'s tensor that hold rows `in` of the operand; empty if the
+ * source has none of them. `in` is inside the map. */
 static inline struct mafat_span mafat_sources_rows(const struct mafat_sources *s, int index,
                                                    struct mafat_span in)
 {
@@ -39,7 +41,8 @@ static inline struct mafat_span mafat_sources_rows(const struct mafat_sources *s
   return mafat_span(held.begin + source->first_row, held.end + source->first_row);
 }
 
-/* Slice `index` of the band that holds row *y of the operand; *y becomes the tensor's row. */
+/* Returns slice `index` of the band that holds row *y of the operand; *y becomes the tensor's
+ * row. */
 static inline const struct mafat_source *mafat_sources_at(const struct mafat_sources *s, int index,
                                                           int *y)
 {
@@ -60,8 +63,8 @@ int mafat_sources_part(struct mafat_sources *out, const struct mafat_sources *fr
                        struct mafat_span rows, struct mafat_span channels);
 /* Appends the channels of `more`, which has the same rows. */
 int mafat_sources_join_channels(struct mafat_sources *to, const struct mafat_sources *more);
-/* Appends the rows of `below`, which has the same channels; both are divided at the slices of each
- * other. */
+/* Appends the rows of `below`, which has the same channels. The slices of the result end wherever a
+ * slice of either list ends. */
 int mafat_sources_join_rows(struct mafat_sources *to, const struct mafat_sources *below);
 
 #endif

@@ -75,8 +75,8 @@ static void append(struct mafat_view *v, int first, struct mafat_view_atom atom)
   v->atoms[v->n_atoms++] = atom;
 }
 
-/* Splits off the outer n indices of an atom; the rest are the inner ones. False: n does not divide
- * it. */
+/* Splits an atom into an outer one of size n and the inner rest. False: n does not divide its
+ * size. */
 static bool split_off(struct mafat_view_atom *atom, long long n, struct mafat_view_atom *outer)
 {
   if (atom->size % n) return false;
@@ -190,11 +190,12 @@ void mafat_view_set_size(struct mafat_view *v, int dim, long long n)
 
 struct refiner {
   const struct mafat_view *from;
-  struct mafat_view out;
-  struct mafat_view_atom left;
-  int next;
+  struct mafat_view out;       /* atoms made so far */
+  struct mafat_view_atom left; /* rest of the current atom; size 1: used up */
+  int next;                    /* index of the next atom of `from` */
 };
 
+/* Appends an atom of size n, split off the current one. */
 static bool put(struct refiner *r, long long n)
 {
   struct mafat_view_atom piece;

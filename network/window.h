@@ -55,25 +55,25 @@ static inline int mafat_window_area(const struct mafat_window *w)
   return w->y.size * w->x.size;
 }
 
-/* Inputs that one output spans: from its first tap to its last. */
+/* Returns the number of inputs from an output's first tap to its last. */
 static inline int mafat_taps_reach(struct mafat_taps t)
 {
   return (t.size - 1) * t.dilation + 1;
 }
 
-/* Inputs that n outputs span. */
+/* Returns the number of inputs from the first tap of an output to the last tap of the n-th. */
 static inline int mafat_taps_inputs(struct mafat_taps t, int n)
 {
   return (n - 1) * t.stride + mafat_taps_reach(t);
 }
 
-/* First input of an output; negative in the padding. */
+/* Returns the first input of an output; negative in the padding. */
 static inline int mafat_taps_first(struct mafat_taps t, int output)
 {
   return output * t.stride - t.before;
 }
 
-/* Inputs that outputs `out` read. Not clipped: may exceed the map. */
+/* Returns the inputs that outputs `out` read. Not clipped: may exceed the map. */
 static inline struct mafat_span mafat_taps_span(struct mafat_taps t, struct mafat_span out)
 {
   if (mafat_span_is_empty(out)) return mafat_span(0, 0);
@@ -81,7 +81,7 @@ static inline struct mafat_span mafat_taps_span(struct mafat_taps t, struct mafa
   return mafat_span(first, first + mafat_taps_inputs(t, mafat_span_size(out)));
 }
 
-/* Number of outputs over this many inputs, with padding; 0 if the window is larger. */
+/* Returns the number of outputs over this many inputs, with padding; 0 if the window is larger. */
 static inline long long mafat_taps_outputs(struct mafat_taps t, int inputs)
 {
   long long capacity =

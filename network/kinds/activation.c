@@ -1,12 +1,13 @@
-/* Shapes and geometry of kind activation: an activation as a layer of its own. Called by the
- * readers, predictor/ and runner/ through its row (network/kind.h). Its infer fills in the layer;
- * nothing is allocated. */
+/* Shapes and geometry of kind activation: an activation as a layer of its own. Called by
+ * formats/, predictor/ and runner/ through mafat_kind_activation, its entry in the table of
+ * kinds (network/kind.h). infer sets the layer's output shape; nothing is allocated. */
 #include "network/network.h"
 
 #include "network/kinds/kinds.h"
 
-/* Checks TFLite's requantization: some combinations have no multiplier. */
-static const char *numbers(const struct mafat_network *n, int layer)
+/* Returns NULL if integers are supported, else the reason. TFLite's rule needs certain output
+ * scales, or a multiplier, which some pairs of scales do not have. */
+static const char *check_integers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
   const struct mafat_quantization in = mafat_network_in_quantization(n, layer, 0),
@@ -18,11 +19,11 @@ static const char *numbers(const struct mafat_network *n, int layer)
   case MAFAT_LOGISTIC:
     return out->scale == 1 / 256.0f && out->zero == 0
                ? NULL
-               : "of integers puts out steps of 1/256 from the least one on";
+               : "of integers: expected an output scale of 1/256 and the lowest zero point";
   case MAFAT_EXACT_TANH:
     return out->scale == 1 / 128.0f && out->zero == MAFAT_SIGNED_TO_BYTE
                ? NULL
-               : "of integers puts out steps of 1/128 around the middle one";
+               : "of integers: expected an output scale of 1/128 and the middle zero point";
   case MAFAT_HARD_SWISH:
     return mafat_quantization_can_hard_swish(&in, out) ? NULL : MAFAT_KIND_FAR_SCALES;
   case MAFAT_SLOPED:
@@ -43,5 +44,5 @@ const struct mafat_kind mafat_kind_activation = {
     .in_place = true,
     .infer = mafat_kind_like_input,
     .in_span = mafat_kind_same_span,
-    .numbers = numbers,
+    .numbers = check_integers,
 };

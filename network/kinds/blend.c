@@ -1,14 +1,15 @@
-/* Kinds that combine maps element by element: the first two operands, the result with the third,
- * and so on. Called by the readers, predictor/ and runner/ through their rows (network/kind.h).
- * Their infer fills in the layer; nothing is allocated. */
+/* Shapes and geometry of kinds shortcut, scale_channels and sam, which combine maps element by
+ * element: the first two operands, the result with the third, and so on. Called by formats/,
+ * predictor/ and runner/ through their entries in the table of kinds (network/kind.h). infer sets
+ * the layer's output shape; nothing is allocated. */
 #include "network/network.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 #include "network/kinds/kinds.h"
 
 #include <math.h>
 
-/* Darknet asserts that both maps differ by one integer factor, up or down. */
+/* True if both maps differ by one integer factor, up or down, as Darknet requires. */
 static bool sizes_agree(struct mafat_shape from, struct mafat_shape to)
 {
   return from.w / to.w == from.h / to.h && to.w / from.w == to.h / from.h &&
@@ -42,7 +43,7 @@ static int check_added(const struct mafat_layer *l, struct mafat_shape from,
   if (l->n_operands == 2)
     return sizes_agree(from, l->in)
                ? MAFAT_OK
-               : refuse_maps(l, from, "that differ by one whole factor", context);
+               : refuse_maps(l, from, "that differ by one integer factor", context);
   return is_same_map(from, l->in) ? MAFAT_OK : refuse_maps(l, from, "of one size", context);
 }
 
@@ -54,8 +55,8 @@ static int check_operand(const struct mafat_layer *l, const struct mafat_operand
   if (o->broadcast ? can_broadcast(from, l->in) : is_same_map(from, l->in) && from.c == l->in.c)
     return MAFAT_OK;
   return mafat_fail(context->d, MAFAT_EFORMAT,
-                    "%s:%d: %s cannot bring %d x %d x %d and %d x %d x %d together (height, "
-                    "width, channels)",
+                    "%s:%d: %s cannot combine %d x %d x %d with %d x %d x %d (height, width, "
+                    "channels)",
                     context->path, context->line, context->name, from.h, from.w, from.c, l->in.h,
                     l->in.w, l->in.c);
 }
@@ -70,7 +71,8 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
   return mafat_kind_like_input(l, context);
 }
 
-/* Output i * sample reads input i * stride of the other map, for i below the smaller extent. */
+/* Returns the span of another operand that output span `out` needs; from, to: extents of the
+ * operand and the output. If they differ, output i * sample reads input i * stride. */
 static struct mafat_span from_span(int from, int to, struct mafat_span out)
 {
   int stride = from / to > 1 ? from / to : 1, sample = to / from > 1 ? to / from : 1;
@@ -90,9 +92,9 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return from_span(from, to, out);
 }
 
-/* TFLite's rule: the factors are those of sums 2^20 times as fine as twice the coarser operand, or
- * of products. */
-static const char *numbers(const struct mafat_network *n, int layer)
+/* Returns NULL if integers are supported, else the reason. By TFLite's rule, the scale of a sum is
+ * the larger operand scale times 2 / 2^20. */
+static const char *check_integers(const struct mafat_network *n, int layer)
 {
   enum { FINER = 20 };
   const struct mafat_layer *l = &n->layers[layer];
@@ -102,7 +104,8 @@ static const char *numbers(const struct mafat_network *n, int layer)
              l->alpha + l->beta >= 0;
   if (l->n_operands != 2 || !(sum || l->blend == MAFAT_BLEND_MUL || l->blend == MAFAT_BLEND_PRELU))
     return "is not run on integers";
-  if (l->activation.kind != MAFAT_LINEAR) return "has an activation, which integers have as bounds";
+  if (l->activation.kind != MAFAT_LINEAR)
+    return "of integers has an activation: expected bounds of its output instead";
   if (l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) return NULL;
   const float a = mafat_network_in_quantization(n, layer, 0).scale,
               b = mafat_network_in_quantization(n, layer, 1).scale, out = l->quantization.scale;
@@ -125,7 +128,7 @@ static const char *numbers(const struct mafat_network *n, int layer)
     .in_place = true,                               \
     .infer = infer,                                 \
     .in_span = in_span,                             \
-    .numbers = numbers,                             \
+    .numbers = check_integers,                             \
   }
 
 const struct mafat_kind mafat_kind_shortcut = BLEND("shortcut");

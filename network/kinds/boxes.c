@@ -1,9 +1,10 @@
-/* Kinds of detection heads with a grid of pixels: several boxes per pixel, with their classes.
- * Called by the readers, predictor/ and runner/ through their rows (network/kind.h). Their infer
- * fills in the layer; nothing is allocated. */
+/* Shapes and geometry of the detection heads region, yolo and Gaussian_yolo: several boxes for
+ * each pixel, each with its classes. Called by formats/, predictor/ and runner/ through their
+ * entries in the table of kinds (network/kind.h). infer sets the layer's output shape; nothing is
+ * allocated. */
 #include "network/kinds/kinds.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 
 MAFAT_PART(opening)
 static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)

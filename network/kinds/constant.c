@@ -1,11 +1,13 @@
-/* Shapes and geometry of kind constant: a map of values from the model's file, read with strides.
- * Called by the readers, predictor/ and runner/ through its row (network/kind.h). Its infer fills
- * in the layer; nothing is allocated. */
+/* Shapes and geometry of kind constant: a map of values from the model's file, read with
+ * strides. Called by formats/, predictor/ and runner/ through mafat_kind_constant, its entry in
+ * the table of kinds (network/kind.h). infer sets the layer's output shape; nothing is
+ * allocated. */
 #include "network/kinds/kinds.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 
-/* Extends the range of element indices by an axis. False: overflow. */
+/* Extends the range of element indices that are read, least to most, by one axis. False:
+ * overflow. */
 static bool add_reach(int extent, int64_t stride, int64_t *least, int64_t *most)
 {
   int64_t reach;
@@ -23,7 +25,7 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
   if (!add_reach(l->in.h, s->rows, &least, &most) ||
       !add_reach(l->in.w, s->columns, &least, &most) ||
       !add_reach(l->in.c, s->channels, &least, &most) || least < 0 || (uint64_t)most >= s->n)
-    return mafat_kind_refuse(context, "takes numbers that its constant has not");
+    return mafat_kind_refuse(context, "reads values past the end of its constant");
   return mafat_kind_like_input(l, context);
 }
 

@@ -1,9 +1,9 @@
 /* Shapes and geometry of kind convolutional: windows over the channels of a group, with weights.
- * Called by the readers, predictor/ and runner/ through its row (network/kind.h). Its infer fills
- * in the layer; nothing is allocated. */
+ * Called by formats/, predictor/ and runner/ through mafat_kind_convolutional, its entry in the
+ * table of kinds (network/kind.h). infer sets the layer's output shape; nothing is allocated. */
 #include "network/network.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 #include "network/kinds/kinds.h"
 
 MAFAT_PART(opening)
@@ -12,7 +12,7 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
   if (l->in.c % l->groups || l->filters % l->groups)
     return mafat_kind_refuse(context, "expects groups that divide both channels and filters");
   if (mafat_window_area(&l->window) < 1)
-    return mafat_kind_refuse(context, "has a window of no taps");
+    return mafat_kind_refuse(context, "has a window without taps");
   long long h = mafat_taps_outputs(l->window.y, l->in.h),
             w = mafat_taps_outputs(l->window.x, l->in.w);
   if (h < 1 || w < 1)
@@ -22,8 +22,8 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
   return code ? code : mafat_kind_put_out(l, context, h, w, l->filters);
 }
 
-/* Clips to the map. A window wholly in the padding (padding >= size) keeps the pixel at the edge:
- * the zeros it reads are stored beside it. */
+/* Clips to the map. For a window that is entirely in the padding, returns the pixel at the edge:
+ * the zeros that it reads are stored next to that pixel. */
 static struct mafat_span clip_to_touch(struct mafat_span s, int extent)
 {
   if (s.begin >= extent) return mafat_span(extent - 1, extent);
@@ -53,15 +53,15 @@ static struct mafat_matrix matrix(const struct mafat_layer *l)
   return (struct mafat_matrix){l->filters, inputs, mafat_window_area(&l->window)};
 }
 
-/* A leaky rectifier is part of the factors of the sums; only ONNX's rule has separate factors for
- * negative sums. */
-static const char *numbers(const struct mafat_network *n, int layer)
+/* Returns NULL if integers are supported, else the reason. A slope is supported by ONNX's rule,
+ * where negative sums have their own factors. */
+static const char *check_integers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
   bool sloped =
       l->activation.kind == MAFAT_SLOPED && l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
   if (l->activation.kind != MAFAT_LINEAR && !sloped && l->out_type != MAFAT_F32)
-    return "has an activation, which integers have as bounds";
+    return "of integers has an activation: expected bounds of its output instead";
   return mafat_kind_numbers_alone(n, layer);
 }
 
@@ -76,5 +76,5 @@ const struct mafat_kind mafat_kind_convolutional = {
     .matrix = matrix,
     .counts = mafat_kind_matrix_counts,
     .macs = mafat_kind_window_macs,
-    .numbers = numbers,
+    .numbers = check_integers,
 };

@@ -1,8 +1,9 @@
-/* Shapes and geometry of kind crop: the middle of a map. Called by the readers, predictor/ and
- * runner/ through its row (network/kind.h). Its infer fills in the layer; nothing is allocated. */
+/* Shapes and geometry of kind crop: the middle of a map. Called by formats/, predictor/ and
+ * runner/ through mafat_kind_crop, its entry in the table of kinds (network/kind.h). infer sets
+ * the layer's output shape; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 
 /* On entry, `out` is the requested size. */
 MAFAT_PART(opening)

@@ -1,9 +1,9 @@
-/* Shapes and geometry of kind connected: a convolution whose window is its whole input. Called by
- * the readers, predictor/ and runner/ through its row (network/kind.h). Its infer fills in the
- * layer; nothing is allocated. */
+/* Shapes and geometry of kind connected: a convolution whose window is its whole input. Called
+ * by formats/, predictor/ and runner/ through mafat_kind_connected, its entry in the table of
+ * kinds (network/kind.h). infer sets the layer's output shape; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 
 #include <limits.h>
 
@@ -16,7 +16,7 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
   return code ? code : mafat_kind_put_out(l, context, 1, 1, l->filters);
 }
 
-/* The whole input is one window of one pixel. */
+/* All inputs are channels of one pixel. */
 static struct mafat_matrix matrix(const struct mafat_layer *l)
 {
   return (struct mafat_matrix){l->out.c, mafat_layer_channels(l), 1};

@@ -1,22 +1,22 @@
-/* Shapes and geometry of kind gather: copies columns of a table by index. The first operand has one
- * channel of indices; each selects the column of the second operand, which has one row, for the
- * output's pixel. Negative indices count from the end; others are clamped. Called by the readers,
- * predictor/ and runner/ through its row (network/kind.h). Its infer fills in the layer; nothing is
- * allocated. */
+/* Shapes and geometry of kind gather: copies columns of a table by index. The table is the second
+ * operand and has one row. The first operand has one channel of indices; each pixel of the output
+ * is the column with that index. Negative indices count from the end; others are clamped. Called
+ * by formats/, predictor/ and runner/ through mafat_kind_gather, its entry in the table of kinds
+ * (network/kind.h). infer sets the layer's output shape; nothing is allocated. */
 #include "network/network.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 #include "network/kinds/kinds.h"
 
 MAFAT_PART(opening)
 static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)
 {
-  if (l->n_operands != 2) return mafat_kind_refuse(context, "expects numbers and a table");
+  if (l->n_operands != 2) return mafat_kind_refuse(context, "expects indices and a table");
   struct mafat_shape numbers = l->in, table = l->operands[1].shape;
   if (numbers.c == 1 && table.h == 1)
     return mafat_kind_put_out(l, context, numbers.h, numbers.w, table.c);
   return mafat_fail(context->d, MAFAT_EFORMAT,
-                    "%s:%d: %s expects numbers of one channel and a table of one row, found "
+                    "%s:%d: %s expects indices of one channel and a table of one row, found "
                     "%d x %d x %d and %d x %d x %d (height, width, channels)",
                     context->path, context->line, context->name, numbers.h, numbers.w, numbers.c,
                     table.h, table.w, table.c);
@@ -30,15 +30,16 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return mafat_span(0, axis_y ? 1 : table.w);
 }
 
-/* An integer table is supported; indices must be floats. */
-static const char *numbers(const struct mafat_network *n, int layer)
+/* Returns NULL if integers are supported, else the reason. The table may have integers; indices
+ * must be floats. */
+static const char *check_integers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
   struct mafat_quantization table = mafat_network_in_quantization(n, layer, 1);
-  if (mafat_network_in_type(n, layer) != MAFAT_F32) return "expects its places as floats";
+  if (mafat_network_in_type(n, layer) != MAFAT_F32) return "expects its indices as floats";
   bool alike = mafat_network_operand_type(n, layer, 1) == l->out_type &&
                mafat_quantization_equals(&table, &l->quantization);
-  return alike ? NULL : "puts out other numbers than its table's";
+  return alike ? NULL : "has another output scale or zero point than its table";
 }
 
 const struct mafat_kind mafat_kind_gather = {
@@ -51,5 +52,5 @@ const struct mafat_kind mafat_kind_gather = {
     .apart = true,
     .infer = infer,
     .in_span = in_span,
-    .numbers = numbers,
+    .numbers = check_integers,
 };

@@ -23,7 +23,7 @@ int mafat_kind_refuse(const struct mafat_infer_context *context, const char *wha
                     context->name, what);
 }
 
-/* Bounds a tensor, so that it is addressable, fits 63 bits and has int indices. */
+/* The limits keep a tensor addressable, its size within 63 bits and its indices within an int. */
 MAFAT_PART(opening)
 int mafat_kind_put_out(struct mafat_layer *l, const struct mafat_infer_context *context,
                        long long h, long long w, long long c)
@@ -67,7 +67,7 @@ int mafat_kind_like_input(struct mafat_layer *l, const struct mafat_infer_contex
   return mafat_kind_put_out(l, context, l->in.h, l->in.w, l->in.c);
 }
 
-/* Bounds the weights: products would overflow beyond a terabyte, which no real layer has. */
+/* Rejects more than a terabyte of weights, where products would overflow. */
 MAFAT_PART(opening)
 int mafat_kind_check_weights(const struct mafat_infer_context *context, double filters,
                              double weights_per_filter)
@@ -97,7 +97,7 @@ const char *mafat_kind_numbers_alone(const struct mafat_network *n, int layer)
   bool whole = l->out_type != MAFAT_F32;
   for (int k = 0; k < l->n_operands && l->operands[k].sources.list; k++)
     if ((mafat_network_operand_type(n, layer, k) != MAFAT_F32) != whole)
-      return "reads or puts out integers and floats";
+      return "mixes integers and floats";
   return NULL;
 }
 
@@ -108,7 +108,7 @@ const char *mafat_kind_numbers_kept(const struct mafat_network *n, int layer)
   for (int k = 0; k < l->n_operands && l->operands[k].sources.list && !fault; k++) {
     struct mafat_quantization in = mafat_network_in_quantization(n, layer, k);
     if (!mafat_quantization_equals(&in, &l->quantization))
-      fault = "puts out numbers of another scale or zero point than it reads";
+      fault = "has another output scale or zero point than its input";
   }
   return fault;
 }

@@ -10,19 +10,20 @@
 #define STEPLESS(CONSTANT, name) extern const struct mafat_kind mafat_kind_##name;
 #include "network/kinds.def"
 
-/* Rejects the layer; `what` follows "layer [conv] " in the message. */
+/* Fails; `what` follows "layer [conv] " in the message. Returns MAFAT_EFORMAT. */
 int mafat_kind_refuse(const struct mafat_infer_context *context, const char *what);
-/* Sets the output's shape, if it is a valid map. */
+/* Sets the shape of the first output; fails if it is empty or too large. */
 int mafat_kind_put_out(struct mafat_layer *l, const struct mafat_infer_context *context,
                        long long h, long long w, long long c);
 /* Adds `n` empty outputs after the layer's first. MAFAT_ENOMEM. */
 int mafat_kind_add_outputs(struct mafat_layer *l, const struct mafat_infer_context *context, int n);
-/* Sets shape, type and quantization parameters of an output after the first, if the shape is a
- * valid map. */
+/* Sets shape, type and quantization parameters of another output; fails if it is empty or too
+ * large. */
 int mafat_kind_put_out_more(struct mafat_layer *l, const struct mafat_infer_context *context,
                             int output, struct mafat_output is);
 /* infer for kinds whose output has the input's shape. */
 int mafat_kind_like_input(struct mafat_layer *l, const struct mafat_infer_context *context);
+/* Fails if the layer would have too many weights. */
 int mafat_kind_check_weights(const struct mafat_infer_context *context, double filters,
                              double weights_per_filter);
 
@@ -33,16 +34,16 @@ struct mafat_span mafat_kind_whole_span(const struct mafat_layer *l, int operand
                                         struct mafat_span out);
 
 /* Error text: no 31-bit multiplier and shift converts the operands' scale to the output's. */
-#define MAFAT_KIND_FAR_SCALES "has scales that lie too far apart"
+#define MAFAT_KIND_FAR_SCALES "has scales that are too different"
 
-/* numbers for kinds with integer operands and output, and for kinds that also keep the quantization
- * parameters. */
+/* mafat_kind.numbers for kinds whose operands and outputs are all integers, and for kinds that also
+ * keep the quantization parameters. */
 const char *mafat_kind_numbers_alone(const struct mafat_network *n, int layer);
 const char *mafat_kind_numbers_kept(const struct mafat_network *n, int layer);
 
-/* Counts of one matrix with a bias per filter, with or without normalization. */
+/* Counts the weights of a matrix with a bias per filter, with or without normalization. */
 struct mafat_weight_counts mafat_kind_matrix_counts(const struct mafat_layer *l);
-/* Multiply-accumulates of windows over the channels of a group. */
+/* Counts the multiply-accumulates of windows over the channels of a group. */
 uint64_t mafat_kind_window_macs(const struct mafat_layer *l, uint64_t pixels, int filters,
                                 int channels);
 

@@ -1,10 +1,11 @@
-/* Shapes and geometry of kind matmul: the product of two maps. Each row of a map is a matrix, whose
- * rows are the map's columns. If transposed, the columns of the second matrix are its map's
- * columns. A map of one row is broadcast over rows. Called by the readers, predictor/ and runner/
- * through its row (network/kind.h). Its infer fills in the layer; nothing is allocated. */
+/* Shapes and geometry of kind matmul: the product of two maps. Each row of a map is a matrix, with
+ * a row for each column of the map and a column for each channel. If `transposed`, the second
+ * map's matrices are transposed. A map of one row is broadcast over rows. Called by formats/,
+ * predictor/ and runner/ through mafat_kind_matmul, its entry in the table of kinds
+ * (network/kind.h). infer sets the layer's output shape; nothing is allocated. */
 #include "network/network.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 #include "network/kinds/kinds.h"
 
 static int refuse_shapes(const struct mafat_layer *l, const struct mafat_infer_context *context)
@@ -43,8 +44,9 @@ static uint64_t macs(const struct mafat_layer *l, uint64_t pixels, int filters, 
   return pixels * (uint64_t)filters * (uint64_t)channels;
 }
 
-/* Checks ONNX's rule; MOST is the number of byte products whose sum fits 32 bits. */
-static const char *numbers(const struct mafat_network *n, int layer)
+/* Returns NULL if integers are supported, else the reason. MOST: number of byte products whose sum
+ * fits 32 bits. */
+static const char *check_integers(const struct mafat_network *n, int layer)
 {
   enum { MOST = 1 << 14 };
   const struct mafat_layer *l = &n->layers[layer];
@@ -53,7 +55,7 @@ static const char *numbers(const struct mafat_network *n, int layer)
   if (l->quantization.rounding != MAFAT_REQUANTIZE_EVEN || l->activation.kind != MAFAT_LINEAR ||
       l->alpha != 1)
     return "is not run on integers";
-  return l->in.c <= MOST ? NULL : "of integers has sums of too many products";
+  return l->in.c <= MOST ? NULL : "of integers: expected sums of at most 16384 products";
 }
 
 const struct mafat_kind mafat_kind_matmul = {
@@ -64,5 +66,5 @@ const struct mafat_kind mafat_kind_matmul = {
     .infer = infer,
     .in_span = in_span,
     .macs = macs,
-    .numbers = numbers,
+    .numbers = check_integers,
 };

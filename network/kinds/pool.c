@@ -1,13 +1,13 @@
 /* Shapes and geometry of kinds maxpool and local_avgpool: the maximum or mean of each window.
- * Called by the readers, predictor/ and runner/ through their rows (network/kind.h). Their infer
- * fills in the layer; nothing is allocated. */
+ * Called by formats/, predictor/ and runner/ through their entries in the table of kinds
+ * (network/kind.h). infer sets the layer's output shape; nothing is allocated. */
 #include "network/network.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 #include "network/kinds/kinds.h"
 
-/* Finds the smallest x with x * step mod m in [least, most], for 0 < least <= most < m and step <
- * m; -1: none. Each wrap around m reduces the problem to m mod step, as in Euclid's algorithm. */
+/* Returns the smallest x with x * step mod m in [least, most], for 0 < least <= most < m and step <
+ * m; -1: none. As in Euclid's algorithm, the problem modulo m is reduced to one modulo step. */
 static long long first_within(long long step, long long m, long long least, long long most)
 {
   if (step == 0) return -1;
@@ -17,13 +17,13 @@ static long long first_within(long long step, long long m, long long least, long
   return turns < 0 ? -1 : (least + turns * m + step - 1) / step;
 }
 
-/* True if a window that begins before the map has one tap before it and the next one past its end.
- * Only possible if taps are further apart than the map is wide. */
+/* True if some window has one tap before the map and the next one past its end, so that it reads no
+ * element of it. This needs a dilation larger than the map. */
 static bool steps_over(struct mafat_taps t, long long outputs, int extent)
 {
   if (t.before == 0 || t.dilation <= extent) return false;
   long long begin = (t.before + t.stride - 1LL) / t.stride, n = outputs < begin ? outputs : begin;
-  /* first tap, inside the map, of the first window */
+  /* position of the first window's first tap at or after the map's begin */
   int place = (t.dilation - t.before % t.dilation) % t.dilation;
   if (place >= extent) return true;
   long long found =
@@ -31,9 +31,9 @@ static bool steps_over(struct mafat_taps t, long long outputs, int extent)
   return found >= 0 && found < n;
 }
 
-/* A window wholly in the padding would give -FLT_MAX, as in Darknet, or 0 / 0. No trained network
- * has one, so it counts as an error. The first and last window decide, in constant time, because a
- * file may have thousands of such layers. */
+/* True if every window reads an element of the map. Otherwise the result would be -FLT_MAX, as in
+ * Darknet, or 0 / 0; no trained network has such windows. Takes constant time, because a file may
+ * have thousands of pools: it looks at the first and the last window. */
 static bool sees_map(struct mafat_taps t, long long outputs, int extent)
 {
   long long last = (outputs - 1) * t.stride - t.before;
@@ -63,11 +63,12 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
                          axis_y ? l->in.h : l->in.w);
 }
 
-/* ONNX's rule allows pooling to change the scale. */
-static const char *pool_numbers(const struct mafat_network *n, int layer)
+/* Returns NULL if integers are supported, else the reason. Only by ONNX's rule may the output have
+ * another scale. */
+static const char *check_integers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  if (l->count_padding) return "counts padding of integers";
+  if (l->count_padding) return "of integers counts padding in its mean";
   return l->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? mafat_kind_numbers_alone(n, layer)
                                                            : mafat_kind_numbers_kept(n, layer);
 }

@@ -1,12 +1,13 @@
-/* Shapes and geometry of kind postprocess: decodes boxes as TFLite_Detection_PostProcess does. Each
- * operand has one row and a column per anchor: encoded boxes (y, x, height, width, and unused
- * values), class scores, and the anchors (y, x, height, width). A column of the output is a
- * detection: top, left, bottom, right, class, score, and the number of valid columns; the others
- * are 0. Called by the readers, predictor/ and runner/ through its row (network/kind.h). Its infer
- * fills in the layer; nothing is allocated. */
+/* Shapes and geometry of kind postprocess: decodes boxes as TFLite_Detection_PostProcess does.
+ * Each operand has one row and a column per anchor: encoded boxes (y, x, height, width, and
+ * unused values), class scores, and the anchors (y, x, height, width). A column of the output is
+ * a detection: top, left, bottom, right, class, score, and the number of valid columns; the
+ * others are 0. Called by formats/, predictor/ and runner/ through mafat_kind_postprocess, its
+ * entry in the table of kinds (network/kind.h). infer sets the layer's output shape; nothing is
+ * allocated. */
 #include "network/network.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 #include "network/kinds/kinds.h"
 
 enum { CORNERS = 4, VALUES = 7 };
@@ -37,10 +38,11 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return mafat_span(0, axis_y ? 1 : l->operands[operand].shape.w);
 }
 
-/* Integer inputs are dequantized. */
-static const char *numbers(const struct mafat_network *n, int layer)
+/* Returns NULL if integers are supported, else the reason. Inputs may be integers, which are
+ * dequantized. */
+static const char *check_integers(const struct mafat_network *n, int layer)
 {
-  return n->layers[layer].out_type == MAFAT_F32 ? NULL : "puts out floats alone";
+  return n->layers[layer].out_type == MAFAT_F32 ? NULL : "expects an output of floats";
 }
 
 const struct mafat_kind mafat_kind_postprocess = {
@@ -48,5 +50,5 @@ const struct mafat_kind mafat_kind_postprocess = {
     .apart = true,
     .infer = infer,
     .in_span = in_span,
-    .numbers = numbers,
+    .numbers = check_integers,
 };

@@ -1,12 +1,14 @@
-/* Shapes and geometry of kind quantize: converts elements between floats and integers, and integers
- * between scales. Called by the readers, predictor/ and runner/ through its row (network/kind.h).
- * Its infer fills in the layer; nothing is allocated. */
+/* Shapes and geometry of kind quantize, whose layers convert between floats and integers, or
+ * integers between scales. Called by formats/, predictor/ and runner/ through mafat_kind_quantize,
+ * its entry in the table of kinds (network/kind.h). infer sets the layer's output shape; nothing
+ * is allocated. */
 #include "network/network.h"
 
 #include "network/kinds/kinds.h"
 
-/* Conversions from or to floats support any scale. */
-static const char *numbers(const struct mafat_network *n, int layer)
+/* Returns NULL if integers are supported, else the reason. Only conversions between integers need a
+ * multiplier. */
+static const char *check_integers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
   if (l->out_type == MAFAT_F32 || mafat_network_in_type(n, layer) == MAFAT_F32 ||
@@ -27,5 +29,5 @@ const struct mafat_kind mafat_kind_quantize = {
     .apart = true,
     .infer = mafat_kind_like_input,
     .in_span = mafat_kind_same_span,
-    .numbers = numbers,
+    .numbers = check_integers,
 };

@@ -1,16 +1,17 @@
 /* Shapes and geometry of kind rearrange: a strided copy of elements between maps; checks and
- * normalizes its parts. Called by the readers, predictor/ and runner/ through its row
- * (network/kind.h) and network/rearrange.h, and by network/kinds/split.c. Its infer fills in the
- * layer; nothing is allocated. */
+ * normalizes its parts. Called by formats/, predictor/ and runner/ through mafat_kind_rearrange,
+ * its entry in the table of kinds (network/kind.h) and network/rearrange.h, and by
+ * network/kinds/split.c. infer sets the layer's output shape; nothing is allocated. */
 #include "network/rearrange.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 #include "network/kinds/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { FARTHEST = 1 << 30 }; /* limit of reads outside a map, and of a step's length */
+/* limit of positions outside a map that are read, and of the reach of an atom */
+enum { FARTHEST = 1 << 30 };
 
 /* ---- checking parts ---- */
 
@@ -25,6 +26,7 @@ static void extend(struct reach *r, long long by)
   else r->most += by;
 }
 
+/* True if sizes, axes and steps are valid. */
 static bool is_sound(const struct mafat_atom *a)
 {
   return a->size >= 1 && a->out_axis >= 0 && a->out_axis < MAFAT_N_AXES && a->in_axis >= 0 &&
@@ -32,7 +34,8 @@ static bool is_sound(const struct mafat_atom *a)
          llabs((a->size - 1LL) * a->in_step) < FARTHEST && (a->size == 1 || a->out_step != 0);
 }
 
-/* Checks one axis. All atoms are valid already, so sums cannot overflow. */
+/* True if the part writes only inside an output with this extent along the axis, and reads within
+ * the limit. All atoms are valid already, so sums cannot overflow. */
 static bool fits(const struct mafat_part *p, int axis, int extent)
 {
   struct reach out = {p->out_first[axis], p->out_first[axis]},
@@ -45,23 +48,23 @@ static bool fits(const struct mafat_part *p, int axis, int extent)
   return out.least >= 0 && out.most < extent && in.least > -FARTHEST && in.most < FARTHEST;
 }
 
-/* Returns the error in a part, or NULL. */
+/* Returns the error in a part; NULL: none. */
 static const char *find_fault(const struct mafat_part *p, struct mafat_shape out)
 {
-  if (p->n_atoms < 0 || p->n_atoms > MAFAT_MAX_ATOMS) return "has too many axes";
+  if (p->n_atoms < 0 || p->n_atoms > MAFAT_MAX_ATOMS) return "has too many strided dimensions";
   if (p->outside < MAFAT_OUTSIDE_FILL || p->outside > MAFAT_OUTSIDE_EDGE)
-    return "reads beside its input otherwise";
+    return "has an unknown rule for reads outside its input";
   for (int i = 0; i < p->n_atoms; i++)
-    if (!is_sound(&p->atoms[i])) return "has steps that nothing can have";
+    if (!is_sound(&p->atoms[i])) return "has an invalid size, axis or step";
   if (fits(p, MAFAT_AXIS_H, out.h) && fits(p, MAFAT_AXIS_W, out.w) && fits(p, MAFAT_AXIS_C, out.c))
     return NULL;
-  return "puts elements beside its output";
+  return "writes outside its output";
 }
 
 /* ---- normalizing atoms ---- */
 
-/* Makes the steps in the output positive, and removes atoms of size 1. */
-static void turn_atoms(struct mafat_part *p)
+/* Makes all out_steps positive, and removes atoms of size 1. */
+static void make_positive(struct mafat_part *p)
 {
   int n = 0;
   for (int i = 0; i < p->n_atoms; i++) {
@@ -134,13 +137,13 @@ const char *mafat_part_settle_atoms(struct mafat_part *p, struct mafat_shape out
 {
   const char *fault = find_fault(p, out);
   if (fault) return fault;
-  turn_atoms(p);
+  make_positive(p);
   sort_atoms(p);
   merge_atoms(p);
-  return is_injective(p) ? NULL : "puts two elements in one place";
+  return is_injective(p) ? NULL : "writes an output element twice";
 }
 
-/* Extent of an axis that contains all elements the part writes. */
+/* Returns the smallest extent of an axis that contains all elements that the part writes. */
 MAFAT_PART(opening) static int extent_of(const struct mafat_part *p, int axis)
 {
   struct reach out = {p->out_first[axis], p->out_first[axis]};
@@ -161,7 +164,7 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
 {
   struct mafat_rearrange *r = l->rearrange;
   if (!r || r->n_parts != l->n_operands)
-    return mafat_kind_refuse(context, "does not say where its inputs go");
+    return mafat_kind_refuse(context, "expects one part for each operand");
   int code = mafat_kind_put_out(l, context, r->shape.h, r->shape.w, r->shape.c);
   for (int k = 0; k < r->n_parts && code == MAFAT_OK; k++) {
     const char *fault = mafat_part_settle_atoms(&r->parts[k], l->out);
@@ -172,14 +175,14 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
 
 /* ---- input span of an output span ---- */
 
-/* Walk that finds the input indices of an axis, over the atoms of the same output axis. */
+/* State of find: the input indices along an axis that a range of outputs along it reads. */
 struct atom_walk {
   const struct mafat_part *part;
-  int axis, end;      /* end: of the axis' atoms */
-  struct reach found; /* initially empty */
+  int axis, end;      /* end of the atoms with this out_axis */
+  struct reach found; /* smallest and largest input index; empty at first */
 };
 
-/* Largest output offset of the axis' atoms from the i-th on. */
+/* Returns the largest output offset that the atoms from the i-th on can give. */
 static long long reach_below(const struct atom_walk *w, int i)
 {
   long long below = 0;
@@ -193,6 +196,7 @@ static long long step_of(const struct atom_walk *w, int i)
   return a->in_axis == w->axis ? a->in_step : 0;
 }
 
+/* Adds the input indices of all outputs of the atoms from the i-th on. */
 static void find_all(struct atom_walk *w, int i, long long at)
 {
   struct reach all = {at, at};
@@ -201,9 +205,9 @@ static void find_all(struct atom_walk *w, int i, long long at)
   if (all.most > w->found.most) w->found.most = all.most;
 }
 
-/* Finds the input indices for outputs [begin, end), relative to the atoms before the i-th, which
- * lead to input `at`. At most the first and last index of an atom are partly covered; those between
- * are covered completely. */
+/* Adds the input indices that outputs [begin, end) read, by the atoms from the i-th on. The earlier
+ * atoms have fixed indices, which lead to input `at` and to the output from which begin and end are
+ * counted. Only the first and the last index of an atom can be covered in part. */
 static void find(struct atom_walk *w, int i, long long begin, long long end, long long at)
 {
   if (end <= 0 || begin > reach_below(w, i)) return;
@@ -225,7 +229,8 @@ static void find(struct atom_walk *w, int i, long long begin, long long end, lon
     find(w, i + 1, begin - last * a->out_step, end - last * a->out_step, at + last * step);
 }
 
-/* Input indices inside the map that are read for indices that may be outside it. */
+/* Returns the indices inside the map that are read for the indices r, some of which may be outside
+ * it. */
 static struct mafat_span settle(enum mafat_outside outside, struct reach r, int extent)
 {
   struct mafat_span s = mafat_span_clip(mafat_span((int)r.least, (int)r.most + 1), extent);

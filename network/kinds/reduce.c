@@ -1,12 +1,14 @@
-/* Shapes and geometry of kind reduce: sums, means and the like over rows, columns or channels, or
- * several of them. Called by the readers, predictor/ and runner/ through its row (network/kind.h).
- * Its infer fills in the layer; nothing is allocated. */
+/* Shapes and geometry of kind reduce: sums, means and the like over rows, columns or channels,
+ * or several of them. Called by formats/, predictor/ and runner/ through mafat_kind_reduce, its
+ * entry in the table of kinds (network/kind.h). infer sets the layer's output shape; nothing is
+ * allocated. */
 #include "network/network.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 #include "network/kinds/kinds.h"
 
-static bool finds_a_place(const struct mafat_reduce *r)
+/* True for arg max and arg min. */
+static bool finds_index(const struct mafat_reduce *r)
 {
   return r->how == MAFAT_REDUCE_ARG_MAX || r->how == MAFAT_REDUCE_ARG_MIN;
 }
@@ -16,9 +18,9 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
 {
   const struct mafat_reduce *r = l->reduce;
   int n_axes = r->rows + r->cols + r->channels;
-  if (n_axes == 0) return mafat_kind_refuse(context, "expects an axis that is reduced");
-  if (n_axes > 1 && finds_a_place(r))
-    return mafat_kind_refuse(context, "expects a single axis, along which values are numbered");
+  if (n_axes == 0) return mafat_kind_refuse(context, "expects an axis to reduce");
+  if (n_axes > 1 && finds_index(r))
+    return mafat_kind_refuse(context, "expects a single axis for arg max or arg min");
   return mafat_kind_put_out(l, context, r->rows ? 1 : l->in.h, r->cols ? 1 : l->in.w,
                             r->channels ? 1 : l->in.c);
 }
@@ -36,13 +38,13 @@ static unsigned not_along(const struct mafat_layer *l)
   return l->reduce->channels ? MAFAT_ALONG_FILTERS : 0;
 }
 
-/* Indices (arg max) are put out as floats. */
-static const char *numbers(const struct mafat_network *n, int layer)
+/* Returns NULL if integers are supported, else the reason. Indices (arg max) are floats. */
+static const char *check_integers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
   const struct mafat_quantization in = mafat_network_in_quantization(n, layer, 0);
-  if (finds_a_place(l->reduce))
-    return l->out_type == MAFAT_F32 ? NULL : "puts out places, which are floats";
+  if (finds_index(l->reduce))
+    return l->out_type == MAFAT_F32 ? NULL : "expects an output of floats for indices";
   const char *fault = mafat_kind_numbers_alone(n, layer);
   if (fault) return fault;
   if (l->reduce->how != MAFAT_REDUCE_MEAN) return "is not run on integers";
@@ -60,5 +62,5 @@ const struct mafat_kind mafat_kind_reduce = {
     .within = true,
     .infer = infer,
     .in_span = in_span,
-    .numbers = numbers,
+    .numbers = check_integers,
 };

@@ -1,9 +1,10 @@
 /* Shapes and geometry of kind resample: resizes maps, by the nearest pixel or by linear or cubic
- * interpolation. Called by the readers, predictor/ and runner/ through its row (network/kind.h).
- * Its infer fills in the layer; nothing is allocated. */
+ * interpolation. Called by formats/, predictor/ and runner/ through mafat_kind_resample, its
+ * entry in the table of kinds (network/kind.h). infer sets the layer's output shape; nothing is
+ * allocated. */
 #include "network/resample.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 #include "network/kinds/kinds.h"
 #include "network/network.h"
 
@@ -11,14 +12,16 @@
 
 static const float MOST_KEYS = 4; /* keeps the weights near 1 in magnitude */
 
+/* True if the file declares no scale, or one that gives valid coordinates for `in` inputs: with
+ * align_corners, the scaled map must have two distinct corners. */
 static bool is_sound(const struct mafat_resample_axis *axis, int in)
 {
-  /* Aligned corners need distinct corners, and coordinates must be representable. */
   return isfinite(axis->scale) && axis->scale >= 0 &&
          (axis->scale == 0 || axis->size == 1 || axis->scale * in > 1.);
 }
 
-/* Rounded coordinates are only defined without a scale declared by the file. */
+/* True if the precision is supported: rounded coordinates need scales that follow from the
+ * sizes. */
 static bool can_round(const struct mafat_resample *r)
 {
   bool plain = r->interpolation != MAFAT_INTERPOLATE_CUBIC && r->y.scale == 0 && r->x.scale == 0;
@@ -33,9 +36,9 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
   if (!r || (unsigned)r->interpolation >= MAFAT_N_INTERPOLATIONS ||
       (unsigned)r->coordinates >= MAFAT_N_COORDINATES ||
       (unsigned)r->rounding >= MAFAT_N_ROUNDINGS || !can_round(r) || !(fabsf(r->keys) <= MOST_KEYS))
-    return mafat_kind_refuse(context, "does not say how its input is resized");
+    return mafat_kind_refuse(context, "has invalid parameters of resizing");
   if (!is_sound(&r->y, l->in.h) || !is_sound(&r->x, l->in.w))
-    return mafat_kind_refuse(context, "expects scales that suit its sizes");
+    return mafat_kind_refuse(context, "expects scales that fit its sizes");
   return mafat_kind_put_out(l, context, r->y.size, r->x.size, l->in.c);
 }
 
@@ -52,12 +55,13 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
                     mafat_points_tap(&points, out.end - 1).next + 1);
 }
 
-/* ONNX's rule allows linear interpolation to change the scale. */
-static const char *numbers(const struct mafat_network *n, int layer)
+/* Returns NULL if integers are supported, else the reason. By ONNX's rule, linear interpolation may
+ * change the scale. */
+static const char *check_integers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
   if (l->resample->interpolation == MAFAT_INTERPOLATE_CUBIC)
-    return "is not run on integers by cubics";
+    return "is not run on integers with cubic interpolation";
   bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN &&
               l->resample->interpolation == MAFAT_INTERPOLATE_LINEAR;
   return even ? mafat_kind_numbers_alone(n, layer) : mafat_kind_numbers_kept(n, layer);
@@ -71,5 +75,5 @@ const struct mafat_kind mafat_kind_resample = {
     .apart = true,
     .infer = infer,
     .in_span = in_span,
-    .numbers = numbers,
+    .numbers = check_integers,
 };

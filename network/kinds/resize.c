@@ -1,8 +1,9 @@
-/* Shapes and geometry of kind upsample: repeats every pixel. Called by the readers, predictor/ and
- * runner/ through its row (network/kind.h). Its infer fills in the layer; nothing is allocated. */
+/* Shapes and geometry of kind upsample: repeats every pixel. Called by formats/, predictor/ and
+ * runner/ through mafat_kind_upsample, its entry in the table of kinds (network/kind.h). infer
+ * sets the layer's output shape; nothing is allocated. */
 #include "network/network.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 #include "network/kinds/kinds.h"
 
 MAFAT_PART(opening)
@@ -19,10 +20,11 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return mafat_span(out.begin / l->factor, (out.end - 1) / l->factor + 1);
 }
 
-static const char *numbers(const struct mafat_network *n, int layer)
+/* Returns NULL if integers are supported, else the reason. */
+static const char *check_integers(const struct mafat_network *n, int layer)
 {
   return n->layers[layer].scale == 1 ? mafat_kind_numbers_kept(n, layer)
-                                     : "of integers multiplies them";
+                                     : "of integers: expected scale=1";
 }
 
 const struct mafat_kind mafat_kind_upsample = {
@@ -32,5 +34,5 @@ const struct mafat_kind mafat_kind_upsample = {
     .lanewise = true,
     .infer = infer,
     .in_span = in_span,
-    .numbers = numbers,
+    .numbers = check_integers,
 };

@@ -1,9 +1,9 @@
 /* Shapes and geometry of kind softmax: probabilities over the whole input or equal parts of it.
- * Called by the readers, predictor/ and runner/ through its row (network/kind.h). Its infer fills
- * in the layer; nothing is allocated. */
+ * Called by formats/, predictor/ and runner/ through mafat_kind_softmax, its entry in the table
+ * of kinds (network/kind.h). infer sets the layer's output shape; nothing is allocated. */
 #include "network/kinds/kinds.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 
 MAFAT_PART(opening)
 static int infer(struct mafat_layer *l, const struct mafat_infer_context *context)

@@ -1,15 +1,16 @@
 /* Shapes and geometry of kind split: copies parts of a map to several outputs, each as rearrange
- * does. Called by the readers, predictor/ and runner/ through its row (network/kind.h). Its infer
- * fills in the layer and allocates outputs. */
+ * does. Called by formats/, predictor/ and runner/ through mafat_kind_split, its entry in the
+ * table of kinds (network/kind.h). infer sets the output shapes and allocates the list of
+ * outputs. */
 #include "network/network.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 #include "network/kinds/kinds.h"
 #include "network/rearrange.h"
 
-/* Sets an output from its part, which must write all of it. */
+/* Sets the shape of an output from its part, which must write all its elements. */
 MAFAT_PART(opening)
-static int take_part(struct mafat_layer *l, const struct mafat_infer_context *context, int output)
+static int set_output(struct mafat_layer *l, const struct mafat_infer_context *context, int output)
 {
   struct mafat_part *p = &l->rearrange->parts[output];
   struct mafat_output is = {
@@ -17,9 +18,9 @@ static int take_part(struct mafat_layer *l, const struct mafat_infer_context *co
   int code = output ? mafat_kind_put_out_more(l, context, output, is)
                     : mafat_kind_put_out(l, context, is.shape.h, is.shape.w, is.shape.c);
   const char *fault = code ? NULL : mafat_part_settle_atoms(p, is.shape);
-  if (code == MAFAT_OK && !fault && mafat_part_leaves(p, l->in)) fault = "reads beside its input";
+  if (code == MAFAT_OK && !fault && mafat_part_leaves(p, l->in)) fault = "reads outside its input";
   if (code == MAFAT_OK && !fault && mafat_part_elements(p) != mafat_shape_elements(is.shape))
-    fault = "leaves places of an output empty";
+    fault = "leaves elements of an output unset";
   return fault ? mafat_kind_refuse(context, fault) : code;
 }
 
@@ -30,7 +31,7 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
   if (!r || l->n_operands != 1 || r->n_parts < 2)
     return mafat_kind_refuse(context, "expects one input and several outputs");
   int code = mafat_kind_add_outputs(l, context, r->n_parts - 1);
-  for (int k = 0; k < r->n_parts && code == MAFAT_OK; k++) code = take_part(l, context, k);
+  for (int k = 0; k < r->n_parts && code == MAFAT_OK; k++) code = set_output(l, context, k);
   return code;
 }
 
@@ -39,7 +40,7 @@ static int extent_of(struct mafat_shape s, bool axis_y)
   return axis_y ? s.h : s.w;
 }
 
-/* True if the extent of some output differs from the first one's along an axis. */
+/* True if some output has another extent than the first along an axis. */
 static bool differs(const struct mafat_layer *l, bool axis_y)
 {
   bool any = false;
@@ -48,7 +49,7 @@ static bool differs(const struct mafat_layer *l, bool axis_y)
   return any;
 }
 
-/* Union of the spans that all outputs need. */
+/* Returns the union of the spans that all outputs need; everything if their extents differ. */
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
                                  struct mafat_span out)
 {

@@ -1,10 +1,11 @@
-/* Shapes and geometry of kind topk: the k largest or smallest elements along an axis, best first,
- * and their indices, as two outputs. Ties go to the first element, and NaN is worse than any
- * number. Indices are floats. Called by the readers, predictor/ and runner/ through its row
- * (network/kind.h). Its infer fills in the layer and allocates outputs. */
+/* Shapes and geometry of kind topk: the k largest or smallest elements along an axis, best
+ * first, and their indices, as two outputs. Ties go to the first element, and NaN is worse than
+ * any number. Indices are floats. Called by formats/, predictor/ and runner/ through
+ * mafat_kind_topk, its entry in the table of kinds (network/kind.h). infer sets the output
+ * shapes and allocates the list of outputs. */
 #include "network/network.h"
 
-#include "base/part.h"
+#include "base/part.h" /* MAFAT_PART: code that is dropped from memory after opening */
 #include "network/kinds/kinds.h"
 #include "network/rearrange.h"
 
@@ -30,7 +31,7 @@ static int infer(struct mafat_layer *l, const struct mafat_infer_context *contex
                                         (struct mafat_output){.shape = l->out, .type = MAFAT_F32});
 }
 
-/* A split axis needs all of its input. */
+/* Along the axis of the elements, any output needs the whole input. */
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y,
                                  struct mafat_span out)
 {

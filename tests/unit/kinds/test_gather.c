@@ -73,7 +73,7 @@ START_TEST(shapes_are_checked)
   ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
   test_problem_add(&p, &rng, (struct mafat_shape){1, 5, 6});
   ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
-  ck_assert_str_eq(d.text, "test.cfg:1: gather expects numbers of one channel and a table of one "
+  ck_assert_str_eq(d.text, "test.cfg:1: gather expects indices of one channel and a table of one "
                            "row, found 3 x 4 x 2 and "
                            "1 x 5 x 6 (height, width, channels)");
   test_problem_close(&p);

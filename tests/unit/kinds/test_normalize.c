@@ -196,7 +196,7 @@ START_TEST(axes_are_checked)
   test_problem_add(&p, &rng, shape);
   p.layer->reduce = calloc(1, sizeof *p.layer->reduce);
   ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
-  ck_assert_str_eq(d.text, "test.cfg:1: layer [reduce] expects an axis that is reduced");
+  ck_assert_str_eq(d.text, "test.cfg:1: layer [reduce] expects an axis to reduce");
   *p.layer->reduce = (struct mafat_reduce){MAFAT_REDUCE_ARG_MAX, true, false, true, false};
   ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
   test_problem_close(&p);

@@ -367,21 +367,21 @@ static const struct {
   struct mafat_part part;
   const char *why;
 } faults[] = {
-    {{{{5, 0, 1, 0, 1}}, 9, {0}, {0}, 0}, "too many axes"},
-    {{{{5, 0, 1, 0, 1}}, -1, {0}, {0}, 0}, "too many axes"},
-    {{{{5, 0, 1, 0, 1}}, 1, {0}, {0}, (enum mafat_outside)3}, "otherwise"},
-    {{{{0, 0, 1, 0, 1}}, 1, {0}, {0}, 0}, "steps"},
-    {{{{5, 3, 1, 0, 1}}, 1, {0}, {0}, 0}, "steps"},
-    {{{{5, 0, 1, -1, 1}}, 1, {0}, {0}, 0}, "steps"},
-    {{{{5, 0, 0, 0, 1}}, 1, {0}, {0}, 0}, "steps"},
-    {{{{2147483647, 0, 2147483647, 0, 1}}, 1, {0}, {0}, 0}, "steps"},
-    {{{{2147483647, 0, 1, 0, -2147483647}}, 1, {0}, {0}, 0}, "steps"},
-    {{{{5, 0, 1, 0, 1}}, 1, {1}, {0}, 0}, "beside its output"},
-    {{{{5, 0, -1, 0, 1}}, 1, {3}, {0}, 0}, "beside its output"},
-    {{{{5, 0, 1, 0, 1}}, 1, {-1}, {0}, 0}, "beside its output"},
-    {{{{5, 0, 1, 0, 1}}, 1, {0}, {2147483647}, 0}, "beside its output"},
-    {{{{2, 2, 1, 0, 1}, {3, 2, 1, 0, 1}}, 2, {0}, {0}, 0}, "two elements in one place"},
-    {{{{2, 2, 3, 0, 1}, {3, 2, 2, 0, 1}}, 2, {0}, {0}, 0}, "two elements in one place"},
+    {{{{5, 0, 1, 0, 1}}, 9, {0}, {0}, 0}, "too many strided dimensions"},
+    {{{{5, 0, 1, 0, 1}}, -1, {0}, {0}, 0}, "too many strided dimensions"},
+    {{{{5, 0, 1, 0, 1}}, 1, {0}, {0}, (enum mafat_outside)3}, "unknown rule"},
+    {{{{0, 0, 1, 0, 1}}, 1, {0}, {0}, 0}, "invalid size, axis or step"},
+    {{{{5, 3, 1, 0, 1}}, 1, {0}, {0}, 0}, "invalid size, axis or step"},
+    {{{{5, 0, 1, -1, 1}}, 1, {0}, {0}, 0}, "invalid size, axis or step"},
+    {{{{5, 0, 0, 0, 1}}, 1, {0}, {0}, 0}, "invalid size, axis or step"},
+    {{{{2147483647, 0, 2147483647, 0, 1}}, 1, {0}, {0}, 0}, "invalid size, axis or step"},
+    {{{{2147483647, 0, 1, 0, -2147483647}}, 1, {0}, {0}, 0}, "invalid size, axis or step"},
+    {{{{5, 0, 1, 0, 1}}, 1, {1}, {0}, 0}, "outside its output"},
+    {{{{5, 0, -1, 0, 1}}, 1, {3}, {0}, 0}, "outside its output"},
+    {{{{5, 0, 1, 0, 1}}, 1, {-1}, {0}, 0}, "outside its output"},
+    {{{{5, 0, 1, 0, 1}}, 1, {0}, {2147483647}, 0}, "outside its output"},
+    {{{{2, 2, 1, 0, 1}, {3, 2, 1, 0, 1}}, 2, {0}, {0}, 0}, "writes an output element twice"},
+    {{{{2, 2, 3, 0, 1}, {3, 2, 2, 0, 1}}, 2, {0}, {0}, 0}, "writes an output element twice"},
 };
 
 START_TEST(what_cannot_be_is_refused)

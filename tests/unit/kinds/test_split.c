@@ -84,7 +84,7 @@ START_TEST(parts_are_checked)
   p.layer->rearrange = random_parts(&rng, s, 2);
   p.layer->rearrange->parts[1].in_first[MAFAT_AXIS_W] += 100;
   ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
-  ck_assert_str_eq(d.text, "test.cfg:1: layer [split] reads beside its input");
+  ck_assert_str_eq(d.text, "test.cfg:1: layer [split] reads outside its input");
   p.layer->rearrange->n_parts = 1;
   ck_assert_int_eq(mafat_layer_infer(p.layer, &context), MAFAT_EFORMAT);
   test_problem_close(&p);
