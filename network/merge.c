@@ -61,7 +61,8 @@ static bool are_equal(const struct mafat_layer *a, const struct mafat_layer *b)
          are_equal_sources(&a->operands->sources, &b->operands->sources);
 }
 
-/* Returns a hash by which most unequal layers are told apart without comparing their sources. */
+/* Returns a hash of the layer. Sources, which may be many, are compared only if hashes are
+ * equal. */
 static uint64_t hash_of(const struct mafat_layer *l)
 {
   uint64_t hash = 14695981039346656037u;

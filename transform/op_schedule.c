@@ -1,17 +1,20 @@
-/* Operator scheduling by any method: runs the simple ones here and passes the others on. Called by
- * predictor/schedule/parts_order.c and transform/op_schedule_memo.c; plans (predictor/plan/spec.c,
- * predictor/planning/lay.c) ask for the names of methods. Allocates in the scheduler's heap. */
+/* Orders operators by any method. The simple methods are here; "sp" is in
+ * transform/op_schedule_parallel.c, the search of "best" in transform/op_schedule_best.c. Called by
+ * predictor/schedule/parts_order.c and transform/op_schedule_memo.c; predictor/plan/spec.c and
+ * predictor/planning/lay.c ask for the names of methods. Allocates in the scheduler's heap. */
 #include "transform/op_schedule.h"
 
 /* ---- post-orders ---- */
 
-/* A depth-first walk over edges. next[o]: position in o's list; -1: not visited. */
+/* A depth-first walk over a graph. */
 struct descent {
   const struct mafat_lists *edges;
-  int *next, *path;
-  int *done, n_done;
+  int *next;         /* [operator]: index of its next edge to follow; -1: not visited yet */
+  int *path;         /* operators from the start to the current one */
+  int *done, n_done; /* operators whose edges have all been followed, in that order */
 };
 
+/* Visits all operators reachable from `from` that were not visited yet. */
 static void descend(struct descent *d, int from)
 {
   int n = 0;
@@ -37,8 +40,8 @@ static bool is_end(const struct mafat_lists *edges, int o)
   return edges->at[o] == edges->at[o + 1];
 }
 
-/* Post-order from the operators without edges in `ends`, over `edges`: each operator follows all
- * that it reaches. */
+/* Walks over `edges` from all operators without edges in `ends`. In the order found, an operator
+ * comes after all operators that it reaches over `edges`. */
 static int sort_postorder(struct mafat_op_scheduler *s, const struct mafat_lists *edges,
                           const struct mafat_lists *ends, int *order)
 {
@@ -54,6 +57,7 @@ static int sort_postorder(struct mafat_op_scheduler *s, const struct mafat_lists
   return MAFAT_OK;
 }
 
+/* Walks from the inputs to the readers, and reverses the order found. */
 static int sort_forward(struct mafat_op_scheduler *s, int *order)
 {
   int code = sort_postorder(s, &s->after, &s->before, order), n = s->graph->n_operators;
@@ -67,6 +71,7 @@ static int sort_forward(struct mafat_op_scheduler *s, int *order)
 
 /* ---- all methods ---- */
 
+/* Orders operators by one of the methods other than MAFAT_OP_ORDER_BEST. */
 static int sort_simply(struct mafat_op_scheduler *s, enum mafat_op_order how, int *order,
                        struct mafat_op_schedule_result *sorted)
 {
@@ -86,7 +91,8 @@ static int sort_simply(struct mafat_op_scheduler *s, enum mafat_op_order how, in
   return code;
 }
 
-/* Starts from the best simple order and improves it. */
+/* Takes the best order of the other methods. Unless it is proven minimal, searches for a better
+ * one. */
 static int sort_best(struct mafat_op_scheduler *s, long long effort, int *order,
                      struct mafat_op_schedule_result *sorted)
 {

@@ -1,64 +1,70 @@
-/* Finds an order with the smallest peak, by dynamic programming over sets of operators that have
- * run. For each set, the path with the smallest peak is kept. Sets are processed by size, and only
- * the most promising ones of each size are kept. If none had to be dropped, the result is proven
- * minimal. Otherwise the number of kept sets is raised until the effort is spent. Called by
+/* Searches for the order with the smallest peak, by dynamic programming over the sets of operators
+ * that have run. For each set, only the order with the smallest peak is kept. Sets are processed
+ * from the smallest to the largest. Of those with the same number of operators, only the most
+ * promising ones are kept. If none had to be dropped, the order found is proven to be minimal.
+ * Otherwise the search is repeated with more sets, until the effort is spent. Called by
  * transform/op_schedule.c. Allocates sets in the scheduler's heap.
  *
- * An operator that can run without a new peak and does not increase live bytes may run immediately:
- * live bytes are a submodular function of the set, so later steps have at most as much beside them.
- * The same holds for a chain of operators that ends no higher than it began. */
+ * An operator is *free* if it raises neither the peak nor the live bytes. A chain of operators is
+ * free if it does not raise the peak and ends with at most as many live bytes as it began with.
+ * Free operators run as soon as they can, without trying other orders. This never loses the best
+ * order: live bytes are a submodular function of the set, so all later steps have at most as many
+ * live bytes as without them. */
 #include "transform/op_scheduler.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-  FIRST_WIDTH = 8, WIDER = 4,  /* sets per size; factor by which they are raised */
-  MOST_SET_BYTES = 1 << 20,    /* all sets together; planning memory counts against the budget */
+  FIRST_WIDTH = 8, WIDER = 4,  /* sets kept per size at first; factor of each repetition */
+  MOST_SET_BYTES = 1 << 20,    /* of all sets; memory of planning counts against the budget */
   MOST_TRACES = 1 << 16
 };
 
-/* A reachable set. */
+/* A set of operators that have run, and the best known order of them. */
 struct order_state {
-  uint64_t hash, peak, live;
-  int set, trace;
+  uint64_t hash;       /* of the set */
+  uint64_t peak, live; /* most bytes of a step so far; live bytes now */
+  int set;             /* index of the set */
+  int trace;           /* index of the trace's last entry; -1: only free operators have run */
 };
 
-/* Sets of one size. */
+/* The sets of one size. */
 struct search_level {
   struct order_state *list;
   int n, capacity;
 };
 
-/* How a set was reached: from which one, by which operator; operators that may run immediately
- * follow. */
+/* An entry of a trace, which records how a set was reached: the previous entry (-1: none), and the
+ * operator that ran next. The free operators that ran after it are not recorded. */
 struct trace {
   int from, operator;
 };
 
 struct order_search {
   struct mafat_op_scheduler *s;
-  int n_operators, width;
-  long long effort;     /* remaining */
-  bool all;             /* no set was dropped so far */
-  int code;             /* MAFAT_ENOMEM if out of memory; reaching a limit drops sets instead */
+  int n_operators;
+  int width;            /* sets kept per size */
+  long long effort;     /* evaluations of steps that are left */
+  bool all;             /* no set was dropped since the repetition began */
+  int code;             /* MAFAT_ENOMEM if out of memory; a set beyond a limit is only dropped */
   uint64_t best;        /* peak of the best known order */
   int *order;           /* best known order */
   struct search_level *levels; /* [size of set] */
-  uint64_t *sets;       /* [set][n_words] */
+  uint64_t *sets;       /* [set][n_words]: bit o is set if operator o has run */
   int n_words, n_sets, sets_capacity;
-  int *spare, n_spare;  /* free sets */
+  int *spare, n_spare;  /* indices of sets that are unused again */
   struct trace *traces;
   int n_traces, traces_capacity;
-  int *ran, n_ran;      /* operators run since the current set, in order */
-  int *ready, n_ready;  /* operators whose predecessors have run */
-  int *path;            /* buffer for an order */
-  int *first;           /* buffer for the ready operators of the current set */
+  int *ran, n_ran;      /* operators run since the set being expanded, in order */
+  int *ready, n_ready;  /* operators that have not run, but whose predecessors all have */
+  int *path;            /* scratch: operators of a trace, from last to first */
+  int *first;           /* scratch: ready operators of the set being expanded */
 };
 
-/* ---- steps that cost nothing ---- */
+/* ---- free operators ---- */
 
-/* Runs an operator that was evaluated. */
+/* Runs an operator whose step was already evaluated, and adds the operators that become ready. */
 static void run(struct order_search *s, int operator, struct mafat_op_schedule_step step)
 {
   struct mafat_op_scheduler *op_scheduler = s->s;
@@ -70,13 +76,14 @@ static void run(struct order_search *s, int operator, struct mafat_op_schedule_s
       s->ready[s->n_ready++] = op_scheduler->after.items[i];
 }
 
+/* Undoes the last operator. live: the live bytes before it. */
 static void undo(struct order_search *s, uint64_t live)
 {
   mafat_walk_undo(s->s, s->ran[--s->n_ran]);
   s->s->live = live;
 }
 
-/* The operator that only waited for `operator`, which has run; -1: none. */
+/* Returns an operator that became ready when `operator` ran, or -1. */
 static int next_of(const struct mafat_op_scheduler *s, int operator)
 {
   for (int i = s->after.at[operator]; i < s->after.at[operator + 1]; i++)
@@ -84,9 +91,10 @@ static int next_of(const struct mafat_op_scheduler *s, int operator)
   return -1;
 }
 
-/* Runs a chain from `operator` until live bytes are not above the start. False: impossible, and
- * nothing has run. */
-static bool run_down(struct order_search *s, int operator, uint64_t peak)
+/* Runs the chain of operators that begins with `operator`, if it is free: until live bytes are no
+ * more than at its start, without exceeding the peak. False: it is not free, and nothing has
+ * run. */
+static bool run_free_chain(struct order_search *s, int operator, uint64_t peak)
 {
   uint64_t live = s->s->live;
   int n_ran = s->n_ran, n_ready = s->n_ready;
@@ -102,7 +110,8 @@ static bool run_down(struct order_search *s, int operator, uint64_t peak)
   return false;
 }
 
-static void drop_ready(struct order_search *s)
+/* Removes operators that have run from the ready ones. */
+static void remove_run_from_ready(struct order_search *s)
 {
   int n = 0;
   for (int i = 0; i < s->n_ready; i++)
@@ -110,15 +119,17 @@ static void drop_ready(struct order_search *s)
   s->n_ready = n;
 }
 
-static void run_what_loses_nothing(struct order_search *s, uint64_t peak)
+/* Runs free operators until there are none. */
+static void run_free_operators(struct order_search *s, uint64_t peak)
 {
   for (int i = 0; i < s->n_ready; i++)
-    if (s->s->missing[s->ready[i]] == 0 && run_down(s, s->ready[i], peak)) {
-      drop_ready(s);
+    if (s->s->missing[s->ready[i]] == 0 && run_free_chain(s, s->ready[i], peak)) {
+      remove_run_from_ready(s);
       i = -1;
     }
 }
 
+/* Finds all ready operators. */
 static void find_ready(struct order_search *s)
 {
   s->n_ready = 0;
@@ -126,14 +137,14 @@ static void find_ready(struct order_search *s)
     if (s->s->missing[o] == 0) s->ready[s->n_ready++] = o;
 }
 
-/* Runs an operator, then all steps that cost nothing. Returns the peak. */
+/* Runs an operator, then all free ones. peak: most bytes of a step so far. Returns the new peak. */
 static uint64_t advance(struct order_search *s, int operator, uint64_t peak)
 {
   struct mafat_op_schedule_step step = mafat_walk_look(s->s, operator);
   if (step.top > peak) peak = step.top;
   run(s, operator, step);
-  drop_ready(s);
-  run_what_loses_nothing(s, peak);
+  remove_run_from_ready(s);
+  run_free_operators(s, peak);
   return peak;
 }
 
@@ -151,7 +162,8 @@ static uint64_t hash_of(const uint64_t *set, int n_words)
   return h;
 }
 
-static bool make_sets(struct order_search *s)
+/* Allocates more room for sets. False: MOST_SET_BYTES are reached, or out of memory. */
+static bool grow_sets(struct order_search *s)
 {
   int capacity = s->sets_capacity ? 2 * s->sets_capacity : 64;
   struct mafat_heap *heap = s->s->heap;
@@ -166,19 +178,20 @@ static bool make_sets(struct order_search *s)
   return spare != NULL;
 }
 
-/* Allocates a set; -1: no memory. */
-static int take_set(struct order_search *s)
+/* Returns the index of an unused set, or -1 if there is no room. */
+static int allocate_set(struct order_search *s)
 {
   if (s->n_spare) return s->spare[--s->n_spare];
-  return s->n_sets < s->sets_capacity || make_sets(s) ? s->n_sets++ : -1;
+  return s->n_sets < s->sets_capacity || grow_sets(s) ? s->n_sets++ : -1;
 }
 
-static void give_set(struct order_search *s, int set)
+/* Marks a set as unused. */
+static void free_set(struct order_search *s, int set)
 {
   s->spare[s->n_spare++] = set;
 }
 
-/* Restores the state after the set has run. */
+/* Puts the walk into the state in which exactly the set's operators have run. */
 static void enter(struct order_search *s, const struct order_state *state)
 {
   const uint64_t *set = set_of(s, state->set);
@@ -191,6 +204,7 @@ static void enter(struct order_search *s, const struct order_state *state)
 
 /* ---- levels ---- */
 
+/* For qsort: puts equal sets side by side, the one with the smallest peak first. */
 static int by_set(const void *a, const void *b)
 {
   const struct order_state *x = a, *y = b;
@@ -199,6 +213,8 @@ static int by_set(const void *a, const void *b)
   return x->trace - y->trace;
 }
 
+/* For qsort: the most promising set first, that is with the smallest peak, then the fewest live
+ * bytes. */
 static int by_promise(const void *a, const void *b)
 {
   const struct order_state *x = a, *y = b;
@@ -214,8 +230,8 @@ static bool is_same(const struct order_search *s, const struct order_state *x,
   return x->hash == y->hash && memcmp(set_of(s, x->set), set_of(s, y->set), bytes) == 0;
 }
 
-/* Keeps each set once, drops sets that cannot beat the best order, and sorts the most promising
- * first. */
+/* Drops duplicate sets, sets that cannot lead to a better order than the best known, and all but
+ * the `width` most promising ones. */
 static void reduce(struct order_search *s, struct search_level *l)
 {
   int n = 0;
@@ -223,15 +239,16 @@ static void reduce(struct order_search *s, struct search_level *l)
   qsort(l->list, (size_t)l->n, sizeof *l->list, by_set);
   for (int i = 0; i < l->n; i++) {
     bool gone = l->list[i].peak >= s->best || (n && is_same(s, &l->list[n - 1], &l->list[i]));
-    if (gone) give_set(s, l->list[i].set);
+    if (gone) free_set(s, l->list[i].set);
     else l->list[n++] = l->list[i];
   }
   qsort(l->list, (size_t)n, sizeof *l->list, by_promise);
   if (n > s->width) s->all = false;
-  for (; n > s->width; n--) give_set(s, l->list[n - 1].set);
+  for (; n > s->width; n--) free_set(s, l->list[n - 1].set);
   l->n = n;
 }
 
+/* Makes room for one more set in a level. */
 static int make_room(struct order_search *s, struct search_level *l)
 {
   if (l->n < l->capacity) return MAFAT_OK;
@@ -246,7 +263,7 @@ static int make_room(struct order_search *s, struct search_level *l)
   return MAFAT_OK;
 }
 
-/* Adds a trace entry; returns its index, or -1 if the table is full. */
+/* Adds an entry to the traces. Returns its index, or -1 if there is no room. */
 static int note_trace(struct order_search *s, int from, int operator)
 {
   if (s->n_traces == s->traces_capacity) {
@@ -265,7 +282,8 @@ static int note_trace(struct order_search *s, int from, int operator)
 
 /* ---- searching ---- */
 
-/* Makes the order of a trace the best one. */
+/* Makes the complete order recorded by a trace the best known one. It is walked again to find the
+ * free operators between the recorded ones. */
 static void keep_order(struct order_search *s, int trace)
 {
   int n = 0, *path = s->path;
@@ -274,7 +292,7 @@ static void keep_order(struct order_search *s, int trace)
   s->n_ran = 0;
   uint64_t peak = s->s->bound;
   find_ready(s);
-  run_what_loses_nothing(s, peak);
+  run_free_operators(s, peak);
   while (n > 0) {
     find_ready(s);
     peak = advance(s, path[--n], peak);
@@ -283,7 +301,8 @@ static void keep_order(struct order_search *s, int trace)
   s->best = peak;
 }
 
-/* Records the current set, reached from `from` by `operator`. */
+/* Adds the set in which the walk is now to its level, or keeps the order if all operators have run.
+ * from: the set being expanded, of n_run operators; operator: the one that ran next. */
 static int note_state(struct order_search *s, const struct order_state *from, int n_run,
                       int operator, uint64_t peak)
 {
@@ -293,7 +312,7 @@ static int note_state(struct order_search *s, const struct order_state *from, in
     return MAFAT_OK;
   }
   struct search_level *l = &s->levels[n_run + s->n_ran];
-  int code = make_room(s, l), set = trace < 0 ? -1 : take_set(s);
+  int code = make_room(s, l), set = trace < 0 ? -1 : allocate_set(s);
   if (set < 0) s->all = false;
   if (code || set < 0) return code ? code : s->code;
   uint64_t *bits = set_of(s, set);
@@ -303,6 +322,8 @@ static int note_state(struct order_search *s, const struct order_state *from, in
   return MAFAT_OK;
 }
 
+/* Adds all sets that are reached from a set of n_run operators by running one more and then the
+ * free ones. */
 static int expand(struct order_search *s, const struct order_state *state, int n_run)
 {
   int code = MAFAT_OK, n_first;
@@ -320,7 +341,7 @@ static int expand(struct order_search *s, const struct order_state *state, int n
     uint64_t peak = advance(s, o, state->peak);
     uint64_t best = s->best;
     code = note_state(s, state, n_run, o, peak);
-    if (s->best != best) { /* an order was walked */
+    if (s->best != best) { /* keep_order has moved the walk */
       enter(s, state);
       continue;
     }
@@ -329,18 +350,19 @@ static int expand(struct order_search *s, const struct order_state *state, int n
   return code;
 }
 
+/* Adds the first set, of the operators that are free at the start. */
 static int begin(struct order_search *s)
 {
-  struct order_state first = {.trace = -1, .peak = s->s->bound, .set = take_set(s)};
+  struct order_state first = {.trace = -1, .peak = s->s->bound, .set = allocate_set(s)};
   mafat_walk_begin(s->s);
   s->n_ran = s->n_traces = 0;
   find_ready(s);
-  run_what_loses_nothing(s, s->s->bound);
+  run_free_operators(s, s->s->bound);
   memset(set_of(s, first.set), 0, (size_t)s->n_words * sizeof(uint64_t));
   for (int i = 0; i < s->n_ran; i++)
     set_of(s, first.set)[s->ran[i] / 64] |= (uint64_t)1 << (s->ran[i] % 64);
   first.live = s->s->live;
-  /* steps that cost nothing finish the order, with the unavoidable peak */
+  /* All operators are free, so the order has the smallest peak possible. */
   if (s->n_ran == s->n_operators) {
     keep_order(s, first.trace);
     return MAFAT_OK;
@@ -351,8 +373,8 @@ static int begin(struct order_search *s)
   return code;
 }
 
-/* Processes all sizes, with a limited number of sets each. */
-static int go_through(struct order_search *s)
+/* Searches once, with at most `width` sets of each size. */
+static int search_once(struct order_search *s)
 {
   s->n_sets = s->n_spare = 0;
   s->all = true;
@@ -363,7 +385,7 @@ static int go_through(struct order_search *s)
     for (int i = 0; i < l->n && code == MAFAT_OK; i++) {
       if (s->effort > 0) code = expand(s, &l->list[i], n);
       else s->all = false;
-      give_set(s, l->list[i].set);
+      free_set(s, l->list[i].set);
     }
     mafat_heap_free(s->s->heap, l->list);
     *l = (struct search_level){0};
@@ -380,7 +402,7 @@ static bool open_search(struct order_search *s)
   s->ready = mafat_heap_calloc(heap, 2 * n + 1, sizeof *s->ready);
   s->path = s->ran + n;
   s->first = s->path + n;
-  return s->levels && s->ran && s->ready && make_sets(s);
+  return s->levels && s->ran && s->ready && grow_sets(s);
 }
 
 static void close_search(struct order_search *s)
@@ -406,10 +428,10 @@ int mafat_op_schedule_improve(struct mafat_op_scheduler *op_scheduler, long long
                            .width = FIRST_WIDTH};
   s.n_words = s.n_operators / 64 + 1;
   int code = open_search(&s) ? MAFAT_OK : MAFAT_ENOMEM;
-  /* Beyond the number of traces, a wider search would be the same. */
+  /* Each set needs an entry of the traces, so more than MOST_TRACES sets could not be kept. */
   for (; code == MAFAT_OK && !sorted->least && s.effort > 0 && s.width < WIDER * MOST_TRACES;
        s.width *= WIDER) {
-    code = go_through(&s);
+    code = search_once(&s);
     sorted->least = s.all || s.best == op_scheduler->bound;
   }
   sorted->peak = s.best;

@@ -1,25 +1,26 @@
-/* Caches scheduling results by a graph's complete contents. Called by search/best/best.c and
- * predictor/planning/group_order.c. Allocates entries in its heap. */
+/* Caches execution orders. An entry is found by the complete graph, so graphs with equal hashes are
+ * never confused. Called by search/best/best.c and predictor/planning/group_order.c. Allocates
+ * entries in its heap. */
 #include "transform/op_schedule_memo.h"
 
 #include "base/error.h"
 
 #include <string.h>
 
-enum { MOST_NOTES = 24 /* bounded, because a search's heap counts against the budget */ };
+enum { MOST_ENTRIES = 24 /* few, because they count against the memory budget of a search */ };
 
-/* A graph, serialized as integers, and its order. */
-struct note {
-  uint64_t hash;
-  size_t n_numbers;
-  uint64_t *numbers; /* NULL: empty entry */
+/* An entry of the cache. */
+struct entry {
+  uint64_t hash; /* of the key */
+  size_t key_size;
+  uint64_t *key; /* the graph and how it is ordered, written as integers; NULL: empty entry */
   int *order;
 };
 
 struct mafat_op_schedule_memo {
   struct mafat_heap *heap;
-  struct note notes[MOST_NOTES];
-  int next; /* next entry to be replaced */
+  struct entry entries[MOST_ENTRIES];
+  int next; /* index of the entry to be replaced next */
 };
 
 int mafat_op_schedule_memo_open(struct mafat_op_schedule_memo **memo, struct mafat_heap *heap)
@@ -30,28 +31,28 @@ int mafat_op_schedule_memo_open(struct mafat_op_schedule_memo **memo, struct maf
   return MAFAT_OK;
 }
 
-static void forget(struct mafat_heap *heap, struct note *note)
+static void clear(struct mafat_heap *heap, struct entry *entry)
 {
-  mafat_heap_free(heap, note->numbers);
-  mafat_heap_free(heap, note->order);
-  *note = (struct note){.numbers = NULL};
+  mafat_heap_free(heap, entry->key);
+  mafat_heap_free(heap, entry->order);
+  *entry = (struct entry){.key = NULL};
 }
 
 void mafat_op_schedule_memo_close(struct mafat_op_schedule_memo **memo)
 {
   if (!*memo) return;
-  for (int i = 0; i < MOST_NOTES; i++) forget((*memo)->heap, &(*memo)->notes[i]);
+  for (int i = 0; i < MOST_ENTRIES; i++) clear((*memo)->heap, &(*memo)->entries[i]);
   mafat_heap_free((*memo)->heap, *memo);
   *memo = NULL;
 }
 
-/* Serializes everything that the order depends on. */
-static int write_numbers(struct note *note, const struct mafat_op_graph *g, enum mafat_op_order how,
+/* Fills the entry's key with everything on which the order depends. */
+static int write_key(struct entry *entry, const struct mafat_op_graph *g, enum mafat_op_order how,
                          long long effort, struct mafat_heap *heap)
 {
   size_t n_uses = (size_t)g->n_uses, n_buffers = (size_t)g->n_buffers,
          n_operators = (size_t)g->n_operators, n = 0;
-  uint64_t *w = note->numbers =
+  uint64_t *w = entry->key =
       mafat_heap_calloc(heap, 5 + n_uses + 2 * n_buffers + 2 * n_operators, sizeof *w);
   if (!w) return MAFAT_ENOMEM;
   w[n++] = (uint64_t)how;
@@ -72,23 +73,25 @@ static int write_numbers(struct note *note, const struct mafat_op_graph *g, enum
     w[n++] = g->work ? g->work[o] : 0;
     w[n++] = g->in_place && g->in_place[o];
   }
-  note->n_numbers = n;
-  note->hash = 14695981039346656037u;
-  for (size_t i = 0; i < n; i++) note->hash = (note->hash ^ w[i]) * 1099511628211u;
+  entry->key_size = n;
+  entry->hash = 14695981039346656037u;
+  for (size_t i = 0; i < n; i++) entry->hash = (entry->hash ^ w[i]) * 1099511628211u;
   return MAFAT_OK;
 }
 
-static const struct note *find(const struct mafat_op_schedule_memo *memo, const struct note *like)
+/* Returns the cached entry with the same key, or NULL. */
+static const struct entry *find(const struct mafat_op_schedule_memo *memo, const struct entry *like)
 {
-  for (int i = 0; i < MOST_NOTES; i++) {
-    const struct note *note = &memo->notes[i];
-    if (note->numbers && note->hash == like->hash && note->n_numbers == like->n_numbers &&
-        memcmp(note->numbers, like->numbers, like->n_numbers * sizeof *like->numbers) == 0)
-      return note;
+  for (int i = 0; i < MOST_ENTRIES; i++) {
+    const struct entry *entry = &memo->entries[i];
+    if (entry->key && entry->hash == like->hash && entry->key_size == like->key_size &&
+        memcmp(entry->key, like->key, like->key_size * sizeof *like->key) == 0)
+      return entry;
   }
   return NULL;
 }
 
+/* Schedules the graph. */
 static int sort(const struct mafat_op_graph *g, enum mafat_op_order how, long long effort,
                 int *order, struct mafat_heap *heap)
 {
@@ -104,22 +107,22 @@ int mafat_op_schedule_with_memo(struct mafat_op_schedule_memo *memo, const struc
                                 enum mafat_op_order how, long long effort, int *order,
                                 struct mafat_heap *heap)
 {
-  struct note note = {.numbers = NULL};
+  struct entry entry = {.key = NULL};
   if (!memo) return sort(g, how, effort, order, heap);
   size_t bytes = (size_t)g->n_operators * sizeof *order;
-  int code = write_numbers(&note, g, how, effort, memo->heap);
-  const struct note *known = code == MAFAT_OK ? find(memo, &note) : NULL;
+  int code = write_key(&entry, g, how, effort, memo->heap);
+  const struct entry *known = code == MAFAT_OK ? find(memo, &entry) : NULL;
   if (known) memcpy(order, known->order, bytes);
   else if (code == MAFAT_OK) code = sort(g, how, effort, order, heap);
-  if (code == MAFAT_OK && !known && !(note.order = mafat_heap_calloc(memo->heap, 1, bytes + 1)))
+  if (code == MAFAT_OK && !known && !(entry.order = mafat_heap_calloc(memo->heap, 1, bytes + 1)))
     code = MAFAT_ENOMEM;
   if (code || known) {
-    forget(memo->heap, &note);
+    clear(memo->heap, &entry);
     return code;
   }
-  memcpy(note.order, order, bytes);
-  forget(memo->heap, &memo->notes[memo->next]);
-  memo->notes[memo->next] = note;
-  memo->next = (memo->next + 1) % MOST_NOTES;
+  memcpy(entry.order, order, bytes);
+  clear(memo->heap, &memo->entries[memo->next]);
+  memo->entries[memo->next] = entry;
+  memo->next = (memo->next + 1) % MOST_ENTRIES;
   return MAFAT_OK;
 }

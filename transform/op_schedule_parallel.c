@@ -1,7 +1,10 @@
 /* Minimizes the peak of series-parallel graphs (Liu 1987; Abdel-Wahab and Kameda 1978; Kayaaslan
- * and others 2018). Parts in series are sorted one by one; parallel parts are merged by their
- * hill-valley segments. Parts that are neither stay in post-order. Called by
- * transform/op_schedule.c. Allocates in the scheduler's heap. */
+ * and others 2018). The graph is divided into parts that run one after the other (in series) or do
+ * not depend on each other (parallel), and these again, down to single operators. Parts in series
+ * are sorted one by one. Parallel parts are sorted, then cut into segments from the lowest live
+ * bytes over the highest to the next lowest ("hill-valley segments"), and the segments are merged.
+ * A part that cannot be divided keeps its order. Called by transform/op_schedule.c. Allocates in
+ * the scheduler's heap. */
 #include "transform/op_scheduler.h"
 
 #include "base/box.h"
@@ -9,34 +12,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An operator with the changes of its step, relative to the live bytes before it. */
+/* An operator and the bytes of its step. */
 struct item {
   int operator;
+  /* Bytes in memory during the step, and live bytes after it, minus the live bytes before it. */
   int64_t top, change;
 };
 
-/* Up to a hill, and down to the following valley. */
+/* Consecutive items whose live bytes rise to a maximum, the hill, and then fall to a minimum, the
+ * valley. */
 struct hill_segment {
-  struct mafat_span at;
-  int64_t drop; /* from the hill to the valley */
+  struct mafat_span at; /* positions of its items */
+  int64_t drop;         /* bytes of the hill minus bytes of the valley */
 };
 
 struct parallel {
   struct mafat_op_scheduler *s;
-  struct item *items, *capacity;   /* [position]: being sorted; and as many for merging */
+  struct item *items;          /* [position in the order] */
+  struct item *scratch;       /* scratch for merging, of as many items */
   struct hill_segment *segments;
-  struct mafat_span *parts;    /* stack of the parts being divided */
-  /* [operator]: position in items; [position]: representative of its part, at or before it */
-  int *place, *union_of;
-  uint64_t *ancestors;         /* [operator][n_words]: set of ancestors, as bits */
+  struct mafat_span *parts;    /* stack of the parts being divided, as positions */
+  int *place;                  /* [operator]: its position in items */
+  /* [position]: forest of a union-find. Positions with the same root are in the same part. A root
+   * is the first position of its part. */
+  int *union_of;
+  uint64_t *ancestors;         /* [operator][n_words]: bit o is set if it depends on operator o */
   size_t n_words;
-  bool divides;                /* everything was series-parallel so far */
+  bool divides;                /* the graph is series-parallel, as far as known */
 };
 
 /* ---- merging ---- */
 
-/* Reverses time: allocated bytes are freed, and vice versa. */
-static void turn(struct item *items, int n)
+/* Reverses the items' order as if time ran backwards: what was allocated is freed, and vice
+ * versa. */
+static void reverse(struct item *items, int n)
 {
   for (int i = 0; i < n; i++) {
     items[i].top -= items[i].change;
@@ -49,7 +58,8 @@ static void turn(struct item *items, int n)
   }
 }
 
-/* Segment from `begin` up to the highest hill and down to the lowest valley after it. */
+/* Returns the segment from `begin` up to the highest hill and down to the lowest valley after
+ * it. */
 static struct hill_segment next_segment(const struct item *items, int begin, int end)
 {
   int64_t sum = 0, top = INT64_MIN, valley = 0;
@@ -66,7 +76,8 @@ static struct hill_segment next_segment(const struct item *items, int begin, int
   return found;
 }
 
-/* Within a part drops never increase, so this order keeps the parts' own order. */
+/* For qsort: the largest drop first. Within a part no segment drops more than the one before it, so
+ * the part's own order is kept. */
 static int by_drop(const void *a, const void *b)
 {
   const struct hill_segment *x = a, *y = b;
@@ -74,7 +85,8 @@ static int by_drop(const void *a, const void *b)
   return x->at.begin - y->at.begin;
 }
 
-/* Merges parts that never fall below their start, into `out`. */
+/* Merges parts into `out`. In each part, live bytes must never be fewer than at its start. Returns
+ * the number of items. */
 static int merge(struct parallel *p, const struct mafat_span *parts, int n, struct item *out)
 {
   int n_segments = 0, n_out = 0;
@@ -90,7 +102,7 @@ static int merge(struct parallel *p, const struct mafat_span *parts, int n, stru
   return n_out;
 }
 
-/* First position with the fewest live bytes, from the part's begin on. */
+/* Returns the first position in the part before which live bytes are fewest. */
 static int lowest(const struct item *items, struct mafat_span part)
 {
   int64_t sum = 0, least = 0;
@@ -104,8 +116,9 @@ static int lowest(const struct item *items, struct mafat_span part)
   return at;
 }
 
-/* Merges the parts down to their lowest positions, which is a rise backwards in time, and then up
- * from there. */
+/* Merges n parallel parts. Each is divided where its live bytes are fewest. The first halves are
+ * merged backwards in time, where live bytes only rise above their start as `merge` needs; then the
+ * second halves follow. parts: room for 2 n, of which n are filled. */
 static void merge_parts(struct parallel *p, struct mafat_span all, struct mafat_span *parts, int n)
 {
   struct mafat_span *falling = parts, *rising = parts + n;
@@ -113,27 +126,30 @@ static void merge_parts(struct parallel *p, struct mafat_span all, struct mafat_
     int at = lowest(p->items, parts[i]);
     rising[i] = mafat_span(at, parts[i].end);
     falling[i].end = at;
-    turn(p->items + falling[i].begin, mafat_span_size(falling[i]));
+    reverse(p->items + falling[i].begin, mafat_span_size(falling[i]));
   }
-  int n_falling = merge(p, falling, n, p->capacity);
-  turn(p->capacity, n_falling);
-  merge(p, rising, n, p->capacity + n_falling);
-  memcpy(p->items + all.begin, p->capacity, (size_t)mafat_span_size(all) * sizeof *p->items);
+  int n_falling = merge(p, falling, n, p->scratch);
+  reverse(p->scratch, n_falling);
+  merge(p, rising, n, p->scratch + n_falling);
+  memcpy(p->items + all.begin, p->scratch, (size_t)mafat_span_size(all) * sizeof *p->items);
 }
 
 /* ---- dividing ---- */
 
+/* True if operator `of` depends on `operator`, directly or indirectly. */
 static bool is_ancestor(const struct parallel *p, int of, int operator)
 {
   return p->ancestors[(size_t)of * p->n_words + (size_t)operator / 64] >> (operator % 64) & 1;
 }
 
+/* Returns the root of position i, and shortens the way to it. */
 static int find(int *union_of, int i)
 {
   while (union_of[i] != i) i = union_of[i] = union_of[union_of[i]];
   return i;
 }
 
+/* Unites the positions whose operators are connected within `all`. */
 static void unite(struct parallel *p, struct mafat_span all)
 {
   const struct mafat_lists *before = &p->s->before;
@@ -149,28 +165,30 @@ static void unite(struct parallel *p, struct mafat_span all)
   }
 }
 
-/* Divides into parallel parts, which do not depend on each other, and puts them one after the
- * other. */
-static int divide_beside(struct parallel *p, struct mafat_span all, struct mafat_span *parts)
+/* Divides items[all] into parts that do not depend on each other, and moves the items of each part
+ * together. Returns the number of parts. */
+static int divide_into_parallel(struct parallel *p, struct mafat_span all, struct mafat_span *parts)
 {
   int n = 0, at = all.begin;
   unite(p, all);
-  memcpy(p->capacity, p->items + all.begin, (size_t)mafat_span_size(all) * sizeof *p->capacity);
+  memcpy(p->scratch, p->items + all.begin, (size_t)mafat_span_size(all) * sizeof *p->scratch);
   for (int first = all.begin; first < all.end; first++) {
     if (find(p->union_of, first) != first) continue;
     parts[n].begin = at;
     for (int i = first; i < all.end; i++)
-      if (find(p->union_of, i) == first) p->items[at++] = p->capacity[i - all.begin];
+      if (find(p->union_of, i) == first) p->items[at++] = p->scratch[i - all.begin];
     parts[n++].end = at;
   }
   for (int i = all.begin; i < all.end; i++) p->place[p->items[i].operator] = i;
   return n;
 }
 
-/* Divides into parts in series: everything in one depends on all of the one before. */
-static int divide_after(struct parallel *p, struct mafat_span all, struct mafat_span *parts)
+/* Divides items[all] into parts in series: each operator of a part depends on all operators of the
+ * part before. Returns the number of parts. */
+static int divide_into_series(struct parallel *p, struct mafat_span all, struct mafat_span *parts)
 {
-  /* [position]: depends on everything before it */
+  /* [position]: its operator depends on all operators before this position; then, whether a part
+   * begins here */
   int n = 0, least = all.end, *waits = p->union_of;
   for (int i = all.begin; i < all.end; i++) {
     waits[i] = all.begin;
@@ -179,7 +197,7 @@ static int divide_after(struct parallel *p, struct mafat_span all, struct mafat_
   }
   for (int i = all.end - 1; i >= all.begin; i--) {
     if (waits[i] < least) least = waits[i];
-    waits[i] = least >= i; /* a part begins here */
+    waits[i] = least >= i;
   }
   for (int i = all.begin; i < all.end; i++) {
     if (!waits[i]) continue;
@@ -189,23 +207,24 @@ static int divide_after(struct parallel *p, struct mafat_span all, struct mafat_
   return n;
 }
 
-/* Sorts items[all]; `parts` is free space on the stack. */
+/* Sorts items[all]. parts: the first unused place on the stack. */
 static void sort_span(struct parallel *p, struct mafat_span all, struct mafat_span *parts)
 {
   if (mafat_span_size(all) < 2) return;
-  int n = divide_beside(p, all, parts);
-  bool beside = n > 1;
-  if (!beside) n = divide_after(p, all, parts);
+  int n = divide_into_parallel(p, all, parts);
+  bool parallel_parts = n > 1;
+  if (!parallel_parts) n = divide_into_series(p, all, parts);
   if (n < 2) {
     p->divides = false;
     return;
   }
   for (int i = 0; i < n; i++) sort_span(p, parts[i], parts + n);
-  if (beside) merge_parts(p, all, parts, n);
+  if (parallel_parts) merge_parts(p, all, parts, n);
 }
 
 /* ---- entry point ---- */
 
+/* Fills the ancestors of all operators. */
 static void find_ancestors(struct parallel *p)
 {
   const struct mafat_lists *before = &p->s->before;
@@ -220,9 +239,10 @@ static void find_ancestors(struct parallel *p)
   }
 }
 
-/* Computes the changes of each step. They are the same in any order if buffers have one reader; for
- * buffers with several readers, as in this order. */
-static void weigh(struct parallel *p, const int *order)
+/* Fills the items with the bytes of each step. If each buffer has one reader, they are the same in
+ * any order. A buffer with several readers counts as freed by the one that is last in this
+ * order. */
+static void measure_steps(struct parallel *p, const int *order)
 {
   mafat_walk_begin(p->s);
   for (int i = 0; i < p->s->graph->n_operators; i++) {
@@ -252,9 +272,9 @@ int mafat_op_schedule_parallel(struct mafat_op_scheduler *s, int *order, bool *l
   p.ancestors = mafat_heap_calloc(s->heap, n * p.n_words + 1, sizeof *p.ancestors);
   bool enough = p.items && p.segments && p.parts && p.place && p.ancestors;
   if (enough) {
-    p.capacity = p.items + n;
+    p.scratch = p.items + n;
     p.union_of = p.place + n;
-    weigh(&p, order);
+    measure_steps(&p, order);
     find_ancestors(&p);
     sort_span(&p, mafat_span(0, (int)n), p.parts);
     for (size_t i = 0; i < n; i++) order[i] = p.items[i].operator;

@@ -1,19 +1,20 @@
-/* The scheduling graph's edges, and the walk that tracks live bytes. Called by the methods in
- * transform/ (op_schedule.c, op_schedule_best.c, op_schedule_parallel.c) and by
+/* Finds which operators must run before which others, and counts live bytes along an order. Called
+ * by the methods in transform/ (op_schedule.c, op_schedule_best.c, op_schedule_parallel.c) and by
  * predictor/schedule/parts_order.c. Allocates in the caller's heap. */
 #include "transform/op_scheduler.h"
 
 /* ---- lists ---- */
 
-/* Allocates n lists. They are first counted in at[i + 1], then opened, then filled. */
+/* Begins n lists. The caller then counts list i's items in at[i + 1], calls open_lists, and adds
+ * the items by `put`. */
 static bool count_lists(struct mafat_lists *l, int n, struct mafat_heap *heap)
 {
   l->at = mafat_heap_calloc(heap, (size_t)n + 2, sizeof *l->at);
   return l->at != NULL;
 }
 
-/* Turns counts into positions, shifted by one list, so that filling moves them to the right
- * place. */
+/* Allocates the items and replaces counts by positions: at[i + 1] becomes the begin of list i. As
+ * `put` raises it with each item, it is the end of list i at last. */
 static bool open_lists(struct mafat_lists *l, int n, struct mafat_heap *heap)
 {
   for (int i = 0; i < n; i++) l->at[i + 1] += l->at[i];
@@ -23,6 +24,7 @@ static bool open_lists(struct mafat_lists *l, int n, struct mafat_heap *heap)
   return l->items != NULL;
 }
 
+/* Adds an item to list i. */
 static void put(struct mafat_lists *l, int i, int item)
 {
   l->items[l->at[i + 1]++] = item;
@@ -36,6 +38,7 @@ static void close_lists(struct mafat_lists *l, struct mafat_heap *heap)
 
 /* ---- opening ---- */
 
+/* Receives an edge: `from` must run before `to`. */
 typedef void (*note_edge)(struct mafat_op_scheduler *s, int from, int to);
 
 static void count_edge(struct mafat_op_scheduler *s, int from, int to)
@@ -50,7 +53,8 @@ static void put_edge(struct mafat_op_scheduler *s, int from, int to)
   put(&s->before, to, from);
 }
 
-/* Makers of a buffer run in order, and its readers run after the last of them. */
+/* Passes all edges to `note`. The makers of a buffer run in their order in the file, and its
+ * readers after the last maker. */
 static void for_edges(struct mafat_op_scheduler *s, const int *last_maker, int *maker,
                       note_edge note)
 {
@@ -63,6 +67,7 @@ static void for_edges(struct mafat_op_scheduler *s, const int *last_maker, int *
   }
 }
 
+/* Fills the scheduler's facts. False: out of memory. */
 static bool note_facts(struct mafat_op_scheduler *s)
 {
   const struct mafat_op_graph *g = s->graph;
@@ -77,6 +82,8 @@ static bool note_facts(struct mafat_op_scheduler *s)
   return s->facts != NULL;
 }
 
+/* Fills the scheduler's lists of uses, predecessors and successors, and its facts. False: out of
+ * memory. */
 static bool link_operators(struct mafat_op_scheduler *s)
 {
   const struct mafat_op_graph *g = s->graph;
@@ -103,6 +110,7 @@ static bool link_operators(struct mafat_op_scheduler *s)
   return enough && note_facts(s);
 }
 
+/* Counts the makers and readers of each buffer. False: out of memory. */
 static bool count_uses(struct mafat_op_scheduler *s)
 {
   const struct mafat_op_graph *g = s->graph;
@@ -119,8 +127,9 @@ static bool count_uses(struct mafat_op_scheduler *s)
   return true;
 }
 
-/* Bytes of `made` that need no memory: all, if it replaces the largest buffer that is freed; or as
- * many as the buffer that gives its bytes has. */
+/* Returns how many of the `made` bytes of an operator's outputs take over memory of its inputs.
+ * largest: size of the largest buffer freed by the step; given: size of the largest buffer freed
+ * whose use has `gives`. */
 static uint64_t placed_bytes(const struct mafat_op_graph *g, int operator, uint64_t made,
                              uint64_t largest, uint64_t given)
 {
@@ -128,7 +137,8 @@ static uint64_t placed_bytes(const struct mafat_op_graph *g, int operator, uint6
   return given < made ? given : made;
 }
 
-/* Lower bound for one operator: only its own buffers live, and all that can be freed is. */
+/* Returns the fewest bytes that a step of the operator needs in any order: only the buffers it uses
+ * are live, and it is the last reader of its inputs. */
 static uint64_t least_of(const struct mafat_op_scheduler *s, int operator)
 {
   const struct mafat_op_graph *g = s->graph;
@@ -171,7 +181,8 @@ int mafat_op_schedule_file(struct mafat_op_scheduler *s, int *order)
   return n;
 }
 
-static int check_circles(struct mafat_op_scheduler *s)
+/* Returns MAFAT_EINVAL if the graph has a cycle. */
+static int check_cycles(struct mafat_op_scheduler *s)
 {
   int *order = mafat_heap_calloc(s->heap, (size_t)s->graph->n_operators + 1, sizeof *order);
   if (!order) return MAFAT_ENOMEM;
@@ -189,7 +200,7 @@ int mafat_op_scheduler_open(struct mafat_op_scheduler **out, const struct mafat_
   if (s) {
     s->heap = heap;
     s->graph = graph;
-    code = link_operators(s) && count_uses(s) ? check_circles(s) : MAFAT_ENOMEM;
+    code = link_operators(s) && count_uses(s) ? check_cycles(s) : MAFAT_ENOMEM;
   }
   if (code == MAFAT_OK) find_bound(s);
   if (code) mafat_op_scheduler_close(&s);

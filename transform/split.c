@@ -1,9 +1,11 @@
-/* Applies the splits of a plan to the layers of a group, and checks them. Called by predictor/plan
- * (partition.c, parts.c, fusion.c). Allocates bounds in the caller's heap. */
+/* Finds the parts into which the splits of a plan divide the layers of a group, and reports splits
+ * that are impossible. Called by predictor/plan (partition.c, parts.c, fusion.c). Allocates bounds
+ * in the caller's heap. */
 #include "transform/split.h"
 
 #include "base/blocks.h"
 
+/* [axis] */
 static const char letters[] = "hwc";
 static const char *const names[MAFAT_N_SPLIT_AXES] = {"rows", "columns", "channels"};
 static const unsigned along[MAFAT_N_SPLIT_AXES] = {MAFAT_ALONG_ROWS, MAFAT_ALONG_COLS,
@@ -14,7 +16,8 @@ char mafat_split_letter(enum mafat_split_axis axis)
   return letters[axis];
 }
 
-static bool holds(const struct mafat_split *s, int layer)
+/* True if the split is of the layer, among others. */
+static bool covers(const struct mafat_split *s, int layer)
 {
   return layer >= s->layers.begin && layer < s->layers.end;
 }
@@ -23,7 +26,7 @@ bool mafat_splits_part(const struct mafat_splits *splits, int a, int b)
 {
   for (int i = 0; i < splits->n; i++) {
     const struct mafat_split *s = &splits->list[i];
-    if (holds(s, a) != holds(s, b) || (holds(s, a) && s->axis == MAFAT_ALONG_C)) return true;
+    if (covers(s, a) != covers(s, b) || (covers(s, a) && s->axis == MAFAT_ALONG_C)) return true;
   }
   return false;
 }
@@ -37,23 +40,24 @@ void mafat_partition_free(struct mafat_heap *heap, struct mafat_partition *parti
 
 /* ---- one split of one layer ---- */
 
-struct cutter {
+struct splitter {
   const struct mafat_splits *splits;
-  const struct mafat_split *split;
+  const struct mafat_split *split; /* the one being applied */
   const struct mafat_split_ground *ground;
   struct mafat_partition *partitions;
-  int channel_unit; /* of the split's layers */
+  int channel_unit; /* bounds of channels in all layers of `split` are multiples of this */
   struct mafat_diagnostic *d;
 };
 
-static const struct mafat_layer *layer_of(const struct cutter *c, int layer)
+static const struct mafat_layer *layer_of(const struct splitter *c, int layer)
 {
   return &c->ground->network->layers[layer];
 }
 
-static int refuse(const struct cutter *c, int layer, const char *why)
+/* Reports that the layer cannot be split. why: continues a sentence, as "has groups". */
+static int refuse(const struct splitter *c, int layer, const char *why)
 {
-  return mafat_fail(c->d, MAFAT_EINVAL, "layer %d [%s] cannot be cut along %s: it %s", layer,
+  return mafat_fail(c->d, MAFAT_EINVAL, "layer %d [%s] cannot be split along %s: it %s", layer,
                     mafat_layer_type_name(layer_of(c, layer)->type), names[c->split->axis], why);
 }
 
@@ -62,20 +66,22 @@ static int extent_of(const struct mafat_layer *l, enum mafat_split_axis axis)
   return axis == MAFAT_ALONG_H ? l->out.h : axis == MAFAT_ALONG_W ? l->out.w : l->out.c;
 }
 
-/* The tensor whose split channels the layer sums; -1: none. */
-static int summed_tensor(const struct cutter *c, int layer)
+/* Returns the tensor, made by another layer of the split, over whose split channels the layer sums;
+ * -1: none. */
+static int summed_tensor(const struct splitter *c, int layer)
 {
   const struct mafat_layer *l = layer_of(c, layer);
   if (!(mafat_layer_along(l) & MAFAT_ALONG_INPUTS) || mafat_layer_is_grouped(l)) return -1;
   for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);)
-    if (r.operand == 0 && r.source->tensor < layer && holds(c->split, r.source->tensor) &&
+    if (r.operand == 0 && r.source->tensor < layer && covers(c->split, r.source->tensor) &&
         c->ground->runs[r.source->tensor] && c->partitions[r.source->tensor].n[MAFAT_ALONG_C] > 1)
       return r.source->tensor;
   return -1;
 }
 
-/* Inner bound i of n. */
-static int inner_bound(const struct cutter *c, int i, int extent, int unit)
+/* Returns the bound between parts i - 1 and i in a layer of this extent, a multiple of `unit`. The
+ * split's bounds are scaled from the last layer's rows or columns to this layer's. */
+static int inner_bound(const struct splitter *c, int i, int extent, int unit)
 {
   const struct mafat_split *s = c->split;
   if (!s->bounds) return mafat_span_share(mafat_divide_up(extent, unit), s->n, i).begin * unit;
@@ -85,7 +91,8 @@ static int inner_bound(const struct cutter *c, int i, int extent, int unit)
   return (bound + unit / 2) / unit * unit;
 }
 
-static int cut_at_bounds(struct cutter *c, int layer, int extent, int unit)
+/* Fills the layer's bounds along the split's axis. */
+static int split_at_bounds(struct splitter *c, int layer, int extent, int unit)
 {
   const struct mafat_split *s = c->split;
   struct mafat_partition *partition = &c->partitions[layer];
@@ -102,22 +109,24 @@ static int cut_at_bounds(struct cutter *c, int layer, int extent, int unit)
                         layer, mafat_layer_type_name(layer_of(c, layer)->type), extent,
                         names[s->axis], unit, s->n, s->bounds ? " at these bounds" : "");
   if (mafat_partition_n_parts(partition) > MAFAT_MOST_SPLIT_PARTS)
-    return mafat_fail(c->d, MAFAT_EINVAL, "layer %d [%s] is cut into more than %d parts", layer,
+    return mafat_fail(c->d, MAFAT_EINVAL, "layer %d [%s] is split into more than %d parts", layer,
                       mafat_layer_type_name(layer_of(c, layer)->type), MAFAT_MOST_SPLIT_PARTS);
   return MAFAT_OK;
 }
 
-/* Splits the last layer of a split by channels: each part continues the sums of the one before. */
-static int cut_inputs(struct cutter *c, int layer, int tensor)
+/* Splits the last layer of a split along channels by the channels of its input, which is `tensor`:
+ * each part continues the sums of the part before. */
+static int split_by_inputs(struct splitter *c, int layer, int tensor)
 {
   const struct mafat_layer *l = layer_of(c, layer);
   struct mafat_partition *partition = &c->partitions[layer], *from = &c->partitions[tensor];
   if (layer + 1 != c->split->layers.end)
-    return refuse(c, layer, "sums the channels that are cut, which only the last layer may");
+    return refuse(c, layer,
+                  "sums over the channels that are split, which only the split's last layer may");
   if (mafat_network_sole_tensor(c->ground->network, mafat_layer_sources(l)) != tensor)
-    return refuse(c, layer, "sums the channels of several maps");
+    return refuse(c, layer, "sums over the channels of several tensors");
   if (mafat_layer_is_flat(l))
-    return refuse(c, layer, "takes rows, columns and channels as one list");
+    return refuse(c, layer, "reads rows, columns and channels as one list");
   int n = from->n[MAFAT_ALONG_C];
   int *bounds = mafat_heap_calloc(c->ground->heap, (size_t)n + 1, sizeof *bounds);
   if (!bounds) return mafat_fail(c->d, MAFAT_ENOMEM, "out of memory");
@@ -128,46 +137,47 @@ static int cut_inputs(struct cutter *c, int layer, int tensor)
   return MAFAT_OK;
 }
 
-static int cut_layer(struct cutter *c, int layer)
+/* Applies the split to one of its layers. */
+static int split_layer(struct splitter *c, int layer)
 {
   const struct mafat_layer *l = layer_of(c, layer);
   enum mafat_split_axis axis = c->split->axis;
-  if (c->partitions[layer].bounds[axis]) return refuse(c, layer, "is cut so twice");
+  if (c->partitions[layer].bounds[axis]) return refuse(c, layer, "is split twice");
   if (!(mafat_layer_along(l) & along[axis]))
-    return refuse(c, layer, "puts out none without all of them");
+    return refuse(c, layer, "can only compute all of them at once");
   if (axis != MAFAT_ALONG_C)
-    return cut_at_bounds(c, layer, extent_of(l, axis), c->ground->unit[layer]);
+    return split_at_bounds(c, layer, extent_of(l, axis), c->ground->unit[layer]);
   int summed = summed_tensor(c, layer);
-  if (summed >= 0) return cut_inputs(c, layer, summed);
+  if (summed >= 0) return split_by_inputs(c, layer, summed);
   if (mafat_layer_is_grouped(l) && !mafat_layer_is_depthwise(l))
     return refuse(c, layer, "has groups of channels");
   bool within = c->channel_unit < MAFAT_CHANNEL_BLOCK;
   c->partitions[layer].lanes = within ? c->channel_unit : 0;
-  return cut_at_bounds(c, layer, l->out.c,
+  return split_at_bounds(c, layer, l->out.c,
                        within ? c->channel_unit
                               : mafat_max(c->ground->channel_unit[layer], c->channel_unit));
 }
 
 /* ---- splits ---- */
 
-/* True if the layer sums tap by tap within a channel block. Then a part of a block, with all taps,
- * would change the order of summation. */
-static bool sums_taps_by_blocks(const struct cutter *c, int layer)
+/* True if the layer adds the channels of a block for one tap of its window, then for the next tap.
+ * Parts of a channel block, each with all taps, would then add in another order. */
+static bool sums_taps_by_blocks(const struct splitter *c, int layer)
 {
   const struct mafat_layer *l = layer_of(c, layer);
   if (!(mafat_layer_along(l) & MAFAT_ALONG_INPUTS) || mafat_layer_is_grouped(l) ||
       mafat_window_area(&l->window) == 1)
     return false;
   for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);)
-    if (r.operand == 0 && r.source->tensor < layer && holds(c->split, r.source->tensor) &&
+    if (r.operand == 0 && r.source->tensor < layer && covers(c->split, r.source->tensor) &&
         c->ground->runs[r.source->tensor])
       return true;
   return false;
 }
 
-/* Lanes of parts smaller than a channel block, if all layers can compute part of a block: equal
- * parts, each within a block. 0: parts are whole blocks. */
-static int lanes_of_parts(const struct cutter *c)
+/* Returns how many channels a part has, if parts are equal and smaller than a channel block, and
+ * all layers can compute such a part. 0: parts must be of whole blocks. */
+static int lanes_of_parts(const struct splitter *c)
 {
   const struct mafat_split *s = c->split;
   int lanes = 0;
@@ -184,8 +194,9 @@ static int lanes_of_parts(const struct cutter *c)
   return lanes;
 }
 
-/* The largest unit of all layers except the last: chained layers must have the same bounds. */
-static int find_channel_unit(const struct cutter *c)
+/* Returns the unit of channel bounds in all layers of the split. It is the largest unit of all
+ * layers except the last, because each layer must have the same bounds as the next. */
+static int find_channel_unit(const struct splitter *c)
 {
   int unit = lanes_of_parts(c);
   if (unit > 0) return unit;
@@ -195,32 +206,33 @@ static int find_channel_unit(const struct cutter *c)
   return unit;
 }
 
-static int apply(struct cutter *c)
+/* Applies the split to all its layers. */
+static int apply(struct splitter *c)
 {
   const struct mafat_split *s = c->split;
   struct mafat_span group = c->ground->layers;
   bool any = false;
   if (s->layers.begin < group.begin || s->layers.end > group.end)
-    return mafat_fail(c->d, MAFAT_EINVAL, "expected layers %d to %d behind %c%d, found %d",
+    return mafat_fail(c->d, MAFAT_EINVAL, "expected layers %d to %d after %c%d, found %d",
                       group.begin, group.end - 1, letters[s->axis], s->n,
                       s->layers.begin < group.begin ? s->layers.begin : s->layers.end - 1);
   c->channel_unit = find_channel_unit(c);
   for (int l = s->layers.begin; l < s->layers.end; l++) {
     if (!c->ground->runs[l]) continue;
-    int code = cut_layer(c, l);
+    int code = split_layer(c, l);
     if (code) return code;
     any = true;
   }
   return any ? MAFAT_OK
              : mafat_fail(c->d, MAFAT_EINVAL,
-                          "layers %d to %d have no steps of their own, which could be cut",
+                          "layers %d to %d have no steps of their own that could be split",
                           s->layers.begin, s->layers.end - 1);
 }
 
 int mafat_split_find(const struct mafat_splits *splits, const struct mafat_split_ground *ground,
                      struct mafat_partition *partitions, struct mafat_diagnostic *d)
 {
-  struct cutter c = {.splits = splits, .ground = ground, .partitions = partitions, .d = d};
+  struct splitter c = {.splits = splits, .ground = ground, .partitions = partitions, .d = d};
   long long n_parts = 0;
   for (int i = 0; i < splits->n; i++) {
     c.split = &splits->list[i];
@@ -230,6 +242,6 @@ int mafat_split_find(const struct mafat_splits *splits, const struct mafat_split
   for (int l = ground->layers.begin; l < ground->layers.end; l++)
     n_parts += ground->runs[l] ? mafat_partition_n_parts(&partitions[l]) : 0;
   if (n_parts <= MAFAT_MOST_GROUP_PARTS) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EINVAL, "layers %d to %d are cut into more than %d parts",
+  return mafat_fail(d, MAFAT_EINVAL, "layers %d to %d are split into more than %d parts",
                     ground->layers.begin, ground->layers.end - 1, MAFAT_MOST_GROUP_PARTS);
 }

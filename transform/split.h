@@ -1,11 +1,12 @@
-/* Splits operators into parts: along rows, columns or channels of their output, evenly or at given
- * bounds. Parts share the operator's constants. The rows that a part reads follow from its
- * geometry; nothing is computed twice.
+/* Splits layers into parts, along rows, columns or channels of their output, evenly or at given
+ * bounds. Parts of a layer run as operators of their own. They share the layer's constants, and
+ * compute nothing twice: parts do not overlap.
  *
- * A split along channels covers a chain of operators. The first may compute its channels from
- * all of its input (fan-out); the next ones work channel by channel; the last may sum the
- * channels up (fan-in), each part continuing the sums of the one before. So results are the same
- * bit for bit.
+ * A split along channels covers a chain of layers. The first may compute its channels from all
+ * channels of its input (fan-out). The next ones compute each channel from the same channel of
+ * their input. The last may sum over all channels (fan-in): each of its parts continues the sums of
+ * the part before, so that sums are added in the same order and results are the same to the last
+ * bit.
  *
  * Included by predictor/plan/partition.h and predictor/plan/spec.h; called by predictor/plan
  * (partition.c, parts.c, fusion.c). Allocates bounds in the caller's heap. */
@@ -23,11 +24,12 @@ enum {
   MAFAT_MOST_GROUP_PARTS = 1 << 16 /* parts per group */
 };
 
-/* "h4:12-17", "c[32,96]:3": a split of some layers in a plan. */
+/* A split of a plan, as "h4:12-17" (layers 12 to 17 into 4 parts by rows) or "c[32,96]:3" (layer 3
+ * at channels 32 and 96). */
 struct mafat_split {
   enum mafat_split_axis axis;
-  int n;                    /* parts */
-  int *bounds; /* (n - 1) inner bounds, rising, of the last layer's output; NULL: even parts */
+  int n;                    /* number of parts */
+  int *bounds; /* n - 1 rising bounds between parts, in the last layer's output; NULL: even parts */
   struct mafat_span layers;
 };
 
@@ -36,33 +38,36 @@ struct mafat_splits {
   int n;
 };
 
-/* The partition of one operator's output. */
+/* The parts of one layer. */
 struct mafat_partition {
-  int n[MAFAT_N_SPLIT_AXES];       /* number of parts; 1: not split, and no bounds */
-  int *bounds[MAFAT_N_SPLIT_AXES]; /* (n + 1) bounds, from 0 on */
-  bool sums;                       /* channels are those of the input, summed part by part */
+  int n[MAFAT_N_SPLIT_AXES];       /* number of parts; 1: not split, and bounds are NULL */
+  int *bounds[MAFAT_N_SPLIT_AXES]; /* n + 1 bounds, from 0 to the extent */
+  /* The parts along channels are of the input's channels, which the layer sums. Each part adds its
+   * share to all output channels. */
+  bool sums;
   int lanes; /* channels of a part, if several parts share a channel block: 1, 2, 4 or 8; else 0 */
 };
 
-/* Context of a split: properties of operators besides the network. */
+/* Facts from which partitions of a group's layers are found. */
 struct mafat_split_ground {
   const struct mafat_network *network;
-  struct mafat_span layers;  /* first to last layer of the group */
+  struct mafat_span layers;  /* of the group */
   const int *unit;           /* [layer]: bounds of rows and columns are multiples of this */
-  const int *channel_unit;   /* [layer]: likewise for output channels */
-  /* [layer]: in the group with steps of its own; else fused into another layer, or only renaming */
+  const int *channel_unit;   /* [layer]: bounds of output channels are multiples of this */
+  /* [layer]: the layer has steps of its own; false: it is fused into another layer, or computes
+   * nothing and only renames its input */
   const bool *runs;
   struct mafat_heap *heap;
 };
 
-/* Fills partitions[layer] for the context's layers. MAFAT_EINVAL: the diagnostic names the layer
- * that cannot be split so, and why; MAFAT_ENOMEM. In all cases, free the result with
- * mafat_partition_free. */
+/* Fills partitions[layer] for the group's layers. Returns MAFAT_EINVAL, with a diagnostic that
+ * names the layer and the reason, if a layer cannot be split as wanted; MAFAT_ENOMEM if out of
+ * memory. Even then, the caller must free each partition by mafat_partition_free. */
 int mafat_split_find(const struct mafat_splits *splits, const struct mafat_split_ground *ground,
                      struct mafat_partition *partitions, struct mafat_diagnostic *d);
 void mafat_partition_free(struct mafat_heap *heap, struct mafat_partition *partition);
 
-/* Part i along an axis of this extent. */
+/* Returns part i along the axis. extent: the layer's size along it, used if it is not split. */
 static inline struct mafat_span mafat_partition_part(const struct mafat_partition *c,
                                                      enum mafat_split_axis axis, int i, int extent)
 {
@@ -70,16 +75,17 @@ static inline struct mafat_span mafat_partition_part(const struct mafat_partitio
                          : mafat_span(0, extent);
 }
 
+/* Returns the number of parts over all axes. */
 static inline int mafat_partition_n_parts(const struct mafat_partition *c)
 {
   return c->n[MAFAT_ALONG_H] * c->n[MAFAT_ALONG_W] * c->n[MAFAT_ALONG_C];
 }
 
-/* True if splits prevent computing the two layers in one step: they are split differently, or along
- * channels. */
+/* True if layers a and b cannot be computed in one step, because a split covers only one of them or
+ * splits both along channels. */
 bool mafat_splits_part(const struct mafat_splits *splits, int a, int b);
 
-/* 'h', 'w', 'c'. */
+/* Returns the axis's letter in plans: 'h', 'w' or 'c'. */
 char mafat_split_letter(enum mafat_split_axis axis);
 
 #endif

@@ -499,16 +499,20 @@ static const struct {
     {exponential, MAFAT_EUNSUPPORTED,
      ": EXP 'm': tensor y is INT8: that is not run by this version"},
     {logistic_of_other_steps, MAFAT_EUNSUPPORTED,
-     ": layer 1 [activation] of integers: expected an output scale of 1/256 and the lowest zero point"},
+     ": layer 1 [activation] of integers: expected an output scale of 1/256 and the "
+     "lowest zero point"},
     {logistic_of_another_zero, MAFAT_EUNSUPPORTED,
-     ": layer 1 [activation] of integers: expected an output scale of 1/256 and the lowest zero point"},
+     ": layer 1 [activation] of integers: expected an output scale of 1/256 and the "
+     "lowest zero point"},
     {tangent_of_other_steps, MAFAT_EUNSUPPORTED,
-     ": layer 1 [activation] of integers: expected an output scale of 1/128 and the middle zero point"},
+     ": layer 1 [activation] of integers: expected an output scale of 1/128 and the "
+     "middle zero point"},
     {hard_swish_far, MAFAT_EUNSUPPORTED,
      ": layer 1 [activation] has scales that are too different"},
     {leaky_far, MAFAT_EUNSUPPORTED, ": layer 1 [activation] has scales that are too different"},
     {softmax_of_other_steps, MAFAT_EUNSUPPORTED,
-     ": layer 1 [normalize] of integers: expected an output scale of 1/256 and the lowest zero point"},
+     ": layer 1 [normalize] of integers: expected an output scale of 1/256 and the "
+     "lowest zero point"},
     {floats_out, MAFAT_EUNSUPPORTED,
      ": layer 1 [activation] mixes integers and floats"},
     {mean_far, MAFAT_EUNSUPPORTED, ": layer 1 [reduce] has scales that are too different"},

@@ -373,7 +373,7 @@ START_TEST(means_over_channels_are_not_cut)
   ck_assert_int_eq(mafat_plan_read(&plan, "split(c2:1-2)", n, n->n_layers, NULL, &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(
       d.text,
-      "layer 2 [reduce] cannot be cut along channels: it puts out none without all of them"));
+      "layer 2 [reduce] cannot be split along channels: it can only compute all of them at once"));
   mafat_network_close(&n);
 }
 END_TEST

@@ -1,6 +1,6 @@
 /* Covers transform/{op_schedule, op_schedule_best, op_schedule_memo, op_schedule_parallel,
- * op_scheduler}.c: orders of operators: what each operator order makes of small graphs that are
- * written down, and of random ones beside all orders that there are. */
+ * op_scheduler}.c: the order and peak that each method finds for small graphs, written by hand, and
+ * for random graphs, where the smallest peak is known from trying all orders. */
 #include "transform/op_schedule.h"
 #include "transform/op_schedule_memo.h"
 
@@ -16,7 +16,7 @@ Suite *op_schedule_suite(void);
 
 enum { MOST_OPERATORS = 16, MOST_USES = 256 };
 
-/* A graph with room of its own. */
+/* A graph and the arrays to which it points. */
 struct graph {
   struct mafat_op_graph g;
   struct mafat_op_use uses[MOST_USES];
@@ -45,8 +45,8 @@ static void add_use(struct graph *graph, int operator, int buffer, bool makes)
   graph->uses[graph->g.n_uses++] = (struct mafat_op_use){operator, buffer, makes, false};
 }
 
-/* An operator that makes a buffer of its own, and reads those of operators before it: "0 1";
- * returns its number. */
+/* Adds an operator that makes a new buffer and reads the buffers listed in `reads`, as "0 1".
+ * Returns its number. */
 static int add_operator(struct graph *graph, uint64_t bytes, const char *reads)
 {
   int o = graph->g.n_operators++;
@@ -62,9 +62,9 @@ static struct mafat_op_scheduler *open_op_scheduler(const struct graph *graph)
   return s;
 }
 
-/* ---- all orders that there are ---- */
+/* ---- trying all orders, with peaks computed directly from the definition ---- */
 
-/* By the definition alone: what is alive, step by step. */
+/* True if `operator` must run before `other` because of a buffer that both use. */
 static bool comes_before(const struct graph *graph, int operator, int other)
 {
   const struct mafat_op_graph *g = &graph->g;
@@ -78,6 +78,7 @@ static bool comes_before(const struct graph *graph, int operator, int other)
   return false;
 }
 
+/* True if the buffer is in memory between steps. ran: set of operators that have run, as bits. */
 static bool is_alive(const struct graph *graph, int buffer, unsigned ran)
 {
   bool made = false, makers = false, readers = false, left = graph->kept[buffer];
@@ -93,7 +94,8 @@ static bool is_alive(const struct graph *graph, int buffer, unsigned ran)
   return (made || (!makers && (readers || graph->kept[buffer]))) && left;
 }
 
-/* While the operator runs: all that it uses is there, but what its output takes the place of. */
+/* Bytes in memory while the operator runs: of all live buffers and all that it uses, less those of
+ * inputs whose place its output takes. */
 static uint64_t top_of(const struct graph *graph, unsigned ran, int operator)
 {
   uint64_t sum = graph->work[operator], made = 0, largest = 0, given = 0;
@@ -118,8 +120,8 @@ static uint64_t top_of(const struct graph *graph, unsigned ran, int operator)
 
 struct exhaustion {
   const struct graph *graph;
-  unsigned waits[MOST_OPERATORS]; /* for these */
-  uint64_t least;
+  unsigned waits[MOST_OPERATORS]; /* [operator]: set of operators that must run before it */
+  uint64_t least;                 /* smallest peak or arena so far */
 };
 
 static void try_all(struct exhaustion *e, unsigned ran, uint64_t peak)
@@ -141,6 +143,7 @@ static void find_waits(struct exhaustion *e)
       if (i != o && comes_before(e->graph, i, o)) e->waits[o] |= 1u << i;
 }
 
+/* The smallest peak of all orders. */
 static uint64_t least_peak(const struct graph *graph)
 {
   struct exhaustion e = {.graph = graph, .least = UINT64_MAX};
@@ -152,7 +155,7 @@ static uint64_t least_peak(const struct graph *graph)
   return e.least;
 }
 
-/* Every operator once, and behind those that it waits for; its peak by the definition. */
+/* Checks that each operator runs once, after those it depends on. Returns the peak. */
 static uint64_t check_order(const struct graph *graph, const int *order)
 {
   unsigned ran = 0;
@@ -171,8 +174,9 @@ static uint64_t check_order(const struct graph *graph, const int *order)
   return peak;
 }
 
-/* ---- graphs that are written down ---- */
+/* ---- graphs written by hand ---- */
 
+/* Finds an order by the method and checks the reported peak, which it returns. */
 static uint64_t sort(struct mafat_op_scheduler *s, enum mafat_op_order how, int *order, bool *least)
 {
   struct mafat_op_schedule_result sorted;
@@ -192,9 +196,9 @@ static uint64_t sort_once(const struct graph *graph, enum mafat_op_order how)
   return peak;
 }
 
-/* Two branches of three, joined: depth-first takes 120; the least, 110, goes over to the other in
- * the middle. */
-START_TEST(two_branches)
+/* Two branches of three operators whose results are added. Running one branch and then the other
+ * needs 120; changing to the other branch in the middle needs 110, the minimum. */
+START_TEST(changing_branches_lowers_the_peak)
 {
   struct graph graph;
   int order[MOST_OPERATORS];
@@ -221,8 +225,8 @@ START_TEST(two_branches)
 }
 END_TEST
 
-/* 8 x 16 elements, to 64 wide, an activation in place, back, and added to the first: 768 where the
- * activation takes its input's place, 1152 where it does not. */
+/* 8x16 elements are widened to 8x64, activated, narrowed and added to themselves. The peak is 768
+ * if the activation's output replaces its input, else 1152. */
 START_TEST(in_place)
 {
   struct graph graph;
@@ -235,12 +239,13 @@ START_TEST(in_place)
   ck_assert_uint_eq(sort_once(&graph, MAFAT_OP_ORDER_BEST), 1152);
   graph.in_place[1] = true;
   ck_assert_uint_eq(sort_once(&graph, MAFAT_OP_ORDER_BEST), 768);
-  graph.kept[1] = true; /* so that nothing can take its place */
+  graph.kept[1] = true; /* the activation's input must stay, so it cannot be replaced */
   ck_assert_uint_eq(sort_once(&graph, MAFAT_OP_ORDER_BEST), 1280);
 }
 END_TEST
 
-/* The same where that input alone gives its place; what reaches further takes room for the rest. */
+/* The same network, where the use of the activation's input has `gives`. An output larger than the
+ * input needs new bytes for the rest only. */
 START_TEST(one_gives_its_place)
 {
   struct graph graph;
@@ -262,7 +267,7 @@ START_TEST(one_gives_its_place)
 }
 END_TEST
 
-/* Post-order begins with the branch that is read first; forward, with the one that ends last. */
+/* "postorder" runs the branch that is read first before the other; "forward" runs it last. */
 START_TEST(post_orders)
 {
   struct graph graph;
@@ -284,7 +289,8 @@ START_TEST(post_orders)
 }
 END_TEST
 
-/* Parts of one buffer are made in the file's order, and it lives from the first on. */
+/* Operators that add to one buffer keep the file's order, and the buffer is live from the first of
+ * them. */
 START_TEST(parts_of_a_buffer)
 {
   struct graph graph;
@@ -307,7 +313,8 @@ START_TEST(parts_of_a_buffer)
 }
 END_TEST
 
-START_TEST(circles)
+/* Two operators that read each other's outputs are refused. */
+START_TEST(cycles_are_refused)
 {
   struct graph graph;
   struct mafat_op_scheduler *s;
@@ -321,7 +328,8 @@ START_TEST(circles)
 }
 END_TEST
 
-START_TEST(nothing_to_sort)
+/* A graph without operators has the peak of its kept buffers. */
+START_TEST(graph_without_operators)
 {
   struct graph graph;
   int order[1];
@@ -337,8 +345,8 @@ END_TEST
 
 /* ---- random graphs ---- */
 
-/* n operators between two, all buffers read by one operator each: parts in a row, or beside each
- * other. */
+/* Adds n operators between `from` and `to`, at random in series or parallel. Each buffer has one
+ * reader. */
 static void grow(struct graph *graph, struct test_rng *rng, int from, int to, int n)
 {
   if (n == 0) {
@@ -369,6 +377,8 @@ static void sort_uses(struct graph *graph)
   qsort(graph->uses, (size_t)graph->g.n_uses, sizeof *graph->uses, by_operator);
 }
 
+/* Checks each method's order and peak against the smallest peak of all orders. exact: a method that
+ * must find the smallest peak, besides MAFAT_OP_ORDER_BEST. */
 static void check_random(const struct graph *graph, enum mafat_op_order exact, int seed)
 {
   int order[MOST_OPERATORS];
@@ -379,22 +389,22 @@ static void check_random(const struct graph *graph, enum mafat_op_order exact, i
     uint64_t peak = sort(s, (enum mafat_op_order)how, order, &proven);
     ck_assert_uint_eq(check_order(graph, order), peak);
     if (how == (int)exact || how == MAFAT_OP_ORDER_BEST) ck_assert(proven);
-    ck_assert_msg(!proven || peak == least, "graph %d, %s: %llu, and there is %llu", seed,
-                  mafat_op_order_name((enum mafat_op_order)how), (unsigned long long)peak,
+    ck_assert_msg(!proven || peak == least, "graph %d, order %s: found peak %llu, smallest is %llu",
+                  seed, mafat_op_order_name((enum mafat_op_order)how), (unsigned long long)peak,
                   (unsigned long long)least);
   }
   mafat_op_scheduler_close(&s);
 }
 
+/* Sets `gives` in random uses that read. */
 static void give_places(struct graph *graph, struct test_rng *rng)
 {
   for (int u = 0; u < graph->g.n_uses; u++)
     graph->uses[u].gives = !graph->uses[u].makes && test_random_chance(rng, 25);
 }
 
-/* The optimum of series-parallel graphs is that of all orders; it is found without knowing what
- * they are, too. */
-START_TEST(series_parallel)
+/* For series-parallel graphs, "sp" and "best" both find the smallest peak of all orders. */
+START_TEST(sp_is_minimal_for_series_parallel_graphs)
 {
   struct graph graph;
   for (int seed = 0; seed < 2000; seed++) {
@@ -413,7 +423,8 @@ START_TEST(series_parallel)
 }
 END_TEST
 
-/* Any reads, several makers of a buffer, inputs, outputs, things in place. */
+/* A graph with random uses, inputs, kept buffers, scratch, in-place operators, and buffers of
+ * several makers. */
 static void random_graph(struct graph *graph, struct test_rng *rng)
 {
   begin_graph(graph);
@@ -434,7 +445,8 @@ static void random_graph(struct graph *graph, struct test_rng *rng)
   give_places(graph, rng);
 }
 
-START_TEST(any_graph)
+/* For any graph, "best" finds the smallest peak of all orders. */
+START_TEST(best_is_minimal_for_any_graph)
 {
   struct graph graph;
   for (int seed = 0; seed < 2000; seed++) {
@@ -447,7 +459,7 @@ END_TEST
 
 /* ---- orders and layouts ---- */
 
-/* The arena of an order, whose buffers are arranged. */
+/* Bytes of an arena that holds the buffers at the best offsets found for this order. */
 static size_t arena_of(const struct graph *graph, const int *order)
 {
   struct mafat_block blocks[MOST_USES];
@@ -470,6 +482,7 @@ static size_t arena_of(const struct graph *graph, const int *order)
   return mafat_offsets_assign(blocks, n, NULL);
 }
 
+/* Finds the smallest arena over all orders that begin with the n given operators. */
 static void try_arenas(struct exhaustion *e, unsigned ran, int *order, int n)
 {
   int all = e->graph->g.n_operators;
@@ -484,7 +497,7 @@ static void try_arenas(struct exhaustion *e, unsigned ran, int *order, int n)
   }
 }
 
-/* The least arena over all orders, each with the best offsets. */
+/* The smallest arena of all orders. */
 static size_t least_arena(const struct graph *graph)
 {
   int order[MOST_OPERATORS];
@@ -494,7 +507,8 @@ static size_t least_arena(const struct graph *graph)
   return (size_t)e.least;
 }
 
-/* An arena is nowhere smaller than the least peak: what reaches it needs no search. */
+/* The order with the smallest peak also has the smallest arena. No arena is smaller than the peak,
+ * so all orders are tried only where the arena is larger. */
 START_TEST(orders_and_layouts)
 {
   struct graph graph;
@@ -525,7 +539,7 @@ struct large {
   uint64_t bytes[LARGE];
 };
 
-/* Each reads some of the twelve before it. */
+/* A graph in which each operator reads outputs of some of the eleven before it. */
 static void make_large(struct large *l, uint64_t seed)
 {
   struct test_rng rng = test_rng(seed);
@@ -540,7 +554,8 @@ static void make_large(struct large *l, uint64_t seed)
   }
 }
 
-/* The same order every time, whatever the effort, and never a worse one than the others. */
+/* With any effort, "best" returns the same order when repeated, and no other method finds a smaller
+ * peak. */
 START_TEST(large_graphs)
 {
   static struct large l;
@@ -563,7 +578,7 @@ START_TEST(large_graphs)
 }
 END_TEST
 
-/* With the largest effort the search still ends, with an order that is no worse. */
+/* The search ends even with the largest effort, with a peak that is no larger than with little. */
 START_TEST(any_effort_ends)
 {
   static struct large l;
@@ -591,6 +606,7 @@ static int sort_large(const struct large *l)
   return code;
 }
 
+/* If any allocation fails, MAFAT_ENOMEM is returned and nothing leaks. */
 START_TEST(every_failed_allocation_is_reported)
 {
   static struct large l;
@@ -603,14 +619,14 @@ START_TEST(every_failed_allocation_is_reported)
     long asked = failing_malloc_disarm(&unfreed);
     ck_assert_int_eq(unfreed, 0);
     failed = asked > at;
-    ck_assert_msg(code == (failed ? MAFAT_ENOMEM : MAFAT_OK), "allocation %ld of %ld: %d", at,
-                  asked, code);
+    ck_assert_msg(code == (failed ? MAFAT_ENOMEM : MAFAT_OK),
+                  "allocation %ld of %ld failed: code %d", at, asked, code);
   }
 }
 END_TEST
 
-/* The same as without; of more graphs than it has room for, each seen again, and of graphs that
- * differ in one number. */
+/* With a cache, orders are the same as without: for more graphs than it has entries, for repeated
+ * graphs, and for graphs that differ in the size of one buffer only. */
 START_TEST(a_memo_gives_the_same_orders)
 {
   static struct graph graph;
@@ -644,15 +660,15 @@ Suite *op_schedule_suite(void)
   Suite *s = suite_create("op_schedule");
   TCase *t = tcase_create("sort");
   tcase_set_timeout(t, 60);
-  tcase_add_test(t, two_branches);
+  tcase_add_test(t, changing_branches_lowers_the_peak);
   tcase_add_test(t, in_place);
   tcase_add_test(t, one_gives_its_place);
   tcase_add_test(t, post_orders);
   tcase_add_test(t, parts_of_a_buffer);
-  tcase_add_test(t, circles);
-  tcase_add_test(t, nothing_to_sort);
-  tcase_add_test(t, series_parallel);
-  tcase_add_test(t, any_graph);
+  tcase_add_test(t, cycles_are_refused);
+  tcase_add_test(t, graph_without_operators);
+  tcase_add_test(t, sp_is_minimal_for_series_parallel_graphs);
+  tcase_add_test(t, best_is_minimal_for_any_graph);
   tcase_add_test(t, orders_and_layouts);
   tcase_add_loop_test(t, large_graphs, 0, test_seeds(20));
   tcase_add_loop_test(t, any_effort_ends, 0, 1);
