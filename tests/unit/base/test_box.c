@@ -1,4 +1,5 @@
-/* Covers base/box.c: spans and boxes: what they hold, and what is common to two. */
+/* Covers base/box.c: sizes, hulls, clipping, rounding to blocks, convolution windows and equal
+ * shares of spans. */
 #include <check.h>
 
 #include "base/box.h"
@@ -7,8 +8,8 @@ Suite *box_suite(void);
 
 static void check_span(struct mafat_span s, int begin, int end)
 {
-  ck_assert_msg(s.begin == begin && s.end == end, "%d..%d, expected %d..%d", s.begin, s.end, begin,
-                end);
+  ck_assert_msg(s.begin == begin && s.end == end, "expected %d..%d, found %d..%d", begin, end,
+                s.begin, s.end);
 }
 
 START_TEST(sizes)
@@ -23,7 +24,7 @@ START_TEST(sizes)
 }
 END_TEST
 
-START_TEST(hull_holds_both_and_an_empty_span_adds_nothing)
+START_TEST(hull_holds_both_and_ignores_an_empty_span)
 {
   check_span(mafat_span_hull(mafat_span(2, 4), mafat_span(7, 9)), 2, 9);
   check_span(mafat_span_hull(mafat_span(2, 9), mafat_span(3, 4)), 2, 9);
@@ -32,7 +33,7 @@ START_TEST(hull_holds_both_and_an_empty_span_adds_nothing)
 }
 END_TEST
 
-START_TEST(clip_keeps_what_lies_in_the_map)
+START_TEST(clip_keeps_the_part_inside_the_map)
 {
   check_span(mafat_span_clip(mafat_span(-2, 4), 10), 0, 4);
   check_span(mafat_span_clip(mafat_span(6, 14), 10), 6, 10);
@@ -42,7 +43,7 @@ START_TEST(clip_keeps_what_lies_in_the_map)
 }
 END_TEST
 
-/* Every block of the grid that the span touches, no other. */
+/* A span is rounded to all blocks that it touches, and no others. */
 START_TEST(rounding_out_takes_whole_blocks)
 {
   for (int limit = 1; limit <= 20; limit++)
@@ -53,7 +54,8 @@ START_TEST(rounding_out_takes_whole_blocks)
           for (int i = 0; i < limit; i++) {
             bool wanted = i / g >= begin / g && i / g <= (end - 1) / g;
             if (wanted != (i >= s.begin && i < s.end))
-              ck_abort_msg("%d..%d by %d within %d: %d..%d", begin, end, g, limit, s.begin, s.end);
+              ck_abort_msg("rounding %d..%d to blocks of %d, limit %d: got %d..%d", begin, end, g,
+                           limit, s.begin, s.end);
           }
         }
 }
@@ -67,7 +69,7 @@ START_TEST(rounding_out_does_not_overflow)
 }
 END_TEST
 
-START_TEST(window_is_what_the_taps_touch)
+START_TEST(window_holds_exactly_the_taps)
 {
   for (int size = 1; size <= 7; size++)
     for (int stride = 1; stride <= 3; stride++)
@@ -83,14 +85,14 @@ START_TEST(window_is_what_the_taps_touch)
               }
             struct mafat_span s = mafat_span_window(mafat_span(begin, end), size, stride, pad);
             if (s.begin != least || s.end != most + 1)
-              ck_abort_msg("size %d stride %d pad %d, %d..%d: %d..%d", size, stride, pad, begin,
-                           end, s.begin, s.end);
+              ck_abort_msg("window of size %d, stride %d, pad %d for outputs %d..%d: got %d..%d",
+                           size, stride, pad, begin, end, s.begin, s.end);
           }
   ck_assert(mafat_span_is_empty(mafat_span_window(mafat_span(2, 2), 3, 1, 1)));
 }
 END_TEST
 
-START_TEST(shares_cover_the_extent_and_differ_by_one)
+START_TEST(shares_cover_the_extent_and_differ_by_at_most_one)
 {
   for (int extent = 1; extent <= 40; extent++)
     for (int n = 1; n <= extent; n++) {
@@ -99,10 +101,10 @@ START_TEST(shares_cover_the_extent_and_differ_by_one)
         struct mafat_span s = mafat_span_share(extent, n, i);
         int size = s.end - s.begin;
         if (s.begin != at || size < extent / n || size > extent / n + (extent % n > 0))
-          ck_abort_msg("part %d of %d of %d: %d..%d", i, n, extent, s.begin, s.end);
+          ck_abort_msg("part %d of %d, extent %d: got %d..%d", i, n, extent, s.begin, s.end);
         at = s.end;
       }
-      if (at != extent) ck_abort_msg("%d in %d parts", extent, n);
+      if (at != extent) ck_abort_msg("%d parts do not add up to the extent %d", n, extent);
     }
   check_span(mafat_span_share(1 << 30, 1 << 16, (1 << 16) - 1), (1 << 30) - (1 << 14), 1 << 30);
 }
@@ -113,12 +115,12 @@ Suite *box_suite(void)
   Suite *suite = suite_create("box");
   TCase *spans = tcase_create("spans");
   tcase_add_test(spans, sizes);
-  tcase_add_test(spans, hull_holds_both_and_an_empty_span_adds_nothing);
-  tcase_add_test(spans, clip_keeps_what_lies_in_the_map);
+  tcase_add_test(spans, hull_holds_both_and_ignores_an_empty_span);
+  tcase_add_test(spans, clip_keeps_the_part_inside_the_map);
   tcase_add_test(spans, rounding_out_takes_whole_blocks);
   tcase_add_test(spans, rounding_out_does_not_overflow);
-  tcase_add_test(spans, window_is_what_the_taps_touch);
-  tcase_add_test(spans, shares_cover_the_extent_and_differ_by_one);
+  tcase_add_test(spans, window_holds_exactly_the_taps);
+  tcase_add_test(spans, shares_cover_the_extent_and_differ_by_at_most_one);
   suite_add_tcase(suite, spans);
   return suite;
 }

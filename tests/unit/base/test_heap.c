@@ -1,5 +1,5 @@
-/* Covers base/heap.c: blocks of a heap of its own: zeroed, aligned, apart from each other, and
- * all gone with it. */
+/* Covers base/heap.c: blocks of a heap are zeroed and aligned, do not overlap, are reused when
+ * freed, and are counted; failures are reported. */
 #include <check.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@ Suite *heap_suite(void);
 
 enum { BLOCKS = 200, STEPS = 20000 };
 
-/* A block that is filled with a number of its own. */
+/* A block whose bytes all hold `mark`. */
 struct held {
   unsigned char *at;
   size_t bytes;
@@ -25,7 +25,8 @@ static void check_mark(const struct held *h)
 {
   size_t i = 0;
   while (i < h->bytes && h->at[i] == h->mark) i++;
-  ck_assert_msg(i == h->bytes, "byte %zu of %zu: %d, expected %d", i, h->bytes, h->at[i], h->mark);
+  ck_assert_msg(i == h->bytes, "byte %zu of %zu: expected %d, found %d", i, h->bytes, h->mark,
+                h->at[i]);
 }
 
 static void mark(struct held *h, size_t bytes, unsigned char number)
@@ -36,7 +37,7 @@ static void mark(struct held *h, size_t bytes, unsigned char number)
   memset(h->at, h->mark, bytes);
 }
 
-/* Most are small; some are larger than a chunk. */
+/* Mostly few bytes; sometimes more than a chunk of the heap has. */
 static size_t random_bytes(struct test_rng *rng)
 {
   static const int most[] = {16, 100, 1000, 5000, 70000, 400000};
@@ -45,13 +46,14 @@ static size_t random_bytes(struct test_rng *rng)
       most[test_random_int(rng, 0, 40) ? test_random_int(rng, 0, 3) : test_random_int(rng, 4, 5)]);
 }
 
+/* Resizes, frees or replaces a block, at random, after checking that it was not changed. */
 static void step(struct mafat_heap *heap, struct test_rng *rng, struct held *h,
                  unsigned char number)
 {
   size_t bytes = random_bytes(rng);
   int what = test_random_int(rng, 0, 2);
   check_mark(h);
-  if (what == 0 && h->at) { /* longer or shorter, what fits of it as it was */
+  if (what == 0 && h->at) { /* realloc: bytes that fit into both sizes stay */
     struct held rest = {mafat_heap_realloc(heap, h->at, bytes + 1),
                         bytes < h->bytes ? bytes : h->bytes, h->mark};
     check_mark(&rest);
@@ -68,7 +70,8 @@ static void step(struct mafat_heap *heap, struct test_rng *rng, struct held *h,
   mark(h, bytes, number);
 }
 
-START_TEST(blocks_are_zeroed_and_apart)
+/* Blocks are zeroed, and writing to one never changes another. */
+START_TEST(blocks_are_zeroed_and_do_not_overlap)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
   struct held held[BLOCKS] = {{NULL, 0, 0}};
@@ -86,7 +89,8 @@ START_TEST(blocks_are_zeroed_and_apart)
 }
 END_TEST
 
-START_TEST(freed_blocks_are_taken_again)
+/* Allocating and freeing repeatedly takes no more memory than once. */
+START_TEST(freed_blocks_are_reused)
 {
   struct mafat_heap *heap;
   ck_assert_int_eq(mafat_heap_open(&heap), MAFAT_OK);
@@ -104,8 +108,8 @@ START_TEST(freed_blocks_are_taken_again)
 }
 END_TEST
 
-/* The peak of a search is part of the prediction. */
-START_TEST(the_most_is_remembered)
+/* mafat_heap_most_bytes returns the heap's peak, which a prediction includes. */
+START_TEST(peak_is_remembered)
 {
   struct mafat_heap *heap;
   ck_assert_int_eq(mafat_heap_open(&heap), MAFAT_OK);
@@ -126,12 +130,13 @@ START_TEST(the_most_is_remembered)
 }
 END_TEST
 
-START_TEST(what_cannot_be_is_refused)
+/* Requests that overflow, and requests after the system has no more memory, return NULL. */
+START_TEST(impossible_requests_are_refused)
 {
   struct mafat_heap *heap;
   failing_mmap_arm(0);
   int code = mafat_heap_open(&heap);
-  if (!failing_mmap_disarm()) return; /* AddressSanitizer's */
+  if (!failing_mmap_disarm()) return; /* built with AddressSanitizer: heaps do not call mmap */
   ck_assert(code == MAFAT_ENOMEM && heap == NULL);
   ck_assert_int_eq(mafat_heap_open(&heap), MAFAT_OK);
   ck_assert(mafat_heap_calloc(heap, SIZE_MAX / 2, 3) == NULL);
@@ -139,7 +144,7 @@ START_TEST(what_cannot_be_is_refused)
   void *block = mafat_heap_calloc(heap, 1, 40);
   ck_assert(block && mafat_heap_realloc(heap, block, SIZE_MAX - 8) == NULL);
   mafat_heap_free(heap, block);
-  for (int i = 0; i < 100; i++) { /* a chunk is used up, and there is no other */
+  for (int i = 0; i < 100; i++) { /* until the chunk is used up and a new one is refused */
     failing_mmap_arm(0);
     block = mafat_heap_calloc(heap, 1, 60000);
     if (failing_mmap_disarm()) break;
@@ -150,8 +155,8 @@ START_TEST(what_cannot_be_is_refused)
 }
 END_TEST
 
-/* The C library's takes its place where none is given. */
-START_TEST(no_heap_is_the_usual_one)
+/* With NULL as heap, the C library's heap is used. */
+START_TEST(null_is_the_usual_heap)
 {
   char *block = mafat_heap_calloc(NULL, 10, 10);
   ck_assert(block && block[99] == 0);
@@ -168,11 +173,11 @@ Suite *heap_suite(void)
   Suite *suite = suite_create("heap");
   TCase *blocks = tcase_create("blocks");
   tcase_set_timeout(blocks, 60);
-  tcase_add_loop_test(blocks, blocks_are_zeroed_and_apart, 0, test_seeds(10));
-  tcase_add_test(blocks, freed_blocks_are_taken_again);
-  tcase_add_test(blocks, the_most_is_remembered);
-  tcase_add_test(blocks, what_cannot_be_is_refused);
-  tcase_add_test(blocks, no_heap_is_the_usual_one);
+  tcase_add_loop_test(blocks, blocks_are_zeroed_and_do_not_overlap, 0, test_seeds(10));
+  tcase_add_test(blocks, freed_blocks_are_reused);
+  tcase_add_test(blocks, peak_is_remembered);
+  tcase_add_test(blocks, impossible_requests_are_refused);
+  tcase_add_test(blocks, null_is_the_usual_heap);
   suite_add_tcase(suite, blocks);
   return suite;
 }

@@ -1,4 +1,4 @@
-/* Covers network/dtype.c: the table of types of elements. */
+/* Covers network/dtype.c: the table of element types, and that a layer reads one type. */
 #include <check.h>
 #include <string.h>
 
@@ -9,19 +9,19 @@ Suite *dtypes_suite(void);
 
 /* ---- the table ---- */
 
-START_TEST(every_type_has_a_row_of_its_own)
+START_TEST(every_type_has_its_own_name)
 {
   for (int t = 0; t < MAFAT_N_DTYPES; t++) {
     const char *name = mafat_dtype_name((enum mafat_dtype)t);
-    ck_assert_msg(name && *name, "type %d", t);
+    ck_assert_msg(name && *name, "type %d has no name", t);
     for (int other = 0; other < t; other++)
       ck_assert_str_ne(name, mafat_dtype_name((enum mafat_dtype)other));
   }
 }
 END_TEST
 
-/* Packings are named in the table, and each leads to types that lose less, finally to floats. */
-START_TEST(packings_are_named_and_have_wider_ones)
+/* Each packing is found by its name, and its chain of wider types ends with floats. */
+START_TEST(packings_have_names_and_wider_types)
 {
   enum mafat_dtype type;
   for (int t = 0; t < MAFAT_N_DTYPES; t++) {
@@ -31,24 +31,24 @@ START_TEST(packings_are_named_and_have_wider_ones)
     for (; type != MAFAT_F32; type = mafat_dtypes[type].wider, steps++)
       ck_assert_msg(steps < MAFAT_N_DTYPES &&
                         mafat_dtypes[mafat_dtypes[type].wider].bits > mafat_dtypes[type].bits,
-                    "type %d", t);
+                    "wider types of type %d do not lead to floats", t);
   }
   ck_assert(!mafat_dtype_find_packing(&type, "float64") && !mafat_dtype_find_packing(&type, ""));
 }
 END_TEST
 
-/* Elements lie where a pointer of their C type may point, 64 bytes of them apart at most. */
+/* A cache line of 64 bytes holds a number of elements without a rest. */
 START_TEST(elements_fill_cache_lines)
 {
   for (int t = 0; t < MAFAT_N_DTYPES; t++) {
     unsigned bits = mafat_dtypes[t].bits;
-    ck_assert_msg(bits > 0 && 64 * 8 % bits == 0, "%s: %u bits",
+    ck_assert_msg(bits > 0 && 64 * 8 % bits == 0, "%s has %u bits",
                   mafat_dtype_name((enum mafat_dtype)t), bits);
   }
 }
 END_TEST
 
-START_TEST(floats_are_as_wide_as_they_say)
+START_TEST(sizes_are_as_named)
 {
   ck_assert_str_eq(mafat_dtype_name(MAFAT_F32), "float32");
   ck_assert_uint_eq(mafat_dtype_bytes(MAFAT_F32, 1), sizeof(float));
@@ -58,8 +58,8 @@ START_TEST(floats_are_as_wide_as_they_say)
 }
 END_TEST
 
-/* The last byte may be half empty. */
-START_TEST(elements_fill_bytes)
+/* Two elements of 4 bits are in a byte, and a number of bytes that overflows is UINT64_MAX. */
+START_TEST(elements_of_4_bits_are_packed)
 {
   for (uint64_t n = 0; n < 9; n++) ck_assert_uint_eq(mafat_dtype_bytes(MAFAT_I4, n), (n + 1) / 2);
   ck_assert_uint_eq(mafat_dtype_bytes(MAFAT_I4, UINT64_MAX), (uint64_t)1 << 63);
@@ -70,12 +70,13 @@ END_TEST
 
 /* ---- networks ---- */
 
+/* Checks that all tensors that the layer reads have its input type. */
 static void check_sources(const struct mafat_network *n, int layer, const char *cfg)
 {
   const struct mafat_sources *sources = mafat_layer_sources(&n->layers[layer]);
   for (int i = 0; i < mafat_sources_count(sources); i++)
     if (mafat_network_tensor_type(n, sources->list[i].tensor) != mafat_network_in_type(n, layer))
-      test_fail_case(cfg, "-", "layer %d reads elements of several types", layer);
+      test_fail_case(cfg, "-", "layer %d reads tensors of several types", layer);
 }
 
 START_TEST(a_layer_reads_one_type)
@@ -96,11 +97,11 @@ Suite *dtypes_suite(void)
 {
   Suite *suite = suite_create("dtypes");
   TCase *table = tcase_create("table"), *networks = tcase_create("networks");
-  tcase_add_test(table, every_type_has_a_row_of_its_own);
-  tcase_add_test(table, packings_are_named_and_have_wider_ones);
+  tcase_add_test(table, every_type_has_its_own_name);
+  tcase_add_test(table, packings_have_names_and_wider_types);
   tcase_add_test(table, elements_fill_cache_lines);
-  tcase_add_test(table, floats_are_as_wide_as_they_say);
-  tcase_add_test(table, elements_fill_bytes);
+  tcase_add_test(table, sizes_are_as_named);
+  tcase_add_test(table, elements_of_4_bits_are_packed);
   suite_add_tcase(suite, table);
   tcase_add_test(networks, a_layer_reads_one_type);
   suite_add_tcase(suite, networks);

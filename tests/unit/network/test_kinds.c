@@ -1,5 +1,6 @@
 /* Covers network/kind.c, network/kinds/{avgpool, crop, dense, kinds, local, norm, reorg3d,
- * resize, softmax}.c: what layers say of themselves by their kinds. */
+ * resize, softmax}.c: the properties in the table of kinds do not contradict each other, and agree
+ * with the functions of random layers. */
 #include <check.h>
 #include <string.h>
 
@@ -8,20 +9,20 @@
 
 Suite *kinds_suite(void);
 
-/* ---- rows: each by itself ---- */
+/* ---- entries of the table ---- */
 
 static const struct mafat_kind *kind_of(int type)
 {
   return mafat_kind_of((enum mafat_layer_type)type);
 }
 
-START_TEST(every_type_has_a_kind_of_its_own)
+START_TEST(every_type_has_its_own_kind)
 {
   for (int t = 0; t < MAFAT_N_LAYER_TYPES; t++) {
     const struct mafat_kind *k = kind_of(t);
-    ck_assert_msg(k && k->name && *k->name, "type %d", t);
+    ck_assert_msg(k && k->name && *k->name, "type %d has no kind or name", t);
     ck_assert_str_eq(k->name, mafat_layer_type_name((enum mafat_layer_type)t));
-    ck_assert_msg(k->infer && k->in_span, "%s", k->name);
+    ck_assert_msg(k->infer && k->in_span, "%s lacks a function", k->name);
     for (int other = 0; other < t; other++) {
       ck_assert_ptr_ne(k, kind_of(other));
       ck_assert_str_ne(k->name, kind_of(other)->name);
@@ -31,54 +32,59 @@ START_TEST(every_type_has_a_kind_of_its_own)
 }
 END_TEST
 
-START_TEST(properties_agree)
+START_TEST(properties_do_not_contradict_each_other)
 {
   for (int t = 0; t < MAFAT_N_LAYER_TYPES; t++) {
     const struct mafat_kind *k = kind_of(t);
     bool matrix = k->weights == MAFAT_WEIGHTS_PANELS || k->weights == MAFAT_WEIGHTS_PIXELS;
     const char *name = k->name;
-    ck_assert_msg((k->matrix != NULL) == matrix, "%s: a matrix", name);
-    ck_assert_msg((k->macs != NULL) == (matrix || k->multiplies), "%s: its work", name);
+    ck_assert_msg((k->matrix != NULL) == matrix, "%s: `matrix` contradicts `weights`", name);
+    ck_assert_msg((k->macs != NULL) == (matrix || k->multiplies),
+                  "%s: only kinds that multiply have `macs`", name);
     ck_assert_msg((k->counts != NULL) == (k->weights != MAFAT_WEIGHTS_NONE),
-                  "%s: counts of its weights", name);
+                  "%s: only kinds with weights have `counts`", name);
     ck_assert_msg(!(k->along & MAFAT_ALONG_INPUTS) || k->weights == MAFAT_WEIGHTS_PANELS,
-                  "%s: sums need panels", name);
-    ck_assert_msg(!k->convolves || (matrix && k->pads), "%s: windows with weights and padding",
-                  name);
+                  "%s: sums by parts need panels", name);
+    ck_assert_msg(!k->convolves || (matrix && k->pads),
+                  "%s: a convolution needs weights and padding", name);
     ck_assert_msg(!k->alias || (!matrix && !k->head && !k->pools && !k->blends),
-                  "%s: an alias computes nothing", name);
-    ck_assert_msg(!k->input || (!k->alias && !matrix && !k->head), "%s: an input computes nothing",
-                  name);
-    ck_assert_msg(!k->inert || k->alias, "%s: inert, and no alias", name);
-    ck_assert_msg(!k->flat || !(k->along & MAFAT_ALONG_MAP), "%s: a list has no rows", name);
+                  "%s: an alias must compute nothing", name);
+    ck_assert_msg(!k->input || (!k->alias && !matrix && !k->head),
+                  "%s: an input must compute nothing", name);
+    ck_assert_msg(!k->inert || k->alias, "%s: an inert kind must be an alias", name);
+    ck_assert_msg(!k->flat || !(k->along & MAFAT_ALONG_MAP),
+                  "%s: a kind that reads a list cannot be split along rows or columns", name);
     ck_assert_msg(k->convolves + k->pools + k->blends + k->head + k->classifies + k->multiplies <=
                       1,
-                  "%s: is one thing", name);
+                  "%s: at most one of these may be set", name);
   }
 }
 END_TEST
 
-/* ---- random layers: what a kind promises ---- */
+/* ---- random layers ---- */
 
+/* Checks the spans of the input that single rows (axis_y) or columns of the output need. */
 static void check_axis(const struct mafat_layer *l, const char *cfg, int index, bool axis_y)
 {
   int in = axis_y ? l->in.h : l->in.w, out = axis_y ? l->out.h : l->out.w;
-  bool cut = mafat_kind_of(l->type)->along & (axis_y ? MAFAT_ALONG_ROWS : MAFAT_ALONG_COLS);
+  bool can_split = mafat_kind_of(l->type)->along & (axis_y ? MAFAT_ALONG_ROWS : MAFAT_ALONG_COLS);
   struct mafat_span empty = mafat_layer_in_span(l, 0, axis_y, mafat_span(1, 1)), before = {0, 0};
-  if (!mafat_span_is_empty(empty)) test_fail_case(cfg, "-", "layer %d reads for nothing", index);
+  if (!mafat_span_is_empty(empty))
+    test_fail_case(cfg, "-", "layer %d reads something for an empty output", index);
   for (int i = 0; i < out; i++) {
     struct mafat_span s = mafat_layer_in_span(l, 0, axis_y, mafat_span(i, i + 1));
     struct mafat_span so_far = mafat_layer_in_span(l, 0, axis_y, mafat_span(0, i + 1));
     if (mafat_span_is_empty(s) || s.begin < 0 || s.end > in || so_far.end != s.end ||
         s.begin < before.begin)
-      test_fail_case(cfg, "-", "layer %d reads %d to %d for %d", index, s.begin, s.end, i);
-    if (!cut && (s.begin != 0 || s.end != in))
-      test_fail_case(cfg, "-", "layer %d cannot be cut, yet reads %d to %d", index, s.begin, s.end);
+      test_fail_case(cfg, "-", "layer %d reads %d to %d for output %d", index, s.begin, s.end, i);
+    if (!can_split && (s.begin != 0 || s.end != in))
+      test_fail_case(cfg, "-", "layer %d cannot be split, yet reads only %d to %d", index, s.begin,
+                     s.end);
     before = s;
   }
 }
 
-/* Some pixels of the other operand may be read by none. */
+/* Checks the spans of another operand than the first. Not all its pixels must be read. */
 static void check_other_operand(const struct mafat_layer *l, int operand, const char *cfg,
                                 int index, bool axis_y)
 {
@@ -90,9 +96,11 @@ static void check_other_operand(const struct mafat_layer *l, int operand, const 
     hull = mafat_span_hull(hull, mafat_layer_in_span(l, operand, axis_y, mafat_span(i, i + 1)));
   if (all.begin != 0 || all.end < 1 || all.end > from || hull.begin != all.begin ||
       hull.end != all.end)
-    test_fail_case(cfg, "-", "layer %d reads %d to %d of what it adds", index, all.begin, all.end);
+    test_fail_case(cfg, "-", "layer %d reads %d to %d of operand %d", index, all.begin, all.end,
+                   operand);
 }
 
+/* Checks the layer's numbers of weights and multiply-accumulates against its matrix. */
 static void check_matrix(const struct mafat_layer *l, const char *cfg, int index)
 {
   const struct mafat_matrix m = mafat_layer_matrix(l);
@@ -112,10 +120,10 @@ static void check_matrix(const struct mafat_layer *l, const char *cfg, int index
   uint64_t first = mafat_layer_part_macs(l, pixels, 1, 1),
            rest = mafat_layer_part_macs(l, pixels, 1, m.inputs - 1);
   if ((first + rest) * (uint64_t)m.filters != macs)
-    test_fail_case(cfg, "-", "layer %d: parts make another whole", index);
+    test_fail_case(cfg, "-", "layer %d: multiply-accumulates of parts do not add up", index);
 }
 
-START_TEST(kinds_keep_their_promises)
+START_TEST(random_layers_agree_with_their_kinds)
 {
   for (int seed = 0; seed < 200; seed++) {
     struct test_rng rng = test_rng((uint64_t)seed);
@@ -140,9 +148,9 @@ Suite *kinds_suite(void)
 {
   Suite *suite = suite_create("kinds");
   TCase *table = tcase_create("table");
-  tcase_add_test(table, every_type_has_a_kind_of_its_own);
-  tcase_add_test(table, properties_agree);
-  tcase_add_test(table, kinds_keep_their_promises);
+  tcase_add_test(table, every_type_has_its_own_kind);
+  tcase_add_test(table, properties_do_not_contradict_each_other);
+  tcase_add_test(table, random_layers_agree_with_their_kinds);
   suite_add_tcase(suite, table);
   return suite;
 }

@@ -1,4 +1,5 @@
-/* Covers network/quantization.c: numbers as integers with scales, and back. */
+/* Covers network/quantization.c: factors as integer multipliers and shifts, and conversion of real
+ * numbers to quantized integers. */
 #include <check.h>
 #include <math.h>
 
@@ -21,18 +22,18 @@ static const struct {
     {1.5, 1610612736, 1},
     {0.1, 1717986918, -3},
     {1.0 / 3, 1431655765, -1},
-    {0.9999999999, 1 << 30, 1},         /* rounds up to 2^31, which has no room */
+    {0.9999999999, 1 << 30, 1},         /* rounds up to 2^31, which does not fit */
     {123456.789, 2022716031, 17},
     {0x1p-31, 1 << 30, -30},
     {0x1p-32, 1 << 30, -31},
-    {0x1p-33, 0, 0},                    /* nothing would be left */
+    {0x1p-33, 0, 0},                    /* too small: 0 */
     {0x1p29, 1 << 30, 30},
     {0x1.fffffffcp29, INT32_MAX, 30},   /* the largest: TFLite shifts by 30 at most */
     {-0.25, -(1 << 30), -1}, /* weights have negative scales */
     {-0.1, -1717986918, -3},
 };
 
-START_TEST(multipliers_are_tflites)
+START_TEST(multipliers_equal_tflites)
 {
   struct mafat_multiplier m = mafat_multiplier(known[_i].factor);
   ck_assert_msg(m.multiplier == known[_i].multiplier && m.shift == known[_i].shift,
@@ -42,7 +43,8 @@ START_TEST(multipliers_are_tflites)
 }
 END_TEST
 
-START_TEST(there_is_none_of_others)
+/* Factors that no multiplier and shift can express are refused. */
+START_TEST(other_factors_are_refused)
 {
   static const double factors[] = {-0x1p30, 0x1p30,           0x1.fffffffffffffp29,
                                    1e300,   (double)INFINITY, (double)NAN};
@@ -51,8 +53,8 @@ START_TEST(there_is_none_of_others)
 }
 END_TEST
 
-/* A quotient of two scales may be no float. */
-START_TEST(there_is_no_hard_swish_of_scales_too_far_apart)
+/* Scales whose quotient is not a finite float above 0 are refused. */
+START_TEST(hard_swish_refuses_scales_too_far_apart)
 {
   static const float scales[][2] = {{1e38f, 1e-38f}, {3e38f, 3e38f}, {1, 0x1p-149f}};
   for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
@@ -66,7 +68,7 @@ START_TEST(there_is_no_hard_swish_of_scales_too_far_apart)
 }
 END_TEST
 
-START_TEST(a_multiplier_is_its_factor)
+START_TEST(a_multiplier_approximates_its_factor)
 {
   for (double factor = 1e-6; factor < 100; factor *= 1.37)
     for (int32_t x = -50000; x <= 50000; x += 977) {
@@ -77,11 +79,11 @@ START_TEST(a_multiplier_is_its_factor)
 }
 END_TEST
 
-/* Halves go away from zero, twice: first of 2^-31, then of what is shifted out. */
-START_TEST(halves_go_away_from_zero)
+/* Rounding to 31 fractional bits rounds halves up; the shift then rounds halves away from 0. */
+START_TEST(halves_are_rounded)
 {
   ck_assert_int_eq(mafat_requantize(1, mafat_multiplier(0.5)), 1);
-  ck_assert_int_eq(mafat_requantize(-1, mafat_multiplier(0.5)), 0); /* a product's half goes up */
+  ck_assert_int_eq(mafat_requantize(-1, mafat_multiplier(0.5)), 0); /* -1/2 is rounded up */
   ck_assert_int_eq(mafat_requantize(-3, mafat_multiplier(0.5)), -1);
   ck_assert_int_eq(mafat_divide_by_power(-2, 2), -1);
   ck_assert_int_eq(mafat_divide_by_power(2, 2), 1);
@@ -91,6 +93,7 @@ START_TEST(halves_go_away_from_zero)
 }
 END_TEST
 
+/* The product of two scales is rounded to a float if the last argument is true. */
 START_TEST(scales_are_multiplied_as_the_operator_does)
 {
   float a = 0.1f, b = 0.3f, c = 0.7f;
@@ -101,7 +104,7 @@ END_TEST
 
 /* ---- numbers ---- */
 
-START_TEST(reals_become_the_nearest_number)
+START_TEST(reals_become_the_nearest_integer)
 {
   struct mafat_quantization q = mafat_quantization(0.5f, 128);
   ck_assert_int_eq(mafat_quantization_number(&q, 0), 128);
@@ -112,6 +115,7 @@ START_TEST(reals_become_the_nearest_number)
 }
 END_TEST
 
+/* An activation that clamps becomes bounds of the quantized integers. */
 START_TEST(activations_are_bounds)
 {
   struct mafat_quantization q = mafat_quantization(0.05f, 28);
@@ -134,13 +138,13 @@ Suite *quantization_suite(void)
 {
   Suite *suite = suite_create("quantization");
   TCase *multipliers = tcase_create("multipliers"), *numbers = tcase_create("numbers");
-  tcase_add_loop_test(multipliers, multipliers_are_tflites, 0, sizeof known / sizeof *known);
-  tcase_add_test(multipliers, there_is_none_of_others);
-  tcase_add_test(multipliers, there_is_no_hard_swish_of_scales_too_far_apart);
-  tcase_add_test(multipliers, a_multiplier_is_its_factor);
-  tcase_add_test(multipliers, halves_go_away_from_zero);
+  tcase_add_loop_test(multipliers, multipliers_equal_tflites, 0, sizeof known / sizeof *known);
+  tcase_add_test(multipliers, other_factors_are_refused);
+  tcase_add_test(multipliers, hard_swish_refuses_scales_too_far_apart);
+  tcase_add_test(multipliers, a_multiplier_approximates_its_factor);
+  tcase_add_test(multipliers, halves_are_rounded);
   tcase_add_test(multipliers, scales_are_multiplied_as_the_operator_does);
-  tcase_add_test(numbers, reals_become_the_nearest_number);
+  tcase_add_test(numbers, reals_become_the_nearest_integer);
   tcase_add_test(numbers, activations_are_bounds);
   suite_add_tcase(suite, multipliers);
   suite_add_tcase(suite, numbers);

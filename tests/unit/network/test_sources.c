@@ -1,5 +1,5 @@
-/* Covers network/sources.c: lists of sources: what parts and joins of lists hold, element by
- * element; and what is no operand. */
+/* Covers network/sources.c: joining lists of sources and taking parts of them, compared element by
+ * element with the maps that the lists stand for; and checks of operands. */
 #include "network/network.h"
 #include "base/blocks.h"
 #include "tests/support/support.h"
@@ -10,9 +10,9 @@
 
 Suite *sources_suite(void);
 
-/* ---- lists, and what they mean ---- */
+/* ---- lists and the maps they stand for ---- */
 
-/* Tensor, row and channel of each row and channel of a map. */
+/* The tensor, row and channel where one row of one channel of a map is found. */
 struct meaning {
   int tensor, row, channel;
 };
@@ -25,6 +25,7 @@ struct map {
   struct meaning at[MOST_ROWS][MOST_CHANNELS];
 };
 
+/* A map that is a random part of one tensor. */
 static struct map *random_leaf(struct test_rng *rng, int rows, int channels)
 {
   struct map *m = calloc(1, sizeof *m);
@@ -47,7 +48,7 @@ static void release(struct map *m)
   free(m);
 }
 
-/* Compares a walk over bands and slices with the map. */
+/* Compares all bands and slices of the list with the map. */
 static void check_map(const struct map *m)
 {
   const struct mafat_sources *s = &m->sources;
@@ -77,7 +78,7 @@ static void check_map(const struct map *m)
   ck_assert_int_eq(seen, m->rows * m->channels);
 }
 
-/* Slices lie alike in all bands: in the same lanes of their blocks, or each within one. */
+/* Checks that slice i of all bands begins at the same lane of a block, or is within one block. */
 static void check_lanes(const struct mafat_sources *s)
 {
   for (int i = 0; i < mafat_sources_count(s); i++) {
@@ -86,8 +87,9 @@ static void check_lanes(const struct mafat_sources *s)
   }
 }
 
-/* ---- made of others ---- */
+/* ---- maps made of other maps ---- */
 
+/* A random map of this size, made by up to `depth` steps of joining and taking parts. */
 static struct map *random_map(struct test_rng *rng, int rows, int channels, int depth);
 
 static struct map *joined_rows(struct test_rng *rng, int rows, int channels, int depth)
@@ -146,7 +148,7 @@ static struct map *random_map(struct test_rng *rng, int rows, int channels, int 
   return m;
 }
 
-START_TEST(parts_and_joins_hold_what_they_are_made_of)
+START_TEST(parts_and_joins_hold_the_right_elements)
 {
   struct test_rng rng = test_rng(61000 + (uint64_t)_i);
   for (int i = 0; i < 50; i++)
@@ -155,13 +157,13 @@ START_TEST(parts_and_joins_hold_what_they_are_made_of)
 }
 END_TEST
 
-/* Rows of a source among rows of the operand. */
-START_TEST(rows_of_a_source)
+/* Rows of the operand are converted to rows of the source's tensor. */
+START_TEST(rows_are_converted)
 {
   static const struct {
-    int first,
-        above; /* rows of its tensor, and of the operand, before it: 0 above: it is the only one */
-    struct mafat_span in, expected;
+    int first;               /* first row of the tensor */
+    int above;               /* rows of the operand before the source; 0: it is the only source */
+    struct mafat_span in, expected; /* rows of the operand; of the tensor */
   } rows[] = {
       {0, 0, {0, 8}, {0, 8}},    {0, 0, {2, 5}, {2, 5}},    {3, 0, {2, 5}, {5, 8}},
       {3, 10, {8, 12}, {3, 5}},  {3, 10, {16, 18}, {9, 11}}, {3, 10, {0, 10}, {0, 0}},
@@ -173,14 +175,14 @@ START_TEST(rows_of_a_source)
     struct mafat_sources sources = {list + 2 - bands, 1, bands};
     struct mafat_span found = mafat_sources_rows(&sources, bands - 1, rows[i].in);
     ck_assert_msg(found.begin == rows[i].expected.begin && found.end == rows[i].expected.end,
-                  "row %zu: %d to %d", i, found.begin, found.end);
+                  "case %zu: found %d to %d", i, found.begin, found.end);
   }
 }
 END_TEST
 
-/* 64 x 64 single channels in single rows are as many as may be; one more is refused, and nothing is
- * lost. */
-START_TEST(there_is_a_limit)
+/* A list of 64 x 64 sources, the most allowed, cannot be joined with another, and is unchanged by
+ * the attempt. */
+START_TEST(too_many_sources_are_refused)
 {
   struct mafat_source single = {0, 0, 1, 0, 1};
   struct mafat_sources one = {&single, 1, 1}, row = {calloc(1, sizeof single), 1, 1}, all;
@@ -197,10 +199,10 @@ START_TEST(there_is_a_limit)
 }
 END_TEST
 
-/* ---- what is no operand ---- */
+/* ---- checks of operands ---- */
 
-/* Layer 2 reads it: 8 rows of 10 columns of 36 channels; layer 0 has 36 channels, 1 has 40, the
- * input (4) 36. */
+/* Layer 2 reads the operand, of 8 rows, 10 columns and 36 channels. Tensor 0 has 36 channels,
+ * tensor 1 has 40, the input (tensor 4) has 36. */
 #define CFG \
   "[net]\nheight=8\nwidth=10\nchannels=36\n[conv]\nfilters=36\n[conv]\nfilters=40\n[activation]" \
   "\nactivation=relu\n" \
@@ -211,7 +213,7 @@ enum { READER = 2 };
 struct fault_row {
   struct mafat_source list[4];
   int n, n_bands;
-  const char *fault; /* NULL: none */
+  const char *fault; /* part of the expected message; NULL: none */
 };
 
 static const struct fault_row fault_rows[] = {
@@ -248,7 +250,8 @@ static const struct fault_row fault_rows[] = {
     {{{1, 0, 36, 0, 4}, {0, 0, 36, 0, 4}}, 1, 2, "are in blocks of different widths"},
 };
 
-START_TEST(what_is_no_operand_is_refused)
+/* Invalid operands are refused by a message that begins with file and line. */
+START_TEST(invalid_operands_are_refused)
 {
   const struct fault_row *r = &fault_rows[_i];
   struct mafat_network *n = test_network(CFG);
@@ -260,9 +263,9 @@ START_TEST(what_is_no_operand_is_refused)
   o->sources = (struct mafat_sources){list, r->n, r->n_bands};
   int code = mafat_network_check_operand(
       n, READER, 0, &(struct mafat_infer_context){"test.cfg", 7, READER, "relu", &d});
-  ck_assert_msg((code == MAFAT_OK) == !r->fault, "row %d: %d, %s", _i, code, d.text);
-  ck_assert_msg(!r->fault || strstr(d.text, r->fault), "row %d: %s", _i, d.text);
-  ck_assert_msg(!r->fault || strncmp(d.text, "test.cfg:7: ", 12) == 0, "row %d: %s", _i, d.text);
+  ck_assert_msg((code == MAFAT_OK) == !r->fault, "case %d: %d, %s", _i, code, d.text);
+  ck_assert_msg(!r->fault || strstr(d.text, r->fault), "case %d: %s", _i, d.text);
+  ck_assert_msg(!r->fault || strncmp(d.text, "test.cfg:7: ", 12) == 0, "case %d: %s", _i, d.text);
   o->sources = (struct mafat_sources){own, 1, 1};
   mafat_network_close(&n);
 }
@@ -273,11 +276,11 @@ Suite *sources_suite(void)
   Suite *s = suite_create("sources");
   TCase *lists = tcase_create("lists"), *faults = tcase_create("faults");
   tcase_set_timeout(lists, 60);
-  tcase_add_loop_test(lists, parts_and_joins_hold_what_they_are_made_of, 0, test_seeds(20));
-  tcase_add_test(lists, rows_of_a_source);
-  tcase_add_test(lists, there_is_a_limit);
+  tcase_add_loop_test(lists, parts_and_joins_hold_the_right_elements, 0, test_seeds(20));
+  tcase_add_test(lists, rows_are_converted);
+  tcase_add_test(lists, too_many_sources_are_refused);
   suite_add_tcase(s, lists);
-  tcase_add_loop_test(faults, what_is_no_operand_is_refused, 0,
+  tcase_add_loop_test(faults, invalid_operands_are_refused, 0,
                       sizeof fault_rows / sizeof *fault_rows);
   suite_add_tcase(s, faults);
   return s;
