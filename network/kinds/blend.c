@@ -128,7 +128,7 @@ static const char *check_integers(const struct mafat_network *n, int layer)
     .in_place = true,                               \
     .infer = infer,                                 \
     .in_span = in_span,                             \
-    .numbers = check_integers,                             \
+    .numbers = check_integers,                      \
   }
 
 const struct mafat_kind mafat_kind_shortcut = BLEND("shortcut");

@@ -83,7 +83,7 @@ const struct mafat_kind mafat_kind_maxpool = {
     .pools = true,
     .infer = infer,
     .in_span = in_span,
-    .numbers = pool_numbers,
+    .numbers = check_integers,
 };
 
 const struct mafat_kind mafat_kind_local_avgpool = {
@@ -95,5 +95,5 @@ const struct mafat_kind mafat_kind_local_avgpool = {
     .within = true,
     .infer = infer,
     .in_span = in_span,
-    .numbers = pool_numbers,
+    .numbers = check_integers,
 };

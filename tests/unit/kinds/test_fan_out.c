@@ -1,7 +1,7 @@
 /* Covers predictor/plan/{partition, usage}.c, predictor/schedule/{parts_inputs, parts_order}.c:
- * small graphs of layers that no cfg has, in parts: attention by rows of queries and by heads,
- * so that its scores never exist whole; embeddings, their mean over tokens and a dense layer by
- * features. */
+ * networks of layers that cfgs do not have, split into parts, give the same outputs as unsplit.
+ * Attention is split by queries and by heads, so that its scores are never in memory as a whole;
+ * embeddings, their mean over tokens and a dense layer are split by features. */
 #include "predictor/plan/parts.h"
 #include "predictor/planning/planning.h"
 #include "runner/engine/executor.h"
@@ -27,7 +27,7 @@ static void read_from(struct mafat_network *n, struct mafat_layer *l, int tensor
   test_add_operand(l, &o);
 }
 
-/* Turns a layer into another kind; operands are added after its own. */
+/* Turns a layer into one of another type without operands, which the caller then adds. */
 static struct mafat_layer *become(struct mafat_network *n, int layer, enum mafat_layer_type type)
 {
   struct mafat_layer *l = &n->layers[layer];
@@ -49,8 +49,8 @@ static void infer(struct mafat_network *n, int layer)
 #define POINT "[convolutional]\nfilters=32\nsize=1\nstride=1\nactivation=linear\n"
 #define COPY "[activation]\nactivation=linear\n"
 
-/* Queries, keys and values of three heads, each a row of a map whose columns are tokens: scores,
- * probabilities, what they choose. */
+/* Attention of three heads: queries, keys and values are maps whose rows are heads and whose
+ * columns are tokens; then scores, probabilities, and values weighted by them. */
 static struct mafat_network *attention(void)
 {
   char cfg[1024];
@@ -77,8 +77,7 @@ static struct mafat_network *attention(void)
   return n;
 }
 
-/* Columns of a table by the input's first channel, their mean, and a layer that sums all its
- * features. */
+/* Columns of a table chosen by the input's first channel, their mean, and a dense layer. */
 static struct mafat_network *embedding(void)
 {
   char cfg[1024];
@@ -108,8 +107,8 @@ static struct mafat_network *embedding(void)
 
 struct answer {
   float *out;
-  size_t bytes, bound;
-  int n_buffers[8]; /* of the layers */
+  size_t bytes, bound; /* of the arena; lower bound of the arena */
+  int n_buffers[8];    /* [layer]: partition buffers of its output */
 };
 
 static struct answer run(const struct mafat_network *n, const char *text, int threads,
@@ -157,71 +156,73 @@ static struct answer run(const struct mafat_network *n, const char *text, int th
 
 struct fan_out {
   const char *plan;
-  int layer, n_buffers; /* of what it puts out */
-  bool less;         /* memory than whole */
+  int layer, n_buffers; /* the layer's output is in n_buffers partition buffers */
+  bool less;            /* the plan needs less memory than without splits */
 };
+
+/* Runs the network with and without splits, and compares outputs, buffers and memory. */
 
 static void check_fan_out(struct mafat_network *n, const struct fan_out *f, int number)
 {
   const struct mafat_kernels *level = test_level(number);
   struct answer whole = run(n, "1x1", 1, level), split = run(n, f->plan, 1 + number % 3, level);
   size_t bytes = (size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof(float);
-  ck_assert_msg(memcmp(whole.out, split.out, bytes) == 0, "%s: other bits than 1x1's", f->plan);
+  ck_assert_msg(memcmp(whole.out, split.out, bytes) == 0, "%s: outputs differ from 1x1's", f->plan);
   ck_assert_msg(split.n_buffers[f->layer] == f->n_buffers,
-                "%s: layer %d lies in %d partition buffers, not %d", f->plan, f->layer,
-                split.n_buffers[f->layer], f->n_buffers);
-  ck_assert_msg(!f->less || number % 3 || split.bytes < whole.bytes, "%s: %zu bytes, whole %zu",
-                f->plan, split.bytes, whole.bytes);
+                "%s: layer %d: expected %d partition buffers, found %d", f->plan, f->layer,
+                f->n_buffers, split.n_buffers[f->layer]);
+  ck_assert_msg(!f->less || number % 3 || split.bytes < whole.bytes,
+                "%s: %zu bytes, %zu without splits", f->plan, split.bytes, whole.bytes);
   free(whole.out);
   free(split.out);
   mafat_network_close(&n);
 }
 
-/* Scores are 3 x 37 x 37: of layer 3. */
+/* Layer 3 computes the scores, 3 x 37 x 37. */
 static const struct fan_out attentions[] = {
     {"split(w4:3-5)/order=postorder", 3, 4, false},
     {"split(w4:3-5)/order=best", 4, 4, true},
     {"split(h3:3-5)/order=postorder", 3, 3, true},
     {"split(h3:3-5,w5:3-5)/order=postorder", 3, 15, true},
-    {"split(h3:0-5)/order=best", 1, 3, true},    /* heads from their queries, keys and values on */
+    {"split(h3:0-5)/order=best", 1, 3, true},    /* queries, keys and values by heads, too */
     {"split(h3:0-5,w5:3-5)/order=best", 0, 3, true},
     {"split(w37:3-5):streamed/order=sp", 4, 37, false},
     {"split(w4:3-6)/order=forward", 5, 4, false},
-    {"split(c2:3)", 3, 1, false},                /* whose probabilities are of all of them */
-    {"split(c2:5)", 5, 2, false},                /* a product has no panels: 16 and 16 */
+    {"split(c2:3)", 3, 1, false},                /* layer 4 needs all scores of a query */
+    {"split(c2:5)", 5, 2, false},                /* parts of 16 channels: a product has no panels */
     {"split(w3:3)/4/split(h3:4-6)/order=best", 4, 3, false},
 };
 
-START_TEST(attention_by_queries_and_heads)
+START_TEST(attention_is_split_by_queries_and_heads)
 {
   check_fan_out(attention(), &attentions[_i], _i);
 }
 END_TEST
 
 static const struct fan_out embeddings[] = {
-    {"split(c5:1-2)/order=postorder", 1, 5, true}, /* 80 features: 16 each */
+    {"split(c5:1-2)/order=postorder", 1, 5, true}, /* 16 of 80 features each */
     {"split(c2:0-2)/order=best", 0, 2, true},
     {"split(c[32,64]:0-3)/order=postorder", 2, 3, true}, /* fan-out, gather, mean, fan-in */
     {"split(c5:1-3)/order=postorder", 2, 5, true},
-    {"split(c10:1-2)/order=postorder", 1, 10, true}, /* of less than a block: 8, */
+    {"split(c10:1-2)/order=postorder", 1, 10, true}, /* parts of a block: 8 features, */
     {"split(c20:1-2)/order=best", 1, 20, true},      /* 4, */
-    {"split(c40:1-2)/order=postorder", 1, 40, true},
-    {"split(c80:1-2)", 1, 80, false},                /* one */
+    {"split(c40:1-2)/order=postorder", 1, 40, true}, /* 2, */
+    {"split(c80:1-2)", 1, 80, false},                /* 1 */
     {"split(c80:1-2)/order=postorder", 1, 80, true},
     {"split(c5:1-3):loaded", 1, 5, false},
-    {"split(c10:0-2)/order=postorder", 0, 10, true}, /* the table, too: of 8, */
+    {"split(c10:0-2)/order=postorder", 0, 10, true}, /* the table, too: 8 features, */
     {"split(c20:0-2)", 0, 20, false},                /* 4 */
     {"split(w7:1)", 1, 1, false}, /* the mean reads across tokens */
 };
 
-START_TEST(embedding_mean_and_dense_by_features)
+START_TEST(embedding_mean_and_dense_are_split_by_features)
 {
   check_fan_out(embedding(), &embeddings[_i], _i);
 }
 END_TEST
 
-/* Convolutions whose parts begin anywhere in a panel, and pools behind them; the last one reads
- * whole maps. */
+/* Convolutions, whose parts may begin in the middle of a panel, each followed by a pool; the last
+ * layer reads whole maps. */
 static struct mafat_network *narrow(void)
 {
   return test_network("[net]\nheight=23\nwidth=19\nchannels=3\n"
@@ -236,23 +237,23 @@ static const struct fan_out narrows[] = {
     {"split(c2:0-1)/order=postorder", 0, 2, true},
     {"split(c4:0-1)/order=best", 0, 4, true},
     {"split(c8:0-1)/order=postorder", 0, 8, true},
-    {"split(c8:0-1)", 1, 1, false}, /* a convolution reads it */
+    {"split(c8:0-1)", 1, 1, false}, /* layer 2, a convolution, needs all channels */
     {"split(c3:2-3)/order=postorder", 2, 3, false},
     {"split(c6:2-3)/order=postorder", 2, 6, false},
     {"split(c24:2-3)/order=sp", 2, 24, false},
     {"split(c4:0-1,c12:2-3)/order=best", 2, 12, true},
     {"split(h3:0-1,c4:0-1)/order=best", 0, 12, true},
-    {"split(c4:0)", 0, 1, false}, /* the pool reads all of a block at once */
+    {"split(c4:0)", 0, 1, false}, /* the pool, which is not split, reads whole blocks */
 };
 
-START_TEST(convolutions_and_pools_by_some_filters_of_a_block)
+START_TEST(convolutions_and_pools_are_split_within_blocks)
 {
   check_fan_out(narrow(), &narrows[_i], _i);
 }
 END_TEST
 
-/* Plans that are refused: nothing is stored after weights that are read past their end, weights
- * that are not kept, parts of different sizes. */
+/* Plans that are refused: their parts are not whole blocks, but the weights would be read past
+ * their end, the weights do not stay in memory, or parts differ in size. */
 static const char *const coarse[] = {
     "split(c2:4)",   "split(c2:0-1):loaded", "split(c2:0-1):streamed",
     "split(c3:0-1)", "split(c[4]:0-1)",      "split(c5:2-3)"};
@@ -270,7 +271,7 @@ START_TEST(other_parts_are_of_whole_blocks)
 }
 END_TEST
 
-/* The second goes on with sums over what the first one puts out. */
+/* Two convolutions. If they are split along channels, parts of the second continue sums. */
 static struct mafat_network *chained(int size)
 {
   char cfg[400];
@@ -283,16 +284,16 @@ static struct mafat_network *chained(int size)
   return test_network(cfg);
 }
 
-START_TEST(sums_go_on_by_some_channels_of_a_block)
+START_TEST(sums_are_continued_within_a_block)
 {
   static const struct fan_out pixels = {"split(c4:0-1)/2/1x1", 0, 1, false};
   check_fan_out(chained(1), &pixels, _i);
 }
 END_TEST
 
-/* They are of all taps of a block's channels, tap by tap: of some channels after the others they
- * would be other bits. */
-START_TEST(sums_of_taps_go_on_by_whole_blocks)
+/* A convolution adds the channels of a block for one tap of its window after the other. Parts of a
+ * block would add in another order, so parts must be whole blocks. */
+START_TEST(sums_of_taps_are_continued_by_whole_blocks)
 {
   struct mafat_network *n = chained(2);
   struct mafat_plan *plan;
@@ -304,8 +305,8 @@ START_TEST(sums_of_taps_go_on_by_whole_blocks)
 }
 END_TEST
 
-/* A pool over rows of what lies before it, and behind them those of the input, whose pixels are as
- * wide as a block. */
+/* A pool that reads rows of the layer before it and, below them, rows of the input, whose pixels
+ * have a whole block of channels. */
 static struct mafat_network *joined(void)
 {
   enum { ROWS = 9, COLUMNS = 7, CHANNELS = 16 };
@@ -332,7 +333,7 @@ START_TEST(rows_of_several_maps_are_of_whole_blocks)
 }
 END_TEST
 
-/* A pool over both halves of a convolution's channels, the second first. */
+/* A pool that reads the second half of a convolution's channels, then the first half. */
 static struct mafat_network *halves(int filters)
 {
   char cfg[600];
@@ -354,8 +355,8 @@ static const struct {
     {16, {"split(c2:0-4)/5/1x1", 0, 2, false}},
     {16, {"split(c4:0-4)/5/1x1", 0, 4, false}},
     {24, {"split(c6:0-4)/5/1x1", 0, 6, false}},
-    {24,
-     {"split(c3:0-4)/5/1x1", 0, 1, false}}}; /* 8 each, of which 4 would be one's and 4 another's */
+    /* 8 channels that are read together would be in two parts. */
+    {24, {"split(c3:0-4)/5/1x1", 0, 1, false}}};
 
 START_TEST(parts_of_blocks_are_read_from_where_they_begin)
 {
@@ -363,8 +364,8 @@ START_TEST(parts_of_blocks_are_read_from_where_they_begin)
 }
 END_TEST
 
-/* Channels that are reduced to one need all of them. */
-START_TEST(means_over_channels_are_not_cut)
+/* A mean over channels cannot be split along channels. */
+START_TEST(means_over_channels_are_not_split)
 {
   struct mafat_network *n = embedding();
   struct mafat_plan *plan;
@@ -383,19 +384,19 @@ Suite *fan_out_suite(void)
   Suite *s = suite_create("fan_out");
   TCase *t = tcase_create("fan_out");
   tcase_set_timeout(t, 60);
-  tcase_add_loop_test(t, attention_by_queries_and_heads, 0,
+  tcase_add_loop_test(t, attention_is_split_by_queries_and_heads, 0,
                       (int)(sizeof attentions / sizeof *attentions));
-  tcase_add_loop_test(t, embedding_mean_and_dense_by_features, 0,
+  tcase_add_loop_test(t, embedding_mean_and_dense_are_split_by_features, 0,
                       (int)(sizeof embeddings / sizeof *embeddings));
-  tcase_add_loop_test(t, sums_go_on_by_some_channels_of_a_block, 0, 6);
+  tcase_add_loop_test(t, sums_are_continued_within_a_block, 0, 6);
   tcase_add_loop_test(t, rows_of_several_maps_are_of_whole_blocks, 0, 6);
   tcase_add_loop_test(t, parts_of_blocks_are_read_from_where_they_begin, 0,
                       (int)(sizeof slices / sizeof *slices));
-  tcase_add_test(t, sums_of_taps_go_on_by_whole_blocks);
-  tcase_add_loop_test(t, convolutions_and_pools_by_some_filters_of_a_block, 0,
+  tcase_add_test(t, sums_of_taps_are_continued_by_whole_blocks);
+  tcase_add_loop_test(t, convolutions_and_pools_are_split_within_blocks, 0,
                       (int)(sizeof narrows / sizeof *narrows));
   tcase_add_loop_test(t, other_parts_are_of_whole_blocks, 0, (int)(sizeof coarse / sizeof *coarse));
-  tcase_add_test(t, means_over_channels_are_not_cut);
+  tcase_add_test(t, means_over_channels_are_not_split);
   suite_add_tcase(s, t);
   return s;
 }

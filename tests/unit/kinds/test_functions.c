@@ -1,6 +1,6 @@
-/* Covers runner/kernels/functions.c: activations that are no level's: what they are called, to
- * 1e-6 of it, in arrays of any length as alone, and what they make of what is no number or has
- * no end. */
+/* Covers runner/kernels/functions.c: activations that are the same at all levels of kernels: they
+ * differ from the exact function by at most 1e-6, are the same in arrays of any length, and are
+ * right for infinities and NaN. */
 #include "runner/kernels/functions.h"
 #include "tests/kernels/kernel_exact.h"
 #include "tests/support/support.h"
@@ -29,8 +29,8 @@ static float value_of(float x, struct mafat_activating f)
   return x;
 }
 
-/* Effect of rounding the exponents of e: for gelu by tanh and for swish the exponent is a
- * rounded product. An addition can cancel it. */
+/* The allowed error of f(x). For gelu by tanh and for swish, the exponent of e is a product, whose
+ * rounding adds to the error; for some functions, a sum cancels most of the result. */
 static double tolerance_of(double x, double want, const struct mafat_activating *f)
 {
   double relative = 1e-6, exponent = 0;
@@ -55,7 +55,7 @@ static void check_at(float x, const struct mafat_activating *f)
                 (double)found);
 }
 
-START_TEST(functions_are_what_they_are_called)
+START_TEST(functions_are_near_the_exact_ones)
 {
   struct test_rng rng = test_rng(61000 + (uint64_t)_i);
   for (int round = 0; round < 4; round++) {
@@ -70,7 +70,7 @@ START_TEST(functions_are_what_they_are_called)
 }
 END_TEST
 
-START_TEST(a_function_of_an_array_is_that_of_each_element)
+START_TEST(arrays_give_the_same_as_single_elements)
 {
   struct test_rng rng = test_rng(62000 + (uint64_t)_i);
   struct mafat_activating f = random_function(&rng, _i);
@@ -87,7 +87,7 @@ START_TEST(a_function_of_an_array_is_that_of_each_element)
 }
 END_TEST
 
-START_TEST(extremes_stay_what_they_are)
+START_TEST(extreme_inputs_are_right)
 {
   struct test_rng rng = test_rng(63000 + (uint64_t)_i);
   struct mafat_activating f = random_function(&rng, _i);
@@ -105,7 +105,7 @@ START_TEST(extremes_stay_what_they_are)
 }
 END_TEST
 
-START_TEST(no_number_is_none_where_it_can_be)
+START_TEST(nan_gives_nan)
 {
   static const enum mafat_activation kinds[] = {
       MAFAT_SOFTSIGN, MAFAT_GELU, MAFAT_GELU_TANH, MAFAT_SCALED_SWISH, MAFAT_EXACT_TANH,
@@ -126,13 +126,13 @@ Suite *functions_suite(void)
   Suite *s = suite_create("functions");
   TCase *t = tcase_create("functions");
   tcase_set_timeout(t, 60);
-  tcase_add_loop_test(t, functions_are_what_they_are_called, MAFAT_N_KERNEL_ACTIVATIONS,
+  tcase_add_loop_test(t, functions_are_near_the_exact_ones, MAFAT_N_KERNEL_ACTIVATIONS,
                       MAFAT_N_ACTIVATIONS);
-  tcase_add_loop_test(t, a_function_of_an_array_is_that_of_each_element, MAFAT_N_KERNEL_ACTIVATIONS,
+  tcase_add_loop_test(t, arrays_give_the_same_as_single_elements, MAFAT_N_KERNEL_ACTIVATIONS,
                       MAFAT_N_ACTIVATIONS);
-  tcase_add_loop_test(t, extremes_stay_what_they_are, MAFAT_N_KERNEL_ACTIVATIONS,
+  tcase_add_loop_test(t, extreme_inputs_are_right, MAFAT_N_KERNEL_ACTIVATIONS,
                       MAFAT_N_ACTIVATIONS);
-  tcase_add_test(t, no_number_is_none_where_it_can_be);
+  tcase_add_test(t, nan_gives_nan);
   suite_add_tcase(s, t);
   return s;
 }

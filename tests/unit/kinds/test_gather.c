@@ -1,5 +1,5 @@
-/* Covers {network, predictor, runner/engine}/kinds/gather.c: columns of a table by their
- * numbers, against what they mean. */
+/* Covers {network, predictor, runner/engine}/kinds/gather.c: columns of a table chosen by their
+ * indices, compared with a direct computation. */
 #include "tests/support/problem.h"
 #include "tests/support/work.h"
 
@@ -16,7 +16,7 @@ static double gathered(const void *problem, int c, int y, int x)
   return test_problem_at(p, 1, c, 0, number < 0 ? number + n : number);
 }
 
-START_TEST(outputs_are_columns)
+START_TEST(outputs_are_chosen_columns)
 {
   struct test_rng rng = test_rng(74000 + (uint64_t)_i);
   for (int i = 0; i < 8; i++) {
@@ -85,7 +85,7 @@ Suite *gather_suite(void)
   Suite *s = suite_create("gather");
   TCase *t = tcase_create("gather");
   tcase_set_timeout(t, 60);
-  tcase_add_loop_test(t, outputs_are_columns, 0, test_seeds(20));
+  tcase_add_loop_test(t, outputs_are_chosen_columns, 0, test_seeds(20));
   tcase_add_test(t, outputs_are_counted_as_moved);
   tcase_add_test(t, shapes_are_checked);
   suite_add_tcase(s, t);

@@ -1,5 +1,6 @@
-/* Covers runner/kernels/{integer, integer_functions}.c: what networks of integers compute number
- * by number, against the written rule: every number of every table, bit for bit. */
+/* Covers runner/kernels/{integer, integer_functions}.c: the elementwise functions of integer
+ * (quantized) networks: each entry of each table is compared, bit for bit, with the reference in
+ * tests/kernels/integer_rule.h; and sums, multipliers and shifts of extreme values. */
 #include "base/blocks.h"
 #include "runner/kernels/integer.h"
 #include "runner/kernels/integer_functions.h"
@@ -15,7 +16,7 @@
 
 Suite *integer_functions_suite(void);
 
-enum { SEEDS = 200, SIGNED = MAFAT_SIGNED_TO_BYTE };
+enum { SEEDS = 200, TO_BYTE = MAFAT_SIGNED_TO_BYTE /* an int8 plus this is stored as a byte */ };
 
 static float random_scale(struct test_rng *rng)
 {
@@ -32,10 +33,10 @@ static struct mafat_quantization random_quantization(struct test_rng *rng)
   return q;
 }
 
-/* Quantization in a file of int8. */
+/* The same zero point and bounds as int8, as the rule has them. */
 static struct mafat_rule_output as_signed(const struct mafat_quantization *q)
 {
-  return (struct mafat_rule_output){q->zero - SIGNED, q->least - SIGNED, q->most - SIGNED};
+  return (struct mafat_rule_output){q->zero - TO_BYTE, q->least - TO_BYTE, q->most - TO_BYTE};
 }
 
 static struct mafat_rule_scale factor_of(double real)
@@ -43,9 +44,9 @@ static struct mafat_rule_scale factor_of(double real)
   return mafat_rule_scale_of(real);
 }
 
-/* ONNX's Clip is the smaller of the most and of the larger of the least and x, whichever of the
- * bounds is larger. */
-START_TEST(clips_of_crossed_bounds_are_the_most)
+/* ONNX defines Clip(x) = min(max(x, least), most), even if least > most; then the result is always
+ * most. */
+START_TEST(clip_with_least_above_most_gives_most)
 {
   const struct mafat_integer_kernels *kernels =
       mafat_integer_kernels_find(mafat_kernels_find(NULL));
@@ -60,19 +61,20 @@ START_TEST(clips_of_crossed_bounds_are_the_most)
 }
 END_TEST
 
-START_TEST(tables_are_the_rules)
+/* Tables of requantization, concatenation and activations equal the rule's results. */
+START_TEST(tables_match_the_rule)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
   struct mafat_quantization in = random_quantization(&rng), out = random_quantization(&rng);
   const struct mafat_rule_output to = as_signed(&out);
   const float slope = (float)test_random_int(&rng, -2000, 2000) / 1000;
-  uint8_t fixed[256], joined[256], logistic[256], tangent[256], leaky[256], swish[256];
+  uint8_t fixed[256], concat[256], logistic[256], tangent[256], leaky[256], swish[256];
   const struct mafat_integer_kernels *kernels =
       mafat_integer_kernels_find(mafat_kernels_find(NULL));
   const bool can = mafat_quantization_can_hard_swish(&in, &out);
-  const int zero = in.zero - SIGNED;
+  const int zero = in.zero - TO_BYTE;
   out.rounding = MAFAT_REQUANTIZE_FLOAT;
-  mafat_integer_table_requantize(kernels, joined, &in,
+  mafat_integer_table_requantize(kernels, concat, &in,
                                  &(struct mafat_quantization){out.scale, out.zero, 0, 255,
                                                               MAFAT_REQUANTIZE_FLOAT, 0});
   out.rounding = MAFAT_REQUANTIZE_FIXED;
@@ -89,20 +91,21 @@ START_TEST(tables_are_the_rules)
                           below = factor_of(fabs((double)negative));
   if (negative < 0) below.multiplier = -below.multiplier;
   for (int u = 0; u < 256; u++) {
-    const int q = u - SIGNED;
+    const int q = u - TO_BYTE;
     ck_assert_int_eq(fixed[u],
-                     SIGNED + mafat_rule_requantise(
+                     TO_BYTE + mafat_rule_requantise(
                                   q, zero, factor_of((double)in.scale / (double)out.scale), to));
-    ck_assert_int_eq(joined[u], mafat_rule_join(u, in.zero, in.scale, out.zero, out.scale));
-    ck_assert_int_eq(logistic[u], SIGNED + mafat_rule_logistic(q, zero, in.scale));
-    ck_assert_int_eq(tangent[u], SIGNED + mafat_rule_tanh(q, zero, in.scale));
-    ck_assert_int_eq(leaky[u], SIGNED + mafat_rule_leaky(q, zero, above, below, to));
-    if (can) ck_assert_int_eq(swish[u], SIGNED + mafat_rule_hard_swish(&h, q));
+    ck_assert_int_eq(concat[u], mafat_rule_join(u, in.zero, in.scale, out.zero, out.scale));
+    ck_assert_int_eq(logistic[u], TO_BYTE + mafat_rule_logistic(q, zero, in.scale));
+    ck_assert_int_eq(tangent[u], TO_BYTE + mafat_rule_tanh(q, zero, in.scale));
+    ck_assert_int_eq(leaky[u], TO_BYTE + mafat_rule_leaky(q, zero, above, below, to));
+    if (can) ck_assert_int_eq(swish[u], TO_BYTE + mafat_rule_hard_swish(&h, q));
   }
 }
 END_TEST
 
-START_TEST(softmax_is_the_rules)
+/* Softmax of few and many inputs equals the rule's. */
+START_TEST(softmax_matches_the_rule)
 {
   enum { MOST = 1200 };
   struct test_rng rng = test_rng((uint64_t)_i);
@@ -115,16 +118,16 @@ START_TEST(softmax_is_the_rules)
   int32_t exponentials[256];
   for (int i = 0; i < n; i++) {
     in[i] = (uint8_t)test_random_int(&rng, least, 255);
-    q[i] = (int16_t)(in[i] - SIGNED);
+    q[i] = (int16_t)(in[i] - TO_BYTE);
   }
   mafat_integer_exponentials(exponentials, scale, beta);
   mafat_integer_softmax(exponentials, in, out, n);
   mafat_rule_softmax(q, wanted, n, scale, beta);
-  for (int i = 0; i < n; i++) ck_assert_int_eq(out[i], wanted[i] + SIGNED);
+  for (int i = 0; i < n; i++) ck_assert_int_eq(out[i], wanted[i] + TO_BYTE);
 }
 END_TEST
 
-START_TEST(means_are_the_rules)
+START_TEST(means_match_the_rule)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
   const struct mafat_quantization in = random_quantization(&rng), out = random_quantization(&rng);
@@ -135,11 +138,11 @@ START_TEST(means_are_the_rules)
   ck_assert_int_eq(
       mafat_integer_mean(sum, n, in.zero, (struct mafat_multiplier){scale.multiplier, scale.shift},
                          &out),
-      SIGNED + mafat_rule_mean(sum - (int64_t)SIGNED * n, n, in.zero - SIGNED, scale, to));
+      TO_BYTE + mafat_rule_mean(sum - (int64_t)TO_BYTE * n, n, in.zero - TO_BYTE, scale, to));
 }
 END_TEST
 
-/* Which points of an axis TFLite's flags mean. */
+/* Resampling settings that correspond to TFLite's align_corners and half_pixel_centers. */
 static struct mafat_resample resample_of(enum mafat_rule_grid grid, enum mafat_precision precision,
                                          int out_h, int out_w)
 {
@@ -152,7 +155,7 @@ static struct mafat_resample resample_of(enum mafat_rule_grid grid, enum mafat_p
                                  .x.size = out_w};
 }
 
-START_TEST(resized_rows_are_the_rules)
+START_TEST(resized_rows_match_the_rule)
 {
   enum { SIDE = 9, MOST = 20, CHANNELS = 16 };
   struct test_rng rng = test_rng((uint64_t)_i);
@@ -168,7 +171,7 @@ START_TEST(resized_rows_are_the_rules)
   struct mafat_quantization q = {.scale = 1, .most = 255, .is_signed = is_signed};
   for (int i = 0; i < h * w * c; i++) {
     bytes[i] = (uint8_t)test_random_int(&rng, 0, 255);
-    map[i] = (int16_t)(bytes[i] - (is_signed ? SIGNED : 0));
+    map[i] = (int16_t)(bytes[i] - (is_signed ? TO_BYTE : 0));
   }
   const struct mafat_resample r =
       resample_of(grid, is_signed ? MAFAT_POINTS_FIXED : MAFAT_POINTS_SINGLE, out_h, out_w);
@@ -184,7 +187,7 @@ START_TEST(resized_rows_are_the_rules)
   const struct mafat_rule_map in = {map, h, w, c, 0};
   for (int x = 0; x < out_w; x++)
     for (int ch = 0; ch < c; ch++)
-      ck_assert_int_eq(out[x * c + ch] - (is_signed ? SIGNED : 0),
+      ck_assert_int_eq(out[x * c + ch] - (is_signed ? TO_BYTE : 0),
                        (is_signed ? mafat_rule_bilinear
                                   : mafat_rule_bilinear_single)(&in, grid, out_h, out_w, y, x, ch));
 }
@@ -215,9 +218,9 @@ START_TEST(onnx_resizes_round_to_even)
 }
 END_TEST
 
-/* Points that are rounded may come to lie behind the last pixel, of many outputs: what is read lies
- * in the map. */
-START_TEST(rounded_points_lie_in_the_map)
+/* With many outputs, rounding can put a sample point past the last pixel. The pixels that are read
+ * must still be inside the map. */
+START_TEST(rounded_points_are_inside_the_map)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
   const int in = test_random_int(&rng, 1, 40),
@@ -236,7 +239,7 @@ START_TEST(rounded_points_lie_in_the_map)
 }
 END_TEST
 
-/* Valid scales that nobody would choose: all values are nearly 0. */
+/* Valid but useless scales: all values are nearly 0. */
 static const float finest[] = {0x1p-149f, 1e-30f, 1e-9f, 0x1p-29f, 0x1p-28f, 0x1p-27f};
 
 START_TEST(numbers_of_the_finest_scales_are_all_near_0)
@@ -257,9 +260,9 @@ START_TEST(numbers_of_the_finest_scales_are_all_near_0)
 }
 END_TEST
 
-/* A dense layer whose weights, and what its zero point takes, are each beyond 2^31, and little of
- * both together: undefined behaviour if they are added as signed numbers, which a sanitizer tells.
- */
+/* A dense layer whose weighted sum and whose correction by the zero point each exceed 2^31, but
+ * nearly cancel. Adding them as signed integers would be undefined behaviour, which
+ * UndefinedBehaviorSanitizer would report. */
 START_TEST(sums_are_modulo_32_bits)
 {
   enum { INPUTS = 70000, WIDTH = 8, ROOM = 16 };
@@ -272,7 +275,7 @@ START_TEST(sums_are_modulo_32_bits)
   ck_assert(in && weights);
   memset(in, 255, INPUTS);
   memset(weights, INT8_MIN, (size_t)INPUTS * WIDTH);
-  weights[0] = INT8_MAX; /* of the first filter 255 more */
+  weights[0] = INT8_MAX; /* 255 more than the others, so the first filter's sum is 255 * 255 */
   for (int f = 0; f < MAFAT_PANEL; f++) multipliers[f] = 1 << 30, shifts[f] = -8;
   const struct mafat_integer_block_slice block_slice = {&from, INPUTS, INPUTS};
   const struct mafat_integer_conv_call call = {.block_slices = &block_slice,
@@ -300,9 +303,9 @@ START_TEST(sums_are_modulo_32_bits)
 }
 END_TEST
 
-/* ---- the ends of sums and factors ---- */
+/* ---- extreme sums and factors ---- */
 
-static int32_t sum_at_an_end(struct test_rng *rng)
+static int32_t extreme_sum(struct test_rng *rng)
 {
   static const int32_t ends[] = {INT32_MIN, INT32_MIN + 1, INT32_MAX, 0, 1,
                                  -1,        1 << 30,       -(1 << 30)};
@@ -311,7 +314,7 @@ static int32_t sum_at_an_end(struct test_rng *rng)
   return (int32_t)((uint32_t)test_random(rng) << 8) >> test_random_int(rng, 0, 30);
 }
 
-static int32_t multiplier_at_an_end(struct test_rng *rng)
+static int32_t extreme_multiplier(struct test_rng *rng)
 {
   static const int32_t ends[] = {INT32_MIN, -INT32_MAX, INT32_MAX, 1 << 30, -(1 << 30), 0};
   if (test_random_chance(rng, 70))
@@ -319,7 +322,7 @@ static int32_t multiplier_at_an_end(struct test_rng *rng)
   return test_random_int(rng, 1 << 30, INT32_MAX);
 }
 
-static int32_t factor_at_an_end(struct test_rng *rng)
+static int32_t extreme_factor(struct test_rng *rng)
 {
   static const float ends[] = {INFINITY, -INFINITY, 0, 3e38f, -1e-42f, 0.49f, 0.5f};
   float factor = ends[test_random_int(rng, 0, (int)(sizeof ends / sizeof *ends) - 1)];
@@ -329,7 +332,7 @@ static int32_t factor_at_an_end(struct test_rng *rng)
   return bits;
 }
 
-/* By the rule. */
+/* The expected output byte of a sum. */
 static unsigned char finished(const struct mafat_quantization *q, int32_t sum, int32_t multiplier,
                               int32_t shift)
 {
@@ -340,8 +343,9 @@ static unsigned char finished(const struct mafat_quantization *q, int32_t sum, i
   return mafat_put_even(q, (float)sum * factor);
 }
 
-/* Whatever a file has that is sealed: all levels put out the same of it. */
-static void check_ends(struct test_rng *rng, bool even)
+/* With any sums, multipliers and shifts that an executable can have, kernels of all levels compute
+ * the expected bytes. */
+static void check_extremes(struct test_rng *rng, bool even)
 {
   enum { COLS = 5, ROOM = 16, BLOCK = MAFAT_CHANNEL_BLOCK };
   const struct mafat_integer_kernels *levels[ROOM];
@@ -355,9 +359,9 @@ static void check_ends(struct test_rng *rng, bool even)
   struct mafat_quantization q = random_quantization(rng);
   q.rounding = even ? MAFAT_REQUANTIZE_EVEN : MAFAT_REQUANTIZE_FIXED;
   for (int f = 0; f < BLOCK; f++) {
-    sums[f] = sum_at_an_end(rng);
-    multipliers[f] = even ? factor_at_an_end(rng) : multiplier_at_an_end(rng);
-    shifts[f] = even             ? factor_at_an_end(rng)
+    sums[f] = extreme_sum(rng);
+    multipliers[f] = even ? extreme_factor(rng) : extreme_multiplier(rng);
+    shifts[f] = even             ? extreme_factor(rng)
                 : multipliers[f] ? test_random_chance(rng, 20) ? -1 : test_random_int(rng, -31, 30)
                                  : 0;
   }
@@ -394,17 +398,17 @@ static void check_ends(struct test_rng *rng, bool even)
       int f = k % n, expected = finished(&q, sums[f], multipliers[f], shifts[f]),
           found = out[k / n * BLOCK + f];
       ck_assert_msg(found == expected,
-                    "%s: %d instead of %d: a sum of %d, multiplier %d, shift %d, zero %d, %d to %d",
-                    levels[i / 2]->name, found, expected, sums[f], multipliers[f], shifts[f],
-                    q.zero, q.least, q.most);
+                    "%s: sum %d, multiplier %d, shift %d, zero %d, %d to %d: expected %d, found %d",
+                    levels[i / 2]->name, sums[f], multipliers[f], shifts[f], q.zero, q.least,
+                    q.most, expected, found);
     }
   }
 }
 
-START_TEST(ends_of_sums_and_factors_are_the_rules)
+START_TEST(extreme_sums_and_factors_match_the_rule)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
-  for (int round = 0; round < 100; round++) check_ends(&rng, round % 2);
+  for (int round = 0; round < 100; round++) check_extremes(&rng, round % 2);
 }
 END_TEST
 
@@ -413,16 +417,16 @@ Suite *integer_functions_suite(void)
   Suite *suite = suite_create("integer_functions");
   TCase *t = tcase_create("functions");
   tcase_add_test(t, sums_are_modulo_32_bits);
-  tcase_add_loop_test(t, ends_of_sums_and_factors_are_the_rules, 0, test_seeds(SEEDS));
-  tcase_add_test(t, clips_of_crossed_bounds_are_the_most);
-  tcase_add_loop_test(t, tables_are_the_rules, 0, test_seeds(SEEDS));
-  tcase_add_loop_test(t, softmax_is_the_rules, 0, test_seeds(SEEDS));
-  tcase_add_loop_test(t, means_are_the_rules, 0, test_seeds(SEEDS));
-  tcase_add_loop_test(t, resized_rows_are_the_rules, 0, test_seeds(SEEDS));
+  tcase_add_loop_test(t, extreme_sums_and_factors_match_the_rule, 0, test_seeds(SEEDS));
+  tcase_add_test(t, clip_with_least_above_most_gives_most);
+  tcase_add_loop_test(t, tables_match_the_rule, 0, test_seeds(SEEDS));
+  tcase_add_loop_test(t, softmax_matches_the_rule, 0, test_seeds(SEEDS));
+  tcase_add_loop_test(t, means_match_the_rule, 0, test_seeds(SEEDS));
+  tcase_add_loop_test(t, resized_rows_match_the_rule, 0, test_seeds(SEEDS));
   tcase_add_loop_test(t, onnx_resizes_round_to_even, 0, test_seeds(SEEDS));
   tcase_add_loop_test(t, numbers_of_the_finest_scales_are_all_near_0, 0,
                       (int)(sizeof finest / sizeof *finest));
-  tcase_add_loop_test(t, rounded_points_lie_in_the_map, 0, test_seeds(SEEDS));
+  tcase_add_loop_test(t, rounded_points_are_inside_the_map, 0, test_seeds(SEEDS));
   suite_add_tcase(suite, t);
   return suite;
 }

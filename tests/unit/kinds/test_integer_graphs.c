@@ -1,7 +1,7 @@
 /* Covers network/numbers.c, runner/engine/kinds/integer/{kinds, conv, pool, blend, quantize,
- * reduce, resize}.c, predictor/cost/counting_integers.c: whole models of integers: what
- * comes out of any plan, by any number of threads, at every level, is what the written rule
- * makes operator by operator. */
+ * reduce, resize}.c, predictor/cost/counting_integers.c: with any plan, any number of threads and
+ * any level of kernels, integer (quantized) models give the outputs that the reference in
+ * tests/kernels/integer_rule.h computes operator by operator. */
 #include "include/mafat.h"
 
 #include "formats/tflite/model.h"
@@ -22,13 +22,14 @@ Suite *integer_graphs_suite(void);
 
 enum { GRAPHS = 600 };
 
-START_TEST(any_plan_gives_the_rules_numbers)
+START_TEST(any_plan_matches_the_rule)
 {
   static struct test_integer_graph g;
   struct mafat_diagnostic d = {""};
   test_integer_graph_open(&g, (uint64_t)_i * 0x9e3779b97f4a7c15u);
   struct test_imported m = test_import_tflite(&g.model, &d);
-  /* Few dimensions of what was turned and joined before cannot be padded, whatever the type. */
+  /* After transposing and joining, a dimension may share an axis with others and cannot be padded;
+   * this also holds for floats. */
   bool pads_shared =
       m.code == MAFAT_EUNSUPPORTED && strstr(d.text, ", which shares an axis with others");
   ck_assert_msg(m.code == MAFAT_OK || pads_shared, "%s", d.text);
@@ -38,7 +39,7 @@ START_TEST(any_plan_gives_the_rules_numbers)
 }
 END_TEST
 
-/* ---- what it costs ---- */
+/* ---- predicted time ---- */
 
 static struct mafat_work count(const struct mafat_network *n, const char *text,
                                const struct mafat_calibration *calibration, double *ms)
@@ -62,9 +63,9 @@ static struct mafat_work count(const struct mafat_network *n, const char *text,
   return work;
 }
 
-/* Products of integers are none of floats, and take less time where an instruction sums quads of
- * them. */
-START_TEST(integers_have_prices_of_their_own)
+/* Multiply-accumulates of integers are counted apart from those of floats, and are predicted to
+ * take less time if the processor has an instruction that sums four products. */
+START_TEST(integers_have_their_own_costs)
 {
   static struct test_integer_graph g;
   static const enum mafat_term floats[] = {MAFAT_TERM_CONV_MACS,     MAFAT_TERM_POINT_MACS,
@@ -91,7 +92,7 @@ START_TEST(integers_have_prices_of_their_own)
 }
 END_TEST
 
-START_TEST(measured_prices_stay_whatever_kernels_there_are)
+START_TEST(measured_costs_do_not_depend_on_kernels)
 {
   struct mafat_calibration c, before;
   mafat_calibration_defaults(&c, "avx512");
@@ -103,11 +104,11 @@ START_TEST(measured_prices_stay_whatever_kernels_there_are)
 }
 END_TEST
 
-/* ---- files and floats ---- */
+/* ---- inputs as files and as floats ---- */
 
 enum { ROOM = 1 << 16, HEADER = 128 };
 
-/* A file's name, to be removed, and what is written to it. */
+/* Makes a file of header and data, which the caller removes. path receives its name. */
 static void write_file(char path[32], const void *header, size_t n_header, const void *data,
                        size_t n)
 {
@@ -130,7 +131,7 @@ static void write_npy(char path[32], const char *type, const struct test_integer
   write_file(path, header, HEADER, data, n);
 }
 
-/* The first output. */
+/* Runs the model on a file and reads its first output. */
 static void run_file(struct mafat_model *model, const char *path, float *out, size_t n)
 {
   struct mafat_diagnostic d = {""};
@@ -140,9 +141,9 @@ static void run_file(struct mafat_model *model, const char *path, float *out, si
   ck_assert_msg(mafat_model_read_output(model, f.name, out, n, &d) == MAFAT_OK, "%s", d.text);
 }
 
-/* Numbers as the model has them, raw or in an array, and floats that mean them: one and the same.
- */
-START_TEST(inputs_are_numbers_or_what_they_mean)
+/* An input of quantized integers, raw or in a .npy file, gives the same output as the floats that
+ * these integers stand for. */
+START_TEST(inputs_are_integers_or_floats)
 {
   static struct test_integer_graph g;
   static signed char numbers[ROOM];
@@ -175,8 +176,8 @@ START_TEST(inputs_are_numbers_or_what_they_mean)
   run_file(model, raw, expected, n_out);
   for (size_t i = 0; i < n_out; i++) {
     float value = o->places ? (float)o->at[i] : (float)((double)o->scale * (o->at[i] - o->zero));
-    ck_assert_msg(expected[i] == value, "element %zu: %g instead of %g", i, (double)expected[i],
-                  (double)value);
+    ck_assert_msg(expected[i] == value, "element %zu: expected %g, found %g", i, (double)value,
+                  (double)expected[i]);
   }
   run_file(model, array, found, n_out);
   ck_assert_mem_eq(found, expected, n_out * sizeof *found);
@@ -198,9 +199,9 @@ START_TEST(inputs_are_numbers_or_what_they_mean)
 }
 END_TEST
 
-/* Pixels become the numbers that the floats become which they mean: those of networks that take
- * pictures, of 1 or 3 channels. */
-START_TEST(pixels_are_what_they_mean)
+/* For networks whose input is a picture of 1 or 3 channels, an input of pixels gives the same
+ * output as the floats that these pixels stand for. */
+START_TEST(pixels_equal_their_floats)
 {
   static struct test_integer_graph g;
   static unsigned char pixels[ROOM];
@@ -211,7 +212,7 @@ START_TEST(pixels_are_what_they_mean)
   struct mafat_port_facts out = {.size = sizeof out};
   test_integer_graph_open(&g, (uint64_t)_i * 0x9e3779b97f4a7c15u + 5);
   for (uint64_t other = 1; g.maps[0].c != 1 && g.maps[0].c != 3;
-       other++) { /* one in 20 is a picture */
+       other++) { /* one random network in 20 reads a picture */
     test_integer_graph_close(&g);
     test_integer_graph_open(&g, ((uint64_t)_i + other * 0x10001) * 0x9e3779b97f4a7c15u + 5);
   }
@@ -248,9 +249,10 @@ END_TEST
 
 /* ---- large maps ---- */
 
-enum { LARGE_SIDE = 2903 }; /* of so many pixels the largest number is 2^31 together and more */
+enum { LARGE_SIDE = 2903 }; /* so many pixels of value 255 have a sum above 2^31 */
 
-/* The one number that a model makes of a map of as many pixels, all of which are `in`. */
+/* Runs a model on a map of LARGE_SIDE x LARGE_SIDE pixels, which are all `in`. Returns its only
+ * output. */
 static float run_large(const struct test_tflite_model *model, float in)
 {
   const size_t pixels = (size_t)LARGE_SIDE * LARGE_SIDE;
@@ -272,7 +274,7 @@ static float run_large(const struct test_tflite_model *model, float in)
   return found;
 }
 
-/* Less a zero point of as much, nothing. */
+/* The mean of so many pixels that are all equal to the zero point is 0. */
 START_TEST(means_of_many_numbers)
 {
   static const float scale = .5f;
@@ -314,7 +316,8 @@ START_TEST(means_of_many_numbers)
 }
 END_TEST
 
-/* Signed numbers and unsigned ones, of which the largest is 255 more than the zero point. */
+/* An average pool over so many pixels, of int8 and of uint8, which are all 255 above the zero
+ * point. */
 START_TEST(windows_of_many_numbers)
 {
   const float scale = .5f;
@@ -366,11 +369,11 @@ Suite *integer_graphs_suite(void)
   Suite *suite = suite_create("integer_graphs");
   TCase *t = tcase_create("integer_graphs");
   tcase_set_timeout(t, 60);
-  tcase_add_loop_test(t, any_plan_gives_the_rules_numbers, 0, test_seeds(GRAPHS));
-  tcase_add_loop_test(t, integers_have_prices_of_their_own, 0, test_seeds(60));
-  tcase_add_test(t, measured_prices_stay_whatever_kernels_there_are);
-  tcase_add_loop_test(t, pixels_are_what_they_mean, 0, 400);
-  tcase_add_loop_test(t, inputs_are_numbers_or_what_they_mean, 0, test_seeds(40));
+  tcase_add_loop_test(t, any_plan_matches_the_rule, 0, test_seeds(GRAPHS));
+  tcase_add_loop_test(t, integers_have_their_own_costs, 0, test_seeds(60));
+  tcase_add_test(t, measured_costs_do_not_depend_on_kernels);
+  tcase_add_loop_test(t, pixels_equal_their_floats, 0, 400);
+  tcase_add_loop_test(t, inputs_are_integers_or_floats, 0, test_seeds(40));
   tcase_add_test(t, means_of_many_numbers);
   tcase_add_loop_test(t, windows_of_many_numbers, 0, 2);
   suite_add_tcase(suite, t);

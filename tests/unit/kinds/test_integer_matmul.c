@@ -1,5 +1,6 @@
-/* Covers runner/engine/kinds/integer/matmul.c: products of two maps of integers, to the bit
- * by ONNX's rule: exact sums, times a float, rounded once to the even number. */
+/* Covers runner/engine/kinds/integer/matmul.c: products of two maps of integers are exactly those
+ * of ONNX: an exact sum, multiplied by a float and rounded to the nearest integer, halves to
+ * even. */
 #include "formats/onnx/import.h"
 #include "runner/engine/executor.h"
 #include "tests/support/network_files.h"
@@ -17,13 +18,14 @@ Suite *integer_matmul_suite(void);
 
 static struct mafat_diagnostic diagnostic;
 
-/* n matrices A of rows x inputs times B of inputs x filters, both cut out of one map: the second's
- * rows lie behind the first's, and each has channels from `first` on. */
+/* n matrices A (rows x inputs), each times a matrix B (inputs x filters). Both are slices of one
+ * map: rows of B are below those of A; columns are channels from first[0] in A, from first[1] in
+ * B. */
 struct problem {
   int n, rows, inputs, filters, first[2], channels;
-  bool transposed; /* B as its columns lie: inputs and filters are as many */
-  bool is_single;  /* one B for all A */
-  double scale[3], zero[3]; /* of A, B, and the product */
+  bool transposed; /* B is stored transposed; inputs equal filters */
+  bool is_single;  /* all A are multiplied by the same B */
+  double scale[3], zero[3]; /* of A, B and the product */
   float *input;    /* [n][rows + inputs][channels] */
 };
 
@@ -52,7 +54,7 @@ static void draw(struct problem *p, struct test_rng *rng, int most)
   for (size_t k = 0; k < count; k++) p->input[k] = (float)test_random_int(rng, -3000, 3000) * .001f;
 }
 
-/* ---- as a model ---- */
+/* ---- the problem as a model ---- */
 
 static void add_slice(struct test_message *graph, const char *from, const char *to,
                       const int64_t *starts, const int64_t *ends)
@@ -109,7 +111,7 @@ static struct mafat_layer *find_product(const struct mafat_network *n)
   return NULL;
 }
 
-/* ---- what it means ---- */
+/* ---- the expected product ---- */
 
 static int number(const struct problem *p, int which, int matrix, int row, int channel)
 {
@@ -120,7 +122,7 @@ static int number(const struct problem *p, int which, int matrix, int row, int c
   return (int)fmin(fmax(q, 0), 255) - (int)p->zero[which];
 }
 
-static float meant(const struct problem *p, int matrix, int row, int filter)
+static float expected_output(const struct problem *p, int matrix, int row, int filter)
 {
   int64_t sum = 0;
   for (int k = 0; k < p->inputs; k++) {
@@ -140,11 +142,12 @@ static void compare(const struct problem *p, const struct mafat_network *n,
   for (int i = 0; i < p->n; i++)
     for (int y = 0; y < p->rows; y++)
       for (int f = 0; f < p->filters; f++) {
-        float found = mafat_executor_output_at(e, tensor, f, i, y), expected = meant(p, i, y, f);
+        float found = mafat_executor_output_at(e, tensor, f, i, y),
+              expected = expected_output(p, i, y, f);
         ck_assert_msg(found == expected,
-                      "%s: %d matrices of %d x %d by %d%s: %g at %d, %d, %d, expected %g",
+                      "%s: %d matrices of %d x %d by %d%s: at %d, %d, %d: expected %g, found %g",
                       plan_text, p->n, p->rows, p->inputs, p->filters,
-                      p->transposed ? " transposed" : "", (double)found, i, y, f, (double)expected);
+                      p->transposed ? " transposed" : "", i, y, f, (double)expected, (double)found);
       }
 }
 
@@ -200,7 +203,7 @@ START_TEST(outputs_are_rounded_sums)
 }
 END_TEST
 
-/* More inputs than floats are summed of in one call. */
+/* More inputs than a float kernel sums in one call. */
 START_TEST(long_sums_are_exact)
 {
   check_problem(77900 + (uint64_t)_i, 400);

@@ -1,5 +1,5 @@
-/* Covers runner/engine/kinds/integer/rearrange.c: integers in other places, as atoms put
- * them, whether maps lie whole or in partition buffers: byte by byte what the atoms say. */
+/* Covers runner/engine/kinds/integer/rearrange.c: bytes are moved as the atoms say, whether tensors
+ * are in one buffer or in partition buffers. */
 #include "formats/onnx/import.h"
 #include "network/rearrange.h"
 #include "predictor/planning/planning.h"
@@ -17,17 +17,17 @@ Suite *integer_rearrange_suite(void);
 
 static struct mafat_diagnostic diagnostic;
 
-/* Which axis of the input each of the output's is, rows, columns, channels; turned: it is read from
- * behind. */
+/* A transposition of a tensor's axes, some of which are also reversed. */
 struct problem {
-  int in[MAFAT_N_AXES], from[MAFAT_N_AXES];
-  bool turned[MAFAT_N_AXES];
+  int in[MAFAT_N_AXES];      /* extents of the input */
+  int from[MAFAT_N_AXES];    /* [axis of the output]: axis of the input */
+  bool reversed[MAFAT_N_AXES]; /* [axis of the output]: it is reversed */
   struct test_imported model;
   struct mafat_layer *layer;
   float *input; /* [c][h][w] */
 };
 
-/* Floats become bytes of the same values, and go back. */
+/* Imports a model that quantizes its input with a scale of 1, transposes it, and dequantizes it. */
 static struct test_imported import(const int *in, const int *from)
 {
   const int64_t dims[] = {1, in[MAFAT_AXIS_C], in[MAFAT_AXIS_H], in[MAFAT_AXIS_W]};
@@ -44,28 +44,28 @@ static struct test_imported import(const int *in, const int *from)
   test_onnx_add(&graph, "QuantizeLinear", "x s z", "q", "");
   test_onnx_add(&graph, "Transpose", "q", "t", perm);
   test_onnx_add(&graph, "MaxPool", "t", "m",
-                "kernel_shape=[3,3] pads=[1,1,1,1]"); /* which reads maps as they lie */
+                "kernel_shape=[3,3] pads=[1,1,1,1]"); /* so that the bytes must really be moved */
   test_onnx_add(&graph, "DequantizeLinear", "m s z", "y", "");
   test_onnx_input(&graph, "x", 4, dims);
   test_onnx_output(&graph, "y", -1, NULL);
   return test_import_onnx(test_onnx_model(&graph, 17), &diagnostic);
 }
 
-/* Some axes are read from behind. */
-static void turn(struct problem *p, struct test_rng *rng)
+/* Reverses some axes. */
+static void reverse_some_axes(struct problem *p, struct test_rng *rng)
 {
-  for (int axis = 0; axis < MAFAT_N_AXES; axis++) p->turned[axis] = test_random_chance(rng, 20);
+  for (int axis = 0; axis < MAFAT_N_AXES; axis++) p->reversed[axis] = test_random_chance(rng, 20);
   struct mafat_part *part = &p->layer->rearrange->parts[0];
   for (int i = 0; i < part->n_atoms; i++) {
     struct mafat_atom *a = &part->atoms[i];
-    if (!p->turned[a->out_axis]) continue;
+    if (!p->reversed[a->out_axis]) continue;
     ck_assert_int_eq(a->in_step, 1);
     part->in_first[a->in_axis] += a->size - 1;
     a->in_step = -1;
   }
 }
 
-/* False: nothing moves. */
+/* False: the import found that no element moves, so there is no layer to test. */
 static bool open_problem(struct problem *p, struct test_rng *rng)
 {
   static const int orders[][MAFAT_N_AXES] = {{0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
@@ -83,16 +83,16 @@ static bool open_problem(struct problem *p, struct test_rng *rng)
   size_t n = (size_t)p->in[0] * (size_t)p->in[1] * (size_t)p->in[2];
   p->input = malloc(n * sizeof *p->input);
   for (size_t i = 0; i < n; i++) p->input[i] = (float)test_random_int(rng, 0, 255);
-  turn(p, rng);
+  reverse_some_axes(p, rng);
   return true;
 }
 
-static float meant(const struct problem *p, const int *out)
+static float expected_at(const struct problem *p, const int *out)
 {
   int at[MAFAT_N_AXES];
   for (int axis = 0; axis < MAFAT_N_AXES; axis++) {
     int from = p->from[axis];
-    at[from] = p->turned[axis] ? p->in[from] - 1 - out[axis] : out[axis];
+    at[from] = p->reversed[axis] ? p->in[from] - 1 - out[axis] : out[axis];
   }
   return p
       ->input[(at[MAFAT_AXIS_C] * p->in[MAFAT_AXIS_H] + at[MAFAT_AXIS_H]) * p->in[MAFAT_AXIS_W] +
@@ -108,16 +108,17 @@ static void compare(const struct problem *p, const struct mafat_executor *e, con
   for (out[MAFAT_AXIS_C] = 0; out[MAFAT_AXIS_C] < s.c; out[MAFAT_AXIS_C]++)
     for (out[MAFAT_AXIS_H] = 0; out[MAFAT_AXIS_H] < s.h; out[MAFAT_AXIS_H]++)
       for (out[MAFAT_AXIS_W] = 0; out[MAFAT_AXIS_W] < s.w; out[MAFAT_AXIS_W]++) {
-        float expected = meant(p, out),
+        float expected = expected_at(p, out),
               is = found[(out[MAFAT_AXIS_C] * s.h + out[MAFAT_AXIS_H]) * s.w + out[MAFAT_AXIS_W]];
-        ck_assert_msg(is >= expected && is <= expected, "%s: %g at (%d, %d, %d), should be %g",
-                      text, (double)is, out[MAFAT_AXIS_C], out[MAFAT_AXIS_H], out[MAFAT_AXIS_W],
-                      (double)expected);
+        ck_assert_msg(is >= expected && is <= expected,
+                      "%s: at (%d, %d, %d): expected %g, found %g", text, out[MAFAT_AXIS_C],
+                      out[MAFAT_AXIS_H], out[MAFAT_AXIS_W], (double)expected, (double)is);
       }
   free(found);
 }
 
-/* Up to the layer. False: it is no plan. */
+/* Runs the network up to the layer by this plan and compares its output. False: the plan is
+ * refused. */
 static bool check_plan(const struct problem *p, const char *text)
 {
   const struct mafat_network *n = p->model.network;
@@ -146,8 +147,9 @@ static bool check_plan(const struct problem *p, const char *text)
   return true;
 }
 
-/* Quantizing layers, moving layers, or both are split, along some axes. */
-START_TEST(bytes_are_where_atoms_say)
+/* Bytes are moved right without a split, and if the quantizing layer, the moving layer or both are
+ * split along random axes. */
+START_TEST(bytes_are_moved_as_atoms_say)
 {
   enum { TRIES = 12 };
   struct test_rng rng = test_rng(78000 + (uint64_t)_i);
@@ -174,7 +176,7 @@ Suite *integer_rearrange_suite(void)
   Suite *s = suite_create("integer_rearrange");
   TCase *t = tcase_create("integer_rearrange");
   tcase_set_timeout(t, 60);
-  tcase_add_loop_test(t, bytes_are_where_atoms_say, 0, test_seeds(120));
+  tcase_add_loop_test(t, bytes_are_moved_as_atoms_say, 0, test_seeds(120));
   suite_add_tcase(s, t);
   return s;
 }

@@ -1,6 +1,5 @@
-/* Covers tests/kernels/integer_rule.c: the written rule of integer networks
- * (tests/kernels/integer_rule.h) against numbers that were worked out by hand, and against what
- * each formula stands for in real numbers. */
+/* Covers tests/kernels/integer_rule.c: the reference for integer networks, compared with results
+ * computed by hand and with the same functions of real numbers. */
 #include "tests/kernels/integer_rule.h"
 
 #include <check.h>
@@ -34,7 +33,7 @@ START_TEST(divisions_are_rounded_with_halves_away_from_zero)
 }
 END_TEST
 
-/* A quarter of 1 is rounded to a half of it first, then to 1. */
+/* A quarter of 1 is rounded twice: half of 1 becomes 1, and half of that becomes 1 again. */
 START_TEST(factors_are_applied_in_two_roundings)
 {
   struct mafat_rule_scale quarter = {1 << 30, -1};
@@ -76,12 +75,13 @@ START_TEST(averages_round_by_the_sign_of_the_number)
   ck_assert_int_eq(mafat_rule_average(3, 2), 2);
   ck_assert_int_eq(mafat_rule_average(-3, 2), -2);
   ck_assert_int_eq(mafat_rule_average(-3 + 2 * 128, 2) - 128,
-                   -1); /* what the bytes of another type would give */
+                   -1); /* the same average as uint8 is rounded to -1 */
   ck_assert_int_eq(mafat_rule_mean(10, 4, 0, (struct mafat_rule_scale){1 << 30, 1}, any), 3);
 }
 END_TEST
 
-/* A 2 x 2 map, its padding left out: corners of a 3 x 3 window see four of nine taps. */
+/* Windows of 3 x 3 over a 2 x 2 map have four of nine taps inside it. Taps in the padding do not
+ * count. */
 START_TEST(windows_see_taps_inside_the_map)
 {
   static const int16_t map[] = {1, 2, 3, 4}, weights[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -96,8 +96,9 @@ START_TEST(windows_see_taps_inside_the_map)
 }
 END_TEST
 
-/* Each function within a step of its own output, and a step more where it rounds twice. */
-START_TEST(functions_are_near_what_they_stand_for)
+/* Each function differs from that of real numbers by at most one integer, or two if it rounds
+ * twice. */
+START_TEST(functions_are_near_real_ones)
 {
   const float scale = 0.05f;
   struct mafat_rule_hard_swish h = mafat_rule_hard_swish_of(scale, 0.06f);
@@ -151,7 +152,7 @@ START_TEST(floats_are_rounded_with_halves_away_from_zero)
 }
 END_TEST
 
-START_TEST(resized_maps_have_their_corners)
+START_TEST(resized_maps_keep_their_corners)
 {
   static const int16_t map[] = {-100, 0, 50, 100};
   struct mafat_rule_map in = {map, 2, 2, 1, 0};
@@ -175,11 +176,11 @@ Suite *integer_rule_suite(void)
   tcase_add_test(t, outputs_are_clamped_beyond_32_bits);
   tcase_add_test(t, averages_round_by_the_sign_of_the_number);
   tcase_add_test(t, windows_see_taps_inside_the_map);
-  tcase_add_test(t, functions_are_near_what_they_stand_for);
+  tcase_add_test(t, functions_are_near_real_ones);
   tcase_add_test(t, softmax_adds_up_to_one);
   tcase_add_test(t, sums_of_two_scales_are_near_real_ones);
   tcase_add_test(t, floats_are_rounded_with_halves_away_from_zero);
-  tcase_add_test(t, resized_maps_have_their_corners);
+  tcase_add_test(t, resized_maps_keep_their_corners);
   suite_add_tcase(suite, t);
   return suite;
 }

@@ -1,5 +1,5 @@
-/* Covers {network, predictor, runner/engine}/kinds/matmul.c: products of two maps, against what
- * they mean. */
+/* Covers {network, predictor, runner/engine}/kinds/matmul.c: products of two maps, compared with
+ * sums in double precision. */
 #include "tests/support/problem.h"
 
 #include <check.h>
@@ -51,7 +51,7 @@ START_TEST(outputs_are_products)
 }
 END_TEST
 
-/* More channels than are summed in one call. */
+/* More channels than a kernel sums in one call. */
 START_TEST(long_sums_are_continued)
 {
   struct test_rng rng = test_rng(73900 + (uint64_t)_i);

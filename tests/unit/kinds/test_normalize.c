@@ -1,5 +1,5 @@
-/* Covers network/kinds/reduce.c, runner/engine/kinds/{normalize, reduce}.c: channels of pixels
- * normalized among themselves, and reductions of any axes, against what they mean. */
+/* Covers network/kinds/reduce.c, runner/engine/kinds/{normalize, reduce}.c: normalization of the
+ * channels of each pixel, and reductions of any axes, compared with results in double precision. */
 #include "tests/support/problem.h"
 
 #include <check.h>
@@ -10,7 +10,7 @@ Suite *normalize_suite(void);
 
 /* ---- normalize ---- */
 
-/* Channels of a pixel. */
+/* Sums and other facts of all channels of one pixel. */
 struct pixel {
   double sum, magnitudes, squares, largest, exponentials;
   int n, at;
@@ -80,7 +80,7 @@ START_TEST(outputs_are_normalized)
 }
 END_TEST
 
-/* Exponentials of what is large neither overflow nor are lost. */
+/* Exponentials of large values neither overflow nor become 0. */
 START_TEST(large_values_are_normalized)
 {
   struct test_rng rng = test_rng(71900 + (uint64_t)_i);
@@ -100,7 +100,7 @@ END_TEST
 
 /* ---- reduce ---- */
 
-/* All values that an output is made of, one after the other. */
+/* Facts of all input values from which one output is computed, collected one by one. */
 struct values {
   double sum, magnitudes, product, squares, largest, smallest, exponentials;
   int n, at_largest, at_smallest;
@@ -151,7 +151,8 @@ static double reduced(const void *problem, int c, int y, int x)
   }
 }
 
-/* Few values, so that several are largest; above zero where that is wanted. */
+/* Rounds the input to few different values, so that several are the largest. positive: makes all
+ * values greater than 0 instead. */
 static void coarsen(struct test_problem *p, bool positive)
 {
   struct mafat_shape s = mafat_network_picture_shape(p->network);
@@ -184,7 +185,7 @@ START_TEST(outputs_are_reduced)
 }
 END_TEST
 
-/* No axis, and a place on several. */
+/* A reduction without an axis, and an index of the largest value over several axes, are refused. */
 START_TEST(axes_are_checked)
 {
   struct test_rng rng = test_rng(1);

@@ -1,5 +1,5 @@
-/* Covers {network, predictor, runner/engine}/kinds/postprocess.c: boxes out of what a detector
- * says of its anchors, against what TFLite's text says of them: lists that are sorted whole. */
+/* Covers {network, predictor, runner/engine}/kinds/postprocess.c: boxes computed from a detector's
+ * outputs, compared with a simple version that follows TFLite's text and sorts whole lists. */
 #include "tests/support/problem.h"
 
 #include <check.h>
@@ -9,11 +9,11 @@
 
 Suite *postprocess_suite(void);
 
-/* ---- the meaning ---- */
+/* ---- the simple version ---- */
 
 struct candidate {
   float score;
-  int anchor, class, number; /* number: decides between equals */
+  int anchor, class, number; /* number: decides between equal scores */
 };
 
 struct expected {
@@ -65,7 +65,8 @@ static int compare(const void *a, const void *b)
   return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Sorts them; those that are left, in front. */
+/* Sorts the candidates by score, and moves those that are not suppressed to the front. Returns how
+ * many. */
 static int suppress(const struct expected *e, struct candidate *list, int n, int most)
 {
   int left = 0;

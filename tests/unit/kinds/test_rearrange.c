@@ -1,7 +1,6 @@
 /* Covers network/rearrange.c, {network, predictor, runner/engine}/kinds/rearrange.c,
- * runner/engine/kinds/rearrange_{lanes, pixels}.c: elements in other places: what comes where is
- * what the atoms say, element by element, bit by bit, whatever the plan; rows and columns of the
- * output read what the geometry says, and no more; and what cannot be is refused. */
+ * runner/engine/kinds/rearrange_{lanes, pixels}.c: with any plan, elements are moved as the atoms
+ * say; spans of the output read no more of the input than they need; invalid atoms are refused. */
 #include "network/rearrange.h"
 #include "tests/support/problem.h"
 
@@ -22,7 +21,7 @@ struct problem {
 
 /* ---- problems ---- */
 
-/* Operands have one of two heights and widths. */
+/* Opens a problem whose operands each have one of two shapes. */
 static struct problem begin_problem(struct test_rng *rng, struct mafat_shape one,
                                     struct mafat_shape two, struct mafat_shape out, int n_parts)
 {
@@ -55,7 +54,7 @@ static void get_extents(struct mafat_shape s, int extents[MAFAT_N_AXES])
   extents[MAFAT_AXIS_C] = s.c;
 }
 
-/* Atoms that put elements in [first, end) of an axis, from anywhere. */
+/* Adds atoms that fill [first, end) of an axis of the output. Where they read is set later. */
 static void add_atoms(struct test_rng *rng, struct mafat_part *part, int axis, int first, int end)
 {
   int reach = 0, step = test_random_chance(rng, 70) ? 1 : test_random_int(rng, 1, 3);
@@ -73,7 +72,7 @@ static void add_atoms(struct test_rng *rng, struct mafat_part *part, int axis, i
   }
 }
 
-/* From where in the operand: steps that fit, or some that lead past its edges. */
+/* Sets from where in the operand the part's atoms read: inside it, or sometimes past its edges. */
 static void place_atoms(struct test_rng *rng, struct mafat_part *part, struct mafat_shape in)
 {
   int capacity[MAFAT_N_AXES];
@@ -94,7 +93,7 @@ static void place_atoms(struct test_rng *rng, struct mafat_part *part, struct ma
         leaves ? test_random_int(rng, -5, 5) : test_random_int(rng, 0, capacity[axis] - 1);
 }
 
-/* Parts one behind the other along an axis of the output. */
+/* A problem whose parts follow each other along an axis of the output. */
 static struct problem random_problem(struct test_rng *rng)
 {
   const struct mafat_shape in[] = {random_shape(rng), random_shape(rng)}, out = random_shape(rng);
@@ -117,7 +116,7 @@ static struct problem random_problem(struct test_rng *rng)
   return p;
 }
 
-/* ---- what they mean ---- */
+/* ---- the expected output ---- */
 
 static bool bring_inside(enum mafat_outside outside, int *at, int extent)
 {
@@ -127,7 +126,7 @@ static bool bring_inside(enum mafat_outside outside, int *at, int extent)
   return outside != MAFAT_OUTSIDE_FILL;
 }
 
-/* Source and destination of the part's element of that number. */
+/* Finds from where to where the part moves its element of this number. */
 static void element(const struct mafat_part *part, long long number, int in[MAFAT_N_AXES],
                     int out[MAFAT_N_AXES])
 {
@@ -157,7 +156,7 @@ static void expect_part(struct problem *p, int k)
   }
 }
 
-/* By the parts as they are given; then the layer is made. */
+/* Fills the expected output, then infers the layer. */
 static void end_problem(struct problem *p)
 {
   struct mafat_rearrange *r = p->layer->rearrange;
@@ -179,7 +178,7 @@ static void check(const struct problem *p, int number)
   test_problem_check(&p->base, &(struct test_meaning){expected_output, p, number});
 }
 
-START_TEST(outputs_are_what_atoms_say)
+START_TEST(elements_are_moved_as_atoms_say)
 {
   struct test_rng rng = test_rng(47000 + (uint64_t)_i);
   for (int i = 0; i < 10; i++) {
@@ -193,8 +192,8 @@ END_TEST
 
 /* ---- geometry ---- */
 
-/* The least span of the operand with all that elements in a span of the output read along the axis.
- */
+/* The smallest span of the operand, along the axis, that holds all elements read for a span of the
+ * output. */
 static struct mafat_span hull_of(const struct mafat_layer *l, int k, int axis,
                                  struct mafat_span out)
 {
@@ -228,7 +227,7 @@ static void check_span(const struct mafat_layer *l, int k, int axis, struct mafa
                  axis, out.begin, out.end, s.begin, s.end, least.begin, least.end);
 }
 
-START_TEST(spans_read_what_they_need)
+START_TEST(spans_read_no_more_than_they_need)
 {
   struct test_rng rng = test_rng(48000 + (uint64_t)_i);
   for (int i = 0; i < 20; i++) {
@@ -246,7 +245,7 @@ START_TEST(spans_read_what_they_need)
 }
 END_TEST
 
-/* ---- what files ask for ---- */
+/* ---- rearrangements that occur in models ---- */
 
 #define H MAFAT_AXIS_H
 #define W MAFAT_AXIS_W
@@ -305,7 +304,7 @@ static const struct {
      1, C, 2}}, 3, {0}, {0, 0, 1}, 0}}},
     {"expanded", {1, 1, 20}, {5, 6, 20}, {{{{5, H, 1, H, 0}, {6, W, 1, W, 0}, {20, C, 1, C, 1}}, 3,
      {0}, {0}, 0}}},
-    {"columns behind columns", {6, 5, 20}, {6, 11, 20}, {{{{6, H, 1, H, 1}, {5, W, 1, W, 1}, {20, C,
+    {"columns after columns", {6, 5, 20}, {6, 11, 20}, {{{{6, H, 1, H, 1}, {5, W, 1, W, 1}, {20, C,
      1, C, 1}}, 3, {0, 6, 0}, {0}, 0}, {{{6, H, 1, H, 1}, {5, W, 1, W, 1}, {20, C, 1, C, 1}}, 3,
      {0}, {0}, 0}}},
 };
@@ -332,7 +331,7 @@ static void check_all_spans(const struct mafat_layer *l, int k, int axis, int nu
       check_span(l, k, axis, mafat_span(begin, end), number);
 }
 
-START_TEST(files_get_what_they_ask_for)
+START_TEST(rearrangements_of_models_are_right)
 {
   struct test_rng rng = test_rng(49000);
   struct problem p = case_problem(&rng, _i);
@@ -346,8 +345,9 @@ START_TEST(files_get_what_they_ask_for)
 }
 END_TEST
 
-/* Rows of pictures that are cut into channels come as they are asked for. */
-START_TEST(slices_are_cut_along_rows)
+/* The rearrangement "focus" can be split along rows: a span of rows of the output reads only the
+ * matching rows of the picture. */
+START_TEST(slices_can_be_split_along_rows)
 {
   struct test_rng rng = test_rng(1);
   struct problem p = case_problem(&rng, 1);
@@ -384,7 +384,7 @@ static const struct {
     {{{{2, 2, 3, 0, 1}, {3, 2, 2, 0, 1}}, 2, {0}, {0}, 0}, "writes an output element twice"},
 };
 
-START_TEST(what_cannot_be_is_refused)
+START_TEST(invalid_atoms_are_refused)
 {
   struct test_rng rng = test_rng(1);
   const struct mafat_shape shape = {5, 5, 20};
@@ -405,11 +405,11 @@ Suite *rearrange_suite(void)
   Suite *s = suite_create("rearrange");
   TCase *t = tcase_create("rearrange");
   tcase_set_timeout(t, 120);
-  tcase_add_loop_test(t, outputs_are_what_atoms_say, 0, test_seeds(60));
-  tcase_add_loop_test(t, spans_read_what_they_need, 0, test_seeds(60));
-  tcase_add_loop_test(t, files_get_what_they_ask_for, 0, sizeof cases / sizeof *cases);
-  tcase_add_test(t, slices_are_cut_along_rows);
-  tcase_add_loop_test(t, what_cannot_be_is_refused, 0, sizeof faults / sizeof *faults);
+  tcase_add_loop_test(t, elements_are_moved_as_atoms_say, 0, test_seeds(60));
+  tcase_add_loop_test(t, spans_read_no_more_than_they_need, 0, test_seeds(60));
+  tcase_add_loop_test(t, rearrangements_of_models_are_right, 0, sizeof cases / sizeof *cases);
+  tcase_add_test(t, slices_can_be_split_along_rows);
+  tcase_add_loop_test(t, invalid_atoms_are_refused, 0, sizeof faults / sizeof *faults);
   suite_add_tcase(s, t);
   return s;
 }

@@ -1,6 +1,6 @@
-/* Covers network/resample.c, {network, runner/engine}/kinds/resample.c: maps of another size,
- * against what file formats say of them: every mode, sizes and scales, whatever the plan; and
- * examples by hand. */
+/* Covers network/resample.c, {network, runner/engine}/kinds/resample.c: resizing of maps in every
+ * mode, by size or scale and with any plan, compared with the formulas of the file formats and with
+ * examples computed by hand. */
 #include "network/resample.h"
 #include "tests/support/problem.h"
 
@@ -11,7 +11,7 @@
 
 Suite *resample_suite(void);
 
-/* ---- what they mean ---- */
+/* ---- the formulas ---- */
 
 static double point_of(const struct mafat_resample *r, const struct mafat_resample_axis *a, int in,
                        int x)
@@ -37,14 +37,14 @@ static int clamp(double at, int in)
 static int nearest_of(const struct mafat_resample *r, double point, int in)
 {
   double below = floor(point), rest = point - below;
-  if (rest < 1e-5 || rest > 1 - 1e-5) return clamp(round(point), in); /* scales are not exact */
+  if (rest < 1e-5 || rest > 1 - 1e-5) return clamp(round(point), in); /* scales are rounded */
   bool up = r->rounding == MAFAT_ROUND_CEIL ||
             (r->rounding == MAFAT_ROUND_PREFER_FLOOR && rest > .5 + 1e-5) ||
             (r->rounding == MAFAT_ROUND_PREFER_CEIL && rest > .5 - 1e-5);
   return clamp(below + up, in);
 }
 
-/* Weights of the pixels at -1, 0, 1 and 2 from the one before the point. */
+/* Fills the weights of four pixels: two before the point and two after it. */
 static void cubic_weights(const struct mafat_resample *r, double point, int in, double weights[4])
 {
   double a = (double)r->keys, sum = 0;
@@ -88,7 +88,7 @@ static double exact_output(const void *problem, int c, int y, int x)
   return sum;
 }
 
-/* ---- random ones ---- */
+/* ---- random resizing ---- */
 
 static struct mafat_resample_axis random_axis(struct test_rng *rng, int in)
 {
@@ -115,7 +115,7 @@ static struct mafat_resample *random_resample(struct test_rng *rng, struct mafat
   return r;
 }
 
-START_TEST(outputs_are_what_modes_mean)
+START_TEST(outputs_match_the_formulas)
 {
   struct test_rng rng = test_rng(51000 + (uint64_t)_i);
   for (int i = 0; i < 6; i++) {
@@ -132,7 +132,7 @@ START_TEST(outputs_are_what_modes_mean)
 }
 END_TEST
 
-/* ---- taps: that spans hold what they read, and no more ---- */
+/* ---- taps and spans ---- */
 
 static void check_cubic_taps(const struct mafat_layer *l, const struct mafat_points *points)
 {
@@ -150,6 +150,7 @@ static void check_cubic_taps(const struct mafat_layer *l, const struct mafat_poi
   }
 }
 
+/* Taps never go back, and the span that an output needs holds exactly its taps. */
 START_TEST(taps_rise_and_spans_hold_them)
 {
   struct test_rng rng = test_rng(52000 + (uint64_t)_i);
@@ -180,7 +181,7 @@ START_TEST(taps_rise_and_spans_hold_them)
 }
 END_TEST
 
-/* ---- by hand ---- */
+/* ---- examples computed by hand ---- */
 
 static const struct {
   struct mafat_resample r; /* of rows */
@@ -221,7 +222,7 @@ static const struct {
      MAFAT_POINTS_FIXED}, 3, {0, 0, 0, 1, 2}, {0, .399414f, .999023f, .598633f, .198242f}},
 };
 
-START_TEST(taps_are_those_of_the_formats)
+START_TEST(taps_match_the_examples)
 {
   struct mafat_points points = mafat_resample_points(&known[_i].r, true, known[_i].in);
   for (int y = 0; y < known[_i].r.y.size; y++) {
@@ -232,8 +233,8 @@ START_TEST(taps_are_those_of_the_formats)
 }
 END_TEST
 
-/* 41 * (2 / 82) is less than 1 in floats, and so it is to TFLite. */
-START_TEST(tflites_nearest_goes_by_floats)
+/* Like TFLite, computes in floats, where 41 * (2 / 82) is less than 1. */
+START_TEST(tflites_nearest_is_computed_in_floats)
 {
   struct mafat_resample r = {.interpolation = MAFAT_INTERPOLATE_NEAREST,
                              .coordinates = MAFAT_COORDINATES_ASYMMETRIC,
@@ -266,7 +267,7 @@ static const struct mafat_resample faults[] = {
     {0, 0, 0, {3, 0}, {3, 0}, 0, false, MAFAT_N_PRECISIONS},
 };
 
-START_TEST(what_cannot_be_is_refused)
+START_TEST(invalid_settings_are_refused)
 {
   struct mafat_resample r = faults[_i];
   struct mafat_operand operand = {.shape = {5, 5, 3}};
@@ -285,11 +286,11 @@ Suite *resample_suite(void)
   Suite *s = suite_create("resample");
   TCase *t = tcase_create("resample");
   tcase_set_timeout(t, 60);
-  tcase_add_loop_test(t, outputs_are_what_modes_mean, 0, test_seeds(40));
+  tcase_add_loop_test(t, outputs_match_the_formulas, 0, test_seeds(40));
   tcase_add_loop_test(t, taps_rise_and_spans_hold_them, 0, 300);
-  tcase_add_loop_test(t, taps_are_those_of_the_formats, 0, sizeof known / sizeof *known);
-  tcase_add_test(t, tflites_nearest_goes_by_floats);
-  tcase_add_loop_test(t, what_cannot_be_is_refused, 0, sizeof faults / sizeof *faults);
+  tcase_add_loop_test(t, taps_match_the_examples, 0, sizeof known / sizeof *known);
+  tcase_add_test(t, tflites_nearest_is_computed_in_floats);
+  tcase_add_loop_test(t, invalid_settings_are_refused, 0, sizeof faults / sizeof *faults);
   suite_add_tcase(s, t);
   return s;
 }

@@ -1,5 +1,5 @@
-/* Covers {network, predictor, runner/engine}/kinds/split.c: parts of a map as maps of their own,
- * against where their elements come from. */
+/* Covers {network, predictor, runner/engine}/kinds/split.c: each part of a map that becomes an
+ * output of its own has the elements that its atoms say. */
 #include "network/rearrange.h"
 #include "tests/support/problem.h"
 
@@ -8,7 +8,7 @@
 
 Suite *split_suite(void);
 
-/* Parts with one atom for each axis. */
+/* The expected element of an output. Each part has one atom per axis. */
 static double moved(const void *problem, int c, int y, int x)
 {
   const struct test_problem *p = problem;
@@ -21,7 +21,7 @@ static double moved(const void *problem, int c, int y, int x)
   return test_problem_at(p, 0, in[MAFAT_AXIS_C], in[MAFAT_AXIS_H], in[MAFAT_AXIS_W]);
 }
 
-/* Some of the places of an axis, one after the other, forwards or backwards. */
+/* Adds an atom that reads n consecutive positions of an axis, forwards (step 1) or backwards. */
 static void add_atom(struct mafat_part *p, int axis, int first, int n, int step)
 {
   p->in_first[axis] = step < 0 ? first + n - 1 : first;
@@ -32,7 +32,7 @@ static void add_atom(struct mafat_part *p, int axis, int first, int n, int step)
                                                .in_step = step};
 }
 
-/* Slices along one axis, one after the other, as a Split has them, or any boxes. */
+/* Parts that are consecutive slices along one axis, as those of ONNX's Split, or random boxes. */
 static struct mafat_rearrange *random_parts(struct test_rng *rng, struct mafat_shape s, int n)
 {
   struct mafat_rearrange *r = calloc(1, sizeof *r + (size_t)n * sizeof *r->parts);

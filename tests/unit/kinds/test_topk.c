@@ -1,5 +1,5 @@
-/* Covers {network, predictor, runner/engine}/kinds/topk.c: the best elements along an axis and
- * their places, against counting how many are better. */
+/* Covers {network, predictor, runner/engine}/kinds/topk.c: the largest (or smallest) elements along
+ * an axis and their positions, compared with counting for each element how many are better. */
 #include "network/rearrange.h"
 #include "tests/support/problem.h"
 
@@ -22,7 +22,7 @@ static bool is_better(const struct test_problem *p, double a, int i, double b, i
   return p->layer->topk.smallest ? a < b : a > b;
 }
 
-/* The place of the element that as many are better than as the output's index says. */
+/* The position of the element that has as many better ones as the output's index says. */
 static int place_of(const struct test_problem *p, int c, int y, int x)
 {
   const int at[MAFAT_N_AXES] = {[MAFAT_AXIS_H] = y, [MAFAT_AXIS_W] = x, [MAFAT_AXIS_C] = c};
@@ -49,7 +49,7 @@ static double place(const void *problem, int c, int y, int x)
   return place_of(problem, c, y, x);
 }
 
-START_TEST(outputs_are_the_best_and_their_places)
+START_TEST(outputs_are_the_best_and_their_positions)
 {
   struct test_rng rng = test_rng(81000 + (uint64_t)_i);
   struct test_problem p;
@@ -62,7 +62,7 @@ START_TEST(outputs_are_the_best_and_their_places)
   test_problem_add(&p, &rng, s);
   struct mafat_shape picture = mafat_network_picture_shape(p.network);
   for (int i = 0; _i % 2 && i < mafat_shape_elements(picture); i++)
-    p.input[i] = roundf(p.input[i] * 3); /* equals */
+    p.input[i] = roundf(p.input[i] * 3); /* so that some are equal */
   p.layer->topk = (struct mafat_topk){
       .k = k, .axis = (signed char)axis, .smallest = test_random_chance(&rng, 50)};
   p.tolerance = 0;
@@ -99,7 +99,7 @@ Suite *topk_suite(void)
   Suite *s = suite_create("topk");
   TCase *t = tcase_create("topk");
   tcase_set_timeout(t, 120);
-  tcase_add_loop_test(t, outputs_are_the_best_and_their_places, 0, test_seeds(60));
+  tcase_add_loop_test(t, outputs_are_the_best_and_their_positions, 0, test_seeds(60));
   tcase_add_test(t, shapes_are_checked);
   suite_add_tcase(s, t);
   return s;

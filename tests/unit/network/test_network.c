@@ -1,6 +1,7 @@
 /* Covers network/{network, merge}.c, network/kinds/{alias, boxes, detection, input, reorg}.c,
- * formats/darknet/{darknet, fork, sections}.c: networks of cfg files: shapes, sources, both
- * forks, and what is refused. */
+ * formats/darknet/{darknet, fork, sections}.c: networks made from cfg files: shapes, sources,
+ * parameters, refused files, warnings, the choice between the two forks of Darknet, and merging of
+ * equal layers. */
 #include <check.h>
 #include <dirent.h>
 #include <limits.h>
@@ -21,7 +22,7 @@ Suite *network_suite(void);
 /* ---- shapes against Darknet's formulas ---- */
 
 struct shape_row {
-  const char *sections; /* behind a [net] of 13 x 17 x 24 (height, width, channels) */
+  const char *sections; /* after a [net] of 13 x 17 x 24 (height, width, channels) */
   int h, w, c;          /* of the last layer */
 };
 
@@ -66,7 +67,7 @@ static const struct shape_row shape_rows[] = {
     {"[conv]\nsize=2\nfilters=5\n[reorg3d]\nstride=4\n", 3, 4, 80},
     {"[connected]\noutput=10\n", 1, 1, 10},
     {"[conn]\n", 1, 1, 1},
-    /* local: h - size without pad, h - 1 with any */
+    /* local: (h - size) / stride + 1 without pad, (h - 1) / stride + 1 with pad */
     {"[local]\nfilters=2\nsize=3\nstride=2\n", 6, 8, 2},
     {"[local]\nfilters=2\nsize=3\nstride=2\npad=1\n", 7, 9, 2},
     {"[batchnorm]\n", 13, 17, 24},
@@ -92,18 +93,19 @@ static struct mafat_network *after_net(const char *sections)
   return test_network(text);
 }
 
-START_TEST(shapes_are_darknets)
+START_TEST(shapes_equal_darknets)
 {
   const struct shape_row *r = &shape_rows[_i];
   struct mafat_network *n = after_net(r->sections);
   struct mafat_shape out = n->layers[n->n_layers - 1].out;
-  ck_assert_msg(out.h == r->h && out.w == r->w && out.c == r->c, "%s: %d x %d x %d", r->sections,
-                out.h, out.w, out.c);
+  ck_assert_msg(out.h == r->h && out.w == r->w && out.c == r->c, "%s: found %d x %d x %d",
+                r->sections, out.h, out.w, out.c);
   mafat_network_close(&n);
 }
 END_TEST
 
-START_TEST(every_type_has_a_row)
+/* The table of shapes has each layer type that a cfg can have. */
+START_TEST(shapes_are_tested_of_every_type)
 {
   bool seen[MAFAT_N_LAYER_TYPES] = {false};
   for (int i = 0; i < COUNT(shape_rows); i++) {
@@ -136,7 +138,7 @@ START_TEST(every_activation_is_read_by_its_name)
 }
 END_TEST
 
-START_TEST(defaults_are_darknets)
+START_TEST(defaults_equal_darknets)
 {
   struct mafat_network *n =
       after_net("[convolutional]\n[activation]\n[connected]\n[local]\n[shortcut]\nfrom=-2\n"
@@ -173,7 +175,7 @@ START_TEST(heads_hold_their_parameters)
   ck_assert(region->classes == 13 && region->n_anchors == 1 && region->softmax &&
             region->background);
   ck_assert(region->anchors[0] == .5f &&
-            region->anchors[1] == .5f); /* as in Darknet where anchors are missing */
+            region->anchors[1] == .5f); /* Darknet's default if anchors are missing */
   ck_assert(gaussian->classes == 9 && gaussian->n_anchors == 1 && gaussian->coords == 8 &&
             gaussian->scale_xy == 1.5f);
   ck_assert(gaussian->point == MAFAT_POINT_RIGHT_BOTTOM && gaussian->nms == MAFAT_NMS_DIOU &&
@@ -195,10 +197,11 @@ static void check_source(const struct mafat_sources *sources, int i, int tensor,
   const struct mafat_source *s = &sources->list[i];
   ck_assert_int_lt(i, sources->n);
   ck_assert_msg(s->tensor == tensor && s->first == first && s->n == n,
-                "source %d: channels %d+%d of %d", i, s->first, s->n, s->tensor);
+                "source %d: found %d+%d of tensor %d", i, s->first, s->n, s->tensor);
 }
 
-START_TEST(renaming_layers_are_seen_through)
+/* A layer that reads a renaming layer gets the sources of that layer's input. */
+START_TEST(renaming_layers_are_skipped)
 {
   struct mafat_network *n = after_net("[dropout]\n"                     /* 0: the input */
                                       "[conv]\nfilters=20\n[dropout]\n" /* 1, 2 */
@@ -234,6 +237,7 @@ START_TEST(route_groups_take_the_same_part_of_each_source)
 }
 END_TEST
 
+/* The number of the input's tensor is the number of layers, even after the network is shortened. */
 START_TEST(inputs_stay_after_the_layers)
 {
   struct mafat_network *n =
@@ -283,7 +287,7 @@ START_TEST(blends_have_an_operand_for_each_of_their_maps)
   check_source(operand(sum, 1), 0, 0, 0, 8);
   check_source(operand(sum, 2), 0, 1, 0, 8);
   ck_assert(sum->blend == MAFAT_BLEND_ADD && sum->n_operands == 3);
-  check_source(operand(scaled, 0), 0, 1, 0, 8); /* the map comes first, whatever is above */
+  check_source(operand(scaled, 0), 0, 1, 0, 8); /* the map comes first in any order of layers */
   check_source(operand(scaled, 1), 0, 3, 0, 8);
   ck_assert(scaled->blend == MAFAT_BLEND_MUL && scaled->operands[1].broadcast &&
             !scaled->operands[0].broadcast);
@@ -308,7 +312,8 @@ START_TEST(depthwise_is_one_filter_a_channel)
 }
 END_TEST
 
-START_TEST(a_network_may_take_numbers_instead_of_a_picture)
+/* [net] with `inputs` and without a size is a network of a list of numbers. */
+START_TEST(a_network_may_read_a_list_of_numbers)
 {
   struct mafat_network *n = test_network("[net]\ninputs=30\n[connected]\noutput=4\n");
   struct mafat_shape in = mafat_network_picture_shape(n);
@@ -317,7 +322,8 @@ START_TEST(a_network_may_take_numbers_instead_of_a_picture)
 }
 END_TEST
 
-START_TEST(pads_are_what_windows_reach)
+/* mafat_layer_pads returns the columns left and right of the input that windows reach. */
+START_TEST(pads_are_columns_that_windows_reach)
 {
   for (int seed = 0; seed < 300; seed++) {
     struct test_rng rng = test_rng((uint64_t)seed);
@@ -332,7 +338,7 @@ START_TEST(pads_are_what_windows_reach)
       mafat_layer_pads(l, &left, &right);
       if (l->type != MAFAT_CONVOLUTIONAL) ck_assert(left == 0 && right == 0);
       else if (left != -first || right != (last >= l->in.w ? last - l->in.w + 1 : 0))
-        test_fail_case(cfg, "-", "layer %d: pads %d and %d", i, left, right);
+        test_fail_case(cfg, "-", "layer %d: found pads %d and %d", i, left, right);
     }
     mafat_network_close(&n);
   }
@@ -484,7 +490,7 @@ static const struct refusal refusals[] = {
     {NET "[detection]\nclasses=1\ncoords=4\nside=2\n", MAFAT_EFORMAT,
      "layer [detection] expects 24 inputs, found 256"},
     {NET "[detection]\nclasses=1\n", MAFAT_EFORMAT, "expects coords=4"},
-    /* sizes that no memory holds and no integer counts */
+    /* sizes that overflow */
     {"[net]\nheight=1048576\nwidth=1048576\nchannels=3\n[conv]\n", MAFAT_EFORMAT,
      "[net] is too large: 1048576 x 1048576 x 3"},
     {"[net]\nheight=20000\nwidth=20000\nchannels=1048576\n[conv]\n", MAFAT_EFORMAT,
@@ -533,7 +539,7 @@ START_TEST(too_many_layers_are_refused)
 }
 END_TEST
 
-/* Each route doubles its sources: 40 of them would not fit into any memory. */
+/* Each route doubles the sources, so a chain of 40 must be refused. */
 START_TEST(routes_of_routes_are_refused)
 {
   struct mafat_diagnostic d = {""};
@@ -548,7 +554,8 @@ START_TEST(routes_of_routes_are_refused)
 }
 END_TEST
 
-/* A line makes an operand of thousands of sources: all of a small file would take gigabytes. */
+/* A line can add an operand of thousands of sources, so a small file could need gigabytes. Their
+ * total number is limited. */
 START_TEST(too_many_sources_in_all_are_refused)
 {
   struct mafat_diagnostic d = {""};
@@ -579,22 +586,24 @@ END_TEST
 
 /* ---- warnings ---- */
 
-struct ear {
+/* The warnings received: how many, and the last one. */
+struct received_warnings {
   int n;
   char text[512];
 };
 
 static void listen(void *context, const char *text)
 {
-  struct ear *ear = context;
-  snprintf(ear->text, sizeof ear->text, "%s", text);
-  ear->n++;
+  struct received_warnings *received = context;
+  snprintf(received->text, sizeof received->text, "%s", text);
+  received->n++;
 }
 
-static struct ear hear(const char *text)
+/* Makes a network of the cfg and returns its warnings. */
+static struct received_warnings warnings_of(const char *text)
 {
-  struct ear ear = {0, ""};
-  struct mafat_warning_sink sink = {listen, &ear};
+  struct received_warnings received = {0, ""};
+  struct mafat_warning_sink sink = {listen, &received};
   struct mafat_diagnostic d = {""};
   struct mafat_cfg *cfg = NULL;
   struct mafat_network *n = NULL;
@@ -602,46 +611,49 @@ static struct ear hear(const char *text)
   ck_assert_msg(mafat_darknet_make(&n, cfg, NULL, &sink, &d) == MAFAT_OK, "%s", d.text);
   mafat_network_close(&n);
   mafat_cfg_close(&cfg);
-  return ear;
+  return received;
 }
 
 START_TEST(unknown_keys_are_named_with_their_line)
 {
-  struct ear ear = hear(NET "[conv]\nfilters=2\nfliters=3\n");
-  ck_assert_int_eq(ear.n, 1);
-  ck_assert_str_eq(ear.text, "a.cfg:7: unknown key fliters in [conv] is ignored");
-  ck_assert_int_eq(hear(NET "hieght=3\n[conv]\nfliters=2\n[maxpool]\nfilters=3\n").n, 3);
+  struct received_warnings received = warnings_of(NET "[conv]\nfilters=2\nfliters=3\n");
+  ck_assert_int_eq(received.n, 1);
+  ck_assert_str_eq(received.text, "a.cfg:7: unknown key fliters in [conv] is ignored");
+  ck_assert_int_eq(warnings_of(NET "hieght=3\n[conv]\nfliters=2\n[maxpool]\nfilters=3\n").n, 3);
 }
 END_TEST
 
-START_TEST(a_hundred_warnings_are_enough)
+/* After 100 warnings, a last one says that there are more. */
+START_TEST(warnings_end_after_a_hundred)
 {
   static char text[1 << 16] = NET;
   size_t at = strlen(text);
   for (int i = 0; i < 300; i++)
     at += (size_t)snprintf(text + at, sizeof text - at, "%skey%d=1\n", i % 100 ? "" : "[maxpool]\n",
                            i);
-  struct ear ear = hear(text);
-  ck_assert_int_eq(ear.n, 101);
-  ck_assert_msg(strstr(ear.text, ": more keys from here on are unknown, or were given before") !=
-                    NULL,
-                "%s", ear.text);
+  struct received_warnings received = warnings_of(text);
+  ck_assert_int_eq(received.n, 101);
+  ck_assert_msg(
+      strstr(received.text, ": more keys from here on are unknown, or were given before") != NULL,
+      "%s", received.text);
 }
 END_TEST
 
-START_TEST(training_keys_are_not)
+/* Keys that only training uses cause no warnings. */
+START_TEST(training_keys_cause_no_warnings)
 {
-  struct ear ear =
-      hear("[net]\nbatch=64\nsubdivisions=8\nheight=8\nwidth=8\nchannels=12\nmomentum=0.9\ndecay=0."
-           "0005\n"
-           "angle=0\nsaturation = 1.5\nexposure = 1.5\nhue=.1\nlearning_rate=0.001\nburn_in=1000\n"
-           "max_batches = 500200\npolicy=steps\nsteps=400000,450000\nscales=.1,.1\n"
-           "[dropout]\nprobability=.5\n[yolo]\nclasses=1\nnum=2\njitter=.3\nignore_thresh = .7\n"
-           "truth_thresh = 1\nrandom=1\n[cost]\ntype=sse\n");
-  ck_assert_msg(ear.n == 0, "%s", ear.text);
+  struct received_warnings received = warnings_of(
+      "[net]\nbatch=64\nsubdivisions=8\nheight=8\nwidth=8\nchannels=12\nmomentum=0.9\n"
+      "decay=0.0005\nangle=0\nsaturation = 1.5\nexposure = 1.5\nhue=.1\nlearning_rate=0.001\n"
+      "burn_in=1000\nmax_batches = 500200\npolicy=steps\nsteps=400000,450000\nscales=.1,.1\n"
+      "[dropout]\nprobability=.5\n[yolo]\nclasses=1\nnum=2\njitter=.3\nignore_thresh = .7\n"
+      "truth_thresh = 1\nrandom=1\n[cost]\ntype=sse\n");
+  ck_assert_msg(received.n == 0, "%s", received.text);
 }
 END_TEST
 
+/* Makes a network and compares its fork, its letterboxing and the line that decided the fork.
+ * wished: the fork that the caller asks for. */
 static void expect_fork(const char *text, enum mafat_fork wished, enum mafat_fork fork,
                         bool letterbox, const char *sign)
 {
@@ -659,7 +671,8 @@ static void expect_fork(const char *text, enum mafat_fork wished, enum mafat_for
   mafat_cfg_close(&cfg);
 }
 
-START_TEST(the_fork_is_decided_by_what_only_one_reads)
+/* A cfg is AlexeyAB's if it has a key or value that the original Darknet does not read. */
+START_TEST(the_fork_is_decided_by_keys_of_one_fork)
 {
   const char plain[] = NET "[conv]\nfilters=6\n[yolo]\nclasses=1\n",
              own[] = NET "[conv]\nactivation=mish\n";
@@ -681,7 +694,8 @@ START_TEST(the_fork_is_decided_by_what_only_one_reads)
 }
 END_TEST
 
-START_TEST(of_debians_cfgs_none_is_alexeyabs)
+/* All cfgs of Debian's darknet package, if installed, are the original Darknet's. */
+START_TEST(debians_cfgs_are_the_original_forks)
 {
   DIR *folder = opendir("/usr/share/darknet/cfg");
   int seen = 0;
@@ -701,7 +715,8 @@ START_TEST(of_debians_cfgs_none_is_alexeyabs)
 }
 END_TEST
 
-START_TEST(suppression_is_the_heads)
+/* A head's method of non-maximum suppression and its beta are read. */
+START_TEST(suppression_is_read)
 {
   static const char *const keys[] = {"", "nms_kind=default\n", "nms_kind=greedynms\nbeta_nms=.7\n",
                                      "beta_nms=.25\nnms_kind=diounms\n"};
@@ -718,6 +733,7 @@ START_TEST(suppression_is_the_heads)
 }
 END_TEST
 
+/* [detection] without letter_box, where Darknet's programs differ, causes a warning. */
 START_TEST(letterboxed_boxes_of_detection_are_reported)
 {
   static const char *const letter_boxes[] = {"", "letter_box=0\n", "letter_box=1\n"};
@@ -726,16 +742,17 @@ START_TEST(letterboxed_boxes_of_detection_are_reported)
     snprintf(cfg, sizeof cfg,
              NET "%s[connected]\noutput=11\n[detection]\nclasses=1\nnum=2\nside=1\ncoords=4\n",
              letter_boxes[i]);
-    struct ear ear = hear(cfg);
-    ck_assert_int_eq(ear.n, i == 0);
+    struct received_warnings received = warnings_of(cfg);
+    ck_assert_int_eq(received.n, i == 0);
     if (i == 0)
       ck_assert_ptr_nonnull(strstr(
-          ear.text, "a.cfg:7: boxes of [detection] are as Darknet's detector test gives them"));
+          received.text,
+          "a.cfg:7: boxes of [detection] are as Darknet's detector test gives them"));
   }
 }
 END_TEST
 
-/* ---- every cfg that Debian's darknet package has ---- */
+/* ---- cfgs of Debian's darknet package ---- */
 
 static const struct {
   const char *name;
@@ -761,11 +778,11 @@ static const char twice[] = "[net]\nheight=8\nwidth=8\nchannels=3\n\n"
                             "[convolutional]\nfilters=4\nsize=1\nactivation=linear\n\n"
                             "[activation]\nactivation=relu\n\n"
                             "[route]\nlayers=0\n\n"
-                            "[activation]\nactivation=relu\n\n" /* 3: as 1 */
+                            "[activation]\nactivation=relu\n\n" /* 3: equal to 1 */
                             "[route]\nlayers=0\n\n"
-                            "[activation]\nactivation=leaky\n\n" /* 5: another one */
+                            "[activation]\nactivation=leaky\n\n" /* 5: another activation */
                             "[route]\nlayers=3\n\n"
-                            "[activation]\nactivation=leaky\n\n" /* 7: of what 3 was */
+                            "[activation]\nactivation=leaky\n\n" /* 7: reads 3, later 1 */
                             "[route]\nlayers=1,3,5,7\n\n"
                             "[convolutional]\nfilters=2\nsize=1\nactivation=linear\n\n";
 
@@ -781,7 +798,7 @@ START_TEST(equal_layers_are_merged)
   const struct mafat_sources *s = mafat_layer_sources(&n->layers[9]);
   ck_assert_int_eq(mafat_sources_count(s), 4);
   for (int i = 0; i < 4; i++) ck_assert_int_eq(s->list[i].tensor, read[i]);
-  ck_assert_int_eq(mafat_network_merge(n), MAFAT_OK); /* nothing is left to merge */
+  ck_assert_int_eq(mafat_network_merge(n), MAFAT_OK); /* again: changes nothing */
   ck_assert_int_eq(n->layers[7].operands->sources.list->tensor, 1);
   mafat_network_close(&n);
 }
@@ -791,18 +808,18 @@ Suite *network_suite(void)
 {
   Suite *suite = suite_create("network");
   TCase *shapes = tcase_create("shapes");
-  tcase_add_loop_test(shapes, shapes_are_darknets, 0, COUNT(shape_rows));
-  tcase_add_test(shapes, every_type_has_a_row);
+  tcase_add_loop_test(shapes, shapes_equal_darknets, 0, COUNT(shape_rows));
+  tcase_add_test(shapes, shapes_are_tested_of_every_type);
   tcase_add_test(shapes, every_activation_is_read_by_its_name);
-  tcase_add_test(shapes, defaults_are_darknets);
+  tcase_add_test(shapes, defaults_equal_darknets);
   tcase_add_test(shapes, heads_hold_their_parameters);
-  tcase_add_test(shapes, a_network_may_take_numbers_instead_of_a_picture);
-  tcase_add_test(shapes, pads_are_what_windows_reach);
+  tcase_add_test(shapes, a_network_may_read_a_list_of_numbers);
+  tcase_add_test(shapes, pads_are_columns_that_windows_reach);
   tcase_add_loop_test(shapes, weights_and_work_are_counted, 0, COUNT(count_rows));
   tcase_add_loop_test(shapes, known_networks_are_read, 0, COUNT(files));
   suite_add_tcase(suite, shapes);
   TCase *edges = tcase_create("edges");
-  tcase_add_test(edges, renaming_layers_are_seen_through);
+  tcase_add_test(edges, renaming_layers_are_skipped);
   tcase_add_test(edges, route_groups_take_the_same_part_of_each_source);
   tcase_add_test(edges, inputs_stay_after_the_layers);
   tcase_add_test(edges, shortcuts_add_the_channels_both_have);
@@ -817,11 +834,11 @@ Suite *network_suite(void)
   suite_add_tcase(suite, refusing);
   TCase *warnings = tcase_create("warnings");
   tcase_add_test(warnings, unknown_keys_are_named_with_their_line);
-  tcase_add_test(warnings, a_hundred_warnings_are_enough);
-  tcase_add_test(warnings, training_keys_are_not);
-  tcase_add_test(warnings, the_fork_is_decided_by_what_only_one_reads);
-  tcase_add_test(warnings, of_debians_cfgs_none_is_alexeyabs);
-  tcase_add_test(warnings, suppression_is_the_heads);
+  tcase_add_test(warnings, warnings_end_after_a_hundred);
+  tcase_add_test(warnings, training_keys_cause_no_warnings);
+  tcase_add_test(warnings, the_fork_is_decided_by_keys_of_one_fork);
+  tcase_add_test(warnings, debians_cfgs_are_the_original_forks);
+  tcase_add_test(warnings, suppression_is_read);
   tcase_add_test(warnings, letterboxed_boxes_of_detection_are_reported);
   suite_add_tcase(suite, warnings);
   TCase *merging = tcase_create("merging");
