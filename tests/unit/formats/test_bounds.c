@@ -1,7 +1,7 @@
-/* Covers base/chunks.c: what reading a file may take at most, of memory and of the processor: a
- * function of its size for each reader, held against files of two sizes that are made to take
- * much. Whether they are right is not the question here. SECURITY.md has the functions, too;
- * fuzz targets hold what they read against the same (tests/support/reading.h). */
+/* Covers base/chunks.c: reading a file takes no more memory and processor time than a limit, which
+ * is a function of the file's size for each format. Files of two sizes are made to take as much as
+ * possible; many of them are refused. SECURITY.md has the same limits, and fuzz targets check them,
+ * too (tests/support/reading.h). */
 #include "base/tuning.h"
 #include "formats/darknet/darknet.h"
 #include "formats/graph/given.h"
@@ -111,7 +111,7 @@ static void read_calibration(const char *path, const char *data, size_t n)
   mafat_calibration_parse(&c, "portable", "large", data, n, NULL);
 }
 
-/* All frames, into a room that is no part of the reader's. */
+/* Reads all frames, into a buffer that does not count as the reader's memory. */
 static void read_frames(const char *path, const char *data, size_t n, const char *video)
 {
   static struct mafat_frames f;
@@ -136,15 +136,15 @@ static void read_raw(const char *path, const char *data, size_t n)
   read_frames(path, data, n, "1x1:rgb24");
 }
 
-/* ---- files that ask for much ---- */
+/* ---- files that take much to read ---- */
 
-/* A file made by repeating a part up to a length. */
+/* A file made by repeating a piece up to a length. */
 struct file {
   const char *name;
   enum test_reader reader;
   void (*read)(const char *path, const char *data, size_t n);
   void (*make)(struct test_message *m, size_t size, const struct file *f);
-  const char *piece; /* or a word that says which */
+  const char *piece; /* what is repeated; for some functions, a word that selects it */
   size_t piece_bytes;
   const char *head, *tail;
   int64_t number;
@@ -162,7 +162,7 @@ static void put(struct test_message *m, const char *text)
   if (text) test_put_bytes(m, text, strlen(text));
 }
 
-/* With a NUL behind it, which is no part of it. */
+/* Head, repeated pieces and tail, with a NUL after them that is not part of the file. */
 static void pieces(struct test_message *m, size_t size, const struct file *f)
 {
   put(m, f->head);
@@ -176,7 +176,7 @@ static void pieces(struct test_message *m, size_t size, const struct file *f)
 
 #define NET "[net]\nwidth=8\nheight=8\nchannels=1\n"
 
-/* No more of them than a network may have, and lines that say nothing. */
+/* The most sections that a network may have, then empty lines up to the size. */
 static void layers(struct test_message *m, size_t size, const struct file *f)
 {
   const size_t most = 4000 * f->piece_bytes;
@@ -210,7 +210,7 @@ static void in_graph(struct test_message *m, size_t size, const struct file *f)
   *m = test_onnx_model(&graph, 13);
 }
 
-/* Each with a name of its own: nodes of an operator, or what is none. */
+/* Nodes, or other messages of a graph, each with another name. */
 static void named(struct test_message *m, size_t size, const struct file *f)
 {
   static const int64_t one[] = {1};
@@ -244,7 +244,7 @@ static void in_node(struct test_message *m, size_t size, const struct file *f)
   end_node(m, &node);
 }
 
-/* The number is the attribute's type. */
+/* The pieces are values of an attribute, whose type is f->number. */
 static void in_attribute(struct test_message *m, size_t size, const struct file *f)
 {
   struct test_message node = test_onnx_node("Concat", "n", "x", "y"), a = {0};
@@ -267,7 +267,7 @@ static void in_model(struct test_message *m, size_t size, const struct file *f)
   *m = all;
 }
 
-/* Few bytes that ask for many numbers, again and again: a file of so many such nodes. */
+/* Nodes of few bytes, each of which needs f->number elements to be computed while reading. */
 static void folded(struct test_message *m, size_t size, const struct file *f)
 {
   const int64_t dims[] = {f->number};
@@ -287,7 +287,7 @@ static void folded(struct test_message *m, size_t size, const struct file *f)
   *m = test_onnx_model(&graph, 13);
 }
 
-/* Windows of the widest maps that there are. */
+/* Pools over maps of the largest width. */
 static void wide_pools(struct test_message *m, size_t size, const struct file *f)
 {
   static const int64_t wide[] = {1, 1, 1, 1 << 20};
@@ -305,7 +305,7 @@ static void wide_pools(struct test_message *m, size_t size, const struct file *f
   *m = test_onnx_model(&graph, 13);
 }
 
-/* Joins of joins: parts of maps. */
+/* Concatenations of concatenations. */
 static void joins(struct test_message *m, size_t size, const struct file *f)
 {
   static const int64_t pixel[] = {1, 1, 1, 1};
@@ -327,7 +327,8 @@ static void joins(struct test_message *m, size_t size, const struct file *f)
 
 /* ---- .tflite ---- */
 
-/* So many operators for each tensor, each of which reads the one before; names as long. */
+/* A chain of operators, `operators` for each tensor, each reading the output of the one before.
+ * Names have `name` characters. */
 static void flat(struct test_message *m, size_t size, int operators, int name, int code)
 {
   int n = (int)(size / (size_t)(100 + operators * 80 + name)); /* about */
@@ -371,7 +372,7 @@ static void flat_operators(struct test_message *m, size_t size, const struct fil
   flat(m, size, 1, 0, (int)f->number);
 }
 
-/* Reads a number of a flatbuffer, and follows an offset. */
+/* The integer at a position of a flatbuffer. */
 static uint32_t number_at(const struct test_message *m, size_t at)
 {
   uint32_t n;
@@ -397,8 +398,8 @@ static void put_number(struct test_message *m, uint32_t n)
   test_put_bytes(m, &n, sizeof n);
 }
 
-/* A list of tensors, all of which are one that has the longest name: what a file may share, and a
- * list of ours may not. */
+/* A list of tensors that are all the same table of the file, with the longest name. The reader must
+ * copy the name for each. */
 static void shared(struct test_message *m, size_t size, const struct file *f)
 {
   (void)f;
@@ -424,7 +425,7 @@ static void shared(struct test_message *m, size_t size, const struct file *f)
   if (n > MOST) n = MOST;
   put_number(m, n);
   const uint16_t list[] = {12, 8, 0,
-                           0,  0, 4}; /* of a table of 8 bytes, whose field 3, the name, is at 4 */
+                           0,  0, 4}; /* for a table of 8 bytes; field 3, the name, is at byte 4 */
   size_t table = m->n + 4 * (size_t)n + sizeof list;
   while (n-- > 0) put_number(m, (uint32_t)(table - m->n));
   test_put_bytes(m, list, sizeof list);
@@ -436,8 +437,7 @@ static void shared(struct test_message *m, size_t size, const struct file *f)
 
 /* ---- packed ---- */
 
-/* Header and index of a file of these layers, sealed, and what lies behind it. Ends what it is made
- * of. */
+/* Makes a packed file of header, index with its hash, and `after`. Frees index and after. */
 static void seal(struct test_message *m, uint32_t version, uint64_t n_layers,
                  struct test_message *index, struct test_message *after)
 {
@@ -470,7 +470,7 @@ static void put_word(struct test_message *m, const char *word)
   test_put_bytes(m, word, strlen(word) + 1);
 }
 
-/* An operator with so many parameters of one name. */
+/* Adds an operator with n parameters of the same name and value. */
 static void put_operator(struct test_message *m, const char *type, uint32_t n, const char *key,
                          const char *value)
 {
@@ -483,8 +483,8 @@ static void put_operator(struct test_message *m, const char *type, uint32_t n, c
   }
 }
 
-/* Operators of Darknet, each behind an avgpool with as many parameters as the number says, at most
- * as many as a network may have; maxpools compute with integers. */
+/* A network of Darknet's operators: avgpools with f->number parameters, each followed by another
+ * operator, at most as many as a network may have. Maxpools compute with integers. */
 static void packed_cfg(struct test_message *m, size_t size, const struct file *f)
 {
   enum { NUMBERS = 24, PLAIN = 2, ACTIVATIONS = PLAIN + MAFAT_PACKED_ACTIVATIONS };
@@ -512,10 +512,10 @@ static void packed_cfg(struct test_message *m, size_t size, const struct file *f
   put_number(&index, 0); /* no weights */
   if (computes) {
     put_number(&index, n);
-    put_number(&index, n + 1); /* of the input, too */
+    put_number(&index, n + 1); /* one more for the input */
     for (uint32_t i = 0; i <= n; i++) {
       const uint32_t one[] = {i,   i > 0 && i < n, 0x3f800000,
-                              128, 0x3f800000,     128}; /* of a scale of 1 */
+                              128, 0x3f800000,     128}; /* scale 1 */
       test_put_bytes(&index, one, sizeof one);
     }
   }
@@ -543,7 +543,7 @@ static void put_pieces(struct test_message *index, const char *name, uint64_t fi
   }
 }
 
-/* A model whose file is whole. */
+/* A packed model that contains all bytes of its file. */
 static void packed_model(struct test_message *m, size_t size, const struct file *f)
 {
   struct test_message index = {0}, model = {0};
@@ -554,7 +554,7 @@ static void packed_model(struct test_message *m, size_t size, const struct file 
   seal(m, 3, 0, &index, &model);
 }
 
-/* One of pieces of a byte each. */
+/* A packed model that contains single bytes of its file. */
 static void packed_pieces(struct test_message *m, size_t size, const struct file *f)
 {
   enum { APART = 64 };
@@ -567,7 +567,7 @@ static void packed_pieces(struct test_message *m, size_t size, const struct file
   seal(m, 3, 0, &index, &bytes);
 }
 
-/* One of as many files as there may be, whose names are alike up to their last bytes. */
+/* A packed model with the most files allowed, whose names differ only in their last bytes. */
 static void packed_files(struct test_message *m, size_t size, const struct file *f)
 {
   struct test_message index = {0}, bytes = {0};
@@ -579,7 +579,7 @@ static void packed_files(struct test_message *m, size_t size, const struct file 
   memset(name, *f->piece, length);
   begin_embedded_graph(&index, &bytes, (uint32_t)n);
   put_pieces(&index, "", 0, 0, 0, 0);
-  for (size_t i = n - 1; i > 0; i--) { /* each is put in front of the others */
+  for (size_t i = n - 1; i > 0; i--) { /* in falling order, so that each sorts before the others */
     snprintf(name + length, 24, "%04zu", i);
     put_pieces(&index, name, 0, 0, 0, 0);
   }
@@ -588,7 +588,7 @@ static void packed_files(struct test_message *m, size_t size, const struct file 
   seal(m, 3, 0, &index, &bytes);
 }
 
-/* ---- all of them ---- */
+/* ---- all files ---- */
 
 #define CFG TEST_READER_CFG, read_cfg
 #define ONNX TEST_READER_ONNX, read_onnx
@@ -608,7 +608,7 @@ static const struct file files[] = {
     {"known keys", CFG, pieces, PIECE("anchors=1\n"), .head = NET "[region]\n"},
     {"anchors", CFG, pieces, PIECE(",1"), .head = NET "[region]\nanchors=1"},
     {"layers", CFG, layers, PIECE("[avgpool]\n")},
-    /* The largest number of columns: the time for a layer does not depend on it. */
+    /* The largest width: the time for a layer must not depend on it. */
     {"wide pools", CFG, layers, PIECE("[maxpool]\nsize=1\n"),
      .head = "[net]\nwidth=1048576\nheight=1\nchannels=1\n"},
     {"routes", CFG, routes, PIECE("")},
@@ -687,9 +687,10 @@ static const struct file files[] = {
     {"JPEGs", VIDEO(jpegs), pieces, PIECE("\xff\xd8\xff\xd9")},
 };
 
-/* ---- held against ---- */
+/* ---- tests ---- */
 
-static void hold(const struct file *f, size_t size)
+/* Reads the file of this size, and compares memory and time with the limits. */
+static void check_limits(const struct file *f, size_t size)
 {
   struct test_message m = {0};
   char path[64];
@@ -710,20 +711,20 @@ static void hold(const struct file *f, size_t size)
             seconds);
   else
     ck_assert_msg(failing_malloc_most_bytes() <= test_reading_bytes(f->reader, m.n),
-                  "%s, %zu bytes: %zu bytes of memory, expected at most %zu", f->name, m.n,
+                  "%s, %zu bytes: took %zu bytes of memory, expected at most %zu", f->name, m.n,
                   failing_malloc_most_bytes(), test_reading_bytes(f->reader, m.n));
   ck_assert_msg(seconds <= most,
-                "%s, %zu bytes: %.2f seconds of the processor, expected at most %.2f", f->name, m.n,
+                "%s, %zu bytes: took %.2f processor seconds, expected at most %.2f", f->name, m.n,
                 seconds, most);
   ck_assert_int_eq(unfreed, 0);
   close(fd);
   free(m.data);
 }
 
-START_TEST(reading_takes_no_more)
+START_TEST(reading_keeps_to_its_limits)
 {
-  hold(&files[_i], 1 << 16);
-  hold(&files[_i], 1 << 20);
+  check_limits(&files[_i], 1 << 16);
+  check_limits(&files[_i], 1 << 20);
 }
 END_TEST
 
@@ -732,7 +733,7 @@ Suite *bounds_suite(void)
   Suite *suite = suite_create("bounds");
   TCase *t = tcase_create("bounds");
   tcase_set_timeout(t, 120);
-  tcase_add_loop_test(t, reading_takes_no_more, 0, COUNT(files));
+  tcase_add_loop_test(t, reading_keeps_to_its_limits, 0, COUNT(files));
   suite_add_tcase(suite, t);
   return suite;
 }

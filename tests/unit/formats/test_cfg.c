@@ -1,5 +1,5 @@
-/* Covers formats/darknet/cfg.c, base/{error, number, text_file}.c: the text of cfg files:
- * sections, keys, numbers, and lines that are wrong. */
+/* Covers formats/darknet/cfg.c, base/{error, number, text_file}.c: the text of cfg files: sections,
+ * keys, numbers and refused lines; and texts of errors. */
 #include <check.h>
 #include <locale.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ START_TEST(sections_hold_their_options)
   ck_assert_int_eq(cfg->sections[0].n_options, 2);
   ck_assert_str_eq(cfg->sections[0].options[0].key, "width");
   ck_assert_str_eq(cfg->sections[0].options[0].value,
-                   "416"); /* blanks mean nothing, as in Darknet */
+                   "416"); /* blanks are ignored, as in Darknet */
   ck_assert_str_eq(cfg->sections[0].options[1].value, "8");
   ck_assert_int_eq(cfg->sections[0].options[1].line, 6);
   ck_assert_str_eq(cfg->sections[1].type, "convolutional");
@@ -87,7 +87,7 @@ static const struct refusal refusals[] = {
     {"[net]\n\n=4\n", "a.cfg:3: expected key=value, found =4"},
 };
 
-START_TEST(other_lines_are_refused)
+START_TEST(invalid_lines_are_refused)
 {
   struct mafat_cfg *cfg = NULL;
   const struct refusal *r = &refusals[_i];
@@ -162,7 +162,7 @@ static const struct look_up ints[] = {
     {"10", MAFAT_OK, 10, ""},
     {"7 # seven", MAFAT_OK, 7, ""},
     {"7;seven", MAFAT_OK, 7, ""},
-    {"7,8", MAFAT_OK, 7, ""}, /* atoi takes the first, too */
+    {"7,8", MAFAT_OK, 7, ""}, /* the first one, as Darknet's atoi */
     {"11", MAFAT_EFORMAT, 5, "a.cfg:3: key expects -10 to 10, found 11"},
     {"-11", MAFAT_EFORMAT, 5, "a.cfg:3: key expects -10 to 10, found -11"},
     {"7.5", MAFAT_EFORMAT, 5, "a.cfg:3: key expects an integer, found 7.5"},
@@ -188,7 +188,7 @@ START_TEST(integers)
   ck_assert_msg(mafat_cfg_int(cfg, &cfg->sections[0], "key", -10, 10, &value, &diagnostic) ==
                     l->code,
                 "%s", l->value);
-  ck_assert_msg(value == l->expected, "%s: %d", l->value, value);
+  ck_assert_msg(value == l->expected, "%s: found %d", l->value, value);
   ck_assert_str_eq(diagnostic.text, l->message);
   mafat_cfg_close(&cfg);
 }
@@ -213,7 +213,7 @@ static void check_fraction(const struct float_look_up *l)
   float value = 5;
   ck_assert_msg(mafat_cfg_float(cfg, &cfg->sections[0], "key", &value, &diagnostic) == l->code,
                 "%s", l->value);
-  ck_assert_msg(value == l->expected, "%s: %g", l->value, (double)value);
+  ck_assert_msg(value == l->expected, "%s: found %g", l->value, (double)value);
   if (l->code)
     ck_assert_ptr_nonnull(strstr(diagnostic.text, "a.cfg:3: key expects a number, found "));
   mafat_cfg_close(&cfg);
@@ -225,8 +225,8 @@ START_TEST(fractions)
 }
 END_TEST
 
-/* The program that uses the library may have set any. */
-START_TEST(locales_change_no_number)
+/* Numbers are read the same in any locale, which a program that uses the library may have set. */
+START_TEST(numbers_do_not_depend_on_the_locale)
 {
   struct mafat_cfg_section *s;
   int n;
@@ -320,7 +320,7 @@ START_TEST(a_file_is_read_like_its_text)
 }
 END_TEST
 
-START_TEST(other_paths_are_refused)
+START_TEST(unreadable_paths_are_refused)
 {
   struct mafat_cfg *cfg = NULL;
   ck_assert_int_eq(mafat_cfg_read(&cfg, "/nowhere/a.cfg", &diagnostic), MAFAT_EIO);
@@ -347,7 +347,8 @@ START_TEST(every_code_has_a_name)
 }
 END_TEST
 
-START_TEST(nobody_need_listen)
+/* A diagnostic, a sink of warnings and its function may be NULL. */
+START_TEST(diagnostic_and_sink_may_be_null)
 {
   struct mafat_warning_sink sink = {NULL, NULL};
   ck_assert_int_eq(mafat_fail(NULL, MAFAT_EIO, "%d", 1), MAFAT_EIO);
@@ -356,6 +357,7 @@ START_TEST(nobody_need_listen)
 }
 END_TEST
 
+/* Control characters and invalid UTF-8 in a message are replaced by question marks. */
 START_TEST(a_message_is_one_line)
 {
   struct mafat_diagnostic d;
@@ -366,7 +368,7 @@ START_TEST(a_message_is_one_line)
       "\xc2\x9b"
       "31m \x9b"
       "1m \xe0\x82\x9b"
-      "m \xc2\xa0 \xe2\x82\xac \xf0\x9f\x98\x80 \xe2\x82"); /* U+009B is ESC [ to terminals */
+      "m \xc2\xa0 \xe2\x82\xac \xf0\x9f\x98\x80 \xe2\x82"); /* U+009B acts as ESC [ */
   ck_assert_str_eq(d.text, "??31m ?1m ???m \xc2\xa0 \xe2\x82\xac \xf0\x9f\x98\x80 ??");
 }
 END_TEST
@@ -380,7 +382,7 @@ Suite *cfg_suite(void)
   tcase_add_test(lines, sections_hold_their_options);
   tcase_add_test(lines, a_value_may_hold_an_equals_sign);
   tcase_add_test(lines, the_first_value_of_a_key_wins);
-  tcase_add_loop_test(lines, other_lines_are_refused, 0, COUNT(refusals));
+  tcase_add_loop_test(lines, invalid_lines_are_refused, 0, COUNT(refusals));
   tcase_add_test(lines, zero_bytes_are_refused);
   tcase_add_test(lines, long_lines_are_quoted_in_part);
   tcase_add_test(lines, sections_of_many_keys_are_refused);
@@ -389,17 +391,17 @@ Suite *cfg_suite(void)
   TCase *values = tcase_create("values");
   tcase_add_loop_test(values, integers, 0, COUNT(ints));
   tcase_add_loop_test(values, fractions, 0, COUNT(floats));
-  tcase_add_test(values, locales_change_no_number);
+  tcase_add_test(values, numbers_do_not_depend_on_the_locale);
   tcase_add_test(values, absent_keys_leave_the_default);
   tcase_add_loop_test(values, lists_of_numbers, 0, COUNT(lists));
   suite_add_tcase(suite, values);
   TCase *files = tcase_create("files");
   tcase_add_test(files, a_file_is_read_like_its_text);
-  tcase_add_test(files, other_paths_are_refused);
+  tcase_add_test(files, unreadable_paths_are_refused);
   suite_add_tcase(suite, files);
   TCase *errors = tcase_create("errors");
   tcase_add_test(errors, every_code_has_a_name);
-  tcase_add_test(errors, nobody_need_listen);
+  tcase_add_test(errors, diagnostic_and_sink_may_be_null);
   tcase_add_test(errors, a_message_is_one_line);
   suite_add_tcase(suite, errors);
   return suite;

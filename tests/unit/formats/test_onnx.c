@@ -1,6 +1,6 @@
-/* Covers formats/onnx/{model, node, tensor, wire, graph, numbers}.c, formats/graph/given.c: ONNX
- * files: what is read of them, in all ways that they can be written; and that none of them can
- * do harm. */
+/* Covers formats/onnx/{model, node, tensor, wire, graph, numbers}.c, formats/graph/given.c: reading
+ * of ONNX files, written in all ways that the format allows, with constants in the file itself or
+ * in other files; invalid and damaged files are refused and do no harm. */
 #include "formats/onnx/onnx.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/tree.h"
@@ -20,7 +20,7 @@ static struct mafat_diagnostic diagnostic;
 
 /* ---- reading ---- */
 
-/* A file that lies in memory. */
+/* A file in memory, and the model read from it. */
 struct held {
   struct mafat_model_file *file;
   struct mafat_onnx *model;
@@ -58,7 +58,7 @@ static struct held read_bytes(const char *data, size_t n)
   return h;
 }
 
-/* The message ends. */
+/* Reads a message, and frees it. */
 static struct held read_message(struct test_message *m)
 {
   struct held h = read_bytes(m->data, m->n);
@@ -146,7 +146,7 @@ START_TEST(values_are_read)
 }
 END_TEST
 
-/* ---- numbers, in all ways of writing them ---- */
+/* ---- numbers in all types, and in all ways of writing them ---- */
 
 static const int number_types[] = {MAFAT_ONNX_FLOAT,  MAFAT_ONNX_UINT8, MAFAT_ONNX_INT8,
                                    MAFAT_ONNX_UINT16, MAFAT_ONNX_INT16, MAFAT_ONNX_INT32,
@@ -184,8 +184,8 @@ static void check_numbers(const struct mafat_onnx *m, const struct mafat_onnx_te
       int code = mafat_onnx_tensor_doubles(m, t, first, n, doubles, &diagnostic);
       ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
       for (size_t i = 0; i < n; i++)
-        ck_assert_msg(doubles[i] == expected[first + i], "%g, not %g", doubles[i],
-                      expected[first + i]);
+        ck_assert_msg(doubles[i] == expected[first + i], "expected %g, found %g",
+                      expected[first + i], doubles[i]);
       code = mafat_onnx_tensor_ints(m, t, first, n, ints, &diagnostic);
       ck_assert_int_eq(code, t->type == MAFAT_ONNX_FLOAT || t->type == MAFAT_ONNX_DOUBLE
                                  ? MAFAT_EUNSUPPORTED
@@ -219,7 +219,8 @@ START_TEST(numbers_are_read)
 }
 END_TEST
 
-START_TEST(numbers_that_are_none)
+/* A uint64 that int64 cannot hold, and texts, are refused as numbers. */
+START_TEST(invalid_numbers_are_refused)
 {
   int64_t number;
   double value;
@@ -283,7 +284,8 @@ static struct held read_external(const char *location, const char *offset, const
   return read_path(model_path);
 }
 
-START_TEST(external_data_is_a_place)
+/* Numbers in another file are read from it when needed, not with the graph. */
+START_TEST(external_data_is_read_when_needed)
 {
   float floats[14] = {0};
   double found[6];
@@ -297,17 +299,17 @@ START_TEST(external_data_is_a_place)
   ck_assert_str_eq(mafat_onnx_path(h.model, 0), model_path);
   ck_assert(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic) == MAFAT_OK &&
             found[0] == 8 && found[5] == 13);
-  unlink(data_path); /* the graph alone is enough to read it; not its numbers */
+  unlink(data_path); /* the graph can be read without this file, the numbers cannot */
   ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic), MAFAT_EIO);
   test_write_file(data_path, floats, 32 + 23);
   ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic),
-                   MAFAT_EIO); /* another file than before */
+                   MAFAT_EIO); /* the file was replaced */
   release(&h);
   h = read_external("./weights.bin", "32", "24");
   ck_assert_msg(h.code == MAFAT_OK, "%s", diagnostic.text);
   t = mafat_onnx_value_of(h.model, "t")->initializer;
   ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic),
-                   MAFAT_EFORMAT); /* shorter than the graph says */
+                   MAFAT_EFORMAT); /* the file is shorter than the graph says */
   release(&h);
 }
 END_TEST
@@ -367,7 +369,7 @@ START_TEST(tensors_of_other_files_are_bound)
   ck_assert_int_eq(mafat_onnx_bind(h.model, "x", data_path, &diagnostic), MAFAT_EIO);
   test_write_file(tensor_path, t.data, t.n - 1);
   ck_assert_int_eq(mafat_onnx_bind(h.model, "x", tensor_path, &diagnostic), MAFAT_EFORMAT);
-  ck_assert_str_eq(x->initializer->name, "x"); /* what it had before */
+  ck_assert_str_eq(x->initializer->name, "x"); /* the one bound before */
   free(t.data);
   release(&h);
 }
@@ -408,17 +410,18 @@ START_TEST(arrays_of_other_files_are_bound)
   for (size_t n = 7; n < 128; n += 11)
     ck_assert_int_ne(bind_numbers(data_path, 2, bytes, n, &first), MAFAT_OK);
   ck_assert_msg(bind_numbers(data_path, 2, bytes + 128, 24, &first) == MAFAT_OK, "%s",
-                diagnostic.text); /* raw */
+                diagnostic.text); /* a file of raw numbers */
   ck_assert_int_eq(first, 2);
   ck_assert_int_eq(bind_numbers(data_path, 2, bytes + 128, 20, &first), MAFAT_EFORMAT);
   ck_assert_int_eq(bind_numbers(data_path, 3, bytes + 128, 24, &first),
-                   MAFAT_EINVAL); /* two are not known */
+                   MAFAT_EINVAL); /* two dimensions are unknown */
   ck_assert_int_eq(bind_numbers(data_path, -1, bytes + 128, 24, &first), MAFAT_EINVAL);
   ck_assert_int_eq(bind_numbers(tensor_path, 2, bytes + 128, 24, &first),
-                   MAFAT_EFORMAT); /* no tensor's message */
+                   MAFAT_EFORMAT); /* not a message of a tensor */
 }
 END_TEST
 
+/* A tensor in another file without offset and length is the whole file. */
 START_TEST(a_tensor_may_be_all_of_a_file)
 {
   struct mafat_model_file *file;
@@ -445,7 +448,7 @@ END_TEST
 
 /* ---- damage ---- */
 
-START_TEST(a_file_may_end_anywhere)
+START_TEST(files_cut_anywhere_are_refused)
 {
   struct test_message m = test_onnx_sample((unsigned)_i);
   for (size_t n = 0; n < m.n; n++) {
@@ -458,8 +461,8 @@ START_TEST(a_file_may_end_anywhere)
 }
 END_TEST
 
-/* Asks for all there is. */
-static void look_at(const struct held *h)
+/* Reads all numbers and attributes of a damaged model; sanitizers would report faults. */
+static void read_everything(const struct held *h)
 {
   static double doubles[64];
   static int64_t ints[64];
@@ -476,7 +479,7 @@ static void look_at(const struct held *h)
   }
 }
 
-START_TEST(any_byte_may_change)
+START_TEST(any_changed_byte_does_no_harm)
 {
   static const unsigned char changes[] = {0x01, 0x80, 0xff, 0x08};
   struct test_message m = test_onnx_sample((unsigned)_i);
@@ -484,7 +487,7 @@ START_TEST(any_byte_may_change)
     for (size_t k = 0; k < sizeof changes; k++) {
       m.data[at] = (char)(m.data[at] ^ changes[k]);
       struct held h = read_bytes(m.data, m.n);
-      look_at(&h);
+      read_everything(&h);
       release(&h);
       m.data[at] = (char)(m.data[at] ^ changes[k]);
     }
@@ -492,7 +495,7 @@ START_TEST(any_byte_may_change)
 }
 END_TEST
 
-/* The message whose contents the bytes are. */
+/* The message into which a case's bytes are put. */
 enum place { FILE_OF, MODEL, GRAPH, NODE, ATTRIBUTE, TENSOR, INPUT };
 
 #define BYTES(text) text, sizeof text - 1
@@ -580,7 +583,7 @@ static const struct {
      MAFAT_EUNSUPPORTED, "at most 8 dimensions, found 10"},
 };
 
-/* A file that is right but for these bytes. */
+/* A file that is valid except for these bytes. */
 static struct test_message damaged(enum place place, const char *bytes, size_t n)
 {
   struct test_message m = {0}, graph = {0}, node = test_onnx_node("Relu", "r", "x", "y"),
@@ -605,23 +608,24 @@ static struct test_message damaged(enum place place, const char *bytes, size_t n
   return m;
 }
 
-START_TEST(what_is_wrong_is_said)
+START_TEST(invalid_messages_are_refused)
 {
   struct test_message m = damaged(damages[_i].place, damages[_i].bytes, damages[_i].n);
   struct held h = read_message(&m);
   ck_assert_msg(h.code == damages[_i].code && strstr(diagnostic.text, damages[_i].message),
-                "%d, expected %d \"%s\": %s", h.code, damages[_i].code, damages[_i].message,
+                "expected %d \"%s\", found %d: %s", damages[_i].code, damages[_i].message, h.code,
                 diagnostic.text);
   release(&h);
 }
 END_TEST
 
-/* ---- what is large ---- */
+/* ---- large files, and little memory ---- */
 
+/* Graphs inside attributes are not read, so deep nesting does no harm. */
 START_TEST(graphs_in_graphs_are_not_entered)
 {
   struct test_message graph = {0};
-  for (int i = 0; i < 300; i++) { /* each in a node's attribute of the next */
+  for (int i = 0; i < 300; i++) { /* each graph is in an attribute of the next */
     struct test_message a = {0}, node = test_onnx_node("If", "branch", "c", "y");
     test_put_text(&a, 1, "then_branch");
     test_put_message(&a, 6, &graph);
@@ -659,7 +663,8 @@ START_TEST(names_are_found_among_many)
 }
 END_TEST
 
-START_TEST(names_may_be_made_twice)
+/* A name that several nodes or initializers have is one value, which counts its makers. */
+START_TEST(makers_of_a_name_are_counted)
 {
   struct test_message graph = {0};
   static const double one[] = {1};
@@ -675,7 +680,7 @@ START_TEST(names_may_be_made_twice)
 }
 END_TEST
 
-/* Memory goes by what files say, up to a bound; weights take none. */
+/* Reading takes no memory for weights, and refuses attributes beyond a limit. */
 START_TEST(memory_is_bounded)
 {
   enum { LARGE = 9 << 20 };
@@ -721,8 +726,9 @@ START_TEST(allocations_may_fail)
     mafat_onnx_close(&model);
     n = failing_malloc_disarm(&unfreed);
     ck_assert_msg(code == (fail_at < n ? MAFAT_ENOMEM : MAFAT_OK) && unfreed == 0,
-                  "allocation %ld of %ld: %d, %ld left", fail_at, n, code, unfreed);
-    if (fail_at == n - 1 && code == MAFAT_ENOMEM) n++; /* once more, without */
+                  "allocation %ld of %ld failed: code %d, %ld not freed", fail_at, n, code,
+                  unfreed);
+    if (fail_at == n - 1 && code == MAFAT_ENOMEM) n++; /* until none fails */
     mafat_model_file_close(&file);
   }
   ck_assert_int_ge(n, 4);
@@ -748,19 +754,19 @@ Suite *onnx_suite(void)
   tcase_add_test(t, nodes_are_read);
   tcase_add_test(t, values_are_read);
   tcase_add_loop_test(t, numbers_are_read, 0, N_NUMBER_TYPES * TEST_ONNX_EXTERNAL);
-  tcase_add_test(t, numbers_that_are_none);
-  tcase_add_test(t, external_data_is_a_place);
+  tcase_add_test(t, invalid_numbers_are_refused);
+  tcase_add_test(t, external_data_is_read_when_needed);
   tcase_add_loop_test(t, external_data_stays_in_the_folder, 0,
                       sizeof externals / sizeof *externals);
   tcase_add_test(t, tensors_of_other_files_are_bound);
   tcase_add_test(t, arrays_of_other_files_are_bound);
   tcase_add_test(t, a_tensor_may_be_all_of_a_file);
-  tcase_add_loop_test(t, a_file_may_end_anywhere, 0, 3);
-  tcase_add_loop_test(t, any_byte_may_change, 0, 3);
-  tcase_add_loop_test(t, what_is_wrong_is_said, 0, sizeof damages / sizeof *damages);
+  tcase_add_loop_test(t, files_cut_anywhere_are_refused, 0, 3);
+  tcase_add_loop_test(t, any_changed_byte_does_no_harm, 0, 3);
+  tcase_add_loop_test(t, invalid_messages_are_refused, 0, sizeof damages / sizeof *damages);
   tcase_add_test(t, graphs_in_graphs_are_not_entered);
   tcase_add_test(t, names_are_found_among_many);
-  tcase_add_test(t, names_may_be_made_twice);
+  tcase_add_test(t, makers_of_a_name_are_counted);
   tcase_add_test(t, memory_is_bounded);
   tcase_add_test(t, allocations_may_fail);
   tcase_add_test(t, beginnings);

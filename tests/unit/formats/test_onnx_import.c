@@ -1,8 +1,8 @@
 /* Covers formats/onnx/{bind, gelu, import, import_channels, import_dynamic, import_layers,
  * import_math, import_matrices, import_shape, names, picture, readers}.c, formats/graph/{across,
- * combine, compute, copying, matrices, shape}.c: .onnx models as networks: how many layers their
- * operators take; and that none of them can do harm. What operators compute is compared by
- * tests/conformance. */
+ * combine, compute, copying, matrices, shape}.c: networks made from .onnx models: how many layers
+ * operators become, what is refused, and that damaged or large models do no harm. What operators
+ * compute is tested by tests/conformance. */
 #include "formats/graph/graph.h"
 #include "formats/onnx/import.h"
 #include "tests/support/network_files.h"
@@ -38,7 +38,7 @@ static struct test_imported import(struct test_message model)
   return test_import_onnx(model, &diagnostic);
 }
 
-/* ---- what becomes of operators ---- */
+/* ---- operators as layers ---- */
 
 START_TEST(operators_become_layers)
 {
@@ -49,7 +49,7 @@ START_TEST(operators_become_layers)
   for (int k = 0; k < m.network->n_outputs; k++) {
     const struct mafat_port *p = &m.network->outputs[k];
     ck_assert_msg(mafat_view_elements(&p->view) <= mafat_shape_elements(p->shape),
-                  "%s %s: elements that are not there", o->op_type, o->attributes);
+                  "%s %s: an output has more elements than its map", o->op_type, o->attributes);
   }
   test_imported_close(&m);
 }
@@ -97,7 +97,7 @@ START_TEST(other_operators_are_refused)
 }
 END_TEST
 
-/* Whatever else of the model cannot be run. */
+/* If an unsupported operator also has unsupported inputs, the message names the operator. */
 START_TEST(an_operator_is_refused_before_its_inputs)
 {
   static const int64_t unknown[] = {1, 0};
@@ -114,8 +114,8 @@ START_TEST(an_operator_is_refused_before_its_inputs)
 }
 END_TEST
 
-/* It would take the input's place, or never be computed. */
-START_TEST(inputs_are_made_by_no_operator)
+/* An operator whose output has the name of the model's input is refused. */
+START_TEST(operators_that_write_inputs_are_refused)
 {
   static const int64_t map[] = {1, 4, 6, 6};
   static const char *const outputs[] = {"x", "x y", "y x"};
@@ -132,8 +132,9 @@ START_TEST(inputs_are_made_by_no_operator)
 }
 END_TEST
 
-/* One of several of a name would be taken, and not the one that others take. */
-START_TEST(nothing_is_there_twice)
+/* Two values of the same name are refused, because programs differ in which one they use. An input
+ * that has an initializer is allowed. */
+START_TEST(equal_names_are_refused)
 {
   static const int64_t map[] = {1, 2};
   static const double ones[] = {1, 1}, twos[] = {2, 2};
@@ -144,7 +145,7 @@ START_TEST(nothing_is_there_twice)
   test_onnx_floats(&graph, "w", 2, map, ones);
   if (_i == 0) test_onnx_floats(&graph, "w", 2, map, twos);
   test_onnx_input(&graph, "x", 2, map);
-  test_onnx_input(&graph, "w", 2, map); /* which has an initializer */
+  test_onnx_input(&graph, "w", 2, map); /* has an initializer, too */
   if (_i == 1) test_onnx_input(&graph, "x", 2, map);
   test_onnx_output(&graph, "y", -1, NULL);
   struct test_imported m = import(test_onnx_model(&graph, 13));
@@ -154,7 +155,7 @@ START_TEST(nothing_is_there_twice)
 }
 END_TEST
 
-/* A step may be larger than anything where one element is taken. */
+/* The step of a Slice that takes one element may be larger than the map. */
 START_TEST(steps_may_be_large)
 {
   const struct test_onnx_operator slice = {"Slice", "x i1 far i3 far", "", 0, NULL};
@@ -165,9 +166,10 @@ START_TEST(steps_may_be_large)
 }
 END_TEST
 
-/* An axis that a list names twice, as one from the front and one from behind, too: ONNX says of it
- * nothing, or that it is undefined. What drops or sums axes takes it once, as onnxruntime does. */
-START_TEST(no_axis_is_named_twice)
+/* A list of axes that has the same axis twice, also as a positive and a negative number, is
+ * refused, because ONNX does not define it. Operators that remove or reduce axes ignore the
+ * repetition, as onnxruntime does. */
+START_TEST(repeated_axes_are_refused)
 {
   static const struct {
     struct test_onnx_operator operator;
@@ -189,17 +191,17 @@ START_TEST(no_axis_is_named_twice)
     struct test_imported m = import(test_onnx_operator_model(&cases[i].operator));
     bool refused = m.code == MAFAT_EFORMAT && strstr(diagnostic.text, "names axis ") &&
                    strstr(diagnostic.text, " twice");
-    ck_assert_msg(cases[i].once ? m.code == MAFAT_OK : refused, "%d, %s: %d, %s", i,
+    ck_assert_msg(cases[i].once ? m.code == MAFAT_OK : refused, "case %d, %s: %d, %s", i,
                   cases[i].operator.op_type, m.code, diagnostic.text);
     test_imported_close(&m);
   }
 }
 END_TEST
 
-/* Names that no node is of: seven bytes of a file each. An input that a node reads has a value of
- * its own, of some hundred bytes, and of these a node has no more than operators take. What a
- * sanitizer adds is left out. */
-START_TEST(names_take_little)
+/* Many names, of seven bytes each in the file, take little memory. Only inputs and outputs of nodes
+ * need about a hundred bytes each, so their number per node is limited. Not tested with
+ * AddressSanitizer, which needs more memory. */
+START_TEST(names_take_little_memory)
 {
 #ifndef __SANITIZE_ADDRESS__
   enum { NAMES = 100000, MOST = 20 };
@@ -241,7 +243,8 @@ START_TEST(names_take_little)
 }
 END_TEST
 
-/* Sigmoid and Mul are one activation only where the product has a name that nobody else has. */
+/* Sigmoid and Mul become one activation, but a product without a name, or with the name of another
+ * value, is refused. */
 START_TEST(products_without_a_name_are_refused)
 {
   static const int64_t map[] = {1, 4, 6, 6};
@@ -261,7 +264,7 @@ END_TEST
 
 /* ---- batches ---- */
 
-/* Several sequences are run as rows or columns of a map; several pictures are not. */
+/* A batch of sequences becomes rows or columns of a map. A batch of pictures is refused. */
 static const struct {
   int64_t dims[4];
   const char *attributes;
@@ -291,7 +294,7 @@ START_TEST(batches_are_of_sequences)
 }
 END_TEST
 
-/* Extents that no number holds: some products of them are small again where they are cut. */
+/* Extents whose product overflows; some products would be small again modulo 2^64. */
 static const int64_t inputs_too_large[][4] = {{3, 3, 0x5555555555555558, 8},
                                               {1LL << 33, 3, 1LL << 31, 8},
                                               {1LL << 32, 3, (1LL << 32) + 1, 8},
@@ -311,12 +314,13 @@ START_TEST(inputs_are_no_larger_than_a_map)
 }
 END_TEST
 
-/* ---- what is one activation ---- */
+/* ---- several nodes as one activation ---- */
 
-/* x * (1 + erf(x / sqrt(2))) / 2 as exporters order it, and what is not quite that. */
+/* Gelu, x * (1 + erf(x / sqrt(2))) / 2, as exporters write it, and formulas that differ
+ * slightly. */
 static const struct {
   const char *nodes[5][3]; /* operator, inputs, output */
-  int layers;              /* 1: all of it is one; 0: more than one */
+  int layers;              /* 1: one layer; 0: more than one */
 } gelus[] = {
     {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "x s", "m"}, {"Mul",
      "m half", "y"}}, 1},
@@ -362,15 +366,15 @@ START_TEST(gelus_are_one_activation)
   test_onnx_output(&graph, "y", -1, NULL);
   struct test_imported m = import(test_onnx_model(&graph, 17));
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert_msg((m.network->n_layers == 1) == (gelus[_i].layers == 1), "%d layers",
+  ck_assert_msg((m.network->n_layers == 1) == (gelus[_i].layers == 1), "found %d layers",
                 m.network->n_layers);
   if (gelus[_i].layers == 1) ck_assert_int_eq(m.network->layers[0].activation.kind, MAFAT_GELU);
   test_imported_close(&m);
 }
 END_TEST
 
-/* Intermediate values with other readers are computed. */
-START_TEST(gelus_that_others_read_are_made)
+/* If another node reads an intermediate value of a Gelu, that value is computed. */
+START_TEST(read_parts_of_gelus_are_computed)
 {
   static const char *const also[] = {"d", "e", "s", "m", "x"};
   static const double root = 1.4142135381698608, one = 1, half = .5;
@@ -393,7 +397,7 @@ END_TEST
 
 /* ---- damage ---- */
 
-/* Bytes of a model, and its numbers, become others: what is read is in order or refused. */
+/* A model with changed bytes and numbers is either read as a valid network or refused. */
 START_TEST(damaged_models_do_no_harm)
 {
   struct test_message model = test_onnx_operator_model(test_onnx_operator((unsigned)_i));
@@ -420,7 +424,7 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
-/* Weights and a shape that are inputs; what they are, files of their own say. */
+/* Weights and a shape that are inputs of the model can be given as constants in files. */
 START_TEST(constants_may_be_given)
 {
   static const int64_t dims[] = {1, 2, 3, 4}, weights[] = {5, 2, 1, 1}, out[] = {5, 12},
@@ -451,7 +455,7 @@ START_TEST(constants_may_be_given)
   ck_assert(n->n_inputs == 1 && strcmp(n->inputs[0].name, "x") == 0 && n->n_layers == 1);
   const struct mafat_constant *w = &n->constants->layers[0].weights;
   ck_assert(w->file > 0 && w->at == 0 && w->n == 10 &&
-            strcmp(n->files[w->file - 1], path) == 0); /* they stay there */
+            strcmp(n->files[w->file - 1], path) == 0); /* weights are not copied */
   ck_assert(n->outputs[0].view.dims[0] == 5 && n->outputs[0].view.dims[1] == 12);
   mafat_network_close(&n);
   test_import_without_memory(test_onnx_network_read, m.path, &given, "given");
@@ -487,7 +491,7 @@ START_TEST(importing_takes_less_than_a_megabyte)
 }
 END_TEST
 
-/* ---- small files that ask for much ---- */
+/* ---- small files that need much ---- */
 
 static void put_floats_elsewhere(struct test_message *graph, const char *name, const char *location,
                                  int64_t n)
@@ -497,7 +501,8 @@ static void put_floats_elsewhere(struct test_message *graph, const char *name, c
   test_onnx_initializer(graph, &t);
 }
 
-/* A place of a number has 12 bits for its file, and the last two of these mean something else. */
+/* Imports a model with constants of n numbers in each of n_files files. The place of a number has
+ * 12 bits for its file, of which some values have other meanings. */
 static struct test_imported import_files(int n_files, int64_t n)
 {
   static const int64_t map[] = {1, 4};
@@ -515,7 +520,7 @@ static struct test_imported import_files(int n_files, int64_t n)
   return import(test_onnx_model(&graph, 13));
 }
 
-START_TEST(numbers_lie_in_so_many_files)
+START_TEST(too_many_files_are_refused)
 {
   enum { MOST = 4093 };
   struct test_imported m = import_files(MOST, 4);
@@ -532,8 +537,8 @@ START_TEST(numbers_lie_in_so_many_files)
 }
 END_TEST
 
-/* Nor are there more of them than a place can count. */
-START_TEST(a_constant_has_so_many_numbers)
+/* A constant with more numbers than a place can count is refused. */
+START_TEST(too_large_constants_are_refused)
 {
   struct test_imported m = import_files(1, (1LL << 40) + 4);
   ck_assert_msg(m.code == MAFAT_EUNSUPPORTED &&
@@ -543,9 +548,9 @@ START_TEST(a_constant_has_so_many_numbers)
 }
 END_TEST
 
-/* Reshapes and transposes until each bit of an index lies elsewhere: a view has room for so many
- * digits, and none for those that an Expand puts beside them. */
-START_TEST(a_view_has_so_many_digits)
+/* Reshapes and transposes that permute the 24 bits of an index need 24 strided dimensions of a
+ * view, the most allowed. An Expand after them needs more and is refused. */
+START_TEST(too_many_strided_dimensions_are_refused)
 {
   enum { BITS = 24 };
   static const int64_t map[] = {1 << 12, 1 << 12}, ones[] = {1 << BITS, 1, 1, 1, 1, 1, 1, 1},
@@ -577,8 +582,9 @@ START_TEST(a_view_has_so_many_digits)
 }
 END_TEST
 
-/* Requests of thousands of nodes together, one by one, before memory is allocated. */
-START_TEST(all_operators_together_ask_for_so_much)
+/* Limits on all operators of a model together: each request counts before its memory is
+ * allocated. */
+START_TEST(requests_of_all_operators_are_limited)
 {
   enum { KEPT = 1 << 22, LOOKED_AT = 1 << 27, SOURCES = 1 << 21 };
   static const long long few = 10, one_more = 11;
@@ -607,8 +613,9 @@ START_TEST(all_operators_together_ask_for_so_much)
 }
 END_TEST
 
-/* A join only names its parts, 64 of them, and a join of that as many again. */
-START_TEST(a_join_is_so_large)
+/* A Concat of 64 parts, and a Concat of 64 of these, need little in the file, but make a map that
+ * is too large. */
+START_TEST(too_large_joins_are_refused)
 {
   static const int64_t one[] = {1, 1, 1, 1}, wide[] = {1, 1 << 20, 1, 1};
   static const char *const values[] = {"a", "b", "y"};
@@ -631,7 +638,7 @@ START_TEST(a_join_is_so_large)
 }
 END_TEST
 
-START_TEST(a_model_has_so_many_outputs)
+START_TEST(too_many_outputs_are_refused)
 {
   enum { MOST = 4096 };
   static const int64_t map[] = {1, 4};
@@ -647,7 +654,7 @@ START_TEST(a_model_has_so_many_outputs)
 }
 END_TEST
 
-/* Names of one hash, by FNV-1a: one of the two at each place. */
+/* Writes one of many names with the same FNV-1a hash: at each place one of two texts. */
 static void write_name(char *name, unsigned number)
 {
   static const char *const parts[][2] = {
@@ -661,7 +668,7 @@ static void write_name(char *name, unsigned number)
 
 enum { SAME_HASH, MANY_OPSETS, MANY_PADS, N_LARGE };
 
-/* Each has so many of two things that to look at one for each of the other takes a minute. */
+/* Models in which a search through all of one thing for each of another would take a minute. */
 static struct test_message large_model(int which)
 {
   enum { NAMES = 1 << 15, OPSETS = 1 << 19, NODES = 100000, PADS = 4000 };
@@ -700,14 +707,14 @@ static struct test_message large_model(int which)
   return all;
 }
 
-START_TEST(looking_around_takes_no_longer_in_large_models)
+START_TEST(large_models_are_read_in_time)
 {
   struct test_message model = large_model(_i);
   clock_t begin = clock();
   struct test_imported m = import(model);
   double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert_msg(seconds < test_patience(3), "%.2f seconds of the processor", seconds);
+  ck_assert_msg(seconds < test_patience(3), "took %.2f processor seconds", seconds);
   test_imported_close(&m);
 }
 END_TEST
@@ -718,20 +725,20 @@ Suite *onnx_import_suite(void)
   TCase *importing = tcase_create("importing");
   tcase_add_loop_test(importing, operators_become_layers, 0, (int)test_onnx_n_operators());
   tcase_add_test(importing, steps_may_be_large);
-  tcase_add_test(importing, no_axis_is_named_twice);
-  tcase_add_loop_test(importing, names_take_little, 0, 5);
+  tcase_add_test(importing, repeated_axes_are_refused);
+  tcase_add_loop_test(importing, names_take_little_memory, 0, 5);
   tcase_add_loop_test(importing, batches_are_of_sequences, 0, COUNT(batches));
   tcase_add_loop_test(importing, inputs_are_no_larger_than_a_map, 0, COUNT(inputs_too_large));
   tcase_add_loop_test(importing, gelus_are_one_activation, 0, COUNT(gelus));
-  tcase_add_loop_test(importing, gelus_that_others_read_are_made, 0, 5);
+  tcase_add_loop_test(importing, read_parts_of_gelus_are_computed, 0, 5);
   tcase_add_test(importing, importing_takes_less_than_a_megabyte);
   suite_add_tcase(suite, importing);
   TCase *refusing = tcase_create("refusing");
   tcase_set_timeout(refusing, 60);
   tcase_add_loop_test(refusing, other_operators_are_refused, 0, COUNT(refusals));
   tcase_add_test(refusing, an_operator_is_refused_before_its_inputs);
-  tcase_add_loop_test(refusing, inputs_are_made_by_no_operator, 0, 3);
-  tcase_add_loop_test(refusing, nothing_is_there_twice, 0, 3);
+  tcase_add_loop_test(refusing, operators_that_write_inputs_are_refused, 0, 3);
+  tcase_add_loop_test(refusing, equal_names_are_refused, 0, 3);
   tcase_add_loop_test(refusing, products_without_a_name_are_refused, 0, 4);
   tcase_add_loop_test(refusing, damaged_models_do_no_harm, 0, (int)test_onnx_n_operators());
   tcase_add_test(importing, constants_may_be_given);
@@ -739,13 +746,13 @@ Suite *onnx_import_suite(void)
   suite_add_tcase(suite, refusing);
   TCase *asking = tcase_create("asking for much");
   tcase_set_timeout(asking, 120);
-  tcase_add_test(asking, numbers_lie_in_so_many_files);
-  tcase_add_test(asking, a_constant_has_so_many_numbers);
-  tcase_add_test(asking, a_view_has_so_many_digits);
-  tcase_add_test(asking, all_operators_together_ask_for_so_much);
-  tcase_add_test(asking, a_join_is_so_large);
-  tcase_add_test(asking, a_model_has_so_many_outputs);
-  tcase_add_loop_test(asking, looking_around_takes_no_longer_in_large_models, 0, N_LARGE);
+  tcase_add_test(asking, too_many_files_are_refused);
+  tcase_add_test(asking, too_large_constants_are_refused);
+  tcase_add_test(asking, too_many_strided_dimensions_are_refused);
+  tcase_add_test(asking, requests_of_all_operators_are_limited);
+  tcase_add_test(asking, too_large_joins_are_refused);
+  tcase_add_test(asking, too_many_outputs_are_refused);
+  tcase_add_loop_test(asking, large_models_are_read_in_time, 0, N_LARGE);
   suite_add_tcase(suite, asking);
   return suite;
 }

@@ -1,7 +1,7 @@
 /* Covers formats/onnx/types.c, formats/graph/combine.c, runner/engine/kinds/norm.c,
- * predictor/kinds/{reduce, resample}.c: what attributes, types and versions of .onnx operators
- * mean, in numbers: those that ONNX's own models do not have (tests/conformance). Expected is
- * what ONNX says, and what onnxruntime 1.30.0 puts out of the same file. */
+ * predictor/kinds/{reduce, resample}.c: small .onnx models give the right outputs with attributes,
+ * types and versions of operators that ONNX's own test models (tests/conformance) do not have.
+ * Expected outputs follow ONNX's text and equal those of onnxruntime 1.30.0. */
 #include "include/mafat.h"
 #include "tests/support/onnx_writer.h"
 
@@ -36,16 +36,16 @@ struct model {
   int opset;
   struct node nodes[MOST_NODES];
   struct constant constants[MOST_CONSTANTS];
-  int type; /* of the input; 0: floats */
+  int type; /* of the input; 0: float */
   int rank;
   int64_t dims[4];
   float input[MOST];
-  int n; /* of the output */
+  int n; /* number of outputs */
   float expected[MOST];
-  const char *says; /* it is refused, and why */
+  const char *says; /* part of the message with which it is refused; NULL: it runs */
 };
 
-/* ---- a model as a file, and what it puts out ---- */
+/* ---- writing and running a model ---- */
 
 static struct test_message write_model(const struct model *m)
 {
@@ -72,7 +72,7 @@ static int open_model(struct mafat_model **out, struct test_message file,
   int fd = memfd_create("model", MFD_CLOEXEC);
   ck_assert_int_eq(write(fd, file.data, file.n), (ssize_t)file.n);
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  options.memory_bytes = 1 << 30; /* sanitizers take some */
+  options.memory_bytes = 1 << 30; /* more than needed, for sanitizers */
   options.floats_only = true;
   int code = mafat_model_open(out, path, NULL, &options, d);
   close(fd);
@@ -88,13 +88,14 @@ static void compare(const struct model *m, struct mafat_model *opened)
   size_t n = 1;
   for (int k = 0; k < m->rank; k++) n *= (size_t)m->dims[k];
   ck_assert_int_eq(mafat_model_describe_output(opened, 0, &port), MAFAT_OK);
-  ck_assert_msg(port.n == (size_t)m->n, "%s: %zu numbers, expected %d", m->what, port.n, m->n);
+  ck_assert_msg(port.n == (size_t)m->n, "%s: expected %d numbers, found %zu", m->what, m->n,
+                port.n);
   ck_assert_msg(mafat_model_run_floats(opened, m->input, n, &d) == MAFAT_OK, "%s: %s", m->what,
                 d.text);
   ck_assert_int_eq(mafat_model_read_output(opened, NULL, found, port.n, &d), MAFAT_OK);
   for (int k = 0; k < m->n; k++)
     ck_assert_msg(fabsf(found[k] - m->expected[k]) <= 1e-5f * fmaxf(1, fabsf(m->expected[k])),
-                  "%s: number %d is %g, expected %g", m->what, k, (double)found[k],
+                  "%s: number %d: found %g, expected %g", m->what, k, (double)found[k],
                   (double)m->expected[k]);
 }
 
@@ -113,7 +114,7 @@ static void try_model(const struct model *m)
   mafat_model_close(&opened);
 }
 
-/* ---- what they mean ---- */
+/* ---- models and their outputs ---- */
 
 static const struct model models[] = {
     {.what = "floats of the file that are cast to int64 lose their fractions",
@@ -522,7 +523,7 @@ static const struct model models[] = {
      .dims = {1, 3}},
 };
 
-START_TEST(models_mean_what_onnx_says)
+START_TEST(models_give_the_expected_outputs)
 {
   try_model(&models[_i]);
 }
@@ -530,8 +531,8 @@ END_TEST
 
 /* ---- outputs of one node ---- */
 
-/* Enough parts that later ones had been considered to have one reader: one reader changed what
- * the other reads. */
+/* Each of many outputs of a Split may have two readers. One of them must not overwrite what the
+ * other reads, as it once did from a certain number of outputs on. */
 START_TEST(parts_may_have_several_readers)
 {
   enum { PARTS = 12, WIDE = 4, ALL = PARTS * WIDE };
@@ -573,7 +574,7 @@ Suite *onnx_meaning_suite(void)
 {
   Suite *s = suite_create("onnx_meaning");
   TCase *c = tcase_create("numbers");
-  tcase_add_loop_test(c, models_mean_what_onnx_says, 0, COUNT(models));
+  tcase_add_loop_test(c, models_give_the_expected_outputs, 0, COUNT(models));
   tcase_add_loop_test(c, parts_may_have_several_readers, 0, 12);
   suite_add_tcase(s, c);
   return s;

@@ -1,9 +1,9 @@
 /* Covers formats/onnx/{computing, import_quantized, integers, pads, quantized, takes}.c,
  * formats/graph/{integers, scaled_weights}.c, network/kinds/normalize.c,
  * runner/engine/kinds/quantize.c, runner/engine/kinds/integer/{activation, normalize,
- * resample}.c: .onnx models of integers as networks: what their numbers mean, which of them
- * mean nothing, and that what is computed by integers is what ONNX says of floats, but for a
- * step. */
+ * resample}.c: networks made from quantized .onnx models: which layers compute with integers,
+ * invalid scales and zero points are refused, and results differ from those with floats by at most
+ * one quantization step. */
 #include "formats/onnx/import.h"
 #include "formats/onnx/onnx.h"
 #include "runner/engine/executor.h"
@@ -37,16 +37,16 @@ static bool has(const struct test_onnx_operator *o, const char *op_type, const c
   return strcmp(o->op_type, op_type) == 0 && strstr(o->attributes, attributes);
 }
 
-/* ---- what becomes of them ---- */
+/* ---- operators as layers ---- */
 
-/* Operators that no kernel of integers computes. */
+/* True if no integer kernel computes the operator. */
 static bool is_of_floats(const struct test_onnx_operator *o)
 {
   return strncmp(o->inputs, "q:", 2) != 0 || has(o, "AveragePool", "count_include_pad=1") ||
          has(o, "Resize", "cubic") || has(o, "ConvTranspose", "");
 }
 
-/* But for constants. */
+/* Counts layers, without constants, that compute with floats or not. */
 static int n_layers_of(const struct mafat_network *n, bool floats)
 {
   int count = 0;
@@ -56,7 +56,7 @@ static int n_layers_of(const struct mafat_network *n, bool floats)
   return count;
 }
 
-/* Between their DequantizeLinear and QuantizeLinear. */
+/* Operators between DequantizeLinear and QuantizeLinear compute with integers if a kernel can. */
 START_TEST(operators_compute_with_integers)
 {
   const struct test_onnx_operator *o = test_onnx_operator((unsigned)_i);
@@ -95,6 +95,7 @@ START_TEST(a_convolution_has_a_scale_for_each_filter)
 }
 END_TEST
 
+/* Quantized weights of a layer that computes with floats stay int8. */
 START_TEST(weights_beside_floats_stay_narrow)
 {
   static const struct test_onnx_operator operators[] = {{"Conv", "x q:qw c4", "", 0, NULL},
@@ -109,9 +110,9 @@ START_TEST(weights_beside_floats_stay_narrow)
 }
 END_TEST
 
-/* ---- what comes of them ---- */
+/* ---- results ---- */
 
-/* All elements of output y: as numbers, of whole ones. */
+/* Runs a network and returns all elements of output y; integers are converted to float. */
 static float *run(const struct mafat_network *n, const char *path, const char *plan_text,
                   const float *input)
 {
@@ -144,8 +145,9 @@ static float *run(const struct mafat_network *n, const char *path, const char *p
   return out;
 }
 
-/* By integers, and by floats, which another output asks for. */
-START_TEST(integers_are_within_a_step_of_floats)
+/* Computes each operator with integers, and with floats by making an intermediate value an output,
+ * too. */
+START_TEST(results_are_within_a_step_of_floats)
 {
   const struct test_onnx_operator *o = test_onnx_operator((unsigned)_i);
   static float input[4 * 6 * 6];
@@ -163,7 +165,8 @@ START_TEST(integers_are_within_a_step_of_floats)
   float *exact = run(floats.network, floats.path, "1x1:direct/NoCut", input);
   long long n = mafat_view_elements(&whole.network->outputs->view), differ = 0;
   for (long long k = 0; k < n; k++) {
-    ck_assert_msg(fabsf(found[k] - exact[k]) <= 1.01f, "%s %s: number %lld is %g, by floats %g",
+    ck_assert_msg(fabsf(found[k] - exact[k]) <= 1.01f,
+                  "%s %s: number %lld: found %g, with floats %g",
                   o->op_type, o->inputs, k, (double)found[k], (double)exact[k]);
     ck_assert(found[k] == rows[k]);
     differ += fabsf(found[k] - exact[k]) > .5f;
@@ -178,16 +181,16 @@ end:
 }
 END_TEST
 
-/* ---- zeros around maps ---- */
+/* ---- Pad as part of a convolution ---- */
 
 static const struct padding {
-  const char *nodes[8][3]; /* operator, inputs, output; the last makes y of padded p */
+  const char *nodes[8][3]; /* operator, inputs, output; the last one makes y from the padded p */
   const char *attributes;  /* of the convolution */
-  bool taken;              /* by its window */
+  bool taken;              /* the Pad becomes padding of the convolution's window */
 } paddings[] = {
     {{{"Pad", "x pads", "p"}, {"Conv", "p w", "y"}}, "", true},
     {{{"Pad", "x pads", "p"}, {"Conv", "p w", "y"}}, "pads=[1,0,2,1] strides=[2,2]", true},
-    {{{"Pad", "x wide", "p"}, {"Conv", "p w", "y"}}, "", true}, /* windows of padding alone */
+    {{{"Pad", "x wide", "p"}, {"Conv", "p w", "y"}}, "", true}, /* some windows are all padding */
     {{{"Pad", "x pads", "p"}, {"Conv", "p w", "y"}}, "auto_pad=SAME_UPPER", false},
     {{{"Pad", "x pads two", "p"}, {"Conv", "p w", "y"}}, "", false},
     {{{"Pad", "x pads", "p"}, {"Relu", "p", "r"}, {"Conv", "r w", "y"}}, "", false},
@@ -205,7 +208,7 @@ static const struct padding {
       {"Pad", "q pads", "p"},
       {"QLinearConv", "p s zu qw sw zs sy zu", "y"}},
      "",
-     false}, /* of what stands for -121 */
+     false}, /* the zero that is padded stands for -121 */
     {{{"Pad", "x pads", "p"}, {"QuantizeLinear", "p s zu", "q"}, {"DequantizeLinear", "q s zu",
      "d"}, {"Conv", "d w", "y"}}, "", true},
     {{{"QuantizeLinear", "x s zu", "q"}, {"DequantizeLinear", "q s zu", "d"}, {"Pad", "d pads",
@@ -218,7 +221,7 @@ static const struct padding {
      "d2 dw", "f"}, {"QuantizeLinear", "f sy zu", "y"}}, "", true},
 };
 
-/* *padded: an output is what is padded, which nobody can take in then. */
+/* padded: the padded map is an output, too, so the Pad must remain a layer. */
 static struct test_imported import_padding(const struct padding *p, bool padded)
 {
   static const int64_t map[] = {1, 4, 6, 6}, pads[] = {0, 0, 1, 2, 0, 0, 2, 1},
@@ -264,7 +267,7 @@ static int n_of_type(const struct mafat_network *n, enum mafat_layer_type type)
   return count;
 }
 
-START_TEST(windows_take_in_zeros)
+START_TEST(pads_become_padding_of_windows)
 {
   static float input[4 * 6 * 6];
   struct test_imported m = import_padding(&paddings[_i], false),
@@ -349,13 +352,13 @@ static const struct test_onnx_refusal refusals[] = {
      "zero point: expected one number, found 2"},
 };
 
-START_TEST(numbers_without_meaning_are_refused)
+START_TEST(invalid_quantizations_are_refused)
 {
   test_onnx_is_refused(&refusals[_i]);
 }
 END_TEST
 
-/* A scale that no float factor brings to the output's. */
+/* Scales of input and output whose quotient is too large are refused. */
 START_TEST(scales_too_far_apart_are_refused)
 {
   static const int64_t map[] = {1, 4, 6, 6};
@@ -376,7 +379,7 @@ START_TEST(scales_too_far_apart_are_refused)
 END_TEST
 
 /* ONNX ignores the axis of a constant with one scale. */
-START_TEST(the_axis_of_one_scale_is_any)
+START_TEST(the_axis_of_one_scale_is_ignored)
 {
   static const char *const axes[] = {"axis=0",  "axis=3",          "axis=7",
                                      "axis=-5", "axis=-100000000", "axis=2000000000"};
@@ -396,8 +399,8 @@ START_TEST(the_axis_of_one_scale_is_any)
 }
 END_TEST
 
-/* They are computed in each run, or refused. */
-START_TEST(constants_alone_are_no_danger)
+/* Quantized operators whose inputs are all constants are computed in each run, or refused. */
+START_TEST(operators_of_constants_do_no_harm)
 {
   static const char *const operators[][3] = {{"QLinearMul", "q s z q s z s z", ""},
                                              {"QLinearAdd", "q s z q s z s z", ""},
@@ -449,14 +452,14 @@ Suite *onnx_quantized_suite(void)
   tcase_set_timeout(numbers, 60);
   tcase_add_loop_test(numbers, operators_compute_with_integers, 0, (int)test_onnx_n_operators());
   tcase_add_loop_test(numbers, weights_beside_floats_stay_narrow, 0, 3);
-  tcase_add_loop_test(numbers, constants_alone_are_no_danger, 0, 13);
+  tcase_add_loop_test(numbers, operators_of_constants_do_no_harm, 0, 13);
   tcase_add_test(numbers, a_convolution_has_a_scale_for_each_filter);
-  tcase_add_loop_test(numbers, integers_are_within_a_step_of_floats, 0,
+  tcase_add_loop_test(numbers, results_are_within_a_step_of_floats, 0,
                       (int)test_onnx_n_operators());
-  tcase_add_loop_test(numbers, windows_take_in_zeros, 0, COUNT(paddings));
-  tcase_add_loop_test(numbers, numbers_without_meaning_are_refused, 0, COUNT(refusals));
+  tcase_add_loop_test(numbers, pads_become_padding_of_windows, 0, COUNT(paddings));
+  tcase_add_loop_test(numbers, invalid_quantizations_are_refused, 0, COUNT(refusals));
   tcase_add_test(numbers, scales_too_far_apart_are_refused);
-  tcase_add_loop_test(numbers, the_axis_of_one_scale_is_any, 0, 6);
+  tcase_add_loop_test(numbers, the_axis_of_one_scale_is_ignored, 0, 6);
   suite_add_tcase(suite, numbers);
   return suite;
 }

@@ -1,6 +1,6 @@
 /* Covers formats/packed/{packed, bytes, hash, index}.c, formats/darknet/constants.c,
- * runner/weights/weights_file.c: what a packed model says of itself: its network, whole; and
- * that no byte of it changes unseen. */
+ * runner/weights/weights_file.c: a packed Darknet model holds its whole network, and is refused if
+ * any byte was changed. */
 #include "formats/darknet/darknet.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"
@@ -47,7 +47,7 @@ START_TEST(header_and_index_are_checked)
 }
 END_TEST
 
-/* A cfg with its graph, small enough to test every byte of it. */
+/* A cfg whose packed model is small enough to change each of its bytes. */
 static const char *const small_cfg = "[net]\nheight=8\nwidth=8\nchannels=3\nbatch=64\n[conv]"
                                      "\nbatch_normalize=1\nfilters=10\nsize=3\npad=1\n"
                                      "activation=leaky\n[max]\nsize=2\n[route]\nlayers=-1,0\n["
@@ -97,7 +97,7 @@ static void same_networks(const struct mafat_network *a, const struct mafat_netw
                        2 * (size_t)x.head.n_anchors * sizeof(float));
     x.operands = y.operands = NULL;
     x.head.anchors = y.head.anchors = NULL;
-    ck_assert_msg(memcmp(&x, &y, sizeof x) == 0, "layer %d", l);
+    ck_assert_msg(memcmp(&x, &y, sizeof x) == 0, "layer %d differs", l);
   }
 }
 
@@ -116,7 +116,7 @@ START_TEST(a_packed_model_holds_its_network)
   write_small();
   int code = test_packed_network_read(&found, test_packed_path, NULL, &sink, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert_int_eq(n_warnings, 0); /* keys that nobody reads are not in it */
+  ck_assert_int_eq(n_warnings, 0); /* unknown keys of the cfg are not packed */
   ck_assert_str_eq(found->path, test_packed_path);
   same_networks(wanted, found);
   ck_assert_int_eq(mafat_weights_open_kept(&w, test_packed_path, found, found->n_layers, NULL,
@@ -128,7 +128,7 @@ START_TEST(a_packed_model_holds_its_network)
 }
 END_TEST
 
-/* Are its weights refused? In all ways of taking it there is a message. */
+/* True if the packed model is refused. Tries all ways of opening it; each must give a message. */
 static bool is_refused(const struct mafat_network *n)
 {
   struct mafat_weights *w;
@@ -150,13 +150,13 @@ static void check_bytes(const struct mafat_network *n, const char *whole, long f
   for (long at = from; at < from + bytes; at += step) {
     char byte = (char)(whole[at] ^ 0x10);
     test_overwrite(test_packed_path, at, &byte, 1);
-    ck_assert_msg(is_refused(n), "byte %ld", at);
+    ck_assert_msg(is_refused(n), "a change of byte %ld was not noticed", at);
     test_overwrite(test_packed_path, at, &whole[at], 1);
   }
 }
 
-/* Bytes of header, index and weights; padding of pages is not checked. */
-START_TEST(no_byte_of_a_packed_model_changes_unseen)
+/* Changes of bytes of header, index and weights are noticed; those of padding are not checked. */
+START_TEST(every_changed_byte_is_noticed)
 {
   uint64_t index_bytes;
   static char whole[1 << 16];
@@ -174,7 +174,7 @@ START_TEST(no_byte_of_a_packed_model_changes_unseen)
   for (long bytes = (long)p->file_bytes - 1; bytes >= 0;
        bytes -= bytes > 2 * MAFAT_PACKED_ALIGNMENT ? 1021 : 97) {
     ck_assert_int_eq(truncate(test_packed_path, bytes), 0);
-    ck_assert_msg(is_refused(n), "cut to %ld bytes", bytes);
+    ck_assert_msg(is_refused(n), "cutting to %ld bytes was not noticed", bytes);
   }
   mafat_packed_close(&p);
   mafat_network_close(&n);
@@ -209,7 +209,7 @@ Suite *packed_suite(void)
   tcase_add_checked_fixture(t, test_make_weight_files, test_remove_weight_files);
   tcase_add_test(t, header_and_index_are_checked);
   tcase_add_test(t, a_packed_model_holds_its_network);
-  tcase_add_test(t, no_byte_of_a_packed_model_changes_unseen);
+  tcase_add_test(t, every_changed_byte_is_noticed);
   tcase_add_loop_test(t, another_cfg_is_refused, 0, 6);
   suite_add_tcase(s, t);
   return s;

@@ -1,8 +1,8 @@
 /* Covers base/{embedded_graph, model_file, open_file}.c, formats/packed/{graph, identity}.c,
  * api/model_files.c, base/model_source.c, formats/{readers, packed/network}.c,
- * runner/weights/packer.c: packed files of ONNX models: that they hold all
- * that a model needs, and that no byte of them changes unseen; what an embedded graph of a model's
- * files is. */
+ * runner/weights/packer.c: packed ONNX models hold all that the model's files do, and are refused
+ * if any byte was changed; the ranges of bytes that an embedded graph holds; files that change
+ * after a network was read from them; models of several outputs, in memory and from descriptors. */
 #include "base/model_file.h"
 #include "formats/onnx/import.h"
 #include "formats/packed/graph.h"
@@ -40,7 +40,7 @@ static struct mafat_diagnostic diagnostic;
 static char folder[64], elsewhere[80], model_path[80], weights_path[80], packed_path[96];
 static char matrix_path[80], matrix_text[96];
 static const char *const given_list[] = {matrix_text};
-static struct mafat_given given; /* of write_model */
+static struct mafat_given given; /* filled by write_model */
 
 static void make_folder(void)
 {
@@ -68,7 +68,8 @@ static void remove_folder(void)
 
 enum { FILTERS = 10, TAPS = 27, FLAT = FILTERS * 64, CLASSES = 5, LIMITS_AT = FILTERS * TAPS * 4 };
 
-/* The matrix as an input, which is given as a constant. */
+/* Makes the matrix an input of the model, and writes its numbers to a file to be given as a
+ * constant. */
 static void write_matrix(struct test_message *graph, const int64_t *dims, const double *numbers)
 {
   static float floats[FLAT * CLASSES];
@@ -78,8 +79,9 @@ static void write_matrix(struct test_message *graph, const int64_t *dims, const 
   given.n = 1;
 }
 
-/* A convolution, normalized, whose weights lie in another file, as do the numbers that are limits
- * of its activation; a matrix. */
+/* Writes a model: a convolution with normalization, whose weights and whose activation's limits are
+ * in another file, and a product with a matrix. gives: the matrix is an input, given as a constant;
+ * else an initializer. */
 static void write_model_with(bool gives)
 {
   static const int64_t picture[] = {1, 3, 8, 8}, kernels[] = {FILTERS, 3, 3, 3},
@@ -143,7 +145,7 @@ static void pack_model(void)
   close(fd);
 }
 
-/* Network and weights of a file; false, with a diagnostic: it is refused. */
+/* Opens the network and the weights of a file. False, with a diagnostic: the file is refused. */
 static bool opens(const char *path, struct mafat_network **n, struct mafat_weights **w)
 {
   diagnostic.text[0] = 0;
@@ -167,7 +169,7 @@ static bool is_refused(const char *path)
   return refused;
 }
 
-/* ---- what it holds ---- */
+/* ---- contents ---- */
 
 static void same_weights(const struct mafat_network *n, const struct mafat_weights *a,
                          const struct mafat_weights *b)
@@ -187,7 +189,8 @@ static void same_weights(const struct mafat_network *n, const struct mafat_weigh
   }
 }
 
-START_TEST(it_takes_the_place_of_all_files)
+/* A packed model can be opened, with equal weights, after all files of the model are removed. */
+START_TEST(a_packed_model_replaces_all_files)
 {
   struct mafat_network *model, *packed;
   struct mafat_weights *of_model, *of_packed;
@@ -215,8 +218,9 @@ START_TEST(it_takes_the_place_of_all_files)
 }
 END_TEST
 
-/* It would be read, and run, with weights that were packed as another. */
-START_TEST(what_is_read_otherwise_is_refused)
+/* If this version reads another network from the embedded graph than the version that packed it,
+ * the packed weights would be wrong, so they are refused. */
+START_TEST(a_network_read_differently_is_refused)
 {
   struct mafat_network *n;
   struct mafat_weights *w;
@@ -277,11 +281,11 @@ static void check_bytes(char *whole, size_t n, size_t from, size_t bytes, size_t
   }
 }
 
-/* Numbers of a byte each that no file has so end within a float: what lies behind them is no part
- * of the network, whatever memory was there. */
-START_TEST(a_network_has_one_hash)
+/* The hash of a network does not depend on uninitialized memory: here a constant of single bytes
+ * ends in the middle of a float. */
+START_TEST(equal_networks_have_one_hash)
 {
-  enum { N = 4003 }; /* more than glibc has ready-made */
+  enum { N = 4003 }; /* too large for glibc's small cached blocks */
   static const int64_t map[] = {1, N}, one[] = {1};
   static const double reals[N], scale[] = {.5};
   const struct test_onnx_tensor zero = {
@@ -304,7 +308,7 @@ START_TEST(a_network_has_one_hash)
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   for (int i = 0; i < 2; i++) {
     struct mafat_network *n;
-    mallopt(M_PERTURB, i ? 0x55 : 0xaa); /* what glibc fills memory with */
+    mallopt(M_PERTURB, i ? 0x55 : 0xaa); /* glibc fills new memory with a value made of this */
     ck_assert_msg(test_onnx_network_read(&n, path, NULL, &d) == MAFAT_OK, "%s", d.text);
     mallopt(M_PERTURB, 0);
     hashes[i] = mafat_packed_graph_hash(0, n);
@@ -316,7 +320,7 @@ START_TEST(a_network_has_one_hash)
 }
 END_TEST
 
-START_TEST(no_byte_changes_unseen)
+START_TEST(every_changed_byte_is_noticed)
 {
   size_t n;
   uint64_t index_bytes;
@@ -327,20 +331,20 @@ START_TEST(no_byte_changes_unseen)
   check_bytes(whole, n, 0, TEST_HEADER_BYTES, 1);
   check_bytes(whole, n, MAFAT_PACKED_ALIGNMENT, (size_t)index_bytes, 1);
   check_bytes(whole, n, 2 * MAFAT_PACKED_ALIGNMENT, 400,
-              7); /* of the embedded graph, which is longer */
+              7); /* not every byte, because the embedded graph is long */
   check_bytes(whole, n, (size_t)(3 + _i) * MAFAT_PACKED_ALIGNMENT, 900,
-              31); /* a page of the constant was read, too */
+              31); /* the constant's page, which is checked, too */
   for (size_t bytes = n - 1; bytes > 0; bytes -= bytes > 4096 ? 4096 : bytes) {
     test_write_file(packed_path, whole, bytes);
-    ck_assert_msg(is_refused(packed_path), "cut to %zu bytes", bytes);
+    ck_assert_msg(is_refused(packed_path), "cutting to %zu bytes was not noticed", bytes);
   }
   free(whole);
 }
 END_TEST
 
-/* Changes that only an attacker would write. Positions in the index of this model: the word, the
- * hash, the number of files, the first one's name and length, the number of parts, and the first
- * part. */
+/* Invalid values in the index, with right hashes, as an attacker could write them. The index of
+ * this model has: a word, a hash, the number of files; of the first file the name, the length and
+ * the number of ranges; then the first range. */
 static const struct {
   size_t at;
   uint64_t number;
@@ -364,7 +368,7 @@ static const struct {
     {46, 8, 8, ""},
 };
 
-START_TEST(lies_are_seen)
+START_TEST(invalid_indices_are_refused)
 {
   size_t n;
   write_model();
@@ -397,7 +401,7 @@ START_TEST(every_allocation_may_fail)
       mafat_embedded_graph_close(&embedded_graph);
       n = failing_malloc_disarm(&unfreed) + (code != MAFAT_OK);
       ck_assert_int_eq(code == MAFAT_OK, there);
-      ck_assert_msg(unfreed == 0, "allocation %ld: %ld are not freed", i, unfreed);
+      ck_assert_msg(unfreed == 0, "allocation %ld failed: %ld not freed", i, unfreed);
       ck_assert_int_lt(i, 10000);
     }
   }
@@ -406,7 +410,7 @@ END_TEST
 
 /* ---- files that change ---- */
 
-/* Changes the modification time, whatever the clock's resolution. */
+/* Changes the file's modification time, even if the clock is coarse. */
 static void touch(const char *path)
 {
   struct stat st;
@@ -422,9 +426,9 @@ static const struct {
 } changes[] = {
     {model_path, false}, {weights_path, false}, {matrix_path, false}, {packed_path, true}};
 
-/* A graph says where its numbers lie: in another file, under the same name, something else lies
- * there. */
-START_TEST(weights_are_of_the_files_that_the_network_was_read_from)
+/* The network has only positions of weights in files. If a file is changed after the network was
+ * read, its weights are refused. */
+START_TEST(weights_of_changed_files_are_refused)
 {
   struct mafat_network *n;
   struct mafat_weights *w;
@@ -444,9 +448,9 @@ START_TEST(weights_are_of_the_files_that_the_network_was_read_from)
 }
 END_TEST
 
-/* Whatever file is named for them: what lies at these places of another one is no weights, though
- * it be numbers. */
-START_TEST(weights_of_a_graph_are_in_its_own_file)
+/* Weights are refused if another file is named for them than the model or the packed model. Another
+ * name of the same file is allowed. */
+START_TEST(weights_of_other_files_are_refused)
 {
   struct mafat_network *n;
   struct mafat_weights *w;
@@ -478,8 +482,8 @@ START_TEST(weights_of_a_graph_are_in_its_own_file)
 }
 END_TEST
 
-/* Nor are pieces of another file what was noted of one. */
-START_TEST(what_is_packed_is_of_the_files_that_were_read)
+/* If a file is changed between reading the graph and packing it, packing is refused. */
+START_TEST(packing_of_changed_files_is_refused)
 {
   struct mafat_network *n;
   struct mafat_embedded_graph *embedded_graph;
@@ -504,8 +508,9 @@ END_TEST
 
 enum { LENGTH = 3000 };
 
-/* The bytes that were asked for are in it, where it says; of the others few. */
-START_TEST(an_embedded_graph_is_what_was_asked_for)
+/* An embedded graph holds all bytes that were added, and locates them. It may hold short gaps
+ * between them, but does not begin or end a range with bytes that were not added. */
+START_TEST(an_embedded_graph_holds_the_added_bytes)
 {
   struct test_rng rng = test_rng((uint64_t)_i);
   struct mafat_embedded_graph *e = mafat_embedded_graph_make();
@@ -545,8 +550,8 @@ START_TEST(an_embedded_graph_is_what_was_asked_for)
 }
 END_TEST
 
-/* Whatever names are alike in, and in whichever order they come. */
-START_TEST(files_are_found_by_long_names)
+/* Files are found fast among the most allowed, though their long names differ only at the end. */
+START_TEST(files_with_long_names_are_found_fast)
 {
   enum { ALIKE = 4000, N = MAFAT_EMBEDDED_GRAPH_MAX_FILES };
   static char name[ALIKE + 8];
@@ -564,13 +569,14 @@ START_TEST(files_are_found_by_long_names)
     ck_assert_int_eq(mafat_embedded_graph_add_file(e, name, 0), i);
   }
   double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
-  ck_assert_msg(seconds < test_patience(1), "%.2f seconds of the processor", seconds);
+  ck_assert_msg(seconds < test_patience(1), "took %.2f processor seconds", seconds);
   ck_assert_int_eq(mafat_embedded_graph_add_file(e, "another", 0), -1);
   mafat_embedded_graph_close(&e);
 }
 END_TEST
 
-/* Nothing else can be read of it. */
+/* A model file opened with an embedded graph gives the bytes at their positions in the original
+ * file, and refuses to read others. */
 START_TEST(an_embedded_graph_stands_for_its_file)
 {
   static char bytes[50000];
@@ -611,9 +617,8 @@ START_TEST(an_embedded_graph_stands_for_its_file)
 }
 END_TEST
 
-/* A model may itself come through a pipe; what it names is not waited for, and none of it is
- * copied. */
-START_TEST(a_file_beside_is_regular)
+/* Files that a model names must be regular files, although the model itself may be a pipe. */
+START_TEST(other_files_of_a_model_must_be_regular)
 {
   struct mafat_model_file *f, *beside;
   test_write_file(model_path, "model", 5);
@@ -639,7 +644,7 @@ END_TEST
 
 enum { ROWS = 6, COLUMNS = 10, BEST = 5, OUTPUTS = 4 };
 
-/* A convolution; its best columns and their places; some columns and the rest. */
+/* Writes a model of a convolution, a TopK over its columns and a Split of its columns. */
 static void write_model_of_several_outputs(void)
 {
   static const int64_t picture[] = {1, 3, ROWS, COLUMNS}, kernels[] = {FILTERS, 3, 3, 3},
@@ -678,7 +683,7 @@ static int count_layers_of_several_outputs(const char *path)
   return count;
 }
 
-/* All outputs, one after the other: as many floats as are returned. */
+/* Runs the model and reads all outputs, one after the other. Returns how many floats. */
 static size_t run_outputs(const char *path, const char *plan, float *to)
 {
   const struct mafat_model_options o = {
@@ -700,7 +705,7 @@ static size_t run_outputs(const char *path, const char *plan, float *to)
   return n;
 }
 
-START_TEST(layers_of_several_outputs_have_the_bits_of_the_model)
+START_TEST(packed_layers_of_several_outputs_compute_the_same)
 {
   static const char *const plans[] = {"1x1/NoCut", "rows1:streamed/NoCut", "2x3:loaded/NoCut",
                                       "panels:streamed/NoCut"};
@@ -713,13 +718,14 @@ START_TEST(layers_of_several_outputs_have_the_bits_of_the_model)
   ck_assert_uint_eq(run_outputs(model_path, plans[0], reference), FLOATS);
   for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
     ck_assert_uint_eq(run_outputs(packed_path, plans[i], found), FLOATS);
-    ck_assert_msg(memcmp(found, reference, sizeof found) == 0, "%s", plans[i]);
+    ck_assert_msg(memcmp(found, reference, sizeof found) == 0, "plan %s: outputs differ", plans[i]);
   }
 }
 END_TEST
 
-/* A model in memory has no folder; packed it contains all that it needs. */
-START_TEST(a_model_in_memory_holds_its_constants)
+/* A model in memory whose constants are in other files is refused. The packed model, which contains
+ * them, can be opened from memory. */
+START_TEST(a_model_in_memory_must_hold_its_constants)
 {
   struct mafat_model *m;
   write_model_with(false);
@@ -743,8 +749,9 @@ START_TEST(a_model_in_memory_holds_its_constants)
 }
 END_TEST
 
-/* A model with constants in other files: a descriptor without a path names no folder. */
-START_TEST(the_folder_of_a_descriptor_is_its_paths)
+/* For a descriptor, files that the model names are looked for in the folder of the given path.
+ * Without a path they are not found. */
+START_TEST(a_descriptors_folder_is_that_of_its_path)
 {
   static const float input[3 * 8 * 8] = {1, 2, 3, 4, 5, 6, 7, 8};
   const struct mafat_model_options o = {
@@ -778,24 +785,24 @@ Suite *packed_graph_suite(void)
   TCase *t = tcase_create("packed_graph");
   tcase_set_timeout(t, 60);
   tcase_add_checked_fixture(t, make_folder, remove_folder);
-  tcase_add_loop_test(t, it_takes_the_place_of_all_files, 0, 2);
-  tcase_add_test(t, what_is_read_otherwise_is_refused);
-  tcase_add_test(t, a_network_has_one_hash);
-  tcase_add_loop_test(t, no_byte_changes_unseen, 0, 2);
-  tcase_add_loop_test(t, lies_are_seen, 0, sizeof claims / sizeof *claims);
+  tcase_add_loop_test(t, a_packed_model_replaces_all_files, 0, 2);
+  tcase_add_test(t, a_network_read_differently_is_refused);
+  tcase_add_test(t, equal_networks_have_one_hash);
+  tcase_add_loop_test(t, every_changed_byte_is_noticed, 0, 2);
+  tcase_add_loop_test(t, invalid_indices_are_refused, 0, sizeof claims / sizeof *claims);
   tcase_add_loop_test(t, every_allocation_may_fail, 0, 2);
-  tcase_add_loop_test(t, weights_are_of_the_files_that_the_network_was_read_from, 0,
+  tcase_add_loop_test(t, weights_of_changed_files_are_refused, 0,
                       sizeof changes / sizeof *changes);
-  tcase_add_loop_test(t, weights_of_a_graph_are_in_its_own_file, 0, 2);
-  tcase_add_loop_test(t, what_is_packed_is_of_the_files_that_were_read, 0,
+  tcase_add_loop_test(t, weights_of_other_files_are_refused, 0, 2);
+  tcase_add_loop_test(t, packing_of_changed_files_is_refused, 0,
                       sizeof changes / sizeof *changes - 1);
-  tcase_add_loop_test(t, an_embedded_graph_is_what_was_asked_for, 0, 40);
-  tcase_add_test(t, files_are_found_by_long_names);
+  tcase_add_loop_test(t, an_embedded_graph_holds_the_added_bytes, 0, 40);
+  tcase_add_test(t, files_with_long_names_are_found_fast);
   tcase_add_test(t, an_embedded_graph_stands_for_its_file);
-  tcase_add_test(t, a_file_beside_is_regular);
-  tcase_add_test(t, layers_of_several_outputs_have_the_bits_of_the_model);
-  tcase_add_test(t, a_model_in_memory_holds_its_constants);
-  tcase_add_test(t, the_folder_of_a_descriptor_is_its_paths);
+  tcase_add_test(t, other_files_of_a_model_must_be_regular);
+  tcase_add_test(t, packed_layers_of_several_outputs_compute_the_same);
+  tcase_add_test(t, a_model_in_memory_must_hold_its_constants);
+  tcase_add_test(t, a_descriptors_folder_is_that_of_its_path);
   suite_add_tcase(s, t);
   return s;
 }

@@ -1,5 +1,5 @@
-/* Covers formats/tflite/{tflite, model, flat, reader, tensors, values, flex, metadata}.c:
- * .tflite files: what is read of them, and that none of them can do harm. */
+/* Covers formats/tflite/{tflite, model, flat, reader, tensors, values, flex, metadata}.c: reading
+ * of .tflite files; invalid and damaged files are refused and do no harm. */
 #include "formats/tflite/tflite.h"
 #include "formats/tflite/values.h"
 #include "tests/support/failing_malloc.h"
@@ -21,7 +21,7 @@ static struct test_tflite_model whole;
 
 /* ---- reading ---- */
 
-/* A file that lies in memory. */
+/* A file in memory, and the model read from it. */
 struct held {
   struct mafat_model_file *file;
   struct mafat_tflite *model;
@@ -217,7 +217,7 @@ START_TEST(options_of_detection_are_read)
 }
 END_TEST
 
-/* Any byte of it may be another, or the last ones missing. */
+/* Options with any byte changed, or cut anywhere, are read or refused without harm. */
 START_TEST(damaged_options_of_detection_do_no_harm)
 {
   struct held h = read_whole();
@@ -414,7 +414,7 @@ END_TEST
 
 /* ---- damage ---- */
 
-/* Everything that was read of a damaged file is within it. */
+/* Checks that all that was read of a damaged file is inside the file and consistent. */
 static void check_sound(const struct held *h)
 {
   const struct mafat_tflite *m = h->model;
@@ -431,21 +431,21 @@ static void check_sound(const struct held *h)
   }
 }
 
-START_TEST(short_files_do_no_harm)
+START_TEST(files_cut_anywhere_do_no_harm)
 {
   size_t n;
   whole = test_tflite_whole();
   char *data = test_tflite_write(&whole, &n);
   for (size_t i = 0; i < n; i++) {
     struct held h = read_bytes(data, i);
-    ck_assert(h.code == MAFAT_EFORMAT || n - i < 16); /* what fills up the end is nobody's */
+    ck_assert(h.code == MAFAT_EFORMAT || n - i < 16); /* the last bytes may be padding */
     release(&h);
   }
   free(data);
 }
 END_TEST
 
-/* Offsets that lie, and numbers of all kinds. */
+/* Files with changed bits, offsets or bytes are read or refused without harm. */
 START_TEST(damaged_files_do_no_harm)
 {
   static const uint32_t lies[] = {0,          1,          2,          4,       0x7fffffff,
@@ -523,7 +523,7 @@ static const struct {
   int code, options, n;
   struct test_tflite_field fields[TEST_TFLITE_FIELDS];
   size_t place;
-  int expected; /* or the float's bits, at `place` */
+  int expected; /* the integer at `place`, or the bits of the float */
 } choices[] = {
 #define AT(member) offsetof(union mafat_tflite_options, member)
 #define F1(number, value) {number, 1, value, 0, 0, {0}}
@@ -623,7 +623,7 @@ Suite *tflite_suite(void)
   tcase_set_timeout(refusing, 60);
   tcase_add_loop_test(refusing, other_models_are_refused, 0, COUNT(refusals));
   tcase_add_test(refusing, other_files_are_refused);
-  tcase_add_test(refusing, short_files_do_no_harm);
+  tcase_add_test(refusing, files_cut_anywhere_do_no_harm);
   tcase_add_loop_test(refusing, damaged_files_do_no_harm, 0, 6);
   tcase_add_test(refusing, damaged_options_of_detection_do_no_harm);
   tcase_add_test(refusing, every_allocation_may_fail);

@@ -1,5 +1,6 @@
-/* Covers formats/tflite/model.c, runner/weights/narrow.c: .tflite models of floats whose
- * constants are narrower: what comes of them is what comes of the floats that they mean. */
+/* Covers formats/tflite/model.c, runner/weights/narrow.c: .tflite models that compute with floats
+ * but have constants of int8 or float16 give the same outputs as with the floats that these
+ * constants stand for. */
 #include "base/half.h"
 #include "formats/tflite/import.h"
 #include "formats/tflite/model.h"
@@ -19,8 +20,8 @@
 
 Suite *tflite_hybrid_suite(void);
 
-/* How a constant lies in the file: by itself where an operator takes it so, or in front of a
- * DEQUANTIZE. */
+/* How a constant is stored: as int8 with one scale, as int8 with a scale per filter, or float16;
+ * read directly by its operator or by a DEQUANTIZE between. */
 enum how {
   INT8_OF_ALL, INT8_OF_FILTERS, INT8_DEQUANTIZED, INT8_OF_FILTERS_DEQUANTIZED, HALVES_DEQUANTIZED,
   N_WAYS
@@ -33,7 +34,7 @@ enum {
 
 static struct mafat_diagnostic diagnostic;
 
-/* ---- twins: a model with narrow constants, and one with the floats that they mean ---- */
+/* ---- pairs of a model with narrow constants and one with the same values as floats ---- */
 
 static struct test_tflite_tensor narrow_tensors[MOST_TENSORS], wide_tensors[MOST_TENSORS];
 static struct test_tflite_operator narrow_operators[MOST_OPERATORS];
@@ -51,7 +52,7 @@ static bool dequantizes(enum how how)
   return how >= INT8_DEQUANTIZED;
 }
 
-/* Is it the second input of an operator that multiplies by filters? *dimension: theirs. */
+/* True if the tensor is the weights of an operator. *dimension: its dimension of filters. */
 static bool is_weights(const struct test_tflite_model *m, int tensor, int *dimension)
 {
   for (int i = 0; i < m->n_operators; i++) {
@@ -66,7 +67,8 @@ static bool is_weights(const struct test_tflite_model *m, int tensor, int *dimen
   return false;
 }
 
-/* The numbers of a constant, and what they mean. */
+/* Quantizes the constant t from n floats. mean: receives the floats that the int8 values stand for;
+ * own_scales: receives its scales. */
 static void make_bytes(struct test_tflite_tensor *t, const float *from, int n, float *mean,
                        float *own_scales)
 {
@@ -92,7 +94,7 @@ static void make_halves(struct test_tflite_tensor *t, const float *from, int n, 
   uint16_t *to = numbers.halves + n_numbers;
   for (int i = 0; i < n; i++) {
     to[i] =
-        i % 17 == 3 ? (uint16_t)(i * 31 % 1024) : mafat_narrow_half(from[i]); /* some below 2^-14 */
+        i % 17 == 3 ? (uint16_t)(i * 31 % 1024) : mafat_narrow_half(from[i]); /* some subnormals */
     mean[i] = mafat_half_value(to[i]);
   }
   t->data = to;
@@ -138,8 +140,8 @@ static void narrow_constant(int tensor, enum how how, int filters_dimension)
   ck_assert(++narrow.n_operators < MOST_OPERATORS);
 }
 
-/* All its weights, and, where they are dequantized, all its other constants of floats. False: it
- * has none. */
+/* Makes a narrow and a wide version of a model. All its weights become narrow and, if there is a
+ * DEQUANTIZE, its other float constants, too. False: it has no such constants. */
 static bool make_twins(const struct test_tflite_model *of, enum how how)
 {
   bool any = false;
@@ -181,7 +183,8 @@ static struct file write_model(const struct test_tflite_model *model)
   return f;
 }
 
-/* The same model, packed: with its own types, or as narrow as layers take them. */
+/* Packs the model. type: MAFAT_F32 keeps the types of its weights; else they become as narrow as
+ * this, where layers allow it. */
 static struct file pack(const char *path, enum mafat_dtype type)
 {
   struct file f = {"/tmp/mafat-test-XXXXXX"};
@@ -191,7 +194,7 @@ static struct file pack(const char *path, enum mafat_dtype type)
   return f;
 }
 
-/* The last layer's output; how many numbers. */
+/* Runs a model and reads its output. Returns how many numbers. */
 static size_t run(const char *path, const char *plan, int threads, float *out)
 {
   struct mafat_model_options options = {.size = sizeof options};
@@ -224,11 +227,12 @@ static void check_near(const char *name, const float *is, const float *expected,
   float most = 0;
   for (size_t i = 0; i < n; i++) most = fmaxf(most, fabsf(expected[i]));
   for (size_t i = 0; i < n; i++)
-    ck_assert_msg(fabsf(is[i] - expected[i]) <= 2e-5f * most, "%s: number %zu: %g, expected %g",
-                  name, i, (double)is[i], (double)expected[i]);
+    ck_assert_msg(fabsf(is[i] - expected[i]) <= 2e-5f * most,
+                  "%s: number %zu: expected %g, found %g", name, i, (double)expected[i],
+                  (double)is[i]);
 }
 
-/* A packed model has the same numbers; of four bits it has others, near them. */
+/* A packed model gives the same outputs; packed with four bits, similar ones. */
 static void check_packed(const char *name, const char *path, const float *expected, size_t n)
 {
   static float found[MOST_OUTPUT];
@@ -237,7 +241,7 @@ static void check_packed(const char *name, const char *path, const float *expect
   for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
     ck_assert_uint_eq(run(same.path, plans[p], 1, found), n);
     ck_assert_msg(memcmp(found, expected, n * sizeof *found) == 0,
-                  "%s, packed, plan %s: other bits", name, plans[p]);
+                  "%s, packed, plan %s: outputs differ", name, plans[p]);
   }
   ck_assert_uint_eq(run(less.path, "1x1", 1, found), n);
   double squares = 0, errors = 0;
@@ -245,14 +249,14 @@ static void check_packed(const char *name, const char *path, const float *expect
     squares += (double)expected[i] * (double)expected[i];
     errors += pow((double)found[i] - (double)expected[i], 2);
   }
-  ck_assert_msg(errors <= squares / 4, "%s, packed with four bits: %g of %g", name, errors,
-                squares);
+  ck_assert_msg(errors <= squares / 4, "%s, packed with four bits: squared error %g of %g", name,
+                errors, squares);
   unlink(same.path);
   unlink(less.path);
 }
 
-/* Every model with such constants, opened in each way. */
-START_TEST(narrow_constants_are_what_they_mean)
+/* Each model gives the same outputs with all ways of storing its constants and all plans. */
+START_TEST(narrow_constants_compute_the_same)
 {
   static const char *const plans[] = {"1x1:loaded", "rows1", "rows2:streamed", "panels:streamed"};
   static float expected[MOST_OUTPUT], first[MOST_OUTPUT], found[MOST_OUTPUT];
@@ -264,11 +268,11 @@ START_TEST(narrow_constants_are_what_they_mean)
     ck_assert_uint_eq(run(narrow_file.path, "1x1", 1, first), n);
     check_near(name, first, expected, n);
     if (how == HALVES_DEQUANTIZED)
-      ck_assert_msg(memcmp(first, expected, n * sizeof *first) == 0, "%s: other bits", name);
+      ck_assert_msg(memcmp(first, expected, n * sizeof *first) == 0, "%s: outputs differ", name);
     for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
       ck_assert_uint_eq(run(narrow_file.path, plans[p], 1 + (int)p % 2, found), n);
-      ck_assert_msg(memcmp(first, found, n * sizeof *first) == 0, "%s, way %d, plan %s: other bits",
-                    name, how, plans[p]);
+      ck_assert_msg(memcmp(first, found, n * sizeof *first) == 0,
+                    "%s, way %d, plan %s: outputs differ", name, how, plans[p]);
     }
     if (_i % 3 == how % 3) check_packed(name, narrow_file.path, first, n);
     unlink(narrow_file.path);
@@ -277,7 +281,7 @@ START_TEST(narrow_constants_are_what_they_mean)
 }
 END_TEST
 
-/* ---- what stays in the file ---- */
+/* ---- types of weights ---- */
 
 static const struct test_tflite_model *find(const char *name)
 {
@@ -291,7 +295,7 @@ static struct test_imported import(void)
   return test_import_tflite(&narrow, &diagnostic);
 }
 
-START_TEST(weights_stay_as_narrow_as_they_are)
+START_TEST(weights_keep_their_types)
 {
   static const enum mafat_dtype types[N_WAYS] = {MAFAT_I8, MAFAT_I8, MAFAT_I8, MAFAT_I8, MAFAT_F16};
   ck_assert(make_twins(find("conv_same"), (enum how)_i));
@@ -313,8 +317,8 @@ END_TEST
 static void check_refused(int code, const char *what)
 {
   struct test_imported m = import();
-  ck_assert_msg(m.code == code && strstr(diagnostic.text, what), "%d, %s: expected %s", m.code,
-                diagnostic.text, what);
+  ck_assert_msg(m.code == code && strstr(diagnostic.text, what), "expected %s, found %d, %s", what,
+                m.code, diagnostic.text);
   test_imported_close(&m);
 }
 
@@ -342,8 +346,8 @@ START_TEST(other_hybrids_are_refused_by_name)
 }
 END_TEST
 
-/* A half that is no number is found when it is read. */
-START_TEST(halves_are_finite)
+/* A float16 weight that is infinite or NaN is refused when weights are read. */
+START_TEST(infinite_halves_are_refused)
 {
   struct mafat_model_options options = {.size = sizeof options};
   struct mafat_model *m;
@@ -363,11 +367,11 @@ Suite *tflite_hybrid_suite(void)
   Suite *suite = suite_create("tflite_hybrid");
   TCase *running = tcase_create("running"), *reading = tcase_create("reading");
   tcase_set_timeout(running, 60);
-  tcase_add_loop_test(running, narrow_constants_are_what_they_mean, 0, test_tflite_n_operators());
+  tcase_add_loop_test(running, narrow_constants_compute_the_same, 0, test_tflite_n_operators());
   suite_add_tcase(suite, running);
-  tcase_add_loop_test(reading, weights_stay_as_narrow_as_they_are, 0, N_WAYS);
+  tcase_add_loop_test(reading, weights_keep_their_types, 0, N_WAYS);
   tcase_add_test(reading, other_hybrids_are_refused_by_name);
-  tcase_add_test(reading, halves_are_finite);
+  tcase_add_test(reading, infinite_halves_are_refused);
   suite_add_tcase(suite, reading);
   return suite;
 }

@@ -1,7 +1,8 @@
 /* Covers formats/tflite/{import, import_channels, import_detection, import_layers, import_math,
  * import_parts, import_shape, operators, order, give, picture}.c, formats/graph/{compute, graph,
- * joining, places, shape}.c, network/kinds/pool.c, runner/engine/kinds/activation.c: .tflite
- * models as networks: what their operators compute, and how; and that none of them can do harm. */
+ * joining, places, shape}.c, network/kinds/pool.c, runner/engine/kinds/activation.c: networks made
+ * from .tflite models: what operators compute, how many layers they become, what is refused, and
+ * that damaged or large models do no harm. */
 #include "formats/tflite/import.h"
 #include "formats/tflite/tflite.h"
 #include "runner/engine/executor.h"
@@ -40,7 +41,7 @@ static struct test_imported import(const struct test_tflite_model *model)
   return test_import_tflite(model, &diagnostic);
 }
 
-/* By its name. */
+/* Imports the test model of this name. */
 static struct test_imported import_named(const char *name)
 {
   for (int i = 0; i < test_tflite_n_operators(); i++)
@@ -63,7 +64,7 @@ static float *make_input(const struct mafat_port *port)
   return chw;
 }
 
-/* All elements, each times a number of its own. */
+/* A sum of all elements of an output, each multiplied by another pseudorandom number. */
 static double project(const struct mafat_executor *e, const struct mafat_port *port)
 {
   uint32_t state = 11;
@@ -164,14 +165,14 @@ START_TEST(operators_compute_what_tflite_computes)
     run(&m, plans[p], found);
     for (int k = 0; k < m.network->n_outputs; k++)
       ck_assert_msg(fabs(found[k] - expected[_i].projections[k]) <= 1e-5,
-                    "%s, plan %s, output %d: %.7f, expected %.7f", expected[_i].name, plans[p], k,
-                    found[k], expected[_i].projections[k]);
+                    "%s, plan %s, output %d: found %.7f, expected %.7f", expected[_i].name,
+                    plans[p], k, found[k], expected[_i].projections[k]);
   }
   test_imported_close(&m);
 }
 END_TEST
 
-/* ---- how ---- */
+/* ---- layers ---- */
 
 START_TEST(weights_stay_in_the_file)
 {
@@ -192,8 +193,9 @@ START_TEST(weights_stay_in_the_file)
 }
 END_TEST
 
-/* The odd row or column of padding lies behind; an activation is part of its layer. */
-START_TEST(same_pads_after)
+/* With SAME, an odd row or column of padding is after the map; a fused activation is part of the
+ * layer. */
+START_TEST(same_pads_more_after_the_map)
 {
   struct test_imported m = import_named("conv_same");
   ck_assert_int_eq(m.network->n_layers, 1);
@@ -218,7 +220,7 @@ START_TEST(pads_become_part_of_the_window)
 }
 END_TEST
 
-/* Models that are as many layers: nothing is copied. */
+/* Models and the number of layers they become, without layers that copy. */
 static const struct {
   const char *name;
   int layers;
@@ -226,11 +228,11 @@ static const struct {
              {"swish", 1},          {"transposed", 2},     {"concatenation", 2},
              {"slice_of_slice", 1}, {"softmax_turned", 1}, {"concatenation_with_one", 2}};
 
-START_TEST(layers_are_as_few_as_can_be)
+START_TEST(models_become_few_layers)
 {
   struct test_imported m = import_named(sizes[_i].name);
-  ck_assert_msg(m.network->n_layers == sizes[_i].layers, "%s: %d layers", sizes[_i].name,
-                m.network->n_layers);
+  ck_assert_msg(m.network->n_layers == sizes[_i].layers, "%s: found %d layers",
+                sizes[_i].name, m.network->n_layers);
   test_imported_close(&m);
 }
 END_TEST
@@ -326,7 +328,7 @@ static void sign(void)
   operators[0].fields[3].value = MAFAT_TFLITE_FUSED_SIGN_BIT;
 }
 
-/* 4096 taps, a million pixels apart. */
+/* A window of 4096 taps, each a million pixels from the next. */
 static void reach_far(void)
 {
   static const struct test_tflite_field dilation = {.number = 4, .bytes = 4, .value = 1 << 20};
@@ -377,8 +379,9 @@ START_TEST(other_models_are_refused)
 }
 END_TEST
 
-/* One operator of a small map, `x`, and lists; each as a file may say, and none with a meaning. */
-static const struct meaningless {
+/* Models of one operator that reads a small map `x` and lists. Files can have them, but TFLite does
+ * not define what they compute. */
+static const struct undefined {
   struct test_tflite_operator operator;
   int rank;
   int32_t shape[4];      /* of x, tensor 0 */
@@ -386,7 +389,7 @@ static const struct meaningless {
   int32_t lists[3][8];   /* tensors 1 to 3 */
   int code;
   const char *text;
-} meaningless[] = {
+} undefined[] = {
     {{.code = MAFAT_TFLITE_MIRROR_PAD},
      2,
      {3, 4},
@@ -437,10 +440,10 @@ static const struct meaningless {
      "most, found both"},
 };
 
-START_TEST(what_means_nothing_is_refused)
+START_TEST(undefined_operators_are_refused)
 {
   static const char *const names[] = {"x", "first", "second", "third", "y"};
-  const struct meaningless *m = &meaningless[_i];
+  const struct undefined *m = &undefined[_i];
   struct test_tflite_operator o = m->operator;
   struct test_tflite_tensor all[5] = {{.name = "x", .rank = m->rank}};
   memcpy(all[0].shape, m->shape, sizeof m->shape);
@@ -471,8 +474,9 @@ START_TEST(what_means_nothing_is_refused)
 }
 END_TEST
 
-/* 5 columns with a stride of 2 give 9 or 10, and 9 or 10 give 5. */
-START_TEST(transposed_convolutions_make_what_convolutions_take)
+/* A transposed convolution of stride 2 makes 9 or 10 columns from 5, because a convolution of
+ * stride 2 makes 5 columns from 9 or 10. Other numbers are refused. */
+START_TEST(transposed_convolutions_reverse_convolutions)
 {
   int number = 0;
   while (test_tflite_operator_model(number)->operators[0].code != MAFAT_TFLITE_TRANSPOSE_CONV)
@@ -494,8 +498,8 @@ START_TEST(transposed_convolutions_make_what_convolutions_take)
 }
 END_TEST
 
-/* A picture lies as TFLite has them, but where all that is done first is to bring channels, in
- * front, to the end. */
+/* Dimensions of an input are rows, columns, channels. If the model first moves the first dimension
+ * to the end, they are channels, rows, columns. */
 START_TEST(transposed_pictures_keep_their_sides)
 {
   static const struct { int32_t shape[4], perm[4]; struct mafat_shape is; } cases[] = {
@@ -562,8 +566,8 @@ END_TEST
 
 /* ---- pictures ---- */
 
-/* Channels in front, normalized, then put behind: rows, columns and channels of the input are those
- * of what is put out. */
+/* An input with channels as its first dimension is recognized even if it is normalized before the
+ * channels are moved to the end. */
 START_TEST(pictures_may_be_normalized_before_they_are_transposed)
 {
   static const float mean[] = {1, 2, 3}, scale[] = {.5f};
@@ -606,8 +610,8 @@ END_TEST
 
 /* ---- constants that are given ---- */
 
-/* The model with its constant `tensor` as one more input; what it held, raw or behind NumPy's
- * header, is a file's. */
+/* Imports the model with its constant `tensor` changed to an input that is given as a constant. The
+ * constant's data are written to a file, after `header`, which is NumPy's or empty. */
 static int import_given(const struct test_tflite_model *model, int tensor, const char *header,
                         size_t header_bytes, struct mafat_network **n)
 {
@@ -644,7 +648,7 @@ START_TEST(constants_may_be_given)
 {
   const struct test_tflite_model *model = test_tflite_operator_model(_i);
   struct test_imported m = import(model);
-  if (!m.network) return; /* one that is refused */
+  if (!m.network) return; /* the model is refused anyway */
   for (int t = 0; t < model->n_tensors; t++) {
     struct mafat_network *n;
     if (!model->tensors[t].data || model->n_inputs == TEST_TFLITE_LIST) continue;
@@ -667,18 +671,18 @@ END_TEST
 
 /* ---- large models ---- */
 
-/* Bounds processor seconds for a file of this size; other tests run at the same time. */
+/* Imports a large model and checks that it takes at most so many processor seconds. */
 static struct test_imported import_in_time(const struct test_tflite_model *model, double most)
 {
   clock_t begin = clock();
   struct test_imported m = import(model);
   double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
-  ck_assert_msg(seconds < test_patience(most), "%.2f seconds of the processor", seconds);
+  ck_assert_msg(seconds < test_patience(most), "took %.2f processor seconds", seconds);
   return m;
 }
 
-/* Scales and zero points lie megabytes apart: not each of them is a read. */
-START_TEST(scales_are_read_one_after_the_other)
+/* Scales and zero points that are megabytes apart in the file must not be read alternately. */
+START_TEST(scales_are_read_in_large_pieces)
 {
   enum { X, Y, WEIGHTS, REALS, N = 1 << 21 };
   float *scales = malloc(N * sizeof *scales);
@@ -723,8 +727,8 @@ START_TEST(scales_are_read_one_after_the_other)
 }
 END_TEST
 
-/* Who reads a Cast is known, not looked for again and again. */
-START_TEST(casts_by_the_thousand_are_read)
+/* The readers of a Cast must not be searched for among all operators each time. */
+START_TEST(many_casts_are_read_in_time)
 {
   enum { X, TABLE, FIRST, N = 30000, N_TENSORS = FIRST + 2 * N };
   static const float table[8 * 4];
@@ -818,9 +822,9 @@ START_TEST(public_models_become_networks)
 }
 END_TEST
 
-/* Weights of the model and of a given constant as read, not those of files that later have their
- * names. */
-START_TEST(weights_are_of_the_files_that_were_read)
+/* If the model or a given constant's file is replaced after the network was read, its weights are
+ * refused. */
+START_TEST(weights_of_replaced_files_are_refused)
 {
   static const struct test_tflite_tensor list_of[] = {
       {.name = "x", .rank = 4, .shape = {1, 4, 4, 1}},
@@ -876,22 +880,22 @@ Suite *tflite_import_suite(void)
   TCase *importing = tcase_create("importing");
   tcase_add_loop_test(importing, transposed_pictures_keep_their_sides, 0, 4);
   tcase_add_test(importing, weights_stay_in_the_file);
-  tcase_add_test(importing, same_pads_after);
+  tcase_add_test(importing, same_pads_more_after_the_map);
   tcase_add_test(importing, pads_become_part_of_the_window);
-  tcase_add_loop_test(importing, layers_are_as_few_as_can_be, 0, COUNT(sizes));
+  tcase_add_loop_test(importing, models_become_few_layers, 0, COUNT(sizes));
   tcase_add_test(importing, inputs_and_outputs_have_names);
   tcase_add_test(importing, pictures_may_be_normalized_before_they_are_transposed);
   tcase_add_loop_test(importing, constants_may_be_given, 0, test_tflite_n_operators());
-  tcase_add_loop_test(importing, weights_are_of_the_files_that_were_read, 0, 2);
+  tcase_add_loop_test(importing, weights_of_replaced_files_are_refused, 0, 2);
   tcase_add_loop_test(importing, public_models_become_networks, 0, COUNT(models));
   suite_add_tcase(suite, importing);
   TCase *refusing = tcase_create("refusing");
   tcase_set_timeout(refusing, 60);
   tcase_add_loop_test(refusing, other_models_are_refused, 0, COUNT(refusals));
-  tcase_add_loop_test(refusing, what_means_nothing_is_refused, 0, COUNT(meaningless));
-  tcase_add_test(refusing, transposed_convolutions_make_what_convolutions_take);
-  tcase_add_test(refusing, scales_are_read_one_after_the_other);
-  tcase_add_test(refusing, casts_by_the_thousand_are_read);
+  tcase_add_loop_test(refusing, undefined_operators_are_refused, 0, COUNT(undefined));
+  tcase_add_test(refusing, transposed_convolutions_reverse_convolutions);
+  tcase_add_test(refusing, scales_are_read_in_large_pieces);
+  tcase_add_test(refusing, many_casts_are_read_in_time);
   tcase_add_loop_test(refusing, damaged_models_do_no_harm, 0, COUNT(expected));
   tcase_add_loop_test(refusing, every_allocation_may_fail, 0, COUNT(expected));
   suite_add_tcase(suite, refusing);

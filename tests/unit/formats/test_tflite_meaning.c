@@ -1,8 +1,7 @@
-/* Covers {network, predictor}/kinds/quantize.c, runner/engine/kinds/integer/constant.c: what
- * .tflite operators make, in numbers: of constants alone, fused activations, quotients of
- * integers, quantized weights that are moved before they are weights; of maps of 8 bits, which
- * way halves go where scales are short fractions of each other. Expected is what TFLite 2.9.0
- * puts out of the same file. */
+/* Covers {network, predictor}/kinds/quantize.c, runner/engine/kinds/integer/constant.c: small
+ * .tflite models give the outputs of TFLite 2.9.0: operators of constants only, fused activations,
+ * quotients of integers, quantized weights that are rearranged before they are used, and rounding
+ * of halves of quantized integers. */
 #include "formats/tflite/tflite.h"
 #include "include/mafat.h"
 #include "tests/support/tflite_writer.h"
@@ -30,15 +29,15 @@ enum {
   PACKING = 59
 };
 
-/* A model of tensor 0 and the last tensor that an operator writes. */
+/* A model whose input is tensor 0 and whose output is the last tensor that an operator writes. */
 struct model {
   const char *what;
   struct test_tflite_tensor tensors[MOST_TENSORS];
   struct test_tflite_operator operators[MOST_OPERATORS];
   float input[MOST];
-  int n; /* of the output */
+  int n; /* number of outputs */
   float expected[MOST];
-  const char *says; /* it is refused, and why */
+  const char *says; /* part of the message with which it is refused; NULL: it runs */
 };
 
 static int open_model(struct mafat_model **out, const struct model *m, struct mafat_diagnostic *d)
@@ -54,7 +53,7 @@ static int open_model(struct mafat_model **out, const struct model *m, struct ma
   int fd = test_tflite_file(&model);
   ck_assert_int_ge(fd, 0);
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  options.memory_bytes = 1 << 30; /* sanitizers take some */
+  options.memory_bytes = 1 << 30; /* more than needed, for sanitizers */
   options.floats_only = true;
   int code = mafat_model_open(out, path, NULL, &options, d);
   close(fd);
@@ -68,17 +67,17 @@ static void compare(const struct model *m, struct mafat_model *opened)
   float found[MOST];
   ck_assert_int_eq(mafat_model_describe_input(opened, 0, &in), MAFAT_OK);
   ck_assert_int_eq(mafat_model_describe_output(opened, 0, &out), MAFAT_OK);
-  ck_assert_msg(out.n == (size_t)m->n, "%s: %zu numbers, expected %d", m->what, out.n, m->n);
+  ck_assert_msg(out.n == (size_t)m->n, "%s: expected %d numbers, found %zu", m->what, m->n, out.n);
   ck_assert_msg(mafat_model_run_floats(opened, m->input, in.n, &d) == MAFAT_OK, "%s: %s", m->what,
                 d.text);
   ck_assert_int_eq(mafat_model_read_output(opened, NULL, found, out.n, &d), MAFAT_OK);
   for (int k = 0; k < m->n; k++)
     ck_assert_msg(fabsf(found[k] - m->expected[k]) <= 1e-5f * fmaxf(1, fabsf(m->expected[k])),
-                  "%s: number %d is %g, expected %g", m->what, k, (double)found[k],
+                  "%s: number %d: found %g, expected %g", m->what, k, (double)found[k],
                   (double)m->expected[k]);
 }
 
-/* ---- constants ---- */
+/* ---- parts of models ---- */
 
 #define DATA(list) .data = (list), .bytes = sizeof(list)
 #define SCALE(of) \
@@ -88,8 +87,8 @@ static const struct {
   float scale;
   int64_t zero;
 } weighted = {.01f, 0}, wider = {.02f, 0}, apart = {.01f, 4}, input = {.05f, 3}, output = {.2f, 0};
-/* Quotients divided as floats are just above a half in the first row, more exact ones just
- * below. */
+/* Integers times quotients of the first four scales are just above a half if divided as floats, and
+ * just below if divided as doubles. */
 static const struct {
   float scale;
   int64_t zero;
@@ -123,7 +122,8 @@ static const signed char rows[] = {-100, -63, -26, 11, 48, 85, -78, -41, -4, 33,
     .name = (its_name), .type = I8, .rank = 4, .shape = {1, (h), 2, 2}, SCALE(input) \
   }
 
-/* Rows [11, 48, 85] and [-78, -41, -4] of .01 times x - 3 of .05. */
+/* The product of rows [11, 48, 85] and [-78, -41, -4] (scale .01) with x (scale .05, zero point
+ * 3). */
 #define TWO_ROWS .input = {.1f, -1.15f, 4.35f}, .n = 2, .expected = {3.2f, .2f}
 
 static const struct model models[] = {
@@ -530,7 +530,7 @@ static const struct model models[] = {
      .expected = {.45f, .5f, .55f, .6f, .25f, .3f, .35f, .4f}},
 };
 
-START_TEST(operators_mean_what_the_file_says)
+START_TEST(models_give_tflites_outputs)
 {
   const struct model *m = &models[_i];
   struct mafat_model *opened;
@@ -551,7 +551,7 @@ Suite *tflite_meaning_suite(void)
 {
   Suite *s = suite_create("tflite_meaning");
   TCase *c = tcase_create("numbers");
-  tcase_add_loop_test(c, operators_mean_what_the_file_says, 0, COUNT(models));
+  tcase_add_loop_test(c, models_give_tflites_outputs, 0, COUNT(models));
   suite_add_tcase(s, c);
   return s;
 }

@@ -1,5 +1,5 @@
-/* Covers formats/tflite/quantized.c, formats/graph/integers.c, network/kinds/activation.c:
- * quantized .tflite models as networks: what their numbers mean, and which of them mean nothing. */
+/* Covers formats/tflite/quantized.c, formats/graph/integers.c, network/kinds/activation.c: networks
+ * made from quantized .tflite models: scales and zero points are read, and invalid ones refused. */
 #include "formats/tflite/import.h"
 #include "formats/tflite/model.h"
 #include "network/constant.h"
@@ -105,11 +105,12 @@ static void check_numbers(const struct mafat_layer *l, float scale, int zero, in
   const struct mafat_quantization *q = &l->quantization;
   ck_assert_int_eq(l->out_type, MAFAT_U8);
   ck_assert_msg(q->scale == scale && q->zero == zero && q->least == least && q->most == most,
-                "%g, %d, %d, %d", (double)q->scale, q->zero, q->least, q->most);
+                "found scale %g, zero point %d, bounds %d and %d", (double)q->scale, q->zero,
+                q->least, q->most);
 }
 
-/* Signed bytes are unsigned ones with 128 more. */
-START_TEST(signed_numbers_become_unsigned)
+/* int8 is imported as uint8, with zero points and bounds 128 greater. */
+START_TEST(signed_integers_become_unsigned)
 {
   begin(MAFAT_TFLITE_INT8);
   scale_each_filter(.25f, -.75f);
@@ -131,7 +132,7 @@ START_TEST(signed_numbers_become_unsigned)
 }
 END_TEST
 
-START_TEST(unsigned_weights_have_a_zero)
+START_TEST(unsigned_weights_have_a_zero_point)
 {
   begin(MAFAT_TFLITE_UINT8);
   struct test_imported m = import();
@@ -145,10 +146,10 @@ START_TEST(unsigned_weights_have_a_zero)
 }
 END_TEST
 
-/* ---- joins and types ---- */
+/* ---- operators that move elements, and conversions ---- */
 
-/* Joined maps are rescaled to the output's scale; those that have it are not changed. */
-START_TEST(joins_bring_to_one_scale)
+/* Maps of a CONCATENATION are rescaled to the output's scale, unless they already have it. */
+START_TEST(joined_maps_are_rescaled)
 {
   begin(MAFAT_TFLITE_UINT8);
   tensors[MEAN].rank = 4;
@@ -172,8 +173,8 @@ START_TEST(joins_bring_to_one_scale)
 }
 END_TEST
 
-/* A shape that puts out other numbers than it takes: the same bytes, which mean something else. */
-START_TEST(numbers_may_be_renamed)
+/* A RESHAPE whose output has another scale or zero point than its input copies bytes unchanged. */
+START_TEST(reshapes_copy_bytes)
 {
   begin(MAFAT_TFLITE_INT8);
   tensors[AXES].rank = 0;
@@ -196,9 +197,8 @@ START_TEST(numbers_may_be_renamed)
 }
 END_TEST
 
-/* Pads and pools with another scale and zero point of the output, whose bounds and zero are
- * used. */
-START_TEST(what_is_moved_means_what_its_output_says)
+/* PAD and pools whose output has another scale and zero point use those of the output. */
+START_TEST(moved_elements_have_the_outputs_quantization)
 {
   static const int32_t pads[] = {0, 0, 1, 1, 0, 0, 0, 0};
   begin(MAFAT_TFLITE_INT8);
@@ -238,7 +238,7 @@ static int layers_of(const struct mafat_network *n, const char *kind)
   return count;
 }
 
-START_TEST(floats_become_numbers_and_these_floats)
+START_TEST(floats_are_quantized_and_dequantized)
 {
   begin(MAFAT_TFLITE_INT8);
   tensors[X].type = tensors[MEAN].type = MAFAT_TFLITE_FLOAT32;
@@ -262,7 +262,7 @@ START_TEST(floats_become_numbers_and_these_floats)
 }
 END_TEST
 
-/* ---- what means nothing ---- */
+/* ---- invalid models ---- */
 
 static void scale_zero(void) { scales[Y][0] = 0; }
 static void scale_negative(void) { scales[Y][0] = -1; }
@@ -356,7 +356,7 @@ static void float_input(void)
 }
 
 static void wide_activations(void) { tensors[X].type = MAFAT_TFLITE_INT16; }
-/* 16 bits behind 8; and biases of more than sums have. */
+/* An int16 output of an int8 operator, and biases wider than sums. */
 static void wide_inside(void) { tensors[Y].type = MAFAT_TFLITE_INT16, zeros[Y][0] = 0; }
 static void wide_bias(void)
 {
@@ -370,7 +370,7 @@ static void exponential(void)
       .code = MAFAT_TFLITE_EXP, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN}};
 }
 
-/* ---- what no rule is for: the second operator is another one ---- */
+/* ---- quantizations for which there is no rule: the second operator is replaced ---- */
 
 static void second(int code, int type, float scale, int64_t zero)
 {
@@ -524,7 +524,7 @@ static const struct {
     {float_operand, MAFAT_EUNSUPPORTED,
      ": layer 2 [shortcut] mixes integers and floats"}};
 
-START_TEST(others_are_refused)
+START_TEST(invalid_models_are_refused)
 {
   begin(MAFAT_TFLITE_INT8);
   refusals[_i].change();
@@ -549,13 +549,13 @@ Suite *tflite_quantized_suite(void)
 {
   Suite *suite = suite_create("tflite_quantized");
   TCase *meaning = tcase_create("meaning"), *refusing = tcase_create("refusing");
-  tcase_add_test(meaning, signed_numbers_become_unsigned);
-  tcase_add_test(meaning, unsigned_weights_have_a_zero);
-  tcase_add_test(meaning, joins_bring_to_one_scale);
-  tcase_add_test(meaning, numbers_may_be_renamed);
-  tcase_add_test(meaning, what_is_moved_means_what_its_output_says);
-  tcase_add_test(meaning, floats_become_numbers_and_these_floats);
-  tcase_add_loop_test(refusing, others_are_refused, 0, sizeof refusals / sizeof *refusals);
+  tcase_add_test(meaning, signed_integers_become_unsigned);
+  tcase_add_test(meaning, unsigned_weights_have_a_zero_point);
+  tcase_add_test(meaning, joined_maps_are_rescaled);
+  tcase_add_test(meaning, reshapes_copy_bytes);
+  tcase_add_test(meaning, moved_elements_have_the_outputs_quantization);
+  tcase_add_test(meaning, floats_are_quantized_and_dequantized);
+  tcase_add_loop_test(refusing, invalid_models_are_refused, 0, sizeof refusals / sizeof *refusals);
   tcase_add_test(refusing, every_allocation_may_fail);
   suite_add_tcase(suite, meaning);
   suite_add_tcase(suite, refusing);
