@@ -69,12 +69,12 @@ struct mafat_kind {
   bool input;      /* network input: reads no tensor; a run reads its rows from a source */
   bool alias;      /* renames its input: no tensor and no step of its own */
   bool inert;      /* alias of the whole output of the layer above */
-  bool head;       /* puts out boxes, counted by `boxes` */
+  bool head;       /* its output is boxes, counted by `boxes` */
   bool convolves;  /* sums windows over the channels of each group, by the convolution kernels */
   bool pools;      /* takes the maximum of each window */
   bool blends;     /* combines operands element by element */
   bool flat;       /* reads all elements of its input as channels of one pixel */
-  bool classifies; /* puts out a probability for each class */
+  bool classifies; /* its output is a probability for each class */
   bool constant;   /* reads no tensor: its only operand has no sources and the output's shape */
   /* output channel c depends only on channel c of each operand (or on the operand's only
    * channel) */
@@ -146,7 +146,7 @@ uint64_t mafat_layer_macs(const struct mafat_layer *l, uint64_t pixels);
 uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int filters,
                                int channels);
 
-/* Boxes that a head puts out, each with all its classes; 0 for other kinds. */
+/* Number of boxes that a head computes, each with all its classes; 0 for other kinds. */
 uint64_t mafat_layer_boxes(const struct mafat_layer *l);
 
 /* ---- outputs ---- */

@@ -195,7 +195,7 @@ struct mafat_topk {
 /* Parameters of postprocess, which decodes a detector's outputs per anchor into boxes. */
 struct mafat_postprocess {
   int detections;            /* most detections in the output */
-  int classes_per_detection; /* best classes that are put out for each box, if not `regular` */
+  int classes_per_detection; /* number of best classes reported for each box, if not `regular` */
   int detections_per_class;  /* most detections of a class, if `regular` */
   int classes;               /* number of classes: the last scores of each anchor */
   bool regular; /* suppress boxes class by class; else once per anchor, with its best classes */

@@ -2,7 +2,7 @@
  * readers in formats/graph and formats/packed. Pure functions. */
 #include "network/network.h"
 
-/* True if the layer reads or puts out integers. */
+/* True if the layer reads or writes integers. */
 static bool has_numbers(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];

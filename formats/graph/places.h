@@ -21,7 +21,7 @@ int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out,
  * as stored. False: they cannot, and nothing changes. */
 bool mafat_graph_place_narrow(struct mafat_graph *g, struct mafat_layer *l,
                               const struct mafat_value *v);
-/* Adds a layer that puts out a constant as a map, with its dimensions on these axes. */
+/* Adds a layer whose output is a constant as a map, with its dimensions on these axes. */
 int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out,
                              const struct mafat_value *v, const int *axes);
 /* Ensures that input `input` of an operator, *in, is a map: a constant is converted to *own, which

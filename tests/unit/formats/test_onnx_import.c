@@ -91,7 +91,7 @@ static const struct test_onnx_refusal refusals[] = {
     {{"Sigmoid", "c4", "", 0, NULL}, MAFAT_EUNSUPPORTED, "has no input"},
 };
 
-START_TEST(other_operators_are_refused)
+START_TEST(unsupported_operators_are_refused)
 {
   test_onnx_is_refused(&refusals[_i]);
 }
@@ -735,7 +735,7 @@ Suite *onnx_import_suite(void)
   suite_add_tcase(suite, importing);
   TCase *refusing = tcase_create("refusing");
   tcase_set_timeout(refusing, 60);
-  tcase_add_loop_test(refusing, other_operators_are_refused, 0, COUNT(refusals));
+  tcase_add_loop_test(refusing, unsupported_operators_are_refused, 0, COUNT(refusals));
   tcase_add_test(refusing, an_operator_is_refused_before_its_inputs);
   tcase_add_loop_test(refusing, operators_that_write_inputs_are_refused, 0, 3);
   tcase_add_loop_test(refusing, equal_names_are_refused, 0, 3);

@@ -383,7 +383,7 @@ static const struct {
     {no_stride, MAFAT_EFORMAT, "CONV_2D map: stride_h: expected 1 to 1048576, found 0"},
     {an_unknown_padding, MAFAT_EFORMAT, "CONV_2D map: padding: expected 0 to 1, found 2"}};
 
-START_TEST(other_models_are_refused)
+START_TEST(invalid_models_are_refused)
 {
   whole = test_tflite_whole();
   memcpy(changed_tensors, whole.tensors, sizeof changed_tensors);
@@ -399,7 +399,7 @@ START_TEST(other_models_are_refused)
 }
 END_TEST
 
-START_TEST(other_files_are_refused)
+START_TEST(invalid_files_are_refused)
 {
   struct held h = read_bytes("", 0);
   ck_assert_int_eq(h.code, MAFAT_EFORMAT);
@@ -621,8 +621,8 @@ Suite *tflite_suite(void)
   suite_add_tcase(suite, reading);
   TCase *refusing = tcase_create("refusing");
   tcase_set_timeout(refusing, 60);
-  tcase_add_loop_test(refusing, other_models_are_refused, 0, COUNT(refusals));
-  tcase_add_test(refusing, other_files_are_refused);
+  tcase_add_loop_test(refusing, invalid_models_are_refused, 0, COUNT(refusals));
+  tcase_add_test(refusing, invalid_files_are_refused);
   tcase_add_test(refusing, files_cut_anywhere_do_no_harm);
   tcase_add_loop_test(refusing, damaged_files_do_no_harm, 0, 6);
   tcase_add_test(refusing, damaged_options_of_detection_do_no_harm);

@@ -322,7 +322,7 @@ static void check_refused(int code, const char *what)
   test_imported_close(&m);
 }
 
-START_TEST(other_hybrids_are_refused_by_name)
+START_TEST(unsupported_hybrids_are_refused_by_name)
 {
   static const int64_t three[] = {3};
   ck_assert(make_twins(find("conv_same"), INT8_OF_ALL));
@@ -370,7 +370,7 @@ Suite *tflite_hybrid_suite(void)
   tcase_add_loop_test(running, narrow_constants_compute_the_same, 0, test_tflite_n_operators());
   suite_add_tcase(suite, running);
   tcase_add_loop_test(reading, weights_keep_their_types, 0, N_WAYS);
-  tcase_add_test(reading, other_hybrids_are_refused_by_name);
+  tcase_add_test(reading, unsupported_hybrids_are_refused_by_name);
   tcase_add_test(reading, infinite_halves_are_refused);
   suite_add_tcase(suite, reading);
   return suite;

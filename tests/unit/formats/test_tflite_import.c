@@ -364,7 +364,7 @@ static const struct {
      "pixels"},
     {sign, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': fused_activation_function: SIGN_BIT is not run"}};
 
-START_TEST(other_models_are_refused)
+START_TEST(unsupported_models_are_refused)
 {
   struct test_tflite_model changed = *test_tflite_operator_model(0);
   memcpy(tensors, changed.tensors, (size_t)changed.n_tensors * sizeof *tensors);
@@ -891,7 +891,7 @@ Suite *tflite_import_suite(void)
   suite_add_tcase(suite, importing);
   TCase *refusing = tcase_create("refusing");
   tcase_set_timeout(refusing, 60);
-  tcase_add_loop_test(refusing, other_models_are_refused, 0, COUNT(refusals));
+  tcase_add_loop_test(refusing, unsupported_models_are_refused, 0, COUNT(refusals));
   tcase_add_loop_test(refusing, undefined_operators_are_refused, 0, COUNT(undefined));
   tcase_add_test(refusing, transposed_convolutions_reverse_convolutions);
   tcase_add_test(refusing, scales_are_read_in_large_pieces);

@@ -249,7 +249,7 @@ END_TEST
 
 /* ---- large maps ---- */
 
-enum { LARGE_SIDE = 2903 }; /* so many pixels of value 255 have a sum above 2^31 */
+enum { LARGE_SIDE = 2903 }; /* pixels of value 255 in a square of this side have a sum above 2^31 */
 
 /* Runs a model on a map of LARGE_SIDE x LARGE_SIDE pixels, which are all `in`. Returns its only
  * output. */
@@ -274,7 +274,7 @@ static float run_large(const struct test_tflite_model *model, float in)
   return found;
 }
 
-/* The mean of so many pixels that are all equal to the zero point is 0. */
+/* The mean of a map whose pixels are all equal to the zero point is 0. */
 START_TEST(means_of_many_numbers)
 {
   static const float scale = .5f;
@@ -316,7 +316,7 @@ START_TEST(means_of_many_numbers)
 }
 END_TEST
 
-/* An average pool over so many pixels, of int8 and of uint8, which are all 255 above the zero
+/* An average pool over a large map of int8 or uint8, whose pixels are all 255 above the zero
  * point. */
 START_TEST(windows_of_many_numbers)
 {

@@ -509,7 +509,7 @@ static const struct refusal refusals[] = {
      "would have more than a terabyte of weights"},
 };
 
-START_TEST(other_networks_are_refused)
+START_TEST(invalid_networks_are_refused)
 {
   const struct refusal *r = &refusals[_i];
   struct mafat_diagnostic d = {""};
@@ -827,7 +827,7 @@ Suite *network_suite(void)
   tcase_add_test(edges, depthwise_is_one_filter_a_channel);
   suite_add_tcase(suite, edges);
   TCase *refusing = tcase_create("refusing");
-  tcase_add_loop_test(refusing, other_networks_are_refused, 0, COUNT(refusals));
+  tcase_add_loop_test(refusing, invalid_networks_are_refused, 0, COUNT(refusals));
   tcase_add_test(refusing, too_many_layers_are_refused);
   tcase_add_test(refusing, routes_of_routes_are_refused);
   tcase_add_test(refusing, too_many_sources_in_all_are_refused);

@@ -44,7 +44,7 @@ START_TEST(multipliers_equal_tflites)
 END_TEST
 
 /* Factors that no multiplier and shift can express are refused. */
-START_TEST(other_factors_are_refused)
+START_TEST(impossible_factors_are_refused)
 {
   static const double factors[] = {-0x1p30, 0x1p30,           0x1.fffffffffffffp29,
                                    1e300,   (double)INFINITY, (double)NAN};
@@ -139,7 +139,7 @@ Suite *quantization_suite(void)
   Suite *suite = suite_create("quantization");
   TCase *multipliers = tcase_create("multipliers"), *numbers = tcase_create("numbers");
   tcase_add_loop_test(multipliers, multipliers_equal_tflites, 0, sizeof known / sizeof *known);
-  tcase_add_test(multipliers, other_factors_are_refused);
+  tcase_add_test(multipliers, impossible_factors_are_refused);
   tcase_add_test(multipliers, hard_swish_refuses_scales_too_far_apart);
   tcase_add_test(multipliers, a_multiplier_approximates_its_factor);
   tcase_add_test(multipliers, halves_are_rounded);
