@@ -50,7 +50,7 @@ int mafat_packed_network(struct mafat_network **out, struct mafat_model_source *
   const char *path = source->path;
   struct mafat_packed *packed = NULL;
   *out = NULL;
-  int code = mafat_model_source_check_regular(source, ": weights are read here and there", d);
+  int code = mafat_model_source_check_regular(source, ": weights are not read in order", d);
   if (code == MAFAT_OK) code = mafat_packed_open(&packed, source, NULL, true, d);
   if (code == MAFAT_OK)
     code = packed->embedded_graph ? mafat_packed_graph_network(out, packed, source, d)

@@ -17,11 +17,11 @@ struct mafat_arena {
   size_t bytes;
   int n_users;
   bool running;
-  bool closed;        /* by its opener */
-  bool locked;        /* to be locked while it has users */
-  bool missing;       /* some pages may be missing */
-  bool lock_due;      /* part was unlocked to return its pages */
-  const void *holder; /* user whose output is valid */
+  bool closed;        /* mafat_arena_close was called */
+  bool locked;        /* the mapping is locked, apart from lock_due */
+  bool missing;       /* some pages may not be populated */
+  bool lock_due;      /* some pages are unlocked until the next run */
+  const void *holder; /* user whose output is valid; NULL: none */
 };
 
 int mafat_arena_open(struct mafat_arena **out, struct mafat_diagnostic *d)
@@ -32,7 +32,7 @@ int mafat_arena_open(struct mafat_arena **out, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-/* Unlocks the mutex; frees the mapping if it has no users. */
+/* Unlocks the mutex. Frees the mapping if it has no users, and the arena if it is also closed. */
 static void unlock(struct mafat_arena *a)
 {
   if (a->n_users == 0 && a->memory) {
@@ -221,7 +221,7 @@ static size_t least(size_t a, size_t b)
   return a < b ? a : b;
 }
 
-/* Takes pages from the end, then from the beginning. */
+/* Returns pages at the arena's end first, then those at its beginning. */
 void mafat_arena_make_room(struct mafat_arena *a, size_t begin, size_t end, size_t bytes)
 {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -14,12 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Source of an input; floats: set by mafat_executor_set_floats. */
+/* Source of an input. The other fields are set only by mafat_executor_set_floats. */
 struct executor_input {
   struct mafat_input_source source;
   const float *floats;
   const struct mafat_file_order *order;
-  int index;
+  int index; /* of the input */
 };
 
 struct mafat_executor {
@@ -43,7 +43,7 @@ struct mafat_executor {
                rank's messages */
   struct mafat_arena *arena;
   pid_t process;          /* process that opened the executor */
-  bool joined;            /* is a user of the arena */
+  bool joined;            /* the executor is a user of the arena */
   double *ms;             /* [operator]: time in the last run */
 };
 
@@ -108,10 +108,10 @@ void mafat_executor_close(struct mafat_executor **executor)
   *executor = NULL;
 }
 
-/* Bytes to be zeroed; adjacent ranges are merged. */
+/* A range still to be filled with zeros. Adjacent ranges are merged, for fewer calls of memset. */
 struct zeros {
   char *begin, *end;
-  int number; /* value that represents 0 */
+  int number; /* byte that represents 0 */
 };
 
 static void zero_collected(const struct zeros *z)
@@ -129,9 +129,9 @@ static void zero(struct zeros *z, char *begin, size_t n)
 }
 
 /* Zeroes the padding columns beside a box of a tensor where it touches the map's true edge, because
- * the buffer's last owner left other bytes there. No kernel writes them, so the caller's thread
- * does it while others compute. A step in place still reads the input's padding in this buffer, so
- * there it must come after the step. */
+ * the buffer's last owner left other bytes there. No kernel writes these columns, so worker 0
+ * zeroes them while others compute. A step in place still reads the input's padding in this buffer,
+ * so there the padding is written after the step. */
 static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_box box,
                       struct mafat_span channels)
 {
@@ -231,14 +231,15 @@ void mafat_executor_set_input_row(struct mafat_executor *e, int input,
       to[(size_t)x * pixel] = row[mafat_file_order_offset(order, MAFAT_AXIS_W, x)];
 }
 
-/* True if the file has a pixel's channels and the pixels in the map's order. */
-static bool lies_in_order(const struct mafat_file_order *o)
+/* True if a row in the file's order has the same bytes as in the tensor. */
+static bool is_in_map_order(const struct mafat_file_order *o)
 {
   int c = o->shape.c;
   return o->column == c && mafat_block_width(c, 0) == c &&
          mafat_file_order_offset(o, MAFAT_AXIS_C, c - 1) == c - 1;
 }
 
+/* Copies a row of a channel; `turn` is xored to convert signed values. */
 static void turn_row(unsigned char *to, size_t pixel, const unsigned char *row,
                      const struct mafat_file_order *order, unsigned char turn)
 {
@@ -250,7 +251,7 @@ static void turn_row(unsigned char *to, size_t pixel, const unsigned char *row,
       to[(size_t)x * pixel] = row[mafat_file_order_offset(order, MAFAT_AXIS_W, x)] ^ turn;
 }
 
-/* By 64-bit words, because the compiler does not vectorize here. */
+/* Copies n bytes likewise, by 64-bit words, because the compiler does not vectorize here. */
 static void turn_bytes(unsigned char *to, const unsigned char *from, size_t n, unsigned char turn)
 {
   const uint64_t turns = turn * UINT64_C(0x0101010101010101);
@@ -270,7 +271,7 @@ void mafat_executor_set_input_numbers(struct mafat_executor *e, int input,
   int tensor = e->network->n_layers + input;
   const unsigned char turn = order->type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0;
   line += mafat_file_order_offset(order, MAFAT_AXIS_H, y);
-  if (order->planes == 1 && lies_in_order(order)) {
+  if (order->planes == 1 && is_in_map_order(order)) {
     turn_bytes((unsigned char *)mafat_tensors_address(&e->tensors, tensor, 0, y, 0), line,
                (size_t)order->shape.w * (size_t)order->shape.c, turn);
     return;
@@ -287,7 +288,7 @@ void mafat_executor_set_input_line(struct mafat_executor *e, int input,
                                    const struct mafat_file_order *order, int y, const float *line)
 {
   int tensor = e->network->n_layers + input;
-  if (mafat_network_tensor_type(e->network, tensor) == MAFAT_F32 && lies_in_order(order))
+  if (mafat_network_tensor_type(e->network, tensor) == MAFAT_F32 && is_in_map_order(order))
     memcpy(mafat_tensors_pixel(&e->tensors, tensor, 0, y, 0),
            line + mafat_file_order_offset(order, MAFAT_AXIS_H, y),
            (size_t)order->shape.w * (size_t)order->shape.c * sizeof *line);
@@ -383,7 +384,7 @@ static struct mafat_worker worker_of(struct mafat_executor *e, int index)
                                .slot_memory = mafat_scratch_slot(scratch, memory, index)};
 }
 
-/* Called once, for the first slice of input channels. */
+/* Zeroes the padding of the step's outputs, if it is the step of the first input channels. */
 static void zero_output_pads(const struct mafat_executor *e)
 {
   const struct mafat_step *step = &e->step;
@@ -397,8 +398,8 @@ static void zero_output_pads(const struct mafat_executor *e)
   }
 }
 
-/* In place, the padding still has the input's zero point. Rewrites it after the step if the
- * output's differs. */
+/* After a step in place, the padding still has the input's zero point. Rewrites it if the output's
+ * zero point differs. */
 static void turn_pads(const struct mafat_executor *e)
 {
   int layer = e->step.layer, place = e->plan->place_of[layer];
@@ -407,7 +408,7 @@ static void turn_pads(const struct mafat_executor *e)
     zero_output_pads(e);
 }
 
-/* One worker's share of the current step. */
+/* Computes one worker's share of the current step. */
 static void work(void *context, int index)
 {
   struct mafat_executor *e = context;
@@ -419,7 +420,7 @@ static void work(void *context, int index)
   if (code) atomic_store(&e->step_code, code);
 }
 
-/* Updates what the buffer of the step's layer or input holds. */
+/* Records which box and channels the buffers of the step's outputs hold from now on. */
 static void begin_output(struct mafat_executor *e)
 {
   const struct mafat_step *step = &e->step;
@@ -500,8 +501,8 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
   while (mafat_schedule_next(e->schedule, &e->step)) {
     if (mafat_executor_is_canceled(e))
       return mafat_fail(d, MAFAT_ECANCELED, "%s: the run was canceled", e->network->path);
-    /* Populates the arena only now. A decoder of whole pictures is open until here, and the
-     * prediction counts only the input and a frame beside it. */
+    /* Populates the arena only before the first computing step. Until then a decoder of whole
+     * pictures is open, and the prediction counts only the input and a frame besides it. */
     if (!computes && step->kind != MAFAT_STEP_INPUT) {
       computes = true;
       mafat_arena_populate(e->arena, e->layout->total_bytes);

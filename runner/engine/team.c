@@ -12,16 +12,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Polls before a thread sleeps. */
 enum {
   /* If each worker has a processor, the awaited event (the next step, another's last unit) usually
-   * comes within a millisecond. Waking a thread takes a tenth of that. */
+   * occurs within a millisecond. Waking a thread takes a tenth of that. */
   SPINS = 50000,
   /* With fewer processors, spinning takes one away from the awaited thread. */
-  SPINS_CROWDED = 50,
+  SPINS_CROWDED = 50
+};
+
+enum {
   CLOSED = 1 << 30 /* flag in `inside`: no thread may join */
 };
 
-/* On separate cache lines, because every worker writes its counter all the time. */
+/* One per worker, on separate cache lines, because every worker writes its own all the time. */
 struct counter {
   atomic_int taken; /* units taken of the worker's share */
   char apart[124];
@@ -44,7 +48,7 @@ struct mafat_team {
   void *context;
   struct counter counters[MAFAT_TEAM_MOST]; /* [worker] */
   atomic_int inside;        /* threads that joined the call, and the flag CLOSED */
-  atomic_bool awaited;      /* the caller sleeps until they leave */
+  atomic_bool awaited;      /* the caller sleeps until these threads leave */
   atomic_uint calls;        /* number of calls of mafat_team_run */
   atomic_int sleeping;      /* threads that wait for a call */
   atomic_bool quit;
@@ -75,7 +79,7 @@ static void leave(struct mafat_team *t)
     syscall(SYS_futex, &t->inside, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* Returns false if the call is over; the thread is then not needed. */
+/* Joins the current call. False: the call is over, and the thread must not work. */
 static bool join(struct mafat_team *t)
 {
   if (!(atomic_fetch_add(&t->inside, 1) & CLOSED)) return true;
@@ -149,8 +153,8 @@ static void await_call(struct mafat_team *t, unsigned seen)
   pthread_mutex_unlock(&t->mutex);
 }
 
-/* Binds the calling thread. A seccomp filter may forbid binding another thread, which might belong
- * to another process. */
+/* Binds the calling thread to a processor. Threads bind themselves, because a seccomp filter may
+ * forbid binding another one. */
 static void bind_here(int cpu)
 {
   cpu_set_t one;
@@ -159,6 +163,7 @@ static void bind_here(int cpu)
   sched_setaffinity(0, sizeof one, &one); /* failure only costs speed */
 }
 
+/* Main function of a thread. */
 static void *live(void *argument)
 {
   struct member *m = argument;
@@ -220,8 +225,9 @@ bool mafat_team_is_here(const struct mafat_team *t)
   return t->n_started == 0 || t->process == getpid();
 }
 
-/* If there is a processor for each thread, binds them, because some kernels schedule two that wait
- * for each other on one. The caller's thread is bound only between gather and disperse. */
+/* If there is a processor for each worker, gives each thread one, because some kernels schedule
+ * two threads that wait for each other on one processor. The caller's thread is bound only between
+ * gather and disperse. */
 static void choose_processors(struct mafat_team *t)
 {
   cpu_set_t allowed;
@@ -239,8 +245,8 @@ static void choose_processors(struct mafat_team *t)
   }
 }
 
-/* Signals are blocked in the threads: handlers run on the program's threads, because they may need
- * more stack. */
+/* Returns 0 or an error number. Blocks signals in the threads: handlers must run on the program's
+ * threads, because they may need more stack. */
 static int start_threads(struct mafat_team *t)
 {
   pthread_attr_t attributes;

@@ -2,7 +2,7 @@
  * runner/engine/executor.c and the kinds in runner/engine/kinds. Allocates nothing. */
 #include "runner/engine/tensors.h"
 
-/* View in partition buffers of whole rows. */
+/* Row view in a tensor whose partition buffers are whole rows. */
 static struct mafat_row_view view_in_rows(const struct mafat_tensors *t, int tensor,
                                           const struct mafat_tensor_layout *l, int channel, int y,
                                           int x)
@@ -149,7 +149,8 @@ void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sou
   }
 }
 
-/* Elements of the last dimension's innermost atom are read one step apart. */
+/* Finds the position of the first element of each innermost atom; the others follow one step
+ * apart. */
 void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_sources *sources,
                              const struct mafat_view *view, long long first, long long n,
                              float *out)

@@ -1,12 +1,13 @@
-/* Addresses of tensors in the arena: turns the layout's integers into pointers. Internal to the
- * executor and the kinds of layers. Allocates nothing. Included by runner/engine/kinds/kind.h. */
+/* Addresses of tensor elements in the arena, from the layout's offsets. For the executor and the
+ * kinds of layers only. `block` is a channel block. Allocates nothing. Included by
+ * runner/engine/kinds/kind.h. */
 #ifndef MAFAT_RUNNER_ENGINE_TENSORS_H
 #define MAFAT_RUNNER_ENGINE_TENSORS_H
 
 #include "predictor/layout/layout.h"
 #include "predictor/plan/partition.h"
 
-/* Current contents of a buffer. */
+/* Part of a tensor that its buffer holds at the moment. */
 struct mafat_held {
   struct mafat_box box;
   int first_block; /* first block of its channels */
@@ -19,7 +20,7 @@ struct mafat_tensors {
   struct mafat_held *held; /* [tensor] */
 };
 
-/* True if the tensor is stored. Outputs that no layer reads are not. */
+/* True if the tensor has memory. Outputs that no layer reads have none. */
 static inline bool mafat_tensors_has(const struct mafat_tensors *t, int tensor)
 {
   return t->layout->tensors[tensor].buffer >= 0;
@@ -32,7 +33,8 @@ static inline int mafat_tensors_slot(const struct mafat_tensor_layout *l, int y)
   return slot < l->rows ? slot : slot % l->rows;
 }
 
-/* Address of a row; and bytes from there to the first lane of `block` at column x. */
+/* In a tensor with one buffer: address of row y, and bytes from a row's address to the first lane
+ * of `block` at column x. */
 static inline char *mafat_tensors_row(const struct mafat_tensors *t, int tensor, int y)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
@@ -53,14 +55,14 @@ static inline size_t mafat_tensors_offset(const struct mafat_tensors *t, int ten
   return elements * l->element_bytes;
 }
 
-/* A channel of a pixel, with its surroundings in one buffer: rows and pixels at equal distances,
- * channels of a block contiguous. Rows are the partition buffer's; without partition buffers, from
- * y to the end of the buffer. */
+/* View of the part of a buffer around one element, in which rows and pixels have equal distances
+ * and channels of a block are contiguous. In a partition buffer it is the whole buffer; in a single
+ * buffer the rows from y to the buffer's end. */
 struct mafat_row_view {
-  char *at;
+  char *at; /* address of the element */
   size_t row_bytes, pixel_bytes;
-  struct mafat_box box;
-  struct mafat_span channels;
+  struct mafat_box box;       /* rows and columns in the view */
+  struct mafat_span channels; /* channels in the view */
 };
 
 struct mafat_row_view mafat_tensors_row_view(const struct mafat_tensors *t, int tensor, int channel,
@@ -90,12 +92,12 @@ static inline size_t mafat_tensors_offset_in_row(const struct mafat_tensors *t, 
   return elements * l->element_bytes;
 }
 
-/* Address in a tensor with partition buffers. */
+/* Address of an element of a tensor with partition buffers. */
 char *mafat_tensors_in_partition(const struct mafat_tensors *t, int tensor, int channel, int y,
                                  int x);
 
-/* Address of the first lane of `block` at pixel (y, x). x may be in the zero columns at a true edge
- * of the map. Pixel and block must be held. */
+/* Address of the first lane of `block` at pixel (y, x), which the buffer must hold. x may be in the
+ * zero columns at a true edge of the map. */
 static inline char *mafat_tensors_address(const struct mafat_tensors *t, int tensor, int block,
                                           int y, int x)
 {
@@ -108,15 +110,15 @@ static inline char *mafat_tensors_address(const struct mafat_tensors *t, int ten
 static inline size_t mafat_tensors_pixel_bytes(const struct mafat_tensors *t, int tensor, int block)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
-  int lanes = l->partition ? l->partition->lanes : 0; /* partition buffer of a part of a block */
+  int lanes = l->partition ? l->partition->lanes : 0; /* > 0: buffers hold a part of a block */
   return (size_t)(lanes ? lanes
                         : mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c,
                                             block)) *
          l->element_bytes;
 }
 
-/* Bytes from channel `other` to `channel` at column x, in any row. False: depends on the partition
- * buffer. */
+/* Finds the bytes from channel `other` to `channel` at column x, the same in every row. False: the
+ * distance differs between partition buffers. */
 static inline bool mafat_tensors_apart(const struct mafat_tensors *t, int tensor, int channel,
                                        int other, int x, ptrdiff_t *bytes)
 {
@@ -137,7 +139,7 @@ static inline bool mafat_tensors_apart(const struct mafat_tensors *t, int tensor
   return true;
 }
 
-/* Address of a channel of a pixel; held channels of its block are contiguous. */
+/* Address of a channel of a pixel. The channels of its block that are held are contiguous. */
 static inline char *mafat_tensors_lane(const struct mafat_tensors *t, int tensor, int channel,
                                        int y, int x)
 {
@@ -170,16 +172,15 @@ static inline float *mafat_tensors_element(const struct mafat_tensors *t, int te
 
 /* Walk over the rows of a channel at one column, without a division for each row. */
 struct mafat_tensor_rows {
-  char *row;
+  char *row; /* next row */
   size_t row_bytes;
-  int slot, n_slots; /* wraps at the buffer's end; with partition buffers: y, and end of the current
-                        one */
-  const struct mafat_tensors *tensors; /* for partition buffers, each of which is looked up; else
-                                          NULL */
-  int tensor, channel, x;
+  int slot, n_slots; /* slot of the next row, and where slots wrap; with partition buffers: y of the
+                        next row, and the end of the current buffer's rows */
+  const struct mafat_tensors *tensors; /* NULL: the tensor has a single buffer */
+  int tensor, channel, x;              /* set with partition buffers only */
 };
 
-/* For any type. */
+/* Starts a walk at row y, for any element type. */
 static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_tensors *t, int tensor,
                                                           int c, int y, int x)
 {
@@ -193,7 +194,8 @@ static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_ten
       .row = row, .row_bytes = l->row_bytes, .slot = mafat_tensors_slot(l, y), .n_slots = l->rows};
 }
 
-/* Moves from a buffer's end to the next row. */
+/* Called when slot is n_slots: wraps to the buffer's first slot, or finds the next partition
+ * buffer. */
 void mafat_tensor_rows_turn(struct mafat_tensor_rows *r);
 
 static inline char *mafat_tensor_rows_next_bytes(struct mafat_tensor_rows *r)
@@ -210,8 +212,8 @@ static inline float *mafat_tensor_rows_next(struct mafat_tensor_rows *r)
   return (float *)(void *)mafat_tensor_rows_next_bytes(r);
 }
 
-/* Address of channel `channel` of source `source` of an operand at row y, column x. The channel is
- * counted in the first band's tensor, as in block slices and runs, for all bands. */
+/* Address of a channel of source number `source` of an operand at row y, column x. `channel` is a
+ * channel of the first band's tensor, also if row y is in another band. */
 static inline float *mafat_tensors_read(const struct mafat_tensors *t,
                                         const struct mafat_sources *sources, int source,
                                         int channel, int y, int x)
@@ -249,10 +251,10 @@ static inline float mafat_tensors_value(const struct mafat_tensors *t,
 
 /* ---- runs of channels ---- */
 
-/* Channels in one block of a source and in one block of the output: processed together by kernels
- * without sums. */
+/* n channels that are contiguous in one block of a source and in one block of the output. Kernels
+ * that work on each channel separately process them together. */
 struct mafat_run {
-  int tensor, block, lane;   /* in the source's first band */
+  int tensor, block, lane;   /* first channel, in the source's first band */
   int out_block, out_lane;
   int n;
   int source;                /* index in the band */
@@ -277,7 +279,7 @@ static inline float *mafat_runs_read(const struct mafat_tensors *t,
                             y, x);
 }
 
-/* The same for bytes. */
+/* The same for 8-bit tensors. */
 static inline const unsigned char *mafat_runs_read_bytes(const struct mafat_tensors *t,
                                                          const struct mafat_sources *sources,
                                                          const struct mafat_run *run, int y, int x)
@@ -289,13 +291,14 @@ static inline const unsigned char *mafat_runs_read_bytes(const struct mafat_tens
   return (const unsigned char *)pixel + channel % MAFAT_CHANNEL_BLOCK;
 }
 
-/* Copies a whole map to or from Darknet's CHW order. `shape`: of all sources together. */
+/* Copies the concatenated sources, dequantized, to CHW order. `shape` is their common shape. */
 void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sources *sources,
                            struct mafat_shape shape, float *flat);
-/* Elements [first, first + n) of a view of the sources, in row-major order. */
+/* Copies elements [first, first + n) of a view of the sources, dequantized, in row-major order. */
 void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_sources *sources,
                              const struct mafat_view *view, long long first, long long n,
                              float *out);
+/* Copies a whole map in CHW order to a tensor, quantized if the tensor is. */
 void mafat_tensors_unflatten(const struct mafat_tensors *t, int tensor, struct mafat_shape shape,
                              const float *flat);
 

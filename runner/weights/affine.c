@@ -18,7 +18,7 @@ static double deviation(double variance, enum mafat_epsilon epsilon)
   return __builtin_sqrt(variance) + .000001;
 }
 
-/* In double precision: a small deviation gives large factors. */
+/* Computes in double precision, because a small deviation gives large factors. */
 struct mafat_affine mafat_affine_fold(const struct mafat_normalization *from,
                                       enum mafat_epsilon epsilon)
 {
@@ -59,12 +59,14 @@ static float *row_of(const struct mafat_layer_constants *c, enum mafat_constant_
   return rows + row * n;
 }
 
+/* Copies a part's numbers into its row of n floats; a single number is repeated. */
 static void spread(float *row, const struct mafat_constant *c, const char *numbers, size_t n)
 {
   memcpy(row, numbers, (size_t)mafat_constant_bytes(c, c->n));
   for (size_t i = c->n; i < n; i++) row[i] = row[0];
 }
 
+/* Returns filter i's value of a part, or its default: scale 1, others 0. */
 static double value(const struct mafat_layer_constants *c, enum mafat_constant_part part, size_t n,
                     float *rows, size_t i)
 {
@@ -72,7 +74,7 @@ static double value(const struct mafat_layer_constants *c, enum mafat_constant_p
   return (double)row_of(c, part, n, rows)[i];
 }
 
-/* In double precision, like Darknet's: a small deviation gives large factors. */
+/* Computes in double precision, for the same reason as mafat_affine_fold. */
 static void fold_parts(const struct mafat_layer_constants *c, size_t n, float *rows)
 {
   bool normalized = mafat_constants_part(c, MAFAT_PART_VARIANCES)->n > 0;

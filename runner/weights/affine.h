@@ -6,7 +6,7 @@
 #include "network/network.h"
 #include "predictor/schedule/fetches.h"
 
-/* Position of the constant that keeps a deviation above 0. */
+/* Formula of the standard deviation, with the constant that keeps it above 0. */
 enum mafat_epsilon {
   MAFAT_EPSILON_BESIDE_ROOT, /* sqrt(variance) + 1e-6: pjreddie's Darknet */
   MAFAT_EPSILON_IN_ROOT      /* sqrt(variance + 1e-5): AlexeyAB's fork */
@@ -27,20 +27,20 @@ struct mafat_affine mafat_affine_fold(const struct mafat_normalization *from,
                                       enum mafat_epsilon epsilon);
 
 /* Stores the values of a fetch for n filters: biases, their normalization (scales, means,
- * variances), or both. A normalization alone is folded into the present biases. False: some are not
- * finite. */
+ * variances), or both. A normalization alone is folded into the biases stored before. False: some
+ * results are not finite. */
 bool mafat_affine_take(enum mafat_fetch_kind kind, const float *values, size_t n,
                        enum mafat_epsilon epsilon, float *scale, float *bias);
 
-/* Copies parts of a fetch into their rows: scales into the first, biases into the second (zeros if
- * there are none). */
+/* Copies the parts (enum mafat_constant_part) in a fetch into a row of n floats each: scales into
+ * the first row, biases into the second (zeros if the layer has none), others into the following.
+ * One value is repeated for all filters. `rows`: mafat_fetches_affine_rows of the layer. */
 void mafat_affine_spread_parts(const struct mafat_fetch *fetch,
                                const struct mafat_layer_constants *c, const char *data, size_t n,
                                float *rows);
 
-/* Copies parts likewise, and folds them with the last part. `rows` has n floats for each part
- * (fetches.h: affine_rows). Scales are then in the first row, biases in the second. False: some are
- * not finite. */
+/* Copies parts likewise. After the last one, folds all parts into a scale and a bias for each
+ * filter, in the first and second row. False: some of these are not finite. */
 bool mafat_affine_take_parts(const struct mafat_fetch *fetch, const struct mafat_layer_constants *c,
                              const char *data, size_t n, float *rows);
 

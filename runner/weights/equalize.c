@@ -119,7 +119,7 @@ static float magnitude(struct mafat_range r)
 
 static void choose(float *factors, const struct mafat_range *ranges, int channels, float share)
 {
-  /* relative to the largest channel: nearly empty channels get no more */
+  /* smallest magnitude, relative to the largest channel: limits factors of nearly empty channels */
   const float least = 0x1p-12f;
   float most = 0;
   for (int c = 0; c < channels; c++) most = fmaxf(most, magnitude(ranges[c]));

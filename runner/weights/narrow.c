@@ -20,11 +20,11 @@ uint16_t mafat_narrow_half(float x)
 {
   uint32_t bits = bits_of(x), sign = bits >> 16 & 0x8000u;
   bits &= 0x7fffffffu;
-  if (bits >= 0x38800000u) /* 2^-14: the exponent biases differ by 112 */
+  if (bits >= 0x38800000u) /* from 2^-14 on, halves are normal; exponent biases differ by 112 */
     return (uint16_t)(sign | (bits - (112u << 23) + 0xfffu + (bits >> 13 & 1u)) >> 13);
   float size;
   memcpy(&size, &bits, sizeof size);
-  /* floats from 1/2 on have the same steps of 2^-24 */
+  /* subnormal halves are multiples of 2^-24, as are floats in [1/2, 1) */
   return (uint16_t)(sign | (bits_of(size + 0.5f) - bits_of(0.5f)));
 }
 
@@ -58,12 +58,13 @@ static float lifted(const struct narrow_filter *f, size_t row)
   return (float)((double)weight_at(f, row) * f->lift);
 }
 
-/* Returns the value to round: the weight plus the accumulated error; zeros stay zero. */
+/* Returns the value to round: the weight plus the accumulated error. Zeros stay zero. */
 static double due(const struct narrow_filter *f, double weight)
 {
   return weight == 0 ? 0 : weight + f->carry;
 }
 
+/* Adds the rounding error of a weight, rounded to `paid`, to the accumulated error. */
 static void pay(struct narrow_filter *f, double weight, double paid)
 {
   if (weight != 0) f->carry += weight - paid;
@@ -106,8 +107,8 @@ static int nibble_of(float weight, float step)
   return (int)fmaxf(-7, fminf(7, rintf(weight / step)));
 }
 
-/* Chooses the step of a group of rows by least squared error. The largest magnitude may exceed
- * seven steps. */
+/* Chooses the step (scale) of a group of rows by least squared error. The largest magnitude may
+ * exceed seven steps; it is then clamped. */
 static uint16_t choose_step(const struct narrow_filter *f, size_t first, size_t n)
 {
   enum { TRIED = 12 };

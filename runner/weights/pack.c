@@ -1,6 +1,6 @@
-/* Helpers of packing: panels, channel blocks, finiteness, dispatch by type. Called by
- * runner/weights and by runner/engine/kinds/integer/conv.c. Pure functions on the caller's memory.
- */
+/* Packing: finds panels and channel blocks, checks that weights are finite, and selects the
+ * function for a type. Called by runner/weights and by runner/engine/kinds/integer/conv.c. Pure
+ * functions on the caller's memory. */
 #include "runner/weights/pack.h"
 
 #include <string.h>

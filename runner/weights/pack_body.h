@@ -1,16 +1,17 @@
 /* Packs weights of one element type from a file's order into panels. Included by one source per
- * type, which defines ELEMENT (the type in both) and PACK (the function's name, see pack.h). */
+ * type, which defines ELEMENT (the type in file and panels) and PACK (the function's name, see
+ * pack.h). */
 #include "runner/weights/pack.h"
 
 #include <string.h>
 
-/* A panel, and the part that is being filled. */
+/* A panel, and the filters of it that are being packed. */
 struct packed_panel {
   ELEMENT *weights;
   float *affine; /* after the weights: scales, then biases */
   size_t width, taps, channels;
-  int lane, n; /* filters */
-  bool ends;   /* the part includes the panel's last filter */
+  int lane, n; /* lane of the first filter, and number of filters */
+  bool ends;   /* these include the panel's last filter */
 };
 
 static struct packed_panel find_panel(const struct mafat_layer *l,
@@ -36,8 +37,8 @@ struct steps {
   ptrdiff_t filter, input, tap;
 };
 
-/* Packs n neighbouring filters of one channel block; taps are as far apart as in the panel. `from`
- * and `to` are the block's first weights of the first of these filters. */
+/* Packs n neighbouring filters of one channel block. `from` and `to` point to the block's first
+ * weight of the first of these filters. */
 static inline void pack_lanes(const ELEMENT *restrict from, struct steps s, ELEMENT *restrict to,
                               const struct packed_panel *p, size_t channels, int n)
 {
@@ -49,8 +50,8 @@ static inline void pack_lanes(const ELEMENT *restrict from, struct steps s, ELEM
   }
 }
 
-/* Packs all lanes of one block before the next, so that the panel stays in the cache. Stores whole
- * vectors and reads few streams at a time. */
+/* Packs all lanes of one channel block, 8 or 4 at a time: this stores whole vectors, and reads few
+ * streams at a time. `before`: channels in the blocks before it. */
 static void pack_block_slice(const ELEMENT *from, struct steps s, const struct packed_panel *p,
                              const struct mafat_block_slice *block_slice, size_t before)
 {
@@ -82,7 +83,7 @@ static void put_affine(const struct packed_panel *p, const float *scale, const f
 
 /* ---- order: filter by filter ---- */
 
-/* Returns the distances, and the offset of the first input's first tap. */
+/* Returns the distances in the file, and the offset of a filter's first tap in the panel. */
 static struct steps filter_steps(const struct mafat_constant *c, const struct packed_panel *p,
                                  ptrdiff_t *first)
 {
@@ -116,10 +117,10 @@ static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_pa
 
 /* ---- order: row by row ---- */
 
-/* Channel blocks of a group, and the position in them. */
+/* Block slices of a group; `at` is the index of the one that the last input was in. */
 struct inputs {
   const struct mafat_block_slice *block_slices;
-  int at; /* block of the last input */
+  int at;
 };
 
 /* Returns the address of an input's weights in the panel for the first lane, and the distance
@@ -136,7 +137,8 @@ static ELEMENT *find_input(struct inputs *in, const struct packed_panel *p, int 
   return p->weights + (before * p->taps + (size_t)input - before) * p->width + p->lane;
 }
 
-/* Packs rows of all filters, one per input and tap: one panel's part of them. */
+/* Packs one panel's part of some rows. A row has the weights of all filters for an input and a
+ * tap. */
 static void pack_rows(const struct mafat_pack_part *part, int filter, size_t filters,
                       const struct packed_panel *p, struct inputs in)
 {
@@ -152,7 +154,8 @@ static void pack_rows(const struct mafat_pack_part *part, int filter, size_t fil
   }
 }
 
-/* Packs rows of inputs of all groups, each with its group's filters and taps. */
+/* Packs some rows of order MAFAT_ORDER_TRANSPOSED. A row has the weights of an input of one group
+ * for the group's filters and all taps. */
 static void pack_transposed(const struct mafat_layer *l, const struct mafat_pack_part *part,
                             struct mafat_block_slice *block_slices,
                             struct mafat_packed_panels panels)

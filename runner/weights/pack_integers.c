@@ -8,11 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-/* A panel and the offsets in it. */
+/* A packed panel. */
 struct integer_panel {
   int8_t *weights;
   int32_t *finish; /* biases, multipliers, shifts: one row each */
-  size_t width, bytes;
+  size_t width, bytes; /* bytes: of the weights */
   int first, end;  /* filters */
 };
 
@@ -48,15 +48,15 @@ static struct slice_place find_place(const struct mafat_block_slice *block_slice
   return p;
 }
 
-/* Updates the block if the input is outside it; inputs mostly come in order. */
+/* Finds the block of an input, unless it is `place` already; inputs mostly come in order. */
 static void move_place(struct slice_place *place, const struct mafat_block_slice *block_slices,
                        int n, int input)
 {
   if (input < place->first || input >= place->end) *place = find_place(block_slices, n, input);
 }
 
-/* Returns the weights of one input. Taps are *between_taps apart; filters 4, or 1 in depthwise
- * layers. */
+/* Returns the weights of one input. Taps are *between_taps bytes apart, and filters 4 bytes, or 1
+ * in depthwise layers. */
 static int8_t *find_input(const struct mafat_layer *l, const struct integer_panel *p,
                           const struct slice_place *place, int input, size_t *between_taps)
 {
@@ -103,7 +103,7 @@ static int list_block_slices(const struct mafat_layer *l, int filter,
                             block_slices, mafat_pack_block_slices(l));
 }
 
-/* Copies one input and tap of some filters of a panel. */
+/* Copies the weights of one input and tap for some filters of a panel. */
 static void put(const struct source *s, const struct mafat_layer *l, const struct integer_panel *p,
                 const unsigned char *from, int8_t *to, struct mafat_span filters)
 {
@@ -113,7 +113,7 @@ static void put(const struct source *s, const struct mafat_layer *l, const struc
     *to = (int8_t)(*from ^ s->turn);
 }
 
-/* Packs order filter by filter. */
+/* Packs filters of a panel from a file in the order of filters. */
 static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_part *part,
                          struct mafat_block_slice *block_slices, const struct integer_panel *p,
                          struct mafat_span filters)
@@ -133,7 +133,8 @@ static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_pa
   }
 }
 
-/* Packs rows of all filters, one per input and tap. */
+/* Packs a panel's part of some rows. A row has the weights of all filters for an input and a
+ * tap. */
 static void pack_rows(const struct mafat_layer *l, const struct mafat_pack_part *part,
                       struct mafat_block_slice *block_slices, const struct integer_panel *p)
 {
@@ -183,7 +184,7 @@ static struct mafat_multiplier multiplier_of(const struct mafat_layer *l, float 
       mafat_quantization_factor(in_scale, scale, l->quantization.scale, l->single));
 }
 
-/* Zeroes the padding of the blocks' quads, which is multiplied by arbitrary bytes. */
+/* Zeroes the padding of the blocks' last quads, because kernels multiply it by arbitrary bytes. */
 static void clear_after(const struct mafat_layer *l, const struct integer_panel *p,
                         const struct mafat_block_slice *block_slices, int n)
 {
@@ -243,7 +244,7 @@ static void finish(const struct mafat_network *n, int layer, const struct mafat_
 
 /* ---- from floats ---- */
 
-enum { MOST_BIAS = 1 << 30 }; /* largest bias to which sums of byte products can be added */
+enum { MOST_BIAS = 1 << 30 }; /* largest bias: sums of byte products can be added to it */
 
 /* A filter's dequantization: weight = scale * quantized weight. */
 struct integer_filter {
@@ -251,8 +252,8 @@ struct integer_filter {
   double keep; /* factor of each quantized weight, if the bias requires a coarser scale */
 };
 
-/* Makes the scale positive, so that a sum has the sign of its real value. Weights that are all 0
- * leave the scale to the bias. */
+/* Makes the scale positive, so that a sum has the sign of its real value, and large enough for the
+ * bias. If the weights are all 0, only the bias determines the scale. */
 static struct integer_filter filter_of(double scale, double bias, double in_scale, bool zeros)
 {
   struct integer_filter f = {zeros ? 0 : fabs(scale), bias, scale < 0 ? -1 : 1};
@@ -379,7 +380,7 @@ static float float_of(int32_t bits)
   return x;
 }
 
-/* Checks a factor of ONNX's rule, in the second or third row. */
+/* Checks a float factor of ONNX's rounding rule, in the second or third row of the finish. */
 static struct mafat_integer_fault find_factor_fault(int32_t bits)
 {
   const struct mafat_integer_fault none = {0}, fault = {"factor", 0, (double)float_of(bits)};
@@ -428,8 +429,8 @@ struct window {
   const char *data;
 };
 
-/* Checks the padding of a block's last quads: n_quads per tap, from offset `at` on. Padding after
- * `rest` channels is multiplied by arbitrary bytes. */
+/* Checks the padding of the last quad of a block, which has `rest` channels. The block begins at
+ * offset `at` and has n_quads quads for each tap. */
 static struct mafat_integer_fault find_filling_fault(struct window w, size_t at, size_t width,
                                                      size_t taps, size_t n_quads, size_t rest)
 {
@@ -442,7 +443,7 @@ static struct mafat_integer_fault find_filling_fault(struct window w, size_t at,
       if (i % MAFAT_QUAD < rest || byte < w.into || byte - w.into >= w.bytes) continue;
       signed char weight = (signed char)w.data[byte - w.into];
       if (weight)
-        return (struct mafat_integer_fault){"weight of no channel", (int)(i / MAFAT_QUAD), weight};
+        return (struct mafat_integer_fault){"padding weight", (int)(i / MAFAT_QUAD), weight};
     }
   }
   return (struct mafat_integer_fault){0};

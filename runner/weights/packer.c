@@ -1,7 +1,7 @@
 /* Writes packed model files and verifies them. Called by api/packing/pack.c and
  * api/packing/narrowing.c, by calibration (runner/calibrate/calibrate.c), and by
  * programs/pack_weights, which verifies. Reads the weights through a ring and writes the output
- * file. Memory is bounded by the largest panel or transposed layer. */
+ * file. Allocates for the largest fetch, panel or transposed layer. */
 #include "runner/weights/packer.h"
 
 #include "base/model_file.h"
@@ -21,7 +21,7 @@ enum { RING_FETCHES = 6, HASH_BYTES = 1 << 20 };
 
 struct mafat_packer {
   const struct mafat_network *network;
-  const struct mafat_packed_origin *origin; /* of the network; may be NULL */
+  const struct mafat_packed_origin *origin; /* cfg or graph to be stored; may be NULL */
   struct mafat_model_source *source; /* source of the weights */
   struct mafat_weights_file *file;
   struct mafat_fetches *fetches;
@@ -90,7 +90,7 @@ static enum mafat_dtype type_in_file(const struct mafat_packer *p, int layer)
   return (enum mafat_dtype)constants_of(p, layer)->weights.type;
 }
 
-/* True if the weights file has the layer quantized, too. */
+/* True if the layer is quantized, and is so already in the weights file. */
 static bool has_integers(const struct mafat_packer *p, int layer)
 {
   enum mafat_dtype type = type_in_file(p, layer);
@@ -98,8 +98,7 @@ static bool has_integers(const struct mafat_packer *p, int layer)
          (type == MAFAT_I8 || type == MAFAT_U8);
 }
 
-/* Returns the layer with the types of the weights file, mostly floats. Signed and unsigned integers
- * give the same panels. */
+/* Returns the layer with the types that it has in the weights file, mostly floats. */
 static struct mafat_layer layer_in_file(const struct mafat_packer *p, int layer)
 {
   struct mafat_layer l = p->network->layers[layer];
@@ -109,7 +108,7 @@ static struct mafat_layer layer_in_file(const struct mafat_packer *p, int layer)
   return l;
 }
 
-/* True if panels are converted by way of floats. */
+/* True if the layer's panels have other types in the packed file, and so are converted. */
 static bool is_converted(const struct mafat_packer *p, int layer)
 {
   const struct mafat_layer *l = &p->network->layers[layer], in_file = layer_in_file(p, layer);
@@ -249,7 +248,8 @@ static void pack(struct mafat_packer *p, const struct mafat_layer *in_file,
   else mafat_pack(in_file, &part, p->block_slices, panels);
 }
 
-/* Packs a fetch after the incomplete panel of the last one, and writes the complete panels. */
+/* Packs a fetch's filters after the incomplete panel of the fetch before, and writes the panels
+ * that are complete. */
 static int take_filters(struct mafat_packer *p, const struct mafat_fetch *fetch, const void *values)
 {
   const struct mafat_layer in_file = layer_in_file(p, fetch->layer), *l = &in_file;
@@ -277,7 +277,7 @@ static bool rows_are_inputs(const struct mafat_packer *p, int layer)
          mafat_layer_matrix(l).taps == 1 && !mafat_layer_is_grouped(l);
 }
 
-/* Packs rows that are scattered over all panels; writes them after the last row. */
+/* Packs rows, whose weights are spread over all panels; writes the panels after the last row. */
 static int take_rows(struct mafat_packer *p, const struct mafat_fetch *fetch, const void *values)
 {
   const struct mafat_layer in_file = layer_in_file(p, fetch->layer);
@@ -337,6 +337,7 @@ static int take_in(struct mafat_packer *p, const struct mafat_fetch *fetch, cons
                                           : take_rows(p, fetch, data);
 }
 
+/* Stage: packs one fetch. */
 static int pack_some(struct mafat_packer *p, bool *last)
 {
   struct mafat_fetch fetch;
@@ -353,7 +354,7 @@ static int pack_some(struct mafat_packer *p, bool *last)
 
 /* ---- rest of the file ---- */
 
-/* Reads one aligned block, for hashing and checking. */
+/* Reads one block at an aligned offset. */
 static int read_in_order(struct mafat_read_queue *reads, char *block, uint64_t offset, size_t bytes,
                          struct mafat_diagnostic *d)
 {
@@ -363,6 +364,7 @@ static int read_in_order(struct mafat_read_queue *reads, char *block, uint64_t o
   return code ? code : mafat_read_queue_wait(reads, 0, d);
 }
 
+/* Stage: hashes a block of the weights file. */
 static int hash_some(struct mafat_packer *p, bool *last)
 {
   uint64_t left = mafat_read_queue_file_bytes(p->file->reads) - p->hashed;
@@ -452,7 +454,8 @@ static int write_embedded_graph(struct mafat_packer *p)
   return code ? code : end_block(p, &b);
 }
 
-/* Runs between hashing and packing, because all three use the ring. */
+/* Stage: writes the embedded graph, and prepares packing. Separate from hashing and packing because
+ * all three use the ring. */
 static int begin_layers(struct mafat_packer *p, bool *last)
 {
   int code = p->origin && p->origin->embedded_graph ? write_embedded_graph(p) : MAFAT_OK;
@@ -461,6 +464,7 @@ static int begin_layers(struct mafat_packer *p, bool *last)
   return code;
 }
 
+/* Stage: writes the beginning of the file (header, index and origin), and sets its length. */
 static int write_around(struct mafat_packer *p, bool *last)
 {
   *last = true;
@@ -482,7 +486,8 @@ static size_t float_panel_bytes(const struct mafat_layer *l)
          mafat_panel_affine_bytes(width);
 }
 
-/* Sums all fetches, and finds the largest buffer: a fetch's panels, including partial ones. */
+/* Sums the bytes of all fetches, and finds the sizes of the buffers. `panels` must hold all panels
+ * of a fetch, including partial ones. */
 static void find_sizes(struct mafat_packer *p)
 {
   struct mafat_fetch fetch;
@@ -525,7 +530,7 @@ static int allocate(struct mafat_packer *p)
   p->block_slices = calloc(capacity, sizeof *p->block_slices);
   p->affine = calloc(affine, sizeof *p->affine);
   p->panels = calloc(p->panels_bytes + 1, 1);
-  /* no type is larger than floats, except for shifts */
+  /* a panel is largest in floats, but integer panels have shifts in addition */
   p->narrow = calloc(p->panel_bytes + MAFAT_PANEL * sizeof(int32_t), 1);
   p->narrowed = calloc(p->panel_bytes + 1, 1);
   p->wide = calloc(p->panel_bytes + 1, 1);
@@ -546,10 +551,10 @@ static int lay_out(struct mafat_packer *p)
   for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {
     const struct mafat_layer floats = layer_as_floats(p, l);
     size_t packed = mafat_packed_layer_bytes(&n->layers[l]);
-    /* panels as floats are larger, and the ring holds six reads (predictor/schedule/fetches.c has
-     * the bound, too) */
-    bool reached = !is_converted(p, l) || mafat_packed_layer_bytes(&floats) <= SIZE_MAX / 4;
-    if (packed == SIZE_MAX || !reached) code = MAFAT_ELIMIT;
+    /* so large a layer is refused: panels as floats are larger than the packed ones, and the ring
+     * holds six reads (predictor/schedule/fetches.c has the same bound) */
+    bool addressable = !is_converted(p, l) || mafat_packed_layer_bytes(&floats) <= SIZE_MAX / 4;
+    if (packed == SIZE_MAX || !addressable) code = MAFAT_ELIMIT;
     bytes[l] = packed;
   }
   if (code == MAFAT_OK) code = mafat_packed_make(&p->packed, n, p->origin, bytes);
@@ -697,7 +702,7 @@ int mafat_packer_check(const char *path, const struct mafat_packer_progress *pro
   char *block = mmap(NULL, HASH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
   if (code == MAFAT_OK)
-    code = mafat_model_source_check_regular(source, ": weights are read here and there", d);
+    code = mafat_model_source_check_regular(source, ": weights are not read in order", d);
   if (code == MAFAT_OK) code = mafat_packed_open(&packed, source, NULL, false, d);
   if (code == MAFAT_OK) code = mafat_read_queue_open_source(&reads, source, MAFAT_READS_AUTO, d);
   if (code == MAFAT_OK) code = check_embedded_graph(reads, packed, path, block, d);

@@ -1,7 +1,8 @@
-/* Writes and verifies packed models (formats/packed/packed.h) in memory that does not grow with the
- * file. Exception: a layer stored with filters as its last dimension is packed as a whole, unless
- * it is connected and stays float. Allocates, maps, reads and writes files. Included by
- * api/packing/packing.h, programs/pack_weights/pack_weights.c and runner/calibrate/calibrate.c. */
+/* Writes and verifies packed models (formats/packed/packed.h). The memory that it needs does not
+ * grow with the file, except that a layer stored with filters as its last dimension is packed as a
+ * whole, unless it is connected and stays float. Allocates, maps, reads and writes files. Included
+ * by api/packing/packing.h, programs/pack_weights/pack_weights.c and runner/calibrate/calibrate.c.
+ */
 #ifndef MAFAT_RUNNER_WEIGHTS_PACKER_H
 #define MAFAT_RUNNER_WEIGHTS_PACKER_H
 
@@ -12,8 +13,8 @@
 struct mafat_packer;
 
 /* Starts packing the weights for n (Darknet's or a model's own) into an empty open file; `out_name`
- * is for messages. `origin`: source of n, stored in the file, too; NULL: the file will need its
- * cfg. The caller keeps all arguments until the packer is closed. MAFAT_EFORMAT: as when a model is
+ * is for messages. `origin`: cfg or graph of n, which the file will contain, too; NULL: it will
+ * not, and need its cfg. All arguments must outlive the packer. MAFAT_EFORMAT: as when a model is
  * opened; MAFAT_EINVAL: already packed; MAFAT_EIO, MAFAT_ENOMEM. */
 int mafat_packer_open(struct mafat_packer **out, struct mafat_model_source *source,
                       const struct mafat_network *n, const struct mafat_packed_origin *origin,
@@ -31,7 +32,7 @@ int mafat_packer_write(const char *weights_path, const struct mafat_network *n,
                        const struct mafat_packed_origin *origin, int out_fd, const char *out_name,
                        struct mafat_diagnostic *d);
 
-/* Callback with bytes done; may be NULL. */
+/* Callback with the bytes verified so far; may be NULL. */
 struct mafat_packer_progress {
   void (*show)(void *context, uint64_t done, uint64_t total);
   void *context;

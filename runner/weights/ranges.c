@@ -1,5 +1,5 @@
 /* Chooses quantization ranges from observed values. Called by api/packing/calibrate.c and
- * runner/weights/equalize.c. Pure functions on the caller's histograms. */
+ * runner/weights/equalize.c. Touches only the caller's ranges and histograms. */
 #include "runner/weights/ranges.h"
 
 #include <math.h>
@@ -50,15 +50,15 @@ double mafat_histogram_error(const struct mafat_histogram *h, struct mafat_range
   return h->n > 0 ? error / h->n : 0;
 }
 
-enum { TRIED = 128 }; /* fractions of an end that are tried */
+enum { TRIED = 128 }; /* candidates for an end of the range: i / TRIED of the observed end */
 
 static double best_most(const struct mafat_histogram *h, double least)
 {
   double error = INFINITY, best = h->seen.most;
   for (int i = TRIED; i > 0 && h->seen.most > 0; i--) {
     struct mafat_range r = {least, h->seen.most * i / TRIED};
-    double its = mafat_histogram_error(h, r);
-    if (its < error) error = its, best = r.most;
+    double candidate = mafat_histogram_error(h, r);
+    if (candidate < error) error = candidate, best = r.most;
   }
   return best;
 }
@@ -68,8 +68,8 @@ static double best_least(const struct mafat_histogram *h, double most)
   double error = INFINITY, best = h->seen.least;
   for (int i = TRIED; i > 0 && h->seen.least < 0; i--) {
     struct mafat_range r = {h->seen.least * i / TRIED, most};
-    double its = mafat_histogram_error(h, r);
-    if (its < error) error = its, best = r.least;
+    double candidate = mafat_histogram_error(h, r);
+    if (candidate < error) error = candidate, best = r.least;
   }
   return best;
 }
@@ -85,7 +85,8 @@ static struct mafat_range by_squares(const struct mafat_histogram *h)
   return r;
 }
 
-/* Returns the bound that cuts off that share of the values, starting from bin `first`. */
+/* Returns the end of the range that leaves out that share of the values, counted from bin `first`
+ * in direction `step`. */
 static double cut(const struct mafat_histogram *h, double share, int first, int step)
 {
   double left = h->n * share, width = bin_width(h);
@@ -96,7 +97,7 @@ static double cut(const struct mafat_histogram *h, double share, int first, int 
 
 static struct mafat_range by_percentile(const struct mafat_histogram *h)
 {
-  const double share = .00005; /* of either side */
+  const double share = .00005; /* left out at each end */
   struct mafat_range r = {cut(h, share, 0, 1), cut(h, share, MAFAT_HISTOGRAM_BINS - 1, -1)};
   return (struct mafat_range){fmin(r.least, 0), fmax(r.most, 0)};
 }
@@ -110,7 +111,7 @@ struct mafat_range mafat_histogram_range(const struct mafat_histogram *h,
 
 void mafat_range_numbers(struct mafat_range r, float *scale, unsigned char *zero)
 {
-  const double least = 0x1p-30; /* also for tensors that are 0 everywhere */
-  *scale = (float)fmin(fmax((r.most - r.least) / STEPS, least), 1 / least);
+  const double least_scale = 0x1p-30; /* avoids a scale of 0 if a tensor is 0 everywhere */
+  *scale = (float)fmin(fmax((r.most - r.least) / STEPS, least_scale), 1 / least_scale);
   *zero = (unsigned char)fmin(fmax(rint(-r.least / (double)*scale), 0), STEPS);
 }

@@ -1,5 +1,5 @@
 /* Chooses the range of reals that the 256 values of a byte represent, from observed values of a
- * tensor. Pure. Included by equalize.h. */
+ * tensor. Touches nothing but its arguments. Included by equalize.h. */
 #ifndef MAFAT_RUNNER_WEIGHTS_RANGES_H
 #define MAFAT_RUNNER_WEIGHTS_RANGES_H
 
@@ -7,7 +7,7 @@
 
 enum { MAFAT_HISTOGRAM_BINS = 4096 };
 
-/* Always includes 0. */
+/* Range of reals; always includes 0. */
 struct mafat_range {
   double least, most;
 };
@@ -17,17 +17,17 @@ struct mafat_range {
 struct mafat_histogram {
   struct mafat_range seen;
   double bins[MAFAT_HISTOGRAM_BINS]; /* of equal width */
-  double n;
+  double n; /* values in all bins */
 };
 
-/* Extends the range. */
+/* Extends the range to include n values. */
 void mafat_range_see(struct mafat_range *seen, const float *x, size_t n);
 /* Adds values to the bins; all must be in the range. */
 void mafat_histogram_add(struct mafat_histogram *h, const float *x, size_t n);
 
 enum mafat_range_method {
   MAFAT_RANGE_SQUARES,    /* least sum of squared errors: rounding inside, clamping outside */
-  MAFAT_RANGE_PERCENTILE, /* all but one of 10,000 values, half of them clamped on either side */
+  MAFAT_RANGE_PERCENTILE, /* leaves out (clamps) one value in 20,000 at each end */
   MAFAT_N_RANGE_METHODS
 };
 

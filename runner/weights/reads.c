@@ -29,7 +29,7 @@ enum {
 struct file {
   char *path;
   int fd;
-  const char *memory; /* NULL: a file */
+  const char *memory; /* contents of a source in memory; NULL: a file */
   bool direct, cached; /* cached: the whole file was in the page cache, and stays there */
   size_t alignment;
   uint64_t bytes;
@@ -53,7 +53,8 @@ struct mafat_read_queue {
   const struct mafat_read_queue_how *method;
   void *ring; /* the method's state */
   unsigned n_under_way;
-  int broken; /* error with which waiting failed, so that pending reads are unknown; 0: none */
+  int broken; /* error number with which waiting failed: the state of pending reads is unknown; 0:
+                 none */
   uint64_t bytes_read;
   struct slot slots[MAFAT_READS_DEPTH];
 };
@@ -156,8 +157,8 @@ static int complete(struct mafat_read_queue *r, const struct slot *s, size_t *do
   }
 }
 
-/* Drops the pages of a read. The kernel keeps partially dropped pages, so a page shared by two
- * reads goes with the later one. */
+/* Drops the page-cache pages of a read, also those that it shares with the read before: the kernel
+ * keeps pages that are dropped only partially. */
 static void drop_pages(const struct mafat_read_queue *r, const struct file *f, uint64_t offset,
                        size_t bytes)
 {
@@ -185,12 +186,12 @@ int mafat_read_queue_wait(struct mafat_read_queue *r, unsigned slot, struct mafa
 
 /* ---- opening ---- */
 
-/* Opens a descriptor of its own. If the source's open file is shared, opens the file anew, so that
- * O_DIRECT affects nobody else. */
+/* Opens a descriptor for the queue alone. If other code uses the source's open file, opens the file
+ * anew, so that O_DIRECT does not affect that code. */
 static int open_file(struct file *f, const struct mafat_model_source *s, struct mafat_diagnostic *d)
 {
   char again[32];
-  int code = mafat_model_source_check_regular(s, ": weights are read here and there", d);
+  int code = mafat_model_source_check_regular(s, ": weights are not read in order", d);
   if (code) return code;
   f->bytes = s->bytes;
   f->state = s->state;
@@ -205,8 +206,8 @@ static int open_file(struct file *f, const struct mafat_model_source *s, struct 
                    : MAFAT_OK;
 }
 
-/* True if the whole file is in the page cache. For files that the process neither owns nor may
- * write, the kernel always reports so; these count as not cached. */
+/* True if the whole file is in the page cache. Of files that the process neither owns nor may
+ * write, the kernel always reports all pages as cached; these count as not cached. */
 static bool is_cached(const struct file *f)
 {
   size_t bytes = (size_t)f->opened.st_size;
@@ -215,7 +216,8 @@ static bool is_cached(const struct file *f)
   return mafat_process_cached_bytes_of(f->fd, bytes) >= bytes;
 }
 
-/* Queries the alignment of direct reads. False: unknown. 0: the file has no direct reads. */
+/* Queries the alignment of direct reads. False: the kernel does not report it. *alignment 0: the
+ * file does not support direct reads. */
 static bool reported_alignment(int fd, size_t *alignment)
 {
 #ifdef STATX_DIOALIGN
@@ -231,8 +233,8 @@ static bool reported_alignment(int fd, size_t *alignment)
 #endif
 }
 
-/* Tries a direct read with that alignment: 0 or the error number. Not at offset 0, if the file is
- * long enough: there every alignment works. */
+/* Tries a direct read with that alignment; returns 0 or the error number. Reads at offset
+ * `alignment` if the file is long enough, because offset 0 is aligned to anything. */
 static int try_alignment(const struct file *f, char *probe, size_t alignment)
 {
   uint64_t offset = f->bytes > alignment ? alignment : 0;
@@ -254,7 +256,7 @@ static int settle_alignment(struct file *f, char *probe, struct mafat_diagnostic
 {
   size_t candidates[] = {512, MOST_ALIGNMENT};
   int n = reported_alignment(f->fd, &candidates[0]) ? 1 : 2;
-  /* clears O_NONBLOCK: io_uring would fail rather than wait for the disk */
+  /* F_SETFL also clears O_NONBLOCK, with which io_uring would fail rather than wait for the disk */
   f->direct = f->direct && fcntl(f->fd, F_SETFL, O_DIRECT) == 0;
   for (int i = 0; f->direct && i < n; i++) {
     f->alignment = candidates[i];
@@ -274,7 +276,7 @@ static void close_ring(struct mafat_read_queue *r)
   if (r->ring) r->method->close(r->ring);
   free(r->ring);
   r->ring = NULL;
-  /* pending waits got errors */
+  /* reads that are still pending belong to a broken ring: waiting for them has failed */
   for (unsigned i = 0; i < MAFAT_READS_DEPTH; i++) r->slots[i].state = FREE;
   r->n_under_way = 0;
   r->broken = 0;
@@ -307,7 +309,7 @@ static int try_method(struct mafat_read_queue *r, const struct mafat_read_queue_
   return code == MAFAT_EIO ? MAFAT_EUNSUPPORTED : code;
 }
 
-/* AIO is asynchronous only for direct reads, so it comes last for ordinary ones. */
+/* AIO is asynchronous only for direct reads, so it is tried last for ordinary ones. */
 static int choose_method(struct mafat_read_queue *r, enum mafat_read_queue_method wanted,
                          char *probe, struct mafat_diagnostic *d)
 {
@@ -326,8 +328,8 @@ static int choose_method(struct mafat_read_queue *r, enum mafat_read_queue_metho
   return code == MAFAT_EUNSUPPORTED ? MAFAT_EIO : code;
 }
 
-/* Prepares the last file, and chooses the method with the first one, by reading into temporary
- * memory. */
+/* Finds the alignment of the file added last and, if it is the first one, the method. Reads into
+ * temporary memory. */
 static int try_reading(struct mafat_read_queue *r, enum mafat_read_queue_method method,
                        struct mafat_diagnostic *d)
 {
@@ -341,7 +343,6 @@ static int try_reading(struct mafat_read_queue *r, enum mafat_read_queue_method 
   return code;
 }
 
-/* Appends a file. */
 static int add_file(struct mafat_read_queue *r, const struct mafat_model_source *source,
                     struct mafat_diagnostic *d)
 {
@@ -353,8 +354,8 @@ static int add_file(struct mafat_read_queue *r, const struct mafat_model_source 
   return open_file(&files[r->n_files++], source, d);
 }
 
-/* Opens memory or a cached file for synchronous reads. Skips trial reads: opening would take as
- * long as a small network. */
+/* Opens memory or a cached file for synchronous reads. Skips trial reads, which would take as long
+ * as running a small network. */
 static int open_now(struct mafat_read_queue *r, struct mafat_diagnostic *d)
 {
   if (r->files->memory) r->files->alignment = ORDINARY_ALIGNMENT;

@@ -1,10 +1,9 @@
 /* Asynchronous reads of one or more files past the page cache. Uses O_DIRECT if the file system
- * supports it; otherwise ordinary reads whose pages are dropped afterwards. The method is chosen at
- * opening: io_uring, Linux AIO, or a helper thread with pread, whichever the kernel allows first.
- * (AIO comes last for ordinary reads, because it would block at submission.) Submitting and waiting
- * allocate nothing. One thread at a time; it must not end before its reads are done. Opening opens
- * files and allocates. Included by runner/calibrate, runner/image/raw_input.h and runner/weights.
- */
+ * supports it; otherwise ordinary reads whose pages are dropped afterwards. Opening chooses the
+ * first method that the kernel allows: io_uring, Linux AIO, or a helper thread with pread. (AIO is
+ * tried last for ordinary reads, because it would block at submission.) Submitting and waiting
+ * allocate nothing. One thread at a time may use a queue; it must not end before its reads are
+ * done. Included by runner/calibrate, runner/image/raw_input.h and runner/weights. */
 #ifndef MAFAT_RUNNER_WEIGHTS_READS_H
 #define MAFAT_RUNNER_WEIGHTS_READS_H
 
@@ -24,8 +23,8 @@ enum mafat_read_queue_method {
 
 struct mafat_read_queue;
 
-/* Opens a regular file or memory; the source may be closed afterwards. Reads its beginning as a
- * trial. MAFAT_EIO; MAFAT_ENOMEM; MAFAT_EUNSUPPORTED: the given method is not available in the
+/* Opens a regular file or memory; the source may be closed afterwards. Reads the file's beginning
+ * as a trial. MAFAT_EIO; MAFAT_ENOMEM; MAFAT_EUNSUPPORTED: the given method is not available in the
  * kernel or this build. */
 int mafat_read_queue_open_source(struct mafat_read_queue **out,
                                  const struct mafat_model_source *source,
@@ -37,7 +36,7 @@ int mafat_read_queue_open(struct mafat_read_queue **out, const char *path,
  * from there and stays cached. */
 int mafat_read_queue_open_cached(struct mafat_read_queue **out, const char *path,
                                  struct mafat_diagnostic *d);
-/* Adds another file; at most 4096 in total. After a failure, close the reads. */
+/* Adds another file; at most 4096 in total. After a failure, close the queue. */
 int mafat_read_queue_add(struct mafat_read_queue *r, const char *path, struct mafat_diagnostic *d);
 /* Waits for pending reads first. */
 void mafat_read_queue_close(struct mafat_read_queue **reads);
@@ -70,10 +69,10 @@ static inline int mafat_read_queue_submit(struct mafat_read_queue *r, unsigned s
  * MAFAT_EFORMAT: the file has become shorter since it was opened. */
 int mafat_read_queue_wait(struct mafat_read_queue *r, unsigned slot, struct mafat_diagnostic *d);
 
-/* Checks each file with fstat. MAFAT_EIO: its length or modification time changed, or it has no
- * name any more. */
+/* Checks each file with fstat. MAFAT_EIO: its length or modification time changed, or it was
+ * removed. */
 int mafat_reads_check(const struct mafat_read_queue *r, struct mafat_diagnostic *d);
-/* The same, ignoring names: checks that all data came from one version. */
+/* The same, but files may have been removed. */
 int mafat_read_queue_check_bytes(const struct mafat_read_queue *r, struct mafat_diagnostic *d);
 /* mafat_read_queue_state returns a file's state at opening; mafat_reads_compare checks that it
  * equals *before (MAFAT_EIO). */
@@ -81,8 +80,8 @@ struct mafat_file_state mafat_read_queue_state(const struct mafat_read_queue *r,
 int mafat_reads_compare(const struct mafat_read_queue *r, unsigned file,
                         const struct mafat_file_state *before, struct mafat_diagnostic *d);
 
-/* Returns the bytes of a file in memory that are aligned for kernels, so that they need not be
- * read. NULL otherwise. */
+/* Returns the contents of a source that is in memory, aligned for kernels, so that they need not be
+ * read. NULL: it is a file, or not aligned. */
 const char *mafat_read_queue_memory(const struct mafat_read_queue *r, unsigned file);
 
 uint64_t mafat_read_queue_bytes(const struct mafat_read_queue *r); /* bytes read so far */

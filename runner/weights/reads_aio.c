@@ -1,5 +1,5 @@
-/* Reads with Linux AIO by system calls; libaio would add nothing. Used by runner/weights/reads.c
- * through struct mafat_read_queue_how. */
+/* Reads with Linux AIO by system calls, without libaio. Used by runner/weights/reads.c through
+ * struct mafat_read_queue_how. Creates an AIO context in the kernel. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 
@@ -25,7 +25,7 @@ const struct mafat_read_queue_how mafat_read_queue_aio = {
 
 struct aio_ring {
   aio_context_t context;
-  /* [slot]; the kernel copies them, but valgrind reads them again at the end */
+  /* [slot]; the kernel copies them, but valgrind reads them again when a read is done */
   struct iocb blocks[MAFAT_READS_DEPTH];
 };
 

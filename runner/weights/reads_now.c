@@ -1,5 +1,5 @@
-/* Synchronous reads of a file in the page cache, where there is nothing to wait for. For a small
- * input, an io_uring would cost more than the read. Used by runner/weights/reads.c through struct
+/* Synchronous reads, for files in the page cache and for memory. For a small file, opening an
+ * io_uring would take longer than reading. Used by runner/weights/reads.c through struct
  * mafat_read_queue_how. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"

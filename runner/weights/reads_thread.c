@@ -1,6 +1,6 @@
-/* Reads with a helper thread and pread. Used by runner/weights/reads.c through struct
- * mafat_read_queue_how if the kernel offers no asynchronous reads. Starts one thread per open file
- * set; a mutex protects the queues. */
+/* Reads with a helper thread and pread, if the kernel offers no asynchronous reads. Used by
+ * runner/weights/reads.c through struct mafat_read_queue_how. Starts one thread for each read
+ * queue. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 
@@ -21,14 +21,14 @@ struct job {
   ssize_t result;
 };
 
-/* Slots in order of arrival; cannot overflow. */
+/* Circular queue of slots; it cannot overflow. */
 struct queue {
   unsigned first, n;
   unsigned slots[MAFAT_READS_DEPTH];
 };
 
 struct thread_ring {
-  pid_t process; /* process of the thread: a child of fork() has no such thread */
+  pid_t process; /* process that started the thread; a child of fork() does not have it */
   pthread_t thread;
   pthread_mutex_t mutex; /* protects everything below */
   pthread_cond_t work, results;
@@ -50,6 +50,7 @@ static unsigned get(struct queue *q)
   return slot;
 }
 
+/* The thread's main function. */
 static void *read_jobs(void *memory)
 {
   struct thread_ring *r = memory;
@@ -70,7 +71,8 @@ static void *read_jobs(void *memory)
   return NULL;
 }
 
-/* Blocks all signals in the thread: they are for the program's threads, and the stack is small. */
+/* Blocks all signals in the thread: handlers must run on the program's threads, because this
+ * thread's stack is small. */
 static int start_thread(struct thread_ring *r)
 {
   size_t least = (size_t)PTHREAD_STACK_MIN, stack = STACK_BYTES > least ? STACK_BYTES : least;

@@ -1,4 +1,4 @@
-/* Reads with io_uring, restricted to reading. Used by runner/weights/reads.c through struct
+/* Reads with an io_uring that can only read. Used by runner/weights/reads.c through struct
  * mafat_read_queue_how. Creates a ring in the kernel; uses liburing. */
 #include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
@@ -25,12 +25,12 @@ const struct mafat_read_queue_how mafat_read_queue_uring = {
 struct uring_ring {
   struct io_uring uring;
   struct io_uring_sqe *refused; /* entry that the kernel refused, reused by the next read */
-  /* [slot]; kernels before 5.5 read them until the read is done */
+  /* [slot]; kernels before 5.5 access them until the read is done */
   struct iovec vectors[MAFAT_READS_DEPTH];
 };
 
 /* An io_uring can open, write and connect past any system call filter, so this one is restricted to
- * reads before first use. Kernels before 5.10 cannot restrict one; other methods are used there. */
+ * reads before first use. Fails on kernels before 5.10, which cannot restrict one. */
 static int open_ring(void *memory)
 {
   struct uring_ring *r = memory;
@@ -54,8 +54,8 @@ static void close_ring(void *memory)
   io_uring_queue_exit(&r->uring);
 }
 
-/* Submits every read alone, so an entry is always free. Uses readv, because read came with Linux
- * 5.6. */
+/* Submits every read alone, so an entry is always free. Uses readv, because io_uring has read only
+ * since Linux 5.6. */
 static int start(void *memory, unsigned slot, int fd, void *to, size_t bytes, uint64_t offset)
 {
   struct uring_ring *r = memory;

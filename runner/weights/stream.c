@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A fetch in the ring; its index in the queue is its slot. */
+/* A fetch in the ring; its index in `entries` is also its slot in the read queue. */
 struct ring_entry {
   struct mafat_fetch fetch;
   size_t begin, end; /* range of the ring */
@@ -71,7 +71,7 @@ static bool is_read(const struct mafat_fetch *fetch)
   return fetch->file < MAFAT_CONSTANT_VALUES;
 }
 
-/* Returns the fetch's data if it is in memory already; NULL: it is read or generated. */
+/* Returns the fetch's data if the model's file is in memory; NULL: it is read or generated. */
 static const char *in_memory(const struct mafat_stream *s, const struct mafat_fetch *fetch)
 {
   const char *memory = is_read(fetch) ? mafat_read_queue_memory(s->reads, fetch->file) : NULL;
@@ -109,7 +109,7 @@ static size_t round_up(size_t bytes, size_t unit)
   return (bytes + unit - 1) / unit * unit;
 }
 
-/* Generates a fetch that is in no file. */
+/* Generates the data of a fetch that is in no file: given values, or one value repeated. */
 static void make(const struct mafat_stream *s, const struct mafat_fetch *fetch, char *to)
 {
   if (fetch->file == MAFAT_CONSTANT_VALUES) {
@@ -120,7 +120,7 @@ static void make(const struct mafat_stream *s, const struct mafat_fetch *fetch, 
   for (size_t at = 0; at < fetch->bytes; at += sizeof bits) memcpy(to + at, &bits, sizeof bits);
 }
 
-/* False: the ring or the queue is full, or an error occurred. */
+/* Submits s->next. False: the ring or the queue is full, or an error occurred. */
 static bool submit_next(struct mafat_stream *s, int *code, struct mafat_diagnostic *d)
 {
   struct ring_entry *e = entry_at(s, s->n);
@@ -164,7 +164,7 @@ int mafat_stream_take(struct mafat_stream *s, struct mafat_fetch *fetch, const c
   assert(s->n_taken < s->n); /* the ring's size guarantees it */
   unsigned slot = slot_of(s, s->n_taken++);
   const struct ring_entry *e = &s->entries[slot];
-  size_t odd = e->skip % sizeof(float);
+  size_t odd = e->skip % sizeof(float); /* the data is moved down by so many bytes */
   char *from = s->ring + e->begin + e->skip;
   *fetch = e->fetch;
   *data = in_memory(s, fetch);

@@ -1,7 +1,7 @@
 /* Loads the weights of each step during a run and returns slices of them to the kernels. Called by
- * the executor (runner/engine/executor.c), the kinds in runner/engine/kinds, and weights_open.c;
- * api/facts.c, make_weights and mafat_ranks ask for its counts of bytes. Reads files through the
- * stream; allocates nothing. */
+ * the executor (runner/engine/executor.c), the kinds in runner/engine/kinds, and weights_open.c.
+ * api/facts.c, make_weights and mafat_ranks read its byte counts. Reads files through the stream;
+ * allocates nothing. */
 #include "runner/weights/weights.h"
 
 #include "runner/weights/affine.h"
@@ -87,7 +87,6 @@ static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const
   return code;
 }
 
-/* Returns the panels as floats: scales, biases, and float weights. */
 static float *floats_of(struct mafat_packed_panels panels)
 {
   return (float *)(void *)panels.bytes;
@@ -139,6 +138,7 @@ static void take_slices(struct mafat_weights *w, const struct mafat_fetch *fetch
         data + (mafat_packed_offset(l, f) - first);
 }
 
+/* Copies to `to` what `data`, bytes [from, from + bytes) of a layer, has of bytes [at, at + n). */
 static void copy_common(char *to, size_t at, size_t n, size_t from, size_t bytes, const char *data)
 {
   size_t begin = at > from ? at : from, end = at + n < from + bytes ? at + n : from + bytes;
@@ -165,7 +165,8 @@ static void take_channels(struct mafat_weights *w, int layer, size_t from, const
   }
 }
 
-/* Packs filters of a file in a temporary buffer; a panel is complete with its last filter. */
+/* Packs filters from a file into w->whole, and copies the channels that a rank keeps of each panel
+ * that is complete. */
 static void pack_channels(struct mafat_weights *w, const struct mafat_fetch *fetch,
                           const struct mafat_pack_part *part)
 {
@@ -183,7 +184,7 @@ int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fet
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   const float *values = (const float *)(const void *)data;
-  /* NULL: the plan folds no affine values */
+  /* NULL: this run folds no scales and biases */
   const float *scale = w->affine, *bias = scale ? scale + l->out.c : NULL;
   const struct mafat_pack_part part = {
       &w->file->constants->layers[fetch->layer].weights, fetch->filters, fetch->channels, values,
@@ -326,7 +327,7 @@ static void point_at(const struct mafat_layer *l, const char *weights,
   slice->weights = narrow ? NULL : (const float *)(const void *)weights;
 }
 
-/* Makes a slice of a panel in the ring. */
+/* Makes a slice of a streamed panel, which is in the ring. */
 static void slice_in_ring(const struct mafat_weights *w, const struct mafat_layer *l,
                           struct mafat_span filters, struct mafat_span channels,
                           struct mafat_weights_slice *slice)

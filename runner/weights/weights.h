@@ -26,17 +26,19 @@ struct mafat_weights_slice {
   /* panels (packing.h); batchnorm: NULL; local: Darknet's order; NULL for narrow weights */
   const float *weights;
   const char *narrow;   /* weights of the layer's narrow type */
-  const float *scale;   /* one per filter: y = sum * scale + bias; NULL for a streamed slice */
-  const float *bias;    /* that is not the last of its panel */
-  int width;            /* floats between taps; filters beyond the panel are zero */
-  int lane; /* lane of the panel where the filters begin; narrow weights always begin at lane 0 */
+  /* one per filter: y = sum * scale + bias. NULL for a streamed slice that is not the last of its
+   * panel */
+  const float *scale, *bias;
+  int width; /* lanes of the panel: distance between taps; lanes after the last filter are zero */
+  int lane;  /* lane of the panel where the filters begin. `weights`, `scale` and `bias` begin at
+                this lane, `narrow` at lane 0 */
 };
 
 /* NULL selects the defaults. */
 struct mafat_weights_options {
   enum mafat_read_queue_method method; /* default MAFAT_READS_AUTO */
-  /* locks kept weights; default NULL: not locked. Used only while opening */
-  struct mafat_lock *lock;
+  struct mafat_lock *lock; /* locks kept weights; default NULL: not locked. Used only while
+                              opening */
 };
 
 /* Detects the kind of a weights file from its first bytes, before there is a plan. MAFAT_EIO: it
@@ -58,7 +60,8 @@ int mafat_weights_open(struct mafat_weights **out, const char *path, const struc
                        const struct mafat_plan *plan, const struct mafat_layout *layout,
                        const struct mafat_weights_options *options,
                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
-/* Keeps all of the first n_layers, for any plan that keeps them. */
+/* Opens a file without a plan, and keeps the weights of the first n_layers layers. They serve any
+ * plan that keeps all weights. */
 int mafat_weights_open_kept_source(struct mafat_weights **out, struct mafat_model_source *source,
                                    const struct mafat_network *n, int n_layers,
                                    const struct mafat_warning_sink *warnings,
@@ -117,12 +120,12 @@ static inline struct mafat_integer_panel mafat_integer_panel_at(const struct maf
   return (struct mafat_integer_panel){(const int8_t *)panel, bias, multipliers, shifts,
                                       even ? l->weights_zero : mafat_zero_beside_shift(shifts[0])};
 }
-/* Returns constants without a matrix, as in the file. */
+/* Returns a layer's weights that are not packed into panels, in the file's order. */
 const char *mafat_weights_numbers(const struct mafat_weights *w, int layer);
 
 /* ---- figures for reports ---- */
 
-/* kept weights, packed; without those in the arena */
+/* bytes of kept weights, which are outside the arena */
 size_t mafat_weights_bytes(const struct mafat_weights *w);
 size_t mafat_weights_locked_bytes(const struct mafat_weights *w); /* all of them or none */
 uint64_t mafat_weights_bytes_read(const struct mafat_weights *w); /* from the file, so far */
@@ -130,7 +133,7 @@ bool mafat_weights_reads_in_runs(const struct mafat_weights *w); /* true unless 
 const char *mafat_weights_reads_method(const struct mafat_weights *w); /* see reads.h */
 bool mafat_weights_reads_directly(const struct mafat_weights *w);      /* past the page cache */
 
-/* Returns the bytes after the header of Darknet's file for a cfg. */
+/* Returns the bytes after the header in a Darknet weights file for this network. */
 uint64_t mafat_weights_payload_bytes(const struct mafat_network *n);
 
 #endif

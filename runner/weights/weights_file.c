@@ -72,7 +72,8 @@ static int check_state(const struct mafat_weights_file *f, const struct mafat_mo
   return mafat_model_source_same(&source->state, &n->states[0], f->name, d);
 }
 
-/* A file of another name must be that file, too: offsets of a graph hold for it alone. */
+/* Checks that a weights file of another name is the model's file, too, because the network's
+ * offsets are valid only in that file. */
 static int check_same(const struct mafat_weights_file *f, const struct mafat_network *n,
                       struct mafat_diagnostic *d)
 {
@@ -80,7 +81,8 @@ static int check_same(const struct mafat_weights_file *f, const struct mafat_net
     return MAFAT_OK;
   return mafat_fail(
       d, MAFAT_EFORMAT,
-      "%s: expected %s itself, which holds its weights, or what build/pack_weights made of it",
+      "%s: expected %s itself, which contains its weights, or a file that build/pack_weights made "
+      "from it",
       f->name, n->path);
 }
 
@@ -153,7 +155,7 @@ int mafat_weights_file_open(struct mafat_weights_file **out, struct mafat_model_
   int code = f && f->name ? check_state(f, source, n, d)
                           : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
   if (code == MAFAT_OK)
-    code = mafat_model_source_check_regular(source, ": weights are read here and there", d);
+    code = mafat_model_source_check_regular(source, ": weights are not read in order", d);
   if (code == MAFAT_OK && mafat_reader_weights_kind(source).packed)
     code = mafat_packed_open(&f->packed, source, n, false, d);
   if (code == MAFAT_OK) code = mafat_read_queue_open_source(&f->reads, source, method, d);

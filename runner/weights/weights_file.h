@@ -12,16 +12,16 @@
 struct mafat_weights_file {
   char *name; /* path, for messages */
   struct mafat_read_queue *reads;
-  /* positions of the weights: the network's, or own_constants */
+  /* positions of the weights in the file: the network's, or own_constants */
   const struct mafat_constants *constants;
-  /* if the file differs from what the network expects; else NULL */
+  /* those of a packed file, or of a Darknet file with an unusual header; else NULL */
   struct mafat_constants *own_constants;
   struct mafat_packed *packed; /* index of a packed file; else NULL */
 };
 
-/* Opens and checks a file. For Darknet, its length must match the whole cfg: too short is
- * MAFAT_EFORMAT, naming bytes and layer. A surplus is an error if the network has a detection head,
- * otherwise a warning. */
+/* Opens and checks a file. A Darknet file's length must match the cfg. If it is too short, fails
+ * with MAFAT_EFORMAT, and a message with the bytes and the layer. If it is too long, fails if the
+ * network has a detection head, and warns otherwise. */
 int mafat_weights_file_open(struct mafat_weights_file **out, struct mafat_model_source *source,
                             enum mafat_read_queue_method method, const struct mafat_network *n,
                             const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);

@@ -1,6 +1,7 @@
-/* Opens the weights of a model: checks the file, maps and reads kept layers, prepares reads of
- * runs. Called by api/model.c, api/dry_run.c, api/packing/observe.c, api/plan_timer.c and
- * runner/calibrate/calibrate.c. Allocates, maps, and may lock memory. */
+/* Opens the weights of a model: checks the file, reads the layers that stay in memory ("kept"), and
+ * prepares the reads that each inference repeats. Called by api/model.c, api/dry_run.c,
+ * api/packing/observe.c, api/plan_timer.c and runner/calibrate/calibrate.c. Reads the file;
+ * allocates, maps, and may lock memory. */
 #include "include/mafat_pack.h"
 #include "runner/weights/weights.h"
 
@@ -17,7 +18,8 @@
 
 /* ---- opening: kept layers ---- */
 
-/* Finds the layers to read now: all, or those that steps need and the plan keeps. */
+/* Finds the layers whose weights steps need (used), and of these the ones to read now (kept).
+ * Without a plan, all are kept. */
 static int find_kept(const struct mafat_weights *w, bool *kept, bool *used)
 {
   for (int l = 0; l < w->n_layers; l++) kept[l] = !w->plan;
@@ -63,7 +65,7 @@ static int map_kept(struct mafat_weights *w, const bool *kept, struct mafat_diag
   return MAFAT_OK;
 }
 
-/* Returns the floats of the largest affine buffer over all layers. */
+/* Returns the number of floats in the largest affine buffer of any layer. */
 static size_t largest_affine(const struct mafat_weights *w)
 {
   size_t most = 0;
@@ -77,7 +79,7 @@ static size_t largest_affine(const struct mafat_weights *w)
 
 enum {
   MOST_KEPT_READS = 6,
-  LEAST_KEPT_READ = 48 << 10 /* a disk's time is proportional to bytes from here on */
+  LEAST_KEPT_READ = 48 << 10 /* bytes; the time of larger reads is proportional to their bytes */
 };
 
 static size_t arena_bytes(const struct mafat_weights *w)
@@ -86,16 +88,18 @@ static size_t arena_bytes(const struct mafat_weights *w)
                    : SIZE_MAX;
 }
 
-/* Returns the size of a read, so that two fit the arena's memory if it is large enough. */
+/* Returns the largest size of a read. Two reads fit in as much memory as the arena has, unless the
+ * arena is smaller than two of LEAST_KEPT_READ. */
 static size_t kept_read_bytes(const struct mafat_weights *w)
 {
-  size_t half = arena_bytes(w) / 2,
-         ends = mafat_fetch_window(MAFAT_FETCH_ALIGNMENT) - MAFAT_FETCH_ALIGNMENT;
-  return half > LEAST_KEPT_READ + ends ? half - ends : LEAST_KEPT_READ;
+  /* bytes that alignment adds at both ends of a read */
+  size_t added = mafat_fetch_window(MAFAT_FETCH_ALIGNMENT) - MAFAT_FETCH_ALIGNMENT;
+  size_t half = arena_bytes(w) / 2;
+  return half > LEAST_KEPT_READ + added ? half - added : LEAST_KEPT_READ;
 }
 
-/* Returns the bytes of the temporary ring. The arena has no pages yet, so the ring may use as much
- * memory. At least two of the largest reads, at most all data. */
+/* Returns the bytes of the temporary ring: two to MOST_KEPT_READS of the largest reads, but no more
+ * than all data. Between these it is as large as the arena, whose pages are not in memory yet. */
 static size_t size_kept_ring(const struct mafat_weights *w, size_t largest, size_t sum)
 {
   size_t least = 2 * mafat_fetch_window(largest),
@@ -126,8 +130,9 @@ static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char
   return code;
 }
 
-/* True if the file's order differs from what the plan expects from the network's constants. */
-static bool lies_otherwise(const struct mafat_weights *w, int layer)
+/* True if the layer's weights are transposed in the file, and not in the network's constants, so
+ * that the plan does not know it. */
+static bool is_transposed_in_file(const struct mafat_weights *w, int layer)
 {
   enum mafat_order order = (enum mafat_order)w->file->constants->layers[layer].weights.order;
   const struct mafat_constants *foreseen = w->network->constants;
@@ -135,17 +140,17 @@ static bool lies_otherwise(const struct mafat_weights *w, int layer)
          !(foreseen && foreseen->layers[layer].weights.order == order);
 }
 
-/* Refuses a rank's part of layers stored by inputs: its panels cannot be read alone. */
-static int check_own(const struct mafat_weights *w, const bool *kept, struct mafat_diagnostic *d)
+/* Refuses transposed layers of which a rank needs only some panels: these cannot be read alone. */
+static int check_rank_parts(const struct mafat_weights *w, const bool *kept, struct mafat_diagnostic *d)
 {
   for (int l = 0; l < w->n_layers; l++)
-    if (kept[l] && lies_otherwise(w, l) &&
+    if (kept[l] && is_transposed_in_file(w, l) &&
         mafat_rank_kept_bytes(w->plan, w->network, l) <
             mafat_packed_layer_bytes(&w->network->layers[l]))
       return mafat_fail(
           d, MAFAT_EUNSUPPORTED,
-          "%s: layer %d [%s] lies transposed, of which no rank can have its part alone: "
-          "build/pack_weights makes a file of which it can",
+          "%s: layer %d [%s] is stored transposed, so a rank cannot read only its part: convert "
+          "the file with build/pack_weights",
           w->file->name, l, mafat_layer_type_name(w->network->layers[l].type));
   return MAFAT_OK;
 }
@@ -195,10 +200,10 @@ static int prepare_runs(struct mafat_weights *w, const bool *used, struct mafat_
     if (!used[l] || w->plan->placement[l] == MAFAT_KEPT || mafat_packed_layer_bytes(layer) == 0)
       continue;
     any = true;
-    if (lies_otherwise(w, l))
+    if (is_transposed_in_file(w, l))
       return mafat_fail(d, MAFAT_EUNSUPPORTED,
-                        "%s: layer %d [%s] lies transposed, which cannot be read a part at a time: "
-                        "build/pack_weights makes a file that can",
+                        "%s: layer %d [%s] is stored transposed and cannot be read in parts: "
+                        "convert the file with build/pack_weights",
                         w->file->name, l, mafat_layer_type_name(layer->type));
   }
   if (!any) return MAFAT_OK;
@@ -240,7 +245,7 @@ static int open_store(struct mafat_weights *w, struct mafat_diagnostic *d)
     goto done;
   }
   mafat_weights_forget_parts(w);
-  if ((code = prepare_runs(w, used, d)) || (code = check_own(w, kept, d)) ||
+  if ((code = prepare_runs(w, used, d)) || (code = check_rank_parts(w, kept, d)) ||
       (code = map_kept(w, kept, d)) || (code = read_kept(w, kept, d)))
     goto done;
   code = mafat_reads_check(w->file->reads, d);
@@ -250,8 +255,8 @@ done:
   return code;
 }
 
-/* Darknet's file has only floats. It does not fit a network from a packed file in which layers have
- * narrow weights or quantized values. */
+/* A Darknet weights file has only floats, so it cannot be used with a network from a packed file
+ * in which layers have narrow weights or quantized values. */
 static int check_wide(const struct mafat_weights *w, struct mafat_diagnostic *d)
 {
   const struct mafat_network *n = w->network;
@@ -261,14 +266,14 @@ static int check_wide(const struct mafat_weights *w, struct mafat_diagnostic *d)
     if (layer->weights_type == MAFAT_F32 && layer->out_type == MAFAT_F32) continue;
     return mafat_fail(
         d, MAFAT_EFORMAT,
-        "%s: holds floats, and layer %d [%s] of %s has %s: it goes with its own weights alone",
+        "%s: contains floats, but layer %d [%s] of %s has %s: use the weights in that file",
         w->file->name, l, mafat_layer_type_name(layer->type), n->path,
         mafat_dtype_name(layer->weights_type == MAFAT_F32 ? layer->out_type : layer->weights_type));
   }
   return MAFAT_OK;
 }
 
-/* Closes the file if no run needs it. */
+/* Records how the kept layers were read. Closes the file if no run needs it. */
 static void end_reading(struct mafat_weights *w)
 {
   w->bytes_read = mafat_read_queue_bytes(w->file->reads);
@@ -279,13 +284,13 @@ static void end_reading(struct mafat_weights *w)
 }
 
 static int open_weights(struct mafat_weights **out, struct mafat_model_source *source,
-                        struct mafat_weights model, const struct mafat_weights_options *options,
+                        struct mafat_weights initial, const struct mafat_weights_options *options,
                         const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_weights *w = malloc(sizeof *w);
   if (!w) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", source->path);
-  *w = model;
+  *w = initial;
   w->step.layer = -1;
   enum mafat_read_queue_method method = options ? options->method : MAFAT_READS_AUTO;
   w->lock = options ? options->lock : NULL;
@@ -304,9 +309,9 @@ int mafat_weights_open_source(struct mafat_weights **out, struct mafat_model_sou
                               const struct mafat_weights_options *options,
                               const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
-  struct mafat_weights model = {
+  struct mafat_weights initial = {
       .network = n, .plan = plan, .layout = layout, .n_layers = plan->n_layers};
-  return open_weights(out, source, model, options, warnings, d);
+  return open_weights(out, source, initial, options, warnings, d);
 }
 
 MAFAT_PART(rare)
@@ -330,8 +335,8 @@ int mafat_weights_open_kept_source(struct mafat_weights **out, struct mafat_mode
                                    const struct mafat_warning_sink *warnings,
                                    struct mafat_diagnostic *d)
 {
-  struct mafat_weights model = {.network = n, .n_layers = n_layers};
-  return open_weights(out, source, model, NULL, warnings, d);
+  struct mafat_weights initial = {.network = n, .n_layers = n_layers};
+  return open_weights(out, source, initial, NULL, warnings, d);
 }
 
 MAFAT_PART(rare)
@@ -368,7 +373,7 @@ int mafat_weights_probe(struct mafat_model_source *source, struct mafat_weights_
                         struct mafat_diagnostic *d)
 {
   *kind = (struct mafat_weights_kind){0};
-  int code = mafat_model_source_check_regular(source, ": weights are read here and there", d);
+  int code = mafat_model_source_check_regular(source, ": weights are not read in order", d);
   if (code == MAFAT_OK) *kind = mafat_reader_weights_kind(source);
   return code;
 }

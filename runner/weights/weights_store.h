@@ -7,7 +7,7 @@
 #include "runner/weights/stream.h"
 #include "runner/weights/weights_file.h"
 
-/* Origin of a part of a map. */
+/* First row and column of a part of a map. */
 struct corner {
   int y, x;
 };
@@ -17,7 +17,8 @@ struct trust {
   bool checked;      /* all bytes have been read once and verified */
   uint64_t left;     /* packed: bytes not read yet */
   uint64_t checksum; /* packed: sum over the bytes read */
-  /* packed, map partitioned by pixels and channels: the corner whose parts count; y -1: none yet */
+  /* packed, map partitioned by pixels and channels: parts at this corner add to the checksum; y -1:
+   * none yet */
   struct corner counted;
 };
 
@@ -26,7 +27,7 @@ struct streamed {
   int layer; /* -1: none */
   struct mafat_span filters, channels;
   bool shares;         /* parts at other pixels read the same data again */
-  struct corner corner; /* origin of this part */
+  struct corner corner; /* of this part */
   const char *panels[MAFAT_MAX_THREADS]; /* packed file: the slice of each panel in the ring */
 };
 
@@ -39,11 +40,12 @@ struct mafat_weights {
   char *kept;                        /* one mapping */
   size_t kept_bytes;
   struct mafat_lock *lock;           /* set while opening; NULL: no locking */
-  bool locked;                       /* true if `kept` is locked */
+  bool locked;                       /* `kept` is locked in memory */
   struct mafat_packed_panels *panels; /* [layer]: kept, loaded, or the panels of the step */
   struct trust *trust;               /* [layer] */
   struct mafat_block_slice *block_slices;        /* buffer for packing */
-  char *whole; /* panels of which a rank keeps some channels, while packing; else NULL */
+  char *whole; /* temporary: complete panels of which a rank keeps some channels; NULL except while
+                  opening */
   float *affine;                     /* scales, then biases, of the layer that is packed */
   struct mafat_fetches *fetches;     /* of a run; NULL if runs read nothing */
   struct mafat_stream *stream;
@@ -51,7 +53,7 @@ struct mafat_weights {
   struct streamed step;
   char *arena;
   bool begun;                        /* the run has used the ring */
-  /* figures of finished reads, if runs read nothing */
+  /* reads at opening; the file is closed afterwards if runs read nothing */
   uint64_t bytes_read;
   const char *method;
   bool direct;

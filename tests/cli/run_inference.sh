@@ -272,7 +272,7 @@ check oldest-classes 'other classes' cmp -s <(answers "$out") <(answers "$io/tra
 bad weights-missing 'no-such.weights: cannot open' plain.cfg no-such.weights a.ppm
 bad weights-device '/dev/zero: expected a regular file, found a device' plain.cfg /dev/zero a.ppm
 mkfifo "$io/pipe"
-bad weights-pipe "$io/pipe: expected a regular file, found a pipe: weights are read here and there" plain.cfg "$io/pipe" a.ppm
+bad weights-pipe "$io/pipe: expected a regular file, found a pipe: weights are not read in order" plain.cfg "$io/pipe" a.ppm
 bad predict-weights-pipe "$io/pipe: expected a regular file, found a pipe" --predict plain.cfg "$io/pipe"
 
 : >"$io/empty.ppm"

@@ -48,7 +48,7 @@ bad 'a token with a blank' 'without blanks' --token-file "$dir/blank" "${files[@
 bad 'no names' "$dir/none: cannot open" --names "$dir/none" "${files[@]}"
 bad 'no weights' "$dir/none: " "$shapes.cfg" "$dir/none"
 mkfifo "$dir/pipe"
-bad 'weights by a pipe' "$dir/pipe: expected a regular file, found a pipe: weights are read here and there" "$shapes.cfg" "$dir/pipe"
+bad 'weights by a pipe' "$dir/pipe: expected a regular file, found a pipe: weights are not read in order" "$shapes.cfg" "$dir/pipe"
 bad 'weights in a folder' "$dir: expected a regular file, found a directory" "$shapes.cfg" "$dir"
 printf '[net]\nwidth=8\nheight=8\nchannels=3\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n' >"$dir/other.cfg"
 "$build/make_weights" --quiet "$dir/other.cfg" "$dir/other.weights"

@@ -486,7 +486,7 @@ START_TEST(what_fills_up_quads_is_nothing)
     after[MAFAT_QUAD - 1] = -7;
     memcpy(&number, after, sizeof number);
     put_number(whole, end, &described->entries[layer], at, number);
-    check_number(&p, "has a weight of no channel of -7, which no packed file has");
+    check_number(&p, "has a padding weight of -7, which no packed file has");
     memcpy(&number, before, sizeof number);
     put_number(whole, end, &described->entries[layer], at, number);
     check_number(&p, NULL);
