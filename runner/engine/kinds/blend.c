@@ -1,5 +1,6 @@
-/* Blends maps element by element (shortcuts and similar), one operand after the other, in the
- * output's buffer. Called by the executor through the table in kinds.c. Allocates nothing. */
+/* Blends maps element by element (shortcuts, scaled channels, attention), one operand after the
+ * other, in the output's buffer. Called by the executor through the table in kinds.c. Allocates
+ * nothing. */
 #include "runner/engine/kinds/rows.h"
 
 #include "predictor/plan/fusion.h"
@@ -11,8 +12,9 @@ struct meeting {
   struct mafat_span at;
 };
 
-/* If the operand (size `from`) is larger than the output (size `to`), every stride-th of its pixels
- * is read. If it is smaller, every sample-th output pixel is changed. */
+/* Aligns an operand of extent `from` with the outputs `out` of an axis of extent `to`, as Darknet
+ * does. If the operand is larger, every stride-th of its pixels is read; if it is smaller, every
+ * sample-th output pixel is changed. */
 static struct meeting meet(int from, int to, bool broadcast, struct mafat_span out)
 {
   if (broadcast) return (struct meeting){from == 1 ? 0 : 1, 1, out};
@@ -142,7 +144,8 @@ static void activate_rows(const struct mafat_worker *w, const struct mafat_step 
   }
 }
 
-/* Blends operands of equal layout: the first is read in place. */
+/* Blends operands whose channels are in the same order of blocks. The first is not copied, but read
+ * when the second is blended. */
 static void blend_alike(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];

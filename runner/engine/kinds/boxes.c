@@ -1,5 +1,5 @@
-/* Activates heads with boxes: region, yolo, Gaussian_yolo; a list of values for each anchor of each
- * cell. Called by the executor through the table in kinds.c. Allocates nothing. */
+/* Activates heads with boxes: region, yolo, Gaussian_yolo. Each cell has a list of values for each
+ * anchor. Called by the executor through the table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/boxes.h"
 
 #include "runner/engine/kinds/rows.h"
@@ -14,6 +14,7 @@ static const struct mafat_activating logistic = {.kind = MAFAT_LOGISTIC};
  * objectness, classes. */
 typedef void activate_box(const struct mafat_kernels *k, const struct mafat_head *h, float *box);
 
+/* Applies scale_x_y to a position in a cell. */
 static float scale_in_cell(const struct mafat_head *h, float value)
 {
   return value * h->scale_xy - .5f * (h->scale_xy - 1);
@@ -51,7 +52,7 @@ static void activate_region_box(const struct mafat_kernels *k, const struct mafa
   else k->activate(classes, (size_t)h->classes, logistic);
 }
 
-/* Pixel by pixel, with all channels gathered. */
+/* Copies all channels of each pixel to scratch, activates its boxes, and writes them. */
 static void run_pixels(const struct mafat_worker *w, const struct mafat_step *step,
                        activate_box *activate)
 {
@@ -81,7 +82,8 @@ static int run_region(const struct mafat_worker *w, const struct mafat_step *ste
   return MAFAT_OK;
 }
 
-/* Activates whole rows of a block, then restores values that stay as they are (width, height). */
+/* Activates whole rows of a run of channels, then restores the values that are not activated
+ * (width, height) and scales positions. */
 static void activate_row(const struct mafat_worker *w, const struct mafat_step *step,
                          const struct mafat_run *run, int y)
 {

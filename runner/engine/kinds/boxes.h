@@ -1,5 +1,5 @@
-/* Decoders of heads in boxes_decode.c, called through the table entries in boxes.c after a run.
- * Included by boxes_decode.c. */
+/* Decoders of heads with boxes, called after a run through the entries of boxes.c in the table of
+ * kinds. They pass on boxes (decoding.h) and allocate nothing. Included by boxes_decode.c. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_BOXES_H
 #define MAFAT_RUNNER_ENGINE_KINDS_BOXES_H
 

@@ -23,7 +23,7 @@ static float value_of(const struct mafat_decoding *d, const struct anchor *a, in
   return mafat_decoding_at(d, a->channel + value, a->y, a->x);
 }
 
-/* x, y, w, h as in the head's output; a Gaussian head has a sigma after each. */
+/* x, y, w, h as in the head's output. A Gaussian head has a sigma after each, which is skipped. */
 static struct mafat_rectangle values_of(const struct mafat_decoding *d, const struct anchor *a)
 {
   int apart = d->layer->head.coords / 4;
@@ -62,7 +62,7 @@ static struct mafat_rectangle yolo_box(const struct mafat_decoding *d, const str
   return box;
 }
 
-/* The position in the cell may be a corner. */
+/* The decoded position may be a corner of the box instead of its center. */
 static struct mafat_rectangle gaussian_box(const struct mafat_decoding *d, const struct anchor *a)
 {
   struct mafat_rectangle box = place_box(d, a, d->in_w, d->in_h);

@@ -1,6 +1,6 @@
 /* Computes convolutions: sets up tables and units, and calls conv_direct.c, conv_depthwise.c or
- * conv_winograd.c. Called by the executor through the table in kinds.c; its helpers by dense.c and
- * integer/conv.c. Allocates nothing. */
+ * conv_winograd.c. Called by the executor through the table in kinds.c; its functions of conv.h
+ * also by dense.c and integer/conv.c. Allocates nothing. */
 #include "runner/engine/kinds/conv.h"
 
 #include "predictor/plan/fusion.h"
@@ -10,7 +10,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* A scratch record holds a kernel's block slice in its first half, its reference in the second. */
+/* Scratch has a record for each block slice: the first half is for `block_slices`, the second for
+ * `references`. */
 enum { REFERENCE_OFFSET = MAFAT_SCRATCH_BLOCK_SLICE / 2 };
 
 _Static_assert(sizeof(struct mafat_conv_block_slice) <= REFERENCE_OFFSET, "block slice record");
@@ -30,8 +31,8 @@ static bool reads_outside(const struct mafat_conv *c)
   return rows.begin < c->in_y.begin || rows.end > c->in_y.end;
 }
 
-/* Field by field: a run may have as many steps as rows, and clearing the struct first takes as long
- * as the rest. */
+/* Assigns field by field, because clearing the struct first takes as long as the rest, and a run
+ * may have as many steps as rows. */
 void mafat_conv_begin(struct mafat_conv *c, const struct mafat_worker *w,
                       const struct mafat_step *step)
 {
@@ -77,8 +78,8 @@ void mafat_conv_list_block_slices(struct mafat_conv *c, struct mafat_span channe
   assert(c->n_block_slices <= c->worker->scratch->n_block_slices);
 }
 
-/* Sets pointers to those of n input rows, from y on, that are in the first band; returns their
- * number. */
+/* Sets pointers to input rows from y on, at most n, up to the end of the band that has row y.
+ * Returns their number. */
 static int point_at_band(const struct mafat_conv *c, const struct mafat_block_slice *block_slice,
                          int y, int n, int x, const float **rows)
 {
@@ -152,8 +153,9 @@ int mafat_conv_point_at_output(struct mafat_conv *c, struct mafat_span filters, 
   return n_segments;
 }
 
-/* Adds to filters of one block; they are only activated if the other map has no such channels. In a
- * larger map every few rows and columns align. */
+/* Adds the shortcut's other map to filters of one block, and activates them. `added`: the other map
+ * has these channels; else they are only activated. Of a larger map, only every `down`-th row and
+ * `across`-th column is added. */
 static void add_run(const struct mafat_conv *c, struct mafat_span filters, bool added, int y0,
                     int n)
 {
@@ -211,13 +213,13 @@ int mafat_conv_n_panels(const struct mafat_conv *c)
 /* ---- units of work ---- */
 
 enum {
-  PARTS = 4,            /* parts of the last unit of a worker's share */
-  /* fewer are not worth a call that reads the weights again (about ten microseconds) */
+  PARTS = 4,            /* most parts of the last unit of a worker's share */
+  /* least multiplications in a part: with fewer, reading the weights again (about ten microseconds)
+   * costs more than it saves */
   PART_MACS = 1 << 20
 };
 
-/* Number of parts of `rows` rows of one of n panels or groups; limited by the useful work in
- * each. */
+/* Number of parts of a unit: `rows` rows of one of n panels or groups. */
 static int parts_of_unit(const struct mafat_conv *c, int rows, int n)
 {
   const struct mafat_layer *l = c->layer;
@@ -240,7 +242,7 @@ void mafat_conv_share(struct mafat_conv *c, int n)
     u->parts = mafat_min(parts_of_unit(c, rows / u->n_blocks, n), u->n_lines / u->n_blocks);
 }
 
-/* Block of these lines of the step's box. */
+/* Block with these lines of the step. */
 static struct mafat_conv_block block_of(const struct mafat_conv *c, struct mafat_span lines)
 {
   int step = c->pool ? 2 : 1;
@@ -249,7 +251,7 @@ static struct mafat_conv_block block_of(const struct mafat_conv *c, struct mafat
   return (struct mafat_conv_block){rows, c->step->out.y.begin + lines.begin};
 }
 
-/* Fast path, without a division, for a single worker: most steps have one block. */
+/* Fast path for a single worker, without a division. Most steps have one block. */
 static bool take_alone(struct mafat_conv *c, struct mafat_conv_block *block, int *index)
 {
   struct mafat_conv_units *u = &c->units;
@@ -267,7 +269,7 @@ static bool take_alone(struct mafat_conv *c, struct mafat_conv_block *block, int
   return true;
 }
 
-/* Blocks are equal up to one row, or one pooled pair of rows. */
+/* Blocks differ by at most one line. */
 bool mafat_conv_take(struct mafat_conv *c, struct mafat_conv_block *block, int *index)
 {
   const struct mafat_conv_units *u = &c->units;

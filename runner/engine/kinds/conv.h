@@ -1,6 +1,6 @@
-/* Shared by all convolutions: tables in scratch from which a kernel call reads its arguments, and
- * the division of a step into units. Internal to the kinds that sum. Allocates nothing. Included by
- * runner/engine/kinds. */
+/* Shared by the kinds that sum (convolutions, connected layers): tables of row pointers for kernel
+ * calls, and the division of a step into units. The tables are in the worker's scratch. Allocates
+ * nothing. Included by runner/engine/kinds. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_CONV_H
 #define MAFAT_RUNNER_ENGINE_KINDS_CONV_H
 
@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-/* Rows of sums of one call: the step's rows, or twice as many if pooled. */
+/* A block of rows. Sums are the convolution's outputs; with a fused pooling, two rows of sums give
+ * one row of the step's output. */
 struct mafat_conv_block {
   struct mafat_span sums; /* rows of sums */
   int out_y;              /* first row in the step's output */
@@ -16,29 +17,29 @@ struct mafat_conv_block {
 
 /* Units of work of a step: blocks of rows times panels or groups. */
 struct mafat_conv_units {
-  int n;                  /* panels or groups of a block */
-  int n_blocks, n_lines;  /* lines: rows, or pooled pairs of rows, of which blocks are made */
-  int parts;              /* parts into which the last units of a worker's share are divided */
-  bool alone;             /* single worker: next and next_block count its units */
-  int next, next_block;   /* unit of the block, and its number */
+  int n;                  /* units (panels or groups) of each block */
+  int n_blocks, n_lines;  /* lines: rows, or pairs of rows if pooled */
+  int parts;              /* parts into which the last unit of a worker's share is divided */
+  bool alone;             /* there is a single worker, which uses the fields below */
+  int next, next_block;   /* next unit of `block`; number of the block after it */
   struct mafat_conv_block block;
 };
 
 /* One convolution step on one worker. If the step's layer is a maxpool or a shortcut, the
- * convolution is a layer inside it. Under a maxpool, everything but `out_rows` is in the
- * convolution's rows and columns. */
+ * convolution is fused into it. With a maxpool, all rows and columns are those of the convolution's
+ * output, except for `out_rows`. */
 struct mafat_conv {
   const struct mafat_worker *worker;
   const struct mafat_step *step;
   const struct mafat_layer *layer; /* convolution that reads the input */
-  int index;                       /* its number, for weights */
-  int pointwise;                   /* the 1x1 that contains a depthwise, or -1 */
-  const struct mafat_layer *shortcut; /* added to stored outputs, or NULL */
-  bool pool;                       /* stores the maximum of each 2 x 2 */
+  int index;                       /* number of that layer */
+  int pointwise;                   /* 1x1 into which a depthwise convolution is fused; -1: none */
+  const struct mafat_layer *shortcut; /* fused shortcut, added to stored outputs; NULL: none */
+  bool pool;                       /* a fused maxpool stores the maximum of each 2 x 2 */
   struct mafat_box box;            /* box of the sums */
   struct mafat_span in_y;          /* input rows that exist; others count as zero */
-  struct mafat_conv_block_slice *block_slices; /* [n_block_slices] */
-  struct mafat_block_slice *references;  /* [n_block_slices] */
+  struct mafat_conv_block_slice *block_slices; /* [n_block_slices]: arguments for kernels */
+  struct mafat_block_slice *references;  /* [n_block_slices]: channels in the input tensors */
   const float **in_rows;           /* [block slice][scratch.in_rows] */
   float **out_rows;                /* [segment][scratch.rows_per_call] */
   float *zeros;
@@ -47,19 +48,20 @@ struct mafat_conv {
   struct mafat_conv_outputs {
     int filter;
     struct mafat_span rows;
-  } outputs;                       /* filter and rows that the first segment points at; no rows:
-                                      none yet */
+  } outputs;                       /* filter and rows that out_rows of the first segment point at;
+                                      no rows: not set */
 };
 
-/* Initializes a step of any type, without `pool`, tables and units. */
+/* Initializes all fields but `pool`, tables and units. */
 void mafat_conv_begin(struct mafat_conv *c, const struct mafat_worker *w,
                       const struct mafat_step *step);
 
-/* Sets the tables in the worker's slot; clears the row of zeros. */
+/* Initializes all fields but units. Sets the tables in the worker's scratch, and zeroes the row
+ * that stands for rows outside the input. */
 void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w,
                      const struct mafat_step *step);
 
-/* Fills references and n_block_slices for input channels [channels). */
+/* Sets references and n_block_slices for some input channels. */
 void mafat_conv_list_block_slices(struct mafat_conv *c, struct mafat_span channels);
 
 /* Sets pointers to n input rows of a block slice from `first` on, at input column `x`; rows that do
@@ -80,7 +82,7 @@ static inline struct mafat_block_slice mafat_conv_block_slice_of(const struct ma
 
 /* ---- tables of row pointers, any type ---- */
 
-/* Copies pointers and adds `bytes` to each; those equal to `still` stay as they are. */
+/* Copies n pointers and adds `bytes` to each, except for those equal to `still`. */
 static inline void mafat_conv_move_rows(void *to, const void *from, int n, ptrdiff_t bytes,
                                         const void *still)
 {
@@ -92,18 +94,19 @@ static inline void mafat_conv_move_rows(void *to, const void *from, int n, ptrdi
   }
 }
 
-/* Distance from the rows of block slice `last`, whose pointers exist, to those of `block_slice`.
- * False: not constant. */
+/* Finds the distance in bytes from the rows of block slice `last` to those of `block_slice`. False:
+ * it is not the same for all rows. Then pointers cannot be computed from those of `last`. */
 bool mafat_conv_block_slices_apart(const struct mafat_conv *c,
                                    const struct mafat_block_slice *block_slice,
                                    const struct mafat_block_slice *last, ptrdiff_t *bytes);
 
-/* Fills `to` with pointers to these rows of the step's output at a filter. `first`: table described
- * by `outputs`; may be the same. */
+/* Fills `to` with pointers to some rows of the step's output at a filter. `first` is the table that
+ * `outputs` describes; it may be the same as `to`. */
 void mafat_conv_point_at_filter(struct mafat_conv *c, int filter, struct mafat_span rows,
                                 const void *first, void *to);
 
-/* Adds the shortcut's other map, if any, to the finished filters of rows [y0, y0 + n) in place. */
+/* With a fused shortcut, adds its other map to the finished filters of output rows [y0, y0 + n), in
+ * the output's memory. */
 void mafat_conv_add(const struct mafat_conv *c, struct mafat_span filters, int y0, int n);
 
 /* Filters of panel `unit` of a step, counted from its first panel. */
@@ -113,13 +116,13 @@ int mafat_conv_n_panels(const struct mafat_conv *c);
 /* Call before a step's first mafat_conv_take: divides it into n panels or groups. */
 void mafat_conv_share(struct mafat_conv *c, int n);
 
-/* Next unit of this worker: a block, and the panel or group *index. The last units of a step have
- * fewer rows. False when none is left. */
+/* Returns the worker's next unit: a block, and the index of a panel or group. The last unit of a
+ * worker's share may be returned in parts with fewer rows. False: none is left. */
 bool mafat_conv_take(struct mafat_conv *c, struct mafat_conv_block *block, int *index);
 
-/* ---- depthwise in place: copies in the slot of rows to be overwritten ---- */
+/* ---- depthwise in place: input rows are copied to scratch before they are overwritten ---- */
 
-/* Copy of row y of the worker's current channel block. */
+/* Address of the copy of row y of the worker's current channel block. */
 static inline char *mafat_conv_kept_row(const struct mafat_conv *c, int y)
 {
   const struct mafat_scratch *s = c->worker->scratch;
@@ -127,9 +130,9 @@ static inline char *mafat_conv_kept_row(const struct mafat_conv *c, int y)
          (size_t)(y % s->saved_rows) * s->saved_row_bytes;
 }
 
-/* Next channel block of the worker, with all its rows; false when none is left. */
+/* Takes the worker's next channel block; false: none is left. */
 bool mafat_conv_take_channels(const struct mafat_conv *c, struct mafat_run *run);
-/* Copies these rows of it, with the padding they are read with. */
+/* Copies some rows of that block, with the padding that is read. */
 void mafat_conv_keep_rows(const struct mafat_conv *c, const struct mafat_run *run,
                           struct mafat_span rows);
 /* Output rows from y on that one call computes. */
@@ -138,14 +141,14 @@ static inline struct mafat_span mafat_conv_kept_call(const struct mafat_conv *c,
   return mafat_span(y, mafat_min(y + c->worker->scratch->rows_per_call, c->box.y.end));
 }
 
-/* Ways to compute a step, in files of their names. mafat_conv_winograd calls mafat_conv_open
+/* Functions that compute a step, in conv_winograd.c, conv_direct.c and conv_depthwise.c. They
+ * return MAFAT_OK or an error of reading weights. mafat_conv_winograd calls mafat_conv_open
  * itself. */
 int mafat_conv_winograd(const struct mafat_worker *w, const struct mafat_step *step);
 int mafat_conv_winograd_rounds(const struct mafat_worker *w, const struct mafat_step *step);
 int mafat_conv_direct(struct mafat_conv *c);
-int mafat_conv_depthwise(struct mafat_conv *c); /* by itself */
-int mafat_conv_depthwise_in_place(struct mafat_conv *c); /* output over its input */
-int mafat_conv_separable(struct mafat_conv *c); /* inside the 1x1 that reads it
-                                                   (conv_depthwise.c) */
+int mafat_conv_depthwise(struct mafat_conv *c); /* not fused */
+int mafat_conv_depthwise_in_place(struct mafat_conv *c); /* output in the input's memory */
+int mafat_conv_separable(struct mafat_conv *c); /* fused into the 1x1 convolution that reads it */
 
 #endif

@@ -1,12 +1,14 @@
-/* Computes depthwise convolutions, by themselves, in place, and inside the 1x1 that reads them.
- * Called by conv.c. A unit is a block of rows. */
+/* Computes depthwise convolutions: alone, in place, and fused into the 1x1 convolution that reads
+ * them. Called by conv.c. A unit of work is a block of rows; in place, a channel block. Writes the
+ * step's output and the worker's scratch; allocates nothing. */
 #include "runner/engine/kinds/conv.h"
 
 #include "runner/engine/kinds/widened.h"
 
 #include <string.h>
 
-/* last: run whose pointers to the same rows are in the tables; NULL: none. */
+/* Points in_rows at the input of a run of channels. last: run to whose same rows in_rows point now;
+ * NULL: none. */
 static void point_at_input(struct mafat_conv *c, const struct mafat_run *run,
                            const struct mafat_run *last, struct mafat_span rows)
 {
@@ -107,7 +109,7 @@ int mafat_conv_depthwise_in_place(struct mafat_conv *c)
   return code;
 }
 
-/* ---- by itself ---- */
+/* ---- alone ---- */
 
 int mafat_conv_depthwise(struct mafat_conv *c)
 {
@@ -129,9 +131,9 @@ int mafat_conv_depthwise(struct mafat_conv *c)
   return MAFAT_OK;
 }
 
-/* ---- inside the 1x1 that reads it ---- */
+/* ---- fused into the 1x1 that reads it ---- */
 
-/* Address of block `b` of the inner layer's row r in the slot. */
+/* Address of channel block `b` of the depthwise layer's row r in the worker's scratch. */
 static float *inner_row(const struct mafat_conv *c, int b, int r)
 {
   const struct mafat_scratch *s = c->worker->scratch;
@@ -139,6 +141,7 @@ static float *inner_row(const struct mafat_conv *c, int b, int r)
          (size_t)b * MAFAT_CHANNEL_BLOCK * (size_t)s->inner_cols;
 }
 
+/* Computes rows of the depthwise layer into scratch. */
 static int run_inner_rows(struct mafat_conv *c, struct mafat_span rows)
 {
   struct mafat_runs runs =
@@ -166,7 +169,7 @@ static void point_at_inner_rows(struct mafat_conv *c, int n, int channels)
   }
 }
 
-/* Computes one panel of the 1x1, in as many calls as its weights are widened in. */
+/* Computes one panel of the 1x1. Each call has as many channels as are widened at a time. */
 static int run_pointwise_panel(struct mafat_conv *c, struct mafat_span filters,
                                struct mafat_span rows)
 {
@@ -197,7 +200,7 @@ static int run_pointwise_panel(struct mafat_conv *c, struct mafat_span filters,
   return MAFAT_OK;
 }
 
-/* Computes the 1x1 over rows in the slot. */
+/* Computes the 1x1 from the rows in scratch. */
 static int run_pointwise_rows(struct mafat_conv *c, struct mafat_span rows)
 {
   int code = MAFAT_OK;

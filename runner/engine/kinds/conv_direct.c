@@ -1,5 +1,6 @@
-/* Computes direct convolutions, ordinary and grouped. Called by conv.c. A unit is a block of rows
- * times a panel of filters or a group. */
+/* Computes direct convolutions, ordinary and grouped. Called by conv.c. A unit of work is a block
+ * of rows of one panel of filters, or of one group. Writes the step's output and the worker's
+ * scratch; allocates nothing. */
 #include "runner/engine/kinds/conv.h"
 
 #include "runner/engine/kinds/widened.h"
@@ -9,6 +10,8 @@ struct filter_group {
   struct mafat_span filters, channels;
 };
 
+/* Sets in_rows and block_slices for a block of rows. If all rows of a block slice are at one
+ * distance from those of the slice before, their pointers are computed from these. */
 static void point_at_input(struct mafat_conv *c, const struct mafat_conv_block *block)
 {
   const struct mafat_layer *l = c->layer;
@@ -27,7 +30,8 @@ static void point_at_input(struct mafat_conv *c, const struct mafat_conv_block *
   }
 }
 
-/* Block slices from `first` on for one call: at least `least` channels, if available. */
+/* Returns how many block slices from `first` on one call computes: the fewest that have `least`
+ * channels, or all that are left. */
 static int split_block_slices(const struct mafat_conv *c, int first, int least)
 {
   int channels = 0, i = first;
@@ -35,7 +39,8 @@ static int split_block_slices(const struct mafat_conv *c, int first, int least)
   return i - first;
 }
 
-/* Fewest channels of a call. Pooled sums are never continued. */
+/* Channels after which a call may end. With a fused pooling, sums are not stored, so one call
+ * computes all channels. */
 static int least_channels(const struct mafat_conv *c, int channels)
 {
   if (c->pool) return channels;
@@ -43,8 +48,8 @@ static int least_channels(const struct mafat_conv *c, int channels)
   return mafat_layer_widens(c->layer) ? mafat_max(most - MAFAT_CHANNEL_BLOCK + 1, 1) : most;
 }
 
-/* Computes one panel over a block of rows, in as many calls as the cache needs, continuing the sums
- * in the output. Pooled sums are not stored, so they take one call. */
+/* Computes one panel over a block of rows. Each call has as many channels as fit in the cache, and
+ * continues the sums that the call before stored in the output. */
 static int run_panel(struct mafat_conv *c, const struct filter_group *g, struct mafat_span filters,
                      const struct mafat_conv_block *block)
 {
@@ -100,7 +105,8 @@ static int run_ordinary(struct mafat_conv *c)
   return MAFAT_OK;
 }
 
-/* A unit is a block of rows of one group: panels cross neither groups nor channel blocks. */
+/* A unit is a block of rows of a whole group, with all its panels. A panel never spans two groups
+ * or two channel blocks. */
 static int run_grouped(struct mafat_conv *c)
 {
   const struct mafat_layer *l = c->layer;

@@ -1,22 +1,23 @@
-/* Computes Winograd convolutions. Called by conv.c. A step of all filters is done in turns of a few
- * rows of tiles:
+/* Computes Winograd convolutions. Called by conv.c. A step with all filters is computed in turns; a
+ * turn is a few rows of tiles:
  *
- * 1. input -> values (all channels)
- *   2. for each panel of filters: weights -> transformed weights, some channels at a time (or
- *      all of them once a step, if they are kept); 36 matrix products, values times weights ->
- *      sums; sums -> outputs
+ * 1. Transform the input of all channels: the results are called values.
+ * 2. For each panel of filters: transform the weights of some channels (unless all transformed
+ *    weights are kept for the step); multiply values by weights, one matrix product for each point
+ *    of a tile (36 or 64); transform the sums to outputs.
  *
- * A unit of work is a panel of a turn. With more turns than workers, the worker that begins a turn
- * makes its values; few are made twice. Else a separate round makes the values of all turns, and
- * each worker then takes panels. Kept transformed weights are made in that round too.
+ * A unit of work is a panel of a turn. If there are more turns than workers, the worker that begins
+ * a turn computes its values, and few values are computed twice. Otherwise a separate round
+ * computes the values of all turns, and the workers then take panels. Transformed weights that are
+ * kept are computed in that round, too.
  *
  * If steps are panels and slices of input channels (mafat_plan_transforms), there is one turn. A
- * separate step makes the values of all its tiles, the following steps share them, and sums wait
- * for the next slice in shared scratch.
+ * separate step computes the values of all tiles for the steps after it, and sums stay in shared
+ * scratch until the next slice.
  *
- * A product's channels are summed in the order of direct convolution; turns of channels store and
- * reload the sums exactly. F(6x6) sums blocks of channels (base/winograd.h) separately and adds
- * them: turns and slices contain whole blocks. */
+ * Channels are summed in the order of direct convolution; sums are stored and reloaded exactly.
+ * F(6x6) sums each block of channels (base/winograd.h) separately and adds the results; products
+ * therefore have whole blocks. */
 #include "runner/engine/kinds/conv.h"
 
 #include "predictor/plan/weight_placement.h"
@@ -31,7 +32,7 @@ struct winograd {
   const struct mafat_scratch *scratch;
   int tiles_across, tiles_down; /* tiles of the whole box */
   struct mafat_span rows;       /* rows of tiles in the turn */
-  struct mafat_span held;       /* rows of tiles with values: the turn's, or all */
+  struct mafat_span held;       /* rows of tiles whose values exist: the turn's, or all */
   float *values, *kernels, *sums;
   struct mafat_span block; /* block slices of the last block of values looked up */
 };
@@ -100,7 +101,7 @@ static int transform_weights(const struct winograd *g, struct mafat_span filters
   return MAFAT_OK;
 }
 
-/* Address of a kept panel: all before it are full. */
+/* Address of a kept panel of transformed weights. All panels before it have MAFAT_PANEL filters. */
 static float *kept_panel(const struct winograd *g, int panel)
 {
   return g->kernels + (size_t)panel * (size_t)g->size->points *
@@ -118,7 +119,7 @@ static int keep_panel(const struct winograd *g, int panel)
 
 /* ---- input ---- */
 
-/* Number of block slices from `first` on that are multiplied together. */
+/* End of the block slices from `first` on that are multiplied together. */
 static int turn_of_block_slices(const struct winograd *g, int first)
 {
   int channels = 0, i = first;
@@ -127,8 +128,8 @@ static int turn_of_block_slices(const struct winograd *g, int first)
   return i;
 }
 
-/* A block of values: some block slices, [block][point][tile][channel]. A tile's channels are
- * contiguous, and points are not so far apart that they share few cache sets. */
+/* A block of values, of some block slices: [block][point][tile][channel]. The distance between
+ * points is chosen so that they use many cache sets. */
 struct values_block {
   struct mafat_span block_slices;
   int first_channel, n_channels;
@@ -136,7 +137,7 @@ struct values_block {
   float *values;
 };
 
-/* Block of values that contains block slice i. Each block slice has the capacity of the widest. */
+/* Block of values that contains block slice i. Each block slice has memory for the widest one. */
 static struct values_block find_block(struct winograd *g, int i)
 {
   size_t block_slice_floats = mafat_scratch_point_floats((size_t)tiles_of(g, g->held) *
@@ -157,7 +158,7 @@ static struct values_block find_block(struct winograd *g, int i)
                                                          (size_t)g->size->points * capacity};
 }
 
-/* Transforms one row of the held tiles, of one block slice. */
+/* Transforms the input of one row of tiles and one block slice. */
 static void transform_input(struct winograd *g, int tile_row, int i)
 {
   const struct mafat_conv *c = &g->c;
@@ -190,8 +191,8 @@ static size_t sums_point_floats(const struct winograd *g, int width)
   return mafat_scratch_point_floats((size_t)tiles_of(g, g->rows) * (size_t)width);
 }
 
-/* Multiplies block slices [first, end) into the sums; weights are [point][channel][width]. `ahead`:
- * next data to transform, for prefetch; NULL: none. */
+/* Multiplies block slices [first, end) by weights [point][channel][width] and adds to the sums.
+ * `ahead`: weights to be transformed next, which the kernel prefetches; NULL: none. */
 static void multiply(struct winograd *g, int first, int end, const float *weights,
                      size_t weights_point, int width, const float *ahead)
 {
@@ -253,7 +254,7 @@ static void transform_output(struct winograd *g, struct mafat_span filters,
   }
 }
 
-/* The panel's weights after those of a block slice; NULL if they are not read in place. */
+/* The panel's weights after those of a block slice; NULL if they are narrow. */
 static const float *after_block_slice(const struct mafat_conv *c, int block_slice,
                                       const struct mafat_weights_slice *slice)
 {
@@ -261,8 +262,8 @@ static const float *after_block_slice(const struct mafat_conv *c, int block_slic
   return slice->narrow ? NULL : slice->weights + rows * (size_t)slice->width;
 }
 
-/* Adds the products of block slices [first, end) to the sums. `slice` has the weights of the last
- * ones. */
+/* Adds the products of block slices [first, end) to the sums. *slice: weights of the last ones,
+ * with scale and bias; the caller releases it. */
 static int add_block_slices(struct winograd *g, struct mafat_span filters, int first, int end,
                       struct mafat_weights_slice *slice)
 {
@@ -303,6 +304,7 @@ static int run_panel(struct winograd *g, int panel)
   return MAFAT_OK;
 }
 
+/* Computes the values of the turn. */
 static void transform_turn(struct winograd *g)
 {
   g->held = g->rows;
@@ -310,7 +312,8 @@ static void transform_turn(struct winograd *g)
     for (int row = 0; row < mafat_span_size(g->held); row++) transform_input(g, row, i);
 }
 
-/* Makes what all workers need: transformed weights of n_panels, values of n_block_slices. */
+/* Computes the worker's share of what all workers need: transformed weights of n_panels panels, and
+ * values of n_block_slices block slices. */
 static int run_preparations(struct winograd *g, int n_panels, int n_block_slices)
 {
   const struct mafat_worker *w = g->c.worker;
@@ -351,8 +354,8 @@ static int run_slices(struct winograd *g)
 
 /* ---- steps of all filters ---- */
 
-/* Order of units: panels of a turn are consecutive if values belong to a worker; turns of a panel
- * if it has all values. */
+/* Takes units and computes them. If values are shared by all workers, the turns of a panel are
+ * consecutive units; if each worker computes its own, the panels of a turn are. */
 static int run_turns(struct winograd *g)
 {
   const struct mafat_worker *w = g->c.worker;

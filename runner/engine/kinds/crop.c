@@ -1,5 +1,5 @@
-/* Computes Darknet's crop at inference: the center, [0, 1] scaled to [-1, 1]. Called by the
- * executor through the table in kinds.c. Allocates nothing. */
+/* Computes Darknet's crop as at inference: takes the center, and scales [0, 1] to [-1, 1] (unless
+ * noadjust). Called by the executor through the table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
 static int run_crop(const struct mafat_worker *w, const struct mafat_step *step)

@@ -4,8 +4,9 @@
 
 #include "runner/engine/kinds/widened.h"
 
-/* Copies the input in Darknet's CHW order to shared scratch for the following steps of panels.
- * Steps of another part may run on another device. */
+/* In the first step of the layer or part, copies the input in CHW order to shared scratch, for this
+ * step and the steps of further panels. Each part copies its own, because parts may run on
+ * different devices. */
 static void prepare_connected(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
@@ -14,9 +15,8 @@ static void prepare_connected(const struct mafat_worker *w, const struct mafat_s
                         (float *)(w->shared_memory + w->scratch->flat_offset));
 }
 
-/* A connected layer is a 1x1 convolution of one pixel whose channels are the input in Darknet's
- * order. They are one block slice of any length, or of as many channels as are widened at a
- * time. */
+/* Computes a panel as a 1x1 convolution of one pixel, whose channels are the input in CHW order.
+ * Each call has one block slice: all channels, or as many as are widened at a time. */
 static int run_panel(struct mafat_conv *c, const float *flat, struct mafat_span filters)
 {
   const struct mafat_worker *w = c->worker;

@@ -1,5 +1,6 @@
-/* Activates and decodes the first YOLO's head, a list for the whole map. Called by the executor
- * through the table in kinds.c. Allocates nothing. */
+/* Activates and decodes the head of the first YOLO, whose output is one list for the whole map:
+ * classes of all cells, then objectness, then boxes. Called by the executor through the table in
+ * kinds.c. Allocates nothing. */
 #include "runner/engine/decoding.h"
 #include "runner/engine/kinds/kind.h"
 
@@ -24,8 +25,8 @@ static float flat_at(const struct mafat_decoding *d, int64_t i)
   return mafat_decoding_at(d, (int)(row / out.h), (int)(row % out.h), (int)(i % out.w));
 }
 
-/* Decodes one box of one cell. Unlike other heads this one has no threshold for the objectness
- * alone, and Darknet does not correct its boxes for the letterbox. */
+/* Decodes one box of one cell. Unlike for other heads, Darknet has no threshold for the objectness
+ * alone here, and does not correct boxes for the letterbox. */
 static void decode_box(struct mafat_decoding *d, int cell, int box)
 {
   const struct mafat_head *h = &d->layer->head;

@@ -13,12 +13,14 @@ static int column_of(float number, int n)
   return from_start > 0 ? (int)from_start : 0;
 }
 
-/* A table of any element type. */
+/* Table to look up, of any element type. */
 struct gather_table {
   const char *first; /* a run's first channel in column 0 */
   size_t column_bytes;
 };
 
+/* Finds the table for a run of channels: among the weights if the plan keeps it there, else a
+ * tensor. */
 static struct gather_table table_of_run(const struct mafat_worker *w, int layer,
                                         const struct mafat_run *run)
 {

@@ -1,5 +1,6 @@
-/* Table of the runner's kinds of layers, generated from network/kinds.def, and their dispatch.
- * Called by runner/engine/executor.c, runner/detect and api/. */
+/* Table of the runner's kinds of layers, generated from network/kinds.def, and the calls of their
+ * functions. Called by runner/engine/executor.c, runner/detect and api/. Divides steps that are
+ * shared by rows among the workers. Allocates nothing. */
 #include "runner/engine/kinds/kind.h"
 
 #include "predictor/plan/fusion.h"
@@ -29,11 +30,13 @@ int mafat_kinds_check(const struct mafat_network *n, int n_layers, struct mafat_
 {
   for (int l = 0; l < n_layers; l++)
     if (!mafat_layer_is_alias(&n->layers[l]) && !kind_of_layer(n, l))
-      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: layer %d [%s] is not run on integers", n->path,
-                        l, mafat_layer_type_name(n->layers[l].type));
+      return mafat_fail(d, MAFAT_EUNSUPPORTED,
+                        "%s: layer %d [%s] has no implementation for integers", n->path, l,
+                        mafat_layer_type_name(n->layers[l].type));
   return MAFAT_OK;
 }
 
+/* Kind of the step's innermost layer, which computes the layers fused around it, too. */
 static const struct mafat_runner_kind *kind_of(const struct mafat_worker *w,
                                                const struct mafat_step *step)
 {
@@ -44,8 +47,8 @@ static const struct mafat_runner_kind *kind_of(const struct mafat_worker *w,
 }
 
 enum {
-  SHARES = 4, /* shares of a step's rows, for each worker */
-  PARTS = 4   /* parts of the last share */
+  SHARES = 4, /* shares of a step's rows that each worker begins with */
+  PARTS = 4   /* parts of the last of these, so that workers finish at about the same time */
 };
 
 static int run_shares_of_rows(const struct mafat_worker *w, const struct mafat_step *step,

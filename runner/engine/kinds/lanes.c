@@ -1,5 +1,5 @@
-/* Reads and writes groups of pixels with one lane each. Called by kinds that combine channels
- * (normalize.c, reduce.c). */
+/* Transposes groups of pixels to scratch, one lane for each pixel, and back. Called by kinds that
+ * combine channels (normalize.c, reduce.c). */
 #include "runner/engine/kinds/lanes.h"
 
 enum { UNIT_COLS = 64 };

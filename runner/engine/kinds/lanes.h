@@ -1,6 +1,6 @@
-/* Groups of pixels (lanes): all channels of some pixels of a row, channel by channel, so that an
- * operation across channels is vectorized over pixels. Results do not depend on the number of
- * lanes. Included by normalize.c and reduce.c. */
+/* Transposes pixels for operations across channels, so that these are vectorized over pixels. Each
+ * pixel of a group becomes a lane; scratch then has all lanes of channel 0, of channel 1, and so
+ * on. Results do not depend on the number of lanes. Included by normalize.c and reduce.c. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_LANES_H
 #define MAFAT_RUNNER_ENGINE_KINDS_LANES_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Inlined for 16 lanes and for one. */
+/* For functions that are inlined with a constant number of lanes, 16 or 1. */
 #define MAFAT_LANES_INLINE static inline __attribute__((always_inline))
 
 /* A unit of work: columns of a row of the step's output. */
@@ -18,7 +18,7 @@ struct mafat_lanes_unit {
   struct mafat_span cols;
 };
 
-/* Next unit of the worker; false when none is left. */
+/* Takes the worker's next unit; false: none is left. */
 bool mafat_lanes_take(const struct mafat_worker *w, const struct mafat_step *step,
                       struct mafat_lanes_unit *unit);
 
@@ -31,10 +31,11 @@ static inline float *mafat_lanes_memory(const struct mafat_worker *w)
 /* Reads n pixels of a layer's input from (y, x) on; lanes past the end repeat the last pixel. */
 void mafat_lanes_read(const struct mafat_worker *w, const struct mafat_layer *l, int y, int x,
                       int n);
-/* Writes n pixels of its output. */
+/* Writes n pixels of a layer's output. */
 void mafat_lanes_write(const struct mafat_worker *w, int layer, int y, int x, int n);
 
-/* e^x for -87 <= x <= 0, within 2 ulp. As in kernels/activation.h, with each operation rounded. */
+/* e^x for -87 <= x <= 0, within 2 ulp, as in kernels/activation.h. Each operation is rounded, at
+ * all levels. */
 static inline float mafat_lanes_exponential(float x)
 {
   float shifted = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to the nearest integer */
@@ -56,8 +57,8 @@ static inline float mafat_lanes_exponential(float x)
   return p * power;
 }
 
-/* e^x for each lane's x <= 0; 0 below -87, by a subtraction that changes no other value. Separate
- * loops, because a branch would prevent vectorization. */
+/* e^x for each lane's x <= 0. Results for x <= -87 are 0, by a subtraction that changes no other
+ * value. Has two loops, because a branch would prevent vectorization. */
 MAFAT_LANES_INLINE void mafat_lanes_exponentials(const float *x, float *e, int lanes)
 {
   for (int i = 0; i < lanes; i++) e[i] = x[i] < -87.0f ? -87.0f : x[i];

@@ -1,6 +1,6 @@
 /* Computes locally connected layers, with separate weights at every location. Called by the
- * executor through the table in kinds.c. Rare, so plain loops: products are rounded in both
- * classes. Allocates nothing. */
+ * executor through the table in kinds.c. They are rare, so these are plain loops; products are
+ * rounded at every kernel level. Allocates nothing. */
 #include "runner/engine/kinds/kind.h"
 
 static int run_local(const struct mafat_worker *w, const struct mafat_step *step)

@@ -1,8 +1,7 @@
-/* Computes products of two maps: a 1x1 convolution of each row of the first, with the second as
- * weights. Called by the executor through the table in kinds.c; integer/matmul.c uses its division
- * into units. The second is packed to panels when needed, in either orientation, so that each
- * output is summed channel by channel. A unit is a panel of a row, or some columns of it. Allocates
- * nothing. */
+/* Computes matrix products of two maps: each row of the first is convolved (1x1) with a row of the
+ * second as weights. Called by the executor through the table in kinds.c; integer/matmul.c uses its
+ * division into units. Each unit packs its part of the second map into a panel, as it is or
+ * transposed. A unit is a panel of a row, or some columns of that. Allocates nothing. */
 #include "runner/engine/kinds/matmul.h"
 
 #include "predictor/plan/packing.h"
@@ -10,16 +9,16 @@
 #include <string.h>
 
 enum {
-  UNITS = 4,     /* for each worker, if there are enough columns */
-  UNIT_COLS = 64 /* least columns, to limit the share of packing */
+  UNITS = 4,     /* units for each worker, if there are enough columns */
+  UNIT_COLS = 64 /* least columns of a unit, to limit the share of packing */
 };
 
 struct float_product {
   const struct mafat_worker *worker;
   const struct mafat_step *step;
   const struct mafat_layer *layer;
-  const struct mafat_block_slice *references; /* [n_block_slices] */
-  struct mafat_conv_block_slice *block_slices;      /* [n_block_slices] */
+  const struct mafat_block_slice *references; /* [n_block_slices]: channels of the first map */
+  struct mafat_conv_block_slice *block_slices;      /* [n_block_slices]: arguments for kernels */
   const float **in_rows;                /* [n_block_slices] */
   float **out_rows;                     /* [segment] */
   float *panel;                         /* [channel][width] */
@@ -73,7 +72,7 @@ bool mafat_product_take(const struct mafat_worker *w, const struct mafat_step *s
 
 /* ---- the second map, packed ---- */
 
-/* Packs columns `inputs` of the second map; its channels are filters. */
+/* Packs columns `inputs` of the second map, whose channels are the filters. */
 static void pack_channels(const struct float_product *p, const struct mafat_product_part *part,
                           struct mafat_span inputs, int width)
 {
@@ -92,7 +91,7 @@ static void pack_channels(const struct float_product *p, const struct mafat_prod
   }
 }
 
-/* Packs channels `inputs` of the second map; its columns are filters. */
+/* Packs channels `inputs` of the second map, whose columns are the filters. */
 static void pack_columns(const struct float_product *p, const struct mafat_product_part *part,
                          struct mafat_span inputs, int width)
 {
@@ -111,7 +110,7 @@ static void pack_columns(const struct float_product *p, const struct mafat_produ
   }
 }
 
-/* Packs inputs of the block slices [first, end), with zeros after the filters. */
+/* Packs some inputs of a panel, with zeros after the filters. */
 static void pack(const struct float_product *p, const struct mafat_product_part *part,
                  struct mafat_span inputs, int width)
 {

@@ -1,5 +1,6 @@
-/* Normalizes the channels of each pixel, with one lane for each pixel. Called by the executor
- * through the table in kinds.c. Sums are doubles, channel by channel. Allocates nothing. */
+/* Normalizes the channels of each pixel, with one lane (lanes.h) for each pixel. Called by the
+ * executor through the table in kinds.c. Sums are doubles and added channel by channel. Allocates
+ * nothing. */
 #include "runner/engine/kinds/lanes.h"
 
 #include <math.h>
@@ -17,7 +18,7 @@ MAFAT_LANES_INLINE void find_largest(const float *x, int channels, struct norm_t
     for (int i = 0; i < lanes; i++) t->largest[i] = x[i] > t->largest[i] ? x[i] : t->largest[i];
 }
 
-/* Subtracts the maximum and sums the exponentials. */
+/* Subtracts the maximum and sums the exponentials. With `keep`, replaces x by the exponentials. */
 MAFAT_LANES_INLINE void sum_exponentials(float *x, int channels, struct norm_totals *t, bool keep,
                                          int lanes)
 {

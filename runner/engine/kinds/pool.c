@@ -2,13 +2,13 @@
  * nothing. */
 #include "runner/engine/kinds/rows.h"
 
-/* Number of row taps from `first` on that a mean counts, including padding. */
+/* Number of rows from `first` on, one for each tap, that a mean counts, including padding. */
 static int counted_rows(const struct mafat_layer *l, int first, int end)
 {
   return mafat_divide_up(mafat_min(end, l->in.h + l->counted_y) - first, l->window.y.dilation);
 }
 
-/* kernel: from the worker's level. */
+/* Pools the step row by row, with the maxpool or avgpool kernel of the worker's level. */
 static int run_pool(const struct mafat_worker *w, const struct mafat_step *step,
                     void (*kernel)(const struct mafat_pool_call *))
 {

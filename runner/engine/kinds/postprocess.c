@@ -1,13 +1,13 @@
-/* Computes detections from a detector's anchors, in TFLite's order: boxes above a score that do not
- * overlap a better one too much. Among equals the first anchor, or class, wins. Called by the
- * executor through the table in kinds.c. Allocates nothing. */
+/* Computes detections from a detector's anchors, as TFLite_Detection_PostProcess does: boxes with a
+ * sufficient score that do not overlap a better one too much. Among equals the first anchor, or
+ * class, wins. Called by the executor through the table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/kind.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { BOXES, SCORES, ANCHORS }; /* operands */
-enum { CORNERS = 4, CLASS = 4, SCORE, COUNT };
+enum { CORNERS = 4, CLASS = 4, SCORE, COUNT }; /* channels of an output column; 0-3: the box */
 
 /* A candidate detection. */
 struct kept {
@@ -16,14 +16,14 @@ struct kept {
   int32_t class, unused;
 };
 
-_Static_assert(sizeof(struct kept) == 16, "what is predicted");
+_Static_assert(sizeof(struct kept) == 16, "KEPT_BYTES in predictor/kinds/postprocess.c");
 
 struct work {
   const struct mafat_tensors *tensors;
   const struct mafat_layer *layer;
   const struct mafat_postprocess *p;
   float *boxes, *scores; /* (anchors, CORNERS), (anchors) */
-  uint32_t *order;       /* (anchors) */
+  uint32_t *order;       /* (anchors): anchors, best first */
   struct kept *kept;     /* (detections + detections_per_class) */
   int n_kept;
 };
@@ -38,7 +38,7 @@ static float score_of(const struct work *w, int anchor, int class)
   return at(w, SCORES, anchor, class + w->layer->operands[SCORES].shape.c - w->p->classes);
 }
 
-/* Computes top, left, bottom, right. */
+/* Computes top, left, bottom and right of an anchor's box. */
 static void decode_box(const struct work *w, int anchor)
 {
   const struct mafat_postprocess *p = w->p;
@@ -101,8 +101,8 @@ static int sort_anchors(const struct work *w)
   return n;
 }
 
-/* Moves the anchors that no better one covers to the front of the list, at most `most`; returns
- * their number. */
+/* Moves the anchors that overlap no better one too much to the front of the first n of the list, at
+ * most `most`. Returns their number. */
 static int suppress(const struct work *w, int n, int most)
 {
   int chosen = 0;
@@ -127,7 +127,7 @@ static void put(const struct work *w, int column, const float *box, int class, f
   to[SCORE] = score;
 }
 
-/* Next class in descending order of scores after `before`; -1: none left. */
+/* Returns the class after `before` in descending order of an anchor's scores; -1: none left. */
 static int next_class(const struct work *w, int anchor, int before)
 {
   int best = -1;
@@ -143,7 +143,8 @@ static int next_class(const struct work *w, int anchor, int before)
   return best;
 }
 
-/* Outputs each anchor with its best classes; returns the number of anchors. */
+/* Suppresses by each anchor's best score. Outputs each remaining anchor with its best classes;
+ * returns the number of these anchors. */
 static int run_fast(struct work *w)
 {
   int per_anchor = w->p->classes_per_detection;
@@ -163,8 +164,8 @@ static int run_fast(struct work *w)
   return n;
 }
 
-/* Inserts into the list in descending order, after equals, and limits its length to that of the
- * output. */
+/* Inserts a candidate into the descending list, after equal scores. Drops the last if the list is
+ * longer than the output. */
 static void keep(struct work *w, struct kept candidate)
 {
   int to = w->n_kept;

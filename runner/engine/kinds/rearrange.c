@@ -1,6 +1,7 @@
-/* Copies elements of maps to other positions, part by part, after filling the rest. Called by the
- * executor through the table in kinds.c; chooses between rearrange_pixels.c and rearrange_lanes.c.
- * split.c and integer/rearrange.c use its addresses. Allocates nothing. */
+/* Copies elements of maps to other positions, part by part, after filling the output if the parts
+ * do not cover it. Called by the executor through the table in kinds.c; split.c,
+ * rearrange_pixels.c, rearrange_lanes.c and integer/rearrange.c call its functions of rearrange.h.
+ * Allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"
 
 int mafat_copy_locate(const struct mafat_part *part, int axis, int out, struct mafat_place *in)
@@ -31,7 +32,7 @@ bool mafat_copy_next_row(struct mafat_copy_rows *rows)
 
 /* ---- columns ---- */
 
-/* The longest atom of columns whose input is along that axis; else `best`. */
+/* Index of the longest atom of output columns whose input is along that axis; `best`: none. */
 static int longest(const struct mafat_part *p, int in_axis, int best)
 {
   struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_W);
@@ -45,7 +46,6 @@ static int longest(const struct mafat_part *p, int in_axis, int best)
   return best;
 }
 
-/* Walks columns that come from columns; if there are none and `by_channels`, from channels. */
 struct mafat_copy_columns mafat_copy_columns(const struct mafat_strided_copy *m,
                                              struct mafat_place from, bool by_channels)
 {
@@ -66,8 +66,8 @@ struct mafat_copy_columns mafat_copy_columns(const struct mafat_strided_copy *m,
   return c;
 }
 
-/* Takes those of the columns x, x + step ... inside the box, for one combination of the other
- * atoms. */
+/* Sets the columns of a turn, clipped to the box. `turn` numbers the combinations of the other
+ * atoms' indices. False: none is in the box. */
 static bool take_turn(struct mafat_copy_columns *c, int turn)
 {
   const struct mafat_part *p = c->copy->part;
@@ -124,6 +124,7 @@ struct mafat_copy_channel mafat_copy_find(const struct mafat_strided_copy *m, st
 
 /* ---- steps ---- */
 
+/* True if the parts write every element of the output. */
 static bool covers_all(const struct mafat_layer *l)
 {
   const struct mafat_rearrange *r = l->rearrange;
@@ -169,7 +170,8 @@ static void rearrange(const struct mafat_worker *w, int layer, struct mafat_box 
 
 enum { SHARES = 4 }; /* shares of a step, for each worker */
 
-/* Maps may have a single row, as lists of tokens do: then columns are shared. */
+/* The workers share rows. A map with a single row, such as a list of tokens, is shared by
+ * columns. */
 static int run_rearrange(const struct mafat_worker *w, const struct mafat_step *step)
 {
   bool by_rows = mafat_span_size(step->out.y) > 1;

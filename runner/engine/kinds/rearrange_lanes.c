@@ -1,39 +1,40 @@
-/* Copies channels from arbitrary positions: a block of the output at a time, and together the lanes
- * that the part's last atom of channels makes adjacent. Called by rearrange.c. Buffers are on the
- * stack. */
+/* Copies parts whose channels come from arbitrary positions, a block of output channels at a time.
+ * Channels of the part's last atom of channels are copied together. Called by rearrange.c. Writes
+ * the output tensor; allocates nothing. A lane is the index of a channel in its block. */
 #include "runner/engine/kinds/rearrange.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Lanes of a block, and the offset of the first in the input; each further lane is one step
- * farther. */
+/* n lanes of a block from `lane` on. `in` is the first one's offset in the input; each further lane
+ * is one step (struct lanes) farther. */
 struct lane_group {
   int lane, n;
   struct mafat_place in;
 };
 
-/* Lanes that are adjacent in the output and equally spaced in the input, as are their columns. */
+/* n lanes from `lane` on, and some columns of them, with equal distances in the input. */
 struct square {
-  const float *from;
-  ptrdiff_t apart, column; /* distances in the input: of lanes, of columns */
+  const float *from;       /* first lane in the first column */
+  ptrdiff_t apart, column; /* distances in the input, in floats: of lanes, of columns */
   int lane, n;
 };
 
-/* Squares found for some columns of a row: reused for other rows. */
+/* Squares found for some columns of a row. They are reused for other rows. */
 struct found {
-  int n, columns;
-  int x, n_columns;                      /* columns of the squares */
-  struct mafat_place in;
+  int n, columns;                        /* squares, columns that they have */
+  int x, n_columns;                      /* first column, columns looked for */
+  struct mafat_place in;                 /* input position of the first column */
   struct square squares[MAFAT_CHANNEL_BLOCK];
-  int sources[MAFAT_CHANNEL_BLOCK];      /* sources that each reads */
+  int sources[MAFAT_CHANNEL_BLOCK];      /* [square]: index of the source that it reads */
 };
 
+/* A block of output channels. */
 struct lanes {
   const struct mafat_strided_copy *copy;
   int block, n_groups;
-  int axis, step;
-  bool steady; /* all lanes of a pixel are read from one pixel of maps not joined along rows */
+  int axis, step; /* input axis and step of the last atom of channels */
+  bool steady; /* all lanes of a pixel are read from one pixel, of maps not joined along rows */
   struct lane_group groups[MAFAT_CHANNEL_BLOCK];
   struct found found;
 };
@@ -74,7 +75,7 @@ static struct mafat_place place_of(const struct lanes *l, const struct lane_grou
 
 /* ---- outside the map: element by element ---- */
 
-/* Clips an input position to the map; false if it reads nothing. */
+/* Replaces an input position outside the map by the one that is read instead; false: none is. */
 static bool settle(const struct mafat_strided_copy *m, struct mafat_place *in)
 {
   for (int axis = 0; axis < MAFAT_N_AXES; axis++) {
@@ -100,7 +101,7 @@ static void pick(const struct lanes *l, int y, const struct mafat_copy_columns *
 
 /* ---- inside ---- */
 
-/* Square of a group's lanes from the k-th on; *columns: at most, then found. */
+/* Square of a group's lanes from the k-th on. Reduces *columns to the columns that it has. */
 static struct square square_of(const struct lanes *l, const struct lane_group *g, int k,
                                const struct mafat_copy_columns *c, const struct mafat_place *in,
                                int *columns)
@@ -111,7 +112,7 @@ static struct square square_of(const struct lanes *l, const struct lane_group *g
   if (l->axis == MAFAT_AXIS_W) s.apart *= at.pixel;
   if (l->axis == MAFAT_AXIS_C) {
     if (l->step) s.n = mafat_min(s.n, (l->step > 0 ? at.after : at.before) / abs(l->step) + 1);
-    at.after -= mafat_max((s.n - 1) * l->step, 0); /* lanes available on both sides of all lanes */
+    at.after -= mafat_max((s.n - 1) * l->step, 0); /* contiguous channels around the n lanes */
     at.before -= mafat_max((s.n - 1) * -l->step, 0);
   }
   if (c->in_axis == MAFAT_AXIS_W) s.column *= at.pixel;
@@ -135,7 +136,7 @@ static inline void copy(const struct square *s, float *to, ptrdiff_t to_column, 
 #endif
 #endif
 
-/* Copies every other channel, four at a time. */
+/* Copies lanes that are 2 apart in the input, four at a time. */
 static inline void copy_others(const struct square *s, float *to, ptrdiff_t to_column, int columns,
                                int lanes)
 {
@@ -145,7 +146,7 @@ static inline void copy_others(const struct square *s, float *to, ptrdiff_t to_c
   to += s->lane;
   for (int i = 0; i < columns; i++, from += s->column, to += to_column)
     for (int k = 0; k < lanes; k += 4) {
-      four a, b; /* not past the last one */
+      four a, b; /* b overlaps a, so that nothing is read past the last lane */
       memcpy(&a, from + 2 * k, sizeof a);
       memcpy(&b, from + 2 * k + 3, sizeof b);
       a = __builtin_shufflevector(a, b, 0, 2, 5, 7);
@@ -156,7 +157,7 @@ static inline void copy_others(const struct square *s, float *to, ptrdiff_t to_c
 #endif
 }
 
-/* Constant numbers of lanes let the compiler unroll the loops. */
+/* Copies a square. Constant numbers of lanes let the compiler unroll the loops. */
 static void copy_square(const struct square *s, float *to, ptrdiff_t to_column, int columns)
 {
   switch (s->apart == 2 ? -s->n : s->n) {
@@ -198,7 +199,7 @@ static void copy_turned(const struct found *f, float *restrict to, ptrdiff_t to_
   }
 }
 
-enum { NEAR = 64 }; /* pixels of a block that stay cached while its lanes are written in turn */
+enum { NEAR = 64 }; /* pixels of a block that stay cached while its squares are copied in turn */
 
 static int source_of(const struct mafat_sources *s, int channel)
 {
@@ -242,8 +243,7 @@ static void follow_row(struct lanes *l, int y)
   f->in.at[MAFAT_AXIS_H] = y;
 }
 
-/* Copies columns from c's i-th on, while they are equally spaced for each lane. Returns their
- * number. */
+/* Copies columns from c's i-th on, as many as all squares have. Returns their number. */
 static int copy_columns(struct lanes *l, int y, const struct mafat_copy_columns *c, int i)
 {
   const struct mafat_tensors *t = l->copy->tensors;
@@ -274,7 +274,7 @@ static void move_row(struct lanes *l, int y, const struct mafat_place *in, bool 
   }
 }
 
-enum { BLOCKS = 4 }; /* at a time: they often read the same pixels */
+enum { BLOCKS = 4 }; /* blocks copied at a time: they often read the same pixels */
 
 void mafat_copy_lanes(const struct mafat_strided_copy *m)
 {

@@ -1,4 +1,5 @@
-/* Copies channels that stay adjacent: whole pixels, or runs of channels. Called by rearrange.c. */
+/* Copies parts whose channels stay adjacent: whole pixels, or several channels at once. Called by
+ * rearrange.c. Writes the output tensor; allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static inline void copy_channels(const struct copy_row *r, int channels)
     memcpy(to, from, (size_t)channels * sizeof *to);
 }
 
-/* Constant sizes make copies of a few instructions. */
+/* Copies a row. With a constant size, memcpy is compiled to a few instructions. */
 static void copy_row(const struct copy_row *r, int channels)
 {
   if (r->from_pixel == channels && r->to_pixel == channels) {
@@ -38,14 +39,14 @@ static void copy_row(const struct copy_row *r, int channels)
   }
 }
 
-/* Pixels `step` columns apart, and their input position. */
+/* n output pixels of row y, from x on, `step` columns apart. */
 struct copy_pixels {
   int y, x, step;
-  struct mafat_place in;
+  struct mafat_place in; /* input position of the first */
   int in_step, n;
 };
 
-/* Copies channels [c, c + n) of them, block by block. */
+/* Copies channels [c, c + n) of these pixels, block by block. */
 static void copy_run(const struct mafat_strided_copy *m, struct copy_pixels p, int c, int n)
 {
   for (int copied; n > 0; n -= copied) {
@@ -62,8 +63,8 @@ static void copy_run(const struct mafat_strided_copy *m, struct copy_pixels p, i
   }
 }
 
-/* Length of a run of n positions along an axis inside the map; or 1 for a position outside, which
- * is replaced by the one read for it, -1 if none. */
+/* Returns how many of n positions along an axis, from *at on, are inside the map. If *at is
+ * outside, returns 1 and replaces *at by the position that is read instead; -1: none. */
 static int run_length(const struct mafat_strided_copy *m, int axis, int *at, int step, int n)
 {
   int extent = mafat_copy_extent(m, axis);
@@ -75,7 +76,7 @@ static int run_length(const struct mafat_strided_copy *m, int axis, int *at, int
   return mafat_min(n, (step > 0 ? extent - 1 - *at : *at) / abs(step) + 1);
 }
 
-/* Copies channels and columns that may be outside the map. */
+/* Like copy_run, for channels and columns that may be outside the map. */
 static void copy_clipped(const struct mafat_strided_copy *m, struct copy_pixels p, int c, int n)
 {
   struct mafat_place first = p.in;
@@ -97,7 +98,8 @@ static void copy_clipped(const struct mafat_strided_copy *m, struct copy_pixels 
   }
 }
 
-/* Copies all runs of channels of these pixels. */
+/* Copies all channels of these pixels: once for each combination of the indices of the atoms of
+ * channels but the last, whose channels are copied at once. */
 static void copy_runs(const struct mafat_strided_copy *m, const struct copy_pixels *pixels)
 {
   const struct mafat_part *part = m->part;

@@ -1,6 +1,6 @@
 /* Computes sums, means and extremes over rows, columns or channels. Called by the executor through
- * the table in kinds.c. Values are added row by row, column by column, channel by channel; sums are
- * doubles. Reductions over channels have one lane for each pixel, others one for each channel.
+ * the table in kinds.c. Values are added in the order of rows, then columns, then channels, in
+ * doubles. If channels are reduced, each pixel has a lane (lanes.h); otherwise each channel has.
  * Allocates nothing. */
 #include "runner/engine/kinds/lanes.h"
 #include "runner/engine/kinds/rows.h"
@@ -10,7 +10,7 @@
 /* Results so far, in each lane. */
 struct reduce_totals {
   enum mafat_reduction how;
-  bool last;
+  bool last; /* among equals, the last one's index counts */
   double sum[MAFAT_LANES];
   float best[MAFAT_LANES];
   int at[MAFAT_LANES]; /* index of the best */
@@ -37,7 +37,7 @@ MAFAT_LANES_INLINE void add_exponentials(struct reduce_totals *t, const float *x
   for (int i = 0; i < n; i++) t->sum[i] += (double)e[i];
 }
 
-/* Adds one value to each lane. */
+/* Adds x[lane] to the results of n lanes. */
 MAFAT_LANES_INLINE void take_one(struct reduce_totals *t, const float *x, int n)
 {
   switch (t->how) {
@@ -79,7 +79,7 @@ MAFAT_LANES_INLINE void take_one(struct reduce_totals *t, const float *x, int n)
   t->taken++;
 }
 
-/* Adds `count` values to n lanes, `step` floats apart. */
+/* Adds `count` values to each of n lanes; a lane's values are `step` floats apart. */
 static void take(struct reduce_totals *t, const float *x, size_t step, int count, int n)
 {
   if (n == MAFAT_LANES)
@@ -106,13 +106,13 @@ static float result(const struct reduce_totals *t, int lane)
   }
 }
 
-/* Input region of some outputs: everything along the reduced axes. */
+/* Input that is reduced to one output pixel, or to several if only channels are reduced. */
 struct float_region {
   const struct mafat_worker *w;
   const struct mafat_layer *l;
   struct mafat_span rows, cols;
-  const struct mafat_run *run; /* NULL: all channels */
-  int n;                       /* lanes: pixels from the first column on, or the run's channels */
+  const struct mafat_run *run; /* channels that are reduced separately; NULL: all are reduced */
+  int n;                       /* lanes: channels of the run, or output pixels */
 };
 
 static struct float_region region_of(const struct mafat_worker *w, const struct mafat_layer *l,
@@ -148,7 +148,8 @@ static void take_all(struct reduce_totals *t, const struct float_region *r,
   for (int y = r->rows.begin; y < r->rows.end; y++) take_row(t, r, y);
 }
 
-/* The maximum is subtracted before exponentials, so that none overflows. */
+/* Reduces a region. Of exponentials it finds the maximum first; this is subtracted, so that none
+ * overflows. */
 static void reduce(struct reduce_totals *t, const struct float_region *r)
 {
   const struct mafat_reduce *reduce = r->l->reduce;

@@ -34,8 +34,8 @@ static void cursor_advance(struct element_cursor *at, int n)
   at->c++;
 }
 
-/* Copies elements between cursors, `s` apart in the input, while both stay in their rows, at most
- * n. Returns their number. */
+/* Copies elements from cursor `in`, every s-th, to cursor `out`: at most n, and while both are in
+ * their rows. Returns the number of elements. */
 static int reorg_run(const struct mafat_tensors *t, int layer, const struct element_cursor *in,
                      int s, const struct element_cursor *out, int n)
 {
@@ -49,8 +49,8 @@ static int reorg_run(const struct mafat_tensors *t, int layer, const struct elem
   return n;
 }
 
-/* The common direction, for channel k of the larger map: row by row, whose elements are `stride`
- * apart in the input. */
+/* Computes the common direction for channel k of run_reorg's index space, row by row. Elements of a
+ * row are `stride` apart in the input. */
 static void reorg_forward(const struct mafat_worker *w, const struct mafat_step *step, int k)
 {
   const struct mafat_tensors *t = w->tensors;
@@ -69,7 +69,7 @@ static void reorg_forward(const struct mafat_worker *w, const struct mafat_step 
   }
 }
 
-/* The rare directions, for channel c of the output. */
+/* Computes the rare directions for channel c of the output, element by element. */
 static void reorg_channel(const struct mafat_worker *w, const struct mafat_step *step, int c)
 {
   const struct mafat_tensors *t = w->tensors;
@@ -93,7 +93,7 @@ static void reorg_channel(const struct mafat_worker *w, const struct mafat_step 
     }
 }
 
-/* Takes h, w, c of the input as the larger map's factors: flat element (k, j, i) is paired with the
+/* Darknet uses h, w, c of the input as an index space: flat element (k, j, i) is paired with an
  * element of a (c / stride^2, h * stride, w * stride) map. A unit is a channel. */
 static int run_reorg(const struct mafat_worker *w, const struct mafat_step *step)
 {

@@ -3,7 +3,7 @@
 #include "runner/engine/kinds/rows.h"
 
 /* Copies a run's channels at one position of each square, `down` and `across` from its corner, to
- * the output from channel `channel` on. They may be in two blocks of the output. */
+ * the output from channel `channel` on. These output channels may be in two blocks. */
 static void copy_place(const struct mafat_worker *w, const struct mafat_step *step,
                        const struct mafat_run *run, int down, int across, int channel)
 {

@@ -1,6 +1,7 @@
 /* Resizes maps with interpolation. Called by the executor through the table in kinds.c. Linear: the
- * mean of left and right in the rows above and below the point, then of these two. Cubic: the
- * weighted sum of four pixels in each of four rows, then of these. Allocates nothing. */
+ * weighted mean of the left and right pixel in the rows above and below the point, then of these
+ * two means. Cubic: the weighted sum of four pixels in each of four rows, then of these sums.
+ * Nearest: copies. Allocates nothing. */
 #include "network/resample.h"
 
 #include "runner/engine/kinds/rows.h"
@@ -14,7 +15,7 @@ enum {
 
 /* Output columns from `begin` on, with their taps. */
 struct tap_columns {
-  int begin, n, first;          /* first: input column of the row pointers below */
+  int begin, n, first;          /* first: input column at which row pointers begin */
   bool cubic;
   union {
     struct mafat_tap taps[COLUMNS];
@@ -37,7 +38,7 @@ static struct tap_columns columns_of(const struct mafat_layer *l, int begin, int
   return c;
 }
 
-/* Pixels of an output row, with the floats of a block, and the input rows they are made from. */
+/* Part of an output row, in one channel block, and the input rows from which it is computed. */
 struct resample_row {
   float *to;
   const float *above, *below;
@@ -54,8 +55,8 @@ static inline void copy_row(const struct resample_row *r, const struct tap_colum
   }
 }
 
-/* Interpolates n channels between four corners; across, down: weights of the right and lower
- * ones. */
+/* Interpolates n channels between four corners. across, down: weights of the right and the lower
+ * corners. */
 static inline void mix(float *restrict to, const float *const corners[4], float across, float down,
                        int n)
 {
@@ -80,7 +81,7 @@ static inline void mix_row(const struct resample_row *r, const struct tap_column
   }
 }
 
-/* Constant numbers of channels let the compiler vectorize the loops. */
+/* Computes a row. Constant numbers of channels let the compiler vectorize the loops. */
 static void make_row(const struct resample_row *r, const struct tap_columns *c, int n, bool linear)
 {
   if (linear && n == MAFAT_CHANNEL_BLOCK) mix_row(r, c, MAFAT_CHANNEL_BLOCK);

@@ -1,5 +1,4 @@
-/* Copies rows with an activation. Called by activation.c and blend.c, which process each row alone.
- * Allocates nothing. */
+/* Copies rows with an activation. Called by activation.c and blend.c. Allocates nothing. */
 #include "runner/engine/kinds/rows.h"
 
 void mafat_rows_copy(const struct mafat_worker *w, const struct mafat_step *step,

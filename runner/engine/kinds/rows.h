@@ -1,11 +1,11 @@
-/* Row addresses, and the copy with activation, for kinds that process each row alone. Included by
- * runner/engine/kinds. */
+/* For kinds that process each row alone: addresses of output rows, and a copy with activation.
+ * Included by runner/engine/kinds. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_ROWS_H
 #define MAFAT_RUNNER_ENGINE_KINDS_ROWS_H
 
 #include "runner/engine/kinds/kind.h"
 
-/* Address of a run's channels in row y of the step's output. */
+/* Address of a run's first channel in row y of the step's output, at the step's first column. */
 static inline float *mafat_rows_out(const struct mafat_worker *w, const struct mafat_step *step,
                                     const struct mafat_run *run, int y)
 {
@@ -23,7 +23,7 @@ static inline unsigned char *mafat_rows_out_bytes(const struct mafat_worker *w,
   return (unsigned char *)pixel + run->out_lane;
 }
 
-/* Computes y = activation(x), row by row. */
+/* Copies the rows and channels of the step from the layer's first operand, and activates them. */
 void mafat_rows_copy(const struct mafat_worker *w, const struct mafat_step *step,
                      struct mafat_activating activation);
 

@@ -1,5 +1,5 @@
-/* Copies parts of a map to separate outputs, floats and integers, if they have readers. Called by
- * the executor through the table in kinds.c. Allocates nothing. */
+/* Copies parts of a map, of floats or integers, to separate outputs. Skips outputs without readers.
+ * Called by the executor through the table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"
 
 enum { SHARES = 4 }; /* shares of an output's rows, for each worker */

@@ -1,6 +1,6 @@
 /* Finds the k best elements along an axis, best first, and their indices. Called by the executor
- * through the table in kinds.c. The elements of a line enter a heap of k whose root is the worst;
- * among equals the first is better. Allocates nothing. */
+ * through the table in kinds.c. The elements of a line along the axis are inserted into a heap of
+ * k whose root is the worst. Among equals the first is better. Allocates nothing. */
 #include "runner/engine/kinds/kind.h"
 
 #include "network/rearrange.h"
@@ -14,7 +14,7 @@ struct top_value {
   int32_t place;
 };
 
-_Static_assert(sizeof(struct top_value) == 8, "what is predicted");
+_Static_assert(sizeof(struct top_value) == 8, "KEPT_BYTES in predictor/kinds/topk.c");
 
 struct topk {
   const struct mafat_tensors *tensors;
@@ -22,13 +22,14 @@ struct topk {
   struct mafat_box box;       /* box of the step */
   struct mafat_span channels; /* channels of the step */
   int outputs[N_OUTPUTS];     /* tensors; -1: no reader */
-  struct top_value *kept;
-  int n;
+  struct top_value *kept;     /* heap of the best so far, in scratch */
+  int n;                      /* values in the heap */
   bool bytes;                 /* values are quantized */
 };
 
 /* ---- comparison ---- */
 
+/* Every number is better than NaN. */
 static bool is_better(const struct topk *t, struct top_value a, struct top_value b)
 {
   if (isnan(a.value) || isnan(b.value))
@@ -37,7 +38,7 @@ static bool is_better(const struct topk *t, struct top_value a, struct top_value
   return a.place < b.place;
 }
 
-/* Replaces the worst of the first n. */
+/* Replaces the root, the worst of the first n, by `one`. */
 static void sift_down(const struct topk *t, int n, struct top_value one)
 {
   int to = 0;
@@ -63,7 +64,7 @@ static void take(struct topk *t, float value, int place)
   else if (is_better(t, one, t->kept[0])) sift_down(t, t->n, one);
 }
 
-/* Heap sort: moves the worst to the end, repeatedly. */
+/* Heap sort: moves the worst of the rest to its end, until the best is first. */
 static void sort(struct topk *t)
 {
   for (int left = t->n - 1; left > 0; left--) {
@@ -87,7 +88,7 @@ static const char *element(const struct topk *t, int c, int y, int x, size_t *pi
   return mafat_tensors_lane(t->tensors, s->tensor, s->first + c, y, x);
 }
 
-/* Adds n elements, `step` bytes apart. */
+/* Adds n elements, `step` bytes apart; `place` is the index of the first. */
 static void take_some(struct topk *t, const char *at, size_t step, int n, int place)
 {
   for (int i = 0; i < n; i++, at += step)
@@ -169,7 +170,7 @@ static void run_line(struct topk *t, int line)
   }
 }
 
-enum { SHARES = 4 }; /* shares of a step, for each worker */
+enum { SHARES = 4 }; /* shares of a step's lines, for each worker */
 
 static int run_topk(const struct mafat_worker *w, const struct mafat_step *step)
 {

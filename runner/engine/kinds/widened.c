@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-/* Widens a scaled type: its row groups begin anew with each block slice. */
+/* Widens a type with scales for groups of rows. Its groups begin anew with each block slice. */
 static void widen_block_slices(const struct mafat_worker *w, const struct mafat_layer *l,
                                struct mafat_span channels, const struct mafat_weights_slice *slice,
                                float *to)

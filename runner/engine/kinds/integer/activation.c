@@ -1,5 +1,6 @@
-/* Computes functions of single quantized values by table; without a function, copies. Called by the
- * executor through the table in kinds.c. Allocates nothing. */
+/* Computes activation layers on quantized maps, by a table of 256 values. A layer without a
+ * function is clamped to the range of its output. Called by the executor through the table in
+ * kinds.c. Allocates nothing. */
 #include "runner/kernels/integer_functions.h"
 #include "runner/engine/kinds/integer/integer.h"
 

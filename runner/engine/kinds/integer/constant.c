@@ -1,5 +1,5 @@
-/* Copies quantized constants of the model's file to their tensors, signed ones as unsigned. Called
- * by the executor through the table in kinds.c. Allocates nothing. */
+/* Copies quantized constants of the model's file to their tensors; converts signed ones to
+ * unsigned. Called by the executor through the table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/integer/integer.h"
 
 static int run_constant(const struct mafat_worker *w, const struct mafat_step *step)

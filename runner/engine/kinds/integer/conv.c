@@ -1,5 +1,6 @@
-/* Computes integer convolutions: ordinary, grouped, depthwise, and depthwise inside the 1x1 that
- * reads it. Called by the executor through the table in kinds.c. Allocates nothing. */
+/* Computes integer convolutions: ordinary, grouped, depthwise, and depthwise fused into the 1x1
+ * convolution that reads it. Called by the executor through the table in kinds.c. Allocates
+ * nothing. */
 #include "runner/engine/kinds/conv.h"
 #include "runner/engine/kinds/integer/integer.h"
 
@@ -15,29 +16,29 @@ _Static_assert(sizeof(struct mafat_integer_block_slice) + sizeof(struct mafat_bl
                "block slice record");
 
 enum {
-  NARROW_COLS = 8,
-  SORTED_PIXELS = 32,   /* smallest step whose weights are sorted */
-  SORTED_OF_PANEL = 65, /* integers for a panel */
-  SORTED_OF_QUAD = 4    /* integers for each of its quads */
+  NARROW_COLS = 8,      /* most columns of a narrow map (inner_row) */
+  SORTED_PIXELS = 32,   /* fewest pixels of a step whose weights are sorted */
+  SORTED_OF_PANEL = 65, /* integers in `sorted` for a panel */
+  SORTED_OF_QUAD = 4    /* and for each of its quads */
 };
 
 struct conv {
   struct mafat_conv common; /* step, layer, box and units of work */
   const struct mafat_integer_kernels *kernels;
-  struct mafat_integer_block_slice *block_slices; /* [n_block_slices] */
-  struct mafat_block_slice *references;     /* [n_block_slices] */
+  struct mafat_integer_block_slice *block_slices; /* [n_block_slices]: arguments for kernels */
+  struct mafat_block_slice *references;     /* [n_block_slices]: channels in the input tensors */
   const uint8_t **in_rows;            /* [block slice][scratch.in_rows] */
   uint8_t **out_rows;                 /* [segment][scratch.rows_per_call] */
   uint8_t *zeros;                     /* row of the input's zero point */
   int n_block_slices;
-  struct mafat_span rows;             /* rows of sums for which pointers are set; empty: none */
+  struct mafat_span rows;             /* rows of sums for which in_rows are set; empty: none */
   struct mafat_integer_conv_call *call; /* next call; common fields are set once */
-  size_t quads_taps;                  /* weights of a filter in all panels (packing.h); 0: varies */
-  struct mafat_integer_blend_call blend; /* the shortcut's, if any */
-  uint16_t *sorted;                   /* buffer for results of kernels about some panels' weights */
-  int n_sorted, sorted_capacity;          /* number of panels, integers for each */
-  struct mafat_integer_input_sums *input_sums; /* for the rows set; NULL: no memory */
-  struct mafat_integer_runs *runs;    /* for the rows set; NULL: no memory */
+  size_t quads_taps;                  /* weights of a filter in a panel (packing.h); 0: they vary */
+  struct mafat_integer_blend_call blend; /* arguments for a fused shortcut */
+  uint16_t *sorted;                   /* kernels' lists of the weights of some panels */
+  int n_sorted, sorted_capacity;      /* number of these panels, integers for each */
+  struct mafat_integer_input_sums *input_sums; /* of `rows`; NULL: not used */
+  struct mafat_integer_runs *runs;    /* of `rows`; NULL: not used */
 };
 
 /* True if the step reads rows outside the map. */
@@ -76,8 +77,8 @@ static void open_conv(struct conv *c, const struct mafat_worker *w, const struct
 
 /* ---- rows ---- */
 
-/* Sets pointers to those of n input rows, from y on, that are in the first band; returns their
- * number. */
+/* Sets pointers to input rows from y on, at most n, up to the end of the band that has row y.
+ * Returns their number. */
 static int point_at_band(const struct mafat_conv *c, const struct mafat_block_slice *block_slice,
                          int y, int n, int x, const uint8_t **rows)
 {
@@ -110,7 +111,7 @@ static void list_block_slices(struct conv *c, struct mafat_span channels)
   c->rows = mafat_span(0, 0);
 }
 
-/* Sets pointers for the listed block slices. */
+/* Sets in_rows and block_slices for rows of sums, unless they are set already. */
 static void point_at_input(struct conv *c, struct mafat_span rows)
 {
   const struct mafat_conv *common = &c->common;
@@ -151,7 +152,7 @@ static int point_at_output(struct conv *c, struct mafat_span filters, int y0, in
   return n_segments;
 }
 
-/* Adds the shortcut's other map, if any, in place. */
+/* With a fused shortcut, adds its other map to output rows [y0, y0 + n), in the output's memory. */
 static void add(const struct conv *c, struct mafat_span filters, int y0, int n)
 {
   const struct mafat_conv *common = &c->common;
@@ -182,7 +183,7 @@ static void add(const struct conv *c, struct mafat_span filters, int y0, int n)
 
 /* ---- panels ---- */
 
-/* For a part of the input's channels: continues the sums of the parts before. */
+/* If a step has only some input channels: makes the call continue the sums of the parts before. */
 static void go_on(const struct conv *c, struct mafat_integer_conv_call *call,
                   struct mafat_span filters, int y0)
 {
@@ -198,8 +199,8 @@ static void go_on(const struct conv *c, struct mafat_integer_conv_call *call,
   call->finish = step->channels.end == l->in.c;
 }
 
-/* Kernels keep what they learn about a panel's weights for other rows of the step, for as many
- * panels as fit. */
+/* Kernels sort a panel's weights once, and use the result for all rows of the step. Sets the memory
+ * for these results, `capacity`, for as many panels of layer `index` as fit. */
 static void make_sorted_room(struct conv *c, int index, uint16_t *capacity)
 {
   const struct mafat_conv *common = &c->common;
@@ -215,7 +216,7 @@ static void make_sorted_room(struct conv *c, int index, uint16_t *capacity)
   for (int p = 0; p < c->n_sorted; p++) capacity[p * c->sorted_capacity] = 0;
 }
 
-/* Call before the panels of layer `index`. */
+/* Sets the common fields of calls for layer `index`. */
 static void begin_panels(struct conv *c, int index, struct mafat_window window)
 {
   const struct mafat_conv *common = &c->common;
@@ -319,7 +320,8 @@ static void run_grouped(struct conv *c)
 
 /* ---- depthwise ---- */
 
-/* last: run whose pointers to the same rows are in the tables; NULL: none. */
+/* Points in_rows at the input of a run of channels. last: run to whose same rows in_rows point now;
+ * NULL: none. */
 static void point_at_run(struct conv *c, const struct mafat_run *run, const struct mafat_run *last,
                          struct mafat_span rows)
 {
@@ -405,9 +407,9 @@ static void run_depthwise_in_place(struct conv *c)
     }
 }
 
-/* Address of block `b` of the inner layer's row r in the slot. In narrow maps a block's rows are
- * contiguous, and kernels treat them as one. In others a row's blocks are, because blocks of whole
- * maps would share cache sets. */
+/* Address of channel block `b` of the depthwise layer's row r in the worker's scratch. In narrow
+ * maps the rows of a block are contiguous, and kernels treat them as one row. In others the blocks
+ * of a row are contiguous; otherwise blocks would share cache sets. */
 static uint8_t *inner_row(const struct conv *c, int b, int r)
 {
   const struct mafat_scratch *s = c->common.worker->scratch;
@@ -432,7 +434,7 @@ static void run_inner_rows(struct conv *c, struct mafat_span rows)
   }
 }
 
-/* Computes the 1x1 over rows in the slot. */
+/* Computes the 1x1 from the rows in scratch. */
 static void run_pointwise_rows(struct conv *c, struct mafat_span rows)
 {
   const struct mafat_conv *common = &c->common;

@@ -1,4 +1,4 @@
-/* Interface of the kinds of layers with quantized inputs, and addresses of their bytes. Allocates
+/* Declares the kinds of layers with quantized inputs, and addresses bytes of tensors. Allocates
  * nothing. Included by runner/engine/kinds/integer. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_INTEGER_INTEGER_H
 #define MAFAT_RUNNER_ENGINE_KINDS_INTEGER_INTEGER_H
@@ -12,7 +12,7 @@
 #define STEPLESS(CONSTANT, name)
 #include "network/kinds.def"
 
-/* Address of channel `channel` of source `source`, as in mafat_tensors_read. */
+/* Address of a channel of source number `source`, as in mafat_tensors_read. */
 static inline uint8_t *mafat_integer_read(const struct mafat_tensors *t,
                                           const struct mafat_sources *sources, int source,
                                           int channel, int y, int x)
@@ -28,7 +28,8 @@ static inline uint8_t *mafat_integer_rows_next(struct mafat_tensor_rows *r)
   return (uint8_t *)mafat_tensor_rows_next_bytes(r);
 }
 
-/* Address of channel c of the concatenated sources; *pixel_bytes: distance between pixels. */
+/* Address of element (c, y, x) of the concatenated sources; *pixel_bytes: distance to the next
+ * column. */
 static inline uint8_t *mafat_integer_source_at(const struct mafat_tensors *t,
                                                const struct mafat_sources *sources, int c, int y,
                                                int x, int *pixel_bytes)
@@ -41,7 +42,8 @@ static inline uint8_t *mafat_integer_source_at(const struct mafat_tensors *t,
   return mafat_integer_read(t, sources, i, channel, y, x);
 }
 
-/* Parameters of a blend whose first operand has quantization *x; all but the addresses. */
+/* Returns the arguments of a layer's blend kernel, except for addresses and sizes. *x: quantization
+ * of the first operand. */
 struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *n, int layer,
                                                     const struct mafat_quantization *x);
 

@@ -1,6 +1,6 @@
-/* Computes products of two quantized maps, like matmul.c for floats. The second map's values less
- * 128 are packed as weights when needed. Called by the executor through the table in kinds.c.
- * Allocates nothing. */
+/* Computes matrix products of two quantized maps, like matmul.c for floats. Each unit packs its
+ * part of the second map, less 128, into a panel of weights. Called by the executor through the
+ * table in kinds.c. Allocates nothing. */
 #include "runner/engine/kinds/integer/integer.h"
 
 #include "predictor/plan/packing.h"
@@ -23,7 +23,7 @@ struct integer_product {
   const uint8_t **in_rows;            /* [n_block_slices] */
   uint8_t **out_rows;                 /* [segment] */
   int8_t *panel;                      /* [block slice][channel / 4][width][4] */
-  int n_block_slices, channels;             /* in quads, all block slices together */
+  int n_block_slices, channels;       /* channels: of all block slices, each rounded up to quads */
   int y, x;                           /* position for which the first map's pointers are set; y < 0:
                                          none */
 };
@@ -54,13 +54,14 @@ static struct integer_product open_product(const struct mafat_worker *w,
 
 /* ---- the second map, packed ---- */
 
-/* Inputs of a block slice, and their part of the panel. */
+/* Inputs of a block slice, and the address of their weights in the panel. */
 struct panel_place {
   struct mafat_span inputs;
   int8_t *panel;
   int width;
 };
 
+/* Address of a weight. */
 static int8_t *find(const struct panel_place *p, int input, int lane)
 {
   int k = input - p->inputs.begin;
@@ -73,8 +74,8 @@ static int8_t *find(const struct panel_place *p, int input, int lane)
 #endif
 #endif
 
-/* Transposes a block of channels of four pixels: the four values of each channel become contiguous,
- * less 128. */
+/* Transposes four pixels of a channel block: the four values of each channel become contiguous.
+ * Subtracts 128. */
 static inline void turn_quad(const uint8_t *from, size_t pixel, int8_t *to)
 {
 #ifdef CAN_SHUFFLE
@@ -108,7 +109,7 @@ static inline void turn_quad(const uint8_t *from, size_t pixel, int8_t *to)
 #endif
 }
 
-/* Packs the inputs of a run of filters; `from`: the first one's. */
+/* Packs the inputs of a run of filters. `from`: first input of the first filter, in lane `lane`. */
 static void pack_run(const struct panel_place *to, const struct mafat_run *run, const uint8_t *from,
                      size_t pixel, int lane)
 {
@@ -120,7 +121,7 @@ static void pack_run(const struct panel_place *to, const struct mafat_run *run, 
     for (int f = 0; f < run->n; f++) *find(to, k, lane + f) = (int8_t)(from[f] - SIGNED_TO_BYTE);
 }
 
-/* A block slice of the first map, and its part of the panel. */
+/* Place of a block slice whose weights begin at `panel`. */
 static struct panel_place place_of(const struct integer_product *p, int block_slice, int8_t *panel,
                                    int width)
 {
@@ -133,8 +134,8 @@ static int8_t *after(const struct panel_place *p)
   return p->panel + mafat_round_up(mafat_span_size(p->inputs), MAFAT_QUAD) * p->width;
 }
 
-/* Packs with columns of the second map as inputs, channels as filters: a whole row, which is in one
- * buffer. */
+/* Packs a whole row of the second map, which is in one buffer. Its columns are inputs, its channels
+ * filters. */
 static void pack_channels(const struct integer_product *p, const struct mafat_product_part *part,
                           int width)
 {
@@ -156,7 +157,8 @@ static void pack_channels(const struct integer_product *p, const struct mafat_pr
   }
 }
 
-/* Packs whole quads of a pixel's channels for filter f, input by input. */
+/* Packs whole quads of a pixel's channels as inputs of filter f. Returns the number of channels
+ * packed. */
 static int take_quads(const struct panel_place *to, const uint8_t *from, int input, int n, int f)
 {
   const uint32_t turn = SIGNED_TO_BYTE * UINT32_C(0x01010101); /* subtracts 128 from each byte */
@@ -172,7 +174,7 @@ static int take_quads(const struct panel_place *to, const uint8_t *from, int inp
   return k;
 }
 
-/* Packs with columns as filters, channels as inputs. */
+/* Packs a block slice's inputs: the second map's columns are filters, its channels inputs. */
 static void pack_columns(const struct integer_product *p, const struct mafat_product_part *part,
                          const struct panel_place *to)
 {
@@ -191,7 +193,7 @@ static void pack_columns(const struct integer_product *p, const struct mafat_pro
   }
 }
 
-/* Pads with zeros after the filters, and after a block slice's last input. */
+/* Packs a panel, with zeros after the filters and after each block slice's last input. */
 static void pack(const struct integer_product *p, const struct mafat_product_part *part, int width)
 {
   int8_t *panel = p->panel;
@@ -209,7 +211,7 @@ static void pack(const struct integer_product *p, const struct mafat_product_par
 
 /* ---- the product ---- */
 
-/* Initial sums: minus the first map's zero point times its factors. */
+/* Computes the initial sums, which subtract the first map's zero point times its weights. */
 static void begin(const struct integer_product *p, int width, int in_zero, int weights_zero,
                   int32_t *bias)
 {
@@ -224,7 +226,7 @@ static void begin(const struct integer_product *p, int width, int in_zero, int w
   }
 }
 
-/* Sets pointers once for all panels of a row. */
+/* Sets pointers to the first map, once for all panels of a row. */
 static void point_at_input(struct integer_product *p, const struct mafat_product_part *part)
 {
   const struct mafat_tensors *t = p->worker->tensors;

@@ -7,18 +7,19 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- contiguous bytes of a pixel ---- */
+/* ---- copies between a pixel of a map and contiguous bytes ---- */
 
 enum { MOST_RUNS = 32 };
 
-/* Pixels of a row: addresses of runs of channels at column x, and distances to the next column. */
+/* Pixels of a row, and a list of runs of their channels at column x. */
 struct norm_pixels {
   const struct mafat_tensors *tensors;
   const struct mafat_sources *sources;
-  int channels, x, n;
-  struct mafat_span known; /* columns for which all channels are listed */
-  char *at[MOST_RUNS];
-  int step[MOST_RUNS], first[MOST_RUNS], count[MOST_RUNS];
+  int channels, x, n;      /* n: runs listed */
+  struct mafat_span known; /* columns for which the list is valid and has all channels */
+  char *at[MOST_RUNS];     /* address at column x */
+  int step[MOST_RUNS];     /* bytes to the next column */
+  int first[MOST_RUNS], count[MOST_RUNS]; /* channels */
 };
 
 /* Lists as many runs as fit, from channel `first` on; returns the end of the listed channels. */
@@ -82,7 +83,7 @@ static void run_softmax(const struct softmax *s, const struct mafat_layer *l, ui
   else mafat_integer_softmax(s->exponentials, pixel, pixel, l->in.c);
 }
 
-/* Floats of an operand from channel c on, at most a block; NULL: no such operand. */
+/* Floats of an operand from channel c to the end of its block; NULL: there is no such operand. */
 static const float *floats_at(const struct mafat_tensors *t, const struct mafat_layer *l,
                               int operand, int c)
 {
@@ -90,7 +91,7 @@ static const float *floats_at(const struct mafat_tensors *t, const struct mafat_
                                  : NULL;
 }
 
-/* Sums integers exactly; results are floats, rounded once. */
+/* Normalizes a pixel's channels (layer normalization). Integer sums are exact. */
 static void run_layer(const struct mafat_tensors *t, const struct mafat_layer *l,
                       const struct mafat_quantization *in, uint8_t *pixel)
 {

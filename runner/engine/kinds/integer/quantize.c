@@ -1,20 +1,20 @@
-/* Dequantizes, and changes the scale of quantized maps. Called by the executor through the table in
- * kinds.c. Allocates nothing. */
+/* Dequantizes quantized maps, and requantizes them to another scale; quantize.c one folder up
+ * quantizes floats. Called by the executor through the table in kinds.c. Allocates nothing. */
 #include "runner/kernels/integer_functions.h"
 #include "runner/engine/kinds/integer/integer.h"
 #include "runner/engine/kinds/rows.h"
 
-/* Fills a table for all 256 values. */
+/* Fills a table with the real value of each of the 256 quantized values. */
 static void list_floats(const struct mafat_quantization *in, float *list)
 {
   for (int q = 0; q < 256; q++) list[q] = (float)((double)in->scale * (q - in->zero));
 }
 
-/* A row of one run's channels. */
+/* A row of n channels that are contiguous in input and output. */
 struct quantize_row {
   const unsigned char *from;
   void *to;
-  size_t in_pixel, out_pixel; /* elements */
+  size_t in_pixel, out_pixel; /* elements from one column to the next */
   int n, cols;
 };
 

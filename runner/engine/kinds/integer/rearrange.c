@@ -1,6 +1,6 @@
-/* Copies elements of quantized maps to other positions: whole pixels if channels stay contiguous,
- * else bytes, in runs where nothing is outside the map. Called by the executor through the table in
- * kinds.c. Allocates nothing. */
+/* Copies elements of quantized maps to other positions, after filling the output: whole pixels if
+ * channels stay contiguous; else runs of bytes; single bytes if the part reads outside the map.
+ * Called by the executor through the table in kinds.c, and by split.c. Allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"
 #include "runner/engine/kinds/integer/integer.h"
 
@@ -15,7 +15,7 @@ static void fill(const struct mafat_tensors *t, const struct mafat_layer *l, int
              mafat_tensors_pixel_bytes(t, layer, block) * (size_t)mafat_span_size(box.x));
 }
 
-/* Clips an input position to the map; false if it reads nothing. */
+/* Replaces an input position outside the map by the one that is read instead; false: none is. */
 static bool settle(const struct mafat_strided_copy *m, struct mafat_place *in)
 {
   for (int a = 0; a < MAFAT_N_AXES; a++) {
@@ -58,8 +58,8 @@ struct copy_run {
   int n;
 };
 
-/* Sets the run's source. Its elements are `in_step` apart along `in_axis`: columns, rows, or
- * channels of a block; or a single element. */
+/* Sets the source of a run whose elements are `in_step` apart along `in_axis`. Reduces r->n to the
+ * elements that have equal distances in memory. */
 static void find_from(const struct mafat_strided_copy *m, int in_axis, int in_step,
                       struct mafat_place in, struct copy_run *r)
 {
@@ -92,8 +92,8 @@ static int copy_run(struct copy_run *r)
   return r->n;
 }
 
-/* Copies column i, and following ones in the same run, of a channel read at `in`. Returns their
- * number. */
+/* Copies a channel of column i and of the columns after it that are in the same run; `in` is the
+ * input position of column 0. Returns the number of columns. */
 static int copy_columns_of(const struct mafat_strided_copy *m, const struct mafat_copy_columns *c,
                            int y, int channel, int i, struct mafat_place in)
 {
@@ -107,8 +107,8 @@ static int copy_columns_of(const struct mafat_strided_copy *m, const struct mafa
   return copy_run(&r);
 }
 
-/* Copies a channel of a pixel, and following ones in the same run, at most n. Returns their
- * number. */
+/* Copies a channel of a pixel and the channels after it that are in the same run, at most n in all.
+ * Returns their number. */
 static int copy_channels_of(const struct mafat_strided_copy *m, int y, int x, int channel, int n,
                             struct mafat_place in)
 {
@@ -143,7 +143,8 @@ static void copy_elements(const struct mafat_strided_copy *m)
 
 /* ---- whole pixels ---- */
 
-/* True if the part is one run of channels inside the map, with no rows or columns read outside. */
+/* True if the part copies one range of contiguous channels that is inside the map. Its rows and
+ * columns may be outside only if they are then filled. */
 static bool is_whole(const struct mafat_strided_copy *m)
 {
   struct mafat_part channels = *m->part;
@@ -158,7 +159,7 @@ static bool is_whole(const struct mafat_strided_copy *m)
          (m->part->outside == MAFAT_OUTSIDE_FILL || !mafat_part_leaves(m->part, m->operand->shape));
 }
 
-/* Clips to the columns that are read inside the map; false if there are none. */
+/* Reduces *c to the columns that are read inside the map; false: there are none. */
 static bool clip(const struct mafat_strided_copy *m, struct mafat_copy_columns *c)
 {
   const struct mafat_shape s = m->operand->shape;
@@ -179,7 +180,8 @@ static bool clip(const struct mafat_strided_copy *m, struct mafat_copy_columns *
   return c->n > 0 && y >= 0 && y < s.h;
 }
 
-/* Channels from c on that are contiguous in a block of the output and of the operand: at most n. */
+/* Number of output channels from c on, and of input channels from `from` on, that are contiguous in
+ * both; at most n. */
 static int channels_beside(const struct mafat_sources *sources, int from, int c, int n)
 {
   int source = 0;

@@ -1,9 +1,9 @@
-/* Computes means over rows, columns or channels of quantized maps, and indices of extremes along
- * one axis. Called by the executor through the table in kinds.c. Allocates nothing. */
+/* Computes means over rows, columns or channels of quantized maps, and argmin and argmax along one
+ * axis. Called by the executor through the table in kinds.c. Allocates nothing. */
 #include "runner/kernels/integer_functions.h"
 #include "runner/engine/kinds/integer/integer.h"
 
-/* Reduces to one pixel of a run's channels. */
+/* Computes the means of a run's channels for one output pixel. */
 static void reduce_pixel(const struct mafat_worker *w, const struct mafat_step *step,
                          const struct mafat_run *run, int y, int x)
 {
@@ -31,9 +31,9 @@ static void reduce_pixel(const struct mafat_worker *w, const struct mafat_step *
                   : mafat_integer_mean(sums[i], n, in.zero, scale, &l->quantization);
 }
 
-/* ---- reductions over channels: pixel by pixel ---- */
+/* ---- means over channels: pixel by pixel ---- */
 
-/* Part of the input for an output of one channel. */
+/* Rows and columns of the input for an output pixel. */
 struct integer_region {
   struct mafat_span rows, cols;
 };
@@ -75,9 +75,9 @@ static void mean_of_pixel(const struct mafat_worker *w, const struct mafat_step 
           : mafat_integer_mean(sum, n, in.zero, scale, &l->quantization);
 }
 
-/* ---- indices along one axis ---- */
+/* ---- argmin and argmax ---- */
 
-/* Input value number `at` along the axis for output (y, x, c). */
+/* Input value with index `at` along the reduced axis for output (y, x, c). */
 static int value_at(const struct mafat_worker *w, const struct mafat_layer *l, int c, int y, int x,
                     int at)
 {
