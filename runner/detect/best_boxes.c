@@ -33,7 +33,7 @@ int mafat_box_order_classes(const struct mafat_scored_box *a, const struct mafat
 
 /* ---- heap with the worst box first ---- */
 
-/* Inserts `box` at index `at` or below; the subtrees below are heaps already. */
+/* Inserts `box` at index `at`, or below to restore the heap; the subtrees are heaps already. */
 static void sift_down(struct mafat_scored_box *list, size_t n, size_t at,
                       struct mafat_scored_box box, mafat_box_order *order)
 {
@@ -50,7 +50,7 @@ static void make_heap(struct mafat_best_boxes *b, mafat_box_order *order)
   for (size_t i = b->n / 2; i-- > 0;) sift_down(b->list, b->n, i, b->list[i], order);
 }
 
-/* The list becomes a heap only once it is full: few pictures fill it. */
+/* Makes the list a heap only once it is full, because few pictures fill it. */
 void mafat_best_boxes_add(struct mafat_best_boxes *b, const struct mafat_scored_box *box)
 {
   if (b->n < b->most) {
@@ -62,7 +62,7 @@ void mafat_best_boxes_add(struct mafat_best_boxes *b, const struct mafat_scored_
   if (b->most && order(box, &b->list[0]) < 0) sift_down(b->list, b->n, 0, *box, order);
 }
 
-/* Heapsort: some systems' qsort allocates as much memory as the list. */
+/* Uses heapsort, because some systems' qsort allocates as much memory as the list. */
 void mafat_best_boxes_sort(struct mafat_best_boxes *b, mafat_box_order *order)
 {
   make_heap(b, order);

@@ -1,5 +1,5 @@
-/* The most confident boxes of all heads, up to a capacity. Other boxes are only counted. Stores
- * them in the caller's memory. Included by detect.c and suppress.h. */
+/* List of the most confident boxes of all heads, up to a capacity; other boxes are only counted.
+ * Uses the caller's memory. Included by detect.c and suppress.h. */
 #ifndef MAFAT_RUNNER_DETECT_BEST_BOXES_H
 #define MAFAT_RUNNER_DETECT_BEST_BOXES_H
 
@@ -15,12 +15,13 @@ struct mafat_scored_box {
   struct mafat_rectangle box;
 };
 
-_Static_assert(sizeof(struct mafat_scored_box) == MAFAT_SCORED_BOX_BYTES, "what is predicted");
+_Static_assert(sizeof(struct mafat_scored_box) == MAFAT_SCORED_BOX_BYTES,
+               "size in predictor/plan/boxes_room.h");
 
 struct mafat_best_boxes {
   struct mafat_scored_box *list; /* owned by the caller, capacity `most` */
   size_t most, n;
-  size_t n_left_out;
+  size_t n_left_out; /* boxes that did not fit */
 };
 
 /* Total orders of boxes: below 0 if a comes before b. */
@@ -29,7 +30,7 @@ typedef int mafat_box_order(const struct mafat_scored_box *a, const struct mafat
 mafat_box_order mafat_box_order_results;
 mafat_box_order mafat_box_order_classes; /* by class, then as results */
 
-/* Adds a box, or drops the last one in order of results. */
+/* Adds a box. If the list is full, drops the last box in the order of results. */
 void mafat_best_boxes_add(struct mafat_best_boxes *b, const struct mafat_scored_box *box);
 /* Sorts in place. No boxes may be added afterwards. */
 void mafat_best_boxes_sort(struct mafat_best_boxes *b, mafat_box_order *order);

@@ -1,7 +1,7 @@
 /* Decodes the outputs of a network into boxes or classes. Called by api/model.c after a run;
- * api/facts.c, run_inference and mafat_serve use its results. The kinds of heads
- * (runner/engine/kinds, runner/detect/heads) report boxes through mafat_decoding_*. Allocates the
- * result; boxes are collected in the caller's memory. */
+ * api/facts.c, run_inference and mafat_serve use its results. Heads (runner/engine/kinds,
+ * runner/detect/heads) report boxes through mafat_decoding_*. Allocates the result; boxes are
+ * collected in the caller's memory. */
 #include "runner/detect/detect.h"
 
 #include "runner/detect/best_boxes.h"
@@ -21,7 +21,7 @@ struct mafat_detection_search {
   double nms_power;
   struct mafat_best_boxes best;
   struct mafat_scored_box next; /* box whose classes are being reported */
-  uint32_t n_emitted;
+  uint32_t n_emitted; /* boxes reported so far */
   /* the cfg requests a letterbox: boxes of [detection] are relative to the picture already */
   bool letterboxed;
 };
@@ -33,16 +33,16 @@ void mafat_detect_defaults(struct mafat_detect_input *in)
 
 /* ---- boxes ---- */
 
-/* Returns the padding before the picture in pixels. For a letterbox it is Darknet's fractional
- * value, although the placement is integer. */
+/* Returns the padding before the picture in pixels. For a letterbox it is Darknet's value, which
+ * may have a fraction of 1/2, although the placement is integer. */
 static double margin(const struct mafat_placement *p, int at, int in, int size)
 {
   return p->fit == MAFAT_FIT_LETTERBOX ? (double)(in - size) / 2. : at;
 }
 
-/* Converts a box from fractions of the network's input to fractions of the picture. The mixture of
- * float and double is Darknet's: it decides the last bit of an overlap. A picture side of 0 pixels
- * counts as 1, where Darknet divides by zero. */
+/* Converts a box from fractions of the network's input to fractions of the picture. Mixes float and
+ * double as Darknet does, because that decides the last bit of an overlap. A picture side of 0
+ * pixels counts as 1, where Darknet divides by zero. */
 static struct mafat_rectangle remove_letterbox(struct mafat_rectangle b,
                                                const struct mafat_placement *p)
 {
@@ -157,7 +157,7 @@ static struct mafat_detection to_pixels(const struct mafat_detection_search *s,
   return result;
 }
 
-/* Reads the points of the kept boxes only: until then a box is known by its number. */
+/* Reads the points of the boxes that are kept, which the head finds by the boxes' numbers. */
 static void fill_points(struct mafat_detections *made, struct mafat_detection_search *s,
                         const struct mafat_network *n)
 {
@@ -249,7 +249,8 @@ bool mafat_detect_has_head(const struct mafat_network *n, int n_layers)
 int mafat_classify_layer(const struct mafat_network *n, int n_layers)
 {
   int last = n->decoded.nothing ? -1 : n_layers - 1;
-  /* Routes are not skipped: they may name any layer, and the [softmax] above one may be unused. */
+  /* Routes are not skipped, because they may read any layer: a [softmax] before one may be
+   * unused. */
   while (last >= 0 && mafat_layer_is_inert(&n->layers[last])) last--;
   return last >= 0 && mafat_layer_classifies(&n->layers[last]) ? last : -1;
 }

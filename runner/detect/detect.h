@@ -2,9 +2,9 @@
  * classes of a picture.
  *
  * The results equal those of Debian's Darknet (get_network_boxes, do_nms_sort, top_k), computed in
- * its order and precision. Only memory differs: Darknet keeps classes x boxes floats, this keeps
- * the best pairs above the threshold. Values are read through a callback, one at a time. The caller
- * closes the results. Results are allocated. Included by api/model.h and
+ * its order and precision. They need less memory: Darknet keeps classes x boxes floats, this keeps
+ * the best pairs above the threshold. Values are read through callbacks. Results are allocated; the
+ * caller frees them by mafat_detections_close. Included by api/model.h and
  * runner/detect/heads/heads.c. */
 #ifndef MAFAT_RUNNER_DETECT_DETECT_H
 #define MAFAT_RUNNER_DETECT_DETECT_H
@@ -14,7 +14,7 @@
 #include "network/network.h"
 #include "runner/image/placement.h"
 
-/* Content of a layer's output tensor at the callback, after Darknet's forward pass:
+/* Input of decoding. `at` returns elements of a layer's output, as after Darknet's forward pass:
  *   [region]     per anchor x, y (logistic), w, h (raw), objectness (logistic;
  *                raw with background), classes (logistic or softmax)
  *   [yolo]       per anchor x, y (logistic, then * scale_x_y - (scale_x_y - 1)
@@ -32,9 +32,9 @@ struct mafat_detect_input {
   void (*read)(const void *context, int output, long long first, int n, float *numbers);
   struct mafat_placement placement; /* of the upright picture in the network's input */
   float thresh;             /* minimum confidence, exclusive; not negative */
-  float nms; /* maximum overlap (IoU) within a class; 0: no suppression, as in Darknet */
+  float nms; /* maximum overlap of boxes of a class, 0 to 1; 0: no suppression, as in Darknet */
   int n_layers;             /* layers that were run; later heads are ignored */
-  /* mafat_boxes_room_bytes(most_boxes) bytes for collecting boxes, aligned as by malloc */
+  /* memory for collecting boxes: mafat_boxes_room_bytes(most_boxes), aligned as by malloc */
   void *capacity;
   /* capacity for boxes above the threshold, the most confident first; a box counts once per
    * class */
@@ -45,21 +45,21 @@ struct mafat_detect_input {
  * boxes. */
 void mafat_detect_defaults(struct mafat_detect_input *in);
 
-/* Decodes all detection heads among the first n_layers, or the head of the outputs. A network
- * without one gives an empty list. Confidences that are not finite and NaN boxes are left out; too
- * large boxes are clamped to 1e9 pixels. With more than most_boxes boxes, the list is a prefix of
- * the complete one. MAFAT_EINVAL (thresholds, picture, n_layers), MAFAT_ENOMEM. *out is NULL after
- * a failure. Time grows little faster than the number of boxes, except for boxes that overlap but
- * are kept. */
+/* Decodes all detection layers among the first n_layers, and the outputs if they have a head. A
+ * network without heads gives an empty list. Infinite confidences and boxes with NaN are left out;
+ * coordinates are clamped to 1e9 pixels. Considers only the most_boxes most confident boxes above
+ * the threshold. MAFAT_EINVAL (thresholds, picture, n_layers), MAFAT_ENOMEM; *out is then NULL.
+ * Time grows little faster than the number of boxes, except for boxes that overlap but are kept. */
 int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
                  const struct mafat_detect_input *in, struct mafat_diagnostic *d);
 
 /* True if the first n_layers contain a detection head, or if one decodes the outputs. */
 bool mafat_detect_has_head(const struct mafat_network *n, int n_layers);
 
-/* Returns the [softmax] layer that ends the first n_layers, ignoring layers that only rename. -1:
- * the network is no classifier, or its outputs are decoded instead. */
+/* Returns the [softmax] layer that is the last of the first n_layers, ignoring layers without
+ * effect. -1: it is another layer, or decoding is off. */
 int mafat_classify_layer(const struct mafat_network *n, int n_layers);
+/* True if there is such a layer, or the head of the outputs returns classes. */
 bool mafat_classify_is_able(const struct mafat_network *n, int n_layers);
 
 /* Returns the number of classes that boxes or pictures get; 0: unknown, or none. */

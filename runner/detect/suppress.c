@@ -8,6 +8,8 @@
 
 /* ---- a pair of boxes ---- */
 
+/* Returns the length of the intersection of two intervals, given by center and size; negative if
+ * they are apart. */
 static float overlap(float x1, float w1, float x2, float w2)
 {
   float left1 = x1 - w1 / 2, left2 = x2 - w2 / 2;
@@ -23,7 +25,8 @@ static float extent(float x1, float w1, float x2, float w2)
   return (right1 > right2 ? right1 : right2) - (left1 < left2 ? left1 : left2);
 }
 
-/* Returns the DIoU penalty: (squared distance of centres / squared diagonal of the union)^power. */
+/* Returns the DIoU penalty: (squared distance of the centers / squared diagonal of the smallest box
+ * that contains both)^power. */
 static float distance(struct mafat_rectangle a, struct mafat_rectangle b, double power)
 {
   float w = extent(a.x, a.w, b.x, b.w), h = extent(a.y, a.h, b.y, b.h);
@@ -33,7 +36,7 @@ static float distance(struct mafat_rectangle a, struct mafat_rectangle b, double
   return (float)pow((double)(between / diagonal), power);
 }
 
-/* Two boxes without area overlap by 0 / 0, a NaN, which exceeds no threshold. */
+/* The overlap of two boxes without area is 0 / 0, a NaN, which exceeds no threshold. */
 bool mafat_suppression_overlaps(const struct mafat_suppression *s, struct mafat_rectangle a,
                                 struct mafat_rectangle b)
 {
@@ -54,9 +57,9 @@ bool mafat_suppression_overlaps(const struct mafat_suppression *s, struct mafat_
  * corner, or the nearest cell. Boxes larger than all cells are in the first grid.
  *
  * If two boxes overlap, the left edge of one is before the other's right edge, and at most one cell
- * width before its left edge. Edges are computed as for the overlap. Their differences may be
- * rounded, but rounding is monotonic and cell sizes are powers of two. So no overlapping pair is
- * missed, for any values. If an edge is NaN, a side is infinite, and the overlap is 0 or NaN. */
+ * width before its left edge. Edges are computed as in overlap(). Differences are rounded, but
+ * rounding is monotonic and cell sizes are powers of two, so no overlapping pair is missed. If an
+ * edge is NaN, a side is infinite, and the overlap is 0 or NaN. */
 struct grids {
   const struct mafat_suppression *s;
   struct mafat_scored_box *list;
@@ -72,7 +75,7 @@ static float cell_side(int level)
   return 1.f / (float)(1 << level);
 }
 
-/* Returns the cell index along an axis. */
+/* Returns the index of the cell along an axis that contains an edge, or of the nearest cell. */
 static int cell_at(float edge, int level)
 {
   int n = 1 << level;
@@ -144,7 +147,7 @@ static bool is_covered_plainly(const struct grids *g, struct mafat_rectangle b)
   return false;
 }
 
-/* Compares with every kept box if there are fewer than nearby cells. */
+/* Compares with the kept boxes in nearby cells, or with all if they are fewer than these cells. */
 static bool is_covered(const struct grids *g, struct mafat_rectangle b)
 {
   size_t n_cells = 0;

@@ -1,14 +1,14 @@
-/* Non-maximum suppression as in Darknet (IoU) and AlexeyAB's fork (DIoU). Works in place; allocates
- * nothing. Included by detect.c. */
+/* Non-maximum suppression as in Darknet (IoU) and AlexeyAB's fork (DIoU). Works in the caller's
+ * memory. Included by detect.c. */
 #ifndef MAFAT_RUNNER_DETECT_SUPPRESS_H
 #define MAFAT_RUNNER_DETECT_SUPPRESS_H
 
 #include "runner/detect/best_boxes.h"
 
 struct mafat_suppression {
-  float most; /* maximum overlap of a pair; above 0 */
+  float most; /* maximum overlap of two boxes, 0 to 1; above 0 */
   enum mafat_nms kind;
-  double power;    /* of the squared distance */
+  double power;    /* DIoU: exponent of the relative squared distance */
   uint32_t *cells; /* capacity for mafat_boxes_levels(b->most) grids */
 };
 
@@ -16,8 +16,8 @@ struct mafat_suppression {
 bool mafat_suppression_overlaps(const struct mafat_suppression *s, struct mafat_rectangle a,
                                 struct mafat_rectangle b);
 
-/* Keeps, per class, the boxes that overlap no more confident kept box. Only nearby boxes are
- * compared; the result is the same to the bit. */
+/* Keeps, in each class, the boxes that do not overlap a more confident box that is kept. Sorts the
+ * list by classes. Compares only nearby boxes, with the same result as comparing all. */
 void mafat_suppress(struct mafat_best_boxes *b, const struct mafat_suppression *s);
 
 #endif

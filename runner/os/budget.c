@@ -6,6 +6,7 @@
 
 #include "runner/os/groups.h"
 
+/* Subtracts the part that is left to other processes. */
 static uint64_t without_others(uint64_t available)
 {
   uint64_t left = available / MAFAT_BUDGET_SHARE;

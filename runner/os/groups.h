@@ -48,8 +48,8 @@ void mafat_groups_find_memory(struct mafat_machine_memory *memory, const char *r
  * memory. -1: there is no such cgroup, or the kernel does not count. */
 int mafat_groups_open_pressure(const char *root);
 
-/* Reads the number after `key` at the start of a line of a file; key "": a line that begins with a
- * number. "max" is not a number: false. */
+/* Reads the number after `key` in the first line of a file that begins with `key` and a number.
+ * key "": a line that begins with a number. False: there is none; "max" is not a number. */
 bool mafat_groups_number(const char *root, const char *path, const char *key, uint64_t *value);
 
 #endif

@@ -51,8 +51,7 @@ static bool read_usage(const struct memory_group *g, uint64_t *bytes)
 
 /* ---- pages of this process ---- */
 
-/* True for a resident page that is not a file's. Pages that the loader made read-only are
- * included. */
+/* True for a resident private page, also one that the loader made read-only. */
 static bool is_ours(uint64_t entry)
 {
   return mafat_page_is_there(entry) && !mafat_page_is_of_file(entry);
@@ -76,20 +75,19 @@ static void touch(const struct mafat_own_range *r, int pagemap, size_t page)
 enum {
   STEP_PAGES = 8,
   AHEAD_PAGES = 64 + STEP_PAGES, /* each processor charges up to 64 pages ahead */
-  /* above the pages that a processor flushes from its TLB one by one; beyond, it flushes
-   * everything */
+  /* more pages than a processor flushes from its TLB one by one: it flushes the whole TLB */
   APART_PAGES = 64
 };
 
-/* Memory that is mapped temporarily. */
+/* Memory that is mapped temporarily, to make the kernel reclaim other pages. */
 struct balloon {
   char *memory; /* APART_PAGES, of which only the first and the last are touched, then n_pages */
   size_t page, n_pages, touched;
   int pagemap;
 };
 
-/* Flushes the TLB by revoking rights of pages far apart. Otherwise a cached translation hides from
- * the kernel that a page was used again. */
+/* Flushes the TLB, by changing the protection of many pages. Otherwise the processor does not mark
+ * a page as used again if its translation is cached. */
 static void forget_addresses(const struct balloon *b)
 {
   size_t bytes = APART_PAGES * b->page;
@@ -104,8 +102,8 @@ static void touch_all(const struct balloon *b, const struct mafat_own *ours)
   for (int i = 0; i < ours->n; i++) touch(&ours->of[i], b->pagemap, b->page);
 }
 
-/* Frees the touched pages at once (MADV_FREE). The kernel then drops file pages first, which are
- * older, and these pages next. They are never swapped and push none of ours into swap. */
+/* Touches the next pages, and frees them at once (MADV_FREE). The kernel drops older file pages
+ * first, and these pages next. They are never swapped out, and cause none of ours to be. */
 static void touch_more(struct balloon *b)
 {
   size_t left = b->n_pages - b->touched, n = left < STEP_PAGES ? left : STEP_PAGES;
@@ -115,6 +113,7 @@ static void touch_more(struct balloon *b)
   b->touched += n;
 }
 
+/* Touches the balloon step by step; near the limit, touches all of our pages before each step. */
 static void inflate(const struct memory_group *g, struct balloon *b, const struct mafat_own *ours)
 {
   uint64_t usage;
@@ -142,8 +141,8 @@ static void inflate_once(const struct memory_group *g, size_t bytes)
   close(b.pagemap);
 }
 
-/* Returns the bytes to touch: at most what can be dropped. Beyond that, the run itself must
- * reclaim, too. */
+/* Returns the bytes to touch, at most the free and droppable ones. If the run needs more, the
+ * kernel reclaims during the run, too. */
 static size_t balloon_bytes(const struct memory_group *g, uint64_t free_bytes, size_t bytes)
 {
   uint64_t possible = free_bytes + g->droppable - g->droppable / 8;

@@ -1,12 +1,12 @@
 /* Makes room in a memory cgroup before it is needed.
  *
- * When a cgroup reaches its limit, the kernel reclaims pages: cached ones that nobody needs, code
- * that the next call brings back, or our data, into swap. It scans a few pages of each list and
- * keeps those used since the last scan. So before the first run this module once touches as much
- * memory as the run will need. Meanwhile it touches all other pages of the process repeatedly: the
- * kernel then finds only foreign pages unused, such as the file system's metadata. Nothing is done
- * if everything fits. Maps memory for a moment and reads /proc. Included by api/footprint.c and
- * api/model.c. */
+ * When a cgroup reaches its limit, the kernel reclaims pages: cached files that nobody needs, but
+ * also our code, which the next call reads again, and our data, which it swaps out. It scans a few
+ * pages of each list and keeps those used since the last scan. So before the first run this module
+ * once touches as much memory as the run will need, and meanwhile touches all other pages of the
+ * process repeatedly. The kernel then finds only other pages unused, such as the file system's
+ * metadata. If everything fits, nothing is done. Maps memory temporarily and reads /proc. Included
+ * by api/footprint.c and api/model.c. */
 #ifndef MAFAT_RUNNER_OS_HEADROOM_H
 #define MAFAT_RUNNER_OS_HEADROOM_H
 

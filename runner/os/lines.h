@@ -1,7 +1,7 @@
-/* Reads small system files line by line through a stack buffer. Runs use it: touched stack stays
- * resident, so long lines are truncated. It calls only C library functions that runs need anyway
- * (runner/os/parts.def), because each other one could make 64 KB resident. Included by runner/os.
- */
+/* Reads small system files line by line through a stack buffer. It is used between runs, so it
+ * needs little stack (touched stack stays resident) and truncates long lines. It calls only C
+ * library functions that runs need anyway (runner/os/parts.def), because any other could make 64 KB
+ * resident. Included by runner/os. */
 #ifndef MAFAT_RUNNER_OS_LINES_H
 #define MAFAT_RUNNER_OS_LINES_H
 
@@ -18,13 +18,13 @@ struct mafat_lines {
   char line[MAFAT_LINE_ROOM]; /* without the newline */
 };
 
-/* root: runner/os/groups.h. False: the file cannot be opened. */
+/* Opens the file root + path (root: see runner/os/groups.h). False: it cannot be opened. */
 bool mafat_lines_open(struct mafat_lines *l, const char *root, const char *path);
-/* Reads the next line into l->line. False at the end, where it closes the file. */
+/* Reads the next line into l->line. At the end, closes the file and returns false. */
 bool mafat_lines_next(struct mafat_lines *l);
 
-/* Reads an open file from its beginning: as much as one read gives and fits, and a NUL. False:
- * nothing was read, or fd is -1. */
+/* Reads an open file from its beginning, with one system call, and appends a NUL. False: nothing
+ * was read, or fd is -1. */
 bool mafat_lines_read(int fd, char *text, size_t capacity);
 /* Reads the number after `key` at the start of a line. Leaves *value unchanged if there is none. */
 bool mafat_lines_number(const char *text, const char *key, uint64_t *value);

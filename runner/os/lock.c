@@ -34,9 +34,9 @@ int mafat_lock_find(enum mafat_lock_mode *mode, const char *name, struct mafat_d
 
 /* ---- pages ---- */
 
-/* Uses the system call: old C libraries lack mlock2, and none of their code becomes resident.
- * Before Linux 4.4 nothing is locked: plain mlock would make all pages resident, also those that a
- * decoder never touches. */
+/* Calls the kernel directly: old C libraries lack mlock2, and so none of their code becomes
+ * resident. Before Linux 4.4 nothing is locked, because mlock would make all pages resident, also
+ * those that a decoder never touches. */
 int mafat_lock_pages(void *memory, size_t bytes)
 {
 #ifdef SYS_mlock2
@@ -54,8 +54,8 @@ void mafat_lock_release(void *memory, size_t bytes)
 
 /* ---- permission and decision ---- */
 
-/* Tries to lock as many bytes of PROT_NONE memory, which has no pages. Failure to map is reported
- * later by the mapping itself. */
+/* Tries to lock `bytes` of PROT_NONE memory, which has no pages; returns 0 or an error number.
+ * Returns 0 if the memory cannot be mapped: the real mapping will report that. */
 static int try_to_lock(size_t bytes)
 {
   void *memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1, 0);
@@ -81,6 +81,7 @@ MAFAT_PART(opening) static int fail(size_t bytes, int error, struct mafat_diagno
   return mafat_fail(d, MAFAT_ELIMIT, "cannot lock %zu bytes: %s", bytes, strerror(error));
 }
 
+/* Handles a failure to lock: an error if locking is required. */
 static int give_up(struct mafat_lock *lock, size_t bytes, int error, struct mafat_diagnostic *d)
 {
   lock->on = false;

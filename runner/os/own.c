@@ -12,13 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Parses lines such as "7f00-7fff rw-p ...". */
 void mafat_own_list(struct mafat_own *own)
 {
   struct mafat_lines l;
   own->n = 0;
   if (!mafat_lines_open(&l, "", "/proc/self/maps")) return;
-  while (mafat_lines_next(&l)) {
+  while (mafat_lines_next(&l)) { /* "7f00-7fff rw-p ..." */
     char *end;
     struct mafat_own_range range;
     range.begin = (uintptr_t)strtoull(l.line, &end, 16);

@@ -1,5 +1,5 @@
-/* Private memory of this process: the pages that the kernel swaps out if the cgroup is full. Reads
- * /proc; locks pages. Included by api and headroom.c. */
+/* Lists and locks the private memory of this process, which the kernel swaps out if the cgroup is
+ * full. Reads /proc; locks pages. Included by api and headroom.c. */
 #ifndef MAFAT_RUNNER_OS_OWN_H
 #define MAFAT_RUNNER_OS_OWN_H
 
@@ -20,14 +20,13 @@ struct mafat_own {
  * /proc. */
 void mafat_own_list(struct mafat_own *own);
 
-/* Locks all present ranges, pages as they are touched (runner/os/lock.h), as far as permitted.
+/* Locks all these ranges, as far as permitted; pages are locked when touched (runner/os/lock.h).
  * Returns the heap's range; end is 0 if it is not found. */
 struct mafat_own_range mafat_own_lock(void);
-/* Locks what the heap has grown by since, and updates its end. No system call if it has not
- * grown. */
+/* If the heap has grown past heap->end, locks the new part and updates the end. */
 void mafat_own_lock_more(struct mafat_own_range *heap);
-/* Returns free heap memory to the system. Unlocks the heap meanwhile: locked pages cannot be
- * dropped. */
+/* Returns free heap memory to the system. Unlocks the heap meanwhile, because locked pages cannot
+ * be dropped, and updates its end. */
 void mafat_own_trim(struct mafat_own_range *heap);
 
 #endif

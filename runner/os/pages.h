@@ -1,6 +1,6 @@
 /* Reads /proc/self/pagemap: which pages of this process are in memory, and which belong to files.
- * Reads in batches into a buffer of the caller's. Inline, because each caller is in a part of its
- * own (runner/os/parts.def). Included by api/model_files.c, headroom.c and process.c. */
+ * Reads in batches into the caller's buffer. Inline, because the callers are in different parts of
+ * the program (runner/os/parts.def). Included by api/model_files.c, headroom.c and process.c. */
 #ifndef MAFAT_RUNNER_OS_PAGES_H
 #define MAFAT_RUNNER_OS_PAGES_H
 
@@ -18,8 +18,8 @@ static inline int mafat_pages_open(void)
   return open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 }
 
-/* Reads the entries of pages [at, to), at most a buffer full. Returns their number; 0 on
- * failure. */
+/* Reads the entries of pages [at, to), numbered by address / page size; at most a buffer full.
+ * Returns their number; 0 on failure. */
 static inline size_t mafat_pages_read(int fd, uintptr_t at, uintptr_t to,
                                       uint64_t entries[MAFAT_PAGES_AT_ONCE])
 {

@@ -1,5 +1,5 @@
 /* Addresses of this program's parts (runner/os/parts.def), if it was linked with run_inference.ld.
- * Included by api/footprint.c. */
+ * Constant data. Included by api/footprint.c. */
 #ifndef MAFAT_RUNNER_OS_PARTS_H
 #define MAFAT_RUNNER_OS_PARTS_H
 
@@ -13,13 +13,13 @@ enum mafat_code_part {
   MAFAT_N_CODE_PARTS
 };
 
-/* False: the program has no parts, and all ranges are empty. */
+/* False: the program was linked without parts, and all ranges are empty. */
 bool mafat_code_is_placed(void);
 struct mafat_process_part mafat_code_part(enum mafat_code_part part);
 /* Returns the range from the end of a part to the beginning of the next. */
 struct mafat_process_part mafat_code_gap_after(enum mafat_code_part part);
-/* Returns the ELF headers and the jump table of C library functions that are chosen at program
- * start. */
+/* Returns the beginning of the program: ELF headers, and the jump table of C library functions that
+ * are chosen at program start. */
 struct mafat_process_part mafat_code_jumps(void);
 
 #endif

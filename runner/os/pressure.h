@@ -1,5 +1,6 @@
-/* Time that tasks waited for memory (PSI): those of the process's v2 cgroup, else those of the
- * whole system. Opens one file and keeps it open; allocates nothing. Included by api/model.h. */
+/* Pressure stall information (PSI): time that tasks waited for memory, in the process's v2 cgroup
+ * or else in the whole system. Opens one file and keeps it open; allocates nothing. Included by
+ * api/model.h. */
 #ifndef MAFAT_RUNNER_OS_PRESSURE_H
 #define MAFAT_RUNNER_OS_PRESSURE_H
 
@@ -11,14 +12,15 @@ struct mafat_pressure {
   const char *scope; /* "cgroup" or "system" */
 };
 
-/* Microseconds since the cgroup or the system started: some tasks waited; all tasks waited. */
+/* Microseconds since the cgroup or the system started in which some tasks waited, and in which all
+ * tasks waited. */
 struct mafat_stall {
   uint64_t some_us, full_us;
 };
 
 /* root: runner/os/groups.h. */
 void mafat_pressure_open(struct mafat_pressure *p, const char *root);
-/* False, and zeros, if it is unknown. */
+/* False, and zeros, if the times are unknown. */
 bool mafat_pressure_read(const struct mafat_pressure *p, struct mafat_stall *stall);
 void mafat_pressure_close(struct mafat_pressure *p);
 

@@ -30,7 +30,7 @@
 
 enum { SMALL_FILE = 8192 };
 
-/* Reads at most room - 1 bytes and appends a NUL; false if unreadable. */
+/* Reads at most capacity - 1 bytes and appends a NUL; false if unreadable. */
 static bool read_small(const char *path, char *text, size_t capacity)
 {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -158,8 +158,8 @@ static uintptr_t displacement(void)
   return first == UINTPTR_MAX ? 0 : (uintptr_t)mafat_program_begin - first;
 }
 
-/* Returns the start of writable data, whose pages become private. They must not get the code's
- * advice: the kernel then ignores recent use and swaps them first. */
+/* Returns the start of writable data, which ends the code. Its pages become private, and must not
+ * get the advice for code: the kernel would ignore that they are used, and swap them out first. */
 static uintptr_t program_data(void)
 {
   const ElfW(Phdr) *data = find_segment(PT_LOAD, PF_W);
@@ -170,8 +170,8 @@ static uintptr_t program_data(void)
 extern const char mafat_program_tables[] __attribute__((weak)),
     mafat_program_tables_end[] __attribute__((weak));
 
-/* Returns their whole pages, which are dropped like code. Empty if a loader relocates them: they
- * then differ from the file. */
+/* Returns the whole pages of these tables, which are dropped like code. Empty if a loader relocates
+ * them, because they then differ from the file. */
 static struct mafat_process_part tables(void)
 {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -235,7 +235,8 @@ MAFAT_PART(opening) static bool advice_hides_use(void)
   return major > 6 || (major == 6 && minor >= 3);
 }
 
-/* Restores normal advice for code only: for missing constants the kernel would read ahead again. */
+/* Restores normal advice for the code of a part, so that the kernel sees its use. Not for
+ * constants: the kernel would read ahead for missing ones again. */
 static void show_use(const struct mafat_process_part *part)
 {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
@@ -250,7 +251,7 @@ void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts
 {
   const char *at = mafat_program_begin;
   if (!at) return;
-  bool hidden = advice_hides_use(); /* called first, while its code is resident */
+  bool hidden = advice_hides_use(); /* before its own code is dropped */
   mafat_lock_release((void *)at, program_data() - (uintptr_t)at);
   for (int i = 0; i < n_parts; at = parts[i++].end) mafat_process_drop(at, parts[i].begin);
   mafat_process_drop(at, (const char *)program_data());
@@ -259,8 +260,8 @@ void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts
   for (int i = 0; hidden && i < n_parts; i++) show_use(&parts[i]);
 }
 
-/* Since Linux 6.16, missing code is read ahead to the end of its mapping, whatever the advice.
- * MADV_DONTDUMP on alternate 64 KB splits the mapping; it means nothing for code. */
+/* Since Linux 6.16, the kernel reads missing code ahead to the end of its mapping, whatever the
+ * advice. So MADV_DONTDUMP, which has no other effect on code, splits the mapping every 64 KB. */
 MAFAT_PART(opening) void mafat_process_advise_code(void)
 {
   enum { CODE_PIECE = 64 << 10 };
@@ -273,8 +274,7 @@ MAFAT_PART(opening) void mafat_process_advise_code(void)
     madvise((void *)from, CODE_PIECE, MADV_DONTDUMP);
 }
 
-/* Changes the protection of constants with addresses (RELRO), which the loader sealed after
- * relocating them. */
+/* Changes the protection of relocated constants (RELRO), which the loader made read-only. */
 MAFAT_PART(opening) static bool seal(const ElfW(Phdr) *sealed, int rights)
 {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -305,9 +305,10 @@ void mafat_process_forget_code(void)
 }
 
 /* The kernel leaves a random gap of up to 8 KiB between arguments and stack. The gap is touched,
- * plus as many bytes below the stack as it is smaller: every process then has as many pages. */
+ * and the rest of STACK_GAP below the stack. All processes then touch the same number of bytes. */
 enum { STACK_GAP = (8 << 10) + 256 };
 
+/* Returns the size of the gap; STACK_GAP if it cannot be found. */
 static size_t touch_gap(void)
 {
   uintptr_t above = (uintptr_t)program_invocation_name, below = (uintptr_t)getauxval(AT_RANDOM);
@@ -321,7 +322,8 @@ static size_t touch_gap(void)
   return above - below;
 }
 
-/* Returns the end of the touched memory. Calls nothing: a call would touch more stack. */
+/* Touches `bytes` below the caller's stack; returns the lowest address touched. Calls nothing,
+ * because a call would touch more. */
 MAFAT_PART(opening) static __attribute__((noinline)) uintptr_t touch_below(size_t bytes)
 {
   volatile char capacity[MAFAT_PROCESS_STACK + STACK_GAP];
@@ -331,9 +333,9 @@ MAFAT_PART(opening) static __attribute__((noinline)) uintptr_t touch_below(size_
   return (uintptr_t)end - bytes;
 }
 
-/* Deeper stack, used while a model file was read, also ends at a random address, so it is dropped.
- * Only in the program linked for that, which opens models on its first stack: below other stacks
- * may be memory in use. */
+/* Also drops the stack below, which reading a model file used down to a random address. Only in the
+ * static program, which opens models on the main thread's stack: below other stacks may be memory
+ * in use. */
 MAFAT_PART(opening) void mafat_process_touch_stack(void)
 {
   enum { DEEPEST = 256 << 10 };

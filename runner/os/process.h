@@ -1,4 +1,4 @@
-/* Measures this process (resident bytes, faults, swap), and controls weight placement of its code.
+/* Measures this process (resident bytes, faults, swap), and controls which of its code is resident.
  * Reads /proc through a small stack buffer. Included by api, programs/mafat, programs/mafat_ranks,
  * runner/calibrate, runner/engine, runner/os and runner/weights. */
 #ifndef MAFAT_RUNNER_OS_PROCESS_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAFAT_PROCESS_STACK = 20 << 10 };
+enum { MAFAT_PROCESS_STACK = 20 << 10 }; /* most bytes of stack that the library uses */
 
 /* Returns Rss of /proc/self/smaps_rollup in bytes: exact, unlike the batched VmRSS. Falls back to
  * /proc/self/statm; 0 without /proc. */
@@ -20,7 +20,7 @@ size_t mafat_process_most_resident_bytes(void);
 size_t mafat_process_resident_bytes_of(const void *begin, size_t bytes);
 /* Returns the bytes of a file in the page cache; all `bytes` if the system does not report them. */
 size_t mafat_process_cached_bytes_of(int fd, size_t bytes);
-/* Returns VmHWM in bytes. For reports only: the kernel updates it in batches. */
+/* Returns the peak of the resident bytes (VmHWM). Inexact: the kernel updates it in batches. */
 size_t mafat_process_peak_bytes(void);
 long mafat_process_major_faults(void);
 /* Returns bytes swapped in and out since boot, system-wide. */
@@ -33,8 +33,8 @@ struct mafat_process_part {
 
 /* Makes the range's pages resident, as if they had been entered. */
 void mafat_process_populate(const char *begin, const char *end);
-/* Returns the mapped, droppable bytes of the program's file; 0 if the program was not linked with
- * run_inference.ld, or without pagemap. */
+/* Returns the resident bytes of the program's file that can be dropped. 0: the program was not
+ * linked with run_inference.ld, or there is no pagemap. */
 size_t mafat_process_code_bytes(void);
 /* Returns the size of the program's file in whole pages; 0 without /proc. */
 size_t mafat_process_file_bytes(void);
@@ -42,19 +42,19 @@ size_t mafat_process_file_bytes(void);
 void mafat_process_lock(const char *begin, const char *end);
 /* Drops the pages entirely inside the range; locked ones stay. */
 void mafat_process_drop(const char *begin, const char *end);
-/* Drops all pages of the program, also locked ones, except those of `parts`, in ascending order.
- * Dropped pages come back when entered. The kernel keeps used code of `parts` longer than unmapped
- * file pages. */
+/* Drops all pages of the program's code, also locked ones, except those of `parts`, which are in
+ * ascending order. Dropped pages are read again when entered. When the kernel reclaims memory, it
+ * keeps those of `parts` that are used longer than unmapped file pages. */
 void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts);
 /* Disables read-ahead for missing pages of the program's file. */
 void mafat_process_advise_code(void);
-/* Makes the program's initialized data private. Otherwise it could be dropped, and would come back
- * with the disk's whole read-ahead: up to megabytes. */
+/* Makes the program's initialized data private. Otherwise the kernel could drop it, and would read
+ * it again with the disk's whole read-ahead, up to megabytes. */
 void mafat_process_own_data(void);
 /* Drops cached, unmapped pages of the program's file. The next start reads them again. */
 void mafat_process_forget_code(void);
-/* Touches as much stack below the caller as the library ever uses. Every process of a command then
- * has as many stack pages, whatever addresses the kernel chose. */
+/* Touches MAFAT_PROCESS_STACK bytes below the caller's stack. All processes that run a command then
+ * have the same number of stack pages, whatever addresses the kernel chose. */
 void mafat_process_touch_stack(void);
 /* Returns freed heap pages to the system. */
 void mafat_process_trim_heap(void);

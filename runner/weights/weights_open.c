@@ -141,7 +141,8 @@ static bool is_transposed_in_file(const struct mafat_weights *w, int layer)
 }
 
 /* Refuses transposed layers of which a rank needs only some panels: these cannot be read alone. */
-static int check_rank_parts(const struct mafat_weights *w, const bool *kept, struct mafat_diagnostic *d)
+static int check_rank_parts(const struct mafat_weights *w, const bool *kept,
+                            struct mafat_diagnostic *d)
 {
   for (int l = 0; l < w->n_layers; l++)
     if (kept[l] && is_transposed_in_file(w, l) &&

@@ -1,5 +1,5 @@
-/* Decodes one score per class of the whole picture: probabilities, or logits that get a softmax.
- * Called by runner/detect/detect.c through its row in heads.c. */
+/* Decodes classes of the whole picture, from one score for each: probabilities, or logits, to which
+ * it applies a softmax. Called by runner/detect/detect.c through its row in heads.c. */
 #include "runner/detect/heads/head.h"
 
 #include <limits.h>
@@ -7,7 +7,8 @@
 
 enum { PART = 64 };
 
-/* An output of the input's size is not taken for classes, but for a picture. */
+/* An output with as many elements as the input is probably a picture, so "auto" does not choose
+ * it. */
 static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 {
   if (s->n != 1 || s->list[0].n < 2 || s->list[0].n > INT_MAX) return false;
@@ -18,9 +19,10 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   return true;
 }
 
+/* Totals of all scores. */
 struct numbers {
-  double sum, largest, exponentials; /* sum of exp(value - largest) */
-  bool shares;
+  double sum, largest, exponentials; /* exponentials: sum of exp(score - largest) */
+  bool shares;                       /* all scores are in 0 ... 1 */
 };
 
 static void add_up(struct numbers *all, const float *part, int n)
@@ -38,11 +40,11 @@ static void add_up(struct numbers *all, const float *part, int n)
   }
 }
 
-/* Values that sum to 1 are probabilities; all others are logits. */
+/* Scores in 0 ... 1 that sum to 1 are probabilities; all others are logits. */
 static void classify(const struct mafat_decoding *d, struct mafat_class_score *top, int k,
                      int *n_top)
 {
-  enum { OFF = 100 }; /* tolerance of a sum: 1 / OFF, for rounding */
+  enum { OFF = 100 }; /* the sum may be off by 1 / OFF, because of rounding */
   struct numbers all = {.largest = -HUGE_VAL, .shares = true};
   float part[PART];
   for (int c = 0, n, classes = d->decoded->classes; c < classes; c += n) {

@@ -1,10 +1,11 @@
-/* Decodes FastestDet: one grid, with objectness, box and classes of each cell as separate maps.
- * Each box has its best class only. Called by runner/detect/detect.c through its row in heads.c. */
+/* Decodes FastestDet: one grid of cells. Objectness, each side of the box and each class have a map
+ * with a value for each cell. Reports the best class of each box only. Called by
+ * runner/detect/detect.c through its row in heads.c. */
 #include "runner/detect/heads/head.h"
 
 #include <math.h>
 
-enum { BOX = 5 };
+enum { BOX = 5 }; /* maps before the classes */
 
 static const int strides[] = {16};
 
@@ -51,7 +52,7 @@ static void decode(struct mafat_decoding *d)
     float v[BOX], best = 0, value;
     int class = 0;
     mafat_decoding_read(d, 0, number, 1, &v[0]);
-    /* a class probability is at most 1, so this bounds the score */
+    /* the score is at most this, because a class probability is at most 1 */
     if (!(pow((double)v[0], .6) > (double)d->thresh)) continue;
     for (int i = 1; i < BOX; i++) mafat_decoding_read(d, 0, i * cells + number, 1, &v[i]);
     for (int c = 0; c < d->decoded->classes; c++) {

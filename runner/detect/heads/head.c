@@ -1,4 +1,4 @@
-/* Helpers of output heads: grids of cells, boxes, classes. Called by the heads in
+/* Functions shared by output heads: grids of cells, boxes, classes. Called by the heads in
  * runner/detect/heads. Reads outputs through struct mafat_decoding; allocates nothing. */
 #include "runner/detect/heads/head.h"
 

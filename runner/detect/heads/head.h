@@ -1,8 +1,8 @@
-/* Interface of output heads, which decode the outputs of a family of detectors or classifiers. A
- * head is chosen by the outputs' dimensions when a model is opened. After a run it reports boxes
- * like detection layers do (runner/engine/decoding.h).
+/* Interface of output heads. An output head decodes the outputs of one family of detectors or
+ * classifiers. It is chosen by name or by the outputs' dimensions when a model is opened. After a
+ * run it reports boxes as detection layers do (runner/engine/decoding.h).
  *
- * A family is a file here and a row of the table in heads.c. Heads read values and allocate
+ * Each head has a file here and a row in the table in heads.c. Heads only read values, and allocate
  * nothing. Included by api and runner/detect. */
 #ifndef MAFAT_RUNNER_DETECT_HEADS_HEAD_H
 #define MAFAT_RUNNER_DETECT_HEADS_HEAD_H
@@ -10,13 +10,13 @@
 #include "runner/engine/decoding.h"
 #include "runner/image/image.h"
 
-/* Outputs of a model file. */
+/* Dimensions of a model's input and outputs. */
 struct mafat_head_shapes {
   int in_w, in_h;   /* the network's first input, in pixels */
   size_t in_n;      /* number of its elements */
-  /* boxes are fractions of the input, as in TFLite exports; other exporters write pixels */
+  /* boxes are in fractions of the input, as in TFLite exports; otherwise in pixels */
   bool relative_boxes;
-  int n;
+  int n; /* outputs */
   const struct mafat_port_facts *list; /* (n) */
 };
 
@@ -33,10 +33,10 @@ struct mafat_outputs_head {
   /* Checks whether the outputs fit, and then fills *found except for head and sign. `told`: no
    * other head has such dimensions. */
   bool (*fits)(const struct mafat_head_shapes *s, struct mafat_decoded *found);
-  void (*decode)(struct mafat_decoding *d);
+  void (*decode)(struct mafat_decoding *d); /* reports all boxes */
   /* Returns a point of box `number` in fractions of the input; NULL: boxes have no points. */
   void (*point)(const struct mafat_decoding *d, uint32_t number, int point, float *x, float *y);
-  /* Classifies the whole picture, in place of both. */
+  /* For classifiers, instead of decode and point: returns the k most likely classes. */
   void (*classify)(const struct mafat_decoding *d, struct mafat_class_score *top, int k, int *n);
 };
 
@@ -54,27 +54,29 @@ static inline const char *mafat_head_name(const struct mafat_network *n)
  * INT32_MAX. */
 bool mafat_head_has(const struct mafat_head_shapes *s, int index, int rank, const int64_t *dims);
 
-/* ---- cells: one per stride x stride pixels, in row order, grids one after the other ---- */
+/* ---- cells: a grid has one for each stride x stride pixels, numbered by rows; the grids of all
+ * strides are numbered one after the other ---- */
 
 struct mafat_cell {
   int stride, x, y;
 };
 
-/* Returns the cells of all grids; strides: (n). */
+/* Returns the number of cells of n grids. */
 int64_t mafat_cells_count(int in_w, int in_h, const int *strides, int n);
 /* Returns a cell by its number, which must be in range. */
 struct mafat_cell mafat_cells_at(int in_w, int in_h, const int *strides, long long number);
 
 /* ---- reporting ---- */
 
-/* Reports a box by its centre, in pixels of the input. */
+/* Reports a box by its center and size, in pixels of the input. False: contains NaN, ignored. */
 bool mafat_head_box(struct mafat_decoding *d, uint32_t number, float x, float y, float w, float h);
 /* Reports a box by its corners, in fractions of the input. */
 bool mafat_head_corners(struct mafat_decoding *d, uint32_t number, float left, float top,
                         float right, float bottom);
-/* Reports all classes of the last box: scores from element `first` on, times a factor. */
+/* Reports all classes of the last box. Their scores are elements of the head's output number
+ * `which`, from `first` on, and are multiplied by the factor. */
 void mafat_head_classes_of(struct mafat_decoding *d, int which, long long first, float factor);
-/* Returns the best class from element `first` on; of equals, the lower one. */
+/* Returns the class with the best of these scores, and the score; among equals, the lower class. */
 int mafat_head_best(const struct mafat_decoding *d, int which, long long first, float *value);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In the order in which dimensions are compared. */
+/* In the order in which "auto" compares dimensions. */
 static const struct mafat_outputs_head *const heads[] = {
     &mafat_head_classes,   &mafat_head_yunet,   &mafat_head_ssd,
     &mafat_head_ultraface, &mafat_head_nanodet, &mafat_head_yolox,
@@ -64,6 +64,7 @@ static int list_shapes(struct mafat_head_shapes *s, struct mafat_port_facts *lis
   return n->n_outputs <= MAFAT_DECODED_OUTPUTS ? MAFAT_OK : MAFAT_ELIMIT;
 }
 
+/* Sets n->decoded if the outputs fit a head; `surely`: only if they fit no other one. */
 static bool try_head(struct mafat_network *n, const struct mafat_head_shapes *s,
                      const struct mafat_outputs_head *head, bool surely)
 {
@@ -87,7 +88,7 @@ static int refuse(const struct mafat_network *n, const struct mafat_head_shapes 
                     head->name, head->expects, found);
 }
 
-/* Chooses for a file with named outputs. */
+/* Sets n->decoded for a network with outputs; head NULL: "auto". */
 static int choose(struct mafat_network *n, const struct mafat_outputs_head *head,
                   struct mafat_diagnostic *d)
 {

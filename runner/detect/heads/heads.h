@@ -6,9 +6,10 @@
 #include "include/mafat.h"
 #include "network/network.h"
 
-/* Fills n->decoded. name: a head's; "auto" or NULL: the first head that alone has such dimensions,
- * if any; "darknet": layers that are heads; "none". Darknet networks, and parts of networks, only
- * allow the latter two. MAFAT_EINVAL: unknown name, or the outputs do not fit. */
+/* Sets n->decoded. name: that of a head; "auto" or NULL: the first head whose dimensions the
+ * outputs have and no other head has, if there is one; "darknet": only layers that are heads;
+ * "none": nothing is decoded. Networks from cfg files, and parts of networks, allow no named head.
+ * MAFAT_EINVAL: unknown name, or the outputs do not fit. */
 int mafat_heads_choose(struct mafat_network *n, int n_layers, const char *name,
                        struct mafat_diagnostic *d);
 

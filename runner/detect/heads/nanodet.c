@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+/* DISTANCES: values of the distribution, for distances 0 to 7; COCO: classes of that data set */
 enum { DISTANCES = 8, SIDES = 4, BOX = SIDES * DISTANCES, COCO = 80 };
 
 static const int strides[] = {8, 16, 32, 64};
@@ -24,7 +25,7 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   return true;
 }
 
-/* Returns the expected distance in cells. */
+/* Returns the mean of a distribution of distances, in cells, from its logits. */
 static float distance(const float *likely)
 {
   double sum = 0, weighted = 0, most = (double)likely[0];

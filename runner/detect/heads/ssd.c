@@ -1,6 +1,7 @@
-/* Decodes outputs of TFLite_Detection_PostProcess and alike: corners as fractions of the input, top
- * first; classes; scores in descending order; count. The operator has applied its own threshold and
- * suppression already. Called by runner/detect/detect.c through its row in heads.c. */
+/* Decodes outputs of TFLite_Detection_PostProcess and similar operators: corners of boxes (top,
+ * left, bottom, right) in fractions of the input; classes; scores in descending order; number of
+ * boxes. The operator has applied its own threshold and suppression. Called by
+ * runner/detect/detect.c through its row in heads.c. */
 #include "runner/detect/heads/head.h"
 
 enum { BOXES, CLASSES, SCORES, COUNT };

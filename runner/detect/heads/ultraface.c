@@ -1,6 +1,6 @@
-/* Decodes Ultra-Light-Fast-Generic-Face-Detector: per box the probabilities of background and face,
- * and corners as fractions of the input. Called by runner/detect/detect.c through its row in
- * heads.c. */
+/* Decodes Ultra-Light-Fast-Generic-Face-Detector: for each box the probabilities of background and
+ * face, and its corners in fractions of the input. Called by runner/detect/detect.c through its row
+ * in heads.c. */
 #include "runner/detect/heads/head.h"
 
 enum { SCORES, BOXES };

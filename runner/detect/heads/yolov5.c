@@ -1,6 +1,6 @@
-/* Decodes exported YOLOv5 and v7: boxes in pixels of the input, with objectness and classes. Each
- * box has its best class only, as in their programs. Called by runner/detect/detect.c through its
- * row in heads.c. */
+/* Decodes exported YOLOv5 and v7: a row for each box, with center and size in pixels (or fractions)
+ * of the input, objectness and classes. Reports the best class of each box only, as their programs
+ * do. Called by runner/detect/detect.c through its row in heads.c. */
 #include "runner/detect/heads/head.h"
 
 enum { BOX = 5, ANCHORS = 3 };

@@ -1,5 +1,6 @@
-/* Decodes YOLOX: per cell of three grids the box's offset in it, the logarithm of its size in
- * cells, objectness and classes. Called by runner/detect/detect.c through its row in heads.c. */
+/* Decodes YOLOX: for each cell of three grids the offset of the box's center in the cell, the
+ * logarithm of its size in cells, objectness and classes. Called by runner/detect/detect.c through
+ * its row in heads.c. */
 #include "runner/detect/heads/head.h"
 
 #include <math.h>

@@ -10,7 +10,8 @@ enum { GRIDS = 3, CLASS = 0, OBJECT = 3, BOXES = 6, POINTS = 9, N_POINTS = 5, N_
 
 static const int strides[] = {8, 16, 32};
 
-/* Returns the nth output of a grid that has that many values per cell; -1: there is none. */
+/* Returns the index of a grid's nth output with that many values for each cell; -1: there is
+ * none. */
 static int find(const struct mafat_head_shapes *s, int grid, int numbers, int nth)
 {
   const int64_t dims[] = {1, mafat_cells_count(s->in_w, s->in_h, &strides[grid], 1), numbers};
@@ -19,7 +20,7 @@ static int find(const struct mafat_head_shapes *s, int grid, int numbers, int nt
   return -1;
 }
 
-/* The two scores are interchangeable, so their order does not matter. */
+/* Finds the outputs by their dimensions, in any order. The two scores are interchangeable. */
 static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 {
   if (s->n != N_OUTPUTS) return false;
@@ -54,6 +55,7 @@ static struct grid_cell find_place(const struct mafat_decoding *d, uint32_t numb
   return p;
 }
 
+/* Clamps to 0 ... 1. */
 static double share(float x)
 {
   return x < 0 ? 0 : x > 1 ? 1 : (double)x;
