@@ -1,7 +1,7 @@
 /* Measures this machine: runs small networks under all kinds of plans, fits prices to the times,
  * and measures threads, disk and loading. Called by `run_inference --calibrate`
  * (programs/run_inference/calibrate.c) through include/mafat.h. Writes temporary files into the
- * cache folder; catches ending signals meanwhile to remove them. */
+ * cache folder; handles signals that end the program meanwhile, to remove these files. */
 #include "runner/calibrate/calibrate.h"
 
 #include "base/mebibytes.h"
@@ -34,7 +34,7 @@
 #include <unistd.h>
 
 enum { MOST_ROUNDS = 15, LEAST_ROUNDS = 3 };
-/* ratio of repeated runs that indicates other load on the machine */
+/* median over fastest time of a run, above which the machine has other load */
 static const double BUSY = 1.1;
 
 /* Plans of each network: every kind of group, both algorithms. */
@@ -48,7 +48,7 @@ static const struct {
              {MAFAT_DIRECT, "4x4/NoCut"}};
 
 _Static_assert(sizeof(((struct mafat_calibration_facts *)0)->path) == MAFAT_CALIBRATION_PATH,
-               "one length");
+               "path has MAFAT_CALIBRATION_PATH bytes");
 
 enum { N_PLANS = sizeof plans / sizeof *plans };
 
@@ -100,6 +100,7 @@ struct calibration_run {
   double *layer_ns; /* [round][layer] */
 };
 
+/* A network that is measured, and its plans. */
 struct subject {
   struct mafat_network *network;
   struct mafat_weights *weights;
@@ -175,7 +176,7 @@ static int plan_subject(struct bench *b, struct subject *s, int number, struct m
   return code;
 }
 
-/* Returns the bytes of all networks together, because they run in turn. */
+/* Returns the bytes of all networks together, because all are open while they run in turn. */
 static size_t bytes_of(const struct bench *b)
 {
   size_t bytes = 0, input = 0;
@@ -296,7 +297,7 @@ static int compare(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Runs as many rounds as time allows. */
+/* Runs as many rounds as the given seconds allow, but at least LEAST_ROUNDS. */
 static int run_rounds(struct bench *b, struct mafat_diagnostic *d)
 {
   double begin = mafat_process_now_ms(), end = begin + b->options->seconds * 1e3, longest;
@@ -320,8 +321,8 @@ static double typical(const double *values, int n)
   return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-/* Chooses the fastest third of the rounds: other load only makes runs longer, often for a while.
- * *busy: median over fastest. */
+/* Chooses the fastest third of the rounds, because other load only makes runs slower. *busy: median
+ * over fastest time. */
 static int choose_rounds(const struct calibration_run *r, int n_rounds, size_t n_layers,
                          int *chosen, double *busy)
 {
@@ -339,14 +340,15 @@ static int choose_rounds(const struct calibration_run *r, int n_rounds, size_t n
   return n;
 }
 
+/* Measurements for the fit: a sample for each layer of each run. */
 struct samples {
-  double *counts, *ns;
+  double *counts, *ns; /* (n, MAFAT_N_TERMS) work; (n) nanoseconds */
   size_t n;
-  double busy[MAFAT_CALIBRATE_NETWORKS * N_PLANS]; /* median over fastest, per run */
+  double busy[MAFAT_CALIBRATE_NETWORKS * N_PLANS]; /* (n_runs) median over fastest time */
   int n_runs;
 };
 
-/* Adds the work of a run's layers and their times to the samples. */
+/* Adds a sample for each layer of a run: its work, and its median time in the chosen rounds. */
 static int add_samples(struct samples *samples, const struct bench *b, const struct subject *s,
                        const struct calibration_run *r)
 {
@@ -395,7 +397,7 @@ static int fit(struct bench *b, struct mafat_diagnostic *d)
   if (code == MAFAT_OK && samples.busy[samples.n_runs / 2] > BUSY)
     mafat_warn(
         &b->options->warnings,
-        "the machine was busy: as a rule runs took %.0f %% longer than the same at another time",
+        "the machine was busy: typical runs took %.0f %% longer than the fastest ones",
         (samples.busy[samples.n_runs / 2] - 1) * 100);
   free(samples.counts);
   free(samples.ns);
@@ -492,8 +494,8 @@ static int measure_disk(struct bench *b, const char *path, struct mafat_diagnost
   return code;
 }
 
-/* Measures processor time per byte of loading weights: a run that loads them all, minus one that
- * keeps them. */
+/* Measures the processor time for loading a byte of weights: the time of a run that loads them all,
+ * minus that of one that keeps them. */
 static int measure_loading(struct bench *b, struct subject *s, const char *path, bool packed,
                            double *ns, struct mafat_diagnostic *d)
 {
@@ -527,7 +529,8 @@ static int measure_loading(struct bench *b, struct subject *s, const char *path,
   return code;
 }
 
-/* If the disk is too full for the files, the built-in figures stay. */
+/* Measures reading and loading of files. If this fails, for example because the disk is full, the
+ * caller keeps the built-in values. */
 static int measure_files(struct bench *b, struct mafat_diagnostic *d)
 {
   struct subject *s = &b->subjects[0];
@@ -560,14 +563,14 @@ static void find_caches(struct mafat_calibration *c)
   far = sysconf(_SC_LEVEL3_CACHE_SIZE);
 #endif
   if (near >= 128 << 10 && near <= 4 << 20) c->near_bytes = (double)near;
-  /* shared with other processes */
+  /* counts 3/8 of the third level, which is shared with other processes */
   if (far >= 1 << 20) c->far_bytes = (double)far * 3 / 8;
   if (c->far_bytes > 12 << 20) c->far_bytes = 12 << 20;
   if (c->far_bytes < c->near_bytes) c->far_bytes = c->near_bytes;
 }
 
-/* Chooses smaller pictures for a slow processor, by a trial run that takes 2 ms on an ordinary
- * machine. */
+/* Finds the least divisor of the pictures' sides, larger than 1 for a slow processor, by a trial
+ * run that takes 2 ms on an ordinary machine. */
 static int find_speed(struct bench *b, int *least_extent, struct mafat_diagnostic *d)
 {
   enum { NETWORK = 3 };
@@ -607,7 +610,7 @@ static int measure(struct bench *b, struct mafat_diagnostic *d)
   show_progress(b, 0.8);
   if (code == MAFAT_OK) code = measure_threads(b, d);
   if (code == MAFAT_OK && measure_files(b, d) != MAFAT_OK)
-    mafat_warn(&b->options->warnings, "%s; the built-in figures of the disk are used", d->text);
+    mafat_warn(&b->options->warnings, "%s; using the built-in values for the disk", d->text);
   show_progress(b, 1);
   return code;
 }
@@ -645,8 +648,8 @@ static double per(double ns, double n)
   return ns > 0 ? n / ns : 0;
 }
 
-/* Returns the nanoseconds of a multiply-add in a large layer: full register tiles, `taps` per sum,
- * `run` per inner loop. */
+/* Returns the nanoseconds of a multiply-add in a large layer, with full register tiles, `taps`
+ * multiply-adds for each sum and `run` for each inner loop. */
 static double product_ns(const struct mafat_calibration *c, enum mafat_term macs, double taps,
                          double run)
 {

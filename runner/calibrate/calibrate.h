@@ -1,10 +1,10 @@
 /* Measures this machine for the latency model (predictor/cost/latency.h).
  *
- * Small networks with random weights run under plans of every kind, timed per layer. A file is read
- * past the page cache. The prices of the kinds of work are fitted to the times
- * (runner/calibrate/calibrate_fit.h). Takes about 20 seconds, under a minute on slow machines, and
- * temporary files in the cache folder, which are removed even after Ctrl-C. Allocates and maps
- * memory. Included by calibrate.c. */
+ * Small networks with random weights run under plans of every kind, and each layer is timed. A file
+ * is read past the page cache. The prices of the kinds of work are fitted to the times
+ * (runner/calibrate/calibrate_fit.h). This takes about 20 seconds, or up to a minute on slow
+ * machines. It writes temporary files into the cache folder and removes them, also after Ctrl-C.
+ * Allocates and maps memory. Included by calibrate.c. */
 #ifndef MAFAT_RUNNER_CALIBRATE_CALIBRATE_H
 #define MAFAT_RUNNER_CALIBRATE_CALIBRATE_H
 
@@ -12,12 +12,12 @@
 #include "predictor/cost/calibration.h"
 #include "runner/kernels/kernels.h"
 
-/* Measures for one kernel level without storing the result: the first half of mafat_calibrate(). */
+/* Measures one kernel level, as mafat_calibrate() does, but does not store the result. */
 int mafat_calibrate_measure(struct mafat_calibration *out, const struct mafat_kernels *kernels,
                             const struct mafat_calibrate_options *options,
                             struct mafat_diagnostic *d);
 
-/* Fills the facts of the public header, except for the path. */
+/* Fills the facts that mafat_calibrate() returns, except for the path. */
 void mafat_calibrate_describe(struct mafat_calibration_facts *facts,
                               const struct mafat_calibration *c);
 

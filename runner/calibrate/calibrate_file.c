@@ -22,7 +22,7 @@ static const char first_line[] = "mafat calibration 3\n";
 
 /* ---- text ---- */
 
-/* Fields stored beside the terms. */
+/* Fields that are stored after the prices of the terms. */
 static const struct {
   const char *name;
   size_t offset;
@@ -49,7 +49,7 @@ struct calibration_reader {
   struct mafat_diagnostic *d;
 };
 
-/* Consumes a line that begins with `word` and a space; copies the rest to `value`. */
+/* Reads a line that begins with `word` and a space; copies the rest of it to `value`. */
 static int read_line(struct calibration_reader *r, const char *word, char *value, size_t capacity)
 {
   size_t n = strlen(word), left = (size_t)(r->end - r->at);

@@ -1,7 +1,7 @@
-/* Stores a machine's calibration as text, a number per line, in the user's cache folder
- * ($XDG_CACHE_HOME/mafat, else ~/.cache/mafat). There is a file for each kernel level and machine.
- * Its name ends with a hash of host name and processor, because home folders may be shared.
- * Included by api/choose.c, programs/mafat/doctor.c and calibrate.c. */
+/* Reads and writes a machine's calibration: text with a number in each line, in the user's cache
+ * folder ($XDG_CACHE_HOME/mafat, else ~/.cache/mafat). There is a file for each kernel level and
+ * machine. Its name ends with a hash of host name and processor, because machines may share home
+ * folders. Included by api/choose.c, programs/mafat/doctor.c and calibrate.c. */
 #ifndef MAFAT_RUNNER_CALIBRATE_CALIBRATE_FILE_H
 #define MAFAT_RUNNER_CALIBRATE_CALIBRATE_FILE_H
 
@@ -14,15 +14,15 @@ enum { MAFAT_CALIBRATION_PATH = 1024 };
  * warning). *c is always valid. Allocates nothing. */
 int mafat_calibration_load(struct mafat_calibration *c, const char *cpu,
                            const struct mafat_warning_sink *warnings);
-/* Adjusts the prices of integer layers to this processor's integer kernels. */
+/* Sets the prices of integer layers for the integer kernels that this processor uses. */
 void mafat_calibration_choose_integers(struct mafat_calibration *c);
-/* Replaces the stored calibration. `path`, of MAFAT_CALIBRATION_PATH bytes or NULL, receives the
- * file's name. MAFAT_EIO. */
+/* Replaces the stored calibration. Copies the file's name to `path`, of MAFAT_CALIBRATION_PATH
+ * bytes; may be NULL. MAFAT_EIO. */
 int mafat_calibration_store(const struct mafat_calibration *c, char *path,
                             struct mafat_diagnostic *d);
 
-/* Returns the cache folder; creates it with `make`. MAFAT_EIO: it is unknown or cannot be
- * created. */
+/* Copies the name of the cache folder to `path`; with `make`, creates the folder. MAFAT_EIO: it is
+ * unknown or cannot be created. */
 int mafat_calibration_folder(char *path, size_t capacity, bool make, struct mafat_diagnostic *d);
 
 /* Parses text, not necessarily NUL-terminated, as the calibration of level `cpu`; `name` is for

@@ -10,8 +10,8 @@
 
 enum { SWEEPS = 4000, ROUNDS = 14 };
 
-/* Weights of measurements: relative errors, with FLOOR_NS of tolerance. Long ones weigh more,
- * because a plan's total matters. */
+/* An error is relative to the time plus FLOOR_NS. Between SHORT_NS and LONG_NS, longer measurements
+ * have more weight, because a plan's total time matters. */
 static const double FLOOR_NS = 5e3, SHORT_NS = 30e3, LONG_NS = 5e6;
 /* weight of the given prices, relative to all measurements */
 static const double PRIOR = 0.02;
@@ -53,16 +53,16 @@ static double product(const double *row, const double *prices, int n_terms)
 
 /* Returns the median ratio of measured time to predicted time. */
 static double pace(size_t n, int n_terms, const double *counts, const double *ns,
-                   const double *prices, double *capacity)
+                   const double *prices, double *sorted)
 {
   size_t m = 0;
   for (size_t i = 0; i < n; i++) {
     double expected = product(counts + i * (size_t)n_terms, prices, n_terms);
-    if (expected > 0 && ns[i] > 0) capacity[m++] = ns[i] / expected;
+    if (expected > 0 && ns[i] > 0) sorted[m++] = ns[i] / expected;
   }
   if (m == 0) return 1;
-  qsort(capacity, m, sizeof *capacity, compare);
-  return capacity[m / 2];
+  qsort(sorted, m, sizeof *sorted, compare);
+  return sorted[m / 2];
 }
 
 static double weight_of(double ns, double error)
@@ -83,8 +83,8 @@ int mafat_fit_prices(size_t n, int n_terms, const double *counts, const double *
   size_t width = (size_t)n_terms;
   double *gram = calloc(width * width + 2 * width + n + 1, sizeof *gram);
   if (!gram) return MAFAT_ENOMEM;
-  double *moment = gram + width * width, *prior = moment + width, *capacity = prior + width;
-  double slower = pace(n, n_terms, counts, ns, prices, capacity);
+  double *moment = gram + width * width, *prior = moment + width, *sorted = prior + width;
+  double slower = pace(n, n_terms, counts, ns, prices, sorted);
   for (size_t t = 0; t < width; t++) prior[t] = prices[t] *= slower;
   for (int round = 0; round < ROUNDS; round++) {
     double weights = 0;
@@ -109,9 +109,9 @@ int mafat_fit_prices(size_t n, int n_terms, const double *counts, const double *
     mafat_fit_solve(n_terms, gram, moment, prices);
   }
   for (size_t i = 0; i < n; i++)
-    capacity[i] = error_of(product(counts + i * width, prices, n_terms), ns[i]);
-  qsort(capacity, n, sizeof *capacity, compare);
-  *error = n ? capacity[n / 2] : 0;
+    sorted[i] = error_of(product(counts + i * width, prices, n_terms), ns[i]);
+  qsort(sorted, n, sizeof *sorted, compare);
+  *error = n ? sorted[n / 2] : 0;
   free(gram);
   return MAFAT_OK;
 }

@@ -6,13 +6,13 @@
 #include <stddef.h>
 
 /* Non-negative least squares: finds the x >= 0 that minimizes |A x - y|, given gram = A'A (n, n)
- * and moment = A'y (n). Coordinate descent from the initial x. Columns of zero length get 0. */
+ * and moment = A'y (n). Uses coordinate descent from the given x. The x of a zero column is 0. */
 void mafat_fit_solve(int n, const double *gram, const double *moment, double *x);
 
 /* Finds prices (n_terms) such that counts (n, n_terms) x prices approximate ns (n). Minimizes
  * a weighted sum of relative errors, not of their squares, so that outliers count less. A price
- * that the measurements do not determine stays near the given one, unless that is 0. *error: median
- * relative error. MAFAT_ENOMEM. */
+ * that the measurements do not determine stays near the given price, unless that is 0. *error:
+ * median relative error. MAFAT_ENOMEM. */
 int mafat_fit_prices(size_t n, int n_terms, const double *counts, const double *ns, double *prices,
                      double *error);
 

@@ -15,11 +15,11 @@
 
 enum { CFG_ROOM = 16384 };
 
-/* Layers: cF,K[,S] convolution with F filters, KxK, stride S, leaky; a suffix selects L logistic, E
- * elu, - linear. dC,K[,S] depthwise with C channels. mK,S maxpool. sN shortcut from N layers
+/* Layers: cF,K[,S] convolution with F filters, KxK, stride S, leaky; with a suffix L logistic, E
+ * elu, - linear. dC,K[,S] depthwise with C channels. mK,S maxpool. sN shortcut from the Nth layer
  * before. uS upsample. oS reorg. gF connected with F outputs. x softmax. y yolo with 3 boxes and
- * (filters / 3 - 5) classes. r region with 5 boxes. Only the first two networks' filters are
- * scaled. */
+ * (filters / 3 - 5) classes. r region with 5 boxes. `scaled`: the numbers of filters are divided,
+ * too. */
 static const struct {
   int extent;
   bool scaled;

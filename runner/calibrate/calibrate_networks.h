@@ -7,17 +7,18 @@
 
 enum { MAFAT_CALIBRATE_NETWORKS = 6 };
 
-/* Divisors that shrink the networks if memory is small: 1 (full size), 2 or 4. */
+/* Divisors, 1 (full size), 2 or 4, that make networks smaller if there is little memory. */
 struct mafat_calibrate_scale {
-  int extent; /* of the picture's side */
+  int extent; /* divides the picture's sides */
   int channels;
 };
 
-/* Generates network `number`. MAFAT_ENOMEM. */
+/* Generates network `number`, below MAFAT_CALIBRATE_NETWORKS; the caller closes it.
+ * MAFAT_ENOMEM. */
 int mafat_calibrate_network(struct mafat_network **out, int number,
                             struct mafat_calibrate_scale scale, struct mafat_diagnostic *d);
-/* Writes Darknet weights for it: small random numbers, so that outputs neither overflow nor vanish.
- * MAFAT_EIO. */
+/* Writes Darknet weights for a network to fd: small random numbers, so that outputs neither
+ * overflow nor vanish. MAFAT_EIO. */
 int mafat_calibrate_write_weights(const struct mafat_network *n, int fd,
                                   struct mafat_diagnostic *d);
 

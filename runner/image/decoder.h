@@ -1,4 +1,4 @@
-/* Internals of the picture reader: the file's bytes, the decoders that turn them into rows, and
+/* Internals of the picture reader: the file's bytes, the decoders that convert them to rows, and
  * Darknet's resizing. Decoders allocate. Included by runner/image. */
 #ifndef MAFAT_RUNNER_IMAGE_DECODER_H
 #define MAFAT_RUNNER_IMAGE_DECODER_H
@@ -17,22 +17,22 @@ struct mafat_image; /* image.h */
 struct mafat_image_input;
 struct mafat_image_pixels;
 
-/* Limits of a picture: OpenCV's, and so Darknet's. JPEG has its own, 65535 per side. A few bytes
- * can encode any number of pixels, so the pixel limit bounds the time for a malicious file to
+/* Limits of a picture, those of OpenCV, and so of Darknet. (JPEG has its own, 65535 per side.) A
+ * few bytes can encode any number of pixels; the limit bounds the time for a malicious file to
  * seconds. */
 enum { MAFAT_IMAGE_MAX_SIDE = 1 << 20, MAFAT_IMAGE_MAX_PIXELS = 1 << 30 };
 
 /* ---- file: one small buffer, filled by pread(2) ---- */
 
 struct mafat_image_source {
-  const atomic_bool *canceled; /* the input's flag */
-  int fd;              /* -1: a picture in memory, which `next` points to */
+  const atomic_bool *canceled; /* struct mafat_image_input's */
+  int fd;              /* -1: the file is in memory, which `next` points to */
   off_t position;      /* file offset of the first byte after the buffer */
   struct mafat_file_state opened; /* state of the file when its first bytes were read */
-  /* page cache that a larger file may take; older pages that we brought in are dropped */
+  /* most bytes of a file that stay in the page cache; older pages that we read are dropped */
   off_t window;
-  bool missed;         /* some bytes were not in the page cache: */
-  off_t ours, dropped; /* start of the pages that we brought in; end of those already dropped */
+  bool missed;         /* some bytes were not in the page cache; then: */
+  off_t ours, dropped; /* start of the pages that we read; end of those that were dropped */
   off_t asked;         /* end of the range that the kernel was asked to read ahead */
   const uint8_t *next; /* the `left` bytes not yet consumed */
   size_t left;
@@ -44,11 +44,11 @@ struct mafat_image_source {
 int mafat_image_source_check(const struct mafat_image_source *source, const char *name,
                              struct mafat_diagnostic *d);
 
-/* Refills an empty buffer: 1, 0 at the end of the file, -1 with errno. */
+/* Refills the empty buffer. Returns 1; 0 at the end of the file; -1 with errno. */
 int mafat_image_source_fill(struct mafat_image_source *source);
 
-/* Drops the bytes [from, to) of a large file from the page cache once they are many. Returns the
- * start of the bytes that remain. */
+/* Drops bytes [from, to) from the page cache if the file is large and they are at least half of the
+ * window. Returns the start of the bytes that remain. */
 off_t mafat_image_source_drop(const struct mafat_image_source *source, off_t from, off_t to);
 void mafat_image_source_close(struct mafat_image_source *source);
 
@@ -56,7 +56,7 @@ void mafat_image_source_close(struct mafat_image_source *source);
  * pictures. */
 bool mafat_image_source_changed(const struct mafat_image_source *source);
 
-/* Reads up to n bytes at `offset`, bypassing the buffer. Returns the count; -1 with errno. */
+/* Reads up to n bytes at `offset`, past the buffer. Returns the count; -1 with errno. */
 ssize_t mafat_image_source_peek(int fd, off_t offset, uint8_t *bytes, size_t n);
 
 /* Returns the orientation (1 to 8) from the TIFF structure at `offset` of the file; 1 if it is
@@ -74,8 +74,8 @@ struct mafat_image_decoder_ops {
   /* Checks the rest of the file after the last row. */
   int (*finish)(struct mafat_image_decoder *decoder, struct mafat_diagnostic *d);
   void (*close)(struct mafat_image_decoder *decoder);
-  /* Called before the first row. Switches to decoding fewer rows and columns, at least those given,
-   * if that is less work; updates width, height and bytes. NULL: not supported. */
+  /* Called before the first row. Decodes at a smaller size from then on, at least the given one, if
+   * that is less work; updates width, height and bytes. NULL: not supported. */
   void (*shrink)(struct mafat_image_decoder *decoder, int least_width, int least_height);
   /* Skips n rows. NULL: rows must be read. */
   void (*skip)(struct mafat_image_decoder *decoder, int n);
@@ -86,15 +86,16 @@ struct mafat_image_decoder {
   const char *name;                  /* the file's name, owned by the picture */
   struct mafat_image_source *source; /* owned by the picture */
   int width, height;                 /* as stored, or after shrinking */
-  int channels;                      /* delivered: 1 or 3 */
-  int source_channels, orientation;
-  bool whole;
+  int channels;                      /* of rows that are returned: 1 or 3 */
+  int source_channels, orientation;  /* as in struct mafat_image_info */
+  bool whole;                        /* the whole picture is decoded before the first row */
   const char *format;
-  bool planes;  /* YUV frames: rows are delivered as separate planes of red, green and blue */
-  size_t bytes; /* upper bound of the heap, including the decoder's own struct */
+  bool planes;  /* YUV frames: a row has all red values, then all green, then all blue */
+  size_t bytes; /* upper bound of the heap that it uses, with the decoder's own struct */
 };
 
-/* Called after the signature has matched, with the source at byte 0. */
+/* Open a decoder for a file with the right signature, with the source at byte 0. `channels`: of the
+ * rows to be returned, 1 or 3. */
 int mafat_image_jpeg_open(struct mafat_image_decoder **out,
                           struct mafat_image_source *source, const char *name,
                           int channels, struct mafat_diagnostic *d);
@@ -118,7 +119,7 @@ struct mafat_frame_format;
 int mafat_image_frame_open(struct mafat_image_decoder **out, struct mafat_image_source *source,
                            const struct mafat_frame *from, const char *name, int channels,
                            const struct mafat_kernels *kernels, struct mafat_diagnostic *d);
-/* True if the frame's decoder converts from YUV. */
+/* True if the decoder is that of a frame which converts from YUV. */
 bool mafat_image_frame_has_colours(const struct mafat_image_decoder *decoder);
 /* Returns the heap of the frame's decoder, assuming subsampled chroma for JPEG. */
 size_t mafat_image_frame_bytes_assumed(const struct mafat_frame_format *f, int least_width,
@@ -133,16 +134,17 @@ void mafat_image_grey_row(const uint8_t *rgb, uint8_t *grey, int n);
 
 /* ---- resizing, as in Darknet ---- */
 
-/* Resizing of one axis from `from` to `to` pixels, of which n from `first` on are inside the
+/* Resizing of one axis from `from` to `to` pixels. Of these, n from `first` on are inside the
  * input. */
 struct mafat_image_axis {
   int from, to, first, n;
-  float scale;
+  float scale; /* input pixels per output pixel */
 };
 
 /* at: position of the resized axis in an input of `in` pixels; may be negative. */
 struct mafat_image_axis mafat_image_axis_make(int from, int to, int at, int in);
-/* One output pixel along an axis: two neighbours and their weights. */
+/* Return the tap of an output pixel: two neighboring input pixels and their weights. Darknet treats
+ * the last row differently from the last column. */
 struct mafat_resample_tap mafat_image_column_tap(const struct mafat_image_axis *axis, int i);
 struct mafat_resample_tap mafat_image_row_tap(const struct mafat_image_axis *axis, int i);
 
@@ -154,36 +156,36 @@ struct mafat_image_across {
   /* kernels for frames: each stored row is resized once; NULL: not used */
   const struct mafat_frame_kernels *lines;
   struct mafat_image_axis axis;
-  /* taps of eight pixels each, if rows are delivered as planes; NULL: not used */
+  /* taps of eight pixels each, if rows are planes; NULL: not used */
   struct mafat_plane_taps *planes;
-  /* (axis.n) positions are bytes in a stored row, ascending or descending */
+  /* (axis.n) positions are in bytes of a stored row, ascending or descending */
   struct mafat_resample_tap *taps;
   int channels;
   bool straight; /* every tap is one pixel of weight 1, in order */
 };
 
-/* Makes one line of the resized picture, axis.n pixels, from two stored rows. The line is an
- * upright row, or an upright column with `stride` floats between pixels. */
+/* Computes one line of the resized picture, axis.n pixels, from two stored rows. _row: the line is
+ * a row of the upright picture. _column: it is a column, with `stride` floats between pixels. */
 void mafat_image_resample_row(const struct mafat_image_across *across,
                               const struct mafat_resample_tap *line, const uint8_t *first,
                               const uint8_t *second, float *out);
-/* The same in two steps, with identical bits: resizes a stored row, then interpolates between
- * two. */
+/* Compute a row in two steps, with the same bits: resize a stored row, then interpolate between two
+ * resized rows. */
 void mafat_image_resample_across(const struct mafat_image_across *across, const uint8_t *stored,
                                  float *out);
 void mafat_image_resample_between(const struct mafat_image_across *across,
                                   const struct mafat_resample_tap *line, const float *first,
                                   const float *second, float *out);
-/* Converts a stored row's taps into taps of planes. False: the pixels of a group are too far
- * apart. */
+/* Converts n taps of a stored row to taps for planes, in groups of MAFAT_PLANE_PIXELS. False: the
+ * input pixels of a group are too far apart. */
 bool mafat_image_plane_taps(struct mafat_plane_taps *planes, const struct mafat_resample_tap *taps,
                             int n, int channels);
 void mafat_image_resample_column(const struct mafat_image_across *across,
                                  const struct mafat_resample_tap *line, const uint8_t *first,
                                  const uint8_t *second, float *out, size_t stride);
 
-/* Like mafat_image_open() for an open file. The picture owns fd, also if opening fails. The file's
- * own position is neither used nor moved. */
+/* Like mafat_image_open() for an open file. The picture owns fd, and closes it also if opening
+ * fails. The file's own position is neither used nor moved. */
 int mafat_image_open_fd(struct mafat_image **out, int fd, const char *name,
                         const struct mafat_image_input *input,
                         struct mafat_diagnostic *d);

@@ -1,6 +1,6 @@
-/* Parses frame formats and decodes video frames (YUV, RGB, MJPEG) into RGB rows. Called by the
+/* Parses frame formats, and decodes video frames (YUV, RGB, MJPEG) to rows of RGB. Called by the
  * picture reader (runner/image/image.c) and by api/. Allocates one small struct; reads the caller's
- * bytes in place. */
+ * bytes. */
 #include "runner/image/frame.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@ static const struct {
                {"nv12", MAFAT_FRAME_NV12, false},       {"yuyv", MAFAT_FRAME_YUYV, false},
                {"rgb24", MAFAT_FRAME_RGB24, false},     {"mjpeg", MAFAT_FRAME_MJPEG, true}};
 
-/* Parses pixels per side; returns the rest of the text, or NULL if out of range. */
+/* Parses the pixels of a side; returns the rest of the text, or NULL if the number is invalid. */
 static const char *read_side(const char *text, int *side)
 {
   int n = 0, digits = 0;
@@ -88,8 +88,8 @@ struct frame_decoder {
   int next_row;
 };
 
-/* Fixed point, 13 fraction bits: luma 255 / 219 (limited) or 1 (full); chroma BT.601's weights
- * times 255 / 224, or 1. */
+/* Factors in fixed point with 13 fraction bits. Luma: 255 / 219 (limited range) or 1 (full).
+ * Chroma: BT.601's weights times 255 / 224 (limited) or 1 (full). */
 static const struct mafat_colour_rule limited = {9539, 13075, -3209, -6660, 16525, 16},
                                       full = {8192, 11485, -2819, -5850, 14516, 0};
 
@@ -174,7 +174,7 @@ static int open_rows(struct mafat_image_decoder **out, const struct mafat_frame 
   return MAFAT_OK;
 }
 
-/* Decodes the frame's bytes as a JPEG file that ends with them. */
+/* Opens the frame's bytes as a JPEG file, and checks its size in pixels. */
 static int open_jpeg(struct mafat_image_decoder **out, struct mafat_image_source *source,
                      const struct mafat_frame *from, const char *name, int channels,
                      struct mafat_diagnostic *d)

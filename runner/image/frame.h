@@ -1,7 +1,7 @@
-/* Video frames in the formats of cameras and pipes. Pixels are converted to RGB rows on demand,
- * like those of a picture (runner/image/image.h). YUV is BT.601: Y from 16 to 235, U and V from 16
- * to 240, or 0 to 255 for full range. Chroma is upsampled by nearest neighbour, as in ffmpeg.
- * Included by api/frames.c and image.h. */
+/* Video frames in the formats of cameras and pipes. They are decoded to rows of RGB like pictures
+ * (runner/image/image.h). YUV is BT.601: Y from 16 to 235, U and V from 16 to 240, or 0 to 255 for
+ * full range. Chroma is upsampled by nearest neighbor, as in ffmpeg. Included by api/frames.c and
+ * image.h. */
 #ifndef MAFAT_RUNNER_IMAGE_FRAME_H
 #define MAFAT_RUNNER_IMAGE_FRAME_H
 
@@ -28,7 +28,7 @@ struct mafat_frame_format {
 /* Parses "640x480" (yuv420p) or "640x480:nv12". MAFAT_EINVAL. */
 int mafat_frame_format_read(struct mafat_frame_format *f, const char *text,
                             struct mafat_diagnostic *d);
-/* Returns the bytes of a frame. For a JPEG, the maximum that camera drivers use. */
+/* Returns the bytes of a frame; for a JPEG, the most that camera drivers reserve. */
 size_t mafat_frame_format_bytes(const struct mafat_frame_format *f);
 
 struct mafat_frame {

@@ -1,5 +1,5 @@
 /* Decodes and resizes pictures into a network's input, row by row. Called by api/ (model.c,
- * frames.c, picture.c, packing/observe.c) and runner/image/input.c; api/footprint.c asks for its
+ * frames.c, picture.c, packing/observe.c) and runner/image/input.c; api/footprint.c predicts its
  * memory. Reads the file, allocates row buffers, and trims the heap after large decoders. */
 #include "runner/image/image.h"
 
@@ -17,9 +17,10 @@
 #include "runner/image/other_format.h"
 #include "runner/kernels/frame_rows.h"
 
-/* Stored rows are rows or columns of the upright picture, in ascending or descending order. In
- * decoding order, each pair of neighbouring stored rows yields lines of the input: rows, or columns
- * for a sideways picture. `along` resizes across stored rows, `across` within one. */
+/* A picture while it is decoded. Stored rows are rows or columns of the upright picture, in
+ * ascending or descending order. From each pair of neighboring stored rows, lines of the input are
+ * computed: rows, or columns if the picture is sideways. `along` resizes from stored row to stored
+ * row, `across` resizes within one. */
 struct mafat_image {
   char *name;
   struct mafat_image_input input;
@@ -27,22 +28,22 @@ struct mafat_image {
   struct mafat_image_decoder *decoder;
 
   bool sideways;      /* stored rows are columns of the upright picture */
-  bool along_reverse; /* stored in descending order */
-  bool across_reverse;
+  bool along_reverse; /* stored rows are in descending order */
+  bool across_reverse; /* pixels of a stored row are in descending order */
   struct mafat_placement place;
   struct mafat_image_axis along;
   struct mafat_image_across across;
 
   int stored_width; /* width of decoded rows */
   uint8_t *rows[2]; /* stored row y is in rows[y % 2] */
-  uint8_t *capacity;    /* memory of both */
-  float *lines[2];  /* resized rows of frames, in the same memory */
+  uint8_t *memory;      /* memory of both, and of `lines` */
+  float *lines[2];  /* frames: stored rows after resizing */
   int line_of[2];   /* stored row of each line; -1: none yet */
   int n_decoded;    /* stored rows so far */
   int next_row;     /* next row of the input */
   bool failed;
   const struct mafat_pixel_rule *rule; /* NULL: Darknet's rule, which the kernels apply */
-  float around[3]; /* padding pixel */
+  float around[3]; /* pixel of the padding */
   struct mafat_image_source source;
 };
 
@@ -112,7 +113,7 @@ static int check_size(const struct mafat_image_decoder *decoder, struct mafat_di
   return MAFAT_OK;
 }
 
-/* Maps an EXIF orientation to (sideways, reversed along, reversed across). */
+/* Sets the fields that depend on the picture's size and EXIF orientation. */
 static void set_geometry(struct mafat_image *im)
 {
   struct mafat_image_decoder *decoder = im->decoder;
@@ -164,7 +165,7 @@ static void set_rule(struct mafat_image *im)
   if (!mafat_pixel_rule_is_plain(rule)) im->rule = rule;
 }
 
-/* Allocates a picture that is not opened yet. On failure the caller keeps fd. */
+/* Allocates a picture without a decoder. Returns NULL without memory; the caller then closes fd. */
 static struct mafat_image *make_image(int fd, const char *name,
                                       const struct mafat_image_input *input)
 {
@@ -227,7 +228,7 @@ static int check_pixels(const struct mafat_image_pixels *p, struct mafat_diagnos
   if (p->height > 1 && p->stride > PTRDIFF_MAX / (size_t)(p->height - 1) - 1)
     return mafat_fail(
         d, MAFAT_EINVAL,
-        "pixels: expected rows that lie in memory, found %d, %zu bytes from one to the next",
+        "pixels: expected rows within memory, found %d, %zu bytes from one to the next",
         p->height, p->stride);
   return MAFAT_OK;
 }
@@ -298,11 +299,11 @@ const struct mafat_placement *mafat_image_placement(const struct mafat_image *im
 
 /* ---- memory ---- */
 
-/* Rows are deliberately misaligned. libjpeg-turbo writes aligned rows past the caches, but we read
- * them at once. */
+/* Rows are deliberately misaligned: libjpeg-turbo writes aligned rows past the caches, but they are
+ * read immediately afterwards. */
 enum { ROW_ALIGNMENT = 32, ROW_OFFSET = 8 };
 
-/* Three channels always: decoders that deliver fewer convert in place. */
+/* Counts three channels in any case, because decoders that return one convert in place. */
 static size_t row_bytes(int stored_width)
 {
   return ((size_t)stored_width * 3 + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
@@ -323,14 +324,15 @@ static size_t line_floats(int n_taps, int channels)
   return eights_of(n_taps) * MAFAT_PLANE_PIXELS * (size_t)channels;
 }
 
-/* Returns the bytes of both resized lines of a frame, and of taps for planes. */
+/* Returns the bytes of a frame's `lines`, and of the taps for planes after them. */
 static size_t lines_bytes(int n_taps, int channels)
 {
   return 2 * line_floats(n_taps, channels) * sizeof(float) +
          eights_of(n_taps) * sizeof(struct mafat_plane_taps) + ROW_ALIGNMENT;
 }
 
-/* Sides are at most 2^20, so only the decoder's part can be large. */
+/* Returns the heap of a picture; SIZE_MAX: more. Sides are at most 2^20, so only decoder_bytes can
+ * be large. */
 static size_t picture_bytes(size_t decoder_bytes, int stored_width, int n_taps, size_t name_bytes)
 {
   enum { ALLOCATOR_SLACK = 256 };
@@ -369,16 +371,16 @@ size_t mafat_image_frame_bytes(const struct mafat_frame_format *format,
 
 enum { LARGE_DECODER = 128 << 10 };
 
-/* Trims the heap: otherwise it keeps up to 256 KB of a progressive JPEG's coefficients while the
- * layers run. */
+/* Closes the decoder and frees the buffers. Trims the heap, which would otherwise keep up to 256 KB
+ * of a progressive JPEG's coefficients while the layers run. */
 static void release_decoding(struct mafat_image *im)
 {
   bool large = im->decoder && im->info.decoder_bytes > LARGE_DECODER;
   if (im->decoder) im->decoder->ops->close(im->decoder);
   im->decoder = NULL;
-  free(im->capacity);
+  free(im->memory);
   free(im->across.taps);
-  im->capacity = NULL;
+  im->memory = NULL;
   im->across.taps = NULL;
 #ifdef __GLIBC__
   if (large) malloc_trim(0);
@@ -387,7 +389,7 @@ static void release_decoding(struct mafat_image *im)
 #endif
 }
 
-/* Converts taps from upright pixels to bytes of a stored row. */
+/* Sets the taps within a stored row, in bytes. */
 static void set_taps(struct mafat_image *im)
 {
   const struct mafat_image_axis *axis = &im->across.axis;
@@ -405,8 +407,8 @@ static void set_taps(struct mafat_image *im)
   }
 }
 
-/* Selects planes where that is less work. Kernels read up to 15 bytes past the last row, which is
- * inside the lines. */
+/* Selects planes if that is less work. Kernels then read up to 15 bytes past the second row, where
+ * `lines` begin. */
 static void set_planes(struct mafat_image *im)
 {
   struct mafat_image_across *across = &im->across;
@@ -425,18 +427,18 @@ static void set_planes(struct mafat_image *im)
 static int start_decoding(struct mafat_image *im, struct mafat_diagnostic *d)
 {
   size_t rows = rows_bytes(im->decoder->width);
-  im->capacity =
+  im->memory =
       malloc(rows + (im->across.lines ? lines_bytes(im->across.axis.n, im->input.c) : 0));
   im->across.taps = malloc((size_t)im->across.axis.n * sizeof *im->across.taps + 1);
-  if (!im->capacity || !im->across.taps)
+  if (!im->memory || !im->across.taps)
     return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", im->name);
   im->rows[0] =
-      im->capacity + (ROW_ALIGNMENT - (uintptr_t)im->capacity % ROW_ALIGNMENT) + ROW_OFFSET;
+      im->memory + (ROW_ALIGNMENT - (uintptr_t)im->memory % ROW_ALIGNMENT) + ROW_OFFSET;
   im->rows[1] = im->rows[0] + row_bytes(im->decoder->width);
   if (im->across.lines) {
     im->lines[0] =
-        (float *)(void *)(im->capacity + rows +
-                          (ROW_ALIGNMENT - (uintptr_t)(im->capacity + rows) % ROW_ALIGNMENT));
+        (float *)(void *)(im->memory + rows +
+                          (ROW_ALIGNMENT - (uintptr_t)(im->memory + rows) % ROW_ALIGNMENT));
     im->lines[1] = im->lines[0] + line_floats(im->across.axis.n, im->input.c);
   }
   im->line_of[0] = im->line_of[1] = -1;
@@ -466,7 +468,7 @@ static void skip_up_to(struct mafat_image *im, int n)
   im->n_decoded = n;
 }
 
-/* Returns stored row y resized; each is resized once for all its lines. */
+/* Returns stored row y after resizing; each row is resized once. */
 static const float *find_line(struct mafat_image *im, int y)
 {
   if (im->line_of[y % 2] != y)
@@ -475,8 +477,8 @@ static const float *find_line(struct mafat_image *im, int y)
   return im->lines[y % 2];
 }
 
-/* Makes line i of the visible part of the resized picture: a row, or a column with `stride` floats
- * between pixels. Lines are read in the order of their stored rows. */
+/* Computes line i of the visible part of the resized picture: a row, or a column with `stride`
+ * floats between pixels. Lines must be computed in the order of their stored rows. */
 static int read_line(struct mafat_image *im, int i, float *out, size_t stride,
                      struct mafat_diagnostic *d)
 {
@@ -521,8 +523,8 @@ static int check_unchanged(const struct mafat_image *im, struct mafat_diagnostic
   return mafat_fail(d, MAFAT_EIO, "%s: was written to while it was read", im->name);
 }
 
-/* Checks the rest of the file, although no pixel of the input needs it. Frees the decoder's
- * memory. */
+/* Reads the rest of the file, which no pixel of the input needs, to find damage. Closes the
+ * decoder. */
 static int finish(struct mafat_image *im, struct mafat_diagnostic *d)
 {
   skip_up_to(im, im->decoder->height);
@@ -537,10 +539,11 @@ static int begin(struct mafat_image *im, struct mafat_diagnostic *d)
 {
   if (im->failed || im->next_row >= im->input.h)
     return mafat_fail(d, MAFAT_EINVAL, "%s: read already", im->name);
-  return im->capacity ? MAFAT_OK : start_decoding(im, d);
+  return im->memory ? MAFAT_OK : start_decoding(im, d);
 }
 
-/* Damage is reported as a change if the file was written to meanwhile. */
+/* Ends decoding after a failure. If the file was written to meanwhile, reports that instead of
+ * damage. */
 static int note_failure(struct mafat_image *im, int code, struct mafat_diagnostic *d)
 {
   if (code == MAFAT_EFORMAT && check_unchanged(im, d)) code = MAFAT_EIO;
@@ -551,7 +554,7 @@ static int note_failure(struct mafat_image *im, int code, struct mafat_diagnosti
   return code;
 }
 
-/* A cropped picture begins before the input. */
+/* Returns the first row or column in the input; a cropped picture begins before the input. */
 static int begin_in_input(int at)
 {
   return at < 0 ? 0 : at;
@@ -578,13 +581,14 @@ int mafat_image_read_row(struct mafat_image *im, float *row, struct mafat_diagno
 {
   if (im->info.turned)
     return mafat_fail(d, MAFAT_EINVAL,
-                      "%s: a turned picture has no rows to pull (EXIF orientation %d)", im->name,
-                      im->info.orientation);
+                      "%s: a turned picture (EXIF orientation %d) cannot be read row by row",
+                      im->name, im->info.orientation);
   int code = begin(im, d);
   if (code == MAFAT_OK) code = read_row(im, row, d);
   return note_failure(im, code, d);
 }
 
+/* Decodes a turned picture line by line, in the order of stored rows. */
 static int read_turned(struct mafat_image *im, const struct mafat_image_target *target,
                        struct mafat_diagnostic *d)
 {

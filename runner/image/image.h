@@ -22,8 +22,8 @@
 #include "runner/image/pixel_rule.h"
 #include "runner/image/placement.h"
 
-/* Most page cache that a picture's file takes, however long it is: pages already read are dropped.
- * Uncompressed pixels are consumed faster, so more is read ahead. */
+/* Most bytes of a picture's file in the page cache: pages that were read are dropped. Uncompressed
+ * files are read faster, so more is read ahead. */
 enum { MAFAT_IMAGE_FILE_WINDOW = 64 << 10, MAFAT_IMAGE_PIXELS_WINDOW = 256 << 10 };
 
 struct mafat_image;
@@ -33,8 +33,8 @@ struct mafat_kernels;
 struct mafat_image_input {
   int w, h, c; /* c: 1 (grey) or 3 (red, green, blue) */
   enum mafat_fit fit;
-  /* JPEG may be decoded at 1/2, 1/4 or 1/8 size, but no smaller than its place in the input; values
-   * then differ from Darknet's */
+  /* JPEG may be decoded at 1/2, 1/4 or 1/8 size, but no smaller than its rectangle in the input;
+   * values then differ from Darknet's */
   bool shrinks;
   /* the caller's; NULL: Darknet's rule, bytes / 255 with padding 0.5 */
   const struct mafat_pixel_rule *rule;
@@ -48,8 +48,7 @@ struct mafat_image_info {
   int source_channels;  /* as stored, with alpha; a palette counts as 3 */
   int orientation;      /* EXIF, 1 to 8; 1 is upright */
   bool turned;          /* upside down or sideways: cannot be read by rows */
-  /* video frame other than MJPEG, with code in a part of its own (api/footprint.c) */
-  bool frame;
+  bool frame;           /* a video frame other than MJPEG; its code is in another program part */
   bool whole;           /* progressive or interlaced: decoded completely before row 0 */
   const char *format;   /* "JPEG", "PNG", "PPM", "PGM", "BMP", "pixels", or a frame format */
   size_t decoder_bytes; /* the decoder's share of mafat_image_bytes() */
@@ -60,8 +59,8 @@ struct mafat_image_target {
   size_t row_stride; /* floats between rows, >= w * c */
 };
 
-/* Parses "exact" (or NULL): Darknet's values; "fast": a JPEG may shrink. False for anything
- * else. */
+/* Parses "exact" (or NULL), for Darknet's values, or "fast", with which a JPEG may shrink. False:
+ * `name` is neither. */
 bool mafat_image_find_scaling(bool *shrinks, const char *name);
 
 /* Opens the regular file `path` and reads its header.
@@ -83,17 +82,17 @@ struct mafat_image_pixels {
   size_t stride;               /* bytes between rows, >= width * channels */
 };
 
-/* MAFAT_EINVAL: invalid sizes. MAFAT_EUNSUPPORTED, MAFAT_ENOMEM. */
+/* Opens a picture in memory. MAFAT_EINVAL: invalid sizes. MAFAT_EUNSUPPORTED, MAFAT_ENOMEM. */
 int mafat_image_open_pixels(struct mafat_image **out, const struct mafat_image_pixels *pixels,
                             const struct mafat_image_input *input, struct mafat_diagnostic *d);
 
-/* Opens a video frame. Its size must be that of its format; for a JPEG, at most. MAFAT_EINVAL:
- * wrong size. MAFAT_EFORMAT, MAFAT_EUNSUPPORTED: a bad JPEG, or one of other dimensions.
- * MAFAT_ENOMEM. */
+/* Opens a video frame. It must have as many bytes as its format says, a JPEG at most as many.
+ * MAFAT_EINVAL: wrong size. MAFAT_EFORMAT, MAFAT_EUNSUPPORTED: a bad JPEG, or one of other
+ * dimensions. MAFAT_ENOMEM. */
 int mafat_image_open_frame(struct mafat_image **out, const struct mafat_frame *frame,
                            const struct mafat_image_input *input, struct mafat_diagnostic *d);
-/* Returns mafat_image_bytes() of such frames, assuming subsampled chroma for JPEG. `rows`: also if
- * all stored rows are read, which never shrinks. */
+/* Returns mafat_image_bytes() of frames of a format, assuming subsampled chroma for JPEG. `rows`:
+ * stored rows may be read (mafat_image_each_row), so frames do not shrink. */
 size_t mafat_image_frame_bytes(const struct mafat_frame_format *format,
                                const struct mafat_image_input *input, bool rows);
 
@@ -102,37 +101,37 @@ const struct mafat_image_info *mafat_image_describe(const struct mafat_image *im
 /* Returns the picture's placement in the input. */
 const struct mafat_placement *mafat_image_placement(const struct mafat_image *im);
 
-/* Returns the most heap that this picture uses beside the network's input: decoder, row buffers,
- * and coefficients or pixels if info.whole. Known from the header; an upper bound, at most about
- * 110 kB too high. */
+/* Returns an upper bound of the heap that this picture uses besides the network's input: decoder,
+ * row buffers, and coefficients or pixels if info.whole. At most about 110 kB too high. */
 size_t mafat_image_bytes(const struct mafat_image *im);
-/* Returns the page cache that reading the file takes. */
+/* Returns the most bytes of the file that are in the page cache at once. */
 size_t mafat_image_file_bytes(const struct mafat_image *im);
 
-/* Returns the same for an unknown picture: an upright baseline JPEG of 12 megapixels (4000x3000,
- * chroma subsampled 2x2). */
+/* Returns mafat_image_bytes() to be assumed for an unknown picture: an upright baseline JPEG of 12
+ * megapixels (4000x3000, chroma subsampled 2x2). */
 size_t mafat_image_bytes_assumed(const struct mafat_image_input *input);
 
-/* Passes each stored row, top down, to `row`, which may change its input.c bytes per pixel.
- * Replaces reading the picture. Stops at the first result other than MAFAT_OK and returns it. */
+/* Passes each stored row, top down, to `row`, which may change its bytes: input.c for each pixel.
+ * Called instead of mafat_image_read. Stops at the first result other than MAFAT_OK and returns
+ * it. */
 typedef int mafat_image_row(void *context, unsigned char *row, int y, struct mafat_diagnostic *d);
 int mafat_image_each_row(struct mafat_image *im, mafat_image_row *row, void *context,
                          struct mafat_diagnostic *d);
 
-/* Decodes the whole picture into the target in any orientation, without a buffer for turning. Once
- * per picture, and not after mafat_image_read_row(): MAFAT_EINVAL. The target is undefined after a
- * failure. Errors as for mafat_image_open(). */
+/* Decodes the whole picture, of any orientation, into the target. Allowed once for each picture,
+ * and not after mafat_image_read_row (else MAFAT_EINVAL). The target is undefined after a failure.
+ * Errors as for mafat_image_open(). */
 int mafat_image_read(struct mafat_image *im,
                      const struct mafat_image_target *target,
                      struct mafat_diagnostic *d);
 
-/* Reads the next of h rows of the input, w * c floats, from row 0. The last one reads the file to
- * its end, and fails if the end is missing or damaged. MAFAT_EINVAL if info.turned, after the last
- * row, and after a failure. */
+/* Decodes the next row of the input, w * c floats, beginning with row 0. For the last row, reads
+ * the file to its end, and fails if the end is missing or damaged. MAFAT_EINVAL: info.turned, or
+ * called after the last row or a failure. */
 int mafat_image_read_row(struct mafat_image *im, float *row,
                          struct mafat_diagnostic *d);
 
-/* Accepts NULL and a picture in any state. */
+/* Closes the file and frees the picture, in any state; *im may be NULL. */
 void mafat_image_close(struct mafat_image **im);
 
 #endif

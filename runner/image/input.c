@@ -1,6 +1,6 @@
-/* Delivers a picture's rows to a run, as floats or as quantized values. Called by api/model.c and
- * api/packing/observe.c; api/footprint.c asks for its memory. The executor pulls rows through
- * struct mafat_input_source. Allocates a row or a whole turned picture. */
+/* Writes a picture's rows to a network's input, as floats or as quantized values. Called by
+ * api/model.c and api/packing/observe.c; api/footprint.c predicts its memory. The executor requests
+ * rows through struct mafat_input_source. Allocates a row or a whole turned picture. */
 #include "runner/image/input.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ int mafat_input_picture_open(struct mafat_picture_input *p, struct mafat_image *
   return p->whole ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "out of memory for a turned picture");
 }
 
-/* Decodes all rows at once, into the arena or into p->whole. */
+/* Decodes all rows, into the arena or into p->whole. */
 static int read_whole(struct mafat_picture_input *p, float *pixels, size_t stride,
                       struct mafat_diagnostic *d)
 {

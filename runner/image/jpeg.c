@@ -1,13 +1,13 @@
 /* Decodes JPEG with libjpeg-turbo. Called by runner/image/image.c and frame.c through struct
- * mafat_image_decoder_ops. libjpeg reports errors by a callback that must not return (longjmp), so
- * every call that can fail goes through guarded(). */
+ * mafat_image_decoder_ops. Allocates through libjpeg. libjpeg reports errors by a callback that
+ * must not return (longjmp), so every call that can fail goes through guarded(). */
 #include <stdlib.h>
 
 #include "runner/image/decoder.h"
 
 enum { MAX_COMPONENTS = 4 };
 
-/* Parameters of libjpeg's memory use. */
+/* Parameters that determine libjpeg's memory use. */
 struct jpeg_frame {
   int width, height, n_components;
   int h[MAX_COMPONENTS], v[MAX_COMPONENTS]; /* sampling factors */
@@ -20,8 +20,8 @@ static size_t round_up(size_t n, size_t unit)
   return (n + unit - 1) / unit * unit;
 }
 
-/* Returns the largest denominator that keeps both sides at least as long as asked. Only powers of
- * two save work in libjpeg. */
+/* Returns the largest scale denominator with which both sides are at least the given ones. Only
+ * powers of two save work in libjpeg. */
 static int most_shrunk(int width, int height, int least_width, int least_height)
 {
   for (int n = 8; n > 1; n /= 2)
@@ -29,8 +29,8 @@ static int most_shrunk(int width, int height, int least_width, int least_height)
   return 1;
 }
 
-/* Returns the pixels per side that component i makes of a block. If the others are shrunk, it may
- * not need upsampling. */
+/* Returns the side in pixels to which a block of component i is decoded. If the picture is shrunk,
+ * a subsampled component may be decoded larger instead of being upsampled. */
 static size_t block_side(const struct jpeg_frame *f, int i, size_t h_max, size_t v_max)
 {
   enum { BLOCK = 8 };
@@ -41,8 +41,7 @@ static size_t block_side(const struct jpeg_frame *f, int i, size_t h_max, size_t
   return side;
 }
 
-/* Returns an upper bound of libjpeg's heap. Below 2^42: at most 65535 blocks per side, 8192 + 4
- * wide, 128 bytes each, four components. */
+/* Returns an upper bound of libjpeg's heap, below 2^42. */
 static uint64_t frame_bytes(const struct jpeg_frame *f)
 {
   /* Huffman, colour and range tables, and slack of the pools: at most 27 kB, measured over 2000
@@ -156,8 +155,9 @@ static void on_error(j_common_ptr cinfo)
   give_up(jpeg, code);
 }
 
-/* After data that ends early or is invalid, libjpeg continues with invented pixels and a warning.
- * Here, these warnings are errors. Other warnings cost no pixels, such as bytes between markers. */
+/* If data ends early or is invalid, libjpeg warns and continues with invented pixels. These
+ * warnings are errors here. Others, such as bytes between markers, change no pixels and are
+ * ignored. */
 static void on_message(j_common_ptr cinfo, int level)
 {
   if (level >= 0) return;
@@ -170,8 +170,8 @@ static void on_message(j_common_ptr cinfo, int level)
   }
 }
 
-/* Limits scans: a few bytes of a progressive file can be a scan, and every scan passes over the
- * whole picture. Encoders write about ten. */
+/* Limits the number of scans: a scan of a progressive file can have a few bytes, but libjpeg goes
+ * through the whole picture for each. Encoders write about ten. */
 static void on_progress(j_common_ptr cinfo)
 {
   enum { MAX_SCANS = 500 };
@@ -184,8 +184,8 @@ static void on_progress(j_common_ptr cinfo)
   give_up(jpeg, MAFAT_EUNSUPPORTED);
 }
 
-/* Runs a step that calls libjpeg. A step owns nothing: everything it allocates belongs to libjpeg
- * or to *jpeg. */
+/* Runs a step that calls libjpeg; returns its error code. A step may be left by longjmp, so
+ * everything that it allocates belongs to libjpeg or to *jpeg. */
 static int guarded(struct jpeg *jpeg, void (*step)(struct jpeg *),
                    struct mafat_diagnostic *d)
 {
@@ -243,7 +243,7 @@ static unsigned take_byte(j_decompress_ptr cinfo)
   return *cinfo->src->next_input_byte++;
 }
 
-/* Only the first APP1 segment counts, whatever it contains, as in OpenCV and so in Darknet. */
+/* Reads the EXIF orientation, only from the first APP1 segment, as OpenCV and so Darknet does. */
 static boolean on_app1(j_decompress_ptr cinfo)
 {
   enum { LENGTH_BYTES = 2, EXIF_NAME_BYTES = 6 };

@@ -22,7 +22,7 @@ static int read_beginning(const char *path, char *bytes, size_t *n, struct mafat
   return MAFAT_OK;
 }
 
-/* Compares shapes, ignoring leading dimensions of 1. */
+/* True if the shapes are equal, apart from leading dimensions of 1. */
 static bool is_of_view(const struct mafat_view *view, const struct mafat_npy *npy)
 {
   int first = 0, found = 0;

@@ -1,5 +1,5 @@
-/* Names the formats that no decoder here reads. Called by image.c when a file is none that it
- * reads. */
+/* Table of the formats that no decoder here reads, and their error message. Called by image.c if a
+ * file has no format that it can read. */
 #include "runner/image/other_format.h"
 
 #include <string.h>

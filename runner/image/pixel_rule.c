@@ -2,8 +2,8 @@
  * Works in place; allocates nothing. */
 #include "runner/image/pixel_rule.h"
 
-/* A scale of 1 / 255 as a float is treated as division by 255. They differ at most in the last bit,
- * and users who write it mean that. */
+/* Treats a scale of 1 / 255, which is rounded to a float, as division by 255. Results differ at
+ * most in the last bit, and division is what users mean. */
 bool mafat_pixel_rule_is_plain(const struct mafat_pixel_rule *r)
 {
   if (r->swapped) return false;
@@ -35,7 +35,7 @@ static void swap(float *pixels, int n, size_t stride)
   }
 }
 
-/* Floats per step: a multiple of whole pixels and of vectors. */
+/* Floats per step: a multiple of 1 and 3 channels, and of 4 vector lanes. */
 enum { RUN = 12 };
 
 static void apply_run(const struct mafat_pixel_rule *r, float *restrict pixels, size_t n,

@@ -1,6 +1,6 @@
-/* Decodes a picture that is already in memory as rows of interleaved bytes. Called by
- * runner/image/image.c through struct mafat_image_decoder_ops. Gives the same input as a PPM or PGM
- * file of the same bytes. */
+/* "Decodes" a picture that is in memory as rows of interleaved bytes. Called by
+ * runner/image/image.c through struct mafat_image_decoder_ops. Returns the same rows as a PPM or
+ * PGM file of the same bytes. Allocates one struct; reads the caller's bytes. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,14 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Compares in float like Darknet. Darknet's products are int; here they need 64 bits for large
- * pictures. */
+/* True if the picture is wider, in proportion, than the input. Compares in float like Darknet. */
 static bool is_wider(const struct mafat_placement *p)
 {
   return (float)p->in_w / (float)p->picture_w < (float)p->in_h / (float)p->picture_h;
 }
 
-/* Computes the other side. Rounding in the comparison must not push it past the input's edge. */
+/* One side is that of the input; computes the other one. Products need 64 bits for large pictures,
+ * where Darknet's int would overflow. Clamps, because is_wider rounds and may choose the wrong
+ * side. */
 static void fit_inside(struct mafat_placement *p)
 {
   if (is_wider(p)) p->h = (int)((int64_t)p->picture_h * p->in_w / p->picture_w);
@@ -21,7 +22,8 @@ static void fit_inside(struct mafat_placement *p)
   if (p->h > p->in_h) p->h = p->in_h;
 }
 
-/* Clamps the side so that it fits an int for extreme proportions. */
+/* Returns a side of a picture that covers the input. Clamps it to fit an int, for extreme
+ * proportions. */
 static int side_outside(int picture, int in, int picture_other, int in_other)
 {
   enum { MOST = 1 << 30 };

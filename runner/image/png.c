@@ -1,6 +1,6 @@
 /* Decodes PNG with libpng. Called by runner/image/image.c through struct mafat_image_decoder_ops.
- * libpng reports errors by a callback that must not return (longjmp), so every call that can fail
- * goes through guarded(). */
+ * Allocates, also through libpng. libpng reports errors by a callback that must not return
+ * (longjmp), so every call that can fail goes through guarded(). */
 #include <stdlib.h>
 
 #include "runner/image/decoder.h"
@@ -63,7 +63,7 @@ static void on_warning(png_structp p, png_const_charp reason)
   (void)p, (void)reason;
 }
 
-/* Records a failed allocation: libpng reports no error code. */
+/* Allocates for libpng, and records failures, because libpng reports no error code. */
 static png_voidp allocate(png_structp p, png_alloc_size_t bytes)
 {
   struct png *png = png_get_mem_ptr(p);
@@ -78,8 +78,8 @@ static void release(png_structp p, png_voidp block)
   free(block);
 }
 
-/* Runs a step that calls libpng. A step owns nothing: everything it allocates belongs to libpng or
- * to *png. */
+/* Runs a step that calls libpng; returns its error code. A step may be left by longjmp, so
+ * everything that it allocates belongs to libpng or to *png. */
 static int guarded(struct png *png, void (*step)(struct png *),
                    struct mafat_diagnostic *d)
 {
@@ -122,12 +122,12 @@ static void read_bytes(png_structp p, png_bytep bytes, size_t n)
   }
 }
 
-/* Finds the orientation before decoding: an eXIf chunk may follow the pixels, too late for a reader
- * of rows. Steps over all chunks, with a read of 8 bytes each. */
+/* Finds the orientation before decoding, because its eXIf chunk may be after the pixels. Goes
+ * through all chunks, reading 8 bytes of each. */
 static int find_orientation(const struct mafat_image_source *source)
 {
   enum { SIGNATURE_BYTES = 8, HEAD_BYTES = 8, CRC_BYTES = 4 };
-  /* already read ahead, and needed next */
+  /* kept: bytes at the beginning that stay in the page cache, because they are needed next */
   off_t at = SIGNATURE_BYTES, kept = MAFAT_IMAGE_FILE_WINDOW / 2;
   uint8_t head[HEAD_BYTES];
   int orientation = 1;
@@ -148,7 +148,7 @@ static int find_orientation(const struct mafat_image_source *source)
 
 static void read_header(struct png *png)
 {
-  /* Chunks that libpng would store or inflate needlessly. */
+  /* chunks that libpng would store or inflate, but that are not needed */
   static const png_byte ignored[] = "bKGD\0eXIf\0hIST\0iCCP\0iTXt\0oFFs\0pCAL\0sCAL\0"
                                     "sPLT\0tEXt\0tIME\0zTXt";
   png->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, png, on_error, on_warning,
@@ -164,7 +164,7 @@ static void read_header(struct png *png)
   png_read_info(png->png, png->info);
 }
 
-/* Same transformations in the same order as OpenCV. */
+/* Starts decoding, with the same transformations in the same order as OpenCV. */
 static void start(struct png *png)
 {
   png_structp p = png->png;

@@ -1,6 +1,6 @@
 /* Decodes PPM and PGM, plain (P2, P3) and raw (P5, P6), like OpenCV 4.6: only plain samples of up
  * to 8 bits are scaled by maxval. Called by runner/image/image.c through struct
- * mafat_image_decoder_ops. */
+ * mafat_image_decoder_ops. Allocates one struct. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -53,8 +53,8 @@ static int fail_at(const struct mafat_image_decoder *base, int c,
                     base->name, base->format, (unsigned)c, at - 1);
 }
 
-/* Reads a decimal number after white space and comments, and the one byte after it. Returns an
- * error code; numbers above INT_MAX become INT_MAX. */
+/* Skips white space and comments, and reads a decimal number and the byte after it. Returns an
+ * error code. Numbers above INT_MAX become INT_MAX. */
 static int read_number(const struct mafat_image_decoder *base, int *value,
                        struct mafat_diagnostic *d)
 {

@@ -1,5 +1,5 @@
 /* Reads a file of raw elements or a .npy file as the input of a run. Called by api/inputs.c and
- * api/model.c; api/footprint.c asks for its memory. The executor pulls rows through struct
+ * api/model.c; api/footprint.c predicts its memory. The executor requests rows through struct
  * mafat_input_source. Maps buffers, and reads ahead asynchronously (runner/weights/reads.h). */
 #include "runner/image/raw_input.h"
 
@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 
 enum {
-  /* Buffer bytes if the band's rows can be chosen: two bands of 608 x 608 x 3 then have 16 rows
-   * each, and a read has 40 KB. */
+  /* bytes of all buffers: for 608 x 608 x 3 floats, two bands then have 16 rows each, and a read
+   * has 40 KB */
   ROOM = 256 << 10,
-  /* for a file of floats into an 8-bit input: rare, but all predictions for files would include
-   * it */
+  /* the same for floats that are read into an 8-bit input: small, because it is rare, but all
+   * predictions include it */
   NUMBERS_ROOM = 64 << 10,
   READS_BYTES = 32 << 10 /* records of the reads, in this process and in the kernel */
 };
@@ -112,7 +112,7 @@ static size_t bytes_of_type(const struct mafat_file_order *order, enum mafat_dty
   return memory_bytes(&r) + READS_BYTES;
 }
 
-/* A .npy file may have floats for a quantized input, so the larger need counts. */
+/* Returns the larger of two sizes, because a .npy file may have floats for a quantized input. */
 size_t mafat_raw_input_bytes(const struct mafat_file_order *order)
 {
   size_t own = bytes_of_type(order, order->type), floats = bytes_of_type(order, MAFAT_F32);
@@ -189,7 +189,7 @@ static void give_memory_back(struct mafat_raw_input *r)
 
 static int take_memory(struct mafat_raw_input *r, struct mafat_diagnostic *d)
 {
-  /* the last file had another type */
+  /* memory kept from a file of another type has the wrong size */
   if (r->memory != MAP_FAILED && r->memory_bytes != memory_bytes(r)) give_memory_back(r);
   r->memory_bytes = memory_bytes(r);
   if (r->memory == MAP_FAILED)
@@ -267,7 +267,7 @@ static int submit(struct mafat_raw_input *r, struct mafat_diagnostic *d)
   return code;
 }
 
-/* Submits as many reads as there are buffers, then waits for this one. */
+/* Submits as many reads as there are free buffers, then waits for read `number`. */
 static int await(struct mafat_raw_input *r, long long number, struct mafat_diagnostic *d)
 {
   long long n = (long long)((r->order->rows + r->band_rows - 1) / r->band_rows) * n_groups(r);
@@ -280,7 +280,7 @@ static int await(struct mafat_raw_input *r, long long number, struct mafat_diagn
   return code;
 }
 
-/* The row may be unaligned. */
+/* Returns element i of a row, which may be unaligned, as a float. */
 static float integer_value(const char *row, size_t i, enum mafat_dtype type)
 {
   int32_t narrow;
@@ -290,7 +290,7 @@ static float integer_value(const char *row, size_t i, enum mafat_dtype type)
   return type == MAFAT_I64 ? (float)wide : (float)narrow;
 }
 
-/* Converts a row of a plane to floats. Integers of more than 24 bits are rounded. */
+/* Returns a row of a plane as floats. Integers of more than 24 bits are rounded. */
 static const float *row_of_floats(const struct mafat_raw_input *r, const char *row)
 {
   float *floats = (float *)(r->memory + places_bytes(r));
@@ -299,8 +299,8 @@ static const float *row_of_floats(const struct mafat_raw_input *r, const char *r
   return floats;
 }
 
-/* Copies rows of the map from a band that begins with row `first`, or from the file's only row if
- * that holds all. */
+/* Copies rows of the map from a band that begins with row `first`. If the file has a single row
+ * with all of the map, copies them from that. */
 static void take_floats(const struct mafat_raw_input *r, struct mafat_executor *e, int plane,
                         struct mafat_span rows, const char *bytes, int first)
 {

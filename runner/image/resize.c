@@ -3,9 +3,8 @@
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 
-/* An axis with one output pixel takes the last input pixel, so its scale is unused; Darknet does so
- * for columns, but divides by zero for rows. An axis with no output pixels leaves the input
- * grey. */
+/* With one output pixel, that is the last input pixel, and the scale is not used. Darknet does so
+ * for columns, but divides by zero for rows. Without output pixels the input is all padding. */
 struct mafat_image_axis mafat_image_axis_make(int from, int to, int at, int in)
 {
   struct mafat_image_axis axis = {from, to, at < 0 ? -at : 0, to < in ? to : in, 0};
@@ -34,9 +33,9 @@ struct mafat_resample_tap mafat_image_column_tap(const struct mafat_image_axis *
   return tap_between(axis, i);
 }
 
-/* Darknet gives the last output row no second input row. If rounding places it slightly above the
- * last input row, it is almost black: weights 0.0001 and 0. Networks were trained and are compared
- * on such inputs, so this is kept. */
+/* The last output row has no second input row, as in Darknet. If rounding puts its position
+ * slightly before the last input row, the weights are for example 0.0001 and 0, and the row is
+ * almost black. This is kept, because networks were trained on it. */
 struct mafat_resample_tap mafat_image_row_tap(const struct mafat_image_axis *axis, int i)
 {
   if (axis->to == 1) return tap_at_last(axis);

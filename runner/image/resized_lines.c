@@ -1,10 +1,11 @@
-/* Resamples lines of a picture in segments, each of as many pixels as fit a kernel's buffer. Called
- * by runner/image/image.c. Allocates nothing; calls the kernels of runner/kernels. */
+/* Resamples lines of a picture in segments of as many pixels as fit a kernel's buffer. Called by
+ * runner/image/image.c. Allocates nothing; calls the kernels of runner/kernels. */
 #include "runner/image/decoder.h"
 #include "runner/kernels/frame_rows.h"
 
 #include <string.h>
 
+/* Returns the output pixels whose input fits the buffer. */
 static int pixels_at_once(const struct mafat_image_across *across)
 {
   enum { ENDS = 4 }; /* neighbours at both ends, and rounding */
@@ -13,8 +14,8 @@ static int pixels_at_once(const struct mafat_image_across *across)
   return axis->scale * (float)axis->n <= most ? axis->n : 1 + (int)(most / axis->scale);
 }
 
-/* Finds the range of stored bytes that the taps read. Taps are monotonic, except that the last may
- * reach less far than the one before (mafat_image_row_tap). */
+/* Sets the range of stored bytes that the taps read. Positions of taps are monotonic, except that
+ * the last one's second pixel may be before that of the tap before it (mafat_image_row_tap). */
 static void find_bytes(struct mafat_resample_call *c)
 {
   const struct mafat_resample_tap *head = c->taps, *tail = c->taps + c->n_pixels - 1,
@@ -107,7 +108,7 @@ bool mafat_image_plane_taps(struct mafat_plane_taps *planes, const struct mafat_
   return true;
 }
 
-/* Returns groups of MAFAT_PLANE_PIXELS pixels in a plane's line. */
+/* Returns the number of groups of MAFAT_PLANE_PIXELS pixels in a plane's line. */
 static int eights(int n)
 {
   return (n + MAFAT_PLANE_PIXELS - 1) / MAFAT_PLANE_PIXELS;

@@ -29,9 +29,9 @@ static void take_bytes(struct mafat_image_source *source, ssize_t got)
   source->left = (size_t)got;
 }
 
-/* Reads bytes that are already in the page cache, so that it does not grow: 1; 0 at the end of the
- * file; -1 if they are not cached, or unknown. Linux 5.9 and 5.10 may return 0 before the end
- * (readv(2)). */
+/* Reads bytes only if they are in the page cache, so that the cache does not grow. Returns 1; 0 at
+ * the end of the file; -1 if they are not cached, or that is unknown. (preadv2 of Linux 5.9 and
+ * 5.10 may return 0 before the end.) */
 static int fill_from_cache(struct mafat_image_source *source)
 {
 #ifdef RWF_NOWAIT
@@ -51,8 +51,8 @@ static bool is_large(const struct mafat_image_source *source)
   return source->opened.known && source->opened.bytes > (uint64_t)source->window;
 }
 
-/* Reads ahead in small steps and drops pages after use. Otherwise the pages that we bring in, and
- * the kernel's read-ahead of megabytes, would fill the cgroup. Small files stay cached. */
+/* Reads ahead in small steps and drops pages after use. Otherwise the pages that we read, and the
+ * kernel's read-ahead of megabytes, would fill the cgroup. Small files stay cached. */
 static void mind_page_cache(struct mafat_image_source *source)
 {
   off_t piece = source->window / 4; /* two quarters are ahead of the reader, one is after it */
@@ -63,8 +63,8 @@ static void mind_page_cache(struct mafat_image_source *source)
     posix_fadvise(source->fd, source->asked, end - source->asked, POSIX_FADV_WILLNEED);
     source->asked = end;
   }
-  /* More often than once per quarter: pages held by others, or in larger folios, stay until the
-   * next time. */
+  /* Drops more often than once per quarter, because pages in use by others, or in larger folios,
+   * stay until the next time. */
   if (!is_large(source) || source->position - source->dropped < piece / 2) return;
   posix_fadvise(source->fd, source->ours, source->position - source->ours, POSIX_FADV_DONTNEED);
   source->dropped = source->position;
@@ -116,8 +116,8 @@ bool mafat_image_source_changed(const struct mafat_image_source *source)
   return !mafat_file_state_same(&now, &source->opened);
 }
 
-/* A TIFF structure, read in place a few bytes at a time: EXIF may have 64 kB, and only one number
- * is needed. */
+/* A TIFF structure in a file. A few bytes at a time are read, because EXIF may have 64 kB and only
+ * one number is needed. */
 struct tiff {
   int fd;
   off_t offset;

@@ -326,8 +326,8 @@ static size_t touch_gap(void)
  * because a call would touch more. */
 MAFAT_PART(opening) static __attribute__((noinline)) uintptr_t touch_below(size_t bytes)
 {
-  volatile char capacity[MAFAT_PROCESS_STACK + STACK_GAP];
-  volatile char *end = capacity + sizeof capacity;
+  volatile char stack[MAFAT_PROCESS_STACK + STACK_GAP];
+  volatile char *end = stack + sizeof stack;
   for (size_t i = 1; i < bytes; i += 1024) end[-(ptrdiff_t)i] = 0;
   end[-(ptrdiff_t)bytes] = 0;
   return (uintptr_t)end - bytes;

@@ -501,7 +501,7 @@ START_TEST(test_pixels_that_are_no_picture_are_refused)
       {4, -1, 3, STRIDE, "found 4x-1"},
       {4, 4, 2, STRIDE, "expected 1, 3 or 4 channels, found 2"},
       {50, 4, 3, 149, "expected at least 150 bytes from row to row, found 149"},
-      {4, 2, 3, SIZE_MAX, "expected rows that lie in memory, found 2"},
+      {4, 2, 3, SIZE_MAX, "expected rows within memory, found 2"},
       {(1 << 20) + 1, 1, 1, 1 << 21, "at most 1048576 pixels to a side"},
   };
   struct test_model_files f = test_model_files(two_heads, 1),

@@ -200,8 +200,8 @@ static void go_on(const struct conv *c, struct mafat_integer_conv_call *call,
 }
 
 /* Kernels sort a panel's weights once, and use the result for all rows of the step. Sets the memory
- * for these results, `capacity`, for as many panels of layer `index` as fit. */
-static void make_sorted_room(struct conv *c, int index, uint16_t *capacity)
+ * for these results, `memory`, for as many panels of layer `index` as fit. */
+static void make_sorted_room(struct conv *c, int index, uint16_t *memory)
 {
   const struct mafat_conv *common = &c->common;
   const struct mafat_layer *l = &common->worker->tensors->network->layers[index];
@@ -210,10 +210,10 @@ static void make_sorted_room(struct conv *c, int index, uint16_t *capacity)
   if (mafat_span_size(common->box.y) * mafat_span_size(common->box.x) < SORTED_PIXELS ||
       quads > MAFAT_SORTED_ROOM / 4)
     return;
-  c->sorted = capacity;
+  c->sorted = memory;
   c->sorted_capacity = SORTED_OF_PANEL + SORTED_OF_QUAD * (int)quads;
   c->n_sorted = mafat_min(MAFAT_SORTED_ROOM / c->sorted_capacity, mafat_conv_n_panels(common));
-  for (int p = 0; p < c->n_sorted; p++) capacity[p * c->sorted_capacity] = 0;
+  for (int p = 0; p < c->n_sorted; p++) memory[p * c->sorted_capacity] = 0;
 }
 
 /* Sets the common fields of calls for layer `index`. */
@@ -275,11 +275,11 @@ static void run_ordinary(struct conv *c)
 {
   struct mafat_conv *common = &c->common;
   struct mafat_conv_block block;
-  uint16_t capacity[MAFAT_SORTED_ROOM];
+  uint16_t sorted_memory[MAFAT_SORTED_ROOM];
   struct mafat_integer_input_sums input_sums;
   struct mafat_integer_runs runs;
   struct mafat_integer_conv_call call;
-  make_sorted_room(c, common->index, capacity);
+  make_sorted_room(c, common->index, sorted_memory);
   c->input_sums = &input_sums;
   c->runs = &runs;
   c->call = &call;
@@ -457,11 +457,11 @@ static void run_pointwise_rows(struct conv *c, struct mafat_span rows)
 static void run_separable(struct conv *c)
 {
   struct mafat_conv_block block;
-  uint16_t capacity[MAFAT_SORTED_ROOM];
+  uint16_t sorted_memory[MAFAT_SORTED_ROOM];
   struct mafat_integer_input_sums input_sums;
   struct mafat_integer_runs runs;
   struct mafat_integer_conv_call call;
-  make_sorted_room(c, c->common.pointwise, capacity);
+  make_sorted_room(c, c->common.pointwise, sorted_memory);
   c->input_sums = &input_sums;
   c->runs = &runs;
   c->call = &call;

@@ -1,6 +1,7 @@
 /* Copies elements of quantized maps to other positions, after filling the output: whole pixels if
  * channels stay contiguous; else runs of bytes; single bytes if the part reads outside the map.
- * Called by the executor through the table in kinds.c, and by split.c. Allocates nothing. */
+ * Called by the executor through the table in kinds.c, and by runner/engine/kinds/split.c.
+ * Allocates nothing. */
 #include "runner/engine/kinds/rearrange.h"
 #include "runner/engine/kinds/integer/integer.h"
 
