@@ -10,9 +10,9 @@
 
 #include <stdint.h>
 
-/* e^x within 2 ulp for |x| <= 87; clamped beyond, so that no infinity arises. Computed as 2^n *
- * p(r) with x = n ln 2 + r, |r| <= ln 2 / 2. p is the Taylor polynomial of degree 7; its first
- * omitted term is below 6e-9. */
+/* e^x within 2 ulp for |x| <= 87; other x are clamped, so that no result is infinite. Computed as
+ * 2^n * p(r) with x = n ln 2 + r, |r| <= ln 2 / 2. p is the Taylor polynomial of degree 7; its
+ * first omitted term is below 6e-9. */
 static inline float exponential(float x)
 {
   x = x < 87.0f ? x : 87.0f;
@@ -44,7 +44,7 @@ static inline float logistic(float x)
 /* tanh(ln(1 + e^x)) = (e^2x + 2 e^x) / (e^2x + 2 e^x + 2) */
 static inline float mish(float x)
 {
-  float e = exponential(x < 20.0f ? x : 20.0f); /* beyond, the quotient is 1 in single precision */
+  float e = exponential(x < 20.0f ? x : 20.0f); /* for larger x the quotient is 1 as a float */
   float n = e * (e + 2.0f);
   return x * (n / (n + 2.0f));
 }
@@ -84,8 +84,7 @@ static inline float clip(float x, float least, float most)
 static inline float activate_scalar(float x, struct mafat_activating a)
 {
   switch (a.kind) {
-  /* Products are computed before the choice: inside it they might trap, and loops would stay
-   * scalar. */
+  /* products are computed before the choice, because compilers vectorize loops only then */
   case MAFAT_LEAKY: {
     float low = 0.1f * x;
     return x > 0.0f ? x : low;
@@ -127,12 +126,12 @@ static inline float activate_scalar(float x, struct mafat_activating a)
 
 /* ---- interleaved vectors ---- */
 
-/* Not for the one-lane reference level. Not on armv7, where vectors flush denormals but scalars do
- * not. */
+/* Not used by the reference level, which has one lane, and on armv7, where vectors flush denormals
+ * but scalars do not. */
 #if VECTOR_LANES > 1 && !defined __arm__
 
-/* Interleaves up to IN_STEP vectors. The operations of one vector depend on each other, and the
- * processor looks only so far ahead. Operations and bits are the same as above. */
+/* The operations of one vector depend on each other, so up to IN_STEP vectors are computed at the
+ * same time to use the processor better. Operations and bits are the same as above. */
 enum { IN_STEP = 4, HAS_STEPS = 1 };
 
 typedef int32_t vec_integers __attribute__((vector_size(sizeof(vec))));
@@ -211,7 +210,7 @@ INLINE void hard_sigmoids(vec *y, const int N)
   for (int i = 0; i < N; i++) y[i] = vec_mul(y[i], sixth);
 }
 
-/* Activates N vectors. For the three products x * f(x), y holds the factor f(x). */
+/* Activates N vectors. For the activations that are products x * f(x), y is the factor f(x). */
 INLINE void activate_step(float *x, const enum mafat_activation KIND, const int N)
 {
   const bool product = KIND == MAFAT_SWISH || KIND == MAFAT_MISH || KIND == MAFAT_HARD_SWISH;
@@ -231,8 +230,9 @@ INLINE void activate_step(float *x, const enum mafat_activation KIND, const int 
   }
 }
 
-/* Processes the rest of an array or a tile in balanced steps: five vectors are three and two,
- * because a partial step takes as long as a full one. */
+/* Activates n floats in steps of up to IN_STEP vectors. The last two steps are of nearly equal
+ * size, for example three and two, because a step with one vector takes as long as a full one.
+ * Returns n; 0 if n is less than a vector. */
 INLINE size_t activate_steps(float *x, size_t n, const enum mafat_activation KIND)
 {
   size_t left = n / VECTOR_LANES;
@@ -252,7 +252,7 @@ INLINE size_t activate_steps(float *x, size_t n, const enum mafat_activation KIN
   return n;
 }
 
-/* Activates the floats that fit steps; returns their number. */
+/* The same for an activation that is known only at run time; 0: it has no such version. */
 static inline size_t activate_in_step(float *x, size_t n, enum mafat_activation kind)
 {
   switch (kind) {
@@ -277,14 +277,15 @@ static inline size_t activate_in_step(float *x, size_t n, enum mafat_activation 
 
 #endif
 
-/* Cold, so that this short remainder is not vectorized. */
+/* Activates the few floats after the last vector. Marked cold, so that the loop is not
+ * vectorized. */
 static __attribute__((cold, noinline, unused)) void activate_few(float *x, size_t n,
                                                                  struct mafat_activating a)
 {
   for (size_t i = 0; i < n; i++) x[i] = activate_scalar(x[i], a);
 }
 
-/* The activation is a constant inside each loop, so that it vectorizes. */
+/* Activates n floats. The activation is constant in each loop, so that compilers vectorize it. */
 static void activate_array(float *x, size_t n, struct mafat_activating a)
 {
   const size_t done = activate_in_step(x, n, a.kind);

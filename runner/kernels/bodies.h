@@ -1,8 +1,8 @@
-/* All float kernels of one level: written once on vector.h, compiled per level. The including file
- * defines LEVEL_NAME, LEVEL_TABLE and LEVEL_VECTOR. It may define LEVEL_NARROW, a level of the same
- * class for calls with few filters. The executor's kinds (runner/engine/kinds) call them through
- * struct mafat_kernels (runner/kernels/kernels.h). Included by portable.c and the levels' sources
- * in x86 and arm. */
+/* All float kernels of one level. They are written once, with the operations of vector.h, and
+ * compiled for each level. The including file defines LEVEL_NAME, LEVEL_TABLE and LEVEL_VECTOR. It
+ * may define LEVEL_NARROW, a level of the same class for calls with few filters. The executor's
+ * kinds (runner/engine/kinds) call the kernels through struct mafat_kernels. Included by portable.c
+ * and the levels' sources in x86 and arm. */
 #include "runner/kernels/kernels.h"
 #include "runner/kernels/levels.h"
 #include "runner/kernels/vector.h"
@@ -11,7 +11,7 @@
 #include "runner/kernels/activation.h"
 #include "runner/kernels/finish.h"
 
-/* Places kernels that few networks need in the level's part of that name (runner/os/parts.def:
+/* Puts a kernel that few networks need into a program part of its own (runner/os/parts.def,
  * LEVEL). */
 #define LEVEL_PART(name) MAFAT_PART_ON_LINE(LEVEL_NAME "_" name, __LINE__)
 

@@ -1,39 +1,40 @@
-/* Direct convolution without im2col and without packed inputs. Included by bodies.h; called for
- * each step of a layer (runner/engine/kinds/conv_direct.c, dense.c, matmul.c). Reads rows and
- * writes the rows of outputs; allocates nothing.
+/* Kernel of direct convolution, without im2col and without packed inputs. Included by bodies.h;
+ * called for each step of a layer (runner/engine/kinds/conv_direct.c, dense.c, matmul.c). Reads
+ * input rows and writes output rows; allocates nothing.
  *
- * A tile of outputs stays in registers while it sums a slice of the taps. A slice is so short that
- * its weights stay in the first-level cache for all tiles. Between slices, partial sums are stored
- * where the outputs will be. */
+ * A tile of outputs stays in registers while a slice of the taps is summed. A slice is so short
+ * that its weights stay in the first-level cache for all tiles. Between slices, partial sums are
+ * stored in the outputs' memory. */
 #include "base/blocks.h"
 
 enum {
   SEGMENT_VECTORS = MAFAT_CHANNEL_BLOCK / VECTOR_LANES, /* vectors of 16 filters */
   TILE_VECTORS = VECTOR_SEGMENTS * SEGMENT_VECTORS,
-  /* stored together; with few registers pairs gain nothing */
+  /* vectors stored together; with few registers this is not faster */
   STORED_VECTORS = VECTOR_MANY_REGISTERS ? SEGMENT_VECTORS : 1,
   TILE_PIXELS = VECTOR_PIXELS,
   ALONE_VECTORS = TILE_VECTORS / 2,
   ALONE_PIXELS = VECTOR_PIXELS_ALONE, /* pixels of a tile of at most ALONE_VECTORS */
   MOST_PIXELS = TILE_PIXELS > ALONE_PIXELS ? TILE_PIXELS : ALONE_PIXELS,
-  SLICE_RUNS = 64, /* most runs */
+  SLICE_RUNS = 64, /* most runs in a slice */
   SLICE_KINDS = 3,
   AHEAD_TILES = 4,    /* least tiles for prefetching: fewer would prefetch as much as they read */
   AHEAD_PIXELS = 512, /* most pixels: with more, arithmetic outweighs waiting for weights */
-  POOLED_BYTES = 3584, /* sums on the stack; the stack's allowance is small */
+  POOLED_BYTES = 3584, /* sums on the stack, of which the library uses little (os/process.h) */
   POOLED_PIXEL = 2 * VECTOR_SEGMENTS * MAFAT_CHANNEL_BLOCK * (int)sizeof(float),
   POOLED_COLS = POOLED_BYTES / POOLED_PIXEL / TILE_PIXELS * TILE_PIXELS
 };
 
 _Static_assert(TILE_PIXELS % 2 == 0, "pooled pairs lie in one tile");
 
-/* A run is a sequence of contiguous taps. Several runs of one kind: */
+/* A run is a sequence of taps that are contiguous in the input. This describes n runs of one
+ * kind. */
 struct conv_runs {
-  int n, n_taps; /* runs; taps per run */
-  size_t step;   /* bytes between the inputs of neighbouring outputs */
+  int n, n_taps; /* runs; taps of each */
+  size_t step;   /* bytes from the inputs of an output to those of the next one */
 };
 
-/* Position in a sum: the next run, and the taps before it. */
+/* Position in a sum: the next run, and the number of taps before it. */
 struct conv_place {
   int block_slice, ky, kx;
   size_t taps;
@@ -54,24 +55,24 @@ struct conv_slice {
   bool start, finish, is_short, is_paired;
   const float *scale, *bias;
   struct mafat_activating activation;
-  /* tiles of a row: n_wide of wide_pixels, then n_narrow with one pixel less */
+  /* a row has n_wide tiles of wide_pixels pixels, then n_narrow tiles with one pixel less */
   int n_wide, wide_pixels, n_narrow;
   tile_function wide, narrow;
   /* current row: */
-  const char *in[SLICE_RUNS];     /* per run, at column 0 */
+  const char *in[SLICE_RUNS];     /* [run]: address at column 0 */
   const float *weights;          /* of the first run */
   float *out[VECTOR_SEGMENTS];   /* at column `col` */
   size_t pixel[VECTOR_SEGMENTS]; /* floats between pixels */
   int col;
-  /* weights of the next slice, prefetched by the tiles: n_ahead cache lines per run */
+  /* weights of the next slice, which the tiles prefetch: n_ahead cache lines for each run */
   const char *ahead, *ahead_end;
   int n_ahead;
 };
 
 #ifdef VECTOR_BY_LANE
-/* Adds n contiguous taps, a multiple of the lanes; pixels are `step` bytes apart. VECTOR_LANES taps
- * of a pixel are one load, and each multiply-add selects a lane. Weights are loaded one ahead,
- * because in-order cores wait for loads. */
+/* Adds n contiguous taps, a multiple of the lanes; pixels are `step` bytes apart. One load has
+ * VECTOR_LANES taps of a pixel, and each multiply-add selects a lane. Weights are loaded one
+ * multiply-add early, because in-order cores wait for loads. */
 INLINE const float *conv_lanes(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in, size_t step,
                                const float *w, const int width, int n, const int P, const int NV)
 {
@@ -101,7 +102,7 @@ INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in,
                              const int NV)
 {
   const int whole = n & -VECTOR_LANES;
-  (void)n_filters; /* a panel ends with a whole vector */
+  (void)n_filters; /* vectors of weights are never partial */
 #ifdef VECTOR_BY_TAPS
   if (P == 2 && NV == 4)
     w = whole ? vec_accumulate_taps(sum[0], sum[1], in, in + step, w, width, whole) : w;
@@ -150,8 +151,8 @@ INLINE void conv_tap(vec sum[MOST_PIXELS][TILE_VECTORS], const char *const *base
 }
 
 /* Adds n contiguous taps. A tap needs P broadcasts, NV weights and P * NV multiply-adds. Pixels are
- * `step` bytes apart. Five of them are reached from one base register with x86's scaled addresses
- * (0, 1, 2, 4 times step, and 1 times 3 * step), so any step takes three or four registers.
+ * `step` bytes apart. Five of them are addressed from one base register with x86's scaled addresses
+ * (0, 1, 2, 4 times step, and 1 times 3 * step), so that three or four registers are enough.
  *
  * For 1x1 convolutions a run has 16 taps, and narrow tiles are slower than wide ones: avx2 reaches
  * 90 % of peak with 6 pixels x 2 vectors, and 84 % with 4 x 2 (8 sums just cover a latency of 4 at
@@ -189,14 +190,14 @@ INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in,
 #ifndef VECTOR_SHORT_RUNS
 #define VECTOR_SHORT_RUNS 0
 #endif
-/* Least P * NV with code for short runs. Rows of 10, 20, 40 ... pixels use such tiles; code for
- * others would only be resident. */
+/* Least P * NV of tiles with special code for short runs. Rows of 10, 20, 40 ... pixels use these;
+ * code for smaller tiles would be resident, but rarely used. */
 enum { SHORT_TILE = 10 };
 #ifndef VECTOR_PAIRS
 #define VECTOR_PAIRS 0
 #endif
-/* True if vector v is complete. Only a tile's last vector may lack lanes; partial loads and stores
- * are slow. */
+/* True if all lanes of vector v are filters. Only a tile's last vector may be partial; partial
+ * loads and stores are slow. */
 INLINE bool is_whole(const struct conv_slice *c, const int v, const int NV)
 {
   return v + 1 < NV || c->n_filters >= NV * VECTOR_LANES;
@@ -258,8 +259,8 @@ INLINE void conv_store(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_sli
   }
 }
 
-/* Computes n neighbouring tiles of P pixels x NV vectors of filters. ONE: all runs are of one kind,
- * so steps are known before the first tile. */
+/* Adds the slice to n neighboring tiles of P pixels x NV vectors of filters. ONE: all runs are of
+ * one kind, so steps are known before the first tile. */
 INLINE void conv_tiles(struct conv_slice *c, int n, const int P, const int NV, const bool ONE)
 {
   const int width = c->width, n_filters = c->n_filters, n_ahead = c->n_ahead,
@@ -293,8 +294,8 @@ INLINE void conv_tiles(struct conv_slice *c, int n, const int P, const int NV, c
 }
 
 #if VECTOR_SHORT_RUNS
-/* Like conv_tiles for short sums that start and finish here, with runs of TAPS taps. With few taps,
- * loop counting and case distinctions would take as long as the sums. */
+/* Like conv_tiles, for sums that start and finish in this slice, with runs of TAPS taps. With so
+ * few taps, loop counters and conditions would take as long as the sums. */
 #define SHORT_TAP(TAP) /* unrolled by hand: compilers that do not unroll the loop have no constant \
                           for an address that must be one */ \
   if (TAP < TAPS) conv_tap(sum, base, step, step3, w, NV *VECTOR_LANES, TAP, P, NV), w += width
@@ -364,8 +365,8 @@ INLINE void conv_short(struct conv_slice *c, int n, const int P, const int NV)
 #endif
 
 #if VECTOR_PAIRS
-/* P pairs of pixels, two per vector, with four filters each. `alone`: the last pair is one pixel
- * twice. */
+/* Computes P pairs of pixels with four filters each; a vector has both pixels of a pair. `alone`:
+ * the last pair has one pixel, twice. */
 INLINE void conv_pair_tile(const struct conv_slice *c, int col, bool alone, const int P)
 {
   const size_t step = c->kinds[0].step, pixel = c->pixel[0], next = alone ? 0 : 1;
@@ -409,7 +410,7 @@ static void conv_paired_row(const struct conv_slice *c, int n_cols)
 static void conv_paired_row(const struct conv_slice *c, int n_cols) { (void)c, (void)n_cols; }
 #endif
 
-/* True for sums that start and finish here, with runs of one kind. */
+/* True for sums that start and finish in this slice and have runs of one kind. */
 static bool is_simple(const struct conv_slice *c)
 {
   return c->start && c->finish && c->n_kinds == 1 && c->n_ahead == 0 && is_usual(&c->activation);
@@ -499,8 +500,8 @@ static bool is_connected(const struct mafat_conv_call *c)
   return c->n_rows * c->n_cols == 1 && !c->pool;
 }
 
-/* Returns the taps of a slice. With pooling it is twice as long, because fewer tiles share its
- * overhead. */
+/* Returns the taps of a slice. With pooling a slice is twice as long, because its overhead is
+ * shared by fewer tiles. */
 static size_t slice_taps(const struct mafat_conv_call *c)
 {
   if (is_connected(c)) return (size_t)SLICE_RUNS * MAFAT_CHANNEL_BLOCK;
@@ -568,10 +569,10 @@ static void choose_tiles(struct conv_slice *s, int n_cols)
   s->wide = s->n_wide ? tiles[vectors - 1][pixels] : NULL;
 }
 
-/* Chooses how much of the next slice's weights to prefetch. In late layers, weights come from
- * memory and the first tiles of a slice would wait for them; a few lines at a time arrive during
- * the slice before. With one output pixel, weights are all that is awaited: tiles that skip every
- * other line keep the processor from prefetching by itself. */
+/* Chooses how many lines of the next slice's weights each tile prefetches. In late layers, weights
+ * come from memory, and the first tiles of a slice would wait for them. With one output pixel, all
+ * the time is spent waiting for weights; if a tile has only some of the panel's filters, it skips
+ * lines, so that the processor does not prefetch by itself. */
 static void choose_ahead(struct conv_slice *s, const struct mafat_conv_call *c,
                          const struct conv_area *area, int n_parts)
 {
@@ -603,8 +604,9 @@ static void run_row(struct conv_slice *s, int col, int n_cols)
   s->narrow(s, s->n_narrow);
 }
 
-/* Adds the slice to the sums of n segments in all rows of the area. `first` is the first segment's
- * filter in the panel; the call has n_parts such parts. */
+/* Adds the slice to the sums of n segments in all rows of the area. `first`: the first segment's
+ * first filter in the panel. n_parts: number of times that the call does this for other
+ * segments. */
 static void conv_filters(struct conv_slice *s, const struct mafat_conv_call *c,
                          const struct conv_area *area, const struct mafat_conv_segment *segments,
                          int n, int first, int n_parts)
@@ -624,8 +626,8 @@ static void conv_filters(struct conv_slice *s, const struct mafat_conv_call *c,
   }
 }
 
-/* Computes an area's sums slice by slice, so that a slice's input serves all filters. `s` keeps its
- * runs from area to area if one slice covers all taps. */
+/* Computes an area's sums slice by slice, so that a slice's input is used for all filters while it
+ * is cached. If one slice has all taps, its runs in `s` are used for all areas. */
 static void conv_area(struct conv_slice *s, const struct mafat_conv_call *c,
                       const struct conv_area *area, const struct mafat_conv_segment *segments,
                       int n_segments, int first)
@@ -643,8 +645,8 @@ static void conv_area(struct conv_slice *s, const struct mafat_conv_call *c,
   } while (at.block_slice < c->n_block_slices);
 }
 
-/* Computes and pools one tile's filters in all rows: two rows at a time, in strips that fit the
- * stack. */
+/* Computes and pools the filters of some segments in all rows: two rows at a time, in strips of
+ * columns whose sums fit on the stack. */
 static void conv_pooled(struct conv_slice *slice, const struct mafat_conv_call *c,
                         const struct mafat_conv_segment *segments, int n_segments, int first)
 {
@@ -692,7 +694,7 @@ static void conv_panel(const struct mafat_conv_call *c)
 }
 
 #ifdef LEVEL_NARROW
-/* The last segment uses the narrow level if it has few filters. */
+/* Computes a call. If the last segment has few filters, the narrow level computes it. */
 static void conv(const struct mafat_conv_call *c)
 {
   const int last = c->n_segments - 1;

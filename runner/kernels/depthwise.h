@@ -1,10 +1,10 @@
-/* Depthwise convolution of floats: each channel separately, in vectors of channels. Included by
- * bodies.h; called by runner/engine/kinds/conv_depthwise.c. */
+/* Kernel of depthwise convolution of floats: each channel separately, in vectors of channels.
+ * Included by bodies.h; called by runner/engine/kinds/conv_depthwise.c. */
 
 enum {
-  /* Outputs in a tile: enough sums to hide the latency of a multiply-add, with registers left for
-   * five weights and an input. DEPTHWISE_MOST is for 10, 20, 26 ... columns, where a few wider
-   * tiles leave no rest. */
+  /* outputs in a tile: enough sums to hide the latency of a multiply-add, with registers left for
+   * five weights and an input. Some tiles have DEPTHWISE_MOST outputs, if fewer tiles are then
+   * needed, as for 10, 20, 26 ... columns */
   DEPTHWISE_PIXELS = 8,
   DEPTHWISE_MOST = 10,
   DEPTHWISE_SIZE = 5, /* largest usual window */
@@ -12,7 +12,7 @@ enum {
   DEPTHWISE_VECTORS = VECTOR_MANY_REGISTERS ? 2 : 1
 };
 
-/* Finishes and stores P sums of NV vectors; n: lanes of each. */
+/* Finishes and stores P sums of NV vectors with n lanes each. */
 INLINE void finish_outputs(const struct mafat_depthwise_call *c, int row, int col, int v,
                            const int n, const int P, const int NV, vec *sum)
 {
@@ -65,7 +65,7 @@ INLINE void depthwise_taps(vec *sum, const char *in, size_t pixel, const float *
   vec weights[DEPTHWISE_SIZE * DEPTHWISE_VECTORS], x[DEPTHWISE_VECTORS];
 #pragma GCC unroll 5
   for (int kx = 0; kx < SIZE; kx++, w += width) {
-    if (NV > 1) OPAQUE(w); /* two vectors become one load if the address is in a register */
+    if (NV > 1) OPAQUE(w); /* compilers combine two loads if the address is in a register */
 #pragma GCC unroll 2
     for (int v = 0; v < NV; v++) weights[kx * NV + v] = vec_load_n(w + v * VECTOR_LANES, n);
   }
@@ -74,7 +74,7 @@ INLINE void depthwise_taps(vec *sum, const char *in, size_t pixel, const float *
     if (NV > 1) OPAQUE(in);
 #pragma GCC unroll 2
     for (int v = 0; v < NV; v++) x[v] = vec_load_n((const float *)in + v * VECTOR_LANES, n);
-    if (NV == 1) OPAQUE(in); /* otherwise it would be loaded for each sum */
+    if (NV == 1) OPAQUE(in); /* otherwise compilers load the input again for each sum */
 #pragma GCC unroll 5
     for (int kx = 0; kx < SIZE; kx++) {
       const int p = (i - kx) / STRIDE;
@@ -112,8 +112,8 @@ INLINE void depthwise_outputs(const struct mafat_depthwise_call *c, int row, int
   else depthwise_tile(c, row, col, v, n, P);
 }
 
-/* Returns the number of tiles with DEPTHWISE_MOST pixels that minimizes all tiles of a row. The
- * last tile may overlap the one before. */
+/* Returns how many tiles have DEPTHWISE_MOST pixels, so that the row has the fewest tiles. The last
+ * tile may overlap the one before. */
 LEVEL_PART("depthwise") static int widest_tiles(int n_cols)
 {
   int best = 0, fewest = mafat_divide_up(n_cols, DEPTHWISE_PIXELS);
@@ -126,8 +126,8 @@ LEVEL_PART("depthwise") static int widest_tiles(int n_cols)
   return best;
 }
 
-/* Computes outputs from column `col` on in tiles of P. The last tile may recompute some outputs:
- * one or two sums alone would take as long. Returns the next column. */
+/* Computes outputs from column `col` on in tiles of P. The last tile may recompute some outputs,
+ * because one or two outputs alone would take as long. Returns the next column. */
 INLINE int depthwise_tiles(const struct mafat_depthwise_call *c, int row, int col, int v,
                            const int n, const int P, const int NV, const int SIZE, const int STRIDE)
 {
@@ -143,7 +143,7 @@ INLINE void depthwise_row(const struct mafat_depthwise_call *c, int row, int v, 
                           int most, const int NV, const int SIZE, const int STRIDE)
 {
   int col = 0;
-  /* partial vectors are rare, so they have less code */
+  /* partial vectors are rare, so there is less special code for them */
   if (n == VECTOR_LANES) {
     if (SIZE)
       for (; most > 0; most--, col += DEPTHWISE_MOST)
@@ -184,7 +184,7 @@ LEVEL_PART("depthwise") static void depthwise(const struct mafat_depthwise_call 
   struct mafat_depthwise_call call = *c;
   call.activation = general_activation(c->activation);
   c = &call;
-  OPAQUE(c); /* or the compiler specializes every loop for each activation */
+  OPAQUE(c); /* otherwise compilers specialize every loop for each activation */
   const int usual = usual_size(&c->window), most = usual ? widest_tiles(c->n_cols) : 0;
   /* row by row, so that the next vector finds the input row in the first-level cache */
   for (int row = 0; row < c->n_rows; row++)

@@ -1,5 +1,5 @@
-/* Float kernels without sums over channels: pooling, blends, scaling, softmax. They are bound by
- * memory. Included by bodies.h; called by several kinds in runner/engine/kinds, such as pool.c and
+/* Float kernels without sums over channels: pooling, blends, scaling, softmax. Memory bounds their
+ * speed. Included by bodies.h; called by several kinds in runner/engine/kinds, such as pool.c and
  * blend.c. */
 
 /* Existing columns of a window, and its rows. */
@@ -8,7 +8,7 @@ struct pool_window {
   int n_rows, x0, x1, apart;
 };
 
-/* Pools a window in COUNT vectors, the last of n lanes. */
+/* Pools a window in COUNT vectors, of which the last has n lanes. */
 INLINE void pool_lanes(const struct pool_window *w, size_t in_pixel, int v, float *out,
                        const int COUNT, const int n, const bool MEAN)
 {
@@ -70,7 +70,7 @@ static void avgpool(const struct mafat_pool_call *c)
   pool(c, true);
 }
 
-/* Cases with loops of their own. */
+/* Blends with special loops. */
 enum blend_loop { BLEND_COPY, BLEND_ADD, BLEND_OTHER };
 
 INLINE vec blend_vector(const struct mafat_blend_call *c, const float *x, const float *z, int n,
@@ -91,7 +91,7 @@ INLINE vec blend_vector(const struct mafat_blend_call *c, const float *x, const 
   }
 }
 
-/* Blends COUNT vectors, the last of n lanes. */
+/* Blends COUNT vectors, of which the last has n lanes. */
 INLINE void blend_vectors(const struct mafat_blend_call *c, const float *x, const float *z,
                           float *y, int n, const int COUNT, const enum blend_loop LOOP,
                           const struct mafat_activating *activation)
@@ -108,7 +108,7 @@ INLINE void blend_vectors(const struct mafat_blend_call *c, const float *x, cons
     vec_store_n(y + i * VECTOR_LANES, v[i], i + 1 < COUNT ? VECTOR_LANES : n);
 }
 
-/* Blends pixels of n floats with the call's distances. */
+/* Blends pixels of n floats, at the distances of the call. */
 INLINE void blend_pixels(const struct mafat_blend_call *c, int n_pixels, int n,
                          const enum blend_loop LOOP)
 {
@@ -144,7 +144,7 @@ static void blend(const struct mafat_blend_call *c)
     c = &activated;
   }
   int n = c->n_channels, n_pixels = c->n_cols;
-  /* contiguous pixels of a row are one pixel */
+  /* contiguous pixels of a row are blended as one pixel */
   if (c->x_pixel_floats == n && c->y_pixel_floats == n &&
       (!c->z || (c->z_pixel_floats == n && !c->z_single))) {
     n *= n_pixels;

@@ -1,5 +1,5 @@
-/* Epilogue of a sum: y = activation(sum * scale + bias) for vectors of filters. Included by
- * bodies.h. */
+/* Activations in the epilogue of a sum, y = activation(sum * scale + bias), for vectors of filters.
+ * Included by bodies.h. */
 #ifndef MAFAT_RUNNER_KERNELS_FINISH_H
 #define MAFAT_RUNNER_KERNELS_FINISH_H
 
@@ -8,15 +8,16 @@
 
 #include <float.h>
 
-/* Activates n floats in memory, out of line: seventeen activations inlined in every tile would be
- * 300 KB of code. */
+/* Activates n floats in memory. Not inlined: seventeen activations in every tile would be 300 KB of
+ * code. */
 static __attribute__((noinline)) void activate_floats(float *x, int n,
                                                       const struct mafat_activating *a)
 {
   activate_array(x, (size_t)n, *a);
 }
 
-/* Maps activations with constants to those with parameters, so that tiles handle few kinds. */
+/* Converts activations with fixed constants to ones with parameters, so that tiles have to handle
+ * few kinds. */
 static __attribute__((noinline)) struct mafat_activating general_activation(
     struct mafat_activating a)
 {
@@ -28,7 +29,7 @@ static __attribute__((noinline)) struct mafat_activating general_activation(
   }
 }
 
-/* True for activations that tiles compute in registers; `a` as returned above. */
+/* True for activations that tiles compute in registers; `a` is returned by general_activation. */
 INLINE bool is_usual(const struct mafat_activating *a)
 {
   return a->kind == MAFAT_LINEAR || a->kind == MAFAT_SLOPED || a->kind == MAFAT_CLIP;

@@ -1,22 +1,23 @@
 /* Video kernels: conversion of YUV rows to RGB, and resizing of lines. The conversion uses integer
  * arithmetic, so all levels give the same bytes. Resizing gives the same bits as `resample` in
- * runner/kernels/kernels.h; each stored row is resized once. These kernels have tables of their own
- * because runs on pictures never enter them. Kernels allocate nothing. Included by runner/image and
- * runner/kernels. */
+ * runner/kernels/kernels.h, but in two steps, so that each stored row is resized once. These
+ * kernels have their own tables because runs on pictures never call them. They allocate nothing.
+ * Included by runner/image and runner/kernels. */
 #ifndef MAFAT_RUNNER_KERNELS_FRAME_ROWS_H
 #define MAFAT_RUNNER_KERNELS_FRAME_ROWS_H
 
 #include "runner/kernels/kernels.h"
 
-/* Coefficients of YUV to RGB, in units of 2^-13. `luma` scales luma above `black`, the others
- * chroma above 128. Green's are negative. */
+/* Coefficients of the conversion from YUV to RGB, in units of 2^-13. `luma` is the factor of luma -
+ * black, the others are factors of chroma - 128; those of green are negative. */
 struct mafat_colour_rule {
   int16_t luma, v_red, u_green, v_green, u_blue;
   int16_t black;
 };
 
-/* A row of n pixels to convert; two pixels share u and v. Steps are bytes between samples of luma
- * and chroma: 1 and 1 (planes), 1 and 2 (u and v interleaved), 2 and 4 (all interleaved). */
+/* A row of n pixels to convert; two neighboring pixels share u and v. Steps are the bytes between
+ * samples of luma and of chroma: 1 and 1 (planes), 1 and 2 (u and v interleaved), 2 and 4 (all
+ * interleaved). */
 struct mafat_colour_call {
   const struct mafat_colour_rule *rule;
   const uint8_t *luma, *u, *v;
@@ -25,9 +26,9 @@ struct mafat_colour_call {
   int n;
 };
 
-/* Sources of eight pixels of a resized line in one plane. Each pixel mixes two of 16 bytes that a
- * group of four pixels shares. A shuffle index is the byte's position and three times
- * MAFAT_PLANE_NONE, which gives a 32-bit integer. */
+/* Taps of eight pixels of a resized line in one plane. Each pixel is a weighted sum of two bytes.
+ * Four pixels read their bytes from a vector of 16; a byte has four shuffle indices, its position
+ * and three times MAFAT_PLANE_NONE, so that the shuffle gives a 32-bit integer. */
 enum { MAFAT_PLANE_PIXELS = 8, MAFAT_PLANE_NONE = 0x80 };
 
 struct mafat_plane_taps {
@@ -38,21 +39,21 @@ struct mafat_plane_taps {
 };
 
 struct mafat_frame_kernels {
-  /* Converts to the nearest byte, or one beside it: sums of sixteenths that were each rounded
-   * down. */
+  /* Converts to the nearest byte or its neighbor: the terms of a sum are rounded down to 1/16. */
   void (*colour)(const struct mafat_colour_call *c);
-  /* Resizes the first line alone: first * a + second * b of bytes / 255. */
+  /* Resizes lines[0] only: first * a + second * b, for bytes / 255. */
   void (*across)(const struct mafat_resample_call *c);
   /* out = weights[0] * first + weights[1] * second, n floats. */
   void (*between)(const float *first, const float *second, const float weights[2], float *out,
                   int n);
-  /* The same in planes, with identical bits. A level has all three or, if they gain nothing, none.
-   * Converts to planes of red, green and blue, n bytes each, in c->rgb. */
+  /* The next three do the same with planes, with the same bits. A level has all three or, if they
+   * are not faster, none (NULL). Converts to planes of red, green and blue, n bytes each, in
+   * c->rgb. */
   void (*colour_planes)(const struct mafat_colour_call *c);
-  /* Resizes them to lines of 8 * n pixels, plane after plane. */
+  /* Resizes three planes of `width` bytes to lines of 8 * n floats, plane after plane. */
   void (*across_planes)(const struct mafat_plane_taps *taps, int n, const uint8_t *planes,
                         int width, float *out);
-  /* Mixes two such lines to n pixels of three floats. */
+  /* Interpolates between two of these lines; stores n pixels of three floats. */
   void (*between_planes)(const float *first, const float *second, const float weights[2],
                          float *out, int n);
 };

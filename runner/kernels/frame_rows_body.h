@@ -1,7 +1,7 @@
-/* Video kernels of frame_rows.h, written once and compiled per level. The including file defines
- * FRAME_ROWS_TABLE, and FRAME_ROWS_PLANES if the level has kernels for planes. Plain C in loops
- * that compilers vectorize. Products and sums are never fused. Included by frame_rows_portable.c
- * and runner/kernels/x86/frame_rows_avx2.c. */
+/* Video kernels of frame_rows.h, written once in plain C that compilers vectorize, and compiled for
+ * each level. The including file defines FRAME_ROWS_TABLE, and FRAME_ROWS_PLANES if the level has
+ * kernels for planes. Products and sums are never fused. Included by frame_rows_portable.c and
+ * runner/kernels/x86/frame_rows_avx2.c. */
 #include "runner/kernels/frame_rows.h"
 
 #include <string.h>
@@ -10,11 +10,12 @@
 
 /* ---- resizing ---- */
 
-/* some levels leave it unused */
+/* defined by resample.h, but not used by some levels */
 static void resample(const struct mafat_resample_call *c) __attribute__((unused));
 #include "runner/kernels/resample.h"
 
-/* Surplus lanes are overwritten by the next pixels; the last pixels are stored exactly. */
+/* Resizes a line. A vector's lanes past a pixel are overwritten by the next pixels; the last pixels
+ * are stored without them. */
 INLINE void across_channels(const struct mafat_resample_call *c, const float *line,
                             const int n_channels)
 {
@@ -52,7 +53,7 @@ static void between(const float *restrict first, const float *restrict second,
 
 enum { COLOUR_RUN = 64 /* pixels at a time; even */ };
 
-/* Returns the upper 16 bits of a product, rounded down. */
+/* Returns the upper 16 bits of a product, rounded toward minus infinity. */
 INLINE int16_t colour_share(int16_t value, int16_t share)
 {
   return (int16_t)((int32_t)value * share >> 16);
@@ -76,8 +77,8 @@ INLINE void colour_weave(const uint8_t *restrict red, const uint8_t *restrict gr
   }
 }
 
-/* Converts a run of pixels, where two share chroma. The constant compensates three products that
- * are rounded down. */
+/* Converts COLOUR_RUN pixels, of which two share chroma. The constant rounds, and compensates that
+ * three products are rounded down. */
 static __attribute__((noinline)) void colour_run(const struct mafat_colour_rule *rule,
                                                  const uint8_t *restrict luma,
                                                  const uint8_t *restrict u,

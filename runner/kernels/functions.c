@@ -63,7 +63,8 @@ static inline float grown(float r)
   return p * r + 1.0f;
 }
 
-/* e^(x + rest) within 2 ulp, also for denormal results; 0 or infinity beyond. */
+/* e^(x + rest) within 2 ulp, also for denormal results; 0 or infinity outside the range of
+ * floats. */
 static inline float exponential_of(float x, float rest)
 {
   struct reduced a = reduce(x, rest);
@@ -123,7 +124,7 @@ static inline float far_error(float z, float square, float rest)
   return t * exponential_of(-square, p - rest);
 }
 
-/* x^2 as a sum of two, of which the first is exact. */
+/* x^2 as the sum of the result and *rest; the result is computed without rounding. */
 static inline float split_square(float x, float *rest)
 {
   float high = float_of(bits_of(x) & 0xfffff000u);
@@ -161,7 +162,7 @@ static inline float gelu_by_tangent(float x)
 
 /* ---- integers ---- */
 
-/* Rounds to the nearest integer, ties to even. Values without a fraction stay. */
+/* Rounds to the nearest integer, ties to even. */
 static inline float rounded(float x)
 {
   float near = copysignf((fabsf(x) + 8388608.0f) - 8388608.0f, x);

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* No 64-bit Arm uses them: releases leave them out (packaging/release.mk). */
+/* No 64-bit Arm uses the portable kernels, so releases leave them out (packaging/release.mk). */
 #if defined(__aarch64__) && defined(MAFAT_WITHOUT_PORTABLE)
 #define EVERYWHERE(table) NULL
 #else

@@ -1,6 +1,6 @@
-/* Direct convolution of integers. A tile of sums stays in registers over all taps of the call.
- * Weights, a quarter of the size of floats, stay in the first-level cache or stream from the
- * second. Sums are then requantized (integer_finish.h). Included by integer_bodies.h; called by
+/* Kernel of direct convolution of integers. A tile of sums stays in registers over all taps of the
+ * call; weights are small enough to be read from the first- or second-level cache. Sums are then
+ * requantized (integer_finish.h). Included by integer_bodies.h; called by
  * runner/engine/kinds/integer/conv.c. */
 
 enum {
@@ -16,13 +16,14 @@ enum {
 /* Keeps a value in a register: the compiler may not recompute it. */
 #define OPAQUE(x) __asm__("" : "+r"(x))
 
-/* A run is a sequence of contiguous quads (four channels). Several runs of one kind: */
+/* A quad is four channels of a tap. A run is a sequence of quads that are contiguous in the input.
+ * This describes n runs of one kind. */
 struct integer_conv_runs {
-  int n, n_quads; /* runs; quads per run */
-  size_t step;    /* bytes between the inputs of neighbouring outputs */
+  int n, n_quads; /* runs; quads of each */
+  size_t step;    /* bytes from the inputs of an output to those of the next one */
 };
 
-/* Position in the sums: the next run, and the quads before it. */
+/* Position in the sums: the next run, and the number of quads before it. */
 struct integer_conv_place {
   int block_slice, ky, kx;
   size_t quads;
@@ -31,50 +32,50 @@ struct integer_conv_place {
 enum { SOME_RUNS = 128, SOME_KINDS = 4 };
 
 #ifdef IVEC_FITS
-/* Limits for sorting weights (integer_sorted.h): least quads, and least pixels. */
+/* Limits for sorting weights (integer_sorted.h). */
 enum {
-  SORTED_LEAST = 16,
+  SORTED_LEAST = 16,   /* fewest quads */
   SORTED_QUADS = 1024, /* most quads */
-  SORTED_PIXELS = 16,
+  SORTED_PIXELS = 16,  /* fewest pixels */
   SORTED_PERCENT = 75, /* least percentage of a panel's weight vectors that fit */
-  SORTED_HOPELESS = 60, /* least percentage among its first vectors */
+  SORTED_HOPELESS = 60, /* the same for the vectors sorted so far */
   SORTED_TILE = 10,    /* pixels of a tile, which has one vector of filters */
   SORTED_COUNTS = 4 * SOME_KINDS
 };
 #endif
 
-/* Runs of the call, as many as fit: nearly always all. */
+/* Runs of the call: all, or as many as fit. */
 struct conv_list {
   struct integer_conv_place begin, end;
   struct integer_conv_runs kinds[SOME_KINDS];
   int n_kinds, n_runs;
-  int row;                            /* row that `in` is for */
-  const uint8_t *const *rows[SOME_RUNS]; /* per run: its row pointers, */
-  size_t offsets[SOME_RUNS];          /* its offset from them, */
-  const uint8_t *in[SOME_RUNS];       /* and its address in this row, at column 0 */
+  int row;                            /* output row for which `in` is set */
+  const uint8_t *const *rows[SOME_RUNS]; /* [run]: its row pointers */
+  size_t offsets[SOME_RUNS];          /* [run]: its offset from the row pointers, in bytes */
+  const uint8_t *in[SOME_RUNS];       /* [run]: its address for `row`, at column 0 */
 };
 
 _Static_assert(sizeof(struct conv_list) <= MAFAT_INTEGER_RUNS_ROOM * sizeof(void *),
                "room for a list of runs");
 
-/* State of a row of tiles, for some filters of the panel. */
+/* State of computing rows of tiles, for some filters of the panel. */
 struct conv_row {
   const struct mafat_integer_conv_call *c;
   struct conv_list *list;
   int row, first, n_filters;          /* filters of the tile, from `first` of the panel on */
   bool start; /* sums begin with the bias */
-  /* IVEC_SIGNED: 128 times the sum of weights, per filter of the panel */
+  /* [filter of the panel]: 128 times the sum of its weights, if IVEC_SIGNED */
   const int32_t *weight_sums;
-  /* [row][column]: sums of windows' inputs; NULL: computed per strip, or not needed */
+  /* [row][column]: sums of windows' inputs; NULL: computed for each strip, or not needed */
   const int32_t *input_sums;
   struct finish finish[PANEL_VECTORS]; /* of the panel, if the call finishes */
   struct integer_bounds bounds;
 #ifdef IVEC_FITS
-  bool is_sorted, follows; /* each tile's quads are sorted; `places` holds for this row */
-  ptrdiff_t distances[SOME_RUNS];     /* of runs from the first one, */
-  int32_t places[SORTED_QUADS];       /* of quads */
-  uint16_t *sorted;                   /* per vector of filters: counts [kind][fit], quads */
-  /* used if the call brings no memory */
+  bool is_sorted, follows; /* quads are sorted; `places` is valid for this row */
+  ptrdiff_t distances[SOME_RUNS];     /* [run]: bytes from the first run */
+  int32_t places[SORTED_QUADS];       /* [quad]: bytes from the first run */
+  uint16_t *sorted;                   /* for each vector of filters: counts [kind][fit], quads */
+  /* memory of `sorted` if the call has none */
   uint16_t own[PANEL_VECTORS * (SORTED_COUNTS + SORTED_QUADS)];
 #endif
 };
@@ -84,7 +85,7 @@ static void sort_runs(struct conv_row *r);     /* in integer_sorted.h */
 static void sorted_follow(struct conv_row *r); /* updates `places` for the current row */
 #endif
 
-/* Adds n contiguous quads; pixels are `step` bytes apart. Five pixels are reached from one base
+/* Adds n contiguous quads; pixels are `step` bytes apart. Five pixels are addressed from one base
  * register with x86's scaled addresses: 0, 1, 2 and 4 times step, and 1 times 3 * step. */
 INLINE const int8_t *conv_quads(ivec sum[TILE_PIXELS][TILE_VECTORS], const uint8_t *in, size_t step,
                                 const int8_t *w, size_t pitch, int n, int n_filters, const int P,
@@ -190,8 +191,8 @@ static void choose_runs(struct conv_row *r, struct integer_conv_place at)
   point_at_runs(r);
 }
 
-/* Lists the call's first runs, or takes the list of an earlier call. Sorts the weights if the list
- * is complete and serves enough pixels. */
+/* Lists the call's first runs, or uses the list of an earlier call. Sorts the weights if the list
+ * has all runs and the call has enough pixels. */
 static void begin_runs(struct conv_row *r)
 {
   const struct mafat_integer_conv_call *c = r->c;
@@ -221,15 +222,15 @@ enum {
   DENSE_TAPS = 257
 };
 
-/* Adds the inputs that one tap reads of a block, `step` bytes apart. */
+/* Adds the inputs of a block that one tap reads; columns are `step` bytes apart. */
 INLINE void add_columns(int32_t *sums, const uint8_t *in, size_t step, int n_cols, int n_channels)
 {
   for (int p = 0; p < n_cols; p++, in += step)
     for (int ch = 0; ch < n_channels; ch++) sums[p] += in[ch];
 }
 
-/* Adds inputs of contiguous blocks of 16 channels: pixels share vectors, with a lane per four
- * channels. */
+/* Adds inputs of contiguous blocks of 16 channels. A vector has several pixels, and a lane for each
+ * four channels. */
 INLINE void add_blocks(ivec *quads, int32_t *sums, const uint8_t *in, int n_cols)
 {
   enum { BLOCK = MAFAT_CHANNEL_BLOCK };
@@ -250,8 +251,8 @@ INLINE void add_words(uint16_t *restrict sums, const uint16_t *restrict in, int 
   for (int i = 0; i < n; i++) sums[i] = (uint16_t)(sums[i] + in[i]);
 }
 
-/* Adds inputs of contiguous pixels with fewer channels, such as pictures: first down the window,
- * then across it, for all bytes at once. False: not applicable. */
+/* Adds inputs of contiguous pixels with few channels, such as pictures: first the rows of the
+ * windows, then their columns. False: the call has no such input. */
 static bool add_dense(const struct mafat_integer_conv_call *c,
                       const struct mafat_integer_block_slice *p, int row, int col, int n_cols,
                       int32_t *sums)
@@ -323,12 +324,12 @@ INLINE void conv_begin(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECT
   }
 }
 
-/* Computes n neighbouring tiles: sums start from the bias or `from`, and go to `to`; pixels are
- * `pitch` apart. */
+/* Computes the sums of n neighboring tiles: begins with `from` or the bias, and stores to `to`.
+ * Pixels of sums are `pitch` apart. */
 INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *from, int32_t *to,
                        size_t pitch, const int P, const int NV)
 {
-  /* with this pitch all lanes fit between pixels */
+  /* with this pitch there is memory for all lanes */
   const int last = pitch == TILE_LANES ? IVEC_LANES : r->n_filters - (NV - 1) * IVEC_LANES;
   for (; n > 0; n--, col += P, to += (size_t)P * pitch) {
     ivec sum[TILE_PIXELS][TILE_VECTORS] = {0}; /* initialized to silence compilers */
@@ -344,8 +345,8 @@ INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *
   }
 }
 
-/* Computes the input sums once for all filters, and for other calls on the same inputs, if they
- * fit. */
+/* Computes the input sums once for all filters, and for later calls with the same inputs, if there
+ * is memory for them. */
 static void sum_inputs(struct conv_row *r)
 {
   const struct mafat_integer_conv_call *c = r->c;
@@ -361,8 +362,8 @@ static void sum_inputs(struct conv_row *r)
 }
 
 /* Subtracts the weights' zero point times each window's input sum, for columns from `col` on,
- * possibly of several rows. Both may exceed 32 bits although the result does not: arithmetic is
- * modulo 2^32. */
+ * possibly of several rows. Computes modulo 2^32, because both terms may exceed 32 bits although
+ * the result does not. */
 static void conv_take_zero(const struct conv_row *r, int col, int n_cols, int32_t *sums,
                            size_t pitch)
 {
@@ -377,7 +378,7 @@ static void conv_take_zero(const struct conv_row *r, int col, int n_cols, int32_
   }
 }
 
-/* Columns of a strip: n_wide tiles with one pixel more, then n tiles. */
+/* Tiles of a strip: n_wide tiles of pixels + 1 columns, then n tiles of `pixels` columns. */
 struct conv_tiling {
   int n_wide, n, pixels;
 };
@@ -448,7 +449,8 @@ static const tile_function tiles[TILE_VECTORS][TILE_PIXELS] = {
 #include "runner/kernels/integer_sorted.h"
 #endif
 
-/* Requantizes and stores one vector, which begins with filter `first` of the panel. */
+/* Requantizes and stores one vector of filters, from filter `first` of the panel on, for n
+ * columns. */
 static void conv_put(const struct conv_row *r, int first, int col, int n, const int32_t *sums,
                      size_t pitch)
 {
@@ -526,7 +528,7 @@ static void conv_columns(struct conv_row *r)
 
 /* ---- narrow maps: several rows are requantized together ---- */
 
-/* True if each input row begins where the one before ends. */
+/* True if the rows of each input block are contiguous, and each output reads one pixel. */
 static bool rows_follow(const struct mafat_integer_conv_call *c)
 {
   if (c->window.x.size != 1 || c->window.y.size != 1 || c->window.x.stride != 1 ||
@@ -578,7 +580,7 @@ static void conv_rows(struct conv_row *r, int n, bool follow)
     conv_put_rows(r, r->first + f, n, sums + f);
 }
 
-/* Computes complete sums of several whole rows at a time. False: not applicable to this call. */
+/* Computes several whole rows at a time. False: the call is not suited to that. */
 static bool conv_narrow(struct conv_row *r, int end)
 {
   const struct mafat_integer_conv_call *c = r->c;
@@ -600,7 +602,7 @@ static bool conv_narrow(struct conv_row *r, int end)
 }
 
 #ifdef IVEC_SIGNED
-/* 128 times the sum of each filter's weights in this call. */
+/* Computes 128 times the sum of each filter's weights in this call. */
 static void conv_weight_sums(const struct mafat_integer_conv_call *c, int32_t *sums)
 {
   int quads = 0;
@@ -619,7 +621,7 @@ static void conv(const struct mafat_integer_conv_call *c)
   struct conv_list own;
   const int end = c->end ? c->end : c->width;
   r.c = c;
-  r.list = c->runs ? (struct conv_list *)(void *)c->runs->capacity : &own;
+  r.list = c->runs ? (struct conv_list *)(void *)c->runs->memory : &own;
   r.bounds = bounds_of(&c->to.out);
 #ifdef IVEC_SIGNED
   int32_t weight_sums[MAFAT_PANEL + IVEC_LANES];

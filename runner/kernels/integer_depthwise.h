@@ -1,11 +1,11 @@
-/* Depthwise convolution of integers. Taps of two rows are multiplied together as pairs of 16 bits,
- * or of four rows as quads of bytes. An input column of such rows serves all outputs that use it.
- * Each group of rows of the window is one pass over a strip's sums. Included by integer_bodies.h;
- * called by runner/engine/kinds/integer/conv.c. */
+/* Kernel of depthwise convolution of integers. One instruction multiplies taps of two rows of a
+ * window (pairs of 16 bits) or of four rows (quads of bytes). The input column of these rows is
+ * loaded once for all outputs that use it. A window with more rows needs several passes over a
+ * strip's sums. Included by integer_bodies.h; called by runner/engine/kinds/integer/conv.c. */
 
 enum {
-  DEPTHWISE_STRIP = 32, /* most columns */
-  DEPTHWISE_TAPS = 48   /* most vectors of weights held */
+  DEPTHWISE_STRIP = 32, /* most columns of a strip */
+  DEPTHWISE_TAPS = 48   /* most vectors of weights */
 };
 
 /* Window rows from ky on, and their combined weights: [kx]. */
@@ -27,7 +27,8 @@ struct depthwise_part {
 
 /* A pass over the sums of n columns. */
 struct depthwise_strip {
-  /* at the first tap of the first column; missing rows repeat the last one, with weights 0 */
+  /* addresses of the first tap of the first column; missing rows repeat the last one, with weights
+   * 0 */
   const uint8_t *rows[IVEC_ROWS];
   size_t step, tap; /* bytes between the first taps of neighbouring outputs; bytes between taps */
   const ivec *weights;
@@ -47,8 +48,8 @@ INLINE ivec depthwise_weight(const struct depthwise_part *d, int ky, int kx)
   return (bytes << 24 >> 24) - c->weights_zero;
 }
 
-/* Combines the weights of the rows, if the values minus zero point fit. Loads whole quads, like
- * rows. */
+/* Combines the weights of a pass' rows, if weights minus zero point fit. Loads whole quads, as of
+ * inputs. */
 INLINE ivec depthwise_whole(const struct depthwise_part *d, const struct depthwise_pass *p, int kx)
 {
 #if IVEC_ROWS > 2
@@ -65,8 +66,8 @@ INLINE ivec depthwise_whole(const struct depthwise_part *d, const struct depthwi
 #endif
 }
 
-/* Splits weights that do not fit into up to three bytes; returns one of these shares, combined over
- * the rows. */
+/* Splits weights that do not fit into a sum of up to three that do; returns one of these shares,
+ * combined for the rows. */
 static ivec depthwise_share(const struct depthwise_part *d, const struct depthwise_pass *p, int kx,
                             int share)
 {
@@ -171,8 +172,8 @@ INLINE void depthwise_three(const struct depthwise_strip *s, int col, int lanes,
   for (int p = 0; p < P; p++) ivec_store(s->to + (col + p) * IVEC_LANES, sum[p]);
 }
 
-/* For at least four columns. If three are left, the last four are recomputed; fewer are computed
- * singly. */
+/* Adds three contiguous taps to all columns of a strip, at least four. If three are left at the
+ * end, computes the last four; if one or two are left, computes these alone. */
 INLINE void depthwise_threes(const struct depthwise_strip *s, int lanes, const int STRIDE)
 {
   int col = 0;
@@ -198,8 +199,7 @@ static void depthwise_narrow(const struct depthwise_strip *s, int stride)
 
 /* ---- rows ---- */
 
-/* Computes the sums of columns [col, col + n) of a row in one of two buffers; returns its index. If
- * all weights are zero, the sum is the bias with pitch 0. */
+/* Computes the sums of columns [col, col + n) of a row in one of two buffers; returns its index. */
 static int depthwise_sums(const struct depthwise_part *d, int row, int col, int n,
                           int32_t *places[2])
 {
@@ -228,7 +228,7 @@ static int depthwise_sums(const struct depthwise_part *d, int row, int col, int 
   return (d->n_passes - 1) % 2;
 }
 
-/* Computes columns [col, col + n) of n_rows rows; several rows only if n is the whole row. */
+/* Computes columns [col, col + n) of n_rows rows. If n_rows > 1, they are whole rows. */
 static void depthwise_columns(const struct depthwise_part *d, int row, int n_rows, int col, int n)
 {
   const struct mafat_integer_depthwise_call *c = d->c;
@@ -256,8 +256,8 @@ static void depthwise_columns(const struct depthwise_part *d, int row, int n_row
 #ifdef IVEC_QUARTERS
 /* ---- 3 x 3 windows on contiguous pixels ---- */
 
-/* Each of four vectors holds four pixels with a quarter of the channels. A few instructions then
- * make all quads, and sums are requantized in place. */
+/* Weights for four vectors, each with four pixels and a quarter of the channels. A few instructions
+ * then arrange inputs as quads, and sums are requantized in registers. */
 struct depthwise_quarters {
   ivec weights[3][4], bias[4]; /* [kx][quarter] */
   struct finish finish[4];
@@ -318,7 +318,7 @@ INLINE void quarters_row(const struct depthwise_quarters *q, const uint8_t *cons
     if (after == 0) return;
     if (after >= 4) {
       memcpy(left, right, sizeof left);
-    } else { /* recompute the last four */
+    } else { /* the last four columns, of which some are computed again */
       col -= 4 - after;
       ivec_quarters(rows, (size_t)(col + 4) * PIXEL, WHOLE, left);
     }
@@ -351,7 +351,7 @@ static void depthwise_quarters(const struct depthwise_part *d)
 }
 #endif
 
-/* Windows with more weights than are held: one column, tap by tap. */
+/* Computes one column tap by tap, for windows with more weights than DEPTHWISE_TAPS. */
 static void depthwise_large(const struct depthwise_part *d, int row, int col)
 {
   const struct mafat_integer_depthwise_call *c = d->c;
@@ -369,7 +369,7 @@ static void depthwise_large(const struct depthwise_part *d, int row, int col)
                 mafat_min(d->n, IVEC_LANES));
 }
 
-/* Narrow maps are computed several rows at a time. */
+/* Computes a call. In narrow maps, several rows at a time. */
 static void depthwise(const struct mafat_integer_depthwise_call *c)
 {
   struct depthwise_part d;

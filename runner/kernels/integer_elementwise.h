@@ -40,7 +40,7 @@ static void maxpool(const struct mafat_integer_pool_call *c)
     for (int col = 0; col < c->n_cols; col++) pool_largest(c, col, c->n_channels);
 }
 
-/* ONNX's rule. */
+/* Computes a mean by ONNX's rule. */
 INLINE void pool_mean_even(const struct mafat_integer_pool_call *c, int col, const int n)
 {
   const struct pool_span x = pool_columns(c, col);
@@ -56,8 +56,8 @@ INLINE void pool_mean_even(const struct mafat_integer_pool_call *c, int col, con
 
 enum { MANY = 1 << 14 };
 
-/* Ties are rounded away from 0. For so few taps, the truncated float quotient equals the exact
- * one. */
+/* Returns sum / count, with ties rounded away from 0. For fewer than MANY taps, the truncated float
+ * quotient is exact. */
 INLINE int32_t mean_of_few(int32_t sum, int32_t count)
 {
   const int32_t half = count / 2;
@@ -129,7 +129,7 @@ static void blend_prepare(struct blend *b, const struct mafat_integer_blend_call
   }
 }
 
-/* ONNX's rule, for values without their zero points. */
+/* Blends by ONNX's rule, after zero points were subtracted. */
 INLINE ivec blend_even(const struct blend *b, ivec x, ivec z, const enum mafat_blend kind)
 {
   fvec y;
@@ -147,7 +147,7 @@ INLINE ivec blend_even(const struct blend *b, ivec x, ivec z, const enum mafat_b
 INLINE ivec blend_vector(const struct blend *b, ivec x, ivec z, const enum mafat_blend kind,
                          bool subtract, bool even)
 {
-  enum { FINER = 20 }; /* fraction bits that sums have beyond their inputs */
+  enum { FINER = 20 }; /* fraction bits of sums */
   x -= b->x_zero;
   z -= b->z_zero;
   if (even) return blend_even(b, x, z, kind);
@@ -164,7 +164,7 @@ INLINE ivec blend_vector(const struct blend *b, ivec x, ivec z, const enum mafat
   return bounds_put(x, &b->bounds);
 }
 
-/* Blends n bytes; a single z is one byte. */
+/* Blends n bytes. */
 INLINE void blend_run(const struct blend *b, const struct mafat_integer_blend_call *c,
                       const uint8_t *x, const uint8_t *z, uint8_t *y, int n,
                       const enum mafat_blend kind, bool subtract, bool even)
@@ -196,7 +196,8 @@ INLINE void blend_pixels(const struct blend *b, const struct mafat_integer_blend
     blend_run(b, c, x, z, y, n, kind, subtract, even);
 }
 
-/* By ONNX's rule a subtracted input has a negative factor, and `subtract` is ignored. */
+/* Blends a row. By ONNX's rule, a subtracted input has a negative factor, and `subtract` is not
+ * used. */
 static void blend(const struct mafat_integer_blend_call *c)
 {
   struct blend b = {0};
@@ -249,8 +250,8 @@ static void add_pixels(const uint8_t *x, int pixel_bytes, int n_cols, int n_chan
       for (int i = 0; i < n_channels; i++) sums[i] += x[i];
 }
 
-/* Quantizes like mafat_quantization_number. Values beyond 512 steps are out of the byte range for
- * any zero point. */
+/* Quantizes like mafat_quantization_number. Clamps to 512 steps first, which are outside of a byte
+ * for any zero point. */
 INLINE ivec reals_vector(fvec x, const struct mafat_quantization *q, bool even)
 {
   const fvec magic = fvec_all(0x1.8p23f); /* adding it rounds to an integer */

@@ -1,22 +1,23 @@
 /* Requantization of sums: rescaling, zero point, bounds. Included by integer_bodies.h.
  *
- * TFLite's rule rounds twice. First y = (x * multiplier + 2^30) >> 31, ties up. Then y / 2^e, ties
- * away from zero: this equals (z >> 1) + (z & 1) with z = y >> (e - 1), where y - 1 replaces a
- * negative y, and nothing overflows. For e = 0, all shifts are 0.
+ * TFLite's rule rounds twice. First y = (x * multiplier + 2^30) >> 31, with ties up. Then y / 2^e,
+ * with ties away from zero: this is (z >> 1) + (z & 1) with z = y >> (e - 1), if y is first reduced
+ * by 1 where it is negative. Nothing overflows. For e = 0, all shifts are 0.
  *
- * If every e is in 1 ... 22, both roundings and the zero point are one 64-bit sum: x * multiplier +
- * 2^30 + 2^(30 + e) + zero * 2^(31 + e), minus 2^31 for a negative product. The result is its bits
- * from 31 + e on. If the output's minimum is the zero point, negative sums reach it without that
- * subtraction.
+ * RESCALE_SUMS: if every e is in 1 ... 22, both roundings and the zero point are one 64-bit sum: x
+ * * multiplier + 2^30 + 2^(30 + e) + zero * 2^(31 + e), minus 2^31 if the product is negative. The
+ * result is the bits from 31 + e on. RESCALE_SUMS_POSITIVE: if the output's minimum is the zero
+ * point, negative sums are clamped to it anyway, and 2^31 is not subtracted.
  *
- * Otherwise both roundings are approximated by one, of x * factor, plus 2^-(e + 1) away from zero
- * if e > 0. In floats the error is below 2^-14 for values below 256, and larger values are clamped.
- * Only values that close to a tie are rescaled by the exact rule. Again, any amount may be added to
- * negative values if the minimum is the zero point.
+ * RESCALE_NEAR: otherwise both roundings are approximated by one, of x * factor, plus 2^-(e + 1)
+ * away from zero if e > 0. In floats the error is below 2^-14 for values below 256, and larger
+ * values are clamped. Only values that are so close to a tie are computed by the exact rule.
+ * RESCALE_POSITIVE: the same if the output's minimum is the zero point.
  *
- * ONNX's rule, MAFAT_REQUANTIZE_EVEN, rounds once: the sum as a float times a float whose bits are
- * stored as the multiplier. Negative sums have their own factor, stored as the shift. If both are
- * equal and below 1/2, no product exceeds 2^30, and clamping is done on bytes. */
+ * RESCALE_EVEN: ONNX's rule rounds once: the sum as a float times a float factor, whose bits are
+ * stored as the multiplier. Negative sums have their own factor, stored as the shift.
+ * RESCALE_EVEN_SMALL: if both are equal and below 1/2, no product exceeds 2^30, and bytes are
+ * clamped instead of products. */
 
 enum rescale_way {
   RESCALE_ANY, RESCALE_SUMS, RESCALE_SUMS_POSITIVE, RESCALE_NEAR, RESCALE_POSITIVE, RESCALE_EVEN,
@@ -26,8 +27,8 @@ enum rescale_way {
 /* TFLite's rule for a vector of filters. */
 struct rescale {
   ivec multiplier;
-  /* left shifts, and the range that can be shifted. If the multiplier is -2^31, the least input
-   * would give 2^31, which the rule saturates: `least` is then one higher */
+  /* left shifts, and the range of sums that can be shifted. If the multiplier is -2^31, `least` is
+   * one higher, because the least sum would give 2^31, which the rule saturates */
   ivec left, least, most;
   ivec negative;          /* 31, or 32 without division */
   ivec right, one;        /* e - 1 and 1, or 0 and 0 */
@@ -55,10 +56,11 @@ INLINE ivec rescale_vector(ivec x, const struct rescale *r)
   return (y >> r->one) + (y & r->one); /* (y + 1) >> 1 without overflow at 2^31 */
 }
 
-/* Bounds of an output; the same minus the zero point, where adding it first could overflow; and
- * replicated in every byte. */
+/* Bounds of an output. */
 struct integer_bounds {
-  ivec least, most, zero, lowest, highest, least_bytes, most_bytes;
+  ivec least, most, zero;
+  ivec lowest, highest; /* least and most minus zero: adding the zero point first could overflow */
+  ivec least_bytes, most_bytes; /* least and most in every byte */
 };
 
 INLINE struct integer_bounds bounds_of(const struct mafat_quantization *q)
@@ -176,7 +178,7 @@ static void finish_any(const struct finish *f, const int32_t *sums, size_t pitch
   }
 }
 
-/* True for methods that need no check across vectors. */
+/* True for methods that never need the exact rule in addition. */
 INLINE bool finishes_alone(enum rescale_way way)
 {
   return way == RESCALE_EVEN || way == RESCALE_EVEN_SMALL || way == RESCALE_SUMS ||
@@ -240,7 +242,7 @@ INLINE bool finish_four(const struct finish *f, const int32_t *sums, size_t pitc
 #endif
 }
 
-/* Requantizes at least four pixels; the last step may repeat some. */
+/* Requantizes n pixels, at least four, four at a time; the last four may be partly repeated. */
 INLINE void finish_fours(const struct finish *of, const int32_t *sums, size_t pitch, uint8_t *to,
                          size_t pixel, int n, int lanes)
 {

@@ -16,7 +16,8 @@ static uint8_t put(const struct mafat_quantization *q, int64_t x)
   return (uint8_t)(y < q->least ? q->least : y > q->most ? q->most : y);
 }
 
-/* ---- fixed point: Qn has n integer bits and 31 - n fraction bits; bits of factors add up ---- */
+/* ---- fixed point: Qn is a 32-bit integer with n integer bits and 31 - n fraction bits. The
+ * product of Qm and Qn is Q(m + n) ---- */
 
 enum { FUNCTION_BITS = 4, SOFTMAX_BITS = 5, SUM_BITS = 12 };
 
@@ -105,8 +106,8 @@ void mafat_integer_table_requantize(const struct mafat_integer_kernels *kernels,
                     : (int64_t)fminf(fmaxf(roundf((float)q * factor + from_zero), -65536), 65536));
 }
 
-/* Returns how many input steps fit n integer bits after the left shift. Clamped: with fine scales
- * they exceed any difference of bytes, and an int. */
+/* Returns how many input steps fit n integer bits after the left shift, at most 256: with fine
+ * scales it would exceed an int. */
 static int radius_of(int n, int shift)
 {
   enum { ANY = 1 << 8 };
@@ -114,7 +115,7 @@ static int radius_of(int n, int shift)
   return steps < ANY ? (int)steps : ANY;
 }
 
-/* Converts input steps to Q4; beyond the radius the function saturates. */
+/* Conversion of input steps to Q4. For more than `radius` steps the function saturates. */
 struct function_input {
   struct mafat_multiplier scale;
   int radius;
@@ -184,7 +185,7 @@ static int16_t upper_half(int32_t multiplier)
                                              : (int16_t)((multiplier + (1 << 15)) >> 16);
 }
 
-/* Inputs have 7 more fraction bits. */
+/* Returns the multiplier from an input with 7 more fraction bits to scale `of`. */
 static struct mafat_multiplier hard_swish_scale(const struct mafat_quantization *in, float of)
 {
   return mafat_multiplier((double)((1.0f / 128.0f) * in->scale / of));
@@ -231,8 +232,8 @@ static double between(double x, double least, double most)
   return fmin(fmax(x, least), most);
 }
 
-/* Functions whose float kernels differ by level are computed in double here; the others are equal
- * on all levels. */
+/* Computes functions in double if their float kernels give different bits at different levels.
+ * False: another function, whose float kernel gives the same bits at all levels. */
 static bool apply(struct mafat_activating f, double x, double *y)
 {
   switch (f.kind) {
@@ -250,8 +251,8 @@ static bool apply(struct mafat_activating f, double x, double *y)
   }
 }
 
-/* Functions for which float and double agree, applied to all 256 values: plans need a table for
- * each row. */
+/* Fast path: applies functions for which float and double give the same result to all 256 values.
+ * Some plans compute a table for every row. */
 static bool apply_to_all(struct mafat_activating f, float x[256])
 {
   const float least = f.kind == MAFAT_CLIP ? f.a : 0, most = f.kind == MAFAT_CLIP    ? f.b
@@ -360,8 +361,8 @@ uint8_t mafat_integer_mean(int64_t sum, int n, int zero, struct mafat_multiplier
 
 enum { TAP_BITS = 10, TAP_ONE = 1 << TAP_BITS, BLOCK = MAFAT_CHANNEL_BLOCK };
 
-/* Input pixels around an output column: above and below on the left, then on the right; up to a
- * block of channels. */
+/* Input pixels around an output column, with up to a block of channels: upper left, lower left,
+ * upper right, lower right. */
 struct corners {
   uint8_t at[4][BLOCK];
 };
@@ -388,7 +389,8 @@ static inline int keep(int number, int least, int most)
   return number < least ? least : number > most ? most : number;
 }
 
-/* Products with 11-bit weights: bytes in 16 bits x 16 bits, their sums in 32 bits. */
+/* Interpolates a row in fixed point. Factors fit 16 bits and sums 32 bits, so that compilers can
+ * use 16-bit multiplications. */
 static inline void fix_row(const struct mafat_integer_resize_call *c, int n)
 {
   enum { HALF = 1 << (2 * TAP_BITS - 1) };
@@ -417,7 +419,7 @@ void mafat_integer_resize_fixed(const struct mafat_integer_resize_call *c)
   else fix_row(c, c->n_channels);
 }
 
-/* Interpolates values minus `from` in floats, in TFLite's order of operations. */
+/* Interpolates values minus `from` in floats, with the operations in TFLite's order. */
 static inline float between_four(const struct corners *in, int i, int from, float down,
                                  float across)
 {

@@ -1,5 +1,5 @@
-/* Integer kernels in plain C: compiles integer_bodies.h for the portable level. Selected by
- * runner/kernels/integer.c. */
+/* Integer kernels in plain C: compiles integer_bodies.h for the portable level. Used through the
+ * table in runner/kernels/integer.c. */
 #define INTEGER_SMALL
 #define INTEGER_NAME "portable"
 #define INTEGER_TABLE mafat_integer_portable

@@ -1,24 +1,25 @@
-/* Convolution with quads sorted by how many can be summed in 16 bits.
+/* Convolution with quads sorted by how many of them can be summed in 16 bits.
  *
- * If all pairs of a vector's weights fit (integer_vector.h: ibytes_fit), byte products are summed
- * in pairs, with half the instructions of widened products. If two or four quads fit together, they
- * are widened to 32 bits together. This is determined once for many pixels. The quads of each
- * vector of filters are grouped by it, so inner loops have no branches; the order does not change
- * integer sums.
+ * If all pairs of products of a quad fit 16 bits (integer_vector.h: ibytes_fit), byte products are
+ * summed in pairs, with half as many instructions as 16-bit products. If the sums of two or four
+ * quads fit, too, these are widened to 32 bits together. The quads of each vector of filters are
+ * sorted by this, once for many pixels, so that inner loops have no branches. The order does not
+ * change integer sums.
  *
  * A tile is one vector of filters and up to ten pixels. Included by integer_conv.h if IVEC_FITS is
  * defined. */
 
+/* How quads are added: four, two or one at a time in 16 bits; or in 32 bits. */
 enum sorted_way { SORTED_FOURS, SORTED_TWOS, SORTED_ONES, SORTED_WIDE, SORTED_WAYS };
 
-/* A vector of filters with sorted quads: counts per way for each kind of runs, and the quads in
- * that order. */
+/* A vector of filters with sorted quads. */
 struct sorted_vector {
   const struct integer_conv_runs *kinds;
   int n_kinds;
-  const uint16_t *counts, *quads;
-  const uint8_t *in;      /* first run at column 0 */
-  const int32_t *places;  /* offsets of quads from it */
+  const uint16_t *counts; /* [kind][way]: number of quads */
+  const uint16_t *quads;  /* indices of the quads, by kind and way */
+  const uint8_t *in;      /* address of the first run at column 0 */
+  const int32_t *places;  /* [quad]: bytes from there */
   const int8_t *weights;
   size_t pitch;           /* bytes between weights of quads */
   const int32_t *bias;
@@ -59,7 +60,7 @@ INLINE const uint16_t *sorted_add(const struct sorted_vector *v, const uint16_t 
   return quads;
 }
 
-/* Adds quads that do not fit. */
+/* Adds n quads whose products do not fit 16 bits. */
 INLINE const uint16_t *sorted_add_wide(const struct sorted_vector *v, const uint16_t *quads, int n,
                                        const uint8_t *in, size_t step, ivec sum[SORTED_TILE],
                                        const int P)
@@ -93,8 +94,8 @@ INLINE void sorted_sum(const struct sorted_vector *v, ivec sum[SORTED_TILE], siz
   }
 }
 
-/* Computes the sums of n neighbouring tiles with that many lanes: from `from` or the bias, to
- * `to`. */
+/* Computes the sums of n neighboring tiles, `lanes` lanes each: begins with `from` or the bias, and
+ * stores to `to`. */
 INLINE void sorted_tiles(const struct sorted_vector *v, int col, int n, const int32_t *from,
                          int32_t *to, size_t pitch, int lanes, const int P)
 {
@@ -125,7 +126,8 @@ SORTED(2) SORTED(3) SORTED(4) SORTED(5) SORTED(6) SORTED(7) SORTED(8) SORTED(9) 
                                                                   sorted_7, sorted_8, sorted_9,
                                                                   sorted_10};
 
-/* Returns the sorted quads of the vector that begins with filter `first` of the panel. */
+/* Returns the counts, followed by the quads, of the vector that begins with filter `first` of the
+ * panel. */
 INLINE const uint16_t *sorted_counts(const struct conv_row *r, int first)
 {
   return r->sorted +
@@ -152,13 +154,13 @@ static void sorted_columns(const struct conv_row *r, struct conv_tiling t, int c
                            const int32_t *from, int32_t *to, size_t pitch)
 {
   for (int f = 0; f < r->n_filters; f += IVEC_LANES) {
-    /* between sums of that pitch, all lanes fit */
+    /* with this pitch there is memory for all lanes */
     const int lanes = pitch == TILE_LANES ? IVEC_LANES : mafat_min(r->n_filters - f, IVEC_LANES);
     sorted_columns_of(r, t, col, r->first + f, lanes, from ? from + f : NULL, to + f, pitch);
   }
 }
 
-/* Updates the quads' offsets for this row, if they changed. */
+/* Updates `places` for this row, if the distances between runs changed. */
 static void sorted_follow(struct conv_row *r)
 {
   bool far = false, moved = false;
@@ -178,10 +180,10 @@ static void sorted_follow(struct conv_row *r)
       for (int q = 0; q < k->n_quads; q++) *to++ = (int32_t)*distance + 4 * q;
 }
 
-/* Quads of one kind of runs while they are sorted. */
+/* Quads of one kind of runs while they are sorted. Two lists share an array. */
 struct sorting {
-  uint16_t *fours; /* grows from the front of the shared array, */
-  uint16_t *wide;  /* grows downwards from its end */
+  uint16_t *fours; /* grows from the array's beginning */
+  uint16_t *wide;  /* grows downward from its end */
   uint16_t twos[SORTED_QUADS], ones[SORTED_QUADS];
   int n_twos, n_ones;
 };
@@ -219,7 +221,7 @@ static void sort_neighbours(struct sorting *s, const int8_t *w, size_t pitch, in
   for (; quad < end; quad++, w += pitch) sort_one(s, ibytes_reach(ibytes_load(w)), quad);
 }
 
-/* Sorts the quads of a vector of filters by kind of runs and way. Returns how many fit. */
+/* Sorts the quads of a vector of filters by kind of runs and way. Returns how many fit 16 bits. */
 static int sort_vector(const struct conv_row *r, uint16_t *counts, const int8_t *weights)
 {
   const size_t pitch = 4 * (size_t)r->c->width;
@@ -246,8 +248,7 @@ static int sort_vector(const struct conv_row *r, uint16_t *counts, const int8_t 
   return n_fit;
 }
 
-/* Sorts the quads of all vectors. False: too few fit to pay for separate loops; the first vector
- * may decide. */
+/* Sorts the quads of all vectors. False: so few fit that sorting does not pay. */
 static bool sort_vectors(struct conv_row *r, int end)
 {
   size_t n_fit = 0, n = 0;
@@ -259,7 +260,8 @@ static bool sort_vectors(struct conv_row *r, int end)
   return n_fit * 100 >= n * SORTED_PERCENT;
 }
 
-/* Uses the call's memory, which an earlier call may have filled, or the row's own. */
+/* Sorts the weights into the call's memory, unless an earlier call has done so, or into the row's
+ * own. */
 static void sort_runs(struct conv_row *r)
 {
   enum { UNKNOWN, WORTH, USELESS };

@@ -61,7 +61,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Inlining plain C vectors makes code large and no faster. */
+/* INTEGER_SMALL: vectors in plain C are not inlined, which would make the code large and no
+ * faster. */
 #ifdef INTEGER_SMALL
 #define INLINE static inline
 #else
@@ -73,7 +74,7 @@
 INLINE fvec fvec_of(ivec v) { return __builtin_convertvector(v, fvec); }
 INLINE fvec fvec_all(float x) { return (fvec){0} + x; }
 
-/* Modulo 2^32. Signed + and - have undefined overflow in C, although the instructions wrap. */
+/* For arithmetic modulo 2^32, because signed overflow is undefined in C. */
 typedef uint32_t ivec_unsigned __attribute__((vector_size(sizeof(ivec))));
 INLINE ivec ivec_less(ivec a, ivec b) { return (ivec)((ivec_unsigned)a - (ivec_unsigned)b); }
 

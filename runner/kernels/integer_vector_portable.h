@@ -81,7 +81,7 @@ INLINE iweights iweights_load(const int8_t *p, int n)
 
 INLINE iinput iinput_load(const uint8_t *p) { return (iinput){{p[0], p[1], p[2], p[3]}}; }
 
-/* Modulo 2^32, as processors add: sums that still include the zero point may overflow. */
+/* Computes modulo 2^32, because sums before the zero point is subtracted may overflow. */
 INLINE ivec ivec_dot(ivec sum, iinput x, iweights w)
 {
   typedef uint32_t bits __attribute__((vector_size(16)));

@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-/* 180 KB that no 64-bit Arm uses: releases leave them out (packaging/release.mk). */
+/* The portable kernels have 180 KB and no 64-bit Arm uses them, so releases leave them out
+ * (packaging/release.mk). */
 #if defined(__aarch64__) && defined(MAFAT_WITHOUT_PORTABLE)
 #define EVERYWHERE(table) NULL
 #else

@@ -1,16 +1,16 @@
-/* Float kernels: one table of function pointers per CPU level. A kernel works on rows, not tensors:
- * arrays of row pointers for inputs and outputs, a panel of filters, a range of input channels.
- * Grids, rows and panels differ only in how these arrays are filled. Kernels allocate nothing and
- * read no globals.
+/* Float kernels: a table of function pointers for each level (instruction set). A kernel works on
+ * rows, not tensors: it gets arrays of row pointers for inputs and outputs, a panel of filters and
+ * a range of input channels. Tiles, rows and panels differ only in how these arrays are filled.
+ * Kernels allocate nothing and read no globals.
  *
  * The order of summation is the same for every plan. Each output element has one accumulator that
- * starts at +0. Channel blocks are added in order, and within a block ky, kx, channel. Then follow
- * scale and bias in one multiply-add, and the activation. Padding is multiplied, too. A
- * convolution's outputs hold partial sums until its call ends, so they must not alias its inputs.
+ * starts at +0. Channel blocks are added in order, and within a block ky, kx, channel. Then scale
+ * and bias are applied by one multiply-add, then the activation. Padding is multiplied, too. A
+ * convolution's outputs have partial sums until its call ends, so they must not alias its inputs.
  *
- * Levels of the *fused* class use a fused multiply-add for every product and agree bit for bit. The
- * *plain* class rounds products and has its own bits. Included by api, programs/mafat,
- * runner/calibrate, runner/engine, runner/image and runner/kernels. */
+ * Levels of the *fused* class round a product and its addition once, those of the *plain* class
+ * both. Levels of one class give the same bits. Included by api, programs/mafat, runner/calibrate,
+ * runner/engine, runner/image and runner/kernels. */
 #ifndef MAFAT_RUNNER_KERNELS_KERNELS_H
 #define MAFAT_RUNNER_KERNELS_KERNELS_H
 
@@ -19,17 +19,17 @@
 #include "base/winograd.h"
 #include "network/window.h"
 
-/* Channels of one block as a kernel sees them. */
+/* Input channels of one block. */
 struct mafat_conv_block_slice {
-  const float *const *rows; /* [in_row]: at the first tap of the first output column */
+  const float *const *rows; /* [in_row]: address of the first tap of the first output column */
   int n_channels;           /* 1 ... 16; any number for the one block of a connected layer */
-  int pixel_floats;         /* between neighbouring columns */
+  int pixel_floats;         /* floats from column to column */
 };
 
 /* Part of the panel's outputs in one channel block. */
 struct mafat_conv_segment {
-  float *const *rows; /* [row]: at the first output column and the segment's first lane */
-  int n_filters;      /* 16 if another segment follows */
+  float *const *rows; /* [row]: address of the first output column and the segment's first lane */
+  int n_filters;      /* 16 if there is another segment */
   int pixel_floats;
 };
 
@@ -38,25 +38,28 @@ struct mafat_conv_call {
   int n_block_slices;
   struct mafat_conv_segment segments[2];
   int n_segments;
-  int n_rows, n_cols;   /* of sums; input row of tap ky for row r: r * stride + ky * dilation */
+  /* rows and columns of sums; tap ky of row r reads in_row r * stride + ky * dilation */
+  int n_rows, n_cols;
   struct mafat_window window; /* padding is part of the rows */
   const float *weights; /* [block][ky][kx][channel][width] */
   const float *scale, *bias;
   int width;
   struct mafat_activating activation;
-  bool start, finish;   /* begin at zero; end with scale, bias and activation (else partial sums) */
+  /* start: sums begin at zero, else with the partial sums in the outputs; finish: scale, bias and
+   * activation are applied, else the outputs are partial sums */
+  bool start, finish;
   /* store only the maximum of each 2 x 2 outputs, in half as many rows and columns, rounded up */
   bool pool;
 };
 
 /* Winograd convolution (base/winograd.h): a tile of outputs is A'[ (G g G') * (B' d B) ]A for an
- * input window d and filters g. Transformed values are stored by point, so that the products are
- * one matrix product per point (`product`). */
+ * input window d and filters g. An element of a transformed window is called a point. Transformed
+ * values are stored point by point, so that there is one matrix product for each point. */
 
 /* Input transform B' d B for a row of tiles and up to 16 channels. */
 struct mafat_winograd_input_call {
-  const float *const *rows; /* [window]: at the first column of tile 0 */
-  int n_cols;               /* existing columns from there on; the rest counts as zero */
+  const float *const *rows; /* [window]: address of the first column of tile 0 */
+  int n_cols;               /* columns from there on that exist; others count as zero */
   int n_channels, pixel_floats;
   int n_tiles;
   float *values;            /* point p of tile t: values + p * point_floats + t * tile_floats */
@@ -74,10 +77,10 @@ struct mafat_product_call {
   size_t values_point, weights_point, sums_point;
   int n_points, n_tiles, n_channels;
   int tile_floats, width;
-  const float *ahead;   /* floats needed soon, prefetched meanwhile */
+  const float *ahead;   /* floats needed soon, which the kernel prefetches */
   int n_ahead;
-  bool start;           /* begin at zero; otherwise continue with the present sums */
-  bool apart;           /* sum these channels from zero separately, then add to the present sums */
+  bool start;           /* sums begin at zero, else with the values in `sums` */
+  bool apart;           /* these channels are summed separately, then added to `sums` */
 };
 
 /* Output transform A'[...]A, scale, bias and activation for a row of tiles and up to 16 filters. */
@@ -87,11 +90,11 @@ struct mafat_winograd_output_call {
   int tile_floats;
   int n_tiles;
   float *const *rows;  /* [n_rows], with `pool` [(n_rows + 1) / 2]: at the first output column */
-  int n_rows, n_cols;  /* 1 ... outputs rows of sums; columns */
+  int n_rows, n_cols;  /* rows of sums, at most the outputs of a tile's side; columns */
   int n_filters, pixel_floats;
   const float *scale, *bias;
   struct mafat_activating activation;
-  bool pool;           /* as in a convolution */
+  bool pool;           /* as in struct mafat_conv_call */
 };
 
 /* Depthwise convolution of up to 16 channels; weights [ky][kx][width]. */
@@ -107,15 +110,15 @@ struct mafat_depthwise_call {
 };
 
 /* One output row of pooling for up to 16 channels: maximum or mean of each window. A mean is summed
- * from +0 by row, then column, and divided by the number of taps, including counted padding. Every
- * window has a tap in the map. */
+ * from +0 by row, then column, and divided by the number of taps, including those in padding that
+ * counts. Every window has a tap in the map. */
 struct mafat_pool_call {
-  const float *const *rows; /* [n_rows]: input rows inside the map, at column 0 of `in` */
+  const float *const *rows; /* [n_rows]: input rows inside the map, at input column 0 */
   int n_rows;               /* 1 ... size: rows of the window inside the map */
   struct mafat_taps taps;   /* of columns; padding is part of first_col */
   int first_col;            /* input column of the first tap of output 0; may be negative */
   int in_begin, in_end;     /* existing columns, relative to the row pointers */
-  /* counted padding: taps of missing rows; columns before and after the existing ones */
+  /* padding that counts: taps of missing rows; columns before and after the existing ones */
   int padded_rows, padded_before, padded_after;
   float *out;
   int n_cols;
@@ -123,7 +126,7 @@ struct mafat_pool_call {
 };
 
 /* Elementwise y = activation(x blended with z); without z, y = activation(x). MAFAT_BLEND_PRELU is
- * z * min(x, 0) + max(x, 0), rounded once. If z's pixel distance is 0, one pixel of z serves all
+ * z * min(x, 0) + max(x, 0), rounded once. If z_pixel_floats is 0, one pixel of z is used for all
  * columns. */
 struct mafat_blend_call {
   enum mafat_blend blend;
@@ -136,20 +139,22 @@ struct mafat_blend_call {
   struct mafat_activating activation;
 };
 
-/* A pixel of a resized line, between the two source pixels that begin at bytes first and second. */
+/* A pixel of a resized line: a weighted sum of two source pixels, which begin at bytes first and
+ * second. */
 struct mafat_resample_tap {
   int first, second;
   float first_weight, second_weight;
 };
 
-/* most bytes of a line that one call uses: as floats on the stack they take little of the
+/* most bytes of a line that one call uses: as floats on the stack they are a small part of the
  * first-level cache */
 enum { MAFAT_RESAMPLE_BYTES = 768 };
 
-/* Part of a resized row, or column if stored lines are columns, from two stored lines. Bytes are
- * divided by 255 with one rounding, and each operation is rounded. Row: w0 * (first * a + second *
- * b) + w1 * (first * c + second * d). Column: first * (w0 * a + w1 * c) + second * (w0 * b + w1 *
- * d). */
+/* Part of a resized line, from two stored lines. Bytes are divided by 255 and rounded once; then
+ * each operation is rounded. With weights w0, w1 of the lines and first, second of a tap, from
+ * pixels a, b of the first line and c, d of the second: if the line is a row,
+ * w0 * (first * a + second * b) + w1 * (first * c + second * d); if it is a column,
+ * first * (w0 * a + w1 * c) + second * (w0 * b + w1 * d). */
 struct mafat_resample_call {
   const uint8_t *lines[2];
   float weights[2];   /* weights of the lines */
@@ -158,7 +163,7 @@ struct mafat_resample_call {
   int n_pixels, n_channels; /* 1 or 3 channels, interleaved */
   int begin, n_bytes; /* range of a line that the taps use */
   float *out;
-  size_t out_stride;  /* between pixels; n_channels for a row */
+  size_t out_stride;  /* floats between pixels; n_channels for a row */
 };
 
 /* Transforms of one tile size. */
@@ -207,8 +212,8 @@ enum {
 #include "base/levels.def"
 };
 
-/* Returns the best level of this processor up to `highest` (NULL: any). NULL for an unknown name.
- * If `highest` belongs to another machine, returns the best level below it. */
+/* Returns the best level of this processor up to `highest` (NULL: any), also if the processor does
+ * not support `highest` itself. NULL for an unknown name. */
 const struct mafat_kernels *mafat_kernels_find(const char *highest);
 /* All names, slowest first, for messages: "portable, neon, ..." */
 const char *mafat_kernels_names(void);

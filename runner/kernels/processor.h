@@ -1,7 +1,7 @@
-/* Column macros of base/levels.def for the requirements of a row. MACHINE(table) is the table, or
- * NULL if this build lacks it. Features are conditions, each with a leading &&. The includer
- * defines EVERYWHERE. Included by the sources that select kernels (kernels.c, integer.c,
- * frame_rows.c). */
+/* Macros for two columns of base/levels.def. The machine, called with a level's table, returns the
+ * table, or NULL if this build lacks it. The features are conditions on the processor, each with a
+ * leading &&. The including file defines EVERYWHERE, a machine. Included by the sources that select
+ * kernels (kernels.c, integer.c, frame_rows.c). */
 #ifndef MAFAT_RUNNER_KERNELS_PROCESSOR_H
 #define MAFAT_RUNNER_KERNELS_PROCESSOR_H
 
@@ -9,7 +9,8 @@
 
 #define BASIC
 
-/* MAFAT_WITHOUT_VECTORS: memory sanitizers do not see vector stores (check-msan). */
+/* MAFAT_WITHOUT_VECTORS is defined by check-msan, because memory sanitizers do not see vector
+ * stores. */
 #if defined(__x86_64__) && !defined(MAFAT_WITHOUT_VECTORS)
 #include <cpuid.h>
 #define X86(table) (table)

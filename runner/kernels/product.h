@@ -1,38 +1,39 @@
-/* Matrix products for Winograd, one per point: tiles x channels times channels x filters. Included
- * by bodies.h; called by runner/engine/kinds/conv_winograd.c between the transforms. A tile of sums
- * stays in registers over all channels of the call, which are one run of conv.h.
+/* Kernel of the matrix products for Winograd, one for each point: tiles x channels times channels x
+ * filters. Included by bodies.h; called by runner/engine/kinds/conv_winograd.c between the
+ * transforms. A tile of sums stays in registers over all channels of the call, which are one run as
+ * in conv.h.
  *
- * Filters are the inner loop: values of a few tiles are read from far caches once for the whole
- * panel, while a point's weights stay in the first-level cache.
+ * Filters are the inner loop, so that the values of a few tiles are read from far caches once for
+ * the whole panel, while a point's weights stay in the first-level cache.
  *
- * The next weights are prefetched, not transformed, meanwhile. Interleaving the transform was
- * tried, because it is bound by stores: between tiles, into the other half of the buffer, a few
- * channels at a time. With avx512 (Zen 4, least of 5 alternating runs) darknet19 took 28.1 to 31.7
- * ms and yolov3-tiny 24.7 to 26.8 ms; with the same halves, transformed at once, 30.2 and 25.8 ms.
- * The stores seem to wait for the second-level cache, which the products read, too. */
+ * The weights for the next call are prefetched meanwhile. Transforming them meanwhile was tried,
+ * because that is bound by stores: a few channels between two tiles, into the other half of the
+ * buffer. It was not faster: with avx512 (Zen 4, least of 5 alternating runs) darknet19 took 28.1
+ * to 31.7 ms and yolov3-tiny 24.7 to 26.8 ms, but 30.2 and 25.8 ms if all was transformed before
+ * the products. */
 
 enum { TILE_FILTERS = TILE_VECTORS * VECTOR_LANES };
 
-/* Channels between two rounds of prefetching: few lines at a time, if short runs cost nothing. */
+/* Channels between two rounds of prefetching. */
 enum { PRODUCT_CHANNELS = VECTOR_LANES == 16 ? 4 : 32 };
 
 /* Addresses to prefetch. */
 struct product_ahead {
-  /* values of the next tiles, to the first-level cache, spread over all tiles that read them */
+  /* values of the next tiles, for the first-level cache */
   const char *values;
-  /* the caller's, to the second-level cache: n_weights lines per PRODUCT_CHANNELS */
+  /* the call's `ahead`, for the second-level cache: n_weights lines for each PRODUCT_CHANNELS */
   const char *weights;
   int n_weights;
 };
 
-/* Returns the lanes of a tile's vector v. Vectors up to MAFAT_PANEL_STEP wide are always
- * complete. */
+/* Returns the lanes of a tile's vector v that are filters. Vectors of at most MAFAT_PANEL_STEP
+ * lanes are never partial. */
 INLINE int product_lanes(int lanes, const int v, const int NV)
 {
   return VECTOR_LANES <= MAFAT_PANEL_STEP || v + 1 < NV ? VECTOR_LANES : lanes - v * VECTOR_LANES;
 }
 
-/* Computes P tiles x NV vectors of filters; `lanes`: filters of the panel from here on. */
+/* Computes P tiles x NV vectors of filters. `lanes`: filters of the panel from the first one on. */
 INLINE void product_tile(const struct mafat_product_call *c, const float *values,
                          const float *weights, float *out, int lanes, struct product_ahead *ahead,
                          const int P, const int NV)

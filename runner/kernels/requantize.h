@@ -1,6 +1,6 @@
-/* Scalar requantization by TFLite's and ONNX's rules, in plain C, for layers that do not need
- * vectors. Pure. Included by runner/engine/kinds/integer/normalize.c, integer_bodies.h and
- * integer_functions.c. */
+/* Scalar requantization by TFLite's and ONNX's rules (integer.h), for layers that do not need
+ * vectors. Pure functions. Included by runner/engine/kinds/integer/normalize.c, integer_bodies.h
+ * and integer_functions.c. */
 #ifndef MAFAT_RUNNER_KERNELS_REQUANTIZE_H
 #define MAFAT_RUNNER_KERNELS_REQUANTIZE_H
 
@@ -21,7 +21,7 @@ static inline int32_t mafat_divide_by_power(int32_t x, int n)
   return (x >> n) + (rest > half);
 }
 
-/* A left shift saturates. */
+/* Requantizes a sum by TFLite's rule, without zero point. A left shift saturates. */
 static inline int32_t mafat_requantize(int32_t x, struct mafat_multiplier m)
 {
   int64_t wide = (int64_t)x * ((int64_t)1 << (m.shift > 0 ? m.shift : 0));
@@ -37,7 +37,8 @@ static inline unsigned char mafat_put_number(const struct mafat_quantization *q,
   return (unsigned char)(number < q->least ? q->least : number > q->most ? q->most : number);
 }
 
-/* ONNX's rule: rounds to nearest, ties to even, adds the zero point and clamps. */
+/* ONNX's rule: rounds y (real value / scale) to nearest, ties to even, adds the zero point and
+ * clamps. */
 static inline unsigned char mafat_put_even(const struct mafat_quantization *q, float y)
 {
   static const float magic = 0x1.8p23f; /* adding it rounds to an integer */

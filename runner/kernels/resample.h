@@ -1,6 +1,6 @@
-/* Converts a picture's bytes to floats, and interpolates between two lines. Products and sums are
- * never fused, so all levels give Darknet's bits. Included by bodies.h and frame_rows_body.h;
- * called by runner/image/resized_lines.c. */
+/* Kernels that convert a picture's bytes to floats, and interpolate between two lines. Products and
+ * sums are never fused, so all levels give Darknet's bits. Included by bodies.h and
+ * frame_rows_body.h; called by runner/image/resized_lines.c. */
 
 /* byte / 255, correctly rounded. The first product is exact; the second has an error of 2^-40 of
  * the sum; and no quotient is within 2^-33 (relative) of a midpoint between floats. */
@@ -37,7 +37,8 @@ INLINE quad quad_all(float x)
   return (quad){x, x, x, x};
 }
 
-/* Interpolates along a line that begins with byte `begin`. */
+/* Interpolates between the two pixels of a tap; `line` begins with byte `begin` of the stored
+ * line. */
 INLINE quad pixel_between(const struct mafat_resample_tap *tap, const float *line, int begin)
 {
   return quad_all(tap->first_weight) * quad_load(line + (tap->first - begin)) +
@@ -50,7 +51,8 @@ INLINE quad pixel_of_row(const struct mafat_resample_tap *tap, const float *firs
   return above * pixel_between(tap, first, begin) + below * pixel_between(tap, second, begin);
 }
 
-/* Surplus lanes are overwritten by the next pixels; the last pixels are stored exactly. */
+/* Computes a row. A vector's lanes past a pixel are overwritten by the next pixels; the last pixels
+ * are stored without them. */
 INLINE void resample_row(const struct mafat_resample_call *c, const float *first,
                          const float *second)
 {

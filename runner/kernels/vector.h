@@ -1,13 +1,13 @@
-/* Vector operations of the float kernels. A level's source names its vector header (LEVEL_VECTOR),
- * which defines:
+/* Vector operations of the float kernels. Each level has a vector header (LEVEL_VECTOR), which
+ * defines:
  *
  *   VECTOR_LANES           floats of a vector
  *   VECTOR_PIXELS          pixels of a convolution tile, chosen for the register file
- *   VECTOR_PIXELS_ALONE    pixels of a tile with at most half the vectors
+ *   VECTOR_PIXELS_ALONE    pixels of a tile with at most half as many vectors of filters
  *   VECTOR_SEGMENTS        blocks of 16 filters that a tile covers: 1 or 2
  *   VECTOR_TAPS            taps that a tile sums at a time
  *   VECTOR_MANY_REGISTERS  1: 32 vector registers, and about as many for addresses
- *   VECTOR_SHORT_RUNS      1: tiles of their own for sums with 4, 8 or 9 taps per run
+ *   VECTOR_SHORT_RUNS      1: there are special tiles for sums with 4, 8 or 9 taps per run
  *   VECTOR_PAIRS           1: eight lanes can hold two pixels of four floats: vec_load_pair,
  *                          vec_store_pair, and vec_pair_lane(v, lane), which replicates one float
  *                          of each in four lanes
@@ -40,7 +40,7 @@
 #define VECTOR_MANY_REGISTERS 0
 #endif
 
-/* vec_max for operands of one sign, or both NaN: zeros and NaNs need no care. */
+/* vec_max for operands of one sign, or both NaN. A level may define a faster one. */
 #ifndef vec_larger
 #define vec_larger vec_max
 #endif

@@ -1,6 +1,6 @@
-/* Converts four half-precision floats without a conversion instruction. No operand or result is
- * denormal: 32-bit Arm would flush it. See runner/kernels/vector.h. Included by vector_portable.h
- * and, for 32-bit Arm, arm/vector_neon.h. */
+/* Converts four half-precision floats (runner/kernels/vector.h) without a conversion instruction.
+ * No operand or result of a float operation is denormal, because 32-bit Arm flushes denormals.
+ * Included by vector_portable.h and, for 32-bit Arm, arm/vector_neon.h. */
 #ifndef MAFAT_RUNNER_KERNELS_VECTOR_HALVES_H
 #define MAFAT_RUNNER_KERNELS_VECTOR_HALVES_H
 

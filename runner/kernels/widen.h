@@ -1,9 +1,9 @@
-/* Widens narrow weights to floats exactly, with the same bits on every level. Included by bodies.h;
- * called by runner/engine/kinds/widened.c. */
+/* Kernels that widen narrow weights to floats, exactly and so with the same bits at every level.
+ * Included by bodies.h; called by runner/engine/kinds/widened.c. */
 #include "base/tuning.h"
 #include "network/dtype.h"
 
-/* Delegates widths that are not whole vectors to the narrow level. */
+/* Calls the narrow level if the width is not whole vectors. */
 #ifdef LEVEL_NARROW
 #define WIDEN_NARROW(TYPE) \
   if (width % VECTOR_LANES != 0) { \

@@ -1,16 +1,15 @@
-/* Winograd transforms. One-dimensional transforms of vectors are applied to columns, then to rows.
- * OUT, the outputs along a tile's side, is a constant everywhere. Included by bodies.h; called by
- * runner/engine/kinds/conv_winograd.c.
+/* Kernels of the Winograd transforms. One-dimensional transforms are applied to columns, then to
+ * rows, for vectors of channels or filters. OUT is the number of outputs along a tile's side,
+ * always a constant. Included by bodies.h; called by runner/engine/kinds/conv_winograd.c.
  *
  * F(4x4, 3x3) interpolates at 0, +-sqrt(1/2), +-sqrt(2) and infinity instead of the usual 0, +-1,
- * +-2. Their powers stay closer to 1, and the error is a quarter (1280 channels, relative to max
- * |y|: 4.9e-6 instead of 2.4e-5; direct summation 4.0e-6).
+ * +-2. Powers of these points are closer to 1, and the error is a quarter (1280 channels, relative
+ * to max |y|: 4.9e-6 instead of 2.4e-5; direct summation 4.0e-6).
  *
- * F(6x6, 3x3) interpolates at 0, +-1, +-2, +-1/2 and infinity. Other points, with or without roots,
- * are no better (128 channels, RMS error relative to RMS of y: 4.7e-6, at best 4.5e-6 elsewhere;
- * F(4x4) 1.0e-6), and with these B and A are exact. The error grows with the length of sums, so
- * channels are summed in blocks of 64: 1024 channels, relative to max |y|, 6e-6 instead of
- * 2.0e-5. */
+ * F(6x6, 3x3) interpolates at 0, +-1, +-2, +-1/2 and infinity, for which B and A are exact. Other
+ * points are hardly better (128 channels, RMS error relative to RMS of y: 4.7e-6; best other points
+ * 4.5e-6; F(4x4) 1.0e-6). The error grows with the length of sums, so channels are summed in blocks
+ * of 64 (1024 channels, relative to max |y|: 6e-6 instead of 2.0e-5). */
 
 enum { MOST_OUTPUTS = 6, MOST_WINDOW = MOST_OUTPUTS + 2 };
 
@@ -139,9 +138,9 @@ INLINE void transform_weights(const vec *g, vec *out, const int OUT)
   else weights_6(g, out);
 }
 
-/* Computes byte offsets of a window's values, `floats` apart. With many registers each has one;
- * else only the odd ones, because x86 addresses can double them. Compilers would use a register per
- * point and spill. */
+/* Computes byte offsets of a window's values, which are `floats` apart. With many registers each
+ * offset has a register; otherwise only the odd ones, because x86 addresses can double them.
+ * Compilers left alone would use a register for each point, and spill. */
 INLINE void window_offsets(size_t *offsets, size_t floats, const int OUT)
 {
   offsets[0] = 0;
@@ -189,10 +188,10 @@ INLINE void winograd_weights(const float *weights, int n_channels, int width, fl
                              size_t point_floats, const int OUT)
 {
   const size_t tap = (size_t)n_channels * (size_t)width, whole = tap / VECTOR_LANES * VECTOR_LANES;
-  const float *next = weights + 9 * tap; /* next block in the panel, or memory that is not ours */
+  const float *next = weights + 9 * tap; /* next block, or past the panel; only prefetched */
   for (size_t i = 0; i < whole; i += VECTOR_LANES) {
-    /* Weights of late layers come from memory: prefetch the next block line by line, to the
-     * second-level cache. The first is busy with the lines of all points. */
+    /* Weights of late layers come from memory, so prefetch the next block line by line: to the
+     * second-level cache, because the first one is full of lines of all points. */
     if (i % 16 == 0)
       for (size_t line = 0; line < 9; line++) __builtin_prefetch(next + 9 * i + 16 * line, 0, 2);
     weights_tile(weights + i, tap, values + i, point_floats, VECTOR_LANES, OUT);
@@ -244,7 +243,7 @@ INLINE void winograd_input(const struct mafat_winograd_input_call *c, const int 
         input_tile(c, tile, v, c->n_channels - v, false, OUT);
 }
 
-/* Stores two finished rows of a tile, from `row` on, limited to existing rows and columns. */
+/* Stores two rows of a tile's outputs, from `row` on, except for rows and columns past the map. */
 INLINE void store_rows(const struct mafat_winograd_output_call *c, int row, int first, int n_cols,
                        int v, const int n, const vec *y, const int OUT)
 {
@@ -280,7 +279,7 @@ INLINE void store_pooled(const struct mafat_winograd_output_call *c, int row, in
   }
 }
 
-/* Prefetches the lines that a tile's outputs go to: they were not written before. */
+/* Prefetches the cache lines of a tile's outputs, which were not written before. */
 INLINE void fetch_outputs(const struct mafat_winograd_output_call *c, int tile, int v,
                           const int OUT)
 {
@@ -310,8 +309,8 @@ INLINE void output_tile(const struct mafat_winograd_output_call *c, int tile, in
     transform_output(m, columns[x], OUT);
   }
   const vec scale = vec_load_panel(c->scale + v, n), bias = vec_load_panel(c->bias + v, n);
-  /* Two rows at a time: pooling needs pairs, and the activation is selected once for many
-   * vectors. */
+  /* two rows at a time, because pooling needs pairs, and the activation is then selected once for
+   * many vectors */
 #pragma GCC unroll 4
   for (int row = 0; row < OUT; row += 2) {
     vec m[MOST_WINDOW], y[2 * MOST_OUTPUTS];
@@ -334,7 +333,7 @@ INLINE void winograd_output(const struct mafat_winograd_output_call *c, const in
 {
   struct mafat_winograd_output_call call = *c;
   call.activation = general_activation(c->activation);
-  /* Filters are the inner loop: a point's vectors share a cache line. */
+  /* filters are the inner loop, because a point's vectors share a cache line */
   for (int tile = 0; tile < c->n_tiles; tile++)
     for (int v = 0; v < c->n_filters; v += VECTOR_LANES) {
       if (v % 16 == 0) fetch_outputs(c, tile, v, OUT);

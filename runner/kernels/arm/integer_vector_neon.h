@@ -43,7 +43,7 @@ INLINE ivec ivec_high(ivec a, ivec b) { return (ivec)vqrdmulhq_s32((int32x4_t)a,
 
 #ifdef __aarch64__
 #define IVEC_NEAREST
-/* A NaN, from a sum of 0 times an infinite factor, becomes the minimum, as on other levels. */
+/* A NaN (0 times an infinite factor) becomes the minimum, as at other levels. */
 INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
 {
   return (ivec)vcvtnq_s32_f32(

@@ -25,8 +25,8 @@ static inline vec vec_sub(vec a, vec b) { return vsubq_f32(a, b); }
 static inline vec vec_mul(vec a, vec b) { return vmulq_f32(a, b); }
 static inline vec vec_div(vec a, vec b) { return a / b; } /* lane by lane on armv7 */
 
-/* Multiply-adds by lane are inline assembly: compilers sometimes overwrite a factor instead of the
- * sum and then spill registers. */
+/* Multiply-adds by lane are inline assembly, because compilers sometimes overwrite a factor instead
+ * of the sum, and then spill registers. */
 #ifdef __aarch64__
 
 #define VECTOR_FUSED 1
@@ -104,8 +104,8 @@ static inline __attribute__((always_inline)) void vec_accumulate_lane(vec *sum, 
   }
 }
 
-/* Mask of a > b. Inline assembly on armv7: the compiler would compare lane by lane to respect
- * denormals. */
+/* Mask of a > b. On armv7 it is inline assembly, because the compiler would compare lane by lane to
+ * respect denormals. */
 static inline uint32x4_t vec_exceeds(vec a, vec b)
 {
 #ifdef __aarch64__
@@ -117,7 +117,7 @@ static inline uint32x4_t vec_exceeds(vec a, vec b)
 #endif
 }
 
-/* vmaxq_f32 and vminq_f32 are unsuitable: they return NaN if either operand is NaN. */
+/* vmaxq_f32 and vminq_f32 cannot be used, because they return NaN if either operand is NaN. */
 static inline vec vec_max(vec a, vec b) { return vbslq_f32(vec_exceeds(a, b), a, b); }
 static inline vec vec_min(vec a, vec b) { return vbslq_f32(vec_exceeds(b, a), a, b); }
 #define vec_larger vmaxq_f32

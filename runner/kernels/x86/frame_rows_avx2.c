@@ -1,5 +1,5 @@
-/* Video kernels for AVX2: compiles frame_rows_body.h and adds kernels for planes, with 32 pixels,
- * or eight of a line, at a time and no unneeded shuffles. Selected by
+/* Video kernels for AVX2: compiles frame_rows_body.h and adds kernels for planes, which convert 32
+ * pixels, or resize 8, at a time and need few shuffles. Used through the table in
  * runner/kernels/frame_rows.c. */
 #include <immintrin.h>
 
@@ -49,7 +49,7 @@ INLINE void colour_planes_run(const struct rule_words *k, __m256i luma, __m256i 
   }
 }
 
-/* Separates the even and odd bytes of 64. */
+/* Separates the even and the odd of 64 bytes. */
 INLINE void part_bytes(__m256i first, __m256i second, __m256i *even, __m256i *odd)
 {
   const __m256i mask = _mm256_set1_epi16(0xff);

@@ -124,7 +124,7 @@ INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
 
 INLINE ivec ivec_logical(ivec v, ivec n) { return (ivec)_mm256_srlv_epi32((__m256i)v, (__m256i)n); }
 
-/* For 5 to 7 bytes, it may read up to 3 more. */
+/* Loads n bytes. If n is 5 to 7, it may read up to 3 more. */
 INLINE __m128i ivec_bytes(const uint8_t *p, int n)
 {
   int32_t four;
@@ -145,8 +145,8 @@ INLINE ivec ivec_taps(ivec sum, ivec x, ivec w)
   return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16((__m256i)x, (__m256i)w));
 }
 
-/* Looks up sixteen entries at a time. Indices outside them get the highest bit set, and the shuffle
- * then gives 0. */
+/* Looks up sixteen entries of the table at a time. For indices of other entries, the shuffle gives
+ * 0, because their highest bit is set. */
 #define IVEC_TABLE 32
 INLINE void ivec_table(const uint8_t *x, uint8_t *y, const uint8_t *table)
 {
@@ -161,7 +161,7 @@ INLINE void ivec_table(const uint8_t *x, uint8_t *y, const uint8_t *table)
   _mm256_storeu_si256((__m256i *)(void *)y, found);
 }
 
-/* The sum of two quads is in the lane of the first. */
+/* Here the sum of two quads is added to the lane of the first one. */
 INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
 {
   const __m256i eights =
@@ -214,8 +214,8 @@ INLINE ivec ivec_dot(ivec sum, iinput x, iweights w)
   return (ivec)_mm256_add_epi32(even, _mm256_madd_epi16(x.odd, w.odd));
 }
 
-/* Quads of bytes whose neighbouring products fit 16 bits together: 255 times weights of one sign
- * that sum to at most 128. Weights of different signs always fit. */
+/* Quads of bytes. The sum of two neighboring products fits 16 bits if the weights have different
+ * signs, or if their sum is at most 128 (times 255). */
 #define IVEC_FITS
 typedef __m256i ibytes;
 INLINE ibytes ibytes_load(const int8_t *p)
@@ -228,7 +228,8 @@ INLINE ibytes ibytes_input(const uint8_t *p)
   memcpy(&quad, p, 4);
   return _mm256_set1_epi32(quad);
 }
-/* Range of products: per pair the sum of non-negative weights, and of negative ones. */
+/* Range of products: for each pair the sum of its non-negative weights, and of its negative
+ * ones. */
 INLINE ibytes ibytes_reach(ibytes w)
 {
   const __m256i above = _mm256_max_epi8(w, _mm256_setzero_si256()),

@@ -120,7 +120,7 @@ INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
 
 INLINE ivec ivec_logical(ivec v, ivec n) { return (ivec)_mm512_srlv_epi32((__m512i)v, (__m512i)n); }
 
-/* The panel's last quad may have only half a vector. */
+/* Loads n weights' quads; at a panel's end there may be only half a vector. */
 INLINE __m512i ivec_quads(const int8_t *p, int n)
 {
   return n >= 16 ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi32(ivec_mask(n), p);
@@ -132,7 +132,7 @@ INLINE __m512i ivec_quad(const uint8_t *p)
   return _mm512_set1_epi32(quad);
 }
 
-/* Looks up sixteen entries at a time, for the bytes that index them. */
+/* Looks up sixteen entries of the table at a time, for the bytes that are their indices. */
 #define IVEC_TABLE 64
 INLINE void ivec_table(const uint8_t *x, uint8_t *y, const uint8_t *table)
 {
@@ -149,7 +149,7 @@ INLINE void ivec_table(const uint8_t *x, uint8_t *y, const uint8_t *table)
 }
 
 #ifdef INTEGER_VNNI
-/* Most of these processors look up bytes among 128 with one instruction. */
+/* Most processors with avx512 can look up a byte among 128 with one instruction. */
 #define IVEC_TABLES
 static inline bool ivec_has_tables(void) { return __builtin_cpu_supports("avx512vbmi"); }
 __attribute__((target("avx512vbmi"))) static void ivec_tables(const uint8_t *x, uint8_t *y, int n,

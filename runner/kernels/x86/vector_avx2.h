@@ -26,16 +26,16 @@ static inline vec vec_sub(vec a, vec b) { return _mm256_sub_ps(a, b); }
 static inline vec vec_mul(vec a, vec b) { return _mm256_mul_ps(a, b); }
 static inline vec vec_div(vec a, vec b) { return _mm256_div_ps(a, b); }
 static inline vec vec_madd(vec a, vec b, vec c) { return _mm256_fmadd_ps(a, b, c); }
-/* Inline assembly: compilers sometimes overwrite the weight instead of the sum and then spill
- * registers. */
+/* Uses inline assembly, because compilers sometimes overwrite the weight instead of the sum, and
+ * then spill registers. */
 static inline void vec_accumulate(vec *sum, vec a, vec b)
 {
   __asm__("vfmadd231ps %2, %1, %0" : "+x"(*sum) : "x"(a), "x"(b));
 }
 
 /* sums[v] += weights[v] * x in all lanes, for n vectors, 1 or 2. x is the float at in + times *
- * step + tap floats, times 0 ... 4. Inline assembly for the same reason, and because compilers
- * would keep a pointer per pixel. */
+ * step + tap floats, times 0 ... 4. Uses inline assembly for the same reason, and because compilers
+ * would keep a pointer for each pixel. */
 #define VECTOR_BROADCASTS
 #define VECTOR_SHORT_RUNS 1
 #define ACCUMULATE(ADDRESS) \
@@ -81,7 +81,8 @@ static inline vec vec_load_n(const float *p, int n)
   return n >= 8 ? _mm256_loadu_ps(p) : _mm256_maskload_ps(p, vec_mask(n));
 }
 
-/* By halves: masked stores take about twenty cycles on several processors. */
+/* Stores halves of the vector, because masked stores take about twenty cycles on several
+ * processors. */
 static inline void vec_store_n(float *p, vec v, int n)
 {
   if (n >= 8) {
@@ -102,8 +103,8 @@ static inline void vec_store_n(float *p, vec v, int n)
   if (n & 1) _mm_store_ss(p, rest);
 }
 
-/* Two groups of four floats, from `low` and `high`; vec_pair_lane replicates one float of each
- * group in its lanes. */
+/* A pair is a vector of two groups of four floats, from `low` and `high`. vec_pair_lane replicates
+ * one float of each group in the group's lanes. */
 #define VECTOR_PAIRS 1
 static inline vec vec_load_pair(const float *low, const float *high)
 {
@@ -135,7 +136,7 @@ static inline vec vec_load_bytes(const int8_t *p)
       _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)));
 }
 
-/* Each lane gets all eight nibbles, shifts its own to the top, and back down with sign. */
+/* Each lane gets all eight nibbles, shifts its own to the top, and back down with the sign. */
 static inline vec vec_load_nibbles(const uint8_t *p)
 {
   int eight;
