@@ -1,5 +1,5 @@
-/* Chooses a plan for a budget. Called by api/model.c and api/dry_run.c. Reads the model, searches,
- * and may run plans to time them; allocates. */
+/* Chooses a plan for a budget. Called by api/model.c and api/dry_run.c. Reads the model file,
+ * searches, and may run plans to time them; allocates. */
 #include "api/choose.h"
 
 #include "base/part.h"
@@ -65,7 +65,8 @@ static int take(struct mafat_choice *c, const struct mafat_choice_request *r,
                     code == MAFAT_ENOMEM ? "out of memory" : "sizes overflow");
 }
 
-/* Direct convolution needs the least scratch: used if a spec does not fit otherwise. */
+/* Makes the plan of a spec. If it does not fit with algorithms chosen for each layer, uses direct
+ * convolution, which needs the least scratch. */
 static int take_spec(struct mafat_choice *c, const struct mafat_choice_request *r,
                      const struct mafat_spec *spec, struct mafat_diagnostic *d)
 {
@@ -91,15 +92,14 @@ static int take_text(struct mafat_choice *c, const struct mafat_choice_request *
   return code;
 }
 
-/* Resident bytes without the program's code, because code entered only by searching does not
- * stay. */
+/* Resident bytes without the program's code, because code that only searching enters is dropped. */
 static size_t own_bytes(void)
 {
   size_t all = mafat_process_resident_bytes(), code = mafat_process_code_bytes();
   return all > code ? all - code : 0;
 }
 
-/* Searches with a timer, closed afterwards. *timer_bytes: its memory. */
+/* Searches with a timer; *timer_bytes: the most memory that timing a plan needed. */
 static int find_timed(struct mafat_front **front, const struct mafat_search *by,
                       const struct mafat_search_request *search,
                       const struct mafat_plan_timer_options *timed, size_t *timer_bytes,
@@ -127,8 +127,8 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
 {
   size_t timer_bytes = 0;
   size_t before = own_bytes();
-  /* The memory of opening is known only afterwards: until then plans are charged for running
-   * only. */
+  /* The memory for opening is known only after the search, so until then charges are those of
+   * running. */
   struct mafat_footprint running = *search->footprint;
   running.opening_bytes = running.program_bytes = 0;
   struct mafat_search_request request = *search;
@@ -137,7 +137,7 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
                                      : by->find(front, &request, d);
   if (code) return code;
   mafat_process_trim_heap();
-  /* The front is freed before a plan runs. */
+  /* the front's heap does not count, because it is freed before a plan runs */
   size_t after = own_bytes(), gone = mafat_heap_bytes((*front)->heap);
   traces->left_bytes = after > before + gone ? after - before - gone : 0;
   traces->heap_bytes = mafat_heap_most_bytes((*front)->heap) + timer_bytes;
@@ -214,14 +214,13 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers,
   return code;
 }
 
-/* Number of processors that a plan may use. */
 static int processors(void)
 {
   int n = mafat_groups_processors(mafat_process_processors(), "");
   return n > MAFAT_MAX_THREADS ? MAFAT_MAX_THREADS : n;
 }
 
-/* Finds the search by name and its words. A given plan needs only the paper's predictor from it. */
+/* Finds the search by its text. Also needed with a given plan, for the paper's predictor. */
 static int take_search(struct mafat_choice_request *r, const char *text, struct mafat_diagnostic *d)
 {
   int code = mafat_search_find(&r->by, &r->search.words, text, d);

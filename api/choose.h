@@ -1,7 +1,6 @@
-/* Chooses the plan for a budget, given or found by a search, and predicts its cost. Reads no
- * weights (unless plans are timed) and no picture. Included by api/dry_run.h, api/facts.h and
- * api/model.h; called by api/model.c and api/dry_run.c. Reads the model, searches, and may run
- * plans to time them; allocates. */
+/* Chooses the plan for a budget, a given one or one that a search finds, and predicts its cost.
+ * Included by api/dry_run.h, api/facts.h and api/model.h; called by api/model.c and api/dry_run.c.
+ * Reads the model file, but weights only if plans are timed, and no picture; allocates. */
 #ifndef MAFAT_API_CHOOSE_H
 #define MAFAT_API_CHOOSE_H
 
@@ -11,28 +10,28 @@
 #include "runner/weights/weights.h"
 #include "search/searches.h"
 
-/* Memory of a search. */
+/* Memory that a search has used. */
 struct mafat_search_traces {
-  size_t left_bytes; /* resident after the search, without its front: part of the process footprint
-                        from then on */
-  size_t heap_bytes; /* largest size of its heap, with the memory in which plans were timed */
+  size_t left_bytes; /* resident bytes that remain after the search, without its front: part of the
+                        process footprint */
+  size_t heap_bytes; /* largest size of its heap, plus the memory in which plans were timed */
 };
 
 struct mafat_choice_request {
   struct mafat_search_request search;
   const char *plan;       /* NULL: search */
   const struct mafat_search *by; /* the search, if there is no plan */
-  bool is_timed;          /* plans are timed, see mafat_choose_time */
-  struct mafat_plan_timer_options timed; /* is_timed: how; weights NULL: predicted. Network fields
-                                            come from `search` */
+  bool is_timed;          /* the search times plans */
+  struct mafat_plan_timer_options timed; /* set by mafat_choose_time, without network; weights NULL:
+                                            times are predicted */
   size_t bias_bytes;      /* for the paper's predictor */
   const struct mafat_front *front; /* result of mafat_choose_search with search `best`; NULL:
-                                      searched here */
+                                      mafat_choose searches */
   struct mafat_search_traces traces; /* memory of that search */
   size_t budget_bytes;
   const char *budget_source; /* for messages: "cgroup limit" */
-  bool best_effort;       /* if nothing fits, choose anyway: the smallest plan, the given one, or
-                             the greedy search's fallback */
+  bool best_effort;       /* if nothing fits, the smallest plan is chosen, or the given one, or the
+                             greedy search's fallback */
 };
 
 struct mafat_choice {
@@ -40,7 +39,7 @@ struct mafat_choice {
   struct mafat_layout *layout;
   struct mafat_prediction prediction;
   struct mafat_latency latency;
-  enum mafat_algorithm algorithm; /* from which the plan was made */
+  enum mafat_algorithm algorithm; /* option with which the plan was made */
   char *text;                     /* the plan's canonical text; owned */
   bool fits;                      /* prediction.charge_bytes <= budget */
   struct mafat_search_traces traces; /* memory of its search; part of the prediction */
@@ -55,15 +54,16 @@ struct mafat_choice_basis {
 /* Returns the options' reserve, or the default. */
 size_t mafat_choose_reserve(const struct mafat_model_options *o);
 
-/* Reads a model's network and finds which layers run and are read, from the model's options.
- * MAFAT_EINVAL: no such layers or size; or an error of reading the model. */
+/* Reads a model's network, and sets which layers run, which outputs are read and how they are
+ * decoded, from the model's options. MAFAT_EINVAL: invalid options; or an error of reading the
+ * model. */
 int mafat_choose_network(struct mafat_network **network, int *n_layers,
                          struct mafat_model_source *model, const struct mafat_model_options *o,
                          struct mafat_diagnostic *d);
 
-/* Fills a request from the model's options, including the budget, for weights of `kind` and kernels
- * of level `cpu`. The caller adds the network, its layers, the process footprint and, if plans are
- * timed, mafat_choose_time. MAFAT_EINVAL. */
+/* Fills a request from the model's options, with the budget, for weights of `kind` and kernels of
+ * level `cpu`. The caller sets the network, its layers and the process footprint, and calls
+ * mafat_choose_time. MAFAT_EINVAL: invalid options. */
 int mafat_choose_prepare(struct mafat_choice_request *request, struct mafat_choice_basis *basis,
                          const struct mafat_model_options *o, const struct mafat_weights_kind *kind,
                          const char *cpu, struct mafat_diagnostic *d);
@@ -74,9 +74,9 @@ bool mafat_choose_is_timed(const struct mafat_model_options *o);
 void mafat_choose_time(struct mafat_choice_request *request, struct mafat_model_source *weights,
                        const struct mafat_kernels *kernels);
 
-/* Searches for a front. Adds the search's own memory to the charges of all plans, because searching
- * fragments the heap and no plan can cost less than its search. timed: as in a request; NULL:
- * nothing is timed. Errors: best.h; plan_timer.h. */
+/* Searches for a Pareto front. Adds the search's own memory to the charges of all plans: it
+ * fragments the heap, and no plan can need less than its search. timed: as in a request; NULL:
+ * times are predicted. Errors of the search (best.h) and of timing (plan_timer.h). */
 int mafat_choose_search(struct mafat_front **front, const struct mafat_search *by,
                         const struct mafat_search_request *search,
                         const struct mafat_plan_timer_options *timed,
@@ -85,10 +85,10 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search *b
 void mafat_choose_add_traces(struct mafat_footprint *footprint,
                              const struct mafat_search_traces *traces);
 
-/* Chooses a plan. If a given plan, or the greedy search's, does not fit with algorithms chosen by
- * layer, it is made with direct convolution; other searches choose algorithms themselves.
- * MAFAT_ELIMIT if nothing fits: the message names the need and the budget that would do. Close the
- * choice even then. Also errors of plans, layouts and searches. */
+/* Chooses a plan. If a given plan, or the greedy search's, does not fit with algorithms chosen for
+ * each layer, it is made with direct convolution; other searches choose algorithms themselves.
+ * MAFAT_ELIMIT: nothing fits; the message has the need and a sufficient budget. Also errors of
+ * plans, layouts and searches. Close the choice also after a failure. */
 int mafat_choose(struct mafat_choice *choice, const struct mafat_choice_request *request,
                  struct mafat_diagnostic *d);
 /* Fills the diagnostic for a plan that does not fit; returns MAFAT_ELIMIT. */

@@ -1,4 +1,4 @@
-/* Implements dry runs and plan reports of the public headers. Called by programs/. Reads models,
+/* Implements dry runs and plan reports (include/mafat_plan.h). Called by programs/. Reads models,
  * chooses plans; allocates. */
 #include "api/dry_run.h"
 
@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Heap that a running process has and a dry run does not: model, inputs, times, plan reports,
- * outputs, the names of some hundred classes; and a page for fragmentation. */
+/* Heap that a process has while it runs a model, but not in a dry run: model, inputs, times, plan
+ * reports, outputs, the names of some hundred classes; and a page for fragmentation. */
 enum { RUNNERS_HEAP = 20 << 10 };
 
 /* ---- opening ---- */
@@ -43,7 +43,7 @@ static int look_around(struct mafat_dry_run *q, const struct mafat_model_options
   return code;
 }
 
-/* Canonical text of a plan, as reported to the caller. */
+/* Formats the canonical text of a plan. */
 static int write_text(char **text, const struct mafat_dry_run *q, const struct mafat_candidate *c,
                       struct mafat_diagnostic *d)
 {
@@ -71,7 +71,7 @@ static int write_front(struct mafat_dry_run *q, struct mafat_diagnostic *d)
   return code;
 }
 
-/* Searches the front of the network; the request points into the dry run from here on. */
+/* Searches the network's Pareto front. Sets the request's pointers into the dry run. */
 static int find_front(struct mafat_dry_run *q, struct mafat_diagnostic *d)
 {
   struct mafat_search_request *s = &q->request.search;
@@ -80,21 +80,22 @@ static int find_front(struct mafat_dry_run *q, struct mafat_diagnostic *d)
   s->options = &q->basis.options;
   s->calibration = &q->basis.calibration;
   s->footprint = &q->footprint;
-  /* With search `best`: shows what is possible, whatever search is chosen. */
+  /* uses search `best`, whatever search is chosen, because the front shows what is possible */
   int code = mafat_choose_search(&q->front, mafat_search_at(0), s, NULL, &q->request.traces, d);
   if (code) return code;
   q->request.front = q->front;
   return write_front(q, d);
 }
 
-/* Plans are timed in this process, within this machine's memory, whatever budget is asked for. */
+/* If the search times plans: sets with which weights, and this machine's memory as the budget while
+ * they are timed. */
 static int prepare_timing(struct mafat_dry_run *q, struct mafat_model_source *weights,
                           struct mafat_diagnostic *d)
 {
   struct mafat_budget budget;
   if (!q->request.is_timed) return MAFAT_OK;
   if (q->weights_assumed)
-    return mafat_fail(d, MAFAT_EINVAL, "measuring expects a file of weights: plans are run");
+    return mafat_fail(d, MAFAT_EINVAL, "expected a weights file, because the search runs plans");
   mafat_budget_find(&budget, "");
   mafat_choose_time(&q->request, weights, q->kernels);
   q->request.timed.budget_bytes = budget.bytes;
@@ -115,8 +116,8 @@ static int open_dry_run(struct mafat_dry_run *q, const struct mafat_file *model,
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (%s), found %.60s",
                       mafat_kernels_names(), o->cpu);
   if ((code = mafat_model_files_open(&q->files, model, weights, d))) return code;
-  /* The weights of a file with only a graph are not probed: it may be a pipe, and its constants may
-   * be in other files. */
+  /* a model file with a graph is not probed for weights: it may be a pipe, and its constants may be
+   * in other files */
   struct mafat_model_files *files = &q->files;
   bool graph = !weights && mafat_reader_of(files->model)->graph;
   q->weights_assumed = !weights && !files->weights;
@@ -137,7 +138,7 @@ static int open_dry_run(struct mafat_dry_run *q, const struct mafat_file *model,
   if (*words && !(q->request.search.words = q->words = strdup(words)))
     return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
   if ((code = prepare_timing(q, files->weights, d))) return code;
-  q->request.best_effort = true; /* plans that do not fit are reported, not rejected */
+  q->request.best_effort = true; /* plans that do not fit are reported, too */
   return find_front(q, d);
 }
 
@@ -190,9 +191,9 @@ void mafat_dry_run_close(struct mafat_dry_run **dry_run)
   *dry_run = NULL;
 }
 
-/* ---- as a packed file ---- */
+/* ---- dry run of a file to be packed ---- */
 
-/* Copy of a network with layers of its own, in one allocation. NULL: out of memory. */
+/* Returns a copy of a network with its own layers, in one allocation. NULL: out of memory. */
 static struct mafat_network *borrow_network(const struct mafat_network *n)
 {
   struct with_layers {
@@ -207,7 +208,8 @@ static struct mafat_network *borrow_network(const struct mafat_network *n)
   return &copy->network;
 }
 
-/* Narrows weights; returns the number of layers changed. */
+/* Sets the narrowest type of weights down to `type` that each layer can have; returns the number of
+ * layers changed. */
 static int narrow_layers(struct mafat_network *n, enum mafat_dtype type)
 {
   int changed = 0;
@@ -233,7 +235,7 @@ static int pack_dry_run(struct mafat_dry_run *q, const struct mafat_dry_run *of,
   q->network = borrow_network(of->network);
   if (!q->network) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", of->network->path);
   if (narrow_layers(q->network, type) == 0 && type != MAFAT_F32)
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: none of its weights would be less as %s",
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: no layer's weights can be stored as %s",
                       of->network->path, mafat_dtype_name(type));
   return find_front(q, d);
 }
@@ -343,7 +345,7 @@ int mafat_search_check(const char *search, struct mafat_diagnostic *d)
 /* Table 1 of the paper, in MB. */
 static const int paper_budgets[] = {16, 32, 48, 64, 80, 96, 128, 192, 256};
 
-/* Next of 1, 1.5, 2, 3, 4, 6, 8, 12 ... MB; 0 if not addressable. */
+/* Returns the next larger of 1, 1.5, 2, 3, 4, 6, 8, 12 ... MB; 0: it is not addressable. */
 static size_t rounder_than(size_t bytes)
 {
   for (size_t step = (size_t)1 << 20; step <= SIZE_MAX / 4; step *= 2) {
@@ -528,7 +530,7 @@ int mafat_plan_report_paper(const struct mafat_plan_report *a, struct mafat_pape
     struct mafat_paper_prediction *none;
     int code =
         mafat_paper_predict(&none, a->dry_run->network, a->choice.plan, a->request.bias_bytes, d);
-    mafat_paper_prediction_close(&none); /* not applicable to this plan: the code says why */
+    mafat_paper_prediction_close(&none); /* called only for the diagnostic */
     return code ? code : MAFAT_EUNSUPPORTED;
   }
   const struct mafat_paper_group *peak = &a->paper->groups[a->paper->peak_group];

@@ -1,6 +1,5 @@
-/* Dry run and plan report behind include/mafat_plan.h's opaque types. Reads no weights, unless
- * plans are timed, and only the header of a picture. Included by api/rank_dry_run.c and
- * api/transfers.c. Declares the types only. */
+/* Structs of the types mafat_dry_run and mafat_plan_report, which are opaque in
+ * include/mafat_plan.h. Included by api/rank_dry_run.c and api/transfers.c. Declares types only. */
 #ifndef MAFAT_API_DRY_RUN_H
 #define MAFAT_API_DRY_RUN_H
 
@@ -11,10 +10,11 @@
 #include "runner/kernels/kernels.h"
 #include "api/picture.h"
 
-/* Everything that does not depend on the budget. */
+/* Everything that does not depend on the budget. A dry run reads no weights, unless plans are
+ * timed, and only the header of a picture. */
 struct mafat_dry_run {
-  struct mafat_network *network;       /* network; for a packed file only its layers' types, the
-                                          rest is from the network opened first */
+  struct mafat_network *network;       /* in mafat_dry_run_pack: a copy with its own layers; other
+                                          parts belong to the other dry run */
   int n_layers;
   const struct mafat_kernels *kernels;
   struct mafat_footprint footprint;
@@ -25,13 +25,13 @@ struct mafat_dry_run {
   char **front_texts;  /* (front->n) */
   char *plan;                          /* from the options; NULL: search */
   char *words;                         /* parameters of the search; NULL: none */
-  struct mafat_model_files files;      /* while opening, all; afterwards those with which plans are
-                                          timed; NULL: none */
+  struct mafat_model_files files;      /* while opening: all files; afterwards the one with the
+                                          weights with which plans are timed; NULL: none */
   bool borrows;                        /* network, plan, words and files belong to another dry
                                           run */
   int threads;                         /* from the options */
   size_t memory_bytes;                 /* from the options; 0: no budget */
-  bool weights_assumed;                /* no weights file named: Darknet's order assumed */
+  bool weights_assumed;                /* no weights file is given; Darknet's order is assumed */
   bool floats_only, picture_assumed;
 };
 

@@ -163,16 +163,16 @@ int mafat_process_measure(struct mafat_process_facts *out)
   return mafat_sized_give(out, &f, sizeof f);
 }
 
-/* True if the charge is so near the budget that the kernel may have reclaimed code. */
+/* True if the charge is so close to the budget that the kernel may have reclaimed code. */
 static bool is_tight(const struct mafat_model *m, size_t charge_bytes)
 {
   enum { PLENTY = 1 << 20 };
   return charge_bytes >= m->budget_bytes || m->budget_bytes - charge_bytes < PLENTY;
 }
 
-/* Compares the arena page by page, and the rest in sum. A smaller process is no error if the budget
- * is tight or the code of shared libraries was estimated; a smaller arena is none if threads found
- * no work. */
+/* Compares the process with its prediction, and finds whether the difference is in the arena. A
+ * process may be smaller if the budget is tight or the code of shared libraries was estimated, and
+ * the arena if there are more threads than processors, so that some found no work. */
 static void check_resident(const struct mafat_model *m, size_t resident_bytes,
                            struct mafat_check *c)
 {

@@ -7,17 +7,18 @@
 #include "api/picture.h"
 #include "include/mafat_plan.h"
 
-/* prediction: the choice's, or for another picture. */
+/* Describes a plan. prediction: that of the choice, or one for another picture. */
 void mafat_facts_plan(struct mafat_plan_facts *facts, const struct mafat_network *n,
                       const struct mafat_choice *choice, const struct mafat_prediction *prediction);
 
-/* Fills all but the times, which the caller adds. MAFAT_EINVAL: no such layer or group. */
+/* Describe a layer or group, except for times, which the caller adds. MAFAT_EINVAL: no such layer
+ * or group. */
 int mafat_facts_layer(struct mafat_layer_facts *facts, const struct mafat_network *n,
                       const struct mafat_choice *choice, int layer);
 int mafat_facts_group(struct mafat_group_facts *facts, const struct mafat_choice *choice,
                       int group);
 
-/* Describes how pictures become the input. */
+/* Describes how pictures are converted to the input. */
 struct mafat_picture_facts mafat_facts_picture(const struct mafat_picture *p);
 
 #endif

@@ -14,7 +14,7 @@ static size_t buffer_bytes(const struct mafat_layout *l, int buffer)
   return buffer < 0 ? 0 : l->buffers[buffer].bytes;
 }
 
-/* MACs of a step: layers inside another's step count there. */
+/* MACs of a layer's steps, with those of layers fused into it; 0 if it is fused into another. */
 static uint64_t step_macs(const struct mafat_plan *plan, const struct mafat_layout *layout,
                           int layer)
 {
@@ -69,7 +69,7 @@ int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n
   return MAFAT_OK;
 }
 
-/* Formats how a group is divided, without weight placement. */
+/* Formats the words of a plan that say how a group is divided, without weight placement. */
 static void write_cut(const struct mafat_cut *cut, char *text, size_t capacity)
 {
   struct mafat_group_spec only = {.cut = *cut};

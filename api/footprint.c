@@ -16,28 +16,29 @@
 #include <string.h>
 
 enum {
-  /* A window of code or constants on untested paths, and the heap of an open file. */
+  /* bytes around a page fault that the kernel makes resident; counted once, for code that is
+   * entered unexpectedly and the heap of an open file */
   LATE_WINDOW = 64 << 10,
   PROGRAM_FILE = 4 << 20, /* upper bound of the program file's cached part */
-  /* In a program whose code is not contiguous: kernels, decoders, detections, measured with glibc
-   * 2.36. */
+  /* in a program without parts: code of kernels, decoders and detections, measured with glibc
+   * 2.36 */
   LATE_ELSEWHERE = 640 << 10,
-  /* Records of a layer in plan, layout, schedule, executor and weights, and those that exist
-   * once. */
+  /* heap for a layer in plan, layout, schedule, executor and weights, and heap for those
+   * themselves */
   LAYER_BYTES = 768,
   RECORDS_BYTES = 52 << 10
 };
 
 /* ---- code ---- */
 
-/* Integer kernels are separate code. */
+/* True if the layer is computed by float kernels; integer kernels are separate code. */
 static bool reads_floats(const struct mafat_network *n, int layer)
 {
   return mafat_network_in_type(n, layer) == MAFAT_F32;
 }
 
-/* True if some filters are left over from blocks or, in groups computed separately, are all there
- * are. A level may leave them to another (runner/kernels/conv.h). */
+/* True if kernels are called for few filters: those left over from blocks of 16, or small groups. A
+ * level may leave these calls to another one (runner/kernels/conv.h). */
 static bool has_narrow_calls(const struct mafat_network *n)
 {
   for (int i = 0; i < n->n_layers; i++) {
@@ -88,8 +89,8 @@ static const struct mafat_integer_kernels *integer_kernels_of(const struct mafat
   return mafat_integer_kernels_find(kernels ? kernels : mafat_kernels_find(NULL));
 }
 
-/* Integer convolutions use more stack than float ones: tables of taps, and orders of weights on
- * some levels. */
+/* Stack that integer convolutions use in addition: tables of taps, and at some levels sorted lists
+ * of weights. */
 static size_t stack_of_runs(const struct mafat_network *n, const struct mafat_kernels *kernels)
 {
   enum { INTEGER_STACK = 20 << 10 };
@@ -101,13 +102,13 @@ static size_t stack_of_runs(const struct mafat_network *n, const struct mafat_ke
 /* Properties that decide which parts of the program a run enters. */
 struct footprint_run {
   const struct mafat_network *network;
-  const char *level, *helper, *integer_level; /* level: of kernels; helper: computes what the level
-                                                 leaves to it, or "" */
+  const char *level, *helper, *integer_level; /* helper: level that computes calls with few
+                                                 filters; "": none */
   unsigned decoders, winograds;
   bool depthwise, apart, integers;
 };
 
-/* Level that computes panels of few filters for this one; "": itself. */
+/* Returns the level that computes calls with few filters for this one; "": itself. */
 static const char *helper_of(const char *level)
 {
   static const struct { const char *level, *helper; } rows[MAFAT_N_LEVELS] = {
@@ -149,7 +150,7 @@ static void add_part(struct parts *p, bool entered, enum mafat_code_part part)
   if (entered) p->of[p->n++] = mafat_code_part(part);
 }
 
-/* Includes Winograd code only for sizes that a plan uses. */
+/* Finds the parts that runs enter. `winograds`: bit set of the Winograd sizes that a plan uses. */
 static struct parts parts_of_runs(const struct mafat_network *n,
                                   const struct mafat_kernels *kernels, unsigned decoders,
                                   unsigned winograds)
@@ -187,15 +188,15 @@ static void populate(enum mafat_code_part part)
   mafat_process_populate(place.begin, place.end);
 }
 
-/* The program file's page cache is charged to the cgroup that read it. It is dropped only if memory
- * is short; else it stays for the next start of the program. */
+/* Drops the program file's page cache, which is charged to the cgroup, if memory is short.
+ * Otherwise it stays for the next start of the program. */
 static void forget_code(size_t coming_bytes)
 {
   size_t left = mafat_headroom_left("");
   if (left < coming_bytes || left - coming_bytes < PROGRAM_FILE) mafat_process_forget_code();
 }
 
-/* Makes the code for opening a model resident at once, instead of window by window. */
+/* Makes the code resident with few system calls, instead of page faults. */
 MAFAT_PART(opening) void mafat_footprint_begin(bool imports)
 {
   if (!mafat_code_is_placed()) return;
@@ -235,8 +236,9 @@ struct mafat_own_range mafat_footprint_lock(const struct mafat_footprint *footpr
   return mafat_own_lock();
 }
 
-/* Resident bytes of the process and of its code, at the same moment, because the kernel may reclaim
- * code at any time if memory is short. */
+/* Returns the resident bytes of the program's code, and those of the process at the same moment: if
+ * memory is short, the kernel may reclaim code at any time, so it measures again until both
+ * agree. */
 static size_t measure_code(size_t *resident_bytes)
 {
   size_t mapped = mafat_process_code_bytes(), before;
@@ -249,7 +251,7 @@ static size_t measure_code(size_t *resident_bytes)
   return mapped;
 }
 
-/* Measures the process, with the parts that runs enter instead of those mapped now. */
+/* Measures the process, but counts the code that runs enter instead of that which is resident. */
 MAFAT_PART(opening)
 static void measure_process(struct mafat_footprint *footprint,
                             const struct mafat_footprint_request *r)
@@ -268,8 +270,8 @@ static void measure_process(struct mafat_footprint *footprint,
     footprint->winograd_bytes[i] = parts_bytes(r, footprint->decoders, 1u << i) - bytes;
 }
 
-/* If parts do not begin at windows (make WINDOW=0x1000), making one resident late brings
- * neighbours in its windows. */
+/* Returns the bytes that become resident with a part during runs. If parts do not begin at windows
+ * (make WINDOW=0x1000), these include its neighbors in the same windows. */
 static size_t late_part_bytes(const struct mafat_process_part *part)
 {
   uintptr_t from = (uintptr_t)part->begin / LATE_WINDOW,
@@ -277,10 +279,10 @@ static size_t late_part_bytes(const struct mafat_process_part *part)
   return (uintptr_t)part->begin % LATE_WINDOW == 0 ? part_bytes(part) : (to - from) * LATE_WINDOW;
 }
 
-static const char a_frame[] = "a frame"; /* instead of a picture's format */
+static const char a_frame[] = "a frame"; /* format of video frames for count_decoder */
 
-/* A decoder's code is resident from its first picture on. That of the first picture is included in
- * the measurement. */
+/* Counts the code of a format's decoder, which stays resident after its first use. For the first
+ * picture, the decoder is part of what measure_process counts. */
 static void count_decoder(struct mafat_footprint *footprint, const char *format)
 {
   bool jpeg = strcmp(format, "JPEG") == 0, png = strcmp(format, "PNG") == 0;
@@ -294,7 +296,7 @@ static void count_decoder(struct mafat_footprint *footprint, const char *format)
   enum mafat_code_part code = jpeg ? MAFAT_CODE_jpeg : png ? MAFAT_CODE_png : MAFAT_CODE_video;
   struct mafat_process_part part = mafat_code_part(code), after = mafat_code_gap_after(code);
   populate(code);
-  mafat_process_drop(after.begin, after.end); /* contains nothing; was mapped with the part's end */
+  mafat_process_drop(after.begin, after.end); /* this gap became resident with the part's end */
   footprint->decoder_bytes += late_part_bytes(&part);
 }
 
@@ -318,7 +320,7 @@ int mafat_footprint_check_input(const struct mafat_image_input *input,
                     n->path, input->c);
 }
 
-/* Bytes of reading inputs from `first` on, each from a file. */
+/* Memory for reading inputs from `first` on, each from a file. */
 static size_t raw_bytes_from(const struct mafat_network *n, int first)
 {
   struct mafat_file_order order;

@@ -1,11 +1,11 @@
 /* Measures the process footprint: everything that a run needs besides weights and arena, whatever
- * the plan. It consists of this process now, and of the picture's decoder, taken from the
- * picture's header.
+ * the plan. This is the size of the process now, plus that of the picture's decoder, which is
+ * computed from the picture's header.
  *
- * The kernel maps a program's code when it is entered, 64 KB around a fault if cached. To measure
- * the process before anything runs, code that a run will enter is made resident first: it is
- * contiguous, in parts (runner/os/parts.def). In a program not linked that way, its size is
- * estimated.
+ * The kernel makes code resident when it is entered, up to 64 KB around a page fault. To measure
+ * the process before a run, the code that the run will enter is made resident first. It is known
+ * from the program's parts (runner/os/parts.def). In a program that was linked without parts, its
+ * size is estimated.
  *
  * Included by api/. Reads /proc and picture headers; maps, drops and locks pages. */
 #ifndef MAFAT_API_FOOTPRINT_H
@@ -19,8 +19,8 @@
 
 struct mafat_footprint_request {
   const struct mafat_network *network; /* already read: part of the resident bytes */
-  const char *picture;   /* its header decides the decoder's cost; NULL: a typical picture is
-                            assumed */
+  const char *picture;   /* path; its header determines the decoder's memory. NULL: a typical
+                            picture is assumed */
   bool picture_may_fail; /* assume a typical picture if it cannot be opened */
   bool floats_only;      /* no pictures: inputs are raw floats */
   const struct mafat_kernels *kernels; /* kernels of the run; NULL: this processor's best */
@@ -29,39 +29,39 @@ struct mafat_footprint_request {
   const struct mafat_image_input *input; /* conversion of pictures; NULL: the network's default */
   const struct mafat_frame_format *frame; /* frames of video instead of pictures; NULL: none */
   size_t beside_bytes;   /* memory of the caller besides the model */
-  bool frame_stays;      /* and its rows are read a second time */
+  bool frame_stays;      /* the frame is kept, and its rows are read a second time */
   size_t absent_bytes;   /* pages of in-memory model files that become resident when read */
 };
 
-/* Call before a model is read. Makes the opening's code resident, with that of ONNX and TFLite if
- * it `imports`. If the process's cgroups have little memory left, drops read-ahead pages of the
- * program's file. */
+/* Called before a model is read. Makes the code for opening resident; with `imports`, also that of
+ * the ONNX and TFLite readers. If the process's cgroups have little memory left, drops unmapped
+ * pages of the program's file. */
 void mafat_footprint_begin(bool imports);
 
-/* MAFAT_EUNSUPPORTED: the network's channels do not match pictures. Errors of
- * mafat_image_open(). */
+/* Measures the process footprint. MAFAT_EUNSUPPORTED: the network's channels do not match pictures.
+ * Errors of mafat_image_open(). */
 int mafat_footprint_measure(struct mafat_footprint *footprint,
                             const struct mafat_footprint_request *request,
                             struct mafat_diagnostic *d);
 
-/* Call when a plan is chosen, before coming_bytes more are charged to the process's cgroups. Makes
- * the code that runs enter resident and drops the rest of the program's file. No effect if the code
- * is not contiguous. */
+/* Called when a plan is chosen, before coming_bytes more are charged to the process's cgroups.
+ * Makes the code that runs enter resident, and drops all other code. Does nothing in a program
+ * without parts. */
 void mafat_footprint_settle(const struct mafat_footprint *footprint, const struct mafat_network *n,
                             const struct mafat_kernels *kernels, const struct mafat_layout *layout,
                             size_t coming_bytes);
-/* Drops the import code. Call after the weights are opened, because a packed model is compared with
- * its graph by that code. */
+/* Drops the code of the ONNX and TFLite readers. Called after the weights are opened, because that
+ * code compares a packed model with its graph. */
 void mafat_footprint_forget_import(void);
-/* Locks the code that runs enter and the program's own memory, as far as permitted. Call before the
- * first run, when there is memory for it. Does nothing in other programs, which lock their own
- * memory. Returns the locked heap (own.h). */
+/* Locks the code that runs enter and the program's own memory, as far as permitted. Called before
+ * the first run, when there is memory for it. Does nothing in a program without parts, which has to
+ * lock its own memory. Returns the locked heap (own.h). */
 struct mafat_own_range mafat_footprint_lock(const struct mafat_footprint *footprint,
                                             const struct mafat_network *n,
                                             const struct mafat_kernels *kernels,
                                             const struct mafat_layout *layout);
 
-/* Updates the parts that depend on the picture: for an open picture, a typical picture, a file of
+/* Update what depends on the next input: an open picture, a typical picture, or a file of
  * floats. */
 void mafat_footprint_set_picture(struct mafat_footprint *footprint, const struct mafat_image *image,
                                     const struct mafat_network *n);
@@ -70,8 +70,9 @@ void mafat_footprint_assume_picture(struct mafat_footprint *footprint,
                                     const struct mafat_image_input *input);
 void mafat_footprint_set_floats(struct mafat_footprint *footprint, const struct mafat_network *n);
 
-/* Default conversion of pictures for the network; MAFAT_EUNSUPPORTED if it has no picture input. */
+/* Returns the default conversion of pictures for the network. */
 struct mafat_image_input mafat_footprint_usual_input(const struct mafat_network *n);
+/* MAFAT_EUNSUPPORTED: the input does not have 1 or 3 channels. */
 int mafat_footprint_check_input(const struct mafat_image_input *input,
                                 const struct mafat_network *n, struct mafat_diagnostic *d);
 

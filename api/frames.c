@@ -1,5 +1,5 @@
-/* Runs models on frames of video, stored in the arena or in the caller's memory. Implements
- * include/mafat_video.h for programs/. Runs call the executor. */
+/* Runs models on frames of video, which are in the arena or in the caller's memory: implements
+ * include/mafat_video.h. Called by programs/. Runs the executor. */
 #include "include/mafat_video.h"
 #include "runner/image/frame.h"
 #include "runner/os/process.h"
@@ -30,8 +30,9 @@ unsigned char *mafat_model_frame_room(struct mafat_model *m)
   return mafat_executor_frame_room(m->executor);
 }
 
-/* A JPEG may need more memory than those with halved chroma; it is reserved from then on. No
- * picture decoder is open, so the arena needs no memory for one, and outputs stay readable. */
+/* Checks that a JPEG frame's decoder fits the budget: it may need more memory than predicted, which
+ * assumes subsampled chroma. The larger need is counted from then on. image_bytes is 0, so that the
+ * arena returns no pages and its outputs stay readable. */
 static int take_decoder(struct mafat_model *m, size_t bytes, struct mafat_diagnostic *d)
 {
   struct mafat_footprint footprint = m->footprint;
@@ -43,7 +44,7 @@ static int take_decoder(struct mafat_model *m, size_t bytes, struct mafat_diagno
   return code;
 }
 
-/* Like pictures in memory: the memory that converts a frame to rows must fit too. */
+/* Checks that converting a frame in the caller's memory to rows fits the budget. */
 static int take_frame(struct mafat_model *m, const struct mafat_image *image,
                       struct mafat_diagnostic *d)
 {
@@ -60,7 +61,7 @@ int mafat_model_run_frame_of(struct mafat_model *m, const char *frames, const un
   struct mafat_image *image = NULL;
   int code = mafat_model_begin_run(m, bytes, "a frame", d);
   if (code == MAFAT_OK && !frames)
-    code = mafat_fail(d, MAFAT_EINVAL, "expected what frames these are, found nothing");
+    code = mafat_fail(d, MAFAT_EINVAL, "expected the size and format of the frame, found none");
   if (code == MAFAT_OK) code = mafat_frame_format_read(&frame.format, frames, d);
   if (code == MAFAT_OK) code = mafat_footprint_check_input(&m->picture.input, m->network, d);
   if (code == MAFAT_OK) code = mafat_image_open_frame(&image, &frame, &m->picture.input, d);
@@ -79,13 +80,13 @@ int mafat_model_frame_rows(struct mafat_model *m, const unsigned char *bytes, si
                            void *context, struct mafat_diagnostic *d)
 {
   const struct mafat_frame frame = {m->frame, bytes, n};
-  /* not converted */
+  /* any input, because rows are returned as they are stored */
   const struct mafat_image_input input = {.w = 1, .h = 1, .c = 3, .kernels = m->kernels};
   struct mafat_image *image;
   if (!m->frame.width)
     return mafat_fail(d, MAFAT_EINVAL, "frame: the model was opened without frames");
   if (!bytes || !row)
-    return mafat_fail(d, MAFAT_EINVAL, "expected a frame and what takes its rows, found none");
+    return mafat_fail(d, MAFAT_EINVAL, "expected a frame and a callback for its rows, found none");
   int code = mafat_image_open_frame(&image, &frame, &input, d);
   if (code) return code;
   if (m->frame.kind == MAFAT_FRAME_MJPEG) code = take_decoder(m, mafat_image_bytes(image), d);

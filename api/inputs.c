@@ -1,5 +1,5 @@
-/* Runs models on floats and on files of floats, for the only input or for several by name.
- * Implements parts of include/mafat.h for programs/. Reads files; runs call the executor. */
+/* Runs models on floats and on files of elements, for the only input or for several by name:
+ * implements a part of include/mafat.h. Called by programs/. Reads files and runs the executor. */
 #include "runner/os/process.h"
 #include "api/footprint.h"
 #include "api/model.h"
@@ -96,7 +96,7 @@ void mafat_model_close_inputs(struct mafat_model *m)
   for (int i = 0; i < m->network->n_inputs; i++) mafat_raw_input_close(&m->inputs[i].raw);
 }
 
-/* Accounts for reading this file and the files of other inputs. */
+/* Checks that reading this file, and those of other inputs, fits the budget. */
 static int take_file(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
 {
   struct mafat_footprint footprint = m->footprint;

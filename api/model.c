@@ -1,5 +1,5 @@
-/* Opens, runs and closes models. Implements include/mafat.h for programs/ and darknet_patch/. Reads
- * files, maps and locks memory, starts threads. */
+/* Opens, runs and closes models: implements include/mafat.h. Called by programs/ and
+ * darknet_patch/. Reads files, maps and locks memory, starts threads. */
 #include "api/model.h"
 
 #include "predictor/cost/paper.h"
@@ -37,12 +37,12 @@ size_t mafat_model_charge_bytes(const struct mafat_model *m)
   return p.charge_bytes;
 }
 
-/* Chooses a plan that all ranks choose too, whatever this rank's budget is. */
+/* Chooses the plan for all ranks; each rank chooses the same. */
 static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice_request *request,
                             const struct mafat_model *m, const struct mafat_model_options *o,
                             struct mafat_diagnostic *d)
 {
-  struct mafat_calibration same; /* same on all ranks, whatever each has measured */
+  struct mafat_calibration same; /* built-in: a measured one would differ between ranks */
   mafat_calibration_defaults(&same, MAFAT_LEVEL_OF_RANKS);
   const struct mafat_rank_choice_request r = {.network = m->network,
                                               .n_layers = m->n_layers,
@@ -59,7 +59,7 @@ static int choose_for_ranks(struct mafat_rank_choice *found, struct mafat_choice
                                               .wire = {m->link->bits_per_second, m->link->seconds}};
   int code = mafat_rank_choose(found, &r, d);
   request->plan = found->text;
-  request->best_effort = true; /* already checked, without the memory of MPI */
+  request->best_effort = true; /* budgets were checked, without the memory of MPI */
   return code;
 }
 
@@ -103,8 +103,8 @@ static int choose_plan(struct mafat_model *m, struct mafat_model_source *weights
   return code;
 }
 
-/* Decides what to lock. Call when a plan is chosen, before anything of it is mapped. A shared arena
- * is locked as a whole. */
+/* Decides what to lock. Called when a plan is chosen, before its arena and weights are mapped. A
+ * shared arena is locked as a whole. */
 static int decide_lock(struct mafat_model *m, struct mafat_diagnostic *d)
 {
   const struct mafat_layout *l = m->choice.layout;
@@ -113,9 +113,9 @@ static int decide_lock(struct mafat_model *m, struct mafat_diagnostic *d)
   return mafat_lock_decide(&m->lock, mafat_model_charge_bytes(m), l->kept_bytes + arena, "", d);
 }
 
-/* Makes headroom in the cgroup for everything charged from here on. Call before anything of the
- * plan is mapped. Assumes that opening has used half of the reserve. Not inlined, so that its stack
- * is free when the run comes. */
+/* Makes headroom in the cgroup for everything that is charged afterwards. Called before arena and
+ * weights are mapped. Assumes that opening has used half of the reserve. Not inlined, so that runs
+ * can use its stack. */
 static __attribute__((noinline)) void make_headroom(const struct mafat_model *m)
 {
   struct mafat_prediction p;
@@ -132,8 +132,8 @@ void mafat_model_forget_picture(struct mafat_model *m)
   m->placement = mafat_placement_make(MAFAT_FIT_STRETCH, in.w, in.h, in.w, in.h);
 }
 
-/* Opens weights and executor of the plan. Not inlined, so that its stack is free while the process
- * is measured. */
+/* Opens weights and executor of the plan. Not inlined, so that its stack does not count when the
+ * process is measured. */
 static __attribute__((noinline)) int open_plan(struct mafat_model *m,
                                                struct mafat_model_source *source,
                                                const struct mafat_model_options *o,
@@ -155,7 +155,7 @@ static __attribute__((noinline)) int open_plan(struct mafat_model *m,
   options.canceled = &m->canceled;
   if (m->link) options.exchanger = m->link->exchanger;
   mafat_pressure_open(&m->pressure, "");
-  mafat_process_trim_heap(); /* freed by searching and reading */
+  mafat_process_trim_heap(); /* returns what searching and reading have freed */
   code = mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights,
                              &options, d);
   if (code == MAFAT_OK && m->lock.on)
@@ -163,7 +163,7 @@ static __attribute__((noinline)) int open_plan(struct mafat_model *m,
   return code;
 }
 
-/* Opens the files; reports missing ones. */
+/* Opens the files, unless they are open. Fails if no weights are given. */
 static int open_files(struct mafat_model_files *files, const struct mafat_files_taken *t,
                       struct mafat_diagnostic *d)
 {
@@ -196,7 +196,8 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files,
     mafat_network_input_order(m->network, i, &m->inputs[i].order);
   }
   mafat_model_forget_picture(m);
-  /* A missing file is reported once a plan fits. The heap used by probing is measured. */
+  /* a missing file is reported once a plan fits; probing before the process is measured includes
+   * its heap */
   if (files->weights) mafat_weights_probe(files->weights, &m->kind, NULL);
   if (m->kind.packed && files->weights != files->model)
     code = mafat_packed_types(m->network, files->weights, d);
@@ -208,7 +209,7 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files,
       m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels, o->arena,
       mafat_choose_reserve(o), &m->picture.input, o->frames ? &m->frame : NULL, o->beside_bytes,
       o->frames_stay, mafat_model_files_absent_bytes(files)};
-  /* Reading weights needs memory too, and assumes an arena without pages. */
+  /* reading weights needs as much memory as the arena may have, so its pages are returned */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
   if ((code = mafat_footprint_measure(&m->footprint, &request, d))) return code;
   if (o->frames)
@@ -216,8 +217,8 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files,
   if (m->link) m->footprint.late_bytes += m->link->late_bytes;
   code = choose_plan(m, files->weights, o, d);
   if (code == MAFAT_ELIMIT && o->picture_may_fail && m->footprint.file_bytes) {
-    /* The first of several pictures does not represent the others: judge the plan by a typical one,
-     * and reject this picture when its turn comes. */
+    /* no plan fits with the first of several pictures: choose one for a typical picture, and reject
+     * this picture when it is run */
     mafat_footprint_assume_picture(&m->footprint, m->network, &m->picture.input);
     code = choose_plan(m, files->weights, o, d);
   }
@@ -227,7 +228,7 @@ static int open_model(struct mafat_model *m, struct mafat_model_files *files,
   return code ? code : open_plan(m, files->weights, o, d);
 }
 
-/* Opens nothing if another rank differs. */
+/* Opens a model that is one of several ranks, unless a rank differs. */
 static int open_rank(struct mafat_model *m, struct mafat_model_files *files,
                      const struct mafat_files_taken *t, const struct mafat_model_options *o,
                      struct mafat_diagnostic *d)
@@ -308,13 +309,13 @@ int mafat_model_take_footprint(struct mafat_model *m, const struct mafat_footpri
        i++)
     mafat_raw_input_release(&m->inputs[i].raw);
   m->footprint = *footprint;
-  /* A decoder of whole pictures uses memory that the arena returns first, as predicted. */
+  /* as predicted, a decoder of whole pictures uses memory that the arena returns before */
   if (!mafat_layout_takes_rows(m->choice.layout))
     mafat_executor_make_room(m->executor, footprint->image_bytes);
   return MAFAT_OK;
 }
 
-/* Opens a picture, in a file or in memory; its decoder must fit too. */
+/* Opens a picture, in a file or in memory, and checks that its decoder fits the budget. */
 static int open_picture(struct mafat_model *m, const char *path,
                         const struct mafat_image_pixels *pixels, struct mafat_image **image,
                         struct mafat_diagnostic *d)
@@ -334,8 +335,8 @@ static int open_picture(struct mafat_model *m, const char *path,
   return MAFAT_OK;
 }
 
-/* Reading the pressure takes as long as a layer of a small network: if a run follows another at
- * once, the last reading is reused. */
+/* Reads the pressure before a run. If the last run ended just before, uses its values, because
+ * reading takes as long as a layer of a small network. */
 static void begin_stall(struct mafat_model *m)
 {
   const double at_once_ms = 0.1;
@@ -355,11 +356,11 @@ static void end_stall(struct mafat_model *m)
 int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat_diagnostic *d)
 {
   double before = mafat_process_now_ms();
-  mafat_own_lock_more(&m->heap); /* readers of inputs: no other heap could be swapped */
+  mafat_own_lock_more(&m->heap); /* opening the input may have made the heap larger */
   int code = m->link ? m->link->begin(m->link->context, d) : MAFAT_OK;
   if (code == MAFAT_OK) m->ahead[m->n_begun++ % MAFAT_MOST_RANKS] = m->placement;
   if (code == MAFAT_OK) code = mafat_executor_run(m->executor, d);
-  /* other ranks have ended the run too */
+  /* in both cases the other ranks have ended the run, too */
   bool together = code == MAFAT_OK || mafat_executor_source_failed(m->executor);
   if (m->link) m->link->ended(m->link->context, together ? MAFAT_OK : code, d);
   double input_ms = mafat_executor_input_ms(m->executor);
@@ -510,9 +511,8 @@ int mafat_model_hold_output(const struct mafat_model *m, struct mafat_diagnostic
 {
   if (mafat_executor_hold_output(m->executor)) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EINVAL,
-                    "%s: no output to read: there was no run, or the last one failed, or the model "
-                    "has rested since, "
-                    "or another has used its arena",
+                    "%s: no output to read: the model has not run, or its last run failed, or it "
+                    "has rested since, or another model has used its arena",
                     m->network->path);
 }
 
@@ -579,7 +579,7 @@ static int hold_layer(const struct mafat_model *m, int layer, struct mafat_diagn
                       m->network->path, m->n_layers - 1, layer);
   if (!mafat_network_is_output(m->network, m->n_layers, layer))
     return mafat_fail(d, MAFAT_EINVAL,
-                      "%s: layer %d [%s] cannot be read: it is no output of the network",
+                      "%s: layer %d [%s] cannot be read: it is not an output of the network",
                       m->network->path, layer,
                       mafat_layer_type_name(m->network->layers[layer].type));
   return mafat_model_hold_output(m, d);

@@ -1,6 +1,6 @@
-/* The model behind include/mafat.h's opaque type: network, plan, layout, weights and executor,
- * made in this order. Included by api/ and programs/mafat_ranks. Opening a model reads files, maps
- * and locks memory, and starts threads. */
+/* Struct of the type mafat_model, which is opaque in include/mafat.h: network, plan, layout,
+ * weights and executor, opened in this order. Included by api/ and programs/mafat_ranks. Opening a
+ * model reads files, maps and locks memory, and starts threads. */
 #ifndef MAFAT_API_MODEL_H
 #define MAFAT_API_MODEL_H
 
@@ -17,7 +17,7 @@
 #include "runner/os/pressure.h"
 #include "api/picture.h"
 
-/* Input for the next run: floats, or floats in a file; neither: not set. */
+/* Input for the next runs: floats, or a file; neither: it is not set. */
 struct mafat_model_input {
   const float *floats; /* the caller's */
   char *path;          /* owned */
@@ -43,30 +43,31 @@ struct mafat_model {
   struct mafat_model_input *inputs; /* one for each input of the network; owned */
   const struct mafat_kernels *kernels;
   const struct mafat_rank_link *link; /* the caller's; NULL: a single device */
-  struct mafat_placement ahead[MAFAT_MOST_RANKS]; /* [run % MAFAT_MOST_RANKS]: pictures still being
-                                                     processed by ranks */
+  struct mafat_placement ahead[MAFAT_MOST_RANKS]; /* [run % MAFAT_MOST_RANKS]: placements of
+                                                     pictures begun and not finished */
   long long n_begun, n_finished;      /* number of pictures begun and finished */
   uint64_t plan_sum;                  /* checksum of the plan, equal on all ranks */
   struct mafat_picture picture;
   struct mafat_frame_format frame; /* format of video frames; width 0: no frames */
   size_t frame_decoder_bytes;      /* part of the prediction: heap that converts frames to rows */
-  struct mafat_placement placement; /* position of the last run's picture in the input: frame of
-                                       reference of boxes */
+  struct mafat_placement placement; /* of the last run's picture in the input; boxes are converted
+                                       by it */
   bool calibrated;          /* latency is predicted with this machine's calibration */
   double load_ms;           /* time to read and pack kept weights */
   double image_ms, layers_ms; /* last run: its input; everything else */
   bool input_failed;        /* the last run failed because of its input */
   struct mafat_pressure pressure;
-  struct mafat_stall last, stall; /* last reading; wait of the last run */
-  double last_ms;                 /* time of the last reading */
+  struct mafat_stall last, stall; /* last values read; their increase in the last run */
+  double last_ms;                 /* time when `last` was read */
   struct {
     void (*ran)(void *context, const struct mafat_step_facts *step);
     void *context;
   } watch;
 };
 
-/* For a link with pictures ahead: number of pictures begun. mafat_model_finish receives the results
- * of the oldest unfinished picture, which becomes the last run. */
+/* For a link with pictures ahead. mafat_model_n_begun returns the number of pictures begun.
+ * mafat_model_finish receives the results of the oldest unfinished picture, which then count as
+ * those of the last run. */
 long long mafat_model_n_begun(const struct mafat_model *m);
 int mafat_model_finish(struct mafat_model *m, struct mafat_diagnostic *d);
 
@@ -88,13 +89,14 @@ int mafat_model_run_image(struct mafat_model *m, struct mafat_image **image, dou
                           struct mafat_diagnostic *d);
 /* Runs on the sources set in the executor. The time since opened_at counts as input time. */
 int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat_diagnostic *d);
-/* Resets the frame of reference of boxes, for runs without a picture. */
+/* Resets `placement`, for runs without a picture: boxes are then in pixels of the input. */
 void mafat_model_forget_picture(struct mafat_model *m);
 /* Sets the executor's sources for the inputs from `first` on. Close them afterwards. MAFAT_EINVAL:
  * an input is not set. */
 int mafat_model_open_inputs(struct mafat_model *m, int first, struct mafat_diagnostic *d);
 void mafat_model_close_inputs(struct mafat_model *m);
-/* Prevents other runs in a shared arena until mafat_executor_unhold_output. */
+/* Checks that there is a valid output, and prevents other runs in a shared arena until
+ * mafat_executor_unhold_output. MAFAT_EINVAL: there is none. */
 int mafat_model_hold_output(const struct mafat_model *m, struct mafat_diagnostic *d);
 
 /* Input of mafat_detect for the last run, while its output is held; thresholds are Darknet's. */

@@ -1,4 +1,4 @@
-/* Opens the files of a model once for all readers. Called by api/model.c, api/dry_run.c and
+/* Opens the files of a model once for all its readers. Called by api/model.c, api/dry_run.c and
  * api/packing/pack.c. Opens and reads files. */
 #include "api/model_files.h"
 
@@ -28,7 +28,7 @@ static int open_file(struct mafat_model_source **out, const struct mafat_file *f
                  : mafat_model_source_open(out, f->path, d);
 }
 
-/* True if the path is the model's, which is already open. */
+/* True if the weights have the same path as the model, which is open. */
 MAFAT_PART(run)
 static bool is_model(const struct mafat_file *weights, const struct mafat_model_source *model)
 {

@@ -12,30 +12,32 @@ struct mafat_model_files {
                                          found or not named */
 };
 
-/* Opens the files. weights NULL: the model's own, if it contains them. A weights file that cannot
- * be opened is left out; mafat_model_files_open_weights reports the error later, once a plan fits.
- * MAFAT_EIO, MAFAT_ENOMEM; MAFAT_EINVAL: a file without path, descriptor or data. */
+/* Opens the files; close them also after a failure. weights NULL: the model file, if it contains
+ * the weights. If the weights file cannot be opened, files->weights is NULL;
+ * mafat_model_files_open_weights reports the error later, once a plan fits. MAFAT_EIO,
+ * MAFAT_ENOMEM; MAFAT_EINVAL: a file without path, descriptor or data. */
 int mafat_model_files_open(struct mafat_model_files *files, const struct mafat_file *model,
                            const struct mafat_file *weights, struct mafat_diagnostic *d);
 void mafat_model_files_close(struct mafat_model_files *files);
-/* Opens the weights file that was left out. */
+/* Opens the weights file, unless it is open. */
 int mafat_model_files_open_weights(struct mafat_model_files *files,
                                    const struct mafat_file *weights, struct mafat_diagnostic *d);
 /* Bytes of in-memory files that are not resident yet. */
 size_t mafat_model_files_absent_bytes(const struct mafat_model_files *files);
 
-/* Copies of the caller's structs; NULL stays NULL. MAFAT_EINVAL: a size field is not set. */
+/* Copies of the caller's structs, which may be of another version of the library. */
 struct mafat_files_taken {
   struct mafat_file model, weights;
-  const struct mafat_file *own_weights; /* `weights`; NULL: not given */
+  const struct mafat_file *own_weights; /* points to `weights`; NULL: not given */
 };
+/* Copies the structs; `weights` may be NULL. MAFAT_EINVAL: a size field is not set. */
 int mafat_model_files_take(struct mafat_files_taken *taken, const struct mafat_file *model,
                            const struct mafat_file *weights, struct mafat_diagnostic *d);
-/* Name of the source in messages. */
+/* Returns the file's name for messages. */
 const char *mafat_model_files_name(const struct mafat_file *file);
 
-/* Reads the network of the file at `path`. overrides: for a cfg; given: constants for a graph's
- * inputs; NULL: none. Errors of the readers. */
+/* Reads the network of the file at `path`. overrides: options for a cfg; given: constants for a
+ * graph's inputs; each may be NULL. Fails with the readers' errors. */
 int mafat_model_network(struct mafat_network **out, const char *path,
                         const struct mafat_darknet_overrides *overrides,
                         const struct mafat_given *given, const struct mafat_warning_sink *warnings,

@@ -1,4 +1,4 @@
-/* Functions that take a model's path and do not need the runner. Called by api/model_files.c,
+/* Functions for a model's path that do not need the runner. Called by api/model_files.c,
  * make_weights and pack_weights. Opens and reads files. */
 #include "api/model_files.h"
 #include "include/mafat_pack.h"
@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* True for a pipe that the process already holds open. Other pipes are not opened: that would take
- * data from their reader. */
+/* True for a pipe that the process has open. Other pipes must not be opened, because that would
+ * take data from their reader. */
 static bool is_pipe_held(const char *path, const struct stat *st)
 {
   return S_ISFIFO(st->st_mode) &&

@@ -8,7 +8,7 @@
 #include "network/network.h"
 #include "runner/image/image.h"
 
-/* Contains pointers into itself: must not be moved. */
+/* Must not be copied or moved, because it contains pointers into itself. */
 struct mafat_picture {
   struct mafat_image_input input;
   struct mafat_pixel_rule rule; /* also set if input.rule is NULL: Darknet's */
@@ -16,12 +16,12 @@ struct mafat_picture {
   const char *assumed; /* head whose usual preprocessing is used for some value; NULL: none */
 };
 
-/* MAFAT_EINVAL: wrong options. */
+/* Sets *p for a network and the model's options. MAFAT_EINVAL: invalid options. */
 int mafat_picture_make(struct mafat_picture *p, const struct mafat_network *n,
                        const struct mafat_model_options *o, const struct mafat_kernels *kernels,
                        struct mafat_diagnostic *d);
 
-/* Changes *p, which has Darknet's rule, as the file and the options say. Called by
+/* Changes *p from Darknet's rule to what the file and the options say. Called by
  * mafat_picture_make; implemented in picture_options.c. */
 int mafat_picture_follow(struct mafat_picture *p, const struct mafat_network *n,
                          const struct mafat_model_options *o, struct mafat_diagnostic *d);

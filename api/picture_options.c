@@ -1,5 +1,6 @@
-/* Applies conversions of pictures other than Darknet's: pixel values or layout. Called by
- * picture.c. Separate file, because no run of Darknet's networks enters it. */
+/* Applies options and declarations of the model file about the conversion of pictures: pixel
+ * values, channels, resizing, padding. Called by picture.c. A separate file, so that its code is
+ * not resident for networks from cfg files. Changes its argument only. */
 #include "api/picture.h"
 
 #include "runner/detect/heads/head.h"
@@ -36,7 +37,7 @@ static int take_normalization(struct mafat_picture *p,
     if (!mafat_picture_is_finite(p->rule.mean[c], p->rule.scale[c]))
       code = mafat_fail(
           d, MAFAT_EINVAL,
-          "expected a mean and a scale that make finite numbers of bytes, found %g and %g",
+          "expected a mean and a scale that give finite numbers for bytes, found %g and %g",
           (double)p->rule.mean[c], (double)p->rule.scale[c]);
   return code;
 }

@@ -11,8 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A plan runs until its runs took ENOUGH_MS together, within these numbers of runs. Short runs are
- * repeated more, because they vary more and cost less. */
+/* A plan is run LEAST_RUNS to MOST_RUNS times, until its runs took ENOUGH_MS together. So short
+ * runs are repeated more often: they vary more and cost less. */
 enum { LEAST_RUNS = 4, MOST_RUNS = 64, ENOUGH_MS = 3 };
 
 struct mafat_plan_timer {
@@ -85,7 +85,7 @@ static int check_room(struct mafat_plan_timer *t, const struct mafat_layout *lay
   return MAFAT_OK;
 }
 
-/* Called with the first plan that fits. */
+/* Reads all weights, before the first plan that fits is run. */
 static int read_weights(struct mafat_plan_timer *t, struct mafat_diagnostic *d)
 {
   const struct mafat_plan_timer_options *o = &t->options;

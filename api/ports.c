@@ -1,5 +1,6 @@
 /* Finds and describes inputs and outputs by name, and reads outputs. Called by api/ and, through
- * include/mafat.h, by programs/. Reading holds the output of a run. */
+ * include/mafat.h, by programs/. While it reads an output, no other model can run in the same
+ * arena. */
 #include "api/ports.h"
 
 #include "api/model.h"
@@ -36,7 +37,7 @@ static const char *name_of(const struct mafat_ports *p, enum mafat_ports_side si
   return has_outputs(p) ? p->network->outputs[index].name : "output";
 }
 
-/* "'a', 'b'" */
+/* Formats the names of all ports: "'a', 'b'". */
 static void list_names(const struct mafat_ports *p, enum mafat_ports_side side, char *text,
                        size_t capacity)
 {
@@ -80,13 +81,14 @@ struct mafat_sources mafat_ports_output_sources(const struct mafat_ports *p, int
                         : mafat_network_output_sources(p->network, p->n_layers - 1, self);
 }
 
-/* Outputs are returned as floats, whatever their type in the file. */
+/* Name of the type that callers see. Outputs are read as floats, whatever their type in the
+ * file. */
 static const char *type_of(const struct mafat_network *n, enum mafat_ports_side side, int index)
 {
   return mafat_dtype_name(side == MAFAT_PORTS_IN && n->inputs ? n->inputs[index].type : MAFAT_F32);
 }
 
-/* Fills the quantization of an 8-bit port, as in the file. */
+/* Fills scale and zero point of an 8-bit port, with the zero point as in the file. */
 static void describe_numbers(const struct mafat_ports *p, enum mafat_ports_side side, int index,
                              struct mafat_port_facts *f)
 {

@@ -1,6 +1,6 @@
-/* Inputs and outputs of a network by name. The names are the model file's own. If it has none,
- * they are Darknet's: "data" for the input, in CHW order, and "output" for the last layer that
- * runs. Included by api/dry_run.c, api/facts.c and api/inputs.c. Allocates nothing. */
+/* Ports: inputs and outputs of a network by name. The names are the model file's. A cfg has none;
+ * then "data" is the input, in CHW order, and "output" the last layer that runs. Included by
+ * api/dry_run.c, api/facts.c and api/inputs.c. Allocates nothing. */
 #ifndef MAFAT_API_PORTS_H
 #define MAFAT_API_PORTS_H
 
@@ -14,14 +14,16 @@ struct mafat_ports {
 
 enum mafat_ports_side { MAFAT_PORTS_IN, MAFAT_PORTS_OUT };
 
-/* Floats of a port. SIZE_MAX: more than addressable, so that no buffer matches. */
+/* Returns the number of floats of a port with so many elements; SIZE_MAX, which no buffer has, if
+ * they are not addressable. */
 size_t mafat_ports_floats(long long elements);
 int mafat_ports_count(const struct mafat_ports *p, enum mafat_ports_side side);
 const char *mafat_ports_input_name(const struct mafat_network *n, int index);
-/* name NULL: the only port. MAFAT_EINVAL: no port of that name, or several. */
+/* Finds a port. name NULL: the only one. MAFAT_EINVAL: no port has that name, or name is NULL and
+ * there are several. */
 int mafat_ports_find(const struct mafat_ports *p, enum mafat_ports_side side, const char *name,
                      int *index, struct mafat_diagnostic *d);
-/* MAFAT_EINVAL: no such port, or the caller did not set facts->size. */
+/* Fills the facts of a port. MAFAT_EINVAL: no such port, or facts->size is not set. */
 int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index,
                          struct mafat_port_facts *facts);
 void mafat_ports_output_view(const struct mafat_ports *p, int index, struct mafat_view *view);

@@ -43,7 +43,7 @@ static int open_ranks(struct ranks *r, const struct mafat_spec *spec,
   return code;
 }
 
-/* Checks that rank 0 has no work after its first receive, and makes no output. */
+/* Checks that rank 0 computes nothing after its first receive, and no output. */
 static int check_ahead(const struct mafat_rank_choice_request *r, const struct mafat_plan *plan,
                        struct mafat_diagnostic *d)
 {
@@ -61,8 +61,8 @@ static int check_ahead(const struct mafat_rank_choice_request *r, const struct m
              ? MAFAT_OK
              : mafat_fail(
                    d, MAFAT_EINVAL,
-                   "--pipeline expects a plan in which rank 0 has the first layers, and others "
-                   "all that follow");
+                   "--pipeline expects a plan in which rank 0 has the first layers, and other "
+                   "ranks have all later ones");
 }
 
 /* Computes a spec's cost for all ranks. */
@@ -151,8 +151,8 @@ static bool share_by_speed(double *shares, const struct mafat_rank_choice_reques
   return differ;
 }
 
-/* Makes a plan with these shares (NULL: equal). by_work: whole layers are balanced by computation,
- * else by memory. MAFAT_ELIMIT: does not fit. */
+/* Makes a plan with these shares (NULL: equal) and computes its cost. by_work: whole layers are
+ * balanced by computation, else by memory. MAFAT_ELIMIT: it does not fit. */
 static int take_shares(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r,
                        struct mafat_group_weights weights, const double *shares, bool by_work,
                        struct mafat_diagnostic *d)
@@ -174,8 +174,8 @@ static int take_shares(struct mafat_rank_choice *c, const struct mafat_rank_choi
   return code ? code : check_memory(c, r, d);
 }
 
-/* Scales each rank's share by its memory relative to what it needed. A rank without work keeps its
- * share, because its need says nothing. */
+/* Multiplies each rank's share by its budget divided by its need. The share of a rank without work
+ * stays, because its need does not depend on the share. */
 static void move_shares(double *shares, const struct mafat_rank_choice *c,
                         const struct mafat_rank_choice_request *r)
 {
@@ -193,7 +193,8 @@ enum { N_PLACEMENTS = 2 };
 static const struct mafat_group_weights placements[N_PLACEMENTS] = {{.placement = MAFAT_KEPT},
                                                                     {.placement = MAFAT_STREAMED}};
 
-/* Takes the first weight placement that fits, or the last; *placement: its number. */
+/* Finds a plan with the first weight placement that fits, or else the last; *placement: its
+ * index. */
 static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *r,
                       int *placement, struct mafat_diagnostic *d)
 {
@@ -216,8 +217,8 @@ static int take_found(struct mafat_rank_choice *c, const struct mafat_rank_choic
 
 /* ---- best ---- */
 
-/* An evaluated plan. In small networks with many ranks, nearly all mixes give a plan evaluated
- * before. */
+/* A plan that was evaluated. In small networks with many ranks, nearly all mixes give a plan that
+ * was evaluated before. */
 struct seen_spec {
   char *text;
   bool fit;
@@ -242,7 +243,8 @@ static const struct seen_spec *find_seen(const struct best_mix *b, const char *t
   return NULL;
 }
 
-/* Takes ownership of the text. If out of memory, the plan may be evaluated again. */
+/* Records an evaluated plan; takes ownership of the text. Without memory, drops it, so that the
+ * plan may be evaluated again. */
 static void note_seen(struct best_mix *b, char *text, bool fit)
 {
   enum { MORE = 64 };
@@ -317,7 +319,8 @@ static bool is_over(const struct best_mix *b)
   return b->ends_ms < INFINITY && mafat_process_now_ms() > b->ends_ms;
 }
 
-/* Evaluates a plan not seen before. Not *fit: invalid, or exceeds the memory. */
+/* Evaluates a plan, and records it in *b if it is the best so far. *fit false: the plan is invalid,
+ * or exceeds the memory. */
 static int try_spec(struct best_mix *b, struct mafat_rank_choice *c,
                     const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
                     int placement, const struct mafat_spec *spec, bool *fit)
@@ -336,7 +339,8 @@ static int try_spec(struct best_mix *b, struct mafat_rank_choice *c,
   return MAFAT_OK;
 }
 
-/* Evaluates a mix. Not *fit: invalid, or exceeds the memory; another of its kind may need less. */
+/* Evaluates a mix, unless its plan was evaluated before. *fit false: it is invalid or exceeds the
+ * memory; a similar mix may need less. */
 static int try_mix(struct best_mix *b, struct mafat_rank_choice *c,
                    const struct mafat_rank_choice_request *r, const struct mafat_rank_mix *mix,
                    int placement, bool *fit)
@@ -358,8 +362,9 @@ static int try_mix(struct best_mix *b, struct mafat_rank_choice *c,
   return code;
 }
 
-/* Tries whole layers after `rows` layers by rows, with less and less memory until they fit. Layers
- * with more weights than a `large`-th of it are divided into n_parts. */
+/* Tries mixes of `rows` layers divided by rows, and whole layers after these. Assumes less and less
+ * memory until one fits. Layers whose weights need more than 1 / `large` of that memory are divided
+ * into n_parts. */
 static int try_runs(struct best_mix *b, struct mafat_rank_choice *c,
                     const struct mafat_rank_choice_request *r, int rows, int n_parts, int large,
                     int placement)
@@ -383,8 +388,8 @@ static int try_runs(struct best_mix *b, struct mafat_rank_choice *c,
   return code;
 }
 
-/* Number of first layers by rows: quarters of DeeperThings' number; above twice that, quarters of
- * the rest. */
+/* Returns the number of first layers to be divided by rows: for quarters 0 to 8, so many quarters
+ * of DeeperThings' number (switch_layer); then quarters of the layers that are left. */
 static int rows_of_quarter(int quarter, int switch_layer, int n_layers)
 {
   const int twice = mafat_min(2 * switch_layer, n_layers);
@@ -392,8 +397,8 @@ static int rows_of_quarter(int quarter, int switch_layer, int n_layers)
                       : twice + (n_layers - twice) * (quarter - 8) / 4;
 }
 
-/* Tries the first layers in grids of as many parts as ranks, with at least two columns; then by
- * weights. Shares are equal there. */
+/* Tries mixes of `rows` layers divided into grids, with as many tiles as ranks and at least two
+ * columns, and layers divided by weights after these. Only if all shares are equal. */
 static int try_grids(struct best_mix *b, struct mafat_rank_choice *c,
                      const struct mafat_rank_choice_request *r, int rows, int placement)
 {
@@ -454,13 +459,13 @@ static int take_best(struct mafat_rank_choice *c, const struct mafat_rank_choice
                        .ends_ms = r->plan_seconds > 0 ? began + 1e3 * r->plan_seconds : INFINITY};
   struct mafat_rank_choice tried = {.text = NULL};
   int failed = MAFAT_OK;
-  /* Placements that need less memory are tried too, so that more memory seldom gives a slower plan.
-   * This is not guaranteed, because the limit of traffic depends on it. Without a budget, no
-   * placement adds reads to each picture. */
+  /* Placements that need less memory are tried, too, so that more memory seldom gives a slower
+   * plan. (It can, because the limit of traffic depends on the budget.) Without a budget, only the
+   * first placement is tried, because others read weights for each picture. */
   const int last = is_bounded(r) ? N_PLACEMENTS - 1 : placement;
   for (int i = 0; i <= last && failed == MAFAT_OK; i++)
     failed = try_mixes(&b, &tried, r, c->sharing.from, c->sharing.layers.n, i);
-  /* other errors only skip a mix */
+  /* only running out of memory ends the search; a mix with another error is skipped */
   if (failed) mafat_fail(d, failed, "%s: out of memory", r->network->path);
   if (failed == MAFAT_OK && b.found) {
     mafat_rank_choice_close(c);

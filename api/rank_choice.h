@@ -1,8 +1,8 @@
-/* Chooses the plan that several ranks run: a given one, or one found by a strategy. Weights are
- * kept if they fit, else streamed. Shares follow the ranks' speeds, or differ if those do not
- * fit. Nothing is measured, so every rank chooses the same, unless the search has a time limit.
- * Included by api/model.c and api/rank_dry_run.c. Makes plans and layouts of all ranks;
- * allocates. */
+/* Chooses the plan that several ranks run: a given one, or one that a strategy finds. Weights are
+ * kept if they fit, else streamed. Each rank's share of the work is proportional to its speed, if
+ * that fits its memory. Nothing is measured, so that every rank chooses the same plan, unless the
+ * search has a time limit. Included by api/model.c and api/rank_dry_run.c. Makes plans and layouts
+ * of all ranks; allocates. */
 #ifndef MAFAT_API_RANK_CHOICE_H
 #define MAFAT_API_RANK_CHOICE_H
 
@@ -19,8 +19,8 @@ struct mafat_rank_choice_request {
   const double *speeds;      /* (n_ranks) above 0, relative to the calibrated machine; NULL: 1 for
                                 all */
   double plan_seconds;       /* time limit of "best"; 0: none */
-  bool ahead;                /* rank 0 begins pictures before it has earlier results: it has the
-                                first layers and makes no output */
+  bool ahead;                /* rank 0 begins pictures before it has the results of earlier ones:
+                                its layers must be the first, and none may be an output */
   const struct mafat_calibration *calibration;
   struct mafat_rank_wire wire;
 };
@@ -35,8 +35,8 @@ struct mafat_rank_choice {
   uint64_t exchanged_bytes;
 };
 
-/* MAFAT_ELIMIT: some rank's memory is too small; the diagnostic names it. MAFAT_EINVAL: no such
- * plan or strategy. Close it even then. */
+/* Chooses a plan. MAFAT_ELIMIT: a rank's memory is too small; the diagnostic names the rank.
+ * MAFAT_EINVAL: no such plan or strategy. Close the choice also after a failure. */
 int mafat_rank_choose(struct mafat_rank_choice *c, const struct mafat_rank_choice_request *request,
                       struct mafat_diagnostic *d);
 void mafat_rank_choice_close(struct mafat_rank_choice *c);

@@ -1,5 +1,5 @@
-/* Implements dry runs for several ranks (include/mafat_ranks.h) for programs/. Chooses plans;
- * allocates. */
+/* Implements dry runs for several ranks (include/mafat_ranks.h). Called by programs/. Chooses
+ * plans; allocates. */
 #include "include/mafat_ranks.h"
 #include "predictor/planning/planning.h"
 #include "api/dry_run.h"
@@ -30,7 +30,7 @@ static void describe_ranks(struct mafat_ranks_report *a, int n_ranks)
   }
 }
 
-/* Describes the layers with weights, as divided in the resulting plan. */
+/* Describes how each layer with weights is divided in the chosen plan. */
 static int describe_layers(struct mafat_ranks_report *a, const struct mafat_dry_run *q,
                            struct mafat_diagnostic *d)
 {
@@ -83,7 +83,8 @@ int mafat_dry_run_ranks(struct mafat_ranks_report **out, const struct mafat_dry_
   int code = mafat_sized_take(&asked, sizeof asked, request, d);
   if (code) return code;
   if (!(asked.link_bits_per_second > 0) || !(asked.link_seconds >= 0))
-    return mafat_fail(d, MAFAT_EINVAL, "expected a link that takes some time");
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "expected a link with more than 0 bits per second and 0 or more seconds");
   if (!(asked.plan_seconds >= 0 && asked.plan_seconds <= 1e6))
     return mafat_fail(d, MAFAT_EINVAL, "expected 0 to 1000000 seconds to plan");
   struct mafat_plan_options options = q->basis.options;

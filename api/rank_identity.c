@@ -12,8 +12,8 @@
 
 enum { SPOT = 4096, SPOTS = 64 };
 
-/* The pages stay in the page cache: dropping them waits for all processors, which can take
- * seconds. */
+/* Adds a sample to the hash; 0: unreadable. Leaves its pages in the page cache, because dropping
+ * them waits for all processors, which can take seconds. */
 static uint64_t hash_spot(const struct mafat_model_source *source, uint64_t hash, uint64_t at)
 {
   unsigned char bytes[SPOT] = {0};

@@ -1,7 +1,7 @@
-/* Properties that all ranks must share to choose one plan and compute the same bits. Exchanged and
- * compared before any rank opens the model; its bytes are the first message in every version.
- * Included by api/rank_link.h; called by api/model.c and programs/mafat_ranks. Reads samples of
- * the files. */
+/* Properties that must be equal on all ranks, so that they choose the same plan and compute the
+ * same bits. Ranks exchange and compare them before any of them opens the model; this struct is the
+ * first message in every version. Included by api/rank_link.h; called by api/model.c and
+ * programs/mafat_ranks. Reads samples of the files. */
 #ifndef MAFAT_API_RANK_IDENTITY_H
 #define MAFAT_API_RANK_IDENTITY_H
 
@@ -14,27 +14,28 @@
 struct mafat_rank_identity {
   char version[24]; /* the program's version */
   char host[64];
-  char class[16];   /* class of its kernels: how products and sums are rounded; empty: not
-                       available */
-  uint64_t model, weights; /* checksums of the files; 0: unreadable, reported when opened */
+  char class[16];   /* class of its kernels, fused or plain; empty: the level is not available */
+  uint64_t model, weights; /* checksums of the files; 0: unreadable, which opening reports */
 };
 
-/* cpu: highest allowed level; NULL: any. */
+/* Fills the identity of this process. cpu: highest allowed kernel level; NULL: any. */
 void mafat_rank_identity_find(struct mafat_rank_identity *id,
                               const struct mafat_model_source *model,
                               const struct mafat_model_source *weights, const char *cpu);
 
-/* Checksum of a file's size and of samples at both ends and in between, 256 KiB in all; smaller
- * files completely. Another training differs everywhere, so samples suffice, and no rank reads
- * weights that it does not need. 0: unreadable or NULL. */
+/* Returns a checksum of a file's size and of samples at both ends and in between, 256 KiB in all,
+ * or of all bytes of a smaller file. Samples are enough, because other training changes weights
+ * everywhere, and they spare a rank from reading weights that it does not need. 0: the source is
+ * unreadable or NULL. */
 uint64_t mafat_rank_identity_checksum(const struct mafat_model_source *source);
 
-/* Checksum of a plan: its text, number of layers, and the algorithms that the text leaves open. */
+/* Returns a checksum of a plan: its text, its number of layers, and the algorithms, which the text
+ * may not name. */
 struct mafat_plan;
 uint64_t mafat_rank_identity_plan(const char *text, const struct mafat_plan *plan);
 
-/* Compares with rank 0. MAFAT_EINVAL: names the first rank that differs, its host and the
- * difference. */
+/* Compares n ranks with rank 0. MAFAT_EINVAL: one differs; the diagnostic names the rank, its host
+ * and the difference. */
 int mafat_rank_identity_compare(const struct mafat_rank_identity *list, int n,
                                 struct mafat_diagnostic *d);
 

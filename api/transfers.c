@@ -1,5 +1,5 @@
-/* Reports the bytes between a fast memory and the rest (include/mafat_plan.h), for
- * programs/run_inference. Chooses units; allocates. */
+/* Reports the bytes that move between a fast memory and the rest (include/mafat_plan.h). Called by
+ * programs/run_inference. Chooses units of fused layers; allocates. */
 #include "predictor/transfers/prices.h"
 #include "api/model.h"
 #include "api/dry_run.h"
@@ -14,7 +14,8 @@ struct mafat_transfer_report {
   const struct mafat_plan *plan; /* plan whose fused layers the executor runs together */
 };
 
-/* Chooses units; without an objective, the plan's. */
+/* Chooses the units of fused layers that minimize the objective; without an objective, uses those
+ * of the plan. */
 static int choose(struct mafat_transfer_report *m, size_t fast_bytes, const char *objective,
                   const struct mafat_calibration *c, struct mafat_diagnostic *d)
 {

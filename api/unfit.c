@@ -1,5 +1,5 @@
 /* Message about a need that exceeds the memory budget. Called by api/choose.c, model.c and
- * plan_timer.c. Fills a diagnostic; allocates nothing. */
+ * plan_timer.c. Fills the caller's text; allocates nothing. */
 #include "api/unfit.h"
 
 #include "base/mebibytes.h"
@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Opening the model again may take some more, so the budget that would do has 64 KB on top. */
+/* The proposed budget is at least 64 KB larger than the need, because opening the model again may
+ * need a little more. */
 const char *mafat_unfit_describe(char text[MAFAT_UNFIT_ROOM], size_t charge, size_t budget,
                                  const char *source)
 {

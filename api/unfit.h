@@ -1,5 +1,5 @@
 /* Message about a need that exceeds the memory budget. Included by api/choose.c, api/model.c and
- * api/plan_timer.c. Fills a diagnostic; allocates nothing. */
+ * api/plan_timer.c. Fills the caller's text; allocates nothing. */
 #ifndef MAFAT_API_UNFIT_H
 #define MAFAT_API_UNFIT_H
 
@@ -7,8 +7,9 @@
 
 enum { MAFAT_UNFIT_ROOM = 192 };
 
-/* "needs 8.6 MiB, the budget (--memory) is 4.0 MiB; --memory 8896K would do". source: of the
- * budget; an option's name has no blank, as "cgroup limit" has. Returns text. */
+/* Formats "needs 8.6 MiB, the budget (--memory) is 4.0 MiB; --memory 8896K would do"; returns text.
+ * source: origin of the budget. It is an option's name, repeated before the proposed budget, if it
+ * has no blank; "cgroup limit" is not. */
 const char *mafat_unfit_describe(char text[MAFAT_UNFIT_ROOM], size_t charge, size_t budget,
                                  const char *source);
 

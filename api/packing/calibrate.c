@@ -1,5 +1,5 @@
-/* Chooses quantized layers, and their scales from histograms. Called by numbering.c. Runs the
- * network on pictures through observe.c; allocates. */
+/* Chooses which layers are quantized, and their scales, from histograms. Called by numbering.c.
+ * Runs the network on pictures through observe.c; allocates. */
 #include "api/packing/calibrate.h"
 
 #include "api/packing/observe.h"
@@ -9,7 +9,8 @@
 
 /* ---- choice of layers ---- */
 
-/* True also if it reads one of several outputs of a layer; neither is observed. */
+/* True if the layer reads an input of the network, or one of several outputs of a layer; these are
+ * not observed. */
 static bool reads_input(const struct mafat_network *n, int layer)
 {
   for (struct mafat_reads r = mafat_layer_reads(&n->layers[layer]); mafat_reads_next(&r);)
@@ -17,7 +18,7 @@ static bool reads_input(const struct mafat_network *n, int layer)
   return false;
 }
 
-/* leads[tensor]: some convolution's, or other matrix's, input is made from it. */
+/* Sets leads[tensor]: the input of a convolution or another layer with a matrix depends on it. */
 static void find_leads(const struct mafat_network *n, bool *leads)
 {
   for (int l = n->n_layers - 1; l >= 0; l--) {
@@ -43,7 +44,7 @@ static bool shall_compute(const struct mafat_network *n, int layer, const bool *
   return true;
 }
 
-/* Lists the layers that compute with integers, and their operands. */
+/* Lists the layers that compute with integers, and the layers that compute their operands. */
 static struct mafat_activations *list(const struct mafat_network *n, const bool *computes,
                                       bool *listed)
 {
@@ -84,6 +85,7 @@ int mafat_calibrate_count(const struct mafat_activations *a)
 
 /* ---- histograms of outputs ---- */
 
+/* State of running the twin. */
 struct watching {
   struct mafat_calibrated *to;
   struct mafat_equalized *equalized;
@@ -93,7 +95,7 @@ struct watching {
                         observed */
   float *floats;     /* buffer for the largest output */
   bool counting;     /* second pass */
-  bool finite;
+  bool finite;       /* no output had NaN or infinity so far */
 };
 
 static void note(struct watching *w, struct mafat_histogram *h, size_t n)
@@ -141,7 +143,7 @@ static int open_watching(struct watching *w, const struct mafat_activations *a,
   return w->floats ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* Chooses the factors of maps; they apply from here on. */
+/* Chooses the factors of maps after the first pass, and scales the observed ranges by them. */
 static void equalize(struct watching *w)
 {
   mafat_equalized_choose(w->equalized, w->wide, w->share);
@@ -163,7 +165,7 @@ static int watch_pictures(struct watching *w, struct mafat_model_source *weights
   }
   mafat_observer_close(&o);
   if (code || w->finite) return code;
-  return mafat_fail(d, MAFAT_EINVAL, "%s: puts out numbers that are not finite for these pictures",
+  return mafat_fail(d, MAFAT_EINVAL, "%s: has outputs that are not finite for these pictures",
                     w->twin->path);
 }
 

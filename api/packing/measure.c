@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums over pictures. */
+/* Sums over all values of a layer and all pictures. most, largest: largest magnitude, and largest
+ * error. */
 struct difference {
   double squares, errors, most, largest;
 };
@@ -25,10 +26,10 @@ struct mafat_measure {
   float *const *factors; /* [layer]: factors of its channels in the narrow network (equalize.h);
                             NULL: none */
   struct difference *differences; /* [layer], and one for all outputs together */
-  bool apart;    /* replace each layer's output by the float one */
+  bool apart;    /* each layer's output is replaced by the float one after it is compared */
 };
 
-/* Heads, or the last layer. */
+/* True for heads and the last layer. */
 static bool is_output(const struct mafat_network *n, int layer)
 {
   int last = n->n_layers - 1;

@@ -1,6 +1,6 @@
-/* Packs with narrow weights. If errors are measured, layers that exceed the limit get the next
- * wider type. Called by api/packing (pack.c, numbering.c). Writes the file and runs both networks;
- * allocates. */
+/* Packs with narrow weights. If errors are measured, layers whose error exceeds the limit get the
+ * next wider type, and the file is written again. Called by api/packing (pack.c, numbering.c).
+ * Writes the file and runs both networks; allocates. */
 #include "predictor/plan/packing.h"
 #include "api/packing/measure.h"
 #include "api/packing/packing.h"
@@ -68,7 +68,7 @@ int mafat_narrowing_open(struct mafat_narrowing **out, const struct mafat_packin
                                    d);
 }
 
-/* Widens layers that exceed the limit; returns their number. */
+/* Gives layers whose error exceeds the limit the next wider type; returns their number. */
 static int widen_layers(struct mafat_narrowing *w)
 {
   struct mafat_network *n = w->packing->network;

@@ -1,6 +1,6 @@
-/* Packs with quantized activations. Tries several candidates of scales and keeps the file with the
- * smallest output error; layers that exceed the limit stay float. Called by pack.c. Writes the file
- * and runs both networks; allocates. */
+/* Packs with quantized activations. Tries several ways of choosing scales and keeps the file with
+ * the smallest output error. Layers whose error exceeds the limit stay float. Called by pack.c.
+ * Writes the file and runs both networks; allocates. */
 #include "predictor/plan/packing.h"
 #include "api/packing/calibrate.h"
 #include "api/packing/measure.h"
@@ -8,16 +8,15 @@
 
 #include <stdlib.h>
 
-/* A way of choosing scales. */
+/* How scales are chosen. */
 struct candidate {
-  float share; /* part of the channels' differences that is equalized (equalize.h) */
+  float share; /* exponent of the factors that equalize channels (equalize.h) */
   enum mafat_range_method method;
 };
 
-/* Equalizes only part of the channels' differences in magnitude. The readers' weights are divided
- * by the same factors, so they would differ more with a larger share. (Output errors of
- * Yolo-Fastest 1.1 and -xl for shares of 0: 0.14, 0.36; 0.5: 0.10, 0.17; 0.75: 0.095, 0.17; 1:
- * 0.11, 0.18.) */
+/* Less than 1, because readers' weights are divided by the factors, and so differ more with a
+ * larger share. (Output errors of Yolo-Fastest 1.1 and -xl for share 0: 0.14, 0.36; 0.5: 0.10,
+ * 0.17; 0.75: 0.095, 0.17; 1: 0.11, 0.18.) */
 #define SHARE .75f
 static const struct candidate candidates[MAFAT_PACKING_CANDIDATES] = {{0, MAFAT_RANGE_SQUARES},
                                                                       {0, MAFAT_RANGE_PERCENTILE},
@@ -40,15 +39,16 @@ struct mafat_numbering {
   float **factors;                         /* [layer of `network`] */
   struct mafat_measure *measure;
   struct mafat_measured *errors, last;     /* [layer of wide] */
-  const struct candidate *calibrated;      /* candidate that was calibrated last; NULL: none */
+  const struct candidate *calibrated;      /* last candidate for which pictures were run; NULL:
+                                              none */
   double moved[MAFAT_PACKING_CANDIDATES];        /* output error of each candidate */
   int candidate, n_candidates, best;                   /* current, number, best so far */
   bool again;                              /* the best candidate is packed again, because
                                               its file was overwritten */
 };
 
-/* Calibrates with this share of equalization: chooses factors and collects histograms, in a copy of
- * the network whose table functions are layers of their own. */
+/* Chooses the factors for this share and collects histograms, in a copy of the network in which
+ * activations computed by table are separate layers. */
 static int calibrate(struct mafat_numbering *q, float share, struct mafat_diagnostic *d)
 {
   const struct mafat_packing *p = q->packing;
@@ -67,8 +67,8 @@ static int calibrate(struct mafat_numbering *q, float share, struct mafat_diagno
   return code;
 }
 
-/* Assigns the factors of the model's layers to the packed network. It has more layers, so their
- * numbers differ. */
+/* Assigns the factors of the model's layers to layers of the packed network, which has more layers
+ * and so other indices. */
 static int place_factors(struct mafat_numbering *q, struct mafat_diagnostic *d)
 {
   free(q->factors);
@@ -114,7 +114,8 @@ static bool can_equalize(const struct mafat_numbering *q)
   return false;
 }
 
-/* Begins a candidate, with the previous calibration if it is the same. */
+/* Begins to write the file of a candidate. Runs the pictures, unless the candidate before had the
+ * same share. */
 static int begin_candidate(struct mafat_numbering *q, struct mafat_packing_run *run,
                            struct mafat_diagnostic *d)
 {
@@ -126,7 +127,8 @@ static int begin_candidate(struct mafat_numbering *q, struct mafat_packing_run *
   return code ? code : begin_by(q, run, candidate->method, d);
 }
 
-/* Ends a candidate; true if the file is the best one's. */
+/* Ends a candidate, and chooses the next one. True: all were tried, and the file is that of the
+ * best one. */
 static bool end_candidate(struct mafat_numbering *q)
 {
   if (q->again) return true;
@@ -139,7 +141,7 @@ static bool end_candidate(struct mafat_numbering *q)
   return !q->again;
 }
 
-/* Keeps layers float that exceed the limit; returns their number. */
+/* Marks layers whose error exceeds the limit to stay float; returns their number. */
 static int keep_layers(struct mafat_numbering *q)
 {
   int kept = 0;
@@ -203,7 +205,7 @@ static int report(const struct mafat_numbering *q, struct mafat_packing_run *run
 
 /* ---- steps ---- */
 
-/* Chooses the quantized layers, and starts over with the first candidate. */
+/* Chooses the quantized layers, and begins with the first candidate. */
 static int begin_candidates(struct mafat_numbering *q, struct mafat_diagnostic *d)
 {
   q->calibrated = NULL;

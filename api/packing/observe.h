@@ -1,6 +1,6 @@
-/* Runs a network on pictures, layer by layer with whole maps, and calls back after each layer.
- * Included by api/packing/calibrate.c and api/packing/measure.c. Opens weights and an executor;
- * allocates. */
+/* Runs a network on pictures, layer by layer with whole maps, and calls a function after each
+ * layer. Included by api/packing/calibrate.c and api/packing/measure.c. Opens weights and an
+ * executor; allocates. */
 #ifndef MAFAT_API_PACKING_OBSERVE_H
 #define MAFAT_API_PACKING_OBSERVE_H
 
@@ -13,8 +13,8 @@ typedef void mafat_reported(void *context, struct mafat_executor *e, int layer);
 
 struct mafat_observer;
 
-/* The network stays the caller's and is not changed. MAFAT_EINVAL: it does not have exactly one
- * input, a picture; also errors of opening. */
+/* The caller still owns the network, which must outlive the observer. MAFAT_EINVAL: the network
+ * does not have exactly one input, a picture; also errors of opening. */
 int mafat_observer_open(struct mafat_observer **out, const struct mafat_network *n,
                         struct mafat_model_source *weights, mafat_reported *reported, void *context,
                         struct mafat_diagnostic *d);

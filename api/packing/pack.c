@@ -1,5 +1,5 @@
-/* Packs networks: implements include/mafat_pack.h for programs/pack_weights. Reads the model,
- * writes the file and renames it at the end. */
+/* Packs networks: implements include/mafat_pack.h. Called by programs/pack_weights. Reads the
+ * model, writes a temporary file and renames it at the end. */
 #include "formats/darknet/fork.h"
 #include "formats/darknet/darknet.h"
 #include "formats/packed/graph.h"
@@ -22,11 +22,11 @@ struct mafat_pack {
   struct mafat_packing_run run;
   struct mafat_files_taken taken;
   struct mafat_model_files files;
-  struct mafat_narrowing *narrowing; /* one of the two */
+  struct mafat_narrowing *narrowing; /* one of these two is NULL */
   struct mafat_numbering *numbering;
-  bool created; /* the file exists and is to be removed */
+  bool created; /* the temporary file exists and must be removed */
   bool whole;   /* the file is complete and not renamed yet */
-  bool done;
+  bool done;    /* the file has its final name */
   /* Darknet's networks: */
   struct mafat_darknet_overrides overrides;
   struct mafat_cfg *cfg;
@@ -63,7 +63,7 @@ static int check_options(const struct mafat_pack_options *o, struct mafat_packin
                           : "calibrate: expected activations of int8, found float32");
   if (o->n_calibrate < 0 || (o->n_calibrate > 0 && !o->calibrate))
     return mafat_fail(d, MAFAT_EINVAL,
-                      "calibrate: expected a list of pictures, found %d of them in no list",
+                      "calibrate: expected a list of %d pictures, found NULL",
                       o->n_calibrate);
   for (int i = 0; i < o->n_calibrate; i++)
     if (!o->calibrate[i])
@@ -85,7 +85,8 @@ static int read_darknet(void *context, struct mafat_network **n, struct mafat_di
   return mafat_darknet_make(n, pack->cfg, &pack->overrides, NULL, d);
 }
 
-/* Fails if the file is the one to be written; checked for descriptors too, which have no path. */
+/* Fails if an open source is the file to be written. Compares files, because a source that is a
+ * descriptor has no path. */
 static int check_given(const struct mafat_pack *pack, const struct mafat_model_source *s,
                        struct mafat_diagnostic *d)
 {
@@ -94,7 +95,7 @@ static int check_given(const struct mafat_pack *pack, const struct mafat_model_s
   for (int i = 0; s && s->shared && i < 2; i++)
     if (stat(written[i], &out) == 0 && mafat_is_one_file(&s->st, &out))
       return mafat_fail(d, MAFAT_EINVAL,
-                        "%s: expected a file of its own for the output, found the model",
+                        "%s: expected another file for the output, found the model",
                         written[i]);
   return MAFAT_OK;
 }
@@ -114,7 +115,7 @@ static int open_darknet(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
   struct mafat_packing *p = &pack->packing;
   if (pack->options.n_constants)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: constants are of ONNX and TFLite models",
+    return mafat_fail(d, MAFAT_EINVAL, "%s: constants are only for ONNX and TFLite models",
                       pack->paths.cfg);
   int code = mafat_fork_find(&pack->overrides.fork, pack->options.fork, d);
   if (code == MAFAT_OK) code = mafat_pack_paths_check(&pack->paths, d);
@@ -156,7 +157,7 @@ static int open_model(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
   struct mafat_packing *p = &pack->packing;
   if (pack->options.fork)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: fork is of Darknet's networks", pack->paths.weights);
+    return mafat_fail(d, MAFAT_EINVAL, "%s: fork is only for cfg files", pack->paths.weights);
   int code = mafat_pack_paths_check(&pack->paths, d);
   if (code == MAFAT_OK) code = open_files(pack, d);
   if (code == MAFAT_OK) code = check_format(pack, d);
@@ -277,8 +278,8 @@ static int work(struct mafat_pack *pack, struct mafat_diagnostic *d)
 
 static int finish(struct mafat_pack *pack, struct mafat_diagnostic *d)
 {
-  /* Synced before it gets its name. The name is temporary until then, because closing the
-   * descriptor releases the lock. */
+  /* The file is synced before it is renamed. It is renamed before it is closed, because closing
+   * releases the lock. */
   if (fsync(pack->packing.fd) != 0)
     return mafat_fail(d, MAFAT_EIO, "%s: %s", pack->paths.out, strerror(errno));
   int code = mafat_pack_paths_finish(&pack->paths, d);

@@ -1,6 +1,6 @@
-/* Writes packed files step by step: request, progress, and two modes. narrowing.c chooses weight
- * types, measured or not; numbering.c quantizes activations too. The file is rewritten until it
- * meets the request. Included by api/packing/narrowing.c, api/packing/numbering.c and
+/* Writes packed files step by step, in one of two modes. narrowing.c chooses types of weights, if
+ * requested by measured errors; numbering.c also quantizes activations. The file is written again
+ * until it meets the request. Included by api/packing/narrowing.c, api/packing/numbering.c and
  * api/packing/pack.c. Runs the network on pictures and writes a file; allocates. */
 #ifndef MAFAT_API_PACKING_PACKING_H
 #define MAFAT_API_PACKING_PACKING_H
@@ -13,6 +13,7 @@ struct mafat_pictures {
   int n;
 };
 
+/* The request. */
 struct mafat_packing {
   int fd;           /* file being written */
   const char *path; /* its temporary name */
@@ -21,13 +22,13 @@ struct mafat_packing {
   struct mafat_packed_origin origin;
   struct mafat_warning_sink warnings;
   enum mafat_dtype type;            /* wanted type of weights */
-  bool integers;               /* quantize activations, calibrated on: */
-  struct mafat_pictures calibrate;
+  bool integers;               /* quantize activations, too */
+  struct mafat_pictures calibrate; /* integers: pictures for choosing scales */
   struct mafat_pictures measure;    /* empty: nothing is measured; if activations are quantized, the
                                        calibration pictures are used */
-  double most_error;                /* largest error of a layer that is not kept wider; INFINITY: no
-                                       limit */
-  struct mafat_network *network;    /* the model's network; its types become the packed ones */
+  double most_error;                /* largest error of a narrow layer; layers above it get a wider
+                                       type. INFINITY: no limit */
+  struct mafat_network *network;    /* the model's network; packing sets its types */
   /* Reads the model's network again. */
   int (*read)(void *context, struct mafat_network **n, struct mafat_diagnostic *d);
   void *context;
@@ -38,7 +39,7 @@ enum { MAFAT_PACKING_CANDIDATES = 4 };
 /* Progress and results. */
 struct mafat_packing_run {
   struct mafat_packer *packer; /* current writer; NULL: not begun */
-  int pass;
+  int pass;                    /* number of times that writing was begun */
   struct mafat_pack_layer_facts *layers; /* NULL: not measured */
   int n_layers;
   struct mafat_pack_candidate_facts candidates[MAFAT_PACKING_CANDIDATES];
@@ -46,12 +47,13 @@ struct mafat_packing_run {
   double error, largest; /* errors of the outputs */
 };
 
+/* Fails with MAFAT_ENOMEM. */
 int mafat_packing_no_memory(const struct mafat_packing *p, struct mafat_diagnostic *d);
-/* Begins to write the file again from the start. */
+/* Begins to write the file from its beginning. */
 int mafat_packing_begin(const struct mafat_packing *p, struct mafat_packing_run *run,
                         const struct mafat_network *n, const struct mafat_packed_origin *origin,
                         struct mafat_diagnostic *d);
-/* Continues writing; *written: complete. */
+/* Continues writing; *written: the file is complete. */
 int mafat_packing_write(struct mafat_packing_run *run, bool *written, struct mafat_diagnostic *d);
 /* Sets the weights' type of each layer to the wanted one, or to a wider one if the layer cannot
  * have it. */
@@ -64,7 +66,7 @@ int mafat_narrowing_open(struct mafat_narrowing **out, const struct mafat_packin
                          struct mafat_diagnostic *d);
 int mafat_numbering_open(struct mafat_numbering **out, const struct mafat_packing *p,
                          struct mafat_diagnostic *d);
-/* *done: the file meets the request. */
+/* Do one step of writing or measuring. *done: the file meets the request. */
 int mafat_narrowing_step(struct mafat_narrowing *w, struct mafat_packing_run *run, bool *done,
                          struct mafat_diagnostic *d);
 int mafat_numbering_step(struct mafat_numbering *q, struct mafat_packing_run *run, bool *done,

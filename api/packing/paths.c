@@ -30,7 +30,7 @@ static int check_apart(const struct mafat_pack_paths *p, const char *path,
   if (p->cfg && is_file(p->cfg, &out)) same = "cfg";
   return same
              ? mafat_fail(d, MAFAT_EINVAL,
-                          "%s: expected a file of its own for the output, found the %s", path, same)
+                          "%s: expected another file for the output, found the %s", path, same)
              : MAFAT_OK;
 }
 
@@ -47,7 +47,7 @@ int mafat_pack_paths_check(const struct mafat_pack_paths *p, struct mafat_diagno
     return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", p->weights, strerror(errno));
   if (!S_ISREG(in.st_mode))
     return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", p->weights);
-  /* A link is replaced itself, not its target. */
+  /* a symbolic link is replaced, not its target, so it need not be checked */
   int code = exists && S_ISREG(out.st_mode) ? check_apart(p, p->out, d) : MAFAT_OK;
   return code ? code : check_apart(p, p->path, d);
 }
@@ -65,7 +65,7 @@ static int check_constants(const struct mafat_network *n, const char *path,
     if (exists && is_file(n->files[i], &out))
       return mafat_fail(
           d, MAFAT_EINVAL,
-          "%s: expected a file of its own for the output, found constants of the model", path);
+          "%s: expected another file for the output, found constants of the model", path);
   }
   return MAFAT_OK;
 }
@@ -83,8 +83,8 @@ static int check_read(const struct mafat_pack_paths *p, const char *read, const 
   const char *written[] = {p->path, p->out};
   struct stat out;
   for (int i = 0; read && i < 2; i++)
-    if (lstat(written[i], &out) == 0 && is_file(read, &out)) /* a link is replaced itself */
-      return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found %s",
+    if (lstat(written[i], &out) == 0 && is_file(read, &out)) /* lstat: links are replaced */
+      return mafat_fail(d, MAFAT_EINVAL, "%s: expected another file for the output, found %s",
                         written[i], what);
   return MAFAT_OK;
 }
@@ -112,8 +112,8 @@ static bool is_renamed(int fd, const char *path)
   return stat(path, &named) == 0 ? !mafat_is_one_file(&named, &mine) : errno == ENOENT;
 }
 
-/* Overwrites what a killed process has left; a running writer holds the lock. File systems without
- * locks are accepted. */
+/* Overwrites a file that a killed process has left, but fails if another process writes it, which
+ * then has the lock. On file systems without locks, this is not detected. */
 int mafat_pack_paths_create(const struct mafat_pack_paths *p, int *fd, struct mafat_diagnostic *d)
 {
   *fd = open(p->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -131,7 +131,7 @@ int mafat_pack_paths_create(const struct mafat_pack_paths *p, int *fd, struct ma
 
 int mafat_pack_paths_finish(const struct mafat_pack_paths *p, struct mafat_diagnostic *d)
 {
-  /* link() fails if the name exists by now; some file systems have no links. */
+  /* link() fails if the name exists by now; some file systems have no links, and need rename() */
   if (!p->replace && link(p->path, p->out) == 0) {
     unlink(p->path);
     return MAFAT_OK;

@@ -1,5 +1,6 @@
-/* Checks the paths of a packing: no input file may be overwritten, and only a complete file gets
- * the final name. Included by api/packing/pack.c. Locks, links and removes files. */
+/* Checks the paths of a packing, so that no input file is overwritten, and writes a temporary file
+ * that gets the final name only when it is complete. Included by api/packing/pack.c. Creates,
+ * locks, links and removes files. */
 #ifndef MAFAT_API_PACKING_PATHS_H
 #define MAFAT_API_PACKING_PATHS_H
 
@@ -11,16 +12,16 @@ struct mafat_pack_paths {
   char *path;                      /* temporary file; owned */
   bool given;                      /* the weights are an open file or in memory; their path is only
                                       a name */
-  bool replace;
-  const char *replace_name;        /* option's name in messages */
+  bool replace;                    /* an existing file may be replaced */
+  const char *replace_name;        /* name of that option, for messages */
 };
 
 /* Fails if a source or the target is a directory or device. */
 int mafat_pack_paths_check(const struct mafat_pack_paths *p, struct mafat_diagnostic *d);
-/* Checks files with constants of the model: they exist and are not overwritten. */
+/* Checks that the model's other files with constants exist and are not overwritten. */
 int mafat_pack_paths_check_network(const struct mafat_pack_paths *p, const struct mafat_network *n,
                                    struct mafat_diagnostic *d);
-/* Checks pictures and "NAME=FILE" files, which are read while packing. */
+/* Checks that pictures and the files of "NAME=FILE" constants are not overwritten. */
 int mafat_pack_paths_check_read(const struct mafat_pack_paths *p,
                                 const struct mafat_pack_options *o, struct mafat_diagnostic *d);
 /* Creates the temporary file, empty and open for writing. */

@@ -288,7 +288,7 @@ static int check_output(const struct make_options *o, struct mafat_diagnostic *d
   if (!S_ISREG(out.st_mode))
     return mafat_fail(d, MAFAT_EINVAL, "%s: exists, and is no regular file: not replaced", o->out);
   if (stat(o->like ? o->like : o->cfg, &in) != 0 || !mafat_is_one_file(&in, &out)) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the %s",
+  return mafat_fail(d, MAFAT_EINVAL, "%s: expected another file for the output, found the %s",
                     o->out, o->like ? "model" : "cfg");
 }
 

@@ -100,7 +100,7 @@ run --force --activations int8 --calibrate a.ppm --measure b.ppm --keep-above 0 
 "$build/run_inference" x.packed a.ppm >run.out 2>&1 || fail "nothing left to compute: run" "$(cat run.out)"
 rm x.packed
 cp a.ppm own.ppm
-run --force --activations int8 --calibrate own.ppm b.ppm w.cfg w.weights own.ppm; expect "a picture to calibrate by stays" 2 "own.ppm: expected a file of its own for the output, found a picture"
+run --force --activations int8 --calibrate own.ppm b.ppm w.cfg w.weights own.ppm; expect "a picture to calibrate by stays" 2 "own.ppm: expected another file for the output, found a picture"
 run --force --measure own.ppm a.cfg a.weights own.ppm; expect "a picture to measure by stays" 2 "own.ppm: expected a file of its own"
 mv own.ppm own.part
 run --activations int8 --calibrate b.ppm own.part w.cfg w.weights own; expect "a picture of the temporary name stays" 2 "own.part: expected a file of its own"

@@ -348,7 +348,7 @@ START_TEST(test_measuring_is_for_a_search_and_weights)
     const char *search, *why;
   } refused[] = {{"best:measure", "--search best expects no words, found measure"},
                  {"least:measure", "--search least expects no words"},
-                 {"motes:measure", "measuring expects a file of weights"}};
+                 {"motes:measure", "expected a weights file, because the search runs plans"}};
   struct mafat_model_options options = {.size = sizeof options};
   struct mafat_diagnostic d;
   struct mafat_dry_run *q, *packed;

@@ -357,7 +357,7 @@ static const struct refused {
   struct mafat_pack_options options;
   const char *says;
 } refused[] = {
-    {{.activations = "int8", .n_calibrate = 1}, "1 of them in no list"},
+    {{.activations = "int8", .n_calibrate = 1}, "a list of 1 pictures, found NULL"},
     {{.activations = "int8", .calibrate = nothing, .n_calibrate = 1}, "picture 0, found nothing"},
     {{.n_constants = 2}, "2 of them in no list"},
     {{.constants = nothing, .n_constants = 1}, "constant 0, found nothing"},
@@ -370,7 +370,7 @@ static const struct refused {
     {{.measure = api_picture, .keep_above = &below}, "0 or more"},
     {{.measure = api_picture, .keep_above = &no_number}, "0 or more"},
     {{.keep_above = &half}, "a picture to measure by"},
-    {{.constants = pictures, .n_constants = 1}, "constants are of ONNX and TFLite models"},
+    {{.constants = pictures, .n_constants = 1}, "constants are only for ONNX and TFLite models"},
     {{.fork = "darkent"}, "darkent"},
 };
 

@@ -115,7 +115,7 @@ START_TEST(test_other_layers_are_refused_by_name)
   run(m);
   ck_assert_int_eq(mafat_model_read_layer(m, 0, capacity, &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(
-      strstr(d.text, "layer 0 [convolutional] cannot be read: it is no output of the network"));
+      strstr(d.text, "layer 0 [convolutional] cannot be read: it is not an output of the network"));
   ck_assert_int_eq(mafat_model_read_layer(m, LAST + 1, capacity, &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(d.text, "expected a layer from 0 to 6, found 7"));
   ck_assert_int_eq(mafat_model_read_layer(m, -1, capacity, &d), MAFAT_EINVAL);
