@@ -1,5 +1,5 @@
-/* Covers api/rank_dry_run.c: every allocation is failed in turn: always MAFAT_ENOMEM, nothing
- * leaks. */
+/* Covers api/rank_dry_run.c: makes each allocation fail in turn and expects MAFAT_ENOMEM and no
+ * leak each time. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ struct bench {
   struct mafat_diagnostic d;
 };
 
-/* Makes something and closes it again; returns the code of making. */
+/* Makes an object and closes it again; returns the code that making it returned. */
 typedef int (*call)(struct bench *b);
 
 static int parse_cfg(struct bench *b)
@@ -52,7 +52,7 @@ static int make_network(struct bench *b)
   struct mafat_network *n = NULL;
   int code = mafat_cfg_parse(&cfg, "a.cfg", cfg_text, strlen(cfg_text), &b->d);
   if (code == MAFAT_OK) code = mafat_darknet_make(&n, cfg, NULL, NULL, &b->d);
-  if (code != MAFAT_OK && n) code = 1; /* nothing may come of a failure */
+  if (code != MAFAT_OK && n) code = 1; /* a failure must leave the result NULL */
   mafat_network_close(&n);
   mafat_cfg_close(&cfg);
   return code;
@@ -76,7 +76,7 @@ static int read_plan(struct bench *b)
   return code;
 }
 
-/* With every choice that options leave open. */
+/* Reads a plan with options, which decide the fusion and the algorithm of each layer. */
 static int read_plan_with_options(struct bench *b)
 {
   static const struct mafat_plan_options options = {.algorithm = MAFAT_WINOGRAD, .n_threads = 4};
@@ -89,7 +89,7 @@ static int read_plan_with_options(struct bench *b)
   return code;
 }
 
-/* Its spec, a copy of that, and another plan of it. */
+/* Reads the spec of a plan, copies the spec, and makes another plan of the copy. */
 static int make_again(struct bench *b)
 {
   struct mafat_spec *spec = NULL, *copy = NULL;
@@ -97,7 +97,7 @@ static int make_again(struct bench *b)
   int code = mafat_plan_spec(&spec, b->plan, b->network);
   if (code == MAFAT_OK) code = mafat_spec_copy(&copy, spec, NULL);
   if (code != MAFAT_OK)
-    mafat_fail(&b->d, code, "out of memory"); /* these two only say so by their code */
+    mafat_fail(&b->d, code, "out of memory"); /* these two report it by their code only */
   if (code == MAFAT_OK)
     code = mafat_plan_make(&plan, copy, b->network, b->network->n_layers, NULL, &b->d);
   if (code != MAFAT_OK && plan) code = 1;
@@ -125,7 +125,7 @@ static int make_layout(struct bench *b)
   return code;
 }
 
-/* Too small a budget: with one algorithm, then with the other. */
+/* Chooses algorithms for a given plan under a budget that is too small. */
 static int choose_given(struct bench *b)
 {
   static const struct mafat_plan_options options = {.algorithm = MAFAT_AUTO, .n_threads = 1};
@@ -161,7 +161,7 @@ static int pack_dry_run(struct bench *b)
   return code;
 }
 
-/* By that search, whose name the row has for a plan. */
+/* Plans ranks by the search that the row names in place of a plan. */
 static int ask_ranks(struct bench *b)
 {
   struct mafat_ranks_report *a = NULL;
@@ -176,7 +176,7 @@ static int ask_ranks(struct bench *b)
   return code;
 }
 
-/* From the cfg on. */
+/* Opens the network from its cfg and searches for a plan. */
 static int search_for_a_plan(struct bench *b)
 {
   struct mafat_model_options options = {.size = sizeof options};
@@ -203,7 +203,7 @@ struct row {
   const char *name;
   call make;
   const char *plan;
-  long least; /* allocations that the row is known to need */
+  long least; /* smallest number of allocations that the row is known to need */
 };
 
 static const struct row rows[] = {
@@ -254,13 +254,13 @@ START_TEST(refused_memory_is_reported_and_nothing_leaks)
     ck_assert_msg(whole == MAFAT_OK && n >= r->least, "%s: %s after %ld allocations", r->name,
                   b.d.text, n);
   else ck_assert_int_eq(whole, MAFAT_EINVAL);
-  long stride = n / 100 + 1; /* every allocation of what is short, a sample of a search */
+  long stride = n / 100 + 1; /* every allocation of a short row, a sample for a search */
   for (long i = 0; i < n; i += stride) {
     b.d.text[0] = '\0';
     failing_malloc_arm(i);
     int code = r->make(&b);
     long asked = failing_malloc_disarm(&unfreed);
-    if (asked <= i) continue; /* orders that are remembered ask for less the next time */
+    if (asked <= i) continue; /* remembered orders allocate less the next time */
     ck_assert_msg(code == MAFAT_ENOMEM, "%s, allocation %ld: %s: %s", r->name, i,
                   mafat_error_name(code), b.d.text);
     ck_assert_msg(unfreed == 0, "%s, allocation %ld: %ld blocks leak", r->name, i, unfreed);

@@ -1,6 +1,6 @@
-/* Covers runner/engine/arena.c: several models in one arena: the same bits as alone, the memory
- * of the larger one, and clear errors where two want it at once. And models that come and go
- * leave nothing. */
+/* Covers runner/engine/arena.c: several models in one arena give the same bits as alone, need the
+ * memory of the largest one, and get clear errors when two use the arena at once. Models that are
+ * opened and closed leave no memory behind. */
 #include "include/mafat_video.h"
 #include "runner/engine/arena.h"
 #include "api/model.h"
@@ -18,7 +18,7 @@
 
 Suite *arena_suite(void);
 
-/* Sanitizers have memory and mappings of their own. */
+/* Sanitizers map memory themselves, so memory is not counted under them. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define SANITIZED
 #endif
@@ -34,13 +34,13 @@ static const char large_cfg[] = "[net]\nwidth=256\nheight=256\nchannels=3\n"
                                 "[maxpool]\nsize=2\nstride=2\n"
                                 "[convolutional]\nfilters=9\nsize=1\nactivation=linear\n";
 
-/* One of the networks, its files, and what it puts out when it is alone. */
+/* One of the networks, its files, and its outputs when it runs alone. */
 struct subject {
   struct test_model_files files;
   const char *plan;
   float *input, *alone, *output;
   size_t n_inputs, n_outputs;
-  size_t arena_bytes; /* alone */
+  size_t arena_bytes; /* when it runs alone */
 };
 
 static struct mafat_model *try_to_open(const struct subject *s, struct mafat_arena *arena,
@@ -99,7 +99,7 @@ static void close_subject(struct subject *s)
   free(s->output);
 }
 
-/* Without the assertions of Check, which allocate: 1 where the bits differ. */
+/* Runs the model and compares; 1 if the bits differ. No assertions of Check: they allocate. */
 static int run_alike(struct mafat_model *m, const struct subject *s, struct mafat_diagnostic *d)
 {
   int code = mafat_model_run_floats(m, s->input, s->n_inputs, d);
@@ -133,7 +133,7 @@ static size_t arena_pages(struct mafat_arena *arena)
 
 /* ---- sharing ---- */
 
-/* Weights kept and, for both kinds of plan, read in every run. */
+/* Plans whose weights are kept, and plans of both kinds that read them in every run. */
 static const char *const small_plans[] = {"1x1/NoCut", "rows2:streamed/3/panels:streamed",
                                           "2x2/NoCut"};
 static const char *const large_plans[] = {"1x1/NoCut", "rows1:loaded/NoCut", "3x3/NoCut"};
@@ -147,7 +147,7 @@ START_TEST(test_two_models_in_one_arena_have_the_bits_that_they_have_alone)
   struct mafat_model *first = open_model(&small, arena);
   ck_assert_uint_eq(arena_bytes(arena), small.arena_bytes);
   run_and_check(first, &small);
-  struct mafat_model *second = open_model(&large, arena); /* the arena grows, and moves */
+  struct mafat_model *second = open_model(&large, arena); /* the arena grows and moves */
   size_t larger = small.arena_bytes > large.arena_bytes ? small.arena_bytes : large.arena_bytes;
   for (int i = 0; i < 3; i++) {
     run_and_check(second, &large);
@@ -157,7 +157,7 @@ START_TEST(test_two_models_in_one_arena_have_the_bits_that_they_have_alone)
   mafat_model_close(&second);
   run_and_check(first, &small);
   mafat_model_close(&first);
-  ck_assert_uint_eq(arena_bytes(arena), 0); /* nobody uses it */
+  ck_assert_uint_eq(arena_bytes(arena), 0); /* no model uses it */
   first = open_model(&large, arena);
   run_and_check(first, &large);
   mafat_model_close(&first);
@@ -202,8 +202,8 @@ START_TEST(test_who_runs_or_is_opened_takes_away_what_the_others_put_out)
 }
 END_TEST
 
-/* Who asks for it fills it: another's outputs may lie there. Its own end with that, as it knows; it
- * may have asked long ago. */
+/* A caller fills the room that it asks for, so outputs of other models there become invalid. Its
+ * own outputs become invalid too, even if it got the same room long ago. */
 START_TEST(test_who_asks_for_room_for_a_frame_takes_away_what_the_others_put_out)
 {
   struct subject small = open_subject(small_cfg, "1x1/NoCut", 1);
@@ -262,7 +262,7 @@ END_TEST
 
 /* ---- mistakes ---- */
 
-/* During a run, for another model and for one that needs a larger arena. */
+/* During a run, another model cannot run and one that needs a larger arena cannot be opened. */
 START_TEST(test_while_one_runs_no_other_does)
 {
   struct subject small = open_subject(small_cfg, "1x1/NoCut", 1),
@@ -280,9 +280,9 @@ START_TEST(test_while_one_runs_no_other_does)
                 d.text);
   check_nothing_to_read(b, small.output);
   memset(memory, 1, small.arena_bytes);
-  mafat_model_rest(b); /* not now */
+  mafat_model_rest(b); /* has no effect during a run */
   ck_assert_int_eq(memory[small.arena_bytes - 1], 1);
-  struct mafat_model *c = open_model(&small, arena); /* there is room enough for it */
+  struct mafat_model *c = open_model(&small, arena); /* the arena is large enough for it */
   ck_assert_int_eq(memory[small.arena_bytes - 1], 1);
   ck_assert_ptr_null(try_to_open(&large, arena, &code, &d));
   ck_assert_int_eq(code, MAFAT_EINVAL);
@@ -305,12 +305,12 @@ START_TEST(test_an_arena_that_is_closed_too_early_goes_with_its_last_model)
                  large = open_subject(large_cfg, "1x1/NoCut", 2);
   struct mafat_arena *arena;
   long unfreed;
-  failing_malloc_arm(-1); /* and counted: Check's own come to nothing */
+  failing_malloc_arm(-1); /* fails none, counts allocations: Check frees its own */
   ck_assert_int_eq(mafat_arena_open(&arena, NULL), MAFAT_OK);
   struct mafat_model *a = open_model(&small, arena), *b = open_model(&large, arena);
   mafat_arena_close(&arena);
   ck_assert_ptr_null(arena);
-  mafat_arena_close(&arena); /* NULL is nothing to close */
+  mafat_arena_close(&arena); /* closing NULL is allowed */
   run_and_check(a, &small);
   run_and_check(b, &large);
   mafat_model_close(&a);
@@ -325,8 +325,8 @@ END_TEST
 
 /* ---- the budget ---- */
 
-/* While somebody runs, its pages are there when another is opened: they are the same ones that
- * this will use. */
+/* While a model runs, the arena's pages are resident. Opening another model must not add them to
+ * its need, because it will use the same pages. */
 START_TEST(test_pages_of_a_shared_arena_are_not_counted_twice)
 {
   struct subject large = open_subject(large_cfg, "1x1/NoCut", 2),
@@ -343,7 +343,7 @@ START_TEST(test_pages_of_a_shared_arena_are_not_counted_twice)
   memset(memory, 1, large.arena_bytes);
   b = open_model(&large, arena);
   struct mafat_model *c =
-      open_model(&small, arena); /* what is there is there, however little it needs */
+      open_model(&small, arena); /* resident pages count, even if it needs fewer */
   mafat_arena_end(arena, &memory, true);
 #ifndef SANITIZED
   ck_assert_uint_le(mafat_model_charge_bytes(b), alone + (1 << 20));
@@ -404,8 +404,8 @@ static int cycle(const struct subject *small, const struct subject *large,
   return code;
 }
 
-/* For what reads an input: as many pages as that takes, and none of the input's; also where they
- * are locked. */
+/* mafat_arena_make_room for reading an input frees as many pages as the reader needs, and none
+ * that hold the input; locked pages too. */
 START_TEST(test_room_is_made_beside_what_is_read_into)
 {
   enum { PAGE = 4096, PAGES = 64, BEGIN = 10, END = 20 };
@@ -420,13 +420,13 @@ START_TEST(test_room_is_made_beside_what_is_read_into)
     int most = PAGES - (END - BEGIN), given = wanted[i] < most ? wanted[i] : most;
     ck_assert_int_eq(mafat_arena_begin(arena, &memory, "room", NULL), MAFAT_OK);
     memset(memory, 7, PAGES * PAGE - 100);
-    mafat_arena_make_room(arena, 0, 0, PAGES * PAGE); /* somebody runs */
+    mafat_arena_make_room(arena, 0, 0, PAGES * PAGE); /* frees nothing: a model runs */
     mafat_arena_end(arena, &arena, true);
     size_t bytes = mafat_arena_locked_bytes(arena);
     ck_assert_uint_eq(bytes, lock.on ? PAGES * PAGE - 100 : 0);
     mafat_arena_make_room(arena, BEGIN * PAGE, END * PAGE,
                           wanted[i] ? (size_t)wanted[i] * PAGE - 150 : 0);
-    if (wanted[i]) ck_assert_uint_eq(mafat_arena_locked_bytes(arena), 0); /* not all of it */
+    if (wanted[i]) ck_assert_uint_eq(mafat_arena_locked_bytes(arena), 0); /* 0: not all is locked */
     mafat_arena_bytes(arena, &resident);
     ck_assert_int_eq((int)(resident / PAGE), PAGES - given);
     for (int b = BEGIN * PAGE; b < END * PAGE; b++) ck_assert_int_eq(memory[b], 7);
@@ -436,7 +436,7 @@ START_TEST(test_room_is_made_beside_what_is_read_into)
 }
 END_TEST
 
-/* By a search and with plans of either kind; in an arena that is shared. */
+/* Opening and closing models with a search and with given plans, in a shared arena. */
 START_TEST(test_a_hundred_cycles_do_not_grow)
 {
   static const char *const plans[] = {NULL, "rows2:streamed/NoCut"};
@@ -461,7 +461,7 @@ START_TEST(test_a_hundred_cycles_do_not_grow)
 #endif
   ck_assert_int_eq(entries("/proc/self/fd"), files);
   for (int tries = 0; tries < 200 && entries("/proc/self/task") > threads; tries++)
-    usleep(10000); /* who was joined has yet to go */
+    usleep(10000); /* a joined thread may still be listed for a moment */
   ck_assert_int_eq(entries("/proc/self/task"), threads);
   close_subject(&small);
   close_subject(&large);
@@ -498,8 +498,8 @@ START_TEST(test_every_allocation_that_fails_is_reported_and_leaks_nothing)
 }
 END_TEST
 
-/* Linux before 5.14 has no call that makes pages present, and qemu-user takes it without a word:
- * there they come as they are touched. */
+/* Linux before 5.14 has no call that makes pages resident, and qemu-user ignores it silently;
+ * there, pages become resident when they are touched. */
 static bool kernel_populates(void)
 {
   enum { POPULATE_WRITE = 23 };
@@ -513,8 +513,8 @@ static bool kernel_populates(void)
   return populates;
 }
 
-/* The pages of a small arena come in one go, and again when they were given back; those of a large
- * one as they are touched. */
+/* The pages of a small arena become resident all at once, also after they were given back; those
+ * of a large arena when they are touched. */
 START_TEST(test_pages_come_in_one_go_where_they_are_few)
 {
   static const struct {

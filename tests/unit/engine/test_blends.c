@@ -1,7 +1,7 @@
-/* Covers {network, runner/engine}/kinds/blend.c: blends of any kind, against what they mean:
- * sums, products, quotients, powers, largest ones and others of two to five operands, made of
- * slices of tensors in rows and channels, of which some are a value for each channel, pixel,
- * row, column or for all; in double precision, element by element. */
+/* Covers {network, runner/engine}/kinds/blend.c: compares random blends of every function with a
+ * computation in double precision, element by element. Blends have two to five operands made of
+ * slices in rows and channels; some operands hold one value for each channel, pixel, row or column,
+ * or one for all. */
 #include "runner/kernels/kernels.h"
 #include "runner/weights/weights.h"
 #include "tests/kernels/kernel_exact.h"
@@ -19,8 +19,7 @@ Suite *blends_suite(void);
 
 enum { SMALL = 1, BLEND = 2, MOST_SLICES = 3 }; /* layers */
 
-/* A network whose last layer blends what there is: the input, the same again without what is below
- * zero, and a map of one pixel. */
+/* A network whose last layer blends slices of the input, of relu(input) and of a one-pixel map. */
 struct problem {
   struct mafat_network *network;
   struct mafat_layer *layer;
@@ -49,7 +48,7 @@ static double tensor_at(const struct problem *p, int tensor, int c, int y, int x
                                                      : fmax(input_at(p, c, y, x), 0);
 }
 
-/* Some channels of a tensor of that size. */
+/* Some channels of a random tensor; `small`: of the one-pixel map. */
 static struct mafat_source random_slice(struct test_rng *rng, const struct problem *p, bool small,
                                         int most)
 {
@@ -61,7 +60,7 @@ static struct mafat_source random_slice(struct test_rng *rng, const struct probl
                                mafat_network_tensor_shape(p->network, tensor).h};
 }
 
-/* An operand with the wanted number of channels, as near as slices allow; all of them if
+/* An operand with about the wanted number of channels, as slices allow; exactly that many if
  * `exact`. */
 static struct mafat_operand random_operand(struct test_rng *rng, const struct problem *p,
                                            struct mafat_source *list, int channels, bool small)
@@ -93,7 +92,7 @@ static void add_operand(struct test_rng *rng, struct problem *p, int channels)
   if (fits) test_add_operand(p->layer, &o);
 }
 
-/* Quotients and powers are as exact as their operands are far from 0. */
+/* True for quotients and powers: results of operands near 0 are too inexact to compare. */
 static bool needs_positive(enum mafat_blend blend)
 {
   return blend == MAFAT_BLEND_DIV || blend == MAFAT_BLEND_RDIV || blend == MAFAT_BLEND_POW ||
@@ -144,7 +143,7 @@ static void release_problem(struct problem *p)
   mafat_network_close(&p->network);
 }
 
-/* ---- what it means ---- */
+/* ---- expected values ---- */
 
 static double operand_at(const struct problem *p, const struct mafat_operand *o, int c, int y,
                          int x)
@@ -177,14 +176,14 @@ static double exact_output(const void *problem, int c, int y, int x)
   double value = operand_at(p, &l->operands[0], c, y, x);
   for (int k = 1; k < l->n_operands; k++) {
     const struct mafat_operand *o = &l->operands[k];
-    if (!o->broadcast && c >= o->shape.c) continue; /* has no such channel */
+    if (!o->broadcast && c >= o->shape.c) continue; /* the operand lacks this channel */
     double other = operand_at(p, o, c, y, x), alpha = k == 1 ? (double)l->alpha : 1;
     value = blended(l, alpha, value, other);
   }
   return mafat_exact_activation(value, &l->activation);
 }
 
-/* ---- what is computed ---- */
+/* ---- comparison ---- */
 
 static void compare(const struct problem *p, const char *plan_text,
                     const struct mafat_kernels *level, int i)

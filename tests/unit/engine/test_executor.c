@@ -1,7 +1,7 @@
 /* Covers runner/engine/{executor, tensors}.c, transform/split.c, runner/weights/weights.c,
  * runner/engine/kinds/{avgpool, boxes, conv, conv_direct, crop, dense, kinds, lanes, local,
- * pool, reorg, reorg3d, resize, rows}.c: any plan, the same bits: random networks under random
- * plans, and under two ways of cutting that only the tests know. */
+ * pool, reorg, reorg3d, resize, rows}.c: random networks give the same bits under random plans and
+ * under two ways of cutting that only the tests use. */
 #include "predictor/planning/in_place.h"
 #include "predictor/planning/planning.h"
 #include "predictor/plan/winograd.h"
@@ -34,7 +34,7 @@ static struct mafat_weights *test_weights(const struct mafat_network *n, uint64_
   return w;
 }
 
-/* The same numbers as files: Darknet's, and packed. */
+/* The same weights in two files: a Darknet file and a packed file. */
 struct weights_files {
   char darknet[64], packed[64];
 };
@@ -83,8 +83,8 @@ static float *random_input(const struct mafat_network *n)
   return input;
 }
 
-/* Runs a plan `times` times in an arena full of NaN: whoever reads what nobody
- * wrote shows. */
+/* Runs a plan `times` times in an arena full of NaN, so that reading values that no step wrote
+ * shows in the output. */
 static float *run_often(const struct mafat_network *n, const struct mafat_plan *plan,
                         const struct mafat_layout *layout, struct mafat_weights *w,
                         const struct mafat_kernels *kernels, int times)
@@ -110,7 +110,7 @@ static float *run_often(const struct mafat_network *n, const struct mafat_plan *
   return out;
 }
 
-/* With weights that are kept, whatever the plan says. */
+/* Runs a plan with weights that are kept, even if the plan streams them. */
 static float *run_plan(const struct mafat_network *n, const struct mafat_plan *plan,
                        struct mafat_weights *w, const struct mafat_kernels *kernels)
 {
@@ -120,7 +120,8 @@ static float *run_plan(const struct mafat_network *n, const struct mafat_plan *p
   return out;
 }
 
-/* With weights from a file, as the plan says; twice, for the second run reads anew. */
+/* Runs a plan twice with weights from a file, kept or streamed as the plan says: streamed weights
+ * are read again in the second run. */
 static float *run_from_file(const struct mafat_network *n, const struct mafat_plan *plan,
                             const struct weights_files *files, const struct mafat_kernels *kernels)
 {
@@ -143,7 +144,7 @@ static bool all_finite(const float *x, size_t n)
   return true;
 }
 
-/* The same algorithm as the reference, everything else as it comes. */
+/* Random options with the reference's algorithm. */
 static struct mafat_plan_options random_options(struct test_rng *rng,
                                                 enum mafat_algorithm algorithm)
 {
@@ -156,8 +157,8 @@ static struct mafat_plan_options random_options(struct test_rng *rng,
   return options;
 }
 
-/* Sets the algorithm of each layer like words after groups, by bits of a number; 0: the
- * options'. In tiles, buffers that outputs can take depend on algorithms. */
+/* Sets the algorithm of each layer by bits of a number, as words after groups do; 0: all as in the
+ * options. In tiles, algorithms decide which buffers outputs can reuse. */
 static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *n, uint64_t bits,
                            bool keep_all)
 {
@@ -169,8 +170,8 @@ static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *
   ck_assert_int_eq(mafat_in_place_find(plan, n, plan->in_place && !keep_all), MAFAT_OK);
 }
 
-/* One network, which is closed: reference, then random plans, with kept weights and from files.
- * cfg: for messages. */
+/* Compares random plans, with kept weights and with weights from files, with the reference of one
+ * network. Closes the network. cfg: text for messages. */
 static void check_network(struct mafat_network *n, const char *cfg, struct test_rng *rng,
                           const struct mafat_kernels *kernels, int n_plans)
 {
@@ -222,11 +223,11 @@ START_TEST(test_any_plan_gives_the_same_bits)
   struct test_rng rng = test_rng(1000 + (uint64_t)_i);
   struct test_network_style style = test_small_style();
   test_random_network(&rng, &style, cfg, sizeof cfg);
-  check_network(test_network(cfg), cfg, &rng, test_level(_i), 14); /* the last ones split */
+  check_network(test_network(cfg), cfg, &rng, test_level(_i), 14); /* 14 plans, some split */
 }
 END_TEST
 
-/* At least one layer of the network has several outputs. */
+/* A random network in which at least one layer has several outputs. */
 static struct mafat_network *random_several_outputs(struct test_rng *rng, char cfg[TEST_CFG_ROOM])
 {
   struct test_network_style style = test_small_style();
@@ -255,7 +256,7 @@ static size_t floats_of(const struct mafat_layer *l)
   return (size_t)l->out.h * (size_t)l->out.w * (size_t)l->out.c;
 }
 
-/* Output of layer `last` in a network that ends with it, in a run without tiles. */
+/* Output of layer `last` in a run without tiles of the network cut after that layer. */
 static float *run_up_to(const struct mafat_network *n, int last, struct mafat_weights *w,
                         enum mafat_algorithm algorithm, const struct mafat_kernels *kernels)
 {
@@ -280,7 +281,8 @@ static float *run_up_to(const struct mafat_network *n, int last, struct mafat_we
   return out;
 }
 
-/* Any layer, renaming ones too, and those that no other needs. */
+/* Asks for the outputs of some layers: also of layers that only rename a tensor, and of layers that
+ * no other layer reads. */
 static void ask_for_some(struct test_rng *rng, struct mafat_network *n)
 {
   int layers[64], count = 0;
@@ -332,8 +334,8 @@ START_TEST(test_inner_layers_that_are_asked_for_have_the_same_bits)
 }
 END_TEST
 
-/* The pool leaves out the last row and column of an odd map, which lie in
- * Winograd's last tile: that must see the same input in any plan. */
+/* The pool leaves out the last row and column of an odd map, which belong to Winograd's last tile.
+ * This tile must read the same input in any plan. */
 START_TEST(test_a_pool_that_leaves_out_a_row_changes_no_bit)
 {
   char cfg[512];
@@ -365,8 +367,8 @@ START_TEST(test_a_pool_that_leaves_out_a_row_changes_no_bit)
 }
 END_TEST
 
-/* F(6x6) sums blocks of at least 64 channels by themselves, which neither slices of streamed
- * weights nor threads may part; here sources end at odd channels. */
+/* F(6x6) sums blocks of at least 64 channels separately. Neither slices of streamed weights nor
+ * threads may divide a block, even if sources end at odd channels. */
 START_TEST(test_blocks_of_channels_are_not_parted)
 {
   static const char cfg[] =
@@ -405,7 +407,7 @@ START_TEST(test_blocks_of_channels_are_not_parted)
 }
 END_TEST
 
-/* Plain layers only: the whole network in one group of each kind. */
+/* Networks of plain layers give the same bits with the whole network in one group of each kind. */
 START_TEST(test_one_group_gives_the_same_bits)
 {
   char cfg[TEST_CFG_ROOM];
@@ -444,7 +446,7 @@ END_TEST
   "[convolutional]\nfilters=41\ngroups=41\npad=1\nsize=" #size "\nactivation=swish\n" more
 #define NARROWER "[convolutional]\nfilters=8\nsize=3\npad=1\n"
 
-/* Whose place each layer takes: 0 that of the one above, -1 none. */
+/* Networks and, for each layer, the layer whose buffer its output reuses; -1: none. */
 static const struct placed {
   const char *cfg;
   int place_of[6], n;
@@ -455,10 +457,10 @@ static const struct placed {
     {MAP DEPTHWISE(3, "stride=2\n") NARROWER, {-1, -1, -1}, 3},
     {MAP "[activation]\nactivation=mish\n[batchnorm]\n" DEPTHWISE(5, "") NARROWER,
      {-1, 0, 1, 2, -1},
-     5}, /* all in one */
+     5}, /* all layers share one buffer */
     {MAP "[activation]\nactivation=tanh\n[shortcut]\nfrom=-2\n" NARROWER,
      {-1, -1, 1, -1},
-     4}, /* what it reads is read again */
+     4}, /* a later layer reads the input again */
     {MAP "[maxpool]\nsize=3\nstride=1\n[shortcut]\nfrom=0\nactivation=relu\n" NARROWER, {-1, -1, 1,
      -1}, 4},
     {MAP "[avgpool]\n[scale_channels]\nfrom=0\n" DEPTHWISE(3, "") NARROWER, {-1, -1, 0, 2, -1}, 5},
@@ -508,8 +510,8 @@ START_TEST(test_outputs_take_the_place_of_what_dies)
 }
 END_TEST
 
-/* Rolling windows are what rows are for: yolov2's early layers in a window of
- * rows take a fraction of the whole maps, and nothing is computed twice. */
+/* With rolling windows of rows, yolov2's early layers need a fraction of the memory of whole maps,
+ * and nothing is computed twice. */
 START_TEST(test_rows_need_little_memory)
 {
   struct mafat_network *n =
@@ -525,7 +527,7 @@ START_TEST(test_rows_need_little_memory)
   mafat_plan_close(&plan);
   plan = test_plan_with(n, "rows2/NoCut", &options);
   struct mafat_layout *rows = test_layout(n, plan);
-  size_t output = 64 * 64 * 8 * 4; /* a whole map; the picture comes by rows too */
+  size_t output = 64 * 64 * 8 * 4; /* a whole map; the picture is read by rows too */
   ck_assert_uint_lt(rows->total_bytes - output, (whole->total_bytes - output) / 8);
   ck_assert_uint_eq(rows->macs, whole->macs);
   ck_assert_uint_eq(rows->redundant_macs, 0);
@@ -536,8 +538,8 @@ START_TEST(test_rows_need_little_memory)
 }
 END_TEST
 
-/* A 3x3 of 200 filters and the 1x1 behind it, by panels of 32: the tensor between
- * them is never held whole, and no bit changes. */
+/* When a 3x3 convolution of 200 filters and the 1x1 after it run by panels of 32 channels, the
+ * tensor between them is never in memory whole, and no bit changes. */
 START_TEST(test_fused_panels_never_hold_the_wide_tensor)
 {
   struct mafat_network *n = test_network(
@@ -572,7 +574,7 @@ START_TEST(test_fused_panels_never_hold_the_wide_tensor)
 }
 END_TEST
 
-/* Levels of one class agree bit for bit; across classes within 1e-5. */
+/* Kernel levels of one class give the same bits; levels of different classes agree within 1e-5. */
 START_TEST(test_levels_agree)
 {
   char cfg[TEST_CFG_ROOM];
@@ -591,7 +593,7 @@ START_TEST(test_levels_agree)
   for (size_t i = 0; i < floats; i++) largest = fmaxf(largest, fabsf(first[i]));
   for (int l = 1; l < n_levels; l++) {
     float *other = run_plan(n, plan, w, levels[l]);
-    /* stair jumps: a rounding may become a step, so only continuous ones compare */
+    /* stair is discontinuous: a rounding error may become a whole step, so it is skipped */
     for (size_t i = 0; i < floats && !strstr(cfg, "stair"); i++)
       if (!(fabsf(other[i] - first[i]) <= 2e-5f * fmaxf(largest, 1)))
         test_fail_case(cfg, "1x1/NoCut", "%s and %s differ at %zu: %g and %g", levels[0]->name,
@@ -607,8 +609,7 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* The arena and the weights are all there is: no allocator is called between
- * the first step and the last. */
+/* No allocator is called between the first step of a run and the last. */
 START_TEST(test_nothing_is_allocated_while_running)
 {
   char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];
@@ -689,7 +690,7 @@ START_TEST(test_every_failed_allocation_is_reported_and_leaks_nothing)
     failing_mmap_disarm();
     ck_assert(code == MAFAT_OK || code == MAFAT_ENOMEM);
   }
-  ck_assert_int_ge(failing_map, 2); /* at least the arena was failed */
+  ck_assert_int_ge(failing_map, 2); /* at least the mapping of the arena failed */
   close(fd);
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
@@ -697,9 +698,10 @@ START_TEST(test_every_failed_allocation_is_reported_and_leaks_nothing)
 }
 END_TEST
 
-/* ---- both forks' reorgs, by their own definition ---- */
+/* ---- reorgs of both forks, by their definition ---- */
 
-/* out[in_index] = x[out_index], for in_index over (c, h, w): of the input, of reorg3d's output. */
+/* out[in_index] = x[out_index] for in_index over (c, h, w), which are the sizes of reorg's input
+ * and of reorg3d's output. */
 static void exact_reorg(const float *x, int w, int h, int c, int stride, bool reverse, float *out)
 {
   int out_c = c / (stride * stride);

@@ -1,4 +1,5 @@
-/* Covers predictor/kinds/kinds.c: a kind has its row on every floor. */
+/* Covers predictor/kinds/kinds.c: each kind of layer has a row in the kinds table of every
+ * folder that has one. */
 #include <check.h>
 
 #include "predictor/kind.h"
@@ -6,7 +7,7 @@
 
 Suite *floors_suite(void);
 
-/* Nothing computes it: it only renames, or a run is given it. */
+/* True for kinds that no step computes: they rename a tensor, or are inputs of a run. */
 static bool is_not_computed(const struct mafat_kind *kind)
 {
   return kind->alias || kind->input;
