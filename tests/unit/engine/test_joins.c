@@ -1,7 +1,7 @@
-/* Covers network/sources.c, runner/engine/kinds/{local, norm, rows}.c: operands of bands of
- * rows: every kind of layer reads such a join as it reads the map that the join is, whatever the
- * plan; cutting what a layer reads into bands changes no bit; and a layer that is split in rows
- * puts out what it did whole, for nothing in memory. */
+/* Covers network/sources.c, runner/engine/kinds/{local, norm, rows}.c: operands made of several
+ * bands of rows (a join). Every kind of layer computes the same bits from a join as from one map
+ * with the same contents, under any plan. A layer split into bands of rows gives the same outputs
+ * as the whole layer, and joining them takes no memory. */
 #include "predictor/plan/fusion.h"
 #include "predictor/plan/packing.h"
 #include "runner/engine/executor.h"
@@ -74,11 +74,11 @@ static struct mafat_plan_options options_of(enum mafat_algorithm algorithm, int 
   return options;
 }
 
-/* ---- a join, and the map that it is ---- */
+/* ---- a join, and one map with the same contents ---- */
 
 #define CONV "[convolutional]\nbatch_normalize=1\nactivation=leaky\n"
 
-/* All that read a map; sizes are FRONT's. */
+/* Layers of every kind that reads a map; their sizes fit FRONT. */
 static const char *const readers[] = {
     CONV "filters=37\nsize=1\n",
     CONV "filters=37\nsize=3\npad=1\n",
@@ -105,8 +105,8 @@ static const char *const readers[] = {
     "[region]\nclasses=9\nnum=3\nanchors=1,2, 3,4, 5,6\nsoftmax=1\n",
 };
 
-/* Maps of one width, and of two heights: the input, that without what is below zero, and rows of
- * it. Channels and rows suit the reader's kind. */
+/* The layers before the reader. Together with the input they give maps of one width and two
+ * heights: the input, relu(input), and some rows of relu(input). */
 #define FRONT "[activation]\nactivation=relu\n[crop]\ncrop_height=10\ncrop_width=12\nnoadjust=1\n"
 
 enum { RELU, CROP, READER, CROPPED = 2, H = 14, W = 12 };
@@ -125,14 +125,15 @@ static struct mafat_network *network_of(const char *front, const char *reader)
   return test_network(cfg);
 }
 
-/* Channel c of row y of a tensor before the reader. */
+/* Row y of channel c of a tensor before the reader; computed into `buffer` unless it is the
+ * picture. */
 static const float *row_of(const struct mafat_network *n, const float *picture, int tensor, int c,
-                           int y, float *capacity)
+                           int y, float *buffer)
 {
   const float *row = picture + (c * H + y + (tensor == CROP ? CROPPED : 0)) * W;
   if (tensor == mafat_network_picture(n)) return row;
-  for (int x = 0; x < W; x++) capacity[x] = fmaxf(row[x], 0);
-  return capacity;
+  for (int x = 0; x < W; x++) buffer[x] = fmaxf(row[x], 0);
+  return buffer;
 }
 
 static float *materialise(const struct mafat_network *n, const float *picture)
@@ -149,7 +150,7 @@ static float *materialise(const struct mafat_network *n, const float *picture)
   return map;
 }
 
-/* The reader, by another front: of all rows of the picture. */
+/* Makes the reader read all rows of the picture. */
 static void read_picture(struct mafat_network *n)
 {
   struct mafat_operand *o = n->layers[READER].operands;
@@ -228,7 +229,7 @@ START_TEST(joins_are_read_as_maps_are)
 }
 END_TEST
 
-/* ---- cuts that mean nothing ---- */
+/* ---- cuts that leave the contents the same ---- */
 
 /* Splits an operand's sources into bands with the same contents. */
 static void cut_rows(struct test_rng *rng, struct mafat_operand *o)
@@ -284,9 +285,8 @@ END_TEST
 
 /* ---- a layer that is split in rows ---- */
 
-/* Layers 1 and 2 are halves of one convolution of layer 0: of its upper rows and of its lower ones,
- * each with a row of the other's; they have the same weights. Layer 3 reads them below each other.
- */
+/* Layers 1 and 2 are the upper and lower half of one convolution of layer 0, with the same weights.
+ * Each half also reads one row of the other half's input. Layer 3 reads their outputs, joined. */
 #define NET "[net]\nheight=20\nwidth=17\nchannels=5\n"
 #define THICK "[convolutional]\nfilters=24\nsize=3\npad=1\nactivation=leaky\n"
 #define NARROW "[convolutional]\nfilters=9\nsize=3\npad=1\nactivation=relu\n"
@@ -324,7 +324,7 @@ static struct mafat_network *split_network(int at)
   return n;
 }
 
-/* Weights of the whole network, layer 1's twice. */
+/* Weights of the whole network, with those of layer 1 twice. */
 static struct mafat_weights *split_weights(const struct mafat_network *n, int whole_fd)
 {
   enum {
@@ -385,8 +385,8 @@ static size_t maps_bytes(const struct mafat_layout *layout)
   return bytes;
 }
 
-/* A join is no map: there are those of the halves. In rows a half has a window of few rows, and is
- * computed once. */
+/* A join has no buffer of its own: only the halves have. In a group by rows, each half has a window
+ * of a few rows and is computed once. */
 START_TEST(a_join_takes_no_memory)
 {
   struct mafat_network *whole = test_network(NET THICK THICK NARROW), *split = split_network(10);
@@ -411,10 +411,10 @@ START_TEST(a_join_takes_no_memory)
 }
 END_TEST
 
-/* ---- what is computed inside its reader ---- */
+/* ---- layers computed inside their reader ---- */
 
-/* Only what reads all of a layer can have it inside, or take its panels: not who reads some of its
- * rows, or these in bands. */
+/* A layer is computed inside its reader, or by panels, only if the reader reads all of its rows as
+ * one band. */
 START_TEST(readers_of_some_rows_are_not_fused)
 {
   static const char *const cfgs[] = {

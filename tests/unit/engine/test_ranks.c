@@ -1,6 +1,5 @@
-/* Covers predictor/ranks/{rank_parts, schemes}.c: a plan on several ranks, the same bits: random
- * networks whose parts ranks share that are threads here, and pass each other what they send in
- * memory. */
+/* Covers predictor/ranks/{rank_parts, schemes}.c: random networks on several ranks give the same
+ * bits as on one. The ranks are threads here, and send messages through memory. */
 #include "predictor/plan/parts.h"
 #include "predictor/planning/planning.h"
 #include "predictor/ranks/rank_parts.h"
@@ -103,7 +102,7 @@ struct rank {
   const struct mafat_network *network;
   struct mafat_plan *plan;
   struct mafat_layout *layout;
-  struct mafat_weights *weights; /* its own: its plan's, from a file */
+  struct mafat_weights *weights; /* those that its plan needs, from a file; NULL: shared */
   struct mafat_executor *executor;
 };
 
@@ -180,8 +179,8 @@ static float *run_alone(const struct mafat_network *n, const char *text,
   return out;
 }
 
-/* Output on rank 0, with ranks that share weights or have their own from a file (fd; -1: none);
- * *values: values sent between ranks. */
+/* Returns the output of rank 0. fd: file from which each rank reads its own weights; -1: ranks
+ * share weights. *values: number of values sent between ranks. */
 static float *run_ranks(const struct mafat_network *n, const char *text, int n_ranks,
                         const struct mafat_plan_options *options, struct mafat_weights *w, int fd,
                         const float *input, uint64_t *values)
@@ -231,7 +230,7 @@ static void check_plan(const char *cfg, const struct mafat_network *n, const cha
 
 /* ---- random networks ---- */
 
-/* A random plan all of whose groups are split, for so many ranks; false: none was found. */
+/* Makes a random plan for so many ranks, all of whose groups are split; false: none was found. */
 static bool random_ranks(struct test_rng *rng, const struct mafat_network *n,
                          const struct mafat_plan_options *options, int n_ranks, char *text,
                          size_t capacity)
@@ -239,7 +238,7 @@ static bool random_ranks(struct test_rng *rng, const struct mafat_network *n,
   struct mafat_plan *plan;
   for (int i = 0; i < 20; i++) {
     if (!test_random_split(rng, n, options, text, capacity)) return false;
-    char *in_place = strstr(text, "/inplace"); /* not where there are ranks */
+    char *in_place = strstr(text, "/inplace"); /* is not allowed with ranks */
     if (in_place) *in_place = '\0';
     size_t length = strlen(text);
     snprintf(text + length, capacity - length, "/ranks=%d,%d:%d", n_ranks,
@@ -250,7 +249,7 @@ static bool random_ranks(struct test_rng *rng, const struct mafat_network *n,
       mafat_plan_close(&plan);
       return true;
     }
-    /* One device alone may cut inside a block of channels. */
+    /* A single device may cut inside a block of channels, ranks may not. */
     ck_assert_msg(strstr(d.text, "only split(...) groups") ||
                       strstr(d.text, "channels, in units of 16, which are too few"),
                   "%s", d.text);
@@ -322,16 +321,17 @@ START_TEST(integers_on_any_number_of_ranks)
 }
 END_TEST
 
-/* ---- what crosses ---- */
+/* ---- numbers of values sent ---- */
 
-/* Four convolutions of the same 4 x 6 map: 64, 192, 384, 192, 192 channels. */
+/* Four convolutions on maps of 4 x 6 pixels with 64, 192, 384, 192 and 192 channels. */
 static const char chain[] = "[net]\nwidth=6\nheight=4\nchannels=64\n"
                             "[convolutional]\nfilters=192\nsize=1\nactivation=leaky\n"
                             "[convolutional]\nfilters=384\nsize=3\npad=1\nactivation=leaky\n"
                             "[convolutional]\nfilters=192\nsize=1\nactivation=leaky\n"
                             "[convolutional]\nfilters=192\nsize=1\nactivation=linear\n";
 
-/* Scheme by scheme, exactly what predictor/ranks/schemes.h says, on any number of ranks. */
+/* Each scheme sends exactly as many values as predictor/ranks/schemes.h says, on any number of
+ * ranks. */
 START_TEST(what_crosses_is_the_formula)
 {
   static const struct {
@@ -364,13 +364,13 @@ START_TEST(what_crosses_is_the_formula)
 }
 END_TEST
 
-/* Windows of 3, 3 and 5 pixels on a map of 12 x 8: 16, 32, 8 channels. */
+/* Windows of 3, 3 and 5 pixels on a map of 12 x 8, with 16, 32 and 8 channels. */
 static const char windows[] = "[net]\nwidth=8\nheight=12\nchannels=3\n"
                               "[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=leaky\n"
                               "[convolutional]\nfilters=32\nsize=3\npad=1\nactivation=leaky\n"
                               "[convolutional]\nfilters=8\nsize=5\npad=1\nactivation=linear\n";
 
-/* By rows neighbours exchange what the windows of one read of the other, and no more. */
+/* Split by rows, neighbours exchange only the rows that the windows of one read from the other. */
 START_TEST(neighbours_exchange_rows)
 {
   struct mafat_network *n = test_network(windows);
@@ -379,15 +379,15 @@ START_TEST(neighbours_exchange_rows)
   mafat_plan_defaults(&options);
   options.algorithm = MAFAT_DIRECT;
   check_plan(windows, n, "split(h3:0-2)/NoCut/ranks=3", 3, &options, &values);
-  /* Rows 0-4 and 3-8 of the picture; a row to and from each neighbour, then two; two thirds of what
-   * comes out. */
+  /* Rows 0-4 and 3-8 of the picture; one row to and from each neighbour, then two rows; two thirds
+   * of the output. */
   ck_assert_uint_eq(values, (5 + 6) * picture + 4 * first + 8 * second + 8 * last);
   mafat_network_close(&n);
 }
 END_TEST
 
-/* In a grid, too: of the neighbour beside it columns, of the one above or below rows, of the one
- * across the corner. */
+/* Split in a grid, a rank gets columns from the neighbour left or right, rows from the neighbour
+ * above or below, and a corner from the diagonal neighbour. */
 START_TEST(neighbours_exchange_borders_of_a_grid)
 {
   struct mafat_network *n = test_network(windows);
@@ -396,15 +396,16 @@ START_TEST(neighbours_exchange_borders_of_a_grid)
   mafat_plan_defaults(&options);
   options.algorithm = MAFAT_DIRECT;
   check_plan(windows, n, "split(h2:0-2,w2:0-2)/NoCut/ranks=4", 4, &options, &values);
-  /* Parts of 6 x 4: of the picture 7 x 5; a pixel's width of each side, then two; three quarters of
-   * what comes out. */
+  /* Parts of 6 x 4 pixels read 7 x 5 of the picture; borders one pixel wide, then two; three
+   * quarters of the output. */
   ck_assert_uint_eq(values, 3 * 7 * 5 * picture + 4 * (6 + 4 + 1) * first +
                                 4 * (6 * 2 + 4 * 2 + 2 * 2) * second + 3 * 6 * 4 * last);
   mafat_network_close(&n);
 }
 END_TEST
 
-/* Whole layers on two ranks: the picture stays, a map goes there, the last one comes back. */
+/* With whole layers on two ranks, the picture is not sent, a map is sent to the other rank, and the
+ * last map is sent back. */
 START_TEST(whole_layers_hand_on)
 {
   struct mafat_network *n = test_network(chain);
@@ -417,8 +418,8 @@ START_TEST(whole_layers_hand_on)
 }
 END_TEST
 
-/* A layer that sums its whole input takes it as one list, which every rank with some of its outputs
- * makes for itself, whichever of them come first there. */
+/* A connected layer reads its whole input as one list. Every rank that computes some of its outputs
+ * makes the list itself, whichever outputs it computes first. */
 START_TEST(outputs_of_a_connected_layer)
 {
   static const char cfg[] = "[net]\nwidth=4\nheight=4\nchannels=3\n"
@@ -434,15 +435,15 @@ START_TEST(outputs_of_a_connected_layer)
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     check_plan(cfg, n, texts[i], 3, &options, &values);
     ck_assert_uint_eq(values,
-                      2 * 4 * 4 * 8 + 32 + 32); /* the map to two others, whose outputs come back */
+                      2 * 4 * 4 * 8 + 32 + 32); /* the map to two ranks, outputs back */
   }
   mafat_network_close(&n);
 }
 END_TEST
 
-/* If sums need not continue from rank to rank, each rank begins its own. As many values are
- * sent, all to the last rank. Results differ from one device's by rounding only; on two ranks,
- * which add in the same order, not at all. */
+/* If sums need not continue from rank to rank, each rank begins its own sums. As many values are
+ * sent, all to the last rank. Results differ from those of one device only by rounding; on two
+ * ranks, which add in the same order, they do not differ. */
 START_TEST(sums_apart)
 {
   static const int counts[] = {2, 3, 4, 6};
@@ -479,8 +480,8 @@ START_TEST(sums_apart)
 }
 END_TEST
 
-/* Sums of integers lie panel by panel: all of them are to reach the rank that goes on with them, of
- * filters that fill no panel, too. */
+/* Integer sums are stored by panels. All of them must reach the rank that continues them, also if
+ * the filters do not fill the last panel. */
 START_TEST(sums_of_integers_go_on)
 {
   enum { SIDE = 5, IN = 8, MIDDLE = 64 };
@@ -606,7 +607,7 @@ START_TEST(ranks_that_cannot_be)
 }
 END_TEST
 
-/* Written text reads back as the same ranks. */
+/* The text written for ranks reads back as the same ranks. */
 START_TEST(ranks_in_a_text)
 {
   struct mafat_network *n = test_network(chain);

@@ -1,5 +1,5 @@
-/* Covers runner/engine/kinds/conv_depthwise.c: depthwise and 1x1 layers together: the bits of
- * each by itself, over the shapes of Daghero et al. (2024) and odd ones. */
+/* Covers runner/engine/kinds/conv_depthwise.c: fused depthwise and 1x1 layers give the same bits as
+ * separate layers, for the shapes of Daghero et al. (2024) and for odd ones. */
 #include "predictor/planning/planning.h"
 #include "runner/engine/executor.h"
 #include "runner/weights/packer.h"
@@ -56,8 +56,8 @@ static float *run(const struct mafat_network *n, struct mafat_weights *w, const 
   return out;
 }
 
-/* Groups of so many rows, depthwise layers inside 1x1s by so many, and channels in so many parts,
- * beside each layer by itself. */
+/* Compares three kinds of plan with each layer by itself: groups of so many rows, depthwise layers
+ * inside 1x1 layers by so many rows, and channels in so many parts. The numbers grow by `step`. */
 static void check_plans(int step)
 {
   struct mafat_diagnostic d;
@@ -69,7 +69,7 @@ static void check_plans(int step)
   size_t bytes = (size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof(float);
   float *apart = run(n, w, "1x1", true);
   int rows = n->layers[0].out.h,
-      parts = (n->layers[0].out.c + 15) / 16; /* channels go in units of 16 */
+      parts = (n->layers[0].out.c + 15) / 16; /* channels are computed in units of 16 */
   for (int extent = 0; extent <= rows || extent <= parts; extent += step) {
     char texts[3][48] = {"1x1", "", ""};
     if (extent <= rows) snprintf(texts[2], sizeof texts[2], "1x1:dw%d", extent);
@@ -103,7 +103,7 @@ START_TEST(test_published_shapes)
 {
   int side = 32 << _i % 3, stride = 1 + _i / 3 % 2, c = 32 << _i / 6 % 3, k = c << _i / 18 % 2;
   write_cfg(_i / 36, side, side, c, k, 3, stride, 1);
-  check_plans(side / 2); /* 0, a half, the whole */
+  check_plans(side / 2); /* extents 0, half the side, the whole side */
 }
 END_TEST
 
@@ -118,7 +118,7 @@ START_TEST(test_odd_shapes_at_every_extent)
 }
 END_TEST
 
-/* The plans that searches find, words of depthwise layers among them. */
+/* Checks the plans that searches find, some with words for depthwise layers. */
 static void check_front(const struct mafat_network *n, struct mafat_weights *w, const float *apart,
                         size_t bytes)
 {
@@ -129,7 +129,7 @@ static void check_front(const struct mafat_network *n, struct mafat_weights *w, 
   struct mafat_front *front;
   mafat_plan_defaults(&options);
   mafat_calibration_defaults(&calibration, "avx512");
-  options.algorithm = MAFAT_DIRECT; /* whose bits are those of any plan */
+  options.algorithm = MAFAT_DIRECT; /* its bits are the same under any plan */
   struct mafat_search_request request = {.network = n,
                                          .n_layers = n->n_layers,
                                          .options = &options,

@@ -1,5 +1,5 @@
-/* Covers runner/engine/team.c: the thread team as a specification: every unit once, a worker's
- * own share first, memory that the next run sees, sleep and wake, refusals. */
+/* Covers runner/engine/team.c: every unit is taken once, a worker takes its own share first, a run
+ * sees the writes of the run before, waiting workers sleep and wake, and failures are reported. */
 #include <check.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ static struct mafat_team *open_team(int n_workers)
   return team;
 }
 
-/* ---- who works ---- */
+/* ---- workers ---- */
 
 struct roll_call {
   int n;
@@ -39,7 +39,7 @@ struct roll_call {
   pthread_t threads[MAFAT_TEAM_MOST];
 };
 
-/* The caller waits for the others, as it does not outside a test. */
+/* A task in which the caller waits for the other workers, so that each gets a call. */
 static void answer(void *context, int worker)
 {
   struct roll_call *r = context;
@@ -71,7 +71,7 @@ struct counting {
   struct mafat_team *team;
   int n;
   atomic_int taken[MOST_UNITS];
-  atomic_bool strange; /* a unit that does not exist */
+  atomic_bool strange; /* a worker got a unit that does not exist */
 };
 
 static void count_units(void *context, int worker)
@@ -98,11 +98,11 @@ START_TEST(every_unit_is_taken_once)
 }
 END_TEST
 
-/* The part of a unit that a worker took; all parts of it are alike. */
+/* Records which parts of each unit workers took. */
 struct parting {
   struct mafat_team *team;
   int n, parts;
-  atomic_int taken[MOST_UNITS]; /* of each unit, a bit for each part */
+  atomic_int taken[MOST_UNITS]; /* for each unit, one bit for each part */
   atomic_int n_parts[MOST_UNITS];
   atomic_bool strange;
 };
@@ -118,7 +118,7 @@ static void count_parts(void *context, int worker)
   }
 }
 
-/* Is it the last one of a worker's share? */
+/* Is the unit the last one of a worker's share? */
 static bool ends_a_share(int size, int n, int unit)
 {
   for (int w = 0; w < size; w++)
@@ -150,10 +150,10 @@ END_TEST
 
 struct greedy {
   struct mafat_team *team;
-  int worker, n; /* who takes all of n units; the others come when it is done */
+  int worker, n; /* the worker that takes all n units; the others start when it is done */
   int order[MOST_UNITS], n_taken;
   atomic_bool done;
-  atomic_int late; /* units that the others found */
+  atomic_int late; /* units that the other workers still got */
 };
 
 static void take_all(void *context, int worker)
@@ -169,8 +169,8 @@ static void take_all(void *context, int worker)
   if (mafat_team_take(g->team, worker, g->n) != -1) atomic_fetch_add(&g->late, 1);
 }
 
-/* Worker w's share is [n * w / size, n * (w + 1) / size); behind it come the next
- * worker's units, and so on around. */
+/* Worker w takes its share [n * w / size, n * (w + 1) / size) first, then the next worker's units,
+ * and so on around. */
 START_TEST(a_share_comes_first_then_the_others_are_helped)
 {
   static const int units[] = {1, 2, 5, 16, 41};
@@ -192,7 +192,7 @@ START_TEST(a_share_comes_first_then_the_others_are_helped)
 }
 END_TEST
 
-/* ---- what others wrote ---- */
+/* ---- writes of other workers ---- */
 
 struct relay {
   struct mafat_team *team;
@@ -200,7 +200,7 @@ struct relay {
   int cells[MAFAT_TEAM_MOST];
 };
 
-/* In every run a worker goes on with a cell that another one had in the run before. */
+/* In every run, a worker increments a cell that another worker had in the run before. */
 static void pass_on(void *context, int worker)
 {
   struct relay *r = context;
@@ -236,7 +236,7 @@ static void count_call(void *context, int worker)
     atomic_fetch_add_explicit(&t->units, 1, memory_order_relaxed);
 }
 
-/* More workers than processors take a fraction of a millisecond for each run. */
+/* Many short runs end in time, also with more workers than processors. */
 START_TEST(many_short_runs_end)
 {
   int runs = sizes[_i] <= 2 ? 10000 : 500;
@@ -248,7 +248,8 @@ START_TEST(many_short_runs_end)
 }
 END_TEST
 
-/* Pauses around the time after which a waiting worker falls asleep, and beyond. */
+/* A team works after pauses about as long as a worker waits before it sleeps, and after longer
+ * ones. */
 START_TEST(a_sleeping_team_wakes)
 {
   enum { LONG_PAUSES = 10, SHORT_PAUSES = 100 };
@@ -282,7 +283,7 @@ START_TEST(a_waiting_team_takes_no_processor)
   double before = processor_ms();
   usleep(300000);
   double busy =
-      processor_ms() - before; /* spinning on three threads it would be 300 on each processor */
+      processor_ms() - before; /* three spinning threads would take 300 on each processor */
   ck_assert_msg(busy < 150, "%.0f ms of processor time in a pause of 300 ms", busy);
   mafat_team_close(&team);
 }
@@ -302,16 +303,16 @@ START_TEST(a_team_may_be_closed_without_a_run)
   team = open_team(MAFAT_TEAM_MOST);
   mafat_team_close(&team);
   team = open_team(3);
-  usleep(20000); /* asleep */
+  usleep(20000); /* until the workers sleep */
   mafat_team_close(&team);
   mafat_team_close(NULL);
 }
 END_TEST
 
 static int failing_thread = -1; /* the pthread_create that fails, from 0; -1: none */
-static atomic_int n_threads;    /* that were asked for; by any suite's threads */
+static atomic_int n_threads;    /* calls of pthread_create, by any suite */
 
-/* The program's own definition stands before libc's, which it calls. */
+/* Replaces libc's pthread_create and calls it, unless this call is to fail. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
                    void *argument)
 {
@@ -324,7 +325,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
   return libc.function(thread, attributes, start, argument);
 }
 
-/* Threads that were started end, and nothing leaks. */
+/* If a thread cannot be started, the started ones end and nothing leaks. */
 START_TEST(a_refused_thread_is_reported)
 {
   int size = sizes[_i];
@@ -338,7 +339,7 @@ START_TEST(a_refused_thread_is_reported)
     int code = mafat_team_open(&team, size, &d);
     failing_malloc_disarm(&unfreed);
     failing_thread = -1;
-    ck_assert_int_eq(n_threads, fail + 1); /* it gives up at the first */
+    ck_assert_int_eq(n_threads, fail + 1); /* it gives up at the first failure */
     ck_assert_msg(code == MAFAT_ENOMEM && !team, "thread %d of %d: %s", fail, size,
                   mafat_error_name(code));
     ck_assert_int_eq(unfreed, 0);

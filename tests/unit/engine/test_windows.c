@@ -1,7 +1,7 @@
-/* Covers network/kinds/conv.c, runner/engine/kinds/{conv, conv_direct, pool}.c: windows of any
- * kind, against what they mean: convolutions, grouped and depthwise ones, largest values and
- * means whose rows and columns have sizes, strides, dilations and paddings of their own, over
- * the picture or over bands of its rows, in double precision, element by element. */
+/* Covers network/kinds/conv.c, runner/engine/kinds/{conv, conv_direct, pool}.c: compares random
+ * convolutions (also grouped and depthwise) and pools with a computation in double precision,
+ * element by element. Rows and columns have their own sizes, strides, dilations and paddings; the
+ * layers read the picture or bands of its rows. */
 #include "runner/kernels/kernels.h"
 #include "runner/weights/weights.h"
 #include "tests/kernels/kernel_exact.h"
@@ -22,7 +22,7 @@ Suite *windows_suite(void);
 struct problem {
   struct mafat_network *network;
   const struct mafat_layer *layer;
-  bool pools, mean;       /* mean: of those that pool */
+  bool pools, mean;       /* mean: an average pool, if it pools */
   float *input;   /* [c][h][w] */
   float *biases;  /* [filters] */
   float *weights; /* [filters][c / groups][y taps][x taps] */
@@ -32,7 +32,7 @@ static struct mafat_taps random_taps(struct test_rng *rng, bool pools, int exten
 {
   struct mafat_taps t = {.size = test_random_int(rng, 1, 5), .stride = test_random_int(rng, 1, 3),
                          .dilation = test_random_chance(rng, 60) ? 1 : test_random_int(rng, 2, 3)};
-  int most = pools ? (t.size - 1) * t.dilation : t.size + 2; /* a pool sees some of the map */
+  int most = pools ? (t.size - 1) * t.dilation : t.size + 2; /* pools cover some map */
   t.before = test_random_int(rng, 0, mafat_min(most, 6));
   t.after = test_random_int(rng, 0, mafat_min(most, 6));
   while (mafat_taps_outputs(t, extent) < 1) t.after++;
@@ -46,7 +46,7 @@ static float *random_floats(struct test_rng *rng, size_t n, float range)
   return x;
 }
 
-/* Some rows of the picture, or several such bands below each other. */
+/* Makes the layer read some rows of the picture, or several such bands joined. */
 static void weave_input(struct test_rng *rng, struct mafat_network *n)
 {
   struct mafat_operand *o = n->layers[0].operands;
@@ -66,8 +66,8 @@ static struct mafat_activating random_activation(struct test_rng *rng)
       (enum mafat_activation)test_random_int(rng, 0, MAFAT_EXACT_GENTLE - 1), p[0], p[1]);
 }
 
-/* A layer as a cfg can have it, then given another window; false where a pool would not see the
- * map. */
+/* Makes a layer from a cfg, then changes its window; false if a window of a pool would lie outside
+ * of the map. */
 static bool make_problem(struct problem *p, struct test_rng *rng)
 {
   static const int multiples[] = {1, 1, 2, 3};

@@ -1,6 +1,6 @@
 /* Covers base/winograd.c, predictor/plan/winograd.c, {predictor,
- * runner/engine}/kinds/conv_winograd.c: Winograd's convolutions: which layers it is for, and
- * what comes out of an executor against the same layer in double precision. */
+ * runner/engine}/kinds/conv_winograd.c: which layers Winograd's algorithms apply to, and how exact
+ * an executor's outputs are, compared with the same layer in double precision. */
 #include <check.h>
 #include <float.h>
 #include <math.h>
@@ -21,10 +21,10 @@ Suite *winograd_suite(void);
 static const double tolerances[MAFAT_N_ALGORITHMS] = {
     [MAFAT_WINOGRAD] = 1e-5, [MAFAT_WINOGRAD_LARGE] = 2e-5};
 
-/* ---- for which layers ---- */
+/* ---- layers that it applies to ---- */
 
 struct row {
-  const char *what, *layer; /* behind an input of 52 x 52 x 64 */
+  const char *what, *layer; /* name for messages; layer that reads an input of 52 x 52 x 64 */
   bool applies;
   enum mafat_algorithm fastest;
 };
@@ -62,7 +62,7 @@ struct shape_row {
   enum mafat_algorithm fastest;
 };
 
-/* Far from where it begins to pay: a matter of measurement. */
+/* Shapes far from the limit at which it begins to pay, because measurements set that limit. */
 static const struct shape_row shapes[] = {
     {104, 104, 128, 128, MAFAT_WINOGRAD_LARGE}, {52, 52, 128, 256, MAFAT_WINOGRAD_LARGE},
     {19, 19, 512, 1024, MAFAT_WINOGRAD},        {13, 13, 512, 1024, MAFAT_WINOGRAD},
@@ -107,7 +107,7 @@ static void check_algorithms(const struct mafat_network *n, const struct mafat_p
   }
 }
 
-/* An algorithm follows from the layer, however the work is cut or shared. */
+/* The algorithm depends on the layer only, not on how the work is cut or shared. */
 START_TEST(no_plan_changes_the_algorithm)
 {
   char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];
@@ -134,7 +134,7 @@ END_TEST
 
 /* ---- how exact it is ---- */
 
-/* One layer; with `pool` a 2x2 maxpool of stride 2 behind it. */
+/* One layer; with `pool`, a 2x2 maxpool of stride 2 reads it. */
 struct problem {
   int h, w, c, filters, pad;
   bool pool;
@@ -166,7 +166,7 @@ static void release_numbers(struct problem *p)
   free(p->weights);
 }
 
-/* One output of the convolution, leaky. */
+/* One output of the convolution, after the leaky activation. */
 static double exact_output(const struct problem *p, int f, int y, int x)
 {
   double sum = (double)p->biases[f];
@@ -181,7 +181,7 @@ static double exact_output(const struct problem *p, int f, int y, int x)
   return sum < 0 ? sum * .1 : sum;
 }
 
-/* The whole map, h x w; pooled windows may reach over its last row and column. */
+/* The whole output map; windows of the pool may reach past its last row and column. */
 static double *exact_map(const struct problem *p, struct mafat_shape out)
 {
   double *map = malloc((size_t)out.c * (size_t)out.h * (size_t)out.w * sizeof *map);
@@ -250,7 +250,7 @@ static void write_cfg(const struct problem *p, char *cfg, size_t capacity)
            p->h, p->w, p->c, p->filters, p->pad, p->pool ? "[maxpool]\nsize=2\nstride=2\n" : "");
 }
 
-/* All levels against one reference. */
+/* Compares all kernel levels with one reference. */
 static void check_problem(struct problem *p, struct test_rng *rng, enum mafat_algorithm algorithm)
 {
   char cfg[256];
@@ -281,7 +281,8 @@ static void check_problem(struct problem *p, struct test_rng *rng, enum mafat_al
   mafat_network_close(&n);
 }
 
-/* Odd maps, maps smaller than a tile, channels and filters that fill no block. */
+/* Outputs are exact for odd maps, maps smaller than a tile, and channels and filters that do not
+ * fill a block. */
 START_TEST(outputs_are_exact_for_any_shape)
 {
   struct test_rng rng = test_rng(32000 + (uint64_t)_i);
@@ -316,17 +317,17 @@ START_TEST(outputs_are_exact_for_chosen_shapes)
 }
 END_TEST
 
-/* However threads share values, weights and turns: panels that divide evenly among them or do not,
- * one turn, fewer than threads, more. */
+/* Layers that threads share in different ways: panels that divide evenly among them or do not; one
+ * turn, fewer turns than threads, or more. */
 static const struct problem shared[] = {
-    {.h = 19, .w = 19, .c = 64, .filters = 256, .pad = 1}, /* a turn, 8 panels */
+    {.h = 19, .w = 19, .c = 64, .filters = 256, .pad = 1}, /* one turn, 8 panels */
     {.h = 19,
      .w = 19,
      .c = 200,
      .filters = 96,
      .pad = 1}, /* more channels than are transformed at a time */
     {.h = 38, .w = 38, .c = 24, .filters = 128, .pad = 1}, /* two turns whose weights are kept */
-    {.h = 38, .w = 41, .c = 300, .filters = 80, .pad = 1, .pool = true}, /* or are not */
+    {.h = 38, .w = 41, .c = 300, .filters = 80, .pad = 1, .pool = true}, /* weights not kept */
     {.h = 13, .w = 70, .c = 20, .filters = 33, .pad = 1, .pool = true},
     {.h = 70, .w = 70, .c = 17, .filters = 64, .pad = 0},  /* more turns than threads */
     {.h = 24, .w = 100, .c = 16, .filters = 20, .pad = 1}, /* one panel */

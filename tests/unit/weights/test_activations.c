@@ -1,7 +1,7 @@
 /* Covers formats/packed/activations.c, runner/weights/{equalize, ranges}.c: activations as
- * integers: what ranges of floats become, which layers a table makes of a network, what no table
- * can be; that such a network, packed, computes what floats do but for what rounding loses, and
- * the same bits in any plan. */
+ * integers. Tests the ranges chosen for floats, the layers that a table of activations gives a
+ * network, and the tables that are refused. The packed network computes the float results up to
+ * rounding, and the same bits under any plan. */
 #include "formats/packed/activations.h"
 #include "formats/darknet/darknet.h"
 #include "predictor/planning/planning.h"
@@ -38,7 +38,7 @@ static struct mafat_histogram *count(const float *x, size_t n)
   return h;
 }
 
-/* From -1 to 3, evenly, and one of them far away. */
+/* Counts numbers spread evenly from -1 to 3, one of which is replaced by `far`. */
 static struct mafat_histogram *count_even(float far)
 {
   enum { N = 40001 };
@@ -67,13 +67,13 @@ START_TEST(test_what_lies_far_away_is_cut_off)
                      percentile = mafat_histogram_range(h, MAFAT_RANGE_PERCENTILE);
   ck_assert_msg(fabs(percentile.most - 3) < .05, "%g", percentile.most);
   ck_assert_msg(squares.most > 30 && squares.most < 100, "%g",
-                squares.most); /* its square is as much as rounding of all others */
+                squares.most); /* its squared error weighs as much as the rounding of all others */
   free(h);
 }
 END_TEST
 
-/* The error by least squares is at most that of the whole range, and at most the percentile's
- * except for values between the tried shares of an end. */
+/* The least-squares range has at most the error of the whole range, and at most about that of the
+ * percentile range (5% more, because only some ends are tried). */
 START_TEST(test_least_squares_are_the_least)
 {
   enum { N = 5000 };
@@ -137,7 +137,7 @@ static struct mafat_activation_numbers entry(int operator, bool computes)
                                            .computes = computes};
 }
 
-/* Layers 1 to 6 compute, of numbers that layer 0 becomes. */
+/* A table in which layers 1 to 6 compute with integers; layer 0's floats are quantized. */
 static struct mafat_activations *small_table(void)
 {
   struct mafat_activations *a = mafat_activations_make(9, 16);
@@ -160,7 +160,7 @@ START_TEST(test_a_table_makes_a_network)
   static const struct {
     const char *kind;
     enum mafat_dtype type;
-    int reads[2]; /* tensors; -1: no more */
+    int reads[2]; /* tensors read; -1: end of list */
   } expected[] = {{"convolutional", MAFAT_F32, {14, -1}}, {"quantize", MAFAT_U8, {0, -1}},
                   {"convolutional", MAFAT_U8, {1, -1}},   {"convolutional", MAFAT_U8, {2, -1}},
                   {"activation", MAFAT_U8, {3, -1}},      {"shortcut", MAFAT_U8, {4, -1}},
@@ -182,15 +182,16 @@ START_TEST(test_a_table_makes_a_network)
     ck_assert_int_eq(s->list[0].tensor, tensor);
     if (expected[l].reads[1] >= 0) ck_assert_int_eq(s->list[1].tensor, expected[l].reads[1]);
   }
-  ck_assert_int_eq(n->layers[2].quantization.least, 40); /* relu: from the zero point on */
-  ck_assert_int_eq(n->layers[3].quantization.zero, 128); /* before the function */
+  ck_assert_int_eq(n->layers[2].quantization.least, 40); /* relu: the zero point */
+  ck_assert_int_eq(n->layers[3].quantization.zero, 128); /* of its output before the activation */
   ck_assert_int_eq(n->layers[8].activation.kind, MAFAT_SLOPED);
   free(a);
   mafat_network_close(&n);
 }
 END_TEST
 
-/* Outputs of a layer that computes, and of one whose function is a table. */
+/* An output of the network stays float if its layer computes with integers, also if a table
+ * computes its activation. */
 START_TEST(test_outputs_are_floats)
 {
   const int layer = _i + 1;
@@ -277,8 +278,7 @@ static void write_weights(const struct mafat_network *n, uint64_t seed)
   close(fd);
 }
 
-/* Packs the cfg with a table, read from a file, and factors of channels, or NULL: the network that
- * was packed. */
+/* Packs the cfg with a table and factors of channels (NULL: none); returns the packed network. */
 static struct mafat_network *pack_with(const char *cfg_text, const struct mafat_activations *a,
                                        uint64_t seed, float *const *factors)
 {
@@ -336,7 +336,7 @@ START_TEST(test_a_file_holds_its_table)
     ck_assert(memcmp(&x->quantization, &y->quantization, sizeof x->quantization) == 0);
   }
   ck_assert_int_eq(mafat_packer_check(test_packed_path, NULL, &d), MAFAT_OK);
-  /* The network of floats is another one, and says so. */
+  /* The file does not open for the float network, and the message says why. */
   struct mafat_weights *w = NULL;
   ck_assert_int_eq(mafat_weights_open_kept(&w, test_packed_path, other, other->n_layers, NULL, &d),
                    MAFAT_EFORMAT);
@@ -408,8 +408,8 @@ static float slope_of(const struct mafat_layer *l)
   return l->activation.kind == MAFAT_SLOPED ? l->activation.a : 1;
 }
 
-/* Compares a float convolution of the packed layer's inputs: within half a step of its output,
- * and for each input the loss of its weights, one step of the filter's largest. */
+/* Compares outputs with a float convolution of the packed layer's inputs. Allowed errors: half a
+ * step of the output, and for each input one step of its filter's weights. */
 static void check_layer(const struct mafat_network *n, int layer, const float *in, const float *out,
                         const float *weights, const float *bias)
 {
@@ -445,7 +445,7 @@ static void check_layer(const struct mafat_network *n, int layer, const float *i
   }
 }
 
-/* A layer's weights as its maps with factors want them: those of [layer] of the packed network. */
+/* Multiplies weights and biases of a layer of the packed network by its maps' factors. */
 static void apply_factors(const struct mafat_network *n, int layer, float *const *factors,
                           float *weights, float *bias)
 {
@@ -472,8 +472,8 @@ static float **random_factors(int n_layers, int channels, uint64_t seed)
   return factors;
 }
 
-/* Layers 2 (relu), 3 (before mish) and 8 (depthwise, leaky) of the packed network, with weights as
- * their file has them; of every second seed maps have channels with factors. */
+/* Layers 2 (relu), 3 (before mish) and 8 (depthwise, leaky) of the packed network compute what a
+ * float convolution with the file's weights does. For every second seed, channels have factors. */
 START_TEST(test_convolutions_are_those_of_floats)
 {
   enum { N_PACKED = 13, CHANNELS = 16 };
@@ -519,8 +519,8 @@ START_TEST(test_convolutions_are_those_of_floats)
 }
 END_TEST
 
-/* Products of small scales and the least slope have no float but 0, which says that negative sums
- * have the factor of the others. */
+/* Products of small scales and the smallest slope round to 0, which in a file means that negative
+ * sums have the same factor as positive ones. */
 START_TEST(test_slopes_that_have_no_factor_are_none)
 {
   enum { LAYER = 8, FILTERS = 8, TAPS = 9 };
@@ -554,7 +554,7 @@ START_TEST(test_slopes_that_have_no_factor_are_none)
 }
 END_TEST
 
-/* ---- channels that become alike ---- */
+/* ---- channels whose ranges become equal ---- */
 
 static const char mobile_cfg[] =
     "[net]\nwidth=12\nheight=12\nchannels=3\n"
@@ -591,7 +591,8 @@ START_TEST(test_maps_that_only_convolutions_read_can_have_factors)
 }
 END_TEST
 
-/* Channel c reaches from -2^-c to 2^(2 - c); the last is 0 everywhere. */
+/* Factors make the ranges of channels equal. Channel c has values from -2^-c to 2^(2 - c); the last
+ * channel is 0 everywhere. */
 START_TEST(test_channels_become_alike)
 {
   struct mafat_network *n;
@@ -627,12 +628,13 @@ END_TEST
 
 /* ---- any plan ---- */
 
-/* Some of the layers that can, and scales that agree where they have to. */
+/* A table in which some of the possible layers compute with integers; scales are equal where they
+ * have to be. */
 static struct mafat_activations *random_table(struct test_rng *rng, const struct mafat_network *n)
 {
-  int n_operators = mafat_network_n_tensors(n), *same = calloc((size_t)n_operators, sizeof *same);
-  bool *listed = calloc(2 * (size_t)n_operators, sizeof *listed), *computes = listed + n_operators;
-  struct mafat_activations *a = mafat_activations_make(n->n_layers, n_operators);
+  int n_tensors = mafat_network_n_tensors(n), *same = calloc((size_t)n_tensors, sizeof *same);
+  bool *listed = calloc(2 * (size_t)n_tensors, sizeof *listed), *computes = listed + n_tensors;
+  struct mafat_activations *a = mafat_activations_make(n->n_layers, n_tensors);
   for (int l = 0; l < n->n_layers; l++) {
     computes[l] = mafat_activations_can_compute(n, l) && test_random_chance(rng, 85);
     if (!computes[l]) continue;
@@ -640,11 +642,11 @@ static struct mafat_activations *random_table(struct test_rng *rng, const struct
     for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);)
       listed[r.source->tensor] = true;
   }
-  for (int i = 0; i < n_operators; i++)
+  for (int i = 0; i < n_tensors; i++)
     if (listed[i]) a->list[a->n++] = entry(i, computes[i]);
   mafat_activations_find_classes(a, n, same);
-  struct mafat_activation_numbers *of = calloc((size_t)n_operators, sizeof *of);
-  for (int i = 0; i < n_operators; i++)
+  struct mafat_activation_numbers *of = calloc((size_t)n_tensors, sizeof *of);
+  for (int i = 0; i < n_tensors; i++)
     of[i].scale = (float)test_random_int(rng, 1, 100) / 1000,
     of[i].zero = (unsigned char)test_random_int(rng, 0, 255);
   for (int i = 0; i < a->n; i++)
@@ -709,8 +711,8 @@ START_TEST(test_wide_layers_give_the_same_bits)
 }
 END_TEST
 
-/* Layers that compute with integers alone, but for the first and the last: the same at every level.
- */
+/* A network that computes with integers, except in its first and last layer, has the same results
+ * at every kernel level. */
 START_TEST(test_levels_give_the_same_numbers)
 {
   const struct mafat_kernels *levels[8];
@@ -738,8 +740,8 @@ END_TEST
 
 /* ---- damage ---- */
 
-/* Any byte of the table another one, and the file sealed again: it is refused with one line, or
- * runs. */
+/* If a byte of the table is changed and the checksums are recomputed, the file is refused with one
+ * line, or runs. */
 START_TEST(test_damaged_tables_are_refused_or_harmless)
 {
   enum {

@@ -1,7 +1,7 @@
 /* Covers network/constant.c, {network, predictor, runner/engine}/kinds/constant.c,
- * runner/weights/{affine, pack, pack_bytes, pack_floats, pack_halves}.c: weights that lie
- * anywhere: of a network whose numbers lie scattered over files, in any order, each slice holds
- * the same bytes as from Darknet's file. And maps that are constants. */
+ * runner/weights/{affine, pack, pack_bytes, pack_floats, pack_halves}.c: weights at any place. If a
+ * network's weights are scattered over several files in any order, each slice has the same bytes
+ * as from a Darknet file. Also tests maps that are constants. */
 #include "network/constant.h"
 #include "predictor/cost/latency.h"
 #include "predictor/plan/packing.h"
@@ -27,7 +27,7 @@ Suite *constants_suite(void);
 
 static struct mafat_diagnostic diagnostic;
 
-/* ---- files that are being written ---- */
+/* ---- writing files ---- */
 
 enum { N_FILES = 3, HEADER_BYTES = 20 };
 
@@ -73,7 +73,7 @@ static bool all_equal(const float *x, size_t n)
   return true;
 }
 
-/* Somewhere, with something before it. */
+/* Writes numbers to a random file after some other bytes, or as a fill if all are equal. */
 static struct mafat_constant put(struct writer *w, const float *x, size_t n)
 {
   if (n > 0 && all_equal(x, n) && test_random_chance(&w->rng, 50))
@@ -93,7 +93,8 @@ static struct mafat_constant put(struct writer *w, const float *x, size_t n)
   return c;
 }
 
-/* The same of values for each filter, of which one may do for all, or none. */
+/* Writes one value for each filter; if all are equal, maybe a single one, or none if they have the
+ * usual value. */
 static struct mafat_constant put_values(struct writer *w, const float *x, size_t n, float usual)
 {
   bool equal = all_equal(x, n);
@@ -101,7 +102,7 @@ static struct mafat_constant put_values(struct writer *w, const float *x, size_t
   return put(w, x, equal && test_random_chance(&w->rng, 50) ? 1 : n);
 }
 
-/* The network's files as they are now, and gives it their names. */
+/* Writes the files to disk and gives the network their names. */
 static void finish(struct writer *w, struct mafat_network *n)
 {
   n->n_files = N_FILES - 1;
@@ -123,7 +124,7 @@ static const enum mafat_order orders[] = {MAFAT_ORDER_FILTERS, MAFAT_ORDER_FILTE
                                           MAFAT_ORDER_INPUTS, MAFAT_ORDER_TAPS,
                                           MAFAT_ORDER_TRANSPOSED};
 
-/* Index of a weight in an order. */
+/* Index of weight (filter f, input i, tap t) in an order. */
 static size_t place_of(const struct mafat_layer *l, enum mafat_order order, int f, int i, int t)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
@@ -158,7 +159,7 @@ static struct mafat_constant put_weights(struct writer *w, const struct mafat_la
   return c;
 }
 
-/* Means, or offsets that do what they do. */
+/* Writes normalization with means, or with the offsets that have the same effect. */
 static void put_normalization(struct writer *w, struct mafat_layer_constants *c, const float *x,
                               size_t n)
 {
@@ -194,7 +195,7 @@ static void put_layer(struct writer *w, const struct mafat_layer *l, const char 
     to->weights = put_weights(w, l, (const float *)(const void *)(file + from->weights.at));
 }
 
-/* Makes some of a layer's numbers alike, so that they can be said otherwise. */
+/* Sometimes makes all numbers of a list equal, so that they can be written as one. */
 static void level(struct test_rng *rng, float *x, size_t n, float usual)
 {
   if (n == 0 || !test_random_chance(rng, 40)) return;
@@ -202,7 +203,8 @@ static void level(struct test_rng *rng, float *x, size_t n, float usual)
   for (size_t i = 0; i < n; i++) x[i] = value;
 }
 
-/* Darknet's file, anew, its first numbers aligned: HEADER_BYTES is a multiple of a float's. */
+/* Writes the Darknet file and returns its contents, with some lists of equal numbers; the caller
+ * frees them. HEADER_BYTES is a multiple of a float's size, so the numbers are aligned. */
 static char *write_reference(const struct mafat_network *n, uint64_t seed)
 {
   struct test_rng rng = test_rng(seed);
@@ -225,7 +227,7 @@ static char *write_reference(const struct mafat_network *n, uint64_t seed)
   return file;
 }
 
-/* Scatters what Darknet's file has for `n` over files of the twin's own. */
+/* Writes the Darknet file of `n` and scatters the same numbers over files of the twin. */
 static void scatter(struct mafat_network *twin, const struct mafat_network *n, uint64_t seed)
 {
   struct writer w = {.rng = test_rng(seed + 1)};
@@ -242,7 +244,7 @@ static void scatter(struct mafat_network *twin, const struct mafat_network *n, u
 
 struct pair {
   struct mafat_network *network, *twin;
-  struct mafat_weights *kept; /* of the network */
+  struct mafat_weights *kept; /* weights of `network` */
 };
 
 static struct mafat_network *make_network(int i)
@@ -254,7 +256,7 @@ static struct mafat_network *make_network(int i)
   style.max_macs = 300000;
   test_random_network(&rng, &style, cfg, sizeof cfg);
   struct mafat_network *n = test_network(i ? cfg : test_wide_cfg);
-  n->fork = MAFAT_FORK_ALEXEYAB; /* its epsilon lies where others have theirs */
+  n->fork = MAFAT_FORK_ALEXEYAB; /* other formats use the same epsilon as this fork */
   return n;
 }
 
@@ -328,7 +330,7 @@ START_TEST(any_way_of_reading_reads_several_files)
 }
 END_TEST
 
-/* Weights that cannot be read by filters are loaded. */
+/* Weights that cannot be read filter by filter are loaded, not streamed. */
 START_TEST(only_runs_of_filters_are_streamed)
 {
   struct mafat_network *n = test_network("[net]\nwidth=8\nheight=8\nchannels=3\n"
@@ -367,7 +369,7 @@ START_TEST(parts_are_folded_in_double)
   ck_assert(mafat_affine_take_parts(&fetch, &c, (const char *)numbers, 1, rows));
   double factor = 3 / sqrt(.0625 + .001);
   ck_assert(rows[0] == (float)factor && rows[1] == (float)(.75 + (5 - (double).3f) * factor));
-  parts.variances.n = 0; /* then there is no epsilon either */
+  parts.variances.n = 0; /* without variances, epsilon is unused */
   ck_assert(mafat_affine_take_parts(&fetch, &c, (const char *)numbers, 1, rows));
   ck_assert(rows[0] == 3 && rows[1] == (float)(.75 + (5 - (double).3f) * 3));
 }
@@ -453,7 +455,7 @@ END_TEST
 
 /* ---- maps that are constants ---- */
 
-/* A sum of the picture and a constant, which is as large, or the same along some axes. */
+/* A sum of the picture and a constant, which is of the same size or repeats along some axes. */
 struct sum {
   struct mafat_network *network;
   float *numbers, *input;
@@ -477,8 +479,7 @@ static double exact_sum(const void *problem, int c, int y, int x)
   return (double)p->input[(c * s.h + y) * s.w + x] + (double)p->numbers[from];
 }
 
-/* Axes in any order, some of them backwards, some of no extent; a little more than what is taken.
- */
+/* Strides with axes in any order, some of them backwards, some 0 (repeated), and maybe gaps. */
 static struct mafat_strides *random_strides(struct test_rng *rng, struct mafat_shape shape)
 {
   struct mafat_strides *s = calloc(1, sizeof *s);
@@ -490,7 +491,7 @@ static struct mafat_strides *random_strides(struct test_rng *rng, struct mafat_s
   s->n = (uint64_t)s->first + 1;
   for (int i = 0; i < 3; i++) {
     int axis = (first + i * turn) % 3, sign = test_random_chance(rng, 20) ? -1 : 1;
-    if (test_random_chance(rng, 20)) continue; /* the same all along it */
+    if (test_random_chance(rng, 20)) continue; /* stride 0: repeats along this axis */
     *strides[axis] = sign * stride;
     if (sign < 0) s->first += (extents[axis] - 1) * stride;
     s->n += (uint64_t)((extents[axis] - 1) * stride);
@@ -570,13 +571,13 @@ static const char *const sum_plans[] = {
     "1x1", "rows1", "rows4", "2x3", "panels", "1x1:loaded", "rows2:loaded", "rows1:streamed",
     "panels:streamed", "1x1:loaded/1/rows1", "1x1/1/panels:loaded"};
 
-/* Read as the plan has it: a store of the plan's own. */
+/* Compares the sum under a plan, with weights opened for this plan. */
 static void compare_sum(const struct sum *p, const char *text, int i)
 {
   struct mafat_plan *plan;
   struct mafat_weights *w;
   if (mafat_plan_read(&plan, text, p->network, 2, NULL, &diagnostic) != MAFAT_OK)
-    return; /* a grid that is too fine */
+    return; /* the plan's grid is too fine for the map */
   struct mafat_layout *layout = test_layout(p->network, plan);
   int code = mafat_weights_open(&w, paths[0], p->network, plan, layout, NULL, NULL, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);

@@ -1,6 +1,6 @@
-/* Covers runner/weights/{narrow, pack_halves, pack_bytes}.c, runner/engine/kinds/widened.c:
- * narrow weights: what they are made of floats, and that a network with them gives the bits of
- * the same network whose float weights are the widened ones, in any plan. */
+/* Covers runner/weights/{narrow, pack_halves, pack_bytes}.c, runner/engine/kinds/widened.c: weights
+ * narrower than float. Tests how floats are narrowed, and that a network with narrow weights gives,
+ * under any plan, the same bits as one whose float weights are the widened ones. */
 #include "base/half.h"
 #include "formats/packed/packed.h"
 #include "predictor/planning/planning.h"
@@ -38,7 +38,7 @@ START_TEST(test_every_half_is_itself)
 }
 END_TEST
 
-/* Between two of them the nearer one, in the middle the even one. */
+/* A float between two halves becomes the nearer one, in the middle the even one. */
 START_TEST(test_floats_become_the_nearest_half)
 {
   struct test_rng rng = test_rng(3);
@@ -64,7 +64,8 @@ static const char panels_cfg[] =
     "[convolutional]\nfilters=24\nsize=3\npad=1\n[convolutional]\nfilters=30\nsize=1\n"
     "[convolutional]\nfilters=30\nsize=3\ngroups=30\npad=1\n[connected]\noutput=17\n";
 
-/* Ordinary filters, and some of zeros, of few weights, large ones, tiny ones. */
+/* Fills a panel with ordinary filters and some special ones: all zeros, few weights, large or tiny
+ * weights. */
 static void fill_panel(struct test_rng *rng, float *panel, size_t rows, int width)
 {
   for (int lane = 0; lane < width; lane++) {
@@ -96,8 +97,8 @@ static void widen_panel(const struct mafat_layer *l, int width, const char *from
          mafat_panel_affine_bytes(lanes));
 }
 
-/* Guaranteed error of a type for a filter, relative to its largest magnitude: of a weight, which
- * also takes the loss of the previous one, and of the filter's sum. */
+/* Largest error of one weight of a filter whose largest magnitude is `most`; a weight also carries
+ * the rounding error of the weight before. most_lost: largest error of the filter's sum. */
 static double most_error(enum mafat_dtype type, double most)
 {
   return most / (type == MAFAT_F16 ? 1023 : type == MAFAT_I8 ? 126.99 : 4);
@@ -202,7 +203,7 @@ static void remove_files(void)
   unlink(wide_path);
 }
 
-/* Any type that each layer takes. */
+/* Gives each layer a random type of weights that it can have. */
 static void choose_types(struct test_rng *rng, struct mafat_network *n)
 {
   for (int l = 0; l < n->n_layers; l++)
@@ -230,7 +231,7 @@ static void put_bytes(int fd, struct mafat_packed *p, int layer, size_t at, cons
   ck_assert_int_eq(pwrite(fd, bytes, n, (off_t)(p->entries[layer].offset + at)), (ssize_t)n);
 }
 
-/* A layer's weights as floats: those of a narrow one widened. */
+/* Writes a layer's weights as floats; narrow ones are widened. */
 static void put_layer(int fd, struct mafat_packed *p, int layer, const struct mafat_layer *narrow,
                       const struct mafat_layer *wide, const struct mafat_weights *w)
 {
@@ -256,7 +257,7 @@ static void put_layer(int fd, struct mafat_packed *p, int layer, const struct ma
   }
 }
 
-/* The narrow file's twin of floats. */
+/* Writes the float file with the widened weights of the narrow file. */
 static void write_wide(const struct mafat_network *narrow, const struct mafat_network *wide)
 {
   struct mafat_weights *w = test_open_kept(test_packed_path, narrow, narrow->n_layers);
@@ -360,8 +361,8 @@ START_TEST(test_any_plan_gives_the_bits_of_widened_weights)
 }
 END_TEST
 
-/* Wide layers: several slices of a panel, panel fusions, connected layers of several groups of
- * rows. */
+/* The same holds for wide layers: several slices of a panel, panel fusions, and connected layers of
+ * several groups of rows. */
 START_TEST(test_wide_layers_give_the_bits_of_widened_weights)
 {
   struct test_rng rng = test_rng(700 + (uint64_t)_i);
@@ -404,8 +405,7 @@ START_TEST(test_a_network_takes_the_types_of_its_file)
 }
 END_TEST
 
-/* A network of other types than the file's is refused, and types that a layer cannot have, damage.
- */
+/* Expects that opening the file for this network fails with a message that contains `what`. */
 static void check_refused(const struct mafat_network *n, const char *what)
 {
   struct mafat_weights *w = NULL;
@@ -435,14 +435,13 @@ START_TEST(test_other_types_are_refused)
 }
 END_TEST
 
-/* Panels are narrowed by way of floats: on machines of 32 bits these may be more than there are
- * addresses, where what they become, and the file, are not. */
+/* Narrowing needs a panel as floats. On 32-bit machines the floats may exceed the address space
+ * although the narrow panel and the file do not; this is refused. */
 START_TEST(test_floats_that_no_address_reaches_are_refused)
 {
   static const char cfg[] =
-      "[net]\nwidth=8192\nheight=1366\nchannels=3\n[connected]\noutput=1\n"; /* 2^25 inputs, and
-                                                                                some */
-  if (SIZE_MAX > UINT32_MAX) return; /* they all have an address */
+      "[net]\nwidth=8192\nheight=1366\nchannels=3\n[connected]\noutput=1\n"; /* over 2^25 inputs */
+  if (SIZE_MAX > UINT32_MAX) return; /* 64-bit machines can address them all */
   struct mafat_network *n = test_network(cfg);
   struct mafat_diagnostic d = {""};
   struct mafat_packer *p = NULL;

@@ -1,6 +1,6 @@
-/* Covers runner/weights/{pack_integers, packer}.c: packed files of networks of integers:
- * any plan gives the rule's numbers from them, too, and no byte of their weights changes unseen,
- * wherever these are. */
+/* Covers runner/weights/{pack_integers, packer}.c: packed files of integer networks give, under any
+ * plan, exactly the results of the format's rule, and a change of any byte of their weights is
+ * found, whether weights are kept, loaded or streamed. */
 #include "formats/packed/identity.h"
 #include "predictor/schedule/schedule.h"
 #include "api/model_files.h"
@@ -34,7 +34,7 @@ struct packed {
   int fd;
   char path[64];
   struct mafat_network
-      *network; /* as the packed file has it; NULL: the model is not run by this version */
+      *network; /* read from the packed file; NULL: this version cannot run the model */
 };
 
 static struct packed pack_graph(uint64_t seed)
@@ -60,7 +60,7 @@ static void close_packed(struct packed *p)
   test_integer_graph_close(&graph);
 }
 
-/* How many bytes of weights the layer has in the file. */
+/* Bytes of weights that the layer has in the file. */
 static size_t weights_of(const struct packed *p, int layer)
 {
   return mafat_packed_layer_bytes(&p->network->layers[layer]);
@@ -71,7 +71,7 @@ static bool is_table(const struct packed *p, int layer)
   return mafat_layer_copies_weights(&p->network->layers[layer]);
 }
 
-/* The first model from the seed on that has such a layer. */
+/* The first model, with this seed or a later one, that has a layer for which has() is true. */
 static struct packed find_graph(uint64_t seed,
                                 bool (*has)(const struct packed *p, int layer, int what), int what,
                                 int *layer)
@@ -100,8 +100,8 @@ START_TEST(any_plan_gives_the_rules_numbers)
 }
 END_TEST
 
-/* Weights that are kept; loaded, for a group; and read for each step, as many times as it has rows
- * or panels. */
+/* Plans that keep weights, load them for each group, or stream them for each step of rows or
+ * panels. */
 static const char *const placements[] = {
     "1x1", "1x1:loaded", "1x1:streamed", "rows2:loaded", "rows1:streamed", "panels:streamed",
     "panels:streamed4"};
@@ -125,8 +125,7 @@ static void check_placements(const struct packed *p)
                     diagnostic.text);
 }
 
-/* Filters whose panels are not all of the same width, as many inputs as several quads, or fewer
- * than one. */
+/* True for layers that sum integers and have at least `filters` filters. */
 static bool has_panels(const struct packed *p, int layer, int filters)
 {
   const struct mafat_layer *l = &p->network->layers[layer];
@@ -142,9 +141,9 @@ START_TEST(weights_may_be_anywhere)
 }
 END_TEST
 
-/* ---- tables, which end with any byte ---- */
+/* ---- tables of any length ---- */
 
-/* Layers whose weights a run needs: what nobody reads is not computed. */
+/* Marks the layers whose weights a run needs; layers that no other reads are not computed. */
 static void find_used(const struct mafat_network *n, bool *used)
 {
   struct mafat_plan_options options;
@@ -159,7 +158,7 @@ static void find_used(const struct mafat_network *n, bool *used)
   mafat_plan_close(&plan);
 }
 
-/* Which of four ends, signed or not. */
+/* True for a used table whose length modulo 4 is which % 4, signed if `which` is 4 or more. */
 static bool is_table_of(const struct packed *p, int layer, int which)
 {
   bool used[MAFAT_MAX_LAYERS] = {false};
@@ -195,7 +194,8 @@ static uint64_t sum_of_parts(struct test_rng *rng, const char *bytes, size_t n)
   return sum;
 }
 
-/* Missing bytes of the last word are 0, and every missing byte changes the sum. */
+/* The checksum is the sum over any parts. Missing bytes of the last word count as 0, and a change
+ * of any byte changes the sum. */
 START_TEST(a_checksum_is_the_sum_of_any_parts)
 {
   char bytes[60];
@@ -214,8 +214,8 @@ START_TEST(a_checksum_is_the_sum_of_any_parts)
 }
 END_TEST
 
-/* Wherever weights are: told in opening where they are kept, and by the end of the first run where
- * they are not. */
+/* Damages one byte and expects an error for every placement of weights: at opening if they are
+ * kept, else by the end of the first run. */
 static void check_damage(const struct packed *p, int layer, uint64_t at)
 {
   char byte, says[64];
@@ -255,7 +255,7 @@ START_TEST(no_byte_of_weights_changes_unseen)
 }
 END_TEST
 
-/* ---- what only somebody who means it can write ---- */
+/* ---- contents that only a deliberate writer produces ---- */
 
 /* End of the index: the last layer's type and order, offset, length, checksum. */
 enum { LENGTH_BEFORE_END = 16 };
@@ -291,7 +291,7 @@ static uint64_t pages_of(uint64_t bytes)
   return bytes / MAFAT_PACKED_ALIGNMENT + (bytes % MAFAT_PACKED_ALIGNMENT > 0);
 }
 
-/* Before the network is asked: where the file does not end as it should. */
+/* The expected message for a wrong length; it depends on where the file would have to end. */
 static const char *what_is_said(uint64_t bytes, uint64_t other)
 {
   if (pages_of(other) > pages_of(bytes)) return ": the file ends in layer ";
@@ -299,7 +299,7 @@ static const char *what_is_said(uint64_t bytes, uint64_t other)
                                            : "the table of layers is damaged: expected ";
 }
 
-/* Lengths that a table of bytes may have, but not this one. */
+/* A table with another length than its own is refused, also if other tables could have it. */
 START_TEST(other_lengths_are_refused)
 {
   static const uint64_t more[] = {
@@ -326,7 +326,7 @@ START_TEST(other_lengths_are_refused)
 }
 END_TEST
 
-/* The first int8 layer: its byte count is checked against its type before the network. */
+/* The expected message for the first int8 layer: byte counts are checked before the types. */
 static const char *what_is_said_of_type(const struct packed *p)
 {
   struct mafat_packed *described = test_describe(p->path);
@@ -339,7 +339,8 @@ static const char *what_is_said_of_type(const struct packed *p)
   return says;
 }
 
-/* A word of as many letters; with its length before it, for uint8 is another one. */
+/* A file in which "int8" became "int4" is refused. The search includes the length before the word
+ * because "uint8" contains "int8". */
 START_TEST(other_types_are_refused)
 {
   int layer;
@@ -361,7 +362,7 @@ END_TEST
 
 /* ---- numbers that packing does not make ---- */
 
-/* Puts a number into a layer's weights, and seals them, the index and the header again. */
+/* Writes a number into a layer's weights and recomputes all checksums. */
 static void put_number(char *whole, uint64_t end, const struct mafat_packed_entry *e, size_t at,
                        int32_t number)
 {
@@ -375,7 +376,7 @@ static void put_number(char *whole, uint64_t end, const struct mafat_packed_entr
   test_seal_packed(whole);
 }
 
-/* Wherever the weights are. Of those that are taken the answer is another one. */
+/* Expects the message for every placement of weights; NULL: the file opens. */
 static void check_number(const struct packed *p, const char *says)
 {
   struct mafat_weights *w;
@@ -402,14 +403,14 @@ static bool has_used_panels(const struct packed *p, int layer, int filters)
   return used[layer];
 }
 
-/* Invalid for TFLite's rule: shifts that no kernel supports, zero points of weights that are no
- * bytes. The bounds themselves are valid. */
+/* TFLite's rule refuses multipliers and shifts that no kernel supports, and zero points of weights
+ * that are no bytes. The bounds themselves are valid. */
 START_TEST(only_multipliers_and_shifts_that_packing_makes)
 {
   static const struct {
     int row; /* 1: multipliers, 2: shifts */
     int32_t number;
-    const char *says; /* NULL: such there are */
+    const char *says; /* expected message; NULL: the number is valid */
   } rows[] = {{1, 1, "multiplier of 1,"},
               {1, (1 << 30) - 1, "multiplier of 1073741823,"},
               {1, 1 - (1 << 30), "multiplier of -1073741823,"},
@@ -431,7 +432,7 @@ START_TEST(only_multipliers_and_shifts_that_packing_makes)
   uint64_t end;
   struct packed p = find_graph((uint64_t)_i * 1000, has_used_panels, filters, &layer);
   const struct mafat_layer *l = &p.network->layers[layer];
-  int filter = _i % 2 ? l->out.c - 1 : 0, first = 0; /* also of a later panel */
+  int filter = _i % 2 ? l->out.c - 1 : 0, first = 0; /* the first panel or the last */
   while (mafat_panel_end(l, first) <= filter) first = mafat_panel_end(l, first);
   size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, first) - first);
   size_t biases = mafat_packed_offset(l, first) + mafat_quads_taps(l, first) * width;
@@ -451,7 +452,7 @@ START_TEST(only_multipliers_and_shifts_that_packing_makes)
 }
 END_TEST
 
-/* Does it read block slices of other than whole quads? */
+/* True if the layer's first block slice ends inside a quad. */
 static bool has_filled_quads(const struct packed *p, int layer, int filters)
 {
   const struct mafat_layer *l = &p->network->layers[layer];
@@ -459,8 +460,8 @@ static bool has_filled_quads(const struct packed *p, int layer, int filters)
          mafat_block_slice_end(l, 0) % MAFAT_QUAD;
 }
 
-/* Kernels read whole quads: of the bytes behind a pixel's last channel, whatever they are, a weight
- * of another file would make something, by one plan this, by another that. */
+/* Kernels read whole quads, also the undefined bytes after a pixel's last channel. So padding
+ * weights must be 0, else results would depend on the plan; a file with other ones is refused. */
 START_TEST(what_fills_up_quads_is_nothing)
 {
   int layer;
@@ -497,8 +498,8 @@ START_TEST(what_fills_up_quads_is_nothing)
 }
 END_TEST
 
-/* In ONNX's rule both rows are factors: any but NaN, which is reported with its filter,
- * whichever part of the layer is checked. */
+/* In ONNX's rule both rows are factors. Any number is valid but NaN, which is reported with its
+ * filter, whichever part of the layer is checked. */
 START_TEST(factors_are_numbers)
 {
   int layer;
@@ -508,11 +509,11 @@ START_TEST(factors_are_numbers)
   const int32_t nan = 0x7fc00000;
   size_t bytes = mafat_packed_layer_bytes(&l),
          last =
-             bytes - sizeof nan; /* of the last panel's last filter, the factor of negative sums */
+             bytes - sizeof nan; /* the last panel's last factor, for negative sums */
   char *data = calloc(bytes, 1);
   ck_assert_ptr_nonnull(data);
   for (int first = 0; first < l.out.c;
-       first = mafat_panel_end(&l, first)) { /* weights of 0, for some are no channel's */
+       first = mafat_panel_end(&l, first)) { /* weights stay 0: some are padding */
     size_t width = (size_t)mafat_panel_width(mafat_panel_end(&l, first) - first);
     memset(data + mafat_packed_offset(&l, first) + mafat_quads_taps(&l, first) * width, 1,
            MAFAT_INTEGERS_OF_FILTER * sizeof(int32_t) * width);
@@ -525,14 +526,14 @@ START_TEST(factors_are_numbers)
   ck_assert_str_eq(whole.what, "factor");
   ck_assert_str_eq(end.what, "factor");
   ck_assert_int_eq(whole.filter, end.filter);
-  ck_assert_int_ge(whole.filter, l.out.c - 1); /* a panel has lanes that are no filter's */
+  ck_assert_int_ge(whole.filter, l.out.c - 1); /* a panel may have unused lanes */
   ck_assert_ptr_null(mafat_pack_integers_find_fault(&l, 0, data, last).what);
   free(data);
   close_packed(&p);
 }
 END_TEST
 
-/* ---- whose numbers they are ---- */
+/* ---- quantization of the network ---- */
 
 static int open_beside(const struct packed *p, const char *path)
 {
@@ -543,8 +544,8 @@ static int open_beside(const struct packed *p, const char *path)
   return code;
 }
 
-/* Multipliers and biases are made of what numbers mean: beside a network in which they mean
- * another, all the same but for that, such a file is refused. */
+/* Multipliers and biases depend on the network's quantization, so the file is refused for a network
+ * that differs only in its quantization. */
 START_TEST(numbers_that_mean_another_are_refused)
 {
   int layer;
@@ -552,7 +553,7 @@ START_TEST(numbers_that_mean_another_are_refused)
   struct packed p = find_graph((uint64_t)_i * 1000, has_panels, 1, &layer);
   struct mafat_layer *l = &p.network->layers[layer], before = *l;
   snprintf(other, sizeof other, "/dev/fd/%d",
-           p.fd); /* the same file, by a name that is not the network's */
+           p.fd); /* the same file by another name */
   ck_assert_msg(open_beside(&p, other) == MAFAT_OK, "%s", diagnostic.text);
   for (int i = 0; i < 5; i++) {
     if (i == 0) l->quantization.scale *= 2;
@@ -569,8 +570,8 @@ START_TEST(numbers_that_mean_another_are_refused)
 }
 END_TEST
 
-/* Files of before do not have that in their hash: they are run by themselves, and beside no other
- * network. */
+/* Older files do not have the quantization in their hash: they run with the network that they
+ * hold, and with no other. */
 START_TEST(files_without_it_go_with_their_own_network)
 {
   enum { NETWORK_HASH_AT = 24 };
@@ -588,7 +589,7 @@ START_TEST(files_without_it_go_with_their_own_network)
   test_seal_packed(whole);
   mafat_network_close(&p.network);
   ck_assert_int_eq(mafat_model_network(&p.network, p.path, NULL, NULL, NULL, &diagnostic),
-                   MAFAT_OK); /* whose file was written to */
+                   MAFAT_OK); /* again: the file has changed */
   ck_assert_msg(open_beside(&p, p.path) == MAFAT_OK, "%s", diagnostic.text);
   ck_assert_int_eq(open_beside(&p, other), MAFAT_EFORMAT);
   munmap(whole, bytes);

@@ -1,7 +1,7 @@
 /* Covers runner/weights/{reads, reads_aio, reads_now, reads_thread, reads_uring}.c: asynchronous
- * reads as a specification: the bytes of the file by every method, past the page cache, and what
- * is said when the file or the kernel does not go along. The kernel's refusals are made by
- * seccomp filters in a child. */
+ * reads get the bytes of the file by every method, without filling the page cache, and report
+ * errors of the file and of the kernel. Seccomp filters in a child process make the kernel
+ * refuse calls. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@
 Suite *reads_suite(void);
 
 enum {
-  FILE_BYTES = 1500 * 1024 + 777, /* ends in the middle of everything */
+  FILE_BYTES = 1500 * 1024 + 777, /* a multiple of no block or page */
   MOST_READ = 80 << 10,
   PAGE = 4096,
   UNSUPPORTED_CALL = -1
@@ -65,7 +65,7 @@ static void write_at(const char *path, size_t offset, const void *bytes, size_t 
   ck_assert(fd >= 0 && pwrite(fd, bytes, n, (off_t)offset) == (ssize_t)n && close(fd) == 0);
 }
 
-/* On the disk, not in the page cache, and modified long ago. */
+/* Makes a file that is not in the page cache and was modified long ago. */
 static struct file make_file(const char *folder, size_t bytes)
 {
   static const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
@@ -94,7 +94,7 @@ static bool is_tmpfs(const char *path)
   return statfs(path, &s) == 0 && s.f_type == 0x01021994;
 }
 
-/* Pages of the file that lie in the page cache. */
+/* Number of the file's pages in the page cache. */
 static size_t cached_pages(const struct file *f)
 {
   static unsigned char resident[FILE_BYTES / PAGE + 1];
@@ -147,7 +147,7 @@ static char *map_memory(size_t bytes)
 struct refusals {
   long calls[4]; /* ended by 0 */
   int error;
-  bool direct;   /* reading with O_DIRECT */
+  bool direct;   /* refuses O_DIRECT */
 };
 
 #ifdef SYS_fcntl64
@@ -156,7 +156,8 @@ enum { FCNTL = SYS_fcntl64 };
 enum { FCNTL = SYS_fcntl };
 #endif
 
-/* Irrevocable. False where the system knows no filters (an emulator). */
+/* Makes the kernel refuse calls until the process ends. False if the system has no filters (an
+ * emulator). */
 static bool refuse(const struct refusals *r)
 {
   struct sock_filter code[32];
@@ -174,7 +175,7 @@ static bool refuse(const struct refusals *r)
     ADD(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_DIRECT, 0, 1));
     ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL));
     ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
-    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FCNTL, 0, 3)); /* F_SETFL alone has such flags */
+    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FCNTL, 0, 3)); /* only F_SETFL passes such flags */
     ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2]) +
                                                (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0)));
     ADD(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_DIRECT, 0, 1));
@@ -215,12 +216,12 @@ static void run_refused(const struct refusals *refusals, void (*body)(const void
 struct way {
   const struct file *file;
   enum mafat_read_queue_method method;
-  bool cached; /* instead, as a file that lies in the page cache is read */
+  bool cached; /* reads a file that is in the page cache, by no given method */
 };
 
 enum { N_METHODS = 3, N_WAYS = 2 * N_METHODS };
 
-/* Way i of a body: by each method directly, then by each with ordinary reads. */
+/* Runs the body in way i: first each method with direct reads, then each with ordinary reads. */
 static void run_way(int i, const struct file *file, void (*body)(const void *))
 {
   static const struct refusals no_direct = {.direct = true};
@@ -247,7 +248,8 @@ static struct request random_request(struct test_rng *rng, const struct mafat_re
   return (struct request){.offset = offset, .bytes = bytes, .memory = memory};
 }
 
-/* Waits, and compares with the file as far as it goes. Returns the bytes that it had. */
+/* Waits for a request and compares its bytes with the file's, up to the end of the file. Returns
+ * their number. */
 static size_t await_request(struct mafat_read_queue *r, const struct file *f, unsigned slot,
                             const struct request *q)
 {
@@ -272,7 +274,7 @@ static void ignore_tick(int number)
   (void)number;
 }
 
-/* Signals that interrupt what sleeps, for as long as the process lives or until 0. */
+/* Sends SIGALRM to the process every so many microseconds, to interrupt waits; 0 stops it. */
 static void tick(int microseconds)
 {
   struct sigaction action = {.sa_handler = ignore_tick};
@@ -292,7 +294,7 @@ static struct mafat_read_queue *open_cached(const struct file *f)
   return r;
 }
 
-/* All slots are kept busy, and waited for in any order. */
+/* Reads random ranges with all slots busy, and waits for them in any order. */
 static void read_at_random(const void *argument)
 {
   const struct way *w = argument;
@@ -326,7 +328,7 @@ START_TEST(random_ranges_have_the_bytes_of_the_file)
 }
 END_TEST
 
-/* tmpfs, whose files cannot be dropped from the page cache meanwhile. */
+/* Uses tmpfs, whose files the system does not drop from the page cache during the test. */
 START_TEST(a_file_in_the_page_cache_is_read_from_there_and_stays)
 {
   if (!is_tmpfs("/dev/shm")) {
@@ -353,7 +355,7 @@ START_TEST(a_file_in_memory_is_read_too)
 }
 END_TEST
 
-/* From the last multiple of the alignment on, and far past the end. */
+/* Reads from the last aligned position to far past the end. */
 static void read_end(const void *argument)
 {
   const struct way *w = argument;
@@ -381,7 +383,7 @@ START_TEST(a_range_may_go_past_the_end)
 }
 END_TEST
 
-/* A file with a hole: more bytes than 32 bits count. */
+/* Reads a file with a hole, at positions beyond 4 GiB. */
 static void read_far(const void *argument)
 {
   const struct way *w = argument;
@@ -422,7 +424,7 @@ static void leave_no_pages(const void *argument)
     STREAMS = 3,
     PIECE = 300 * 64,
     ROOM = 5 * PAGE
-  }; /* no whole pages where that need not be */
+  }; /* pieces are not whole pages unless the alignment requires it */
   size_t a = mafat_read_queue_alignment(r), piece = PIECE / a * a;
   char *memory = map_memory(STREAMS * ROOM);
   struct request requests[STREAMS] = {{0}};
@@ -480,7 +482,7 @@ START_TEST(submitting_and_waiting_allocate_nothing)
 }
 END_TEST
 
-/* Closing waits: memory that is unmapped behind it is not written to any more. */
+/* Closing waits for all reads, so memory can be unmapped after it. */
 static void close_while_reading(const void *argument)
 {
   const struct way *w = argument;
@@ -527,7 +529,7 @@ static void read_truncated(const void *argument)
              rows[i].end);
     ck_assert_str_eq(d.text, expected);
   }
-  const struct request whole = {0, MOST_READ, memory}; /* what is there can be read on */
+  const struct request whole = {0, MOST_READ, memory}; /* the bytes that remain can still be read */
   submit(r, 1, &whole);
   await_request(r, w->file, 1, &whole);
   snprintf(expected, sizeof expected, "%s: had %d bytes when opened, now %d", w->file->path,
@@ -546,7 +548,8 @@ START_TEST(a_file_that_became_shorter_is_bad)
 }
 END_TEST
 
-/* An error of the kernel's, at once or later; the next read of the slot is good. */
+/* A read into inaccessible memory fails, at submission or at the wait; the slot's next read
+ * works. */
 static void read_into_nowhere(const void *argument)
 {
   const struct way *w = argument;
@@ -640,7 +643,7 @@ START_TEST(what_is_no_regular_file_is_refused)
   ck_assert_ptr_nonnull(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/pipe", folder);
   ck_assert_int_eq(mkfifo(path, 0600), 0);
-  check_refused(path, MAFAT_EIO, "expected a regular file"); /* and does not wait for a writer */
+  check_refused(path, MAFAT_EIO, "expected a regular file"); /* a FIFO: no wait for a writer */
   check_refused(folder, MAFAT_EIO, "expected a regular file");
   check_refused("/dev/null", MAFAT_EIO, "expected a regular file");
   unlink(path);
@@ -782,12 +785,12 @@ static void count_cached(const void *argument)
   ck_assert_uint_eq(mafat_process_cached_bytes_of(fd, f->bytes),
                     (f->bytes + PAGE - 1) / PAGE * PAGE);
   ck_assert_int_eq(ftruncate(fd, 3 * PAGE), 0);
-  ck_assert_int_eq(ftruncate(fd, 8 * PAGE + 1), 0); /* a hole is in no memory */
+  ck_assert_int_eq(ftruncate(fd, 8 * PAGE + 1), 0); /* a hole is not in memory */
   ck_assert_uint_eq(mafat_process_cached_bytes_of(fd, 8 * PAGE + 1), 3 * PAGE);
   close(fd);
 }
 
-/* By cachestat, and where the kernel has none. */
+/* Cached bytes are counted by cachestat, and in another way if the kernel lacks it. */
 START_TEST(what_is_cached_of_a_file_is_counted)
 {
   static const struct refusals rows[] = {{.error = EPERM}, {.calls = {451}, .error = ENOSYS}};
@@ -802,7 +805,8 @@ START_TEST(what_is_cached_of_a_file_is_counted)
 END_TEST
 
 #ifndef MAFAT_WITHOUT_URING
-/* A ring of io_uring passes filters of system calls by: its entries are no calls. */
+/* System call filters do not see entries of an io_uring ring, so the ring itself must refuse all
+ * operations but reads. */
 START_TEST(a_ring_can_do_nothing_but_read)
 {
   void *memory = calloc(1, mafat_read_queue_uring.ring_bytes);

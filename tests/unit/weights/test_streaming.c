@@ -1,6 +1,6 @@
-/* Covers runner/weights/stream.c, predictor/schedule/fetches.c: weights that are read while a
- * plan runs: whatever the weight placement, the file and the way of reading, a slice holds the same
- * bytes as one of weights that are kept. */
+/* Covers runner/weights/stream.c, predictor/schedule/fetches.c: weights that are read while a plan
+ * runs. For every weight placement, file format and read method, a slice has the same bytes as with
+ * kept weights. */
 #include "predictor/schedule/fetches.h"
 #include "predictor/plan/fusion.h"
 #include "predictor/planning/planning.h"
@@ -103,7 +103,7 @@ START_TEST(fetches_are_counted_and_come_in_order)
       struct mafat_fetch f;
       uint64_t bytes = 0;
       long long step = 0;
-      size_t of_step = 0, most_of_step = 0, all = 0; /* slices that lie in the ring together */
+      size_t of_step = 0, most_of_step = 0, all = 0; /* bytes in the ring */
       if (!plan) continue;
       ck_assert_int_eq(mafat_fetches_size(n, plan, &sizes), MAFAT_OK);
       ck_assert_int_eq(mafat_fetches_open(&fetches, n, plan, NULL), MAFAT_OK);
@@ -122,7 +122,7 @@ START_TEST(fetches_are_counted_and_come_in_order)
         bytes += f.bytes;
       }
       ck_assert_uint_eq(bytes, sizes.bytes_read);
-      /* Two of the largest, or all there is to read. */
+      /* The ring holds two of the largest steps, or all that is read. */
       ck_assert_uint_le(2 * most_of_step < all ? 2 * most_of_step : all, sizes.ring_bytes);
       ck_assert_uint_le(sizes.ring_bytes, all);
       mafat_fetches_close(&fetches);
@@ -163,8 +163,8 @@ END_TEST
 
 /* ---- what goes wrong ---- */
 
-/* Opens a plan for the wide network and does as many runs as go well, up to three;
- * `meddle` is called after opening. The code of what went wrong, or MAFAT_OK. */
+/* Opens weights for a plan of the wide network, calls `meddle`, and runs up to three times, until a
+ * run fails. Returns the code of the failure, or MAFAT_OK. */
 static int run_wide(const char *path, int text, bool packed, void (*meddle)(const char *path))
 {
   struct mafat_network *n = test_network(test_wide_cfg);
@@ -177,7 +177,7 @@ static int run_wide(const char *path, int text, bool packed, void (*meddle)(cons
     code = test_walk(n, plan, w, a.memory, NULL, &diagnostic);
   if (code && w)
     ck_assert_int_ne(test_walk(n, plan, w, a.memory, NULL, &diagnostic),
-                     MAFAT_OK); /* it stays so */
+                     MAFAT_OK); /* later runs fail too */
   mafat_weights_close(&w);
   test_free_arena(&a);
   mafat_plan_close(&plan);
@@ -185,7 +185,7 @@ static int run_wide(const char *path, int text, bool packed, void (*meddle)(cons
   return code;
 }
 
-/* Bytes in the middle of a layer's weights. */
+/* Position in the file of the middle of a layer's weights. */
 static long middle_of(const char *path, int layer)
 {
   struct mafat_packed *p = test_describe(path);
@@ -219,10 +219,10 @@ START_TEST(a_damaged_layer_is_found_however_it_is_read)
 }
 END_TEST
 
-/* Rows and channels are both cut, and the order goes on to other rows before all channels are
- * there: what rows share comes more than once before the rest comes for the first time. Sound files
- * are sound all the same, and others are found out: of 104 filters the last panel is narrower than
- * what had come again. */
+/* Each weight counts once in the checksum of a layer, even if it is read several times. Here rows
+ * and channels are both cut, and some weights are read again before others are read for the first
+ * time. Undamaged files must pass, and damaged ones must be found. With 104 filters the last panel
+ * is narrower than the others. */
 START_TEST(what_parts_of_a_map_share_counts_once)
 {
   static const char *const texts[] = {"split(h2:0-2,c2:0-2):streamed/order=postorder",
@@ -282,7 +282,7 @@ static void replace(const char *path)
 static void write_into(const char *path)
 {
   float x = .5f;
-  usleep(20000); /* times of modification come in ticks */
+  usleep(20000); /* modification times have the resolution of clock ticks */
   test_overwrite(path, 5000, &x, sizeof x);
 }
 
@@ -317,8 +317,8 @@ START_TEST(weights_that_are_no_numbers_are_refused_in_the_first_run)
 }
 END_TEST
 
-/* Transposed connected layers: kept or packed, but not read in parts. A plan that knows
- * of them keeps them. */
+/* Weights of transposed connected layers are kept, or read in parts from a packed file only. A plan
+ * made with this knowledge keeps them. */
 START_TEST(transposed_layers_want_packing)
 {
   struct mafat_plan_options o;

@@ -1,5 +1,5 @@
-/* Covers runner/weights/{weights_open, pack}.c: the .weights format: header variants, lengths,
- * orders, and what is refused. */
+/* Covers runner/weights/{weights_open, pack}.c: variants of the header, lengths and orders of the
+ * .weights format, and files that are refused. */
 #include "runner/weights/weights.h"
 
 #include "runner/weights/affine.h"
@@ -18,7 +18,7 @@ Suite *weights_suite(void);
 
 enum { MAX_FILE = 1 << 16 };
 
-/* A file being written: bytes in memory, handed over as a memfd. */
+/* Bytes of the file being written; tests pass them on as a memfd. */
 static unsigned char file[MAX_FILE];
 static size_t file_bytes;
 static struct mafat_diagnostic diagnostic;
@@ -40,7 +40,7 @@ static void put_header(int major, int minor, size_t seen_bytes)
   put(zeros, seen_bytes);
 }
 
-/* n floats first, first + step, ... */
+/* Appends n floats: first, first + step, ... */
 static void put_floats(int n, float first, float step)
 {
   for (int i = 0; i < n; i++) {
@@ -123,8 +123,8 @@ END_TEST
 
 /* ---- per-filter values ---- */
 
-/* Statistics as in files of AlexeyAB's Darknet: with its epsilon outside the root the first
- * filter has none. */
+/* Each fork's epsilon is applied in its place. With a small negative variance, as in files of
+ * AlexeyAB's Darknet, the result is NaN if epsilon is added outside of the root. */
 START_TEST(each_darknet_has_its_epsilon)
 {
   struct mafat_normalization tiny = {.bias = 1, .scale = .5f, .mean = .25f, .variance = -7e-44f},
@@ -140,7 +140,8 @@ END_TEST
 
 /* ---- convolutional ---- */
 
-/* File order (filter, channel, ky, kx); packed (ky, kx, channel, filter). */
+/* The file has weights in order (filter, channel, ky, kx); packed they are in order (ky, kx,
+ * channel, filter). */
 START_TEST(convolutions_are_packed_by_taps_and_channels)
 {
   struct mafat_network *n = test_network("[net]\nwidth=8\nheight=8\nchannels=3\n"
@@ -190,7 +191,8 @@ static const char connected_cfg[] =
     "[net]\nwidth=3\nheight=2\nchannels=1\n"
     "[connected]\noutput=35\nbatch_normalize=%d\nactivation=linear\n";
 
-/* Darknet puts a connected layer's normalization behind its weights. */
+/* Connected layers can be stored transposed. Darknet stores their normalization after the
+ * weights. */
 START_TEST(connected_layers_are_read_in_both_orders)
 {
   bool transposed = _i & 1, normalize = _i & 2;
@@ -238,7 +240,7 @@ START_TEST(a_short_file_names_bytes_and_layer)
   snprintf(cfg, sizeof cfg, two_layers, "3", "");
   struct mafat_network *n = test_network(cfg);
   put_header(0, 2, 8);
-  put_floats(3, 1, 1); /* one too few for layer 0, which wants 4 */
+  put_floats(3, 1, 1); /* one too few for layer 0, which needs 4 */
   must_fail(n, "expected 72 bytes");
   ck_assert_ptr_nonnull(strstr(diagnostic.text, "found 32"));
   ck_assert_ptr_nonnull(strstr(diagnostic.text, "layer 0 [convolutional]"));
