@@ -1,6 +1,6 @@
-/* Covers api/{facts, facts_layers}.c, base/sized.c: what programs ask of the library beyond
- * running it: facts about models and this process, whichever version they were made for. Written
- * as such a program: of the project, only its public header. */
+/* Covers api/{facts, facts_layers}.c, base/sized.c: facts about models and about this process, also
+ * for programs made for another version of the library. Like a program outside the project, this
+ * file includes only public headers. */
 #include "include/mafat_video.h"
 #include "tests/support/api.h"
 
@@ -23,7 +23,7 @@ START_TEST(test_a_model_describes_itself)
   ck_assert_uint_eq(f.budget_bytes, API_MEMORY_BYTES);
   ck_assert_str_eq(f.budget_source, "memory_bytes");
   ck_assert(!f.packed && f.cpu[0]);
-  ck_assert_ptr_nonnull(f.reads_method); /* the convolution of the second group */
+  ck_assert_ptr_nonnull(f.reads_method); /* the second group's convolution is streamed */
   ck_assert_uint_gt(f.kept_weights_bytes, 0);
   mafat_model_close(&m);
 }
@@ -179,7 +179,7 @@ START_TEST(test_facts_that_the_library_does_not_know_are_zero)
 }
 END_TEST
 
-/* A size that was not set: 0, or what lay there. */
+/* Structs whose size was not set (0 or garbage) are refused. */
 START_TEST(test_structs_without_a_size_are_refused)
 {
   static const size_t sizes[] = {0, 1, sizeof(size_t) - 1, (size_t)1 << 20, SIZE_MAX};
@@ -204,7 +204,8 @@ START_TEST(test_structs_without_a_size_are_refused)
 }
 END_TEST
 
-/* A field for which 0 is a value of its own is a pointer. */
+/* Fields of 0 mean the default. Fields that can have the value 0 are pointers, and NULL means the
+ * default. */
 START_TEST(test_zero_means_the_default_and_a_pointer_means_its_value)
 {
   const size_t none = 0;
@@ -255,7 +256,7 @@ START_TEST(test_more_than_was_predicted_is_reported)
   size_t predicted = plan.memory.resident_bytes;
   mafat_model_check(m, predicted, &c);
   ck_assert(c.holds && c.predicted_bytes == predicted);
-  mafat_model_check(m, 0, &c); /* the system did not say */
+  mafat_model_check(m, 0, &c); /* 0: the system did not report it */
   ck_assert(c.holds);
   mafat_model_check(m, predicted + 5000, &c);
   ck_assert(!c.holds && !c.in_arena && c.off_bytes == 5000);

@@ -1,6 +1,5 @@
-/* Covers api/{dry_run, choose, option_fields}.c, runner/calibrate/{calibrate, disk}.c: what a
- * program learns without running: plans and what they cost, by budget; and of the machine, by
- * measuring it. */
+/* Covers api/{dry_run, choose, option_fields}.c, runner/calibrate/{calibrate, disk}.c: plans and
+ * their costs for given budgets, asked without running a model, and calibration of the machine. */
 #include "include/mafat_pack.h"
 #include "include/mafat_ranks.h"
 #include "tests/support/api.h"
@@ -33,7 +32,7 @@ START_TEST(test_a_dry_run_knows_what_it_assumed)
   mafat_dry_run_close(&q);
   mafat_dry_run_close(&q);
   mafat_dry_run_close(NULL);
-  q = api_open_dry_run(api_five_channels, &options); /* of no picture */
+  q = api_open_dry_run(api_five_channels, &options); /* not for a picture */
   mafat_dry_run_describe(q, &f);
   ck_assert(f.floats_only && !f.picture_assumed);
   mafat_dry_run_close(&q);
@@ -56,7 +55,7 @@ START_TEST(test_the_front_trades_bytes_for_milliseconds)
   mafat_dry_run_describe(q, &facts);
   ck_assert_int_eq(n, facts.n_front);
   ck_assert_int_eq(mafat_dry_run_front(q, -1, &f), MAFAT_EINVAL);
-  /* with budget enough, a model takes the fastest */
+  /* with a large budget, a model takes the fastest plan */
   struct mafat_plan_report *a;
   struct mafat_plan_facts plan = {.size = sizeof plan};
   ck_assert_int_eq(mafat_dry_run_report(&a, q, 0, NULL), MAFAT_OK);
@@ -126,7 +125,8 @@ START_TEST(test_every_search_is_listed_and_finds_a_plan)
 }
 END_TEST
 
-/* But for memory_name the options are the caller's again once the dry run is open. */
+/* The caller may change the texts of its options after the dry run is opened, except
+ * memory_name. */
 START_TEST(test_texts_of_options_are_read_while_a_dry_run_is_opened)
 {
   struct mafat_model_options options = {.size = sizeof options};
@@ -200,8 +200,8 @@ START_TEST(test_budgets_rise)
 }
 END_TEST
 
-/* Weights of half the bytes: every plan that keeps them needs less, and the dry run that it is made
- * of stays what it was. */
+/* With smaller weights, a plan that keeps them needs less memory. The dry run from which the one
+ * with smaller weights is made does not change. */
 START_TEST(test_a_dry_run_of_smaller_weights)
 {
   static const char *const types[] = {"float32", "fp16", "int8", "int4"};
@@ -245,7 +245,8 @@ START_TEST(test_a_dry_run_of_smaller_weights)
 }
 END_TEST
 
-/* Options are read when the dry run is opened: nothing of them has to live on. */
+/* Facts about the paper's algorithm exist for plans in tiles only. The options need not exist after
+ * the dry run is opened. */
 START_TEST(test_the_paper_knows_tiles_only)
 {
   struct mafat_model_options options = {.size = sizeof options};
@@ -365,7 +366,7 @@ START_TEST(test_measuring_is_for_a_search_and_weights)
                 "%s", d.text);
   ck_assert_msg(mafat_dry_run_report(&a, q, 0, &d) == MAFAT_OK, "%s", d.text);
   mafat_plan_report_close(&a);
-  /* of weights that are not there yet it is predicted */
+  /* plans for weights that do not exist yet are predicted */
   ck_assert_msg(mafat_dry_run_pack(&packed, q, "int8", &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(unlink(api_weights), 0);
   ck_assert_msg(mafat_dry_run_report(&a, packed, 0, &d) == MAFAT_OK, "%s", d.text);
@@ -392,7 +393,7 @@ START_TEST(test_a_dry_run_that_cannot_be_opened)
 }
 END_TEST
 
-/* All of it, however long: whoever gives it back gets the same plan. */
+/* The text of a plan is complete, however long, and read again it gives the same plan. */
 START_TEST(test_the_text_of_a_plan_is_whole)
 {
   enum { LAYERS = 700, ROOM = 1 << 16 };
@@ -425,7 +426,7 @@ START_TEST(test_the_text_of_a_plan_is_whole)
 }
 END_TEST
 
-/* Lists of constants and of outputs. */
+/* Missing lists of constants or outputs are refused. */
 START_TEST(test_lists_that_are_missing_are_refused)
 {
   static const char *const nothing[] = {NULL};
@@ -446,7 +447,7 @@ START_TEST(test_lists_that_are_missing_are_refused)
 }
 END_TEST
 
-/* Like the first of several pictures for a model. */
+/* If a picture that may fail cannot be opened, an ordinary picture is assumed. */
 START_TEST(test_a_picture_that_may_fail_is_an_ordinary_one)
 {
   struct mafat_model_options options = {.size = sizeof options};

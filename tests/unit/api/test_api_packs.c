@@ -1,5 +1,5 @@
-/* Covers api/packing/{calibrate, measure, narrowing, numbering, observe, pack, paths}.c: packed
- * files by the public header: their contents, what is reported, and what is left if one fails. */
+/* Covers api/packing/{calibrate, measure, narrowing, numbering, observe, pack, paths}.c: packing by
+ * the public header: contents of packed files, reported facts, and files left after a failure. */
 #include "include/mafat_file.h"
 #include "include/mafat_pack.h"
 #include "tests/support/api.h"
@@ -61,7 +61,7 @@ static int step(struct mafat_pack *pack, bool *done)
   return code;
 }
 
-/* To the last step but one: all is known, and the file is still to get its name. */
+/* Does all steps but the last: all facts are known, but the file does not have its name yet. */
 static struct mafat_pack_facts work(struct mafat_pack *pack)
 {
   struct mafat_pack_facts facts = {.size = sizeof facts};
@@ -100,8 +100,8 @@ START_TEST(test_a_packed_file_runs_as_its_model)
 }
 END_TEST
 
-/* Floats of Darknet's beside a packed file of floats are its network with other weights; of
- * narrower ones there is no room for them. */
+/* A Darknet file given with a packed file replaces its weights if these are floats; with narrower
+ * ones it is refused. */
 START_TEST(test_floats_beside_a_packed_file_need_its_floats)
 {
   static const char *const types[] = {"float32", "fp16", "int8", "int4", NULL};
@@ -126,8 +126,8 @@ START_TEST(test_floats_beside_a_packed_file_need_its_floats)
 }
 END_TEST
 
-/* Integers belong to the quantization in their file: a file made with other pictures is another
- * model's. */
+/* Integer weights belong to the quantization in their file. A file made with other pictures has
+ * another quantization, and is refused. */
 START_TEST(test_integers_are_not_those_of_another_file)
 {
   static const char *dark[] = {NULL};
@@ -143,7 +143,7 @@ START_TEST(test_integers_are_not_those_of_another_file)
   run(out, NULL, of_file);
   snprintf(other, sizeof other, "%s/other.packed", api_folder);
   ck_assert_int_eq(rename(out, other), 0);
-  pack_all(); /* the same once more: a copy */
+  pack_all(); /* packed again: an equal file */
   run(out, other, of_copy);
   ck_assert_mem_eq(of_file, of_copy, sizeof of_file);
   snprintf(picture, sizeof picture, "%s/dark.ppm", api_folder);
@@ -226,7 +226,7 @@ START_TEST(test_what_is_measured_is_reported_before_the_file_is_there)
   ck_assert_int_eq(mafat_pack_layer(pack, 2, &l), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_pack_layer(pack, -1, &l), MAFAT_EINVAL);
   mafat_pack_close(&pack);
-  options.keep_above = &nothing_lost; /* nothing may be lost: all become wider, pass by pass */
+  options.keep_above = &nothing_lost; /* no loss is allowed: all layers become wider */
   pack = open_pack();
   f = work(pack);
   ck_assert_int_eq(f.pass, 2);
@@ -249,7 +249,7 @@ START_TEST(test_the_best_integer_candidate_is_taken)
   options.n_calibrate = 1;
   struct mafat_pack *pack = open_pack();
   struct mafat_pack_facts f = work(pack);
-  ck_assert_int_eq(f.n_candidates, 2); /* no channels to be made alike */
+  ck_assert_int_eq(f.n_candidates, 2); /* no channels can be equalized */
   for (int i = 0; i < f.n_candidates; i++) {
     ck_assert_int_eq(mafat_pack_candidate(pack, i, &candidate), MAFAT_OK);
     ck_assert(candidate.error > 0 && !candidate.equalized);
@@ -288,7 +288,7 @@ START_TEST(test_a_file_that_is_there_stays)
 }
 END_TEST
 
-/* One that came meanwhile stays, too. */
+/* A file that another program creates during packing is not overwritten. */
 START_TEST(test_a_file_that_comes_meanwhile_stays)
 {
   begin(api_detector);
@@ -304,7 +304,8 @@ START_TEST(test_a_file_that_comes_meanwhile_stays)
 }
 END_TEST
 
-/* Who writes it has its lock; a link to somebody's file is none to be written. */
+/* Packing fails if another process has locked the part file, or if it is a link to another file;
+ * neither file is changed. */
 START_TEST(test_a_file_that_another_writes_is_not_touched)
 {
   struct stat st;
@@ -387,7 +388,7 @@ START_TEST(test_options_that_make_no_sense_are_refused)
 }
 END_TEST
 
-/* All of it, with activations: the same code and line each time, and no memory and no file left. */
+/* Packs until the end or an error; returns the code. */
 static int pack_or_fail(void)
 {
   struct mafat_pack *pack;
@@ -411,7 +412,7 @@ START_TEST(test_refused_memory_leaves_nothing)
     options.weights = "int8";
     options.measure = api_picture;
   }
-  ck_assert_int_eq(pack_or_fail(), MAFAT_OK); /* what is kept for good is there */
+  ck_assert_int_eq(pack_or_fail(), MAFAT_OK); /* the first call allocates what is never freed */
   unlink(out);
   failing_malloc_arm(-1);
   int code = pack_or_fail();

@@ -1,6 +1,5 @@
-/* Covers api/{model, inputs, picture, frames}.c, runner/engine/kinds/softmax.c: runs, as a
- * program sees them that has the public header alone: times, what failed, who watches, classes,
- * boxes. */
+/* Covers api/{model, inputs, picture, frames}.c, runner/engine/kinds/softmax.c: runs by the public
+ * header: frames, times, errors, callbacks for steps, classes and boxes. */
 #include "include/mafat_video.h"
 #include "tests/support/api.h"
 #include "tests/support/picture_writer.h"
@@ -23,7 +22,7 @@ static struct mafat_model *open_for_frames(const char *frames, const char *plan,
   struct mafat_model *m;
   struct mafat_diagnostic d;
   mafat_model_close(
-      &(struct mafat_model *){api_open_model(api_detector, NULL)}); /* its weights are there */
+      &(struct mafat_model *){api_open_model(api_detector, NULL)}); /* writes its weights */
   options.memory_bytes = API_MEMORY_BYTES;
   options.frames = frames;
   options.plan = plan;
@@ -34,7 +33,7 @@ static struct mafat_model *open_for_frames(const char *frames, const char *plan,
 }
 
 struct seen_rows {
-  int n, last; /* no more rows than that */
+  int n, last; /* rows seen; row at which the callback ends the rows */
   unsigned char rgb[FRAME_H][FRAME_W][3];
 };
 
@@ -43,7 +42,7 @@ static int see_row(void *context, unsigned char *rgb, int y, struct mafat_diagno
   struct seen_rows *seen = context;
   ck_assert_int_eq(y, seen->n++);
   memcpy(seen->rgb[y], rgb, sizeof seen->rgb[y]);
-  memset(rgb, 0, sizeof seen->rgb[y]); /* it may */
+  memset(rgb, 0, sizeof seen->rgb[y]); /* callbacks may change the row */
   if (y < seen->last) return MAFAT_OK;
   strcpy(d->text, "enough");
   return MAFAT_ELIMIT;
@@ -57,7 +56,8 @@ static int pass_row(void *context, unsigned char *rgb, int y, struct mafat_diagn
 }
 #endif
 
-/* From the top down, as often as they are asked for, and what was found stays. */
+/* Rows of a frame come from the top down, can be asked for several times, and leave the detections
+ * as they were. */
 START_TEST(test_rows_of_a_frame_are_its_pixels)
 {
   struct mafat_model *m = open_for_frames("6x4:rgb24", NULL, true);
@@ -81,8 +81,8 @@ START_TEST(test_rows_of_a_frame_are_its_pixels)
 }
 END_TEST
 
-/* A frame of any size, by a model that was opened for pictures: what one gives that was opened for
- * such frames. */
+/* A model opened for pictures gives, for a frame of any format, the same outputs as a model opened
+ * for these frames. */
 START_TEST(test_a_frame_needs_no_model_of_its_own)
 {
   static const char *const formats[] = {"6x4:rgb24", "6x4:yuv420p", "6x4:nv12", "6x4:yuyv"};
@@ -125,8 +125,8 @@ START_TEST(test_a_frame_needs_no_model_of_its_own)
 END_TEST
 
 #ifndef MAFAT_WITHOUT_JPEG
-/* A picture's decoder was large, and the arena gives pages back for one: not those of the frame
- * that waits in it, and no outputs for rows of a frame. */
+/* After a picture with a large decoder, the arena gives pages back before a decoder is opened.
+ * Pages of a frame stored in it stay, and so do outputs when rows of a frame are decoded. */
 START_TEST(test_pictures_before_leave_frames_and_outputs_alone)
 {
   enum { W = 64, H = 48, LAST = API_DETECTOR_LAYERS - 1 };
@@ -169,7 +169,7 @@ START_TEST(test_pictures_before_leave_frames_and_outputs_alone)
 END_TEST
 #endif
 
-/* In the room, as anywhere else in memory. */
+/* A picture in the model's frame room gives the same outputs as one elsewhere in memory. */
 START_TEST(test_any_picture_in_memory_may_lie_in_the_room)
 {
   enum { W = 256, H = 288, LAST = API_DETECTOR_LAYERS - 1 };
@@ -200,7 +200,8 @@ START_TEST(test_any_picture_in_memory_may_lie_in_the_room)
 }
 END_TEST
 
-/* The callback can end the rows. A frame of another length, or a model without frames, has none. */
+/* The callback can end the rows. A frame of another length and a model without frames are
+ * refused. */
 START_TEST(test_rows_of_a_frame_end_where_they_are_not_wanted)
 {
   struct mafat_model *m = open_for_frames("6x4:yuv420p", NULL, true),
@@ -269,8 +270,8 @@ START_TEST(test_what_failed_is_reported)
 }
 END_TEST
 
-/* 2^32 of them, which a plan of rows reads from a file: where sizes have 32 bits these are not 0,
- * nor anybody's array. */
+/* A model with 2^32 inputs opens with a plan of rows, which reads them from a file. With 32-bit
+ * sizes, their number is reported as SIZE_MAX, not 0, and no array of floats is accepted. */
 START_TEST(test_more_floats_than_can_be_addressed_are_nobodys)
 {
   enum { HALVES = 10, ROOM = 2048 };
@@ -299,7 +300,8 @@ START_TEST(test_more_floats_than_can_be_addressed_are_nobodys)
 }
 END_TEST
 
-/* No program shall take the boxes of one picture for another's. */
+/* After a failed run, outputs of the run before cannot be read: a program could take them for those
+ * of the new picture. */
 START_TEST(test_after_a_run_that_failed_there_is_nothing_to_read)
 {
   struct mafat_model *m = api_open_model(api_detector, NULL);
@@ -327,7 +329,8 @@ START_TEST(test_after_a_run_that_failed_there_is_nothing_to_read)
 }
 END_TEST
 
-/* Rows that no layer reads are decoded when all has been computed. */
+/* A picture that is damaged in rows that no layer reads is refused too: these rows are decoded at
+ * the end of the run. */
 START_TEST(test_a_picture_that_is_damaged_where_nothing_is_read_fails_too)
 {
   static const char every_fifth_row[] =
@@ -377,7 +380,7 @@ START_TEST(test_a_file_of_floats_is_as_good_as_floats)
   float row[API_OUT_W];
   int last = API_DETECTOR_LAYERS - 1;
   ck_assert_int_eq(mafat_model_read_row(m, last, 0, 0, row, NULL),
-                   MAFAT_EINVAL); /* nothing has run */
+                   MAFAT_EINVAL); /* before the first run */
   ck_assert_int_eq(mafat_model_run_floats(m, api_input, API_INPUTS, NULL), MAFAT_OK);
   ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, from_floats, NULL),
                    MAFAT_OK);
@@ -392,7 +395,7 @@ START_TEST(test_a_file_of_floats_is_as_good_as_floats)
     }
   ck_assert_int_eq(mafat_model_read_row(m, last, API_OUT_C, 0, row, NULL), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_model_read_row(m, last, 0, -1, row, NULL), MAFAT_EINVAL);
-  ck_assert_int_eq(mafat_model_read_row(m, 0, 0, 0, row, NULL), MAFAT_EINVAL); /* gone */
+  ck_assert_int_eq(mafat_model_read_row(m, 0, 0, 0, row, NULL), MAFAT_EINVAL); /* overwritten */
   mafat_model_close(&m);
 }
 END_TEST
@@ -401,7 +404,7 @@ struct seen {
   const struct mafat_model *model;
   int n, rows_of_input;
   double end_ms;
-  long long pixels[API_DETECTOR_LAYERS]; /* times channels */
+  long long pixels[API_DETECTOR_LAYERS]; /* elements computed of each layer */
 };
 
 static void see(void *context, const struct mafat_step_facts *s)
@@ -452,7 +455,7 @@ START_TEST(test_classes_come_likeliest_first)
   int n;
   float value;
   double sum = 0;
-  ck_assert_int_eq(mafat_model_classify(m, top, 8, &n, &d), MAFAT_EINVAL); /* nothing has run */
+  ck_assert_int_eq(mafat_model_classify(m, top, 8, &n, &d), MAFAT_EINVAL); /* before a run */
   ck_assert_int_eq(mafat_model_run_picture(m, api_picture, NULL), MAFAT_OK);
   ck_assert_int_eq(mafat_model_classify(m, top, 8, &n, &d), MAFAT_OK);
   ck_assert_int_eq(n, 6);
@@ -474,8 +477,8 @@ START_TEST(test_classes_come_likeliest_first)
 }
 END_TEST
 
-/* Boxes are collected in the arena: asking changes no output, and asking twice, or for a run more,
- * no answer. */
+/* Boxes are collected in the arena. Asking for them changes no output, and asking twice or after
+ * another run gives the same boxes. */
 START_TEST(test_asking_for_boxes_changes_nothing)
 {
   static float before[API_OUT_H * API_OUT_W * API_OUT_C], after[API_OUT_H * API_OUT_W * API_OUT_C];

@@ -35,11 +35,11 @@ struct subject {
   float input[INPUTS];
   float *alone, *output;
   size_t n_outputs;
-  int n_steps;        /* of a run */
-  int at;             /* step after which the run is canceled by itself; -1: by the other thread */
-  int waits_at;       /* step after which the run waits for the other thread; -1: it does not */
-  atomic_bool canceled; /* by the other thread */
-  atomic_int n_ran;   /* steps, of this run */
+  int n_steps;        /* number of steps of a run */
+  int at;             /* step after which the callback cancels the run; -1: never */
+  int waits_at;       /* step after which the run waits for the other thread; -1: never */
+  atomic_bool canceled; /* the other thread has canceled the run */
+  atomic_int n_ran;   /* steps that this run has done */
 };
 
 static void ran(void *context, const struct mafat_step_facts *step)
@@ -83,7 +83,7 @@ static void open_subject(struct subject *s, int kind)
   s->alone = malloc(port.n * sizeof *s->alone);
   s->output = malloc(port.n * sizeof *s->output);
   mafat_model_set_watch(s->model, ran, s);
-  mafat_model_cancel(s->model); /* between runs it does nothing */
+  mafat_model_cancel(s->model); /* no effect between runs */
   ck_assert_msg(run(s, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(read(s, s->alone), MAFAT_OK);
   s->n_steps = atomic_load(&s->n_ran);
@@ -98,7 +98,7 @@ static void close_subject(struct subject *s)
   free(s->output);
 }
 
-/* There is nothing to read of a run that was canceled. */
+/* Expects that no output can be read after a canceled run. */
 static void check_nothing(const struct subject *s)
 {
   struct mafat_run_facts f = {.size = sizeof f};
@@ -129,18 +129,18 @@ START_TEST(test_a_run_ends_after_the_step_in_which_it_is_canceled)
     check_nothing(&s);
     if (at % 16 == 0) check_whole_run(&s);
   }
-  s.at = s.n_steps - 1; /* all is computed by then */
+  s.at = s.n_steps - 1; /* after the last step it has no effect */
   ck_assert_int_eq(run(&s, &d), MAFAT_OK);
   check_whole_run(&s);
   close_subject(&s);
 }
 END_TEST
 
-/* The other thread: waits for some step of the run, and cancels it. */
+/* Argument of the other thread, which waits for a step of the run and cancels it. */
 struct canceler {
   struct subject *subject;
-  int at;       /* after so many steps */
-  int n_before; /* that had been run when it was canceled */
+  int at;       /* number of steps to wait for */
+  int n_before; /* number of steps done when it was canceled */
 };
 
 static void *cancel(void *argument)
@@ -153,8 +153,8 @@ static void *cancel(void *argument)
   return NULL;
 }
 
-/* Half of the runs wait for it at a random step, so that a busy machine does not let all of them
- * end before. */
+/* Another thread cancels runs after a random number of steps. Every second run waits for it,
+ * because on a busy machine all runs could end earlier. */
 START_TEST(test_another_thread_cancels_at_random_moments)
 {
   static struct subject s;
@@ -171,7 +171,7 @@ START_TEST(test_another_thread_cancels_at_random_moments)
     ck_assert_int_eq(pthread_create(&thread, NULL, cancel, &c), 0);
     int code = run(&s, &d);
     int n_ran = atomic_load(&s.n_ran);
-    atomic_store(&s.n_ran, s.n_steps); /* it may not have come to it */
+    atomic_store(&s.n_ran, s.n_steps); /* the run may have ended before c.at steps */
     pthread_join(thread, NULL);
     ck_assert_msg(code == MAFAT_ECANCELED || (code == MAFAT_OK && i % 2 == 0), "%d: %s", code,
                   d.text);

@@ -1,6 +1,6 @@
 /* Covers api/{model_files, model_paths}.c, base/{model_source, model_file}.c, formats/readers.c:
- * models from paths, descriptors and memory: the same bits of every format; what memory costs;
- * files that are cut short. */
+ * models of every format give the same bits from paths, descriptors and memory. Also tests the
+ * memory charged for files in memory, and files that are cut short. */
 #include "include/mafat_file.h"
 #include "include/mafat_pack.h"
 
@@ -155,7 +155,7 @@ static void clear(void)
   unlink(packed);
 }
 
-/* One file in one of the ways. */
+/* One file, given in one of the ways. */
 struct given {
   struct mafat_file file;
   char *data;
@@ -167,7 +167,7 @@ static struct given give(const char *at, enum way way)
   if (way == PATH) return g;
   int fd = open(at, O_RDONLY | O_CLOEXEC);
   ck_assert_int_ge(fd, 0);
-  off_t n = lseek(fd, 0, SEEK_END); /* where it is, is nobody's business */
+  off_t n = lseek(fd, 0, SEEK_END); /* the library must not depend on the position */
   if (way == DESCRIPTOR) {
     g.file.has_fd = true;
     g.file.fd = fd;
@@ -204,7 +204,7 @@ static int open_by(struct mafat_model **m, const struct given *model, const stru
                                 &diagnostic);
 }
 
-/* Twice; returns how many floats are put out. */
+/* Runs the model twice; returns the number of output floats. */
 static size_t run_model(struct mafat_model *m, float *out)
 {
   static float floats[MOST];
@@ -253,8 +253,7 @@ START_TEST(all_ways_give_the_same_bits)
 }
 END_TEST
 
-/* The file that holds the weights, and all of it as memory: touched, or pages that nobody has read.
- */
+/* Maps the file with the weights; its pages are touched, or not resident yet. */
 static struct mafat_file map_weights(bool touched)
 {
   struct mafat_file f = {.size = sizeof f};
@@ -268,7 +267,7 @@ static struct mafat_file map_weights(bool touched)
   return f;
 }
 
-/* The predicted charge; 0: it does not fit. */
+/* The predicted charge in bytes; 0: the model does not fit. */
 static size_t charge_of(const struct mafat_file *weights, size_t memory_bytes)
 {
   struct mafat_model_options o = plan_options("1x1:streamed/NoCut");
@@ -284,14 +283,14 @@ static size_t charge_of(const struct mafat_file *weights, size_t memory_bytes)
   return charge;
 }
 
-/* Pages that nobody has touched are counted before they are read. */
+/* Pages of a file in memory are counted in the charge before they are touched. */
 START_TEST(memory_is_counted_in_the_budget)
 {
   enum { SLACK = 512 << 10 };
   is_large = true;
   make(_i);
   struct mafat_file touched = map_weights(true), absent;
-  charge_of(&touched, 0); /* what the heap keeps is there from now on */
+  charge_of(&touched, 0); /* the first call allocates what the heap keeps */
   size_t resident = charge_of(&touched, 0);
   munmap((void *)(uintptr_t)touched.data, touched.bytes);
   absent = map_weights(false);
@@ -309,7 +308,7 @@ END_TEST
 
 /* ---- pipes ---- */
 
-/* The file in a pipe, which is closed behind it; small files fit. */
+/* Writes a small file to a pipe, closes the end for writing, and returns the other end. */
 static int pipe_of(const char *at)
 {
   int ends[2], fd = open(at, O_RDONLY | O_CLOEXEC);
@@ -323,7 +322,7 @@ static int pipe_of(const char *at)
   return ends[0];
 }
 
-/* Weights are read by offset, which a pipe does not have. */
+/* A network can be read from a pipe; weights cannot, because they are read by offset. */
 START_TEST(a_pipe_gives_a_network_and_no_weights)
 {
   static float by_path[MOST], by_pipe[MOST];
@@ -395,7 +394,7 @@ START_TEST(every_allocation_may_fail)
     int code = open_by(&m, &model, &weights, &o);
     mafat_model_close(&m);
     if (failing_malloc_disarm(&unfreed) <= i)
-      continue; /* what is remembered is not asked for again */
+      continue; /* cached results need fewer allocations */
     ck_assert_msg(code == MAFAT_ENOMEM && unfreed == 0, "allocation %ld of %ld: %s, %ld left", i, n,
                   mafat_error_name(code), unfreed);
   }

@@ -1,4 +1,4 @@
-/* Covers api/footprint.c: what is measured and looked up before a plan is chosen. */
+/* Covers api/footprint.c: memory needs that are measured before a plan is chosen. */
 #include "api/footprint.h"
 
 #include "runner/image/raw_input.h"
@@ -85,7 +85,7 @@ START_TEST(test_a_picture_that_cannot_be_opened)
 }
 END_TEST
 
-/* More layers, more records of them. */
+/* The records' bytes grow with the number of layers. */
 START_TEST(test_records_are_counted_by_layers)
 {
   static const char head[] = "[net]\nwidth=8\nheight=8\nchannels=3\n",

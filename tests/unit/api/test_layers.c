@@ -1,5 +1,5 @@
-/* Covers api/model.c: what can be asked of a model's layers: shapes; outputs that stay readable
- * after a run, and when there are none. */
+/* Covers api/model.c: shapes of a model's layers, and outputs that can be read after a run or are
+ * refused. */
 #include "include/mafat.h"
 
 #include "api/model.h"
@@ -107,39 +107,39 @@ END_TEST
 
 START_TEST(test_other_layers_are_refused_by_name)
 {
-  static float capacity[16 * 24 * 16];
+  static float values[16 * 24 * 16];
   struct test_model_files f = test_model_files(two_heads, 1);
   struct mafat_model_options options = default_options();
   struct mafat_model *m = open_model(&f, &options);
   struct mafat_diagnostic d;
   run(m);
-  ck_assert_int_eq(mafat_model_read_layer(m, 0, capacity, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_read_layer(m, 0, values, &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(
       strstr(d.text, "layer 0 [convolutional] cannot be read: it is not an output of the network"));
-  ck_assert_int_eq(mafat_model_read_layer(m, LAST + 1, capacity, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_read_layer(m, LAST + 1, values, &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(d.text, "expected a layer from 0 to 6, found 7"));
-  ck_assert_int_eq(mafat_model_read_layer(m, -1, capacity, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_read_layer(m, -1, values, &d), MAFAT_EINVAL);
   mafat_model_close(&m);
   test_model_files_close(&f);
 }
 END_TEST
 
-/* ---- when there is something to read ---- */
+/* ---- when outputs can be read ---- */
 
 static void check_nothing_to_read(const struct mafat_model *m)
 {
-  static float capacity[LAST_FLOATS];
+  static float values[LAST_FLOATS];
   struct mafat_detections *found;
   struct mafat_diagnostic d;
-  ck_assert_int_eq(mafat_model_read_layer(m, LAST, capacity, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_read_layer(m, LAST, values, &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(d.text, "no output to read"));
   ck_assert_int_eq(mafat_model_detect(m, .5f, .45f, &found, &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(d.text, "no output to read"));
   ck_assert_ptr_null(found);
-  capacity[0] = 1;
-  ck_assert_int_eq(mafat_model_read_output(m, NULL, capacity, LAST_FLOATS, &d), MAFAT_EINVAL);
+  values[0] = 1;
+  ck_assert_int_eq(mafat_model_read_output(m, NULL, values, LAST_FLOATS, &d), MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(d.text, "no output to read"));
-  ck_assert(capacity[0] == 1); /* nothing is written */
+  ck_assert(values[0] == 1); /* nothing is written */
 }
 
 START_TEST(test_before_the_first_run_there_is_no_output)
@@ -171,7 +171,7 @@ START_TEST(test_a_model_that_rests_holds_no_page_of_its_arena)
   mafat_model_rest(m);
   ck_assert_uint_eq(arena_pages(m), 0);
   check_nothing_to_read(m);
-  mafat_model_rest(m); /* twice is not once too often */
+  mafat_model_rest(m); /* resting twice is allowed */
   run(m);
   ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, second, NULL), MAFAT_OK);
   ck_assert_mem_eq(first, second, sizeof first);
@@ -186,7 +186,8 @@ END_TEST
   "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n[maxpool]\nsize=2\nstride=2\n"
 #define BODY_ONLY "[net]\nwidth=24\nheight=16\nchannels=3\n" BODY
 
-/* The last layer's output of a cfg under options, with weights from another cfg's file. */
+/* Output of the last layer of a cfg under these options, with weights from the file of another
+ * cfg. */
 static float *output_of(const char *cfg, const struct test_model_files *weights,
                         const struct mafat_model_options *options, size_t *n)
 {
@@ -257,7 +258,8 @@ START_TEST(test_a_size_that_no_input_has_is_refused)
 }
 END_TEST
 
-/* Two known layers and unknown ones after them; weights of a longer network. */
+/* The first two layers can run although later layers are unknown or invalid, also with weights of a
+ * longer network. */
 START_TEST(test_what_follows_the_first_layers_need_not_be_known)
 {
   static const char unknown[] = BODY_ONLY "[lstm]\noutput=3\n[convolutional]\nfilters=99\n";
@@ -338,7 +340,7 @@ END_TEST
 
 /* ---- inner layers that are asked for ---- */
 
-/* A dropout renames: what layer 0 puts out is the input itself. */
+/* A dropout only renames, so the output of layer 0 is the input. */
 static const char chain[] = "[net]\nwidth=24\nheight=16\nchannels=3\n[dropout]\n"
                             "[convolutional]\nfilters=40\nsize=3\npad=1\nactivation=leaky\n"
                             "[maxpool]\nsize=2\nstride=2\n"
@@ -381,7 +383,8 @@ START_TEST(test_layers_that_are_asked_for_can_be_read)
 }
 END_TEST
 
-/* By rows the wide map never exists; asked for, it does, and is counted. */
+/* In a plan by rows, the wide map is never in memory whole. If it is an output, it is, and the
+ * prediction counts it. */
 START_TEST(test_what_an_output_costs_is_predicted)
 {
   static const int wide = 1;
@@ -420,7 +423,7 @@ START_TEST(test_outputs_that_are_no_layers_are_refused)
   outputs[1] = -1;
   ck_assert_int_eq(mafat_model_open(&m, f.cfg, f.weights, &options, &d), MAFAT_EINVAL);
   outputs[1] = 2;
-  options.layers = 2; /* that are run */
+  options.layers = 2; /* only layers 0 and 1 run */
   ck_assert_int_eq(mafat_model_open(&m, f.cfg, f.weights, &options, &d), MAFAT_EINVAL);
   options.outputs = NULL;
   ck_assert_int_eq(mafat_model_open(&m, f.cfg, f.weights, &options, &d), MAFAT_EINVAL);
@@ -439,7 +442,7 @@ static void make_pixels(unsigned char *pixels, size_t bytes)
   for (size_t i = 0; i < bytes; i++) pixels[i] = (unsigned char)test_random(&rng);
 }
 
-/* A PPM or PGM of the first channels of each pixel. */
+/* Writes a PPM or PGM with the first `kept` channels of each pixel. */
 static void write_ppm(const char *path, const unsigned char *pixels, int channels, int kept)
 {
   FILE *file = fopen(path, "wb");
@@ -450,8 +453,8 @@ static void write_ppm(const char *path, const unsigned char *pixels, int channel
   fclose(file);
 }
 
-/* Pictures in colour or grey, for a network of colour or grey, letterboxed or stretched; whole
- * or row by row. */
+/* Pixels in memory give the same bits as a PPM of them: in colour or grey, for a network of colour
+ * or grey, letterboxed or stretched, whole or row by row. */
 START_TEST(test_pixels_give_the_bits_that_a_ppm_of_them_gives)
 {
   static const int kinds[] = {1, 3, 4};

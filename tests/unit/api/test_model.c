@@ -1,5 +1,5 @@
-/* Covers api/{model, unfit}.c: the public header, used as a program outside the project would:
- * opens a model, runs it on floats and on a picture, reads the answers. */
+/* Covers api/{model, unfit}.c: uses the public header as a program outside the project would: opens
+ * a model, runs it on floats and on a picture, and reads the results. */
 #include "include/mafat_plan.h"
 
 #include "tests/support/picture_writer.h"
@@ -161,7 +161,8 @@ START_TEST(test_wrong_arguments_are_explained)
 END_TEST
 
 #ifndef MAFAT_WITHOUT_JPEG
-/* 0 where it says nothing: AddressSanitizer keeps freed memory for a while. */
+/* Resident bytes of this process; 0 under AddressSanitizer, which keeps freed memory for a
+ * while. */
 static size_t resident_bytes(void)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -175,8 +176,9 @@ static size_t resident_bytes(void)
   return kilobytes * 1024;
 }
 
-/* The arena is full when the second picture comes: a large decoder must not be
- * added to it. The arena here has 25 MB, the coefficients of each picture 12. */
+/* All pages of the arena are resident when the second picture is read, and the memory of its large
+ * decoder must not add to them. Here the arena has 25 MB, and the coefficients of each picture
+ * 12. */
 START_TEST(test_the_second_large_picture_costs_no_more_than_the_first)
 {
   static const char wide_cfg[] = "[net]\nwidth=512\nheight=512\nchannels=3\n"
@@ -184,7 +186,7 @@ START_TEST(test_the_second_large_picture_costs_no_more_than_the_first)
   static const int header[5] = {0, 2, 0, 0, 0};
   static const float weights[24 + 24 * 3];
   struct jpeg_style progressive = {.colours = JPEG_YCC, .progressive = true};
-  mallopt(M_MMAP_THRESHOLD, 128 << 10); /* as run_inference has it */
+  mallopt(M_MMAP_THRESHOLD, 128 << 10); /* as in run_inference */
   write_file(cfg_path, wide_cfg, strlen(wide_cfg), "", 0);
   write_file(weights_path, header, sizeof header, weights, sizeof weights);
   picture_write_jpeg(picture_path, 1600, 1200, &progressive);

@@ -1,5 +1,5 @@
-/* Covers api/plan_timer.c: how long plans take, by a clock that says what the test wants; what
- * they are timed in. */
+/* Covers api/plan_timer.c: times of plans by a clock that the test controls, and the memory that
+ * timing needs. */
 #include "base/model_source.h"
 #include "api/plan_timer.h"
 
@@ -19,8 +19,8 @@ Suite *plan_timer_suite(void);
   "relu\n" \
   "[convolutional]\nfilters=4\nsize=1\nactivation=linear\n"
 
-/* ---- a clock: each run takes what is next in the list, from then on the last of it, and its input
- * as much again ---- */
+/* ---- a clock: each run takes the next time of a list (at its end the last one), and reading its
+ * input takes as long again ---- */
 
 static const double *takes;
 static int n_takes, n_asked;
@@ -41,7 +41,7 @@ static double now_ms(void)
 static double input_ms(const struct mafat_executor *e)
 {
   (void)e;
-  return takes_in(n_asked / 2 - 1); /* of the run that has ended */
+  return takes_in(n_asked / 2 - 1); /* the last run's */
 }
 
 static void set_clock(const double *list, int n)
@@ -90,7 +90,7 @@ static void finish(struct timed *t)
   test_model_files_close(&t->files);
 }
 
-/* Opens one, and times the plan once. */
+/* Opens a timer and times the plan once. */
 static int time_once(const struct timed *t, double *ms, size_t *most_bytes,
                      struct mafat_diagnostic *d)
 {
@@ -98,7 +98,7 @@ static int time_once(const struct timed *t, double *ms, size_t *most_bytes,
   int code = mafat_plan_timer_open(&timer, &t->options, d);
   if (code)
     return timer ? MAFAT_OK
-                 : code; /* which no caller expects; no assertion, which would allocate */
+                 : code; /* an unexpected code; assertions would allocate */
   struct mafat_search_timer by = mafat_plan_timer_for_search(timer);
   code = by.time(by.context, t->plan, t->layout, ms, d);
   *most_bytes = mafat_plan_timer_most_bytes(timer);
@@ -108,17 +108,17 @@ static int time_once(const struct timed *t, double *ms, size_t *most_bytes,
 
 static const struct {
   double takes[4];
-  int runs; /* that are made */
+  int runs; /* expected number of runs */
   double least;
 } clocks[] = {
-    {{90, 70, 50, 80}, 4, 50}, /* the first is no measure, one may be enough */
+    {{90, 70, 50, 80}, 4, 50}, /* the first run does not count */
     {{90, 10, 10, 10}, 4, 10},
-    {{1.6, .5, .5, .5}, 4, .5}, /* 3 ms are over with the fourth */
+    {{1.6, .5, .5, .5}, 4, .5}, /* the fourth run ends after 3 ms */
     {{.26, .26, .26, .26}, 12, .26},
     {{.001, .001, .001, .001}, 64, .001},
 };
 
-/* Without the time of reading the input. */
+/* The time of a plan is the least of several runs, without the time of reading the input. */
 START_TEST(the_least_of_several_runs_counts)
 {
   struct timed t = prepare();
@@ -134,7 +134,7 @@ START_TEST(the_least_of_several_runs_counts)
 }
 END_TEST
 
-/* Arena and weights, to the byte what a run of the plan is predicted to need. */
+/* Timing a plan needs exactly the bytes of arena and weights that are predicted for a run. */
 START_TEST(what_it_takes_is_what_is_predicted)
 {
   struct timed t = prepare();
@@ -155,7 +155,7 @@ START_TEST(what_it_takes_is_what_is_predicted)
 }
 END_TEST
 
-/* Before a byte of the weights is read. */
+/* A budget that is too small is reported before any weights are read. */
 START_TEST(a_budget_may_have_no_room_for_it)
 {
   struct timed t = prepare();
@@ -181,7 +181,7 @@ START_TEST(a_budget_may_have_no_room_for_it)
 }
 END_TEST
 
-/* One after the other, and mappings: the same code each time, words, and nothing is left. */
+/* Each allocation and each mapping fails in turn: the error is reported, and nothing leaks. */
 START_TEST(refused_memory_is_reported)
 {
   struct timed t = prepare();
@@ -192,7 +192,7 @@ START_TEST(refused_memory_is_reported)
   t.options.weights = t.weights;
   t.options.now_ms = NULL;
   t.options.input_ms = NULL;
-  ck_assert_int_eq(time_once(&t, &ms, &bytes, &d), MAFAT_OK); /* what is kept for good is there */
+  ck_assert_int_eq(time_once(&t, &ms, &bytes, &d), MAFAT_OK); /* allocates what is never freed */
   failing_malloc_arm(-1);
   failing_mmap_arm(-1);
   int whole = time_once(&t, &ms, &bytes, &d);

@@ -1,6 +1,6 @@
 /* Covers api/{ports, inputs}.c, network/{port, view}.c, formats/npy/npy.c, runner/image/npy.c:
- * inputs and outputs by name: several, of any rank, as floats and as files, under any plan; the
- * order of their dimensions; files of NumPy. */
+ * several inputs and outputs by name, of any rank, as floats and as files, under any plan; the
+ * order of their dimensions; NumPy files. */
 #include "include/mafat.h"
 #include "network/port.h"
 #include "runner/image/npy.h"
@@ -19,7 +19,7 @@ static struct mafat_diagnostic diagnostic;
 
 /* ---- the order of a file ---- */
 
-/* Every element by the order's own steps is where the view has it. */
+/* Checks that the order's steps lead to each element's position in the view. */
 static void check_order(int n_dims, const long long *dims, const int *axes, int planes, int rows)
 {
   struct mafat_view view;
@@ -57,14 +57,14 @@ START_TEST(files_are_read_plane_by_plane_or_row_by_row)
   check_order(1, (const long long[]){50}, (const int[]){C}, 1, 1);
   check_order(0, NULL, NULL, 1, 1);
   check_order(4, (const long long[]){2, 3, 5, 7}, (const int[]){H, C, H, W}, 1,
-              1); /* rows of both lie apart */
+              1); /* rows of both parts are not adjacent */
   check_order(3, (const long long[]){3, 7, 5}, (const int[]){C, W, H}, 1, 1);
   check_order(4, (const long long[]){3, 2, 5, 4}, (const int[]){W, C, W, H}, 1, 1);
   check_order(4, (const long long[]){2, 3, 4, 5}, (const int[]){H, H, W, C}, 1, 6);
 }
 END_TEST
 
-/* ---- what NumPy writes ---- */
+/* ---- writing NumPy files ---- */
 
 enum { HEADER_ROOM = 256 };
 
@@ -105,7 +105,8 @@ static void write_file(char *path, const void *bytes, size_t n)
   close(fd);
 }
 
-/* rows: relu(a), transposed; flat: relu(b), all of it in one dimension. */
+/* Writes a model whose output "rows" is relu(a), transposed, and whose output "flat" is relu(b) in
+ * one dimension. */
 static void write_model(char *path)
 {
   const int64_t a[] = {1, C, H, W}, b[] = {5, 7}, flat[] = {N_B}, shape[] = {N_B};
@@ -184,7 +185,7 @@ START_TEST(floats_by_name_under_any_plan)
     check_outputs(&k);
     for (int j = 0; j < N_A; j++) k.a[j] = -k.a[j];
   }
-  /* The first one as an argument, the others as they were set. */
+  /* The first input is an argument, the others stay as they were set. */
   ck_assert_int_eq(mafat_model_run_floats(k.model, k.a, N_A, NULL), MAFAT_OK);
   check_outputs(&k);
   close_case(&k);
@@ -206,7 +207,7 @@ START_TEST(files_by_name_under_any_plan)
   check_outputs(&k);
   ck_assert_msg(mafat_model_run_raw(k.model, a, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
   check_outputs(&k);
-  /* One of the other's length, or dimensions. */
+  /* A file with another input's length or dimensions is refused. */
   ck_assert_int_eq(mafat_model_set_input_file(k.model, "b", a, NULL), MAFAT_OK);
   ck_assert_int_eq(mafat_model_run_inputs(k.model, &diagnostic), MAFAT_EFORMAT);
   ck_assert_ptr_nonnull(strstr(diagnostic.text, "5 x 7 floats"));
@@ -237,7 +238,7 @@ START_TEST(names_shapes_and_mistakes)
   ck_assert_int_eq(mafat_model_set_input(k.model, NULL, k.a, N_A, &diagnostic), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_model_set_input(k.model, "a", k.a, N_B, &diagnostic), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_model_read_output(k.model, "rows", k.a, N_A, &diagnostic),
-                   MAFAT_EINVAL); /* no run */
+                   MAFAT_EINVAL); /* before a run */
   ck_assert_int_eq(mafat_model_read_output(k.model, "rows", k.a, 3, &diagnostic), MAFAT_EINVAL);
   close_case(&k);
 }

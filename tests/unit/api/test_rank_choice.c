@@ -1,5 +1,5 @@
-/* Covers api/rank_choice.c, predictor/cost/rank_latency.c, search/ranks/rank_specs.c: which plan
- * several ranks run, where each has a budget of its own. */
+/* Covers api/rank_choice.c, predictor/cost/rank_latency.c, search/ranks/rank_specs.c: the choice of
+ * a plan for several ranks, each with its own budget. */
 #include "predictor/cost/latency.h"
 #include "predictor/planning/planning.h"
 #include "api/rank_choice.h"
@@ -15,14 +15,14 @@
 
 Suite *rank_choice_suite(void);
 
-/* Four convolutions of one map: 64, 192, 384, 192, 192 channels; 3.1 MB of weights. */
+/* Four convolutions on maps with 64, 192, 384, 192 and 192 channels; 3.1 MB of weights. */
 static const char chain[] = "[net]\nwidth=6\nheight=4\nchannels=64\n"
                             "[convolutional]\nfilters=192\nsize=1\nactivation=leaky\n"
                             "[convolutional]\nfilters=384\nsize=3\npad=1\nactivation=leaky\n"
                             "[convolutional]\nfilters=192\nsize=1\nactivation=leaky\n"
                             "[convolutional]\nfilters=192\nsize=1\nactivation=linear\n";
 
-/* A request, and all that it points to. */
+/* A request with everything that it points to. */
 struct request {
   struct mafat_network *network;
   struct mafat_plan_options options;
@@ -76,8 +76,8 @@ static int choose(struct mafat_rank_choice *c, const char *search, int n_ranks,
 
 enum { KB = 1 << 10 };
 
-/* Shares are equal where these fit, and such that they fit where they do not, kept before streamed.
- */
+/* Ranks get equal shares if these fit their budgets, else shares that fit; weights are kept if
+ * possible, else streamed. */
 START_TEST(shares_by_budgets)
 {
   static const struct {
@@ -104,7 +104,7 @@ START_TEST(shares_by_budgets)
 }
 END_TEST
 
-/* Whole layers, too: the one with most weights goes to the rank that has room for it. */
+/* If ranks get whole layers, the one with most weights goes to the rank that has memory for it. */
 START_TEST(layers_by_budgets)
 {
   struct mafat_rank_choice c;
@@ -120,8 +120,8 @@ START_TEST(layers_by_budgets)
 }
 END_TEST
 
-/* No slower than DeeperThings' plan, no more sent, and no more memory where there is no bound, on
- * any number of ranks. */
+/* On any number of ranks, the search "best" finds a plan that is no slower than DeeperThings',
+ * sends no more and, without budgets, needs no more memory. */
 START_TEST(best_is_never_worse)
 {
   static const int numbers[] = {1, 2, 3, 4, 5, 6, 12, 16};
@@ -146,7 +146,8 @@ START_TEST(best_is_never_worse)
 }
 END_TEST
 
-/* Without time, DeeperThings' plan; with enough, the one that an unbounded search finds. */
+/* The search "best" gives DeeperThings' plan if it has no time, and the plan of an unbounded search
+ * if it has enough. */
 START_TEST(best_keeps_to_its_time)
 {
   const size_t capacity[] = {8192 * KB, 8192 * KB};
@@ -166,8 +167,8 @@ START_TEST(best_keeps_to_its_time)
 }
 END_TEST
 
-/* Within budgets that DeeperThings' equal shares exceed: whole layers on one of two ranks, nothing
- * shared out. */
+/* If equal shares exceed the budgets, the search "best" keeps to them: here by whole layers on one
+ * of two ranks. */
 START_TEST(best_keeps_to_budgets)
 {
   static const size_t budgets[][3] = {{1200 * KB, 1200 * KB, 1200 * KB},
@@ -183,7 +184,7 @@ START_TEST(best_keeps_to_budgets)
 }
 END_TEST
 
-/* If each rank has capacity for all weights, the plan is by rows: ranks exchange only the
+/* If each rank has memory for all weights, the plan is by rows: ranks exchange only the
  * borders. */
 START_TEST(best_is_by_rows_where_there_is_room)
 {
@@ -199,7 +200,7 @@ START_TEST(best_is_by_rows_where_there_is_room)
 }
 END_TEST
 
-/* Four ranks with capacity for all weights have a quarter of the maps each: two crossing cuts
+/* Four ranks with memory for all weights have a quarter of the maps each: two crossing cuts
  * have shorter borders than three. */
 START_TEST(best_is_a_grid_where_less_crosses)
 {
@@ -254,9 +255,9 @@ START_TEST(a_rank_without_room_is_named)
 }
 END_TEST
 
-/* A rank that is three times as fast computes more than the others, of all together no more, and
- * all are done sooner than by equal shares at these speeds; where all are equally fast, the plan is
- * that of equal shares. */
+/* A rank that is three times as fast computes more than the others. The total work does not grow,
+ * and the plan is faster than equal shares at these speeds. If all ranks are equally fast, the plan
+ * has equal shares. */
 START_TEST(shares_by_speeds)
 {
   static const char *const searches[] = {"deeperthings", "fdto", "best"};
@@ -273,7 +274,7 @@ START_TEST(shares_by_speeds)
   speeds[fast] = 3;
   int code = choose_at(&c, search, 3, NULL, speeds, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  for (int i = 0; i < 3; i++) /* milliseconds at this rank's speed: work is speed times time */
+  for (int i = 0; i < 3; i++) /* compute_ms is at the rank's own speed: work = speed * time */
     if (i != fast)
       ck_assert_msg(speeds[fast] * c.costs[fast].compute_ms > 1.5 * c.costs[i].compute_ms,
                     "rank %d of %s", i, c.text);
@@ -284,8 +285,8 @@ START_TEST(shares_by_speeds)
 }
 END_TEST
 
-/* Two layers, which rank 0 has room for, and a rank that had nothing to do needs nearly nothing: it
- * is not given all of them for ever. */
+/* The search ends. Rank 0 has memory for both layers, and an idle rank needs nearly none; the
+ * search must not move all layers to an idle rank again and again. */
 START_TEST(idle_ranks_do_not_get_all)
 {
   static const char two[] =
@@ -310,8 +311,8 @@ START_TEST(idle_ranks_do_not_get_all)
 }
 END_TEST
 
-/* Each allocation of a search fails in turn: the failure is reported, and nothing is left.
- * Caches may fail silently. */
+/* Each allocation of a search fails in turn: the failure is reported and nothing leaks. Allocations
+ * of caches may fail silently. */
 START_TEST(a_search_that_is_refused_memory_leaves_nothing)
 {
   static const char *const searches[] = {"deeperthings", "fdto", "layers", "best"};
@@ -338,8 +339,8 @@ START_TEST(a_search_that_is_refused_memory_leaves_nothing)
 }
 END_TEST
 
-/* Maps of one row, none of which can be cut along rows: neither each pair of them is tried as a
- * run, nor is that asked of each mix. */
+/* A search is fast for maps of one row, which cannot be cut along rows: it does not try all pairs
+ * of layers as a run of rows. */
 START_TEST(rows_are_not_tried_in_vain)
 {
   enum { LAYERS = 80 };

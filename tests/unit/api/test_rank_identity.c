@@ -1,5 +1,5 @@
-/* Covers api/rank_identity.c: what ranks have to have in common: version, class of processor,
- * files, and the plan. */
+/* Covers api/rank_identity.c: facts that all ranks must share: version, class of processor, files,
+ * and plan. */
 #include "predictor/plan/plan.h"
 #include "api/rank_identity.h"
 #include "tests/support/support.h"
@@ -52,8 +52,8 @@ static uint64_t checksum_at(const char *path)
   return sum;
 }
 
-/* A file that cannot be read is reported by the caller that opens it, and so is a level that no
- * rank has. */
+/* Unknown facts (a file that cannot be read, an unknown kernel level) count as equal; the caller
+ * that opens the file or chooses the level reports the error. */
 START_TEST(what_is_not_known_does_not_differ)
 {
   struct mafat_rank_identity list[2] = {like("a"), like("b")};
@@ -74,7 +74,8 @@ static uint64_t checksum_of(const char *path, size_t bytes, size_t changed)
   return checksum_at(path);
 }
 
-/* A small file counts as a whole; of a large one the length, its ends, and places in between. */
+/* The checksum covers all of a small file; of a large one its length, both ends, and some parts in
+ * between. */
 START_TEST(checksums_of_files)
 {
   char path[] = "/tmp/mafat-identity-XXXXXX";
@@ -90,7 +91,8 @@ START_TEST(checksums_of_files)
 }
 END_TEST
 
-/* Its text, and the algorithms that a budget or the number of threads have decided. */
+/* The checksum covers the plan's text, and the algorithms that a budget or the number of threads
+ * decided. */
 START_TEST(checksum_of_a_plan)
 {
   struct mafat_network *n = test_network(

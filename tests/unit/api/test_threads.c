@@ -1,5 +1,5 @@
-/* Covers api/model.c: separate models in separate threads, all of them opening, running and
- * closing at the same time: the same bits as alone. */
+/* Covers api/model.c: models in separate threads, which open, run and close at the same time, give
+ * the same bits as alone. */
 #include "include/mafat_plan.h"
 
 #include "tests/support/support.h"
@@ -18,7 +18,8 @@ Suite *threads_suite(void);
 
 enum { THREADS = 4, CYCLES = 4, RUNS = 2 };
 
-/* Rows and whole maps, weights kept and read in every run, one worker and two. */
+/* Models by rows and by whole maps, with kept weights and with streamed ones, with one worker and
+ * with two. */
 static const struct {
   const char *cfg, *plan;
   int threads;
@@ -52,15 +53,15 @@ struct subject {
   float *input, *alone, *output;
   size_t n_inputs, n_outputs;
   pthread_barrier_t *start;
-  struct mafat_model *model; /* that is there all the time */
+  struct mafat_model *model; /* stays open during the test */
   int good, refused;
-  struct mafat_diagnostic d; /* of what should not have happened; "": nothing */
+  struct mafat_diagnostic d; /* an unexpected error; "": none */
 };
 
 static struct mafat_model *open_model(struct subject *s)
 {
   struct mafat_model *m;
-  struct mafat_diagnostic d; /* after a success it may hold anything */
+  struct mafat_diagnostic d; /* undefined after a success */
   if (mafat_model_open(&m, s->files.cfg, s->files.weights, &s->options, &d) != MAFAT_OK) s->d = d;
   return m;
 }
@@ -79,7 +80,7 @@ static void open_subject(struct subject *s, int kind)
   s->options.floats_only = true;
   s->options.plan = kinds[kind].plan;
   s->options.threads = kinds[kind].threads;
-  s->options.algorithm = "direct"; /* a search may choose otherwise another time */
+  s->options.algorithm = "direct"; /* searches may choose differently each time */
   struct mafat_model *m = open_model(s);
   ck_assert_msg(m != NULL, "%s", s->d.text);
   mafat_model_input_shape(m, &h, &w, &c);
@@ -105,7 +106,7 @@ static void close_subject(struct subject *s)
   free(s->output);
 }
 
-/* Runs and reads; what was refused, because another ran or has run, is counted. */
+/* Runs and reads outputs; counts refusals because another model is running or has run. */
 static void run_once(struct subject *s, struct mafat_model *m)
 {
   struct mafat_diagnostic d;
@@ -131,7 +132,7 @@ static void *open_run_close(void *argument)
   return NULL;
 }
 
-/* A picture, for which room may be made in the arena. */
+/* Runs a picture, for whose decoder the arena may give pages back. */
 static void run_a_picture(struct subject *s)
 {
   static const unsigned char pixels[64 * 64 * 3];
@@ -181,7 +182,7 @@ START_TEST(test_separate_models_in_separate_threads_have_the_bits_that_they_have
 }
 END_TEST
 
-/* May this process lock memory? */
+/* True if this process may lock memory. */
 static bool may_lock(void)
 {
   struct subject s;
@@ -194,8 +195,8 @@ static bool may_lock(void)
   return may;
 }
 
-/* The second thread is refused and computes nothing; otherwise its results are right. With and
- * without locked memory. */
+/* If two threads use one arena, the second one is refused and computes nothing, or its results are
+ * right; with and without locked memory. */
 START_TEST(test_two_threads_that_want_one_arena_get_bits_or_a_refusal)
 {
   struct subject subjects[2];
@@ -227,7 +228,7 @@ END_TEST
 static int live_in_a_child(struct subject *s)
 {
   struct mafat_diagnostic d = {""};
-  alarm(20); /* for threads that are not there */
+  alarm(20); /* ends a wait for threads, which fork does not copy */
   int code = mafat_model_run_floats(s->model, s->input, s->n_inputs, &d);
   if (code == MAFAT_OK)
     code = mafat_model_read_layer(s->model, mafat_model_n_layers(s->model) - 1, s->output, NULL);
@@ -258,7 +259,7 @@ START_TEST(test_a_child_runs_what_needs_no_threads_and_closes_all)
 }
 END_TEST
 
-/* Signals are the program's: its handlers may need more stack than workers have. */
+/* Workers block signals, because handlers of the program may need more stack than workers have. */
 START_TEST(test_workers_take_no_signals)
 {
   struct subject s;
@@ -282,7 +283,7 @@ START_TEST(test_workers_take_no_signals)
   }
   closedir(tasks);
   ck_assert_int_ge(threads, 1);
-  ck_assert_int_ge(blocked, 1); /* a sanitizer has threads, too */
+  ck_assert_int_ge(blocked, 1); /* not all: a sanitizer has threads too */
   sigset_t own;
   ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, NULL, &own), 0);
   ck_assert_int_eq(sigismember(&own, SIGINT), 0);
