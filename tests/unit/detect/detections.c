@@ -8,14 +8,14 @@
 struct mafat_detect_input test_detect_input(const struct mafat_network *n, int picture_w,
                                             int picture_h)
 {
-  static char capacity[8 << 20];
+  static char memory[8 << 20];
   const struct mafat_shape shape = mafat_network_picture_shape(n);
   enum mafat_fit fit = n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH;
   struct mafat_detect_input in;
   mafat_detect_defaults(&in);
-  in.capacity = capacity;
+  in.capacity = memory;
   in.most_boxes = mafat_boxes_most(n, n->n_layers, 1000000);
-  ck_assert_uint_le(mafat_boxes_room_bytes(in.most_boxes), sizeof capacity);
+  ck_assert_uint_le(mafat_boxes_room_bytes(in.most_boxes), sizeof memory);
   in.placement = mafat_placement_make(fit, picture_w, picture_h, shape.w, shape.h);
   in.n_layers = n->n_layers;
   return in;

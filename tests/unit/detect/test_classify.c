@@ -1,5 +1,5 @@
-/* Covers runner/detect/detect.c: classes: which layer's output they are, and the likeliest of
- * them. */
+/* Covers runner/detect/detect.c: finds the layer whose output is the classes, and lists the
+ * likeliest classes. */
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -27,12 +27,12 @@ START_TEST(test_classifier_is_recognised)
   cells_add_layer(MAFAT_CONVOLUTIONAL, 1, 1, 8);
   ck_assert_int_eq(mafat_classify_layer(&cells_network, 4), -1);
   cells_start(64, 64, true);
-  cells_add_layer(MAFAT_COST, 1, 1, 8); /* nothing but names */
+  cells_add_layer(MAFAT_COST, 1, 1, 8); /* [cost] only renames a tensor; no layer gives classes */
   ck_assert_int_eq(mafat_classify_layer(&cells_network, 1), -1);
 }
 END_TEST
 
-/* A route may name any layer: the [softmax] above it may be dead, without a tensor. */
+/* A [softmax] that no layer reads has no tensor, so it gives no classes. */
 START_TEST(test_a_softmax_that_nobody_reads_classifies_nothing)
 {
   struct mafat_network *n = test_network("[net]\nwidth=4\nheight=4\nchannels=3\n"

@@ -1,6 +1,6 @@
 /* Covers runner/detect/{detect, best_boxes}.c, runner/engine/kinds/{detection, boxes_decode}.c:
- * boxes of Darknet's heads, computed by hand; which are reported; and invalid values and
- * arguments. */
+ * compares boxes of Darknet's heads with ones computed by hand, and tests thresholds, invalid
+ * numbers and invalid arguments. */
 #include <check.h>
 #include <float.h>
 #include <math.h>
@@ -14,8 +14,8 @@ Suite *detect_suite(void);
 /* Cell (1, 2) of 4 x 4 in a 64 x 64 input, anchor 1 (4 x 1.5). */
 static const struct cell middle = {0, 1, 1, 2};
 
-/* [detection] of 2 x 2 cells, 2 boxes, 3 classes: 12 probabilities, 8 confidences, 32 numbers of
- * boxes. Cell (1, 0), box 1. */
+/* Fills box 1 of cell (1, 0) of a [detection] layer with 2 x 2 cells, 2 boxes and 3 classes: its
+ * tensor has 12 probabilities, 8 confidences and 32 numbers of boxes. */
 static void fill_flat(void)
 {
   int cell = 2, box = 1, number = cell * 2 + box;
@@ -73,7 +73,7 @@ START_TEST(test_region_background)
 {
   cells_start(64, 64, false);
   cells_add(MAFAT_REGION, 4, 4, 2, 3)->head.background = true;
-  /* With a background class the fifth number is no objectness. */
+  /* With a background class, the fifth number is not an objectness. */
   cells_set(middle, (float[]){.5f, .25f, logf(.5f), 0, -3, .1f, .1f, .8f});
   detect_one(200, 100, 2, .8, 75, 12.5, 100, 37.5);
 }
@@ -102,8 +102,8 @@ START_TEST(test_yolo_letterboxed)
 }
 END_TEST
 
-/* 640 x 480 in 64 x 32, whatever the cfg has: at the left and top 42 wide; cropped 48 high, 8 rows
- * of it above the input. */
+/* The placement given decides, whatever the cfg's letterbox is. A picture of 640 x 480 in 64 x 32
+ * is 42 wide at the left and top; cropped, it is 48 high with 8 rows above the input. */
 START_TEST(test_other_placements)
 {
   static const struct {
@@ -147,8 +147,8 @@ START_TEST(test_gaussian_yolo)
   cells_add(MAFAT_GAUSSIAN_YOLO, 2, 4, 2, 2)->head.point = (enum mafat_point)_i;
   cells_set((struct cell){0, 0, 1, 3},
             (float[]){.25f, .1f, .5f, .2f, logf(4), .3f, logf(2), .4f, .8f, .1f, .75f});
-  /* Anchor 0 is 2 x 3 pixels of the 64 x 32 input; a box less sure by the mean of its sigmas, a
-   * quarter. */
+  /* Anchor 0 is 2 x 3 pixels of the 64 x 32 input. The mean of the box's sigmas, a quarter, lowers
+   * its confidence. */
   double w = 2. * 4 / 64 * 640, h = 3. * 2 / 32 * 480, x = 3.25 / 4 * 640, y = 1.5 / 2 * 480;
   double left = _i == MAFAT_POINT_CENTER ? .5 : _i == MAFAT_POINT_LEFT_TOP ? 0 : 1;
   struct mafat_detect_input in = cells_input(640, 480);
@@ -192,7 +192,7 @@ START_TEST(test_sizes_below_zero)
 }
 END_TEST
 
-/* A picture so flat that no pixel of it reaches the input. */
+/* Boxes are finite for a picture so flat that its placement has no rows. */
 START_TEST(test_vanishing_picture)
 {
   cells_start(64, 64, true);
@@ -229,7 +229,7 @@ START_TEST(test_thresholds_are_exclusive)
 }
 END_TEST
 
-/* [detection] has no threshold for the objectness alone; the others have. */
+/* All heads but [detection] also compare the objectness alone with the threshold. */
 START_TEST(test_threshold_of_objectness)
 {
   cells_start(64, 64, false);
@@ -272,7 +272,7 @@ START_TEST(test_layers_not_run)
 }
 END_TEST
 
-/* ---- Numbers that are none. ---- */
+/* ---- NaN and infinite numbers. ---- */
 
 static const float strange[] = {NAN, -NAN, INFINITY, -INFINITY, FLT_MAX, -FLT_MAX, 1e30f, 0};
 

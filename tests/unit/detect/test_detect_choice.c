@@ -1,5 +1,6 @@
-/* Covers runner/detect/{best_boxes, suppress}.c: which detections stay: suppression, against the
- * definition; in which order; and how many where there is no room for all. */
+/* Covers runner/detect/{best_boxes, suppress}.c: compares suppression with its definition, and
+ * tests the order of detections and the choice of the best when there is not enough memory for
+ * all. */
 #include <check.h>
 #include <math.h>
 #include <stdint.h>
@@ -18,7 +19,7 @@ static float random_share(void)
   return (float)(random_state >> 8) / 16777216.f;
 }
 
-/* Few distinct values when coarse, so that there are ties everywhere. */
+/* Fills a layer with random numbers; if coarse, of few distinct values, so that many boxes tie. */
 static void fill_randomly(int layer, bool coarse)
 {
   struct mafat_shape out = cells_layers[layer].out;
@@ -43,8 +44,8 @@ static double naive_iou(const struct mafat_detection *a, const struct mafat_dete
   return both / ((double)a->w * (double)a->h + (double)b->w * (double)b->h - both);
 }
 
-/* Distance of the centres relative to the diagonal around both boxes: squares, to a power. In
- * shares of the picture. */
+/* Squared distance of the centres divided by the squared diagonal around both boxes, to a power.
+ * Lengths are in shares of the picture. */
 static double naive_distance(const struct mafat_detection *a, const struct mafat_detection *b,
                              double w, double h, double power)
 {
@@ -68,8 +69,8 @@ static void check_order(const struct mafat_detections *found)
 
 enum { PICTURE_W = 160, PICTURE_H = 120 };
 
-/* Removes from a list without suppression whatever a better one of its class
- * covers, in the list's order: the definition. power 0: distances do not count. */
+/* The definition of suppression: in the list's order, removes each box that a better one of its
+ * class overlaps by more than `nms`. power: of the distance, which reduces the overlap; 0: none. */
 static void suppress_naively(struct mafat_detections *all, double nms, double power)
 {
   size_t n = 0;
@@ -102,7 +103,7 @@ static void check_suppression(int round, enum mafat_nms kind, float beta, double
   ck_assert_int_eq(mafat_detect(&all, &cells_network, &in, NULL), MAFAT_OK);
   ck_assert_uint_gt(all->n, 50);
   check_order(all);
-  /* No overlap of the coarse boxes is near this one: floats decide as doubles. */
+  /* No overlap of coarse boxes is close to this value, so floats and doubles decide alike. */
   in.nms = .4321f;
   ck_assert_int_eq(mafat_detect(&found, &cells_network, &in, NULL), MAFAT_OK);
   suppress_naively(all, (double)in.nms, power);
@@ -118,7 +119,7 @@ START_TEST(test_suppression)
 }
 END_TEST
 
-/* Greedy has a power of its own, whatever beta_nms. */
+/* Suppression by distance matches its definition; greedy ignores beta_nms and has power 0.6. */
 START_TEST(test_suppression_by_distance_too)
 {
   check_suppression(_i, MAFAT_NMS_GREEDY, .1f, .6);
@@ -132,7 +133,7 @@ START_TEST(test_ties)
   cells_start(64, 64, false);
   cells_add(MAFAT_YOLO, 4, 4, 2, 2);
   cells_add(MAFAT_YOLO, 4, 4, 2, 2);
-  /* In the order of positions: head, row, column, anchor. */
+  /* Expected order of equal boxes: head, row, column, anchor. */
   static const struct cell cells[] = {{0, 0, 0, 3}, {0, 1, 0, 3}, {0, 0, 2, 1}, {1, 0, 0, 0}};
   float values[] = {.5f, .5f, 0, 0, .75f, .75f, .75f};
   for (int i = 3; i >= 0; i--) cells_set(cells[i], values);
@@ -179,7 +180,7 @@ static float read_list(const void *list, int layer, int c, int y, int x)
   return ((const float *)list)[c];
 }
 
-/* A hundred thousand, all alike; and where there is no room for them, the first of them. */
+/* 128000 equal boxes are all found; with less room, the first of them are. */
 START_TEST(test_more_boxes_than_room)
 {
   enum { SIDE = 8, CLASSES = 1000, ALL = SIDE * SIDE * 2 * CLASSES };
@@ -211,7 +212,7 @@ START_TEST(test_more_boxes_than_room)
 }
 END_TEST
 
-/* Boxes that are left out change only the end of the list, suppressed or not. */
+/* With less room for boxes, the list only becomes shorter, with suppression and without. */
 START_TEST(test_less_room_is_a_shorter_list)
 {
   random_state = (uint32_t)_i * 104729 + 1;

@@ -1,6 +1,6 @@
 /* Covers runner/detect/heads/{classes, fastestdet, head, heads, nanodet, ssd, ultraface, yolov5,
- * yolov8, yolox, yunet}.c: heads that read outputs: which is taken for which dimensions, and
- * what each makes of its numbers. */
+ * yolov8, yolox, yunet}.c: heads that decode outputs of a network: which head is chosen for which
+ * dimensions, and the boxes or classes that each head computes. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,8 +13,7 @@
 
 Suite *heads_suite(void);
 
-/* ---- A network of an input and outputs of given dimensions, all numbers of them 0 at first ----
- */
+/* ---- A network with one input and outputs of given dimensions, filled with 0 at first ---- */
 
 enum { MAX_OUTPUTS = 13, MAX_FLOATS = 8192 };
 
@@ -46,7 +45,7 @@ static void start(int w, int h)
                                    .outputs = outputs};
 }
 
-/* The numbers of an output more. */
+/* Adds an output to the network and returns its numbers. */
 static float *add(int rank, const long long *dims)
 {
   struct mafat_port *p = &outputs[network.n_outputs];
@@ -82,7 +81,7 @@ static void check_box(const struct mafat_detection *found, const struct test_box
   test_check_box(found, wanted, 1e-4);
 }
 
-/* In a picture as large as the input. */
+/* Expects these boxes in a picture as large as the input. */
 static void check_boxes(const struct test_box *e, size_t n)
 {
   struct mafat_shape in = mafat_network_picture_shape(&network);
@@ -102,7 +101,7 @@ static void set(float *to, int n, const float *values)
 
 /* ---- each head ---- */
 
-/* 64 x 32 pixels: 8 x 4 cells, behind them 4 x 2, behind them 2 x 1. */
+/* An input of 64 x 32 pixels has grids of 8 x 4, 4 x 2 and 2 x 1 cells, one after the other. */
 START_TEST(test_yolox)
 {
   start(64, 32);
@@ -125,13 +124,14 @@ START_TEST(test_yolov5)
   start(64, 32);
   float *v = add(DIMS(1, 126, 7));
   must_choose(NULL, "yolov5");
-  SET(v + 100 * 7, 30, 10, 8, 4, .8f, .9f, .95f); /* told with its best class alone */
+  SET(v + 100 * 7, 30, 10, 8, 4, .8f, .9f, .95f); /* reported with its best class only */
   const struct test_box e = {1, .76, 26, 8, 8, 4};
   check_boxes(&e, 1);
 }
 END_TEST
 
-/* Any number of boxes where the head is named; in shares of the input. */
+/* A head given by name accepts any number of boxes; in TFLite models they are in shares of the
+ * input. */
 START_TEST(test_yolov5_of_tflite)
 {
   start(64, 32);
@@ -166,7 +166,7 @@ static void set_nanodet(float *v, int classes, float score, const int *distances
   for (int side = 0; side < 4; side++) v[classes + 8 * side + distances[side]] = 200;
 }
 
-/* Plus: 64 + 16 + 4 + 1 cells, whose middle is their corner. */
+/* NanoDet-Plus has 64 + 16 + 4 + 1 cells; boxes are centred on a cell's corner. */
 START_TEST(test_nanodet_plus)
 {
   static const int distances[] = {1, 2, 3, 4}, far[] = {7, 7, 7, 7};
@@ -182,8 +182,8 @@ START_TEST(test_nanodet_plus)
 }
 END_TEST
 
-/* Three grids, whose cells have their middle in the middle: as YOLOX's, but for 80 classes. Two
- * sides' distances are between cells. */
+/* NanoDet has three grids, whose sizes are YOLOX's; 80 classes tell it apart. Boxes are centred on
+ * a cell's centre; two distances here are fractions. */
 START_TEST(test_nanodet)
 {
   static const int distances[] = {1, 1, 1, 1};
@@ -192,7 +192,7 @@ START_TEST(test_nanodet)
   must_choose(NULL, "nanodet");
   v += 9 * 112;
   set_nanodet(v, 80, .9f, distances);
-  v[80 + 2] = 200;  /* left: 1 and 2 alike */
+  v[80 + 2] = 200;  /* left: 1 and 2 equally likely */
   v[80 + 16 + 5] = 200;
   const struct test_box e = {79, .9, 0, 4, 12 + 24, 16};
   check_boxes(&e, 1);
@@ -217,7 +217,7 @@ START_TEST(test_fastestdet)
 }
 END_TEST
 
-/* Faces, whichever output comes first. */
+/* Faces are found in either order of the two outputs. */
 START_TEST(test_ultraface)
 {
   for (int first = 0; first < 2; first++) {
@@ -247,8 +247,7 @@ static void start_yunet(void)
     }
 }
 
-/* Points belong to the boxes that are left; those that are suppressed have none. A picture of twice
- * the width lies in the middle of the input. */
+/* Each face has its points. The picture is twice as wide as high, letterboxed into the input. */
 START_TEST(test_yunet)
 {
   start_yunet();
@@ -256,7 +255,7 @@ START_TEST(test_yunet)
   must_choose(NULL, "yunet");
   ck_assert_int_eq(network.decoded.points, 5);
   yunet[0][6] = .8f;
-  yunet[3][6] = 5; /* no more than 1 */
+  yunet[3][6] = 5; /* counts as 1 */
   SET(yunet[6] + 24, .5f, 1, logf(2), logf(2));
   yunet[1][3] = yunet[4][3] = .9f;
   SET(yunet[7] + 12, .5f, .25f, 0, 0);
@@ -304,7 +303,7 @@ START_TEST(test_ssd)
   SET(boxes, .1f, .2f, .3f, .6f, .5f, .5f, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1);
   SET(classes, 17, 0, -1, 2);
   SET(scores, .9f, .8f, .7f, .6f);
-  *count = 3; /* the fourth is none, and a class cannot be below 0 */
+  *count = 3; /* the fourth box is ignored, and so is the one with class -1 */
   const struct test_box e[] = {{17, .9, 20, 20, 40, 40}, {0, .8, 50, 100, 50, 100}};
   check_boxes(e, 2);
 }
@@ -325,7 +324,7 @@ static void check_top(int k, const struct mafat_class_score *expected)
   }
 }
 
-/* Shares of 1 are likelihoods as they are; of all else a softmax is made. */
+/* Numbers that sum to 1 are used as probabilities; others go through a softmax. */
 START_TEST(test_classes)
 {
   start(8, 8);
@@ -346,9 +345,9 @@ START_TEST(test_classes)
 }
 END_TEST
 
-/* ---- which is taken ---- */
+/* ---- choice of the head ---- */
 
-/* Outputs that nothing here is like, or several things. */
+/* No head is chosen for outputs that fit none, or several. */
 START_TEST(test_auto_leaves)
 {
   start(8, 8);
@@ -356,7 +355,7 @@ START_TEST(test_auto_leaves)
   add(DIMS(1, 3, 8, 8));
   must_choose(NULL, NULL);
   start(8, 8);
-  add(DIMS(1, 192)); /* as many as the input has: no classes */
+  add(DIMS(1, 192)); /* as many as input elements: not classes */
   must_choose(NULL, NULL);
   must_choose("classes", "classes");
   start(8, 8);
@@ -370,7 +369,8 @@ START_TEST(test_auto_leaves)
 }
 END_TEST
 
-/* Part of a network has none of its outputs; Darknet's have no names. */
+/* No head is chosen for a part of a network, which lacks the outputs, or for a Darknet network
+ * without heads. */
 START_TEST(test_auto_of_part)
 {
   start(8, 8);
@@ -385,7 +385,7 @@ START_TEST(test_auto_of_part)
 }
 END_TEST
 
-/* Layers that are heads are asked, too; nothing is decoded where nothing shall be. */
+/* A layer that is a head is decoded, unless the head "none" is chosen. */
 START_TEST(test_darknet)
 {
   static float anchors[] = {1, 1};
@@ -410,7 +410,7 @@ END_TEST
 
 static const struct {
   const char *name;
-  int n; /* outputs of [1, 6, 5], as no head has them */
+  int n; /* number of outputs of [1, 6, 5], which fit no head */
 } refused[] = {{"yolox", 1},   {"yolov5", 1},    {"yolov8", 2}, {"nanodet", 1}, {"fastestdet", 1},
                {"ssd", 4},     {"ultraface", 2}, {"yunet", 12}, {"yunet", 13},  {"classes", 1},
                {"classes", 2}, {"darknet", 1},   {"yolov4", 1}, {"", 1}};
@@ -428,11 +428,11 @@ START_TEST(test_refuses)
 }
 END_TEST
 
-/* No head has as many classes, or boxes: an int holds what their dimensions count. */
+/* Heads refuse outputs whose numbers of classes or boxes exceed an int. */
 START_TEST(test_refuses_what_no_int_holds)
 {
   static const char *const names[] = {"yolox", "yolov5", "yolov8", "nanodet"};
-  const long long many = (1LL << 32) + 85; /* 85 where it is cut */
+  const long long many = (1LL << 32) + 85; /* 85 if cut to 32 bits */
   for (int i = 0; i < 8; i++) {
     start(64, 32);
     if (i < 4) add(DIMS(1, i == 0 ? 42 : 126, many));
@@ -444,7 +444,7 @@ START_TEST(test_refuses_what_no_int_holds)
 }
 END_TEST
 
-/* NaN and too large values: reported boxes are finite. */
+/* Reported boxes are finite, also for NaN and too large numbers. */
 START_TEST(test_nasty_numbers)
 {
   static const float nasty[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, .9f};

@@ -1,4 +1,4 @@
-/* Covers runner/detect/suppress.c: boxes that others suppress. */
+/* Covers runner/detect/suppress.c: keeping the best boxes, and suppression of overlapping boxes. */
 #include <check.h>
 #include <float.h>
 #include <math.h>
@@ -14,11 +14,11 @@ Suite *suppress_suite(void);
 
 enum { MOST = 3000 };
 
-static char capacity[1 << 20], plain_room[1 << 20];
+static char room[1 << 20], plain_room[1 << 20];
 
 static struct mafat_best_boxes boxes_in(void *memory, size_t most)
 {
-  ck_assert_uint_le(mafat_boxes_room_bytes(most), sizeof capacity);
+  ck_assert_uint_le(mafat_boxes_room_bytes(most), sizeof room);
   return (struct mafat_best_boxes){.list = memory, .most = most};
 }
 
@@ -39,14 +39,15 @@ static int compare_results(const void *a, const void *b)
   return mafat_box_order_results(a, b);
 }
 
-/* Whatever comes in whatever order, with ties or without: the first of all of them, sorted. */
+/* After boxes are added in any order, with ties or without, the kept ones are the first of the
+ * sorted list. */
 START_TEST(test_the_best_are_kept)
 {
   static struct mafat_scored_box all[MOST];
   struct test_rng rng = test_rng((uint64_t)_i);
   size_t most = (size_t)test_random_int(&rng, 0, 200),
          n = (size_t)test_random_int(&rng, 0, _i % 2 ? 300 : MOST);
-  struct mafat_best_boxes b = boxes_in(capacity, most);
+  struct mafat_best_boxes b = boxes_in(room, most);
   for (size_t i = 0; i < n; i++) all[i] = random_score(&rng, 5, _i % 3 == 0, (uint32_t)i / 2);
   for (size_t i = 1; i < n; i++) /* a box has each class once */
     if (all[i].number == all[i - 1].number) all[i].class = all[i - 1].class + 1;
@@ -61,7 +62,7 @@ START_TEST(test_the_best_are_kept)
 }
 END_TEST
 
-/* ---- suppression, beside every pair compared ---- */
+/* ---- suppression, compared with testing every pair ---- */
 
 static void suppress_plainly(struct mafat_best_boxes *b, const struct mafat_suppression *s)
 {
@@ -101,12 +102,12 @@ static struct mafat_rectangle random_box(struct test_rng *rng, enum shapes shape
   case SMALL: return (struct mafat_rectangle){x, y, w / 20, h / 20};
   case MANY_SIZES:
     return (struct mafat_rectangle){2 * x - .5f, 2 * y - .5f, expf(-12 * w), expf(-12 * h) * 4};
-  case COARSE: /* edges on those of cells, and on each other's */
+  case COARSE: /* edges on edges of cells and of other boxes */
     return (struct mafat_rectangle){floorf(x * 32) / 32, floorf(y * 32) / 32, floorf(w * 5) / 16,
                                     floorf(h * 5) / 16};
   case FAR:
     return (struct mafat_rectangle){x + 1e5f, -y - 3e6f, w * 4,
-                                    h}; /* edges are rounded to the next quarter */
+                                    h}; /* floats there are multiples of 1/4 */
   case STRANGE: {
     float *const parts[] = {&x, &y, &w, &h};
     for (int i = 0; i < 4; i++)
@@ -122,7 +123,7 @@ static void check_suppression(struct test_rng *rng, enum shapes shapes, size_t n
                               struct mafat_suppression s)
 {
   size_t most = n + (size_t)test_random_int(rng, 0, 200);
-  struct mafat_best_boxes b = boxes_in(capacity, most), plain = boxes_in(plain_room, most);
+  struct mafat_best_boxes b = boxes_in(room, most), plain = boxes_in(plain_room, most);
   for (size_t i = 0; i < n; i++) {
     struct mafat_scored_box box =
         random_score(rng, n_classes, test_random_chance(rng, 50), (uint32_t)i);
@@ -164,7 +165,7 @@ START_TEST(test_many_of_all_sizes)
 }
 END_TEST
 
-/* ---- the room ---- */
+/* ---- size of the memory ---- */
 
 START_TEST(test_room)
 {

@@ -167,11 +167,11 @@ START_TEST(test_two_models_in_one_arena_have_the_bits_that_they_have_alone)
 }
 END_TEST
 
-static void check_nothing_to_read(const struct mafat_model *m, float *capacity)
+static void check_nothing_to_read(const struct mafat_model *m, float *values)
 {
   struct mafat_diagnostic d;
   struct mafat_detections *found;
-  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, capacity, &d),
+  ck_assert_int_eq(mafat_model_read_layer(m, mafat_model_n_layers(m) - 1, values, &d),
                    MAFAT_EINVAL);
   ck_assert_ptr_nonnull(strstr(d.text, "no output to read"));
   ck_assert_int_eq(mafat_model_detect(m, .5f, .5f, &found, &d), MAFAT_EINVAL);

@@ -139,12 +139,12 @@ static const float *row_of(const struct mafat_network *n, const float *picture, 
 static float *materialise(const struct mafat_network *n, const float *picture)
 {
   const struct mafat_operand *o = n->layers[READER].operands;
-  float *map = malloc((size_t)mafat_shape_elements(o->shape) * sizeof *map), capacity[W];
+  float *map = malloc((size_t)mafat_shape_elements(o->shape) * sizeof *map), buffer[W];
   for (int c = 0; c < o->shape.c; c++)
     for (int y = 0; y < o->shape.h; y++) {
       int channel = c, row = y;
       const struct mafat_source *s = test_source_at(o, &channel, &row);
-      memcpy(map + (c * o->shape.h + y) * W, row_of(n, picture, s->tensor, channel, row, capacity),
+      memcpy(map + (c * o->shape.h + y) * W, row_of(n, picture, s->tensor, channel, row, buffer),
              W * sizeof *map);
     }
   return map;

@@ -1,6 +1,6 @@
 /* Covers runner/image/{frame, resized_lines}.c, runner/kernels/frame_rows{, _portable}.c,
- * runner/kernels/x86/frame_rows_avx2.c: frames of video: which texts name them, what their bytes
- * mean, and where they come from: y4m's headers, JPEGs one behind the other. */
+ * runner/kernels/x86/frame_rows_avx2.c: frames of video: the texts that name their format, their
+ * conversion to pixels, and streams of frames (y4m, JPEGs one after the other). */
 #include "include/mafat_video.h"
 #include "runner/image/frame.h"
 #include "runner/image/image.h"
@@ -65,7 +65,7 @@ END_TEST
 enum { W = 70, H = 9, HALF = (W + 1) / 2, ROWS = (H + 1) / 2, N_PIXELS = W * H };
 
 static unsigned char y_of[N_PIXELS], u_of[HALF * H],
-    v_of[HALF * H]; /* U and V of every row: of planes the first of two counts */
+    v_of[HALF * H]; /* U and V of every row; planes use every second row */
 
 static void make_planes(struct test_rng *rng, bool halved)
 {
@@ -78,7 +78,7 @@ static void make_planes(struct test_rng *rng, bool halved)
     }
 }
 
-/* Writes the frame that they are as `format` has it; how long it is. */
+/* Writes y_of, u_of and v_of as a frame of this format; returns its bytes. */
 static size_t lay_frame(const char *format, unsigned char *to)
 {
   size_t n = 0;
@@ -104,7 +104,7 @@ static size_t lay_frame(const char *format, unsigned char *to)
   return n + 2 * ROWS * HALF;
 }
 
-/* Pixels as they are: the input is as large as the picture. */
+/* Reads a frame without resizing: the input is as large as the picture. */
 static void read_pixels(const char *text, const unsigned char *bytes, size_t n, float *pixels)
 {
   struct mafat_frame frame = {.bytes = bytes, .n = n};
@@ -125,7 +125,7 @@ static double clamp(double x)
   return x < 0 ? 0 : x > 255 ? 255 : x;
 }
 
-/* BT.601, in double precision. */
+/* Compares pixels with BT.601 in double precision. */
 static void check_pixels(const char *format, bool full, const float *pixels)
 {
   for (int i = 0; i < N_PIXELS; i++) {
@@ -158,7 +158,7 @@ START_TEST(colours_are_bt_601_s)
 }
 END_TEST
 
-/* To the byte, and no byte behind a row. */
+/* All levels give the same bytes, and write no byte after the row. */
 START_TEST(levels_give_the_same_colours)
 {
   enum { MOST = 200, GUARD = 0xa5, LEVELS = 8 };
@@ -196,8 +196,8 @@ START_TEST(rgb24_is_what_it_is)
 }
 END_TEST
 
-/* To any size, whatever rows that skips or takes twice: what the same pixels give as a picture, to
- * the bit. */
+/* A frame resized to any size gives the same bits as a picture of the same pixels, also if rows are
+ * skipped or used twice. */
 START_TEST(resized_frames_are_resized_pictures)
 {
   static unsigned char bytes[3 * N_PIXELS];
@@ -225,8 +225,8 @@ START_TEST(resized_frames_are_resized_pictures)
 }
 END_TEST
 
-/* Frames of Y, U and V, by every level: the bits of their pixels as a picture, in no more memory
- * than predicted. */
+/* At every level, frames of Y, U and V give the same bits as a picture of their pixels, and use no
+ * more memory than predicted. */
 START_TEST(resized_colours_are_those_of_pictures)
 {
   static const char *const formats[] = {"yuv420p", "yuvj420p", "nv12", "yuyv"};
@@ -340,14 +340,14 @@ static void on_alarm(int number)
   asked_to_stop = number;
 }
 
-/* Frames out of a pipe that nobody writes to any more, and that is kept open; SIGALRM comes again
- * and again until the end. */
+/* Reads a frame from a pipe that stays open but gets no more bytes, while SIGALRM arrives again and
+ * again. */
 static int frames_until_a_signal(struct mafat_frames *f, const char *written, size_t *n)
 {
   const struct sigaction action = {.sa_handler = on_alarm}, before = {.sa_handler = SIG_DFL};
   const struct itimerval soon = {.it_interval = {.tv_usec = 20000}, .it_value = {.tv_usec = 20000}},
                          never = {0};
-  unsigned char capacity[6];
+  unsigned char frame[6];
   int ends[2];
   ck_assert(pipe(ends) == 0 &&
             write(ends[1], written, strlen(written)) == (ssize_t)strlen(written));
@@ -355,7 +355,7 @@ static int frames_until_a_signal(struct mafat_frames *f, const char *written, si
   asked_to_stop = 0;
   sigaction(SIGALRM, &action, NULL);
   setitimer(ITIMER_REAL, &soon, NULL);
-  int code = mafat_frames_next(f, capacity, n, &asked_to_stop, &diagnostic);
+  int code = mafat_frames_next(f, frame, n, &asked_to_stop, &diagnostic);
   setitimer(ITIMER_REAL, &never, NULL);
   sigaction(SIGALRM, &before, NULL);
   close(ends[0]);
@@ -363,7 +363,8 @@ static int frames_until_a_signal(struct mafat_frames *f, const char *written, si
   return code;
 }
 
-/* Nothing of it is damaged: more would have come. */
+/* A signal ends the stream without an error, also within a frame: the frame is not damaged, as more
+ * bytes could have followed. */
 START_TEST(a_signal_ends_frames_wherever_one_is)
 {
   static const char *const written[] = {"",        "FRA",        "FRAME ",       "FRAME Ip",
@@ -385,11 +386,12 @@ static void *ask_soon(void *arg)
   return NULL;
 }
 
-/* One that came just before the wait leaves it as it is. */
+/* A request to stop ends the wait, also if it is set just before the wait and no signal
+ * interrupts it. */
 START_TEST(a_signal_is_not_slept_over)
 {
   static struct mafat_frames f;
-  unsigned char capacity[6];
+  unsigned char frame[6];
   size_t n = 1;
   int ends[2];
   pthread_t asker;
@@ -397,7 +399,7 @@ START_TEST(a_signal_is_not_slept_over)
   ck_assert_int_eq(mafat_frames_open(&f, ends[0], _i ? "2x2" : "2x2:mjpeg", &diagnostic), MAFAT_OK);
   asked_to_stop = 0;
   ck_assert_int_eq(pthread_create(&asker, NULL, ask_soon, NULL), 0);
-  ck_assert_int_eq(mafat_frames_next(&f, capacity, &n, &asked_to_stop, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_frames_next(&f, frame, &n, &asked_to_stop, &diagnostic), MAFAT_OK);
   ck_assert_uint_eq(n, 0);
   pthread_join(asker, NULL);
   close(ends[0]);
@@ -405,7 +407,7 @@ START_TEST(a_signal_is_not_slept_over)
 }
 END_TEST
 
-/* ---- pipes that somebody made non-blocking ---- */
+/* ---- non-blocking pipes ---- */
 
 enum { SLOW_SIDE = 64, SLOW_BYTES = SLOW_SIDE * SLOW_SIDE * 3 };
 
@@ -431,7 +433,7 @@ static void *write_slowly(void *arg)
 START_TEST(frames_that_are_not_there_yet_are_waited_for)
 {
   static struct mafat_frames f;
-  unsigned char capacity[6];
+  unsigned char frame[6];
   size_t n = 0;
   int ends[2], stop = 0;
   pthread_t writer;
@@ -439,10 +441,10 @@ START_TEST(frames_that_are_not_there_yet_are_waited_for)
   ck_assert_int_eq(pthread_create(&writer, NULL, write_slowly, &ends[1]), 0);
   ck_assert_msg(mafat_frames_open(&f, ends[0], "y4m", &diagnostic) == MAFAT_OK, "%s",
                 diagnostic.text);
-  ck_assert_msg(mafat_frames_next(&f, capacity, &n, _i ? &stop : NULL, &diagnostic) == MAFAT_OK,
+  ck_assert_msg(mafat_frames_next(&f, frame, &n, _i ? &stop : NULL, &diagnostic) == MAFAT_OK,
                 "%s", diagnostic.text);
-  ck_assert_uint_eq(n, sizeof capacity);
-  ck_assert_int_eq(mafat_frames_next(&f, capacity, &n, &stop, &diagnostic), MAFAT_OK);
+  ck_assert_uint_eq(n, sizeof frame);
+  ck_assert_int_eq(mafat_frames_next(&f, frame, &n, &stop, &diagnostic), MAFAT_OK);
   ck_assert_uint_eq(n, 0);
   pthread_join(writer, NULL);
   close(ends[0]);
@@ -484,8 +486,8 @@ END_TEST
 
 /* ---- where a JPEG ends ---- */
 
-/* A segment that looks like an end, restarts, one filled up before it, and a filled marker in a
- * scan, a second scan. */
+/* A JPEG with a segment that contains an end marker, restart markers, fill bytes before markers,
+ * and two scans. */
 static const unsigned char jpeg[] = {0xff, 0xd8, 0xff, 0xe0, 0,    6,    0xff, 0xd9, 0xff, 0xd8,
                                      0xff, 0xff, 0xda, 0,    2,    1,    2,    0xff, 0,    3,
                                      0xff, 0xd0, 4,    0xff, 0xff, 0xff, 0xd1, 6,    0xff, 0xff,
@@ -526,10 +528,10 @@ START_TEST(what_is_no_jpeg_is_seen)
 }
 END_TEST
 
-/* ---- a camera's ---- */
+/* ---- cameras ---- */
 
-/* A pipe that nobody writes to any more says, like a camera that was pulled out, that it is gone:
- * and takes no call of Video4Linux. */
+/* Taking a frame from a camera that was unplugged fails instead of waiting. A pipe without a writer
+ * stands in for the camera: it reports a hangup and refuses calls of Video4Linux. */
 START_TEST(a_camera_that_is_gone_is_not_waited_for)
 {
   int ends[2], stop = 0;

@@ -45,8 +45,8 @@ static const struct shape shapes[] = {{WIDTH, HEIGHT, 32, 32},
 
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
-/* One axis of Darknet's bilinear resizing; positions are floats there. A single
- * output pixel is the last input pixel. */
+/* One axis of Darknet's bilinear resizing, which computes positions as floats. If the output has
+ * one pixel, it is the last input pixel. */
 static void find_neighbours(int i, int from, int to, int *first, double *fraction)
 {
   float position = to > 1 ? (float)i * ((float)(from - 1) / (float)(to - 1)) : (float)(from - 1);
@@ -287,7 +287,7 @@ static const struct {
 START_TEST(jpeg_pixels)
 {
   picture_write_jpeg(picture_path, WIDTH, HEIGHT, &jpegs[_i].style);
-  check_samples(3, jpegs[_i].wanted, 0.15); /* quality 90 of a noisy picture */
+  check_samples(3, jpegs[_i].wanted, 0.15); /* a noisy picture at quality 90 */
   if (jpegs[_i].style.colours < JPEG_CMYK)
     check_samples(1, jpegs[_i].style.colours == JPEG_GREY ? first_sample : grey_sample, 0.1);
 }
@@ -295,8 +295,8 @@ END_TEST
 
 /* ---- Shrinking. ---- */
 
-/* Mean difference of a picture that was shrunk and the same one that was not; the place is the
- * same. */
+/* Mean difference between a picture read with shrinking and read exactly; both have the same
+ * placement. */
 static double shrunk_difference(int w, int h, enum mafat_fit fit)
 {
   float *exact = picture_must_read(w, h, 3, fit),
@@ -312,7 +312,8 @@ static double shrunk_difference(int w, int h, enum mafat_fit fit)
   return sum / (w * h * 3);
 }
 
-/* A picture of 16 times the input's size, and one that is a pixel too small for the half. */
+/* Shrinking changes a picture only a little. Sizes: 16 times the input's, and one pixel too small
+ * to be shrunk to the half. */
 START_TEST(shrunk_pictures_are_like_exact_ones)
 {
   static const struct jpeg_style styles[] = {

@@ -61,7 +61,7 @@ START_TEST(truncated_files_are_refused)
   size_t n;
   write_case(_i, picture_path);
   uint8_t *bytes = picture_read_bytes(picture_path, &n);
-  /* A plain file may lose its last blank, and digits of its last number. */
+  /* A plain file without its last blank or last digits is still valid. */
   size_t end = _i == PLAIN_PPM ? n - 4 : n;
   for (size_t k = 1; k < end; k += k < 700 ? 1 : 7) {
     picture_write_bytes(picture_path, bytes, k);
@@ -73,7 +73,7 @@ START_TEST(truncated_files_are_refused)
 }
 END_TEST
 
-/* libjpeg would fill such a picture up with grey. */
+/* JPEG data that ends early is refused; libjpeg would fill the picture with grey. */
 START_TEST(jpeg_data_may_not_end_early)
 {
   for (int i = 0; i < 3; i++) {
@@ -153,8 +153,8 @@ enum { CHANGED_SIDE = 200 };
 static const struct mafat_image_input changed_input = {CHANGED_SIDE, CHANGED_SIDE, 3,
                                                        .fit = MAFAT_FIT_STRETCH};
 
-/* Rows of a picture, to the last one, or to what is wrong; some bytes in its middle are others
- * behind the first, or it ends there. */
+/* Reads the rows of a picture until an error. After the first row, changes some bytes in the middle
+ * of the file, or cuts it there. */
 static int read_changed(bool cut)
 {
   struct mafat_image *im;
@@ -175,7 +175,7 @@ static int read_changed(bool cut)
   return code;
 }
 
-/* Another program may overwrite the last picture with a new one during the read. */
+/* A picture that another program overwrites during the read is refused. */
 START_TEST(a_picture_that_is_written_to_is_of_no_use)
 {
   for (int cut = 0; cut < 2; cut++) {
@@ -194,7 +194,7 @@ END_TEST
 
 /* ---- Kernels. ---- */
 
-/* From here on preadv2 gives no byte, and no error. False where the system knows no filters. */
+/* Makes preadv2 return 0 bytes without an error from now on. False if the system has no filters. */
 static bool empty_preadv2(void)
 {
   struct sock_filter code[] = {
@@ -208,8 +208,8 @@ static bool empty_preadv2(void)
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/* Linux 5.9 and 5.10 may return nothing from the page cache before the end of a file (readv(2)).
- * A picture is not truncated by that, and one that is truncated is reported. */
+/* Linux 5.9 and 5.10 may return no bytes from the page cache before the end of a file (readv(2)).
+ * This is not taken for the end, and a picture that is really truncated is still reported. */
 START_TEST(a_cache_that_gives_nothing_is_not_the_end)
 {
   enum { WITHOUT_FILTERS = 77 };
@@ -317,7 +317,7 @@ static size_t declared_bytes(void)
   return bytes;
 }
 
-/* Rewrites the size in a file's header. */
+/* Overwrites the size in a file's header. */
 static void declare_jpeg(int side)
 {
   size_t n;
@@ -340,7 +340,7 @@ static void declare_png(int side)
   free(bytes);
 }
 
-/* A small file that says it is large costs nothing until it is read. */
+/* A small file that declares a large picture needs little memory until it is read. */
 START_TEST(bombs_declare_themselves)
 {
   picture_write_jpeg(picture_path, 16, 16,

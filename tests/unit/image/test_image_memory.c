@@ -1,5 +1,5 @@
-/* Covers runner/image/{image, jpeg, png}.c: what reading a picture takes: no more of the heap
- * than it says, and little of the page cache. */
+/* Covers runner/image/{image, jpeg, png}.c: reading a picture uses no more heap than promised, and
+ * little of the page cache. */
 #include <check.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -45,7 +45,7 @@ static size_t measure_rows(int c, bool shrinks, size_t *promised)
   return most;
 }
 
-/* 12 megapixels; picture_path holds the picture already. */
+/* Checks the heap that reading picture_path, a picture of 12 megapixels, uses. */
 static void check_memory(const char *kind, bool small)
 {
   for (int i = 0; i < 4; i++) {
@@ -135,7 +135,7 @@ static void evict(void)
   close(fd);
 }
 
-/* PNG in chunks of 8 KB, all of which are stepped over when it is opened. */
+/* Large files leave little in the page cache. Opening a PNG file skips over all of its chunks. */
 START_TEST(large_files_take_little_page_cache)
 {
   enum { W = 1200, H = 900 };
@@ -163,8 +163,8 @@ START_TEST(large_files_take_little_page_cache)
 }
 END_TEST
 
-/* Pages that were in the page cache before are charged to others and stay. Other programs may
- * drop all caches in between, at most twice. */
+/* Pages that were in the page cache before stay there. Tries three times, because other programs
+ * may drop the caches meanwhile. */
 START_TEST(a_cached_file_stays_cached)
 {
   enum { SIDE = 400 };

@@ -1,6 +1,6 @@
 /* Covers api/{picture, picture_options}.c, runner/image/{input, pixel_rule, pixels,
- * placement}.c: what pictures become on their way into a network: where they come to lie, which
- * numbers their bytes become; by options, by what model files say, and by default. */
+ * placement}.c: how pictures become inputs of a network: their placement and the numbers that their
+ * bytes become, by options, by facts in model files, and by default. */
 #include "include/mafat_plan.h"
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
@@ -22,7 +22,7 @@ enum { MOST = 40, N_PIXELS = MOST * MOST * 3 };
 
 static struct mafat_diagnostic diagnostic;
 
-/* ---- where a picture lies ---- */
+/* ---- placement ---- */
 
 static int is_near(double a, double b)
 {
@@ -82,7 +82,7 @@ START_TEST(known_placements)
 }
 END_TEST
 
-/* ---- which numbers its bytes become ---- */
+/* ---- numbers that bytes become ---- */
 
 struct picture_case {
   int w, h; /* of the picture, upright */
@@ -114,7 +114,7 @@ static void make_case(struct picture_case *k, struct test_rng *rng)
   k->h = test_random_int(rng, 1, MOST);
 }
 
-/* Stored so that it is seen upright as w x h. */
+/* Writes the picture so that, turned by the orientation, it is w x h. */
 static void write_picture(struct picture_case *k, int orientation)
 {
   bool sideways = orientation >= 5;
@@ -143,8 +143,8 @@ static void must_read(const struct picture_case *k, const struct mafat_image_inp
   mafat_image_close(&im);
 }
 
-/* Byte between bytes of the upright picture, as Darknet resizes it to w x h: of channel c at (x, y)
- * of that. */
+/* Interpolated byte of channel c at (x, y) of the upright picture, resized to the placement's size
+ * as Darknet does. */
 static double resized_byte(const struct picture_case *k, const struct mafat_placement *p, int c,
                            int y, int x)
 {
@@ -202,7 +202,7 @@ START_TEST(numbers_are_those_of_a_plain_reference)
 }
 END_TEST
 
-/* A picture of the input's size: no byte is between others. */
+/* Without resizing, bytes become exactly the numbers of the rule. */
 START_TEST(bytes_stay_integers)
 {
   unsigned char bytes[256];
@@ -228,8 +228,8 @@ START_TEST(bytes_stay_integers)
 }
 END_TEST
 
-/* Who writes out Darknet's rule gets its bits, and the same memory is promised whatever the rule.
- */
+/* Darknet's rule given explicitly gives the same bits as the default, and the promised memory does
+ * not depend on the rule. */
 START_TEST(darknet_s_rule_written_out_changes_no_bit)
 {
   struct test_rng rng = test_rng(1818);
@@ -256,8 +256,7 @@ enum { IN_W = 24, IN_H = 16, IN_FLOATS = 3 * IN_W * IN_H };
 
 enum lies { IN_FRONT, BEHIND, BEHIND_ELEMENTS, N_LIES };
 
-/* Operators that look at elements alone, and together do nothing. Returns what comes of the
- * picture. */
+/* Adds element-wise operators that together change nothing. Returns the name of their result. */
 static const char *put_elements(struct test_message *graph, int channels)
 {
   static const double two[] = {2, 2, 2}, none[3];
@@ -272,7 +271,8 @@ static const char *put_elements(struct test_message *graph, int channels)
   return "once";
 }
 
-/* An input that comes out as it is: of NCHW, or of NHWC, of `channels`; properties of the file. */
+/* Writes a model that returns its input, NCHW or NHWC, and has these metadata properties (NULL:
+ * none). */
 static void write_model(char path[40], enum lies after, int channels, const char *format,
                         const char *range)
 {
@@ -313,7 +313,7 @@ static int open_model(struct mafat_model **m, const char *path, const struct maf
   return mafat_model_open(m, path, NULL, o, &diagnostic);
 }
 
-/* Compares an input made from random pixels with the reader's by that rule. */
+/* Compares an input that the model made from random pixels with one read by the expected rule. */
 static void check_model(const char *path, const struct mafat_model_options *o, int channels,
                         enum mafat_fit fit, const struct mafat_pixel_rule *rule)
 {

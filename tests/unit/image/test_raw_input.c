@@ -1,5 +1,5 @@
-/* Covers runner/image/raw_input.c: files of raw floats: the bits of the same floats in memory,
- * whatever rows a plan asks for; and what they leave in the page cache. */
+/* Covers runner/image/raw_input.c: a file of raw floats gives the same bits as the floats in
+ * memory, under any plan, and leaves the page cache as it was. */
 #include "runner/image/raw_input.h"
 
 #include "formats/tflite/model.h"
@@ -23,8 +23,8 @@ Suite *raw_input_suite(void);
 
 enum { FILTERS = 5 };
 
-/* Bands of many rows and of one, more channels than reads may be under way, rows longer than all
- * room. */
+/* Shapes with bands of many rows or of one, with more channels than reads in flight, and with rows
+ * longer than the read buffers. */
 static const struct mafat_shape shapes[] = {{24, 32, 3},   {130, 257, 3}, {300, 401, 1},
                                             {40, 401, 20}, {9, 33, 40},   {3, 2000, 70},
                                             {2, 1, 200},   {3, 70000, 1}, {37, 1365, 4},
@@ -121,7 +121,7 @@ START_TEST(any_shape_by_any_plan)
   for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
     if (strcmp(plans[p], "2x2/NoCut") == 0 && (in.shape.h < 2 || in.shape.w < 2)) continue;
     if (strncmp(plans[p], "split", 5) == 0 && in.shape.h < 12)
-      continue; /* of Winograd's rows there are six at a time */
+      continue; /* Winograd computes six rows at a time */
     struct mafat_model *m = open_model(in.shape, plans[p]);
     compare(m, &in, plans[p]);
     evict(&in);
@@ -132,7 +132,7 @@ START_TEST(any_shape_by_any_plan)
 }
 END_TEST
 
-/* In place of the file's floats numbers of that type, and their values in place of the floats. */
+/* Replaces the file's contents by numbers of this type, and the floats by their values. */
 static void write_numbers(struct input *in, enum mafat_dtype type)
 {
   FILE *file = fopen(in->path, "wb");
@@ -147,7 +147,7 @@ static void write_numbers(struct input *in, enum mafat_dtype type)
   ck_assert_int_eq(fclose(file), 0);
 }
 
-/* Shapes as in readers of models that name a type. */
+/* Files of int32 or int64 give the same bits as their values as floats. */
 START_TEST(any_shape_of_integers)
 {
   static const char *const plans[] = {"1x1/NoCut", "rows3"};
@@ -158,7 +158,7 @@ START_TEST(any_shape_of_integers)
     struct mafat_model *m = open_model(in.shape, plans[p]);
     m->inputs[0].order.type = types[_i % 2];
     compare(m, &in, plans[p]);
-    compare(m, &in, plans[p]); /* in the memory of before */
+    compare(m, &in, plans[p]); /* reuses its memory */
     mafat_model_close(&m);
   }
   remove_input(&in);
@@ -198,7 +198,7 @@ static void write_model_of_bytes(const char *path, struct mafat_shape shape, int
   free(data);
 }
 
-/* Bytes of a file in place of the floats that they mean. */
+/* Replaces the file's contents by quantized bytes, and the floats by their values. */
 static void write_bytes(struct input *in, int type)
 {
   FILE *file = fopen(in->path, "wb");
@@ -271,8 +271,8 @@ START_TEST(what_was_not_in_the_page_cache_is_not_brought_there)
 }
 END_TEST
 
-/* A run of a file that is cached, beside another file, which nobody reads: where that one, too, is
- * gone, somebody has dropped caches meanwhile. Does the one say what runs leave? */
+/* Runs on a cached file and checks that it stays cached. Returns false without a check if a second
+ * file, which is not read, has left the cache: another program has dropped caches. */
 static bool try_cached(struct mafat_model *m, struct mafat_shape shape)
 {
   struct input in = make_input(shape, "/var/tmp"), other = make_input(shape, "/var/tmp");
@@ -299,7 +299,7 @@ END_TEST
 
 /* ---- what goes wrong ---- */
 
-/* The code of opening the file, and closing it again. */
+/* Opens the file and closes it again; returns the code of opening. */
 static int try_to_open(const struct input *in)
 {
   struct mafat_raw_input r = mafat_raw_input_none();
@@ -324,7 +324,7 @@ START_TEST(failed_allocations_are_reported)
     ck_assert_int_eq(code, fail_at < asked ? MAFAT_ENOMEM : MAFAT_OK);
   } while (fail_at++ < asked);
   ck_assert_int_gt(asked, 1);
-  evict(&in); /* else it is mapped to see whether it is in the page cache, which may fail */
+  evict(&in); /* cached files are mapped once more, which may fail */
   fail_at = 0;
   do {
     failing_mmap_arm(fail_at);
@@ -350,7 +350,7 @@ START_TEST(a_file_that_is_shorter)
 }
 END_TEST
 
-/* Cut short behind what the first step asked for, which is read ahead of. */
+/* State of a callback that changes the file once, after the first step. */
 struct cut {
   const struct input *in;
   bool done;
@@ -419,7 +419,7 @@ START_TEST(a_file_that_is_written_to_while_it_is_read)
 }
 END_TEST
 
-/* Who writes another file and gives it the name disturbs nobody. */
+/* Removes the file after the first step, as replacing it by another one would. */
 static void replace_file(void *context, const struct mafat_step_facts *step)
 {
   struct cut *cut = context;

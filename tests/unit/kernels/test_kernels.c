@@ -1,6 +1,6 @@
-/* Covers runner/kernels/{kernels, portable}.c: every kernel of every level against the reference
- * of its class, which is written as the contract reads (kernel_reference.h). Bits must agree.
- * Bytes beside the outputs must stay as they were. kernel_check does the same at length. */
+/* Covers runner/kernels/{kernels, portable}.c: compares every kernel of every level with the
+ * reference of its class, which follows the text of the contract (kernel_reference.h). Bits must be
+ * equal, and bytes around the outputs unchanged. kernel_check does the same with more calls. */
 #include "runner/kernels/kernels.h"
 
 #include "predictor/plan/packing.h"
@@ -39,7 +39,7 @@ static void fill(float *x, size_t n)
   for (size_t i = 0; i < n; i++) x[i] = (float)(random_bits() >> 8) / 8388608.0f - 1.0f;
 }
 
-/* With parameters. */
+/* An activation with random parameters. */
 static struct mafat_activating some_activation(enum mafat_activation kind)
 {
   float p[2];
@@ -60,7 +60,7 @@ static float activated(const struct mafat_kernels *k, float x, struct mafat_acti
 
 enum { MAX_IN_ROWS = 64, MAX_OUT_ROWS = 36, OUT_ROW_FLOATS = 512 };
 
-/* Storage of one random call. */
+/* Buffers of one random call. */
 static float input[8][MAX_FLOATS], weights[MAX_FLOATS], scale[64], bias[64];
 static float output[2][MAX_OUTPUTS], expected[2][MAX_OUTPUTS];
 static const float *in_rows[8][MAX_IN_ROWS];
@@ -68,7 +68,7 @@ static float *out_rows[2][MAX_OUT_ROWS];
 
 static const struct mafat_kernels *levels[8];
 
-/* The level that loop test `i` is about, and random numbers of its own. */
+/* Returns the level of loop test `i` and seeds the random numbers. */
 static const struct mafat_kernels *begin_case(int i, uint32_t salt)
 {
   int n_levels = mafat_kernels_list(levels, 8);
@@ -105,7 +105,7 @@ struct conv_case {
   int n_filters, n_channels;
 };
 
-/* At most so large, rows and columns by themselves now and then, and dilated. */
+/* A random window up to this size and stride; sometimes rows and columns differ or are dilated. */
 static struct mafat_window random_window(int size, int stride)
 {
   struct mafat_window w = mafat_window_square(random_in(1, size), random_in(1, stride), 0);
@@ -116,7 +116,7 @@ static struct mafat_window random_window(int size, int stride)
   return w;
 }
 
-/* Inputs, weights and outputs for the call's shape. */
+/* Fills inputs, weights and outputs for the call's shape. */
 static void fill_conv_case(struct conv_case *c)
 {
   struct mafat_conv_call *call = &c->call;
@@ -234,7 +234,7 @@ START_TEST(test_maxpool_sees_only_the_map)
   call.first_col = -random_in(0, call.taps.size - 1);
   call.in_end = call.first_col + (cols - 1) * call.taps.stride + random_in(1, call.taps.size);
   if (call.in_end < 1) call.in_end = 1;
-  for (int i = 0; i < 4096; i++) input[0][i] = FLT_MAX; /* outside: must not be seen */
+  for (int i = 0; i < 4096; i++) input[0][i] = FLT_MAX; /* outside of the map: must not be read */
   for (int r = 0; r < call.n_rows; r++) {
     in_rows[0][r] = input[0] + 64 + r * 1024;
     fill(input[0] + 64 + r * 1024, (size_t)(call.in_end * n));
@@ -276,7 +276,7 @@ START_TEST(test_blend_and_scale_match_their_formulas)
 }
 END_TEST
 
-/* The transforms: the bits of the class, and near what double precision says. */
+/* Transforms have the bits of their class, and are close to a result in double precision. */
 
 static void assert_near(float found, struct mafat_exact exact, const char *what, int i)
 {
@@ -284,7 +284,7 @@ static void assert_near(float found, struct mafat_exact exact, const char *what,
                 "%s, case %d: expected %.9g, found %.9g", what, i, exact.value, found);
 }
 
-/* Sizes in turn. */
+/* Cycles through the sizes. */
 static const struct mafat_winograd *winograd_of_case(int i)
 {
   return mafat_winograd_find((enum mafat_winograd_size)(i / 2 % MAFAT_N_WINOGRADS));
@@ -503,7 +503,7 @@ START_TEST(test_a_level_is_the_best_below_its_name)
 }
 END_TEST
 
-/* NaNs and infinities among them. */
+/* Every half is widened to its value, also NaNs and infinities. */
 START_TEST(test_every_half_is_widened_to_its_value)
 {
   enum { WIDTH = 32, ROWS = 65536 / WIDTH };
