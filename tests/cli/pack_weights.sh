@@ -41,7 +41,7 @@ run a.cfg a.weights a.packed; expect pack 0
 run --check a.packed; expect check 0
 run a.cfg a.weights a.packed; expect "an existing file stays" 2 "--force"
 run --force a.cfg a.weights a.packed; expect force 0
-run --force a.cfg a.weights a.weights; expect "the weights stay" 2 "a file of its own"
+run --force a.cfg a.weights a.weights; expect "the weights stay" 2 "another file for the output"
 cp a.cfg own.cfg
 run --force own.cfg a.weights own.cfg; expect "the cfg stays" 2 "found the cfg"
 cp a.weights own.packed.part
@@ -101,9 +101,9 @@ run --force --activations int8 --calibrate a.ppm --measure b.ppm --keep-above 0 
 rm x.packed
 cp a.ppm own.ppm
 run --force --activations int8 --calibrate own.ppm b.ppm w.cfg w.weights own.ppm; expect "a picture to calibrate by stays" 2 "own.ppm: expected another file for the output, found a picture"
-run --force --measure own.ppm a.cfg a.weights own.ppm; expect "a picture to measure by stays" 2 "own.ppm: expected a file of its own"
+run --force --measure own.ppm a.cfg a.weights own.ppm; expect "a picture to measure by stays" 2 "own.ppm: expected another file"
 mv own.ppm own.part
-run --activations int8 --calibrate b.ppm own.part w.cfg w.weights own; expect "a picture of the temporary name stays" 2 "own.part: expected a file of its own"
+run --activations int8 --calibrate b.ppm own.part w.cfg w.weights own; expect "a picture of the temporary name stays" 2 "own.part: expected another file"
 { cmp -s a.ppm own.part && ok "pictures as they were"; } || fail "pictures as they were" "$(ls -l own*)"
 run --activations int8 --calibrate a.ppm b.cfg a.weights x.packed; expect "nothing to compute" 2 "no layer can"
 run --activations int4 --calibrate a.ppm w.cfg w.weights x.packed; expect "no type of activations" 2 "found 'int4'"

@@ -122,7 +122,7 @@ START_TEST(test_floats_beside_a_packed_file_need_its_floats)
     return;
   }
   ck_assert_int_eq(code, MAFAT_EFORMAT);
-  ck_assert_msg(strstr(diagnostic.text, "holds floats, and layer "), "%s", diagnostic.text);
+  ck_assert_msg(strstr(diagnostic.text, "contains floats, but layer "), "%s", diagnostic.text);
 }
 END_TEST
 

@@ -323,7 +323,7 @@ START_TEST(test_after_a_run_that_failed_there_is_nothing_to_read)
     ck_assert_int_lt(code, 0);
     ck_assert_int_eq(mafat_model_detect(m, .5f, .45f, &found, &d), MAFAT_EINVAL);
     ck_assert_ptr_null(found);
-    ck_assert_ptr_nonnull(strstr(d.text, "the last one failed"));
+    ck_assert_ptr_nonnull(strstr(d.text, "its last run failed"));
   }
   mafat_model_close(&m);
 }

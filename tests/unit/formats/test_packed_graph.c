@@ -466,7 +466,7 @@ START_TEST(weights_of_other_files_are_refused)
   test_write_file(other, zeros, sizeof zeros);
   ck_assert_int_eq(mafat_weights_open_kept(&w, other, n, n->n_layers, NULL, &diagnostic),
                    MAFAT_EFORMAT);
-  ck_assert_msg(strstr(diagnostic.text, "which holds its weights, or what "), "%s",
+  ck_assert_msg(strstr(diagnostic.text, "which contains its weights, or a file "), "%s",
                 diagnostic.text);
   ck_assert_ptr_null(w);
   unlink(other);

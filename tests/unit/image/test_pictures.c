@@ -453,7 +453,7 @@ START_TEST(options_that_make_no_sense)
   REFUSED(mean, infinite, "expected a mean of finite numbers, found inf");
   REFUSED(scale, infinite, "expected a scale of finite numbers");
   REFUSED(scale, huge,
-          "expected a mean and a scale that make finite numbers of bytes, found 0 and 3e+38");
+          "expected a mean and a scale that give finite numbers for bytes, found 0 and 3e+38");
   REFUSED(channels, "grb", "expected channels of pictures (rgb, bgr, gray), found grb");
   REFUSED(channels, "gray", "expected an input of 1 channel for channels gray, found 3");
   REFUSED(resize, "fit",
