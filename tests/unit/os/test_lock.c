@@ -137,14 +137,14 @@ START_TEST(test_without_a_limit_auto_locks_nothing)
   struct mafat_lock lock = {.mode = MAFAT_LOCK_AUTO};
   ck_assert_int_eq(mafat_lock_decide(&lock, 4096, 4096, test_tree(), NULL),
                    MAFAT_OK); /* no groups */
-  ck_assert(!lock.on && strstr(lock.reason, "no group"));
+  ck_assert(!lock.on && strstr(lock.reason, "no cgroup"));
   put_groups("0::/a\n", v2_mounts);
   test_tree_put("/sys/fs/cgroup/a/memory.max", "max\n");
   ck_assert_int_eq(mafat_lock_decide(&lock, 4096, 4096, test_tree(), NULL), MAFAT_OK);
-  ck_assert(!lock.on && strstr(lock.reason, "no group"));
+  ck_assert(!lock.on && strstr(lock.reason, "no cgroup"));
   test_tree_put("/sys/fs/cgroup/a/memory.max", "4398046511104\n"); /* more than the machine has */
   ck_assert_int_eq(mafat_lock_decide(&lock, 4096, 4096, test_tree(), NULL), MAFAT_OK);
-  ck_assert(!lock.on && strstr(lock.reason, "no group"));
+  ck_assert(!lock.on && strstr(lock.reason, "no cgroup"));
 }
 END_TEST
 
