@@ -1,6 +1,6 @@
 /* Covers runner/image/{bmp, image, jpeg, other_format, png, ppm, resize, source}.c: pictures as
- * inputs:
- * every kind of file against what was written into it; resized, shrunk, turned, row by row. */
+ * inputs. Pixels read from each kind of file are those written to it; also resized, shrunk, turned
+ * and read row by row. */
 #include <check.h>
 #include <math.h>
 #include <png.h>

@@ -1,6 +1,5 @@
-/* Covers runner/image/{bmp, jpeg, png, ppm}.c: files that are cut, damaged, no pictures or too
- * large
- * a one: refused, with a word of why, or harmless. */
+/* Covers runner/image/{bmp, jpeg, png, ppm}.c: files that are cut, damaged, too large, or no
+ * pictures are refused with a reason, or are harmless. */
 #include <check.h>
 #include <fcntl.h>
 #include <linux/filter.h>
