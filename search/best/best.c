@@ -64,7 +64,7 @@ struct best_search {
   float group_ns;           /* minimum gain of an additional group */
   double arena, price;      /* bytes for maps, scratch and loaded weights; ns per kept byte */
   bool reads;               /* loaded or streamed weights are allowed */
-  int ring;                 /* reads in the ring */
+  int ring;                 /* number of reads that the ring of fetches holds */
   struct proposal *proposals;
   int n_proposals, capacity;
   struct mafat_diagnostic *d;
@@ -408,8 +408,9 @@ static int by_bytes(const void *a, const void *b)
   return mafat_spec_compare(x->spec, y->spec, false);
 }
 
-/* Keeps the proposals near the front, as costs are approximate: the fastest in each bin of bytes,
- * with equal ratios. Frees the others. */
+/* Keeps the proposals within 4 % of the front, as their costs are approximate. Proposals are sorted
+ * into bins whose limits in bytes form a geometric series; only the fastest of each bin is kept.
+ * Frees the others. */
 static void choose_finalists(struct best_search *s)
 {
   enum { SLACK_PERCENT = 4 };
@@ -424,7 +425,7 @@ static void choose_finalists(struct best_search *s)
     struct proposal *p = &s->proposals[i];
     bool near = p->ns <= fastest * (1 + SLACK_PERCENT / 100.0);
     if (p->ns < fastest) fastest = p->ns;
-    /* in the last one's bin; the smallest has its own bin */
+    /* in the same bin as the last kept proposal; the smallest proposal has a bin of its own */
     if (near && n > 1 && p->bytes <= limit) {
       struct proposal *last = &s->proposals[n - 1];
       if (p->ns < last->ns) {
@@ -445,8 +446,8 @@ static void choose_finalists(struct best_search *s)
 
 static const struct mafat_group_weights least_ring = {MAFAT_STREAMED, MAFAT_RING_READS, 0};
 
-/* Adds standard plans, regardless of costs. Grids appear only here: rows need less memory and
- * compute nothing twice, so cost tables of tiles are not worthwhile. */
+/* Adds standard plans, whatever the cost tables say. Plans with tiles appear only here: rows need
+ * less memory and compute nothing twice, so tiles have no cost tables. */
 static int add_seeds(struct best_search *s, struct mafat_front *f)
 {
   const struct mafat_group_weights streamed = {.placement = MAFAT_STREAMED};
@@ -472,8 +473,9 @@ static bool has_narrow_weights(const struct best_search *s)
   return false;
 }
 
-/* Adds a variant with the default ring instead of the smallest. Costs ignore that a disk is slower
- * with few reads in flight, and for narrow weights the ring is small. */
+/* Adds a variant that has the default ring wherever the spec has the smallest ring. The cost tables
+ * ignore that a disk is slower with few reads in flight. Called for networks with weights narrower
+ * than floats, whose default ring is small too. */
 static int add_with_usual_ring(const struct best_search *s, struct mafat_front *f,
                                const struct mafat_spec *spec)
 {
@@ -501,8 +503,9 @@ static int grouping(const struct best_search *s, struct mafat_front *f, long lon
   return code;
 }
 
-/* Adds the grouping with the least arena, with weights kept or read per group. Darknet's networks
- * are chains with few branches, whose groups are found without it. */
+/* Adds the grouping with the smallest arena: once with kept and once with loaded weights. Skipped
+ * for Darknet's networks: they are chains with few branches, so the proposals already have good
+ * groups. */
 static int add_groupings(const struct best_search *s, struct mafat_front *f)
 {
   struct mafat_front *one = NULL;
@@ -532,7 +535,7 @@ static int lay_out(struct best_search *s, struct mafat_front *f)
   return code;
 }
 
-/* Lays out the proposals with kept weights that seem smallest. */
+/* Lays out the smallest proposals, all with kept weights, and reduces the arena of the best. */
 static int lay_out_least(struct best_search *s, struct mafat_front *f)
 {
   struct mafat_group_spec rows = {.cut = mafat_cut_rows(1)};
@@ -542,7 +545,8 @@ static int lay_out_least(struct best_search *s, struct mafat_front *f)
     qsort(s->proposals, (size_t)s->n_proposals, sizeof *s->proposals, by_bytes);
   for (int i = 0; i < mafat_min(s->n_proposals, MAX_LEAST) && code == MAFAT_OK; i++)
     code = mafat_least_take(f, s->request, s->proposals[i].spec, s->d);
-  /* Climbs from two starting points, if that is quick. */
+  /* Refines before and after the groupings are tried, so from two starting points, if that is
+   * quick. */
   if (code == MAFAT_OK && s->request->n_layers <= FEW_LAYERS)
     code = mafat_least_refine(f, s->request, s->d);
   if (code == MAFAT_OK) code = grouping(s, f, EVALUATIONS);
@@ -595,7 +599,7 @@ static int search(struct best_search *s, struct mafat_front *f)
   return lay_out(s, f);
 }
 
-/* Adds the finalists for one number of threads. */
+/* Searches with one number of threads and adds the plans to the front. */
 static int search_threads(struct mafat_front *f, const struct mafat_search_request *request,
                           int threads, struct mafat_diagnostic *d)
 {
@@ -630,7 +634,7 @@ static int search_all_threads(struct mafat_front *f, const struct mafat_search_r
   return code;
 }
 
-/* Adds variants of the front's plans with depthwise words that improve them. */
+/* Adds variants of the front's plans that differ in their depthwise words (depthwise.h). */
 static int add_depthwise(struct mafat_front *f, const struct mafat_search_request *request,
                          struct mafat_diagnostic *d)
 {

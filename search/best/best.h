@@ -6,11 +6,11 @@
 
 #include "search/common/search.h"
 
-/* Finds the front; temporary memory is in a heap of the search. With request->least, the front has
- * one plan, the one of the least arena. The result does not depend on a budget, so a larger budget
- * never gives a slower plan. The search is not exhaustive: some plans with one or two groups need
- * up to 4 % less than the least one here. MAFAT_ENOMEM; MAFAT_ELIMIT: no plan has representable
- * bytes. */
+/* Finds the front. The caller closes it (mafat_front_close). If request->least is set, the front
+ * has one plan only, the one with the smallest arena that was found. The front does not depend on
+ * the budget, so a larger budget never gives a slower plan. The search is not exhaustive: it misses
+ * some plans with one or two groups that need up to 4 % fewer bytes than its smallest plan.
+ * Returns MAFAT_OK, MAFAT_ENOMEM or MAFAT_ELIMIT (the bytes of every plan overflow). */
 int mafat_search_front(struct mafat_front **out, const struct mafat_search_request *request,
                        struct mafat_diagnostic *d);
 

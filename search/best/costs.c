@@ -1,5 +1,6 @@
-/* Computes the cost tables of the search by walking one plan per cut candidate. Called by
- * search/best (best.c, spans.c). Allocates in the options' heap. */
+/* Computes the cost tables of the search "best": walks the schedule of one plan for each cut
+ * candidate and algorithm. Called by search/best (best.c, spans.c). Allocates in
+ * request->options->heap. */
 #include "search/best/costs.h"
 
 #include "predictor/plan/fusion.h"
@@ -29,7 +30,7 @@ static void list_cut_candidates(struct mafat_costs *c)
   }
 }
 
-/* The whole network as one group. */
+/* The spec of the whole network as one group, cut as the candidate says. */
 static struct mafat_group_spec group_of(const struct mafat_cut_candidate *w)
 {
   struct mafat_group_spec g = {.cut = mafat_cut_grid(1, 1)};
@@ -41,7 +42,8 @@ static struct mafat_group_spec group_of(const struct mafat_cut_candidate *w)
 
 /* ---- walking one plan ---- */
 
-/* Cached cost of a step: a layer's steps are equal except for the first and last. */
+/* Cached cost of a step in rows: the steps of a layer cost the same, except the first one and those
+ * with fewer rows. */
 struct memo {
   int rows, first;
   double ns;
@@ -54,7 +56,7 @@ struct cost_walk {
   struct mafat_layout *layout;
   struct mafat_schedule *schedule;
   struct mafat_work_context context;
-  struct memo *memos; /* [layer][2] */
+  struct memo *memos; /* [layer][2]: other steps, the first step */
 };
 
 static double price(struct cost_walk *w, const struct mafat_step *step)
@@ -65,7 +67,7 @@ static double price(struct cost_walk *w, const struct mafat_step *step)
   return mafat_work_ns(&work, c, w->plan->n_threads);
 }
 
-/* Cost of all parts of a divided step, from the first on. */
+/* Cost of all parts of a divided step; *step is its first part and becomes its last. */
 static double price_parts(struct cost_walk *w, struct mafat_step *step)
 {
   double ns = price(w, step);
@@ -80,7 +82,7 @@ static double price_step(struct cost_walk *w, struct mafat_step *step)
 {
   int rows = mafat_span_size(step->out.y), first = step->out.y.begin == 0;
   bool divided = mafat_schedule_is_dividing(w->schedule, step->layer);
-  /* readers run between its parts */
+  /* Readers run between the parts of a panel producer, so the schedule returns each part alone. */
   if (mafat_order_is_panel_producer(w->plan, step->layer)) return price(w, step);
   if (w->plan->groups[step->group].cut.kind == MAFAT_CUT_ROWS) {
     struct memo *m = &w->memos[2 * step->layer + first];
@@ -148,7 +150,7 @@ static int walk_cut_candidate(struct cost_walk *w, int cut_candidate, int algori
   return MAFAT_OK;
 }
 
-/* Excludes a candidate of rows: the network is too deep for so few rows at a time. */
+/* Marks a candidate as impossible for this network, such as rows that are too few for its depth. */
 static void rule_out(struct mafat_costs *c, int cut_candidate, int algorithm)
 {
   for (int l = 0; l < c->n_layers; l++) cost_at(c, cut_candidate, algorithm, l)->ns = INFINITY;
@@ -215,8 +217,9 @@ static void drop_cut(struct mafat_costs *c, double *crossing, int i)
   c->n_blocks--;
 }
 
-/* Removes cuts: first local maxima of the live bytes, then those nearest to each other, with the
- * most bytes first. */
+/* Removes cuts until max_blocks blocks are left. Removes first those where the live bytes have a
+ * local maximum, then those that join the fewest layers into a block. Among equals it removes the
+ * cut with the most live bytes. */
 static void thin_cuts(struct mafat_costs *c, double *crossing, int max_blocks)
 {
   double before = crossing[0];
@@ -237,7 +240,8 @@ static void thin_cuts(struct mafat_costs *c, double *crossing, int max_blocks)
   }
 }
 
-/* Finds cuts before every layer with steps, but not between fused layers. */
+/* Lists cuts before layers, but not between fused layers. Between an alias and a layer without
+ * steps there is no cut either. */
 static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int max_blocks)
 {
   double *crossing = mafat_heap_calloc(c->heap, (size_t)c->n_layers + 1, sizeof *crossing);
@@ -262,7 +266,7 @@ static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int m
 
 static bool allocate(struct mafat_costs *c)
 {
-  size_t n = (size_t)c->n_layers, n_operators = (size_t)mafat_network_n_tensors(c->network);
+  size_t n = (size_t)c->n_layers, n_tensors = (size_t)mafat_network_n_tensors(c->network);
   c->table = mafat_heap_calloc(c->heap, (size_t)c->n_cut_candidates * MAFAT_N_CHOICES * n,
                                sizeof *c->table);
   c->runs = mafat_heap_calloc(c->heap, n, sizeof *c->runs);
@@ -270,15 +274,15 @@ static bool allocate(struct mafat_costs *c)
   c->reader = mafat_heap_calloc(c->heap, n, sizeof *c->reader);
   c->weights_bytes = mafat_heap_calloc(c->heap, n, sizeof *c->weights_bytes);
   c->must_keep = mafat_heap_calloc(c->heap, n, sizeof *c->must_keep);
-  c->map_bytes = mafat_heap_calloc(c->heap, n_operators, sizeof *c->map_bytes);
-  c->last_use = mafat_heap_calloc(c->heap, n_operators, sizeof *c->last_use);
+  c->map_bytes = mafat_heap_calloc(c->heap, n_tensors, sizeof *c->map_bytes);
+  c->last_use = mafat_heap_calloc(c->heap, n_tensors, sizeof *c->last_use);
   c->splits = mafat_heap_calloc(c->heap, n, sizeof *c->splits);
   c->cuts = mafat_heap_calloc(c->heap, n + 1, sizeof *c->cuts);
   return c->table && c->runs && c->has_choice && c->reader && c->weights_bytes && c->must_keep &&
          c->map_bytes && c->last_use && c->splits && c->cuts;
 }
 
-/* Sets maps, usage and cuts, from the plan of whole maps. */
+/* Sets the tables that do not depend on the candidate, from the plan with whole maps. */
 static int describe(struct mafat_costs *c, const struct mafat_search_request *r, int max_blocks,
                     struct mafat_diagnostic *d)
 {

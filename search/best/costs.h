@@ -1,7 +1,7 @@
-/* Cost tables for the search: time and memory of each layer with each cut candidate. For each
- * candidate, the plan that applies it to the whole network is evaluated. Sums of these costs
- * approximate a plan's cost; the finalists of a search are laid out. Included by
- * search/best/spans.h; called by search/best (best.c, spans.c). Allocates in the options' heap. */
+/* Cost tables of the search "best": time and memory of each layer for each cut candidate, taken
+ * from a plan that cuts the whole network in that way. The cost of any other plan is approximated
+ * by sums of these costs. Included by search/best/spans.h; called by search/best (best.c, spans.c).
+ * Allocates in request->options->heap. */
 #ifndef MAFAT_SEARCH_BEST_COSTS_H
 #define MAFAT_SEARCH_BEST_COSTS_H
 
@@ -11,39 +11,40 @@
 struct mafat_cut_candidate {
   enum { MAFAT_CANDIDATE_WHOLE, MAFAT_CANDIDATE_PANELS, MAFAT_CANDIDATE_ROWS } cut;
   int rows;
-  bool streamed; /* weights are read for every step; else resident: kept or loaded */
+  bool streamed; /* true: weights are streamed; false: kept or loaded */
 };
 
 struct mafat_layer_cost {
-  float ns; /* time of all its steps; INFINITY: the candidate does not apply to the whole network */
-  float reads;         /* passes over its streamed weights per run, read from the file */
-  float held_bytes;    /* bytes of its output, as held within such a group */
+  float ns; /* time of all its steps; INFINITY: the candidate is impossible for the whole network */
+  float reads;         /* times that its weights are read from the file per run, if streamed */
+  float held_bytes;    /* bytes of its output maps in such a group: a ring of rows, or whole maps */
   float scratch_bytes;
-  float live_bytes;    /* arena bytes while it runs, without weights and I/O */
-  bool loaded;         /* loaded, although the candidate streams weights */
+  float live_bytes;    /* arena bytes while it runs, without weights and I/O buffers */
+  bool loaded;         /* its weights are loaded, although the candidate streams weights */
 };
 
 enum { MAFAT_MAX_CUT_CANDIDATES = 24 };
 
 struct mafat_costs {
-  struct mafat_heap *heap; /* the options' */
+  struct mafat_heap *heap; /* request->options->heap, which owns all tables */
   const struct mafat_network *network;
   int n_layers;
   struct mafat_cut_candidate cut_candidates[MAFAT_MAX_CUT_CANDIDATES];
   int n_cut_candidates;
-  /* [candidate][algorithm - MAFAT_DIRECT][layer]; fused layers count in their step's layer */
+  /* [candidate][algorithm - MAFAT_DIRECT][layer]; a fused layer's cost is counted at the layer that
+   * has the step */
   struct mafat_layer_cost *table;
-  bool choice; /* the table has all algorithms; else only [0], the options' one */
+  bool choice; /* the table has all algorithms; false: only [0], options->algorithm */
   bool *runs;                     /* [layer]: has steps of its own */
   bool *has_choice; /* [layer]: its step has a convolution with a choice of algorithms */
   int *reader;                    /* [layer]: that convolution, or the layer itself */
   float *weights_bytes;           /* [layer]: packed, with fused layers */
   bool *must_keep;                /* [layer]: weights are kept in every plan */
-  float *map_bytes;               /* [operator]: whole map; 0 if it never exists whole */
-  int *last_use;                  /* [tensor] */
-  bool *splits;                   /* [layer]: must stay whole: cannot be split by rows */
+  float *map_bytes;               /* [tensor]: bytes of the whole map; 0: it never exists whole */
+  int *last_use;                  /* [tensor]: last layer that reads it */
+  bool *splits;                   /* [layer]: cannot be split by rows, so it runs whole */
   int *cuts;                      /* (n_blocks + 1) possible starts of groups, 0 ... n_layers */
-  int n_blocks;
+  int n_blocks;                   /* blocks: the layers between two neighbouring cuts */
 };
 
 /* Makes the tables, with at most max_blocks blocks. A cut never separates layers that are fused.
@@ -64,7 +65,7 @@ static inline const struct mafat_layer_cost *mafat_cost_of(const struct mafat_co
                    (size_t)layer];
 }
 
-/* The fastest of the algorithms up to `most`. */
+/* The layer's fastest algorithm among MAFAT_DIRECT ... most, in the enum's order. */
 enum mafat_algorithm mafat_cost_fastest(const struct mafat_costs *c, int cut_candidate,
                                         enum mafat_algorithm most, int layer);
 

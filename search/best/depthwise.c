@@ -1,7 +1,7 @@
-/* Chooses the rows of depthwise layers that are fused into 1x1 convolutions. Each number of rows is
- * tried for all depthwise layers at once; for each layer, time and live bytes are recorded. Layers
- * only interact through the arena, so each one takes the fastest choice that fits. Called by
- * search/best/best.c. Allocates in the options' heap. */
+/* Chooses the numbers of rows of depthwise layers that are fused into 1x1 convolutions. Each number
+ * is tried for all these layers at once, and the time and live bytes of each layer are recorded.
+ * Layers interact only through the arena, so each one gets the fastest number that fits. Called by
+ * search/best/best.c. Allocates in request->options->heap. */
 #include "search/best/depthwise.h"
 
 #include "predictor/cost/latency.h"
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { USUAL = -1, N_TRIED = 11 };
+enum { USUAL = -1 /* the default, written as no word */, N_TRIED = 11 };
 static const int tried[N_TRIED] = {USUAL, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256};
 
 /* Among choices within 0.5 % of the fastest, prefer the default, then the least memory. */
@@ -19,15 +19,15 @@ static const double SLACK = 1.005;
 struct depthwise_chooser {
   const struct mafat_search_request *request;
   struct mafat_heap *heap;
-  struct mafat_plan *plan; /* without depthwise words */
-  struct mafat_spec *spec; /* its spec, to which words are added */
-  int *layers, n;          /* depthwise layers fused into a 1x1 */
-  int *rows;               /* (n) in the spec's words; USUAL: none */
-  double *ms;              /* [tried][n] */
-  size_t *live;            /* [tried][n]: peak of live bytes while the pair runs */
-  double *layers_ms;       /* (n_layers of the plan) */
-  size_t *lives;           /* (positions of a plan) */
-  size_t others;           /* peak of live bytes while no such pair runs */
+  struct mafat_plan *plan; /* of the spec that is optimized */
+  struct mafat_spec *spec; /* its spec, whose depthwise words are replaced */
+  int *layers, n;          /* (n) depthwise layers that are fused into a 1x1 convolution */
+  int *rows;               /* (n) rows of each, for the words; USUAL: no word */
+  double *ms;              /* [tried][n]: time of the layer and its 1x1 convolution */
+  size_t *live;            /* [tried][n]: peak of live bytes while these two run */
+  double *layers_ms;       /* (n_layers) time of each layer in the plan that is tried */
+  size_t *lives;           /* (positions) live bytes at each position of that plan */
+  size_t others;           /* peak of live bytes while any other layer runs */
   struct mafat_diagnostic *d;
 };
 
@@ -102,7 +102,8 @@ static int try(struct depthwise_chooser *c, int t)
 
 /* ---- choosing ---- */
 
-/* Chooses for a layer, within an arena; the least memory if nothing fits. */
+/* Chooses an index in `tried` for depthwise layer i: the fastest whose live bytes fit into `arena`,
+ * or the one with the fewest live bytes if none fits. */
 static int choose(const struct depthwise_chooser *c, int i, size_t arena)
 {
   double fastest = INFINITY;

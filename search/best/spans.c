@@ -1,5 +1,6 @@
-/* Builds the options of every span of blocks as a group of rows. Called by search/best/best.c.
- * Allocates in the options' heap. */
+/* Builds the options of every span of blocks as a group of rows: for each number of rows, most
+ * expensive algorithm and weight placement, adds up the costs of the blocks. Called by
+ * search/best/best.c. Allocates in request->options->heap. */
 #include "search/best/spans.h"
 
 #include <math.h>
@@ -14,9 +15,11 @@ enum {
   MAX_OPTIONS = MAX_ROWS * MAFAT_N_CHOICES * N_PLACEMENT_RULES
 };
 
-/* Contribution of one block to a group of rows. */
+/* Contribution of one block to a group of rows, in ns and bytes. */
 struct block_cost {
-  float ns, reading_ns, windows, loaded, scratch, kept;
+  float ns, reading_ns;
+  float windows; /* rows kept of the block's maps */
+  float loaded, scratch, kept; /* loaded weights; largest scratch of a layer; kept weights */
 };
 
 int mafat_spans_cut_candidate(const struct mafat_costs *c, int rows, bool streamed)
@@ -45,12 +48,13 @@ struct builder {
   const struct mafat_costs *costs;
   const struct mafat_search_request *request;
   struct mafat_spans *spans;
-  /* candidates of rows with resident and with streamed weights */
+  /* (n_rows) indices of the candidates of rows with kept or loaded weights, and of those with the
+   * same rows and streamed weights */
   int cut_candidates[MAX_ROWS], streamed_candidates[MAX_ROWS], n_rows;
   struct block_cost *blocks; /* [rows][most - MAFAT_DIRECT][placement rule][block] */
-  bool *splits; /* [block]: has a layer that must stay whole, because it cannot be split by rows */
-  float *whole;              /* [begin][end]: maps made in the span that outlive it */
-  float *before;             /* [begin]: maps made before it that live on */
+  bool *splits;  /* [block]: has a layer that cannot be split by rows, so no span contains it */
+  float *whole;  /* [begin][end]: bytes of whole maps that the span produces, read after it */
+  float *before; /* [begin]: bytes of maps that earlier blocks produce, read at or after `begin` */
   int n_options, capacity;
 };
 
@@ -79,7 +83,7 @@ static void list_cut_candidates(struct builder *b)
 
 /* ---- blocks ---- */
 
-/* A placement rule by its index. */
+/* An option with rows and the placement rule of an index below N_PLACEMENT_RULES; costs are 0. */
 static struct mafat_span_option placement_rule_of(int rows, int number)
 {
   struct mafat_span_option o = {.rows = (short)rows, .placement_rule = MAFAT_PLACE_STREAMED};
@@ -103,7 +107,8 @@ static void add_layer(const struct builder *b, struct block_cost *block, int row
       placement == MAFAT_STREAMED ? b->streamed_candidates[rows] : b->cut_candidates[rows];
   const struct mafat_layer_cost *taken =
       mafat_cost_of(c, cut_candidate, mafat_cost_fastest(c, cut_candidate, most, layer), layer);
-  /* The reader decides the window: Winograd needs more rows. */
+  /* Rows are counted for algorithm `most`, even if this layer uses another: the layers that read
+   * the map decide how many rows are kept, and Winograd needs more. */
   block->windows += mafat_cost_of(c, cut_candidate, most, layer)->held_bytes;
   float reads = placement == MAFAT_STREAMED ? taken->reads : placement == MAFAT_LOADED ? 1 : 0;
   float copying = !packed ? (float)k->pack_ns : placement == MAFAT_LOADED ? (float)k->copy_ns : 0;
@@ -138,7 +143,7 @@ static int block_of(const struct mafat_costs *c, int layer)
   return block;
 }
 
-/* True if a group of rows holds the map whole, in its windows. */
+/* True if a group of rows keeps all rows of the map anyway (counted in block_cost.windows). */
 static bool is_held_whole(const struct builder *b, int tensor)
 {
   const struct mafat_network *n = b->costs->network;
@@ -170,7 +175,7 @@ static void add_outliving(struct builder *b)
 
 /* ---- options of a span ---- */
 
-/* True if a is at least as good in bytes and time; 0.2 % of time is ignored. */
+/* True if a is at least as good as b in arena bytes, kept bytes and time; ignores 0.2 % of time. */
 static bool beats(const struct mafat_span_option *a, const struct mafat_span_option *b)
 {
   return a->ns <= b->ns * 1.002f && a->bytes <= b->bytes && a->kept_bytes <= b->kept_bytes;

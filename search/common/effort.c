@@ -1,5 +1,5 @@
-/* The clock of searches' deadlines. Called by search/best, search/fdt and search/common/front.c.
- * Only reads the clock. */
+/* The clock of the searches' deadlines. Called by search/best, search/fdt and
+ * search/common/front.c. Reads the clock only. */
 #include "search/common/effort.h"
 
 #include <time.h>

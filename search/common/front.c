@@ -1,6 +1,7 @@
-/* Measures candidates and maintains the Pareto front. Called by the searches (search/best, fdt,
- * least, motes, separable, smallest), and by api/ (choose.c, dry_run.c). Allocates in the front's
- * heap and in the options'. */
+/* Predicts bytes and time of candidates and maintains the Pareto front. Called by the searches
+ * (search/best, fdt, least, motes, separable, smallest), and by api/ (choose.c, dry_run.c). The
+ * front and its specs are in a heap of the front; plans and layouts are in request->options->heap
+ * and freed at once. */
 #include "search/common/front.h"
 
 #include "predictor/cost/latency.h"
@@ -20,7 +21,8 @@ int mafat_front_open(struct mafat_front **out)
   return *out ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* Total order, for determinism: bytes, then milliseconds, then simplicity, then text. */
+/* A total order, so that results do not depend on qsort: bytes, milliseconds, threads, then the
+ * simpler spec and the spec's text. */
 static int compare(const void *a, const void *b)
 {
   const struct mafat_candidate *x = a, *y = b;
@@ -42,8 +44,8 @@ void mafat_front_reduce(struct mafat_front *f)
   f->n = n;
 }
 
-/* Sum over layers of how full the arena is, to a high power, so that only nearly full ones
- * count. */
+/* Sum over layers of (peak of the layer's group / arena) to the power of 16, so that only groups
+ * that nearly fill the arena count. */
 static double tie_break_of(const struct mafat_plan *plan, const struct mafat_layout *layout)
 {
   double sum = 0;
@@ -57,7 +59,8 @@ static double tie_break_of(const struct mafat_plan *plan, const struct mafat_lay
 typedef int (*layout_function)(struct mafat_layout **out, const struct mafat_network *n,
                                const struct mafat_plan *plan, struct mafat_diagnostic *d);
 
-/* Measures a plan with this kind of layout; an outline gives a lower bound of bytes. */
+/* Predicts a plan from the layout that lay_out makes. A sketch has no offsets, so its bytes are a
+ * lower bound. `least`: lowers the mapped bytes to this bound, too. */
 static int measure_plan(struct mafat_candidate *c, const struct mafat_search_request *r,
                         const struct mafat_plan *plan, layout_function lay_out, bool least,
                         struct mafat_diagnostic *d)
@@ -91,7 +94,7 @@ static int make_plan(struct mafat_plan **plan, const struct mafat_candidate *c,
   return mafat_plan_make(plan, spec, r->network, r->n_layers, &options, d);
 }
 
-/* Makes the plan of a spec and measures it. */
+
 static int measure(struct mafat_candidate *c, const struct mafat_search_request *r,
                    const struct mafat_spec *spec, layout_function lay_out,
                    struct mafat_diagnostic *d)
@@ -143,7 +146,8 @@ int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r,
   return MAFAT_OK;
 }
 
-/* allowed slowdown by in-place outputs, whose steps threads share in fewer parts */
+/* Slowdown that is accepted for fewer bytes. In-place outputs can be slower, because their steps
+ * are divided among threads into fewer parts. */
 enum { SLOWER_PERCENT = 5 };
 
 static bool needs_less(const struct mafat_candidate *a, const struct mafat_candidate *than)
@@ -151,7 +155,8 @@ static bool needs_less(const struct mafat_candidate *a, const struct mafat_candi
   return a->charge_bytes < than->charge_bytes && a->ms <= than->ms * (100 + SLOWER_PERCENT) / 100;
 }
 
-/* Tries the best scheduling, with outputs in place if requested, and keeps it if it needs less. */
+/* Tries the best order of layers, with outputs in place if in_place is set. Keeps it if it needs
+ * fewer bytes. */
 static int sort_with(struct mafat_candidate *c, const struct mafat_search_request *r, bool in_place,
                      struct mafat_diagnostic *d)
 {
@@ -169,12 +174,12 @@ static int sort_with(struct mafat_candidate *c, const struct mafat_search_reques
     c->spec->op_order = before;
     c->spec->in_place = placed;
   }
-  /* split by rows throughout: there is nothing to schedule */
+  /* MAFAT_EINVAL: all groups are rows, so there is no order to choose. */
   return code == MAFAT_EINVAL ? MAFAT_OK : code;
 }
 
-/* Tries other orders of layers, since files of other formats than Darknet's list branches
- * arbitrarily. */
+/* Tries other orders of layers. Only Darknet's files list branches in an order that is meant to be
+ * run. */
 static int sort(struct mafat_candidate *c, const struct mafat_search_request *r,
                 struct mafat_diagnostic *d)
 {

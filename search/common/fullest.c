@@ -1,4 +1,5 @@
-/* Finds the group at an arena's peak. Called by search/least/least.c. Pure functions. */
+/* Finds the group that decides how large the arena is. Called by search/least/least.c. Pure
+ * functions. */
 #include "search/common/fullest.h"
 
 struct mafat_fullest mafat_fullest_alive(const struct mafat_layout *layout,
@@ -10,7 +11,7 @@ struct mafat_fullest mafat_fullest_alive(const struct mafat_layout *layout,
   return f;
 }
 
-/* The group that runs at that time. */
+
 static int group_at(const struct mafat_plan *plan, int time)
 {
   int g = 0;

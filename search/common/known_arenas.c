@@ -1,4 +1,5 @@
-/* A cache of arena sizes. Called by search/least/least.c. Hashing allocates in the plan's heap. */
+/* A cache of arena sizes. Called by search/least/least.c. Only the hash function allocates, in the
+ * plan's heap, and frees at once. */
 #include "search/common/known_arenas.h"
 
 /* Mixes bits, so that close values get unrelated hashes. */
@@ -12,7 +13,7 @@ static uint64_t mix(uint64_t x)
 uint64_t mafat_known_arenas_hash(const struct mafat_layout *layout, const struct mafat_plan *plan)
 {
   const int n_times = 2 * plan->n_positions;
-  /* [time]: number of times that count, up to it */
+  /* [time]: times up to this one at which a life begins or ends */
   int *ranks = mafat_heap_calloc(plan->heap, (size_t)n_times + 2, sizeof *ranks);
   uint64_t sum = 1;
   if (!ranks) return 0;
@@ -23,7 +24,7 @@ uint64_t mafat_known_arenas_hash(const struct mafat_layout *layout, const struct
   for (int time = 1; time <= n_times; time++) ranks[time] += ranks[time - 1];
   for (int b = 0; b < layout->n_buffers; b++) {
     const struct mafat_buffer *buffer = &layout->buffers[b];
-    if (buffer->first > buffer->last) continue; /* has no reader */
+    if (buffer->first > buffer->last) continue; /* never live */
     sum += mix(((uint64_t)ranks[buffer->first] << 32 | (unsigned)ranks[buffer->last + 1]) ^
                mix(buffer->bytes));
   }

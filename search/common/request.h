@@ -1,5 +1,5 @@
-/* Inputs of a search. Included by api/, search/best, search/common, search/fdt and search/motes.
- * Declares types and constants only. */
+/* The inputs of a search. Included by api/, search/best, search/common, search/fdt and
+ * search/motes. Declares types only. */
 #ifndef MAFAT_SEARCH_COMMON_REQUEST_H
 #define MAFAT_SEARCH_COMMON_REQUEST_H
 
@@ -9,8 +9,8 @@
 
 /* Measures plans by running them. */
 struct mafat_search_timer {
-  /* Times a plan. MAFAT_ELIMIT: too little memory to run it, and the plan is skipped; other errors
-   * end the search. */
+  /* Runs a plan and sets *ms. Returns MAFAT_ELIMIT if memory is too short to run it; the search
+   * skips the plan. Any other error ends the search. */
   int (*time)(void *context, const struct mafat_plan *plan, const struct mafat_layout *layout,
               double *ms, struct mafat_diagnostic *d);
   void *context;
@@ -19,18 +19,20 @@ struct mafat_search_timer {
 struct mafat_search_request {
   const struct mafat_network *network;
   int n_layers;
-  const struct mafat_plan_options *options; /* algorithm MAFAT_AUTO: the search chooses per layer */
+  /* options->algorithm MAFAT_AUTO: the search chooses an algorithm for each layer */
+  const struct mafat_plan_options *options;
   const struct mafat_footprint *footprint;
   const struct mafat_calibration *calibration;
-  int most_threads; /* the search may choose up to this many; 0: the options' number */
-  double plan_seconds; /* time limit; 0: the default effort */
+  int most_threads; /* the search chooses 1 ... most_threads; 0: it uses options->n_threads */
+  double plan_seconds; /* time limit; 0: the search's default effort */
   const char *words; /* parameters of the search (search.h); NULL: defaults */
-  struct mafat_search_timer timer; /* function NULL: milliseconds are predicted */
-  long long evaluations; /* effort, in plans times their layers, without plan_ends; 0: default */
-  /* deadline on mafat_effort_now's clock, set when the search begins; 0: none (effort.h) */
+  struct mafat_search_timer timer; /* timer.time NULL: milliseconds are predicted, not measured */
+  /* limit if plan_ends is 0: the sum of the layers of all plans that are tried; 0: default */
+  long long evaluations;
+  /* deadline in ns of mafat_effort_now, set by the search itself; 0: none (effort.h) */
   long long plan_ends;
-  /* find only the plan of the least arena (search/least/least.h), for one thread if the search
-   * chooses threads */
+  /* find only the plan with the smallest arena (search/least/least.h); if the search chooses the
+   * number of threads, it chooses 1 */
   bool least;
 };
 

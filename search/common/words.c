@@ -1,14 +1,14 @@
-/* Parses the words of searches: "beam=8,cells=2,43,measure". Avoids the C library's conversions,
- * which depend on the locale's decimal point. Called by search/searches.c, the searches and
- * api/choose.c. Allocates nothing. */
+/* Parses the words of searches: "beam=8,cells=2,43,measure". Does not use strtod, which depends on
+ * the locale's decimal point. Called by search/searches.c, the searches and api/choose.c. Allocates
+ * nothing. */
 #include "search/common/search.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Parses "1.05" as two integers, whose quotient is the nearest double. False: not a number, or too
- * many digits. */
+/* Parses "1.05" as 105 / 100: with at most 15 digits both are exact, so the quotient is the nearest
+ * double. Returns false if the text is no number or has more digits. */
 static bool read_number(const char *text, size_t n, double *number)
 {
   enum { MOST_DIGITS = 15 };
@@ -33,7 +33,7 @@ static bool read_count(const char *text, size_t n, double *number)
   return !memchr(text, '.', n) && read_number(text, n, number);
 }
 
-/* Parses 64K, 31M, 1G, optionally with B or iB; or bytes. */
+/* Parses a size in bytes: 64K, 31M, 1G, also 64KB or 64KiB, or an integer without unit. */
 static bool read_size(const char *text, size_t n, double *bytes)
 {
   static const char units[] = "KMG";
@@ -151,8 +151,8 @@ static int find_word(const struct mafat_search *s, const char *text, size_t n)
   return -1;
 }
 
-/* Length up to the next comma that a letter follows; other text after a comma belongs to the
- * value. */
+/* Length of the first word: up to a comma that is followed by a letter. A comma before anything
+ * else belongs to the value: "cells=2,43". */
 static size_t word_length(const char *text)
 {
   size_t n = strcspn(text, ",");
