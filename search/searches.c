@@ -1,5 +1,5 @@
-/* The table of searches, and look-up by name. A new search is a folder with its row, and a line
- * here. Called by api/ (choose.c, dry_run.c). Allocates nothing. */
+/* The table of searches, and look-up by name. To add a search, define its struct mafat_search in a
+ * folder of its own and name it here. Called by api/ (choose.c, dry_run.c). Allocates nothing. */
 #include "search/searches.h"
 
 #include <stdio.h>

@@ -5,12 +5,13 @@
 
 #include "search/common/search.h"
 
-/* NULL: index out of range. The first search is the default. */
+/* The search at an index, from 0 on; NULL: out of range. The first search is the default. */
 const struct mafat_search *mafat_search_at(int index);
 
-/* text: "motes:beam=8,delta=1.05", "best", or NULL for the default. *words: the text after the
- * colon, "" if none. Words are checked. MAFAT_EINVAL: the message lists the searches, or the
- * search's words. */
+/* Finds the search that `text` names, and checks its words. text: "motes:beam=8,delta=1.05",
+ * "best", or NULL for the default search. *words: the part of `text` after the colon, "" if there
+ * is none. Returns MAFAT_OK or MAFAT_EINVAL; the message lists the searches, or the search's words.
+ * */
 int mafat_search_find(const struct mafat_search **search, const char **words, const char *text,
                       struct mafat_diagnostic *d);
 

@@ -1,5 +1,5 @@
-/* Assigns offsets by hill climbing, as TVM does. Called by search/fdt/placing.c. Allocates in the
- * caller's heap. */
+/* Assigns offsets by hill climbing, as TVM does. Called by search/fdt/placing.c. Temporary memory
+ * is in the caller's heap. */
 #include "search/fdt/placing.h"
 
 #include <math.h>
@@ -8,19 +8,20 @@
 
 enum {
   MOST_ATTEMPTS = 500,
-  MOST_EVALUATIONS = 1 << 22 /* pairs of buffers */
+  MOST_EVALUATIONS = 1 << 22 /* limit of n * n * attempts, for n buffers */
 };
 
-/* initial temperature: a layout larger by this share is accepted with probability 1/e */
+/* Initial temperature of simulated annealing: a layout that is larger by this share is accepted
+ * with probability 1/e. */
 static const double warmth = .05;
 
 struct allocation_climb {
   struct mafat_allocation *extents;
-  const struct mafat_allocation **placed; /* (n) by offset, during placement */
-  int *order;                         /* (n) */
+  const struct mafat_allocation **placed; /* (n) those placed so far, by rising offset */
+  int *order;                         /* (n) extents in the order in which they are placed */
   size_t *best;                       /* [extent]: offset in the best layout so far */
   int n;
-  size_t total, best_total, bound;
+  size_t total, best_total, bound; /* bytes: of this layout, of the best one, at least */
   uint64_t random;
 };
 
@@ -38,7 +39,8 @@ static int any_below(struct allocation_climb *c, int n)
   return (int)(c->random % (uint64_t)n);
 }
 
-/* Lower bound: some buffer's start is a time when the most bytes live. */
+/* A lower bound of the layout: the most bytes that live at one time. This time is the start of some
+ * buffer. */
 static size_t find_bound(const struct allocation_climb *c)
 {
   size_t most = 0;
@@ -88,7 +90,8 @@ static void swap(struct allocation_climb *c, int a, int b)
   c->order[b] = order;
 }
 
-/* Selects positions in the order: of a highest buffer, and of one that lives at the same time. */
+/* Selects two positions in the order: of a buffer that ends at the top of the layout, and of one
+ * that lives at the same time. They can be equal. */
 static void choose_two(struct allocation_climb *c, int *a, int *b)
 {
   for (*a = any_below(c, c->n); c->extents[c->order[*a]].end != c->total; *a = (*a + 1) % c->n) {}

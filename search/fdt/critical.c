@@ -1,5 +1,5 @@
-/* Moves buffers down, and finds the critical ones. Called by search/fdt (placing.c, fdt.c).
- * Allocates in the caller's heap. */
+/* Moves buffers to lower offsets, and finds the critical buffers. Called by search/fdt (placing.c,
+ * fdt.c). Temporary memory is in the caller's heap. */
 #include "search/fdt/critical.h"
 
 #include "base/error.h"
@@ -70,8 +70,8 @@ struct chains {
   int n;
 };
 
-/* Goes from the top down: buffers that begin where one ends are higher, so they are known
- * already. */
+/* Goes down by falling ends. The buffers that begin where this one ends have higher ends, so
+ * above[] is already set for them. */
 static void find_above(struct chains *c, size_t total)
 {
   size_t at = total;
@@ -98,8 +98,8 @@ static void find_below(struct chains *c)
   }
 }
 
-/* Narrow rule: keeps buffers that no chain avoids. A chain that avoids a buffer has another buffer
- * beside it. */
+/* Narrow rule: removes a buffer if another chain goes past it. That chain has a buffer whose
+ * offsets overlap with the removed one's. */
 static void keep_lonely(struct chains *c)
 {
   size_t highest = 0;

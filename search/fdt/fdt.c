@@ -1,6 +1,6 @@
-/* The search "fdt": makes and measures plans for the flow of fused depthwise tiling. Called
- * through its row in search/searches.c, and by search/smallest/smallest.c. Allocates in a heap
- * of its own. */
+/* The search "fdt": implements the callbacks of the automatic flow (flow.h), which make plans from
+ * paths and predict their bytes. Called through search/searches.c, and by
+ * search/smallest/smallest.c. Allocates in a heap of its own. */
 #include "search/fdt/fdt.h"
 
 #include "search/common/effort.h"
@@ -17,33 +17,34 @@ static const enum mafat_fused_tiling tilings[] = {MAFAT_FUSED_FDT, MAFAT_FUSED_F
 #define WORD MAFAT_SEARCH_WORD
 static const struct mafat_search_word words[N_WORDS] = {
     WORD(TILING, "tiling", CHOICE, "fdt|ffmt|both", "both", 0, 0,
-         "fdt, layers in parts along channels; ffmt, along rows and\n"
-         "columns\n"),
+         "split layers along channels (fdt), along rows and columns\n"
+         "(ffmt), or along either\n"),
     WORD(LAYOUT, "layout", CHOICE, "published|ours", "ours", 0, 0,
-         "what it compares plans by, arenas as they are (ours), or\n"
-         "placed by hill climbing (published)\n")};
+         "compare plans by the bytes of their arenas (ours), or by those\n"
+         "of the publication's offset assignment, hill climbing\n")};
 #undef WORD
 
 enum {
-  MOST_EVALUATIONS = 1000000,     /* effort, in plans times their layers and parts */
-  MOST_SORTING = 1000000000 /* time limit of the best scheduling of a group, in nanoseconds */
+  MOST_EVALUATIONS = 1000000,     /* effort: sum of the layers and parts of all plans */
+  MOST_SORTING = 1000000000 /* longest time to find the best order of a group, in nanoseconds */
 };
 
-/* A plan by its spec, and the bytes by which plans are compared. */
+/* A predicted plan. */
 struct made_plan {
   struct mafat_candidate candidate;
-  size_t bytes; /* SIZE_MAX: no plan */
-  bool apart;
+  size_t bytes; /* bytes by which plans are compared; SIZE_MAX: no plan */
+  bool apart;   /* see struct flow */
 };
 
 /* State of the flow. */
 struct flow {
   const struct mafat_search_request *request;
   struct mafat_heap *heap;
-  struct mafat_front *front; /* with the current plan, once there is one */
-  /* layers outside paths have groups of their own, so that none is fused into another one */
+  struct mafat_front *front; /* holds the current plan; empty at the beginning */
+  /* plans that are made next: each layer outside paths has a group of its own, so that none is
+   * fused into another one */
   bool apart;
-  bool stands_apart;
+  bool stands_apart; /* the same, of the current plan */
   bool climbing;    /* compare plans by the published offset assignment */
   struct made_plan made, kept; /* last measured; best so far */
   long long evaluations;  /* remaining effort */
@@ -57,12 +58,13 @@ static struct mafat_group_spec *add_group(const struct flow *f, struct mafat_spe
   struct mafat_group_spec *g = mafat_spec_add(spec);
   if (!g) return NULL;
   g->end = end == f->request->n_layers ? 0 : end;
-  /* needs the fewest bytes */
+  /* the algorithm that needs the fewest bytes */
   g->algorithms[MAFAT_DIRECT].given = f->request->options->algorithm == MAFAT_AUTO;
   return g;
 }
 
-/* Adds layers as one group, some of them in parts along channels, or along the input's rows. */
+/* Adds the layers up to `end` as one group, in which the layers of the paths are split along
+ * channels, or along rows for paths of the network's input. */
 static int add_splits(const struct flow *f, struct mafat_spec *spec, const struct mafat_path *paths,
                       int n, int end)
 {
@@ -81,7 +83,7 @@ static int add_splits(const struct flow *f, struct mafat_spec *spec, const struc
   return MAFAT_OK;
 }
 
-/* Adds layers as separate groups; renaming layers join the previous one. */
+/* Adds each layer as a group of its own; aliases join the group before them. */
 static int add_apart(const struct flow *f, struct mafat_spec *spec, int begin, int end)
 {
   const struct mafat_layer *layers = f->request->network->layers;
@@ -95,7 +97,7 @@ static int add_apart(const struct flow *f, struct mafat_spec *spec, int begin, i
   return MAFAT_OK;
 }
 
-/* Adds each path as a group of its own. */
+/* Adds each path, and each layer outside of them, as a group of its own. */
 static int add_all_apart(const struct flow *f, struct mafat_spec *spec,
                          const struct mafat_path *paths, int n, struct mafat_span layers)
 {
@@ -118,7 +120,8 @@ static int add_tiles(const struct flow *f, struct mafat_spec *spec, const struct
   return MAFAT_OK;
 }
 
-/* Tiles have groups of their own; the layers before, between and after them are one group each. */
+/* Makes the spec of these paths. Each path in tiles is a group; the layers before, between and
+ * after these groups are one group each, or one for each layer (f->apart). */
 static int make_spec(struct mafat_spec **out, const struct flow *f, const struct mafat_path *paths,
                      int n)
 {
@@ -129,7 +132,7 @@ static int make_spec(struct mafat_spec **out, const struct flow *f, const struct
     bool tiles = i < n && paths[i].tiling != MAFAT_TILE_DEPTH && !paths[i].of_input;
     if (i < n && !tiles) continue;
     int end = tiles ? mafat_path_layers(&paths[i]).begin : n_layers;
-    const struct mafat_path *before = i > k ? &paths[k] : NULL; /* there may be no path */
+    const struct mafat_path *before = i > k ? &paths[k] : NULL; /* paths may be NULL */
     if (begin < end && f->apart)
       code = add_all_apart(f, *out, before, i - k, mafat_span(begin, end));
     else if (begin < end) code = add_splits(f, *out, before, i - k, end);
@@ -148,7 +151,8 @@ static bool may_go_on(const void *user)
   return mafat_effort_left(f->request, f->evaluations);
 }
 
-/* Bytes for comparison: the arena, or the published offset assignment's. */
+/* Replaces *bytes, the arena's, by those of the published offset assignment, if plans are compared
+ * by it. */
 static int climb(size_t *bytes, const struct flow *f, const struct mafat_spec *spec)
 {
   struct mafat_placing p;
@@ -160,7 +164,7 @@ static int climb(size_t *bytes, const struct flow *f, const struct mafat_spec *s
   return MAFAT_OK;
 }
 
-/* Measures the plan with one scheduling; keeps it if it is the best so far. */
+/* Predicts the plan with one order of layers; stores it in f->made if it needs fewer bytes. */
 static int try_order(struct flow *f, struct mafat_spec *spec, enum mafat_op_order op_order,
                      long long n_evaluations)
 {
@@ -185,7 +189,8 @@ static void forget(struct made_plan *m)
   m->bytes = SIZE_MAX;
 }
 
-/* Runs parts depth-first: on demand, or by the schedulings for series-parallel graphs. */
+/* A callback, see flow.h. Tries several orders of layers and parts, and stores the smallest plan in
+ * f->made. */
 static int measure(void *user, size_t *bytes, const struct mafat_path *paths, int n,
                    long long n_evaluations)
 {
@@ -248,7 +253,7 @@ static const struct mafat_flow_callbacks callbacks = {measure, keep, take, find_
 
 /* ---- search ---- */
 
-/* Tries the same paths with the other layers in one group, or apart. */
+/* Tries the current paths with the other layers apart if they are together, and vice versa. */
 static int try_other_style(struct flow *f, struct mafat_flow *flow)
 {
   if (!may_go_on(f)) return MAFAT_OK;
@@ -258,7 +263,7 @@ static int try_other_style(struct flow *f, struct mafat_flow *flow)
   return code;
 }
 
-/* True if there is time for the best scheduling of each group, which cannot be interrupted. */
+/* True if there is time to find the best order of each group, which cannot be interrupted. */
 static bool may_sort(const struct flow *f)
 {
   const struct mafat_search_request *r = f->request;
@@ -266,7 +271,8 @@ static bool may_sort(const struct flow *f)
   return r->plan_ends ? mafat_effort_now() + most < r->plan_ends : may_go_on(f);
 }
 
-/* Finds the best scheduling for the final plan. */
+/* Finds the best order of layers for the final plan, and makes it current if it needs fewer
+ * bytes. */
 static int sort_best(struct flow *f, const struct mafat_flow *flow)
 {
   struct mafat_spec *spec = NULL;
@@ -294,7 +300,7 @@ static int run(struct flow *f, struct mafat_flow *flow)
   return code ? code : sort_best(f, flow);
 }
 
-/* Runs the flow in a temporary heap; the front has its own. */
+/* Runs the flow. Temporary memory is in request->options->heap, the plan in the front's heap. */
 static int run_in(struct mafat_front *front, const struct mafat_search_request *request,
                   struct mafat_diagnostic *d)
 {
@@ -341,7 +347,7 @@ const struct mafat_search mafat_searching_fdt = {
     .name = "fdt",
     .finds = "fused depthwise tiling's",
     .unfit = "it is what --search fdt takes, which keeps all weights",
-    .help = "what fused depthwise tiling's flow finds\n",
+    .help = "fused depthwise tiling, Stahl et al. (2023)\n",
     .one_plan = true,
     .timed = true,
     .words = words,

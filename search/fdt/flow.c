@@ -1,22 +1,22 @@
-/* The automatic flow of fused depthwise tiling. Called by search/fdt/fdt.c, which measures plans.
- * Allocates in the flow's heap. */
+/* The automatic flow of fused depthwise tiling (flow.h). Called by search/fdt/fdt.c, which predicts
+ * plans through callbacks. Allocates in flow->heap. */
 #include "search/fdt/flow.h"
 
 #include <string.h>
 
-/* Best candidate for one buffer. */
+/* The best paths found for one critical buffer: the current ones and a new one. */
 struct best_paths {
   struct mafat_path paths[MAFAT_MOST_APPLIED];
-  int n;             /* -1: none needs less than the current plan */
+  int n;             /* -1: none needs fewer bytes than the current plan */
   size_t bytes;
-  int length, parts; /* of the new path */
+  int length, parts; /* layers and parts of the new path */
 };
 
 struct flow_run {
   struct mafat_flow *flow;
   struct best_paths best;
-  struct mafat_path found[MAFAT_MOST_PATHS];
-  bool *tried; /* [operator] */
+  struct mafat_path found[MAFAT_MOST_PATHS]; /* around the current tensor */
+  bool *tried; /* [tensor] */
 };
 
 int mafat_path_n_parts(const struct mafat_path *p)
@@ -31,7 +31,8 @@ struct mafat_span mafat_path_layers(const struct mafat_path *p)
 
 /* ---- candidates ---- */
 
-/* True if first and last layer describe the path: all layers between are in it, or only rename. */
+/* True if the path is a contiguous range of layers: all layers between its first and last are in
+ * it, or are aliases. Specs can only name ranges. */
 static bool is_run(const struct mafat_flow *f, const struct mafat_path *p)
 {
   for (int i = 1; i < p->length; i++)
@@ -40,7 +41,7 @@ static bool is_run(const struct mafat_flow *f, const struct mafat_path *p)
   return true;
 }
 
-/* True if the path has the requested tiling. */
+/* True if the path can be a spec and has the requested tiling. */
 static bool is_wanted(const struct mafat_flow *f, const struct mafat_path *p)
 {
   enum mafat_fused_tiling other =
@@ -48,8 +49,8 @@ static bool is_wanted(const struct mafat_flow *f, const struct mafat_path *p)
   return f->tiling != other && is_run(f, p);
 }
 
-/* Adds a path to the current ones, and removes those that it overlaps. Returns their number; 0: too
- * many. */
+/* Writes to `paths` the current paths, without those that overlap p, and p, in the order of layers.
+ * Returns their number; 0: more than MAFAT_MOST_APPLIED. */
 static int join(const struct mafat_flow *f, const struct mafat_path *p, struct mafat_path *paths)
 {
   struct mafat_span own = mafat_path_layers(p);
@@ -129,7 +130,8 @@ static int stand(struct mafat_flow *f, const struct mafat_path *paths, int n, si
   return f->callbacks->take(f->user);
 }
 
-/* Tries the critical tensors. Outputs are skipped, and so are tensors that were tried already. */
+/* Tries the critical tensors, until one of them can be split for fewer bytes. Skips outputs of the
+ * network and tensors that were already tried. */
 static int try_critical(struct flow_run *r, const int *tensors, int n)
 {
   const struct mafat_flow *f = r->flow;

@@ -1,5 +1,5 @@
-/* Finds chains of layers and the paths around a tensor. Called by search/fdt (flow.c, fdt.c,
- * published.c). Allocates in the caller's heap. */
+/* Finds chains of layers, and the paths around a tensor. Called by search/fdt (flow.c, fdt.c,
+ * published.c). Only mafat_sole_readers_make allocates, in the caller's heap. */
 #include "search/fdt/paths.h"
 
 #include "base/blocks.h"
@@ -9,8 +9,8 @@
 
 /* ---- chains ---- */
 
-/* The only map that a layer reads, besides constants and scalars per position. -1: it reads
- * several, or makes several. */
+/* The only tensor that a layer reads, besides constants and operands without sources. -1: the layer
+ * reads several tensors, or it or its producer has several outputs. */
 static int find_above(const struct mafat_sole_readers *l, int layer)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
@@ -31,8 +31,8 @@ static int find_above(const struct mafat_sole_readers *l, int layer)
 static void find_below(struct mafat_sole_readers *l)
 {
   enum { SEVERAL = -2 };
-  int n_operators = mafat_network_n_tensors(l->network);
-  for (int t = 0; t < n_operators; t++) l->below[t] = -1;
+  int n_tensors = mafat_network_n_tensors(l->network);
+  for (int t = 0; t < n_tensors; t++) l->below[t] = -1;
   for (int i = 0; i < l->n_layers; i++) {
     const struct mafat_layer *layer = &l->network->layers[i];
     if (mafat_layer_is_alias(layer)) continue;
@@ -41,7 +41,7 @@ static void find_below(struct mafat_sole_readers *l)
       *below = *below == -1 && l->above[i] == r.source->tensor ? i : SEVERAL;
     }
   }
-  for (int t = 0; t < n_operators; t++)
+  for (int t = 0; t < n_tensors; t++)
     if (l->below[t] < 0 || (!mafat_network_is_input(l->network, t) &&
                             mafat_network_is_output(l->network, l->n_layers, t)))
       l->below[t] = -1;
@@ -50,16 +50,16 @@ static void find_below(struct mafat_sole_readers *l)
 int mafat_sole_readers_make(struct mafat_sole_readers **out, const struct mafat_network *n,
                             int n_layers, struct mafat_heap *heap)
 {
-  size_t n_operators = (size_t)mafat_network_n_tensors(n);
+  size_t n_tensors = (size_t)mafat_network_n_tensors(n);
   struct mafat_sole_readers *l = *out = mafat_heap_calloc(heap, 1, sizeof *l);
   if (!l) return MAFAT_ENOMEM;
   *l = (struct mafat_sole_readers){.heap = heap, .network = n, .n_layers = n_layers};
-  l->above = mafat_heap_calloc(heap, 2 * n_operators, sizeof *l->above);
+  l->above = mafat_heap_calloc(heap, 2 * n_tensors, sizeof *l->above);
   if (!l->above) {
     mafat_sole_readers_close(out);
     return MAFAT_ENOMEM;
   }
-  l->below = l->above + n_operators;
+  l->below = l->above + n_tensors;
   for (int i = 0; i < n_layers; i++)
     l->above[i] = mafat_layer_is_alias(&n->layers[i]) ? -1 : find_above(l, i);
   find_below(l);
@@ -83,15 +83,16 @@ uint64_t mafat_tensor_bytes(const struct mafat_network *n, int tensor)
 
 /* ---- roles ---- */
 
-enum path_block { BLOCK_NONE, BLOCK_PART, BLOCK_FAN }; /* fan: from all channels, or into them */
+/* Role of a layer that is split along channels: none, PART, FDTO or FDTI (paths.h). */
+enum path_block { BLOCK_NONE, BLOCK_PART, BLOCK_FAN };
 
 static struct mafat_shape shape_above(const struct mafat_sole_readers *l, int layer)
 {
   return l->network->layers[l->above[layer]].out;
 }
 
-/* Role along channels. A table look-up makes all channels from one index: it fans out, and does not
- * sum. */
+/* Role along channels; in: below the critical tensor (FDTI), else above it (FDTO). A layer that
+ * looks up rows of a table makes all channels from one index, so it can be FDTO but not FDTI. */
 static enum path_block depth_block(const struct mafat_sole_readers *l, int layer, bool in)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
@@ -129,8 +130,8 @@ static bool overlaps(const struct mafat_sole_readers *l, int layer, enum mafat_t
   return false;
 }
 
-/* Role along rows or columns. Maps with a single row cannot be split by rows, nor can layers that
- * need whole maps. */
+/* True if the layer can be split along rows or columns: it needs no whole maps, and its input and
+ * output have at least two of them. */
 static bool map_block(const struct mafat_sole_readers *l, int layer, enum mafat_tiling tiling)
 {
   const struct mafat_layer *it = &l->network->layers[layer];
@@ -144,7 +145,7 @@ static bool map_block(const struct mafat_sole_readers *l, int layer, enum mafat_
 
 /* ---- walking ---- */
 
-/* The next layer of a walk; -1: it ends. */
+/* The next layer of a walk down (by > 0) or up a chain; -1: the chain ends. */
 static int next_layer(const struct mafat_sole_readers *l, int layer, int by)
 {
   if (by > 0) return l->below[layer];
@@ -165,7 +166,7 @@ static int depth_lengths(int *lengths, const struct mafat_sole_readers *l, int t
     enum path_block b = depth_block(l, layer, by > 0);
     if (b == BLOCK_NONE) break;
     if (b == BLOCK_FAN) {
-      if (by > 0 && length > 0) lengths[n++] = length; /* the variant that ends with CONCAT */
+      if (by > 0 && length > 0) lengths[n++] = length; /* variant without the FDTI, with CONCAT */
       lengths[n++] = length + 1;
       return n;
     }
@@ -198,8 +199,8 @@ int mafat_path_lengths(int lengths[MAFAT_MOST_VERSIONS], const struct mafat_sole
 
 /* ---- ends ---- */
 
-/* Chooses the end, among `length` layers on one side, with the smallest buffer; ties go to fewer
- * layers. 0: none is smaller than the tensor. */
+/* Chooses how many of the `length` layers on one side belong to the path, so that it ends at the
+ * smallest tensor; ties go to fewer layers. 0: no tensor is smaller than this one. */
 static int choose_end(const struct mafat_sole_readers *l, int tensor, int length, int by)
 {
   uint64_t least = mafat_tensor_bytes(l->network, tensor);

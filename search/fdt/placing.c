@@ -1,5 +1,5 @@
-/* Makes the buffers and offsets of a plan. Called by search/fdt/fdt.c. Allocates in the options'
- * heap. */
+/* Computes the buffers and offsets of a plan. Called by search/fdt/fdt.c. Allocates in
+ * request->options->heap. */
 #include "search/fdt/placing.h"
 
 #include "predictor/layout/layout.h"

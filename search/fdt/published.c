@@ -1,5 +1,5 @@
-/* Accounts for memory and operations as the publications do. The search does not use this; tests
- * compare it with the publications. Allocates in the lines' heap. */
+/* Counts memory and operations as the publications do. Called only by tests, which compare the
+ * results with the publications' tables. Temporary memory is in lines->heap. */
 #include "search/fdt/published.h"
 
 #include "network/dtype.h"
@@ -7,8 +7,8 @@
 struct account {
   const struct mafat_sole_readers *lines;
   const struct mafat_path *path;
-  int *last;      /* [operator]: its last reader; n_layers: it is an output */
-  uint64_t alive; /* bytes of whole tensors */
+  int *last;      /* [tensor]: its last reader; n_layers: it is an output; -1: none */
+  uint64_t alive; /* bytes of the whole tensors that exist at this step */
   struct mafat_published *out;
 };
 
@@ -44,7 +44,8 @@ struct share {
   int channels;
 };
 
-/* The share of layer `at` that a part makes; for FDTI all of it, as partial sums. */
+/* The share of layer `at` that a part computes. The last layer of a fan-in is computed whole, as
+ * partial sums. */
 static struct share share_of(const struct account *a, int at, int part)
 {
   const struct mafat_path *p = a->path;
@@ -64,7 +65,7 @@ static uint64_t share_bytes(const struct account *a, int at, struct share s)
          mafat_dtype_bytes(layer_of(a, a->path->layers[at])->out_type, 8) / 8;
 }
 
-/* Sums over some channels have a share of the products. */
+/* Multiply-adds of the share. The partial sums of a fan-in have 1/n of the layer's. */
 static uint64_t share_macs(const struct account *a, int at, struct share s, int part)
 {
   const struct mafat_path *p = a->path;
@@ -116,7 +117,8 @@ static void run_whole(struct account *a, int layer)
   free_read(a, layer);
 }
 
-/* Runs all parts of the path in turn; its input lives until the last part has begun. */
+/* Counts all parts of the path in turn. Its input is freed once the last part's first layer is
+ * computed. */
 static void run_parts(struct account *a)
 {
   const struct mafat_path *p = a->path;
@@ -154,8 +156,8 @@ static void find_last(struct account *a)
     if (a->last[t] >= 0) a->alive += mafat_tensor_bytes(n, t);
 }
 
-/* A path runs at the position of its last layer: all its operands exist, and nothing else reads its
- * inner tensors. */
+/* The path is counted at the position of its last layer. There all its operands exist, and no other
+ * layer reads its inner tensors. */
 int mafat_published_find(struct mafat_published *out, const struct mafat_sole_readers *lines,
                          const struct mafat_path *path)
 {

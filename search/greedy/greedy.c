@@ -1,5 +1,6 @@
-/* The search "greedy": MAFAT's Algorithm 2 with the paper's predictor. Called by api/choose.c and
- * through its row in search/searches.c. Allocates plans while it compares them. */
+/* The search "greedy": Algorithm 2 of the MAFAT paper (Farley and Gerstlauer 2021) with the paper's
+ * predictor. Called by api/choose.c and through search/searches.c. Allocates plans while it
+ * compares them, and frees them. */
 #include "search/greedy/greedy.h"
 
 #include "predictor/planning/planning.h"
@@ -14,8 +15,8 @@ enum {
   NO_MORE = 0
 };
 
-/* True for the paper's network, by its structure: a chain of 16 convolutions and maxpools, the
- * first part of YOLOv2 and Darknet-19. */
+/* True if the layers are those of the paper's network: a chain of 16 convolutions and maxpools,
+ * with which YOLOv2 and Darknet-19 begin. */
 static bool is_papers(const struct mafat_network *n, int n_layers)
 {
   if (n_layers != PAPER_LAYERS) return false;
@@ -29,7 +30,7 @@ static bool is_papers(const struct mafat_network *n, int n_layers)
   return true;
 }
 
-/* The next cut, from the network's end (no cut) to its beginning. */
+/* The next earlier cut: after the last maxpool before `cut`, at `least` or later. */
 static int next_cut(const struct mafat_network *n, int cut, int least)
 {
   for (int l = cut - 2; l >= 0 && l + 1 >= least; l--)
@@ -47,7 +48,8 @@ static struct mafat_greedy_choice choice_of(int tiles, int cut, int n_layers)
   return c;
 }
 
-/* Predicts bytes with the paper's predictor. MAFAT_EINVAL: not a plan for these maps. */
+/* Sets c->bytes by the paper's predictor. Returns MAFAT_EINVAL if the maps are too small for the
+ * tiles. */
 static int predict(struct mafat_greedy_choice *c, const struct mafat_network *n, int n_layers,
                    size_t bias_bytes, struct mafat_diagnostic *d)
 {
@@ -74,7 +76,7 @@ int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_n
     for (int tiles = 1; tiles <= MOST_TILES; tiles++) {
       struct mafat_greedy_choice c = choice_of(tiles, cut, n_layers);
       int code = predict(&c, n, n_layers, bias_bytes, d);
-      /* more tiles than pixels, or beyond any limit */
+      /* more tiles than pixels, or bytes that overflow */
       if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT) continue;
       if (code) return code;
       c.fits = c.bytes < limit_bytes;
@@ -85,14 +87,14 @@ int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_n
                           : mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", n->path);
 }
 
-/* ---- the row ---- */
+/* ---- entry of the table of searches ---- */
 
 enum { BIAS, N_WORDS };
 
 #define WORD MAFAT_SEARCH_WORD
 static const struct mafat_search_word words[N_WORDS] = {
     WORD(BIAS, "bias", SIZE, "SIZE", "31M", 0, 0,
-         "bytes that the paper's predictor adds to its tiles\n")};
+         "constant that the paper's predictor adds to the bytes of tiles\n")};
 #undef WORD
 
 static int pick(struct mafat_spec **out, const struct mafat_search_request *r, size_t budget_bytes,
@@ -120,7 +122,7 @@ const struct mafat_search mafat_searching_greedy = {
     .name = "greedy",
     .finds = "the paper's greedy search",
     .unfit = "it is what --search greedy takes",
-    .help = "MAFAT's Algorithm 2 by its own predictor\n",
+    .help = "Algorithm 2 of the MAFAT paper, with its predictor\n",
     .words = words,
     .n_words = N_WORDS,
     .pick = pick};

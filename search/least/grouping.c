@@ -1,5 +1,6 @@
-/* Finds the grouping with the least arena for an order of layers. Called by search/best/best.c.
- * Allocates in the options' heap. */
+/* Finds the grouping with the smallest arena for a sequence of layers. Predicts the bytes of groups
+ * by laying out plans; each plan gives the bytes of all its groups. Called by search/best/best.c.
+ * Temporary memory is in request->options->heap. */
 #include "search/least/grouping.h"
 
 #include "predictor/layout/layout.h"
@@ -11,19 +12,21 @@
 #include <math.h>
 
 enum {
-  MOST_PLACES = 64,
-  MOST_FLAT_ROWS = 4, /* rows of maps for which tiles are used */
-  MOST_SPAN = 24 /* positions that a group may span, unless it is the only one */
+  MOST_PLACES = 64,   /* limit of possible cuts */
+  MOST_FLAT_ROWS = 4, /* tiles of columns are used for maps with at most this many rows */
+  /* limit of a group's length, in steps from one possible cut to the next, except for a group of
+   * the whole network */
+  MOST_SPAN = 24
 };
 
-/* Ways to cut a group, the faster first. Rows are one at a time; more rows are left to later
- * refinement. */
+/* Ways to cut a group, the faster first. Groups of rows compute one row per step; least.c tries
+ * more rows later. */
 static const struct cut_candidate {
   enum mafat_cut_kind kind;
   bool early, partitioned;
-  int cols;        /* tiles of columns, for maps with few rows, like tokens */
-  bool each;       /* also split by rows, as for heads */
-  double slowness; /* approximate slowdown of a layer: ties go to the fastest grouping */
+  int cols;        /* number of tiles along columns; 0: none */
+  bool each;       /* also one tile for each row, such as for the heads of attention */
+  double slowness; /* estimated slowdown of a layer, only to choose among equal bytes */
 } cut_candidates[] = {{.kind = MAFAT_CUT_GRID},
             {.kind = MAFAT_CUT_PANELS, .slowness = 0.5},
             {.kind = MAFAT_CUT_ROWS, .slowness = 4},
@@ -35,26 +38,26 @@ static const struct cut_candidate {
             {.kind = MAFAT_CUT_GRID, .cols = 32, .each = true, .slowness = 4}};
 enum { N_CUT_CANDIDATES = sizeof cut_candidates / sizeof *cut_candidates };
 
-/* The best grouping of all layers before a position: its last group. */
+/* The best grouping of all layers before a possible cut. */
 struct grouping_state {
-  float peak;
-  double slowness;
-  int from, cut_candidate;
+  float peak;              /* bytes of its largest group */
+  double slowness;         /* sum over its layers */
+  int from, cut_candidate; /* its last group: where it begins, and how it is cut */
 };
 
-static const float TOO_LARGE = 1e30f; /* for excluded groups */
+static const float TOO_LARGE = 1e30f; /* bytes of groups that are excluded */
 
 struct grouping {
   const struct mafat_search_request *request;
   const struct mafat_sequence *sequence;
-  struct mafat_heap *heap;          /* the options'; for all of this */
-  int places[MOST_PLACES + 2], n;   /* (n + 1): 0 ... n_layers */
+  struct mafat_heap *heap;          /* request->options->heap */
+  int places[MOST_PLACES + 2], n;   /* (n + 1) possible cuts in the sequence: 0 ... n_layers */
   float *peaks; /* [cut candidate][from][to]: bytes of that group; INFINITY: unknown */
-  struct grouping_state *states;             /* (n + 1) */
-  int *group_of;                    /* [layer] */
-  struct mafat_group_spec *groups;  /* (n) */
+  struct grouping_state *states;             /* (n + 1) for each possible cut */
+  int *group_of;                    /* [layer]: its group in the current spec */
+  struct mafat_group_spec *groups;  /* (n) the current spec */
   int n_groups;
-  long long evaluations;                  /* remaining */
+  long long evaluations;                  /* remaining effort */
   int code;
   struct mafat_diagnostic *d;
 };
@@ -68,7 +71,7 @@ static float *peak_at(struct grouping *p, int cut_candidate, int from, int to)
 
 /* ---- specs ---- */
 
-/* The cut of a group whose last layer has that output. */
+/* The cut of a group. out: the shape of its last layer's output. */
 static struct mafat_cut cut_of(int cut_candidate, struct mafat_shape out)
 {
   bool tiled = cut_candidates[cut_candidate].cols && out.h <= MOST_FLAT_ROWS &&
@@ -91,7 +94,7 @@ static void begin_spec(struct grouping *p)
   p->n_groups = 0;
 }
 
-/* Adds the group between two positions. */
+/* Adds the group between two possible cuts. */
 static void add_group(struct grouping *p, int from, int to, int cut_candidate)
 {
   int last = 0;
@@ -115,14 +118,15 @@ static struct mafat_spec end_spec(struct grouping *p)
 
 /* ---- memory of groups ---- */
 
-/* Index of the spec's group for a group of the plan: layers that cannot be tiled have groups of
- * their own. */
+/* Index of the spec's group that a group of the plan belongs to. The plan can have more groups,
+ * because layers that cannot be tiled have groups of their own. */
 static int spec_group(const struct grouping *p, const struct mafat_plan *plan, int group)
 {
   return p->group_of[plan->members[plan->groups[group].at.begin]];
 }
 
-/* True if tiles of the group overlap, so that pixels would be computed twice. */
+/* True if tiles of the group overlap, so that pixels are computed twice. area and boxes are
+ * temporary memory, [tensor]. */
 static bool overlaps(const struct mafat_plan *plan, struct mafat_schedule *s, int group,
                      double *area, struct mafat_box *boxes)
 {
@@ -143,7 +147,7 @@ static bool overlaps(const struct mafat_plan *plan, struct mafat_schedule *s, in
   return twice;
 }
 
-/* Finds this for every group. */
+/* Sets twice[group] for every group of the plan. */
 static int find_overlaps(struct grouping *p, const struct mafat_plan *plan, bool *twice)
 {
   size_t n = (size_t)mafat_network_n_tensors(p->request->network);
@@ -159,7 +163,7 @@ static int find_overlaps(struct grouping *p, const struct mafat_plan *plan, bool
   return code;
 }
 
-/* Records the memory of the spec's groups, each between neighbouring positions in `ends`. */
+/* Records the bytes of the spec's groups in p->peaks. ends: the possible cut at which each ends. */
 static void measure(struct grouping *p, const int *ends, int cut_candidate)
 {
   const struct mafat_search_request *r = p->request;
@@ -186,7 +190,8 @@ static void measure(struct grouping *p, const int *ends, int cut_candidate)
   mafat_plan_close(&plan);
 }
 
-/* Measures groups that span so many positions, the first one up to `first`. */
+/* Measures a plan whose groups have the length `span`, except the first, which ends at `first`, and
+ * the last. */
 static void measure_spans(struct grouping *p, int first, int span, int cut_candidate)
 {
   int ends[MOST_PLACES + 1], n = 0;
@@ -212,7 +217,7 @@ static bool applies(const struct grouping *p, int cut_candidate)
              : cut_candidates[cut_candidate].kind != MAFAT_CUT_ROWS || !flat;
 }
 
-/* True if some group of that span needs less than the current plan. */
+/* True if some group of this length needs fewer bytes than `limit`; unknown groups do not. */
 static bool has_smaller(struct grouping *p, int span, int cut_candidate, double limit)
 {
   for (int from = 0; from + span <= p->n; from++)
@@ -239,8 +244,8 @@ static void measure_all(struct grouping *p, double limit)
 
 /* ---- best grouping ---- */
 
-/* Finds the grouping with the smallest maximum; if `limited`, the fastest one with all groups below
- * the limit. False: none. */
+/* Finds the grouping whose largest group is smallest. If `limited`, finds the fastest grouping
+ * without a group larger than `limit`. Returns false if there is none. */
 static bool solve(struct grouping *p, double limit, bool limited)
 {
   p->states[0] = (struct grouping_state){0, 0, 0, 0};
@@ -276,8 +281,9 @@ static void take(struct grouping *p, struct mafat_front *front)
   if (!p->code) p->code = mafat_least_take(front, p->request, &spec, p->d);
 }
 
-/* Tries one candidate for all groups, too: groups are not quite independent, and offsets leave
- * gaps. */
+/* Takes the grouping that was found into the front if it is better. Also tries the whole network as
+ * one group with each candidate: the bytes of groups are approximate, because groups are not quite
+ * independent and offsets leave gaps. */
 static void take_all(struct grouping *p, struct mafat_front *front)
 {
   begin_spec(p);

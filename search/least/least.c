@@ -1,10 +1,9 @@
-/* Refines a plan towards the least arena, by hill climbing. Cost tables (search/best/costs.h) are
- * approximate and have few cuts. From the plan that they give, the climb changes the group at the
- * arena's peak: it is cut in another way, joined with a neighbour, divided, or moved, or only the
- * layers around its peak are cut in another way. The best change is applied. Afterwards groups get
- * the fastest cut that fits the arena. Networks with branches are climbed again if another order of
- * layers needs less. Called by search/best/best.c and search/least/grouping.c. Allocates in the
- * options' heap. */
+/* Reduces the arena of a plan by hill climbing. Each round changes the fullest group, the one that
+ * decides how large the arena is: cuts it in another way, joins it with neighbours, moves its ends,
+ * divides it, or cuts only the layers around its peak in another way. The best change is applied.
+ * Then all groups get the fastest cut that does not enlarge the arena. For networks with branches,
+ * the climb is repeated with the best order of layers if that needs fewer bytes. Called by
+ * search/best/best.c and search/least/grouping.c. Temporary memory is in request->options->heap. */
 #include "search/least/least.h"
 
 #include "predictor/layout/layout.h"
@@ -20,21 +19,22 @@
 
 enum {
   MOST_CHANGES = 200,    /* limit of applied changes */
-  MOST_LAYERS = 900000,  /* effort, in plans times their layers */
-  MOST_ASSIGNED = 450000, /* effort at the highest offsets */
-  LAID_OUT = 4,          /* evaluations that a layout and its prediction count for */
-  PARTS_LAID_OUT = 24,   /* evaluations that each of its parts counts for */
-  SORTED = 300,          /* evaluations that the best scheduling counts for */
-  FURTHEST = 3,          /* layers by which an end is moved */
-  /* share of an arena: if a plan needs less, the search continues from it at once */
+  MOST_LAYERS = 900000,  /* effort of mafat_least_refine: sum of the layers of all plans */
+  MOST_ASSIGNED = 450000, /* effort of mafat_least_lower */
+  LAID_OUT = 4,          /* a plan that is laid out and predicted counts so many times more */
+  PARTS_LAID_OUT = 24,   /* the same, for the effort of its partitions */
+  SORTED = 300,          /* a plan with the best order of layers counts so many times */
+  FURTHEST = 3,          /* layers by which the end of a group moves, at most */
+  /* if a plan needs less than this share of the arena, the climb continues from it at once */
   ENOUGH_PERCENT = 99,
-  /* positions at which a group is divided; in groups with more layers, the narrowest ones */
+  /* limit of the positions at which a group is divided: in larger groups, those with the fewest
+   * live bytes */
   MOST_PARTED = 30
 };
 
-/* Cut candidates of changed groups: WHOLE, PANELS, or a number of rows. EARLY + n and
- * PARTITIONED + n are n rows of these kinds. COLUMNS - n is n tiles in each row, for maps with few
- * rows, like tokens. */
+/* Cut candidates of changed groups, as one number: WHOLE, PANELS, or n > 0 for n rows. EARLY + n,
+ * PARTITIONED + n and PARTITIONED + EARLY + n are rows of these kinds. COLUMNS - n is n tiles in
+ * each row, for maps with few rows, such as tokens. */
 enum { WHOLE = 0, PANELS = -1, COLUMNS = -2, EARLY = 1000, PARTITIONED = 2000 };
 static const int cut_candidates[] = {
     1, 2, 3, 4, 6, 8, 16, EARLY + 1, EARLY + 2, EARLY + 4, PARTITIONED + 1, PARTITIONED + 2,
@@ -44,21 +44,20 @@ enum { N_CUT_CANDIDATES = sizeof cut_candidates / sizeof *cut_candidates, FEW_RO
 struct group_climb {
   const struct mafat_search_request *request;
   struct mafat_front *front;
-  struct mafat_spec *from;         /* plan being changed, with explicit groups */
-  /* the layers by groups: a group is a run of them, and its end a position */
+  struct mafat_spec *from;         /* plan that is changed, with the layers of each group listed */
+  /* the layers of `from`, group after group; ends of groups are positions in it */
   struct mafat_sequence *sequence;
-  int *ends;                       /* (n_layers) ends of from's groups */
-  struct mafat_group_spec *groups; /* (n_layers) groups of a change, by such ends */
+  int *ends;                       /* (n_layers) end of each group of `from` */
+  struct mafat_group_spec *groups; /* (n_layers) groups of the changed plan; end: as in `ends` */
   int *group_of;                   /* [layer]: index in `groups` */
   int fullest; /* group of `from` to be changed: with the most live bytes, or the highest offset */
   int peak;                        /* position of the layer that runs at the peak */
-  bool assigned;                   /* chosen by the highest offset */
+  bool assigned;                   /* `fullest` is the group with the highest offset */
   bool breaks_ties; /* ties go to fewer layers near the peak, rather than to speed */
   long long layers;                /* remaining effort */
-  /* bytes: if an arena needs less, no more changes are tried before continuing from it */
-  size_t enough;
-  int parts;                       /* effort of the parts of the last tried plan */
-  uint64_t lives;                  /* hash of its buffers' lives */
+  size_t enough; /* bytes: once the arena is smaller, this round tries no more changes */
+  int parts;                       /* effort of the partitions of the last tried plan */
+  uint64_t lives;                  /* hash of the sizes and lifetimes of its buffers */
   struct mafat_known_arenas *known;
   int code;                        /* first failure, which ends the climb */
   struct mafat_diagnostic *d;
@@ -81,7 +80,8 @@ static bool breaks_tie(const struct mafat_candidate *a, const struct mafat_candi
   return b->arena_bytes == SIZE_MAX || is_better(a, b, true);
 }
 
-/* *arena_bytes: on entry a known bound, or 0; on return the arena, or a lower bound. */
+/* Replaces the front's plan by this spec if it is better. *arena_bytes: on entry a known lower
+ * bound of its arena, or 0; on return the arena, or a lower bound. */
 static int take(struct mafat_front *f, const struct mafat_search_request *r,
                 const struct mafat_spec *spec, bool breaks_ties, size_t *arena_bytes,
                 struct mafat_diagnostic *d)
@@ -124,7 +124,8 @@ static int end_of(const struct group_climb *c, int group)
   return c->ends[group];
 }
 
-/* A changed group. Words for algorithms may not fit its layers any more: direct needs least. */
+/* A changed group. It has the word for the direct algorithm, which needs the fewest bytes: the
+ * words of the group before the change may not be valid for its layers. */
 static struct mafat_group_spec group_of(const struct group_climb *c, int end, struct mafat_cut cut)
 {
   struct mafat_group_spec g = {.end = end, .cut = cut};
@@ -132,7 +133,7 @@ static struct mafat_group_spec group_of(const struct group_climb *c, int end, st
   return g;
 }
 
-/* Output of the layer before a position. */
+/* Shape of the output of the last layer before a position in the sequence. */
 static struct mafat_shape shape_before(const struct group_climb *c, int end)
 {
   return c->request->network->layers[c->sequence->layers[end - 1]].out;
@@ -151,15 +152,16 @@ static struct mafat_cut cut_of(const struct group_climb *c, int cut_candidate, i
                                    : mafat_cut_rows(cut_candidate);
 }
 
-/* True if the candidate applies to a group with that end. Tiles are for maps with few rows and many
- * columns. */
+/* True if the candidate applies to a group that ends there. Tiles are for maps with few rows and
+ * many columns. */
 static bool applies(const struct group_climb *c, int cut_candidate, int end)
 {
   struct mafat_shape out = shape_before(c, end);
   return cut_candidate >= COLUMNS || (out.h <= FEW_ROWS && out.w >= 2 * (COLUMNS - cut_candidate));
 }
 
-/* True if live bytes, or a cached assignment, exceed the current arena. */
+/* True if the plan cannot be better: its live bytes, or its cached arena, exceed the current arena.
+ * Sets c->parts and c->lives. */
 static bool is_too_large(struct group_climb *c, const struct mafat_spec *spec)
 {
   const struct mafat_search_request *r = c->request;
@@ -181,7 +183,7 @@ static bool is_too_large(struct group_climb *c, const struct mafat_spec *spec)
   return large;
 }
 
-/* A group of `from` as it is, by its end in the sequence. */
+/* A group of `from`, described by its end in the sequence instead of by its layers. */
 static struct mafat_group_spec unchanged(const struct group_climb *c, int group)
 {
   struct mafat_group_spec g = c->from->groups[group];
@@ -191,7 +193,7 @@ static struct mafat_group_spec unchanged(const struct group_climb *c, int group)
   return g;
 }
 
-/* Converts groups by ends in the sequence to groups of layers. */
+/* Converts the description of c->groups from ends in the sequence to layers. */
 static void report_layers(struct group_climb *c, int n_groups)
 {
   for (int g = 0, at = 0; g < n_groups; g++)
@@ -203,7 +205,7 @@ static void report_layers(struct group_climb *c, int n_groups)
   }
 }
 
-/* Tries these groups instead of n_old groups from `first` on. */
+/* Tries the plan with these n groups instead of n_old groups of `from`, from `first` on. */
 static void try(struct group_climb *c, int first, int n_old, const struct mafat_group_spec *groups,
                 int n)
 {
@@ -252,7 +254,8 @@ static void join(struct group_climb *c, int group, int n)
   }
 }
 
-/* Tries two groups, one with its cut, the other with every candidate. */
+/* Tries two groups, up to `cut` and up to `end`, instead of n_old groups: one of them has the given
+ * cut (left or right), the other every candidate. */
 static void try_pair(struct group_climb *c, int group, int n_old, int cut, int end,
                      struct mafat_cut left, struct mafat_cut right)
 {
@@ -266,7 +269,7 @@ static void try_pair(struct group_climb *c, int group, int n_old, int cut, int e
   }
 }
 
-/* The cut in this range with the fewest live bytes. */
+/* The position from first to last with the fewest bytes that live across it. */
 static int narrowest(const struct group_climb *c, int first, int last)
 {
   int best = first;
@@ -287,11 +290,11 @@ static void part(struct group_climb *c, int group)
 
 /* ---- layers around the peak ---- */
 
-/* Cuts on one side of the peak, in growing distances, each with the fewest live bytes of its
- * range. */
 enum { MOST_PLACES = 10 };
 
-/* After the peak to the group's end (by = 1), or before it to the group's begin (by = -1). */
+/* Lists positions for cuts from the peak to the group's end (by = 1) or to its begin (by = -1).
+ * Their distances about double; each is the position with the fewest live bytes in its range. The
+ * last one is `border`. Returns their number. */
 static int find_places(const struct group_climb *c, int from, int border, int by, int *places)
 {
   int n = 0;
@@ -321,8 +324,8 @@ static void try_island(struct group_climb *c, int group, int first, int last)
   }
 }
 
-/* Tries another cut for the layers around the peak of a group of whole maps, such as a cell in
- * rows. */
+/* Tries other cuts for the layers around the peak of a group that is not run in rows, for example
+ * one cell of the network in rows. */
 static void part_around_peak(struct group_climb *c, int group)
 {
   int begin = begin_of(c, group), end = end_of(c, group);
@@ -346,7 +349,8 @@ static void move(struct group_climb *c, int group)
       try_pair(c, group, 2, at, end, c->from->groups[group].cut, c->from->groups[group + 1].cut);
 }
 
-/* Tries moving it to the narrowest positions further away. */
+/* Tries moving the cut after a group further, to the positions with the fewest live bytes in ranges
+ * whose lengths double. */
 static void move_far(struct group_climb *c, int group)
 {
   if (group < 0 || group + 1 >= c->from->n_groups) return;
@@ -364,8 +368,8 @@ static void move_far(struct group_climb *c, int group)
 
 /* ---- climb ---- */
 
-/* Position in the sequence of the layer that runs then; for steps that read an input, the group's
- * first one. */
+/* Position in the sequence (plan->members) of the layer that runs at a position of the plan; for
+ * steps that read an input, the first position of the group. */
 static int place_at(const struct mafat_plan *plan, int position)
 {
   int g = 0;
@@ -379,7 +383,8 @@ static int place_at(const struct mafat_plan *plan, int position)
   return at;
 }
 
-/* Continues from the current best plan: sets its groups and the fullest of them. */
+/* Continues from the front's plan: sets `from`, its sequence and ends, the fullest group and the
+ * peak. */
 static int stand(struct group_climb *c)
 {
   const struct mafat_search_request *r = c->request;
@@ -408,7 +413,7 @@ static int stand(struct group_climb *c)
   return code;
 }
 
-/* Tries changes in order of their cost, until one makes the arena smaller. */
+/* Tries kinds of changes, the ones with the fewest plans first, until one reduces the arena. */
 static void change_fullest(struct group_climb *c)
 {
   const size_t before = c->front->list[0].arena_bytes;
@@ -451,7 +456,8 @@ static void climb(struct group_climb *c, void (*change)(struct group_climb *c), 
   }
 }
 
-/* Tries the same groups with another order of layers. Darknet's files have a good order. */
+/* Tries the same groups with the best order of layers. Skips Darknet's networks, whose order in the
+ * file is good. */
 static void try_sorted(struct group_climb *c, const struct mafat_spec *spec)
 {
   struct mafat_spec sorted = *spec;
@@ -460,8 +466,8 @@ static void try_sorted(struct group_climb *c, const struct mafat_spec *spec)
   c->code = mafat_least_take(c->front, c->request, &sorted, c->d);
 }
 
-/* Climbs again from whole maps, and from the starting plan, if another order of layers improves
- * them. */
+/* Tries the best order of layers with three plans: the current one, the starting one, and the whole
+ * network as one group. If one of them is better than the current plan, climbs from it. */
 static void climb_sorted(struct group_climb *c, const struct mafat_spec *start)
 {
   struct mafat_group_spec group = {.cut = mafat_cut_grid(1, 1)};
@@ -477,8 +483,9 @@ static void climb_sorted(struct group_climb *c, const struct mafat_spec *start)
     climb(c, change_fullest, true);
 }
 
-/* First compares arenas and milliseconds; then also the tie-break, which only helps if a smaller
- * arena results. */
+/* Climbs twice. If arenas are equal, the first climb prefers the faster plan, and the second one
+ * the plan with fewer layers near the peak, which can lead to a smaller arena. If it does not, the
+ * plan of the first climb is faster and replaces its result. */
 static void climb_unsorted(struct group_climb *c)
 {
   struct mafat_spec *before = NULL;
@@ -492,8 +499,8 @@ static void climb_unsorted(struct group_climb *c)
   mafat_spec_close(&before);
 }
 
-/* Tries the whole network by rows in partition buffers: for networks with branches often better
- * than the cost tables' plan. */
+/* Tries the whole network as one group of rows with partition buffers, which the cost tables of the
+ * search "best" do not have. */
 static void try_partitioned_rows(struct group_climb *c)
 {
   for (int early = 0; early < 2 && c->code == MAFAT_OK; early++) {
@@ -513,8 +520,8 @@ static void climb_all(struct group_climb *c)
   mafat_spec_close(&start);
 }
 
-/* Climbs at the highest offset, which may be in another group than the most live bytes, because
- * offsets leave gaps. */
+/* Climbs by changing, in turn, the group with the highest offset and the one with the most live
+ * bytes. They can differ, because offsets leave gaps. */
 static void climb_assigned(struct group_climb *c)
 {
   size_t before;

@@ -1,22 +1,24 @@
-/* Finds the plan of the least arena among those that keep all weights and compute nothing twice.
- * Arenas are compared to the byte; ties go to the faster plan. Included by search/best/best.c and
- * search/least/grouping.c. Allocates in the options' heap. */
+/* Reduces the arena of a plan by hill climbing, among plans that keep all weights and compute
+ * nothing twice. The front has one plan, the best so far: the one with the smaller arena, or the
+ * faster one if both arenas are equal to the byte. Included by search/best/best.c and
+ * search/least/grouping.c. Temporary memory is in request->options->heap, the plan in the front's
+ * heap. All functions return MAFAT_OK or MAFAT_ENOMEM. */
 #ifndef MAFAT_SEARCH_LEAST_LEAST_H
 #define MAFAT_SEARCH_LEAST_LEAST_H
 
 #include "search/common/front.h"
 
-/* Replaces the plan of a front of one, or adds the first, if this spec is better. Skips specs that
- * are invalid for the network. MAFAT_ENOMEM. */
+/* Replaces the front's plan by a copy of this spec if it is better, or if the front is empty. Skips
+ * specs that are invalid for the network or compute pixels twice. */
 int mafat_least_take(struct mafat_front *front, const struct mafat_search_request *request,
                      const struct mafat_spec *spec, struct mafat_diagnostic *d);
 
-/* Improves the plan group by group until no change helps. MAFAT_ENOMEM. */
+/* Changes the plan's groups until no change reduces its arena. */
 int mafat_least_refine(struct mafat_front *front, const struct mafat_search_request *request,
                        struct mafat_diagnostic *d);
 
-/* The same, also for the groups that reach highest after offsets are assigned. Used last, because
- * its result is no better a starting point. MAFAT_ENOMEM. */
+/* The same, but also changes the group whose buffer has the highest offset, which need not be the
+ * one with the most live bytes. Slower, so it is called last. */
 int mafat_least_lower(struct mafat_front *front, const struct mafat_search_request *request,
                       struct mafat_diagnostic *d);
 

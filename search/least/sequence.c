@@ -1,4 +1,4 @@
-/* Orders layers for grouping: early if they free memory, late if they do not. Called by
+/* Orders layers for grouping: those that free memory as early as possible, others late. Called by
  * search/least (grouping.c, least.c) and search/best/best.c. Allocates in the caller's heap. */
 #include "search/least/sequence.h"
 
@@ -8,14 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* factor by which moving a layer late may raise live bytes, for example a bias beside a map */
+/* A layer moves late if the bytes that then live longer are at most this factor of its output.
+ * Above 1, because an operand can have a small addition, such as a bias. */
 static const double SLACK = 1.05;
 
 enum {
-  /* limit of evaluations; real networks need a tenth. Beyond it the file's order is kept */
+  /* limit of the look-ups of operands and readers; real networks need a tenth. Afterwards layers
+   * stay in the file's order */
   EFFORT = 100 * 1000 * 1000,
-  LARGEST_SET = 10, /* layers that are run early together */
-  FURTHEST = 400    /* distance of candidates to be run next */
+  LARGEST_SET = 10, /* limit of layers that move early together */
+  FURTHEST = 400    /* layers move early by less than this many places in the file's order */
 };
 
 struct sequencer {
@@ -23,8 +25,8 @@ struct sequencer {
   struct mafat_sequence *sequence;
   int n;          /* number of placed layers */
   bool *placed;   /* [operator] */
-  int *left;      /* [tensor]: unplaced readers; an output of the network has one more */
-  long long *effort; /* remaining */
+  int *left;      /* [tensor]: number of unplaced readers; one more for an output of the network */
+  long long *effort; /* remaining effort */
   /* readers of tensor t: readers[readers_at[t]] to readers[readers_at[t + 1]], exclusive, rising */
   int *readers_at, *readers;
 };
@@ -59,7 +61,7 @@ static int list_reads(const struct sequencer *q, int layer, int *tensors, int ca
   return n;
 }
 
-enum { MOST_READS = 256 }; /* limit of distinct tensors; further ones count as placed */
+enum { MOST_READS = 256 }; /* limit of tensors that a layer reads; further ones are ignored */
 
 static bool is_ready(const struct sequencer *q, int layer)
 {
@@ -69,7 +71,7 @@ static bool is_ready(const struct sequencer *q, int layer)
   return true;
 }
 
-/* Places the next layer. Returns freed minus allocated bytes. */
+/* Appends a layer to the sequence. Returns the bytes that it frees minus those it allocates. */
 static double put(struct sequencer *q, int layer)
 {
   int tensors[MOST_READS], n = list_reads(q, layer, tensors, MOST_READS);
@@ -81,7 +83,7 @@ static double put(struct sequencer *q, int layer)
   return gain;
 }
 
-/* Undoes the last placement. */
+/* Removes the last layer from the sequence. */
 static void take_back(struct sequencer *q)
 {
   int layer = q->sequence->layers[--q->n];
@@ -92,7 +94,8 @@ static void take_back(struct sequencer *q)
 
 /* ---- early layers ---- */
 
-/* The first reader of the tensor that is ready and precedes `best`; else `best`. */
+/* The first ready reader of the tensor if it precedes the layer `best` in the file or if best is
+ * -1; else `best`. */
 static int find_reader(const struct sequencer *q, int tensor, int best)
 {
   for (int k = q->readers_at[tensor]; k < q->readers_at[tensor + 1]; k++) {
@@ -103,7 +106,8 @@ static int find_reader(const struct sequencer *q, int tensor, int best)
   return best;
 }
 
-/* The first ready layer that is connected with one placed from `first` on; -1: none. */
+/* The first ready layer that shares a tensor with a layer at position `first` or later in the
+ * sequence; -1: none. */
 static int find_next(const struct sequencer *q, int first)
 {
   int best = -1;
@@ -116,7 +120,8 @@ static int find_next(const struct sequencer *q, int first)
   return best;
 }
 
-/* Places the layer and the following ones that free most together. Returns the gain. */
+/* Places the layer and as many layers connected with it as free most together. Returns the bytes
+ * freed minus allocated; places none and returns 0 if that is never positive. */
 static double put_what_frees(struct sequencer *q, int layer)
 {
   int before = q->n, kept = q->n;
@@ -131,7 +136,8 @@ static double put_what_frees(struct sequencer *q, int layer)
   return best;
 }
 
-/* True if any part of the layer's output needs the whole tensor along an axis. */
+/* True if the first row (or column) of the layer's output needs all rows (or columns) of the
+ * tensor. */
 static bool needs_whole(const struct sequencer *q, int layer, int tensor)
 {
   const struct mafat_layer *l = &q->network->layers[layer];
@@ -148,7 +154,7 @@ static bool needs_whole(const struct sequencer *q, int layer, int tensor)
   return false;
 }
 
-/* True if this holds for one of the layer's outputs and readers. */
+/* True if a reader of one of the layer's outputs needs it whole for each of its parts. */
 static bool is_read_whole(const struct sequencer *q, int layer)
 {
   for (int i = 0; i < mafat_layer_n_outputs(&q->network->layers[layer]); i++) {
@@ -172,7 +178,8 @@ static bool hoist_whole(struct sequencer *q, int first)
   return false;
 }
 
-/* Places the set of layers that frees most. False: none does. */
+/* Places the set of connected layers that frees most. Returns false if none frees more than it
+ * allocates. */
 static bool hoist_one(struct sequencer *q, int first)
 {
   int best = -1, before = q->n;
@@ -265,8 +272,8 @@ static int first_read(const struct sequencer *q, const int *place, int layer)
   return first;
 }
 
-/* Bytes that live longer if the layer moves to just before `to`: its operands without later
- * readers. */
+/* Bytes that live longer if the layer moves to just before position `to`: those of its operands
+ * that no layer from `to` on reads. */
 static double outlived(const struct sequencer *q, const int *place, int layer, int to)
 {
   int tensors[MOST_READS], n = list_reads(q, layer, tensors, MOST_READS);
@@ -292,7 +299,8 @@ static void move(struct mafat_sequence *s, int *place, int from, int to)
   place[layer] = to - 1;
 }
 
-/* From the end on, so that readers move before the layers they read. */
+/* Moves layers late. Goes from the end to the beginning, so that a reader has moved before the
+ * layers that it reads are considered. */
 static int sink_all(struct sequencer *q)
 {
   struct mafat_sequence *s = q->sequence;
@@ -316,22 +324,22 @@ static void let_cross(struct sequencer *q, int tensor)
   q->left[tensor] = q->sequence->n_layers;
 }
 
-/* Each map lives across the positions after its producer up to its last reader. */
+/* Sets sequence->crossing: a map crosses the positions after its producer up to its last reader. */
 static int find_crossing(struct sequencer *q)
 {
   const struct mafat_sequence *s = q->sequence;
-  int n_operators = mafat_network_n_tensors(q->network), *last = q->left;
-  int *place = mafat_heap_calloc(s->heap, (size_t)n_operators, sizeof *place);
+  int n_tensors = mafat_network_n_tensors(q->network), *last = q->left;
+  int *place = mafat_heap_calloc(s->heap, (size_t)n_tensors, sizeof *place);
   if (!place) return MAFAT_ENOMEM;
-  for (int t = 0; t < n_operators; t++) place[t] = last[t] = -1;
+  for (int t = 0; t < n_tensors; t++) place[t] = last[t] = -1;
   for (int i = 0; i < s->n_layers; i++)
     for (int k = 0; k < mafat_layer_n_outputs(&q->network->layers[s->layers[i]]); k++)
       place[mafat_network_output(q->network, s->layers[i], k)] = i;
-  for (int t = 0; t < n_operators; t++)
+  for (int t = 0; t < n_tensors; t++)
     for (int k = q->readers_at[t]; k < q->readers_at[t + 1]; k++)
       last[t] = mafat_max(last[t], place[q->readers[k]]);
   for_outputs(q, let_cross);
-  for (int t = 0; t < n_operators; t++)
+  for (int t = 0; t < n_tensors; t++)
     for (int i = place[t] + 1; i <= last[t]; i++) s->crossing[i] += bytes_of(q, t);
   mafat_heap_free(s->heap, place);
   return MAFAT_OK;
@@ -339,16 +347,16 @@ static int find_crossing(struct sequencer *q)
 
 static int open_sequencer(struct sequencer *q, int n_layers, struct mafat_heap *heap)
 {
-  size_t n_operators = (size_t)mafat_network_n_tensors(q->network);
+  size_t n_tensors = (size_t)mafat_network_n_tensors(q->network);
   struct mafat_sequence *s = q->sequence = mafat_heap_calloc(heap, 1, sizeof *s);
   if (!s) return MAFAT_ENOMEM;
   s->heap = heap;
   s->n_layers = n_layers;
   s->layers = mafat_heap_calloc(heap, (size_t)n_layers, sizeof *s->layers);
   s->crossing = mafat_heap_calloc(heap, (size_t)n_layers + 1, sizeof *s->crossing);
-  q->placed = mafat_heap_calloc(heap, n_operators, sizeof *q->placed);
-  q->left = mafat_heap_calloc(heap, n_operators, sizeof *q->left);
-  q->readers_at = mafat_heap_calloc(heap, n_operators + 1, sizeof *q->readers_at);
+  q->placed = mafat_heap_calloc(heap, n_tensors, sizeof *q->placed);
+  q->left = mafat_heap_calloc(heap, n_tensors, sizeof *q->left);
+  q->readers_at = mafat_heap_calloc(heap, n_tensors + 1, sizeof *q->readers_at);
   return s->layers && s->crossing && q->placed && q->left && q->readers_at ? list_readers(q)
                                                                            : MAFAT_ENOMEM;
 }
@@ -405,7 +413,9 @@ void mafat_sequence_close(struct mafat_sequence **sequence)
 
 /* ---- positions of cuts ---- */
 
-/* Largest rise on the way from a position to the next one that is lower (or equal, forwards). */
+/* Largest rise of `crossing` on the way from a position, forwards (by = 1) or backwards (by = -1),
+ * to the next one that is lower; forwards, an equal one counts as lower. INFINITY: none is lower.
+ * */
 static double ridge(const struct mafat_sequence *s, int place, int by)
 {
   double most = 0, own = s->crossing[place];
@@ -416,8 +426,8 @@ static double ridge(const struct mafat_sequence *s, int place, int by)
   return INFINITY;
 }
 
-/* Ranks local minima by prominence; below all of them, positions where live bytes begin to rise, by
- * the rise. */
+/* Rank of a position as a cut. Local minima rank by their prominence. Other positions rank below
+ * all of them, by how far `crossing` rises after them. */
 static double rank_of(const struct mafat_sequence *s, int place)
 {
   const double valley = 1e15; /* more than any live bytes */

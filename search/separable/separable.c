@@ -1,5 +1,5 @@
-/* The search "separable": makes a plan from the fused layers that predictor/transfers chooses.
- * Called through its row in search/searches.c. Allocates in a heap of its own. */
+/* The search "separable": makes a plan of the groups of layers that predictor/transfers chooses to
+ * fuse. Called through search/searches.c. Allocates in a heap of its own. */
 #include "search/separable/separable.h"
 
 #include "predictor/transfers/prices.h"
@@ -11,7 +11,7 @@ enum { LATENCY, TRANSFERS }; /* objectives, in the order of their words */
 #define WORD MAFAT_SEARCH_WORD
 static const struct mafat_search_word words[N_WORDS] = {
     WORD(OBJECTIVE, "objective", CHOICE, "latency|transfers", "latency", 0, 0,
-         "the plan that is predicted to be the fastest, or that moves\n"
+         "the fastest plan by the prediction, or the one that copies the\n"
          "fewest bytes between a fast memory and the rest\n"),
     WORD(FAST, "fast", SIZE, "SIZE", "64K", 1, 0,
          "size of the fast memory\n")};
@@ -54,7 +54,7 @@ static int find(struct mafat_front *front, const struct mafat_search_request *r,
   code = mafat_units_spec(&spec, r->network, r->n_layers, t.units, t.n, r->options->heap);
   if (code == MAFAT_OK) code = mafat_front_add(front, r, spec, d);
   if (code == MAFAT_OK && front->n == 0)
-    code = mafat_fail(d, MAFAT_ELIMIT, "%s: its bytes cannot be counted", r->network->path);
+    code = mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", r->network->path);
   if (code == MAFAT_OK) code = mafat_front_assign_offsets(front, r, d);
   mafat_spec_close(&spec);
   mafat_transfers_close(&t);

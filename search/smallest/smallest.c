@@ -1,11 +1,12 @@
-/* The search "least": finds the least arena, by this project's own search or by a published one if
- * that finds less. Called through its row in search/searches.c. Runs the other searches, each in a
- * heap of its own. */
+/* The search "least": finds the plan with the smallest arena. Runs the searches "best", "fdt" and
+ * "motes", each in a heap of its own, and chooses the smallest of their plans. Called through
+ * search/searches.c. The front that it returns has a heap of its own. */
 #include "search/best/best.h"
 #include "search/fdt/fdt.h"
 #include "search/motes/motes.h"
 
-/* Among plans that compute nothing twice, the smaller arena; ties go to the faster plan. */
+/* True if a is better than b: it computes nothing twice, and has a smaller arena or an equal one
+ * and is faster. */
 static bool is_less(const struct mafat_candidate *a, const struct mafat_candidate *b)
 {
   if (a->redundant_macs || a->arena_bytes != b->arena_bytes)
@@ -13,7 +14,8 @@ static bool is_less(const struct mafat_candidate *a, const struct mafat_candidat
   return a->ms < b->ms;
 }
 
-/* Runs another search and takes its plan if it is better; *arena_bytes: what it found, or 0. */
+/* Runs another search and replaces *front by its front if that is better. *arena_bytes: the arena
+ * of the plan that it found; 0: it found none. */
 static int take_other(struct mafat_front **front, const struct mafat_search_request *request,
                       int (*find)(struct mafat_front **, const struct mafat_search_request *,
                                   struct mafat_diagnostic *),
@@ -40,16 +42,18 @@ static int take_fused(struct mafat_front **front, const struct mafat_search_requ
   return take_other(front, &fused, mafat_search_fdt, &arena_bytes, d);
 }
 
-/* Stages of MOTES' search. A later stage only runs if the previous result is within this percentage
- * of the current arena. The whole search takes a minute for networks with hundreds of layers; the
- * first stage takes some hundredths of a second, and completes small networks. Nearly equal results
- * are worth continuing: for MCUNetV2 it ended at 249 KiB, where the own search had 253. */
+/* Stages of the search "motes", each from the beginning. A stage runs only if the previous result
+ * was at most worth_percent of the arena of the search "best". The last stage takes a minute for
+ * networks with hundreds of layers; the first takes some hundredths of a second and finishes small
+ * networks. Continuing after a result that is only nearly as good is worthwhile: for MCUNetV2,
+ * motes reached 249 KiB where "best" had 253 KiB. */
 static const struct {
   long long evaluations; /* 0: the default effort */
   int worth_percent;
 } stages[] = {{60000, 200}, {600000, 110}, {0, 0}};
 
-/* Takes its plan if the arena is smaller. With a time limit, a single stage gets all the time. */
+/* Runs the stages, and takes their plan if it is better. With a time limit, only the first stage
+ * runs, with all the time. */
 static int take_motes(struct mafat_front **front, const struct mafat_search_request *request,
                       struct mafat_diagnostic *d)
 {
@@ -66,7 +70,7 @@ static int take_motes(struct mafat_front **front, const struct mafat_search_requ
   return MAFAT_OK;
 }
 
-/* With a time limit, half is for the own search, and the published searches share the rest. */
+/* With a time limit, "best" gets half of it, and the three other searches a sixth each. */
 static int find_least(struct mafat_front **out, const struct mafat_search_request *request,
                       struct mafat_diagnostic *d)
 {
