@@ -1,5 +1,5 @@
-/* Builds MOTES' axis connecting graph as a union-find over axes. Called by search/motes/schemes.c.
- * Allocates in the caller's heap. */
+/* Builds MOTES' axis connecting graph as a union-find over the axes of operators. Called by
+ * search/motes/schemes.c. Allocates in the caller's heap. */
 #include "search/motes/acg.h"
 
 #include "network/rearrange.h"
@@ -12,7 +12,8 @@ static int root_of(struct mafat_acg *a, int vertex)
   return vertex;
 }
 
-/* Joins two components; the smallest vertex represents a component. */
+/* Joins the components of axis i of `from` and axis j of `to`. The smallest vertex represents a
+ * component. */
 static void connect(struct mafat_acg *a, int from, enum mafat_acg_axis i, int to,
                     enum mafat_acg_axis j)
 {
@@ -47,7 +48,7 @@ static void add_vertices(struct mafat_acg *a, const struct mafat_network *n, int
 {
   const struct mafat_layer *l = &n->layers[operator];
   bool runs = !mafat_layer_is_alias(l), reads = runs && !mafat_layer_is_input(l);
-  const bool is[MAFAT_N_ACG_AXES] = {reads && sums(l),
+  const bool is[MAFAT_N_ACG_AXES] = {reads && sums(l), /* in the order of enum mafat_acg_axis */
                                      runs, runs, runs, reads && takes_all(l, true),
                                      reads && takes_all(l, false)};
   for (int axis = 0; axis < MAFAT_N_ACG_AXES; axis++) {
@@ -58,18 +59,19 @@ static void add_vertices(struct mafat_acg *a, const struct mafat_network *n, int
 
 /* ---- edges ---- */
 
-/* A layer's read of a tensor. */
+/* A layer's read of a tensor that operator `maker` produces. */
 struct edge {
   struct mafat_acg *acg;
   const struct mafat_network *network;
   int layer, maker, operand;
-  const struct mafat_layer *l;
-  struct mafat_shape in; /* of the tensor */
-  bool all_rows, all_channels; /* all of it is read */
+  const struct mafat_layer *l; /* the layer */
+  struct mafat_shape in; /* shape of the tensor */
+  bool all_rows, all_channels; /* all rows, all channels of the tensor are read */
 };
 
-/* True if parts of the output need parts of the operand along that axis. Extents may differ by a
- * stride or by windows without padding. An operand with one row or column is broadcast. */
+/* True if a part of the output along that axis needs only a part of the operand. Their lengths may
+ * differ, by a stride or by windows without padding. False for an operand with one row or column,
+ * which is broadcast. */
 static bool follows(const struct edge *e, bool axis_y)
 {
   int in = extent_of(e->l->operands[e->operand].shape, axis_y), out = extent_of(e->l->out, axis_y);
@@ -90,8 +92,9 @@ static void connect_map(const struct edge *e, bool axis_y)
     connect(e->acg, e->maker, axis, e->layer, axis_y ? MAFAT_ACG_REDUCED_H : MAFAT_ACG_REDUCED_W);
 }
 
-/* Connects the axes of a matrix product. The second map is summed along its columns, or its
- * channels if transposed; its other axis becomes the product's channels. */
+/* Connects the axes of a matrix product. The product sums over the channels of the first map, and
+ * over the columns of the second one, or over its channels if it is transposed. The other axis of
+ * the second map becomes the product's channels. */
 static void connect_factor(const struct edge *e)
 {
   bool sums_channels = e->operand == 0 || e->l->transposed;
@@ -105,7 +108,8 @@ static int length_of(struct mafat_shape s, int axis)
   return axis == MAFAT_AXIS_H ? s.h : axis == MAFAT_AXIS_W ? s.w : s.c;
 }
 
-/* Connects an axis of a map that is copied to one of the output. */
+/* Connects the axes of a layer that rearranges its input: an axis that is copied whole and in order
+ * to an axis of the output is connected with it. */
 static void connect_moved(const struct edge *e)
 {
   static const enum mafat_acg_axis axes[] = {MAFAT_ACG_H, MAFAT_ACG_W, MAFAT_ACG_C};

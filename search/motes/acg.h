@@ -1,14 +1,16 @@
-/* MOTES' axis connecting graph: finds which axes of which tensors can only be split together.
- * Connections follow from a layer's kind (network/kind.h) and from the inputs that a part of its
- * output reads. Included by search/motes/schemes.c. Allocates in the caller's heap. */
+/* The axis connecting graph of MOTES. Its vertices are the axes of operators; axes that can only be
+ * split together are in one component. Edges follow from a layer's kind (network/kind.h) and from
+ * the inputs that a part of its output needs. Included by search/motes/schemes.c. Allocates in the
+ * caller's heap. */
 #ifndef MAFAT_SEARCH_MOTES_ACG_H
 #define MAFAT_SEARCH_MOTES_ACG_H
 
 #include "base/heap.h"
 #include "network/network.h"
 
-/* Axes of an operator: those of its output, and those of its input that it reduces. The latter are
- * summed channels, and rows and columns of layers that need whole maps. */
+/* Axes of an operator. H, W and C are those of its output. REDUCED is the channels of its input, if
+ * it sums over them. REDUCED_H and REDUCED_W are the rows and columns of its input, if each output
+ * needs all of them. */
 enum mafat_acg_axis {
   MAFAT_ACG_REDUCED, MAFAT_ACG_H, MAFAT_ACG_W, MAFAT_ACG_C, MAFAT_ACG_REDUCED_H,
   MAFAT_ACG_REDUCED_W,
@@ -16,25 +18,28 @@ enum mafat_acg_axis {
 };
 
 struct mafat_acg {
-  int n_operators; /* layers that are run, and all inputs after the network's layers */
+  int n_operators; /* the network's layers, then its inputs */
   /* [operator * MAFAT_N_ACG_AXES + axis]: smallest vertex of its component; -1: not a vertex */
   int *part;
   struct mafat_heap *heap;
 };
 
-/* Makes the graph of the first n_layers, or of those `within` (NULL: all) and their operands.
- * MAFAT_ENOMEM. */
+/* Makes the graph of the first n_layers and their operands. within: [layer] false: the layer's
+ * reads are ignored; NULL: all are used. The caller closes *out. Returns MAFAT_OK or MAFAT_ENOMEM.
+ * */
 int mafat_acg_make(struct mafat_acg **out, const struct mafat_network *network, int n_layers,
                    const bool *within, struct mafat_heap *heap);
 void mafat_acg_close(struct mafat_acg **acg);
 
+/* The component of an operator's axis, as its smallest vertex; -1: the operator has no such axis.
+ * */
 static inline int mafat_acg_part(const struct mafat_acg *acg, int operator,
                                  enum mafat_acg_axis axis)
 {
   return acg->part[operator * MAFAT_N_ACG_AXES + axis];
 }
 
-/* Number of components with more than one vertex. */
+/* Number of components with more than one vertex. Called by tests only. */
 int mafat_acg_count(const struct mafat_acg *acg);
 
 #endif

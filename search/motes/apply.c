@@ -1,27 +1,30 @@
-/* Makes a spec from partition schemes. Called by search/motes (state.c, motes.c). Allocates in the
- * caller's heap. */
+/* Makes a spec from partition schemes: finds the nodes, the sets of layers that run together, then
+ * orders nodes and other layers, then writes each node as a split group. Called by search/motes
+ * (state.c, motes.c). Allocates in the caller's heap. */
 #include "search/motes/apply.h"
 
 #include "base/blocks.h"
 
-enum { MOST_GROUPS = 512 }; /* limit of groups that cells make */
+enum { MOST_GROUPS = 512 }; /* beyond this number, groups of whole maps do not end with cells */
 
-/* State. Layers that run together are a node; each other layer is one by itself. */
+/* State. A node is a set of layers that run together, with the number of a scheme. Layers outside
+ * schemes have node -1. */
 struct applying {
   const struct mafat_network *network;
   int n_layers;
   const struct mafat_scheme *const *schemes;
   int n;
-  /* [scheme]: one that it runs with; the smallest is the representative */
+  /* [scheme]: union-find of schemes that run together; the smallest represents the node */
   int together[MAFAT_MOST_SCHEMES];
-  int *scheme_of; /* [layer]: a scheme that it runs with; -1: none */
-  const int *cell_of; /* [layer]: groups of whole maps end with cells */
-  int cell;           /* of the last added layer */
-  bool apart;
-  bool *below, *above; /* [layer]: reads output of the node, possibly indirectly; is read by it */
-  bool busy[MAFAT_MOST_SCHEMES];  /* [node]: its operands are being emitted */
-  int *group_of;  /* [layer]: -1: none yet */
-  int node_at[2 * MOST_GROUPS]; /* [group]: -1: whole maps */
+  int *scheme_of; /* [layer]: a scheme of its node; -1: none */
+  const int *cell_of; /* [layer]: its cell; groups of whole maps end with cells; NULL: no cells */
+  int cell;           /* cell of the last added layer */
+  bool apart;         /* see mafat_schemes_apply */
+  /* [layer]: below reads output of the node, directly or not; the node reads output of above */
+  bool *below, *above;
+  bool busy[MAFAT_MOST_SCHEMES];  /* [node]: its operands are being emitted, to detect cycles */
+  int *group_of;  /* [layer]: its group; -1: none yet */
+  int node_at[2 * MOST_GROUPS]; /* [group]: its node; -1: a group of whole maps */
   int n_groups;
   struct mafat_spec *spec;
   struct mafat_heap *heap;
@@ -72,7 +75,7 @@ static int node_of(const struct applying *a, int layer)
   return root_of(a, a->scheme_of[layer]);
 }
 
-/* The scheme that splits a layer along the axis; -1: none. */
+/* The scheme that splits the layer along the axis; -1: none. */
 static int cutter_of(const struct applying *a, int layer, enum mafat_split_axis axis)
 {
   for (int s = 0; s < a->n; s++)
@@ -94,7 +97,8 @@ static void join_scheme(struct applying *a, int scheme)
   }
 }
 
-/* Adds layers between layers of a node to it. Returns true if there were any. */
+/* Adds to a node the layers that read its output and whose output it reads. Returns true if there
+ * are any. */
 static bool close_node(struct applying *a, int node)
 {
   const struct mafat_layer *layers = a->network->layers;
@@ -139,7 +143,7 @@ static void find_nodes(struct applying *a)
 
 static int emit(struct applying *a, int layer);
 
-/* Emits the operands first. */
+/* Emits, that is, adds to groups, the operands of a layer outside its own node. */
 static int emit_sources(struct applying *a, int layer)
 {
   int code = MAFAT_OK, node = node_of(a, layer);
@@ -151,7 +155,8 @@ static int emit_sources(struct applying *a, int layer)
   return code;
 }
 
-/* Emits a node as a group. */
+/* Emits the operands of a node, then the node as a group. Returns MAFAT_EINVAL if the operands need
+ * the node itself. */
 static int emit_node(struct applying *a, int node)
 {
   int code = MAFAT_OK;
@@ -165,7 +170,8 @@ static int emit_node(struct applying *a, int node)
   return code;
 }
 
-/* Emits a layer; renaming layers join the previous group. */
+/* Emits a layer after its operands. A layer outside nodes joins the last group if that has whole
+ * maps and the same cell, else it begins a group; an alias always joins. */
 static int emit(struct applying *a, int layer)
 {
   int node = node_of(a, layer);
@@ -183,7 +189,7 @@ static int emit(struct applying *a, int layer)
   return MAFAT_OK;
 }
 
-/* Emits cell by cell. */
+/* Emits all layers, cell by cell, then the aliases, which are in no cell. */
 static int emit_all(struct applying *a)
 {
   int code = MAFAT_OK, last = 0;
@@ -200,7 +206,7 @@ static int emit_all(struct applying *a)
 
 /* ---- spec ---- */
 
-/* Adds the scheme's layers, consecutive in the group, as a split. */
+/* Adds a split of layers that are consecutive in the group. */
 static int add_split(struct applying *a, struct mafat_group_spec *g, const struct mafat_scheme *s,
                      struct mafat_span layers)
 {
@@ -235,7 +241,7 @@ static int add_group(struct applying *a, int group, bool direct)
   struct mafat_group_spec *g = mafat_spec_add(a->spec);
   int code = MAFAT_OK;
   if (!g) return MAFAT_ENOMEM;
-  g->algorithms[MAFAT_DIRECT].given = direct; /* needs the fewest bytes */
+  g->algorithms[MAFAT_DIRECT].given = direct; /* the algorithm that needs the fewest bytes */
   if (a->node_at[group] >= 0) g->cut = (struct mafat_cut){.kind = MAFAT_CUT_SPLIT};
   for (int s = 0; s < a->n && code == MAFAT_OK; s++)
     if (a->node_at[group] >= 0 && root_of(a, s) == a->node_at[group])

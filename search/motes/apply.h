@@ -1,9 +1,9 @@
-/* MOTES' Apply: makes a plan's spec from a set of partition schemes.
+/* The procedure "Apply" of MOTES: makes a plan's spec from a set of partition schemes.
  *
- * A scheme splits some layers into n parts, along one component of the axis connecting graph.
- * Schemes run together in a split group, with the layers between them, in two cases. They split a
- * layer along several axes; or they split along one axis, and one reads the other's output. All
- * other layers form groups of whole maps before, between and after.
+ * A scheme splits some layers into n parts along one axis. Two schemes run together in one split
+ * group, with the layers between them, if they split the same layer along different axes, or if
+ * they split along the same axis and one reads the other's output. All other layers form groups of
+ * whole maps before, between and after the split groups.
  *
  * Included by search/motes/schemes.h and search/motes/state.h; called by search/motes (state.c,
  * motes.c). Allocates in the caller's heap. */
@@ -14,17 +14,18 @@
 
 struct mafat_scheme {
   enum mafat_split_axis axis;
-  int n;       /* parts */
-  int *layers; /* (n_layers) rising */
+  int n;       /* number of parts */
+  int *layers; /* (n_layers) layers that are split, rising */
   int n_layers;
 };
 
-enum { MAFAT_MOST_SCHEMES = 96 }; /* schemes per state */
+enum { MAFAT_MOST_SCHEMES = 96 }; /* limit of schemes in a plan */
 
-/* Makes the spec for the first n_layers. Groups of whole maps end with cells (cell_of: per layer;
- * NULL: no cells). `apart`: schemes that are only connected by reading are separate groups.
- * `direct`: groups request direct convolution. MAFAT_EINVAL: schemes depend on each other in a
- * cycle; MAFAT_ENOMEM. */
+/* Makes the spec of the first n_layers. cell_of: [layer], cells with which groups of whole maps
+ * end; NULL: no cells. apart: two schemes that are connected only because one reads the other's
+ * output are separate groups. direct: groups have the word for direct convolution. The caller
+ * closes *out. Returns MAFAT_OK, MAFAT_ENOMEM or MAFAT_EINVAL (groups would read each other's
+ * outputs). */
 int mafat_schemes_apply(struct mafat_spec **out, const struct mafat_network *network, int n_layers,
                         const struct mafat_scheme *const *schemes, int n, const int *cell_of,
                         bool apart, bool direct, struct mafat_heap *heap);

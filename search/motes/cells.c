@@ -1,5 +1,5 @@
-/* Divides a network into cells (cells.h) by post-dominators, or by a text. Called by
- * search/motes/motes.c. Allocates from the caller's heap. */
+/* Divides a network into cells (cells.h) by post-dominators, or as a text says. Called by
+ * search/motes/motes.c. Allocates in the caller's heap. */
 #include "search/motes/cells.h"
 
 #include "network/dtype.h"
@@ -8,16 +8,16 @@
 #include <stdlib.h>
 
 /* Graph of the network. A node is an operator, a join or the end, numbered in this order. A join is
- * a list of several tensors that are read as one. The immediate post-dominator of a node is the
- * first node that all its paths to the end pass through. */
+ * a list of several tensors that a layer reads as one, a concatenation. The immediate
+ * post-dominator of a node is the first node that all paths from it to the end pass through. */
 struct cell_finder {
   const struct mafat_network *network;
   int n_layers, n_operators, n_joins, end;
   const struct mafat_sources **joins; /* (n_joins) */
-  int *first_reader; /* [join] */
+  int *first_reader; /* [join]: first layer that reads it */
   int *through;      /* [node]: immediate post-dominator; -1: not known yet */
-  int *depth;        /* [node]: number of post-dominators up to the end */
-  bool *place;       /* [node] */
+  int *depth;        /* [node]: number of post-dominators from it to the end */
+  bool *place;       /* [node]: cells end here */
   int *cell_at;      /* [node]: cell that ends there; -1: none yet */
   struct mafat_cells *cells;
 };
@@ -70,7 +70,7 @@ static void lead(struct cell_finder *f, int from, int to)
   f->through[from] = f->through[from] < 0 ? to : meet(f, f->through[from], to);
 }
 
-/* Completes a node whose readers are complete. */
+/* Sets the depth of a node, once all its readers are known. */
 static void settle(struct cell_finder *f, int node)
 {
   if (f->through[node] < 0) f->through[node] = f->end;
@@ -135,8 +135,9 @@ static uint64_t node_bytes(const struct cell_finder *f, int node)
   return sum;
 }
 
-/* Marks the places: joins, the end, and bottlenecks. A bottleneck is a post-dominator of the input
- * that is no larger than the post-dominators before and after it. */
+/* Marks the places where cells end: joins, the end, and bottlenecks. A bottleneck is a
+ * post-dominator of the input whose output is no larger than those of the post-dominators before
+ * and after it. */
 static void find_places(struct cell_finder *f)
 {
   int input = f->n_layers < f->n_operators ? mafat_network_picture(f->network) : f->end;
@@ -159,10 +160,11 @@ static void number(struct cell_finder *f, int node)
   if (f->cell_at[node] >= 0) f->cell_at[node] = f->cells->n++;
 }
 
-/* Assigns layers to the cell that ends at their first place, and numbers cells by their ends. */
+/* Assigns each layer to the cell that ends at the first place after it (or at it), and numbers the
+ * cells in the order of their ends. */
 static void divide(struct cell_finder *f)
 {
-  int *end_of = f->cells->cell_of; /* initially */
+  int *end_of = f->cells->cell_of; /* [layer]: node; overwritten by the cell below */
   for (int l = 0; l < f->n_layers; l++) {
     end_of[l] = -1;
     if (mafat_layer_is_alias(&f->network->layers[l])) continue;
@@ -179,7 +181,7 @@ static void divide(struct cell_finder *f)
     if (end_of[l] >= 0) f->cells->cell_of[l] = f->cell_at[end_of[l]];
 }
 
-/* True if the layer reads only output of the cell, and constants. */
+/* True if the layer reads output of the cell, and otherwise only constants. */
 static bool follows(const struct cell_finder *f, int layer, int cell)
 {
   bool any = false;
@@ -194,7 +196,8 @@ static bool follows(const struct cell_finder *f, int layer, int cell)
   return any;
 }
 
-/* Bytes made by the cell and read outside it. */
+/* Bytes of the maps that the cell produces and layers of other cells read. read: temporary memory,
+ * [layer]. */
 static uint64_t open_bytes(const struct cell_finder *f, int cell, bool *read)
 {
   uint64_t sum = 0;
@@ -210,10 +213,11 @@ static uint64_t open_bytes(const struct cell_finder *f, int cell, bool *read)
   return sum;
 }
 
-enum { MOST_FOLLOWING = 3 }; /* steps after a cell's end that may join it */
+enum { MOST_FOLLOWING = 3 }; /* steps in which layers after a cell's end may join it */
 
-/* Adds layers that follow the cell, in up to MOST_FOLLOWING steps. Keeps the number of steps that
- * leaves the fewest bytes to be read outside the cell, and returns it. */
+/* Moves layers that read only the cell into it, in up to MOST_FOLLOWING steps. Keeps the number of
+ * steps after which the fewest bytes are read outside the cell, and returns it. from, read:
+ * temporary memory, [layer]. */
 static int take_following(struct cell_finder *f, int cell, int *from, bool *read)
 {
   uint64_t least = open_bytes(f, cell, read);
@@ -289,8 +293,8 @@ int mafat_cells_find(struct mafat_cells **out, const struct mafat_network *netwo
 
 /* ---- cells from text ---- */
 
-/* Parses a layer number between `last` and n, both excluded; -1: invalid. *more: a comma
- * follows. */
+/* Parses a layer number above `last` and below n, and advances *text. Returns -1 if it is invalid.
+ * *more: true if a comma follows. */
 static int take_number(const char **text, int last, int n, bool *more)
 {
   char *end;

@@ -1,6 +1,6 @@
-/* The search "motes": a beam search over partition schemes, cell by cell. Called through its row in
- * search/searches.c, and by search/smallest/smallest.c. Allocates in a heap of its own; may run
- * plans through the request's timer. */
+/* The search "motes": a beam search over partition schemes, cell by cell. Called through
+ * search/searches.c, and by search/smallest/smallest.c. Allocates in a heap of its own. Runs plans
+ * if the request has a timer. */
 #include "search/motes/motes.h"
 
 #include "search/common/effort.h"
@@ -16,20 +16,21 @@ enum { DELTA, MEASURE, BEAM, CELLS, N_WORDS };
 #define WORD MAFAT_SEARCH_WORD
 static const struct mafat_search_word words[N_WORDS] = {
     WORD(DELTA, "delta", NUMBER, "X", "1.05", 1, 1000,
-         "how long its plan may take, in multiples of whole maps\n"),
+         "limit of the plan's time, in multiples of the time of the plan\n"
+         "with whole maps\n"),
     WORD(MEASURE, "measure", FLAG, NULL, NULL, 0, 0,
-         "as measured by running plans on zeros, not as predicted; whole\n"
-         "maps first, with --predict, too; takes longer, see --plan-time,\n"
-         "and memory, which is predicted\n"),
+         "measure times by running plans on zeros, instead of predicting\n"
+         "them; runs whole maps first, also with --predict; is slower, see\n"
+         "--plan-time, and needs memory, which is predicted\n"),
     WORD(BEAM, "beam", COUNT, "N", "8", 1, 64,
-         "states that it keeps\n"),
+         "number of states that it keeps\n"),
     WORD(CELLS, "cells", TEXT, "N,N,...", NULL, 0, 0,
-         "layers that the network's cells begin with; default: by\n"
-         "dominance\n")};
+         "layers with which the network's cells begin; default: found\n"
+         "from its graph\n")};
 #undef WORD
 
 enum {
-  MOST_EVALUATIONS = 12000000, /* effort, in plans times their layers and parts */
+  MOST_EVALUATIONS = 12000000, /* default effort: sum of the layers and parts of all plans */
   MOST_PASSES = 6       /* passes over all cells */
 };
 
@@ -41,16 +42,16 @@ struct beam_search {
   int most, width;                       /* states of the beam: maximum and current */
   struct mafat_motes_state *beam, *old;  /* (width + 1) sorted by is_less */
   int n_beam, n_old;
-  struct mafat_motes_state best;         /* best by arena among those that led the beam */
+  struct mafat_motes_state best;         /* best one with offsets assigned; ms 0: none yet */
   struct mafat_cells *cells;
-  bool *opened;              /* [cell]: opened in this pass */
-  bool *bottlenecks;         /* [operator] */
-  bool *within;              /* [layer] */
+  bool *opened;              /* [cell]: tried in this pass */
+  bool *bottlenecks;         /* [tensor]: lives at the peak of the best state */
+  bool *within;              /* [layer]: in the current cell */
   struct mafat_scheme_families families;
   int **kept;                /* (n_kept) lists of layers that states refer to */
   int n_kept;
-  struct mafat_motes_seen seen; /* by this beam */
-  double limit_ms;
+  struct mafat_motes_seen seen; /* states tried with this width of the beam */
+  double limit_ms;           /* limit of a plan's time */
   struct mafat_diagnostic *d;
 };
 
@@ -59,9 +60,9 @@ static bool may_go_on(const struct beam_search *s)
   return mafat_effort_left(s->request, s->meter.evaluations);
 }
 
-/* States within the time limit come first, by memory and latency; then the others, by latency and
- * memory. Ties in memory go to fewer steps near the peak: if several cells are equally full, each
- * has to be opened. */
+/* True if a is better than b. States within the time limit come first, by bytes, tie-break and
+ * time. Then the others, by time and bytes. The tie-break prefers fewer layers near the peak: if
+ * several cells are equally full, each of them has to be improved before the bytes get fewer. */
 static bool is_less(const struct beam_search *s, const struct mafat_motes_state *a,
                     const struct mafat_motes_state *b)
 {
@@ -77,7 +78,8 @@ static bool is_less(const struct beam_search *s, const struct mafat_motes_state 
 
 static bool is_measured(const struct beam_search *s) { return s->request->timer.time; }
 
-/* True if both need the same. Measured times never repeat, so they are ignored. */
+/* True if both have the same bytes, tie-break and predicted time. Measured times never repeat, so
+ * they are ignored. */
 static bool are_equal(const struct beam_search *s, const struct mafat_motes_state *a,
                       const struct mafat_motes_state *b)
 {
@@ -86,7 +88,8 @@ static bool are_equal(const struct beam_search *s, const struct mafat_motes_stat
          !(a->tie_break > b->tie_break);
 }
 
-/* True if it beats the last state of a full beam and is not in it. */
+/* True if the state belongs in the beam: no equal one is in it, and it has a free place or a worse
+ * state. */
 static bool enters(const struct beam_search *s, const struct mafat_motes_state *state)
 {
   for (int i = 0; i < s->n_beam; i++)
@@ -103,7 +106,8 @@ static void keep(struct beam_search *s, const struct mafat_motes_state *state)
   if (s->n_beam < s->width) s->n_beam++;
 }
 
-/* True if it could enter with this memory; unmeasured states count as taking no time. */
+/* True if the state would belong in the beam with this number of bytes. If times are measured, the
+ * state's is not known yet and counts as 0. */
 static bool may_enter(const struct beam_search *s, const struct mafat_motes_state *state,
                       size_t bytes)
 {
@@ -113,22 +117,23 @@ static bool may_enter(const struct beam_search *s, const struct mafat_motes_stat
   return enters(s, &less);
 }
 
-/* Times a state if the beam has a place for it. MAFAT_ELIMIT: it has none, or the plan cannot be
- * run. */
+/* Measures the time of a state, if times are measured. Returns MAFAT_ELIMIT if the state would not
+ * belong in the beam, or if memory is too short to run it. */
 static int measure(struct beam_search *s, struct mafat_motes_state *state)
 {
   if (!is_measured(s)) return MAFAT_OK;
   return may_enter(s, state, state->bytes) ? mafat_motes_time(&s->meter, state) : MAFAT_ELIMIT;
 }
 
-/* Evaluates a state, once per beam. */
+/* Predicts a state and adds it to the beam if it is good enough. Skips states that were tried. */
 static int try(struct beam_search *s, struct mafat_motes_state *state)
 {
   bool seen;
   int code = mafat_motes_see(&s->seen, state, &seen, s->heap);
   if (code || seen) return code;
   code = mafat_motes_outline(&s->meter, state, false);
-  /* Another scheduling may need less. */
+  /* Another order of layers may need fewer bytes, so it is tried for states that are nearly good
+   * enough. */
   if (code == MAFAT_OK && may_enter(s, state, state->bytes - state->bytes / 8))
     code = mafat_motes_outline(&s->meter, state, true);
   if (code == MAFAT_OK) code = measure(s, state);
@@ -136,7 +141,7 @@ static int try(struct beam_search *s, struct mafat_motes_state *state)
   return code == MAFAT_EINVAL || code == MAFAT_ELIMIT ? MAFAT_OK : code;
 }
 
-/* Removes schemes that split a layer of this scheme along the same axis. */
+/* Removes the state's schemes that split a layer of `scheme` along the same axis. */
 static void clear_for(struct mafat_motes_state *state, const struct mafat_scheme *scheme)
 {
   int n = 0;
@@ -145,7 +150,8 @@ static void clear_for(struct mafat_motes_state *state, const struct mafat_scheme
   state->n = n;
 }
 
-/* Tries the old state, and with the scheme added in each number of parts. */
+/* Adds to the beam the old state, and the states with the family's scheme added, for each number of
+ * parts. */
 static int extend(struct beam_search *s, const struct mafat_motes_state *old,
                   const struct mafat_scheme_family *family)
 {
@@ -185,7 +191,7 @@ static uint64_t tensor_bytes(const struct beam_search *s, int tensor)
                            (uint64_t)mafat_shape_elements(mafat_network_tensor_shape(n, tensor)));
 }
 
-/* Bytes of bottlenecks that the cell's layers make or read. */
+/* Bytes of the bottlenecks that the cell's layers write or read. */
 static uint64_t cell_bytes(const struct beam_search *s, int cell)
 {
   const struct mafat_network *n = s->request->network;
@@ -214,7 +220,8 @@ static int next_cell(const struct beam_search *s)
   return best;
 }
 
-/* Keeps a list of layers to the end, because states refer to it. Frees it on failure. */
+/* Keeps a list of layers until the search ends, because states refer to it. Frees the list if
+ * memory is short. */
 static int keep_list(struct beam_search *s, int *layers)
 {
   int **grown = mafat_heap_realloc(s->heap, s->kept, (size_t)(s->n_kept + 1) * sizeof *grown);
@@ -265,7 +272,8 @@ static bool are_alike(const struct mafat_layer *a, const struct mafat_layer *b)
          a->out.c == b->out.c && a->groups == b->groups;
 }
 
-/* Shifts a scheme by this many layers. False: the layers there differ. */
+/* Writes to `layers` the scheme's layers plus `by`. Returns false if a layer there is of another
+ * kind or shape. */
 static bool shift(const struct beam_search *s, const struct mafat_scheme *scheme, int by,
                   int *layers)
 {
@@ -279,7 +287,7 @@ static bool shift(const struct beam_search *s, const struct mafat_scheme *scheme
   return true;
 }
 
-/* Applies the best state's schemes of a cell to a similar cell. */
+/* Tries the best state with its schemes of one cell repeated in another, similar cell. */
 static int try_alike(struct beam_search *s, int cell, int other)
 {
   struct mafat_motes_state state = s->beam[0], best = state;
@@ -299,8 +307,8 @@ static int try_alike(struct beam_search *s, int cell, int other)
   return try(s, &state);
 }
 
-/* Applies them to all similar cells at once. Opened one by one, equally full cells would only help
- * with the last one. */
+/* Repeats the schemes of a cell in all similar cells. Without this, equally full cells would reduce
+ * the peak only after the last of them is split. */
 static int spread(struct beam_search *s, int cell)
 {
   int code = MAFAT_OK;
@@ -311,8 +319,9 @@ static int spread(struct beam_search *s, int cell)
 
 enum { ASSIGNED = 3 }; /* states of the beam that are laid out after each pass */
 
-/* The beam compares live bytes in simple schedulings, which are quick. Lays out the first states,
- * and the first of all with the best scheduling. */
+/* Assigns the offsets of the beam's first states, and sets s->best. The beam itself compares live
+ * bytes with simple orders of layers, which are quick to compute. The best order is tried only for
+ * the first state. */
 static int assign_first(struct beam_search *s)
 {
   int code = MAFAT_OK;
@@ -326,7 +335,7 @@ static int assign_first(struct beam_search *s)
   return code == MAFAT_ELIMIT ? MAFAT_OK : code;
 }
 
-/* Removes schemes that the best state does not need, to gain time. */
+/* Tries to remove each scheme from the best state, which may save time. */
 static int simplify(struct beam_search *s)
 {
   int code = MAFAT_OK;
@@ -353,7 +362,8 @@ static int open_cells(struct beam_search *s)
   return code;
 }
 
-/* Repeats the pass while it helps: other cells may have used or freed time. */
+/* Goes through the cells again as long as the bytes get fewer: after a pass, cells may be split
+ * that were too slow before. */
 static int search_cells(struct beam_search *s)
 {
   int code = MAFAT_OK;
@@ -367,7 +377,8 @@ static int search_cells(struct beam_search *s)
   return code;
 }
 
-/* Runs a narrow beam first, which finds most improvements early; the full beam starts anew. */
+/* Searches with a narrow beam first, which finds most improvements early, then from the beginning
+ * with the full beam. */
 static int search_widths(struct beam_search *s, const struct mafat_motes_state *whole)
 {
   enum { NARROW = 2 };
@@ -497,7 +508,7 @@ const struct mafat_search mafat_searching_motes = {
     .name = "motes",
     .finds = "MOTES'",
     .unfit = "it is what --search motes takes, which keeps all weights",
-    .help = "what MOTES' beam search finds\n",
+    .help = "the beam search MOTES over split layers\n",
     .one_plan = true,
     .timed = true,
     .timed_by = "measure",

@@ -1,16 +1,17 @@
-/* The search "motes": a beam search over partition schemes that opens the cells of memory
- * bottlenecks one by one, as published. A state is a plan of this project and is measured like any
- * other. Included by search/smallest/smallest.c; api/ reaches it through its row in
- * search/searches.c. Allocates in a heap of its own; may run plans through the request's timer. */
+/* The search "motes": the published beam search MOTES over partition schemes (apply.h). It works on
+ * the cells (cells.h) that hold most bytes of the memory peak, one by one, and splits their layers.
+ * Included by search/smallest/smallest.c; api/ reaches it through search/searches.c. Allocates in a
+ * heap of its own. Runs plans if the request has a timer. */
 #ifndef MAFAT_SEARCH_MOTES_MOTES_H
 #define MAFAT_SEARCH_MOTES_MOTES_H
 
 #include "search/common/search.h"
 
-/* Finds a front of one plan: groups of whole maps and split groups, weights kept, nothing
- * computed twice. Deterministic, except if milliseconds are measured. MAFAT_ENOMEM;
- * MAFAT_ELIMIT: no plan has representable bytes, or too little memory to time whole maps; errors
- * of the request's timer. */
+/* Finds a front of one plan; the caller closes it. The plan has groups of whole maps and split
+ * groups; weights are kept, and nothing is computed twice. Deterministic, unless milliseconds are
+ * measured. Returns MAFAT_OK, MAFAT_ENOMEM, MAFAT_EINVAL (invalid request->words), MAFAT_ELIMIT
+ * (the bytes of every plan overflow, or memory is too short to run the plan of whole maps) or an
+ * error of the request's timer. */
 int mafat_search_motes(struct mafat_front **out, const struct mafat_search_request *request,
                        struct mafat_diagnostic *d);
 

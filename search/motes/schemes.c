@@ -1,5 +1,5 @@
-/* Finds the partition schemes of a cell. Called by search/motes/motes.c. Allocates in the families'
- * heap. */
+/* Finds the partition schemes of a cell (schemes.h). Called by search/motes/motes.c. Allocates in
+ * families->heap. */
 #include "search/motes/schemes.h"
 
 #include "base/blocks.h"
@@ -13,8 +13,8 @@ static const enum mafat_acg_axis vertices[MAFAT_N_SPLIT_AXES] = {MAFAT_ACG_H, MA
 static const unsigned along[MAFAT_N_SPLIT_AXES] = {MAFAT_ALONG_ROWS, MAFAT_ALONG_COLS,
                                                    MAFAT_ALONG_FILTERS};
 
-/* Maps with more rows are not split by columns, because windows would need parts to be contiguous
- * in one buffer. */
+/* Maps with more rows are not split by columns: the parts of a map must be in one buffer, so that
+ * windows can read across their borders. */
 enum { FEW_ROWS = 4 };
 
 /* State for one component of the graph. */
@@ -25,14 +25,14 @@ struct scheme_finder {
   const bool *within, *bottlenecks;
   struct mafat_acg *acg;
   enum mafat_split_axis axis;
-  int part;
+  int part; /* the component */
   /* [layer]: distance from a bottleneck over layers that can be split; INT_MAX: cannot be split */
   int *steps;
 };
 
 /* ---- extents and numbers of parts ---- */
 
-/* Extent of a layer's axis; channels in blocks. */
+/* Length of a layer's output along the axis: rows, columns or blocks of channels. */
 static int length_of(const struct scheme_finder *f, int layer)
 {
   struct mafat_shape s = f->network->layers[layer].out;
@@ -49,15 +49,15 @@ static bool sums(const struct scheme_finder *f, int layer)
          !mafat_layer_is_flat(&f->network->layers[layer]);
 }
 
-/* Maximum number of parts: with many rows, some parts have at least two. */
+/* Largest number of parts for a length. If there are many rows, some parts have at least two. */
 static int most_of(int length)
 {
   enum { MANY = 16 };
   return length < MANY ? length : length * 3 / 4;
 }
 
-/* Numbers to try: divisors of an extent, and with many rows some between, because parts may
- * differ. */
+/* Numbers of parts to try: the divisors of a layer's length, and for rows and columns also 12, 16,
+ * 20 and 24, because parts may differ in length. */
 enum { STEP = 4, LEAST_STEPS = 8, MOST_STEPS = 28 };
 
 static void find_numbers(const struct scheme_finder *f, struct mafat_scheme_family *family)
@@ -87,7 +87,7 @@ static bool is_known(const struct mafat_scheme_families *all, const struct mafat
   return false;
 }
 
-/* Adds a family of the selected layers in [first, end). */
+/* Adds a family of the layers in [first, end) with f->steps up to most_steps. */
 static int add_family(struct scheme_finder *f, int first, int end, int most_steps)
 {
   struct mafat_scheme_families *all = f->out;
@@ -129,7 +129,7 @@ static bool step_between(struct scheme_finder *f, int a, int b)
   return true;
 }
 
-/* Computes distances; layers that can be split but not reached have INT_MAX - 1. */
+/* Sets f->steps. Layers that can be split but not reached from a bottleneck get INT_MAX - 1. */
 static void find_steps(struct scheme_finder *f)
 {
   bool any = true;
@@ -161,8 +161,8 @@ static int find_on_maps(struct scheme_finder *f)
 
 /* ---- channels ---- */
 
-/* Finds a run of layers around a bottleneck, in file order, which ends with a layer that sums, or
- * before it. */
+/* Adds the families of the consecutive layers around a bottleneck, in file order: with and without
+ * the layer after them if it sums over the split channels. */
 static int find_run(struct scheme_finder *f, int bottleneck)
 {
   const struct mafat_layer *layers = f->network->layers;

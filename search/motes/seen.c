@@ -1,5 +1,5 @@
-/* A hash set of evaluated states. Called by search/motes/motes.c. Allocates in the caller's
- * heap. */
+/* A hash set of the states that were tried. Called by search/motes/motes.c. Allocates in the
+ * caller's heap. */
 #include "search/motes/seen.h"
 
 /* ---- hashes ---- */
@@ -17,7 +17,7 @@ static uint64_t hash_of_scheme(const struct mafat_scheme *s)
   return mix(hash, (uint64_t)s->n_layers);
 }
 
-/* Hash of a set: a sum, because schemes are unordered. */
+/* Hash of a state's schemes: a sum, so that their order does not matter. Never 0. */
 static uint64_t hash_of(const struct mafat_motes_state *state)
 {
   uint64_t sum = 1;

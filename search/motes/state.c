@@ -1,5 +1,5 @@
-/* Makes and measures plans of states: live bytes, arena and milliseconds. Called by
- * search/motes/motes.c. Allocates in the options' heap; may run plans through the request's
+/* Makes plans of states and predicts their live bytes, arena and milliseconds. Called by
+ * search/motes/motes.c. Allocates in request->options->heap. Runs plans if the request has a
  * timer. */
 #include "search/motes/state.h"
 
@@ -26,7 +26,7 @@ int mafat_motes_spec(struct mafat_spec **out, const struct mafat_motes_meter *m,
 
 /* ---- live bytes ---- */
 
-/* [time]: live bytes, freed by the caller; *most: their maximum. */
+/* Makes a table of the live bytes at each time, which the caller frees. *most: their maximum. */
 static int count_live(size_t **out, size_t *most, const struct mafat_layout *layout, int n_times,
                       struct mafat_heap *heap)
 {
@@ -52,8 +52,8 @@ static int times_of(const struct mafat_plan *plan)
   return 2 * plan->n_positions + 2;
 }
 
-/* Sum over layers of how full the arena is, to a high power, so that only nearly full ones count. A
- * layer in parts counts once, at the peak of its group. */
+/* Sum over layers of (live bytes / their maximum) to a high power, so that only layers near the
+ * peak count. A layer in parts counts once, with the peak of its group. */
 static int find_tie_break(double *tie_break, const struct mafat_plan *plan,
                           const struct mafat_layout *layout, struct mafat_heap *heap)
 {
@@ -110,12 +110,13 @@ int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m,
 /* ---- measuring ---- */
 
 enum {
-  A_PLAN = 200, /* fixed effort per plan, in layers; dominates for small networks */
-  LAID = 30,    /* plans that a layout counts for */
-  SORTED = 300  /* plans that the best scheduling counts for */
+  A_PLAN = 200, /* effort of any plan, in layers; the largest part for small networks */
+  LAID = 30,    /* a plan whose offsets are assigned counts so many times */
+  SORTED = 300  /* a plan with the best order of layers counts so many times more */
 };
 
-/* Evaluates one scheduling; keeps it if it is the first or needs less. */
+/* Predicts the plan with one order of layers. Sets the state to it if it is the first one (ms 0) or
+ * needs fewer bytes. */
 static int outline(struct mafat_motes_meter *m, struct mafat_motes_state *state,
                    const struct mafat_spec *spec, bool apart)
 {
@@ -153,7 +154,7 @@ static const struct variant variants[] = {{MAFAT_OP_ORDER_POSTORDER, false},
                                           {MAFAT_OP_ORDER_FORWARD, false},
                                           {MAFAT_OP_ORDER_FORWARD, true}};
 
-/* Evaluates each simple scheduling. */
+/* Tries each simple order of layers, with and without in-place outputs. */
 static int outline_all(struct mafat_motes_meter *m, struct mafat_motes_state *state, bool apart)
 {
   struct mafat_motes_state other = *state;
@@ -169,7 +170,7 @@ static int outline_all(struct mafat_motes_meter *m, struct mafat_motes_state *st
   return code;
 }
 
-/* Number of ways to group the schemes. */
+/* Number of values of `apart` to try. */
 static int groupings_of(const struct mafat_motes_state *state)
 {
   return state->n > 1 ? 2 : 1;
@@ -203,8 +204,8 @@ static int find_ms(double *ms, const struct mafat_motes_meter *m, const struct m
   return code;
 }
 
-/* Lays out the state's plan, and predicts milliseconds; bytes are SIZE_MAX if it cannot need less
- * than less_than. */
+/* Assigns the offsets of the state's plan, and predicts or measures milliseconds. Sets bytes to
+ * SIZE_MAX if the arena is not smaller than less_than. */
 static int lay_out(struct mafat_motes_meter *m, struct mafat_motes_state *state, size_t less_than)
 {
   const struct mafat_search_request *r = m->request;
@@ -242,7 +243,8 @@ int mafat_motes_time(struct mafat_motes_meter *m, struct mafat_motes_state *stat
   return code;
 }
 
-/* Keeps the state if it needs less and is within the limit, or not slower than the best. */
+/* Replaces *best by the other state if that needs fewer bytes, and is within the time limit or not
+ * slower. */
 static int try_variant(struct mafat_motes_meter *m, struct mafat_motes_state *best,
                        struct mafat_motes_state other, double limit_ms)
 {
@@ -253,7 +255,7 @@ static int try_variant(struct mafat_motes_meter *m, struct mafat_motes_state *be
   return code == MAFAT_EINVAL || code == MAFAT_ELIMIT ? MAFAT_OK : code;
 }
 
-/* Tries the best scheduling, which is slow, for one grouping only. */
+/* Tries the best order of layers, only with the value of `apart` that *best has, as it is slow. */
 static int try_best_order(struct mafat_motes_meter *m, struct mafat_motes_state *best,
                           double limit_ms)
 {

@@ -1,6 +1,7 @@
-/* A state of MOTES' search: a set of partition schemes as a plan, and functions that measure it.
- * Included by search/motes/motes.c and search/motes/seen.h. Allocates in the options' heap; may
- * run plans through the request's timer. */
+/* A state of the search "motes": a set of partition schemes, from which a plan is made, and
+ * functions that predict or measure this plan. Included by search/motes/motes.c and
+ * search/motes/seen.h. Allocates in request->options->heap. Runs plans if the request has a timer.
+ * */
 #ifndef MAFAT_SEARCH_MOTES_STATE_H
 #define MAFAT_SEARCH_MOTES_STATE_H
 
@@ -8,48 +9,51 @@
 #include "search/common/request.h"
 
 struct mafat_motes_state {
-  struct mafat_scheme schemes[MAFAT_MOST_SCHEMES]; /* (n) layers are not owned */
+  struct mafat_scheme schemes[MAFAT_MOST_SCHEMES]; /* (n) their lists of layers are not owned */
   int n;
   enum mafat_op_order op_order;
-  bool in_place, apart; /* apart: schemes that are only connected by reading are separate groups */
+  bool in_place, apart; /* apart: see mafat_schemes_apply */
   size_t bytes; /* peak of live bytes; bytes of the arena once offsets are assigned */
-  /* tie-break for states with the same bytes: grows with the number of steps near the peak */
+  /* tie-break for states with the same bytes, less is better: grows with the number of layers near
+   * the peak */
   double tie_break;
   double ms;
 };
 
-/* Context of measuring states. */
+/* Context of the functions that measure states. */
 struct mafat_motes_meter {
   const struct mafat_search_request *request;
-  struct mafat_heap *heap; /* the options' */
-  const int *cell_of;      /* cells.h */
-  long long evaluations;         /* remaining effort, in plans times their layers and parts */
-  struct mafat_diagnostic *d; /* reason if the request's timer ended the search; NULL: not needed */
+  struct mafat_heap *heap; /* request->options->heap */
+  const int *cell_of;      /* [layer] see cells.h */
+  long long evaluations;         /* remaining effort: sum of the layers and parts of all plans */
+  struct mafat_diagnostic *d; /* receives the message if the request's timer fails */
 };
 
-/* Makes the spec of a state. MAFAT_EINVAL: the schemes do not make a plan. */
+/* Makes the spec of a state; the caller closes it. Returns errors as mafat_schemes_apply. */
 int mafat_motes_spec(struct mafat_spec **out, const struct mafat_motes_meter *m,
                      const struct mafat_motes_state *state);
 
-/* Predicts live bytes and milliseconds with the state's scheduling. `all`: tries the simple
- * schedulings, with and without in-place outputs, and keeps the one with the least bytes.
- * MAFAT_EINVAL, MAFAT_ELIMIT: invalid plan, or bytes not representable; MAFAT_ENOMEM. */
+/* Predicts the state's live bytes and milliseconds, with its op_order. If `all`, also tries the
+ * simple orders of layers, with and without in-place outputs, and sets the state to the one with
+ * the fewest bytes. Returns MAFAT_OK, MAFAT_ENOMEM, MAFAT_EINVAL (invalid plan) or MAFAT_ELIMIT
+ * (its bytes overflow). */
 int mafat_motes_outline(struct mafat_motes_meter *m, struct mafat_motes_state *state, bool all);
-/* Times an outlined state with the request's timer. MAFAT_ELIMIT: too little memory to run it;
- * MAFAT_ENOMEM; errors of the timer. */
+/* Sets the milliseconds of a predicted state by running it with the request's timer. Returns
+ * MAFAT_OK, MAFAT_ENOMEM, MAFAT_ELIMIT (memory is too short to run it) or an error of the timer. */
 int mafat_motes_time(struct mafat_motes_meter *m, struct mafat_motes_state *state);
-/* Assigns offsets, so that gaps count, and predicts milliseconds. Tries simple schedulings, and
- * with best_order the best one; takes the least bytes among those within limit_ms or the state's
- * own time. MAFAT_ELIMIT: no valid plan. */
+/* Sets bytes to those of the arena, with offsets assigned, and the milliseconds, which are measured
+ * if the request has a timer. Tries the simple orders of layers, and with best_order the best one.
+ * Chooses the fewest bytes among the variants that are within limit_ms or no slower than the state
+ * itself. Returns MAFAT_ELIMIT if no variant is valid. */
 int mafat_motes_assign_offsets(struct mafat_motes_meter *m, struct mafat_motes_state *state,
                                double limit_ms, bool best_order);
 
-/* Sets bottlenecks[operator] for tensors that live at the peak. */
+/* Sets bottlenecks[tensor] to true for the tensors that live when the most bytes do. */
 int mafat_motes_bottlenecks(bool *bottlenecks, struct mafat_motes_meter *m,
                             const struct mafat_motes_state *state);
 
-/* Maximum number of parts into which the scheme, and schemes along other axes, split one of its
- * layers. */
+/* Largest number of parts into which a layer of the scheme is split, by this scheme and by those
+ * along other axes. */
 int mafat_motes_parts(const struct mafat_motes_state *state, const struct mafat_scheme *scheme);
 
 #endif

@@ -1,5 +1,6 @@
-/* Makes specs for several ranks, adding one word at a time and checking each. Called by api/
- * (rank_choice.c, rank_dry_run.c). Allocates in the options' heap. */
+/* Makes specs for several ranks. Adds one split at a time, and removes it if the spec gives no
+ * valid plan. In this file a "word" is a split (or the rank of layers) in the spec's text. Called
+ * by api/ (rank_choice.c, rank_dry_run.c). Allocates in request->options->heap. */
 #include "search/ranks/rank_specs.h"
 
 #include "base/blocks.h"
@@ -37,7 +38,7 @@ static int try_spec(const struct spec_maker *m, bool *good)
   struct mafat_plan *plan;
   struct mafat_diagnostic why = {""};
   int ranks = m->spec->ranks.n;
-  m->spec->ranks.n = m->request->n_ranks; /* with parts of whole channel blocks */
+  m->spec->ranks.n = m->request->n_ranks; /* so that parts must be whole channel blocks */
   int code =
       mafat_plan_make(&plan, m->spec, m->request->network, m->request->n_layers, &m->options, &why);
   m->spec->ranks.n = ranks;
@@ -46,8 +47,9 @@ static int try_spec(const struct spec_maker *m, bool *good)
   return code == MAFAT_EINVAL ? MAFAT_OK : code;
 }
 
-/* Inner bounds of a word's parts by the ranks' shares (predictor/ranks/rank_parts.h: from rank 1
- * on, the last on rank 0), each at least one unit. NULL: equal shares, or too few units. */
+/* Bounds between the n parts of a split, in proportion to the ranks' shares; each part has at least
+ * one row or panel of filters. Parts belong to ranks as in predictor/ranks/rank_parts.h: from rank
+ * 1 on, the last to rank 0. NULL: shares are equal, there are too few units, or memory is short. */
 static int *bounds_of(const struct spec_maker *m, enum mafat_split_axis axis,
                       struct mafat_span layers, int n)
 {
@@ -88,8 +90,8 @@ static int try_word(struct spec_maker *m, bool *added)
   return code;
 }
 
-/* Adds a word if possible: by shares, else with even parts; with fewer parts if there cannot be as
- * many as ranks. */
+/* Adds a split if one is valid: with `most` parts or as many as possible, at least 2. Tries parts
+ * in proportion to the shares, then equal parts. */
 static int add_word_of(struct spec_maker *m, enum mafat_split_axis axis, struct mafat_span layers,
                        int most, bool *added)
 {
@@ -121,7 +123,7 @@ static int add_word(struct spec_maker *m, enum mafat_split_axis axis, struct maf
 
 /* ---- rows, and grids of rows and columns ---- */
 
-/* Adds a word with exactly n parts. False: impossible. */
+/* Adds a split with exactly n parts; *added: whether that is possible. */
 static int add_exactly(struct spec_maker *m, enum mafat_split_axis axis, struct mafat_span layers,
                        int n, bool *added)
 {
@@ -134,7 +136,7 @@ static int add_exactly(struct spec_maker *m, enum mafat_split_axis axis, struct 
   return MAFAT_OK;
 }
 
-/* Adds a grid with one part per rank: `columns` columns, and rows to match. */
+/* Adds splits into `columns` columns and as many rows as give one part for each rank. */
 static int add_grid(struct spec_maker *m, struct mafat_span layers, int columns, bool *added)
 {
   const int rows = m->request->n_ranks / columns;
@@ -163,9 +165,9 @@ static bool may_be_inside(const struct mafat_layer *l, const struct mafat_layer 
          (mafat_layer_is_depthwise(l) && mafat_layer_is_pointwise(reader));
 }
 
-/* Finds layers that have their own step in every plan and cannot be split by rows. Words that
- * contain them are always rejected, so runs end before them. This avoids trying every pair in
- * networks with hundreds of one-row maps. */
+/* Sets m->rigid: layers that have their own step in every plan and cannot be split by rows. A split
+ * that contains one is always invalid, so splits end before them. Without this, networks with
+ * hundreds of one-row maps would try every pair of layers. */
 static int find_rigid(struct spec_maker *m)
 {
   const struct mafat_rank_request *r = m->request;
@@ -205,7 +207,8 @@ static int rigid_from(const struct spec_maker *m, int begin, int end)
   return begin;
 }
 
-/* Adds words for runs of layers, each as long as possible: fused layers must be in one word. */
+/* Splits the layers before `end` by rows: in sequences of neighbouring layers, each as long as
+ * possible, because fused layers must be in one split. */
 static int add_rows(struct spec_maker *m, int end)
 {
   int code = m->rigid || end == 0 ? MAFAT_OK : find_rigid(m);
@@ -221,8 +224,7 @@ static int add_rows(struct spec_maker *m, int end)
 
 /* ---- weights ---- */
 
-/* Layers from number i of those with weights up to the next; they follow it channel by channel if
- * possible. */
+/* The i-th layer with weights, and the layers after it up to the n-th next one with weights. */
 static struct mafat_span stretch(const struct spec_maker *m, int i, int n)
 {
   const struct mafat_rank_layers *l = &m->sharing->layers;
@@ -260,7 +262,7 @@ static int add_weights(struct spec_maker *m)
       continue;
     }
     if (s->schemes[i] == MAFAT_FUSED_OUT) s->schemes[i] = s->schemes[i + 1] = MAFAT_FAN_OUT;
-    if (s->schemes[i] == MAFAT_FAN_IN) s->schemes[i] = MAFAT_FAN_OUT; /* has no word of its own */
+    if (s->schemes[i] == MAFAT_FAN_IN) s->schemes[i] = MAFAT_FAN_OUT; /* no spec can say FAN_IN */
     code = add_fan_out(m, i, m->request->n_ranks);
   }
   return code;
@@ -307,8 +309,8 @@ static int share_layers(struct spec_maker *m)
 
 /* ---- rows, and runs of whole layers ---- */
 
-/* Computes each rank's capacity in values, after the layers by rows and its parts of large
- * layers. */
+/* Sets each rank's remaining capacity in values: without the layers by rows, which it holds whole,
+ * and without its parts of large layers. Returns false if these exceed a capacity. */
 static bool leave_room(uint64_t *capacity, const bool *large, const struct spec_maker *m)
 {
   const struct mafat_rank_mix *mix = m->request->mix;
@@ -324,7 +326,8 @@ static bool leave_room(uint64_t *capacity, const bool *large, const struct spec_
   return true;
 }
 
-/* Names the ranks of runs, including layers without weights; rank 0 gets all other layers. */
+/* Writes the ranks of runs to the spec, with the layers without weights that follow. Layers that
+ * are not written run on rank 0. */
 static int name_runs(struct spec_maker *m, const int *rank)
 {
   const struct mafat_rank_layers *l = &m->sharing->layers;

@@ -1,5 +1,5 @@
-/* Solves the integer programs of DeeperThings by dynamic programming. Called by
- * search/ranks/rank_specs.c. Allocates in the caller's heap. */
+/* Solves the integer programs of DeeperThings (Stahl et al.) by dynamic programming. Called by
+ * search/ranks/rank_specs.c. Temporary memory is in the caller's heap. */
 #include "search/ranks/sharing.h"
 
 int mafat_sharing_switch(const struct mafat_rank_layer *list, int n, int n_ranks)
@@ -13,19 +13,20 @@ int mafat_sharing_switch(const struct mafat_rank_layer *list, int n, int n_ranks
 
 /* ---- schemes ---- */
 
-/* State before a layer, left by earlier schemes. */
+/* Location of a layer's input, which depends on the schemes of the layers before it. */
 enum input_state {
-  ON_ROOT,    /* its input is on the root: any first scheme is possible */
-  EVERYWHERE, /* every rank has its input: a fan-out only if this had been decided before */
-  SLICED,     /* its input is in slices: fan-in only */
-  GATHERED,   /* after a gathered fan-out: no fan-out, which would have reused the slices */
+  ON_ROOT,    /* on the root (rank 0): any scheme but FUSED_IN is possible */
+  EVERYWHERE, /* every rank has all of it, for a FAN_OUT or FUSED_OUT */
+  SLICED,     /* each rank has a slice: only FUSED_IN is possible */
+  /* a fan-out gathered on the root: the next layer is no fan-out, or it would be EVERYWHERE */
+  GATHERED,
   N_STATES
 };
 
 struct sharing_choice {
   uint64_t exchange; /* values exchanged by this and all later layers */
   enum mafat_weight_sharing scheme;
-  bool after;
+  bool after; /* a fan-out whose output goes to every rank, for the next fan-out */
 };
 
 static bool may_be(enum input_state state, enum mafat_weight_sharing scheme)
@@ -100,7 +101,8 @@ struct sharing_table {
   int *last, n;
 };
 
-/* Load of a range of layers, which grows to the front. */
+/* Load of a range of layers, to which layers are added at its beginning. In values: the largest
+ * input and output of a layer, and all weights; or multiplications, in `sum`. */
 struct load {
   uint64_t widest, sum;
 };
@@ -114,7 +116,7 @@ static uint64_t add(struct load *load, const struct mafat_rank_layer *l,
   return load->widest + load->sum;
 }
 
-/* Fills a row of the table; ties go to the first start. */
+/* Fills the table for r devices; ties go to the earliest first layer of the last device. */
 static void fill_row(struct sharing_table *t, const struct mafat_rank_layer *list, int r,
                      const struct mafat_sharing_measure *measure)
 {
@@ -164,7 +166,7 @@ struct run_search {
   int *last, n;
 };
 
-/* Extends runs of rank r from `begin` on, up to its capacity. */
+/* Tries all runs of rank r that begin at layer `begin` and do not exceed its capacity. */
 static void extend_run(const struct run_search *s, int r, int begin, uint64_t capacity)
 {
   const size_t row = (size_t)(r + 1) * (size_t)(s->n + 1);
