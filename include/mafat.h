@@ -11,13 +11,13 @@
  *     struct mafat_model_facts facts = {.size = sizeof facts};
  *
  * A program and its library may be of different versions: these structs only grow, at their ends.
- * Options unknown to the program have their defaults; facts unknown to the library are 0.
- * MAFAT_EINVAL: the size was not set, or an option unknown to the library is not 0. Structs without
- * a size do not change.
+ * Options unknown to the program have their defaults; facts unknown to the library are 0. A
+ * function returns MAFAT_EINVAL if the size was not set, or if an option unknown to the library is
+ * not 0. Structs without a size do not change.
  *
  * Defaults: 0 and NULL mean the default of an option, and NULL in place of the struct means all
- * defaults. An option for which 0 is a value is a pointer. What options point to may be freed after
- * opening, unless a field's comment says otherwise.
+ * defaults. If 0 is a useful value of an option, the option is a pointer to the value. Memory that
+ * options point to may be freed after opening, unless a field's comment says otherwise.
  *
  * Errors: a function that fails returns a negative code and writes one line to its diagnostic,
  * which may be NULL. Functions that open something may return MAFAT_ENOMEM.
@@ -27,7 +27,8 @@
  *
  * Threads: separate threads may use separate models at the same time. One thread at a time uses a
  * model; only mafat_model_cancel may be called from another. After fork() the child may close its
- * parent's models, and run those of one thread whose weights are kept; others return MAFAT_EINVAL.
+ * parent's models. It may run only those that were opened with one thread and whose plan reads no
+ * weights during runs; running another model returns MAFAT_EINVAL.
  *
  * The library does not print, exit, or change signal handlers, locale or the allocator's settings.
  * Opening returns free memory of the heap to the system (malloc_trim), because resident memory is
@@ -55,7 +56,7 @@ extern "C" {
 enum {
   MAFAT_OK = 0,
   MAFAT_ENOMEM = -1,       /* the system refused memory */
-  MAFAT_EIO = -2,          /* a file could not be opened, read or written, or changed meanwhile */
+  MAFAT_EIO = -2,          /* a file could not be opened, read or written, or it changed in use */
   MAFAT_EFORMAT = -3,      /* a file's content is damaged or inconsistent */
   MAFAT_EUNSUPPORTED = -4, /* well-formed, but not something this build runs */
   MAFAT_ELIMIT = -5,       /* a plan or size exceeds a limit or the budget */
@@ -72,8 +73,9 @@ struct mafat_diagnostic {
 MAFAT_API const char *mafat_version(void);
 /* A short English name; never NULL, also for unknown codes. */
 MAFAT_API const char *mafat_error_name(int code);
-/* For callbacks: formats into d and returns code. A long line loses its middle; control characters
- * become question marks. */
+/* For functions that the library calls, such as that of mafat_model_frame_rows: formats a message
+ * into d and returns code. A long line loses its middle; control characters become question marks.
+ * */
 MAFAT_API int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...)
     MAFAT_PRINTF(3, 4);
 
@@ -86,9 +88,9 @@ struct mafat_warning_sink {
 /* ---- opening ---- */
 
 /* Memory that several models share. It is as large as the largest of them needs. They run one at a
- * time. MAFAT_EINVAL: a second run, or opening a model that needs a larger arena, during a run.
- * Running or opening a model discards the outputs of the others. An arena that is closed before its
- * models lives until the last of them is closed. */
+ * time: during a run, another run, or opening a model that needs a larger arena, returns
+ * MAFAT_EINVAL. Running or opening a model discards the outputs of the others. An arena that is
+ * closed before its models lives until the last of them is closed. */
 struct mafat_arena;
 
 MAFAT_API int mafat_arena_open(struct mafat_arena **out, struct mafat_diagnostic *d);
@@ -99,7 +101,8 @@ struct mafat_rank_link; /* internal to the program mafat_ranks */
 enum {
   MAFAT_MAX_THREADS = 64,
   MAFAT_THREADS_AUTO = -1,                 /* the number that is predicted to be the fastest */
-  MAFAT_DEFAULT_BIAS_BYTES = 31 << 20,     /* as in the MAFAT paper */
+  MAFAT_DEFAULT_BIAS_BYTES = 31 << 20,     /* constant that the MAFAT paper's predictor adds: the
+                                              default of "bias" in the search "greedy" */
   MAFAT_DEFAULT_RESERVE_BYTES = 256 << 10  /* measured */
 };
 
@@ -107,8 +110,8 @@ struct mafat_model_options {
   size_t size;
   size_t memory_bytes;  /* budget for the whole process; default: the smallest limit of its cgroups,
                            else the available memory */
-  const char *memory_name; /* its name in messages; default "memory_bytes". Must stay until the
-                           model or dry run is closed */
+  const char *memory_name; /* name of the budget in messages; default "memory_bytes". The text must
+                           stay valid until the model or dry run is closed */
   const char *plan;     /* mafat-plan(7); default: the search finds one */
   const char *search;   /* its name and parameters: "motes:beam=8,delta=1.1"; default "best": the
                            plan predicted to be the fastest within the budget.
@@ -135,10 +138,10 @@ struct mafat_model_options {
   const char *fork;     /* the Darknet fork of a cfg: "darknet" (pjreddie's), "alexeyab"; default
                            "auto": by the cfg's keys. It decides batch normalization, resizing and
                            suppression */
-  int max_boxes;        /* candidates above the threshold that detection keeps, the most confident
-                           ones, 1 to 1000000; default: the number of the heads' boxes, at least
-                           2304, at most 4096. A box of two classes counts twice. Part of the
-                           prediction */
+  int max_boxes;        /* largest number of candidates above the threshold that detection keeps, 1
+                           to 1000000; the least confident ones are dropped. Default: the number of
+                           the heads' boxes, at least 2304, at most 4096. A box of two classes
+                           counts twice. Their memory is part of the prediction */
   const size_t *reserve_bytes; /* part of the budget for charges that cannot be predicted, such as
                            the file system's; default MAFAT_DEFAULT_RESERVE_BYTES */
   const char *lock;     /* locks arena and kept weights in memory: "on" (MAFAT_ELIMIT:
@@ -162,7 +165,8 @@ struct mafat_model_options {
                            MAFAT_EINVAL: the shapes do not match */
   const char *const *constants; /* (n_constants) "NAME=FILE": inputs of an ONNX or TFLite file whose
                            values are known before the run. FILE: raw values, .npy, or, for ONNX, a
-                           tensor (.pb). Plans may read weights from it during runs */
+                           tensor (.pb). If it holds weights that the plan reads during runs, it
+                           must not change until the model is closed */
   int n_constants;
   double plan_seconds;  /* time limit of the search, which may then find other plans at other times;
                            default: a limit on candidates, the same on every machine */
@@ -181,8 +185,9 @@ struct mafat_model;
  * keeps, and maps the arena. weights_path: Darknet's file, or a packed one; NULL if cfg_path is an
  * ONNX, TFLite or packed file, which holds its own (mafat_holds_weights in mafat_file.h). If the
  * plan reads weights during runs, the file stays open and must not change until the model is
- * closed. *out is NULL after a failure. MAFAT_ELIMIT: the plan does not fit; the diagnostic names
- * the bytes. MAFAT_EIO, MAFAT_EFORMAT, MAFAT_EUNSUPPORTED: the files. MAFAT_EINVAL: the options. */
+ * closed. *out is NULL after a failure. MAFAT_ELIMIT: the plan does not fit; the diagnostic has the
+ * bytes that it needs and those of the budget. MAFAT_EIO, MAFAT_EFORMAT, MAFAT_EUNSUPPORTED: a file
+ * is wrong. MAFAT_EINVAL: an option is wrong. */
 MAFAT_API int mafat_model_open(struct mafat_model **out, const char *cfg_path,
                                const char *weights_path, const struct mafat_model_options *options,
                                struct mafat_diagnostic *d);
@@ -225,7 +230,8 @@ struct mafat_model_facts {
   const char *lock_reason;   /* why "auto" locked nothing; else NULL */
   size_t locked_bytes;       /* arena and kept weights; a shared arena counts whole */
   struct mafat_picture_facts picture;
-  const char *decode;        /* as in the options; NULL: by Darknet's layers, or not at all */
+  const char *decode;        /* head that decodes the outputs, named as in the options; NULL: the
+                                outputs are decoded by Darknet's layers, or not at all */
   const char *decode_sign;   /* output that decided it: "output [1, 3549, 85]"; or NULL */
   int n_inputs, n_outputs;   /* of mafat_model_describe_input, mafat_model_describe_output */
   int n_classes;             /* of boxes or pictures; 0: unknown, or none */
@@ -263,9 +269,10 @@ MAFAT_API int mafat_model_describe_output(const struct mafat_model *model, int i
  * decoder exceeds the budget. MAFAT_EIO, MAFAT_EFORMAT, MAFAT_EUNSUPPORTED: the file. */
 MAFAT_API int mafat_model_run_picture(struct mafat_model *model, const char *path,
                                       struct mafat_diagnostic *d);
-/* The same for a picture in memory, bit for bit: h rows of w pixels of 1 (grey), 3 (red, green,
- * blue) or 4 (the last is ignored) bytes; rows from the top down, `stride` bytes apart. The budget
- * does not count the pixels. MAFAT_EINVAL: not such a picture. */
+/* Runs on a picture in memory, with the same result, bit for bit: h rows of w pixels of `channels`
+ * bytes: 1 (grey), 3 (red, green, blue) or 4 (the last is ignored). Rows go from the top down and
+ * begin `stride` bytes apart. The budget does not count the pixels. MAFAT_EINVAL: not such a
+ * picture. */
 MAFAT_API int mafat_model_run_pixels(struct mafat_model *model, const unsigned char *pixels, int w,
                                      int h, int channels, size_t stride,
                                      struct mafat_diagnostic *d);
@@ -273,27 +280,30 @@ MAFAT_API int mafat_model_run_pixels(struct mafat_model *model, const unsigned c
  * not the input's size. */
 MAFAT_API int mafat_model_run_floats(struct mafat_model *model, const float *floats, size_t n,
                                      struct mafat_diagnostic *d);
-/* The same from a file of raw elements, little-endian and of the input's type, or from a NumPy file
- * (.npy) of these or of floats. Reads bypass the page cache, unless the file is cached. MAFAT_EIO,
- * MAFAT_EFORMAT: the file, or its length. MAFAT_ELIMIT: the read buffer exceeds the budget. */
+/* Runs on a file of raw elements for the first input, little-endian and of the input's type, or on
+ * a NumPy file (.npy) of these or of floats. Reads bypass the page cache, unless the file is
+ * cached. MAFAT_EIO, MAFAT_EFORMAT: the file or its length is wrong. MAFAT_ELIMIT: the read buffer
+ * exceeds the budget. */
 MAFAT_API int mafat_model_run_raw(struct mafat_model *model, const char *path,
                                   struct mafat_diagnostic *d);
 
-/* Sets an input for the runs that follow: floats in the row-major order of its dimensions, which
- * must stay until those runs end; or a file, as for mafat_model_run_raw. name NULL: the only input.
- * floats or path NULL: unsets it. MAFAT_EINVAL: no such input, or n is not its size. */
+/* Sets an input for the runs that follow. floats: in the row-major order of its dimensions, not
+ * copied, so they must stay valid until those runs end. path: a file, as for mafat_model_run_raw.
+ * name NULL: the only input. floats or path NULL: unsets it. MAFAT_EINVAL: no such input, or n is
+ * not its size. */
 MAFAT_API int mafat_model_set_input(struct mafat_model *model, const char *name,
                                     const float *floats, size_t n, struct mafat_diagnostic *d);
 MAFAT_API int mafat_model_set_input_file(struct mafat_model *model, const char *name,
                                          const char *path, struct mafat_diagnostic *d);
-/* Runs on the inputs that were set. MAFAT_EINVAL: one is not set. Errors of mafat_model_run_raw.
- * Other runs use these for all inputs except the first. */
+/* Runs on the inputs that were set. MAFAT_EINVAL: one is not set. Also fails as mafat_model_run_raw
+ * does. The other functions that run take the first input from their arguments, and all others from
+ * the inputs that were set. */
 MAFAT_API int mafat_model_run_inputs(struct mafat_model *model, struct mafat_diagnostic *d);
 
 /* Ends the run in progress, from any thread or a signal handler. The run returns MAFAT_ECANCELED
  * after its current step, or the current row of a picture. It leaves no output to read; the model
- * can run again. Between runs this does nothing. The model must not be closed meanwhile, and must
- * not run on several devices. */
+ * can run again. Between runs this does nothing. The model must not be closed at the same time, and
+ * must not run on several devices. */
 MAFAT_API void mafat_model_cancel(struct mafat_model *model);
 
 /* Returns the arena's pages to the system until the next run, which takes milliseconds longer. The
@@ -304,7 +314,7 @@ MAFAT_API void mafat_model_rest(struct mafat_model *model);
 struct mafat_run_facts {
   size_t size;
   double image_ms;           /* opening, decoding and scaling the picture, or reading floats */
-  double layers_ms;          /* rest of the run's latency */
+  double layers_ms;          /* running the layers: the rest of the run's latency */
   int picture_w, picture_h;  /* upright; boxes are relative to it */
   bool input_failed;         /* the run failed because of its input */
   uint64_t weights_read_bytes; /* from the file, since the model was opened */
@@ -317,8 +327,8 @@ MAFAT_API int mafat_model_last_run(const struct mafat_model *model, struct mafat
 
 /* ---- reading ----
  *
- * MAFAT_EINVAL: there is no output to read. There was no run, the last run failed, the model has
- * rested since, or another model has used the arena. */
+ * These functions return MAFAT_EINVAL if there is no output to read: the model has not run, its
+ * last run failed, mafat_model_rest was called since, or another model has used the arena. */
 
 /* Copies all n floats of an output, in the row-major order of its dimensions; or n floats from
  * offset `first` on. name NULL: the only output. MAFAT_EINVAL: no such output, or wrong n. */
@@ -328,8 +338,8 @@ MAFAT_API int mafat_model_read_output_part(const struct mafat_model *model, cons
                                            size_t first, float *floats, size_t n,
                                            struct mafat_diagnostic *d);
 
-/* x, y: top left corner. Pixels are the last picture's; after a run on floats, the input's. Finite;
- * may be outside the picture. */
+/* A box. x, y: its top left corner, in pixels of the last picture, or of the input after a run on
+ * floats. Coordinates are finite and may be outside the picture. */
 struct mafat_detection {
   int class_id;
   float confidence; /* above the threshold */
@@ -348,8 +358,9 @@ struct mafat_detections {
 };
 
 /* Boxes of the last run; none for a network without heads. thresh: boxes have a higher confidence
- * (0.5 in Darknet's programs). nms: overlap, as intersection over union, above which the less
- * confident of two boxes is suppressed (0.45). MAFAT_EINVAL: below 0. */
+ * (0.5 in Darknet's programs). nms: if the overlap of two boxes, as intersection over union, is
+ * above this, the less confident one is suppressed (0.45 in Darknet's programs). MAFAT_EINVAL: one
+ * of them is below 0. */
 MAFAT_API int mafat_model_detect(const struct mafat_model *model, float thresh, float nms,
                                  struct mafat_detections **out, struct mafat_diagnostic *d);
 MAFAT_API void mafat_detections_close(struct mafat_detections **detections);

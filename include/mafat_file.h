@@ -19,15 +19,15 @@ struct mafat_file {
   bool has_fd;
   int fd;           /* if has_fd: open for reading. Its position and flags do not change; a pipe is
                        read from its next byte */
-  const void *data; /* (bytes) must stay unchanged until what was opened is closed. The budget
-                       counts them */
+  const void *data; /* (bytes) must not change until the model, dry run or pack is closed. The
+                       budget counts them */
   size_t bytes;
 };
 
-/* Does the file hold its own weights (ONNX, TFLite, packed)? Decided by its first bytes, which
- * /dev/stdin and /dev/fd/N keep to be read again. */
+/* True if the file holds its own weights (ONNX, TFLite, packed), by its first bytes. These bytes
+ * can be read again, also from /dev/stdin and /dev/fd/N. */
 MAFAT_API bool mafat_holds_weights(const char *path);
-/* The same; a pipe keeps the bytes. */
+/* The same for a struct mafat_file; the bytes can be read again from a pipe, too. */
 MAFAT_API bool mafat_file_holds_weights(const struct mafat_file *file);
 
 struct mafat_dry_run;

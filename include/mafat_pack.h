@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* Is the file packed? */
+/* True if the file is packed, by its first bytes. */
 MAFAT_API bool mafat_is_packed(const char *path);
 
 /* Pointers must stay valid until the file is closed. */
@@ -39,18 +39,19 @@ struct mafat_pack_options {
 struct mafat_pack;
 
 /* Reads the network and writes nothing yet. model_path: a cfg, with its weights; or an ONNX or
- * TFLite file, with weights_path NULL. Paths must stay valid until it is closed. Errors of
- * mafat_model_open; MAFAT_EINVAL: invalid options, a packed model, or an output file that exists.
- * *out is NULL after a failure. */
+ * TFLite file, with weights_path NULL. Paths must stay valid until the pack is closed. Fails as
+ * mafat_model_open does; also MAFAT_EINVAL: invalid options, a packed model, or an output file that
+ * exists. *out is NULL after a failure. */
 MAFAT_API int mafat_pack_open(struct mafat_pack **out, const char *model_path,
                               const char *weights_path, const char *out_path,
                               const struct mafat_pack_options *options, struct mafat_diagnostic *d);
-/* Does the next part of the work. The first creates a temporary file (mafat_pack_facts.path); later
- * ones write a megabyte or part of a layer, or run all pictures; the last renames the file and sets
- * *done. After a failure it can only be closed. MAFAT_EFORMAT, MAFAT_EINVAL: weights and pictures.
- * MAFAT_EUNSUPPORTED: no layer supports int8. MAFAT_EIO. */
+/* Does the next step of the work. The first step creates a temporary file (mafat_pack_facts.path).
+ * Later ones write a megabyte or part of a layer, or run all pictures. The last one renames the
+ * file and sets *done. After a failure the pack can only be closed. MAFAT_EFORMAT, MAFAT_EINVAL:
+ * weights or a picture are wrong. MAFAT_EUNSUPPORTED: no layer supports int8. MAFAT_EIO: a file
+ * cannot be read or written. */
 MAFAT_API int mafat_pack_step(struct mafat_pack *pack, bool *done, struct mafat_diagnostic *d);
-/* If not done, removes the temporary file. */
+/* Removes the temporary file if the work is not done. */
 MAFAT_API void mafat_pack_close(struct mafat_pack **pack);
 
 struct mafat_pack_facts {
@@ -59,7 +60,7 @@ struct mafat_pack_facts {
   int pass; /* from 0; each pass rewrites the file with wider layers or other parameters */
   double share;          /* written share of this pass's bytes, 0 to 1 */
   /* Known before the last step if errors are measured; else 0. */
-  int n_layers, n_candidates;  /* numbers of entries of the functions below */
+  int n_layers, n_candidates;  /* entries of mafat_pack_layer and mafat_pack_candidate */
   double error, largest; /* of the network's outputs together, defined as for a layer */
 };
 
@@ -85,7 +86,7 @@ struct mafat_pack_candidate_facts {
 };
 
 MAFAT_API int mafat_pack_describe(const struct mafat_pack *pack, struct mafat_pack_facts *facts);
-/* Entries from 0. MAFAT_EINVAL: out of range. */
+/* index: from 0. MAFAT_EINVAL: out of range. */
 MAFAT_API int mafat_pack_layer(const struct mafat_pack *pack, int index,
                                struct mafat_pack_layer_facts *facts);
 MAFAT_API int mafat_pack_candidate(const struct mafat_pack *pack, int index,

@@ -2,8 +2,8 @@
  * layers of a model with their outputs, and calibration, which measures the machine for
  * predictions.
  *
- * Bytes are bytes, milliseconds are real time, MACs are multiply-adds. Sizes, defaults, errors and
- * ownership are described in mafat.h. */
+ * Milliseconds are elapsed time, MACs are multiply-adds. Sizes, defaults, errors and ownership are
+ * described in mafat.h. */
 #ifndef MAFAT_PLAN_H
 #define MAFAT_PLAN_H
 
@@ -28,8 +28,8 @@ struct mafat_memory_facts {
   bool image_before;  /* the decoder ends before the layers run: `image` is not part of the sum */
   size_t kernel;      /* kernel memory of the process */
   size_t rest;        /* gaps in the arena, rounding, batched charges of the kernel, the reserve */
-  size_t resident_bytes; /* of the process while layers run: upper bound */
-  size_t charge_bytes;   /* of its memory cgroup: upper bound; compared with budgets */
+  size_t resident_bytes; /* upper bound of the process' resident memory while layers run */
+  size_t charge_bytes;   /* upper bound of its memory cgroup's charge; compared with budgets */
 };
 
 struct mafat_plan_facts {
@@ -107,14 +107,14 @@ MAFAT_API int mafat_model_group(const struct mafat_model *model, int group,
 
 /* ---- layers ---- */
 
-/* Counts the leading layers of a cfg that this library supports, and all layers. If some are
- * unsupported, *why names the first of these. MAFAT_EFORMAT, MAFAT_EIO, MAFAT_EUNSUPPORTED ([net]
- * itself): the cfg cannot be read, explained by *why. */
+/* Counts the layers of a cfg: *all of them, and *known, those before the first one that this
+ * library does not support, which *why names. Returns MAFAT_EFORMAT, MAFAT_EIO or
+ * MAFAT_EUNSUPPORTED ([net] itself) if the cfg cannot be read; *why has the reason. */
 MAFAT_API int mafat_cfg_known_layers(const char *cfg_path, int *known, int *all,
                                      struct mafat_diagnostic *why);
 
-/* Number of layers that run; shapes of the input, of a layer's output and of the last layer's.
- * MAFAT_EINVAL: no such layer. */
+/* The number of layers that run; the shapes of the input, of a layer's output and of the last
+ * layer's output. MAFAT_EINVAL: no such layer. */
 MAFAT_API int mafat_model_n_layers(const struct mafat_model *model);
 MAFAT_API void mafat_model_input_shape(const struct mafat_model *model, int *h, int *w, int *c);
 MAFAT_API int mafat_model_layer_shape(const struct mafat_model *model, int layer, int *h, int *w,
@@ -124,7 +124,7 @@ MAFAT_API void mafat_model_output_shape(const struct mafat_model *model, int *h,
  * one of the options' outputs. MAFAT_EINVAL: another layer, or no output to read (mafat.h). */
 MAFAT_API int mafat_model_read_layer(const struct mafat_model *model, int layer, float *chw,
                                      struct mafat_diagnostic *d);
-/* Copies row y of channel c (w), likewise. */
+/* Copies row y of channel c, w floats, of such a layer. */
 MAFAT_API int mafat_model_read_row(const struct mafat_model *model, int layer, int c, int y,
                                    float *row, struct mafat_diagnostic *d);
 
@@ -136,8 +136,9 @@ struct mafat_step_facts {
   double from_ms, to_ms;     /* on CLOCK_MONOTONIC */
 };
 
-/* Calls `ran` after every step of later runs, on the caller's thread and within the run's time. It
- * may call mafat_model_describe, _describe_plan, _layer and _group. NULL: no calls. */
+/* Calls `ran` after every step of later runs, on the thread that runs the model; its time counts as
+ * the run's. `ran` may call mafat_model_describe, _describe_plan, _layer and _group. NULL: no
+ * calls. */
 MAFAT_API void mafat_model_set_watch(struct mafat_model *model,
                                      void (*ran)(void *context,
                                                  const struct mafat_step_facts *step),
@@ -145,7 +146,7 @@ MAFAT_API void mafat_model_set_watch(struct mafat_model *model,
 
 /* ---- measured memory ---- */
 
-/* Since the start of the process; 0: not reported by the system. */
+/* Memory of the process, and counters since its start; 0: not reported by the system. */
 struct mafat_process_facts {
   size_t size;
   size_t resident_bytes; /* now, exact to the page */
@@ -158,10 +159,10 @@ MAFAT_API int mafat_process_measure(struct mafat_process_facts *facts);
 
 struct mafat_check {
   size_t size;
-  /* not above the prediction, and at most 2 % and 256 KB below it, or further below for known
-   * reasons */
+  /* the prediction holds: memory is not above it, and at most 2 % and 256 KB below it, or further
+   * below for known reasons */
   bool holds;
-  bool in_arena;         /* the difference is mostly in the arena; else in the process */
+  bool in_arena;         /* most of the difference is in the arena; false: in the process */
   size_t predicted_bytes, measured_bytes;
   size_t off_bytes;      /* measured minus predicted bytes of that part */
 };
@@ -183,13 +184,13 @@ struct mafat_dry_run_facts {
   size_t budget_bytes;   /* SIZE_MAX: unknown */
   const char *budget_source; /* as in mafat_model_facts */
   bool packed;           /* the weights file is packed */
-  bool weights_assumed;  /* no weights file was named: Darknet's */
+  bool weights_assumed;  /* no weights file was named; Darknet's format is assumed */
   bool floats_only;      /* set by the options, or because the channels are not a picture's */
-  bool picture_assumed;  /* no picture was named: a baseline JPEG of 12 megapixels */
-  bool plan_given;       /* not searched for */
+  bool picture_assumed;  /* no picture was named; a baseline JPEG of 12 megapixels is assumed */
+  bool plan_given;       /* the plan is given by the options, not searched for */
   bool greedy;           /* found by MAFAT's greedy search */
   int threads;           /* from the options; MAFAT_THREADS_AUTO: chosen by the search */
-  size_t bias_bytes;
+  size_t bias_bytes;     /* constant that the paper's predictor adds */
   int n_front;           /* plans of mafat_dry_run_front; at least 1 */
   const char *fork, *fork_sign; /* as in mafat_model_facts */
   size_t reserve_bytes;  /* part of memory.rest */
@@ -203,10 +204,10 @@ struct mafat_dry_run_facts {
   int n_inputs, n_outputs;
 };
 
-/* weights_path: only its format is examined; NULL: Darknet's, or cfg_path holds the weights.
- * Without a picture in the options, assumes a common one, or floats if the channels are not a
- * picture's. Errors of mafat_model_open, except that a plan may exceed the budget. *out is NULL
- * after a failure. */
+/* Opens a dry run. weights_path: only its format is examined; NULL: Darknet's format is assumed, or
+ * cfg_path holds the weights. If the options have no picture, a common one is assumed, or floats if
+ * the channels are not a picture's. Fails as mafat_model_open does, except that a plan may exceed
+ * the budget. *out is NULL after a failure. */
 MAFAT_API int mafat_dry_run_open(struct mafat_dry_run **out, const char *cfg_path,
                                const char *weights_path, const struct mafat_model_options *options,
                                struct mafat_diagnostic *d);
@@ -220,8 +221,8 @@ MAFAT_API int mafat_dry_run_describe_output(const struct mafat_dry_run *dry_run,
                                           struct mafat_port_facts *facts);
 
 enum mafat_search_word_type {
-  MAFAT_WORD_FLAG,   /* the word alone */
-  MAFAT_WORD_CHOICE, /* one of those in `value` */
+  MAFAT_WORD_FLAG,   /* no value */
+  MAFAT_WORD_CHOICE, /* one of the texts in `value` */
   MAFAT_WORD_COUNT,  /* an integer in [least, most] */
   MAFAT_WORD_NUMBER, /* a number in [least, most] */
   MAFAT_WORD_SIZE,   /* bytes, such as 64K or 31M, at least `least` */
@@ -266,13 +267,14 @@ struct mafat_front_facts {
   double latency_ms;
 };
 
-/* Plan `index` of the front, by rising bytes and falling milliseconds, regardless of a plan in the
- * options. The first needs least of all plans; a model uses the last one within its budget.
- * MAFAT_EINVAL: out of range. */
+/* Describes plan `index` of the front, by rising bytes and falling milliseconds. A plan in the
+ * options is ignored. The first plan needs the fewest bytes; a model uses the last one within its
+ * budget. MAFAT_EINVAL: out of range. */
 MAFAT_API int mafat_dry_run_front(const struct mafat_dry_run *dry_run, int index,
                                 struct mafat_front_facts *facts);
-/* Budgets worth comparing, rising: from the smallest that fits to the largest that still helps;
- * with the greedy search the paper's. Writes at most `capacity` and returns their number. */
+/* Writes budgets worth comparing, rising: from the smallest that fits a plan to the largest that
+ * gives a faster one; for the search "greedy" those of the MAFAT paper. Writes at most `capacity`
+ * and returns their number. */
 MAFAT_API int mafat_dry_run_budgets(const struct mafat_dry_run *dry_run, size_t *budgets,
                                     int capacity);
 
@@ -287,15 +289,16 @@ MAFAT_API int mafat_dry_run_pack(struct mafat_dry_run **out, const struct mafat_
 
 struct mafat_plan_report;
 
-/* budget_bytes 0: the dry run's. Close it before its dry run. MAFAT_EINVAL, MAFAT_ELIMIT: the given
- * plan is invalid for this network. *out is NULL after a failure. */
+/* Reports the plan for a budget. budget_bytes 0: the dry run's budget. Close the report before its
+ * dry run. MAFAT_EINVAL, MAFAT_ELIMIT: the plan in the options is invalid for this network. *out is
+ * NULL after a failure. */
 MAFAT_API int mafat_dry_run_report(struct mafat_plan_report **out,
                                    const struct mafat_dry_run *dry_run, size_t budget_bytes,
                                    struct mafat_diagnostic *d);
 MAFAT_API void mafat_plan_report_close(struct mafat_plan_report **report);
 MAFAT_API int mafat_plan_report_describe(const struct mafat_plan_report *report,
                                     struct mafat_plan_facts *facts);
-/* MAFAT_ELIMIT: the plan exceeds the budget, with the diagnostic of mafat_model_open. */
+/* Returns MAFAT_ELIMIT if the plan exceeds the budget, with the diagnostic of mafat_model_open. */
 MAFAT_API int mafat_plan_report_check(const struct mafat_plan_report *report,
                                       struct mafat_diagnostic *d);
 /* Layers and groups: see mafat_model_layer and mafat_model_group. */
@@ -303,7 +306,8 @@ MAFAT_API int mafat_plan_report_layer(const struct mafat_plan_report *report, in
                                  struct mafat_layer_facts *facts);
 MAFAT_API int mafat_plan_report_group(const struct mafat_plan_report *report, int group,
                                  struct mafat_group_facts *facts);
-/* The layer in parts that has a part at this position; -1: none, or part of an input. */
+/* For a plan with layers in parts: the layer whose part runs at this position; -1: none, or part of
+ * an input. */
 MAFAT_API int mafat_plan_report_part(const struct mafat_plan_report *report, int position);
 
 /* The arena of a plan. */
@@ -334,14 +338,14 @@ MAFAT_API int mafat_plan_report_arena(const struct mafat_plan_report *report,
 MAFAT_API int mafat_plan_report_buffer(const struct mafat_plan_report *report, int index,
                                   struct mafat_buffer_facts *facts);
 
-/* Predicted traffic between a fast memory and the rest if tiles were copied explicitly. Counted by
- * units: layers that are computed together in fast memory. Close it before its plan report or
- * model. */
+/* Predicted bytes that are copied between a fast memory and the rest if tiles were copied
+ * explicitly. A unit is a set of layers that are computed together in fast memory. Close the
+ * transfer report before its plan report or model. */
 struct mafat_transfer_report;
 
 struct mafat_unit_facts {
   size_t size;
-  int first, last, n_layers; /* a chain: each layer reads only the previous one */
+  int first, last, n_layers; /* its layers: a chain, each reads only the previous one */
   const char *how;       /* "alone", "dw-pw rows", "pw-dw channels", "pw-dw rows", "bottleneck rows"
                             */
   bool fits;             /* false: no tile fits, and each byte is counted once */
@@ -353,8 +357,9 @@ struct mafat_unit_facts {
   uint64_t capacity_bytes;   /* fast memory used by a tile */
 };
 
-/* objective NULL: units that the plan fuses; "transfers": fewest bytes moved; "latency": predicted
- * fastest for the executor. MAFAT_EINVAL: another one. */
+/* Reports transfers with a fast memory of fast_bytes. objective NULL: of the units that the plan
+ * fuses; "transfers": of the units that copy the fewest bytes; "latency": of those that are
+ * predicted to be the fastest here. MAFAT_EINVAL: another objective. */
 MAFAT_API int mafat_plan_report_transfers(struct mafat_transfer_report **out,
                                           const struct mafat_plan_report *report, size_t fast_bytes,
                                           const char *objective, struct mafat_diagnostic *d);
@@ -362,7 +367,7 @@ MAFAT_API int mafat_model_transfers(struct mafat_transfer_report **out,
                                     const struct mafat_model *model, size_t fast_bytes,
                                     struct mafat_diagnostic *d);
 MAFAT_API void mafat_transfer_report_close(struct mafat_transfer_report **transfers);
-/* Ordered by last layer. MAFAT_EINVAL: out of range. */
+/* Describes unit `index`, in the order of their last layers. MAFAT_EINVAL: out of range. */
 MAFAT_API int mafat_transfer_report_unit(const struct mafat_transfer_report *transfers, int index,
                                struct mafat_unit_facts *facts);
 
@@ -370,8 +375,8 @@ MAFAT_API int mafat_transfer_report_unit(const struct mafat_transfer_report *tra
 struct mafat_paper_facts {
   size_t size;
   size_t bytes;                  /* with the bias */
-  int group;                     /* the largest one */
-  /* position of the largest; layer -1: none of its layers computes anything */
+  int group;                     /* the group that needs the most bytes */
+  /* layer and tile of that group that need the most; layer -1: none computes anything */
   int layer, tile_row, tile_col;
 };
 
@@ -391,7 +396,7 @@ struct mafat_calibrate_options {
   struct mafat_warning_sink warnings;
 };
 
-/* For one thread. 0: unknown. */
+/* Measured speeds of one thread. 0: unknown. */
 struct mafat_calibration_facts {
   size_t size;
   char path[1024];       /* of the file that stores it, in the user's cache folder */
@@ -409,10 +414,10 @@ struct mafat_calibration_facts {
   double fit_error;                    /* median relative error of a layer's milliseconds */
 };
 
-/* Measures this machine's computing and reading speed, and stores it for later predictions. Takes
- * about `seconds`, and temporary disk space. Must not run beside other threads: it handles the
- * signals INT, TERM and HUP to remove its files. MAFAT_ELIMIT: too little memory. MAFAT_EIO: no
- * place for the files. MAFAT_EINVAL: no such level. */
+/* Measures this machine's computing and reading speed, and stores it for later predictions. It runs
+ * for about `seconds` and needs temporary disk space. The process must have no other threads: this
+ * function handles the signals INT, TERM and HUP, to remove its files. MAFAT_ELIMIT: memory is too
+ * short. MAFAT_EIO: the files cannot be written. MAFAT_EINVAL: no such level. */
 MAFAT_API int mafat_calibrate(struct mafat_calibration_facts *out,
                               const struct mafat_calibrate_options *options,
                               struct mafat_diagnostic *d);

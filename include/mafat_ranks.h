@@ -16,8 +16,8 @@ struct mafat_ranks_request {
                                   dry run has a plan */
   double link_bits_per_second; /* between any two ranks */
   double link_seconds;         /* latency per message */
-  /* (n_ranks) above 0, relative to predictions for this machine; default 1. All ranks get equal
-   * work */
+  /* (n_ranks) speed of each rank relative to the predictions for this machine, above 0; default:
+   * all 1. All ranks get equal work */
   const double *speeds;
   const size_t *memory_bytes;  /* (n_ranks) for arena and weights; default: the dry run's budget, if
                                   the options gave one */
@@ -54,8 +54,8 @@ struct mafat_ranks_report;
 /* Names of searches for several devices, the default first; NULL: out of range. */
 MAFAT_API const char *mafat_ranks_search(int index);
 
-/* MAFAT_ELIMIT: a rank needs more than its memory. MAFAT_EINVAL: invalid question. *out is NULL
- * after a failure. */
+/* Plans for several devices and predicts their memory and time. MAFAT_ELIMIT: a rank needs more
+ * than its memory. MAFAT_EINVAL: invalid request. *out is NULL after a failure. */
 MAFAT_API int mafat_dry_run_ranks(struct mafat_ranks_report **out,
                                   const struct mafat_dry_run *dry_run,
                                   const struct mafat_ranks_request *request,

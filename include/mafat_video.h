@@ -1,5 +1,5 @@
-/* Runs on video frames. With mafat_model_options.frames, the format, the arena has a buffer for
- * one frame, so that no other memory is needed. Sizes, errors and ownership are described in
+/* Runs on video frames. mafat_model_options.frames sets their format; the arena then has a buffer
+ * for one frame, so that no other memory is needed. Sizes, errors and ownership are described in
  * mafat.h. */
 #ifndef MAFAT_VIDEO_H
 #define MAFAT_VIDEO_H
@@ -22,15 +22,16 @@ struct mafat_frame_facts {
 MAFAT_API int mafat_frame_describe(const char *frames, struct mafat_frame_facts *facts,
                                    struct mafat_diagnostic *d);
 
-/* The arena's buffer for the next frame. Filling it overwrites the last run's outputs. Call again
- * after another model used a shared arena. NULL: the model was opened without frames, or with
- * frames_outside. */
+/* Returns the arena's buffer for the next frame. Writing to it overwrites the last run's outputs.
+ * Call this again after another model used a shared arena. NULL: the model was opened without
+ * frames in its options, or with frames_outside. */
 MAFAT_API unsigned char *mafat_model_frame_room(struct mafat_model *model);
 
 /* Runs on a frame of n bytes in the options' format, in that buffer or the caller's memory. Planes
  * and rows are contiguous. Y, U and V are BT.601's, 16 to 235 (yuvj420p and mjpeg: 0 to 255);
  * pixels use the nearest U and V. The result equals that of a PPM file of the converted pixels.
- * MAFAT_EINVAL: no frames in the options, or a wrong length. mjpeg: also errors of pictures. */
+ * MAFAT_EINVAL: no frames in the options, or a wrong length. mjpeg: also fails as
+ * mafat_model_run_picture does. */
 MAFAT_API int mafat_model_run_frame(struct mafat_model *model, const unsigned char *frame, size_t n,
                                     struct mafat_diagnostic *d);
 /* The same for a frame of any format in the caller's memory, regardless of the options. Its memory
@@ -42,7 +43,7 @@ MAFAT_API int mafat_model_run_frame_of(struct mafat_model *model, const char *fr
 /* Calls `row` for each row of a frame, from the top, for drawing boxes: row y as red, green and
  * blue, width * 3 bytes, writable. A code other than MAFAT_OK ends the calls and is returned. mjpeg
  * is decoded again; with frames_stay that memory is part of the prediction. Outputs and detections
- * do not change. Errors of mafat_model_run_frame, and of `row`. */
+ * do not change. Also fails as mafat_model_run_frame does. */
 MAFAT_API int mafat_model_frame_rows(struct mafat_model *model, const unsigned char *frame,
                                      size_t n,
                                      int (*row)(void *context, unsigned char *rgb, int y,
