@@ -17,7 +17,7 @@ struct mafat_ranks_request {
   double link_bits_per_second; /* between any two ranks */
   double link_seconds;         /* latency per message */
   /* (n_ranks) speed of each rank relative to the predictions for this machine, above 0; default:
-   * all 1. All ranks get equal work */
+   * all 1. Searches share work in proportion */
   const double *speeds;
   const size_t *memory_bytes;  /* (n_ranks) for arena and weights; default: the dry run's budget, if
                                   the options gave one */

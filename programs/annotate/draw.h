@@ -1,9 +1,6 @@
 /* Draws detections on a picture: a coloured box for each, and a label with class and confidence.
- * The most confident is drawn last, on top.
- *
- * The caller keeps the picture and the report. gd caches the font that it finds in the process;
- * mafat_annotate_draw_close() frees it. Allocates through gd, which opens the font's file. Included
- * by annotate.c. */
+ * The most confident one is drawn last, so it is on top. gd opens the font's file and caches the
+ * font, which mafat_annotate_draw_close() frees. Included by annotate.c. */
 #ifndef MAFAT_PROGRAMS_ANNOTATE_DRAW_H
 #define MAFAT_PROGRAMS_ANNOTATE_DRAW_H
 
@@ -13,9 +10,9 @@
 
 #include "programs/annotate/json.h"
 
-/* Draws the detections with a confidence of at least `thresh` that lie at least
- * partly inside the true-colour picture; *n_drawn is their number. A confidence
- * above 1 is shown as 100 %. MAFAT_ENOMEM: nothing was drawn. */
+/* Draws the detections with a confidence of at least `thresh` that are at least partly inside the
+ * true-colour picture; *n_drawn is their number. A confidence above 1 is shown as 100 %. Returns
+ * MAFAT_OK, or MAFAT_ENOMEM if nothing was drawn. */
 int mafat_annotate_draw(gdImagePtr im, const struct mafat_annotate_report *report, double thresh,
                         size_t *n_drawn);
 void mafat_annotate_draw_close(void);

@@ -5,8 +5,8 @@
 
 #include "include/mafat.h"
 
-/* The command's own words, argv[0] aside; bin: the folder of the other programs. Returns the exit
- * status; what the machine lacks is no failure. */
+/* Runs the command. argv: its arguments from argv[1] on. bin: the folder of the other programs.
+ * Returns the exit status; a feature that the machine lacks is no failure. */
 int doctor(int argc, char **argv, const char *bin);
 
 #endif

@@ -8,15 +8,16 @@
 /* Forks; called before MPI is initialized. Returns in the child only, or if fork fails. */
 void mafat_guard_begin(void);
 
-/* This rank's number in mpirun's environment variables, before MPI is initialized. */
+/* This rank's number, from mpirun's environment variables, so that it is known before MPI is
+ * initialized. */
 int mafat_guard_rank(void);
 const char *mafat_guard_host(void);
 
-/* Limits a phase that cannot be watched from inside: after so many seconds, the process prints
- * "rank 1 (host): TEXT" and ends. 0 seconds: no limit, which also ends an earlier one. */
+/* Limits the time of a phase, such as starting MPI: after `seconds`, the process prints
+ * "rank 1 (host): TEXT" and ends. 0: removes the limit. */
 void mafat_guard_limit(double seconds, const char *text);
 
-/* Continues the parent if it was stopped, so that it can wait for this process's end. */
+/* Sends the parent SIGCONT if it was stopped, so that it can wait for this process to end. */
 void mafat_guard_end(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Rank link (api/rank_link.h) by MPI messages. Only mpi_link.c and mpi_watch.c call MPI. Opening
- * allocates. Included by mafat_ranks.c. */
+/* Implements the rank link (api/rank_link.h) by MPI messages. Only mpi_link.c and mpi_watch.c call
+ * MPI. Opening allocates and starts the watch thread (mpi_watch.h). Included by mafat_ranks.c. */
 #ifndef MAFAT_PROGRAM_MPI_LINK_H
 #define MAFAT_PROGRAM_MPI_LINK_H
 
@@ -27,14 +27,14 @@ enum mafat_mpi_word mafat_mpi_listen(struct mafat_mpi *mpi);
 /* Rank 0: sends the command MAFAT_MPI_END. */
 void mafat_mpi_end(struct mafat_mpi *mpi);
 
-/* Prints one line with this rank's number and host. */
+/* Prints one line on standard error, with this rank's number and host. */
 void mafat_mpi_say(const struct mafat_mpi *mpi, const char *text);
-/* Ends all ranks immediately. */
+/* Prints the text and ends the processes of all ranks with this exit status. */
 void mafat_mpi_abort(const struct mafat_mpi *mpi, const char *text, int status);
 
-/* Bytes that this rank has sent in messages of plans; bytes that were resident before any work,
- * for MPI itself. */
+/* Bytes that this rank has sent while plans ran, without commands. */
 uint64_t mafat_mpi_sent_bytes(const struct mafat_mpi *mpi);
+/* Memory of MPI itself: bytes that were resident after joining, before any other work. */
 size_t mafat_mpi_own_bytes(const struct mafat_mpi *mpi);
 
 #endif

@@ -1,10 +1,11 @@
-/* Watch thread of a rank: keeps messages going while others compute, and detects lost ranks.
+/* Watch thread of a rank: keeps MPI messages moving while the rank computes, and detects lost
+ * ranks.
  *
- * Ranks form a ring. Each repeatedly signals the next that it is alive. If the previous rank has
- * been silent for too long (it was stopped, or its machine or link is gone), a rank reports this
- * and ends all ranks. Some lost rank is followed by one that is not, so somebody reports it. A rank
- * that neither computes nor waits for a message for as long, such as one that hangs in reading a
- * file, reports itself. Starts a thread. Included by mpi_link.c. */
+ * The ranks form a ring: each repeatedly tells the next one that it is alive. If a rank does not
+ * hear from the previous one for the timeout (it was stopped, or its machine or link failed), it
+ * reports this and ends all ranks. A rank whose own main thread makes no progress for the timeout,
+ * for example because it hangs in reading a file, reports itself. Starts a thread. Included by
+ * mpi_link.c. */
 #ifndef MAFAT_PROGRAM_MPI_WATCH_H
 #define MAFAT_PROGRAM_MPI_WATCH_H
 
@@ -12,14 +13,14 @@
 
 struct mafat_mpi_watch;
 
-/* Called by all ranks. `seconds` is the timeout; 0: none. The calling thread's progress is
- * watched. NULL: failed. */
+/* Starts the watch; called by all ranks. seconds: timeout; 0: none. Watches the progress of the
+ * calling thread. Returns NULL on failure. */
 struct mafat_mpi_watch *mafat_mpi_watch_open(double seconds);
-/* Called by all ranks; waits for the others. */
+/* Ends the watch; called by all ranks. Waits until all have called it. */
 void mafat_mpi_watch_close(struct mafat_mpi_watch **watch);
 
-/* True: the caller waits for other ranks, which must show signs of life. False, as at opening: it
- * computes. */
+/* Says what the watched thread does. rests true: it waits for other ranks, so that its lack of
+ * progress is no fault; false, as at opening: it computes. */
 void mafat_mpi_watch_rests(struct mafat_mpi_watch *watch, bool rests);
 
 #endif

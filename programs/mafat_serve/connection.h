@@ -1,6 +1,7 @@
-/* One connection: its requests are read, answered and forgotten one after the other. It never
- * blocks: what must wait continues when the socket, the connection pool or the job queue is ready.
- * Reads and writes the socket and the body's file; allocates nothing. Included by server.h. */
+/* One connection, as a state machine that never blocks. It reads a request, passes it to the job
+ * queue if needed, sends the answer, and reads the next request. A connection that has to wait is
+ * continued when the socket, the connection pool or the job queue is ready. Reads and writes the
+ * socket and the body's file; allocates nothing. Included by server.h. */
 #ifndef MAFAT_PROGRAM_SERVE_CONNECTION_H
 #define MAFAT_PROGRAM_SERVE_CONNECTION_H
 
@@ -24,15 +25,15 @@ struct mafat_connection {
   enum mafat_connection_state state;
   int fd;
   int body_fd;         /* file with the request's body, then the answer's; kept for all requests */
-  bool turned;         /* turned away: the client should retry later */
+  bool turned;         /* turned away: every request is answered with "retry later" */
   bool closes;         /* closes after this answer */
-  bool gone;           /* the client left while its job runs */
-  bool expects, keeps, only_head; /* Expect: 100-continue; keep-alive; HEAD */
+  bool gone;           /* the client closed the connection while its job runs */
+  bool expects, keeps, only_head; /* the request has Expect: 100-continue; keep-alive; is HEAD */
   double until_ms;     /* timeout of this state; INFINITY: none */
   double since_ms;     /* beginning of this state */
   uint64_t ticket;     /* position among connections that wait for memory */
   size_t capacity;         /* bytes of the pool that it holds */
-  size_t got;          /* bytes read of the body's job.body_bytes */
+  size_t got;          /* bytes of the body read so far, of job.body_bytes */
   int n_answered;
   struct mafat_job job;
   /* The answer: head, then `fixed` or the first bytes of body_fd. */

@@ -1,6 +1,6 @@
-/* State shared by all connections: their number, memory for bodies in the order of requests, and
- * counters. Only the thread of connections uses it. Allocates nothing. Included by connection.h and
- * server.h. */
+/* State that all connections share: how many there are, the memory for bodies, which they get in
+ * the order of their requests, and counters. Only the thread of connections uses it. Allocates
+ * nothing. Included by connection.h and server.h. */
 #ifndef MAFAT_PROGRAM_SERVE_CONNECTION_POOL_H
 #define MAFAT_PROGRAM_SERVE_CONNECTION_POOL_H
 
@@ -34,9 +34,9 @@ struct mafat_connection_pool {
   uint64_t answers[MAFAT_POOL_STATUSES], accepted, turned, lost, body_bytes;
 };
 
-/* Bytes of whole pages for a body, or for its answer if that may be larger. */
+/* Bytes that the file of a body of this size needs: whole pages, and enough for the answer. */
 size_t mafat_pool_need(size_t bytes);
-/* Takes bytes of the capacity. False: fewer are left. */
+/* Reserves bytes for a body. Returns false if fewer are left. */
 bool mafat_pool_take(struct mafat_connection_pool *pool, size_t bytes);
 void mafat_pool_give(struct mafat_connection_pool *pool, size_t bytes);
 

@@ -1,7 +1,7 @@
-/* Parses the head of an HTTP/1.1 request (RFC 9112) from bytes that arrive in parts. It is strict
- * where two readers could disagree, because a proxy may stand in front. Texts are not copied: they
- * point into the caller's bytes. A body's length is known, or there is no body: transfer codings
- * are refused. Pure. Included by connection.c and route.h. */
+/* Parses the head of an HTTP/1.1 request (RFC 9112) from bytes that arrive in parts. Rejects what a
+ * proxy in front could interpret differently. Rejects transfer codings, so a body's length is
+ * always known. Texts are not copied: they point into the caller's bytes. Pure functions. Included
+ * by connection.c and route.h. */
 #ifndef MAFAT_PROGRAM_SERVE_HTTP_H
 #define MAFAT_PROGRAM_SERVE_HTTP_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Part of the request, without a NUL at its end; bytes NULL: absent. */
+/* A part of the request, not ended by a NUL; bytes NULL: absent. */
 struct mafat_http_text {
   const char *bytes;
   size_t n;
@@ -41,18 +41,18 @@ enum mafat_http_progress { MAFAT_HTTP_PART, MAFAT_HTTP_WHOLE, MAFAT_HTTP_BAD };
  * BAD the start of the next request is unknown. */
 enum mafat_http_progress mafat_http_read(struct mafat_http_request *r, const char *bytes, size_t n);
 
-/* Copies the decoded VALUE of name=VALUE in the query into text, with a NUL. 1: found; 0:
- * absent; -1: given twice, longer than the capacity, or no text. */
+/* Copies the decoded VALUE of name=VALUE in the query into text, with a NUL. Returns 1 if it is
+ * found; 0: absent; -1: given twice, longer than the capacity, or no text. */
 int mafat_http_parameter(const struct mafat_http_request *r, const char *name, char *text,
                          size_t capacity);
 
 /* True if the texts are equal; case matters. */
 bool mafat_http_is(struct mafat_http_text text, const char *other);
 
-/* True if Authorization is "Bearer TOKEN". The time does not depend on where they differ. */
+/* True if Authorization is "Bearer TOKEN". Takes the same time wherever the tokens differ. */
 bool mafat_http_bears(const struct mafat_http_request *r, const char *token);
 
-/* True if Origin, which browsers send, is this host or absent. */
+/* True if the field Origin, which browsers send, names this host or is absent. */
 bool mafat_http_is_own(const struct mafat_http_request *r);
 
 /* Reason phrase, such as "OK"; "" for a status that this server does not use. */

@@ -23,7 +23,8 @@ struct mafat_server {
 int mafat_server_open(struct mafat_server *server, struct mafat_diagnostic *d);
 void mafat_server_close(struct mafat_server *server);
 
-/* Bytes of kernel and heap, not resident yet, for a pool of capacity_bytes. */
+/* Bytes that a server with a pool of capacity_bytes will need later: kernel memory and heap that
+ * are not resident yet. */
 size_t mafat_server_bytes(size_t capacity_bytes);
 
 int mafat_server_start(struct mafat_server *server, pthread_t *thread, struct mafat_diagnostic *d);

@@ -8,19 +8,20 @@
 #include <stdio.h>
 
 struct numbers_file {
-  FILE *file; /* failures stay there, and are looked at once, at the end */
+  FILE *file; /* write errors are kept in it (ferror); the caller checks them at the end */
   uint64_t state; /* of the random numbers */
   float *buffer;  /* (BUFFER_FLOATS) */
   size_t n;
-  uint64_t done, total; /* floats */
+  uint64_t done, total; /* floats, for the progress bar */
 };
 
-/* For so many numbers. False: out of memory. */
+/* total: number of floats that will be written, for the progress bar. Returns false if memory is
+ * short. */
 bool numbers_open(struct numbers_file *w, FILE *file, uint64_t seed, uint64_t total, bool quiet);
 /* Writes buffered values, unless an earlier write failed. */
 void numbers_close(struct numbers_file *w);
 
-/* n numbers, uniform in [centre - spread, centre + spread]. */
+/* Writes n random numbers, uniform in [centre - spread, centre + spread]. */
 void numbers_put(struct numbers_file *w, uint64_t n, float centre, float spread);
 void numbers_flush(struct numbers_file *w);
 

@@ -6,12 +6,12 @@
 
 #include "network/network.h"
 
-/* Plain data, [operator]. */
+/* Random weights of one operator. Recipes are in an array by tensor number. */
 struct recipe {
   float energy;  /* estimated mean square of the layer's outputs */
   float limit;   /* weights are uniform in [-limit, limit] */
-  float branch;  /* factor of the scales: less than 1 at the end of a shortcut's branch */
-  int head;      /* the detection head it feeds, or -1 */
+  float branch;  /* factor of the layer's scales: below 1 at the end of a shortcut's branch */
+  int head;      /* detection head that the operator feeds; -1: none */
 };
 
 /* A filter in front of a detection head: its weights' factor and its bias. */
@@ -19,11 +19,12 @@ struct aim {
   float gain, bias;
 };
 
-/* [operator], to be freed. MAFAT_ENOMEM. */
+/* Makes the recipes of all tensors; the caller frees *out. Returns MAFAT_OK or MAFAT_ENOMEM. */
 int make_recipes(struct recipe **out, const struct mafat_network *n, struct mafat_diagnostic *d);
 
-/* Boxes near their anchors, objects and classes rarely sure: what is left over a
- * threshold is a matter of luck, but seldom all or nothing. */
+/* Factor and bias of a filter that feeds a detection head. They keep boxes near their anchors, and
+ * the confidence of most objects and classes low, so that some boxes, but seldom all or none,
+ * exceed a threshold. */
 struct aim aim_filter(const struct mafat_layer *head, int filter);
 
 #endif

@@ -19,8 +19,8 @@ struct swap_area {
 };
 
 struct limit_check {
-  bool possible;
-  struct why why; /* if it is not */
+  bool possible;  /* limits can be set here */
+  struct why why; /* the reason if not */
   char controllers[MAX_CONTROLLERS][32];
   int n_controllers;
   bool swap_accounting, peak, kill, cpuset;
@@ -29,7 +29,7 @@ struct limit_check {
   int n_swaps;
 };
 
-/* `g` is NULL, or a group that was made for the trial. */
+/* Examines the machine. g: a cgroup that was made as a trial; NULL: none could be made. */
 void check_machine(struct limit_check *c, const struct limit_group *g);
 bool check_write(int fd, const struct limit_check *c, const struct limit_place *p,
                  enum format format);

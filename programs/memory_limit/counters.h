@@ -11,13 +11,13 @@
 /* Value of a counter that this machine lacks, or that could not be read. */
 #define NOT_COUNTED (-1)
 
-/* Bytes now in a group, with groups below it. */
+/* Current bytes of a group, with the groups below it. */
 struct group_memory {
-  int64_t usage_bytes; /* all that is charged: also kernel memory, and what a batch is ahead */
+  int64_t usage_bytes; /* all charges, with kernel memory and pages charged in advance */
   int64_t anon_bytes, cache_bytes, swap_bytes;
 };
 
-/* Counted since the group was made. Pages where it does not say bytes. */
+/* Counters since the group was made. Faults, refaults and swap count pages. */
 struct group_events {
   int64_t peak_bytes, swap_peak_bytes, limit_hits, oom_kills;
   int64_t major_faults, refaults_anon, refaults_file, swap_ins, swap_outs;
@@ -36,17 +36,18 @@ struct system_swap {
 void counters_memory(const struct limit_group *g, struct group_memory *memory);
 void counters_events(const struct limit_group *g, struct group_events *events);
 void counters_process(pid_t pid, struct process_memory *process);
-/* Bytes of the process now, also when its first thread has ended and others run on; 0: all have. */
+/* Resident bytes of the process, even if its first thread has ended and others still run; 0: all
+ * have ended. */
 int64_t counters_resident(pid_t pid);
 
-/* Opens /proc/vmstat; where that fails, nothing is counted. */
+/* The system's counters in /proc/vmstat; info NULL: it cannot be opened, and nothing is counted. */
 struct counters_system {
   struct vmstat_info *info;
   uint64_t in_pages, out_pages; /* at the start */
   long page_bytes;
 };
 void counters_system_open(struct counters_system *s);
-/* Reads at most once a second, as vmstat(1) does, unless it is to be `fresh`. */
+/* Returns the counters. Reads them at most once a second, as vmstat(1) does, unless `fresh`. */
 struct system_swap counters_system_read(struct counters_system *s, int fresh);
 void counters_system_close(struct counters_system *s);
 

@@ -7,26 +7,27 @@
 
 #include "programs/memory_limit/why.h"
 
-/* Writes the file back and drops it from the page cache, which is seen to. */
+/* Writes the file back and drops it from the page cache. Returns false, with the reason, if pages
+ * are still cached afterwards. */
 bool file_evict(const char *path, struct why *why);
 
-/* Is what was opened the regular file of this name? */
+/* True if fd is open on the regular file at this path. */
 bool file_is(int fd, const char *path);
 
-/* A file to write to. It keeps what it holds until it is wanted. */
+/* An output file. Its old content is kept until output_empty. */
 struct output {
-  const char *path; /* NULL: none, or a descriptor of somebody else's */
+  const char *path; /* NULL: no file, or a descriptor that the caller opened */
   int fd;
-  bool made; /* it was not there before */
+  bool made; /* output_open created the file */
 };
 
-/* With the path NULL it is `fd`. */
+/* Opens the file; path NULL: uses fd. */
 bool output_open(struct output *output, const char *path, int fd, struct why *why);
 bool output_empty(struct output *output, struct why *why);
-/* Keeps the file, or removes it if it was made here. */
+/* Closes the file. keep false: removes it if output_open created it. */
 void output_close(struct output *output, bool keep);
 
-/* Path of a program found by PATH. */
+/* Finds a program as the shell does, by the environment's PATH. */
 bool program_find(char *path, size_t capacity, const char *name, struct why *why);
 
 #endif

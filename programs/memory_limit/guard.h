@@ -1,5 +1,5 @@
-/* Process that outlives memory_limit if SIGKILL ends it: in a session of its own, it then kills
- * what is in the group and removes it. Forks. Included by memory_limit.c. */
+/* A child process in a session of its own. If memory_limit is killed by SIGKILL, it kills the
+ * processes in the group and removes the group. Forks. Included by memory_limit.c. */
 #ifndef MAFAT_MEMORY_LIMIT_GUARD_H
 #define MAFAT_MEMORY_LIMIT_GUARD_H
 
@@ -9,12 +9,12 @@
 
 struct guard {
   pid_t pid; /* 0: none */
-  int line;  /* as long as this end is open, it waits */
+  int line;  /* our end of a pipe; the guard waits until it is closed */
 };
 
-/* Before the group is made; the guard keeps a copy of its name. */
+/* Starts the guard, before the group is made; the guard has a copy of its name. */
 bool guard_start(struct guard *guard, const struct limit_group *g, struct why *why);
-/* Sends it home; it touches nothing. */
+/* Ends the guard; it does not touch the group. */
 void guard_end(struct guard *guard);
 
 #endif

@@ -11,31 +11,31 @@
 enum { MAX_JOINS = 8, MAX_EVICTS = 64 };
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 
-/* Sizes of what may be without a limit. */
+/* Value of a limit: there is none. */
 #define NO_LIMIT INT64_MAX
 
 struct limit_options {
-  int64_t limit_bytes; /* NO_LIMIT: a group without one */
-  int64_t swap_bytes;  /* besides the limit; NO_LIMIT: all there is */
-  const char *cpus;    /* as it was given, or NULL */
-  cpu_set_t cpu_set;   /* what it means */
+  int64_t limit_bytes; /* limit of memory, or NO_LIMIT */
+  int64_t swap_bytes;  /* limit of swap, in addition to memory, or NO_LIMIT */
+  const char *cpus;    /* text of --cpus, or NULL */
+  cpu_set_t cpu_set;   /* the same, parsed */
   double timeout_s;    /* 0: none */
   int interval_ms;
   const char *evicts[MAX_EVICTS], *joins[MAX_JOINS];
   int n_evicts, n_joins;
   const char *timeline, *output; /* paths, or NULL */
-  const char *parent;            /* the group to make ours below, or NULL */
+  const char *parent;            /* group below which the new group is made, or NULL */
   enum format format;
   bool check, help, version;
-  char **command; /* its words, ended by NULL; NULL with check, help and version */
+  char **command; /* the command and its arguments, ended by NULL; NULL with check, help, version */
 };
 
 extern const char options_help[];
 
-/* The strings belong to argv. */
+/* Parses the command line. The strings in *o point into argv. Returns false with the reason. */
 bool options_read(struct limit_options *o, int argc, char **argv, struct why *why);
 
-/* "0-1,3" to a set of CPUs. */
+/* Parses a list of CPUs such as "0-1,3". Returns false if it is none. */
 bool cpus_read(const char *text, cpu_set_t *set);
 
 #endif

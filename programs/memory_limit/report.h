@@ -7,7 +7,7 @@
 #include "programs/memory_limit/options.h"
 #include "programs/memory_limit/watch.h"
 
-/* To the descriptor, in o->format. False if that cannot be written. */
+/* Writes the report to fd, in o->format. Returns false if fd cannot be written. */
 bool report_write(int fd, const struct limit_options *o, const struct limit_group *g,
                   const struct limit_watch *w);
 

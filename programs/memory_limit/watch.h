@@ -19,12 +19,12 @@ enum limit_outcome {
 struct limit_watch {
   enum limit_outcome outcome;
   int exit_status;    /* -1: it did not exit */
-  int signal;         /* that ended it; 0: none */
-  int interrupted_by; /* the signal that ended the watch; 0: none */
+  int signal;         /* signal that ended the command; 0: none */
+  int interrupted_by; /* signal that ended the watch; 0: none */
   double wall_ms, user_ms, system_ms;
-  struct group_memory at_exit;    /* as the process stood at its exit */
+  struct group_memory at_exit;    /* read when the process exits */
   struct process_memory process;
-  struct group_events events;     /* once everything in the group was gone */
+  struct group_events events;     /* read when all processes in the group have ended */
   int64_t anon_peak_bytes, cache_peak_bytes,
       swap_peak_bytes;            /* of the samples; swap also of the kernel's own */
   struct system_swap system_swap; /* from start to end */
@@ -32,17 +32,17 @@ struct limit_watch {
   int64_t n_samples;
 };
 
-/* The signals that end the watch, that of the parent's end, and SIGCHLD. Blocked from
- * before the group is made to the end, so that none comes at a wrong moment, as are those
- * of a write that fails: that is an error like others. The command gets what was before. */
+/* Signals that are blocked from before the group is made to the end: those that end the watch,
+ * SIGCHLD, and those of failed writes (SIGPIPE, SIGXFSZ), which become errors. The watch receives
+ * them when it is ready. The command gets the earlier mask. */
 struct signals {
   sigset_t watched, before;
-  pid_t parent; /* who started us */
+  pid_t parent; /* process that started memory_limit */
 };
 void signals_block(struct signals *s, pid_t parent);
 
-/* Runs the command at `path` in the group, kills what it leaves. `timeline` may be NULL.
- * False with the reason if it could not be run. */
+/* Runs the command at `path` in the group, and kills processes that it leaves there. timeline: file
+ * for samples, or NULL. Returns false, with the reason, if the command could not be run. */
 bool watch_run(struct limit_watch *w, const struct limit_group *g, const struct limit_options *o,
                const char *path, const struct signals *s, FILE *timeline, struct why *why);
 

@@ -9,7 +9,7 @@ struct why {
   char text[1024];
 };
 
-/* Fills it and returns false, so that callers can return its value. */
+/* Writes the reason and returns false, so that callers can return this value. */
 __attribute__((format(printf, 2, 3))) bool why_not(struct why *why, const char *format, ...);
 
 #endif

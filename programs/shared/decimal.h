@@ -1,15 +1,13 @@
-/* Parses numbers of options as people write them: 0.5, 2, 1e-3, -127.5. strtod also takes 0x10,
- * inf, nan and leading blanks, which are typing errors here. It is a header, because some of its
- * users share nothing else. Pure. Included by programs/mafat_serve/route.c, programs/shared and
- * programs/swap_cost/swap_cost.c. */
+/* Checks decimal numbers in options before strtod parses them: 0.5, 2, 1e-3, -127.5. strtod also
+ * accepts 0x10, inf, nan and leading blanks, which are typing errors here. Pure function. Included
+ * by programs/mafat_serve/route.c, programs/shared and programs/swap_cost/swap_cost.c. */
 #ifndef MAFAT_PROGRAM_DECIMAL_H
 #define MAFAT_PROGRAM_DECIMAL_H
 
 #include <ctype.h>
 #include <stdbool.h>
 
-/* Is it a decimal number that stands here, as far as can be told by its beginning? strtod says the
- * rest. */
+/* True if the text begins like a decimal number. strtod checks the rest. */
 static inline bool mafat_decimal_begins(const char *text)
 {
   if (*text == '-' || *text == '+') text++;

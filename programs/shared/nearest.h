@@ -14,8 +14,8 @@ struct mafat_nearest {
   size_t distance;  /* of the best */
 };
 
-/* Returns true where `candidate` becomes the best: it is nearer than the best, and at most half of
- * its letters differ. A swap of two neighbouring letters counts as one change. */
+/* Returns true if `candidate` becomes the best: it is nearer than the best so far, and at most half
+ * of its letters differ. A swap of two neighbouring letters counts as one change. */
 bool mafat_nearest_try(struct mafat_nearest *n, const char *candidate);
 
 #endif

@@ -22,7 +22,7 @@ static inline void mafat_progress_erase(void)
 {
   if (mafat_progress_is_shown) mafat_progress_wipe();
 }
-/* Erases the line for good. */
+/* Erases the line and ends the progress. */
 void mafat_progress_end(void);
 
 #endif

@@ -1,10 +1,10 @@
-/* Writes text and JSON through a small buffer to a file descriptor, without allocation, so that
- * output needs nothing of the memory budget.
+/* Writes text and JSON through a small buffer to a file descriptor. Allocates nothing, so that
+ * output needs no memory of the budget.
  *
- * Foreign text (paths, labels) may contain anything: JSON escapes it, text has '?' for control
- * characters, both have U+FFFD for invalid UTF-8. Numbers have a decimal point in every locale, and
- * are never NaN or infinite. Included by programs/mafat/doctor.c, programs/memory_limit and
- * programs/run_inference. */
+ * Foreign text (paths, labels) may contain any bytes: JSON escapes control characters, text has '?'
+ * for them, and both have U+FFFD for invalid UTF-8. Numbers have a decimal point in every locale;
+ * NaN and infinity are never written. Included by programs/mafat/doctor.c, programs/memory_limit
+ * and programs/run_inference. */
 #ifndef MAFAT_PROGRAM_WRITER_H
 #define MAFAT_PROGRAM_WRITER_H
 
@@ -15,24 +15,25 @@
 #include "include/mafat.h"
 
 struct mafat_writer {
-  int fd;     /* the caller's, not closed */
+  int fd;     /* descriptor to write to, owned by the caller */
   int error;  /* errno of the first failure; nothing is written after it */
-  bool comma; /* JSON: the next member of the open object follows another */
-  size_t capacity; /* bytes that the descriptor may still take: more is EFBIG; at first all there
-                      are */
+  bool comma; /* JSON: the open object or array has a member, so the next one needs a comma */
+  size_t capacity; /* bytes that may still be written to fd; more fail with EFBIG. Initially
+                      unlimited */
   size_t used;
   char buffer[4096];
 };
 
 void mafat_writer_open(struct mafat_writer *w, int fd);
-/* Everything to the descriptor. MAFAT_EIO with the reason. */
+/* Writes the buffer to the descriptor. Returns MAFAT_OK, or MAFAT_EIO with the reason of the first
+ * failure. */
 int mafat_writer_flush(struct mafat_writer *w, struct mafat_diagnostic *d);
 
 /* ---- text ---- */
 
 enum { MAFAT_NUMBER_ROOM = 352 }; /* %.1f of DBL_MAX has 311 characters */
 
-/* Not finite: "-". */
+/* Format a number into `capacity` and return it; "-" for NaN and infinity. */
 const char *mafat_format_fixed(char capacity[MAFAT_NUMBER_ROOM], double value, int decimals);
 const char *mafat_format_integer(char capacity[MAFAT_NUMBER_ROOM], int64_t value);
 
@@ -45,10 +46,10 @@ void mafat_writer_put_integer(struct mafat_writer *w, int64_t value);
 
 /* ---- JSON ---- */
 
-/* Goes before every key and every element of an array. */
+/* Writes the comma before a key or an element of an array, unless it is the first. */
 void mafat_json_separate(struct mafat_writer *w);
 void mafat_json_key(struct mafat_writer *w, const char *key);
-/* `bracket` is { or [, and } or ]. */
+/* Begin and end an object or array. bracket: "{" or "[" to begin, "}" or "]" to end. */
 void mafat_json_begin(struct mafat_writer *w, const char *bracket);
 void mafat_json_end(struct mafat_writer *w, const char *bracket);
 /* Text NULL: null. Key NULL: an element of an array. */
@@ -57,7 +58,8 @@ void mafat_json_count(struct mafat_writer *w, const char *key, int64_t value); /
 void mafat_json_number(struct mafat_writer *w, const char *key,
                        double value); /* not finite: null */
 void mafat_json_put_number(struct mafat_writer *w, double value);
-/* Closes the object and the line. MAFAT_EIO when the descriptor refuses, now or earlier. */
+/* Ends the object and the line, and flushes. Returns MAFAT_OK, or MAFAT_EIO if a write failed, now
+ * or earlier. */
 int mafat_json_finish_line(struct mafat_writer *w);
 
 #endif

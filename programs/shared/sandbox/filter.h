@@ -1,19 +1,20 @@
-/* Filter of system calls, built from a table. Included by programs/mafat_serve/listeners.h and
- * sandbox.c. */
+/* Installs a filter of system calls (seccomp), built from a table. Included by
+ * programs/mafat_serve/listeners.h and sandbox.c. */
 #ifndef MAFAT_PROGRAM_SANDBOX_FILTER_H
 #define MAFAT_PROGRAM_SANDBOX_FILTER_H
 
 #include <stdbool.h>
 
-/* Allowed besides reading, waiting and computing. */
+/* What is allowed in addition to reading, waiting and computing. */
 struct mafat_filter_permissions {
-  bool opening; /* threads, rings, and another filter */
-  bool outputs; /* files are made, renamed and removed */
-  bool serving; /* connections are accepted: by descriptors of the numbers below, and no others */
-  bool camera;  /* Video4Linux is started, gives frames and takes buffers back */
+  bool opening; /* start threads, create rings (io_uring, AIO), install another filter */
+  bool outputs; /* create, rename and remove files */
+  bool serving; /* accept connections, only on listeners with the numbers below */
+  bool camera;  /* start a Video4Linux camera, get frames and return buffers */
 };
 
-/* Each a power of two of them, at a multiple of it: so one comparison knows them. */
+/* Numbers of the descriptors of listeners and of bodies' files. Each count is a power of two, and
+ * each first number a multiple of it, so that the filter checks a range with one comparison. */
 enum {
   MAFAT_SANDBOX_LISTENERS = 4,
   MAFAT_SANDBOX_FIRST_LISTENER = 124,
@@ -21,12 +22,11 @@ enum {
   MAFAT_SANDBOX_FIRST_BODY = 128
 };
 
-/* For all threads of the process, for good; whatever else is called fails with EPERM. 0 or an
- * errno: ENOSYS where the machine or kernel has no such filters. */
+/* Installs the filter for all threads of the process; it cannot be removed. Other system calls fail
+ * with EPERM. Returns 0 or an errno: ENOSYS if the machine or kernel has no such filters. */
 int mafat_filter_install(const struct mafat_filter_permissions *permissions);
 
-/* Removes what `opening` allowed, with a few comparisons for every call instead of the whole
- * list a second time. Returns the same as above. */
+/* Forbids what `opening` allowed, by a second, short filter. Returns as mafat_filter_install. */
 int mafat_filter_narrow(void);
 
 #endif

@@ -1,11 +1,12 @@
-/* Landlock rules: no path is written to except outputs, and no file is executed. Included by
- * sandbox.c. */
+/* Restricts access to files by Landlock: only outputs can be written, and no file executed.
+ * Included by sandbox.c. */
 #ifndef MAFAT_PROGRAM_SANDBOX_LANDLOCK_H
 #define MAFAT_PROGRAM_SANDBOX_LANDLOCK_H
 
-/* For this thread and those that it makes from now on. Returns the version of Landlock that the
- * kernel has; 0: none, or it could not be had. What lies at an output's path is made, written and
- * removed in its folder; so is anything in the folder `copies`, unless it is NULL. */
+/* Restricts this thread and those that it starts later. In the folders of the outputs, and in the
+ * folder `copies` unless it is NULL, files can be created, written and removed; an output that is
+ * no regular file can be written. Returns the kernel's version of Landlock; 0: it has none, or the
+ * rules could not be applied. */
 int mafat_landlock_enter(const char *const *outputs, int n_outputs, const char *copies);
 
 #endif

@@ -1,35 +1,35 @@
-/* Restricts a process to what it still has to do. An attacker who takes it over through a flaw in a
- * parser or decoder can only compute, read files, and write to what is open. SECURITY.md says what
- * remains possible. Included by programs/run_inference/session.h. */
+/* Restricts the process, by filter.h and landlock.h, to what it still has to do. An attacker who
+ * controls it through a flaw in a parser or decoder can only compute, read files, and write to open
+ * descriptors and outputs. SECURITY.md lists what remains possible. Included by
+ * programs/run_inference/session.h. */
 #ifndef MAFAT_PROGRAM_SANDBOX_SANDBOX_H
 #define MAFAT_PROGRAM_SANDBOX_SANDBOX_H
 
 #include <stdbool.h>
 
-/* Written besides open files: new files in the folder of each path, or the file itself. */
+/* What is allowed in addition to writing to open descriptors. */
 struct mafat_sandbox_permissions {
-  const char *const *outputs;
+  const char *const *outputs; /* (n_outputs) paths of files to be written */
   int n_outputs;
-  const char *copies; /* a folder: while the model is read, what comes by a pipe is copied there;
-                         NULL: nothing does */
-  bool serving; /* connections are accepted at sockets that listen already (filter.h has the numbers
-                   of their descriptors) */
-  bool camera; /* frames are taken from one that is open */
+  const char *copies; /* folder for copies of a model that is read from a pipe; NULL: none */
+  bool serving; /* accept connections on open listeners (filter.h has their numbers) */
+  bool camera; /* get frames from an open camera */
 };
 
 struct mafat_sandbox {
   bool filter;       /* system calls are filtered (seccomp) */
-  int landlock;      /* the kernel's version of it where paths are confined, too; else 0 */
-  const char *lacks; /* why there is no filter; NULL */
-  bool outputs, copies, serving, camera; /* some were wished for */
+  int landlock;      /* version of Landlock, if it restricts paths; else 0 */
+  const char *lacks; /* why there is no filter; NULL: there is one */
+  bool outputs, copies, serving, camera; /* the permissions that were given */
 };
 
-/* Before any foreign file is read, while there is one thread: threads, rings and reading are still
- * allowed. False, and sandbox->lacks: this kernel or machine has none. */
+/* Called before any foreign file is read, with a single thread. Threads, rings and reading are
+ * still allowed. Returns false and sets sandbox->lacks if the kernel or machine has no filters. */
 bool mafat_sandbox_begin(struct mafat_sandbox *sandbox,
                          const struct mafat_sandbox_permissions *permissions);
 
-/* Restricts all threads, once everything is open: no new threads, no new rings. False: as above. */
+/* Called when everything is open: from now on no thread can start threads or create rings. Returns
+ * false as mafat_sandbox_begin does. */
 bool mafat_sandbox_close(struct mafat_sandbox *sandbox);
 
 #endif

@@ -1,5 +1,5 @@
-/* Video frames from a pipe or a file, one after the other: raw, with y4m headers, or JPEGs. Foreign
- * bytes are checked before use, and never more are read than fit. Allocates nothing. Included by
+/* Reads video frames from a pipe or a file, one after the other: raw, with y4m headers, or JPEGs.
+ * Checks foreign bytes before it uses them. Allocates nothing. Included by
  * programs/run_inference/video.c, camera.h and overlay.h. */
 #ifndef MAFAT_PROGRAM_VIDEO_FRAMES_H
 #define MAFAT_PROGRAM_VIDEO_FRAMES_H
@@ -9,39 +9,41 @@
 
 enum mafat_frames_kind { MAFAT_FRAMES_RAW, MAFAT_FRAMES_Y4M, MAFAT_FRAMES_JPEG };
 
-/* Frames in a second; 0: nobody says. */
+/* `frames` frames in `seconds` seconds; 0: unknown. */
 struct mafat_frame_rate {
   int frames, seconds;
 };
 
 struct mafat_frames {
-  int fd;                 /* the caller's */
+  int fd;                 /* descriptor to read from, owned by the caller */
   enum mafat_frames_kind kind;
-  char text[64];          /* as options of a model have it: "640x480:yuv420p" */
-  size_t frame_bytes;     /* of one; of a JPEG at most */
+  char text[64];          /* format, as in mafat_model_options.frames: "640x480:yuv420p" */
+  size_t frame_bytes;     /* bytes of a frame; the most bytes if they are JPEGs */
   struct mafat_frame_rate rate;
-  long long n;            /* that were begun */
-  bool is_file;           /* it has an end that is there already */
+  long long n;            /* number of frames begun */
+  bool is_file;           /* a regular file, so that its end is known */
   struct mafat_jpeg_split split;
-  size_t begin, end;      /* of JPEGs, in `ahead`: bytes of the next ones */
+  size_t begin, end;      /* JPEGs: bytes of `ahead` that are read, but not returned yet */
   unsigned char ahead[16384];
 };
 
-/* `video` is "y4m", whose header is read, or frames as a model's options have them. MAFAT_EINVAL,
- * MAFAT_EFORMAT, MAFAT_EUNSUPPORTED: the text, or the header; MAFAT_EIO. */
+/* Begins to read. video: "y4m", whose header is read, or a format as in mafat_model_options.frames.
+ * Returns MAFAT_OK, MAFAT_EIO, or MAFAT_EINVAL, MAFAT_EFORMAT or MAFAT_EUNSUPPORTED if `video` or
+ * the header is wrong. */
 int mafat_frames_open(struct mafat_frames *f, int fd, const char *video,
                       struct mafat_diagnostic *d);
 
-/* The next frame into room (frame_bytes), *n bytes of it; *n is 0 behind the last one.
- * MAFAT_EFORMAT: it is damaged, or ends too soon; MAFAT_EIO. After a failure there are no more.
- * *stop: asked for by a signal, and looked at where it waits: as behind the last one. */
+/* Reads the next frame into `capacity`, which has frame_bytes bytes. *n: bytes of the frame; 0:
+ * past the last one, or *stop became nonzero while this waited. Returns MAFAT_OK, MAFAT_EIO or
+ * MAFAT_EFORMAT (the frame is damaged or incomplete). After a failure there are no more frames. */
 int mafat_frames_next(struct mafat_frames *f, unsigned char *capacity, size_t *n,
                       const volatile int *stop, struct mafat_diagnostic *d);
 
-/* Has another frame begun to come? Waits for so many milliseconds at most. */
+/* True if bytes of another frame can be read; waits for at most that many milliseconds. */
 bool mafat_frames_waiting(const struct mafat_frames *f, int milliseconds);
 
-/* Reads y4m's first line, `length` bytes without the newline. For mafat_frames_open and tests. */
+/* Parses y4m's first line, `length` bytes without the newline. Called by mafat_frames_open and
+ * tests. */
 int mafat_frames_read_header(struct mafat_frames *f, const char *line, size_t length,
                              struct mafat_diagnostic *d);
 

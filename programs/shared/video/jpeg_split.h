@@ -15,20 +15,21 @@ enum mafat_jpeg_split_at {
   MAFAT_JPEG_AT_LENGTH_LOW,
   MAFAT_JPEG_IN_SEGMENT,
   MAFAT_JPEG_IN_SCAN,
-  MAFAT_JPEG_IN_SCAN_CODE /* behind an FF of a scan */
+  MAFAT_JPEG_IN_SCAN_CODE /* after a byte FF of a scan */
 };
 
-/* All zeros: at the beginning of a stream. */
+/* State of the parser; all zeros: at the beginning of a stream. */
 struct mafat_jpeg_split {
   enum mafat_jpeg_split_at at;
-  size_t left;  /* of a segment */
-  bool scans;   /* behind this segment comes a scan */
-  bool ended;   /* the picture that was begun; the next byte is another's */
-  bool damaged; /* a byte is none that may stand there: */
+  size_t left;  /* remaining bytes of the segment */
+  bool scans;   /* a scan follows this segment */
+  bool ended;   /* the picture is complete; the next byte belongs to another one */
+  bool damaged; /* the byte `found` is invalid here */
   unsigned char found;
 };
 
-/* Takes bytes of the picture, n at most, up to its end or to what is damaged; returns how many. */
+/* Parses up to n bytes, to the end of the picture or to an invalid byte. Returns the number of
+ * bytes that belong to the picture. */
 size_t mafat_jpeg_split(struct mafat_jpeg_split *s, const unsigned char *bytes, size_t n);
 
 #endif

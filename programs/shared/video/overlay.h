@@ -1,7 +1,8 @@
-/* Writes frames with boxes as y4m, which players and ffmpeg read from a pipe without options. Boxes
- * are drawn into the frame itself, which is not used afterwards; what is not planar yet is written
- * plane by plane. JPEGs are decoded again, row by row: luma is written at once, chroma is stored
- * behind the JPEG until then. Included by programs/run_inference/video.c. */
+/* Writes frames with boxes as y4m, which players and ffmpeg read from a pipe without options. Draws
+ * the boxes into the frame itself. Converts formats without planes while writing, plane by plane.
+ * Decodes JPEGs again, row by row: writes luma at once, and stores chroma after the JPEG in the
+ * frame's buffer until luma is complete. Writes to an open file; allocates nothing. Included by
+ * programs/run_inference/video.c. */
 #ifndef MAFAT_PROGRAM_VIDEO_OVERLAY_H
 #define MAFAT_PROGRAM_VIDEO_OVERLAY_H
 
@@ -14,28 +15,28 @@ enum mafat_overlay_kind {
 };
 
 struct mafat_overlay {
-  int fd;           /* the caller's */
-  const char *path; /* for messages */
+  int fd;           /* descriptor to write to, owned by the caller */
+  const char *path; /* name for messages */
   enum mafat_overlay_kind kind;
   int width, height;
-  bool full;        /* range */
+  bool full;        /* full range: luma is 0 to 255, not 16 to 235 */
   size_t n_piece;
-  unsigned char piece[4096]; /* (n_piece) of a plane, where planes have to be made */
+  unsigned char piece[4096]; /* (n_piece) bytes of a converted plane, not written yet */
 };
 
 struct mafat_overlay_frame {
-  unsigned char *bytes; /* (n) to draw on, */
-  size_t n, capacity;       /* where there is room for so many */
+  unsigned char *bytes; /* (n) the frame, in a buffer of `capacity` bytes; is drawn on */
+  size_t n, capacity;
 };
 
-/* Writes what such a stream begins with. frames: as a model's options have them, which are checked.
- * MAFAT_EIO. */
+/* Writes the header of the stream. frames: a valid format, as in mafat_model_options.frames.
+ * Returns MAFAT_OK or MAFAT_EIO. */
 int mafat_overlay_open(struct mafat_overlay *o, int fd, const char *path, const char *frames,
                        struct mafat_frame_rate rate, struct mafat_diagnostic *d);
 
-/* Draws what was detected, each class in a colour of its own, and writes the frame, which the model
- * has run on. MAFAT_EIO; MAFAT_EUNSUPPORTED: a JPEG that is so long that there is no room for its
- * chroma. */
+/* Draws the detections on the frame that the model has run on, with one colour for each class, and
+ * writes it. Returns MAFAT_OK, MAFAT_EIO or MAFAT_EUNSUPPORTED (a JPEG so long that its buffer has
+ * no space for chroma). */
 int mafat_overlay_write(struct mafat_overlay *o, struct mafat_model *model,
                         const struct mafat_overlay_frame *frame,
                         const struct mafat_detections *detections, struct mafat_diagnostic *d);
