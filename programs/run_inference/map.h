@@ -1,14 +1,14 @@
-/* Implements --map: draws the arena of a plan. Buffers are boxes over the steps of a run (to the
- * right) and their addresses in the arena (upwards). Below are the live bytes at each time, beside
- * them the buffers at the peak. Allocates and writes a file. Included by
+/* Implements --map: draws the arena of a plan as SVG. Each buffer is a box: its lifetime in steps
+ * of the run to the right, its addresses upwards. Below the boxes are the live bytes at each time,
+ * and to the right is a list of the buffers at the peak. Allocates and writes a file. Included by
  * programs/mafat_serve/work.c and programs/run_inference. */
 #ifndef MAFAT_PROGRAM_MAP_H
 #define MAFAT_PROGRAM_MAP_H
 
 #include "programs/run_inference/plan_report.h"
 
-/* Into a file that is there when it is whole, or not at all; into what is no file as it comes.
- * MAFAT_EIO: it cannot be created or written; MAFAT_ENOMEM. */
+/* Writes the picture to a temporary file and renames it; a path that is no regular file is written
+ * directly. Returns MAFAT_OK, MAFAT_EIO (it cannot be created or written) or MAFAT_ENOMEM. */
 int mafat_map_write(const char *path, const struct mafat_report_request *q,
                     const struct mafat_plan_report *a, struct mafat_diagnostic *d);
 
@@ -20,13 +20,13 @@ enum mafat_map_tag {
   MAFAT_MAP_TAGS
 };
 
-/* A step: a layer's, or a panel fusion's, with those that are computed inside. A time of which no
- * layer has its step is none. */
+/* A column of the picture: a step of one layer or of several that run at the same position, with
+ * the layers fused into them. */
 struct mafat_map_step {
-  int layer;    /* the first of those whose step, or part, it is */
-  int group;    /* that it is run in */
-  int position; /* in the order of the run, with those of layers that have no step */
-  int more;     /* other layers in it */
+  int layer;    /* first layer of the step */
+  int group;    /* group in which it runs */
+  int position; /* position in the plan's order; positions without a step are not drawn */
+  int more;     /* number of other layers in it */
 };
 
 struct mafat_map {
@@ -37,24 +37,25 @@ struct mafat_map {
   struct mafat_buffer_facts *buffers; /* (arena.n_buffers) */
   struct mafat_map_step *steps;       /* (n_steps) */
   int n_steps;                        /* at least 1 */
-  int *columns; /* [position]: its step, or that behind it; and what lies behind all */
-  size_t (*alive)[MAFAT_MAP_TAGS];    /* [time]: bytes by tag */
+  int *columns; /* [position]: its step, or the next one; n_steps after the last */
+  size_t (*alive)[MAFAT_MAP_TAGS];    /* [time]: live bytes by tag */
   int peak_begin,
-      peak_end; /* times: as long as what is alive at the peak is all there; end excluded */
+      peak_end; /* times at which all buffers of the peak are live; end excluded */
 };
 
-/* All zeros, to begin with. MAFAT_ENOMEM; closing is the caller's in any case. */
+/* Collects what is drawn. *map: all zeros on entry; the caller closes it, even after a failure.
+ * Returns MAFAT_OK, MAFAT_ENOMEM or an error of the report. */
 int mafat_map_find(struct mafat_map *map, const struct mafat_report_request *q,
                    const struct mafat_plan_report *a);
 void mafat_map_close(struct mafat_map *map);
 
 const char *mafat_map_tag_name(int tag); /* "activations" */
 int mafat_map_tag_of(const struct mafat_buffer_facts *buffer);
-size_t mafat_map_alive(const struct mafat_map *map, int time); /* of all tags */
-/* Start of a time, in steps; the second half of a step is its own, the first its input's
- * transform. */
+size_t mafat_map_alive(const struct mafat_map *map, int time); /* live bytes of all tags */
+/* The x position at which a time begins, in steps. The first half of a step is the transform of its
+ * input, the second half the step itself. */
 double mafat_map_begin(const struct mafat_map *map, int time);
-/* The step at a time, from 0 on. */
+/* Index of the step at a time. */
 int mafat_map_step_at(const struct mafat_map *map, int time);
 static inline bool mafat_map_is_at_peak(const struct mafat_map *map,
                                         const struct mafat_buffer_facts *b)

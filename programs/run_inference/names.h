@@ -11,20 +11,19 @@ struct mafat_names;
 enum {
   MAFAT_NAMES_MAX_BYTES = 8 << 20, /* largest file accepted */
   MAFAT_NAMES_MAX_LABELS = 1 << 20,
-  MAFAT_NAMES_ROOM = 24 /* of a made-up label: "class -2147483648" */
+  MAFAT_NAMES_ROOM = 24 /* bytes for a made-up label: "class -2147483648" */
 };
 
-/* Carriage returns and a byte order mark are dropped; an empty line keeps its
- * number. The file may be a pipe. Nothing promises that labels are UTF-8.
- * MAFAT_EIO; MAFAT_EFORMAT: too long, or no text; MAFAT_ENOMEM. *out is NULL
- * after a failure. */
+/* Reads the file, which may be a pipe. Drops carriage returns and a byte order mark; empty lines
+ * count. Labels need not be UTF-8. The caller closes *out; it is NULL after a failure. Returns
+ * MAFAT_OK, MAFAT_EIO, MAFAT_ENOMEM or MAFAT_EFORMAT (the file is too long or no text). */
 int mafat_names_read(struct mafat_names **out, const char *path, struct mafat_diagnostic *d);
 void mafat_names_close(struct mafat_names **names);
 
 int mafat_names_count(const struct mafat_names *names); /* lines; 0 for NULL */
 
-/* The label of a class; "class 17", written into `capacity`, where there is none:
- * names NULL, line empty, class beyond the last line. */
+/* The label of a class. If there is none (names NULL, line empty or missing), writes "class 17"
+ * into `capacity` and returns that. */
 const char *mafat_names_label(const struct mafat_names *names, int class,
                               char capacity[MAFAT_NAMES_ROOM]);
 

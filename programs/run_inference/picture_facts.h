@@ -6,11 +6,11 @@
 #include "include/mafat.h"
 #include "programs/shared/writer.h"
 
-/* The member "picture", such as {"channels":"rgb","mean":[0,0,0],"scale":[1,1,1],
- * "source":"options","resize":"corner","pad":114}; null if facts is NULL or the input takes none.
- */
+/* Writes the member "picture", such as {"channels":"rgb","mean":[0,0,0],"scale":[1,1,1],
+ * "source":"options","resize":"corner","pad":114}; null if facts is NULL or the input accepts no
+ * pictures. */
 void mafat_picture_json(const struct mafat_picture_facts *facts, struct mafat_writer *w);
-/* "rgb, (byte - 0 0 0) * 1 1 1 (options), corner, pad 114" */
+/* Writes it as text: "rgb, (byte - 0 0 0) * 1 1 1 (options), corner, pad 114". */
 void mafat_picture_text(const struct mafat_picture_facts *facts, struct mafat_writer *w);
 
 #endif

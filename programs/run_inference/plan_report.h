@@ -6,7 +6,7 @@
 #include "include/mafat_plan.h"
 #include "programs/shared/writer.h"
 
-/* Types that weights may be packed smaller in. */
+/* Number of types in which weights can be packed smaller. */
 enum {
   MAFAT_PACKINGS = 0
 #define TYPE(CONSTANT, name, array, bits, exponent, weights) weights
@@ -20,24 +20,24 @@ enum {
 /* Dry runs with weights of narrower types, besides the dry run itself. */
 struct mafat_packings {
   struct mafat_dry_run
-      *of[MAFAT_PACKINGS]; /* in the order of mafat_packings_name; NULL: no weights would be less */
+      *of[MAFAT_PACKINGS]; /* by the index of mafat_packings_name; NULL: no weights get smaller */
 };
 
-/* A dry run as the command line asked for it. */
+/* Subject of a report: a dry run, and the options of the command line. */
 struct mafat_transfer_report;
 
 struct mafat_report_request {
-  const struct mafat_transfer_report *transfers; /* NULL: nobody asked */
+  const struct mafat_transfer_report *transfers; /* NULL: not asked for */
   size_t fast_bytes;
   const char *objective;
   const struct mafat_dry_run *dry_run;
   const struct mafat_packings *packings; /* NULL: not asked for */
   struct mafat_dry_run_facts facts;
   const char *cfg, *picture; /* picture NULL: none was named */
-  bool own_weights;          /* the model's file has them */
+  bool own_weights;          /* the model's file holds its weights */
 };
 
-/* MAFAT_EIO when the descriptor refuses, now or earlier. */
+/* Write the plan report. Return MAFAT_OK, or MAFAT_EIO if a write failed, now or earlier. */
 int mafat_plan_report_write_text(const struct mafat_report_request *q,
                                  const struct mafat_plan_report *a, struct mafat_writer *w);
 int mafat_plan_report_write_json(const struct mafat_report_request *q,
@@ -48,23 +48,25 @@ int mafat_packings_open(struct mafat_packings *packings, const struct mafat_dry_
                         struct mafat_diagnostic *d);
 void mafat_packings_close(struct mafat_packings *packings);
 
-/* A table with a row for each budget, rising. As JSON one array of objects, on one line. *any:
- * does one of them suffice? Also errors as of mafat_dry_run_report. */
+/* Writes a table with a row for each budget, rising; as JSON one array of objects, on one line.
+ * *any: true if a plan fits one of the budgets. Returns MAFAT_OK, MAFAT_EIO or an error of
+ * mafat_dry_run_report. */
 int mafat_plan_report_write_sweep(const struct mafat_report_request *q, const size_t *budgets,
                                   int n, bool json, struct mafat_writer *w, bool *any,
                                   struct mafat_diagnostic *d);
-/* The same of all the best plans; *any: does one of them fit the dry run's budget? */
+/* Writes such a table of the plans of the Pareto front. *any: true if one fits the dry run's
+ * budget. */
 int mafat_plan_report_write_front(const struct mafat_report_request *q, bool json,
                                   struct mafat_writer *w, bool *any);
 
-/* On 1 to o->ranks devices, and of as many all that there is to say. Errors as of
- * mafat_dry_run_ranks. */
+/* Writes a row for each number of devices from 1 to o->ranks, and all details of o->ranks devices.
+ * Returns MAFAT_OK, MAFAT_EIO or an error of mafat_dry_run_ranks. */
 struct mafat_options;
 int mafat_plan_report_write_ranks(const struct mafat_report_request *q,
                                   const struct mafat_options *o, struct mafat_writer *w,
                                   struct mafat_diagnostic *d);
 
-/* ---- what text and JSON share ---- */
+/* ---- parts of memory, for text and JSON ---- */
 
 struct mafat_memory_part {
   const char *name;  /* in JSON: "process" */
@@ -75,7 +77,7 @@ struct mafat_memory_part {
 
 enum { MAFAT_MEMORY_PARTS = 12 };
 
-/* Returns how many parts. */
+/* Lists the parts of memory in m. Returns their number. */
 int mafat_plan_report_memory_parts(const struct mafat_report_request *q,
                                    const struct mafat_memory_facts *m,
                                    struct mafat_memory_part parts[MAFAT_MEMORY_PARTS]);

@@ -13,28 +13,29 @@ struct mafat_dump {
   struct mafat_port_facts port;
 };
 
-/* Sets the files of the model's inputs: each option is FILE or NAME=FILE. If a text has several =,
- * the longest name of an input counts. m NULL: only checks the options, by the dry run.
- * MAFAT_EINVAL: FILE alone for several inputs; an input twice, or one that the picture fills. */
+/* Sets the files of the model's inputs from --input: each value is FILE or NAME=FILE. If a value
+ * has several =, NAME is the longest one that is an input. m NULL: only checks the options, against
+ * the dry run. Returns MAFAT_EINVAL if FILE alone is given for several inputs, or an input is given
+ * twice or filled by the picture. */
 int mafat_inputs_take(struct mafat_model *m, const struct mafat_dry_run *q,
                       const struct mafat_options *o, struct mafat_diagnostic *d);
 /* Finds the output and file of each --dump-output. dumps: (o->n_dumps); NULL: only checks. */
 int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m,
                      const struct mafat_dry_run *q, const struct mafat_options *o,
                      struct mafat_diagnostic *d);
-/* Writes an output beside its place and renames it, so that a failure leaves nothing half-written;
- * devices and links are written directly. Raw, or with the header of a .npy file where the path
- * ends so. */
+/* Writes an output: a .npy file if the path ends so, else raw elements. Writes to a temporary file
+ * and renames it, so that a failure leaves no partial file; devices and links are written
+ * directly. */
 int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m,
                      struct mafat_diagnostic *d);
-/* True if it is written directly. It may be standard output, after the results. */
+/* True if the output is written directly. It may be standard output, after the results. */
 bool mafat_dump_is_direct(const struct mafat_dump *dump);
 
-/* "inputs": [{"name":"data","type":"float32","dims":[3,416,416]}], "outputs": ... of a model or,
- * where that is NULL, a dry run. */
+/* Writes the members "inputs": [{"name":"data","type":"float32","dims":[3,416,416]}], "outputs":
+ * ... of a model or, if m is NULL, of a dry run. */
 void mafat_ports_json(const struct mafat_model *m, const struct mafat_dry_run *q,
                       struct mafat_writer *w);
-/* The same for people: "data float32[3, 416, 416]". */
+/* Write them as text: "data float32[3, 416, 416]". */
 void mafat_ports_inputs_text(const struct mafat_dry_run *q, struct mafat_writer *w);
 void mafat_ports_outputs_text(const struct mafat_dry_run *q, struct mafat_writer *w);
 

@@ -1,18 +1,20 @@
-/* Writes reports of a run besides its results: --report's table, a note on memory, and whether the
- * prediction held. Allocates; prints on standard error. Included by run_inference.c and video.c. */
+/* Writes reports of a run besides its results: the table of --report, a note on memory, and
+ * warnings. Allocates; prints on standard output and standard error. Included by run_inference.c
+ * and video.c. */
 #ifndef MAFAT_PROGRAM_REPORT_H
 #define MAFAT_PROGRAM_REPORT_H
 
 #include "programs/run_inference/output.h"
 #include "programs/run_inference/session.h"
 
-/* On standard output, with --json on standard error. MAFAT_EIO, MAFAT_ENOMEM. */
+/* Prints the table of --report on standard output, with --json on standard error. Returns MAFAT_OK,
+ * MAFAT_EIO or MAFAT_ENOMEM. */
 int mafat_report_print_table(struct mafat_session *s, const struct mafat_run_report *r);
-/* Prints on standard error. */
+/* Prints the note on memory on standard error. */
 void mafat_report_print_note(const struct mafat_session *s, const struct mafat_run_report *r);
-/* Warns if boxes were left out. */
+/* Warns if there were more candidates for boxes than max_boxes, so that some were dropped. */
 void mafat_report_left_out(struct mafat_session *s, const struct mafat_run_report *r);
-/* Warns if measurements contradict the prediction. */
+/* Warns if measured memory contradicts the prediction. */
 void mafat_report_check(struct mafat_session *s, const struct mafat_run_report *r);
 
 #endif

@@ -19,9 +19,9 @@ struct mafat_session {
   struct mafat_model *model;
   struct mafat_names *names;
   struct mafat_dump *dumps; /* (options.n_dumps) */
-  double *latencies_ms; /* (repeat) */
+  double *latencies_ms; /* (repeat) of the current picture */
   double *layers_ms;    /* (repeat) */
-  double start_ms;
+  double start_ms;      /* start of the program */
   struct mafat_writer out;
   struct mafat_marks marks;
   int marks_fd; /* -1: no --marks */
@@ -34,8 +34,8 @@ struct mafat_session {
   struct mafat_diagnostic d;
 };
 
-/* Ranks of mafat_ranks, on rank 0. run_all: runs all pictures and returns an exit status;
- * NULL: one after the other. */
+/* For mafat_ranks, on rank 0. run_all: runs all pictures and returns an exit status; NULL: the
+ * session runs them one after the other. */
 struct mafat_session_ranks {
   const struct mafat_rank_link *link;
   int (*run_all)(struct mafat_session *s);
@@ -115,7 +115,7 @@ int mafat_session_find_answers(struct mafat_session *s, struct mafat_run_report 
                                struct mafat_detections **detections, struct mafat_class_score *top);
 /* Returns free heap memory to the system. */
 void mafat_session_trim_heap(void);
-/* Makes room before the first run if the budget is tight. */
+/* Returns heap memory to the system before the first run if the budget is tight. */
 void mafat_session_make_room(const struct mafat_session *s);
 
 /* Runs video (video.c). `prepare` opens the camera, before the process is confined. `begin` finds

@@ -6,7 +6,7 @@
 #include "include/mafat_plan.h"
 #include "programs/shared/writer.h"
 
-/* objective NULL: of the plan. */
+/* objective: as in mafat_plan_report_transfers. */
 void mafat_transfer_report_write_text(const struct mafat_transfer_report *m, size_t fast_bytes,
                                       const char *objective, struct mafat_writer *w);
 void mafat_transfer_report_write_json(const struct mafat_transfer_report *m, size_t fast_bytes,

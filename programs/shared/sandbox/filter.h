@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* What is allowed in addition to reading, waiting and computing. */
+/* Permissions in addition to reading, waiting and computing. */
 struct mafat_filter_permissions {
   bool opening; /* start threads, create rings (io_uring, AIO), install another filter */
   bool outputs; /* create, rename and remove files */

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* What is allowed in addition to writing to open descriptors. */
+/* Permissions in addition to writing to open descriptors. */
 struct mafat_sandbox_permissions {
   const char *const *outputs; /* (n_outputs) paths of files to be written */
   int n_outputs;
