@@ -254,7 +254,7 @@ static const struct model models[] = {
                     .outputs = {2},
                     .options = DIVISION}}},
     {.what = "nor is their mean taken",
-     .says = "of integers",
+     .says = "found integers",
      .tensors = {{.name = "x", .type = I32, .rank = 2, .shape = {1, 2}},
                  LIST("b", one, 1),
                  {.name = "y", .type = I32, .rank = 1, .shape = {1}}},
@@ -406,7 +406,7 @@ static const struct model models[] = {
      .n = 2,
      .expected = {4.19f, -2.04f}},
     {.what = "constants of two scales are not joined",
-     .says = "joins a constant of another scale",
+     .says = "a constant with another scale",
      .tensors =
          {INPUT,
           {.name = "a", .type = I8, .rank = 2, .shape = {1, 3}, DATA(first), SCALE(weighted)},

@@ -486,7 +486,7 @@ static const struct {
      ": CONCATENATION 'm': inputs of integers: expected an output of their type, found floats"},
     {numbers_of_numbers, MAFAT_EFORMAT, ": DEQUANTIZE 'm': expected an output of FLOAT32"},
     {float_output, MAFAT_EUNSUPPORTED,
-     ": CONV_2D 'y': an input of integers and floats as output: not run by this version"},
+     ": CONV_2D 'y': integers as input and floats as output: not run by this version"},
     {float_input, MAFAT_EUNSUPPORTED,
      ": CONV_2D 'y': weights of int8, floats as input and integers as output: not run by this "
      "version"},
@@ -520,7 +520,7 @@ static const struct {
     {product_far, MAFAT_EUNSUPPORTED, ": layer 2 [shortcut] has scales that are too different"},
     {slope_far, MAFAT_EUNSUPPORTED, ": layer 2 [shortcut] has scales that are too different"},
     {two_scales_of_an_operand, MAFAT_EUNSUPPORTED,
-     ": ADD 'm': a constant of integers beside maps: expected one scale, found 2"},
+     ": ADD 'm': an integer constant combined with a map: expected one scale, found 2"},
     {float_operand, MAFAT_EUNSUPPORTED,
      ": layer 2 [shortcut] mixes integers and floats"}};
 

@@ -259,7 +259,7 @@ START_TEST(test_what_is_read_as_numbers_has_a_scale)
   ck_assert_msg(strstr(d.text, "operator 0 is read as integers"), "%s", d.text);
   a->n_layers = 8;
   ck_assert_int_eq(apply(n, a, &d), MAFAT_EFORMAT);
-  ck_assert_msg(strstr(d.text, "numbers of 8 layers, expected 9"), "%s", d.text);
+  ck_assert_msg(strstr(d.text, "activations of 8 layers, expected 9"), "%s", d.text);
   free(a);
   mafat_network_close(&n);
 }
