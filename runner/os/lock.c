@@ -98,9 +98,9 @@ int mafat_lock_decide(struct mafat_lock *lock, size_t charge_bytes, size_t bytes
   lock->reason = NULL;
   if (lock->mode == MAFAT_LOCK_OFF) return MAFAT_OK;
   if (lock->mode == MAFAT_LOCK_AUTO && !mafat_budget_of_groups(&free_bytes, root))
-    lock->reason = "no group limits its memory";
+    lock->reason = "no cgroup limits its memory";
   else if (lock->mode == MAFAT_LOCK_AUTO && free_bytes < charge_bytes)
-    lock->reason = "less than was predicted is free below its group's limit";
+    lock->reason = "less than was predicted is free below its cgroup's limit";
   if (lock->reason) return MAFAT_OK;
   lock->on = true;
   int error = bytes ? try_to_lock(bytes) : 0;
