@@ -1,6 +1,6 @@
-/* Chooses how pictures become a model's input: by the options, else by the file, else as is usual
- * for the head that decodes its outputs, else by Darknet's rule. Allocates nothing. Included by
- * api/. */
+/* Chooses how pictures are converted to a model's input: as the options say, else as the model file
+ * says, else as is usual for the head that decodes the outputs, else as Darknet does. Allocates
+ * nothing. Included by api/. */
 #ifndef MAFAT_API_PICTURE_H
 #define MAFAT_API_PICTURE_H
 
@@ -11,7 +11,7 @@
 /* Must not be copied or moved, because it contains pointers into itself. */
 struct mafat_picture {
   struct mafat_image_input input;
-  struct mafat_pixel_rule rule; /* also set if input.rule is NULL: Darknet's */
+  struct mafat_pixel_rule rule; /* also set if input.rule is NULL, to Darknet's rule */
   const char *source;  /* source of mean and scale: "options", "file", "head" or "default" */
   const char *assumed; /* head whose usual preprocessing is used for some value; NULL: none */
 };

@@ -406,8 +406,8 @@ static int fit(struct bench *b, struct mafat_diagnostic *d)
 
 /* ---- threads ---- */
 
-/* Measures the overhead of a shared step: small steps with two threads, minus the predicted
- * time. */
+/* Measures the overhead of a step with several threads: runs small steps with two threads, and
+ * subtracts the predicted time. */
 static int measure_threads(struct bench *b, struct mafat_diagnostic *d)
 {
   enum { NETWORK = 3 };

@@ -62,12 +62,12 @@ int mafat_classify_layer(const struct mafat_network *n, int n_layers);
 /* True if there is such a layer, or the head of the outputs returns classes. */
 bool mafat_classify_is_able(const struct mafat_network *n, int n_layers);
 
-/* Returns the number of classes that boxes or pictures get; 0: unknown, or none. */
+/* Returns the number of classes of boxes or pictures; 0: none, or unknown. */
 int mafat_detect_classes(const struct mafat_network *n, int n_layers);
 
-/* Returns the k most likely classes in descending order; of equals, the lower class first. Fewer if
- * there are fewer classes. Uses at, context and n_layers of `in`. MAFAT_EINVAL: not a classifier.
- * MAFAT_ELIMIT: a class would not fit an int. */
+/* Returns the k most likely classes in descending order, or fewer if there are fewer; among equals,
+ * the lower class is first. Uses at, read, context and n_layers of `in`. MAFAT_EINVAL: not a
+ * classifier. MAFAT_ELIMIT: a class would not fit an int. */
 int mafat_classify(struct mafat_class_score *top, int k, int *n_top, const struct mafat_network *n,
                    const struct mafat_detect_input *in, struct mafat_diagnostic *d);
 

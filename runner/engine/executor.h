@@ -87,7 +87,7 @@ void mafat_executor_set_input_numbers(struct mafat_executor *e, int input,
 void mafat_executor_set_input_line(struct mafat_executor *e, int input,
                                    const struct mafat_file_order *order, int y, const float *line);
 
-/* Sets these channels of a float input of one pixel. values: one for each. */
+/* Sets these channels of a float input of one pixel. values: one for each channel. */
 void mafat_executor_set_input_channels(struct mafat_executor *e, int input,
                                        struct mafat_span channels, const float *values);
 

@@ -5,11 +5,11 @@
  * resize_image()): EXIF orientation is applied, alpha is dropped, 16 bits are cut to the upper 8,
  * and the range is [0, 1]. A damaged or truncated file is an error; Darknet only warns.
  *
- * Opening reads the header and determines the memory for decoding; the opener closes the picture.
- * Pixels of a whole picture are held only if the file format requires it: a progressive or
- * multi-scan JPEG (coefficients) and an interlaced PNG (pixels). mafat_image_bytes() reports this
- * before decoding, and the caller decides whether it fits. Nothing here limits it but the format's
- * own sizes. Included by api, runner/detect and runner/image. */
+ * Opening reads the header and determines the memory for decoding. The whole picture is in memory
+ * only if the file format requires it: a progressive or multi-scan JPEG (as coefficients) and an
+ * interlaced PNG (as pixels). mafat_image_bytes() returns the memory before decoding, and the
+ * caller decides whether it fits. Allocates; reads the file. Included by api,
+ * runner/detect and runner/image. */
 #ifndef MAFAT_RUNNER_IMAGE_IMAGE_H
 #define MAFAT_RUNNER_IMAGE_IMAGE_H
 

@@ -52,16 +52,17 @@ static int n_groups(const struct mafat_raw_input *r)
   return (r->order->planes + r->band_planes - 1) / r->band_planes;
 }
 
-/* Returns the bytes of a read of that many rows at any alignment. */
+/* Returns the most bytes of an aligned read of that many rows. */
 static size_t read_bytes(const struct mafat_raw_input *r, int rows)
 {
   const size_t a = MAFAT_FETCH_ALIGNMENT;
   return ((size_t)rows * row_bytes(r) + 2 * a - 2) / a * a;
 }
 
-/* Chooses bands. If two bands fit, each is read completely, with one read per plane. Otherwise
- * single rows are read, as many as fit. Whole planes are contiguous: many of them are read at once,
- * if the file fits, or as many as half of the buffers hold if each is a single row. */
+/* Chooses the rows of a band and the number of buffers. If two bands fit, each is read completely,
+ * with one read for each plane. Otherwise a read has a single row, and there are as many buffers as
+ * fit. Whole planes are contiguous in the file, so several are read at once: all if they fit;
+ * planes of one row, as many as fit half of the buffers. */
 static void cut(struct mafat_raw_input *r)
 {
   const struct mafat_file_order *o = r->order;

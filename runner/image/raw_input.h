@@ -10,8 +10,8 @@
 #include "runner/engine/executor.h"
 #include "runner/weights/reads.h"
 
-/* Reads of a file: one per plane of each band, or per group of planes, in order of use. Each
- * occupies a buffer until the last row of its band is consumed. */
+/* An input file while it is read: one read for each plane, or group of planes, of each band, in
+ * order of use. Each has a buffer until the last row of its band is used. */
 struct mafat_raw_input {
   const char *path;
   int input;         /* index of the network's input */

@@ -30,8 +30,8 @@ struct mafat_outputs_head {
   const char *name;    /* value of --decode */
   const char *expects; /* expected dimensions, for messages */
   const struct mafat_usual_picture *usual; /* NULL: the family has no usual preprocessing */
-  /* Checks whether the outputs fit, and then fills *found except for head and sign. `told`: no
-   * other head has such dimensions. */
+  /* Returns true if the outputs have the dimensions of this head; then fills *found except for head
+   * and sign. `declared`: no other head has these dimensions. */
   bool (*fits)(const struct mafat_head_shapes *s, struct mafat_decoded *found);
   void (*decode)(struct mafat_decoding *d); /* reports all boxes */
   /* Returns a point of box `number` in fractions of the input; NULL: boxes have no points. */

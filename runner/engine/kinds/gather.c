@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Column for an index; negative ones count from the end. NaN: 0. -1: out of range. */
+/* Column for an index; negative ones count from the end. -1: out of range. NaN: 0. */
 static int column_of(float number, int n)
 {
   float from_start = number < 0 ? number + (float)n : number;
