@@ -1,11 +1,13 @@
-/* Opens the files of a model once for all its readers. Called by api/model.c, api/dry_run.c and
- * api/packing/pack.c. Opens and reads files. */
+/* Opens the files of a model once for all readers. Called by api/model.c, api/dry_run.c and
+ * api/packing/pack.c. Opens and reads files; asks what is in the page cache. */
 #include "api/model_files.h"
 
 #include "base/part.h"
 #include "base/sized.h"
 #include "predictor/cost/predict.h"
+#include "runner/os/headroom.h"
 #include "runner/os/pages.h"
+#include "runner/weights/reads.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -15,8 +17,18 @@ MAFAT_PART(run) const char *mafat_model_files_name(const struct mafat_file *file
   return file->path ? file->path : file->data ? "model in memory" : "open file";
 }
 
+/* A file in the page cache is read from there and stays for the next start, if the group has room
+ * for it and for much else: it would be reclaimed before a run. Otherwise it is read directly. */
+MAFAT_PART(run) static bool stays_cached(const struct mafat_model_source *s)
+{
+  enum { ROOM = 32 << 20 };
+  if (!mafat_read_queue_is_cached(s)) return false;
+  size_t left = mafat_headroom_left("");
+  return left > ROOM && left - ROOM > s->bytes;
+}
+
 MAFAT_PART(run)
-static int open_file(struct mafat_model_source **out, const struct mafat_file *f, bool regular,
+static int open_source(struct mafat_model_source **out, const struct mafat_file *f, bool regular,
                      struct mafat_diagnostic *d)
 {
   const char *name = mafat_model_files_name(f);
@@ -28,7 +40,16 @@ static int open_file(struct mafat_model_source **out, const struct mafat_file *f
                  : mafat_model_source_open(out, f->path, d);
 }
 
-/* True if the weights have the same path as the model, which is open. */
+MAFAT_PART(run)
+static int open_file(struct mafat_model_source **out, const struct mafat_file *f, bool regular,
+                     struct mafat_diagnostic *d)
+{
+  int code = open_source(out, f, regular, d);
+  if (code == MAFAT_OK) (*out)->stays = stays_cached(*out);
+  return code;
+}
+
+/* True if the path is the model's, which is already open. */
 MAFAT_PART(run)
 static bool is_model(const struct mafat_file *weights, const struct mafat_model_source *model)
 {

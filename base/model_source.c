@@ -161,5 +161,5 @@ ssize_t mafat_model_source_read(const struct mafat_model_source *s, void *to, si
 
 void mafat_model_source_drop(const struct mafat_model_source *s, uint64_t bytes)
 {
-  if (s->fd >= 0) posix_fadvise(s->fd, 0, (off_t)bytes, POSIX_FADV_DONTNEED);
+  if (s->fd >= 0 && !s->stays) posix_fadvise(s->fd, 0, (off_t)bytes, POSIX_FADV_DONTNEED);
 }

@@ -25,6 +25,7 @@ struct mafat_model_source {
   /* first bytes, zero-padded; filled by mafat_model_source_look */
   char beginning[MAFAT_SOURCE_BEGINNING];
   const struct mafat_reader *reader; /* reader of its format; NULL: not detected yet */
+  bool stays; /* in the page cache, where readers leave it; set by who opened it */
 };
 
 /* Opens any path, and waits for the writer of a pipe. Returns MAFAT_EIO or MAFAT_ENOMEM; *out is
@@ -64,7 +65,7 @@ int mafat_model_source_same(const struct mafat_file_state *now,
  * set. */
 ssize_t mafat_model_source_read(const struct mafat_model_source *s, void *to, size_t n,
                                 uint64_t at);
-/* Drops the first `bytes` bytes (0: all) of a file from the page cache. */
+/* Drops the first `bytes` bytes (0: all) of a file from the page cache, unless it stays there. */
 void mafat_model_source_drop(const struct mafat_model_source *s, uint64_t bytes);
 
 #endif

@@ -29,8 +29,8 @@ enum {
 struct file {
   char *path;
   int fd;
-  const char *memory; /* contents of a source in memory; NULL: a file */
-  bool direct, cached; /* cached: the whole file was in the page cache, and stays there */
+  const char *memory; /* NULL: a file */
+  bool direct, cached; /* cached: the whole file was in the page cache, where it stays */
   size_t alignment;
   uint64_t bytes;
   struct mafat_file_state state;
@@ -197,6 +197,7 @@ static int open_file(struct file *f, const struct mafat_model_source *s, struct 
   f->state = s->state;
   f->opened = s->st;
   f->memory = s->memory;
+  f->cached = s->stays;
   if (f->memory) return MAFAT_OK;
   snprintf(again, sizeof again, "/proc/self/fd/%d", s->fd);
   if (s->shared) f->fd = open(again, O_RDONLY | O_CLOEXEC | O_DIRECT);
@@ -206,14 +207,14 @@ static int open_file(struct file *f, const struct mafat_model_source *s, struct 
                    : MAFAT_OK;
 }
 
-/* True if the whole file is in the page cache. Of files that the process neither owns nor may
- * write, the kernel always reports all pages as cached; these count as not cached. */
-static bool is_cached(const struct file *f)
+/* For files that the process neither owns nor may write, the kernel always reports that they are
+ * cached; these count as not cached. */
+bool mafat_read_queue_is_cached(const struct mafat_model_source *s)
 {
-  size_t bytes = (size_t)f->opened.st_size;
-  if (bytes == 0 || (uintmax_t)bytes != (uintmax_t)f->opened.st_size) return false;
-  if (f->opened.st_uid != geteuid() && access(f->path, W_OK) != 0) return false;
-  return mafat_process_cached_bytes_of(f->fd, bytes) >= bytes;
+  size_t bytes = (size_t)s->bytes;
+  if (s->fd < 0 || bytes == 0 || bytes != s->bytes) return false;
+  if (s->st.st_uid != geteuid() && access(s->path, W_OK) != 0) return false;
+  return mafat_process_cached_bytes_of(s->fd, bytes) >= bytes;
 }
 
 /* Queries the alignment of direct reads. False: the kernel does not report it. *alignment 0: the
@@ -366,7 +367,7 @@ static int open_now(struct mafat_read_queue *r, struct mafat_diagnostic *d)
 }
 
 static int open_reads(struct mafat_read_queue **out, const struct mafat_model_source *source,
-                      enum mafat_read_queue_method method, bool cached, struct mafat_diagnostic *d)
+                      enum mafat_read_queue_method method, struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_read_queue *r = calloc(1, sizeof *r);
@@ -374,8 +375,8 @@ static int open_reads(struct mafat_read_queue **out, const struct mafat_model_so
   r->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
   int code = add_file(r, source, d);
   if (code == MAFAT_OK)
-    code = source->memory || (cached && is_cached(r->files)) ? open_now(r, d)
-                                                             : try_reading(r, method, d);
+    code = source->memory || method == MAFAT_READS_NOW ? open_now(r, d)
+                                                       : try_reading(r, method, d);
   if (code == MAFAT_OK) *out = r;
   else mafat_read_queue_close(&r);
   return code;
@@ -385,7 +386,7 @@ int mafat_read_queue_open_source(struct mafat_read_queue **out,
                                  const struct mafat_model_source *source,
                                  enum mafat_read_queue_method method, struct mafat_diagnostic *d)
 {
-  return open_reads(out, source, method, false, d);
+  return open_reads(out, source, method, d);
 }
 
 static int open_path(struct mafat_read_queue **out, const char *path,
@@ -394,7 +395,8 @@ static int open_path(struct mafat_read_queue **out, const char *path,
   struct mafat_model_source *source;
   *out = NULL;
   int code = mafat_model_source_open_regular(&source, path, d);
-  if (code == MAFAT_OK) code = open_reads(out, source, method, cached, d);
+  if (code == MAFAT_OK && cached && mafat_read_queue_is_cached(source)) method = MAFAT_READS_NOW;
+  if (code == MAFAT_OK) code = open_reads(out, source, method, d);
   mafat_model_source_close(&source);
   return code;
 }

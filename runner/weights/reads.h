@@ -18,7 +18,8 @@ enum mafat_read_queue_method {
   MAFAT_READS_AUTO,
   MAFAT_READS_URING,
   MAFAT_READS_AIO,
-  MAFAT_READS_THREAD
+  MAFAT_READS_THREAD,
+  MAFAT_READS_NOW /* through the page cache, where the file is */
 };
 
 struct mafat_read_queue;
@@ -29,6 +30,8 @@ struct mafat_read_queue;
 int mafat_read_queue_open_source(struct mafat_read_queue **out,
                                  const struct mafat_model_source *source,
                                  enum mafat_read_queue_method method, struct mafat_diagnostic *d);
+/* True if the whole file is in the page cache. */
+bool mafat_read_queue_is_cached(const struct mafat_model_source *source);
 /* Opens a path likewise. */
 int mafat_read_queue_open(struct mafat_read_queue **out, const char *path,
                           enum mafat_read_queue_method method, struct mafat_diagnostic *d);

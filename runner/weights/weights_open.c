@@ -284,6 +284,16 @@ static void end_reading(struct mafat_weights *w)
   if (!w->stream) mafat_read_queue_close(&w->file->reads);
 }
 
+/* A cached file that no run reads is read now: nothing can be awaited meanwhile. */
+static enum mafat_read_queue_method find_method(const struct mafat_weights *w,
+                                                const struct mafat_model_source *source)
+{
+  if (!source->stays || w->network->n_files > 0) return MAFAT_READS_AUTO;
+  for (int l = 0; l < w->n_layers && w->plan; l++)
+    if (w->plan->placement[l] != MAFAT_KEPT) return MAFAT_READS_AUTO;
+  return MAFAT_READS_NOW;
+}
+
 static int open_weights(struct mafat_weights **out, struct mafat_model_source *source,
                         struct mafat_weights initial, const struct mafat_weights_options *options,
                         const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
@@ -294,6 +304,7 @@ static int open_weights(struct mafat_weights **out, struct mafat_model_source *s
   *w = initial;
   w->step.layer = -1;
   enum mafat_read_queue_method method = options ? options->method : MAFAT_READS_AUTO;
+  if (method == MAFAT_READS_AUTO) method = find_method(w, source);
   w->lock = options ? options->lock : NULL;
   int code = mafat_weights_file_open(&w->file, source, method, w->network, warnings, d);
   if (code == MAFAT_OK) code = check_wide(w, d);

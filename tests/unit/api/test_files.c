@@ -3,6 +3,8 @@
  * memory charged for files in memory, and files that are cut short. */
 #include "include/mafat_file.h"
 #include "include/mafat_pack.h"
+#include "runner/os/headroom.h"
+#include "runner/os/process.h"
 
 #include "tests/support/api.h"
 #include "tests/support/failing_malloc.h"
@@ -16,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 Suite *files_suite(void);
@@ -253,7 +256,38 @@ START_TEST(all_ways_give_the_same_bits)
 }
 END_TEST
 
-/* Maps the file with the weights; its pages are touched, or not resident yet. */
+/* Bytes of the file that holds the weights in the page cache, once it is on the disk. */
+static size_t cached_bytes(void)
+{
+  struct stat st;
+  int fd = open(has_weights ? weights_path : path, O_RDONLY | O_CLOEXEC);
+  ck_assert_int_eq(fsync(fd), 0);
+  ck_assert_int_eq(fstat(fd, &st), 0);
+  size_t bytes = mafat_process_cached_bytes_of(fd, (size_t)st.st_size);
+  close(fd);
+  return bytes;
+}
+
+/* A start finds the file where the last one has left it; streamed weights are read past the cache,
+ * which does not grow. */
+START_TEST(a_cached_model_stays_cached)
+{
+  static float out[MOST];
+  if (mafat_headroom_left("") < 64 << 20) {
+    printf("skip cached models: the group has too little room\n");
+    return;
+  }
+  make(_i % N_MODELS);
+  size_t before = cached_bytes();
+  ck_assert_uint_gt(before, 0);
+  run_by(PATH, plans[_i / N_MODELS], out);
+  ck_assert_uint_eq(cached_bytes(), before);
+  clear();
+}
+END_TEST
+
+/* The file that holds the weights, and all of it as memory: touched, or pages that nobody has read.
+ */
 static struct mafat_file map_weights(bool touched)
 {
   struct mafat_file f = {.size = sizeof f};
@@ -421,6 +455,7 @@ Suite *files_suite(void)
   TCase *t = api_case(s, "files", 120);
   tcase_add_loop_test(t, all_ways_give_the_same_bits, 0,
                       N_MODELS * (int)(sizeof plans / sizeof *plans));
+  tcase_add_loop_test(t, a_cached_model_stays_cached, 0, 2 * N_MODELS);
   tcase_add_loop_test(t, memory_is_counted_in_the_budget, 0, N_MODELS);
   tcase_add_loop_test(t, a_pipe_gives_a_network_and_no_weights, 0, N_MODELS);
   tcase_add_loop_test(t, memory_that_is_cut_short_is_refused, 0, N_MODELS);
