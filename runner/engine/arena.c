@@ -191,9 +191,9 @@ static void give_back(struct mafat_arena *a, size_t begin, size_t end)
 
 void mafat_arena_populate(struct mafat_arena *a, size_t bytes)
 {
-  enum { POPULATE_WRITE = 23, MOST = 4 << 20 }; /* Linux 5.14 */
+  enum { MOST = 16 << 20 };
   pthread_mutex_lock(&a->mutex);
-  if (a->missing && bytes <= MOST) madvise(a->memory, bytes, POPULATE_WRITE);
+  if (a->missing && bytes <= MOST) mafat_process_populate_writable(a->memory, bytes);
   a->missing = false;
   pthread_mutex_unlock(&a->mutex);
 }

@@ -26,8 +26,8 @@ int mafat_arena_begin(struct mafat_arena *a, char **memory, const char *name,
 void mafat_arena_end(struct mafat_arena *a, const void *user, bool good);
 
 /* For the user that runs: populates the missing pages of the first `bytes` in one call, if
- * permitted and worthwhile. Up to 4 MB, single faults cost little compared to a run (2 us each in a
- * virtual machine). */
+ * permitted and at most 16 MB: a single fault costs 2 us in a virtual machine, but a run cannot be
+ * canceled meanwhile. */
 void mafat_arena_populate(struct mafat_arena *a, size_t bytes);
 
 /* Invalidates the user's output. */

@@ -124,6 +124,12 @@ void mafat_process_swap_bytes(uint64_t *in, uint64_t *out)
   *out *= page;
 }
 
+void mafat_process_populate_writable(void *memory, size_t bytes)
+{
+  enum { POPULATE_WRITE = 23 };
+  madvise(memory, bytes, POPULATE_WRITE);
+}
+
 void mafat_process_populate(const char *begin, const char *end)
 {
   enum { POPULATE_READ = 22 }; /* Linux 5.14 */

@@ -31,6 +31,9 @@ struct mafat_process_part {
   const char *begin, *end;
 };
 
+/* Makes the pages of writable memory resident in one call, as if they had been written. Linux 5.14;
+ * before, they come by single faults. */
+void mafat_process_populate_writable(void *memory, size_t bytes);
 /* Makes the range's pages resident, as if they had been entered. */
 void mafat_process_populate(const char *begin, const char *end);
 /* Returns the resident bytes of the program's file that can be dropped. 0: the program was not

@@ -10,6 +10,7 @@
 
 #include "predictor/plan/fusion.h"
 #include "predictor/ranks/rank_parts.h"
+#include "runner/os/process.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -56,6 +57,7 @@ static int map_kept(struct mafat_weights *w, const bool *kept, struct mafat_diag
   int code = w->lock ? mafat_lock_take(w->lock, map, bytes, d) : MAFAT_OK;
   if (code) return code;
   w->locked = w->lock && w->lock->on;
+  mafat_process_populate_writable(map, bytes);
   char *at = w->kept;
   for (int l = 0; l < w->n_layers; l++) {
     if (!kept[l]) continue;

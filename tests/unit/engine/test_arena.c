@@ -520,7 +520,7 @@ START_TEST(test_pages_come_in_one_go_where_they_are_few)
   static const struct {
     size_t bytes;
     bool all;
-  } cases[] = {{100 << 10, true}, {4 << 20, true}, {(4 << 20) + 4096, false}};
+  } cases[] = {{100 << 10, true}, {16 << 20, true}, {(16 << 20) + 4096, false}};
   size_t bytes = cases[_i].bytes, resident;
   bool all = cases[_i].all && kernel_populates();
   struct mafat_arena *a;
