@@ -189,12 +189,23 @@ static void give_back(struct mafat_arena *a, size_t begin, size_t end)
   a->missing = true;
 }
 
+enum { MOST_POPULATED = 16 << 20 };
+
 void mafat_arena_populate(struct mafat_arena *a, size_t bytes)
 {
-  enum { MOST = 16 << 20 };
   pthread_mutex_lock(&a->mutex);
-  if (a->missing && bytes <= MOST) mafat_process_populate_writable(a->memory, bytes);
+  if (a->missing && bytes <= MOST_POPULATED) mafat_process_populate_writable(a->memory, bytes);
   a->missing = false;
+  pthread_mutex_unlock(&a->mutex);
+}
+
+void mafat_arena_populate_part(struct mafat_arena *a, size_t begin, size_t bytes)
+{
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), first = (begin + page - 1) / page * page,
+         end = (begin + bytes) / page * page;
+  pthread_mutex_lock(&a->mutex);
+  if (a->missing && first < end && end - first <= MOST_POPULATED)
+    mafat_process_populate_writable(a->memory + first, end - first);
   pthread_mutex_unlock(&a->mutex);
 }
 

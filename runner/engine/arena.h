@@ -29,6 +29,8 @@ void mafat_arena_end(struct mafat_arena *a, const void *user, bool good);
  * permitted and at most 16 MB: a single fault costs 2 us in a virtual machine, but a run cannot be
  * canceled meanwhile. */
 void mafat_arena_populate(struct mafat_arena *a, size_t bytes);
+/* The same for the whole pages of a part; others may still be missing. */
+void mafat_arena_populate_part(struct mafat_arena *a, size_t begin, size_t bytes);
 
 /* Invalidates the user's output. */
 void mafat_arena_drop(struct mafat_arena *a, const void *user);

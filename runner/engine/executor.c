@@ -490,6 +490,23 @@ bool mafat_executor_is_canceled(const struct mafat_executor *e)
   return e->options.canceled && atomic_load(e->options.canceled);
 }
 
+/* Populates an input's buffer, then, before the first computation, the arena: true. A decoder of
+ * whole pictures is open until then, and the prediction counts only the input and a frame beside
+ * it. */
+static bool populate(const struct mafat_executor *e)
+{
+  const struct mafat_step *step = &e->step;
+  if (step->kind != MAFAT_STEP_INPUT) {
+    mafat_arena_populate(e->arena, e->layout->total_bytes);
+    return true;
+  }
+  int buffer = e->layout->tensors[step->layer].buffer;
+  if (buffer >= 0 && step->out.y.begin == 0)
+    mafat_arena_populate_part(e->arena, e->layout->buffers[buffer].offset,
+                              e->layout->buffers[buffer].bytes);
+  return false;
+}
+
 static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
 {
   const struct mafat_step *step = &e->step;
@@ -501,12 +518,7 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
   while (mafat_schedule_next(e->schedule, &e->step)) {
     if (mafat_executor_is_canceled(e))
       return mafat_fail(d, MAFAT_ECANCELED, "%s: the run was canceled", e->network->path);
-    /* Populates the arena only before the first computing step. Until then a decoder of whole
-     * pictures is open, and the prediction counts only the input and a frame besides it. */
-    if (!computes && step->kind != MAFAT_STEP_INPUT) {
-      computes = true;
-      mafat_arena_populate(e->arena, e->layout->total_bytes);
-    }
+    if (!computes) computes = populate(e);
     int code = run_step(e, number++, d);
     if (code) return code;
     double after = mafat_process_now_ms();

@@ -511,6 +511,11 @@ uint64_t mafat_read_queue_bytes(const struct mafat_read_queue *r)
   return r->bytes_read;
 }
 
+bool mafat_read_queue_waits(const struct mafat_read_queue *r)
+{
+  return r->method != &mafat_read_queue_now;
+}
+
 const char *mafat_read_queue_method_name(const struct mafat_read_queue *r)
 {
   return r->files->memory ? "memory" : r->method->name;

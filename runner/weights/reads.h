@@ -88,6 +88,8 @@ int mafat_reads_compare(const struct mafat_read_queue *r, unsigned file,
 const char *mafat_read_queue_memory(const struct mafat_read_queue *r, unsigned file);
 
 uint64_t mafat_read_queue_bytes(const struct mafat_read_queue *r); /* bytes read so far */
+/* True if a read may be waited for, so that more should be submitted ahead. */
+bool mafat_read_queue_waits(const struct mafat_read_queue *r);
 /* "io_uring", "aio", "thread", "read" or "memory" */
 const char *mafat_read_queue_method_name(const struct mafat_read_queue *r);
 bool mafat_read_queue_direct(const struct mafat_read_queue *r); /* O_DIRECT, for the first file */

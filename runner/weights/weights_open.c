@@ -90,20 +90,21 @@ static size_t arena_bytes(const struct mafat_weights *w)
                    : SIZE_MAX;
 }
 
-/* Returns the largest size of a read. Two reads fit in as much memory as the arena has, unless the
- * arena is smaller than two of LEAST_KEPT_READ. */
+/* Returns the size of a read, so that two fit the arena's memory if it is large enough. What is
+ * read without waiting fits a core's own cache. */
 static size_t kept_read_bytes(const struct mafat_weights *w)
 {
-  /* bytes that alignment adds at both ends of a read */
-  size_t added = mafat_fetch_window(MAFAT_FETCH_ALIGNMENT) - MAFAT_FETCH_ALIGNMENT;
-  size_t half = arena_bytes(w) / 2;
-  return half > LEAST_KEPT_READ + added ? half - added : LEAST_KEPT_READ;
+  if (!mafat_read_queue_waits(w->file->reads)) return LEAST_KEPT_READ;
+  size_t half = arena_bytes(w) / 2,
+         ends = mafat_fetch_window(MAFAT_FETCH_ALIGNMENT) - MAFAT_FETCH_ALIGNMENT;
+  return half > LEAST_KEPT_READ + ends ? half - ends : LEAST_KEPT_READ;
 }
 
-/* Returns the bytes of the temporary ring: two to MOST_KEPT_READS of the largest reads, but no more
- * than all data. Between these it is as large as the arena, whose pages are not in memory yet. */
+/* Returns the bytes of the temporary ring. The arena has no pages yet, so the ring may use as much
+ * memory. At least two of the largest reads, at most all data; one if no read waits. */
 static size_t size_kept_ring(const struct mafat_weights *w, size_t largest, size_t sum)
 {
+  if (!mafat_read_queue_waits(w->file->reads)) return mafat_fetch_window(largest);
   size_t least = 2 * mafat_fetch_window(largest),
          most = MOST_KEPT_READS * mafat_fetch_window(largest);
   size_t arena = arena_bytes(w);
