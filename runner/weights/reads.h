@@ -3,7 +3,7 @@
  * first method that the kernel allows: io_uring, Linux AIO, or a helper thread with pread. (AIO is
  * tried last for ordinary reads, because it would block at submission.) Submitting and waiting
  * allocate nothing. One thread at a time may use a queue; it must not end before its reads are
- * done. Included by runner/calibrate, runner/image/raw_input.h and runner/weights. */
+ * done. Included by api, runner/calibrate, runner/image/raw_input.h and runner/weights. */
 #ifndef MAFAT_RUNNER_WEIGHTS_READS_H
 #define MAFAT_RUNNER_WEIGHTS_READS_H
 
