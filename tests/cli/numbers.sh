@@ -161,10 +161,10 @@ w_last|inf|scale 1: expected a finite number above 0, found inf
 w_last|-1|-|scale 1: expected a finite number above 0, found -1
 w_last|1e30|a multiplier of 2^30 or more|a multiplier of 2^30 or more
 y_scale|1e-30|a multiplier of 2^30 or more|-|its scales and zero points: not run by this version
-x_zero|300|zero point 0: expected -128 to 127, found 300|300 is no number of type uint8
-x_zero|-129|zero point 0: expected -128 to 127, found -129|-129 is no number of type uint8
-y_zero|128|zero point 0: expected -128 to 127, found 128|128 is no number of type int8
-w_zero|-129|zero point 0: expected -128 to 127, found -129|-129 is no number of type int8
+x_zero|300|zero point 0: expected -128 to 127, found 300|300 is out of range of type uint8
+x_zero|-129|zero point 0: expected -128 to 127, found -129|-129 is out of range of type uint8
+y_zero|128|zero point 0: expected -128 to 127, found 128|128 is out of range of type int8
+w_zero|-129|zero point 0: expected -128 to 127, found -129|-129 is out of range of type int8
 w_zero|1|expected a zero point of 0, found 1|-
 w_scales|3|expected as many zero points as scales, found 2 and 3|expected as many zero points as scales, found 2 and 3
 w_scales|1|expected as many zero points as scales, found 2 and 1|expected as many zero points as scales, found 2 and 1

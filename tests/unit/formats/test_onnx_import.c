@@ -595,7 +595,7 @@ START_TEST(requests_of_all_operators_are_limited)
   g->n_kept = KEPT - 10;
   ck_assert_int_eq(mafat_value_make_numbers(g, &v, 1, &one_more), MAFAT_EUNSUPPORTED);
   ck_assert_ptr_nonnull(
-      strstr(diagnostic.text, "expected at most 4194304 "));
+      strstr(diagnostic.text, "expected at most 4194304 values of constants to compute"));
   ck_assert_int_eq(mafat_value_make_numbers(g, &v, 1, &few), MAFAT_OK);
   ck_assert_int_eq(mafat_value_copy(g, &copy, &v), MAFAT_EUNSUPPORTED);
   g->n_looked_at = LOOKED_AT - 9;
