@@ -15,8 +15,8 @@ struct mafat_chunks {
   size_t most_bytes; /* maximum of `bytes` */
 };
 
-/* Returns n * bytes zeroed bytes, aligned for any type. A request usually adds a chunk of 8 KiB,
- * which counts as a whole. NULL: out of memory, or above the maximum. */
+/* Returns n * bytes zeroed bytes, aligned for any type. If the newest chunk is full, another of
+ * usually 8 KiB is allocated; all of it counts. NULL: out of memory, or above the maximum. */
 void *mafat_chunks_take(struct mafat_chunks *c, size_t n, size_t bytes);
 void mafat_chunks_free(struct mafat_chunks *c);
 

@@ -6,7 +6,7 @@
 #include "predictor/cost/counting.h"
 #include "predictor/kind.h"
 
-/* Counts copying `times` as many elements as the step's output has. Runs of channels cost as much
+/* Counts the work of copying the step's output `times` times. Runs of channels cost as much
  * as a copied map; other elements are gathered one by one. */
 void mafat_count_rearranged(struct mafat_counting *c, const struct mafat_rearrange *r,
                             double times);

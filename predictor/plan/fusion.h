@@ -3,13 +3,14 @@
  * search/ and api/. Allocates from the plan's heap.
  *
  * These are fused:
- *   - a convolution whose only reader is a 2x2 maxpool of stride 2: pooled where it is stored;
+ *   - a convolution whose only reader is a 2x2 maxpool of stride 2: its values are pooled just
+ *     before they are stored;
  *   - a depthwise convolution whose only reader is a 1x1 convolution: computed a few rows at
  *     a time into scratch;
  *   - a convolution (and the depthwise inside it) whose only reader is a shortcut that adds one
- *     map, no smaller: added where it is stored;
- *   - a table of floats in which only one layer looks up values: read from its kept weights,
- *     whatever its group.
+ *     map of at least its size: the map is added just before the values are stored;
+ *   - a table of floats that only one layer reads: that layer reads the table's kept weights
+ *     directly, also from another group.
  *
  * Except for the table, all must be in one group. Nothing is computed twice and no bit of an
  * output changes. So specs only mention how depthwise layers are fused (spec.h). The step belongs
@@ -21,8 +22,8 @@
 #include "predictor/plan/plan.h"
 
 /* Applies a group's depthwise words (":dw4") to its layers (n_layers, ascending): fills
- * plan->depthwise_rows. MAFAT_EINVAL: a word names a layer outside the group, or a single
- * layer that is not depthwise; MAFAT_ENOMEM. */
+ * plan->depthwise_rows. MAFAT_EINVAL: a word names a layer outside the group, or only one
+ * layer, which is not depthwise; MAFAT_ENOMEM. */
 int mafat_fusion_apply(struct mafat_plan *plan, const struct mafat_network *n, const int *layers,
                        int n_layers, const struct mafat_group_spec *group,
                        struct mafat_diagnostic *d);
@@ -67,14 +68,14 @@ struct mafat_link {
 int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network *n,
                        struct mafat_link links[MAFAT_FUSION_MOST]);
 
-/* Rows (axis_y) or columns of the innermost layer's output that span `out` of `layer` needs; `out`
- * if nothing is inside. */
+/* Returns the rows (axis_y) or columns of the innermost layer's output that are needed to compute
+ * `out` of `layer`; `out` if no layer runs inside it. */
 struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan,
                                           const struct mafat_network *n, int layer, bool axis_y,
                                           struct mafat_span out);
 
-/* Rows (axis_y) or columns of an operand of the step (plan.h: mafat_plan_reads) that span `out` of
- * `layer` needs. */
+/* Returns the rows (axis_y) or columns of an operand of the step (plan.h: mafat_plan_reads) that are
+ * needed to compute `out` of `layer`. */
 struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const struct mafat_network *n,
                                        int layer, int operand, bool axis_y, struct mafat_span out);
 

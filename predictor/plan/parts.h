@@ -17,8 +17,8 @@ int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n,
  * MAFAT_ENOMEM. */
 int mafat_parts_order(struct mafat_plan *plan, const struct mafat_network *n);
 
-/* Inserts the parts of partitioned inputs into the list, each as late as possible, because a source
- * delivers its rows in order. MAFAT_ENOMEM. */
+/* Inserts the parts of partitioned inputs into the list, each just before the first part that
+ * reads it. They stay in the order of rows, in which a source delivers them. MAFAT_ENOMEM. */
 int mafat_parts_place_inputs(struct mafat_plan *plan, const struct mafat_network *n);
 
 /* Numbers the positions of all groups consecutively. */

@@ -22,7 +22,7 @@ static const char first_line[] = "mafat calibration 3\n";
 
 /* ---- text ---- */
 
-/* Fields that are stored after the prices of the terms. */
+/* Fields that are stored before the prices of the terms. */
 static const struct {
   const char *name;
   size_t offset;

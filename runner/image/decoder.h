@@ -17,7 +17,7 @@ struct mafat_image; /* image.h */
 struct mafat_image_input;
 struct mafat_image_pixels;
 
-/* Limits of a picture, those of OpenCV, and so of Darknet. (JPEG has its own, 65535 per side.) A
+/* Limits of a picture: OpenCV's, which Darknet uses. (JPEG has its own, 65535 per side.) A
  * few bytes can encode any number of pixels; the limit bounds the time for a malicious file to
  * seconds. */
 enum { MAFAT_IMAGE_MAX_SIDE = 1 << 20, MAFAT_IMAGE_MAX_PIXELS = 1 << 30 };
@@ -31,7 +31,7 @@ struct mafat_image_source {
   struct mafat_file_state opened; /* state of the file when its first bytes were read */
   /* most bytes of a file that stay in the page cache; older pages that we read are dropped */
   off_t window;
-  bool missed;         /* some bytes were not in the page cache; then: */
+  bool missed;         /* some bytes were not in the page cache; only then are these set: */
   off_t ours, dropped; /* start of the pages that we read; end of those that were dropped */
   off_t asked;         /* end of the range that the kernel was asked to read ahead */
   const uint8_t *next; /* the `left` bytes not yet consumed */
@@ -119,7 +119,7 @@ struct mafat_frame_format;
 int mafat_image_frame_open(struct mafat_image_decoder **out, struct mafat_image_source *source,
                            const struct mafat_frame *from, const char *name, int channels,
                            const struct mafat_kernels *kernels, struct mafat_diagnostic *d);
-/* True if the decoder is that of a frame which converts from YUV. */
+/* True if this is a frame's decoder and it converts from YUV. */
 bool mafat_image_frame_has_colours(const struct mafat_image_decoder *decoder);
 /* Returns the heap of the frame's decoder, assuming subsampled chroma for JPEG. */
 size_t mafat_image_frame_bytes_assumed(const struct mafat_frame_format *f, int least_width,
@@ -134,11 +134,11 @@ void mafat_image_grey_row(const uint8_t *rgb, uint8_t *grey, int n);
 
 /* ---- resizing, as in Darknet ---- */
 
-/* Resizing of one axis from `from` to `to` pixels. Of these, n from `first` on are inside the
- * input. */
+/* Resizing of one axis from `from` to `to` pixels. Of the resized pixels, n from `first` on are
+ * inside the network's input. */
 struct mafat_image_axis {
   int from, to, first, n;
-  float scale; /* input pixels per output pixel */
+  float scale; /* picture pixels for each resized pixel */
 };
 
 /* at: position of the resized axis in an input of `in` pixels; may be negative. */
@@ -158,14 +158,15 @@ struct mafat_image_across {
   struct mafat_image_axis axis;
   /* taps of eight pixels each, if rows are planes; NULL: not used */
   struct mafat_plane_taps *planes;
-  /* (axis.n) positions are in bytes of a stored row, ascending or descending */
+  /* (axis.n) positions are byte offsets in a stored row, ascending or descending */
   struct mafat_resample_tap *taps;
   int channels;
   bool straight; /* every tap is one pixel of weight 1, in order */
 };
 
-/* Computes one line of the resized picture, axis.n pixels, from two stored rows. _row: the line is
- * a row of the upright picture. _column: it is a column, with `stride` floats between pixels. */
+/* Computes one line of the resized picture, axis.n pixels, from two stored rows. The line is a
+ * row of the upright picture; for mafat_image_resample_column it is a column, with `stride` floats
+ * between pixels. */
 void mafat_image_resample_row(const struct mafat_image_across *across,
                               const struct mafat_resample_tap *line, const uint8_t *first,
                               const uint8_t *second, float *out);

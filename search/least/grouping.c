@@ -25,7 +25,7 @@ static const struct cut_candidate {
   enum mafat_cut_kind kind;
   bool early, partitioned;
   int cols;        /* number of tiles along columns; 0: none */
-  bool each;       /* also one tile for each row, such as for the heads of attention */
+  bool each;       /* also one tile for each row; the heads of attention are rows */
   double slowness; /* estimated slowdown of a layer, only to choose among equal bytes */
 } cut_candidates[] = {{.kind = MAFAT_CUT_GRID},
             {.kind = MAFAT_CUT_PANELS, .slowness = 0.5},

@@ -9,7 +9,8 @@
 #include "search/common/search.h"
 
 /* Finds a front of one plan, with weights kept; the caller closes it. Returns MAFAT_OK,
- * MAFAT_ENOMEM, MAFAT_EINVAL (invalid request->words) or MAFAT_ELIMIT (its bytes overflow). */
+ * MAFAT_ENOMEM, MAFAT_EINVAL (invalid request->words) or MAFAT_ELIMIT (the size of the
+ * plan overflows). */
 int mafat_search_separable(struct mafat_front **out, const struct mafat_search_request *request,
                            struct mafat_diagnostic *d);
 

@@ -13,7 +13,7 @@
 #define LIBRARY_SUITES(X) X(image) X(image_damage) X(image_memory) X(pictures) X(frames) X(output)
 #endif
 
-/* Room by room. */
+/* In the order of the source folders. */
 #define SUITES(X) \
   X(box) \
   X(heap) X(dtypes) X(quantization) X(sources) X(kinds) X(network) X(cfg) X(packed) X( \

@@ -1,6 +1,6 @@
 /* Decodes exported YOLOv8, v9 and v11: a column for each box, a row for each of center, size and
  * class; boxes are in pixels (or fractions) of the input. Reports the best class of each box only,
- * as their programs do. Called by runner/detect/detect.c through its row in heads.c. */
+ * as the original YOLO programs do. Called by runner/detect/detect.c through its row in heads.c. */
 #include "runner/detect/heads/head.h"
 
 enum { BOX = 4, PART = 64 };

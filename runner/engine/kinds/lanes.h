@@ -34,8 +34,8 @@ void mafat_lanes_read(const struct mafat_worker *w, const struct mafat_layer *l,
 /* Writes n pixels of a layer's output. */
 void mafat_lanes_write(const struct mafat_worker *w, int layer, int y, int x, int n);
 
-/* e^x for -87 <= x <= 0, within 2 ulp, as in kernels/activation.h. Each operation is rounded, at
- * all levels. */
+/* e^x for -87 <= x <= 0, within 2 ulp, as in kernels/activation.h. No multiply-add is
+ * fused, at any kernel level. */
 static inline float mafat_lanes_exponential(float x)
 {
   float shifted = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to the nearest integer */
@@ -57,8 +57,8 @@ static inline float mafat_lanes_exponential(float x)
   return p * power;
 }
 
-/* e^x for each lane's x <= 0. Results for x <= -87 are 0, by a subtraction that changes no other
- * value. Has two loops, because a branch would prevent vectorization. */
+/* e^x for each lane's x <= 0. Subtracts e^-87, so that results for x <= -87 are 0; it changes no
+ * result above about e^-70. Has two loops, because a branch would prevent vectorization. */
 MAFAT_LANES_INLINE void mafat_lanes_exponentials(const float *x, float *e, int lanes)
 {
   for (int i = 0; i < lanes; i++) e[i] = x[i] < -87.0f ? -87.0f : x[i];
