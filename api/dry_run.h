@@ -13,8 +13,8 @@
 /* Everything that does not depend on the budget. A dry run reads no weights, unless plans are
  * timed, and only the header of a picture. */
 struct mafat_dry_run {
-  struct mafat_network *network;       /* in mafat_dry_run_pack: a copy with its own layers; other
-                                          parts belong to the other dry run */
+  struct mafat_network *network;       /* mafat_dry_run_pack makes a shallow copy: it owns its
+                                          layers, the original owns the rest */
   int n_layers;
   const struct mafat_kernels *kernels;
   struct mafat_footprint footprint;

@@ -1,6 +1,6 @@
 /* Hides AVX-512 from libraries that hold.py copied: preloaded, it answers their CPUID
- * instructions like a processor with AVX2. In the copies these are undefined instructions of the
- * same two bytes. The handler of their signal sets the registers to CPUID's answer without
+ * instructions like a processor with AVX2. In the copies an undefined instruction of two bytes
+ * replaces each CPUID. The handler of their signal sets the registers to CPUID's answer without
  * AVX-512 and later extensions.
  *     gcc -O2 -shared -fPIC -Wl,-z,initfirst -o cpuid.so cpuid.c */
 #define _GNU_SOURCE

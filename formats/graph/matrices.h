@@ -22,8 +22,8 @@ int mafat_graph_multiply_maps(struct mafat_graph *g, struct mafat_value *out,
 struct mafat_graph_spread {
   long long size, first, stride;
 };
-/* Inserts zeros. The rows and columns of `in` must each be on one axis; dims: axes of the
- * result. */
+/* Inserts zeros. One dimension of `in` must hold the rows and one the columns. dims: the dimensions
+ * of the result and their axes. */
 struct mafat_graph_dims;
 int mafat_graph_spread(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                        const struct mafat_graph_spread *rows,

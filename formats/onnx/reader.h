@@ -25,8 +25,8 @@ void *mafat_onnx_take(struct mafat_onnx_reader *r, struct mafat_wire *w, size_t 
 /* Copies a field's text, which lives as long as the model. */
 const char *mafat_onnx_text(struct mafat_onnx_reader *r, struct mafat_wire *w,
                             const struct mafat_wire_field *f);
-/* True if n entries of a list are fewer than a first pass counted. Else the file has changed
- * meanwhile, and w fails. */
+/* True if a list of `counted` entries still has room for entry n. If not, the file has changed
+ * since they were counted, and w fails. */
 bool mafat_onnx_is_short(struct mafat_wire *w, size_t n, size_t counted);
 /* Finds or adds the value with that name; it lives as long as the model. NULL: w has failed. */
 struct mafat_onnx_value *mafat_onnx_refer(struct mafat_onnx_reader *r, struct mafat_wire *w,
@@ -46,8 +46,8 @@ int mafat_onnx_read_type(struct mafat_onnx_reader *r, struct mafat_wire w,
                          struct mafat_onnx_info *info);
 int mafat_onnx_read_graph(struct mafat_onnx_reader *r, struct mafat_wire w);
 
-/* Reads a file that holds a single tensor. It becomes a file of the model with this path; NULL: the
- * model itself. */
+/* Reads a file that holds a single tensor and adds it to the model's files under `path`. path NULL:
+ * it is the model's own file. */
 int mafat_onnx_read_tensor_file(struct mafat_onnx *m, const char *path,
                                 struct mafat_model_file *file, struct mafat_onnx_tensor **out,
                                 struct mafat_diagnostic *d);

@@ -74,8 +74,8 @@ struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan,
                                           const struct mafat_network *n, int layer, bool axis_y,
                                           struct mafat_span out);
 
-/* Returns the rows (axis_y) or columns of an operand of the step (plan.h: mafat_plan_reads) that are
- * needed to compute `out` of `layer`. */
+/* Returns the rows (axis_y) or columns of an operand of the step (plan.h: mafat_plan_reads) that
+ * are needed to compute `out` of `layer`. */
 struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const struct mafat_network *n,
                                        int layer, int operand, bool axis_y, struct mafat_span out);
 

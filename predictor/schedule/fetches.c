@@ -1,6 +1,6 @@
 /* Iterates over the reads of a run from its weights file, without reading (fetches.h). Called by
- * the layout, the latency prediction, search/best and runner/weights/. Allocates from the plan's
- * heap, in the open functions only. */
+ * the layout, the latency prediction, search/best and runner/weights/. Only the open functions
+ * allocate: from the plan's heap, or from the C library if there is no plan. */
 #include "predictor/schedule/fetches.h"
 
 #include "predictor/plan/fusion.h"
@@ -268,16 +268,17 @@ static size_t at_most(const struct mafat_fetches *f, size_t bytes)
   return f->most_bytes && f->most_bytes < bytes ? f->most_bytes : bytes;
 }
 
-/* Default bytes of a fetch: as many weights of the layer's type as a default fetch has floats, so
- * that rings for narrow weights are smaller. */
+/* Default bytes of a fetch. It has the same number of weights for every type, so rings for narrow
+ * weights are smaller. */
 static size_t usual_bytes(const struct mafat_layer *l)
 {
   size_t bytes = (size_t)mafat_dtype_bytes(l->weights_type, MAFAT_FETCH_BYTES / sizeof(float));
   return bytes > MAFAT_FETCH_LEAST_BYTES ? bytes : MAFAT_FETCH_LEAST_BYTES;
 }
 
-/* Number of filters or rows of `bytes` bytes in one fetch, at most `left`. A multiple of a panel,
- * or a power of two, so that the next fetch begins with a panel or with a vector in it. */
+/* Number of filters or rows of `bytes` bytes in one fetch, at most `left`. A multiple of
+ * MAFAT_PANEL, or a power of two if less than a panel fits: the next fetch then starts at a panel,
+ * or at a vector within one. */
 static int how_many(const struct mafat_fetches *f, uint64_t bytes, int left)
 {
   uint64_t fit = at_most(f, MAFAT_FETCH_FILTERS_BYTES) / bytes;
@@ -294,7 +295,7 @@ size_t mafat_fetches_channel_bytes(const struct mafat_fetches *f, const bool *wa
   for (int layer = 0; layer < f->n_layers; layer++) {
     const struct mafat_layer *l = &f->network->layers[layer];
     if (!wanted[layer] || !mafat_rank_keeps_channels(f->keeper, layer)) continue;
-    /* bytes in the narrowest type that a file has */
+    /* bytes of a row at one byte for each weight, the narrowest type */
     uint64_t row = mafat_matrix_row(mafat_layer_matrix(l));
     uint64_t n = (uint64_t)MAFAT_FETCH_FILTERS_BYTES / row + 2 * MAFAT_PANEL;
     int filters = n >= (uint64_t)l->out.c ? l->out.c : (int)n / MAFAT_PANEL * MAFAT_PANEL;

@@ -59,8 +59,8 @@ struct mafat_fetch {
 struct mafat_fetches;
 
 /* Opens the fetches of a run from a file with these constants. constants NULL: the network's own.
- * If the plan is for a packed file, NULL means a file that need not exist, with each layer at byte
- * 0. MAFAT_ENOMEM; MAFAT_ELIMIT on overflow. */
+ * For a plan of a packed file, NULL means that no file is needed: positions count from the start of
+ * each layer. MAFAT_ENOMEM; MAFAT_ELIMIT on overflow. */
 int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n,
                        const struct mafat_plan *plan, const struct mafat_constants *constants);
 /* Opens the fetches of whole layers, for reading kept weights: those of the first n_layers with
@@ -72,8 +72,8 @@ int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_net
 /* Restricts fetches of whole layers to the panels that the plan's rank keeps. The plan must outlive
  * the fetches. */
 void mafat_fetches_restrict(struct mafat_fetches *f, const struct mafat_plan *plan);
-/* Most packed bytes that one fetch of whole filters fills, over the wanted layers of which the rank
- * keeps only some channels; 0: none. */
+/* Largest packed size of one fetch of whole filters, among wanted layers of which the rank keeps
+ * only some channels; 0: there are none. */
 size_t mafat_fetches_channel_bytes(const struct mafat_fetches *f, const bool *wanted);
 void mafat_fetches_close(struct mafat_fetches **f);
 void mafat_fetches_rewind(struct mafat_fetches *f);

@@ -1,7 +1,7 @@
-/* Two processes of a rank: the parent, which mpirun started, waits; the child works. If the child
- * ends for any reason, such as a kill for lack of memory, the parent reports it with rank and host.
- * If the parent is gone, the child reports that and ends. Forks, and sets signal handlers. Included
- * by mafat_ranks.c, mpi_link.c and mpi_watch.c. */
+/* Two processes of a rank: the parent, which mpirun started, waits; the child works. If a signal
+ * ends the child, such as a kill for lack of memory, the parent reports it with rank and host. If
+ * the parent is gone, the child reports that and ends. Forks, and sets signal handlers. Included by
+ * mafat_ranks.c, mpi_link.c and mpi_watch.c. */
 #ifndef MAFAT_PROGRAM_GUARD_H
 #define MAFAT_PROGRAM_GUARD_H
 
@@ -14,7 +14,7 @@ int mafat_guard_rank(void);
 const char *mafat_guard_host(void);
 
 /* Limits the time of a phase, such as starting MPI: after `seconds`, the process prints
- * "rank 1 (host): TEXT" and ends. 0: removes the limit. */
+ * "mafat_ranks: rank 1 (host): TEXT" and ends. 0: removes the limit. */
 void mafat_guard_limit(double seconds, const char *text);
 
 /* Sends the parent SIGCONT if it was stopped, so that it can wait for this process to end. */

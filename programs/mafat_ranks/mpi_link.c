@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAGS = 1 << 15 /* that any MPI has */ };
+enum { TAGS = 1 << 15 /* number of tags that every MPI has */ };
 
-/* Results of a picture while later ones run: stored outside the arena, which those use. */
+/* One received result of a picture. Stored outside the arena, which later pictures use. */
 struct staged {
   char *bytes; /* (capacity) */
   size_t capacity;
@@ -34,9 +34,9 @@ struct mafat_mpi {
   bool running;
   struct staged
       *staged; /* (ahead + 1, n_staged): by picture, and in the order in which they are received */
-  int n_staged, receiving; /* of a picture; the next of them */
+  int n_staged, receiving; /* results of each picture; index of the next one to receive */
   long long n_begun, n_finished;
-  MPI_Request *requests; /* [message]: that are under way */
+  MPI_Request *requests; /* [message]: pending ones */
   int n_requests;
   struct mafat_executor_segment *segments; /* (n_segments) of a step */
   int *lengths;
@@ -84,8 +84,8 @@ static bool same_runs(const struct mafat_executor_segment *a,
   return a->n == b->n && a->bytes == b->bytes && a->stride == b->stride;
 }
 
-/* MPI type of the elements in the arena, and their number of bytes. Slices of channel blocks in
- * runs have few forms: that of the last block. */
+/* Creates the MPI type of a step's elements in the arena, and counts their bytes. Segments of equal
+ * form, which follow each other, become one vector type. */
 static int make_type(struct mafat_mpi *mpi, const struct mafat_executor *e,
                      const struct mafat_step *step, MPI_Datatype *type, uint64_t *bytes)
 {
@@ -128,13 +128,13 @@ static MPI_Request *request_of(struct mafat_mpi *mpi, int message)
   return &mpi->requests[message];
 }
 
-/* The next buffer for a picture's outputs, in their order. Each picture has as many. */
+/* Returns the buffer of the picture's next result. All pictures have the same number of results,
+ * which is counted during the first one. */
 static struct staged *next_staged(struct mafat_mpi *mpi)
 {
   long long picture = mpi->running ? mpi->n_begun - 1 : mpi->n_finished;
   int i = mpi->receiving++, n_pictures = mpi->ahead + 1;
-  if (mpi->n_begun == 1 && i >= mpi->n_staged) { /* of the first one, nothing has been received:
-                                                    room for one more of each */
+  if (mpi->n_begun == 1 && i >= mpi->n_staged) { /* first picture: one more result for each */
     struct staged *grown = calloc((size_t)n_pictures * (size_t)(i + 1), sizeof *grown);
     if (!grown) return NULL;
     for (int k = 0; k < i; k++) grown[k] = mpi->staged[k];
@@ -145,9 +145,9 @@ static struct staged *next_staged(struct mafat_mpi *mpi)
   return &mpi->staged[(int)(picture % n_pictures) * mpi->n_staged + i];
 }
 
-/* Rank 0, with pictures in a pipeline: receives are posted when a picture ends there and
- * completed in order, to the n segments that were just listed. Not with MPI_Unpack: MPICH
- * accepts no addresses of MPI_BOTTOM there. */
+/* Rank 0, with pictures in a pipeline: receives are posted when a picture's steps on rank 0 end. A
+ * later call completes them in order and copies to the n segments of mpi->segments. Not with
+ * MPI_Unpack: MPICH accepts no addresses of MPI_BOTTOM there. */
 static int receive_staged(struct mafat_mpi *mpi, const struct mafat_layer_part *part, int n,
                           size_t bytes)
 {
@@ -177,7 +177,7 @@ static int receive_staged(struct mafat_mpi *mpi, const struct mafat_layer_part *
   return MAFAT_OK;
 }
 
-/* Sums of a rank to those that have come: of the segments that have just been listed (n), in their
+/* Receives the partial sums of another rank and adds them to the n segments of mpi->segments, in
  * order. */
 static int receive_sums(struct mafat_mpi *mpi, const struct mafat_layer_part *part, int n,
                         size_t bytes)
@@ -238,13 +238,13 @@ static int exchange(void *context, struct mafat_executor *e, const struct mafat_
     MPI_Recv(MPI_BOTTOM, 1, type, part->peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     mafat_mpi_watch_rests(mpi->watch, false);
   }
-  MPI_Type_free(&type); /* once what uses it is done */
+  MPI_Type_free(&type); /* MPI frees it when pending messages no longer use it */
   return code == MAFAT_OK ? code : mafat_fail(d, code, "out of memory");
 }
 
 /* ---- all ranks ---- */
 
-/* Rank 0 has nothing to do for the others from one of these words to the next. */
+/* Rank 0 sends a command to all other ranks. They need nothing else from it until the next one. */
 static void report(const struct mafat_mpi *mpi, enum mafat_mpi_word what)
 {
   int word = what;
@@ -313,7 +313,8 @@ static int begin(void *context, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-/* Others may wait for what does not come. */
+/* Called when a run ends. After a failure all ranks end, since others may wait for messages that
+ * this rank will not send. */
 static void ended(void *context, int code, const struct mafat_diagnostic *d)
 {
   struct mafat_mpi *mpi = context;
@@ -349,13 +350,14 @@ static void ask_for_small_buffers(void)
     setenv(settings[i][0], settings[i][1], 0);
 }
 
-/* Memory that MPI still allocates later, for ranks on TCP, besides that for each rank: for
- * YOLOv2 up to 0.45 MB on two ranks, 0.95 MB on six. */
+/* Memory that MPI allocates after it was opened, for ranks on TCP: in every process, for each rank,
+ * and on rank 0, which receives most messages. Measured for YOLOv2: up to 0.45 MB on two ranks,
+ * 0.95 MB on six. */
 enum {
   LATE_BYTES = 512 << 10,
   LATE_RANK_BYTES = 128 << 10,
   LATE_FIRST_BYTES = 192 << 10
-}; /* the last of rank 0, which most messages come to */
+};
 
 int mafat_mpi_open(struct mafat_mpi **out, struct mafat_rank_link *link, double timeout_seconds,
                    struct mafat_diagnostic *d)

@@ -17,7 +17,7 @@ static const struct url_path {
   const char *path;
   bool get, post, open; /* open: no token is asked for */
   enum mafat_route_kind kind; /* of GET */
-  enum mafat_job_kind job;    /* of it, if that is one */
+  enum mafat_job_kind job;    /* if `kind` is MAFAT_ROUTE_JOB */
 } places[] = {{"/", true, true, true, MAFAT_ROUTE_PAGE, MAFAT_JOB_PICTURE},
               {"/detect", false, true, false, MAFAT_ROUTE_JOB, MAFAT_JOB_PICTURE},
               {"/plan", true, false, false, MAFAT_ROUTE_JOB, MAFAT_JOB_PLAN},
@@ -85,8 +85,8 @@ static uint64_t frame_bytes(const struct mafat_job_frame *f)
   return mafat_frame_describe(text, &facts, &d) == MAFAT_OK ? facts.bytes : 0;
 }
 
-/* A parameter of a media type, as they stand behind video/x-raw: "; width=640", or as GStreamer
- * writes its caps: ", format=(string)NV12". As mafat_http_parameter. */
+/* Finds a parameter of a media type such as video/x-raw: "; width=640", or in the form of
+ * GStreamer's caps: ", format=(string)NV12". Returns 1: found, 0: absent, -1: invalid. */
 static int find_word(struct mafat_http_text type, const char *name, char *value, size_t capacity)
 {
   const char *at = type.bytes, *end = type.bytes + type.n;
@@ -223,7 +223,7 @@ void mafat_route_find(struct mafat_route *route, const struct mafat_route_rules 
     return;
   }
   if (!mafat_http_is_own(r)) {
-    refuse(route, 403, "asked for by a page of another host");
+    refuse(route, 403, "refused: the request comes from a web page of another host");
     return;
   }
   if (rules->token && (posts || !p->open) && !mafat_http_bears(r, rules->token)) {

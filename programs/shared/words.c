@@ -30,8 +30,8 @@ bool mafat_words_size(const char *text, size_t *bytes)
   return true;
 }
 
-/* Copies the next comma-separated value to `word` and moves *text past it. False: the value is empty
- * or too long. */
+/* Copies the next comma-separated value to `word` and moves *text past it. False: the value is
+ * empty or too long. */
 static bool next_word(const char **text, char *word, size_t bytes)
 {
   size_t n = strcspn(*text, ",");

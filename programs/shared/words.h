@@ -1,5 +1,5 @@
-/* Parses option values: sizes, lists with one value for each device, and the speeds of links between
- * devices. Pure. Included by programs/mafat_serve/route.c and option.c. */
+/* Parses option values: sizes, lists with one value for each device, and the speeds of links
+ * between devices. Pure. Included by programs/mafat_serve/route.c and option.c. */
 #ifndef MAFAT_PROGRAM_WORDS_H
 #define MAFAT_PROGRAM_WORDS_H
 

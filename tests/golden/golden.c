@@ -1,6 +1,7 @@
 /* Prints golden hashes of a network: a line for each of its 21 plans, with a hash for each
  * aspect (canonical.h), one for the plans that searches find, one for the output bits.
- * tests/golden/run.sh compares the lines with golden.txt. */
+ * tests/golden/run.sh compares the lines with golden.txt. Reads the network; makes files in memory
+ * (memfd_create). */
 #include "formats/darknet/darknet.h"
 #include "predictor/planning/planning.h"
 #include "tests/golden/canonical.h"

@@ -35,7 +35,7 @@ static void decode(struct mafat_decoding *d)
   }
 }
 
-/* demo/ONNXRuntime of YOLOX since 0.1.1: bytes as they are. */
+/* Follows demo/ONNXRuntime of YOLOX since 0.1.1: values from 0 to 255, not scaled. */
 static const struct mafat_usual_picture usual = {
     .rule = {.swapped = true, .scale = {1, 1, 1}, .pad = 114},
     .fit = MAFAT_FIT_CORNER};

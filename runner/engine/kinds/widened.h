@@ -1,5 +1,5 @@
-/* Returns weights as floats for the kernels and converts narrow ones. For kinds that compute weighted
- * sums, such as convolutions. Uses the
+/* Returns weights as floats for the kernels and converts narrow ones. For kinds that compute
+ * weighted sums, such as convolutions. Uses the
  * step's scratch; allocates nothing. Included by runner/engine/kinds. */
 #ifndef MAFAT_RUNNER_ENGINE_KINDS_WIDENED_H
 #define MAFAT_RUNNER_ENGINE_KINDS_WIDENED_H

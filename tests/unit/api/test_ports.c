@@ -57,7 +57,7 @@ START_TEST(files_are_read_plane_by_plane_or_row_by_row)
   check_order(1, (const long long[]){50}, (const int[]){C}, 1, 1);
   check_order(0, NULL, NULL, 1, 1);
   check_order(4, (const long long[]){2, 3, 5, 7}, (const int[]){H, C, H, W}, 1,
-              1); /* rows of both parts are not adjacent */
+              1); /* both H dimensions: not adjacent, so read at once */
   check_order(3, (const long long[]){3, 7, 5}, (const int[]){C, W, H}, 1, 1);
   check_order(4, (const long long[]){3, 2, 5, 4}, (const int[]){W, C, W, H}, 1, 1);
   check_order(4, (const long long[]){2, 3, 4, 5}, (const int[]){H, H, W, C}, 1, 6);

@@ -157,8 +157,9 @@ static struct mafat_plan_options random_options(struct test_rng *rng,
   return options;
 }
 
-/* Sets the algorithm of each layer by bits of a number, as words after groups do; 0: all as in the
- * options. In tiles, algorithms decide which buffers outputs can reuse. */
+/* Sets the algorithm of each layer from `bits`, as words after a group in a plan's text can. 0:
+ * keeps the algorithm of the options. In tiles, algorithms decide which buffers outputs can reuse.
+ * */
 static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *n, uint64_t bits,
                            bool keep_all)
 {
