@@ -167,6 +167,7 @@ static bool answer_picture(const struct mafat_job_worker *work, struct mafat_job
   int code = run_body(m, job, &began, &d);
   mafat_model_last_run(m, &run);
   const bool of_input = run.input_failed || !began;
+  if (code) run.image_ms = run.layers_ms = 0; /* else those of the picture before */
   *ran = (struct mafat_job_queue_run){run.image_ms, run.layers_ms, code && !of_input};
   job->status = 200;
   job->type = json;

@@ -49,7 +49,7 @@ bad 'no names' "$dir/none: cannot open" --names "$dir/none" "${files[@]}"
 bad 'no weights' "$dir/none: " "$shapes.cfg" "$dir/none"
 mkfifo "$dir/pipe"
 bad 'weights by a pipe' "$dir/pipe: expected a regular file, found a pipe: weights are not read in order" "$shapes.cfg" "$dir/pipe"
-bad 'weights in a folder' "$dir: expected a regular file, found a directory" "$shapes.cfg" "$dir"
+bad 'weights in a folder' "$dir: expected the weights of $shapes.cfg, found a directory" "$shapes.cfg" "$dir"
 printf '[net]\nwidth=8\nheight=8\nchannels=3\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n' >"$dir/other.cfg"
 "$build/make_weights" --quiet "$dir/other.cfg" "$dir/other.weights"
 bad 'a network that finds nothing' 'expected a network that finds boxes or classes' "$dir/other.cfg" "$dir/other.weights"
@@ -148,6 +148,16 @@ many 300
 check 'many clients' "$(cat "$dir/many")" test "$code" = 0
 get plan plan?memory=8M map?memory=8M map metrics healthz
 check 'nothing grows' "from $before to $(resident) KB" test "$(resident)" -le $((before + (sanitized ? 65536 : 64)))
+
+# A picture that cannot be read adds no time of the picture before it.
+seconds() { python3 -c "import urllib.request as u; print(*[l for l in u.urlopen('http://127.0.0.1:$port/metrics').read().decode().split('\n') if l.startswith('mafat_picture_seconds{part=\"$1\"')])"; }
+decode=$(seconds decode)
+python3 -c "import urllib.request as u, urllib.error
+try: u.urlopen('http://127.0.0.1:$port/detect', b'\xff\xd8\xff no picture')
+except urllib.error.HTTPError as e: assert e.code == 422, e.code" 2>"$log"
+check 'a damaged picture' "$(tail -n 1 "$log")" test ! -s "$log"
+check 'its time' "$decode, then $(seconds decode)" test "$decode" = "$(seconds decode)"
+check 'waiting never shrinks' "$(seconds wait)" test -z "$(seconds wait | grep -- ' -')"
 ends 'INT ends it' INT
 
 # ---- Access
