@@ -164,8 +164,10 @@ FIGURES = {"fig1": figure_1, "fig2": figure_2, "fig3": figure_3, "fig4": figure_
 
 
 def drawable(runs, limits):
-    """Names of the figures for which there is data."""
-    return [name for name, function in FIGURES.items() if function(runs, limits)]
+    """Names of the figures with data in every panel."""
+    found = {name: function(runs, limits) for name, function in FIGURES.items()}
+    return [name for name, figure in found.items()
+            if figure and all(any(series.points for series in panel.series) for panel in figure[0])]
 
 
 def draw(folder, runs, limits):
