@@ -295,7 +295,7 @@ json reserve 'a["breakdown"]["reserve"] == 5 << 20 and 0 < b["breakdown"]["reser
 needed=$(field least_charge_bytes)
 predict --memory $((needed + 131072)) --reserve 5M plain.cfg
 expect reserve-fits 0
-says reserve-text '^reserve +5.0$'
+says reserve-text '^kept free +5.0$'
 predict --memory $((needed - 131072)) --reserve 5M plain.cfg
 expect reserve-unfit 3 '; no plan was found that needs less; it would without its reserve'
 predict --json --reserve 0 plain.cfg
