@@ -120,7 +120,7 @@ bool mafat_file_holds_weights(const struct mafat_file *file)
   if (!file || mafat_model_files_take(&taken, file, NULL, NULL) != MAFAT_OK) return false;
   if (!taken.model.data && !taken.model.has_fd) return mafat_holds_weights(taken.model.path);
   bool holds =
-      open_file(&s, &taken.model, false, NULL) == MAFAT_OK && mafat_reader_of(s)->holds_weights;
+      open_source(&s, &taken.model, false, NULL) == MAFAT_OK && mafat_reader_of(s)->holds_weights;
   mafat_model_source_close(&s);
   return holds;
 }
