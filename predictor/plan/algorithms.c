@@ -12,13 +12,14 @@ static enum mafat_algorithm default_of(enum mafat_algorithm wanted, const struct
   return mafat_winograd_applies(l) ? wanted : MAFAT_DIRECT;
 }
 
-int mafat_algorithms_default(struct mafat_plan *plan, const struct mafat_network *n)
+int mafat_algorithms_default(struct mafat_plan *plan, const struct mafat_network *n,
+                             const enum mafat_algorithm *chosen)
 {
   plan->algorithms =
       mafat_heap_calloc(plan->heap, (size_t)plan->n_layers, sizeof *plan->algorithms);
   if (!plan->algorithms) return MAFAT_ENOMEM;
   for (int l = 0; l < plan->n_layers; l++)
-    plan->algorithms[l] = default_of(plan->wanted, &n->layers[l]);
+    plan->algorithms[l] = chosen ? chosen[l] : default_of(plan->wanted, &n->layers[l]);
   return MAFAT_OK;
 }
 

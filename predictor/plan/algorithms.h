@@ -1,13 +1,15 @@
 /* Chooses the algorithm of each convolution of a plan: the options' choice, unless the group's
  * text names another (spec.h). Called by predictor/planning (lay.c, planning.c) and
- * search/best/best.c. */
+ * search/best/proposer.c. */
 #ifndef MAFAT_PREDICTOR_PLAN_ALGORITHMS_H
 #define MAFAT_PREDICTOR_PLAN_ALGORITHMS_H
 
 #include "predictor/plan/plan.h"
 
-/* Fills plan->algorithms from the options alone. MAFAT_ENOMEM. */
-int mafat_algorithms_default(struct mafat_plan *plan, const struct mafat_network *n);
+/* Fills plan->algorithms from the options alone. chosen ([layer]): from these instead; NULL: none.
+ * MAFAT_ENOMEM. */
+int mafat_algorithms_default(struct mafat_plan *plan, const struct mafat_network *n,
+                             const enum mafat_algorithm *chosen);
 
 /* Applies the spec's word for `algorithm` to a group with these layers (ascending). MAFAT_EINVAL: a
  * layer is not in the group, or cannot use the algorithm. */

@@ -31,6 +31,8 @@ struct mafat_plan_options {
                               NULL: the C library's */
   struct mafat_op_schedule_memo *orders; /* cache of orders found for earlier plans, not owned;
                                             default NULL: none */
+  const enum mafat_algorithm *algorithms; /* [layer]: used instead of `algorithm` where the spec
+                                             names none; default NULL */
 };
 
 /* A set of layers that run together. Groups run one after the other. */

@@ -396,7 +396,7 @@ static int begin(struct laying *l, const struct mafat_ground *ground)
       mafat_heap_calloc(l->plan->heap, (size_t)ground->n_layers, sizeof *l->plan->members);
   bool enough = mafat_ranks_copy(l->plan->heap, &l->plan->ranks, &l->spec->ranks) &&
                 l->plan->group_of && l->plan->members &&
-                mafat_algorithms_default(l->plan, l->network) == MAFAT_OK;
+                mafat_algorithms_default(l->plan, l->network, options->algorithms) == MAFAT_OK;
   return enough ? MAFAT_OK : mafat_fail(l->d, MAFAT_ENOMEM, "out of memory");
 }
 

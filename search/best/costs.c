@@ -1,5 +1,5 @@
 /* Computes the cost tables of the search "best": walks the schedule of one plan for each cut
- * candidate and algorithm. Called by search/best (best.c, spans.c). Allocates in
+ * candidate and algorithm. Called by search/best (proposer.c, spans.c). Allocates in
  * request->options->heap. */
 #include "search/best/costs.h"
 
@@ -16,17 +16,16 @@
 
 /* ---- cut candidates ---- */
 
-static void list_cut_candidates(struct mafat_costs *c)
+static void list_cut_candidates(struct mafat_costs *c, const struct mafat_cost_scope *scope)
 {
-  static const int rows[] = {1, 2, 3, 4, 6, 8, 16};
   c->cut_candidates[c->n_cut_candidates++] =
       (struct mafat_cut_candidate){MAFAT_CANDIDATE_WHOLE, 0, false};
-  for (int streamed = 0; streamed < 2; streamed++) {
+  for (int streamed = 0; streamed <= scope->reads; streamed++) {
     c->cut_candidates[c->n_cut_candidates++] =
         (struct mafat_cut_candidate){MAFAT_CANDIDATE_PANELS, 0, streamed};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (int i = 0; i < scope->n_rows; i++)
       c->cut_candidates[c->n_cut_candidates++] =
-          (struct mafat_cut_candidate){MAFAT_CANDIDATE_ROWS, rows[i], streamed};
+          (struct mafat_cut_candidate){MAFAT_CANDIDATE_ROWS, scope->rows[i], streamed};
   }
 }
 
@@ -304,8 +303,17 @@ static int describe(struct mafat_costs *c, const struct mafat_search_request *r,
   return code;
 }
 
-int mafat_costs_make(struct mafat_costs **out, const struct mafat_search_request *r, int max_blocks,
-                     struct mafat_diagnostic *d)
+/* True if the search chooses algorithms, and some layer has a choice. */
+static bool has_any_choice(const struct mafat_search_request *r)
+{
+  if (r->options->algorithm != MAFAT_AUTO || r->options->algorithms) return false;
+  for (int l = 0; l < r->n_layers; l++)
+    if (mafat_winograd_applies(&r->network->layers[l])) return true;
+  return false;
+}
+
+int mafat_costs_make(struct mafat_costs **out, const struct mafat_search_request *r,
+                     const struct mafat_cost_scope *scope, struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_costs *c = mafat_heap_calloc(r->options->heap, 1, sizeof *c);
@@ -313,11 +321,11 @@ int mafat_costs_make(struct mafat_costs **out, const struct mafat_search_request
   c->heap = r->options->heap;
   c->network = r->network;
   c->n_layers = r->n_layers;
-  c->choice = r->options->algorithm == MAFAT_AUTO;
-  list_cut_candidates(c);
+  c->choice = has_any_choice(r);
+  list_cut_candidates(c, scope);
   struct cost_walk w = {.request = r, .costs = c};
   w.memos = mafat_heap_calloc(c->heap, 2 * (size_t)c->n_layers, sizeof *w.memos);
-  int code = w.memos && allocate(c) ? describe(c, r, max_blocks, d) : MAFAT_ENOMEM;
+  int code = w.memos && allocate(c) ? describe(c, r, scope->max_blocks, d) : MAFAT_ENOMEM;
   for (int cut_candidate = 0; cut_candidate < c->n_cut_candidates && code == MAFAT_OK;
        cut_candidate++) {
     code = make_cut_candidate(&w, cut_candidate, 0,

@@ -1,7 +1,7 @@
 /* Cost tables of the search "best": time and memory of each layer for each cut candidate, taken
  * from a plan that cuts the whole network in that way. The cost of any other plan is approximated
- * by sums of these costs. Included by search/best/spans.h; called by search/best (best.c, spans.c).
- * Allocates in request->options->heap. */
+ * by sums of these costs. Included by search/best/spans.h; called by search/best (proposer.c,
+ * spans.c). Allocates in request->options->heap. */
 #ifndef MAFAT_SEARCH_BEST_COSTS_H
 #define MAFAT_SEARCH_BEST_COSTS_H
 
@@ -34,7 +34,7 @@ struct mafat_costs {
   /* [candidate][algorithm - MAFAT_DIRECT][layer]; a fused layer's cost is counted at the layer that
    * has the step */
   struct mafat_layer_cost *table;
-  bool choice; /* the table has all algorithms; false: only [0], options->algorithm */
+  bool choice; /* the table has all algorithms; false: only [0], the options' */
   bool *runs;                     /* [layer]: has steps of its own */
   bool *has_choice; /* [layer]: its step has a convolution with a choice of algorithms */
   int *reader;                    /* [layer]: that convolution, or the layer itself */
@@ -47,10 +47,17 @@ struct mafat_costs {
   int n_blocks;                   /* blocks: the layers between two neighbouring cuts */
 };
 
-/* Makes the tables, with at most max_blocks blocks. A cut never separates layers that are fused.
- * MAFAT_ENOMEM, MAFAT_ELIMIT. */
+/* Candidates of a table: fewer take less time. */
+struct mafat_cost_scope {
+  int max_blocks;
+  const int *rows; /* (n_rows) numbers of rows, rising */
+  int n_rows;
+  bool reads;      /* weights may be loaded and streamed; else all are kept */
+};
+
+/* Makes the tables. A cut never separates layers that are fused. MAFAT_ENOMEM, MAFAT_ELIMIT. */
 int mafat_costs_make(struct mafat_costs **out, const struct mafat_search_request *request,
-                     int max_blocks, struct mafat_diagnostic *d);
+                     const struct mafat_cost_scope *scope, struct mafat_diagnostic *d);
 void mafat_costs_close(struct mafat_costs **costs);
 
 enum { MAFAT_N_CHOICES = MAFAT_N_ALGORITHMS - MAFAT_DIRECT };

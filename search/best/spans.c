@@ -1,6 +1,6 @@
 /* Builds the options of every span of blocks as a group of rows: for each number of rows, most
  * expensive algorithm and weight placement, adds up the costs of the blocks. Called by
- * search/best/best.c. Allocates in request->options->heap. */
+ * search/best/proposer.c. Allocates in request->options->heap. */
 #include "search/best/spans.h"
 
 #include <math.h>
@@ -51,6 +51,7 @@ struct builder {
   /* (n_rows) indices of the candidates of rows with kept or loaded weights, and of those with the
    * same rows and streamed weights */
   int cut_candidates[MAX_ROWS], streamed_candidates[MAX_ROWS], n_rows;
+  int n_placement_rules;     /* 1: all weights are kept */
   struct block_cost *blocks; /* [rows][most - MAFAT_DIRECT][placement rule][block] */
   bool *splits;  /* [block]: has a layer that cannot be split by rows, so no span contains it */
   float *whole;  /* [begin][end]: bytes of whole maps that the span produces, read after it */
@@ -74,10 +75,12 @@ static void list_cut_candidates(struct builder *b)
     const struct mafat_cut_candidate *cut_candidate = &b->costs->cut_candidates[w];
     if (cut_candidate->cut != MAFAT_CANDIDATE_ROWS) continue;
     if (!cut_candidate->streamed) b->cut_candidates[b->n_rows++] = w;
-    else
+    else {
+      b->n_placement_rules = N_PLACEMENT_RULES;
       for (int r = 0; r < b->n_rows; r++)
         if (b->costs->cut_candidates[b->cut_candidates[r]].rows == cut_candidate->rows)
           b->streamed_candidates[r] = w;
+    }
   }
 }
 
@@ -128,7 +131,7 @@ static void add_blocks(struct builder *b)
       if (!c->runs[l]) continue;
       for (int rows = 0; rows < b->n_rows; rows++)
         for (int most = MAFAT_DIRECT; most < MAFAT_N_ALGORITHMS; most++)
-          for (int placement_rule = 0; placement_rule < N_PLACEMENT_RULES; placement_rule++)
+          for (int placement_rule = 0; placement_rule < b->n_placement_rules; placement_rule++)
             add_layer(b, block_at(b, rows, most, placement_rule, block), rows,
                       (enum mafat_algorithm)most, placement_rule, l);
     }
@@ -235,8 +238,8 @@ static int build_from(struct builder *b, int begin)
     for (int rows = 0; open && rows < b->n_rows; rows++)
       for (int most = b->costs->choice ? MAFAT_N_ALGORITHMS - 1 : MAFAT_DIRECT;
            most >= MAFAT_DIRECT; most--)
-        for (int placement_rule = 0; placement_rule < N_PLACEMENT_RULES; placement_rule++, at++) {
-          struct block_cost *sum = &sums[at];
+        for (int placement_rule = 0; placement_rule < b->n_placement_rules; placement_rule++) {
+          struct block_cost *sum = &sums[at++];
           add(sum, block_at(b, rows, most, placement_rule, end - 1));
           struct mafat_span_option option = placement_rule_of(
               b->costs->cut_candidates[b->cut_candidates[rows]].rows, placement_rule);
@@ -278,7 +281,7 @@ static int build(struct builder *b)
 int mafat_spans_make(struct mafat_spans **out, const struct mafat_costs *costs,
                      const struct mafat_search_request *r)
 {
-  struct builder b = {.costs = costs, .request = r};
+  struct builder b = {.costs = costs, .request = r, .n_placement_rules = 1};
   struct mafat_heap *heap = r->options->heap;
   *out = NULL;
   b.spans = mafat_heap_calloc(heap, 1, sizeof *b.spans);

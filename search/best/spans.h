@@ -1,6 +1,6 @@
 /* Table of candidate groups of rows. A span is a sequence of neighbouring blocks (costs.h) that run
  * as one group. For each span, the table has the options on the Pareto front of arena bytes, kept
- * bytes and time. Included by search/best/best.c. Allocates in request->options->heap. */
+ * bytes and time. Included by search/best/proposer.h. Allocates in request->options->heap. */
 #ifndef MAFAT_SEARCH_BEST_SPANS_H
 #define MAFAT_SEARCH_BEST_SPANS_H
 

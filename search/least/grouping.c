@@ -103,7 +103,8 @@ static void add_group(struct grouping *p, int from, int to, int cut_candidate)
     last = mafat_max(last, p->sequence->layers[i]);
   }
   struct mafat_group_spec g = {.cut = cut_of(cut_candidate, p->request->network->layers[last].out)};
-  g.algorithms[MAFAT_DIRECT].given = p->request->options->algorithm == MAFAT_AUTO;
+  g.algorithms[MAFAT_DIRECT].given =
+      p->request->options->algorithm == MAFAT_AUTO && !p->request->options->algorithms;
   p->groups[p->n_groups++] = g;
 }
 

@@ -626,6 +626,32 @@ START_TEST(algorithms_are_found_by_their_names)
 }
 END_TEST
 
+/* Algorithms of the options hold where the text names none, and the plan's text has them. */
+START_TEST(options_may_give_each_layer_its_algorithm)
+{
+  static const enum mafat_algorithm given[] = {MAFAT_WINOGRAD_LARGE, MAFAT_DIRECT, MAFAT_DIRECT,
+                                               MAFAT_DIRECT, MAFAT_WINOGRAD};
+  struct mafat_network *n = test_network(vgg);
+  struct mafat_plan_options options;
+  struct mafat_plan *plan, *again;
+  struct mafat_spec *spec;
+  mafat_plan_defaults(&options);
+  options.algorithms = given;
+  ck_assert_int_eq(mafat_plan_read(&plan, "1x1:winograd1", n, n->n_layers, &options, NULL),
+                   MAFAT_OK);
+  for (int l = 0; l < n->n_layers; l++)
+    ck_assert_int_eq(plan->algorithms[l], l == 1 ? MAFAT_WINOGRAD : given[l]);
+  ck_assert_int_eq(mafat_plan_spec(&spec, plan, n), MAFAT_OK);
+  ck_assert_int_eq(mafat_plan_make(&again, spec, n, n->n_layers, NULL, NULL), MAFAT_OK);
+  ck_assert_mem_eq(again->algorithms, plan->algorithms,
+                   (size_t)n->n_layers * sizeof *plan->algorithms);
+  mafat_spec_close(&spec);
+  mafat_plan_close(&again);
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
 /* Options do not change a plan's text. */
 START_TEST(options_leave_the_text_alone)
 {
@@ -796,6 +822,7 @@ Suite *plan_suite(void)
   tcase_add_test(options, the_defaults_are_auto_on_one_thread);
   tcase_add_test(options, threads_are_1_to_64);
   tcase_add_test(options, algorithms_are_found_by_their_names);
+  tcase_add_test(options, options_may_give_each_layer_its_algorithm);
   tcase_add_test(options, options_leave_the_text_alone);
   suite_add_tcase(suite, options);
   TCase *weights = tcase_create("weights");

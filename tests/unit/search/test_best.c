@@ -1,7 +1,7 @@
-/* Covers search/best/{best, costs, spans}.c, search/common/front.c, predictor/kinds/{conv,
- * reorg}.c: the search for the best plans: what it promises of its front, on random networks and
- * on real ones. That the plans are the best to measure is checked by timing them:
- * tests/search/check_search.py. */
+/* Covers search/best/{best, costs, proposer, spans}.c, search/common/front.c,
+ * predictor/kinds/{conv, reorg}.c: the search for the best plans: what it promises of its front, on
+ * random networks and on real ones. That the plans are the best to measure is checked by timing
+ * them: tests/search/check_search.py. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

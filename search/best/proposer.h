@@ -1,0 +1,58 @@
+/* Proposes plans by dynamic programming over cuts. For an arena size and a price of kept weights,
+ * it finds the fastest sequence of groups from the costs of layers (costs.h) and of spans
+ * (spans.h). Bytes and milliseconds of a proposal are sums of these costs: approximate until it is
+ * laid out. Included by search/best/best.c. Allocates in the options' heap. */
+#ifndef MAFAT_SEARCH_BEST_PROPOSER_H
+#define MAFAT_SEARCH_BEST_PROPOSER_H
+
+#include "predictor/schedule/fetches.h"
+#include "search/best/spans.h"
+
+/* A proposed sequence of groups, before it is laid out. */
+struct mafat_proposal {
+  struct mafat_spec *spec;
+  double bytes, ns;
+};
+
+struct mafat_sequence_state;
+
+enum { MAFAT_N_ONCE_CANDIDATES = 4 }; /* ways to cut groups that run each layer once */
+
+struct mafat_proposer {
+  const struct mafat_search_request *request;
+  struct mafat_heap *heap; /* the options'; for all of this */
+  struct mafat_costs *costs;
+  struct mafat_spans *spans;
+  int once_candidates[MAFAT_N_ONCE_CANDIDATES];
+  struct mafat_fetch_sizes fetch;
+  struct mafat_sequence_state *states; /* [cut][state] */
+  enum mafat_algorithm *algorithms;    /* [layer]: in the proposed sequence */
+  int *layers;                         /* identity: 0, 1, 2 ... */
+  float group_ns;                      /* minimum gain of an additional group */
+  double arena, price; /* bytes for maps, scratch and loaded weights; ns per kept byte */
+  bool reads;          /* loaded or streamed weights are allowed */
+  int ring;            /* reads in the ring */
+  struct mafat_proposal *proposals;
+  int n_proposals, capacity;
+  struct mafat_diagnostic *d;
+};
+
+/* The smallest ring of streamed weights. */
+static const struct mafat_group_weights mafat_least_ring = {MAFAT_STREAMED, MAFAT_RING_READS, 0};
+
+enum { MAFAT_MOST_BLOCKS = 72 }; /* of a scope */
+
+/* All candidates. */
+extern const struct mafat_cost_scope mafat_full_scope;
+
+/* Makes the tables of costs. The request outlives the proposer. Close it even after a failure.
+ * MAFAT_ENOMEM, MAFAT_ELIMIT. */
+int mafat_proposer_open(struct mafat_proposer *proposer, const struct mafat_search_request *request,
+                        const struct mafat_cost_scope *scope, struct mafat_diagnostic *d);
+void mafat_proposer_close(struct mafat_proposer *proposer);
+
+/* Proposes sequences from the largest arena to the smallest, at one price of kept weights. The last
+ * steps are refined to reach the smallest arena. MAFAT_ENOMEM. */
+int mafat_proposer_descend(struct mafat_proposer *proposer, double price, bool reads, int ring);
+
+#endif
